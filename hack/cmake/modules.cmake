@@ -1,0 +1,49 @@
+include(CheckPIESupported)
+check_pie_supported()
+
+# module(<name> DIR folder USES ...): a folder is a static library, and USES are the only ones it
+# may use. A folder's main.c belongs to the program, not to the library.
+function(module name)
+  cmake_parse_arguments(M "" "DIR" "USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${M_DIR}/*.c)
+  list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PRIVATE build_flags PUBLIC ${M_USES})
+endfunction()
+
+# program(<name> main.c USES ...)
+function(program name main)
+  cmake_parse_arguments(P "" "" "USES" ${ARGN})
+  add_executable(${name} ${main})
+  target_link_libraries(${name} PRIVATE build_flags ${P_USES})
+endfunction()
+
+# unit_tests(<area> USES ...): every tests/unit/<area>/test_*.c is one cmocka program, linked with
+# that area's module and what it declares, and nothing else.
+function(unit_tests area)
+  cmake_parse_arguments(T "" "" "USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/${area}/test_*.c)
+  foreach(source ${sources})
+    get_filename_component(stem ${source} NAME_WE)
+    set(target ${stem}_in_${area})
+    add_executable(${target} ${source})
+    target_link_libraries(${target} PRIVATE build_flags ${T_USES} cmocka)
+    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_test(NAME ${area}/${stem} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${area}/${stem} PROPERTIES LABELS unit TIMEOUT 120
+      ENVIRONMENT "ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1")
+  endforeach()
+endfunction()
+
+# fuzz_targets(<area> USES ...): every tests/fuzz/<area>/fuzz_*.c is one libFuzzer program.
+function(fuzz_targets area)
+  cmake_parse_arguments(F "" "" "USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/${area}/fuzz_*.c)
+  foreach(source ${sources})
+    get_filename_component(stem ${source} NAME_WE)
+    add_executable(${stem} ${source})
+    target_link_libraries(${stem} PRIVATE build_flags ${F_USES})
+    target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+  endforeach()
+endfunction()

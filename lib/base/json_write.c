@@ -1,0 +1,64 @@
+#include "base/json_write.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/utf8.h"
+
+static void add_quoted(struct str *out, const char *text)
+{
+	auto_str struct str clean = STR_INIT;
+	const char *s;
+
+	str_add_clean(&clean, text, strlen(text));
+	str_add_char(out, '"');
+	for (s = str_cstr(&clean); *s; s++) {
+		if (*s == '"' || *s == '\\')
+			str_add_char(out, '\\');
+		str_add_char(out, *s);
+	}
+	str_add_char(out, '"');
+}
+
+static void begin(struct str *out, const char *key)
+{
+	if (out->len > 0 && !strchr("{[\n", out->buf[out->len - 1]))
+		str_add_char(out, ',');
+	if (!key)
+		return;
+	add_quoted(out, key);
+	str_add_char(out, ':');
+}
+
+void json_write_open(struct str *out, const char *key, char bracket)
+{
+	begin(out, key);
+	str_add_char(out, bracket);
+}
+
+void json_write_close(struct str *out, char bracket)
+{
+	str_add_char(out, bracket);
+}
+
+void json_write_str(struct str *out, const char *key, const char *value)
+{
+	begin(out, key);
+	if (value)
+		add_quoted(out, value);
+	else
+		str_add(out, "null");
+}
+
+void json_write_int(struct str *out, const char *key, int64_t value)
+{
+	begin(out, key);
+	str_addf(out, "%" PRId64, value);
+}
+
+void json_write_bool(struct str *out, const char *key, bool value)
+{
+	begin(out, key);
+	str_add(out, value ? "true" : "false");
+}

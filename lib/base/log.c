@@ -1,0 +1,85 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/timefmt.h"
+
+static enum log_level minimum = LOG_INFO;
+
+static const char *const level_names[] = {
+	[LOG_DEBUG] = "debug",
+	[LOG_INFO] = "info",
+	[LOG_WARN] = "warn",
+	[LOG_ERROR] = "error",
+};
+
+void log_set_level(enum log_level level)
+{
+	minimum = level;
+}
+
+int log_level_from_text(const char *text, enum log_level *ret_level)
+{
+	for (size_t i = 0; i < ARRAY_LEN(level_names); i++) {
+		if (strcmp(text, level_names[i]) == 0) {
+			*ret_level = (enum log_level)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* Bare when every character is safe in logfmt, else quoted with \ escapes. */
+static void add_value(struct str *out, const char *text)
+{
+	auto_str struct str clean = STR_INIT;
+	const char *s;
+
+	str_add_clean(&clean, text, strlen(text));
+	s = str_cstr(&clean);
+	if (*s && !strpbrk(s, " \"=\\")) {
+		str_add(out, s);
+		return;
+	}
+	str_add_char(out, '"');
+	for (; *s; s++) {
+		if (*s == '"')
+			str_add_char(out, '\\');
+		str_add_char(out, *s);
+	}
+	str_add_char(out, '"');
+}
+
+void log_format(struct str *out, enum log_level level, const char *msg, const struct log_field *fields)
+{
+	str_addf(out, "level=%s msg=", level_names[level]);
+	add_value(out, msg);
+	for (; fields->key; fields++) {
+		str_addf(out, " %s=", fields->key);
+		if (fields->text)
+			add_value(out, fields->text);
+		else
+			str_addf(out, "%" PRId64, fields->number);
+	}
+}
+
+void log_write(enum log_level level, const char *msg, const struct log_field *fields)
+{
+	auto_str struct str line = STR_INIT;
+	char stamp[TIMEFMT_MAX];
+
+	if (level < minimum)
+		return;
+	str_addf(&line, "time=%s ", timefmt_rfc3339_ms(timefmt_wall_ms(), stamp));
+	log_format(&line, level, msg, fields);
+	str_add_char(&line, '\n');
+	/* One write per line, so that lines of two processes do not mix. Nothing helps if it fails. */
+	if (write(STDERR_FILENO, line.buf, line.len) < 0)
+		return;
+}

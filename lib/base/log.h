@@ -1,0 +1,40 @@
+/*
+ * log: one structured line per event on standard error, in logfmt:
+ *
+ *	time=2026-01-02T03:04:05.678Z level=info msg="claim ready" claim=node1-000004000 took_ms=41
+ *
+ * Values are quoted where they need it and control characters are escaped, so that nothing from
+ * outside can forge a line.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+
+struct log_field {
+	const char *key; /* NULL ends the list */
+	const char *text; /* NULL: the number counts */
+	int64_t number;
+};
+
+#define log_str(k, v) ((struct log_field){ .key = (k), .text = (v) ? (v) : "" })
+#define log_int(k, v) ((struct log_field){ .key = (k), .number = (int64_t)(v) })
+
+/* Lines below @level are dropped (default LOG_INFO). The only global state of the library. */
+void log_set_level(enum log_level level);
+int log_level_from_text(const char *text, enum log_level *ret_level); /* 0, or -EINVAL */
+
+void log_write(enum log_level level, const char *msg, const struct log_field *fields);
+
+#define log_at_(level, msg, ...)                                                                   \
+	log_write(level, msg, (const struct log_field[]){ __VA_ARGS__ __VA_OPT__(, ){ 0 } })
+#define log_debug(msg, ...) log_at_(LOG_DEBUG, msg, __VA_ARGS__)
+#define log_info(msg, ...)  log_at_(LOG_INFO, msg, __VA_ARGS__)
+#define log_warn(msg, ...)  log_at_(LOG_WARN, msg, __VA_ARGS__)
+#define log_error(msg, ...) log_at_(LOG_ERROR, msg, __VA_ARGS__)
+
+struct str;
+
+/* The line's text without the time, for tests and for other sinks; ends in no newline. */
+void log_format(struct str *out, enum log_level level, const char *msg, const struct log_field *fields);

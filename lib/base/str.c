@@ -1,0 +1,101 @@
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+
+static void reserve(struct str *s, size_t more)
+{
+	size_t cap = s->cap ? s->cap : 64;
+
+	if (s->buf && s->len + more + 1 <= s->cap)
+		return;
+	while (cap < s->len + more + 1)
+		cap *= 2;
+	s->buf = xreallocarray(s->buf, cap, 1);
+	s->cap = cap;
+	s->buf[s->len] = '\0';
+}
+
+void str_add_mem(struct str *s, const void *data, size_t len)
+{
+	reserve(s, len);
+	if (len)
+		memcpy(s->buf + s->len, data, len);
+	s->len += len;
+	s->buf[s->len] = '\0';
+}
+
+void str_add(struct str *s, const char *text)
+{
+	str_add_mem(s, text, strlen(text));
+}
+
+void str_add_char(struct str *s, char c)
+{
+	str_add_mem(s, &c, 1);
+}
+
+void str_addf(struct str *s, const char *fmt, ...)
+{
+	va_list args;
+	char *text = NULL;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (n < 0)
+		abort();
+	str_add_mem(s, text, (size_t)n);
+	free(text);
+}
+
+void str_add_clean(struct str *s, const char *data, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		size_t n = utf8_sequence(data + at, len - at);
+
+		if (n == 0 || (n == 1 && ((unsigned char)data[at] < ' ' || data[at] == 0x7f))) {
+			str_addf(s, "\\x%02x", (unsigned char)data[at]);
+			at++;
+			continue;
+		}
+		str_add_mem(s, data + at, n);
+		at += n;
+	}
+}
+
+void str_clear(struct str *s)
+{
+	s->len = 0;
+	if (s->buf)
+		s->buf[0] = '\0';
+}
+
+const char *str_cstr(struct str *s)
+{
+	reserve(s, 0);
+	return s->buf;
+}
+
+char *str_detach(struct str *s)
+{
+	char *text;
+
+	reserve(s, 0);
+	text = s->buf;
+	*s = STR_INIT;
+	return text;
+}
+
+void str_done(struct str *s)
+{
+	free(s->buf);
+	*s = STR_INIT;
+}

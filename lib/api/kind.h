@@ -11,11 +11,11 @@
 struct json_row;
 
 struct api_kind {
-	const char *group;   /* "" for the core group       */
+	const char *group; /* "" for the core group       */
 	const char *version;
-	const char *kind;    /* "PCIDevice"                 */
-	const char *plural;  /* "pcidevices"                */
-	const char *ns;      /* NULL: cluster-scoped        */
-	size_t size;         /* sizeof the object's struct  */
+	const char *kind;   /* "PCIDevice"                 */
+	const char *plural; /* "pcidevices"                */
+	const char *ns;     /* NULL: cluster-scoped        */
+	size_t size;        /* sizeof the object's struct  */
 	const struct json_row *map;
 };

@@ -14,11 +14,11 @@
 
 #include "base/mem.h"
 
-#define ARRAY(type)                                                                                \
-	struct {                                                                                   \
-		type *items;                                                                       \
-		size_t len;                                                                        \
-		size_t cap;                                                                        \
+#define ARRAY(type)          \
+	struct {             \
+		type *items; \
+		size_t len;  \
+		size_t cap;  \
 	}
 
 static inline void *array_room_(void *items, size_t len, size_t *cap, size_t size)
@@ -30,17 +30,17 @@ static inline void *array_room_(void *items, size_t len, size_t *cap, size_t siz
 }
 
 /* Append one zeroed item; yields a pointer to it, valid until the next append. */
-#define array_add(a)                                                                               \
-	({                                                                                         \
-		(a)->items = array_room_((a)->items, (a)->len, &(a)->cap, sizeof(*(a)->items));    \
-		memset(&(a)->items[(a)->len], 0, sizeof(*(a)->items));                             \
-		&(a)->items[(a)->len++];                                                           \
+#define array_add(a)                                                                            \
+	({                                                                                      \
+		(a)->items = array_room_((a)->items, (a)->len, &(a)->cap, sizeof(*(a)->items)); \
+		memset(&(a)->items[(a)->len], 0, sizeof(*(a)->items));                          \
+		&(a)->items[(a)->len++];                                                        \
 	})
 
 /* Release the storage; what the items own is the caller's to release first. */
-#define array_done(a)                                                                              \
-	do {                                                                                       \
-		free((a)->items);                                                                  \
-		(a)->items = NULL;                                                                 \
-		(a)->len = (a)->cap = 0;                                                           \
+#define array_done(a)                    \
+	do {                             \
+		free((a)->items);        \
+		(a)->items = NULL;       \
+		(a)->len = (a)->cap = 0; \
 	} while (0)

@@ -45,7 +45,8 @@ int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t 
 	if (r < 0)
 		return err_set(err, ERR_RETRY, r, "read '%s': %s", path, strerror(-r));
 	if (len > max)
-		return err_set(err, ERR_INVALID, -EFBIG, "'%s' is larger than %zu bytes", path, max);
+		return err_set(err, ERR_INVALID, -EFBIG, "'%s' is larger than %zu bytes", path,
+			       max);
 
 	if (len > 0 && text[len - 1] == '\n')
 		len--;

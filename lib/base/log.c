@@ -56,7 +56,8 @@ static void add_value(struct str *out, const char *text)
 	str_add_char(out, '"');
 }
 
-void log_format(struct str *out, enum log_level level, const char *msg, const struct log_field *fields)
+void log_format(struct str *out, enum log_level level, const char *msg,
+		const struct log_field *fields)
 {
 	str_addf(out, "level=%s msg=", level_names[level]);
 	add_value(out, msg);

@@ -13,7 +13,7 @@
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 struct log_field {
-	const char *key; /* NULL ends the list */
+	const char *key;  /* NULL ends the list */
 	const char *text; /* NULL: the number counts */
 	int64_t number;
 };
@@ -27,7 +27,7 @@ int log_level_from_text(const char *text, enum log_level *ret_level); /* 0, or -
 
 void log_write(enum log_level level, const char *msg, const struct log_field *fields);
 
-#define log_at_(level, msg, ...)                                                                   \
+#define log_at_(level, msg, ...) \
 	log_write(level, msg, (const struct log_field[]){ __VA_ARGS__ __VA_OPT__(, ){ 0 } })
 #define log_debug(msg, ...) log_at_(LOG_DEBUG, msg, __VA_ARGS__)
 #define log_info(msg, ...)  log_at_(LOG_INFO, msg, __VA_ARGS__)
@@ -37,4 +37,5 @@ void log_write(enum log_level level, const char *msg, const struct log_field *fi
 struct str;
 
 /* The line's text without the time, for tests and for other sinks; ends in no newline. */
-void log_format(struct str *out, enum log_level level, const char *msg, const struct log_field *fields);
+void log_format(struct str *out, enum log_level level, const char *msg,
+		const struct log_field *fields);

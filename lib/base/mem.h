@@ -43,18 +43,18 @@ static inline void auto_dir_(DIR **dir)
 #define auto_dir   __attribute__((cleanup(auto_dir_)))
 
 /* Give a pointer (or descriptor) away: the variable is emptied, so its cleanup does nothing. */
-#define take_ptr(p)                                                                                \
-	({                                                                                         \
-		__typeof__(p) *take_from_ = &(p);                                                  \
-		__typeof__(p) taken_ = *take_from_;                                                \
-		*take_from_ = NULL;                                                                \
-		taken_;                                                                            \
+#define take_ptr(p)                                 \
+	({                                          \
+		__typeof__(p) *take_from_ = &(p);   \
+		__typeof__(p) taken_ = *take_from_; \
+		*take_from_ = NULL;                 \
+		taken_;                             \
 	})
-#define take_fd(fd)                                                                                \
-	({                                                                                         \
-		int taken_fd_ = (fd);                                                              \
-		(fd) = -1;                                                                         \
-		taken_fd_;                                                                         \
+#define take_fd(fd)                   \
+	({                            \
+		int taken_fd_ = (fd); \
+		(fd) = -1;            \
+		taken_fd_;            \
 	})
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

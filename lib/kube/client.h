@@ -19,19 +19,20 @@ struct uv_loop_s;
 
 /* Everything is copied before the call returns. */
 struct kube_request {
-	const char *verb;         /* Kubernetes' word, for metrics and logs: "list", "watch", "apply" */
-	const char *resource;     /* plural, likewise                                              */
-	const char *method;       /* HTTP's: "GET", "PATCH", ...                                   */
-	const char *path;         /* with its query, escaped (url.h)                               */
-	const char *content_type; /* of the body; NULL without one                                 */
+	const char *verb;     /* Kubernetes' word, for metrics and logs: "list", "watch", "apply" */
+	const char *resource; /* plural, likewise                                              */
+	const char *method;   /* HTTP's: "GET", "PATCH", ...                                   */
+	const char *path;     /* with its query, escaped (url.h)                               */
+	const char
+		*content_type; /* of the body; NULL without one                                 */
 	const char *body;
 	size_t body_len;
-	uint64_t timeout_ms;      /* for the whole of it; 0: 30 s                                  */
+	uint64_t timeout_ms; /* for the whole of it; 0: 30 s                                  */
 };
 
 struct kube_response {
-	int status;              /* HTTP's; 0 when none came                         */
-	const char *body;        /* terminated; "" for a stream; never NULL          */
+	int status;       /* HTTP's; 0 when none came                         */
+	const char *body; /* terminated; "" for a stream; never NULL          */
 	size_t body_len;
 	uint64_t retry_after_ms; /* what the server asked for (429, 503), else 0     */
 };
@@ -65,9 +66,8 @@ struct kube_call *kube_client_send(struct kube_client *client, const struct kube
 
 /* The same for a stream of lines (a watch): @on_line gets each line of a 2xx answer as it comes. A
  * result < 0 from it ends the call with that error. Lines are bounded at 8 MiB. */
-struct kube_call *kube_client_stream(struct kube_client *client,
-				     const struct kube_request *request, line_fn *on_line,
-				     kube_done_fn *done, void *arg);
+struct kube_call *kube_client_stream(struct kube_client *client, const struct kube_request *request,
+				     line_fn *on_line, kube_done_fn *done, void *arg);
 
 /* Give up on a call that has not ended: neither callback runs any more. */
 void kube_call_cancel(struct kube_call *call);

@@ -1,0 +1,48 @@
+/*
+ * helper_run: runs hostdev-helper once and hands over the lines that it prints.
+ *
+ * Owns the child until it has ended. A child that misses its deadline is abandoned, not killed:
+ * SIGKILL would turn a read or write that blocks in the kernel into D state (design.md section 4.3).
+ * It is still reaped when it ends.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/lines.h"
+
+struct err;
+struct helper_run;
+struct uv_loop_s;
+
+enum {
+	HELPER_LINE_MAX = 64 << 10,
+	HELPER_OUTPUT_MAX = 32 << 20,
+};
+
+/* How it ended: 0 when it exited with status 0 and every line was taken; else < 0 with @err:
+ * ERR_STUCK -ETIMEDOUT past the deadline, else what failed (its exit status, a line refused). */
+typedef void helper_end_fn(void *arg, int result, const struct err *err);
+
+/* Borrowed during the start, except @path and @args, which are copied by the kernel. */
+struct helper_spec {
+	const char *path;        /* of hostdev-helper                */
+	const char *const *args; /* args[0] is the verb; NULL ends   */
+	uint64_t deadline_ms;
+	line_fn *on_line;
+	helper_end_fn *on_end;
+	void *arg;
+};
+
+/*
+ * Start the helper. @on_end runs exactly once and never before this returns, @on_line never after
+ * @on_end. Errors: -ENOENT and the other errnos of spawning, with nothing started.
+ */
+int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
+		     struct helper_run **ret_run, struct err *err);
+
+/* Nobody waits for it any more: no callback runs after this. Takes NULL, returns NULL. */
+struct helper_run *helper_run_abandon(struct helper_run *run);
+
+/* Where hostdev-helper lies: beside this program (/proc/self/exe), the caller frees. */
+char *helper_run_default_path(void);

@@ -1,0 +1,21 @@
+/*
+ * host_watch: tells when the host's mounts, swaps, routes, links or addresses change, because these
+ * decide which devices the host cannot spare (design.md section 4.6).
+ *
+ * Owns a descriptor on <proc>/self/mountinfo and <proc>/swaps, which poll as exceptional on every
+ * change (fs/proc_namespace.c, mm/swapfile.c), and one route netlink socket. Reads none of them: a
+ * scan does. What cannot be opened is left out with a log line; the periodic scan covers it.
+ */
+#pragma once
+
+struct host_watch;
+struct uv_loop_s;
+
+/* Something changed. Never runs before host_watch_new() has returned. */
+typedef void host_watch_fn(void *arg);
+
+struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root, host_watch_fn *fn,
+				  void *arg);
+
+/* Takes NULL, returns NULL; the memory goes when the loop has run the close callbacks. */
+struct host_watch *host_watch_free(struct host_watch *w);

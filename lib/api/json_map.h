@@ -1,0 +1,150 @@
+/*
+ * json_map: one table per struct, read in both directions.
+ *
+ * A map is an array of rows, one per member, ended by JSON_END. A row does not compile when the
+ * member's C type is not the row's. Everything a mapped struct points to is its own, on the heap.
+ *
+ *	static const struct json_row disk_map[] = {
+ *		JSON_STR(struct disk, name, "name", JSON_REQUIRED),
+ *		JSON_INT(struct disk, size, "sizeBytes", JSON_OPTIONAL),
+ *		JSON_END,
+ *	};
+ *
+ * Absence has one form per type: NULL for a string, false, 0 (or the row's own value, -1 for a NUMA
+ * node), the empty list. JSON's null, an empty string and a missing field all decode to it, as in
+ * Go's types; unknown fields are ignored.
+ *
+ * Strings must be UTF-8. What comes from JSON is; what comes from the kernel or pci.ids is cleaned
+ * where it enters (str_add_clean). Encoding cleans what is not, rather than losing the object.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/json_values.h"
+
+struct err;
+
+enum {
+	JSON_ITEMS_MAX = 65536,           /* of one list                */
+	JSON_TEXT_MAX = 64 * 1024 * 1024, /* bytes that json_map_load takes */
+};
+
+enum json_row_type {
+	JSON_ROW_END,
+	JSON_ROW_STR,
+	JSON_ROW_BOOL,
+	JSON_ROW_INT,
+	JSON_ROW_INT64,
+	JSON_ROW_STRS,
+	JSON_ROW_PAIRS,
+	JSON_ROW_STRUCT,
+	JSON_ROW_LIST,
+};
+
+enum json_need {
+	JSON_OPTIONAL, /* absent: left out when encoding */
+	JSON_ALWAYS,   /* may be absent when decoding; encoded as "", false, 0, [] or {}    */
+	JSON_REQUIRED, /* absence is an error when decoding (strings: "" too)               */
+};
+
+struct json_row {
+	const char *key;
+	enum json_row_type type;
+	enum json_need need;
+	size_t at;                  /* offset of the member                     */
+	size_t owner;               /* size of the struct the row belongs to    */
+	size_t item;                /* size of the nested struct or of one item */
+	int64_t absent;             /* numbers: the value that means absent     */
+	const struct json_row *map; /* of the nested struct or of the items     */
+};
+
+/* clang-format off */
+#define JSON_MEMBER_(type, member) (((type *)0)->member)
+#define JSON_AT_(type, member, ctype) \
+	_Generic(&JSON_MEMBER_(type, member), ctype *: offsetof(type, member))
+#define JSON_NUMBER_(type, member) \
+	_Generic(&JSON_MEMBER_(type, member), int *: JSON_ROW_INT, int64_t *: JSON_ROW_INT64)
+#define JSON_PLAIN_(type_, member_, key_, need_, row_, ctype_) \
+	{ .key = (key_), .type = (row_), .need = (need_), .owner = sizeof(type_), \
+	  .at = JSON_AT_(type_, member_, ctype_) }
+
+/* char * */
+#define JSON_STR(type, member, key, need) \
+	JSON_PLAIN_(type, member, key, need, JSON_ROW_STR, char *)
+
+/* bool */
+#define JSON_BOOL(type, member, key, need) \
+	JSON_PLAIN_(type, member, key, need, JSON_ROW_BOOL, bool)
+
+/* struct json_strs */
+#define JSON_STRS(type, member, key, need) \
+	JSON_PLAIN_(type, member, key, need, JSON_ROW_STRS, struct json_strs)
+
+/* struct json_pairs */
+#define JSON_PAIRS(type, member, key, need) \
+	JSON_PLAIN_(type, member, key, need, JSON_ROW_PAIRS, struct json_pairs)
+
+/* int or int64_t; absent is 0 */
+#define JSON_INT(type, member, key, need) JSON_INT_OR(type, member, key, need, 0)
+
+/* int or int64_t with its own value for absent (see json_map_init) */
+#define JSON_INT_OR(type_, member_, key_, need_, absent_) \
+	{ .key = (key_), .type = JSON_NUMBER_(type_, member_), .need = (need_), \
+	  .owner = sizeof(type_), .at = offsetof(type_, member_), .absent = (absent_) }
+
+/* a ctype (a struct with a map of its own) inside the struct */
+#define JSON_STRUCT(type_, member_, key_, need_, ctype_, map_) \
+	{ .key = (key_), .type = JSON_ROW_STRUCT, .need = (need_), .owner = sizeof(type_), \
+	  .at = JSON_AT_(type_, member_, ctype_), .item = sizeof(ctype_), .map = (map_) }
+
+/* a list: a member of the shape struct { ctype *items; size_t len, cap; } */
+#define JSON_LIST(type_, member_, key_, need_, ctype_, map_) \
+	{ .key = (key_), .type = JSON_ROW_LIST, .need = (need_), .owner = sizeof(type_), \
+	  .at = JSON_AT_(type_, member_.items, ctype_ *), .item = sizeof(ctype_), .map = (map_) }
+
+#define JSON_END { .type = JSON_ROW_END }
+/* clang-format on */
+
+/* Make every member absent. What the object held is forgotten, not released. A struct whose map has
+ * JSON_INT_OR rows must start this way, not as `= { 0 }`. */
+void json_map_init(const struct json_row *map, void *object);
+
+/* Release what the object owns and leave it as json_map_init() does. */
+void json_map_done(const struct json_row *map, void *object);
+
+/*
+ * Fill @object (uninitialised, or holding nothing) from @json. On an error it is left as
+ * json_map_init() does, and @err names the field: "status.conditions[2].type: expected a string, got
+ * a number" (ERR_INVALID, -EINVAL).
+ */
+int json_map_decode(const struct json_row *map, const json_t *json, void *object, struct err *err);
+
+/* A new JSON object (never NULL) for the caller to json_decref(). */
+json_t *json_map_encode(const struct json_row *map, const void *object);
+
+/* True if both encode to the same JSON. */
+bool json_map_equal(const struct json_row *map, const void *a, const void *b);
+
+/* Make @to (uninitialised, or holding nothing) a deep copy of @from. */
+void json_map_copy(const struct json_row *map, void *to, const void *from);
+
+/*
+ * Parse @len bytes of text; the whole of it must be one JSON value of any type. Of two fields with
+ * one name the last counts, as in Kubernetes. Text over JSON_TEXT_MAX, nested too deeply, with a NUL
+ * or with invalid UTF-8 inside is an error like any other (ERR_INVALID, -EINVAL; -EMSGSIZE for the
+ * size). The caller releases *@ret_json.
+ */
+int json_map_load(const char *text, size_t len, json_t **ret_json, struct err *err);
+
+/* json_map_load() and json_map_decode() in one. */
+int json_map_parse(const struct json_row *map, const char *text, size_t len, void *object,
+		   struct err *err);
+
+/* Compact text of @json, which the caller frees. */
+char *json_map_text(const json_t *json);
+
+#define auto_json __attribute__((cleanup(json_decrefp)))

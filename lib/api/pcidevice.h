@@ -1,0 +1,46 @@
+/* pcidevice: PCIDevice of devices.harvesterhci.io/v1beta1. The first nine status fields are
+ * Harvester's, the rest are ours and optional. */
+#pragma once
+
+#include "api/condition.h"
+#include "api/kind.h"
+#include "api/meta.h"
+
+#define PCIDEVICE_ROLE_FUNCTION "Function"
+#define PCIDEVICE_ROLE_PF       "PhysicalFunction"
+#define PCIDEVICE_ROLE_VF       "VirtualFunction"
+
+struct pcidevice_status {
+	char *address;     /* "0000:04:00.0"                       */
+	char *vendor_id;   /* four lower-case hex digits           */
+	char *device_id;   /* likewise                             */
+	char *class_id;    /* class and subclass, "0302"           */
+	char *iommu_group; /* decimal; NULL: none                  */
+	char *node_name;
+	char *resource_name; /* resource_name.h                      */
+	char *description;   /* description.h                        */
+	char *kernel_driver_in_use;
+
+	int numa_node; /* -1: unknown                          */
+	char *subsystem_vendor_id;
+	char *subsystem_device_id;
+	char *revision;                       /* two hex digits                       */
+	struct json_strs iommu_group_members; /* addresses, itself included, sorted   */
+	char *role;                           /* PCIDEVICE_ROLE_...                   */
+	char *physical_function;              /* address of a VF's PF                 */
+	int total_vfs;
+	int num_vfs;
+	char *serial_number; /* PCIe DSN, "00-11-22-33-44-55-66-77"  */
+	struct json_strs reset_methods;
+	bool boot_vga;
+	struct api_conditions conditions;
+};
+
+/* Start one with api_object_new() or json_map_init(): numa_node 0 is a node. */
+struct pcidevice {
+	struct api_meta meta;
+	struct pcidevice_status status;
+};
+
+extern const struct json_row pcidevice_status_map[];
+extern const struct api_kind pcidevice_kind;

@@ -1,0 +1,33 @@
+/* apply: writes of one object: server-side apply and delete. Nothing here PUTs. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "kube/client.h"
+
+struct api_kind;
+
+struct apply_request {
+	const struct api_kind *kind;
+	const char *name;
+	const char *subresource;   /* "status"; NULL: the object itself */
+	const char *field_manager; /* one per program and role          */
+	bool force;           /* take fields over from others: only for what nobody else may own */
+	const json_t *object; /* what we own of it; apiVersion, kind and name are filled in      */
+};
+
+/* @done as kube_client_send() calls it; the response's body is the object as it now is. */
+struct kube_call *apply_send(struct kube_client *client, const struct apply_request *request,
+			     kube_done_fn *done, void *arg);
+
+struct delete_request {
+	const struct api_kind *kind;
+	const char *name;
+	const char *uid;     /* delete only this incarnation; NULL: any         */
+	const char *version; /* delete only if unchanged since; NULL: whatever  */
+};
+
+/* -ENOENT (404) is an error like any other; most callers take it for success. */
+struct kube_call *apply_delete(struct kube_client *client, const struct delete_request *request,
+			       kube_done_fn *done, void *arg);

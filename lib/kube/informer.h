@@ -1,0 +1,61 @@
+/*
+ * informer: keeps a store equal to a collection at the API server, and tells of its changes.
+ *
+ * Ties reflector and store to a client. Reads only.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct api_kind;
+struct clock;
+struct entry;
+struct kube_client;
+struct metrics;
+struct store;
+
+/* Borrowed: all of it outlives the informer. */
+struct informer_deps {
+	struct kube_client *client;
+	struct clock *clock;
+	struct metrics *metrics; /* may be NULL */
+};
+
+struct informer_handlers {
+	/*
+	 * @name changed: @before is NULL for an addition, @after for a deletion, and an entry's object
+	 * is NULL if it could not be decoded. The store has the new state already. Both are valid
+	 * during the call. Never called before informer_start() has returned.
+	 */
+	void (*on_change)(void *arg, const char *name, const struct entry *before,
+			  const struct entry *after);
+	/* The first list is in the store; called once. May be NULL. */
+	void (*on_synced)(void *arg);
+};
+
+/* Copied, but for the kind. */
+struct informer_spec {
+	const struct api_kind *kind;
+	const char *label_selector; /* NULL: none */
+	const char *field_selector; /* NULL: none */
+	struct informer_handlers handlers;
+	void *arg;
+};
+
+struct informer;
+
+struct informer *informer_new(const struct informer_deps *deps, const struct informer_spec *spec);
+/* Safe at any time, also from a handler: no handler runs any more. Takes NULL, returns NULL. */
+struct informer *informer_free(struct informer *informer);
+
+void informer_start(struct informer *informer);
+/* Cancel what is under way; the store stays as it is. May be started again. */
+void informer_stop(struct informer *informer);
+
+const struct store *informer_store(const struct informer *informer);
+
+/* True once a list has been in the store, also that of a kind which is not installed. */
+bool informer_synced(const struct informer *informer);
+
+/* One line for readyz and people: "pcidevices: listing (gone)". Valid until the next call. */
+const char *informer_text(struct informer *informer);

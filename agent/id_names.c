@@ -1,0 +1,131 @@
+#include "agent/id_names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/facts.h"
+#include "api/json_map.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+struct id_names {
+	struct map *map; /* id -> struct id_name */
+};
+
+struct id_names *id_names_new(void)
+{
+	struct id_names *names = xcalloc(1, sizeof(*names));
+
+	names->map = map_new();
+	return names;
+}
+
+static void name_free(struct id_name *name)
+{
+	if (!name)
+		return;
+	free(name->first);
+	free(name->second);
+	free(name);
+}
+
+struct id_names *id_names_free(struct id_names *names)
+{
+	size_t cursor = 0;
+	void *name;
+
+	if (!names)
+		return NULL;
+	while (map_next(names->map, &cursor, NULL, &name))
+		name_free(name);
+	map_free(names->map);
+	free(names);
+	return NULL;
+}
+
+static void need(const struct id_names *names, struct map *asked, struct json_strs *ids, char *id)
+{
+	auto_free char *owned = id;
+
+	if (map_get(names->map, owned) || map_set(asked, owned, asked))
+		return;
+	json_strs_add(ids, owned);
+}
+
+void id_names_missing(const struct id_names *names, const struct facts *facts,
+		      struct json_strs *ret_ids)
+{
+	struct map *asked = map_new();
+
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+
+		need(names, asked, ret_ids, xasprintf("pci:%s:%s", pci->vendor, pci->device));
+		if (pci->class_code)
+			need(names, asked, ret_ids, xasprintf("pciclass:%.4s", pci->class_code));
+	}
+	for (size_t i = 0; i < facts->usb.len; i++) {
+		const struct usb_facts *usb = &facts->usb.items[i];
+
+		need(names, asked, ret_ids, xasprintf("usb:%s:%s", usb->vendor, usb->product));
+	}
+	map_free(asked);
+}
+
+static const char *text_of(const json_t *json, const char *key)
+{
+	return json_string_value(json_object_get(json, key));
+}
+
+static void learn(struct id_names *names, const char *id, const char *first, const char *second)
+{
+	struct id_name *name = xcalloc(1, sizeof(*name));
+
+	name->first = xstrdup_or_null(first);
+	name->second = xstrdup_or_null(second);
+	name_free(map_set(names->map, id, name));
+}
+
+int id_names_add_line(struct id_names *names, const char *line, size_t len, struct err *err)
+{
+	auto_json json_t *json = NULL;
+	const char *kind;
+	const char *id;
+
+	if (json_map_load(line, len, &json, err) < 0)
+		return err_wrap(err, "names line of the helper");
+	kind = text_of(json, "kind");
+	id = text_of(json, "id");
+	if (kind && strcmp(kind, "problem") == 0) {
+		log_warn("names of devices are incomplete",
+			 log_str("reason", text_of(json, "message")));
+		return 0;
+	}
+	if (!kind || strcmp(kind, "name") != 0)
+		return 0;
+	if (!id)
+		return err_set(err, ERR_INVALID, -EINVAL, "names line of the helper has no id");
+	if (strncmp(id, "pciclass:", 9) == 0)
+		learn(names, id, text_of(json, "class"), text_of(json, "subclass"));
+	else
+		learn(names, id, text_of(json, "vendor"), text_of(json, "product"));
+	return 0;
+}
+
+void id_names_settle(struct id_names *names, const struct json_strs *ids)
+{
+	for (size_t i = 0; i < ids->len; i++) {
+		if (!map_get(names->map, ids->items[i]))
+			learn(names, ids->items[i], NULL, NULL);
+	}
+}
+
+const struct id_name *id_names_get(const struct id_names *names, const char *id)
+{
+	static const struct id_name unknown = { 0 };
+	const struct id_name *name = map_get(names->map, id);
+
+	return name ? name : &unknown;
+}

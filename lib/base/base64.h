@@ -1,0 +1,12 @@
+/* base64: RFC 4648 with padding, as it stands in kubeconfigs and certificates. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Decode @text (line breaks are skipped, nothing else is) into *@ret_data, which is terminated by
+ * a NUL that *@ret_len does not count; the caller frees. False if @text is not base64. */
+bool base64_decode(const char *text, size_t len, char **ret_data, size_t *ret_len);
+
+/* Encode @data without line breaks; the caller frees. */
+char *base64_encode(const void *data, size_t len);

@@ -1,0 +1,67 @@
+/*
+ * config: where the API server is and how to prove who we are.
+ *
+ * A plain value: it holds what was configured, not what the files hold now (credentials.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+/* A PEM file: by path, or its content from base64 in the kubeconfig. Neither: not configured. */
+struct kube_pem {
+	char *path; /* absolute or relative to the working directory */
+	char *data;
+	size_t len;
+};
+
+struct kube_config {
+	char *server; /* "https://host:port" and maybe a path, without a slash at the end */
+	struct kube_pem ca;
+	struct kube_pem cert;
+	struct kube_pem key;
+	char *token; /* NULL if none; @token_path wins where both are set */
+	char *token_path;
+	char *tls_server_name; /* the name to expect in the certificate; NULL: the server's */
+	bool insecure;         /* accept any certificate */
+	char *ns;              /* never NULL after a load */
+	char *origin;          /* for messages: "/root/.kube/config, context 'dev'" */
+};
+
+/* What decides where the configuration comes from. NULL is the same as "". */
+struct kube_config_source {
+	const char *path;         /* --kubeconfig                                  */
+	const char *context;      /* --context; "" is the file's current-context   */
+	const char *kubeconfig;   /* $KUBECONFIG: one path, or several with colons */
+	const char *home;         /* $HOME                                         */
+	const char *service_host; /* $KUBERNETES_SERVICE_HOST */
+	const char *service_port; /* $KUBERNETES_SERVICE_PORT */
+	const char *account_dir;  /* tests; "" is KUBE_ACCOUNT_DIR */
+};
+
+#define KUBE_ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
+
+/* Fill @source from the process's environment; the text is borrowed from it. */
+void kube_config_source_env(struct kube_config_source *source);
+
+/*
+ * Load from the first of: the explicit path, $KUBECONFIG, the service account of the pod we run in,
+ * ~/.kube/config. On success @config is the caller's to release with kube_config_done(); on error
+ * it is empty. Every message names the file, what in it, and what to do.
+ */
+int kube_config_load(const struct kube_config_source *source, struct kube_config *config,
+		     struct err *err);
+
+/* The two loaders by themselves. @paths as in $KUBECONFIG: of what is in several files the first
+ * counts, and files that do not exist are passed over unless all are missing (-ENOENT). */
+int kubeconfig_load(const char *paths, const char *context, struct kube_config *config,
+		    struct err *err);
+int incluster_load(const struct kube_config_source *source, struct kube_config *config,
+		   struct err *err);
+
+/* Release; the secrets are wiped first. A released config is empty and may be loaded again. */
+void kube_config_done(struct kube_config *config);
+
+#define auto_kube_config __attribute__((cleanup(kube_config_done)))

@@ -1,0 +1,233 @@
+#include "kube/metrics.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+struct series {
+	char *labels;  /* as they are shown, `verb="list",code="200"`; "" without */
+	int64_t value; /* of a counter or gauge; a histogram's sum in ms          */
+	uint64_t count;
+	uint64_t buckets[METRIC_BUCKETS_MAX];
+};
+
+struct metric {
+	const struct metric_desc *desc;
+	ARRAY(struct series *) series; /* in order of first use */
+	struct map *by_labels;
+};
+
+struct metrics {
+	ARRAY(struct metric *) families;
+};
+
+struct metrics *metrics_new(void)
+{
+	return xcalloc(1, sizeof(struct metrics));
+}
+
+static void metric_free(struct metric *metric)
+{
+	for (size_t i = 0; i < metric->series.len; i++) {
+		free(metric->series.items[i]->labels);
+		free(metric->series.items[i]);
+	}
+	array_done(&metric->series);
+	map_free(metric->by_labels);
+	free(metric);
+}
+
+struct metrics *metrics_free(struct metrics *metrics)
+{
+	if (!metrics)
+		return NULL;
+	for (size_t i = 0; i < metrics->families.len; i++)
+		metric_free(metrics->families.items[i]);
+	array_done(&metrics->families);
+	free(metrics);
+	return NULL;
+}
+
+/* The format escapes backslash and newline everywhere, the quote in label values only. */
+static void add_escaped(struct str *out, const char *text, bool quotes)
+{
+	for (; *text; text++) {
+		if (*text == '\n')
+			str_add(out, "\\n");
+		else if (*text == '\\' || (quotes && *text == '"'))
+			str_addf(out, "\\%c", *text);
+		else
+			str_add_char(out, *text);
+	}
+}
+
+static size_t label_count(const struct metric_desc *desc)
+{
+	size_t n = 0;
+
+	while (n < METRIC_LABELS_MAX && desc->labels[n])
+		n++;
+	return n;
+}
+
+static void add_labels(struct str *out, const struct metric_desc *desc, const char *const values[])
+{
+	size_t n = label_count(desc);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *value = values ? values[i] : "other";
+
+		str_addf(out, "%s%s=\"", i > 0 ? "," : "", desc->labels[i]);
+		add_escaped(out, value ? value : "", true);
+		str_add_char(out, '"');
+	}
+}
+
+static struct series *series_new(struct metric *metric, const char *labels)
+{
+	struct series *series = xcalloc(1, sizeof(*series));
+
+	series->labels = xstrdup(labels);
+	map_set(metric->by_labels, labels, series);
+	*array_add(&metric->series) = series;
+	return series;
+}
+
+static struct series *series_of(struct metric *metric, const char *const values[])
+{
+	auto_str struct str labels = STR_INIT;
+	struct series *series;
+
+	add_labels(&labels, metric->desc, values);
+	series = map_get(metric->by_labels, str_cstr(&labels));
+	if (series)
+		return series;
+	if (metric->series.len < METRIC_SERIES_MAX || !values)
+		return series_new(metric, str_cstr(&labels));
+	return series_of(metric, NULL);
+}
+
+struct metric *metrics_family(struct metrics *metrics, const struct metric_desc *desc)
+{
+	struct metric *metric;
+
+	if (!metrics)
+		return NULL;
+	for (size_t i = 0; i < metrics->families.len; i++) {
+		metric = metrics->families.items[i];
+		if (strcmp(metric->desc->name, desc->name) == 0)
+			return metric;
+	}
+	metric = xcalloc(1, sizeof(*metric));
+	metric->desc = desc;
+	metric->by_labels = map_new();
+	if (label_count(desc) == 0)
+		series_of(metric, NULL);
+	*array_add(&metrics->families) = metric;
+	return metric;
+}
+
+void metric_add(struct metric *metric, int64_t amount, const char *const values[])
+{
+	if (!metric)
+		return;
+	assert(metric->desc->type != METRIC_SECONDS);
+	assert(metric->desc->type != METRIC_COUNTER || amount >= 0);
+	series_of(metric, values)->value += amount;
+}
+
+void metric_set(struct metric *metric, int64_t value, const char *const values[])
+{
+	if (!metric)
+		return;
+	assert(metric->desc->type == METRIC_GAUGE);
+	series_of(metric, values)->value = value;
+}
+
+void metric_observe(struct metric *metric, uint64_t ms, const char *const values[])
+{
+	struct series *series;
+
+	if (!metric)
+		return;
+	assert(metric->desc->type == METRIC_SECONDS);
+	series = series_of(metric, values);
+	series->count++;
+	series->value += (int64_t)ms;
+	for (size_t i = 0; i < METRIC_BUCKETS_MAX; i++) {
+		if (ms <= metric->desc->buckets_ms[i])
+			series->buckets[i]++;
+	}
+}
+
+static void add_seconds(struct str *out, uint64_t ms)
+{
+	str_addf(out, "%" PRIu64, ms / 1000);
+	if (ms % 1000)
+		str_addf(out, ".%03" PRIu64, ms % 1000);
+}
+
+static void write_buckets(const struct metric *metric, const struct series *series, struct str *out)
+{
+	const char *name = metric->desc->name;
+	const char *comma = *series->labels ? "," : "";
+
+	for (size_t i = 0; i < METRIC_BUCKETS_MAX && metric->desc->buckets_ms[i]; i++) {
+		str_addf(out, "%s_bucket{%s%sle=\"", name, series->labels, comma);
+		add_seconds(out, metric->desc->buckets_ms[i]);
+		str_addf(out, "\"} %" PRIu64 "\n", series->buckets[i]);
+	}
+	str_addf(out, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", name, series->labels, comma,
+		 series->count);
+}
+
+static void write_name(const struct metric *metric, const char *suffix, const struct series *series,
+		       struct str *out)
+{
+	str_addf(out, "%s%s", metric->desc->name, suffix);
+	if (*series->labels)
+		str_addf(out, "{%s}", series->labels);
+	str_add_char(out, ' ');
+}
+
+static void write_series(const struct metric *metric, const struct series *series, struct str *out)
+{
+	if (metric->desc->type != METRIC_SECONDS) {
+		write_name(metric, "", series, out);
+		str_addf(out, "%" PRId64 "\n", series->value);
+		return;
+	}
+	write_buckets(metric, series, out);
+	write_name(metric, "_sum", series, out);
+	add_seconds(out, (uint64_t)series->value);
+	str_add_char(out, '\n');
+	write_name(metric, "_count", series, out);
+	str_addf(out, "%" PRIu64 "\n", series->count);
+}
+
+void metrics_write(const struct metrics *metrics, struct str *out)
+{
+	static const char *const types[] = {
+		[METRIC_COUNTER] = "counter",
+		[METRIC_GAUGE] = "gauge",
+		[METRIC_SECONDS] = "histogram",
+	};
+
+	for (size_t i = 0; i < metrics->families.len; i++) {
+		const struct metric *metric = metrics->families.items[i];
+
+		if (metric->series.len == 0)
+			continue;
+		str_addf(out, "# HELP %s ", metric->desc->name);
+		add_escaped(out, metric->desc->help, false);
+		str_addf(out, "\n# TYPE %s %s\n", metric->desc->name, types[metric->desc->type]);
+		for (size_t j = 0; j < metric->series.len; j++)
+			write_series(metric, metric->series.items[j], out);
+	}
+}

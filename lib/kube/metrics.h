@@ -1,0 +1,51 @@
+/*
+ * metrics: counters, gauges and histograms, written as Prometheus' text format.
+ *
+ * Owns the families and their series. A family has at most METRIC_SERIES_MAX series: what comes
+ * after goes to one whose labels all say "other", so that nothing outside can grow the table.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct metric;
+struct metrics;
+struct str;
+
+enum { METRIC_LABELS_MAX = 4, METRIC_BUCKETS_MAX = 12, METRIC_SERIES_MAX = 256 };
+
+enum metric_type {
+	METRIC_COUNTER,
+	METRIC_GAUGE,
+	METRIC_SECONDS, /* a histogram of durations: fed in ms, shown in seconds */
+};
+
+/* Static text: the registry keeps pointers to all of it. */
+struct metric_desc {
+	const char *name; /* "hostdev_api_requests_total" */
+	const char *help; /* one sentence                 */
+	enum metric_type type;
+	const char *labels[METRIC_LABELS_MAX];   /* names, NULL after the last   */
+	uint64_t buckets_ms[METRIC_BUCKETS_MAX]; /* upper bounds, 0 after the last */
+};
+
+struct metrics *metrics_new(void);
+/* Takes NULL, returns NULL. */
+struct metrics *metrics_free(struct metrics *metrics);
+
+/* The family of @desc; the same one for the same name. NULL for a NULL registry, and every call
+ * below takes a NULL family and does nothing, so that a module needs no registry to work. A family
+ * without labels is shown as 0 from the start. */
+struct metric *metrics_family(struct metrics *metrics, const struct metric_desc *desc);
+
+/* Add to a counter or gauge, set a gauge, or put one duration into a histogram. @values are the
+ * labels' values in the order of the labels (may be NULL without labels); they are copied. */
+void metric_add(struct metric *metric, int64_t amount, const char *const values[]);
+void metric_set(struct metric *metric, int64_t value, const char *const values[]);
+void metric_observe(struct metric *metric, uint64_t ms, const char *const values[]);
+
+/* metric_count(m, "list", "pcidevices", "200"): one more. */
+#define metric_count(metric, ...) metric_add((metric), 1, (const char *const[]){ __VA_ARGS__ })
+
+/* What a scrape of /metrics gets. */
+void metrics_write(const struct metrics *metrics, struct str *out);

@@ -1,0 +1,356 @@
+#include "kube/yaml.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <yaml.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+
+/* A finished node that an alias may name. Borrowed from the tree. */
+struct anchor {
+	char *name;
+	json_t *value;
+	size_t nodes;
+};
+
+struct reader {
+	yaml_parser_t parser;
+	const char *name;
+	ARRAY(struct anchor) anchors;
+	size_t nodes;
+	unsigned depth;
+	struct err *err;
+};
+
+static int read_node(struct reader *r, yaml_event_t *event, json_t **ret_value);
+
+static int fail_at(struct reader *r, const yaml_mark_t *mark, int code, const char *what)
+{
+	return err_set(r->err, ERR_INVALID, code, "%s:%zu: %s", r->name, mark->line + 1, what);
+}
+
+static int next_event(struct reader *r, yaml_event_t *event)
+{
+	const yaml_mark_t *mark = &r->parser.problem_mark;
+	const char *problem;
+
+	if (yaml_parser_parse(&r->parser, event))
+		return 0;
+	problem = r->parser.problem ? r->parser.problem : "not YAML";
+	if (r->parser.error == YAML_READER_ERROR)
+		return err_set(r->err, ERR_INVALID, -EINVAL, "%s: %s (byte %zu)", r->name, problem,
+			       r->parser.problem_offset);
+	return fail_at(r, mark, -EINVAL, problem);
+}
+
+static int count_nodes(struct reader *r, const yaml_mark_t *mark, size_t more)
+{
+	r->nodes += more;
+	if (r->nodes > YAML_NODES_MAX)
+		return fail_at(r, mark, -EFBIG,
+			       "too many values (aliases count as what they name)");
+	return 0;
+}
+
+static json_t *plain_number(const char *text)
+{
+	const char *digits = text + strspn(text, "+-");
+	int64_t whole;
+	char *end;
+
+	if (str_to_i64(*text == '+' ? text + 1 : text, &whole)) {
+		/* A leading zero is octal to some readers and a string to others: keep the text. */
+		return digits[0] == '0' && digits[1] ? NULL : json_integer(whole);
+	}
+	if (digits - text > 1 || !strpbrk(digits, "0123456789") ||
+	    digits[strspn(digits, "0123456789.eE+-")] || !strpbrk(digits, ".eE"))
+		return NULL;
+	errno = 0;
+	return json_real(strtod(text, &end)); /* NULL when infinite */
+}
+
+/* What a plain (unquoted) scalar means; NULL if it is just a string. */
+static json_t *plain_value(const char *text)
+{
+	static const char *const nulls[] = { "", "~", "null", "Null", "NULL" };
+	static const char *const yes[] = { "true", "True", "TRUE" };
+	static const char *const no[] = { "false", "False", "FALSE" };
+
+	for (size_t i = 0; i < ARRAY_LEN(nulls); i++) {
+		if (strcmp(text, nulls[i]) == 0)
+			return json_null();
+	}
+	for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
+		if (strcmp(text, yes[i]) == 0)
+			return json_true();
+		if (strcmp(text, no[i]) == 0)
+			return json_false();
+	}
+	return plain_number(text);
+}
+
+static int read_scalar(struct reader *r, const yaml_event_t *event, json_t **ret_value)
+{
+	const char *text = (const char *)event->data.scalar.value;
+	size_t len = event->data.scalar.length;
+	json_t *value = NULL;
+
+	if (event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+	    event->data.scalar.plain_implicit)
+		value = plain_value(text);
+	if (!value)
+		value = json_stringn(text, len);
+	if (!value)
+		return fail_at(r, &event->start_mark, -EINVAL, "text that is not UTF-8");
+	*ret_value = value;
+	return 0;
+}
+
+static int read_key(struct reader *r, const yaml_event_t *event, json_t *object, char **ret_key)
+{
+	const char *key = (const char *)event->data.scalar.value;
+
+	if (event->type != YAML_SCALAR_EVENT)
+		return fail_at(r, &event->start_mark, -EINVAL, "a key that is not a string");
+	if (strlen(key) != event->data.scalar.length)
+		return fail_at(r, &event->start_mark, -EINVAL, "a key with a NUL in it");
+	if (strcmp(key, "<<") == 0)
+		return fail_at(r, &event->start_mark, -EINVAL, "merge keys are not supported");
+	if (json_object_get(object, key))
+		return err_set(r->err, ERR_INVALID, -EINVAL, "%s:%zu: key '%s' is there twice",
+			       r->name, event->start_mark.line + 1, key);
+	*ret_key = xstrdup(key);
+	return count_nodes(r, &event->start_mark, 1);
+}
+
+/* One "key: value" whose key is @event. */
+static int read_member(struct reader *r, const yaml_event_t *event, json_t *object)
+{
+	auto_free char *key = NULL;
+	json_t *value = NULL;
+	yaml_event_t next;
+	int result;
+
+	result = read_key(r, event, object, &key);
+	if (result < 0)
+		return result;
+	result = next_event(r, &next);
+	if (result < 0)
+		return result;
+	result = read_node(r, &next, &value);
+	yaml_event_delete(&next);
+	if (result < 0)
+		return result;
+	if (json_object_set_new(object, key, value) < 0)
+		return fail_at(r, &r->parser.mark, -EINVAL, "a key that is not UTF-8");
+	return 0;
+}
+
+static int read_item(struct reader *r, yaml_event_t *event, json_t *array)
+{
+	json_t *value = NULL;
+	int result;
+
+	result = read_node(r, event, &value);
+	if (result == 0)
+		json_array_append_new(array, value);
+	return result;
+}
+
+/* The members of a mapping or the items of a sequence, up to the event @last. */
+static int read_children(struct reader *r, yaml_event_type_t last, json_t *into)
+{
+	for (;;) {
+		yaml_event_t event;
+		int result;
+
+		result = next_event(r, &event);
+		if (result < 0)
+			return result;
+		if (event.type == last) {
+			yaml_event_delete(&event);
+			return 0;
+		}
+		result = json_is_object(into) ? read_member(r, &event, into)
+					      : read_item(r, &event, into);
+		yaml_event_delete(&event);
+		if (result < 0)
+			return result;
+	}
+}
+
+static int read_collection(struct reader *r, const yaml_event_t *event, json_t **ret_value)
+{
+	bool mapping = event->type == YAML_MAPPING_START_EVENT;
+	json_t *value;
+	int result;
+
+	if (r->depth >= YAML_DEPTH_MAX)
+		return fail_at(r, &event->start_mark, -EFBIG, "nested too deeply");
+	value = mapping ? json_object() : json_array();
+	r->depth++;
+	result =
+		read_children(r, mapping ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, value);
+	r->depth--;
+	if (result < 0)
+		json_decref(value);
+	else
+		*ret_value = value;
+	return result;
+}
+
+static int read_alias(struct reader *r, const yaml_event_t *event, json_t **ret_value)
+{
+	const char *name = (const char *)event->data.alias.anchor;
+
+	/* The newest of that name counts. */
+	for (size_t i = r->anchors.len; i > 0; i--) {
+		const struct anchor *anchor = &r->anchors.items[i - 1];
+		int result;
+
+		if (strcmp(anchor->name, name) != 0)
+			continue;
+		result = count_nodes(r, &event->start_mark, anchor->nodes);
+		if (result == 0)
+			*ret_value = json_deep_copy(anchor->value);
+		return result;
+	}
+	return fail_at(r, &event->start_mark, -EINVAL, "alias of an anchor that is not complete");
+}
+
+static const char *anchor_of(const yaml_event_t *event)
+{
+	const yaml_char_t *name = NULL;
+
+	if (event->type == YAML_SCALAR_EVENT)
+		name = event->data.scalar.anchor;
+	else if (event->type == YAML_MAPPING_START_EVENT)
+		name = event->data.mapping_start.anchor;
+	else if (event->type == YAML_SEQUENCE_START_EVENT)
+		name = event->data.sequence_start.anchor;
+	return (const char *)name;
+}
+
+static int check_tag(struct reader *r, const yaml_event_t *event)
+{
+	const yaml_char_t *tag = NULL;
+
+	if (event->type == YAML_SCALAR_EVENT)
+		tag = event->data.scalar.tag;
+	else if (event->type == YAML_MAPPING_START_EVENT)
+		tag = event->data.mapping_start.tag;
+	else if (event->type == YAML_SEQUENCE_START_EVENT)
+		tag = event->data.sequence_start.tag;
+	if (!tag ||
+	    (event->type == YAML_SCALAR_EVENT && strcmp((const char *)tag, YAML_STR_TAG) == 0))
+		return 0;
+	return fail_at(r, &event->start_mark, -EINVAL, "tags are not supported");
+}
+
+static int read_node(struct reader *r, yaml_event_t *event, json_t **ret_value)
+{
+	size_t before = r->nodes;
+	int result;
+
+	if (event->type == YAML_ALIAS_EVENT)
+		return read_alias(r, event, ret_value);
+	result = check_tag(r, event);
+	if (result == 0)
+		result = count_nodes(r, &event->start_mark, 1);
+	if (result < 0)
+		return result;
+	result = event->type == YAML_SCALAR_EVENT ? read_scalar(r, event, ret_value)
+						  : read_collection(r, event, ret_value);
+	if (result == 0 && anchor_of(event))
+		*array_add(&r->anchors) = (struct anchor){
+			.name = xstrdup(anchor_of(event)),
+			.value = json_incref(*ret_value),
+			.nodes = r->nodes - before,
+		};
+	return result;
+}
+
+static int skip_event(struct reader *r, yaml_event_type_t *ret_type)
+{
+	yaml_event_t event;
+	int result = next_event(r, &event);
+
+	if (result == 0) {
+		*ret_type = event.type;
+		yaml_event_delete(&event);
+	}
+	return result;
+}
+
+/* After the value: the end of its document, then the end of the text. */
+static int read_end(struct reader *r)
+{
+	yaml_event_type_t type;
+	int result = skip_event(r, &type);
+
+	if (result == 0)
+		result = skip_event(r, &type);
+	if (result == 0 && type != YAML_STREAM_END_EVENT)
+		return fail_at(r, &r->parser.mark, -EINVAL, "a second document; only one is read");
+	return result;
+}
+
+static int read_document(struct reader *r, json_t **ret_value)
+{
+	yaml_event_type_t type;
+	yaml_event_t event;
+	int result;
+
+	result = skip_event(r, &type); /* start of the text */
+	if (result == 0)
+		result = skip_event(r, &type); /* start of the document */
+	if (result < 0)
+		return result;
+	if (type == YAML_STREAM_END_EVENT) {
+		*ret_value = json_null();
+		return 0;
+	}
+	result = next_event(r, &event);
+	if (result < 0)
+		return result;
+	result = read_node(r, &event, ret_value);
+	yaml_event_delete(&event);
+	return result < 0 ? result : read_end(r);
+}
+
+static void reader_done(struct reader *r)
+{
+	for (size_t i = 0; i < r->anchors.len; i++) {
+		free(r->anchors.items[i].name);
+		json_decref(r->anchors.items[i].value);
+	}
+	array_done(&r->anchors);
+	yaml_parser_delete(&r->parser);
+}
+
+int yaml_parse(const char *name, const char *text, size_t len, json_t **ret_value, struct err *err)
+{
+	struct reader r = { .name = name, .err = err };
+	json_t *value = NULL;
+	int result;
+
+	if (len > YAML_TEXT_MAX)
+		return err_set(err, ERR_INVALID, -EFBIG, "%s:1: more than %d bytes of YAML", name,
+			       YAML_TEXT_MAX);
+	if (!yaml_parser_initialize(&r.parser))
+		abort();
+	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
+	result = read_document(&r, &value);
+	reader_done(&r);
+	if (result < 0) {
+		json_decref(value);
+		return result;
+	}
+	*ret_value = value;
+	return 0;
+}

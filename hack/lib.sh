@@ -162,7 +162,19 @@ build_cache_entry() {
 	scratch=$(mktemp -d "$CACHE/tmp.$name.XXXXXX")
 	chmod 755 "$scratch"
 	"$@" "$scratch"
+	printf '%s\n' "$name" >>"$CACHE/entries"
 	mv -T "$scratch" "$CACHE/$name"
+}
+
+# remove_cache: what cache_entry made, and nothing else that lies there.
+remove_cache() {
+	local name
+	[[ -d $CACHE ]] || return 0
+	while read -r name; do
+		[[ -z $name || $name == */* ]] || rm -rf "${CACHE:?}/$name"
+	done < <(cat "$CACHE/entries" 2>/dev/null || true)
+	rm -rf "${CACHE:?}"/{entries,locks,logs,go} "$CACHE"/tmp.*
+	rmdir --ignore-fail-on-non-empty "$CACHE"
 }
 
 # --- processes that outlive a script --------------------------------------
@@ -257,6 +269,11 @@ wait_until() {
 		((EPOCHSECONDS < end)) || return 1
 		sleep 0.1
 	done
+}
+
+# node_name: the name under which this machine is a node.
+node_name() {
+	uname -n | tr '[:upper:]' '[:lower:]'
 }
 
 # port_taken PORT: something listens on this port of the loopback address.

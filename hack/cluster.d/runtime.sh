@@ -17,6 +17,12 @@ node_runtime() {
 	cache_entry "$RUNTIME_ENTRY" build_runtime
 }
 
+# link_runtime FOLDER: beside kubectl and kubelet, for the guest.
+link_runtime() {
+	mkdir -p "$1"
+	ln -sfn "$RUNTIME"/bin/{containerd,containerd-shim-runc-v2,ctr,runc} "$RUNTIME/cni" "$1/"
+}
+
 build_runtime() {
 	local folder=$1 package
 	step "fetching containerd, runc, CNI plugins and busybox from Debian (once)"

@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# Our own programs on the local cluster: built, given an identity each, started,
+# and waited for. Sourced by hack/up after hack/lib.sh; uses LOCAL and NODE.
+
+PRESET=${HOSTDEV_PRESET:-release}
+PROGRAMS=${HOSTDEV_PROGRAMS:-$ROOT/build/$PRESET/bin}
+
+build_programs() {
+	local log=$LOCAL/logs/build.log
+	if [[ -n ${HOSTDEV_PROGRAMS:-} ]]; then
+		step "using the programs in $PROGRAMS"
+		return 0
+	fi
+	step "building the programs (preset $PRESET)"
+	mkdir -p "$LOCAL/logs"
+	(
+		cd "$ROOT"
+		[[ -e build/$PRESET/build.ninja ]] || cmake --preset "$PRESET" || exit 1
+		cmake --build --preset "$PRESET"
+	) >"$log" 2>&1 && return 0
+	grep -E 'error|Error' "$log" | head -n 10 >&2 || tail -n 20 "$log" >&2
+	die "building the programs failed; the whole output is in $log"
+}
+
+# program_kubeconfig FILE ACCOUNT SERVER [NODE]: a kubeconfig with a token of the
+# ServiceAccount; one that is still good stays, so that nothing is restarted.
+program_kubeconfig() {
+	local file=$1 account=$2 server=$3 node=${4:-}
+	if [[ -s $file ]] && grep -qF "server: $server" "$file" &&
+		kubectl --kubeconfig "$file" --server "$API_SERVER" auth whoami >/dev/null 2>&1; then
+		return 0
+	fi
+	mkdir -p "${file%/*}"
+	(umask 077 && "$ROOT/hack/cluster.d/cluster" sa-kubeconfig hostdev-system "$account" \
+		--server "$server" ${node:+--node "$node"} >"$file.new")
+	mv "$file.new" "$file"
+}
+
+start_host_agent() {
+	program_kubeconfig "$LOCAL/agents/$NODE.kubeconfig" hostdev-agent "$API_SERVER" "$NODE"
+	"$ROOT/hack/cluster.d/agent" start "$LOCAL" "$NODE" "$LOCAL/agents/$NODE.kubeconfig" "$PROGRAMS"
+}
+
+# The guest sees the tree and its programs at the same paths.
+start_guest_agent() {
+	local guest=$1
+	program_kubeconfig "$LOCAL/agents/$guest.kubeconfig" hostdev-agent "$GUEST_SERVER" "$guest"
+	"$ROOT/hack/vm" exec --name "$guest" -- env "HOSTDEV_STARTED=$HOSTDEV_STARTED" \
+		"$ROOT/hack/cluster.d/agent" start /run/hostdev-agent "$guest" \
+		"$LOCAL/agents/$guest.kubeconfig" "$PROGRAMS"
+}
+
+start_controller() {
+	local file=$LOCAL/agents/controller.kubeconfig mark
+	program_kubeconfig "$file" hostdev-controller "$API_SERVER"
+	mark=$(mark_of "$PROGRAMS/hostdev-controller" "$(<"$file")")
+	process_running "$LOCAL" hostdev-controller "$mark" && return 0
+	stop_process "$LOCAL" hostdev-controller
+	step "starting the controller"
+	start_process "$LOCAL" hostdev-controller "$mark" env "KUBECONFIG=$file" \
+		POD_NAMESPACE=hostdev-system "POD_NAME=hostdev-controller-$NODE" "$PROGRAMS/hostdev-controller"
+	sleep 0.2
+	process_running "$LOCAL" hostdev-controller || {
+		tail -n 5 "$LOCAL/logs/hostdev-controller.log" >&2
+		die "the controller ended at once; its log is $LOCAL/logs/hostdev-controller.log"
+	}
+}
+
+# expected_devices NODE [COMMAND…]: the names that the agent of the node would
+# apply, by asking the same program on the same node.
+expected_devices() {
+	local node=$1
+	shift
+	"$@" "$PROGRAMS/hostdev-agent" inspect -o json --node-name "$node" |
+		jq -r '.items[] | select(.kind == "PCIDevice") | .metadata.name' | sort
+}
+
+# wait_for_devices NODE [COMMAND…]: until the API has all that `inspect` prints.
+wait_for_devices() {
+	local node=$1 expected
+	expected=$(expected_devices "$@") ||
+		die "hostdev-agent inspect failed on node $node"
+	step "waiting for the $(wc -w <<<"$expected") PCI devices of node $node"
+	wait_until 30 devices_are_listed "$expected" ||
+		die "the PCI devices of node $node are not in the API after 30 s; see hostdev-agent.log of that node ($LOCAL/logs, or /run/hostdev-agent/logs in the guest)"
+}
+
+devices_are_listed() {
+	local names
+	names=$(kubectl get pcidevices -o name | sed 's|.*/||' | sort) || return 1
+	[[ -z $(comm -23 <(sed '/^$/d' <<<"$1") <(printf '%s\n' "$names")) ]]
+}

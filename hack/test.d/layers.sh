@@ -1,0 +1,107 @@
+# shellcheck shell=bash
+# What each layer runs. Sourced by hack/test, which has `check`, `check_junit`
+# and `skip_nothing`; a layer that dies counts as one failure.
+
+layer_unit() {
+	"$ROOT/hack/packages" install build test
+	check includes "$ROOT/hack/check-includes"
+	check format check_format
+	check shellcheck check_shell
+	unit_preset dev
+	unit_preset asan
+	check tidy build_preset tidy
+}
+
+check_format() {
+	git -C "$ROOT" ls-files -z '*.c' '*.h' |
+		(cd "$ROOT" && xargs -0 -r clang-format-14 --dry-run --Werror)
+}
+
+check_shell() {
+	git -C "$ROOT" grep -lzE '^(#!/bin/(ba)?sh|# shellcheck shell=)' -- hack .ci tests |
+		(cd "$ROOT" && xargs -0 -r shellcheck -x)
+}
+
+build_preset() {
+	(cd "$ROOT" && cmake --preset "$1" && cmake --build --preset "$1")
+}
+
+unit_preset() {
+	local preset=$1 junit=$LOGS/unit-$1.xml
+	check "build-$preset" build_preset "$preset"
+	check_junit "$preset" "$junit" \
+		ctest --test-dir "$ROOT/build/$preset" -L unit -j "$(nproc)" \
+		--output-on-failure --no-tests=error --output-junit "$junit"
+}
+
+# The programs and the control plane that the flow tests use.
+prepare_flow() {
+	"$ROOT/hack/packages" install build test cluster
+	check build-release build_preset release
+	cluster_binaries
+	link_binaries "$ROOT/build/local/bin"
+}
+
+flow_tests() {
+	local layer=$1 junit=$LOGS/$1.xml
+	[[ -d $ROOT/tests/flow/$layer ]] || die "there are no tests in tests/flow/$layer"
+	check_junit "$layer" "$junit" /usr/bin/python3 -m pytest -p no:cacheprovider -ra \
+		--junitxml "$junit" "$ROOT/tests/flow/$layer"
+}
+
+layer_api() {
+	prepare_flow
+	flow_tests api
+}
+
+layer_node() {
+	prepare_flow
+	node_runtime
+	link_runtime "$ROOT/build/local/bin"
+	"$ROOT/hack/packages" install vm
+	"$ROOT/hack/vm" build
+	flow_tests node
+}
+
+layer_interop() {
+	step "interop: this layer has no tests yet"
+}
+
+layer_bench() {
+	prepare_flow
+	check_shown bench "$ROOT/tests/bench/run"
+}
+
+# Two at a time; new inputs are kept below build/ and help the next run.
+layer_fuzz() {
+	local target failed=''
+	"$ROOT/hack/packages" install build test
+	check build-fuzz build_preset fuzz
+	rm -rf "$LOGS/fuzz"
+	mkdir -p "$LOGS/fuzz"
+	step "fuzzing each target for ${FUZZ_SECONDS:=60} s, two at a time"
+	export ROOT LOGS FUZZ_SECONDS
+	export -f fuzz_one
+	printf '%s\0' "$ROOT"/build/fuzz/bin/fuzz_* | xargs -0 -P 2 -I '{}' bash -c 'fuzz_one "{}"' || failed=yes
+	for target in "$ROOT"/build/fuzz/bin/fuzz_*; do
+		target=${target##*/}
+		check "$target" test -e "$LOGS/fuzz/$target.clean"
+	done
+	[[ -z $failed ]] || step "fuzz: inputs that failed and logs are in $LOGS/fuzz"
+}
+
+# fuzz_one PROGRAM: seeds are tests/fuzz/corpus/NAME, NAME without fuzz_.
+fuzz_one() {
+	local program=$1 name=${1##*/} corpus seeds
+	corpus=$ROOT/build/fuzz/corpus/$name
+	seeds=$ROOT/tests/fuzz/corpus/${name#fuzz_}
+	mkdir -p "$corpus"
+	[[ -d $seeds ]] || seeds=$corpus
+	if "$program" -max_total_time="$FUZZ_SECONDS" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix="$LOGS/fuzz/$name-" "$corpus" "$seeds" >"$LOGS/fuzz/$name.log" 2>&1; then
+		: >"$LOGS/fuzz/$name.clean"
+	else
+		tail -n 20 "$LOGS/fuzz/$name.log" >&2
+		return 1
+	fi
+}

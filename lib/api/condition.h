@@ -3,6 +3,8 @@
 
 #include "api/json_map.h"
 
+enum { API_MESSAGE_MAX = 4096 }; /* bytes of a message; longer ones are cut and end in "..." */
+
 struct api_condition {
 	char *type;
 	char *status; /* "True", "False" or "Unknown" */

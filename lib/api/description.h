@@ -18,8 +18,8 @@ struct description_pci {
 	const char *subclass;
 };
 
-/* "<subclass or class>: <vendor> <device>", with "Class 0302", "Vendor 10de", "Device 20b0" for what
- * has no name. */
+/* "<subclass or class>: <vendor> <device>", with "Class 0302", "Vendor 10de" or "Device 20b0" for
+ * what has no name. */
 char *description_pci(const struct description_pci *names);
 
 struct description_usb {
@@ -30,7 +30,8 @@ struct description_usb {
 	const char *product_string; /* the device's own, in sysfs  */
 };
 
-/* "<product> (<vendor>)", "Unknown (<vendor>)" or "Unknown 0951:1666", then " [<product string>]". */
+/* "<product> (<vendor>)", "Unknown (<vendor>)" or "Unknown 0951:1666", then " [<product string>]"
+ * if there is one. */
 char *description_usb(const struct description_usb *names);
 
 /* Class in words: of the device, or of its first interface when @device_class is 0 and there is one

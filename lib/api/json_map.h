@@ -46,9 +46,9 @@ enum json_row_type {
 };
 
 enum json_need {
-	JSON_OPTIONAL, /* absent: left out when encoding */
-	JSON_ALWAYS,   /* may be absent when decoding; encoded as "", false, 0, [] or {}    */
-	JSON_REQUIRED, /* absence is an error when decoding (strings: "" too)               */
+	JSON_OPTIONAL, /* absent: left out when encoding                                 */
+	JSON_ALWAYS,   /* may be absent when decoding; encoded as "", false, 0, [] or {} */
+	JSON_REQUIRED, /* absence is an error when decoding; encoded always              */
 };
 
 struct json_row {
@@ -118,10 +118,10 @@ void json_map_done(const struct json_row *map, void *object);
 
 /*
  * Fill @object (uninitialised, or holding nothing) from @json. On an error it is left as
- * json_map_init() does, and @err names the field: "status.conditions[2].type: expected a string, got
- * a number" (ERR_INVALID, -EINVAL).
+ * json_map_init() does, and @err names the field (ERR_INVALID, -EINVAL):
+ * "status.conditions[2].type: expected a string, got a number".
  */
-int json_map_decode(const struct json_row *map, const json_t *json, void *object, struct err *err);
+int json_map_decode(const struct json_row *map, json_t *json, void *object, struct err *err);
 
 /* A new JSON object (never NULL) for the caller to json_decref(). */
 json_t *json_map_encode(const struct json_row *map, const void *object);
@@ -134,9 +134,9 @@ void json_map_copy(const struct json_row *map, void *to, const void *from);
 
 /*
  * Parse @len bytes of text; the whole of it must be one JSON value of any type. Of two fields with
- * one name the last counts, as in Kubernetes. Text over JSON_TEXT_MAX, nested too deeply, with a NUL
- * or with invalid UTF-8 inside is an error like any other (ERR_INVALID, -EINVAL; -EMSGSIZE for the
- * size). The caller releases *@ret_json.
+ * one name the last counts, as in Kubernetes. Text nested more than 2,048 deep, with a NUL or with
+ * invalid UTF-8 inside is an error like any other (ERR_INVALID, -EINVAL); so is text of more than
+ * JSON_TEXT_MAX bytes (-EMSGSIZE). The caller releases *@ret_json.
  */
 int json_map_load(const char *text, size_t len, json_t **ret_json, struct err *err);
 

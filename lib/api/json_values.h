@@ -31,7 +31,7 @@ struct json_pair {
 	char *value; /* never NULL */
 };
 
-/* Ordered by key, each key once: change it by the functions below only. */
+/* Ordered by key, each key once: change it by the functions below. */
 struct json_pairs {
 	struct json_pair *items;
 	size_t len;
@@ -44,6 +44,9 @@ const char *json_pairs_get(const struct json_pairs *list, const char *key);
 bool json_pairs_set(struct json_pairs *list, const char *key, const char *value);
 /* True if @key was there. */
 bool json_pairs_remove(struct json_pairs *list, const char *key);
+/* Restore the order after items (owned by the list from then on, of keys that it did not have) were
+ * added by array_add(): for many at once. */
+void json_pairs_sort(struct json_pairs *list);
 bool json_pairs_equal(const struct json_pairs *a, const struct json_pairs *b);
 /* Release; the list is empty again. */
 void json_pairs_done(struct json_pairs *list);

@@ -1,9 +1,10 @@
 /*
  * names: the names of objects, labels, annotations and finalizers, Harvester's to the letter.
  *
- * A node name may be as long as an object name may be. Where a name made of it would pass its limit,
- * the node part is cut and gets "-" and sixteen hex digits of its FNV-1a hash (64 bits, over the
- * whole node name), so that names stay different, and the same in every version.
+ * A node name may be as long as an object name may be. Where a name made of it would pass its
+ * limit, the node part is cut and gets "-" and sixteen hex digits: the FNV-1a hash (64 bits) of the
+ * whole node name. So names stay different, and the same in every version. What is no node name
+ * (names_valid_object) is treated likewise, with '-' for each byte that a name cannot have.
  */
 #pragma once
 
@@ -41,8 +42,7 @@ bool names_valid_label(const char *value);
 /* Resource name: a DNS subdomain, '/', and a name part like a label value that is not empty. */
 bool names_valid_resource(const char *name);
 
-/* All results are the caller's to free. @node is a valid object name (names_valid_object); bytes that
- * such a name cannot have become '-'. */
+/* All results are valid names, and the caller's to free. */
 
 /* "<node>-<address without ':' and '.'>": "node1-000004000" for "0000:04:00.0". */
 char *names_pcidevice(const char *node, const char *address);

@@ -1,6 +1,6 @@
 /*
- * object: what can be done with an object of any kind: a struct that begins with struct api_meta and
- * whose struct api_kind says the rest.
+ * object: what can be done with an object of any kind: a struct that begins with struct api_meta,
+ * and whose struct api_kind says the rest.
  */
 #pragma once
 
@@ -17,9 +17,9 @@ void *api_object_new(const struct api_kind *kind);
 void *api_object_free(const struct api_kind *kind, void *object);
 void *api_object_copy(const struct api_kind *kind, const void *object);
 
-/* A new object from @json, in *@ret_object. A "kind" or "apiVersion" in @json other than @kind's is an
- * error (items of a list may have none). The message begins with kind and name. */
-int api_object_decode(const struct api_kind *kind, const json_t *json, void **ret_object,
+/* A new object from @json, in *@ret_object. A "kind" or "apiVersion" in @json other than @kind's is
+ * an error (items of a list may have none). The message begins with kind and name. */
+int api_object_decode(const struct api_kind *kind, json_t *json, void **ret_object,
 		      struct err *err);
 
 /* The object with apiVersion and kind, for the caller to json_decref(). Never PUT what was decoded:

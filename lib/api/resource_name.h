@@ -9,9 +9,10 @@
 
 #include <stdint.h>
 
-/* "nvidia.com/GA100_A100_SXM4_40GB"; "<vendor>.com/20b0" for a product without a name, or whose name
- * would not fit into a socket path. The caller frees. */
+/* "nvidia.com/GA100_A100_SXM4_40GB"; "<vendor>.com/20b0" for a product without a name, or with one
+ * that would not fit into a socket path. The caller frees. */
 char *resource_name_pci(const char *vendor, const char *product, uint16_t device_id);
 
-/* "kubevirt.io/<name of the USBDevice>"; the caller frees. */
+/* "kubevirt.io/<name of the USBDevice>", where a name over 63 bytes is cut as in names.h. The caller
+ * frees. */
 char *resource_name_usb(const char *usbdevice_name);

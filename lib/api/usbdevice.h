@@ -1,5 +1,5 @@
-/* usbdevice: USBDevice of devices.harvesterhci.io/v1beta1. The fields up to message are Harvester's,
- * the rest are ours and optional. */
+/* usbdevice: USBDevice of devices.harvesterhci.io/v1beta1. The fields up to message are
+ * Harvester's, the rest are ours and optional. */
 #pragma once
 
 #include "api/condition.h"

@@ -1,0 +1,126 @@
+#include "api/condition.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/timefmt.h"
+#include "base/utf8.h"
+
+/* The first five are required by metav1.Condition's schema, so they are always written; what others
+ * wrote may lack them. */
+const struct json_row api_condition_map[] = {
+	JSON_STR(struct api_condition, type, "type", JSON_ALWAYS),
+	JSON_STR(struct api_condition, status, "status", JSON_ALWAYS),
+	JSON_STR(struct api_condition, reason, "reason", JSON_ALWAYS),
+	JSON_STR(struct api_condition, message, "message", JSON_ALWAYS),
+	JSON_STR(struct api_condition, last_transition_time, "lastTransitionTime", JSON_ALWAYS),
+	JSON_INT(struct api_condition, observed_generation, "observedGeneration", JSON_OPTIONAL),
+	JSON_END,
+};
+
+static const char *const truth_text[] = {
+	[API_UNKNOWN] = "Unknown",
+	[API_FALSE] = "False",
+	[API_TRUE] = "True",
+};
+
+static struct api_condition *find(const struct api_conditions *list, const char *type)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (list->items[i].type && strcmp(list->items[i].type, type) == 0)
+			return &list->items[i];
+	}
+	return NULL;
+}
+
+const struct api_condition *api_conditions_find(const struct api_conditions *list, const char *type)
+{
+	return find(list, type);
+}
+
+enum api_truth api_conditions_status(const struct api_conditions *list, const char *type)
+{
+	const struct api_condition *condition = find(list, type);
+
+	if (!condition || !condition->status)
+		return API_UNKNOWN;
+	if (strcmp(condition->status, truth_text[API_TRUE]) == 0)
+		return API_TRUE;
+	if (strcmp(condition->status, truth_text[API_FALSE]) == 0)
+		return API_FALSE;
+	return API_UNKNOWN;
+}
+
+/* Make *@member a copy of @text. True if it was another text; "" and NULL are the same. */
+static bool replace(char **member, const char *text)
+{
+	char *copy;
+
+	if (strcmp(*member ? *member : "", text) == 0)
+		return false;
+	copy = xstrdup(text);
+	free(*member);
+	*member = copy;
+	return true;
+}
+
+/* The message as it is stored: clean, and of bounded length. */
+static void message_clean(struct str *out, const char *message)
+{
+	size_t at = 0;
+
+	str_add_clean(out, message, strlen(message));
+	if (out->len <= API_MESSAGE_MAX)
+		return;
+
+	while (at < API_MESSAGE_MAX - 3)
+		at += utf8_sequence(out->buf + at, out->len - at);
+	/* The last character may reach past the limit by up to three bytes. */
+	while (at > API_MESSAGE_MAX - 3 || ((unsigned char)out->buf[at] & 0xc0) == 0x80)
+		at--;
+	out->len = at;
+	str_add(out, "...");
+}
+
+bool api_conditions_set(struct api_conditions *list, const struct api_condition_value *value,
+			int64_t now_wall_ms)
+{
+	struct api_condition *condition = find(list, value->type);
+	auto_str struct str message = STR_INIT;
+	bool changed = !condition;
+	char now[TIMEFMT_MAX];
+
+	assert(value->reason && value->reason[0]);
+
+	if (!condition) {
+		condition = array_add(list);
+		condition->type = xstrdup(value->type);
+	}
+	if (replace(&condition->status, truth_text[value->status])) {
+		changed = true;
+		replace(&condition->last_transition_time, timefmt_rfc3339(now_wall_ms, now));
+	}
+	message_clean(&message, value->message ? value->message : "");
+	changed |= replace(&condition->reason, value->reason);
+	changed |= replace(&condition->message, str_cstr(&message));
+	changed |= condition->observed_generation != value->observed_generation;
+	condition->observed_generation = value->observed_generation;
+	return changed;
+}
+
+bool api_conditions_remove(struct api_conditions *list, const char *type)
+{
+	struct api_condition *condition = find(list, type);
+
+	if (!condition)
+		return false;
+	json_map_done(api_condition_map, condition);
+	list->len--;
+	memmove(condition, condition + 1,
+		(size_t)(&list->items[list->len] - condition) * sizeof(*condition));
+	return true;
+}

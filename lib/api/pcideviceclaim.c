@@ -1,0 +1,40 @@
+#include "api/pcideviceclaim.h"
+
+#include "api/names.h"
+
+static const struct json_row spec_map[] = {
+	JSON_STR(struct pcideviceclaim_spec, address, "address", JSON_OPTIONAL),
+	JSON_STR(struct pcideviceclaim_spec, node_name, "nodeName", JSON_OPTIONAL),
+	JSON_STR(struct pcideviceclaim_spec, user_name, "userName", JSON_OPTIONAL),
+	JSON_BOOL(struct pcideviceclaim_spec, disable_resource_pooling, "disableResourcePooling",
+		  JSON_OPTIONAL),
+	JSON_END,
+};
+
+#define S struct pcideviceclaim_status
+const struct json_row pcideviceclaim_status_map[] = {
+	JSON_STR(S, kernel_driver_to_unbind, "kernelDriverToUnbind", JSON_ALWAYS),
+	JSON_BOOL(S, passthrough_enabled, "passthroughEnabled", JSON_ALWAYS),
+	JSON_INT(S, observed_generation, "observedGeneration", JSON_OPTIONAL),
+	API_CONDITIONS(S),
+	JSON_END,
+};
+#undef S
+
+static const struct json_row map[] = {
+	API_META(struct pcideviceclaim),
+	JSON_STRUCT(struct pcideviceclaim, spec, "spec", JSON_OPTIONAL, struct pcideviceclaim_spec,
+		    spec_map),
+	JSON_STRUCT(struct pcideviceclaim, status, "status", JSON_OPTIONAL,
+		    struct pcideviceclaim_status, pcideviceclaim_status_map),
+	JSON_END,
+};
+
+const struct api_kind pcideviceclaim_kind = {
+	.group = NAMES_GROUP,
+	.version = NAMES_VERSION,
+	.kind = "PCIDeviceClaim",
+	.plural = "pcideviceclaims",
+	.size = sizeof(struct pcideviceclaim),
+	.map = map,
+};

@@ -78,7 +78,10 @@ start_instance() {
 	for try in 1 2 3; do
 		prepare_state "$kind" "$kernel" "$tools"
 		launch "$kernel"
-		if await_agent; then return 0; fi
+		if await_agent; then
+			set_clock
+			return 0
+		fi
 		if [[ $try == 3 ]] || ! grep -q 'host forwarding rule' "$STATE/logs/qemu.log"; then break; fi
 	done
 	report_failed_start
@@ -196,6 +199,12 @@ await_agent() {
 		((EPOCHSECONDS < end)) || return 1
 		sleep 0.1
 	done
+}
+
+# The guest's clock starts at a full second, in the past: a certificate made just
+# now would not be valid yet.
+set_clock() {
+	"$STATE/client" exec "$STATE/channel" / date -s "@$EPOCHREALTIME" </dev/null >/dev/null
 }
 
 report_failed_start() {

@@ -2,6 +2,7 @@
 # Our own programs on the local cluster: built, given an identity each, started,
 # and waited for. Sourced by hack/up after hack/lib.sh; uses LOCAL and NODE.
 
+# shellcheck disable=SC2153 # NODE is set by those who source this
 PRESET=${HOSTDEV_PRESET:-release}
 PROGRAMS=${HOSTDEV_PROGRAMS:-$ROOT/build/$PRESET/bin}
 

@@ -68,34 +68,34 @@ static const struct json_row problem_map[] = {
 	JSON_END,
 };
 
-static int add_pci(struct facts *facts, const json_t *line, struct err *err)
+static int add_pci(struct facts *facts, json_t *line, struct err *err)
 {
 	return json_map_decode(pci_map, line, array_add(&facts->pci), err);
 }
 
-static int add_usb(struct facts *facts, const json_t *line, struct err *err)
+static int add_usb(struct facts *facts, json_t *line, struct err *err)
 {
 	return json_map_decode(usb_map, line, array_add(&facts->usb), err);
 }
 
-static int add_use(struct facts *facts, const json_t *line, struct err *err)
+static int add_use(struct facts *facts, json_t *line, struct err *err)
 {
 	return json_map_decode(use_map, line, array_add(&facts->uses), err);
 }
 
-static int add_problem(struct facts *facts, const json_t *line, struct err *err)
+static int add_problem(struct facts *facts, json_t *line, struct err *err)
 {
 	return json_map_decode(problem_map, line, array_add(&facts->problems), err);
 }
 
-static int add_host(struct facts *facts, const json_t *line, struct err *err)
+static int add_host(struct facts *facts, json_t *line, struct err *err)
 {
 	(void)err;
 	facts->iommu = json_is_true(json_object_get(line, "iommu"));
 	return 0;
 }
 
-static int add_end(struct facts *facts, const json_t *line, struct err *err)
+static int add_end(struct facts *facts, json_t *line, struct err *err)
 {
 	(void)line;
 	(void)err;
@@ -105,7 +105,7 @@ static int add_end(struct facts *facts, const json_t *line, struct err *err)
 
 static const struct {
 	const char *kind;
-	int (*add)(struct facts *facts, const json_t *line, struct err *err);
+	int (*add)(struct facts *facts, json_t *line, struct err *err);
 } line_kinds[] = {
 	{ "pci", add_pci },         { "usb", add_usb },   { "use", add_use },
 	{ "problem", add_problem }, { "host", add_host }, { "end", add_end },

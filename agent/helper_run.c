@@ -33,6 +33,8 @@ struct helper_run {
 
 	line_fn *on_line;
 	helper_end_fn *on_end; /* NULL once the owner has been told or has gone */
+	helper_gone_fn *on_gone;
+	bool stuck; /* the owner was told of the deadline */
 	void *arg;
 };
 
@@ -78,6 +80,8 @@ static void finish_if_over(struct helper_run *run)
 	else if (r == 0 && run->exit_status)
 		r = err_set(&err, ERR_RETRY, -EPIPE, "helper exited with status %d",
 			    (int)run->exit_status);
+	if (run->stuck && run->on_gone)
+		run->on_gone(run->arg, run);
 	tell(run, r, &err);
 	close_handle(run, (uv_handle_t *)&run->process);
 	close_handle(run, (uv_handle_t *)&run->output);
@@ -175,6 +179,7 @@ int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 	run->lines.max = HELPER_LINE_MAX;
 	run->on_line = spec->on_line;
 	run->on_end = spec->on_end;
+	run->on_gone = spec->on_gone;
 	run->arg = spec->arg;
 	uv_pipe_init(loop, &run->output, 0);
 	uv_timer_init(loop, &run->deadline);
@@ -199,6 +204,7 @@ struct helper_run *helper_run_abandon(struct helper_run *run)
 	if (run) {
 		run->on_end = NULL;
 		run->on_line = NULL;
+		run->on_gone = NULL;
 		uv_timer_stop(&run->deadline);
 		/* A child that never ends must not keep the loop, and so the program, alive. */
 		uv_unref((uv_handle_t *)&run->process);

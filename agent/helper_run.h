@@ -24,6 +24,9 @@ enum {
  * ERR_STUCK -ETIMEDOUT past the deadline, else what failed (its exit status, a line refused). */
 typedef void helper_end_fn(void *arg, int result, const struct err *err);
 
+/* A child that missed its deadline has ended after all; the run is gone when this returns. */
+typedef void helper_gone_fn(void *arg, struct helper_run *run);
+
 /* Borrowed during the start, except @path and @args, which are copied by the kernel. */
 struct helper_spec {
 	const char *path;        /* of hostdev-helper                */
@@ -31,12 +34,13 @@ struct helper_spec {
 	uint64_t deadline_ms;
 	line_fn *on_line;
 	helper_end_fn *on_end;
+	helper_gone_fn *on_gone; /* may be NULL */
 	void *arg;
 };
 
 /*
  * Start the helper. @on_end runs exactly once and never before this returns, @on_line never after
- * @on_end. Errors: -ENOENT and the other errnos of spawning, with nothing started.
+ * @on_end. The run is gone when @on_end returns, but for ERR_STUCK: then when @on_gone does. Errors: -ENOENT and the other errnos of spawning, with nothing started.
  */
 int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 		     struct helper_run **ret_run, struct err *err);

@@ -1,0 +1,53 @@
+#include "agent/helper/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json_write.h"
+#include "base/mem.h"
+
+void report_open(struct str *lines, const char *kind)
+{
+	json_write_open(lines, NULL, '{');
+	json_write_str(lines, "kind", kind);
+}
+
+void report_close(struct str *lines)
+{
+	json_write_close(lines, '}');
+	str_add_char(lines, '\n');
+}
+
+void report_problem(struct report *report, const char *device, const char *attribute,
+		    const char *fmt, ...)
+{
+	auto_free char *message = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&message, fmt, args);
+	va_end(args);
+	if (n < 0)
+		abort();
+	report_open(&report->problems, "problem");
+	json_write_str(&report->problems, "device", device);
+	json_write_str(&report->problems, "attribute", attribute);
+	json_write_str(&report->problems, "message", message);
+	report_close(&report->problems);
+}
+
+void report_rewind(struct report *report, size_t mark)
+{
+	if (report->problems.len == mark)
+		return;
+	report->problems.len = mark;
+	report->problems.buf[mark] = '\0';
+}
+
+void report_done(struct report *report)
+{
+	str_done(&report->lines);
+	str_done(&report->problems);
+}

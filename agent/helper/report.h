@@ -1,0 +1,32 @@
+/*
+ * report: what one run of the helper has to say, as JSON lines kept in memory until the end.
+ *
+ * Facts and problems are kept apart, so that facts come out in the order of the devices whatever
+ * went wrong between them, and a device that turns out to be gone takes its problems with it.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct report {
+	struct str lines;
+	struct str problems;
+};
+
+/* Begin a line {"kind":"@kind" and end it; members are written between the two with json_write. */
+void report_open(struct str *lines, const char *kind);
+void report_close(struct str *lines);
+
+/*
+ * Note that @attribute of @device (a PCI address, a USB port name, or a path where no device is
+ * concerned) is wrong or cannot be read, and what a person should know about it.
+ */
+void report_problem(struct report *report, const char *device, const char *attribute,
+		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* Forget the problems noted since problems.len was @mark. */
+void report_rewind(struct report *report, size_t mark);
+
+void report_done(struct report *report);

@@ -1,0 +1,29 @@
+#include "agent/helper/scan.h"
+
+#include "agent/helper/host.h"
+#include "agent/helper/pci.h"
+#include "agent/helper/report.h"
+#include "agent/helper/usb.h"
+#include "agent/helper/use_scan.h"
+#include "base/json_write.h"
+
+void scan_run(const struct scan_options *options, struct report *report)
+{
+	struct pci_functions functions = { 0 };
+	size_t usb_len;
+
+	host_scan(options->sysfs_fd, report);
+	pci_scan(options->sysfs_fd, report, &functions);
+	for (size_t i = 0; i < functions.len; i++)
+		pci_function_write(&functions.items[i], &report->lines);
+	usb_len = usb_scan(options->sysfs_fd, report);
+	use_scan(options, &functions, report);
+
+	str_add_mem(&report->lines, str_cstr(&report->problems), report->problems.len);
+	str_clear(&report->problems);
+	report_open(&report->lines, "end");
+	json_write_int(&report->lines, "pci", (int64_t)functions.len);
+	json_write_int(&report->lines, "usb", (int64_t)usb_len);
+	report_close(&report->lines);
+	pci_functions_done(&functions);
+}

@@ -1,0 +1,18 @@
+/*
+ * scan: one look at the machine: the host, its PCI functions, its USB devices, and what the host
+ * itself needs of them. Changes nothing.
+ */
+#pragma once
+
+struct report;
+
+/* Borrowed for the call. */
+struct scan_options {
+	int sysfs_fd;		  /* root of a sysfs tree */
+	int proc_fd;		  /* root of a proc tree of the same machine; -1: leave out its facts */
+	const char *node_address; /* the node's own address, NULL if not known */
+};
+
+/* Fill @report. Equal states of the machine give equal bytes; the last line is {"kind":"end"}, so a
+ * reader can tell a whole report from one that was cut off. */
+void scan_run(const struct scan_options *options, struct report *report);

@@ -1,0 +1,58 @@
+/*
+ * sysfs: bounded reads of attributes, links and folders below a directory descriptor.
+ *
+ * Knows nothing of devices. A name that is not there is an outcome, not an error: devices come and
+ * go while they are looked at, and most attributes exist for some of them only.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+enum {
+	SYSFS_ATTR_MAX = 4095, /* the kernel's own limit is one page with its terminator */
+	SYSFS_LINK_MAX = 1023,
+	SYSFS_NAMES_MAX = 65536, /* more entries than this in one folder are not believed */
+};
+
+/* Outcome of the reads below: no such attribute, or its device went away. */
+enum { SYSFS_ABSENT = 1 };
+
+/* The text of one attribute without its last newline; terminated, may hold NUL bytes inside. */
+struct sysfs_attr {
+	size_t len;
+	char text[SYSFS_ATTR_MAX + 2];
+};
+
+/* Read the attribute @path below @dir_fd. 0, SYSFS_ABSENT, or < 0 with @err set (-EFBIG when it is
+ * longer than SYSFS_ATTR_MAX). */
+int sysfs_read(int dir_fd, const char *path, struct sysfs_attr *ret_attr, struct err *err);
+
+/* Read the target of the link @path into @ret_target. 0, SYSFS_ABSENT (also when it is not a link),
+ * or < 0 with @err set. */
+int sysfs_link(int dir_fd, const char *path, char ret_target[SYSFS_LINK_MAX + 1], struct err *err);
+
+/* The part of @path behind its last slash. */
+const char *sysfs_base_name(const char *path);
+
+/* Open the folder @path as a root for further reads; -1 if it cannot be. The caller closes. */
+int sysfs_open_dir(int dir_fd, const char *path);
+
+/* Names in a folder. */
+struct sysfs_names {
+	char **items;
+	size_t len;
+	size_t cap;
+};
+
+/* List the folder @path, sorted so that numbers inside names count as numbers. 0, SYSFS_ABSENT, or
+ * < 0 with @err set. */
+int sysfs_list(int dir_fd, const char *path, struct sysfs_names *ret_names, struct err *err);
+void sysfs_names_done(struct sysfs_names *names);
+
+/* Does the folder @path have any entry? */
+bool sysfs_has_entries(int dir_fd, const char *path);
+
+#define auto_names __attribute__((cleanup(sysfs_names_done)))

@@ -1,0 +1,179 @@
+#include "agent/look.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "agent/host_watch.h"
+#include "agent/rescan.h"
+#include "agent/uevent_socket.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/metrics.h"
+
+/* Without uevents the periodic scan is all there is, so it comes more often. */
+enum { DEAF_INTERVAL_MS = 60 * 1000 };
+
+static const struct metric_desc scans_desc = {
+	.name = "hostdev_scans_total",
+	.help = "Scans of the node's devices.",
+	.type = METRIC_COUNTER,
+	.labels = { "result" },
+};
+
+static const struct metric_desc duration_desc = {
+	.name = "hostdev_scan_duration_seconds",
+	.help = "How long a scan took, from the start of the helper to the inventory.",
+	.type = METRIC_SECONDS,
+	.buckets_ms = { 5, 10, 25, 50, 100, 250, 500, 1000, 5000 },
+};
+
+static const struct metric_desc hints_desc = {
+	.name = "hostdev_change_hints_total",
+	.help = "Hints that something changed: uevents, lost uevents, changes of mounts and routes.",
+	.type = METRIC_COUNTER,
+	.labels = { "source" },
+};
+
+struct look {
+	struct rescan rescan;
+	struct scan *scan;
+	struct uevent_socket *uevents;
+	struct host_watch *host;
+	uv_timer_t timer;
+	uint64_t began_ms;
+	char *node_address;
+
+	struct metric *scans;
+	struct metric *duration;
+	struct metric *hints;
+	look_fn *fn;
+	void *arg;
+};
+
+static void on_timer(uv_timer_t *timer);
+
+static void arm(struct look *look)
+{
+	uint64_t due = rescan_due(&look->rescan);
+	uint64_t now;
+
+	uv_update_time(look->timer.loop);
+	now = uv_now(look->timer.loop);
+	if (due == RESCAN_NEVER)
+		uv_timer_stop(&look->timer);
+	else
+		uv_timer_start(&look->timer, on_timer, due > now ? due - now : 0, 0);
+}
+
+static void hint(struct look *look, enum rescan_urgency urgency, const char *source)
+{
+	metric_count(look->hints, source);
+	uv_update_time(look->timer.loop);
+	rescan_hint(&look->rescan, urgency, uv_now(look->timer.loop));
+	arm(look);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct look *look = timer->data;
+
+	look->began_ms = uv_now(timer->loop);
+	rescan_begin(&look->rescan);
+	scan_start(look->scan);
+}
+
+static void on_scanned(void *arg, struct inventory *inventory, const struct err *err)
+{
+	struct look *look = arg;
+
+	uv_update_time(look->timer.loop);
+	rescan_end(&look->rescan, inventory != NULL, uv_now(look->timer.loop));
+	metric_count(look->scans, inventory ? "ok" : "failed");
+	metric_observe(look->duration, uv_now(look->timer.loop) - look->began_ms, NULL);
+	if (!inventory)
+		log_error("scan of the devices failed, keeping what is known",
+			  log_str("reason", err->msg));
+	arm(look);
+	look->fn(look->arg, inventory, err);
+}
+
+static void on_uevent(void *arg, enum uevent_hint kind, bool lost)
+{
+	if (lost)
+		hint(arg, RESCAN_NOW, "uevents lost");
+	else
+		hint(arg, kind == UEVENT_DEVICE ? RESCAN_DEVICE : RESCAN_LAZY, "uevent");
+}
+
+static void on_host_change(void *arg)
+{
+	hint(arg, RESCAN_LAZY, "host");
+}
+
+/* A tree that is not the kernel's own (--sysfs-root) sends no uevents, but those of the machine it
+ * lies on would only cost scans. */
+static void listen_to_kernel(struct look *look, struct uv_loop_s *loop,
+			     const struct look_options *options)
+{
+	const char *proc_root = options->scan.proc_root ? options->scan.proc_root : "/proc";
+	struct err err = { 0 };
+
+	look->host = host_watch_new(loop, proc_root, on_host_change, look);
+	if (uevent_socket_new(loop, on_uevent, look, &look->uevents, &err) == 0)
+		return;
+	log_warn("no uevents, scanning periodically", log_str("reason", err.msg),
+		 log_int("interval_ms", DEAF_INTERVAL_MS));
+	if (look->rescan.interval_ms == 0 || look->rescan.interval_ms > DEAF_INTERVAL_MS)
+		look->rescan.interval_ms = DEAF_INTERVAL_MS;
+}
+
+struct look *look_new(struct uv_loop_s *loop, const struct look_options *options,
+		      struct metrics *metrics, look_fn *fn, void *arg)
+{
+	struct look *look = xcalloc(1, sizeof(*look));
+
+	*look = (struct look){ .fn = fn, .arg = arg };
+	look->rescan.interval_ms = options->interval_ms;
+	look->scans = metrics_family(metrics, &scans_desc);
+	look->duration = metrics_family(metrics, &duration_desc);
+	look->hints = metrics_family(metrics, &hints_desc);
+	look->scan = scan_new(loop, &options->scan, on_scanned, look);
+	uv_timer_init(loop, &look->timer);
+	look->timer.data = look;
+	listen_to_kernel(look, loop, options);
+	hint(look, RESCAN_NOW, "start");
+	return look;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct look *look = handle->data;
+
+	free(look->node_address);
+	free(look);
+}
+
+struct look *look_free(struct look *look)
+{
+	if (!look)
+		return NULL;
+	scan_free(look->scan);
+	uevent_socket_free(look->uevents);
+	host_watch_free(look->host);
+	uv_close((uv_handle_t *)&look->timer, on_closed);
+	return NULL;
+}
+
+void look_set_node_address(struct look *look, const char *address)
+{
+	const char *old = look->node_address ? look->node_address : "";
+
+	if (strcmp(old, address ? address : "") == 0)
+		return;
+	free(look->node_address);
+	look->node_address = xstrdup_or_null(address);
+	scan_set_node_address(look->scan, address);
+	hint(look, RESCAN_NOW, "node address");
+}

@@ -1,0 +1,34 @@
+/*
+ * look: keeps a fresh inventory: hears of changes, decides when to look again, and looks.
+ *
+ * Ties rescan, uevents, host_watch and scan together. Knows nothing of the API server.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/scan.h"
+
+struct look;
+struct metrics;
+struct uv_loop_s;
+
+struct look_options {
+	struct scan_options scan;
+	uint64_t interval_ms; /* a scan at least this often, whatever was heard; 0: never */
+};
+
+/* What a scan found; @inventory is the receiver's. NULL with @err: the last scan failed, and another
+ * will follow. Never runs before look_new() has returned. */
+typedef void look_fn(void *arg, struct inventory *inventory, const struct err *err);
+
+/* The first scan starts at once. @options is copied, its texts are borrowed; so is @metrics, which
+ * may be NULL. */
+struct look *look_new(struct uv_loop_s *loop, const struct look_options *options,
+		      struct metrics *metrics, look_fn *fn, void *arg);
+/* Takes NULL, returns NULL. */
+struct look *look_free(struct look *look);
+
+/* The address by which the node is known; looks again if it is a new one. */
+void look_set_node_address(struct look *look, const char *address);

@@ -1,0 +1,334 @@
+#include "agent/publish.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/publish_plan.h"
+#include "api/kind.h"
+#include "api/meta.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "kube/apply.h"
+#include "kube/clock.h"
+#include "kube/informer.h"
+#include "kube/store.h"
+#include "kube/workq_run.h"
+
+enum {
+	WRITES_AT_A_TIME = 16,
+	ECHO_MS = 3000,    /* a watch that has not shown our own write by then is behind */
+	INSTALL_MS = 2000, /* how often to look whether the kinds have been installed    */
+};
+
+static const char field_manager[] = "hostdev-agent";
+
+/* Our own write, not yet seen in the watch: looking again before would write it twice. */
+struct echo {
+	char *version; /* NULL: it was deleted */
+	uint64_t until_ms;
+};
+
+struct publish {
+	struct publish_deps deps;
+	struct inventory *inventory;
+	struct workq_run *queue;
+	struct map *echoes; /* key -> struct echo */
+	size_t writing;
+};
+
+/* One key's work under way. */
+struct write {
+	struct publish *publish;
+	enum inventory_kind kind;
+	const char *key; /* the queue's, until end */
+	const char *name;
+	bool first; /* the status follows the object, which was created just now */
+	work_end_fn *end;
+	void *end_arg;
+};
+
+static const char kind_letter[] = { [INVENTORY_PCI] = 'p', [INVENTORY_USB] = 'u' };
+
+static char *key_of(enum inventory_kind kind, const char *name)
+{
+	return xasprintf("%c/%s", kind_letter[kind], name);
+}
+
+static enum inventory_kind kind_of_key(const char *key)
+{
+	return key[0] == kind_letter[INVENTORY_PCI] ? INVENTORY_PCI : INVENTORY_USB;
+}
+
+static void echo_free(struct echo *echo)
+{
+	if (!echo)
+		return;
+	free(echo->version);
+	free(echo);
+}
+
+static void expect_echo(struct publish *publish, const char *key, const char *version)
+{
+	struct echo *echo = xcalloc(1, sizeof(*echo));
+
+	echo->version = xstrdup_or_null(version);
+	echo->until_ms = clock_now_ms(publish->deps.clock) + ECHO_MS;
+	echo_free(map_set(publish->echoes, key, echo));
+}
+
+/* How long to wait for our own last write of @key to come by; 0 when it has, or never will. */
+static uint64_t echo_wait_ms(struct publish *publish, const char *key, const struct entry *entry)
+{
+	const struct echo *echo = map_get(publish->echoes, key);
+	uint64_t now = clock_now_ms(publish->deps.clock);
+	bool heard;
+
+	if (!echo)
+		return 0;
+	heard = echo->version ? entry && strcmp(entry->version, echo->version) == 0 : !entry;
+	if (!heard && now < echo->until_ms)
+		return echo->until_ms - now;
+	echo_free(map_remove(publish->echoes, key));
+	return 0;
+}
+
+static void end_write(struct write *write, int result, const struct err *err)
+{
+	write->publish->writing--;
+	write->end(write->end_arg, result, err);
+	free(write);
+}
+
+static char *version_in(const struct kube_response *response)
+{
+	auto_json json_t *json = NULL;
+	const char *version;
+
+	if (json_map_load(response->body, response->body_len, &json, NULL) < 0)
+		return NULL;
+	version = json_string_value(
+		json_object_get(json_object_get(json, "metadata"), "resourceVersion"));
+	return xstrdup_or_null(version);
+}
+
+static void on_status_applied(void *arg, int result, const struct kube_response *response,
+			      const struct err *err)
+{
+	struct write *write = arg;
+
+	if (result == 0) {
+		auto_free char *version = version_in(response);
+
+		if (version)
+			expect_echo(write->publish, write->key, version);
+	}
+	end_write(write, result, err);
+}
+
+static void apply(struct write *write, const char *subresource, const json_t *body,
+		  kube_done_fn *done)
+{
+	struct publish *publish = write->publish;
+
+	apply_send(publish->deps.client,
+		   &(struct apply_request){
+			   .kind = publish->inventory->sets[write->kind].kind,
+			   .name = write->name,
+			   .subresource = subresource,
+			   .field_manager = field_manager,
+			   .force = true,
+			   .object = body,
+		   },
+		   done, write);
+}
+
+/* The status goes right behind a new object; behind a changed one comes a new look. */
+static void on_object_applied(void *arg, int result, const struct kube_response *response,
+			      const struct err *err)
+{
+	struct write *write = arg;
+	const void *wanted = inventory_find(write->publish->inventory, write->kind, write->name);
+
+	if (result == 0 && write->first && wanted) {
+		auto_json json_t *body = publish_first_status(write->kind, wanted);
+
+		apply(write, "status", body, on_status_applied);
+		return;
+	}
+	on_status_applied(write, result, response, err);
+}
+
+static void on_deleted(void *arg, int result, const struct kube_response *response,
+		       const struct err *err)
+{
+	struct write *write = arg;
+
+	(void)response;
+	if (result == -ENOENT)
+		result = 0;
+	if (result == 0)
+		expect_echo(write->publish, write->key, NULL);
+	end_write(write, result, err);
+}
+
+static void delete (struct write *write, const struct entry *entry)
+{
+	struct publish *publish = write->publish;
+
+	log_info("device gone, deleting its object", log_str("object", write->name));
+	apply_delete(publish->deps.client,
+		     &(struct delete_request){
+			     .kind = publish->inventory->sets[write->kind].kind,
+			     .name = write->name,
+			     .uid = entry->uid,
+		     },
+		     on_deleted, write);
+}
+
+static void do_step(struct write *write, enum publish_step step, const json_t *body,
+		    const struct entry *entry)
+{
+	write->publish->writing++;
+	write->first = entry == NULL;
+	switch (step) {
+	case PUBLISH_OBJECT:
+		apply(write, NULL, body, on_object_applied);
+		return;
+	case PUBLISH_STATUS:
+		apply(write, "status", body, on_status_applied);
+		return;
+	case PUBLISH_DELETE:
+		delete (write, entry);
+		return;
+	case PUBLISH_NOTHING:
+		end_write(write, 0, NULL);
+		return;
+	}
+}
+
+/* True if it is too early to decide on @key: then it has been put off or waits for a change. */
+static bool put_off(struct publish *publish, enum inventory_kind kind, const char *key,
+		    const struct entry *entry)
+{
+	uint64_t wait_ms = echo_wait_ms(publish, key, entry);
+
+	if (!publish->inventory || !informer_synced(publish->deps.devices[kind]) ||
+	    !informer_synced(publish->deps.claims[kind]))
+		return true; /* publish_set() or publish_synced() adds it again */
+	if (entry && !entry->object)
+		return true; /* unreadable: the store has said so; a write could not mend it */
+	if (wait_ms == 0 && !informer_installed(publish->deps.devices[kind]))
+		wait_ms = INSTALL_MS;
+	if (wait_ms > 0)
+		workq_run_add_after(publish->queue, key, wait_ms);
+	return wait_ms > 0;
+}
+
+static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+{
+	struct publish *publish = arg;
+	enum inventory_kind kind = kind_of_key(key);
+	const char *name = key + 2;
+	const struct entry *entry = store_get(informer_store(publish->deps.devices[kind]), name);
+	auto_json json_t *body = NULL;
+	enum publish_step step;
+	struct write *write;
+
+	if (put_off(publish, kind, key, entry)) {
+		end(end_arg, 0, NULL);
+		return;
+	}
+	step = publish_plan(
+		&(struct publish_case){
+			.kind = kind,
+			.wanted = inventory_find(publish->inventory, kind, name),
+			.seen = entry ? entry->object : NULL,
+			.claimed =
+				store_get(informer_store(publish->deps.claims[kind]), name) != NULL,
+			.now_wall_ms = clock_wall_ms(publish->deps.clock),
+		},
+		&body);
+
+	write = xcalloc(1, sizeof(*write));
+	*write = (struct write){ .publish = publish,
+				 .kind = kind,
+				 .key = key,
+				 .name = name,
+				 .end = end,
+				 .end_arg = end_arg };
+	do_step(write, step, body, entry);
+}
+
+struct publish *publish_new(const struct publish_deps *deps)
+{
+	struct publish *publish = xcalloc(1, sizeof(*publish));
+
+	publish->deps = *deps;
+	publish->echoes = map_new();
+	publish->queue = workq_run_new(&(struct workq_run_spec){
+		.name = "inventory",
+		.max_running = WRITES_AT_A_TIME,
+		.work = work,
+		.arg = publish,
+		.clock = deps->clock,
+		.metrics = deps->metrics,
+	});
+	return publish;
+}
+
+struct publish *publish_free(struct publish *publish)
+{
+	size_t cursor = 0;
+	void *echo;
+
+	if (!publish)
+		return NULL;
+	workq_run_free(publish->queue);
+	while (map_next(publish->echoes, &cursor, NULL, &echo))
+		echo_free(echo);
+	map_free(publish->echoes);
+	inventory_free(publish->inventory);
+	free(publish);
+	return NULL;
+}
+
+void publish_touch(struct publish *publish, enum inventory_kind kind, const char *name)
+{
+	auto_free char *key = key_of(kind, name);
+
+	workq_run_add(publish->queue, key);
+}
+
+/* Whoever has, had or should have an object is looked at. */
+static void touch_all(struct publish *publish, enum inventory_kind kind)
+{
+	const struct store *store = informer_store(publish->deps.devices[kind]);
+	const struct inventory_set *set = &publish->inventory->sets[kind];
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	for (size_t i = 0; i < set->len; i++)
+		publish_touch(publish, kind, ((const struct api_meta *)set->objects[i])->name);
+	while ((entry = store_next(store, &cursor)))
+		publish_touch(publish, kind, entry->name);
+}
+
+void publish_set(struct publish *publish, struct inventory *inventory)
+{
+	inventory_free(publish->inventory);
+	publish->inventory = inventory;
+	publish_synced(publish);
+}
+
+void publish_synced(struct publish *publish)
+{
+	for (int kind = 0; publish->inventory && kind < INVENTORY_KINDS; kind++)
+		touch_all(publish, (enum inventory_kind)kind);
+}
+
+bool publish_settled(const struct publish *publish)
+{
+	return publish->inventory && publish->writing == 0 && workq_run_idle(publish->queue);
+}

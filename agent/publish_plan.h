@@ -1,0 +1,35 @@
+/*
+ * publish_plan: what, if anything, must be written so that one object says what it should.
+ *
+ * Pure: what the node should have, what the API server has and whether somebody claims it go in; the
+ * next step and the text of the write come out. An object that is as it should be gives no step:
+ * this is where "an unchanged node writes nothing" is decided.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/inventory.h"
+
+enum publish_step {
+	PUBLISH_NOTHING,
+	PUBLISH_OBJECT, /* apply labels and annotations (and so create it), then look again */
+	PUBLISH_STATUS, /* apply the status                                                 */
+	PUBLISH_DELETE, /* the device is not there, and nobody claims it                    */
+};
+
+struct publish_case {
+	enum inventory_kind kind;
+	const void *wanted; /* the inventory's object; NULL: the node has no such device */
+	const void *seen;   /* the API server's object; NULL: there is none              */
+	bool claimed;       /* a claim of the same name exists                           */
+	int64_t now_wall_ms;
+};
+
+/* *@ret_body is what to apply (the caller's to json_decref), NULL for NOTHING and DELETE. */
+enum publish_step publish_plan(const struct publish_case *c, json_t **ret_body);
+
+/* The status to apply right after the object was created, when nothing has been seen of it yet. */
+json_t *publish_first_status(enum inventory_kind kind, const void *wanted);

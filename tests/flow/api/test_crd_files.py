@@ -1,0 +1,107 @@
+"""The files in crds/ by themselves: Harvester's contract, and that every field is described and bounded."""
+
+import re
+
+import pytest
+
+from cluster import ROOT
+from crds import GROUP, KINDS, crd, fields, version
+
+by_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+
+
+def test_crds_holds_these_kinds_and_nothing_else():
+    assert sorted(path.name for path in (ROOT / "crds").iterdir()) == sorted(
+        f"{GROUP}_{kind.plural}.yaml" for kind in KINDS
+    )
+
+
+@by_kind
+def test_names_and_scope(kind):
+    definition = crd(kind)
+    assert definition["metadata"]["name"] == f"{kind.plural}.{GROUP}"
+    assert definition["spec"]["group"] == GROUP
+    assert definition["spec"]["scope"] == "Cluster"
+    assert definition["spec"]["names"] == {
+        "kind": kind.kind,
+        "listKind": kind.kind + "List",
+        "plural": kind.plural,
+        "singular": kind.kind.lower(),
+        "shortNames": [kind.short],
+        "categories": ["hostdev"],
+    }
+    assert "conversion" not in definition["spec"]
+    assert version(kind)["name"] == "v1beta1"
+    assert version(kind)["subresources"] == {"status": {}}
+
+
+@by_kind
+def test_columns_are_harvesters_then_ours(kind):
+    columns = version(kind)["additionalPrinterColumns"]
+    names = [column["name"] for column in columns]
+    theirs = kind.columns.split(", ")
+    assert names[: len(theirs)] == theirs
+    assert all("priority" not in column for column in columns[: len(theirs)])
+    assert "Age" in names[len(theirs) :]
+    narrow = [column.get("priority", 0) for column in columns]
+    assert narrow == sorted(narrow), "wide columns come last"
+
+
+@by_kind
+def test_columns_show_fields_that_exist(kind):
+    known = fields(kind)
+    for column in version(kind)["additionalPrinterColumns"]:
+        path = column["jsonPath"].lstrip(".")
+        if path.startswith("metadata."):
+            continue
+        match = re.fullmatch(r'(status\.conditions)\[\?\(@\.type=="\w+"\)\](\.\w+)', path)
+        path = f"{match[1]}[]{match[2]}" if match else path
+        assert path in known, column["name"]
+        shown = known[path]["type"]
+        assert column["type"] == ("string" if shown == "array" else shown), column["name"]
+
+
+@by_kind
+def test_harvesters_fields_keep_their_types_and_may_be_null(kind):
+    known = fields(kind)
+    for path, wanted in kind.fields.items():
+        assert known[path]["type"] == wanted, path
+        if wanted != "integer":
+            assert known[path].get("nullable") is True, path
+
+
+@by_kind
+def test_every_field_is_described(kind):
+    top = version(kind)["schema"]["openAPIV3Schema"]
+    for path, schema in {"": top, **fields(kind)}.items():
+        if not path.endswith(("[]", "{}")) or schema["type"] == "object":
+            assert len(schema.get("description", "")) > 15, path
+
+
+@by_kind
+def test_every_size_is_bounded(kind):
+    for path, schema in fields(kind).items():
+        if schema["type"] == "array":
+            assert 0 < schema["maxItems"] <= 4096, path
+        if schema["type"] == "string" and "enum" not in schema and "format" not in schema:
+            assert 0 < schema["maxLength"] <= 32768, path
+        if "additionalProperties" in schema:
+            assert 0 < schema["maxProperties"] <= 256, path
+
+
+@by_kind
+def test_nothing_is_required_but_in_conditions(kind):
+    top = version(kind)["schema"]["openAPIV3Schema"]
+    assert [path for path, schema in {"": top, **fields(kind)}.items() if "required" in schema] == [
+        path for path in fields(kind) if path == "status.conditions[]"
+    ]
+
+
+def test_every_reason_of_claimable_is_explained():
+    reasons = re.findall(r"^ \*   ([A-Z]\w+) ", (ROOT / "agent/claimable.h").read_text(), re.M)
+    assert len(reasons) > 10, "the list of reasons in agent/claimable.h has another form now"
+    pci, usb = (
+        fields(kind)["status.conditions"]["description"] for kind in KINDS if kind.kind in ("PCIDevice", "USBDevice")
+    )
+    assert [reason for reason in reasons if not re.search(rf"\b{reason}\b", pci)] == ["Hub"]
+    assert re.search(r"\bHub\b", usb)

@@ -1,0 +1,78 @@
+"""A control plane for tests: hack/cluster.d/cluster in a folder of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "hack/cluster.d/cluster"
+WRITES = {"create", "update", "patch", "delete", "deletecollection"}
+
+
+def wait_until(check, timeout=10.0, what=None):
+    """The first true value of check(), tried twenty times a second."""
+    end = time.monotonic() + timeout
+    while not (value := check()):
+        assert time.monotonic() < end, f"not within {timeout} s: {what or check}"
+        time.sleep(0.05)
+    return value
+
+
+class Cluster:
+    """An API server: its kubeconfig, kubectl for it, and what its audit log says."""
+
+    def __init__(self, kubeconfig):
+        self.kubeconfig = Path(kubeconfig)
+        self.folder = self.kubeconfig.parent
+        self.audit_log = Path(os.environ.get("HOSTDEV_TEST_AUDIT_LOG", self.folder / "audit.log"))
+        own = self.folder / "bin/kubectl"
+        self._kubectl = str(own) if own.exists() else shutil.which("kubectl")
+
+    @classmethod
+    def start(cls, folder, *options):
+        run = subprocess.run([SCRIPT, "start", "--dir", folder, *options], stdout=subprocess.PIPE, text=True)
+        assert run.returncode == 0, "no control plane; the lines above say why"
+        return cls(run.stdout.strip())
+
+    @staticmethod
+    def stop(folder):
+        subprocess.run([SCRIPT, "stop", "--purge", "--dir", folder], check=True)
+
+    def control(self, *words):
+        """hack/cluster.d/cluster with these words: kill NAME, pause NAME, sa-kubeconfig NS NAME, ..."""
+        run = subprocess.run([SCRIPT, *words, "--dir", self.folder], check=True, stdout=subprocess.PIPE, text=True)
+        return run.stdout
+
+    def kubectl(self, *args, input=None, check=True):
+        """kubectl as administrator; input may be text or objects. A CompletedProcess with text."""
+        if input is not None and not isinstance(input, str):
+            input = json.dumps(input)
+        command = [self._kubectl, "--kubeconfig", self.kubeconfig, *args]
+        run = subprocess.run(command, input=input, capture_output=True, text=True)
+        assert not check or run.returncode == 0, f"kubectl {' '.join(map(str, args))}: {run.stderr}"
+        return run
+
+    def get(self, *args):
+        """What `kubectl get ARGS -o json` prints, decoded; of a list its items."""
+        answer = json.loads(self.kubectl("get", *args, "-o", "json").stdout)
+        return answer["items"] if answer["kind"].endswith("List") else answer
+
+    def audit(self):
+        """The audit log's events that are written whole."""
+        with open(self.audit_log) as log:
+            return [json.loads(line) for line in log if line.endswith("\n")]
+
+    def writes(self, user_agent="", resource=None):
+        """Counts requests that write, by (verb, resource or resource/subresource), of user agents that begin so."""
+        counts = Counter()
+        for event in self.audit():
+            ref = event.get("objectRef", {})
+            if event["verb"] not in WRITES or not event.get("userAgent", "").startswith(user_agent):
+                continue
+            if resource in (None, ref.get("resource")):
+                counts[event["verb"], "/".join(filter(None, (ref.get("resource"), ref.get("subresource"))))] += 1
+        return counts

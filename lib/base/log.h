@@ -18,7 +18,12 @@ struct log_field {
 	int64_t number;
 };
 
-#define log_str(k, v) ((struct log_field){ .key = (k), .text = (v) ? (v) : "" })
+/* A @text of NULL is logged as "". */
+static inline struct log_field log_str(const char *key, const char *text)
+{
+	return (struct log_field){ .key = key, .text = text ? text : "" };
+}
+
 #define log_int(k, v) ((struct log_field){ .key = (k), .number = (int64_t)(v) })
 
 /* Lines below @level are dropped (default LOG_INFO). The only global state of the library. */

@@ -7,7 +7,7 @@
 static void *must(void *p)
 {
 	if (!p) {
-		fputs("out of memory\n", stderr);
+		(void)fputs("out of memory\n", stderr);
 		abort();
 	}
 	return p;

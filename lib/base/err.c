@@ -4,9 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Three dots in place of whole characters, so that the message stays UTF-8. */
 static void mark_cut(char *msg, size_t size)
 {
-	memcpy(msg + size - 4, "...", 4);
+	char *at = msg + size - 4;
+
+	for (int i = 0; i < 3 && ((unsigned char)*at & 0xc0) == 0x80; i++)
+		at--;
+	memcpy(at, "...", 4);
 }
 
 int err_set(struct err *err, enum err_kind kind, int code, const char *fmt, ...)

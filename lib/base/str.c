@@ -1,6 +1,7 @@
 #include "base/str.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +55,17 @@ void str_addf(struct str *s, const char *fmt, ...)
 	free(text);
 }
 
+/* C0, DEL and C1 (U+0080 to U+009F): terminals obey "\xc2\x9b" as they obey "\x1b[", and YAML
+ * does not allow it. */
+static bool is_control(const char *data, size_t len)
+{
+	unsigned char first = (unsigned char)data[0];
+
+	if (len == 1)
+		return first < ' ' || first == 0x7f;
+	return first == 0xc2 && (unsigned char)data[1] < 0xa0;
+}
+
 void str_add_clean(struct str *s, const char *data, size_t len)
 {
 	size_t at = 0;
@@ -61,7 +73,7 @@ void str_add_clean(struct str *s, const char *data, size_t len)
 	while (at < len) {
 		size_t n = utf8_sequence(data + at, len - at);
 
-		if (n == 0 || (n == 1 && ((unsigned char)data[at] < ' ' || data[at] == 0x7f))) {
+		if (n == 0 || is_control(data + at, n)) {
 			str_addf(s, "\\x%02x", (unsigned char)data[at]);
 			at++;
 			continue;

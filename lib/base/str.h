@@ -17,8 +17,8 @@ void str_add_mem(struct str *s, const void *data, size_t len);
 void str_add_char(struct str *s, char c);
 void str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Append @len bytes with every byte sequence that is not UTF-8, and every control character below
- * space, shown as "\xNN": what comes out can stand in JSON, YAML, a log line or a terminal. */
+/* Append @len bytes with every byte of what is not UTF-8, and of every control character (C0, DEL,
+ * C1), shown as "\xNN": what comes out can stand in JSON, YAML, a log line or a terminal. */
 void str_add_clean(struct str *s, const char *data, size_t len);
 
 /* Empty the string, keep its memory. */

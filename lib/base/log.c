@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,25 +36,22 @@ int log_level_from_text(const char *text, enum log_level *ret_level)
 	return -EINVAL;
 }
 
-/* Bare when every character is safe in logfmt, else quoted with \ escapes. */
+/* Bare when every character is safe in logfmt, else quoted with \ escapes. The escapes come before
+ * the cleaning, so that "\x0a" is a newline and "\\x0a" the text of it. */
 static void add_value(struct str *out, const char *text)
 {
+	auto_str struct str escaped = STR_INIT;
 	auto_str struct str clean = STR_INIT;
-	const char *s;
+	bool bare;
 
-	str_add_clean(&clean, text, strlen(text));
-	s = str_cstr(&clean);
-	if (*s && !strpbrk(s, " \"=\\")) {
-		str_add(out, s);
-		return;
+	for (const char *s = text; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			str_add_char(&escaped, '\\');
+		str_add_char(&escaped, *s);
 	}
-	str_add_char(out, '"');
-	for (; *s; s++) {
-		if (*s == '"')
-			str_add_char(out, '\\');
-		str_add_char(out, *s);
-	}
-	str_add_char(out, '"');
+	str_add_clean(&clean, str_cstr(&escaped), escaped.len);
+	bare = clean.len > 0 && !strpbrk(clean.buf, " \"=\\");
+	str_addf(out, bare ? "%s" : "\"%s\"", str_cstr(&clean));
 }
 
 void log_format(struct str *out, enum log_level level, const char *msg,

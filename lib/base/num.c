@@ -45,8 +45,7 @@ bool str_to_i64(const char *s, int64_t *ret_value)
 
 bool str_to_hex(const char *s, uint64_t *ret_value)
 {
-	if (s && s[0] == '0' && (s[1] == 'x' || s[1] == 'X'))
-		s += 2;
+	/* strtoumax takes the prefix itself; without a digit after it the 'x' is left over. */
 	return parse_unsigned(s, 16, ret_value);
 }
 
@@ -65,6 +64,9 @@ bool str_to_bool(const char *s, bool *ret_value)
 	}
 	return false;
 }
+
+/* Some 136 years, so that no sum of parts and no "now plus a duration" wraps around. */
+#define DURATION_MAX_MS (UINT32_MAX * UINT64_C(1000))
 
 /* One "<digits><unit>" at *@s; advances it. */
 static bool duration_part(const char **s, uint64_t *total)
@@ -99,7 +101,7 @@ bool str_to_duration_ms(const char *s, uint64_t *ret_ms)
 	uint64_t total = 0;
 
 	if (str_to_u64(s, &value)) {
-		if (value > UINT32_MAX)
+		if (value > DURATION_MAX_MS / 1000)
 			return false;
 		*ret_ms = value * 1000;
 		return true;
@@ -107,7 +109,7 @@ bool str_to_duration_ms(const char *s, uint64_t *ret_ms)
 	if (!s || !*s)
 		return false;
 	while (*s) {
-		if (!duration_part(&s, &total))
+		if (!duration_part(&s, &total) || total > DURATION_MAX_MS)
 			return false;
 	}
 	*ret_ms = total;

@@ -16,5 +16,5 @@ bool str_to_hex(const char *s, uint64_t *ret_value);
 bool str_to_bool(const char *s, bool *ret_value);
 
 /* Go's form of a duration, as Kubernetes users write it: "250ms", "30s", "5m", "1h30m"; a bare
- * number is seconds. The result is in milliseconds. */
+ * number is seconds. The result is in milliseconds, and longer than 2^32 seconds is no duration. */
 bool str_to_duration_ms(const char *s, uint64_t *ret_ms);

@@ -1,5 +1,6 @@
 #include "base/timefmt.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,16 +28,21 @@ static const char *format(int64_t wall_ms, int digits, char buf[TIMEFMT_MAX])
 	int ms = (int)(wall_ms % 1000);
 	struct tm tm;
 	size_t n;
+	int used;
 
+	/* Before the epoch the second is the one below. */
+	if (ms < 0) {
+		seconds--;
+		ms += 1000;
+	}
 	if (!gmtime_r(&seconds, &tm))
 		memset(&tm, 0, sizeof(tm));
-	n = strftime(buf, TIMEFMT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
-	if (digits == 3)
-		snprintf(buf + n, TIMEFMT_MAX - n, ".%03dZ", ms);
-	else if (digits == 6)
-		snprintf(buf + n, TIMEFMT_MAX - n, ".%03d000Z", ms);
+	n = strftime(buf, TIMEFMT_MAX, "%4Y-%m-%dT%H:%M:%S", &tm);
+	if (digits > 0)
+		used = snprintf(buf + n, TIMEFMT_MAX - n, ".%03d%.*sZ", ms, digits - 3, "000");
 	else
-		snprintf(buf + n, TIMEFMT_MAX - n, "Z");
+		used = snprintf(buf + n, TIMEFMT_MAX - n, "Z");
+	assert(used > 0 && n + (size_t)used < TIMEFMT_MAX);
 	return buf;
 }
 
@@ -55,45 +61,93 @@ const char *timefmt_rfc3339_micro(int64_t wall_ms, char buf[TIMEFMT_MAX])
 	return format(wall_ms, 6, buf);
 }
 
+/* Read the digits of @form (a '0' is a digit, anything else is itself) at *@s into the numbers
+ * between them; advances *@s. */
+static bool parse_form(const char **s, const char *form, int *ret_numbers)
+{
+	const char *at = *s;
+	int number = 0;
+
+	for (; *form; form++, at++) {
+		if (*form == '0' ? !isdigit((unsigned char)*at) : *at != *form)
+			return false;
+		number = *form == '0' ? number * 10 + (*at - '0') : 0;
+		if (*form == '0' && form[1] != '0')
+			*ret_numbers++ = number;
+	}
+	*s = at;
+	return true;
+}
+
+/* ".digits" if there is one at *@s, cut to milliseconds; advances *@s. */
+static bool parse_fraction(const char **s, int64_t *ret_ms)
+{
+	const char *at = *s;
+	int64_t ms = 0;
+
+	if (*at == '.') {
+		if (!isdigit((unsigned char)*++at))
+			return false;
+		for (int64_t scale = 100; isdigit((unsigned char)*at); at++, scale /= 10)
+			ms += (*at - '0') * scale;
+	}
+	*s = at;
+	*ret_ms = ms;
+	return true;
+}
+
 /* "Z", "+hh:mm" or "-hh:mm" to the end of @s, as milliseconds east. */
 static bool parse_offset(const char *s, int64_t *ret_ms)
 {
-	int hours;
-	int minutes;
-	char sign = s[0];
+	int sign = *s == '-' ? -1 : 1;
+	int parts[2] = { 0 }; /* hours, minutes */
 
 	if (strcmp(s, "Z") == 0) {
 		*ret_ms = 0;
 		return true;
 	}
-	if ((sign != '+' && sign != '-') || strlen(s) != 6 || s[3] != ':')
+	if (!parse_form(&s, sign < 0 ? "-00:00" : "+00:00", parts) || *s)
 		return false;
-	if (!isdigit((unsigned char)s[1]) || !isdigit((unsigned char)s[2]) ||
-	    !isdigit((unsigned char)s[4]) || !isdigit((unsigned char)s[5]))
+	if (parts[0] > 23 || parts[1] > 59)
 		return false;
-	hours = (s[1] - '0') * 10 + (s[2] - '0');
-	minutes = (s[4] - '0') * 10 + (s[5] - '0');
-	*ret_ms = (int64_t)(hours * 60 + minutes) * 60000 * (sign == '-' ? -1 : 1);
+	*ret_ms = (int64_t)(parts[0] * 60 + parts[1]) * 60000 * sign;
+	return true;
+}
+
+/* Year, month, day, hour, minute and second as seconds since the epoch; false if the calendar has
+ * no such time. A second of 60 is a leap second and counts as the next one. */
+static bool calendar_seconds(const int parts[6], int64_t *ret_seconds)
+{
+	struct tm tm = {
+		.tm_year = parts[0] - 1900,
+		.tm_mon = parts[1] - 1,
+		.tm_mday = parts[2],
+	};
+	time_t midnight;
+
+	if (parts[1] < 1 || parts[1] > 12 || parts[3] > 23 || parts[4] > 59 || parts[5] > 60)
+		return false;
+	midnight = timegm(&tm);
+	if (tm.tm_mday != parts[2])
+		return false; /* the month is shorter, and timegm() went on into the next */
+	*ret_seconds =
+		(int64_t)midnight + parts[3] * INT64_C(3600) + parts[4] * INT64_C(60) + parts[5];
 	return true;
 }
 
 bool timefmt_parse(const char *s, int64_t *ret_wall_ms)
 {
-	struct tm tm = { 0 };
+	int parts[6] = { 0 };
+	int64_t seconds;
 	int64_t east_ms;
-	int64_t ms = 0;
-	const char *rest;
+	int64_t ms;
 
-	if (!s || !(rest = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm)))
+	if (!s || !parse_form(&s, "0000-00-00T00:00:00", parts))
 		return false;
-	if (*rest == '.') {
-		int64_t scale = 100;
-
-		for (rest++; isdigit((unsigned char)*rest); rest++, scale /= 10)
-			ms += (*rest - '0') * scale;
-	}
-	if (!parse_offset(rest, &east_ms))
+	if (!parse_fraction(&s, &ms) || !parse_offset(s, &east_ms))
 		return false;
-	*ret_wall_ms = (int64_t)timegm(&tm) * 1000 + ms - east_ms;
+	if (!calendar_seconds(parts, &seconds))
+		return false;
+	*ret_wall_ms = seconds * 1000 + ms - east_ms;
 	return true;
 }

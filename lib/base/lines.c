@@ -29,6 +29,8 @@ static int end_line(struct lines *l, const char *data, size_t len, line_fn *fn, 
 int lines_feed(struct lines *l, const char *data, size_t len, line_fn *fn, void *arg,
 	       struct err *err)
 {
+	int r;
+
 	while (len > 0) {
 		const char *newline = memchr(data, '\n', len);
 		size_t n = newline ? (size_t)(newline - data) : len;
@@ -39,8 +41,9 @@ int lines_feed(struct lines *l, const char *data, size_t len, line_fn *fn, void 
 			str_add_mem(&l->part, data, n);
 			return 0;
 		}
-		if (end_line(l, data, n, fn, arg, err) < 0)
-			return err ? err->code : -EINVAL;
+		r = end_line(l, data, n, fn, arg, err);
+		if (r < 0)
+			return r;
 		data += n + 1;
 		len -= n + 1;
 	}

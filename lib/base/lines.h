@@ -17,7 +17,7 @@ struct lines {
 };
 
 /* One line without its "\n"; not terminated by NUL, valid during the call. Empty lines come too.
- * A result < 0 (with @err filled) stops the feed. */
+ * A result < 0 (with @err filled) stops the feed, which returns it. */
 typedef int line_fn(void *arg, const char *line, size_t len, struct err *err);
 
 /* Hand every line that @data completes to @fn, in order, before returning. ERR_INVALID with

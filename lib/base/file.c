@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -81,7 +82,8 @@ int file_replace(const char *path, const char *text, size_t len, unsigned mode, 
 	fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 	if (fd < 0)
 		return err_set(err, ERR_RETRY, -errno, "create '%s': %s", part, strerror(errno));
-	r = write_all(fd, text, len);
+	/* The umask and what a crash left under this name have no say in the mode. */
+	r = fchmod(fd, mode) < 0 ? -errno : write_all(fd, text, len);
 	if (r == 0 && rename(part, path) < 0)
 		r = -errno;
 	if (r == 0)

@@ -112,8 +112,6 @@ static void on_host_change(void *arg)
 	hint(arg, RESCAN_LAZY, "host");
 }
 
-/* A tree that is not the kernel's own (--sysfs-root) sends no uevents, but those of the machine it
- * lies on would only cost scans. */
 static void listen_to_kernel(struct look *look, struct uv_loop_s *loop,
 			     const struct look_options *options)
 {

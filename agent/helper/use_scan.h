@@ -1,0 +1,43 @@
+/*
+ * use_scan: finds out what the host itself needs of its devices, from its mounts, swap areas, routes
+ * and links: the rules of "host-critical" are computed, never configured.
+ */
+#pragma once
+
+#include "agent/helper/mounts.h"
+#include "agent/helper/routes.h"
+#include "agent/helper/use.h"
+
+struct blocks;
+struct netlinks;
+struct pci_functions;
+struct report;
+struct scan_options;
+
+/* What has been read of the host; the collectors below add to @uses. */
+struct use_look {
+	int sysfs_fd;
+	const char *node_address; /* NULL if not known */
+	struct mounts mounts;
+	struct swaps swaps;
+	struct routes routes;
+	struct blocks *blocks;
+	struct netlinks *links;
+	struct uses uses;
+	struct report *report;
+};
+
+/* Append the facts about all devices to @report. */
+void use_scan(const struct scan_options *options, const struct pci_functions *functions,
+	      struct report *report);
+
+/* use_storage.c: filesystems, swap, volumes. */
+void use_storage_collect(struct use_look *look);
+
+/* use_network.c: routes, the node's address, interfaces that are up. */
+void use_network_collect(struct use_look *look);
+
+/* Add @reason to the interfaces that lead to the server @address, for the sake of @what ("/ is
+ * mounted from 10.0.0.5"). */
+void use_network_add_server(struct use_look *look, const char *address, enum use_reason reason,
+			    const char *what);

@@ -1,0 +1,302 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/helper/block.h"
+#include "agent/helper/block_remote.h"
+#include "agent/helper/report.h"
+#include "agent/helper/sysfs.h"
+#include "agent/helper/use_scan.h"
+#include "base/array.h"
+#include "base/mem.h"
+
+/* clang-format off */
+/* What the node cannot do without: whatever holds these folders, and with @below also what is
+ * mounted inside them. Below the kubelet's folder that would be the pods' own volumes. */
+static const struct {
+	const char *path;
+	bool below;
+} host_folders[] = {
+	{ "/",                   false },
+	{ "/boot",               true  },
+	{ "/efi",                true  },
+	{ "/usr",                false },
+	{ "/etc",                false },
+	{ "/var",                false },
+	{ "/var/lib/kubelet",    false },
+	{ "/var/lib/etcd",       true  },
+	{ "/var/lib/containerd", true  },
+	{ "/var/lib/containers", true  },
+	{ "/var/lib/crio",       true  },
+	{ "/var/lib/docker",     true  },
+	{ "/var/lib/rancher",    true  },
+	{ "/var/lib/k0s",        true  },
+	{ "/run/containerd",     true  },
+	{ "/run/k3s",            true  },
+};
+
+/* Filesystems that live in memory or are the kernel's own: nothing stands behind them. */
+static const char *const no_storage[] = { "tmpfs", "ramfs", "devtmpfs", "rootfs", "proc", "sysfs" };
+
+/* Filesystems that a virtual machine's host serves through a virtio device of this driver. */
+static const struct {
+	const char *fstype;
+	const char *driver;
+	bool tagged; /* the device's "mount_tag" is the mount's source */
+} served[] = {
+	{ "9p",       "bus/virtio/drivers/9pnet_virtio", true  },
+	{ "virtiofs", "bus/virtio/drivers/virtiofs",     false },
+};
+/* clang-format on */
+
+/* Why a group of disks is looked at: "<disk> <why>", such as "dm-0 is mounted at /". */
+struct cause {
+	enum use_reason reason;
+	const char *why;
+};
+
+/* A loop device is built on a file, which is on a filesystem, which is on a disk. */
+static void add_loop_files(struct use_look *look, struct block_set *set)
+{
+	for (size_t i = 0; i < set->len; i++) {
+		const char *name = blocks_name(look->blocks, set->items[i]);
+		auto_free char *path = xasprintf("class/block/%s/loop/backing_file", name);
+		const struct mount *mount;
+		struct sysfs_attr file;
+
+		if (strncmp(name, "loop", 4) != 0 ||
+		    sysfs_read(look->sysfs_fd, path, &file, NULL) != 0)
+			continue;
+		mount = mounts_backing(&look->mounts, file.text);
+		if (mount)
+			(void)blocks_of_mount(look->blocks, mount, set);
+	}
+}
+
+static void expand(struct use_look *look, struct block_set *set)
+{
+	size_t before;
+
+	do {
+		before = set->len;
+		blocks_expand(look->blocks, set);
+		add_loop_files(look, set);
+	} while (set->len > before);
+}
+
+static void add_servers(struct use_look *look, size_t block, const char *top,
+			const struct cause *cause)
+{
+	auto_names struct sysfs_names addresses = { 0 };
+	auto_free char *what = xasprintf("%s %s", top, cause->why);
+
+	block_remote_addresses(look->sysfs_fd, blocks_path(look->blocks, block), &addresses);
+	for (size_t i = 0; i < addresses.len; i++)
+		use_network_add_server(look, addresses.items[i], cause->reason, what);
+}
+
+/* Note @cause for every device that the disk @top stands on. */
+static void add_disk(struct use_look *look, size_t top, const struct cause *cause)
+{
+	auto_block_set struct block_set set = { 0 };
+	const char *top_name = blocks_name(look->blocks, top);
+
+	block_set_add(&set, top);
+	expand(look, &set);
+	for (size_t i = 0; i < set.len; i++) {
+		const char *name = blocks_name(look->blocks, set.items[i]);
+		struct devpaths devices = { 0 };
+
+		blocks_devices(look->blocks, set.items[i], &devices);
+		for (size_t k = 0; k < devices.len; k++)
+			uses_add(&look->uses, &devices.items[k], cause->reason, top_name,
+				 set.items[i] == top
+					 ? xasprintf("%s %s", name, cause->why)
+					 : xasprintf("%s on %s %s", top_name, name, cause->why));
+		if (devices.len == 0)
+			add_servers(look, set.items[i], top_name, cause);
+		array_done(&devices);
+	}
+}
+
+static bool has_no_storage(const struct mount *mount)
+{
+	for (size_t i = 0; i < ARRAY_LEN(no_storage); i++) {
+		if (strcmp(mount->fstype, no_storage[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The value of "addr=" among a network filesystem's options. */
+static char *server_address(const struct mount *mount)
+{
+	static const char key[] = "addr=";
+	const char *at = mount->options;
+
+	while (at && strncmp(at, key, sizeof(key) - 1) != 0) {
+		at = strchr(at, ',');
+		at = at ? at + 1 : NULL;
+	}
+	return at ? xstrndup(at + sizeof(key) - 1, strcspn(at + sizeof(key) - 1, ",")) : NULL;
+}
+
+static bool tag_matches(int sysfs_fd, const char *driver, const char *name, const char *source)
+{
+	auto_free char *path = xasprintf("%s/%s/mount_tag", driver, name);
+	struct sysfs_attr tag;
+
+	return sysfs_read(sysfs_fd, path, &tag, NULL) == 0 && strcmp(tag.text, source) == 0;
+}
+
+/* Add the virtio devices that serve @mount. Virtiofs does not say which, so all of them count. */
+static bool add_served(struct use_look *look, const struct mount *mount, const struct cause *cause,
+		       size_t row)
+{
+	auto_names struct sysfs_names names = { 0 };
+	bool found = false;
+
+	if (sysfs_list(look->sysfs_fd, served[row].driver, &names, NULL) != 0)
+		return false;
+	for (size_t i = 0; i < names.len; i++) {
+		auto_free char *path = xasprintf("%s/%s", served[row].driver, names.items[i]);
+		char target[SYSFS_LINK_MAX + 1];
+		struct devpath device;
+
+		if (strncmp(names.items[i], "virtio", 6) != 0 ||
+		    sysfs_link(look->sysfs_fd, path, target, NULL) != 0)
+			continue;
+		if (served[row].tagged && !tag_matches(look->sysfs_fd, served[row].driver,
+						       names.items[i], mount->source))
+			continue;
+		devpath_parse(target, &device);
+		if (!devpath_found(&device))
+			continue;
+		found = true;
+		uses_add(&look->uses, &device, cause->reason, mount->source,
+			 xasprintf("%s '%s' %s", mount->fstype, mount->source, cause->why));
+	}
+	return found;
+}
+
+/* A filesystem that is on no block device: served by a hypervisor or over the network. */
+static bool add_foreign(struct use_look *look, const struct mount *mount, const struct cause *cause)
+{
+	auto_free char *address = server_address(mount);
+
+	for (size_t i = 0; i < ARRAY_LEN(served); i++) {
+		if (strcmp(mount->fstype, served[i].fstype) == 0)
+			return add_served(look, mount, cause, i);
+	}
+	if (!address)
+		return false;
+	use_network_add_server(look, address, cause->reason, cause->why);
+	return true;
+}
+
+/* Note @cause for every device under @mount; false if nothing is known to be there. */
+static bool add_mount(struct use_look *look, const struct mount *mount, const struct cause *cause)
+{
+	auto_block_set struct block_set set = { 0 };
+
+	if (!blocks_of_mount(look->blocks, mount, &set))
+		return add_foreign(look, mount, cause);
+	for (size_t i = 0; i < set.len; i++)
+		add_disk(look, set.items[i], cause);
+	return true;
+}
+
+static void add_host_mount(struct use_look *look, const struct mount *mount, bool must_be_known)
+{
+	auto_free char *why = xasprintf("is mounted at %s", mount->point);
+	const struct cause cause = { USE_HOST_FILESYSTEM, why };
+
+	if (has_no_storage(mount) || add_mount(look, mount, &cause) || !must_be_known)
+		return;
+	report_problem(look->report, "", "mountinfo",
+		       "no device is known to hold '%s' (%s '%s'): claims cannot be checked against it",
+		       mount->point, mount->fstype, mount->source);
+}
+
+static void add_host_folder(struct use_look *look, size_t row)
+{
+	const char *folder = host_folders[row].path;
+	const struct mount *backing = mounts_backing(&look->mounts, folder);
+
+	if (backing && (row == 0 || strcmp(backing->point, "/") != 0))
+		add_host_mount(look, backing, true);
+	for (size_t i = 0; host_folders[row].below && i < look->mounts.len; i++) {
+		const struct mount *mount = &look->mounts.items[i];
+
+		if (mount != backing && mounts_path_below(mount->point, folder))
+			add_host_mount(look, mount, false);
+	}
+}
+
+static int by_point(const void *a, const void *b)
+{
+	const struct mount *left = *(const struct mount *const *)a;
+	const struct mount *right = *(const struct mount *const *)b;
+
+	return strcmp(left->point, right->point);
+}
+
+/* All other mounts, by mount point, so that of several on one disk always the same is named. */
+static void add_other_mounts(struct use_look *look)
+{
+	auto_free const struct mount **sorted = NULL;
+
+	if (look->mounts.len == 0)
+		return;
+	sorted = xcalloc(look->mounts.len, sizeof(const struct mount *));
+	for (size_t i = 0; i < look->mounts.len; i++)
+		sorted[i] = &look->mounts.items[i];
+	qsort(sorted, look->mounts.len, sizeof(const struct mount *), by_point);
+	for (size_t i = 0; i < look->mounts.len; i++) {
+		auto_free char *why = xasprintf("is mounted at %s", sorted[i]->point);
+		const struct cause cause = { USE_MOUNTED, why };
+		auto_block_set struct block_set set = { 0 };
+
+		if (!blocks_of_mount(look->blocks, sorted[i], &set))
+			continue;
+		for (size_t k = 0; k < set.len; k++) {
+			if (!block_set_has(&look->host_blocks, set.items[k]))
+				add_disk(look, set.items[k], &cause);
+		}
+	}
+}
+
+static void add_swaps(struct use_look *look)
+{
+	static const struct cause cause = { USE_HOST_SWAP, "holds swap" };
+
+	for (size_t i = 0; i < look->swaps.len; i++) {
+		const char *path = look->swaps.items[i];
+		long block = blocks_by_path(look->blocks, path);
+		const struct mount *mount = mounts_backing(&look->mounts, path);
+
+		if (block != BLOCK_NONE)
+			add_disk(look, (size_t)block, &cause);
+		else if (mount)
+			(void)add_mount(look, mount, &cause);
+	}
+}
+
+/* Disks of arrays and volumes that nobody has mounted: they may be open all the same. */
+static void add_holders(struct use_look *look)
+{
+	static const struct cause cause = { USE_BLOCK_HOLDER, "is set up" };
+
+	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
+		if (blocks_is_built(look->blocks, i) && !block_set_has(&look->used_blocks, i))
+			add_disk(look, i, &cause);
+	}
+}
+
+void use_storage_collect(struct use_look *look)
+{
+	for (size_t i = 0; i < ARRAY_LEN(host_folders); i++)
+		add_host_folder(look, i);
+	add_swaps(look);
+	add_other_mounts(look);
+	add_holders(look);
+}

@@ -1,0 +1,11 @@
+/* inspect: `hostdev-agent inspect`: prints the objects that the agent would apply, without a
+ * cluster. */
+#pragma once
+
+#include "agent/print.h"
+#include "agent/scan.h"
+
+struct err;
+
+/* Scan once and print to standard output. Runs a loop of its own until it is done. */
+int inspect_run(const struct scan_options *options, enum print_format format, struct err *err);

@@ -1,0 +1,32 @@
+/*
+ * node_agent: the running agent of one node: everything of it tied together on one loop.
+ *
+ * Owns the informers, the look at the kernel and the publishing; borrows the client.
+ */
+#pragma once
+
+#include "agent/look.h"
+
+struct kube_client;
+struct metrics;
+struct node_agent;
+struct str;
+struct uv_loop_s;
+
+struct node_agent_options {
+	const char *node_name;
+	struct look_options look;
+};
+
+/* Starts at once. All arguments are borrowed and outlive the agent, but for @options (copied, its
+ * texts borrowed). */
+struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *client,
+				  const struct node_agent_options *options,
+				  struct metrics *metrics);
+
+/* Takes NULL, returns NULL; handles close on the loop's next turn. */
+struct node_agent *node_agent_free(struct node_agent *agent);
+
+/* Ready: the devices have been read and every list of the API server has been seen. When it is not,
+ * the reason is appended to @reason (may be NULL). */
+bool node_agent_ready(struct node_agent *agent, struct str *reason);

@@ -1,0 +1,207 @@
+/* claimable: which devices of a node may be lent, told by the lines that a scan prints. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/claimable.h"
+#include "agent/facts.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "unit/suite.h"
+
+#define NIC(address, rest)                         \
+	"{\"kind\":\"pci\",\"address\":\"" address \
+	"\",\"vendor\":\"8086\",\"device\":\"10d3\",\"class\":\"020000\"" rest "}"
+#define BOUND           ",\"driver\":\"e1000e\""
+#define GROUP(n)        ",\"iommuGroup\":\"" n "\""
+#define USE(on, reason) "{\"kind\":\"use\"," on ",\"reason\":\"" reason "\",\"detail\":\"because\"}"
+#define FIRST           "0000:01:00.0"
+#define SECOND          "0000:02:00.0"
+
+static struct claimable_case {
+	const char *name;
+	const char *lines[6];
+	bool claimable; /* of the first PCI function */
+	const char *reason;
+	const char *says; /* part of the message */
+} cases[] = {
+	{ "a NIC in a group of its own may be claimed",
+	  { NIC(FIRST, BOUND GROUP("5")) },
+	  true,
+	  "Available",
+	  "IOMMU group 5" },
+	{ "a device without a group says that the IOMMU is off",
+	  { "{\"kind\":\"host\",\"iommu\":false}", NIC(FIRST, BOUND) },
+	  false,
+	  "NoIOMMU",
+	  "intel_iommu=on" },
+	{ "a device without a group beside others that have one says so",
+	  { "{\"kind\":\"host\",\"iommu\":true}", NIC(FIRST, BOUND) },
+	  false,
+	  "NoIOMMU",
+	  "in no IOMMU group" },
+	{ "a sibling with a driver is named",
+	  { NIC(FIRST, BOUND GROUP("5")), NIC(SECOND, BOUND GROUP("5")) },
+	  true,
+	  "GroupShared",
+	  SECOND },
+	{ "a sibling without a driver does not count",
+	  { NIC(FIRST, BOUND GROUP("5")), NIC(SECOND, GROUP("5")) },
+	  true,
+	  "Available",
+	  "may be claimed" },
+	{ "a port in the group does not count, though it has a driver",
+	  { NIC(FIRST, BOUND GROUP("5")),
+	    "{\"kind\":\"pci\",\"address\":\"0000:00:1c.0\",\"vendor\":\"8086\",\"device\":\"1\","
+	    "\"class\":\"060400\",\"driver\":\"pcieport\",\"iommuGroup\":\"5\"}" },
+	  true,
+	  "Available",
+	  "may be claimed" },
+	{ "a sibling in another group does not count",
+	  { NIC(FIRST, BOUND GROUP("5")), NIC(SECOND, BOUND GROUP("6")) },
+	  true,
+	  "Available",
+	  "may be claimed" },
+	{ "the disk below / is refused",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "HostFilesystem") },
+	  false,
+	  "HostFilesystem",
+	  "because" },
+	{ "swap is refused",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "HostSwap") },
+	  false,
+	  "HostSwap",
+	  "because" },
+	{ "the NIC of the default route is refused",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "HostNetwork") },
+	  false,
+	  "HostNetwork",
+	  "because" },
+	{ "the console is refused",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "Console") },
+	  false,
+	  "Console",
+	  "because" },
+	{ "a mounted disk is in use",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "Mounted") },
+	  false,
+	  "InUse",
+	  "because" },
+	{ "an interface with an address is in use",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "InterfaceUp") },
+	  false,
+	  "InUse",
+	  "because" },
+	{ "of several uses the most serious one is told",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "Mounted"),
+	    USE("\"pci\":\"" FIRST "\"", "HostFilesystem") },
+	  false,
+	  "HostFilesystem",
+	  "because" },
+	{ "a use that is not known changes nothing",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "Admired") },
+	  true,
+	  "Available",
+	  "may be claimed" },
+	{ "somebody else's use changes nothing",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" SECOND "\"", "HostNetwork") },
+	  true,
+	  "Available",
+	  "may be claimed" },
+	{ "a critical sibling refuses the whole group, with its name and reason",
+	  { NIC(FIRST, BOUND GROUP("5")), NIC(SECOND, BOUND GROUP("5")),
+	    USE("\"pci\":\"" SECOND "\"", "HostNetwork") },
+	  false,
+	  "GroupHostCritical",
+	  SECOND ": because" },
+	{ "a sibling merely in use does not refuse the group before it is claimed",
+	  { NIC(FIRST, BOUND GROUP("5")), NIC(SECOND, BOUND GROUP("5")),
+	    USE("\"pci\":\"" SECOND "\"", "Mounted") },
+	  true,
+	  "GroupShared",
+	  SECOND },
+	{ "a PF with VFs is refused with their number",
+	  { NIC(FIRST, BOUND GROUP("5") ",\"role\":\"PhysicalFunction\",\"numVFs\":7") },
+	  false,
+	  "VirtualFunctionsActive",
+	  "7 virtual functions" },
+	{ "a PF without VFs may be claimed",
+	  { NIC(FIRST, BOUND GROUP("5") ",\"role\":\"PhysicalFunction\",\"totalVFs\":7") },
+	  true,
+	  "Available",
+	  "may be claimed" },
+	{ "a PCI bridge is refused",
+	  { "{\"kind\":\"pci\",\"address\":\"0000:00:1c.0\",\"vendor\":\"8086\",\"device\":\"1\","
+	    "\"class\":\"060400\",\"iommuGroup\":\"5\"}" },
+	  false,
+	  "HostBridge",
+	  "PCI bridge" },
+	{ "the ISA bridge is the machine itself",
+	  { "{\"kind\":\"pci\",\"address\":\"0000:00:1f.0\",\"vendor\":\"8086\",\"device\":\"1\","
+	    "\"class\":\"060100\",\"iommuGroup\":\"5\"}" },
+	  false,
+	  "HostFunction",
+	  "bridge of the machine" },
+	{ "the SMBus is the machine itself",
+	  { "{\"kind\":\"pci\",\"address\":\"0000:00:1f.3\",\"vendor\":\"8086\",\"device\":\"1\","
+	    "\"class\":\"0c0500\",\"iommuGroup\":\"5\"}" },
+	  false,
+	  "HostFunction",
+	  "SMBus" },
+};
+
+static struct facts *facts_of(const char *const *lines, size_t len)
+{
+	struct facts *facts = facts_new();
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < len && lines[i]; i++)
+		assert_int_equal(facts_add_line(facts, lines[i], strlen(lines[i]), &err), 0);
+	return facts;
+}
+
+static void pci_is_judged(void **state)
+{
+	const struct claimable_case *c = *state;
+	struct facts *facts = facts_of(c->lines, ARRAY_LEN(c->lines));
+	struct verdict *verdicts = claimable_judge_pci(facts);
+
+	assert_string_equal(verdicts[0].reason, c->reason);
+	assert_int_equal(verdicts[0].claimable, c->claimable);
+	assert_non_null(strstr(verdicts[0].message, c->says));
+	verdicts_free(verdicts, facts->pci.len);
+	facts_free(facts);
+}
+
+static void usb_is_judged(void **state)
+{
+	static const char *const lines[] = {
+		"{\"kind\":\"usb\",\"name\":\"1-1\",\"bus\":1,\"device\":2,\"vendor\":\"0001\","
+		"\"product\":\"0002\"}",
+		"{\"kind\":\"usb\",\"name\":\"1-2\",\"bus\":1,\"device\":3,\"vendor\":\"0001\","
+		"\"product\":\"0002\",\"hub\":true}",
+		"{\"kind\":\"usb\",\"name\":\"1-3\",\"bus\":1,\"device\":4,\"vendor\":\"0001\","
+		"\"product\":\"0002\"}",
+		USE("\"usb\":\"1-3\",\"pci\":\"" FIRST "\"", "HostFilesystem"),
+	};
+	static const char *const reasons[] = { "Available", "Hub", "HostFilesystem" };
+	struct facts *facts = facts_of(lines, ARRAY_LEN(lines));
+	struct verdict *verdicts = claimable_judge_usb(facts);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+		assert_string_equal(verdicts[i].reason, reasons[i]);
+		assert_int_equal(verdicts[i].claimable, i == 0);
+	}
+	verdicts_free(verdicts, facts->usb.len);
+	facts_free(facts);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, pci_is_judged);
+	suite_add(&suite, "USB devices are judged by their port, hubs are refused", usb_is_judged,
+		  NULL);
+	return suite_run(&suite, "claimable");
+}

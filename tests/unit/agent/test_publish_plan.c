@@ -1,0 +1,286 @@
+/* publish_plan: what is written, and above all: when nothing is. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/publish_plan.h"
+#include "api/names.h"
+#include "api/object.h"
+#include "api/pcidevice.h"
+#include "api/usbdevice.h"
+#include "base/mem.h"
+#include "unit/suite.h"
+
+enum { THEN = 1000000, NOW = 2000000 };
+
+static void say(struct api_conditions *list, const char *type, enum api_truth truth,
+		const char *reason, int64_t at)
+{
+	api_conditions_set(
+		list,
+		&(struct api_condition_value){
+			.type = type, .status = truth, .reason = reason, .message = reason },
+		at);
+}
+
+static struct pcidevice *nic(int64_t at)
+{
+	struct pcidevice *device = api_object_new(&pcidevice_kind);
+
+	device->meta.name = xstrdup("node1-000001000");
+	json_pairs_set(&device->meta.labels, NAMES_LABEL_NODE, "node1");
+	json_pairs_set(&device->meta.annotations, NAMES_ANNOTATION_DRIVER, "e1000e");
+	device->status.address = xstrdup("0000:01:00.0");
+	device->status.resource_name = xstrdup("intel.com/NIC");
+	device->status.kernel_driver_in_use = xstrdup("e1000e");
+	say(&device->status.conditions, "Claimable", API_TRUE, "Available", at);
+	return device;
+}
+
+static void no_change(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	(void)seen;
+}
+
+static void foreign_label(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	json_pairs_set(&seen->meta.labels, "owner", "somebody");
+	json_pairs_set(&seen->meta.annotations, "note", "mine");
+}
+
+static void foreign_condition(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	say(&seen->status.conditions, "Healthy", API_TRUE, "Checked", THEN);
+}
+
+static void driver_changed(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)seen;
+	free(wanted->status.kernel_driver_in_use);
+	wanted->status.kernel_driver_in_use = xstrdup("vfio-pci");
+	json_pairs_remove(&wanted->meta.annotations, NAMES_ANNOTATION_DRIVER);
+}
+
+static void label_lost(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	json_pairs_remove(&seen->meta.labels, NAMES_LABEL_NODE);
+}
+
+static void edited_by_hand(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	free(seen->status.address);
+	seen->status.address = xstrdup("elsewhere");
+}
+
+static void field_left_over(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	seen->status.iommu_group = xstrdup("7");
+}
+
+static void driver_remembered(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	json_pairs_set(&seen->meta.annotations, NAMES_ANNOTATION_DRIVER, "e1000");
+}
+
+static void vfio_remembered(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	json_pairs_set(&seen->meta.annotations, NAMES_ANNOTATION_DRIVER, "vfio-pci");
+}
+
+static void name_overridden(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	json_pairs_set(&seen->meta.annotations, NAMES_ANNOTATION_RESOURCE_NAME, "example.com/mine");
+}
+
+static void name_overridden_already(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	name_overridden(wanted, seen);
+	free(seen->status.resource_name);
+	seen->status.resource_name = xstrdup("example.com/mine");
+}
+
+static void name_override_invalid(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	json_pairs_set(&seen->meta.annotations, NAMES_ANNOTATION_RESOURCE_NAME, "no good/../name");
+}
+
+static void verdict_changed(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)seen;
+	say(&wanted->status.conditions, "Claimable", API_FALSE, "HostNetwork", NOW);
+}
+
+static void only_the_message_changed(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)seen;
+	say(&wanted->status.conditions, "Claimable", API_TRUE, "GroupShared", NOW);
+}
+
+static struct plan_case {
+	const char *name;
+	void (*change)(struct pcidevice *wanted, struct pcidevice *seen);
+	enum publish_step step;
+	const char *has;   /* text in the body */
+	const char *lacks; /* text not in it  */
+} cases[] = {
+	{ "an object that is as it should be is left alone", no_change, PUBLISH_NOTHING, "", NULL },
+	{ "labels and annotations of others are left alone", foreign_label, PUBLISH_NOTHING, "",
+	  NULL },
+	{ "conditions of others are left alone", foreign_condition, PUBLISH_NOTHING, "", NULL },
+	{ "another driver is written", driver_changed, PUBLISH_STATUS,
+	  "\"kernelDriverInUse\":\"vfio-pci\"", NULL },
+	{ "a lost label comes back", label_lost, PUBLISH_OBJECT, "\"nodename\":\"node1\"",
+	  "status" },
+	{ "an edit by hand is repaired", edited_by_hand, PUBLISH_STATUS, "0000:01:00.0",
+	  "elsewhere" },
+	{ "a field that no longer applies goes", field_left_over, PUBLISH_STATUS, "address",
+	  "\"iommuGroup\":\"7\"" },
+	{ "a remembered driver is kept, whatever is bound now", driver_remembered, PUBLISH_NOTHING,
+	  "", NULL },
+	{ "a remembered vfio-pci is put right", vfio_remembered, PUBLISH_OBJECT,
+	  "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"", NULL },
+	{ "an override of the resource name is taken", name_overridden, PUBLISH_STATUS,
+	  "\"resourceName\":\"example.com/mine\"", NULL },
+	{ "an override that was taken is left alone", name_overridden_already, PUBLISH_NOTHING, "",
+	  NULL },
+	{ "an override that is no resource name is not taken", name_override_invalid,
+	  PUBLISH_NOTHING, "", NULL },
+	{ "a new verdict moves the transition time", verdict_changed, PUBLISH_STATUS,
+	  "1970-01-01T00:33:20Z", "1970-01-01T00:16:40Z" },
+	{ "a new reason with the same verdict keeps it", only_the_message_changed, PUBLISH_STATUS,
+	  "1970-01-01T00:16:40Z", "1970-01-01T00:33:20Z" },
+};
+
+static void check_body(const struct plan_case *c, const json_t *body)
+{
+	auto_free char *text = body ? json_map_text(body) : xstrdup("");
+
+	assert_non_null(strstr(text, c->has));
+	if (c->lacks)
+		assert_null(strstr(text, c->lacks));
+	if (!*c->has)
+		assert_null(body);
+}
+
+static void plan_is(void **state)
+{
+	const struct plan_case *c = *state;
+	struct pcidevice *wanted = nic(NOW);
+	struct pcidevice *seen = nic(THEN);
+	struct publish_case question = {
+		.kind = INVENTORY_PCI, .wanted = wanted, .seen = seen, .now_wall_ms = NOW
+	};
+	auto_json json_t *body = NULL;
+
+	c->change(wanted, seen);
+	assert_int_equal(publish_plan(&question, &body), c->step);
+	check_body(c, body);
+	api_object_free(&pcidevice_kind, wanted);
+	api_object_free(&pcidevice_kind, seen);
+}
+
+static void a_new_device_is_created(void **state)
+{
+	struct pcidevice *wanted = nic(NOW);
+	struct publish_case question = { .kind = INVENTORY_PCI, .wanted = wanted };
+	auto_json json_t *body = NULL;
+	auto_json json_t *status = publish_first_status(INVENTORY_PCI, wanted);
+	auto_free char *text = json_map_text(status);
+
+	(void)state;
+	assert_int_equal(publish_plan(&question, &body), PUBLISH_OBJECT);
+	assert_non_null(strstr(text, "0000:01:00.0"));
+	assert_non_null(strstr(text, "Claimable"));
+	api_object_free(&pcidevice_kind, wanted);
+}
+
+static void a_vanished_device_is_deleted(void **state)
+{
+	struct pcidevice *seen = nic(THEN);
+	struct publish_case question = { .kind = INVENTORY_PCI, .seen = seen };
+	auto_json json_t *body = NULL;
+
+	(void)state;
+	assert_int_equal(publish_plan(&question, &body), PUBLISH_DELETE);
+	assert_null(body);
+	api_object_free(&pcidevice_kind, seen);
+}
+
+/* Said once: the object then says it, and the next look gives no step. */
+static void a_vanished_device_that_is_claimed_is_kept_and_said_so(void **state)
+{
+	struct pcidevice *seen = nic(THEN);
+	struct publish_case question = {
+		.kind = INVENTORY_PCI, .seen = seen, .claimed = true, .now_wall_ms = NOW
+	};
+	auto_json json_t *body = NULL;
+	auto_json json_t *again = NULL;
+	auto_free char *text = NULL;
+
+	(void)state;
+	assert_int_equal(publish_plan(&question, &body), PUBLISH_STATUS);
+	text = json_map_text(body);
+	assert_non_null(strstr(text, "DeviceGone"));
+	assert_non_null(strstr(text, "0000:01:00.0"));
+
+	json_map_done(pcidevice_status_map, &seen->status);
+	assert_int_equal(json_map_decode(pcidevice_status_map, json_object_get(body, "status"),
+					 &seen->status, NULL),
+			 0);
+	assert_int_equal(publish_plan(&question, &again), PUBLISH_NOTHING);
+	api_object_free(&pcidevice_kind, seen);
+}
+
+static void nothing_wanted_and_nothing_there_is_nothing(void **state)
+{
+	auto_json json_t *body = NULL;
+
+	(void)state;
+	assert_int_equal(publish_plan(&(struct publish_case){ 0 }, &body), PUBLISH_NOTHING);
+}
+
+/* "enabled" belongs to whoever carries out the claim. */
+static void what_a_claim_owns_of_a_usb_device_is_left_alone(void **state)
+{
+	struct usbdevice *wanted = api_object_new(&usbdevice_kind);
+	struct usbdevice *seen = api_object_new(&usbdevice_kind);
+	struct publish_case question = { .kind = INVENTORY_USB, .wanted = wanted, .seen = seen };
+	auto_json json_t *body = NULL;
+
+	(void)state;
+	wanted->meta.name = xstrdup("node1-0627-0001-001002");
+	seen->meta.name = xstrdup("node1-0627-0001-001002");
+	say(&wanted->status.conditions, "Claimable", API_TRUE, "Available", NOW);
+	say(&seen->status.conditions, "Claimable", API_TRUE, "Available", THEN);
+	seen->status.enabled = true;
+	seen->status.status = xstrdup("orphaned");
+	assert_int_equal(publish_plan(&question, &body), PUBLISH_NOTHING);
+	api_object_free(&usbdevice_kind, wanted);
+	api_object_free(&usbdevice_kind, seen);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, plan_is);
+	suite_add(&suite, "a new device is created, then gets its status", a_new_device_is_created,
+		  NULL);
+	suite_add(&suite, "a vanished device is deleted", a_vanished_device_is_deleted, NULL);
+	suite_add(&suite, "a vanished device that is claimed is kept, and that is said once",
+		  a_vanished_device_that_is_claimed_is_kept_and_said_so, NULL);
+	suite_add(&suite, "nothing wanted and nothing there is nothing",
+		  nothing_wanted_and_nothing_there_is_nothing, NULL);
+	suite_add(&suite, "what a claim owns of a USB device is left alone",
+		  what_a_claim_owns_of_a_usb_device_is_left_alone, NULL);
+	return suite_run(&suite, "publish_plan");
+}

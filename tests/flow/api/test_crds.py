@@ -153,6 +153,8 @@ OURS = table(
         "portPath": "1-4.2", "serialNumber": "0123456789", "speedMbps": 480, "hub": False,
         "interfaces": [{"class": "08", "subclass": "06", "protocol": "50", "driver": "usb-storage"}],
         "holder": "/dev/sda1 mounted at /srv", "conditions": [condition("Claimable")]}}),
+    ("a USB bus, of whose interface the kernel says little", "USBDevice", {"status": {
+        "portPath": "usb1", "hub": True, "interfaces": [{"class": "09", "subclass": "", "protocol": ""}]}}),
     ("a USB claim", "USBDeviceClaim", {"status": {"observedGeneration": 1, "conditions": [condition("Ready")]}}),
 )
 

@@ -1,0 +1,298 @@
+#include "base/json_read.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* Every failing call ends here: the text is at its end from now on. */
+static bool fail(struct json_read *r)
+{
+	r->failed = true;
+	r->at = r->end;
+	return false;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* The next byte after blanks, '\0' at the end. */
+static char next(struct json_read *r)
+{
+	while (r->at < r->end && is_space(*r->at))
+		r->at++;
+	return r->at < r->end ? *r->at : '\0';
+}
+
+static bool take(struct json_read *r, char c)
+{
+	if (r->at == r->end || *r->at != c)
+		return fail(r);
+	r->at++;
+	return true;
+}
+
+struct json_read json_read_start(const char *text, size_t len)
+{
+	return (struct json_read){ .at = text, .end = text + len, .first = true };
+}
+
+char json_read_peek(struct json_read *r)
+{
+	return next(r);
+}
+
+bool json_read_open(struct json_read *r, char bracket)
+{
+	if (next(r) != bracket || r->depth == JSON_READ_DEPTH)
+		return fail(r);
+	r->at++;
+	r->depth++;
+	r->first = true;
+	return true;
+}
+
+/* True if another member or element follows; past the comma then, or past the bracket. */
+static bool follows(struct json_read *r, char bracket)
+{
+	char c = next(r);
+
+	if (r->depth == 0)
+		return fail(r);
+	if (c == bracket) {
+		r->at++;
+		r->depth--;
+		r->first = false;
+		return false;
+	}
+	if (!r->first) {
+		if (c != ',')
+			return fail(r);
+		r->at++;
+	}
+	r->first = false;
+	return true;
+}
+
+bool json_read_member(struct json_read *r, struct json_text *ret_key)
+{
+	struct json_text key;
+
+	if (!follows(r, '}') || !json_read_string(r, &key))
+		return false;
+	if (next(r) != ':')
+		return fail(r);
+	r->at++;
+	*ret_key = key;
+	return true;
+}
+
+bool json_read_item(struct json_read *r)
+{
+	if (!follows(r, ']'))
+		return false;
+	return json_read_peek(r) != '\0' || fail(r);
+}
+
+/* Four hex digits; -1 if they are not. */
+static int hex4(struct json_read *r)
+{
+	int value = 0;
+
+	if (r->end - r->at < 4)
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		char c = *r->at++;
+
+		if (is_digit(c))
+			value = value * 16 + (c - '0');
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			value = value * 16 + ((c | 0x20) - 'a' + 10);
+		else
+			return -1;
+	}
+	return value;
+}
+
+/* Past "\u": one code point that is neither NUL nor half a pair. */
+static bool pass_unicode(struct json_read *r)
+{
+	int unit = hex4(r);
+
+	if (unit <= 0 || (unit >= 0xdc00 && unit <= 0xdfff))
+		return fail(r);
+	if (unit < 0xd800 || unit > 0xdbff)
+		return true;
+	if (!take(r, '\\') || !take(r, 'u'))
+		return false;
+	unit = hex4(r);
+	return (unit >= 0xdc00 && unit <= 0xdfff) || fail(r);
+}
+
+static bool pass_escape(struct json_read *r)
+{
+	char c;
+
+	r->at++;
+	if (r->at == r->end)
+		return fail(r);
+	c = *r->at++;
+	if (c == 'u')
+		return pass_unicode(r);
+	return (c != '\0' && strchr("\"\\/bfnrt", c)) || fail(r);
+}
+
+static bool pass_other(struct json_read *r)
+{
+	size_t n;
+
+	if (*r->at == '\\')
+		return pass_escape(r);
+	n = (unsigned char)*r->at < 0x20 ? 0 : utf8_sequence(r->at, (size_t)(r->end - r->at));
+	r->at += n;
+	return n > 0 || fail(r);
+}
+
+bool json_read_string(struct json_read *r, struct json_text *ret_string)
+{
+	const char *start;
+
+	if (next(r) != '"')
+		return fail(r);
+	start = ++r->at;
+	while (r->at < r->end && *r->at != '"') {
+		unsigned char c = (unsigned char)*r->at;
+
+		if (c >= 0x20 && c < 0x80 && c != '\\')
+			r->at++;
+		else if (!pass_other(r))
+			return false;
+	}
+	if (r->at == r->end)
+		return fail(r);
+	*ret_string = (struct json_text){ .text = start, .len = (size_t)(r->at - start) };
+	r->at++;
+	return true;
+}
+
+static bool pass_digits(struct json_read *r)
+{
+	const char *start = r->at;
+
+	while (r->at < r->end && is_digit(*r->at))
+		r->at++;
+	return r->at > start || fail(r);
+}
+
+static bool pass_number(struct json_read *r)
+{
+	const char *digits;
+
+	if (*r->at == '-')
+		r->at++;
+	digits = r->at;
+	if (!pass_digits(r) || (*digits == '0' && r->at - digits > 1))
+		return fail(r);
+	if (r->at < r->end && *r->at == '.') {
+		r->at++;
+		if (!pass_digits(r))
+			return false;
+	}
+	if (r->at < r->end && (*r->at | 0x20) == 'e') {
+		r->at++;
+		if (r->at < r->end && (*r->at == '+' || *r->at == '-'))
+			r->at++;
+		return pass_digits(r);
+	}
+	return true;
+}
+
+static bool pass_word(struct json_read *r, const char *word)
+{
+	size_t len = strlen(word);
+
+	if ((size_t)(r->end - r->at) < len || memcmp(r->at, word, len) != 0)
+		return fail(r);
+	r->at += len;
+	return true;
+}
+
+/* A value that holds no others. */
+static bool pass_scalar(struct json_read *r, char c)
+{
+	struct json_text ignored;
+
+	switch (c) {
+	case '"':
+		return json_read_string(r, &ignored);
+	case 't':
+		return pass_word(r, "true");
+	case 'f':
+		return pass_word(r, "false");
+	case 'n':
+		return pass_word(r, "null");
+	default:
+		return is_digit(c) || c == '-' ? pass_number(r) : fail(r);
+	}
+}
+
+/* To the next value inside the object or array (one bit of @objects per level says which); out of it
+ * where it ends. */
+static bool pass_step(struct json_read *r, bool in_object)
+{
+	struct json_text key;
+
+	return in_object ? json_read_member(r, &key) : json_read_item(r);
+}
+
+/* Without recursion: what nests is from outside. */
+static bool pass_nested(struct json_read *r)
+{
+	bool objects[JSON_READ_DEPTH + 1];
+	unsigned base = r->depth;
+
+	do {
+		char c = next(r);
+
+		if (c == '{' || c == '[') {
+			if (!json_read_open(r, c))
+				return false;
+			objects[r->depth] = c == '{';
+		} else if (!pass_scalar(r, c)) {
+			return false;
+		}
+		while (r->depth > base && !pass_step(r, objects[r->depth])) {
+			if (r->failed)
+				return false;
+		}
+	} while (r->depth > base);
+	return true;
+}
+
+bool json_read_value(struct json_read *r, struct json_text *ret_value)
+{
+	char c = next(r);
+	const char *start = r->at;
+	bool ok = c == '{' || c == '[' ? pass_nested(r) : pass_scalar(r, c);
+
+	if (ok && ret_value)
+		*ret_value = (struct json_text){ .text = start, .len = (size_t)(r->at - start) };
+	return ok;
+}
+
+bool json_read_end(struct json_read *r)
+{
+	next(r);
+	return !r->failed && r->depth == 0 && r->at == r->end;
+}
+
+bool json_text_is(const struct json_text *text, const char *word)
+{
+	return strncmp(text->text, word, text->len) == 0 && word[text->len] == '\0';
+}

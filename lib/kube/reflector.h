@@ -85,12 +85,15 @@ struct reflector {
 	unsigned page;                /* objects to ask for at a time         */
 	unsigned timeout_s;           /* of the current watch                 */
 	uint64_t since_ms;            /* when the current watch began         */
-	bool alive;                   /* it has brought a line                */
+	bool alive;                   /* it has brought an object or bookmark */
 	enum reflector_event trouble; /* the last one, STARTED for none  */
 };
 
 void reflector_init(struct reflector *r);
 void reflector_done(struct reflector *r);
+
+/* What was under way is no more; the next event is STARTED. */
+void reflector_stop(struct reflector *r);
 
 /*
  * Tell what happened and get the next act. What an event carries with it comes first:
@@ -103,11 +106,9 @@ struct reflector_step reflector_tell(struct reflector *r, enum reflector_event e
 /* A page came, of a list at @version, with a continue token or NULL. Copies both. */
 void reflector_listed(struct reflector *r, const char *version, const char *next_page);
 
-/* The watch brought an object or bookmark of @version. Copies it. */
+/* The watch brought an object or bookmark of @version. Copies it. From then on an early end of the
+ * watch is no trouble, and the next trouble is news. */
 void reflector_seen(struct reflector *r, const char *version);
-
-/* The watch brought a line of whatever kind. */
-void reflector_alive(struct reflector *r);
 
 /* Which event a call's end is (kube_done_fn's arguments); for a 2xx watch, ENDED. */
 enum reflector_event reflector_classify(int result, const struct kube_response *response,

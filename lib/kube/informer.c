@@ -1,0 +1,386 @@
+#include "kube/informer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "api/kind.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/client.h"
+#include "kube/clock.h"
+#include "kube/feed.h"
+#include "kube/list_page.h"
+#include "kube/reflector.h"
+#include "kube/report.h"
+#include "kube/store.h"
+#include "kube/url.h"
+
+enum {
+	LIST_TIMEOUT_MS = 60 * 1000,
+	WATCH_GRACE_MS = 60 * 1000, /* past timeoutSeconds; the stall timer is there first */
+	OBJECTS_MAX = 200 * 1000,   /* more than a cluster may hold of one kind             */
+};
+
+struct informer {
+	struct informer_deps deps;
+	struct informer_spec spec;
+	struct reflector reflector;
+	struct store *store;
+	struct store *list; /* pages of the list under way, NULL between lists  */
+	struct kube_call *call;
+	struct clock_timer *timer; /* the end of a wait, or a stalled watch        */
+	uint64_t stall_ms;
+	uint64_t heard_ms; /* when the watch last brought a line           */
+	struct feed feed;
+	bool running;
+	bool synced;
+	bool busy;  /* one of our callbacks is on the stack            */
+	bool dying; /* freed meanwhile: the callback releases us       */
+	struct str text;
+	struct report report;
+};
+
+static void send_list(struct informer *inf);
+static void send_watch(struct informer *inf);
+static void on_timer(void *arg);
+static void on_change(void *arg, const struct entry *before, const struct entry *after);
+static void on_unreadable(void *arg, const struct err *err);
+
+struct informer *informer_new(const struct informer_deps *deps, const struct informer_spec *spec)
+{
+	struct informer *inf = xcalloc(1, sizeof(*inf));
+
+	inf->deps = *deps;
+	inf->spec = *spec;
+	inf->spec.label_selector = xstrdup_or_null(spec->label_selector);
+	inf->spec.field_selector = xstrdup_or_null(spec->field_selector);
+	inf->store = store_new(spec->kind);
+	inf->timer = clock_timer_new(deps->clock, on_timer, inf);
+	report_init(&inf->report, deps->metrics, spec->kind->plural);
+	reflector_init(&inf->reflector);
+	inf->feed = (struct feed){
+		.kind = spec->kind,
+		.store = inf->store,
+		.reflector = &inf->reflector,
+		.on_change = on_change,
+		.on_unreadable = on_unreadable,
+		.arg = inf,
+	};
+	return inf;
+}
+
+static void release(struct informer *inf)
+{
+	/* Ours since informer_new() copied them. */
+	free((char *)(uintptr_t)inf->spec.label_selector);
+	free((char *)(uintptr_t)inf->spec.field_selector);
+	clock_timer_free(inf->deps.clock, inf->timer);
+	store_free(inf->list);
+	store_free(inf->store);
+	reflector_done(&inf->reflector);
+	str_done(&inf->text);
+	free(inf);
+}
+
+struct informer *informer_free(struct informer *inf)
+{
+	if (!inf)
+		return NULL;
+	informer_stop(inf);
+	if (inf->busy)
+		inf->dying = true;
+	else
+		release(inf);
+	return NULL;
+}
+
+void informer_stop(struct informer *inf)
+{
+	inf->running = false;
+	clock_timer_stop(inf->deps.clock, inf->timer);
+	/* From within the call's own callback it ends by that callback's result. */
+	if (inf->call && !inf->busy) {
+		kube_call_cancel(inf->call);
+		inf->call = NULL;
+	}
+	inf->list = store_free(inf->list);
+	reflector_stop(&inf->reflector);
+}
+
+const struct store *informer_store(const struct informer *inf)
+{
+	return inf->store;
+}
+
+bool informer_synced(const struct informer *inf)
+{
+	return inf->synced;
+}
+
+const char *informer_text(struct informer *inf)
+{
+	const struct reflector *r = &inf->reflector;
+
+	str_clear(&inf->text);
+	str_addf(&inf->text, "%s: %s", inf->spec.kind->plural, reflector_state_text(r->state));
+	if (r->trouble != REFLECTOR_STARTED)
+		str_addf(&inf->text, " (%s)", reflector_event_text(r->trouble));
+	return str_cstr(&inf->text);
+}
+
+/* --- what the owner is told --- */
+
+static void on_change(void *arg, const struct entry *before, const struct entry *after)
+{
+	struct informer *inf = arg;
+	const struct entry *either = after ? after : before;
+
+	if (inf->running)
+		inf->spec.handlers.on_change(inf->spec.arg, either->name, before, after);
+}
+
+static void on_unreadable(void *arg, const struct err *err)
+{
+	const struct informer *inf = arg;
+
+	report_unreadable(&inf->report, err);
+}
+
+static void copy_is_whole(struct informer *inf)
+{
+	bool first = !inf->synced;
+
+	store_replace(inf->store, inf->list, on_change, inf);
+	inf->list = store_free(inf->list);
+	inf->synced = true;
+	report_store(&inf->report, inf->store);
+	if (!first)
+		return;
+	report_synced(&inf->report, inf->store);
+	if (inf->running && inf->spec.handlers.on_synced)
+		inf->spec.handlers.on_synced(inf->spec.arg);
+}
+
+/* --- acts --- */
+
+static void act(struct informer *inf, const struct reflector_step *step)
+{
+	switch (step->act) {
+	case REFLECTOR_DO_LIST_ANEW:
+		inf->list = store_free(inf->list);
+		send_list(inf);
+		return;
+	case REFLECTOR_DO_LIST:
+		send_list(inf);
+		return;
+	case REFLECTOR_DO_SWAP:
+		copy_is_whole(inf);
+		if (inf->running)
+			send_watch(inf);
+		return;
+	case REFLECTOR_DO_STREAM:
+		send_watch(inf);
+		return;
+	case REFLECTOR_DO_EMPTY_WAIT:
+		inf->list = store_free(inf->list);
+		copy_is_whole(inf);
+		if (inf->running)
+			clock_timer_start(inf->deps.clock, inf->timer, step->wait_ms);
+		return;
+	case REFLECTOR_DO_WAIT:
+		clock_timer_start(inf->deps.clock, inf->timer, step->wait_ms);
+		return;
+	}
+}
+
+static void tell(struct informer *inf, enum reflector_event event, uint64_t retry_after_ms,
+		 const struct err *err)
+{
+	struct clock *clock = inf->deps.clock;
+	struct reflector_step step = reflector_tell(&inf->reflector, event, retry_after_ms,
+						    clock_now_ms(clock), clock_random(clock));
+
+	inf->stall_ms = step.stall_ms;
+	report_end(&inf->report, event, &step, err);
+	act(inf, &step);
+}
+
+void informer_start(struct informer *inf)
+{
+	assert(!inf->running && !inf->busy);
+	inf->running = true;
+	tell(inf, REFLECTOR_STARTED, 0, &(struct err){ 0 });
+}
+
+/* Ends every callback of ours: the one place where an informer freed by its handler goes. */
+static void leave(struct informer *inf)
+{
+	inf->busy = false;
+	if (inf->dying)
+		release(inf);
+}
+
+static void on_timer(void *arg)
+{
+	struct informer *inf = arg;
+	struct clock *clock = inf->deps.clock;
+	uint64_t silent_ms = clock_now_ms(clock) - inf->heard_ms;
+	struct err err = { 0 };
+
+	if (inf->reflector.state != REFLECTOR_STREAMING) {
+		tell(inf, REFLECTOR_TIMER, 0, &err);
+		return;
+	}
+	if (silent_ms < inf->stall_ms) {
+		clock_timer_start(clock, inf->timer, inf->stall_ms - silent_ms);
+		return;
+	}
+	kube_call_cancel(inf->call);
+	inf->call = NULL;
+	err_set(&err, ERR_RETRY, -ETIMEDOUT, "no byte for %llu s",
+		(unsigned long long)silent_ms / 1000);
+	tell(inf, REFLECTOR_STALLED, 0, &err);
+}
+
+/* --- list --- */
+
+static void on_item(void *arg, const struct json_text *object)
+{
+	struct informer *inf = arg;
+
+	feed_item(&inf->feed, inf->list, object);
+}
+
+static enum reflector_event end_page(struct informer *inf, const struct kube_response *response,
+				     struct err *err)
+{
+	struct list_page page = { 0 };
+	enum reflector_event event;
+
+	if (!inf->list)
+		inf->list = store_new(inf->spec.kind);
+	if (list_page_read(response->body, response->body_len, on_item, inf, &page, err) < 0)
+		return REFLECTOR_BROKEN;
+	if (store_len(inf->list) > OBJECTS_MAX) {
+		list_page_done(&page);
+		err_set(err, ERR_INVALID, -EMSGSIZE, "more than %d objects", OBJECTS_MAX);
+		return REFLECTOR_BROKEN;
+	}
+	reflector_listed(&inf->reflector, page.version, page.next_page);
+	event = page.next_page ? REFLECTOR_MORE : REFLECTOR_LISTED;
+	list_page_done(&page);
+	return event;
+}
+
+static void on_list_done(void *arg, int result, const struct kube_response *response,
+			 const struct err *err)
+{
+	struct informer *inf = arg;
+	struct err cause = { 0 };
+	enum reflector_event event;
+
+	inf->call = NULL;
+	inf->busy = true;
+	if (result < 0) {
+		cause = *err;
+		event = reflector_classify(result, response, err);
+	} else {
+		event = end_page(inf, response, &cause);
+	}
+	tell(inf, event, response->retry_after_ms, &cause);
+	leave(inf);
+}
+
+/* --- watch --- */
+
+static int on_line(void *arg, const char *line, size_t len, struct err *err)
+{
+	struct informer *inf = arg;
+	int r;
+
+	inf->heard_ms = clock_now_ms(inf->deps.clock);
+	inf->busy = true;
+	r = feed_line(&inf->feed, line, len, err);
+	inf->busy = false;
+	report_line(&inf->report);
+	report_store(&inf->report, inf->store);
+	/* Stopped or freed by a handler: the call ends by this, and then on_watch_done() cleans up. */
+	if (!inf->running)
+		return err_set(err, ERR_RETRY, -ECANCELED, "nobody listens any more");
+	return r;
+}
+
+static void on_watch_done(void *arg, int result, const struct kube_response *response,
+			  const struct err *err)
+{
+	struct informer *inf = arg;
+	uint64_t retry_after_ms = response->retry_after_ms;
+	enum reflector_event event = reflector_classify(result, response, err);
+
+	inf->call = NULL;
+	inf->busy = true;
+	clock_timer_stop(inf->deps.clock, inf->timer);
+	if (inf->feed.verdict != REFLECTOR_STARTED) {
+		event = inf->feed.verdict;
+		retry_after_ms = inf->feed.retry_after_ms;
+	}
+	if (inf->running)
+		tell(inf, event, retry_after_ms, err);
+	leave(inf);
+}
+
+/* --- requests --- */
+
+static void send(struct informer *inf, struct url_query *query, uint64_t timeout_ms)
+{
+	auto_str struct str path = STR_INIT;
+	struct kube_request request = {
+		.verb = query->watch ? "watch" : "list",
+		.resource = inf->spec.kind->plural,
+		.method = "GET",
+		.timeout_ms = timeout_ms,
+	};
+
+	query->label_selector = inf->spec.label_selector;
+	query->field_selector = inf->spec.field_selector;
+	url_object(&path, inf->spec.kind, NULL, NULL, NULL);
+	url_add_query(&path, query);
+	request.path = str_cstr(&path);
+	if (query->watch)
+		inf->call =
+			kube_client_stream(inf->deps.client, &request, on_line, on_watch_done, inf);
+	else
+		inf->call = kube_client_send(inf->deps.client, &request, on_list_done, inf);
+}
+
+static void send_list(struct informer *inf)
+{
+	struct reflector_query asked = reflector_query(&inf->reflector);
+	struct url_query query = {
+		.resource_version = asked.resource_version,
+		.resource_version_match = asked.resource_version_match,
+		.continue_token = asked.continue_,
+		.limit = asked.limit,
+	};
+
+	send(inf, &query, LIST_TIMEOUT_MS);
+}
+
+static void send_watch(struct informer *inf)
+{
+	struct reflector_query asked = reflector_query(&inf->reflector);
+	struct url_query query = {
+		.resource_version = asked.resource_version,
+		.timeout_seconds = asked.timeout_s,
+		.watch = true,
+		.bookmarks = true,
+	};
+
+	inf->feed.verdict = REFLECTOR_STARTED;
+	inf->feed.retry_after_ms = 0;
+	inf->heard_ms = clock_now_ms(inf->deps.clock);
+	clock_timer_start(inf->deps.clock, inf->timer, inf->stall_ms);
+	send(inf, &query, (uint64_t)asked.timeout_s * 1000 + WATCH_GRACE_MS);
+}

@@ -1,0 +1,216 @@
+#include "kube/store.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map_read.h"
+#include "api/kind.h"
+#include "api/meta.h"
+#include "base/err.h"
+#include "base/json_read.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+struct store {
+	const struct api_kind *kind;
+	struct map *entries;
+	size_t unreadable;
+};
+
+struct store *store_new(const struct api_kind *kind)
+{
+	struct store *store = xcalloc(1, sizeof(*store));
+
+	store->kind = kind;
+	store->entries = map_new();
+	return store;
+}
+
+struct store *store_free(struct store *store)
+{
+	size_t cursor = 0;
+	void *entry;
+
+	if (!store)
+		return NULL;
+	while (map_next(store->entries, &cursor, NULL, &entry))
+		entry_free(store->kind, entry);
+	map_free(store->entries);
+	free(store);
+	return NULL;
+}
+
+const struct entry *store_get(const struct store *store, const char *name)
+{
+	return map_get(store->entries, name);
+}
+
+const void *store_object(const struct store *store, const char *name)
+{
+	const struct entry *entry = store_get(store, name);
+
+	return entry ? entry->object : NULL;
+}
+
+const struct entry *store_next(const struct store *store, size_t *cursor)
+{
+	void *entry;
+
+	return map_next(store->entries, cursor, NULL, &entry) ? entry : NULL;
+}
+
+size_t store_len(const struct store *store)
+{
+	return map_len(store->entries);
+}
+
+size_t store_unreadable(const struct store *store)
+{
+	return store->unreadable;
+}
+
+/* --- entries --- */
+
+struct entry *entry_free(const struct api_kind *kind, struct entry *entry)
+{
+	if (!entry)
+		return NULL;
+	if (entry->object)
+		json_map_done(kind->map, entry->object);
+	free(entry->object);
+	free(entry->name);
+	free(entry->uid);
+	free(entry->version);
+	free(entry);
+	return NULL;
+}
+
+static struct entry *entry_of(const struct api_meta *meta, void *object)
+{
+	struct entry *entry = xcalloc(1, sizeof(*entry));
+
+	entry->name = xstrdup(meta->name);
+	entry->uid = xstrdup(meta->uid ? meta->uid : "");
+	entry->version = xstrdup(meta->resource_version ? meta->resource_version : "");
+	entry->object = object;
+	return entry;
+}
+
+/* What is left of an object whose fields are not as its kind says: enough to know that it exists. */
+struct bare {
+	struct api_meta meta;
+};
+
+static const struct json_row bare_map[] = {
+	API_META(struct bare),
+	JSON_END,
+};
+
+static struct entry *decode_bare(const struct json_text *text)
+{
+	struct bare bare;
+	struct entry *entry;
+
+	if (json_map_read(bare_map, text->text, text->len, &bare, NULL) < 0)
+		return NULL;
+	entry = entry_of(&bare.meta, NULL);
+	json_map_done(bare_map, &bare);
+	return entry;
+}
+
+struct entry *entry_decode(const struct api_kind *kind, const struct json_text *text,
+			   struct err *err)
+{
+	void *object = xmalloc(kind->size);
+	struct entry *entry;
+
+	if (json_map_read(kind->map, text->text, text->len, object, err) == 0)
+		return entry_of(object, object);
+
+	free(object);
+	entry = decode_bare(text);
+	err_wrap(err, "%s '%s'", kind->kind, entry ? entry->name : "?");
+	return entry;
+}
+
+/* --- changes --- */
+
+static void count(struct store *store, const struct entry *gone, const struct entry *come)
+{
+	store->unreadable += come && !come->object;
+	store->unreadable -= gone && !gone->object;
+}
+
+static bool same_text(const struct entry *a, const struct entry *b)
+{
+	return strcmp(a->uid, b->uid) == 0 && strcmp(a->version, b->version) == 0 &&
+	       a->version[0] != '\0';
+}
+
+/* A name that now belongs to another object: nobody may take the one for a change of the other. */
+static void tell(const struct entry *before, const struct entry *after, store_change_fn *change,
+		 void *arg)
+{
+	if (before && after && strcmp(before->uid, after->uid) != 0) {
+		change(arg, before, NULL);
+		change(arg, NULL, after);
+	} else {
+		change(arg, before, after);
+	}
+}
+
+void store_put(struct store *store, struct entry *entry, store_change_fn *change, void *arg)
+{
+	struct entry *old = map_get(store->entries, entry->name);
+
+	if (old && same_text(old, entry)) {
+		entry_free(store->kind, entry);
+		return;
+	}
+	map_set(store->entries, entry->name, entry);
+	count(store, old, entry);
+	tell(old, entry, change, arg);
+	entry_free(store->kind, old);
+}
+
+void store_remove(struct store *store, const char *name, const char *uid, store_change_fn *change,
+		  void *arg)
+{
+	struct entry *old = map_get(store->entries, name);
+
+	if (!old || (uid && strcmp(old->uid, uid) != 0))
+		return;
+	map_remove(store->entries, name);
+	count(store, old, NULL);
+	change(arg, old, NULL);
+	entry_free(store->kind, old);
+}
+
+/* Removing the entry just returned is the one change that a walk bears. */
+static void remove_missing(struct store *store, const struct store *list, store_change_fn *change,
+			   void *arg)
+{
+	size_t cursor = 0;
+	const struct entry *entry;
+
+	while ((entry = store_next(store, &cursor))) {
+		if (!list || !store_get(list, entry->name))
+			store_remove(store, entry->name, NULL, change, arg);
+	}
+}
+
+void store_replace(struct store *store, struct store *list, store_change_fn *change, void *arg)
+{
+	size_t cursor = 0;
+	void *entry;
+
+	remove_missing(store, list, change, arg);
+	while (list && map_next(list->entries, &cursor, NULL, &entry))
+		store_put(store, entry, change, arg);
+	if (!list)
+		return;
+	map_free(list->entries);
+	list->entries = map_new();
+	list->unreadable = 0;
+}

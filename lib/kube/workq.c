@@ -1,0 +1,262 @@
+#include "kube/workq.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "kube/backoff.h"
+
+enum { NOT_TIMED = SIZE_MAX };
+
+/* Lives as long as there is something to remember of its key. */
+struct item {
+	char *key;
+	struct item *next; /* in the line of those that wait                 */
+	bool waiting;      /* added and not taken since                      */
+	bool running;      /* taken and not ended; if waiting too, not in line */
+	size_t timed;      /* its place in the heap, or NOT_TIMED            */
+	uint64_t due_ms;
+	unsigned failures;
+};
+
+struct workq {
+	struct map *items;
+	struct item *head; /* the line */
+	struct item **tail;
+	size_t waiting;
+	size_t running;
+	ARRAY(struct item *) timed; /* binary heap, the earliest on top */
+};
+
+struct workq *workq_new(void)
+{
+	struct workq *q = xcalloc(1, sizeof(*q));
+
+	q->items = map_new();
+	q->tail = &q->head;
+	return q;
+}
+
+static void item_free(struct item *item)
+{
+	free(item->key);
+	free(item);
+}
+
+struct workq *workq_free(struct workq *q)
+{
+	size_t cursor = 0;
+	void *item;
+
+	if (!q)
+		return NULL;
+	while (map_next(q->items, &cursor, NULL, &item))
+		item_free(item);
+	map_free(q->items);
+	array_done(&q->timed);
+	free(q);
+	return NULL;
+}
+
+static struct item *item_get(struct workq *q, const char *key)
+{
+	struct item *item = map_get(q->items, key);
+
+	if (item)
+		return item;
+	item = xcalloc(1, sizeof(*item));
+	item->key = xstrdup(key);
+	item->timed = NOT_TIMED;
+	map_set(q->items, key, item);
+	return item;
+}
+
+static void drop_if_blank(struct workq *q, struct item *item)
+{
+	if (item->waiting || item->running || item->failures || item->timed != NOT_TIMED)
+		return;
+	map_remove(q->items, item->key);
+	item_free(item);
+}
+
+/* --- the heap of those whose time has not come --- */
+
+static void heap_place(struct workq *q, size_t at, struct item *item)
+{
+	q->timed.items[at] = item;
+	item->timed = at;
+}
+
+static void heap_up(struct workq *q, size_t at)
+{
+	struct item *item = q->timed.items[at];
+
+	while (at > 0 && q->timed.items[(at - 1) / 2]->due_ms > item->due_ms) {
+		heap_place(q, at, q->timed.items[(at - 1) / 2]);
+		at = (at - 1) / 2;
+	}
+	heap_place(q, at, item);
+}
+
+static size_t earlier_child(const struct workq *q, size_t at)
+{
+	size_t child = at * 2 + 1;
+
+	if (child + 1 < q->timed.len &&
+	    q->timed.items[child + 1]->due_ms < q->timed.items[child]->due_ms)
+		child++;
+	return child;
+}
+
+static void heap_down(struct workq *q, size_t at)
+{
+	struct item *item = q->timed.items[at];
+	size_t child;
+
+	while ((child = earlier_child(q, at)) < q->timed.len &&
+	       q->timed.items[child]->due_ms < item->due_ms) {
+		heap_place(q, at, q->timed.items[child]);
+		at = child;
+	}
+	heap_place(q, at, item);
+}
+
+static struct item *heap_pop(struct workq *q)
+{
+	struct item *top = q->timed.items[0];
+	struct item *last = q->timed.items[--q->timed.len];
+
+	top->timed = NOT_TIMED;
+	if (q->timed.len > 0) {
+		heap_place(q, 0, last);
+		heap_down(q, 0);
+	}
+	return top;
+}
+
+/* --- the line of those that wait --- */
+
+static void line_append(struct workq *q, struct item *item)
+{
+	item->next = NULL;
+	*q->tail = item;
+	q->tail = &item->next;
+}
+
+static void make_wait(struct workq *q, struct item *item)
+{
+	if (item->waiting)
+		return;
+	item->waiting = true;
+	q->waiting++;
+	if (!item->running)
+		line_append(q, item);
+}
+
+static void move_due(struct workq *q, uint64_t now_ms)
+{
+	while (q->timed.len > 0 && q->timed.items[0]->due_ms <= now_ms)
+		make_wait(q, heap_pop(q));
+}
+
+void workq_add(struct workq *q, const char *key)
+{
+	make_wait(q, item_get(q, key));
+}
+
+void workq_add_at(struct workq *q, const char *key, uint64_t due_ms)
+{
+	struct item *item = item_get(q, key);
+
+	if (item->timed == NOT_TIMED) {
+		*array_add(&q->timed) = item;
+		item->timed = q->timed.len - 1;
+	} else if (item->due_ms <= due_ms) {
+		return;
+	}
+	item->due_ms = due_ms;
+	heap_up(q, item->timed);
+}
+
+void workq_retry(struct workq *q, const char *key, uint64_t now_ms)
+{
+	struct item *item = item_get(q, key);
+	struct backoff b = {
+		.first_ms = WORKQ_FIRST_MS,
+		.max_ms = WORKQ_MAX_MS,
+		.failures = item->failures,
+	};
+	uint64_t delay_ms = backoff_next(&b, now_ms, 0);
+
+	item->failures = b.failures;
+	workq_add_at(q, key, now_ms + delay_ms);
+}
+
+void workq_forget(struct workq *q, const char *key)
+{
+	struct item *item = map_get(q->items, key);
+
+	if (!item)
+		return;
+	item->failures = 0;
+	drop_if_blank(q, item);
+}
+
+const char *workq_take(struct workq *q, uint64_t now_ms)
+{
+	struct item *item;
+
+	move_due(q, now_ms);
+	item = q->head;
+	if (!item)
+		return NULL;
+	q->head = item->next;
+	if (!q->head)
+		q->tail = &q->head;
+	item->waiting = false;
+	item->running = true;
+	q->waiting--;
+	q->running++;
+	return item->key;
+}
+
+void workq_end(struct workq *q, const char *key)
+{
+	struct item *item = map_get(q->items, key);
+
+	assert(item && item->running);
+	item->running = false;
+	q->running--;
+	if (item->waiting)
+		line_append(q, item);
+	else
+		drop_if_blank(q, item);
+}
+
+uint64_t workq_due_ms(const struct workq *q)
+{
+	if (q->head)
+		return 0;
+	return q->timed.len > 0 ? q->timed.items[0]->due_ms : UINT64_MAX;
+}
+
+size_t workq_waiting(const struct workq *q)
+{
+	return q->waiting;
+}
+
+size_t workq_running(const struct workq *q)
+{
+	return q->running;
+}
+
+unsigned workq_failures(const struct workq *q, const char *key)
+{
+	const struct item *item = map_get(q->items, key);
+
+	return item ? item->failures : 0;
+}

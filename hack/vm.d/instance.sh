@@ -15,6 +15,7 @@
 BOOT_SECONDS=180
 STICK_SIZE=16M
 NVME_SIZE=64M
+NODE_DISK_SIZE=8G # sparse
 
 # instance NAME: sets NAME and STATE; STATE need not exist.
 instance() {
@@ -100,10 +101,16 @@ prepare_state() {
 	printf '%s\n' "kernel=$kind" "release=$(<"$kernel/release")" "port=$port" \
 		"kubelet_port=$kubelet_port" "started=$EPOCHSECONDS" >"$STATE/settings"
 	ln -sfn "$tools/client" "$STATE/client"
-	truncate -s 0 "$STATE/stick0.img" "$STATE/nvme0.img"
-	truncate -s "$STICK_SIZE" "$STATE/stick0.img"
-	truncate -s "$NVME_SIZE" "$STATE/nvme0.img"
+	make_disk stick0 "$STICK_SIZE"
+	make_disk nvme0 "$NVME_SIZE"
+	make_disk node "$NODE_DISK_SIZE"
 	write_initrd "$kernel" "$tools" "$token"
+}
+
+# make_disk NAME SIZE: empty, whatever the last run left in it.
+make_disk() {
+	truncate -s 0 "$STATE/$1.img"
+	truncate -s "$2" "$STATE/$1.img"
 }
 
 # free_port [NOT]: below the range that the kernel gives to outgoing connections.
@@ -185,6 +192,8 @@ device_arguments() {
 		-device virtio-9p-pci,id=fs1,bus=pcie.0,addr=04.0,fsdev=fs-source,mount_tag=source \
 		-device virtio-rng-pci,id=rng0,bus=pcie.0,addr=05.0
 	local option value state=${STATE//,/,,}
+	printf '%s\n' -drive "if=none,id=disk0,format=raw,cache=unsafe,file=$state/node.img" \
+		-device virtio-blk-pci,id=nodedisk,bus=pcie.0,addr=08.0,drive=disk0,serial=NODE0001
 	while read -r option value; do
 		if [[ -n $option && $option != '#'* ]]; then
 			printf '%s\n' "-$option" "${value//@STATE@/"$state"}"

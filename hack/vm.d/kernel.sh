@@ -6,7 +6,7 @@
 # Sourced by hack/vm after hack/lib.sh. Nothing here is installed on the machine.
 
 # Changes with what is made below, so that old folders are not used any more.
-KERNEL_RECIPE=r1
+KERNEL_RECIPE=r2
 KERNEL_SERIES=6.12
 
 # What the initramfs loads before the host's files are there.
@@ -15,7 +15,7 @@ BOOT_MODULES=(virtio_pci virtio_net 9p 9pnet_virtio overlay)
 GUEST_MODULES=(
 	e1000e igb igbvf 8139cp nvme xhci_pci usb_storage uas usbhid hid_generic sd_mod
 	vfio_pci vfio_iommu_type1 mdev dummy_hcd libcomposite usb_f_mass_storage usb_f_acm
-	usb_f_hid virtio_rng bridge br_netfilter veth tun nf_conntrack nf_nat nf_tables
+	usb_f_hid virtio_rng virtio_blk bridge br_netfilter veth tun nf_conntrack nf_nat nf_tables
 	nft_compat nft_chain_nat nft_ct nft_masq ip_tables iptable_nat iptable_filter
 	xt_MASQUERADE xt_comment xt_conntrack xt_mark xt_addrtype xt_multiport dummy
 	bonding 8021q loop ext4 dm_mod raid1

@@ -1,5 +1,6 @@
 #include "agent/publish.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ struct publish {
 	struct inventory *inventory;
 	struct workq_run *queue;
 	struct map *echoes; /* key -> struct echo */
+	struct write *writes[WRITES_AT_A_TIME];
 	size_t writing;
 };
 
@@ -45,6 +47,7 @@ struct write {
 	const char *key; /* the queue's, until end */
 	const char *name;
 	bool first; /* the status follows the object, which was created just now */
+	struct kube_call *call;
 	work_end_fn *end;
 	void *end_arg;
 };
@@ -96,7 +99,12 @@ static uint64_t echo_wait_ms(struct publish *publish, const char *key, const str
 
 static void end_write(struct write *write, int result, const struct err *err)
 {
-	write->publish->writing--;
+	struct publish *publish = write->publish;
+
+	for (size_t i = 0; i < publish->writing; i++) {
+		if (publish->writes[i] == write)
+			publish->writes[i] = publish->writes[--publish->writing];
+	}
 	write->end(write->end_arg, result, err);
 	free(write);
 }
@@ -132,16 +140,16 @@ static void apply(struct write *write, const char *subresource, const json_t *bo
 {
 	struct publish *publish = write->publish;
 
-	apply_send(publish->deps.client,
-		   &(struct apply_request){
-			   .kind = publish->inventory->sets[write->kind].kind,
-			   .name = write->name,
-			   .subresource = subresource,
-			   .field_manager = field_manager,
-			   .force = true,
-			   .object = body,
-		   },
-		   done, write);
+	write->call = apply_send(publish->deps.client,
+				 &(struct apply_request){
+					 .kind = publish->inventory->sets[write->kind].kind,
+					 .name = write->name,
+					 .subresource = subresource,
+					 .field_manager = field_manager,
+					 .force = true,
+					 .object = body,
+				 },
+				 done, write);
 }
 
 /* The status goes right behind a new object; behind a changed one comes a new look. */
@@ -178,19 +186,22 @@ static void delete (struct write *write, const struct entry *entry)
 	struct publish *publish = write->publish;
 
 	log_info("device gone, deleting its object", log_str("object", write->name));
-	apply_delete(publish->deps.client,
-		     &(struct delete_request){
-			     .kind = publish->inventory->sets[write->kind].kind,
-			     .name = write->name,
-			     .uid = entry->uid,
-		     },
-		     on_deleted, write);
+	write->call = apply_delete(publish->deps.client,
+				   &(struct delete_request){
+					   .kind = publish->inventory->sets[write->kind].kind,
+					   .name = write->name,
+					   .uid = entry->uid,
+				   },
+				   on_deleted, write);
 }
 
 static void do_step(struct write *write, enum publish_step step, const json_t *body,
 		    const struct entry *entry)
 {
-	write->publish->writing++;
+	struct publish *publish = write->publish;
+
+	assert(publish->writing < WRITES_AT_A_TIME);
+	publish->writes[publish->writing++] = write;
 	write->first = entry == NULL;
 	switch (step) {
 	case PUBLISH_OBJECT:
@@ -285,6 +296,10 @@ struct publish *publish_free(struct publish *publish)
 
 	if (!publish)
 		return NULL;
+	while (publish->writing > 0) {
+		kube_call_cancel(publish->writes[0]->call);
+		end_write(publish->writes[0], 0, NULL);
+	}
 	workq_run_free(publish->queue);
 	while (map_next(publish->echoes, &cursor, NULL, &echo))
 		echo_free(echo);

@@ -15,8 +15,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A lazy hint never delays a scan that a device hint made due, so a due time that is nearer than
- * the lazy calm stays; a device hint restarts the short calm. */
+/* Each hint restarts the calm that it asks for, with two exceptions: what is due already is not put
+ * off, and a lazy hint leaves a due time alone that a device hint may have set. */
 void rescan_hint(struct rescan *r, enum rescan_urgency urgency, uint64_t now_ms)
 {
 	uint64_t due = now_ms + quiet_ms[urgency];
@@ -27,7 +27,9 @@ void rescan_hint(struct rescan *r, enum rescan_urgency urgency, uint64_t now_ms)
 		r->due_ms = due;
 		return;
 	}
-	if (urgency == RESCAN_LAZY && r->due_ms < now_ms + RESCAN_DEVICE_QUIET_MS)
+	if (r->due_ms <= now_ms)
+		return;
+	if (urgency == RESCAN_LAZY && r->due_ms <= now_ms + RESCAN_DEVICE_QUIET_MS)
 		return;
 	if (urgency == RESCAN_NOW)
 		due = min_u64(due, r->due_ms);

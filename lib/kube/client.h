@@ -27,7 +27,7 @@ struct kube_request {
 		*content_type; /* of the body; NULL without one                                 */
 	const char *body;
 	size_t body_len;
-	uint64_t timeout_ms; /* for the whole of it; 0: 30 s                                  */
+	uint64_t timeout_ms; /* for the whole of it; of a stream until its head; 0: 30 s      */
 };
 
 struct kube_response {

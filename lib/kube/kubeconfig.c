@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "kube/config.h"
+#include "kube/credentials.h"
 #include "kube/url.h"
 #include "kube/yaml.h"
 
@@ -195,16 +196,6 @@ static int read_cluster(const struct entry *entry, struct kube_config *config, s
 	return r;
 }
 
-/* A header is one line: a token with a line break could forge another. */
-static bool is_token(const char *token)
-{
-	for (; *token; token++) {
-		if (*token <= ' ' || *token > '~')
-			return false;
-	}
-	return true;
-}
-
 static int read_user(const struct entry *entry, struct kube_config *config, struct err *err)
 {
 	static const char *const unsupported[] = { "exec",      "auth-provider",
@@ -222,7 +213,7 @@ static int read_user(const struct entry *entry, struct kube_config *config, stru
 					   "client-certificate with client-key",
 					   err);
 	}
-	if (token && !is_token(token))
+	if (token && !credentials_is_token(token))
 		return entry_error(entry, "token", "has characters that no token has", err);
 	config->token = xstrdup_or_null(token);
 	if (path)

@@ -1,0 +1,84 @@
+#include "kube/answer.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { QUOTE_MAX = 120 };
+
+struct meaning {
+	int status;
+	int code;
+	enum err_kind kind;
+	const char *text;
+};
+
+static const struct meaning meanings[] = {
+	{ 400, -EINVAL, ERR_INVALID, "bad request" },
+	{ 401, -EACCES, ERR_RETRY, "unauthorized: the credentials are not accepted" },
+	{ 403, -EACCES, ERR_RETRY, "forbidden" },
+	{ 404, -ENOENT, ERR_INVALID, "not found" },
+	{ 405, -EINVAL, ERR_INVALID, "method not allowed" },
+	{ 408, -EAGAIN, ERR_RETRY, "request timeout" },
+	{ 409, -ESTALE, ERR_CONFLICT, "conflict" },
+	{ 410, -ESTALE, ERR_CONFLICT, "gone" },
+	{ 413, -EINVAL, ERR_INVALID, "request too large" },
+	{ 415, -EINVAL, ERR_INVALID, "unsupported media type" },
+	{ 422, -EINVAL, ERR_INVALID, "not valid" },
+	{ 429, -EAGAIN, ERR_RETRY, "too many requests" },
+};
+static const struct meaning server_error = { 500, -EAGAIN, ERR_RETRY, "server error" };
+static const struct meaning strange = { 0, -EIO, ERR_RETRY, "not an answer of an API server" };
+
+static const struct meaning *meaning_of(int status)
+{
+	for (size_t i = 0; i < ARRAY_LEN(meanings); i++) {
+		if (meanings[i].status == status)
+			return &meanings[i];
+	}
+	return status >= 500 && status < 600 ? &server_error : &strange;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* The message of a Status, or the first line of what came instead. */
+static void add_quote(struct str *out, const json_t *status, const char *body, size_t len)
+{
+	const char *message = text_of(status, "message");
+	const char *line_end = memchr(body, '\n', len);
+
+	if (line_end)
+		len = (size_t)(line_end - body);
+	if (status)
+		str_add_clean(out, message, strlen(message));
+	else
+		str_add_clean(out, body, len < QUOTE_MAX ? len : QUOTE_MAX);
+}
+
+int answer_result(int status, const char *body, size_t len, struct err *err)
+{
+	const struct meaning *meaning = meaning_of(status);
+	auto_str struct str quote = STR_INIT;
+	json_t *object = NULL;
+	int code = meaning->code;
+
+	if (status >= 200 && status < 300)
+		return 0;
+	if (len <= ANSWER_STATUS_MAX)
+		object = json_loadb(body, len, 0, NULL);
+	if (status == 409 && strcmp(text_of(object, "reason"), "AlreadyExists") == 0)
+		code = -EEXIST;
+	add_quote(&quote, object, body, len);
+	json_decref(object);
+	return err_set(err, meaning->kind, code, "%d %s%s%s", status, meaning->text,
+		       quote.len > 0 ? ": " : "", str_cstr(&quote));
+}

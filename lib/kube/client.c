@@ -1,0 +1,390 @@
+#include "kube/client.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/answer.h"
+#include "kube/config.h"
+#include "kube/credentials.h"
+#include "kube/metrics.h"
+#include "kube/transport.h"
+
+enum {
+	TIMEOUT_MS = 30 * 1000,
+	LIST_MAX = 16 << 20,
+	ANSWER_MAX = 1 << 20,
+	LINE_MAX_BYTES = 8 << 20,
+};
+
+struct kube_call {
+	struct kube_client *client;
+	struct kube_call *next;
+	char *verb;
+	char *resource;
+	char *method;
+	char *path;
+	char *content_type;
+	char *body;
+	size_t body_len;
+	uint64_t timeout_ms;
+	line_fn *on_line; /* NULL: not a stream */
+	kube_done_fn *done;
+	void *arg;
+
+	struct transfer *transfer; /* NULL: could not be started, or is over */
+	struct lines lines;        /* of a stream that goes well     */
+	struct str text;           /* the body, or that of an error  */
+	struct err err;            /* why we stopped it ourselves    */
+	uint64_t start_ms;
+	bool retried; /* after a 401                                             */
+	bool feeding; /* on_line may be on the stack: the memory must stay        */
+	bool cancelled;
+	bool ended; /* done is on the stack: too late to cancel                */
+};
+
+struct kube_client {
+	uv_loop_t *loop;
+	uv_timer_t later; /* ends calls that could not be started */
+	const struct kube_config *config;
+	struct transport *transport;
+	struct credentials *credentials;
+	struct kube_call *calls;
+	struct metric *requests;
+	struct metric *durations;
+	struct metric *retries;
+};
+
+static const struct metric_desc requests_desc = {
+	.name = "hostdev_api_requests_total",
+	.help = "Requests to the API server by their outcome: an HTTP status, timeout or error.",
+	.type = METRIC_COUNTER,
+	.labels = { "verb", "resource", "code" },
+};
+static const struct metric_desc durations_desc = {
+	.name = "hostdev_api_request_duration_seconds",
+	.help = "Time from a request to the end of its answer; watches are left out.",
+	.type = METRIC_SECONDS,
+	.labels = { "verb" },
+	.buckets_ms = { 5, 25, 100, 250, 1000, 2500, 5000, 10000, 30000 },
+};
+static const struct metric_desc retries_desc = {
+	.name = "hostdev_api_retries_total",
+	.help = "Requests sent a second time by the client itself.",
+	.type = METRIC_COUNTER,
+	.labels = { "reason" },
+};
+
+static void call_free(struct kube_call *call)
+{
+	free(call->verb);
+	free(call->resource);
+	free(call->method);
+	free(call->path);
+	free(call->content_type);
+	free(call->body);
+	lines_done(&call->lines);
+	str_done(&call->text);
+	free(call);
+}
+
+static void call_unlink(struct kube_call *call)
+{
+	struct kube_call **at = &call->client->calls;
+
+	while (*at != call)
+		at = &(*at)->next;
+	*at = call->next;
+}
+
+static void count_call(const struct kube_call *call, int result, int status)
+{
+	struct kube_client *client = call->client;
+	const char *code;
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", status);
+	code = result == -ETIMEDOUT ? "timeout" : status ? number : "error";
+	metric_count(client->requests, call->verb, call->resource, code);
+	if (!call->on_line)
+		metric_observe(client->durations, uv_now(client->loop) - call->start_ms,
+			       (const char *const[]){ call->verb });
+}
+
+/* The last act: the owner hears of it, then the call is gone. The client may be, too. */
+static void call_end(struct kube_call *call, int result, int status, uint64_t retry_after_ms)
+{
+	struct kube_response response = {
+		.status = status,
+		.body = call->on_line ? "" : str_cstr(&call->text),
+		.body_len = call->on_line ? 0 : call->text.len,
+		.retry_after_ms = retry_after_ms,
+	};
+
+	if (result < 0)
+		err_wrap(&call->err, "%s %s", call->verb, call->resource);
+	count_call(call, result, status);
+	call_unlink(call);
+	call->ended = true;
+	call->done(call->arg, result, &response, &call->err);
+	call_free(call);
+}
+
+static int take_line(void *arg, const char *line, size_t len, struct err *err)
+{
+	struct kube_call *call = arg;
+	int r;
+
+	if (call->cancelled)
+		return -ECANCELED;
+	r = call->on_line(call->arg, line, len, err);
+	return call->cancelled ? -ECANCELED : r;
+}
+
+static int feed_lines(struct kube_call *call, const char *data, size_t len)
+{
+	int r;
+
+	call->feeding = true;
+	r = lines_feed(&call->lines, data, len, take_line, call, &call->err);
+	call->feeding = false;
+	if (call->cancelled) {
+		call_free(call);
+		return -1;
+	}
+	if (r < 0 && call->err.code == 0)
+		err_set(&call->err, ERR_RETRY, r, "the line was refused");
+	return r;
+}
+
+static int on_data(void *arg, int status, const char *data, size_t len)
+{
+	struct kube_call *call = arg;
+	bool good = status >= 200 && status < 300;
+	size_t max = strcmp(call->verb, "list") == 0 ? LIST_MAX : ANSWER_MAX;
+
+	if (call->on_line && good)
+		return feed_lines(call, data, len);
+	if (!good && call->text.len + len > ANSWER_STATUS_MAX)
+		return -1; /* more than a Status is not worth waiting for */
+	if (call->text.len + len > max)
+		return err_set(&call->err, ERR_INVALID, -EMSGSIZE,
+			       "the answer is larger than %zu bytes", max);
+	str_add_mem(&call->text, data, len);
+	return 0;
+}
+
+/* What the end of the transfer means; call->err is filled unless it is 0. */
+static int judge(struct kube_call *call, const struct transfer_end *end)
+{
+	if (call->err.code)
+		return call->err.code;
+	if (end->status && (end->result == TRANSFER_DONE || end->result == TRANSFER_STOPPED))
+		return answer_result(end->status, str_cstr(&call->text), call->text.len,
+				     &call->err);
+	if (end->result == TRANSFER_TIMEOUT)
+		return err_set(&call->err, ERR_RETRY, -ETIMEDOUT,
+			       "%s did not answer within %" PRIu64 " ms",
+			       call->client->config->server, call->timeout_ms);
+	return err_set(&call->err, ERR_RETRY, -EIO, "%s: %s", call->client->config->server,
+		       end->why);
+}
+
+static int call_start(struct kube_call *call);
+
+static void end_unstarted(uv_timer_t *timer);
+
+/* Not now: nobody is called back before the function that started it has returned. */
+static void call_end_later(struct kube_call *call)
+{
+	uv_timer_start(&call->client->later, end_unstarted, 0, 0);
+}
+
+static void call_retry(struct kube_call *call)
+{
+	call->retried = true;
+	metric_count(call->client->retries, "unauthorized");
+	credentials_reject(call->client->credentials);
+	str_clear(&call->text);
+	if (call_start(call) < 0)
+		call_end_later(call);
+}
+
+static void on_end(void *arg, const struct transfer_end *end)
+{
+	struct kube_call *call = arg;
+	int result;
+
+	call->transfer = NULL;
+	if (end->status == 401 && !call->retried && call->err.code == 0) {
+		call_retry(call);
+		return;
+	}
+	result = judge(call, end);
+	call_end(call, result, end->status, end->retry_after_ms);
+}
+
+static const struct transfer_ops ops = { .on_data = on_data, .on_end = on_end };
+
+/* Credentials as they are now; a change of certificates means a new connection. */
+static int refresh(struct kube_client *client, struct err *err)
+{
+	struct credential_files files;
+	bool changed;
+	int r;
+
+	r = credentials_refresh(client->credentials, uv_now(client->loop), &files, &changed, err);
+	if (r == 0 && changed)
+		transport_renew(client->transport, &files);
+	return r;
+}
+
+static int call_start(struct kube_call *call)
+{
+	auto_free char *authorization = NULL;
+	struct kube_client *client = call->client;
+	const char *token;
+	int r;
+
+	r = refresh(client, &call->err);
+	if (r < 0)
+		return r;
+	token = credentials_token(client->credentials);
+	if (token)
+		authorization = xasprintf("Bearer %s", token);
+	call->transfer = transport_start(client->transport,
+					 &(struct transport_request){
+						 .method = call->method,
+						 .path = call->path,
+						 .authorization = authorization,
+						 .content_type = call->content_type,
+						 .body = call->body,
+						 .body_len = call->body_len,
+						 .timeout_ms = call->timeout_ms,
+						 .stream = call->on_line,
+					 },
+					 &ops, call);
+	if (authorization)
+		explicit_bzero(authorization, strlen(authorization));
+	return 0;
+}
+
+static struct kube_call *find_unstarted(const struct kube_client *client)
+{
+	struct kube_call *call = client->calls;
+
+	while (call && call->transfer)
+		call = call->next;
+	return call;
+}
+
+/* One per turn: the callback may have freed the client. */
+static void end_unstarted(uv_timer_t *timer)
+{
+	struct kube_client *client = timer->data;
+	struct kube_call *call = find_unstarted(client);
+
+	if (!call)
+		return;
+	uv_timer_start(timer, end_unstarted, 0, 0);
+	call_end(call, call->err.code, 0, 0);
+}
+
+static struct kube_call *call_new(struct kube_client *client, const struct kube_request *request)
+{
+	struct kube_call *call = xcalloc(1, sizeof(*call));
+
+	call->client = client;
+	call->verb = xstrdup(request->verb);
+	call->resource = xstrdup(request->resource);
+	call->method = xstrdup(request->method);
+	call->path = xstrdup(request->path);
+	call->content_type = xstrdup_or_null(request->content_type);
+	if (request->body) {
+		call->body = xmalloc(request->body_len);
+		memcpy(call->body, request->body, request->body_len);
+		call->body_len = request->body_len;
+	}
+	call->timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_MS;
+	call->lines.max = LINE_MAX_BYTES;
+	call->start_ms = uv_now(client->loop);
+	call->next = client->calls;
+	client->calls = call;
+	return call;
+}
+
+struct kube_call *kube_client_stream(struct kube_client *client, const struct kube_request *request,
+				     line_fn *on_line, kube_done_fn *done, void *arg)
+{
+	struct kube_call *call = call_new(client, request);
+
+	call->on_line = on_line;
+	call->done = done;
+	call->arg = arg;
+	if (call_start(call) < 0)
+		call_end_later(call);
+	return call;
+}
+
+struct kube_call *kube_client_send(struct kube_client *client, const struct kube_request *request,
+				   kube_done_fn *done, void *arg)
+{
+	return kube_client_stream(client, request, NULL, done, arg);
+}
+
+void kube_call_cancel(struct kube_call *call)
+{
+	if (call->ended)
+		return;
+	call_unlink(call);
+	call->cancelled = true;
+	if (call->transfer)
+		transfer_cancel(call->transfer);
+	if (!call->feeding)
+		call_free(call);
+}
+
+struct kube_client *kube_client_new(struct uv_loop_s *loop, const struct kube_config *config,
+				    const char *user_agent, struct metrics *metrics)
+{
+	struct kube_client *client = xcalloc(1, sizeof(*client));
+
+	client->loop = loop;
+	client->config = config;
+	uv_timer_init(loop, &client->later);
+	client->later.data = client;
+	client->credentials = credentials_new(config);
+	client->transport = transport_new(loop, &(struct transport_config){
+							.server = config->server,
+							.tls_server_name = config->tls_server_name,
+							.user_agent = user_agent,
+							.insecure = config->insecure,
+						});
+	client->requests = metrics_family(metrics, &requests_desc);
+	client->durations = metrics_family(metrics, &durations_desc);
+	client->retries = metrics_family(metrics, &retries_desc);
+	return client;
+}
+
+static void on_client_closed(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+struct kube_client *kube_client_free(struct kube_client *client)
+{
+	if (!client)
+		return NULL;
+	while (client->calls)
+		kube_call_cancel(client->calls);
+	transport_free(client->transport);
+	credentials_free(client->credentials);
+	uv_close((uv_handle_t *)&client->later, on_client_closed);
+	return NULL;
+}

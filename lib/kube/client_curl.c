@@ -1,0 +1,421 @@
+/*
+ * New certificates, or silence, retire a wire (client_wire.h): it takes no new transfers and goes
+ * when its last has ended.
+ *
+ * curl must not be entered from its own callbacks. While it is on the stack (inside > 0), starting
+ * and cancelling only leave a mark; settle() acts on the marks as soon as curl has returned.
+ */
+#include "kube/transport.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include <curl/curl.h>
+#include <uv.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/client_easy.h"
+#include "kube/client_wire.h"
+#include "kube/credentials.h"
+
+enum {
+	RETRY_AFTER_MAX_S = 3600,
+	TICK_MS = 5000,      /* while there are transfers          */
+	HEAD_TICK_MS = 1000, /* while one of them waits for a head */
+};
+
+struct transfer {
+	struct transport *t;
+	struct transfer *next;
+	struct wire *wire; /* NULL: not added yet */
+	CURL *easy;
+	struct curl_slist *headers;
+	const struct transfer_ops *ops; /* NULL: a question of ours, or cancelled */
+	void *arg;
+	uint64_t head_by_ms; /* a stream's head is due by then; 0: it came */
+	bool cancelled;
+	char why[CURL_ERROR_SIZE];
+};
+
+struct transport {
+	struct wire_env env; /* first: its callbacks come back with it */
+	uv_timer_t tick;
+	struct easy_common common;
+	struct wire *wires; /* the first takes new transfers, unless retired */
+	struct transfer *transfers;
+	bool settling;
+	bool closing;
+	bool told_http1;
+};
+
+static struct wire *wire_current(struct transport *t)
+{
+	return t->wires && !t->wires->retired ? t->wires : wire_new(&t->env, &t->wires);
+}
+
+/* Close the retired wires that nobody is on any more. Calls nobody back. */
+static void sweep_wires(struct transport *t)
+{
+	struct wire **at = &t->wires;
+
+	while (t->env.inside == 0 && *at) {
+		struct wire *wire = *at;
+
+		if (!wire->retired || wire->transfers > 0) {
+			at = &wire->next;
+			continue;
+		}
+		*at = wire->next;
+		wire_close(wire);
+	}
+}
+
+static void on_tick(uv_timer_t *timer);
+
+static void start_tick(struct transport *t)
+{
+	uint64_t delay = TICK_MS;
+
+	for (const struct transfer *tr = t->transfers; tr; tr = tr->next) {
+		if (tr->head_by_ms)
+			delay = HEAD_TICK_MS;
+	}
+	if (t->transfers && !t->closing)
+		uv_timer_start(&t->tick, on_tick, delay, 0);
+	else
+		uv_timer_stop(&t->tick);
+}
+
+static void transfer_add(struct transfer *tr, struct wire *wire)
+{
+	CURLMcode code;
+
+	if (wire->transfers++ == 0)
+		liveness_heard(&wire->liveness, uv_now(tr->t->env.loop));
+	tr->wire = wire;
+	code = curl_multi_add_handle(wire->multi, tr->easy);
+	assert(code == CURLM_OK); /* only memory can lack */
+}
+
+/* Out of curl and off the list; what is left is the struct itself. */
+static void transfer_detach(struct transfer *tr)
+{
+	struct transport *t = tr->t;
+	struct transfer **at = &t->transfers;
+
+	while (*at != tr)
+		at = &(*at)->next;
+	*at = tr->next;
+	if (tr->wire) {
+		curl_multi_remove_handle(tr->wire->multi, tr->easy);
+		tr->wire->transfers--;
+	}
+	easy_give(&t->common, tr->easy);
+	curl_slist_free_all(tr->headers);
+}
+
+static void transfer_finish(struct transfer *tr, enum transfer_result result, const char *why)
+{
+	struct transfer_end end = { .result = result, .why = why };
+	curl_off_t wait_s = 0;
+	long status = 0;
+
+	curl_easy_getinfo(tr->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(tr->easy, CURLINFO_RETRY_AFTER, &wait_s);
+	if (wait_s > RETRY_AFTER_MAX_S)
+		wait_s = RETRY_AFTER_MAX_S;
+	end.status = (int)status;
+	end.retry_after_ms = wait_s > 0 ? (uint64_t)wait_s * 1000 : 0;
+	transfer_detach(tr);
+	if (tr->ops)
+		tr->ops->on_end(tr->arg, &end);
+	free(tr);
+}
+
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
+{
+	struct transfer *tr = arg;
+	long status = 0;
+
+	if (tr->cancelled)
+		return 0;
+	if (!tr->ops)
+		return size * n;
+	curl_easy_getinfo(tr->easy, CURLINFO_RESPONSE_CODE, &status);
+	return tr->ops->on_data(tr->arg, (int)status, data, size * n) == 0 ? size * n : 0;
+}
+
+/* One line of the head; an empty one ends it, unless the answer is a 1xx. */
+static size_t on_head(char *data, size_t size, size_t n, void *arg)
+{
+	struct transfer *tr = arg;
+	long version = 0;
+	long status = 0;
+
+	curl_easy_getinfo(tr->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (size * n > 2 || data[0] != '\r' || status < 200)
+		return size * n;
+	tr->head_by_ms = 0;
+	curl_easy_getinfo(tr->easy, CURLINFO_HTTP_VERSION, &version);
+	if (tr->wire && version != CURL_HTTP_VERSION_2_0)
+		tr->wire->http1 = true;
+	if (tr->wire && tr->wire->http1 && !tr->t->told_http1) {
+		tr->t->told_http1 = true;
+		log_warn("server speaks HTTP/1.1 only: every watch has a connection of its own",
+			 log_str("server", tr->t->common.base));
+	}
+	return size * n;
+}
+
+static enum transfer_result result_of(CURLcode code)
+{
+	if (code == CURLE_OK)
+		return TRANSFER_DONE;
+	if (code == CURLE_OPERATION_TIMEDOUT)
+		return TRANSFER_TIMEOUT;
+	return code == CURLE_WRITE_ERROR ? TRANSFER_STOPPED : TRANSFER_BROKEN;
+}
+
+static void wire_break(struct transport *t, struct wire *wire)
+{
+	log_warn("connection is silent, giving it up", log_str("server", t->common.base));
+	wire->broken = true;
+	wire->retired = true;
+}
+
+/* A transfer that ran out of time while its wire said nothing at all says that the wire is dead. */
+static void doubt_wire(struct transport *t, struct wire *wire, CURLcode code)
+{
+	uint64_t silent_ms = uv_now(wire->env->loop) - wire->liveness.heard_ms;
+
+	if (code == CURLE_OPERATION_TIMEDOUT && silent_ms >= LIVENESS_ANSWER_MS && !wire->broken)
+		wire_break(t, wire);
+}
+
+static bool settle_done(struct transport *t, struct wire *wire)
+{
+	struct transfer *tr = NULL;
+	CURLcode code;
+	CURLMsg *msg;
+	int left;
+
+	msg = curl_multi_info_read(wire->multi, &left);
+	if (!msg || msg->msg != CURLMSG_DONE)
+		return false;
+	code = msg->data.result; /* the message is gone once its handle is removed */
+	curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&tr);
+	doubt_wire(t, wire, code);
+	if (!tr->why[0])
+		snprintf(tr->why, sizeof(tr->why), "%s", curl_easy_strerror(code));
+	transfer_finish(tr, result_of(code), tr->why);
+	return true;
+}
+
+/* Act on one mark. The callbacks it may run can change everything, so nothing is held over it. */
+static bool settle_one(struct transport *t)
+{
+	for (struct transfer *tr = t->transfers; tr; tr = tr->next) {
+		if (tr->cancelled) {
+			transfer_detach(tr);
+			free(tr);
+			return true;
+		}
+		if (!tr->wire) {
+			transfer_add(tr, wire_current(t));
+			return true;
+		}
+		if (tr->wire->broken) {
+			transfer_finish(tr, TRANSFER_BROKEN, "the connection went silent");
+			return true;
+		}
+	}
+	for (struct wire *wire = t->wires; wire; wire = wire->next) {
+		if (settle_done(t, wire))
+			return true;
+	}
+	return false;
+}
+
+static void on_tick_closed(uv_handle_t *handle)
+{
+	wire_env_unref(handle->data);
+}
+
+/* Everything goes; the memory follows when libuv has closed the handles. */
+static void tear_down(struct transport *t)
+{
+	while (t->transfers) {
+		struct transfer *tr = t->transfers;
+
+		transfer_detach(tr);
+		free(tr);
+	}
+	while (t->wires) {
+		struct wire *wire = t->wires;
+
+		t->wires = wire->next;
+		wire_close(wire);
+	}
+	easy_common_done(&t->common);
+	uv_close((uv_handle_t *)&t->tick, on_tick_closed);
+}
+
+static void settle(struct wire_env *env)
+{
+	struct transport *t = (struct transport *)env;
+
+	if (t->env.inside > 0 || t->settling)
+		return;
+	t->settling = true;
+	while (!t->closing && settle_one(t))
+		;
+	t->settling = false;
+	if (t->closing) {
+		tear_down(t);
+		return;
+	}
+	sweep_wires(t);
+	start_tick(t);
+}
+
+static struct transfer *transfer_new(struct transport *t, const struct transport_request *request)
+{
+	struct transfer *tr = xcalloc(1, sizeof(*tr));
+
+	tr->t = t;
+	tr->easy = easy_take(&t->common);
+	tr->next = t->transfers;
+	t->transfers = tr;
+	tr->headers = easy_prepare(tr->easy, &t->common, request);
+	curl_easy_setopt(tr->easy, CURLOPT_PRIVATE, tr);
+	curl_easy_setopt(tr->easy, CURLOPT_ERRORBUFFER, tr->why);
+	curl_easy_setopt(tr->easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(tr->easy, CURLOPT_WRITEDATA, tr);
+	curl_easy_setopt(tr->easy, CURLOPT_HEADERFUNCTION, on_head);
+	curl_easy_setopt(tr->easy, CURLOPT_HEADERDATA, tr);
+	return tr;
+}
+
+/* Ask a silent wire for a sign of life. /livez is answered ahead of all fairness queues, and any
+ * answer will do. */
+static void wire_ask(struct transport *t, struct wire *wire)
+{
+	static const struct transport_request question = {
+		.method = "GET",
+		.path = "/livez",
+		.timeout_ms = 2ULL * LIVENESS_ANSWER_MS,
+	};
+
+	transfer_add(transfer_new(t, &question), wire);
+}
+
+static void check_wire(struct transport *t, struct wire *wire, uint64_t now_ms)
+{
+	if (wire->transfers == 0 || wire->http1 || wire->broken)
+		return;
+	switch (liveness_check(&wire->liveness, now_ms)) {
+	case LIVENESS_FINE:
+		return;
+	case LIVENESS_ASK:
+		wire_ask(t, wire);
+		return;
+	case LIVENESS_DEAD:
+		wire_break(t, wire);
+		return;
+	}
+}
+
+/* A stream has no limit as a whole, so the wait for its head is measured here. */
+static struct transfer *find_headless(struct transport *t, uint64_t now_ms)
+{
+	for (struct transfer *tr = t->transfers; tr; tr = tr->next) {
+		if (tr->head_by_ms && tr->head_by_ms <= now_ms && !tr->cancelled)
+			return tr;
+	}
+	return NULL;
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct transport *t = timer->data;
+	uint64_t now_ms = uv_now(t->env.loop);
+	struct transfer *late;
+
+	for (struct wire *wire = t->wires; wire; wire = wire->next)
+		check_wire(t, wire, now_ms);
+	t->settling = true;
+	while (!t->closing && (late = find_headless(t, now_ms)))
+		transfer_finish(late, TRANSFER_TIMEOUT, "");
+	t->settling = false;
+	settle(&t->env);
+}
+
+static void transport_gone(struct wire_env *env)
+{
+	free(env);
+}
+
+struct transport *transport_new(struct uv_loop_s *loop, const struct transport_config *config)
+{
+	struct transport *t = xcalloc(1, sizeof(*t));
+
+	t->env = (struct wire_env){
+		.loop = loop,
+		.handles = 1,
+		.after = settle,
+		.gone = transport_gone,
+	};
+	easy_common_init(&t->common, config);
+	uv_timer_init(loop, &t->tick);
+	t->tick.data = t;
+	return t;
+}
+
+struct transport *transport_free(struct transport *t)
+{
+	if (!t)
+		return NULL;
+	t->closing = true;
+	for (struct transfer *tr = t->transfers; tr; tr = tr->next)
+		tr->cancelled = true;
+	if (t->env.inside == 0 && !t->settling)
+		tear_down(t);
+	return NULL;
+}
+
+void transport_renew(struct transport *t, const struct credential_files *files)
+{
+	easy_common_files(&t->common, files);
+	for (struct wire *wire = t->wires; wire; wire = wire->next)
+		wire->retired = true;
+	sweep_wires(t);
+}
+
+struct transfer *transport_start(struct transport *t, const struct transport_request *request,
+				 const struct transfer_ops *ops, void *arg)
+{
+	struct transfer *tr = transfer_new(t, request);
+
+	tr->ops = ops;
+	tr->arg = arg;
+	if (request->stream)
+		tr->head_by_ms = uv_now(t->env.loop) + request->timeout_ms;
+	if (t->env.inside == 0)
+		transfer_add(tr, wire_current(t));
+	start_tick(t);
+	return tr;
+}
+
+void transfer_cancel(struct transfer *tr)
+{
+	struct transport *t = tr->t;
+
+	tr->cancelled = true;
+	tr->ops = NULL;
+	if (t->env.inside > 0)
+		return;
+	transfer_detach(tr);
+	free(tr);
+	sweep_wires(t);
+}

@@ -1,0 +1,40 @@
+/*
+ * client_easy: the options of one curl transfer. A part of client_curl.c, for nobody else.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <curl/curl.h>
+
+struct credential_files;
+struct transport_config;
+struct transport_request;
+
+enum { EASY_POOL_MAX = 4 };
+
+/* What all transfers of a transport have in common. */
+struct easy_common {
+	char *base; /* "https://host:port/prefix" as curl gets it */
+	char *user_agent;
+	char *ca;
+	char *cert;
+	char *key;
+	struct curl_slist *connect_to; /* where that host really is; NULL: there */
+	bool insecure;
+	CURL *pool[EASY_POOL_MAX]; /* handles at rest */
+	size_t pooled;
+};
+
+void easy_common_init(struct easy_common *common, const struct transport_config *config);
+void easy_common_files(struct easy_common *common, const struct credential_files *files);
+void easy_common_done(struct easy_common *common);
+
+/* A handle without options, and back. */
+CURL *easy_take(struct easy_common *common);
+void easy_give(struct easy_common *common, CURL *easy);
+
+/* Set everything but the callbacks. The list returned lives as long as the transfer. */
+struct curl_slist *easy_prepare(CURL *easy, const struct easy_common *common,
+				const struct transport_request *request);

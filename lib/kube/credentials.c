@@ -1,0 +1,239 @@
+#include "kube/credentials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/config.h"
+
+enum { TOKEN_MAX = 64 * 1024, LOOK_EVERY_MS = 1000 };
+
+/* What tells one content of a path from the next: a mounted secret is swapped by a symlink, so that
+ * inode and device change; a file written in place changes its times. */
+struct stamp {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec mtime;
+	bool there;
+};
+
+/* One of the three PEM files. */
+struct pem {
+	const struct kube_pem *from;
+	char *path; /* what the TLS library opens; NULL: not configured */
+	int fd;     /* of the memory file, else -1                      */
+	struct stamp stamp;
+};
+
+enum { PEM_CA, PEM_CERT, PEM_KEY, PEM_COUNT };
+
+struct credentials {
+	const struct kube_config *config;
+	struct pem pems[PEM_COUNT];
+	char *token;
+	struct stamp token_stamp;
+	uint64_t looked_ms;
+	bool looked;
+	bool changed;
+	bool rejected;
+};
+
+static struct stamp stamp_of(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return (struct stamp){ 0 };
+	return (struct stamp){
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.size = st.st_size,
+		.mtime = st.st_mtim,
+		.there = true,
+	};
+}
+
+static bool stamp_equal(const struct stamp *a, const struct stamp *b)
+{
+	return a->there == b->there && a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec;
+}
+
+struct credentials *credentials_new(const struct kube_config *config)
+{
+	struct credentials *c = xcalloc(1, sizeof(*c));
+
+	c->config = config;
+	c->pems[PEM_CA] = (struct pem){ .from = &config->ca, .fd = -1 };
+	c->pems[PEM_CERT] = (struct pem){ .from = &config->cert, .fd = -1 };
+	c->pems[PEM_KEY] = (struct pem){ .from = &config->key, .fd = -1 };
+	return c;
+}
+
+static void drop_token(struct credentials *c)
+{
+	if (c->token)
+		explicit_bzero(c->token, strlen(c->token));
+	free(c->token);
+	c->token = NULL;
+}
+
+struct credentials *credentials_free(struct credentials *c)
+{
+	if (!c)
+		return NULL;
+	for (size_t i = 0; i < PEM_COUNT; i++) {
+		free(c->pems[i].path);
+		auto_close_(&c->pems[i].fd);
+	}
+	drop_token(c);
+	free(c);
+	return NULL;
+}
+
+bool credentials_is_token(const char *token)
+{
+	const char *at = token;
+
+	while (*at > ' ' && *at <= '~')
+		at++;
+	return at > token && !*at;
+}
+
+/* Put inline data where a path leads to it. */
+static int pem_to_memory(struct pem *pem, struct err *err)
+{
+	auto_close int fd = -1;
+	ssize_t n;
+
+	fd = memfd_create("hostdev-pem", MFD_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, ERR_RETRY, -errno, "memory for a certificate: %s",
+			       strerror(errno));
+	n = write(fd, pem->from->data, pem->from->len);
+	if (n != (ssize_t)pem->from->len)
+		return err_set(err, ERR_RETRY, -EIO, "memory for a certificate: %s",
+			       n < 0 ? strerror(errno) : "short write");
+	pem->path = xasprintf("/proc/self/fd/%d", fd);
+	pem->fd = take_fd(fd);
+	return 0;
+}
+
+static int pem_refresh(struct pem *pem, bool *changed, struct err *err)
+{
+	struct stamp stamp;
+	int r = 0;
+
+	if (!pem->path && pem->from->data)
+		r = pem_to_memory(pem, err);
+	else if (!pem->path)
+		pem->path = xstrdup_or_null(pem->from->path);
+	if (r < 0 || !pem->path)
+		return r;
+	stamp = stamp_of(pem->path);
+	if (!stamp_equal(&stamp, &pem->stamp))
+		*changed = true;
+	pem->stamp = stamp;
+	return 0;
+}
+
+static int read_token(const char *path, char **ret_token, struct err *err)
+{
+	char *token = NULL;
+	size_t len;
+	int r;
+
+	r = file_read(AT_FDCWD, path, TOKEN_MAX, &token, &len, err);
+	if (r < 0)
+		return err_wrap(err, "token");
+	while (len > 0 && strchr(" \t\r\n", token[len - 1]))
+		token[--len] = '\0';
+	if (strlen(token) == len && credentials_is_token(token)) {
+		*ret_token = token;
+		return 0;
+	}
+	explicit_bzero(token, len);
+	free(token);
+	return err_set(err, ERR_RETRY, -EINVAL, "token file '%s' does not hold a token", path);
+}
+
+/* A file that is being replaced must not cost us the token that still works. */
+static int token_refresh(struct credentials *c, struct err *err)
+{
+	const char *path = c->config->token_path;
+	struct stamp stamp;
+	char *token = NULL;
+	int r;
+
+	if (!path) {
+		if (!c->token)
+			c->token = xstrdup_or_null(c->config->token);
+		return 0;
+	}
+	stamp = stamp_of(path);
+	if (c->token && !c->rejected && stamp_equal(&stamp, &c->token_stamp))
+		return 0;
+	r = read_token(path, &token, err);
+	if (r < 0)
+		return c->token ? 0 : r;
+	if (c->token && strcmp(c->token, token) != 0)
+		log_info("token read anew", log_str("file", path));
+	drop_token(c);
+	c->token = token;
+	c->token_stamp = stamp;
+	return 0;
+}
+
+static int look(struct credentials *c, bool *changed, struct err *err)
+{
+	for (size_t i = 0; i < PEM_COUNT; i++) {
+		int r = pem_refresh(&c->pems[i], changed, err);
+
+		if (r < 0)
+			return r;
+	}
+	return token_refresh(c, err);
+}
+
+int credentials_refresh(struct credentials *c, uint64_t now_ms, struct credential_files *ret_files,
+			bool *ret_changed, struct err *err)
+{
+	bool due = !c->looked || c->rejected || now_ms - c->looked_ms >= LOOK_EVERY_MS;
+	int r;
+
+	/* What a failed look has noticed is told by the next one that succeeds. */
+	r = due ? look(c, &c->changed, err) : 0;
+	if (r < 0)
+		return r;
+	if (due) {
+		c->looked = true;
+		c->looked_ms = now_ms;
+		c->rejected = false;
+	}
+	*ret_files = (struct credential_files){
+		.ca = c->pems[PEM_CA].path,
+		.cert = c->pems[PEM_CERT].path,
+		.key = c->pems[PEM_KEY].path,
+	};
+	*ret_changed = c->changed;
+	c->changed = false;
+	return 0;
+}
+
+const char *credentials_token(const struct credentials *c)
+{
+	return c->token;
+}
+
+void credentials_reject(struct credentials *c)
+{
+	c->rejected = true;
+}

@@ -1,0 +1,3 @@
+module hostdev/tests/fake/apiserver
+
+go 1.21

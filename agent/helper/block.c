@@ -27,13 +27,19 @@ struct blocks {
 	size_t cap;
 };
 
-void block_set_add(struct block_set *set, size_t block)
+bool block_set_has(const struct block_set *set, size_t block)
 {
 	for (size_t i = 0; i < set->len; i++) {
 		if (set->items[i] == block)
-			return;
+			return true;
 	}
-	*array_add(set) = block;
+	return false;
+}
+
+void block_set_add(struct block_set *set, size_t block)
+{
+	if (!block_set_has(set, block))
+		*array_add(set) = block;
 }
 
 void block_set_done(struct block_set *set)
@@ -304,7 +310,8 @@ void blocks_expand(const struct blocks *blocks, struct block_set *set)
 }
 
 /* A multipath NVMe disk stands under its subsystem, which links the controllers that lead to it. */
-static void add_nvme_controllers(const struct blocks *blocks, const char *path, struct devpaths *devices)
+static void add_nvme_controllers(const struct blocks *blocks, const char *path,
+				 struct devpaths *devices)
 {
 	static const char mark[] = "/nvme-subsystem/";
 	const char *system = strstr(path, mark);
@@ -314,7 +321,8 @@ static void add_nvme_controllers(const struct blocks *blocks, const char *path, 
 	if (!system)
 		return;
 	system += sizeof(mark) - 1;
-	folder = xasprintf("devices/virtual/nvme-subsystem/%.*s", (int)strcspn(system, "/"), system);
+	folder =
+		xasprintf("devices/virtual/nvme-subsystem/%.*s", (int)strcspn(system, "/"), system);
 	if (sysfs_list(blocks->sysfs_fd, folder, &names, NULL) != 0)
 		return;
 	for (size_t i = 0; i < names.len; i++) {

@@ -47,6 +47,7 @@ void blocks_expand(const struct blocks *blocks, struct block_set *set);
 void blocks_devices(const struct blocks *blocks, size_t block, struct devpaths *devices);
 
 void block_set_add(struct block_set *set, size_t block);
+bool block_set_has(const struct block_set *set, size_t block);
 void block_set_done(struct block_set *set);
 
 #define auto_block_set __attribute__((cleanup(block_set_done)))

@@ -38,9 +38,9 @@ uint64_t pci_address_key(const char *address)
 
 	for (; *address; address++) {
 		if (lower_hex(*address))
-			key = key << 4 | (uint64_t)(isdigit((unsigned char)*address)
-							    ? *address - '0'
-							    : *address - 'a' + 10);
+			key = key << 4 |
+			      (uint64_t)(isdigit((unsigned char)*address) ? *address - '0'
+									  : *address - 'a' + 10);
 	}
 	return key;
 }

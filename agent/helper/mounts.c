@@ -10,7 +10,7 @@
 
 enum {
 	FIELDS_MAX = 64, /* optional fields are few: shared, master, propagate_from */
-	DEVICE = 2,	 /* places of the fields that matter */
+	DEVICE = 2,      /* places of the fields that matter */
 	POINT = 4,
 	OPTIONAL = 6,
 };

@@ -32,8 +32,8 @@ struct reading {
 	struct sysfs_attr attr;
 };
 
-#define problem(reading, attribute, ...)                                                           \
-	report_problem((reading)->scan->report, (reading)->function->address, attribute,           \
+#define problem(reading, attribute, ...)                                                 \
+	report_problem((reading)->scan->report, (reading)->function->address, attribute, \
 		       __VA_ARGS__)
 
 /* Read @name into reading->attr; an attribute that @must be there is a problem when it is not. */
@@ -134,8 +134,8 @@ static void take_uevent_field(struct reading *reading, const struct uevent_field
 		if (!uevent_numbers(field, &uevent_rows[i].form,
 				    number_at(reading->function, uevent_rows[i].offset)))
 			problem(reading, "uevent", "'%s=%.*s' is not what it should be",
-				uevent_rows[i].key, (int)(field->value_len < 32 ? field->value_len : 32),
-				field->value);
+				uevent_rows[i].key,
+				(int)(field->value_len < 32 ? field->value_len : 32), field->value);
 	}
 }
 

@@ -32,7 +32,7 @@ struct pci_function {
 	int boot_vga;
 	char *driver;
 	char *reset_methods; /* separated by blanks; NULL: the kernel does not tell */
-	char *path;	     /* where the device stands in the kernel's tree */
+	char *path;          /* where the device stands in the kernel's tree */
 	char *slot;
 };
 
@@ -45,7 +45,7 @@ struct pci_functions {
 /* What one scan knows before it looks at a function, and what it learns on the way. */
 struct pci_scan {
 	int sysfs_fd;
-	bool has_numa;	    /* then every function must have `numa_node` */
+	bool has_numa;      /* then every function must have `numa_node` */
 	bool config_denied; /* the kernel shows extended config space to CAP_SYS_ADMIN only */
 	struct report *report;
 };

@@ -17,7 +17,7 @@ struct route {
 	int family; /* AF_INET or AF_INET6 */
 	uint8_t destination[16];
 	unsigned prefix; /* bits of it that count; 0 is a default route */
-	bool local;	 /* IPv6: the address is the interface's own */
+	bool local;      /* IPv6: the address is the interface's own */
 	char interface[INTERFACE_NAME_SIZE];
 };
 

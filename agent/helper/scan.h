@@ -8,8 +8,8 @@ struct report;
 
 /* Borrowed for the call. */
 struct scan_options {
-	int sysfs_fd;		  /* root of a sysfs tree */
-	int proc_fd;		  /* root of a proc tree of the same machine; -1: leave out its facts */
+	int sysfs_fd; /* root of a sysfs tree */
+	int proc_fd;  /* root of a proc tree of the same machine; -1: leave out its facts */
 	const char *node_address; /* the node's own address, NULL if not known */
 };
 

@@ -56,8 +56,8 @@ int sysfs_link(int dir_fd, const char *path, char ret_target[SYSFS_LINK_MAX + 1]
 	if (n < 0)
 		return fail("read link", path, err);
 	if (n > SYSFS_LINK_MAX)
-		return err_set(err, ERR_INVALID, -ENAMETOOLONG,
-			       "link '%s' is longer than %d bytes", path, SYSFS_LINK_MAX);
+		return err_set(err, ERR_INVALID, -ENAMETOOLONG, "link '%s' is longer than %d bytes",
+			       path, SYSFS_LINK_MAX);
 	ret_target[n] = '\0';
 	return 0;
 }

@@ -27,7 +27,7 @@ struct reading {
 	struct sysfs_attr attr;
 };
 
-#define problem(reading, attribute, ...)                                                           \
+#define problem(reading, attribute, ...) \
 	report_problem((reading)->report, (reading)->name, attribute, __VA_ARGS__)
 
 /* clang-format off */
@@ -143,8 +143,7 @@ static void fill_from_attrs(struct reading *reading, const struct attr_row *rows
 		    value <= row->max)
 			*number = (int)value;
 		else
-			problem(reading, row->attr, "'%.32s' is not a number",
-				reading->attr.text);
+			problem(reading, row->attr, "'%.32s' is not a number", reading->attr.text);
 	}
 }
 

@@ -9,9 +9,12 @@
 #include "base/mem.h"
 
 static const char *const reason_names[] = {
-	[USE_HOST_FILESYSTEM] = "HostFilesystem", [USE_HOST_SWAP] = "HostSwap",
-	[USE_HOST_NETWORK] = "HostNetwork",	  [USE_CONSOLE] = "Console",
-	[USE_MOUNTED] = "Mounted",		  [USE_BLOCK_HOLDER] = "BlockHolder",
+	[USE_HOST_FILESYSTEM] = "HostFilesystem",
+	[USE_HOST_SWAP] = "HostSwap",
+	[USE_HOST_NETWORK] = "HostNetwork",
+	[USE_CONSOLE] = "Console",
+	[USE_MOUNTED] = "Mounted",
+	[USE_BLOCK_HOLDER] = "BlockHolder",
 	[USE_INTERFACE_UP] = "InterfaceUp",
 };
 

@@ -79,7 +79,8 @@ void use_network_collect(struct use_look *look)
 		const struct route *route = &look->routes.items[i];
 
 		if (route->prefix == 0)
-			add_under(look, route->interface, USE_HOST_NETWORK, "has the default route");
+			add_under(look, route->interface, USE_HOST_NETWORK,
+				  "has the default route");
 	}
 	if (look->node_address && look->routes.len > 0)
 		add_node_address(look);

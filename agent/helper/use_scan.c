@@ -141,6 +141,8 @@ void use_scan(const struct scan_options *options, const struct pci_functions *fu
 	mounts_done(&look.mounts);
 	swaps_done(&look.swaps);
 	routes_done(&look.routes);
+	block_set_done(&look.mounted);
+	block_set_done(&look.used);
 	look.blocks = blocks_free(look.blocks);
 	look.links = netlinks_free(look.links);
 }

@@ -4,11 +4,11 @@
  */
 #pragma once
 
+#include "agent/helper/block.h"
 #include "agent/helper/mounts.h"
 #include "agent/helper/routes.h"
 #include "agent/helper/use.h"
 
-struct blocks;
 struct netlinks;
 struct pci_functions;
 struct report;
@@ -22,6 +22,8 @@ struct use_look {
 	struct swaps swaps;
 	struct routes routes;
 	struct blocks *blocks;
+	struct block_set mounted; /* disks whose mounts have been told                   */
+	struct block_set used;    /* all disks that mounts and swap stand on, all the way */
 	struct netlinks *links;
 	struct uses uses;
 	struct report *report;

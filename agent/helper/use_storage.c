@@ -94,27 +94,37 @@ static void add_servers(struct use_look *look, size_t block, const char *top,
 		use_network_add_server(look, addresses.items[i], cause->reason, what);
 }
 
-/* Note @cause for every device that the disk @top stands on. */
+static void add_block(struct use_look *look, size_t block, const char *top,
+		      const struct cause *cause)
+{
+	const char *name = blocks_name(look->blocks, block);
+	struct devpaths devices = { 0 };
+
+	blocks_devices(look->blocks, block, &devices);
+	for (size_t i = 0; i < devices.len; i++)
+		uses_add(&look->uses, &devices.items[i], cause->reason, top,
+			 strcmp(name, top) == 0 ? xasprintf("%s %s", name, cause->why)
+						: xasprintf("%s on %s %s", top, name, cause->why));
+	if (devices.len == 0)
+		add_servers(look, block, top, cause);
+	array_done(&devices);
+}
+
+/* Note @cause for every device that the disk @top stands on. One mount per disk is enough. */
 static void add_disk(struct use_look *look, size_t top, const struct cause *cause)
 {
+	bool mount = cause->reason == USE_HOST_FILESYSTEM || cause->reason == USE_MOUNTED;
 	auto_block_set struct block_set set = { 0 };
-	const char *top_name = blocks_name(look->blocks, top);
 
+	if (mount && block_set_has(&look->mounted, top))
+		return;
+	if (mount)
+		block_set_add(&look->mounted, top);
 	block_set_add(&set, top);
 	expand(look, &set);
 	for (size_t i = 0; i < set.len; i++) {
-		const char *name = blocks_name(look->blocks, set.items[i]);
-		struct devpaths devices = { 0 };
-
-		blocks_devices(look->blocks, set.items[i], &devices);
-		for (size_t k = 0; k < devices.len; k++)
-			uses_add(&look->uses, &devices.items[k], cause->reason, top_name,
-				 set.items[i] == top
-					 ? xasprintf("%s %s", name, cause->why)
-					 : xasprintf("%s on %s %s", top_name, name, cause->why));
-		if (devices.len == 0)
-			add_servers(look, set.items[i], top_name, cause);
-		array_done(&devices);
+		block_set_add(&look->used, set.items[i]);
+		add_block(look, set.items[i], blocks_name(look->blocks, top), cause);
 	}
 }
 
@@ -165,8 +175,8 @@ static bool add_served(struct use_look *look, const struct mount *mount, const s
 		if (strncmp(names.items[i], "virtio", 6) != 0 ||
 		    sysfs_link(look->sysfs_fd, path, target, NULL) != 0)
 			continue;
-		if (served[row].tagged && !tag_matches(look->sysfs_fd, served[row].driver,
-						       names.items[i], mount->source))
+		if (served[row].tagged &&
+		    !tag_matches(look->sysfs_fd, served[row].driver, names.items[i], mount->source))
 			continue;
 		devpath_parse(target, &device);
 		if (!devpath_found(&device))
@@ -212,9 +222,20 @@ static void add_host_mount(struct use_look *look, const struct mount *mount, boo
 
 	if (has_no_storage(mount) || add_mount(look, mount, &cause) || !must_be_known)
 		return;
-	report_problem(look->report, "", "mountinfo",
-		       "no device is known to hold '%s' (%s '%s'): claims cannot be checked against it",
-		       mount->point, mount->fstype, mount->source);
+	report_problem(
+		look->report, "", "mountinfo",
+		"no device is known to hold '%s' (%s '%s'): claims cannot be checked against it",
+		mount->point, mount->fstype, mount->source);
+}
+
+/* Has a folder before @row been found on the same mount? */
+static bool is_repeated(const struct use_look *look, const struct mount *mount, size_t row)
+{
+	for (size_t i = 0; i < row; i++) {
+		if (mounts_backing(&look->mounts, host_folders[i].path) == mount)
+			return true;
+	}
+	return false;
 }
 
 static void add_host_folder(struct use_look *look, size_t row)
@@ -222,7 +243,7 @@ static void add_host_folder(struct use_look *look, size_t row)
 	const char *folder = host_folders[row].path;
 	const struct mount *backing = mounts_backing(&look->mounts, folder);
 
-	if (backing && (row == 0 || strcmp(backing->point, "/") != 0))
+	if (backing && !is_repeated(look, backing, row))
 		add_host_mount(look, backing, true);
 	for (size_t i = 0; host_folders[row].below && i < look->mounts.len; i++) {
 		const struct mount *mount = &look->mounts.items[i];
@@ -258,10 +279,8 @@ static void add_other_mounts(struct use_look *look)
 
 		if (!blocks_of_mount(look->blocks, sorted[i], &set))
 			continue;
-		for (size_t k = 0; k < set.len; k++) {
-			if (!block_set_has(&look->host_blocks, set.items[k]))
-				add_disk(look, set.items[k], &cause);
-		}
+		for (size_t k = 0; k < set.len; k++)
+			add_disk(look, set.items[k], &cause);
 	}
 }
 
@@ -287,7 +306,7 @@ static void add_holders(struct use_look *look)
 	static const struct cause cause = { USE_BLOCK_HOLDER, "is set up" };
 
 	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
-		if (blocks_is_built(look->blocks, i) && !block_set_has(&look->used_blocks, i))
+		if (blocks_is_built(look->blocks, i) && !block_set_has(&look->used, i))
 			add_disk(look, i, &cause);
 	}
 }

@@ -65,7 +65,8 @@ static char **read_request(int connection, const char *token)
 	uint32_t length;
 	char *text;
 
-	if (read_all(connection, given, sizeof(given)) < 0 || memcmp(given, token, sizeof(given)) != 0)
+	if (read_all(connection, given, sizeof(given)) < 0 ||
+	    memcmp(given, token, sizeof(given)) != 0)
 		return NULL;
 	if (read_all(connection, &length, sizeof(length)) < 0)
 		return NULL;
@@ -149,7 +150,8 @@ static void take_input(struct session *s)
 static void pass_input(struct session *s)
 {
 	if (s->input >= 0 && s->pending_at < s->pending_end) {
-		ssize_t n = write(s->input, s->pending + s->pending_at, s->pending_end - s->pending_at);
+		ssize_t n =
+			write(s->input, s->pending + s->pending_at, s->pending_end - s->pending_at);
 
 		if (n > 0)
 			s->pending_at += (size_t)n;
@@ -187,7 +189,8 @@ static void pass_until_exit(struct session *s)
 	for (;;) {
 		bool room = s->pending_at == s->pending_end;
 		struct pollfd fds[] = {
-			{ .fd = s->connection, .events = (short)(POLLRDHUP | (room && !s->input_ended ? POLLIN : 0)) },
+			{ .fd = s->connection,
+			  .events = (short)(POLLRDHUP | (room && !s->input_ended ? POLLIN : 0)) },
 			{ .fd = s->pidfd, .events = POLLIN },
 			{ .fd = s->output, .events = POLLIN },
 			{ .fd = s->error, .events = POLLIN },
@@ -222,7 +225,8 @@ static void swallow_output(struct session *s)
 		fcntl(fds[i], F_SETFL, 0);
 	}
 	while (fds[0] >= 0 || fds[1] >= 0) {
-		struct pollfd polled[] = { { .fd = fds[0], .events = POLLIN }, { .fd = fds[1], .events = POLLIN } };
+		struct pollfd polled[] = { { .fd = fds[0], .events = POLLIN },
+					   { .fd = fds[1], .events = POLLIN } };
 
 		poll(polled, 2, -1);
 		for (int i = 0; i < 2; i++) {
@@ -283,7 +287,8 @@ static int listen_on(int port)
 
 int main(int argc, char **argv)
 {
-	struct sigaction on_child = { .sa_handler = collect_children, .sa_flags = SA_RESTART | SA_NOCLDSTOP };
+	struct sigaction on_child = { .sa_handler = collect_children,
+				      .sa_flags = SA_RESTART | SA_NOCLDSTOP };
 	int listener;
 
 	if (argc != 3 || strlen(argv[2]) != WIRE_TOKEN) {

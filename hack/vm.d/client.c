@@ -31,7 +31,8 @@ static _Noreturn void fail(const char *what, const char *why)
 
 static int connect_to_guest(const char *channel, char *ret_token)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	FILE *file = fopen(channel, "re");
 	unsigned port;
 	int fd;
@@ -42,7 +43,7 @@ static int connect_to_guest(const char *channel, char *ret_token)
 	address.sin_port = htons((uint16_t)port);
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		fail("connect to the guest", strerror(errno));
+		fail("no guest takes commands, start one with hack/vm start", strerror(errno));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 	return fd;
 }
@@ -107,7 +108,8 @@ static int run_in_guest(const char *channel, char **words)
 {
 	char token[WIRE_TOKEN + 1];
 	int fd = connect_to_guest(channel, token);
-	struct pollfd fds[] = { { .fd = fd, .events = POLLIN }, { .fd = STDIN_FILENO, .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = fd, .events = POLLIN },
+				{ .fd = STDIN_FILENO, .events = POLLIN } };
 	int status = -1;
 
 	send_request(fd, token, words);
@@ -135,7 +137,8 @@ static FILE *connect_to_monitor(const char *path)
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		fail(path, strerror(errno));
 	/* A guest that hangs must not hang the caller. */
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ .tv_sec = EVENT_WAIT_S }, sizeof(struct timeval));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ .tv_sec = EVENT_WAIT_S },
+		   sizeof(struct timeval));
 	return fdopen(fd, "r+");
 }
 
@@ -151,7 +154,9 @@ static char *read_line(FILE *monitor)
 
 	errno = 0;
 	if (getline(&line, &size, monitor) < 0)
-		fail("read from the QMP socket", errno ? strerror(errno) : "QEMU closed it");
+		fail("read from QEMU's monitor", errno == EAGAIN ? "nothing for 30 s"
+						 : errno         ? strerror(errno)
+								 : "QEMU closed it");
 	return line;
 }
 
@@ -164,7 +169,8 @@ static char *ask(FILE *monitor, const char *json)
 	fflush(monitor);
 	do
 		line = read_line(monitor);
-	while (!starts_with(line, "{\"return\"") && !starts_with(line, "{\"error\"") && !strstr(line, "\"error\": {\"class\""));
+	while (!starts_with(line, "{\"return\"") && !starts_with(line, "{\"error\"") &&
+	       !strstr(line, "\"error\": {\"class\""));
 	return line;
 }
 

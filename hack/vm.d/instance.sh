@@ -203,7 +203,9 @@ device_arguments() {
 
 await_agent() {
 	local end=$((EPOCHSECONDS + BOOT_SECONDS))
-	until "$STATE/client" exec "$STATE/channel" / true </dev/null >/dev/null 2>&1; do
+	# QEMU takes a connection before the guest can, and repeats it to the guest ever
+	# more slowly: a new one is quicker.
+	until timeout 3 "$STATE/client" exec "$STATE/channel" / true </dev/null >/dev/null 2>&1; do
 		instance_running || return 1
 		((EPOCHSECONDS < end)) || return 1
 		sleep 0.1

@@ -28,7 +28,7 @@ enum frame_type {
 	FRAME_STDIN = 1, /* to the guest; empty: end of file */
 	FRAME_STDOUT,    /* to the host */
 	FRAME_STDERR,
-	FRAME_EXIT,      /* 32 bit, network order: exit status as a shell has it; the last frame */
+	FRAME_EXIT, /* 32 bit, network order: exit status as a shell has it; the last frame */
 };
 
 struct frame_header {

@@ -83,6 +83,18 @@ void str_add_clean(struct str *s, const char *data, size_t len)
 	}
 }
 
+void str_cut(struct str *s, size_t max)
+{
+	if (s->len <= max)
+		return;
+
+	/* Back to where a character begins: all its other bytes are 10xxxxxx. */
+	s->len = max - 3;
+	while (s->len > 0 && ((unsigned char)s->buf[s->len] & 0xc0) == 0x80)
+		s->len--;
+	str_add(s, "...");
+}
+
 void str_clear(struct str *s)
 {
 	s->len = 0;

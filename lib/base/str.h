@@ -21,6 +21,10 @@ void str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf,
  * C1), shown as "\xNN": what comes out can stand in JSON, YAML, a log line or a terminal. */
 void str_add_clean(struct str *s, const char *data, size_t len);
 
+/* Make text (UTF-8) that is longer than @max bytes (at least 3) end in "..." there, without cutting a
+ * character in two. */
+void str_cut(struct str *s, size_t max);
+
 /* Empty the string, keep its memory. */
 void str_clear(struct str *s);
 

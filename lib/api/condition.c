@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
-#include "base/utf8.h"
 
 /* The first five are required by metav1.Condition's schema, so they are always written; what others
  * wrote may lack them. */
@@ -68,24 +67,6 @@ static bool replace(char **member, const char *text)
 	return true;
 }
 
-/* The message as it is stored: clean, and of bounded length. */
-static void message_clean(struct str *out, const char *message)
-{
-	size_t at = 0;
-
-	str_add_clean(out, message, strlen(message));
-	if (out->len <= API_MESSAGE_MAX)
-		return;
-
-	while (at < API_MESSAGE_MAX - 3)
-		at += utf8_sequence(out->buf + at, out->len - at);
-	/* The last character may reach past the limit by up to three bytes. */
-	while (at > API_MESSAGE_MAX - 3 || ((unsigned char)out->buf[at] & 0xc0) == 0x80)
-		at--;
-	out->len = at;
-	str_add(out, "...");
-}
-
 bool api_conditions_set(struct api_conditions *list, const struct api_condition_value *value,
 			int64_t now_wall_ms)
 {
@@ -104,7 +85,9 @@ bool api_conditions_set(struct api_conditions *list, const struct api_condition_
 		changed = true;
 		replace(&condition->last_transition_time, timefmt_rfc3339(now_wall_ms, now));
 	}
-	message_clean(&message, value->message ? value->message : "");
+	if (value->message)
+		str_add_clean(&message, value->message, strlen(value->message));
+	str_cut(&message, API_MESSAGE_MAX);
 	changed |= replace(&condition->reason, value->reason);
 	changed |= replace(&condition->message, str_cstr(&message));
 	changed |= condition->observed_generation != value->observed_generation;

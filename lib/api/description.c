@@ -31,6 +31,7 @@ char *description_pci(const struct description_pci *names)
 	add_name(&out, names->vendor, "Vendor", names->vendor_id);
 	str_add_char(&out, ' ');
 	add_name(&out, names->device, "Device", names->device_id);
+	str_cut(&out, DESCRIPTION_MAX);
 	return str_detach(&out);
 }
 
@@ -53,6 +54,7 @@ char *description_usb(const struct description_usb *names)
 		str_add_clean(&out, names->product_string, strlen(names->product_string));
 		str_add_char(&out, ']');
 	}
+	str_cut(&out, DESCRIPTION_MAX);
 	return str_detach(&out);
 }
 

@@ -2,11 +2,14 @@
  * description: what a device is, in words, as Harvester writes it.
  *
  * Names come from pci.ids, usb.ids or the device itself and may hold any bytes (results are clean
- * UTF-8); NULL or "" means that there is none. All results are the caller's to free.
+ * UTF-8 of at most DESCRIPTION_MAX bytes); NULL or "" means that there is none. All results are the
+ * caller's to free.
  */
 #pragma once
 
 #include <stdint.h>
+
+enum { DESCRIPTION_MAX = 1024 }; /* as the CRDs have it; longer ones end in "..." */
 
 struct description_pci {
 	uint16_t vendor_id;

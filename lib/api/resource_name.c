@@ -23,7 +23,7 @@ static bool is_alnum(char c)
 
 static bool is_blank(char c)
 {
-	return c != '\0' && strchr("\t\n\v\f\r ", c);
+	return c != '\0' && strchr("\t\n\f\r ", c);
 }
 
 static char to_lower(char c)
@@ -85,16 +85,12 @@ static void strip_ends(struct str *text)
 
 static void add_product(struct str *out, const char *name)
 {
-	size_t len = strlen(name);
-
-	while (len > 0 && is_blank(name[len - 1]))
-		len--;
-	for (size_t i = 0; i < len; i++) {
-		if (is_alnum(name[i]) || name[i] == '_')
-			str_add_char(out, to_upper(name[i]));
-		else if (name[i] == '/' || name[i] == '.')
+	for (const char *s = name; *s; s++) {
+		if (is_alnum(*s) || *s == '_')
+			str_add_char(out, to_upper(*s));
+		else if (*s == '/' || *s == '.')
 			str_add_char(out, '_');
-		else if (is_blank(name[i]) && (i + 1 == len || !is_blank(name[i + 1])))
+		else if (is_blank(*s) && !is_blank(s[1])) /* once per run of them */
 			str_add_char(out, '_');
 	}
 	strip_ends(out);

@@ -182,12 +182,38 @@ static void given_away_is_empty_again(void **state)
 	assert_string_equal(s.buf, "third");
 }
 
+/* At every limit: the whole text, or as much of it as fits before the dots, in whole characters. */
+static void cuts_keep_characters_whole(void **state)
+{
+	static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x92\xbb"
+				   "b\xf0\x9f\x92\xbb\xe2\x82\xac";
+
+	(void)state;
+	for (size_t max = 3; max < sizeof(text) + 2; max++) {
+		auto_str struct str s = STR_INIT;
+
+		str_add(&s, text);
+		str_cut(&s, max);
+		assert_int_equal(s.len, strlen(s.buf));
+		assert_true(s.len <= max && utf8_valid(s.buf, s.len));
+		if (max >= strlen(text)) {
+			assert_string_equal(s.buf, text);
+			continue;
+		}
+		assert_string_equal(s.buf + s.len - 3, "...");
+		assert_memory_equal(s.buf, text, s.len - 3);
+		assert_true(s.len + 4 > max); /* a character more would not have fit */
+	}
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cleans, clean_matches_table);
 	suite_add(&suite, "clean text is UTF-8 without controls", clean_is_clean, NULL);
+	suite_add(&suite, "cut text ends in dots after a whole character",
+		  cuts_keep_characters_whole, NULL);
 	suite_add(&suite, "an empty text is not NULL", empty_text_is_not_null, NULL);
 	suite_add(&suite, "text grows and is always terminated", text_grows_terminated, NULL);
 	suite_add(&suite, "zero bytes are kept", zero_bytes_are_kept, NULL);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,4 +38,4 @@ void workq_run_add(struct workq_run *run, const char *key);
 void workq_run_add_after(struct workq_run *run, const char *key, uint64_t delay_ms);
 
 /* True when nothing runs and nothing waits to run now. */
-int workq_run_idle(const struct workq_run *run);
+bool workq_run_idle(const struct workq_run *run);

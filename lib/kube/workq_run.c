@@ -1,0 +1,197 @@
+#include "kube/workq_run.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/clock.h"
+#include "kube/metrics.h"
+#include "kube/workq.h"
+
+struct workq_run {
+	struct workq_run_spec spec;
+	struct workq *queue;
+	struct clock_timer *timer;
+	bool freed; /* only work under way keeps it in memory */
+	struct metric *results;
+	struct metric *waiting;
+	struct metric *took;
+};
+
+/* One key at work. */
+struct work {
+	struct workq_run *run;
+	const char *key;
+	uint64_t start_ms;
+};
+
+static const struct metric_desc results_desc = {
+	.name = "hostdev_reconciles_total",
+	.help = "Looks at one key of a queue, by how they ended.",
+	.type = METRIC_COUNTER,
+	.labels = { "queue", "result" },
+};
+
+static const struct metric_desc waiting_desc = {
+	.name = "hostdev_queue_waiting",
+	.help = "Keys that wait for their turn.",
+	.type = METRIC_GAUGE,
+	.labels = { "queue" },
+};
+
+static const struct metric_desc took_desc = {
+	.name = "hostdev_reconcile_duration_seconds",
+	.help = "Time that one look at a key took.",
+	.type = METRIC_SECONDS,
+	.labels = { "queue" },
+	.buckets_ms = { 1, 10, 100, 1000, 10 * 1000, 100 * 1000 },
+};
+
+static void on_timer(void *arg);
+
+struct workq_run *workq_run_new(const struct workq_run_spec *spec)
+{
+	struct workq_run *run = xcalloc(1, sizeof(*run));
+
+	run->spec = *spec;
+	run->queue = workq_new();
+	run->timer = clock_timer_new(spec->clock, on_timer, run);
+	run->results = metrics_family(spec->metrics, &results_desc);
+	run->waiting = metrics_family(spec->metrics, &waiting_desc);
+	run->took = metrics_family(spec->metrics, &took_desc);
+	return run;
+}
+
+static void release_if_unused(struct workq_run *run)
+{
+	if (!run->freed || workq_running(run->queue) > 0)
+		return;
+	workq_free(run->queue);
+	free(run);
+}
+
+struct workq_run *workq_run_free(struct workq_run *run)
+{
+	if (!run)
+		return NULL;
+	run->timer = clock_timer_free(run->spec.clock, run->timer);
+	run->freed = true;
+	release_if_unused(run);
+	return NULL;
+}
+
+/* Wakes the loop when something can be taken; work that ends asks again. */
+static void schedule(struct workq_run *run)
+{
+	uint64_t due_ms = workq_due_ms(run->queue);
+	uint64_t now_ms;
+
+	if (run->freed)
+		return;
+	metric_set(run->waiting, (int64_t)workq_waiting(run->queue), &run->spec.name);
+	if (due_ms == UINT64_MAX || workq_running(run->queue) >= run->spec.max_running) {
+		clock_timer_stop(run->spec.clock, run->timer);
+		return;
+	}
+	now_ms = clock_now_ms(run->spec.clock);
+	clock_timer_start(run->spec.clock, run->timer, due_ms > now_ms ? due_ms - now_ms : 0);
+}
+
+static const char *kind_text(int result, const struct err *err)
+{
+	if (result >= 0)
+		return "done";
+	switch (err->kind) {
+	case ERR_NONE:
+	case ERR_RETRY:
+		return "retry";
+	case ERR_CONFLICT:
+		return "conflict";
+	case ERR_INVALID:
+		return "invalid";
+	case ERR_STUCK:
+		return "stuck";
+	}
+	return "retry";
+}
+
+static bool worth_a_retry(const struct err *err)
+{
+	return err->kind != ERR_INVALID && err->kind != ERR_STUCK;
+}
+
+static void settle(struct work *work, int result, const struct err *err)
+{
+	struct workq_run *run = work->run;
+	enum log_level level;
+
+	if (result >= 0) {
+		workq_forget(run->queue, work->key);
+		return;
+	}
+	/* A conflict is everyday: the next look has the newer object. */
+	level = err->kind == ERR_CONFLICT ? LOG_DEBUG : LOG_WARN;
+	log_at_(level, "reconcile failed", log_str("queue", run->spec.name),
+		log_str("key", work->key), log_str("kind", kind_text(result, err)),
+		log_int("failures", workq_failures(run->queue, work->key) + 1),
+		log_str("error", err->msg));
+	if (worth_a_retry(err))
+		workq_retry(run->queue, work->key, clock_now_ms(run->spec.clock));
+	else
+		workq_forget(run->queue, work->key);
+}
+
+static void on_work_end(void *arg, int result, const struct err *err)
+{
+	struct work *work = arg;
+	struct workq_run *run = work->run;
+
+	if (!run->freed) {
+		metric_count(run->results, run->spec.name, kind_text(result, err));
+		metric_observe(run->took, clock_now_ms(run->spec.clock) - work->start_ms,
+			       &run->spec.name);
+		settle(work, result, err);
+	}
+	workq_end(run->queue, work->key);
+	free(work);
+	schedule(run);
+	release_if_unused(run);
+}
+
+static void begin(struct workq_run *run, const char *key, uint64_t now_ms)
+{
+	struct work *work = xmalloc(sizeof(*work));
+
+	*work = (struct work){ .run = run, .key = key, .start_ms = now_ms };
+	run->spec.work(run->spec.arg, key, on_work_end, work);
+}
+
+/* One key per turn of the loop, so that a long queue does not keep everything else waiting. */
+static void on_timer(void *arg)
+{
+	struct workq_run *run = arg;
+	uint64_t now_ms = clock_now_ms(run->spec.clock);
+	const char *key = workq_take(run->queue, now_ms);
+
+	schedule(run);
+	if (key)
+		begin(run, key, now_ms);
+}
+
+void workq_run_add(struct workq_run *run, const char *key)
+{
+	workq_add(run->queue, key);
+	schedule(run);
+}
+
+void workq_run_add_after(struct workq_run *run, const char *key, uint64_t delay_ms)
+{
+	workq_add_at(run->queue, key, clock_now_ms(run->spec.clock) + delay_ms);
+	schedule(run);
+}
+
+bool workq_run_idle(const struct workq_run *run)
+{
+	return workq_waiting(run->queue) + workq_running(run->queue) == 0;
+}

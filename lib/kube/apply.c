@@ -1,0 +1,99 @@
+#include "kube/apply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "api/kind.h"
+#include "api/object.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/url.h"
+
+static void set_new(json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, value) < 0)
+		abort(); /* out of memory, or a name that is not UTF-8: ours to prevent */
+}
+
+/* The object's text with apiVersion, kind and name. */
+static char *body_of(const struct apply_request *request)
+{
+	auto_free char *api_version = api_kind_api_version(request->kind);
+	auto_json json_t *object = json_deep_copy(request->object);
+	json_t *meta;
+
+	if (!object)
+		abort();
+	set_new(object, "apiVersion", json_string(api_version));
+	set_new(object, "kind", json_string(request->kind->kind));
+	meta = json_object_get(object, "metadata");
+	if (!meta) {
+		meta = json_object();
+		set_new(object, "metadata", meta);
+	}
+	set_new(meta, "name", json_string(request->name));
+	if (request->kind->ns)
+		set_new(meta, "namespace", json_string(request->kind->ns));
+	return json_map_text(object);
+}
+
+struct kube_call *apply_send(struct kube_client *client, const struct apply_request *request,
+			     kube_done_fn *done, void *arg)
+{
+	auto_str struct str path = STR_INIT;
+	auto_free char *body = body_of(request);
+	struct url_query query = {
+		.field_manager = request->field_manager,
+		.force = request->force,
+	};
+
+	url_object(&path, request->kind, NULL, request->name, request->subresource);
+	url_add_query(&path, &query);
+	return kube_client_send(client,
+				&(struct kube_request){
+					.verb = "apply",
+					.resource = request->kind->plural,
+					.method = "PATCH",
+					.path = str_cstr(&path),
+					.content_type = "application/apply-patch+yaml",
+					.body = body,
+					.body_len = strlen(body),
+				},
+				done, arg);
+}
+
+static char *delete_options(const struct delete_request *request)
+{
+	auto_json json_t *options = json_object();
+	json_t *preconditions = json_object();
+
+	set_new(options, "apiVersion", json_string("v1"));
+	set_new(options, "kind", json_string("DeleteOptions"));
+	set_new(options, "preconditions", preconditions);
+	if (request->uid)
+		set_new(preconditions, "uid", json_string(request->uid));
+	if (request->version)
+		set_new(preconditions, "resourceVersion", json_string(request->version));
+	return json_map_text(options);
+}
+
+struct kube_call *apply_delete(struct kube_client *client, const struct delete_request *request,
+			       kube_done_fn *done, void *arg)
+{
+	auto_str struct str path = STR_INIT;
+	auto_free char *body = delete_options(request);
+
+	url_object(&path, request->kind, NULL, request->name, NULL);
+	return kube_client_send(client,
+				&(struct kube_request){
+					.verb = "delete",
+					.resource = request->kind->plural,
+					.method = "DELETE",
+					.path = str_cstr(&path),
+					.content_type = "application/json",
+					.body = body,
+					.body_len = strlen(body),
+				},
+				done, arg);
+}

@@ -1,0 +1,339 @@
+#include "kube/events.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/event.h"
+#include "api/names.h"
+#include "api/object.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/timefmt.h"
+#include "kube/backoff.h"
+#include "kube/client.h"
+#include "kube/clock.h"
+#include "kube/event_book.h"
+#include "kube/metrics.h"
+#include "kube/url.h"
+
+enum {
+	ATTEMPTS = 5,
+	NAME_KEPT = NAMES_OBJECT_MAX - 17, /* room for "." and sixteen hex digits */
+};
+
+/* One that waits to be sent, or is. */
+struct saying {
+	struct saying *next;
+	struct event event; /* as to be created: without name and count */
+	char *same;         /* its page in the book                      */
+	int64_t wall_ms;
+	unsigned attempts;
+};
+
+struct events {
+	struct events_deps deps; /* its strings are ours */
+	struct event_book *book;
+	struct saying *head; /* the one being sent, then those that wait */
+	struct saying **tail;
+	size_t len;
+	struct kube_call *call;
+	struct clock_timer *timer;
+	struct backoff backoff;
+	struct metric *outcomes;
+};
+
+static const struct metric_desc outcomes_desc = {
+	.name = "hostdev_events_total",
+	.help = "Events by what became of them: sent, limited, or dropped.",
+	.type = METRIC_COUNTER,
+	.labels = { "outcome" },
+};
+
+static void send_head(void *arg);
+
+struct events *events_new(const struct events_deps *deps)
+{
+	struct events *events = xcalloc(1, sizeof(*events));
+
+	events->deps = *deps;
+	events->deps.component = xstrdup(deps->component);
+	events->deps.host = xstrdup(deps->host);
+	events->book = event_book_new();
+	events->tail = &events->head;
+	events->timer = clock_timer_new(deps->clock, send_head, events);
+	events->backoff = (struct backoff){
+		.first_ms = 1000,
+		.max_ms = 30 * 1000,
+		.jitter_percent = 50,
+	};
+	events->outcomes = metrics_family(deps->metrics, &outcomes_desc);
+	return events;
+}
+
+static void drop_head(struct events *events)
+{
+	struct saying *saying = events->head;
+
+	events->head = saying->next;
+	if (!events->head)
+		events->tail = &events->head;
+	events->len--;
+	json_map_done(event_kind.map, &saying->event);
+	free(saying->same);
+	free(saying);
+}
+
+struct events *events_free(struct events *events)
+{
+	if (!events)
+		return NULL;
+	if (events->call)
+		kube_call_cancel(events->call);
+	while (events->head)
+		drop_head(events);
+	clock_timer_free(events->deps.clock, events->timer);
+	event_book_free(events->book);
+	/* Ours since events_new() copied them. */
+	free((char *)(uintptr_t)events->deps.component);
+	free((char *)(uintptr_t)events->deps.host);
+	free(events);
+	return NULL;
+}
+
+/* --- sending, one after the other --- */
+
+static const char *event_ns(const struct saying *saying)
+{
+	return saying->event.meta.namespace_;
+}
+
+static char *stamp(int64_t wall_ms)
+{
+	char text[TIMEFMT_MAX];
+
+	return xstrdup(timefmt_rfc3339(wall_ms, text));
+}
+
+/* As client-go names them: the object's name and something that no other has. */
+static char *new_name(struct events *events, const struct saying *saying)
+{
+	return xasprintf("%.*s.%016llx", NAME_KEPT, saying->event.involved_object.name,
+			 (unsigned long long)clock_random(events->deps.clock));
+}
+
+static json_t *create_body(struct saying *saying, const struct event_said *said, const char *name)
+{
+	struct event *event = &saying->event;
+
+	free(event->meta.name);
+	free(event->first_timestamp);
+	free(event->last_timestamp);
+	event->meta.name = xstrdup(name);
+	event->count = said->count + 1;
+	event->first_timestamp = stamp(said->count ? said->first_wall_ms : saying->wall_ms);
+	event->last_timestamp = stamp(saying->wall_ms);
+	return api_object_encode(&event_kind, event);
+}
+
+static json_t *count_body(const struct saying *saying, const struct event_said *said)
+{
+	auto_free char *last = stamp(saying->wall_ms);
+	json_t *body = json_pack("{s:I, s:s}", "count", (json_int_t)(said->count + 1),
+				 "lastTimestamp", last);
+
+	if (!body)
+		abort();
+	return body;
+}
+
+static void note_said(struct event_said *said, const struct saying *saying)
+{
+	if (said->count == 0)
+		said->first_wall_ms = saying->wall_ms;
+	said->count++;
+}
+
+static bool worth_a_retry(struct events *events, int result)
+{
+	return (result == -EAGAIN || result == -EIO || result == -ETIMEDOUT) &&
+	       ++events->head->attempts < ATTEMPTS;
+}
+
+static void on_done(void *arg, int result, const struct kube_response *response,
+		    const struct err *err)
+{
+	struct events *events = arg;
+	struct event_said *said = event_book_find(events->book, events->head->same);
+	struct clock *clock = events->deps.clock;
+	uint64_t wait_ms;
+
+	(void)response;
+	events->call = NULL;
+	if (result == -ENOENT && said->name) {
+		/* Events live for an hour: its first one is gone, so it is created anew. */
+		free(take_ptr(said->name));
+		send_head(events);
+		return;
+	}
+	if (worth_a_retry(events, result)) {
+		if (said->count == 0)
+			free(take_ptr(said->name));
+		wait_ms = backoff_next(&events->backoff, clock_now_ms(clock), clock_random(clock));
+		clock_timer_start(clock, events->timer, wait_ms);
+		return;
+	}
+	if (result < 0)
+		log_debug("event dropped", log_str("reason", events->head->event.reason),
+			  log_str("error", err->msg));
+	else
+		note_said(said, events->head);
+	if (said->count == 0)
+		free(take_ptr(said->name));
+	metric_count(events->outcomes, result < 0 ? "dropped" : "sent");
+	backoff_reset(&events->backoff);
+	drop_head(events);
+	send_head(events);
+}
+
+static void send_request(struct events *events, const struct saying *saying, const char *name,
+			 const json_t *body)
+{
+	auto_str struct str path = STR_INIT;
+	auto_free char *text = json_map_text(body);
+
+	url_object(&path, &event_kind, event_ns(saying), name, NULL);
+	events->call = kube_client_send(
+		events->deps.client,
+		&(struct kube_request){
+			.verb = name ? "patch" : "create",
+			.resource = event_kind.plural,
+			.method = name ? "PATCH" : "POST",
+			.path = str_cstr(&path),
+			.content_type = name ? "application/merge-patch+json" : "application/json",
+			.body = text,
+			.body_len = strlen(text),
+		},
+		on_done, events);
+}
+
+static void send_head(void *arg)
+{
+	struct events *events = arg;
+	struct saying *saying = events->head;
+	struct event_said *said;
+	auto_json json_t *body = NULL;
+
+	if (!saying || events->call)
+		return;
+	said = event_book_find(events->book, saying->same);
+	if (said->name) {
+		body = count_body(saying, said);
+		send_request(events, saying, said->name, body);
+		return;
+	}
+	said->name = new_name(events, saying);
+	body = create_body(saying, said, said->name);
+	send_request(events, saying, NULL, body);
+}
+
+/* --- recording --- */
+
+static void fill_object(struct event_object *object, const struct events_about *about)
+{
+	*object = (struct event_object){
+		.api_version = api_kind_api_version(about->kind),
+		.kind = xstrdup(about->kind->kind),
+		.name = xstrdup(about->meta->name),
+		.namespace_ = xstrdup_or_null(about->meta->namespace_),
+		.uid = xstrdup_or_null(about->meta->uid),
+		.resource_version = xstrdup_or_null(about->meta->resource_version),
+	};
+}
+
+static void fill(struct event *event, const struct events *events, const struct events_about *about)
+{
+	const char *ns = about->meta->namespace_;
+
+	json_map_init(event_kind.map, event);
+	fill_object(&event->involved_object, about);
+	event->meta.namespace_ = xstrdup(ns ? ns : event_kind.ns);
+	event->source.component = xstrdup(events->deps.component);
+	event->source.host = xstrdup(events->deps.host);
+	event->reporting_component = xstrdup(events->deps.component);
+	event->reporting_instance = xstrdup(events->deps.host);
+}
+
+/* Cut to the API's limit, between two characters. */
+static void cut(struct str *text)
+{
+	size_t len = EVENTS_MESSAGE_MAX - 3;
+
+	if (text->len <= EVENTS_MESSAGE_MAX)
+		return;
+	while (len > 0 && ((unsigned char)text->buf[len] & 0xc0) == 0x80)
+		len--;
+	memcpy(text->buf + len, "...", 4);
+	text->len = len + 3;
+}
+
+static char *clean_message(const char *fmt, va_list ap)
+{
+	char text[EVENTS_MESSAGE_MAX + 2]; /* one more than fits, so that cut() sees it */
+	struct str clean = STR_INIT;
+
+	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
+		return xstrdup("");
+	str_add_clean(&clean, text, strlen(text));
+	cut(&clean);
+	return str_detach(&clean);
+}
+
+static char *page_of(const struct event *event)
+{
+	return xasprintf("%s\n%s\n%s\n%s\n%s", event->involved_object.kind,
+			 event->involved_object.uid ? event->involved_object.uid
+						    : event->involved_object.name,
+			 event->type, event->reason, event->message);
+}
+
+static void append(struct events *events, struct saying *saying)
+{
+	*events->tail = saying;
+	events->tail = &saying->next;
+	events->len++;
+	/* From the loop, so that whoever recorded it is not called back before that returns. */
+	if (events->len == 1)
+		clock_timer_start(events->deps.clock, events->timer, 0);
+}
+
+void events_record(struct events *events, const struct events_about *about, enum events_type type,
+		   const char *reason, const char *fmt, ...)
+{
+	const char *uid = about->meta->uid ? about->meta->uid : about->meta->name;
+	struct saying *saying;
+	va_list ap;
+
+	if (!event_book_allow(events->book, uid, clock_now_ms(events->deps.clock))) {
+		metric_count(events->outcomes, "limited");
+		return;
+	}
+	if (events->len == EVENTS_QUEUE) {
+		metric_count(events->outcomes, "dropped");
+		return;
+	}
+	saying = xcalloc(1, sizeof(*saying));
+	fill(&saying->event, events, about);
+	saying->event.type = xstrdup(type == EVENTS_WARNING ? "Warning" : "Normal");
+	saying->event.reason = xstrdup(reason);
+	va_start(ap, fmt);
+	saying->event.message = clean_message(fmt, ap);
+	va_end(ap);
+	saying->same = page_of(&saying->event);
+	saying->wall_ms = clock_wall_ms(events->deps.clock);
+	append(events, saying);
+}

@@ -1,0 +1,402 @@
+#include "kube/election.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map_read.h"
+#include "api/lease.h"
+#include "api/object.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/client.h"
+#include "kube/clock.h"
+#include "kube/elector.h"
+#include "kube/metrics.h"
+#include "kube/url.h"
+
+/* A request that takes longer than this would leave no time for another before the deadline. */
+enum { REQUEST_MS = 5 * 1000 };
+
+struct election {
+	struct election_spec spec; /* its strings are ours */
+	struct elector elector;
+	char *version; /* of the Lease as we last saw it; NULL: read it first    */
+	struct kube_call *call;
+	struct clock_timer *timer;    /* the next try                        */
+	struct clock_timer *deadline; /* when we may not call ourselves leader any more */
+	uint64_t sent_ms;
+	bool told;      /* on_started was called, on_stopped not yet */
+	bool stopping;  /* the Lease is to be given back             */
+	bool releasing; /* that is under way                          */
+	void (*stopped)(void *arg);
+	void *stopped_arg;
+	bool busy;  /* one of our callbacks is on the stack */
+	bool dying; /* freed meanwhile                      */
+	struct metric *leading;
+	struct metric *changes;
+};
+
+static const struct metric_desc leading_desc = {
+	.name = "hostdev_leader",
+	.help = "1 while this process leads.",
+	.type = METRIC_GAUGE,
+	.labels = { "lease" },
+};
+
+static const struct metric_desc changes_desc = {
+	.name = "hostdev_leader_changes_total",
+	.help = "Times that this process began or ceased to lead.",
+	.type = METRIC_COUNTER,
+	.labels = { "lease", "to" },
+};
+
+static void on_timer(void *arg);
+static void on_deadline(void *arg);
+static void send_request(struct election *el, const char *method, const char *verb, json_t *body,
+			 kube_done_fn *done);
+static void on_got(void *arg, int result, const struct kube_response *response,
+		   const struct err *err);
+static void send_write(struct election *el, enum elector_act act);
+static void send_release(struct election *el);
+
+struct election *election_new(const struct election_spec *spec)
+{
+	struct election *el = xcalloc(1, sizeof(*el));
+
+	el->spec = *spec;
+	el->spec.ns = xstrdup(spec->ns);
+	el->spec.name = xstrdup(spec->name);
+	el->spec.identity = xstrdup(spec->identity);
+	el->elector.identity = el->spec.identity;
+	el->timer = clock_timer_new(spec->clock, on_timer, el);
+	el->deadline = clock_timer_new(spec->clock, on_deadline, el);
+	el->leading = metrics_family(spec->metrics, &leading_desc);
+	el->changes = metrics_family(spec->metrics, &changes_desc);
+	return el;
+}
+
+static void release_memory(struct election *el)
+{
+	clock_timer_free(el->spec.clock, el->timer);
+	clock_timer_free(el->spec.clock, el->deadline);
+	elector_done(&el->elector);
+	free(el->version);
+	/* Ours since election_new() copied them. */
+	free((char *)(uintptr_t)el->spec.ns);
+	free((char *)(uintptr_t)el->spec.name);
+	free((char *)(uintptr_t)el->spec.identity);
+	free(el);
+}
+
+struct election *election_free(struct election *el)
+{
+	if (!el)
+		return NULL;
+	if (el->call)
+		kube_call_cancel(el->call);
+	el->call = NULL;
+	clock_timer_stop(el->spec.clock, el->timer);
+	clock_timer_stop(el->spec.clock, el->deadline);
+	el->dying = true;
+	if (!el->busy)
+		release_memory(el);
+	return NULL;
+}
+
+/* Ends every callback of ours: here goes what the owner freed or stopped meanwhile. */
+static void leave(struct election *el)
+{
+	el->busy = false;
+	if (el->dying)
+		release_memory(el);
+	else if (el->stopping && !el->releasing && !el->call)
+		send_release(el);
+}
+
+bool election_leads(const struct election *el)
+{
+	return el->told && elector_may_lead(&el->elector, clock_now_ms(el->spec.clock));
+}
+
+const char *election_leader(const struct election *el)
+{
+	return el->elector.holder ? el->elector.holder : "";
+}
+
+/* --- telling --- */
+
+static void tell(struct election *el, bool leads)
+{
+	if (el->told == leads)
+		return;
+	el->told = leads;
+	metric_set(el->leading, leads, &el->spec.name);
+	metric_count(el->changes, el->spec.name, leads ? "leader" : "follower");
+	log_info(leads ? "leading" : "leading no more", log_str("lease", el->spec.name),
+		 log_str("identity", el->spec.identity));
+	if (leads)
+		el->spec.on_started(el->spec.arg);
+	else
+		el->spec.on_stopped(el->spec.arg);
+}
+
+/* Bring what the owner believes in line with what the elector knows. */
+static void tell_now(struct election *el)
+{
+	struct clock *clock = el->spec.clock;
+	uint64_t now_ms = clock_now_ms(clock);
+	bool leads = !el->stopping && elector_may_lead(&el->elector, now_ms);
+
+	if (leads)
+		clock_timer_start(clock, el->deadline,
+				  el->elector.renewed_ms + ELECTION_RENEW_MS - now_ms);
+	else
+		clock_timer_stop(clock, el->deadline);
+	tell(el, leads);
+}
+
+static void on_deadline(void *arg)
+{
+	struct election *el = arg;
+
+	el->busy = true;
+	tell_now(el);
+	leave(el);
+}
+
+/* --- turns --- */
+
+static void wait_for_turn(struct election *el)
+{
+	uint64_t wait_ms = ELECTION_RETRY_MS;
+
+	/* Those who lead keep the beat; the others must not all come at once. */
+	if (!el->told)
+		wait_ms += clock_random(el->spec.clock) % (ELECTION_RETRY_MS * 12 / 10);
+	clock_timer_start(el->spec.clock, el->timer, wait_ms);
+}
+
+static void take_turn(struct election *el)
+{
+	if (el->elector.leading && el->version)
+		send_write(el, ELECTOR_RENEW);
+	else
+		send_request(el, "GET", "get", NULL, on_got);
+}
+
+static void end_stop(struct election *el)
+{
+	void (*stopped)(void *arg) = el->stopped;
+
+	el->stopping = false;
+	el->releasing = false;
+	el->elector.leading = false;
+	if (stopped)
+		stopped(el->stopped_arg);
+}
+
+static void on_timer(void *arg)
+{
+	struct election *el = arg;
+
+	/* After a long stop of the process this comes before the deadline's own timer may. */
+	el->busy = true;
+	tell_now(el);
+	if (el->releasing)
+		end_stop(el); /* there was nothing to release */
+	else if (!el->dying && !el->stopping)
+		take_turn(el);
+	leave(el);
+}
+
+void election_start(struct election *el)
+{
+	assert(!el->call && !el->stopping);
+	take_turn(el);
+}
+
+/* A call has ended: what the owner is to know, and what comes next. */
+static void end_turn(struct election *el)
+{
+	tell_now(el);
+	if (!el->dying && !el->stopping)
+		wait_for_turn(el);
+}
+
+void election_stop(struct election *el, void (*done)(void *arg), void *arg)
+{
+	bool nested = el->busy;
+
+	el->busy = true;
+	el->stopping = true;
+	el->stopped = done;
+	el->stopped_arg = arg;
+	clock_timer_stop(el->spec.clock, el->timer);
+	tell_now(el);
+	/* What is under way may still change the Lease, so the release comes after it. */
+	if (!nested)
+		leave(el);
+}
+
+/* --- requests --- */
+
+static void forget_version(struct election *el)
+{
+	free(el->version);
+	el->version = NULL;
+}
+
+/* The Lease in an answer, remembered by its version. NULL if the answer makes no sense. */
+static struct lease *lease_of(struct election *el, const struct kube_response *response)
+{
+	struct lease *lease = xmalloc(sizeof(*lease));
+	struct err err = { 0 };
+
+	forget_version(el);
+	if (json_map_read(lease_kind.map, response->body, response->body_len, lease, &err) < 0) {
+		log_warn("lease unreadable", log_str("lease", el->spec.name),
+			 log_str("error", err.msg));
+		free(lease);
+		return NULL;
+	}
+	el->version = xstrdup_or_null(lease->meta.resource_version);
+	return lease;
+}
+
+static void send_request(struct election *el, const char *method, const char *verb, json_t *body,
+			 kube_done_fn *done)
+{
+	auto_str struct str path = STR_INIT;
+	auto_free char *text = body ? json_map_text(body) : NULL;
+	bool create = strcmp(method, "POST") == 0;
+
+	url_object(&path, &lease_kind, el->spec.ns, create ? NULL : el->spec.name, NULL);
+	el->sent_ms = clock_now_ms(el->spec.clock);
+	el->call =
+		kube_client_send(el->spec.client,
+				 &(struct kube_request){
+					 .verb = verb,
+					 .resource = lease_kind.plural,
+					 .method = method,
+					 .path = str_cstr(&path),
+					 .content_type = !body    ? NULL
+							 : create ? "application/json"
+								  : "application/merge-patch+json",
+					 .body = text,
+					 .body_len = text ? strlen(text) : 0,
+					 .timeout_ms = REQUEST_MS,
+				 },
+				 done, el);
+}
+
+static void on_written(void *arg, int result, const struct kube_response *response,
+		       const struct err *err)
+{
+	struct election *el = arg;
+	struct lease *lease = result == 0 ? lease_of(el, response) : NULL;
+
+	el->call = NULL;
+	el->busy = true;
+	if (lease)
+		elector_won(&el->elector, lease, el->sent_ms, clock_now_ms(el->spec.clock));
+	else
+		forget_version(el); /* somebody else wrote it: read it at the next turn */
+	if (result < 0)
+		log_debug("lease not written", log_str("lease", el->spec.name),
+			  log_str("error", err->msg));
+	api_object_free(&lease_kind, lease);
+	end_turn(el);
+	leave(el);
+}
+
+static void on_got(void *arg, int result, const struct kube_response *response,
+		   const struct err *err)
+{
+	struct election *el = arg;
+	struct lease *lease = result == 0 ? lease_of(el, response) : NULL;
+	uint64_t now_ms = clock_now_ms(el->spec.clock);
+	enum elector_act act = ELECTOR_WAIT;
+
+	el->call = NULL;
+	el->busy = true;
+	if (lease || result == -ENOENT)
+		act = elector_see(&el->elector, lease, now_ms);
+	else if (result < 0)
+		log_warn("lease not read", log_str("lease", el->spec.name),
+			 log_str("error", err->msg));
+	api_object_free(&lease_kind, lease);
+	tell_now(el);
+	if (!el->dying && !el->stopping && act != ELECTOR_WAIT)
+		send_write(el, act);
+	else if (!el->dying)
+		end_turn(el);
+	leave(el);
+}
+
+/* Only fields that we own, and only if nobody wrote since: another's write wins. */
+static json_t *patch_of(const struct election *el, const struct lease *lease)
+{
+	json_t *body = api_object_encode(&lease_kind, lease);
+
+	if (json_object_set_new(json_object_get(body, "metadata"), "resourceVersion",
+				json_string(el->version)) < 0)
+		abort();
+	return body;
+}
+
+static void send_write(struct election *el, enum elector_act act)
+{
+	struct lease *lease = api_object_new(&lease_kind);
+	bool create = act == ELECTOR_CREATE;
+	auto_json json_t *body = NULL;
+
+	lease->meta.name = xstrdup(el->spec.name);
+	lease->meta.namespace_ = xstrdup(el->spec.ns);
+	elector_write(&el->elector, act, clock_wall_ms(el->spec.clock), &lease->spec);
+	body = create ? api_object_encode(&lease_kind, lease) : patch_of(el, lease);
+	send_request(el, create ? "POST" : "PATCH", create ? "create" : "patch", body, on_written);
+	api_object_free(&lease_kind, lease);
+}
+
+static void on_released(void *arg, int result, const struct kube_response *response,
+			const struct err *err)
+{
+	struct election *el = arg;
+
+	(void)response;
+	el->call = NULL;
+	el->busy = true;
+	if (result < 0)
+		log_warn("lease not released; it runs out by itself",
+			 log_str("lease", el->spec.name), log_str("error", err->msg));
+	forget_version(el);
+	end_stop(el);
+	leave(el);
+}
+
+static void send_release(struct election *el)
+{
+	struct lease *lease;
+	auto_json json_t *body = NULL;
+
+	el->releasing = true;
+	if (!el->elector.leading || !el->version) {
+		/* Nobody is called back before election_stop() has returned. */
+		clock_timer_start(el->spec.clock, el->timer, 0);
+		return;
+	}
+	lease = api_object_new(&lease_kind);
+	lease->meta.name = xstrdup(el->spec.name);
+	elector_write_release(&el->elector, clock_wall_ms(el->spec.clock), &lease->spec);
+	body = patch_of(el, lease);
+	/* The map leaves out what is empty, and a merge patch would leave it as it is. */
+	if (json_object_set_new(json_object_get(body, "spec"), "holderIdentity", json_string("")) <
+	    0)
+		abort();
+	send_request(el, "PATCH", "patch", body, on_released);
+	api_object_free(&lease_kind, lease);
+}

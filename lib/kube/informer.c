@@ -19,8 +19,7 @@
 
 enum {
 	LIST_TIMEOUT_MS = 60 * 1000,
-	WATCH_GRACE_MS = 60 * 1000, /* past timeoutSeconds; the stall timer is there first */
-	OBJECTS_MAX = 200 * 1000,   /* more than a cluster may hold of one kind             */
+	OBJECTS_MAX = 200 * 1000, /* more than a cluster may hold of one kind             */
 };
 
 struct informer {
@@ -100,11 +99,9 @@ void informer_stop(struct informer *inf)
 {
 	inf->running = false;
 	clock_timer_stop(inf->deps.clock, inf->timer);
-	/* From within the call's own callback it ends by that callback's result. */
-	if (inf->call && !inf->busy) {
+	if (inf->call)
 		kube_call_cancel(inf->call);
-		inf->call = NULL;
-	}
+	inf->call = NULL;
 	inf->list = store_free(inf->list);
 	reflector_stop(&inf->reflector);
 }
@@ -303,12 +300,12 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 	inf->heard_ms = clock_now_ms(inf->deps.clock);
 	inf->busy = true;
 	r = feed_line(&inf->feed, line, len, err);
-	inf->busy = false;
 	report_line(&inf->report);
 	report_store(&inf->report, inf->store);
-	/* Stopped or freed by a handler: the call ends by this, and then on_watch_done() cleans up. */
+	/* Stopped or freed by a handler: the call is cancelled, its other lines are nobody's. */
 	if (!inf->running)
-		return err_set(err, ERR_RETRY, -ECANCELED, "nobody listens any more");
+		r = err_set(err, ERR_RETRY, -ECANCELED, "nobody listens any more");
+	leave(inf);
 	return r;
 }
 
@@ -326,14 +323,13 @@ static void on_watch_done(void *arg, int result, const struct kube_response *res
 		event = inf->feed.verdict;
 		retry_after_ms = inf->feed.retry_after_ms;
 	}
-	if (inf->running)
-		tell(inf, event, retry_after_ms, err);
+	tell(inf, event, retry_after_ms, err);
 	leave(inf);
 }
 
 /* --- requests --- */
 
-static void send(struct informer *inf, struct url_query *query, uint64_t timeout_ms)
+static void send_request(struct informer *inf, struct url_query *query, uint64_t timeout_ms)
 {
 	auto_str struct str path = STR_INIT;
 	struct kube_request request = {
@@ -365,7 +361,7 @@ static void send_list(struct informer *inf)
 		.limit = asked.limit,
 	};
 
-	send(inf, &query, LIST_TIMEOUT_MS);
+	send_request(inf, &query, LIST_TIMEOUT_MS);
 }
 
 static void send_watch(struct informer *inf)
@@ -382,5 +378,5 @@ static void send_watch(struct informer *inf)
 	inf->feed.retry_after_ms = 0;
 	inf->heard_ms = clock_now_ms(inf->deps.clock);
 	clock_timer_start(inf->deps.clock, inf->timer, inf->stall_ms);
-	send(inf, &query, (uint64_t)asked.timeout_s * 1000 + WATCH_GRACE_MS);
+	send_request(inf, &query, 0);
 }

@@ -1,0 +1,336 @@
+#include "base/options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/str.h"
+
+static void *field(const struct options *o, const struct option_row *row)
+{
+	return (char *)o->target + row->offset;
+}
+
+static void list_clear(struct option_list *list)
+{
+	for (size_t i = 0; i < list->len; i++)
+		free(list->items[i]);
+	array_done(list);
+}
+
+static int bad_value(const char *where, const char *value, const char *want, struct err *err)
+{
+	return err_set(err, ERR_INVALID, -EINVAL, "%s: '%s' is not %s", where, value, want);
+}
+
+static int set_number(const struct option_row *row, uint64_t *at, const char *value,
+		      const char *where, struct err *err)
+{
+	bool duration = row->type == OPTION_DURATION;
+	const char *unit = duration ? "ms" : "";
+	uint64_t number;
+
+	if (duration ? !str_to_duration_ms(value, &number) : !str_to_u64(value, &number))
+		return bad_value(where, value,
+				 duration ? "a duration like 250ms, 30s or 5m" : "a number", err);
+	if (number < row->min || (row->max && number > row->max))
+		return err_set(err, ERR_INVALID, -ERANGE,
+			       "%s: '%s' is not between %llu%s and %llu%s", where, value,
+			       (unsigned long long)row->min, unit,
+			       (unsigned long long)(row->max ? row->max : UINT64_MAX), unit);
+	*at = number;
+	return 0;
+}
+
+/* "a, b or c" */
+static void add_choices(struct str *out, const struct option_row *row)
+{
+	for (size_t i = 0; row->choices[i]; i++) {
+		if (i > 0)
+			str_add(out, row->choices[i + 1] ? ", " : " or ");
+		str_add(out, row->choices[i]);
+	}
+}
+
+static int set_choice(const struct option_row *row, int *at, const char *value, const char *where,
+		      struct err *err)
+{
+	auto_str struct str want = STR_INIT;
+
+	for (int i = 0; row->choices[i]; i++) {
+		if (strcmp(row->choices[i], value) == 0) {
+			*at = i;
+			return 0;
+		}
+	}
+	add_choices(&want, row);
+	return bad_value(where, value, str_cstr(&want), err);
+}
+
+static int list_add(struct option_list *list, const char *value, const char *separator,
+		    const char *where, struct err *err)
+{
+	while (*value) {
+		size_t len = strcspn(value, separator);
+
+		if (list->len >= OPTION_LIST_MAX)
+			return err_set(err, ERR_INVALID, -E2BIG, "%s: more than %d values", where,
+				       OPTION_LIST_MAX);
+		if (len > 0)
+			*array_add(list) = xstrndup(value, len);
+		value += len + (value[len] != '\0');
+	}
+	return 0;
+}
+
+static int set_value(const struct options *o, const struct option_row *row, const char *value,
+		     enum option_source source, const char *where, struct err *err)
+{
+	void *at = field(o, row);
+
+	switch (row->type) {
+	case OPTION_STRING:
+		free(*(char **)at);
+		*(char **)at = xstrdup(value);
+		return 0;
+	case OPTION_BOOL:
+		return str_to_bool(value, at) ? 0 : bad_value(where, value, "true or false", err);
+	case OPTION_U64:
+	case OPTION_DURATION:
+		return set_number(row, at, value, where, err);
+	case OPTION_ENUM:
+		return set_choice(row, at, value, where, err);
+	case OPTION_LIST:
+		/* A file has lists of its own, so that a value there may contain a comma. */
+		return list_add(at, value, source == OPTION_FILE ? "" : ",", where, err);
+	}
+	return 0;
+}
+
+/* How many letters must change to make @b of @a; counts no further than the shorter names need. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	enum { NAME_MAX_LEN = 40 };
+	size_t row[NAME_MAX_LEN + 1];
+	size_t len = strlen(b);
+
+	if (len > NAME_MAX_LEN || strlen(a) > NAME_MAX_LEN)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= len; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i]; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 0; j < len; j++) {
+			size_t change = diagonal + (a[i] != b[j]);
+			size_t least = row[j] < row[j + 1] ? row[j] + 1 : row[j + 1] + 1;
+
+			diagonal = row[j + 1];
+			row[j + 1] = change < least ? change : least;
+		}
+	}
+	return row[len];
+}
+
+static int unknown(const struct options *o, const char *where, const char *dashes, const char *name,
+		   struct err *err)
+{
+	const char *nearest = NULL;
+	size_t least = strlen(name) / 3 + 2;
+
+	for (size_t i = 0; i < o->len; i++) {
+		size_t distance = edit_distance(name, o->rows[i].name);
+
+		if (distance < least) {
+			least = distance;
+			nearest = o->rows[i].name;
+		}
+	}
+	if (nearest)
+		return err_set(err, ERR_INVALID, -ENOENT, "%s '%s%s': did you mean '%s%s'?", where,
+			       dashes, name, dashes, nearest);
+	return err_set(err, ERR_INVALID, -ENOENT, "%s '%s%s': see --help", where, dashes, name);
+}
+
+static size_t find_name(const struct options *o, const char *name, size_t len)
+{
+	size_t i = 0;
+
+	while (i < o->len && (strncmp(o->rows[i].name, name, len) != 0 || o->rows[i].name[len]))
+		i++;
+	return i;
+}
+
+static int set_row(struct options *o, size_t i, const char *value, enum option_source source,
+		   const char *where, struct err *err)
+{
+	const struct option_row *row = &o->rows[i];
+
+	if (source < o->source[i])
+		return 0;
+	if (source > o->source[i] && row->type == OPTION_LIST)
+		list_clear(field(o, row));
+	o->source[i] = source;
+	return set_value(o, row, value, source, where, err);
+}
+
+int options_set(struct options *o, const char *name, const char *value, enum option_source source,
+		const char *where, struct err *err)
+{
+	auto_free char *context = xasprintf("%s: %s", where, name);
+	size_t i = find_name(o, name, strlen(name));
+
+	if (i < o->len)
+		return set_row(o, i, value, source, context, err);
+	free(context);
+	context = xasprintf("%s: unknown key", where);
+	return unknown(o, context, "", name, err);
+}
+
+void options_init(struct options *o, const struct option_row *rows, size_t len, void *target)
+{
+	struct err err = { 0 };
+
+	assert(len <= OPTIONS_MAX);
+	*o = (struct options){ .rows = rows, .len = len, .target = target };
+	for (size_t i = 0; i < len; i++) {
+		static const size_t sizes[] = {
+			[OPTION_STRING] = sizeof(char *),
+			[OPTION_BOOL] = sizeof(bool),
+			[OPTION_U64] = sizeof(uint64_t),
+			[OPTION_DURATION] = sizeof(uint64_t),
+			[OPTION_ENUM] = sizeof(int),
+			[OPTION_LIST] = sizeof(struct option_list),
+		};
+
+		memset(field(o, &rows[i]), 0, sizes[rows[i].type]);
+		if (rows[i].fallback && set_value(o, &rows[i], rows[i].fallback, OPTION_DEFAULT,
+						  rows[i].name, &err) < 0)
+			assert(!"a default that its own row refuses");
+	}
+}
+
+void options_done(struct options *o)
+{
+	for (size_t i = 0; i < o->len; i++) {
+		void *at = field(o, &o->rows[i]);
+
+		if (o->rows[i].type == OPTION_LIST)
+			list_clear(at);
+		if (o->rows[i].type != OPTION_STRING)
+			continue;
+		free(*(char **)at);
+		*(char **)at = NULL;
+	}
+}
+
+/* The words after a flag's name: where its value comes from, and how many words it took. */
+struct words {
+	int argc;
+	char *const *argv;
+	int at;
+};
+
+static int take_flag(struct options *o, size_t i, const char *value, struct words *words,
+		     struct err *err)
+{
+	const struct option_row *row = &o->rows[i];
+	auto_free char *where = xasprintf("--%s", row->name);
+
+	if (!value && row->type == OPTION_BOOL)
+		value = "true";
+	if (!value && words->at + 1 >= words->argc)
+		return err_set(err, ERR_INVALID, -EINVAL, "--%s needs a value: --%s %s", row->name,
+			       row->name, row->argument ? row->argument : "VALUE");
+	if (!value)
+		value = words->argv[++words->at];
+	return set_row(o, i, value, OPTION_FLAG, where, err);
+}
+
+static int take_long(struct options *o, const char *name, struct words *words, struct err *err)
+{
+	size_t len = strcspn(name, "=");
+	const char *value = name[len] ? name + len + 1 : NULL;
+	auto_free char *alone = NULL;
+	size_t i;
+
+	if (strcmp(name, "help") == 0)
+		return OPTIONS_HELP;
+	if (strcmp(name, "version") == 0)
+		return OPTIONS_VERSION;
+	i = find_name(o, name, len);
+	if (i < o->len)
+		return take_flag(o, i, value, words, err);
+	alone = xstrndup(name, len);
+	return unknown(o, "unknown flag", "--", alone, err);
+}
+
+static int take_short(struct options *o, const char *text, struct words *words, struct err *err)
+{
+	if (text[0] == 'h' && !text[1])
+		return OPTIONS_HELP;
+	for (size_t i = 0; i < o->len; i++) {
+		if (o->rows[i].letter != text[0])
+			continue;
+		if (o->rows[i].type == OPTION_BOOL && text[1])
+			break;
+		return take_flag(o, i, text[1] ? text + 1 : NULL, words, err);
+	}
+	return err_set(err, ERR_INVALID, -ENOENT, "unknown flag '-%s': see --help", text);
+}
+
+int options_args(struct options *o, int argc, char *const *argv, int *ret_rest, struct err *err)
+{
+	struct words words = { .argc = argc, .argv = argv, .at = 1 };
+	int r = 0;
+
+	for (; words.at < argc && r == 0; words.at++) {
+		const char *word = argv[words.at];
+
+		if (strcmp(word, "--") == 0) {
+			words.at++;
+			break;
+		}
+		if (word[0] != '-' || !word[1])
+			break;
+		r = word[1] == '-' ? take_long(o, word + 2, &words, err)
+				   : take_short(o, word + 1, &words, err);
+	}
+	if (r == 0)
+		*ret_rest = words.at;
+	return r;
+}
+
+static const char *find_variable(char *const *environ, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *environ; environ++) {
+		if (strncmp(*environ, name, len) == 0 && (*environ)[len] == '=')
+			return *environ + len + 1;
+	}
+	return NULL;
+}
+
+int options_env(struct options *o, char *const *environ, struct err *err)
+{
+	for (size_t i = 0; i < o->len; i++) {
+		const char *value = o->rows[i].env ? find_variable(environ, o->rows[i].env) : NULL;
+		auto_free char *where = NULL;
+		int r;
+
+		if (!value || !*value)
+			continue;
+		where = xasprintf("environment variable %s", o->rows[i].env);
+		r = set_row(o, i, value, OPTION_ENV, where, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

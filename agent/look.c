@@ -101,10 +101,8 @@ static void on_scanned(void *arg, struct inventory *inventory, const struct err 
 
 static void on_uevent(void *arg, enum uevent_hint kind, bool lost)
 {
-	if (lost)
-		hint(arg, RESCAN_NOW, "uevents lost");
-	else
-		hint(arg, kind == UEVENT_DEVICE ? RESCAN_DEVICE : RESCAN_LAZY, "uevent");
+	hint(arg, kind == UEVENT_DEVICE ? RESCAN_DEVICE : RESCAN_LAZY,
+	     lost ? "uevents lost" : "uevent");
 }
 
 static void on_host_change(void *arg)

@@ -1,0 +1,156 @@
+#include "kube/program.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/client.h"
+#include "kube/metrics.h"
+#include "kube/options_file.h"
+#include "kube/serve.h"
+
+const char *const program_log_levels[] = { "debug", "info", "warn", "error", NULL };
+
+static const struct metric_desc build_desc = {
+	.name = "hostdev_build_info",
+	.help = "Always 1; the label says which version runs.",
+	.type = METRIC_GAUGE,
+	.labels = { "version" },
+};
+
+/* The file is read last, because flags and environment may name it; it never beats them. */
+static int read_sources(struct options *o, const struct program_settings *common, int argc,
+			char *const *argv, int *ret_rest, struct err *err)
+{
+	int r = options_args(o, argc, argv, ret_rest, err);
+
+	if (r != OPTIONS_OK)
+		return r;
+	r = options_env(o, environ, err);
+	if (r == 0 && common->config_file)
+		r = options_file(o, common->config_file, err);
+	return r;
+}
+
+static void print_help(const struct options *o, const struct options_prose *prose)
+{
+	auto_str struct str page = STR_INIT;
+
+	options_help(o, prose, &page);
+	fputs(str_cstr(&page), stdout);
+}
+
+bool program_options(struct options *o, const struct program_settings *common,
+		     const struct options_prose *prose, int argc, char *const *argv, int *ret_rest,
+		     int *ret_status)
+{
+	struct err err = { 0 };
+	int r = read_sources(o, common, argc, argv, ret_rest, &err);
+
+	*ret_status = 0;
+	if (r == OPTIONS_OK) {
+		log_set_level((enum log_level)common->log_level);
+		return true;
+	}
+	if (r == OPTIONS_HELP) {
+		print_help(o, prose);
+	} else if (r == OPTIONS_VERSION) {
+		printf("%s %s\n", prose->program, HOSTDEV_VERSION);
+	} else {
+		fprintf(stderr, "%s: %s\n", prose->program, err.msg);
+		*ret_status = 2;
+	}
+	return false;
+}
+
+static int reach(struct program *p, const struct program_settings *settings, const char *user_agent,
+		 struct err *err)
+{
+	struct kube_config_source source = { 0 };
+	int r;
+
+	kube_config_source_env(&source);
+	source.path = settings->kubeconfig;
+	source.context = settings->context;
+	r = kube_config_load(&source, &p->config, err);
+	if (r < 0)
+		return r;
+	r = serve_new(&p->loop, settings->listen, p->metrics, &p->serve, err);
+	if (r < 0)
+		return r;
+	p->client = kube_client_new(&p->loop, &p->config, user_agent, p->metrics);
+	log_info("using API server", log_str("server", p->config.server),
+		 log_str("from", p->config.origin), log_str("listen", settings->listen));
+	return 0;
+}
+
+int program_init(struct program *p, const struct program_settings *settings, const char *user_agent,
+		 struct err *err)
+{
+	int r;
+
+	*p = (struct program){ 0 };
+	uv_loop_init(&p->loop);
+	p->metrics = metrics_new();
+	metric_set(metrics_family(p->metrics, &build_desc), 1,
+		   (const char *const[]){ HOSTDEV_VERSION });
+	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++) {
+		uv_signal_init(&p->loop, &p->signals[i]);
+		p->signals[i].data = p;
+	}
+	r = reach(p, settings, user_agent, err);
+	if (r < 0)
+		program_done(p);
+	return r;
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct program *p = handle->data;
+
+	log_info("ending", log_str("signal", strsignal(number)));
+	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++)
+		uv_signal_stop(&p->signals[i]);
+	if (p->on_signal)
+		p->on_signal(p->arg);
+	else
+		program_stop(p);
+}
+
+void program_run(struct program *p, void (*fn)(void *arg), void *arg)
+{
+	static const int numbers[] = { SIGTERM, SIGINT };
+
+	p->on_signal = fn;
+	p->arg = arg;
+	/* Peers that close early are errors of a write, not of the process. */
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++)
+		uv_signal_start(&p->signals[i], on_signal, numbers[i]);
+	uv_run(&p->loop, UV_RUN_DEFAULT);
+}
+
+void program_stop(struct program *p)
+{
+	uv_stop(&p->loop);
+}
+
+void program_done(struct program *p)
+{
+	kube_client_free(p->client);
+	serve_free(p->serve);
+	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++)
+		uv_close((uv_handle_t *)&p->signals[i], NULL);
+	/* A helper that waits for the kernel may hold handles for ever: one turn has to do. */
+	uv_run(&p->loop, UV_RUN_NOWAIT);
+	uv_run(&p->loop, UV_RUN_NOWAIT);
+	uv_loop_close(&p->loop);
+	metrics_free(p->metrics);
+	kube_config_done(&p->config);
+}

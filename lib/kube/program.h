@@ -1,0 +1,88 @@
+/*
+ * program: what both programs do alike: read their settings, reach the API server, serve probes, end
+ * on a signal.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/options.h"
+#include "kube/config.h"
+
+struct err;
+struct kube_client;
+struct metrics;
+struct serve;
+
+/* The settings that both programs have. */
+struct program_settings {
+	char *config_file;
+	int log_level; /* enum log_level */
+	char *kubeconfig;
+	char *context;
+	char *listen;
+};
+
+extern const char *const program_log_levels[];
+
+/* clang-format off */
+/* Rows for settings of type @type_, whose member @m_ is a struct program_settings. */
+#define PROGRAM_LOG_ROWS(type_, m_) \
+	{ .name = "config", .type = OPTION_STRING, .offset = offsetof(type_, m_.config_file), \
+	  .argument = "FILE", .group = "General", \
+	  .help = "Read settings from this YAML file: a mapping with the names of these flags as " \
+		  "keys. Flags and environment win over it." }, \
+	{ .name = "log-level", .type = OPTION_ENUM, .offset = offsetof(type_, m_.log_level), \
+	  .choices = program_log_levels, .fallback = "info", .argument = "LEVEL", \
+	  .help = "What to log on standard error: debug, info, warn or error." }
+
+#define PROGRAM_CLUSTER_ROWS(type_, m_, listen_) \
+	{ .name = "kubeconfig", .type = OPTION_STRING, .offset = offsetof(type_, m_.kubeconfig), \
+	  .argument = "FILE", .group = "Cluster", \
+	  .help = "How to reach the API server. Without it: the files in $KUBECONFIG, else the pod's " \
+		  "service account, else ~/.kube/config." }, \
+	{ .name = "context", .type = OPTION_STRING, .offset = offsetof(type_, m_.context), \
+	  .argument = "NAME", \
+	  .help = "The kubeconfig's context to use instead of its current one." }, \
+	{ .name = "listen", .type = OPTION_STRING, .offset = offsetof(type_, m_.listen), \
+	  .fallback = (listen_), .argument = "ADDRESS:PORT", \
+	  .help = "Serve /healthz, /readyz and /metrics here; \":PORT\" for all addresses, \"off\" " \
+		  "for none." }
+/* clang-format on */
+
+/*
+ * Fill the settings from flags, environment and file. True to go on: *@ret_rest is the index of the
+ * first argument that is not a flag. False to end with *@ret_status: help or the version was
+ * printed (0), or one line about what is wrong (2).
+ */
+bool program_options(struct options *o, const struct program_settings *common,
+		     const struct options_prose *prose, int argc, char *const *argv, int *ret_rest,
+		     int *ret_status);
+
+struct program {
+	uv_loop_t loop;
+	struct kube_config config;
+	struct metrics *metrics;
+	struct kube_client *client;
+	struct serve *serve;
+
+	uv_signal_t signals[2];
+	void (*on_signal)(void *arg);
+	void *arg;
+};
+
+/* Load the configuration, make the client, listen. The API server need not be there yet. On an error
+ * nothing is left open. */
+int program_init(struct program *p, const struct program_settings *settings, const char *user_agent,
+		 struct err *err);
+
+/* Run until program_stop(). On SIGTERM or SIGINT @on_signal is called once (NULL: program_stop()); a
+ * second signal ends the process at once. */
+void program_run(struct program *p, void (*on_signal)(void *arg), void *arg);
+
+void program_stop(struct program *p);
+
+/* Release; whatever else has handles on the loop is released before. */
+void program_done(struct program *p);

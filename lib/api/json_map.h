@@ -63,6 +63,7 @@ struct json_row {
 };
 
 /* clang-format off */
+/* NOLINTBEGIN(bugprone-macro-parentheses): types and members cannot stand in parentheses */
 #define JSON_MEMBER_(type, member) (((type *)0)->member)
 #define JSON_AT_(type, member, ctype) \
 	_Generic(&JSON_MEMBER_(type, member), ctype *: offsetof(type, member))
@@ -107,6 +108,7 @@ struct json_row {
 	  .at = JSON_AT_(type_, member_.items, ctype_ *), .item = sizeof(ctype_), .map = (map_) }
 
 #define JSON_END { .type = JSON_ROW_END }
+/* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */
 
 /* Make every member absent. What the object held is forgotten, not released. A struct whose map has

@@ -107,15 +107,14 @@ const char *json_pairs_get(const struct json_pairs *list, const char *key)
 	return pair ? pair->value : NULL;
 }
 
-/* Takes @value over. */
-static void pairs_insert(struct json_pairs *list, const char *key, char *value)
+static void pairs_insert(struct json_pairs *list, const char *key, const char *value)
 {
 	size_t at = pairs_place(list, key);
 
 	array_add(list);
 	memmove(&list->items[at + 1], &list->items[at],
 		(list->len - 1 - at) * sizeof(*list->items));
-	list->items[at] = (struct json_pair){ .key = xstrdup(key), .value = value };
+	list->items[at] = (struct json_pair){ .key = xstrdup(key), .value = xstrdup(value) };
 }
 
 bool json_pairs_set(struct json_pairs *list, const char *key, const char *value)
@@ -124,16 +123,16 @@ bool json_pairs_set(struct json_pairs *list, const char *key, const char *value)
 	char *copy;
 
 	assert(value);
-	if (pair && strcmp(pair->value, value) == 0)
-		return false;
-
-	copy = xstrdup(value); /* first: @value may be the old one */
-	if (pair) {
-		free(pair->value);
-		pair->value = copy;
+	if (!pair) {
+		pairs_insert(list, key, value);
 		return true;
 	}
-	pairs_insert(list, key, copy);
+	if (strcmp(pair->value, value) == 0)
+		return false;
+
+	copy = xstrdup(value); /* before the old one goes: @value may be a part of it */
+	free(pair->value);
+	pair->value = copy;
 	return true;
 }
 

@@ -83,14 +83,18 @@ static void strip_ends(struct str *text)
 	text->buf[text->len] = '\0';
 }
 
+/* The last one of a run of blanks. */
+static bool ends_blanks(const char *s)
+{
+	return is_blank(s[0]) && !is_blank(s[1]);
+}
+
 static void add_product(struct str *out, const char *name)
 {
 	for (const char *s = name; *s; s++) {
 		if (is_alnum(*s) || *s == '_')
 			str_add_char(out, to_upper(*s));
-		else if (*s == '/' || *s == '.')
-			str_add_char(out, '_');
-		else if (is_blank(*s) && !is_blank(s[1])) /* once per run of them */
+		else if (*s == '/' || *s == '.' || ends_blanks(s))
 			str_add_char(out, '_');
 	}
 	strip_ends(out);

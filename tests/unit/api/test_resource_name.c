@@ -133,28 +133,30 @@ static void any_bytes_make_usable_names(void **state)
 }
 
 struct ids_count {
+	char *vendor; /* of the lines that come */
 	int devices;
 	int bare; /* called by their id */
 };
 
 /* One line of pci.ids: a vendor at the margin, its devices behind one tab; classes come last. */
-static void count_line(struct ids_count *count, char *vendor, size_t size, const char *line)
+static void count_line(struct ids_count *count, const char *line)
 {
 	auto_free char *name = NULL;
 	uint64_t id;
-	char digits[5];
+	char digits[5] = "";
 
 	if (line[0] != '\t' && strlen(line) > 6) {
-		snprintf(vendor, size, "%s", line + 6);
+		free(count->vendor);
+		count->vendor = xstrdup(line + 6);
 		return;
 	}
 	if (line[0] != '\t' || line[1] == '\t' || strlen(line) < 8)
 		return;
-	snprintf(digits, sizeof(digits), "%.4s", line + 1);
+	memcpy(digits, line + 1, 4);
 	if (!str_to_hex(digits, &id))
 		return;
 
-	name = resource_name_pci(vendor, line + 7, (uint16_t)id);
+	name = resource_name_pci(count->vendor, line + 7, (uint16_t)id);
 	assert_usable(name);
 	count->devices++;
 	count->bare += strcmp(strchr(name, '/') + 1, digits) == 0;
@@ -164,7 +166,6 @@ static void count_line(struct ids_count *count, char *vendor, size_t size, const
 static void real_list_makes_usable_names(void **state)
 {
 	struct ids_count count = { 0 };
-	char vendor[512] = "";
 	char *line = NULL;
 	size_t cap = 0;
 	FILE *file = fopen("/usr/share/misc/pci.ids", "re");
@@ -177,8 +178,9 @@ static void real_list_makes_usable_names(void **state)
 		if (strncmp(line, "C ", 2) == 0)
 			break;
 		if (line[0] != '#')
-			count_line(&count, vendor, sizeof(vendor), line);
+			count_line(&count, line);
 	}
+	free(count.vendor);
 	free(line);
 	assert_int_equal(fclose(file), 0);
 	print_message("%d devices, %d called by their id\n", count.devices, count.bare);

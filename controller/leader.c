@@ -1,0 +1,79 @@
+#include "controller/leader.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/clock.h"
+#include "kube/election.h"
+#include "kube/metrics.h"
+
+struct leader {
+	struct clock *clock;
+	struct election *election;
+	struct metric *leads;
+};
+
+static const struct metric_desc leads_desc = {
+	.name = "hostdev_controller_leader",
+	.help = "1 while this replica leads.",
+	.type = METRIC_GAUGE,
+};
+
+static void on_started(void *arg)
+{
+	struct leader *leader = arg;
+
+	metric_set(leader->leads, 1, NULL);
+	log_info("leading");
+}
+
+static void on_stopped(void *arg)
+{
+	struct leader *leader = arg;
+
+	metric_set(leader->leads, 0, NULL);
+	log_info("not leading any more");
+}
+
+struct leader *leader_new(struct uv_loop_s *loop, struct kube_client *client,
+			  const struct leader_options *options, struct metrics *metrics)
+{
+	struct leader *leader = xcalloc(1, sizeof(*leader));
+
+	leader->clock = clock_new(loop);
+	leader->leads = metrics_family(metrics, &leads_desc);
+	leader->election = election_new(&(struct election_spec){
+		.client = client,
+		.clock = leader->clock,
+		.metrics = metrics,
+		.ns = options->ns,
+		.name = "hostdev-controller",
+		.identity = options->identity,
+		.on_started = on_started,
+		.on_stopped = on_stopped,
+		.arg = leader,
+	});
+	election_start(leader->election);
+	return leader;
+}
+
+struct leader *leader_free(struct leader *leader)
+{
+	if (!leader)
+		return NULL;
+	election_free(leader->election);
+	clock_free(leader->clock);
+	free(leader);
+	return NULL;
+}
+
+void leader_resign(struct leader *leader, void (*done)(void *arg), void *arg)
+{
+	election_stop(leader->election, done, arg);
+}
+
+bool leader_known(const struct leader *leader)
+{
+	return *election_leader(leader->election) != '\0';
+}

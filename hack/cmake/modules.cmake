@@ -19,7 +19,7 @@ function(program name main)
 endfunction()
 
 # unit_tests(<area> USES ...): every tests/unit/<area>/test_*.c is one cmocka program, linked with
-# that area's module and what it declares, and nothing else.
+# that area's module and what it declares, and nothing else; with the fakes if it includes one.
 function(unit_tests area)
   cmake_parse_arguments(T "" "" "USES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/${area}/test_*.c)
@@ -27,13 +27,24 @@ function(unit_tests area)
     get_filename_component(stem ${source} NAME_WE)
     set(target ${stem}_in_${area})
     add_executable(${target} ${source})
-    target_link_libraries(${target} PRIVATE build_flags ${T_USES} cmocka)
+    file(STRINGS ${source} fakes REGEX "^#include \"fake/")
+    target_link_libraries(${target} PRIVATE build_flags $<$<BOOL:${fakes}>:fake_kube> ${T_USES} cmocka)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     add_test(NAME ${area}/${stem} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${area}/${stem} PROPERTIES LABELS unit TIMEOUT 120
       ENVIRONMENT "ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1")
   endforeach()
+endfunction()
+
+# fakes(<name> USES ...): every tests/fake/fake_*.c stands in for something of the modules it uses.
+# Linked before them, so that what it defines is not taken from them.
+function(fakes name)
+  cmake_parse_arguments(F "" "" "USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fake/fake_*.c)
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PRIVATE build_flags PUBLIC ${F_USES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/tests)
 endfunction()
 
 # fuzz_targets(<area> USES ...): every tests/fuzz/<area>/fuzz_*.c is one libFuzzer program.

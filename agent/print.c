@@ -164,8 +164,8 @@ static const struct column pci_columns[] = {
 	{ "NUMA", true, pci_numa },
 	{ "ROLE", true, pci_role },
 	{ "RESOURCE NAME", true, pci_resource },
-	{ "MESSAGE", true, pci_message },
 	{ "DESCRIPTION", false, pci_description },
+	{ "MESSAGE", true, pci_message },
 };
 
 static const struct column usb_columns[] = {

@@ -37,7 +37,7 @@ static const struct shape {
 
 static struct api_conditions *conditions_of(const struct shape *shape, void *object)
 {
-	return (struct api_conditions *)((char *)object + shape->conditions);
+	return (void *)((char *)object + shape->conditions);
 }
 
 /* The status as JSON, reduced to what the inventory owns. */
@@ -120,9 +120,8 @@ static json_t *plan_status(const struct publish_case *c)
 	void *object = api_object_copy(shape->kind, c->wanted);
 	void *seen = api_object_copy(shape->kind, c->seen);
 	/* The values are borrowed from @wanted, which stays as it is. */
-	const struct api_condition *is = api_conditions_find(
-		(const struct api_conditions *)((const char *)c->wanted + shape->conditions),
-		claimable);
+	const void *conditions = (const char *)c->wanted + shape->conditions;
+	const struct api_condition *is = api_conditions_find(conditions, claimable);
 	struct api_condition_value value = {
 		.type = claimable,
 		.status = strcmp(is->status, "True") == 0 ? API_TRUE : API_FALSE,

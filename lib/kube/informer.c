@@ -116,6 +116,12 @@ bool informer_synced(const struct informer *inf)
 	return inf->synced;
 }
 
+/* A list that came whole ends the trouble of its absence (reflector_seen, LISTED). */
+bool informer_installed(const struct informer *inf)
+{
+	return inf->reflector.trouble != REFLECTOR_ABSENT;
+}
+
 const char *informer_text(struct informer *inf)
 {
 	const struct reflector *r = &inf->reflector;

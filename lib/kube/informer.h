@@ -57,5 +57,8 @@ const struct store *informer_store(const struct informer *informer);
 /* True once a list has been in the store, also that of a kind which is not installed. */
 bool informer_synced(const struct informer *informer);
 
+/* False while the API server says that it does not know the kind: writes of it would fail. */
+bool informer_installed(const struct informer *informer);
+
 /* One line for readyz and people: "pcidevices: listing (gone)". Valid until the next call. */
 const char *informer_text(struct informer *informer);

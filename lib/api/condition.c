@@ -72,7 +72,7 @@ bool api_conditions_set(struct api_conditions *list, const struct api_condition_
 {
 	struct api_condition *condition = find(list, value->type);
 	auto_str struct str message = STR_INIT;
-	bool changed = !condition;
+	bool changed;
 	char now[TIMEFMT_MAX];
 
 	assert(value->reason && value->reason[0]);
@@ -81,10 +81,9 @@ bool api_conditions_set(struct api_conditions *list, const struct api_condition_
 		condition = array_add(list);
 		condition->type = xstrdup(value->type);
 	}
-	if (replace(&condition->status, truth_text[value->status])) {
-		changed = true;
+	changed = replace(&condition->status, truth_text[value->status]);
+	if (changed)
 		replace(&condition->last_transition_time, timefmt_rfc3339(now_wall_ms, now));
-	}
 	if (value->message)
 		str_add_clean(&message, value->message, strlen(value->message));
 	str_cut(&message, API_MESSAGE_MAX);

@@ -13,6 +13,6 @@
  * that would not fit into a socket path. The caller frees. */
 char *resource_name_pci(const char *vendor, const char *product, uint16_t device_id);
 
-/* "kubevirt.io/<name of the USBDevice>", where a name over 63 bytes is cut as in names.h. The caller
- * frees. */
+/* "kubevirt.io/<name of the USBDevice>", where a name over 63 bytes is cut as in names.h. The
+ * caller frees. */
 char *resource_name_usb(const char *usbdevice_name);

@@ -1,6 +1,6 @@
 /*
  * fuzz_object: any text as an object of each kind (the first byte chooses it). What decodes is
- * written and decoded again, and must be the same; a copy is equal to it, and the fast reader agrees.
+ * written and decoded again, and must be the same; a copy equals it, and the fast reader agrees.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -93,11 +93,13 @@ static struct good_case {
 	  "\"pairs\":null,\"inner\":null,\"last\":null}",
 	  "{\"id\":\"a\"," REST "}" },
 	{ "an empty string, list or object is absence",
-	  "{\"id\":\"a\",\"text\":\"\",\"strs\":[],\"pairs\":{},\"inner\":{\"text\":\"\",\"list\":[]}}",
+	  "{\"id\":\"a\",\"text\":\"\",\"strs\":[],\"pairs\":{},\"inner\":{\"text\":\"\","
+	  "\"list\":[]}}",
 	  "{\"id\":\"a\"," REST "}" },
 	{ "every member comes through",
 	  "{\"id\":\"a\",\"text\":\"t\",\"flag\":true,\"small\":-7,\"large\":-9223372036854775808,"
-	  "\"strs\":[\"b\",\"\",\"a\"],\"pairs\":{\"k\":\"v\",\"l\":\"\"},\"inner\":{\"text\":\"u\","
+	  "\"strs\":[\"b\",\"\",\"a\"],\"pairs\":{\"k\":\"v\",\"l\":\"\"},\"inner\":{\"text\":"
+	  "\"u\","
 	  "\"node\":0,\"list\":[{\"name\":\"n\",\"size\":9223372036854775807},{\"name\":\"m\"}]},"
 	  "\"last\":true}",
 	  NULL },

@@ -91,7 +91,7 @@ static void a_value_can_come_from_the_list(void **state)
 	json_pairs_done(&list);
 }
 
-/* Whatever is set and removed in whatever order, the list is ordered, and equal to one that has been
+/* Whatever is set and removed in whatever order, the list is ordered, and equal to one that was
  * filled in order. */
 static void pairs_do_not_remember_history(void **state)
 {

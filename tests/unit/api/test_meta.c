@@ -7,14 +7,18 @@
 
 /* As the API server sends it, with what we do not map among it. */
 static const char text[] =
-	"{\"name\":\"node1-000004000\",\"uid\":\"5f0c\",\"resourceVersion\":\"1234\",\"generation\":3,"
-	"\"creationTimestamp\":\"2026-01-02T03:04:05Z\",\"deletionTimestamp\":\"2026-01-03T00:00:00Z\","
+	"{\"name\":\"node1-000004000\",\"uid\":\"5f0c\",\"resourceVersion\":\"1234\","
+	"\"generation\":3,"
+	"\"creationTimestamp\":\"2026-01-02T03:04:05Z\","
+	"\"deletionTimestamp\":\"2026-01-03T00:00:00Z\","
 	"\"deletionGracePeriodSeconds\":0,\"selfLink\":null,\"generateName\":\"\","
 	"\"labels\":{\"nodename\":\"node1\",\"empty\":\"\"},"
 	"\"annotations\":{\"harvesterhci.io/pcideviceDriver\":\"nvidia\"},"
 	"\"finalizers\":[\"wrangler.cattle.io/PCIDeviceClaimOnRemove\"],"
-	"\"ownerReferences\":[{\"apiVersion\":\"devices.harvesterhci.io/v1beta1\",\"kind\":\"PCIDevice\","
-	"\"name\":\"node1-000004000\",\"uid\":\"77\",\"controller\":true},{\"kind\":\"VGPUDevice\"},"
+	"\"ownerReferences\":[{\"apiVersion\":\"devices.harvesterhci.io/v1beta1\",\"kind\":"
+	"\"PCIDevice\","
+	"\"name\":\"node1-000004000\",\"uid\":\"77\",\"controller\":true},{\"kind\":"
+	"\"VGPUDevice\"},"
 	"{\"name\":\"no kind\"}],"
 	"\"managedFields\":[{\"manager\":\"x\",\"fieldsV1\":{\"f:status\":{}}}]}";
 
@@ -77,7 +81,8 @@ static void almost_nothing_is_enough(void **state)
 
 	(void)state;
 	load(&meta,
-	     "{\"name\":\"a\",\"labels\":null,\"ownerReferences\":null,\"creationTimestamp\":null}");
+	     "{\"name\":\"a\",\"labels\":null,\"ownerReferences\":null,\"creationTimestamp\":"
+	     "null}");
 	assert_null(meta.creation_timestamp);
 	assert_null(api_meta_label(&meta, "nodename"));
 	assert_null(api_meta_owner(&meta, "PCIDevice"));

@@ -27,20 +27,25 @@ static struct text_case {
 	  "{" GROUP "\"kind\":\"PCIDevice\",\"metadata\":{\"name\":\"janus-000004000\",\"labels\":{"
 	  "\"nodename\":\"janus\"},\"annotations\":{\"harvesterhci.io/pcideviceDriver\":\"\"}},"
 	  "\"spec\":{},\"status\":{\"address\":\"0000:04:00.0\",\"vendorId\":\"10de\",\"deviceId\":"
-	  "\"20b0\",\"classId\":\"0302\",\"iommuGroup\":\"\",\"nodeName\":\"janus\",\"resourceName\":"
-	  "\"nvidia.com/GA100\",\"description\":\"3D controller: x\",\"kernelDriverInUse\":\"vfio-pci\"}}",
+	  "\"20b0\",\"classId\":\"0302\",\"iommuGroup\":\"\",\"nodeName\":\"janus\","
+	  "\"resourceName\":"
+	  "\"nvidia.com/GA100\",\"description\":\"3D controller: x\",\"kernelDriverInUse\":"
+	  "\"vfio-pci\"}}",
 	  "{" GROUP "\"kind\":\"PCIDevice\",\"metadata\":{\"name\":\"janus-000004000\",\"labels\":{"
 	  "\"nodename\":\"janus\"},\"annotations\":{\"harvesterhci.io/pcideviceDriver\":\"\"}},"
 	  "\"status\":{\"address\":\"0000:04:00.0\",\"vendorId\":\"10de\",\"deviceId\":"
-	  "\"20b0\",\"classId\":\"0302\",\"iommuGroup\":\"\",\"nodeName\":\"janus\",\"resourceName\":"
-	  "\"nvidia.com/GA100\",\"description\":\"3D controller: x\",\"kernelDriverInUse\":\"vfio-pci\"}}" },
+	  "\"20b0\",\"classId\":\"0302\",\"iommuGroup\":\"\",\"nodeName\":\"janus\","
+	  "\"resourceName\":"
+	  "\"nvidia.com/GA100\",\"description\":\"3D controller: x\",\"kernelDriverInUse\":"
+	  "\"vfio-pci\"}}" },
 	{ "a PCIDevice of nulls", &pcidevice_kind,
 	  "{" NAMED
 	  ",\"spec\":null,\"status\":{\"address\":null,\"iommuGroup\":null,\"vendorId\":\"8086\","
 	  "\"kernelDriverInUse\":null}}",
 	  "{" GROUP "\"kind\":\"PCIDevice\"," NAMED
 	  ",\"status\":{\"address\":\"\",\"vendorId\":\"8086\","
-	  "\"deviceId\":\"\",\"classId\":\"\",\"iommuGroup\":\"\",\"nodeName\":\"\",\"resourceName\":\"\","
+	  "\"deviceId\":\"\",\"classId\":\"\",\"iommuGroup\":\"\",\"nodeName\":\"\","
+	  "\"resourceName\":\"\","
 	  "\"description\":\"\"}}" },
 	{ "a PCIDevice with all that we add", &pcidevice_kind,
 	  "{" GROUP "\"kind\":\"PCIDevice\"," NAMED ",\"status\":{\"address\":\"0000:04:00.1\","
@@ -51,7 +56,8 @@ static struct text_case {
 	  "\"physicalFunction\":\"0000:04:00.0\",\"totalVFs\":7,\"numVFs\":2,"
 	  "\"serialNumber\":\"00-11-22-33-44-55-66-77\",\"resetMethods\":[\"flr\",\"bus\"],"
 	  "\"bootVGA\":true,\"conditions\":[{\"type\":\"Claimable\",\"status\":\"False\","
-	  "\"reason\":\"RootDisk\",\"message\":\"m\",\"lastTransitionTime\":\"2026-01-02T03:04:05Z\","
+	  "\"reason\":\"RootDisk\",\"message\":\"m\",\"lastTransitionTime\":\"2026-01-02T03:04:"
+	  "05Z\","
 	  "\"observedGeneration\":1}]}}",
 	  NULL },
 	{ "a PCIDevice that was just created", &pcidevice_kind, "{" NAMED "}",
@@ -60,28 +66,34 @@ static struct text_case {
 	  "{" GROUP "\"kind\":\"PCIDeviceClaim\",\"metadata\":{\"name\":\"janus-000004000\","
 	  "\"finalizers\":[\"wrangler.cattle.io/PCIDeviceClaimOnRemove\"],\"ownerReferences\":[{"
 	  "\"apiVersion\":\"devices.harvesterhci.io/v1beta1\",\"kind\":\"PCIDevice\",\"name\":"
-	  "\"janus-000004000\",\"uid\":\"u\"}]},\"spec\":{\"address\":\"0000:04:00.0\",\"nodeName\":"
+	  "\"janus-000004000\",\"uid\":\"u\"}]},\"spec\":{\"address\":\"0000:04:00.0\","
+	  "\"nodeName\":"
 	  "\"janus\",\"userName\":\"admin\",\"disableResourcePooling\":true},\"status\":{"
 	  "\"kernelDriverToUnbind\":\"nvidia\",\"passthroughEnabled\":true}}",
 	  NULL },
 	{ "a PCIDeviceClaim with all that we add", &pcideviceclaim_kind,
 	  "{" GROUP "\"kind\":\"PCIDeviceClaim\"," NAMED
 	  ",\"status\":{\"kernelDriverToUnbind\":\"\","
-	  "\"passthroughEnabled\":false,\"observedGeneration\":4,\"conditions\":[{\"type\":\"Ready\","
-	  "\"status\":\"True\",\"reason\":\"Bound\",\"message\":\"\",\"lastTransitionTime\":\"t\"}]}}",
+	  "\"passthroughEnabled\":false,\"observedGeneration\":4,\"conditions\":[{\"type\":"
+	  "\"Ready\","
+	  "\"status\":\"True\",\"reason\":\"Bound\",\"message\":\"\",\"lastTransitionTime\":"
+	  "\"t\"}]}}",
 	  NULL },
 	{ "a USBDevice of Harvester's", &usbdevice_kind,
 	  "{" GROUP "\"kind\":\"USBDevice\"," NAMED
 	  ",\"status\":{\"vendorID\":\"0951\",\"productID\":"
 	  "\"1666\",\"nodeName\":\"node1\",\"resourceName\":\"kubevirt.io/n\",\"devicePath\":"
-	  "\"/dev/bus/usb/001/002\",\"description\":\"d\",\"pciAddress\":\"0000:00:14.0\",\"classType\":"
+	  "\"/dev/bus/usb/001/002\",\"description\":\"d\",\"pciAddress\":\"0000:00:14.0\","
+	  "\"classType\":"
 	  "\"Mass Storage\",\"enabled\":true,\"status\":\"orphaned\",\"message\":\"m\"}}",
 	  NULL },
 	{ "a USBDevice with all that we add", &usbdevice_kind,
 	  "{" GROUP "\"kind\":\"USBDevice\"," NAMED
 	  ",\"status\":{\"vendorID\":\"0951\",\"productID\":"
-	  "\"1666\",\"nodeName\":\"node1\",\"resourceName\":\"r\",\"devicePath\":\"p\",\"description\":"
-	  "\"d\",\"pciAddress\":\"a\",\"classType\":\"Hub\",\"enabled\":false,\"portPath\":\"1-2.3\","
+	  "\"1666\",\"nodeName\":\"node1\",\"resourceName\":\"r\",\"devicePath\":\"p\","
+	  "\"description\":"
+	  "\"d\",\"pciAddress\":\"a\",\"classType\":\"Hub\",\"enabled\":false,\"portPath\":"
+	  "\"1-2.3\","
 	  "\"serialNumber\":\"s\",\"speedMbps\":480,\"hub\":true,\"interfaces\":[{\"class\":\"08\","
 	  "\"subclass\":\"06\",\"protocol\":\"50\",\"driver\":\"usb-storage\"},{\"class\":\"ff\","
 	  "\"subclass\":\"00\",\"protocol\":\"00\"}],\"holder\":\"mounted on /mnt\"}}",
@@ -100,16 +112,23 @@ static struct text_case {
 	{ "an Event", &event_kind,
 	  "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"n.1\",\"namespace\":"
 	  "\"default\"},\"involvedObject\":{\"apiVersion\":\"devices.harvesterhci.io/v1beta1\","
-	  "\"kind\":\"PCIDevice\",\"name\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"7\"},\"source\":{"
-	  "\"component\":\"hostdev-agent\",\"host\":\"node1\"},\"type\":\"Warning\",\"reason\":\"Stuck\","
-	  "\"message\":\"m\",\"action\":\"Unbind\",\"count\":2,\"firstTimestamp\":\"t\",\"lastTimestamp\":"
-	  "\"u\",\"eventTime\":\"v\",\"reportingComponent\":\"hostdev-agent\",\"reportingInstance\":"
+	  "\"kind\":\"PCIDevice\",\"name\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"7\"},"
+	  "\"source\":{"
+	  "\"component\":\"hostdev-agent\",\"host\":\"node1\"},\"type\":\"Warning\",\"reason\":"
+	  "\"Stuck\","
+	  "\"message\":\"m\",\"action\":\"Unbind\",\"count\":2,\"firstTimestamp\":\"t\","
+	  "\"lastTimestamp\":"
+	  "\"u\",\"eventTime\":\"v\",\"reportingComponent\":\"hostdev-agent\","
+	  "\"reportingInstance\":"
 	  "\"node1\"}",
 	  NULL },
 	{ "a Lease", &lease_kind,
-	  "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\","
-	  "\"namespace\":\"hostdev-system\",\"resourceVersion\":\"8\"},\"spec\":{\"holderIdentity\":\"a\","
-	  "\"leaseDurationSeconds\":15,\"acquireTime\":\"t\",\"renewTime\":\"u\",\"leaseTransitions\":3}}",
+	  "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":"
+	  "\"l\","
+	  "\"namespace\":\"hostdev-system\",\"resourceVersion\":\"8\"},\"spec\":"
+	  "{\"holderIdentity\":\"a\","
+	  "\"leaseDurationSeconds\":15,\"acquireTime\":\"t\",\"renewTime\":\"u\","
+	  "\"leaseTransitions\":3}}",
 	  NULL },
 	{ "a released Lease", &lease_kind,
 	  "{\"kind\":\"Lease\"," NAMED
@@ -175,7 +194,8 @@ static struct error_case {
 	  "PCIDevice 'n': kind: expected 'PCIDevice', got 'USBDevice'" },
 	{ "another version is not taken", &lease_kind,
 	  "{\"apiVersion\":\"coordination.k8s.io/v2\"," NAMED "}",
-	  "Lease 'n': apiVersion: expected 'coordination.k8s.io/v1', got 'coordination.k8s.io/v2'" },
+	  "Lease 'n': apiVersion: expected 'coordination.k8s.io/v1',"
+	  " got 'coordination.k8s.io/v2'" },
 	{ "a list is no object", &event_kind, "[]", "Event '': expected an object, got a list" },
 	{ "metadata that is a string", &event_kind, "{\"metadata\":\"x\"}",
 	  "Event '': metadata: expected an object, got a string" },
@@ -247,8 +267,10 @@ static void server_status_decodes(void **state)
 {
 	static const char text[] =
 		"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
-		"\"message\":\"no\",\"reason\":\"TooManyRequests\",\"code\":429,\"details\":{\"name\":\"n\","
-		"\"group\":\"g\",\"kind\":\"k\",\"uid\":\"u\",\"retryAfterSeconds\":3,\"causes\":[{\"reason\":"
+		"\"message\":\"no\",\"reason\":\"TooManyRequests\",\"code\":429,\"details\":"
+		"{\"name\":\"n\","
+		"\"group\":\"g\",\"kind\":\"k\",\"uid\":\"u\",\"retryAfterSeconds\":3,\"causes\":"
+		"[{\"reason\":"
 		"\"FieldValueInvalid\",\"message\":\"m\",\"field\":\"spec.address\"}]}}";
 	struct api_status status;
 

@@ -1,6 +1,7 @@
 #include "agent/helper/pci.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,15 +26,15 @@ enum {
 
 /* One function while it is read. */
 struct reading {
-	struct pci_scan *scan;
+	struct pci_context *context;
 	int dir_fd;
 	struct pci_function *function;
 	bool missing; /* something was absent that every function has */
 	struct sysfs_attr attr;
 };
 
-#define problem(reading, attribute, ...)                                                 \
-	report_problem((reading)->scan->report, (reading)->function->address, attribute, \
+#define problem(reading, attribute, ...)                                                    \
+	report_problem((reading)->context->report, (reading)->function->address, attribute, \
 		       __VA_ARGS__)
 
 /* Read @name into reading->attr; an attribute that @must be there is a problem when it is not. */
@@ -198,24 +199,26 @@ static void read_iommu_group(struct reading *reading)
 		problem(reading, "iommu_group", "'%.32s' is not a group's number", name);
 }
 
-/* `sriov_totalvfs` exists for physical functions only and is shown without a lock. */
-static void read_role(struct reading *reading)
+void pci_function_read_physical(struct report *report, int bus_fd, struct pci_function *function)
 {
-	struct pci_function *function = reading->function;
+	char path[PCI_ADDRESS_SIZE + sizeof("/physfn")];
 	char target[SYSFS_LINK_MAX + 1];
 	const char *name;
 
-	if (function->class_id >> 16 == CLASS_BRIDGE)
+	(void)snprintf(path, sizeof(path), "%s/physfn", function->address);
+	if (sysfs_link(bus_fd, path, target, NULL) != 0)
 		return;
-	if (sysfs_link(reading->dir_fd, "physfn", target, NULL) != 0) {
-		function->total_vfs = read_number(reading, "sriov_totalvfs", VFS_MAX, false);
-		return;
-	}
 	name = sysfs_base_name(target);
 	if (pci_address_valid(name, strlen(name)))
 		memcpy(function->physical_function, name, strlen(name) + 1);
 	else
-		problem(reading, "physfn", "'%.32s' is not a PCI address", name);
+		report_problem(report, function->address, "physfn", "'%.32s' is not a PCI address",
+			       name);
+}
+
+static bool is_first_function(const struct pci_function *function)
+{
+	return function->address[strlen(function->address) - 1] == '0';
 }
 
 static void read_details(struct reading *reading)
@@ -224,21 +227,27 @@ static void read_details(struct reading *reading)
 	bool bridge = function->class_id >> 16 == CLASS_BRIDGE;
 	int base = function->class_id >> 8;
 
+	/* Shown without a lock, and for physical functions only. */
+	if (!bridge)
+		function->total_vfs = read_number(reading, "sriov_totalvfs", VFS_MAX, false);
 	function->numa_node =
-		read_number(reading, "numa_node", NUMA_NODE_MAX, reading->scan->has_numa);
+		read_number(reading, "numa_node", NUMA_NODE_MAX, reading->context->has_numa);
 	/* Empty means that there is no way to reset it. */
 	if (!bridge && read_attr(reading, "reset_method", false))
 		function->reset_methods = xstrndup(reading->attr.text, reading->attr.len);
 	if (base == CLASS_VGA || base == CLASS_VGA_OLD)
 		function->boot_vga = read_number(reading, "boot_vga", 1, false);
-	if (!bridge && !function->physical_function[0])
-		(void)pci_serial_read(reading->dir_fd, &reading->scan->config_denied,
+	/* Other functions of a device may only repeat function 0's serial (PCIe 6.0, 7.9.3), so
+	 * theirs is taken from there. */
+	if (!bridge && is_first_function(function))
+		(void)pci_serial_read(reading->dir_fd, &reading->context->config_denied,
 				      function->serial);
 }
 
 void pci_function_init(struct pci_function *function, const char *address)
 {
 	*function = (struct pci_function){
+		.key = pci_address_key(address),
 		.vendor = -1,
 		.device = -1,
 		.class_id = -1,
@@ -253,23 +262,23 @@ void pci_function_init(struct pci_function *function, const char *address)
 	memcpy(function->address, address, strlen(address) + 1);
 }
 
-int pci_function_read(struct pci_scan *scan, int bus_fd, int dir_fd, struct pci_function *function)
+int pci_function_read(struct pci_context *context, int bus_fd, int dir_fd,
+		      struct pci_function *function)
 {
-	struct reading reading = { .scan = scan, .dir_fd = dir_fd, .function = function };
-	size_t mark = scan->report->problems.len;
+	struct reading reading = { .context = context, .dir_fd = dir_fd, .function = function };
+	size_t mark = context->report->problems.len;
 	char target[SYSFS_LINK_MAX + 1];
 
 	if (sysfs_link(bus_fd, function->address, target, NULL) == 0)
 		function->path = xstrdup(target);
 	read_identity(&reading);
 	read_iommu_group(&reading);
-	read_role(&reading);
 	read_details(&reading);
 
 	/* The kernel removes attributes first and the link on the bus after them. */
 	if (!reading.missing || faccessat(bus_fd, function->address, F_OK, 0) == 0)
 		return 0;
-	report_rewind(scan->report, mark);
+	report_rewind(context->report, mark);
 	return PCI_GONE;
 }
 

@@ -7,15 +7,15 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "agent/helper/devpath.h"
 
 struct report;
-struct str;
-struct err;
 
 /* Numbers are -1 and texts NULL or "" where the kernel has none or it could not be read. */
 struct pci_function {
+	uint64_t key; /* pci_address_key() */
 	char address[PCI_ADDRESS_SIZE];
 	char physical_function[PCI_ADDRESS_SIZE]; /* of a virtual function */
 	char serial[24];                          /* "xx-xx-xx-xx-xx-xx-xx-xx" */
@@ -36,39 +36,24 @@ struct pci_function {
 	char *slot;
 };
 
-struct pci_functions {
-	struct pci_function *items; /* sorted by address */
-	size_t len;
-	size_t cap;
-};
-
 /* What one scan knows before it looks at a function, and what it learns on the way. */
-struct pci_scan {
-	int sysfs_fd;
+struct pci_context {
 	bool has_numa;      /* then every function must have `numa_node` */
 	bool config_denied; /* the kernel shows extended config space to CAP_SYS_ADMIN only */
 	struct report *report;
 };
-
-/* Read all functions below @sysfs_fd, noting what is wrong with them in @report. No /sys/bus/pci is
- * an empty list. */
-void pci_scan(int sysfs_fd, struct report *report, struct pci_functions *ret_functions);
 
 /* Outcome of pci_function_read(): the device was removed meanwhile. */
 enum { PCI_GONE = 1 };
 
 /* Read the one function @address, which stands in the folder @bus_fd (/sys/bus/pci/devices) and is
  * open as @dir_fd. 0 or PCI_GONE; the caller calls pci_function_done() in either case. */
-int pci_function_read(struct pci_scan *scan, int bus_fd, int dir_fd, struct pci_function *function);
+int pci_function_read(struct pci_context *context, int bus_fd, int dir_fd,
+		      struct pci_function *function);
+/* Find out which physical function @function is a virtual one of, if it is. */
+void pci_function_read_physical(struct report *report, int bus_fd, struct pci_function *function);
+
 void pci_function_done(struct pci_function *function);
 
 /* Start of a function: the address, and everything else unknown. @address is valid. */
 void pci_function_init(struct pci_function *function, const char *address);
-
-/* Append the line of @function to @lines. */
-void pci_function_write(const struct pci_function *function, struct str *lines);
-
-void pci_functions_done(struct pci_functions *functions);
-
-/* The function at @address, NULL if there is none. */
-struct pci_function *pci_functions_find(const struct pci_functions *functions, const char *address);

@@ -1,7 +1,8 @@
 #include "agent/helper/scan.h"
 
 #include "agent/helper/host.h"
-#include "agent/helper/pci.h"
+#include "agent/helper/pci_line.h"
+#include "agent/helper/pci_scan.h"
 #include "agent/helper/report.h"
 #include "agent/helper/usb.h"
 #include "agent/helper/use_scan.h"
@@ -15,7 +16,7 @@ void scan_run(const struct scan_options *options, struct report *report)
 	host_scan(options->sysfs_fd, report);
 	pci_scan(options->sysfs_fd, report, &functions);
 	for (size_t i = 0; i < functions.len; i++)
-		pci_function_write(&functions.items[i], &report->lines);
+		pci_line_write(&functions.items[i], &report->lines);
 	usb_len = usb_scan(options->sysfs_fd, report);
 	use_scan(options, &functions, report);
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -126,9 +127,16 @@ void sysfs_names_done(struct sysfs_names *names)
 	array_done(names);
 }
 
-bool sysfs_has_entries(int dir_fd, const char *path)
+char *sysfs_any_entry(int dir_fd, const char *path)
 {
-	auto_names struct sysfs_names names = { 0 };
+	auto_dir DIR *dir = NULL;
+	const struct dirent *entry;
 
-	return sysfs_list(dir_fd, path, &names, NULL) == 0 && names.len > 0;
+	if (open_listing(dir_fd, path, &dir, NULL) != 0)
+		return NULL;
+	while ((entry = readdir(dir)) != NULL) { /* NOLINT(concurrency-mt-unsafe) */
+		if (entry->d_name[0] != '.')
+			return xstrdup(entry->d_name);
+	}
+	return NULL;
 }

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct err;
@@ -52,7 +51,7 @@ struct sysfs_names {
 int sysfs_list(int dir_fd, const char *path, struct sysfs_names *ret_names, struct err *err);
 void sysfs_names_done(struct sysfs_names *names);
 
-/* Does the folder @path have any entry? */
-bool sysfs_has_entries(int dir_fd, const char *path);
+/* The name of some entry of the folder @path, NULL if it has none or is not there. The caller frees. */
+char *sysfs_any_entry(int dir_fd, const char *path);
 
 #define auto_names __attribute__((cleanup(sysfs_names_done)))

@@ -6,7 +6,7 @@
 
 #include "agent/helper/block.h"
 #include "agent/helper/netlinks.h"
-#include "agent/helper/pci.h"
+#include "agent/helper/pci_scan.h"
 #include "agent/helper/report.h"
 #include "agent/helper/scan.h"
 #include "agent/helper/sysfs.h"

@@ -6,11 +6,34 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
+enum { SHORT_MAX = 64 };
+
+/* Printable ASCII without the two characters that JSON escapes: nearly all of what is written. */
+static bool is_plain(const char *text, size_t *ret_len)
+{
+	const char *s = text;
+
+	while (*s >= ' ' && *s < 0x7f && *s != '"' && *s != '\\')
+		s++;
+	*ret_len = (size_t)(s - text);
+	return *s == '\0';
+}
+
 static void add_quoted(struct str *out, const char *text)
 {
 	auto_str struct str clean = STR_INIT;
 	const char *s;
+	size_t len;
 
+	if (is_plain(text, &len) && len < SHORT_MAX) {
+		char quoted[SHORT_MAX + 2];
+
+		quoted[0] = '"';
+		memcpy(quoted + 1, text, len);
+		quoted[len + 1] = '"';
+		str_add_mem(out, quoted, len + 2);
+		return;
+	}
 	str_add_clean(&clean, text, strlen(text));
 	str_add_char(out, '"');
 	for (s = str_cstr(&clean); *s; s++) {
@@ -53,8 +76,11 @@ void json_write_str(struct str *out, const char *key, const char *value)
 
 void json_write_int(struct str *out, const char *key, int64_t value)
 {
+	char text[24];
+
 	begin(out, key);
-	str_addf(out, "%" PRId64, value);
+	(void)snprintf(text, sizeof(text), "%" PRId64, value);
+	str_add(out, text);
 }
 
 void json_write_bool(struct str *out, const char *key, bool value)

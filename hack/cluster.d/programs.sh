@@ -72,7 +72,7 @@ start_controller() {
 expected_devices() {
 	local node=$1
 	shift
-	"$@" "$PROGRAMS/hostdev-agent" inspect -o json --node-name "$node" |
+	"$@" "$PROGRAMS/hostdev-agent" inspect -o json --node-name "$node" 2>"$LOCAL/logs/inspect-$node.log" |
 		jq -r '.items[] | select(.kind == "PCIDevice") | .metadata.name' | sort
 }
 
@@ -80,7 +80,7 @@ expected_devices() {
 wait_for_devices() {
 	local node=$1 expected
 	expected=$(expected_devices "$@") ||
-		die "hostdev-agent inspect failed on node $node"
+		die "hostdev-agent inspect failed on node $node; what it said is in $LOCAL/logs/inspect-$node.log"
 	step "waiting for the $(wc -w <<<"$expected") PCI devices of node $node"
 	wait_until 30 devices_are_listed "$expected" ||
 		die "the PCI devices of node $node are not in the API after 30 s; see hostdev-agent.log of that node ($LOCAL/logs, or /run/hostdev-agent/logs in the guest)"

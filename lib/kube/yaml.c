@@ -1,6 +1,7 @@
 #include "kube/yaml.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <yaml.h>
@@ -56,21 +57,42 @@ static int count_nodes(struct reader *r, const yaml_mark_t *mark, size_t more)
 	return 0;
 }
 
+/* [+-] digits [. digits] [e [+-] digits], with a digit before or after the point. */
+static bool is_real(const char *text)
+{
+	size_t whole;
+	size_t part = 0;
+
+	text += *text == '+' || *text == '-';
+	whole = strspn(text, "0123456789");
+	text += whole;
+	if (*text == '.') {
+		part = strspn(text + 1, "0123456789");
+		text += 1 + part;
+	}
+	if (whole + part == 0)
+		return false;
+	if (*text == 'e' || *text == 'E') {
+		text += text[1] == '+' || text[1] == '-' ? 2 : 1;
+		if (!*text)
+			return false;
+		text += strspn(text, "0123456789");
+	}
+	return !*text;
+}
+
 static json_t *plain_number(const char *text)
 {
 	const char *digits = text + strspn(text, "+-");
 	int64_t whole;
-	char *end;
 
 	if (str_to_i64(*text == '+' ? text + 1 : text, &whole)) {
 		/* A leading zero is octal to some readers and a string to others: keep the text. */
 		return digits[0] == '0' && digits[1] ? NULL : json_integer(whole);
 	}
-	if (digits - text > 1 || !strpbrk(digits, "0123456789") ||
-	    digits[strspn(digits, "0123456789.eE+-")] || !strpbrk(digits, ".eE"))
+	if (!is_real(text) || !strpbrk(text, ".eE"))
 		return NULL;
-	errno = 0;
-	return json_real(strtod(text, &end)); /* NULL when infinite */
+	return json_real(strtod(text, NULL)); /* NULL when infinite */
 }
 
 /* What a plain (unquoted) scalar means; NULL if it is just a string. */

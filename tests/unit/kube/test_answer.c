@@ -1,0 +1,76 @@
+#include "unit/suite.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "kube/answer.h"
+
+static struct answer_case {
+	const char *name;
+	int status;
+	const char *body;
+	int code;
+	enum err_kind kind;
+	const char *message;
+} answers[] = {
+	{ "200 is good", 200, "{}", 0, ERR_NONE, "" },
+	{ "201 is good", 201, "{}", 0, ERR_NONE, "" },
+	{ "a Status is quoted", 403, "{\"kind\":\"Status\",\"message\":\"pods is forbidden\"}",
+	  -EACCES, ERR_RETRY, "403 forbidden: pods is forbidden" },
+	{ "401 says whose fault it is", 401, "", -EACCES, ERR_RETRY,
+	  "401 unauthorized: the credentials are not accepted" },
+	{ "404 is absent", 404, "404 page not found\n", -ENOENT, ERR_INVALID,
+	  "404 not found: 404 page not found" },
+	{ "409 is a stale view", 409, "{\"reason\":\"Conflict\",\"message\":\"modified\"}", -ESTALE,
+	  ERR_CONFLICT, "409 conflict: modified" },
+	{ "409 AlreadyExists is another matter", 409,
+	  "{\"reason\":\"AlreadyExists\",\"message\":\"exists\"}", -EEXIST, ERR_CONFLICT,
+	  "409 conflict: exists" },
+	{ "410 is a stale view", 410, "{\"message\":\"too old\"}", -ESTALE, ERR_CONFLICT,
+	  "410 gone: too old" },
+	{ "422 is the object's fault", 422, "{\"message\":\"spec.x: Required\"}", -EINVAL,
+	  ERR_INVALID, "422 not valid: spec.x: Required" },
+	{ "429 is for later", 429, "", -EAGAIN, ERR_RETRY, "429 too many requests" },
+	{ "503 is for later", 503, "{\"message\":5}", -EAGAIN, ERR_RETRY, "503 server error" },
+	{ "what a proxy says is cleaned and cut at its first line", 502, "<h1>\xff\x1b</h1>\nmore",
+	  -EAGAIN, ERR_RETRY, "502 server error: <h1>\\xff\\x1b</h1>" },
+	{ "a redirect is not an answer", 302, "", -EIO, ERR_RETRY,
+	  "302 not an answer of an API server" },
+	{ "no status is not an answer", 0, "", -EIO, ERR_RETRY,
+	  "0 not an answer of an API server" },
+	{ "a Status with control characters forges nothing", 400, "{\"message\":\"a\\nb\"}",
+	  -EINVAL, ERR_INVALID, "400 bad request: a\\x0ab" },
+};
+
+static void answer_means(void **state)
+{
+	const struct answer_case *c = *state;
+	struct err err = { 0 };
+
+	assert_int_equal(answer_result(c->status, c->body, strlen(c->body), &err), c->code);
+	assert_int_equal(err.kind, c->kind);
+	assert_string_equal(err.msg, c->message);
+}
+
+static void deep_nesting_is_just_text(void **state)
+{
+	auto_str struct str body = STR_INIT;
+	struct err err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		str_add(&body, "{\"a\":");
+	assert_int_equal(answer_result(500, str_cstr(&body), body.len, &err), -EAGAIN);
+	assert_non_null(strstr(err.msg, "500 server error: {\"a\":{\"a\":"));
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, answers, answer_means);
+	suite_add(&suite, "deep nesting is just text", deep_nesting_is_just_text, NULL);
+	return suite_run(&suite, "answer");
+}

@@ -1,0 +1,130 @@
+#include "unit/suite.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "kube/metrics.h"
+
+static const struct metric_desc requests = {
+	.name = "requests_total",
+	.help = "Requests,\nby \\ outcome.",
+	.type = METRIC_COUNTER,
+	.labels = { "verb", "code" },
+};
+static const struct metric_desc depth = { .name = "depth", .help = "Depth.", .type = METRIC_GAUGE };
+static const struct metric_desc seconds = {
+	.name = "took_seconds",
+	.help = "Time.",
+	.type = METRIC_SECONDS,
+	.labels = { "verb" },
+	.buckets_ms = { 5, 250, 1000 },
+};
+
+static void families_are_written_in_the_text_format(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct metric *counter = metrics_family(metrics, &requests);
+	struct metric *gauge = metrics_family(metrics, &depth);
+	struct metric *histogram = metrics_family(metrics, &seconds);
+	auto_str struct str text = STR_INIT;
+
+	(void)state;
+	metric_count(counter, "list", "200");
+	metric_count(counter, "list", "200");
+	metric_count(counter, "a\"b\\c\nd", "500");
+	metric_set(gauge, 7, NULL);
+	metric_add(gauge, -9, NULL);
+	metric_observe(histogram, 5, (const char *const[]){ "get" });
+	metric_observe(histogram, 6, (const char *const[]){ "get" });
+	metric_observe(histogram, 2001, (const char *const[]){ "get" });
+	metrics_write(metrics, &text);
+	assert_string_equal(str_cstr(&text),
+			    "# HELP requests_total Requests,\\nby \\\\ outcome.\n"
+			    "# TYPE requests_total counter\n"
+			    "requests_total{verb=\"list\",code=\"200\"} 2\n"
+			    "requests_total{verb=\"a\\\"b\\\\c\\nd\",code=\"500\"} 1\n"
+			    "# HELP depth Depth.\n"
+			    "# TYPE depth gauge\n"
+			    "depth -2\n"
+			    "# HELP took_seconds Time.\n"
+			    "# TYPE took_seconds histogram\n"
+			    "took_seconds_bucket{verb=\"get\",le=\"0.005\"} 1\n"
+			    "took_seconds_bucket{verb=\"get\",le=\"0.250\"} 2\n"
+			    "took_seconds_bucket{verb=\"get\",le=\"1\"} 2\n"
+			    "took_seconds_bucket{verb=\"get\",le=\"+Inf\"} 3\n"
+			    "took_seconds_sum{verb=\"get\"} 2.012\n"
+			    "took_seconds_count{verb=\"get\"} 3\n");
+	metrics_free(metrics);
+}
+
+static void a_family_without_labels_begins_at_zero(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	auto_str struct str text = STR_INIT;
+
+	(void)state;
+	metrics_family(metrics, &depth);
+	metrics_family(metrics, &requests);
+	metrics_write(metrics, &text);
+	assert_string_equal(str_cstr(&text), "# HELP depth Depth.\n# TYPE depth gauge\ndepth 0\n");
+	metrics_free(metrics);
+}
+
+static void the_same_name_is_the_same_family(void **state)
+{
+	struct metrics *metrics = metrics_new();
+
+	(void)state;
+	assert_ptr_equal(metrics_family(metrics, &depth), metrics_family(metrics, &depth));
+	metrics_free(metrics);
+}
+
+static void too_many_series_become_others(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct metric *counter = metrics_family(metrics, &requests);
+	auto_str struct str text = STR_INIT;
+	size_t lines = 0;
+	const char *at;
+
+	(void)state;
+	for (int i = 0; i < METRIC_SERIES_MAX + 100; i++) {
+		char value[16];
+
+		snprintf(value, sizeof(value), "%d", i);
+		metric_count(counter, value, "200");
+	}
+	metrics_write(metrics, &text);
+	for (at = str_cstr(&text); (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_int_equal(lines, METRIC_SERIES_MAX + 1 + 2);
+	assert_non_null(
+		strstr(str_cstr(&text), "requests_total{verb=\"other\",code=\"other\"} 100\n"));
+	metrics_free(metrics);
+}
+
+static void nothing_needs_a_registry(void **state)
+{
+	struct metric *none = metrics_family(NULL, &requests);
+
+	(void)state;
+	assert_null(none);
+	metric_count(none, "list", "200");
+	metric_set(none, 1, NULL);
+	metric_observe(none, 1, NULL);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "families are written in the text format",
+		  families_are_written_in_the_text_format, NULL);
+	suite_add(&suite, "a family without labels begins at zero",
+		  a_family_without_labels_begins_at_zero, NULL);
+	suite_add(&suite, "the same name is the same family", the_same_name_is_the_same_family,
+		  NULL);
+	suite_add(&suite, "too many series become others", too_many_series_become_others, NULL);
+	suite_add(&suite, "nothing needs a registry", nothing_needs_a_registry, NULL);
+	return suite_run(&suite, "metrics");
+}

@@ -140,7 +140,7 @@ static void on_change(void *arg, const struct entry *before, const struct entry 
 	struct informer *inf = arg;
 	const struct entry *either = after ? after : before;
 
-	if (inf->running)
+	if (!inf->dying)
 		inf->spec.handlers.on_change(inf->spec.arg, either->name, before, after);
 }
 
@@ -153,16 +153,17 @@ static void on_unreadable(void *arg, const struct err *err)
 
 static void copy_is_whole(struct informer *inf)
 {
+	struct store *list = take_ptr(inf->list); /* a handler may stop us, and that drops it */
 	bool first = !inf->synced;
 
-	store_replace(inf->store, inf->list, on_change, inf);
-	inf->list = store_free(inf->list);
+	store_replace(inf->store, list, on_change, inf);
+	store_free(list);
 	inf->synced = true;
 	report_store(&inf->report, inf->store);
 	if (!first)
 		return;
 	report_synced(&inf->report, inf->store);
-	if (inf->running && inf->spec.handlers.on_synced)
+	if (!inf->dying && inf->spec.handlers.on_synced)
 		inf->spec.handlers.on_synced(inf->spec.arg);
 }
 

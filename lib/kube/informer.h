@@ -49,7 +49,8 @@ struct informer *informer_new(const struct informer_deps *deps, const struct inf
 struct informer *informer_free(struct informer *informer);
 
 void informer_start(struct informer *informer);
-/* Cancel what is under way; the store stays as it is. May be started again. */
+/* Cancel what is under way; the store stays as it is. May be started again. Called by a handler, the
+ * other changes of the same list are still told, so that handlers always know what the store has. */
 void informer_stop(struct informer *informer);
 
 const struct store *informer_store(const struct informer *informer);

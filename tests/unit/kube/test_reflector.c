@@ -1,0 +1,484 @@
+#include "kube/reflector.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "kube/client.h"
+#include "unit/suite.h"
+
+enum { STEPS_MAX = 8 };
+
+/* What happens and what the reflector is to do about it. @version and @page come with a list, and
+ * @version with an object that the watch brings just before the event. */
+struct step {
+	enum reflector_event event;
+	const char *version;
+	const char *page;
+	uint64_t after_ms; /* time since the step before */
+	uint64_t retry_after_ms;
+	enum reflector_act act; /* 0: end of the script */
+	const char *query;      /* what is asked next, "" where nothing is */
+	bool news;
+};
+
+static struct script_case {
+	const char *name;
+	struct step steps[STEPS_MAX];
+} scripts[] = {
+	{ "a list in one page, then a watch from its version",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" } } },
+	{ "a list in pages",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_MORE,
+	      .version = "7",
+	      .page = "tok",
+	      .act = REFLECTOR_DO_LIST,
+	      .query = "continue=tok limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" } } },
+	{ "410 between pages: all of it in one piece, the newest",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_MORE,
+	      .version = "7",
+	      .page = "tok",
+	      .act = REFLECTOR_DO_LIST,
+	      .query = "continue=tok limit=500" },
+	    { .event = REFLECTOR_GONE, .act = REFLECTOR_DO_LIST_ANEW, .query = "", .news = true },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "9",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=9 timeout" } } },
+	{ "a watch that ran its time goes on where it was",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_ENDED,
+	      .after_ms = 400000,
+	      .act = REFLECTOR_DO_STREAM,
+	      .query = "rv=7 timeout" } } },
+	{ "a bookmark moves the place to go on from",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_ENDED,
+	      .version = "12",
+	      .act = REFLECTOR_DO_STREAM,
+	      .query = "rv=12 timeout" } } },
+	{ "410 on the watch: a list no older than what we have, then the newest",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_GONE,
+	      .after_ms = 5000,
+	      .act = REFLECTOR_DO_LIST_ANEW,
+	      .query = "rv=7 match=NotOlderThan",
+	      .news = true },
+	    { .event = REFLECTOR_GONE, .act = REFLECTOR_DO_LIST_ANEW, .query = "limit=500" },
+	    { .event = REFLECTOR_GONE, .act = REFLECTOR_DO_WAIT, .query = "" },
+	    { .event = REFLECTOR_TIMER, .act = REFLECTOR_DO_LIST_ANEW, .query = "limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "90",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=90 timeout" } } },
+	{ "410 at once after a list: not without a pause, and then the newest",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_GONE,
+	      .after_ms = 10,
+	      .act = REFLECTOR_DO_WAIT,
+	      .query = "",
+	      .news = true },
+	    { .event = REFLECTOR_TIMER, .act = REFLECTOR_DO_LIST_ANEW, .query = "limit=500" } } },
+	{ "the server is behind what we have seen: the newest it has",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_TOO_LARGE,
+	      .after_ms = 5000,
+	      .act = REFLECTOR_DO_LIST_ANEW,
+	      .query = "limit=500",
+	      .news = true },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "3",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=3 timeout" } } },
+	{ "connection refused on the watch: the version is kept",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_FAILED, .act = REFLECTOR_DO_WAIT, .query = "", .news = true },
+	    { .event = REFLECTOR_TIMER,
+	      .after_ms = 800,
+	      .act = REFLECTOR_DO_STREAM,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_FAILED, .act = REFLECTOR_DO_WAIT, .query = "" } } },
+	{ "a watch over within a second counts as a failure",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_ENDED,
+	      .after_ms = 999,
+	      .act = REFLECTOR_DO_WAIT,
+	      .query = "",
+	      .news = true },
+	    { .event = REFLECTOR_TIMER, .act = REFLECTOR_DO_STREAM, .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_ENDED,
+	      .after_ms = 1000,
+	      .act = REFLECTOR_DO_STREAM,
+	      .query = "rv=7 timeout" } } },
+	{ "a short watch that brought something is none",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_ENDED,
+	      .version = "8",
+	      .after_ms = 10,
+	      .act = REFLECTOR_DO_STREAM,
+	      .query = "rv=8 timeout" } } },
+	{ "a stalled watch goes on from its version after a pause",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_STALLED,
+	      .after_ms = 630000,
+	      .act = REFLECTOR_DO_WAIT,
+	      .query = "",
+	      .news = true },
+	    { .event = REFLECTOR_TIMER, .act = REFLECTOR_DO_STREAM, .query = "rv=7 timeout" } } },
+	{ "a kind that is not installed is empty, said once, and asked for again",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_ABSENT,
+	      .act = REFLECTOR_DO_EMPTY_WAIT,
+	      .query = "",
+	      .news = true },
+	    { .event = REFLECTOR_TIMER, .act = REFLECTOR_DO_LIST_ANEW, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_ABSENT, .act = REFLECTOR_DO_EMPTY_WAIT, .query = "" },
+	    { .event = REFLECTOR_TIMER, .act = REFLECTOR_DO_LIST_ANEW, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" } } },
+	{ "a kind removed under a watch: the list decides",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_ABSENT, .act = REFLECTOR_DO_WAIT, .query = "", .news = true },
+	    { .event = REFLECTOR_TIMER,
+	      .act = REFLECTOR_DO_LIST_ANEW,
+	      .query = "rv=7 match=NotOlderThan" },
+	    { .event = REFLECTOR_ABSENT, .act = REFLECTOR_DO_EMPTY_WAIT, .query = "" } } },
+	{ "a list that makes no sense is asked for in smaller pages",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_BROKEN, .act = REFLECTOR_DO_WAIT, .query = "", .news = true },
+	    { .event = REFLECTOR_TIMER, .act = REFLECTOR_DO_LIST_ANEW, .query = "limit=250" },
+	    { .event = REFLECTOR_BROKEN, .act = REFLECTOR_DO_WAIT, .query = "" },
+	    { .event = REFLECTOR_TIMER, .act = REFLECTOR_DO_LIST_ANEW, .query = "limit=125" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" } } },
+	{ "a watch that makes no sense: list again, for something may be lost",
+	  { { .event = REFLECTOR_STARTED, .act = REFLECTOR_DO_LIST, .query = "rv=0 limit=500" },
+	    { .event = REFLECTOR_LISTED,
+	      .version = "7",
+	      .act = REFLECTOR_DO_SWAP,
+	      .query = "rv=7 timeout" },
+	    { .event = REFLECTOR_BROKEN,
+	      .version = "8",
+	      .act = REFLECTOR_DO_WAIT,
+	      .query = "",
+	      .news = true },
+	    { .event = REFLECTOR_TIMER,
+	      .act = REFLECTOR_DO_LIST_ANEW,
+	      .query = "rv=8 match=NotOlderThan" } } },
+};
+
+static void query_text(const struct reflector *r, enum reflector_act act, char *text, size_t size)
+{
+	struct reflector_query q = reflector_query(r);
+	size_t len;
+
+	text[0] = '\0';
+	if (act == REFLECTOR_DO_WAIT || act == REFLECTOR_DO_EMPTY_WAIT)
+		return;
+	len = (size_t)snprintf(text, size, "%s%s%s%s%s%s", q.continue_ ? " continue=" : "",
+			       q.continue_ ? q.continue_ : "", q.resource_version ? " rv=" : "",
+			       q.resource_version ? q.resource_version : "",
+			       q.resource_version_match ? " match=" : "",
+			       q.resource_version_match ? q.resource_version_match : "");
+	if (q.limit)
+		len += (size_t)snprintf(text + len, size - len, " limit=%u", q.limit);
+	if (q.timeout_s)
+		snprintf(text + len, size - len, " timeout");
+}
+
+static void prepare(struct reflector *r, const struct step *step)
+{
+	if (step->event == REFLECTOR_LISTED || step->event == REFLECTOR_MORE)
+		reflector_listed(r, step->version, step->page);
+	else if (step->version)
+		reflector_seen(r, step->version);
+}
+
+static void script_is_followed(void **state)
+{
+	const struct script_case *row = *state;
+	struct reflector r;
+	uint64_t now_ms = 1000;
+
+	reflector_init(&r);
+	for (const struct step *step = row->steps; step < row->steps + STEPS_MAX && step->act != 0;
+	     step++) {
+		struct reflector_step got;
+		char query[128];
+
+		now_ms += step->after_ms;
+		prepare(&r, step);
+		got = reflector_tell(&r, step->event, step->retry_after_ms, now_ms, 0);
+		assert_int_equal(got.act, step->act);
+		assert_int_equal(got.news, step->news);
+		query_text(&r, got.act, query, sizeof(query));
+		assert_string_equal(query[0] == ' ' ? query + 1 : query, step->query);
+	}
+	reflector_done(&r);
+}
+
+/* A reflector that watches, since @now_ms. */
+static struct reflector watching(uint64_t now_ms)
+{
+	struct reflector r;
+
+	reflector_init(&r);
+	reflector_tell(&r, REFLECTOR_STARTED, 0, now_ms, 0);
+	reflector_listed(&r, "7", NULL);
+	reflector_tell(&r, REFLECTOR_LISTED, 0, now_ms, 0);
+	return r;
+}
+
+static void timeouts_are_random_in_their_range(void **state)
+{
+	uint64_t seed = 3;
+	unsigned low = UINT32_MAX;
+	unsigned high = 0;
+	struct reflector r = watching(0);
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		struct reflector_step step = reflector_tell(
+			&r, REFLECTOR_ENDED, 0, (uint64_t)(i + 1) * 400000, suite_random(&seed));
+		unsigned timeout_s = reflector_query(&r).timeout_s;
+
+		assert_int_equal(step.stall_ms, timeout_s * 1000 + 30000);
+		low = timeout_s < low ? timeout_s : low;
+		high = timeout_s > high ? timeout_s : high;
+	}
+	assert_int_equal(low, 300);
+	assert_int_equal(high, 600);
+	reflector_done(&r);
+}
+
+static struct wait_case {
+	const char *name;
+	enum reflector_event event;
+	uint64_t retry_after_ms;
+	uint64_t low_ms;
+	uint64_t high_ms;
+} waits[] = {
+	{ "a failure waits for 0.8 to 1.6 s", REFLECTOR_FAILED, 0, 800, 1600 },
+	{ "401 and 403 wait for long", REFLECTOR_DENIED, 0, 30000, 45000 },
+	{ "Retry-After is honoured, and spread", REFLECTOR_FAILED, 10000, 10000, 16000 },
+	{ "a Retry-After below our own wait changes nothing", REFLECTOR_FAILED, 100, 800, 1600 },
+	{ "a Retry-After of a year is five minutes", REFLECTOR_FAILED, 31536000000, 300000,
+	  451000 },
+};
+
+static void wait_is_in_range(void **state)
+{
+	const struct wait_case *row = *state;
+	uint64_t seed = 5;
+	uint64_t low = UINT64_MAX;
+	uint64_t high = 0;
+
+	for (int i = 0; i < 2000; i++) {
+		struct reflector r = watching(0);
+		struct reflector_step step = reflector_tell(&r, row->event, row->retry_after_ms,
+							    5000, suite_random(&seed));
+
+		low = step.wait_ms < low ? step.wait_ms : low;
+		high = step.wait_ms > high ? step.wait_ms : high;
+		reflector_done(&r);
+	}
+	assert_in_range(low, row->low_ms, row->high_ms);
+	assert_in_range(high, row->low_ms, row->high_ms);
+	/* It is spread, not one value. */
+	assert_true(high - low > (row->high_ms - row->low_ms) / 2);
+}
+
+static struct end_case {
+	const char *name;
+	int status;
+	int code; /* 0: a 2xx that ended */
+	const char *body;
+	enum reflector_event event;
+} ends[] = {
+	{ "200", 200, 0, "", REFLECTOR_ENDED },
+	{ "410", 410, -ESTALE, "{}", REFLECTOR_GONE },
+	{ "404", 404, -ENOENT, "{}", REFLECTOR_ABSENT },
+	{ "403", 403, -EACCES, "{}", REFLECTOR_DENIED },
+	{ "429", 429, -EAGAIN, "{}", REFLECTOR_FAILED },
+	{ "500", 500, -EAGAIN, "{}", REFLECTOR_FAILED },
+	{ "504 of a proxy", 504, -EAGAIN, "<html>Too large resource version", REFLECTOR_FAILED },
+	{ "504 that says too large", 504, -EAGAIN,
+	  "{\"message\":\"Too large resource version: 9, current: 7\"}", REFLECTOR_TOO_LARGE },
+	{ "400", 400, -EINVAL, "{}", REFLECTOR_BROKEN },
+	{ "no connection", 0, -EIO, "", REFLECTOR_FAILED },
+	{ "no answer in time", 0, -ETIMEDOUT, "", REFLECTOR_FAILED },
+	{ "an answer that is too long", 200, -EMSGSIZE, "", REFLECTOR_BROKEN },
+};
+
+static void end_is_classified(void **state)
+{
+	const struct end_case *row = *state;
+	struct kube_response response = {
+		.status = row->status,
+		.body = row->body,
+		.body_len = strlen(row->body),
+	};
+	struct err err = { .code = row->code };
+
+	assert_int_equal(reflector_classify(row->code, &response, &err), row->event);
+}
+
+static struct status_case {
+	const char *name;
+	int code;
+	const char *reason;
+	const char *message;
+	enum reflector_event event;
+} statuses[] = {
+	{ "expired by code", 410, NULL, NULL, REFLECTOR_GONE },
+	{ "expired by reason", 0, "Expired", "too old resource version", REFLECTOR_GONE },
+	{ "too large", 504, "Timeout", "Too large resource version: 9", REFLECTOR_TOO_LARGE },
+	{ "forbidden", 403, "Forbidden", NULL, REFLECTOR_DENIED },
+	{ "removed", 404, "NotFound", NULL, REFLECTOR_ABSENT },
+	{ "internal error", 500, "InternalError", "etcd", REFLECTOR_FAILED },
+	{ "too many requests", 429, "TooManyRequests", NULL, REFLECTOR_FAILED },
+	{ "nothing in it", 0, NULL, NULL, REFLECTOR_BROKEN },
+};
+
+static void status_is_classified(void **state)
+{
+	const struct status_case *row = *state;
+
+	assert_int_equal(reflector_classify_status(row->code, row->reason, row->message),
+			 row->event);
+}
+
+/* What can happen in each state: what the owner has under way decides. */
+static const bool possible[REFLECTOR_NSTATES][REFLECTOR_NEVENTS] = {
+	[REFLECTOR_LISTING] = { [REFLECTOR_MORE] = true,
+				[REFLECTOR_LISTED] = true,
+				[REFLECTOR_FAILED] = true,
+				[REFLECTOR_DENIED] = true,
+				[REFLECTOR_GONE] = true,
+				[REFLECTOR_TOO_LARGE] = true,
+				[REFLECTOR_ABSENT] = true,
+				[REFLECTOR_BROKEN] = true },
+	[REFLECTOR_STREAMING] = { [REFLECTOR_ENDED] = true,
+				  [REFLECTOR_FAILED] = true,
+				  [REFLECTOR_STALLED] = true,
+				  [REFLECTOR_DENIED] = true,
+				  [REFLECTOR_GONE] = true,
+				  [REFLECTOR_TOO_LARGE] = true,
+				  [REFLECTOR_ABSENT] = true,
+				  [REFLECTOR_BROKEN] = true },
+	[REFLECTOR_LIST_WAIT] = { [REFLECTOR_TIMER] = true },
+	[REFLECTOR_STREAM_WAIT] = { [REFLECTOR_TIMER] = true },
+};
+
+static enum reflector_event pick(const struct reflector *r, uint64_t *seed)
+{
+	enum reflector_event event;
+
+	do
+		event = (enum reflector_event)(suite_random(seed) % REFLECTOR_NEVENTS);
+	while (!possible[r->state][event]);
+	return event;
+}
+
+/*
+ * Whatever a server answers, and however often: every answer leads to an act, a server that only
+ * says no is never asked more than three times without a pause, and a watch begins only from a
+ * version.
+ */
+static void no_answer_leads_to_a_storm(void **state)
+{
+	uint64_t seed = 11;
+	struct reflector r;
+	int without_pause = 0;
+
+	(void)state;
+	reflector_init(&r);
+	reflector_tell(&r, REFLECTOR_STARTED, 0, 0, 0);
+	for (int i = 0; i < 200000; i++) {
+		enum reflector_event event = pick(&r, &seed);
+		struct reflector_step step;
+
+		if (event == REFLECTOR_MORE || event == REFLECTOR_LISTED)
+			reflector_listed(&r, "7", event == REFLECTOR_MORE ? "tok" : NULL);
+		step = reflector_tell(&r, event, 0, 0, suite_random(&seed));
+		assert_true(step.act != 0);
+		if (r.state == REFLECTOR_STREAMING)
+			assert_non_null(reflector_query(&r).resource_version);
+		if (step.wait_ms > 0 || event == REFLECTOR_TIMER)
+			without_pause = 0;
+		else if (event != REFLECTOR_MORE && event != REFLECTOR_LISTED)
+			assert_true(++without_pause <= 3);
+		if (event == REFLECTOR_MORE || event == REFLECTOR_LISTED)
+			without_pause = 0; /* the server gave what was asked for */
+	}
+	reflector_done(&r);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, scripts, script_is_followed);
+	suite_rows(&suite, waits, wait_is_in_range);
+	suite_rows(&suite, ends, end_is_classified);
+	suite_rows(&suite, statuses, status_is_classified);
+	suite_add(&suite, "timeouts are random between 5 and 10 minutes",
+		  timeouts_are_random_in_their_range, NULL);
+	suite_add(&suite, "no answer leads to a storm", no_answer_leads_to_a_storm, NULL);
+	return suite_run(&suite, "reflector");
+}

@@ -1,0 +1,427 @@
+#include "kube/election.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "api/lease.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "fake/fake_client.h"
+#include "fake/fake_clock.h"
+#include "kube/elector.h"
+#include "unit/suite.h"
+
+/* --- the decision --- */
+
+enum { ACTS_MAX = 6 };
+
+static struct see_case {
+	const char *name;
+	struct {
+		const char *holder; /* NULL: nobody's; "none": there is no Lease */
+		const char *renewed;
+		uint64_t after_ms;
+		enum elector_act act;
+	} looks[ACTS_MAX];
+} sees[] = {
+	{ "there is no Lease", { { "none", "", 0, ELECTOR_CREATE } } },
+	{ "nobody holds it", { { NULL, "1", 0, ELECTOR_CLAIM } } },
+	{ "we hold it", { { "us", "1", 0, ELECTOR_RENEW } } },
+	{ "another gives signs of life for ever",
+	  { { "b", "1", 0, ELECTOR_WAIT },
+	    { "b", "2", 14000, ELECTOR_WAIT },
+	    { "b", "3", 14000, ELECTOR_WAIT },
+	    { "b", "4", 14000, ELECTOR_WAIT } } },
+	{ "another is silent for as long as its Lease lasts",
+	  { { "b", "1", 0, ELECTOR_WAIT },
+	    { "b", "1", 14999, ELECTOR_WAIT },
+	    { "b", "1", 1, ELECTOR_CLAIM } } },
+	{ "its clock is a day ahead: only that it ticks counts",
+	  { { "b", "2099-01-01T00:00:00Z", 0, ELECTOR_WAIT },
+	    { "b", "2099-01-01T00:00:00Z", 15000, ELECTOR_CLAIM } } },
+	{ "its clock goes backwards: that is a sign of life too",
+	  { { "b", "9", 0, ELECTOR_WAIT },
+	    { "b", "1", 14000, ELECTOR_WAIT },
+	    { "b", "1", 14000, ELECTOR_WAIT } } },
+	{ "another took over from another",
+	  { { "b", "1", 0, ELECTOR_WAIT },
+	    { "c", "1", 14000, ELECTOR_WAIT },
+	    { "c", "1", 14000, ELECTOR_WAIT } } },
+	{ "it was released", { { "b", "1", 0, ELECTOR_WAIT }, { NULL, "2", 10, ELECTOR_CLAIM } } },
+};
+
+static struct lease *lease_of(const char *holder, const char *renewed)
+{
+	static struct lease lease;
+
+	if (holder && strcmp(holder, "none") == 0)
+		return NULL;
+	lease = (struct lease){ 0 };
+	lease.spec.holder_identity = (char *)(uintptr_t)holder; /* only read */
+	lease.spec.renew_time = (char *)(uintptr_t)renewed;
+	lease.spec.lease_duration_seconds = 15;
+	return &lease;
+}
+
+static void lease_is_judged(void **state)
+{
+	const struct see_case *row = *state;
+	struct elector e = { .identity = "us" };
+	uint64_t now_ms = 77;
+
+	for (size_t i = 0; i < ACTS_MAX && row->looks[i].act != 0; i++) {
+		now_ms += row->looks[i].after_ms;
+		assert_int_equal(elector_see(&e,
+					     lease_of(row->looks[i].holder, row->looks[i].renewed),
+					     now_ms),
+				 row->looks[i].act);
+	}
+	elector_done(&e);
+}
+
+static void leading_ends_with_the_renewal(void **state)
+{
+	struct elector e = { .identity = "us" };
+
+	(void)state;
+	assert_false(elector_may_lead(&e, 0));
+	elector_won(&e, lease_of("us", "1"), 1000, 4000);
+	/* From when it was sent, not from when the answer came. */
+	assert_true(elector_may_lead(&e, 10999));
+	assert_false(elector_may_lead(&e, 11000));
+	elector_done(&e);
+}
+
+/* --- with a client --- */
+
+struct bench {
+	struct kube_client *client;
+	struct fake_clock *clock;
+	struct election *election;
+	struct str log;
+	bool free_on_started;
+};
+
+static void on_started(void *arg)
+{
+	struct bench *b = arg;
+
+	str_add(&b->log, " started");
+	if (b->free_on_started)
+		b->election = election_free(b->election);
+}
+
+static void on_stopped(void *arg)
+{
+	str_add(&((struct bench *)arg)->log, " stopped");
+}
+
+static void on_released(void *arg)
+{
+	str_add(&((struct bench *)arg)->log, " released");
+}
+
+static void open_bench(struct bench *b)
+{
+	*b = (struct bench){ .client = fake_client_new(), .clock = fake_clock_new() };
+	b->election = election_new(&(struct election_spec){
+		.client = b->client,
+		.clock = fake_clock_as_clock(b->clock),
+		.ns = "sys",
+		.name = "ctl",
+		.identity = "us",
+		.on_started = on_started,
+		.on_stopped = on_stopped,
+		.arg = b,
+	});
+	election_start(b->election);
+}
+
+static void close_bench(struct bench *b)
+{
+	election_free(b->election);
+	assert_int_equal(fake_client_open(b->client), 0);
+	kube_client_free(b->client);
+	fake_clock_free(b->clock);
+	str_done(&b->log);
+}
+
+static void heard(struct bench *b, const char *log)
+{
+	assert_string_equal(str_cstr(&b->log), log);
+	str_clear(&b->log);
+}
+
+static void asks(const struct bench *b, const char *method, const char *body_part)
+{
+	const struct fake_request *request = fake_client_request(b->client);
+
+	assert_string_equal(request->method, method);
+	assert_non_null(strstr(request->body, body_part));
+	assert_non_null(strstr(request->path, "/namespaces/sys/leases"));
+	assert_true(request->timeout_ms > 0 && request->timeout_ms < ELECTION_RENEW_MS);
+}
+
+static void answer(struct bench *b, const char *holder, const char *renewed, const char *version)
+{
+	auto_free char *text = xasprintf(
+		"{\"metadata\":{\"name\":\"ctl\",\"resourceVersion\":\"%s\"},\"spec\":{"
+		"\"holderIdentity\":\"%s\",\"renewTime\":\"%s\",\"leaseDurationSeconds\":15,"
+		"\"leaseTransitions\":3}}",
+		version, holder, renewed);
+
+	fake_client_answer(b->client, 200, text);
+}
+
+static void next_turn(struct bench *b)
+{
+	fake_clock_advance(b->clock, fake_clock_next(b->clock));
+}
+
+/* A bench that leads, its next renewal not yet sent. */
+static void open_leading(struct bench *b)
+{
+	open_bench(b);
+	answer(b, "", "1", "10");
+	answer(b, "us", "2", "11");
+	heard(b, " started");
+}
+
+static void the_first_makes_the_lease(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	asks(&b, "GET", "");
+	fake_client_answer(b.client, 404, "{}");
+	asks(&b, "POST", "\"holderIdentity\":\"us\"");
+	heard(&b, "");
+	answer(&b, "us", "1", "10");
+	heard(&b, " started");
+	assert_true(election_leads(b.election));
+	assert_string_equal(election_leader(b.election), "us");
+	close_bench(&b);
+}
+
+static void a_race_for_it_has_one_winner(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	fake_client_answer(b.client, 404, "{}");
+	fake_client_answer(b.client, 409, "{\"reason\":\"AlreadyExists\"}");
+	heard(&b, "");
+	assert_in_range(fake_clock_next(b.clock), 2000, 4400);
+	next_turn(&b);
+	answer(&b, "other", "1", "10");
+	assert_false(election_leads(b.election));
+	assert_string_equal(election_leader(b.election), "other");
+	close_bench(&b);
+}
+
+static void a_silent_leader_is_replaced(void **state)
+{
+	struct bench b;
+	uint64_t waited_ms = 0;
+
+	(void)state;
+	open_bench(&b);
+	for (;;) {
+		answer(&b, "other", "1", "10");
+		if (fake_client_open(b.client) > 0)
+			break;
+		waited_ms += fake_clock_next(b.clock);
+		next_turn(&b);
+	}
+	assert_in_range(waited_ms, 15000, 19400);
+	/* Only if nobody else wrote meanwhile. */
+	asks(&b, "PATCH", "\"resourceVersion\":\"10\"");
+	asks(&b, "PATCH", "\"leaseTransitions\":4");
+	answer(&b, "us", "2", "11");
+	heard(&b, " started");
+	close_bench(&b);
+}
+
+static void a_leader_renews_every_two_seconds(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_leading(&b);
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(fake_clock_next(b.clock), 2000);
+		next_turn(&b);
+		asks(&b, "PATCH", "\"renewTime\"");
+		assert_null(strstr(fake_client_request(b.client)->body, "acquireTime"));
+		answer(&b, "us", "3", "12");
+	}
+	heard(&b, "");
+	close_bench(&b);
+}
+
+static void a_leader_that_cannot_renew_gives_up(void **state)
+{
+	struct bench b;
+	uint64_t lost_ms = 0;
+
+	(void)state;
+	open_leading(&b);
+	while (election_leads(b.election)) {
+		uint64_t wait_ms = fake_clock_next(b.clock);
+
+		lost_ms += wait_ms;
+		fake_clock_advance(b.clock, wait_ms);
+		if (fake_client_open(b.client) > 0)
+			fake_client_fail(b.client, -EIO);
+	}
+	assert_int_equal(lost_ms, 10000);
+	heard(&b, " stopped");
+	/* And comes back when it can, for nobody took it. */
+	while (fake_client_open(b.client) == 0)
+		next_turn(&b);
+	answer(&b, "us", "2", "11");
+	answer(&b, "us", "3", "12");
+	heard(&b, " started");
+	close_bench(&b);
+}
+
+static void a_hanging_server_does_not_prolong_it(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_leading(&b);
+	next_turn(&b);
+	fake_clock_advance(b.clock, 8000);
+	heard(&b, " stopped");
+	assert_false(election_leads(b.election));
+	close_bench(&b);
+}
+
+static void a_leader_that_was_paused_loses(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_leading(&b);
+	fake_clock_jump(b.clock, 60000);
+	/* No timer has run yet, but who asks is told the truth. */
+	assert_false(election_leads(b.election));
+	fake_clock_settle(b.clock);
+	heard(&b, " stopped");
+	asks(&b, "PATCH", "\"resourceVersion\":\"11\"");
+	fake_client_answer(b.client, 409, "{}");
+	next_turn(&b);
+	asks(&b, "GET", "");
+	answer(&b, "other", "7", "20");
+	heard(&b, "");
+	assert_false(election_leads(b.election));
+	close_bench(&b);
+}
+
+static void a_deposed_leader_stops(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_leading(&b);
+	next_turn(&b);
+	fake_client_answer(b.client, 409, "{}");
+	next_turn(&b);
+	answer(&b, "other", "7", "20");
+	heard(&b, " stopped");
+	close_bench(&b);
+}
+
+static void stopping_releases(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_leading(&b);
+	election_stop(b.election, on_released, &b);
+	heard(&b, " stopped");
+	asks(&b, "PATCH", "\"holderIdentity\":\"\"");
+	asks(&b, "PATCH", "\"leaseDurationSeconds\":1");
+	asks(&b, "PATCH", "\"resourceVersion\":\"11\"");
+	answer(&b, "", "9", "12");
+	heard(&b, " released");
+	assert_int_equal(fake_clock_next(b.clock), UINT64_MAX);
+	close_bench(&b);
+}
+
+static void stopping_waits_for_a_renewal_under_way(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_leading(&b);
+	next_turn(&b);
+	election_stop(b.election, on_released, &b);
+	heard(&b, " stopped");
+	answer(&b, "us", "3", "12");
+	asks(&b, "PATCH", "\"resourceVersion\":\"12\"");
+	asks(&b, "PATCH", "\"holderIdentity\":\"\"");
+	fake_client_fail(b.client, -EIO);
+	heard(&b, " released");
+	close_bench(&b);
+}
+
+static void a_follower_has_nothing_to_release(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	answer(&b, "other", "1", "10");
+	election_stop(b.election, on_released, &b);
+	heard(&b, "");
+	fake_clock_settle(b.clock);
+	heard(&b, " released");
+	assert_int_equal(fake_client_open(b.client), 0);
+	close_bench(&b);
+}
+
+static void it_may_be_freed_by_its_callback(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	b.free_on_started = true;
+	answer(&b, "", "1", "10");
+	answer(&b, "us", "2", "11");
+	heard(&b, " started");
+	assert_int_equal(fake_clock_next(b.clock), UINT64_MAX);
+	close_bench(&b);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	log_set_level(LOG_ERROR);
+	suite_rows(&suite, sees, lease_is_judged);
+	suite_add(&suite, "leading ends with the renewal", leading_ends_with_the_renewal, NULL);
+	suite_add(&suite, "the first makes the lease", the_first_makes_the_lease, NULL);
+	suite_add(&suite, "a race for it has one winner", a_race_for_it_has_one_winner, NULL);
+	suite_add(&suite, "a silent leader is replaced", a_silent_leader_is_replaced, NULL);
+	suite_add(&suite, "a leader renews every two seconds", a_leader_renews_every_two_seconds,
+		  NULL);
+	suite_add(&suite, "a leader that cannot renew gives up after ten seconds",
+		  a_leader_that_cannot_renew_gives_up, NULL);
+	suite_add(&suite, "a hanging server does not prolong it",
+		  a_hanging_server_does_not_prolong_it, NULL);
+	suite_add(&suite, "a leader that was paused loses", a_leader_that_was_paused_loses, NULL);
+	suite_add(&suite, "a deposed leader stops", a_deposed_leader_stops, NULL);
+	suite_add(&suite, "stopping releases", stopping_releases, NULL);
+	suite_add(&suite, "stopping waits for a renewal under way",
+		  stopping_waits_for_a_renewal_under_way, NULL);
+	suite_add(&suite, "a follower has nothing to release", a_follower_has_nothing_to_release,
+		  NULL);
+	suite_add(&suite, "it may be freed by its callback", it_may_be_freed_by_its_callback, NULL);
+	return suite_run(&suite, "election");
+}

@@ -1,0 +1,201 @@
+#include "kube/workq_run.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "fake/fake_clock.h"
+#include "unit/suite.h"
+
+enum { RUNNING_MAX = 4 };
+
+/* A queue whose work ends when the test says so. */
+struct bench {
+	struct fake_clock *clock;
+	struct workq_run *run;
+	struct str log; /* keys in the order in which they began */
+	struct {
+		work_end_fn *end;
+		void *arg;
+	} running[RUNNING_MAX];
+	size_t len;
+	int at_once; /* < 0: work ends before it returns, with that kind of error */
+};
+
+static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+{
+	struct bench *b = arg;
+
+	str_addf(&b->log, " %s", key);
+	if (b->at_once < 0) {
+		struct err err = { .kind = ERR_RETRY, .code = b->at_once };
+
+		end(end_arg, b->at_once, &err);
+		return;
+	}
+	assert_true(b->len < RUNNING_MAX);
+	b->running[b->len].end = end;
+	b->running[b->len++].arg = end_arg;
+}
+
+static void open_bench(struct bench *b, size_t max_running)
+{
+	*b = (struct bench){ .clock = fake_clock_new() };
+	b->run = workq_run_new(&(struct workq_run_spec){ .name = "things",
+							 .max_running = max_running,
+							 .work = work,
+							 .arg = b,
+							 .clock = fake_clock_as_clock(b->clock) });
+}
+
+static void close_bench(struct bench *b)
+{
+	workq_run_free(b->run);
+	fake_clock_free(b->clock);
+	str_done(&b->log);
+}
+
+/* End the oldest work. */
+static void end_work(struct bench *b, enum err_kind kind)
+{
+	struct err err = { .kind = kind, .code = -EIO };
+
+	assert_true(b->len > 0);
+	b->len--;
+	b->running[0].end(b->running[0].arg, kind == ERR_NONE ? 0 : -EIO, &err);
+	memmove(&b->running[0], &b->running[1], b->len * sizeof(b->running[0]));
+}
+
+static void began(struct bench *b, const char *log)
+{
+	fake_clock_settle(b->clock);
+	assert_string_equal(str_cstr(&b->log), log);
+	str_clear(&b->log);
+}
+
+static void work_begins_from_the_loop(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b, 1);
+	assert_true(workq_run_idle(b.run));
+	workq_run_add(b.run, "a");
+	assert_string_equal(str_cstr(&b.log), "");
+	assert_false(workq_run_idle(b.run));
+	began(&b, " a");
+	end_work(&b, ERR_NONE);
+	assert_true(workq_run_idle(b.run));
+	close_bench(&b);
+}
+
+static void keys_at_a_time_are_bounded(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b, 2);
+	workq_run_add(b.run, "a");
+	workq_run_add(b.run, "b");
+	workq_run_add(b.run, "c");
+	began(&b, " a b");
+	end_work(&b, ERR_NONE);
+	began(&b, " c");
+	end_work(&b, ERR_NONE);
+	end_work(&b, ERR_NONE);
+	close_bench(&b);
+}
+
+static struct end_case {
+	const char *name;
+	enum err_kind kind;
+	uint64_t again_ms; /* UINT64_MAX: not by itself */
+} ends[] = {
+	{ "success is forgotten", ERR_NONE, UINT64_MAX },
+	{ "what is transient comes again", ERR_RETRY, 5 },
+	{ "a conflict comes again", ERR_CONFLICT, 5 },
+	{ "what is invalid waits for an edit", ERR_INVALID, UINT64_MAX },
+	{ "what is stuck is parked", ERR_STUCK, UINT64_MAX },
+};
+
+static void the_kind_of_an_error_decides(void **state)
+{
+	const struct end_case *row = *state;
+	struct bench b;
+
+	open_bench(&b, 1);
+	workq_run_add(b.run, "a");
+	began(&b, " a");
+	end_work(&b, row->kind);
+	assert_int_equal(fake_clock_next(b.clock), row->again_ms);
+	/* An edit gets all of them going. */
+	workq_run_add(b.run, "a");
+	began(&b, " a");
+	end_work(&b, ERR_NONE);
+	close_bench(&b);
+}
+
+static void work_may_end_before_it_returns(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b, 1);
+	b.at_once = -EIO;
+	workq_run_add(b.run, "a");
+	began(&b, " a");
+	fake_clock_advance(b.clock, 5);
+	began(&b, " a");
+	fake_clock_advance(b.clock, 9);
+	began(&b, "");
+	fake_clock_advance(b.clock, 1);
+	began(&b, " a");
+	close_bench(&b);
+}
+
+static void a_later_look_comes_at_its_time(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b, 1);
+	workq_run_add_after(b.run, "a", 1000);
+	fake_clock_advance(b.clock, 999);
+	began(&b, "");
+	fake_clock_advance(b.clock, 1);
+	began(&b, " a");
+	end_work(&b, ERR_NONE);
+	close_bench(&b);
+}
+
+static void work_outlives_its_queue(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b, 2);
+	workq_run_add(b.run, "a");
+	workq_run_add(b.run, "b");
+	began(&b, " a b");
+	b.run = workq_run_free(b.run);
+	end_work(&b, ERR_RETRY);
+	end_work(&b, ERR_NONE);
+	assert_int_equal(fake_clock_next(b.clock), UINT64_MAX);
+	close_bench(&b);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	log_set_level(LOG_ERROR);
+	suite_add(&suite, "work begins from the loop", work_begins_from_the_loop, NULL);
+	suite_add(&suite, "keys at a time are bounded", keys_at_a_time_are_bounded, NULL);
+	suite_rows(&suite, ends, the_kind_of_an_error_decides);
+	suite_add(&suite, "work may end before it returns", work_may_end_before_it_returns, NULL);
+	suite_add(&suite, "a later look comes at its time", a_later_look_comes_at_its_time, NULL);
+	suite_add(&suite, "work outlives its queue", work_outlives_its_queue, NULL);
+	return suite_run(&suite, "workq_run");
+}

@@ -159,7 +159,7 @@ launch() {
 	command=(
 		qemu-system-x86_64 -name "hostdev-$NAME" -accel tcg,thread=multi
 		-machine q35,kernel-irqchip=split -cpu max -nodefaults -display none -no-reboot
-		-smp 2 -m "$OPT_MEMORY"
+		-smp 2,sockets=2 -m "$OPT_MEMORY"
 		-object "memory-backend-ram,id=m0,size=$((OPT_MEMORY / 2))M" -numa node,nodeid=0,cpus=0,memdev=m0
 		-object "memory-backend-ram,id=m1,size=$((OPT_MEMORY - OPT_MEMORY / 2))M" -numa node,nodeid=1,cpus=1,memdev=m1
 		-kernel "$kernel/vmlinuz" -initrd "$STATE/initrd"

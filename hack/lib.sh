@@ -260,6 +260,18 @@ process_gone() {
 	! process_running "$1" "$2"
 }
 
+# kill_all LIST: kills what the function LIST prints until it prints nothing.
+kill_all() {
+	local pids round
+	for ((round = 0; round < 50; round++)); do
+		pids=$("$1")
+		[[ -n $pids ]] || return 0
+		xargs -r kill -KILL 2>/dev/null <<<"$pids" || true
+		sleep 0.1
+	done
+	warn "these processes do not end: ${pids//$'\n'/ }"
+}
+
 # wait_until SECONDS COMMAND…: tries COMMAND ten times a second, silently.
 wait_until() {
 	local limit=$1 end

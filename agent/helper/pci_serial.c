@@ -3,7 +3,6 @@
 #include <endian.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,11 +60,13 @@ static bool is_awake(int dir_fd)
 
 static void format_serial(uint64_t serial, char ret_serial[PCI_SERIAL_SIZE])
 {
-	size_t at = 0;
+	char *at = ret_serial;
 
-	for (int shift = 56; shift >= 0; shift -= 8, at += 3)
-		(void)snprintf(ret_serial + at, 4, "%02x-", (unsigned)(serial >> shift & 0xff));
-	ret_serial[at - 1] = '\0';
+	for (int shift = 60; shift >= 0; shift -= 4) {
+		*at++ = "0123456789abcdef"[serial >> shift & 0xf];
+		if (shift % 8 == 0)
+			*at++ = shift > 0 ? '-' : '\0';
+	}
 }
 
 bool pci_serial_read(int dir_fd, bool *config_denied, char ret_serial[PCI_SERIAL_SIZE])

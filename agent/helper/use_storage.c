@@ -192,6 +192,7 @@ static bool add_served(struct use_look *look, const struct mount *mount, const s
 static bool add_foreign(struct use_look *look, const struct mount *mount, const struct cause *cause)
 {
 	auto_free char *address = server_address(mount);
+	auto_free char *what = xasprintf("%s '%s' %s", mount->fstype, mount->source, cause->why);
 
 	for (size_t i = 0; i < ARRAY_LEN(served); i++) {
 		if (strcmp(mount->fstype, served[i].fstype) == 0)
@@ -199,7 +200,7 @@ static bool add_foreign(struct use_look *look, const struct mount *mount, const 
 	}
 	if (!address)
 		return false;
-	use_network_add_server(look, address, cause->reason, cause->why);
+	use_network_add_server(look, address, cause->reason, what);
 	return true;
 }
 

@@ -1,0 +1,125 @@
+#include "agent/helper/sysfs.h"
+
+#include <errno.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "fake/tree/tree.h"
+
+static const char *const entries[] = {
+	"plain=text\n",    "two=a\nb\n\n",        "bare=text",   "empty=",
+	"link->a/b/c",     "dangling->nowhere/x", "folder/b10=", "folder/b9=",
+	"folder/.hidden=", "empty_folder/",       NULL
+};
+
+static struct read_case {
+	const char *name;
+	const char *path;
+	int result;
+	const char *text;
+} reads[] = {
+	{ "one newline is cut off", "plain", 0, "text" },
+	{ "only one", "two", 0, "a\nb\n" },
+	{ "no newline is fine", "bare", 0, "text" },
+	{ "an empty attribute is there", "empty", 0, "" },
+	{ "an attribute that is not there", "none", SYSFS_ABSENT, "" },
+	{ "an attribute of a device that is not there", "plain/none", SYSFS_ABSENT, "" },
+	{ "a link to nowhere", "dangling", SYSFS_ABSENT, "" },
+	{ "a folder is no attribute", "folder", -EISDIR, "" },
+};
+
+static void read_matches_table(void **state)
+{
+	const struct read_case *c = *state;
+	struct sysfs_attr attr = { 0 };
+	struct err err = { 0 };
+	struct tree tree;
+
+	tree_make(&tree, entries);
+	assert_int_equal(sysfs_read(tree.fd, c->path, &attr, &err), c->result);
+	assert_int_equal(err.code, c->result < 0 ? c->result : 0);
+	if (c->result == 0)
+		assert_string_equal(attr.text, c->text);
+	tree_done(&tree);
+}
+
+static void limit(void **state)
+{
+	char text[SYSFS_ATTR_MAX + 1];
+	struct sysfs_attr attr;
+	struct err err = { 0 };
+	struct tree tree;
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	tree_make(&tree, NULL);
+	tree_write(&tree, "fits", text, SYSFS_ATTR_MAX);
+	tree_write(&tree, "long", text, SYSFS_ATTR_MAX + 1);
+	assert_int_equal(sysfs_read(tree.fd, "fits", &attr, &err), 0);
+	assert_int_equal(attr.len, SYSFS_ATTR_MAX);
+	assert_int_equal(sysfs_read(tree.fd, "long", &attr, &err), -EFBIG);
+	assert_string_equal(err.msg, "'long' is longer than 4095 bytes");
+	tree_done(&tree);
+}
+
+/* In a made-up tree a name may be a pipe that nobody writes to. */
+static void pipes_do_not_block(void **state)
+{
+	struct sysfs_attr attr;
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree, NULL);
+	assert_int_equal(mkfifoat(tree.fd, "pipe", 0600), 0);
+	assert_int_equal(sysfs_read(tree.fd, "pipe", &attr, NULL), 0);
+	assert_int_equal(attr.len, 0);
+	tree_done(&tree);
+}
+
+static void links(void **state)
+{
+	char target[SYSFS_LINK_MAX + 1];
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree, entries);
+	assert_int_equal(sysfs_link(tree.fd, "link", target, NULL), 0);
+	assert_string_equal(target, "a/b/c");
+	assert_string_equal(sysfs_base_name(target), "c");
+	assert_string_equal(sysfs_base_name("c"), "c");
+	assert_int_equal(sysfs_link(tree.fd, "plain", target, NULL), SYSFS_ABSENT);
+	assert_int_equal(sysfs_link(tree.fd, "none", target, NULL), SYSFS_ABSENT);
+	tree_done(&tree);
+}
+
+static void lists(void **state)
+{
+	auto_names struct sysfs_names names = { 0 };
+	auto_free char *any = NULL;
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree, entries);
+	assert_int_equal(sysfs_list(tree.fd, "folder", &names, NULL), 0);
+	assert_int_equal(names.len, 2);
+	assert_string_equal(names.items[0], "b9");
+	assert_string_equal(names.items[1], "b10");
+	assert_int_equal(sysfs_list(tree.fd, "none", &names, NULL), SYSFS_ABSENT);
+	any = sysfs_any_entry(tree.fd, "folder");
+	assert_memory_equal(any, "b", 1);
+	assert_null(sysfs_any_entry(tree.fd, "empty_folder"));
+	assert_null(sysfs_any_entry(tree.fd, "none"));
+	tree_done(&tree);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, reads, read_matches_table);
+	suite_add(&suite, "an attribute is at most a page", limit, NULL);
+	suite_add(&suite, "a pipe does not block", pipes_do_not_block, NULL);
+	suite_add(&suite, "links and their last part", links, NULL);
+	suite_add(&suite, "folders list their names in the order of numbers", lists, NULL);
+	return suite_run(&suite, "sysfs");
+}

@@ -1,0 +1,188 @@
+/* What the host's filesystems and swap stand on, from the mounts down to the PCI function. */
+#include "fake/tree/scan_tree.h"
+
+#define PCI(address) "devices/pci0000:00/" address
+#define BLOCK_AT(name, path, number) \
+	"sys/" path "/dev=" number "\n", "sys/class/block/" name "->../../" path
+#define VIRTUAL(name, number)      BLOCK_AT(name, "devices/virtual/block/" name, number)
+#define SLAVE(top, below)          "sys/devices/virtual/block/" top "/slaves/" below "/"
+#define MOUNTS(lines)              "proc/1/mountinfo=" lines
+#define MOUNT(number, point, rest) "20 1 " number " / " point " rw shared:1 - " rest "\n"
+#define SWAPS(lines)               "proc/swaps=Filename Type Size Used Priority\n" lines
+
+#define NVME BLOCK_AT("nvme0n1", PCI("0000:00:1d.0/0000:03:00.0/nvme/nvme0/nvme0n1"), "259:0")
+#define NVME_P(n)                                                                              \
+	BLOCK_AT("nvme0n1p" n, PCI("0000:00:1d.0/0000:03:00.0/nvme/nvme0/nvme0n1/nvme0n1p" n), \
+		 "259:" n)
+#define SATA(letter, port)                                                                 \
+	BLOCK_AT("sd" letter, PCI("0000:00:17.0/ata" port "/host/target/block/sd" letter), \
+		 "8:" port)
+
+#define USE(pci, reason, detail) \
+	"{'kind':'use','pci':'" pci "','reason':'" reason "','detail':'" detail "'}\n"
+
+/* clang-format off */
+static struct storage_case {
+	const char *name;
+	const char *entries[24];
+	const char *lines;
+} cases[] = {
+	{ "a root partition belongs to its disk's controller",
+	  { NVME, NVME_P("2"), MOUNTS(MOUNT("259:2", "/", "ext4 /dev/root rw")) },
+	  USE("0000:03:00.0", "HostFilesystem", "nvme0n1p2 is mounted at /") },
+	{ "a root on LVM on md on two disks needs both",
+	  { SATA("a", "1"),
+	    BLOCK_AT("sdb", PCI("0000:00:18.0/ata2/host/target/block/sdb"), "8:16"), VIRTUAL("md0", "9:0"), VIRTUAL("dm-0", "253:0"),
+	    SLAVE("md0", "sda"), SLAVE("md0", "sdb"), SLAVE("dm-0", "md0"),
+	    NVME, MOUNTS(MOUNT("253:0", "/", "xfs /dev/mapper/vg-root rw")) },
+	  USE("0000:00:17.0", "HostFilesystem", "dm-0 on sda is mounted at /")
+	  USE("0000:00:18.0", "HostFilesystem", "dm-0 on sdb is mounted at /") },
+	{ "a root on dm on md on an NVMe partition",
+	  { NVME, NVME_P("3"), VIRTUAL("md127", "9:127"), VIRTUAL("dm-1", "253:1"),
+	    SLAVE("md127", "nvme0n1p3"), SLAVE("dm-1", "md127"),
+	    MOUNTS(MOUNT("253:1", "/", "ext4 /dev/mapper/root rw")) },
+	  USE("0000:03:00.0", "HostFilesystem", "dm-1 on nvme0n1p3 is mounted at /") },
+	{ "a partition of an array stands on the array's members",
+	  { NVME, VIRTUAL("md0", "9:0"), SLAVE("md0", "nvme0n1"),
+	    BLOCK_AT("md0p1", "devices/virtual/block/md0/md0p1", "259:9"),
+	    MOUNTS(MOUNT("259:9", "/boot", "ext4 /dev/md0p1 rw")) },
+	  USE("0000:03:00.0", "HostFilesystem", "md0p1 on nvme0n1 is mounted at /boot") },
+	{ "swap on LVM",
+	  { NVME, VIRTUAL("dm-2", "253:2"), SLAVE("dm-2", "nvme0n1"),
+	    SWAPS("/dev/dm-2 partition 1000 0 -2\n") },
+	  USE("0000:03:00.0", "HostSwap", "dm-2 on nvme0n1 holds swap")
+	  "{'kind':'problem','device':'','attribute':'mountinfo','message':'no mounts can be read, "
+	  "so the host's disks are not known as such'}\n" },
+	{ "a swap file is on the disk of its filesystem",
+	  { NVME, NVME_P("1"), MOUNTS(MOUNT("259:1", "/data", "ext4 /dev/nvme0n1p1 rw")),
+	    SWAPS("/data/swap\\040file file 1000 0 -2\n") },
+	  USE("0000:03:00.0", "HostSwap", "nvme0n1p1 holds swap")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted at /data") },
+	{ "compressed swap in memory needs no device",
+	  { VIRTUAL("zram0", "251:0"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
+	    SWAPS("/dev/zram0 partition 1000 0 100\n") },
+	  "" },
+	{ "the kubelet's and etcd's own disks are the host's, pods' volumes are only mounted",
+	  { NVME, NVME_P("1"), NVME_P("2"), SATA("a", "1"), SATA("c", "3"),
+	    MOUNTS(MOUNT("259:1", "/var/lib/kubelet", "ext4 /dev/nvme0n1p1 rw")
+		   MOUNT("259:2", "/var/lib/etcd/member", "ext4 /dev/nvme0n1p2 rw")
+		   MOUNT("8:1", "/var/lib/kubelet/pods/x/volumes/y", "ext4 /dev/sda rw")) },
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /var/lib/kubelet/pods/x/volumes/y")
+	  USE("0000:03:00.0", "HostFilesystem", "nvme0n1p1 is mounted at /var/lib/kubelet")
+	  USE("0000:03:00.0", "HostFilesystem", "nvme0n1p2 is mounted at /var/lib/etcd/member") },
+	{ "of many mounts of one disk the most important is named, once",
+	  { NVME, MOUNTS(MOUNT("259:0", "/a", "ext4 /dev/nvme0n1 rw")
+			 MOUNT("259:0", "/boot/efi", "vfat /dev/nvme0n1 rw")
+			 MOUNT("259:0", "/", "ext4 /dev/nvme0n1 rw")
+			 MOUNT("259:0", "/z", "ext4 /dev/nvme0n1 rw")) },
+	  USE("0000:03:00.0", "HostFilesystem", "nvme0n1 is mounted at /") },
+	{ "of other mounts the first by name, whatever order they were mounted in",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")
+			 MOUNT("259:0", "/srv/b", "ext4 /dev/nvme0n1 rw")
+			 MOUNT("259:0", "/srv/a", "ext4 /dev/nvme0n1 rw")) },
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /srv/a") },
+	{ "a later mount covers an earlier one at the same point",
+	  { NVME, SATA("a", "1"), MOUNTS(MOUNT("259:0", "/", "ext4 /dev/nvme0n1 rw")
+					 MOUNT("8:1", "/", "ext4 /dev/sda rw")) },
+	  USE("0000:00:17.0", "HostFilesystem", "sda is mounted at /")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /") },
+	{ "a USB stick as root names the stick and its controller",
+	  { BLOCK_AT("sdb", PCI("0000:00:14.0/usb1/1-2/1-2.3/1-2.3:1.0/host6/block/sdb"), "8:16"),
+	    MOUNTS(MOUNT("8:16", "/", "ext4 /dev/sdb rw")) },
+	  "{'kind':'use','pci':'0000:00:14.0','usb':'1-2.3','reason':'HostFilesystem',"
+	  "'detail':'sdb is mounted at /'}\n" },
+	{ "a multipath NVMe needs all its controllers",
+	  { BLOCK_AT("nvme0n1", "devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1", "259:0"),
+	    "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0->"
+	    "../../../pci0000:00/0000:04:00.0/nvme/nvme0",
+	    "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme1->"
+	    "../../../pci0000:00/0000:05:00.0/nvme/nvme1",
+	    MOUNTS(MOUNT("259:0", "/", "ext4 /dev/nvme0n1 rw")) },
+	  USE("0000:04:00.0", "HostFilesystem", "nvme0n1 is mounted at /")
+	  USE("0000:05:00.0", "HostFilesystem", "nvme0n1 is mounted at /") },
+	{ "a btrfs has no number of its own, and may have several members",
+	  { NVME, SATA("a", "1"), VIRTUAL("dm-0", "253:0"), SLAVE("dm-0", "nvme0n1"),
+	    "sys/devices/virtual/block/dm-0/dm/name=luks-root\n",
+	    "sys/fs/btrfs/u-u-i-d/devices/dm-0->../../../../class/block/dm-0",
+	    "sys/fs/btrfs/u-u-i-d/devices/sda->../../../../class/block/sda",
+	    MOUNTS(MOUNT("0:31", "/", "btrfs /dev/mapper/luks-root rw,subvol=/@")) },
+	  USE("0000:00:17.0", "HostFilesystem", "sda is mounted at /")
+	  USE("0000:03:00.0", "HostFilesystem", "dm-0 on nvme0n1 is mounted at /") },
+	{ "a loop device stands on the disk of its file",
+	  { NVME, VIRTUAL("loop0", "7:0"),
+	    "sys/devices/virtual/block/loop0/loop/backing_file=/data/root.img\n",
+	    MOUNTS(MOUNT("7:0", "/", "ext4 /dev/loop0 rw")
+		   MOUNT("259:0", "/data", "ext4 /dev/nvme0n1 rw")) },
+	  USE("0000:03:00.0", "HostFilesystem", "loop0 on nvme0n1 is mounted at /")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /data") },
+	{ "a ring of slaves comes to an end",
+	  { NVME, VIRTUAL("dm-0", "253:0"), VIRTUAL("dm-1", "253:1"), SLAVE("dm-0", "dm-1"),
+	    SLAVE("dm-1", "dm-0"), SLAVE("dm-1", "nvme0n1"),
+	    MOUNTS(MOUNT("253:0", "/", "ext4 /dev/dm-0 rw")) },
+	  USE("0000:03:00.0", "HostFilesystem", "dm-0 on nvme0n1 is mounted at /") },
+	{ "a volume that nobody has mounted still holds its disk",
+	  { NVME, VIRTUAL("dm-5", "253:5"), SLAVE("dm-5", "nvme0n1"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  USE("0000:03:00.0", "BlockHolder", "dm-5 on nvme0n1 is set up") },
+	{ "a 9p root is served by the virtio device with its tag",
+	  { "sys/bus/virtio/drivers/9pnet_virtio/virtio3->../../../../" PCI("0000:00:06.0/virtio3"),
+	    "sys/bus/virtio/drivers/9pnet_virtio/virtio4->../../../../" PCI("0000:00:07.0/virtio4"),
+	    "sys/" PCI("0000:00:06.0/virtio3/mount_tag=other\n"),
+	    "sys/" PCI("0000:00:07.0/virtio4/mount_tag=rootfs\n"),
+	    MOUNTS(MOUNT("0:20", "/", "9p rootfs rw,trans=virtio")) },
+	  USE("0000:00:07.0", "HostFilesystem", "9p 'rootfs' is mounted at /") },
+	{ "a virtiofs root",
+	  { "sys/bus/virtio/drivers/virtiofs/virtio2->../../../../" PCI("0000:00:05.0/virtio2"),
+	    "sys/" PCI("0000:00:05.0/"),
+	    MOUNTS(MOUNT("0:20", "/", "virtiofs myfs rw")) },
+	  USE("0000:00:05.0", "HostFilesystem", "virtiofs 'myfs' is mounted at /") },
+	{ "an NFS root needs the interface that leads to its server",
+	  { "sys/" PCI("0000:00:1f.6/net/eno1/flags=0x1003\n"),
+	    "sys/class/net/eno1->../../" PCI("0000:00:1f.6/net/eno1"),
+	    "proc/1/net/route=eno1 0000A8C0 00000000 0001 0 0 0 0000FFFF\n",
+	    MOUNTS(MOUNT("0:20", "/", "nfs4 srv:/root rw,vers=4.2,addr=192.168.0.9,port=0")) },
+	  USE("0000:00:1f.6", "HostFilesystem",
+	      "eno1 leads to 192.168.0.9, from where nfs4 'srv:/root' is mounted at /")
+	  USE("0000:00:1f.6", "InterfaceUp", "eno1 is up and has an address") },
+	{ "an iSCSI root needs the interface that leads to its portal",
+	  { BLOCK_AT("sda", "devices/platform/host2/session1/target2:0:0/2:0:0:0/block/sda", "8:0"),
+	    "sys/class/iscsi_connection/connection1:0/address=192.168.0.7\n",
+	    "sys/" PCI("0000:00:1f.6/net/eno1/flags=0x1002\n"),
+	    "sys/class/net/eno1->../../" PCI("0000:00:1f.6/net/eno1"),
+	    "proc/1/net/route=eno1 0000A8C0 00000000 0001 0 0 0 0000FFFF\n",
+	    MOUNTS(MOUNT("8:0", "/", "ext4 /dev/sda rw")) },
+	  USE("0000:00:1f.6", "HostFilesystem",
+	      "eno1 leads to 192.168.0.7, from where sda is mounted at /") },
+	{ "a root whose device cannot be told is a problem, not a guess",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "zfs rpool/ROOT rw")) },
+	  "{'kind':'problem','device':'','attribute':'mountinfo','message':'no device is known to "
+	  "hold '/' (zfs 'rpool/ROOT'): claims cannot be checked against it'}\n" },
+	{ "lines of mountinfo that make no sense are counted, the others used",
+	  { NVME, MOUNTS("nonsense\n" MOUNT("259:0", "/", "ext4 /dev/nvme0n1 rw")
+			 "1 2 x:y / /z rw - ext4 /dev/x rw\n") },
+	  USE("0000:03:00.0", "HostFilesystem", "nvme0n1 is mounted at /")
+	  "{'kind':'problem','device':'','attribute':'mountinfo','message':'2 lines have another "
+	  "form'}\n" },
+	{ "a block device that vanishes while it is read is left out",
+	  { "sys/class/block/sdz->../../devices/gone", NVME,
+	    MOUNTS(MOUNT("259:0", "/", "ext4 /dev/nvme0n1 rw")) },
+	  USE("0000:03:00.0", "HostFilesystem", "nvme0n1 is mounted at /") },
+};
+/* clang-format on */
+
+static void uses_match_table(void **state)
+{
+	const struct storage_case *c = *state;
+	auto_str struct str lines = STR_INIT;
+
+	scan_entries(c->entries, NULL, "use problem", &lines);
+	assert_string_equal(str_cstr(&lines), c->lines);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, uses_match_table);
+	return suite_run(&suite, "use_storage");
+}

@@ -14,7 +14,7 @@
 /* One clear line and the status of a wrong call. */
 static int misused(const struct options_prose *prose, const char *message)
 {
-	fprintf(stderr, "%s: %s\n", prose->program, message);
+	(void)fprintf(stderr, "%s: %s\n", prose->program, message);
 	return 2;
 }
 
@@ -60,7 +60,7 @@ static int print_devices(const struct settings *s)
 
 	if (inspect_run(&options, (enum print_format)s->output, &err) == 0)
 		return 0;
-	fprintf(stderr, "hostdev-agent inspect: %s\n", err.msg);
+	(void)fprintf(stderr, "hostdev-agent inspect: %s\n", err.msg);
 	return 1;
 }
 
@@ -75,7 +75,7 @@ static const struct command {
 	{ NULL, settings_run_rows, &settings_run_prose, serve_node },
 };
 
-static int run_command(const struct command *command, int argc, char **argv)
+static int run_command(const struct command *command, int argc, char *const *argv)
 {
 	struct settings settings = { 0 };
 	struct options options;
@@ -83,14 +83,12 @@ static int run_command(const struct command *command, int argc, char **argv)
 	size_t len;
 	const struct option_row *rows = command->rows(&len);
 	int status;
-	int rest;
 
 	options_init(&options, rows, len, &settings);
-	if (program_options(&options, &settings.common, command->prose, argc, argv, &rest,
-			    &status)) {
-		if (rest < argc)
-			err_set(&err, ERR_INVALID, -1, "unexpected word '%s'; see --help",
-				argv[rest]);
+	status = program_options(&options, &settings.common, command->prose, &argc, &argv);
+	if (status < 0) {
+		if (argc > 0)
+			err_set(&err, ERR_INVALID, -1, "unexpected word '%s'; see --help", argv[0]);
 		else
 			settings_complete(&settings, &err);
 		status = err.code ? misused(command->prose, err.msg) : command->run(&settings);

@@ -297,8 +297,11 @@ struct publish *publish_free(struct publish *publish)
 	if (!publish)
 		return NULL;
 	while (publish->writing > 0) {
-		kube_call_cancel(publish->writes[0]->call);
-		end_write(publish->writes[0], 0, NULL);
+		struct write *write = publish->writes[--publish->writing];
+
+		kube_call_cancel(write->call);
+		write->end(write->end_arg, 0, NULL);
+		free(write);
 	}
 	workq_run_free(publish->queue);
 	while (map_next(publish->echoes, &cursor, NULL, &echo))

@@ -58,6 +58,13 @@ static int run(const struct settings *s)
 	return 0;
 }
 
+/* One clear line and the status of a wrong call. */
+static int misused(const char *message)
+{
+	(void)fprintf(stderr, "hostdev-controller: %s\n", message);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	struct settings settings = { 0 };
@@ -65,23 +72,18 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 	size_t len;
 	const struct option_row *rows = settings_rows(&len);
+	char *const *words = argv;
 	int status;
-	int rest;
 
 	options_init(&options, rows, len, &settings);
-	if (program_options(&options, &settings.common, &settings_prose, argc, argv, &rest,
-			    &status)) {
-		if (rest < argc)
+	status = program_options(&options, &settings.common, &settings_prose, &argc, &words);
+	if (status < 0) {
+		if (argc > 0)
 			err_set(&err, ERR_INVALID, -1, "unexpected word '%s'; see --help",
-				argv[rest]);
+				words[0]);
 		else
 			settings_complete(&settings, &err);
-		if (err.code) {
-			fprintf(stderr, "hostdev-controller: %s\n", err.msg);
-			status = 2;
-		} else {
-			status = run(&settings);
-		}
+		status = err.code ? misused(err.msg) : run(&settings);
 	}
 	options_done(&options);
 	return status;

@@ -43,30 +43,32 @@ static void print_help(const struct options *o, const struct options_prose *pros
 	auto_str struct str page = STR_INIT;
 
 	options_help(o, prose, &page);
-	fputs(str_cstr(&page), stdout);
+	(void)fputs(str_cstr(&page), stdout);
 }
 
-bool program_options(struct options *o, const struct program_settings *common,
-		     const struct options_prose *prose, int argc, char *const *argv, int *ret_rest,
-		     int *ret_status)
+int program_options(struct options *o, const struct program_settings *common,
+		    const struct options_prose *prose, int *argc, char *const **argv)
 {
 	struct err err = { 0 };
-	int r = read_sources(o, common, argc, argv, ret_rest, &err);
+	int rest = 0;
+	int r = read_sources(o, common, *argc, *argv, &rest, &err);
 
-	*ret_status = 0;
-	if (r == OPTIONS_OK) {
-		log_set_level((enum log_level)common->log_level);
-		return true;
-	}
 	if (r == OPTIONS_HELP) {
 		print_help(o, prose);
-	} else if (r == OPTIONS_VERSION) {
-		printf("%s %s\n", prose->program, HOSTDEV_VERSION);
-	} else {
-		fprintf(stderr, "%s: %s\n", prose->program, err.msg);
-		*ret_status = 2;
+		return 0;
 	}
-	return false;
+	if (r == OPTIONS_VERSION) {
+		(void)printf("%s %s\n", prose->program, HOSTDEV_VERSION);
+		return 0;
+	}
+	if (r != OPTIONS_OK) {
+		(void)fprintf(stderr, "%s: %s\n", prose->program, err.msg);
+		return 2;
+	}
+	log_set_level((enum log_level)common->log_level);
+	*argc -= rest;
+	*argv += rest;
+	return -1;
 }
 
 static int reach(struct program *p, const struct program_settings *settings, const char *user_agent,
@@ -123,14 +125,14 @@ static void on_signal(uv_signal_t *handle, int number)
 		program_stop(p);
 }
 
-void program_run(struct program *p, void (*fn)(void *arg), void *arg)
+void program_run(struct program *p, void (*signal_fn)(void *arg), void *arg)
 {
 	static const int numbers[] = { SIGTERM, SIGINT };
 
-	p->on_signal = fn;
+	p->on_signal = signal_fn;
 	p->arg = arg;
 	/* Peers that close early are errors of a write, not of the process. */
-	signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++)
 		uv_signal_start(&p->signals[i], on_signal, numbers[i]);
 	uv_run(&p->loop, UV_RUN_DEFAULT);

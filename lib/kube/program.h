@@ -28,7 +28,9 @@ struct program_settings {
 extern const char *const program_log_levels[];
 
 /* clang-format off */
-/* Rows for settings of type @type_, whose member @m_ is a struct program_settings. */
+/* Rows for settings of type @type_, whose member @m_ is a struct program_settings. Both are parts of
+ * an offsetof and cannot stand in parentheses. */
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define PROGRAM_LOG_ROWS(type_, m_) \
 	{ .name = "config", .type = OPTION_STRING, .offset = offsetof(type_, m_.config_file), \
 	  .argument = "FILE", .group = "General", \
@@ -50,16 +52,16 @@ extern const char *const program_log_levels[];
 	  .fallback = (listen_), .argument = "ADDRESS:PORT", \
 	  .help = "Serve /healthz, /readyz and /metrics here; \":PORT\" for all addresses, \"off\" " \
 		  "for none." }
+/* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */
 
 /*
- * Fill the settings from flags, environment and file. True to go on: *@ret_rest is the index of the
- * first argument that is not a flag. False to end with *@ret_status: help or the version was
+ * Fill the settings from flags, environment and file, and move @argc and @argv on to the first
+ * argument that is not a flag. < 0 to go on, else the status to end with: help or the version was
  * printed (0), or one line about what is wrong (2).
  */
-bool program_options(struct options *o, const struct program_settings *common,
-		     const struct options_prose *prose, int argc, char *const *argv, int *ret_rest,
-		     int *ret_status);
+int program_options(struct options *o, const struct program_settings *common,
+		    const struct options_prose *prose, int *argc, char *const **argv);
 
 struct program {
 	uv_loop_t loop;
@@ -78,9 +80,9 @@ struct program {
 int program_init(struct program *p, const struct program_settings *settings, const char *user_agent,
 		 struct err *err);
 
-/* Run until program_stop(). On SIGTERM or SIGINT @on_signal is called once (NULL: program_stop()); a
+/* Run until program_stop(). On SIGTERM or SIGINT @signal_fn is called once (NULL: program_stop()); a
  * second signal ends the process at once. */
-void program_run(struct program *p, void (*on_signal)(void *arg), void *arg);
+void program_run(struct program *p, void (*signal_fn)(void *arg), void *arg);
 
 void program_stop(struct program *p);
 

@@ -106,11 +106,14 @@ static void call_unlink(struct kube_call *call)
 static void count_call(const struct kube_call *call, int result, int status)
 {
 	struct kube_client *client = call->client;
-	const char *code;
 	char number[16];
+	const char *code = number;
 
 	snprintf(number, sizeof(number), "%d", status);
-	code = result == -ETIMEDOUT ? "timeout" : status ? number : "error";
+	if (result == -ETIMEDOUT)
+		code = "timeout";
+	else if (status == 0 || result == -EIO)
+		code = "error";
 	metric_count(client->requests, call->verb, call->resource, code);
 	if (!call->on_line)
 		metric_observe(client->durations, uv_now(client->loop) - call->start_ms,

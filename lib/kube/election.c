@@ -22,7 +22,10 @@
 enum { REQUEST_MS = 5 * 1000 };
 
 struct election {
-	struct election_spec spec; /* its strings are ours */
+	struct election_spec spec; /* its strings are the three below */
+	char *ns;
+	char *name;
+	char *identity;
 	struct elector elector;
 	char *version; /* of the Lease as we last saw it; NULL: read it first    */
 	struct kube_call *call;
@@ -68,10 +71,9 @@ struct election *election_new(const struct election_spec *spec)
 	struct election *el = xcalloc(1, sizeof(*el));
 
 	el->spec = *spec;
-	el->spec.ns = xstrdup(spec->ns);
-	el->spec.name = xstrdup(spec->name);
-	el->spec.identity = xstrdup(spec->identity);
-	el->elector.identity = el->spec.identity;
+	el->spec.ns = el->ns = xstrdup(spec->ns);
+	el->spec.name = el->name = xstrdup(spec->name);
+	el->spec.identity = el->elector.identity = el->identity = xstrdup(spec->identity);
 	el->timer = clock_timer_new(spec->clock, on_timer, el);
 	el->deadline = clock_timer_new(spec->clock, on_deadline, el);
 	el->leading = metrics_family(spec->metrics, &leading_desc);
@@ -85,10 +87,9 @@ static void release_memory(struct election *el)
 	clock_timer_free(el->spec.clock, el->deadline);
 	elector_done(&el->elector);
 	free(el->version);
-	/* Ours since election_new() copied them. */
-	free((char *)(uintptr_t)el->spec.ns);
-	free((char *)(uintptr_t)el->spec.name);
-	free((char *)(uintptr_t)el->spec.identity);
+	free(el->ns);
+	free(el->name);
+	free(el->identity);
 	free(el);
 }
 
@@ -98,7 +99,6 @@ struct election *election_free(struct election *el)
 		return NULL;
 	if (el->call)
 		kube_call_cancel(el->call);
-	el->call = NULL;
 	clock_timer_stop(el->spec.clock, el->timer);
 	clock_timer_stop(el->spec.clock, el->deadline);
 	el->dying = true;
@@ -190,13 +190,11 @@ static void take_turn(struct election *el)
 
 static void end_stop(struct election *el)
 {
-	void (*stopped)(void *arg) = el->stopped;
-
 	el->stopping = false;
 	el->releasing = false;
 	el->elector.leading = false;
-	if (stopped)
-		stopped(el->stopped_arg);
+	if (el->stopped)
+		el->stopped(el->stopped_arg);
 }
 
 static void on_timer(void *arg)

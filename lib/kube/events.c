@@ -36,7 +36,9 @@ struct saying {
 };
 
 struct events {
-	struct events_deps deps; /* its strings are ours */
+	struct events_deps deps; /* its strings are the two below */
+	char *component;
+	char *host;
 	struct event_book *book;
 	struct saying *head; /* the one being sent, then those that wait */
 	struct saying **tail;
@@ -61,14 +63,14 @@ struct events *events_new(const struct events_deps *deps)
 	struct events *events = xcalloc(1, sizeof(*events));
 
 	events->deps = *deps;
-	events->deps.component = xstrdup(deps->component);
-	events->deps.host = xstrdup(deps->host);
+	events->deps.component = events->component = xstrdup(deps->component);
+	events->deps.host = events->host = xstrdup(deps->host);
 	events->book = event_book_new();
 	events->tail = &events->head;
 	events->timer = clock_timer_new(deps->clock, send_head, events);
 	events->backoff = (struct backoff){
 		.first_ms = 1000,
-		.max_ms = 30 * 1000,
+		.max_ms = 30000,
 		.jitter_percent = 50,
 	};
 	events->outcomes = metrics_family(deps->metrics, &outcomes_desc);
@@ -98,9 +100,8 @@ struct events *events_free(struct events *events)
 		drop_head(events);
 	clock_timer_free(events->deps.clock, events->timer);
 	event_book_free(events->book);
-	/* Ours since events_new() copied them. */
-	free((char *)(uintptr_t)events->deps.component);
-	free((char *)(uintptr_t)events->deps.host);
+	free(events->component);
+	free(events->host);
 	free(events);
 	return NULL;
 }
@@ -143,8 +144,8 @@ static json_t *create_body(struct saying *saying, const struct event_said *said,
 static json_t *count_body(const struct saying *saying, const struct event_said *said)
 {
 	auto_free char *last = stamp(saying->wall_ms);
-	json_t *body = json_pack("{s:I, s:s}", "count", (json_int_t)(said->count + 1),
-				 "lastTimestamp", last);
+	json_int_t count = said->count + 1;
+	json_t *body = json_pack("{s:I, s:s}", "count", count, "lastTimestamp", last);
 
 	if (!body)
 		abort();
@@ -281,7 +282,7 @@ static void cut(struct str *text)
 	text->len = len + 3;
 }
 
-static char *clean_message(const char *fmt, va_list ap)
+__attribute__((format(printf, 1, 0))) static char *clean_message(const char *fmt, va_list ap)
 {
 	char text[EVENTS_MESSAGE_MAX + 2]; /* one more than fits, so that cut() sees it */
 	struct str clean = STR_INIT;

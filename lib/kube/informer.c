@@ -24,7 +24,9 @@ enum {
 
 struct informer {
 	struct informer_deps deps;
-	struct informer_spec spec;
+	struct informer_spec spec; /* its selectors are the two below */
+	char *label_selector;
+	char *field_selector;
 	struct reflector reflector;
 	struct store *store;
 	struct store *list; /* pages of the list under way, NULL between lists  */
@@ -53,8 +55,8 @@ struct informer *informer_new(const struct informer_deps *deps, const struct inf
 
 	inf->deps = *deps;
 	inf->spec = *spec;
-	inf->spec.label_selector = xstrdup_or_null(spec->label_selector);
-	inf->spec.field_selector = xstrdup_or_null(spec->field_selector);
+	inf->spec.label_selector = inf->label_selector = xstrdup_or_null(spec->label_selector);
+	inf->spec.field_selector = inf->field_selector = xstrdup_or_null(spec->field_selector);
 	inf->store = store_new(spec->kind);
 	inf->timer = clock_timer_new(deps->clock, on_timer, inf);
 	report_init(&inf->report, deps->metrics, spec->kind->plural);
@@ -72,9 +74,8 @@ struct informer *informer_new(const struct informer_deps *deps, const struct inf
 
 static void release(struct informer *inf)
 {
-	/* Ours since informer_new() copied them. */
-	free((char *)(uintptr_t)inf->spec.label_selector);
-	free((char *)(uintptr_t)inf->spec.field_selector);
+	free(inf->label_selector);
+	free(inf->field_selector);
 	clock_timer_free(inf->deps.clock, inf->timer);
 	store_free(inf->list);
 	store_free(inf->store);

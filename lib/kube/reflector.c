@@ -95,12 +95,12 @@ void reflector_init(struct reflector *r)
 {
 	*r = (struct reflector){
 		.backoff = { .first_ms = 800,
-			     .max_ms = 30 * 1000,
-			     .reset_after_ms = 2 * 60 * 1000,
+			     .max_ms = 30000,
+			     .reset_after_ms = 120000,
 			     .jitter_percent = 100 },
-		.slow = { .first_ms = 30 * 1000,
-			  .max_ms = 5 * 60 * 1000,
-			  .reset_after_ms = 20 * 60 * 1000,
+		.slow = { .first_ms = 30000,
+			  .max_ms = 300000,
+			  .reset_after_ms = 1200000,
 			  .jitter_percent = 50 },
 		.page = REFLECTOR_PAGE,
 	};

@@ -19,8 +19,13 @@ struct item {
 	bool waiting;      /* added and not taken since                      */
 	bool running;      /* taken and not ended; if waiting too, not in line */
 	size_t timed;      /* its place in the heap, or NOT_TIMED            */
-	uint64_t due_ms;
 	unsigned failures;
+};
+
+/* One in the heap. */
+struct timed {
+	uint64_t due_ms;
+	struct item *item;
 };
 
 struct workq {
@@ -29,7 +34,7 @@ struct workq {
 	struct item **tail;
 	size_t waiting;
 	size_t running;
-	ARRAY(struct item *) timed; /* binary heap, the earliest on top */
+	ARRAY(struct timed) timed; /* binary heap, the earliest on top */
 };
 
 struct workq *workq_new(void)
@@ -85,21 +90,21 @@ static void drop_if_blank(struct workq *q, struct item *item)
 
 /* --- the heap of those whose time has not come --- */
 
-static void heap_place(struct workq *q, size_t at, struct item *item)
+static void heap_place(struct workq *q, size_t at, struct timed timed)
 {
-	q->timed.items[at] = item;
-	item->timed = at;
+	q->timed.items[at] = timed;
+	timed.item->timed = at;
 }
 
 static void heap_up(struct workq *q, size_t at)
 {
-	struct item *item = q->timed.items[at];
+	struct timed timed = q->timed.items[at];
 
-	while (at > 0 && q->timed.items[(at - 1) / 2]->due_ms > item->due_ms) {
+	while (at > 0 && q->timed.items[(at - 1) / 2].due_ms > timed.due_ms) {
 		heap_place(q, at, q->timed.items[(at - 1) / 2]);
 		at = (at - 1) / 2;
 	}
-	heap_place(q, at, item);
+	heap_place(q, at, timed);
 }
 
 static size_t earlier_child(const struct workq *q, size_t at)
@@ -107,28 +112,28 @@ static size_t earlier_child(const struct workq *q, size_t at)
 	size_t child = at * 2 + 1;
 
 	if (child + 1 < q->timed.len &&
-	    q->timed.items[child + 1]->due_ms < q->timed.items[child]->due_ms)
+	    q->timed.items[child + 1].due_ms < q->timed.items[child].due_ms)
 		child++;
 	return child;
 }
 
 static void heap_down(struct workq *q, size_t at)
 {
-	struct item *item = q->timed.items[at];
+	struct timed timed = q->timed.items[at];
 	size_t child;
 
 	while ((child = earlier_child(q, at)) < q->timed.len &&
-	       q->timed.items[child]->due_ms < item->due_ms) {
+	       q->timed.items[child].due_ms < timed.due_ms) {
 		heap_place(q, at, q->timed.items[child]);
 		at = child;
 	}
-	heap_place(q, at, item);
+	heap_place(q, at, timed);
 }
 
 static struct item *heap_pop(struct workq *q)
 {
-	struct item *top = q->timed.items[0];
-	struct item *last = q->timed.items[--q->timed.len];
+	struct item *top = q->timed.items[0].item;
+	struct timed last = q->timed.items[--q->timed.len];
 
 	top->timed = NOT_TIMED;
 	if (q->timed.len > 0) {
@@ -159,7 +164,7 @@ static void make_wait(struct workq *q, struct item *item)
 
 static void move_due(struct workq *q, uint64_t now_ms)
 {
-	while (q->timed.len > 0 && q->timed.items[0]->due_ms <= now_ms)
+	while (q->timed.len > 0 && q->timed.items[0].due_ms <= now_ms)
 		make_wait(q, heap_pop(q));
 }
 
@@ -173,12 +178,11 @@ void workq_add_at(struct workq *q, const char *key, uint64_t due_ms)
 	struct item *item = item_get(q, key);
 
 	if (item->timed == NOT_TIMED) {
-		*array_add(&q->timed) = item;
+		*array_add(&q->timed) = (struct timed){ .item = item, .due_ms = due_ms };
 		item->timed = q->timed.len - 1;
-	} else if (item->due_ms <= due_ms) {
-		return;
+	} else if (q->timed.items[item->timed].due_ms > due_ms) {
+		q->timed.items[item->timed].due_ms = due_ms;
 	}
-	item->due_ms = due_ms;
 	heap_up(q, item->timed);
 }
 
@@ -241,7 +245,7 @@ uint64_t workq_due_ms(const struct workq *q)
 {
 	if (q->head)
 		return 0;
-	return q->timed.len > 0 ? q->timed.items[0]->due_ms : UINT64_MAX;
+	return q->timed.len > 0 ? q->timed.items[0].due_ms : UINT64_MAX;
 }
 
 size_t workq_waiting(const struct workq *q)

@@ -45,7 +45,7 @@ static const struct metric_desc took_desc = {
 	.help = "Time that one look at a key took.",
 	.type = METRIC_SECONDS,
 	.labels = { "queue" },
-	.buckets_ms = { 1, 10, 100, 1000, 10 * 1000, 100 * 1000 },
+	.buckets_ms = { 1, 10, 100, 1000, 10000, 100000 },
 };
 
 static void on_timer(void *arg);

@@ -24,6 +24,8 @@
 #include "kube/feed.h"
 #include "kube/watch_event.h"
 
+/* Twice as many events in a pass as devices, so that each pass changes every object. */
+enum { PASS = 128 };
 enum { EVENTS = 200 * 1000, DEVICES = 64, CHUNK = 16 * 1024, LINE_MAX_BYTES = 8 * 1024 * 1024 };
 
 static const char event_head[] =
@@ -80,7 +82,7 @@ static void on_change(void *arg, const struct entry *before, const struct entry 
 static void on_unreadable(void *arg, const struct err *err)
 {
 	(void)arg;
-	fprintf(stderr, "bench_watch: %s\n", err->msg);
+	(void)fprintf(stderr, "bench_watch: %s\n", err->msg);
 	exit(1);
 }
 
@@ -113,7 +115,7 @@ static uint64_t run(const struct str *stream, uint64_t events, line_fn *fn, void
 	struct err err = { 0 };
 	uint64_t start = cpu_ns();
 
-	for (uint64_t n = 0; n < events; n += 2 * DEVICES) {
+	for (uint64_t n = 0; n < events; n += PASS) {
 		for (size_t at = 0; at < stream->len; at += CHUNK) {
 			size_t len = stream->len - at < CHUNK ? stream->len - at : CHUNK;
 
@@ -149,15 +151,14 @@ int main(int argc, char **argv)
 	uint64_t ns;
 
 	if (argc > 1 && !str_to_u64(argv[1], &events)) {
-		fprintf(stderr, "bench_watch: '%s' is not a number of events\n", argv[1]);
+		(void)fprintf(stderr, "bench_watch: '%s' is not a number of events\n", argv[1]);
 		return 2;
 	}
 	reflector_init(&reflector);
-	/* Twice as many events as devices, so that each pass changes every object. */
-	for (unsigned n = 0; n < 2 * DEVICES; n++)
+	for (unsigned n = 0; n < PASS; n++)
 		add_event(&stream, n);
 
-	printf("%-32s %9zu bytes\n", "one event", stream.len / (size_t)(2 * DEVICES));
+	printf("%-32s %9zu bytes\n", "one event", stream.len / PASS);
 	ns = run(&stream, events, to_store, &feed);
 	print("from bytes into the store", changes, ns);
 	ns = run(&stream, events, to_tree, &trees);

@@ -69,10 +69,14 @@ void kube_call_cancel(struct kube_call *call)
 
 struct kube_client *kube_client_free(struct kube_client *client)
 {
+	struct kube_call *call;
+
 	if (!client)
 		return NULL;
-	while (client->calls)
-		kube_call_cancel(client->calls);
+	while ((call = client->calls)) {
+		client->calls = call->next;
+		call_free(call);
+	}
 	free(client);
 	return NULL;
 }

@@ -4,96 +4,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "api/lease.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
-#include "kube/elector.h"
 #include "unit/suite.h"
-
-/* --- the decision --- */
-
-enum { ACTS_MAX = 6 };
-
-static struct see_case {
-	const char *name;
-	struct {
-		const char *holder; /* NULL: nobody's; "none": there is no Lease */
-		const char *renewed;
-		uint64_t after_ms;
-		enum elector_act act;
-	} looks[ACTS_MAX];
-} sees[] = {
-	{ "there is no Lease", { { "none", "", 0, ELECTOR_CREATE } } },
-	{ "nobody holds it", { { NULL, "1", 0, ELECTOR_CLAIM } } },
-	{ "we hold it", { { "us", "1", 0, ELECTOR_RENEW } } },
-	{ "another gives signs of life for ever",
-	  { { "b", "1", 0, ELECTOR_WAIT },
-	    { "b", "2", 14000, ELECTOR_WAIT },
-	    { "b", "3", 14000, ELECTOR_WAIT },
-	    { "b", "4", 14000, ELECTOR_WAIT } } },
-	{ "another is silent for as long as its Lease lasts",
-	  { { "b", "1", 0, ELECTOR_WAIT },
-	    { "b", "1", 14999, ELECTOR_WAIT },
-	    { "b", "1", 1, ELECTOR_CLAIM } } },
-	{ "its clock is a day ahead: only that it ticks counts",
-	  { { "b", "2099-01-01T00:00:00Z", 0, ELECTOR_WAIT },
-	    { "b", "2099-01-01T00:00:00Z", 15000, ELECTOR_CLAIM } } },
-	{ "its clock goes backwards: that is a sign of life too",
-	  { { "b", "9", 0, ELECTOR_WAIT },
-	    { "b", "1", 14000, ELECTOR_WAIT },
-	    { "b", "1", 14000, ELECTOR_WAIT } } },
-	{ "another took over from another",
-	  { { "b", "1", 0, ELECTOR_WAIT },
-	    { "c", "1", 14000, ELECTOR_WAIT },
-	    { "c", "1", 14000, ELECTOR_WAIT } } },
-	{ "it was released", { { "b", "1", 0, ELECTOR_WAIT }, { NULL, "2", 10, ELECTOR_CLAIM } } },
-};
-
-static struct lease *lease_of(const char *holder, const char *renewed)
-{
-	static struct lease lease;
-
-	if (holder && strcmp(holder, "none") == 0)
-		return NULL;
-	lease = (struct lease){ 0 };
-	lease.spec.holder_identity = (char *)(uintptr_t)holder; /* only read */
-	lease.spec.renew_time = (char *)(uintptr_t)renewed;
-	lease.spec.lease_duration_seconds = 15;
-	return &lease;
-}
-
-static void lease_is_judged(void **state)
-{
-	const struct see_case *row = *state;
-	struct elector e = { .identity = "us" };
-	uint64_t now_ms = 77;
-
-	for (size_t i = 0; i < ACTS_MAX && row->looks[i].act != 0; i++) {
-		now_ms += row->looks[i].after_ms;
-		assert_int_equal(elector_see(&e,
-					     lease_of(row->looks[i].holder, row->looks[i].renewed),
-					     now_ms),
-				 row->looks[i].act);
-	}
-	elector_done(&e);
-}
-
-static void leading_ends_with_the_renewal(void **state)
-{
-	struct elector e = { .identity = "us" };
-
-	(void)state;
-	assert_false(elector_may_lead(&e, 0));
-	elector_won(&e, lease_of("us", "1"), 1000, 4000);
-	/* From when it was sent, not from when the answer came. */
-	assert_true(elector_may_lead(&e, 10999));
-	assert_false(elector_may_lead(&e, 11000));
-	elector_done(&e);
-}
-
-/* --- with a client --- */
 
 struct bench {
 	struct kube_client *client;
@@ -404,8 +319,6 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
-	suite_rows(&suite, sees, lease_is_judged);
-	suite_add(&suite, "leading ends with the renewal", leading_ends_with_the_renewal, NULL);
 	suite_add(&suite, "the first makes the lease", the_first_makes_the_lease, NULL);
 	suite_add(&suite, "a race for it has one winner", a_race_for_it_has_one_winner, NULL);
 	suite_add(&suite, "a silent leader is replaced", a_silent_leader_is_replaced, NULL);

@@ -1,113 +1,10 @@
-#include "kube/informer.h"
-
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "api/pcidevice.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "fake/fake_client.h"
-#include "fake/fake_clock.h"
-#include "kube/store.h"
-#include "unit/suite.h"
+#include "unit/kube/informer_bench.h"
 
-#define LIST_PATH  "/apis/devices.harvesterhci.io/v1beta1/pcidevices?"
-#define EMPTY_LIST "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"
-#define GONE       "{\"type\":\"ERROR\",\"object\":{\"code\":410,\"reason\":\"Expired\"}}"
-
-/* One informer with its surroundings; what its handlers heard goes to the log. */
-struct bench {
-	struct kube_client *client;
-	struct fake_clock *clock;
-	struct informer *informer;
-	struct str log;
-	bool free_on_change;
-	bool stop_on_change;
-};
-
-static void on_change(void *arg, const char *name, const struct entry *before,
-		      const struct entry *after)
-{
-	struct bench *b = arg;
-
-	str_addf(&b->log, " %c%s", before && after ? '~' : after ? '+' : '-', name);
-	if (b->free_on_change)
-		b->informer = informer_free(b->informer);
-	else if (b->stop_on_change)
-		informer_stop(b->informer);
-}
-
-static void on_synced(void *arg)
-{
-	struct bench *b = arg;
-
-	str_add(&b->log, " synced");
-}
-
-static void open_bench(struct bench *b)
-{
-	*b = (struct bench){ .client = fake_client_new(), .clock = fake_clock_new() };
-	b->informer =
-		informer_new(&(struct informer_deps){ .client = b->client,
-						      .clock = fake_clock_as_clock(b->clock) },
-			     &(struct informer_spec){ .kind = &pcidevice_kind,
-						      .label_selector = "nodename=n",
-						      .handlers = { on_change, on_synced },
-						      .arg = b });
-	informer_start(b->informer);
-	assert_string_equal(str_cstr(&b->log), "");
-}
-
-static void close_bench(struct bench *b)
-{
-	informer_free(b->informer);
-	assert_int_equal(fake_client_open(b->client), 0);
-	kube_client_free(b->client);
-	fake_clock_free(b->clock);
-	str_done(&b->log);
-}
-
-static void heard(struct bench *b, const char *log)
-{
-	assert_string_equal(str_cstr(&b->log), log);
-	str_clear(&b->log);
-}
-
-static void asks(const struct bench *b, const char *part)
-{
-	const char *path = fake_client_request(b->client)->path;
-
-	assert_int_equal(fake_client_open(b->client), 1);
-	assert_int_equal(strncmp(path, LIST_PATH, strlen(LIST_PATH)), 0);
-	if (!strstr(path, part))
-		fail_msg("'%s' asks nothing of '%s'", path, part);
-}
-
-static char *object(const char *name, const char *uid, const char *version)
-{
-	return xasprintf(
-		"{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"resourceVersion\":\"%s\"}}", name,
-		uid, version);
-}
-
-static void send_event(struct bench *b, const char *type, const char *name, const char *version)
-{
-	auto_free char *text = object(name, "u", version);
-	auto_free char *line = xasprintf("{\"type\":\"%s\",\"object\":%s}", type, text);
-
-	fake_client_line(b->client, line);
-}
-
-/* A bench that watches an empty collection at version 5. */
-static void open_watching(struct bench *b)
-{
-	open_bench(b);
-	fake_client_answer(b->client, 200, EMPTY_LIST);
-	heard(b, " synced");
-	asks(b, "watch=true");
-}
+#define GONE "{\"type\":\"ERROR\",\"object\":{\"code\":410,\"reason\":\"Expired\"}}"
 
 static void lists_then_watches(void **state)
 {
@@ -341,66 +238,6 @@ static void an_unreadable_object_hurts_nothing_else(void **state)
 	close_bench(&b);
 }
 
-static struct leave_case {
-	const char *name;
-	bool by_free;
-	bool in_list;
-	size_t additions; /* told of two that a list has; in an order that nobody knows */
-} leaves[] = {
-	{ "freed by its handler, in a watch", true, false, 1 },
-	{ "freed by its handler, in a list", true, true, 1 },
-	{ "stopped by its handler, in a watch", false, false, 1 },
-	{ "stopped by its handler, in a list: the rest of it is told", false, true, 2 },
-};
-
-static size_t count(const char *text, char c)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += *text == c;
-	return n;
-}
-
-static void a_handler_may_end_it(void **state)
-{
-	const struct leave_case *row = *state;
-	struct bench b;
-
-	open_bench(&b);
-	b.free_on_change = row->by_free;
-	b.stop_on_change = !row->by_free;
-	if (!row->in_list)
-		fake_client_answer(b.client, 200, EMPTY_LIST);
-	str_clear(&b.log);
-	if (row->in_list)
-		fake_client_answer(
-			b.client, 200,
-			"{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{"
-			"\"name\":\"a\"}},{\"metadata\":{\"name\":\"b\"}}]}");
-	else
-		send_event(&b, "ADDED", "a", "6");
-	assert_int_equal(count(str_cstr(&b.log), '+'), row->additions);
-	assert_int_equal(fake_client_open(b.client), 0);
-	assert_int_equal(fake_clock_next(b.clock), UINT64_MAX);
-	close_bench(&b);
-}
-
-static void a_stopped_one_may_start_again(void **state)
-{
-	struct bench b;
-
-	(void)state;
-	open_watching(&b);
-	send_event(&b, "ADDED", "a", "6");
-	informer_stop(b.informer);
-	assert_int_equal(fake_client_open(b.client), 0);
-	informer_start(b.informer);
-	fake_client_answer(b.client, 200, EMPTY_LIST);
-	heard(&b, " +a -a");
-	close_bench(&b);
-}
-
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -423,7 +260,5 @@ int main(void)
 		  garbage_on_the_watch_leads_to_a_list, NULL);
 	suite_add(&suite, "an unreadable object hurts nothing else",
 		  an_unreadable_object_hurts_nothing_else, NULL);
-	suite_rows(&suite, leaves, a_handler_may_end_it);
-	suite_add(&suite, "a stopped one may start again", a_stopped_one_may_start_again, NULL);
 	return suite_run(&suite, "informer");
 }

@@ -20,7 +20,7 @@ static void write_change(void *arg, const struct entry *before, const struct ent
 		str_addf(log, "~%s%s>%s", before->name, before->version, after->version);
 	else if (after)
 		str_addf(log, "+%s%s", after->name, after->version);
-	else
+	else if (before)
 		str_addf(log, "-%s%s", before->name, before->version);
 }
 

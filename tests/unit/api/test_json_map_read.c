@@ -32,6 +32,7 @@ static struct bend_case {
 	{ "a name of null", "\"n-1\"", "null" },
 	{ "a name that is a number", "\"n-1\"", "1" },
 	{ "two names", "\"name\":\"n-1\"", "\"name\":\"n-0\",\"name\":\"n-1\"" },
+	{ "two lists of one name", "\"finalizers\"", "\"finalizers\":[\"w\"],\"finalizers\"" },
 	{ "two labels of one name", "\"a\":\"\"", "\"a\":\"1\",\"a\":\"2\"" },
 	{ "a label that is null", "\"a\":\"\"", "\"a\":null" },
 	{ "a label that is a number", "\"a\":\"\"", "\"a\":1" },

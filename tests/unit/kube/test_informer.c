@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/log.h"
 #include "fake/fake_client.h"
@@ -187,19 +188,32 @@ static void a_kind_that_is_not_installed_is_empty(void **state)
 	close_bench(&b);
 }
 
+static uint64_t timeout_ms(const struct bench *b)
+{
+	const char *at = strstr(fake_client_request(b->client)->path, "timeoutSeconds=");
+	unsigned seconds = 0;
+
+	assert_non_null(at);
+	assert_int_equal(sscanf(at, "timeoutSeconds=%3u", &seconds), 1);
+	return seconds * UINT64_C(1000);
+}
+
 static void a_silent_watch_is_cancelled(void **state)
 {
 	struct bench b;
 
 	(void)state;
 	open_watching(&b);
-	/* Lines put it off. */
+	/* A line puts it off. */
 	fake_clock_advance(b.clock, 300000);
 	send_event(&b, "ADDED", "a", "6");
-	fake_clock_advance(b.clock, 329000);
+	fake_clock_advance(b.clock, timeout_ms(&b) + 30000 - 1);
 	assert_int_equal(fake_client_open(b.client), 1);
-	fake_clock_advance(b.clock, 302000);
-	assert_int_equal(fake_client_sent(b.client), 3);
+	assert_int_equal(fake_client_sent(b.client), 2);
+	fake_clock_advance(b.clock, 1);
+	assert_int_equal(fake_client_open(b.client), 0);
+	assert_string_equal(informer_text(b.informer), "pcidevices: waiting to watch (stalled)");
+	fake_clock_advance(b.clock, fake_clock_next(b.clock));
 	asks(&b, "resourceVersion=6");
 	close_bench(&b);
 }

@@ -45,7 +45,7 @@ static void on_error(char *format, ...)
 	va_start(args, format);
 	note_message(format, args);
 	va_end(args);
-	longjmp(leave, 1); /* NOLINT(cert-err52-cpp): see above */
+	longjmp(leave, 1);
 }
 
 static void on_warning(char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -61,6 +61,7 @@ static void on_warning(char *format, ...)
 
 static void on_debug(char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is libpci's */
 static void on_debug(char *format, ...)
 {
 	(void)format;
@@ -147,7 +148,7 @@ static bool is_usable(const char *path, struct report *report)
 static void load(struct pci_access *access, const char *path, struct report *report)
 {
 	message[0] = '\0';
-	if (setjmp(leave) == 0) /* NOLINT(cert-err52-cpp): libpci leaves no other way */
+	if (setjmp(leave) == 0)
 		(void)pci_load_name_list(access);
 	if (message[0])
 		report_problem(report, "", "pci.ids", "%s: %s", path, message);

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -38,12 +39,11 @@ static bool parse_entry(const char *line, size_t len, size_t digits, unsigned *r
 	if (len <= digits || (line[digits] != ' ' && line[digits] != '\t'))
 		return false;
 	for (size_t i = 0; i < digits; i++) {
-		const char *all = "0123456789abcdef";
-		const char *digit = memchr(all, line[i] | 0x20, 16);
+		unsigned char c = (unsigned char)line[i];
 
-		if (!digit)
+		if (!isxdigit(c))
 			return false;
-		number = number << 4 | (unsigned)(digit - all);
+		number = number << 4 | (unsigned)(isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
 	}
 	while (at < len && (line[at] == ' ' || line[at] == '\t'))
 		at++;

@@ -75,18 +75,18 @@ int sysfs_open_dir(int dir_fd, const char *path)
 	return openat(dir_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int open_listing(int dir_fd, const char *path, DIR **ret_dir, struct err *err)
+/* NULL with the reason in *@ret_result when it cannot be listed. */
+static DIR *open_listing(int dir_fd, const char *path, int *ret_result, struct err *err)
 {
-	auto_close int fd = -1;
+	int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return fail("open", path, err);
-	*ret_dir = fdopendir(fd);
-	if (!*ret_dir)
-		return fail("list", path, err);
-	(void)take_fd(fd);
-	return 0;
+	if (dir)
+		return dir;
+	*ret_result = fail("list", path, err);
+	if (fd >= 0)
+		close(fd);
+	return NULL;
 }
 
 static int by_version(const void *a, const void *b)
@@ -99,13 +99,12 @@ int sysfs_list(int dir_fd, const char *path, struct sysfs_names *ret_names, stru
 	auto_names struct sysfs_names names = { 0 };
 	auto_dir DIR *dir = NULL;
 	const struct dirent *entry;
-	int r;
+	int r = 0;
 
-	r = open_listing(dir_fd, path, &dir, err);
-	if (r != 0)
+	dir = open_listing(dir_fd, path, &r, err);
+	if (!dir)
 		return r;
-	/* The stream is this function's own, so readdir has no other reader to fear. */
-	while ((entry = readdir(dir)) != NULL) { /* NOLINT(concurrency-mt-unsafe) */
+	while ((entry = readdir(dir)) != NULL) {
 		if (entry->d_name[0] == '.')
 			continue;
 		if (names.len >= SYSFS_NAMES_MAX)
@@ -129,12 +128,13 @@ void sysfs_names_done(struct sysfs_names *names)
 
 char *sysfs_any_entry(int dir_fd, const char *path)
 {
-	auto_dir DIR *dir = NULL;
+	int r = 0;
+	auto_dir DIR *dir = open_listing(dir_fd, path, &r, NULL);
 	const struct dirent *entry;
 
-	if (open_listing(dir_fd, path, &dir, NULL) != 0)
+	if (!dir)
 		return NULL;
-	while ((entry = readdir(dir)) != NULL) { /* NOLINT(concurrency-mt-unsafe) */
+	while ((entry = readdir(dir)) != NULL) {
 		if (entry->d_name[0] != '.')
 			return xstrdup(entry->d_name);
 	}

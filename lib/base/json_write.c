@@ -1,6 +1,7 @@
 #include "base/json_write.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"

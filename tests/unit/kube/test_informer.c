@@ -1,7 +1,7 @@
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/log.h"
+#include "base/num.h"
 #include "fake/fake_client.h"
 #include "unit/kube/informer_bench.h"
 
@@ -191,11 +191,13 @@ static void a_kind_that_is_not_installed_is_empty(void **state)
 static uint64_t timeout_ms(const struct bench *b)
 {
 	const char *at = strstr(fake_client_request(b->client)->path, "timeoutSeconds=");
-	unsigned seconds = 0;
+	auto_free char *digits = NULL;
+	uint64_t seconds = 0;
 
 	assert_non_null(at);
-	assert_int_equal(sscanf(at, "timeoutSeconds=%3u", &seconds), 1);
-	return seconds * UINT64_C(1000);
+	digits = xstrndup(at + strlen("timeoutSeconds="), 3);
+	assert_true(str_to_u64(digits, &seconds));
+	return seconds * 1000;
 }
 
 static void a_silent_watch_is_cancelled(void **state)

@@ -30,6 +30,7 @@ static const struct {
 	{ "HostNetwork", "HostNetwork" },
 	{ "Console", "Console" },
 	{ "Mounted", "InUse" },
+	{ "BlockHolder", "InUse" },
 	{ "InterfaceUp", "InUse" },
 };
 

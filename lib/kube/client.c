@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/answer.h"
+#include "kube/client_metrics.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
-#include "kube/metrics.h"
 #include "kube/transport.h"
 
 enum {
@@ -26,6 +26,7 @@ enum {
 struct kube_call {
 	struct kube_client *client;
 	struct kube_call *next;
+	struct kube_call **link; /* what points to us */
 	char *verb;
 	char *resource;
 	char *method;
@@ -56,29 +57,7 @@ struct kube_client {
 	struct transport *transport;
 	struct credentials *credentials;
 	struct kube_call *calls;
-	struct metric *requests;
-	struct metric *durations;
-	struct metric *retries;
-};
-
-static const struct metric_desc requests_desc = {
-	.name = "hostdev_api_requests_total",
-	.help = "Requests to the API server by their outcome: an HTTP status, timeout or error.",
-	.type = METRIC_COUNTER,
-	.labels = { "verb", "resource", "code" },
-};
-static const struct metric_desc durations_desc = {
-	.name = "hostdev_api_request_duration_seconds",
-	.help = "Time from a request to the end of its answer; watches are left out.",
-	.type = METRIC_SECONDS,
-	.labels = { "verb" },
-	.buckets_ms = { 5, 25, 100, 250, 1000, 2500, 5000, 10000, 30000 },
-};
-static const struct metric_desc retries_desc = {
-	.name = "hostdev_api_retries_total",
-	.help = "Requests sent a second time by the client itself.",
-	.type = METRIC_COUNTER,
-	.labels = { "reason" },
+	struct client_metrics metrics;
 };
 
 static void call_free(struct kube_call *call)
@@ -96,28 +75,17 @@ static void call_free(struct kube_call *call)
 
 static void call_unlink(struct kube_call *call)
 {
-	struct kube_call **at = &call->client->calls;
-
-	while (*at != call)
-		at = &(*at)->next;
-	*at = call->next;
+	*call->link = call->next;
+	if (call->next)
+		call->next->link = call->link;
 }
 
 static void count_call(const struct kube_call *call, int result, int status)
 {
 	struct kube_client *client = call->client;
-	char number[16];
-	const char *code = number;
+	uint64_t took_ms = call->on_line ? UINT64_MAX : uv_now(client->loop) - call->start_ms;
 
-	snprintf(number, sizeof(number), "%d", status);
-	if (result == -ETIMEDOUT)
-		code = "timeout";
-	else if (status == 0 || result == -EIO)
-		code = "error";
-	metric_count(client->requests, call->verb, call->resource, code);
-	if (!call->on_line)
-		metric_observe(client->durations, uv_now(client->loop) - call->start_ms,
-			       (const char *const[]){ call->verb });
+	client_metrics_ended(&client->metrics, call->verb, call->resource, result, status, took_ms);
 }
 
 /* The last act: the owner hears of it, then the call is gone. The client may be, too. */
@@ -212,7 +180,7 @@ static void call_end_later(struct kube_call *call)
 static void call_retry(struct kube_call *call)
 {
 	call->retried = true;
-	metric_count(call->client->retries, "unauthorized");
+	client_metrics_retried(&call->client->metrics, "unauthorized");
 	credentials_reject(call->client->credentials);
 	str_clear(&call->text);
 	if (call_start(call) < 0)
@@ -318,6 +286,9 @@ static struct kube_call *call_new(struct kube_client *client, const struct kube_
 	call->lines.max = LINE_MAX_BYTES;
 	call->start_ms = uv_now(client->loop);
 	call->next = client->calls;
+	call->link = &client->calls;
+	if (call->next)
+		call->next->link = &call->next;
 	client->calls = call;
 	return call;
 }
@@ -341,16 +312,22 @@ struct kube_call *kube_client_send(struct kube_client *client, const struct kube
 	return kube_client_stream(client, request, NULL, done, arg);
 }
 
-void kube_call_cancel(struct kube_call *call)
+/* Off the list already. */
+static void call_drop(struct kube_call *call)
 {
-	if (call->ended)
-		return;
-	call_unlink(call);
 	call->cancelled = true;
 	if (call->transfer)
 		transfer_cancel(call->transfer);
 	if (!call->feeding)
 		call_free(call);
+}
+
+void kube_call_cancel(struct kube_call *call)
+{
+	if (call->ended)
+		return;
+	call_unlink(call);
+	call_drop(call);
 }
 
 struct kube_client *kube_client_new(struct uv_loop_s *loop, const struct kube_config *config,
@@ -369,9 +346,7 @@ struct kube_client *kube_client_new(struct uv_loop_s *loop, const struct kube_co
 							.user_agent = user_agent,
 							.insecure = config->insecure,
 						});
-	client->requests = metrics_family(metrics, &requests_desc);
-	client->durations = metrics_family(metrics, &durations_desc);
-	client->retries = metrics_family(metrics, &retries_desc);
+	client_metrics_init(&client->metrics, metrics);
 	return client;
 }
 
@@ -382,10 +357,14 @@ static void on_client_closed(uv_handle_t *handle)
 
 struct kube_client *kube_client_free(struct kube_client *client)
 {
+	struct kube_call *next;
+
 	if (!client)
 		return NULL;
-	while (client->calls)
-		kube_call_cancel(client->calls);
+	for (struct kube_call *call = client->calls; call; call = next) {
+		next = call->next;
+		call_drop(call);
+	}
 	transport_free(client->transport);
 	credentials_free(client->credentials);
 	uv_close((uv_handle_t *)&client->later, on_client_closed);

@@ -28,13 +28,15 @@ enum {
 struct transfer {
 	struct transport *t;
 	struct transfer *next;
-	struct wire *wire; /* NULL: not added yet */
+	struct transfer **link; /* what points to us */
+	struct wire *wire;      /* NULL: not added yet */
 	CURL *easy;
 	struct curl_slist *headers;
 	const struct transfer_ops *ops; /* NULL: a question of ours, or cancelled */
 	void *arg;
 	uint64_t head_by_ms; /* a stream's head is due by then; 0: it came */
 	bool cancelled;
+	bool late; /* with its head */
 	char why[CURL_ERROR_SIZE];
 };
 
@@ -48,28 +50,6 @@ struct transport {
 	bool closing;
 	bool told_http1;
 };
-
-static struct wire *wire_current(struct transport *t)
-{
-	return t->wires && !t->wires->retired ? t->wires : wire_new(&t->env, &t->wires);
-}
-
-/* Close the retired wires that nobody is on any more. Calls nobody back. */
-static void sweep_wires(struct transport *t)
-{
-	struct wire **at = &t->wires;
-
-	while (t->env.inside == 0 && *at) {
-		struct wire *wire = *at;
-
-		if (!wire->retired || wire->transfers > 0) {
-			at = &wire->next;
-			continue;
-		}
-		*at = wire->next;
-		wire_close(wire);
-	}
-}
 
 static void on_tick(uv_timer_t *timer);
 
@@ -98,21 +78,23 @@ static void transfer_add(struct transfer *tr, struct wire *wire)
 	assert(code == CURLM_OK); /* only memory can lack */
 }
 
-/* Out of curl and off the list; what is left is the struct itself. */
-static void transfer_detach(struct transfer *tr)
+/* Out of curl; what is left is the struct itself. */
+static void transfer_release(struct transfer *tr)
 {
-	struct transport *t = tr->t;
-	struct transfer **at = &t->transfers;
-
-	while (*at != tr)
-		at = &(*at)->next;
-	*at = tr->next;
 	if (tr->wire) {
 		curl_multi_remove_handle(tr->wire->multi, tr->easy);
 		tr->wire->transfers--;
 	}
-	easy_give(&t->common, tr->easy);
+	easy_give(&tr->t->common, tr->easy);
 	curl_slist_free_all(tr->headers);
+}
+
+static void transfer_detach(struct transfer *tr)
+{
+	*tr->link = tr->next;
+	if (tr->next)
+		tr->next->link = tr->link;
+	transfer_release(tr);
 }
 
 static void transfer_finish(struct transfer *tr, enum transfer_result result, const char *why)
@@ -147,7 +129,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 }
 
 /* One line of the head; an empty one ends it, unless the answer is a 1xx. */
-static size_t on_head(char *data, size_t size, size_t n, void *arg)
+static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 {
 	struct transfer *tr = arg;
 	long version = 0;
@@ -207,7 +189,7 @@ static bool settle_done(struct transport *t, struct wire *wire)
 	curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&tr);
 	doubt_wire(t, wire, code);
 	if (!tr->why[0])
-		snprintf(tr->why, sizeof(tr->why), "%s", curl_easy_strerror(code));
+		(void)snprintf(tr->why, sizeof(tr->why), "%s", curl_easy_strerror(code));
 	transfer_finish(tr, result_of(code), tr->why);
 	return true;
 }
@@ -222,7 +204,11 @@ static bool settle_one(struct transport *t)
 			return true;
 		}
 		if (!tr->wire) {
-			transfer_add(tr, wire_current(t));
+			transfer_add(tr, wire_current(&t->env, &t->wires));
+			return true;
+		}
+		if (tr->late && tr->head_by_ms) {
+			transfer_finish(tr, TRANSFER_TIMEOUT, "");
 			return true;
 		}
 		if (tr->wire->broken) {
@@ -245,10 +231,11 @@ static void on_tick_closed(uv_handle_t *handle)
 /* Everything goes; the memory follows when libuv has closed the handles. */
 static void tear_down(struct transport *t)
 {
-	while (t->transfers) {
-		struct transfer *tr = t->transfers;
+	struct transfer *next;
 
-		transfer_detach(tr);
+	for (struct transfer *tr = t->transfers; tr; tr = next) {
+		next = tr->next;
+		transfer_release(tr);
 		free(tr);
 	}
 	while (t->wires) {
@@ -275,7 +262,7 @@ static void settle(struct wire_env *env)
 		tear_down(t);
 		return;
 	}
-	sweep_wires(t);
+	wire_sweep(&t->env, &t->wires);
 	start_tick(t);
 }
 
@@ -286,6 +273,9 @@ static struct transfer *transfer_new(struct transport *t, const struct transport
 	tr->t = t;
 	tr->easy = easy_take(&t->common);
 	tr->next = t->transfers;
+	tr->link = &t->transfers;
+	if (tr->next)
+		tr->next->link = &tr->next;
 	t->transfers = tr;
 	tr->headers = easy_prepare(tr->easy, &t->common, request);
 	curl_easy_setopt(tr->easy, CURLOPT_PRIVATE, tr);
@@ -327,27 +317,15 @@ static void check_wire(struct transport *t, struct wire *wire, uint64_t now_ms)
 }
 
 /* A stream has no limit as a whole, so the wait for its head is measured here. */
-static struct transfer *find_headless(struct transport *t, uint64_t now_ms)
-{
-	for (struct transfer *tr = t->transfers; tr; tr = tr->next) {
-		if (tr->head_by_ms && tr->head_by_ms <= now_ms && !tr->cancelled)
-			return tr;
-	}
-	return NULL;
-}
-
 static void on_tick(uv_timer_t *timer)
 {
 	struct transport *t = timer->data;
 	uint64_t now_ms = uv_now(t->env.loop);
-	struct transfer *late;
 
 	for (struct wire *wire = t->wires; wire; wire = wire->next)
 		check_wire(t, wire, now_ms);
-	t->settling = true;
-	while (!t->closing && (late = find_headless(t, now_ms)))
-		transfer_finish(late, TRANSFER_TIMEOUT, "");
-	t->settling = false;
+	for (struct transfer *tr = t->transfers; tr; tr = tr->next)
+		tr->late = tr->head_by_ms && tr->head_by_ms <= now_ms;
 	settle(&t->env);
 }
 
@@ -389,7 +367,7 @@ void transport_renew(struct transport *t, const struct credential_files *files)
 	easy_common_files(&t->common, files);
 	for (struct wire *wire = t->wires; wire; wire = wire->next)
 		wire->retired = true;
-	sweep_wires(t);
+	wire_sweep(&t->env, &t->wires);
 }
 
 struct transfer *transport_start(struct transport *t, const struct transport_request *request,
@@ -402,7 +380,7 @@ struct transfer *transport_start(struct transport *t, const struct transport_req
 	if (request->stream)
 		tr->head_by_ms = uv_now(t->env.loop) + request->timeout_ms;
 	if (t->env.inside == 0)
-		transfer_add(tr, wire_current(t));
+		transfer_add(tr, wire_current(&t->env, &t->wires));
 	start_tick(t);
 	return tr;
 }
@@ -417,5 +395,5 @@ void transfer_cancel(struct transfer *tr)
 		return;
 	transfer_detach(tr);
 	free(tr);
-	sweep_wires(t);
+	wire_sweep(&t->env, &t->wires);
 }

@@ -123,7 +123,7 @@ static int on_timer_wanted(CURLM *multi, long timeout_ms, void *arg)
 	return 0;
 }
 
-struct wire *wire_new(struct wire_env *env, struct wire **list)
+static struct wire *wire_new(struct wire_env *env, struct wire **list)
 {
 	struct wire *wire = xcalloc(1, sizeof(*wire));
 
@@ -147,4 +147,23 @@ void wire_close(struct wire *wire)
 {
 	curl_multi_cleanup(wire->multi);
 	uv_close((uv_handle_t *)&wire->timer, on_wire_closed);
+}
+
+struct wire *wire_current(struct wire_env *env, struct wire **list)
+{
+	return *list && !(*list)->retired ? *list : wire_new(env, list);
+}
+
+void wire_sweep(struct wire_env *env, struct wire **list)
+{
+	while (env->inside == 0 && *list) {
+		struct wire *wire = *list;
+
+		if (!wire->retired || wire->transfers > 0) {
+			list = &wire->next;
+			continue;
+		}
+		*list = wire->next;
+		wire_close(wire);
+	}
 }

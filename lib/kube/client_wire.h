@@ -34,8 +34,12 @@ struct wire {
 	bool http1;         /* seen to speak it                 */
 };
 
-/* A new wire at the head of *@list. */
-struct wire *wire_new(struct wire_env *env, struct wire **list);
+/* The wire for new transfers: the first of *@list, or a new one ahead of it if that is retired. */
+struct wire *wire_current(struct wire_env *env, struct wire **list);
+
+/* Close the retired wires that nobody is on any more. Calls nobody back; while curl is on the stack
+ * it does nothing. */
+void wire_sweep(struct wire_env *env, struct wire **list);
 
 /* Closes its connections and, once libuv lets go of it, its memory. No transfer is on it. */
 void wire_close(struct wire *wire);

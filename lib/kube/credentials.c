@@ -182,7 +182,7 @@ static int token_refresh(struct credentials *c, struct err *err)
 	if (c->token && !c->rejected && stamp_equal(&stamp, &c->token_stamp))
 		return 0;
 	r = read_token(path, &token, err);
-	if (r < 0)
+	if (!token)
 		return c->token ? 0 : r;
 	if (c->token && strcmp(c->token, token) != 0)
 		log_info("token read anew", log_str("file", path));

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -146,8 +147,10 @@ static int entry_error(const struct entry *entry, const char *key, const char *w
 /* Relative paths are relative to the file that holds them. */
 static char *resolve_path(const char *file, const char *path)
 {
-	const char *slash = strrchr(file, '/');
+	const char *slash;
 
+	assert(file);
+	slash = strrchr(file, '/');
 	if (*path == '/' || !slash)
 		return xstrdup(path);
 	return xasprintf("%.*s/%s", (int)(slash - file), file, path);
@@ -232,6 +235,7 @@ static int choose_context(const struct files *files, const char *wanted, struct 
 {
 	const char *name = wanted && *wanted ? wanted : NULL;
 
+	assert(files->list.len > 0); /* read_files() saw to it */
 	for (size_t i = 0; !name && i < files->list.len; i++)
 		name = text_of(files->list.items[i].doc, "current-context");
 	if (!name)
@@ -245,8 +249,8 @@ static int choose_context(const struct files *files, const char *wanted, struct 
 static int read_context(const struct files *files, const char *wanted, struct kube_config *config,
 			struct err *err)
 {
-	struct entry context;
-	struct entry entry;
+	struct entry context = { 0 };
+	struct entry entry = { 0 };
 	const char *name;
 	int r;
 

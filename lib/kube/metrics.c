@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 struct series {
+	struct series *next;
 	char *labels;  /* as they are shown, `verb="list",code="200"`; "" without */
 	int64_t value; /* of a counter or gauge; a histogram's sum in ms          */
 	uint64_t count;
@@ -19,37 +19,49 @@ struct series {
 
 struct metric {
 	const struct metric_desc *desc;
-	ARRAY(struct series *) series; /* in order of first use */
+	struct metric *next;
+	struct series *series; /* in order of first use */
+	struct series **last;
+	size_t nseries;
 	struct map *by_labels;
 };
 
 struct metrics {
-	ARRAY(struct metric *) families;
+	struct metric *families; /* in order of first use */
+	struct metric **last;
 };
 
 struct metrics *metrics_new(void)
 {
-	return xcalloc(1, sizeof(struct metrics));
+	struct metrics *metrics = xcalloc(1, sizeof(*metrics));
+
+	metrics->last = &metrics->families;
+	return metrics;
 }
 
 static void metric_free(struct metric *metric)
 {
-	for (size_t i = 0; i < metric->series.len; i++) {
-		free(metric->series.items[i]->labels);
-		free(metric->series.items[i]);
+	struct series *next;
+
+	for (struct series *series = metric->series; series; series = next) {
+		next = series->next;
+		free(series->labels);
+		free(series);
 	}
-	array_done(&metric->series);
 	map_free(metric->by_labels);
 	free(metric);
 }
 
 struct metrics *metrics_free(struct metrics *metrics)
 {
+	struct metric *next;
+
 	if (!metrics)
 		return NULL;
-	for (size_t i = 0; i < metrics->families.len; i++)
-		metric_free(metrics->families.items[i]);
-	array_done(&metrics->families);
+	for (struct metric *metric = metrics->families; metric; metric = next) {
+		next = metric->next;
+		metric_free(metric);
+	}
 	free(metrics);
 	return NULL;
 }
@@ -95,7 +107,9 @@ static struct series *series_new(struct metric *metric, const char *labels)
 
 	series->labels = xstrdup(labels);
 	map_set(metric->by_labels, labels, series);
-	*array_add(&metric->series) = series;
+	*metric->last = series;
+	metric->last = &series->next;
+	metric->nseries++;
 	return series;
 }
 
@@ -108,7 +122,7 @@ static struct series *series_of(struct metric *metric, const char *const values[
 	series = map_get(metric->by_labels, str_cstr(&labels));
 	if (series)
 		return series;
-	if (metric->series.len < METRIC_SERIES_MAX || !values)
+	if (metric->nseries < METRIC_SERIES_MAX || !values)
 		return series_new(metric, str_cstr(&labels));
 	return series_of(metric, NULL);
 }
@@ -119,17 +133,18 @@ struct metric *metrics_family(struct metrics *metrics, const struct metric_desc 
 
 	if (!metrics)
 		return NULL;
-	for (size_t i = 0; i < metrics->families.len; i++) {
-		metric = metrics->families.items[i];
+	for (metric = metrics->families; metric; metric = metric->next) {
 		if (strcmp(metric->desc->name, desc->name) == 0)
 			return metric;
 	}
 	metric = xcalloc(1, sizeof(*metric));
 	metric->desc = desc;
+	metric->last = &metric->series;
 	metric->by_labels = map_new();
 	if (label_count(desc) == 0)
 		series_of(metric, NULL);
-	*array_add(&metrics->families) = metric;
+	*metrics->last = metric;
+	metrics->last = &metric->next;
 	return metric;
 }
 
@@ -219,15 +234,13 @@ void metrics_write(const struct metrics *metrics, struct str *out)
 		[METRIC_SECONDS] = "histogram",
 	};
 
-	for (size_t i = 0; i < metrics->families.len; i++) {
-		const struct metric *metric = metrics->families.items[i];
-
-		if (metric->series.len == 0)
+	for (const struct metric *metric = metrics->families; metric; metric = metric->next) {
+		if (!metric->series)
 			continue;
 		str_addf(out, "# HELP %s ", metric->desc->name);
 		add_escaped(out, metric->desc->help, false);
 		str_addf(out, "\n# TYPE %s %s\n", metric->desc->name, types[metric->desc->type]);
-		for (size_t j = 0; j < metric->series.len; j++)
-			write_series(metric, metric->series.items[j], out);
+		for (const struct series *series = metric->series; series; series = series->next)
+			write_series(metric, series, out);
 	}
 }

@@ -74,24 +74,25 @@ int serve_address_parse(const char *text, struct serve_address *ret_address, str
 	return 0;
 }
 
-/* The socket address of @address; without a host that of every interface, IPv4 and IPv6. */
-static int to_sockaddr(const struct serve_address *address, struct sockaddr_storage *storage,
-		       socklen_t *ret_len, struct err *err)
-{
-	struct sockaddr_in6 *six = (struct sockaddr_in6 *)storage;
-	struct sockaddr_in *four = (struct sockaddr_in *)storage;
+union socket_address {
+	struct sockaddr any;
+	struct sockaddr_in four;
+	struct sockaddr_in6 six;
+};
 
-	memset(storage, 0, sizeof(*storage));
-	if (inet_pton(AF_INET, address->host, &four->sin_addr) == 1) {
-		four->sin_family = AF_INET;
-		four->sin_port = htons((uint16_t)address->port);
-		*ret_len = sizeof(*four);
+/* The socket address of @address; without a host that of every interface, IPv4 and IPv6. */
+static int to_socket_address(const struct serve_address *address, union socket_address *at,
+			     struct err *err)
+{
+	*at = (union socket_address){ 0 };
+	if (inet_pton(AF_INET, address->host, &at->four.sin_addr) == 1) {
+		at->four.sin_family = AF_INET;
+		at->four.sin_port = htons((uint16_t)address->port);
 		return 0;
 	}
-	if (inet_pton(AF_INET6, *address->host ? address->host : "::", &six->sin6_addr) == 1) {
-		six->sin6_family = AF_INET6;
-		six->sin6_port = htons((uint16_t)address->port);
-		*ret_len = sizeof(*six);
+	if (inet_pton(AF_INET6, *address->host ? address->host : "::", &at->six.sin6_addr) == 1) {
+		at->six.sin6_family = AF_INET6;
+		at->six.sin6_port = htons((uint16_t)address->port);
 		return 0;
 	}
 	return err_set(err, ERR_INVALID, -EINVAL, "'%s' is not an IP address", address->host);
@@ -112,24 +113,25 @@ static int bind_error(const struct serve_address *address, struct err *err)
 
 static int listen_on(const struct serve_address *address, int *ret_fd, struct err *err)
 {
-	struct sockaddr_storage storage;
+	union socket_address at;
 	auto_close int fd = -1;
-	socklen_t len;
 	int on = 1;
 	int r;
 
-	r = to_sockaddr(address, &storage, &len, err);
+	r = to_socket_address(address, &at, err);
 	if (r < 0)
 		return r;
-	fd = socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 && errno == EAFNOSUPPORT && !*address->host)
-		return listen_on(
-			&(struct serve_address){ .host = "0.0.0.0", .port = address->port }, ret_fd,
-			err);
+	fd = socket(at.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0 && errno == EAFNOSUPPORT && !*address->host) {
+		/* A kernel without IPv6. */
+		struct serve_address again = { .host = "0.0.0.0", .port = address->port };
+
+		return listen_on(&again, ret_fd, err);
+	}
 	if (fd < 0)
 		return bind_error(address, err);
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, (struct sockaddr *)&storage, len) < 0 || listen(fd, BACKLOG) < 0)
+	if (bind(fd, &at.any, sizeof(at)) < 0 || listen(fd, BACKLOG) < 0)
 		return bind_error(address, err);
 	*ret_fd = take_fd(fd);
 	return 0;
@@ -137,14 +139,12 @@ static int listen_on(const struct serve_address *address, int *ret_fd, struct er
 
 static unsigned port_of(int fd)
 {
-	struct sockaddr_storage storage = { 0 };
-	socklen_t len = sizeof(storage);
+	union socket_address at = { 0 };
+	socklen_t len = sizeof(at);
 
-	if (getsockname(fd, (struct sockaddr *)&storage, &len) < 0)
+	if (getsockname(fd, &at.any, &len) < 0)
 		return 0;
-	if (storage.ss_family == AF_INET6)
-		return ntohs(((struct sockaddr_in6 *)&storage)->sin6_port);
-	return ntohs(((struct sockaddr_in *)&storage)->sin_port);
+	return ntohs(at.any.sa_family == AF_INET6 ? at.six.sin6_port : at.four.sin_port);
 }
 
 void serve_add_check(struct serve *serve, enum serve_probe probe, const char *name,
@@ -208,6 +208,7 @@ int serve_answer(const struct serve *serve, const char *method, const char *path
 	return MHD_HTTP_NOT_FOUND;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the library's signature */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **state)
@@ -301,7 +302,7 @@ static void watch_daemon(struct serve *serve, struct uv_loop_s *loop)
 int serve_new(struct uv_loop_s *loop, const char *text, const struct metrics *metrics,
 	      struct serve **ret_serve, struct err *err)
 {
-	struct serve_address address;
+	struct serve_address address = { 0 };
 	struct serve *serve;
 	int fd = -1;
 	int r;

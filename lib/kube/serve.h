@@ -32,9 +32,9 @@ struct serve_address {
 
 int serve_address_parse(const char *text, struct serve_address *ret_address, struct err *err);
 
-/* Listen. With "off", *@ret_serve is an object that does nothing. @loop and @metrics (may be NULL)
+/* Listen on the address in @text. With "off", *@ret_serve is an object that does nothing. @loop and @metrics (may be NULL)
  * are borrowed. Errors name the address; -EADDRINUSE says what to do. */
-int serve_new(struct uv_loop_s *loop, const char *address, const struct metrics *metrics,
+int serve_new(struct uv_loop_s *loop, const char *text, const struct metrics *metrics,
 	      struct serve **ret_serve, struct err *err);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct serve *serve_free(struct serve *serve);

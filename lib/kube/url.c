@@ -58,11 +58,11 @@ static void add_text(struct str *out, const char *name, const char *value)
 
 static void add_number(struct str *out, const char *name, uint64_t value)
 {
-	char text[24];
+	auto_free char *text = NULL;
 
 	if (value == 0)
 		return;
-	snprintf(text, sizeof(text), "%" PRIu64, value);
+	text = xasprintf("%" PRIu64, value);
 	add_text(out, name, text);
 }
 

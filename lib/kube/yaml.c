@@ -311,7 +311,7 @@ static int skip_event(struct reader *r, yaml_event_type_t *ret_type)
 /* After the value: the end of its document, then the end of the text. */
 static int read_end(struct reader *r)
 {
-	yaml_event_type_t type;
+	yaml_event_type_t type = YAML_NO_EVENT;
 	int result = skip_event(r, &type);
 
 	if (result == 0)
@@ -323,7 +323,7 @@ static int read_end(struct reader *r)
 
 static int read_document(struct reader *r, json_t **ret_value)
 {
-	yaml_event_type_t type;
+	yaml_event_type_t type = YAML_NO_EVENT;
 	yaml_event_t event;
 	int result;
 

@@ -27,4 +27,4 @@ int yaml_parse(const char *name, const char *text, size_t len, json_t **ret_valu
 /* Append @value in block style as kubectl prints it: keys sorted, sequences not indented below
  * their key, strings quoted only where a reader could take them for something else. Ends in a
  * newline. Several documents are the caller's to separate with "---\n". */
-void yaml_write(const json_t *value, struct str *out);
+void yaml_write(json_t *value, struct str *out);

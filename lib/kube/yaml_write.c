@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "kube/yaml.h"
 
-static void write_value(const json_t *value, unsigned indent, struct str *out);
+static void write_value(json_t *value, unsigned indent, struct str *out);
 
 static void add_indent(struct str *out, unsigned indent)
 {
@@ -116,7 +116,7 @@ static int compare_keys(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void write_member(const char *key, const json_t *value, unsigned indent, struct str *out)
+static void write_member(const char *key, json_t *value, unsigned indent, struct str *out)
 {
 	json_t *text = json_string(key);
 	bool nested = json_is_object(value) && json_object_size(value) > 0;
@@ -142,15 +142,16 @@ static void write_member(const char *key, const json_t *value, unsigned indent, 
 }
 
 /* The caller has written the indent of the first line. */
-static void write_object(const json_t *object, unsigned indent, struct str *out)
+static void write_object(json_t *object, unsigned indent, struct str *out)
 {
 	ARRAY(const char *) keys = { 0 };
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)(uintptr_t)object, key, value)
+	json_object_foreach (object, key, value)
 		*array_add(&keys) = key;
-	qsort(keys.items, keys.len, sizeof(*keys.items), compare_keys);
+	if (keys.items)
+		qsort(keys.items, keys.len, sizeof(*keys.items), compare_keys);
 	for (size_t i = 0; i < keys.len; i++) {
 		if (i > 0)
 			add_indent(out, indent);
@@ -169,7 +170,7 @@ static void write_array(const json_t *array, unsigned indent, struct str *out)
 	}
 }
 
-static void write_value(const json_t *value, unsigned indent, struct str *out)
+static void write_value(json_t *value, unsigned indent, struct str *out)
 {
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
@@ -198,7 +199,7 @@ static void write_value(const json_t *value, unsigned indent, struct str *out)
 	}
 }
 
-void yaml_write(const json_t *value, struct str *out)
+void yaml_write(json_t *value, struct str *out)
 {
 	write_value(value, 0, out);
 }

@@ -98,10 +98,15 @@ void reflector_init(struct reflector *r)
 			     .max_ms = 30000,
 			     .reset_after_ms = 120000,
 			     .jitter_percent = 100 },
-		.slow = { .first_ms = 30000,
-			  .max_ms = 300000,
-			  .reset_after_ms = 1200000,
+		.slow = { .first_ms = 5000,
+			  .max_ms = 60000,
+			  .reset_after_ms = 300000,
 			  .jitter_percent = 50 },
+		/* Whoever installs the kinds waits for what comes of it. */
+		.absent = { .first_ms = 1000,
+			    .max_ms = 4000,
+			    .reset_after_ms = 60000,
+			    .jitter_percent = 50 },
 		.page = REFLECTOR_PAGE,
 	};
 }
@@ -174,11 +179,17 @@ static void relax(struct reflector *r, enum reflector_event event, enum reflecto
 	}
 }
 
+static struct backoff *backoff_of(struct reflector *r, enum reflector_event event)
+{
+	if (event == REFLECTOR_DENIED)
+		return &r->slow;
+	return event == REFLECTOR_ABSENT ? &r->absent : &r->backoff;
+}
+
 static uint64_t wait_ms(struct reflector *r, enum reflector_event event, uint64_t retry_after_ms,
 			uint64_t now_ms, uint64_t random)
 {
-	struct backoff *b = event == REFLECTOR_DENIED ? &r->slow : &r->backoff;
-	uint64_t own = backoff_next(b, now_ms, random);
+	uint64_t own = backoff_next(backoff_of(r, event), now_ms, random);
 	uint64_t asked = retry_after_ms;
 
 	if (asked == 0)

@@ -78,6 +78,7 @@ struct reflector {
 	enum reflector_state state;
 	struct backoff backoff;       /* of failures                          */
 	struct backoff slow;          /* of 401 and 403                       */
+	struct backoff absent;        /* of a kind that is not installed      */
 	char *version;                /* NULL: nothing listed yet             */
 	char *next_page;              /* the continue token, NULL between lists */
 	bool quorum;                  /* the next list reads the newest state */

@@ -158,7 +158,7 @@ static void a_server_that_is_down_at_start_is_waited_for(void **state)
 	assert_in_range(fake_clock_next(b.clock), 7000, 11500);
 	fake_clock_advance(b.clock, fake_clock_next(b.clock));
 	fake_client_answer(b.client, 403, "{}");
-	assert_in_range(fake_clock_next(b.clock), 30000, 45000);
+	assert_in_range(fake_clock_next(b.clock), 5000, 7500);
 	assert_false(informer_synced(b.informer));
 	fake_clock_advance(b.clock, fake_clock_next(b.clock));
 	fake_client_answer(b.client, 200, "<html>");

@@ -27,7 +27,8 @@ static struct wait_case {
 	uint64_t high_ms;
 } waits[] = {
 	{ "a failure waits for 0.8 to 1.6 s", REFLECTOR_FAILED, 0, 800, 1600 },
-	{ "401 and 403 wait for long", REFLECTOR_DENIED, 0, 30000, 45000 },
+	{ "a kind that is not installed is asked for soon", REFLECTOR_ABSENT, 0, 1000, 1500 },
+	{ "401 and 403 wait longer than failures", REFLECTOR_DENIED, 0, 5000, 7500 },
 	{ "Retry-After is honoured, and spread", REFLECTOR_FAILED, 10000, 10000, 16000 },
 	{ "a Retry-After below our own wait changes nothing", REFLECTOR_FAILED, 100, 800, 1600 },
 	{ "a Retry-After of a year is five minutes", REFLECTOR_FAILED, 31536000000, 300000,

@@ -196,6 +196,7 @@ int options_set(struct options *o, const char *name, const char *value, enum opt
 void options_init(struct options *o, const struct option_row *rows, size_t len, void *target)
 {
 	struct err err = { 0 };
+	int r = 0;
 
 	assert(len <= OPTIONS_MAX);
 	*o = (struct options){ .rows = rows, .len = len, .target = target };
@@ -210,9 +211,10 @@ void options_init(struct options *o, const struct option_row *rows, size_t len, 
 		};
 
 		memset(field(o, &rows[i]), 0, sizes[rows[i].type]);
-		if (rows[i].fallback && set_value(o, &rows[i], rows[i].fallback, OPTION_DEFAULT,
-						  rows[i].name, &err) < 0)
-			assert(!"a default that its own row refuses");
+		if (rows[i].fallback)
+			r = set_value(o, &rows[i], rows[i].fallback, OPTION_DEFAULT, rows[i].name,
+				      &err);
+		assert(r == 0); /* a row must not refuse its own default */
 	}
 }
 
@@ -307,21 +309,22 @@ int options_args(struct options *o, int argc, char *const *argv, int *ret_rest, 
 	return r;
 }
 
-static const char *find_variable(char *const *environ, const char *name)
+static const char *find_variable(char *const *variables, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (; *environ; environ++) {
-		if (strncmp(*environ, name, len) == 0 && (*environ)[len] == '=')
-			return *environ + len + 1;
+	for (; *variables; variables++) {
+		if (strncmp(*variables, name, len) == 0 && (*variables)[len] == '=')
+			return *variables + len + 1;
 	}
 	return NULL;
 }
 
-int options_env(struct options *o, char *const *environ, struct err *err)
+int options_env(struct options *o, char *const *variables, struct err *err)
 {
 	for (size_t i = 0; i < o->len; i++) {
-		const char *value = o->rows[i].env ? find_variable(environ, o->rows[i].env) : NULL;
+		const char *value =
+			o->rows[i].env ? find_variable(variables, o->rows[i].env) : NULL;
 		auto_free char *where = NULL;
 		int r;
 

@@ -79,9 +79,9 @@ void options_done(struct options *o);
  */
 int options_args(struct options *o, int argc, char *const *argv, int *ret_rest, struct err *err);
 
-/* Read the variables of the table from @environ ("NAME=value", ends in NULL). Empty ones count as
- * unset. */
-int options_env(struct options *o, char *const *environ, struct err *err);
+/* Read the table's environment variables from @variables ("NAME=value", ends in NULL). Empty ones
+ * count as unset. */
+int options_env(struct options *o, char *const *variables, struct err *err);
 
 /* Set (a list: add to) the option @name, unless it has a value from a later source. @where begins
  * messages. -ENOENT with the nearest name if there is none such. */

@@ -218,6 +218,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	struct str body = STR_INIT;
 	enum MHD_Result result;
 	const char *type;
+	size_t len;
 	int verbose;
 	int status;
 
@@ -235,8 +236,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	verbose = MHD_lookup_connection_value_n(connection, MHD_GET_ARGUMENT_KIND, "verbose", 7,
 						NULL, NULL) == MHD_YES;
 	status = serve_answer(serve, method, url, verbose, &body, &type);
-	response =
-		MHD_create_response_from_buffer(body.len, str_detach(&body), MHD_RESPMEM_MUST_FREE);
+	len = body.len; /* str_detach() empties it */
+	response = MHD_create_response_from_buffer(len, str_detach(&body), MHD_RESPMEM_MUST_FREE);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");

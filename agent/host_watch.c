@@ -49,12 +49,27 @@ static void on_event(uv_poll_t *poll, int status, int events)
 	source->watch->fn(source->watch->arg);
 }
 
-static void add_source(struct host_watch *w, struct uv_loop_s *loop, int fd, bool is_socket)
+static void tell_unwatched(const char *path, const char *error)
 {
-	struct source *source = &w->sources[w->len++];
+	log_info("changes not watched, the periodic scan sees them", log_str("path", path),
+		 log_str("error", error));
+}
+
+/* Takes @fd. A plain file, as in a copy of another machine's proc, tells of no changes. */
+static void add_source(struct host_watch *w, struct uv_loop_s *loop, int fd, const char *path)
+{
+	struct source *source = &w->sources[w->len];
+	bool is_socket = !path;
+	int r;
 
 	*source = (struct source){ .watch = w, .fd = fd, .is_socket = is_socket };
-	uv_poll_init(loop, &source->poll, fd);
+	r = uv_poll_init(loop, &source->poll, fd);
+	if (r < 0) {
+		tell_unwatched(path ? path : "netlink", uv_strerror(r));
+		close(fd);
+		return;
+	}
+	w->len++;
 	source->poll.data = source;
 	uv_poll_start(&source->poll, is_socket ? UV_READABLE : UV_PRIORITIZED, on_event);
 	w->open++;
@@ -67,11 +82,10 @@ static void add_file(struct host_watch *w, struct uv_loop_s *loop, const char *p
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0) {
-		log_info("changes not watched, the periodic scan sees them", log_str("path", path),
-			 log_str("error", strerror(errno)));
+		tell_unwatched(path, strerror(errno));
 		return;
 	}
-	add_source(w, loop, fd, false);
+	add_source(w, loop, fd, path);
 }
 
 static void add_route_socket(struct host_watch *w, struct uv_loop_s *loop)
@@ -89,7 +103,7 @@ static void add_route_socket(struct host_watch *w, struct uv_loop_s *loop)
 			 log_str("error", strerror(errno)));
 		return;
 	}
-	add_source(w, loop, take_fd(fd), true);
+	add_source(w, loop, take_fd(fd), NULL);
 }
 
 struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root, host_watch_fn *fn,
@@ -99,7 +113,8 @@ struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root,
 
 	w->fn = fn;
 	w->arg = arg;
-	add_file(w, loop, proc_root, "self/mountinfo");
+	/* The host's mounts, as the helper reads them; in a pod, one's own are others. */
+	add_file(w, loop, proc_root, "1/mountinfo");
 	add_file(w, loop, proc_root, "swaps");
 	add_route_socket(w, loop);
 	return w;

@@ -16,7 +16,7 @@ struct folder {
 
 static inline void folder_init(struct folder *folder)
 {
-	snprintf(folder->path, sizeof(folder->path), "/tmp/hostdev-unit-XXXXXX");
+	(void)snprintf(folder->path, sizeof(folder->path), "/tmp/hostdev-unit-XXXXXX");
 	assert_non_null(mkdtemp(folder->path));
 }
 

@@ -3,82 +3,18 @@
 kube-probe (tests/flow/probe) is the client by hand; tests/fake/apiserver is the server.
 """
 
+import base64
 import json
-import os
-import selectors
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-RETRY, CONFLICT, INVALID = 1, 2, 3
-EACCES, EAGAIN, EBADMSG, EEXIST, EINVAL, EIO = -13, -11, -74, -17, -22, -5
-EMSGSIZE, ENOENT, ESTALE, ETIMEDOUT = -90, -2, -116, -110
-
-
-class Probe:
-    """A running kube-probe: commands in, events out."""
-
-    def __init__(self, program, kubeconfig):
-        self.process = subprocess.Popen(
-            [program, kubeconfig], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.selector = selectors.DefaultSelector()
-        self.selector.register(self.process.stdout, selectors.EVENT_READ)
-        self.buffer = b""
-        self.calls = 0
-
-    def write(self, *words):
-        self.process.stdin.write((" ".join(str(w) for w in words) + "\n").encode())
-        self.process.stdin.flush()
-
-    def event(self, timeout=10.0):
-        """The next event, or a failed test."""
-        end = time.monotonic() + timeout
-        while b"\n" not in self.buffer:
-            left = end - time.monotonic()
-            assert left > 0 and self.selector.select(left), f"no event within {timeout} s"
-            chunk = os.read(self.process.stdout.fileno(), 65536)
-            assert chunk, f"probe ended: {self.process.stderr.read().decode()}"
-            self.buffer += chunk
-        line, self.buffer = self.buffer.split(b"\n", 1)
-        return json.loads(line)
-
-    def start(self, *words):
-        self.write(*words)
-        self.calls += 1
-        return self.calls - 1
-
-    def send(self, path, verb="get", method="GET", timeout_ms=5000, body=None):
-        words = ["send", verb, method, path, timeout_ms]
-        return self.start(*words, *(["application/json", body] if body else []))
-
-    def get(self, path, **options):
-        """One request, waited for."""
-        call = self.send(path, **options)
-        event = self.event(60)
-        assert (event["event"], event["call"]) == ("done", call)
-        return event
-
-    def watch(self, path, action="note", timeout_ms=5000):
-        return self.start("watch", path, timeout_ms, action)
-
-    def counts(self):
-        return json.loads(self.get("/counts")["body"])
-
-    def metrics(self):
-        self.write("metrics")
-        return self.event()["text"]
-
-    def close(self):
-        """The rest of the events; the probe must leave nothing open on its loop."""
-        out, log = self.process.communicate(timeout=60)
-        events = [json.loads(line) for line in (self.buffer + out).splitlines()]
-        assert events and events[-1] == {"event": "closed", "loop": 0}, (events, log.decode())
-        assert self.process.returncode == 0, log.decode()
-        return events[:-1], log.decode()
+from cluster import ROOT
+from kube_probe import (
+    CONFLICT, EACCES, EAGAIN, EBADMSG, EEXIST, EINVAL, EIO, EMSGSIZE, ENOENT, ESTALE, ETIMEDOUT, INVALID, RETRY,
+    Probe, probe_program)
 
 
 class Server:
@@ -110,20 +46,18 @@ class Server:
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory):
-    """kube-probe from HOSTDEV_TEST_BUILD (default build/dev), and the fake server built from source."""
-    probe = ROOT / os.environ.get("HOSTDEV_TEST_BUILD", "build/dev") / "bin/kube-probe"
-    assert probe.exists(), f"{probe} is not built: cmake --build --preset dev"
+    """kube-probe, and the fake server built from source."""
     fake = tmp_path_factory.mktemp("fake") / "apiserver"
     subprocess.run(["go", "build", "-o", fake, "."], cwd=ROOT / "tests/fake/apiserver", check=True)
-    return probe, fake
+    return probe_program(), fake
 
 
 @pytest.fixture
 def serve(programs, tmp_path):
     servers = []
 
-    def start(*flags):
-        servers.append(Server(programs[1], tmp_path, *flags))
+    def start(*flags, folder=tmp_path):
+        servers.append(Server(programs[1], folder, *flags))
         return servers[-1]
 
     yield start
@@ -379,7 +313,6 @@ def test_a_new_ca_means_a_new_connection_and_no_lost_watch(server, connect):
 
 
 def inline(folder, name):
-    import base64
     return base64.b64encode((folder / name).read_bytes()).decode()
 
 
@@ -426,31 +359,28 @@ def test_a_server_that_comes_back_is_found(serve, connect):
     assert probe.get("/ok")["result"] == 0
 
 
-def test_a_stopped_server_is_noticed_within_45_seconds(server, connect):
-    """Its kernel still answers TCP's probes, so only a question shows that nobody is there."""
-    probe = connect(server)
+def test_a_stopped_server_is_noticed_within_45_seconds_and_a_quiet_one_is_left_alone(serve, connect, tmp_path):
+    """A stopped server's kernel still answers TCP's probes: only a question shows that nobody is there."""
+    (tmp_path / "quiet").mkdir()
+    stopped, quiet = serve(), serve(folder=tmp_path / "quiet")
+    probe, other = connect(stopped), connect(quiet)
     watch = probe.watch("/watch?end=hang")
-    probe.event()
+    other.watch("/watch?end=hang")
+    assert probe.event()["event"] == other.event()["event"] == "line"
     began = time.monotonic()
-    server.process.send_signal(signal.SIGSTOP)
+    stopped.process.send_signal(signal.SIGSTOP)
     end = probe.event(50)
     assert (end["call"], end["result"]) == (watch, EIO)
     assert "silent" in end["message"]
     assert 35 < time.monotonic() - began < 46
-    server.process.send_signal(signal.SIGCONT)
+    stopped.process.send_signal(signal.SIGCONT)
     assert probe.get("/ok")["result"] == 0
     _, log = probe.close()
     assert "connection is silent" in log
 
-
-def test_a_quiet_watch_on_a_living_server_is_left_alone(server, connect):
-    probe = connect(server)
-    watch = probe.watch("/watch?end=hang")
-    probe.event()
-    time.sleep(48)
-    assert probe.counts()["connections"] == 1
-    probe.write("cancel", watch)
-    assert probe.event() == {"event": "cancelled", "call": watch}
+    assert other.counts()["connections"] == 1
+    other.write("cancel", 0)
+    assert other.event() == {"event": "cancelled", "call": 0}
 
 
 def test_outcomes_are_counted(probe):

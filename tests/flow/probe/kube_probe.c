@@ -58,9 +58,9 @@ struct probe {
 
 static void emit(json_t *event)
 {
-	json_dumpf(event, stdout, JSON_COMPACT);
-	putchar('\n');
-	fflush(stdout);
+	if (json_dumpf(event, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF ||
+	    fflush(stdout) == EOF)
+		exit(1);
 	json_decref(event);
 }
 
@@ -119,7 +119,7 @@ static void on_done(void *arg, int result, const struct kube_response *response,
 	leave_if_over(call->probe);
 }
 
-static void start(struct probe *probe, const struct kube_request *request, line_fn *on_line,
+static void start(struct probe *probe, const struct kube_request *request, line_fn *on_each,
 		  const char *on_first);
 
 static void cancel(struct call *call)
@@ -157,7 +157,7 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 	return 0;
 }
 
-static void start(struct probe *probe, const struct kube_request *request, line_fn *fn,
+static void start(struct probe *probe, const struct kube_request *request, line_fn *on_each,
 		  const char *on_first)
 {
 	struct call *call = &probe->calls[probe->ncalls];
@@ -170,8 +170,8 @@ static void start(struct probe *probe, const struct kube_request *request, line_
 	call->on_first = xstrdup(on_first);
 	uv_update_time(&probe->loop);
 	call->start_ms = uv_now(&probe->loop);
-	if (fn)
-		call->call = kube_client_stream(probe->client, request, fn, on_done, call);
+	if (on_each)
+		call->call = kube_client_stream(probe->client, request, on_each, on_done, call);
 	else
 		call->call = kube_client_send(probe->client, request, on_done, call);
 }
@@ -248,7 +248,7 @@ static int on_command(void *arg, const char *line, size_t len, struct err *err)
 		words[i] = strsep(&rest, " ");
 	words[WORDS_MAX - 1] = rest;
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-		if (strcmp(words[0], commands[i].name) == 0)
+		if (words[0] && strcmp(words[0], commands[i].name) == 0)
 			commands[i].run(arg, words);
 	}
 	return 0;
@@ -278,7 +278,7 @@ static void load_config(struct probe *probe, int argc, char **argv)
 
 	if (kube_config_load(&source, &probe->config, &err) == 0)
 		return;
-	fprintf(stderr, "kube-probe: %s\n", err.msg);
+	(void)fprintf(stderr, "kube-probe: %s\n", err.msg);
 	exit(2);
 }
 
@@ -288,7 +288,7 @@ int main(int argc, char **argv)
 	int closed;
 
 	if (argc < 2) {
-		fputs("usage: kube-probe KUBECONFIG [CONTEXT]\n", stderr);
+		(void)fputs("usage: kube-probe KUBECONFIG [CONTEXT]\n", stderr);
 		return 2;
 	}
 	load_config(probe, argc, argv);

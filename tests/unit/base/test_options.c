@@ -205,15 +205,16 @@ static struct args_case {
 
 static int read_words(struct options *o, const char *const *words, int *ret_rest, struct err *err)
 {
-	char program[] = "program";
-	char *argv[WORDS + 2] = { program };
+	char *argv[WORDS + 2] = { xstrdup("program") };
 	int argc = 1;
+	int r;
 
-	while (argc <= WORDS && words[argc - 1]) {
-		argv[argc] = (char *)(uintptr_t)words[argc - 1];
-		argc++;
-	}
-	return options_args(o, argc, argv, ret_rest, err);
+	for (; argc <= WORDS && words[argc - 1]; argc++)
+		argv[argc] = xstrdup(words[argc - 1]);
+	r = options_args(o, argc, argv, ret_rest, err);
+	while (argc > 0)
+		free(argv[--argc]);
+	return r;
 }
 
 static void words_are_read(void **state)

@@ -91,7 +91,7 @@ static void too_many_series_become_others(void **state)
 	for (int i = 0; i < METRIC_SERIES_MAX + 100; i++) {
 		char value[16];
 
-		snprintf(value, sizeof(value), "%d", i);
+		(void)snprintf(value, sizeof(value), "%d", i);
 		metric_count(counter, value, "200");
 	}
 	metrics_write(metrics, &text);

@@ -7,8 +7,8 @@
 
 static const struct json_row pci_map[] = {
 	JSON_STR(struct pci_facts, address, "address", JSON_REQUIRED),
-	JSON_STR(struct pci_facts, vendor, "vendor", JSON_REQUIRED),
-	JSON_STR(struct pci_facts, device, "device", JSON_REQUIRED),
+	JSON_STR(struct pci_facts, vendor, "vendor", JSON_OPTIONAL),
+	JSON_STR(struct pci_facts, device, "device", JSON_OPTIONAL),
 	JSON_STR(struct pci_facts, class_code, "class", JSON_OPTIONAL),
 	JSON_STR(struct pci_facts, subsystem_vendor, "subsystemVendor", JSON_OPTIONAL),
 	JSON_STR(struct pci_facts, subsystem_device, "subsystemDevice", JSON_OPTIONAL),
@@ -37,10 +37,10 @@ static const struct json_row usb_interface_map[] = {
 
 static const struct json_row usb_map[] = {
 	JSON_STR(struct usb_facts, port, "name", JSON_REQUIRED),
-	JSON_INT(struct usb_facts, bus, "bus", JSON_REQUIRED),
-	JSON_INT(struct usb_facts, device, "device", JSON_REQUIRED),
-	JSON_STR(struct usb_facts, vendor, "vendor", JSON_REQUIRED),
-	JSON_STR(struct usb_facts, product, "product", JSON_REQUIRED),
+	JSON_INT(struct usb_facts, bus, "bus", JSON_OPTIONAL),
+	JSON_INT(struct usb_facts, device, "device", JSON_OPTIONAL),
+	JSON_STR(struct usb_facts, vendor, "vendor", JSON_OPTIONAL),
+	JSON_STR(struct usb_facts, product, "product", JSON_OPTIONAL),
 	JSON_STR(struct usb_facts, class_code, "class", JSON_OPTIONAL),
 	JSON_INT(struct usb_facts, speed_mbps, "speed", JSON_OPTIONAL),
 	JSON_STR(struct usb_facts, manufacturer, "manufacturer", JSON_OPTIONAL),
@@ -68,24 +68,34 @@ static const struct json_row problem_map[] = {
 	JSON_END,
 };
 
+/* Fill the item that was just appended to a list of *@len; one that cannot be filled goes again. */
+static int fill(const struct json_row *map, json_t *line, void *item, size_t *len, struct err *err)
+{
+	int r = json_map_decode(map, line, item, err);
+
+	if (r < 0)
+		(*len)--;
+	return r;
+}
+
 static int add_pci(struct facts *facts, json_t *line, struct err *err)
 {
-	return json_map_decode(pci_map, line, array_add(&facts->pci), err);
+	return fill(pci_map, line, array_add(&facts->pci), &facts->pci.len, err);
 }
 
 static int add_usb(struct facts *facts, json_t *line, struct err *err)
 {
-	return json_map_decode(usb_map, line, array_add(&facts->usb), err);
+	return fill(usb_map, line, array_add(&facts->usb), &facts->usb.len, err);
 }
 
 static int add_use(struct facts *facts, json_t *line, struct err *err)
 {
-	return json_map_decode(use_map, line, array_add(&facts->uses), err);
+	return fill(use_map, line, array_add(&facts->uses), &facts->uses.len, err);
 }
 
 static int add_problem(struct facts *facts, json_t *line, struct err *err)
 {
-	return json_map_decode(problem_map, line, array_add(&facts->problems), err);
+	return fill(problem_map, line, array_add(&facts->problems), &facts->problems.len, err);
 }
 
 static int add_host(struct facts *facts, json_t *line, struct err *err)
@@ -147,6 +157,9 @@ int facts_add_line(struct facts *facts, const char *line, size_t len, struct err
 	kind = json_string_value(json_object_get(json, "kind"));
 	if (!kind)
 		return err_set(err, ERR_INVALID, -EINVAL, "line of the helper: no kind in it");
+	if (facts->pci.len + facts->usb.len + facts->uses.len + facts->problems.len >= FACTS_MAX)
+		return err_set(err, ERR_INVALID, -EMSGSIZE, "more than %d lines of the helper",
+			       FACTS_MAX);
 	for (size_t i = 0; i < ARRAY_LEN(line_kinds); i++) {
 		if (strcmp(line_kinds[i].kind, kind) != 0)
 			continue;

@@ -14,7 +14,10 @@
 
 struct err;
 
-/* One PCI function. Text that the kernel does not give is NULL. */
+enum { FACTS_MAX = 1 << 17 }; /* devices, uses and problems together; more is no machine */
+
+/* One PCI function. Text that the kernel does not give, or that could not be read, is NULL; only the
+ * address is always there. */
 struct pci_facts {
 	char *address;
 	char *vendor, *device, *class_code; /* 4, 4 and 6 hex digits */
@@ -42,9 +45,10 @@ struct usb_interfaces_facts {
 	size_t cap;
 };
 
+/* One USB device; only the port is always there. */
 struct usb_facts {
-	char *port; /* "1-2.3" */
-	int bus, device;
+	char *port;      /* "1-2.3"                    */
+	int bus, device; /* 0: could not be read       */
 	char *vendor, *product;
 	char *class_code;
 	int speed_mbps;
@@ -83,6 +87,7 @@ struct facts *facts_new(void);
 /* Takes NULL, returns NULL. */
 struct facts *facts_free(struct facts *facts);
 
-/* Take one line of the helper's output. ERR_INVALID for a line that is no object of a known shape;
- * a kind that is not known is passed over, so that a newer helper may say more. */
+/* Take one line of the helper's output. ERR_INVALID for a line that is no object of a known shape
+ * (-EINVAL) or one too many (-EMSGSIZE), which then leaves @facts as it was; a kind that is not known
+ * is passed over, so that a newer helper may say more. */
 int facts_add_line(struct facts *facts, const char *line, size_t len, struct err *err);

@@ -1,0 +1,251 @@
+/* facts: lines of the helper, as it prints them and as it should never. */
+#include "agent/facts.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "unit/suite.h"
+
+static int add(struct facts *facts, const char *line, struct err *err)
+{
+	return facts_add_line(facts, line, strlen(line), err);
+}
+
+static struct facts *facts_of(const char *line)
+{
+	struct facts *facts = facts_new();
+	struct err err = { 0 };
+
+	if (add(facts, line, &err) < 0)
+		fail_msg("%s", err.msg);
+	return facts;
+}
+
+static void a_pci_line_is_read_whole(void **state)
+{
+	struct facts *facts = facts_of(
+		"{\"kind\":\"pci\",\"address\":\"0000:01:00.1\",\"vendor\":\"8086\",\"device\":\"10d3\","
+		"\"class\":\"020000\",\"subsystemVendor\":\"1af4\",\"subsystemDevice\":\"1100\","
+		"\"revision\":\"03\",\"driver\":\"e1000e\",\"iommuGroup\":\"7\",\"numaNode\":1,"
+		"\"role\":\"VirtualFunction\",\"physicalFunction\":\"0000:01:00.0\",\"totalVFs\":8,"
+		"\"numVFs\":2,\"serial\":\"00-11\",\"resetMethods\":[\"flr\",\"bus\"],"
+		"\"bootVGA\":true,\"parents\":[\"0000:00:01.0\"]}");
+	const struct pci_facts *pci = facts->pci.items;
+
+	(void)state;
+	assert_int_equal(facts->pci.len, 1);
+	assert_string_equal(pci->address, "0000:01:00.1");
+	assert_string_equal(pci->vendor, "8086");
+	assert_string_equal(pci->device, "10d3");
+	assert_string_equal(pci->class_code, "020000");
+	assert_string_equal(pci->subsystem_vendor, "1af4");
+	assert_string_equal(pci->subsystem_device, "1100");
+	assert_string_equal(pci->revision, "03");
+	assert_string_equal(pci->driver, "e1000e");
+	assert_string_equal(pci->iommu_group, "7");
+	assert_int_equal(pci->numa_node, 1);
+	assert_string_equal(pci->role, "VirtualFunction");
+	assert_string_equal(pci->physical_function, "0000:01:00.0");
+	assert_int_equal(pci->total_vfs, 8);
+	assert_int_equal(pci->num_vfs, 2);
+	assert_string_equal(pci->serial, "00-11");
+	assert_int_equal(pci->reset_methods.len, 2);
+	assert_string_equal(pci->reset_methods.items[1], "bus");
+	assert_true(pci->boot_vga);
+	assert_int_equal(pci->parents.len, 1);
+	facts_free(facts);
+}
+
+/* The helper leaves out what it could not read, and says so in a problem line. */
+static void a_bare_pci_line_is_read(void **state)
+{
+	struct facts *facts = facts_of("{\"kind\":\"pci\",\"address\":\"0000:01:00.0\"}");
+	const struct pci_facts *pci = facts->pci.items;
+
+	(void)state;
+	assert_int_equal(facts->pci.len, 1);
+	assert_null(pci->vendor);
+	assert_null(pci->device);
+	assert_null(pci->class_code);
+	assert_null(pci->iommu_group);
+	assert_int_equal(pci->numa_node, -1);
+	assert_int_equal(pci->reset_methods.len, 0);
+	facts_free(facts);
+}
+
+static void a_usb_line_is_read_whole(void **state)
+{
+	struct facts *facts = facts_of(
+		"{\"kind\":\"usb\",\"name\":\"1-2.3\",\"bus\":1,\"device\":5,\"vendor\":\"0951\","
+		"\"product\":\"1666\",\"class\":\"00\",\"speed\":480,\"manufacturer\":\"K\","
+		"\"productName\":\"DT\",\"serial\":\"E0\",\"hub\":false,"
+		"\"pciAddress\":\"0000:00:14.0\",\"interfaces\":[{\"class\":\"08\","
+		"\"subclass\":\"06\",\"protocol\":\"50\",\"driver\":\"usb-storage\"},{}]}");
+	const struct usb_facts *usb = facts->usb.items;
+
+	(void)state;
+	assert_int_equal(facts->usb.len, 1);
+	assert_string_equal(usb->port, "1-2.3");
+	assert_int_equal(usb->bus, 1);
+	assert_int_equal(usb->device, 5);
+	assert_string_equal(usb->vendor, "0951");
+	assert_string_equal(usb->product, "1666");
+	assert_string_equal(usb->class_code, "00");
+	assert_int_equal(usb->speed_mbps, 480);
+	assert_string_equal(usb->manufacturer, "K");
+	assert_string_equal(usb->product_name, "DT");
+	assert_string_equal(usb->serial, "E0");
+	assert_false(usb->hub);
+	assert_string_equal(usb->pci_address, "0000:00:14.0");
+	assert_int_equal(usb->interfaces.len, 2);
+	assert_string_equal(usb->interfaces.items[0].class_code, "08");
+	assert_string_equal(usb->interfaces.items[0].subclass, "06");
+	assert_string_equal(usb->interfaces.items[0].protocol, "50");
+	assert_string_equal(usb->interfaces.items[0].driver, "usb-storage");
+	assert_null(usb->interfaces.items[1].driver);
+	facts_free(facts);
+}
+
+static void a_bare_usb_line_is_read(void **state)
+{
+	struct facts *facts = facts_of("{\"kind\":\"usb\",\"name\":\"1-2\"}");
+
+	(void)state;
+	assert_int_equal(facts->usb.len, 1);
+	assert_null(facts->usb.items[0].vendor);
+	assert_int_equal(facts->usb.items[0].bus, 0);
+	facts_free(facts);
+}
+
+static void uses_and_problems_are_read(void **state)
+{
+	struct facts *facts = facts_new();
+
+	(void)state;
+	assert_int_equal(add(facts,
+			     "{\"kind\":\"use\",\"pci\":\"0000:01:00.0\",\"usb\":\"1-1\","
+			     "\"reason\":\"Mounted\",\"detail\":\"sdb at /mnt\"}",
+			     NULL),
+			 0);
+	assert_int_equal(add(facts,
+			     "{\"kind\":\"problem\",\"device\":\"1-1\",\"attribute\":\"serial\","
+			     "\"message\":\"missing\"}",
+			     NULL),
+			 0);
+	assert_int_equal(facts->uses.len, 1);
+	assert_string_equal(facts->uses.items[0].pci, "0000:01:00.0");
+	assert_string_equal(facts->uses.items[0].usb, "1-1");
+	assert_string_equal(facts->uses.items[0].reason, "Mounted");
+	assert_string_equal(facts->uses.items[0].detail, "sdb at /mnt");
+	assert_int_equal(facts->problems.len, 1);
+	assert_string_equal(facts->problems.items[0].device, "1-1");
+	assert_string_equal(facts->problems.items[0].attribute, "serial");
+	assert_string_equal(facts->problems.items[0].message, "missing");
+	facts_free(facts);
+}
+
+static void the_host_and_the_end_are_noted(void **state)
+{
+	struct facts *facts = facts_new();
+
+	(void)state;
+	assert_false(facts->iommu);
+	assert_false(facts->complete);
+	assert_int_equal(add(facts, "{\"kind\":\"host\",\"iommu\":true}", NULL), 0);
+	assert_true(facts->iommu);
+	assert_false(facts->complete);
+	assert_int_equal(add(facts, "{\"kind\":\"end\"}", NULL), 0);
+	assert_true(facts->complete);
+	assert_int_equal(add(facts, "{\"kind\":\"host\",\"iommu\":\"true\"}", NULL), 0);
+	assert_false(facts->iommu);
+	facts_free(facts);
+}
+
+static void an_unknown_kind_is_passed_over(void **state)
+{
+	struct facts *facts = facts_of("{\"kind\":\"mdev\",\"address\":7}");
+
+	(void)state;
+	assert_int_equal(facts->pci.len + facts->usb.len + facts->uses.len + facts->problems.len,
+			 0);
+	facts_free(facts);
+}
+
+static struct refusal_case {
+	const char *name;
+	const char *line;
+	const char *says;
+} refusals[] = {
+	{ "an empty line", "", "line of the helper" },
+	{ "half a line", "{\"kind\":\"pci\",\"addr", "line of the helper" },
+	{ "two lines in one", "{\"kind\":\"end\"}{\"kind\":\"end\"}", "line of the helper" },
+	{ "a list", "[1]", "no kind" },
+	{ "an object without a kind", "{\"address\":\"0000:01:00.0\"}", "no kind" },
+	{ "a kind that is no text", "{\"kind\":3}", "no kind" },
+	{ "a function without an address", "{\"kind\":\"pci\",\"vendor\":\"8086\"}", "address" },
+	{ "a function with an empty address", "{\"kind\":\"pci\",\"address\":\"\"}", "address" },
+	{ "an address that is a number", "{\"kind\":\"pci\",\"address\":1}", "address" },
+	{ "a number that is text",
+	  "{\"kind\":\"pci\",\"address\":\"0000:01:00.0\",\"numVFs\":\"4\"}", "numVFs" },
+	{ "a number too large for the field",
+	  "{\"kind\":\"pci\",\"address\":\"0000:01:00.0\",\"numVFs\":4294967296}", "numVFs" },
+	{ "a USB device without a port", "{\"kind\":\"usb\",\"bus\":1}", "name" },
+	{ "interfaces that are no list",
+	  "{\"kind\":\"usb\",\"name\":\"1-1\",\"interfaces\":{\"class\":\"08\"}}", "interfaces" },
+	{ "a use without a reason", "{\"kind\":\"use\",\"pci\":\"0000:01:00.0\"}", "reason" },
+	{ "a problem without a message", "{\"kind\":\"problem\"}", "message" },
+	{ "text that is not UTF-8", "{\"kind\":\"pci\",\"address\":\"\xff\"}",
+	  "line of the helper" },
+};
+
+/* A refused line leaves nothing behind: what is listed has an address. */
+static void line_is_refused(void **state)
+{
+	const struct refusal_case *c = *state;
+	struct facts *facts = facts_of("{\"kind\":\"pci\",\"address\":\"0000:01:00.0\"}");
+	struct err err = { 0 };
+
+	assert_int_equal(add(facts, c->line, &err), -EINVAL);
+	assert_int_equal(err.kind, ERR_INVALID);
+	assert_non_null(strstr(err.msg, c->says));
+	assert_int_equal(facts->pci.len, 1);
+	assert_int_equal(facts->usb.len + facts->uses.len + facts->problems.len, 0);
+	facts_free(facts);
+}
+
+static void a_list_without_end_is_ended(void **state)
+{
+	struct facts *facts = facts_new();
+	struct err err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < FACTS_MAX; i++)
+		assert_int_equal(
+			add(facts, "{\"kind\":\"use\",\"pci\":\"x\",\"reason\":\"y\"}", NULL), 0);
+	assert_int_equal(add(facts, "{\"kind\":\"pci\",\"address\":\"0000:01:00.0\"}", &err),
+			 -EMSGSIZE);
+	assert_int_equal(err.kind, ERR_INVALID);
+	assert_int_equal(facts->pci.len, 0);
+	facts_free(facts);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "a PCI line is read whole", a_pci_line_is_read_whole, NULL);
+	suite_add(&suite, "a function of which nothing could be read is listed",
+		  a_bare_pci_line_is_read, NULL);
+	suite_add(&suite, "a USB line is read whole", a_usb_line_is_read_whole, NULL);
+	suite_add(&suite, "a USB device of which nothing could be read is listed",
+		  a_bare_usb_line_is_read, NULL);
+	suite_add(&suite, "uses and problems are read", uses_and_problems_are_read, NULL);
+	suite_add(&suite, "the host's line and the end are noted", the_host_and_the_end_are_noted,
+		  NULL);
+	suite_add(&suite, "a kind that is not known is passed over", an_unknown_kind_is_passed_over,
+		  NULL);
+	suite_rows(&suite, refusals, line_is_refused);
+	suite_add(&suite, "a list without end is ended", a_list_without_end_is_ended, NULL);
+	return suite_run(&suite, "facts");
+}

@@ -88,7 +88,8 @@ static int reach(struct program *p, const struct program_settings *settings, con
 		return r;
 	p->client = kube_client_new(&p->loop, &p->config, user_agent, p->metrics);
 	log_info("using API server", log_str("server", p->config.server),
-		 log_str("from", p->config.origin), log_str("listen", settings->listen));
+		 log_str("from", p->config.origin), log_str("listen", settings->listen),
+		 log_int("port", serve_port(p->serve)));
 	return 0;
 }
 

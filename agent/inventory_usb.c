@@ -1,11 +1,13 @@
 #include "agent/inventory_usb.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/claimable.h"
 #include "agent/facts.h"
 #include "agent/id_names.h"
+#include "agent/limits.h"
 #include "api/description.h"
 #include "api/names.h"
 #include "api/object.h"
@@ -15,6 +17,26 @@
 #include "base/num.h"
 #include "base/str.h"
 
+enum { INTERFACES_MAX = 32, SPEED_MAX = 1000000 };
+
+/* What is not here is made by functions that keep to the schema themselves. */
+#define S struct usbdevice_status
+static const struct limit limits[] = {
+	LIMIT(S, vendor_id, 4, limit_is_id),         LIMIT(S, product_id, 4, limit_is_id),
+	LIMIT(S, pci_address, 16, limit_is_address), LIMIT(S, port_path, 64, limit_is_port),
+	LIMIT(S, serial_number, 384, NULL),          LIMIT(S, holder, 1024, NULL),
+};
+#undef S
+
+#define I struct usbdevice_interface
+static const struct limit interface_limits[] = {
+	LIMIT(I, class_, 2, limit_is_id),
+	LIMIT(I, subclass, 2, limit_is_id),
+	LIMIT(I, protocol, 2, limit_is_id),
+	LIMIT(I, driver, 255, NULL),
+};
+#undef I
+
 static uint16_t id_of(const char *hex)
 {
 	uint64_t value = 0;
@@ -23,21 +45,27 @@ static uint16_t id_of(const char *hex)
 	return (uint16_t)value;
 }
 
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
 static void set_description(struct usbdevice_status *status,
 			    const struct inventory_usb_source *source)
 {
 	const struct usb_facts *usb = source->usb;
-	auto_free char *id = xasprintf("usb:%s:%s", usb->vendor, usb->product);
+	auto_free char *id =
+		xasprintf("usb:%s:%s", or_empty(status->vendor_id), or_empty(status->product_id));
 	const struct id_name *name = id_names_get(source->names, id);
 	int interface_class = -1;
 
-	if (usb->interfaces.len > 0 && usb->interfaces.items[0].class_code)
-		interface_class = id_of(usb->interfaces.items[0].class_code);
+	if (status->interfaces.len > 0 && status->interfaces.items[0].class_)
+		interface_class = id_of(status->interfaces.items[0].class_);
 	status->class_type =
 		description_usb_class((uint8_t)id_of(usb->class_code), interface_class);
 	status->description = description_usb(&(struct description_usb){
-		.vendor_id = id_of(usb->vendor),
-		.product_id = id_of(usb->product),
+		.vendor_id = id_of(status->vendor_id),
+		.product_id = id_of(status->product_id),
 		.vendor = name->first,
 		.product = name->second,
 		.product_string = usb->product_name,
@@ -46,15 +74,15 @@ static void set_description(struct usbdevice_status *status,
 
 static void set_interfaces(struct usbdevice_status *status, const struct usb_facts *usb)
 {
-	for (size_t i = 0; i < usb->interfaces.len; i++) {
+	for (size_t i = 0; i < usb->interfaces.len && i < INTERFACES_MAX; i++) {
 		const struct usb_interface_facts *from = &usb->interfaces.items[i];
+		struct usbdevice_interface *to = array_add(&status->interfaces);
 
-		*array_add(&status->interfaces) = (struct usbdevice_interface){
-			.class_ = xstrdup_or_null(from->class_code),
-			.subclass = xstrdup_or_null(from->subclass),
-			.protocol = xstrdup_or_null(from->protocol),
-			.driver = xstrdup_or_null(from->driver),
-		};
+		to->class_ = xstrdup_or_null(from->class_code);
+		to->subclass = xstrdup_or_null(from->subclass);
+		to->protocol = xstrdup_or_null(from->protocol);
+		to->driver = xstrdup_or_null(from->driver);
+		limits_apply(interface_limits, ARRAY_LEN(interface_limits), to);
 	}
 }
 
@@ -93,19 +121,21 @@ static void set_status(struct usbdevice *device, const struct inventory_usb_sour
 	struct usbdevice_status *status = &device->status;
 	const struct usb_facts *usb = source->usb;
 
-	status->vendor_id = xstrdup(usb->vendor);
-	status->product_id = xstrdup(usb->product);
+	status->vendor_id = xstrdup_or_null(usb->vendor);
+	status->product_id = xstrdup_or_null(usb->product);
 	status->node_name = xstrdup(source->node_name);
 	status->resource_name = resource_name_usb(device->meta.name);
-	status->device_path = xasprintf("/dev/bus/usb/%03d/%03d", usb->bus, usb->device);
+	if (usb->bus > 0 && usb->device > 0)
+		status->device_path = xasprintf("/dev/bus/usb/%03d/%03d", usb->bus, usb->device);
 	status->pci_address = xstrdup_or_null(usb->pci_address);
 	status->port_path = xstrdup(usb->port);
 	status->serial_number = xstrdup_or_null(usb->serial);
-	status->speed_mbps = usb->speed_mbps;
+	status->speed_mbps = limit_number(usb->speed_mbps, SPEED_MAX, 0);
 	status->hub = usb->hub;
 	status->holder = holder_of(source);
-	set_description(status, source);
 	set_interfaces(status, usb);
+	limits_apply(limits, ARRAY_LEN(limits), status);
+	set_description(status, source);
 }
 
 struct usbdevice *inventory_usb_object(const struct inventory_usb_source *source,
@@ -117,7 +147,8 @@ struct usbdevice *inventory_usb_object(const struct inventory_usb_source *source
 
 	device->meta.name =
 		names_usbdevice(source->node_name, id_of(usb->vendor), id_of(usb->product),
-				(unsigned)usb->bus, (unsigned)usb->device);
+				(unsigned)limit_number(usb->bus, INT_MAX, 0),
+				(unsigned)limit_number(usb->device, INT_MAX, 0));
 	json_pairs_set(&device->meta.labels, NAMES_LABEL_NODE, label);
 	set_status(device, source);
 	api_conditions_set(&device->status.conditions,

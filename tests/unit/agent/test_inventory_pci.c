@@ -1,0 +1,214 @@
+/* inventory_pci: each line of a scan as the PCIDevice that the API server gets, whole. */
+#include "agent/inventory_pci.h"
+
+#include "api/json_map.h"
+#include "api/object.h"
+#include "api/pcidevice.h"
+#include "base/str.h"
+#include "unit/agent/world.h"
+#include "unit/schema.h"
+
+#define FIRST "{\"kind\":\"pci\",\"address\":\"0000:01:00.0\""
+#define CLAIMABLE(status, reason, message)                                                       \
+	"\"conditions\":[{\"type\":\"Claimable\",\"status\":\"" status "\",\"reason\":\"" reason \
+	"\",\"message\":\"" message "\",\"lastTransitionTime\":\"1970-01-12T13:46:40Z\"}]"
+
+static struct pci_case {
+	const char *name;
+	const char *lines[5]; /* the first is the function looked at */
+	const char *annotations;
+	const char *status;
+} cases[] = {
+	{ "a virtual function with all that can be said of it",
+	  { "{\"kind\":\"pci\",\"address\":\"0000:01:10.0\",\"vendor\":\"8086\",\"device\":\"10ed\","
+	    "\"class\":\"020000\",\"subsystemVendor\":\"15d9\",\"subsystemDevice\":\"0611\","
+	    "\"revision\":\"01\",\"driver\":\"ixgbevf\",\"iommuGroup\":\"31\",\"numaNode\":0,"
+	    "\"role\":\"VirtualFunction\",\"physicalFunction\":\"0000:01:00.0\","
+	    "\"serial\":\"00-11-22-33-44-55-66-77\",\"resetMethods\":[\"flr\",\"bus\"],"
+	    "\"bootVGA\":false}",
+	    "{\"kind\":\"name\",\"id\":\"pci:8086:10ed\",\"vendor\":\"Intel Corporation\","
+	    "\"product\":\"82599 Ethernet Controller Virtual Function\"}",
+	    "{\"kind\":\"name\",\"id\":\"pciclass:0200\",\"class\":\"Network controller\","
+	    "\"subclass\":\"Ethernet controller\"}" },
+	  "{\"harvesterhci.io/pcideviceDriver\":\"ixgbevf\"}",
+	  "{\"address\":\"0000:01:10.0\",\"vendorId\":\"8086\",\"deviceId\":\"10ed\","
+	  "\"classId\":\"0200\",\"iommuGroup\":\"31\",\"nodeName\":\"node1\","
+	  "\"resourceName\":\"intel.com/82599_ETHERNET_CONTROLLER_VIRTUAL_FUNCTION\","
+	  "\"description\":\"Ethernet controller: Intel Corporation 82599 Ethernet Controller "
+	  "Virtual Function\",\"kernelDriverInUse\":\"ixgbevf\",\"numaNode\":0,"
+	  "\"subsystemVendorId\":\"15d9\",\"subsystemDeviceId\":\"0611\",\"revision\":\"01\","
+	  "\"iommuGroupMembers\":[\"0000:01:10.0\"],\"role\":\"VirtualFunction\","
+	  "\"physicalFunction\":\"0000:01:00.0\",\"serialNumber\":\"00-11-22-33-44-55-66-77\","
+	  "\"resetMethods\":[\"flr\",\"bus\"]," CLAIMABLE("True", "Available",
+							  "may be claimed (IOMMU group 31)") "}" },
+	{ "a function of which only the address could be read",
+	  { FIRST "}" },
+	  NULL,
+	  "{\"address\":\"0000:01:00.0\",\"vendorId\":\"\",\"deviceId\":\"\",\"classId\":\"\","
+	  "\"iommuGroup\":\"\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
+	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\"," CLAIMABLE(
+		  "False", "NoIOMMU",
+		  "the kernel runs without an IOMMU: switch it on in the firmware and on the "
+		  "kernel command line (intel_iommu=on)") "}" },
+	{ "vfio-pci is told as the driver, but not as what to go back to",
+	  { FIRST ",\"vendor\":\"8086\",\"device\":\"10d3\",\"class\":\"020000\","
+		  "\"driver\":\"vfio-pci\",\"iommuGroup\":\"1\"}" },
+	  NULL,
+	  "{\"address\":\"0000:01:00.0\",\"vendorId\":\"8086\",\"deviceId\":\"10d3\","
+	  "\"classId\":\"0200\",\"iommuGroup\":\"1\",\"nodeName\":\"node1\","
+	  "\"resourceName\":\"unknown.com/10d3\","
+	  "\"description\":\"Class 0200: Vendor 8086 Device 10d3\","
+	  "\"kernelDriverInUse\":\"vfio-pci\",\"iommuGroupMembers\":[\"0000:01:00.0\"]," CLAIMABLE(
+		  "True", "Available", "may be claimed (IOMMU group 1)") "}" },
+	{ "the group's other functions are listed in order, those of other groups are not",
+	  { FIRST ",\"iommuGroup\":\"1\"}",
+	    "{\"kind\":\"pci\",\"address\":\"0000:03:00.0\",\"iommuGroup\":\"1\"}",
+	    "{\"kind\":\"pci\",\"address\":\"0000:02:00.0\",\"iommuGroup\":\"2\"}",
+	    "{\"kind\":\"pci\",\"address\":\"0000:00:01.0\",\"iommuGroup\":\"1\"}" },
+	  NULL,
+	  "{\"address\":\"0000:01:00.0\",\"vendorId\":\"\",\"deviceId\":\"\",\"classId\":\"\","
+	  "\"iommuGroup\":\"1\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
+	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\","
+	  "\"iommuGroupMembers\":[\"0000:00:01.0\",\"0000:01:00.0\",\"0000:03:00.0\"]," CLAIMABLE(
+		  "True", "Available", "may be claimed (IOMMU group 1)") "}" },
+	{ "what the schema does not take is dropped or cut, the rest is told",
+	  { FIRST ",\"vendor\":\"8086\",\"device\":\"10D3\",\"class\":\"02\","
+		  "\"subsystemVendor\":\"15d9a\",\"subsystemDevice\":\"x\",\"revision\":\"1\","
+		  "\"iommuGroup\":\"1 \",\"numaNode\":-7,\"role\":\"Queen\","
+		  "\"physicalFunction\":\"1:0.0\",\"totalVFs\":65536,\"numVFs\":-1,"
+		  "\"serial\":\"a\\u0007\",\"resetMethods\":[\"\",\"flr\",\"b us\"]}" },
+	  NULL,
+	  "{\"address\":\"0000:01:00.0\",\"vendorId\":\"8086\",\"deviceId\":\"\",\"classId\":\"\","
+	  "\"iommuGroup\":\"\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
+	  "\"description\":\"Class 0000: Vendor 8086 Device 0000\","
+	  "\"iommuGroupMembers\":[\"0000:01:00.0\"],\"serialNumber\":\"a\\\\x07\","
+	  "\"resetMethods\":[\"flr\"]," CLAIMABLE("True", "Available",
+						  "may be claimed (IOMMU group 1 )") "}" },
+	{ "a function without a proper address is told without it",
+	  { "{\"kind\":\"pci\",\"address\":\"x\",\"vendor\":\"8086\",\"iommuGroup\":\"1\"}" },
+	  NULL,
+	  "{\"address\":\"\",\"vendorId\":\"8086\",\"deviceId\":\"\",\"classId\":\"\","
+	  "\"iommuGroup\":\"1\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
+	  "\"description\":\"Class 0000: Vendor 8086 Device 0000\"," CLAIMABLE(
+		  "True", "Available", "may be claimed (IOMMU group 1)") "}" },
+};
+
+static const struct pcidevice *first_of(const struct world *world)
+{
+	return world->inventory->sets[INVENTORY_PCI].objects[0];
+}
+
+static void assert_json(json_t *is, const char *should)
+{
+	auto_json json_t *wanted = should ? json_loads(should, 0, NULL) : NULL;
+	auto_free char *text = is ? json_map_text(is) : xstrdup("nothing");
+
+	assert_true(!should || wanted);
+	if (!json_equal(is, wanted) && (is || wanted))
+		fail_msg("%s\nis not\n%s", text, should);
+}
+
+static void assert_in_schema(json_t *object)
+{
+	auto_json json_t *schema = schema_load("devices.harvesterhci.io_pcidevices.yaml");
+	auto_str struct str problem = STR_INIT;
+
+	if (!schema_takes(schema, object, "", &problem))
+		fail_msg("%s", problem.buf);
+}
+
+static void object_matches_table(void **state)
+{
+	const struct pci_case *c = *state;
+	auto_json json_t *json = NULL;
+	json_t *meta;
+	struct world world;
+
+	world_of(&world, c->lines, ARRAY_LEN(c->lines));
+	json = api_object_encode(&pcidevice_kind, first_of(&world));
+	meta = json_object_get(json, "metadata");
+	assert_json(json_object_get(json, "status"), c->status);
+	assert_json(json_object_get(meta, "annotations"), c->annotations);
+	assert_json(json_object_get(meta, "labels"), "{\"nodename\":\"node1\"}");
+	assert_in_schema(json);
+	world_close(&world);
+}
+
+/* "aaa..." of @len bytes. The caller frees. */
+static char *long_text(int len)
+{
+	char *text = xasprintf("%0*d", len, 0);
+
+	memset(text, 'a', (size_t)len);
+	return text;
+}
+
+static void long_text_is_cut(void **state)
+{
+	auto_free char *text = long_text(2000);
+	auto_free char *device = xasprintf(
+		FIRST ",\"vendor\":\"8086\",\"device\":\"10d3\",\"driver\":\"%s\",\"serial\":"
+		      "\"%s\",\"resetMethods\":[\"%s\",\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\","
+		      "\"h\",\"i\",\"j\",\"k\",\"l\",\"m\",\"n\",\"o\",\"p\",\"q\"]}",
+		text, text, text);
+	auto_free char *use = xasprintf("{\"kind\":\"use\",\"pci\":\"0000:01:00.0\",\"reason\":"
+					"\"Mounted\",\"detail\":\"%s%s%s\"}",
+					text, text, text);
+	auto_free char *name = xasprintf("{\"kind\":\"name\",\"id\":\"pci:8086:10d3\",\"vendor\":"
+					 "\"%s\",\"product\":\"%s\"}",
+					 text, text);
+	const struct pcidevice_status *status;
+	auto_json json_t *json = NULL;
+	struct world world;
+
+	(void)state;
+	world_of(&world, (const char *[]){ device, use, name }, 3);
+	status = &first_of(&world)->status;
+	assert_int_equal(strlen(status->kernel_driver_in_use), 255);
+	assert_int_equal(strlen(status->serial_number), 64);
+	assert_int_equal(strlen(status->description), 1024);
+	assert_int_equal(status->reset_methods.len, 16);
+	assert_string_equal(status->reset_methods.items[0], "a");
+	assert_string_equal(status->reset_methods.items[15], "p");
+	json = api_object_encode(&pcidevice_kind, first_of(&world));
+	assert_in_schema(json);
+	world_close(&world);
+}
+
+/* The schema takes 1024 members; the function itself is always one of them. */
+static void a_huge_group_is_cut(void **state)
+{
+	struct world world;
+	auto_json json_t *json = NULL;
+	const struct pcidevice *last;
+
+	(void)state;
+	world_open(&world);
+	for (unsigned i = 0; i < 1500; i++) {
+		auto_free char *line =
+			xasprintf("{\"kind\":\"pci\",\"address\":\"0000:%02x:%02x.%u\","
+				  "\"driver\":\"d\",\"iommuGroup\":\"1\"}",
+				  i / 256, i / 8 % 32, i % 8);
+
+		world_add(&world, line);
+	}
+	world_look(&world, &(struct inventory_options){ .node_name = "node1" });
+	last = world.inventory->sets[INVENTORY_PCI].objects[1499];
+	assert_int_equal(last->status.iommu_group_members.len, 1024);
+	assert_true(json_strs_has(&last->status.iommu_group_members, last->status.address));
+	json = api_object_encode(&pcidevice_kind, last);
+	assert_in_schema(json);
+	world_close(&world);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, object_matches_table);
+	suite_add(&suite, "text from outside is cut to what the schema takes", long_text_is_cut,
+		  NULL);
+	suite_add(&suite, "a huge group is cut, the function itself stays", a_huge_group_is_cut,
+		  NULL);
+	return suite_run(&suite, "inventory_pci");
+}

@@ -1,14 +1,19 @@
 #include "agent/id_names.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "agent/facts.h"
+#include "agent/limits.h"
 #include "api/json_map.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+
+/* More ids than any machine has; devices that pretend to be ever new ones stay without names. */
+enum { NAMES_MAX = 16384 };
 
 struct id_names {
 	struct map *map; /* id -> struct id_name */
@@ -45,6 +50,12 @@ struct id_names *id_names_free(struct id_names *names)
 	return NULL;
 }
 
+static bool is_id(const char *text)
+{
+	return text && limit_is_id(text, 4);
+}
+
+/* Takes @id. */
 static void need(const struct id_names *names, struct map *asked, struct json_strs *ids, char *id)
 {
 	auto_free char *owned = id;
@@ -54,22 +65,30 @@ static void need(const struct id_names *names, struct map *asked, struct json_st
 	json_strs_add(ids, owned);
 }
 
+static void need_pci(const struct id_names *names, struct map *asked, struct json_strs *ids,
+		     const struct pci_facts *pci)
+{
+	auto_free char *class_id = pci->class_code ? xstrndup(pci->class_code, 4) : NULL;
+
+	if (is_id(pci->vendor) && is_id(pci->device))
+		need(names, asked, ids, xasprintf("pci:%s:%s", pci->vendor, pci->device));
+	if (is_id(class_id))
+		need(names, asked, ids, xasprintf("pciclass:%s", class_id));
+}
+
 void id_names_missing(const struct id_names *names, const struct facts *facts,
 		      struct json_strs *ret_ids)
 {
 	struct map *asked = map_new();
 
-	for (size_t i = 0; i < facts->pci.len; i++) {
-		const struct pci_facts *pci = &facts->pci.items[i];
-
-		need(names, asked, ret_ids, xasprintf("pci:%s:%s", pci->vendor, pci->device));
-		if (pci->class_code)
-			need(names, asked, ret_ids, xasprintf("pciclass:%.4s", pci->class_code));
-	}
+	for (size_t i = 0; i < facts->pci.len; i++)
+		need_pci(names, asked, ret_ids, &facts->pci.items[i]);
 	for (size_t i = 0; i < facts->usb.len; i++) {
 		const struct usb_facts *usb = &facts->usb.items[i];
 
-		need(names, asked, ret_ids, xasprintf("usb:%s:%s", usb->vendor, usb->product));
+		if (is_id(usb->vendor) && is_id(usb->product))
+			need(names, asked, ret_ids,
+			     xasprintf("usb:%s:%s", usb->vendor, usb->product));
 	}
 	map_free(asked);
 }
@@ -81,8 +100,11 @@ static const char *text_of(const json_t *json, const char *key)
 
 static void learn(struct id_names *names, const char *id, const char *first, const char *second)
 {
-	struct id_name *name = xcalloc(1, sizeof(*name));
+	struct id_name *name;
 
+	if (map_len(names->map) >= NAMES_MAX && !map_get(names->map, id))
+		return;
+	name = xcalloc(1, sizeof(*name));
 	name->first = xstrdup_or_null(first);
 	name->second = xstrdup_or_null(second);
 	name_free(map_set(names->map, id, name));

@@ -18,7 +18,8 @@ struct id_names *id_names_new(void);
 struct id_names *id_names_free(struct id_names *names);
 
 /* Append to @ret_ids what @facts needs and the cache does not know, as the helper takes it
- * ("pci:8086:10d3", "pciclass:0200", "usb:0627:0001"), each once. */
+ * ("pci:8086:10d3", "pciclass:0200", "usb:0627:0001"), each once; ids that are not hex digits are
+ * left out, so that one of them cannot spoil the request for the others. */
 void id_names_missing(const struct id_names *names, const struct facts *facts,
 		      struct json_strs *ret_ids);
 

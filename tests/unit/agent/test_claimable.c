@@ -177,6 +177,33 @@ static void pci_is_judged(void **state)
 	facts_free(facts);
 }
 
+/* Functions of one group, whose object lists them all; a sentence need not. */
+static void a_large_group_is_told_in_short(void **state)
+{
+	struct facts *facts = facts_new();
+	struct verdict *verdicts;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		auto_free char *line = xasprintf(
+			"{\"kind\":\"pci\",\"address\":\"0000:01:%02x.0\",\"driver\":\"d\","
+			"\"iommuGroup\":\"5\"}",
+			i);
+
+		assert_int_equal(facts_add_line(facts, line, strlen(line), NULL), 0);
+	}
+	verdicts = claimable_judge_pci(facts);
+	for (size_t i = 0; i < 40; i++) {
+		assert_string_equal(verdicts[i].reason, "GroupShared");
+		assert_null(strstr(verdicts[i].message, facts->pci.items[i].address));
+		assert_non_null(strstr(verdicts[i].message, " and 7 more: claim them all"));
+	}
+	assert_non_null(strstr(verdicts[0].message, "5 with 0000:01:01.0, 0000:01:02.0, "));
+	assert_non_null(strstr(verdicts[39].message, "5 with 0000:01:00.0, 0000:01:01.0, "));
+	verdicts_free(verdicts, facts->pci.len);
+	facts_free(facts);
+}
+
 static void usb_is_judged(void **state)
 {
 	static const char *const lines[] = {
@@ -206,6 +233,8 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, pci_is_judged);
+	suite_add(&suite, "of a large group the first are named and the rest counted",
+		  a_large_group_is_told_in_short, NULL);
 	suite_add(&suite, "USB devices are judged by their port, hubs are refused", usb_is_judged,
 		  NULL);
 	return suite_run(&suite, "claimable");

@@ -184,7 +184,7 @@ static void a_large_group_is_told_in_short(void **state)
 	struct verdict *verdicts;
 
 	(void)state;
-	for (int i = 0; i < 40; i++) {
+	for (unsigned i = 0; i < 40; i++) {
 		auto_free char *line = xasprintf(
 			"{\"kind\":\"pci\",\"address\":\"0000:01:%02x.0\",\"driver\":\"d\","
 			"\"iommuGroup\":\"5\"}",

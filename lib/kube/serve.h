@@ -1,8 +1,8 @@
 /*
  * serve: /healthz, /readyz and /metrics over plain HTTP, for the kubelet and Prometheus.
  *
- * Owns its socket and connections. Answers GET and HEAD, at most SERVE_CONNECTIONS_MAX at a time.
- * The only module that knows libmicrohttpd.
+ * Owns its socket and connections. Answers GET and HEAD; the idle connections of one caller do not
+ * keep another from its answer. The only module that knows libmicrohttpd.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct serve;
 struct str;
 struct uv_loop_s;
 
-enum { SERVE_CONNECTIONS_MAX = 32, SERVE_CHECKS_MAX = 16 };
+enum { SERVE_CONNECTIONS_MAX = 64, SERVE_CONNECTIONS_PER_IP = 16, SERVE_CHECKS_MAX = 16 };
 
 enum serve_probe {
 	SERVE_HEALTHZ, /* restart me if it fails               */

@@ -13,11 +13,15 @@ EACCES, EAGAIN, EBADMSG, EEXIST, EINVAL, EIO = -13, -11, -74, -17, -22, -5
 EMSGSIZE, ENOENT, ESTALE, ETIMEDOUT = -90, -2, -116, -110
 
 
+def built(name):
+    """A program of the build folder HOSTDEV_TEST_BUILD (default build/dev)."""
+    program = ROOT / os.environ.get("HOSTDEV_TEST_BUILD", "build/dev") / "bin" / name
+    assert program.exists(), f"{program} is not built: cmake --preset dev && cmake --build --preset dev"
+    return program
+
+
 def probe_program():
-    """kube-probe of the build folder HOSTDEV_TEST_BUILD (default build/dev)."""
-    probe = ROOT / os.environ.get("HOSTDEV_TEST_BUILD", "build/dev") / "bin/kube-probe"
-    assert probe.exists(), f"{probe} is not built: cmake --preset dev && cmake --build --preset dev"
-    return probe
+    return built("kube-probe")
 
 
 class Probe:

@@ -1,0 +1,90 @@
+"""/healthz, /readyz and /metrics of a running program, whoever calls."""
+
+import http.client
+import json
+import socket
+import subprocess
+
+import pytest
+
+from cluster import wait_until
+from kube_probe import built
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@pytest.fixture
+def port(tmp_path):
+    """The controller, with an API server that is not there."""
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(json.dumps({
+        "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "c"}}],
+        "clusters": [{"name": "c", "cluster": {"server": f"https://127.0.0.1:{free_port()}"}}]}))
+    port = free_port()
+    program = subprocess.Popen(
+        [built("hostdev-controller"), "--kubeconfig", kubeconfig, "--listen", f"127.0.0.1:{port}"],
+        stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, what="the port is open")
+        yield port
+        assert program.poll() is None, "it must survive all of this"
+    finally:
+        program.kill()
+        program.wait()
+
+
+def ask(port, path, method="GET", body=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection.request(method, path, body=body)
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode(), answer.headers
+
+
+@pytest.mark.parametrize("method,path,status,text", [
+    ("GET", "/healthz", 200, "ok\n"),
+    ("GET", "/healthz?verbose", 200, "ok\n"),
+    ("GET", "/readyz", 503, "[-]election failed: "),
+    ("GET", "/readyz?verbose=1", 503, "readyz check failed\n"),
+    ("HEAD", "/healthz", 200, ""),
+    ("POST", "/healthz", 405, "only GET and HEAD"),
+    ("GET", "/", 404, "there is /healthz"),
+    ("GET", "/../etc/passwd", 404, "there is /healthz"),
+])
+def test_an_answer_is_short_and_right(port, method, path, status, text):
+    got = ask(port, path, method, body="x" * 100000 if method == "POST" else None)
+    assert got[0] == status
+    assert text in got[1] if text else got[1] == ""
+
+
+def test_metrics_are_in_prometheus_text_format(port):
+    def counted():
+        status, text, headers = ask(port, "/metrics")
+        assert status == 200 and headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        return text if 'hostdev_api_requests_total{' in text else None
+
+    text = wait_until(counted, what="a request is counted")
+    families = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+    for line in text.splitlines():
+        name = line.split("{")[0].split()[0]
+        assert line.startswith("# ") or any(name.startswith(f) for f in families), line
+    assert 'code="error"' in text
+
+
+def test_idle_and_rude_callers_are_bounded(port):
+    idle = [socket.create_connection(("127.0.0.1", port), 5, ("127.0.0.2", 0)) for _ in range(60)]
+    for s in idle[:8]:
+        s.sendall(b"GET /" + b"x" * 1000)
+    assert ask(port, "/healthz")[0] == 200, "another caller is answered all the same"
+    for s in idle:
+        s.close()
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as s:
+        s.sendall(b"\x16\x03\x01\x00" + b"\xff" * 100 + b"\r\n\r\n")
+        s.recv(1000)
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as s:
+        s.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n" + b"X: " + b"y" * 60000 + b"\r\n\r\n")
+        assert b" 431 " in s.recv(1000)
+    assert ask(port, "/healthz")[0] == 200

@@ -106,13 +106,21 @@ static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 	*buf = uv_buf_init(run->chunk, sizeof(run->chunk));
 }
 
+/* The owner may have gone in the middle of a chunk. */
+static int on_whole_line(void *arg, const char *line, size_t len, struct err *err)
+{
+	struct helper_run *run = arg;
+
+	return run->on_line ? run->on_line(run->arg, line, len, err) : 0;
+}
+
 static int take_chunk(struct helper_run *run, size_t len, struct err *err)
 {
 	run->bytes += len;
 	if (run->bytes > HELPER_OUTPUT_MAX)
 		return err_set(err, ERR_INVALID, -EMSGSIZE, "helper printed more than %d bytes",
 			       HELPER_OUTPUT_MAX);
-	return lines_feed(&run->lines, run->chunk, len, run->on_line, run->arg, err);
+	return lines_feed(&run->lines, run->chunk, len, on_whole_line, run, err);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -141,6 +149,7 @@ static void on_deadline(uv_timer_t *timer)
 		"helper (pid %d) is still waiting for the kernel; it is left to end by itself",
 		run->process.pid);
 
+	run->stuck = true;
 	tell(run, r, &err);
 }
 

@@ -40,7 +40,8 @@ struct helper_spec {
 
 /*
  * Start the helper. @on_end runs exactly once and never before this returns, @on_line never after
- * @on_end. The run is gone when @on_end returns, but for ERR_STUCK: then when @on_gone does. Errors: -ENOENT and the other errnos of spawning, with nothing started.
+ * @on_end. The run is gone when @on_end returns, but for ERR_STUCK: then when @on_gone does. Errors:
+ * -ENOENT and the other errnos of spawning, with nothing started.
  */
 int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 		     struct helper_run **ret_run, struct err *err);

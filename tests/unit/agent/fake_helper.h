@@ -1,0 +1,97 @@
+/*
+ * fake_helper: a shell script in place of hostdev-helper, and a loop to run it on. A script that
+ * reads $gate hangs, as a helper in the kernel would, until the test opens the gate.
+ */
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <uv.h>
+
+#include "base/mem.h"
+#include "unit/folder.h"
+#include "unit/suite.h"
+
+enum { AMPLE_MS = 60 * 1000, SHORT_MS = 20 };
+
+struct fake_helper {
+	struct folder folder;
+	char *path;
+	char *gate;
+	int gate_fd; /* -1: shut */
+	uv_loop_t loop;
+};
+
+/* Make @body the script's; $here is the folder. */
+static inline void fake_helper_does(const struct fake_helper *fake, const char *body)
+{
+	auto_free char *script = xasprintf("#!/bin/sh\nhere='%s'\ngate='%s'\n%s\n",
+					   fake->folder.path, fake->gate, body);
+
+	folder_put(&fake->folder, "helper", script);
+	assert_int_equal(chmod(fake->path, 0700), 0);
+}
+
+static inline void fake_helper_init(struct fake_helper *fake, const char *body)
+{
+	folder_init(&fake->folder);
+	fake->path = folder_path(&fake->folder, "helper");
+	fake->gate = folder_path(&fake->folder, "gate");
+	fake->gate_fd = -1;
+	assert_int_equal(mkfifo(fake->gate, 0600), 0);
+	assert_int_equal(uv_loop_init(&fake->loop), 0);
+	fake_helper_does(fake, body);
+}
+
+/* Let go who waits at the gate, and who comes to it. The end that reads is ours too, so that nobody
+ * has to be there yet. */
+static inline void fake_helper_open_gate(struct fake_helper *fake)
+{
+	fake->gate_fd = open(fake->gate, O_RDWR | O_CLOEXEC);
+	assert_true(fake->gate_fd >= 0);
+	assert_int_equal(write(fake->gate_fd, "\n\n\n\n\n\n\n\n", 8), 8);
+}
+
+static inline void fake_helper_count(uv_handle_t *handle, void *arg)
+{
+	(void)handle;
+	++*(size_t *)arg;
+}
+
+static inline void fake_helper_look(uv_timer_t *timer)
+{
+	size_t handles = 0;
+
+	uv_walk(timer->loop, fake_helper_count, &handles);
+	if (handles == 1)
+		uv_close((uv_handle_t *)timer, NULL);
+}
+
+/* Run the loop until nothing at all is left on it, abandoned children too. */
+static inline void fake_helper_done(struct fake_helper *fake)
+{
+	uv_timer_t timer;
+
+	if (fake->gate_fd < 0)
+		fake_helper_open_gate(fake);
+	uv_timer_init(&fake->loop, &timer);
+	uv_timer_start(&timer, fake_helper_look, 0, 1);
+	uv_run(&fake->loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&fake->loop), 0);
+	close(fake->gate_fd);
+	free(fake->path);
+	free(fake->gate);
+	folder_done(&fake->folder);
+}
+
+/* The text of a file that the script wrote; "" if there is none. The caller frees. */
+static inline char *fake_helper_wrote(const struct fake_helper *fake, const char *name)
+{
+	auto_free char *path = folder_path(&fake->folder, name);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = xcalloc(1, 65536);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, 65535);
+
+	assert_true(n >= 0);
+	return text;
+}

@@ -1,0 +1,302 @@
+/* helper_run: real children on a real loop; every way for one to end, and not to end. */
+#include "agent/helper_run.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "unit/agent/fake_helper.h"
+
+struct listener {
+	struct fake_helper fake;
+	struct helper_run *run;
+	struct str heard; /* "line|line|", the first of them */
+	size_t lines;
+	size_t longest;
+	const char *refuse;  /* a line to refuse                */
+	const char *give_up; /* a line at which the owner leaves */
+	int ended;
+	int gone;
+	int result;
+	struct err err;
+};
+
+static int on_line(void *arg, const char *line, size_t len, struct err *err)
+{
+	struct listener *l = arg;
+
+	assert_int_equal(l->ended, 0);
+	l->lines++;
+	l->longest = len > l->longest ? len : l->longest;
+	if (l->heard.len < 1000) {
+		str_add_mem(&l->heard, line, len);
+		str_add_char(&l->heard, '|');
+	}
+	if (l->refuse && strlen(l->refuse) == len && memcmp(line, l->refuse, len) == 0)
+		return err_set(err, ERR_INVALID, -EBADMSG, "not this");
+	if (l->give_up && strlen(l->give_up) == len && memcmp(line, l->give_up, len) == 0)
+		l->run = helper_run_abandon(l->run);
+	return 0;
+}
+
+static void on_end(void *arg, int result, const struct err *err)
+{
+	struct listener *l = arg;
+
+	l->ended++;
+	l->result = result;
+	l->err = *err;
+}
+
+static void on_gone(void *arg, struct helper_run *run)
+{
+	struct listener *l = arg;
+
+	assert_ptr_equal(run, l->run);
+	assert_int_equal(l->ended, 1);
+	l->gone++;
+}
+
+static int start(struct listener *l, const char *const *args, uint64_t deadline_ms)
+{
+	struct helper_spec spec = {
+		.path = l->fake.path,
+		.args = args,
+		.deadline_ms = deadline_ms,
+		.on_line = on_line,
+		.on_end = on_end,
+		.on_gone = on_gone,
+		.arg = l,
+	};
+
+	return helper_run_start(&l->fake.loop, &spec, &l->run, &l->err);
+}
+
+static void begin(struct listener *l, const char *body, uint64_t deadline_ms)
+{
+	static const char *const args[] = { "scan", NULL };
+
+	*l = (struct listener){ .result = 1 };
+	fake_helper_init(&l->fake, body);
+	assert_int_equal(start(l, args, deadline_ms), 0);
+	assert_int_equal(l->ended, 0);
+}
+
+static void run_until(struct listener *l, const int *flag)
+{
+	while (!*flag && uv_run(&l->fake.loop, UV_RUN_ONCE))
+		;
+	assert_int_equal(*flag, 1);
+}
+
+static void done(struct listener *l)
+{
+	fake_helper_done(&l->fake);
+	str_done(&l->heard);
+}
+
+static struct end_case {
+	const char *name;
+	const char *body;
+	const char *refuse;
+	const char *heard;
+	int result;
+	enum err_kind kind;
+	const char *says;
+} ends[] = {
+	{ "lines come in order", "echo one; echo two; echo; echo three", NULL, "one|two||three|", 0,
+	  ERR_NONE, "" },
+	{ "a line written in parts is one line", "printf o; printf n; echo e", NULL, "one|", 0,
+	  ERR_NONE, "" },
+	{ "no line is no error", "exit 0", NULL, "", 0, ERR_NONE, "" },
+	{ "text without a newline is no line", "echo one; printf two", NULL, "one|", 0, ERR_NONE,
+	  "" },
+	{ "a status is an error, whatever was printed", "echo one; exit 3", NULL, "one|", -EPIPE,
+	  ERR_RETRY, "status 3" },
+	{ "a signal is an error", "echo one; kill -9 $$", NULL, "one|", -EPIPE, ERR_RETRY,
+	  "signal 9" },
+	{ "after a refused line none is told, and the refusal is the end",
+	  "echo one; echo two; echo three; exit 3", "two", "one|two|", -EBADMSG, ERR_INVALID,
+	  "not this" },
+	{ "a child that prints on after a refusal can end",
+	  "echo two; head -c 500000 /dev/zero | tr '\\0' '\\n'", "two", "two|", -EBADMSG,
+	  ERR_INVALID, "not this" },
+	{ "a line without end is refused", "head -c 100000 /dev/zero", NULL, "", -EMSGSIZE,
+	  ERR_INVALID, "65536" },
+};
+
+static void child_ends(void **state)
+{
+	const struct end_case *c = *state;
+	struct listener l;
+
+	begin(&l, c->body, AMPLE_MS);
+	l.refuse = c->refuse;
+	run_until(&l, &l.ended);
+	assert_int_equal(l.result, c->result);
+	assert_int_equal(l.err.kind, c->kind);
+	assert_non_null(strstr(l.err.msg, c->says));
+	assert_string_equal(str_cstr(&l.heard), c->heard);
+	done(&l);
+	assert_int_equal(l.ended, 1);
+	assert_int_equal(l.gone, 0);
+}
+
+static void output_without_end_is_refused(void **state)
+{
+	struct listener l;
+
+	(void)state;
+	begin(&l, "head -c 40000000 /dev/zero | tr '\\0' '\\n'", AMPLE_MS);
+	run_until(&l, &l.ended);
+	assert_int_equal(l.result, -EMSGSIZE);
+	assert_int_equal(l.err.kind, ERR_INVALID);
+	assert_in_range(l.lines, HELPER_OUTPUT_MAX / 2, HELPER_OUTPUT_MAX);
+	done(&l);
+}
+
+static void lines_longer_than_a_read_are_whole(void **state)
+{
+	struct listener l;
+
+	(void)state;
+	begin(&l, "head -c 60000 /dev/zero | tr '\\0' x; echo; echo end", AMPLE_MS);
+	run_until(&l, &l.ended);
+	assert_int_equal(l.result, 0);
+	assert_int_equal(l.lines, 2);
+	assert_int_equal(l.longest, 60000);
+	done(&l);
+}
+
+static void arguments_arrive_as_they_are(void **state)
+{
+	static const char *const args[] = { "names", "--x", "a b", "", "$(echo c)", NULL };
+	struct listener l = { 0 };
+
+	(void)state;
+	fake_helper_init(&l.fake, "for a; do echo \"$a\"; done");
+	assert_int_equal(start(&l, args, AMPLE_MS), 0);
+	run_until(&l, &l.ended);
+	assert_string_equal(str_cstr(&l.heard), "names|--x|a b||$(echo c)|");
+	done(&l);
+}
+
+static void what_cannot_start_says_why(void **state)
+{
+	static const char *const args[] = { "scan", NULL };
+	struct listener l = { 0 };
+
+	(void)state;
+	fake_helper_init(&l.fake, "exit 0");
+	assert_int_equal(unlink(l.fake.path), 0);
+	assert_int_equal(start(&l, args, AMPLE_MS), -ENOENT);
+	assert_int_equal(l.err.kind, ERR_RETRY);
+	assert_non_null(strstr(l.err.msg, l.fake.path));
+	assert_null(l.run);
+	done(&l);
+	assert_int_equal(l.ended, 0);
+}
+
+static void a_missed_deadline_leaves_the_child_alone(void **state)
+{
+	struct listener l;
+
+	(void)state;
+	begin(&l, "echo early; read x <$gate; echo late; echo ran >$here/ran", SHORT_MS);
+	run_until(&l, &l.ended);
+	assert_int_equal(l.result, -ETIMEDOUT);
+	assert_int_equal(l.err.kind, ERR_STUCK);
+	assert_non_null(strstr(l.err.msg, "pid"));
+	assert_int_equal(l.gone, 0);
+	fake_helper_open_gate(&l.fake);
+	run_until(&l, &l.gone);
+	assert_null(strstr(str_cstr(&l.heard), "late"));
+	{
+		auto_free char *ran = fake_helper_wrote(&l.fake, "ran");
+
+		assert_string_equal(ran, "ran\n");
+	}
+	done(&l);
+	assert_int_equal(l.ended, 1);
+	assert_int_equal(l.gone, 1);
+}
+
+/* The loop of a program that ends must not wait for a child that does not. */
+static void an_abandoned_child_keeps_nobody(void **state)
+{
+	struct listener l;
+
+	(void)state;
+	begin(&l, "read x <$gate; echo late", AMPLE_MS);
+	assert_null(helper_run_abandon(l.run));
+	assert_int_equal(uv_run(&l.fake.loop, UV_RUN_DEFAULT), 0);
+	done(&l);
+	assert_int_equal(l.ended + l.gone, 0);
+	assert_int_equal(l.lines, 0);
+}
+
+static void a_stuck_child_can_be_abandoned(void **state)
+{
+	struct listener l;
+
+	(void)state;
+	begin(&l, "read x <$gate", SHORT_MS);
+	run_until(&l, &l.ended);
+	assert_null(helper_run_abandon(l.run));
+	done(&l);
+	assert_int_equal(l.ended, 1);
+	assert_int_equal(l.gone, 0);
+}
+
+static void who_leaves_at_a_line_hears_no_other(void **state)
+{
+	struct listener l;
+
+	(void)state;
+	begin(&l, "printf 'one\\ntwo\\nthree\\n'", AMPLE_MS);
+	l.give_up = "two";
+	done(&l);
+	assert_int_equal(l.lines, 2);
+	assert_int_equal(l.ended, 0);
+}
+
+static void nothing_can_be_abandoned(void **state)
+{
+	(void)state;
+	assert_null(helper_run_abandon(NULL));
+}
+
+static void the_helper_lies_beside_the_program(void **state)
+{
+	auto_free char *path = helper_run_default_path();
+
+	(void)state;
+	assert_int_equal(path[0], '/');
+	assert_string_equal(strrchr(path, '/'), "/hostdev-helper");
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, ends, child_ends);
+	suite_add(&suite, "output without end is refused", output_without_end_is_refused, NULL);
+	suite_add(&suite, "a line longer than one read is whole",
+		  lines_longer_than_a_read_are_whole, NULL);
+	suite_add(&suite, "arguments arrive as they are", arguments_arrive_as_they_are, NULL);
+	suite_add(&suite, "what cannot be started says why, at once", what_cannot_start_says_why,
+		  NULL);
+	suite_add(&suite, "a child that misses its deadline is left alone, and its end is told",
+		  a_missed_deadline_leaves_the_child_alone, NULL);
+	suite_add(&suite, "an abandoned child keeps nobody waiting",
+		  an_abandoned_child_keeps_nobody, NULL);
+	suite_add(&suite, "a stuck child can be abandoned", a_stuck_child_can_be_abandoned, NULL);
+	suite_add(&suite, "who leaves at a line hears no other",
+		  who_leaves_at_a_line_hears_no_other, NULL);
+	suite_add(&suite, "abandoning nothing is nothing", nothing_can_be_abandoned, NULL);
+	suite_add(&suite, "the helper lies beside the program", the_helper_lies_beside_the_program,
+		  NULL);
+	return suite_run(&suite, "helper_run");
+}

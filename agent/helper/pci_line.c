@@ -22,6 +22,15 @@ static void write_hex(struct str *lines, const char *key, int number, int digits
 	json_write_str(lines, key, text);
 }
 
+/* A bridge without the capability, or a vendor who left it out, reads as 0000:0000. */
+static void write_subsystem(const struct pci_function *function, struct str *lines)
+{
+	if (function->subsystem_vendor == 0)
+		return;
+	write_hex(lines, "subsystemVendor", function->subsystem_vendor, 4);
+	write_hex(lines, "subsystemDevice", function->subsystem_device, 4);
+}
+
 static void write_role(const struct pci_function *function, struct str *lines)
 {
 	if (function->physical_function[0]) {
@@ -80,8 +89,7 @@ void pci_line_write(const struct pci_function *function, struct str *lines)
 	write_hex(lines, "device", function->device, 4);
 	write_hex(lines, "class", function->class_id, 6);
 	write_hex(lines, "revision", function->revision, 2);
-	write_hex(lines, "subsystemVendor", function->subsystem_vendor, 4);
-	write_hex(lines, "subsystemDevice", function->subsystem_device, 4);
+	write_subsystem(function, lines);
 	if (function->driver && function->driver[0])
 		json_write_str(lines, "driver", function->driver);
 	if (function->iommu_group >= 0) {

@@ -37,6 +37,10 @@ static struct pci_case {
 	  { LINK, AT "uevent=PCI_CLASS=FF0000\nPCI_ID=1234:11E8\nPCI_SUBSYS_ID=1AF4:1100\n", REVISION },
 	  "{'kind':'pci','address':'0000:00:03.0','vendor':'1234','device':'11e8','class':'ff0000',"
 	  "'revision':'02','subsystemVendor':'1af4','subsystemDevice':'1100'," TAIL },
+	{ "a subsystem of 0000:0000 is none",
+	  { LINK, AT "uevent=PCI_CLASS=60400\nPCI_ID=1B36:000E\nPCI_SUBSYS_ID=0000:0000\n", REVISION },
+	  "{'kind':'pci','address':'0000:00:03.0','vendor':'1b36','device':'000e','class':'060400',"
+	  "'revision':'02'," TAIL },
 	{ "group and NUMA node",
 	  { LINK, UEVENT, REVISION, NUMA, AT "numa_node=1\n",
 	    AT "iommu_group->../../../kernel/iommu_groups/17" },

@@ -29,6 +29,12 @@ struct use_look {
 	struct report *report;
 };
 
+/* Why something is looked at: "<disk> <why>", such as "dm-0 is mounted at /". */
+struct use_cause {
+	enum use_reason reason;
+	const char *why;
+};
+
 /* Append the facts about all devices to @report. */
 void use_scan(const struct scan_options *options, const struct pci_functions *functions,
 	      struct report *report);
@@ -43,3 +49,13 @@ void use_network_collect(struct use_look *look);
  * mounted from 10.0.0.5"). */
 void use_network_add_server(struct use_look *look, const char *address, enum use_reason reason,
 			    const char *what);
+
+/* use_served.c: add the virtio devices that serve @mount, a 9p or virtiofs; false if there are none.
+ * Virtiofs does not say which device it is, so all of them count. */
+bool use_served_add(struct use_look *look, const struct mount *mount,
+		    const struct use_cause *cause);
+
+/* The layers of an overlay may have been mounted where nobody sees them any more, as below a root
+ * that was switched: whatever device then has no mount to explain it may hold them. False if @mount
+ * is no overlay, or there is no such device. */
+bool use_served_add_hidden(struct use_look *look, const struct mount *mount);

@@ -36,23 +36,10 @@ static const struct {
 
 /* Filesystems that live in memory or are the kernel's own: nothing stands behind them. */
 static const char *const no_storage[] = { "tmpfs", "ramfs", "devtmpfs", "rootfs", "proc", "sysfs" };
-
-/* Filesystems that a virtual machine's host serves through a virtio device of this driver. */
-static const struct {
-	const char *fstype;
-	const char *driver;
-	bool tagged; /* the device's "mount_tag" is the mount's source */
-} served[] = {
-	{ "9p",       "bus/virtio/drivers/9pnet_virtio", true  },
-	{ "virtiofs", "bus/virtio/drivers/virtiofs",     false },
-};
 /* clang-format on */
 
-/* Why a group of disks is looked at: "<disk> <why>", such as "dm-0 is mounted at /". */
-struct cause {
-	enum use_reason reason;
-	const char *why;
-};
+/* Where filesystems list the disks that they are mounted from. */
+static const char *const mount_folders[] = { "fs/ext4", "fs/xfs", "fs/f2fs", "fs/erofs" };
 
 /* A loop device is built on a file, which is on a filesystem, which is on a disk. */
 static void add_loop_files(struct use_look *look, struct block_set *set)
@@ -84,7 +71,7 @@ static void expand(struct use_look *look, struct block_set *set)
 }
 
 static void add_servers(struct use_look *look, size_t block, const char *top,
-			const struct cause *cause)
+			const struct use_cause *cause)
 {
 	auto_names struct sysfs_names addresses = { 0 };
 	auto_free char *what = xasprintf("%s %s", top, cause->why);
@@ -95,7 +82,7 @@ static void add_servers(struct use_look *look, size_t block, const char *top,
 }
 
 static void add_block(struct use_look *look, size_t block, const char *top,
-		      const struct cause *cause)
+		      const struct use_cause *cause)
 {
 	const char *name = blocks_name(look->blocks, block);
 	struct devpaths devices = { 0 };
@@ -111,7 +98,7 @@ static void add_block(struct use_look *look, size_t block, const char *top,
 }
 
 /* Note @cause for every device that the disk @top stands on. One mount per disk is enough. */
-static void add_disk(struct use_look *look, size_t top, const struct cause *cause)
+static void add_disk(struct use_look *look, size_t top, const struct use_cause *cause)
 {
 	bool mount = cause->reason == USE_HOST_FILESYSTEM || cause->reason == USE_MOUNTED;
 	auto_block_set struct block_set set = { 0 };
@@ -150,54 +137,15 @@ static char *server_address(const struct mount *mount)
 	return at ? xstrndup(at + sizeof(key) - 1, strcspn(at + sizeof(key) - 1, ",")) : NULL;
 }
 
-static bool tag_matches(int sysfs_fd, const char *driver, const char *name, const char *source)
-{
-	auto_free char *path = xasprintf("%s/%s/mount_tag", driver, name);
-	struct sysfs_attr tag;
-
-	return sysfs_read(sysfs_fd, path, &tag, NULL) == 0 && strcmp(tag.text, source) == 0;
-}
-
-/* Add the virtio devices that serve @mount. Virtiofs does not say which, so all of them count. */
-static bool add_served(struct use_look *look, const struct mount *mount, const struct cause *cause,
-		       size_t row)
-{
-	auto_names struct sysfs_names names = { 0 };
-	bool found = false;
-
-	if (sysfs_list(look->sysfs_fd, served[row].driver, &names, NULL) != 0)
-		return false;
-	for (size_t i = 0; i < names.len; i++) {
-		auto_free char *path = xasprintf("%s/%s", served[row].driver, names.items[i]);
-		char target[SYSFS_LINK_MAX + 1];
-		struct devpath device;
-
-		if (strncmp(names.items[i], "virtio", 6) != 0 ||
-		    sysfs_link(look->sysfs_fd, path, target, NULL) != 0)
-			continue;
-		if (served[row].tagged &&
-		    !tag_matches(look->sysfs_fd, served[row].driver, names.items[i], mount->source))
-			continue;
-		devpath_parse(target, &device);
-		if (!devpath_found(&device))
-			continue;
-		found = true;
-		uses_add(&look->uses, &device, cause->reason, mount->source,
-			 xasprintf("%s '%s' %s", mount->fstype, mount->source, cause->why));
-	}
-	return found;
-}
-
 /* A filesystem that is on no block device: served by a hypervisor or over the network. */
-static bool add_foreign(struct use_look *look, const struct mount *mount, const struct cause *cause)
+static bool add_foreign(struct use_look *look, const struct mount *mount,
+			const struct use_cause *cause)
 {
 	auto_free char *address = server_address(mount);
 	auto_free char *what = xasprintf("%s '%s' %s", mount->fstype, mount->source, cause->why);
 
-	for (size_t i = 0; i < ARRAY_LEN(served); i++) {
-		if (strcmp(mount->fstype, served[i].fstype) == 0)
-			return add_served(look, mount, cause, i);
-	}
+	if (use_served_add(look, mount, cause))
+		return true;
 	if (!address)
 		return false;
 	use_network_add_server(look, address, cause->reason, what);
@@ -205,7 +153,8 @@ static bool add_foreign(struct use_look *look, const struct mount *mount, const 
 }
 
 /* Note @cause for every device under @mount; false if nothing is known to be there. */
-static bool add_mount(struct use_look *look, const struct mount *mount, const struct cause *cause)
+static bool add_mount(struct use_look *look, const struct mount *mount,
+		      const struct use_cause *cause)
 {
 	auto_block_set struct block_set set = { 0 };
 
@@ -219,9 +168,10 @@ static bool add_mount(struct use_look *look, const struct mount *mount, const st
 static void add_host_mount(struct use_look *look, const struct mount *mount, bool must_be_known)
 {
 	auto_free char *why = xasprintf("is mounted at %s", mount->point);
-	const struct cause cause = { USE_HOST_FILESYSTEM, why };
+	const struct use_cause cause = { USE_HOST_FILESYSTEM, why };
 
-	if (has_no_storage(mount) || add_mount(look, mount, &cause) || !must_be_known)
+	if (has_no_storage(mount) || add_mount(look, mount, &cause) || !must_be_known ||
+	    use_served_add_hidden(look, mount))
 		return;
 	report_problem(
 		look->report, "", "mountinfo",
@@ -275,11 +225,11 @@ static void add_other_mounts(struct use_look *look)
 	qsort(sorted, look->mounts.len, sizeof(const struct mount *), by_point);
 	for (size_t i = 0; i < look->mounts.len; i++) {
 		auto_free char *why = xasprintf("is mounted at %s", sorted[i]->point);
-		const struct cause cause = { USE_MOUNTED, why };
+		const struct use_cause cause = { USE_MOUNTED, why };
 		auto_block_set struct block_set set = { 0 };
 
 		if (!blocks_of_mount(look->blocks, sorted[i], &set))
-			continue;
+			(void)use_served_add(look, sorted[i], &cause);
 		for (size_t k = 0; k < set.len; k++)
 			add_disk(look, set.items[k], &cause);
 	}
@@ -287,7 +237,7 @@ static void add_other_mounts(struct use_look *look)
 
 static void add_swaps(struct use_look *look)
 {
-	static const struct cause cause = { USE_HOST_SWAP, "holds swap" };
+	static const struct use_cause cause = { USE_HOST_SWAP, "holds swap" };
 
 	for (size_t i = 0; i < look->swaps.len; i++) {
 		const char *path = look->swaps.items[i];
@@ -301,10 +251,28 @@ static void add_swaps(struct use_look *look)
 	}
 }
 
+/* Filesystems of this type have a folder named after their disk as long as they are mounted, be it
+ * in another mount namespace: a container's, or what was there before the root was switched. */
+static void add_hidden_mounts(struct use_look *look, const char *folder)
+{
+	static const struct use_cause cause = { USE_MOUNTED, "is mounted out of sight" };
+	auto_names struct sysfs_names names = { 0 };
+
+	if (sysfs_list(look->sysfs_fd, folder, &names, NULL) != 0)
+		return;
+	for (size_t i = 0; i < names.len; i++) {
+		auto_free char *path = xasprintf("/dev/%s", names.items[i]);
+		long block = blocks_by_path(look->blocks, path);
+
+		if (block != BLOCK_NONE)
+			add_disk(look, (size_t)block, &cause);
+	}
+}
+
 /* Disks of arrays and volumes that nobody has mounted: they may be open all the same. */
 static void add_holders(struct use_look *look)
 {
-	static const struct cause cause = { USE_BLOCK_HOLDER, "is set up" };
+	static const struct use_cause cause = { USE_BLOCK_HOLDER, "is set up" };
 
 	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
 		if (blocks_is_built(look->blocks, i) && !block_set_has(&look->used, i))
@@ -318,5 +286,7 @@ void use_storage_collect(struct use_look *look)
 		add_host_folder(look, i);
 	add_swaps(look);
 	add_other_mounts(look);
+	for (size_t i = 0; i < ARRAY_LEN(mount_folders); i++)
+		add_hidden_mounts(look, mount_folders[i]);
 	add_holders(look);
 }

@@ -18,6 +18,10 @@
 	BLOCK_AT("sd" letter, PCI("0000:00:17.0/ata" port "/host/target/block/sd" letter), \
 		 "8:" port)
 
+#define P9(n, address, tag)                                                                       \
+	"sys/bus/virtio/drivers/9pnet_virtio/virtio" n "->../../../../" PCI(address "/virtio" n), \
+		"sys/" PCI(address "/virtio" n "/mount_tag=" tag "\n")
+
 #define USE(pci, reason, detail) \
 	"{'kind':'use','pci':'" pci "','reason':'" reason "','detail':'" detail "'}\n"
 
@@ -125,12 +129,26 @@ static struct storage_case {
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
 	  USE("0000:03:00.0", "BlockHolder", "dm-5 on nvme0n1 is set up") },
 	{ "a 9p root is served by the virtio device with its tag",
-	  { "sys/bus/virtio/drivers/9pnet_virtio/virtio3->../../../../" PCI("0000:00:06.0/virtio3"),
-	    "sys/bus/virtio/drivers/9pnet_virtio/virtio4->../../../../" PCI("0000:00:07.0/virtio4"),
-	    "sys/" PCI("0000:00:06.0/virtio3/mount_tag=other\n"),
-	    "sys/" PCI("0000:00:07.0/virtio4/mount_tag=rootfs\n"),
+	  { P9("3", "0000:00:06.0", "other"), P9("4", "0000:00:07.0", "rootfs"),
 	    MOUNTS(MOUNT("0:20", "/", "9p rootfs rw,trans=virtio")) },
 	  USE("0000:00:07.0", "HostFilesystem", "9p 'rootfs' is mounted at /") },
+	{ "a mounted 9p is in use",
+	  { P9("3", "0000:00:06.0", "data"), P9("4", "0000:00:07.0", "idle"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("0:21", "/mnt", "9p data rw")) },
+	  USE("0000:00:06.0", "Mounted", "9p 'data' is mounted at /mnt") },
+	{ "a root whose layers are out of sight may be on a 9p that nothing else explains",
+	  { P9("3", "0000:00:06.0", "data"), P9("4", "0000:00:07.0", "rootfs"),
+	    MOUNTS(MOUNT("0:20", "/", "overlay root rw,lowerdir=/host,upperdir=/rw/upper")
+		   MOUNT("0:21", "/mnt", "9p data rw")) },
+	  USE("0000:00:06.0", "Mounted", "9p 'data' is mounted at /mnt")
+	  USE("0000:00:07.0", "HostFilesystem",
+	      "9p 'rootfs' may hold layers of /, which cannot be seen") },
+	{ "a disk that is mounted in another namespace is in use",
+	  { NVME, NVME_P("1"), SATA("a", "1"), "sys/fs/ext4/features/", "sys/fs/ext4/nvme0n1p1/",
+	    "sys/fs/xfs/sda/", "sys/fs/xfs/stats/",
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/srv", "xfs /dev/sda rw")) },
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted out of sight") },
 	{ "a virtiofs root",
 	  { "sys/bus/virtio/drivers/virtiofs/virtio2->../../../../" PCI("0000:00:05.0/virtio2"),
 	    "sys/" PCI("0000:00:05.0/"),

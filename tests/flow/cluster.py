@@ -56,6 +56,11 @@ class Cluster:
         assert not check or run.returncode == 0, f"kubectl {' '.join(map(str, args))}: {run.stderr}"
         return run
 
+    def start_kubectl(self, *args):
+        """A kubectl that goes on running, for `get --watch`; its output is text in a pipe."""
+        command = [self._kubectl, "--kubeconfig", self.kubeconfig, *args]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
     def get(self, *args):
         """What `kubectl get ARGS -o json` prints, decoded; of a list its items."""
         answer = json.loads(self.kubectl("get", *args, "-o", "json").stdout)

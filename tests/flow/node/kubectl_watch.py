@@ -1,0 +1,73 @@
+"""`kubectl get KIND -w` in the background: what it has shown, and when."""
+
+import json
+import threading
+import time
+from dataclasses import dataclass
+
+
+@dataclass
+class Event:
+    type: str
+    object: dict
+    seen: float  # time.monotonic()
+
+    @property
+    def name(self):
+        return self.object["metadata"]["name"]
+
+
+class KubectlWatch:
+    """Owns the kubectl process; a thread collects its events until close()."""
+
+    def __init__(self, cluster, kind):
+        self.kind = kind
+        self.events = []
+        self.changed = threading.Condition()
+        self.process = cluster.start_kubectl("get", kind, "--watch", "--output-watch-events", "--output", "json")
+        self.thread = threading.Thread(target=self._collect, daemon=True)
+        self.thread.start()
+
+    def _collect(self):
+        for line in self.process.stdout:
+            value = json.loads(line)
+            with self.changed:
+                self.events.append(Event(value["type"], value["object"], time.monotonic()))
+                self.changed.notify_all()
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        self.thread.join()
+
+    def mark(self):
+        """Where the events after now begin."""
+        with self.changed:
+            return len(self.events)
+
+    def wait(self, mark, check, timeout=30, what="an event"):
+        """The first event behind the mark for which check(event) is true."""
+        end = time.monotonic() + timeout
+        at = mark
+        with self.changed:
+            while True:
+                for event in self.events[at:]:
+                    if check(event):
+                        return event
+                at = len(self.events)
+                left = end - time.monotonic()
+                seen = [(e.type, e.name) for e in self.events[mark:]]
+                assert left > 0, f"kubectl get {self.kind} -w has not shown {what} in {timeout} s, only {seen}"
+                assert self.process.poll() is None, "kubectl ended"
+                self.changed.wait(left)
+
+    def objects(self):
+        """The objects as they are after all events seen so far, by name."""
+        objects = {}
+        with self.changed:
+            for event in self.events:
+                if event.type == "DELETED":
+                    objects.pop(event.name, None)
+                else:
+                    objects[event.name] = event.object
+        return objects

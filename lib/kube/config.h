@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct err;
-
 /* A PEM file: by path, or its content from base64 in the kubeconfig. Neither: not configured. */
 struct kube_pem {
 	char *path; /* absolute or relative to the working directory */
@@ -42,24 +40,6 @@ struct kube_config_source {
 };
 
 #define KUBE_ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
-
-/* Fill @source from the process's environment; the text is borrowed from it. */
-void kube_config_source_env(struct kube_config_source *source);
-
-/*
- * Load from the first of: the explicit path, $KUBECONFIG, the service account of the pod we run in,
- * ~/.kube/config. On success @config is the caller's to release with kube_config_done(); on error
- * it is empty. Every message names the file, what in it, and what to do.
- */
-int kube_config_load(const struct kube_config_source *source, struct kube_config *config,
-		     struct err *err);
-
-/* The two loaders by themselves. @paths as in $KUBECONFIG: of what is in several files the first
- * counts, and files that do not exist are passed over unless all are missing (-ENOENT). */
-int kubeconfig_load(const char *paths, const char *context, struct kube_config *config,
-		    struct err *err);
-int incluster_load(const struct kube_config_source *source, struct kube_config *config,
-		   struct err *err);
 
 /* Release; the secrets are wiped first. A released config is empty and may be loaded again. */
 void kube_config_done(struct kube_config *config);

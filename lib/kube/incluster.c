@@ -1,3 +1,5 @@
+#include "kube/incluster.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,7 +9,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "kube/config.h"
 
 enum { NAMESPACE_MAX = 253 };
 

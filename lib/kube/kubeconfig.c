@@ -1,3 +1,5 @@
+#include "kube/kubeconfig.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +11,6 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "kube/config.h"
 #include "kube/credentials.h"
 #include "kube/url.h"
 #include "kube/yaml.h"

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/client.h"
+#include "kube/config_load.h"
 #include "kube/metrics.h"
 #include "kube/options_file.h"
 #include "kube/serve.h"

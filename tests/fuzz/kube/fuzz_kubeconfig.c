@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "kube/config.h"
+#include "kube/kubeconfig.h"
 #include "kube/credentials.h"
 #include "kube/url.h"
 

@@ -3,7 +3,9 @@
 #include <errno.h>
 
 #include "base/err.h"
-#include "kube/config.h"
+#include "kube/config_load.h"
+#include "kube/incluster.h"
+#include "kube/kubeconfig.h"
 
 #define CLUSTER  "clusters: [{name: c, cluster: {server: 'https://h:1'}}]\n"
 #define CONTEXT  "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n"

@@ -38,7 +38,7 @@ struct node_agent {
 	struct publish *publish;
 	struct look *look;
 	bool scanned;
-	bool failing; /* the last scan failed; an event said so */
+	bool told_failure; /* an event said that scans fail */
 	struct metric *listed;
 };
 
@@ -87,18 +87,19 @@ static void on_node_change(void *arg, const char *name, const struct entry *befo
 		look_set_node_address(agent->look, node_internal_ip(after->object));
 }
 
-/* An event needs the Node itself, which may not be there (yet). */
+/* An event needs the Node itself, which may not be there yet: then the next failure is told. */
 static void tell_failure(struct node_agent *agent, const struct err *err)
 {
 	const struct node *node =
 		store_object(informer_store(agent->node), agent->options.node_name);
 
-	if (node && !agent->failing)
-		events_record(agent->events,
-			      &(struct events_about){ .kind = &node_kind, .meta = &node->meta },
-			      EVENTS_WARNING, "DeviceScanFailed",
-			      "the node's devices cannot be read: %s", err->msg);
-	agent->failing = true;
+	if (!node || agent->told_failure)
+		return;
+	events_record(agent->events,
+		      &(struct events_about){ .kind = &node_kind, .meta = &node->meta },
+		      EVENTS_WARNING, "DeviceScanFailed", "the node's devices cannot be read: %s",
+		      err->msg);
+	agent->told_failure = true;
 }
 
 static void on_look(void *arg, struct inventory *inventory, const struct err *err)
@@ -109,7 +110,7 @@ static void on_look(void *arg, struct inventory *inventory, const struct err *er
 		tell_failure(agent, err);
 		return;
 	}
-	agent->failing = false;
+	agent->told_failure = false;
 	if (!agent->scanned)
 		log_info("devices read", log_int("pci", inventory->sets[INVENTORY_PCI].len),
 			 log_int("usb", inventory->sets[INVENTORY_USB].len));

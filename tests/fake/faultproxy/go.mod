@@ -1,0 +1,3 @@
+module hostdev/tests/fake/faultproxy
+
+go 1.21

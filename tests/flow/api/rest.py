@@ -1,0 +1,81 @@
+"""The API server over plain HTTPS: what tests ask often is too slow through a kubectl each time."""
+
+import base64
+import http.client
+import json
+import ssl
+import tempfile
+from urllib.parse import urlencode, urlsplit
+
+import yaml
+
+GROUP = "/apis/devices.harvesterhci.io/v1beta1"
+DEVICES = {"PCIDevice": "pcidevices", "USBDevice": "usbdevices"}
+
+
+class Rest:
+    """Requests as the user of a kubeconfig with client certificates."""
+
+    def __init__(self, kubeconfig):
+        config = yaml.safe_load(kubeconfig.read_text())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        self.server = cluster["server"]
+        self.context = ssl.create_default_context(cadata=decoded(cluster["certificate-authority-data"]))
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as pem:
+            pem.write(decoded(user["client-certificate-data"]) + decoded(user["client-key-data"]))
+            pem.flush()
+            self.context.load_cert_chain(pem.name)
+
+    def request(self, method, path, body=None, content_type="application/json"):
+        """(status, decoded answer)."""
+        at = urlsplit(self.server)
+        connection = http.client.HTTPSConnection(at.hostname, at.port, context=self.context, timeout=30)
+        try:
+            connection.request(method, path, json.dumps(body) if body is not None else None,
+                               {"Content-Type": content_type, "Accept": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path, **query):
+        status, answer = self.request("GET", path + (f"?{urlencode(query)}" if query else ""))
+        assert status == 200, f"{path}: {answer}"
+        return answer
+
+    def devices(self, label=None, **query):
+        """All PCIDevices and USBDevices, by kind and name; label: the node's label value."""
+        if label is not None:
+            query["labelSelector"] = f"nodename={label}"
+        found = {}
+        for kind, plural in DEVICES.items():
+            for item in self.get(f"{GROUP}/{plural}", **query)["items"]:
+                found[kind, item["metadata"]["name"]] = {"kind": kind, **item}
+        return found
+
+    def patch(self, plural, name, body, subresource=None):
+        """A merge patch by hand."""
+        path = "/".join(filter(None, [GROUP, plural, name, subresource]))
+        status, answer = self.request("PATCH", f"{path}?fieldManager=by-hand", body, "application/merge-patch+json")
+        assert status == 200, answer
+        return answer
+
+    def create(self, plural, obj):
+        status, answer = self.request("POST", f"{GROUP}/{plural}?fieldManager=by-hand", obj)
+        assert status == 201, answer
+        return answer
+
+    def put(self, plural, obj, subresource=None):
+        """A whole object, as a controller written in Go writes it."""
+        path = "/".join(filter(None, [GROUP, plural, obj["metadata"]["name"], subresource]))
+        status, answer = self.request("PUT", f"{path}?fieldManager=harvester", obj)
+        assert status == 200, answer
+        return answer
+
+    def delete(self, plural, name):
+        status, answer = self.request("DELETE", f"{GROUP}/{plural}/{name}")
+        assert status in (200, 404), answer
+
+
+def decoded(text):
+    return base64.b64decode(text).decode()

@@ -40,6 +40,7 @@ unit_preset() {
 prepare_flow() {
 	"$ROOT/hack/packages" install build test cluster
 	check build-release build_preset release
+	export HOSTDEV_PROGRAMS=$ROOT/build/release/bin HOSTDEV_TEST_BUILD=build/release
 	cluster_binaries
 	link_binaries "$ROOT/build/local/bin"
 }

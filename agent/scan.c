@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
@@ -35,6 +36,7 @@ struct scan {
 	struct facts *facts;
 	struct json_strs ids; /* names being asked for        */
 	size_t asked;         /* how many of them so far      */
+	bool names_failed;    /* some of them got no answer   */
 	struct id_names *names;
 	struct map *problems; /* told already: told once only */
 };
@@ -145,7 +147,8 @@ static void add_option(const char **args, size_t *n, const char *flag, const cha
 	args[(*n)++] = value;
 }
 
-/* A failure comes from the loop like every other end. */
+/* A failure comes from the loop like every other end. There is always a place for a helper that gets
+ * stuck: without one, none is started. */
 static void start_helper(struct scan *scan, const char *const *args, line_fn *on_line,
 			 helper_end_fn *on_end)
 {
@@ -159,6 +162,13 @@ static void start_helper(struct scan *scan, const char *const *args, line_fn *on
 		.arg = scan,
 	};
 
+	if (!stuck_place(scan, NULL)) {
+		err_set(&scan->failure, ERR_RETRY, -EBUSY,
+			"%d helpers wait for the kernel; no more are started until one ends",
+			STUCK_MAX);
+		fail_from_loop(scan, on_end);
+		return;
+	}
 	if (helper_run_start(scan->loop, &spec, &scan->run, &scan->failure) < 0)
 		fail_from_loop(scan, on_end);
 }
@@ -195,8 +205,10 @@ static void on_names_end(void *arg, int result, const struct err *err)
 	struct scan *scan = arg;
 
 	drop_run(scan, result, err);
-	if (result < 0)
+	if (result < 0) {
+		scan->names_failed = true;
 		log_warn("names of devices could not be looked up", log_str("reason", err->msg));
+	}
 	ask_names(scan);
 }
 
@@ -206,7 +218,8 @@ static void ask_names(struct scan *scan)
 	size_t n = 1;
 
 	if (scan->asked >= scan->ids.len) {
-		id_names_settle(scan->names, &scan->ids);
+		if (!scan->names_failed)
+			id_names_settle(scan->names, &scan->ids);
 		finish(scan, NULL);
 		return;
 	}
@@ -241,6 +254,7 @@ static void on_scan_end(void *arg, int result, const struct err *err)
 	}
 	tell_problems(scan);
 	scan->asked = 0;
+	scan->names_failed = false;
 	id_names_missing(scan->names, scan->facts, &scan->ids);
 	ask_names(scan);
 }
@@ -252,14 +266,6 @@ void scan_start(struct scan *scan)
 
 	assert(!scan->facts);
 	scan->facts = facts_new();
-	scan->failure = (struct err){ 0 };
-	if (!stuck_place(scan, NULL)) {
-		err_set(&scan->failure, ERR_RETRY, -EBUSY,
-			"%d helpers wait for the kernel; no more are started until one ends",
-			STUCK_MAX);
-		fail_from_loop(scan, on_scan_end);
-		return;
-	}
 	add_option(args, &n, "--sysfs-root", scan->options.sysfs_root);
 	add_option(args, &n, "--proc-root", scan->options.proc_root);
 	add_option(args, &n, "--node-address", scan->node_address);

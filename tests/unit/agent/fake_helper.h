@@ -22,12 +22,13 @@ struct fake_helper {
 	uv_loop_t loop;
 };
 
-/* Make @body the script's; $here is the folder. */
+/* Make @body the script's; $here is the folder. A shell that reads the old one goes on with it. */
 static inline void fake_helper_does(const struct fake_helper *fake, const char *body)
 {
 	auto_free char *script = xasprintf("#!/bin/sh\nhere='%s'\ngate='%s'\n%s\n",
 					   fake->folder.path, fake->gate, body);
 
+	(void)unlink(fake->path);
 	folder_put(&fake->folder, "helper", script);
 	assert_int_equal(chmod(fake->path, 0700), 0);
 }

@@ -1,0 +1,314 @@
+/* scan: a script in the helper's place: which runs a look takes, and what becomes of failures. */
+#include "agent/scan.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "api/pcidevice.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "unit/agent/fake_helper.h"
+
+#define CALLS "echo \"$@\" >>$here/calls\n"
+#define NIC                                                                                       \
+	"{\"kind\":\"pci\",\"address\":\"0000:01:00.0\",\"vendor\":\"8086\",\"device\":\"10d3\"," \
+	"\"class\":\"020000\"}"
+#define SCAN_OK "[ $1 = scan ] && echo '" NIC "' && echo '{\"kind\":\"end\"}' && exit 0\n"
+#define NAMES                                                                     \
+	"echo '{\"kind\":\"name\",\"id\":\"pci:8086:10d3\",\"vendor\":\"Intel\"," \
+	"\"product\":\"82574L\"}'\n"
+
+struct watcher {
+	struct fake_helper fake;
+	struct scan *scan;
+	struct inventory *inventory; /* of the last scan */
+	struct err err;
+	int ended;
+};
+
+static void on_scanned(void *arg, struct inventory *inventory, const struct err *err)
+{
+	struct watcher *w = arg;
+
+	w->ended++;
+	uv_stop(&w->fake.loop);
+	inventory_free(w->inventory);
+	w->inventory = inventory;
+	if (!inventory)
+		w->err = *err;
+}
+
+static void watch(struct watcher *w, const char *body, struct scan_options options)
+{
+	*w = (struct watcher){ 0 };
+	fake_helper_init(&w->fake, body);
+	options.inventory.node_name = "node1";
+	options.helper_path = w->fake.path;
+	if (options.deadline_ms == 0)
+		options.deadline_ms = AMPLE_MS;
+	w->scan = scan_new(&w->fake.loop, &options, on_scanned, w);
+}
+
+/* Look once. True if there is an inventory. */
+static bool look(struct watcher *w)
+{
+	int before = w->ended;
+
+	scan_start(w->scan);
+	assert_int_equal(w->ended, before);
+	uv_run(&w->fake.loop, UV_RUN_DEFAULT);
+	assert_int_equal(w->ended, before + 1);
+	return w->inventory != NULL;
+}
+
+static void done(struct watcher *w)
+{
+	assert_null(scan_free(w->scan));
+	fake_helper_done(&w->fake);
+	inventory_free(w->inventory);
+}
+
+static const char *description(const struct watcher *w)
+{
+	const struct pcidevice *device =
+		inventory_find(w->inventory, INVENTORY_PCI, "node1-000001000");
+
+	assert_non_null(device);
+	return device->status.description;
+}
+
+static size_t count(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (const char *hit = strstr(text, part); hit; hit = strstr(hit + 1, part))
+		n++;
+	return n;
+}
+
+static size_t calls(const struct watcher *w, const char *verb)
+{
+	auto_free char *text = fake_helper_wrote(&w->fake, "calls");
+
+	return count(text, verb);
+}
+
+static void a_look_lists_and_names(void **state)
+{
+	struct watcher w;
+	auto_free char *log = NULL;
+
+	(void)state;
+	watch(&w, CALLS SCAN_OK NAMES, (struct scan_options){ 0 });
+	assert_true(look(&w));
+	assert_string_equal(description(&w), "Class 0200: Intel 82574L");
+	log = fake_helper_wrote(&w.fake, "calls");
+	assert_string_equal(log, "scan\nnames pci:8086:10d3 pciclass:0200\n");
+	/* The class has no name, and that is known now, too. */
+	assert_true(look(&w));
+	assert_string_equal(description(&w), "Class 0200: Intel 82574L");
+	assert_int_equal(calls(&w, "scan"), 2);
+	assert_int_equal(calls(&w, "names"), 1);
+	done(&w);
+}
+
+static void the_helper_gets_the_options(void **state)
+{
+	struct watcher w;
+	auto_free char *log = NULL;
+
+	(void)state;
+	watch(&w, CALLS SCAN_OK "exit 0",
+	      (struct scan_options){
+		      .sysfs_root = "/s", .proc_root = "/p", .pci_ids = "/i", .usb_ids = "/u" });
+	assert_true(look(&w));
+	scan_set_node_address(w.scan, "10.0.0.1");
+	assert_true(look(&w));
+	scan_set_node_address(w.scan, NULL);
+	assert_true(look(&w));
+	log = fake_helper_wrote(&w.fake, "calls");
+	assert_string_equal(log, "scan --sysfs-root /s --proc-root /p\n"
+				 "names --pci-ids /i --usb-ids /u pci:8086:10d3 pciclass:0200\n"
+				 "scan --sysfs-root /s --proc-root /p --node-address 10.0.0.1\n"
+				 "scan --sysfs-root /s --proc-root /p\n");
+	done(&w);
+}
+
+static struct failure_case {
+	const char *name;
+	const char *body;
+	int code;
+	const char *says;
+} failures[] = {
+	{ "a list without its end is cut, and no list", "echo '" NIC "'", -EPIPE, "cut" },
+	{ "an end without its newline is none", "printf '{\"kind\":\"end\"}'", -EPIPE, "cut" },
+	{ "a helper that failed has no list", "echo '{\"kind\":\"end\"}'; exit 1", -EPIPE,
+	  "status 1" },
+	{ "a line that cannot be read spoils the list", "echo '{\"kind\":\"pc'; echo", -EINVAL,
+	  "line of the helper" },
+};
+
+static void look_fails(void **state)
+{
+	const struct failure_case *c = *state;
+	struct watcher w;
+
+	watch(&w, c->body, (struct scan_options){ 0 });
+	assert_false(look(&w));
+	assert_int_equal(w.err.code, c->code);
+	assert_non_null(strstr(w.err.msg, c->says));
+	/* Nothing of it is left. */
+	fake_helper_does(&w.fake, SCAN_OK);
+	assert_true(look(&w));
+	assert_int_equal(w.inventory->sets[INVENTORY_PCI].len, 1);
+	done(&w);
+}
+
+static void a_missing_helper_fails_from_the_loop(void **state)
+{
+	struct watcher w;
+
+	(void)state;
+	watch(&w, "", (struct scan_options){ 0 });
+	assert_int_equal(unlink(w.fake.path), 0);
+	assert_false(look(&w));
+	assert_int_equal(w.err.code, -ENOENT);
+	assert_non_null(strstr(w.err.msg, w.fake.path));
+	done(&w);
+}
+
+static void devices_without_names_are_better_than_none(void **state)
+{
+	struct watcher w;
+
+	(void)state;
+	watch(&w, CALLS SCAN_OK "exit 1", (struct scan_options){ 0 });
+	assert_true(look(&w));
+	assert_string_equal(description(&w), "Class 0200: Vendor 8086 Device 10d3");
+	/* What failed is not what has no name. */
+	fake_helper_does(&w.fake, CALLS SCAN_OK NAMES);
+	assert_true(look(&w));
+	assert_string_equal(description(&w), "Class 0200: Intel 82574L");
+	assert_int_equal(calls(&w, "names"), 2);
+	done(&w);
+}
+
+/* 600 devices of different kinds: more than one command line is to take. */
+#define MANY                                                                                     \
+	"[ $1 = scan ] && for i in $(seq 1000 1599); do echo \"{\\\"kind\\\":\\\"usb\\\","       \
+	"\\\"name\\\":\\\"1-$i\\\",\\\"bus\\\":1,\\\"device\\\":$i,\\\"vendor\\\":\\\"0001\\\"," \
+	"\\\"product\\\":\\\"$i\\\"}\"; done && echo '{\"kind\":\"end\"}' && exit 0\n"
+
+static void many_names_are_asked_for_in_parts(void **state)
+{
+	struct watcher w;
+
+	(void)state;
+	watch(&w, CALLS MANY, (struct scan_options){ 0 });
+	assert_true(look(&w));
+	assert_int_equal(w.inventory->sets[INVENTORY_USB].len, 600);
+	assert_int_equal(calls(&w, "names"), 2);
+	assert_int_equal(calls(&w, "usb:0001:"), 600);
+	assert_int_equal(calls(&w, "usb:0001:1000"), 1);
+	assert_int_equal(calls(&w, "usb:0001:1599"), 1);
+	done(&w);
+}
+
+static void stuck_helpers_are_not_piled_up(void **state)
+{
+	struct watcher w;
+
+	(void)state;
+	watch(&w, CALLS "read x <$gate", (struct scan_options){ .deadline_ms = SHORT_MS });
+	for (int i = 0; i < 3; i++) {
+		assert_false(look(&w));
+		assert_int_equal(w.err.kind, ERR_STUCK);
+	}
+	assert_false(look(&w));
+	assert_int_equal(w.err.code, -EBUSY);
+	assert_int_equal(calls(&w, "scan"), 3);
+	fake_helper_open_gate(&w.fake);
+	fake_helper_does(&w.fake, CALLS SCAN_OK NAMES);
+	while (!look(&w))
+		uv_run(&w.fake.loop, UV_RUN_ONCE); /* one of them ends */
+	assert_int_equal(w.inventory->sets[INVENTORY_PCI].len, 1);
+	done(&w);
+}
+
+/* The third one stuck is asking for names; the rest of the names is not asked for then. */
+static void stuck_helpers_are_not_piled_up_for_names(void **state)
+{
+	struct watcher w;
+
+	(void)state;
+	watch(&w, "read x <$gate", (struct scan_options){ .deadline_ms = 500 });
+	assert_false(look(&w));
+	assert_false(look(&w));
+	fake_helper_does(&w.fake, CALLS MANY "read x <$gate");
+	assert_true(look(&w));
+	assert_int_equal(w.inventory->sets[INVENTORY_USB].len, 600);
+	assert_int_equal(calls(&w, "names"), 1);
+	assert_false(look(&w));
+	assert_int_equal(w.err.code, -EBUSY);
+	done(&w);
+}
+
+static void who_leaves_hears_nothing(void **state)
+{
+	struct watcher w;
+
+	(void)state;
+	watch(&w, "read x <$gate\n" SCAN_OK, (struct scan_options){ 0 });
+	scan_start(w.scan);
+	uv_run(&w.fake.loop, UV_RUN_NOWAIT);
+	done(&w);
+	assert_int_equal(w.ended, 0);
+}
+
+static void a_problem_is_no_failure(void **state)
+{
+	struct watcher w;
+
+	(void)state;
+	watch(&w,
+	      "echo '{\"kind\":\"problem\",\"message\":\"a\"}'\n"
+	      "echo '{\"kind\":\"problem\",\"device\":\"b\",\"attribute\":\"c\",\"message\":\"d\"}'\n"
+	      "echo '{\"kind\":\"end\"}'",
+	      (struct scan_options){ 0 });
+	assert_true(look(&w));
+	assert_true(look(&w));
+	done(&w);
+}
+
+static void nothing_can_be_freed(void **state)
+{
+	(void)state;
+	assert_null(scan_free(NULL));
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	log_set_level(LOG_ERROR);
+	suite_add(&suite, "a look lists the devices and learns their names, once",
+		  a_look_lists_and_names, NULL);
+	suite_add(&suite, "the helper gets the options", the_helper_gets_the_options, NULL);
+	suite_rows(&suite, failures, look_fails);
+	suite_add(&suite, "a missing helper is told from the loop",
+		  a_missing_helper_fails_from_the_loop, NULL);
+	suite_add(&suite, "devices without names are better than none, and are asked for again",
+		  devices_without_names_are_better_than_none, NULL);
+	suite_add(&suite, "many names are asked for in parts", many_names_are_asked_for_in_parts,
+		  NULL);
+	suite_add(&suite, "stuck helpers are not piled up, and are forgotten when they end",
+		  stuck_helpers_are_not_piled_up, NULL);
+	suite_add(&suite, "stuck helpers are not piled up for names either",
+		  stuck_helpers_are_not_piled_up_for_names, NULL);
+	suite_add(&suite, "who leaves hears nothing", who_leaves_hears_nothing, NULL);
+	suite_add(&suite, "a problem with a device is no failure", a_problem_is_no_failure, NULL);
+	suite_add(&suite, "freeing nothing is nothing", nothing_can_be_freed, NULL);
+	return suite_run(&suite, "scan");
+}

@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "kube/yaml.h"
 
-enum { CELL_MAX = 64, COLUMNS_MAX = 16 };
+enum { COLUMNS_MAX = 16 };
 
 struct column {
 	const char *title;
@@ -26,6 +26,12 @@ struct column {
 static char *text_or_empty(const char *text)
 {
 	return xstrdup(text ? text : "");
+}
+
+/* "8086:10d3"; empty without both halves. */
+static char *id_text(const char *first, const char *second)
+{
+	return first && second ? xasprintf("%s:%s", first, second) : xstrdup("");
 }
 
 static char *cell_name(const void *object)
@@ -53,7 +59,7 @@ static char *pci_address(const void *object)
 
 static char *pci_id(const void *object)
 {
-	return xasprintf("%s:%s", pci_of(object)->vendor_id, pci_of(object)->device_id);
+	return id_text(pci_of(object)->vendor_id, pci_of(object)->device_id);
 }
 
 static char *pci_driver(const void *object)
@@ -115,7 +121,7 @@ static char *usb_port(const void *object)
 
 static char *usb_id(const void *object)
 {
-	return xasprintf("%s:%s", usb_of(object)->vendor_id, usb_of(object)->product_id);
+	return id_text(usb_of(object)->vendor_id, usb_of(object)->product_id);
 }
 
 static char *usb_serial(const void *object)
@@ -150,7 +156,9 @@ static char *usb_path(const void *object)
 
 static char *usb_speed(const void *object)
 {
-	return xasprintf("%dM", usb_of(object)->speed_mbps);
+	int speed = usb_of(object)->speed_mbps;
+
+	return speed > 0 ? xasprintf("%dM", speed) : xstrdup("");
 }
 
 static const struct column pci_columns[] = {

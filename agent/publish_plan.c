@@ -40,18 +40,28 @@ static struct api_conditions *conditions_of(const struct shape *shape, void *obj
 	return (void *)((char *)object + shape->conditions);
 }
 
+/* What others wrote may even lack its type. */
+static void keep_claimable(struct api_conditions *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->len; i++) {
+		struct api_condition *condition = &list->items[i];
+
+		if (condition->type && strcmp(condition->type, claimable) == 0)
+			list->items[kept++] = *condition;
+		else
+			json_map_done(api_condition_map, condition);
+	}
+	list->len = kept;
+}
+
 /* The status as JSON, reduced to what the inventory owns. */
 static json_t *own_status(const struct shape *shape, void *object)
 {
-	struct api_conditions *conditions = conditions_of(shape, object);
 	json_t *status;
 
-	for (size_t i = conditions->len; i > 0; i--) {
-		auto_free char *type = xstrdup(conditions->items[i - 1].type);
-
-		if (strcmp(type, claimable) != 0)
-			api_conditions_remove(conditions, type);
-	}
+	keep_claimable(conditions_of(shape, object));
 	status = json_map_encode(shape->status_map, (char *)object + shape->status);
 	for (size_t i = 0; i < ARRAY_LEN(shape->foreign) && shape->foreign[i]; i++)
 		json_object_del(status, shape->foreign[i]);

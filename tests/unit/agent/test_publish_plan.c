@@ -55,6 +55,13 @@ static void foreign_condition(struct pcidevice *wanted, struct pcidevice *seen)
 	say(&seen->status.conditions, "Healthy", API_TRUE, "Checked", THEN);
 }
 
+static void nameless_condition(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	foreign_condition(wanted, seen);
+	free(seen->status.conditions.items[1].type);
+	seen->status.conditions.items[1].type = NULL;
+}
+
 static void driver_changed(struct pcidevice *wanted, struct pcidevice *seen)
 {
 	(void)seen;
@@ -136,6 +143,7 @@ static struct plan_case {
 	{ "labels and annotations of others are left alone", foreign_label, PUBLISH_NOTHING, "",
 	  NULL },
 	{ "conditions of others are left alone", foreign_condition, PUBLISH_NOTHING, "", NULL },
+	{ "a condition without a type is nobody's", nameless_condition, PUBLISH_NOTHING, "", NULL },
 	{ "another driver is written", driver_changed, PUBLISH_STATUS,
 	  "\"kernelDriverInUse\":\"vfio-pci\"", NULL },
 	{ "a lost label comes back", label_lost, PUBLISH_OBJECT, "\"nodename\":\"node1\"",

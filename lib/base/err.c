@@ -24,6 +24,7 @@ int err_set(struct err *err, enum err_kind kind, int code, const char *fmt, ...)
 
 	err->kind = kind;
 	err->code = code;
+	err->wait_ms = 0;
 	va_start(args, fmt);
 	n = vsnprintf(err->msg, sizeof(err->msg), fmt, args);
 	va_end(args);

@@ -198,6 +198,8 @@ static void on_end(void *arg, const struct transfer_end *end)
 		return;
 	}
 	result = judge(call, end);
+	if (result < 0)
+		call->err.wait_ms = (unsigned)end->retry_after_ms;
 	call_end(call, result, end->status, end->retry_after_ms);
 }
 

@@ -45,7 +45,8 @@ struct kube_response {
  *   -EACCES  401, 403 ERR_RETRY  -EAGAIN 408, 429, 5xx ERR_RETRY
  *   -EIO     no or no proper HTTP answer ERR_RETRY   -ETIMEDOUT ERR_RETRY
  *   -EMSGSIZE the answer passed the size limit ERR_INVALID
- * The message quotes the Status object's own message where there is one.
+ * The message quotes the Status object's own message where there is one, and err.wait_ms is the
+ * answer's Retry-After.
  */
 typedef void kube_done_fn(void *arg, int result, const struct kube_response *response,
 			  const struct err *err);

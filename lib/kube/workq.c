@@ -186,17 +186,21 @@ void workq_add_at(struct workq *q, const char *key, uint64_t due_ms)
 	heap_up(q, item->timed);
 }
 
-void workq_retry(struct workq *q, const char *key, uint64_t now_ms)
+const struct workq_pace workq_usual_pace = { .first_ms = 5, .max_ms = 1000 * 1000 };
+
+void workq_retry(struct workq *q, const char *key, const struct workq_pace *pace, uint64_t now_ms)
 {
 	struct item *item = item_get(q, key);
 	struct backoff b = {
-		.first_ms = WORKQ_FIRST_MS,
-		.max_ms = WORKQ_MAX_MS,
+		.first_ms = pace->first_ms,
+		.max_ms = pace->max_ms,
 		.failures = item->failures,
 	};
 	uint64_t delay_ms = backoff_next(&b, now_ms, 0);
 
 	item->failures = b.failures;
+	if (delay_ms < pace->least_ms)
+		delay_ms = pace->least_ms;
 	workq_add_at(q, key, now_ms + delay_ms);
 }
 

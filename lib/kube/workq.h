@@ -2,7 +2,7 @@
  * workq: which keys need work, by client-go's rules.
  *
  * A key is waiting, running, or both: added while it runs, it runs once more afterwards, and never
- * twice at a time. Failures space its retries, 5 ms · 2^n up to 1000 s; success forgets them.
+ * twice at a time. Failures space its retries, usually 5 ms · 2^n up to 1000 s; success forgets them.
  * Pure: the time is an argument. Owns its keys.
  */
 #pragma once
@@ -10,7 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WORKQ_FIRST_MS = 5, WORKQ_MAX_MS = 1000 * 1000 };
+/* How retries are spaced: first_ms · 2^n up to max_ms, but never less than least_ms. */
+struct workq_pace {
+	uint64_t first_ms;
+	uint64_t max_ms;
+	uint64_t least_ms;
+};
+extern const struct workq_pace workq_usual_pace; /* client-go's */
 
 struct workq;
 
@@ -24,7 +30,7 @@ void workq_add(struct workq *q, const char *key);
 void workq_add_at(struct workq *q, const char *key, uint64_t due_ms);
 
 /* It failed: the same after its backoff. */
-void workq_retry(struct workq *q, const char *key, uint64_t now_ms);
+void workq_retry(struct workq *q, const char *key, const struct workq_pace *pace, uint64_t now_ms);
 
 /* It succeeded: the next failure counts as the first. */
 void workq_forget(struct workq *q, const char *key);

@@ -1,5 +1,6 @@
 #include "kube/workq_run.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -9,11 +10,14 @@
 #include "kube/metrics.h"
 #include "kube/workq.h"
 
+enum { ASKED_MAX_MS = 5 * 60 * 1000 };
+
 struct workq_run {
 	struct workq_run_spec spec;
 	struct workq *queue;
 	struct clock_timer *timer;
 	bool freed; /* only work under way keeps it in memory */
+	int told;   /* the code of the trouble that the log told last; 0 after a success */
 	struct metric *results;
 	struct metric *waiting;
 	struct metric *took;
@@ -116,30 +120,60 @@ static const char *kind_text(int result, const struct err *err)
 	return "retry";
 }
 
-static bool worth_a_retry(const struct err *err)
+/* A conflict is everyday: the next look has the newer object. A trouble that every key has is told
+ * once. */
+static enum log_level level_of(struct workq_run *run, const struct err *err)
 {
-	return err->kind != ERR_INVALID && err->kind != ERR_STUCK;
+	if (err->kind == ERR_CONFLICT)
+		return LOG_DEBUG;
+	if (err->kind == ERR_RETRY && run->told == err->code)
+		return LOG_DEBUG;
+	run->told = err->code;
+	return LOG_WARN;
+}
+
+/* Nobody's key is to blame for a server that does not answer: it may be back at any time, and then
+ * a key should not have minutes to wait. Rights come by a person's hand. */
+static struct workq_pace pace_of(struct workq_run *run, const struct err *err)
+{
+	static const struct workq_pace server = { .first_ms = 200, .max_ms = 30 * 1000 };
+	static const struct workq_pace rights = { .first_ms = 5000, .max_ms = 60 * 1000 };
+	struct workq_pace pace = workq_usual_pace;
+	uint64_t least_ms = err->wait_ms < ASKED_MAX_MS ? err->wait_ms : ASKED_MAX_MS;
+
+	if (err->code == -EACCES)
+		pace = rights;
+	else if (err->code == -EAGAIN || err->code == -EIO || err->code == -ETIMEDOUT)
+		pace = server;
+	if (least_ms > 0) /* everybody was told the same second */
+		pace.least_ms = least_ms + clock_random(run->spec.clock) % (least_ms / 2 + 1);
+	return pace;
+}
+
+static void retry(struct workq_run *run, const char *key, const struct err *err)
+{
+	struct workq_pace pace = pace_of(run, err);
+
+	workq_retry(run->queue, key, &pace, clock_now_ms(run->spec.clock));
 }
 
 static void settle(struct work *work, int result, const struct err *err)
 {
 	struct workq_run *run = work->run;
-	enum log_level level;
 
 	if (result >= 0) {
+		run->told = 0;
 		workq_forget(run->queue, work->key);
 		return;
 	}
-	/* A conflict is everyday: the next look has the newer object. */
-	level = err->kind == ERR_CONFLICT ? LOG_DEBUG : LOG_WARN;
-	log_at_(level, "reconcile failed", log_str("queue", run->spec.name),
+	log_at_(level_of(run, err), "reconcile failed", log_str("queue", run->spec.name),
 		log_str("key", work->key), log_str("kind", kind_text(result, err)),
 		log_int("failures", workq_failures(run->queue, work->key) + 1),
 		log_str("error", err->msg));
-	if (worth_a_retry(err))
-		workq_retry(run->queue, work->key, clock_now_ms(run->spec.clock));
-	else
+	if (err->kind == ERR_INVALID || err->kind == ERR_STUCK)
 		workq_forget(run->queue, work->key);
+	else
+		retry(run, work->key, err);
 }
 
 static void on_work_end(void *arg, int result, const struct err *err)

@@ -14,7 +14,9 @@ struct metrics;
 struct workq_run;
 
 /* How a key's work ended; @err is valid during the call. Result 0: done. < 0, by kind of @err:
- * RETRY and CONFLICT: again after its backoff; INVALID and STUCK: not before something adds it. */
+ * RETRY and CONFLICT: again after its backoff, which is slower and ends sooner where the trouble is
+ * the server's (no answer, 429, 5xx, 401, 403) and not the key's, and is @err's wait_ms at least;
+ * INVALID and STUCK: not before something adds it. */
 typedef void work_end_fn(void *arg, int result, const struct err *err);
 
 /* Look at @key once. Calls @end exactly once, possibly before it returns. @key is valid until then. */

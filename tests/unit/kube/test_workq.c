@@ -80,7 +80,7 @@ static void failures_space_retries(void **state)
 	workq_add(q, "a");
 	for (size_t i = 0; i < ARRAY_LEN(delays); i++) {
 		assert_takes(q, "a", now_ms);
-		workq_retry(q, "a", now_ms);
+		workq_retry(q, "a", &workq_usual_pace, now_ms);
 		workq_end(q, "a");
 		assert_int_equal(workq_due_ms(q), now_ms + delays[i]);
 		assert_takes(q, NULL, now_ms + delays[i] - 1);
@@ -95,12 +95,12 @@ static void success_forgets_failures(void **state)
 	struct workq *q = workq_new();
 
 	(void)state;
-	workq_retry(q, "a", 0);
-	workq_retry(q, "a", 0);
+	workq_retry(q, "a", &workq_usual_pace, 0);
+	workq_retry(q, "a", &workq_usual_pace, 0);
 	workq_forget(q, "a");
 	assert_int_equal(workq_failures(q, "a"), 0);
 	assert_takes(q, "a", 10);
-	workq_retry(q, "a", 10);
+	workq_retry(q, "a", &workq_usual_pace, 10);
 	workq_end(q, "a");
 	assert_int_equal(workq_due_ms(q), 15);
 	workq_free(q);

@@ -57,15 +57,18 @@ static void close_bench(struct bench *b)
 	str_done(&b->log);
 }
 
-/* End the oldest work. */
-static void end_work(struct bench *b, enum err_kind kind)
+/* End the oldest work with @err; its code is 0 for success. */
+static void end_work_with(struct bench *b, const struct err *err)
 {
-	struct err err = { .kind = kind, .code = -EIO };
-
 	assert_true(b->len > 0);
 	b->len--;
-	b->running[0].end(b->running[0].arg, kind == ERR_NONE ? 0 : -EIO, &err);
+	b->running[0].end(b->running[0].arg, err->code, err);
 	memmove(&b->running[0], &b->running[1], b->len * sizeof(b->running[0]));
+}
+
+static void end_work(struct bench *b, enum err_kind kind)
+{
+	end_work_with(b, &(struct err){ .kind = kind, .code = kind == ERR_NONE ? 0 : -EBUSY });
 }
 
 static void began(struct bench *b, const char *log)
@@ -137,13 +140,53 @@ static void the_kind_of_an_error_decides(void **state)
 	close_bench(&b);
 }
 
+static struct pace_case {
+	const char *name;
+	int code;
+	unsigned wait_ms;
+	unsigned failures;
+	uint64_t least_ms; /* until the next look */
+	uint64_t most_ms;
+} paces[] = {
+	{ "what fails is tried again soon", -EBUSY, 0, 1, 5, 5 },
+	{ "what goes on failing is tried rarely", -EBUSY, 0, 30, 1000000, 1000000 },
+	{ "a server that does not answer gets a little time", -EIO, 0, 1, 200, 200 },
+	{ "a server that was slow gets a little time", -ETIMEDOUT, 0, 1, 200, 200 },
+	{ "a server that comes back is noticed", -EAGAIN, 0, 30, 30000, 30000 },
+	{ "a right that lacks is asked for slowly", -EACCES, 0, 1, 5000, 5000 },
+	{ "a right that is granted is noticed", -EACCES, 0, 30, 60000, 60000 },
+	{ "the server is asked as late as it wants", -EAGAIN, 2000, 1, 2000, 3000 },
+	{ "it may have to wait longer than it wants", -EAGAIN, 2000, 30, 30000, 30000 },
+	{ "it may not want for ever", -EAGAIN, 3600 * 1000, 1, 300000, 450000 },
+};
+
+static void the_cause_sets_the_pace(void **state)
+{
+	const struct pace_case *row = *state;
+	struct bench b;
+
+	open_bench(&b, 1);
+	for (unsigned i = 0; i < row->failures; i++) {
+		uint64_t next_ms = fake_clock_next(b.clock);
+
+		if (i == 0)
+			workq_run_add(b.run, "a");
+		else
+			fake_clock_advance(b.clock, next_ms);
+		began(&b, " a");
+		end_work_with(&b, &(struct err){ ERR_RETRY, row->code, row->wait_ms, "" });
+	}
+	assert_in_range(fake_clock_next(b.clock), row->least_ms, row->most_ms);
+	close_bench(&b);
+}
+
 static void work_may_end_before_it_returns(void **state)
 {
 	struct bench b;
 
 	(void)state;
 	open_bench(&b, 1);
-	b.at_once = -EIO;
+	b.at_once = -EBUSY;
 	workq_run_add(b.run, "a");
 	began(&b, " a");
 	fake_clock_advance(b.clock, 5);
@@ -194,6 +237,7 @@ int main(void)
 	suite_add(&suite, "work begins from the loop", work_begins_from_the_loop, NULL);
 	suite_add(&suite, "keys at a time are bounded", keys_at_a_time_are_bounded, NULL);
 	suite_rows(&suite, ends, the_kind_of_an_error_decides);
+	suite_rows(&suite, paces, the_cause_sets_the_pace);
 	suite_add(&suite, "work may end before it returns", work_may_end_before_it_returns, NULL);
 	suite_add(&suite, "a later look comes at its time", a_later_look_comes_at_its_time, NULL);
 	suite_add(&suite, "work outlives its queue", work_outlives_its_queue, NULL);

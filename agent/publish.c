@@ -121,18 +121,33 @@ static char *version_in(const struct kube_response *response)
 	return xstrdup_or_null(version);
 }
 
+/* What a write has come to: the object's new version or, with @err filled, NULL. An answer that is
+ * not an object came from elsewhere, so that nothing may have been written. */
+static char *outcome_of(int result, const struct kube_response *response, struct err *err)
+{
+	char *version = NULL;
+
+	if (result == 0)
+		version = version_in(response);
+	if (result == 0 && !version)
+		err_set(err, ERR_RETRY, -EIO, "the answer to a write is not an object");
+	if (result == -EMSGSIZE)
+		err->kind = ERR_RETRY;
+	if (result == -ENOENT)
+		err->kind = ERR_CONFLICT; /* deleted meanwhile, or the kind is */
+	return version;
+}
+
 static void on_status_applied(void *arg, int result, const struct kube_response *response,
 			      const struct err *err)
 {
 	struct write *write = arg;
+	struct err cause = *err;
+	auto_free char *version = outcome_of(result, response, &cause);
 
-	if (result == 0) {
-		auto_free char *version = version_in(response);
-
-		if (version)
-			expect_echo(write->publish, write->key, version);
-	}
-	end_write(write, result, err);
+	if (version)
+		expect_echo(write->publish, write->key, version);
+	end_write(write, version ? 0 : cause.code, &cause);
 }
 
 static void apply(struct write *write, const char *subresource, const json_t *body,
@@ -158,8 +173,10 @@ static void on_object_applied(void *arg, int result, const struct kube_response 
 {
 	struct write *write = arg;
 	const void *wanted = inventory_find(write->publish->inventory, write->kind, write->name);
+	struct err cause = *err;
+	auto_free char *version = outcome_of(result, response, &cause);
 
-	if (result == 0 && write->first && wanted) {
+	if (version && write->first && wanted) {
 		auto_json json_t *body = publish_first_status(write->kind, wanted);
 
 		apply(write, "status", body, on_status_applied);
@@ -172,13 +189,18 @@ static void on_deleted(void *arg, int result, const struct kube_response *respon
 		       const struct err *err)
 {
 	struct write *write = arg;
+	auto_json json_t *answer = NULL;
+	struct err cause = *err;
 
-	(void)response;
 	if (result == -ENOENT)
 		result = 0;
+	else if (result == 0)
+		result = json_map_load(response->body, response->body_len, &answer, &cause);
 	if (result == 0)
 		expect_echo(write->publish, write->key, NULL);
-	end_write(write, result, err);
+	else if (cause.kind == ERR_INVALID)
+		cause.kind = ERR_RETRY; /* nothing in a deletion can be wrong for good */
+	end_write(write, result, &cause);
 }
 
 static void delete (struct write *write, const struct entry *entry)

@@ -42,10 +42,12 @@ static void on_event(uv_poll_t *poll, int status, int events)
 {
 	struct source *source = poll->data;
 
-	(void)status;
 	(void)events;
 	if (source->is_socket)
 		drain(source->fd);
+	/* Lost messages are an error of the socket, at which libuv stops the handle. */
+	if (status < 0 && source->is_socket)
+		uv_poll_start(poll, UV_READABLE, on_event);
 	source->watch->fn(source->watch->arg);
 }
 

@@ -21,6 +21,7 @@ enum {
 struct uevent_socket {
 	uv_poll_t poll;
 	int fd;
+	bool lost; /* messages were, and the rest of the queue has not been read yet */
 	uevent_socket_fn *fn;
 	void *arg;
 };
@@ -42,6 +43,15 @@ static void handle_message(struct uevent_socket *s, char *data, size_t len)
 		s->fn(s->arg, hint, false);
 }
 
+/* The kernel drops all that comes until the queue has been read to its end (netlink_rcv_wake() of
+ * net/netlink/af_netlink.c), so a look before then could miss what is dropped after it. */
+static void tell_loss(struct uevent_socket *s)
+{
+	if (s->lost)
+		s->fn(s->arg, UEVENT_DEVICE, true);
+	s->lost = false;
+}
+
 /* One message; false when there is none left. */
 static bool receive(struct uevent_socket *s)
 {
@@ -53,9 +63,12 @@ static bool receive(struct uevent_socket *s)
 
 	if (n < 0 && errno == ENOBUFS) {
 		log_warn("uevents lost, looking at everything again");
-		s->fn(s->arg, UEVENT_DEVICE, true);
+		tell_loss(s);
+		s->lost = true;
 		return true;
 	}
+	if (n < 0 && errno == EAGAIN)
+		tell_loss(s);
 	if (n <= 0)
 		return n < 0 && errno == EINTR;
 	/* Only the kernel sends with port id 0; another process could send to the group as well. */
@@ -69,8 +82,10 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	struct uevent_socket *s = poll->data;
 
 	(void)events;
+	/* Lost messages are an error of the socket, at which libuv stops the handle (uv__poll_io()
+	 * of src/unix/poll.c) and says EBADF, whatever it was; the next read takes the error away. */
 	if (status < 0)
-		return;
+		uv_poll_start(poll, UV_READABLE, on_readable);
 	for (int i = 0; i < MESSAGES_A_TURN; i++) {
 		if (!receive(s))
 			return;

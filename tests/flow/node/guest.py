@@ -19,8 +19,8 @@ class Guest:
         assert run.returncode == 0, f"hack/vm {' '.join(map(str, words))}: {run.stderr}"
         return run.stdout.strip()
 
-    def start(self):
-        self.vm("start")
+    def start(self, *options):
+        self.vm("start", *options)
 
     def stop(self):
         self.vm("stop")

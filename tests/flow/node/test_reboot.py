@@ -1,0 +1,55 @@
+"""The node boots anew, with another device in it: objects of the last boot become those of this one.
+
+The tests that follow run on the machine of the second boot.
+"""
+
+import pytest
+
+from cluster import wait_until
+from conftest import pci_name
+from listing import pci_functions
+from test_inventory import PCI_FIELDS, fields
+
+NIC = "0000:41:00.0"
+PORT = "pcie-root-port,id=rp-extra,bus=pcie.0,addr=1e.0,chassis=20,slot=20"
+MANY = "sriov_max_vfs=64,sriov_vq_flexible=128,sriov_vi_flexible=64,max_ioqpairs=130,msix_qsize=67"
+EXTRA = ("nvme-subsys,id=extra-subsys", PORT, f"nvme,id=extra,bus=rp-extra,serial=EXTRA,subsys=extra-subsys,{MANY}")
+
+
+def said(node):
+    return {o.get("status", {}).get("address"): fields(o.get("status", {}), PCI_FIELDS)
+            for o in node.cluster.get("pcidevices")}
+
+
+@pytest.fixture(scope="module")
+def rebooted(booted):
+    """(IOMMU group of each function before, the Node after the second boot)."""
+    groups = {a: f.get("iommuGroup") for a, f in said(booted).items()}
+    booted.guest.stop()
+    booted.guest.start(*(word for device in EXTRA for word in ("--qemu", "-device", "--qemu", device)))
+    booted.agent.install()
+    booted.agent.start()
+    wait_until(booted.agent.ready, 60, "the agent's readiness")
+    return groups, booted
+
+
+def test_objects_follow_a_boot_with_other_groups(rebooted):
+    groups, node = rebooted
+    node.wait_converged()
+    wait_until(lambda: said(node) == pci_functions(node.guest), 60, "objects that say what lspci says")
+    assert said(node)[NIC]["iommuGroup"] != groups[NIC], "the second boot has the groups of the first"
+
+
+def test_sixty_four_virtual_functions_come_and_go(rebooted):
+    _, node = rebooted
+    extra = next(a for a, s in said(node).items() if s["classId"] == "0108" and a != "0000:04:00.0")
+    folder = f"/sys/bus/pci/devices/{extra}"
+    node.guest.write(f"{folder}/sriov_drivers_autoprobe", "0")
+    node.guest.write(f"{folder}/sriov_numvfs", "64")
+    node.wait_reason(extra, "VirtualFunctionsActive", "64")
+    node.wait_converged()
+    assert len([o for o in node.pci.objects().values() if o["status"].get("physicalFunction") == extra]) == 64
+    node.guest.write(f"{folder}/sriov_numvfs", "0")
+    node.wait_converged()
+    node.wait_reason(extra, "Available")
+    assert node.pci_object(extra)["metadata"]["name"] == pci_name(extra)

@@ -84,12 +84,12 @@ static struct pci_case {
 	  "\"iommuGroupMembers\":[\"0000:01:00.0\"],\"serialNumber\":\"a\\\\x07\","
 	  "\"resetMethods\":[\"flr\"]," CLAIMABLE("True", "Available",
 						  "may be claimed (IOMMU group 1 )") "}" },
-	{ "a function without a proper address is told without it",
-	  { "{\"kind\":\"pci\",\"address\":\"x\",\"vendor\":\"8086\",\"iommuGroup\":\"1\"}" },
+	{ "a function without a proper address or vendor is told without them",
+	  { "{\"kind\":\"pci\",\"address\":\"x\",\"vendor\":\"808\",\"iommuGroup\":\"1\"}" },
 	  NULL,
-	  "{\"address\":\"\",\"vendorId\":\"8086\",\"deviceId\":\"\",\"classId\":\"\","
+	  "{\"address\":\"\",\"vendorId\":\"\",\"deviceId\":\"\",\"classId\":\"\","
 	  "\"iommuGroup\":\"1\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
-	  "\"description\":\"Class 0000: Vendor 8086 Device 0000\"," CLAIMABLE(
+	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\"," CLAIMABLE(
 		  "True", "Available", "may be claimed (IOMMU group 1)") "}" },
 };
 

@@ -11,6 +11,7 @@
 #define STICK                                                                            \
 	"{\"kind\":\"usb\",\"name\":\"1-2\",\"bus\":1,\"device\":5,\"vendor\":\"0951\"," \
 	"\"product\":\"1666\""
+#define UAS_STICK STICK ",\"interfaces\":[{\"driver\":\"uas\"},{\"driver\":\"uas\"}]}"
 #define CONDITION(status, reason, message)                                                       \
 	"\"conditions\":[{\"type\":\"Claimable\",\"status\":\"" status "\",\"reason\":\"" reason \
 	"\",\"message\":\"" message "\",\"lastTransitionTime\":\"1970-01-12T13:46:40Z\"}]"
@@ -56,7 +57,7 @@ static struct usb_case {
 	  "\"portPath\":\"1-2\",\"interfaces\":[{\"class\":\"0e\",\"subclass\":\"\","
 	  "\"protocol\":\"\"}]," AVAILABLE "}" },
 	{ "who holds it is told once each, uses first",
-	  { STICK ",\"interfaces\":[{\"driver\":\"uas\"},{\"driver\":\"uas\"}]}",
+	  { UAS_STICK,
 	    "{\"kind\":\"use\",\"usb\":\"1-2\",\"reason\":\"Mounted\",\"detail\":\"sdb at /m\"}",
 	    "{\"kind\":\"use\",\"usb\":\"1-2\",\"reason\":\"Mounted\",\"detail\":\"sdb at /m\"}",
 	    "{\"kind\":\"use\",\"usb\":\"1-3\",\"reason\":\"Mounted\",\"detail\":\"other\"}",

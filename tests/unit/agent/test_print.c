@@ -76,6 +76,7 @@ static void the_wide_table_has_more_columns(void **state)
 	assert_memory_equal(text + strlen(wide_pci_title), wide_pci_row, strlen(wide_pci_row));
 	if (!strstr(usb, wide_usb_row))
 		fail_msg("%s", usb);
+	assert_null(strstr(usb, " 0M"));
 }
 
 /* Columns are as wide as what is seen, not as the bytes that say it. */

@@ -52,6 +52,21 @@ static void a_new_device_takes_two_writes(void **state)
 	bench_close(&b);
 }
 
+/* Nobody should see an object without a status longer than it takes to write it. */
+static void the_first_status_waits_for_no_watch(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_synced(&b);
+	b.lagging = true;
+	bench_look(&b, nic);
+	bench_serve_one(&b);
+	assert_int_equal(bench_writing(&b), 1);
+	fake_client_choose(b.client, "/pcidevices/" NAME "/status?");
+	bench_close(&b);
+}
+
 static void no_change_takes_no_write(void **state)
 {
 	struct bench b;
@@ -320,6 +335,10 @@ static void what_is_deleted_already_is_deleted(void **state)
 	fake_clock_settle(b.clock);
 	assert_int_equal(bench_writing(&b), 0);
 	assert_true(publish_settled(b.publish));
+	/* The watch has yet to say so; until then it is not deleted again. */
+	bench_look(&b, nothing);
+	fake_clock_advance(b.clock, 2900);
+	assert_int_equal(bench_writing(&b), 0);
 	bench_close(&b);
 }
 
@@ -390,6 +409,7 @@ static struct publish_case {
 	CMUnitTestFunction test;
 } cases[] = {
 	{ "a new device takes two writes: the object, its status", a_new_device_takes_two_writes },
+	{ "the first status follows at once", the_first_status_waits_for_no_watch },
 	{ "no change takes no write", no_change_takes_no_write },
 	{ "another driver takes one write", another_driver_takes_one_write },
 	{ "a vanished device takes one delete, of that very object", a_vanished_device_takes_one_delete },

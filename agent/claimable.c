@@ -186,8 +186,9 @@ static void add_others(struct str *out, const struct facts *facts, const struct 
 	for (size_t i = 0; i < group->len && shown < OTHERS_SHOWN; i++) {
 		if (group->first[i] == at)
 			continue;
-		str_addf(out, "%s%s", out->len ? ", " : "",
-			 facts->pci.items[group->first[i]].address);
+		if (out->len > 0)
+			str_add(out, ", ");
+		str_add(out, facts->pci.items[group->first[i]].address);
 		shown++;
 	}
 	if (others > shown)

@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static json_t *schemas[INVENTORY_KINDS];
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): libFuzzer's signature */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;

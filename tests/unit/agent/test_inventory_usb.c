@@ -12,6 +12,8 @@
 	"{\"kind\":\"usb\",\"name\":\"1-2\",\"bus\":1,\"device\":5,\"vendor\":\"0951\"," \
 	"\"product\":\"1666\""
 #define UAS_STICK STICK ",\"interfaces\":[{\"driver\":\"uas\"},{\"driver\":\"uas\"}]}"
+#define MOUNTED(port, detail) \
+	"{\"kind\":\"use\",\"usb\":\"" port "\",\"reason\":\"Mounted\",\"detail\":\"" detail "\"}"
 #define CONDITION(status, reason, message)                                                       \
 	"\"conditions\":[{\"type\":\"Claimable\",\"status\":\"" status "\",\"reason\":\"" reason \
 	"\",\"message\":\"" message "\",\"lastTransitionTime\":\"1970-01-12T13:46:40Z\"}]"
@@ -57,11 +59,8 @@ static struct usb_case {
 	  "\"portPath\":\"1-2\",\"interfaces\":[{\"class\":\"0e\",\"subclass\":\"\","
 	  "\"protocol\":\"\"}]," AVAILABLE "}" },
 	{ "who holds it is told once each, uses first",
-	  { UAS_STICK,
-	    "{\"kind\":\"use\",\"usb\":\"1-2\",\"reason\":\"Mounted\",\"detail\":\"sdb at /m\"}",
-	    "{\"kind\":\"use\",\"usb\":\"1-2\",\"reason\":\"Mounted\",\"detail\":\"sdb at /m\"}",
-	    "{\"kind\":\"use\",\"usb\":\"1-3\",\"reason\":\"Mounted\",\"detail\":\"other\"}",
-	    "{\"kind\":\"use\",\"usb\":\"1-2\",\"reason\":\"Admired\"}" },
+	  { UAS_STICK, MOUNTED("1-2", "sdb at /m"), MOUNTED("1-2", "sdb at /m"),
+	    MOUNTED("1-3", "other"), "{\"kind\":\"use\",\"usb\":\"1-2\",\"reason\":\"Admired\"}" },
 	  "node1-0951-1666-001005",
 	  "{\"vendorID\":\"0951\",\"productID\":\"1666\",\"nodeName\":\"node1\","
 	  "\"resourceName\":\"kubevirt.io/node1-0951-1666-001005\","

@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "kube/kubeconfig.h"
 #include "kube/credentials.h"
+#include "kube/kubeconfig.h"
 #include "kube/url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

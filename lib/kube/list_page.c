@@ -56,7 +56,9 @@ int list_page_read(const char *text, size_t len,
 	int r;
 
 	if (!read_members(&reader))
-		return err_set(err, ERR_INVALID, -EINVAL, "a list of %zu bytes is not JSON", len);
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "a list of %zu bytes is not JSON, or nested more than %d deep", len,
+			       JSON_READ_DEPTH);
 	if (!reader.meta.text)
 		return err_set(err, ERR_INVALID, -EINVAL, "a list without metadata");
 	r = json_map_read(api_list_meta_map, reader.meta.text, reader.meta.len, &meta, err);

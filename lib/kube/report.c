@@ -48,6 +48,7 @@ void report_end(const struct report *report, enum reflector_event event,
 		const struct reflector_step *step, const struct err *err)
 {
 	const char *reason = reflector_event_text(event);
+	const char *why = err->msg;
 	enum log_level level = step->news ? LOG_WARN : LOG_DEBUG;
 
 	if (event < REFLECTOR_FAILED && step->wait_ms == 0)
@@ -55,9 +56,11 @@ void report_end(const struct report *report, enum reflector_event event,
 	if (event == REFLECTOR_TIMER || event == REFLECTOR_STARTED)
 		return;
 	metric_count(report->troubles, report->resource, reason);
+	if (event == REFLECTOR_ENDED)
+		why = "the watch was over at once";
 	log_at_(level, "list or watch interrupted", log_str("resource", report->resource),
 		log_str("reason", reason), log_int("wait_ms", step->wait_ms),
-		log_str("error", err->msg));
+		log_str("error", why));
 }
 
 void report_line(const struct report *report)

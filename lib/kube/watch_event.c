@@ -56,7 +56,9 @@ int watch_event_parse(const char *line, size_t len, struct watch_event *ret_even
 	int r;
 
 	if (!parse_members(line, len, &type, &object))
-		return err_set(err, ERR_INVALID, -EINVAL, "a line of %zu bytes is not JSON", len);
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "a line of %zu bytes is not JSON, or nested more than %d deep", len,
+			       JSON_READ_DEPTH);
 	if (!type.text || !object.text || object.text[0] != '{')
 		return err_set(err, ERR_INVALID, -EINVAL, "watch event without type or object");
 	r = parse_type(&type, &ret_event->type, err);

@@ -130,7 +130,7 @@ static char *outcome_of(int result, const struct kube_response *response, struct
 	if (result == 0)
 		version = version_in(response);
 	if (result == 0 && !version)
-		err_set(err, ERR_RETRY, -EIO, "the answer to a write is not an object");
+		err_set(err, ERR_RETRY, -EBADMSG, "the answer to a write is not an object");
 	if (result == -EMSGSIZE)
 		err->kind = ERR_RETRY;
 	if (result == -ENOENT)

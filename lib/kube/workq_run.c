@@ -143,7 +143,8 @@ static struct workq_pace pace_of(struct workq_run *run, const struct err *err)
 
 	if (err->code == -EACCES)
 		pace = rights;
-	else if (err->code == -EAGAIN || err->code == -EIO || err->code == -ETIMEDOUT)
+	else if (err->code == -EAGAIN || err->code == -EIO || err->code == -EBADMSG ||
+		 err->code == -ETIMEDOUT)
 		pace = server;
 	if (least_ms > 0) /* everybody was told the same second */
 		pace.least_ms = least_ms + clock_random(run->spec.clock) % (least_ms / 2 + 1);

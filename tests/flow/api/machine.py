@@ -4,16 +4,13 @@ import importlib.machinery
 import importlib.util
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from cluster import ROOT
 
-MAKE_TREE = ROOT / "tests/fake/tree/make_tree"
-
 
 def load_make_tree():
-    loader = importlib.machinery.SourceFileLoader("make_tree", str(MAKE_TREE))
+    loader = importlib.machinery.SourceFileLoader("make_tree", str(ROOT / "tests/fake/tree/make_tree"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_tree", loader))
     loader.exec_module(module)
     return module
@@ -33,11 +30,13 @@ def uevent_file():
 class Machine:
     """The folder, and the real uevents after which an agent looks at it again."""
 
-    def __init__(self, folder, functions=6, usb=1, options=()):
+    def __init__(self, folder, functions=6, usb=1, bad=False):
         self.folder = folder
-        subprocess.run([MAKE_TREE, "--functions", str(functions), "--usb", str(usb), *options, folder], check=True)
         self.tree = make_tree.Tree(str(folder))
-        self.tree.groups = 1000  # those of the functions that tests add
+        make_tree.add_host(self.tree, make_tree.add_functions(self.tree, functions, 2), 2)
+        make_tree.add_usb(self.tree, usb)
+        if bad:
+            make_tree.add_bad(self.tree)
         self.flags = ["--sysfs-root", str(folder / "sys"), "--proc-root", str(folder / "proc")]
 
     def tell(self, times=1):

@@ -146,20 +146,21 @@ class Agent(Program):
         """What is in the API with this node's label, by kind and name."""
         return self.rest.devices(next(iter(self.inspect().values()))["metadata"]["labels"]["nodename"])
 
-    def difference(self):
+    def difference(self, inspected=None):
         """Names of objects that are missing, different or too many; empty when all is published."""
-        wanted = {key: essence(obj) for key, obj in self.inspect().items()}
+        wanted = {key: essence(obj) for key, obj in (inspected or self.inspect()).items()}
         label = next(iter(wanted.values()))["labels"]["nodename"]
         have = {key: essence(obj) for key, obj in self.rest.devices(label).items()}
         return sorted(key for key in wanted.keys() | have.keys() if wanted.get(key) != have.get(key))
 
     def wait_converged(self, timeout=45):
         left = ["nothing looked at"]
+        inspected = self.inspect()
 
         def check():
             nonlocal left
             self.assert_alive()
-            left = self.difference()
+            left = self.difference(inspected)
             return not left
         try:
             wait_until(check, timeout)

@@ -19,24 +19,28 @@ class Rest:
     def __init__(self, kubeconfig):
         config = yaml.safe_load(kubeconfig.read_text())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        self.server = cluster["server"]
-        self.context = ssl.create_default_context(cadata=decoded(cluster["certificate-authority-data"]))
+        at = urlsplit(cluster["server"])
+        context = ssl.create_default_context(cadata=decoded(cluster["certificate-authority-data"]))
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as pem:
             pem.write(decoded(user["client-certificate-data"]) + decoded(user["client-key-data"]))
             pem.flush()
-            self.context.load_cert_chain(pem.name)
+            context.load_cert_chain(pem.name)
+        self.connection = http.client.HTTPSConnection(at.hostname, at.port, context=context, timeout=30)
 
     def request(self, method, path, body=None, content_type="application/json"):
         """(status, decoded answer)."""
-        at = urlsplit(self.server)
-        connection = http.client.HTTPSConnection(at.hostname, at.port, context=self.context, timeout=30)
-        try:
-            connection.request(method, path, json.dumps(body) if body is not None else None,
-                               {"Content-Type": content_type, "Accept": "application/json"})
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
-        finally:
-            connection.close()
+        text = json.dumps(body) if body is not None else None
+        headers = {"Content-Type": content_type, "Accept": "application/json"}
+        for last in (False, True):
+            try:
+                self.connection.request(method, path, text, headers)
+                answer = self.connection.getresponse()
+                return answer.status, json.loads(answer.read())
+            except (http.client.HTTPException, OSError):
+                self.connection.close()  # it was kept open from an earlier request, and may have gone since
+                if last:
+                    raise
+        return None
 
     def get(self, path, **query):
         status, answer = self.request("GET", path + (f"?{urlencode(query)}" if query else ""))

@@ -38,7 +38,7 @@ def claims(rest):
 
 
 def test_publishes_what_inspect_prints(agents, node, tmp_path):
-    machine = Machine(tmp_path / "large", functions=30, usb=3, options=("--bad",))
+    machine = Machine(tmp_path / "large", functions=30, usb=3, bad=True)
     agent = agents(machine, node).start()
     agent.wait_converged()
     wanted, have = agent.inspect(), agent.objects()

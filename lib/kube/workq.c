@@ -186,7 +186,7 @@ void workq_add_at(struct workq *q, const char *key, uint64_t due_ms)
 	heap_up(q, item->timed);
 }
 
-const struct workq_pace workq_usual_pace = { .first_ms = 5, .max_ms = 1000 * 1000 };
+const struct workq_pace workq_usual_pace = { .first_ms = 5, .max_ms = 1000000 };
 
 void workq_retry(struct workq *q, const char *key, const struct workq_pace *pace, uint64_t now_ms)
 {

@@ -10,12 +10,12 @@
 #include "unit/agent/world.h"
 
 static const char *const lines[] = {
-	"{\"kind\":\"pci\",\"address\":\"0000:01:00.0\",\"vendor\":\"8086\",\"device\":\"10d3\","
-	"\"class\":\"020000\",\"driver\":\"e1000e\",\"iommuGroup\":\"7\",\"numaNode\":0,"
-	"\"role\":\"Function\"}",
+	("{\"kind\":\"pci\",\"address\":\"0000:01:00.0\",\"vendor\":\"8086\",\"device\":\"10d3\","
+	 "\"class\":\"020000\",\"driver\":\"e1000e\",\"iommuGroup\":\"7\",\"numaNode\":0,"
+	 "\"role\":\"Function\"}"),
 	"{\"kind\":\"pci\",\"address\":\"0000:02:00.0\"}",
-	"{\"kind\":\"usb\",\"name\":\"1-2\",\"bus\":1,\"device\":5,\"vendor\":\"0951\","
-	"\"product\":\"1666\",\"speed\":480,\"serial\":\"E0D5\",\"productName\":\"\xc3\x9c\"}",
+	("{\"kind\":\"usb\",\"name\":\"1-2\",\"bus\":1,\"device\":5,\"vendor\":\"0951\","
+	 "\"product\":\"1666\",\"speed\":480,\"serial\":\"E0D5\",\"productName\":\"\xc3\x9c\"}"),
 	"{\"kind\":\"usb\",\"name\":\"1-3\",\"bus\":1,\"device\":6}",
 	"{\"kind\":\"use\",\"usb\":\"1-2\",\"reason\":\"Mounted\",\"detail\":\"sdb at /m\"}",
 	"{\"kind\":\"name\",\"id\":\"pciclass:0200\",\"class\":\"Net\"}",

@@ -13,6 +13,14 @@ DRIVER = re.compile(r"^\tKernel driver in use: (\S+)")
 GROUPS = "cd /sys/kernel/iommu_groups && for f in */devices/*; do echo $f; done"
 NODES = "cd /sys/bus/pci/devices && grep -H . */numa_node"
 BRIDGE = "0604"
+PCI_FIELDS = {
+    "address", "classId", "vendorId", "deviceId", "revision", "subsystemVendorId", "subsystemDeviceId",
+    "kernelDriverInUse", "iommuGroup", "iommuGroupMembers", "numaNode"}
+
+
+def pci_fields(status):
+    """What a PCIDevice's status says of what is compared here; what it does not say is left out."""
+    return {k: v for k, v in status.items() if k in PCI_FIELDS and v not in ("", None)}
 
 
 def parse_lspci(text):

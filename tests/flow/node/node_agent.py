@@ -21,13 +21,7 @@ class NodeAgent:
         self.guest = guest
         self.cluster = cluster
         self.node = guest.name
-        self.options = []
         self.pid = None
-
-    @property
-    def user_agent(self):
-        """As the API server's audit log has it, behind `hostdev-agent/<version>`."""
-        return f"({self.node})"
 
     def install(self):
         """Copies the programs and a kubeconfig into the guest."""
@@ -40,7 +34,6 @@ class NodeAgent:
 
     def start(self, *options):
         command = f"setsid {HOME}/hostdev-agent --kubeconfig {HOME}/kubeconfig --node-name {self.node}"
-        self.options = options
         self.pid = int(self.guest.sh(
             f"{command} --listen {LISTEN} {' '.join(options)} </dev/null >>{HOME}/agent.log 2>&1 & "
             f"echo $! | tee {HOME}/pid"))

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from cluster import wait_until
-from conftest import ADDRESS
+from node import ADDRESS
 
 NIC = "0000:01:00.0"
 OTHER_NIC = "0000:02:00.0"

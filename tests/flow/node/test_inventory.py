@@ -2,21 +2,12 @@
 
 import pytest
 
-from conftest import NODE, pci_name
-from listing import pci_functions, usb_devices
-
-PCI_FIELDS = {
-    "address", "classId", "vendorId", "deviceId", "revision", "subsystemVendorId", "subsystemDeviceId",
-    "kernelDriverInUse", "iommuGroup", "iommuGroupMembers", "numaNode"}
-
-
-def fields(status, names):
-    """What is said of these fields; what is not said is left out."""
-    return {k: v for k, v in status.items() if k in names and v not in ("", None)}
+from listing import pci_fields, pci_functions, usb_devices
+from node import NODE, pci_name
 
 
 def pci_said(objects):
-    return {o["status"]["address"]: fields(o["status"], PCI_FIELDS) for o in objects}
+    return {o["status"]["address"]: pci_fields(o["status"]) for o in objects}
 
 
 def test_pcidevices_say_what_lspci_says(node):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import claimable, pci_name
+from node import claimable, pci_name
 
 NIC = "0000:01:00.0"
 IGB = "0000:03:00.0"

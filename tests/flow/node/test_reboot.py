@@ -6,9 +6,8 @@ The tests that follow run on the machine of the second boot.
 import pytest
 
 from cluster import wait_until
-from conftest import pci_name
-from listing import pci_functions
-from test_inventory import PCI_FIELDS, fields
+from listing import pci_fields, pci_functions
+from node import pci_name
 
 NIC = "0000:41:00.0"
 PORT = "pcie-root-port,id=rp-extra,bus=pcie.0,addr=1e.0,chassis=20,slot=20"
@@ -17,7 +16,7 @@ EXTRA = ("nvme-subsys,id=extra-subsys", PORT, f"nvme,id=extra,bus=rp-extra,seria
 
 
 def said(node):
-    return {o.get("status", {}).get("address"): fields(o.get("status", {}), PCI_FIELDS)
+    return {o.get("status", {}).get("address"): pci_fields(o.get("status", {}))
             for o in node.cluster.get("pcidevices")}
 
 

@@ -4,9 +4,8 @@ import random
 import time
 
 from cluster import wait_until
-from conftest import pci_name
-from listing import pci_functions
-from test_inventory import PCI_FIELDS, fields
+from listing import pci_fields, pci_functions
+from node import pci_name
 
 SLOT = "0000:05:00.0"
 BUS = "spare1"
@@ -17,7 +16,7 @@ def wait_equal(node):
     node.wait_converged()
 
     def equal():
-        said = {o.get("status", {}).get("address"): fields(o.get("status", {}), PCI_FIELDS)
+        said = {o.get("status", {}).get("address"): pci_fields(o.get("status", {}))
                 for o in node.pci.objects().values()}
         return said == pci_functions(node.guest)
     wait_until(equal, 60, "objects that say what lspci says")

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from cluster import wait_until
-from conftest import pci_name
+from node import pci_name
 
 NIC = "0000:01:00.0"
 NVME = "0000:04:00.0"

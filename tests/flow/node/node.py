@@ -1,0 +1,70 @@
+"""The node under test: what its guest, its agent and the API server say together."""
+
+import time
+from dataclasses import dataclass
+
+from cluster import wait_until
+from guest import Guest
+from kubectl_watch import KubectlWatch
+from listing import pci_functions, usb_devices
+from node_agent import NodeAgent
+
+NODE = "flow"
+ADDRESS = "10.0.2.15"
+
+
+@dataclass
+class Node:
+    """The guest, its agent, the API server, and what kubectl watches there."""
+
+    guest: Guest
+    agent: NodeAgent
+    cluster: object
+    pci: KubectlWatch
+    usb: KubectlWatch
+
+    def pci_object(self, address):
+        return self.pci.objects().get(pci_name(address))
+
+    def usb_object(self, port):
+        return next((o for o in self.usb.objects().values() if o.get("status", {}).get("portPath") == port), None)
+
+    def wait_reason(self, address, reason, message=""):
+        """Until kubectl's watch says so of the function."""
+        _wait_claimable(lambda: self.pci_object(address), address, reason, message)
+
+    def wait_usb(self, port, reason, message=""):
+        """The same of the USB device at a port."""
+        _wait_claimable(lambda: self.usb_object(port), port, reason, message)
+
+    def names_are_the_devices(self):
+        """Is there an object for each device that lspci and lsusb list, and no other?"""
+        wanted = {pci_name(a) for a in pci_functions(self.guest)}
+        ports = {d["portPath"] for d in usb_devices(self.guest).values()}
+        return set(self.pci.objects()) == wanted and {
+            o.get("status", {}).get("portPath") for o in self.usb.objects().values()} == ports
+
+    def wait_converged(self, timeout=60):
+        wait_until(self.names_are_the_devices, timeout, "an object for each device and no other")
+
+
+def pci_name(address):
+    return f"{NODE}-{address.replace(':', '').replace('.', '')}"
+
+
+def claimable(obj):
+    """(reason, message) of the condition; (None, None) without object or condition."""
+    for condition in (obj or {}).get("status", {}).get("conditions", []):
+        if condition["type"] == "Claimable":
+            return condition["reason"], condition["message"]
+    return None, None
+
+
+def _wait_claimable(find, what, reason, message):
+    end = time.monotonic() + 30
+    while True:
+        is_reason, is_message = claimable(find())
+        if is_reason == reason and message in is_message:
+            return
+        assert time.monotonic() < end, f"{what} is {is_reason} ({is_message}), not {reason} ('{message}')"
+        time.sleep(0.05)

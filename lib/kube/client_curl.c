@@ -135,14 +135,15 @@ static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 	long version = 0;
 	long status = 0;
 
+	wire_heard(tr->wire);
 	curl_easy_getinfo(tr->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (size * n > 2 || data[0] != '\r' || status < 200)
 		return size * n;
 	tr->head_by_ms = 0;
 	curl_easy_getinfo(tr->easy, CURLINFO_HTTP_VERSION, &version);
-	if (tr->wire && version != CURL_HTTP_VERSION_2_0)
+	if (version != CURL_HTTP_VERSION_2_0)
 		tr->wire->http1 = true;
-	if (tr->wire && tr->wire->http1 && !tr->t->told_http1) {
+	if (tr->wire->http1 && !tr->t->told_http1) {
 		tr->t->told_http1 = true;
 		log_warn("server speaks HTTP/1.1 only: every watch has a connection of its own",
 			 log_str("server", tr->t->common.base));

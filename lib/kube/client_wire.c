@@ -36,6 +36,11 @@ static void on_wire_closed(uv_handle_t *handle)
 	wire_env_unref(env);
 }
 
+void wire_heard(struct wire *wire)
+{
+	liveness_heard(&wire->liveness, uv_now(wire->env->loop));
+}
+
 /* Let curl act on a socket or, with CURL_SOCKET_TIMEOUT, on its timers. The wire, and the socket,
  * may be gone afterwards. */
 static void wire_act(struct wire *wire, curl_socket_t fd, int events)
@@ -56,7 +61,7 @@ static void on_socket_ready(uv_poll_t *poll, int status, int events)
 
 	if (events & UV_READABLE) {
 		flags |= CURL_CSELECT_IN;
-		liveness_heard(&sock->wire->liveness, uv_now(sock->env->loop));
+		wire_heard(sock->wire);
 	}
 	if (events & UV_WRITABLE)
 		flags |= CURL_CSELECT_OUT;

@@ -37,6 +37,10 @@ struct wire {
 /* The wire for new transfers: the first of *@list, or a new one ahead of it if that is retired. */
 struct wire *wire_current(struct wire_env *env, struct wire **list);
 
+/* Something came on it. Its sockets notice that by themselves, but for what curl reads right after it
+ * has written: the owner tells of answers. */
+void wire_heard(struct wire *wire);
+
 /* Close the retired wires that nobody is on any more. Calls nobody back; while curl is on the stack
  * it does nothing. */
 void wire_sweep(struct wire_env *env, struct wire **list);

@@ -80,6 +80,7 @@ static void on_timer(uv_timer_t *timer)
 	struct look *look = timer->data;
 
 	look->began_ms = uv_now(timer->loop);
+	log_debug("scan starts");
 	rescan_begin(&look->rescan);
 	scan_start(look->scan);
 }
@@ -90,6 +91,8 @@ static void on_scanned(void *arg, struct inventory *inventory, const struct err 
 
 	uv_update_time(look->timer.loop);
 	rescan_end(&look->rescan, inventory != NULL, uv_now(look->timer.loop));
+	log_debug("scan ended",
+		  log_int("ms", (int64_t)(uv_now(look->timer.loop) - look->began_ms)));
 	metric_count(look->scans, inventory ? "ok" : "failed");
 	metric_observe(look->duration, uv_now(look->timer.loop) - look->began_ms, NULL);
 	if (!inventory)

@@ -105,6 +105,8 @@ static void end_write(struct write *write, int result, const struct err *err)
 		if (publish->writes[i] == write)
 			publish->writes[i] = publish->writes[--publish->writing];
 	}
+	if (write->call)
+		log_debug("written", log_str("object", write->name), log_int("result", result));
 	write->end(write->end_arg, result, err);
 	free(write);
 }
@@ -225,6 +227,8 @@ static void do_step(struct write *write, enum publish_step step, const json_t *b
 	assert(publish->writing < WRITES_AT_A_TIME);
 	publish->writes[publish->writing++] = write;
 	write->first = entry == NULL;
+	if (step != PUBLISH_NOTHING)
+		log_debug("writing", log_str("object", write->name), log_int("step", step));
 	switch (step) {
 	case PUBLISH_OBJECT:
 		apply(write, NULL, body, on_object_applied);

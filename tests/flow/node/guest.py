@@ -20,7 +20,12 @@ class Guest:
         return run.stdout.strip()
 
     def start(self, *options):
-        self.vm("start", *options)
+        """Boots it; twice if need be, because an emulated processor may lose its timer while it boots."""
+        try:
+            self.vm("start", *options)
+        except AssertionError:
+            self.stop()
+            self.vm("start", *options)
 
     def stop(self):
         self.vm("stop")

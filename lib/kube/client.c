@@ -154,17 +154,19 @@ static int on_data(void *arg, int status, const char *data, size_t len)
 /* What the end of the transfer means; call->err is filled unless it is 0. */
 static int judge(struct kube_call *call, const struct transfer_end *end)
 {
+	uint64_t took_ms = uv_now(call->client->loop) - call->start_ms;
+
 	if (call->err.code)
 		return call->err.code;
 	if (end->status && (end->result == TRANSFER_DONE || end->result == TRANSFER_STOPPED))
 		return answer_result(end->status, str_cstr(&call->text), call->text.len,
 				     &call->err);
-	if (end->result == TRANSFER_TIMEOUT)
+	if (end->result == TRANSFER_TIMEOUT && took_ms >= call->timeout_ms)
 		return err_set(&call->err, ERR_RETRY, -ETIMEDOUT,
 			       "%s did not answer within %" PRIu64 " ms",
 			       call->client->config->server, call->timeout_ms);
-	return err_set(&call->err, ERR_RETRY, -EIO, "%s: %s", call->client->config->server,
-		       end->why);
+	return err_set(&call->err, ERR_RETRY, end->result == TRANSFER_TIMEOUT ? -ETIMEDOUT : -EIO,
+		       "%s: %s", call->client->config->server, end->why);
 }
 
 static int call_start(struct kube_call *call);

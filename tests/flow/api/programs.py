@@ -14,6 +14,7 @@ import urllib.request
 from pathlib import Path
 
 from cluster import ROOT, WRITES, wait_until
+from rest import Refused
 
 SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
 PORT = re.compile(r"^.*using API server.* port=(\d+)$", re.MULTILINE)
@@ -160,7 +161,10 @@ class Agent(Program):
         def check():
             nonlocal left
             self.assert_alive()
-            left = self.difference(inspected)
+            try:
+                left = self.difference(inspected)
+            except (Refused, OSError) as error:  # a server that is only just coming back
+                left = [error]
             return not left
         try:
             wait_until(check, timeout)
@@ -179,6 +183,11 @@ class Agent(Program):
         return [event for event in cluster.audit() if event["verb"] in WRITES
                 and event.get("userAgent", "").startswith("hostdev-agent/")
                 and event["userAgent"].endswith(self.user_agent_end)]
+
+
+    def written(self, cluster):
+        """Of these, those that the API server says it has done."""
+        return [event for event in self.audit(cluster) if event["responseStatus"]["code"] in (200, 201)]
 
 
 def essence(obj):

@@ -13,6 +13,10 @@ GROUP = "/apis/devices.harvesterhci.io/v1beta1"
 DEVICES = {"PCIDevice": "pcidevices", "USBDevice": "usbdevices"}
 
 
+class Refused(AssertionError):
+    """The API server answered otherwise than with success."""
+
+
 class Rest:
     """Requests as the user of a kubeconfig with client certificates."""
 
@@ -35,7 +39,7 @@ class Rest:
             try:
                 self.connection.request(method, path, text, headers)
                 answer = self.connection.getresponse()
-                return answer.status, json.loads(answer.read())
+                return answer.status, loaded(answer.read())
             except (http.client.HTTPException, OSError):
                 self.connection.close()  # it was kept open from an earlier request, and may have gone since
                 if last:
@@ -44,7 +48,8 @@ class Rest:
 
     def get(self, path, **query):
         status, answer = self.request("GET", path + (f"?{urlencode(query)}" if query else ""))
-        assert status == 200, f"{path}: {answer}"
+        if status != 200:
+            raise Refused(f"{path}: {answer}")
         return answer
 
     def devices(self, label=None, **query):
@@ -79,6 +84,13 @@ class Rest:
     def delete(self, plural, name):
         status, answer = self.request("DELETE", f"{GROUP}/{plural}/{name}")
         assert status in (200, 404), answer
+
+
+def loaded(text):
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text.decode(errors="backslashreplace")  # what is no API object says so in words
 
 
 def decoded(text):

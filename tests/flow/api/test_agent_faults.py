@@ -3,8 +3,12 @@
 All faults of this file happen at the same time, to one agent each: most of what they cost is waiting.
 """
 
+import os
+import signal
+import time
 import uuid
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 
 import pytest
 
@@ -15,6 +19,7 @@ from programs import Agent
 from rest import DEVICES
 
 RSS_MAX_KIB = 64 * 1024
+SILENCE_MAX_S = 45
 
 
 @dataclass
@@ -152,15 +157,13 @@ class Ward:
 
     def __init__(self, cluster, rest, program, folder, faults):
         self.rest = rest
+        self.program, self.cluster, self.folder = program, cluster, folder
         self.proxy = FaultProxy(program, cluster, folder)
+        self.closing = [self.proxy.stop]
         self.patients = {}
         rules = []
         for fault in faults:
-            node = f"f-{uuid.uuid4().hex[:8]}"
-            home = folder / node
-            home.mkdir()
-            machine = Machine(home / "machine")
-            agent = Agent(rest, machine, node, self.proxy.kubeconfig, home)
+            agent, machine = self.admit(self.proxy)
             own = [{**rule, "agent": agent.user_agent_end} for rule in fault.rules]
             self.patients[fault.name] = Patient(agent, machine, range(len(rules), len(rules) + len(own)))
             rules += own
@@ -169,6 +172,21 @@ class Ward:
         self.proxy.rules(rules)
         for patient in self.patients.values():
             patient.agent.start()
+
+    def admit(self, proxy):
+        node = f"f-{uuid.uuid4().hex[:8]}"
+        home = self.folder / node
+        home.mkdir()
+        machine = Machine(home / "machine")
+        agent = Agent(self.rest, machine, node, proxy.kubeconfig, home)
+        self.closing.append(lambda: self.discharge(agent))
+        return agent, machine
+
+    def discharge(self, agent):
+        if agent.process:
+            agent.kill()
+        for kind, name in agent.objects():
+            self.rest.delete(DEVICES[kind], name)
 
     def make_old(self, agent):
         """Objects from an earlier life, so that there is something to list."""
@@ -180,13 +198,27 @@ class Ward:
         return [rules[i]["met"] for i in patient.rules]
 
     def close(self):
-        self.proxy.stop()
-        for patient in self.patients.values():
-            agent = patient.agent
-            if agent.process:
-                agent.kill()
-            for kind, name in agent.objects():
-                self.rest.delete(DEVICES[kind], name)
+        for close in self.closing:
+            close()
+
+
+class Frozen:
+    """An agent whose connection is open and says nothing, from now on."""
+
+    def __init__(self, ward):
+        home = ward.folder / "frozen"
+        home.mkdir()
+        self.proxy = FaultProxy(ward.program, ward.cluster, home)
+        ward.closing.append(self.proxy.stop)
+        self.agent, self.machine = ward.admit(self.proxy)
+        self.agent.start()
+        self.agent.wait_converged()
+        wait_until(self.agent.idle, 30)
+        self.since = datetime.now(timezone.utc)
+        os.kill(self.proxy.process.pid, signal.SIGSTOP)
+
+    def thaw(self):
+        os.kill(self.proxy.process.pid, signal.SIGCONT)
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +229,12 @@ def ward(crds, rest, faultproxy_program, tmp_path_factory, request):
     ward = Ward(crds, rest, faultproxy_program, tmp_path_factory.mktemp("ward"), faults)
     yield ward
     ward.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen(ward):
+    """Before the first test, because its silence lasts."""
+    return Frozen(ward)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
@@ -216,4 +254,18 @@ def test_the_agent_gets_over_it(ward, fault):
     patient.machine.add("0000:00:1d.0")
     patient.machine.tell()
     agent.wait_converged(fault.timeout)
+    agent.stop()
+
+
+def test_a_connection_that_goes_silent_is_given_up(frozen):
+    """The server's kernel acknowledges everything; the server itself neither reads nor answers."""
+    agent = frozen.agent
+    line = agent.wait_line("connection is silent, giving it up", timeout=SILENCE_MAX_S + 10)
+    agent.wait_line("list or watch interrupted", "reason=failed", "went silent")
+    at = datetime.fromisoformat(line.split()[0].removeprefix("time="))
+    assert (at - frozen.since).total_seconds() < SILENCE_MAX_S + 2
+    frozen.machine.add("0000:00:1d.0")
+    frozen.machine.tell()
+    frozen.thaw()
+    agent.wait_converged(60)
     agent.stop()

@@ -84,7 +84,7 @@ def test_kill_9_at_any_time_of_the_first_publishing(cluster, agents, rest, node,
     settled(agent, cluster)
 
     # What was under way when its agent was killed has another code, and may or may not be done.
-    done = [event for event in agent.audit(cluster) if event["responseStatus"]["code"] in (200, 201)]
+    done = agent.written(cluster)
     created = [event["objectRef"]["name"] for event in done if event["responseStatus"]["code"] == 201]
     assert len(created) == len(set(created))
     assert set(created) <= {name for _, name in agent.inspect()}

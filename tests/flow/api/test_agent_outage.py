@@ -1,0 +1,218 @@
+"""The agent and an API server that is not there, not ready, or does not let it in.
+
+A control plane of this file's own, because nobody else likes it stopped.
+"""
+
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cluster import ROOT, Cluster, wait_until
+from programs import Agent
+from rest import Rest
+
+NIC = "0000:01:00.1"  # a function of the made-up machine
+ADDED = "0000:00:1d.0"
+
+
+@dataclass
+class Own:
+    """The control plane, not always running, and ways to it."""
+
+    cluster: Cluster
+    rest: Rest
+
+    def kill(self):
+        self.cluster.control("kill", "kube-apiserver")
+
+    def start(self):
+        self.cluster.control("start")
+
+    def install(self):
+        self.cluster.kubectl("apply", "-f", ROOT / "crds")
+        self.cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", ROOT / "crds")
+
+    def manifests(self, *names):
+        for name in names:
+            self.cluster.kubectl("apply", "-f", ROOT / f"manifests/base/{name}.yaml")
+
+
+@pytest.fixture(scope="module")
+def own():
+    """Without our kinds; the first test installs them."""
+    folder = tempfile.mkdtemp(prefix="hostdev-outage-")
+    try:
+        cluster = Cluster.start(folder)
+        yield Own(cluster, Rest(cluster.kubeconfig))
+    finally:
+        Cluster.stop(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def agents(own, machine, node, tmp_path):
+    """agents(kubeconfig) -> the agent of a machine of its own, not started; stopped at the end."""
+    made = []
+
+    def make(kubeconfig=own.cluster.kubeconfig):
+        made.append(Agent(own.rest, machine, node, kubeconfig, tmp_path))
+        return made[-1]
+
+    yield make
+    for agent in made:
+        if agent.process:
+            agent.stop()
+
+
+@pytest.fixture
+def installed(own):
+    own.install()
+    return own
+
+
+def test_kinds_that_are_installed_later_are_noticed_soon(own, agents):
+    agent = agents().start()
+    agent.wait_line("list or watch interrupted", "resource=pcidevices", 'reason="not installed"')
+    agent.wait_line("devices read")
+    wait_until(lambda: agent.metric("hostdev_watch_troubles_total", 'reason="not installed"') >= 8, 30)
+    assert len(agent.lines("list or watch interrupted", "resource=pcidevices")) == 1, "told once"
+    own.install()
+    began = time.monotonic()
+    agent.wait_converged()
+    assert time.monotonic() - began < 8
+    assert agent.ready()
+
+
+def test_kinds_that_are_removed_and_installed_again(installed, agents):
+    agent = agents().start()
+    agent.wait_converged()
+    installed.cluster.kubectl("delete", "-f", ROOT / "crds/devices.harvesterhci.io_pcidevices.yaml")
+    agent.wait_line("list or watch interrupted", "resource=pcidevices", 'reason="not installed"')
+    agent.assert_alive()
+    installed.install()
+    agent.wait_converged()
+
+
+def test_a_server_that_is_down_at_the_start_is_waited_for(installed, agents):
+    installed.kill()
+    agent = agents().start()
+    try:
+        agent.wait_line("list or watch interrupted", "resource=pcidevices", "reason=failed")
+        agent.wait_line("devices read")
+        status, text = agent.get("/readyz")
+        assert status == 503 and "waiting for pcidevices: " in text
+        assert agent.get("/healthz")[0] == 200
+        wait_until(lambda: agent.metric("hostdev_api_requests_total", 'resource="pcidevices"', 'code="error"') >= 2, 30)
+    finally:
+        installed.start()
+    agent.wait_converged()
+    wait_until(agent.ready, 30)
+
+
+def test_what_changed_while_the_server_was_down_is_published(installed, agents, machine):
+    agent = agents().start()
+    agent.wait_converged()
+    writes = len(agent.written(installed.cluster))
+    installed.kill()
+    try:
+        agent.wait_line("list or watch interrupted", "resource=pcidevices", "reason=failed")
+        machine.remove(NIC)
+        machine.add(ADDED)
+        machine.tell()
+        agent.wait_line("reconcile failed", "queue=inventory")
+    finally:
+        installed.start()
+    agent.wait_converged()
+    assert len(agent.lines("reconcile failed", "queue=inventory")) <= 3, "told once for each way to fail"
+    assert len(agent.written(installed.cluster)) == writes + 3, "a deletion, an object and its status"
+
+
+def test_a_restart_of_the_server_costs_no_write(installed, agents):
+    agent = agents().start()
+    agent.wait_converged()
+    writes = len(agent.audit(installed.cluster))
+    installed.kill()
+    agent.wait_line("list or watch interrupted", "resource=usbdevices", "reason=failed")
+    installed.start()
+    listed = agent.metric("hostdev_api_requests_total", 'verb="watch"', 'resource="usbdevices"')
+    wait_until(lambda: agent.metric("hostdev_watch_events_total", 'resource="usbdevices"') > 0 and
+               agent.metric("hostdev_api_requests_total", 'verb="watch"', 'resource="usbdevices"') >= listed and
+               agent.idle(), 30)
+    agent.wait_converged()
+    assert len(agent.audit(installed.cluster)) == writes
+
+
+def kubeconfig_with(own, folder, user):
+    config = yaml.safe_load(own.cluster.kubeconfig.read_text())
+    config["users"][0]["user"] = user
+    path = Path(folder) / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def folder(parent, name):
+    (parent / name).mkdir()
+    return parent / name
+
+
+def token(own):
+    return own.cluster.kubectl("create", "token", "hostdev-agent", "-n", "hostdev-system").stdout
+
+
+def forbidden(agent, verb):
+    return agent.metric("hostdev_api_requests_total", f'verb="{verb}"', 'code="403"')
+
+
+def test_rights_that_are_missing_are_asked_for_slowly(installed, agents, machine, tmp_path):
+    installed.manifests("namespace", "service-accounts")
+    agent = agents(kubeconfig_with(installed, tmp_path, {"token": token(installed)})).start()
+    agent.wait_line("list or watch interrupted", "resource=pcidevices", "reason=denied", "cannot list resource")
+    wait_until(lambda: forbidden(agent, "list") >= 5, 30)
+    assert not agent.ready()
+    installed.manifests("rbac-agent")
+    agent.wait_converged()
+    assert forbidden(agent, "list") <= 5 * 4
+
+    # The right to write is taken away, and given back.
+    role = installed.cluster.get("clusterrole", "hostdev-agent")
+    readonly = [{**rule, "verbs": [verb for verb in rule["verbs"] if verb in ("get", "list", "watch")] or ["get"]}
+                for rule in role["rules"]]
+    installed.cluster.kubectl("replace", "-f", "-", input={
+        **role, "rules": readonly, "metadata": {"name": "hostdev-agent"}})
+    machine.add(ADDED)
+    machine.remove(NIC)
+    machine.tell()
+    agent.wait_line("reconcile failed", "queue=inventory", "403 forbidden", "cannot")
+    installed.manifests("rbac-agent")
+    agent.wait_converged()
+    assert forbidden(agent, "apply") + forbidden(agent, "delete") <= 8
+
+
+def test_a_token_that_is_replaced_is_used(installed, agents, machine, tmp_path):
+    """The old one is refused before the new one is there."""
+    installed.manifests("namespace", "service-accounts", "rbac-agent")
+    file = tmp_path / "token"
+    old = token(installed)
+    file.write_text(old)
+    agent = agents(kubeconfig_with(installed, tmp_path, {"tokenFile": "token"})).start()
+    agent.wait_converged()
+
+    # A token belongs to the ServiceAccount that it was made for, not to its name.
+    installed.cluster.kubectl("delete", "serviceaccount", "hostdev-agent", "-n", "hostdev-system")
+    installed.manifests("service-accounts")
+    config = kubeconfig_with(installed, folder(tmp_path, "old"), {"token": old})
+    wait_until(lambda: installed.cluster.kubectl("--kubeconfig", config, "get", "--raw", "/api", check=False).returncode,
+               30, "the old token is refused")
+    machine.add(ADDED)
+    machine.tell()
+    agent.wait_line("reconcile failed", "queue=inventory", "401 unauthorized")
+    new = tmp_path / "token.new"
+    new.write_text(token(installed))
+    new.rename(file)
+    agent.wait_converged()
+    assert old.strip() not in agent.log()

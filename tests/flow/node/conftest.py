@@ -11,7 +11,7 @@ import pytest
 from cluster import ROOT, wait_until
 from guest import Guest
 from kubectl_watch import KubectlWatch
-from node import ADDRESS, NODE, Node
+from node import ADDRESS, NODE, OURS, Node
 from node_agent import NodeAgent
 
 
@@ -42,7 +42,7 @@ def booted(deployed, guest):
     """The Node, its agent started once and everything listed."""
     agent = NodeAgent(guest, deployed)
     agent.install()
-    watches = KubectlWatch(deployed, "pcidevices"), KubectlWatch(deployed, "usbdevices")
+    watches = [KubectlWatch(deployed, kind, OURS) for kind in ("pcidevices", "usbdevices")]
     made = Node(guest, agent, deployed, *watches)
     agent.start()
     try:

@@ -1,4 +1,4 @@
-"""`kubectl get KIND -w` in the background: what it has shown, and when."""
+"""`kubectl get KIND -w` for the objects of one node, in the background: what it has shown, and when."""
 
 import json
 import threading
@@ -20,11 +20,12 @@ class Event:
 class KubectlWatch:
     """Owns the kubectl process; a thread collects its events until close()."""
 
-    def __init__(self, cluster, kind):
+    def __init__(self, cluster, kind, selector):
         self.kind = kind
         self.events = []
         self.changed = threading.Condition()
-        self.process = cluster.start_kubectl("get", kind, "--watch", "--output-watch-events", "--output", "json")
+        self.process = cluster.start_kubectl(
+            "get", kind, "--selector", selector, "--watch", "--output-watch-events", "--output", "json")
         self.thread = threading.Thread(target=self._collect, daemon=True)
         self.thread.start()
 

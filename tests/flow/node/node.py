@@ -10,6 +10,7 @@ from listing import pci_functions, usb_devices
 from node_agent import NodeAgent
 
 NODE = "flow"
+OURS = f"nodename={NODE}"  # the label of its objects
 ADDRESS = "10.0.2.15"
 
 
@@ -22,6 +23,10 @@ class Node:
     cluster: object
     pci: KubectlWatch
     usb: KubectlWatch
+
+    def get(self, kind):
+        """The node's objects as `kubectl get` has them now."""
+        return self.cluster.get(kind, "--selector", OURS)
 
     def pci_object(self, address):
         return self.pci.objects().get(pci_name(address))

@@ -12,12 +12,12 @@ def pci_said(objects):
 
 def test_pcidevices_say_what_lspci_says(node):
     node.wait_converged()
-    objects = node.cluster.get("pcidevices")
+    objects = node.get("pcidevices")
     assert pci_said(objects) == pci_functions(node.guest)
 
 
 def test_pcidevices_are_named_and_labelled_after_node_and_address(node):
-    for obj in node.cluster.get("pcidevices"):
+    for obj in node.get("pcidevices"):
         assert obj["metadata"]["name"] == pci_name(obj["status"]["address"])
         assert obj["metadata"]["labels"] == {"nodename": NODE}
         assert obj["status"]["nodeName"] == NODE
@@ -26,7 +26,7 @@ def test_pcidevices_are_named_and_labelled_after_node_and_address(node):
 def test_the_driver_annotation_is_the_driver(node):
     drivers = {a: f.get("kernelDriverInUse") for a, f in pci_functions(node.guest).items()}
     said = {o["status"]["address"]: o["metadata"].get("annotations", {}).get("harvesterhci.io/pcideviceDriver")
-            for o in node.cluster.get("pcidevices")}
+            for o in node.get("pcidevices")}
     assert said == drivers
 
 
@@ -43,7 +43,7 @@ def test_bridges_are_listed_when_asked_for(node):
 
 def test_inspect_prints_what_the_agent_applied(node):
     applied = {(o["kind"], o["metadata"]["name"]): o["status"]
-               for kind in ("pcidevices", "usbdevices") for o in node.cluster.get(kind)}
+               for kind in ("pcidevices", "usbdevices") for o in node.get(kind)}
     printed = {key: o["status"] for key, o in node.agent.inspect().items()}
     for status in [*applied.values(), *printed.values()]:
         status.pop("enabled", None)  # of the claim, printed because Harvester's objects always have it
@@ -56,7 +56,7 @@ def test_inspect_prints_what_the_agent_applied(node):
 
 
 def test_usbdevices_say_what_lsusb_says(node):
-    objects = node.cluster.get("usbdevices")
+    objects = node.get("usbdevices")
     said = {}
     for obj in objects:
         status = obj["status"]

@@ -17,7 +17,7 @@ EXTRA = ("nvme-subsys,id=extra-subsys", PORT, f"nvme,id=extra,bus=rp-extra,seria
 
 def said(node):
     return {o.get("status", {}).get("address"): pci_fields(o.get("status", {}))
-            for o in node.cluster.get("pcidevices")}
+            for o in node.get("pcidevices")}
 
 
 @pytest.fixture(scope="module")

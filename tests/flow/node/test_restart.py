@@ -51,7 +51,7 @@ def test_killed_while_devices_come_and_go(node):
                 wait_until(lambda: is_unplugged(node, kind), 30, f"the end of kill-{kind}")
                 plug(node, kind)
             plugged[kind] = not plugged[kind]
-            time.sleep(random_delay.uniform(0, 0.6))
+            time.sleep(random_delay.uniform(0, 3))
             node.agent.kill()
             node.agent.start()
     finally:
@@ -59,7 +59,7 @@ def test_killed_while_devices_come_and_go(node):
             node.guest.qmp("device_del", id=f"kill-{kind}")
     wait_equal(node)
     mice = {event.name for event in node.usb.events[mark:]} - stay
-    assert len(node.cluster.get("pcidevices")) == len(pci_functions(node.guest))
+    assert len(node.get("pcidevices")) == len(pci_functions(node.guest))
     changed = {name for _, _, _, name, _ in node.agent.written()[written:]}
     touched = {name for name in changed if name not in mice and name != pci_name(SLOT)}
     assert changed and not touched, "devices were written that had not changed"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "agent/inventory.h"
+#include "agent/publish_plan.h"
 #include "api/json_map.h"
-#include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/usbdevice.h"
 #include "base/mem.h"
@@ -262,7 +262,8 @@ static json_t *list_of(const struct inventory *inventory)
 		const struct inventory_set *set = &inventory->sets[kind];
 
 		for (size_t i = 0; i < set->len; i++)
-			json_array_append_new(items, api_object_encode(set->kind, set->objects[i]));
+			json_array_append_new(
+				items, publish_object((enum inventory_kind)kind, set->objects[i]));
 	}
 	return json_pack("{s:s, s:s, s:o}", "apiVersion", "v1", "kind", "List", "items", items);
 }

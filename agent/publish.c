@@ -48,6 +48,7 @@ struct write {
 	const char *name;
 	bool first; /* the status follows the object, which was created just now */
 	struct kube_call *call;
+	json_t *sent; /* the status that was applied, NULL before */
 	work_end_fn *end;
 	void *end_arg;
 };
@@ -108,6 +109,7 @@ static void end_write(struct write *write, int result, const struct err *err)
 	if (write->call)
 		log_debug("written", log_str("object", write->name), log_int("result", result));
 	write->end(write->end_arg, result, err);
+	json_decref(write->sent);
 	free(write);
 }
 
@@ -140,8 +142,8 @@ static char *outcome_of(int result, const struct kube_response *response, struct
 	return version;
 }
 
-static void on_status_applied(void *arg, int result, const struct kube_response *response,
-			      const struct err *err)
+static void on_written(void *arg, int result, const struct kube_response *response,
+		       const struct err *err)
 {
 	struct write *write = arg;
 	struct err cause = *err;
@@ -152,21 +154,46 @@ static void on_status_applied(void *arg, int result, const struct kube_response 
 	end_write(write, version ? 0 : cause.code, &cause);
 }
 
-static void apply(struct write *write, const char *subresource, const json_t *body,
-		  kube_done_fn *done)
+static struct apply_request request_of(const struct write *write, const char *subresource,
+				       const json_t *body)
 {
-	struct publish *publish = write->publish;
+	return (struct apply_request){
+		.kind = write->publish->inventory->sets[write->kind].kind,
+		.name = write->name,
+		.subresource = subresource,
+		.field_manager = field_manager,
+		.force = true,
+		.object = body,
+	};
+}
 
-	write->call = apply_send(publish->deps.client,
-				 &(struct apply_request){
-					 .kind = publish->inventory->sets[write->kind].kind,
-					 .name = write->name,
-					 .subresource = subresource,
-					 .field_manager = field_manager,
-					 .force = true,
-					 .object = body,
-				 },
-				 done, write);
+/* What the apply could not remove goes by a patch of its own, or the next look would apply again. */
+static void on_status_applied(void *arg, int result, const struct kube_response *response,
+			      const struct err *err)
+{
+	struct write *write = arg;
+	auto_json json_t *answer = NULL;
+	auto_json json_t *left_over = NULL;
+	struct apply_request request;
+
+	if (result == 0 && json_map_load(response->body, response->body_len, &answer, NULL) == 0)
+		left_over = publish_left_over(write->kind, write->sent, answer);
+	if (!left_over) {
+		on_written(write, result, response, err);
+		return;
+	}
+	log_info("removing status fields that others wrote", log_str("object", write->name));
+	request = request_of(write, "status", left_over);
+	write->call = apply_merge(write->publish->deps.client, &request, on_written, write);
+}
+
+static void apply_status(struct write *write, json_t *body)
+{
+	struct apply_request request = request_of(write, "status", body);
+
+	json_decref(write->sent);
+	write->sent = json_incref(body);
+	write->call = apply_send(write->publish->deps.client, &request, on_status_applied, write);
 }
 
 /* The status goes right behind a new object; behind a changed one comes a new look. */
@@ -181,10 +208,17 @@ static void on_object_applied(void *arg, int result, const struct kube_response 
 	if (version && write->first && wanted) {
 		auto_json json_t *body = publish_first_status(write->kind, wanted);
 
-		apply(write, "status", body, on_status_applied);
+		apply_status(write, body);
 		return;
 	}
-	on_status_applied(write, result, response, err);
+	on_written(write, result, response, err);
+}
+
+static void apply_object(struct write *write, const json_t *body)
+{
+	struct apply_request request = request_of(write, NULL, body);
+
+	write->call = apply_send(write->publish->deps.client, &request, on_object_applied, write);
 }
 
 static void on_deleted(void *arg, int result, const struct kube_response *response,
@@ -219,7 +253,7 @@ static void delete (struct write *write, const struct entry *entry)
 				   on_deleted, write);
 }
 
-static void do_step(struct write *write, enum publish_step step, const json_t *body,
+static void do_step(struct write *write, enum publish_step step, json_t *body,
 		    const struct entry *entry)
 {
 	struct publish *publish = write->publish;
@@ -231,10 +265,10 @@ static void do_step(struct write *write, enum publish_step step, const json_t *b
 		log_debug("writing", log_str("object", write->name), log_int("step", step));
 	switch (step) {
 	case PUBLISH_OBJECT:
-		apply(write, NULL, body, on_object_applied);
+		apply_object(write, body);
 		return;
 	case PUBLISH_STATUS:
-		apply(write, "status", body, on_status_applied);
+		apply_status(write, body);
 		return;
 	case PUBLISH_DELETE:
 		delete (write, entry);
@@ -327,6 +361,7 @@ struct publish *publish_free(struct publish *publish)
 
 		kube_call_cancel(write->call);
 		write->end(write->end_arg, 0, NULL);
+		json_decref(write->sent);
 		free(write);
 	}
 	workq_run_free(publish->queue);

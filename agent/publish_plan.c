@@ -260,3 +260,40 @@ json_t *publish_first_status(enum inventory_kind kind, const void *wanted)
 	api_object_free(shape->kind, object);
 	return status_body(status);
 }
+
+static bool is_foreign(const struct shape *shape, const char *key)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shape->foreign) && shape->foreign[i]; i++) {
+		if (strcmp(shape->foreign[i], key) == 0)
+			return true;
+	}
+	return false;
+}
+
+json_t *publish_left_over(enum inventory_kind kind, const json_t *body, const json_t *answer)
+{
+	const struct shape *shape = &shapes[kind];
+	const json_t *sent = json_object_get(body, "status");
+	const json_t *is = json_object_get(answer, "status");
+	json_t *nulls = json_object();
+
+	for (const struct json_row *row = shape->status_map; row->type != JSON_ROW_END; row++) {
+		if (json_object_get(is, row->key) && !json_object_get(sent, row->key) &&
+		    !is_foreign(shape, row->key))
+			json_object_set_new(nulls, row->key, json_null());
+	}
+	if (json_object_size(nulls) > 0)
+		return status_body(nulls);
+	json_decref(nulls);
+	return NULL;
+}
+
+json_t *publish_object(enum inventory_kind kind, const void *wanted)
+{
+	const struct shape *shape = &shapes[kind];
+	json_t *object = api_object_encode(shape->kind, wanted);
+	auto_json json_t *status = publish_first_status(kind, wanted);
+
+	json_object_update(object, status);
+	return object;
+}

@@ -33,3 +33,13 @@ enum publish_step publish_plan(const struct publish_case *c, json_t **ret_body);
 
 /* The status to apply right after the object was created, when nothing has been seen of it yet. */
 json_t *publish_first_status(enum inventory_kind kind, const void *wanted);
+
+/*
+ * What an apply of @body's status could not remove: fields of ours that @body leaves out and that
+ * @answer, the object as it is now, still has, because somebody else wrote them. As a body for
+ * apply_merge(), for the caller to json_decref(); NULL if there is none.
+ */
+json_t *publish_left_over(enum inventory_kind kind, const json_t *body, const json_t *answer);
+
+/* The whole object as the steps above would make it, for the caller to json_decref(). */
+json_t *publish_object(enum inventory_kind kind, const void *wanted);

@@ -1,5 +1,6 @@
 #include "kube/apply.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/url.h"
+
+static const char apply_type[] = "application/apply-patch+yaml";
 
 static void set_new(json_t *object, const char *key, json_t *value)
 {
@@ -38,29 +41,42 @@ static char *body_of(const struct apply_request *request)
 	return json_map_text(object);
 }
 
-struct kube_call *apply_send(struct kube_client *client, const struct apply_request *request,
-			     kube_done_fn *done, void *arg)
+static struct kube_call *patch(struct kube_client *client, const struct apply_request *request,
+			       const char *content_type, kube_done_fn *done, void *arg)
 {
+	bool apply = strcmp(content_type, apply_type) == 0;
 	auto_str struct str path = STR_INIT;
 	auto_free char *body = body_of(request);
 	struct url_query query = {
 		.field_manager = request->field_manager,
-		.force = request->force,
+		.force = apply && request->force,
 	};
 
 	url_object(&path, request->kind, NULL, request->name, request->subresource);
 	url_add_query(&path, &query);
 	return kube_client_send(client,
 				&(struct kube_request){
-					.verb = "apply",
+					.verb = apply ? "apply" : "patch",
 					.resource = request->kind->plural,
 					.method = "PATCH",
 					.path = str_cstr(&path),
-					.content_type = "application/apply-patch+yaml",
+					.content_type = content_type,
 					.body = body,
 					.body_len = strlen(body),
 				},
 				done, arg);
+}
+
+struct kube_call *apply_send(struct kube_client *client, const struct apply_request *request,
+			     kube_done_fn *done, void *arg)
+{
+	return patch(client, request, apply_type, done, arg);
+}
+
+struct kube_call *apply_merge(struct kube_client *client, const struct apply_request *request,
+			      kube_done_fn *done, void *arg)
+{
+	return patch(client, request, "application/merge-patch+json", done, arg);
 }
 
 static char *delete_options(const struct delete_request *request)

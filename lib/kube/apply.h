@@ -21,6 +21,13 @@ struct apply_request {
 struct kube_call *apply_send(struct kube_client *client, const struct apply_request *request,
 			     kube_done_fn *done, void *arg);
 
+/*
+ * The same by JSON merge patch: fields that are null in the object go, whoever owns them. Server-side
+ * apply cannot do that: it removes what we owned and leaves what others wrote.
+ */
+struct kube_call *apply_merge(struct kube_client *client, const struct apply_request *request,
+			      kube_done_fn *done, void *arg);
+
 struct delete_request {
 	const struct api_kind *kind;
 	const char *name;

@@ -276,6 +276,33 @@ static void what_a_claim_owns_of_a_usb_device_is_left_alone(void **state)
 	api_object_free(&usbdevice_kind, seen);
 }
 
+/* Server-side apply leaves what others wrote: those fields are named for a patch, and only those. */
+static void what_an_apply_leaves_is_named(void **state)
+{
+	auto_json json_t *body = json_pack("{s:{s:s}}", "status", "address", "0000:01:00.0");
+	auto_json json_t *clean = json_pack("{s:{s:s,s:s}}", "status", "address", "0000:01:00.0",
+					    "somebodysField", "kept");
+	auto_json json_t *stale =
+		json_pack("{s:{s:s,s:s,s:i}}", "status", "address", "0000:01:00.0",
+			  "kernelDriverInUse", "vfio-pci", "numaNode", 3);
+	auto_json json_t *patch = publish_left_over(INVENTORY_PCI, body, stale);
+	auto_free char *text = json_map_text(patch);
+
+	(void)state;
+	assert_null(publish_left_over(INVENTORY_PCI, body, clean));
+	assert_string_equal(text, "{\"status\":{\"kernelDriverInUse\":null,\"numaNode\":null}}");
+}
+
+static void what_a_claim_owns_is_never_left_over(void **state)
+{
+	auto_json json_t *body = json_pack("{s:{}}", "status");
+	auto_json json_t *answer =
+		json_pack("{s:{s:b,s:s}}", "status", "enabled", 1, "status", "orphaned");
+
+	(void)state;
+	assert_null(publish_left_over(INVENTORY_USB, body, answer));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -290,5 +317,9 @@ int main(void)
 		  nothing_wanted_and_nothing_there_is_nothing, NULL);
 	suite_add(&suite, "what a claim owns of a USB device is left alone",
 		  what_a_claim_owns_of_a_usb_device_is_left_alone, NULL);
+	suite_add(&suite, "what an apply leaves of others' fields is named for a patch",
+		  what_an_apply_leaves_is_named, NULL);
+	suite_add(&suite, "what a claim owns is never left over",
+		  what_a_claim_owns_is_never_left_over, NULL);
 	return suite_run(&suite, "publish_plan");
 }

@@ -158,7 +158,9 @@ static int judge(struct kube_call *call, const struct transfer_end *end)
 
 	if (call->err.code)
 		return call->err.code;
-	if (end->status && (end->result == TRANSFER_DONE || end->result == TRANSFER_STOPPED))
+	/* A refusal is one even if its body was cut: the API server may close right behind it. */
+	if (end->status >= 400 ||
+	    (end->status && (end->result == TRANSFER_DONE || end->result == TRANSFER_STOPPED)))
 		return answer_result(end->status, str_cstr(&call->text), call->text.len,
 				     &call->err);
 	if (end->result == TRANSFER_TIMEOUT && took_ms >= call->timeout_ms)

@@ -205,6 +205,7 @@ func handlers(tokenFile string) http.Handler {
 	})
 	handle("/reset", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "100")
+		w.WriteHeader(number(r, "code", 200))
 		io.WriteString(w, `{"half":`)
 		flush(w)
 		panic(http.ErrAbortHandler)

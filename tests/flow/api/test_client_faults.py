@@ -108,6 +108,8 @@ OUTCOMES = [
     ("/garbage", "get", 0, 0, ""),
     ("/garbage-502", "get", EAGAIN, RETRY, "502 server error: <html>\\xff bad gateway"),
     ("/reset", "get", EIO, RETRY, "https://127.0.0.1"),
+    ("/reset?code=401", "create", EACCES, RETRY, "401 unauthorized"),
+    ("/reset?code=422", "apply", EINVAL, INVALID, "422"),
     ("/big", "get", EMSGSIZE, INVALID, "larger than 1048576 bytes"),
     ("/big", "list", EMSGSIZE, INVALID, "larger than 16777216 bytes"),
     ("/big?code=500", "get", EAGAIN, RETRY, "500"),

@@ -155,6 +155,8 @@ def test_two_agents_leave_each_other_alone(cluster, agents, rest, machine, node,
 REPAIRS = [
     pytest.param({"status": {"vendorId": "ffff", "resourceName": None}}, "status", id="a status edited by hand"),
     pytest.param({"status": None}, "status", id="a status that is gone"),
+    pytest.param({"status": {"serialNumber": "00-11-22-33-44-55-66-77", "bootVGA": True, "totalVFs": 9}}, "status",
+                 id="fields that the device does not have"),
     pytest.param({"metadata": {"labels": {"nodename": "elsewhere"}}}, None, id="another node's label"),
     pytest.param({"metadata": {"labels": None}}, None, id="labels that are gone"),
     pytest.param({"metadata": {"annotations": None}}, None, id="annotations that are gone"),

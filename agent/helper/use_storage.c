@@ -41,22 +41,42 @@ static const char *const no_storage[] = { "tmpfs", "ramfs", "devtmpfs", "rootfs"
 /* Where filesystems list the disks that they are mounted from. */
 static const char *const mount_folders[] = { "fs/ext4", "fs/xfs", "fs/f2fs", "fs/erofs" };
 
-/* A loop device is built on a file, which is on a filesystem, which is on a disk. */
+/* What a loop device is built on, as the kernel names it; false for other devices. */
+static bool loop_backing(const struct use_look *look, size_t block, struct sysfs_attr *ret_file)
+{
+	const char *name = blocks_name(look->blocks, block);
+	auto_free char *path = xasprintf("class/block/%s/loop/backing_file", name);
+
+	return strncmp(name, "loop", 4) == 0 &&
+	       sysfs_read(look->sysfs_fd, path, ret_file, NULL) == 0;
+}
+
+/* A loop device is built on a file, which is on a filesystem, which is on a disk; or on a disk. */
 static void add_loop_files(struct use_look *look, struct block_set *set)
 {
 	for (size_t i = 0; i < set->len; i++) {
-		const char *name = blocks_name(look->blocks, set->items[i]);
-		auto_free char *path = xasprintf("class/block/%s/loop/backing_file", name);
 		const struct mount *mount;
 		struct sysfs_attr file;
+		long disk;
 
-		if (strncmp(name, "loop", 4) != 0 ||
-		    sysfs_read(look->sysfs_fd, path, &file, NULL) != 0)
+		if (!loop_backing(look, set->items[i], &file))
 			continue;
+		disk = blocks_by_path(look->blocks, file.text);
 		mount = mounts_backing(&look->mounts, file.text);
-		if (mount)
+		if (disk != BLOCK_NONE)
+			block_set_add(set, (size_t)disk);
+		else if (mount)
 			(void)blocks_of_mount(look->blocks, mount, set);
 	}
+}
+
+/* Does a loop device hold a disk open? One on a file holds a filesystem, which is mounted. */
+static bool is_loop_on_disk(const struct use_look *look, size_t block)
+{
+	struct sysfs_attr file;
+
+	return loop_backing(look, block, &file) &&
+	       blocks_by_path(look->blocks, file.text) != BLOCK_NONE;
 }
 
 static void expand(struct use_look *look, struct block_set *set)
@@ -269,13 +289,15 @@ static void add_hidden_mounts(struct use_look *look, const char *folder)
 	}
 }
 
-/* Disks of arrays and volumes that nobody has mounted: they may be open all the same. */
+/* Disks of arrays, volumes and loops that nobody has mounted: they may be open all the same. */
 static void add_holders(struct use_look *look)
 {
 	static const struct use_cause cause = { USE_BLOCK_HOLDER, "is set up" };
 
 	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
-		if (blocks_is_built(look->blocks, i) && !block_set_has(&look->used, i))
+		if (block_set_has(&look->used, i))
+			continue;
+		if (blocks_is_built(look->blocks, i) || is_loop_on_disk(look, i))
 			add_disk(look, i, &cause);
 	}
 }

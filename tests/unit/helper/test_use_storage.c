@@ -22,6 +22,10 @@
 	"sys/bus/virtio/drivers/9pnet_virtio/virtio" n "->../../../../" PCI(address "/virtio" n), \
 		"sys/" PCI(address "/virtio" n "/mount_tag=" tag "\n")
 
+#define LOOP(n, file)              \
+	VIRTUAL("loop" n, "7:" n), \
+		"sys/devices/virtual/block/loop" n "/loop/backing_file=" file "\n"
+
 #define USE(pci, reason, detail) \
 	"{'kind':'use','pci':'" pci "','reason':'" reason "','detail':'" detail "'}\n"
 
@@ -119,6 +123,26 @@ static struct storage_case {
 		   MOUNT("259:0", "/data", "ext4 /dev/nvme0n1 rw")) },
 	  USE("0000:03:00.0", "HostFilesystem", "loop0 on nvme0n1 is mounted at /")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /data") },
+	{ "a loop device on a disk stands on the disk",
+	  { NVME, LOOP("0", "/dev/nvme0n1"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("0:5", "/dev", "devtmpfs udev rw")
+		   MOUNT("7:0", "/mnt", "ext4 /dev/loop0 rw")) },
+	  USE("0000:03:00.0", "Mounted", "loop0 on nvme0n1 is mounted at /mnt") },
+	{ "a partition of a loop device on a partition stands on the latter's disk",
+	  { NVME, NVME_P("2"), LOOP("3", "/dev/nvme0n1p2"),
+	    BLOCK_AT("loop3p1", "devices/virtual/block/loop3/loop3p1", "259:9"),
+	    MOUNTS(MOUNT("259:9", "/", "ext4 /dev/loop3p1 rw")) },
+	  USE("0000:03:00.0", "HostFilesystem", "loop3p1 on nvme0n1p2 is mounted at /") },
+	{ "a loop device on a loop device on a volume by its mapper's name",
+	  { NVME, VIRTUAL("dm-0", "253:0"), SLAVE("dm-0", "nvme0n1"),
+	    "sys/devices/virtual/block/dm-0/dm/name=vg-data\n", LOOP("0", "/dev/mapper/vg-data"),
+	    LOOP("1", "/dev/loop0"), MOUNTS(MOUNT("7:1", "/", "ext4 /dev/loop1 rw")) },
+	  USE("0000:03:00.0", "HostFilesystem", "loop1 on nvme0n1 is mounted at /") },
+	{ "a loop device that nobody has mounted still holds its disk, not that of a file",
+	  { NVME, SATA("a", "1"), LOOP("0", "/dev/nvme0n1"), LOOP("1", "/data/image"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/data", "xfs /dev/sda rw")) },
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /data")
+	  USE("0000:03:00.0", "BlockHolder", "loop0 on nvme0n1 is set up") },
 	{ "a ring of slaves comes to an end",
 	  { NVME, VIRTUAL("dm-0", "253:0"), VIRTUAL("dm-1", "253:1"), SLAVE("dm-0", "dm-1"),
 	    SLAVE("dm-1", "dm-0"), SLAVE("dm-1", "nvme0n1"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from cluster import wait_until
 from guest import Guest
 from kubectl_watch import KubectlWatch
-from listing import pci_functions, usb_devices
+from listing import pci_fields, pci_functions, usb_devices
 from node_agent import NodeAgent
 
 NODE = "flow"
@@ -48,6 +48,19 @@ class Node:
         ports = {d["portPath"] for d in usb_devices(self.guest).values()}
         return set(self.pci.objects()) == wanted and {
             o.get("status", {}).get("portPath") for o in self.usb.objects().values()} == ports
+
+    def differences(self):
+        """(what the object says, what lspci says) of each function where these are not the same."""
+        said = {o["metadata"]["name"]: pci_fields(o.get("status", {})) for o in self.get("pcidevices")}
+        real = {pci_name(address): function for address, function in pci_functions(self.guest).items()}
+        return {n: (said.get(n), real.get(n)) for n in said.keys() | real.keys() if said.get(n) != real.get(n)}
+
+    def wait_equal(self, timeout=60):
+        """Until the objects say what lspci and lsusb say."""
+        self.wait_converged(timeout)
+        end = time.monotonic() + timeout
+        while different := self.differences():
+            assert time.monotonic() < end, f"(object, lspci) differ after {timeout} s: {different}"
 
     def wait_converged(self, timeout=60):
         wait_until(self.names_are_the_devices, timeout, "an object for each device and no other")

@@ -4,26 +4,15 @@ import random
 import time
 
 from cluster import wait_until
-from listing import pci_fields, pci_functions
+from listing import pci_functions
 from node import pci_name
 
 SLOT = "0000:05:00.0"
 BUS = "spare1"
 
 
-def wait_equal(node):
-    """Until every object says what lspci says."""
-    node.wait_converged()
-
-    def equal():
-        said = {o.get("status", {}).get("address"): pci_fields(o.get("status", {}))
-                for o in node.pci.objects().values()}
-        return said == pci_functions(node.guest)
-    wait_until(equal, 60, "objects that say what lspci says")
-
-
 def test_a_restart_writes_nothing(node):
-    wait_equal(node)
+    node.wait_equal()
     written = len(node.agent.written())
     node.agent.kill()
     node.agent.start()
@@ -39,7 +28,7 @@ def test_a_restart_writes_nothing(node):
 def test_killed_while_devices_come_and_go(node):
     """Twelve times, at moments from a fixed seed; the device may be written, no other may."""
     random_delay = random.Random(12)
-    wait_equal(node)
+    node.wait_equal()
     stay, mark = set(node.usb.objects()), node.usb.mark()
     written, plugged = len(node.agent.written()), {"nic": False, "usb": False}
     try:
@@ -57,7 +46,7 @@ def test_killed_while_devices_come_and_go(node):
     finally:
         for kind in [k for k, there in plugged.items() if there]:
             node.guest.qmp("device_del", id=f"kill-{kind}")
-    wait_equal(node)
+    node.wait_equal()
     mice = {event.name for event in node.usb.events[mark:]} - stay
     assert len(node.get("pcidevices")) == len(pci_functions(node.guest))
     changed = {name for _, _, _, name, _ in node.agent.written()[written:]}

@@ -1,8 +1,8 @@
 /*
  * claimable: may this device be lent, and if not, why not?
  *
- * Pure: facts in, one verdict per device out. These are the rules of design.md section 4.6: what the
- * host cannot spare is refused before anyone asks.
+ * Pure: facts in, one verdict per device out. What the host cannot spare is refused
+ * before anyone asks.
  */
 #pragma once
 

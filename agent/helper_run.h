@@ -2,8 +2,8 @@
  * helper_run: runs hostdev-helper once and hands over the lines that it prints.
  *
  * Owns the child until it has ended. A child that misses its deadline is abandoned, not killed:
- * SIGKILL would turn a read or write that blocks in the kernel into D state (design.md section 4.3).
- * It is still reaped when it ends.
+ * one that waits inside the kernel does not die of SIGKILL before the kernel lets it go, and nothing
+ * would be won. It is still reaped when it ends.
  */
 #pragma once
 

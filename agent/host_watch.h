@@ -1,6 +1,6 @@
 /*
  * host_watch: tells when the host's mounts, swaps, routes, links or addresses change, because these
- * decide which devices the host cannot spare (design.md section 4.6).
+ * decide which devices the host cannot spare.
  *
  * Owns a descriptor on <proc>/self/mountinfo and <proc>/swaps, which poll as exceptional on every
  * change (fs/proc_namespace.c, mm/swapfile.c), and one route netlink socket. Reads none of them: a

@@ -1,8 +1,8 @@
 /*
  * uevent: what a kernel uevent says, from the bytes of one netlink message.
  *
- * Pure; the socket is uevent_socket's. Uevents are hints that something changed, never facts: a scan
- * follows each of them (design.md section 4.7), so only enough is parsed to tell which kind.
+ * Pure; the socket is uevent_socket's. Uevents are hints that something changed, never facts:
+ * messages get lost, and a scan follows each of them, so only enough is parsed to tell which kind.
  */
 #pragma once
 

@@ -39,10 +39,8 @@ static int serve_node(const struct settings *s)
 	struct node_agent *agent;
 	struct err err = { 0 };
 
-	if (program_init(&program, &s->common, user_agent, &err) < 0) {
-		log_error("cannot start", log_str("reason", err.msg));
-		return 1;
-	}
+	if (program_init(&program, &s->common, user_agent, &err) < 0)
+		return program_cannot_start(settings_run_prose.program, &err);
 	log_info("agent starts", log_str("version", HOSTDEV_VERSION),
 		 log_str("node", s->node_name));
 	agent = node_agent_new(&program.loop, program.client, &options, program.metrics);

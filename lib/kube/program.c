@@ -72,6 +72,7 @@ int program_options(struct options *o, const struct program_settings *common,
 	return -1;
 }
 
+/* First what can be told without a cluster. */
 static int reach(struct program *p, const struct program_settings *settings, const char *user_agent,
 		 struct err *err)
 {
@@ -81,10 +82,10 @@ static int reach(struct program *p, const struct program_settings *settings, con
 	kube_config_source_env(&source);
 	source.path = settings->kubeconfig;
 	source.context = settings->context;
-	r = kube_config_load(&source, &p->config, err);
-	if (r < 0)
-		return r;
 	r = serve_new(&p->loop, settings->listen, p->metrics, &p->serve, err);
+	if (r < 0)
+		return err_wrap(err, "--listen");
+	r = kube_config_load(&source, &p->config, err);
 	if (r < 0)
 		return r;
 	p->client = kube_client_new(&p->loop, &p->config, user_agent, p->metrics);
@@ -112,6 +113,16 @@ int program_init(struct program *p, const struct program_settings *settings, con
 	if (r < 0)
 		program_done(p);
 	return r;
+}
+
+int program_cannot_start(const char *name, const struct err *err)
+{
+	if (err->kind == ERR_INVALID) {
+		(void)fprintf(stderr, "%s: %s\n", name, err->msg);
+		return 2;
+	}
+	log_error("cannot start", log_str("reason", err->msg));
+	return 1;
 }
 
 static void on_signal(uv_signal_t *handle, int number)

@@ -80,6 +80,10 @@ struct program {
 int program_init(struct program *p, const struct program_settings *settings, const char *user_agent,
 		 struct err *err);
 
+/* Say why program_init() failed; the status to end with: one plain line for what has to be set right
+ * (2), a log line for what may pass (1). */
+int program_cannot_start(const char *name, const struct err *err);
+
 /* Run until program_stop(). On SIGTERM or SIGINT @signal_fn is called once (NULL: program_stop()); a
  * second signal ends the process at once. */
 void program_run(struct program *p, void (*signal_fn)(void *arg), void *arg);

@@ -103,7 +103,7 @@ static int bind_error(const struct serve_address *address, struct err *err)
 	int code = errno;
 
 	if (code == EADDRINUSE)
-		return err_set(err, ERR_INVALID, -code,
+		return err_set(err, ERR_RETRY, -code,
 			       "port %u of '%s' is in use by another program: choose another "
 			       "address, or off",
 			       address->port, address->host);

@@ -63,7 +63,7 @@ static const struct option_row inspect_rows[] = {
 const struct options_prose settings_run_prose = {
 	.program = "hostdev-agent",
 	.summary = "publishes the devices of a node in the Kubernetes API",
-	.synopsis = "hostdev-agent [FLAG]...\nhostdev-agent inspect [FLAG]...",
+	.synopsis = " hostdev-agent [FLAG]...\n hostdev-agent inspect [FLAG]...",
 	.description =
 		"Keeps one PCIDevice per PCI function and one USBDevice per USB device of this node in "
 		"the API group devices.harvesterhci.io/v1beta1, and follows the kernel: a device that is "

@@ -38,3 +38,8 @@ def test_a_port_in_use_may_pass(kubeconfig):
         listen = "127.0.0.1:%d" % other.getsockname()[1]
         ended = run("hostdev-controller", "--kubeconfig", kubeconfig, "--listen", listen)
     assert ended.returncode == 1 and "cannot start" in ended.stderr and "in use" in ended.stderr
+
+
+def test_the_help_names_each_form_on_its_own_line():
+    text = run("hostdev-agent", "--help").stdout
+    assert "SYNOPSIS\n       hostdev-agent [FLAG]...\n       hostdev-agent inspect [FLAG]...\n" in text

@@ -40,6 +40,10 @@ static const char *const outputs[] = { "table", "wide", "yaml", "json", NULL };
 	  .fallback = "30s", .min = 100, .argument = "TIME", \
 	  .help = "How long one look at the devices may take before it counts as stuck." }
 
+/* Both commands take the same file: each knows the keys of the other, too. */
+#define FILE_KEY(name_, type_, member_) \
+	{ .name = (name_), .type = (type_), AT(member_), .file_only = true }
+
 static const struct option_row run_rows[] = {
 	PROGRAM_LOG_ROWS(struct settings, common),
 	PROGRAM_CLUSTER_ROWS(struct settings, common, "127.0.0.1:9807"),
@@ -48,6 +52,7 @@ static const struct option_row run_rows[] = {
 	  .fallback = "10m", .argument = "TIME",
 	  .help = "Look at the devices at least this often, even if the kernel told of no change. "
 		  "0 switches it off. Without uevents it is one minute at most." },
+	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
 };
 
 static const struct option_row inspect_rows[] = {
@@ -57,6 +62,10 @@ static const struct option_row inspect_rows[] = {
 		  "objects that the agent would apply." },
 	NODE_ROWS,
 	PROGRAM_LOG_ROWS(struct settings, common),
+	FILE_KEY("kubeconfig", OPTION_STRING, common.kubeconfig),
+	FILE_KEY("context", OPTION_STRING, common.context),
+	FILE_KEY("listen", OPTION_STRING, common.listen),
+	FILE_KEY("rescan-interval", OPTION_DURATION, rescan_interval_ms),
 };
 /* clang-format on */
 

@@ -147,7 +147,7 @@ static int unknown(const struct options *o, const char *where, const char *dashe
 	for (size_t i = 0; i < o->len; i++) {
 		size_t distance = edit_distance(name, o->rows[i].name);
 
-		if (distance < least) {
+		if (distance < least && !(*dashes && o->rows[i].file_only)) {
 			least = distance;
 			nearest = o->rows[i].name;
 		}
@@ -267,7 +267,7 @@ static int take_long(struct options *o, const char *name, struct words *words, s
 	if (strcmp(name, "version") == 0)
 		return OPTIONS_VERSION;
 	i = find_name(o, name, len);
-	if (i < o->len)
+	if (i < o->len && !o->rows[i].file_only)
 		return take_flag(o, i, value, words, err);
 	alone = xstrndup(name, len);
 	return unknown(o, "unknown flag", "--", alone, err);

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,7 +48,8 @@ struct option_row {
 	uint64_t max;               /* 0: no limit */
 	const char *argument;       /* what the help calls the value, "NAME" */
 	const char *group;          /* the help's heading; NULL: the row's before */
-	const char *help;           /* one or more sentences */
+	const char *help;           /* one or more sentences; NULL with file_only */
+	bool file_only; /* no flag, not in the help: a key for another program that has the file */
 };
 
 /* Where a value is from; a later one wins. */

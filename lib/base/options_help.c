@@ -117,6 +117,8 @@ static void add_row(struct str *out, const struct option_row *row)
 static void add_flags(struct str *out, const struct options *o)
 {
 	for (size_t i = 0; i < o->len; i++) {
+		if (o->rows[i].file_only)
+			continue;
 		if (o->rows[i].group || i == 0)
 			str_addf(out, "\n%s\n", o->rows[i].group ? o->rows[i].group : "FLAGS");
 		else

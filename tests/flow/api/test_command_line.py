@@ -40,6 +40,22 @@ def test_a_port_in_use_may_pass(kubeconfig):
     assert ended.returncode == 1 and "cannot start" in ended.stderr and "in use" in ended.stderr
 
 
+@pytest.mark.parametrize("command,status", [((), 2), (("inspect",), 0)])
+def test_one_file_serves_both_commands_of_the_agent(command, status, machine, tmp_path):
+    """The agent, too, gets as far as its cluster, which is not there."""
+    file = tmp_path / "agent.yaml"
+    file.write_text("listen: 127.0.0.1:0\nkubeconfig: /nowhere\ncontext: x\nrescan-interval: 5m\n"
+                    "output: json\nnode-name: n1\n")
+    ended = run("hostdev-agent", *command, "--config", file, *machine.flags)
+    assert ended.returncode == status, ended.stderr
+    if command:
+        assert json.loads(ended.stdout)["kind"] == "List"
+    else:
+        assert "/nowhere" in ended.stderr
+
+
 def test_the_help_names_each_form_on_its_own_line():
     text = run("hostdev-agent", "--help").stdout
     assert "SYNOPSIS\n       hostdev-agent [FLAG]...\n       hostdev-agent inspect [FLAG]...\n" in text
+    assert "--output" not in text
+    assert "--listen" not in run("hostdev-agent", "inspect", "--help").stdout

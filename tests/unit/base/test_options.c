@@ -14,6 +14,7 @@ struct settings {
 	uint64_t period_ms;
 	int level;
 	struct option_list drivers;
+	char *other;
 };
 
 static const char *const levels[] = { "debug", "info", "warn", NULL };
@@ -58,6 +59,10 @@ static const struct option_row rows[] = {
 	  .fallback = "vfio-pci",
 	  .env = "DRIVERS",
 	  .help = "Drivers to allow." },
+	{ .name = "colour",
+	  .type = OPTION_STRING,
+	  .offset = offsetof(struct settings, other),
+	  .file_only = true },
 };
 
 enum { WORDS = 6 };
@@ -313,6 +318,26 @@ static void bad_variables_and_keys_are_named(void **state)
 	options_done(&o);
 }
 
+static void a_key_of_the_file_only_is_no_flag(void **state)
+{
+	const char *const words[WORDS] = { "--colour", "red" };
+	auto_str struct str text = STR_INIT;
+	struct settings settings;
+	struct err err = { 0 };
+	struct options o;
+	int rest;
+
+	(void)state;
+	options_init(&o, rows, ARRAY_LEN(rows), &settings);
+	assert_int_equal(options_set(&o, "colour", "blue", OPTION_FILE, "f", &err), 0);
+	assert_string_equal(settings.other, "blue");
+	assert_true(read_words(&o, words, &rest, &err) < 0);
+	assert_string_equal(err.msg, "unknown flag '--colour': see --help");
+	options_help(&o, &(struct options_prose){ .program = "tool", .summary = "" }, &text);
+	assert_null(strstr(str_cstr(&text), "colour"));
+	options_done(&o);
+}
+
 static void lists_grow_within_a_source_and_restart_with_the_next(void **state)
 {
 	const char *const words[WORDS] = { "--driver=a,b", "--driver", "c,,d" };
@@ -400,6 +425,8 @@ int main(void)
 	suite_add(&suite, "later sources win in any order", later_sources_win_in_any_order, NULL);
 	suite_add(&suite, "the environment beats the file", the_environment_beats_the_file, NULL);
 	suite_add(&suite, "bad variables and keys are named", bad_variables_and_keys_are_named,
+		  NULL);
+	suite_add(&suite, "a key of the file only is no flag", a_key_of_the_file_only_is_no_flag,
 		  NULL);
 	suite_add(&suite, "lists grow within a source and restart with the next",
 		  lists_grow_within_a_source_and_restart_with_the_next, NULL);

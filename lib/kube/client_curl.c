@@ -289,12 +289,14 @@ static struct transfer *transfer_new(struct transport *t, const struct transport
 }
 
 /* Ask a silent wire for a sign of life. /livez is answered ahead of all fairness queues, and any
- * answer will do. */
+ * answer will do. It must say who asks: behind an anonymous request the API server takes no more
+ * on that connection (GOAWAY), and what comes next would need another. */
 static void wire_ask(struct transport *t, struct wire *wire)
 {
-	static const struct transport_request question = {
+	const struct transport_request question = {
 		.method = "GET",
 		.path = "/livez",
+		.authorization = t->common.authorization,
 		.timeout_ms = 2ULL * LIVENESS_ANSWER_MS,
 	};
 
@@ -303,18 +305,15 @@ static void wire_ask(struct transport *t, struct wire *wire)
 
 static void check_wire(struct transport *t, struct wire *wire, uint64_t now_ms)
 {
+	enum liveness_act act;
+
 	if (wire->transfers == 0 || wire->http1 || wire->broken)
 		return;
-	switch (liveness_check(&wire->liveness, now_ms)) {
-	case LIVENESS_FINE:
-		return;
-	case LIVENESS_ASK:
+	act = liveness_check(&wire->liveness, now_ms);
+	if (act == LIVENESS_ASK)
 		wire_ask(t, wire);
-		return;
-	case LIVENESS_DEAD:
+	else if (act == LIVENESS_DEAD)
 		wire_break(t, wire);
-		return;
-	}
 }
 
 /* A stream has no limit as a whole, so the wait for its head is measured here. */
@@ -378,6 +377,7 @@ struct transfer *transport_start(struct transport *t, const struct transport_req
 
 	tr->ops = ops;
 	tr->arg = arg;
+	easy_common_authorize(&t->common, request->authorization);
 	if (request->stream)
 		tr->head_by_ms = uv_now(t->env.loop) + request->timeout_ms;
 	if (t->env.inside == 0)

@@ -56,8 +56,17 @@ void easy_common_files(struct easy_common *common, const struct credential_files
 	replace(&common->key, files->key);
 }
 
+/* Nothing of a token stays in memory that is given back. */
+void easy_common_authorize(struct easy_common *common, const char *authorization)
+{
+	if (common->authorization)
+		explicit_bzero(common->authorization, strlen(common->authorization));
+	replace(&common->authorization, authorization);
+}
+
 void easy_common_done(struct easy_common *common)
 {
+	easy_common_authorize(common, NULL);
 	while (common->pooled > 0)
 		curl_easy_cleanup(common->pool[--common->pooled]);
 	free(common->base);

@@ -18,6 +18,7 @@ enum { EASY_POOL_MAX = 4 };
 struct easy_common {
 	char *base; /* "https://host:port/prefix" as curl gets it */
 	char *user_agent;
+	char *authorization; /* the newest; NULL: none */
 	char *ca;
 	char *cert;
 	char *key;
@@ -29,6 +30,7 @@ struct easy_common {
 
 void easy_common_init(struct easy_common *common, const struct transport_config *config);
 void easy_common_files(struct easy_common *common, const struct credential_files *files);
+void easy_common_authorize(struct easy_common *common, const char *authorization);
 void easy_common_done(struct easy_common *common);
 
 /* A handle without options, and back. */

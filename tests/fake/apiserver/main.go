@@ -136,7 +136,7 @@ func watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func handlers(tokenFile string) http.Handler {
+func handlers(tokenFile string, strict bool) http.Handler {
 	mux := http.NewServeMux()
 	var unauthorized atomic.Int64
 	handle := func(path string, fn http.HandlerFunc) { mux.HandleFunc(path, fn) }
@@ -231,6 +231,10 @@ func handlers(tokenFile string) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
+		// Over HTTP/2 this is a GOAWAY, as kube-apiserver sends it.
+		if strict && r.Header.Get("Authorization") == "" {
+			w.Header().Set("Connection", "close")
+		}
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -238,13 +242,14 @@ func handlers(tokenFile string) http.Handler {
 func main() {
 	dir := flag.String("dir", "", "folder for the certificates")
 	http1 := flag.Bool("http1", false, "do not offer HTTP/2")
+	strict := flag.Bool("strict", false, "take no more on a connection behind a request without a token")
 	name := flag.String("name", "127.0.0.1", "the only name in the certificate")
 	port := flag.Int("port", 0, "port; 0 takes a free one")
 	flag.Parse()
 
 	cert, pool := credentials(*dir, []string{*name})
 	server := &http.Server{
-		Handler:  handlers(filepath.Join(*dir, "token")),
+		Handler:  handlers(filepath.Join(*dir, "token"), *strict),
 		ErrorLog: log.New(io.Discard, "", 0),
 		TLSConfig: &tls.Config{
 			Certificates: []tls.Certificate{cert},

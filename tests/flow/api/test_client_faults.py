@@ -364,8 +364,8 @@ def test_a_server_that_comes_back_is_found(serve, connect):
 def test_a_stopped_server_is_noticed_within_45_seconds_and_a_quiet_one_is_left_alone(serve, connect, tmp_path):
     """A stopped server's kernel still answers TCP's probes: only a question shows that nobody is there."""
     (tmp_path / "quiet").mkdir()
-    stopped, quiet = serve(), serve(folder=tmp_path / "quiet")
-    probe, other = connect(stopped), connect(quiet)
+    stopped, quiet = serve(), serve("-strict", folder=tmp_path / "quiet")
+    probe, other = connect(stopped), connect(quiet, user={"token": "good"})
     watch = probe.watch("/watch?end=hang")
     other.watch("/watch?end=hang")
     assert probe.event()["event"] == other.event()["event"] == "line"
@@ -380,7 +380,7 @@ def test_a_stopped_server_is_noticed_within_45_seconds_and_a_quiet_one_is_left_a
     _, log = probe.close()
     assert "connection is silent" in log
 
-    assert other.counts()["connections"] == 1
+    assert other.counts()["connections"] == 1  # the question has not cost it its connection
     other.write("cancel", 0)
     assert other.event() == {"event": "cancelled", "call": 0}
 

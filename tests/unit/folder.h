@@ -18,6 +18,7 @@ static inline void folder_init(struct folder *folder)
 {
 	(void)snprintf(folder->path, sizeof(folder->path), "/tmp/hostdev-unit-XXXXXX");
 	assert_non_null(mkdtemp(folder->path));
+	leftovers_folder(folder->path);
 }
 
 /* The caller frees. */

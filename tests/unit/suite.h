@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "unit/leftovers.h"
 
 enum { SUITE_MAX = 128 };
 
@@ -37,8 +38,10 @@ static inline void suite_add(struct suite *suite, const char *name, CMUnitTestFu
 			     void *row)
 {
 	assert_true(suite->len < SUITE_MAX);
-	suite->tests[suite->len++] =
-		(struct CMUnitTest){ .name = name, .test_func = fn, .initial_state = row };
+	suite->tests[suite->len++] = (struct CMUnitTest){ .name = name,
+							  .test_func = fn,
+							  .teardown_func = leftovers_remove,
+							  .initial_state = row };
 }
 
 #define suite_rows(suite, rows, fn)                                             \

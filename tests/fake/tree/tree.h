@@ -69,6 +69,7 @@ static inline void tree_make(struct tree *tree, const char *const *entries)
 
 	(void)snprintf(tree->root, sizeof(tree->root), "%.32s/tree.XXXXXX", tmp ? tmp : "/tmp");
 	assert_non_null(mkdtemp(tree->root));
+	leftovers_folder(tree->root);
 	tree->fd = open(tree->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(tree->fd >= 0);
 	for (; entries && *entries; entries++)

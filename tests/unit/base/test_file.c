@@ -24,6 +24,7 @@ static void folder_make(struct folder *f)
 {
 	*f = (struct folder){ .path = "/tmp/hostdev-test-file-XXXXXX" };
 	assert_non_null(mkdtemp(f->path));
+	leftovers_folder(f->path);
 	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(f->fd >= 0);
 }

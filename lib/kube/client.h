@@ -52,7 +52,7 @@ typedef void kube_done_fn(void *arg, int result, const struct kube_response *res
 			  const struct err *err);
 
 /* @config is borrowed and outlives the client, as do @loop and @metrics (may be NULL).
- * @user_agent: see design.md section 8 of the names. */
+ * @user_agent names the program and its version, for the server's audit log. */
 struct kube_client *kube_client_new(struct uv_loop_s *loop, const struct kube_config *config,
 				    const char *user_agent, struct metrics *metrics);
 

@@ -136,8 +136,8 @@ static enum log_level level_of(struct workq_run *run, const struct err *err)
  * a key should not have minutes to wait. Rights come by a person's hand. */
 static struct workq_pace pace_of(struct workq_run *run, const struct err *err)
 {
-	static const struct workq_pace server = { .first_ms = 200, .max_ms = 30 * 1000 };
-	static const struct workq_pace rights = { .first_ms = 5000, .max_ms = 60 * 1000 };
+	static const struct workq_pace server = { .first_ms = 200, .max_ms = 30000 };
+	static const struct workq_pace rights = { .first_ms = 5000, .max_ms = 60000 };
 	struct workq_pace pace = workq_usual_pace;
 	uint64_t least_ms = err->wait_ms < ASKED_MAX_MS ? err->wait_ms : ASKED_MAX_MS;
 

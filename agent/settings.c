@@ -58,8 +58,8 @@ static const struct option_row run_rows[] = {
 static const struct option_row inspect_rows[] = {
 	{ .name = "output", .letter = 'o', .type = OPTION_ENUM, AT(output), .choices = outputs,
 	  .fallback = "table", .argument = "FORMAT", .group = "Output",
-	  .help = "table, wide (more columns), yaml or json. The last two give one v1 List of the "
-		  "objects that the agent would apply." },
+	  .help = "How to print. wide is a table with more columns; yaml and json give one v1 List "
+		  "of the objects that the agent would apply." },
 	NODE_ROWS,
 	PROGRAM_LOG_ROWS(struct settings, common),
 	FILE_KEY("kubeconfig", OPTION_STRING, common.kubeconfig),

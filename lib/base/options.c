@@ -38,11 +38,14 @@ static int set_number(const struct option_row *row, uint64_t *at, const char *va
 	if (duration ? !str_to_duration_ms(value, &number) : !str_to_u64(value, &number))
 		return bad_value(where, value,
 				 duration ? "a duration like 250ms, 30s or 5m" : "a number", err);
+	if (number < row->min && !row->max)
+		return err_set(err, ERR_INVALID, -ERANGE, "%s: '%s' is less than %llu%s", where,
+			       value, (unsigned long long)row->min, unit);
 	if (number < row->min || (row->max && number > row->max))
 		return err_set(err, ERR_INVALID, -ERANGE,
 			       "%s: '%s' is not between %llu%s and %llu%s", where, value,
-			       (unsigned long long)row->min, unit,
-			       (unsigned long long)(row->max ? row->max : UINT64_MAX), unit);
+			       (unsigned long long)row->min, unit, (unsigned long long)row->max,
+			       unit);
 	*at = number;
 	return 0;
 }

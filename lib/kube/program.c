@@ -29,6 +29,7 @@ static const struct metric_desc build_desc = {
 static int read_sources(struct options *o, const struct program_settings *common, int argc,
 			char *const *argv, int *ret_rest, struct err *err)
 {
+	struct serve_address address;
 	int r = options_args(o, argc, argv, ret_rest, err);
 
 	if (r != OPTIONS_OK)
@@ -36,6 +37,8 @@ static int read_sources(struct options *o, const struct program_settings *common
 	r = options_env(o, environ, err);
 	if (r == 0 && common->config_file)
 		r = options_file(o, common->config_file, err);
+	if (r == 0 && common->listen && serve_address_parse(common->listen, &address, err) < 0)
+		r = err_wrap(err, "--listen");
 	return r;
 }
 
@@ -59,7 +62,8 @@ int program_options(struct options *o, const struct program_settings *common,
 		return 0;
 	}
 	if (r == OPTIONS_VERSION) {
-		(void)printf("%s %s\n", prose->program, HOSTDEV_VERSION);
+		(void)printf("%.*s %s\n", (int)strcspn(prose->program, " "), prose->program,
+			     HOSTDEV_VERSION);
 		return 0;
 	}
 	if (r != OPTIONS_OK) {

@@ -38,7 +38,7 @@ extern const char *const program_log_levels[];
 		  "keys. Flags and environment win over it." }, \
 	{ .name = "log-level", .type = OPTION_ENUM, .offset = offsetof(type_, m_.log_level), \
 	  .choices = program_log_levels, .fallback = "info", .argument = "LEVEL", \
-	  .help = "What to log on standard error: debug, info, warn or error." }
+	  .help = "What to log on standard error." }
 
 #define PROGRAM_CLUSTER_ROWS(type_, m_, listen_) \
 	{ .name = "kubeconfig", .type = OPTION_STRING, .offset = offsetof(type_, m_.kubeconfig), \

@@ -130,11 +130,10 @@ int settings_complete(struct settings *s, struct err *err)
 	if (!s->node_name && take_host_name(s, err) < 0)
 		return err->code;
 	if (!names_valid_object(s->node_name))
-		return err_set(
-			err, ERR_INVALID, -EINVAL,
-			"--node-name '%s' cannot be a node's name: lower-case letters, digits, "
-			"'-' and '.', 253 at most",
-			s->node_name);
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "--node-name: not a node's name, which has lower-case letters, "
+			       "digits, '-' and '.', 253 at most: '%s'",
+			       s->node_name);
 	if (!s->helper)
 		s->helper = helper_run_default_path();
 	return 0;

@@ -22,7 +22,7 @@ enum { LEFTOVERS_MAX = 8 };
 
 /* The folders made last; a test has fewer of them at a time. */
 struct leftovers {
-	char folders[LEFTOVERS_MAX][64];
+	char folders[LEFTOVERS_MAX][256];
 	size_t made;
 };
 

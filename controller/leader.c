@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "kube/clock.h"
 #include "kube/election.h"
@@ -25,7 +24,6 @@ static void on_started(void *arg)
 	struct leader *leader = arg;
 
 	metric_set(leader->leads, 1, NULL);
-	log_info("leading");
 }
 
 static void on_stopped(void *arg)
@@ -33,7 +31,6 @@ static void on_stopped(void *arg)
 	struct leader *leader = arg;
 
 	metric_set(leader->leads, 0, NULL);
-	log_info("not leading any more");
 }
 
 struct leader *leader_new(struct uv_loop_s *loop, struct kube_client *client,

@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "kube/client.h"
 #include "kube/clock.h"
+#include "kube/election_report.h"
 #include "kube/elector.h"
-#include "kube/metrics.h"
 #include "kube/url.h"
 
 /* A request that takes longer than this would leave no time for another before the deadline. */
@@ -39,22 +39,7 @@ struct election {
 	void *stopped_arg;
 	bool busy;  /* one of our callbacks is on the stack */
 	bool dying; /* freed meanwhile                      */
-	struct metric *leading;
-	struct metric *changes;
-};
-
-static const struct metric_desc leading_desc = {
-	.name = "hostdev_leader",
-	.help = "1 while this process leads.",
-	.type = METRIC_GAUGE,
-	.labels = { "lease" },
-};
-
-static const struct metric_desc changes_desc = {
-	.name = "hostdev_leader_changes_total",
-	.help = "Times that this process began or ceased to lead.",
-	.type = METRIC_COUNTER,
-	.labels = { "lease", "to" },
+	struct election_report report;
 };
 
 static void on_timer(void *arg);
@@ -76,8 +61,7 @@ struct election *election_new(const struct election_spec *spec)
 	el->spec.identity = el->elector.identity = el->identity = xstrdup(spec->identity);
 	el->timer = clock_timer_new(spec->clock, on_timer, el);
 	el->deadline = clock_timer_new(spec->clock, on_deadline, el);
-	el->leading = metrics_family(spec->metrics, &leading_desc);
-	el->changes = metrics_family(spec->metrics, &changes_desc);
+	election_report_init(&el->report, spec->metrics, el->name, el->identity);
 	return el;
 }
 
@@ -134,10 +118,7 @@ static void tell(struct election *el, bool leads)
 	if (el->told == leads)
 		return;
 	el->told = leads;
-	metric_set(el->leading, leads, &el->spec.name);
-	metric_count(el->changes, el->spec.name, leads ? "leader" : "follower");
-	log_info(leads ? "leading" : "leading no more", log_str("lease", el->spec.name),
-		 log_str("identity", el->spec.identity));
+	election_report_leads(&el->report, leads);
 	if (leads)
 		el->spec.on_started(el->spec.arg);
 	else
@@ -174,9 +155,10 @@ static void wait_for_turn(struct election *el)
 {
 	uint64_t wait_ms = ELECTION_RETRY_MS;
 
-	/* Those who lead keep the beat; the others must not all come at once. */
+	/* Those who lead keep the beat. The others look a little more often, so that a Lease that is
+	 * given back is soon taken, and not all at once. */
 	if (!el->told)
-		wait_ms += clock_random(el->spec.clock) % (ELECTION_RETRY_MS * 12 / 10);
+		wait_ms -= clock_random(el->spec.clock) % (ELECTION_RETRY_MS / 2 + 1);
 	clock_timer_start(el->spec.clock, el->timer, wait_ms);
 }
 
@@ -303,9 +285,7 @@ static void on_written(void *arg, int result, const struct kube_response *respon
 		elector_won(&el->elector, lease, el->sent_ms, clock_now_ms(el->spec.clock));
 	else
 		forget_version(el); /* somebody else wrote it: read it at the next turn */
-	if (result < 0)
-		log_debug("lease not written", log_str("lease", el->spec.name),
-			  log_str("error", err->msg));
+	election_report_end(&el->report, "lease not written", result < 0 ? err : NULL);
 	api_object_free(&lease_kind, lease);
 	end_turn(el);
 	leave(el);
@@ -324,8 +304,9 @@ static void on_got(void *arg, int result, const struct kube_response *response,
 	if (lease || result == -ENOENT)
 		act = elector_see(&el->elector, lease, now_ms);
 	else if (result < 0)
-		log_warn("lease not read", log_str("lease", el->spec.name),
-			 log_str("error", err->msg));
+		election_report_end(&el->report, "lease not read", err);
+	if (lease && act == ELECTOR_WAIT)
+		election_report_end(&el->report, NULL, NULL); /* else a write is to follow */
 	api_object_free(&lease_kind, lease);
 	tell_now(el);
 	if (!el->dying && !el->stopping && act != ELECTOR_WAIT)

@@ -19,7 +19,7 @@ enum {
 	ELECTION_LEASE_MS = 15 * 1000, /* others wait this long for a sign of life             */
 	ELECTION_RENEW_MS = 10 * 1000, /* a leader that could not renew for so long gives up   */
 	ELECTION_RETRY_MS =
-		2 * 1000, /* between two tries; of those who do not lead, up to 2.2 times that */
+		2 * 1000, /* between two tries; of those who do not lead, from half of it on */
 };
 
 /* Borrowed, but for the strings. */

@@ -129,7 +129,7 @@ static void a_race_for_it_has_one_winner(void **state)
 	fake_client_answer(b.client, 404, "{}");
 	fake_client_answer(b.client, 409, "{\"reason\":\"AlreadyExists\"}");
 	heard(&b, "");
-	assert_in_range(fake_clock_next(b.clock), 2000, 4400);
+	assert_in_range(fake_clock_next(b.clock), 1000, 2000);
 	next_turn(&b);
 	answer(&b, "other", "1", "10");
 	assert_false(election_leads(b.election));

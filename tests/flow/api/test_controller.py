@@ -1,0 +1,142 @@
+"""hostdev-controller on a real API server: one replica leads, another takes over; probes and metrics."""
+
+import signal
+import time
+import uuid
+
+import pytest
+
+from cluster import wait_until
+from programs import Program
+
+NAMESPACE = "hostdev-system"
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/hostdev-controller"
+
+
+class Replica(Program):
+    """One replica under a name of its own."""
+
+    def __init__(self, cluster, folder, *flags):
+        self.identity = f"controller-{uuid.uuid4().hex[:6]}"
+        super().__init__("hostdev-controller", ["--kubeconfig", cluster.kubeconfig, *flags], folder,
+                         env={"POD_NAME": self.identity})
+
+    def leads(self):
+        self.assert_alive()
+        return self.metric("hostdev_controller_leader") == 1
+
+
+def lease(rest):
+    """Its spec; empty if there is none."""
+    status, answer = rest.request("GET", LEASE)
+    return answer["spec"] if status == 200 else {}
+
+
+@pytest.fixture
+def replicas(crds, rest, tmp_path):
+    """replicas() -> one more, not started. The Lease is gone before and after."""
+    crds.kubectl("create", "namespace", NAMESPACE, check=False)
+    rest.request("DELETE", LEASE)
+    made = []
+
+    def make(*flags):
+        made.append(Replica(crds, tmp_path, *flags))
+        return made[-1]
+
+    yield make
+    for replica in made:
+        if replica.process and replica.process.returncode is None:
+            replica.stop()
+    rest.request("DELETE", LEASE)
+
+
+@pytest.fixture
+def pair(replicas):
+    """(the leader, one that waits)."""
+    leader, other = replicas().start(), replicas()
+    wait_until(leader.leads, 20)
+    other.start()
+    wait_until(other.ready, 20)
+    return leader, other
+
+
+def test_one_of_two_leads_and_the_lease_says_who(pair, rest):
+    leader, other = pair
+    spec = lease(rest)
+    assert spec["holderIdentity"] == leader.identity
+    assert (spec["leaseDurationSeconds"], spec.get("leaseTransitions", 0)) == (15, 0)
+    assert not other.leads()
+    assert leader.lines("msg=leading", leader.identity) and not other.lines("msg=leading")
+
+
+def test_two_that_start_together_have_one_leader(replicas):
+    both = [replicas().start() for _ in range(2)]
+    wait_until(lambda: all(replica.ready() for replica in both), 20)
+    wait_until(lambda: any(replica.leads() for replica in both), 20)
+    assert [replica.leads() for replica in both].count(True) == 1
+
+
+def test_sigterm_hands_over_within_three_seconds(pair, rest):
+    leader, other = pair
+    leader.signal(signal.SIGTERM)
+    began = time.monotonic()
+    wait_until(other.leads, 20)
+    assert time.monotonic() - began < 3
+    assert leader.process.wait(10) == 0
+    assert lease(rest)["holderIdentity"] == other.identity
+    assert lease(rest)["leaseTransitions"] == 1
+
+
+def test_after_kill_9_the_lease_runs_out(pair, rest):
+    leader, other = pair
+    leader.kill()
+    began = time.monotonic()
+    wait_until(other.leads, 30)
+    # As long as the Lease lasts, less the time since its last renewal, and one look.
+    assert 10 < time.monotonic() - began < 19
+    assert lease(rest)["holderIdentity"] == other.identity
+
+
+def test_a_leader_that_was_stopped_for_long_leads_no_more(pair, rest):
+    leader, other = pair
+    leader.signal(signal.SIGSTOP)
+    wait_until(other.leads, 30)
+    leader.signal(signal.SIGCONT)
+    wait_until(lambda: not leader.leads(), 10)
+    assert other.leads() and lease(rest)["holderIdentity"] == other.identity
+
+
+def test_a_lease_that_is_deleted_comes_back(pair, rest):
+    leader, other = pair
+    rest.request("DELETE", LEASE)
+    wait_until(lambda: lease(rest).get("holderIdentity"), 20)
+    wait_until(lambda: [replica.leads() for replica in pair].count(True) == 1, 20)
+
+
+def test_probes_and_metrics_are_served(replicas):
+    replica = replicas().start()
+    wait_until(replica.ready, 20)
+    assert replica.get("/healthz") == (200, "ok\n")
+    status, text = replica.get("/readyz?verbose")
+    assert status == 200 and "[+]election ok" in text
+    metrics = replica.get("/metrics")[1]
+    for name in ("hostdev_build_info", "hostdev_controller_leader", "hostdev_api_requests_total"):
+        assert f"# TYPE {name} " in metrics
+    assert replica.get("/elsewhere")[0] == 404
+
+
+def test_without_its_namespace_it_says_so_and_is_not_ready(replicas):
+    replica = replicas("--namespace", "nowhere").start()
+    replica.wait_line("level=warn", "lease not written", "nowhere")
+    wait_until(lambda: replica.metric("hostdev_api_requests_total", 'verb="create"', 'code="404"') >= 3, 20)
+    assert len(replica.lines("lease not written")) == 1, "told once"
+    assert replica.get("/healthz")[0] == 200
+    assert not replica.ready() and not replica.leads()
+
+
+def test_a_standby_writes_nothing(pair, crds):
+    leader, other = pair
+    reads = other.metric("hostdev_api_requests_total", 'verb="get"')
+    wait_until(lambda: other.metric("hostdev_api_requests_total", 'verb="get"') >= reads + 3, 20)
+    metrics = other.metrics()
+    assert not [key for key in metrics if key[0] == "hostdev_api_requests_total" and 'verb="get"' not in key[1]]

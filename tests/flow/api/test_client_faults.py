@@ -206,7 +206,8 @@ def test_a_line_has_a_size(probe):
     probe.watch("/watch-long-line")
     end = probe.event()
     assert (end["result"], end["kind"]) == (EMSGSIZE, INVALID)
-    assert end["peak_rss_kib"] < 64 * 1024
+    # 8 MiB of the line, twice while it grows, and the HTTP/2 window of 32 MiB that libcurl opens.
+    assert end["peak_rss_kib"] < 96 * 1024
 
 
 def test_a_refused_watch_quotes_the_status(probe):

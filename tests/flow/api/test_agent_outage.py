@@ -28,7 +28,9 @@ class Own:
     rest: Rest
 
     def kill(self):
+        pid = (self.cluster.folder / "pids/kube-apiserver").read_text().split()[0]
         self.cluster.control("kill", "kube-apiserver")
+        wait_until(lambda: not Path(f"/proc/{pid}/exe").exists(), 20, "its end")
 
     def start(self):
         self.cluster.control("start")

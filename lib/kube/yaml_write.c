@@ -5,7 +5,11 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "kube/yaml.h"
+
+/* Quoted, it may grow to six times its length. */
+enum { KEY_PLAIN_MAX = 160 };
 
 static void write_value(json_t *value, unsigned indent, struct str *out);
 
@@ -56,12 +60,55 @@ static bool is_plain(const char *text, size_t len)
 	return true;
 }
 
-/* JSON's quoted form is YAML's double-quoted form. */
-static void write_quoted(const json_t *value, struct str *out)
+/* The code point of the well-formed sequence of @n bytes at @text. */
+static unsigned code_point(const char *text, size_t n)
+{
+	static const unsigned char first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	unsigned code = (unsigned char)text[0] & first_bits[n];
+
+	for (size_t i = 1; i < n; i++)
+		code = code << 6 | ((unsigned char)text[i] & 0x3f);
+	return code;
+}
+
+/* YAML 1.1 section 5.1: what may not stand in a stream as it is, and what would count as a line
+ * break there. */
+static bool must_escape(unsigned code)
+{
+	return code < ' ' || (code >= 0x7f && code <= 0x9f) || code == 0x2028 || code == 0x2029 ||
+	       code == 0xfeff || code == 0xfffe || code == 0xffff;
+}
+
+/* Double-quoted. Values from jansson are UTF-8. */
+static void write_quoted(const char *text, size_t len, struct str *out)
+{
+	static const char escapes[0x80] = {
+		['"'] = '"',  ['\\'] = '\\', ['\n'] = 'n', ['\t'] = 't',
+		['\r'] = 'r', ['\b'] = 'b',  ['\f'] = 'f',
+	};
+
+	str_add_char(out, '"');
+	for (size_t at = 0; at < len;) {
+		size_t n = utf8_sequence(text + at, len - at);
+		unsigned code = n ? code_point(text + at, n) : 0xfffd;
+
+		if (code < 0x80 && escapes[code])
+			str_addf(out, "\\%c", escapes[code]);
+		else if (must_escape(code))
+			str_addf(out, "\\u%04x", code);
+		else
+			str_add_mem(out, text + at, n);
+		at += n ? n : 1;
+	}
+	str_add_char(out, '"');
+}
+
+/* Numbers, true, false and null are JSON's. */
+static void write_json(const json_t *value, struct str *out)
 {
 	auto_free char *text = json_dumps(value, JSON_ENCODE_ANY);
 
-	str_add(out, text ? text : "\"\"");
+	str_add(out, text ? text : "null");
 }
 
 /* Several lines of printable text read best as a literal block. */
@@ -107,7 +154,7 @@ static void write_string(const json_t *value, unsigned indent, struct str *out)
 	if (is_plain(text, len))
 		str_add_mem(out, text, len);
 	else
-		write_quoted(value, out);
+		write_quoted(text, len, out);
 	str_add_char(out, '\n');
 }
 
@@ -116,17 +163,30 @@ static int compare_keys(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* A key that is longer than a reader looks ahead (1024 characters) stands behind a "?". */
+static void write_key(const char *key, unsigned indent, struct str *out)
+{
+	size_t len = strlen(key);
+	bool is_long = len > KEY_PLAIN_MAX;
+
+	if (is_long)
+		str_add(out, "? ");
+	if (is_plain(key, len))
+		str_add(out, key);
+	else
+		write_quoted(key, len, out);
+	if (is_long) {
+		str_add_char(out, '\n');
+		add_indent(out, indent);
+	}
+}
+
 static void write_member(const char *key, json_t *value, unsigned indent, struct str *out)
 {
-	json_t *text = json_string(key);
 	bool nested = json_is_object(value) && json_object_size(value) > 0;
 	bool list = json_is_array(value) && json_array_size(value) > 0;
 
-	if (is_plain(key, strlen(key)))
-		str_add(out, key);
-	else
-		write_quoted(text, out);
-	json_decref(text);
+	write_key(key, indent, out);
 	str_add_char(out, ':');
 	if (!nested && !list) {
 		str_add_char(out, ' ');
@@ -193,7 +253,7 @@ static void write_value(json_t *value, unsigned indent, struct str *out)
 	case JSON_TRUE:
 	case JSON_FALSE:
 	case JSON_NULL:
-		write_quoted(value, out);
+		write_json(value, out);
 		str_add_char(out, '\n');
 		return;
 	}

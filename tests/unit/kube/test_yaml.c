@@ -159,6 +159,11 @@ static struct write_case {
 	  "a: |\n  x\n   y\nb:\n- |-\n  x\n  y\n" },
 	{ "lines that a block would change are quoted", "[\" x\\ny\",\"x \\ny\",\"x\\n\\n\"]",
 	  "- \" x\\ny\"\n- \"x \\ny\"\n- \"x\\n\\n\"\n" },
+	{ "what may not stand in a stream is escaped",
+	  "[\"\\uffff\",\"a\\ufeff\",\"\\u2028\",\"\\u009b\"]",
+	  "- \"\\uffff\"\n- \"a\\ufeff\"\n- \"\\u2028\"\n- \"\\u009b\"\n" },
+	{ "other letters stand as they are", "[\"\xc3\x9c\",\"\xf0\x9f\x98\x80\"]",
+	  "- \"\xc3\x9c\"\n- \"\xf0\x9f\x98\x80\"\n" },
 	{ "keys are quoted like values", "{\"1\":1,\"a b\":2,\"true\":3}",
 	  "\"1\": 1\na b: 2\n\"true\": 3\n" },
 };

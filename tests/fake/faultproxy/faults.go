@@ -189,7 +189,7 @@ func resetStream(w http.ResponseWriter, r *http.Request, rule *rule) { panic(htt
 
 // --- bodies ---------------------------------------------------------------
 
-// body is what a writer goroutine makes of another body.
+// rewritten is the body that write makes of another.
 func rewritten(from io.ReadCloser, write func(io.Writer, *bufio.Reader) error) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {

@@ -196,7 +196,7 @@ def essence(obj):
     if obj["kind"] == "USBDevice":
         for key in ("enabled", "status", "message"):
             status.pop(key, None)
-    status["conditions"] = [{k: v for k, v in condition.items() if k not in ("lastTransitionTime", "observedGeneration")}
+    status["conditions"] = [{key: condition[key] for key in ("type", "status", "reason", "message")}
                             for condition in status.get("conditions", [])]
     meta = obj["metadata"]
     return {"labels": meta.get("labels", {}), "annotations": meta.get("annotations", {}), "status": status}

@@ -54,7 +54,8 @@ def test_kubectl_has_its_columns(kubectl, agent, node):
     for text in (NIC, "8086", "10d3", node, "Ethernet controller: Intel Corporation 82574L", "e1000e", "True"):
         assert text in row
     wide = kubectl("get", "pcidev,usbdev", "-o", "wide", "-l", f"nodename={node}").stdout
-    for text in ("IOMMU GROUP", "Available", "HostNetwork", "intel.com/82574L_GIGABIT_NETWORK_CONNECTION", "PORT", "1-1.1"):
+    for text in ("IOMMU GROUP", "Available", "HostNetwork", "intel.com/82574L_GIGABIT_NETWORK_CONNECTION", "PORT",
+                 "1-1.1"):
         assert text in wide
 
 
@@ -310,7 +311,8 @@ def test_an_event_says_that_the_devices_cannot_be_read(agents, machine, node, re
         helper.chmod(0o755)
         agent = agents(machine, node, flags=("--helper", helper)).start()
         agent.wait_line("scan of the devices failed", "exited with status 3")
-        events = wait_until(lambda: rest.get("/api/v1/events", fieldSelector=f"involvedObject.name={node}")["items"], 30)
+        about = f"involvedObject.name={node}"
+        events = wait_until(lambda: rest.get("/api/v1/events", fieldSelector=about)["items"], 30)
         assert events[0]["reason"] == "DeviceScanFailed" and "status 3" in events[0]["message"]
         assert not agent.ready()
         assert agent.metric("hostdev_scans_total", 'result="failed"') >= 1

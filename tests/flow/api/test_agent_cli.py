@@ -69,7 +69,8 @@ def test_a_wrong_call_is_one_line_and_status_2(name, words, message):
 AGENT_WRONG = table(
     ("a node name in capitals", ["--node-name", "N1"], "253 at most: 'N1'"),
     ("a node name of 254 characters", ["--node-name", "n" * 254], "--node-name: not a node's name"),
-    ("a duration of another form", ["--rescan-interval", "10 minutes"], "'10 minutes' is not a duration like 250ms, 30s or 5m"),
+    ("a duration of another form", ["--rescan-interval", "10 minutes"],
+     "'10 minutes' is not a duration like 250ms, 30s or 5m"),
     ("a duration that is too short", ["--scan-deadline", "1ms"], "'1ms' is less than 100ms"),
     ("a truth value that is none", ["--show-bridges=perhaps"], "'perhaps' is not true or false"),
     ("an unknown format of inspect", ["inspect", "-o", "xml"], "'xml' is not table, wide, yaml or json"),
@@ -111,7 +112,8 @@ CONFIGS = table(
     ("a context that is missing", json.dumps({"current-context": "x", "contexts": []}), "'x'"),
     ("a server that is no URL", json.dumps({
         "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": "nowhere"}}], "users": [{"name": "u", "user": {}}]}), "nowhere"),
+        "clusters": [{"name": "c", "cluster": {"server": "nowhere"}}], "users": [{"name": "u", "user": {}}]}),
+     "nowhere"),
 )
 
 
@@ -156,8 +158,9 @@ def test_flags_win_over_environment_and_that_over_the_file(machine, tmp_path):
     assert {name[:9] for name in names(run("hostdev-agent", *inspect))} == {"from-file"}
     assert len(names(run("hostdev-agent", *inspect))) == 7
     assert {name[:8] for name in names(run("hostdev-agent", *inspect, env={"NODE_NAME": "from-env"}))} == {"from-env"}
-    assert {name[:9] for name in names(run("hostdev-agent", *inspect, "--node-name", "from-flag", "--show-bridges=false",
-                                           env={"NODE_NAME": "from-env"}))} == {"from-flag"}
+    flags = ["--node-name", "from-flag", "--show-bridges=false"]
+    flagged = names(run("hostdev-agent", *inspect, *flags, env={"NODE_NAME": "from-env"}))
+    assert {name[:9] for name in flagged} == {"from-flag"} and len(flagged) == 6
 
 
 @pytest.fixture
@@ -208,7 +211,8 @@ INCOMPLETE = table(
     ("a list of names that is garbage", lambda folder: (folder / "bad.ids").write_bytes(os.urandom(5000)),
      ["--pci-ids", "bad.ids"], "bad.ids"),
     ("a list of names that is missing", None, ["--pci-ids", "bad.ids"], "bad.ids"),
-    ("a list of names that is a folder", lambda folder: (folder / "bad.ids").mkdir(), ["--pci-ids", "bad.ids"], "bad.ids"),
+    ("a list of names that is a folder", lambda folder: (folder / "bad.ids").mkdir(), ["--pci-ids", "bad.ids"],
+     "bad.ids"),
     ("a list of names that is empty", lambda folder: (folder / "bad.ids").touch(), ["--pci-ids", "bad.ids"], None),
     ("USB names that are missing", None, ["--usb-ids", "none.ids"], "none.ids"),
 )

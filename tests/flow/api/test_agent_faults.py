@@ -5,9 +5,8 @@ All faults of this file happen at the same time, to one agent each: most of what
 
 import os
 import signal
-import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
 import pytest
@@ -29,7 +28,7 @@ class Fault:
     log: tuple = ()  # texts of one line
     metric: tuple = ()  # its name, and texts of its labels
     timeout: int = 60
-    restless: bool = field(default=False)  # needs a write that comes after the watch has begun
+    old: bool = False  # there are objects from an earlier life to list
 
 
 def trouble(reason, resource="pcidevices"):
@@ -73,11 +72,11 @@ FAULTS = [
     Fault("a list is gone", [status("list", 410, 1)], GONE, trouble("gone")),
     Fault("the second page of a list is gone",
           [status("list", 410, 1, path="pcidevices.*continue="), on("list", "pages", 1, count=2)], GONE,
-          trouble("gone"), restless=True),
-    Fault("a list comes in pages", [on("list", "pages", 1, count=1)], (), request("list", 200), restless=True),
+          trouble("gone"), old=True),
+    Fault("a list comes in pages", [on("list", "pages", 1, count=1)], (), request("list", 200), old=True),
     Fault("a list is garbage", [on("list", "garbage")], (*BROKEN, "is not JSON"), trouble("broken answer")),
-    Fault("a list is cut", [on("list", "cut")], (*BROKEN, "is not JSON"), trouble("broken answer"), restless=True),
-    Fault("a list ends too early", [on("list", "truncate")], FAILED, trouble("failed"), restless=True),
+    Fault("a list is cut", [on("list", "cut")], (*BROKEN, "is not JSON"), trouble("broken answer"), old=True),
+    Fault("a list ends too early", [on("list", "truncate")], FAILED, trouble("failed"), old=True),
     Fault("a list is 64 MiB large", [on("list", "big")], (*BROKEN, "larger than"), trouble("broken answer")),
     Fault("a list has an object that is nested 100,000 levels deep", [on("list", "deep", 1)],
           (*BROKEN, "nested more than 128 deep"), trouble("broken answer")),
@@ -89,7 +88,8 @@ FAULTS = [
           ("list or watch interrupted", "resource=usbdeviceclaims"), request("list", 500)),
 
     Fault("a watch is gone", [status("watch", 410, 1)], GONE, trouble("gone")),
-    Fault("a watch says that it is gone", [on("watch", "watch-error", 1, code=410, reason="Expired", message="too old")],
+    Fault("a watch says that it is gone",
+          [on("watch", "watch-error", 1, code=410, reason="Expired", message="too old")],
           (*GONE, "too old"), trouble("gone")),
     Fault("a watch says that the server has a trouble",
           [on("watch", "watch-error", code=500, reason="InternalError", message="etcd")], (*FAILED, "etcd"),
@@ -169,7 +169,7 @@ class Ward:
             own = [{**rule, "agent": agent.user_agent_end} for rule in fault.rules]
             self.patients[fault.name] = Patient(agent, machine, range(len(rules), len(rules) + len(own)))
             rules += own
-            if fault.restless:
+            if fault.old:
                 self.make_old(agent)
         self.proxy.rules(rules)
         for patient in self.patients.values():

@@ -208,8 +208,8 @@ def test_a_token_that_is_replaced_is_used(installed, agents, machine, tmp_path):
     installed.cluster.kubectl("delete", "serviceaccount", "hostdev-agent", "-n", "hostdev-system")
     installed.manifests("service-accounts")
     config = kubeconfig_with(installed, folder(tmp_path, "old"), {"token": old})
-    wait_until(lambda: installed.cluster.kubectl("--kubeconfig", config, "get", "--raw", "/api", check=False).returncode,
-               30, "the old token is refused")
+    ask = ["--kubeconfig", config, "get", "--raw", "/api"]
+    wait_until(lambda: installed.cluster.kubectl(*ask, check=False).returncode, 30, "the old token is refused")
     machine.add(ADDED)
     machine.tell()
     agent.wait_line("reconcile failed", "queue=inventory", "401 unauthorized")

@@ -203,8 +203,8 @@ process_running() {
 	pid=$(<"$file")
 	id=$(process_identity "$pid") || return 1
 	[[ $(head -n 1 "$file.id") == "$id" ]] || return 1
-	# A process that ended but that nobody waited for yet is not running.
-	[[ $(cut -d ' ' -f 1 <<<"$(sed 's/.*) //' "/proc/$pid/stat")") != Z ]] || return 1
+	# A process that is ending, or that nobody waited for yet, has no program any more.
+	readlink "/proc/$pid/exe" >/dev/null 2>&1 || return 1
 	[[ -z ${3:-} || $(tail -n 1 "$file.id") == "$3" ]]
 }
 

@@ -144,9 +144,9 @@ static struct workq_pace pace_of(struct workq_run *run, const struct err *err)
 	if (err->code == -EACCES)
 		pace = rights;
 	else if (err->code == -EAGAIN || err->code == -EIO || err->code == -EBADMSG ||
-		 err->code == -ETIMEDOUT)
-		pace = server;
-	if (least_ms > 0) /* everybody was told the same second */
+		 err->code == -ETIMEDOUT || err->code == -ENOENT)
+		pace = server; /* a kind that is gone, too: the watch tells soon */
+	if (least_ms > 0)      /* everybody was told the same second */
 		pace.least_ms = least_ms + clock_random(run->spec.clock) % (least_ms / 2 + 1);
 	return pace;
 }

@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,13 +11,23 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-static int read_all(int fd, char *buf, size_t size, size_t *ret_len)
+enum { FIRST_SIZE = 16 << 10 };
+
+/* Read up to @size bytes, one of them more than there may be, and leave room for a terminator. */
+static int read_all(int fd, size_t size, char **ret_text, size_t *ret_len)
 {
+	size_t room = size < FIRST_SIZE ? size : FIRST_SIZE;
+	auto_free char *text = xmalloc(room + 1);
 	size_t len = 0;
 
 	while (len < size) {
-		ssize_t n = read(fd, buf + len, size - len);
+		ssize_t n;
 
+		if (len == room) {
+			room = size - room < room ? size : 2 * room;
+			text = xreallocarray(text, room + 1, 1);
+		}
+		n = read(fd, text + len, room - len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -25,6 +36,7 @@ static int read_all(int fd, char *buf, size_t size, size_t *ret_len)
 			break;
 		len += (size_t)n;
 	}
+	*ret_text = take_ptr(text);
 	*ret_len = len;
 	return 0;
 }
@@ -41,10 +53,10 @@ int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t 
 	if (fd < 0)
 		return err_set(err, ERR_RETRY, -errno, "open '%s': %s", path, strerror(errno));
 
-	text = xmalloc(max + 2);
-	r = read_all(fd, text, max + 1, &len);
+	r = read_all(fd, max + 1, &text, &len);
 	if (r < 0)
 		return err_set(err, ERR_RETRY, r, "read '%s': %s", path, strerror(-r));
+	assert(text);
 	if (len > max)
 		return err_set(err, ERR_INVALID, -EFBIG, "'%s' is larger than %zu bytes", path,
 			       max);
@@ -58,7 +70,7 @@ int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t 
 	return 0;
 }
 
-static int write_all(int fd, const char *text, size_t len)
+int file_write_all(int fd, const char *text, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(fd, text, len);
@@ -70,24 +82,60 @@ static int write_all(int fd, const char *text, size_t len)
 		text += n;
 		len -= (size_t)n;
 	}
-	return fsync(fd) < 0 ? -errno : 0;
+	return 0;
 }
 
-int file_replace(const char *path, const char *text, size_t len, unsigned mode, struct err *err)
+/* Write the new file @part, without its name being safe yet. */
+static int write_part(int dir_fd, const char *part, const char *text, size_t len, unsigned mode)
 {
-	auto_free char *part = xasprintf("%s.%d.new", path, (int)getpid());
-	auto_close int fd = -1;
+	auto_close int fd =
+		openat(dir_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
 	int r;
 
-	fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 	if (fd < 0)
-		return err_set(err, ERR_RETRY, -errno, "create '%s': %s", part, strerror(errno));
+		return -errno;
 	/* The umask and what a crash left under this name have no say in the mode. */
-	r = fchmod(fd, mode) < 0 ? -errno : write_all(fd, text, len);
-	if (r == 0 && rename(part, path) < 0)
+	if (fchmod(fd, mode) < 0)
+		return -errno;
+	r = file_write_all(fd, text, len);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	return r;
+}
+
+int file_replace_at(int dir_fd, const char *name, const char *text, size_t len, unsigned mode,
+		    struct err *err)
+{
+	auto_free char *part = xasprintf("%s.%d.new", name, (int)getpid());
+	int r;
+
+	assert(!strchr(name, '/'));
+	r = write_part(dir_fd, part, text, len, mode);
+	if (r == 0 && renameat(dir_fd, part, dir_fd, name) < 0)
 		r = -errno;
 	if (r == 0)
-		return 0;
-	unlink(part);
-	return err_set(err, ERR_RETRY, r, "write '%s': %s", path, strerror(-r));
+		return file_sync_names(dir_fd, err);
+	unlinkat(dir_fd, part, 0);
+	return err_set(err, ERR_RETRY, r, "write '%s': %s", name, strerror(-r));
+}
+
+int file_remove_at(int dir_fd, const char *name, struct err *err)
+{
+	assert(!strchr(name, '/'));
+	if (unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT)
+		return err_set(err, ERR_RETRY, -errno, "remove '%s': %s", name, strerror(errno));
+	return file_sync_names(dir_fd, err);
+}
+
+int file_sync_names(int dir_fd, struct err *err)
+{
+	/* Opened anew: what was opened with O_PATH cannot be synced. */
+	auto_close int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, ERR_RETRY, -errno, "open the folder: %s", strerror(errno));
+	/* EINVAL: a filesystem that has no such thing for folders. */
+	if (fsync(fd) < 0 && errno != EINVAL)
+		return err_set(err, ERR_RETRY, -errno, "sync the folder: %s", strerror(errno));
+	return 0;
 }

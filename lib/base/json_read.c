@@ -1,5 +1,6 @@
 #include "base/json_read.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -80,11 +81,21 @@ static bool follows(struct json_read *r, char bracket)
 	return true;
 }
 
+static bool read_key(struct json_read *r, struct json_text *ret_key)
+{
+	bool ok;
+
+	r->in_key = true;
+	ok = json_read_string(r, ret_key);
+	r->in_key = false;
+	return ok;
+}
+
 bool json_read_member(struct json_read *r, struct json_text *ret_key)
 {
 	struct json_text key;
 
-	if (!follows(r, '}') || !json_read_string(r, &key))
+	if (!follows(r, '}') || !read_key(r, &key))
 		return false;
 	if (next(r) != ':')
 		return fail(r);
@@ -120,12 +131,12 @@ static int hex4(struct json_read *r)
 	return value;
 }
 
-/* Past "\u": one code point that is neither NUL nor half a pair. */
+/* Past "\u": one code point that is not half a pair. */
 static bool pass_unicode(struct json_read *r)
 {
 	int unit = hex4(r);
 
-	if (unit <= 0 || (unit >= 0xdc00 && unit <= 0xdfff))
+	if (unit < 0 || (unit == 0 && r->in_key) || (unit >= 0xdc00 && unit <= 0xdfff))
 		return fail(r);
 	if (unit < 0xd800 || unit > 0xdbff)
 		return true;
@@ -181,12 +192,14 @@ bool json_read_string(struct json_read *r, struct json_text *ret_string)
 	return true;
 }
 
-static bool pass_digits(struct json_read *r)
+/* @fit: so many of them cannot make the number too large for whoever wants its value. */
+static bool pass_digits(struct json_read *r, ptrdiff_t fit)
 {
 	const char *start = r->at;
 
 	while (r->at < r->end && is_digit(*r->at))
 		r->at++;
+	r->large_number |= r->at - start > fit;
 	return r->at > start || fail(r);
 }
 
@@ -197,18 +210,18 @@ static bool pass_number(struct json_read *r)
 	if (*r->at == '-')
 		r->at++;
 	digits = r->at;
-	if (!pass_digits(r) || (*digits == '0' && r->at - digits > 1))
+	if (!pass_digits(r, 18) || (*digits == '0' && r->at - digits > 1))
 		return fail(r);
 	if (r->at < r->end && *r->at == '.') {
 		r->at++;
-		if (!pass_digits(r))
+		if (!pass_digits(r, PTRDIFF_MAX))
 			return false;
 	}
 	if (r->at < r->end && (*r->at | 0x20) == 'e') {
 		r->at++;
 		if (r->at < r->end && (*r->at == '+' || *r->at == '-'))
 			r->at++;
-		return pass_digits(r);
+		return pass_digits(r, 2);
 	}
 	return true;
 }

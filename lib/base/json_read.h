@@ -11,7 +11,8 @@
  *
  * The first thing that is not as RFC 8259 wants it ends the walk: every call returns false from then
  * on. What is skipped is checked as what is used: UTF-8, escapes, numbers, nesting of at most
- * JSON_READ_DEPTH. Keys and strings are handed out as they stand in the text, escapes unresolved.
+ * JSON_READ_DEPTH, no NUL in a key. Keys and strings are handed out as they stand in the text, escapes
+ * unresolved.
  */
 #pragma once
 
@@ -33,6 +34,8 @@ struct json_read {
 	unsigned depth;
 	bool first; /* nothing of the innermost object or array was read yet */
 	bool failed;
+	bool in_key;
+	bool large_number; /* passed one that may not fit into 64 bits, or into a double */
 };
 
 struct json_read json_read_start(const char *text, size_t len);

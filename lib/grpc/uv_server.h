@@ -1,0 +1,44 @@
+/*
+ * uv_server: serves gRPC methods (grpc/server.h) on a unix socket of its own.
+ *
+ * The socket is made with mode 0600, and removed only as long as the path still leads to it.
+ * The program ignores SIGPIPE.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+#include "grpc/server.h"
+
+struct err;
+struct grpc_uv_server;
+
+struct grpc_uv_server_settings {
+	const char *path;                   /* copied */
+	const struct grpc_service *service; /* borrowed */
+	const struct grpc_limits *limits;   /* copied; NULL: GRPC_LIMITS */
+	size_t connections_max;             /* at a time; 0: 16; more are closed at once */
+};
+
+/* Bind and listen: when this returns, clients can connect. -EADDRINUSE if the path exists, whatever it
+ * is; -ENAMETOOLONG beyond 107 bytes. */
+int grpc_uv_server_new(uv_loop_t *loop, const struct grpc_uv_server_settings *settings,
+		       struct grpc_uv_server **ret_server, struct err *err);
+
+/*
+ * Cancel all calls (their handlers are told before this returns), remove the socket, close. Takes NULL,
+ * returns NULL; may be called from a handler. The loop must run once more, and nothing of the service
+ * is called any more.
+ */
+struct grpc_uv_server *grpc_uv_server_free(struct grpc_uv_server *server);
+
+/* Accept no more, remove the socket and say GOAWAY; the calls that there are go on. */
+void grpc_uv_server_shutdown(struct grpc_uv_server *server);
+
+/* The path still leads to our socket; false once somebody removed or replaced it. */
+bool grpc_uv_server_has_socket(const struct grpc_uv_server *server);
+
+/* How many connections there are. */
+size_t grpc_uv_server_connections(const struct grpc_uv_server *server);

@@ -204,6 +204,8 @@ static void init_row(const struct json_row *row, void *object)
 		*(int *)member = (int)row->absent;
 	else if (row->type == JSON_ROW_INT64)
 		*(int64_t *)member = row->absent;
+	else if (row->type == JSON_ROW_BOOL)
+		*(bool *)member = row->absent != 0;
 	else if (row->type == JSON_ROW_STRUCT)
 		json_map_init(row->map, member);
 }
@@ -312,7 +314,7 @@ int json_map_load(const char *text, size_t len, json_t **ret_json, struct err *e
 		return err_set(err, ERR_INVALID, -EMSGSIZE,
 			       "JSON of %zu bytes, at most %d are taken", len, JSON_TEXT_MAX);
 
-	json = json_loadb(text, len, JSON_DECODE_ANY, &error);
+	json = json_loadb(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
 	if (!json) {
 		/* It may quote the text, cut anywhere. */
 		str_add_clean(&what, error.text, strlen(error.text));

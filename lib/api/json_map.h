@@ -10,11 +10,11 @@
  *		JSON_END,
  *	};
  *
- * Absence has one form per type: NULL for a string, false, 0 (or the row's own value, -1 for a NUMA
- * node), the empty list. JSON's null, an empty string and a missing field all decode to it, as in
+ * Absence has one form per type: NULL for a string, false, 0 (or the row's own value: -1 for a NUMA
+ * node, true for what is on unless switched off), the empty list. JSON's null, an empty string and a missing field all decode to it, as in
  * Go's types; unknown fields are ignored.
  *
- * Strings must be UTF-8. What comes from JSON is; what comes from the kernel or pci.ids is cleaned
+ * Strings must be UTF-8. A NUL in one, which anybody may write into an annotation, decodes to U+FFFD. What comes from JSON is; what comes from the kernel or pci.ids is cleaned
  * where it enters (str_add_clean). Encoding cleans what is not, rather than losing the object.
  */
 #pragma once
@@ -58,7 +58,7 @@ struct json_row {
 	size_t at;                  /* offset of the member                     */
 	size_t owner;               /* size of the struct the row belongs to    */
 	size_t item;                /* size of the nested struct or of one item */
-	int64_t absent;             /* numbers: the value that means absent     */
+	int64_t absent;             /* numbers and bool: what means absent      */
 	const struct json_row *map; /* of the nested struct or of the items     */
 };
 
@@ -80,6 +80,11 @@ struct json_row {
 /* bool */
 #define JSON_BOOL(type, member, key, need) \
 	JSON_PLAIN_(type, member, key, need, JSON_ROW_BOOL, bool)
+
+/* bool that is true when absent (see json_map_init) */
+#define JSON_BOOL_ON(type_, member_, key_, need_) \
+	{ .key = (key_), .type = JSON_ROW_BOOL, .need = (need_), .owner = sizeof(type_), \
+	  .at = JSON_AT_(type_, member_, bool), .absent = true }
 
 /* struct json_strs */
 #define JSON_STRS(type, member, key, need) \
@@ -112,7 +117,7 @@ struct json_row {
 /* clang-format on */
 
 /* Make every member absent. What the object held is forgotten, not released. A struct whose map has
- * JSON_INT_OR rows must start this way, not as `= { 0 }`. */
+ * JSON_INT_OR or JSON_BOOL_ON rows must start this way, not as `= { 0 }`. */
 void json_map_init(const struct json_row *map, void *object);
 
 /* Release what the object owns and leave it as json_map_init() does. */

@@ -91,6 +91,22 @@ json_t *json_row_text(const char *text)
 	return json_row_new(json_string(str_cstr(&clean)));
 }
 
+char *json_row_dup(const json_t *string)
+{
+	auto_str struct str out = STR_INIT;
+	const char *text = json_string_value(string);
+	const char *end = text + json_string_length(string);
+
+	if (strlen(text) == json_string_length(string))
+		return xstrdup(text);
+	for (; text < end; text += strlen(text) + 1) {
+		str_add(&out, text);
+		if (text + strlen(text) < end)
+			str_add(&out, "\xef\xbf\xbd");
+	}
+	return str_detach(&out);
+}
+
 /* --- strings --- */
 
 static int str_decode(const struct json_row *row, json_t *value, void *member,
@@ -99,7 +115,7 @@ static int str_decode(const struct json_row *row, json_t *value, void *member,
 	if (!json_is_string(value))
 		return json_row_fail_type(path, err, "a string", value);
 	if (json_string_length(value) > 0)
-		*(char **)member = xstrdup(json_string_value(value));
+		*(char **)member = json_row_dup(value);
 	else if (row->need == JSON_REQUIRED)
 		return json_row_fail(path, err, "is empty");
 	return 0;
@@ -171,8 +187,7 @@ static json_t *bool_encode(const struct json_row *row, const void *member)
 
 static bool bool_absent(const struct json_row *row, const void *member)
 {
-	(void)row;
-	return !*(const bool *)member;
+	return *(const bool *)member == (row->absent != 0);
 }
 
 static bool bool_equal(const struct json_row *row, const void *a, const void *b)

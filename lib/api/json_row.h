@@ -40,5 +40,7 @@ int json_row_check_list(const json_t *value, const struct json_path *path, struc
 
 /* @json, or the end of the program when jansson had no memory for it. */
 json_t *json_row_new(json_t *json);
+/* The text of a JSON string, with U+FFFD for each NUL in it; the caller frees. */
+char *json_row_dup(const json_t *string);
 /* A JSON string; text that is not UTF-8 comes out cleaned. */
 json_t *json_row_text(const char *text);

@@ -20,9 +20,10 @@ static int strs_decode(const struct json_row *row, json_t *value, void *member,
 	for (size_t i = 0; r == 0 && i < json_array_size(value); i++) {
 		const json_t *item = json_array_get(value, i);
 		struct json_path here = { .up = path, .index = i };
+		auto_free char *text = json_is_string(item) ? json_row_dup(item) : NULL;
 
-		if (json_is_string(item))
-			json_strs_add(list, json_string_value(item));
+		if (text)
+			json_strs_add(list, text);
 		else if (json_is_null(item))
 			json_strs_add(list, "");
 		else
@@ -105,10 +106,11 @@ static int pairs_decode(const struct json_row *row, json_t *value, void *member,
 
 	json_object_foreach (value, key, item) {
 		struct json_path here = { .up = path, .key = key };
+		auto_free char *text = json_is_string(item) ? json_row_dup(item) : NULL;
 
-		if (!json_is_string(item) && !json_is_null(item))
+		if (!text && !json_is_null(item))
 			return json_row_fail_type(&here, err, "a string", item);
-		pairs_append(list, key, json_string_value(item));
+		pairs_append(list, key, text);
 	}
 	json_pairs_sort(list);
 	return 0;

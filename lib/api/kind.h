@@ -18,4 +18,7 @@ struct api_kind {
 	const char *ns;     /* NULL: cluster-scoped        */
 	size_t size;        /* sizeof the object's struct  */
 	const struct json_row *map;
+	/* What a store keeps of a decoded object instead of all of it: one block of memory, for free().
+	 * NULL: the object. */
+	void *(*digest)(const void *object);
 };

@@ -1,5 +1,6 @@
 #include "api/names.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -84,6 +85,16 @@ bool names_valid_resource(const char *name)
 	return slash && is_subdomain(name, (size_t)(slash - name)) && is_name_part(slash + 1);
 }
 
+/* IsExtendedResourceName in pkg/apis/core/v1/helper, which checks "requests." and the name. */
+bool names_valid_lent_resource(const char *name)
+{
+	static const char before[] = "requests.";
+	size_t len = strlen(before);
+
+	return names_valid_resource(name) && strcspn(name, "/") <= NAMES_OBJECT_MAX - len &&
+	       !strstr(name, "kubernetes.io/") && strncmp(name, before, len) != 0;
+}
+
 /* FNV-1a with the parameters for 64 bits. */
 static uint64_t hash(const char *text)
 {
@@ -95,10 +106,11 @@ static uint64_t hash(const char *text)
 }
 
 /*
- * Append at most @max bytes that stand for @text: as much of it as leaves room for the hash of the
- * whole, with '-' for each byte that @keep does not take.
+ * Append at most @max bytes that stand for @whole: as much of @text as leaves room for the hash of
+ * @whole, with '-' for each byte that @keep does not take.
  */
-static void add_cut(struct str *out, const char *text, size_t max, bool (*keep)(char c))
+static void add_cut_of(struct str *out, const char *text, const char *whole, size_t max,
+		       bool (*keep)(char c))
 {
 	size_t room = max - HASH_LEN - 1;
 	auto_str struct str part = STR_INIT;
@@ -113,7 +125,12 @@ static void add_cut(struct str *out, const char *text, size_t max, bool (*keep)(
 		str_add_mem(out, part.buf, part.len);
 		str_add_char(out, '-');
 	}
-	str_addf(out, "%016llx", (unsigned long long)hash(text));
+	str_addf(out, "%016llx", (unsigned long long)hash(whole));
+}
+
+static void add_cut(struct str *out, const char *text, size_t max, bool (*keep)(char c))
+{
+	add_cut_of(out, text, text, max, keep);
 }
 
 static bool in_subdomain(char c)
@@ -161,6 +178,33 @@ char *names_pcidevice(const char *node, const char *address)
 	return object_name(node, str_cstr(&suffix));
 }
 
+enum { BUS_TO_FUNCTION = 5, DOMAIN_MIN = 4, DOMAIN_MAX = 8 }; /* digits */
+
+int names_pcidevice_address(const char *node, const char *name,
+			    char ret_address[NAMES_ADDRESS_SIZE])
+{
+	const char *dash = strrchr(name, '-');
+	const char *digits = dash ? dash + 1 : name;
+	size_t len = strlen(digits);
+	auto_free char *address = NULL;
+	auto_free char *again = NULL;
+	const char *rest;
+
+	if (len < DOMAIN_MIN + BUS_TO_FUNCTION || len > DOMAIN_MAX + BUS_TO_FUNCTION ||
+	    strspn(digits, "0123456789abcdef") != len)
+		return -EINVAL;
+	rest = digits + len - BUS_TO_FUNCTION; /* "bbddf": bus, device, function */
+	if (rest[2] > '1' || rest[4] > '7')
+		return -EINVAL;
+	address = xasprintf("%.*s:%.2s:%.2s.%c", (int)(rest - digits), digits, rest, rest + 2,
+			    rest[4]);
+	again = names_pcidevice(node, address);
+	if (strcmp(again, name) != 0)
+		return -EINVAL;
+	memcpy(ret_address, address, strlen(address) + 1);
+	return 0;
+}
+
 char *names_usbdevice(const char *node, uint16_t vendor, uint16_t product, unsigned bus,
 		      unsigned device)
 {
@@ -168,6 +212,32 @@ char *names_usbdevice(const char *node, uint16_t vendor, uint16_t product, unsig
 		xasprintf("%04x-%04x-%03u%03u", (unsigned)vendor, (unsigned)product, bus, device);
 
 	return object_name(node, suffix);
+}
+
+enum { INTERFACE_MAX = 48 }; /* the kernel has at most 15 */
+
+char *names_sriovnetworkdevice(const char *node, const char *interface)
+{
+	auto_str struct str lower = STR_INIT;
+	auto_str struct str suffix = STR_INIT;
+
+	for (const char *s = interface; *s; s++)
+		str_add_char(&lower, to_lower(*s));
+	if (lower.len <= INTERFACE_MAX && names_valid_object(str_cstr(&lower)))
+		str_add(&suffix, lower.buf);
+	else
+		add_cut(&suffix, str_cstr(&lower), INTERFACE_MAX, is_lower_alnum);
+	return object_name(node, str_cstr(&suffix));
+}
+
+char *names_mediateddevice(const char *node, const char *uuid)
+{
+	return object_name(node, uuid);
+}
+
+char *names_mediateddeviceparent(const char *node, const char *parent)
+{
+	return names_pcidevice(node, parent);
 }
 
 char *names_label_value(const char *text)
@@ -178,4 +248,15 @@ char *names_label_value(const char *text)
 		return xstrdup(text);
 	add_cut(&value, text, NAMES_LABEL_MAX, in_label);
 	return str_detach(&value);
+}
+
+char *names_devicepool(const char *resource)
+{
+	auto_str struct str lower = STR_INIT;
+	struct str name = STR_INIT;
+
+	for (const char *s = resource; *s; s++)
+		str_add_char(&lower, to_lower(*s));
+	add_cut_of(&name, str_cstr(&lower), resource, NAMES_OBJECT_MAX, is_lower_alnum);
+	return str_detach(&name);
 }

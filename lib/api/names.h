@@ -12,12 +12,17 @@
 #include <stdint.h>
 
 enum {
-	NAMES_OBJECT_MAX = 253, /* DNS subdomain                    */
-	NAMES_LABEL_MAX = 63,   /* label value; name part of a key  */
+	NAMES_OBJECT_MAX = 253,  /* DNS subdomain                   */
+	NAMES_LABEL_MAX = 63,    /* label value; name part of a key */
+	NAMES_ADDRESS_SIZE = 17, /* "ffffffff:ff:1f.7" and its end  */
 };
 
 #define NAMES_GROUP   "devices.harvesterhci.io"
 #define NAMES_VERSION "v1beta1"
+
+/* Of the kinds that Harvester does not have. */
+#define NAMES_OWN_GROUP   "hostdev.io"
+#define NAMES_OWN_VERSION "v1alpha1"
 
 /* Where the manifests put us. */
 #define NAMES_NAMESPACE "hostdev-system"
@@ -31,6 +36,20 @@ enum {
 #define NAMES_ANNOTATION_RESOURCE_NAME "pcidevice.harvesterhci.io/override-resource-name"
 #define NAMES_ANNOTATION_SKIP_VFIO     "pcidevices.harvesterhci.io/skip-vfio-binding"
 
+/* Of an SRIOVNetworkDevice: its network interface (Harvester's spelling), and the number of virtual
+ * functions that spec.numVFs follows because nobody has set it. */
+#define NAMES_ANNOTATION_INTERFACE "sriov.devices.harvesterhi.io/interface-name"
+#define NAMES_ANNOTATION_FOUND_VFS "hostdev.io/found-vfs"
+
+/* Of an SRIOVGPUDevice or a MigConfiguration: its MIG mode and instances are left alone. */
+#define NAMES_ANNOTATION_SKIP_MIG "harvesterhci.io/skip-mig-configuration"
+
+/* Of a VirtualMachine: {"hostdevices":{RESOURCE:[device object,...]},"gpus":{...}}, what it was given. */
+#define NAMES_ANNOTATION_ALLOCATION "harvesterhci.io/deviceAllocationDetails"
+
+/* Of a claim, "true": lend the device although the node needs it. Its own RBAC verb (override). */
+#define NAMES_ANNOTATION_OVERRIDE "hostdev.io/allow-host-critical"
+
 #define NAMES_FINALIZER_HARVESTER_PCI "wrangler.cattle.io/PCIDeviceClaimOnRemove"
 #define NAMES_FINALIZER_HARVESTER_USB "wrangler.cattle.io/usbClaimClient-device-claim-remove"
 
@@ -41,15 +60,36 @@ bool names_valid_object(const char *name);
 bool names_valid_label(const char *value);
 /* Resource name: a DNS subdomain, '/', and a name part like a label value that is not empty. */
 bool names_valid_resource(const char *name);
+/* The same as a kubelet's Register takes it from a plugin: no domain of kubernetes.io, and room for
+ * "requests." in front. */
+bool names_valid_lent_resource(const char *name);
 
 /* All results are valid names, and the caller's to free. */
 
 /* "<node>-<address without ':' and '.'>": "node1-000004000" for "0000:04:00.0". */
 char *names_pcidevice(const char *node, const char *address);
 
+/* The other way: 0 with the address in @ret_address if names_pcidevice(@node, that address) is exactly
+ * @name; -EINVAL if it is no name of a PCI function of that node. */
+int names_pcidevice_address(const char *node, const char *name,
+			    char ret_address[NAMES_ADDRESS_SIZE]);
+
 /* "<node>-<vid4>-<pid4>-<bus3><dev3>": "node1-0951-1666-001002". */
 char *names_usbdevice(const char *node, uint16_t vendor, uint16_t product, unsigned bus,
 		      unsigned device);
 
+/* "<node>-<interface>" in lower case: "node1-enp4s0f0". */
+char *names_sriovnetworkdevice(const char *node, const char *interface);
+
+/* "<node>-<uuid>". */
+char *names_mediateddevice(const char *node, const char *uuid);
+
+/* "<node>-<parent without ':' and '.'>", which for a PCI function is names_pcidevice(). */
+char *names_mediateddeviceparent(const char *node, const char *parent);
+
 /* @text if it is a label value, else one made of it: the value of the label `nodename`. */
 char *names_label_value(const char *text);
+
+/* Of the DevicePool that counts the devices of @resource: what can stand in a name of it, and the hash of
+ * the whole. */
+char *names_devicepool(const char *resource);

@@ -2,15 +2,26 @@
 
 #include <string.h>
 
+#include "base/timefmt.h"
+
 static const struct json_row address_map[] = {
 	JSON_STR(struct node_address, type, "type", JSON_OPTIONAL),
 	JSON_STR(struct node_address, address, "address", JSON_OPTIONAL),
 	JSON_END,
 };
 
+static const struct json_row condition_map[] = {
+	JSON_STR(struct node_condition, type, "type", JSON_OPTIONAL),
+	JSON_STR(struct node_condition, heartbeat, "lastHeartbeatTime", JSON_OPTIONAL),
+	JSON_END,
+};
+
 static const struct json_row status_map[] = {
+	JSON_LIST(struct node_status, conditions, "conditions", JSON_OPTIONAL,
+		  struct node_condition, condition_map),
 	JSON_LIST(struct node_status, addresses, "addresses", JSON_OPTIONAL, struct node_address,
 		  address_map),
+	JSON_PAIRS(struct node_status, allocatable, "allocatable", JSON_OPTIONAL),
 	JSON_END,
 };
 
@@ -38,4 +49,17 @@ const char *node_internal_ip(const struct node *node)
 			return address->address;
 	}
 	return NULL;
+}
+
+int64_t node_heartbeat_ms(const struct node *node)
+{
+	for (size_t i = 0; i < node->status.conditions.len; i++) {
+		const struct node_condition *condition = &node->status.conditions.items[i];
+		int64_t wall_ms;
+
+		if (condition->type && strcmp(condition->type, "Ready") == 0 &&
+		    condition->heartbeat && timefmt_parse(condition->heartbeat, &wall_ms))
+			return wall_ms;
+	}
+	return 0;
 }

@@ -3,6 +3,15 @@
 #include "api/names.h"
 
 /* clang-format off */
+#define S struct pcidevice_allocation
+const struct json_row pcidevice_allocation_map[] = {
+	JSON_STR (S, namespace,            "namespace",          JSON_OPTIONAL),
+	JSON_STR (S, pod,                  "pod",                JSON_OPTIONAL),
+	JSON_STR (S, container,            "container",          JSON_OPTIONAL),
+	JSON_END,
+};
+#undef S
+
 #define S struct pcidevice_status
 const struct json_row pcidevice_status_map[] = {
 	JSON_STR (S, address,              "address",            JSON_ALWAYS),
@@ -27,6 +36,8 @@ const struct json_row pcidevice_status_map[] = {
 	JSON_STR (S, serial_number,        "serialNumber",       JSON_OPTIONAL),
 	JSON_STRS(S, reset_methods,        "resetMethods",       JSON_OPTIONAL),
 	JSON_BOOL(S, boot_vga,             "bootVGA",            JSON_OPTIONAL),
+	JSON_LIST(S, allocations,          "allocations",        JSON_OPTIONAL,
+		  struct pcidevice_allocation, pcidevice_allocation_map),
 	API_CONDITIONS(S),
 	JSON_END,
 };

@@ -10,6 +10,21 @@
 #define PCIDEVICE_ROLE_PF       "PhysicalFunction"
 #define PCIDEVICE_ROLE_VF       "VirtualFunction"
 
+/* A container that was given the device. */
+struct pcidevice_allocation {
+	char *namespace;
+	char *pod;
+	char *container;
+};
+
+struct pcidevice_allocations {
+	struct pcidevice_allocation *items;
+	size_t len;
+	size_t cap;
+};
+
+extern const struct json_row pcidevice_allocation_map[];
+
 struct pcidevice_status {
 	char *address;     /* "0000:04:00.0"                       */
 	char *vendor_id;   /* four lower-case hex digits           */
@@ -33,6 +48,7 @@ struct pcidevice_status {
 	char *serial_number; /* PCIe DSN, "00-11-22-33-44-55-66-77"  */
 	struct json_strs reset_methods;
 	bool boot_vga;
+	struct pcidevice_allocations allocations;
 	struct api_conditions conditions;
 };
 

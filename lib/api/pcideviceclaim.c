@@ -8,6 +8,9 @@ static const struct json_row spec_map[] = {
 	JSON_STR(struct pcideviceclaim_spec, user_name, "userName", JSON_OPTIONAL),
 	JSON_BOOL(struct pcideviceclaim_spec, disable_resource_pooling, "disableResourcePooling",
 		  JSON_OPTIONAL),
+	JSON_BOOL(struct pcideviceclaim_spec, include_iommu_group, "includeIOMMUGroup",
+		  JSON_OPTIONAL),
+	JSON_STR(struct pcideviceclaim_spec, driver, "driver", JSON_OPTIONAL),
 	JSON_END,
 };
 
@@ -16,6 +19,10 @@ const struct json_row pcideviceclaim_status_map[] = {
 	JSON_STR(S, kernel_driver_to_unbind, "kernelDriverToUnbind", JSON_ALWAYS),
 	JSON_BOOL(S, passthrough_enabled, "passthroughEnabled", JSON_ALWAYS),
 	JSON_INT(S, observed_generation, "observedGeneration", JSON_OPTIONAL),
+	JSON_STR(S, iommu_group, "iommuGroup", JSON_OPTIONAL),
+	JSON_STRS(S, iommu_group_members, "iommuGroupMembers", JSON_OPTIONAL),
+	JSON_STR(S, step, "step", JSON_OPTIONAL),
+	JSON_STR(S, holder, "holder", JSON_OPTIONAL),
 	API_CONDITIONS(S),
 	JSON_END,
 };

@@ -1,4 +1,5 @@
-/* pcideviceclaim: PCIDeviceClaim of devices.harvesterhci.io/v1beta1. */
+/* pcideviceclaim: PCIDeviceClaim of devices.harvesterhci.io/v1beta1. The first four spec fields and the
+ * first two status fields are Harvester's, the rest are ours and optional. */
 #pragma once
 
 #include "api/condition.h"
@@ -10,12 +11,18 @@ struct pcideviceclaim_spec {
 	char *node_name;
 	char *user_name;
 	bool disable_resource_pooling;
+	bool include_iommu_group; /* claim the whole IOMMU group with it */
+	char *driver;             /* passthrough driver; NULL: vfio-pci  */
 };
 
 struct pcideviceclaim_status {
 	char *kernel_driver_to_unbind;
 	bool passthrough_enabled;
 	int64_t observed_generation;
+	char *iommu_group;                    /* decimal; NULL: none                     */
+	struct json_strs iommu_group_members; /* addresses, itself included, sorted      */
+	char *step;                           /* what is being done; NULL: nothing       */
+	char *holder;                         /* who stands in the way; NULL: nobody     */
 	struct api_conditions conditions;
 };
 

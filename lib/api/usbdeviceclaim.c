@@ -11,6 +11,11 @@ static const struct json_row spec_map[] = {
 const struct json_row usbdeviceclaim_status_map[] = {
 	JSON_STR(S, node_name, "nodeName", JSON_ALWAYS),
 	JSON_STR(S, pci_address, "pciAddress", JSON_ALWAYS),
+	JSON_STR(S, port_path, "portPath", JSON_OPTIONAL),
+	JSON_STR(S, vendor_id, "vendorID", JSON_OPTIONAL),
+	JSON_STR(S, product_id, "productID", JSON_OPTIONAL),
+	JSON_STR(S, serial_number, "serialNumber", JSON_OPTIONAL),
+	JSON_STR(S, holder, "holder", JSON_OPTIONAL),
 	JSON_INT(S, observed_generation, "observedGeneration", JSON_OPTIONAL),
 	API_CONDITIONS(S),
 	JSON_END,
@@ -34,3 +39,9 @@ const struct api_kind usbdeviceclaim_kind = {
 	.size = sizeof(struct usbdeviceclaim),
 	.map = map,
 };
+
+bool usbdeviceclaim_lends(const struct usbdeviceclaim *claim)
+{
+	return claim->status.node_name && claim->status.port_path &&
+	       api_meta_has_finalizer(&claim->meta, NAMES_FINALIZER_HARVESTER_USB);
+}

@@ -12,6 +12,12 @@ struct usbdeviceclaim_spec {
 struct usbdeviceclaim_status {
 	char *node_name;
 	char *pci_address;
+	/* Which device it is, however it was enumerated; NULL port_path: not known yet. */
+	char *port_path; /* "1-2.3" */
+	char *vendor_id;
+	char *product_id;
+	char *serial_number; /* NULL: it has none                 */
+	char *holder;        /* who keeps it from being released  */
 	int64_t observed_generation;
 	struct api_conditions conditions;
 };
@@ -21,6 +27,9 @@ struct usbdeviceclaim {
 	struct usbdeviceclaim_spec spec;
 	struct usbdeviceclaim_status status;
 };
+
+/* Is its device lent to pods, well or not: is it known which one it is, and the claim marked as ours? */
+bool usbdeviceclaim_lends(const struct usbdeviceclaim *claim);
 
 extern const struct json_row usbdeviceclaim_status_map[];
 extern const struct api_kind usbdeviceclaim_kind;

@@ -1,0 +1,158 @@
+/*
+ * hostdeviceconfig: HostDeviceConfig of hostdev.io/v1alpha1: what is lent beside claimed devices.
+ *
+ * There is one, HOSTDEVICECONFIG_NAME. The names of the first three lists' fields are those of
+ * KubeVirt's permittedHostDevices.
+ */
+#pragma once
+
+#include "api/condition.h"
+#include "api/kind.h"
+#include "api/meta.h"
+
+#define HOSTDEVICECONFIG_NAME "default"
+
+struct hostdeviceconfig_pci {
+	char *resource_name;
+	char *pci_vendor_selector; /* "8086:10d3" */
+	bool external_resource_provider;
+};
+
+struct hostdeviceconfig_usb_selector {
+	char *vendor; /* four hex digits */
+	char *product;
+	char *serial;
+	char *port_path;
+};
+
+struct hostdeviceconfig_usb {
+	char *resource_name;
+	struct {
+		struct hostdeviceconfig_usb_selector *items;
+		size_t len, cap;
+	} selectors;
+	bool external_resource_provider;
+};
+
+struct hostdeviceconfig_mdev {
+	char *resource_name;
+	char *mdev_name_selector;
+	bool external_resource_provider;
+};
+
+struct hostdeviceconfig_node_types {
+	struct json_pairs node_selector;
+	struct json_strs types;
+	struct json_strs
+		old_types; /* by KubeVirt's deprecated name; counts if there are no others */
+};
+
+struct hostdeviceconfig_mdev_types {
+	bool enabled;
+	struct json_strs types;
+	struct json_strs old_types; /* likewise */
+	struct {
+		struct hostdeviceconfig_node_types *items;
+		size_t len, cap;
+	} nodes;
+};
+
+struct hostdeviceconfig_generic {
+	char *resource_name;
+	char *path;
+	char *container_path;
+	int64_t count;
+	char *permissions;
+	bool pre_open;
+	struct json_pairs node_selector;
+};
+
+/* Both or nothing: -1 is absent. */
+struct hostdeviceconfig_owner {
+	int64_t uid;
+	int64_t gid;
+};
+
+struct hostdeviceconfig_socket {
+	char *resource_name;
+	char *socket_path;
+	int64_t count;
+	char *count_from_misc;
+	bool optional;
+	struct hostdeviceconfig_owner owner;
+	char *selinux_label;
+	struct json_pairs node_selector;
+};
+
+struct hostdeviceconfig_iommufd {
+	bool enabled;
+	char *resource_name;
+	int64_t count;
+};
+
+struct hostdeviceconfig_spec {
+	struct {
+		struct hostdeviceconfig_pci *items;
+		size_t len, cap;
+	} pci_host_devices;
+	struct {
+		struct hostdeviceconfig_usb *items;
+		size_t len, cap;
+	} usb;
+	struct {
+		struct hostdeviceconfig_mdev *items;
+		size_t len, cap;
+	} mediated_devices;
+	struct hostdeviceconfig_mdev_types mediated_devices_configuration;
+	struct {
+		struct hostdeviceconfig_generic *items;
+		size_t len, cap;
+	} generic_devices;
+	struct {
+		struct hostdeviceconfig_socket *items;
+		size_t len, cap;
+	} socket_devices;
+	struct hostdeviceconfig_iommufd iommufd;
+};
+
+/* An entry that is left out everywhere, or on one node. */
+struct hostdeviceconfig_entry {
+	char *list;
+	int64_t index; /* -1: the list has one entry only */
+	char *resource_name;
+	char *message;
+};
+
+struct hostdeviceconfig_entries {
+	struct hostdeviceconfig_entry *items;
+	size_t len, cap;
+};
+
+/* A node with trouble of its own. */
+struct hostdeviceconfig_node {
+	char *node;
+	int64_t observed_generation;
+	struct hostdeviceconfig_entries entries;
+};
+
+struct hostdeviceconfig_nodes {
+	struct hostdeviceconfig_node *items;
+	size_t len, cap;
+};
+
+struct hostdeviceconfig_status {
+	int64_t observed_generation;
+	struct hostdeviceconfig_entries entries;
+	struct hostdeviceconfig_nodes nodes;
+	struct api_conditions conditions;
+};
+
+struct hostdeviceconfig {
+	struct api_meta meta;
+	struct hostdeviceconfig_spec spec;
+	struct hostdeviceconfig_status status;
+};
+
+extern const struct json_row hostdeviceconfig_status_map[];
+extern const struct json_row hostdeviceconfig_node_map[];
+extern const struct api_kind hostdeviceconfig_kind;

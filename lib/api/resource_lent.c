@@ -1,0 +1,52 @@
+#include "api/resource_lent.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "base/mem.h"
+
+static const char *annotation(const struct api_meta *meta)
+{
+	return meta ? api_meta_annotation(meta, NAMES_ANNOTATION_RESOURCE_NAME) : NULL;
+}
+
+/* NULL if there is none that a kubelet would take. */
+static const char * override(const struct api_meta *meta)
+{
+	const char *name = annotation(meta);
+
+	return name && names_valid_lent_resource(name) ? name : NULL;
+}
+
+const char *resource_lent_refused(const struct api_meta *seen, const struct pcideviceclaim *claim)
+{
+	const char *name = annotation(seen);
+
+	if (!name && claim)
+		name = annotation(&claim->meta);
+	return name && !names_valid_lent_resource(name) ? name : NULL;
+}
+
+/* "<vendor>.com/<name of the PCIDevice>" */
+static char *alone(const struct pcidevice *device)
+{
+	const char *pool = device->status.resource_name;
+	auto_free char *part = names_label_value(device->meta.name);
+
+	return xasprintf("%.*s/%s", (int)strcspn(pool, "/"), pool, part);
+}
+
+char *resource_lent(const struct pcidevice *device, const struct api_meta *seen,
+		    const struct pcideviceclaim *claim)
+{
+	const char *name = override(seen);
+
+	if (!name && claim)
+		name = override(&claim->meta);
+	if (!name && claim && claim->spec.disable_resource_pooling && device->status.resource_name)
+		return alone(device);
+	return xstrdup_or_null(name ? name : device->status.resource_name);
+}

@@ -74,7 +74,7 @@ int answer_result(int status, const char *body, size_t len, struct err *err)
 	if (status >= 200 && status < 300)
 		return 0;
 	if (len <= ANSWER_STATUS_MAX)
-		object = json_loadb(body, len, 0, NULL);
+		object = json_loadb(body, len, JSON_ALLOW_NUL, NULL);
 	if (status == 409 && strcmp(text_of(object, "reason"), "AlreadyExists") == 0)
 		code = -EEXIST;
 	add_quote(&quote, object, body, len);

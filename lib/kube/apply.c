@@ -79,6 +79,28 @@ struct kube_call *apply_merge(struct kube_client *client, const struct apply_req
 	return patch(client, request, "application/merge-patch+json", done, arg);
 }
 
+struct kube_call *apply_create(struct kube_client *client, const struct apply_request *request,
+			       kube_done_fn *done, void *arg)
+{
+	auto_str struct str path = STR_INIT;
+	auto_free char *body = body_of(request);
+	struct url_query query = { .field_manager = request->field_manager };
+
+	url_object(&path, request->kind, NULL, NULL, NULL);
+	url_add_query(&path, &query);
+	return kube_client_send(client,
+				&(struct kube_request){
+					.verb = "create",
+					.resource = request->kind->plural,
+					.method = "POST",
+					.path = str_cstr(&path),
+					.content_type = "application/json",
+					.body = body,
+					.body_len = strlen(body),
+				},
+				done, arg);
+}
+
 static char *delete_options(const struct delete_request *request)
 {
 	auto_json json_t *options = json_object();

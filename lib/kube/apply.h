@@ -1,4 +1,4 @@
-/* apply: writes of one object: server-side apply and delete. Nothing here PUTs. */
+/* apply: writes of one object: server-side apply, patch, create and delete. Nothing here PUTs. */
 #pragma once
 
 #include <jansson.h>
@@ -22,11 +22,24 @@ struct kube_call *apply_send(struct kube_client *client, const struct apply_requ
 			     kube_done_fn *done, void *arg);
 
 /*
- * The same by JSON merge patch: fields that are null in the object go, whoever owns them. Server-side
- * apply cannot do that: it removes what we owned and leaves what others wrote.
+ * The same by JSON merge patch: fields that are null in the object go, whoever owns them.
+ * Server-side apply cannot do that: it removes what we owned and leaves what others wrote. A list
+ * (finalizers) is replaced whole. @request->force does not count.
+ *
+ * metadata.resourceVersion in the object is a precondition: -ESTALE (409, ERR_CONFLICT) when it is
+ * another state of the object by now, or another object of that name; -ENOENT (404) when it is
+ * gone. metadata.uid alone is none: another object's is -EINVAL (422), and for a status it is not
+ * even looked at. Without a resourceVersion the patch is made on whatever is there.
  */
 struct kube_call *apply_merge(struct kube_client *client, const struct apply_request *request,
 			      kube_done_fn *done, void *arg);
+
+/*
+ * Make a new object of it, whose fields nobody owns by server-side apply: what users change stays
+ * theirs. -EEXIST (409) if there is one of that name. @request->subresource and force do not count.
+ */
+struct kube_call *apply_create(struct kube_client *client, const struct apply_request *request,
+			       kube_done_fn *done, void *arg);
 
 struct delete_request {
 	const struct api_kind *kind;

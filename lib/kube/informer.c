@@ -19,7 +19,7 @@
 
 enum {
 	LIST_TIMEOUT_MS = 60 * 1000,
-	OBJECTS_MAX = 200 * 1000, /* more than a cluster may hold of one kind             */
+	OBJECTS_MAX = 500 * 1000, /* more than a cluster may hold of one kind             */
 };
 
 struct informer {

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "kube/client.h"
 #include "kube/config_load.h"
+#include "kube/listen.h"
 #include "kube/metrics.h"
 #include "kube/options_file.h"
 #include "kube/serve.h"
@@ -29,7 +30,7 @@ static const struct metric_desc build_desc = {
 static int read_sources(struct options *o, const struct program_settings *common, int argc,
 			char *const *argv, int *ret_rest, struct err *err)
 {
-	struct serve_address address;
+	struct listen_address address;
 	int r = options_args(o, argc, argv, ret_rest, err);
 
 	if (r != OPTIONS_OK)
@@ -37,7 +38,7 @@ static int read_sources(struct options *o, const struct program_settings *common
 	r = options_env(o, environ, err);
 	if (r == 0 && common->config_file)
 		r = options_file(o, common->config_file, err);
-	if (r == 0 && common->listen && serve_address_parse(common->listen, &address, err) < 0)
+	if (r == 0 && common->listen && listen_address_parse(common->listen, &address, err) < 0)
 		r = err_wrap(err, "--listen");
 	return r;
 }

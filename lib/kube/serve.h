@@ -2,7 +2,7 @@
  * serve: /healthz, /readyz and /metrics over plain HTTP, for the kubelet and Prometheus.
  *
  * Owns its socket and connections. Answers GET and HEAD; the idle connections of one caller do not
- * keep another from its answer. The only module that knows libmicrohttpd.
+ * keep another from its answer.
  */
 #pragma once
 
@@ -24,15 +24,7 @@ enum serve_probe {
 /* 0: good. Else < 0 with @err saying what is not. Runs on the loop and must not block. */
 typedef int serve_check_fn(void *arg, struct err *err);
 
-/* "ADDRESS:PORT" with an IPv6 address in brackets, ":PORT" for all addresses, or "off". */
-struct serve_address {
-	char host[64]; /* "" for all */
-	unsigned port; /* 0: any that is free; also for "off" */
-};
-
-int serve_address_parse(const char *text, struct serve_address *ret_address, struct err *err);
-
-/* Listen on the address in @text. With "off", *@ret_serve is an object that does nothing. @loop and @metrics (may be NULL)
+/* Listen on the address in @text (listen.h). With "off", *@ret_serve is an object that does nothing. @loop and @metrics (may be NULL)
  * are borrowed. Errors name the address; -EADDRINUSE says what to do. */
 int serve_new(struct uv_loop_s *loop, const char *text, const struct metrics *metrics,
 	      struct serve **ret_serve, struct err *err);

@@ -72,27 +72,55 @@ size_t store_unreadable(const struct store *store)
 
 /* --- entries --- */
 
+static void object_free(const struct api_kind *kind, void *object)
+{
+	if (object && !kind->digest)
+		json_map_done(kind->map, object);
+	free(object);
+}
+
 struct entry *entry_free(const struct api_kind *kind, struct entry *entry)
 {
 	if (!entry)
 		return NULL;
-	if (entry->object)
-		json_map_done(kind->map, entry->object);
-	free(entry->object);
-	free(entry->name);
-	free(entry->uid);
-	free(entry->version);
+	object_free(kind, entry->object);
 	free(entry);
 	return NULL;
 }
 
-static struct entry *entry_of(const struct api_meta *meta, void *object)
+/* The name within the collection. */
+static char *key_of(const struct api_kind *kind, const struct api_meta *meta)
 {
-	struct entry *entry = xcalloc(1, sizeof(*entry));
+	if (!meta->namespace_ || kind->ns)
+		return xstrdup(meta->name);
+	return xasprintf("%s/%s", meta->namespace_, meta->name);
+}
 
-	entry->name = xstrdup(meta->name);
-	entry->uid = xstrdup(meta->uid ? meta->uid : "");
-	entry->version = xstrdup(meta->resource_version ? meta->resource_version : "");
+/* Copy @text with its end to *@at, and go on behind it. */
+static const char *put_text(char **at, const char *text)
+{
+	char *copy = *at;
+	size_t size = strlen(text) + 1;
+
+	memcpy(copy, text, size);
+	*at += size;
+	return copy;
+}
+
+/* One block: there may be hundreds of thousands. */
+static struct entry *entry_of(const struct api_kind *kind, const struct api_meta *meta,
+			      void *object)
+{
+	const char *uid = meta->uid ? meta->uid : "";
+	const char *version = meta->resource_version ? meta->resource_version : "";
+	auto_free char *name = key_of(kind, meta);
+	size_t texts = strlen(name) + strlen(uid) + strlen(version) + 3;
+	struct entry *entry = xmalloc(sizeof(*entry) + texts);
+	char *at = (char *)(entry + 1);
+
+	entry->name = put_text(&at, name);
+	entry->uid = put_text(&at, uid);
+	entry->version = put_text(&at, version);
 	entry->object = object;
 	return entry;
 }
@@ -107,15 +135,25 @@ static const struct json_row bare_map[] = {
 	JSON_END,
 };
 
-static struct entry *decode_bare(const struct json_text *text)
+static struct entry *decode_bare(const struct api_kind *kind, const struct json_text *text)
 {
 	struct bare bare;
 	struct entry *entry;
 
 	if (json_map_read(bare_map, text->text, text->len, &bare, NULL) < 0)
 		return NULL;
-	entry = entry_of(&bare.meta, NULL);
+	entry = entry_of(kind, &bare.meta, NULL);
 	json_map_done(bare_map, &bare);
+	return entry;
+}
+
+/* Takes @object. */
+static struct entry *digested(const struct api_kind *kind, void *object)
+{
+	struct entry *entry = entry_of(kind, object, kind->digest(object));
+
+	json_map_done(kind->map, object);
+	free(object);
 	return entry;
 }
 
@@ -126,10 +164,10 @@ struct entry *entry_decode(const struct api_kind *kind, const struct json_text *
 	struct entry *entry;
 
 	if (json_map_read(kind->map, text->text, text->len, object, err) == 0)
-		return entry_of(object, object);
+		return kind->digest ? digested(kind, object) : entry_of(kind, object, object);
 
 	free(object);
-	entry = decode_bare(text);
+	entry = decode_bare(kind, text);
 	err_wrap(err, "%s '%s'", kind->kind, entry ? entry->name : "?");
 	return entry;
 }

@@ -1,5 +1,6 @@
 /*
- * store: the copy of a collection: one immutable entry per name, replaced whole.
+ * store: the copy of a collection: one immutable entry per name, replaced whole. Where the collection
+ * is that of all namespaces, the name is "namespace/name".
  *
  * Readers keep no entry across a return to the loop: look again. Changes are told while the store
  * already has the new state; a deletion and an addition under one name are told as two changes.
@@ -15,10 +16,10 @@ struct err;
 struct json_text;
 
 struct entry {
-	char *name;
-	char *uid;
-	char *version; /* opaque: equality only                                          */
-	void *object;  /* the kind's struct; NULL: it exists but could not be decoded    */
+	const char *name;
+	const char *uid;
+	const char *version; /* opaque: equality only                                          */
+	void *object; /* the kind's struct, or the digest of it; NULL: it could not be decoded */
 };
 
 struct store;
@@ -30,7 +31,7 @@ struct store *store_free(struct store *store);
 /* NULL if there is none. Valid until the store changes. */
 const struct entry *store_get(const struct store *store, const char *name);
 
-/* The kind's struct, NULL if there is no such object or it is unreadable. */
+/* The kind's struct or its digest, NULL if there is no such object or it is unreadable. */
 const void *store_object(const struct store *store, const char *name);
 
 /* Walk in arbitrary order, from *@cursor = 0; NULL at the end. No change while walking. */

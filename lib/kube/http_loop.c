@@ -1,0 +1,104 @@
+#include "kube/http_loop.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+#include <microhttpd.h>
+
+/*
+ * A daemon that wants to be run again at once may have more to read, of the socket or of what TLS has
+ * read already. But it says so all the time, too, while a handshake waits for its peer (0.9.75: what
+ * gnutls_handshake() reads leaves the connection marked as readable). So a few turns are given, and
+ * then it has to wait for something to be ready, or for a moment.
+ */
+enum { SPINS_MAX = 8, SPIN_WAIT_MS = 10 };
+
+static void on_timer(uv_timer_t *timer);
+static void on_idle(uv_idle_t *idle);
+
+/* Not by a timer of 0 ms: started by its own callback, it would let nothing else of the loop run. */
+static void run_again(struct http_loop *http)
+{
+	if (http->spins++ < SPINS_MAX) {
+		uv_idle_start(&http->again, on_idle);
+		return;
+	}
+	uv_idle_stop(&http->again);
+	uv_timer_start(&http->timer, on_timer, SPIN_WAIT_MS, 0);
+}
+
+/* Let the daemon act on what is ready, then sleep as long as it allows. */
+static void turn(struct http_loop *http)
+{
+	MHD_UNSIGNED_LONG_LONG wait_ms = 0;
+	bool waits;
+
+	MHD_run(http->daemon);
+	waits = MHD_get_timeout(http->daemon, &wait_ms) == MHD_YES;
+	uv_timer_stop(&http->timer);
+	if (waits && wait_ms == 0) {
+		run_again(http);
+		return;
+	}
+	uv_idle_stop(&http->again);
+	if (waits)
+		uv_timer_start(&http->timer, on_timer, wait_ms, 0);
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+	turn(idle->data);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	turn(timer->data);
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+	struct http_loop *http = poll->data;
+
+	(void)status;
+	(void)events;
+	http->spins = 0;
+	turn(http);
+}
+
+void http_loop_start(struct http_loop *http, struct uv_loop_s *loop, struct MHD_Daemon *daemon)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	int r;
+
+	http->daemon = daemon;
+	uv_timer_init(loop, &http->timer);
+	uv_idle_init(loop, &http->again);
+	r = uv_poll_init(loop, &http->poll, info->epoll_fd);
+	assert(r == 0); /* a fresh epoll descriptor, which epoll can watch */
+	http->timer.data = http->again.data = http->poll.data = http;
+	http->handles = 3;
+	uv_poll_start(&http->poll, UV_READABLE, on_ready);
+}
+
+void http_loop_progress(struct http_loop *http)
+{
+	http->spins = 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct http_loop *http = handle->data;
+
+	if (--http->handles == 0)
+		http->stopped(http->arg);
+}
+
+void http_loop_stop(struct http_loop *http, void (*stopped)(void *arg), void *arg)
+{
+	http->stopped = stopped;
+	http->arg = arg;
+	uv_close((uv_handle_t *)&http->poll, on_closed);
+	uv_close((uv_handle_t *)&http->timer, on_closed);
+	uv_close((uv_handle_t *)&http->again, on_closed);
+	MHD_stop_daemon(http->daemon);
+}

@@ -40,13 +40,12 @@ static void add_uppers_of(int class_fd, const char *name, struct sysfs_names *up
 	static const char prefix[] = "upper_";
 	auto_names struct sysfs_names entries = { 0 };
 
-	if (sysfs_list(class_fd, name, &entries, NULL) != 0)
+	if (sysfs_list_prefix(class_fd, name, prefix, &entries, NULL) != 0)
 		return;
 	for (size_t i = 0; i < entries.len; i++) {
 		const char *upper = entries.items[i] + sizeof(prefix) - 1;
 
-		if (strncmp(entries.items[i], prefix, sizeof(prefix) - 1) == 0 &&
-		    !has_name(uppers, upper))
+		if (!has_name(uppers, upper))
 			*array_add(uppers) = xstrdup(upper);
 	}
 }

@@ -10,6 +10,7 @@
 #include "agent/helper/report.h"
 #include "agent/helper/sysfs.h"
 #include "agent/helper/uevent_file.h"
+#include "agent/helper/vf_look.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -155,6 +156,16 @@ static void read_driver_link(struct reading *reading)
 	reading->function->driver = driver_name(reading, name, strlen(name));
 }
 
+/* While an unbind waits for whoever uses the device, the uevent names the driver still; only the link
+ * is gone. */
+static void drop_driver_that_lets_go(struct reading *reading)
+{
+	char target[SYSFS_LINK_MAX + 1];
+
+	if (sysfs_link(reading->dir_fd, "driver", target, NULL) == SYSFS_ABSENT)
+		free(take_ptr(reading->function->driver));
+}
+
 static void read_identity(struct reading *reading)
 {
 	struct pci_function *function = reading->function;
@@ -169,7 +180,9 @@ static void read_identity(struct reading *reading)
 		while (uevent_next(&cursor, &field))
 			take_uevent_field(reading, &field);
 	}
-	if (!function->driver && function->vendor < 0)
+	if (function->driver)
+		drop_driver_that_lets_go(reading);
+	else if (function->vendor < 0)
 		read_driver_link(reading);
 	for (size_t i = 0; i < ARRAY_LEN(attr_rows); i++) {
 		int *number = number_at(function, attr_rows[i].offset);
@@ -230,6 +243,8 @@ static void read_details(struct reading *reading)
 	/* Shown without a lock, and for physical functions only. */
 	if (!bridge)
 		function->total_vfs = read_number(reading, "sriov_totalvfs", VFS_MAX, false);
+	if (function->total_vfs > 0)
+		vf_look(reading->dir_fd, &function->vfs);
 	function->numa_node =
 		read_number(reading, "numa_node", NUMA_NODE_MAX, reading->context->has_numa);
 	/* Empty means that there is no way to reset it. */
@@ -288,4 +303,5 @@ void pci_function_done(struct pci_function *function)
 	free(function->reset_methods);
 	free(function->path);
 	free(function->slot);
+	vf_seen_done(&function->vfs);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "agent/helper/devpath.h"
+#include "agent/helper/vf_look.h"
 
 struct report;
 
@@ -34,6 +35,7 @@ struct pci_function {
 	char *reset_methods; /* separated by blanks; NULL: the kernel does not tell */
 	char *path;          /* where the device stands in the kernel's tree */
 	char *slot;
+	struct vf_seen vfs; /* of a physical function */
 };
 
 /* What one scan knows before it looks at a function, and what it learns on the way. */

@@ -43,6 +43,16 @@ static void write_role(const struct pci_function *function, struct str *lines)
 		return;
 	json_write_int(lines, "totalVFs", function->total_vfs);
 	json_write_int(lines, "numVFs", function->num_vfs);
+	if (function->vfs.device > 0)
+		write_hex(lines, "vfDevice", function->vfs.device, 4);
+	if (function->vfs.interface[0])
+		json_write_str(lines, "interface", function->vfs.interface);
+	if (function->vfs.functions.len == 0)
+		return;
+	json_write_open(lines, "virtualFunctions", '[');
+	for (size_t i = 0; i < function->vfs.functions.len; i++)
+		json_write_str(lines, NULL, function->vfs.functions.items[i]);
+	json_write_close(lines, ']');
 }
 
 static void write_reset_methods(const char *methods, struct str *lines)

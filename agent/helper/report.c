@@ -3,7 +3,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/err.h"
+#include "base/file.h"
 #include "base/json_write.h"
 #include "base/mem.h"
 
@@ -44,6 +47,20 @@ void report_rewind(struct report *report, size_t mark)
 		return;
 	report->problems.len = mark;
 	report->problems.buf[mark] = '\0';
+}
+
+static int print(struct str *lines, int fd, struct err *err)
+{
+	int r = file_write_all(fd, str_cstr(lines), lines->len);
+
+	return r < 0 ? err_set(err, ERR_RETRY, r, "write the result: %s", strerror(-r)) : 0;
+}
+
+int report_print(struct report *report, int fd, struct err *err)
+{
+	int r = print(&report->lines, fd, err);
+
+	return r < 0 ? r : print(&report->problems, fd, err);
 }
 
 void report_done(struct report *report)

@@ -1,5 +1,5 @@
 /*
- * report: what one run of the helper has to say, as JSON lines kept in memory until the end.
+ * report: what one run has to say, as JSON lines kept in memory until the end.
  *
  * Facts and problems are kept apart, so that facts come out in the order of the devices whatever
  * went wrong between them, and a device that turns out to be gone takes its problems with it.
@@ -9,6 +9,8 @@
 #include <stddef.h>
 
 #include "base/str.h"
+
+struct err;
 
 struct report {
 	struct str lines;
@@ -28,5 +30,8 @@ void report_problem(struct report *report, const char *device, const char *attri
 
 /* Forget the problems noted since problems.len was @mark. */
 void report_rewind(struct report *report, size_t mark);
+
+/* Write all lines to @fd, the problems behind the facts. After an error a part may be written. */
+int report_print(struct report *report, int fd, struct err *err);
 
 void report_done(struct report *report);

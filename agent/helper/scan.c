@@ -1,11 +1,14 @@
 #include "agent/helper/scan.h"
 
 #include "agent/helper/host.h"
+#include "agent/helper/mdev_scan.h"
 #include "agent/helper/pci_line.h"
 #include "agent/helper/pci_scan.h"
+#include "agent/helper/record.h"
 #include "agent/helper/report.h"
 #include "agent/helper/usb.h"
 #include "agent/helper/use_scan.h"
+#include "agent/helper/vf_record.h"
 #include "base/json_write.h"
 
 void scan_run(const struct scan_options *options, struct report *report)
@@ -18,7 +21,12 @@ void scan_run(const struct scan_options *options, struct report *report)
 	for (size_t i = 0; i < functions.len; i++)
 		pci_line_write(&functions.items[i], &report->lines);
 	usb_len = usb_scan(options->sysfs_fd, report);
+	mdev_scan(options->sysfs_fd, options->proc_fd, options->state_fd, report);
 	use_scan(options, &functions, report);
+	if (options->state_fd >= 0) {
+		records_write_lines(options->state_fd, report);
+		vf_records_write_lines(options->state_fd, options->proc_fd, report);
+	}
 
 	str_add_mem(&report->lines, str_cstr(&report->problems), report->problems.len);
 	str_clear(&report->problems);

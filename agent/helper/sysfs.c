@@ -1,6 +1,5 @@
 #include "agent/helper/sysfs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -75,20 +75,6 @@ int sysfs_open_dir(int dir_fd, const char *path)
 	return openat(dir_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* NULL with the reason in *@ret_result when it cannot be listed. */
-static DIR *open_listing(int dir_fd, const char *path, int *ret_result, struct err *err)
-{
-	int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (dir)
-		return dir;
-	*ret_result = fail("list", path, err);
-	if (fd >= 0)
-		close(fd);
-	return NULL;
-}
-
 static int by_version(const void *a, const void *b)
 {
 	return strverscmp(*(char *const *)a, *(char *const *)b);
@@ -96,22 +82,26 @@ static int by_version(const void *a, const void *b)
 
 int sysfs_list(int dir_fd, const char *path, struct sysfs_names *ret_names, struct err *err)
 {
-	auto_names struct sysfs_names names = { 0 };
-	auto_dir DIR *dir = NULL;
-	const struct dirent *entry;
-	int r = 0;
+	return sysfs_list_prefix(dir_fd, path, "", ret_names, err);
+}
 
-	dir = open_listing(dir_fd, path, &r, err);
-	if (!dir)
-		return r;
-	while ((entry = readdir(dir)) != NULL) {
-		if (entry->d_name[0] == '.')
-			continue;
-		if (names.len >= SYSFS_NAMES_MAX)
-			return err_set(err, ERR_INVALID, -E2BIG, "'%s' has more than %d entries",
-				       path, SYSFS_NAMES_MAX);
-		*array_add(&names) = xstrdup(entry->d_name);
+int sysfs_list_prefix(int dir_fd, const char *path, const char *prefix,
+		      struct sysfs_names *ret_names, struct err *err)
+{
+	auto_names struct sysfs_names names = { 0 };
+	const char *name;
+	struct dir dir;
+
+	if (dir_open(&dir, dir_fd, path) < 0)
+		return fail("list", path, err);
+	while (names.len <= SYSFS_NAMES_MAX && (name = dir_next(&dir)) != NULL) {
+		if (strncmp(name, prefix, strlen(prefix)) == 0)
+			*array_add(&names) = xstrdup(name);
 	}
+	dir_done(&dir);
+	if (names.len > SYSFS_NAMES_MAX)
+		return err_set(err, ERR_INVALID, -E2BIG, "'%s' has more than %d entries", path,
+			       SYSFS_NAMES_MAX);
 	if (names.len > 0)
 		qsort(names.items, names.len, sizeof(names.items[0]), by_version);
 	*ret_names = names;
@@ -128,15 +118,12 @@ void sysfs_names_done(struct sysfs_names *names)
 
 char *sysfs_any_entry(int dir_fd, const char *path)
 {
-	int r = 0;
-	auto_dir DIR *dir = open_listing(dir_fd, path, &r, NULL);
-	const struct dirent *entry;
+	struct dir dir;
+	char *name;
 
-	if (!dir)
+	if (dir_open(&dir, dir_fd, path) < 0)
 		return NULL;
-	while ((entry = readdir(dir)) != NULL) {
-		if (entry->d_name[0] != '.')
-			return xstrdup(entry->d_name);
-	}
-	return NULL;
+	name = xstrdup_or_null(dir_next(&dir));
+	dir_done(&dir);
+	return name;
 }

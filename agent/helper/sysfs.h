@@ -49,6 +49,10 @@ struct sysfs_names {
 /* List the folder @path, sorted so that numbers inside names count as numbers. 0, SYSFS_ABSENT, or
  * < 0 with @err set. */
 int sysfs_list(int dir_fd, const char *path, struct sysfs_names *ret_names, struct err *err);
+
+/* The same for the names that begin with @prefix. */
+int sysfs_list_prefix(int dir_fd, const char *path, const char *prefix,
+		      struct sysfs_names *ret_names, struct err *err);
 void sysfs_names_done(struct sysfs_names *names);
 
 /* The name of some entry of the folder @path, NULL if it has none or is not there. The caller frees. */

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/helper/devpath.h"
@@ -23,7 +24,6 @@ struct reading {
 	struct report *report;
 	const char *name;
 	int dir_fd;
-	bool missing;
 	struct sysfs_attr attr;
 };
 
@@ -89,10 +89,8 @@ static bool read_attr(struct reading *reading, const char *name, bool must)
 
 	if (r < 0)
 		problem(reading, name, "%s", err.msg);
-	if (r == SYSFS_ABSENT && must) {
-		reading->missing = true;
+	if (r == SYSFS_ABSENT && must)
 		problem(reading, name, "missing");
-	}
 	return r == 0;
 }
 
@@ -198,6 +196,17 @@ static void read_interface(struct reading *parent, int bus_fd, const char *name,
 	fill_from_attrs(&reading, interface_attrs, ARRAY_LEN(interface_attrs), (char *)interface);
 }
 
+/* Is the folder that was read still the device's? One that went away meanwhile lacks what it had, such
+ * as its serial number, and may be back under the same name as another. */
+static bool is_same(int dir_fd, int bus_fd, const char *name)
+{
+	struct stat before;
+	struct stat now;
+
+	return fstat(dir_fd, &before) == 0 && fstatat(bus_fd, name, &now, 0) == 0 &&
+	       before.st_dev == now.st_dev && before.st_ino == now.st_ino;
+}
+
 /* False when the device went away while it was read. */
 static bool read_device(struct report *report, int bus_fd, const struct sysfs_names *names,
 			struct usb_device *device)
@@ -221,7 +230,7 @@ static bool read_device(struct report *report, int bus_fd, const struct sysfs_na
 		if (interface_of(names->items[i], device->name))
 			read_interface(&reading, bus_fd, names->items[i], device);
 	}
-	return !reading.missing || faccessat(bus_fd, device->name, F_OK, 0) == 0;
+	return is_same(dir_fd, bus_fd, device->name);
 }
 
 static bool scan_one(struct report *report, int bus_fd, const struct sysfs_names *names,

@@ -104,12 +104,10 @@ static bool screen_has_console(int sysfs_fd)
 
 static void collect_console(struct use_look *look, const struct pci_functions *functions)
 {
-	bool console = screen_has_console(look->sysfs_fd);
-
-	for (size_t i = 0; console && i < functions->len; i++) {
+	for (size_t i = 0; i < functions->len; i++) {
 		struct devpath device = { "", "" };
 
-		if (functions->items[i].boot_vga != 1)
+		if (functions->items[i].boot_vga != 1 || !screen_has_console(look->sysfs_fd))
 			continue;
 		memcpy(device.pci, functions->items[i].address, sizeof(device.pci));
 		uses_add(&look->uses, &device, USE_CONSOLE, "console",
@@ -117,8 +115,8 @@ static void collect_console(struct use_look *look, const struct pci_functions *f
 	}
 }
 
-void use_scan(const struct scan_options *options, const struct pci_functions *functions,
-	      struct report *report)
+void use_collect(const struct scan_options *options, const struct pci_functions *functions,
+		 struct report *report, struct uses *ret_uses)
 {
 	struct use_look look = {
 		.sysfs_fd = options->sysfs_fd,
@@ -135,9 +133,8 @@ void use_scan(const struct scan_options *options, const struct pci_functions *fu
 	use_storage_collect(&look);
 	use_network_collect(&look);
 	collect_console(&look, functions);
-	uses_write(&look.uses, &report->lines);
+	*ret_uses = look.uses;
 
-	uses_done(&look.uses);
 	mounts_done(&look.mounts);
 	swaps_done(&look.swaps);
 	routes_done(&look.routes);
@@ -145,4 +142,14 @@ void use_scan(const struct scan_options *options, const struct pci_functions *fu
 	block_set_done(&look.used);
 	look.blocks = blocks_free(look.blocks);
 	look.links = netlinks_free(look.links);
+}
+
+void use_scan(const struct scan_options *options, const struct pci_functions *functions,
+	      struct report *report)
+{
+	struct uses uses = { 0 };
+
+	use_collect(options, functions, report, &uses);
+	uses_write(&uses, &report->lines);
+	uses_done(&uses);
 }

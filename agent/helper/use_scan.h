@@ -35,6 +35,11 @@ struct use_cause {
 	const char *why;
 };
 
+/* Find the facts about all devices; of @functions only those that are the boot VGA matter. What
+ * could not be read becomes a problem in @report. The caller calls uses_done(). */
+void use_collect(const struct scan_options *options, const struct pci_functions *functions,
+		 struct report *report, struct uses *ret_uses);
+
 /* Append the facts about all devices to @report. */
 void use_scan(const struct scan_options *options, const struct pci_functions *functions,
 	      struct report *report);

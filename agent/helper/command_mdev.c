@@ -1,0 +1,65 @@
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/helper/command.h"
+#include "agent/helper/kernel.h"
+#include "agent/helper/mdev_change.h"
+#include "agent/helper/mdev_job.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+static int run_job(const struct command *command, bool create, const struct mdev_job *job,
+		   struct err *err)
+{
+	auto_free char *beside = xasprintf("%s/../proc", command->sysfs_root);
+	struct kernel kernel = kernel_running();
+	auto_close int sysfs_fd = -1;
+	auto_close int proc_fd = -1;
+	auto_close int dev_fd = -1;
+	struct mdev_change_options options;
+
+	if (command_open(command->sysfs_root, &sysfs_fd, err) < 0 ||
+	    command_open(command->proc_root ? command->proc_root : beside, &proc_fd, err) < 0 ||
+	    command_open(command->dev_root ? command->dev_root : "/dev", &dev_fd, err) < 0)
+		return err->code;
+	options = (struct mdev_change_options){
+		.sysfs_fd = sysfs_fd,
+		.proc_fd = proc_fd,
+		.dev_fd = dev_fd,
+		.state_dir = command->state_dir,
+		.kernel = &kernel,
+		.out_fd = STDOUT_FILENO,
+	};
+	return create ? mdev_create(&options, job, err) : mdev_remove(&options, job, err);
+}
+
+static int read_job(const struct command *command, const char *verb, bool create, char **args,
+		    struct mdev_job *ret_job, struct err *err)
+{
+	if (!command->state_dir)
+		return err_set(err, ERR_INVALID, -EINVAL, "%s needs --state-dir", verb);
+	if (mdev_job_parse(args, ret_job, err) < 0)
+		return -EINVAL;
+	if (!create || ret_job->type)
+		return 0;
+	return err_set(err, ERR_INVALID, -EINVAL, "a word 'type=' is needed");
+}
+
+int command_mdev(const struct command *command, const char *verb, char **args)
+{
+	bool create = strcmp(verb, "mdev-create") == 0;
+	struct mdev_job job = { 0 };
+	struct err err = { 0 };
+	int r = read_job(command, verb, create, args, &job, &err);
+
+	if (r < 0) {
+		mdev_job_done(&job);
+		return command_fail(COMMAND_USAGE, &err);
+	}
+	r = run_job(command, create, &job, &err);
+	mdev_job_done(&job);
+	return r < 0 ? command_fail(EXIT_FAILURE, &err) : EXIT_SUCCESS;
+}

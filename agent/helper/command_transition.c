@@ -1,0 +1,80 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/helper/command.h"
+#include "agent/helper/job.h"
+#include "agent/helper/kernel.h"
+#include "agent/helper/transition.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* clang-format off */
+static const char *const verb_names[] = {
+	[TRANSITION_BIND]         = "bind",
+	[TRANSITION_RELEASE]      = "release",
+	[TRANSITION_PLAN_BIND]    = "plan-bind",
+	[TRANSITION_PLAN_RELEASE] = "plan-release",
+};
+/* clang-format on */
+
+static enum transition_verb find_verb(const char *name)
+{
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_LEN(verb_names) && strcmp(verb_names[i], name) != 0)
+		i++;
+	return (enum transition_verb)i;
+}
+
+/* Unlike a scan, a transition does without none of the trees. */
+static int run_job(const struct command *command, const char *verb, const struct job *job,
+		   struct err *err)
+{
+	auto_free char *beside = xasprintf("%s/../proc", command->sysfs_root);
+	struct kernel kernel = kernel_running();
+	auto_close int sysfs_fd = -1;
+	auto_close int proc_fd = -1;
+	auto_close int dev_fd = -1;
+	struct transition_options options;
+
+	if (command_open(command->sysfs_root, &sysfs_fd, err) < 0 ||
+	    command_open(command->proc_root ? command->proc_root : beside, &proc_fd, err) < 0 ||
+	    command_open(command->dev_root ? command->dev_root : "/dev", &dev_fd, err) < 0)
+		return err->code;
+	options = (struct transition_options){
+		.sysfs_fd = sysfs_fd,
+		.proc_fd = proc_fd,
+		.dev_fd = dev_fd,
+		.state_dir = command->state_dir,
+		.node_address = command->node_address,
+		.kernel = &kernel,
+		.out_fd = STDOUT_FILENO,
+	};
+	return transition_run(find_verb(verb), &options, job, err);
+}
+
+static int read_job(const struct command *command, const char *verb, char **args,
+		    struct job *ret_job, struct err *err)
+{
+	if (!command->group || !command->state_dir)
+		return err_set(err, ERR_INVALID, -EINVAL, "%s needs --group and --state-dir", verb);
+	if (!args[0])
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "%s needs the functions, beginning with address=", verb);
+	return job_parse(command->group, args, ret_job, err);
+}
+
+int command_transition(const struct command *command, const char *verb, char **args)
+{
+	struct job job = { 0 };
+	struct err err = { 0 };
+	int r;
+
+	if (read_job(command, verb, args, &job, &err) < 0)
+		return command_fail(COMMAND_USAGE, &err);
+	r = run_job(command, verb, &job, &err);
+	job_done(&job);
+	return r < 0 ? command_fail(EXIT_FAILURE, &err) : EXIT_SUCCESS;
+}

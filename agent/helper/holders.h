@@ -1,0 +1,49 @@
+/* holders: which processes use the functions of a job, read from /proc. Never waits for a device. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct job;
+
+enum {
+	HOLDERS_MAX = 256,                 /* enough to refuse                                  */
+	HOLDERS_DESCRIPTORS_MAX = 4 << 20, /* looked at in all; more count as a holder not seen */
+};
+
+/* Owns its texts. */
+struct holder {
+	char *address; /* of the function                                               */
+	char *command; /* as the kernel has it, at most 15 bytes; "" if not known       */
+	char *pod;     /* "namespace/name", or the pod's uid; NULL: none, or not known  */
+	char *detail;  /* "process 123 (qemu-system-x86) has /dev/vfio/12 open"         */
+	int pid;       /* 0: a process that cannot be seen                              */
+};
+
+struct holders {
+	struct holder *items;
+	size_t len;
+	size_t cap;
+};
+
+/* Where to look; everything is borrowed. */
+struct holders_look {
+	int sysfs_fd;
+	int proc_fd;          /* -1: none                                                */
+	int dev_fd;           /* -1: none                                                */
+	const char *group;    /* the kernel's number of the group, "-": no group         */
+	bool confirm_by_open; /* with nobody found, ask the kernel by opening the group  */
+};
+
+/*
+ * Find who holds the functions of @job (or the mediated devices, whose "addresses" are their UUIDs): processes with the group's node open, or a device node of or
+ * below a function. By pid, each process at most once per function. Who has the group open holds it
+ * as a whole, and is named as a holder of the job's first function; with the group "-" nobody is. The
+ * calling process is never a holder. A process that ends meanwhile, and what cannot be read, is
+ * passed over.
+ */
+void holders_find(const struct holders_look *look, const struct job *job,
+		  struct holders *ret_holders);
+void holders_done(struct holders *holders);
+
+#define auto_holders __attribute__((cleanup(holders_done)))

@@ -1,0 +1,36 @@
+/*
+ * mdev_change: makes mediated devices on one parent, and removes those that hostdev has made.
+ *
+ * Looks before every step and remembers no progress. The record of an instance is written before it is
+ * made, and goes after it: what was cut off anywhere is known as ours. Every write is read back.
+ */
+#pragma once
+
+struct err;
+struct kernel;
+struct mdev_job;
+
+/* Borrowed for the call. */
+struct mdev_change_options {
+	int sysfs_fd;
+	int proc_fd;
+	int dev_fd;
+	const char *state_dir; /* made if its parent is there */
+	const struct kernel *kernel;
+	int out_fd; /* gets the lines */
+};
+
+/*
+ * Make the instances of @job that are not there yet; the first that cannot be made ends it. Returns 0
+ * however that ended, as the last line says; < 0 if lines could not be written.
+ */
+int mdev_create(const struct mdev_change_options *options, const struct mdev_job *job,
+		struct err *err);
+
+/*
+ * Remove the instances of @job that its owner has made and that nobody holds; the others stay, and the
+ * first of them is in the last line. A record whose instance is gone, or is somebody else's by now, goes
+ * alone.
+ */
+int mdev_remove(const struct mdev_change_options *options, const struct mdev_job *job,
+		struct err *err);

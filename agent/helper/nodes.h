@@ -1,0 +1,14 @@
+/* nodes: can a device be open at all, for a process to hold it? */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * Has the PCI function @address, or a device below it, a number, and so a node in /dev? The kernel
+ * gives such a device the attribute "dev" together with its link in dev/char or dev/block
+ * (device_add() in drivers/base/core.c). True if that cannot be found out.
+ */
+bool nodes_below(int sysfs_fd, const char *address);
+
+/* Is there a node of the IOMMU group @group ("-": none)? */
+bool nodes_of_group(int sysfs_fd, int dev_fd, const char *group);

@@ -1,0 +1,261 @@
+#include "agent/helper/vgpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/helper/bind_look.h"
+#include "agent/helper/group_lock.h"
+#include "agent/helper/holders.h"
+#include "agent/helper/job.h"
+#include "agent/helper/kernel.h"
+#include "agent/helper/report.h"
+#include "agent/helper/sysfs.h"
+#include "base/err.h"
+#include "base/json_write.h"
+#include "base/mem.h"
+
+enum { STATE_DIR_MODE = 0700, STOPPED = -1 };
+
+#define CURRENT   "nvidia/current_vgpu_type"
+#define CREATABLE "nvidia/creatable_vgpu_types"
+
+bool vgpu_type_check(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len > 0 && len < VGPU_NUMBER_SIZE - 1 && strspn(text, "0123456789") == len &&
+	       (text[0] != '0' || len == 1);
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+static void write_lines(struct str *lines, const char *key, char *text)
+{
+	char *rest = NULL;
+	size_t n = 0;
+
+	json_write_open(lines, key, '[');
+	for (char *line = strtok_r(text, "\n", &rest); line && n++ < VGPU_LINES_MAX;
+	     line = strtok_r(NULL, "\n", &rest))
+		json_write_str(lines, NULL, line);
+	json_write_close(lines, ']');
+}
+
+void vgpu_write_line(int sysfs_fd, const char *address, struct report *report)
+{
+	auto_free char *path = xasprintf("bus/pci/devices/%s", address);
+	auto_close int dir_fd = sysfs_open_dir(sysfs_fd, path);
+	struct sysfs_attr current;
+	struct sysfs_attr creatable;
+	struct err err = { 0 };
+	int r = dir_fd < 0 ? SYSFS_ABSENT : sysfs_read(dir_fd, CURRENT, &current, &err);
+
+	if (r < 0)
+		report_problem(report, address, CURRENT, "%s", err.msg);
+	if (r != 0)
+		return;
+	if (!vgpu_type_check(current.text)) {
+		report_problem(report, address, CURRENT, "'%.32s' is no number of a vGPU type",
+			       current.text);
+		return;
+	}
+	r = sysfs_read(dir_fd, CREATABLE, &creatable, &err);
+	if (r < 0)
+		report_problem(report, address, CREATABLE, "%s", err.msg);
+	report_open(&report->lines, "vgpu");
+	json_write_str(&report->lines, "address", address);
+	json_write_str(&report->lines, "current", current.text);
+	if (r == 0)
+		write_lines(&report->lines, "creatable", creatable.text);
+	report_close(&report->lines);
+}
+
+/* --- changing --------------------------------------------------------------------------------- */
+
+/* One change under way. */
+struct change {
+	const struct vgpu_options *options;
+	const char *address;
+	const char *type;
+	struct bind_seen seen;
+	int dir_fd, state_fd, lock_fd;
+	const char *result; /* NULL: done */
+	const char *reason;
+	char message[240];
+};
+
+__attribute__((format(printf, 4, 5))) static int stop(struct change *c, const char *result,
+						      const char *reason, const char *fmt, ...)
+{
+	va_list args;
+
+	c->result = result;
+	c->reason = reason;
+	va_start(args, fmt);
+	(void)vsnprintf(c->message, sizeof(c->message), fmt, args);
+	va_end(args);
+	return STOPPED;
+}
+
+static int open_function(struct change *c)
+{
+	auto_free char *path = xasprintf("bus/pci/devices/%s", c->address);
+	struct err err = { 0 };
+	char link[SYSFS_LINK_MAX + 1];
+
+	c->dir_fd = sysfs_open_dir(c->options->sysfs_fd, path);
+	if (c->dir_fd < 0 || bind_look(c->options->sysfs_fd, c->address, &c->seen, &err) < 0 ||
+	    !c->seen.present)
+		return stop(c, "Refused", "DeviceGone", "there is no PCI function %s", c->address);
+	if (sysfs_link(c->dir_fd, "physfn", link, NULL) != 0)
+		return stop(c, "Refused", "NotVirtualFunction",
+			    "%s is no virtual function: it is not made a vGPU", c->address);
+	if (strcmp(c->seen.driver, "nvidia") != 0)
+		return stop(c, "Refused", "NoBackend", "%s is on '%s', not on 'nvidia'", c->address,
+			    c->seen.driver);
+	return 0;
+}
+
+/* A transition of the function to another driver takes the same lock. */
+static int take_lock(struct change *c)
+{
+	char group[16] = "-";
+	struct err err = { 0 };
+	int pid = 0;
+	int r;
+
+	(void)mkdir(c->options->state_dir, STATE_DIR_MODE);
+	c->state_fd = sysfs_open_dir(AT_FDCWD, c->options->state_dir);
+	if (c->state_fd < 0)
+		return stop(c, "Failed", "StateNotWritable", "open the state directory '%s': %s",
+			    c->options->state_dir, strerror(errno));
+	if (c->seen.group >= 0)
+		(void)snprintf(group, sizeof(group), "%d", c->seen.group);
+	r = group_lock_take(c->state_fd, group, &c->lock_fd, &pid, &err);
+	if (r < 0)
+		return stop(c, "Failed", "StateNotWritable", "%s", err.msg);
+	if (r == GROUP_LOCK_BUSY)
+		return stop(c, "Busy", "Busy",
+			    "another hostdev-helper (pid %d) is at work on IOMMU group %s", pid,
+			    group);
+	return 0;
+}
+
+static int read_current(struct change *c, char ret_type[VGPU_NUMBER_SIZE])
+{
+	struct sysfs_attr attr;
+	struct err err = { 0 };
+	int r = sysfs_read(c->dir_fd, CURRENT, &attr, &err);
+
+	if (r < 0)
+		return stop(c, "Failed", "WriteFailed", "%s", err.msg);
+	if (r == SYSFS_ABSENT)
+		return stop(c, "Refused", "NoBackend", "the driver of %s has no %s", c->address,
+			    CURRENT);
+	if (!vgpu_type_check(attr.text))
+		return stop(c, "Failed", "WriteFailed", "%s of %s says '%.32s'", CURRENT,
+			    c->address, attr.text);
+	memcpy(ret_type, attr.text, attr.len + 1);
+	return 0;
+}
+
+static int check_free(struct change *c)
+{
+	auto_holders struct holders holders = { 0 };
+	struct job_function function = { .address = c->address };
+	struct job job = { .items = &function, .len = 1, .cap = 1 };
+	char group[16] = "-";
+
+	if (c->seen.group >= 0)
+		(void)snprintf(group, sizeof(group), "%d", c->seen.group);
+	holders_find(
+		&(struct holders_look){
+			.sysfs_fd = c->options->sysfs_fd,
+			.proc_fd = c->options->proc_fd,
+			.dev_fd = c->options->dev_fd,
+			.group = group,
+			.confirm_by_open = true,
+		},
+		&job, &holders);
+	if (holders.len == 0)
+		return 0;
+	return stop(c, "Held", "Held", "%s is in use: %s", c->address, holders.items[0].detail);
+}
+
+/* Write, and believe only what is read back. */
+static int write_type(struct change *c, const char *type)
+{
+	auto_free char *path = xasprintf("bus/pci/devices/%s/" CURRENT, c->address);
+	const struct kernel *kernel = c->options->kernel;
+	char now[VGPU_NUMBER_SIZE];
+	int r = kernel->write(kernel->arg, c->options->sysfs_fd, path, type);
+
+	if (read_current(c, now) < 0)
+		return STOPPED;
+	if (strcmp(now, type) == 0)
+		return 0;
+	if (r < 0)
+		return stop(c, "Failed", "WriteFailed", "write '%s' to %s of %s: %s", type, CURRENT,
+			    c->address, strerror(-r));
+	return stop(c, "Failed", "WriteFailed",
+		    "'%s' was written to %s of %s, and it says '%s' all the same", type, CURRENT,
+		    c->address, now);
+}
+
+static int run(struct change *c)
+{
+	char now[VGPU_NUMBER_SIZE];
+
+	if (open_function(c) < 0 || take_lock(c) < 0 || read_current(c, now) < 0)
+		return STOPPED;
+	if (strcmp(now, c->type) == 0)
+		return 0;
+	if (strcmp(now, "0") != 0 && (check_free(c) < 0 || write_type(c, "0") < 0))
+		return STOPPED;
+	return strcmp(c->type, "0") == 0 ? 0 : write_type(c, c->type);
+}
+
+static void tell_end(const struct change *c, struct report *report)
+{
+	vgpu_write_line(c->options->sysfs_fd, c->address, report);
+	report_open(&report->lines, "end");
+	json_write_str(&report->lines, "result", c->result ? c->result : "Done");
+	if (c->result) {
+		json_write_str(&report->lines, "reason", c->reason);
+		json_write_str(&report->lines, "message", c->message);
+	}
+	report_close(&report->lines);
+}
+
+int vgpu_set(const struct vgpu_options *options, const char *address, const char *type,
+	     struct err *err)
+{
+	struct change c = {
+		.options = options,
+		.address = address,
+		.type = type,
+		.seen = { .group = -1 },
+		.dir_fd = -1,
+		.state_fd = -1,
+		.lock_fd = -1,
+	};
+	struct report report = { 0 };
+	int r;
+
+	(void)run(&c);
+	tell_end(&c, &report);
+	r = report_print(&report, options->out_fd, err);
+	report_done(&report);
+	if (c.lock_fd >= 0)
+		close(c.lock_fd);
+	if (c.state_fd >= 0)
+		close(c.state_fd);
+	if (c.dir_fd >= 0)
+		close(c.dir_fd);
+	return r;
+}

@@ -1,0 +1,150 @@
+/*
+ * binder: runs the transitions of IOMMU groups: one hostdev-helper per group at a time, and knows
+ * which groups are stuck.
+ *
+ * Owns the helpers under way. Decides nothing (claim_plan does) and writes nothing to the API. A
+ * helper that misses its deadline is left to end by itself; until then its group is stuck, and no
+ * other helper is started for it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/json_map.h"
+
+struct binder;
+struct metrics;
+struct uv_loop_s;
+
+enum { BINDER_FUNCTIONS_MAX = 1024 }; /* of one job */
+
+/* Borrowed texts that outlive the binder. */
+struct binder_options {
+	const char *helper_path;
+	const char *state_dir;
+	const char *sysfs_root;  /* NULL: /sys  */
+	const char *proc_root;   /* NULL: /proc */
+	const char *dev_root;    /* NULL: /dev  */
+	uint64_t deadline_ms;    /* of one transition; later it is stuck */
+	struct metrics *metrics; /* may be NULL */
+};
+
+/* One function of a transition. The texts of a job are its own (binder_job_done). */
+struct binder_function {
+	char *address;
+	char *id;     /* "8086:10d3": what must be there                       */
+	char *serial; /* NULL: not known                                        */
+	char *native; /* the driver it goes back to; "": none; NULL: not known */
+	char *driver; /* the passthrough driver                                */
+	char *claim;
+	char *uid;
+};
+
+enum binder_verb { BINDER_BIND, BINDER_RELEASE, BINDER_PLAN_BIND, BINDER_PLAN_RELEASE };
+
+struct binder_job {
+	enum binder_verb verb;
+	char *group; /* NULL: none, or not known any more */
+	struct binder_function *items;
+	size_t len;
+	size_t cap;
+};
+
+/* Release what the job owns; it is empty again. */
+void binder_job_done(struct binder_job *job);
+
+/* "bind", "release", "plan-bind", "plan-release": the helper's word, and the metrics'. */
+const char *binder_verb_text(enum binder_verb verb);
+
+enum binder_result {
+	BINDER_DONE,
+	BINDER_HELD,    /* somebody uses a function; nothing was changed     */
+	BINDER_REFUSED, /* it must not be done as things are; nothing changed */
+	BINDER_BUSY,    /* another helper moves the group; nothing changed   */
+	BINDER_FAILED,  /* a step did not do what it should                  */
+	BINDER_STUCK,   /* past the deadline; binder_look() tells more       */
+};
+
+/* "Done", "Held", "Refused", "Busy", "Failed", "Stuck": in metrics and in the log. */
+const char *binder_result_text(enum binder_result result);
+
+/* A function as the helper read it back at its end. */
+struct binder_seen {
+	char *address;
+	char *driver;   /* NULL: none        */
+	char *override; /* NULL: none is set */
+};
+
+struct binder_seen_list {
+	struct binder_seen *items;
+	size_t len;
+	size_t cap;
+};
+
+/* What a transition came to. Texts are clean (no control characters) and short. */
+struct binder_outcome {
+	enum binder_result result;
+	char *reason;                 /* CamelCase, for a condition; NULL when DONE               */
+	char *message;                /* for a person; never NULL                                 */
+	char *step;                   /* where it ended; NULL when DONE, or before any            */
+	char *address;                /* the function concerned; NULL: all                        */
+	char *error_name;             /* "EBUSY", as the kernel said; NULL: no such error         */
+	char *holder;                 /* "process 7 (qemu) of pod a/b and 2 more"; NULL: none     */
+	int holder_pid;               /* of the first holder; BUSY, STUCK: of the helper; 0: none */
+	uint64_t kernel_us;           /* inside the kernel, of all writes                         */
+	uint64_t helper_us;           /* of the helper, from main to end                          */
+	uint64_t took_ms;             /* from the start of the helper, as the agent saw it        */
+	uint64_t ended_ms;            /* on the clock of inventory->began_ms                      */
+	struct binder_seen_list seen; /* empty when nobody read it back: STUCK, a dead helper */
+	struct json_strs lines;       /* for the two plan verbs: the lines of the helper      */
+};
+
+/* Release what the outcome owns; it is empty again. */
+void binder_outcome_done(struct binder_outcome *outcome);
+
+/* Make @to (uninitialised, or holding nothing) a deep copy of @from. */
+void binder_outcome_copy(struct binder_outcome *to, const struct binder_outcome *from);
+
+/* A transition has ended or got stuck. @outcome is valid during the call. */
+typedef void binder_end_fn(void *arg, const struct binder_outcome *outcome);
+
+/* The helper of @group ("" for a job without one) that was stuck has ended: the group may be moved
+ * again. What it did in the end is not known: look at the devices. */
+typedef void binder_free_fn(void *arg, const char *group);
+
+/* @on_free may be NULL. */
+struct binder *binder_new(struct uv_loop_s *loop, const struct binder_options *options,
+			  binder_free_fn *on_free, void *arg);
+/* Takes NULL, returns NULL. Helpers under way are abandoned, not killed, and keep no loop alive; no
+ * callback runs. May be called in a callback. */
+struct binder *binder_free(struct binder *binder);
+
+/* The node's address, whose interface is never given away (copied; NULL: not known). */
+void binder_set_node_address(struct binder *binder, const char *address);
+
+enum binder_state { BINDER_IDLE, BINDER_RUNNING, BINDER_IS_STUCK };
+
+/* Why a group cannot be moved just now. The texts are valid until the loop goes on. */
+struct binder_trouble {
+	int pid;             /* of the helper                  */
+	const char *verb;    /* binder_verb_text()             */
+	const char *step;    /* "" before the first            */
+	const char *address; /* of the function; "" if unknown */
+	uint64_t age_ms;
+};
+
+/* State of the group that @address is in (of the job that moves it). @ret_trouble may be NULL and is
+ * filled unless IDLE. */
+enum binder_state binder_look(const struct binder *binder, const char *address,
+			      struct binder_trouble *ret_trouble);
+
+/*
+ * Start @job (copied). @end runs exactly once and never before this returns, then too when the helper
+ * cannot be started (BINDER_FAILED, reason HelperFailed). A job whose group or function is under
+ * way already comes to BINDER_BUSY. The group is idle again when @end runs, but for BINDER_STUCK:
+ * then when on_free does. Both may start the next job.
+ */
+void binder_start(struct binder *binder, const struct binder_job *job, binder_end_fn *end,
+		  void *arg);

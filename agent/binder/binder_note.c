@@ -1,0 +1,100 @@
+#include "agent/binder/binder_note.h"
+
+#include "base/log.h"
+#include "base/str.h"
+#include "kube/metrics.h"
+
+enum { FUNCTIONS_MAX = 240 }; /* bytes of addresses in a log line */
+
+static const struct metric_desc transitions_desc = {
+	.name = "hostdev_transitions_total",
+	.help = "Transitions of IOMMU groups, by what they came to.",
+	.type = METRIC_COUNTER,
+	.labels = { "verb", "result" },
+};
+
+static const struct metric_desc seconds_desc = {
+	.name = "hostdev_transition_seconds",
+	.help = "Time from the start of a transition's helper to its end.",
+	.type = METRIC_SECONDS,
+	.labels = { "verb" },
+	.buckets_ms = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 15000 },
+};
+
+void binder_note_init(struct binder_note *note, struct metrics *metrics)
+{
+	note->transitions = metrics_family(metrics, &transitions_desc);
+	note->seconds = metrics_family(metrics, &seconds_desc);
+}
+
+static void add_addresses(struct str *out, const struct json_strs *addresses)
+{
+	for (size_t i = 0; i < addresses->len && out->len <= FUNCTIONS_MAX; i++) {
+		if (i > 0)
+			str_add_char(out, ',');
+		str_add(out, addresses->items[i]);
+	}
+	str_cut(out, FUNCTIONS_MAX);
+}
+
+static enum log_level level_of(const struct binder_noted *what, enum binder_result result)
+{
+	if (what->verb == BINDER_PLAN_BIND || what->verb == BINDER_PLAN_RELEASE)
+		return LOG_DEBUG;
+	/* Tried again every few seconds: who waits for it tells it once. */
+	if (result == BINDER_HELD || result == BINDER_BUSY)
+		return LOG_DEBUG;
+	return result == BINDER_STUCK ? LOG_WARN : LOG_INFO;
+}
+
+static void add_text(struct log_field *fields, size_t *n, const char *key, const char *text)
+{
+	if (text && *text)
+		fields[(*n)++] = log_str(key, text);
+}
+
+static void log_end(const struct binder_noted *what, const struct binder_outcome *outcome)
+{
+	auto_str struct str functions = STR_INIT;
+	struct log_field fields[13] = { 0 };
+	size_t n = 0;
+	bool stuck = outcome->result == BINDER_STUCK;
+
+	add_addresses(&functions, what->addresses);
+	fields[n++] = log_str("verb", binder_verb_text(what->verb));
+	fields[n++] = log_str("group", what->group);
+	fields[n++] = log_str("functions", str_cstr(&functions));
+	fields[n++] = log_str("result", binder_result_text(outcome->result));
+	fields[n++] = log_str("reason", outcome->reason);
+	fields[n++] = log_int("took_ms", outcome->took_ms);
+	fields[n++] = log_int("helper_us", outcome->helper_us);
+	fields[n++] = log_int("kernel_us", outcome->kernel_us);
+	add_text(fields, &n, "step", outcome->step);
+	add_text(fields, &n, "address", outcome->address);
+	add_text(fields, &n, "errno", outcome->error_name);
+	add_text(fields, &n, "message", outcome->message);
+	log_write(level_of(what, outcome->result),
+		  stuck ? "transition is stuck" : "transition ended", fields);
+}
+
+/* A stuck one is measured when it has ended. */
+void binder_note_end(const struct binder_note *note, const struct binder_noted *what,
+		     const struct binder_outcome *outcome)
+{
+	const char *verb = binder_verb_text(what->verb);
+
+	metric_count(note->transitions, verb, binder_result_text(outcome->result));
+	if (outcome->result != BINDER_STUCK)
+		metric_observe(note->seconds, outcome->took_ms, (const char *const[]){ verb });
+	log_end(what, outcome);
+}
+
+void binder_note_gone(const struct binder_note *note, const struct binder_noted *what, int pid,
+		      uint64_t took_ms)
+{
+	const char *verb = binder_verb_text(what->verb);
+
+	metric_observe(note->seconds, took_ms, (const char *const[]){ verb });
+	log_info("stuck transition ended", log_str("verb", verb), log_str("group", what->group),
+		 log_int("pid", pid), log_int("took_ms", took_ms));
+}

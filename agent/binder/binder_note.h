@@ -1,0 +1,32 @@
+/* binder_note: what is told of transitions beside their outcome: a log line each, and metrics. */
+#pragma once
+
+#include <stdint.h>
+
+#include "agent/binder/binder.h"
+
+struct metric;
+struct metrics;
+
+struct binder_note {
+	struct metric *transitions;
+	struct metric *seconds;
+};
+
+/* Which transition; borrowed. */
+struct binder_noted {
+	enum binder_verb verb;
+	const char *group; /* NULL: none */
+	const struct json_strs *addresses;
+};
+
+/* @metrics may be NULL. */
+void binder_note_init(struct binder_note *note, struct metrics *metrics);
+
+/* A transition has come to @outcome. A plan is told of in debug lines only. */
+void binder_note_end(const struct binder_note *note, const struct binder_noted *what,
+		     const struct binder_outcome *outcome);
+
+/* The helper of a transition that was stuck has ended, @took_ms after its start. */
+void binder_note_gone(const struct binder_note *note, const struct binder_noted *what, int pid,
+		      uint64_t took_ms);

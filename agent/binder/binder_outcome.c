@@ -1,0 +1,91 @@
+/* binder_outcome: the plain values of the binder: what goes in, what comes out, and their names. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "agent/binder/binder.h"
+#include "base/array.h"
+#include "base/mem.h"
+
+const char *binder_verb_text(enum binder_verb verb)
+{
+	static const char *const texts[] = {
+		[BINDER_BIND] = "bind",
+		[BINDER_RELEASE] = "release",
+		[BINDER_PLAN_BIND] = "plan-bind",
+		[BINDER_PLAN_RELEASE] = "plan-release",
+	};
+
+	assert((size_t)verb < ARRAY_LEN(texts));
+	return texts[verb];
+}
+
+const char *binder_result_text(enum binder_result result)
+{
+	static const char *const texts[] = {
+		[BINDER_DONE] = "Done", [BINDER_HELD] = "Held",     [BINDER_REFUSED] = "Refused",
+		[BINDER_BUSY] = "Busy", [BINDER_FAILED] = "Failed", [BINDER_STUCK] = "Stuck",
+	};
+
+	assert((size_t)result < ARRAY_LEN(texts));
+	return texts[result];
+}
+
+void binder_job_done(struct binder_job *job)
+{
+	for (size_t i = 0; i < job->len; i++) {
+		struct binder_function *function = &job->items[i];
+
+		free(function->address);
+		free(function->id);
+		free(function->serial);
+		free(function->native);
+		free(function->driver);
+		free(function->claim);
+		free(function->uid);
+	}
+	free(job->group);
+	array_done(job);
+	job->group = NULL;
+}
+
+void binder_outcome_done(struct binder_outcome *outcome)
+{
+	for (size_t i = 0; i < outcome->seen.len; i++) {
+		free(outcome->seen.items[i].address);
+		free(outcome->seen.items[i].driver);
+		free(outcome->seen.items[i].override);
+	}
+	array_done(&outcome->seen);
+	json_strs_done(&outcome->lines);
+	free(outcome->reason);
+	free(outcome->message);
+	free(outcome->step);
+	free(outcome->address);
+	free(outcome->error_name);
+	free(outcome->holder);
+	*outcome = (struct binder_outcome){ 0 };
+}
+
+void binder_outcome_copy(struct binder_outcome *to, const struct binder_outcome *from)
+{
+	*to = *from;
+	to->reason = xstrdup_or_null(from->reason);
+	to->message = xstrdup_or_null(from->message);
+	to->step = xstrdup_or_null(from->step);
+	to->address = xstrdup_or_null(from->address);
+	to->error_name = xstrdup_or_null(from->error_name);
+	to->holder = xstrdup_or_null(from->holder);
+	to->seen = (struct binder_seen_list){ 0 };
+	to->lines = (struct json_strs){ 0 };
+	for (size_t i = 0; i < from->seen.len; i++) {
+		const struct binder_seen *seen = &from->seen.items[i];
+
+		*array_add(&to->seen) = (struct binder_seen){
+			.address = xstrdup_or_null(seen->address),
+			.driver = xstrdup_or_null(seen->driver),
+			.override = xstrdup_or_null(seen->override),
+		};
+	}
+	for (size_t i = 0; i < from->lines.len; i++)
+		json_strs_add(&to->lines, from->lines.items[i]);
+}

@@ -1,0 +1,11 @@
+/* binder_words: a job as the command line of hostdev-helper. */
+#pragma once
+
+struct binder_job;
+struct binder_options;
+struct json_strs;
+
+/* Append the arguments for @job, the verb first. @node_address may be NULL. What the job does not
+ * know has no word: the helper tells "none" and "not known" apart by that. */
+void binder_words(const struct binder_options *options, const char *node_address,
+		  const struct binder_job *job, struct json_strs *words);

@@ -1,0 +1,112 @@
+#include "agent/claim/claim_foreign.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/claim/claim_ties.h"
+#include "agent/claim/claims.h"
+#include "agent/inventory/facts.h"
+#include "agent/inventory/inventory.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "kube/store.h"
+
+struct claim_foreign {
+	const struct claims_deps *deps;
+	struct map *told;    /* name of the PCIDevice -> this: it is in the log     */
+	struct map *pending; /* name -> its driver: the event waits for the object */
+};
+
+struct claim_foreign *claim_foreign_new(const struct claims_deps *deps)
+{
+	struct claim_foreign *foreign = xcalloc(1, sizeof(*foreign));
+
+	*foreign = (struct claim_foreign){ .deps = deps, .told = map_new(), .pending = map_new() };
+	return foreign;
+}
+
+struct claim_foreign *claim_foreign_free(struct claim_foreign *foreign)
+{
+	size_t cursor = 0;
+	void *driver;
+
+	if (!foreign)
+		return NULL;
+	while (map_next(foreign->pending, &cursor, NULL, &driver))
+		free(driver);
+	map_free(foreign->pending);
+	map_free(foreign->told);
+	free(foreign);
+	return NULL;
+}
+
+static bool passes_through(const struct claims_deps *deps, const char *driver)
+{
+	if (!driver)
+		return false;
+	return strcmp(driver, "vfio-pci") == 0 ||
+	       (deps->vfio_drivers && json_strs_has(deps->vfio_drivers, driver));
+}
+
+/* A claim of any function of the group may be about the whole of it. */
+static bool is_claimed(const struct claim_foreign *foreign, const struct inventory *inventory,
+		       const char *address)
+{
+	const struct store *claims = informer_store(foreign->deps->claims);
+	struct json_strs members = { 0 };
+	struct json_strs names = { 0 };
+	bool claimed = false;
+
+	claim_ties_members(inventory, address, &members);
+	for (size_t i = 0; i < members.len; i++)
+		claim_ties_claims(foreign->deps->node_name, inventory, members.items[i], &names);
+	for (size_t i = 0; i < names.len; i++)
+		claimed = claimed || store_get(claims, names.items[i]) != NULL ||
+			  claim_ties_has_record(inventory, names.items[i]);
+	json_strs_done(&members);
+	json_strs_done(&names);
+	return claimed;
+}
+
+void claim_foreign_hear(struct claim_foreign *foreign, const char *name)
+{
+	const struct pcidevice *device;
+	auto_free char *driver = NULL;
+
+	if (!map_get(foreign->pending, name))
+		return;
+	device = store_object(informer_store(foreign->deps->devices), name);
+	if (!device)
+		return;
+	driver = map_remove(foreign->pending, name);
+	events_record(
+		foreign->deps->events, &(struct events_about){ &pcidevice_kind, &device->meta },
+		EVENTS_NORMAL, "LeftAlone",
+		"bound to %s by somebody else and not claimed: hostdev leaves it as it is", driver);
+}
+
+void claim_foreign_look(struct claim_foreign *foreign, const struct inventory *inventory)
+{
+	const struct facts *facts = inventory->facts;
+
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+		auto_free char *name = NULL;
+
+		if (!passes_through(foreign->deps, pci->driver))
+			continue;
+		name = names_pcidevice(foreign->deps->node_name, pci->address);
+		if (map_get(foreign->told, name) || is_claimed(foreign, inventory, pci->address))
+			continue;
+		log_info("device is bound for passthrough by somebody else, left alone",
+			 log_str("address", pci->address), log_str("driver", pci->driver));
+		map_set(foreign->told, name, foreign);
+		map_set(foreign->pending, name, xstrdup(pci->driver));
+		claim_foreign_hear(foreign, name);
+	}
+}

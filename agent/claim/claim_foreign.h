@@ -1,0 +1,21 @@
+/*
+ * claim_foreign: devices that somebody else has bound to a passthrough driver, and nobody has claimed.
+ *
+ * They are left alone; that is said once in this agent's life, in the log and as an event.
+ */
+#pragma once
+
+struct claim_foreign;
+struct claims_deps;
+struct inventory;
+
+/* @deps is borrowed. */
+struct claim_foreign *claim_foreign_new(const struct claims_deps *deps);
+/* Takes NULL, returns NULL. */
+struct claim_foreign *claim_foreign_free(struct claim_foreign *foreign);
+
+/* Look at all devices. The lists of claims and devices must be there. */
+void claim_foreign_look(struct claim_foreign *foreign, const struct inventory *inventory);
+
+/* The PCIDevice @name is there, or has changed. */
+void claim_foreign_hear(struct claim_foreign *foreign, const char *name);

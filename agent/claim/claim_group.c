@@ -1,0 +1,238 @@
+#include "agent/claim/claim_group.h"
+
+#include <string.h>
+
+#include "agent/claim/claim_judge.h"
+#include "agent/claim/claim_plan.h"
+#include "agent/inventory/claimable.h"
+#include "agent/inventory/facts.h"
+#include "agent/inventory/inventory.h"
+#include "agent/inventory/vendor_vfio.h"
+#include "api/names.h"
+#include "api/pcideviceclaim.h"
+#include "base/array.h"
+#include "base/mem.h"
+#include "kube/store.h"
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+bool claim_is_ours(const char *node_name, const char *name, const struct pcideviceclaim *claim)
+{
+	const char *node = claim ? claim->spec.node_name : NULL;
+	char address[NAMES_ADDRESS_SIZE];
+
+	if (node && strcmp(node, node_name) == 0)
+		return true;
+	return names_pcidevice_address(node_name, name, address) == 0;
+}
+
+/* Two agents may have to do with a claim that contradicts itself: both say so in the same words, and
+ * neither takes it for one of a function of its own. */
+static bool is_for_another(const struct claim_case *c)
+{
+	const char *node = c->claim ? c->claim->spec.node_name : NULL;
+
+	return node && *node && strcmp(node, c->node_name) != 0;
+}
+
+static const struct record_facts *find_record(const struct facts *facts, const char *address)
+{
+	for (size_t i = 0; i < facts->records.len; i++) {
+		if (same(facts->records.items[i].address, address))
+			return &facts->records.items[i];
+	}
+	return NULL;
+}
+
+static const struct binder_seen *find_seen(const struct claim_past *past, const char *address)
+{
+	for (size_t i = 0; i < past->outcome->seen.len; i++) {
+		if (same(past->outcome->seen.items[i].address, address))
+			return &past->outcome->seen.items[i];
+	}
+	return NULL;
+}
+
+/* NULL is no driver. */
+static bool is_driver(const char *a, const char *b)
+{
+	return same(a, b) || (!a && !b);
+}
+
+/* A serial number that one side cannot read says nothing. */
+static bool is_different(const struct pci_facts *pci, const struct record_facts *record)
+{
+	auto_free char *id = NULL;
+
+	if (!pci || !record)
+		return false;
+	if (pci->serial && record->serial && *record->serial &&
+	    strcmp(pci->serial, record->serial) != 0)
+		return true;
+	if (!pci->vendor || !pci->device || !record->id)
+		return false;
+	id = xasprintf("%s:%s", pci->vendor, pci->device);
+	return strcmp(id, record->id) != 0;
+}
+
+static void take_release(struct claim_function *f)
+{
+	f->recorded = false;
+	f->released = true;
+	f->record = NULL;
+}
+
+/* What the last transition read back after the scan. One that failed may have left a record. */
+static void take_past(struct claim_function *f, const struct claim_past *past)
+{
+	const struct binder_seen *seen;
+	bool done;
+
+	if (!past->newer || !past->outcome)
+		return;
+	seen = find_seen(past, f->address);
+	done = past->outcome->result == BINDER_DONE;
+	/* Of a function that has gone nothing can be read back. */
+	if (!seen && !f->pci && past->verb == BINDER_RELEASE && done)
+		take_release(f);
+	if (!seen)
+		return;
+	f->told = true;
+	f->driver = seen->driver;
+	if (past->verb == BINDER_BIND && done) {
+		f->recorded = true;
+		f->rewritten = true;
+	} else if (past->verb == BINDER_BIND && past->outcome->result == BINDER_FAILED) {
+		f->recorded |= !is_driver(seen->driver, f->pci ? f->pci->driver : NULL);
+	} else if (past->verb == BINDER_RELEASE && done) {
+		take_release(f);
+	}
+}
+
+static const struct pcideviceclaim *find_claim(const struct claim_case *c, const char *name)
+{
+	const struct pcideviceclaim *claim = store_object(c->claims, name);
+
+	return claim && claim_is_ours(c->node_name, name, claim) ? claim : NULL;
+}
+
+static void add(const struct claim_case *c, struct claim_group *group, const char *address,
+		const struct pci_facts *pci)
+{
+	const struct facts *facts = c->inventory->facts;
+	struct claim_function *f = array_add(group);
+	bool self = group->len == 1;
+
+	f->name = self ? xstrdup(c->name) : names_pcidevice(c->node_name, address);
+	f->address = address;
+	f->claim = self ? c->claim : find_claim(c, f->name);
+	f->record = find_record(facts, address);
+	f->recorded = f->record != NULL;
+	if (pci) {
+		f->pci = pci;
+		f->verdict = &c->inventory->pci_verdicts[pci - facts->pci.items];
+		f->group = pci->iommu_group;
+		f->driver = pci->driver;
+	}
+	f->vendor = pci && f->claim && claim_is_skipped(f->claim) && vendor_vfio_lends(facts, pci);
+	take_past(f, &c->past);
+	f->different = !f->rewritten && is_different(f->pci, f->record);
+}
+
+static const struct pci_facts *find_pci(const struct facts *facts, const char *address)
+{
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		if (strcmp(facts->pci.items[i].address, address) == 0)
+			return &facts->pci.items[i];
+	}
+	return NULL;
+}
+
+static bool has(const struct claim_group *group, const char *address)
+{
+	for (size_t i = 0; i < group->len; i++) {
+		if (strcmp(group->items[i].address, address) == 0)
+			return true;
+	}
+	return false;
+}
+
+void claim_group_look(const struct claim_case *c, struct claim_group *ret_group)
+{
+	const struct facts *facts = c->inventory->facts;
+	char address[NAMES_ADDRESS_SIZE] = "";
+	const struct pci_facts *self;
+
+	if (!is_for_another(c))
+		names_pcidevice_address(c->node_name, c->name, address);
+	*ret_group = (struct claim_group){ .address = xstrdup(address) };
+	self = find_pci(facts, address);
+	add(c, ret_group, ret_group->address, self);
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+
+		if (pci != self && self && same(pci->iommu_group, self->iommu_group))
+			add(c, ret_group, pci->address, pci);
+	}
+	for (size_t i = 0; i < facts->records.len; i++) {
+		const struct record_facts *record = &facts->records.items[i];
+
+		if (same(record->claim, c->name) && !has(ret_group, record->address))
+			add(c, ret_group, record->address, find_pci(facts, record->address));
+	}
+}
+
+void claim_group_done(struct claim_group *group)
+{
+	for (size_t i = 0; i < group->len; i++)
+		free(group->items[i].name);
+	array_done(group);
+	free(group->address);
+	group->address = NULL;
+}
+
+const struct claim_function *claim_group_self(const struct claim_group *group)
+{
+	return &group->items[0];
+}
+
+bool claim_group_member(const struct claim_group *group, const struct claim_function *f)
+{
+	const struct claim_function *self = claim_group_self(group);
+
+	return f == self || same(f->group, self->group);
+}
+
+bool claim_function_is_port(const struct claim_function *f)
+{
+	return f->pci && f->pci->class_code && strncmp(f->pci->class_code, "0604", 4) == 0;
+}
+
+const char *claim_driver(const struct pcideviceclaim *claim)
+{
+	const char *driver = claim ? claim->spec.driver : NULL;
+
+	return driver && *driver ? driver : "vfio-pci";
+}
+
+bool claim_function_on_driver(const struct claim_function *f, const struct pcideviceclaim *claim)
+{
+	return f->pci && !f->different && same(f->driver, claim_driver(claim));
+}
+
+bool claim_function_recorded_for(const struct claim_function *f, const struct pcideviceclaim *claim)
+{
+	if (!f->recorded || !claim)
+		return false;
+	if (f->rewritten || !f->record)
+		return true;
+	return same(f->record->claim, claim->meta.name) && same(f->record->uid, claim->meta.uid);
+}
+
+bool claim_function_is_bound(const struct claim_function *f)
+{
+	return claim_function_recorded_for(f, f->claim) && claim_function_on_driver(f, f->claim);
+}

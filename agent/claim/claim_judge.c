@@ -1,0 +1,280 @@
+#include "agent/claim/claim_judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/claim/claim_group.h"
+#include "agent/claim/claim_native.h"
+#include "agent/claim/claim_plan.h"
+#include "agent/claim/claim_usb.h"
+#include "agent/inventory/claimable.h"
+#include "agent/inventory/facts.h"
+#include "api/meta.h"
+#include "api/names.h"
+#include "api/override.h"
+#include "api/pcideviceclaim.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { LISTED = 8, QUOTED_MAX = 64 };
+
+void claim_verdict_done(struct claim_verdict *verdict)
+{
+	free(verdict->message);
+	*verdict = (struct claim_verdict){ 0 };
+}
+
+bool claim_is_skipped(const struct pcideviceclaim *claim)
+{
+	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
+}
+
+/* Takes @message. */
+static bool refuse(struct claim_verdict *v, const char *reason, char *message)
+{
+	v->ok = false;
+	v->reason = reason;
+	v->message = message;
+	return true;
+}
+
+/* A text of the API, short and clean enough to be repeated. */
+static char *quoted(const char *text)
+{
+	struct str out = STR_INIT;
+
+	str_add_clean(&out, text, strlen(text));
+	str_cut(&out, QUOTED_MAX);
+	return str_detach(&out);
+}
+
+static bool is_contradictory(const struct claim_case *c, const struct claim_function *f,
+			     struct claim_verdict *v)
+{
+	const char *address = f->claim->spec.address;
+	auto_free char *name = NULL;
+	auto_free char *shown = NULL;
+
+	if (!*f->address) {
+		shown = quoted(f->claim->spec.node_name);
+		return refuse(
+			v, "Contradictory",
+			xasprintf("spec.nodeName is '%s', but the claim's name is none of a "
+				  "PCI device of that node: delete it and create one with the "
+				  "name of the device",
+				  shown));
+	}
+	if (!address || !*address)
+		return false;
+	name = names_pcidevice(c->node_name, address);
+	if (strcmp(name, f->name) == 0)
+		return false;
+	shown = quoted(address);
+	return refuse(
+		v, "Contradictory",
+		xasprintf("spec.address is '%s', but the claim's name means %s: delete it and "
+			  "create one with the name of the device",
+			  shown, f->address));
+}
+
+static bool is_driver_refused(const struct claim_case *c, const struct claim_function *f,
+			      struct claim_verdict *v)
+{
+	const char *driver = claim_driver(f->claim);
+	auto_free char *shown = NULL;
+
+	if (claim_driver_allowed(c, driver))
+		return false;
+	shown = quoted(driver);
+	return refuse(v, "DriverNotAllowed",
+		      xasprintf("the agent of the node does not allow the driver '%s': it is to be "
+				"started with --vfio-driver %s, or the claim created without "
+				"spec.driver",
+				shown, shown));
+}
+
+/* It was marked only when the device was there. */
+static bool was_there(const struct claim_function *f)
+{
+	return f->recorded || f->claim->status.passthrough_enabled ||
+	       api_meta_has_finalizer(&f->claim->meta, NAMES_FINALIZER_HARVESTER_PCI);
+}
+
+static bool is_missing(const struct claim_function *f, struct claim_verdict *v)
+{
+	if (f->pci)
+		return false;
+	if (was_there(f))
+		return refuse(v, "DeviceGone",
+			      xasprintf("%s is not on the node any more: the claim waits for it to "
+					"come back",
+					f->address));
+	return refuse(v, "DeviceNotFound",
+		      xasprintf("%s is not on the node: the claim waits for it", f->address));
+}
+
+static bool is_different(const struct claim_function *f, struct claim_verdict *v)
+{
+	if (!f->different)
+		return false;
+	return refuse(v, "DifferentDevice",
+		      xasprintf("%s is another device (%s:%s) than the one that was claimed (%s): "
+				"delete the claim, and create one if this device is wanted",
+				f->address, f->pci->vendor ? f->pci->vendor : "?",
+				f->pci->device ? f->pci->device : "?",
+				f->record->id ? f->record->id : "?"));
+}
+
+/* Bound, it has no USB devices any more; what was begun is brought to its end. */
+static bool is_usb_claimed(const struct claim_case *c, const struct claim_function *f,
+			   struct claim_verdict *v)
+{
+	auto_free char *claims = f->recorded ? NULL : claim_usb_claims(c, f->address);
+
+	if (!claims)
+		return false;
+	return refuse(v, "USBDevicesClaimed",
+		      xasprintf("USB devices on %s are claimed: delete %s, or this claim",
+				f->address, claims));
+}
+
+/* What speaks against the claim of @f, its group left aside. */
+static bool refuse_alone(const struct claim_case *c, const struct claim_function *f,
+			 struct claim_verdict *v)
+{
+	if (is_contradictory(c, f, v) || is_driver_refused(c, f, v) || is_missing(f, v) ||
+	    is_different(f, v))
+		return true;
+	if (!f->verdict->claimable && !override_given(&f->claim->meta, f->verdict->reason))
+		return refuse(v, f->verdict->reason, xstrdup(f->verdict->message));
+	return is_usb_claimed(c, f, v);
+}
+
+static bool is_live(const struct pcideviceclaim *claim)
+{
+	return claim && !claim->meta.deletion_timestamp && !claim_is_skipped(claim);
+}
+
+static bool covers_itself(const struct claim_case *c, const struct claim_function *f)
+{
+	struct claim_verdict v = { 0 };
+	bool refused;
+
+	if (!is_live(f->claim))
+		return false;
+	refused = refuse_alone(c, f, &v);
+	claim_verdict_done(&v);
+	return !refused || claim_function_is_bound(f);
+}
+
+/* Of several that include the group, the one with the first name. */
+static const struct pcideviceclaim *find_including(const struct claim_group *group)
+{
+	const struct claim_function *first = NULL;
+
+	for (size_t i = 0; i < group->len; i++) {
+		const struct claim_function *f = &group->items[i];
+
+		if (claim_group_member(group, f) && f->cover &&
+		    f->cover->spec.include_iommu_group &&
+		    (!first || strcmp(f->name, first->name) < 0))
+			first = f;
+	}
+	return first ? first->cover : NULL;
+}
+
+void claim_cover_group(const struct claim_case *c, struct claim_group *group)
+{
+	const struct pcideviceclaim *including;
+
+	for (size_t i = 0; i < group->len; i++) {
+		struct claim_function *f = &group->items[i];
+
+		f->cover = covers_itself(c, f) ? f->claim : NULL;
+	}
+	including = find_including(group);
+	for (size_t i = 0; including && i < group->len; i++) {
+		struct claim_function *f = &group->items[i];
+
+		if (!f->cover && f->pci && claim_group_member(group, f) &&
+		    !claim_function_is_port(f))
+			f->cover = including;
+	}
+}
+
+static bool counts(const struct claim_function *f)
+{
+	return f->recorded || (f->driver && !claim_function_is_port(f));
+}
+
+/* The others of the group that count must be fit to be moved too. */
+static bool is_sibling_refused(const struct claim_case *c, const struct claim_function *f,
+			       struct claim_verdict *v)
+{
+	if (!counts(f) || !f->pci)
+		return false;
+	if (is_different(f, v))
+		return true;
+	if (f->verdict->claimable || f->recorded ||
+	    (f->cover && override_given(&f->cover->meta, f->verdict->reason)))
+		return is_usb_claimed(c, f, v);
+	return refuse(v, f->verdict->reason,
+		      xasprintf("IOMMU group %s also holds %s: %s", f->group, f->address,
+				f->verdict->message));
+}
+
+static bool is_shared(const struct claim_group *group, struct claim_verdict *v)
+{
+	auto_str struct str missing = STR_INIT;
+	size_t len = 0;
+
+	for (size_t i = 1; i < group->len; i++) {
+		const struct claim_function *f = &group->items[i];
+
+		if (!claim_group_member(group, f) || !counts(f) || f->cover)
+			continue;
+		if (len++ >= LISTED)
+			continue;
+		str_addf(&missing, "%s%s", missing.len ? ", " : "", f->address);
+		if (f->driver)
+			str_addf(&missing, " (%s)", f->driver);
+	}
+	if (len == 0)
+		return false;
+	if (len > LISTED)
+		str_addf(&missing, " and %zu more", len - LISTED);
+	return refuse(v, "GroupShared",
+		      xasprintf("IOMMU group %s also holds %s: claim them too, or set "
+				"spec.includeIOMMUGroup",
+				claim_group_self(group)->group, missing.buf));
+}
+
+static bool is_group_refused(const struct claim_case *c, const struct claim_group *group,
+			     struct claim_verdict *v)
+{
+	for (size_t i = 1; i < group->len; i++) {
+		const struct claim_function *f = &group->items[i];
+
+		if (claim_group_member(group, f) && is_sibling_refused(c, f, v))
+			return true;
+	}
+	return is_shared(group, v);
+}
+
+void claim_judge(const struct claim_case *c, const struct claim_group *group,
+		 struct claim_verdict *ret_verdict)
+{
+	const struct claim_function *self = claim_group_self(group);
+
+	*ret_verdict = (struct claim_verdict){ 0 };
+	if (refuse_alone(c, self, ret_verdict))
+		return;
+	if (!claim_is_skipped(self->claim) && !claim_function_is_bound(self) &&
+	    is_group_refused(c, group, ret_verdict))
+		return;
+	*ret_verdict = (struct claim_verdict){
+		.ok = true,
+		.reason = "Accepted",
+		.message = xasprintf("%s may be lent", self->address),
+	};
+}

@@ -1,0 +1,40 @@
+/*
+ * claim_judge: may a claim be carried out, and which claim covers which function of a group?
+ *
+ * Reasons of the condition Accepted. True: Accepted. False, in this order:
+ *   Contradictory    name, address and node name do not mean one device
+ *   DriverNotAllowed spec.driver is none that this agent allows
+ *   DeviceNotFound   there is no such device yet
+ *   DeviceGone       there was one
+ *   DifferentDevice  another device is where the recorded one was
+ *   (of Claimable)   the device, or another of its group, cannot be lent: agent/inventory/claimable.h;
+ *                    some of these an administrator may override: lib/api/override.h
+ *   USBDevicesClaimed it is a controller, or has one in its group, whose USB devices are claimed
+ *   GroupShared      others of the group are not claimed
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct claim_case;
+struct claim_group;
+struct pcideviceclaim;
+
+struct claim_verdict {
+	bool ok;
+	const char *reason; /* static, or part of the case */
+	char *message;      /* never NULL                  */
+};
+
+void claim_verdict_done(struct claim_verdict *verdict);
+
+/* Does the annotation say that others bind the device? */
+bool claim_is_skipped(const struct pcideviceclaim *claim);
+
+/* Fill the cover of each function. A claim covers if it could be accepted on its own account, or is
+ * bound already. */
+void claim_cover_group(const struct claim_case *c, struct claim_group *group);
+
+/* The claim is live, and the group covered. The caller releases *@ret_verdict. */
+void claim_judge(const struct claim_case *c, const struct claim_group *group,
+		 struct claim_verdict *ret_verdict);

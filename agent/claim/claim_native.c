@@ -1,0 +1,61 @@
+#include "agent/claim/claim_native.h"
+
+#include <string.h>
+
+#include "agent/claim/claim_group.h"
+#include "agent/claim/claim_plan.h"
+#include "agent/inventory/facts.h"
+#include "agent/inventory/native_driver.h"
+#include "api/meta.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+
+bool claim_driver_allowed(const struct claim_case *c, const char *driver)
+{
+	return strcmp(driver, "vfio-pci") == 0 ||
+	       (c->vfio_drivers && json_strs_has(c->vfio_drivers, driver));
+}
+
+bool claim_driver_lends(const struct claim_case *c, const char *driver)
+{
+	return driver && (native_driver_lends(driver) || claim_driver_allowed(c, driver));
+}
+
+/* Texts of the API are anyone's; the helper takes only names of the right form. */
+static const char *plausible(const struct claim_case *c, const char *driver)
+{
+	return native_driver_valid(driver) && !claim_driver_lends(c, driver) ? driver : NULL;
+}
+
+/* NULL: not known. */
+static const char *recorded(const struct claim_case *c, const struct claim_function *f)
+{
+	const char *native = f->record ? f->record->native : NULL;
+
+	return native && !*native ? native : plausible(c, native);
+}
+
+static const char *annotated(const struct claim_case *c, const struct claim_function *f)
+{
+	if (!c->device || strcmp(f->name, c->name) != 0)
+		return NULL;
+	return plausible(c, api_meta_annotation(&c->device->meta, NAMES_ANNOTATION_DRIVER));
+}
+
+const char *claim_native(const struct claim_case *c, const struct claim_function *f)
+{
+	const char *native = recorded(c, f);
+
+	if (!native && !f->recorded)
+		native = plausible(c, f->driver);
+	if (!native && f->claim)
+		native = plausible(c, f->claim->status.kernel_driver_to_unbind);
+	if (!native)
+		native = annotated(c, f);
+	if (!native && f->told && f->pci)
+		native = plausible(c, f->pci->driver);
+	if (!native && f->pci && !f->record && !(f->told ? f->pci->driver : f->driver))
+		native = "";
+	return native;
+}

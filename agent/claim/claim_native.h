@@ -1,0 +1,26 @@
+/*
+ * claim_native: what a function goes back to when its claim ends. A driver that lends devices is
+ * never the answer.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct claim_case;
+struct claim_function;
+
+/* May spec.driver name it? */
+bool claim_driver_allowed(const struct claim_case *c, const char *driver);
+
+/* Is this a driver that lends devices: vfio-pci, a variant of it, pci-stub, or one that claims may
+ * name? NULL is none. */
+bool claim_driver_lends(const struct claim_case *c, const char *driver);
+
+/*
+ * The driver that @f goes back to; "": none; NULL: not known. Borrowed from the case.
+ *
+ * The first that is known of: what is recorded; the driver that it is on, if nothing has been
+ * recorded; what the status of its claim says; what the annotation of its PCIDevice says; the
+ * driver that the scan saw before the last transition; no driver, if it has none.
+ */
+const char *claim_native(const struct claim_case *c, const struct claim_function *f);

@@ -1,0 +1,345 @@
+#include "agent/claim/claim_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/claim/claim_group.h"
+#include "agent/claim/claim_job.h"
+#include "agent/claim/claim_judge.h"
+#include "agent/claim/claim_mark.h"
+#include "agent/claim/claim_status.h"
+#include "agent/claim/claim_trouble.h"
+#include "api/pcideviceclaim.h"
+#include "base/mem.h"
+
+enum {
+	UNKNOWN_AGAIN_MS = 500,
+	HELD_AGAIN_MS = 5000,
+	REFUSED_AGAIN_MS = 30000,
+	SIBLINGS_AGAIN_MS = 5000
+};
+
+/* One look at one claim. */
+struct look {
+	const struct claim_case *c;
+	struct claim_group group;
+	struct claim_decision *decision;
+};
+
+void claim_decision_done(struct claim_decision *decision)
+{
+	json_decref(decision->body);
+	binder_job_done(&decision->job);
+	free(decision->event_message);
+	*decision = (struct claim_decision){ 0 };
+}
+
+/* Takes @body. */
+static void write_step(struct look *look, enum claim_step step, json_t *body)
+{
+	look->decision->step = step;
+	look->decision->body = body;
+}
+
+/* Nothing is written if all of it is told already. True if there is something to write. */
+static bool tell(struct look *look, const struct claim_verdict *verdict,
+		 const struct claim_trouble *trouble)
+{
+	struct claim_news news = {
+		.verdict = verdict,
+		.reason = trouble->reason,
+		.message = trouble->message,
+		.unclear = trouble->unclear,
+		.step = trouble->step,
+		.holder = trouble->holder,
+	};
+	struct claim_change change;
+	json_t *body = claim_status_patch(look->c, &look->group, &news, &change);
+
+	if (!body)
+		return false;
+	write_step(look, CLAIM_TELL, body);
+	look->decision->warning = change.warning;
+	look->decision->event_reason = change.reason;
+	look->decision->event_message = change.message;
+	return true;
+}
+
+/* What the last transition came to says when it is worth another. */
+static void rest_after(struct look *look, bool live)
+{
+	const struct binder_outcome *outcome = look->c->past.outcome;
+
+	look->decision->step = CLAIM_REST;
+	if (!live && look->c->allocated) {
+		look->decision->again_ms = look->c->allocated_to ? HELD_AGAIN_MS : UNKNOWN_AGAIN_MS;
+		return;
+	}
+	if (!claim_trouble_holds(look->c, live))
+		return;
+	if (outcome->result == BINDER_REFUSED)
+		look->decision->again_ms = REFUSED_AGAIN_MS;
+	if (outcome->result != BINDER_HELD)
+		return;
+	look->decision->again_ms = HELD_AGAIN_MS;
+	look->decision->watch_pid = outcome->holder_pid;
+}
+
+/* Nothing is released while it is stuck, a pod has the device, or the last try came to nothing. */
+static bool must_keep(const struct claim_case *c)
+{
+	return c->state == BINDER_IS_STUCK || c->allocated || claim_trouble_holds(c, false);
+}
+
+/* Whether a pod has the device will be known in a moment: nothing to tell of yet. */
+static bool is_unclear(const struct claim_case *c)
+{
+	return c->state != BINDER_IS_STUCK && c->allocated && !c->allocated_to;
+}
+
+static bool gives_any(const struct look *look, bool uncovered)
+{
+	for (size_t i = 0; i < look->group.len; i++) {
+		const struct claim_function *f = &look->group.items[i];
+
+		if (!(uncovered && f->cover) && claim_job_gives(look->c, &look->group, f))
+			return true;
+	}
+	return false;
+}
+
+static void release(struct look *look)
+{
+	look->decision->step = look->c->fresh ? CLAIM_RELEASE : CLAIM_READ;
+	if (look->c->fresh)
+		claim_job_release(look->c, &look->group, &look->decision->job);
+}
+
+/* Somebody else's finalizer keeps the claim, which then must not say that the device is lent. */
+static void tell_released(struct look *look)
+{
+	static const struct claim_trouble released = {
+		.reason = "Released",
+		.message = "the device was given back",
+	};
+
+	if (look->c->claim->status.passthrough_enabled)
+		(void)tell(look, NULL, &released);
+}
+
+/* There is no claim any more that we could write on; functions that another claim covers are bound
+ * for that one. */
+static void plan_orphans(struct look *look)
+{
+	if (!gives_any(look, true)) {
+		if (look->c->claim)
+			tell_released(look);
+		return;
+	}
+	if (must_keep(look->c))
+		rest_after(look, false);
+	else
+		release(look);
+}
+
+static void unmark(struct look *look)
+{
+	const struct pcideviceclaim *claim = look->c->claim;
+	const struct claim_past *past = &look->c->past;
+	bool released = past->outcome && past->verb == BINDER_RELEASE &&
+			past->outcome->result == BINDER_DONE;
+	const struct claim_function *self = claim_group_self(&look->group);
+
+	write_step(look, CLAIM_UNMARK, claim_unmark(claim));
+	if (!released &&
+	    (!claim->status.passthrough_enabled || claim_function_on_driver(self, claim)))
+		return;
+	look->decision->event_reason = "Released";
+	if (self->driver)
+		look->decision->event_message =
+			xasprintf("%s is back on %s", self->address, self->driver);
+	else if (self->pci)
+		look->decision->event_message = xasprintf("%s has no driver now", self->address);
+	else
+		look->decision->event_message =
+			xstrdup("the device is gone: nothing is left to give back");
+}
+
+static void plan_deleted(struct look *look)
+{
+	const struct claim_case *c = look->c;
+	struct claim_trouble trouble;
+
+	if (!gives_any(look, false)) {
+		unmark(look);
+		return;
+	}
+	/* The claim that covers it takes the record over first. */
+	if (!gives_any(look, true)) {
+		look->decision->again_ms = SIBLINGS_AGAIN_MS;
+		return;
+	}
+	if (!must_keep(c)) {
+		release(look);
+		return;
+	}
+	if (is_unclear(c)) {
+		rest_after(look, false);
+		return;
+	}
+	claim_trouble_release(c, &trouble);
+	if (!tell(look, NULL, &trouble))
+		rest_after(look, false);
+	claim_trouble_done(&trouble);
+}
+
+static bool is_due(const struct claim_group *group)
+{
+	for (size_t i = 0; i < group->len; i++) {
+		const struct claim_function *f = &group->items[i];
+
+		if (claim_job_takes(group, f) && !claim_job_has(f))
+			return true;
+	}
+	return false;
+}
+
+/* Is any function off its driver, or this claim's not recorded for it? Then it is not Ready, whereas
+ * a record that moves from one claim of the group to another is nobody's trouble. */
+static bool is_amiss(const struct claim_case *c, const struct claim_group *group)
+{
+	const struct claim_function *self = claim_group_self(group);
+
+	for (size_t i = 0; i < group->len; i++) {
+		const struct claim_function *f = &group->items[i];
+
+		if (claim_job_takes(group, f) && !claim_function_on_driver(f, f->cover))
+			return true;
+	}
+	return !claim_function_recorded_for(self, c->claim);
+}
+
+/* What the last bind says it did is not so: only a new scan can tell. */
+static bool is_puzzling(const struct claim_case *c, const struct claim_group *group)
+{
+	const struct binder_outcome *outcome = c->past.outcome;
+
+	if (!c->past.newer || !outcome || outcome->result != BINDER_DONE ||
+	    c->past.verb != BINDER_BIND)
+		return false;
+	for (size_t i = 0; i < group->len; i++) {
+		const struct claim_function *f = &group->items[i];
+
+		if (f->told && claim_job_takes(group, f) && !claim_job_has(f))
+			return true;
+	}
+	return false;
+}
+
+/* The others whose device moves along must be marked and have told their intent, too. */
+static bool are_siblings_told(const struct look *look)
+{
+	const struct claim_group *group = &look->group;
+
+	for (size_t i = 1; i < group->len; i++) {
+		const struct claim_function *f = &group->items[i];
+		const struct pcideviceclaim *claim = f->claim;
+
+		if (!claim_job_takes(group, f) || f->cover != claim)
+			continue;
+		if (!claim_is_marked(claim) || !claim->status.iommu_group ||
+		    strcmp(claim->status.iommu_group, f->group) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void plan_bind(struct look *look)
+{
+	const struct claim_case *c = look->c;
+
+	if (claim_trouble_unpublished(c, &look->group) || is_puzzling(c, &look->group))
+		return;
+	if (claim_trouble_holds(c, true)) {
+		rest_after(look, true);
+		return;
+	}
+	if (!are_siblings_told(look)) {
+		look->decision->again_ms = SIBLINGS_AGAIN_MS;
+		return;
+	}
+	look->decision->step = c->fresh ? CLAIM_BIND : CLAIM_READ;
+	if (c->fresh)
+		claim_job_bind(c, &look->group, &look->decision->job);
+}
+
+/*
+ * The claim is refused, and a record is left over: of a claim of the same name that is gone and that
+ * this one does not take over, or of a group that was given back but for this.
+ */
+static bool is_left_over(const struct look *look, const struct claim_verdict *verdict)
+{
+	const struct claim_function *self = claim_group_self(&look->group);
+
+	if (verdict->ok || self->different || !self->pci ||
+	    !claim_job_gives(look->c, &look->group, self))
+		return false;
+	if (claim_function_recorded_for(self, look->c->claim))
+		return self->cover && !claim_function_is_bound(self);
+	return !self->cover;
+}
+
+static void plan_judged(struct look *look, const struct claim_verdict *verdict)
+{
+	const struct claim_case *c = look->c;
+	const struct claim_function *self = claim_group_self(&look->group);
+	bool ours = !claim_is_skipped(c->claim) || self->recorded;
+	bool due = verdict->ok && ours && is_due(&look->group);
+	bool lent = ours && (verdict->ok || claim_function_is_bound(self));
+	struct claim_trouble trouble;
+	json_t *mark = NULL;
+
+	if (lent && (!due || !claim_trouble_unpublished(c, &look->group)) &&
+	    c->state != BINDER_IS_STUCK)
+		mark = claim_mark(c, &look->group);
+	if (mark) {
+		write_step(look, CLAIM_MARK, mark);
+		return;
+	}
+	claim_trouble_bind(c, &look->group, verdict, due && is_amiss(c, &look->group), &trouble);
+	if (!tell(look, verdict, &trouble) && due && c->state != BINDER_IS_STUCK)
+		plan_bind(look);
+	claim_trouble_done(&trouble);
+}
+
+static void plan_live(struct look *look)
+{
+	const struct claim_case *c = look->c;
+	struct claim_verdict verdict;
+
+	claim_judge(c, &look->group, &verdict);
+	if (is_left_over(look, &verdict) && !must_keep(c))
+		release(look);
+	else
+		plan_judged(look, &verdict);
+	claim_verdict_done(&verdict);
+}
+
+void claim_plan(const struct claim_case *c, struct claim_decision *ret_decision)
+{
+	const struct pcideviceclaim *claim = c->claim;
+	struct look look = { .c = c, .decision = ret_decision };
+
+	*ret_decision = (struct claim_decision){ 0 };
+	if (c->state == BINDER_RUNNING || (claim && !claim_is_ours(c->node_name, c->name, claim)))
+		return;
+	claim_group_look(c, &look.group);
+	claim_cover_group(c, &look.group);
+	if (!claim || (claim->meta.deletion_timestamp && !claim_is_marked(claim)))
+		plan_orphans(&look);
+	else if (claim->meta.deletion_timestamp)
+		plan_deleted(&look);
+	else
+		plan_live(&look);
+	claim_group_done(&look.group);
+}

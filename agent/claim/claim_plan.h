@@ -1,0 +1,78 @@
+/*
+ * claim_plan: the next single step for one claim, from what is true now.
+ *
+ * Pure: the claim, the devices of the node, the other claims and what the last transition came to
+ * go in; one step comes out, with the text to write or the job to run. Nothing is remembered: a crash
+ * between two steps is just another case.
+ *
+ *	live:    MARK -> TELL (intent) -> READ -> BIND -> TELL (ready) -> REST
+ *	deleted: READ -> RELEASE -> UNMARK        (held: TELL -> REST, looked at again)
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/binder/binder.h"
+
+struct inventory;
+struct pcidevice;
+struct pcideviceclaim;
+struct store;
+
+enum claim_step {
+	CLAIM_REST,    /* as it should be, or waits for a change                        */
+	CLAIM_MARK,    /* write finalizer, address, node name, owner (decision->body)   */
+	CLAIM_TELL,    /* write the status (decision->body)                             */
+	CLAIM_READ,    /* read the claim anew: the next step cannot be taken back       */
+	CLAIM_BIND,    /* have the helper do decision->job                              */
+	CLAIM_RELEASE, /* likewise                                                      */
+	CLAIM_UNMARK,  /* remove the finalizer (decision->body): everything is given back */
+};
+
+/* The last transition of the function's group, as far as it still matters. */
+struct claim_past {
+	const struct binder_outcome *outcome; /* NULL: none */
+	enum binder_verb verb;
+	bool newer; /* it ended after the inventory's scan began: it tells the drivers better */
+};
+
+/* All borrowed. */
+struct claim_case {
+	const char *node_name;
+	const char *name;                   /* of the claim, and of its PCIDevice              */
+	const struct pcideviceclaim *claim; /* the newest that is known; NULL: there is none   */
+	bool fresh; /* the API server itself said so since this work began                     */
+	const struct inventory *inventory;
+	const struct store *claims;     /* PCIDeviceClaims, of all nodes                       */
+	const struct store *usb_claims; /* USBDeviceClaims, likewise; NULL: there are none     */
+	const struct pcidevice *device; /* at the API server; NULL: none, or unreadable        */
+	struct claim_past past;
+	enum binder_state state; /* of the group */
+	struct binder_trouble trouble;
+	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
+	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
+	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */
+	int64_t now_wall_ms;
+};
+
+struct claim_decision {
+	enum claim_step step;
+	json_t *body;          /* MARK, TELL, UNMARK: a merge patch with uid and resourceVersion */
+	struct binder_job job; /* BIND, RELEASE                                                 */
+	uint64_t again_ms;     /* REST: look again after this; 0: not before a change            */
+	int watch_pid;         /* REST: look again when this process ends; 0: none               */
+
+	/* An event that goes with the step; NULL reason: none. On the claim. */
+	bool warning;
+	const char *event_reason; /* static, or part of the case */
+	char *event_message;
+};
+
+/* The caller releases *@ret_decision. */
+void claim_plan(const struct claim_case *c, struct claim_decision *ret_decision);
+void claim_decision_done(struct claim_decision *decision);
+
+/* Is the claim @name (NULL @claim: gone) one that the agent of @node_name has to do with? */
+bool claim_is_ours(const char *node_name, const char *name, const struct pcideviceclaim *claim);

@@ -1,0 +1,298 @@
+#include "agent/claim/claim_status.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/claim/claim_group.h"
+#include "agent/claim/claim_judge.h"
+#include "agent/claim/claim_limits.h"
+#include "agent/claim/claim_mark.h"
+#include "agent/claim/claim_native.h"
+#include "agent/claim/claim_plan.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "api/resource_lent.h"
+#include "base/array.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+	CONDITIONS_MAX = 16, /* the schema's */
+	OURS = 4,
+	LISTED = 8,
+	NAME_SHOWN = 80,
+};
+
+static const char *const our_types[OURS] = { "Accepted", "GroupViable", "DriverBound", "Ready" };
+
+/* One status in the making. */
+struct sketch {
+	const struct claim_case *c;
+	const struct claim_group *group;
+	const struct claim_news *news;
+	struct pcideviceclaim_status want;
+	bool bound;
+	bool viable; /* meant only if it is bound */
+};
+
+static bool is_ours(const char *type)
+{
+	for (size_t i = 0; i < OURS; i++) {
+		if (strcmp(our_types[i], type) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Room for ours, whatever others wrote. */
+static void keep_conditions(struct api_conditions *list)
+{
+	size_t kept = 0;
+	size_t foreign = 0;
+
+	for (size_t i = 0; i < list->len; i++) {
+		struct api_condition *condition = &list->items[i];
+		bool keep = condition->type &&
+			    (is_ours(condition->type) || foreign++ < CONDITIONS_MAX - OURS);
+
+		if (keep)
+			list->items[kept++] = *condition;
+		else
+			json_map_done(api_condition_map, condition);
+	}
+	list->len = kept;
+}
+
+static void say(struct sketch *s, const char *type, enum api_truth truth, const char *reason,
+		const char *message)
+{
+	api_conditions_set(&s->want.conditions,
+			   &(struct api_condition_value){
+				   .type = type,
+				   .status = truth,
+				   .reason = reason,
+				   .message = message,
+				   .observed_generation = s->c->claim->meta.generation,
+			   },
+			   s->c->now_wall_ms);
+}
+
+static void put(char **member, const char *text)
+{
+	free(*member);
+	*member = text && *text ? xstrdup(text) : NULL;
+}
+
+static void set_group(struct sketch *s)
+{
+	struct json_strs *members = &s->want.iommu_group_members;
+	const struct claim_function *self = claim_group_self(s->group);
+
+	json_strs_done(members);
+	put(&s->want.iommu_group, self->group);
+	for (size_t i = 0; self->group && i < s->group->len; i++) {
+		const struct claim_function *f = &s->group->items[i];
+
+		if (claim_group_member(s->group, f))
+			json_strs_add(members, f->address);
+	}
+	json_strs_sort(members);
+}
+
+/* True statements only: a device that is not lent has no driver to go back to. */
+static void set_native(struct sketch *s)
+{
+	const struct claim_function *self = claim_group_self(s->group);
+	const struct claim_verdict *verdict = s->news->verdict;
+	bool lent = self->recorded || (s->bound && !self->vendor) ||
+		    (verdict && verdict->ok && !claim_is_skipped(s->c->claim));
+
+	put(&s->want.kernel_driver_to_unbind, lent ? claim_native(s->c, self) : NULL);
+}
+
+/* The functions of the group that are on drivers which do not let it go. */
+static void list_natives(const struct sketch *s, struct str *out)
+{
+	size_t len = 0;
+
+	for (size_t i = 1; i < s->group->len; i++) {
+		const struct claim_function *f = &s->group->items[i];
+
+		if (!claim_group_member(s->group, f) || claim_function_is_port(f) || !f->driver ||
+		    claim_driver_lends(s->c, f->driver) || len++ >= LISTED)
+			continue;
+		str_addf(out, "%s%s is bound to %s", out->len ? ", " : "", f->address, f->driver);
+	}
+	if (len > LISTED)
+		str_addf(out, " and %zu more", len - LISTED);
+}
+
+static void say_accepted(struct sketch *s)
+{
+	const struct claim_verdict *v = s->news->verdict;
+
+	if (v)
+		say(s, "Accepted", v->ok ? API_TRUE : API_FALSE, v->reason, v->message);
+}
+
+static void say_viable(struct sketch *s, const char *natives)
+{
+	s->viable = *natives == '\0';
+	if (!s->bound)
+		say(s, "GroupViable", API_UNKNOWN, "NotBound", "the device is not bound");
+	else if (!s->viable)
+		say(s, "GroupViable", API_FALSE, "SiblingBound", natives);
+	else
+		say(s, "GroupViable", API_TRUE, "Viable", "nothing in the group hinders it");
+}
+
+static void say_bound(struct sketch *s)
+{
+	const struct claim_function *self = claim_group_self(s->group);
+	auto_free char *message = NULL;
+
+	if (!s->bound) {
+		say(s, "DriverBound", API_FALSE, s->news->reason ? s->news->reason : "Waiting",
+		    s->news->message);
+		return;
+	}
+	message = xasprintf("bound to %s", self->driver);
+	say(s, "DriverBound", API_TRUE, "Bound", message);
+}
+
+static char *ready_message(const struct sketch *s)
+{
+	const struct claim_function *self = claim_group_self(s->group);
+	const struct api_meta *seen = s->c->device ? &s->c->device->meta : NULL;
+	const char *refused = resource_lent_refused(seen, s->c->claim);
+	auto_str struct str message = STR_INIT;
+
+	str_addf(&message, "bound to %s, IOMMU group %s", self->driver,
+		 self->group ? self->group : "none");
+	if (refused) {
+		str_add(&message, "; the annotation " NAMES_ANNOTATION_RESOURCE_NAME
+				  " is ignored, since no kubelet takes a resource named '");
+		str_add_clean(&message, refused, strnlen(refused, NAME_SHOWN));
+		str_add(&message, "'");
+	}
+	return xstrdup(str_cstr(&message));
+}
+
+/* The first that is missing speaks for the whole. */
+static void say_ready(struct sketch *s, const char *natives)
+{
+	const struct claim_verdict *v = s->news->verdict;
+	auto_free char *message = NULL;
+
+	if (v && !v->ok) {
+		say(s, "Ready", API_FALSE, v->reason, v->message);
+	} else if (s->bound && v && !s->viable) {
+		say(s, "Ready", API_FALSE, "SiblingBound", natives);
+	} else if (s->news->reason) {
+		say(s, "Ready", API_FALSE, s->news->reason, s->news->message);
+	} else {
+		message = ready_message(s);
+		say(s, "Ready", API_TRUE, "Ready", message);
+	}
+}
+
+static void fill(struct sketch *s)
+{
+	const struct claim_function *self = claim_group_self(s->group);
+	auto_str struct str natives = STR_INIT;
+
+	s->bound =
+		!s->news->unclear && (self->vendor || claim_function_on_driver(self, s->c->claim));
+	list_natives(s, &natives);
+	keep_conditions(&s->want.conditions);
+	s->want.observed_generation = s->c->claim->meta.generation;
+	s->want.passthrough_enabled = s->bound;
+	set_group(s);
+	set_native(s);
+	put(&s->want.step, s->news->step);
+	put(&s->want.holder, s->news->holder);
+	claim_limits_apply(&s->want);
+	say_accepted(s);
+	say_viable(s, str_cstr(&natives));
+	say_bound(s);
+	say_ready(s, str_cstr(&natives));
+}
+
+/* Reasons that say that things go their way. */
+static bool is_progress(const char *reason)
+{
+	static const char *const reasons[] = { "Waiting", "Binding", "Releasing", "Released",
+					       "SkippedByAnnotation" };
+
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+		if (strcmp(reason, reasons[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_true(const struct api_conditions *list, const char *type)
+{
+	return api_conditions_status(list, type) == API_TRUE;
+}
+
+/* One for each change of what Ready says, none for a step on the way. */
+static void tell_change(const struct sketch *s, struct claim_change *change)
+{
+	const struct api_conditions *old = &s->c->claim->status.conditions;
+	const struct api_condition *before = api_conditions_find(old, "Ready");
+	const struct api_condition *ready = api_conditions_find(&s->want.conditions, "Ready");
+	const struct claim_verdict *v = s->news->verdict;
+
+	if (is_true(&s->want.conditions, "Ready")) {
+		if (!is_true(old, "Ready"))
+			*change = (struct claim_change){ .reason = "Bound" };
+	} else if (is_progress(ready->reason)) {
+		if (v && is_true(old, "DriverBound") && !s->bound)
+			*change = (struct claim_change){ .warning = true, .reason = "DriverLost" };
+	} else if (!before || !before->reason || strcmp(before->reason, ready->reason) != 0) {
+		*change = (struct claim_change){ .warning = true };
+		change->reason = v && !v->ok                                  ? v->reason
+				 : strcmp(ready->reason, "SiblingBound") == 0 ? "SiblingBound"
+									      : s->news->reason;
+	}
+	if (change->reason)
+		change->message = xstrdup(ready->message);
+}
+
+/* @want with null for each field that must go. */
+static json_t *status_json(json_t *want, const json_t *have)
+{
+	json_t *status = json_copy(want);
+
+	for (const struct json_row *row = pcideviceclaim_status_map; row->type != JSON_ROW_END;
+	     row++) {
+		if (json_object_get(have, row->key) && !json_object_get(want, row->key))
+			json_object_set_new(status, row->key, json_null());
+	}
+	return status;
+}
+
+json_t *claim_status_patch(const struct claim_case *c, const struct claim_group *group,
+			   const struct claim_news *news, struct claim_change *ret_change)
+{
+	struct sketch s = { .c = c, .group = group, .news = news };
+	auto_json json_t *have = NULL;
+	auto_json json_t *want = NULL;
+	json_t *body = NULL;
+
+	*ret_change = (struct claim_change){ 0 };
+	json_map_copy(pcideviceclaim_status_map, &s.want, &c->claim->status);
+	fill(&s);
+	have = json_map_encode(pcideviceclaim_status_map, &c->claim->status);
+	want = json_map_encode(pcideviceclaim_status_map, &s.want);
+	if (!json_equal(want, have)) {
+		body = claim_patch_new(c->claim);
+		json_object_set_new(body, "status", status_json(want, have));
+		tell_change(&s, ret_change);
+	}
+	json_map_done(pcideviceclaim_status_map, &s.want);
+	return body;
+}

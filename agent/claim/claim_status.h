@@ -1,0 +1,35 @@
+/*
+ * claim_status: the status that a claim should have, and the text that makes it so.
+ *
+ * Conditions: Accepted, GroupViable, DriverBound, Ready; those of others are kept. A status that
+ * says all of it already gives no text: this is where "an unchanged claim writes nothing" is decided.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct claim_case;
+struct claim_group;
+struct claim_verdict;
+
+/* What is to be said beside the facts. All borrowed. */
+struct claim_news {
+	const struct claim_verdict *verdict; /* NULL: Accepted stays as it is           */
+	const char *reason;                  /* what Ready waits for; NULL: nothing     */
+	const char *message;                 /* with a reason                           */
+	bool unclear;       /* whether the driver is bound cannot be told: it counts as not bound */
+	const char *step;   /* NULL: nothing is being done                              */
+	const char *holder; /* NULL: nobody is in the way                               */
+};
+
+/* What writing it would tell people. */
+struct claim_change {
+	bool warning;
+	const char *reason; /* NULL: nothing; static, or part of the case and its news */
+	char *message;      /* the caller's */
+};
+
+/* The patch; NULL, and no change, if the status is so already. The caller releases both. */
+json_t *claim_status_patch(const struct claim_case *c, const struct claim_group *group,
+			   const struct claim_news *news, struct claim_change *ret_change);

@@ -1,0 +1,71 @@
+/*
+ * claims: carries out the PCIDeviceClaims of this node.
+ *
+ * Looks at one claim at a time, several side by side: asks claim_plan for the next step, does it
+ * (a write, a read, a transition by the binder), and asks again until there is none. Owns the binder and
+ * the queue; reads the informers' stores and the inventory that it was given last.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "agent/binder/binder.h"
+
+struct claims;
+struct clock;
+struct events;
+struct informer;
+struct inventory;
+struct kube_client;
+struct metrics;
+struct uv_loop_s;
+
+/* Borrowed, all of it outlives the claims. */
+struct claims_deps {
+	struct uv_loop_s *loop;
+	struct kube_client *client;
+	struct clock *clock;
+	struct events *events;
+	struct metrics *metrics;        /* may be NULL */
+	const struct informer *claims;  /* PCIDeviceClaims of all nodes  */
+	const struct informer *devices; /* PCIDevices of this node       */
+	/* USBDeviceClaims of all nodes: claims of their controllers wait for them. May be NULL. */
+	const struct informer *usb_claims;
+	const char *node_name;
+	const struct json_strs *vfio_drivers; /* beside vfio-pci */
+	struct binder_options binder;
+	/* A transition has ended or got stuck: the devices are to be looked at anew. Never runs before
+	 * claims_new() has returned. */
+	void (*on_moved)(void *arg);
+	/* Has no pod the device at @address? If one has, *@ret_holder says which (the caller frees), NULL
+	 * if that is not known yet. May be NULL: no pod ever has one. */
+	bool (*is_free)(void *arg, const char *address, char **ret_holder);
+	/* Must the device at @address not be bound yet, because it is still being set up? Its claim is
+	 * looked at again by claims_touch() or claims_synced(). May be NULL. */
+	bool (*is_held)(void *arg, const char *address);
+	void *arg;
+};
+
+struct claims *claims_new(const struct claims_deps *deps);
+/* Takes NULL, returns NULL. Helpers under way are left to end by themselves. */
+struct claims *claims_free(struct claims *claims);
+
+/* What the node has now; borrowed until the next call or the end. Looks at every claim that it may
+ * concern. */
+void claims_set(struct claims *claims, const struct inventory *inventory);
+
+/* The claim @name, or the PCIDevice of that name, changed at the API server. */
+void claims_touch(struct claims *claims, const char *name);
+
+/* A claim of USB devices on the controller at @address came, went, or says so now. */
+void claims_touch_controller(struct claims *claims, const char *address);
+
+/* The node's address, whose interface is never given away (copied; NULL: not known). */
+void claims_set_node_address(struct claims *claims, const char *address);
+
+/* A list of claims or devices is there: look at every claim. */
+void claims_synced(struct claims *claims);
+
+/* Is the device of this name in a transition, or not seen by a scan that began after one? Then its
+ * object is not to be written yet. */
+bool claims_moving(const struct claims *claims, const char *name);

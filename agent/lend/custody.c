@@ -1,0 +1,301 @@
+#include "agent/lend/custody.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/lend/lent_pods.h"
+#include "agent/lend/settled.h"
+#include "agent/plugin/podresources.h"
+#include "api/json_values.h"
+#include "api/pcidevice.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "kube/clock.h"
+
+enum {
+	GROWN_ANSWER_MS = 2000, /* an answer that was asked for is here by then */
+	STARTING_MS = 20000,    /* a pod that was admitted shows in podresources by then */
+};
+
+struct custody {
+	struct custody_deps deps;
+	struct podresources *podresources;
+	struct lent_pods *pods;
+	struct map *starting; /* ID -> struct starting *              */
+	struct settled settled;
+	struct clock_timer *grown; /* the kubelet may have settled, and is asked again */
+	bool asked_grown;
+	struct clock_timer *passed; /* what was not known for a while is by then, said or not */
+	bool waits;                 /* for that */
+	bool answered;              /* the kubelet has said once who has what */
+	uint64_t known_ms;          /* who has what counts as known from then on, answer or not */
+};
+
+/* Given to a pod that the kubelet has not named yet. */
+struct starting {
+	uint64_t until_ms; /* then it is listed, if it lives */
+	char *resource;
+};
+
+static void starting_free(struct starting *starting)
+{
+	if (starting)
+		free(starting->resource);
+	free(starting);
+}
+
+static void on_pods_changed(void *arg, const char *id)
+{
+	struct custody *custody = arg;
+
+	custody->deps.changed(custody->deps.arg, id);
+}
+
+static bool is_offered(void *arg, const char *resource)
+{
+	const struct custody *custody = arg;
+
+	return custody->deps.offers(custody->deps.arg, resource);
+}
+
+/* For how long what the kubelet does not list may be a pod's all the same; 0: it is not. */
+static uint64_t unsure_for_ms(struct custody *custody)
+{
+	struct stat st;
+
+	if (stat(custody->deps.socket_path, &st) < 0)
+		return 0;
+	return settled_wait_ms(&custody->settled,
+			       (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000,
+			       clock_wall_ms(custody->deps.clock));
+}
+
+/* A pod that is listed is being started no more. */
+static void forget_started(struct custody *custody)
+{
+	const char *id;
+	size_t cursor = 0;
+	void *starting;
+
+	while (map_next(custody->starting, &cursor, &id, &starting)) {
+		if (lent_pods_of(custody->pods, id)->len > 0)
+			starting_free(map_remove(custody->starting, id));
+	}
+}
+
+/* The first whole answer tells of every device, since nothing was known of any. */
+static void take_pods(struct custody *custody, bool whole)
+{
+	static const struct lent_pods_ops ops = { is_offered, on_pods_changed };
+	bool first = whole && !custody->answered;
+
+	custody->answered = custody->answered || whole;
+	lent_pods_set(custody->pods, podresources_devices(custody->podresources), whole, &ops,
+		      custody);
+	forget_started(custody);
+	if (first)
+		custody->deps.changed(custody->deps.arg, NULL);
+}
+
+/* It was unsure when it answered last: its answer now may be the same, which is not told of. */
+static void on_grown(void *arg)
+{
+	struct custody *custody = arg;
+	uint64_t unsure_ms = unsure_for_ms(custody);
+
+	if (unsure_ms > 0) {
+		custody->asked_grown = false;
+		clock_timer_start(custody->deps.clock, custody->grown, unsure_ms);
+	} else if (!custody->asked_grown) {
+		custody->asked_grown = true;
+		podresources_ask(custody->podresources);
+		clock_timer_start(custody->deps.clock, custody->grown, GROWN_ANSWER_MS);
+	} else if (!podresources_stale(custody->podresources)) {
+		take_pods(custody, true);
+	}
+}
+
+static void on_podresources(void *arg)
+{
+	struct custody *custody = arg;
+	const struct err *stale = podresources_stale(custody->podresources);
+	uint64_t unsure_ms = unsure_for_ms(custody);
+
+	if (stale) {
+		log_warn("who has which device is not known anew", log_str("reason", stale->msg));
+		return;
+	}
+	take_pods(custody, unsure_ms == 0);
+	if (unsure_ms > 0) {
+		custody->asked_grown = false;
+		clock_timer_start(custody->deps.clock, custody->grown, unsure_ms);
+	}
+}
+
+void custody_offered(struct custody *custody)
+{
+	if (custody->answered && !podresources_stale(custody->podresources))
+		take_pods(custody, unsure_for_ms(custody) == 0);
+}
+
+void custody_hear(struct custody *custody, int64_t heartbeat_ms)
+{
+	settled_hear(&custody->settled, heartbeat_ms);
+}
+
+static void tell_when_passed(struct custody *custody, uint64_t wait_ms)
+{
+	if (custody->waits)
+		return; /* that is earlier, and looks again */
+	custody->waits = true;
+	clock_timer_start(custody->deps.clock, custody->passed, wait_ms);
+}
+
+/* Nobody else tells that a device counts as free for want of an answer. */
+static void on_passed(void *arg)
+{
+	struct custody *custody = arg;
+	uint64_t now_ms = clock_now_ms(custody->deps.clock);
+	uint64_t next_ms = UINT64_MAX;
+	bool due = !custody->answered;
+	size_t cursor = 0;
+	void *value;
+
+	custody->waits = false;
+	while (map_next(custody->starting, &cursor, NULL, &value)) {
+		const struct starting *starting = value;
+
+		due = due || starting->until_ms <= now_ms;
+		if (starting->until_ms > now_ms && starting->until_ms < next_ms)
+			next_ms = starting->until_ms;
+	}
+	if (next_ms < UINT64_MAX)
+		tell_when_passed(custody, next_ms - now_ms);
+	if (due)
+		custody->deps.changed(custody->deps.arg, NULL);
+}
+
+/* The kubelet says nothing now, so that nothing can be concluded from what it has not said. */
+static bool is_silent(struct custody *custody)
+{
+	return !custody->answered || podresources_stale(custody->podresources) ||
+	       unsure_for_ms(custody) > 0;
+}
+
+static bool is_starting(struct custody *custody, const char *id)
+{
+	const struct starting *starting = map_get(custody->starting, id);
+
+	if (!starting)
+		return false;
+	if (clock_now_ms(custody->deps.clock) < starting->until_ms || is_silent(custody))
+		return true;
+	starting_free(map_remove(custody->starting, id));
+	return false;
+}
+
+static void give(struct custody *custody, const char *resource, const char *id)
+{
+	struct starting *starting = xcalloc(1, sizeof(*starting));
+
+	starting->until_ms = clock_now_ms(custody->deps.clock) + STARTING_MS;
+	starting->resource = xstrdup(resource);
+	starting_free(map_set(custody->starting, id, starting));
+	tell_when_passed(custody, STARTING_MS);
+}
+
+void custody_give(struct custody *custody, const char *resource, const struct json_strs *ids)
+{
+	for (size_t i = 0; i < ids->len; i++) {
+		auto_free char *copy = xstrdup(ids->items[i]);
+		char *rest = copy;
+		const char *id;
+
+		give(custody, resource, ids->items[i]);
+		while (strchr(ids->items[i], ',') && (id = strsep(&rest, ",")))
+			give(custody, resource, id);
+	}
+}
+
+const char *custody_resource(struct custody *custody, const char *id)
+{
+	const struct starting *starting = map_get(custody->starting, id);
+	const char *listed = lent_pods_resource(custody->pods, id);
+
+	if (listed || !starting ||
+	    (clock_now_ms(custody->deps.clock) >= starting->until_ms && !is_silent(custody)))
+		return listed;
+	return starting->resource;
+}
+
+bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
+{
+	const struct pcidevice_allocations *list = lent_pods_of(custody->pods, id);
+
+	*ret_holder = NULL;
+	if (list->len > 0)
+		*ret_holder = xasprintf("pod %s/%s", list->items[0].namespace, list->items[0].pod);
+	else if (is_starting(custody, id))
+		*ret_holder = xstrdup(is_silent(custody) ? "a pod that the kubelet does not name"
+							 : "a pod that is being started");
+	else if (custody->answered || clock_now_ms(custody->deps.clock) >= custody->known_ms)
+		return true;
+	custody_ask(custody);
+	return false;
+}
+
+const struct pcidevice_allocations *custody_allocations(const struct custody *custody,
+							const char *id)
+{
+	const struct pcidevice_allocations *list = lent_pods_of(custody->pods, id);
+
+	return custody->answered || list->len > 0 ? list : NULL;
+}
+
+void custody_ask(struct custody *custody)
+{
+	podresources_ask(custody->podresources);
+}
+
+struct custody *custody_new(const struct custody_deps *deps)
+{
+	struct custody *custody = xcalloc(1, sizeof(*custody));
+
+	custody->deps = *deps;
+	custody->pods = lent_pods_new();
+	custody->starting = map_new();
+	custody->grown = clock_timer_new(deps->clock, on_grown, custody);
+	custody->passed = clock_timer_new(deps->clock, on_passed, custody);
+	custody->known_ms = clock_now_ms(deps->clock) + CUSTODY_UNKNOWN_MS;
+	tell_when_passed(custody, CUSTODY_UNKNOWN_MS);
+	custody->podresources = podresources_new(&(struct podresources_deps){
+		.loop = deps->loop,
+		.clock = deps->clock,
+		.socket_path = deps->socket_path,
+		.changed = on_podresources,
+		.arg = custody,
+		.metrics = deps->metrics,
+	});
+	return custody;
+}
+
+struct custody *custody_free(struct custody *custody)
+{
+	size_t cursor = 0;
+	void *starting;
+
+	if (!custody)
+		return NULL;
+	podresources_free(custody->podresources);
+	clock_timer_free(custody->deps.clock, custody->grown);
+	clock_timer_free(custody->deps.clock, custody->passed);
+	lent_pods_free(custody->pods);
+	while (map_next(custody->starting, &cursor, NULL, &starting))
+		starting_free(starting);
+	map_free(custody->starting);
+	free(custody);
+	return NULL;
+}

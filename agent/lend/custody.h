@@ -1,0 +1,62 @@
+/*
+ * custody: who has which device: what the kubelet says, and what it cannot say yet.
+ *
+ * Owns the questions to podresources. A pod whose devices were just handed out may be in no list for a
+ * moment, and a kubelet that has just begun lists no pods before it has heard of them (settled.h): both
+ * are waited for.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clock;
+struct custody;
+struct json_strs;
+struct metrics;
+struct pcidevice_allocations;
+struct uv_loop_s;
+
+enum { CUSTODY_UNKNOWN_MS = 15000 };
+
+/* Borrowed. */
+struct custody_deps {
+	struct uv_loop_s *loop;
+	struct clock *clock;
+	struct metrics *metrics; /* may be NULL */
+	const char *socket_path;
+	/* Who has the device @id (NULL: any device) is not what it was. Never runs before the function
+	 * that was called has returned, but for custody_offered(). */
+	void (*changed)(void *arg, const char *id);
+	bool (*offers)(void *arg, const char *resource); /* as lent_pods.h says */
+	void *arg;
+};
+
+/* Asks nothing before custody_ask(). */
+struct custody *custody_new(const struct custody_deps *deps);
+/* Takes NULL, returns NULL. The loop must run once more. */
+struct custody *custody_free(struct custody *custody);
+
+/* Something may have changed: ask soon. */
+void custody_ask(struct custody *custody);
+
+/* What is offered may not be what it was: `changed` runs inside. */
+void custody_offered(struct custody *custody);
+
+/* As settled_hear(). */
+void custody_hear(struct custody *custody, int64_t heartbeat_ms);
+
+/* The devices @ids of @resource were just given to a pod, whose name is not known yet. */
+void custody_give(struct custody *custody, const char *resource, const struct json_strs *ids);
+
+/* The resource under which a pod has the device, or is about to; NULL: none, as far as is known. Valid until
+ * `changed` is called or custody_give(). */
+const char *custody_resource(struct custody *custody, const char *id);
+
+/* As lend_is_free(). A kubelet that has said nothing CUSTODY_UNKNOWN_MS after custody_new() counts as one
+ * without pods; one that answers no more has those that it had. */
+bool custody_is_free(struct custody *custody, const char *id, char **ret_holder);
+
+/* Who has it; NULL: not known yet. Valid until `changed` is called. */
+const struct pcidevice_allocations *custody_allocations(const struct custody *custody,
+							const char *id);

@@ -1,0 +1,371 @@
+#include "agent/lend/lend.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/lend/custody.h"
+#include "agent/lend/pci_type.h"
+#include "agent/plugin/kubelet_watch.h"
+#include "agent/plugin/plugins.h"
+#include "api/mediateddevice.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/clock.h"
+#include "kube/store.h"
+
+enum { LOGGED_MAX = 16 }; /* devices in a line */
+
+struct lend {
+	struct lend_deps deps;
+	struct pci_view view;
+	struct pci_type *pci;
+	struct {
+		struct lend_type *items;
+		size_t len, cap;
+	} types;
+	struct clock_timer *timer; /* a look is due */
+	struct kubelet_watch *watch;
+	struct kubelet_listener *listener;
+	char *plugins_dir, *registry_dir, *socket_dir, *podresources_path;
+	struct registration_deps registration;
+	struct custody *custody; /* as the plugins */
+	int64_t heartbeat_ms;
+	struct plugins *plugins; /* NULL: there is no kubelet's folder */
+	bool stopping;
+	void (*stopped)(void *arg);
+	void *stopped_arg;
+};
+
+/* --- who has what ------------------------------------------------------------------------ */
+
+/* Who had it when its object was written last; empty: nobody, or it has none. */
+static const struct pcidevice_allocations *told_before(const struct lend *lend, const char *id)
+{
+	static const struct pcidevice_allocations none = { 0 };
+	auto_free char *name = names_pcidevice(lend->deps.node_name, id);
+	auto_free char *mdev_name = names_mediateddevice(lend->deps.node_name, id);
+	const struct pcidevice *device = store_object(lend->deps.devices, name);
+	const struct mediateddevice *mdev =
+		lend->deps.mdevs ? store_object(lend->deps.mdevs, mdev_name) : NULL;
+
+	if (device && device->status.address && strcmp(device->status.address, id) == 0)
+		return &device->status.allocations;
+	if (mdev && mdev->status.uuid && strcmp(mdev->status.uuid, id) == 0)
+		return &mdev->status.allocations;
+	return &none;
+}
+
+/* The agent that began anew may have to wait long for a kubelet; a pod does not go meanwhile. */
+bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
+{
+	const struct pcidevice_allocations *before;
+
+	*ret_holder = NULL;
+	if (!lend->custody)
+		return true;
+	if (!custody_is_free(lend->custody, id, ret_holder))
+		return false;
+	before = told_before(lend, id);
+	if (before->len == 0 || custody_allocations(lend->custody, id))
+		return true;
+	*ret_holder = xasprintf("pod %s/%s", before->items[0].namespace, before->items[0].pod);
+	return false;
+}
+
+bool lend_is_on(const struct lend *lend)
+{
+	return lend->plugins;
+}
+
+const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id)
+{
+	static const struct pcidevice_allocations none = { 0 };
+
+	return lend->custody ? custody_allocations(lend->custody, id) : &none;
+}
+
+static void on_custody(void *arg, const char *id)
+{
+	struct lend *lend = arg;
+
+	lend_touch(lend); /* what was renamed while a pod had it */
+	lend->deps.changed(lend->deps.arg, id);
+}
+
+static bool is_offered(void *arg, const char *resource)
+{
+	const struct lend *lend = arg;
+
+	return plugins_offer(lend->plugins, resource);
+}
+
+const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
+{
+	const char *resource = lend->custody ? custody_resource(lend->custody, id) : NULL;
+
+	*ret_ours = resource && plugins_offer(lend->plugins, resource);
+	return resource;
+}
+
+static const char *held_as(void *arg, const char *address, bool *ret_ours)
+{
+	return lend_resource(arg, address, ret_ours);
+}
+
+static const struct pcidevice_allocations *pods_of(void *arg, const char *address)
+{
+	return lend_allocations(arg, address);
+}
+
+/* --- what the plugins tell ---------------------------------------------------------------- */
+
+static void on_allocated(struct lend *lend, const struct plugin_event *event)
+{
+	auto_str struct str devices = STR_INIT;
+
+	for (size_t i = 0; i < event->ids->len && i < LOGGED_MAX; i++)
+		str_addf(&devices, "%s%s", i ? " " : "", event->ids->items[i]);
+	if (event->ids->len > LOGGED_MAX)
+		str_addf(&devices, " and %zu more", event->ids->len - LOGGED_MAX);
+	log_info("devices given to a container", log_str("devices", str_cstr(&devices)),
+		 log_str("resource", event->resource));
+	custody_give(lend->custody, event->resource, event->ids);
+	custody_ask(lend->custody);
+}
+
+static void on_plugin(void *arg, const struct plugin_event *event)
+{
+	struct lend *lend = arg;
+	const char *resource = event->resource;
+
+	switch (event->kind) {
+	case PLUGIN_REGISTERED:
+		log_info("resource registered", log_str("resource", resource));
+		custody_ask(lend->custody);
+		return;
+	case PLUGIN_WAITING:
+		log_warn("resource not registered yet", log_str("resource", resource),
+			 log_str("reason", event->err->msg));
+		return;
+	case PLUGIN_ALLOCATED:
+		on_allocated(lend, event);
+		return;
+	case PLUGIN_NOT_ALLOCATED:
+		log_warn("a pod was refused its devices", log_str("resource", resource),
+			 log_str("reason", event->err->msg));
+		return;
+	case PLUGIN_REFUSED:
+		log_warn("device cannot be offered", log_str("resource", resource),
+			 log_str("device", event->id ? event->id : "all"),
+			 log_str("reason", event->err->msg));
+		return;
+	case PLUGIN_WITHDRAWN:
+		log_info("resource withdrawn", log_str("resource", resource));
+		return;
+	}
+}
+
+/* --- the kubelet's folder ------------------------------------------------------------------ */
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void begin(struct lend *lend)
+{
+	const struct custody_deps custody = { .loop = lend->deps.loop,
+					      .clock = lend->deps.clock,
+					      .metrics = lend->deps.metrics,
+					      .socket_path = lend->podresources_path,
+					      .changed = on_custody,
+					      .offers = is_offered,
+					      .arg = lend };
+	struct plugins_deps deps;
+
+	if (lend->plugins || lend->stopping || !is_folder(lend->plugins_dir))
+		return;
+	lend->registration.mode =
+		registration_way(lend->deps.options.registration, lend->registry_dir);
+	deps = (struct plugins_deps){ .registration = lend->registration,
+				      .socket_dir = lend->socket_dir,
+				      .fn = on_plugin,
+				      .arg = lend };
+	lend->plugins = plugins_new(&deps);
+	lend->custody = custody_new(&custody);
+	custody_hear(lend->custody, lend->heartbeat_ms);
+	log_info("devices are lent through the kubelet", log_str("folder", lend->plugins_dir),
+		 log_str("registration",
+			 lend->registration.mode == REGISTRATION_REGISTRY ? "registry" : "direct"));
+	custody_ask(lend->custody);
+	lend_touch(lend);
+}
+
+void lend_set_heartbeat(struct lend *lend, int64_t heartbeat_ms)
+{
+	lend->heartbeat_ms = heartbeat_ms;
+	if (lend->custody)
+		custody_hear(lend->custody, heartbeat_ms);
+}
+
+static void on_kubelet(void *arg, enum kubelet_event event)
+{
+	struct lend *lend = arg;
+
+	begin(lend);
+	if (event == KUBELET_CAME && lend->plugins)
+		custody_ask(lend->custody);
+}
+
+/* --- what is lent ----------------------------------------------------------------------------- */
+
+void lend_add(struct lend *lend, const struct lend_type *type)
+{
+	*array_add(&lend->types) = *type;
+}
+
+static void offer_pci(void *arg, struct plugins *plugins)
+{
+	pci_type_offer(arg, plugins);
+}
+
+/* What is offered anew may be in a pod since before. */
+static void offer(struct lend *lend)
+{
+	if (!lend->plugins || lend->stopping)
+		return;
+	for (size_t i = 0; i < lend->types.len; i++)
+		lend->types.items[i].offer(lend->types.items[i].arg, lend->plugins);
+	custody_offered(lend->custody);
+}
+
+static void on_stopped(void *arg)
+{
+	struct lend *lend = arg;
+
+	lend->stopped(lend->stopped_arg);
+}
+
+static void on_due(void *arg)
+{
+	struct lend *lend = arg;
+
+	if (lend->stopping)
+		on_stopped(lend);
+	else
+		offer(lend);
+}
+
+void lend_touch(struct lend *lend)
+{
+	if (lend->plugins && !lend->stopping)
+		clock_timer_start(lend->deps.clock, lend->timer, 0);
+}
+
+/* At once: the inventory before this one goes. */
+void lend_set(struct lend *lend, const struct inventory *inventory)
+{
+	lend->view.inventory = inventory;
+	offer(lend);
+}
+
+void lend_set_config(struct lend *lend, const struct config *config)
+{
+	lend->view.config = config;
+	lend_touch(lend);
+}
+
+void lend_stop(struct lend *lend, void (*stopped)(void *arg), void *arg)
+{
+	lend->stopping = true;
+	lend->stopped = stopped;
+	lend->stopped_arg = arg;
+	clock_timer_stop(lend->deps.clock, lend->timer);
+	if (lend->plugins)
+		plugins_stop(lend->plugins, on_stopped, lend);
+	else
+		clock_timer_start(lend->deps.clock, lend->timer, 0);
+}
+
+/* --- life --------------------------------------------------------------------------------------- */
+
+static void make_paths(struct lend *lend)
+{
+	const char *dir = lend->deps.options.kubelet_dir;
+
+	lend->plugins_dir = xasprintf("%s/device-plugins", dir);
+	lend->registry_dir = xasprintf("%s/plugins_registry", dir);
+	lend->socket_dir = xasprintf("%s/plugins/hostdev", dir);
+	lend->podresources_path = xasprintf("%s/pod-resources/kubelet.sock", dir);
+}
+
+static void watch_kubelet(struct lend *lend)
+{
+	const struct lend_deps *deps = &lend->deps;
+
+	lend->watch = kubelet_watch_new(deps->loop, deps->clock, lend->plugins_dir);
+	lend->listener = kubelet_watch_listen(lend->watch, NULL, on_kubelet, lend);
+	lend->registration = (struct registration_deps){
+		.loop = deps->loop,
+		.clock = deps->clock,
+		.watch = lend->watch,
+		.kubelet_dir = lend->plugins_dir,
+		.registry_dir = lend->registry_dir,
+		.metrics = deps->metrics,
+	};
+	begin(lend);
+	if (!lend->plugins)
+		log_info("no kubelet here: devices are lent when there is one",
+			 log_str("folder", lend->plugins_dir));
+}
+
+struct lend *lend_new(const struct lend_deps *deps)
+{
+	struct lend *lend = xcalloc(1, sizeof(*lend));
+
+	lend->deps = *deps;
+	lend->view = (struct pci_view){ .node_name = deps->node_name,
+					.claims = deps->claims,
+					.devices = deps->devices,
+					.vfio_drivers = deps->vfio_drivers,
+					.dev_root = deps->options.dev_root,
+					.sysfs_root = deps->options.sysfs_root,
+					.held_as = held_as,
+					.pods = pods_of,
+					.arg = lend };
+	lend->pci = pci_type_new(&lend->view);
+	lend_add(lend, &(struct lend_type){ offer_pci, lend->pci });
+	lend->timer = clock_timer_new(deps->clock, on_due, lend);
+	make_paths(lend);
+	if (!deps->options.off)
+		watch_kubelet(lend);
+	return lend;
+}
+
+struct lend *lend_free(struct lend *lend)
+{
+	if (!lend)
+		return NULL;
+	plugins_free(lend->plugins);
+	custody_free(lend->custody);
+	kubelet_listener_free(lend->listener);
+	kubelet_watch_free(lend->watch);
+	clock_timer_free(lend->deps.clock, lend->timer);
+	pci_type_free(lend->pci);
+	array_done(&lend->types);
+	free(lend->plugins_dir);
+	free(lend->registry_dir);
+	free(lend->socket_dir);
+	free(lend->podresources_path);
+	free(lend);
+	return NULL;
+}

@@ -1,0 +1,33 @@
+/* lent_pods: which containers have which device, by its ID, as the kubelet said last. */
+#pragma once
+
+#include <stdbool.h>
+
+struct lent_pods;
+struct pcidevice_allocations;
+struct pod_devices;
+
+/* Nobody has anything. */
+struct lent_pods *lent_pods_new(void);
+/* Takes NULL, returns NULL. */
+struct lent_pods *lent_pods_free(struct lent_pods *pods);
+
+struct lent_pods_ops {
+	bool (*offers)(void *arg, const char *resource); /* Is the resource one of ours? */
+	void (*changed)(void *arg, const char *id);      /* who has it is not what it was */
+};
+
+/*
+ * This is all there is now if @whole; else what it does not list is as it was. An ID that is a PCI address or a UUID counts whichever plugin lent it: the
+ * device is the same one. Any other counts if its resource is ours. An ID of several that are joined
+ * by ',' counts for each of them, and for itself.
+ */
+void lent_pods_set(struct lent_pods *pods, const struct pod_devices *devices, bool whole,
+		   const struct lent_pods_ops *ops, void *arg);
+
+/* The resource under which it was given, of the first who has it; NULL: nobody has it. Valid until the next
+ * set. */
+const char *lent_pods_resource(const struct lent_pods *pods, const char *id);
+
+/* Valid until the next set; empty if nobody has it. */
+const struct pcidevice_allocations *lent_pods_of(const struct lent_pods *pods, const char *id);

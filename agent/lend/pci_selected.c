@@ -1,0 +1,99 @@
+#include "agent/lend/pci_selected.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/config/config.h"
+#include "agent/inventory/inventory.h"
+#include "agent/inventory/vendor_vfio.h"
+#include "agent/lend/pci_type.h"
+#include "agent/plugin/plugins.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "kube/store.h"
+
+/* The kernel lets them stay in the group of a lent function (vfio_dev_driver_allowed() of
+ * drivers/vfio/group.c, driver_managed_dma of the drivers). */
+static const char *const harmless[] = { "pci-stub", "pcieport", "shpchp" };
+
+static bool is_vfio(const struct pci_view *view, const char *driver)
+{
+	return driver && (strcmp(driver, "vfio-pci") == 0 ||
+			  (view->vfio_drivers && json_strs_has(view->vfio_drivers, driver)));
+}
+
+/* A vGPU of the vendor's own driver is as good (KubeVirt's rule). */
+static bool is_lendable(const struct pci_view *view, const struct pcidevice *device)
+{
+	return is_vfio(view, device->status.kernel_driver_in_use) ||
+	       vendor_vfio_lends_at(view->inventory->facts, device->status.address);
+}
+
+static bool matches(const struct config_pci *entry, const struct pcidevice *device)
+{
+	uint64_t vendor = 0;
+	uint64_t id = 0;
+
+	return !entry->external && str_to_hex(device->status.vendor_id, &vendor) &&
+	       str_to_hex(device->status.device_id, &id) && vendor == entry->vendor &&
+	       id == entry->device;
+}
+
+const char *pci_selected_resource(const struct pci_view *view, const struct pcidevice *device)
+{
+	const struct config *config = view->config;
+
+	if (!config || !is_lendable(view, device) || store_get(view->claims, device->meta.name))
+		return NULL;
+	for (size_t i = 0; i < config->pci.len; i++) {
+		if (matches(&config->pci.items[i], device))
+			return config->pci.items[i].resource;
+	}
+	return NULL;
+}
+
+static bool hinders(const struct pci_view *view, const struct pcidevice *device)
+{
+	const char *driver = device->status.kernel_driver_in_use;
+	bool is_harmless = !driver || is_lendable(view, device);
+
+	for (size_t i = 0; !is_harmless && i < ARRAY_LEN(harmless); i++)
+		is_harmless = strcmp(driver, harmless[i]) == 0;
+	return !is_harmless;
+}
+
+char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *device)
+{
+	const struct json_strs *members = &device->status.iommu_group_members;
+
+	for (size_t i = 0; i < members->len; i++) {
+		auto_free char *name = names_pcidevice(view->node_name, members->items[i]);
+		const struct pcidevice *other =
+			inventory_find(view->inventory, INVENTORY_PCI, name);
+
+		if (other && hinders(view, other))
+			return xasprintf("%s of its IOMMU group is bound to %s", members->items[i],
+					 other->status.kernel_driver_in_use);
+	}
+	return NULL;
+}
+
+void pci_selected_collisions(const struct config *config, const struct plugins *plugins,
+			     struct config_troubles *troubles)
+{
+	for (size_t i = 0; i < config->pci.len; i++) {
+		const struct config_pci *entry = &config->pci.items[i];
+		const char *owner = plugins_owner(plugins, entry->resource);
+		auto_free char *text = NULL;
+
+		if (entry->external || !owner || strcmp(owner, pci_device_type.name) == 0)
+			continue;
+		text = xasprintf("the resource is offered for devices of another kind (%s) on this "
+				 "node already: give it another name",
+				 owner);
+		config_troubles_add(troubles, CONFIG_LIST_PCI, (int64_t)entry->index,
+				    entry->resource, text);
+	}
+}

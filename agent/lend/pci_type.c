@@ -1,0 +1,356 @@
+#include "agent/lend/pci_type.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inventory/facts.h"
+#include "agent/inventory/inventory.h"
+#include "agent/inventory/vendor_vfio.h"
+#include "agent/lend/pci_selected.h"
+#include "agent/lend/resource_env.h"
+#include "agent/lend/vfio_node.h"
+#include "agent/plugin/device_type.h"
+#include "agent/plugin/plugins.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "api/resource_lent.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/store.h"
+
+static const char env_prefix[] = "PCI_RESOURCE";
+
+struct pci_type {
+	const struct pci_view *view;
+};
+
+/* A function that is lent. Texts are borrowed from the view, but for two. */
+struct lent {
+	const char *address;
+	const struct pcidevice *device; /* the inventory's */
+	const char *root;
+	char *resource;
+	char *trouble; /* NULL: it is healthy */
+};
+
+struct lents {
+	struct lent *items;
+	size_t len, cap;
+};
+
+static void lent_done(struct lent *lent)
+{
+	free(lent->resource);
+	free(lent->trouble);
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static const char *driver_of(const struct pcideviceclaim *claim)
+{
+	return claim->spec.driver && *claim->spec.driver ? claim->spec.driver : "vfio-pci";
+}
+
+/* Is it on the driver that the claim asks for, which may be its vendor's? */
+static bool on_driver(const struct pci_view *view, const struct pcidevice *device,
+		      const struct pcideviceclaim *claim)
+{
+	if (same(device->status.kernel_driver_in_use, driver_of(claim)))
+		return true;
+	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) &&
+	       vendor_vfio_lends_at(view->inventory->facts, device->status.address);
+}
+
+/* The claim that has, or had, the device bound; NULL. Whoever binds writes the node's name first. */
+static const struct pcideviceclaim *claim_of(const struct pci_view *view,
+					     const struct pcidevice *device)
+{
+	const struct pcideviceclaim *claim = store_object(view->claims, device->meta.name);
+
+	if (!claim || !same(claim->spec.node_name, view->node_name))
+		return NULL;
+	if (claim->status.passthrough_enabled)
+		return claim;
+	return on_driver(view, device, claim) ? claim : NULL;
+}
+
+/* NULL: its nodes are there. */
+static char *node_trouble(const struct pci_view *view, const struct pcidevice *device)
+{
+	auto_free char *node = vfio_group_node(device->status.iommu_group);
+
+	if (!node)
+		return xstrdup("it is in no IOMMU group");
+	if (!vfio_node_exists(view->dev_root, node))
+		return xasprintf("%s is not there", node);
+	if (!vfio_node_exists(view->dev_root, VFIO_CONTAINER_NODE))
+		return xstrdup(VFIO_CONTAINER_NODE " is not there: load the module vfio");
+	return NULL;
+}
+
+/* Why the device cannot be lent now; NULL: it can. */
+static char *trouble_of(const struct pci_view *view, const struct pcidevice *device,
+			const struct pcideviceclaim *claim)
+{
+	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");
+	const char *driver = device->status.kernel_driver_in_use;
+
+	if (claim->meta.deletion_timestamp)
+		return xstrdup("its claim is being deleted");
+	if (!ready || !same(ready->status, "True"))
+		return xasprintf("its claim is not ready: %s",
+				 ready && ready->message ? ready->message : "it says nothing yet");
+	if (!on_driver(view, device, claim))
+		return xasprintf("it is on %s, not on %s", driver ? driver : "no driver",
+				 driver_of(claim));
+	return node_trouble(view, device);
+}
+
+static bool look_selected(const struct pci_view *view, const struct pcidevice *device,
+			  struct lent *ret_lent)
+{
+	const char *resource = pci_selected_resource(view, device);
+	char *trouble;
+
+	if (!resource)
+		return false;
+	trouble = pci_selected_trouble(view, device);
+	*ret_lent = (struct lent){ .address = device->status.address,
+				   .device = device,
+				   .resource = xstrdup(resource),
+				   .trouble = trouble ? trouble : node_trouble(view, device) };
+	return true;
+}
+
+static bool look_wanted(const struct pci_view *view, const struct pcidevice *device,
+			struct lent *ret_lent)
+{
+	const struct pcideviceclaim *claim = claim_of(view, device);
+	const struct pcidevice *seen = store_object(view->devices, device->meta.name);
+	char *resource = claim ? resource_lent(device, seen ? &seen->meta : NULL, claim) : NULL;
+
+	if (!resource)
+		return look_selected(view, device, ret_lent);
+	*ret_lent = (struct lent){ .address = device->status.address,
+				   .device = device,
+				   .resource = resource,
+				   .trouble = trouble_of(view, device, claim) };
+	return true;
+}
+
+/* Under two names the kubelet would give it to two pods. */
+static void keep_name(const struct pci_view *view, struct lent *lent)
+{
+	bool ours = false;
+	const char *held = view->held_as ? view->held_as(view->arg, lent->address, &ours) : NULL;
+
+	if (!held || strcmp(held, lent->resource) == 0)
+		return;
+	if (!ours) {
+		free(lent->trouble);
+		lent->trouble = xasprintf("a pod has it as %s", held);
+		return;
+	}
+	free(lent->resource);
+	lent->resource = xstrdup(held);
+}
+
+/* False: it is not lent. The caller releases. */
+static bool look(const struct pci_view *view, const struct pcidevice *device, struct lent *ret_lent)
+{
+	if (!look_wanted(view, device, ret_lent))
+		return false;
+	keep_name(view, ret_lent);
+	return true;
+}
+
+/* --- what is offered ---------------------------------------------------------------- */
+
+static const struct pcidevice_allocation *pod_of(const struct pci_view *view, const char *address)
+{
+	const struct pcidevice_allocations *list =
+		view->pods ? view->pods(view->arg, address) : NULL;
+
+	return list && list->len > 0 ? &list->items[0] : NULL;
+}
+
+/*
+ * An IOMMU group opens once: a second pod could not use its function, or would be behind the same IOMMU
+ * as the first. Only of pods that are listed: a container that asks for two functions of a group by two
+ * resources is given one after the other.
+ */
+static void refuse_other_pods(const struct pci_view *view, struct lent *lent)
+{
+	const struct facts *facts = view->inventory->facts;
+	const char *group = lent->device->status.iommu_group;
+
+	if (lent->trouble || !group || pod_of(view, lent->address))
+		return;
+	for (size_t i = 0; i < facts->pci.len && !lent->trouble; i++) {
+		const struct pci_facts *other = &facts->pci.items[i];
+		const struct pcidevice_allocation *pod =
+			same(other->iommu_group, group) ? pod_of(view, other->address) : NULL;
+
+		if (pod)
+			lent->trouble =
+				xasprintf("IOMMU group %s serves one pod at a time, and %s/%s "
+					  "has %s of it",
+					  group, pod->namespace, pod->pod, other->address);
+	}
+}
+
+static int by_resource(const void *a, const void *b)
+{
+	const struct lent *x = a;
+	const struct lent *y = b;
+	int order = strcmp(x->resource, y->resource);
+
+	return order ? order : strcmp(x->address, y->address);
+}
+
+static void look_at_all(const struct pci_view *view, struct lents *lents)
+{
+	const struct facts *facts = view->inventory->facts;
+
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+		auto_free char *name = names_pcidevice(view->node_name, pci->address);
+		const struct pcidevice *device =
+			inventory_find(view->inventory, INVENTORY_PCI, name);
+		struct lent lent;
+
+		if (!device || !look(view, device, &lent))
+			continue;
+		refuse_other_pods(view, &lent);
+		lent.root = pci->parents.len > 0 ? pci->parents.items[0] : NULL;
+		*array_add(lents) = lent;
+	}
+	if (lents->len > 0)
+		qsort(lents->items, lents->len, sizeof(*lents->items), by_resource);
+}
+
+static void offer(struct pci_type *type, const struct lents *lents, struct plugins *plugins)
+{
+	struct plugin_device *devices = xcalloc(lents->len + 1, sizeof(*devices));
+	ARRAY(struct plugin_resource) resources = { 0 };
+
+	for (size_t i = 0; i < lents->len; i++) {
+		const struct lent *lent = &lents->items[i];
+
+		devices[i] = (struct plugin_device){ .id = lent->address,
+						     .healthy = !lent->trouble,
+						     .numa_node = lent->device->status.numa_node,
+						     .root = lent->root,
+						     .trouble = lent->trouble };
+		if (i == 0 || strcmp(lents->items[i - 1].resource, lent->resource) != 0)
+			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
+									   .devices = &devices[i] };
+		resources.items[resources.len - 1].ndevices++;
+	}
+	plugins_set(plugins, &pci_device_type, type, resources.items, resources.len);
+	array_done(&resources);
+	free(devices);
+}
+
+void pci_type_offer(struct pci_type *type, struct plugins *plugins)
+{
+	struct lents lents = { 0 };
+
+	if (type->view->inventory)
+		look_at_all(type->view, &lents);
+	offer(type, &lents, plugins);
+	for (size_t i = 0; i < lents.len; i++)
+		lent_done(&lents.items[i]);
+	array_done(&lents);
+}
+
+/* --- Allocate ------------------------------------------------------------------------- */
+
+static int refuse(struct err *err, const char *address, const char *why)
+{
+	return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s", address, why);
+}
+
+static const struct pcidevice *find(const struct pci_view *view, const char *address)
+{
+	auto_free char *name = names_pcidevice(view->node_name, address);
+	const struct pcidevice *device =
+		view->inventory ? inventory_find(view->inventory, INVENTORY_PCI, name) : NULL;
+
+	return device && same(device->status.address, address) ? device : NULL;
+}
+
+static void add_nodes(const struct pci_view *view, const struct pcidevice *device,
+		      struct allocation *allocation)
+{
+	auto_free char *group = vfio_group_node(device->status.iommu_group);
+	auto_free char *own =
+		vfio_own_node(view->sysfs_root, view->dev_root, device->status.address);
+
+	allocation_add_device(allocation, VFIO_CONTAINER_NODE, "mrw");
+	allocation_add_device(allocation, group, "mrw");
+	if (own)
+		allocation_add_device(allocation, own, "mrw");
+}
+
+static int add_device(const struct pci_view *view, const char *resource, const char *address,
+		      struct allocation *allocation, struct err *err)
+{
+	const struct pcidevice *device = find(view, address);
+	struct lent lent;
+	int r = 0;
+
+	if (!device || !look(view, device, &lent))
+		return err_set(err, ERR_INVALID, -ENODEV, "there is no device '%s' to lend",
+			       address);
+	if (strcmp(lent.resource, resource) != 0)
+		r = err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", address,
+			    lent.resource);
+	else if (lent.trouble)
+		r = refuse(err, address, lent.trouble);
+	else
+		add_nodes(view, device, allocation);
+	lent_done(&lent);
+	return r;
+}
+
+static int allocate(void *arg, const char *resource, const struct json_strs *ids,
+		    struct allocation *allocation, struct err *err)
+{
+	const struct pci_type *type = arg;
+	auto_str struct str value = STR_INIT;
+	auto_free char *name = resource_env(env_prefix, resource);
+
+	for (size_t i = 0; i < ids->len; i++) {
+		int r = add_device(type->view, resource, ids->items[i], allocation, err);
+
+		if (r < 0)
+			return r;
+		str_addf(&value, "%s%s", i ? "," : "", ids->items[i]);
+	}
+	json_pairs_set(&allocation->envs, name, str_cstr(&value));
+	return 0;
+}
+
+const struct device_type pci_device_type = { .name = "pci", .allocate = allocate };
+
+struct pci_type *pci_type_new(const struct pci_view *view)
+{
+	struct pci_type *type = xcalloc(1, sizeof(*type));
+
+	type->view = view;
+	return type;
+}
+
+struct pci_type *pci_type_free(struct pci_type *type)
+{
+	free(type);
+	return NULL;
+}

@@ -1,0 +1,49 @@
+/*
+ * pci_type: PCI functions as devices that the kubelet lends to pods.
+ *
+ * A function is offered once its claim has bound it, or when nobody claims it and the HostDeviceConfig
+ * selects it (pci_selected.h); its ID is its address. A claimed one is healthy while its claim is Ready
+ * and not being deleted, it is on the claim's driver, and its VFIO node is there: all of it read back. What
+ * is offered follows from the view each time anew; nothing is remembered. A resource that is named anew
+ * while a pod has the device keeps its old name until the pod is gone.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct config;
+struct device_type;
+struct inventory;
+struct json_strs;
+struct pci_type;
+struct pcidevice_allocations;
+struct plugins;
+struct store;
+
+/* What there is now. All borrowed, and read at every look and every Allocate. */
+struct pci_view {
+	const char *node_name;
+	const struct inventory *inventory;    /* NULL: not known yet, nothing is offered */
+	const struct store *claims;           /* PCIDeviceClaims, of all nodes           */
+	const struct store *devices;          /* PCIDevices of this node                 */
+	const struct config *config;          /* NULL: not known yet, it selects nothing */
+	const struct json_strs *vfio_drivers; /* beside vfio-pci; NULL: none          */
+	const char *dev_root;                 /* NULL: /dev */
+	const char *sysfs_root;               /* NULL: /sys */
+	/* As lend_resource(); NULL: no pod has anything. */
+	const char *(*held_as)(void *arg, const char *address, bool *ret_ours);
+	/* The pods that have the device, as the kubelet lists them; NULL: not known. May be NULL. */
+	const struct pcidevice_allocations *(*pods)(void *arg, const char *address);
+	void *arg;
+};
+
+/* @view may be changed between two calls, and outlives the type. */
+struct pci_type *pci_type_new(const struct pci_view *view);
+/* Takes NULL, returns NULL. */
+struct pci_type *pci_type_free(struct pci_type *type);
+
+/* Make what @plugins offer what the view says. */
+void pci_type_offer(struct pci_type *type, struct plugins *plugins);
+
+/* Its `arg` is the struct pci_type. */
+extern const struct device_type pci_device_type;

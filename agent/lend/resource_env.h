@@ -1,0 +1,6 @@
+/* resource_env: the environment variable by which a container is told which devices it was given. */
+#pragma once
+
+/* "PCI_RESOURCE_INTEL_COM_X710" for "PCI_RESOURCE" and "intel.com/x710", as KubeVirt's launcher looks for
+ * it: upper case, '/' and '.' become '_', hyphens stay. The caller frees. */
+char *resource_env(const char *prefix, const char *resource);

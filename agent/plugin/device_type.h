@@ -1,0 +1,88 @@
+/*
+ * device_type: what a kind of device must be able to do to be lent to pods: one small table of
+ * functions. Everything else (gRPC, registration, sockets) is agent/plugin's.
+ *
+ * docs/device-types.md shows a whole one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/json_values.h"
+
+struct err;
+
+/* The kubelet's rule for a device's ID. */
+enum { PLUGIN_ID_MAX = 63 };
+
+/* One device of a resource; its texts are borrowed. */
+struct plugin_device {
+	const char *id; /* stable over restarts: an address, a UUID, a port path */
+	bool healthy;
+	int numa_node;       /* -1: none                                            */
+	const char *root;    /* the PCIe root that it hangs below; NULL: none       */
+	const char *trouble; /* why it is not healthy, for messages; NULL: not said */
+};
+
+/* --- what a container gets --------------------------------------------------- */
+
+struct device_spec {
+	char *container_path;
+	char *host_path;
+	char *permissions; /* of "rwm" */
+};
+
+struct device_mount {
+	char *container_path;
+	char *host_path;
+	bool read_only;
+};
+
+/* Owns all of it; zero at first. */
+struct allocation {
+	struct json_pairs envs;
+	struct device_specs {
+		struct device_spec *items;
+		size_t len, cap;
+	} devices;
+	struct device_mounts {
+		struct device_mount *items;
+		size_t len, cap;
+	} mounts;
+};
+
+/* The node @path, under the same path; once, however often it is added. */
+void allocation_add_device(struct allocation *allocation, const char *path,
+			   const char *permissions);
+/* The same under another path in the container. A second one with the same @container_path changes
+ * nothing. */
+void allocation_add_device_as(struct allocation *allocation, const char *container_path,
+			      const char *host_path, const char *permissions);
+void allocation_add_mount(struct allocation *allocation, const char *container_path,
+			  const char *host_path, bool read_only);
+/* Nothing for the container in it. */
+bool allocation_is_empty(const struct allocation *allocation);
+/* Release; the allocation is empty again. */
+void allocation_done(struct allocation *allocation);
+
+/* --- the table ---------------------------------------------------------------- */
+
+/* Static; @arg is what came with plugins_set(). Nothing here may block: a pod's admission waits, and
+ * with it every other pod of the node. */
+struct device_type {
+	const char *name; /* in messages: "pci" */
+
+	/*
+	 * Fill @allocation, which is empty, with what a container needs for the devices @ids of
+	 * @resource. All of them are in the list, healthy, in the order asked for, none twice. Look
+	 * at each again and fail with a reason if it cannot be used now: < 0 and @err filled. An
+	 * allocation that stays empty counts as a failure.
+	 */
+	int (*allocate)(void *arg, const char *resource, const struct json_strs *ids,
+			struct allocation *allocation, struct err *err);
+
+	/* Optional: put @ids into the order in which they are best lent, none more and none less.
+	 * NUMA node and PCIe root go before that order. Without it: the order of the list. */
+	void (*prefer)(void *arg, const char *resource, struct json_strs *ids);
+};

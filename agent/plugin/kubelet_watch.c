@@ -1,0 +1,287 @@
+#include "agent/plugin/kubelet_watch.h"
+
+#include <string.h>
+#include <uv.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/clock.h"
+
+/* One folder that inotify tells of. */
+struct folder_watch {
+	uv_fs_event_t event;
+	struct folder_watch *next;
+	struct kubelet_watch *watch;
+	char *path;
+	struct socket_id id; /* which folder; not there: none is watched */
+};
+
+struct kubelet_listener {
+	struct kubelet_watch *watch;
+	struct kubelet_listener *next;
+	char *own_socket;
+	struct socket_id own;
+	kubelet_watch_fn *fn; /* NULL: freed while it was told of something */
+	void *arg;
+};
+
+struct kubelet_watch {
+	struct clock *clock;
+	struct clock_timer *poll;
+	struct uv_loop_s *loop;
+	struct folder_watch *folders;
+	char *socket_path;
+	struct socket_id kubelet;
+	struct kubelet_listener *listeners;
+	unsigned telling;
+	bool told_trouble; /* that inotify does not work */
+};
+
+/* --- listeners -------------------------------------------------------------- */
+
+struct kubelet_listener *kubelet_watch_listen(struct kubelet_watch *watch, const char *own_socket,
+					      kubelet_watch_fn *fn, void *arg)
+{
+	struct kubelet_listener *l = xcalloc(1, sizeof(*l));
+
+	l->watch = watch;
+	l->own_socket = xstrdup_or_null(own_socket);
+	if (own_socket)
+		l->own = socket_id_of(own_socket);
+	l->fn = fn;
+	l->arg = arg;
+	l->next = watch->listeners;
+	watch->listeners = l;
+	return l;
+}
+
+/* Unless one of them is being told something, and somebody holds its `next`. */
+static void sweep(struct kubelet_watch *w)
+{
+	struct kubelet_listener **at = &w->listeners;
+
+	if (w->telling > 0)
+		return;
+	while (*at) {
+		struct kubelet_listener *l = *at;
+
+		if (l->fn) {
+			at = &l->next;
+			continue;
+		}
+		*at = l->next;
+		free(l->own_socket);
+		free(l);
+	}
+}
+
+struct kubelet_listener *kubelet_listener_free(struct kubelet_listener *listener)
+{
+	if (!listener)
+		return NULL;
+	listener->fn = NULL;
+	sweep(listener->watch);
+	return NULL;
+}
+
+static void tell_all(struct kubelet_watch *w, enum kubelet_event event)
+{
+	w->telling++;
+	for (struct kubelet_listener *l = w->listeners; l; l = l->next) {
+		if (l->fn)
+			l->fn(l->arg, event);
+	}
+	w->telling--;
+	sweep(w);
+}
+
+static void look_at_own(struct kubelet_listener *l)
+{
+	struct socket_id now = socket_id_of(l->own_socket);
+
+	if (l->own.there && !socket_id_same(&l->own, &now)) {
+		l->fn(l->arg, KUBELET_TOOK_OWN);
+		now = socket_id_of(l->own_socket);
+	}
+	l->own = now;
+}
+
+static void look_at_owns(struct kubelet_watch *w)
+{
+	w->telling++;
+	for (struct kubelet_listener *l = w->listeners; l; l = l->next) {
+		if (l->fn && l->own_socket)
+			look_at_own(l);
+	}
+	w->telling--;
+	sweep(w);
+}
+
+/* --- the folder ----------------------------------------------------------------- */
+
+static void tell_trouble(struct kubelet_watch *w, const char *path, int error)
+{
+	/* That it is not there yet is no trouble. */
+	if (w->told_trouble || error == UV_ENOENT || error == UV_ENOTDIR)
+		return;
+	w->told_trouble = true;
+	log_warn("changes not watched; they are seen within seconds all the same",
+		 log_str("path", path), log_str("error", uv_strerror(error)));
+}
+
+static void on_folder_event(uv_fs_event_t *event, const char *name, int events, int status);
+
+/* Watch the folder that has the path now. */
+static void folder_follow(struct folder_watch *f)
+{
+	struct socket_id now = socket_id_of(f->path);
+	int r;
+
+	if (socket_id_same(&now, &f->id))
+		return;
+	uv_fs_event_stop(&f->event);
+	f->id = (struct socket_id){ 0 };
+	if (!now.there)
+		return;
+	r = uv_fs_event_start(&f->event, on_folder_event, f->path, 0);
+	if (r < 0)
+		tell_trouble(f->watch, f->path, r);
+	else
+		f->id = now;
+}
+
+void kubelet_watch_look(struct kubelet_watch *w)
+{
+	struct socket_id now;
+	bool other;
+
+	for (struct folder_watch *f = w->folders; f; f = f->next)
+		folder_follow(f);
+	look_at_owns(w);
+	now = socket_id_of(w->socket_path);
+	other = !socket_id_same(&now, &w->kubelet);
+	w->kubelet = now;
+	if (other)
+		tell_all(w, now.there ? KUBELET_CAME : KUBELET_WENT);
+}
+
+bool kubelet_watch_present(const struct kubelet_watch *w)
+{
+	return w->kubelet.there;
+}
+
+static const char *name_in(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The kubelet writes its checkpoint into the same folder with every pod. */
+static bool concerns(const struct kubelet_watch *w, const char *name)
+{
+	if (!name || strcmp(name, KUBELET_SOCKET) == 0)
+		return true;
+	for (const struct folder_watch *f = w->folders; f; f = f->next) {
+		if (strcmp(name, name_in(f->path)) == 0)
+			return true;
+	}
+	for (const struct kubelet_listener *l = w->listeners; l; l = l->next) {
+		if (l->own_socket && strcmp(name, name_in(l->own_socket)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void on_folder_event(uv_fs_event_t *event, const char *name, int events, int status)
+{
+	struct folder_watch *f = event->data;
+
+	(void)events;
+	(void)status;
+	if (concerns(f->watch, name))
+		kubelet_watch_look(f->watch);
+}
+
+static void on_poll(void *arg)
+{
+	struct kubelet_watch *w = arg;
+
+	clock_timer_start(w->clock, w->poll, KUBELET_POLL_MS);
+	kubelet_watch_look(w);
+	tell_all(w, KUBELET_LOOKED_AGAIN);
+}
+
+/* --- life ------------------------------------------------------------------------ */
+
+static void follow(struct kubelet_watch *w, const char *path)
+{
+	struct folder_watch *f;
+
+	for (f = w->folders; f; f = f->next) {
+		if (strcmp(f->path, path) == 0)
+			return;
+	}
+	f = xcalloc(1, sizeof(*f));
+	f->watch = w;
+	f->path = xstrdup(path);
+	uv_fs_event_init(w->loop, &f->event);
+	f->event.data = f;
+	f->next = w->folders;
+	w->folders = f;
+	folder_follow(f);
+}
+
+static char *parent_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return xstrdup(".");
+	return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
+}
+
+struct kubelet_watch *kubelet_watch_new(struct uv_loop_s *loop, struct clock *clock,
+					const char *dir)
+{
+	struct kubelet_watch *w = xcalloc(1, sizeof(*w));
+	auto_free char *parent = parent_of(dir);
+
+	w->loop = loop;
+	w->clock = clock;
+	w->socket_path = xasprintf("%s/%s", dir, KUBELET_SOCKET);
+	follow(w, parent); /* where the folder is made anew */
+	follow(w, dir);
+	w->kubelet = socket_id_of(w->socket_path);
+	w->poll = clock_timer_new(clock, on_poll, w);
+	clock_timer_start(clock, w->poll, KUBELET_POLL_MS);
+	return w;
+}
+
+void kubelet_watch_also(struct kubelet_watch *watch, const char *dir)
+{
+	follow(watch, dir);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct folder_watch *f = handle->data;
+
+	free(f->path);
+	free(f);
+}
+
+struct kubelet_watch *kubelet_watch_free(struct kubelet_watch *w)
+{
+	if (!w)
+		return NULL;
+	w->poll = clock_timer_free(w->clock, w->poll);
+	for (struct folder_watch *next, *f = w->folders; f; f = next) {
+		next = f->next;
+		f->watch = NULL;
+		uv_close((uv_handle_t *)&f->event, on_closed);
+	}
+	free(w->socket_path);
+	free(w);
+	return NULL;
+}

@@ -1,0 +1,55 @@
+/*
+ * kubelet_watch: tells when the kubelet's registration socket comes and goes, and when one of our own
+ * sockets is removed. One per agent.
+ *
+ * Looks when inotify says that something happened to the folders, which may be made anew, and every five
+ * seconds in any case: inotify's instances may be used up, and a mounted folder tells of nothing once
+ * its host has another. What it tells is the difference to the look before, so it does not matter which
+ * of the two saw it, or how late.
+ */
+#pragma once
+
+#include "agent/plugin/socket_id.h"
+
+struct clock;
+struct kubelet_listener;
+struct kubelet_watch;
+struct uv_loop_s;
+
+enum { KUBELET_POLL_MS = 5000 };
+
+#define KUBELET_SOCKET "kubelet.sock"
+
+enum kubelet_event {
+	KUBELET_CAME,         /* its socket is there, or another one than before          */
+	KUBELET_WENT,         /* its socket is not there any more                         */
+	KUBELET_TOOK_OWN,     /* the listener's own socket is gone, or another is there.
+			     * Of one look, this comes first: make it anew at once.     */
+	KUBELET_LOOKED_AGAIN, /* five seconds went by: what is not told here may be looked at */
+};
+
+/* @arg may be freed in it, and so may the listener. Never runs before a function below has returned,
+ * but for kubelet_watch_look(). */
+typedef void kubelet_watch_fn(void *arg, enum kubelet_event event);
+
+/* On the folder @dir (copied), which need not be there. */
+struct kubelet_watch *kubelet_watch_new(struct uv_loop_s *loop, struct clock *clock,
+					const char *dir);
+/* Look too when something happens in the folder @dir (copied), where own sockets are. Twice the same, and
+ * the folder of kubelet_watch_new(), is once. */
+void kubelet_watch_also(struct kubelet_watch *watch, const char *dir);
+/* Takes NULL, returns NULL; its listeners are freed before. The loop must run once more. */
+struct kubelet_watch *kubelet_watch_free(struct kubelet_watch *watch);
+
+/* Look now, and tell. */
+void kubelet_watch_look(struct kubelet_watch *watch);
+
+/* Is the kubelet's socket there, by the last look? */
+bool kubelet_watch_present(const struct kubelet_watch *watch);
+
+/* Tell @fn what happens. @own_socket: a path, copied; NULL: none. A socket that comes later at that
+ * path is watched from then on. */
+struct kubelet_listener *kubelet_watch_listen(struct kubelet_watch *watch, const char *own_socket,
+					      kubelet_watch_fn *fn, void *arg);
+/* Takes NULL, returns NULL. Nothing is told any more. */
+struct kubelet_listener *kubelet_listener_free(struct kubelet_listener *listener);

@@ -1,0 +1,275 @@
+#include "agent/plugin/plugin.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "agent/plugin/device_list.h"
+#include "agent/plugin/plugin_answer.h"
+#include "agent/plugin/plugin_lists.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "grpc/uv_server.h"
+#include "kube/clock.h"
+
+/* How often a stop looks whether the connections are gone. */
+enum { STOP_LOOK_MS = 10 };
+
+struct stream {
+	struct plugin *plugin;
+	struct grpc_call *call;
+	struct stream *next;
+	struct stream **link; /* what points to us */
+};
+
+struct plugin {
+	struct clock *clock;
+	char *resource;
+	struct plugin_source source;
+	struct device_list *list;
+	const struct plugin_ops *ops;
+	void *arg;
+	struct grpc_service service;
+	struct grpc_uv_server *server;
+	struct stream *streams;
+	size_t nstreams;
+	struct clock_timer *timer;
+	void (*stopped)(void *arg);
+	void *stopped_arg;
+	uint64_t stop_by_ms;
+	bool ending; /* the owner is not told of streams any more */
+};
+
+/* --- ListAndWatch -------------------------------------------------------------------- */
+
+static void stream_forget(struct stream *stream)
+{
+	*stream->link = stream->next;
+	if (stream->next)
+		stream->next->link = stream->link;
+	stream->plugin->nstreams--;
+	free(stream);
+}
+
+static void on_stream_cancelled(void *arg)
+{
+	struct stream *stream = arg;
+	struct plugin *plugin = stream->plugin;
+
+	stream_forget(stream);
+	if (!plugin->ending)
+		plugin->ops->on_stream_closed(plugin->arg, plugin->nstreams);
+}
+
+/* The list was made to fit. */
+static void stream_tell(const struct stream *stream, const struct str *message)
+{
+	const char *data = message->buf ? message->buf : "";
+	struct err err = { 0 };
+
+	if (grpc_call_send_latest(stream->call, data, message->len, &err) < 0)
+		log_error("list not sent", log_str("resource", stream->plugin->resource),
+			  log_str("why", err.msg));
+}
+
+static void handle_list_and_watch(void *arg, struct grpc_call *call, const char *request,
+				  size_t len)
+{
+	struct plugin *plugin = arg;
+	struct stream *stream;
+
+	(void)request;
+	(void)len;
+	if (plugin->ending) {
+		grpc_call_finish(call, GRPC_UNAVAILABLE, "the resource is withdrawn");
+		return;
+	}
+	if (plugin->nstreams >= PLUGIN_STREAMS_MAX) {
+		grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "too many open ListAndWatch calls");
+		return;
+	}
+	stream = xcalloc(1, sizeof(*stream));
+	stream->plugin = plugin;
+	stream->call = call;
+	stream->link = &plugin->streams;
+	stream->next = plugin->streams;
+	if (stream->next)
+		stream->next->link = &stream->next;
+	plugin->streams = stream;
+	plugin->nstreams++;
+	grpc_call_on_cancel(call, on_stream_cancelled, stream);
+	stream_tell(stream, &plugin->list->message);
+}
+
+/* --- the other calls -------------------------------------------------------------------- */
+
+static void handle_options(void *arg, struct grpc_call *call, const char *request, size_t len)
+{
+	auto_str struct str out = STR_INIT;
+	struct err err = { 0 };
+	enum grpc_status status = plugin_answer_options(&out, &err);
+
+	(void)arg;
+	(void)request;
+	(void)len;
+	if (status == GRPC_OK)
+		grpc_call_answer(call, str_cstr(&out), out.len);
+	else
+		grpc_call_finish(call, status, err.msg);
+}
+
+static void handle_allocate(void *arg, struct grpc_call *call, const char *request, size_t len)
+{
+	struct plugin *plugin = arg;
+	struct plugin_ids ids = { 0 };
+	auto_str struct str out = STR_INIT;
+	struct err err = { 0 };
+	enum grpc_status status =
+		plugin_answer_allocate(&plugin->source, request, len, &out, &ids, &err);
+
+	if (status != GRPC_OK) {
+		grpc_call_finish(call, status, err.msg);
+		if (!plugin->ending)
+			plugin->ops->on_refused(plugin->arg, &err);
+		return;
+	}
+	grpc_call_answer(call, str_cstr(&out), out.len);
+	for (size_t i = 0; i < ids.len; i++)
+		plugin->ops->on_allocated(plugin->arg, &ids.items[i]);
+	plugin_ids_done(&ids);
+}
+
+static void handle_preferred(void *arg, struct grpc_call *call, const char *request, size_t len)
+{
+	const struct plugin *plugin = arg;
+	auto_str struct str out = STR_INIT;
+
+	plugin_answer_preferred(&plugin->source, request, len, &out);
+	grpc_call_answer(call, str_cstr(&out), out.len);
+}
+
+/* We do not ask for it in the options; an empty answer lets the container start. */
+static void handle_pre_start(void *arg, struct grpc_call *call, const char *request, size_t len)
+{
+	(void)arg;
+	(void)request;
+	(void)len;
+	grpc_call_answer(call, "", 0);
+}
+
+static const struct grpc_method methods[] = {
+	{ "/v1beta1.DevicePlugin/GetDevicePluginOptions", handle_options },
+	{ "/v1beta1.DevicePlugin/ListAndWatch", handle_list_and_watch },
+	{ "/v1beta1.DevicePlugin/GetPreferredAllocation", handle_preferred },
+	{ "/v1beta1.DevicePlugin/Allocate", handle_allocate },
+	{ "/v1beta1.DevicePlugin/PreStartContainer", handle_pre_start },
+};
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+static void list_set(struct plugin *plugin, struct device_list *list)
+{
+	device_list_unref(plugin->list);
+	plugin->list = list;
+	plugin->source.list = list;
+}
+
+int plugin_new(const struct plugin_settings *settings, struct plugin **ret_plugin, struct err *err)
+{
+	struct plugin *plugin = xcalloc(1, sizeof(*plugin));
+	struct grpc_uv_server_settings server = { .path = settings->socket_path,
+						  .service = &plugin->service };
+	int r;
+
+	plugin->clock = settings->clock;
+	plugin->resource = xstrdup(settings->resource);
+	plugin->ops = settings->ops;
+	plugin->arg = settings->arg;
+	plugin->service = (struct grpc_service){ methods, ARRAY_LEN(methods), plugin };
+	plugin->source = (struct plugin_source){ .resource = plugin->resource,
+						 .type = settings->type,
+						 .arg = settings->type_arg };
+	list_set(plugin, device_list_ref(settings->list));
+	r = grpc_uv_server_new(settings->loop, &server, &plugin->server, err);
+	if (r < 0) {
+		plugin_free(plugin);
+		return r;
+	}
+	*ret_plugin = plugin;
+	return 0;
+}
+
+struct plugin *plugin_free(struct plugin *plugin)
+{
+	if (!plugin)
+		return NULL;
+	plugin->ending = true;
+	grpc_uv_server_free(plugin->server);
+	clock_timer_free(plugin->clock, plugin->timer);
+	device_list_unref(plugin->list);
+	free(plugin->resource);
+	free(plugin);
+	return NULL;
+}
+
+void plugin_update(struct plugin *plugin, struct device_list *list)
+{
+	const struct str *was = &plugin->list->message;
+	const struct str *is = &list->message;
+	bool same =
+		was->len == is->len && (is->len == 0 || memcmp(was->buf, is->buf, is->len) == 0);
+
+	list_set(plugin, device_list_ref(list));
+	for (const struct stream *s = plugin->streams; s && !same; s = s->next)
+		stream_tell(s, &plugin->list->message);
+}
+
+static void on_stop_look(void *arg)
+{
+	struct plugin *plugin = arg;
+
+	if (grpc_uv_server_connections(plugin->server) > 0 &&
+	    clock_now_ms(plugin->clock) < plugin->stop_by_ms)
+		clock_timer_start(plugin->clock, plugin->timer, STOP_LOOK_MS);
+	else
+		plugin->stopped(plugin->stopped_arg);
+}
+
+static void refuse_nothing(void *arg, const char *id, const struct err *err)
+{
+	(void)arg;
+	(void)id;
+	(void)err;
+}
+
+void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg)
+{
+	struct stream *stream = plugin->streams;
+	struct device_list *empty = NULL;
+
+	plugin->ending = true;
+	plugin->stopped = stopped;
+	plugin->stopped_arg = arg;
+	plugin->stop_by_ms = clock_now_ms(plugin->clock) + PLUGIN_STOP_MS;
+	(void)device_list_new(NULL, 0, refuse_nothing, NULL, &empty, NULL);
+	plugin_update(plugin, empty);
+	device_list_unref(empty);
+	while (stream) {
+		struct stream *next = stream->next;
+
+		grpc_call_finish(stream->call, GRPC_OK, NULL);
+		stream_forget(stream);
+		stream = next;
+	}
+	grpc_uv_server_shutdown(plugin->server);
+	plugin->timer = clock_timer_new(plugin->clock, on_stop_look, plugin);
+	clock_timer_start(plugin->clock, plugin->timer, 0);
+}
+
+size_t plugin_streams(const struct plugin *plugin)
+{
+	return plugin->nstreams;
+}

@@ -1,0 +1,65 @@
+/*
+ * plugin: serves one resource on one socket, as the kubelet's device plugin API wants it.
+ *
+ * Does not register it anywhere (agent/plugin/registration.h). The program ignores SIGPIPE.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct clock;
+struct device_list;
+struct device_type;
+struct err;
+struct json_strs;
+struct plugin;
+struct uv_loop_s;
+
+enum {
+	PLUGIN_STREAMS_MAX = 16,
+	PLUGIN_STOP_MS = 1000, /* a kubelet that does not read what a stop says gets so long */
+};
+
+/* What happened; no call of these comes before plugin_new() has returned. */
+struct plugin_ops {
+	/* A stream of ListAndWatch was ended from the other side; @left: how many there still are.
+	 * May free the plugin. */
+	void (*on_stream_closed)(void *arg, size_t left);
+	/* A container was given the devices @ids. Does not free the plugin. */
+	void (*on_allocated)(void *arg, const struct json_strs *ids);
+	/* An Allocate was refused. Does not free the plugin. */
+	void (*on_refused)(void *arg, const struct err *err);
+};
+
+struct plugin_settings {
+	struct uv_loop_s *loop;
+	struct clock *clock;
+	const char *socket_path;        /* copied */
+	const char *resource;           /* copied */
+	const struct device_type *type; /* borrowed, and its arg */
+	void *type_arg;
+	struct device_list *list;     /* gets one more owner */
+	const struct plugin_ops *ops; /* borrowed, and its arg */
+	void *arg;
+};
+
+/* Serve: when this returns, a kubelet can connect. Errors are those of grpc_uv_server_new(). */
+int plugin_new(const struct plugin_settings *settings, struct plugin **ret_plugin, struct err *err);
+
+/* Cancel all calls, remove the socket if it is still ours. Takes NULL, returns NULL. The loop must run
+ * once more. */
+struct plugin *plugin_free(struct plugin *plugin);
+
+/* From now on this is the list (it gets one more owner). Every open stream is told, unless it says the
+ * same as before; one that is slow gets the newest only. */
+void plugin_update(struct plugin *plugin, struct device_list *list);
+
+/*
+ * Withdraw the resource: every stream gets an empty list and ends, no call is taken any more. @stopped
+ * is called once, when all connections are gone or after PLUGIN_STOP_MS, never before this returns; it
+ * frees the plugin. Once; no other callback comes from then on.
+ */
+void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg);
+
+/* How many streams of ListAndWatch are open. */
+size_t plugin_streams(const struct plugin *plugin);

@@ -1,0 +1,40 @@
+/*
+ * plugin_answer: what a device plugin answers to the calls that have one answer: bytes in, bytes out.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "grpc/status.h"
+
+struct device_list;
+struct device_type;
+struct err;
+struct plugin_ids;
+struct str;
+
+/* What there is to lend; borrowed. */
+struct plugin_source {
+	const char *resource;
+	const struct device_type *type;
+	void *arg; /* the type's */
+	const struct device_list *list;
+};
+
+/* Each appends the answer to @out and returns GRPC_OK; or another status, with @err saying why. */
+
+enum grpc_status plugin_answer_options(struct str *out, struct err *err);
+
+/*
+ * One allocation for each container of the request, for exactly the devices that it names, in that
+ * order. All or nothing: a device that is not in the list, not healthy or named twice, and a type that
+ * fails or finds nothing to give, fail the call. What was allocated goes to @ret_ids.
+ */
+enum grpc_status plugin_answer_allocate(const struct plugin_source *source, const char *request,
+					size_t len, struct str *out, struct plugin_ids *ret_ids,
+					struct err *err);
+
+/* Never fails, since that would fail the pod: a request that is not understood gets an empty answer,
+ * which the kubelet takes for no preference. */
+void plugin_answer_preferred(const struct plugin_source *source, const char *request, size_t len,
+			     struct str *out);

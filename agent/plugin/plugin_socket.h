@@ -1,0 +1,44 @@
+/*
+ * plugin_socket: the names of our sockets, and who of their makers is gone.
+ *
+ *	hostdev-<pid>-<random>-<number>-<resource>.sock
+ *
+ * The pid is of the maker's own pid namespace, so it says little of a process of another container;
+ * the random number is of the process and the number counts its sockets, so no name comes twice.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+enum { PLUGIN_SOCKET_PATH_MAX = 107 };
+
+#define PLUGIN_SOCKET_PREFIX "hostdev-"
+
+/* Who names sockets. */
+struct plugin_socket_maker {
+	const char *folder; /* borrowed */
+	bool own_folder;    /* ours to make, each time that it is not there */
+	int pid;
+	uint32_t random; /* another one after every start */
+	unsigned made;
+};
+
+/*
+ * A path for the next socket, which the caller frees. Of the resource's name, what is no letter, digit,
+ * '.', '-' or '_' becomes '_'; a name that is too long for a path of PLUGIN_SOCKET_PATH_MAX bytes is cut
+ * and ends in a hash of the whole. -ENAMETOOLONG: the folder's path leaves no room for that; or the errno of making
+ * the folder.
+ */
+int plugin_socket_path(struct plugin_socket_maker *maker, const char *resource, char **ret_path,
+		       struct err *err);
+
+/*
+ * Remove sockets that earlier processes of ours left in the folder: those with our kind of name whose
+ * process is gone, or has our pid and was not this one, and to which nobody listens (ECONNREFUSED).
+ * How many went; < 0 if the folder cannot be read.
+ */
+int plugin_socket_sweep(const struct plugin_socket_maker *maker, struct err *err);

@@ -1,0 +1,345 @@
+#include "agent/plugin/plugins.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/plugin/device_list.h"
+#include "agent/plugin/kubelet_watch.h"
+#include "agent/plugin/offer.h"
+#include "agent/plugin/plugin_socket.h"
+#include "agent/plugin/refusals.h"
+#include "agent/plugin/registry.h"
+#include "api/names.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "kube/clock.h"
+
+/* A resource that a type wants to offer. */
+struct want {
+	char *name;
+	struct device_list *list;
+};
+
+struct wants {
+	struct want *items;
+	size_t len, cap;
+};
+
+/* All of one device type. */
+struct family {
+	const struct device_type *type;
+	void *arg;
+	struct wants wants;
+	struct refusals *refusals;
+};
+
+struct plugins {
+	struct plugins_deps deps;
+	struct plugin_socket_maker sockets;
+	struct {
+		struct family *items;
+		size_t len, cap;
+	} families;
+	struct map *offers; /* by resource */
+	struct clock_timer *timer;
+	void (*stopped)(void *arg);
+	void *stopped_arg;
+};
+
+/* --- what is wanted ----------------------------------------------------------------------- */
+
+static void wants_done(struct wants *wants)
+{
+	for (size_t i = 0; i < wants->len; i++) {
+		device_list_unref(wants->items[i].list);
+		free(wants->items[i].name);
+	}
+	array_done(wants);
+}
+
+static const struct want *wants_find(const struct wants *wants, const char *name)
+{
+	for (size_t i = 0; i < wants->len; i++) {
+		if (strcmp(wants->items[i].name, name) == 0)
+			return &wants->items[i];
+	}
+	return NULL;
+}
+
+static int name_check(const char *name, struct err *err)
+{
+	if (!names_valid_lent_resource(name))
+		return err_set(
+			err, ERR_INVALID, -EINVAL,
+			"no kubelet takes a resource of this name: it wants DOMAIN/NAME, the "
+			"domain not of kubernetes.io and not beginning with 'requests.', the "
+			"name of at most %d letters, digits, '.', '-' or '_'",
+			NAMES_LABEL_MAX);
+	return 0;
+}
+
+struct sieve {
+	struct family *family;
+	const char *resource;
+};
+
+static void on_device_refused(void *arg, const char *id, const struct err *err)
+{
+	const struct sieve *sieve = arg;
+
+	refusals_add(sieve->family->refusals, sieve->resource, id, err);
+}
+
+/* The list of @resource; the one before if there can be none; NULL. */
+static struct device_list *list_of(struct family *family, const struct plugin_resource *resource)
+{
+	const struct want *before = wants_find(&family->wants, resource->name);
+	struct sieve sieve = { family, resource->name };
+	struct device_list *list = NULL;
+	struct err err = { 0 };
+
+	if (device_list_new(resource->devices, resource->ndevices, on_device_refused, &sieve, &list,
+			    &err) >= 0)
+		return list;
+	refusals_add(family->refusals, resource->name, NULL, &err);
+	return before ? device_list_ref(before->list) : NULL;
+}
+
+static void want_add(struct family *family, struct wants *wants,
+		     const struct plugin_resource *resource)
+{
+	struct device_list *list;
+	struct err err = { 0 };
+	int r = name_check(resource->name, &err);
+
+	if (r >= 0 && wants_find(wants, resource->name))
+		r = err_set(&err, ERR_INVALID, -EEXIST, "the resource stands in the list twice");
+	if (r < 0) {
+		refusals_add(family->refusals, resource->name, NULL, &err);
+		return;
+	}
+	list = list_of(family, resource);
+	if (list)
+		*array_add(wants) = (struct want){ xstrdup(resource->name), list };
+}
+
+static struct family *family_of(struct plugins *plugins, const struct device_type *type, void *arg)
+{
+	struct family *family;
+
+	for (size_t i = 0; i < plugins->families.len; i++) {
+		family = &plugins->families.items[i];
+		assert(family->type != type || family->arg == arg);
+		if (family->type == type)
+			return family;
+	}
+	family = array_add(&plugins->families);
+	family->type = type;
+	family->arg = arg;
+	family->refusals = refusals_new(type->name, plugins->deps.fn, plugins->deps.arg);
+	return family;
+}
+
+/* --- what is offered ------------------------------------------------------------------------- */
+
+static void reconcile(struct plugins *plugins);
+
+static void on_timer(void *arg)
+{
+	struct plugins *plugins = arg;
+
+	plugins->stopped(plugins->stopped_arg);
+}
+
+static void on_withdrawn(void *arg, struct offer *offer)
+{
+	struct plugins *plugins = arg;
+	struct plugin_event event = { .kind = PLUGIN_WITHDRAWN,
+				      .type = offer_type(offer)->name,
+				      .resource = offer_resource(offer) };
+
+	plugins->deps.fn(plugins->deps.arg, &event);
+	map_remove(plugins->offers, offer_resource(offer));
+	offer_free(offer);
+	reconcile(plugins);
+	if (plugins->stopped && map_len(plugins->offers) == 0)
+		clock_timer_start(plugins->deps.registration.clock, plugins->timer, 0);
+}
+
+static void on_event(void *arg, const struct plugin_event *event)
+{
+	const struct plugins *plugins = arg;
+
+	plugins->deps.fn(plugins->deps.arg, event);
+}
+
+static void offer_begin(struct plugins *plugins, const struct family *family,
+			const struct want *want)
+{
+	struct offer_settings settings = {
+		.deps = &plugins->deps.registration,
+		.sockets = &plugins->sockets,
+		.resource = want->name,
+		.type = family->type,
+		.type_arg = family->arg,
+		.list = want->list,
+		.fn = on_event,
+		.withdrawn = on_withdrawn,
+		.arg = plugins,
+	};
+
+	map_set(plugins->offers, want->name, offer_new(&settings));
+}
+
+/* While an offer is withdrawn it is in the way of the next one, which on_withdrawn() begins. */
+static void want_meet(struct plugins *plugins, struct family *family, const struct want *want)
+{
+	struct offer *offer = map_get(plugins->offers, want->name);
+	struct err err = { 0 };
+
+	if (!offer)
+		offer_begin(plugins, family, want);
+	else if (offer_is_withdrawn(offer))
+		return;
+	else if (offer_type(offer) == family->type)
+		offer_update(offer, want->list);
+	else {
+		err_set(&err, ERR_INVALID, -EEXIST, "device type '%s' offers this resource already",
+			offer_type(offer)->name);
+		refusals_add(family->refusals, want->name, NULL, &err);
+	}
+}
+
+static bool is_wanted(const struct plugins *plugins, const struct offer *offer)
+{
+	for (size_t i = 0; i < plugins->families.len; i++) {
+		const struct family *family = &plugins->families.items[i];
+
+		if (family->type == offer_type(offer))
+			return wants_find(&family->wants, offer_resource(offer));
+	}
+	return false;
+}
+
+static void reconcile(struct plugins *plugins)
+{
+	size_t cursor = 0;
+	void *offer = NULL;
+
+	while (map_next(plugins->offers, &cursor, NULL, &offer)) {
+		if (!is_wanted(plugins, offer))
+			offer_withdraw(offer);
+	}
+	for (size_t i = 0; i < plugins->families.len; i++) {
+		struct family *family = &plugins->families.items[i];
+
+		for (size_t k = 0; k < family->wants.len; k++)
+			want_meet(plugins, family, &family->wants.items[k]);
+	}
+}
+
+/* --- life ------------------------------------------------------------------------------------------ */
+
+/* What cannot be looked at is not there yet. */
+static void sweep(const struct plugins *plugins)
+{
+	const struct registration_deps *registration = &plugins->deps.registration;
+	struct plugin_socket_maker directly = plugins->sockets; /* as an agent before registered */
+	struct err err = { 0 };
+
+	directly.folder = registration->kubelet_dir;
+	if (plugin_socket_sweep(&plugins->sockets, &err) < 0 ||
+	    plugin_socket_sweep(&directly, &err) < 0)
+		log_debug("left-over sockets not looked for", log_str("why", err.msg));
+	if (registration->mode == REGISTRATION_REGISTRY &&
+	    registry_sweep(registration->registry_dir, &err) < 0)
+		log_debug("left-over sockets not looked for", log_str("why", err.msg));
+}
+
+struct plugins *plugins_new(const struct plugins_deps *deps)
+{
+	struct plugins *plugins = xcalloc(1, sizeof(*plugins));
+	struct registration_deps *registration = &plugins->deps.registration;
+	bool own_dir;
+
+	plugins->deps = *deps;
+	registration->mode = registration_way(registration->mode, registration->registry_dir);
+	own_dir = deps->socket_dir && registration->mode == REGISTRATION_REGISTRY;
+	plugins->sockets = (struct plugin_socket_maker){
+		.folder = own_dir ? deps->socket_dir : registration->kubelet_dir,
+		.own_folder = own_dir,
+		.pid = getpid(),
+		.random = (uint32_t)clock_random(registration->clock),
+	};
+	kubelet_watch_also(registration->watch, plugins->sockets.folder);
+	plugins->offers = map_new();
+	plugins->timer = clock_timer_new(registration->clock, on_timer, plugins);
+	sweep(plugins);
+	return plugins;
+}
+
+struct plugins *plugins_free(struct plugins *plugins)
+{
+	size_t cursor = 0;
+	void *offer = NULL;
+
+	if (!plugins)
+		return NULL;
+	while (map_next(plugins->offers, &cursor, NULL, &offer))
+		offer_free(offer);
+	map_free(plugins->offers);
+	for (size_t i = 0; i < plugins->families.len; i++) {
+		wants_done(&plugins->families.items[i].wants);
+		refusals_free(plugins->families.items[i].refusals);
+	}
+	array_done(&plugins->families);
+	clock_timer_free(plugins->deps.registration.clock, plugins->timer);
+	free(plugins);
+	return NULL;
+}
+
+void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
+		 const struct plugin_resource *resources, size_t len)
+{
+	struct family *family = family_of(plugins, type, type_arg);
+	struct wants before = family->wants;
+	struct wants now = { 0 };
+
+	assert(!plugins->stopped);
+	refusals_begin(family->refusals);
+	for (size_t i = 0; i < len; i++)
+		want_add(family, &now, &resources[i]);
+	family->wants = now;
+	reconcile(plugins);
+	refusals_end(family->refusals);
+	wants_done(&before);
+}
+
+bool plugins_offer(const struct plugins *plugins, const char *resource)
+{
+	return map_get(plugins->offers, resource);
+}
+
+const char *plugins_owner(const struct plugins *plugins, const char *resource)
+{
+	const struct offer *offer = map_get(plugins->offers, resource);
+
+	return offer && !offer_is_withdrawn(offer) ? offer_type(offer)->name : NULL;
+}
+
+void plugins_stop(struct plugins *plugins, void (*stopped)(void *arg), void *arg)
+{
+	plugins->stopped = stopped;
+	plugins->stopped_arg = arg;
+	for (size_t i = 0; i < plugins->families.len; i++)
+		wants_done(&plugins->families.items[i].wants);
+	reconcile(plugins);
+	if (map_len(plugins->offers) == 0)
+		clock_timer_start(plugins->deps.registration.clock, plugins->timer, 0);
+}

@@ -1,0 +1,65 @@
+/*
+ * plugins: all resources of this node that are offered to the kubelet, of all device types.
+ *
+ *	plugins_set(plugins, &pci_type, pci, resources, len);   whenever something may have changed
+ *	plugins_stop(plugins, on_stopped, arg);                 at the end
+ *
+ * A resource belongs to one type at a time: whoever offers it first keeps it until he offers it no more.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/plugin/device_type.h"
+#include "agent/plugin/plugin_event.h"
+#include "agent/plugin/registration.h"
+
+struct plugins;
+
+struct plugins_deps {
+	/* Borrowed, as registration.h says. What REGISTRATION_AUTO means is found out once, for all
+	 * resources. */
+	struct registration_deps registration;
+	/* Where our sockets are if it is REGISTRATION_REGISTRY, under the path that the kubelet sees;
+	 * NULL, and otherwise: the kubelet's folder. Borrowed. */
+	const char *socket_dir;
+	/* Told what happens, also from inside of plugins_set(). */
+	plugin_event_fn *fn;
+	void *arg;
+};
+
+/* One resource and all of its devices; borrowed. */
+struct plugin_resource {
+	const char *name;
+	const struct plugin_device *devices;
+	size_t ndevices;
+};
+
+/* Removes sockets that a process before left over. */
+struct plugins *plugins_new(const struct plugins_deps *deps);
+
+/* Without a word to the kubelet. Takes NULL, returns NULL. The loop must run once more. */
+struct plugins *plugins_free(struct plugins *plugins);
+
+/*
+ * These are all resources of @type now: what is new begins, what is gone is withdrawn, what differs is
+ * sent; what is the same costs nothing. All is copied but the type and its @type_arg, which is the same
+ * every time.
+ *
+ * Left out, with PLUGIN_REFUSED, are: a resource whose name a kubelet would refuse, or that comes twice
+ * or belongs to another type; devices as device_list.h says; and a list that is longer than a kubelet reads:
+ * then the resource stays as it was before. What is left out for the same reason as before is not told again.
+ */
+void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
+		 const struct plugin_resource *resources, size_t len);
+
+/* Does any type offer this resource, or is it being withdrawn? */
+bool plugins_offer(const struct plugins *plugins, const char *resource);
+
+/* The name of the type that offers @resource now; NULL: none does, or it is being withdrawn. */
+const char *plugins_owner(const struct plugins *plugins, const char *resource);
+
+/* Withdraw everything. @stopped is called once when that is done, at the latest after PLUGIN_STOP_MS,
+ * never before this returns, and may free the plugins. plugins_set() must not follow. */
+void plugins_stop(struct plugins *plugins, void (*stopped)(void *arg), void *arg);

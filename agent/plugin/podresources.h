@@ -1,0 +1,77 @@
+/*
+ * podresources: knows which container has which device, from the kubelet's podresources socket.
+ *
+ * There is no call that gives a device back, and an allocation is told of before the pod's name is
+ * known; so this asks: soon after it was told to, and every thirty seconds while anything is allocated.
+ * While the kubelet does not answer, what it said last is kept and called stale.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct clock;
+struct err;
+struct metrics;
+struct podresources;
+struct uv_loop_s;
+
+#define PODRESOURCES_SOCKET "/var/lib/kubelet/pod-resources/kubelet.sock"
+
+enum {
+	PODRESOURCES_SOON_MS = 100,    /* from a request to the call; more requests come with it */
+	PODRESOURCES_PAUSE_MS = 1000,  /* from one call to the next, at least                   */
+	PODRESOURCES_SECOND_MS = 2000, /* a request's second call: an allocation may be in no
+					* list yet when its first one comes                     */
+	PODRESOURCES_SLOW_MS = 30000,  /* while anything is allocated                           */
+	PODRESOURCES_CALL_MS = 10000,  /* an answer is here by then                             */
+	PODRESOURCES_MESSAGE_MAX = 16 << 20,
+	POD_DEVICES_MAX = 65536,
+};
+
+/* One device that a container has. Texts are printable ASCII of at most 253 bytes. */
+struct pod_device {
+	const char *resource;
+	const char *device;
+	const char *namespace;
+	const char *pod;
+	const char *container;
+};
+
+/* In the order of resource and device. A device may be listed for several containers: those of a pod
+ * that has ended may still be there. */
+struct pod_devices {
+	struct pod_device *items;
+	size_t len;
+	char *texts; /* private: all of them */
+};
+
+/* Borrowed, and outlives the podresources. */
+struct podresources_deps {
+	struct uv_loop_s *loop;
+	struct clock *clock;
+	const char *socket_path;                        /* PODRESOURCES_SOCKET           */
+	bool (*wants)(void *arg, const char *resource); /* NULL: every resource          */
+	void (*changed)(void *arg); /* what the functions below say is not what it was */
+	void *arg;
+	struct metrics *metrics; /* may be NULL */
+};
+
+/* Asks nothing yet: an agent that begins calls podresources_ask(). */
+struct podresources *podresources_new(const struct podresources_deps *deps);
+/* Takes NULL, returns NULL. The loop must run once more. May be called from `changed`. */
+struct podresources *podresources_free(struct podresources *p);
+
+/* A device was allocated, or may have been given back: look soon. Until that has worked it goes on
+ * trying. Never calls back before it has returned. */
+void podresources_ask(struct podresources *p);
+
+/* What the kubelet said last; nothing before the first answer. Valid until `changed` is called. */
+const struct pod_devices *podresources_devices(const struct podresources *p);
+
+/* Who has this device: the first of its containers, NULL: nobody. Valid as above. */
+const struct pod_device *podresources_find(const struct podresources *p, const char *resource,
+					   const char *device);
+
+/* NULL: the last answer is what there is now. Else why no newer one came; before the first answer, too. */
+const struct err *podresources_stale(const struct podresources *p);

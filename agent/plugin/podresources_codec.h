@@ -1,0 +1,24 @@
+/* podresources_codec: the kubelet's list of pods and their devices as plain structs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+struct pod_devices;
+
+#define PODRESOURCES_LIST_PATH "/v1.PodResourcesLister/List"
+
+/*
+ * The devices of the resources that @wants takes (NULL: all), from what List answers; each entry once, in
+ * order, and without those whose texts are no names. *@ret_devices is the caller's to give to
+ * pod_devices_done(). -EBADMSG, -EMSGSIZE.
+ */
+int podresources_unpack(const char *data, size_t len,
+			bool (*wants)(void *arg, const char *resource), void *arg,
+			struct pod_devices *ret_devices, struct err *err);
+
+bool pod_devices_same(const struct pod_devices *a, const struct pod_devices *b);
+
+/* Release the items; what is empty may be released again. */
+void pod_devices_done(struct pod_devices *devices);

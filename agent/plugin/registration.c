@@ -1,0 +1,106 @@
+#include "agent/plugin/registration.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/plugin/direct.h"
+#include "agent/plugin/registry.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/metrics.h"
+
+/* One of two ways. */
+struct registration {
+	struct direct *direct;
+	struct registry *registry;
+	char *resource;
+	registration_fn *told;
+	void *arg;
+	char *told_error; /* the last one; NULL: it was DONE, or nothing was told */
+	struct metric *registrations;
+	struct metric *registered;
+};
+
+static const struct metric_desc registrations_desc = {
+	.name = "hostdev_kubelet_registrations_total",
+	.help = "Times that the kubelet took a resource, or did not.",
+	.type = METRIC_COUNTER,
+	.labels = { "resource", "result" },
+};
+
+static const struct metric_desc registered_desc = {
+	.name = "hostdev_kubelet_registered",
+	.help = "1 while the kubelet knows the resource.",
+	.type = METRIC_GAUGE,
+	.labels = { "resource" },
+};
+
+static void set_registered(const struct registration *r, bool registered)
+{
+	metric_set(r->registered, registered, (const char *const[]){ r->resource });
+}
+
+/* The same failure is counted each time and told once. */
+static void on_told(void *arg, enum registration_state state, const struct err *err)
+{
+	struct registration *r = arg;
+
+	metric_count(r->registrations, r->resource, err ? "failed" : "done");
+	set_registered(r, !err);
+	if (err && r->told_error && strcmp(r->told_error, err->msg) == 0)
+		return;
+	free(r->told_error);
+	r->told_error = err ? xstrdup(err->msg) : NULL;
+	r->told(r->arg, state, err);
+}
+
+enum registration_mode registration_way(enum registration_mode mode, const char *registry_dir)
+{
+	struct stat st;
+
+	if (mode != REGISTRATION_AUTO)
+		return mode;
+	return stat(registry_dir, &st) == 0 && S_ISDIR(st.st_mode) ? REGISTRATION_REGISTRY
+								   : REGISTRATION_DIRECT;
+}
+
+struct registration *registration_new(const struct registration_deps *deps, const char *resource,
+				      const char *socket_path, registration_fn *told, void *arg)
+{
+	struct registration *r = xcalloc(1, sizeof(*r));
+
+	r->resource = xstrdup(resource);
+	r->told = told;
+	r->arg = arg;
+	r->registrations = metrics_family(deps->metrics, &registrations_desc);
+	r->registered = metrics_family(deps->metrics, &registered_desc);
+	set_registered(r, false);
+	if (registration_way(deps->mode, deps->registry_dir) == REGISTRATION_REGISTRY)
+		r->registry = registry_new(deps, resource, socket_path, on_told, r);
+	else
+		r->direct = direct_new(deps, resource, socket_path, on_told, r);
+	return r;
+}
+
+struct registration *registration_free(struct registration *r)
+{
+	if (!r)
+		return NULL;
+	set_registered(r, false);
+	direct_free(r->direct);
+	registry_free(r->registry);
+	free(r->told_error);
+	free(r->resource);
+	free(r);
+	return NULL;
+}
+
+void registration_again(struct registration *r)
+{
+	set_registered(r, false);
+	if (r->direct)
+		direct_again(r->direct);
+	else
+		registry_again(r->registry);
+}

@@ -1,0 +1,68 @@
+/*
+ * registration: makes the kubelet know one resource, and keeps it so.
+ *
+ * By the kubelet's registration socket, or by a socket in its plugins_registry; never by both. Whoever
+ * owns one is serving the device plugin on its socket already: the kubelet calls there while the
+ * registration is under way.
+ */
+#pragma once
+
+struct clock;
+struct err;
+struct kubelet_watch;
+struct metrics;
+struct registration;
+struct uv_loop_s;
+
+#define KUBELET_PLUGINS_DIR  "/var/lib/kubelet/device-plugins"
+#define KUBELET_REGISTRY_DIR "/var/lib/kubelet/plugins_registry"
+
+enum registration_mode {
+	REGISTRATION_AUTO,     /* REGISTRY if its folder is there when it begins, else DIRECT   */
+	REGISTRATION_DIRECT,   /* Register at kubelet.sock; the service's socket is beside it   */
+	REGISTRATION_REGISTRY, /* a socket in plugins_registry, which the kubelet calls; the
+				* service's socket should not be where the kubelet wipes at start */
+};
+
+/* Borrowed, and outlives the registration. */
+struct registration_deps {
+	struct uv_loop_s *loop;
+	struct clock *clock;
+	struct kubelet_watch *watch; /* on kubelet_dir (agent/plugin/kubelet_watch.h) */
+	const char *kubelet_dir;     /* KUBELET_PLUGINS_DIR  */
+	const char *registry_dir;    /* KUBELET_REGISTRY_DIR */
+	enum registration_mode mode;
+	struct metrics *metrics; /* may be NULL */
+};
+
+enum registration_state {
+	REGISTRATION_WAITING, /* for what the error says; it goes on trying        */
+	REGISTRATION_DONE,    /* the kubelet knows the resource and opens a stream */
+};
+
+/*
+ * What came of it, each time that it changes; REGISTRATION_DONE once for every time that the kubelet
+ * took it. @err is NULL then, else a text that a person can act on; valid during the call. May free the
+ * registration, and never runs before the function that was called has returned.
+ */
+typedef void registration_fn(void *arg, enum registration_state state, const struct err *err);
+
+/* The way that @mode means now: one that begins with REGISTRATION_AUTO goes this way to its end. Who asks
+ * before it begins and names the answer has all resources on one way. */
+enum registration_mode registration_way(enum registration_mode mode, const char *registry_dir);
+
+/* Begin to register @resource, which is served on @socket_path, and go on until it is freed. Both are
+ * copied. */
+struct registration *registration_new(const struct registration_deps *deps, const char *resource,
+				      const char *socket_path, registration_fn *told, void *arg);
+
+/* Takes NULL, returns NULL. The kubelet is told nothing: the resource ends with its stream. The loop
+ * must run once more. */
+struct registration *registration_free(struct registration *registration);
+
+/*
+ * The kubelet has no stream open: register anew, after a short wait at random, a longer one if that
+ * happens again and again. Without effect while that is under way, so who still has no stream some
+ * seconds after REGISTRATION_DONE calls this again.
+ */
+void registration_again(struct registration *registration);

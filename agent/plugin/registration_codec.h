@@ -1,0 +1,25 @@
+/* registration_codec: the messages with which a kubelet comes to know a device plugin. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+struct str;
+
+#define REGISTER_PATH      "/v1beta1.Registration/Register"
+#define GET_INFO_PATH      "/pluginregistration.Registration/GetInfo"
+#define NOTIFY_STATUS_PATH "/pluginregistration.Registration/NotifyRegistrationStatus"
+#define PLUGIN_API_VERSION "v1beta1"
+
+/* Append what Register takes: @endpoint is the name of a socket in the kubelet's folder. */
+int register_request_pack(const char *resource, const char *endpoint, struct str *out,
+			  struct err *err);
+
+/* Append what GetInfo answers: @endpoint is the whole path of the service's socket. */
+int plugin_info_pack(const char *resource, const char *endpoint, struct str *out, struct err *err);
+
+/* What NotifyRegistrationStatus says; *@ret_error, clean text and never NULL, is the caller's to
+ * free. -EBADMSG if it says nothing. */
+int registration_status_unpack(const char *data, size_t len, bool *ret_registered, char **ret_error,
+			       struct err *err);

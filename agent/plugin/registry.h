@@ -1,0 +1,31 @@
+/*
+ * registry: lets the kubelet find one resource in its plugins_registry folder
+ * (agent/plugin/registration.h).
+ *
+ * Owns one socket there, by which the kubelet asks what it is and says whether it took it. The kubelet
+ * comes by itself when it starts; when it only drops its stream, the socket has to be made anew for it to
+ * come back. The name of the socket depends on the resource alone, so that one that a crash left behind
+ * is replaced, and so is the one of the agent before in a rolling update; who is replaced so stands
+ * back until the other is gone.
+ */
+#pragma once
+
+#include "agent/plugin/registration.h"
+
+struct err;
+struct registry;
+
+/* Like registration_new(); tells every failure, even if it is the same as the one before. */
+struct registry *registry_new(const struct registration_deps *deps, const char *resource,
+			      const char *socket_path, registration_fn *told, void *arg);
+/* Takes NULL, returns NULL. */
+struct registry *registry_free(struct registry *registry);
+
+void registry_again(struct registry *registry);
+
+/* Where the socket for @resource is; the caller frees. What would be too long becomes a hash. */
+char *registry_socket_path(const char *dir, const char *resource);
+
+/* Remove the sockets in the folder @dir that agents before left behind, of resources that may be offered no
+ * more: the kubelet would call them for ever. How many went; < 0 if the folder cannot be read. */
+int registry_sweep(const char *dir, struct err *err);

@@ -1,0 +1,177 @@
+/*
+ * config: what the HostDeviceConfig asks for, as plain values that have been checked.
+ *
+ * An entry that cannot be carried out anywhere is left out and reported in `troubles`; the others go
+ * on. Nothing here depends on the node: nodeSelectors are for config_selects().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "api/json_values.h"
+
+struct hostdeviceconfig;
+
+enum {
+	CONFIG_ENTRIES_MAX = 128,  /* of one list                   */
+	CONFIG_SELECTORS_MAX = 16, /* USB devices of one bundle     */
+	CONFIG_LABELS_MAX = 16,    /* of one nodeSelector           */
+	CONFIG_TYPES_MAX = 64,     /* mdev types of one list        */
+	CONFIG_UNITS_MAX = 10000,  /* of one resource               */
+	CONFIG_UNITS = 1000,       /* the same, if nothing is said  */
+	CONFIG_TEXT_MAX = 255,     /* a type, a serial, a label     */
+	CONFIG_PATH_MAX = 255,     /* of a node or socket           */
+	CONFIG_TROUBLES_MAX = 64,  /* further ones are only counted */
+};
+
+/* The lists of the spec, as reports name them. */
+#define CONFIG_LIST_PCI     "pciHostDevices"
+#define CONFIG_LIST_USB     "usb"
+#define CONFIG_LIST_MDEV    "mediatedDevices"
+#define CONFIG_LIST_TYPES   "mediatedDevicesConfiguration"
+#define CONFIG_LIST_GENERIC "genericDevices"
+#define CONFIG_LIST_SOCKET  "socketDevices"
+#define CONFIG_LIST_IOMMUFD "iommufd"
+
+/* Each entry's index is its place in its list of the spec, for reports. */
+
+/* Functions that are bound to a vfio driver. Entries may share a resource: it is their pool. */
+struct config_pci {
+	size_t index;
+	char *resource;
+	uint16_t vendor, device;
+	bool external; /* another plugin serves it: never ours to lend */
+};
+
+struct config_usb_selector {
+	uint16_t vendor, product;
+	char *serial;    /* NULL: any */
+	char *port_path; /* "1-2.3"; NULL: any */
+};
+
+/* More than one selector: a bundle, whose unit has one device for each. */
+struct config_usb {
+	size_t index;
+	char *resource;
+	struct {
+		struct config_usb_selector *items;
+		size_t len, cap;
+	} selectors;
+	bool external;
+};
+
+/* Entries may share a resource. */
+struct config_mdev {
+	size_t index;
+	char *resource;
+	char *type;    /* a type's name with '_' for blanks, or its id */
+	bool external; /* protects the type from removal, too */
+};
+
+/* The types wanted on the nodes that have all of these labels. */
+struct config_node_types {
+	size_t index;
+	struct json_pairs selector;
+	struct json_strs types; /* in the user's order, '_' for blanks */
+};
+
+struct config_mdev_types {
+	bool enabled;           /* false: nothing is created and nothing removed */
+	struct json_strs types; /* on nodes for which nothing else is said */
+	struct {
+		struct config_node_types *items;
+		size_t len, cap;
+	} nodes;
+};
+
+/* A device node that many containers may have at once. */
+struct config_generic {
+	size_t index;
+	char *resource;
+	char *path;           /* on the host, below /dev */
+	char *container_path; /* never NULL */
+	char *permissions;    /* of "rwm" */
+	unsigned count;
+	bool pre_open;
+	struct json_pairs selector; /* nodes that have all of these labels */
+};
+
+/* A socket of a daemon of the host, whose folder containers get. */
+struct config_socket {
+	size_t index;
+	char *resource;
+	char *folder; /* "/var/run/tdx-qgs", without '/' at the end */
+	char *file;   /* "qgs.socket" */
+	unsigned count;
+	char *misc; /* resource of the misc controller whose capacity counts instead; NULL: @count */
+	bool optional; /* healthy whether it is there or not */
+	bool has_owner;
+	uid_t uid;
+	gid_t gid;
+	char *selinux_label; /* NULL: left as it is */
+	struct json_pairs selector;
+};
+
+struct config_iommufd {
+	bool enabled;
+	char *resource;
+	unsigned count;
+};
+
+/* One entry that is left out. */
+struct config_trouble {
+	const char *list; /* static: "genericDevices"                     */
+	int64_t index;    /* -1: there is only one                        */
+	char *resource;   /* NULL: it has none; cleaned, not always valid */
+	char *message;
+};
+
+/* Zero at first. */
+struct config_troubles {
+	struct config_trouble *items;
+	size_t len, cap;
+	size_t more; /* that did not fit */
+};
+
+/* Append copies, cleaned and cut; beyond CONFIG_TROUBLES_MAX they are only counted. */
+void config_troubles_add(struct config_troubles *troubles, const char *list, int64_t index,
+			 const char *resource, const char *message);
+/* Release; there are none again. */
+void config_troubles_done(struct config_troubles *troubles);
+
+struct config {
+	struct {
+		struct config_pci *items;
+		size_t len, cap;
+	} pci;
+	struct {
+		struct config_usb *items;
+		size_t len, cap;
+	} usb;
+	struct {
+		struct config_mdev *items;
+		size_t len, cap;
+	} mdevs;
+	struct config_mdev_types mdev_types;
+	struct {
+		struct config_generic *items;
+		size_t len, cap;
+	} generics;
+	struct {
+		struct config_socket *items;
+		size_t len, cap;
+	} sockets;
+	struct config_iommufd iommufd;
+	struct config_troubles troubles;
+};
+
+/* Of @object, which may be NULL: nothing is asked for then, as by an empty one. Copies all. */
+struct config *config_new(const struct hostdeviceconfig *object);
+/* Takes NULL, returns NULL. */
+struct config *config_free(struct config *config);
+
+/* Has a node with @labels all of @selector? An empty selector takes every node. */
+bool config_selects(const struct json_pairs *selector, const struct json_pairs *labels);

@@ -1,0 +1,377 @@
+#include "agent/config/config_watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/config/config_tell.h"
+#include "api/hostdeviceconfig.h"
+#include "api/names.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/apply.h"
+#include "kube/clock.h"
+#include "kube/echoes.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "kube/store.h"
+#include "kube/workq_run.h"
+
+/* So that the first of many agents has written before the others would. */
+enum { SPREAD_MS = 500 };
+
+static const char field_manager[] = "hostdev-agent";
+
+/* What one part cannot carry out here. */
+struct part {
+	const char *name;
+	struct config_troubles troubles;
+};
+
+struct config_watch {
+	struct config_watch_deps deps;
+	struct informer *informer;
+	struct config *config; /* NULL: not known yet */
+	char *uid;             /* of the object that it is of; NULL: there is none */
+	int64_t generation;
+	uint64_t verdict_ms; /* not before */
+	struct {
+		struct part *items;
+		size_t len, cap;
+	} parts;
+	struct workq_run *queue;
+	struct echoes *echoes;
+	/* A write under way; NULL: none. */
+	struct kube_call *call;
+	work_end_fn *end;
+	void *end_arg;
+	bool judging;
+};
+
+static const struct hostdeviceconfig *object_of(const struct config_watch *watch)
+{
+	return store_object(informer_store(watch->informer), HOSTDEVICECONFIG_NAME);
+}
+
+static void touch(struct config_watch *watch)
+{
+	workq_run_add(watch->queue, HOSTDEVICECONFIG_NAME);
+}
+
+/* --- writes of the status --------------------------------------------------------------------- */
+
+static void tell_event(struct config_watch *watch, const char *reason, const char *message)
+{
+	const struct hostdeviceconfig *object = object_of(watch);
+
+	if (object)
+		events_record(watch->deps.events,
+			      &(struct events_about){ .kind = &hostdeviceconfig_kind,
+						      .meta = &object->meta },
+			      EVENTS_WARNING, reason, "%s", message);
+}
+
+static char *version_in(const struct kube_response *response)
+{
+	auto_json json_t *json = NULL;
+
+	if (json_map_load(response->body, response->body_len, &json, NULL) < 0)
+		return NULL;
+	return xstrdup_or_null(json_string_value(
+		json_object_get(json_object_get(json, "metadata"), "resourceVersion")));
+}
+
+static void on_written(void *arg, int result, const struct kube_response *response,
+		       const struct err *err)
+{
+	struct config_watch *watch = arg;
+	auto_free char *version = result == 0 ? version_in(response) : NULL;
+
+	watch->call = NULL;
+	if (version)
+		echoes_expect(watch->echoes, HOSTDEVICECONFIG_NAME, version,
+			      clock_now_ms(watch->deps.clock));
+	if (result == 0 && watch->judging && watch->config->troubles.len > 0) {
+		auto_free char *message = config_tell_all(&watch->config->troubles);
+
+		tell_event(watch, "EntriesLeftOut", message);
+	}
+	/* Another agent was faster, or the object is gone: the watch tells. */
+	if (err->kind == ERR_CONFLICT || result == -ENOENT)
+		result = 0;
+	watch->end(watch->end_arg, result, err);
+}
+
+static void put_together(const struct config_watch *watch, struct config_troubles *all)
+{
+	for (size_t i = 0; i < watch->parts.len; i++) {
+		const struct config_troubles *part = &watch->parts.items[i].troubles;
+
+		for (size_t k = 0; k < part->len; k++)
+			config_troubles_add(all, part->items[k].list, part->items[k].index,
+					    part->items[k].resource, part->items[k].message);
+	}
+}
+
+/* One field manager for each node, so that none takes another's item away. */
+static struct kube_call *apply_node(struct config_watch *watch, const json_t *body)
+{
+	auto_free char *label = names_label_value(watch->deps.node_name);
+	auto_free char *manager = xasprintf("%s-%s", field_manager, label);
+
+	return apply_send(watch->deps.client,
+			  &(struct apply_request){ .kind = &hostdeviceconfig_kind,
+						   .name = HOSTDEVICECONFIG_NAME,
+						   .subresource = "status",
+						   .field_manager = manager,
+						   .force = true,
+						   .object = body },
+			  on_written, watch);
+}
+
+static struct kube_call *merge_verdict(struct config_watch *watch, const json_t *body)
+{
+	return apply_merge(watch->deps.client,
+			   &(struct apply_request){ .kind = &hostdeviceconfig_kind,
+						    .name = HOSTDEVICECONFIG_NAME,
+						    .subresource = "status",
+						    .field_manager = field_manager,
+						    .object = body },
+			   on_written, watch);
+}
+
+/* The call that writes what there is to write now; NULL: nothing, or later. */
+static struct kube_call *write_next(struct config_watch *watch)
+{
+	struct config_troubles here = { 0 };
+	struct config_case c = { .object = object_of(watch),
+				 .config = watch->config,
+				 .here = &here,
+				 .node = watch->deps.node_name,
+				 .now_wall_ms = clock_wall_ms(watch->deps.clock) };
+	uint64_t now_ms = clock_now_ms(watch->deps.clock);
+	auto_json json_t *verdict = config_tell_verdict(&c);
+	auto_json json_t *node = NULL;
+
+	watch->judging = verdict != NULL;
+	if (verdict && now_ms < watch->verdict_ms) {
+		workq_run_add_after(watch->queue, HOSTDEVICECONFIG_NAME,
+				    watch->verdict_ms - now_ms);
+		return NULL;
+	}
+	if (verdict)
+		return merge_verdict(watch, verdict);
+	put_together(watch, &here);
+	node = config_tell_node(&c);
+	config_troubles_done(&here);
+	return node ? apply_node(watch, node) : NULL;
+}
+
+static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+{
+	struct config_watch *watch = arg;
+	const struct entry *entry = store_get(informer_store(watch->informer), key);
+	uint64_t wait_ms =
+		echoes_wait_ms(watch->echoes, key, entry, clock_now_ms(watch->deps.clock));
+
+	if (wait_ms > 0)
+		workq_run_add_after(watch->queue, key, wait_ms);
+	if (wait_ms == 0 && watch->config && object_of(watch)) {
+		watch->end = end;
+		watch->end_arg = end_arg;
+		watch->call = write_next(watch);
+	}
+	if (!watch->call)
+		end(end_arg, 0, NULL);
+}
+
+/* --- what parts report ------------------------------------------------------------------------- */
+
+static bool same(const struct config_trouble *a, const struct config_trouble *b)
+{
+	auto_free char *x = config_tell_text(a);
+	auto_free char *y = config_tell_text(b);
+
+	return strcmp(x, y) == 0;
+}
+
+static bool has(const struct config_troubles *list, const struct config_trouble *trouble)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (same(&list->items[i], trouble))
+			return true;
+	}
+	return false;
+}
+
+static struct part *part_of(struct config_watch *watch, const char *name)
+{
+	struct part *part;
+
+	for (size_t i = 0; i < watch->parts.len; i++) {
+		if (strcmp(watch->parts.items[i].name, name) == 0)
+			return &watch->parts.items[i];
+	}
+	part = array_add(&watch->parts);
+	part->name = name;
+	return part;
+}
+
+static void tell_trouble(struct config_watch *watch, const struct config_trouble *trouble)
+{
+	auto_free char *text = config_tell_text(trouble);
+	auto_free char *message = xasprintf("node %s: %s", watch->deps.node_name, text);
+
+	log_warn("an entry of the HostDeviceConfig is not carried out", log_str("entry", text));
+	tell_event(watch, "NotCarriedOut", message);
+}
+
+void config_watch_report(struct config_watch *watch, const char *name,
+			 const struct config_troubles *troubles)
+{
+	struct part *part = part_of(watch, name);
+	struct config_troubles before = part->troubles;
+	bool changed = before.len != troubles->len;
+
+	part->troubles = (struct config_troubles){ 0 };
+	for (size_t i = 0; i < troubles->len; i++) {
+		const struct config_trouble *t = &troubles->items[i];
+
+		if (!has(&before, t)) {
+			changed = true;
+			tell_trouble(watch, t);
+		}
+		config_troubles_add(&part->troubles, t->list, t->index, t->resource, t->message);
+	}
+	config_troubles_done(&before);
+	if (changed)
+		touch(watch);
+}
+
+/* --- what is asked for --------------------------------------------------------------------------- */
+
+static void take(struct config_watch *watch, const struct hostdeviceconfig *object)
+{
+	struct config *before = watch->config;
+
+	watch->config = config_new(object);
+	free(watch->uid);
+	watch->uid = object ? xstrdup_or_null(object->meta.uid) : NULL;
+	watch->generation = object ? object->meta.generation : 0;
+	watch->verdict_ms =
+		clock_now_ms(watch->deps.clock) + clock_random(watch->deps.clock) % SPREAD_MS;
+	for (size_t i = 0; i < watch->config->troubles.len; i++) {
+		auto_free char *text = config_tell_text(&watch->config->troubles.items[i]);
+
+		log_warn("an entry of the HostDeviceConfig is left out", log_str("entry", text));
+	}
+	watch->deps.changed(watch->deps.arg, watch->config);
+	config_free(before);
+}
+
+/* A change of the status alone asks for nothing new. */
+static bool is_same_spec(const struct config_watch *watch, const struct hostdeviceconfig *object)
+{
+	if (!watch->config)
+		return false;
+	if (!object || !watch->uid)
+		return !object && !watch->uid;
+	return object->meta.uid && strcmp(object->meta.uid, watch->uid) == 0 &&
+	       object->meta.generation == watch->generation;
+}
+
+static void look(struct config_watch *watch)
+{
+	const struct entry *entry =
+		store_get(informer_store(watch->informer), HOSTDEVICECONFIG_NAME);
+	const struct hostdeviceconfig *object = entry ? entry->object : NULL;
+
+	if (!informer_synced(watch->informer))
+		return;
+	if (entry && !object) /* unreadable, as the store has logged: what is carried out stays */
+		return;
+	if (!is_same_spec(watch, object))
+		take(watch, object);
+	touch(watch);
+}
+
+static void on_change(void *arg, const char *name, const struct entry *before,
+		      const struct entry *after)
+{
+	struct config_watch *watch = arg;
+
+	(void)before;
+	if (strcmp(name, HOSTDEVICECONFIG_NAME) != 0)
+		return;
+	echoes_hear(watch->echoes, name, after);
+	look(watch);
+}
+
+static void on_synced(void *arg)
+{
+	look(arg);
+}
+
+bool config_watch_ready(struct config_watch *watch, struct str *reason)
+{
+	if (informer_synced(watch->informer))
+		return true;
+	if (reason)
+		str_addf(reason, "waiting for %s", informer_text(watch->informer));
+	return false;
+}
+
+/* --- life ------------------------------------------------------------------------------------------ */
+
+struct config_watch *config_watch_new(const struct config_watch_deps *deps)
+{
+	struct config_watch *watch = xcalloc(1, sizeof(*watch));
+	const struct informer_deps from = { .client = deps->client,
+					    .clock = deps->clock,
+					    .metrics = deps->metrics };
+
+	watch->deps = *deps;
+	watch->echoes = echoes_new();
+	watch->queue = workq_run_new(&(struct workq_run_spec){ .name = "config",
+							       .max_running = 1,
+							       .work = work,
+							       .arg = watch,
+							       .clock = deps->clock,
+							       .metrics = deps->metrics });
+	watch->informer = informer_new(
+		&from, &(struct informer_spec){
+			       .kind = &hostdeviceconfig_kind,
+			       .field_selector = "metadata.name=" HOSTDEVICECONFIG_NAME,
+			       .handlers = { on_change, on_synced },
+			       .arg = watch,
+		       });
+	return watch;
+}
+
+struct config_watch *config_watch_free(struct config_watch *watch)
+{
+	if (!watch)
+		return NULL;
+	if (watch->call) {
+		kube_call_cancel(watch->call);
+		watch->end(watch->end_arg, 0, NULL);
+	}
+	workq_run_free(watch->queue);
+	informer_free(watch->informer);
+	echoes_free(watch->echoes);
+	for (size_t i = 0; i < watch->parts.len; i++)
+		config_troubles_done(&watch->parts.items[i].troubles);
+	array_done(&watch->parts);
+	config_free(watch->config);
+	free(watch->uid);
+	free(watch);
+	return NULL;
+}
+
+void config_watch_start(struct config_watch *watch)
+{
+	informer_start(watch->informer);
+}

@@ -1,0 +1,47 @@
+/*
+ * config_watch: follows the HostDeviceConfig, hands it to the parts that carry it out, and writes back
+ * what they cannot.
+ *
+ * Owns the informer, the config as it is now, and the writes of its status.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "agent/config/config.h"
+
+struct clock;
+struct config_watch;
+struct events;
+struct kube_client;
+struct metrics;
+struct str;
+
+/* Borrowed. */
+struct config_watch_deps {
+	struct kube_client *client;
+	struct clock *clock;
+	struct events *events;
+	struct metrics *metrics; /* may be NULL */
+	const char *node_name;
+	/* What is asked for now: first when it is known, then at each change. @config is valid until
+	 * the next call has returned: whoever keeps it takes the new one during the call. Never before
+	 * config_watch_start() has returned. */
+	void (*changed)(void *arg, const struct config *config);
+	void *arg;
+};
+
+struct config_watch *config_watch_new(const struct config_watch_deps *deps);
+/* Takes NULL, returns NULL; whoever was handed the config is freed before. */
+struct config_watch *config_watch_free(struct config_watch *watch);
+
+void config_watch_start(struct config_watch *watch);
+
+/* These are all entries that the part @name ("generic", static) cannot carry out on this node, right though
+ * they are. Copied; the same as before costs nothing. Also from inside of `changed`. */
+void config_watch_report(struct config_watch *watch, const char *name,
+			 const struct config_troubles *troubles);
+
+/* The config, or that there is none, is known. When not, the reason is appended to @reason (may be
+ * NULL). */
+bool config_watch_ready(struct config_watch *watch, struct str *reason);

@@ -1,0 +1,117 @@
+#include "agent/generic/generic_type.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/config/config.h"
+#include "agent/generic/pre_open.h"
+#include "agent/generic/shared.h"
+#include "agent/plugin/device_type.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+struct generic_type {
+	const char *dev_root;
+	struct pre_open *opens;
+	struct shared shared;
+};
+
+static char *host_path(const struct generic_type *type, const struct config_generic *entry)
+{
+	static const char dev[] = "/dev";
+
+	return xasprintf("%s%s", type->dev_root ? type->dev_root : dev, entry->path + strlen(dev));
+}
+
+/* NULL: it can be lent. The caller frees. */
+static char *trouble_of(const struct generic_type *type, const struct config_generic *entry)
+{
+	auto_free char *path = host_path(type, entry);
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return xasprintf("%s is not there", entry->path);
+	if (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode))
+		return xasprintf("%s is no device node", entry->path);
+	return entry->pre_open ? xstrdup_or_null(pre_open_trouble(type->opens, entry->path)) : NULL;
+}
+
+static const struct config_generic *entry_of(const struct generic_type *type, const char *resource)
+{
+	size_t at = shared_find(&type->shared, resource);
+
+	return at < type->shared.len ? type->shared.items[at].entry : NULL;
+}
+
+static int allocate(void *arg, const char *resource, const struct json_strs *ids,
+		    struct allocation *allocation, struct err *err)
+{
+	const struct generic_type *type = arg;
+	const struct config_generic *entry = entry_of(type, resource);
+	auto_free char *trouble = entry ? trouble_of(type, entry) : NULL;
+
+	(void)ids;
+	if (!entry)
+		return err_set(err, ERR_INVALID, -ENODEV, "the resource is not configured");
+	if (trouble)
+		return err_set(err, ERR_INVALID, -EHOSTDOWN, "%s", trouble);
+	allocation_add_device_as(allocation, entry->container_path, entry->path,
+				 entry->permissions);
+	return 0;
+}
+
+const struct device_type generic_device_type = { .name = "generic", .allocate = allocate };
+
+void generic_type_offer(struct generic_type *type, struct plugins *plugins,
+			struct config_troubles *troubles)
+{
+	for (size_t i = 0; i < type->shared.len; i++)
+		shared_set(&type->shared, &type->shared.items[i],
+			   trouble_of(type, type->shared.items[i].entry));
+	shared_offer(&type->shared, plugins, &generic_device_type, type, troubles);
+}
+
+void generic_type_paths(const struct generic_type *type, struct json_strs *paths)
+{
+	for (size_t i = 0; i < type->shared.len; i++) {
+		auto_free char *path = host_path(type, type->shared.items[i].entry);
+
+		(void)json_strs_add_new(paths, path);
+	}
+}
+
+void generic_type_set(struct generic_type *type, const struct config *config,
+		      const struct json_pairs *labels)
+{
+	shared_clear(&type->shared);
+	for (size_t i = 0; i < config->generics.len; i++) {
+		const struct config_generic *entry = &config->generics.items[i];
+		const struct shared_item item = { .list = CONFIG_LIST_GENERIC,
+						  .index = (int64_t)entry->index,
+						  .resource = entry->resource,
+						  .entry = entry };
+
+		if (config_selects(&entry->selector, labels))
+			(void)shared_add(&type->shared, &item, entry->count);
+	}
+}
+
+struct generic_type *generic_type_new(const char *dev_root, struct pre_open *opens)
+{
+	struct generic_type *type = xcalloc(1, sizeof(*type));
+
+	type->dev_root = dev_root;
+	type->opens = opens;
+	return type;
+}
+
+struct generic_type *generic_type_free(struct generic_type *type)
+{
+	if (!type)
+		return NULL;
+	shared_done(&type->shared);
+	free(type);
+	return NULL;
+}

@@ -1,0 +1,35 @@
+/*
+ * pre_open: opens device nodes once, so that the kernel loads the drivers behind them.
+ *
+ * A load may take long and cannot be interrupted, so each is a run of hostdev-helper.
+ */
+#pragma once
+
+struct clock;
+struct pre_open;
+struct uv_loop_s;
+
+enum {
+	PRE_OPEN_DEADLINE_MS = 30000,
+	PRE_OPEN_RETRY_MS = 60000, /* after a failure */
+};
+
+/* Borrowed. */
+struct pre_open_deps {
+	struct uv_loop_s *loop;
+	struct clock *clock;
+	const char *helper_path;
+	const char *dev_root; /* NULL: /dev */
+	/* What pre_open_trouble() says is not what it was. Never runs before the function that was
+	 * called has returned. */
+	void (*changed)(void *arg);
+	void *arg;
+};
+
+struct pre_open *pre_open_new(const struct pre_open_deps *deps);
+/* Takes NULL, returns NULL. The loop must run once more. */
+struct pre_open *pre_open_free(struct pre_open *opens);
+
+/* NULL: the node @path, below /dev, has been opened. Otherwise why it has not; the first question
+ * begins it. Valid until the loop runs. */
+const char *pre_open_trouble(struct pre_open *opens, const char *path);

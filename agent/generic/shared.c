@@ -1,0 +1,139 @@
+#include "agent/generic/shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/plugin/device_type.h"
+#include "agent/plugin/plugins.h"
+#include "base/array.h"
+#include "base/mem.h"
+
+static void item_done(struct shared_item *item)
+{
+	free(item->resource);
+	free(item->trouble);
+	free(item->report);
+	units_done(&item->units);
+}
+
+void shared_clear(struct shared *shared)
+{
+	for (size_t i = 0; i < shared->len; i++)
+		item_done(&shared->items[i]);
+	shared->len = 0;
+	config_troubles_done(&shared->troubles);
+	shared->changed = true;
+}
+
+void shared_done(struct shared *shared)
+{
+	shared_clear(shared);
+	array_done(shared);
+}
+
+size_t shared_find(const struct shared *shared, const char *resource)
+{
+	size_t i = 0;
+
+	while (i < shared->len && strcmp(shared->items[i].resource, resource) != 0)
+		i++;
+	return i;
+}
+
+bool shared_add(struct shared *shared, const struct shared_item *item, size_t count)
+{
+	static const char unseen[] = "it has not been looked at yet";
+	size_t other = shared_find(shared, item->resource);
+	struct shared_item *added;
+
+	if (other < shared->len) {
+		auto_free char *text = xasprintf("entry %lld has the same name on this node, and "
+						 "the first counts",
+						 (long long)shared->items[other].index);
+
+		config_troubles_add(&shared->troubles, item->list, item->index, item->resource,
+				    text);
+		return false;
+	}
+	added = array_add(shared);
+	*added = (struct shared_item){ .list = item->list,
+				       .index = item->index,
+				       .resource = xstrdup(item->resource),
+				       .entry = item->entry,
+				       .trouble = xstrdup(unseen) };
+	units_init(&added->units, item->resource, count);
+	units_set(&added->units, added->trouble);
+	shared->changed = true;
+	return true;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+void shared_set(struct shared *shared, struct shared_item *item, char *trouble)
+{
+	if (same(item->trouble, trouble)) {
+		free(trouble);
+		return;
+	}
+	free(item->trouble);
+	item->trouble = trouble;
+	units_set(&item->units, trouble);
+	shared->changed = true;
+}
+
+void shared_report(struct shared_item *item, char *report)
+{
+	free(item->report);
+	item->report = report;
+}
+
+static void tell_plugins(const struct shared *shared, struct plugins *plugins,
+			 const struct device_type *type, void *arg)
+{
+	auto_free struct plugin_resource *resources = xcalloc(shared->len + 1, sizeof(*resources));
+
+	for (size_t i = 0; i < shared->len; i++)
+		resources[i] = (struct plugin_resource){
+			.name = shared->items[i].resource,
+			.devices = shared->items[i].units.devices,
+			.ndevices = shared->items[i].units.len,
+		};
+	plugins_set(plugins, type, arg, resources, shared->len);
+}
+
+static void tell_taken(const struct shared_item *item, const char *owner,
+		       struct config_troubles *troubles)
+{
+	auto_free char *text = xasprintf("the resource is offered for devices of another kind (%s) "
+					 "on this node already: give it another name",
+					 owner);
+
+	config_troubles_add(troubles, item->list, item->index, item->resource, text);
+}
+
+void shared_offer(struct shared *shared, struct plugins *plugins, const struct device_type *type,
+		  void *arg, struct config_troubles *troubles)
+{
+	if (shared->changed || shared->told != plugins)
+		tell_plugins(shared, plugins, type, arg);
+	shared->changed = false;
+	shared->told = plugins;
+	for (size_t i = 0; i < shared->troubles.len; i++) {
+		const struct config_trouble *t = &shared->troubles.items[i];
+
+		config_troubles_add(troubles, t->list, t->index, t->resource, t->message);
+	}
+	for (size_t i = 0; i < shared->len; i++) {
+		const struct shared_item *item = &shared->items[i];
+		const char *owner = plugins_owner(plugins, item->resource);
+
+		if (item->report)
+			config_troubles_add(troubles, item->list, item->index, item->resource,
+					    item->report);
+		if (owner && strcmp(owner, type->name) != 0)
+			tell_taken(item, owner, troubles);
+	}
+}

@@ -1,0 +1,59 @@
+/*
+ * shared: the resources of one device type whose units are all alike, and what of them this node
+ * cannot have.
+ *
+ * Tells the plugins only what has changed, however many units there are.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/config/config.h"
+#include "agent/generic/units.h"
+
+struct device_type;
+struct plugins;
+
+/* One resource. */
+struct shared_item {
+	const char *list; /* of the config, static */
+	int64_t index;    /* in that list */
+	char *resource;
+	const void *entry; /* the config's own, for the type; borrowed */
+	struct units units;
+	char *trouble; /* why it is not healthy; NULL: it is       */
+	char *report;  /* why the entry cannot be carried out here */
+};
+
+/* Zero at first. */
+struct shared {
+	struct shared_item *items;
+	size_t len, cap;
+	struct config_troubles troubles; /* entries that were not added */
+	bool changed;
+	const struct plugins *told; /* the plugins that know all but `changed` */
+};
+
+/* Forget all resources. What replaces them follows. */
+void shared_clear(struct shared *shared);
+/* Release. */
+void shared_done(struct shared *shared);
+
+/* One more, of which list, index, resource and entry are told, with @count units that are not healthy yet.
+ * False if the resource is there already: then nothing is added, and that is reported. */
+bool shared_add(struct shared *shared, const struct shared_item *item, size_t count);
+
+/* The place of @resource; shared->len: there is none. */
+size_t shared_find(const struct shared *shared, const char *resource);
+
+/* What is wrong with @item now; takes @trouble (NULL: nothing). */
+void shared_set(struct shared *shared, struct shared_item *item, char *trouble);
+/* What this node cannot do for the entry; takes @report (NULL: nothing). */
+void shared_report(struct shared_item *item, char *report);
+
+/* Make what @plugins offer of @type what there is, and add to @troubles what they do not take and
+ * what was reported. */
+void shared_offer(struct shared *shared, struct plugins *plugins, const struct device_type *type,
+		  void *arg, struct config_troubles *troubles);

@@ -1,0 +1,168 @@
+#include "agent/generic/socket_type.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/config/config.h"
+#include "agent/generic/misc_capacity.h"
+#include "agent/generic/shared.h"
+#include "agent/generic/socket_owner.h"
+#include "agent/plugin/device_type.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+struct socket_type {
+	struct socket_roots roots;
+	const struct config *config;     /* NULL: not known yet */
+	const struct json_pairs *labels; /* as the config       */
+	char *misc;                      /* the capacities that the units were counted by */
+	struct shared shared;
+};
+
+static char *host_path(const struct socket_type *type, const struct config_socket *entry,
+		       bool folder)
+{
+	return xasprintf("%s%s%s%s", type->roots.host ? type->roots.host : "", entry->folder,
+			 folder ? "" : "/", folder ? "" : entry->file);
+}
+
+/* NULL: it can be lent. The caller frees. */
+static char *trouble_of(const struct socket_type *type, const struct config_socket *entry)
+{
+	auto_free char *path = host_path(type, entry, false);
+	struct stat st;
+
+	if (entry->optional)
+		return NULL;
+	if (lstat(path, &st) < 0)
+		return xasprintf("%s/%s is not there", entry->folder, entry->file);
+	if (!S_ISSOCK(st.st_mode))
+		return xasprintf("%s/%s is no socket", entry->folder, entry->file);
+	return NULL;
+}
+
+/* NULL: they are whose they should be, or not there. The caller frees. */
+static char *give(const struct socket_type *type, const struct config_socket *entry)
+{
+	const struct socket_owner owner = { .has_owner = entry->has_owner,
+					    .uid = entry->uid,
+					    .gid = entry->gid,
+					    .selinux_label = entry->selinux_label };
+	struct err err = { 0 };
+
+	if (!owner.has_owner && !owner.selinux_label)
+		return NULL;
+	if (socket_owner_set(type->roots.host, entry->folder, entry->file, &owner, &err) >= 0 ||
+	    err.code == -ENOENT)
+		return NULL;
+	return xstrdup(err.msg);
+}
+
+static const struct config_socket *entry_of(const struct socket_type *type, const char *resource)
+{
+	size_t at = shared_find(&type->shared, resource);
+
+	return at < type->shared.len ? type->shared.items[at].entry : NULL;
+}
+
+static int allocate(void *arg, const char *resource, const struct json_strs *ids,
+		    struct allocation *allocation, struct err *err)
+{
+	const struct socket_type *type = arg;
+	const struct config_socket *entry = entry_of(type, resource);
+	auto_free char *trouble = entry ? trouble_of(type, entry) : NULL;
+
+	(void)ids;
+	if (!entry)
+		return err_set(err, ERR_INVALID, -ENODEV, "the resource is not configured");
+	if (trouble)
+		return err_set(err, ERR_INVALID, -EHOSTDOWN, "%s", trouble);
+	allocation_add_mount(allocation, entry->folder, entry->folder, false);
+	return 0;
+}
+
+const struct device_type socket_device_type = { .name = "socket", .allocate = allocate };
+
+/* The owner first: it is healthy when a container can use it. */
+static void look(struct socket_type *type, size_t i)
+{
+	const struct config_socket *entry = type->shared.items[i].entry;
+	struct shared_item *item = &type->shared.items[i];
+	char *report = give(type, entry);
+
+	shared_report(item, report);
+	shared_set(&type->shared, item,
+		   report && !entry->optional ? xstrdup(report) : trouble_of(type, entry));
+}
+
+/* A capacity may come with a module. */
+static void count_again(struct socket_type *type)
+{
+	auto_free char *misc = misc_capacity_read(type->roots.sysfs);
+
+	if (type->config && strcmp(misc, type->misc) != 0)
+		socket_type_set(type, type->config, type->labels);
+}
+
+void socket_type_offer(struct socket_type *type, struct plugins *plugins,
+		       struct config_troubles *troubles)
+{
+	count_again(type);
+	for (size_t i = 0; i < type->shared.len; i++)
+		look(type, i);
+	shared_offer(&type->shared, plugins, &socket_device_type, type, troubles);
+}
+
+void socket_type_paths(const struct socket_type *type, struct json_strs *paths)
+{
+	for (size_t i = 0; i < type->shared.len; i++) {
+		auto_free char *folder = host_path(type, type->shared.items[i].entry, true);
+		auto_free char *path = host_path(type, type->shared.items[i].entry, false);
+
+		(void)json_strs_add_new(paths, folder);
+		(void)json_strs_add_new(paths, path);
+	}
+}
+
+void socket_type_set(struct socket_type *type, const struct config *config,
+		     const struct json_pairs *labels)
+{
+	shared_clear(&type->shared);
+	type->config = config;
+	type->labels = labels;
+	free(type->misc);
+	type->misc = misc_capacity_read(type->roots.sysfs);
+	for (size_t i = 0; i < config->sockets.len; i++) {
+		const struct config_socket *entry = &config->sockets.items[i];
+		const struct shared_item item = { .list = CONFIG_LIST_SOCKET,
+						  .index = (int64_t)entry->index,
+						  .resource = entry->resource,
+						  .entry = entry };
+		unsigned count = !entry->misc ? entry->count
+					      : misc_capacity_find(type->misc, entry->misc,
+								   CONFIG_UNITS_MAX);
+
+		if (config_selects(&entry->selector, labels) && count > 0)
+			(void)shared_add(&type->shared, &item, count);
+	}
+}
+
+struct socket_type *socket_type_new(const struct socket_roots *roots)
+{
+	struct socket_type *type = xcalloc(1, sizeof(*type));
+
+	type->roots = *roots;
+	return type;
+}
+
+struct socket_type *socket_type_free(struct socket_type *type)
+{
+	if (!type)
+		return NULL;
+	shared_done(&type->shared);
+	free(type->misc);
+	free(type);
+	return NULL;
+}

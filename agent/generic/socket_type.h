@@ -1,0 +1,36 @@
+/*
+ * socket_type: sockets of daemons of the host, as devices that the kubelet lends to pods: a container
+ * gets the folder that the socket is in.
+ *
+ * Healthy while the socket is there, or always where the config says so. Folder and socket get the
+ * owner and the label that the config says, each time they are made.
+ */
+#pragma once
+
+struct config;
+struct config_troubles;
+struct device_type;
+struct json_pairs;
+struct json_strs;
+struct plugins;
+struct socket_type;
+
+/* Borrowed. */
+struct socket_roots {
+	const char *host;  /* NULL: /    */
+	const char *sysfs; /* NULL: /sys */
+};
+
+struct socket_type *socket_type_new(const struct socket_roots *roots);
+/* Takes NULL, returns NULL. */
+struct socket_type *socket_type_free(struct socket_type *type);
+
+/* As those of generic_type. */
+void socket_type_set(struct socket_type *type, const struct config *config,
+		     const struct json_pairs *labels);
+void socket_type_paths(const struct socket_type *type, struct json_strs *paths);
+void socket_type_offer(struct socket_type *type, struct plugins *plugins,
+		       struct config_troubles *troubles);
+
+/* Its `arg` is the struct socket_type. */
+extern const struct device_type socket_device_type;

@@ -1,0 +1,69 @@
+/*
+ * gpu_cards: the NVIDIA graphics cards of the node that can be divided by virtual functions, and which
+ * vGPU each of these is. Pure: made of what a scan saw; both ways in which NVIDIA's driver has vGPUs,
+ * mediated devices and attributes of the function, come out the same.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/json_values.h"
+
+struct facts;
+struct mdev_facts;
+struct pci_facts;
+
+enum gpu_backend {
+	GPU_NO_BACKEND, /* no driver that offers vGPUs                      */
+	GPU_ATTRIBUTES, /* nvidia/current_vgpu_type of the function         */
+	GPU_MDEV,       /* a mediated device of which the function is parent */
+};
+
+/* One virtual function. Texts are borrowed from the facts, but for the types. */
+struct gpu_function {
+	const struct pci_facts *pci;
+	enum gpu_backend backend;
+	struct json_pairs types;       /* that can be made of it now: name -> id     */
+	const char *type;              /* id of the type that it is; NULL: none      */
+	const char *type_name;         /* NULL: not known                            */
+	const struct mdev_facts *mdev; /* GPU_MDEV, of @type                         */
+	bool own;                      /* hostdev has made @mdev                     */
+	char *resource;                /* as which @mdev is lent                     */
+};
+
+struct gpu_card {
+	const struct pci_facts *pci;
+	struct gpu_function *items; /* by the virtual functions' index */
+	size_t len;
+	size_t cap;
+};
+
+struct gpu_cards {
+	struct gpu_card *items;
+	size_t len;
+	size_t cap;
+	bool known; /* the vGPUs have been looked at: what is none here, is none */
+};
+
+/* In the records of the mediated devices that are made here. */
+#define GPU_MDEV_OWNER "vgpu"
+
+/* Is any card on the node, so that there is anything to do at all? */
+bool gpu_cards_any(const struct facts *facts);
+
+void gpu_cards_make(const struct facts *facts, struct gpu_cards *ret_cards);
+void gpu_cards_done(struct gpu_cards *cards);
+
+/* NULL: there is none at @address. */
+const struct gpu_card *gpu_cards_find(const struct gpu_cards *cards, const char *address);
+
+/* The virtual function at @address, and in @ret_card (may be NULL) its card; NULL: there is none. */
+const struct gpu_function *gpu_cards_function(const struct gpu_cards *cards, const char *address,
+					      const struct gpu_card **ret_card);
+
+/* The virtual function of which the mediated device @uuid is the vGPU; NULL: none. */
+const struct gpu_function *gpu_cards_mdev(const struct gpu_cards *cards, const char *uuid);
+
+/* What the type @id is called, by any function of @card; NULL: nobody knows. */
+const char *gpu_card_type_name(const struct gpu_card *card, const char *id);

@@ -1,0 +1,341 @@
+#include "agent/mdev/mdev_plan.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inventory/facts.h"
+#include "agent/inventory/mdev_names.h"
+#include "agent/mdev/mdev_uuid.h"
+#include "agent/mdev/mdev_wish.h"
+#include "base/array.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+enum { NO_TYPE = -1 };
+
+/* The parent's own type for one that is wanted; NULL: it has none such. */
+struct choice {
+	const struct mdev_type_facts *type;
+};
+
+/* One parent while the plan is made. */
+struct parent {
+	struct parent *next;
+	size_t index;           /* in the plan's items                          */
+	struct choice *choices; /* one for each wanted type                     */
+	int wish;               /* the wanted type that it has or gets, NO_TYPE */
+	bool has_instance;      /* of whatever type                             */
+};
+
+struct planner {
+	const struct mdev_plan_case *c;
+	struct mdev_plan *plan;
+	struct parent *first;
+	struct parent **last; /* where the next one goes                     */
+	struct map *by_name;  /* parent -> struct parent                    */
+	struct map *there;    /* UUIDs of instances, whoever has made them  */
+	struct map *own;      /* UUIDs of those that hostdev has            */
+};
+
+static bool has_type(const struct json_strs *types, const struct mdev_facts *mdev)
+{
+	for (size_t i = 0; mdev->type && i < types->len; i++) {
+		if (mdev_type_is(types->items[i], mdev->type, mdev->type_name))
+			return true;
+	}
+	return false;
+}
+
+/* --- parents -------------------------------------------------------------------------- */
+
+static struct parent *parent_of(struct planner *p, const char *name)
+{
+	struct parent *parent = map_get(p->by_name, name);
+
+	if (parent)
+		return parent;
+	parent = xcalloc(1, sizeof(*parent));
+	*parent = (struct parent){
+		.index = p->plan->len,
+		.choices = xcalloc(p->c->wish->types.len + 1, sizeof(struct choice)),
+		.wish = NO_TYPE,
+	};
+	array_add(p->plan)->parent = xstrdup(name);
+	*p->last = parent;
+	p->last = &parent->next;
+	map_set(p->by_name, name, parent);
+	return parent;
+}
+
+static struct mdev_parent_plan *plan_of(const struct planner *p, const struct parent *parent)
+{
+	assert(p->plan->items && parent->index < p->plan->len);
+	return &p->plan->items[parent->index];
+}
+
+/* Records may tell of parents that are gone. */
+static void list_parents(struct planner *p)
+{
+	const struct facts *facts = p->c->facts;
+
+	for (size_t i = 0; i < facts->mdev_parents.len; i++)
+		parent_of(p, facts->mdev_parents.items[i].name);
+	for (size_t i = 0; i < facts->mdevs.len; i++)
+		parent_of(p, facts->mdevs.items[i].parent);
+	for (size_t i = 0; i < facts->mdev_records.len; i++)
+		parent_of(p, facts->mdev_records.items[i].parent);
+}
+
+/* The parent's type that @wanted means; NULL: it has none such. */
+static const struct mdev_type_facts *match(const struct mdev_parent_facts *parent,
+					   const char *wanted)
+{
+	for (size_t i = 0; i < parent->types.len; i++) {
+		const struct mdev_type_facts *type = &parent->types.items[i];
+
+		if (mdev_type_is(wanted, type->id, type->name))
+			return type;
+	}
+	return NULL;
+}
+
+/* Once for all: the deal asks for it time and again. */
+static void match_types(struct planner *p)
+{
+	const struct json_strs *wanted = &p->c->wish->types;
+	const struct facts *facts = p->c->facts;
+
+	for (size_t i = 0; i < facts->mdev_parents.len; i++) {
+		const struct mdev_parent_facts *from = &facts->mdev_parents.items[i];
+		struct parent *parent = parent_of(p, from->name);
+
+		for (size_t j = 0; j < wanted->len; j++)
+			parent->choices[j].type = match(from, wanted->items[j]);
+	}
+}
+
+/* --- what is there ---------------------------------------------------------------------- */
+
+/* Somebody's instance fixes the parent's type: the first of those that are wanted. */
+static void take_type(struct planner *p, struct parent *parent, const struct mdev_facts *mdev)
+{
+	const struct json_strs *types = &p->c->wish->types;
+
+	parent->has_instance = true;
+	for (size_t i = 0; mdev->type && i < types->len; i++) {
+		if (!mdev_type_is(types->items[i], mdev->type, mdev->type_name))
+			continue;
+		if (parent->wish == NO_TYPE || (int)i < parent->wish)
+			parent->wish = (int)i;
+		return;
+	}
+}
+
+static bool is_free(const struct planner *p, const char *uuid)
+{
+	return !p->c->is_free || p->c->is_free(p->c->arg, uuid);
+}
+
+static void look_at_instance(struct planner *p, const struct mdev_facts *mdev)
+{
+	struct parent *parent = parent_of(p, mdev->parent);
+	struct mdev_parent_plan *plan = plan_of(p, parent);
+	const char *owner = mdev_owner(p->c->facts, mdev);
+
+	map_set(p->there, mdev->uuid, p);
+	if (owner)
+		map_set(p->own, mdev->uuid, p);
+	take_type(p, parent, mdev);
+	if (!p->c->wish->enabled || !owner || strcmp(owner, MDEV_OWNER_TYPES) != 0 ||
+	    has_type(&p->c->wish->types, mdev) || has_type(&p->c->wish->kept, mdev))
+		return;
+	if (!is_free(p, mdev->uuid))
+		json_strs_add(&plan->in_use, mdev->uuid);
+	else if (plan->remove.len < MDEV_RUN_MAX)
+		json_strs_add(&plan->remove, mdev->uuid);
+}
+
+/* --- who gets what --------------------------------------------------------------------------- */
+
+/* The first parent without any instance that can make one of the @wish-th type; NULL: there is none. */
+static struct parent *find_parent(const struct planner *p, size_t wish)
+{
+	for (struct parent *parent = p->first; parent; parent = parent->next) {
+		const struct mdev_type_facts *type = parent->choices[wish].type;
+
+		if (!parent->has_instance && parent->wish == NO_TYPE && type && type->available > 0)
+			return parent;
+	}
+	return NULL;
+}
+
+/* The type with the fewest parents of those for which there is one more; the first of them counts. */
+static bool deal_one(struct planner *p, size_t *counts)
+{
+	struct parent *parent = NULL;
+	size_t best = 0;
+
+	for (size_t i = 0; i < p->c->wish->types.len; i++) {
+		struct parent *next = find_parent(p, i);
+
+		if (!next || (parent && counts[i] >= counts[best]))
+			continue;
+		best = i;
+		parent = next;
+	}
+	if (!parent)
+		return false;
+	parent->wish = (int)best;
+	counts[best]++;
+	return true;
+}
+
+/* What parents have already counts, so that a deal that was cut off ends as it would have. */
+static void deal(struct planner *p)
+{
+	size_t *counts = xcalloc(p->c->wish->types.len + 1, sizeof(*counts));
+
+	for (const struct parent *parent = p->first; parent; parent = parent->next) {
+		if (parent->wish != NO_TYPE)
+			counts[parent->wish]++;
+	}
+	while (deal_one(p, counts))
+		;
+	free(counts);
+}
+
+/* --- what is to be done ------------------------------------------------------------------------ */
+
+static void add_new(struct planner *p, struct mdev_parent_plan *plan, int available)
+{
+	size_t left = (size_t)(available > MDEV_RUN_MAX ? MDEV_RUN_MAX : available);
+	char uuid[MDEV_UUID_SIZE];
+
+	for (size_t i = 0; left > 0; i++) {
+		mdev_uuid_make(p->c->node_name, plan->parent, plan->type, i, uuid);
+		if (map_get(p->there, uuid))
+			continue;
+		json_strs_add(&plan->create, uuid);
+		left--;
+	}
+}
+
+static size_t count_instances(const struct planner *p, const struct mdev_parent_plan *plan)
+{
+	const struct facts *facts = p->c->facts;
+	size_t count = 0;
+
+	for (size_t i = 0; i < facts->mdevs.len; i++) {
+		const struct mdev_facts *mdev = &facts->mdevs.items[i];
+
+		count += mdev->type && strcmp(mdev->type, plan->type) == 0 &&
+			 strcmp(mdev->parent, plan->parent) == 0;
+	}
+	return count;
+}
+
+static bool supports_any(const struct planner *p, const struct parent *parent)
+{
+	for (size_t i = 0; i < p->c->wish->types.len; i++) {
+		if (parent->choices[i].type)
+			return true;
+	}
+	return false;
+}
+
+static enum mdev_state state_without_type(const struct planner *p, const struct parent *parent)
+{
+	if (!p->c->wish->enabled)
+		return MDEV_DISABLED;
+	if (p->c->wish->types.len == 0)
+		return MDEV_UNCONFIGURED;
+	if (parent->has_instance)
+		return MDEV_TAKEN;
+	return supports_any(p, parent) ? MDEV_NOT_DEALT : MDEV_NO_TYPE_FITS;
+}
+
+static void finish_parent(struct planner *p, const struct parent *parent)
+{
+	struct mdev_parent_plan *plan = plan_of(p, parent);
+	const struct mdev_type_facts *type =
+		parent->wish == NO_TYPE ? NULL : parent->choices[parent->wish].type;
+
+	plan->state = state_without_type(p, parent);
+	if (type) {
+		plan->type = xstrdup(type->id);
+		plan->there = count_instances(p, plan);
+		plan->state = type->available > 0 ? MDEV_INCOMPLETE : MDEV_COMPLETE;
+	}
+	if (plan->remove.len > 0)
+		plan->state = MDEV_TO_REMOVE;
+	else if (plan->in_use.len > 0)
+		plan->state = MDEV_IN_USE;
+	else if (plan->state == MDEV_INCOMPLETE)
+		add_new(p, plan, type->available);
+}
+
+/* Records are cleared away only while things may be changed at all. */
+static void add_forgotten(struct planner *p)
+{
+	const struct facts *facts = p->c->facts;
+
+	for (size_t i = 0; p->c->wish->enabled && i < facts->mdev_records.len; i++) {
+		const struct mdev_record_facts *record = &facts->mdev_records.items[i];
+		struct mdev_parent_plan *plan = plan_of(p, parent_of(p, record->parent));
+
+		if (strcmp(record->owner ? record->owner : "", MDEV_OWNER_TYPES) != 0 ||
+		    map_get(p->own, record->uuid) || plan->forget.len == MDEV_RUN_MAX ||
+		    json_strs_has(&plan->create, record->uuid))
+			continue;
+		json_strs_add(&plan->forget, record->uuid);
+	}
+}
+
+static void planner_done(struct planner *p)
+{
+	for (struct parent *parent = p->first, *next; parent; parent = next) {
+		next = parent->next;
+		free(parent->choices);
+		free(parent);
+	}
+	map_free(p->by_name);
+	map_free(p->there);
+	map_free(p->own);
+}
+
+void mdev_plan_make(const struct mdev_plan_case *c, struct mdev_plan *ret_plan)
+{
+	struct mdev_plan plan = { 0 };
+	struct planner p = {
+		.c = c, .plan = &plan, .by_name = map_new(), .there = map_new(), .own = map_new()
+	};
+
+	p.last = &p.first;
+	list_parents(&p);
+	match_types(&p);
+	for (size_t i = 0; i < c->facts->mdevs.len; i++)
+		look_at_instance(&p, &c->facts->mdevs.items[i]);
+	if (c->wish->enabled)
+		deal(&p);
+	for (const struct parent *parent = p.first; parent; parent = parent->next)
+		finish_parent(&p, parent);
+	add_forgotten(&p);
+	planner_done(&p);
+	*ret_plan = plan;
+}
+
+void mdev_plan_done(struct mdev_plan *plan)
+{
+	for (size_t i = 0; i < plan->len; i++) {
+		struct mdev_parent_plan *item = &plan->items[i];
+
+		free(item->parent);
+		free(item->type);
+		json_strs_done(&item->create);
+		json_strs_done(&item->remove);
+		json_strs_done(&item->forget);
+		json_strs_done(&item->in_use);
+	}
+	array_done(plan);
+}

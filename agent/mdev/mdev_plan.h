@@ -1,0 +1,69 @@
+/*
+ * mdev_plan: what must be made or removed so that this node has the mediated devices that are wanted.
+ *
+ * Pure: facts and wish in, one small plan for each parent out, the same each time. One type for each
+ * parent: the one that it has; those without any are dealt out, in the order of their addresses, to the
+ * types in the order of the wish, to whichever has the fewest parents. Instances that the type manager
+ * has not made are never removed, nor are those that somebody has.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/json_values.h"
+
+struct facts;
+struct mdev_wish;
+
+enum {
+	MDEV_RUN_MAX =
+		256, /* instances that are made or removed at once; more are the next plan's */
+};
+
+/* In the records of what the type manager has made. Others who make instances write their own. */
+#define MDEV_OWNER_TYPES "types"
+
+/* How a parent stands. */
+enum mdev_state {
+	MDEV_UNCONFIGURED, /* no type is wanted on this node: nothing to do               */
+	MDEV_DISABLED,     /* nothing is to be made or removed                            */
+	MDEV_NO_TYPE_FITS, /* it supports none of the types that are wanted               */
+	MDEV_NOT_DEALT,    /* none of the types fell to it: it can make no instance now   */
+	MDEV_TAKEN,        /* it has instances of a type that is not wanted, of others    */
+	MDEV_INCOMPLETE,   /* instances are to be made                                    */
+	MDEV_COMPLETE,     /* all instances of its type are there                         */
+	MDEV_TO_REMOVE,    /* own instances are to be removed                             */
+	MDEV_IN_USE,       /* own instances are to be removed, and somebody has them      */
+};
+
+/* What is to be done on one parent. At most one of @create and @remove has items. */
+struct mdev_parent_plan {
+	char *parent;
+	enum mdev_state state;
+	char *type;              /* the id of the type that falls to it; NULL: none          */
+	struct json_strs create; /* UUIDs of @type                                           */
+	struct json_strs remove;
+	struct json_strs forget; /* records whose instances are gone                         */
+	struct json_strs in_use; /* to be removed once nobody has them                       */
+	size_t there;            /* instances of @type                                       */
+};
+
+struct mdev_plan {
+	struct mdev_parent_plan *items; /* by parent, as the scan has them */
+	size_t len;
+	size_t cap;
+};
+
+/* Borrowed for the call. */
+struct mdev_plan_case {
+	const char *node_name;
+	const struct facts *facts;
+	const struct mdev_wish *wish;
+	/* Has nobody the instance @uuid, for certain? NULL: nobody has any. */
+	bool (*is_free)(void *arg, const char *uuid);
+	void *arg;
+};
+
+void mdev_plan_make(const struct mdev_plan_case *c, struct mdev_plan *ret_plan);
+void mdev_plan_done(struct mdev_plan *plan);

@@ -1,0 +1,212 @@
+#include "agent/mdev/mdev_type.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/config/config.h"
+#include "agent/inventory/inventory.h"
+#include "agent/inventory/mdev_names.h"
+#include "agent/lend/resource_env.h"
+#include "agent/lend/vfio_node.h"
+#include "agent/plugin/device_type.h"
+#include "agent/plugin/plugins.h"
+#include "api/mediateddevice.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+static const char env_prefix[] = "MDEV_PCI_RESOURCE";
+
+struct mdev_type {
+	const struct mdev_view *view;
+};
+
+/* One instance that is lent. */
+struct lent {
+	const struct mediateddevice *device;
+	const char *resource;
+	char *trouble; /* NULL: it is healthy */
+};
+
+struct lents {
+	struct lent *items;
+	size_t len;
+	size_t cap;
+};
+
+const char *mdev_type_resource(const struct mdev_view *view, const struct mediateddevice *device)
+{
+	const struct mediateddevice_status *status = &device->status;
+	const struct config *config = view->config;
+
+	for (size_t i = 0; config && status->type && i < config->mdevs.len; i++) {
+		const struct config_mdev *entry = &config->mdevs.items[i];
+
+		if (mdev_type_is(entry->type, status->type, status->type_name))
+			return entry->external ? NULL : entry->resource;
+	}
+	return view->otherwise ? view->otherwise(view->arg, status->uuid) : NULL;
+}
+
+/* Why the instance cannot be lent now; NULL: it can. */
+static char *trouble_of(const struct mdev_view *view, const struct mediateddevice *device)
+{
+	auto_free char *node = vfio_group_node(device->status.iommu_group);
+
+	if (view->removing && view->removing(view->arg, device->status.uuid))
+		return xstrdup("it is being removed");
+	if (!node)
+		return xstrdup("it is in no IOMMU group");
+	if (!vfio_node_exists(view->dev_root, node))
+		return xasprintf("%s is not there", node);
+	if (!vfio_node_exists(view->dev_root, VFIO_CONTAINER_NODE))
+		return xstrdup(VFIO_CONTAINER_NODE " is not there: load the module vfio");
+	return NULL;
+}
+
+/* --- what is offered ---------------------------------------------------------------- */
+
+static int by_resource(const void *a, const void *b)
+{
+	const struct lent *x = a;
+	const struct lent *y = b;
+	int order = strcmp(x->resource, y->resource);
+
+	return order ? order : strcmp(x->device->status.uuid, y->device->status.uuid);
+}
+
+static void look_at_all(const struct mdev_view *view, struct lents *lents)
+{
+	const struct inventory_set *set = &view->inventory->sets[INVENTORY_MDEV];
+
+	for (size_t i = 0; i < set->len; i++) {
+		const struct mediateddevice *device = set->objects[i];
+		const char *resource = mdev_type_resource(view, device);
+
+		if (resource)
+			*array_add(lents) = (struct lent){ .device = device,
+							   .resource = resource,
+							   .trouble = trouble_of(view, device) };
+	}
+	if (lents->len > 0)
+		qsort(lents->items, lents->len, sizeof(*lents->items), by_resource);
+}
+
+static void offer(struct mdev_type *type, const struct lents *lents, struct plugins *plugins)
+{
+	struct plugin_device *devices = xcalloc(lents->len + 1, sizeof(*devices));
+	ARRAY(struct plugin_resource) resources = { 0 };
+
+	for (size_t i = 0; i < lents->len; i++) {
+		const struct lent *lent = &lents->items[i];
+
+		devices[i] = (struct plugin_device){ .id = lent->device->status.uuid,
+						     .healthy = !lent->trouble,
+						     .numa_node = lent->device->status.numa_node,
+						     .trouble = lent->trouble };
+		if (i == 0 || strcmp(lents->items[i - 1].resource, lent->resource) != 0)
+			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
+									   .devices = &devices[i] };
+		resources.items[resources.len - 1].ndevices++;
+	}
+	plugins_set(plugins, &mdev_device_type, type, resources.items, resources.len);
+	array_done(&resources);
+	free(devices);
+}
+
+void mdev_type_offer(struct mdev_type *type, struct plugins *plugins)
+{
+	struct lents lents = { 0 };
+
+	if (type->view->inventory)
+		look_at_all(type->view, &lents);
+	offer(type, &lents, plugins);
+	for (size_t i = 0; i < lents.len; i++)
+		free(lents.items[i].trouble);
+	array_done(&lents);
+}
+
+/* --- Allocate ------------------------------------------------------------------------- */
+
+static const struct mediateddevice *find(const struct mdev_view *view, const char *uuid)
+{
+	const struct inventory_set *set =
+		view->inventory ? &view->inventory->sets[INVENTORY_MDEV] : NULL;
+
+	for (size_t i = 0; set && i < set->len; i++) {
+		const struct mediateddevice *device = set->objects[i];
+
+		if (strcmp(device->status.uuid, uuid) == 0)
+			return device;
+	}
+	return NULL;
+}
+
+static void add_nodes(const struct mdev_view *view, const struct mediateddevice *device,
+		      struct allocation *allocation)
+{
+	auto_free char *group = vfio_group_node(device->status.iommu_group);
+	auto_free char *own = vfio_mdev_node(view->sysfs_root, view->dev_root, device->status.uuid);
+
+	allocation_add_device(allocation, VFIO_CONTAINER_NODE, "mrw");
+	allocation_add_device(allocation, group, "mrw");
+	if (own)
+		allocation_add_device(allocation, own, "mrw");
+}
+
+static int add_device(const struct mdev_view *view, const char *resource, const char *uuid,
+		      struct allocation *allocation, struct err *err)
+{
+	const struct mediateddevice *device = find(view, uuid);
+	const char *lent = device ? mdev_type_resource(view, device) : NULL;
+	auto_free char *trouble = NULL;
+
+	if (!lent)
+		return err_set(err, ERR_INVALID, -ENODEV,
+			       "there is no mediated device '%s' to lend", uuid);
+	if (strcmp(lent, resource) != 0)
+		return err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", uuid,
+			       lent);
+	trouble = trouble_of(view, device);
+	if (trouble)
+		return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s", uuid,
+			       trouble);
+	add_nodes(view, device, allocation);
+	return 0;
+}
+
+static int allocate(void *arg, const char *resource, const struct json_strs *ids,
+		    struct allocation *allocation, struct err *err)
+{
+	const struct mdev_type *type = arg;
+	auto_str struct str value = STR_INIT;
+	auto_free char *name = resource_env(env_prefix, resource);
+
+	for (size_t i = 0; i < ids->len; i++) {
+		int r = add_device(type->view, resource, ids->items[i], allocation, err);
+
+		if (r < 0)
+			return r;
+		str_addf(&value, "%s%s", i ? "," : "", ids->items[i]);
+	}
+	json_pairs_set(&allocation->envs, name, str_cstr(&value));
+	return 0;
+}
+
+const struct device_type mdev_device_type = { .name = "mdev", .allocate = allocate };
+
+struct mdev_type *mdev_type_new(const struct mdev_view *view)
+{
+	struct mdev_type *type = xcalloc(1, sizeof(*type));
+
+	type->view = view;
+	return type;
+}
+
+struct mdev_type *mdev_type_free(struct mdev_type *type)
+{
+	free(type);
+	return NULL;
+}

@@ -1,0 +1,46 @@
+/*
+ * mdev_type: mediated devices as devices that the kubelet lends to pods, by the selectors of the
+ * HostDeviceConfig, whoever has made them; those that it does not name, as somebody else says.
+ *
+ * An ID is the instance's UUID. It is healthy while the instance is there, is not being removed, and the
+ * node of its IOMMU group exists. What is offered follows from the view each time anew; nothing is
+ * remembered.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct config;
+struct device_type;
+struct inventory;
+struct mdev_type;
+struct mediateddevice;
+struct plugins;
+
+/* What there is now. All borrowed, and read at every look and every Allocate. */
+struct mdev_view {
+	const struct inventory *inventory; /* NULL: not known yet, nothing is offered */
+	const struct config *config;       /* NULL: likewise                          */
+	const char *dev_root;              /* NULL: /dev */
+	const char *sysfs_root;            /* NULL: /sys */
+	/* Is the instance @uuid being removed? May be NULL. */
+	bool (*removing)(void *arg, const char *uuid);
+	/* As what the instance @uuid is lent if the config does not name its type; NULL: it is not. The text lasts
+	 * until the inventory changes. May be NULL. */
+	const char *(*otherwise)(void *arg, const char *uuid);
+	void *arg;
+};
+
+/* @view may be changed between two calls, and outlives the type. */
+struct mdev_type *mdev_type_new(const struct mdev_view *view);
+/* Takes NULL, returns NULL. */
+struct mdev_type *mdev_type_free(struct mdev_type *type);
+
+/* Make what @plugins offer what the view says. */
+void mdev_type_offer(struct mdev_type *type, struct plugins *plugins);
+
+/* As what @device is lent; NULL: it is not. Of several entries of the config the first counts. */
+const char *mdev_type_resource(const struct mdev_view *view, const struct mediateddevice *device);
+
+/* Its `arg` is the struct mdev_type. */
+extern const struct device_type mdev_device_type;

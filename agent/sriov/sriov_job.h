@@ -1,0 +1,29 @@
+/* sriov_job: what one run of hostdev-helper vfs is to do with one card, and its command line. Text
+ * only. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "api/json_values.h"
+
+struct pci_facts;
+struct sriov_options;
+struct sriovnetworkdevice;
+
+/* The texts of a job are its own (sriov_job_done). */
+struct sriov_job {
+	struct json_strs words; /* empty: no job                 */
+	bool count;             /* it changes how many there are */
+};
+
+/* Have @object->spec.numVFs of them if @count, else as many as there are; and all settings. */
+void sriov_job_make(const struct sriovnetworkdevice *object, const struct pci_facts *pf, bool count,
+		    struct sriov_job *ret_job);
+void sriov_job_done(struct sriov_job *job);
+
+/* Has @object settings of any virtual function below @count? */
+bool sriov_job_has_settings(const struct sriovnetworkdevice *object, int count);
+
+/* Append the whole command line, without the program. @node_address may be NULL. */
+void sriov_job_line(const struct sriov_options *options, const char *node_address,
+		    const struct sriov_job *job, struct json_strs *ret_line);

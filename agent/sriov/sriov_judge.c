@@ -1,0 +1,186 @@
+#include "agent/sriov/sriov_judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inventory/claimable.h"
+#include "agent/inventory/facts.h"
+#include "agent/inventory/inventory.h"
+#include "agent/inventory/native_driver.h"
+#include "agent/sriov/sriov_look.h"
+#include "agent/sriov/sriov_plan.h"
+#include "api/sriovnetworkdevice.h"
+#include "base/mem.h"
+
+void sriov_verdict_done(struct sriov_verdict *verdict)
+{
+	free(verdict->message);
+	*verdict = (struct sriov_verdict){ 0 };
+}
+
+/* True, so that a row of checks ends with the first that refuses. */
+static bool refuse(struct sriov_verdict *v, const char *reason, char *message)
+{
+	v->ok = false;
+	v->reason = reason;
+	v->message = message;
+	return true;
+}
+
+char *sriov_judge_device(const struct sriov_case *c)
+{
+	return xasprintf("%s:%s", c->pf->vendor, c->pf->device);
+}
+
+/* Where the card is now, if one with the same ids and serial is elsewhere: adding a card to a
+ * machine may renumber others. */
+static const struct pci_facts *find_moved(const struct sriov_case *c)
+{
+	const struct sriovnetworkdevice_status *was = &c->object->status;
+	const struct facts *facts = c->inventory->facts;
+	const char *function = was->address ? was->address + strlen(was->address) - 1 : "";
+
+	for (size_t i = 0; was->serial_number && was->device && i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+		auto_free char *id = NULL;
+
+		if (!sriov_look_is_physical(pci) || !pci->serial || !pci->vendor || !pci->device ||
+		    strcmp(pci->serial, was->serial_number) != 0 ||
+		    strcmp(pci->address + strlen(pci->address) - 1, function) != 0)
+			continue; /* the ports of a card share its serial */
+		id = xasprintf("%s:%s", pci->vendor, pci->device);
+		if (strcmp(id, was->device) == 0)
+			return pci;
+	}
+	return NULL;
+}
+
+static bool judge_gone(const struct sriov_case *c, struct sriov_verdict *v)
+{
+	const char *address = c->object->spec.address;
+	const struct pci_facts *moved;
+
+	if (c->pf)
+		return false;
+	if (!c->object->status.address)
+		return refuse(
+			v, "DeviceNotFound",
+			address ? xasprintf("there is no PCI function %s on the node", address)
+				: xstrdup("no network card of the node has this name; set "
+					  "spec.address"));
+	moved = find_moved(c);
+	if (moved)
+		return refuse(
+			v, "DeviceGone",
+			xasprintf("the card is not at %s any more: one with its serial number "
+				  "is at %s; set spec.address to that",
+				  address ? address : "its address", moved->address));
+	return refuse(v, "DeviceGone",
+		      xstrdup("the card is not on the node any more; the object is kept for its "
+			      "spec: delete it, or put the card back"));
+}
+
+static bool judge_duplicate(const struct sriov_case *c, struct sriov_verdict *v)
+{
+	const char *first = sriov_look_object(c->objects, c->pf->address);
+
+	if (!first || strcmp(first, c->name) >= 0)
+		return false;
+	return refuse(v, "Duplicate",
+		      xasprintf("%s is about the same card: delete one of the two", first));
+}
+
+static bool judge_identity(const struct sriov_case *c, struct sriov_verdict *v)
+{
+	const struct sriovnetworkdevice_status *was = &c->object->status;
+	auto_free char *device = sriov_judge_device(c);
+	const char *is = NULL;
+
+	if (!was->address || strcmp(was->address, c->pf->address) != 0)
+		return false;
+	if (was->device && strcmp(was->device, device) != 0)
+		is = device;
+	else if (was->serial_number && c->pf->serial &&
+		 strcmp(was->serial_number, c->pf->serial) != 0)
+		is = c->pf->serial;
+	if (!is)
+		return false;
+	return refuse(v, "DifferentDevice",
+		      xasprintf("another card (%s) is at %s now; it is not touched: delete the "
+				"object to have a new one",
+				is, c->pf->address));
+}
+
+static bool judge_kind(const struct sriov_case *c, struct sriov_verdict *v)
+{
+	int want = c->object->spec.num_vfs;
+
+	if (!sriov_look_is_physical(c->pf))
+		return refuse(v, "NotPhysicalFunction",
+			      xasprintf("%s cannot make virtual functions", c->pf->address));
+	if (want > c->pf->total_vfs)
+		return refuse(
+			v, "TooManyVFs",
+			xasprintf("%s can make %d virtual functions, not %d: set spec.numVFs to "
+				  "%d or less",
+				  c->pf->address, c->pf->total_vfs, want, c->pf->total_vfs));
+	return false;
+}
+
+/* Their number is to change. */
+static bool judge_change(const struct sriov_case *c, struct sriov_verdict *v)
+{
+	const struct verdict *verdict = sriov_look_verdict(c->inventory, c->pf->address);
+	const char *critical = verdict ? sriov_look_critical(verdict) : NULL;
+	int want = c->object->spec.num_vfs;
+	bool lent = native_driver_lends(c->pf->driver);
+
+	if (critical)
+		return refuse(
+			v, critical,
+			xasprintf("the number of its virtual functions stays %zu, because the "
+				  "node needs the card: %s",
+				  c->pf->virtual_functions.len, verdict->message));
+	if (want > 0 && (c->claimed || lent))
+		return refuse(v, "PassedThrough",
+			      c->claimed
+				      ? xasprintf("the card itself is claimed by %s", c->claimed)
+				      : xasprintf("the card itself is bound to %s", c->pf->driver));
+	if (c->user)
+		return refuse(v, "VFsInUse",
+			      xasprintf("there are %zu virtual functions, and all of them would be "
+					"removed to have %d, but %s",
+					c->pf->virtual_functions.len, want, c->user));
+	return false;
+}
+
+static bool judge_settings(const struct sriov_case *c, struct sriov_verdict *v)
+{
+	if (c->pf->interface)
+		return false;
+	return refuse(
+		v, "NoInterface",
+		xasprintf("%s has no network interface, which spec.virtualFunctions needs: is "
+			  "its driver loaded?",
+			  c->pf->address));
+}
+
+void sriov_judge(const struct sriov_case *c, struct sriov_verdict *ret_verdict)
+{
+	struct sriov_verdict v = { 0 };
+	int have = c->pf ? (int)c->pf->virtual_functions.len : 0;
+	int count = have;
+
+	if (!sriov_is_as_found(c->object))
+		count = c->object->spec.num_vfs;
+	v.change = count != have;
+	v.settings = sriov_job_has_settings(c->object, count);
+	if (!(judge_gone(c, &v) || judge_duplicate(c, &v) || judge_identity(c, &v) ||
+	      judge_kind(c, &v) || (v.change && judge_change(c, &v)) ||
+	      (v.settings && judge_settings(c, &v)))) {
+		v.ok = true;
+		v.reason = "Accepted";
+		v.message = xstrdup("may be carried out");
+	}
+	*ret_verdict = v;
+}

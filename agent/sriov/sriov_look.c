@@ -1,0 +1,89 @@
+#include "agent/sriov/sriov_look.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "agent/inventory/claimable.h"
+#include "agent/inventory/facts.h"
+#include "agent/inventory/inventory.h"
+#include "api/names.h"
+#include "api/sriovnetworkdevice.h"
+#include "kube/store.h"
+
+const struct pci_facts *sriov_look_function(const struct inventory *inventory, const char *address)
+{
+	const struct facts *facts = inventory->facts;
+
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		if (strcmp(facts->pci.items[i].address, address) == 0)
+			return &facts->pci.items[i];
+	}
+	return NULL;
+}
+
+const struct verdict *sriov_look_verdict(const struct inventory *inventory, const char *address)
+{
+	const struct pci_facts *pci = sriov_look_function(inventory, address);
+
+	return pci ? &inventory->pci_verdicts[pci - inventory->facts->pci.items] : NULL;
+}
+
+bool sriov_look_is_physical(const struct pci_facts *pci)
+{
+	return pci->role && strcmp(pci->role, "PhysicalFunction") == 0 && pci->total_vfs > 0;
+}
+
+bool sriov_look_is_nic(const struct pci_facts *pci)
+{
+	return sriov_look_is_physical(pci) && pci->class_code &&
+	       strncmp(pci->class_code, "02", 2) == 0 && pci->interface;
+}
+
+const struct pci_facts *sriov_look_card(const char *node_name, const struct inventory *inventory,
+					const char *name, const struct sriovnetworkdevice *object)
+{
+	const struct facts *facts = inventory->facts;
+
+	if (object && object->spec.address)
+		return sriov_look_function(inventory, object->spec.address);
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+		auto_free char *own = NULL;
+
+		if (!sriov_look_is_nic(pci))
+			continue;
+		own = names_sriovnetworkdevice(node_name, pci->interface);
+		if (strcmp(own, name) == 0)
+			return pci;
+	}
+	return NULL;
+}
+
+const char *sriov_look_critical(const struct verdict *verdict)
+{
+	static const char *const reasons[] = { "HostNetwork", "HostFilesystem", "HostSwap",
+					       "Console" };
+
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+		if (strcmp(verdict->reason, reasons[i]) == 0)
+			return reasons[i];
+	}
+	return NULL;
+}
+
+const char *sriov_look_object(const struct store *objects, const char *address)
+{
+	const struct entry *entry;
+	const char *first = NULL;
+	size_t cursor = 0;
+
+	while ((entry = store_next(objects, &cursor))) {
+		const struct sriovnetworkdevice *object = entry->object;
+
+		if (!object || !object->spec.address || strcmp(object->spec.address, address) != 0)
+			continue;
+		if (!first || strcmp(entry->name, first) < 0)
+			first = entry->name;
+	}
+	return first;
+}

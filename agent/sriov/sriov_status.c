@@ -1,0 +1,207 @@
+#include "agent/sriov/sriov_status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inventory/facts.h"
+#include "agent/inventory/limits.h"
+#include "agent/sriov/sriov_judge.h"
+#include "agent/sriov/sriov_mark.h"
+#include "agent/sriov/sriov_plan.h"
+#include "api/names.h"
+#include "api/sriovnetworkdevice.h"
+#include "base/array.h"
+#include "base/mem.h"
+
+/* As in crds/devices.harvesterhci.io_sriovnetworkdevices.yaml. */
+enum {
+	VFS_MAX = 4096,
+	ADDRESS_MAX = 16,
+	DEVICE_MAX = 9,
+	SERIAL_MAX = 64,
+	CONDITIONS_MAX = 16,
+	OURS = 2,
+};
+
+#define S struct sriovnetworkdevice_status
+static const struct limit limits[] = {
+	LIMIT(S, address, ADDRESS_MAX, limit_is_address),
+	LIMIT(S, device, DEVICE_MAX, NULL),
+	LIMIT(S, serial_number, SERIAL_MAX, NULL),
+};
+#undef S
+
+static bool is_ours(const char *type)
+{
+	return strcmp(type, "Accepted") == 0 || strcmp(type, "Ready") == 0;
+}
+
+/* Room for ours, whatever others wrote. */
+static void keep_conditions(struct api_conditions *list)
+{
+	size_t kept = 0;
+	size_t foreign = 0;
+
+	for (size_t i = 0; i < list->len; i++) {
+		struct api_condition *condition = &list->items[i];
+
+		if (condition->type &&
+		    (is_ours(condition->type) || foreign++ < CONDITIONS_MAX - OURS))
+			list->items[kept++] = *condition;
+		else
+			json_map_done(api_condition_map, condition);
+	}
+	list->len = kept;
+}
+
+static void put(char **member, const char *text)
+{
+	free(*member);
+	*member = xstrdup_or_null(text);
+}
+
+static void set_functions(const struct sriov_case *c, struct sriovnetworkdevice_status *want)
+{
+	json_strs_done(&want->vf_addresses);
+	json_strs_done(&want->vf_pci_devices);
+	for (size_t i = 0; c->pf && i < c->pf->virtual_functions.len && i < VFS_MAX; i++) {
+		const char *address = c->pf->virtual_functions.items[i];
+
+		json_strs_add(&want->vf_addresses, address);
+		*array_add(&want->vf_pci_devices) = names_pcidevice(c->node_name, address);
+	}
+	put(&want->status,
+	    want->vf_addresses.len > 0 ? SRIOVNETWORKDEVICE_ENABLED : SRIOVNETWORKDEVICE_DISABLED);
+}
+
+/* Which card is meant is learned once for each address. */
+static void set_identity(const struct sriov_case *c, const struct sriov_verdict *verdict,
+			 struct sriovnetworkdevice_status *want)
+{
+	bool same = want->address && c->pf && strcmp(want->address, c->pf->address) == 0;
+
+	if (!c->pf || strcmp(verdict->reason, "DifferentDevice") == 0)
+		return;
+	if (!same) {
+		auto_free char *device = sriov_judge_device(c);
+
+		put(&want->address, c->pf->address);
+		put(&want->device, device);
+		put(&want->serial_number, NULL);
+	}
+	if (!want->serial_number)
+		put(&want->serial_number, c->pf->serial);
+}
+
+static void say(const struct sriov_case *c, struct sriovnetworkdevice_status *want,
+		const struct api_condition_value *value)
+{
+	struct api_condition_value full = *value;
+
+	full.observed_generation = c->object->meta.generation;
+	api_conditions_set(&want->conditions, &full, c->now_wall_ms);
+}
+
+/* What is true when nothing is to be done. */
+static void say_done(const struct sriov_case *c, struct sriovnetworkdevice_status *want)
+{
+	size_t len = c->pf->virtual_functions.len;
+	auto_free char *message = NULL;
+	bool found = sriov_is_as_found(c->object);
+
+	if (found)
+		message =
+			xasprintf("nobody has set spec.numVFs: the %zu virtual functions are left "
+				  "as they are; set it, or remove the annotation %s",
+				  len, NAMES_ANNOTATION_FOUND_VFS);
+	else
+		message = xasprintf("%zu virtual functions, as wanted", len);
+	say(c, want,
+	    &(struct api_condition_value){ "Ready", API_TRUE, found ? "AsFound" : "Ready", message,
+					   0 });
+}
+
+static void say_conditions(const struct sriov_case *c, const struct sriov_news *news,
+			   struct sriovnetworkdevice_status *want)
+{
+	const struct sriov_verdict *v = news->verdict;
+
+	say(c, want,
+	    &(struct api_condition_value){ "Accepted", v->ok ? API_TRUE : API_FALSE, v->reason,
+					   v->message, 0 });
+	if (news->reason)
+		say(c, want,
+		    &(struct api_condition_value){ "Ready", API_FALSE, news->reason, news->message,
+						   0 });
+	else if (!v->ok)
+		say(c, want,
+		    &(struct api_condition_value){ "Ready", API_FALSE, v->reason, v->message, 0 });
+	else
+		say_done(c, want);
+}
+
+/* One for each change of what Ready says; of the steps on the way, only that somebody else has
+ * changed the card. */
+static void tell_change(const struct sriov_case *c, const struct sriov_news *news,
+			const struct sriovnetworkdevice_status *want, struct sriov_change *change)
+{
+	const struct sriovnetworkdevice_status *old = &c->object->status;
+	const struct api_condition *before = api_conditions_find(&old->conditions, "Ready");
+	const struct api_condition *ready = api_conditions_find(&want->conditions, "Ready");
+	bool was_true = api_conditions_status(&old->conditions, "Ready") == API_TRUE;
+	bool same_spec = old->observed_generation == c->object->meta.generation;
+
+	if (api_conditions_status(&want->conditions, "Ready") == API_TRUE) {
+		if (before && !was_true)
+			*change = (struct sriov_change){ .reason = "Applied" };
+	} else if (strcmp(ready->reason, "Applying") == 0) {
+		if (was_true && same_spec && news->verdict->change)
+			*change = (struct sriov_change){ .warning = true, .reason = "Drifted" };
+	} else if (!before || !before->reason || strcmp(before->reason, ready->reason) != 0) {
+		*change = (struct sriov_change){ .warning = true };
+		change->reason = news->reason ? news->reason : news->verdict->reason;
+	}
+	if (change->reason)
+		change->message = xstrdup(ready->message);
+}
+
+/* @want with null for each field that must go. */
+static json_t *status_json(json_t *want, const json_t *have)
+{
+	json_t *status = json_copy(want);
+
+	for (const struct json_row *row = sriovnetworkdevice_status_map; row->type != JSON_ROW_END;
+	     row++) {
+		if (json_object_get(have, row->key) && !json_object_get(want, row->key))
+			json_object_set_new(status, row->key, json_null());
+	}
+	return status;
+}
+
+json_t *sriov_status_patch(const struct sriov_case *c, const struct sriov_news *news,
+			   struct sriov_change *ret_change)
+{
+	const struct json_row *map = sriovnetworkdevice_status_map;
+	struct sriovnetworkdevice_status status;
+	auto_json json_t *have = json_map_encode(map, &c->object->status);
+	auto_json json_t *want = NULL;
+	json_t *body = NULL;
+
+	*ret_change = (struct sriov_change){ 0 };
+	json_map_copy(map, &status, &c->object->status);
+	keep_conditions(&status.conditions);
+	status.observed_generation = c->object->meta.generation;
+	set_functions(c, &status);
+	set_identity(c, news->verdict, &status);
+	limits_apply(limits, ARRAY_LEN(limits), &status);
+	say_conditions(c, news, &status);
+	want = json_map_encode(map, &status);
+	/* One that was never written has none of the fields that are always there. */
+	if (!json_equal(want, have) || !c->object->status.status) {
+		body = sriov_patch_new(c->object);
+		json_object_set_new(body, "status", status_json(want, have));
+		tell_change(c, news, &status, ret_change);
+	}
+	json_map_done(map, &status);
+	return body;
+}

@@ -1,0 +1,166 @@
+#include "agent/usb/usb.h"
+
+#include <stdlib.h>
+
+#include "agent/lend/lend.h"
+#include "agent/usb/usb_claims.h"
+#include "agent/usb/usb_names.h"
+#include "agent/usb/usb_type.h"
+#include "api/pcidevice.h"
+#include "api/usbdeviceclaim.h"
+#include "base/mem.h"
+#include "kube/clock.h"
+#include "kube/informer.h"
+#include "kube/store.h"
+
+/* Nobody tells that a pod which was given a device never came to be: it is looked for. */
+enum { GIFTS_MS = 30000 };
+
+struct usb {
+	struct usb_deps deps;
+	struct inventory *inventory;
+	struct usb_view view;
+	struct usb_claims *claims;
+	struct usb_type *type;
+	struct clock_timer *timer;
+	bool offered; /* everything that is claimed has been offered once */
+};
+
+static bool is_free(void *arg, const char *port, char **ret_holder)
+{
+	struct usb *usb = arg;
+
+	*ret_holder = NULL;
+	if (usb->offered || !lend_is_on(usb->deps.lend))
+		return lend_is_free(usb->deps.lend, port, ret_holder);
+	lend_touch(usb->deps.lend);
+	return false; /* lend knows who has what of the resources that are offered */
+}
+
+static void give_back(void *arg, const char *port)
+{
+	struct usb *usb = arg;
+
+	usb_type_give_back(usb->type, port);
+}
+
+static void on_timer(void *arg)
+{
+	struct usb *usb = arg;
+
+	usb_type_clear(usb->type);
+	if (usb_type_gave(usb->type))
+		clock_timer_start(usb->deps.clock, usb->timer, GIFTS_MS);
+}
+
+static void offer(void *arg, struct plugins *plugins)
+{
+	struct usb *usb = arg;
+
+	usb_type_offer(usb->type, plugins);
+	if (!usb->inventory || !informer_synced(usb->deps.claims))
+		return;
+	usb->offered = true;
+	clock_timer_start(usb->deps.clock, usb->timer, 0);
+}
+
+struct usb *usb_new(const struct usb_deps *deps)
+{
+	struct usb *usb = xcalloc(1, sizeof(*usb));
+
+	usb->deps = *deps;
+	usb->view = (struct usb_view){ .node_name = deps->node_name,
+				       .claims = informer_store(deps->claims),
+				       .lend = deps->lend,
+				       .dev_root = deps->dev_root,
+				       .state_dir = deps->state_dir };
+	usb->type = usb_type_new(&usb->view);
+	usb->timer = clock_timer_new(deps->clock, on_timer, usb);
+	usb->claims = usb_claims_new(&(struct usb_claims_deps){
+		.client = deps->client,
+		.clock = deps->clock,
+		.events = deps->events,
+		.metrics = deps->metrics,
+		.claims = deps->claims,
+		.devices = deps->devices,
+		.pci_claims = deps->pci_claims,
+		.node_name = deps->node_name,
+		.is_free = is_free,
+		.give_back = give_back,
+		.arg = usb,
+	});
+	lend_add(deps->lend, &(struct lend_type){ offer, usb });
+	return usb;
+}
+
+struct usb *usb_free(struct usb *usb)
+{
+	if (!usb)
+		return NULL;
+	usb_claims_free(usb->claims);
+	usb_type_free(usb->type);
+	clock_timer_free(usb->deps.clock, usb->timer);
+	free(usb);
+	return NULL;
+}
+
+/* Claims keep names only once they are all known; before, nothing is written either. */
+static bool rename_all(struct usb *usb)
+{
+	return usb->inventory && informer_synced(usb->deps.claims) &&
+	       usb_names_apply(usb->inventory, usb->view.claims, usb->deps.node_name);
+}
+
+void usb_set(struct usb *usb, struct inventory *inventory)
+{
+	usb->inventory = inventory;
+	usb->view.inventory = inventory;
+	(void)rename_all(usb);
+	usb_type_seen(usb->type);
+	usb_claims_set(usb->claims, inventory);
+}
+
+void usb_set_config(struct usb *usb, const struct config *config)
+{
+	usb->view.config = config;
+	lend_touch(usb->deps.lend);
+}
+
+bool usb_touch(struct usb *usb, const char *name)
+{
+	bool renamed = rename_all(usb);
+
+	usb_claims_touch(usb->claims, name);
+	if (renamed)
+		usb_claims_look(usb->claims);
+	lend_touch(usb->deps.lend);
+	return renamed;
+}
+
+const struct pcidevice_allocations *usb_allocations(const struct usb *usb, const char *name)
+{
+	static const struct pcidevice_allocations none = { 0 };
+	const struct usbdeviceclaim *claim = store_object(usb->view.claims, name);
+
+	if (!claim || !claim->status.port_path)
+		return &none;
+	return lend_allocations(usb->deps.lend, claim->status.port_path);
+}
+
+void usb_synced(struct usb *usb)
+{
+	(void)rename_all(usb);
+	usb_claims_look(usb->claims);
+	lend_touch(usb->deps.lend);
+}
+
+void usb_pci_claims_changed(struct usb *usb)
+{
+	usb_claims_look(usb->claims);
+}
+
+void usb_lent_changed(struct usb *usb)
+{
+	usb_claims_look(usb->claims);
+	lend_touch(usb->deps.lend);
+}

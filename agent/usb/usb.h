@@ -1,0 +1,62 @@
+/*
+ * usb: everything of one node that has to do with lending USB devices: claims, names, what is lent.
+ *
+ * Owns usb_claims and usb_type, and ties them to lend.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct clock;
+struct config;
+struct events;
+struct informer;
+struct inventory;
+struct kube_client;
+struct lend;
+struct metrics;
+struct pcidevice_allocations;
+struct usb;
+
+/* Borrowed, all of it outlives the usb, but for @lend, which is freed first. */
+struct usb_deps {
+	struct kube_client *client;
+	struct clock *clock;
+	struct events *events;
+	struct metrics *metrics;
+	const struct informer *claims;     /* USBDeviceClaims of all nodes */
+	const struct informer *devices;    /* USBDevices of this node      */
+	const struct informer *pci_claims; /* PCIDeviceClaims of all nodes */
+	const char *node_name;
+	const char *dev_root;  /* NULL: /dev */
+	const char *state_dir; /* NULL: none */
+	struct lend *lend;
+};
+
+/* Adds itself to lend. */
+struct usb *usb_new(const struct usb_deps *deps);
+/* Takes NULL, returns NULL. */
+struct usb *usb_free(struct usb *usb);
+
+/* What the node has now; its USBDevices get their names here. Borrowed until the next call or the end.
+ * Call this before lend_set() and publish_set() get it. */
+void usb_set(struct usb *usb, struct inventory *inventory);
+
+/* What the HostDeviceConfig says now; borrowed until the next call or the end, may be NULL. */
+void usb_set_config(struct usb *usb, const struct config *config);
+
+/* A claim, or the USBDevice of that name, changed at the API server. True if devices have other names
+ * now. */
+bool usb_touch(struct usb *usb, const char *name);
+
+/* A list is there: publish_synced() is to follow. */
+void usb_synced(struct usb *usb);
+
+/* Who has the USBDevice @name; NULL: not known. */
+const struct pcidevice_allocations *usb_allocations(const struct usb *usb, const char *name);
+
+/* A PCIDeviceClaim came or went: it may be that of a controller. */
+void usb_pci_claims_changed(struct usb *usb);
+
+/* Who has which device is not what it was. */
+void usb_lent_changed(struct usb *usb);

@@ -1,0 +1,21 @@
+/* usb_claim_judge: may the device of a claim be lent, which one is it, and if not, why not? Pure. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "agent/usb/usb_identity.h"
+
+struct usb_claim_case;
+
+struct usb_claim_verdict {
+	bool ok;
+	const char *reason; /* of the condition Accepted; static, or the inventory's */
+	char *message;
+	struct usb_sighting seen;
+	/* What the claim is for: HERE, MOVED, or, while the claim does not say it, what has its name. */
+	const struct usbdevice *device;
+};
+
+/* The caller releases *@ret_verdict. */
+void usb_claim_judge(const struct usb_claim_case *c, struct usb_claim_verdict *ret_verdict);
+void usb_claim_verdict_done(struct usb_claim_verdict *verdict);

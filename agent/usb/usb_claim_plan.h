@@ -1,0 +1,61 @@
+/*
+ * usb_claim_plan: the next single step for one USBDeviceClaim, from what is true now.
+ *
+ * Pure: the claim, the devices of the node, the other claims and who has the device go in; one step comes
+ * out, with the text to write. Nothing is remembered: a crash between two steps is just another case.
+ *
+ *	live:    MARK -> TELL -> REST      lent as soon as the status says which device it is
+ *	deleted: READ -> UNMARK            (a pod has it: TELL -> REST, looked at again)
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct api_meta;
+struct inventory;
+struct store;
+struct usbdeviceclaim;
+
+enum usb_claim_step {
+	USB_CLAIM_REST,   /* as it should be, or waits for a change                           */
+	USB_CLAIM_MARK,   /* write finalizer and owner (decision->body)                       */
+	USB_CLAIM_TELL,   /* write the status (decision->body)                                */
+	USB_CLAIM_READ,   /* read the claim anew: the next step cannot be taken back          */
+	USB_CLAIM_UNMARK, /* give the device's node back, then remove the finalizer (body)    */
+};
+
+/* All borrowed. */
+struct usb_claim_case {
+	const char *node_name;
+	const struct usbdeviceclaim
+		*claim; /* the newest that is known                             */
+	bool fresh;     /* the API server itself said so since this work began  */
+	const struct inventory
+		*inventory;             /* with the names of usb_names.h                        */
+	const struct store *claims;     /* USBDeviceClaims, of all nodes                        */
+	const struct store *pci_claims; /* PCIDeviceClaims, likewise                            */
+	const struct api_meta *owner;   /* its USBDevice at the API server; NULL: none          */
+	bool held;                      /* a pod has the device in its socket, or may have it   */
+	const char *holder;             /* "pod default/vm-1"; NULL: not known yet              */
+	int64_t now_wall_ms;
+};
+
+struct usb_claim_decision {
+	enum usb_claim_step step;
+	json_t *body;      /* a merge patch with uid and resourceVersion                    */
+	uint64_t again_ms; /* REST: look again after this; 0: not before a change           */
+
+	/* An event that goes with the step; NULL reason: none. On the claim. */
+	bool warning;
+	const char *event_reason; /* static, or the inventory's */
+	char *event_message;
+};
+
+/* The claim is one of usb_claim_is_ours(). The caller releases *@ret_decision. */
+void usb_claim_plan(const struct usb_claim_case *c, struct usb_claim_decision *ret_decision);
+void usb_claim_decision_done(struct usb_claim_decision *decision);
+
+/* Is it a claim that the agent of @node_name has to do with? */
+bool usb_claim_is_ours(const char *node_name, const struct usbdeviceclaim *claim);

@@ -1,0 +1,192 @@
+#include "agent/usb/usb_lent.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inventory/inventory.h"
+#include "agent/lend/lend.h"
+#include "agent/usb/usb_identity.h"
+#include "agent/usb/usb_node.h"
+#include "agent/usb/usb_type.h"
+#include "agent/usb/usb_units.h"
+#include "api/pcidevice.h"
+#include "api/resource_name.h"
+#include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/store.h"
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static bool is_claimable(const struct usbdevice *device)
+{
+	return api_conditions_status(&device->status.conditions, "Claimable") == API_TRUE;
+}
+
+/* Why the device that is there cannot be lent; NULL: it can. */
+static char *device_trouble(const struct usb_view *view, const struct usbdevice *device)
+{
+	const struct api_condition *claimable =
+		api_conditions_find(&device->status.conditions, "Claimable");
+	struct usb_node_at at = { view->dev_root, device->status.device_path, view->calls };
+	struct usb_node node;
+	struct err err = { 0 };
+
+	if (!is_claimable(device))
+		return xasprintf("the node needs it: %s",
+				 claimable ? claimable->message : "nothing is known");
+	if (!at.device_path)
+		return xstrdup("it has no number on its bus");
+	return usb_node_look(&at, &node, &err) < 0 ? xstrdup(err.msg) : NULL;
+}
+
+static char *claim_trouble(const struct usb_view *view, const struct usbdeviceclaim *claim,
+			   const struct usb_sighting *seen)
+{
+	if (claim->meta.deletion_timestamp)
+		return xstrdup("its claim is being deleted");
+	switch (seen->sight) {
+	case USB_HERE:
+		return device_trouble(view, seen->device);
+	case USB_DIFFERENT:
+		return xstrdup("another device is in its socket");
+	case USB_UNKNOWN:
+	case USB_MOVED:
+	case USB_GONE:
+		return xstrdup("its socket is empty");
+	}
+	return NULL;
+}
+
+static void add_device(struct usb_lent *lent, const struct usbdevice *device)
+{
+	lent->devices = xreallocarray((void *)lent->devices, lent->len + 1,
+				      sizeof(const struct usbdevice *));
+	lent->devices[lent->len++] = device;
+}
+
+static void add_claims(const struct usb_view *view, struct usb_lents *lents)
+{
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	while ((entry = store_next(view->claims, &cursor))) {
+		const struct usbdeviceclaim *claim = entry->object;
+		struct usb_sighting seen;
+		struct usb_lent *lent;
+
+		if (!claim || !usbdeviceclaim_lends(claim) ||
+		    !same(claim->status.node_name, view->node_name))
+			continue;
+		seen = usb_identity_look(claim, view->inventory, view->claims);
+		lent = array_add(lents);
+		*lent = (struct usb_lent){ .id = claim->status.port_path,
+					   .resource = resource_name_usb(claim->meta.name),
+					   .trouble = claim_trouble(view, claim, &seen) };
+		if (seen.sight == USB_HERE)
+			add_device(lent, seen.device);
+	}
+}
+
+/* Is one of the unit's devices in a pod that got it as part of another unit? */
+static bool is_elsewhere(const struct usb_view *view, const struct usb_unit *unit, const char *port)
+{
+	const struct pcidevice_allocations *own = lend_allocations(view->lend, unit->id);
+	const struct pcidevice_allocations *all = lend_allocations(view->lend, port);
+
+	return all && all->len > 0 && (!own || own->len == 0);
+}
+
+static char *unit_trouble(const struct usb_view *view, const struct usb_unit *unit)
+{
+	char *trouble = NULL;
+
+	for (size_t i = 0; i < unit->len && !trouble; i++) {
+		const struct usbdevice *device = unit->devices[i];
+
+		if (!device)
+			trouble = xstrdup("a socket of it is empty");
+		else if (is_elsewhere(view, unit, device->status.port_path))
+			trouble = xstrdup("a pod has a device of it as part of another one");
+		else
+			trouble = device_trouble(view, device);
+	}
+	return trouble;
+}
+
+static void add_units(const struct usb_view *view, const struct usb_units *units,
+		      struct usb_lents *lents)
+{
+	for (size_t i = 0; i < units->len; i++) {
+		const struct usb_unit *unit = &units->items[i];
+		struct usb_lent *lent = array_add(lents);
+
+		*lent = (struct usb_lent){ .id = unit->id,
+					   .resource = xstrdup(unit->resource),
+					   .trouble = unit_trouble(view, unit) };
+		for (size_t k = 0; k < unit->len; k++) {
+			if (unit->devices[k])
+				add_device(lent, unit->devices[k]);
+		}
+	}
+}
+
+/* Whatever a claim is for, present or not, is no selector's. */
+static void find_candidates(const struct usb_view *view, struct usb_candidates *candidates)
+{
+	const struct inventory_set *set = &view->inventory->sets[INVENTORY_USB];
+
+	for (size_t i = 0; i < set->len; i++) {
+		const struct usbdevice *device = set->objects[i];
+
+		if (!device->status.port_path || device->status.hub)
+			continue;
+		*array_add(candidates) = (struct usb_candidate){
+			.device = device,
+			.usable = is_claimable(device),
+			.taken = usb_identity_claim(view->claims, view->node_name, device, NULL),
+		};
+	}
+}
+
+static int by_resource(const void *a, const void *b)
+{
+	const struct usb_lent *x = a;
+	const struct usb_lent *y = b;
+	int order = strcmp(x->resource, y->resource);
+
+	return order ? order : strcmp(x->id, y->id);
+}
+
+void usb_lents_look(const struct usb_view *view, struct usb_units *units,
+		    struct usb_lents *ret_lents)
+{
+	struct usb_candidates candidates = { 0 };
+
+	*ret_lents = (struct usb_lents){ 0 };
+	if (!view->inventory)
+		return;
+	find_candidates(view, &candidates);
+	usb_units_make(view->config, &candidates, units);
+	add_claims(view, ret_lents);
+	add_units(view, units, ret_lents);
+	if (ret_lents->len > 0)
+		qsort(ret_lents->items, ret_lents->len, sizeof(*ret_lents->items), by_resource);
+	array_done(&candidates);
+}
+
+void usb_lents_done(struct usb_lents *lents)
+{
+	for (size_t i = 0; i < lents->len; i++) {
+		free(lents->items[i].resource);
+		free(lents->items[i].trouble);
+		free((void *)lents->items[i].devices);
+	}
+	array_done(lents);
+}

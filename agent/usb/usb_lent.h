@@ -1,0 +1,28 @@
+/* usb_lent: which USB devices are lent as what, and whether they are well. Pure, but for the look at the
+ * nodes. */
+#pragma once
+
+#include <stddef.h>
+
+struct usb_units;
+struct usb_view;
+struct usbdevice;
+
+/* One device of the kubelet's. Texts are its own, but for the ID. */
+struct usb_lent {
+	const char *id;
+	char *resource;
+	char *trouble;                    /* NULL: it is healthy                                  */
+	const struct usbdevice **devices; /* of the inventory; one that is not there is left out */
+	size_t len;
+};
+
+struct usb_lents {
+	struct usb_lent *items;
+	size_t len, cap;
+};
+
+/* All of them, by resource and ID. @units is brought up to date, and lives as long as @ret_lents. */
+void usb_lents_look(const struct usb_view *view, struct usb_units *units,
+		    struct usb_lents *ret_lents);
+void usb_lents_done(struct usb_lents *lents);

@@ -1,0 +1,260 @@
+#include "agent/usb/usb_type.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inventory/inventory.h"
+#include "agent/lend/lend.h"
+#include "agent/lend/resource_env.h"
+#include "agent/plugin/device_type.h"
+#include "agent/plugin/plugins.h"
+#include "agent/usb/usb_gifts.h"
+#include "agent/usb/usb_lent.h"
+#include "agent/usb/usb_node.h"
+#include "agent/usb/usb_units.h"
+#include "api/usbdevice.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+static const char env_prefix[] = "USB_RESOURCE";
+
+struct usb_type {
+	const struct usb_view *view;
+	struct usb_units units;
+	struct usb_gifts *gifts;
+	struct map *seen; /* port path -> uint64_t *: inode of its node when it was scanned */
+};
+
+static struct usb_node_at node_at(const struct usb_type *type, const char *device_path)
+{
+	return (struct usb_node_at){ type->view->dev_root, device_path, type->view->calls };
+}
+
+/* --- nodes ---------------------------------------------------------------------------- */
+
+static struct map *inodes_free(struct map *map)
+{
+	size_t cursor = 0;
+	void *inode;
+
+	while (map_next(map, &cursor, NULL, &inode))
+		free(inode);
+	return map_free(map);
+}
+
+void usb_type_seen(struct usb_type *type)
+{
+	const struct inventory_set *set = &type->view->inventory->sets[INVENTORY_USB];
+
+	inodes_free(type->seen);
+	type->seen = map_new();
+	for (size_t i = 0; i < set->len; i++) {
+		const struct usbdevice_status *is =
+			&((const struct usbdevice *)set->objects[i])->status;
+		struct usb_node_at at = node_at(type, is->device_path);
+		struct usb_node node;
+		uint64_t *inode;
+
+		if (!is->device_path || !is->port_path || usb_node_look(&at, &node, NULL) < 0)
+			continue;
+		inode = xcalloc(1, sizeof(*inode));
+		*inode = node.inode;
+		free(map_set(type->seen, is->port_path, inode));
+	}
+}
+
+void usb_type_give_back(struct usb_type *type, const char *port_path)
+{
+	usb_gifts_give_back(type->gifts, port_path);
+}
+
+/* Those that a process before us gave, too. */
+static void find_gifts(struct usb_type *type, const struct usb_lents *lents)
+{
+	for (size_t i = 0; i < lents->len; i++) {
+		for (size_t k = 0; k < lents->items[i].len; k++) {
+			const struct usbdevice_status *is = &lents->items[i].devices[k]->status;
+			struct usb_node_at at = node_at(type, is->device_path);
+			struct usb_node node;
+
+			if (is->device_path && usb_node_look(&at, &node, NULL) >= 0 &&
+			    usb_node_is_given(&node))
+				(void)usb_gifts_add(type->gifts, is, &node, NULL);
+		}
+	}
+}
+
+void usb_type_clear(struct usb_type *type)
+{
+	struct json_strs ports = { 0 };
+
+	usb_gifts_ports(type->gifts, &ports);
+	for (size_t i = 0; i < ports.len; i++) {
+		auto_free char *holder = NULL;
+
+		if (lend_allocations(type->view->lend, ports.items[i]) &&
+		    lend_is_free(type->view->lend, ports.items[i], &holder))
+			usb_type_give_back(type, ports.items[i]);
+	}
+	json_strs_done(&ports);
+}
+
+bool usb_type_gave(const struct usb_type *type)
+{
+	return usb_gifts_len(type->gifts) > 0;
+}
+
+/* --- what is offered ------------------------------------------------------------------------ */
+
+static void offer(struct usb_type *type, const struct usb_lents *lents, struct plugins *plugins)
+{
+	struct plugin_device *devices = xcalloc(lents->len + 1, sizeof(*devices));
+	ARRAY(struct plugin_resource) resources = { 0 };
+
+	for (size_t i = 0; i < lents->len; i++) {
+		const struct usb_lent *lent = &lents->items[i];
+
+		devices[i] = (struct plugin_device){ .id = lent->id,
+						     .healthy = !lent->trouble,
+						     .numa_node = -1,
+						     .trouble = lent->trouble };
+		if (i == 0 || strcmp(lents->items[i - 1].resource, lent->resource) != 0)
+			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
+									   .devices = &devices[i] };
+		resources.items[resources.len - 1].ndevices++;
+	}
+	plugins_set(plugins, &usb_device_type, type, resources.items, resources.len);
+	array_done(&resources);
+	free(devices);
+}
+
+void usb_type_offer(struct usb_type *type, struct plugins *plugins)
+{
+	struct usb_lents lents;
+
+	usb_lents_look(type->view, &type->units, &lents);
+	offer(type, &lents, plugins);
+	find_gifts(type, &lents);
+	usb_lents_done(&lents);
+}
+
+/* --- Allocate --------------------------------------------------------------------------------- */
+
+/* Its node must be the one that was there when the device was scanned: the kernel makes another one for
+ * each device that it enumerates. */
+static int give(struct usb_type *type, const struct usbdevice_status *device, struct err *err)
+{
+	const uint64_t *seen = map_get(type->seen, device->port_path);
+	struct usb_node_at at = node_at(type, device->device_path);
+	struct usb_node owner = { 0, USB_NODE_UID, USB_NODE_GID };
+	struct usb_node node;
+	int r = usb_node_look(&at, &node, err);
+
+	if (r < 0)
+		return err_wrap(err, "device in socket '%s' is gone, or was plugged in again",
+				device->port_path);
+	if (!seen || *seen != node.inode)
+		return err_set(err, ERR_RETRY, -ESTALE,
+			       "device in socket '%s' was plugged in again and is not known yet",
+			       device->port_path);
+	owner.inode = node.inode;
+	r = usb_gifts_add(type->gifts, device, &node, err);
+	if (r == 0)
+		r = usb_node_give(&at, &owner, err);
+	return r < 0 ? err_wrap(err, "device in socket '%s'", device->port_path) : 0;
+}
+
+static int add_nodes(struct usb_type *type, const struct usb_lent *lent,
+		     struct allocation *allocation, struct str *value, struct err *err)
+{
+	for (size_t i = 0; i < lent->len; i++) {
+		const struct usbdevice_status *is = &lent->devices[i]->status;
+		unsigned bus = 0;
+		unsigned device = 0;
+		int r = give(type, is, err);
+
+		if (r < 0)
+			return r;
+		(void)usb_node_numbers(is->device_path, &bus, &device);
+		allocation_add_device(allocation, is->device_path, "mrw");
+		str_addf(value, "%s%u:%u", value->len ? "," : "", bus, device);
+	}
+	return 0;
+}
+
+static const struct usb_lent *find(const struct usb_lents *lents, const char *resource,
+				   const char *id)
+{
+	for (size_t i = 0; i < lents->len; i++) {
+		if (strcmp(lents->items[i].id, id) == 0 &&
+		    strcmp(lents->items[i].resource, resource) == 0)
+			return &lents->items[i];
+	}
+	return NULL;
+}
+
+static int add_all(struct usb_type *type, const struct usb_lents *lents, const char *resource,
+		   const struct json_strs *ids, struct allocation *allocation, struct err *err)
+{
+	auto_str struct str value = STR_INIT;
+	auto_free char *name = resource_env(env_prefix, resource);
+
+	for (size_t i = 0; i < ids->len; i++) {
+		const struct usb_lent *lent = find(lents, resource, ids->items[i]);
+		int r;
+
+		if (!lent)
+			return err_set(err, ERR_INVALID, -ENODEV, "'%s' is no device of '%s' now",
+				       ids->items[i], resource);
+		if (lent->trouble)
+			return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s",
+				       lent->id, lent->trouble);
+		r = add_nodes(type, lent, allocation, &value, err);
+		if (r < 0)
+			return r;
+	}
+	json_pairs_set(&allocation->envs, name, str_cstr(&value));
+	return 0;
+}
+
+static int allocate(void *arg, const char *resource, const struct json_strs *ids,
+		    struct allocation *allocation, struct err *err)
+{
+	struct usb_type *type = arg;
+	struct usb_lents lents;
+	int r;
+
+	usb_lents_look(type->view, &type->units, &lents);
+	r = add_all(type, &lents, resource, ids, allocation, err);
+	usb_lents_done(&lents);
+	return r;
+}
+
+const struct device_type usb_device_type = { .name = "usb", .allocate = allocate };
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+struct usb_type *usb_type_new(const struct usb_view *view)
+{
+	struct usb_type *type = xcalloc(1, sizeof(*type));
+
+	type->view = view;
+	type->seen = map_new();
+	type->gifts = usb_gifts_new(view);
+	return type;
+}
+
+struct usb_type *usb_type_free(struct usb_type *type)
+{
+	if (!type)
+		return NULL;
+	usb_gifts_free(type->gifts);
+	inodes_free(type->seen);
+	usb_units_done(&type->units);
+	free(type);
+	return NULL;
+}

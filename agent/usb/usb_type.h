@@ -1,0 +1,58 @@
+/*
+ * usb_type: USB devices as devices that the kubelet lends to pods: claimed ones, each as a resource of its
+ * own, and those that the selectors of the HostDeviceConfig name.
+ *
+ * An ID is the device's socket (port path), joined by ',' for a bundle: it stays the same however often the
+ * device is enumerated anew. A device is healthy while the claimed device itself is in its socket, may be
+ * lent, and its node is there; a look at the nodes is enough to see that it was unplugged.
+ *
+ * A node that is given to a pod is made QEMU's, and its owner's again when no pod has it any more.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct config;
+struct device_type;
+struct inventory;
+struct lend;
+struct plugins;
+struct store;
+struct usb_node_calls;
+struct usb_type;
+
+/* What there is now. All borrowed, and read at every look and every Allocate. */
+struct usb_view {
+	const char *node_name;
+	const struct inventory *inventory;  /* NULL: not known yet, nothing is offered */
+	const struct store *claims;         /* USBDeviceClaims, of all nodes           */
+	const struct config *config;        /* NULL: no selectors                      */
+	struct lend *lend;                  /* who has what                            */
+	const char *dev_root;               /* NULL: /dev                              */
+	const char *state_dir;              /* NULL: owners are forgotten at the end   */
+	const struct usb_node_calls *calls; /* NULL: the kernel's                     */
+};
+
+/* @view may be changed between two calls, and outlives the type. */
+struct usb_type *usb_type_new(const struct usb_view *view);
+/* Takes NULL, returns NULL. */
+struct usb_type *usb_type_free(struct usb_type *type);
+
+/* The view's inventory is another one: its devices are those whose nodes are there now. */
+void usb_type_seen(struct usb_type *type);
+
+/* Make what @plugins offer what the view says. */
+void usb_type_offer(struct usb_type *type, struct plugins *plugins);
+
+/* Give back the nodes that no pod has any more. Who has what must be known of all that is offered: after
+ * lend has heard of the offer. */
+void usb_type_clear(struct usb_type *type);
+
+/* Give the node of the device in this socket back if it was given to a pod. */
+void usb_type_give_back(struct usb_type *type, const char *port_path);
+
+/* Is any node given to pods? */
+bool usb_type_gave(const struct usb_type *type);
+
+/* Its `arg` is the struct usb_type. */
+extern const struct device_type usb_device_type;

@@ -1,0 +1,196 @@
+#include "agent/usb/usb_units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/config/config.h"
+#include "api/usbdevice.h"
+#include "base/array.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/str.h"
+
+/* What goes into one making. */
+struct making {
+	struct usb_candidates *candidates;
+	struct usb_units *before;
+	struct usb_units *now;
+};
+
+static void unit_done(struct usb_unit *unit)
+{
+	free(unit->resource);
+	free(unit->id);
+	free((void *)unit->devices);
+}
+
+void usb_units_done(struct usb_units *units)
+{
+	for (size_t i = 0; i < units->len; i++)
+		unit_done(&units->items[i]);
+	array_done(units);
+}
+
+static bool is_id(const char *text, uint16_t id)
+{
+	uint64_t value;
+
+	return str_to_hex(text, &value) && value == id;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static bool matches(const struct config_usb_selector *selector, const struct usbdevice *device)
+{
+	const struct usbdevice_status *is = &device->status;
+
+	return is_id(is->vendor_id, selector->vendor) && is_id(is->product_id, selector->product) &&
+	       (!selector->serial || same(selector->serial, is->serial_number)) &&
+	       (!selector->port_path || same(selector->port_path, is->port_path));
+}
+
+static int by_port(const void *a, const void *b)
+{
+	const struct usb_candidate *x = a;
+	const struct usb_candidate *y = b;
+
+	return strcmp(x->device->status.port_path, y->device->status.port_path);
+}
+
+static struct usb_candidate *in_port(struct usb_candidates *candidates, const char *port)
+{
+	for (size_t i = 0; i < candidates->len; i++) {
+		if (same(candidates->items[i].device->status.port_path, port))
+			return &candidates->items[i];
+	}
+	return NULL;
+}
+
+/* The members are taken. */
+static void unit_add(struct making *making, const struct config_usb *entry,
+		     struct usb_candidate **members, const char *id)
+{
+	size_t len = entry->selectors.len;
+	const struct usbdevice **list = xcalloc(len, sizeof(const struct usbdevice *));
+
+	for (size_t i = 0; i < len; i++) {
+		if (!members[i])
+			continue;
+		list[i] = members[i]->device;
+		members[i]->taken = true;
+	}
+	*array_add(making->now) = (struct usb_unit){
+		.resource = xstrdup(entry->resource), .id = xstrdup(id), .devices = list, .len = len
+	};
+}
+
+/* Is the unit of before, with these sockets, still one? */
+static bool find_members(struct making *making, const struct config_usb *entry, const char *id,
+			 struct usb_candidate **ret_members)
+{
+	auto_free char *copy = xstrdup(id);
+	char *rest = copy;
+	const char *port;
+	size_t len = 0;
+
+	while ((port = strsep(&rest, ","))) {
+		struct usb_candidate *member = in_port(making->candidates, port);
+
+		if (len == entry->selectors.len)
+			return false;
+		if (member &&
+		    (member->taken || !matches(&entry->selectors.items[len], member->device)))
+			return false;
+		ret_members[len++] = member;
+	}
+	return len == entry->selectors.len;
+}
+
+static void keep_units(struct making *making, const struct config_usb *entry)
+{
+	struct usb_candidate *members[CONFIG_SELECTORS_MAX];
+
+	for (size_t i = 0; i < making->before->len; i++) {
+		struct usb_unit *unit = &making->before->items[i];
+
+		if (strcmp(unit->resource, entry->resource) == 0 &&
+		    find_members(making, entry, unit->id, members))
+			unit_add(making, entry, members, unit->id);
+	}
+}
+
+static struct usb_candidate *pick(struct usb_candidates *candidates,
+				  const struct config_usb_selector *selector)
+{
+	for (size_t i = 0; i < candidates->len; i++) {
+		struct usb_candidate *candidate = &candidates->items[i];
+
+		if (!candidate->taken && candidate->usable && matches(selector, candidate->device))
+			return candidate;
+	}
+	return NULL;
+}
+
+/* False if a selector finds no device any more. */
+static bool make_unit(struct making *making, const struct config_usb *entry)
+{
+	struct usb_candidate *members[CONFIG_SELECTORS_MAX];
+	auto_str struct str id = STR_INIT;
+	size_t len = 0;
+
+	for (; len < entry->selectors.len; len++) {
+		members[len] = pick(making->candidates, &entry->selectors.items[len]);
+		if (!members[len])
+			break;
+		members[len]->taken = true;
+		str_addf(&id, "%s%s", len ? "," : "", members[len]->device->status.port_path);
+	}
+	if (len == entry->selectors.len) {
+		unit_add(making, entry, members, str_cstr(&id));
+		return true;
+	}
+	while (len > 0)
+		members[--len]->taken = false;
+	return false;
+}
+
+/* What another plugin serves is not ours to lend. */
+static void leave(struct making *making, const struct config_usb *entry)
+{
+	for (size_t i = 0; i < entry->selectors.len; i++) {
+		struct usb_candidate *candidate;
+
+		while ((candidate = pick(making->candidates, &entry->selectors.items[i])))
+			candidate->taken = true;
+	}
+}
+
+void usb_units_make(const struct config *config, struct usb_candidates *candidates,
+		    struct usb_units *units)
+{
+	struct usb_units now = { 0 };
+	struct making making = { candidates, units, &now };
+	size_t len = config ? config->usb.len : 0;
+
+	if (candidates->len > 0)
+		qsort(candidates->items, candidates->len, sizeof(*candidates->items), by_port);
+	for (size_t i = 0; i < len; i++) {
+		const struct config_usb *entry = &config->usb.items[i];
+
+		if (entry->external)
+			leave(&making, entry);
+		else
+			keep_units(&making, entry);
+	}
+	for (size_t i = 0; i < len; i++) {
+		const struct config_usb *entry = &config->usb.items[i];
+
+		while (!entry->external && entry->selectors.len > 0 && make_unit(&making, entry))
+			;
+	}
+	usb_units_done(units);
+	*units = now;
+}

@@ -1,0 +1,46 @@
+/*
+ * usb_units: what the selectors of a HostDeviceConfig make of the USB devices of a node.
+ *
+ * One selector: each device that matches is a unit. Several: a bundle, whose units have one device for
+ * each. Entries take in their order, and each device once. A unit's ID is its sockets, joined by ','.
+ * Pure: the same devices give the same units, also after a restart; a unit that there was stays as it
+ * is while its sockets are empty or have devices that match, so that plugging in makes no other of it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct config;
+struct usbdevice;
+
+/* A device that there is. */
+struct usb_candidate {
+	const struct usbdevice *device;
+	bool usable; /* may be taken into a unit; one that is in a unit stays, usable or not */
+	bool taken;  /* claimed, or in a unit already */
+};
+
+struct usb_candidates {
+	struct usb_candidate *items;
+	size_t len, cap;
+};
+
+struct usb_unit {
+	char *resource;
+	char *id;
+	const struct usbdevice **devices; /* in the order of the selectors; NULL: not there */
+	size_t len;
+};
+
+struct usb_units {
+	struct usb_unit *items;
+	size_t len, cap;
+};
+
+/* In: the units that there were (resources and IDs count); out: what there are now. @candidates are
+ * put into the order of their sockets, marked as taken, and outlive the units. */
+void usb_units_make(const struct config *config, struct usb_candidates *candidates,
+		    struct usb_units *units);
+/* Release; there are none then. */
+void usb_units_done(struct usb_units *units);

@@ -1,11 +1,11 @@
 #include "agent/inspect.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/str.h"
 
 struct inspection {
@@ -24,19 +24,9 @@ static void on_scanned(void *arg, struct inventory *inventory, const struct err 
 
 static int write_out(const struct str *text, struct err *err)
 {
-	size_t at = 0;
+	int r = file_write_all(STDOUT_FILENO, text->buf, text->len);
 
-	while (at < text->len) {
-		ssize_t n = write(STDOUT_FILENO, text->buf + at, text->len - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_set(err, ERR_RETRY, -errno, "write to standard output: %s",
-				       strerror(errno));
-		at += (size_t)n;
-	}
-	return 0;
+	return r < 0 ? err_set(err, ERR_RETRY, r, "write to standard output: %s", strerror(-r)) : 0;
 }
 
 int inspect_run(const struct scan_options *options, enum print_format format, struct err *err)

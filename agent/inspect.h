@@ -2,8 +2,8 @@
  * cluster. */
 #pragma once
 
+#include "agent/look/scan.h"
 #include "agent/print.h"
-#include "agent/scan.h"
 
 struct err;
 

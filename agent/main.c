@@ -1,9 +1,10 @@
-/* hostdev-agent: the command line; what it does is in node_agent (run) and inspect. */
+/* hostdev-agent: the command line; what it does is in node_agent (run), inspect and plan. */
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/inspect.h"
 #include "agent/node_agent.h"
+#include "agent/plan.h"
 #include "agent/settings.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -27,38 +28,90 @@ static int check_ready(void *arg, struct err *err)
 	return err_set(err, ERR_RETRY, -1, "%s", str_cstr(&reason));
 }
 
-static int serve_node(const struct settings *s)
+struct serving {
+	struct program *program;
+	struct node_agent *agent;
+};
+
+static void on_stopped(void *arg)
+{
+	const struct serving *serving = arg;
+
+	program_stop(serving->program);
+}
+
+/* The kubelet is to know it first. */
+static void on_signal(void *arg)
+{
+	struct serving *serving = arg;
+
+	node_agent_stop(serving->agent, on_stopped, serving);
+}
+
+static int serve_node(const struct settings *s, char *const *words)
 {
 	auto_free char *user_agent =
 		xasprintf("hostdev-agent/%s (%s)", HOSTDEV_VERSION, s->node_name);
 	struct node_agent_options options = {
 		.node_name = s->node_name,
 		.look = { .scan = settings_scan_options(s), .interval_ms = s->rescan_interval_ms },
+		.binder = settings_binder_options(s),
+		.lend = settings_lend_options(s),
+		.gpu = settings_gpu_options(s),
+		.vfio_drivers = settings_vfio_drivers(s),
 	};
 	struct program program;
-	struct node_agent *agent;
+	struct serving serving = { .program = &program };
 	struct err err = { 0 };
 
+	(void)words;
 	if (program_init(&program, &s->common, user_agent, &err) < 0)
 		return program_cannot_start(settings_run_prose.program, &err);
 	log_info("agent starts", log_str("version", HOSTDEV_VERSION),
 		 log_str("node", s->node_name));
-	agent = node_agent_new(&program.loop, program.client, &options, program.metrics);
-	serve_add_check(program.serve, SERVE_READYZ, "inventory", check_ready, agent);
-	program_run(&program, NULL, NULL);
-	node_agent_free(agent);
+	serving.agent = node_agent_new(&program.loop, program.client, &options, program.metrics);
+	serve_add_check(program.serve, SERVE_READYZ, "inventory", check_ready, serving.agent);
+	program_run(&program, on_signal, &serving);
+	node_agent_free(serving.agent);
 	program_done(&program);
 	return 0;
 }
 
-static int print_devices(const struct settings *s)
+static int print_devices(const struct settings *s, char *const *words)
 {
 	struct scan_options options = settings_scan_options(s);
 	struct err err = { 0 };
 
+	(void)words;
 	if (inspect_run(&options, (enum print_format)s->output, &err) == 0)
 		return 0;
 	(void)fprintf(stderr, "hostdev-agent inspect: %s\n", err.msg);
+	return 1;
+}
+
+static int print_plan(const struct settings *s, char *const *words)
+{
+	struct json_strs drivers = settings_vfio_drivers(s);
+	struct plan_options options = {
+		.scan = settings_scan_options(s),
+		.binder = settings_binder_options(s),
+		.vfio_drivers = &drivers,
+		.driver = s->driver,
+		.include_group = s->include_group,
+		.release = s->release,
+	};
+	struct err err = { 0 };
+	int r;
+
+	if (!words[0])
+		return misused(&settings_plan_prose,
+			       "which claim? give its name, the device's, or a PCI address");
+	r = plan_run(&options, words, &err);
+	if (r >= 0)
+		return r;
+	if (err.kind == ERR_INVALID)
+		return misused(&settings_plan_prose, err.msg);
+	(void)fprintf(stderr, "hostdev-agent plan: %s\n", err.msg);
 	return 1;
 }
 
@@ -67,10 +120,12 @@ static const struct command {
 	const char *word; /* NULL: no word */
 	const struct option_row *(*rows)(size_t *ret_len);
 	const struct options_prose *prose;
-	int (*run)(const struct settings *s);
+	bool words; /* it takes words behind the flags */
+	int (*run)(const struct settings *s, char *const *words); /* NULL ends the words */
 } commands[] = {
-	{ "inspect", settings_inspect_rows, &settings_inspect_prose, print_devices },
-	{ NULL, settings_run_rows, &settings_run_prose, serve_node },
+	{ "inspect", settings_inspect_rows, &settings_inspect_prose, false, print_devices },
+	{ "plan", settings_plan_rows, &settings_plan_prose, true, print_plan },
+	{ NULL, settings_run_rows, &settings_run_prose, false, serve_node },
 };
 
 static int run_command(const struct command *command, int argc, char *const *argv)
@@ -85,11 +140,12 @@ static int run_command(const struct command *command, int argc, char *const *arg
 	options_init(&options, rows, len, &settings);
 	status = program_options(&options, &settings.common, command->prose, &argc, &argv);
 	if (status < 0) {
-		if (argc > 0)
+		if (argc > 0 && !command->words)
 			err_set(&err, ERR_INVALID, -1, "unexpected word '%s'; see --help", argv[0]);
 		else
 			settings_complete(&settings, &err);
-		status = err.code ? misused(command->prose, err.msg) : command->run(&settings);
+		status =
+			err.code ? misused(command->prose, err.msg) : command->run(&settings, argv);
 	}
 	options_done(&options);
 	return status;

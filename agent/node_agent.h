@@ -1,11 +1,14 @@
 /*
  * node_agent: the running agent of one node: everything of it tied together on one loop.
  *
- * Owns the informers, the look at the kernel and the publishing; borrows the client.
+ * Owns the informers, the look at the kernel, the publishing and the claims; borrows the client.
  */
 #pragma once
 
-#include "agent/look.h"
+#include "agent/binder/binder.h"
+#include "agent/gpu/gpu_acts.h"
+#include "agent/lend/lend.h"
+#include "agent/look/look.h"
 
 struct kube_client;
 struct metrics;
@@ -16,6 +19,11 @@ struct uv_loop_s;
 struct node_agent_options {
 	const char *node_name;
 	struct look_options look;
+	struct binder_options binder;
+	struct lend_options lend;
+	struct gpu_options gpu;
+	struct json_strs
+		vfio_drivers; /* that claims may name beside vfio-pci; its items are borrowed */
 };
 
 /* Starts at once. All arguments are borrowed and outlive the agent, but for @options (copied, its
@@ -23,6 +31,10 @@ struct node_agent_options {
 struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *client,
 				  const struct node_agent_options *options,
 				  struct metrics *metrics);
+
+/* Tell the kubelet that there are no devices any more. @stopped is called once, within about a second;
+ * then the agent is to be freed. */
+void node_agent_stop(struct node_agent *agent, void (*stopped)(void *arg), void *arg);
 
 /* Takes NULL, returns NULL; handles close on the loop's next turn. */
 struct node_agent *node_agent_free(struct node_agent *agent);

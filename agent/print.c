@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/inventory.h"
-#include "agent/publish_plan.h"
+#include "agent/inventory/inventory.h"
+#include "agent/publish/publish_plan.h"
 #include "api/json_map.h"
+#include "api/mediateddevice.h"
+#include "api/mediateddeviceparent.h"
 #include "api/pcidevice.h"
 #include "api/usbdevice.h"
 #include "base/mem.h"
@@ -189,12 +191,88 @@ static const struct column usb_columns[] = {
 	{ "DESCRIPTION", false, usb_description },
 };
 
+static const struct mediateddevice_status *mdev_of(const void *object)
+{
+	const struct mediateddevice *mdev = object;
+
+	return &mdev->status;
+}
+
+static char *mdev_parent(const void *object)
+{
+	return text_or_empty(mdev_of(object)->parent);
+}
+
+static char *mdev_type(const void *object)
+{
+	return text_or_empty(mdev_of(object)->type_name);
+}
+
+static char *mdev_uuid(const void *object)
+{
+	return text_or_empty(mdev_of(object)->uuid);
+}
+
+static char *mdev_group(const void *object)
+{
+	return text_or_empty(mdev_of(object)->iommu_group);
+}
+
+static char *mdev_ours(const void *object)
+{
+	return xstrdup(mdev_of(object)->created_by_hostdev ? "true" : "false");
+}
+
+static const struct mediateddeviceparent_status *parent_of(const void *object)
+{
+	const struct mediateddeviceparent *parent = object;
+
+	return &parent->status;
+}
+
+static char *parent_name(const void *object)
+{
+	return text_or_empty(parent_of(object)->parent);
+}
+
+static char *parent_instances(const void *object)
+{
+	return xasprintf("%d", parent_of(object)->instances);
+}
+
+/* "nvidia-222 (16 more), ..." */
+static char *parent_types(const void *object)
+{
+	const struct mediateddeviceparent_status *parent = parent_of(object);
+	struct str text = STR_INIT;
+
+	for (size_t i = 0; i < parent->types.len; i++)
+		str_addf(&text, "%s%s (%d more)", i ? ", " : "", parent->types.items[i].name,
+			 parent->types.items[i].available_instances);
+	return str_detach(&text);
+}
+
+static const struct column mdev_columns[] = {
+	{ "NAME", false, cell_name },   { "PARENT", false, mdev_parent },
+	{ "TYPE", false, mdev_type },   { "UUID", true, mdev_uuid },
+	{ "IOMMU", false, mdev_group }, { "OURS", false, mdev_ours },
+};
+
+static const struct column parent_columns[] = {
+	{ "NAME", false, cell_name },
+	{ "PARENT", false, parent_name },
+	{ "INSTANCES", false, parent_instances },
+	{ "TYPES", false, parent_types },
+};
+
 static const struct {
 	const struct column *columns;
 	size_t len;
 } tables[] = {
 	[INVENTORY_PCI] = { pci_columns, ARRAY_LEN(pci_columns) },
 	[INVENTORY_USB] = { usb_columns, ARRAY_LEN(usb_columns) },
+	[INVENTORY_MDEV] = { mdev_columns, ARRAY_LEN(mdev_columns) },
+	[INVENTORY_MDEV_PARENT] = { parent_columns, ARRAY_LEN(parent_columns) },
 };
 
 /* Code points, as a terminal counts most of them. */

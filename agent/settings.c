@@ -6,13 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/helper_run.h"
+#include "agent/process/helper_run.h"
 #include "api/names.h"
 #include "base/err.h"
 #include "base/mem.h"
 
+enum { DRIVER_NAME_MAX = 63 }; /* as in the schema of spec.driver */
+
 /* In the order of enum print_format. */
 static const char *const outputs[] = { "table", "wide", "yaml", "json", NULL };
+
+/* In the order of enum registration_mode. */
+static const char *const registrations[] = { "auto", "direct", "registry", NULL };
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct settings, member)
@@ -30,19 +35,78 @@ static const char *const outputs[] = { "table", "wide", "yaml", "json", NULL };
 		  "machine's." }, \
 	{ .name = "proc-root", .type = OPTION_STRING, AT(proc_root), .argument = "DIR", \
 	  .help = "Where the host's proc is mounted, if not at /proc." }, \
+	{ .name = "state-dir", .type = OPTION_STRING, AT(state_dir), .argument = "DIR", \
+	  .fallback = "/var/lib/hostdev", \
+	  .help = "Where the agent notes which devices it has taken and from which driver. It must " \
+		  "outlast the agent and a reboot." }, \
 	{ .name = "pci-ids", .type = OPTION_STRING, AT(pci_ids), .argument = "FILE", \
 	  .help = "The list of PCI names, if not in its usual place." }, \
 	{ .name = "usb-ids", .type = OPTION_STRING, AT(usb_ids), .argument = "FILE", \
 	  .help = "The list of USB names, if not in its usual place." }, \
 	{ .name = "helper", .type = OPTION_STRING, AT(helper), .argument = "FILE", \
-	  .help = "The program hostdev-helper, if not beside this one." }, \
+	  .help = "The program hostdev-helper, if not beside this one; hostdev-names is beside it." }, \
 	{ .name = "scan-deadline", .type = OPTION_DURATION, AT(scan_deadline_ms), \
 	  .fallback = "30s", .min = 100, .argument = "TIME", \
 	  .help = "How long one look at the devices may take before it counts as stuck." }
 
+#define CLAIM_ROWS \
+	{ .name = "vfio-driver", .type = OPTION_LIST, AT(vfio_drivers), .argument = "NAME", \
+	  .group = "Claims", \
+	  .help = "A driver that a claim may name (spec.driver) beside vfio-pci, such as " \
+		  "mlx5_vfio_pci." }, \
+	{ .name = "transition-deadline", .type = OPTION_DURATION, AT(transition_deadline_ms), \
+	  .fallback = "4s", .min = 100, .argument = "TIME", \
+	  .help = "How long a device may take to change its driver before its claim says that it " \
+		  "is stuck. The kernel cannot be interrupted: nothing is undone then." }, \
+	{ .name = "dev-root", .type = OPTION_STRING, AT(dev_root), .argument = "DIR", \
+	  .help = "Where the host's device nodes are, if not in /dev." }
+
+#define GPU_ROWS \
+	{ .name = "sriov-manage", .type = OPTION_STRING, AT(sriov_manage), .argument = "FILE", \
+	  .fallback = "/usr/lib/nvidia/sriov-manage", .group = "NVIDIA graphics cards", \
+	  .help = "The command of NVIDIA's vGPU driver that makes and removes the virtual functions of " \
+		  "a card, called with -e or -d and its address. Empty: the kernel's sriov_numvfs is " \
+		  "written instead, which suits drivers that need no more." }, \
+	{ .name = "nvidia-smi", .type = OPTION_STRING, AT(nvidia_smi), .argument = "FILE", \
+	  .fallback = "/usr/bin/nvidia-smi", \
+	  .help = "NVIDIA's nvidia-smi, which divides a card into MIG instances." }, \
+	{ .name = "gpu-deadline", .type = OPTION_DURATION, AT(gpu_deadline_ms), .fallback = "1m", \
+	  .min = 100, .argument = "TIME", \
+	  .help = "How long one of these may take before it counts as stuck. It is not ended then." }
+
+#define LEND_ROWS \
+	{ .name = "device-plugins", .type = OPTION_BOOL, AT(device_plugins), .fallback = "true", \
+	  .group = "Kubelet", \
+	  .help = "Offer claimed devices to the node's kubelet, which lends them to pods. Where there " \
+		  "is no kubelet, that begins when there is one." }, \
+	{ .name = "kubelet-dir", .type = OPTION_STRING, AT(kubelet_dir), .argument = "DIR", \
+	  .fallback = "/var/lib/kubelet", \
+	  .help = "The kubelet's folder. Its sockets are in device-plugins, plugins_registry and " \
+		  "pod-resources below it." }, \
+	{ .name = "host-root", .type = OPTION_STRING, AT(host_root), .argument = "DIR", \
+	  .help = "Where the host's file system is, if not at /: there the sockets are that the " \
+		  "HostDeviceConfig names." }, \
+	{ .name = "registration", .type = OPTION_ENUM, AT(registration), .choices = registrations, \
+	  .fallback = "auto", .argument = "WAY", \
+	  .help = "How the kubelet comes to know of resources: direct calls its registration socket, " \
+		  "registry puts sockets into plugins_registry, auto is registry where that folder " \
+		  "is there." }
+
 /* Both commands take the same file: each knows the keys of the other, too. */
 #define FILE_KEY(name_, type_, member_) \
 	{ .name = (name_), .type = (type_), AT(member_), .file_only = true }
+
+#define GPU_KEYS \
+	FILE_KEY("sriov-manage", OPTION_STRING, sriov_manage), \
+	FILE_KEY("nvidia-smi", OPTION_STRING, nvidia_smi), \
+	FILE_KEY("gpu-deadline", OPTION_DURATION, gpu_deadline_ms)
+
+#define LEND_KEYS \
+	FILE_KEY("device-plugins", OPTION_BOOL, device_plugins), \
+	FILE_KEY("kubelet-dir", OPTION_STRING, kubelet_dir), \
+	FILE_KEY("host-root", OPTION_STRING, host_root), \
+	{ .name = "registration", .type = OPTION_ENUM, AT(registration), .choices = registrations, \
+	  .file_only = true }
 
 static const struct option_row run_rows[] = {
 	PROGRAM_LOG_ROWS(struct settings, common),
@@ -52,6 +116,9 @@ static const struct option_row run_rows[] = {
 	  .fallback = "10m", .argument = "TIME",
 	  .help = "Look at the devices at least this often, even if the kernel told of no change. "
 		  "0 switches it off. Without uevents it is one minute at most." },
+	CLAIM_ROWS,
+	GPU_ROWS,
+	LEND_ROWS,
 	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
 };
 
@@ -66,23 +133,53 @@ static const struct option_row inspect_rows[] = {
 	FILE_KEY("context", OPTION_STRING, common.context),
 	FILE_KEY("listen", OPTION_STRING, common.listen),
 	FILE_KEY("rescan-interval", OPTION_DURATION, rescan_interval_ms),
+	FILE_KEY("vfio-driver", OPTION_LIST, vfio_drivers),
+	FILE_KEY("transition-deadline", OPTION_DURATION, transition_deadline_ms),
+	FILE_KEY("dev-root", OPTION_STRING, dev_root),
+	GPU_KEYS,
+	LEND_KEYS,
+};
+
+static const struct option_row plan_rows[] = {
+	{ .name = "include-iommu-group", .type = OPTION_BOOL, AT(include_group), .group = "Claim",
+	  .help = "As if the claims said spec.includeIOMMUGroup: true." },
+	{ .name = "driver", .type = OPTION_STRING, AT(driver), .argument = "NAME",
+	  .help = "As if the claims named this driver in spec.driver." },
+	{ .name = "release", .type = OPTION_BOOL, AT(release),
+	  .help = "What deleting the claims would do." },
+	CLAIM_ROWS,
+	NODE_ROWS,
+	PROGRAM_LOG_ROWS(struct settings, common),
+	FILE_KEY("kubeconfig", OPTION_STRING, common.kubeconfig),
+	FILE_KEY("context", OPTION_STRING, common.context),
+	FILE_KEY("listen", OPTION_STRING, common.listen),
+	FILE_KEY("rescan-interval", OPTION_DURATION, rescan_interval_ms),
+	GPU_KEYS,
+	LEND_KEYS,
+	{ .name = "output", .type = OPTION_ENUM, AT(output), .choices = outputs, .file_only = true },
 };
 /* clang-format on */
 
 const struct options_prose settings_run_prose = {
 	.program = "hostdev-agent",
 	.summary = "publishes the devices of a node in the Kubernetes API",
-	.synopsis = " hostdev-agent [FLAG]...\n hostdev-agent inspect [FLAG]...",
+	.synopsis = " hostdev-agent [FLAG]...\n hostdev-agent inspect [FLAG]...\n"
+		    " hostdev-agent plan [FLAG]... CLAIM|DEVICE|ADDRESS...",
 	.description =
 		"Keeps one PCIDevice per PCI function and one USBDevice per USB device of this node in "
 		"the API group devices.harvesterhci.io/v1beta1, and follows the kernel: a device that is "
 		"plugged in, removed or bound to another driver shows within a tenth of a second. It "
-		"writes nothing while nothing changes, and touches no other node's objects.\n\n"
-		"`hostdev-agent inspect` prints what it would publish, without a cluster; see "
-		"`hostdev-agent inspect --help`.",
+		"writes nothing while nothing changes, and touches no other node's objects. Carries out "
+		"the node's PCIDeviceClaims: binds claimed devices to vfio-pci, and gives them back to "
+		"their drivers when the claims are deleted.\n\n"
+		"Two commands need no cluster: `hostdev-agent inspect` prints what it would publish, "
+		"`hostdev-agent plan` what a claim would do. Each has its own --help.",
 	.examples = "  hostdev-agent --node-name node1 --kubeconfig ~/.kube/config\n"
 		    "  hostdev-agent inspect -o wide",
-	.files = "  hostdev-helper   beside this program; it alone opens devices' files in /sys",
+	.files = "  hostdev-helper   beside this program; it alone opens devices' files in /sys\n"
+		 "  hostdev-names    beside hostdev-helper; looks up the names of devices\n"
+		 "  /var/lib/hostdev/devices\n"
+		 "                   one record per device that was taken (--state-dir)",
 };
 
 const struct options_prose settings_inspect_prose = {
@@ -99,6 +196,21 @@ const struct options_prose settings_inspect_prose = {
 		    "'.items[].metadata.name'",
 };
 
+const struct options_prose settings_plan_prose = {
+	.program = "hostdev-agent plan",
+	.summary = "prints what claims would do, and does nothing",
+	.synopsis = "hostdev-agent plan [FLAG]... CLAIM|DEVICE|ADDRESS...",
+	.description =
+		"Says of claims of devices of this machine whether they would be carried out, and why "
+		"not; which functions would change their driver, in which steps, and who uses them. "
+		"Several words are claims that exist side by side, as those of one IOMMU group must. "
+		"Needs no cluster.\n\n"
+		"Exit status: 0 all would be done, 1 not all, 2 wrong usage.",
+	.examples = "  hostdev-agent plan 0000:04:00.0\n"
+		    "  hostdev-agent plan --include-iommu-group node1-000004000\n"
+		    "  hostdev-agent plan --release node1-000004000",
+};
+
 const struct option_row *settings_run_rows(size_t *ret_len)
 {
 	*ret_len = ARRAY_LEN(run_rows);
@@ -109,6 +221,12 @@ const struct option_row *settings_inspect_rows(size_t *ret_len)
 {
 	*ret_len = ARRAY_LEN(inspect_rows);
 	return inspect_rows;
+}
+
+const struct option_row *settings_plan_rows(size_t *ret_len)
+{
+	*ret_len = ARRAY_LEN(plan_rows);
+	return plan_rows;
 }
 
 static int take_host_name(struct settings *s, struct err *err)
@@ -125,6 +243,28 @@ static int take_host_name(struct settings *s, struct err *err)
 	return 0;
 }
 
+/* As the kernel names its drivers, and no path. */
+static bool is_driver_name(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_-";
+	size_t len = strlen(name);
+
+	return len > 0 && len <= DRIVER_NAME_MAX && strspn(name, allowed) == len;
+}
+
+static int check_drivers(const struct settings *s, struct err *err)
+{
+	for (size_t i = 0; i < s->vfio_drivers.len; i++) {
+		if (!is_driver_name(s->vfio_drivers.items[i]))
+			return err_set(err, ERR_INVALID, -EINVAL,
+				       "--vfio-driver: not a driver's name, which has letters, "
+				       "digits, '_' and '-', %d at most: '%s'",
+				       DRIVER_NAME_MAX, s->vfio_drivers.items[i]);
+	}
+	return 0;
+}
+
 int settings_complete(struct settings *s, struct err *err)
 {
 	if (!s->node_name && take_host_name(s, err) < 0)
@@ -134,6 +274,8 @@ int settings_complete(struct settings *s, struct err *err)
 			       "--node-name: not a node's name, which has lower-case letters, "
 			       "digits, '-' and '.', 253 at most: '%s'",
 			       s->node_name);
+	if (check_drivers(s, err) < 0)
+		return err->code;
 	if (!s->helper)
 		s->helper = helper_run_default_path();
 	return 0;
@@ -148,8 +290,52 @@ struct scan_options settings_scan_options(const struct settings *s)
 		.helper_path = s->helper,
 		.sysfs_root = s->sysfs_root,
 		.proc_root = s->proc_root,
+		.state_dir = s->state_dir,
 		.pci_ids = s->pci_ids,
 		.usb_ids = s->usb_ids,
 		.deadline_ms = s->scan_deadline_ms,
 	};
+}
+
+struct binder_options settings_binder_options(const struct settings *s)
+{
+	return (struct binder_options){
+		.helper_path = s->helper,
+		.state_dir = s->state_dir,
+		.sysfs_root = s->sysfs_root,
+		.proc_root = s->proc_root,
+		.dev_root = s->dev_root,
+		.deadline_ms = s->transition_deadline_ms,
+	};
+}
+
+struct lend_options settings_lend_options(const struct settings *s)
+{
+	return (struct lend_options){
+		.off = !s->device_plugins,
+		.kubelet_dir = s->kubelet_dir,
+		.host_root = s->host_root,
+		.registration = (enum registration_mode)s->registration,
+		.dev_root = s->dev_root,
+		.sysfs_root = s->sysfs_root,
+	};
+}
+
+struct gpu_options settings_gpu_options(const struct settings *s)
+{
+	return (struct gpu_options){
+		.helper_path = s->helper,
+		.state_dir = s->state_dir,
+		.sysfs_root = s->sysfs_root,
+		.proc_root = s->proc_root,
+		.dev_root = s->dev_root,
+		.sriov_manage = s->sriov_manage,
+		.nvidia_smi = s->nvidia_smi,
+		.deadline_ms = s->gpu_deadline_ms,
+	};
+}
+
+struct json_strs settings_vfio_drivers(const struct settings *s)
+{
+	return (struct json_strs){ .items = s->vfio_drivers.items, .len = s->vfio_drivers.len };
 }

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/binder/binder.h"
+#include "agent/gpu/gpu_acts.h"
 #include "agent/node_agent.h"
 #include "base/options.h"
 #include "kube/program.h"
@@ -13,6 +15,9 @@ struct settings {
 	char *node_name;
 	char *sysfs_root;
 	char *proc_root;
+	char *dev_root;
+	char *host_root;
+	char *state_dir;
 	char *helper;
 	char *pci_ids;
 	char *usb_ids;
@@ -20,15 +25,27 @@ struct settings {
 	bool show_hubs;
 	uint64_t rescan_interval_ms;
 	uint64_t scan_deadline_ms;
-	int output; /* enum print_format */
+	struct option_list vfio_drivers; /* beside vfio-pci */
+	uint64_t transition_deadline_ms;
+	char *sriov_manage;
+	char *nvidia_smi;
+	uint64_t gpu_deadline_ms;
+	bool device_plugins;
+	char *kubelet_dir;
+	int registration;            /* enum registration_mode */
+	int output;                  /* enum print_format */
+	bool include_group, release; /* of plan */
+	char *driver;
 };
 
 /* The table of each command's options; *@ret_len rows. */
 const struct option_row *settings_run_rows(size_t *ret_len);
 const struct option_row *settings_inspect_rows(size_t *ret_len);
+const struct option_row *settings_plan_rows(size_t *ret_len);
 
 extern const struct options_prose settings_run_prose;
 extern const struct options_prose settings_inspect_prose;
+extern const struct options_prose settings_plan_prose;
 
 /* Fill what is still unset from the machine: its host name, the helper beside this program. Errors
  * name the setting. */
@@ -36,3 +53,9 @@ int settings_complete(struct settings *s, struct err *err);
 
 /* The texts stay @s's. */
 struct scan_options settings_scan_options(const struct settings *s);
+struct binder_options settings_binder_options(const struct settings *s);
+struct lend_options settings_lend_options(const struct settings *s);
+struct gpu_options settings_gpu_options(const struct settings *s);
+
+/* Drivers that a claim may name beside vfio-pci: @s's own list as another type, not to be released. */
+struct json_strs settings_vfio_drivers(const struct settings *s);

@@ -1,0 +1,306 @@
+#include "agent/inventory/claimable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inventory/facts.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+/* Classes that are the machine itself. A prefix of the six digits; the longest match counts. */
+static const struct {
+	const char *prefix;
+	const char *reason;
+	const char *message;
+} host_classes[] = {
+	{ "0604", "HostBridge", "a PCI bridge: other devices are reached through it" },
+	{ "06", "HostFunction", "a bridge of the machine itself (host, ISA, ...)" },
+	{ "0c05", "HostFunction", "the machine's SMBus" },
+	{ "08", "HostFunction", "a system peripheral of the machine (timer, IOMMU, ...)" },
+};
+
+/* What a use of a device means for lending it. */
+static const struct {
+	const char *use;
+	const char *reason;
+} use_reasons[] = {
+	{ "HostFilesystem", "HostFilesystem" },
+	{ "HostSwap", "HostSwap" },
+	{ "HostNetwork", "HostNetwork" },
+	{ "Console", "Console" },
+	{ "Mounted", "InUse" },
+	{ "BlockHolder", "InUse" },
+	{ "InterfaceUp", "InUse" },
+};
+
+static bool refuse(struct verdict *v, const char *reason, char *message)
+{
+	v->claimable = false;
+	v->reason = reason;
+	v->message = message;
+	return true;
+}
+
+static bool judge_class(const struct pci_facts *pci, struct verdict *v)
+{
+	for (size_t i = 0; pci->class_code && i < ARRAY_LEN(host_classes); i++) {
+		const char *prefix = host_classes[i].prefix;
+
+		if (strncmp(pci->class_code, prefix, strlen(prefix)) == 0)
+			return refuse(v, host_classes[i].reason, xstrdup(host_classes[i].message));
+	}
+	return false;
+}
+
+/* Where the use stands among the reasons; ARRAY_LEN(use_reasons) for one that is not known. */
+static size_t seriousness(const struct use_facts *use)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(use_reasons) && strcmp(use_reasons[i].use, use->reason) != 0)
+		i++;
+	return i;
+}
+
+enum bus { BUS_PCI, BUS_USB };
+
+/* The most serious use of each device: address or port -> struct use_facts. */
+static struct map *index_uses(const struct facts *facts, enum bus bus)
+{
+	struct map *uses = map_new();
+
+	for (size_t i = 0; i < facts->uses.len; i++) {
+		struct use_facts *use = &facts->uses.items[i];
+		const char *device = bus == BUS_PCI ? use->pci : use->usb;
+		const struct use_facts *before = device ? map_get(uses, device) : NULL;
+
+		if (!device || seriousness(use) == ARRAY_LEN(use_reasons))
+			continue;
+		if (!before || seriousness(use) < seriousness(before))
+			map_set(uses, device, use);
+	}
+	return uses;
+}
+
+static bool judge_use(const struct use_facts *use, struct verdict *v)
+{
+	if (!use)
+		return false;
+	return refuse(v, use_reasons[seriousness(use)].reason,
+		      xstrdup(use->detail ? use->detail : use->reason));
+}
+
+static bool judge_virtual_functions(const struct pci_facts *pci, struct verdict *v)
+{
+	if (pci->num_vfs <= 0)
+		return false;
+	return refuse(v, "VirtualFunctionsActive",
+		      xasprintf("%d virtual functions exist; remove them first (sriov_numvfs 0)",
+				(int)pci->num_vfs));
+}
+
+/* What each function is refused for on its own account, its group left aside; reason NULL: nothing. */
+static struct verdict *judge_alone(const struct facts *facts)
+{
+	struct verdict *alone = xcalloc(facts->pci.len, sizeof(*alone));
+	struct map *uses = index_uses(facts, BUS_PCI);
+
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+
+		(void)(judge_class(pci, &alone[i]) ||
+		       judge_use(map_get(uses, pci->address), &alone[i]) ||
+		       judge_virtual_functions(pci, &alone[i]));
+	}
+	map_free(uses);
+	return alone;
+}
+
+/* PCIe ports and functions without a driver do not hinder a group (vfio_dev_viable() of the
+ * kernel's drivers/vfio/vfio_main.c lets both pass). */
+static bool counts_in_group(const struct pci_facts *pci)
+{
+	return pci->driver && !(pci->class_code && strncmp(pci->class_code, "0604", 4) == 0);
+}
+
+enum { OTHERS_SHOWN = 32 }; /* the object's iommuGroupMembers has them all */
+
+/* The functions of one group that count. Positions are those of facts->pci. */
+struct group {
+	size_t len;
+	size_t first[OTHERS_SHOWN + 1]; /* enough to leave one out */
+	bool critical;
+	size_t critical_at; /* the first that is refused on its own account */
+};
+
+static void group_add(struct group *group, size_t at, const struct verdict *alone)
+{
+	if (group->len < ARRAY_LEN(group->first))
+		group->first[group->len] = at;
+	group->len++;
+	if (group->critical || !alone->reason || strcmp(alone->reason, "InUse") == 0)
+		return;
+	group->critical = true;
+	group->critical_at = at;
+}
+
+/* Group number -> struct group, of every group that has a function which counts. */
+static struct map *index_groups(const struct facts *facts, const struct verdict *alone)
+{
+	struct map *groups = map_new();
+
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+		struct group *group;
+
+		if (!pci->iommu_group || !counts_in_group(pci))
+			continue;
+		group = map_get(groups, pci->iommu_group);
+		if (!group) {
+			group = xcalloc(1, sizeof(*group));
+			map_set(groups, pci->iommu_group, group);
+		}
+		group_add(group, i, &alone[i]);
+	}
+	return groups;
+}
+
+static void groups_free(struct map *groups)
+{
+	size_t cursor = 0;
+	void *group;
+
+	while (map_next(groups, &cursor, NULL, &group))
+		free(group);
+	map_free(groups);
+}
+
+/* "0000:01:00.0, 0000:01:00.1 and 7 more": what counts in the group beside the function @at. */
+static void add_others(struct str *out, const struct facts *facts, const struct group *group,
+		       size_t at)
+{
+	size_t others = group->len - counts_in_group(&facts->pci.items[at]);
+	size_t shown = 0;
+
+	for (size_t i = 0; i < group->len && shown < OTHERS_SHOWN; i++) {
+		if (group->first[i] == at)
+			continue;
+		if (out->len > 0)
+			str_add(out, ", ");
+		str_add(out, facts->pci.items[group->first[i]].address);
+		shown++;
+	}
+	if (others > shown)
+		str_addf(out, " and %zu more", others - shown);
+}
+
+/* Says which other functions of the group count, and refuses if one of them is refused. @group is
+ * NULL if none counts. */
+static void judge_group(const struct facts *facts, size_t at, const struct group *group,
+			const struct verdict *alone, struct verdict *v)
+{
+	const struct pci_facts *self = &facts->pci.items[at];
+	auto_str struct str others = STR_INIT;
+
+	if (group && group->critical) {
+		refuse(v, "GroupHostCritical",
+		       xasprintf("IOMMU group %s also holds %s: %s", self->iommu_group,
+				 facts->pci.items[group->critical_at].address,
+				 alone[group->critical_at].message));
+		return;
+	}
+	if (group)
+		add_others(&others, facts, group, at);
+	v->claimable = true;
+	v->reason = others.len ? "GroupShared" : "Available";
+	v->message = others.len ? xasprintf("shares IOMMU group %s with %s: claim them all, or set "
+					    "includeIOMMUGroup in the claim",
+					    self->iommu_group, others.buf)
+				: xasprintf("may be claimed (IOMMU group %s)", self->iommu_group);
+}
+
+static void refuse_without_group(const struct facts *facts, struct verdict *v)
+{
+	refuse(v, "NoIOMMU",
+	       xstrdup(facts->iommu ? "the kernel put it in no IOMMU group"
+				    : "the kernel runs without an IOMMU: switch it on in the "
+				      "firmware and on the kernel command line (intel_iommu=on)"));
+}
+
+/* Address -> struct record_facts. */
+static struct map *index_records(const struct facts *facts)
+{
+	struct map *records = map_new();
+
+	for (size_t i = 0; i < facts->records.len; i++)
+		map_set(records, facts->records.items[i].address, &facts->records.items[i]);
+	return records;
+}
+
+/* Who bound it to vfio-pci without us is not asked: it stays so. */
+static void tell_bound_already(const struct pci_facts *pci, const struct map *records,
+			       struct verdict *v)
+{
+	char *message;
+
+	if (!v->claimable || !pci->driver || strcmp(pci->driver, "vfio-pci") != 0 ||
+	    map_get(records, pci->address))
+		return;
+	message = xasprintf("%s: bound to vfio-pci already; hostdev leaves it alone until it is "
+			    "claimed",
+			    v->message);
+	free(v->message);
+	v->message = message;
+}
+
+struct verdict *claimable_judge_pci(const struct facts *facts)
+{
+	struct verdict *verdicts = xcalloc(facts->pci.len, sizeof(*verdicts));
+	struct verdict *alone = judge_alone(facts);
+	struct map *groups = index_groups(facts, alone);
+	struct map *records = index_records(facts);
+
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const char *group = facts->pci.items[i].iommu_group;
+
+		if (alone[i].reason)
+			refuse(&verdicts[i], alone[i].reason, xstrdup(alone[i].message));
+		else if (!group)
+			refuse_without_group(facts, &verdicts[i]);
+		else
+			judge_group(facts, i, map_get(groups, group), alone, &verdicts[i]);
+		tell_bound_already(&facts->pci.items[i], records, &verdicts[i]);
+	}
+	groups_free(groups);
+	map_free(records);
+	verdicts_free(alone, facts->pci.len);
+	return verdicts;
+}
+
+struct verdict *claimable_judge_usb(const struct facts *facts)
+{
+	struct verdict *verdicts = xcalloc(facts->usb.len, sizeof(*verdicts));
+	struct map *uses = index_uses(facts, BUS_USB);
+
+	for (size_t i = 0; i < facts->usb.len; i++) {
+		const struct usb_facts *usb = &facts->usb.items[i];
+		struct verdict *v = &verdicts[i];
+
+		if (usb->hub)
+			refuse(v, "Hub", xstrdup("a hub: other devices are reached through it"));
+		else if (!judge_use(map_get(uses, usb->port), v))
+			*v = (struct verdict){ .claimable = true,
+					       .reason = "Available",
+					       .message = xstrdup("may be claimed") };
+	}
+	map_free(uses);
+	return verdicts;
+}
+
+void verdicts_free(struct verdict *verdicts, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		free(verdicts[i].message);
+	free(verdicts);
+}

@@ -1,0 +1,45 @@
+/*
+ * claimable: may this device be lent, and if not, why not?
+ *
+ * Pure: facts in, one verdict per device out. What the host cannot spare is refused
+ * before anyone asks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct facts;
+
+/*
+ * Reasons of the condition Claimable. True:
+ *   Available              it may be claimed
+ *   GroupShared            it may be claimed together with the others of its IOMMU group
+ * False:
+ *   HostBridge             a bridge or port: other devices are reached through it
+ *   HostFunction           part of the machine itself (SMBus, interrupt controller, ...)
+ *   HostFilesystem         it backs /, /boot or a directory that the node needs
+ *   HostSwap               the node swaps to it
+ *   HostNetwork            it carries the default route or the node's address
+ *   Console                the machine's console is on it
+ *   VirtualFunctionsActive it is an SR-IOV PF with VFs: vfio-pci refuses it while they exist
+ *   InUse                  a mounted filesystem or an interface with an address: free it first
+ *   GroupHostCritical      another function of its IOMMU group is one of the above
+ *   NoIOMMU                it is in no IOMMU group
+ *   Hub                    a USB hub: other devices are reached through it
+ *   DeviceGone             it is not on the node; the object is kept for its claim
+ */
+struct verdict {
+	bool claimable;
+	const char *reason;
+	char *message; /* for a person; never NULL */
+};
+
+/* One verdict per facts->pci, in the same order. The caller frees with verdicts_free. Being bound to
+ * vfio-pci changes no verdict; only the message tells of a device that was bound without us. */
+struct verdict *claimable_judge_pci(const struct facts *facts);
+
+/* One verdict per facts->usb. */
+struct verdict *claimable_judge_usb(const struct facts *facts);
+
+void verdicts_free(struct verdict *verdicts, size_t len);

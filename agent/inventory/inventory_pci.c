@@ -1,0 +1,199 @@
+#include "agent/inventory/inventory_pci.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inventory/claimable.h"
+#include "agent/inventory/facts.h"
+#include "agent/inventory/id_names.h"
+#include "agent/inventory/limits.h"
+#include "agent/inventory/native_driver.h"
+#include "api/description.h"
+#include "api/names.h"
+#include "api/object.h"
+#include "api/pcidevice.h"
+#include "api/resource_name.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/num.h"
+
+enum {
+	ADDRESS_MAX = 16,
+	MEMBERS_MAX = 1024,
+	RESETS_MAX = 16,
+	RESET_LEN_MAX = 32,
+	VFS_MAX = 65535,
+};
+
+static bool is_role(const char *text, size_t max)
+{
+	(void)max;
+	return strcmp(text, PCIDEVICE_ROLE_FUNCTION) == 0 || strcmp(text, PCIDEVICE_ROLE_PF) == 0 ||
+	       strcmp(text, PCIDEVICE_ROLE_VF) == 0;
+}
+
+/* What is not here is made by functions that keep to the schema themselves. */
+#define S struct pcidevice_status
+static const struct limit limits[] = {
+	LIMIT(S, address, ADDRESS_MAX, limit_is_address),
+	LIMIT(S, vendor_id, 4, limit_is_id),
+	LIMIT(S, device_id, 4, limit_is_id),
+	LIMIT(S, class_id, 4, limit_is_id),
+	LIMIT(S, iommu_group, 10, limit_is_number),
+	LIMIT(S, kernel_driver_in_use, 255, NULL),
+	LIMIT(S, subsystem_vendor_id, 4, limit_is_id),
+	LIMIT(S, subsystem_device_id, 4, limit_is_id),
+	LIMIT(S, revision, 2, limit_is_id),
+	LIMIT(S, role, 0, is_role),
+	LIMIT(S, physical_function, ADDRESS_MAX, limit_is_address),
+	LIMIT(S, serial_number, 64, NULL),
+};
+#undef S
+
+struct map *inventory_pci_groups(const struct facts *facts)
+{
+	struct map *groups = map_new();
+
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+		struct json_strs *members;
+
+		if (!pci->iommu_group)
+			continue;
+		members = map_get(groups, pci->iommu_group);
+		if (!members) {
+			members = xcalloc(1, sizeof(*members));
+			map_set(groups, pci->iommu_group, members);
+		}
+		json_strs_add(members, pci->address);
+	}
+	return groups;
+}
+
+void inventory_pci_groups_free(struct map *groups)
+{
+	size_t cursor = 0;
+	void *members;
+
+	while (map_next(groups, &cursor, NULL, &members)) {
+		json_strs_done(members);
+		free(members);
+	}
+	map_free(groups);
+}
+
+static uint16_t id_of(const char *hex)
+{
+	uint64_t value = 0;
+
+	str_to_hex(hex, &value);
+	return (uint16_t)value;
+}
+
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+static void set_names(struct pcidevice_status *status, const struct id_names *names)
+{
+	auto_free char *id =
+		xasprintf("pci:%s:%s", or_empty(status->vendor_id), or_empty(status->device_id));
+	auto_free char *class_id = xasprintf("pciclass:%s", or_empty(status->class_id));
+	const struct id_name *name = id_names_get(names, id);
+	const struct id_name *class_name = id_names_get(names, class_id);
+	uint16_t device = id_of(status->device_id);
+
+	status->resource_name = resource_name_pci(name->first, name->second, device);
+	status->description = description_pci(&(struct description_pci){
+		.vendor_id = id_of(status->vendor_id),
+		.device_id = device,
+		.class_id = id_of(status->class_id),
+		.vendor = name->first,
+		.device = name->second,
+		.class_ = class_name->first,
+		.subclass = class_name->second,
+	});
+}
+
+/* However large the group is, the function itself is listed. */
+static void set_group(struct pcidevice_status *status, const struct inventory_pci_source *source)
+{
+	const char *group = source->pci->iommu_group;
+	const char *self = source->pci->address;
+	struct json_strs *list = &status->iommu_group_members;
+	const struct json_strs *members;
+
+	if (!group)
+		return;
+	status->iommu_group = xstrdup(group);
+	members = map_get(source->groups, group);
+	for (size_t i = 0; members && i < members->len && list->len < MEMBERS_MAX - 1; i++) {
+		if (strcmp(members->items[i], self) != 0)
+			json_strs_add(list, members->items[i]);
+	}
+	json_strs_add(list, self);
+	json_strs_sort(list);
+	limit_list(list, MEMBERS_MAX, ADDRESS_MAX, limit_is_address);
+}
+
+static void set_reset_methods(struct pcidevice_status *status, const struct pci_facts *pci)
+{
+	for (size_t i = 0; i < pci->reset_methods.len; i++)
+		json_strs_add(&status->reset_methods, pci->reset_methods.items[i]);
+	limit_list(&status->reset_methods, RESETS_MAX, RESET_LEN_MAX, limit_is_word);
+}
+
+static void set_status(struct pcidevice_status *status, const struct inventory_pci_source *source)
+{
+	const struct pci_facts *pci = source->pci;
+
+	status->address = xstrdup(pci->address);
+	status->vendor_id = xstrdup_or_null(pci->vendor);
+	status->device_id = xstrdup_or_null(pci->device);
+	status->class_id = pci->class_code ? xstrndup(pci->class_code, 4) : NULL;
+	status->node_name = xstrdup(source->node_name);
+	status->kernel_driver_in_use = xstrdup_or_null(pci->driver);
+	status->numa_node = limit_number(pci->numa_node, INT_MAX, -1);
+	status->subsystem_vendor_id = xstrdup_or_null(pci->subsystem_vendor);
+	status->subsystem_device_id = xstrdup_or_null(pci->subsystem_device);
+	status->revision = xstrdup_or_null(pci->revision);
+	status->role = xstrdup_or_null(pci->role);
+	status->physical_function = xstrdup_or_null(pci->physical_function);
+	status->total_vfs = limit_number(pci->total_vfs, VFS_MAX, 0);
+	status->num_vfs = limit_number(pci->num_vfs, VFS_MAX, 0);
+	status->serial_number = xstrdup_or_null(pci->serial);
+	status->boot_vga = pci->boot_vga;
+	set_reset_methods(status, pci);
+	set_group(status, source);
+	limits_apply(limits, ARRAY_LEN(limits), status);
+	set_names(status, source->names);
+}
+
+struct pcidevice *inventory_pci_object(const struct inventory_pci_source *source,
+				       int64_t now_wall_ms)
+{
+	struct pcidevice *device = api_object_new(&pcidevice_kind);
+	auto_free char *label = names_label_value(source->node_name);
+	const char *driver;
+
+	set_status(&device->status, source);
+	device->meta.name = names_pcidevice(source->node_name, source->pci->address);
+	json_pairs_set(&device->meta.labels, NAMES_LABEL_NODE, label);
+	driver = device->status.kernel_driver_in_use;
+	/* What the device goes back to when a claim ends, so never a driver that lends it. */
+	if (native_driver_valid(driver))
+		json_pairs_set(&device->meta.annotations, NAMES_ANNOTATION_DRIVER, driver);
+
+	api_conditions_set(&device->status.conditions,
+			   &(struct api_condition_value){
+				   .type = "Claimable",
+				   .status = source->verdict->claimable ? API_TRUE : API_FALSE,
+				   .reason = source->verdict->reason,
+				   .message = source->verdict->message,
+			   },
+			   now_wall_ms);
+	return device;
+}

@@ -1,0 +1,10 @@
+/* native_driver: which drivers are a device's own, and which only lend it to others. */
+#pragma once
+
+#include <stdbool.h>
+
+/* Does @driver (NULL: none) hold devices for others: vfio-pci, its variants by their names, pci-stub? */
+bool native_driver_lends(const char *driver);
+
+/* Can @text, from whomever, be the name of a driver that a device is given back to? */
+bool native_driver_valid(const char *text);

@@ -1,0 +1,208 @@
+#include "agent/look/look.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "agent/look/host_watch.h"
+#include "agent/look/rescan.h"
+#include "agent/look/uevent_socket.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/metrics.h"
+
+static const struct metric_desc scans_desc = {
+	.name = "hostdev_scans_total",
+	.help = "Scans of the node's devices.",
+	.type = METRIC_COUNTER,
+	.labels = { "result" },
+};
+
+static const struct metric_desc duration_desc = {
+	.name = "hostdev_scan_duration_seconds",
+	.help = "How long a scan took, from the start of the helper to the inventory.",
+	.type = METRIC_SECONDS,
+	.buckets_ms = { 5, 10, 25, 50, 100, 250, 500, 1000, 5000 },
+};
+
+static const struct metric_desc hints_desc = {
+	.name = "hostdev_change_hints_total",
+	.help = "Hints that something changed: uevents, lost uevents, changes of mounts and routes, "
+		"transitions of claims.",
+	.type = METRIC_COUNTER,
+	.labels = { "source" },
+};
+
+static const struct metric_desc heard_desc = {
+	.name = "hostdev_uevents_heard",
+	.help = "1 while the kernel tells of devices that come and go, 0 while only scans find out.",
+	.type = METRIC_GAUGE,
+};
+
+struct look {
+	struct rescan rescan;
+	struct scan *scan;
+	struct uevent_socket *uevents;
+	struct host_watch *host;
+	uv_timer_t timer;
+	uint64_t began_ms;
+	char *node_address;
+
+	struct metric *scans;
+	struct metric *duration;
+	struct metric *hints;
+	struct metric *hears;
+	look_fn *fn;
+	void *arg;
+	void (*heard)(void *arg);
+	void *heard_arg;
+};
+
+static void on_timer(uv_timer_t *timer);
+
+static void arm(struct look *look)
+{
+	uint64_t due = rescan_due(&look->rescan);
+	uint64_t now;
+
+	uv_update_time(look->timer.loop);
+	now = uv_now(look->timer.loop);
+	if (due == RESCAN_NEVER)
+		uv_timer_stop(&look->timer);
+	else
+		uv_timer_start(&look->timer, on_timer, due > now ? due - now : 0, 0);
+}
+
+static void hint(struct look *look, enum rescan_urgency urgency, const char *source)
+{
+	metric_count(look->hints, source);
+	uv_update_time(look->timer.loop);
+	rescan_hint(&look->rescan, urgency, uv_now(look->timer.loop));
+	arm(look);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct look *look = timer->data;
+
+	look->began_ms = uv_now(timer->loop);
+	log_debug("scan starts");
+	rescan_begin(&look->rescan);
+	scan_start(look->scan);
+}
+
+static void on_uevent(void *arg, enum uevent_hint kind, bool lost)
+{
+	const struct look *look = arg;
+
+	if (look->heard && kind == UEVENT_DEVICE)
+		look->heard(look->heard_arg);
+	hint(arg, kind == UEVENT_DEVICE ? RESCAN_DEVICE : RESCAN_LAZY,
+	     lost ? "uevents lost" : "uevent");
+}
+
+/* What cannot be had is tried again after each scan. */
+static void listen_to_kernel(struct look *look)
+{
+	bool was_deaf = look->rescan.deaf;
+	struct err err = { 0 };
+
+	look->rescan.deaf =
+		uevent_socket_new(look->timer.loop, on_uevent, look, &look->uevents, &err) < 0;
+	metric_set(look->hears, look->rescan.deaf ? 0 : 1, NULL);
+	if (look->rescan.deaf && !was_deaf)
+		log_warn("no uevents, scanning periodically", log_str("reason", err.msg),
+			 log_int("interval_ms", RESCAN_DEAF_MS));
+	if (!look->rescan.deaf && was_deaf) {
+		log_info("uevents are heard again");
+		hint(look, RESCAN_NOW, "uevents lost");
+	}
+}
+
+static void on_scanned(void *arg, struct inventory *inventory, const struct err *err)
+{
+	struct look *look = arg;
+
+	uv_update_time(look->timer.loop);
+	rescan_end(&look->rescan, inventory != NULL, uv_now(look->timer.loop));
+	log_debug("scan ended",
+		  log_int("ms", (int64_t)(uv_now(look->timer.loop) - look->began_ms)));
+	metric_count(look->scans, inventory ? "ok" : "failed");
+	metric_observe(look->duration, uv_now(look->timer.loop) - look->began_ms, NULL);
+	if (!inventory)
+		log_error("scan of the devices failed, keeping what is known",
+			  log_str("reason", err->msg));
+	if (look->rescan.deaf)
+		listen_to_kernel(look);
+	arm(look);
+	look->fn(look->arg, inventory, err);
+}
+
+static void on_host_change(void *arg)
+{
+	hint(arg, RESCAN_LAZY, "host");
+}
+
+struct look *look_new(struct uv_loop_s *loop, const struct look_options *options,
+		      struct metrics *metrics, look_fn *fn, void *arg)
+{
+	const char *proc_root = options->scan.proc_root ? options->scan.proc_root : "/proc";
+	struct look *look = xcalloc(1, sizeof(*look));
+
+	*look = (struct look){ .fn = fn, .arg = arg };
+	look->rescan.interval_ms = options->interval_ms;
+	look->scans = metrics_family(metrics, &scans_desc);
+	look->duration = metrics_family(metrics, &duration_desc);
+	look->hints = metrics_family(metrics, &hints_desc);
+	look->hears = metrics_family(metrics, &heard_desc);
+	look->scan = scan_new(loop, &options->scan, on_scanned, look);
+	uv_timer_init(loop, &look->timer);
+	look->timer.data = look;
+	look->host = host_watch_new(loop, proc_root, on_host_change, look);
+	listen_to_kernel(look);
+	hint(look, RESCAN_NOW, "start");
+	return look;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct look *look = handle->data;
+
+	free(look->node_address);
+	free(look);
+}
+
+struct look *look_free(struct look *look)
+{
+	if (!look)
+		return NULL;
+	scan_free(look->scan);
+	uevent_socket_free(look->uevents);
+	host_watch_free(look->host);
+	uv_close((uv_handle_t *)&look->timer, on_closed);
+	return NULL;
+}
+
+void look_again(struct look *look)
+{
+	hint(look, RESCAN_DEVICE, "transition");
+}
+
+void look_listen(struct look *look, void (*heard)(void *arg), void *arg)
+{
+	look->heard = heard;
+	look->heard_arg = arg;
+}
+
+void look_set_node_address(struct look *look, const char *address)
+{
+	const char *old = look->node_address ? look->node_address : "";
+
+	if (strcmp(old, address ? address : "") == 0)
+		return;
+	free(look->node_address);
+	look->node_address = xstrdup_or_null(address);
+	scan_set_node_address(look->scan, address);
+	hint(look, RESCAN_NOW, "node address");
+}

@@ -1,0 +1,252 @@
+#include "agent/process/helper_run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { CHUNK = 16 << 10 };
+
+/*
+ * The run is freed by the close callback of its last handle. The owner has been told (on_end NULL)
+ * at the latest when both the child has exited and its output has ended.
+ */
+struct helper_run {
+	uv_process_t process;
+	uv_pipe_t output;
+	uv_timer_t deadline;
+	int open; /* handles that are not closed yet */
+	bool exited, drained;
+	int64_t exit_status;
+	int signal;
+
+	struct lines lines;
+	size_t bytes;
+	char chunk[CHUNK];
+	struct err failure; /* the first refusal of the output */
+
+	line_fn *on_line;
+	helper_end_fn *on_end; /* NULL once the owner has been told or has gone */
+	helper_gone_fn *on_gone;
+	bool stuck; /* the owner was told of the deadline */
+	void *arg;
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct helper_run *run = handle->data;
+
+	if (--run->open > 0)
+		return;
+	lines_done(&run->lines);
+	free(run);
+}
+
+static void close_handle(struct helper_run *run, uv_handle_t *handle)
+{
+	handle->data = run;
+	if (!uv_is_closing(handle))
+		uv_close(handle, on_closed);
+}
+
+static void tell(struct helper_run *run, int result, const struct err *err)
+{
+	helper_end_fn *on_end = run->on_end;
+
+	run->on_end = NULL;
+	run->on_line = NULL;
+	uv_timer_stop(&run->deadline);
+	if (on_end)
+		on_end(run->arg, result, err);
+}
+
+/* The owner hears of the end when there is nothing more to come. */
+static void finish_if_over(struct helper_run *run)
+{
+	struct err err = run->failure;
+	int r = err.code;
+
+	if (!run->exited || !run->drained)
+		return;
+	if (r == 0 && run->signal)
+		r = err_set(&err, ERR_RETRY, -EPIPE, "helper was ended by signal %d (%s)",
+			    run->signal, strsignal(run->signal));
+	else if (r == 0 && run->exit_status)
+		r = err_set(&err, ERR_RETRY, -EPIPE, "helper exited with status %d",
+			    (int)run->exit_status);
+	if (run->stuck && run->on_gone)
+		run->on_gone(run->arg, run);
+	tell(run, r, &err);
+	close_handle(run, (uv_handle_t *)&run->process);
+	close_handle(run, (uv_handle_t *)&run->output);
+	close_handle(run, (uv_handle_t *)&run->deadline);
+}
+
+static void on_exit_status(uv_process_t *process, int64_t status, int signal)
+{
+	struct helper_run *run = process->data;
+
+	run->exited = true;
+	run->exit_status = status;
+	run->signal = signal;
+	finish_if_over(run);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+{
+	struct helper_run *run = handle->data;
+
+	(void)size;
+	*buf = uv_buf_init(run->chunk, sizeof(run->chunk));
+}
+
+/* The owner may have gone in the middle of a chunk. */
+static int on_whole_line(void *arg, const char *line, size_t len, struct err *err)
+{
+	struct helper_run *run = arg;
+
+	return run->on_line ? run->on_line(run->arg, line, len, err) : 0;
+}
+
+static int take_chunk(struct helper_run *run, size_t len, struct err *err)
+{
+	run->bytes += len;
+	if (run->bytes > HELPER_OUTPUT_MAX)
+		return err_set(err, ERR_INVALID, -EMSGSIZE, "helper printed more than %d bytes",
+			       HELPER_OUTPUT_MAX);
+	return lines_feed(&run->lines, run->chunk, len, on_whole_line, run, err);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+	struct helper_run *run = stream->data;
+
+	(void)buf;
+	if (n < 0) {
+		run->drained = true;
+		uv_read_stop(stream);
+		finish_if_over(run);
+		return;
+	}
+	/* After a refusal, or when nobody waits, the rest is read so that the child can end. */
+	if (n == 0 || run->failure.code || !run->on_line)
+		return;
+	take_chunk(run, (size_t)n, &run->failure);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+	struct helper_run *run = timer->data;
+	struct err err = { 0 };
+	int r = err_set(
+		&err, ERR_STUCK, -ETIMEDOUT,
+		"helper (pid %d) is still waiting for the kernel; it is left to end by itself",
+		run->process.pid);
+
+	run->stuck = true;
+	tell(run, r, &err);
+}
+
+static int spawn(struct uv_loop_s *loop, struct helper_run *run, const struct helper_spec *spec)
+{
+	uv_stdio_container_t stdio[] = {
+		{ .flags = UV_IGNORE },
+		{ .flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
+		  .data.stream = (uv_stream_t *)&run->output },
+		{ .flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO },
+	};
+	size_t n = 0;
+	auto_free char **argv = NULL;
+	uv_process_options_t options = { .exit_cb = on_exit_status,
+					 .file = spec->path,
+					 .stdio = stdio,
+					 .stdio_count = ARRAY_LEN(stdio) };
+
+	while (spec->args[n])
+		n++;
+	argv = xcalloc(n + 2, sizeof(char *));
+	/* libuv takes char *, and writes none of them. */
+	/* NOLINTBEGIN(performance-no-int-to-ptr): the only cast that drops const without a warning */
+	argv[0] = (char *)(uintptr_t)spec->path;
+	for (size_t i = 0; i < n; i++)
+		argv[i + 1] = (char *)(uintptr_t)spec->args[i];
+	/* NOLINTEND(performance-no-int-to-ptr) */
+	options.args = argv;
+	return uv_spawn(loop, &run->process, &options);
+}
+
+int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
+		     struct helper_run **ret_run, struct err *err)
+{
+	struct helper_run *run = xcalloc(1, sizeof(*run));
+	int r;
+
+	run->lines.max = HELPER_LINE_MAX;
+	run->on_line = spec->on_line;
+	run->on_end = spec->on_end;
+	run->on_gone = spec->on_gone;
+	run->arg = spec->arg;
+	uv_pipe_init(loop, &run->output, 0);
+	uv_timer_init(loop, &run->deadline);
+	run->output.data = run->deadline.data = run->process.data = run;
+	run->open = 3;
+
+	r = spawn(loop, run, spec);
+	if (r < 0) {
+		close_handle(run, (uv_handle_t *)&run->process);
+		close_handle(run, (uv_handle_t *)&run->output);
+		close_handle(run, (uv_handle_t *)&run->deadline);
+		return err_set(err, ERR_RETRY, r, "start '%s': %s", spec->path, uv_strerror(r));
+	}
+	uv_read_start((uv_stream_t *)&run->output, on_alloc, on_read);
+	uv_timer_start(&run->deadline, on_deadline, spec->deadline_ms, 0);
+	*ret_run = run;
+	return 0;
+}
+
+int helper_run_pid(const struct helper_run *run)
+{
+	return run->process.pid;
+}
+
+struct helper_run *helper_run_abandon(struct helper_run *run)
+{
+	if (run) {
+		run->on_end = NULL;
+		run->on_line = NULL;
+		run->on_gone = NULL;
+		uv_timer_stop(&run->deadline);
+		/* A child that never ends must not keep the loop, and so the program, alive. */
+		uv_unref((uv_handle_t *)&run->process);
+		uv_unref((uv_handle_t *)&run->output);
+	}
+	return NULL;
+}
+
+/* The program @name in the folder of @path; without one, where the system has its programs. */
+static char *beside(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? xasprintf("%.*s/%s", (int)(slash - path), path, name) : xstrdup(name);
+}
+
+char *helper_run_default_path(void)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n < 0 ? 0 : n] = '\0';
+	return beside(path, "hostdev-helper");
+}
+
+char *helper_run_names_path(const char *helper)
+{
+	return beside(helper, "hostdev-names");
+}

@@ -1,0 +1,58 @@
+/*
+ * helper_run: runs hostdev-helper or hostdev-names once and hands over the lines that it prints.
+ *
+ * Owns the child until it has ended. A child that misses its deadline is abandoned, not killed:
+ * one that waits inside the kernel does not die of SIGKILL before the kernel lets it go, and nothing
+ * would be won. It is still reaped when it ends.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/lines.h"
+
+struct err;
+struct helper_run;
+struct uv_loop_s;
+
+enum {
+	HELPER_LINE_MAX = 64 << 10,
+	HELPER_OUTPUT_MAX = 32 << 20,
+};
+
+/* How it ended: 0 when it exited with status 0 and every line was taken; else < 0 with @err:
+ * ERR_STUCK -ETIMEDOUT past the deadline, else what failed (its exit status, a line refused). */
+typedef void helper_end_fn(void *arg, int result, const struct err *err);
+
+/* A child that missed its deadline has ended after all; the run is gone when this returns. */
+typedef void helper_gone_fn(void *arg, struct helper_run *run);
+
+/* Borrowed during the start, except @path and @args, which are copied by the kernel. */
+struct helper_spec {
+	const char *path;        /* of the program                   */
+	const char *const *args; /* without its name; NULL ends      */
+	uint64_t deadline_ms;
+	line_fn *on_line;
+	helper_end_fn *on_end;
+	helper_gone_fn *on_gone; /* may be NULL */
+	void *arg;
+};
+
+/*
+ * Start the helper. @on_end runs exactly once and never before this returns, @on_line never after
+ * @on_end. The run is gone when @on_end returns, but for ERR_STUCK: then when @on_gone does. Errors:
+ * -ENOENT and the other errnos of spawning, with nothing started.
+ */
+int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
+		     struct helper_run **ret_run, struct err *err);
+
+int helper_run_pid(const struct helper_run *run);
+
+/* Nobody waits for it any more: no callback runs after this. Takes NULL, returns NULL. */
+struct helper_run *helper_run_abandon(struct helper_run *run);
+
+/* Where hostdev-helper lies: beside this program (/proc/self/exe), the caller frees. */
+char *helper_run_default_path(void);
+
+/* Where hostdev-names lies: beside the hostdev-helper at @helper, the caller frees. */
+char *helper_run_names_path(const char *helper);

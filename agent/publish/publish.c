@@ -1,0 +1,387 @@
+#include "agent/publish/publish.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "agent/publish/publish_plan.h"
+#include "agent/publish/publish_view.h"
+#include "api/kind.h"
+#include "api/meta.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/apply.h"
+#include "kube/clock.h"
+#include "kube/echoes.h"
+#include "kube/informer.h"
+#include "kube/store.h"
+#include "kube/workq_run.h"
+
+enum {
+	WRITES_AT_A_TIME = 16,
+	INSTALL_MS = 2000, /* how often to look whether the kinds have been installed    */
+	KEY_NAME = 2,      /* where the name begins in a key                             */
+};
+
+static const char field_manager[] = "hostdev-agent";
+
+struct publish {
+	struct publish_deps deps;
+	struct inventory *inventory;
+	struct workq_run *queue;
+	struct echoes *echoes; /* of our own writes, by key */
+	struct write *writes[WRITES_AT_A_TIME];
+	size_t writing;
+};
+
+/* One key's work under way. */
+struct write {
+	struct publish *publish;
+	enum inventory_kind kind;
+	const char *key; /* the queue's, until end */
+	const char *name;
+	bool first; /* the status follows the object, which was created just now */
+	struct kube_call *call;
+	json_t *sent; /* the status that was applied, NULL before */
+	work_end_fn *end;
+	void *end_arg;
+};
+
+static const char kind_letters[INVENTORY_KINDS + 1] = {
+	[INVENTORY_PCI] = 'p',
+	[INVENTORY_USB] = 'u',
+	[INVENTORY_MDEV] = 'm',
+	[INVENTORY_MDEV_PARENT] = 'd',
+};
+
+static char *key_of(enum inventory_kind kind, const char *name)
+{
+	return xasprintf("%c/%s", kind_letters[kind], name);
+}
+
+static enum inventory_kind kind_of_key(const char *key)
+{
+	return (enum inventory_kind)(strchr(kind_letters, key[0]) - kind_letters);
+}
+
+static void expect_echo(const struct write *write, const char *version)
+{
+	struct publish *publish = write->publish;
+
+	echoes_expect(publish->echoes, write->key, version, clock_now_ms(publish->deps.clock));
+}
+
+static void end_write(struct write *write, int result, const struct err *err)
+{
+	struct publish *publish = write->publish;
+
+	for (size_t i = 0; i < publish->writing; i++) {
+		if (publish->writes[i] == write)
+			publish->writes[i] = publish->writes[--publish->writing];
+	}
+	if (write->call)
+		log_debug("written", log_str("object", write->name), log_int("result", result));
+	write->end(write->end_arg, result, err);
+	json_decref(write->sent);
+	free(write);
+}
+
+static char *version_in(const struct kube_response *response)
+{
+	auto_json json_t *json = NULL;
+	const char *version;
+
+	if (json_map_load(response->body, response->body_len, &json, NULL) < 0)
+		return NULL;
+	version = json_string_value(
+		json_object_get(json_object_get(json, "metadata"), "resourceVersion"));
+	return xstrdup_or_null(version);
+}
+
+/* What a write has come to: the object's new version or, with @err filled, NULL. An answer that is
+ * not an object came from elsewhere, so that nothing may have been written. */
+static char *outcome_of(int result, const struct kube_response *response, struct err *err)
+{
+	char *version = NULL;
+
+	if (result == 0)
+		version = version_in(response);
+	if (result == 0 && !version)
+		err_set(err, ERR_RETRY, -EBADMSG, "the answer to a write is not an object");
+	if (result == -EMSGSIZE)
+		err->kind = ERR_RETRY;
+	if (result == -ENOENT)
+		err->kind = ERR_CONFLICT; /* deleted meanwhile, or the kind is */
+	return version;
+}
+
+static void on_written(void *arg, int result, const struct kube_response *response,
+		       const struct err *err)
+{
+	struct write *write = arg;
+	struct err cause = *err;
+	auto_free char *version = outcome_of(result, response, &cause);
+
+	if (version)
+		expect_echo(write, version);
+	end_write(write, version ? 0 : cause.code, &cause);
+}
+
+static struct apply_request request_of(const struct write *write, const char *subresource,
+				       const json_t *body)
+{
+	return (struct apply_request){
+		.kind = write->publish->inventory->sets[write->kind].kind,
+		.name = write->name,
+		.subresource = subresource,
+		.field_manager = field_manager,
+		.force = true,
+		.object = body,
+	};
+}
+
+/* What the apply could not remove goes by a patch of its own, or the next look would apply again. */
+static void on_status_applied(void *arg, int result, const struct kube_response *response,
+			      const struct err *err)
+{
+	struct write *write = arg;
+	auto_json json_t *answer = NULL;
+	auto_json json_t *left_over = NULL;
+	struct apply_request request;
+
+	if (result == 0 && json_map_load(response->body, response->body_len, &answer, NULL) == 0)
+		left_over = publish_left_over(write->kind, write->sent, answer);
+	if (!left_over) {
+		on_written(write, result, response, err);
+		return;
+	}
+	log_info("removing status fields that others wrote", log_str("object", write->name));
+	request = request_of(write, "status", left_over);
+	write->call = apply_merge(write->publish->deps.client, &request, on_written, write);
+}
+
+static void apply_status(struct write *write, json_t *body)
+{
+	struct apply_request request = request_of(write, "status", body);
+
+	json_decref(write->sent);
+	write->sent = json_incref(body);
+	write->call = apply_send(write->publish->deps.client, &request, on_status_applied, write);
+}
+
+/* The status goes right behind a new object; behind a changed one comes a new look. */
+static void on_object_applied(void *arg, int result, const struct kube_response *response,
+			      const struct err *err)
+{
+	struct write *write = arg;
+	const struct publish_case c = publish_view(&write->publish->deps, write->publish->inventory,
+						   write->kind, write->name, NULL);
+	struct err cause = *err;
+	auto_free char *version = outcome_of(result, response, &cause);
+
+	if (version && write->first && c.wanted) {
+		auto_json json_t *body = publish_first_status(&c);
+
+		apply_status(write, body);
+		return;
+	}
+	on_written(write, result, response, err);
+}
+
+static void apply_object(struct write *write, const json_t *body)
+{
+	struct apply_request request = request_of(write, NULL, body);
+
+	write->call = apply_send(write->publish->deps.client, &request, on_object_applied, write);
+}
+
+static void on_deleted(void *arg, int result, const struct kube_response *response,
+		       const struct err *err)
+{
+	struct write *write = arg;
+	auto_json json_t *answer = NULL;
+	struct err cause = *err;
+
+	if (result == -ENOENT)
+		result = 0;
+	else if (result == 0)
+		result = json_map_load(response->body, response->body_len, &answer, &cause);
+	if (result == 0)
+		expect_echo(write, NULL);
+	else if (cause.kind == ERR_INVALID)
+		cause.kind = ERR_RETRY; /* nothing in a deletion can be wrong for good */
+	end_write(write, result, &cause);
+}
+
+static void delete (struct write *write, const struct entry *entry)
+{
+	struct publish *publish = write->publish;
+
+	log_info("device gone, deleting its object", log_str("object", write->name));
+	write->call = apply_delete(publish->deps.client,
+				   &(struct delete_request){
+					   .kind = publish->inventory->sets[write->kind].kind,
+					   .name = write->name,
+					   .uid = entry->uid,
+				   },
+				   on_deleted, write);
+}
+
+static void do_step(struct write *write, enum publish_step step, json_t *body,
+		    const struct entry *entry)
+{
+	struct publish *publish = write->publish;
+
+	assert(publish->writing < WRITES_AT_A_TIME);
+	publish->writes[publish->writing++] = write;
+	write->first = entry == NULL;
+	if (step != PUBLISH_NOTHING)
+		log_debug("writing", log_str("object", write->name), log_int("step", step));
+	switch (step) {
+	case PUBLISH_OBJECT:
+		apply_object(write, body);
+		return;
+	case PUBLISH_STATUS:
+		apply_status(write, body);
+		return;
+	case PUBLISH_DELETE:
+		delete (write, entry);
+		return;
+	case PUBLISH_NOTHING:
+		end_write(write, 0, NULL);
+		return;
+	}
+}
+
+static bool is_moving(const struct publish *publish, enum inventory_kind kind, const char *name)
+{
+	return kind == INVENTORY_PCI && publish->deps.moving &&
+	       publish->deps.moving(publish->deps.arg, name);
+}
+
+/* True if it is too early to decide on @key: then it has been put off or waits for a change. */
+static bool put_off(struct publish *publish, enum inventory_kind kind, const char *key,
+		    const struct entry *entry)
+{
+	uint64_t wait_ms =
+		echoes_wait_ms(publish->echoes, key, entry, clock_now_ms(publish->deps.clock));
+
+	if (!publish->inventory || !informer_synced(publish->deps.devices[kind]) ||
+	    (publish->deps.claims[kind] && !informer_synced(publish->deps.claims[kind])))
+		return true; /* publish_set() or publish_synced() adds it again */
+	if (entry && !entry->object)
+		return true; /* unreadable: the store has said so; a write could not mend it */
+	if (is_moving(publish, kind, key + KEY_NAME))
+		return true; /* publish_set() adds it again */
+	if (wait_ms == 0 && !informer_installed(publish->deps.devices[kind]))
+		wait_ms = INSTALL_MS;
+	if (wait_ms > 0)
+		workq_run_add_after(publish->queue, key, wait_ms);
+	return wait_ms > 0;
+}
+
+static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+{
+	struct publish *publish = arg;
+	enum inventory_kind kind = kind_of_key(key);
+	const char *name = key + KEY_NAME;
+	const struct entry *entry = store_get(informer_store(publish->deps.devices[kind]), name);
+	auto_json json_t *body = NULL;
+	enum publish_step step;
+	struct publish_case c;
+	struct write *write;
+
+	if (put_off(publish, kind, key, entry)) {
+		end(end_arg, 0, NULL);
+		return;
+	}
+	c = publish_view(&publish->deps, publish->inventory, kind, name, entry);
+	step = publish_plan(&c, &body);
+	write = xcalloc(1, sizeof(*write));
+	*write = (struct write){ .publish = publish,
+				 .kind = kind,
+				 .key = key,
+				 .name = name,
+				 .end = end,
+				 .end_arg = end_arg };
+	do_step(write, step, body, entry);
+}
+
+struct publish *publish_new(const struct publish_deps *deps)
+{
+	struct publish *publish = xcalloc(1, sizeof(*publish));
+
+	publish->deps = *deps;
+	publish->echoes = echoes_new();
+	publish->queue = workq_run_new(&(struct workq_run_spec){
+		.name = "inventory",
+		.max_running = WRITES_AT_A_TIME,
+		.work = work,
+		.arg = publish,
+		.clock = deps->clock,
+		.metrics = deps->metrics,
+	});
+	return publish;
+}
+
+struct publish *publish_free(struct publish *publish)
+{
+	if (!publish)
+		return NULL;
+	while (publish->writing > 0) {
+		struct write *write = publish->writes[--publish->writing];
+
+		kube_call_cancel(write->call);
+		write->end(write->end_arg, 0, NULL);
+		json_decref(write->sent);
+		free(write);
+	}
+	workq_run_free(publish->queue);
+	echoes_free(publish->echoes);
+	inventory_free(publish->inventory);
+	free(publish);
+	return NULL;
+}
+
+void publish_touch(struct publish *publish, enum inventory_kind kind, const char *name)
+{
+	auto_free char *key = key_of(kind, name);
+
+	workq_run_add(publish->queue, key);
+}
+
+/* Whoever has, had or should have an object is looked at. */
+static void touch_all(struct publish *publish, enum inventory_kind kind)
+{
+	const struct inventory_set *set = &publish->inventory->sets[kind];
+	const struct store *store;
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	if (!publish->deps.devices[kind])
+		return;
+	store = informer_store(publish->deps.devices[kind]);
+	for (size_t i = 0; i < set->len; i++)
+		publish_touch(publish, kind, ((const struct api_meta *)set->objects[i])->name);
+	while ((entry = store_next(store, &cursor)))
+		publish_touch(publish, kind, entry->name);
+}
+
+void publish_set(struct publish *publish, struct inventory *inventory)
+{
+	inventory_free(publish->inventory);
+	publish->inventory = inventory;
+	publish_synced(publish);
+}
+
+void publish_synced(struct publish *publish)
+{
+	for (int kind = 0; publish->inventory && kind < INVENTORY_KINDS; kind++)
+		touch_all(publish, (enum inventory_kind)kind);
+}
+
+bool publish_settled(const struct publish *publish)
+{
+	return publish->inventory && publish->writing == 0 && workq_run_idle(publish->queue);
+}

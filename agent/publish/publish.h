@@ -1,0 +1,65 @@
+/*
+ * publish: keeps the API server's objects of this node equal to the inventory.
+ *
+ * Owns the inventory that it was given last. Reads the informers' stores, writes by server-side
+ * apply; one key (kind and name) at a time, several keys side by side. Touches only objects that
+ * carry this node's label, because its informers see no others.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "agent/inventory/inventory.h"
+
+struct api_condition_value;
+struct clock;
+struct informer;
+struct kube_client;
+struct mediateddevice;
+struct metrics;
+struct pcidevice_allocations;
+struct publish;
+
+/* Borrowed. */
+struct publish_deps {
+	struct kube_client *client;
+	struct clock *clock;
+	struct metrics *metrics;
+	const struct informer
+		*devices[INVENTORY_KINDS]; /* with the label of this node; NULL: not published */
+	const struct informer *claims[INVENTORY_KINDS]; /* NULL: nobody claims that kind */
+
+	/* Is the PCI device @name on its way from one driver to another? What the inventory says of it is
+	 * not written then; the next inventory is asked for again. May be NULL. */
+	bool (*moving)(void *arg, const char *name);
+	/* Who was given the device @name; NULL: that is not known now. Without it: nobody ever. */
+	const struct pcidevice_allocations *(*allocations)(void *arg, enum inventory_kind kind,
+							   const char *name);
+	/* As what a pod has the PCI device @name, which keeps that name as long; NULL: none has it. May be
+	 * NULL. */
+	const char *(*held_as)(void *arg, const char *name);
+	/* As what @device is lent; NULL: it is not. Without it: none is. */
+	const char *(*resource)(void *arg, const struct mediateddevice *device);
+	/* How the parent @parent of mediated devices is; NULL: that is not known now. May be NULL. */
+	const struct api_condition_value *(*condition)(void *arg, const char *parent);
+	/* The label, its key in *@ret_key, that says whose virtual function the PCI device @name is; NULL:
+	 * none. May be NULL. */
+	const char *(*parent)(void *arg, const char *name, const char **ret_key);
+	void *arg;
+};
+
+struct publish *publish_new(const struct publish_deps *deps);
+/* Takes NULL, returns NULL. */
+struct publish *publish_free(struct publish *publish);
+
+/* What the node has now. Takes @inventory. */
+void publish_set(struct publish *publish, struct inventory *inventory);
+
+/* Something was heard of @name at the API server: the object or a claim of it changed. */
+void publish_touch(struct publish *publish, enum inventory_kind kind, const char *name);
+
+/* A list of objects or claims is there: look at everything again. */
+void publish_synced(struct publish *publish);
+
+/* True when an inventory is there and every object is as it should be, as far as is known. */
+bool publish_settled(const struct publish *publish);

@@ -1,0 +1,372 @@
+#include "agent/publish/publish_plan.h"
+
+#include <string.h>
+
+#include "agent/inventory/native_driver.h"
+#include "api/mediateddevice.h"
+#include "api/mediateddeviceparent.h"
+#include "api/names.h"
+#include "api/object.h"
+#include "api/pcidevice.h"
+#include "api/resource_lent.h"
+#include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "base/array.h"
+#include "base/mem.h"
+
+static const char claimable[] = "Claimable";
+
+/* Where the parts lie in each kind's struct. */
+static const struct shape {
+	const struct api_kind *kind;
+	const struct json_row *status_map;
+	size_t status;
+	const char *condition; /* the one that is told; NULL: the kind has none */
+	size_t conditions;
+	size_t allocations; /* 0: the kind has none */
+} shapes[] = {
+	[INVENTORY_PCI] = {
+		.kind = &pcidevice_kind,
+		.status_map = pcidevice_status_map,
+		.status = offsetof(struct pcidevice, status),
+		.condition = claimable,
+		.conditions = offsetof(struct pcidevice, status.conditions),
+		.allocations = offsetof(struct pcidevice, status.allocations),
+	},
+	[INVENTORY_USB] = {
+		.kind = &usbdevice_kind,
+		.status_map = usbdevice_status_map,
+		.status = offsetof(struct usbdevice, status),
+		.condition = claimable,
+		.conditions = offsetof(struct usbdevice, status.conditions),
+	},
+	[INVENTORY_MDEV] = {
+		.kind = &mediateddevice_kind,
+		.status_map = mediateddevice_status_map,
+		.status = offsetof(struct mediateddevice, status),
+		.allocations = offsetof(struct mediateddevice, status.allocations),
+	},
+	[INVENTORY_MDEV_PARENT] = {
+		.kind = &mediateddeviceparent_kind,
+		.status_map = mediateddeviceparent_status_map,
+		.status = offsetof(struct mediateddeviceparent, status),
+		.condition = "Configured",
+		.conditions = offsetof(struct mediateddeviceparent, status.conditions),
+	},
+};
+
+static struct api_conditions *conditions_of(const struct shape *shape, void *object)
+{
+	return (void *)((char *)object + shape->conditions);
+}
+
+/* What others wrote may even lack its type. */
+static void keep_own(const struct shape *shape, struct api_conditions *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->len; i++) {
+		struct api_condition *condition = &list->items[i];
+
+		if (condition->type && strcmp(condition->type, shape->condition) == 0)
+			list->items[kept++] = *condition;
+		else
+			json_map_done(api_condition_map, condition);
+	}
+	list->len = kept;
+}
+
+/* The status as JSON, reduced to what is ours. */
+static json_t *own_status(const struct shape *shape, void *object)
+{
+	if (shape->condition)
+		keep_own(shape, conditions_of(shape, object));
+	return json_map_encode(shape->status_map, (char *)object + shape->status);
+}
+
+/* Say on @object what @seen (may be NULL) says, and then @value (NULL: no more), with the transition time
+ * of @seen if that said it already. */
+static void set_condition(const struct shape *shape, void *object, void *seen,
+			  const struct api_condition_value *value, int64_t now_wall_ms)
+{
+	struct api_conditions *list = conditions_of(shape, object);
+	const struct api_condition *before =
+		seen ? api_conditions_find(conditions_of(shape, seen), shape->condition) : NULL;
+
+	api_conditions_remove(list, shape->condition);
+	if (before)
+		json_map_copy(api_condition_map, array_add(list), before);
+	if (value)
+		api_conditions_set(list, value, now_wall_ms);
+}
+
+/* What the inventory says, or else what somebody else knows of it. */
+static void take_condition(const struct publish_case *c, const struct shape *shape, void *object,
+			   void *seen)
+{
+	/* The values are borrowed from @wanted, which stays as it is. */
+	const void *conditions = (const char *)c->wanted + shape->conditions;
+	const struct api_condition *is =
+		shape->condition ? api_conditions_find(conditions, shape->condition) : NULL;
+	struct api_condition_value value = { .type = shape->condition };
+
+	if (!shape->condition)
+		return;
+	if (!is) {
+		set_condition(shape, object, seen, c->condition, c->now_wall_ms);
+		return;
+	}
+	value.status = strcmp(is->status, "True") == 0 ? API_TRUE : API_FALSE;
+	value.reason = is->reason;
+	value.message = is->message;
+	set_condition(shape, object, seen, &value, c->now_wall_ms);
+}
+
+static json_t *status_body(json_t *status)
+{
+	json_t *body = json_object();
+
+	json_object_set_new(body, "status", status);
+	return body;
+}
+
+static void take_allocations(const struct publish_case *c, const struct shape *shape, void *object)
+{
+	struct pcidevice_allocations *to = (void *)((char *)object + shape->allocations);
+	const void *seen = c->seen ? (const char *)c->seen + shape->allocations : NULL;
+	const struct pcidevice_allocations *from = c->allocations ? c->allocations : seen;
+
+	for (size_t i = 0; from && i < from->len; i++)
+		json_map_copy(pcidevice_allocation_map, array_add(to), &from->items[i]);
+}
+
+/* Of a device that is gone, what a pod had of it is told to people. */
+static void take_orphaned(const struct publish_case *c, struct usbdevice *device)
+{
+	const struct pcidevice_allocations *list = c->allocations;
+	struct usbdevice_status *status = &device->status;
+
+	if (!c->wanted && !list)
+		return; /* as it is */
+	free(status->status);
+	free(status->message);
+	status->status = NULL;
+	status->message = NULL;
+	if (c->wanted || list->len == 0)
+		return;
+	status->status = xstrdup("orphaned");
+	status->message = xasprintf("the device was unplugged while pod %s/%s had it",
+				    list->items[0].namespace, list->items[0].pod);
+}
+
+/* What the inventory cannot know of a device: what it is lent as, and to whom. */
+static void take_lent(const struct publish_case *c, void *object)
+{
+	const struct shape *shape = &shapes[c->kind];
+
+	if (c->kind == INVENTORY_PCI) {
+		struct pcidevice *device = object;
+
+		free(device->status.resource_name);
+		device->status.resource_name =
+			c->resource ? xstrdup(c->resource)
+				    : resource_lent(c->wanted, c->seen, c->claim);
+	} else if (c->kind == INVENTORY_USB) {
+		struct usbdevice *usb = object;
+
+		usb->status.enabled = c->usb_claim && usbdeviceclaim_lends(c->usb_claim);
+		take_orphaned(c, usb);
+	} else if (c->kind == INVENTORY_MDEV) {
+		struct mediateddevice *mdev = object;
+
+		mdev->status.resource_name = xstrdup_or_null(c->resource);
+	}
+	if (shape->allocations)
+		take_allocations(c, shape, object);
+}
+
+/* NULL when @seen says all that @object does. Changes both. */
+static json_t *status_difference(const struct shape *shape, void *object, void *seen)
+{
+	json_t *want = own_status(shape, object);
+	auto_json json_t *have = own_status(shape, seen);
+
+	if (!json_equal(want, have))
+		return status_body(want);
+	json_decref(want);
+	return NULL;
+}
+
+static json_t *plan_status(const struct publish_case *c)
+{
+	const struct shape *shape = &shapes[c->kind];
+	void *object = api_object_copy(shape->kind, c->wanted);
+	void *seen = api_object_copy(shape->kind, c->seen);
+	json_t *body;
+
+	take_condition(c, shape, object, seen);
+	take_lent(c, object);
+	body = status_difference(shape, object, seen);
+	api_object_free(shape->kind, object);
+	api_object_free(shape->kind, seen);
+	return body;
+}
+
+static json_t *plan_gone(const struct publish_case *c)
+{
+	static const struct api_condition_value value = {
+		.type = claimable,
+		.status = API_FALSE,
+		.reason = "DeviceGone",
+		.message =
+			"the device is not on the node; the object is kept because it is claimed",
+	};
+	const struct shape *shape = &shapes[c->kind];
+	void *object = api_object_copy(shape->kind, c->seen);
+	void *seen = api_object_copy(shape->kind, c->seen);
+	json_t *body;
+
+	set_condition(shape, object, seen, &value, c->now_wall_ms);
+	if (c->kind == INVENTORY_USB)
+		take_lent(c, object);
+	body = status_difference(shape, object, seen);
+	api_object_free(shape->kind, object);
+	api_object_free(shape->kind, seen);
+	return body;
+}
+
+/* Is each of @want in @have with the same value? */
+static bool has_all(const struct json_pairs *have, const struct json_pairs *want)
+{
+	for (size_t i = 0; i < want->len; i++) {
+		const char *value = json_pairs_get(have, want->items[i].key);
+
+		if (!value || strcmp(value, want->items[i].value) != 0)
+			return false;
+	}
+	return true;
+}
+
+static json_t *pairs_json(const struct json_pairs *pairs)
+{
+	json_t *json = json_object();
+
+	for (size_t i = 0; i < pairs->len; i++)
+		json_object_set_new(json, pairs->items[i].key, json_string(pairs->items[i].value));
+	return json;
+}
+
+/* The driver annotation says what the device goes back to. While it is claimed, or on no driver of its
+ * own, what was remembered stays; a driver that lends it, or a text that is no driver at all, is a
+ * mistake of whoever wrote it. */
+static void keep_driver(const struct publish_case *c, struct json_pairs *annotations)
+{
+	const struct api_meta *seen = c->seen;
+	const char *old = seen ? api_meta_annotation(seen, NAMES_ANNOTATION_DRIVER) : NULL;
+	const char *now = api_meta_annotation(c->wanted, NAMES_ANNOTATION_DRIVER);
+
+	if ((c->claimed || !now) && native_driver_valid(old))
+		json_pairs_set(annotations, NAMES_ANNOTATION_DRIVER, old);
+}
+
+static void add_pairs(struct json_pairs *to, const struct json_pairs *from)
+{
+	for (size_t i = 0; i < from->len; i++)
+		json_pairs_set(to, from->items[i].key, from->items[i].value);
+}
+
+/* NULL when @seen has the labels and annotations of @wanted. */
+static json_t *plan_object(const struct publish_case *c)
+{
+	const struct api_meta *wanted = c->wanted;
+	const struct api_meta *seen = c->seen;
+	struct json_pairs annotations = { 0 };
+	struct json_pairs labels = { 0 };
+	json_t *body = NULL;
+
+	add_pairs(&labels, &wanted->labels);
+	if (c->parent)
+		json_pairs_set(&labels, c->parent_key, c->parent);
+	add_pairs(&annotations, &wanted->annotations);
+	keep_driver(c, &annotations);
+
+	if (!seen || !has_all(&seen->labels, &labels) ||
+	    !has_all(&seen->annotations, &annotations)) {
+		json_t *meta = json_object();
+
+		json_object_set_new(meta, "labels", pairs_json(&labels));
+		if (annotations.len > 0)
+			json_object_set_new(meta, "annotations", pairs_json(&annotations));
+		body = json_object();
+		json_object_set_new(body, "metadata", meta);
+	}
+	json_pairs_done(&annotations);
+	json_pairs_done(&labels);
+	return body;
+}
+
+static enum publish_step step_of(enum publish_step step, json_t *body, json_t **ret_body)
+{
+	*ret_body = body;
+	return body ? step : PUBLISH_NOTHING;
+}
+
+enum publish_step publish_plan(const struct publish_case *c, json_t **ret_body)
+{
+	json_t *body;
+
+	*ret_body = NULL;
+	if (!c->wanted && !c->seen)
+		return PUBLISH_NOTHING;
+	if (!c->wanted && c->claimed)
+		return step_of(PUBLISH_STATUS, plan_gone(c), ret_body);
+	if (!c->wanted)
+		return PUBLISH_DELETE;
+
+	body = plan_object(c);
+	if (body)
+		return step_of(PUBLISH_OBJECT, body, ret_body);
+	return step_of(PUBLISH_STATUS, plan_status(c), ret_body);
+}
+
+json_t *publish_first_status(const struct publish_case *c)
+{
+	const struct shape *shape = &shapes[c->kind];
+	struct publish_case first = *c;
+	void *object = api_object_copy(shape->kind, c->wanted);
+	json_t *status;
+
+	first.seen = NULL;
+	take_condition(&first, shape, object, NULL);
+	take_lent(&first, object);
+	status = own_status(shape, object);
+	api_object_free(shape->kind, object);
+	return status_body(status);
+}
+
+json_t *publish_left_over(enum inventory_kind kind, const json_t *body, const json_t *answer)
+{
+	const struct shape *shape = &shapes[kind];
+	const json_t *sent = json_object_get(body, "status");
+	const json_t *is = json_object_get(answer, "status");
+	json_t *nulls = json_object();
+
+	for (const struct json_row *row = shape->status_map; row->type != JSON_ROW_END; row++) {
+		if (json_object_get(is, row->key) && !json_object_get(sent, row->key))
+			json_object_set_new(nulls, row->key, json_null());
+	}
+	if (json_object_size(nulls) > 0)
+		return status_body(nulls);
+	json_decref(nulls);
+	return NULL;
+}
+
+json_t *publish_object(enum inventory_kind kind, const void *wanted)
+{
+	const struct publish_case c = { .kind = kind, .wanted = wanted };
+	json_t *object = api_object_encode(shapes[kind].kind, wanted);
+	auto_json json_t *status = publish_first_status(&c);
+
+	json_object_update(object, status);
+	return object;
+}

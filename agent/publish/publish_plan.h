@@ -1,0 +1,62 @@
+/*
+ * publish_plan: what, if anything, must be written so that one object says what it should.
+ *
+ * Pure: what the node should have, what the API server has and whether somebody claims it go in; the
+ * next step and the text of the write come out. An object that is as it should be gives no step:
+ * this is where "an unchanged node writes nothing" is decided.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/inventory/inventory.h"
+
+struct api_condition_value;
+struct pcidevice_allocations;
+struct pcideviceclaim;
+struct usbdeviceclaim;
+
+enum publish_step {
+	PUBLISH_NOTHING,
+	PUBLISH_OBJECT, /* apply labels and annotations (and so create it), then look again */
+	PUBLISH_STATUS, /* apply the status                                                 */
+	PUBLISH_DELETE, /* the device is not there, and nobody claims it                    */
+};
+
+struct publish_case {
+	enum inventory_kind kind;
+	const void *wanted; /* the inventory's object; NULL: the node has no such device */
+	const void *seen;   /* the API server's object; NULL: there is none              */
+	bool claimed;       /* a claim of the same name exists                           */
+	const struct pcideviceclaim *claim;     /* of a PCI device; NULL: none, or unreadable */
+	const struct usbdeviceclaim *usb_claim; /* of a USB device; likewise                */
+	/* Who was given the device; NULL: not known, then it stays as it is told. */
+	const struct pcidevice_allocations *allocations;
+	/* As which a mediated device is lent, NULL: it is not; or as which a pod has a PCI device, NULL:
+	 * none has it. */
+	const char *resource;
+	/* Of a parent of mediated devices; NULL: not known, then it stays as it is told. */
+	const struct api_condition_value *condition;
+	const char *parent; /* a label of a PCI device, beside those of @wanted; NULL: none */
+	const char *parent_key;
+	int64_t now_wall_ms;
+};
+
+/* *@ret_body is what to apply (the caller's to json_decref), NULL for NOTHING and DELETE. */
+enum publish_step publish_plan(const struct publish_case *c, json_t **ret_body);
+
+/* The status to apply right after the object was created, when nothing has been seen of it yet; for the
+ * caller to json_decref(). */
+json_t *publish_first_status(const struct publish_case *c);
+
+/*
+ * What an apply of @body's status could not remove: fields of ours that @body leaves out and that
+ * @answer, the object as it is now, still has, because somebody else wrote them. As a body for
+ * apply_merge(), for the caller to json_decref(); NULL if there is none.
+ */
+json_t *publish_left_over(enum inventory_kind kind, const json_t *body, const json_t *answer);
+
+/* The whole object as the steps above would make it, for the caller to json_decref(). */
+json_t *publish_object(enum inventory_kind kind, const void *wanted);

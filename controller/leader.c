@@ -1,5 +1,6 @@
 #include "controller/leader.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -11,6 +12,8 @@ struct leader {
 	struct clock *clock;
 	struct election *election;
 	struct metric *leads;
+	struct leader_work work[LEADER_WORK_MAX];
+	size_t nwork;
 };
 
 static const struct metric_desc leads_desc = {
@@ -24,6 +27,10 @@ static void on_started(void *arg)
 	struct leader *leader = arg;
 
 	metric_set(leader->leads, 1, NULL);
+	for (size_t i = 0; i < leader->nwork; i++) {
+		if (leader->work[i].started)
+			leader->work[i].started(leader->work[i].arg);
+	}
 }
 
 static void on_stopped(void *arg)
@@ -31,6 +38,10 @@ static void on_stopped(void *arg)
 	struct leader *leader = arg;
 
 	metric_set(leader->leads, 0, NULL);
+	for (size_t i = 0; i < leader->nwork; i++) {
+		if (leader->work[i].stopped)
+			leader->work[i].stopped(leader->work[i].arg);
+	}
 }
 
 struct leader *leader_new(struct uv_loop_s *loop, struct kube_client *client,
@@ -63,6 +74,17 @@ struct leader *leader_free(struct leader *leader)
 	clock_free(leader->clock);
 	free(leader);
 	return NULL;
+}
+
+void leader_add_work(struct leader *leader, const struct leader_work *work)
+{
+	assert(leader->nwork < LEADER_WORK_MAX);
+	leader->work[leader->nwork++] = *work;
+}
+
+bool leader_leads(const struct leader *leader)
+{
+	return election_leads(leader->election);
 }
 
 void leader_resign(struct leader *leader, void (*done)(void *arg), void *arg)

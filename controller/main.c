@@ -1,16 +1,22 @@
-/* hostdev-controller: the command line; what it does is in leader. */
+/* hostdev-controller: the command line; what it does is in leader, upkeep and gate, and in uninstall. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/gate.h"
 #include "controller/leader.h"
 #include "controller/settings.h"
+#include "controller/uninstall.h"
+#include "controller/upkeep.h"
 #include "kube/serve.h"
 
 struct replica {
 	struct program program;
 	struct leader *leader;
+	struct gate *gate;
+	struct upkeep *upkeep;
 };
 
 static int check_ready(void *arg, struct err *err)
@@ -38,8 +44,11 @@ static void on_signal(void *arg)
 static int run(const struct settings *s)
 {
 	struct leader_options options = { .ns = s->ns, .identity = s->pod_name };
+	struct gate_options gate = { s->webhook_listen, s->ns, &s->webhook_hosts };
+	struct upkeep_options upkeep = { s->ns, s->agent_pods, s->node_gone_after_ms };
 	struct replica replica = { 0 };
 	struct err err = { 0 };
+	int status = 0;
 
 	if (program_init(&replica.program, &s->common, "hostdev-controller/" HOSTDEV_VERSION,
 			 &err) < 0)
@@ -50,39 +59,80 @@ static int run(const struct settings *s)
 				    replica.program.metrics);
 	serve_add_check(replica.program.serve, SERVE_READYZ, "election", check_ready,
 			replica.leader);
-	program_run(&replica.program, on_signal, &replica);
+	replica.upkeep = upkeep_new(&replica.program, replica.leader, &upkeep);
+	if (gate_new(&replica.program, replica.leader, &gate, &replica.gate, &err) < 0)
+		status = program_cannot_start(settings_prose.program, &err);
+	else
+		program_run(&replica.program, on_signal, &replica);
+	gate_free(replica.gate);
+	upkeep_free(replica.upkeep);
 	leader_free(replica.leader);
 	program_done(&replica.program);
-	return 0;
+	return status;
 }
 
 /* One clear line and the status of a wrong call. */
-static int misused(const char *message)
+static int misused(const struct options_prose *prose, const char *message)
 {
-	(void)fprintf(stderr, "hostdev-controller: %s\n", message);
+	(void)fprintf(stderr, "%s: %s\n", prose->program, message);
 	return 2;
 }
 
-int main(int argc, char **argv)
+static int uninstall(const struct settings *s)
+{
+	struct program program;
+	struct err err = { 0 };
+	int status;
+
+	if (program_init(&program, &s->common, "hostdev-controller/" HOSTDEV_VERSION, &err) < 0)
+		return program_cannot_start(settings_uninstall_prose.program, &err);
+	status = uninstall_run(&program, s->timeout_ms);
+	program_done(&program);
+	return status;
+}
+
+/* A command: its options, and what to do with them. */
+static const struct command {
+	const char *word; /* NULL: no word */
+	const struct option_row *(*rows)(size_t *ret_len);
+	const struct options_prose *prose;
+	int (*run)(const struct settings *s);
+} commands[] = {
+	{ "uninstall", settings_uninstall_rows, &settings_uninstall_prose, uninstall },
+	{ NULL, settings_rows, &settings_prose, run },
+};
+
+static int run_command(const struct command *command, int argc, char *const *argv)
 {
 	struct settings settings = { 0 };
 	struct options options;
 	struct err err = { 0 };
 	size_t len;
-	const struct option_row *rows = settings_rows(&len);
-	char *const *words = argv;
+	const struct option_row *rows = command->rows(&len);
 	int status;
 
 	options_init(&options, rows, len, &settings);
-	status = program_options(&options, &settings.common, &settings_prose, &argc, &words);
+	status = program_options(&options, &settings.common, command->prose, &argc, &argv);
 	if (status < 0) {
 		if (argc > 0)
-			err_set(&err, ERR_INVALID, -1, "unexpected word '%s'; see --help",
-				words[0]);
+			err_set(&err, ERR_INVALID, -1, "unexpected word '%s'; see --help", argv[0]);
 		else
 			settings_complete(&settings, &err);
-		status = err.code ? misused(err.msg) : run(&settings);
+		status = err.code ? misused(command->prose, err.msg) : command->run(&settings);
 	}
 	options_done(&options);
 	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command = commands;
+
+	while (command->word && (argc < 2 || strcmp(argv[1], command->word) != 0))
+		command++;
+	if (command->word) {
+		argc--;
+		argv++;
+	}
+	return run_command(command, argc, argv);
 }

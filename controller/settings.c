@@ -21,7 +21,32 @@ static const struct option_row rows[] = {
 		  "name and the process id." },
 	{ .name = "namespace", .type = OPTION_STRING, AT(ns), .env = "POD_NAMESPACE",
 	  .fallback = NAMES_NAMESPACE, .argument = "NAME",
-	  .help = "Namespace of the Lease by which the leader is elected." },
+	  .help = "Namespace of the Lease by which the leader is elected, and of the webhook's Service "
+		  "and Secret." },
+	{ .name = "webhook-listen", .type = OPTION_STRING, AT(webhook_listen), .fallback = "off",
+	  .argument = "ADDRESS:PORT", .group = "Webhook",
+	  .help = "Answer admission reviews here, over TLS; \":PORT\" for all addresses, \"off\" for "
+		  "none. The certificate is made and renewed by the leader, in the Secret "
+		  "hostdev-webhook-tls." },
+	{ .name = "webhook-host", .type = OPTION_LIST, AT(webhook_hosts), .argument = "NAME,...",
+	  .help = "DNS names and addresses by which API servers reach the webhook, beside that of the "
+		  "Service hostdev-webhook." },
+	{ .name = "agent-pods", .type = OPTION_STRING, AT(agent_pods), .argument = "SELECTOR",
+	  .fallback = "app.kubernetes.io/part-of=hostdev,app.kubernetes.io/component=agent",
+	  .group = "Nodes",
+	  .help = "Labels of the agents' pods, in this namespace: claims of a node on which none of them "
+		  "is Ready say so. \"none\" where agents are no pods." },
+	{ .name = "node-gone-after", .type = OPTION_DURATION, AT(node_gone_after_ms), .fallback = "5m",
+	  .min = 1000, .argument = "TIME",
+	  .help = "Remove what is left of a node when the cluster has had no such Node for so long." },
+};
+
+static const struct option_row uninstall_rows[] = {
+	{ .name = "timeout", .type = OPTION_DURATION, AT(timeout_ms), .fallback = "10m",
+	  .argument = "TIME", .group = "Uninstall",
+	  .help = "End with status 1 when something is still lent after so long; 0 waits for ever." },
+	PROGRAM_LOG_ROWS(struct settings, common),
+	PROGRAM_CLUSTER_ROWS(struct settings, common, "off"),
 };
 /* clang-format on */
 
@@ -39,6 +64,24 @@ const struct option_row *settings_rows(size_t *ret_len)
 {
 	*ret_len = ARRAY_LEN(rows);
 	return rows;
+}
+
+const struct options_prose settings_uninstall_prose = {
+	.program = "hostdev-controller uninstall",
+	.summary = "gives back everything that is lent, and waits until that is done",
+	.synopsis = "hostdev-controller uninstall [FLAG]...",
+	.description =
+		"Deletes the HostDeviceConfig and all claims and waits until the agents have given every "
+		"device back to its driver, so that what was deployed can be deleted without leaving a "
+		"finalizer behind. The agents must still run; claims of nodes that are gone are let go. "
+		"What it waits for is said on standard output.",
+	.examples = "  hostdev-controller uninstall --kubeconfig ~/.kube/config --timeout 5m",
+};
+
+const struct option_row *settings_uninstall_rows(size_t *ret_len)
+{
+	*ret_len = ARRAY_LEN(uninstall_rows);
+	return uninstall_rows;
 }
 
 int settings_complete(struct settings *s, struct err *err)

@@ -7,11 +7,19 @@
 struct settings {
 	struct program_settings common;
 	char *pod_name; /* this replica's identity in the election */
-	char *ns;       /* of the Lease                            */
+	char *ns;       /* of the Lease, and of the webhook        */
+	char *webhook_listen;
+	char *agent_pods;
+	uint64_t node_gone_after_ms;
+	uint64_t timeout_ms;              /* of uninstall; 0: none */
+	struct option_list webhook_hosts; /* beside its Service's name */
 };
 
 const struct option_row *settings_rows(size_t *ret_len);
 extern const struct options_prose settings_prose;
+
+const struct option_row *settings_uninstall_rows(size_t *ret_len);
+extern const struct options_prose settings_uninstall_prose;
 
 /* Fill what is still unset from the machine. Errors name the setting. */
 int settings_complete(struct settings *s, struct err *err);

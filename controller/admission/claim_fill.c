@@ -1,0 +1,145 @@
+#include "controller/admission/claim_fill.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/names.h"
+#include "controller/admission/device.h"
+#include "controller/admission/known.h"
+#include "controller/admission/rule.h"
+#include "controller/webhook/admission_answer.h"
+#include "controller/webhook/admission_review.h"
+
+/* A field of the spec, and what it is to be. */
+struct fill {
+	const char *key;
+	const char *value; /* NULL: nothing is known */
+};
+
+enum { FILLS_MAX = 3 };
+
+static json_t *made(json_t *json)
+{
+	if (!json)
+		abort(); /* out of memory; all texts are UTF-8 */
+	return json;
+}
+
+static void set_text(json_t *object, const char *key, const char *text)
+{
+	json_object_set_new(object, key, made(json_string(text)));
+}
+
+/* Absent, null and "" are one. */
+static bool is_absent(const json_t *value)
+{
+	return !value || json_is_null(value) ||
+	       (json_is_string(value) && json_string_length(value) == 0);
+}
+
+static const char *spec_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(json_object_get(object, "spec"), key));
+
+	return text && *text ? text : NULL;
+}
+
+/* What the claim had counts before what would be new. */
+static const char *kept(const struct rule_case *c, const char *key, const char *otherwise)
+{
+	const char *had = spec_text(c->request->old_object, key);
+
+	return had ? had : otherwise;
+}
+
+static void fill_spec(const struct rule_case *c, const json_t *object, const struct fill *fills)
+{
+	json_t *spec = json_object_get(object, "spec");
+	json_t *whole = made(json_object());
+
+	if (!is_absent(spec) && !json_is_object(spec)) {
+		json_decref(whole);
+		return;
+	}
+	for (size_t i = 0; i < FILLS_MAX; i++) {
+		char path[64];
+
+		if (!fills[i].key || !fills[i].value ||
+		    !is_absent(json_object_get(spec, fills[i].key)))
+			continue;
+		set_text(whole, fills[i].key, fills[i].value);
+		(void)snprintf(path, sizeof(path), "/spec/%s", fills[i].key);
+		if (!is_absent(spec))
+			admission_answer_patch(c->answer, "add", path,
+					       made(json_string(fills[i].value)));
+	}
+	if (is_absent(spec) && json_object_size(whole) > 0)
+		admission_answer_patch(c->answer, "add", "/spec", json_incref(whole));
+	json_decref(whole);
+}
+
+static bool has_owner(const json_t *owners, const char *kind)
+{
+	for (size_t i = 0; i < json_array_size(owners); i++) {
+		const char *is =
+			json_string_value(json_object_get(json_array_get(owners, i), "kind"));
+
+		if (is && strcmp(is, kind) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void fill_owner(const struct rule_case *c, const json_t *object, enum known_kind known)
+{
+	const char *kind = known_kinds[known]->kind;
+	const char *uid = known_uid(c->known, known, c->request->name);
+	const json_t *meta = json_object_get(object, "metadata");
+	const json_t *owners = json_object_get(meta, "ownerReferences");
+	json_t *ours;
+
+	if (!*uid || !json_is_object(meta) || (!is_absent(owners) && !json_is_array(owners)) ||
+	    has_owner(owners, kind) || !is_absent(json_object_get(meta, "deletionTimestamp")))
+		return;
+	ours = made(json_object());
+	set_text(ours, "apiVersion", NAMES_GROUP "/" NAMES_VERSION);
+	set_text(ours, "kind", kind);
+	set_text(ours, "name", c->request->name);
+	set_text(ours, "uid", uid);
+	if (is_absent(owners))
+		admission_answer_patch(c->answer, "add", "/metadata/ownerReferences",
+				       made(json_array()));
+	admission_answer_patch(c->answer, "add", "/metadata/ownerReferences/-", ours);
+}
+
+/* Only who creates a claim is its user. */
+static const char *user_of(const struct rule_case *c)
+{
+	bool creates = c->request->operation == ADMISSION_CREATE;
+
+	return kept(c, "userName", creates && *c->request->user ? c->request->user : NULL);
+}
+
+void claim_fill_pci(const struct rule_case *c, const json_t *object)
+{
+	const struct device *device = known_pcidevice(c->known, c->request->name);
+	const struct fill fills[FILLS_MAX] = {
+		{ "address",
+		  kept(c, "address", device ? device_text(device, DEVICE_ADDRESS) : NULL) },
+		{ "nodeName",
+		  kept(c, "nodeName", device ? device_text(device, DEVICE_NODE) : NULL) },
+		{ "userName", user_of(c) },
+	};
+
+	fill_spec(c, object, fills);
+	fill_owner(c, object, KNOWN_PCIDEVICE);
+}
+
+void claim_fill_usb(const struct rule_case *c, const json_t *object)
+{
+	const struct fill fills[FILLS_MAX] = { { "userName", user_of(c) } };
+
+	fill_spec(c, object, fills);
+	fill_owner(c, object, KNOWN_USBDEVICE);
+}

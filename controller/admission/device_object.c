@@ -1,0 +1,42 @@
+#include "controller/admission/device_object.h"
+
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "controller/admission/known.h"
+#include "controller/admission/rule.h"
+
+/* The garbage collector deletes what the device owns. */
+static void refuse_claimed(const struct rule_case *c, const char *kind, const char *name)
+{
+	rule_refuse(
+		c, RULE_CONFLICT,
+		"%s '%s' would be deleted with it, and the device taken from whoever has it: delete "
+		"that claim first",
+		kind, name);
+}
+
+void pci_device_delete(const struct rule_case *c)
+{
+	const struct pcidevice *old = c->old;
+	const struct pcideviceclaim *claim = known_pciclaim(c->known, old->meta.name);
+
+	if (!old->meta.deletion_timestamp && claim && !claim->meta.deletion_timestamp &&
+	    !known_node_gone(c->known, old->status.node_name))
+		refuse_claimed(c, pcideviceclaim_kind.kind, old->meta.name);
+}
+
+void usb_device_delete(const struct rule_case *c)
+{
+	const struct usbdevice *old = c->old;
+	const struct usbdeviceclaim *claim = known_usbclaim(c->known, old->meta.name);
+
+	if (old->meta.deletion_timestamp || known_node_gone(c->known, old->status.node_name))
+		return;
+	if (claim && !claim->meta.deletion_timestamp)
+		refuse_claimed(c, usbdeviceclaim_kind.kind, old->meta.name);
+	else if (old->status.enabled)
+		rule_refuse(c, RULE_CONFLICT,
+			    "it is lent (status.enabled): delete its USBDeviceClaim first");
+}

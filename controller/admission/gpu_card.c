@@ -1,0 +1,71 @@
+#include "controller/admission/gpu_card.h"
+
+#include "api/names.h"
+#include "api/pcideviceclaim.h"
+#include "api/sriovgpudevice.h"
+#include "api/vgpudevice.h"
+#include "base/mem.h"
+#include "controller/admission/device_use.h"
+#include "controller/admission/known.h"
+#include "controller/admission/rule.h"
+
+static bool is_part_of(const struct vgpudevice *vgpu, const struct sriovgpudevice *card)
+{
+	const char *parent = api_meta_label(&vgpu->meta, NAMES_LABEL_PARENT_GPU);
+
+	if (known_same(parent, card->meta.name))
+		return true;
+	return !known_empty(card->spec.address) &&
+	       known_same(vgpu->spec.parent_address, card->spec.address) &&
+	       known_same(vgpu->spec.node_name, card->spec.node_name);
+}
+
+/* The part itself goes, so whoever has it stands in the way; an enabled one that nobody has waits. */
+static bool refuse_used(const struct rule_case *c, const struct sriovgpudevice *card)
+{
+	const struct vgpudevice *vgpu;
+	size_t cursor = 0;
+
+	while ((vgpu = known_next(c->known, KNOWN_VGPU, &cursor))) {
+		auto_free char *user = NULL;
+
+		if (!is_part_of(vgpu, card))
+			continue;
+		user = device_use(c->known, vgpu->meta.name);
+		if (user)
+			return rule_refuse(c, RULE_CONFLICT, "VGPUDevice '%s' is a part of it: %s",
+					   vgpu->meta.name, user);
+		if (vgpu->spec.enabled)
+			rule_warn(c,
+				  "VGPUDevice '%s' is still enabled: set spec.enabled of that to "
+				  "false",
+				  vgpu->meta.name);
+	}
+	return false;
+}
+
+void gpu_card_update(const struct rule_case *c)
+{
+	const struct sriovgpudevice *card = c->object;
+	const struct sriovgpudevice *old = c->old;
+
+	if (card->meta.deletion_timestamp || card->spec.enabled == old->spec.enabled)
+		return;
+	if (old->spec.enabled)
+		refuse_used(c, old);
+	else if (known_pciclaim(c->known, card->meta.name))
+		rule_refuse(
+			c, RULE_CONFLICT,
+			"PCIDeviceClaim '%s' lends the card as a whole: delete that claim first",
+			card->meta.name);
+}
+
+void gpu_card_delete(const struct rule_case *c)
+{
+	const struct sriovgpudevice *old = c->old;
+
+	if (old->meta.deletion_timestamp || known_node_gone(c->known, old->spec.node_name) ||
+	    !old->spec.enabled)
+		return;
+	rule_refuse(c, RULE_CONFLICT, "it is enabled: set spec.enabled to false first");
+}

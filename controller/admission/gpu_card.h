@@ -1,0 +1,9 @@
+/* gpu_card: the rules of SRIOVGPUDevices and, in mig.c, of MigConfigurations. Pure. */
+#pragma once
+
+struct rule_case;
+
+void gpu_card_update(const struct rule_case *c);
+void gpu_card_delete(const struct rule_case *c);
+
+void mig_update(const struct rule_case *c);

@@ -1,0 +1,135 @@
+#include "controller/admission/network_card.h"
+
+#include "api/names.h"
+#include "api/pcideviceclaim.h"
+#include "api/sriovnetworkdevice.h"
+#include "base/mem.h"
+#include "controller/admission/device.h"
+#include "controller/admission/known.h"
+#include "controller/admission/rule.h"
+
+/* Reasons of Claimable for which the number of a card's functions stays as it is. */
+static const char *const critical[] = { "HostFilesystem", "HostSwap", "HostNetwork", "Console" };
+
+static const struct device *device_of(const struct rule_case *c,
+				      const struct sriovnetworkdevice *card)
+{
+	return known_pci_at(c->known, card->spec.node_name, card->spec.address);
+}
+
+static bool refuse_count(const struct rule_case *c, const struct sriovnetworkdevice *card)
+{
+	const struct device *device = device_of(c, card);
+	int want = card->spec.num_vfs;
+
+	if (!device || want <= 0)
+		return false;
+	if (device->total_vfs == 0)
+		return rule_refuse(c, RULE_INVALID,
+				   "%s cannot make virtual functions: set spec.address to a device "
+				   "whose PCIDevice has status.totalVFs",
+				   device_text(device, DEVICE_ADDRESS));
+	if (want > device->total_vfs)
+		return rule_refuse(
+			c, RULE_INVALID,
+			"spec.numVFs is %d, but %s can make %d virtual functions: set it to "
+			"that or less",
+			want, device_text(device, DEVICE_ADDRESS), device->total_vfs);
+	return false;
+}
+
+static bool refuse_passed_through(const struct rule_case *c, const struct sriovnetworkdevice *card)
+{
+	const struct pcideviceclaim *claim =
+		known_pciclaim_at(c->known, card->spec.node_name, card->spec.address);
+
+	if (!claim || card->spec.num_vfs <= 0)
+		return false;
+	return rule_refuse(c, RULE_CONFLICT,
+			   "PCIDeviceClaim '%s' lends the card itself: delete that claim first",
+			   claim->meta.name);
+}
+
+static bool refuse_critical(const struct rule_case *c, const struct sriovnetworkdevice *card)
+{
+	const struct device *device = device_of(c, card);
+
+	for (size_t i = 0; device && i < ARRAY_LEN(critical); i++) {
+		if (known_same(device_text(device, DEVICE_REASON), critical[i]))
+			return rule_refuse(c, RULE_FORBIDDEN,
+					   "%s: %s: the number of its virtual functions cannot be "
+					   "changed while the node needs the card",
+					   critical[i], device_text(device, DEVICE_MESSAGE));
+	}
+	return false;
+}
+
+/* Any other number is reached by way of 0. */
+static bool refuse_claimed(const struct rule_case *c, const struct sriovnetworkdevice *old)
+{
+	const struct pcideviceclaim *claim;
+	size_t cursor = 0;
+
+	while ((claim = known_next(c->known, KNOWN_PCICLAIM, &cursor))) {
+		const struct device *vf = known_pcidevice(c->known, claim->meta.name);
+		bool listed = json_strs_has(&old->status.vf_pci_devices, claim->meta.name);
+		bool child = vf && !known_empty(old->spec.address) &&
+			     known_same(device_text(vf, DEVICE_NODE), old->spec.node_name) &&
+			     known_same(device_text(vf, DEVICE_PARENT), old->spec.address);
+
+		if (listed || child)
+			return rule_refuse(
+				c, RULE_CONFLICT,
+				"PCIDeviceClaim '%s' lends one of its virtual functions, all of "
+				"which would be removed: delete that claim first",
+				claim->meta.name);
+	}
+	return false;
+}
+
+static void warn_settings(const struct rule_case *c, const struct sriovnetworkdevice *card)
+{
+	for (size_t i = 0; i < card->spec.virtual_functions.len; i++) {
+		int index = card->spec.virtual_functions.items[i].index;
+
+		if (index < card->spec.num_vfs)
+			continue;
+		rule_warn(c,
+			  "spec.virtualFunctions has index %d, which has no effect with numVFs %d",
+			  index, card->spec.num_vfs);
+		return;
+	}
+}
+
+void network_card_create(const struct rule_case *c)
+{
+	const struct sriovnetworkdevice *card = c->object;
+
+	if (!refuse_count(c, card) && !refuse_passed_through(c, card))
+		warn_settings(c, card);
+}
+
+void network_card_update(const struct rule_case *c)
+{
+	const struct sriovnetworkdevice *card = c->object;
+	const struct sriovnetworkdevice *old = c->old;
+
+	if (card->meta.deletion_timestamp)
+		return;
+	if (card->spec.num_vfs != old->spec.num_vfs ||
+	    !known_same(card->spec.address, old->spec.address)) {
+		if (refuse_count(c, card) || refuse_critical(c, card) ||
+		    refuse_passed_through(c, card) ||
+		    (old->spec.num_vfs > 0 && refuse_claimed(c, old)))
+			return;
+	}
+	warn_settings(c, card);
+}
+
+void network_card_delete(const struct rule_case *c)
+{
+	const struct sriovnetworkdevice *old = c->old;
+
+	if (!old->meta.deletion_timestamp && !known_node_gone(c->known, old->spec.node_name))
+		refuse_claimed(c, old);
+}

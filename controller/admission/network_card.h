@@ -1,0 +1,8 @@
+/* network_card: the rules of SRIOVNetworkDevices. Pure. */
+#pragma once
+
+struct rule_case;
+
+void network_card_create(const struct rule_case *c);
+void network_card_update(const struct rule_case *c);
+void network_card_delete(const struct rule_case *c);

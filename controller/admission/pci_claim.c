@@ -1,0 +1,113 @@
+#include "controller/admission/pci_claim.h"
+
+#include "api/pcideviceclaim.h"
+#include "base/mem.h"
+#include "controller/admission/claim_owner.h"
+#include "controller/admission/claimable_rule.h"
+#include "controller/admission/device.h"
+#include "controller/admission/known.h"
+#include "controller/admission/pci_claim_advice.h"
+#include "controller/admission/pci_claim_conflict.h"
+#include "controller/admission/rule.h"
+
+static bool refuse_missing(const struct rule_case *c)
+{
+	return rule_refuse(
+		c, RULE_INVALID,
+		"there is no PCIDevice of this name: a claim has the name of its device, "
+		"see kubectl get pcidevices");
+}
+
+static bool refuse_different(const struct rule_case *c, const char *field, const char *said,
+			     const char *is)
+{
+	auto_free char *shown = NULL;
+
+	if (known_empty(said) || known_same(said, is))
+		return false;
+	shown = rule_quote(said);
+	return rule_refuse(c, RULE_INVALID,
+			   "%s is '%s', but the PCIDevice of this name has '%s': leave it out, or "
+			   "give the claim the name of the device that is meant",
+			   field, shown, is ? is : "");
+}
+
+static bool is_contradictory(const struct rule_case *c, const struct pcideviceclaim *claim,
+			     const struct device *device)
+{
+	return refuse_different(c, "spec.address", claim->spec.address,
+				device_text(device, DEVICE_ADDRESS)) ||
+	       refuse_different(c, "spec.nodeName", claim->spec.node_name,
+				device_text(device, DEVICE_NODE));
+}
+
+/* What is in no group cannot be handed to anybody; agents other than ours do not say it. */
+static bool has_no_group(const struct rule_case *c, const struct device *device)
+{
+	if (!known_empty(device_text(device, DEVICE_GROUP)))
+		return false;
+	return rule_refuse(
+		c, RULE_FORBIDDEN,
+		"NoIOMMU: %s is in no IOMMU group: switch the IOMMU on in the firmware and "
+		"on the kernel command line of node %s",
+		device_text(device, DEVICE_ADDRESS) ? device_text(device, DEVICE_ADDRESS)
+						    : "the device",
+		device_text(device, DEVICE_NODE) ? device_text(device, DEVICE_NODE) : "");
+}
+
+static bool is_refused(const struct rule_case *c, const struct pcideviceclaim *claim,
+		       const struct device *device)
+{
+	return claimable_rule(c, &claim->meta, device) || has_no_group(c, device) ||
+	       pci_claim_conflict(c, claim, device);
+}
+
+void pci_claim_create(const struct rule_case *c)
+{
+	const struct pcideviceclaim *claim = c->object;
+	const struct device *device = known_pcidevice(c->known, claim->meta.name);
+
+	if (!device) {
+		refuse_missing(c);
+		return;
+	}
+	if (is_contradictory(c, claim, device) ||
+	    claim_owner_refused(c, KNOWN_PCIDEVICE, &claim->meta) || is_refused(c, claim, device))
+		return;
+	pci_claim_advise(c, claim, device);
+}
+
+/* What cannot change at all, the schema says. */
+void pci_claim_update(const struct rule_case *c)
+{
+	const struct pcideviceclaim *claim = c->object;
+	const struct pcideviceclaim *old = c->old;
+	const struct device *device = known_pcidevice(c->known, claim->meta.name);
+
+	if (!device || claim->meta.deletion_timestamp)
+		return;
+	if (!known_same(claim->spec.address, old->spec.address) ||
+	    !known_same(claim->spec.node_name, old->spec.node_name)) {
+		if (is_contradictory(c, claim, device))
+			return;
+	}
+	if (claim->spec.include_iommu_group == old->spec.include_iommu_group) {
+		pci_claim_advise_update(c, claim, device);
+		return;
+	}
+	if (!pci_claim_conflict(c, claim, device))
+		pci_claim_advise(c, claim, device);
+}
+
+void pci_claim_delete(const struct rule_case *c)
+{
+	const struct pcideviceclaim *claim = c->old;
+	const struct device *device = known_pcidevice(c->known, claim->meta.name);
+	const char *node = claim->spec.node_name;
+
+	if (known_empty(node) && device)
+		node = device_text(device, DEVICE_NODE);
+	claim_deletion(c, &claim->meta, node);
+	if (device)
+		pci_claim_advise_release(c, claim, device);
+}

@@ -1,0 +1,12 @@
+/* pci_claim_conflict: does what others have claimed or switched on forbid this claim? Pure. */
+#pragma once
+
+#include <stdbool.h>
+
+struct device;
+struct pcideviceclaim;
+struct rule_case;
+
+/* True if it was refused. */
+bool pci_claim_conflict(const struct rule_case *c, const struct pcideviceclaim *claim,
+			const struct device *device);

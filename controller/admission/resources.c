@@ -1,0 +1,117 @@
+#include "controller/admission/resources.h"
+
+#include <stdlib.h>
+
+#include "api/node.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "controller/admission/device.h"
+#include "kube/store.h"
+
+struct resources {
+	struct map *counts; /* name -> size_t */
+};
+
+struct resources *resources_new(void)
+{
+	struct resources *resources = xcalloc(1, sizeof(*resources));
+
+	resources->counts = map_new();
+	return resources;
+}
+
+struct resources *resources_free(struct resources *resources)
+{
+	size_t cursor = 0;
+	void *count;
+
+	if (!resources)
+		return NULL;
+	while (map_next(resources->counts, &cursor, NULL, &count))
+		free(count);
+	map_free(resources->counts);
+	free(resources);
+	return NULL;
+}
+
+void resources_add(struct resources *resources, const char *name)
+{
+	size_t *count;
+
+	if (!name || !*name)
+		return;
+	count = map_get(resources->counts, name);
+	if (!count) {
+		count = xcalloc(1, sizeof(*count));
+		map_set(resources->counts, name, count);
+	}
+	++*count;
+}
+
+void resources_remove(struct resources *resources, const char *name)
+{
+	size_t *count = name ? map_get(resources->counts, name) : NULL;
+
+	if (!count || --*count > 0)
+		return;
+	map_remove(resources->counts, name);
+	free(count);
+}
+
+bool resources_has(const struct resources *resources, const char *name)
+{
+	return name && map_get(resources->counts, name);
+}
+
+typedef void count_fn(struct resources *resources, const char *name);
+
+/* Added before what was is removed, so that what stays is there all the time. */
+static void change(struct resources *resources, const struct entry *before,
+		   const struct entry *after,
+		   void (*each)(struct resources *resources, const void *object, count_fn *count))
+{
+	if (after && after->object)
+		each(resources, after->object, resources_add);
+	if (before && before->object)
+		each(resources, before->object, resources_remove);
+}
+
+static void each_of_pcidevice(struct resources *resources, const void *object, count_fn *count)
+{
+	const struct device *device = object;
+
+	count(resources, device_text(device, DEVICE_RESOURCE));
+}
+
+static void each_of_usbdevice(struct resources *resources, const void *object, count_fn *count)
+{
+	const struct device *device = object;
+
+	count(resources, device_text(device, DEVICE_RESOURCE));
+}
+
+static void each_of_node(struct resources *resources, const void *object, count_fn *count)
+{
+	const struct node *node = object;
+
+	for (size_t i = 0; i < node->status.allocatable.len; i++)
+		count(resources, node->status.allocatable.items[i].key);
+}
+
+void resources_pcidevice(struct resources *resources, const struct entry *before,
+			 const struct entry *after)
+{
+	change(resources, before, after, each_of_pcidevice);
+}
+
+void resources_usbdevice(struct resources *resources, const struct entry *before,
+			 const struct entry *after)
+{
+	change(resources, before, after, each_of_usbdevice);
+}
+
+void resources_node(struct resources *resources, const struct entry *before,
+		    const struct entry *after)
+{
+	change(resources, before, after, each_of_node);
+}

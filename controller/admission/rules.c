@@ -1,0 +1,226 @@
+#include "controller/admission/rules.h"
+
+#include <string.h>
+
+#include "api/migconfiguration.h"
+#include "api/names.h"
+#include "api/object.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "api/sriovgpudevice.h"
+#include "api/sriovnetworkdevice.h"
+#include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "api/vgpudevice.h"
+#include "api/virtualmachine.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "controller/admission/claim_fill.h"
+#include "controller/admission/device_object.h"
+#include "controller/admission/gpu_card.h"
+#include "controller/admission/known.h"
+#include "controller/admission/network_card.h"
+#include "controller/admission/pci_claim.h"
+#include "controller/admission/rule.h"
+#include "controller/admission/usb_claim.h"
+#include "controller/admission/vgpu.h"
+#include "controller/admission/vm.h"
+#include "controller/admission/vm_move.h"
+#include "controller/webhook/admission_review.h"
+
+enum { OPERATIONS = ADMISSION_DELETE + 1 };
+
+#define NEEDS(kind) (1U << (kind))
+#define PCI         NEEDS(KNOWN_PCIDEVICE)
+#define USB         NEEDS(KNOWN_USBDEVICE)
+#define CLAIMS      (NEEDS(KNOWN_PCICLAIM) | NEEDS(KNOWN_USBCLAIM))
+#define NODES       NEEDS(KNOWN_NODE)
+#define CARDS       (NEEDS(KNOWN_NIC) | NEEDS(KNOWN_GPU) | NEEDS(KNOWN_VGPU))
+#define VMS         NEEDS(KNOWN_VM)
+
+/* The rules about one kind. */
+struct rules_row {
+	const struct api_kind *kind;
+	bool lenient; /* never in the way for want of facts, or of sense in the object */
+	struct {
+		rule_fn *fn;    /* NULL: nothing speaks against it    */
+		unsigned needs; /* what it looks at                   */
+	} on[OPERATIONS];
+	void (*fill)(const struct rule_case *c, const json_t *object); /* mutation; NULL: none */
+};
+
+/* clang-format off */
+static const struct rules_row rows[] = {
+	{ .kind = &pcideviceclaim_kind, .fill = claim_fill_pci, .on = {
+		[ADMISSION_CREATE] = { pci_claim_create, PCI | USB | CLAIMS | CARDS },
+		[ADMISSION_UPDATE] = { pci_claim_update, PCI | USB | CLAIMS | CARDS },
+		[ADMISSION_DELETE] = { pci_claim_delete, PCI | NODES | CARDS | VMS } } },
+	{ .kind = &usbdeviceclaim_kind, .fill = claim_fill_usb, .on = {
+		[ADMISSION_CREATE] = { usb_claim_create, PCI | USB | CLAIMS },
+		[ADMISSION_DELETE] = { usb_claim_delete, PCI | USB | NODES | CARDS | VMS } } },
+	{ .kind = &sriovnetworkdevice_kind, .on = {
+		[ADMISSION_CREATE] = { network_card_create, PCI | CLAIMS },
+		[ADMISSION_UPDATE] = { network_card_update, PCI | CLAIMS },
+		[ADMISSION_DELETE] = { network_card_delete, PCI | CLAIMS | NODES } } },
+	{ .kind = &sriovgpudevice_kind, .on = {
+		[ADMISSION_UPDATE] = { gpu_card_update, PCI | CLAIMS | CARDS | VMS },
+		[ADMISSION_DELETE] = { gpu_card_delete, NODES } } },
+	{ .kind = &vgpudevice_kind, .on = {
+		[ADMISSION_UPDATE] = { vgpu_update, PCI | CLAIMS | VMS },
+		[ADMISSION_DELETE] = { vgpu_delete, PCI | NODES | VMS } } },
+	{ .kind = &migconfiguration_kind, .on = {
+		[ADMISSION_UPDATE] = { mig_update, CARDS } } },
+	{ .kind = &pcidevice_kind, .on = {
+		[ADMISSION_DELETE] = { pci_device_delete, CLAIMS | NODES } } },
+	{ .kind = &usbdevice_kind, .on = {
+		[ADMISSION_DELETE] = { usb_device_delete, CLAIMS | NODES } } },
+	{ .kind = &virtualmachine_kind, .lenient = true, .fill = vm_move, .on = {
+		[ADMISSION_CREATE] = { vm_create, PCI | USB | CLAIMS | NODES | VMS },
+		[ADMISSION_UPDATE] = { vm_update, PCI | USB | CLAIMS | NODES | VMS } } },
+};
+
+/* Who carries out what was decided already. The webhook configurations leave most of them out, too. */
+static const char *const machinery[] = {
+	"system:serviceaccount:" NAMES_NAMESPACE ":hostdev-agent",
+	"system:serviceaccount:" NAMES_NAMESPACE ":hostdev-controller",
+	"system:serviceaccount:kube-system:generic-garbage-collector",
+	"system:serviceaccount:kube-system:namespace-controller",
+};
+/* clang-format on */
+
+static bool is_machinery(const char *user)
+{
+	for (size_t i = 0; i < ARRAY_LEN(machinery); i++) {
+		if (strcmp(machinery[i], user) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* NULL: no rule is about it. */
+static const struct rules_row *find_row(const struct admission_request *request)
+{
+	if (*request->subresource || request->operation > ADMISSION_DELETE ||
+	    is_machinery(request->user))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (strcmp(rows[i].kind->plural, request->resource) == 0 &&
+		    strcmp(rows[i].kind->group, request->group) == 0)
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* Of a collection that is deleted, the request has no name. */
+static const char *name_of(const struct admission_request *request)
+{
+	const json_t *meta = json_object_get(request->old_object, "metadata");
+	const char *name = json_string_value(json_object_get(meta, "name"));
+
+	return *request->name || !name ? request->name : name;
+}
+
+/* "PCIDeviceClaim 'node1-000001000'"; the caller frees. */
+static char *subject_of(const struct rules_row *row, const struct admission_request *request)
+{
+	return xasprintf("%s '%.253s%s%.253s'", row->kind->kind, request->ns,
+			 *request->ns ? "/" : "", name_of(request));
+}
+
+static bool is_known(const struct rule_case *c, unsigned needs, bool lenient)
+{
+	for (int i = 0; i < KNOWN_KINDS; i++) {
+		if (!(needs & (1U << i)) || c->known->synced[i])
+			continue;
+		if (lenient)
+			rule_warn(c, "not checked: the controller has not read all %s yet",
+				  known_kinds[i]->plural);
+		else
+			rule_refuse(
+				c, RULE_LATER,
+				"the controller has not read all %s yet: try again in a moment; if "
+				"that does not help, see its log",
+				known_kinds[i]->plural);
+		return false;
+	}
+	return true;
+}
+
+/* 0 with the object, or NULL if there is none. jansson's walks take no const. */
+static int decode(const struct rules_row *row, const json_t *json, void **ret_object,
+		  struct err *err)
+{
+	union {
+		const json_t *read;
+		json_t *walked;
+	} object = { .read = json };
+
+	return json ? api_object_decode(row->kind, object.walked, ret_object, err) : 0;
+}
+
+static bool tell_unreadable(const struct rule_case *c, bool lenient, const struct err *err)
+{
+	if (lenient)
+		rule_warn(c, "not checked: %s", err->msg);
+	else
+		rule_refuse(c, RULE_INVALID, "%s", err->msg);
+	return false;
+}
+
+/* Both objects that the operation has are there? */
+static bool read_objects(const struct rules_row *row, struct rule_case *c, void **object,
+			 void **old)
+{
+	enum admission_operation operation = c->request->operation;
+	struct err err = { 0 };
+
+	if (decode(row, operation == ADMISSION_DELETE ? NULL : c->request->object, object, &err) <
+		    0 ||
+	    decode(row, operation == ADMISSION_CREATE ? NULL : c->request->old_object, old, &err) <
+		    0)
+		return tell_unreadable(c, row->lenient, &err);
+	if ((operation == ADMISSION_DELETE || *object) && (operation == ADMISSION_CREATE || *old)) {
+		c->object = *object;
+		c->old = *old;
+		return true;
+	}
+	err_set(&err, ERR_INVALID, -1, "the request has no object");
+	return tell_unreadable(c, row->lenient, &err);
+}
+
+void rules_validate(const struct known *known, const struct admission_request *request,
+		    struct admission_answer *answer)
+{
+	const struct rules_row *row = find_row(request);
+	auto_free char *subject = NULL;
+	void *object = NULL;
+	void *old = NULL;
+	struct rule_case c;
+
+	if (!row || !row->on[request->operation].fn)
+		return;
+	subject = subject_of(row, request);
+	c = (struct rule_case){
+		.known = known, .request = request, .subject = subject, .answer = answer
+	};
+	if (is_known(&c, row->on[request->operation].needs, row->lenient) &&
+	    read_objects(row, &c, &object, &old))
+		row->on[request->operation].fn(&c);
+	api_object_free(row->kind, object);
+	api_object_free(row->kind, old);
+}
+
+void rules_mutate(const struct known *known, const struct admission_request *request,
+		  struct admission_answer *answer)
+{
+	const struct rules_row *row = find_row(request);
+	auto_free char *subject = NULL;
+
+	if (!row || !row->fill || !request->object || request->operation == ADMISSION_DELETE)
+		return;
+	subject = subject_of(row, request);
+	row->fill(
+		&(struct rule_case){
+			.known = known, .request = request, .subject = subject, .answer = answer },
+		request->object);
+}

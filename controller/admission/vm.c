@@ -1,0 +1,219 @@
+#include "controller/admission/vm.h"
+
+#include "api/pcideviceclaim.h"
+#include "api/usbdeviceclaim.h"
+#include "api/virtualmachine.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "controller/admission/device.h"
+#include "controller/admission/device_use.h"
+#include "controller/admission/known.h"
+#include "controller/admission/resources.h"
+#include "controller/admission/rule.h"
+
+#define HOSTNAME "kubernetes.io/hostname"
+
+enum { DEVICES_MAX = 256 }; /* more than a machine has slots for */
+
+/* A device that a machine names. */
+struct named {
+	const char *node;
+	const char *resource;
+	bool claimed;
+	const char *claim_kind;
+};
+
+static bool find_named(const struct known *known, const char *name, struct named *ret_named)
+{
+	const struct device *pci = known_pcidevice(known, name);
+	const struct device *usb = pci ? NULL : known_usbdevice(known, name);
+
+	if (pci)
+		*ret_named =
+			(struct named){ device_text(pci, DEVICE_NODE),
+					device_text(pci, DEVICE_RESOURCE),
+					known_pciclaim(known, name) != NULL, "PCIDeviceClaim" };
+	else if (usb)
+		*ret_named =
+			(struct named){ device_text(usb, DEVICE_NODE),
+					device_text(usb, DEVICE_RESOURCE),
+					known_usbclaim(known, name) != NULL, "USBDeviceClaim" };
+	return pci || usb;
+}
+
+/* What the rules go through a machine's devices with. */
+struct walk {
+	const struct rule_case *c;
+	const struct virtualmachine *vm;
+	struct map *seen; /* names of devices */
+	const char *node; /* of the first named device, and its name */
+	const char *first;
+};
+
+/* Device requests of the DRA kind have no resource. */
+static bool refuse_unknown(const struct walk *w, const struct virtualmachine_device *device)
+{
+	auto_free char *resource = NULL;
+	auto_free char *name = NULL;
+
+	if (known_empty(device->device_name) ||
+	    resources_has(w->c->known->resources, device->device_name))
+		return false;
+	resource = rule_quote(device->device_name);
+	name = rule_quote(device->name);
+	return rule_refuse(w->c, RULE_INVALID,
+			   "device '%s' asks for resource '%s', which no device has and no node "
+			   "offers: kubectl get pcidevices,usbdevices -o yaml shows the names "
+			   "(status.resourceName)",
+			   name, resource);
+}
+
+static bool refuse_twice(struct walk *w, const char *name)
+{
+	if (!map_set(w->seen, name, w))
+		return false;
+	return rule_refuse(w->c, RULE_INVALID, "it names device '%s' twice: remove one of the two",
+			   name);
+}
+
+static bool refuse_other_node(struct walk *w, const char *name, const struct named *named)
+{
+	if (known_empty(named->node))
+		return false;
+	if (!w->node) {
+		w->node = named->node;
+		w->first = name;
+		return false;
+	}
+	if (known_same(w->node, named->node))
+		return false;
+	return rule_refuse(
+		w->c, RULE_INVALID,
+		"device '%s' is on node %s, but '%s' on node %s: a machine runs on one node, "
+		"so name devices of one",
+		w->first, w->node, name, named->node);
+}
+
+/* Two that never run at the same time may take turns. */
+static bool refuse_shared(const struct walk *w, const char *name)
+{
+	const struct virtualmachine *other = device_use_vm(w->c->known, name, w->vm);
+	const char *ns = other && other->meta.meta.namespace_ ? other->meta.meta.namespace_ : "";
+
+	if (!other)
+		return false;
+	if (!virtualmachine_halted(other) && !virtualmachine_halted(w->vm))
+		return rule_refuse(
+			w->c, RULE_CONFLICT,
+			"virtual machine %s/%s names device '%s' too: remove it from that "
+			"one, or halt that one first",
+			ns, other->meta.meta.name, name);
+	rule_warn(w->c, "virtual machine %s/%s names device '%s' too: only one of them can run", ns,
+		  other->meta.meta.name, name);
+	return false;
+}
+
+static void warn_named(const struct walk *w, const struct virtualmachine_device *device,
+		       const struct named *named)
+{
+	if (!named->claimed)
+		rule_warn(w->c,
+			  "device '%s' is not claimed: it starts once there is a %s of that name",
+			  device->name, named->claim_kind);
+	if (!known_empty(device->device_name) && !known_same(device->device_name, named->resource))
+		rule_warn(w->c, "device '%s' is lent as another resource than it asks for: %s",
+			  device->name, named->resource ? named->resource : "none");
+}
+
+static bool judge_device(struct walk *w, const struct virtualmachine_device *device)
+{
+	struct named named;
+
+	if (refuse_unknown(w, device))
+		return true;
+	if (known_empty(device->name) || !find_named(w->c->known, device->name, &named))
+		return false;
+	if (refuse_twice(w, device->name) || refuse_other_node(w, device->name, &named) ||
+	    refuse_shared(w, device->name))
+		return true;
+	warn_named(w, device, &named);
+	return false;
+}
+
+/* A resource may be on many nodes, and KubeVirt knows nothing of names. */
+static void warn_scheduling(const struct walk *w)
+{
+	const char *node = json_pairs_get(&w->vm->spec.template_.spec.node_selector, HOSTNAME);
+
+	if (!w->node)
+		return;
+	if (!node)
+		rule_warn(
+			w->c,
+			"the resource decides where it runs, not the name of a device: nodeSelector " HOSTNAME
+			": %s keeps it where '%s' is",
+			w->node, w->first);
+	else if (!known_same(node, w->node))
+		rule_warn(w->c, "its nodeSelector wants node %.63s, but device '%s' is on node %s",
+			  node, w->first, w->node);
+}
+
+static bool judge_list(struct walk *w, const struct virtualmachine_devices *list)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (judge_device(w, &list->items[i]))
+			return true;
+	}
+	return false;
+}
+
+static void judge(const struct rule_case *c, const struct virtualmachine *vm)
+{
+	const struct virtualmachine_domain_devices *devices =
+		&vm->spec.template_.spec.domain.devices;
+	struct walk walk = { .c = c, .vm = vm };
+
+	if (devices->host_devices.len + devices->gpus.len > DEVICES_MAX) {
+		rule_refuse(c, RULE_INVALID, "it asks for %zu devices: at most %d are taken",
+			    devices->host_devices.len + devices->gpus.len, DEVICES_MAX);
+		return;
+	}
+	walk.seen = map_new();
+	if (!judge_list(&walk, &devices->host_devices) && !judge_list(&walk, &devices->gpus))
+		warn_scheduling(&walk);
+	map_free(walk.seen);
+}
+
+static bool same_list(const struct virtualmachine_devices *a,
+		      const struct virtualmachine_devices *b)
+{
+	bool same = a->len == b->len;
+
+	for (size_t i = 0; same && i < a->len; i++)
+		same = known_same(a->items[i].name, b->items[i].name) &&
+		       known_same(a->items[i].device_name, b->items[i].device_name);
+	return same;
+}
+
+static bool same_devices(const struct virtualmachine *a, const struct virtualmachine *b)
+{
+	const struct virtualmachine_domain_devices *x = &a->spec.template_.spec.domain.devices;
+	const struct virtualmachine_domain_devices *y = &b->spec.template_.spec.domain.devices;
+
+	return same_list(&x->host_devices, &y->host_devices) && same_list(&x->gpus, &y->gpus);
+}
+
+void vm_create(const struct rule_case *c)
+{
+	judge(c, c->object);
+}
+
+void vm_update(const struct rule_case *c)
+{
+	const struct virtualmachine *vm = c->object;
+	const struct virtualmachine *old = c->old;
+	bool starts = virtualmachine_halted(old) && !virtualmachine_halted(vm);
+
+	if (!vm->meta.meta.deletion_timestamp && (starts || !same_devices(vm, old)))
+		judge(c, vm);
+}

@@ -1,0 +1,107 @@
+#include "controller/gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/admission/admission.h"
+#include "controller/leader.h"
+#include "controller/webhook/webhook.h"
+#include "kube/clock.h"
+#include "kube/listen.h"
+#include "kube/program.h"
+#include "kube/serve.h"
+
+struct gate {
+	struct leader *leader;
+	struct clock *clock;
+	struct admission *admission;
+	struct webhook *webhook;
+};
+
+static bool leads(void *arg)
+{
+	const struct gate *gate = arg;
+
+	return leader_leads(gate->leader);
+}
+
+static void on_started(void *arg)
+{
+	struct gate *gate = arg;
+
+	webhook_lead(gate->webhook);
+}
+
+static int check_ready(void *arg, struct err *err)
+{
+	struct gate *gate = arg;
+
+	return webhook_ready(gate->webhook, err);
+}
+
+static int open_webhook(struct gate *gate, struct program *program,
+			const struct gate_options *options, struct err *err)
+{
+	struct listen_address address = { 0 };
+	struct webhook_options webhook = {
+		.client = program->client,
+		.clock = gate->clock,
+		.metrics = program->metrics,
+		.address = &address,
+		.ns = options->ns,
+		.rules = admission_rules(gate->admission),
+		.leads = leads,
+		.arg = gate,
+	};
+	int r = listen_address_parse(options->listen, &address, err);
+
+	for (size_t i = 0; i < options->hosts->len; i++)
+		json_strs_add(&webhook.hosts, options->hosts->items[i]);
+	if (r == 0)
+		r = webhook_new(&program->loop, &webhook, &gate->webhook, err);
+	json_strs_done(&webhook.hosts);
+	return r < 0 ? err_wrap(err, "--webhook-listen") : 0;
+}
+
+int gate_new(struct program *program, struct leader *leader, const struct gate_options *options,
+	     struct gate **ret_gate, struct err *err)
+{
+	struct gate *gate;
+	int r;
+
+	*ret_gate = NULL;
+	if (strcmp(options->listen, "off") == 0)
+		return 0;
+	gate = xcalloc(1, sizeof(*gate));
+	gate->leader = leader;
+	gate->clock = clock_new(&program->loop);
+	gate->admission = admission_new(&(struct admission_deps){
+		.client = program->client,
+		.clock = gate->clock,
+		.metrics = program->metrics,
+	});
+	r = open_webhook(gate, program, options, err);
+	if (r < 0) {
+		gate_free(gate);
+		return r;
+	}
+	leader_add_work(leader, &(struct leader_work){ .started = on_started, .arg = gate });
+	serve_add_check(program->serve, SERVE_READYZ, "webhook", check_ready, gate);
+	log_info("webhook listens", log_int("port", webhook_port(gate->webhook)));
+	*ret_gate = gate;
+	return 0;
+}
+
+struct gate *gate_free(struct gate *gate)
+{
+	if (!gate)
+		return NULL;
+	webhook_free(gate->webhook);
+	admission_free(gate->admission);
+	clock_free(gate->clock);
+	free(gate);
+	return NULL;
+}

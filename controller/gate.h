@@ -1,0 +1,28 @@
+/*
+ * gate: the admission webhook of this replica, with what its rules are to know.
+ *
+ * Owns the informers that the rules look into, and the webhook. With no address to listen on there
+ * is neither.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/options.h"
+
+struct err;
+struct gate;
+struct leader;
+struct program;
+
+struct gate_options {
+	const char *listen; /* "ADDRESS:PORT", or "off" */
+	const char *ns;
+	const struct option_list *hosts; /* what the webhook is called beside its Service's name */
+};
+
+/* All is borrowed. Errors name the setting. */
+int gate_new(struct program *program, struct leader *leader, const struct gate_options *options,
+	     struct gate **ret_gate, struct err *err);
+/* Takes NULL, returns NULL. */
+struct gate *gate_free(struct gate *gate);

@@ -1,0 +1,283 @@
+#include "controller/uninstall.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/hostdeviceconfig.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/nodes/node_ties.h"
+#include "controller/nodes/retire.h"
+#include "controller/views/errand.h"
+#include "controller/views/views.h"
+#include "kube/client.h"
+#include "kube/clock.h"
+#include "kube/informer.h"
+#include "kube/program.h"
+#include "kube/store.h"
+#include "kube/url.h"
+#include "kube/workq_run.h"
+
+enum {
+	LOOK_MS = 1000,
+	REMIND_MS = 30 * 1000, /* say again what is waited for, though it is the same */
+	WRITES_MAX = 8,
+};
+
+struct uninstall {
+	struct program *program;
+	struct clock *clock;
+	struct clock_timer *timer;
+	struct views *views;
+	struct node_ties ties;
+	struct errands errands;
+	struct workq_run *queue; /* of kind and name of claims */
+	uint64_t timeout_ms;
+	uint64_t began_ms;
+	uint64_t told_ms;
+	char *told; /* the line that was said last */
+	bool synced;
+	bool started; /* the HostDeviceConfig is deleted */
+	int status;
+};
+
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static void say(const char *line)
+{
+	(void)printf("%s\n", line);
+	(void)fflush(stdout);
+}
+
+static void end_with(struct uninstall *un, int status)
+{
+	un->status = status;
+	program_stop(un->program);
+}
+
+/* --- one claim ---------------------------------------------------------------------------------- */
+
+/* A node that nobody knows the name of is not known to be gone. */
+static bool node_is_gone(const struct uninstall *un, const char *node)
+{
+	return node[0] && !store_get(un->ties.stores[VIEW_NODE], node);
+}
+
+static enum retire_step plan(const struct uninstall *un, enum view_kind kind,
+			     const struct entry *entry)
+{
+	const struct view *view = entry ? entry->object : NULL;
+
+	if (!view)
+		return RETIRE_NOTHING;
+	if (!view->deleting)
+		return RETIRE_DELETE;
+	if (view->marked && node_is_gone(un, node_ties_node(&un->ties, kind, entry->name, view)))
+		return RETIRE_STRIP;
+	return RETIRE_NOTHING;
+}
+
+static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+{
+	struct uninstall *un = arg;
+	enum view_kind kind = (enum view_kind)(key[0] - '0');
+	const struct entry *entry = store_get(un->ties.stores[kind], key + 2);
+
+	switch (plan(un, kind, entry)) {
+	case RETIRE_NOTHING:
+		end(end_arg, 0, NULL);
+		return;
+	case RETIRE_DELETE:
+		retire_delete(&un->ties, kind, entry, end, end_arg);
+		return;
+	case RETIRE_STRIP:
+		retire_strip(&un->ties, kind, entry->name, end, end_arg);
+		return;
+	}
+}
+
+/* --- all of them -------------------------------------------------------------------------------- */
+
+static const char *why(const struct uninstall *un, const struct view *view, const char *node)
+{
+	if (node_is_gone(un, node))
+		return "its node is gone";
+	if (view && view->reach > REACH_OK)
+		return reach_reason(view->reach);
+	return "its agent gives the device back";
+}
+
+static void add_line(struct uninstall *un, enum view_kind kind, const struct entry *entry,
+		     struct str *line)
+{
+	const struct view *view = entry->object;
+	const char *node = view ? node_ties_node(&un->ties, kind, entry->name, view) : "";
+
+	str_addf(line, "\n  %s %s on node %s: %s", view_whole(kind)->plural, entry->name,
+		 node[0] ? node : "(unknown)", why(un, view, node));
+}
+
+/* Have each claim of @kind looked at; how many there are. */
+static size_t look_at(struct uninstall *un, enum view_kind kind, size_t before, struct str *line)
+{
+	const struct store *store = un->ties.stores[kind];
+	const struct entry *entry;
+	size_t len = before;
+	size_t cursor = 0;
+
+	while ((entry = store_next(store, &cursor))) {
+		auto_free char *key = xasprintf("%d/%s", (int)kind, entry->name);
+
+		workq_run_add(un->queue, key);
+		if (len++ < UNINSTALL_LISTED)
+			add_line(un, kind, entry, line);
+	}
+	return len;
+}
+
+static void tell(struct uninstall *un, size_t len, struct str *list)
+{
+	uint64_t now_ms = clock_now_ms(un->clock);
+	auto_free char *line = NULL;
+
+	if (len > UNINSTALL_LISTED)
+		str_addf(list, "\n  and %zu more", len - UNINSTALL_LISTED);
+	line = xasprintf("waiting for %zu claims:%s", len, str_cstr(list));
+	if (un->told && strcmp(un->told, line) == 0 && now_ms - un->told_ms < REMIND_MS)
+		return;
+	say(line);
+	free(un->told);
+	un->told = take_ptr(line);
+	un->told_ms = now_ms;
+}
+
+static void look(struct uninstall *un)
+{
+	auto_str struct str list = STR_INIT;
+	size_t len = look_at(un, VIEW_PCICLAIM, 0, &list);
+
+	len = look_at(un, VIEW_USBCLAIM, len, &list);
+	if (len > 0) {
+		tell(un, len, &list);
+		return;
+	}
+	say("nothing is claimed any more, and every device that was is back on its driver;\n"
+	    "now delete what was deployed, and then the definitions in crds/");
+	end_with(un, 0);
+}
+
+static void on_timer(void *arg)
+{
+	struct uninstall *un = arg;
+
+	if (un->timeout_ms > 0 && clock_now_ms(un->clock) - un->began_ms >= un->timeout_ms) {
+		say(un->synced
+			    ? "the time is over; the claims above say in their status what is in the way"
+			    : "the time is over before everything could be listed");
+		end_with(un, 1);
+		return;
+	}
+	if (un->synced && un->started)
+		look(un);
+	clock_timer_start(un->clock, un->timer, LOOK_MS);
+}
+
+/* --- the beginning and the end ------------------------------------------------------------------ */
+
+static void on_config_gone(void *arg, int result, const struct kube_response *response,
+			   const struct err *err)
+{
+	struct uninstall *un = arg;
+
+	(void)response;
+	un->started = true;
+	if (result == 0 || result == -ENOENT)
+		return;
+	(void)fprintf(stderr, "hostdev-controller uninstall: delete the HostDeviceConfig: %s\n",
+		      err->msg);
+	end_with(un, 1);
+}
+
+static void delete_config(struct uninstall *un)
+{
+	auto_str struct str path = STR_INIT;
+
+	url_object(&path, &hostdeviceconfig_kind, NULL, "default", NULL);
+	kube_client_send(un->program->client,
+			 &(struct kube_request){
+				 .verb = "delete",
+				 .resource = hostdeviceconfig_kind.plural,
+				 .method = "DELETE",
+				 .path = str_cstr(&path),
+			 },
+			 on_config_gone, un);
+}
+
+static void on_change(void *arg, enum view_kind kind, const char *name, const struct entry *before,
+		      const struct entry *after)
+{
+	(void)arg;
+	(void)kind;
+	(void)name;
+	(void)before;
+	(void)after;
+}
+
+static void on_synced(void *arg)
+{
+	struct uninstall *un = arg;
+
+	un->synced = true;
+	delete_config(un);
+}
+
+static void open_all(struct uninstall *un)
+{
+	struct informer_deps deps = { .client = un->program->client, .clock = un->clock };
+
+	un->views = views_new(&deps, &(struct views_spec){
+					     .on_change = on_change,
+					     .on_synced = on_synced,
+					     .arg = un,
+				     });
+	un->ties = (struct node_ties){
+		.client = un->program->client,
+		.clock = un->clock,
+		.stores = views_stores(un->views),
+		.errands = &un->errands,
+		.leads = always,
+	};
+	un->queue = workq_run_new(&(struct workq_run_spec){
+		.name = "claims",
+		.max_running = WRITES_MAX,
+		.work = work,
+		.arg = un,
+		.clock = un->clock,
+	});
+}
+
+int uninstall_run(struct program *program, uint64_t timeout_ms)
+{
+	struct uninstall un = { .program = program, .timeout_ms = timeout_ms, .status = 1 };
+
+	un.clock = clock_new(&program->loop);
+	un.timer = clock_timer_new(un.clock, on_timer, &un);
+	un.began_ms = clock_now_ms(un.clock);
+	open_all(&un);
+	clock_timer_start(un.clock, un.timer, LOOK_MS);
+	program_run(program, NULL, NULL);
+	workq_run_free(un.queue);
+	errands_end(&un.errands);
+	views_free(un.views);
+	clock_timer_free(un.clock, un.timer);
+	clock_free(un.clock);
+	free(un.told);
+	return un.status;
+}

@@ -1,0 +1,154 @@
+#include "controller/upkeep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/config_nodes.h"
+#include "controller/leader.h"
+#include "controller/nodes/nodes.h"
+#include "controller/pools/pools.h"
+#include "controller/views/views.h"
+#include "kube/clock.h"
+#include "kube/informer.h"
+#include "kube/program.h"
+
+struct upkeep {
+	struct leader *leader;
+	struct clock *clock;
+	struct kube_client *client;
+	struct metrics *metrics;
+	struct config_nodes *config_nodes; /* NULL: another leads */
+	struct views *views;
+	struct pools *pools;
+	struct nodes *nodes;
+	bool synced;
+};
+
+static bool leads(void *arg)
+{
+	const struct upkeep *upkeep = arg;
+
+	return leader_leads(upkeep->leader);
+}
+
+static void on_change(void *arg, enum view_kind kind, const char *name, const struct entry *before,
+		      const struct entry *after)
+{
+	struct upkeep *upkeep = arg;
+
+	pools_hear(upkeep->pools, kind, name, before, after);
+	nodes_hear(upkeep->nodes, kind, name, before, after);
+}
+
+static void on_reach(void *arg, const char *node, bool reachable)
+{
+	struct upkeep *upkeep = arg;
+
+	pools_reach(upkeep->pools, node, reachable);
+}
+
+static void look(struct upkeep *upkeep)
+{
+	if (!upkeep->synced)
+		return;
+	pools_look(upkeep->pools);
+	nodes_look(upkeep->nodes);
+}
+
+static void on_synced(void *arg)
+{
+	struct upkeep *upkeep = arg;
+
+	upkeep->synced = true;
+	log_info("devices, claims, nodes and agents have been listed");
+	look(upkeep);
+}
+
+static void on_started(void *arg)
+{
+	struct upkeep *upkeep = arg;
+
+	upkeep->config_nodes =
+		config_nodes_new(&(struct config_nodes_deps){ .client = upkeep->client,
+							      .clock = upkeep->clock,
+							      .metrics = upkeep->metrics,
+							      .leads = leads,
+							      .arg = upkeep });
+	look(upkeep);
+}
+
+static void on_stopped(void *arg)
+{
+	struct upkeep *upkeep = arg;
+
+	upkeep->config_nodes = config_nodes_free(upkeep->config_nodes);
+}
+
+static struct pools *make_pools(struct upkeep *upkeep, struct program *program)
+{
+	return pools_new(&(struct pools_deps){
+		.client = program->client,
+		.clock = upkeep->clock,
+		.metrics = program->metrics,
+		.stores = views_stores(upkeep->views),
+		.leads = leads,
+		.arg = upkeep,
+	});
+}
+
+static struct nodes *make_nodes(struct upkeep *upkeep, struct program *program,
+				const struct upkeep_options *options, bool agents)
+{
+	return nodes_new(&(struct nodes_deps){
+		.client = program->client,
+		.clock = upkeep->clock,
+		.metrics = program->metrics,
+		.stores = views_stores(upkeep->views),
+		.agents = agents,
+		.gone_ms = options->gone_ms,
+		.leads = leads,
+		.on_reach = on_reach,
+		.arg = upkeep,
+	});
+}
+
+struct upkeep *upkeep_new(struct program *program, struct leader *leader,
+			  const struct upkeep_options *options)
+{
+	struct upkeep *upkeep = xcalloc(1, sizeof(*upkeep));
+	bool agents = strcmp(options->agents, "none") != 0;
+	struct informer_deps deps = { .client = program->client, .metrics = program->metrics };
+
+	upkeep->leader = leader;
+	upkeep->client = program->client;
+	upkeep->metrics = program->metrics;
+	upkeep->clock = deps.clock = clock_new(&program->loop);
+	upkeep->views = views_new(&deps, &(struct views_spec){
+						 .agents_ns = options->ns,
+						 .agents_selector = agents ? options->agents : NULL,
+						 .on_change = on_change,
+						 .on_synced = on_synced,
+						 .arg = upkeep,
+					 });
+	upkeep->pools = make_pools(upkeep, program);
+	upkeep->nodes = make_nodes(upkeep, program, options, agents);
+	leader_add_work(leader, &(struct leader_work){ .started = on_started,
+						       .stopped = on_stopped,
+						       .arg = upkeep });
+	return upkeep;
+}
+
+struct upkeep *upkeep_free(struct upkeep *upkeep)
+{
+	if (!upkeep)
+		return NULL;
+	config_nodes_free(upkeep->config_nodes);
+	views_free(upkeep->views);
+	nodes_free(upkeep->nodes);
+	pools_free(upkeep->pools);
+	clock_free(upkeep->clock);
+	free(upkeep);
+	return NULL;
+}

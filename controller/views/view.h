@@ -1,0 +1,77 @@
+/*
+ * view: what the controller keeps of an object: the few facts that it counts and judges by, in one block
+ * of memory, because a cluster may have hundreds of thousands of devices.
+ *
+ * The kinds below are those of lib/api with fewer rows and a digest; an entry's object is the digest.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/kind.h"
+#include "controller/views/reach.h"
+
+struct devicepool_status;
+
+enum view_kind {
+	VIEW_PCIDEVICE,
+	VIEW_USBDEVICE,
+	VIEW_MEDIATEDDEVICE,
+	VIEW_PARENT, /* of mediated devices */
+	VIEW_NIC,
+	VIEW_GPU,
+	VIEW_VGPU,
+	VIEW_MIG,
+	VIEW_PCICLAIM,
+	VIEW_USBCLAIM,
+	VIEW_OWNED, /* kinds of objects that belong to a node */
+
+	VIEW_NODE = VIEW_OWNED,
+	VIEW_AGENT, /* pods of the agents' DaemonSet */
+	VIEW_POOL,
+	VIEW_KINDS,
+};
+
+/* Of an object that belongs to a node. */
+struct view {
+	const char *
+		node; /* its node as far as it says, else its label `nodename`; "": it does not say */
+	const char *
+		resource; /* of a device: as which it is lent unless its claim says otherwise; of a claim: as
+			 * which its annotation wants the device lent. NULL: none                     */
+	bool fixed;     /* a device: its own annotation says so, no claim changes it */
+	bool allocated; /* a device: containers have it                              */
+	bool alone;     /* a claim: its device is lent under a name of its own       */
+	bool ready;     /* a claim: its condition Ready is True                      */
+	bool marked;    /* a claim: our finalizer is on it                           */
+	bool deleting;
+	enum reach reach; /* a claim: what NodeReachable says */
+};
+
+struct view_node {
+	bool ready; /* its condition Ready is True */
+};
+
+struct view_agent {
+	bool running; /* and Ready, and not about to end */
+	char node[];  /* "": not scheduled yet */
+};
+
+struct view_pool {
+	unsigned long long hash; /* of its status */
+	char resource[];
+};
+
+/* The kind for an informer, whose object is the view. Agents are in the namespace NAMES_NAMESPACE, unless the
+ * caller changes that. */
+struct api_kind view_kind(enum view_kind kind);
+/* The same kind whole, to read and write objects of it. Not of agents. */
+const struct api_kind *view_whole(enum view_kind kind);
+
+/* As in struct view_pool. */
+unsigned long long view_status_hash(const struct devicepool_status *status);
+
+/* The resource as which the PCI device @name is lent, by @claim (NULL: it has none). The caller frees; NULL:
+ * none. */
+char *view_lent(const char *name, const struct view *device, const struct view *claim);

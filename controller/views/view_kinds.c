@@ -1,0 +1,146 @@
+#include "controller/views/view_kinds.h"
+
+#include "api/devicepool.h"
+#include "api/json_map.h"
+#include "api/mediateddevice.h"
+#include "api/mediateddeviceparent.h"
+#include "api/migconfiguration.h"
+#include "api/names.h"
+#include "api/node.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "api/sriovgpudevice.h"
+#include "api/sriovnetworkdevice.h"
+#include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "api/vgpudevice.h"
+#include "controller/views/view.h"
+
+/* --- rows --------------------------------------------------------------------------------------- */
+
+static const struct json_row spec_map[] = {
+	JSON_STR(struct owned_spec, node_name, "nodeName", JSON_OPTIONAL),
+	JSON_BOOL(struct owned_spec, disable_resource_pooling, "disableResourcePooling",
+		  JSON_OPTIONAL),
+	JSON_END,
+};
+
+static const struct json_row device_status_map[] = {
+	JSON_STR(struct owned_status, node_name, "nodeName", JSON_OPTIONAL),
+	JSON_STR(struct owned_status, resource_name, "resourceName", JSON_OPTIONAL),
+	JSON_LIST(struct owned_status, allocations, "allocations", JSON_OPTIONAL,
+		  struct pcidevice_allocation, pcidevice_allocation_map),
+	JSON_END,
+};
+
+static const struct json_row claim_status_map[] = {
+	JSON_STR(struct owned_status, node_name, "nodeName", JSON_OPTIONAL),
+	API_CONDITIONS(struct owned_status),
+	JSON_END,
+};
+
+static const struct json_row device_map[] = {
+	API_META(struct owned),
+	JSON_STRUCT(struct owned, status, "status", JSON_OPTIONAL, struct owned_status,
+		    device_status_map),
+	JSON_END,
+};
+
+static const struct json_row wish_map[] = {
+	API_META(struct owned),
+	JSON_STRUCT(struct owned, spec, "spec", JSON_OPTIONAL, struct owned_spec, spec_map),
+	JSON_END,
+};
+
+static const struct json_row claim_map[] = {
+	API_META(struct owned),
+	JSON_STRUCT(struct owned, spec, "spec", JSON_OPTIONAL, struct owned_spec, spec_map),
+	JSON_STRUCT(struct owned, status, "status", JSON_OPTIONAL, struct owned_status,
+		    claim_status_map),
+	JSON_END,
+};
+
+static const struct json_row seen_status_map[] = {
+	API_CONDITIONS(struct seen_status),
+	JSON_END,
+};
+
+static const struct json_row seen_node_map[] = {
+	API_META(struct seen_node),
+	JSON_STRUCT(struct seen_node, status, "status", JSON_OPTIONAL, struct seen_status,
+		    seen_status_map),
+	JSON_END,
+};
+
+static const struct json_row seen_pod_spec_map[] = {
+	JSON_STR(struct seen_pod_spec, node_name, "nodeName", JSON_OPTIONAL),
+	JSON_END,
+};
+
+static const struct json_row seen_pod_map[] = {
+	API_META(struct seen_pod),
+	JSON_STRUCT(struct seen_pod, spec, "spec", JSON_OPTIONAL, struct seen_pod_spec,
+		    seen_pod_spec_map),
+	JSON_STRUCT(struct seen_pod, status, "status", JSON_OPTIONAL, struct seen_status,
+		    seen_status_map),
+	JSON_END,
+};
+
+/* --- kinds -------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define OURS(kind_, plural_, map_, digest_)                                                 \
+	{ .group = NAMES_GROUP, .version = NAMES_VERSION, .kind = (kind_), .plural = (plural_), \
+	  .size = sizeof(struct owned), .map = (map_), .digest = (digest_) }
+#define OWN(kind_, plural_, map_, digest_)                                                          \
+	{ .group = NAMES_OWN_GROUP, .version = NAMES_OWN_VERSION, .kind = (kind_), .plural = (plural_), \
+	  .size = sizeof(struct owned), .map = (map_), .digest = (digest_) }
+
+static const struct api_kind kinds[VIEW_KINDS] = {
+	[VIEW_PCIDEVICE] = OURS("PCIDevice", "pcidevices", device_map, view_of_pcidevice),
+	[VIEW_USBDEVICE] = OURS("USBDevice", "usbdevices", device_map, view_of_device),
+	[VIEW_MEDIATEDDEVICE] = OWN("MediatedDevice", "mediateddevices", device_map, view_of_device),
+	[VIEW_PARENT] = OWN("MediatedDeviceParent", "mediateddeviceparents", device_map, view_of_owned),
+	[VIEW_NIC] = OURS("SRIOVNetworkDevice", "sriovnetworkdevices", wish_map, view_of_owned),
+	[VIEW_GPU] = OURS("SRIOVGPUDevice", "sriovgpudevices", wish_map, view_of_owned),
+	[VIEW_VGPU] = OURS("VGPUDevice", "vgpudevices", wish_map, view_of_owned),
+	[VIEW_MIG] = OURS("MigConfiguration", "migconfigurations", wish_map, view_of_owned),
+	[VIEW_PCICLAIM] = OURS("PCIDeviceClaim", "pcideviceclaims", claim_map, view_of_pciclaim),
+	[VIEW_USBCLAIM] = OURS("USBDeviceClaim", "usbdeviceclaims", claim_map, view_of_usbclaim),
+	[VIEW_NODE] = { .group = "", .version = "v1", .kind = "Node", .plural = "nodes",
+			.size = sizeof(struct seen_node), .map = seen_node_map, .digest = view_of_node },
+	[VIEW_AGENT] = { .group = "", .version = "v1", .kind = "Pod", .plural = "pods", .ns = NAMES_NAMESPACE,
+			 .size = sizeof(struct seen_pod), .map = seen_pod_map, .digest = view_of_agent },
+	[VIEW_POOL] = { .group = NAMES_OWN_GROUP, .version = NAMES_OWN_VERSION, .kind = "DevicePool",
+			.plural = "devicepools", .size = sizeof(struct devicepool), .digest = view_of_pool },
+};
+/* clang-format on */
+
+static const struct api_kind *const whole[VIEW_KINDS] = {
+	[VIEW_PCIDEVICE] = &pcidevice_kind,
+	[VIEW_USBDEVICE] = &usbdevice_kind,
+	[VIEW_MEDIATEDDEVICE] = &mediateddevice_kind,
+	[VIEW_PARENT] = &mediateddeviceparent_kind,
+	[VIEW_NIC] = &sriovnetworkdevice_kind,
+	[VIEW_GPU] = &sriovgpudevice_kind,
+	[VIEW_VGPU] = &vgpudevice_kind,
+	[VIEW_MIG] = &migconfiguration_kind,
+	[VIEW_PCICLAIM] = &pcideviceclaim_kind,
+	[VIEW_USBCLAIM] = &usbdeviceclaim_kind,
+	[VIEW_NODE] = &node_kind,
+	[VIEW_POOL] = &devicepool_kind,
+};
+
+struct api_kind view_kind(enum view_kind kind)
+{
+	struct api_kind copy = kinds[kind];
+
+	if (kind == VIEW_POOL)
+		copy.map = devicepool_kind.map;
+	return copy;
+}
+
+const struct api_kind *view_whole(enum view_kind kind)
+{
+	return whole[kind];
+}

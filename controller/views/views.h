@@ -1,0 +1,36 @@
+/*
+ * views: the informers of what the controller looks at, one per kind of view.h.
+ *
+ * Reads only. Every replica has them, so that one which takes over knows the cluster already.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "controller/views/view.h"
+
+struct entry;
+struct informer_deps;
+struct store;
+struct views;
+
+struct views_spec {
+	const char *agents_ns;       /* namespace of the agents' pods                       */
+	const char *agents_selector; /* label selector of them; NULL: agents are not watched */
+	void (*on_change)(void *arg, enum view_kind kind, const char *name,
+			  const struct entry *before, const struct entry *after);
+	/* Every kind has had its list; called once, after all changes that the lists brought. */
+	void (*on_synced)(void *arg);
+	void *arg;
+};
+
+/* Nothing is called before this has returned. @spec and @deps are copied; what they point to is borrowed. */
+struct views *views_new(const struct informer_deps *deps, const struct views_spec *spec);
+/* Takes NULL, returns NULL. */
+struct views *views_free(struct views *views);
+
+/* By enum view_kind; the stores are there as long as the views. */
+const struct store *const *views_stores(const struct views *views);
+
+/* The line of the first kind that has had no list; NULL: all have. Valid until the next call. */
+const char *views_waiting(const struct views *views);

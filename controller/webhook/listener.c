@@ -1,0 +1,303 @@
+#include "controller/webhook/listener.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
+#include <microhttpd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "controller/webhook/tls_pair.h"
+#include "kube/clock.h"
+#include "kube/http_loop.h"
+#include "kube/listen.h"
+#include "kube/metrics.h"
+
+enum { CONNECTION_MEMORY = 16 * 1024 };
+
+/* No CBC, no RSA key exchange, nothing below TLS 1.2. */
+static const char priorities[] =
+	"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:"
+	"+CHACHA20-POLY1305:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:%SERVER_PRECEDENCE";
+
+static const struct metric_desc connections_desc = {
+	.name = "hostdev_webhook_connections",
+	.help = "Connections to the webhook that are open.",
+	.type = METRIC_GAUGE,
+};
+
+struct listener {
+	struct http_loop http;
+	struct clock *clock;
+	struct metric *connections;
+	listener_fn *answer;
+	void *arg;
+	struct tls_pair *pair; /* NULL: handshakes fail  */
+	size_t bodies;         /* bytes of all exchanges */
+	unsigned port;
+};
+
+/* A connection. */
+struct caller {
+	struct listener *listener;
+	struct tls_pair *pair; /* of its handshake */
+};
+
+/* A request that comes in. */
+struct exchange {
+	struct str body;
+	uint64_t until_ms;
+};
+
+/* --- TLS --- */
+
+/* Called with the client's first words: what there is now counts for this connection. */
+/* NOLINTNEXTLINE(readability-function-size): the library's signature */
+static int on_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
+			  int nauthorities, const gnutls_pk_algorithm_t *algorithms,
+			  int nalgorithms, gnutls_pcert_st **certs, unsigned *ncerts,
+			  gnutls_privkey_t *key)
+{
+	struct caller *caller = gnutls_session_get_ptr(session);
+
+	(void)authorities;
+	(void)nauthorities;
+	(void)algorithms;
+	(void)nalgorithms;
+	if (!caller->listener->pair)
+		return -1;
+	tls_pair_unref(caller->pair);
+	caller->pair = tls_pair_ref(caller->listener->pair);
+	*certs = tls_pair_certs(caller->pair, ncerts);
+	*key = tls_pair_key(caller->pair);
+	return 0;
+}
+
+static void on_open(struct listener *listener, struct MHD_Connection *connection, void **context)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	struct caller *caller = xcalloc(1, sizeof(*caller));
+
+	caller->listener = listener;
+	gnutls_session_set_ptr(info->tls_session, caller);
+	*context = caller;
+	metric_add(listener->connections, 1, NULL);
+}
+
+static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct listener *listener = arg;
+	struct caller *caller = *context;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		on_open(listener, connection, context);
+		return;
+	}
+	metric_add(listener->connections, -1, NULL);
+	tls_pair_unref(caller->pair);
+	free(caller);
+	*context = NULL;
+}
+
+/* --- requests --- */
+
+static enum MHD_Result respond(struct MHD_Connection *connection, int status, struct str *body)
+{
+	size_t len = body->len; /* str_detach() empties it */
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(len, str_detach(body), MHD_RESPMEM_MUST_FREE);
+	enum MHD_Result result;
+
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+				status == MHD_HTTP_OK ? "application/json"
+						      : "text/plain; charset=utf-8");
+	result = MHD_queue_response(connection, (unsigned)status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, int status, const char *why)
+{
+	struct str body = STR_INIT;
+
+	str_add(&body, why);
+	return respond(connection, status, &body);
+}
+
+/* A limit that counts from now on. */
+static void allow_seconds(struct MHD_Connection *connection, unsigned seconds)
+{
+	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
+}
+
+/* The head is there. What is not wanted is refused before its body is taken. */
+static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *connection,
+			     const char *method, void **state)
+{
+	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							 MHD_HTTP_HEADER_CONTENT_LENGTH);
+	struct exchange *exchange;
+	uint64_t len;
+
+	if (strcmp(method, "POST") != 0)
+		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+			      "admission reviews are sent by POST\n");
+	if (!str_to_u64(length, &len))
+		return refuse(connection, MHD_HTTP_LENGTH_REQUIRED,
+			      "the length of a review is said beforehand\n");
+	if (len > LISTENER_BODY_MAX)
+		return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE,
+			      "a review has at most 3 MiB\n");
+	exchange = xcalloc(1, sizeof(*exchange));
+	exchange->until_ms = clock_now_ms(listener->clock) + (uint64_t)LISTENER_ARRIVAL_S * 1000;
+	*state = exchange;
+	allow_seconds(connection, LISTENER_ARRIVAL_S);
+	return MHD_YES;
+}
+
+/* One more piece of the body; a refusal in the middle of it is the end of the connection. */
+static enum MHD_Result take(struct listener *listener, struct exchange *exchange, const char *data,
+			    size_t *len)
+{
+	if (clock_now_ms(listener->clock) > exchange->until_ms ||
+	    exchange->body.len + *len > LISTENER_BODY_MAX ||
+	    listener->bodies + *len > LISTENER_BODIES_MAX)
+		return MHD_NO;
+	str_add_mem(&exchange->body, data, *len);
+	listener->bodies += *len;
+	*len = 0;
+	return MHD_YES;
+}
+
+static enum MHD_Result finish(struct listener *listener, struct MHD_Connection *connection,
+			      const char *path, struct exchange *exchange)
+{
+	struct str out = STR_INIT;
+	const char *body = str_cstr(&exchange->body);
+	int status = listener->answer(listener->arg, path, body, exchange->body.len, &out);
+
+	return respond(connection, status, &out);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): the library's signature */
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *upload,
+				  size_t *upload_size, void **state)
+{
+	struct listener *listener = arg;
+
+	(void)version;
+	http_loop_progress(&listener->http);
+	if (!*state)
+		return begin(arg, connection, method, state);
+	if (*upload_size > 0)
+		return take(arg, *state, upload, upload_size);
+	return finish(arg, connection, url, *state);
+}
+
+static void on_completed(void *arg, struct MHD_Connection *connection, void **state,
+			 enum MHD_RequestTerminationCode code)
+{
+	struct listener *listener = arg;
+	struct exchange *exchange = *state;
+
+	if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		allow_seconds(connection, LISTENER_IDLE_S);
+	if (!exchange)
+		return;
+	listener->bodies -= exchange->body.len;
+	str_done(&exchange->body);
+	free(exchange);
+	*state = NULL;
+}
+
+/* --- the whole --- */
+
+/* Takes @fd over, also on error. */
+static int start_daemon(struct listener *listener, struct uv_loop_s *loop, int fd, struct err *err)
+{
+	struct MHD_Daemon *daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_TLS, 0, NULL, NULL, on_request, listener,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_HTTPS_CERT_CALLBACK, on_certificate,
+		MHD_OPTION_HTTPS_PRIORITIES, priorities, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)LISTENER_CONNECTIONS_MAX,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)LISTENER_CONNECTIONS_PER_IP,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)LISTENER_ARRIVAL_S,
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+
+	if (!daemon) {
+		close(fd);
+		return err_set(err, ERR_RETRY, -EIO, "start the webhook on port %u",
+			       listener->port);
+	}
+	http_loop_start(&listener->http, loop, daemon);
+	return 0;
+}
+
+int listener_new(struct uv_loop_s *loop, const struct listener_options *options,
+		 struct listener **ret_listener, struct err *err)
+{
+	struct listener *listener;
+	int fd = -1;
+	int r = listen_open(options->address, &fd, err);
+
+	if (r < 0)
+		return r;
+	listener = xcalloc(1, sizeof(*listener));
+	listener->clock = options->clock;
+	listener->connections = metrics_family(options->metrics, &connections_desc);
+	listener->answer = options->answer;
+	listener->arg = options->arg;
+	listener->port = listen_port(fd);
+	r = start_daemon(listener, loop, fd, err);
+	if (r < 0) {
+		free(listener);
+		return r;
+	}
+	*ret_listener = listener;
+	return 0;
+}
+
+static void release(void *arg)
+{
+	struct listener *listener = arg;
+
+	tls_pair_unref(listener->pair);
+	free(listener);
+}
+
+struct listener *listener_free(struct listener *listener)
+{
+	if (listener)
+		http_loop_stop(&listener->http, release, listener);
+	return NULL;
+}
+
+int listener_use(struct listener *listener, const char *cert, const char *key, struct err *err)
+{
+	struct tls_pair *pair = NULL;
+	int r = tls_pair_new(cert, key, &pair, err);
+
+	if (r < 0)
+		return r;
+	tls_pair_unref(listener->pair);
+	listener->pair = pair;
+	return 0;
+}
+
+unsigned listener_port(const struct listener *listener)
+{
+	return listener->port;
+}

@@ -1,0 +1,53 @@
+/*
+ * listener: HTTPS for the API server's admission reviews, on a libuv loop.
+ *
+ * Owns its socket, its connections and the bodies that come in. TLS 1.2 and 1.3 with AEAD suites only.
+ * All that a caller can make grow is bounded: connections, also per caller, bodies, all bodies
+ * together, and the time that a request takes to arrive.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct clock;
+struct err;
+struct listen_address;
+struct listener;
+struct metrics;
+struct str;
+struct uv_loop_s;
+
+enum {
+	LISTENER_CONNECTIONS_MAX = 128,
+	LISTENER_CONNECTIONS_PER_IP = 96, /* API servers behind one address share it  */
+	LISTENER_BODY_MAX = 3 * 1024 * 1024,
+	LISTENER_BODIES_MAX = 16 * 1024 * 1024, /* of all requests that are coming in  */
+	LISTENER_ARRIVAL_S = 10,                /* a request has come in by then       */
+	LISTENER_IDLE_S =
+		120, /* longer than API servers keep a connection, so that they close it */
+};
+
+/* Answer a POST to @path with @body, which is terminated: HTTP's status, and JSON or text in @out. Must
+ * not block. */
+typedef int listener_fn(void *arg, const char *path, const char *body, size_t len, struct str *out);
+
+/* Borrowed, but for the address. */
+struct listener_options {
+	struct clock *clock;
+	struct metrics *metrics; /* may be NULL */
+	const struct listen_address *address;
+	listener_fn *answer;
+	void *arg;
+};
+
+/* Listen at once; handshakes fail until there is a certificate. Errors name the address. */
+int listener_new(struct uv_loop_s *loop, const struct listener_options *options,
+		 struct listener **ret_listener, struct err *err);
+/* Takes NULL, returns NULL. The loop must run once more. */
+struct listener *listener_free(struct listener *listener);
+
+/* Handshakes from now on are made with this certificate (PEM, with what follows of its chain) and key;
+ * connections that there are stay. On an error the previous one stays. */
+int listener_use(struct listener *listener, const char *cert, const char *key, struct err *err);
+
+unsigned listener_port(const struct listener *listener);

@@ -33,16 +33,17 @@ static inline void single_quotes(struct str *lines)
 	}
 }
 
-/* Scan the machine in @tree/sys and @tree/proc. */
+/* Scan the machine in @tree/sys and @tree/proc, with the records in @tree/state if it has one. */
 static inline void scan_tree(const struct tree *tree, const char *node_address, const char *kinds,
 			     struct str *ret_lines)
 {
 	auto_close int sysfs_fd = tree_open(tree, "sys");
 	auto_close int proc_fd = tree_open(tree, "proc");
+	auto_close int state_fd = tree_open(tree, "state");
 	struct report report = { 0 };
 
 	assert_true(sysfs_fd >= 0);
-	scan_run(&(struct scan_options){ sysfs_fd, proc_fd, node_address }, &report);
+	scan_run(&(struct scan_options){ sysfs_fd, proc_fd, state_fd, node_address }, &report);
 	scan_keep(str_cstr(&report.lines), kinds, ret_lines);
 	single_quotes(ret_lines);
 	report_done(&report);

@@ -2,8 +2,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/claimable.h"
-#include "agent/facts.h"
+#include "agent/inventory/claimable.h"
+#include "agent/inventory/facts.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "unit/suite.h"
@@ -14,8 +14,14 @@
 #define BOUND           ",\"driver\":\"e1000e\""
 #define GROUP(n)        ",\"iommuGroup\":\"" n "\""
 #define USE(on, reason) "{\"kind\":\"use\"," on ",\"reason\":\"" reason "\",\"detail\":\"because\"}"
-#define FIRST           "0000:01:00.0"
-#define SECOND          "0000:02:00.0"
+#define VFIO            ",\"driver\":\"vfio-pci\""
+#define RECORD(address) "{\"kind\":\"record\",\"address\":\"" address "\",\"claim\":\"c\"}"
+#define LEFT_ALONE      "bound to vfio-pci already; hostdev leaves it alone until it is claimed"
+#define SHARED                              \
+	"shares IOMMU group 5 with " SECOND \
+	": claim them all, or set includeIOMMUGroup in the claim"
+#define FIRST  "0000:01:00.0"
+#define SECOND "0000:02:00.0"
 
 static struct claimable_case {
 	const char *name;
@@ -177,6 +183,55 @@ static void pci_is_judged(void **state)
 	facts_free(facts);
 }
 
+/* Not one of these is refused or allowed for being bound to vfio-pci. */
+static struct bound_case {
+	const char *name;
+	const char *lines[3];
+	const char *reason;
+	const char *message; /* of the first PCI function */
+} bounds[] = {
+	{ "a device that somebody bound to vfio-pci may be claimed, and is left alone until then",
+	  { NIC(FIRST, VFIO GROUP("5")) },
+	  "Available",
+	  "may be claimed (IOMMU group 5): " LEFT_ALONE },
+	{ "a device that hostdev bound looks like one that it may bind",
+	  { NIC(FIRST, VFIO GROUP("5")), RECORD(FIRST) },
+	  "Available",
+	  "may be claimed (IOMMU group 5)" },
+	{ "another device's record is not this one's",
+	  { NIC(FIRST, VFIO GROUP("5")), RECORD(SECOND) },
+	  "Available",
+	  "may be claimed (IOMMU group 5): " LEFT_ALONE },
+	{ "a shared group that somebody bound names its members all the same",
+	  { NIC(FIRST, VFIO GROUP("5")), NIC(SECOND, VFIO GROUP("5")) },
+	  "GroupShared",
+	  SHARED ": " LEFT_ALONE },
+	{ "a sibling that somebody bound says nothing of this device",
+	  { NIC(FIRST, BOUND GROUP("5")), NIC(SECOND, VFIO GROUP("5")) },
+	  "GroupShared",
+	  SHARED },
+	{ "a device in use that somebody bound is refused for the use",
+	  { NIC(FIRST, VFIO GROUP("5")), USE("\"pci\":\"" FIRST "\"", "HostNetwork") },
+	  "HostNetwork",
+	  "because" },
+	{ "a record of a device on its own driver changes nothing",
+	  { NIC(FIRST, BOUND GROUP("5")), RECORD(FIRST) },
+	  "Available",
+	  "may be claimed (IOMMU group 5)" },
+};
+
+static void bound_device_is_judged(void **state)
+{
+	const struct bound_case *c = *state;
+	struct facts *facts = facts_of(c->lines, ARRAY_LEN(c->lines));
+	struct verdict *verdicts = claimable_judge_pci(facts);
+
+	assert_string_equal(verdicts[0].reason, c->reason);
+	assert_string_equal(verdicts[0].message, c->message);
+	verdicts_free(verdicts, facts->pci.len);
+	facts_free(facts);
+}
+
 /* Functions of one group, whose object lists them all; a sentence need not. */
 static void a_large_group_is_told_in_short(void **state)
 {
@@ -233,6 +288,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, pci_is_judged);
+	suite_rows(&suite, bounds, bound_device_is_judged);
 	suite_add(&suite, "of a large group the first are named and the rest counted",
 		  a_large_group_is_told_in_short, NULL);
 	suite_add(&suite, "USB devices are judged by their port, hubs are refused", usb_is_judged,

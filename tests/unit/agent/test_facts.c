@@ -1,5 +1,5 @@
 /* facts: lines of the helper, as it prints them and as it should never. */
-#include "agent/facts.h"
+#include "agent/inventory/facts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void a_pci_line_is_read_whole(void **state)
 		"\"class\":\"020000\",\"subsystemVendor\":\"1af4\",\"subsystemDevice\":\"1100\","
 		"\"revision\":\"03\",\"driver\":\"e1000e\",\"iommuGroup\":\"7\",\"numaNode\":1,"
 		"\"role\":\"VirtualFunction\",\"physicalFunction\":\"0000:01:00.0\",\"totalVFs\":8,"
-		"\"numVFs\":2,\"serial\":\"00-11\",\"resetMethods\":[\"flr\",\"bus\"],"
+		"\"numVFs\":2,\"interface\":\"eth1\",\"virtualFunctions\":[\"0000:01:10.1\",\"0000:01:10.0\"],\"serial\":\"00-11\",\"resetMethods\":[\"flr\",\"bus\"],"
 		"\"bootVGA\":true,\"parents\":[\"0000:00:01.0\"]}");
 	const struct pci_facts *pci = facts->pci.items;
 
@@ -49,6 +49,9 @@ static void a_pci_line_is_read_whole(void **state)
 	assert_string_equal(pci->physical_function, "0000:01:00.0");
 	assert_int_equal(pci->total_vfs, 8);
 	assert_int_equal(pci->num_vfs, 2);
+	assert_string_equal(pci->interface, "eth1");
+	assert_int_equal(pci->virtual_functions.len, 2);
+	assert_string_equal(pci->virtual_functions.items[0], "0000:01:10.1");
 	assert_string_equal(pci->serial, "00-11");
 	assert_int_equal(pci->reset_methods.len, 2);
 	assert_string_equal(pci->reset_methods.items[1], "bus");
@@ -145,6 +148,55 @@ static void uses_and_problems_are_read(void **state)
 	facts_free(facts);
 }
 
+static void a_record_is_read_whole(void **state)
+{
+	struct facts *facts = facts_of(
+		"{\"kind\":\"record\",\"address\":\"0000:01:00.0\",\"claim\":\"n-000001000\","
+		"\"uid\":\"u-1\",\"driver\":\"vfio-pci\",\"native\":\"e1000e\","
+		"\"id\":\"8086:10d3\",\"serial\":\"00-11\",\"boot\":\"b-1\"}");
+	const struct record_facts *record = facts->records.items;
+
+	(void)state;
+	assert_int_equal(facts->records.len, 1);
+	assert_string_equal(record->address, "0000:01:00.0");
+	assert_string_equal(record->claim, "n-000001000");
+	assert_string_equal(record->uid, "u-1");
+	assert_string_equal(record->driver, "vfio-pci");
+	assert_string_equal(record->native, "e1000e");
+	assert_string_equal(record->id, "8086:10d3");
+	assert_string_equal(record->serial, "00-11");
+	assert_string_equal(record->boot, "b-1");
+	facts_free(facts);
+}
+
+static struct native_case {
+	const char *name;
+	const char *line;
+	const char *native; /* NULL: not known */
+} natives[] = {
+	{ "a record of a device without a driver says so",
+	  "{\"kind\":\"record\",\"address\":\"0000:01:00.0\",\"native\":\"\"}", "" },
+	{ "a record that says nothing of the driver before does not know it",
+	  "{\"kind\":\"record\",\"address\":\"0000:01:00.0\"}", NULL },
+	{ "a record whose driver before is null does not know it",
+	  "{\"kind\":\"record\",\"address\":\"0000:01:00.0\",\"native\":null}", NULL },
+};
+
+static void native_is_read(void **state)
+{
+	const struct native_case *c = *state;
+	struct facts *facts = facts_of(c->line);
+	const struct record_facts *record = facts->records.items;
+
+	assert_int_equal(facts->records.len, 1);
+	assert_null(record->serial);
+	if (c->native)
+		assert_string_equal(record->native, c->native);
+	else
+		assert_null(record->native);
+	facts_free(facts);
+}
+
 static void the_host_and_the_end_are_noted(void **state)
 {
 	struct facts *facts = facts_new();
@@ -162,9 +214,45 @@ static void the_host_and_the_end_are_noted(void **state)
 	facts_free(facts);
 }
 
+static void lines_of_mediated_devices_are_read_whole(void **state)
+{
+	struct facts *facts = facts_of(
+		"{\"kind\":\"mdevParent\",\"name\":\"0000:3b:00.0\",\"pciAddress\":\"0000:3b:00.0\","
+		"\"numaNode\":0,\"types\":[{\"id\":\"nvidia-222\",\"name\":\"GRID T4-1B\","
+		"\"description\":\"d\",\"deviceAPI\":\"vfio-pci\",\"available\":16},{\"id\":\"t\"}]}");
+	const struct mdev_parent_facts *parent = facts->mdev_parents.items;
+	const struct mdev_facts *mdev;
+
+	(void)state;
+	assert_int_equal(
+		add(facts,
+		    "{\"kind\":\"mdev\",\"uuid\":\"u\",\"parent\":\"mtty\",\"type\":\"mtty-1\","
+		    "\"typeName\":\"Single port serial\",\"iommuGroup\":\"14\"}",
+		    NULL),
+		0);
+	assert_int_equal(add(facts,
+			     "{\"kind\":\"mdevRecord\",\"uuid\":\"u\",\"parent\":\"mtty\","
+			     "\"type\":\"mtty-1\",\"owner\":\"types\",\"thisBoot\":true}",
+			     NULL),
+			 0);
+	mdev = facts->mdevs.items;
+	assert_string_equal(parent->pci_address, "0000:3b:00.0");
+	assert_int_equal(parent->numa_node, 0);
+	assert_int_equal(parent->types.len, 2);
+	assert_string_equal(parent->types.items[0].name, "GRID T4-1B");
+	assert_int_equal(parent->types.items[0].available, 16);
+	assert_int_equal(parent->types.items[1].available, -1);
+	assert_string_equal(mdev->type_name, "Single port serial");
+	assert_string_equal(mdev->iommu_group, "14");
+	assert_int_equal(mdev->numa_node, -1);
+	assert_true(facts->mdev_records.items[0].this_boot);
+	assert_string_equal(facts->mdev_records.items[0].owner, "types");
+	facts_free(facts);
+}
+
 static void an_unknown_kind_is_passed_over(void **state)
 {
-	struct facts *facts = facts_of("{\"kind\":\"mdev\",\"address\":7}");
+	struct facts *facts = facts_of("{\"kind\":\"ccw\",\"address\":7}");
 
 	(void)state;
 	assert_int_equal(facts->pci.len + facts->usb.len + facts->uses.len + facts->problems.len,
@@ -195,6 +283,9 @@ static struct refusal_case {
 	  "{\"kind\":\"usb\",\"name\":\"1-1\",\"interfaces\":{\"class\":\"08\"}}", "interfaces" },
 	{ "a use without a reason", "{\"kind\":\"use\",\"pci\":\"0000:01:00.0\"}", "reason" },
 	{ "a problem without a message", "{\"kind\":\"problem\"}", "message" },
+	{ "a record without an address", "{\"kind\":\"record\",\"claim\":\"n\"}", "address" },
+	{ "a record whose driver before is no text",
+	  "{\"kind\":\"record\",\"address\":\"0000:01:00.0\",\"native\":0}", "native" },
 	{ "text that is not UTF-8", "{\"kind\":\"pci\",\"address\":\"\xff\"}",
 	  "line of the helper" },
 };
@@ -210,19 +301,24 @@ static void line_is_refused(void **state)
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_non_null(strstr(err.msg, c->says));
 	assert_int_equal(facts->pci.len, 1);
-	assert_int_equal(facts->usb.len + facts->uses.len + facts->problems.len, 0);
+	assert_int_equal(
+		facts->usb.len + facts->uses.len + facts->problems.len + facts->records.len, 0);
 	facts_free(facts);
 }
 
 static void a_list_without_end_is_ended(void **state)
 {
+	static const char *const lines[] = {
+		"{\"kind\":\"use\",\"pci\":\"x\",\"reason\":\"y\"}",
+		"{\"kind\":\"record\",\"address\":\"x\"}",
+	};
 	struct facts *facts = facts_new();
 	struct err err = { 0 };
 
 	(void)state;
 	for (int i = 0; i < FACTS_MAX; i++)
-		assert_int_equal(
-			add(facts, "{\"kind\":\"use\",\"pci\":\"x\",\"reason\":\"y\"}", NULL), 0);
+		assert_int_equal(add(facts, lines[i % 2], NULL), 0);
+	assert_int_equal(facts->records.len, FACTS_MAX / 2);
 	assert_int_equal(add(facts, "{\"kind\":\"pci\",\"address\":\"0000:01:00.0\"}", &err),
 			 -EMSGSIZE);
 	assert_int_equal(err.kind, ERR_INVALID);
@@ -241,6 +337,10 @@ int main(void)
 	suite_add(&suite, "a USB device of which nothing could be read is listed",
 		  a_bare_usb_line_is_read, NULL);
 	suite_add(&suite, "uses and problems are read", uses_and_problems_are_read, NULL);
+	suite_add(&suite, "a record is read whole", a_record_is_read_whole, NULL);
+	suite_add(&suite, "lines of mediated devices are read whole",
+		  lines_of_mediated_devices_are_read_whole, NULL);
+	suite_rows(&suite, natives, native_is_read);
 	suite_add(&suite, "the host's line and the end are noted", the_host_and_the_end_are_noted,
 		  NULL);
 	suite_add(&suite, "a kind that is not known is passed over", an_unknown_kind_is_passed_over,

@@ -1,5 +1,5 @@
 /* helper_run: real children on a real loop; every way for one to end, and not to end. */
-#include "agent/helper_run.h"
+#include "agent/process/helper_run.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -283,6 +283,16 @@ static void the_helper_lies_beside_the_program(void **state)
 	assert_string_equal(strrchr(path, '/'), "/hostdev-helper");
 }
 
+static void the_names_lie_beside_the_helper(void **state)
+{
+	auto_free char *beside = helper_run_names_path("/opt/a/helper");
+	auto_free char *anywhere = helper_run_names_path("hostdev-helper");
+
+	(void)state;
+	assert_string_equal(beside, "/opt/a/hostdev-names");
+	assert_string_equal(anywhere, "hostdev-names");
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -302,6 +312,7 @@ int main(void)
 	suite_add(&suite, "who leaves at a line hears no other",
 		  who_leaves_at_a_line_hears_no_other, NULL);
 	suite_add(&suite, "abandoning nothing is nothing", nothing_can_be_abandoned, NULL);
+	suite_add(&suite, "the names lie beside the helper", the_names_lie_beside_the_helper, NULL);
 	suite_add(&suite, "the helper lies beside the program", the_helper_lies_beside_the_program,
 		  NULL);
 	return suite_run(&suite, "helper_run");

@@ -1,6 +1,6 @@
 /* host_watch: opens what there is, tells of nothing while nothing changes, and closes it all. What a
  * change looks like is the kernel's to show: tests/flow. */
-#include "agent/host_watch.h"
+#include "agent/look/host_watch.h"
 
 #include <uv.h>
 

@@ -1,10 +1,10 @@
 /* id_names: what is asked for, and that nothing is asked for twice. */
-#include "agent/id_names.h"
+#include "agent/inventory/id_names.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "agent/facts.h"
+#include "agent/inventory/facts.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "unit/suite.h"

@@ -1,5 +1,5 @@
 /* inventory: which devices are listed, in which order, under which names. */
-#include "agent/inventory.h"
+#include "agent/inventory/inventory.h"
 
 #include "api/meta.h"
 #include "api/pcidevice.h"

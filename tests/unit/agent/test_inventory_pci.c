@@ -1,5 +1,5 @@
 /* inventory_pci: each line of a scan as the PCIDevice that the API server gets, whole. */
-#include "agent/inventory_pci.h"
+#include "agent/inventory/inventory_pci.h"
 
 #include "api/json_map.h"
 #include "api/object.h"
@@ -59,7 +59,9 @@ static struct pci_case {
 	  "\"resourceName\":\"unknown.com/10d3\","
 	  "\"description\":\"Class 0200: Vendor 8086 Device 10d3\","
 	  "\"kernelDriverInUse\":\"vfio-pci\",\"iommuGroupMembers\":[\"0000:01:00.0\"]," CLAIMABLE(
-		  "True", "Available", "may be claimed (IOMMU group 1)") "}" },
+		  "True", "Available",
+		  "may be claimed (IOMMU group 1): bound to vfio-pci already; "
+		  "hostdev leaves it alone until it is claimed") "}" },
 	{ "the group's other functions are listed in order, those of other groups are not",
 	  { FIRST ",\"iommuGroup\":\"1\"}",
 	    "{\"kind\":\"pci\",\"address\":\"0000:03:00.0\",\"iommuGroup\":\"1\"}",

@@ -1,5 +1,5 @@
 /* inventory_usb: each line of a scan as the USBDevice that the API server gets, whole. */
-#include "agent/inventory_usb.h"
+#include "agent/inventory/inventory_usb.h"
 
 #include "api/json_map.h"
 #include "api/object.h"

@@ -1,5 +1,5 @@
 /* limits: forms as tables, and what becomes of text that is too long or not of its form. */
-#include "agent/limits.h"
+#include "agent/inventory/limits.h"
 
 #include <limits.h>
 #include <string.h>

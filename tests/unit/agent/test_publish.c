@@ -1,6 +1,6 @@
 /* publish: against a small API server, how many writes each change of the node or of the objects
  * takes; above all, when none. */
-#include "agent/publish.h"
+#include "agent/publish/publish.h"
 
 #include <errno.h>
 
@@ -403,6 +403,24 @@ static void a_change_in_the_middle_is_not_lost(void **state)
 	bench_close(&b);
 }
 
+static void a_device_on_its_way_is_not_written(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_settled(&b);
+	b.moving = true;
+	bench_look(&b, nic_lent);
+	publish_touch(b.publish, INVENTORY_PCI, NAME);
+	fake_clock_advance(b.clock, 60000);
+	assert_int_equal(bench_writing(&b), 0);
+	b.moving = false;
+	bench_look(&b, nic_lent);
+	assert_int_equal(bench_serve(&b), 1);
+	assert_has(&b, "status", "\"kernelDriverInUse\":\"vfio-pci\"");
+	bench_close(&b);
+}
+
 /* clang-format off */
 static struct publish_case {
 	const char *name;
@@ -430,6 +448,7 @@ static struct publish_case {
 	{ "what is deleted already is deleted", what_is_deleted_already_is_deleted },
 	{ "at most sixteen writes run at a time", writes_are_few_at_a_time },
 	{ "who ends takes its writes along", who_ends_takes_its_writes_along },
+	{ "a device on its way to another driver is not written", a_device_on_its_way_is_not_written },
 	{ "a change in the middle of a write is not lost", a_change_in_the_middle_is_not_lost },
 };
 /* clang-format on */

@@ -2,11 +2,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/publish_plan.h"
+#include "agent/publish/publish_plan.h"
 #include "api/names.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "unit/suite.h"
 
@@ -101,6 +103,18 @@ static void vfio_remembered(struct pcidevice *wanted, struct pcidevice *seen)
 	json_pairs_set(&seen->meta.annotations, NAMES_ANNOTATION_DRIVER, "vfio-pci");
 }
 
+static void stub_remembered(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	json_pairs_set(&seen->meta.annotations, NAMES_ANNOTATION_DRIVER, "pci-stub");
+}
+
+static void nonsense_remembered(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	json_pairs_set(&seen->meta.annotations, NAMES_ANNOTATION_DRIVER, "../../e1000e");
+}
+
 static void name_overridden(struct pcidevice *wanted, struct pcidevice *seen)
 {
 	(void)wanted;
@@ -132,6 +146,20 @@ static void only_the_message_changed(struct pcidevice *wanted, struct pcidevice 
 	say(&wanted->status.conditions, "Claimable", API_TRUE, "GroupShared", NOW);
 }
 
+static void lent_as_told(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	*array_add(&seen->status.allocations) = (struct pcidevice_allocation){
+		.namespace = xstrdup("default"), .pod = xstrdup("vm-1"), .container = xstrdup("c")
+	};
+}
+
+static void lent_and_changed(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	lent_as_told(wanted, seen);
+	driver_changed(wanted, seen);
+}
+
 static struct plan_case {
 	const char *name;
 	void (*change)(struct pcidevice *wanted, struct pcidevice *seen);
@@ -152,8 +180,8 @@ static struct plan_case {
 	  "elsewhere" },
 	{ "a field that no longer applies goes", field_left_over, PUBLISH_STATUS, "address",
 	  "\"iommuGroup\":\"7\"" },
-	{ "a remembered driver is kept, whatever is bound now", driver_remembered, PUBLISH_NOTHING,
-	  "", NULL },
+	{ "the driver of a device that nobody claims is remembered anew", driver_remembered,
+	  PUBLISH_OBJECT, "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"", NULL },
 	{ "a remembered vfio-pci is put right", vfio_remembered, PUBLISH_OBJECT,
 	  "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"", NULL },
 	{ "an override of the resource name is taken", name_overridden, PUBLISH_STATUS,
@@ -168,6 +196,36 @@ static struct plan_case {
 	  "1970-01-01T00:16:40Z", "1970-01-01T00:33:20Z" },
 };
 
+/* Likewise of a device that is claimed. */
+static struct plan_case claimed_cases[] = {
+	{ "a claimed device's remembered driver is kept, whatever is bound now", driver_remembered,
+	  PUBLISH_NOTHING, "", NULL },
+	{ "a remembered pci-stub is put right, claimed or not", stub_remembered, PUBLISH_OBJECT,
+	  "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"", NULL },
+	{ "a text that is no driver is put right, claimed or not", nonsense_remembered,
+	  PUBLISH_OBJECT, "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"", NULL },
+};
+
+/* Who was given the device, as far as is known. */
+static struct lent_case {
+	struct plan_case plan;
+	enum { UNKNOWN, NOBODY, VM } lent;
+} lents[] = {
+	{ { "a pod that got the device is told", no_change, PUBLISH_STATUS, "\"pod\":\"vm-1\"",
+	    NULL },
+	  VM },
+	{ { "a pod that is told already is not told again", lent_as_told, PUBLISH_NOTHING, "",
+	    NULL },
+	  VM },
+	{ { "a pod that is gone goes", lent_as_told, PUBLISH_STATUS, "address", "vm-1" }, NOBODY },
+	{ { "while it is not known who has the device, what is told stays", lent_as_told,
+	    PUBLISH_NOTHING, "", NULL },
+	  UNKNOWN },
+	{ { "another change does not lose it then", lent_and_changed, PUBLISH_STATUS,
+	    "\"pod\":\"vm-1\"", NULL },
+	  UNKNOWN },
+};
+
 static void check_body(const struct plan_case *c, const json_t *body)
 {
 	auto_free char *text = body ? json_map_text(body) : xstrdup("");
@@ -179,13 +237,18 @@ static void check_body(const struct plan_case *c, const json_t *body)
 		assert_null(body);
 }
 
-static void plan_is(void **state)
+static void plan_comes_to(const struct plan_case *c, bool claimed,
+			  const struct pcidevice_allocations *allocations)
 {
-	const struct plan_case *c = *state;
 	struct pcidevice *wanted = nic(NOW);
 	struct pcidevice *seen = nic(THEN);
 	struct publish_case question = {
-		.kind = INVENTORY_PCI, .wanted = wanted, .seen = seen, .now_wall_ms = NOW
+		.kind = INVENTORY_PCI,
+		.wanted = wanted,
+		.seen = seen,
+		.claimed = claimed,
+		.allocations = allocations,
+		.now_wall_ms = NOW,
 	};
 	auto_json json_t *body = NULL;
 
@@ -196,12 +259,37 @@ static void plan_is(void **state)
 	api_object_free(&pcidevice_kind, seen);
 }
 
+static void plan_is(void **state)
+{
+	plan_comes_to(*state, false, NULL);
+}
+
+static void plan_of_a_claimed_one_is(void **state)
+{
+	plan_comes_to(*state, true, NULL);
+}
+
+static void plan_of_lent_is(void **state)
+{
+	const struct lent_case *row = *state;
+	struct pcidevice *vm = nic(THEN);
+	static const struct pcidevice_allocations none = { 0 };
+	const struct pcidevice_allocations *known[] = {
+		[UNKNOWN] = NULL, [NOBODY] = &none, [VM] = &vm->status.allocations
+	};
+
+	lent_as_told(NULL, vm);
+	plan_comes_to(&row->plan, true, known[row->lent]);
+	api_object_free(&pcidevice_kind, vm);
+}
+
 static void a_new_device_is_created(void **state)
 {
 	struct pcidevice *wanted = nic(NOW);
 	struct publish_case question = { .kind = INVENTORY_PCI, .wanted = wanted };
 	auto_json json_t *body = NULL;
-	auto_json json_t *status = publish_first_status(INVENTORY_PCI, wanted);
+	auto_json json_t *status = publish_first_status(
+		&(struct publish_case){ .kind = INVENTORY_PCI, .wanted = wanted });
 	auto_free char *text = json_map_text(status);
 
 	(void)state;
@@ -256,22 +344,82 @@ static void nothing_wanted_and_nothing_there_is_nothing(void **state)
 	assert_int_equal(publish_plan(&(struct publish_case){ 0 }, &body), PUBLISH_NOTHING);
 }
 
-/* "enabled" belongs to whoever carries out the claim. */
-static void what_a_claim_owns_of_a_usb_device_is_left_alone(void **state)
+static struct usbdevice *stick(int64_t when)
 {
-	struct usbdevice *wanted = api_object_new(&usbdevice_kind);
-	struct usbdevice *seen = api_object_new(&usbdevice_kind);
-	struct publish_case question = { .kind = INVENTORY_USB, .wanted = wanted, .seen = seen };
+	struct usbdevice *device = api_object_new(&usbdevice_kind);
+
+	device->meta.name = xstrdup("node1-0627-0001-001002");
+	say(&device->status.conditions, "Claimable", API_TRUE, "Available", when);
+	return device;
+}
+
+/* What is written of a USB device; "" for nothing. The caller frees. */
+static char *plan_of_stick(const struct publish_case *question)
+{
 	auto_json json_t *body = NULL;
 
+	(void)publish_plan(question, &body);
+	return body ? json_map_text(body) : xstrdup("");
+}
+
+/* It is lent once the claim is marked and says which device it is for. */
+static void a_usb_device_is_enabled_while_its_claim_lends_it(void **state)
+{
+	struct usbdevice *wanted = stick(NOW);
+	struct usbdevice *seen = stick(THEN);
+	struct usbdeviceclaim *claim = api_object_new(&usbdeviceclaim_kind);
+	struct publish_case question = { .kind = INVENTORY_USB,
+					 .wanted = wanted,
+					 .seen = seen,
+					 .claimed = true,
+					 .usb_claim = claim };
+	auto_free char *before = NULL;
+	auto_free char *lent = NULL;
+	auto_free char *after = NULL;
+
 	(void)state;
-	wanted->meta.name = xstrdup("node1-0627-0001-001002");
-	seen->meta.name = xstrdup("node1-0627-0001-001002");
-	say(&wanted->status.conditions, "Claimable", API_TRUE, "Available", NOW);
-	say(&seen->status.conditions, "Claimable", API_TRUE, "Available", THEN);
+	claim->status.node_name = xstrdup("node1");
+	claim->status.port_path = xstrdup("1-2");
+	before = plan_of_stick(&question);
+	assert_string_equal(before, "");
+	json_strs_add(&claim->meta.finalizers, NAMES_FINALIZER_HARVESTER_USB);
+	lent = plan_of_stick(&question);
+	assert_non_null(strstr(lent, "\"enabled\":true"));
 	seen->status.enabled = true;
+	question.usb_claim = NULL;
+	question.claimed = false;
+	after = plan_of_stick(&question);
+	assert_non_null(strstr(after, "\"enabled\":false"));
+	api_object_free(&usbdevice_kind, wanted);
+	api_object_free(&usbdevice_kind, seen);
+	api_object_free(&usbdeviceclaim_kind, claim);
+}
+
+static void a_usb_device_that_a_pod_loses_is_orphaned_until_it_is_back(void **state)
+{
+	struct usbdevice *wanted = stick(NOW);
+	struct usbdevice *seen = stick(THEN);
+	struct pcidevice_allocations pods = { 0 };
+	char ns[] = "default", pod[] = "vm-1", container[] = "main";
+	struct publish_case question = {
+		.kind = INVENTORY_USB, .seen = seen, .claimed = true, .allocations = &pods
+	};
+	auto_free char *free_ = plan_of_stick(&question);
+	auto_free char *held = NULL;
+	auto_free char *back = NULL;
+
+	(void)state;
+	assert_null(strstr(free_, "orphaned"));
+	*array_add(&pods) = (struct pcidevice_allocation){ ns, pod, container };
+	held = plan_of_stick(&question);
+	assert_non_null(strstr(held, "\"status\":\"orphaned\""));
+	assert_non_null(strstr(held, "pod default/vm-1 had it"));
 	seen->status.status = xstrdup("orphaned");
-	assert_int_equal(publish_plan(&question, &body), PUBLISH_NOTHING);
+	question.wanted = wanted;
+	back = plan_of_stick(&question);
+	assert_true(back[0] != '\0');
+	assert_null(strstr(back, "orphaned"));
+	array_done(&pods);
 	api_object_free(&usbdevice_kind, wanted);
 	api_object_free(&usbdevice_kind, seen);
 }
@@ -293,14 +441,26 @@ static void what_an_apply_leaves_is_named(void **state)
 	assert_string_equal(text, "{\"status\":{\"kernelDriverInUse\":null,\"numaNode\":null}}");
 }
 
-static void what_a_claim_owns_is_never_left_over(void **state)
+static void a_device_that_a_pod_has_keeps_the_name_that_it_has_it_as(void **state)
 {
-	auto_json json_t *body = json_pack("{s:{}}", "status");
-	auto_json json_t *answer =
-		json_pack("{s:{s:b,s:s}}", "status", "enabled", 1, "status", "orphaned");
+	struct pcidevice *wanted = nic(NOW);
+	struct pcidevice *seen = nic(NOW);
+	struct publish_case question = {
+		.kind = INVENTORY_PCI, .wanted = wanted, .seen = seen, .resource = "intel.com/NIC"
+	};
+	auto_json json_t *body = NULL;
+	auto_json json_t *renamed = NULL;
+	auto_free char *text = NULL;
 
 	(void)state;
-	assert_null(publish_left_over(INVENTORY_USB, body, answer));
+	name_overridden(wanted, seen);
+	assert_int_equal(publish_plan(&question, &body), PUBLISH_NOTHING);
+	question.resource = NULL; /* the pod is gone */
+	assert_int_equal(publish_plan(&question, &renamed), PUBLISH_STATUS);
+	text = json_map_text(renamed);
+	assert_non_null(strstr(text, "\"resourceName\":\"example.com/mine\""));
+	api_object_free(&pcidevice_kind, wanted);
+	api_object_free(&pcidevice_kind, seen);
 }
 
 int main(void)
@@ -308,18 +468,23 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, plan_is);
+	suite_rows(&suite, claimed_cases, plan_of_a_claimed_one_is);
+	for (size_t i = 0; i < ARRAY_LEN(lents); i++)
+		suite_add(&suite, lents[i].plan.name, plan_of_lent_is, &lents[i]);
 	suite_add(&suite, "a new device is created, then gets its status", a_new_device_is_created,
 		  NULL);
+	suite_add(&suite, "a device that a pod has keeps the name that it has it as",
+		  a_device_that_a_pod_has_keeps_the_name_that_it_has_it_as, NULL);
 	suite_add(&suite, "a vanished device is deleted", a_vanished_device_is_deleted, NULL);
 	suite_add(&suite, "a vanished device that is claimed is kept, and that is said once",
 		  a_vanished_device_that_is_claimed_is_kept_and_said_so, NULL);
 	suite_add(&suite, "nothing wanted and nothing there is nothing",
 		  nothing_wanted_and_nothing_there_is_nothing, NULL);
-	suite_add(&suite, "what a claim owns of a USB device is left alone",
-		  what_a_claim_owns_of_a_usb_device_is_left_alone, NULL);
+	suite_add(&suite, "a USB device is enabled while its claim lends it",
+		  a_usb_device_is_enabled_while_its_claim_lends_it, NULL);
+	suite_add(&suite, "a USB device that a pod loses is orphaned until it is back",
+		  a_usb_device_that_a_pod_loses_is_orphaned_until_it_is_back, NULL);
 	suite_add(&suite, "what an apply leaves of others' fields is named for a patch",
 		  what_an_apply_leaves_is_named, NULL);
-	suite_add(&suite, "what a claim owns is never left over",
-		  what_a_claim_owns_is_never_left_over, NULL);
 	return suite_run(&suite, "publish_plan");
 }

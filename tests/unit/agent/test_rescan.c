@@ -1,4 +1,4 @@
-#include "agent/rescan.h"
+#include "agent/look/rescan.h"
 
 #include "unit/suite.h"
 
@@ -150,6 +150,29 @@ static void script_matches_table(void **state)
 	}
 }
 
+static struct deaf_case {
+	const char *name;
+	uint64_t interval_ms;
+	uint64_t due_ms;
+} deaf[] = {
+	{ "row 20: while nothing tells of changes, the net is closer", 600000, RESCAN_DEAF_MS },
+	{ "row 20: and there is one where none was asked for", 0, RESCAN_DEAF_MS },
+	{ "row 20: one that is closer already stays", 5000, 5000 },
+};
+
+static void the_deaf_look_more_often(void **state)
+{
+	const struct deaf_case *c = *state;
+	struct rescan r = { .interval_ms = c->interval_ms, .deaf = true };
+
+	rescan_hint(&r, RESCAN_NOW, 0);
+	rescan_begin(&r);
+	rescan_end(&r, true, 0);
+	assert_int_equal(rescan_due(&r), c->due_ms);
+	r.deaf = false;
+	assert_true(rescan_due(&r) == (c->interval_ms ? c->interval_ms : RESCAN_NEVER));
+}
+
 static void quiet_engine_is_never_due(void **state)
 {
 	struct rescan r = { .interval_ms = 0 };
@@ -269,6 +292,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, scripts, script_matches_table);
+	suite_rows(&suite, deaf, the_deaf_look_more_often);
 	suite_add(&suite, "without hints and interval nothing is due", quiet_engine_is_never_due,
 		  NULL);
 	suite_add(&suite, "exactly one scan answers a burst of 5,000", one_scan_answers_a_burst,

@@ -1,17 +1,18 @@
-/* scan: a script in the helper's place: which runs a look takes, and what becomes of failures. */
-#include "agent/scan.h"
+/* scan: a script in the place of both programs: which runs a look takes, and what becomes of failures. */
+#include "agent/look/scan.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "agent/inventory/facts.h"
 #include "api/pcidevice.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "unit/agent/fake_helper.h"
 
-#define CALLS "echo \"$@\" >>$here/calls\n"
+#define CALLS "echo \"${0##*/} $*\" >>$here/calls\n"
 #define NIC                                                                                       \
 	"{\"kind\":\"pci\",\"address\":\"0000:01:00.0\",\"vendor\":\"8086\",\"device\":\"10d3\"," \
 	"\"class\":\"020000\"}"
@@ -45,8 +46,12 @@ static void on_scanned(void *arg, struct inventory *inventory, const struct err 
 
 static void watch(struct watcher *w, const char *body, struct scan_options options)
 {
+	auto_free char *names = NULL;
+
 	*w = (struct watcher){ 0 };
 	fake_helper_init(&w->fake, body);
+	names = folder_path(&w->fake.folder, "hostdev-names");
+	assert_int_equal(symlink("helper", names), 0);
 	options.inventory.node_name = "node1";
 	options.helper_path = w->fake.path;
 	options.deadline_ms = AMPLE_MS;
@@ -133,7 +138,7 @@ static void a_look_lists_and_names(void **state)
 	assert_true(look(&w));
 	assert_string_equal(description(&w), "Class 0200: Intel 82574L");
 	log = fake_helper_wrote(&w.fake, "calls");
-	assert_string_equal(log, "scan\nnames pci:8086:10d3 pciclass:0200\n");
+	assert_string_equal(log, "helper scan\nhostdev-names pci:8086:10d3 pciclass:0200\n");
 	/* The class has no name, and that is known now, too. */
 	assert_true(look(&w));
 	assert_string_equal(description(&w), "Class 0200: Intel 82574L");
@@ -149,18 +154,23 @@ static void the_helper_gets_the_options(void **state)
 
 	(void)state;
 	watch(&w, CALLS SCAN_OK "exit 0",
-	      (struct scan_options){
-		      .sysfs_root = "/s", .proc_root = "/p", .pci_ids = "/i", .usb_ids = "/u" });
+	      (struct scan_options){ .sysfs_root = "/s",
+				     .proc_root = "/p",
+				     .state_dir = "/d",
+				     .pci_ids = "/i",
+				     .usb_ids = "/u" });
 	assert_true(look(&w));
 	scan_set_node_address(w.scan, "10.0.0.1");
 	assert_true(look(&w));
 	scan_set_node_address(w.scan, NULL);
 	assert_true(look(&w));
 	log = fake_helper_wrote(&w.fake, "calls");
-	assert_string_equal(log, "scan --sysfs-root /s --proc-root /p\n"
-				 "names --pci-ids /i --usb-ids /u pci:8086:10d3 pciclass:0200\n"
-				 "scan --sysfs-root /s --proc-root /p --node-address 10.0.0.1\n"
-				 "scan --sysfs-root /s --proc-root /p\n");
+	assert_string_equal(log,
+			    "helper scan --sysfs-root /s --proc-root /p --state-dir /d\n"
+			    "hostdev-names --pci-ids /i --usb-ids /u pci:8086:10d3 pciclass:0200\n"
+			    "helper scan --sysfs-root /s --proc-root /p --state-dir /d "
+			    "--node-address 10.0.0.1\n"
+			    "helper scan --sysfs-root /s --proc-root /p --state-dir /d\n");
 	done(&w);
 }
 
@@ -283,6 +293,71 @@ static void stuck_helpers_are_not_piled_up_for_names(void **state)
 	done(&w);
 }
 
+/* A card with one virtual function that may be a vGPU. */
+#define VGPU_CARD                                                                 \
+	"[ $1 = scan ] && echo '" NIC "' && echo '{\"kind\":\"pci\","             \
+	"\"address\":\"0000:08:00.4\",\"vendor\":\"10de\",\"driver\":\"nvidia\"," \
+	"\"role\":\"VirtualFunction\"}' && echo '{\"kind\":\"end\"}' && exit 0\n"
+#define VGPU_LOOK                                                                      \
+	"[ $1 = vgpu-look ] && echo '{\"kind\":\"vgpu\",\"address\":\"0000:08:00.4\"," \
+	"\"current\":\"1145\"}' && exit 0\n"
+
+static void vgpus_are_looked_at_by_a_run_of_their_own(void **state)
+{
+	struct watcher w;
+	auto_free char *log = NULL;
+
+	(void)state;
+	watch(&w, CALLS VGPU_CARD VGPU_LOOK, (struct scan_options){ .sysfs_root = "/s" });
+	assert_true(look(&w));
+	assert_true(w.inventory->facts->vgpus_known);
+	assert_int_equal(w.inventory->facts->vgpus.len, 1);
+	log = fake_helper_wrote(&w.fake, "calls");
+	assert_non_null(strstr(log, "helper vgpu-look --sysfs-root /s 0000:08:00.4\n"));
+	/* Without such a card nothing more runs. */
+	fake_helper_does(&w.fake, CALLS SCAN_OK NAMES);
+	assert_true(look(&w));
+	assert_true(w.inventory->facts->vgpus_known);
+	assert_int_equal(calls(&w, "vgpu-look"), 1);
+	done(&w);
+}
+
+static void a_driver_of_vgpus_that_hangs_hinders_nobody(void **state)
+{
+	struct watcher w;
+
+	(void)state;
+	watch(&w, CALLS VGPU_CARD "[ $1 = vgpu-look ] && read x <$gate",
+	      (struct scan_options){ 0 });
+	assert_true(look_late(&w, "vgpu-look", 1));
+	assert_false(w.inventory->facts->vgpus_known);
+	assert_int_equal(w.inventory->sets[INVENTORY_PCI].len, 2);
+	/* It is not asked again before it answers. */
+	for (int i = 0; i < 5; i++) {
+		assert_true(look(&w));
+		assert_false(w.inventory->facts->vgpus_known);
+	}
+	assert_int_equal(calls(&w, "vgpu-look"), 1);
+	fake_helper_open_gate(&w.fake);
+	fake_helper_does(&w.fake, CALLS VGPU_CARD VGPU_LOOK);
+	while (look(&w) && !w.inventory->facts->vgpus_known)
+		uv_run(&w.fake.loop, UV_RUN_ONCE);
+	assert_int_equal(w.inventory->facts->vgpus.len, 1);
+	done(&w);
+}
+
+static void a_driver_of_vgpus_that_fails_hinders_nobody(void **state)
+{
+	struct watcher w;
+
+	(void)state;
+	watch(&w, CALLS VGPU_CARD "[ $1 = vgpu-look ] && exit 1", (struct scan_options){ 0 });
+	assert_true(look(&w));
+	assert_false(w.inventory->facts->vgpus_known);
+	assert_int_equal(w.inventory->sets[INVENTORY_PCI].len, 2);
+	done(&w);
+}
+
 static void who_leaves_hears_nothing(void **state)
 {
 	struct watcher w;
@@ -335,6 +410,12 @@ int main(void)
 		  stuck_helpers_are_not_piled_up, NULL);
 	suite_add(&suite, "stuck helpers are not piled up for names either",
 		  stuck_helpers_are_not_piled_up_for_names, NULL);
+	suite_add(&suite, "vGPUs are looked at by a run of their own, where there can be any",
+		  vgpus_are_looked_at_by_a_run_of_their_own, NULL);
+	suite_add(&suite, "a driver of vGPUs that hangs hinders nobody",
+		  a_driver_of_vgpus_that_hangs_hinders_nobody, NULL);
+	suite_add(&suite, "a driver of vGPUs that fails hinders nobody",
+		  a_driver_of_vgpus_that_fails_hinders_nobody, NULL);
 	suite_add(&suite, "who leaves hears nothing", who_leaves_hears_nothing, NULL);
 	suite_add(&suite, "a problem with a device is no failure", a_problem_is_no_failure, NULL);
 	suite_add(&suite, "freeing nothing is nothing", nothing_can_be_freed, NULL);

@@ -1,4 +1,4 @@
-#include "agent/uevent.h"
+#include "agent/look/uevent.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -88,6 +88,8 @@ static struct class_case {
 	{ "class: a PCI device is looked at at once", "pci", UEVENT_DEVICE },
 	{ "class: a USB device or interface too", "usb", UEVENT_DEVICE },
 	{ "class: an IOMMU changes groups", "iommu", UEVENT_DEVICE },
+	{ "class: VFIO lets go of a device before its driver does", "vfio-dev", UEVENT_DEVICE },
+	{ "class: a mediated device that others make or remove", "mdev", UEVENT_DEVICE },
 	{ "class: an interface changes who uses a device", "net", UEVENT_LAZY },
 	{ "class: a disk changes who uses a device", "block", UEVENT_LAZY },
 	{ "class: a module says nothing", "module", UEVENT_IGNORE },
@@ -99,9 +101,25 @@ static struct class_case {
 static void class_matches_table(void **state)
 {
 	const struct class_case *c = *state;
-	struct uevent event = { .action = "add", .subsystem = c->subsystem, .devpath = "/x" };
+	struct uevent event = {
+		.action = "add", .subsystem = c->subsystem, .devpath = "/x", .mdev_state = ""
+	};
 
 	assert_int_equal(uevent_classify(&event), c->hint);
+}
+
+static void a_parent_of_mediated_devices_is_looked_at(void **state)
+{
+	static const char message[] = "change@/devices/virtual/mtty/mtty\0ACTION=change\0"
+				      "SUBSYSTEM=mtty\0MDEV_STATE=registered\0";
+	auto_free char *data = exact_copy(message, sizeof(message) - 1);
+	struct uevent event;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(uevent_parse(data, sizeof(message) - 1, &event, &err), 0);
+	assert_string_equal(event.mdev_state, "registered");
+	assert_int_equal(uevent_classify(&event), UEVENT_DEVICE);
 }
 
 static bool lies_in(const char *s, const char *data, size_t len)
@@ -149,6 +167,8 @@ int main(void)
 
 	suite_rows(&suite, parses, parse_matches_table);
 	suite_rows(&suite, classes, class_matches_table);
+	suite_add(&suite, "a device of any kind that can be divided now is looked at at once",
+		  a_parent_of_mediated_devices_is_looked_at, NULL);
 	suite_add(&suite, "the values lie in the message, cut or spoilt", values_lie_in_the_message,
 		  NULL);
 	return suite_run(&suite, "uevent");

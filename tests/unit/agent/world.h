@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "agent/facts.h"
-#include "agent/id_names.h"
-#include "agent/inventory.h"
+#include "agent/inventory/facts.h"
+#include "agent/inventory/id_names.h"
+#include "agent/inventory/inventory.h"
 #include "base/err.h"
 #include "unit/suite.h"
 
@@ -51,5 +51,4 @@ static inline void world_close(struct world *world)
 {
 	inventory_free(world->inventory);
 	id_names_free(world->names);
-	facts_free(world->facts);
 }

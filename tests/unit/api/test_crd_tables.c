@@ -3,12 +3,20 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "api/devicepool.h"
+#include "api/hostdeviceconfig.h"
 #include "api/json_map.h"
 #include "api/kind.h"
+#include "api/mediateddevice.h"
+#include "api/mediateddeviceparent.h"
+#include "api/migconfiguration.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
+#include "api/sriovgpudevice.h"
+#include "api/sriovnetworkdevice.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
+#include "api/vgpudevice.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -23,12 +31,20 @@ static struct crd_case {
 	const struct api_kind *kind;
 	const char *unused[8]; /* what no program reads or writes yet */
 } cases[] = {
+	{ "DevicePool is in the schema as in the table", &devicepool_kind, { NULL } },
+	{ "HostDeviceConfig is in the schema as in the table", &hostdeviceconfig_kind, { NULL } },
+	{ "MediatedDevice is in the schema as in the table", &mediateddevice_kind, { NULL } },
+	{ "MediatedDeviceParent is in the schema as in the table",
+	  &mediateddeviceparent_kind,
+	  { NULL } },
 	{ "PCIDevice is in the schema as in the table", &pcidevice_kind, { "spec: object" } },
-	{ "PCIDeviceClaim is in the schema as in the table",
-	  &pcideviceclaim_kind,
-	  { "spec.includeIOMMUGroup: boolean", "spec.driver: string", "status.iommuGroup: string",
-	    "status.iommuGroupMembers: array", "status.iommuGroupMembers[]: string",
-	    "status.step: string", "status.holder: string" } },
+	{ "PCIDeviceClaim is in the schema as in the table", &pcideviceclaim_kind, { NULL } },
+	{ "SRIOVNetworkDevice is in the schema as in the table",
+	  &sriovnetworkdevice_kind,
+	  { NULL } },
+	{ "MigConfiguration is in the schema as in the table", &migconfiguration_kind, { NULL } },
+	{ "SRIOVGPUDevice is in the schema as in the table", &sriovgpudevice_kind, { NULL } },
+	{ "VGPUDevice is in the schema as in the table", &vgpudevice_kind, { NULL } },
 	{ "USBDevice is in the schema as in the table", &usbdevice_kind, { NULL } },
 	{ "USBDeviceClaim is in the schema as in the table", &usbdeviceclaim_kind, { NULL } },
 };

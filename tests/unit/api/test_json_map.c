@@ -115,6 +115,12 @@ static struct good_case {
 	{ "characters of any length and escapes come through",
 	  "{\"id\":\"\\u00e9\\ud83d\\udcbb \\\"\\\\\\n\\u001f\"," REST "}",
 	  "{\"id\":\"\xc3\xa9\xf0\x9f\x92\xbb \\\"\\\\\\n\\u001F\"," REST "}" },
+	{ "a NUL is shown, and what follows it stays",
+	  "{\"id\":\"\\u0000\"," REST
+	  ",\"strs\":[\"a\\u0000\\u0000b\"],\"pairs\":{\"k\":\"v\\u0000\"}}",
+	  "{\"id\":\"\xef\xbf\xbd\"," REST ",\"strs\":[\"a\xef\xbf\xbd\xef\xbf\xbd"
+	  "b\"],"
+	  "\"pairs\":{\"k\":\"v\xef\xbf\xbd\"}}" },
 	{ "the extremes of an int fit",
 	  "{\"id\":\"a\",\"flag\":false,\"small\":2147483647,\"large\":0,\"inner\":{\"text\":\"\","
 	  "\"node\":-2147483648}}",
@@ -183,7 +189,7 @@ static struct bad_case {
 	{ "nothing at all", "", NULL },
 	{ "a byte that is not UTF-8", "{\"id\":\"\xff\"}", NULL },
 	{ "half of a surrogate pair", "{\"id\":\"\\ud83d\"}", NULL },
-	{ "an escaped NUL", "{\"id\":\"\\u0000\"}", NULL },
+	{ "an escaped NUL in a key", "{\"id\":\"a\",\"pairs\":{\"k\\u0000\":\"\"}}", NULL },
 	{ "a number beyond 64 bits", "{\"id\":\"a\",\"large\":9223372036854775808}", NULL },
 	{ "not a number", "{\"id\":\"a\",\"large\":NaN}", NULL },
 };

@@ -1,5 +1,6 @@
 #include "api/names.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #define X50  X10 X10 X10 X10 X10
 #define X63  X50 X10 "xxx"
 #define X250 X50 X50 X50 X50 X50
+#define LONG X50 X50 X50 X50 X10 X10 X10 X10 /* 240 */
 
 static struct pci_case {
 	const char *name;
@@ -46,6 +48,65 @@ static void pci_names_match(void **state)
 	assert_true(names_valid_object(name));
 }
 
+static struct address_case {
+	const char *name;
+	const char *node;
+	const char *object;
+	const char *want; /* NULL: none */
+} addresses[] = {
+	{ "a name tells its address", "janus", "janus-000004000", "0000:04:00.0" },
+	{ "each digit has its place", "n", "n-1234ab1c7", "1234:ab:1c.7" },
+	{ "a domain of five digits", "n", "n-10000e1000", "10000:e1:00.0" },
+	{ "a domain of six digits", "n", "n-abcdef01021", "abcdef:01:02.1" },
+	{ "a domain of seven digits", "n", "n-1234567ff1f7", "1234567:ff:1f.7" },
+	{ "a domain of eight digits", "n", "n-fedcba9801021", "fedcba98:01:02.1" },
+	{ "a domain of nine digits is none", "n", "n-fedcba98701021", NULL },
+	{ "a domain of three digits is none", "n", "n-00004000", NULL },
+	{ "a node name with dots and dashes", "node-1.ez-a.local", "node-1.ez-a.local-000004001",
+	  "0000:04:00.1" },
+	{ "a node name that looks like an address", "000004000", "000004000-000005000",
+	  "0000:05:00.0" },
+	{ "a node name in upper case", "Node1", "node1-000004000", "0000:04:00.0" },
+	{ "a node name that just fits", LONG "abc", LONG "abc-000004000", "0000:04:00.0" },
+	{ "a node name that is cut and hashed", LONG "abcd",
+	  X50 X50 X50 X50 X10 X10 "xxxxxx-e6c677301db8469d-000004000", "0000:04:00.0" },
+	{ "another long one is cut alike and hashed differently", LONG "abce",
+	  X50 X50 X50 X50 X10 X10 "xxxxxx-e6c677301db8469d-000004000", NULL },
+	{ "a longer address leaves a long node name less room", LONG "abc", LONG "abc-10000e1000",
+	  NULL },
+	{ "another node's", "node2", "node1-000004000", NULL },
+	{ "another node's, whose name begins with this one's", "node", "node1-000004000", NULL },
+	{ "another node's, whose name goes on after a dash", "node", "node-1-000004000", NULL },
+	{ "another node's, with whose name this one's begins", "node-1", "node-000004000", NULL },
+	{ "an address alone", "n", "000004000", NULL },
+	{ "an address and a dash", "n", "-000004000", NULL },
+	{ "a node alone", "n", "n-", NULL },
+	{ "nothing", "n", "", NULL },
+	{ "a function of eight", "n", "n-000004008", NULL },
+	{ "a function that is a letter", "n", "n-00000400a", NULL },
+	{ "a device of thirty-two", "n", "n-000004200", NULL },
+	{ "digits in upper case", "n", "n-0000AF000", NULL },
+	{ "a letter that is no digit", "n", "n-00000400g", NULL },
+	{ "a USB device's name", "n", "n-0951-1666-001002", NULL },
+};
+
+static void addresses_match(void **state)
+{
+	const struct address_case *c = *state;
+	char address[NAMES_ADDRESS_SIZE] = "untouched";
+	auto_free char *again = NULL;
+
+	if (!c->want) {
+		assert_int_equal(names_pcidevice_address(c->node, c->object, address), -EINVAL);
+		assert_string_equal(address, "untouched");
+		return;
+	}
+	assert_int_equal(names_pcidevice_address(c->node, c->object, address), 0);
+	assert_string_equal(address, c->want);
+	again = names_pcidevice(c->node, address);
+	assert_string_equal(again, c->object);
+}
+
 static void usb_names_match(void **state)
 {
 	auto_free char *name = names_usbdevice("node1", 0x951, 0x1666, 1, 2);
@@ -54,6 +115,80 @@ static void usb_names_match(void **state)
 	(void)state;
 	assert_string_equal(name, "node1-0951-1666-001002");
 	assert_string_equal(large, "node1-ffff-0000-999127");
+}
+
+static void mdev_names_match(void **state)
+{
+	auto_free char *name =
+		names_mediateddevice("Node1", "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001");
+	auto_free char *card = names_mediateddeviceparent("node1", "0000:3b:00.0");
+	auto_free char *device = names_pcidevice("node1", "0000:3b:00.0");
+	auto_free char *other = names_mediateddeviceparent("node1", "css_0.0.0313");
+
+	(void)state;
+	assert_string_equal(name, "node1-83b8f4f2-509f-382f-3c1e-e6bfe0fa1001");
+	assert_string_equal(card, device);
+	assert_string_equal(other, "node1-css000313");
+}
+
+static struct pool_case {
+	const char *name;
+	const char *resource;
+	const char *want;
+} pools[] = {
+	{ "a pool is named by what can stand in a name", "nvidia.com/GA100_A100",
+	  "nvidia-com-ga100-a100-" },
+	{ "a pool of an odd resource has a name", "/", "" },
+};
+
+static void pool_names_match(void **state)
+{
+	const struct pool_case *c = *state;
+	auto_free char *name = names_devicepool(c->resource);
+
+	assert_true(names_valid_object(name));
+	assert_int_equal(strlen(name), strlen(c->want) + 16);
+	assert_int_equal(strncmp(name, c->want, strlen(c->want)), 0);
+}
+
+static void resources_alike_have_pools_of_their_own(void **state)
+{
+	static const char *const alike[] = { "a.b/c", "a/b.c", "a.b/C", "a-b/c", "a.b.c/" };
+	char *names[ARRAY_LEN(alike)];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(alike); i++) {
+		names[i] = names_devicepool(alike[i]);
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(names[i], names[k]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(alike); i++)
+		free(names[i]);
+}
+
+static struct nic_case {
+	const char *name;
+	const char *node;
+	const char *interface;
+	const char *want;
+} nics[] = {
+	{ "a network card as Harvester names it", "janus", "enp4s0f0", "janus-enp4s0f0" },
+	{ "node and interface are lowered", "Janus", "ETH0", "janus-eth0" },
+	{ "dots of both stay", "n.ez.local", "p1.1", "n.ez.local-p1.1" },
+	{ "an underscore is replaced, and told apart by a hash", "n", "eth_1",
+	  "n-eth-1-5fc495ef8cc6a078" },
+	{ "an interface that ends in a dash too", "n", "eth-", "n-eth-c41bfc607a25ac83" },
+	{ "other bytes leave the hash", "n", "\xff", "n-af64724c8602eb6e" },
+	{ "no interface still makes a name", "n", "", "n-cbf29ce484222325" },
+};
+
+static void nic_names_match(void **state)
+{
+	const struct nic_case *c = *state;
+	auto_free char *name = names_sriovnetworkdevice(c->node, c->interface);
+
+	assert_string_equal(name, c->want);
+	assert_true(names_valid_object(name));
 }
 
 static struct label_case {
@@ -113,6 +248,13 @@ static struct valid_case {
 	{ "a resource has a name", names_valid_resource, "nvidia.com/", false },
 	{ "a resource has a domain", names_valid_resource, "/GA100", false },
 	{ "a resource has a slash", names_valid_resource, "nvidia.com", false },
+	{ "a kubelet takes a resource of KubeVirt's", names_valid_lent_resource,
+	  "devices.kubevirt.io/kvm", true },
+	{ "a kubelet takes no resource of Kubernetes' own", names_valid_lent_resource,
+	  "node.kubernetes.io/x", false },
+	{ "a kubelet takes no resource that looks like a quota", names_valid_lent_resource,
+	  "requests.x/y", false },
+	{ "a kubelet takes no resource without a domain", names_valid_lent_resource, "kvm", false },
 	{ "a resource has one slash", names_valid_resource, "a/b/c", false },
 	{ "a resource's domain is in lower case", names_valid_resource, "Nvidia.com/x", false },
 	{ "a resource's name is not longer than 63 bytes", names_valid_resource, "a/" X63 "x",
@@ -136,6 +278,7 @@ static void names_of_all_lengths_are_valid_and_differ(void **state)
 		auto_free char *pci_b = NULL;
 		auto_free char *label_a = NULL;
 		auto_free char *label_b = NULL;
+		char address[NAMES_ADDRESS_SIZE];
 
 		while (a.len + 1 < len)
 			str_add_char(&a, a.len % 7 == 5 ? '.' : 'n');
@@ -149,6 +292,9 @@ static void names_of_all_lengths_are_valid_and_differ(void **state)
 		assert_true(names_valid_object(pci_a) && names_valid_object(pci_b));
 		assert_true(names_valid_label(label_a) && names_valid_label(label_b));
 		assert_string_not_equal(pci_a, pci_b);
+		assert_int_equal(names_pcidevice_address(a.buf, pci_b, address), 0);
+		assert_string_equal(address, "0000:04:00.0");
+		assert_int_equal(names_pcidevice_address(a.buf, pci_a, address), -EINVAL);
 		assert_string_not_equal(label_a, label_b);
 	}
 }
@@ -170,17 +316,22 @@ static void any_bytes_make_valid_names(void **state)
 	(void)state;
 	for (int round = 0; round < 5000; round++) {
 		char text[300];
+		char address[NAMES_ADDRESS_SIZE];
 		size_t len = suite_random(&seed) % sizeof(text);
 		auto_free char *pci = NULL;
 		auto_free char *label = NULL;
+		auto_free char *nic = NULL;
 
 		for (size_t i = 0; i < len; i++)
 			text[i] = odd_byte(&seed);
 		text[len] = '\0';
 		pci = names_pcidevice(text, text);
+		nic = names_sriovnetworkdevice(text, text);
+		assert_true(names_valid_object(nic));
 		label = names_label_value(text);
 		assert_true(names_valid_object(pci));
 		assert_true(names_valid_label(label));
+		(void)names_pcidevice_address(text, pci, address);
 	}
 }
 
@@ -189,7 +340,13 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, pcis, pci_names_match);
+	suite_rows(&suite, addresses, addresses_match);
+	suite_add(&suite, "mediated devices and their parents", mdev_names_match, NULL);
 	suite_add(&suite, "a USB device as Harvester names it", usb_names_match, NULL);
+	suite_rows(&suite, pools, pool_names_match);
+	suite_add(&suite, "resources that are alike have pools of their own",
+		  resources_alike_have_pools_of_their_own, NULL);
+	suite_rows(&suite, nics, nic_names_match);
 	suite_rows(&suite, labels, label_values_match);
 	suite_rows(&suite, valids, validity_matches);
 	suite_add(&suite, "names of nodes alike but for the last byte differ at every length",

@@ -8,7 +8,8 @@
 #define AT         "sys/devices/pci0000:00/0000:00:03.0/"
 #define LINK       "sys/bus/pci/devices/0000:00:03.0->../../../devices/pci0000:00/0000:00:03.0"
 #define NIC_UEVENT "DRIVER=e1000e\nPCI_CLASS=20000\nPCI_ID=8086:10D3\nPCI_SUBSYS_ID=8086:A01F\n"
-#define UEVENT     AT "uevent=" NIC_UEVENT
+#define DRIVER     AT "driver->../../../bus/pci/drivers/e1000e"
+#define UEVENT     AT "uevent=" NIC_UEVENT, DRIVER
 #define VGA_UEVENT AT "uevent=PCI_CLASS=30000\nPCI_ID=1234:1111\nPCI_SUBSYS_ID=1AF4:1100\n"
 #define REVISION   AT "revision=0x02\n"
 #define NUMA       "sys/devices/system/node/online=0-1\n"
@@ -37,6 +38,10 @@ static struct pci_case {
 	  { LINK, AT "uevent=PCI_CLASS=FF0000\nPCI_ID=1234:11E8\nPCI_SUBSYS_ID=1AF4:1100\n", REVISION },
 	  "{'kind':'pci','address':'0000:00:03.0','vendor':'1234','device':'11e8','class':'ff0000',"
 	  "'revision':'02','subsystemVendor':'1af4','subsystemDevice':'1100'," TAIL },
+	{ "a driver whose unbind waits is none: its link is gone already",
+	  { LINK, AT "uevent=" NIC_UEVENT, REVISION },
+	  "{'kind':'pci','address':'0000:00:03.0','vendor':'8086','device':'10d3','class':'020000',"
+	  "'revision':'02','subsystemVendor':'8086','subsystemDevice':'a01f'," TAIL },
 	{ "a subsystem of 0000:0000 is none",
 	  { LINK, AT "uevent=PCI_CLASS=60400\nPCI_ID=1B36:000E\nPCI_SUBSYS_ID=0000:0000\n", REVISION },
 	  "{'kind':'pci','address':'0000:00:03.0','vendor':'1b36','device':'000e','class':'060400',"
@@ -60,13 +65,14 @@ static struct pci_case {
 	    "sys/bus/pci/slots/8/address=0000:00:04\n" },
 	  NIC_HEAD "'role':'Function','slot':'7','parents':[]}\n" },
 	{ "a physical and its virtual functions",
-	  { LINK, UEVENT, REVISION, AT "sriov_totalvfs=7\n",
+	  { LINK, UEVENT, REVISION, AT "sriov_totalvfs=7\n", AT "sriov_vf_device=10ca\n", AT "net/eth1/", AT "virtfn0->../0000:00:03.1",
 	    "sys/bus/pci/devices/0000:00:03.1->../../../devices/pci0000:00/0000:00:03.1",
 	    "sys/devices/pci0000:00/0000:00:03.1/uevent=PCI_CLASS=20000\nPCI_ID=8086:10CA\n"
 	    "PCI_SUBSYS_ID=8086:A01F\n",
 	    "sys/devices/pci0000:00/0000:00:03.1/revision=0x02\n",
 	    "sys/devices/pci0000:00/0000:00:03.1/physfn->../0000:00:03.0" },
-	  NIC_HEAD "'role':'PhysicalFunction','totalVFs':7,'numVFs':1,'parents':[]}\n"
+	  NIC_HEAD "'role':'PhysicalFunction','totalVFs':7,'numVFs':1,'vfDevice':'10ca','interface':'eth1',"
+	  "'virtualFunctions':['0000:00:03.1'],'parents':[]}\n"
 	  "{'kind':'pci','address':'0000:00:03.1','vendor':'8086','device':'10ca','class':'020000',"
 	  "'revision':'02','subsystemVendor':'8086','subsystemDevice':'a01f',"
 	  "'role':'VirtualFunction','physicalFunction':'0000:00:03.0','parents':[]}\n" },
@@ -100,7 +106,7 @@ static struct pci_case {
 	  { LINK, UEVENT, REVISION, AT "iommu_group->../../../kernel/iommu_groups/x" },
 	  NIC_HEAD TAIL PROBLEM("iommu_group", "'x' is not a group\'s number") },
 	{ "a name that is not UTF-8",
-	  { LINK, REVISION, AT "uevent=DRIVER=e\xff\nPCI_CLASS=20000\nPCI_ID=8086:10D3\n"
+	  { LINK, REVISION, DRIVER, AT "uevent=DRIVER=e\xff\nPCI_CLASS=20000\nPCI_ID=8086:10D3\n"
 	    "PCI_SUBSYS_ID=8086:A01F\n" },
 	  "{'kind':'pci','address':'0000:00:03.0','vendor':'8086','device':'10d3','class':'020000',"
 	  "'revision':'02','subsystemVendor':'8086','subsystemDevice':'a01f','driver':'e\\\\xff'," TAIL

@@ -55,6 +55,17 @@ static struct scan_case {
 	  "use problem",
 	  "{'kind':'use','pci':'0000:00:17.0','reason':'HostFilesystem','detail':'sda is mounted at "
 	  "/'}\n" },
+	{ "records of claimed functions, and what is wrong with one",
+	  { "sys/",
+	    "state/devices/0000:01:00.0.json={\"address\":\"0000:01:00.0\",\"claim\":\"c\",\"uid\":\"u\","
+	    "\"driver\":\"vfio-pci\",\"id\":\"8086:10d3\"}\n",
+	    "state/devices/0000:02:00.0.json={\n" },
+	  "record problem end",
+	  "{'kind':'record','address':'0000:01:00.0','claim':'c','uid':'u','driver':'vfio-pci',"
+	  "'id':'8086:10d3'}\n"
+	  "{'kind':'problem','device':'0000:02:00.0','attribute':'record','message':"
+	  "''0000:02:00.0.json': no JSON object; repair the file or remove it'}\n"
+	  "{'kind':'end','pci':0,'usb':0}\n" },
 	{ "a /proc that tells no mounts is a problem", { "sys/", "proc/" }, "use problem",
 	  "{'kind':'problem','device':'','attribute':'mountinfo','message':'no mounts can be read, "
 	  "so the host's disks are not known as such'}\n" },

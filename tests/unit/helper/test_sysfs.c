@@ -104,6 +104,10 @@ static void lists(void **state)
 	assert_int_equal(names.len, 2);
 	assert_string_equal(names.items[0], "b9");
 	assert_string_equal(names.items[1], "b10");
+	sysfs_names_done(&names);
+	assert_int_equal(sysfs_list_prefix(tree.fd, "folder", "b1", &names, NULL), 0);
+	assert_int_equal(names.len, 1);
+	assert_string_equal(names.items[0], "b10");
 	assert_int_equal(sysfs_list(tree.fd, "none", &names, NULL), SYSFS_ABSENT);
 	any = sysfs_any_entry(tree.fd, "folder");
 	assert_memory_equal(any, "b", 1);

@@ -1,9 +1,12 @@
 #include "kube/apply.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "api/lease.h"
 #include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "base/err.h"
 #include "fake/fake_client.h"
 #include "unit/suite.h"
 
@@ -85,6 +88,119 @@ static void apply_is_sent(void **state)
 	kube_client_free(client);
 }
 
+#define CLAIM      "/apis/devices.harvesterhci.io/v1beta1/pcideviceclaims/n-1"
+#define META(rest) "\"metadata\":{\"name\":\"n-1\"" rest "}"
+#define KIND       "\"apiVersion\":\"devices.harvesterhci.io/v1beta1\",\"kind\":\"PCIDeviceClaim\""
+
+static struct merge_case {
+	const char *name;
+	const char *subresource;
+	bool force;
+	const char *object;
+	const char *path;
+	const char *body;
+	int status; /* of the answer */
+	int result;
+	enum err_kind kind;
+} merges[] = {
+	{ "a field that goes", NULL, false, "{\"spec\":{\"address\":null}}",
+	  CLAIM "?fieldManager=me", "{\"spec\":{\"address\":null}," META("") "," KIND "}", 200, 0,
+	  ERR_NONE },
+	{ "a merge is never forced", NULL, true, "{}", CLAIM "?fieldManager=me",
+	  "{" META("") "," KIND "}", 200, 0, ERR_NONE },
+	{ "finalizers are sent as they are", NULL, false,
+	  "{\"metadata\":{\"finalizers\":[\"a/b\"]}}", CLAIM "?fieldManager=me",
+	  "{" META(",\"finalizers\":[\"a/b\"]") "," KIND "}", 200, 0, ERR_NONE },
+	{ "the last finalizer goes", NULL, false, "{\"metadata\":{\"finalizers\":null}}",
+	  CLAIM "?fieldManager=me", "{" META(",\"finalizers\":null") "," KIND "}", 200, 0,
+	  ERR_NONE },
+	{ "uid and version are kept as preconditions, and another state is a conflict", NULL, false,
+	  "{\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"7\",\"finalizers\":[]}}",
+	  CLAIM "?fieldManager=me",
+	  "{" META(",\"uid\":\"u-1\",\"resourceVersion\":\"7\",\"finalizers\":[]") "," KIND "}",
+	  409, -ESTALE, ERR_CONFLICT },
+	{ "a status with preconditions", "status", false,
+	  "{\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"7\"},\"status\":{\"step\":\"Bind\"}}",
+	  CLAIM "/status?fieldManager=me",
+	  "{" META(",\"uid\":\"u-1\",\"resourceVersion\":\"7\"") "," KIND
+								 ",\"status\":{\"step\":\"Bind\"}}",
+	  409, -ESTALE, ERR_CONFLICT },
+	{ "an object that is gone", NULL, false, "{\"metadata\":{\"uid\":\"u-1\"}}",
+	  CLAIM "?fieldManager=me", "{" META(",\"uid\":\"u-1\"") "," KIND "}", 404, -ENOENT,
+	  ERR_INVALID },
+};
+
+struct outcome {
+	int result;
+	enum err_kind kind;
+};
+
+static void on_merged(void *arg, int result, const struct kube_response *response,
+		      const struct err *err)
+{
+	(void)response;
+	*(struct outcome *)arg = (struct outcome){ .result = result, .kind = err->kind };
+}
+
+static void merge_is_sent(void **state)
+{
+	const struct merge_case *row = *state;
+	struct kube_client *client = fake_client_new();
+	auto_json json_t *object = json_loads(row->object, 0, NULL);
+	auto_json json_t *before = json_deep_copy(object);
+	const struct fake_request *request;
+	struct outcome outcome = { .result = 1 };
+
+	apply_merge(client,
+		    &(struct apply_request){ .kind = &pcideviceclaim_kind,
+					     .name = "n-1",
+					     .subresource = row->subresource,
+					     .field_manager = "me",
+					     .force = row->force,
+					     .object = object },
+		    on_merged, &outcome);
+	request = fake_client_request(client);
+	assert_string_equal(request->method, "PATCH");
+	assert_string_equal(request->verb, "patch");
+	assert_string_equal(request->content_type, "application/merge-patch+json");
+	assert_string_equal(request->path, row->path);
+	assert_same_json(request->body, row->body);
+	assert_true(json_equal(object, before));
+	assert_int_equal(outcome.result, 1);
+	fake_client_answer(client, row->status, "{}");
+	assert_int_equal(outcome.result, row->result);
+	assert_int_equal(outcome.kind, row->kind);
+	kube_client_free(client);
+}
+
+static void create_is_sent(void **state)
+{
+	struct kube_client *client = fake_client_new();
+	auto_json json_t *object = json_pack("{s:{s:i}}", "spec", "numVFs", 2);
+	const struct fake_request *request;
+	int result = 1;
+
+	(void)state;
+	apply_create(client,
+		     &(struct apply_request){ .kind = &pcidevice_kind,
+					      .name = "n-1",
+					      .field_manager = "me",
+					      .object = object },
+		     on_done, &result);
+	request = fake_client_request(client);
+	assert_string_equal(request->method, "POST");
+	assert_string_equal(request->verb, "create");
+	assert_string_equal(request->content_type, "application/json");
+	assert_string_equal(request->path, "/apis/devices.harvesterhci.io/v1beta1/pcidevices"
+					   "?fieldManager=me");
+	assert_same_json(request->body, "{\"spec\":{\"numVFs\":2},\"metadata\":{\"name\":\"n-1\"},"
+					"\"apiVersion\":\"devices.harvesterhci.io/v1beta1\","
+					"\"kind\":\"PCIDevice\"}");
+	fake_client_answer(client, 409, "{\"reason\":\"AlreadyExists\"}");
+	assert_int_equal(result, -EEXIST);
+	kube_client_free(client);
+}
+
 static struct delete_case {
 	const char *name;
 	const char *uid;
@@ -127,6 +243,8 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, applies, apply_is_sent);
+	suite_rows(&suite, merges, merge_is_sent);
+	suite_add(&suite, "a new object is posted", create_is_sent, NULL);
 	suite_rows(&suite, deletes, delete_is_sent);
 	return suite_run(&suite, "apply");
 }

@@ -11,39 +11,6 @@
 #include "kube/metrics.h"
 #include "kube/serve.h"
 
-static struct address_case {
-	const char *name;
-	const char *text;
-	const char *host; /* NULL: refused */
-	unsigned port;
-} addresses[] = {
-	{ "address and port", "127.0.0.1:8080", "127.0.0.1", 8080 },
-	{ "all addresses", ":8080", "", 8080 },
-	{ "IPv6 in brackets", "[::1]:8080", "::1", 8080 },
-	{ "off", "off", "", 0 },
-	{ "any port", "127.0.0.1:0", "127.0.0.1", 0 },
-	{ "a port is needed", "127.0.0.1", NULL, 0 },
-	{ "a port is a number", "127.0.0.1:http", NULL, 0 },
-	{ "a port has an upper end", ":65536", NULL, 0 },
-	{ "IPv6 needs brackets", "::1:8080", NULL, 0 },
-	{ "nothing is not an address", "", NULL, 0 },
-};
-
-static void address_has_parts(void **state)
-{
-	const struct address_case *c = *state;
-	struct serve_address address = { 0 };
-	struct err err = { 0 };
-
-	assert_int_equal(serve_address_parse(c->text, &address, &err) == 0, c->host != NULL);
-	if (!c->host) {
-		assert_non_null(strstr(err.msg, c->text));
-		return;
-	}
-	assert_string_equal(address.host, c->host);
-	assert_int_equal(address.port, c->port);
-}
-
 static int check_flag(void *arg, struct err *err)
 {
 	const bool *good = arg;
@@ -120,7 +87,6 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, addresses, address_has_parts);
 	suite_rows(&suite, answers, request_is_answered);
 	suite_add(&suite, "an address in use is explained", an_address_in_use_is_explained, NULL);
 	return suite_run(&suite, "serve");

@@ -188,6 +188,54 @@ static void an_object_without_a_name_is_none(void **state)
 	assert_non_null(strstr(err.msg, "PCIDevice '?'"));
 }
 
+static const struct api_kind in_namespace_x = { .ns = "x", .size = sizeof(struct pcidevice) };
+
+/* Of two objects with one name, each is there. */
+static void all_namespaces_are_apart(void **state)
+{
+	static const char text[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"x\"}}";
+	struct json_text json = { .text = text, .len = strlen(text) };
+	struct api_kind kind = in_namespace_x;
+	struct entry *entry = entry_decode(&pcidevice_kind, &json, NULL);
+
+	(void)state;
+	assert_string_equal(entry->name, "x/a");
+	entry_free(&pcidevice_kind, entry);
+	kind.map = pcidevice_kind.map;
+	entry = entry_decode(&kind, &json, NULL);
+	assert_string_equal(entry->name, "a");
+	entry_free(&kind, entry);
+}
+
+/* Of an object what a store of names by address needs. */
+static void *address_of(const void *object)
+{
+	const struct pcidevice *device = object;
+
+	return xstrdup(device->status.address ? device->status.address : "");
+}
+
+static void a_digest_is_all_that_is_kept(void **state)
+{
+	struct api_kind kind = pcidevice_kind;
+	const char *text = "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":"
+			   "\"1\"},\"status\":{\"address\":\"0000:04:00.0\"}}";
+	struct json_text json = { .text = text, .len = strlen(text) };
+	auto_str struct str log = STR_INIT;
+	struct err err = { 0 };
+	struct store *store;
+
+	(void)state;
+	kind.digest = address_of;
+	store = store_new(&kind);
+	store_put(store, entry_decode(&kind, &json, &err), write_change, &log);
+	store_put(store, entry_decode(&kind, &json, &err), write_change, &log);
+	assert_string_equal(str_cstr(&log), "+a1");
+	assert_string_equal(store_object(store, "a"), "0000:04:00.0");
+	assert_string_equal(store_get(store, "a")->uid, "u");
+	store_free(store);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -195,9 +243,12 @@ int main(void)
 	suite_rows(&suite, changes, change_is_told);
 	suite_rows(&suite, replaces, replace_tells_the_difference);
 	suite_rows(&suite, removes, remove_is_told);
+	suite_add(&suite, "objects of all namespaces are kept apart", all_namespaces_are_apart,
+		  NULL);
 	suite_add(&suite, "an unreadable object is not absent", an_unreadable_object_is_not_absent,
 		  NULL);
 	suite_add(&suite, "an object without a name is none", an_object_without_a_name_is_none,
 		  NULL);
+	suite_add(&suite, "a digest is all that is kept", a_digest_is_all_that_is_kept, NULL);
 	return suite_run(&suite, "store");
 }

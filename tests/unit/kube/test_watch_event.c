@@ -23,6 +23,8 @@ static struct line_case {
 	  NULL },
 	{ "an error", "{\"type\":\"ERROR\",\"object\":{\"code\":410}}", WATCH_EVENT_ERROR,
 	  "{\"code\":410}", NULL },
+	{ "an annotation with a NUL", "{\"type\":\"ADDED\",\"object\":{\"a\":\"\\u0000\"}}",
+	  WATCH_EVENT_ADDED, "{\"a\":\"\\u0000\"}", NULL },
 	{ "a type nobody knows", "{\"type\":\"MOVED\",\"object\":{}}", 0, NULL, "'MOVED'" },
 	{ "a type that is a number", "{\"type\":1,\"object\":{}}", 0, NULL, "not JSON" },
 	{ "no type", "{\"object\":{}}", 0, NULL, "without type or object" },

@@ -1,4 +1,4 @@
-#include "agent/helper/names.h"
+#include "agent/names/names.h"
 
 #include <errno.h>
 

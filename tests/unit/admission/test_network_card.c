@@ -1,0 +1,74 @@
+/* network_card: the rules of SRIOVNetworkDevices. */
+#include "unit/admission/cluster.h"
+
+#define CARD "node1-000003000"
+#define VF   "node1-000003100"
+
+/* clang-format off */
+#define NIC(meta, spec, status) \
+	"{'metadata':{'name':'node1-eth3'" meta "},'spec':{'nodeName':'node1'," spec "},'status':{" status "}}"
+#define VFS(n) NIC("", "'address':'0000:03:00.0','numVFs':" n, "")
+#define CLAIM(name) OBJECT("PCIDeviceClaim", name, "")
+#define DELETING ",'deletionTimestamp':'2026-01-01T00:00:00Z'"
+
+static struct cluster_case creations[] = {
+	{ .name = "a card that can be divided", .object = VFS("7") },
+	{ .name = "more than it can make", .object = VFS("8"),
+	  .refused = "SRIOVNetworkDevice 'node1-eth3': spec.numVFs is 8, but 0000:03:00.0 can make 7 virtual functions" },
+	{ .name = "a device that makes none", .object = NIC("", "'address':'0000:01:00.0','numVFs':1", ""),
+	  .refused = "0000:01:00.0 cannot make virtual functions" },
+	{ .name = "a card that is not known", .object = NIC("", "'address':'0000:09:00.0','numVFs':1", "") },
+	{ .name = "a card that is claimed", .more = CLAIM(CARD), .object = VFS("1"), .refused = "PCIDeviceClaim '" CARD "' lends the card itself" },
+	{ .name = "settings of a function that there is not", .warned = "index 3, which has no effect with numVFs 2",
+	  .object = NIC("", "'address':'0000:03:00.0','numVFs':2,'virtualFunctions':[{'index':1},{'index':3}]", "") },
+};
+
+static struct cluster_case updates[] = {
+	{ .name = "none to some", .old = VFS("0"), .object = VFS("4") },
+	{ .name = "some to none", .old = VFS("4"), .object = VFS("0") },
+	{ .name = "none to too many", .old = VFS("0"), .object = VFS("70000"), .refused = "can make 7" },
+	{ .name = "a number that was too large already may stay", .old = VFS("9"), .object = VFS("9") },
+	{ .name = "some to none while one is claimed", .more = CLAIM(VF), .old = VFS("4"), .object = VFS("0"),
+	  .refused = "PCIDeviceClaim '" VF "' lends one of its virtual functions" },
+	{ .name = "some to more while one is claimed", .more = CLAIM(VF), .old = VFS("4"), .object = VFS("5"),
+	  .refused = "PCIDeviceClaim '" VF "'" },
+	{ .name = "one whose device is away counts by the card's list", .more = CLAIM("away"),
+	  .old = NIC("", "'address':'0000:03:00.0','numVFs':2", "'vfPCIDevices':['x','away']"), .object = VFS("0"),
+	  .refused = "PCIDeviceClaim 'away'" },
+	{ .name = "no change while one is claimed", .more = CLAIM(VF), .old = VFS("4"), .object = VFS("4") },
+	{ .name = "another device is claimed", .more = CLAIM("node1-000001000"), .old = VFS("4"), .object = VFS("0") },
+	{ .name = "a card that is claimed", .more = CLAIM(CARD), .old = VFS("0"), .object = VFS("1"), .refused = "lends the card itself" },
+	{ .name = "a card that the node needs", .old = NIC("", "'address':'0000:00:02.0','numVFs':1", ""),
+	  .object = NIC("", "'address':'0000:00:02.0','numVFs':0", ""), .refused = "HostNetwork: eth0 has the default route" },
+	{ .name = "one that is being deleted", .more = CLAIM(VF), .old = VFS("4"),
+	  .object = NIC(DELETING, "'address':'0000:03:00.0','numVFs':0", "") },
+};
+
+static struct cluster_case deletions[] = {
+	{ .name = "a card whose functions nobody has", .old = VFS("4") },
+	{ .name = "a card with a claimed function", .more = CLAIM(VF), .old = VFS("4"), .refused = "PCIDeviceClaim '" VF "'" },
+	{ .name = "a card with a claimed function of a node that is gone", .more = CLAIM("away"),
+	  .old = "{'metadata':{'name':'x'},'spec':{'nodeName':'node3'},'status':{'vfPCIDevices':['away']}}" },
+};
+/* clang-format on */
+
+static void fill(struct cluster_case *rows, size_t len, enum admission_operation operation)
+{
+	for (size_t i = 0; i < len; i++) {
+		rows[i].operation = operation;
+		rows[i].resource = "sriovnetworkdevices";
+	}
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	fill(creations, ARRAY_LEN(creations), ADMISSION_CREATE);
+	fill(updates, ARRAY_LEN(updates), ADMISSION_UPDATE);
+	fill(deletions, ARRAY_LEN(deletions), ADMISSION_DELETE);
+	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
+	suite_rows(&suite, updates, cluster_answers_as_the_table_says);
+	suite_rows(&suite, deletions, cluster_answers_as_the_table_says);
+	return suite_run(&suite, "network_card");
+}

@@ -1,0 +1,197 @@
+/* pci_claim: each rule of PCIDeviceClaims, what it refuses and what it lets through. */
+#include "unit/admission/cluster.h"
+
+#define RESOURCE "pcideviceclaims"
+#define NIC      "node1-000001000"
+#define NIC2     "node2-000001000"
+#define GPU      "node1-000002000"
+#define AUDIO    "node1-000002001"
+#define CARD     "node1-000003000"
+#define VF       "node1-000003100"
+#define HC       "node1-000000140"
+
+/* clang-format off */
+#define CLAIM(name, spec) OBJECT("PCIDeviceClaim", name, ",'spec':{" spec "}")
+#define CLAIM_META(name, meta) "{'kind':'PCIDeviceClaim','metadata':{'name':'" name "'," meta "}}"
+#define NOTE(name, key, value) CLAIM_META(name, "'annotations':{'" key "':'" value "'}")
+#define OVERRIDE(name) NOTE(name, "hostdev.io/allow-host-critical", "true")
+#define SKIP(name)     NOTE(name, "pcidevices.harvesterhci.io/skip-vfio-binding", "true")
+#define OWNER(kind, name, uid) \
+	"'ownerReferences':[{'apiVersion':'devices.harvesterhci.io/v1beta1','kind':'" kind "','name':'" name \
+	"','uid':'" uid "'}]"
+#define VM(name, spec, devices) \
+	"{'kind':'VirtualMachine','metadata':{'name':'" name "','namespace':'default'},'spec':{" spec \
+	"'template':{'spec':{'domain':{'devices':{'hostDevices':[" devices "]}}}}}}"
+#define GIVEN(text) \
+	"{'kind':'VirtualMachine','metadata':{'name':'web','namespace':'default','annotations':{" \
+	"'harvesterhci.io/deviceAllocationDetails':'" text "'}}}"
+#define POD_HAS(name) PCI(name, "node1", "0000:01:00.0", "1", "'0000:01:00.0'", "vfio-pci", \
+	"'allocations':[{'namespace':'default','pod':'launcher'}]," AVAILABLE)
+
+static struct cluster_case creations[] = {
+	{ "a claim with the name of a device is allowed", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL,
+	  NULL, false, NULL, NULL },
+	{ "a name that is no device's is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("nic1", ""), NULL,
+	  NULL, false, "PCIDeviceClaim 'nic1': there is no PCIDevice of this name", NULL },
+	{ "its address and node may be said", NULL, ADMISSION_CREATE, RESOURCE,
+	  CLAIM(NIC, "'address':'0000:01:00.0','nodeName':'node1'"), NULL, NULL, false, NULL, NULL },
+	{ "another address is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'address':'0000:09:00.0'"),
+	  NULL, NULL, false, "spec.address is '0000:09:00.0', but the PCIDevice of this name has '0000:01:00.0'", NULL },
+	{ "another node is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'nodeName':'node2'"), NULL,
+	  NULL, false, "spec.nodeName is 'node2'", NULL },
+	{ "its device may be its owner", NULL, ADMISSION_CREATE, RESOURCE,
+	  CLAIM_META(NIC, OWNER("PCIDevice", NIC, "u-" NIC)), NULL, NULL, false, NULL, NULL },
+	{ "another owner is refused", NULL, ADMISSION_CREATE, RESOURCE,
+	  CLAIM_META(NIC, OWNER("PCIDevice", NIC2, "u-" NIC2)), NULL, NULL, false,
+	  "ownerReferences names PCIDevice '" NIC2 "'", NULL },
+	{ "an owner of an earlier time is refused", NULL, ADMISSION_CREATE, RESOURCE,
+	  CLAIM_META(NIC, OWNER("PCIDevice", NIC, "old")), NULL, NULL, false, "the uid of an earlier PCIDevice", NULL },
+	{ "what the node needs is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("node1-000000020", ""), NULL,
+	  NULL, false, "HostNetwork: eth0 has the default route: claim another device; who may override it", NULL },
+	{ "and is allowed with the annotation", NULL, ADMISSION_CREATE, RESOURCE, OVERRIDE("node1-000000020"), NULL,
+	  NULL, false, NULL, "the node needs the device (HostNetwork: eth0 has the default route)" },
+	{ "but not by any value of it", NULL, ADMISSION_CREATE, RESOURCE,
+	  NOTE("node1-000000020", "hostdev.io/allow-host-critical", "yes"), NULL, NULL, false, "HostNetwork", NULL },
+	{ "what is in no group is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("node1-000005000", ""), NULL,
+	  NULL, false, "NoIOMMU: no IOMMU", NULL },
+	{ "no annotation makes a group", NULL, ADMISSION_CREATE, RESOURCE, OVERRIDE("node1-000005000"), NULL,
+	  NULL, false, "NoIOMMU", NULL },
+	{ "what is in no group is refused without a condition too", NULL, ADMISSION_CREATE, RESOURCE,
+	  CLAIM("node1-000006000", ""), NULL, NULL, false, "0000:06:00.0 is in no IOMMU group: switch the IOMMU on", NULL },
+	{ "a reason that is not known refuses", PCI(NIC, "node1", "0000:01:00.0", "1", "", "x",
+	  CLAIMABLE("False", "Haunted", "by ghosts")), ADMISSION_CREATE, RESOURCE, OVERRIDE(NIC), NULL, NULL, false,
+	  "Haunted: by ghosts", NULL },
+	{ "what is in use is waited for", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("node1-000004000", ""), NULL,
+	  NULL, false, NULL, "waits until this ends: nvme0n1 is mounted at /mnt" },
+	{ "a USB device of the controller is claimed", OBJECT("USBDeviceClaim", STICK, ""), ADMISSION_CREATE,
+	  RESOURCE, CLAIM(HC, ""), NULL, NULL, false, "USBDeviceClaim '" STICK "' lends a device behind", NULL },
+	{ "a claim whose USB device is away counts by its status", OBJECT("USBDeviceClaim", "gone",
+	  ",'status':{'nodeName':'node1','pciAddress':'0000:00:14.0'}"), ADMISSION_CREATE, RESOURCE, CLAIM(HC, ""),
+	  NULL, NULL, false, "USBDeviceClaim 'gone'", NULL },
+	{ "the same address of another node does not", OBJECT("USBDeviceClaim", "gone",
+	  ",'status':{'nodeName':'node2','pciAddress':'0000:00:14.0'}"), ADMISSION_CREATE, RESOURCE, CLAIM(HC, ""),
+	  NULL, NULL, false, NULL, NULL },
+	{ "a group with a USB controller of claimed devices", OBJECT("USBDeviceClaim", STICK, ""), ADMISSION_CREATE,
+	  RESOURCE, CLAIM("node1-000000142", "'includeIOMMUGroup':true"), NULL, NULL, false, "USB controller 0000:00:14.0", NULL },
+	{ "its neighbour alone is no controller", OBJECT("USBDeviceClaim", STICK, ""), ADMISSION_CREATE, RESOURCE,
+	  CLAIM("node1-000000142", ""), NULL, NULL, false, NULL, "GroupShared" },
+	{ "a virtual function of it is claimed", CLAIM(VF, ""), ADMISSION_CREATE, RESOURCE, CLAIM(CARD, ""), NULL,
+	  NULL, false, "PCIDeviceClaim '" VF "' has 0000:03:10.0, a virtual function", NULL },
+	{ "the card of a virtual function is claimed", CLAIM(CARD, ""), ADMISSION_CREATE, RESOURCE, CLAIM(VF, ""),
+	  NULL, NULL, false, "PCIDeviceClaim '" CARD "' has 0000:03:00.0, of which this is a virtual function", NULL },
+	{ "a card that is to be divided", OBJECT("SRIOVNetworkDevice", "node1-eth3",
+	  ",'spec':{'address':'0000:03:00.0','nodeName':'node1','numVFs':4}"), ADMISSION_CREATE, RESOURCE,
+	  CLAIM(CARD, ""), NULL, NULL, false, "SRIOVNetworkDevice 'node1-eth3' divides it into 4", NULL },
+	{ "a card that is not divided", OBJECT("SRIOVNetworkDevice", "node1-eth3",
+	  ",'spec':{'address':'0000:03:00.0','nodeName':'node1','numVFs':0}"), ADMISSION_CREATE, RESOURCE,
+	  CLAIM(CARD, ""), NULL, NULL, false, NULL, NULL },
+	{ "a GPU that is divided", OBJECT("SRIOVGPUDevice", NIC, ",'spec':{'enabled':true}"), ADMISSION_CREATE,
+	  RESOURCE, CLAIM(NIC, ""), NULL, NULL, false, "SRIOVGPUDevice '" NIC "' divides it", NULL },
+	{ "a GPU of which a vGPU is enabled", OBJECT("VGPUDevice", VF,
+	  ",'spec':{'enabled':true,'nodeName':'node1','parentGPUDeviceAddress':'0000:01:00.0'}"), ADMISSION_CREATE,
+	  RESOURCE, CLAIM(NIC, ""), NULL, NULL, false, "VGPUDevice '" VF "' is a part of it", NULL },
+	{ "a function that is a vGPU", OBJECT("VGPUDevice", VF, ",'spec':{'enabled':true}"), ADMISSION_CREATE, RESOURCE,
+	  CLAIM(VF, ""), NULL, NULL, false, "VGPUDevice '" VF "' is enabled, and its claim is made by itself", NULL },
+	{ "its own claim is marked", OBJECT("VGPUDevice", VF, ",'spec':{'enabled':true}"), ADMISSION_CREATE, RESOURCE,
+	  SKIP(VF), NULL, NULL, false, NULL, NULL },
+	{ "one of a group waits for the others", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(GPU, ""), NULL, NULL, false,
+	  NULL, "GroupShared: IOMMU group 2 also holds 0000:02:00.1 (snd_hda_intel): claim them too" },
+	{ "the last of a group waits for nothing", CLAIM(AUDIO, ""), ADMISSION_CREATE, RESOURCE, CLAIM(GPU, ""), NULL,
+	  NULL, false, NULL, NULL },
+	{ "a claim of the whole group waits for nothing", NULL, ADMISSION_CREATE, RESOURCE,
+	  CLAIM(GPU, "'includeIOMMUGroup':true"), NULL, NULL, false, NULL, NULL },
+	{ "another's claim stands for the group", CLAIM(AUDIO, "'includeIOMMUGroup':true"), ADMISSION_CREATE, RESOURCE,
+	  CLAIM(GPU, ""), NULL, NULL, false, NULL, NULL },
+	{ "a claim that leaves the driver stands for nothing", SKIP(AUDIO), ADMISSION_CREATE, RESOURCE, CLAIM(GPU, ""),
+	  NULL, NULL, false, NULL, "GroupShared" },
+	{ "a group of two users", CLAIM(AUDIO, "'userName':'bob'"), ADMISSION_CREATE, RESOURCE,
+	  CLAIM(GPU, "'userName':'alice'"), NULL, NULL, false, NULL, "also holds 0000:02:00.1, which 'bob' has claimed" },
+	{ "a group of one user", CLAIM(AUDIO, "'userName':'bob'"), ADMISSION_CREATE, RESOURCE,
+	  CLAIM(GPU, "'userName':'bob'"), NULL, NULL, false, NULL, NULL },
+	{ "a dry run tells what would be bound", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL, NULL, true,
+	  NULL, "bind 0000:01:00.0 to vfio-pci; goes back to e1000e" },
+	{ "and to which driver", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'driver':'igb_vfio'"), NULL, NULL, true,
+	  NULL, "bind 0000:01:00.0 to igb_vfio" },
+	{ "and that it goes with its group", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(GPU, "'includeIOMMUGroup':true"),
+	  NULL, NULL, true, NULL, "bind 0000:02:00.1 to vfio-pci; goes back to snd_hda_intel" },
+	{ "and that it waits", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(GPU, ""), NULL, NULL, true, NULL, "GroupShared" },
+	{ "and what goes back to nothing", NULL, ADMISSION_CREATE, RESOURCE,
+	  CLAIM(HC, "'includeIOMMUGroup':true"), NULL, NULL, true, NULL, "bind 0000:00:14.2 to vfio-pci; goes back to no driver" },
+	{ "and who has it", POD_HAS(NIC), ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL, NULL, true, NULL,
+	  "Held: pod default/launcher has the device" },
+	{ "a dry run is refused like any", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("node1-000000020", ""), NULL, NULL,
+	  true, "HostNetwork", NULL },
+};
+
+static struct cluster_case updates[] = {
+	{ "an update that changes nothing", NULL, ADMISSION_UPDATE, RESOURCE, CLAIM("node1-000000020", ""),
+	  CLAIM("node1-000000020", ""), NULL, false, NULL, NULL },
+	{ "a claim whose device is away", NULL, ADMISSION_UPDATE, RESOURCE, CLAIM("away", "'disableResourcePooling':true"),
+	  CLAIM("away", ""), NULL, false, NULL, NULL },
+	{ "the right address is filled in", NULL, ADMISSION_UPDATE, RESOURCE, CLAIM(NIC, "'address':'0000:01:00.0'"),
+	  CLAIM(NIC, ""), NULL, false, NULL, NULL },
+	{ "a wrong one is refused", NULL, ADMISSION_UPDATE, RESOURCE, CLAIM(NIC, "'address':'0000:01:00.1'"),
+	  CLAIM(NIC, ""), NULL, false, "spec.address is '0000:01:00.1'", NULL },
+	{ "one that is being deleted may lose its finalizer", NULL, ADMISSION_UPDATE, RESOURCE,
+	  CLAIM_META(NIC, "'deletionTimestamp':'2026-01-01T00:00:00Z'"), CLAIM(NIC, "'address':'0000:01:00.1'"), NULL,
+	  false, NULL, NULL },
+	{ "the group is taken along later", NULL, ADMISSION_UPDATE, RESOURCE, CLAIM(GPU, "'includeIOMMUGroup':true"),
+	  CLAIM(GPU, ""), NULL, true, NULL, "bind 0000:02:00.1" },
+	{ "not one with a USB controller whose devices are claimed", OBJECT("USBDeviceClaim", STICK, ""), ADMISSION_UPDATE,
+	  RESOURCE, CLAIM("node1-000000142", "'includeIOMMUGroup':true"), CLAIM("node1-000000142", ""), NULL, false,
+	  "USBDeviceClaim", NULL },
+};
+
+static struct cluster_case deletions[] = {
+	{ "a claim that nobody uses", NULL, ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL, false, NULL, NULL },
+	{ "a pod has the device", POD_HAS(NIC), ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL, false,
+	  "PCIDeviceClaim '" NIC "': pod default/launcher has it: delete that", NULL },
+	{ "a machine names it", VM("web", "", "{'name':'" NIC "'}"), ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""),
+	  NULL, false, "virtual machine default/web names it", NULL },
+	{ "a machine that is off names it", VM("web", "'running':false,", "{'name':'" NIC "'}"), ADMISSION_DELETE, RESOURCE,
+	  NULL, CLAIM(NIC, ""), NULL, false, "virtual machine default/web names it", NULL },
+	{ "a machine names another", VM("web", "", "{'name':'" NIC2 "'}"), ADMISSION_DELETE, RESOURCE, NULL,
+	  CLAIM(NIC, ""), NULL, false, NULL, NULL },
+	{ "a machine was given it", GIVEN("{\\'hostdevices\\':{\\'r\\':[\\'" NIC "\\']}}"), ADMISSION_DELETE, RESOURCE,
+	  NULL, CLAIM(NIC, ""), NULL, false, "virtual machine default/web was given it", NULL },
+	{ "as a GPU", GIVEN("{\\'gpus\\':{\\'r\\':[\\'x\\',\\'" NIC "\\']}}"), ADMISSION_DELETE, RESOURCE, NULL,
+	  CLAIM(NIC, ""), NULL, false, "was given it", NULL },
+	{ "what a machine was given is nonsense", GIVEN("{\\'hostdevices\\':[\\'" NIC "\\'],\\'gpus\\':{\\'r\\':\\'" NIC "\\'}}"),
+	  ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL, false, NULL, NULL },
+	{ "what a machine was given is no JSON", GIVEN("{" NIC), ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL,
+	  false, NULL, NULL },
+	{ "the node is gone", POD_HAS("node3-000001000"), ADMISSION_DELETE, RESOURCE, NULL,
+	  CLAIM("node3-000001000", "'nodeName':'node3'"), NULL, false, NULL, NULL },
+	{ "the node is being deleted", POD_HAS(NIC) "{'kind':'Node','metadata':{'name':'node1','deletionTimestamp':'x'}}",
+	  ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, "'nodeName':'node1'"), NULL, false, NULL, NULL },
+	{ "it is being deleted already", POD_HAS(NIC), ADMISSION_DELETE, RESOURCE, NULL,
+	  CLAIM_META(NIC, "'deletionTimestamp':'2026-01-01T00:00:00Z'"), NULL, false, NULL, NULL },
+	{ "it belongs to a vGPU", OBJECT("VGPUDevice", VF, ",'spec':{'enabled':true}"), ADMISSION_DELETE, RESOURCE, NULL,
+	  CLAIM_META(VF, OWNER("VGPUDevice", VF, "u-" VF)), NULL, false, "it belongs to VGPUDevice '" VF "'", NULL },
+	{ "it belongs to a vGPU that is off", OBJECT("VGPUDevice", VF, ",'spec':{'enabled':false}"), ADMISSION_DELETE,
+	  RESOURCE, NULL, CLAIM_META(VF, OWNER("VGPUDevice", VF, "u-" VF)), NULL, false, NULL, NULL },
+	{ "Harvester deletes what it made", OBJECT("VGPUDevice", VF, ",'spec':{'enabled':true}"), ADMISSION_DELETE, RESOURCE,
+	  NULL, CLAIM_META(VF, OWNER("VGPUDevice", VF, "u-" VF)),
+	  "system:serviceaccount:harvester-system:harvester-pcidevices-controller", false, NULL, NULL },
+	{ "the garbage collector does its work", POD_HAS(NIC), ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""),
+	  "system:serviceaccount:kube-system:generic-garbage-collector", false, NULL, NULL },
+	{ "our own agent too", POD_HAS(NIC), ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""),
+	  "system:serviceaccount:hostdev-system:hostdev-agent", false, NULL, NULL },
+	{ "a namesake in another namespace does not", POD_HAS(NIC), ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""),
+	  "system:serviceaccount:default:hostdev-agent", false, "pod default/launcher", NULL },
+	{ "a dry run tells what it goes back to", PCI(NIC, "node1", "0000:01:00.0", "1", "", "vfio-pci", AVAILABLE),
+	  ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL, true, NULL, "release 0000:01:00.0 from vfio-pci to" },
+	{ "or that there is nothing to give back", NULL, ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL, true,
+	  NULL, "nothing to give back: 0000:01:00.0 is on e1000e" },
+};
+/* clang-format on */
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
+	suite_rows(&suite, updates, cluster_answers_as_the_table_says);
+	suite_rows(&suite, deletions, cluster_answers_as_the_table_says);
+	return suite_run(&suite, "pci_claim");
+}

@@ -1,0 +1,81 @@
+/* usb_claim: the rules of USBDeviceClaims and of the devices' own objects. */
+#include "unit/admission/cluster.h"
+
+#define RESOURCE "usbdeviceclaims"
+#define HC       "node1-000000140"
+
+/* clang-format off */
+#define CLAIM(name, rest) OBJECT("USBDeviceClaim", name, rest)
+#define PCICLAIM(name, spec) OBJECT("PCIDeviceClaim", name, ",'spec':{" spec "}")
+#define OWNED(name, uid) "{'metadata':{'name':'" name "','ownerReferences':[{'kind':'USBDevice','name':'" name "','uid':'" uid "'}]}}"
+#define VM(devices) \
+	"{'kind':'VirtualMachine','metadata':{'name':'web','namespace':'default'},'spec':{" \
+	"'template':{'spec':{'domain':{'devices':{'hostDevices':[" devices "]}}}}}}"
+#define ON(node) "{'metadata':{'name':'" STICK "'},'status':{'nodeName':'" node "'}}"
+#define DELETING "{'metadata':{'name':'" STICK "','deletionTimestamp':'2026-01-01T00:00:00Z'}}"
+
+static struct cluster_case creations[] = {
+	{ .name = "a claim with the name of a device is allowed", .object = CLAIM(STICK, "") },
+	{ .name = "a dry run tells as what it is lent", .object = CLAIM(STICK, ""), .dry_run = true,
+	  .warned = "lend the device in socket 1-2 as kubevirt.io/" STICK },
+	{ .name = "a name that is no device's is refused", .object = CLAIM("stick", ""),
+	  .refused = "USBDeviceClaim 'stick': there is no USBDevice of this name" },
+	{ .name = "a PCI device is no USB device", .object = CLAIM(HC, ""), .refused = "there is no USBDevice" },
+	{ .name = "a hub is refused", .object = CLAIM("node1-1d6b-0002-001001", ""), .refused = "Hub: a hub: claim the devices behind it" },
+	{ .name = "its device may be its owner", .object = OWNED(STICK, "u-" STICK) },
+	{ .name = "an owner of an earlier time is refused", .object = OWNED(STICK, "old"), .refused = "the uid of an earlier USBDevice" },
+	{ .name = "the controller is claimed", .more = PCICLAIM(HC, ""), .object = CLAIM(STICK, ""),
+	  .refused = "PCIDeviceClaim '" HC "' lends 0000:00:14.0, the USB controller" },
+	{ .name = "the controller's group is claimed", .more = PCICLAIM("node1-000000142", "'includeIOMMUGroup':true"),
+	  .object = CLAIM(STICK, ""), .refused = "PCIDeviceClaim 'node1-000000142' lends 0000:00:14.0" },
+	{ .name = "its neighbour is claimed", .more = PCICLAIM("node1-000000142", ""), .object = CLAIM(STICK, "") },
+	{ .name = "the socket is claimed under another name", .object = CLAIM(STICK, ""),
+	  .more = CLAIM("older", ",'status':{'nodeName':'node1','portPath':'1-2'}"), .refused = "USBDeviceClaim 'older' is for the device in socket 1-2" },
+	{ .name = "the same socket of another node is another", .object = CLAIM(STICK, ""),
+	  .more = CLAIM("older", ",'status':{'nodeName':'node2','portPath':'1-2'}") },
+};
+
+static struct cluster_case deletions[] = {
+	{ .name = "a claim that nobody uses may go", .old = CLAIM(STICK, "") },
+	{ .name = "a machine names the device", .more = VM("{'name':'" STICK "'}"), .old = CLAIM(STICK, ""),
+	  .refused = "virtual machine default/web names it: remove it from that one first" },
+	{ .name = "a machine names it, and the node is gone", .more = VM("{'name':'" STICK "'}"), .old = ON("node3") },
+	{ .name = "a machine names it, and it is being deleted", .more = VM("{'name':'" STICK "'}"), .old = DELETING },
+};
+
+static struct cluster_case devices[] = {
+	{ .name = "a USB device that nobody has may go", .resource = "usbdevices", .old = ON("node1") },
+	{ .name = "one that is claimed may not", .resource = "usbdevices", .more = CLAIM(STICK, ""), .old = ON("node1"),
+	  .refused = "USBDevice '" STICK "': USBDeviceClaim '" STICK "' would be deleted with it" },
+	{ .name = "one that is lent may not", .resource = "usbdevices",
+	  .old = "{'metadata':{'name':'x'},'status':{'nodeName':'node1','enabled':true}}", .refused = "it is lent (status.enabled)" },
+	{ .name = "it may with its node", .resource = "usbdevices", .more = CLAIM(STICK, ""),
+	  .old = "{'metadata':{'name':'x'},'status':{'nodeName':'node3','enabled':true}}" },
+	{ .name = "a PCI device that is claimed may not go", .resource = "pcidevices", .more = PCICLAIM(HC, ""),
+	  .old = "{'metadata':{'name':'" HC "'},'status':{'nodeName':'node1'}}", .refused = "PCIDeviceClaim '" HC "' would be deleted with it" },
+	{ .name = "one that is not claimed may", .resource = "pcidevices", .old = "{'metadata':{'name':'" HC "'},'status':{'nodeName':'node1'}}" },
+	{ .name = "one that is claimed may with its node", .resource = "pcidevices", .more = PCICLAIM(HC, ""),
+	  .old = "{'metadata':{'name':'" HC "'},'status':{'nodeName':'node3'}}" },
+};
+/* clang-format on */
+
+static void fill(struct cluster_case *rows, size_t len, enum admission_operation operation)
+{
+	for (size_t i = 0; i < len; i++) {
+		rows[i].operation = operation;
+		rows[i].resource = rows[i].resource ? rows[i].resource : RESOURCE;
+	}
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	fill(creations, ARRAY_LEN(creations), ADMISSION_CREATE);
+	fill(deletions, ARRAY_LEN(deletions), ADMISSION_DELETE);
+	fill(devices, ARRAY_LEN(devices), ADMISSION_DELETE);
+	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
+	suite_rows(&suite, deletions, cluster_answers_as_the_table_says);
+	suite_rows(&suite, devices, cluster_answers_as_the_table_says);
+	return suite_run(&suite, "usb_claim");
+}

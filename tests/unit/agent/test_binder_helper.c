@@ -1,0 +1,261 @@
+/* binder: what it makes of the words of hostdev-helper itself, on a machine that is a folder. */
+#include <sys/file.h>
+
+#include "fake/tree/tree.h"
+#include "unit/agent/binder_bench.h"
+
+#define A      "0000:01:00.0"
+#define DEVICE "sys/bus/pci/devices/" A
+
+struct machine {
+	struct bench bench;
+	struct tree tree;
+	char *helper;
+	char *state_dir;
+	char *roots[3]; /* /sys, /proc, /dev */
+};
+
+/* A network card, alone in group 12, and a program that has the group open. */
+static const char *const entries[] = {
+	DEVICE "/vendor=0x8086\n",
+	DEVICE "/device=0x10d3\n",
+	DEVICE "/class=0x020000\n",
+	DEVICE "/driver_override=(null)\n",
+	DEVICE "/iommu_group->../../../../kernel/iommu_groups/12",
+	"sys/kernel/iommu_groups/12/devices/" A "->../../../../bus/pci/devices/" A,
+	"sys/bus/pci/drivers/vfio-pci/",
+	"sys/bus/pci/drivers/e1000e/",
+	"sys/module/vfio_iommu_type1/",
+	"proc/sys/kernel/random/boot_id=b00t\n",
+	"proc/4711/comm=qemu-system-x86\n",
+	"proc/4711/fd/7->/dev/vfio/12",
+	"dev/vfio/12=",
+	"state/",
+	NULL,
+};
+
+/* The helper of the same build. */
+static char *helper_path(void)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	assert_true(n > 0);
+	path[n] = '\0';
+	*strrchr(path, '/') = '\0';
+	return xasprintf("%s/../bin/hostdev-helper", path);
+}
+
+static void machine_begin(struct machine *m, const char *driver)
+{
+	static const char *const names[] = { "sys", "proc", "dev" };
+	auto_free char *link = xasprintf(DEVICE "/driver->../../drivers/%s", driver);
+
+	bench_begin(&m->bench, "");
+	tree_make(&m->tree, entries);
+	tree_add(&m->tree, link);
+	m->helper = helper_path();
+	m->state_dir = xasprintf("%s/state", m->tree.root);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		m->roots[i] = xasprintf("%s/%s", m->tree.root, names[i]);
+	binder_free(m->bench.binder);
+	m->bench.options.helper_path = m->helper;
+	m->bench.options.state_dir = m->state_dir;
+	m->bench.options.sysfs_root = m->roots[0];
+	m->bench.options.proc_root = m->roots[1];
+	m->bench.options.dev_root = m->roots[2];
+	m->bench.binder =
+		binder_new(&m->bench.fake.loop, &m->bench.options, bench_on_free, &m->bench);
+}
+
+static void machine_done(struct machine *m)
+{
+	bench_done(&m->bench);
+	tree_done(&m->tree);
+	free(m->helper);
+	free(m->state_dir);
+	for (size_t i = 0; i < ARRAY_LEN(m->roots); i++)
+		free(m->roots[i]);
+}
+
+static struct helper_case {
+	const char *name;
+	enum binder_verb verb;
+	const char *driver;
+	const char *address;
+	const char *entry; /* one more of the tree */
+	enum binder_result result;
+	const char *reason;
+	const char *step;
+	const char *error_name;
+	const char *holder;
+	int holder_pid;
+	const char *says;
+	const char *steps; /* of a plan */
+} cases[] = {
+	{ .name = "a plan to bind says its steps",
+	  .verb = BINDER_PLAN_BIND,
+	  .driver = "e1000e",
+	  .address = A,
+	  .entry = "proc/4711/fd/7->/dev/null",
+	  .result = BINDER_DONE,
+	  .says = "",
+	  .steps = "CheckHolders WriteRecord SetOverride Unbind Probe " },
+	{ .name = "a plan to release a device that is held names the holder",
+	  .verb = BINDER_PLAN_RELEASE,
+	  .driver = "vfio-pci",
+	  .address = A,
+	  .result = BINDER_HELD,
+	  .reason = "Held",
+	  .step = "CheckHolders",
+	  .holder = "process 4711 (qemu-system-x86)",
+	  .holder_pid = 4711,
+	  .says = "4711",
+	  .steps = "CheckHolders " },
+	{ .name = "a release of a device that is held changes nothing",
+	  .verb = BINDER_RELEASE,
+	  .driver = "vfio-pci",
+	  .address = A,
+	  .result = BINDER_HELD,
+	  .reason = "Held",
+	  .step = "CheckHolders",
+	  .holder = "process 4711 (qemu-system-x86)",
+	  .holder_pid = 4711,
+	  .says = "4711" },
+	{ .name = "a device that is gone is refused",
+	  .verb = BINDER_BIND,
+	  .driver = "e1000e",
+	  .address = "0000:09:00.0",
+	  .result = BINDER_REFUSED,
+	  .reason = "DeviceGone",
+	  .says = "0000:09:00.0" },
+	{ .name = "an override of somebody else is refused",
+	  .verb = BINDER_BIND,
+	  .driver = "e1000e",
+	  .address = A,
+	  .entry = DEVICE "/driver_override=pci-stub\n",
+	  .result = BINDER_REFUSED,
+	  .reason = "OverrideOwned",
+	  .says = "pci-stub" },
+	{ .name = "a driver that lets nothing go is a failure with the kernel's word",
+	  .verb = BINDER_BIND,
+	  .driver = "e1000e",
+	  .address = A,
+	  .entry = "proc/4711/fd/7->/dev/null",
+	  .result = BINDER_FAILED,
+	  .reason = "UnbindFailed",
+	  .step = "Unbind",
+	  .error_name = "ENOENT",
+	  .says = "unbind" },
+};
+
+static void assert_text(const char *text, const char *expected)
+{
+	assert_string_equal(text ? text : "-", expected ? expected : "-");
+}
+
+static void assert_steps(const struct json_strs *lines, const char *expected)
+{
+	static const char key[] = "\"step\":\"";
+	auto_str struct str steps = STR_INIT;
+
+	for (size_t i = 0; i < lines->len; i++) {
+		const char *step = strstr(lines->items[i], key);
+
+		if (!strstr(lines->items[i], "\"kind\":\"step\"") || !step)
+			continue;
+		step += strlen(key);
+		str_addf(&steps, "%.*s ", (int)strcspn(step, "\""), step);
+	}
+	assert_string_equal(str_cstr(&steps), expected);
+}
+
+static void the_helper_is_understood(void **state)
+{
+	const struct helper_case *c = *state;
+	struct machine m;
+	struct owner owner;
+
+	machine_begin(&m, c->driver);
+	if (c->entry) {
+		auto_free char *path = xstrndup(c->entry, strcspn(c->entry, "-="));
+
+		(void)unlinkat(m.tree.fd, path, 0);
+		tree_add(&m.tree, c->entry);
+	}
+	owner_init(&owner, &m.bench, "12", c->address);
+	owner.job.verb = c->verb;
+	owner.job.items[0].native = xstrdup("e1000e");
+	owner_start(&owner);
+	bench_run_until(&m.bench, &owner.ended, 1);
+	assert_string_equal(binder_result_text(owner.outcome.result),
+			    binder_result_text(c->result));
+	assert_text(owner.outcome.reason, c->reason);
+	assert_text(owner.outcome.step, c->step);
+	assert_text(owner.outcome.error_name, c->error_name);
+	assert_text(owner.outcome.holder, c->holder);
+	assert_int_equal(owner.outcome.holder_pid, c->holder_pid);
+	if (!strstr(owner.outcome.message, c->says))
+		fail_msg("no '%s' in '%s'", c->says, owner.outcome.message);
+	assert_true(owner.outcome.helper_us > 0);
+	if (c->steps)
+		assert_steps(&owner.outcome.lines, c->steps);
+	if (strcmp(c->address, A) == 0) {
+		assert_int_equal(owner.outcome.seen.len, 1);
+		assert_string_equal(owner.outcome.seen.items[0].driver, c->driver);
+	}
+	owner_done(&owner);
+	machine_done(&m);
+}
+
+static void who_has_the_lock_is_named(void **state)
+{
+	struct machine m;
+	struct owner owner;
+	int fd;
+
+	(void)state;
+	machine_begin(&m, "e1000e");
+	tree_add(&m.tree, "state/group-12.lock=815\n");
+	fd = openat(m.tree.fd, "state/group-12.lock", O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	owner_init(&owner, &m.bench, "12", A);
+	owner_start(&owner);
+	bench_run_until(&m.bench, &owner.ended, 1);
+	assert_int_equal(owner.outcome.result, BINDER_BUSY);
+	assert_int_equal(owner.outcome.holder_pid, 815);
+	assert_null(owner.outcome.holder);
+	assert_non_null(strstr(owner.outcome.message, "815"));
+	close(fd);
+	owner_done(&owner);
+	machine_done(&m);
+}
+
+static void wrong_words_are_a_failure_of_the_helper(void **state)
+{
+	struct machine m;
+	struct owner owner;
+
+	(void)state;
+	machine_begin(&m, "e1000e");
+	owner_init(&owner, &m.bench, "twelve", A);
+	owner_start(&owner);
+	bench_run_until(&m.bench, &owner.ended, 1);
+	assert_int_equal(owner.outcome.result, BINDER_FAILED);
+	assert_string_equal(owner.outcome.reason, "HelperFailed");
+	assert_non_null(strstr(owner.outcome.message, "status 2"));
+	owner_done(&owner);
+	machine_done(&m);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, the_helper_is_understood);
+	suite_add(&suite, "who has the lock of the group is named", who_has_the_lock_is_named,
+		  NULL);
+	suite_add(&suite, "wrong words are a failure of the helper",
+		  wrong_words_are_a_failure_of_the_helper, NULL);
+	return suite_run(&suite, "binder_helper");
+}

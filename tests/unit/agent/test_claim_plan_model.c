@@ -1,0 +1,480 @@
+/*
+ * The property of claim_plan: with a kernel that does what it is told and an API server that stores what
+ * is written, two claims of one group come to rest from wherever they start, in the same state whatever
+ * crash comes in between, and then write nothing more.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/claim/claim_plan.h"
+#include "api/pcidevice.h"
+#include "base/array.h"
+#include "base/str.h"
+#include "unit/agent/claim_store.h"
+#include "unit/agent/world.h"
+
+enum { FUNCTIONS = 2, STEPS_MAX = 48, QUIET = 2, TEXT_SIZE = 64 };
+
+enum driver { DRIVER_NONE, DRIVER_NATIVE, DRIVER_VFIO, NDRIVERS };
+enum record { RECORD_NONE, RECORD_OWN, RECORD_OLD, NRECORDS };
+enum wish { WISH_NONE, WISH_LIVE, WISH_GROUP, WISH_DELETED, NWISHES };
+
+/* How a crash cuts a transition off; the agent forgets all in any case. */
+enum cut { CUT_AFTER, CUT_RECORDS_ONLY, CUT_HALF, NCUTS };
+
+static const char *const addresses[FUNCTIONS] = { ADDRESS, SIBLING };
+static const char *const names[FUNCTIONS] = { NAME, SIBLINGS };
+static const char *const natives[FUNCTIONS] = { "e1000e", "8139cp" };
+static const char *const uids[FUNCTIONS] = { "u0", "u1" };
+static const char *const ids[FUNCTIONS] = { "10d3", "10d4" };
+
+struct start {
+	enum driver driver[FUNCTIONS];
+	enum record record[FUNCTIONS];
+	enum wish wish[FUNCTIONS];
+};
+
+struct function {
+	char driver[TEXT_SIZE]; /* "": none */
+	bool recorded;
+	char claim[TEXT_SIZE], uid[TEXT_SIZE];
+};
+
+struct model {
+	struct function functions[FUNCTIONS];
+	struct store *claims;
+	struct pcidevice *devices[FUNCTIONS];
+
+	struct world world;
+	bool scanned; /* the world is as the kernel is */
+	struct binder_outcome outcome;
+	enum binder_verb verb;
+	bool past; /* @outcome is set, and newer than the world */
+
+	int steps, writes;
+	uint64_t moves; /* a bit for each step that was a transition */
+	int crash_at;   /* the step that the agent dies after; -1: none */
+	enum cut cut;
+	const char *what; /* the start, for messages */
+};
+
+static void set(char text[TEXT_SIZE], const char *value)
+{
+	(void)snprintf(text, TEXT_SIZE, "%s", value);
+}
+
+static void scan(struct model *m)
+{
+	if (m->world.inventory)
+		world_close(&m->world);
+	world_open(&m->world);
+	for (int i = 0; i < FUNCTIONS; i++) {
+		const struct function *f = &m->functions[i];
+		auto_free char *line = xasprintf(
+			"{\"kind\":\"pci\",\"address\":\"%s\",\"vendor\":\"8086\",\"device\":\"%s\","
+			"\"class\":\"020000\",\"iommuGroup\":\"12\",\"driver\":\"%s\"}",
+			addresses[i], ids[i], f->driver);
+		auto_free char *record = xasprintf(
+			"{\"kind\":\"record\",\"address\":\"%s\",\"claim\":\"%s\",\"uid\":\"%s\","
+			"\"driver\":\"vfio-pci\",\"id\":\"8086:%s\",\"native\":\"%s\"}",
+			addresses[i], f->claim, f->uid, ids[i], natives[i]);
+
+		world_add(&m->world, line);
+		if (f->recorded)
+			world_add(&m->world, record);
+	}
+	world_look(&m->world, &(struct inventory_options){ .node_name = NODE });
+	binder_outcome_done(&m->outcome);
+	m->past = false;
+	m->scanned = true;
+}
+
+static void start_claim(struct model *m, int i, enum wish wish)
+{
+	static const char *const meta[NWISHES] = {
+		[WISH_LIVE] = "",
+		[WISH_GROUP] = "",
+		[WISH_DELETED] = ",'deletionTimestamp':'2026-01-01T00:00:00Z',"
+				 "'finalizers':['" NAMES_FINALIZER_HARVESTER_PCI "']",
+	};
+	auto_free char *text = NULL;
+	auto_json json_t *json = NULL;
+
+	if (wish == WISH_NONE)
+		return;
+	text = xasprintf("{'metadata':{'name':'%s','uid':'%s','resourceVersion':'1',"
+			 "'generation':1%s},'spec':{'includeIOMMUGroup':%s}}",
+			 names[i], uids[i], meta[wish], wish == WISH_GROUP ? "true" : "false");
+	json = claim_json(text);
+	claim_store_put(m->claims, json);
+}
+
+static struct pcidevice *published(int i)
+{
+	struct pcidevice *device = api_object_new(&pcidevice_kind);
+
+	device->meta.name = xstrdup(names[i]);
+	device->meta.uid = xstrdup("d");
+	json_pairs_set(&device->meta.annotations, NAMES_ANNOTATION_DRIVER, natives[i]);
+	return device;
+}
+
+static void model_open(struct model *m, const struct start *start)
+{
+	*m = (struct model){ .claims = store_new(&pcideviceclaim_kind), .crash_at = -1 };
+	for (int i = 0; i < FUNCTIONS; i++) {
+		struct function *f = &m->functions[i];
+		const char *driver[NDRIVERS] = { "", natives[i], "vfio-pci" };
+
+		set(f->driver, driver[start->driver[i]]);
+		set(f->claim, names[i]);
+		set(f->uid, start->record[i] == RECORD_OLD ? "old" : uids[i]);
+		f->recorded = start->record[i] != RECORD_NONE;
+		m->devices[i] = published(i);
+		start_claim(m, i, start->wish[i]);
+	}
+	scan(m);
+}
+
+static void model_close(struct model *m)
+{
+	binder_outcome_done(&m->outcome);
+	world_close(&m->world);
+	for (int i = 0; i < FUNCTIONS; i++)
+		api_object_free(&pcidevice_kind, m->devices[i]);
+	store_free(m->claims);
+}
+
+static struct function *function_of(struct model *m, const char *address)
+{
+	for (int i = 0; i < FUNCTIONS; i++) {
+		if (strcmp(addresses[i], address) == 0)
+			return &m->functions[i];
+	}
+	fail_msg("%s: no such function", address);
+	return NULL;
+}
+
+/* What must hold before a device is touched. */
+static void check_bind(const struct model *m, const struct claim_case *c,
+		       const struct binder_job *job)
+{
+	assert_true(c->fresh);
+	assert_true(api_meta_has_finalizer(&c->claim->meta, NAMES_FINALIZER_HARVESTER_PCI));
+	assert_string_equal(c->claim->status.iommu_group, "12");
+	assert_int_equal(c->claim->status.observed_generation, c->claim->meta.generation);
+	for (size_t i = 0; i < job->len; i++) {
+		const struct pcideviceclaim *claim = store_object(m->claims, job->items[i].claim);
+
+		assert_non_null(claim);
+		assert_null(claim->meta.deletion_timestamp);
+		assert_true(api_meta_has_finalizer(&claim->meta, NAMES_FINALIZER_HARVESTER_PCI));
+	}
+}
+
+/* Never half a group: who is not moved along is on no native driver. */
+static void check_whole(const struct model *m, const struct binder_job *job)
+{
+	for (int i = 0; i < FUNCTIONS; i++) {
+		bool moved = false;
+
+		for (size_t j = 0; j < job->len; j++)
+			moved |= strcmp(job->items[j].address, addresses[i]) == 0;
+		if (!moved && strcmp(m->functions[i].driver, natives[i]) == 0)
+			fail_msg("%s: half a group", m->what);
+	}
+}
+
+static void move(struct function *f, const struct binder_function *job, enum binder_verb verb)
+{
+	if (verb == BINDER_RELEASE) {
+		set(f->driver, job->native ? job->native : f->driver);
+		f->recorded = false;
+		return;
+	}
+	set(f->driver, job->driver);
+}
+
+static void record(struct function *f, const struct binder_function *job)
+{
+	f->recorded = true;
+	set(f->claim, job->claim);
+	set(f->uid, job->uid);
+}
+
+static void transit(struct model *m, const struct binder_job *job, bool crash)
+{
+	size_t len = job->len;
+
+	m->moves |= UINT64_C(1) << (m->steps - 1);
+	for (size_t i = 0; i < job->len && job->verb == BINDER_BIND; i++)
+		record(function_of(m, job->items[i].address), &job->items[i]);
+	if (crash && m->cut == CUT_RECORDS_ONLY)
+		len = 0;
+	if (crash && m->cut == CUT_HALF)
+		len = (job->len + 1) / 2;
+	for (size_t i = 0; i < len; i++)
+		move(function_of(m, job->items[i].address), &job->items[i], job->verb);
+	if (crash && m->cut == CUT_HALF && job->verb == BINDER_BIND)
+		function_of(m, job->items[0].address)->driver[0] = '\0';
+
+	binder_outcome_done(&m->outcome);
+	m->outcome = (struct binder_outcome){ .message = xstrdup("") };
+	for (size_t i = 0; i < job->len; i++) {
+		const struct function *f = function_of(m, job->items[i].address);
+
+		*array_add(&m->outcome.seen) = (struct binder_seen){
+			.address = xstrdup(job->items[i].address),
+			.driver = *f->driver ? xstrdup(f->driver) : NULL,
+		};
+	}
+	m->verb = job->verb;
+	m->past = true;
+	m->scanned = false;
+}
+
+static void write_claim(struct model *m, const char *name, json_t *body)
+{
+	const struct pcideviceclaim *claim;
+
+	claim_store_patch(m->claims, name, body);
+	claim = store_object(m->claims, name);
+	if (claim->meta.deletion_timestamp && claim->meta.finalizers.len == 0)
+		store_remove(m->claims, name, NULL, claim_store_heard, NULL);
+	m->writes++;
+}
+
+/* Do the step. True if another may follow in this run. */
+static bool act(struct model *m, struct claim_case *c, const struct claim_decision *decision)
+{
+	bool crash = m->steps == m->crash_at;
+
+	if (decision->step == CLAIM_REST)
+		return false;
+	m->steps++;
+	if (m->steps > STEPS_MAX)
+		fail_msg("%s: no end", m->what);
+	switch (decision->step) {
+	case CLAIM_REST:
+		break;
+	case CLAIM_READ:
+		assert_false(c->fresh);
+		break;
+	case CLAIM_MARK:
+	case CLAIM_TELL:
+	case CLAIM_UNMARK:
+		write_claim(m, c->name, decision->body);
+		break;
+	case CLAIM_BIND:
+		check_bind(m, c, &decision->job);
+		check_whole(m, &decision->job);
+		transit(m, &decision->job, crash);
+		break;
+	case CLAIM_RELEASE:
+		assert_true(c->fresh);
+		transit(m, &decision->job, crash);
+		break;
+	}
+	c->fresh = true;
+	if (crash)
+		scan(m);
+	return !crash;
+}
+
+/* One run of the agent's work on one claim. */
+static void work(struct model *m, int i)
+{
+	bool more = true;
+	bool fresh = false;
+
+	while (more) {
+		struct claim_decision decision;
+		struct claim_case c = {
+			.node_name = NODE,
+			.name = names[i],
+			.claim = store_object(m->claims, names[i]),
+			.fresh = fresh,
+			.inventory = m->world.inventory,
+			.claims = m->claims,
+			.device = m->devices[i],
+			.past = { m->past ? &m->outcome : NULL, m->verb, m->past },
+			.now_wall_ms = WORLD_NOW + m->steps * 1000,
+		};
+
+		claim_plan(&c, &decision);
+		more = act(m, &c, &decision);
+		fresh = c.fresh;
+		claim_decision_done(&decision);
+	}
+}
+
+/* Until nothing has happened for two rounds: one before and one after the scan. */
+static void run(struct model *m)
+{
+	for (int quiet = 0; quiet < QUIET;) {
+		int before = m->steps;
+
+		for (int i = 0; i < FUNCTIONS; i++)
+			work(m, i);
+		quiet = m->steps == before ? quiet + 1 : 0;
+		if (!m->scanned && quiet > 0)
+			scan(m);
+	}
+}
+
+static const char *ready(const struct pcideviceclaim *claim)
+{
+	const struct api_condition *condition =
+		api_conditions_find(&claim->status.conditions, "Ready");
+
+	return condition ? condition->reason : "";
+}
+
+static char *state_text(const struct model *m)
+{
+	struct str text = STR_INIT;
+
+	for (int i = 0; i < FUNCTIONS; i++) {
+		const struct function *f = &m->functions[i];
+		const struct pcideviceclaim *claim = store_object(m->claims, names[i]);
+
+		str_addf(&text, "[%s %s %s]", f->driver, f->recorded ? f->claim : "",
+			 f->recorded ? f->uid : "");
+		if (claim)
+			str_addf(&text, "(%d %s)", claim->status.passthrough_enabled, ready(claim));
+	}
+	return str_detach(&text);
+}
+
+/* What must hold at rest. */
+static void check_rest(const struct model *m)
+{
+	bool lent = false;
+
+	for (int i = 0; i < FUNCTIONS; i++) {
+		const struct function *f = &m->functions[i];
+		const struct pcideviceclaim *claim = store_object(m->claims, names[i]);
+		bool vfio = strcmp(f->driver, "vfio-pci") == 0;
+
+		if (!claim) {
+			lent |= vfio && f->recorded;
+			continue;
+		}
+		lent |= strcmp(ready(claim), "Ready") == 0;
+		assert_null(claim->meta.deletion_timestamp);
+		assert_int_equal(claim->status.passthrough_enabled, vfio);
+		if (strcmp(ready(claim), "Ready") == 0)
+			assert_true(vfio && f->recorded && claim->meta.finalizers.len == 1);
+	}
+	for (int i = 0; i < FUNCTIONS; i++) {
+		if (lent && strcmp(m->functions[i].driver, natives[i]) == 0)
+			fail_msg("%s: half a group is lent", m->what);
+	}
+}
+
+static char *end_of(const struct start *start, const char *what, int crash_at, enum cut cut,
+		    struct model *ret_model)
+{
+	struct model m;
+	char *end;
+
+	model_open(&m, start);
+	m.crash_at = crash_at;
+	m.cut = cut;
+	m.what = what;
+	run(&m);
+	*ret_model = m; /* for its numbers */
+	m.writes = 0;
+	scan(&m); /* another agent finds it so */
+	run(&m);
+	assert_int_equal(m.writes, 0);
+	check_rest(&m);
+	end = state_text(&m);
+	model_close(&m);
+	return end;
+}
+
+static void check_crash(const struct start *start, const struct model *whole, const char *end,
+			int at, enum cut cut)
+{
+	struct model ignored;
+	auto_free char *other = end_of(start, whole->what, at, cut, &ignored);
+
+	if (strcmp(end, other) != 0)
+		fail_msg("%s, crash %u after step %d:\n%s, not\n%s", whole->what, cut, at, other,
+			 end);
+}
+
+static void check_start(const struct start *start)
+{
+	auto_free char *what = xasprintf("drivers %u%u records %u%u wishes %u%u", start->driver[0],
+					 start->driver[1], start->record[0], start->record[1],
+					 start->wish[0], start->wish[1]);
+	struct model whole;
+	auto_free char *end = end_of(start, what, -1, CUT_AFTER, &whole);
+
+	for (int at = 0; at < whole.steps; at++) {
+		enum cut cuts = (whole.moves >> at) & 1 ? NCUTS : 1;
+
+		for (enum cut cut = 0; cut < cuts; cut++)
+			check_crash(start, &whole, end, at, cut);
+	}
+}
+
+/* @n counts through all starts. False past the last. */
+static bool start_of(unsigned n, struct start *ret_start)
+{
+	for (int i = 0; i < FUNCTIONS; i++) {
+		ret_start->driver[i] = n % NDRIVERS;
+		n /= NDRIVERS;
+		ret_start->record[i] = n % NRECORDS;
+		n /= NRECORDS;
+		ret_start->wish[i] = n % NWISHES;
+		n /= NWISHES;
+	}
+	return n == 0;
+}
+
+static void every_start_comes_to_one_rest(void **state)
+{
+	struct start start;
+
+	(void)state;
+	for (unsigned n = 0; start_of(n, &start); n++)
+		check_start(&start);
+}
+
+static void a_life_is_four_writes(void **state)
+{
+	static const struct start start = { .driver = { DRIVER_NATIVE, DRIVER_NONE },
+					    .wish = { WISH_LIVE, WISH_NONE } };
+	struct model m;
+	auto_json json_t *object = NULL;
+	json_t *meta;
+
+	(void)state;
+	model_open(&m, &start);
+	m.what = "a life";
+	run(&m);
+	assert_int_equal(m.writes, 3);
+	object = api_object_encode(&pcideviceclaim_kind, store_object(m.claims, NAME));
+	meta = json_object_get(object, "metadata");
+	json_object_set_new(meta, "deletionTimestamp", json_string("2026-01-01T00:00:00Z"));
+	claim_store_put(m.claims, object);
+	run(&m);
+	assert_int_equal(m.writes, 4);
+	assert_null(store_get(m.claims, NAME));
+	assert_string_equal(m.functions[0].driver, "e1000e");
+	model_close(&m);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "every start comes to one rest, whatever crash comes in between",
+		  every_start_comes_to_one_rest, NULL);
+	suite_add(&suite, "the life of a claim is four writes", a_life_is_four_writes, NULL);
+	return suite_run(&suite, "claim_plan_model");
+}

@@ -1,0 +1,115 @@
+/* claims: a device that a pod was given stays until the pod is gone. */
+#include "agent/claim/claims.h"
+
+#include "fake/fake_client.h"
+#include "unit/agent/claims_nic.h"
+
+static void a_pod_is_named_before_any_helper_runs(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_ready(&b);
+	b.pod = "pod default/vm-1";
+	bench_delete(&b, NAME);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->jobs.len, 0);
+	bench_has(&b, NAME, "\"holder\":\"pod default/vm-1\"");
+	bench_has(&b, NAME, "\"passthroughEnabled\":true");
+	bench_said(&b, "Warning Held\n");
+
+	/* Looked at again, it says the same and writes nothing. */
+	str_clear(&b.log);
+	bench_advance(&b, 60000);
+	assert_int_equal(bench_asking(&b) + fake.binder->jobs.len, 0);
+	bench_close(&b);
+}
+
+static void the_device_goes_back_when_the_pod_is_gone(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_ready(&b);
+	b.pod = "pod default/vm-1";
+	bench_delete(&b, NAME);
+	bench_serve(&b);
+	b.pod = NULL;
+	claims_touch(b.claims, NAME);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->jobs.len, 1);
+	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
+	bench_end(&b, RETURNED);
+	bench_serve(&b);
+	assert_int_equal(json_object_size(b.objects), 0);
+	bench_close(&b);
+}
+
+static void nobody_tells_of_the_end_and_it_is_seen_all_the_same(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_ready(&b);
+	b.pod = "pod default/vm-1";
+	bench_delete(&b, NAME);
+	bench_serve(&b);
+	b.pod = NULL;
+	bench_advance(&b, 5000);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->jobs.len, 1);
+	bench_close(&b);
+}
+
+static void what_is_not_known_yet_is_waited_for_without_a_word(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_ready(&b);
+	b.pod = "";
+	bench_delete(&b, NAME);
+	bench_serve(&b);
+	bench_advance(&b, 10000);
+	assert_int_equal(bench_asking(&b) + fake.binder->jobs.len, 0);
+	assert_int_equal(b.writes, 0);
+	bench_said(&b, "");
+	b.pod = NULL;
+	bench_advance(&b, 500);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->jobs.len, 1);
+	bench_close(&b);
+}
+
+/* The pod came while the last word about the claim was asked for. */
+static void a_pod_that_comes_in_between_keeps_the_device(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_ready(&b);
+	bench_delete(&b, NAME);
+	assert_int_equal(bench_asking(&b), 1);
+	b.pod = "pod default/vm-1";
+	bench_serve(&b);
+	assert_int_equal(fake.binder->jobs.len, 0);
+	bench_has(&b, NAME, "\"holder\":\"pod default/vm-1\"");
+	bench_close(&b);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "a pod is named before any helper runs",
+		  a_pod_is_named_before_any_helper_runs, NULL);
+	suite_add(&suite, "the device goes back when the pod is gone",
+		  the_device_goes_back_when_the_pod_is_gone, NULL);
+	suite_add(&suite, "nobody tells of the end, and it is seen all the same",
+		  nobody_tells_of_the_end_and_it_is_seen_all_the_same, NULL);
+	suite_add(&suite, "what is not known yet is waited for without a word",
+		  what_is_not_known_yet_is_waited_for_without_a_word, NULL);
+	suite_add(&suite, "a pod that comes in between keeps the device",
+		  a_pod_that_comes_in_between_keeps_the_device, NULL);
+	return suite_run(&suite, "claims_pods");
+}

@@ -1,0 +1,181 @@
+/* look: what becomes of a kernel that tells nothing of its devices. Scans and sockets are made up. */
+#include "agent/look/look.h"
+
+#include <errno.h>
+#include <uv.h>
+
+#include "agent/look/host_watch.h"
+#include "agent/look/uevent_socket.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/metrics.h"
+#include "unit/suite.h"
+
+/* In place of the others' files. */
+struct scan {
+	scan_done_fn *done;
+	void *arg;
+	unsigned starts;
+};
+
+static struct stage {
+	struct scan scan;
+	bool deaf;
+	unsigned tries;
+} stage;
+
+struct scan *scan_new(struct uv_loop_s *loop, const struct scan_options *options,
+		      scan_done_fn *done, void *arg)
+{
+	(void)loop;
+	(void)options;
+	stage.scan = (struct scan){ .done = done, .arg = arg };
+	return &stage.scan;
+}
+
+struct scan *scan_free(struct scan *scan)
+{
+	(void)scan;
+	return NULL;
+}
+
+void scan_set_node_address(struct scan *scan, const char *address)
+{
+	(void)scan;
+	(void)address;
+}
+
+void scan_start(struct scan *scan)
+{
+	scan->starts++;
+}
+
+int uevent_socket_new(struct uv_loop_s *loop, uevent_socket_fn *fn, void *arg,
+		      struct uevent_socket **ret_socket, struct err *err)
+{
+	(void)loop;
+	(void)fn;
+	(void)arg;
+	stage.tries++;
+	if (stage.deaf)
+		return err_set(err, ERR_RETRY, -EPERM, "open uevent socket: not permitted");
+	*ret_socket = NULL;
+	return 0;
+}
+
+struct uevent_socket *uevent_socket_free(struct uevent_socket *s)
+{
+	(void)s;
+	return NULL;
+}
+
+struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root, host_watch_fn *fn,
+				  void *arg)
+{
+	(void)loop;
+	(void)proc_root;
+	(void)fn;
+	(void)arg;
+	return NULL;
+}
+
+struct host_watch *host_watch_free(struct host_watch *w)
+{
+	(void)w;
+	return NULL;
+}
+
+static void on_look(void *arg, struct inventory *inventory, const struct err *err)
+{
+	(void)arg;
+	(void)inventory;
+	(void)err;
+}
+
+static void assert_hears(const struct metrics *metrics, const char *wanted)
+{
+	auto_str struct str text = STR_INIT;
+	auto_free char *line = xasprintf("\nhostdev_uevents_heard %s\n", wanted);
+
+	metrics_write(metrics, &text);
+	if (!strstr(str_cstr(&text), line))
+		fail_msg("no '%s' in %s", line, str_cstr(&text));
+}
+
+/* One look, at once: it begins, and ends well. */
+static void look_once(struct look *look, uv_loop_t *loop)
+{
+	static struct inventory found; /* nobody looks into it */
+	unsigned before = stage.scan.starts;
+	auto_free char *address = xasprintf("192.0.2.%u", before);
+
+	look_set_node_address(look, address);
+	uv_run(loop, UV_RUN_NOWAIT);
+	assert_int_equal(stage.scan.starts, before + 1);
+	stage.scan.done(stage.scan.arg, &found, &(struct err){ 0 });
+}
+
+/* kernel-and-reliability row 20. */
+static void a_kernel_that_tells_nothing_is_asked_again(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct look_options options = { 0 };
+	struct look *look;
+	uv_loop_t loop;
+
+	(void)state;
+	log_set_level(LOG_ERROR);
+	stage = (struct stage){ .deaf = true };
+	assert_int_equal(uv_loop_init(&loop), 0);
+	look = look_new(&loop, &options, metrics, on_look, NULL);
+	assert_hears(metrics, "0");
+	look_once(look, &loop);
+	assert_int_equal(stage.tries, 2);
+	assert_hears(metrics, "0");
+	stage.deaf = false;
+	look_once(look, &loop);
+	assert_int_equal(stage.tries, 3);
+	assert_hears(metrics, "1");
+	uv_run(&loop, UV_RUN_NOWAIT); /* what it did not tell meanwhile is looked at */
+	assert_int_equal(stage.scan.starts, 3);
+	look_free(look);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&loop), 0);
+	metrics_free(metrics);
+}
+
+static void a_kernel_that_tells_is_not_asked_again(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct look_options options = { 0 };
+	struct look *look;
+	uv_loop_t loop;
+
+	(void)state;
+	stage = (struct stage){ .deaf = false };
+	assert_int_equal(uv_loop_init(&loop), 0);
+	look = look_new(&loop, &options, metrics, on_look, NULL);
+	look_once(look, &loop);
+	assert_int_equal(stage.tries, 1);
+	assert_hears(metrics, "1");
+	uv_run(&loop, UV_RUN_NOWAIT);
+	assert_int_equal(stage.scan.starts, 1);
+	look_free(look);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&loop), 0);
+	metrics_free(metrics);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite,
+		  "row 20: a kernel that tells nothing is asked again, and that is measured",
+		  a_kernel_that_tells_nothing_is_asked_again, NULL);
+	suite_add(&suite, "one that tells is not asked again",
+		  a_kernel_that_tells_is_not_asked_again, NULL);
+	return suite_run(&suite, "look");
+}

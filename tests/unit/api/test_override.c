@@ -1,0 +1,44 @@
+/* override: which reasons a claim's annotation lifts. */
+#include "api/override.h"
+
+#include "api/json_values.h"
+#include "api/meta.h"
+#include "api/names.h"
+#include "unit/suite.h"
+
+static struct override_case {
+	const char *name;
+	const char *value; /* of the annotation; NULL: there is none */
+	const char *reason;
+	bool given;
+} cases[] = {
+	{ "what the node needs", "true", "HostNetwork", true },
+	{ "a group with what the node needs", "true", "GroupHostCritical", true },
+	{ "no annotation", NULL, "HostNetwork", false },
+	{ "another value", "True", "HostNetwork", false },
+	{ "an empty value", "", "HostNetwork", false },
+	{ "what cannot be lent at all", "true", "NoIOMMU", false },
+	{ "what other devices hang on", "true", "HostBridge", false },
+	{ "what has virtual functions", "true", "VirtualFunctionsActive", false },
+	{ "what passes", "true", "InUse", false },
+	{ "no reason", "true", NULL, false },
+};
+
+static void given_as_the_table_says(void **state)
+{
+	const struct override_case *row = *state;
+	struct api_meta meta = { 0 };
+
+	if (row->value)
+		json_pairs_set(&meta.annotations, NAMES_ANNOTATION_OVERRIDE, row->value);
+	assert_int_equal(override_given(&meta, row->reason), row->given);
+	json_pairs_done(&meta.annotations);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, given_as_the_table_says);
+	return suite_run(&suite, "override");
+}

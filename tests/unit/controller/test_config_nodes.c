@@ -1,0 +1,192 @@
+/* config_nodes: whose items go from the status of the HostDeviceConfig, and when. */
+#include "controller/config_nodes.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "fake/fake_client.h"
+#include "fake/fake_clock.h"
+#include "unit/suite.h"
+
+enum { MINUTE_MS = 60 * 1000 };
+
+struct scene {
+	struct kube_client *client;
+	struct fake_clock *clock;
+	struct config_nodes *nodes;
+	bool follows; /* somebody else leads */
+};
+
+static bool leads(void *arg)
+{
+	const struct scene *scene = arg;
+
+	return !scene->follows;
+}
+
+static void answer(struct scene *scene, const char *part, int status, const char *body)
+{
+	fake_client_choose(scene->client, part);
+	fake_client_answer(scene->client, status, body);
+	fake_clock_settle(scene->clock);
+}
+
+static void list(struct scene *scene, const char *items)
+{
+	auto_free char *body = xasprintf(
+		"{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":"
+		"\"default\",\"uid\":\"u\",\"resourceVersion\":\"1\"},\"status\":{\"nodes\":[%s]}}]}",
+		items);
+
+	answer(scene, "/hostdeviceconfigs?", 200, body);
+}
+
+static void tell(struct scene *scene, const char *items)
+{
+	auto_free char *line = xasprintf(
+		"{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"default\",\"uid\":\"u\","
+		"\"resourceVersion\":\"2\"},\"status\":{\"nodes\":[%s]}}}",
+		items);
+
+	fake_client_choose(scene->client, "/hostdeviceconfigs?");
+	fake_client_line(scene->client, line);
+	fake_clock_settle(scene->clock);
+}
+
+#define ITEM(node) "{\"node\":\"" node "\",\"observedGeneration\":1}"
+#define GONE(node)                                                                   \
+	"{\"kind\":\"Status\",\"reason\":\"NotFound\",\"details\":{\"name\":\"" node \
+	"\",\"kind\":\"nodes\"}}"
+#define NODE(node) "{\"metadata\":{\"name\":\"" node "\",\"uid\":\"n\"}}"
+
+static void scene_open(struct scene *scene, const char *items)
+{
+	log_set_level(LOG_ERROR);
+	*scene = (struct scene){ .client = fake_client_new(), .clock = fake_clock_new() };
+	scene->nodes = config_nodes_new(
+		&(struct config_nodes_deps){ .client = scene->client,
+					     .clock = fake_clock_as_clock(scene->clock),
+					     .leads = leads,
+					     .arg = scene });
+	list(scene, items);
+}
+
+static void scene_close(struct scene *scene)
+{
+	config_nodes_free(scene->nodes);
+	assert_int_equal(fake_client_open(scene->client), 0);
+	kube_client_free(scene->client);
+	fake_clock_free(scene->clock);
+}
+
+/* Requests that wait, but for the watch. */
+static size_t waiting(const struct scene *scene)
+{
+	return fake_client_open(scene->client) - 1;
+}
+
+static void that_of_a_deleted_node_goes_and_no_other(void **state)
+{
+	const struct fake_request *request;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, ITEM("node1") "," ITEM("node2"));
+	answer(&scene, "/nodes/node1", 200, NODE("node1"));
+	answer(&scene, "/nodes/node2", 404, GONE("node2"));
+	fake_client_choose(scene.client, "/default/status?");
+	request = fake_client_request(scene.client);
+	assert_non_null(strstr(request->path, "fieldManager=hostdev-agent-node2&"));
+	assert_non_null(strstr(request->body, "\"status\":{}"));
+	answer(&scene, "/default/status?", 200, "{}");
+	tell(&scene, ITEM("node1"));
+	answer(&scene, "/nodes/node1", 200, NODE("node1"));
+	assert_int_equal(waiting(&scene), 0);
+	scene_close(&scene);
+}
+
+static void a_node_that_is_deleted_later_is_noticed_within_a_minute(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, ITEM("node1"));
+	answer(&scene, "/nodes/node1", 200, NODE("node1"));
+	fake_clock_advance(scene.clock, MINUTE_MS - 1);
+	assert_int_equal(waiting(&scene), 0);
+	fake_clock_advance(scene.clock, 1);
+	answer(&scene, "/nodes/node1", 404, GONE("node1"));
+	answer(&scene, "/default/status?", 200, "{}");
+	tell(&scene, "");
+	fake_clock_advance(scene.clock, 2UL * MINUTE_MS);
+	assert_int_equal(waiting(&scene), 0);
+	scene_close(&scene);
+}
+
+static struct doubt {
+	const char *name;
+	int status;
+	const char *body;
+} doubts[] = {
+	{ "a path that is not served says nothing of the node", 404, "404 page not found" },
+	{ "nor does a word of another one", 404, GONE("node2") },
+	{ "nor a server that may not be asked", 403, "{\"kind\":\"Status\"}" },
+	{ "nor one that is in trouble", 500, "{\"kind\":\"Status\"}" },
+};
+
+static void is_left_and_asked_again(void **state)
+{
+	const struct doubt *row = *state;
+	struct scene scene;
+
+	scene_open(&scene, ITEM("node1"));
+	answer(&scene, "/nodes/node1", row->status, row->body);
+	assert_int_equal(waiting(&scene), 0);
+	fake_clock_advance(scene.clock, MINUTE_MS);
+	fake_client_choose(scene.client, "/nodes/node1");
+	scene_close(&scene);
+}
+
+static void who_leads_no_more_removes_nothing(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, ITEM("node1"));
+	scene.follows = true;
+	answer(&scene, "/nodes/node1", 404, GONE("node1"));
+	assert_int_equal(waiting(&scene), 0);
+	scene_close(&scene);
+}
+
+static void a_write_that_failed_is_made_again(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, ITEM("node1"));
+	answer(&scene, "/nodes/node1", 404, GONE("node1"));
+	answer(&scene, "/default/status?", 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
+	fake_clock_advance(scene.clock, MINUTE_MS);
+	answer(&scene, "/nodes/node1", 404, GONE("node1"));
+	answer(&scene, "/default/status?", 200, "{}");
+	scene_close(&scene);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "that of a deleted node goes, and no other",
+		  that_of_a_deleted_node_goes_and_no_other, NULL);
+	suite_add(&suite, "a node that is deleted later is noticed within a minute",
+		  a_node_that_is_deleted_later_is_noticed_within_a_minute, NULL);
+	suite_rows(&suite, doubts, is_left_and_asked_again);
+	suite_add(&suite, "who leads no more removes nothing", who_leads_no_more_removes_nothing,
+		  NULL);
+	suite_add(&suite, "a write that failed is made again", a_write_that_failed_is_made_again,
+		  NULL);
+	return suite_run(&suite, "config_nodes");
+}

@@ -1,0 +1,442 @@
+/* handover: one descriptor for whoever connects, once; and what becomes of who never does. */
+#include "agent/generic/handover.h"
+
+#include <errno.h>
+
+#include "agent/generic/iommufd_type.h"
+#include "agent/generic/pre_open.h"
+#include "base/err.h"
+#include "fake/fake_clock.h"
+#include "unit/generic/asked.h"
+#include "unit/generic/sockets.h"
+#include "unit/plugin/stage.h"
+
+struct scene {
+	struct stage stage;
+	char *dir;
+	char *secret; /* the file that is handed over */
+	int broken;   /* != 0: it cannot be opened */
+	size_t opened;
+	struct handovers *all;
+};
+
+static int open_secret(void *arg, int *ret_fd, struct err *err)
+{
+	struct scene *scene = arg;
+	int fd;
+
+	if (scene->broken)
+		return err_set(err, ERR_RETRY, -scene->broken, "it is broken");
+	fd = open(scene->secret, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	scene->opened++;
+	*ret_fd = fd;
+	return 0;
+}
+
+static void begin(struct scene *scene)
+{
+	scene->all = handovers_new(&(struct handovers_deps){ .loop = &scene->stage.loop,
+							     .clock = scene->stage.clock,
+							     .folder = scene->dir,
+							     .open = open_secret,
+							     .arg = scene });
+}
+
+static void scene_open(struct scene *scene)
+{
+	*scene = (struct scene){ 0 };
+	stage_init(&scene->stage);
+	scene->dir = folder_path(&scene->stage.folder, "plugins/hostdev/fd");
+	scene->secret = folder_path(&scene->stage.folder, "secret");
+	folder_put(&scene->stage.folder, "secret", "handed over");
+	begin(scene);
+}
+
+static void settle(struct scene *scene)
+{
+	stage_settle(&scene->stage, "");
+}
+
+/* Nothing is left: no handle, no timer, no descriptor, no socket. */
+static void scene_close(struct scene *scene)
+{
+	handovers_free(scene->all);
+	settle(scene);
+	stage_done(&scene->stage);
+	free(scene->dir);
+	free(scene->secret);
+}
+
+static char *add(struct scene *scene)
+{
+	struct err err = { 0 };
+	char *path = NULL;
+
+	if (handovers_add(scene->all, &path, &err) < 0)
+		fail_msg("%s", err.msg);
+	return path;
+}
+
+/* -1: nobody is there. */
+static int call(struct scene *scene, const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	memcpy(address.sun_path, path, strlen(path));
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		close(fd);
+		return -1;
+	}
+	settle(scene);
+	return fd;
+}
+
+/* The descriptor that came with one byte; -1: none. */
+static int take(int peer)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	char data[8];
+	struct iovec iov = { .iov_base = data, .iov_len = sizeof(data) };
+	struct msghdr message = { .msg_iov = &iov,
+				  .msg_iovlen = 1,
+				  .msg_control = control.bytes,
+				  .msg_controllen = sizeof(control.bytes) };
+	const struct cmsghdr *header;
+	int fd = -1;
+
+	if (recvmsg(peer, &message, MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	header = CMSG_FIRSTHDR(&message);
+	assert_non_null(header);
+	assert_int_equal(header->cmsg_type, SCM_RIGHTS);
+	memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+	return fd;
+}
+
+static void assert_secret(int fd)
+{
+	char text[32] = "";
+
+	assert_int_equal(read(fd, text, sizeof(text) - 1), strlen("handed over"));
+	assert_string_equal(text, "handed over");
+}
+
+static void one_takes_over_and_says_so(void **state)
+{
+	struct scene scene;
+	auto_free char *path = NULL;
+	auto_close int peer = -1;
+	auto_close int fd = -1;
+	struct stat st;
+
+	(void)state;
+	scene_open(&scene);
+	path = add(&scene);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0666);
+	peer = call(&scene, path);
+	fd = take(peer);
+	assert_secret(fd);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(write(peer, "k", 1), 1);
+	settle(&scene);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(handovers_len(scene.all), 0);
+	scene_close(&scene);
+}
+
+/* A launcher that dies before it has said so is started anew. */
+static void who_went_without_a_word_may_come_again(void **state)
+{
+	struct scene scene;
+	auto_free char *path = NULL;
+	auto_close int again = -1;
+	auto_close int fd = -1;
+	int peer;
+
+	(void)state;
+	scene_open(&scene);
+	path = add(&scene);
+	peer = call(&scene, path);
+	fd = take(peer);
+	close(peer);
+	settle(&scene);
+	close(take_fd(fd));
+	again = call(&scene, path);
+	fd = take(again);
+	assert_secret(fd);
+	assert_int_equal(write(again, "k", 1), 1);
+	settle(&scene);
+	assert_int_equal(handovers_len(scene.all), 0);
+	scene_close(&scene);
+}
+
+static void who_keeps_silent_is_left(void **state)
+{
+	struct scene scene;
+	auto_free char *path = NULL;
+	auto_close int silent = -1;
+	auto_close int second = -1;
+	auto_close int third = -1;
+	auto_close int fd = -1;
+
+	(void)state;
+	scene_open(&scene);
+	path = add(&scene);
+	silent = call(&scene, path);
+	second = call(&scene, path);
+	assert_true(silent >= 0);
+	assert_int_equal(take(second), -1); /* one after the other */
+	fake_clock_advance(scene.stage.fake, HANDOVER_ACK_MS);
+	settle(&scene);
+	third = call(&scene, path);
+	fd = take(third);
+	assert_secret(fd);
+	scene_close(&scene);
+}
+
+static void nobody_comes_in_time(void **state)
+{
+	struct scene scene;
+	auto_free char *path = NULL;
+	size_t fds;
+
+	(void)state;
+	scene_open(&scene);
+	fds = stage_count_fds();
+	path = add(&scene);
+	fake_clock_advance(scene.stage.fake, HANDOVER_MS - 1);
+	settle(&scene);
+	assert_int_equal(access(path, F_OK), 0);
+	fake_clock_advance(scene.stage.fake, 1);
+	settle(&scene);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(handovers_len(scene.all), 0);
+	assert_int_equal(stage_count_fds(), fds);
+	scene_close(&scene);
+}
+
+static void they_are_bounded(void **state)
+{
+	struct scene scene;
+	struct err err = { 0 };
+	char *path = NULL;
+
+	(void)state;
+	scene_open(&scene);
+	for (uint64_t i = 0; i < HANDOVERS_MAX; i++) {
+		fake_clock_fix_random(scene.stage.fake, i);
+		free(add(&scene));
+	}
+	assert_int_equal(handovers_add(scene.all, &path, &err), -EAGAIN);
+	assert_string_equal(err.msg, "256 containers have not taken over their descriptor yet");
+	fake_clock_advance(scene.stage.fake, HANDOVER_MS);
+	settle(&scene);
+	free(add(&scene));
+	scene_close(&scene);
+}
+
+/* The pod that would wait for it is refused. */
+static void what_cannot_be_opened_is_not_promised(void **state)
+{
+	struct scene scene;
+	auto_free char *path = NULL;
+	struct err err = { 0 };
+	auto_close int peer = -1;
+	char *none = NULL;
+
+	(void)state;
+	scene_open(&scene);
+	scene.broken = ENODEV;
+	assert_int_equal(handovers_add(scene.all, &none, &err), -ENODEV);
+	assert_int_equal(handovers_len(scene.all), 0);
+	scene.broken = 0;
+	path = add(&scene);
+	scene.broken = ENODEV; /* gone meanwhile: whoever comes is sent away, and may come again */
+	log_set_level(LOG_ERROR);
+	peer = call(&scene, path);
+	assert_int_equal(take(peer), -1);
+	assert_int_equal(handovers_len(scene.all), 1);
+	scene_close(&scene);
+}
+
+static void end(struct scene *scene)
+{
+	handovers_free(scene->all);
+	settle(scene);
+}
+
+/* Its pod's container is yet to be started. */
+static void one_that_waits_outlives_a_restart(void **state)
+{
+	struct scene scene;
+	auto_free char *path = NULL;
+	auto_close int peer = -1;
+	auto_close int fd = -1;
+
+	(void)state;
+	scene_open(&scene);
+	path = add(&scene);
+	end(&scene);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(call(&scene, path), -1);
+	begin(&scene);
+	assert_int_equal(handovers_len(scene.all), 1);
+	peer = call(&scene, path);
+	fd = take(peer);
+	assert_secret(fd);
+	assert_int_equal(write(peer, "k", 1), 1);
+	settle(&scene);
+	assert_int_equal(access(path, F_OK), -1);
+	scene_close(&scene);
+}
+
+static void restarts_do_not_lengthen_its_time(void **state)
+{
+	struct scene scene;
+	auto_free char *path = NULL;
+
+	(void)state;
+	scene_open(&scene);
+	path = add(&scene);
+	for (int i = 0; i < 2; i++) {
+		fake_clock_advance(scene.stage.fake, HANDOVER_MS / 2 - 1);
+		end(&scene);
+		begin(&scene);
+		assert_int_equal(handovers_len(scene.all), 1);
+	}
+	fake_clock_advance(scene.stage.fake, 2);
+	settle(&scene);
+	assert_int_equal(handovers_len(scene.all), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	free(path);
+	path = add(&scene);
+	end(&scene);
+	fake_clock_advance(scene.stage.fake, HANDOVER_MS); /* while no agent runs */
+	begin(&scene);
+	assert_int_equal(handovers_len(scene.all), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	scene_close(&scene);
+}
+
+static void an_old_process_does_not_remove_what_the_new_one_made(void **state)
+{
+	struct scene scene;
+	auto_free char *path = NULL;
+	auto_close int first = -1;
+	auto_close int fd = -1;
+	struct handovers *old;
+
+	(void)state;
+	scene_open(&scene);
+	path = add(&scene);
+	first = call(&scene, path);
+	fd = take(first);
+	assert_secret(fd);
+	old = scene.all;
+	begin(&scene); /* both live */
+	assert_int_equal(write(first, "k", 1), 1);
+	settle(&scene);
+	assert_int_equal(handovers_len(old), 0);
+	assert_int_equal(handovers_len(scene.all), 1);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(close(call(&scene, path)), 0);
+	handovers_free(old);
+	scene_close(&scene);
+}
+
+static void what_is_no_socket_of_ours_stays(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	free(add(&scene));
+	end(&scene);
+	folder_put(&scene.stage.folder, "plugins/hostdev/fd/note", "");
+	folder_put(&scene.stage.folder, "plugins/hostdev/fd/file.sock", "");
+	begin(&scene);
+	assert_int_equal(handovers_len(scene.all), 1);
+	drop(&scene.stage.folder, "plugins/hostdev/fd/note");
+	drop(&scene.stage.folder, "plugins/hostdev/fd/file.sock");
+	scene_close(&scene);
+}
+
+/* --- the device type --------------------------------------------------------------------- */
+
+const char *pre_open_trouble(struct pre_open *opens, const char *path)
+{
+	(void)opens;
+	assert_string_equal(path, "/dev/iommu");
+	return NULL;
+}
+
+static void offer(struct iommufd_type *type, struct asked_plugins *plugins, const char *offers)
+{
+	struct config_troubles troubles = { 0 };
+
+	iommufd_type_offer(type, asked_as_plugins(plugins), &troubles);
+	assert_int_equal(troubles.len, 0);
+	assert_string_equal(str_cstr(&plugins->offered), offers);
+}
+
+/* KubeVirt's row: the node "mrw", and one socket for a container, whatever it asks for. */
+static void iommufd_is_offered_and_given(void **state)
+{
+	auto_free char *gives = NULL;
+	struct asked_plugins plugins = { 0 };
+	struct config *on = asked_config("'iommufd':{'enabled':true,'count':2}");
+	struct config *off = asked_config("");
+	struct iommufd_type *type;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	type = iommufd_type_new(scene.stage.folder.path, NULL, scene.all);
+	iommufd_type_set(type, on);
+	offer(type, &plugins,
+	      "devices.kubevirt.io/iommufd !/dev/iommu is not there: the kernel has no IOMMUFD, or the "
+	      "module iommufd is not loaded iommufd0 iommufd1|");
+	folder_put(&scene.stage.folder, "iommu", "");
+	offer(type, &plugins, "devices.kubevirt.io/iommufd iommufd0 iommufd1|");
+	gives = asked_allocate(&iommufd_device_type, type, "devices.kubevirt.io/iommufd",
+			       "iommufd0 iommufd1");
+	assert_int_equal(handovers_len(scene.all), 1);
+	assert_non_null(strstr(gives, "/dev/iommu>/dev/iommu:mrw "));
+	assert_non_null(strstr(gives, ".sock>/var/run/kubevirt/iommufd.sock"));
+	iommufd_type_set(type, off);
+	offer(type, &plugins, "");
+	iommufd_type_free(type);
+	config_free(on);
+	config_free(off);
+	str_done(&plugins.offered);
+	scene_close(&scene);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "one takes over, and says so", one_takes_over_and_says_so, NULL);
+	suite_add(&suite, "who went without a word may come again",
+		  who_went_without_a_word_may_come_again, NULL);
+	suite_add(&suite, "who keeps silent is left", who_keeps_silent_is_left, NULL);
+	suite_add(&suite, "nobody comes in time", nobody_comes_in_time, NULL);
+	suite_add(&suite, "they are bounded", they_are_bounded, NULL);
+	suite_add(&suite, "what cannot be opened is not promised",
+		  what_cannot_be_opened_is_not_promised, NULL);
+	suite_add(&suite, "one that waits outlives a restart", one_that_waits_outlives_a_restart,
+		  NULL);
+	suite_add(&suite, "restarts do not lengthen its time", restarts_do_not_lengthen_its_time,
+		  NULL);
+	suite_add(&suite, "an old process does not remove what the new one made",
+		  an_old_process_does_not_remove_what_the_new_one_made, NULL);
+	suite_add(&suite, "what is no socket of ours stays", what_is_no_socket_of_ours_stays, NULL);
+	suite_add(&suite, "iommufd: the node and one socket", iommufd_is_offered_and_given, NULL);
+	return suite_run(&suite, "handover");
+}

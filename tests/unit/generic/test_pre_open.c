@@ -1,0 +1,134 @@
+/* pre_open: a node is opened once by a child, which may fail, hang or be missing. */
+#include "agent/generic/pre_open.h"
+
+#include "fake/fake_clock.h"
+#include "unit/agent/fake_helper.h"
+#include "unit/suite.h"
+
+#define TUN  "/dev/net/tun"
+#define SAYS "echo '{\"kind\":\"open\",\"path\":\"/dev/net/tun\",\"result\":"
+
+struct scene {
+	struct fake_helper helper;
+	struct fake_clock *clock;
+	struct pre_open *opens;
+	size_t changes;
+};
+
+static void on_changed(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->changes++;
+	uv_stop(&scene->helper.loop);
+}
+
+static void scene_open(struct scene *scene, const char *script, const char *helper)
+{
+	*scene = (struct scene){ .clock = fake_clock_new() };
+	fake_helper_init(&scene->helper, script);
+	scene->opens = pre_open_new(
+		&(struct pre_open_deps){ .loop = &scene->helper.loop,
+					 .clock = fake_clock_as_clock(scene->clock),
+					 .helper_path = helper ? helper : scene->helper.path,
+					 .dev_root = "/some/dev",
+					 .changed = on_changed,
+					 .arg = scene });
+}
+
+static void scene_close(struct scene *scene)
+{
+	pre_open_free(scene->opens);
+	fake_helper_done(&scene->helper);
+	fake_clock_free(scene->clock);
+}
+
+static struct open_case {
+	const char *name;
+	const char *script;
+	const char *trouble; /* when it has ended; NULL: none */
+} rows[] = {
+	{ "a node that opens",
+	  "[ \"$*\" = 'open --dev-root /some/dev /dev/net/tun' ] && " SAYS "\"Opened\"}'", NULL },
+	{ "a node that does not says why", SAYS "\"Failed\",\"message\":\"No such device\"}'",
+	  TUN " cannot be opened: No such device" },
+	{ "why is shown without control characters",
+	  SAYS "\"Failed\",\"message\":\"\\u001b[31m\"}'", TUN " cannot be opened: \\x1b[31m" },
+	{ "a helper that fails", "exit 1", TUN " cannot be opened: helper exited with status 1" },
+	{ "a helper that says nothing", "exit 0",
+	  TUN " cannot be opened: the helper does not say why" },
+	{ "a helper that says something else", "echo x", NULL },
+};
+
+static void node_is_opened(void **state)
+{
+	const struct open_case *row = *state;
+	struct scene scene;
+	const char *trouble;
+
+	scene_open(&scene, row->script, NULL);
+	assert_string_equal(pre_open_trouble(scene.opens, TUN), TUN " is being opened");
+	uv_run(&scene.helper.loop, UV_RUN_DEFAULT);
+	assert_int_equal(scene.changes, 1);
+	trouble = pre_open_trouble(scene.opens, TUN);
+	if (strcmp(row->script, "echo x") == 0)
+		assert_non_null(strstr(trouble, TUN " cannot be opened: "));
+	else if (row->trouble)
+		assert_string_equal(trouble, row->trouble);
+	else
+		assert_null(trouble);
+	scene_close(&scene);
+}
+
+/* A module may come later: it is tried again, and once it is open, no more. */
+static void a_failure_is_tried_again(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, SAYS "\"Failed\",\"message\":\"x\"}'", NULL);
+	(void)pre_open_trouble(scene.opens, TUN);
+	uv_run(&scene.helper.loop, UV_RUN_DEFAULT);
+	fake_helper_does(&scene.helper, SAYS "\"Opened\"}'");
+	fake_clock_advance(scene.clock, PRE_OPEN_RETRY_MS - 1);
+	assert_non_null(pre_open_trouble(scene.opens, TUN));
+	fake_clock_advance(scene.clock, 1);
+	uv_run(&scene.helper.loop, UV_RUN_DEFAULT);
+	assert_int_equal(scene.changes, 2);
+	assert_null(pre_open_trouble(scene.opens, TUN));
+	assert_int_equal(fake_clock_next(scene.clock), UINT64_MAX);
+	scene_close(&scene);
+}
+
+static void without_a_helper_it_says_so(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, "", "/nonexistent/helper");
+	assert_non_null(strstr(pre_open_trouble(scene.opens, TUN), TUN " cannot be opened: "));
+	scene_close(&scene);
+}
+
+/* Nobody waits for a module that hangs: the end comes all the same. */
+static void a_helper_that_hangs_is_left(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, "read x < $gate", NULL);
+	assert_string_equal(pre_open_trouble(scene.opens, TUN), TUN " is being opened");
+	scene_close(&scene);
+	assert_int_equal(scene.changes, 0);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, rows, node_is_opened);
+	suite_add(&suite, "a failure is tried again", a_failure_is_tried_again, NULL);
+	suite_add(&suite, "without a helper it says so", without_a_helper_it_says_so, NULL);
+	suite_add(&suite, "a helper that hangs is left", a_helper_that_hangs_is_left, NULL);
+	return suite_run(&suite, "pre_open");
+}

@@ -1,0 +1,230 @@
+/* socket_type: folders of sockets that many containers share: the socket rows of KubeVirt's table. */
+#include "agent/generic/socket_type.h"
+
+#include "agent/generic/misc_capacity.h"
+#include "unit/generic/asked.h"
+#include "unit/generic/sockets.h"
+
+#define QGS "/var/run/tdx-qgs/qgs.socket"
+#define SOCKET(more) \
+	"'socketDevices':[{'resourceName':'a.io/tdx','socketPath':'" QGS "','count':2" more "}]"
+
+static struct type_case {
+	const char *name;
+	const char *spec;
+	const char *made; /* what is made: "f" the folder, "s" the socket, "x" a file of its name */
+	const char *misc; /* the text of misc.capacity; NULL: there is none */
+	const char *offers;
+	const char *gives;
+} rows[] = {
+	/* clang-format off */
+	{ "tdx: the folder of the socket, writable, at the same path, and no device",
+	  SOCKET(",'countFromMisc':'tdx'"), "fs", "sev 7\ntdx 3\n", "a.io/tdx tdx0 tdx1 tdx2|",
+	  "/var/run/tdx-qgs>/var/run/tdx-qgs" },
+	{ "a machine without TDX has none of it", SOCKET(",'countFromMisc':'tdx'"), "fs", "sev 7\n", "",
+	  "the resource is not configured" },
+	{ "a kernel without the controller, too", SOCKET(",'countFromMisc':'tdx'"), "fs", NULL, "",
+	  "the resource is not configured" },
+	{ "pr-helper: as many as the config says", SOCKET(""), "fs", NULL, "a.io/tdx tdx0 tdx1|",
+	  "/var/run/tdx-qgs>/var/run/tdx-qgs" },
+	{ "without its socket it is not healthy", SOCKET(""), "f", NULL,
+	  "a.io/tdx !" QGS " is not there tdx0 tdx1|", QGS " is not there" },
+	{ "without its folder, too", SOCKET(""), "", NULL, "a.io/tdx !" QGS " is not there tdx0 tdx1|",
+	  QGS " is not there" },
+	{ "a file of that name is no socket", SOCKET(""), "fx", NULL, "a.io/tdx !" QGS " is no socket tdx0 tdx1|",
+	  QGS " is no socket" },
+	{ "an optional socket is healthy without its folder", SOCKET(",'optional':true"), "", NULL,
+	  "a.io/tdx tdx0 tdx1|", "/var/run/tdx-qgs>/var/run/tdx-qgs" },
+	{ "an entry for other nodes", SOCKET(",'nodeSelector':{'a':'1'}"), "fs", NULL, "",
+	  "the resource is not configured" },
+	/* clang-format on */
+};
+
+struct scene {
+	struct folder folder;
+	char *sysfs;
+	struct config *config;
+	struct json_pairs labels;
+	struct asked_plugins plugins;
+	struct socket_type *type;
+};
+
+static void put_misc(const struct scene *scene, const char *text)
+{
+	folder_put(&scene->folder, "sys/fs/cgroup/misc.capacity", text);
+}
+
+static void make(const struct folder *folder, const char *made)
+{
+	if (strchr(made, 'f'))
+		make_folders(folder, "var/run/tdx-qgs");
+	if (strchr(made, 's'))
+		make_socket(folder, "var/run/tdx-qgs/qgs.socket");
+	if (strchr(made, 'x'))
+		folder_put(folder, "var/run/tdx-qgs/qgs.socket", "");
+}
+
+static void scene_open(struct scene *scene, const struct type_case *row)
+{
+	*scene = (struct scene){ 0 };
+	folder_init(&scene->folder);
+	scene->sysfs = folder_path(&scene->folder, "sys");
+	make_folders(&scene->folder, "sys/fs/cgroup");
+	if (row->misc)
+		put_misc(scene, row->misc);
+	make(&scene->folder, row->made);
+	scene->config = asked_config(row->spec);
+	scene->type = socket_type_new(
+		&(struct socket_roots){ .host = scene->folder.path, .sysfs = scene->sysfs });
+	socket_type_set(scene->type, scene->config, &scene->labels);
+}
+
+static void scene_close(struct scene *scene)
+{
+	socket_type_free(scene->type);
+	config_free(scene->config);
+	str_done(&scene->plugins.offered);
+	folder_done(&scene->folder);
+	free(scene->sysfs);
+}
+
+/* Returns the troubles; the caller frees. */
+static char *offer(struct scene *scene)
+{
+	struct config_troubles troubles = { 0 };
+	struct str out = STR_INIT;
+
+	socket_type_offer(scene->type, asked_as_plugins(&scene->plugins), &troubles);
+	asked_troubles(&out, &troubles);
+	config_troubles_done(&troubles);
+	return str_detach(&out);
+}
+
+static void is_offered_and_given(void **state)
+{
+	const struct type_case *row = *state;
+	auto_free char *troubles = NULL;
+	auto_free char *gives = NULL;
+	struct scene scene;
+
+	scene_open(&scene, row);
+	troubles = offer(&scene);
+	assert_string_equal(str_cstr(&scene.plugins.offered), row->offers);
+	assert_string_equal(troubles, "");
+	gives = asked_allocate(&socket_device_type, scene.type, "a.io/tdx", "tdx0 tdx1");
+	assert_string_equal(gives, row->gives);
+	scene_close(&scene);
+}
+
+static void expect(struct scene *scene, const char *offers, const char *wanted)
+{
+	auto_free char *troubles = offer(scene);
+
+	assert_string_equal(str_cstr(&scene->plugins.offered), offers);
+	assert_string_equal(troubles, wanted);
+}
+
+/* Defects 2 and #18669: systemd makes the folder anew at each start of the daemon. */
+static void a_socket_made_anew_is_healthy_again(void **state)
+{
+	static const struct type_case row = { .spec = SOCKET(""), .made = "fs" };
+	static const char well[] = "a.io/tdx tdx0 tdx1|";
+	static const char ill[] = "a.io/tdx !" QGS " is not there tdx0 tdx1|";
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, &row);
+	expect(&scene, well, "");
+	drop(&scene.folder, "var/run/tdx-qgs/qgs.socket");
+	expect(&scene, ill, "");
+	drop(&scene.folder, "var/run/tdx-qgs");
+	expect(&scene, ill, "");
+	make(&scene.folder, "f");
+	expect(&scene, ill, "");
+	make_socket(&scene.folder, "var/run/tdx-qgs/qgs.socket");
+	expect(&scene, well, "");
+	assert_int_equal(scene.plugins.sets, 3);
+	scene_close(&scene);
+}
+
+static void a_capacity_that_comes_is_counted(void **state)
+{
+	static const struct type_case row = { .spec = SOCKET(",'countFromMisc':'tdx'"),
+					      .made = "fs" };
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, &row);
+	expect(&scene, "", "");
+	put_misc(&scene, "tdx 2\n");
+	expect(&scene, "a.io/tdx tdx0 tdx1|", "");
+	put_misc(&scene, "tdx 1\n");
+	expect(&scene, "a.io/tdx tdx0|", "");
+	scene_close(&scene);
+}
+
+/* A folder behind a link is not given away: it could be anything's. */
+static void an_owner_that_cannot_be_set_is_told(void **state)
+{
+	auto_free char *spec =
+		xasprintf(SOCKET(",'owner':{'uid':%u,'gid':%u}"), getuid(), getgid());
+	struct type_case row = { .spec = spec, .made = "" };
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, &row);
+	expect(&scene, "a.io/tdx !" QGS " is not there tdx0 tdx1|", "");
+	make_folders(&scene.folder, "elsewhere");
+	make_socket(&scene.folder, "elsewhere/qgs.socket");
+	make_folders(&scene.folder, "var/run");
+	make_link(&scene.folder, "../../elsewhere", "var/run/tdx-qgs");
+	expect(&scene,
+	       "a.io/tdx !'/var/run/tdx-qgs' is reached by a symbolic link, and none is followed: name "
+	       "the place itself tdx0 tdx1|",
+	       "socketDevices[0] a.io/tdx: '/var/run/tdx-qgs' is reached by a symbolic link, and none is "
+	       "followed: name the place itself|");
+	drop(&scene.folder, "var/run/tdx-qgs");
+	make_folders(&scene.folder, "var/run/tdx-qgs");
+	make_socket(&scene.folder, "var/run/tdx-qgs/qgs.socket");
+	expect(&scene, "a.io/tdx tdx0 tdx1|", "");
+	scene_close(&scene);
+}
+
+static struct capacity_case {
+	const char *name;
+	const char *text;
+	unsigned count;
+} capacities[] = {
+	{ "a capacity among others", "sev 10\ntdx 31\nsev_es 5\n", 31 },
+	{ "a name that only begins alike", "tdx_x 31\nxtdx 4\n", 0 },
+	{ "no end is the bound", "tdx max\n", 100 },
+	{ "more than the bound is the bound", "tdx 101\n", 100 },
+	{ "what is no number is nothing", "tdx x\n", 0 },
+	{ "a line without a value is nothing", "tdx\n", 0 },
+	{ "a last line without an end", "tdx 3", 3 },
+	{ "an empty text", "", 0 },
+};
+
+static void capacity_is_found(void **state)
+{
+	const struct capacity_case *row = *state;
+
+	assert_int_equal(misc_capacity_find(row->text, "tdx", 100), row->count);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, rows, is_offered_and_given);
+	suite_add(
+		&suite,
+		"kubevirt-contract 1.6 (2): a socket made anew, with its folder, is healthy again",
+		a_socket_made_anew_is_healthy_again, NULL);
+	suite_add(&suite, "a capacity that comes is counted", a_capacity_that_comes_is_counted,
+		  NULL);
+	suite_add(&suite, "an owner that cannot be set is told",
+		  an_owner_that_cannot_be_set_is_told, NULL);
+	suite_rows(&suite, capacities, capacity_is_found);
+	return suite_run(&suite, "socket_type");
+}

@@ -1,0 +1,140 @@
+/* bind_look: functions, their groups, and what the kernel would let be in a group. */
+#include "agent/helper/bind_look.h"
+#include "base/err.h"
+#include "fake/tree/tree.h"
+
+#define A    "0000:01:00.0"
+#define AT   "sys/bus/pci/devices/" A "/"
+#define IDS  AT "vendor=0x8086\n", AT "device=0x10d3\n"
+#define LONG "a123456789b123456789c123456789d123456789e123456789f123456789g123456789h123456789"
+
+/* clang-format off */
+static struct look_case {
+	const char *name;
+	const char *entries[8];
+	struct bind_seen seen;
+} looks[] = {
+	{ "a function that is not there", { "sys/" }, { .group = -1 } },
+	{ "a function that is just going has no ids any more", { AT "class=0x020000\n" }, { .group = -1 } },
+	{ "a driver, no override, a group",
+	  { IDS, AT "driver_override=(null)\n", AT "driver->../../../bus/pci/drivers/e1000e",
+	    AT "iommu_group->../../../kernel/iommu_groups/12" },
+	  { true, 12, "8086:10d3", "e1000e", "" } },
+	{ "no driver, an override, no group", { IDS, AT "driver_override=vfio-pci\n" },
+	  { true, -1, "8086:10d3", "", "vfio-pci" } },
+	{ "an empty override is none", { IDS, AT "driver_override=\n" }, { true, -1, "8086:10d3", "", "" } },
+	{ "an override that no driver could have as a name is cut",
+	  { IDS, AT "driver_override=" LONG "\n" },
+	  { true, -1, "8086:10d3", "",
+	    "a123456789b123456789c123456789d123456789e123456789f123456789g123456789h12345678" } },
+};
+
+static struct member_case {
+	const char *name;
+	struct bind_member member;
+	bool blocks;
+} members[] = {
+	{ "no driver", { .name = A }, false },
+	{ "a driver of the host", { .name = A, .driver = "e1000e" }, true },
+	{ "vfio-pci", { .name = A, .driver = "vfio-pci" }, false },
+	{ "pci-stub", { .name = A, .driver = "pci-stub" }, false },
+	{ "another driver that gives devices to user space", { .name = A, .driver = "mlx5-vfio-pci", .vfio = true }, false },
+	{ "a port of the PCI tree", { .name = A, .driver = "pcieport", .port = true }, false },
+};
+
+static struct node_case {
+	const char *name;
+	const char *entries[4];
+	bool found;
+} nodes[] = {
+	{ "a node for the group", { "sys/", "dev/vfio/12=" }, true },
+	{ "none, but one for the function", { AT "vfio-dev/vfio3/dev=510:3\n", "dev/vfio/devices/vfio3=" }, true },
+	{ "a node of another group", { "sys/", "dev/vfio/13=" }, false },
+	{ "the node of the function has not come yet", { AT "vfio-dev/vfio3/dev=510:3\n", "dev/vfio/devices/" }, false },
+};
+/* clang-format on */
+
+static void look_matches_table(void **state)
+{
+	const struct look_case *c = *state;
+	struct bind_seen seen;
+	struct err err = { 0 };
+	struct tree tree;
+	auto_close int sysfs_fd = -1;
+
+	tree_make(&tree, c->entries);
+	sysfs_fd = tree_open(&tree, "sys");
+	assert_int_equal(bind_look(sysfs_fd, A, &seen, &err), 0);
+	assert_int_equal(seen.present, c->seen.present);
+	assert_int_equal(seen.group, c->seen.group);
+	assert_string_equal(seen.id, c->seen.id);
+	assert_string_equal(seen.driver, c->seen.driver);
+	assert_string_equal(seen.override, c->seen.override);
+	tree_done(&tree);
+}
+
+static void member_matches_table(void **state)
+{
+	const struct member_case *c = *state;
+
+	assert_int_equal(bind_member_blocks(&c->member), c->blocks);
+}
+
+static void node_matches_table(void **state)
+{
+	const struct node_case *c = *state;
+	struct tree tree;
+	auto_close int sysfs_fd = -1;
+	auto_close int dev_fd = -1;
+
+	tree_make(&tree, c->entries);
+	sysfs_fd = tree_open(&tree, "sys");
+	dev_fd = tree_open(&tree, "dev");
+	assert_int_equal(bind_look_node(sysfs_fd, dev_fd, 12, A), c->found);
+	/* A file is no answer of the kernel's. */
+	assert_false(bind_look_is_free(dev_fd, 12));
+	tree_done(&tree);
+}
+
+/* The bridge above the functions, a function with and one without driver. */
+static void members_are_listed(void **state)
+{
+	static const char *const entries[] = {
+		"sys/kernel/iommu_groups/12/devices/0000:00:1c.0/class=0x060400\n",
+		"sys/kernel/iommu_groups/12/devices/0000:00:1c.0/driver->../pcieport",
+		"sys/kernel/iommu_groups/12/devices/0000:07:01.0/class=0x020000\n",
+		"sys/kernel/iommu_groups/12/devices/0000:07:01.0/driver->../8139cp",
+		"sys/kernel/iommu_groups/12/devices/0000:07:02.0/class=0x020000\n",
+		"sys/kernel/iommu_groups/12/devices/0000:07:02.0/vfio-dev/",
+		NULL,
+	};
+	auto_members struct bind_members found = { 0 };
+	struct err err = { 0 };
+	struct tree tree;
+	auto_close int sysfs_fd = -1;
+
+	(void)state;
+	tree_make(&tree, entries);
+	sysfs_fd = tree_open(&tree, "sys");
+	assert_int_equal(bind_look_members(sysfs_fd, 12, &found, &err), 0);
+	assert_int_equal(found.len, 3);
+	assert_true(found.items[0].port);
+	assert_string_equal(found.items[0].driver, "pcieport");
+	assert_false(found.items[1].port);
+	assert_string_equal(found.items[1].driver, "8139cp");
+	assert_string_equal(found.items[2].name, "0000:07:02.0");
+	assert_string_equal(found.items[2].driver, "");
+	assert_true(found.items[2].vfio);
+	tree_done(&tree);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, looks, look_matches_table);
+	suite_rows(&suite, members, member_matches_table);
+	suite_rows(&suite, nodes, node_matches_table);
+	suite_add(&suite, "the members of a group are listed", members_are_listed, NULL);
+	return suite_run(&suite, "bind_look");
+}

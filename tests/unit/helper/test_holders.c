@@ -1,0 +1,361 @@
+/* Processes of a made-up /proc whose descriptors are links to real device nodes: /dev/null is 1:3,
+ * /dev/zero is 1:5, and the made-up /sys says what stands behind the numbers. */
+#include "agent/helper/holders.h"
+
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "agent/helper/job.h"
+#include "agent/helper/sysfs.h"
+#include "base/array.h"
+#include "base/str.h"
+#include "fake/tree/tree.h"
+
+#define F0 "0000:01:00.0"
+#define F1 "0000:01:00.1"
+
+#define NULL_IS(path) "sys/dev/char/1:3->../../devices/" path
+#define ZERO_IS(path) "sys/dev/char/1:5->../../devices/" path
+#define PCI(address)  "pci0000:00/0000:00:01.0/" address
+#define GROUP(n)      "virtual/vfio/" n
+
+#define PROCESS(pid, command) "proc/" pid "/comm=" command "\n"
+#define OPEN(pid, fd, target) "proc/" pid "/fd/" fd "->" target
+#define UID                   "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+#define HELD(address, pid, command, what) \
+	address " " pid " '" command "' - process " pid " (" command ") has " what " open\n"
+
+static const struct job_function functions[] = { { .address = F0 }, { .address = F1 } };
+
+static struct holders_case {
+	const char *name;
+	const char *group;
+	const char *entries[14];
+	const char *lines; /* ADDRESS PID 'COMMAND' POD DETAIL */
+} cases[] = {
+	{ "nobody", "12", { "proc/1/fd/", PROCESS("1", "systemd"), "proc/uptime=1 1\n" }, "" },
+	{ "the group is open, by its number",
+	  "12",
+	  { NULL_IS(GROUP("12")), PROCESS("123", "qemu-system-x86"),
+	    OPEN("123", "0", "/dev/null") },
+	  HELD(F0, "123", "qemu-system-x86", "/dev/null") },
+	{ "the group is open, by its name alone",
+	  "12",
+	  { PROCESS("123", "qemu-system-x86"), OPEN("123", "9", "/dev/vfio/12") },
+	  HELD(F0, "123", "qemu-system-x86", "/dev/vfio/12") },
+	{ "the group's node was deleted meanwhile",
+	  "12",
+	  { PROCESS("123", "qemu"), OPEN("123", "9", "/dev/vfio/12 (deleted)") },
+	  HELD(F0, "123", "qemu", "/dev/vfio/12 (deleted)") },
+	{ "other groups, whose names begin alike",
+	  "12",
+	  { NULL_IS(GROUP("123")), ZERO_IS(GROUP("1")), PROCESS("5", "qemu"),
+	    OPEN("5", "1", "/dev/null"), OPEN("5", "2", "/dev/zero"),
+	    OPEN("5", "3", "/dev/vfio/123"), OPEN("5", "4", "/dev/vfio/1"),
+	    OPEN("5", "6", "/dev/vfio/12 (deleted) x"), OPEN("5", "7", "/dev/vfio/vfio") },
+	  "" },
+	{ "with no group, its node does not count",
+	  "-",
+	  { NULL_IS(GROUP("-")), PROCESS("5", "qemu"), OPEN("5", "1", "/dev/null"),
+	    OPEN("5", "2", "/dev/vfio/-") },
+	  "" },
+	{ "a function's own VFIO node",
+	  "12",
+	  { NULL_IS(PCI(F1) "/vfio-dev/vfio0"), PROCESS("5", "qemu"), OPEN("5", "1", "/dev/null") },
+	  HELD(F1, "5", "qemu", "/dev/null") },
+	{ "a device far below a function",
+	  "12",
+	  { NULL_IS(PCI(F0) "/usb1/1-2/1-2.3/1-2.3:1.0/0003:1/hidraw/hidraw0"),
+	    PROCESS("5", "logger"), OPEN("5", "1", "/dev/null") },
+	  HELD(F0, "5", "logger", "/dev/null") },
+	{ "a device of another function, whose address begins alike",
+	  "12",
+	  { NULL_IS(PCI("0000:01:00.2") "/nvme/nvme0"),
+	    ZERO_IS("pci10000:01/10000:01:00.0/nvme/nvme1"), PROCESS("5", "x"),
+	    OPEN("5", "1", "/dev/null"), OPEN("5", "2", "/dev/zero") },
+	  "" },
+	{ "what the number says counts, not the name",
+	  "12",
+	  { NULL_IS("virtual/mem/null"), PROCESS("5", "x"), "dev/vfio/12->/dev/null",
+	    OPEN("5", "1", "/dev/null") },
+	  "" },
+	{ "a device that sysfs does not know",
+	  "12",
+	  { PROCESS("5", "x"), OPEN("5", "1", "/dev/null") },
+	  "" },
+	{ "each process once for each function, in the order of the pids",
+	  "12",
+	  { NULL_IS(GROUP("12")), ZERO_IS(PCI(F1) "/x"), PROCESS("30", "b"),
+	    OPEN("30", "1", "/dev/null"), OPEN("30", "2", "/dev/null"),
+	    OPEN("30", "3", "/dev/zero"), PROCESS("4", "a"), OPEN("4", "1", "/dev/null") },
+	  HELD(F0, "4", "a", "/dev/null") HELD(F0, "30", "b", "/dev/null")
+		  HELD(F1, "30", "b", "/dev/zero") },
+	{ "files, sockets and folders are not devices",
+	  "12",
+	  { NULL_IS(GROUP("12")), PROCESS("5", "x"), OPEN("5", "1", "socket:[123]"),
+	    OPEN("5", "2", "/etc/passwd"), OPEN("5", "3", "/dev"), OPEN("5", "4", "/dev/shm"),
+	    OPEN("5", "5", "anon_inode:[vfio-device]"), "proc/5/fd/6=no link" },
+	  "" },
+	{ "only what lies in /dev is looked at",
+	  "12",
+	  { NULL_IS(GROUP("12")), PROCESS("5", "x"), OPEN("5", "1", "../../../null"),
+	    "null->/dev/null" },
+	  "" },
+	{ "this process is never a holder, whatever its pid in that namespace",
+	  "12",
+	  { NULL_IS(GROUP("12")), "proc/self->42", PROCESS("42", "hostdev-helper"),
+	    OPEN("42", "1", "/dev/null"), PROCESS("43", "qemu"), OPEN("43", "1", "/dev/null") },
+	  HELD(F0, "43", "qemu", "/dev/null") },
+	{ "a process whose name cannot be read",
+	  "12",
+	  { NULL_IS(GROUP("12")), OPEN("5", "1", "/dev/null") },
+	  F0 " 5 '' - process 5 has /dev/null open\n" },
+	{ "a command that would draw on a terminal",
+	  "12",
+	  { NULL_IS(GROUP("12")), PROCESS("5", "a\x1b[2J\nb"), OPEN("5", "1", "/dev/null") },
+	  HELD(F0, "5", "a\\x1b[2J\\x0ab", "/dev/null") },
+	{ "a process in a pod",
+	  "12",
+	  { NULL_IS(GROUP("12")), PROCESS("5", "qemu"), OPEN("5", "1", "/dev/null"),
+	    "proc/5/cgroup=0::/kubepods/burstable/pod" UID "/4c55\n",
+	    "proc/1/root/var/log/pods/default_vm-1_" UID "/" },
+	  F0 " 5 'qemu' default/vm-1 process 5 (qemu) has /dev/null open\n" },
+	{ "names that are no pids",
+	  "12",
+	  { NULL_IS(GROUP("12")), OPEN("-5", "1", "/dev/null"), OPEN("5x", "1", "/dev/null"),
+	    OPEN("irq", "1", "/dev/null"), OPEN("4294967296", "1", "/dev/null") },
+	  "" },
+};
+
+static void describe(const struct holders *holders, struct str *out)
+{
+	for (size_t i = 0; i < holders->len; i++) {
+		const struct holder *h = &holders->items[i];
+
+		str_addf(out, "%s %d '%s' %s %s\n", h->address, h->pid, h->command,
+			 h->pod ? h->pod : "-", h->detail);
+	}
+}
+
+/* Holders of both functions in @tree. */
+static void find(const struct tree *tree, const char *group, bool confirm, struct str *out)
+{
+	auto_close int sysfs_fd = tree_open(tree, "sys");
+	auto_close int proc_fd = tree_open(tree, "proc");
+	auto_close int dev_fd = tree_open(tree, "dev");
+	auto_holders struct holders holders = { 0 };
+	struct holders_look look = { sysfs_fd, proc_fd, dev_fd, group, confirm };
+	struct job job = { .group = group };
+
+	for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+		*array_add(&job) = functions[i];
+	holders_find(&look, &job, &holders);
+	describe(&holders, out);
+	job_done(&job);
+}
+
+static void holders_match_table(void **state)
+{
+	const struct holders_case *c = *state;
+	auto_str struct str out = STR_INIT;
+	struct tree tree;
+
+	tree_make(&tree, c->entries);
+	tree_add(&tree, "sys/");
+	find(&tree, c->group, false, &out);
+	assert_string_equal(str_cstr(&out), c->lines);
+	tree_done(&tree);
+}
+
+static void no_functions(void **state)
+{
+	struct holders_look look = { -1, -1, -1, "12", true };
+	struct holders holders = { 0 };
+	struct job job = { .group = "12" };
+
+	(void)state;
+	holders_find(&look, &job, &holders);
+	assert_int_equal(holders.len, 0);
+	holders_done(&holders);
+}
+
+static void bounded(void **state)
+{
+	auto_str struct str out = STR_INIT;
+	size_t lines = 0;
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree, (const char *const[]){ NULL_IS(GROUP("12")), NULL });
+	for (int pid = 1; pid <= HOLDERS_MAX + 50; pid++) {
+		auto_free char *entry = xasprintf(OPEN("%d", "0", "/dev/null"), pid);
+
+		tree_add(&tree, entry);
+	}
+	find(&tree, "12", false, &out);
+	for (const char *at = str_cstr(&out); (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	assert_int_equal(lines, HOLDERS_MAX);
+	tree_done(&tree);
+}
+
+/* May this process open what another one has for itself alone (TIOCEXCL)? Returns what it was. */
+static bool set_admin(bool wanted)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+	const unsigned bit = 1U << CAP_SYS_ADMIN;
+	bool before;
+
+	assert_int_equal(syscall(SYS_capget, &header, data), 0);
+	before = data[0].effective & bit;
+	if (wanted)
+		data[0].effective |= bit;
+	else
+		data[0].effective &= ~bit;
+	assert_int_equal(syscall(SYS_capset, &header, data), 0);
+	return before;
+}
+
+/* A terminal that is open for one process alone answers EBUSY, as a group does. */
+static int make_busy(const struct tree *tree, int *ret_main)
+{
+	char path[64];
+	int slave;
+
+	*ret_main = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(*ret_main >= 0);
+	assert_int_equal(grantpt(*ret_main), 0);
+	assert_int_equal(unlockpt(*ret_main), 0);
+	assert_int_equal(ptsname_r(*ret_main, path, sizeof(path)), 0);
+	slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(slave >= 0);
+	assert_int_equal(ioctl(slave, TIOCEXCL), 0);
+	assert_int_equal(symlinkat(path, tree->fd, "dev/vfio/12"), 0);
+	return slave;
+}
+
+static void kernel_is_asked(void **state)
+{
+	auto_str struct str unseen = STR_INIT;
+	auto_str struct str not_asked = STR_INIT;
+	auto_str struct str seen = STR_INIT;
+	auto_close int main_fd = -1;
+	auto_close int slave_fd = -1;
+	struct tree tree;
+	bool admin;
+
+	(void)state;
+	tree_make(&tree, (const char *const[]){ "sys/", "proc/", "dev/vfio/", NULL });
+	slave_fd = make_busy(&tree, &main_fd);
+	assert_true(main_fd >= 0 && slave_fd >= 0);
+	admin = set_admin(false);
+	find(&tree, "12", true, &unseen);
+	find(&tree, "12", false, &not_asked);
+	tree_add(&tree, PROCESS("5", "qemu"));
+	tree_add(&tree, OPEN("5", "1", "/dev/vfio/12"));
+	find(&tree, "12", true, &seen);
+	set_admin(admin);
+
+	assert_string_equal(str_cstr(&unseen),
+			    F0 " 0 '' - a process that cannot be seen has /dev/vfio/12 open\n");
+	assert_string_equal(str_cstr(&not_asked), "");
+	assert_string_equal(str_cstr(&seen), HELD(F0, "5", "qemu", "/dev/vfio/12"));
+	tree_done(&tree);
+}
+
+static struct answer_case {
+	const char *name;
+	const char *group;
+	const char *entries[3];
+} answers[] = {
+	{ "a group that can be opened is free", "12", { "dev/vfio/12=" } },
+	{ "a group without a node is nobody's", "12", { "dev/vfio/" } },
+	{ "without /dev nothing is asked", "12", { "proc/" } },
+	{ "without a group nothing is asked", "-", { "dev/vfio/" } },
+	{ "a node that may not be opened says nothing", "12", { "dev/vfio/12/" } },
+};
+
+static void only_busy_is_a_holder(void **state)
+{
+	const struct answer_case *c = *state;
+	auto_str struct str out = STR_INIT;
+	struct tree tree;
+
+	tree_make(&tree, c->entries);
+	find(&tree, c->group, true, &out);
+	assert_string_equal(str_cstr(&out), "");
+	tree_done(&tree);
+}
+
+/* The same descriptor is open in this process and in its child, which waits to be let go. */
+static pid_t start_twin(int *ret_wait_fd)
+{
+	int wait[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe2(wait, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(wait[1]);
+		_exit(read(wait[0], &byte, 1) == 0 ? 0 : 1);
+	}
+	close(wait[0]);
+	*ret_wait_fd = wait[1];
+	return pid;
+}
+
+static bool has_pid(const struct holders *holders, pid_t pid)
+{
+	for (size_t i = 0; i < holders->len; i++) {
+		if (holders->items[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+static void the_real_proc(void **state)
+{
+	auto_close int proc_fd = sysfs_open_dir(AT_FDCWD, "/proc");
+	auto_close int zero_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	auto_close int sysfs_fd = -1;
+	auto_holders struct holders holders = { 0 };
+	struct job job = { .group = "-" };
+	struct tree tree;
+	int wait_fd;
+	pid_t twin;
+
+	(void)state;
+	assert_true(proc_fd >= 0 && zero_fd >= 0);
+	tree_make(&tree, (const char *const[]){ ZERO_IS(PCI(F0) "/x"), NULL });
+	sysfs_fd = tree_open(&tree, "sys");
+	*array_add(&job) = functions[0];
+	twin = start_twin(&wait_fd);
+	holders_find(&(struct holders_look){ sysfs_fd, proc_fd, -1, "-", false }, &job, &holders);
+	close(wait_fd);
+	assert_int_equal(waitpid(twin, NULL, 0), twin);
+	assert_true(has_pid(&holders, twin));
+	assert_false(has_pid(&holders, getpid()));
+	job_done(&job);
+	tree_done(&tree);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, holders_match_table);
+	suite_add(&suite, "a job without functions has no holders", no_functions, NULL);
+	suite_add(&suite, "at most 256 processes are named", bounded, NULL);
+	suite_add(&suite, "a holder that /proc does not show is asked of the kernel",
+		  kernel_is_asked, NULL);
+	suite_rows(&suite, answers, only_busy_is_a_holder);
+	suite_add(&suite, "in the real /proc: another process, not this one", the_real_proc, NULL);
+	return suite_run(&suite, "holders");
+}

@@ -1,0 +1,391 @@
+/*
+ * mdev-create and mdev-remove on a tree, with a kernel that makes and removes instances as it is told;
+ * it can fail, do nothing, or lose power at any write.
+ */
+#include "agent/helper/mdev_change.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/helper/kernel.h"
+#include "agent/helper/mdev_job.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "fake/tree/scan_tree.h"
+
+#define U1 "11111111-2222-3333-4444-555555555551"
+#define U2 "11111111-2222-3333-4444-555555555552"
+#define U3 "11111111-2222-3333-4444-555555555553"
+
+#define CREATE "parent=mtty type=mtty-2 owner=types uuid=" U1
+#define REMOVE "parent=mtty owner=types uuid=" U1
+
+#define RECORD(uuid, type, owner, boot)                                                         \
+	"state/mdevs/" uuid ".json={\"uuid\":\"" uuid "\",\"parent\":\"mtty\",\"type\":\"" type \
+	"\",\"owner\":\"" owner "\",\"boot\":\"" boot "\"}\n"
+#define OURS(uuid) RECORD(uuid, "mtty-2", "types", "b00t")
+#define INSTANCE(uuid, type)                                                                       \
+	"sys/bus/mdev/devices/" uuid "->../../../devices/virtual/mtty/mtty/" uuid,                 \
+		"sys/devices/virtual/mtty/mtty/" uuid "/mdev_type->../mdev_supported_types/" type, \
+		"sys/devices/virtual/mtty/mtty/" uuid "/remove=\n"
+
+enum { NO_EFFECT = 1, ERROR_ONLY = 1000 };
+
+struct machine {
+	struct tree tree;
+	int writes;
+	int fault_at; /* the write that fails; 0: none */
+	int fault;    /* -errno, NO_EFFECT, or ERROR_ONLY: EIO, though it does what it should */
+	int crash_at; /* the power goes before this write */
+};
+
+static void make_instance(struct machine *m, const char *uuid, const char *type)
+{
+	auto_free char *link = xasprintf(
+		"sys/bus/mdev/devices/%s->../../../devices/virtual/mtty/mtty/%s", uuid, uuid);
+	auto_free char *kind = xasprintf("sys/devices/virtual/mtty/mtty/%s/mdev_type->"
+					 "../mdev_supported_types/%s",
+					 uuid, type);
+	auto_free char *remove = xasprintf("sys/devices/virtual/mtty/mtty/%s/remove=", uuid);
+
+	tree_add(&m->tree, link);
+	tree_add(&m->tree, kind);
+	tree_add(&m->tree, remove);
+}
+
+static bool has(const struct machine *m, const char *fmt, const char *uuid)
+{
+	auto_free char *path = xasprintf("%s%s%s", fmt, uuid, fmt[1] == 't' ? ".json" : "");
+
+	return faccessat(m->tree.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void take_effect(struct machine *m, const char *path, const char *text)
+{
+	static const char devices[] = "bus/mdev/devices/";
+	auto_free char *type = NULL;
+	auto_free char *link = NULL;
+
+	if (strncmp(path, devices, sizeof(devices) - 1) == 0) {
+		link = xasprintf("sys/%.*s", (int)(strrchr(path, '/') - path), path);
+		assert_string_equal(text, "1");
+		assert_int_equal(unlinkat(m->tree.fd, link, 0), 0);
+		return;
+	}
+	type = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	/* What is made has its record, on the disk. */
+	assert_true(has(m, "state/mdevs/", text));
+	make_instance(m, text, strrchr(type, '/') + 1);
+}
+
+static int write_attribute(void *arg, int sysfs_fd, const char *path, const char *text)
+{
+	struct machine *m = arg;
+	int n = ++m->writes;
+
+	(void)sysfs_fd;
+	if (n == m->crash_at)
+		_exit(0);
+	if (n != m->fault_at || m->fault == ERROR_ONLY)
+		take_effect(m, path, text);
+	if (n != m->fault_at || m->fault == NO_EFFECT)
+		return 0;
+	return m->fault == ERROR_ONLY ? -EIO : m->fault;
+}
+
+static void machine_init(struct machine *m, const char *const *entries)
+{
+	static const char *const base[] = {
+		"proc/sys/kernel/random/boot_id=b00t\n",
+		"dev/vfio/",
+		"sys/class/mdev_bus/mtty->../../devices/virtual/mtty/mtty",
+		"sys/devices/virtual/mtty/mtty/mdev_supported_types/mtty-1/create=",
+		"sys/devices/virtual/mtty/mtty/mdev_supported_types/mtty-2/create=",
+		"sys/bus/mdev/devices/",
+		NULL,
+	};
+
+	*m = (struct machine){ 0 };
+	tree_make(&m->tree, base);
+	for (; entries && *entries; entries++)
+		tree_add(&m->tree, *entries);
+}
+
+/* What the verb says, with single quotes and without times. The caller frees. */
+static char *machine_run(struct machine *m, const char *text)
+{
+	auto_free char *copy = xstrdup(text);
+	auto_free char *state_dir = xasprintf("%s/state", m->tree.root);
+	auto_close int sysfs_fd = tree_open(&m->tree, "sys");
+	auto_close int proc_fd = tree_open(&m->tree, "proc");
+	auto_close int dev_fd = tree_open(&m->tree, "dev");
+	auto_close int out_fd =
+		openat(m->tree.fd, "out", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct kernel kernel = { .write = write_attribute, .arg = m };
+	struct mdev_change_options options = {
+		sysfs_fd, proc_fd, dev_fd, state_dir, &kernel, out_fd
+	};
+	static char lines[65536];
+	char *words[64] = { NULL };
+	char *rest = copy;
+	struct mdev_job job = { 0 };
+	struct str out = STR_INIT;
+	struct err err = { 0 };
+	char *times;
+
+	for (size_t i = 0; i + 1 < ARRAY_LEN(words) && rest; i++)
+		words[i] = strsep(&rest, " ");
+	assert_int_equal(mdev_job_parse(words, &job, &err), 0);
+	assert_int_equal((job.type ? mdev_create : mdev_remove)(&options, &job, &err), 0);
+	mdev_job_done(&job);
+	memset(lines, 0, sizeof(lines));
+	assert_true(pread(out_fd, lines, sizeof(lines) - 1, 0) > 0);
+	times = strstr(lines, ",\"micros\"");
+	assert_non_null(times);
+	*times = '\0';
+	str_addf(&out, "%s}\n", lines);
+	single_quotes(&out);
+	return str_detach(&out);
+}
+
+#define STEP(uuid, step) "{'kind':'step','uuid':'" uuid "','step':'" step "'}\n"
+#define LOCK             "{'kind':'step','step':'WaitLock'}\n"
+#define MADE(uuid)       STEP(uuid, "WriteRecord") STEP(uuid, "Create") DONE(uuid)
+#define GONE(uuid) \
+	STEP(uuid, "CheckHolders") STEP(uuid, "Remove") STEP(uuid, "RemoveRecord") DONE(uuid)
+#define DONE(uuid) "{'kind':'done','uuid':'" uuid "'}\n"
+#define END        "{'kind':'end','result':'Done'}\n"
+#define ENDED(result, reason, uuid, rest) \
+	"{'kind':'end','result':'" result "','reason':'" reason "','uuid':'" uuid "'," rest "}\n"
+
+/* What there is afterwards: "i" the instance, "r" its record, for U1, U2 and U3. */
+/* clang-format off */
+static struct change_case {
+	const char *name;
+	const char *entries[12];
+	const char *words;
+	int fault_at;
+	int fault;
+	const char *says;
+	const char *leaves;
+} cases[] = {
+	{ "an instance is made, its record first", { NULL }, CREATE, 0, 0, LOCK MADE(U1) END, "ir - -" },
+	{ "several are made in their order", { NULL }, CREATE " uuid=" U3, 0, 0, LOCK MADE(U1) MADE(U3) END,
+	  "ir - ir" },
+	{ "one that is ours already is left as it is", { INSTANCE(U1, "mtty-2"), OURS(U1) }, CREATE, 0, 0,
+	  LOCK DONE(U1) END, "ir - -" },
+	{ "one of somebody else is not taken over", { INSTANCE(U1, "mtty-2") }, CREATE, 0, 0,
+	  LOCK ENDED("Refused", "UUIDTaken", U1, "'message':'somebody else has made a mediated device with this "
+	  "UUID, of type 'mtty-2' on 'mtty''"), "i - -" },
+	{ "one that hostdev made for another purpose is not taken over",
+	  { INSTANCE(U1, "mtty-2"), RECORD(U1, "mtty-2", "vgpu", "b00t") }, CREATE, 0, 0,
+	  LOCK ENDED("Refused", "UUIDTaken", U1, "'message':'somebody else has made a mediated device with this "
+	  "UUID, of type 'mtty-2' on 'mtty''"), "ir - -" },
+	{ "a type that is gone is refused, and leaves no record", { NULL },
+	  "parent=mtty type=mtty-9 owner=types uuid=" U1, 0, 0,
+	  LOCK ENDED("Refused", "TypeGone", U1, "'errno':'ENOENT','message':''mtty' has no type 'mtty-9' (any "
+	  "more)'"), "- - -" },
+	{ "a parent that is gone is refused", { NULL }, "parent=gone type=mtty-2 owner=types uuid=" U1, 0, 0,
+	  LOCK ENDED("Refused", "TypeGone", U1, "'errno':'ENOENT','message':''gone' has no type 'mtty-2' (any "
+	  "more)'"), "- - -" },
+	{ "a kernel that refuses leaves no record, and the rest is not tried", { NULL }, CREATE " uuid=" U2 " uuid=" U3, 2, -EUSERS,
+	  LOCK MADE(U1) STEP(U2, "WriteRecord") STEP(U2, "Create") STEP(U2, "RemoveRecord")
+	  ENDED("Failed", "CreateFailed", U2, "'step':'Create','errno':'EUSERS','message':'make a 'mtty-2' on mtty: Too many "
+	  "users'"), "ir - -" },
+	{ "a write without effect is no success", { NULL }, CREATE, 1, NO_EFFECT,
+	  LOCK STEP(U1, "WriteRecord") STEP(U1, "Create") STEP(U1, "RemoveRecord")
+	  ENDED("Failed", "CreateFailed", U1, "'step':'Create','message':'make a 'mtty-2' on mtty: the kernel took it, but "
+	  "there is none'"), "- - -" },
+	{ "an error with effect is no failure", { NULL }, CREATE, 1, ERROR_ONLY, LOCK MADE(U1) END, "ir - -" },
+	{ "a record of before the last boot is written anew", { RECORD(U1, "mtty-2", "types", "0ld") }, CREATE, 0, 0,
+	  LOCK MADE(U1) END, "ir - -" },
+
+	{ "an instance of ours is removed, its record last", { INSTANCE(U1, "mtty-2"), OURS(U1) }, REMOVE, 0, 0,
+	  LOCK GONE(U1) END, "- - -" },
+	{ "an instance without a record is somebody else's, and stays", { INSTANCE(U1, "mtty-2") }, REMOVE, 0, 0,
+	  LOCK ENDED("Refused", "NotOurs", U1, "'message':'no record says that hostdev has made it on mtty for "
+	  "'types''"), "i - -" },
+	{ "a record that cannot be read owns nothing", { INSTANCE(U1, "mtty-2"), "state/mdevs/" U1 ".json={" }, REMOVE, 0, 0,
+	  LOCK ENDED("Refused", "NotOurs", U1, "'message':'no record says that hostdev has made it on mtty for "
+	  "'types''"), "ir - -" },
+	{ "one that hostdev made for another purpose stays",
+	  { INSTANCE(U1, "mtty-2"), RECORD(U1, "mtty-2", "vgpu", "b00t") }, REMOVE, 0, 0,
+	  LOCK ENDED("Refused", "NotOurs", U1, "'message':'no record says that hostdev has made it on mtty for "
+	  "'types''"), "ir - -" },
+	{ "somebody else's instance under an old record of ours stays, and the record goes",
+	  { INSTANCE(U1, "mtty-2"), RECORD(U1, "mtty-2", "types", "0ld") }, REMOVE, 0, 0,
+	  LOCK STEP(U1, "RemoveRecord") DONE(U1) END, "i - -" },
+	{ "an instance of another type than the record's stays, and the record goes",
+	  { INSTANCE(U1, "mtty-1"), OURS(U1) }, REMOVE, 0, 0,
+	  LOCK STEP(U1, "RemoveRecord") DONE(U1) END, "i - -" },
+	{ "the record of what others removed goes", { OURS(U1) }, REMOVE, 0, 0,
+	  LOCK STEP(U1, "RemoveRecord") DONE(U1) END, "- - -" },
+	{ "what is gone altogether is fine", { NULL }, REMOVE, 0, 0, LOCK DONE(U1) END, "- - -" },
+	{ "one that is held stays, and the others go",
+	  { INSTANCE(U1, "mtty-2"), OURS(U1), INSTANCE(U2, "mtty-2"), OURS(U2),
+	    "sys/devices/virtual/mtty/mtty/" U1 "/iommu_group->../../../../../kernel/iommu_groups/14",
+	    "proc/77/comm=qemu\n", "proc/77/fd/5->/dev/vfio/14" },
+	  REMOVE " uuid=" U2, 0, 0,
+	  LOCK STEP(U1, "CheckHolders") "{'kind':'holder','uuid':'" U1 "','pid':77,'command':'qemu','detail':"
+	  "'process 77 (qemu) has /dev/vfio/14 open'}\n" GONE(U2)
+	  ENDED("Held", "Held", U1, "'step':'CheckHolders','message':'process 77 (qemu) has /dev/vfio/14 open'"), "ir - -" },
+	{ "a kernel that refuses to remove leaves the record", { INSTANCE(U1, "mtty-2"), OURS(U1) }, REMOVE, 1, -EBUSY,
+	  LOCK STEP(U1, "CheckHolders") STEP(U1, "Remove")
+	  ENDED("Failed", "RemoveFailed", U1, "'step':'Remove','errno':'EBUSY','message':'remove it from mtty: Device or resource "
+	  "busy'"), "ir - -" },
+	{ "a removal without effect is no success", { INSTANCE(U1, "mtty-2"), OURS(U1) }, REMOVE, 1, NO_EFFECT,
+	  LOCK STEP(U1, "CheckHolders") STEP(U1, "Remove")
+	  ENDED("Failed", "RemoveFailed", U1, "'step':'Remove','message':'remove it from mtty: the kernel took it, but it is "
+	  "still there'"), "ir - -" },
+	{ "nothing is made where no record can be written", { "state=a file\n" }, CREATE, 0, 0,
+	  NULL, "- - -" },
+	{ "nothing is made if the boot cannot be told", { "proc/sys/kernel/random/boot_id=\n" }, CREATE, 0, 0,
+	  "{'kind':'end','result':'Failed','reason':'StateNotWritable','message':'the kernel's boot id cannot be read below "
+	  "/proc, so that nobody could tell later what hostdev has made'}\n", "- - -" },
+};
+/* clang-format on */
+
+static void assert_leaves(const struct machine *m, const char *expected)
+{
+	static const char *const uuids[] = { U1, U2, U3 };
+	auto_str struct str text = STR_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(uuids); i++) {
+		bool instance = has(m, "sys/bus/mdev/devices/", uuids[i]);
+		bool record = has(m, "state/mdevs/", uuids[i]);
+
+		str_addf(&text, "%s%s%s%s", i ? " " : "", instance ? "i" : "", record ? "r" : "",
+			 instance || record ? "" : "-");
+	}
+	assert_string_equal(str_cstr(&text), expected);
+}
+
+static void change_matches_table(void **state)
+{
+	const struct change_case *c = *state;
+	auto_free char *lines = NULL;
+	struct machine m;
+
+	machine_init(&m, c->entries);
+	m.fault_at = c->fault_at;
+	m.fault = c->fault;
+	lines = machine_run(&m, c->words);
+	if (c->says)
+		assert_string_equal(lines, c->says);
+	else
+		assert_non_null(strstr(lines, "'result':'Failed','reason':'StateNotWritable'"));
+	assert_leaves(&m, c->leaves);
+	tree_done(&m.tree);
+}
+
+static void only_one_works_on_a_parent(void **state)
+{
+	auto_free char *lines = NULL;
+	auto_close int fd = -1;
+	struct machine m;
+
+	(void)state;
+	machine_init(&m, NULL);
+	tree_add(&m.tree, "state/mdev-mtty.lock=77\n");
+	fd = openat(m.tree.fd, "state/mdev-mtty.lock", O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	lines = machine_run(&m, CREATE);
+	assert_string_equal(
+		lines,
+		LOCK "{'kind':'end','result':'Busy','reason':'Busy','step':'WaitLock','pid':77,"
+		     "'message':'another hostdev-helper works on mtty'}\n");
+	assert_leaves(&m, "- - -");
+	tree_done(&m.tree);
+}
+
+/* Both verbs, power lost before each of their writes: what is there has a record, and the next run ends
+ * as one that was not cut. */
+static void power_may_go_at_any_write(void **state)
+{
+	static const char *const three = CREATE " uuid=" U2 " uuid=" U3;
+	static const char *const none = REMOVE " uuid=" U2 " uuid=" U3;
+
+	(void)state;
+	for (int crash_at = 1; crash_at <= 6; crash_at++) {
+		struct machine m;
+		int status;
+		pid_t pid;
+
+		machine_init(&m, NULL);
+		if (crash_at > 3)
+			free(machine_run(&m, three));
+		m.writes = 0;
+		m.crash_at = crash_at > 3 ? crash_at - 3 : crash_at;
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			free(machine_run(&m, crash_at > 3 ? none : three));
+			_exit(1);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		for (size_t i = 0; i < 3; i++) {
+			static const char *const uuids[] = { U1, U2, U3 };
+
+			if (has(&m, "sys/bus/mdev/devices/", uuids[i]))
+				assert_true(has(&m, "state/mdevs/", uuids[i]));
+		}
+		m.crash_at = 0;
+		free(machine_run(&m, crash_at > 3 ? none : three));
+		assert_leaves(&m, crash_at > 3 ? "- - -" : "ir ir ir");
+		tree_done(&m.tree);
+	}
+}
+
+static struct words_case {
+	const char *name;
+	const char *words[6];
+	const char *says;
+} words[] = {
+	{ "no words", { NULL }, "a word 'parent=' is needed" },
+	{ "no owner", { "parent=p" }, "a word 'owner=' is needed" },
+	{ "no instance", { "parent=p", "owner=o" }, "a word 'uuid=' is needed" },
+	{ "a parent that leads elsewhere",
+	  { "parent=../x" },
+	  "word 'parent=../x': 'parent' must be a parent's name such as 0000:3b:00.0" },
+	{ "a type that leads elsewhere",
+	  { "type=." },
+	  "word 'type=.': 'type' must be a type's id such as nvidia-222" },
+	{ "no UUID", { "uuid=1" }, "word 'uuid=1': 'uuid' must be a UUID" },
+	{ "an instance twice", { "uuid=" U1, "uuid=" U1 }, "word 'uuid=" U1 "' is there twice" },
+	{ "two parents", { "parent=a", "parent=b" }, "word 'parent=b' is one 'parent=' too many" },
+	{ "something else", { "uuids=" U1 }, "word 'uuids=" U1 "' is not known; see --help" },
+	{ "no form at all", { "x" }, "word 'x' is not known; see --help" },
+};
+
+static void words_are_refused(void **state)
+{
+	const struct words_case *c = *state;
+	char *copies[6] = { NULL };
+	struct mdev_job job = { 0 };
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(c->words) && c->words[i]; i++)
+		copies[i] = xstrdup(c->words[i]);
+	assert_int_equal(mdev_job_parse(copies, &job, &err), -EINVAL);
+	assert_string_equal(err.msg, c->says);
+	for (size_t i = 0; i < ARRAY_LEN(copies); i++)
+		free(copies[i]);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, change_matches_table);
+	suite_add(&suite, "one helper at a time works on a parent", only_one_works_on_a_parent,
+		  NULL);
+	suite_add(&suite, "power may go at any write", power_may_go_at_any_write, NULL);
+	suite_rows(&suite, words, words_are_refused);
+	return suite_run(&suite, "mdev_change");
+}

@@ -1,0 +1,328 @@
+/* transition: what is done, said and left, from every kind of state. */
+#include <sys/file.h>
+
+#include "unit/helper/machine.h"
+
+#define A      "0000:01:00.0"
+#define B      "0000:01:00.1"
+#define NATIVE MACHINE_WORDS(A, " native=e1000e")
+#define BOTH   NATIVE " " MACHINE_WORDS(B, " native=e1000e")
+#define RECORD(more)                                                                          \
+	"state/devices/" A ".json={\"address\":\"" A "\",\"claim\":\"vm1-x\",\"uid\":\"u1\"," \
+	"\"driver\":\"vfio-pci\"," more "\"boot\":\"old\"}"
+#define KNOWN                 RECORD("\"native\":\"e1000e\",\"id\":\"8086:10d3\",")
+#define ON(address)           "'kind':'step','address':'" address "','step'"
+#define STEP(name)            "{" ON(A) ":'" name "'}\n"
+#define AT_END(address, more) "{'kind':'function','address':'" address "'" more "}\n"
+#define BOUND                 ",'driver':'vfio-pci','override':'vfio-pci'"
+#define DONE                  "{'kind':'end','result':'Done'}\n"
+#define END(result, reason, more) \
+	"{'kind':'end','result':'" result "','reason':'" reason "'" more "}\n"
+
+#define NULL_OPEN                                                                 \
+	"{'kind':'holder','address':'" A "','pid':123,'detail':'process 123 has " \
+	"/dev/null open'}\n"
+#define NULL_END                                                                   \
+	END("Held", "Held",                                                        \
+	    ",'address':'" A "','step':'CheckHolders','message':'process 123 has " \
+	    "/dev/null open'")
+#define NULL_HELD      NULL_OPEN AT_END(A, ",'driver':'e1000e'") NULL_END
+#define NULL_HELD_BARE NULL_OPEN AT_END(A, "") NULL_END
+
+/* clang-format off */
+static struct transition_case {
+	const char *name;
+	enum transition_verb verb;
+	const char *words;
+	const char *first[2];   /* driver and override of A; driver and override of B, if it is there */
+	bool two;
+	const char *entries[4]; /* more of the tree */
+	const char *lines;
+	const char *left;       /* A and its record afterwards */
+} cases[] = {
+	{ "bind: native driver to vfio-pci", TRANSITION_BIND, NATIVE, { "e1000e" }, false, { NULL },
+	  STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind")
+	  STEP("Probe") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	{ "bind: what is bound is left alone", TRANSITION_BIND, NATIVE, { "vfio-pci", "vfio-pci" }, false,
+	  { KNOWN, "dev/vfio/12=" }, STEP("WaitLock") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	{ "bind: what was bound by hand becomes ours without an unbind", TRANSITION_BIND,
+	  MACHINE_WORDS(A, ""), { "vfio-pci" }, false, { "dev/vfio/12=" },
+	  STEP("WaitLock") STEP("WriteRecord") STEP("SetOverride") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
+	{ "bind: a claim made anew gets the record", TRANSITION_BIND,
+	  "address=" A " id=8086:10d3 driver=vfio-pci claim=vm1-x uid=u2", { "vfio-pci", "vfio-pci" }, false,
+	  { KNOWN, "dev/vfio/12=" }, STEP("WaitLock") STEP("WriteRecord") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
+	{ "bind: a device without driver", TRANSITION_BIND, MACHINE_WORDS(A, " native="), { NULL }, false,
+	  { NULL }, STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride")
+	  STEP("Probe") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	{ "bind: refused while a process has a device of it open", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
+	  { "sys/bus/pci/devices/" A "/ptp/ptp0/dev=1:3\n", "sys/dev/char/1:3->../../devices/x/" A "/ptp/ptp0",
+	    "proc/123/fd/5->/dev/null" }, STEP("WaitLock") STEP("CheckHolders") NULL_HELD,
+	  "e1000e - -" },
+	{ "bind: refused while a process has the group of a device without driver open", TRANSITION_BIND,
+	  NATIVE, { NULL }, false, { "proc/123/fd/5->/dev/null",
+	  "sys/dev/char/1:3->../../devices/virtual/vfio/12" }, STEP("WaitLock") STEP("CheckHolders") NULL_HELD_BARE,
+	  "- - -" },
+	{ "bind: a group that is no more is held by nobody", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
+	  { "proc/123/fd/5->/dev/vfio/12 (deleted)" }, STEP("WaitLock") STEP("CheckHolders")
+	  STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
+	{ "bind: one that is gone", TRANSITION_BIND, MACHINE_WORDS(B, ""), { "e1000e" }, false, { NULL },
+	  "{" ON(B) ":'WaitLock'}\n" END("Refused", "DeviceGone", ",'address':'" B "','message':"
+	  "'there is no PCI function " B "'"), "e1000e - -" },
+	{ "bind: another device than the claim's", TRANSITION_BIND,
+	  "address=" A " id=8086:1533 driver=vfio-pci claim=vm1-x uid=u1", { "e1000e" }, false, { NULL },
+	  STEP("WaitLock") AT_END(A, ",'driver':'e1000e'") END("Refused", "DifferentDevice",
+	  ",'address':'" A "','message':'" A " is another device: \\'8086:10d3\\' instead of "
+	  "\\'8086:1533\\''"), "e1000e - -" },
+	{ "bind: another device than the record's", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
+	  { RECORD("\"native\":\"nvme\",\"id\":\"144d:a80a\",") },
+	  STEP("WaitLock") AT_END(A, ",'driver':'e1000e'") END("Refused", "DifferentDevice",
+	  ",'address':'" A "','message':'" A " is another device: \\'8086:10d3\\' instead of "
+	  "\\'144d:a80a\\''"), "e1000e - recorded" },
+	{ "bind: an override that is somebody else's", TRANSITION_BIND, NATIVE, { "e1000e", "pci-stub" },
+	  false, { NULL }, STEP("WaitLock") AT_END(A, ",'driver':'e1000e','override':'pci-stub'")
+	  END("Refused", "OverrideOwned", ",'address':'" A "','message':'the driver_override of " A
+	  " is \\'pci-stub\\', which is not hostdev\\'s; clear it, or leave the device to who has set it'"),
+	  "e1000e pci-stub -" },
+	{ "bind: a physical function whose virtual ones would go with it", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
+	  { "sys/bus/pci/devices/" A "/virtfn0->../" B },
+	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'e1000e'") END("Refused", "InUse",
+	  ",'address':'" A "','step':'CheckHolders','message':'" A " has virtual functions; claim those, "
+	  "or remove them (write 0 to its sriov_numvfs)'"), "e1000e - -" },
+	{ "bind: a neighbour with a driver of the host", TRANSITION_BIND, NATIVE, { "e1000e", NULL }, true,
+	  { NULL }, STEP("WaitLock") AT_END(A, ",'driver':'e1000e'") END("Failed", "GroupNotViable",
+	  ",'address':'" A "','message':'" B ", in the same IOMMU group, is bound to e1000e'"),
+	  "e1000e - -" },
+	{ "bind: a group that is claimed as a whole", TRANSITION_BIND, BOTH, { "e1000e" }, true, { NULL },
+	  STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord") "{" ON(B) ":'WriteRecord'}\n"
+	  STEP("SetOverride") STEP("Unbind") STEP("Probe") "{" ON(B) ":'SetOverride'}\n"
+	  "{" ON(B) ":'Unbind'}\n{" ON(B) ":'Probe'}\n" AT_END(A, BOUND) AT_END(B, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
+	{ "plan of a bind: nothing is changed", TRANSITION_PLAN_BIND, NATIVE, { "e1000e" }, false, { NULL },
+	  STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe")
+	  AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "plan of a release: nothing is changed", TRANSITION_PLAN_RELEASE, NATIVE,
+	  { "vfio-pci", "vfio-pci" }, false, { KNOWN }, STEP("CheckHolders") STEP("ClearOverride")
+	  STEP("Unbind") STEP("Bind") STEP("RemoveRecord") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
+	{ "plan of a release whose native driver would have to be loaded", TRANSITION_PLAN_RELEASE,
+	  MACHINE_WORDS(A, " native=igb"), { "vfio-pci", "vfio-pci" }, false, { NULL }, STEP("CheckHolders")
+	  STEP("ClearOverride") STEP("Unbind") STEP("LoadModule") STEP("Bind") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci -" },
+	{ "release: back to the native driver", TRANSITION_RELEASE, NATIVE, { "vfio-pci", "vfio-pci" },
+	  false, { KNOWN }, STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind")
+	  STEP("Bind") STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: the record's native driver beats the caller's", TRANSITION_RELEASE,
+	  MACHINE_WORDS(A, " native=igb"), { "vfio-pci", "vfio-pci" }, false, { KNOWN },
+	  STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") STEP("Bind")
+	  STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: a record that cannot be read goes with the others", TRANSITION_RELEASE, NATIVE,
+	  { "vfio-pci", "vfio-pci" }, false, { "state/devices/" A ".json={" }, STEP("WaitLock")
+	  STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") STEP("Bind") STEP("RemoveRecord")
+	  AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: a device that had no driver has none again", TRANSITION_RELEASE,
+	  MACHINE_WORDS(A, " native="), { "vfio-pci", "vfio-pci" }, false, { NULL }, STEP("WaitLock")
+	  STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") AT_END(A, "") DONE, "- - -" },
+	{ "release: with the native driver not known the kernel chooses", TRANSITION_RELEASE,
+	  MACHINE_WORDS(A, ""), { "vfio-pci", "vfio-pci" }, false, { NULL }, STEP("WaitLock")
+	  STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") STEP("Probe")
+	  AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: vfio-pci is nobody's native driver", TRANSITION_RELEASE,
+	  MACHINE_WORDS(A, " native=vfio-pci"), { "vfio-pci", "vfio-pci" }, false, { NULL },
+	  STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") STEP("Probe")
+	  AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: what is restored is left alone", TRANSITION_RELEASE, NATIVE, { "e1000e" }, false,
+	  { KNOWN }, STEP("WaitLock") STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE,
+	  "e1000e - -" },
+	{ "release: what somebody else has taken is left alone", TRANSITION_RELEASE, NATIVE,
+	  { "uio_pci_generic", "uio_pci_generic" }, false, { KNOWN }, STEP("WaitLock") STEP("RemoveRecord")
+	  AT_END(A, ",'driver':'uio_pci_generic','override':'uio_pci_generic'") DONE,
+	  "uio_pci_generic uio_pci_generic -" },
+	{ "release: another device there is left alone", TRANSITION_RELEASE, NATIVE,
+	  { "vfio-pci", "vfio-pci" }, false, { RECORD("\"native\":\"nvme\",\"id\":\"144d:a80a\",") },
+	  STEP("WaitLock") STEP("RemoveRecord") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci -" },
+	{ "release: of what is gone only the record is there", TRANSITION_RELEASE,
+	  MACHINE_WORDS("0000:09:00.0", ""), { "e1000e" }, false,
+	  { "state/devices/0000:09:00.0.json={\"address\":\"0000:09:00.0\",\"claim\":\"c\",\"uid\":\"u\","
+	    "\"driver\":\"vfio-pci\",\"id\":\"8086:10d3\"}" },
+	  "{" ON("0000:09:00.0") ":'WaitLock'}\n{" ON("0000:09:00.0") ":'RemoveRecord'}\n" DONE,
+	  "e1000e - -" },
+	{ "release: refused while a process has the group open", TRANSITION_RELEASE, NATIVE,
+	  { "vfio-pci", "vfio-pci" }, false,
+	  { KNOWN, "proc/123/comm=qemu-system-x86\n", "proc/123/fd/5->/dev/vfio/12" },
+	  STEP("WaitLock") STEP("CheckHolders") "{'kind':'holder','address':'" A "','pid':123,'command':"
+	  "'qemu-system-x86','detail':'process 123 (qemu-system-x86) has /dev/vfio/12 open'}\n"
+	  AT_END(A, BOUND) END("Held", "Held", ",'address':'" A "','step':'CheckHolders','message':"
+	  "'process 123 (qemu-system-x86) has /dev/vfio/12 open'"), "vfio-pci vfio-pci recorded" },
+};
+/* clang-format on */
+
+/* The state of A as the table has it: driver, override, and whether there is a record. */
+static void check_left(struct machine *m, const char *left)
+{
+	auto_free char *seen = machine_state(m, A);
+	auto_free char *full =
+		xasprintf("%s %s", seen, machine_has_record(m, A) ? "recorded" : "-");
+
+	assert_string_equal(full, left);
+}
+
+/* Messages quote with single quotes, which the lines of the table have for double ones. */
+static char *unescape(const char *lines)
+{
+	auto_str struct str plain = STR_INIT;
+
+	for (; *lines; lines++) {
+		if (*lines != '\\')
+			str_add_char(&plain, *lines);
+	}
+	return str_detach(&plain);
+}
+
+static void transition_matches_table(void **state)
+{
+	const struct transition_case *c = *state;
+	auto_free char *lines = unescape(c->lines);
+	auto_str struct str said = STR_INIT;
+	struct machine m;
+
+	machine_init(&m);
+	m.records_come_first = c->verb == TRANSITION_BIND;
+	machine_add_driver(&m, "uio_pci_generic");
+	machine_add(&m, A, c->first[0], c->first[1]);
+	if (c->two)
+		machine_add(&m, B, "e1000e", NULL);
+	for (size_t i = 0; i < ARRAY_LEN(c->entries) && c->entries[i]; i++)
+		tree_add(&m.tree, c->entries[i]);
+	machine_run(&m, c->verb, c->words, &said);
+	assert_string_equal(str_cstr(&said), lines);
+	check_left(&m, c->left);
+	machine_done(&m);
+}
+
+/* Run A alone through @verb and expect @reason in the last line, and @left of it. */
+static void expect(struct machine *m, enum transition_verb verb, const char *reason,
+		   const char *left)
+{
+	auto_str struct str said = STR_INIT;
+
+	machine_run(m, verb, NATIVE, &said);
+	if (!strstr(str_cstr(&said), reason))
+		fail_msg("no %s in %s", reason, str_cstr(&said));
+	check_left(m, left);
+}
+
+static void missing_drivers(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	assert_int_equal(unlinkat(m.tree.fd, "sys/bus/pci/drivers/vfio-pci", AT_REMOVEDIR), 0);
+	expect(&m, TRANSITION_BIND, "'reason':'DriverMissing'", "e1000e - -");
+	m.loads = "vfio-pci";
+	assert_int_equal(unlinkat(m.tree.fd, "sys/module/vfio_iommu_type1", AT_REMOVEDIR), 0);
+	expect(&m, TRANSITION_BIND, "'reason':'NoIOMMUBackend'", "e1000e - -");
+	tree_add(&m.tree, "dev/iommu=");
+	expect(&m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
+	assert_int_equal(unlinkat(m.tree.fd, "sys/bus/pci/drivers/e1000e", AT_REMOVEDIR), 0);
+	expect(&m, TRANSITION_RELEASE, "'reason':'NativeDriverMissing'", "- - recorded");
+	m.loads = "e1000e";
+	expect(&m, TRANSITION_RELEASE, "'result':'Done'", "e1000e - -");
+	machine_done(&m);
+}
+
+/* As after `modprobe -r vfio-pci`: the driver_override stays. */
+static void driver_takes_it_when_loaded(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, NULL, "vfio-pci");
+	assert_int_equal(unlinkat(m.tree.fd, "sys/bus/pci/drivers/vfio-pci", AT_REMOVEDIR), 0);
+	m.loads = "vfio-pci";
+	expect(&m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
+	machine_done(&m);
+}
+
+static void what_the_kernel_will_not(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	m.vfio_refuses = true;
+	expect(&m, TRANSITION_BIND, "'reason':'ProbeFailed'", "e1000e - -");
+	m.vfio_refuses = false;
+	m.no_node = true;
+	expect(&m, TRANSITION_BIND, "'reason':'NodeMissing'", "e1000e - -");
+	machine_done(&m);
+}
+
+/* new_id makes vfio-pci take every device of the kind, so the kernel's choice is vfio-pci again. */
+static void dynamic_id(void **state)
+{
+	auto_str struct str said = STR_INIT;
+	struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, "vfio-pci", "vfio-pci");
+	m.grabs = true;
+	machine_run(&m, TRANSITION_RELEASE, MACHINE_WORDS(A, ""), &said);
+	assert_non_null(strstr(str_cstr(&said), "'reason':'NativeBindFailed'"));
+	assert_non_null(strstr(str_cstr(&said), "remove_id"));
+	machine_done(&m);
+}
+
+static void no_record_no_change(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	tree_add(&m.tree, "state/devices=a file where the folder should be");
+	expect(&m, TRANSITION_BIND, "'reason':'StateNotWritable'", "e1000e - -");
+	expect(&m, TRANSITION_BIND, "in the state directory '", "e1000e - -");
+	assert_int_equal(m.writes, 0);
+	machine_done(&m);
+}
+
+static void locked_group(void **state)
+{
+	struct machine m;
+	int fd;
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	tree_add(&m.tree, "state/group-12.lock=4711\n");
+	fd = openat(m.tree.fd, "state/group-12.lock", O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	expect(&m, TRANSITION_BIND, "'result':'Busy','reason':'Busy'", "e1000e - -");
+	expect(&m, TRANSITION_BIND, "'pid':4711", "e1000e - -");
+	close(fd);
+	expect(&m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
+	machine_done(&m);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, transition_matches_table);
+	suite_add(&suite, "missing drivers are asked for, and told", missing_drivers, NULL);
+	suite_add(&suite, "a driver that takes its function when it is loaded has bound it",
+		  driver_takes_it_when_loaded, NULL);
+	suite_add(&suite, "what the kernel will not do is undone", what_the_kernel_will_not, NULL);
+	suite_add(&suite, "a dynamic id of vfio-pci is told", dynamic_id, NULL);
+	suite_add(&suite, "without a record nothing is changed", no_record_no_change, NULL);
+	suite_add(&suite, "one helper at a time for a group", locked_group, NULL);
+	return suite_run(&suite, "transition");
+}

@@ -1,0 +1,198 @@
+/*
+ * lend_scene: a claimed NIC that is lent to a kubelet that is played, podresources included.
+ *
+ *	struct scene *scene = scene_new();
+ *
+ *	kubelet_start(&scene->kubelet);
+ *	pods_serve(scene);
+ *	give(scene, "vm-1");
+ *	lend_begin(scene, false);
+ *	assert_holder(scene, "pod default/vm-1");
+ *	scene_free(scene);
+ */
+#pragma once
+
+#include "agent/lend/lend.h"
+#include "agent/plugin/plugins.h"
+#include "fake/fake_clock.h"
+#include "unit/lend/node1.h"
+#include "unit/plugin/fake_kubelet.h"
+#include "unit/plugin/pods.h"
+
+#define MODEL "unknown.com/10d3"
+
+struct scene {
+	struct stage stage;
+	struct node1 node;
+	struct store *mdevs; /* NULL: none */
+	struct fake_kubelet kubelet;
+	char *pods_path;
+	struct grpc_service pods_service;
+	struct grpc_uv_server *pods; /* NULL: podresources is not served */
+	struct pod_device given;     /* .pod NULL: none                  */
+	bool stopped;
+	struct lend *lend;
+};
+
+static const char *const lines[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", "") };
+
+/* --- the kubelet ------------------------------------------------------------------------- */
+
+static inline void on_list(void *arg, struct grpc_call *call, const char *request, size_t len)
+{
+	struct scene *scene = arg;
+	auto_str struct str message = STR_INIT;
+
+	(void)request;
+	(void)len;
+	if (scene->given.pod)
+		pods_pack(&message, &scene->given, 1);
+	grpc_call_answer(call, str_cstr(&message), message.len);
+}
+
+static const struct grpc_method pods_methods[] = { { "/v1.PodResourcesLister/List", on_list } };
+
+static inline void pods_serve(struct scene *scene)
+{
+	struct grpc_uv_server_settings settings = { .path = scene->pods_path,
+						    .service = &scene->pods_service };
+
+	assert_int_equal(grpc_uv_server_new(&scene->stage.loop, &settings, &scene->pods, NULL), 0);
+}
+
+static inline void give(struct scene *scene, const char *pod)
+{
+	scene->given = (struct pod_device){ MODEL, NIC, "default", pod, "main" };
+}
+
+/* --- the scene ------------------------------------------------------------------------------ */
+
+static inline void on_changed(void *arg, const char *address)
+{
+	struct scene *scene = arg;
+
+	str_addf(&scene->stage.log, "changed %s|", address ? address : "all");
+}
+
+static inline void lend_begin(struct scene *scene, bool off)
+{
+	scene->lend = lend_new(&(struct lend_deps){
+		.loop = &scene->stage.loop,
+		.clock = scene->stage.clock,
+		.node_name = "node1",
+		.claims = scene->node.claims,
+		.devices = scene->node.devices,
+		.mdevs = scene->mdevs,
+		.options = { .off = off,
+			     .kubelet_dir = scene->stage.folder.path,
+			     .registration = REGISTRATION_AUTO,
+			     .dev_root = scene->node.dev,
+			     .sysfs_root = scene->node.sysfs },
+		.changed = on_changed,
+		.arg = scene,
+	});
+	lend_set(scene->lend, scene->node.world.inventory);
+}
+
+static inline struct scene *scene_new(void)
+{
+	struct scene *scene = xcalloc(1, sizeof(*scene));
+	auto_free char *folder = NULL;
+
+	stage_init(&scene->stage);
+	kubelet_init(&scene->kubelet, &scene->stage);
+	node1_open(&scene->node, lines);
+	node1_nodes(&scene->node, "vfio 12");
+	node1_claim(&scene->node, NIC_CLAIM("", "", READY_OF("True")));
+	folder = folder_path(&scene->stage.folder, "pod-resources");
+	assert_int_equal(mkdir(folder, 0700), 0);
+	scene->pods_path = xasprintf("%s/kubelet.sock", folder);
+	scene->pods_service = (struct grpc_service){ pods_methods, 1, scene };
+	return scene;
+}
+
+static inline void scene_free(struct scene *scene)
+{
+	lend_free(scene->lend);
+	grpc_uv_server_free(scene->pods);
+	kubelet_done(&scene->kubelet);
+	stage_done(&scene->stage);
+	node1_close(&scene->node);
+	free(scene->pods_path);
+	free(scene);
+}
+
+static inline void settle(struct scene *scene)
+{
+	for (int i = 0; i < STAGE_QUIET_TURNS; i++) {
+		fake_clock_settle(scene->stage.fake);
+		uv_run(&scene->stage.loop, UV_RUN_NOWAIT);
+	}
+}
+
+/* Let @ms go by, in steps in which sockets get their turn. */
+static inline void pass(struct scene *scene, uint64_t ms)
+{
+	for (uint64_t gone = 0; gone < ms; gone += 50) {
+		fake_clock_advance(scene->stage.fake, 50);
+		settle(scene);
+	}
+}
+
+static inline void await_stream(struct scene *scene)
+{
+	fake_clock_settle(scene->stage.fake);
+	while (!scene->kubelet.stream)
+		stage_turn(&scene->stage);
+}
+
+/* "free", "not known", or who has it. */
+static inline void assert_holder(struct scene *scene, const char *wanted)
+{
+	auto_free char *holder = NULL;
+	bool is_free = lend_is_free(scene->lend, NIC, &holder);
+
+	assert_string_equal(is_free ? "free" : holder ? holder : "not known", wanted);
+}
+
+static inline bool told(struct scene *scene, const char *text)
+{
+	bool found = strstr(str_cstr(&scene->stage.log), text) != NULL;
+
+	str_clear(&scene->stage.log);
+	return found;
+}
+
+static inline void on_nothing(void *arg, const struct grpc_result *result)
+{
+	unsigned *ended = arg;
+
+	assert_int_equal(result->status, GRPC_OK);
+	(*ended)++;
+}
+
+/* As the kubelet does it when it admits a pod. */
+static inline void allocate(struct scene *scene)
+{
+	char *ids[] = { pods_unconst(NIC) };
+	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
+	V1beta1__ContainerAllocateRequest *containers[] = { &container };
+	V1beta1__AllocateRequest message = V1BETA1__ALLOCATE_REQUEST__INIT;
+	auto_str struct str data = STR_INIT;
+	unsigned ended = 0;
+	struct grpc_request request = { .path = "/v1beta1.DevicePlugin/Allocate",
+					.on_message = kubelet_on_message,
+					.on_end = on_nothing,
+					.arg = &ended };
+
+	container.devices_ids = ids;
+	container.n_devices_ids = 1;
+	message.container_requests = containers;
+	message.n_container_requests = 1;
+	assert_int_equal(grpc_message_pack(&message.base, SIZE_MAX, &data, NULL), 0);
+	request.data = str_cstr(&data);
+	request.len = data.len;
+	assert_int_equal(grpc_uv_client_call(scene->kubelet.plugin, &request, NULL, NULL), 0);
+	while (ended == 0)
+		stage_turn(&scene->stage);
+}

@@ -1,0 +1,109 @@
+/*
+ * node1: a node with PCI functions, their claims and their VFIO nodes, for tests of what is lent.
+ *
+ *	node1_open(&node, lines);            lines of facts, with ' for "
+ *	node1_claim(&node, "{'metadata':...}");
+ */
+#pragma once
+
+#include "agent/lend/pci_type.h"
+#include "api/pcidevice.h"
+#include "base/str.h"
+#include "unit/agent/claim_store.h"
+#include "unit/agent/world.h"
+#include "unit/folder.h"
+
+#define NIC  "0000:01:00.0"
+#define TWIN "0000:02:00.0"
+
+/* clang-format off */
+#define FUNCTION(address, driver, group, rest) \
+	"{'kind':'pci','address':'" address "','vendor':'8086','device':'10d3','class':'020000'," \
+	"'driver':'" driver "','iommuGroup':'" group "'" rest "}"
+#define READY_OF(status) \
+	"'passthroughEnabled':true,'conditions':[{'type':'Ready','status':'" status "','reason':'R','message':'so it is'}]"
+#define CLAIMED(name, meta, spec, status) \
+	"{'metadata':{'name':'" name "','uid':'u','resourceVersion':'1'" meta "}," \
+	"'spec':{'nodeName':'node1'" spec "},'status':{" status "}}"
+#define NIC_CLAIM(meta, spec, status)  CLAIMED("node1-000001000", meta, spec, status)
+#define TWIN_CLAIM(meta, spec, status) CLAIMED("node1-000002000", meta, spec, status)
+/* clang-format on */
+
+enum { NODE1_LINES = 4 };
+
+struct node1 {
+	struct world world;
+	struct folder folder;
+	struct store *claims;
+	struct store *devices;
+	char *dev;
+	char *sysfs;
+	struct pci_view view;
+};
+
+static inline void node1_open(struct node1 *node, const char *const *lines)
+{
+	*node = (struct node1){ .claims = store_new(&pcideviceclaim_kind),
+				.devices = store_new(&pcidevice_kind) };
+	folder_init(&node->folder);
+	node->dev = folder_path(&node->folder, "dev");
+	node->sysfs = folder_path(&node->folder, "sys");
+	(void)mkdir(node->dev, 0700);
+	world_open(&node->world);
+	for (size_t i = 0; i < NODE1_LINES && lines[i]; i++) {
+		auto_json json_t *json = claim_json(lines[i]);
+		auto_free char *line = json_map_text(json);
+
+		world_add(&node->world, line);
+	}
+	world_look(&node->world, &(struct inventory_options){ .node_name = "node1" });
+	node->view = (struct pci_view){ .node_name = "node1",
+					.inventory = node->world.inventory,
+					.claims = node->claims,
+					.devices = node->devices,
+					.dev_root = node->dev,
+					.sysfs_root = node->sysfs };
+}
+
+static inline void node1_close(struct node1 *node)
+{
+	world_close(&node->world);
+	store_free(node->claims);
+	store_free(node->devices);
+	folder_done(&node->folder);
+	free(node->dev);
+	free(node->sysfs);
+}
+
+static inline void node1_claim(struct node1 *node, const char *text)
+{
+	auto_json json_t *json = claim_json(text);
+
+	claim_store_put(node->claims, json);
+}
+
+/* The PCIDevice at the API server. */
+static inline void node1_device(struct node1 *node, const char *text)
+{
+	auto_json json_t *json = claim_json(text);
+	auto_free char *object = json_map_text(json);
+	struct json_text all = { object, strlen(object) };
+
+	store_put(node->devices, entry_decode(&pcidevice_kind, &all, NULL), claim_store_heard,
+		  NULL);
+}
+
+/* "vfio 12": nodes below /dev/vfio. */
+static inline void node1_nodes(struct node1 *node, const char *names)
+{
+	auto_free char *copy = xstrdup(names);
+	char *rest = copy;
+	char *name;
+
+	while ((name = strsep(&rest, " "))) {
+		auto_free char *path = xasprintf("dev/vfio/%s", name);
+
+		if (*name)
+			folder_put(&node->folder, path, "");
+	}
+}

@@ -1,0 +1,197 @@
+/* lend: claimed devices at a kubelet, and who has what by its word. */
+#include "agent/lend/lend.h"
+
+#include "fake/fake_clock.h"
+#include "unit/lend/lend_scene.h"
+
+static void claimed_devices_are_registered(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	await_stream(scene);
+	assert_true(told(scene, MODEL " at hostdev-"));
+	scene_free(scene);
+}
+
+static void what_is_claimed_later_is_registered(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	store_remove(scene->node.claims, "node1-000001000", NULL, claim_store_heard, NULL);
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	pass(scene, 1000);
+	assert_null(scene->kubelet.stream);
+	node1_claim(&scene->node, NIC_CLAIM("", "", READY_OF("True")));
+	lend_touch(scene->lend);
+	await_stream(scene);
+	assert_true(told(scene, MODEL " at hostdev-"));
+	scene_free(scene);
+}
+
+static void a_kubelet_that_comes_later_is_found(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	assert_int_equal(rmdir(scene->kubelet.dir), 0);
+	lend_begin(scene, false);
+	assert_holder(scene, "free");
+	assert_int_equal(lend_allocations(scene->lend, NIC)->len, 0);
+	pass(scene, 20000);
+	kubelet_start(&scene->kubelet);
+	pass(scene, 6000);
+	await_stream(scene);
+	scene_free(scene);
+}
+
+static void switched_off_nothing_is_lent(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, true);
+	lend_touch(scene->lend);
+	pass(scene, 10000);
+	assert_int_equal(scene->stage.log.len, 0);
+	assert_holder(scene, "free");
+	scene_free(scene);
+}
+
+/* --- a kind of device that was added ------------------------------------------------------- */
+
+#define STICK "1-2.3"
+
+struct sticks {
+	const char *resource;
+	unsigned looks;
+};
+
+static int give_stick(void *arg, const char *resource, const struct json_strs *ids,
+		      struct allocation *allocation, struct err *err)
+{
+	(void)arg;
+	(void)resource;
+	(void)ids;
+	(void)err;
+	allocation_add_device(allocation, "/dev/bus/usb/001/002", "mrw");
+	return 0;
+}
+
+static const struct device_type stick_type = { .name = "stick", .allocate = give_stick };
+
+static void offer_sticks(void *arg, struct plugins *plugins)
+{
+	struct sticks *sticks = arg;
+	struct plugin_device device = { .id = STICK, .healthy = true, .numa_node = -1 };
+	struct plugin_resource resource = { sticks->resource, &device, 1 };
+
+	sticks->looks++;
+	plugins_set(plugins, &stick_type, sticks, &resource, sticks->resource ? 1 : 0);
+}
+
+static void a_kind_that_is_added_is_lent(void **state)
+{
+	struct scene *scene = scene_new();
+	struct sticks sticks = { "kubevirt.io/node1-0951-1666-001002", 0 };
+
+	(void)state;
+	store_remove(scene->node.claims, "node1-000001000", NULL, claim_store_heard, NULL);
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	lend_add(scene->lend, &(struct lend_type){ offer_sticks, &sticks });
+	await_stream(scene);
+	assert_true(told(scene, "kubevirt.io/node1-0951-1666-001002 at hostdev-"));
+	assert_int_equal(sticks.looks, 1);
+	lend_touch(scene->lend);
+	pass(scene, 50);
+	assert_int_equal(sticks.looks, 2);
+	scene_free(scene);
+}
+
+/* The kubelet's answer is there before it is known which resources are ours. */
+static void who_has_what_is_known_once_it_is_offered(void **state)
+{
+	struct scene *scene = scene_new();
+	struct sticks sticks = { 0 };
+	auto_free char *holder = NULL;
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	scene->given = (struct pod_device){ "our.io/stick", STICK, "default", "vm-1", "main" };
+	lend_begin(scene, false);
+	lend_add(scene->lend, &(struct lend_type){ offer_sticks, &sticks });
+	pass(scene, 1000);
+	assert_true(lend_is_free(scene->lend, STICK, &holder));
+	sticks.resource = "our.io/stick";
+	told(scene, "");
+	lend_set(scene->lend, scene->node.world.inventory);
+	assert_true(told(scene, "changed " STICK "|"));
+	assert_false(lend_is_free(scene->lend, STICK, &holder));
+	assert_string_equal(holder, "pod default/vm-1");
+	scene_free(scene);
+}
+
+static void on_stopped(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->stopped = true;
+}
+
+static void a_stop_withdraws_and_ends(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	await_stream(scene);
+	lend_stop(scene->lend, on_stopped, scene);
+	assert_false(scene->stopped);
+	pass(scene, 1100);
+	assert_true(scene->stopped);
+	assert_true(told(scene, "kubelet lost its stream"));
+	lend_set(scene->lend, scene->node.world.inventory); /* too late: nothing begins anew */
+	pass(scene, 1000);
+	assert_null(scene->kubelet.stream);
+	scene_free(scene);
+}
+
+static void a_stop_without_a_kubelet_ends_at_once(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	lend_begin(scene, true);
+	lend_stop(scene->lend, on_stopped, scene);
+	settle(scene);
+	assert_true(scene->stopped);
+	scene_free(scene);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "claimed devices are registered", claimed_devices_are_registered, NULL);
+	suite_add(&suite, "what is claimed later is registered",
+		  what_is_claimed_later_is_registered, NULL);
+	suite_add(&suite, "a kubelet that comes later is found",
+		  a_kubelet_that_comes_later_is_found, NULL);
+	suite_add(&suite, "switched off, nothing is lent", switched_off_nothing_is_lent, NULL);
+	suite_add(&suite, "a kind of device that is added is lent", a_kind_that_is_added_is_lent,
+		  NULL);
+	suite_add(&suite, "who has what is known once it is offered",
+		  who_has_what_is_known_once_it_is_offered, NULL);
+	suite_add(&suite, "a stop withdraws everything and ends", a_stop_withdraws_and_ends, NULL);
+	suite_add(&suite, "a stop without a kubelet ends at once",
+		  a_stop_without_a_kubelet_ends_at_once, NULL);
+	return suite_run(&suite, "lend");
+}

@@ -1,0 +1,254 @@
+/* lend: who has a device, and what counts while the kubelet cannot say it. */
+#include "agent/lend/custody.h"
+#include "api/mediateddevice.h"
+#include "fake/fake_clock.h"
+#include "unit/lend/lend_scene.h"
+
+static void a_holder_is_known_by_the_kubelets_word(void **state)
+{
+	struct scene *scene = scene_new();
+	const struct pcidevice_allocations *list;
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	give(scene, "vm-1");
+	lend_begin(scene, false);
+	assert_holder(scene, "not known");
+	assert_null(lend_allocations(scene->lend, NIC));
+	pass(scene, 200);
+	assert_true(told(scene, "changed " NIC "|changed all|"));
+	assert_holder(scene, "pod default/vm-1");
+	list = lend_allocations(scene->lend, NIC);
+	assert_int_equal(list->len, 1);
+	assert_string_equal(list->items[0].container, "main");
+
+	/* It is asked for again, because somebody wanted to know. */
+	scene->given = (struct pod_device){ 0 };
+	assert_holder(scene, "pod default/vm-1");
+	pass(scene, 3000);
+	assert_true(told(scene, "changed " NIC "|"));
+	assert_holder(scene, "free");
+	scene_free(scene);
+}
+
+static void what_the_kubelet_does_not_say_counts_as_free_in_the_end(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	pass(scene, CUSTODY_UNKNOWN_MS - 50);
+	assert_holder(scene, "not known");
+	assert_false(told(scene, "changed all|"));
+	pass(scene, 50);
+	assert_true(told(scene, "changed all|"));
+	assert_holder(scene, "free");
+	assert_null(lend_allocations(scene->lend, NIC)); /* what was told stays told */
+	scene_free(scene);
+}
+
+static void what_was_told_before_holds_until_the_kubelet_speaks(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	node1_device(&scene->node,
+		     "{'metadata':{'name':'node1-000001000','uid':'d','resourceVersion':'1'},"
+		     "'status':{'address':'" NIC "','allocations':[{'namespace':'default',"
+		     "'pod':'vm-9','container':'main'}]}}");
+	lend_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 30000); /* longer than CUSTODY_UNKNOWN_MS */
+	assert_holder(scene, "pod default/vm-9");
+	pods_serve(scene);
+	pass(scene, 40000);
+	assert_holder(scene, "free"); /* whatever the object still says */
+	scene_free(scene);
+}
+
+static void what_was_told_of_a_mediated_device_holds_likewise(void **state)
+{
+	static const char uuid[] = "c0ffee00-1234-4567-89ab-0123456789ab";
+	struct scene *scene = scene_new();
+	auto_free char *holder = NULL;
+	auto_json json_t *object = claim_json(
+		"{'metadata':{'name':'node1-c0ffee00-1234-4567-89ab-0123456789ab','uid':'d',"
+		"'resourceVersion':'1'},'status':{'uuid':'c0ffee00-1234-4567-89ab-0123456789ab',"
+		"'allocations':[{'namespace':'default','pod':'vm-8','container':'main'}]}}");
+
+	(void)state;
+	scene->mdevs = store_new(&mediateddevice_kind);
+	claim_store_put_kind(scene->mdevs, &mediateddevice_kind, object);
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	pass(scene, 30000);
+	assert_false(lend_is_free(scene->lend, uuid, &holder));
+	assert_string_equal(holder, "pod default/vm-8");
+	store_free(scene->mdevs);
+	scene_free(scene);
+}
+
+static void a_pod_that_is_being_started_has_its_device(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	lend_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 200);
+	assert_holder(scene, "free");
+	assert_true(told(scene, "changed all|")); /* the first answer */
+	allocate(scene);
+	assert_holder(scene, "a pod that is being started");
+	pass(scene, 19900); /* the kubelet refused it for another reason, and lists no pod */
+	assert_holder(scene, "a pod that is being started");
+	assert_false(told(scene, "changed all|"));
+	pass(scene, 100);
+	assert_true(told(scene, "changed all|"));
+	assert_holder(scene, "free");
+	allocate(scene);
+	give(scene, "vm-2");
+	pass(scene, 3000);
+	assert_holder(scene, "pod default/vm-2");
+	scene->given = (struct pod_device){ 0 }; /* it was short-lived */
+	assert_holder(scene, "pod default/vm-2");
+	pass(scene, 1500);
+	assert_holder(scene, "free");
+	scene_free(scene);
+}
+
+static void a_kubelet_that_is_away_may_have_started_the_pod(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	lend_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 200);
+	allocate(scene);
+	scene->pods = grpc_uv_server_free(scene->pods);
+	pass(scene, 60000);
+	assert_holder(scene, "a pod that the kubelet does not name");
+	pods_serve(scene);
+	pass(scene, 40000);
+	assert_holder(scene, "free");
+	scene_free(scene);
+}
+
+static void a_kubelet_that_never_said_a_word_has_what_it_was_given(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	await_stream(scene);
+	allocate(scene);
+	pass(scene, 60000);
+	assert_holder(scene, "a pod that the kubelet does not name");
+	pods_serve(scene);
+	pass(scene, 40000);
+	assert_holder(scene, "free");
+	scene_free(scene);
+}
+
+/* The kubelet lists the pods that it has heard of, and at first it has heard of none. */
+static void a_young_kubelets_word_does_not_count(void **state)
+{
+	struct scene *scene = scene_new();
+	int64_t now_ms = clock_wall_ms(scene->stage.clock);
+	struct timespec begun = { .tv_sec = now_ms / 1000 + 60 };
+	const struct timespec times[] = { begun, begun };
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	give(scene, "vm-1");
+	lend_begin(scene, false);
+	pass(scene, 60000);
+	assert_holder(scene, "pod default/vm-1");
+	told(scene, "");
+
+	/* It was begun anew just now. */
+	assert_int_equal(utimensat(AT_FDCWD, scene->pods_path, times, 0), 0);
+	scene->given = (struct pod_device){ 0 };
+	assert_holder(scene, "pod default/vm-1");
+	pass(scene, 5000);
+	assert_holder(scene, "pod default/vm-1");
+	assert_int_equal(lend_allocations(scene->lend, NIC)->len, 1);
+	pass(scene, 10000);
+	assert_holder(scene, "free");
+	assert_true(told(scene, "changed " NIC "|"));
+	scene_free(scene);
+}
+
+static void begin_kubelet_anew(struct scene *scene)
+{
+	int64_t now_ms = clock_wall_ms(scene->stage.clock);
+	struct timespec begun = { .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
+	const struct timespec times[] = { begun, begun };
+
+	assert_int_equal(utimensat(AT_FDCWD, scene->pods_path, times, 0), 0);
+}
+
+/* It has heard of its pods from nobody yet, however old it is. */
+static void the_word_of_a_kubelet_without_its_api_server_does_not_count(void **state)
+{
+	struct scene *scene = scene_new();
+	int64_t heartbeat_ms = clock_wall_ms(scene->stage.clock);
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	begin_kubelet_anew(scene);
+	give(scene, "vm-1");
+	lend_begin(scene, false);
+	lend_set_heartbeat(scene->lend, heartbeat_ms);
+	pass(scene, 60000);
+	assert_holder(scene, "pod default/vm-1");
+	begin_kubelet_anew(scene);
+	scene->given = (struct pod_device){ 0 };
+	pass(scene, 600000);
+	assert_holder(scene, "pod default/vm-1");
+	assert_int_equal(lend_allocations(scene->lend, NIC)->len, 1);
+
+	/* It has reached it; its pods may come by a request that it tries again later. */
+	lend_set_heartbeat(scene->lend, clock_wall_ms(scene->stage.clock));
+	pass(scene, 29000);
+	assert_holder(scene, "pod default/vm-1");
+	pass(scene, 12000);
+	assert_holder(scene, "free");
+	scene_free(scene);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "a holder is known by the kubelet's word",
+		  a_holder_is_known_by_the_kubelets_word, NULL);
+	suite_add(&suite, "what the kubelet does not say counts as free in the end",
+		  what_the_kubelet_does_not_say_counts_as_free_in_the_end, NULL);
+	suite_add(&suite, "what was told before holds until the kubelet speaks",
+		  what_was_told_before_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "what was told of a mediated device before holds likewise",
+		  what_was_told_of_a_mediated_device_holds_likewise, NULL);
+	suite_add(&suite, "a kubelet that never said a word has what it was given",
+		  a_kubelet_that_never_said_a_word_has_what_it_was_given, NULL);
+	suite_add(&suite, "a kubelet that is away may have started the pod",
+		  a_kubelet_that_is_away_may_have_started_the_pod, NULL);
+	suite_add(&suite, "a pod that is being started has its device",
+		  a_pod_that_is_being_started_has_its_device, NULL);
+	suite_add(&suite, "the word of a kubelet that has just begun does not count",
+		  a_young_kubelets_word_does_not_count, NULL);
+	suite_add(&suite, "the word of a kubelet without its API server does not count",
+		  the_word_of_a_kubelet_without_its_api_server_does_not_count, NULL);
+	return suite_run(&suite, "lend_holders");
+}

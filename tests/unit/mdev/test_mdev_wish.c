@@ -1,0 +1,122 @@
+/* Which types a node is to have: kubevirt's inputs, and what they come to. */
+#include "agent/mdev/mdev_wish.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "unit/mdev/mdev_config.h"
+
+#define NODES(entries) "\"nodeMediatedDeviceTypes\":[" entries "]"
+#define NODE(selector, types) \
+	"{\"nodeSelector\":{" selector "},\"mediatedDeviceTypes\":[" types "]}"
+#define ALL(types) "\"mediatedDeviceTypes\":[" types "]"
+
+/* The node's labels are gpu=t4 and zone=a. */
+/* clang-format off */
+static struct wish_case {
+	const char *name;
+	const char *types;   /* mediatedDevicesConfiguration, without its braces */
+	const char *devices; /* mediatedDevices, without its brackets            */
+	const char *wish;    /* "on: wanted / kept" */
+} cases[] = {
+	{ "no configuration at all wants nothing", "", "", "on: /" },
+	{ "the cluster's list, in the user's order", ALL("\"B\",\"A\",\"C\""), "", "on: B A C /" },
+	{ "a type that is named twice counts once", ALL("\"B\",\"A\",\"B\""), "", "on: B A /" },
+	{ "a node's entry overrides the cluster's list",
+	  ALL("\"A\"") "," NODES(NODE("\"gpu\":\"t4\"", "\"B\"")), "", "on: B /" },
+	{ "all entries that take the node are united, in their order",
+	  ALL("\"A\"") "," NODES(NODE("\"gpu\":\"t4\"", "\"D\",\"C\"") "," NODE("\"zone\":\"a\"", "\"B\",\"D\"")),
+	  "", "on: D C B /" },
+	{ "a nodeSelector wants all of its labels",
+	  ALL("\"A\"") "," NODES(NODE("\"gpu\":\"t4\",\"zone\":\"b\"", "\"B\"")), "", "on: A /" },
+	{ "a nodeSelector wants exact values",
+	  ALL("\"A\"") "," NODES(NODE("\"gpu\":\"t\"", "\"B\"")), "", "on: A /" },
+	{ "entries that do not take the node leave the cluster's list",
+	  ALL("\"A\"") "," NODES(NODE("\"gpu\":\"a100\"", "\"B\"")), "", "on: A /" },
+	{ "blanks in a type's name are underscores", ALL("\"GRID T4-1Q\""), "", "on: GRID_T4-1Q /" },
+	{ "enabled: false switches making and removing off",
+	  "\"enabled\":false," ALL("\"A\""), "", "off: /" },
+	{ "enabled: true is what absence means", "\"enabled\":true," ALL("\"A\""), "", "on: A /" },
+	{ "a type of another provider is kept",
+	  ALL("\"A\""),
+	  "{\"resourceName\":\"x.com/b\",\"mdevNameSelector\":\"B\",\"externalResourceProvider\":true}",
+	  "on: A / B" },
+	{ "a type that we lend ourselves is not kept for that",
+	  ALL("\"A\""), "{\"resourceName\":\"x.com/b\",\"mdevNameSelector\":\"B\"}", "on: A /" },
+};
+/* clang-format on */
+
+static struct config *config_of(const struct wish_case *c)
+{
+	auto_free char *spec = xasprintf(
+		"'mediatedDevicesConfiguration':{%s},'mediatedDevices':[%s]", c->types, c->devices);
+
+	return config_of_spec(spec);
+}
+
+static void add_list(struct str *text, const struct json_strs *list)
+{
+	for (size_t i = 0; i < list->len; i++)
+		str_addf(text, " %s", list->items[i]);
+}
+
+static void assert_wish(const struct mdev_wish *wish, const char *expected)
+{
+	auto_str struct str text = STR_INIT;
+
+	str_add(&text, wish->enabled ? "on:" : "off:");
+	add_list(&text, &wish->types);
+	str_add(&text, " /");
+	add_list(&text, &wish->kept);
+	assert_string_equal(str_cstr(&text), expected);
+}
+
+static struct json_pairs labels_of_node(void)
+{
+	struct json_pairs labels = { 0 };
+
+	json_pairs_set(&labels, "gpu", "t4");
+	json_pairs_set(&labels, "zone", "a");
+	return labels;
+}
+
+static void wish_matches_table(void **state)
+{
+	const struct wish_case *c = *state;
+	struct config *config = config_of(c);
+	struct json_pairs labels = labels_of_node();
+	struct mdev_wish wish;
+
+	mdev_wish_make(config, &labels, &wish);
+	assert_wish(&wish, c->wish);
+	mdev_wish_done(&wish);
+	json_pairs_done(&labels);
+	config_free(config);
+}
+
+static void what_is_not_known_yet_wants_nothing_to_be_done(void **state)
+{
+	struct config *config = config_of(&cases[1]);
+	struct json_pairs labels = labels_of_node();
+	struct mdev_wish wish;
+
+	(void)state;
+	mdev_wish_make(NULL, &labels, &wish);
+	assert_wish(&wish, "off: /");
+	mdev_wish_done(&wish);
+	mdev_wish_make(config, NULL, &wish);
+	assert_wish(&wish, "off: /");
+	mdev_wish_done(&wish);
+	json_pairs_done(&labels);
+	config_free(config);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, wish_matches_table);
+	suite_add(&suite, "before config and labels are known nothing is made or removed",
+		  what_is_not_known_yet_wants_nothing_to_be_done, NULL);
+	return suite_run(&suite, "mdev_wish");
+}

@@ -1,0 +1,160 @@
+#include "controller/nodes/claim_reach.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "controller/nodes/retire.h"
+#include "unit/suite.h"
+
+#define META \
+	"\"metadata\":{\"name\":\"c\",\"uid\":\"u\",\"resourceVersion\":\"7\",\"generation\":3}"
+#define READY                                                                             \
+	"{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Ready\",\"message\":\"m\"," \
+	"\"lastTransitionTime\":\"2026-01-01T00:00:00Z\",\"observedGeneration\":3}"
+#define GONE                                                                                          \
+	"{\"type\":\"NodeReachable\",\"status\":\"False\",\"reason\":\"NodeGone\",\"message\":\"m\"," \
+	"\"lastTransitionTime\":\"2026-01-01T00:00:00Z\",\"observedGeneration\":3}"
+
+enum { NOW_MS = 1000 };
+
+static struct plan_case {
+	const char *name;
+	enum reach said, is, want;
+} plans[] = {
+	{ "all is well and nothing was ever said: nothing", REACH_UNSAID, REACH_OK, REACH_UNSAID },
+	{ "nobody knows yet: nothing", REACH_NODE_GONE, REACH_UNSAID, REACH_UNSAID },
+	{ "said already: nothing", REACH_NODE_GONE, REACH_NODE_GONE, REACH_UNSAID },
+	{ "news", REACH_UNSAID, REACH_NODE_NOT_READY, REACH_NODE_NOT_READY },
+	{ "other news", REACH_NODE_NOT_READY, REACH_NODE_GONE, REACH_NODE_GONE },
+	{ "well again", REACH_AGENT_DOWN, REACH_OK, REACH_OK },
+};
+
+static void plan_matches(void **state)
+{
+	const struct plan_case *c = *state;
+
+	assert_int_equal(claim_reach_plan(c->said, c->is), c->want);
+}
+
+static json_t *patch(const char *text, enum reach reach)
+{
+	struct err err = { 0 };
+	json_t *body = NULL;
+
+	if (claim_reach_patch(text, strlen(text), reach, NOW_MS, &body, &err) < 0)
+		fail_msg("%s", err.msg);
+	return body;
+}
+
+static const char *said(json_t *body, size_t index, const char *key)
+{
+	json_t *list = json_object_get(json_object_get(body, "status"), "conditions");
+
+	return json_string_value(json_object_get(json_array_get(list, index), key));
+}
+
+static void others_conditions_stay(void **state)
+{
+	auto_json json_t *body = patch(
+		"{" META ",\"status\":{\"passthroughEnabled\":true,\"conditions\":[" READY "]}}",
+		REACH_NODE_GONE);
+	auto_json json_t *ready = json_loads(READY, 0, NULL);
+	json_t *list = json_object_get(json_object_get(body, "status"), "conditions");
+	json_t *meta = json_object_get(body, "metadata");
+
+	(void)state;
+	assert_true(json_equal(json_array_get(list, 0), ready));
+	assert_int_equal(json_array_size(list), 2);
+	assert_string_equal(said(body, 1, "type"), "NodeReachable");
+	assert_string_equal(said(body, 1, "status"), "False");
+	assert_string_equal(said(body, 1, "reason"), "NodeGone");
+	assert_string_equal(said(body, 1, "lastTransitionTime"), "1970-01-01T00:00:01Z");
+	assert_int_equal(json_object_size(json_object_get(body, "status")), 1);
+	assert_string_equal(json_string_value(json_object_get(meta, "uid")), "u");
+	assert_string_equal(json_string_value(json_object_get(meta, "resourceVersion")), "7");
+	assert_int_equal(json_object_size(meta), 2);
+}
+
+static void well_again_is_true(void **state)
+{
+	auto_json json_t *body =
+		patch("{" META ",\"status\":{\"conditions\":[" GONE "]}}", REACH_OK);
+
+	(void)state;
+	assert_string_equal(said(body, 0, "status"), "True");
+	assert_string_equal(said(body, 0, "reason"), "Reachable");
+}
+
+static void what_it_says_already_is_no_patch(void **state)
+{
+	(void)state;
+	assert_null(patch("{" META ",\"status\":{\"conditions\":[" GONE "]}}", REACH_NODE_GONE));
+	assert_null(patch("{" META "}", REACH_OK));
+}
+
+static void a_full_list_is_left_alone(void **state)
+{
+	auto_str struct str text = STR_INIT;
+	json_t *body = NULL;
+	struct err err = { 0 };
+
+	(void)state;
+	str_add(&text, "{" META ",\"status\":{\"conditions\":[");
+	for (int i = 0; i < 16; i++)
+		str_addf(&text, "%s{\"type\":\"t%d\",\"status\":\"True\"}", i ? "," : "", i);
+	str_add(&text, "]}}");
+	assert_int_equal(claim_reach_patch(text.buf, text.len, REACH_NODE_GONE, 0, &body, &err),
+			 -E2BIG);
+	assert_int_equal(err.kind, ERR_INVALID);
+	assert_null(body);
+	assert_true(claim_reach_patch("[]", 2, REACH_NODE_GONE, 0, &body, &err) < 0);
+}
+
+static struct retire_case {
+	const char *name;
+	enum view_kind kind;
+	struct view view;
+	enum retire_step step;
+} retires[] = {
+	{ "a device goes", VIEW_PCIDEVICE, { .node = "n" }, RETIRE_DELETE },
+	{ "a device that is going is others' to let go",
+	  VIEW_MEDIATEDDEVICE,
+	  { .deleting = true },
+	  RETIRE_NOTHING },
+	{ "a claim that its agent has marked goes",
+	  VIEW_PCICLAIM,
+	  { .marked = true },
+	  RETIRE_DELETE },
+	{ "and then loses our finalizer",
+	  VIEW_USBCLAIM,
+	  { .marked = true, .deleting = true },
+	  RETIRE_STRIP },
+	{ "a claim that no agent has seen stays", VIEW_PCICLAIM, { .node = "n" }, RETIRE_NOTHING },
+	{ "others' finalizers stay", VIEW_PCICLAIM, { .deleting = true }, RETIRE_NOTHING },
+};
+
+static void retire_matches(void **state)
+{
+	const struct retire_case *c = *state;
+
+	assert_int_equal(retire_plan(c->kind, &c->view), c->step);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, plans, plan_matches);
+	suite_add(&suite, "the conditions of others stay as they are", others_conditions_stay,
+		  NULL);
+	suite_add(&suite, "well again is True", well_again_is_true, NULL);
+	suite_add(&suite, "what it says already is no patch", what_it_says_already_is_no_patch,
+		  NULL);
+	suite_add(&suite, "a full list is left alone, with an error", a_full_list_is_left_alone,
+		  NULL);
+	suite_rows(&suite, retires, retire_matches);
+	return suite_run(&suite, "claim_reach");
+}

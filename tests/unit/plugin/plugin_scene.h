@@ -1,0 +1,83 @@
+/* plugin_scene: one plugin of toys on a stage, and who calls it. */
+#pragma once
+
+#include "agent/plugin/plugin.h"
+#include "unit/plugin/caller.h"
+#include "unit/plugin/toy.h"
+
+struct scene {
+	struct stage stage;
+	struct toy toy;
+	char *path;
+	struct plugin *plugin;
+	struct caller caller;
+	bool free_when_alone;
+};
+
+static inline void on_stream_closed(void *arg, size_t left)
+{
+	struct scene *scene = arg;
+
+	str_addf(&scene->stage.log, "stream closed, %zu left|", left);
+	if (scene->free_when_alone && left == 0)
+		scene->plugin = plugin_free(scene->plugin);
+}
+
+static inline void on_allocated(void *arg, const struct json_strs *ids)
+{
+	struct scene *scene = arg;
+
+	str_add(&scene->stage.log, "allocated:");
+	for (size_t i = 0; i < ids->len; i++)
+		str_addf(&scene->stage.log, " %s", ids->items[i]);
+	str_add_char(&scene->stage.log, '|');
+}
+
+static inline void on_refused(void *arg, const struct err *err)
+{
+	struct scene *scene = arg;
+
+	assert_true(err->code < 0);
+	stage_say(&scene->stage, "refused");
+}
+
+static const struct plugin_ops ops = { on_stream_closed, on_allocated, on_refused };
+
+static inline int serve(struct scene *scene, const char *words, struct err *err)
+{
+	struct plugin_settings settings = {
+		.loop = &scene->stage.loop,
+		.clock = scene->stage.clock,
+		.socket_path = scene->path,
+		.resource = "t.io/toy",
+		.type = &toy_type,
+		.type_arg = &scene->toy,
+		.list = toys_list(words),
+		.ops = &ops,
+		.arg = scene,
+	};
+	int r = plugin_new(&settings, &scene->plugin, err);
+
+	device_list_unref(settings.list);
+	return r;
+}
+
+static inline struct scene *scene_new(const char *words)
+{
+	struct scene *scene = xcalloc(1, sizeof(*scene));
+
+	stage_init(&scene->stage);
+	scene->path = folder_path(&scene->stage.folder, "toy.sock");
+	assert_int_equal(serve(scene, words, NULL), 0);
+	caller_init(&scene->caller, &scene->stage, scene->path);
+	return scene;
+}
+
+static inline void scene_free(struct scene *scene)
+{
+	caller_done(&scene->caller);
+	plugin_free(scene->plugin);
+	free(scene->path);
+	stage_done(&scene->stage);
+	free(scene);
+}

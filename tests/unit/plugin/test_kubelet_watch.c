@@ -1,0 +1,319 @@
+/* kubelet_watch: what it tells of sockets that come, go, are replaced and only touched. */
+#include "agent/plugin/kubelet_watch.h"
+
+#include "fake/fake_clock.h"
+#include "unit/plugin/stage.h"
+
+struct scene {
+	struct stage stage;
+	struct kubelet_watch *watch;
+	struct kubelet_listener *listener;
+	struct kubelet_listener *second;
+	char *dir;
+	bool free_both;
+	bool makes_anew;
+};
+
+static const char *const event_names[] = {
+	[KUBELET_CAME] = "came",
+	[KUBELET_WENT] = "went",
+	[KUBELET_TOOK_OWN] = "took own",
+};
+
+static void on_event(void *arg, enum kubelet_event event)
+{
+	struct scene *scene = arg;
+
+	if (event == KUBELET_LOOKED_AGAIN)
+		return;
+	stage_say(&scene->stage, event_names[event]);
+	if (event == KUBELET_TOOK_OWN && scene->makes_anew)
+		folder_put(&scene->stage.folder, "device-plugins/own.sock", "");
+	if (!scene->free_both)
+		return;
+	scene->listener = kubelet_listener_free(scene->listener);
+	scene->second = kubelet_listener_free(scene->second);
+}
+
+static struct scene *scene_new(void)
+{
+	struct scene *scene = xcalloc(1, sizeof(*scene));
+	auto_free char *own = NULL;
+
+	stage_init(&scene->stage);
+	scene->dir = folder_path(&scene->stage.folder, "device-plugins");
+	own = xasprintf("%s/own.sock", scene->dir);
+	assert_int_equal(mkdir(scene->dir, 0700), 0);
+	folder_put(&scene->stage.folder, "device-plugins/own.sock", "");
+	scene->watch = kubelet_watch_new(&scene->stage.loop, scene->stage.clock, scene->dir);
+	scene->listener = kubelet_watch_listen(scene->watch, own, on_event, scene);
+	return scene;
+}
+
+static void scene_free(struct scene *scene)
+{
+	kubelet_listener_free(scene->listener);
+	kubelet_listener_free(scene->second);
+	kubelet_watch_free(scene->watch);
+	stage_done(&scene->stage);
+	free(scene->dir);
+	free(scene);
+}
+
+static void put(struct scene *scene, const char *name)
+{
+	auto_free char *path = xasprintf("device-plugins/%s", name);
+
+	folder_put(&scene->stage.folder, path, "");
+}
+
+static void drop(struct scene *scene, const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", scene->dir, name);
+
+	assert_int_equal(unlink(path), 0);
+}
+
+static void move(struct scene *scene, const char *from, const char *to)
+{
+	auto_free char *old = xasprintf("%s/%s", scene->dir, from);
+	auto_free char *new = xasprintf("%s/%s", scene->dir, to);
+
+	assert_int_equal(rename(old, new), 0);
+}
+
+static void kubelet_comes_and_goes(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	assert_false(kubelet_watch_present(scene->watch));
+	for (int i = 0; i < 3; i++) {
+		put(scene, "kubelet.sock");
+		stage_settle(&scene->stage, "came|");
+		assert_true(kubelet_watch_present(scene->watch));
+		drop(scene, "kubelet.sock");
+		stage_settle(&scene->stage, "went|");
+		assert_false(kubelet_watch_present(scene->watch));
+	}
+	scene_free(scene);
+}
+
+static void replaced_socket_is_another(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	put(scene, "kubelet.sock");
+	stage_settle(&scene->stage, "came|");
+	put(scene, "new");
+	move(scene, "new", "kubelet.sock");
+	stage_settle(&scene->stage, "came|");
+	/* Perhaps with the number of the one before. */
+	drop(scene, "kubelet.sock");
+	put(scene, "kubelet.sock");
+	stage_settle(&scene->stage, "came|");
+	scene_free(scene);
+}
+
+static void other_files_are_nothing(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *path = xasprintf("%s/kubelet.sock", scene->dir);
+
+	(void)state;
+	put(scene, "kubelet.sock");
+	stage_settle(&scene->stage, "came|");
+	put(scene, "kubelet_internal_checkpoint");
+	put(scene, "other.sock");
+	drop(scene, "other.sock");
+	assert_int_equal(chmod(path, 0700), 0);
+	stage_settle(&scene->stage, "");
+	kubelet_watch_look(scene->watch);
+	stage_pass(&scene->stage, 60000);
+	scene_free(scene);
+}
+
+/* @also: the folder is watched; else only the poll sees what happens there. */
+static void check_socket_elsewhere(bool also)
+{
+	struct scene *scene = scene_new();
+	auto_free char *dir = folder_path(&scene->stage.folder, "elsewhere");
+	auto_free char *path = xasprintf("%s/own.sock", dir);
+
+	assert_int_equal(mkdir(dir, 0700), 0);
+	folder_put(&scene->stage.folder, "elsewhere/own.sock", "");
+	kubelet_listener_free(scene->listener);
+	scene->listener = kubelet_watch_listen(scene->watch, path, on_event, scene);
+	for (int i = 0; also && i < 2; i++)
+		kubelet_watch_also(scene->watch, dir);
+	assert_int_equal(unlink(path), 0);
+	stage_settle(&scene->stage, also ? "took own|" : "");
+	scene_free(scene);
+}
+
+static void own_socket_is_elsewhere(void **state)
+{
+	(void)state;
+	check_socket_elsewhere(true);
+	check_socket_elsewhere(false);
+}
+
+static void own_socket_is_taken(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	drop(scene, "own.sock");
+	stage_settle(&scene->stage, "took own|");
+	put(scene, "own.sock"); /* made anew */
+	stage_settle(&scene->stage, "");
+	put(scene, "theirs");
+	move(scene, "theirs", "own.sock");
+	stage_settle(&scene->stage, "took own|");
+	scene_free(scene);
+}
+
+/* What is made anew when it is told, and taken before it looks again. */
+static void own_socket_is_taken_twice(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	scene->makes_anew = true;
+	drop(scene, "own.sock");
+	kubelet_watch_look(scene->watch);
+	scene->makes_anew = false;
+	drop(scene, "own.sock");
+	stage_settle(&scene->stage, "took own|took own|");
+	scene_free(scene);
+}
+
+/* A kubelet that starts: first ours is to be made anew, then it can be told of it. */
+static void own_socket_comes_first(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	put(scene, "kubelet.sock");
+	drop(scene, "own.sock");
+	kubelet_watch_look(scene->watch);
+	stage_settle(&scene->stage, "took own|came|");
+	scene_free(scene);
+}
+
+static void folder_goes_and_comes(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	put(scene, "kubelet.sock");
+	stage_settle(&scene->stage, "came|");
+	for (int i = 0; i < 3; i++) {
+		drop(scene, "kubelet.sock");
+		if (i == 0)
+			drop(scene, "own.sock");
+		assert_int_equal(rmdir(scene->dir), 0);
+		stage_settle(&scene->stage, i == 0 ? "took own|went|" : "went|");
+		assert_int_equal(mkdir(scene->dir, 0700), 0);
+		stage_settle(&scene->stage, "");
+		put(scene, "kubelet.sock");
+		stage_settle(&scene->stage, "came|");
+	}
+	scene_free(scene);
+}
+
+/* The same path, another folder, with nothing removed from the one before. */
+static void folder_is_swapped(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *aside = folder_path(&scene->stage.folder, "aside");
+
+	(void)state;
+	put(scene, "kubelet.sock");
+	stage_settle(&scene->stage, "came|");
+	assert_int_equal(rename(scene->dir, aside), 0);
+	assert_int_equal(mkdir(scene->dir, 0700), 0);
+	stage_settle(&scene->stage, "took own|went|");
+	put(scene, "kubelet.sock");
+	stage_settle(&scene->stage, "came|");
+	scene_free(scene);
+}
+
+/* Not even the folder above is there when the agent begins. */
+static void folders_come_later(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *parent = folder_path(&scene->stage.folder, "kubelet");
+	auto_free char *dir = folder_path(&scene->stage.folder, "kubelet/device-plugins");
+
+	(void)state;
+	scene->listener = kubelet_listener_free(scene->listener);
+	kubelet_watch_free(scene->watch);
+	scene->watch = kubelet_watch_new(&scene->stage.loop, scene->stage.clock, dir);
+	scene->listener = kubelet_watch_listen(scene->watch, NULL, on_event, scene);
+	assert_int_equal(mkdir(parent, 0700), 0);
+	stage_pass(&scene->stage, KUBELET_POLL_MS);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	stage_settle(&scene->stage, "");
+	folder_put(&scene->stage.folder, "kubelet/device-plugins/kubelet.sock", "");
+	stage_settle(&scene->stage, "came|");
+	scene_free(scene);
+}
+
+static void looks_every_five_seconds(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *other = folder_path(&scene->stage.folder, "elsewhere/own.sock");
+
+	(void)state;
+	/* In a folder that inotify is not asked about. */
+	folder_put(&scene->stage.folder, "elsewhere/own.sock", "");
+	scene->second = kubelet_watch_listen(scene->watch, other, on_event, scene);
+	assert_int_equal(unlink(other), 0);
+	stage_pass(&scene->stage, KUBELET_POLL_MS - 1);
+	fake_clock_advance(scene->stage.fake, 1);
+	stage_settle(&scene->stage, "took own|");
+	stage_pass(&scene->stage, 60000);
+	scene_free(scene);
+}
+
+static void listeners_may_go_when_told(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *own = xasprintf("%s/own.sock", scene->dir);
+
+	(void)state;
+	scene->second = kubelet_watch_listen(scene->watch, own, on_event, scene);
+	scene->free_both = true;
+	drop(scene, "own.sock");
+	put(scene, "kubelet.sock");
+	stage_settle(&scene->stage, "took own|");
+	scene->second = kubelet_watch_listen(scene->watch, NULL, on_event, scene);
+	scene->listener = kubelet_watch_listen(scene->watch, NULL, on_event, scene);
+	drop(scene, "kubelet.sock");
+	stage_settle(&scene->stage, "went|");
+	scene_free(scene);
+}
+
+int main(void)
+{
+	struct suite suite = { .len = 0 };
+
+	suite_add(&suite, "a kubelet comes and goes", kubelet_comes_and_goes, NULL);
+	suite_add(&suite, "a replaced socket is another one", replaced_socket_is_another, NULL);
+	suite_add(&suite, "other files, and other attributes, are nothing", other_files_are_nothing,
+		  NULL);
+	suite_add(&suite, "an own socket in another folder", own_socket_is_elsewhere, NULL);
+	suite_add(&suite, "our own socket is taken", own_socket_is_taken, NULL);
+	suite_add(&suite, "our own socket is taken twice", own_socket_is_taken_twice, NULL);
+	suite_add(&suite, "our own socket comes before the kubelet's", own_socket_comes_first,
+		  NULL);
+	suite_add(&suite, "the folder goes and comes", folder_goes_and_comes, NULL);
+	suite_add(&suite, "the folder is swapped", folder_is_swapped, NULL);
+	suite_add(&suite, "the folders come later", folders_come_later, NULL);
+	suite_add(&suite, "it looks every five seconds in any case", looks_every_five_seconds,
+		  NULL);
+	suite_add(&suite, "listeners may go when they are told", listeners_may_go_when_told, NULL);
+	return suite_run(&suite, "kubelet_watch");
+}

@@ -1,0 +1,223 @@
+/* One resource served on a socket: its streams and its end, as a kubelet sees them. */
+#include "fake/fake_clock.h"
+#include "unit/plugin/plugin_scene.h"
+
+static void update(struct scene *scene, const char *words)
+{
+	struct device_list *list = toys_list(words);
+
+	plugin_update(scene->plugin, list);
+	device_list_unref(list);
+}
+
+static void every_stream_gets_every_change(void **state)
+{
+	struct scene *scene = scene_new("a b!");
+	struct caller other;
+
+	(void)state;
+	caller_watch(&scene->caller);
+	stage_await(&scene->stage, "list: a b!|");
+	update(scene, "a b@1");
+	stage_await(&scene->stage, "list: a b@1|");
+	caller_init(&other, &scene->stage, scene->path);
+	caller_watch(&other);
+	stage_await(&scene->stage, "list: a b@1|");
+	update(scene, "");
+	stage_await(&scene->stage, "list:|list:|");
+	assert_int_equal(plugin_streams(scene->plugin), 2);
+	caller_done(&other);
+	stage_await(&scene->stage, "stream closed, 1 left|");
+	update(scene, "c");
+	stage_await(&scene->stage, "list: c|");
+	scene_free(scene);
+}
+
+static void same_list_is_not_sent(void **state)
+{
+	struct scene *scene = scene_new("a x");
+
+	(void)state;
+	caller_watch(&scene->caller);
+	stage_await(&scene->stage, "list: a x|");
+	update(scene, "a x");
+	stage_settle(&scene->stage, "");
+	update(scene, "a x!");
+	stage_await(&scene->stage, "list: a x!|");
+	caller_allocate(&scene->caller, "x");
+	stage_await(&scene->stage, "refused|FailedPrecondition: device 'x' of 't.io/toy' is not "
+				   "ready: it is on fire|");
+	scene_free(scene);
+}
+
+/* 60,000 devices are some 3.9 MB: the first list is on its way when the others come. */
+static void slow_stream_gets_the_newest(void **state)
+{
+	enum { MANY = 60000 };
+	struct scene *scene = scene_new("a");
+	struct herd herd;
+	struct device_list *list = NULL;
+
+	(void)state;
+	herd_init(&herd, MANY, 47);
+	assert_int_equal(device_list_new(herd.devices, MANY, toys_refused, NULL, &list, NULL), 0);
+	plugin_update(scene->plugin, list);
+	device_list_unref(list);
+	caller_watch(&scene->caller);
+	while (plugin_streams(scene->plugin) == 0)
+		stage_turn(&scene->stage);
+	for (int i = 0; i < 100; i++)
+		update(scene, i % 2 ? "b" : "c");
+	update(scene, "newest");
+	stage_await(&scene->stage, "list of 60000|list: newest|");
+	scene_free(scene);
+	herd_done(&herd);
+}
+
+static void closed_stream_is_told(void **state)
+{
+	struct scene *scene = scene_new("a");
+
+	(void)state;
+	caller_watch(&scene->caller);
+	stage_await(&scene->stage, "list: a|");
+	grpc_rpc_cancel(scene->caller.watch);
+	stage_await(&scene->stage, "stream closed, 0 left|");
+	/* And when the owner ends it all because of that. */
+	scene->free_when_alone = true;
+	caller_watch(&scene->caller);
+	stage_await(&scene->stage, "list: a|");
+	caller_done(&scene->caller);
+	stage_await(&scene->stage, "stream closed, 0 left|");
+	assert_null(scene->plugin);
+	scene_free(scene);
+}
+
+static void streams_are_limited(void **state)
+{
+	struct scene *scene = scene_new("a");
+
+	(void)state;
+	for (int i = 0; i < PLUGIN_STREAMS_MAX; i++) {
+		caller_watch(&scene->caller);
+		stage_await(&scene->stage, "list: a|");
+	}
+	caller_watch(&scene->caller);
+	stage_await(&scene->stage, "watch ended: ResourceExhausted|");
+	assert_int_equal(plugin_streams(scene->plugin), PLUGIN_STREAMS_MAX);
+	scene_free(scene);
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+static void on_stopped(void *arg)
+{
+	struct scene *scene = arg;
+
+	stage_say(&scene->stage, "stopped");
+	scene->plugin = plugin_free(scene->plugin);
+}
+
+/* Turn the clock until the plugin has stopped; @ms of it at most. */
+static uint64_t await_stop(struct scene *scene)
+{
+	uint64_t before = clock_now_ms(scene->stage.clock);
+
+	while (scene->plugin) {
+		for (int i = 0; i < STAGE_QUIET_TURNS; i++)
+			uv_run(&scene->stage.loop, UV_RUN_NOWAIT);
+		fake_clock_advance(scene->stage.fake, 1);
+	}
+	return clock_now_ms(scene->stage.clock) - before;
+}
+
+static void stop_says_so_first(void **state)
+{
+	struct scene *scene = scene_new("a");
+
+	(void)state;
+	caller_watch(&scene->caller);
+	stage_await(&scene->stage, "list: a|");
+	plugin_stop(scene->plugin, on_stopped, scene);
+	assert_int_equal(scene->stage.log.len, 0);
+	assert_int_equal(access(scene->path, F_OK), -1);
+	/* The connection ends before the time is up, since our client closes it then. */
+	assert_true(await_stop(scene) < PLUGIN_STOP_MS);
+	stage_settle(&scene->stage, "list:|watch ended: OK|stopped|");
+	scene_free(scene);
+}
+
+static void stop_without_anybody(void **state)
+{
+	struct scene *scene = scene_new("a");
+
+	(void)state;
+	plugin_stop(scene->plugin, on_stopped, scene);
+	assert_int_equal(scene->stage.log.len, 0);
+	stage_await(&scene->stage, "stopped|");
+	scene_free(scene);
+}
+
+/* A kubelet that does not read does not hold us up for ever. */
+static void stop_is_bounded(void **state)
+{
+	struct scene *scene = scene_new("a");
+
+	(void)state;
+	caller_watch(&scene->caller);
+	stage_await(&scene->stage, "list: a|");
+	plugin_stop(scene->plugin, on_stopped, scene);
+	fake_clock_advance(scene->stage.fake, PLUGIN_STOP_MS - 1);
+	assert_non_null(scene->plugin);
+	fake_clock_advance(scene->stage.fake, 1);
+	assert_null(scene->plugin);
+	scene_free(scene);
+}
+
+static void calls_after_a_stop(void **state)
+{
+	struct scene *scene = scene_new("a");
+
+	(void)state;
+	caller_watch(&scene->caller);
+	stage_await(&scene->stage, "list: a|");
+	/* They are on their way when the stop begins. */
+	caller_allocate(&scene->caller, "a");
+	caller_watch(&scene->caller);
+	plugin_stop(scene->plugin, on_stopped, scene);
+	assert_true(await_stop(scene) <= PLUGIN_STOP_MS);
+	assert_int_equal(scene->toy.allocations, 0);
+	scene_free(scene);
+}
+
+static void path_is_taken(void **state)
+{
+	struct scene *scene = scene_new("a");
+	struct plugin *first = scene->plugin;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(serve(scene, "b", &err), -EADDRINUSE);
+	assert_int_equal(err.kind, ERR_RETRY);
+	assert_ptr_equal(scene->plugin, first);
+	caller_watch(&scene->caller);
+	stage_await(&scene->stage, "list: a|");
+	scene_free(scene);
+}
+
+int main(void)
+{
+	struct suite suite = { .len = 0 };
+
+	suite_add(&suite, "every stream gets every change", every_stream_gets_every_change, NULL);
+	suite_add(&suite, "the same list is not sent again", same_list_is_not_sent, NULL);
+	suite_add(&suite, "a slow stream gets the newest", slow_stream_gets_the_newest, NULL);
+	suite_add(&suite, "a closed stream is told", closed_stream_is_told, NULL);
+	suite_add(&suite, "streams are limited", streams_are_limited, NULL);
+	suite_add(&suite, "a stop says so first", stop_says_so_first, NULL);
+	suite_add(&suite, "a stop without anybody", stop_without_anybody, NULL);
+	suite_add(&suite, "a stop is bounded", stop_is_bounded, NULL);
+	suite_add(&suite, "calls after a stop", calls_after_a_stop, NULL);
+	suite_add(&suite, "the path is taken", path_is_taken, NULL);
+	return suite_run(&suite, "plugin");
+}

@@ -1,0 +1,172 @@
+/* What a plugin answers to the calls that have one answer. */
+#include "fake/fake_clock.h"
+#include "unit/plugin/plugin_scene.h"
+
+/* --- Allocate --------------------------------------------------------------------- */
+
+/* The list is "a b x! y! c@1". */
+static struct allocate_case {
+	const char *name;
+	const char *ids;
+	const char *log;
+	const char *broken;
+	const char *nothing;
+} allocations[] = {
+	{ "one device", "a",
+	  "allocated: a|container: t.io/toy=a /dev/toy/a:mrw /dev/toy/all:rw|OK|", NULL, NULL },
+	{ "the order asked for, and no other device", "c a",
+	  "allocated: c a|"
+	  "container: t.io/toy=c,a /dev/toy/c:mrw /dev/toy/a:mrw /dev/toy/all:rw|OK|",
+	  NULL, NULL },
+	{ "each container gets its own", "b / a",
+	  "allocated: b|allocated: a|container: t.io/toy=b /dev/toy/b:mrw /dev/toy/all:rw|"
+	  "container: t.io/toy=a /dev/toy/a:mrw /dev/toy/all:rw|OK|",
+	  NULL, NULL },
+	{ "an unknown device", "a z", "refused|NotFound: resource 't.io/toy' has no device 'z'|",
+	  NULL, NULL },
+	{ "an unknown device in the second container", "a / z",
+	  "refused|NotFound: resource 't.io/toy' has no device 'z'|", NULL, NULL },
+	{ "a device that is not ready", "a y",
+	  "refused|FailedPrecondition: device 'y' of 't.io/toy' is not ready: it is not healthy|",
+	  NULL, NULL },
+	{ "a device that is not ready for a known reason", "x",
+	  "refused|FailedPrecondition: device 'x' of 't.io/toy' is not ready: it is on fire|", NULL,
+	  NULL },
+	{ "a device twice", "a b a",
+	  "refused|InvalidArgument: device 'a' of 't.io/toy' is asked for twice|", NULL, NULL },
+	{ "no device", "", "refused|InvalidArgument: a container asks for no device of 't.io/toy'|",
+	  NULL, NULL },
+	{ "the type has a reason not to", "a b",
+	  "refused|Unavailable: t.io/toy: device 'b' does not answer|", "b", NULL },
+	{ "the type gives nothing", "b",
+	  "refused|FailedPrecondition: t.io/toy: device type 'toy' has nothing to give for 'b'|",
+	  NULL, "b" },
+};
+
+static void allocation_matches_table(void **state)
+{
+	const struct allocate_case *c = *state;
+	struct scene *scene = scene_new("a b x! y! c@1");
+
+	scene->toy.broken = c->broken;
+	scene->toy.nothing = c->nothing;
+	caller_allocate(&scene->caller, c->ids);
+	stage_await(&scene->stage, c->log);
+	scene_free(scene);
+}
+
+static void bytes_are_no_request(void **state)
+{
+	struct scene *scene = scene_new("a");
+
+	(void)state;
+	caller_allocate_bytes(&scene->caller, "\xff\xff", 2);
+	stage_await(&scene->stage, "refused|InvalidArgument: no v1beta1.AllocateRequest in these 2 "
+				   "bytes|");
+	caller_allocate_bytes(&scene->caller, "", 0);
+	stage_await(&scene->stage, "refused|InvalidArgument: a request for no container|");
+	assert_int_equal(scene->toy.allocations, 0);
+	scene_free(scene);
+}
+
+/* All or nothing: nobody hears of what one container was given when another was refused. */
+static void too_many_containers(void **state)
+{
+	struct scene *scene = scene_new("a");
+	auto_str struct str words = STR_INIT;
+
+	(void)state;
+	for (int i = 0; i < PLUGIN_CONTAINERS_MAX; i++)
+		str_add(&words, "a / ");
+	str_add(&words, "a");
+	caller_allocate(&scene->caller, str_cstr(&words));
+	stage_await(&scene->stage,
+		    "refused|ResourceExhausted: 65 containers in one request; at most "
+		    "64 are taken|");
+	scene_free(scene);
+}
+
+/* --- the other calls ------------------------------------------------------------------ */
+
+static void options_and_pre_start(void **state)
+{
+	struct scene *scene = scene_new("a");
+
+	(void)state;
+	caller_options(&scene->caller);
+	stage_await(&scene->stage, "pre-start 0, preferred 1|OK|");
+	caller_pre_start(&scene->caller);
+	stage_await(&scene->stage, "0 bytes|OK|");
+	scene_free(scene);
+}
+
+static struct prefer_case {
+	const char *name;
+	const char *available;
+	const char *musts;
+	size_t size;
+	bool backwards;
+	const char *log;
+} preferences[] = {
+	{ "the order of the list, whatever the kubelet's", "d b a", "", 2, false,
+	  "preferred: a b|OK|" },
+	{ "the type's own order", "d b a", "", 2, true, "preferred: b a|OK|" },
+	{ "what it must have, and its node", "a b c d e", "d", 2, false, "preferred: d c|OK|" },
+	{ "a must that is not available comes all the same", "a b", "e", 2, false,
+	  "preferred: e a|OK|" },
+	{ "a must that is available comes once", "a b", "b", 2, false, "preferred: b a|OK|" },
+	{ "what the list does not have comes last", "z e", "", 2, false, "preferred: e z|OK|" },
+	{ "nothing available", "", "", 2, false, "preferred:|OK|" },
+	{ "nothing wanted", "a", "", 0, false, "preferred:|OK|" },
+	{ "the same device twice", "a a b", "", 2, false, "preferred: a b|OK|" },
+};
+
+static void preference_matches_table(void **state)
+{
+	const struct prefer_case *c = *state;
+	struct scene *scene = scene_new("a@0 b@0 c@1 d@1 e");
+
+	scene->toy.backwards = c->backwards;
+	caller_prefer(&scene->caller, c->available, c->musts, c->size);
+	stage_await(&scene->stage, c->log);
+	scene_free(scene);
+}
+
+static void preference_never_fails(void **state)
+{
+	static const struct {
+		const char *data;
+		size_t len;
+		const char *log;
+	} requests[] = {
+		{ "", 0, "OK|" },
+		{ "\xff\xff", 2, "OK|" },
+		/* One container whose only device is "\xff", which no answer could hold. */
+		{ "\x0a\x05\x0a\x01\xff\x18\x01", 7, "OK|" },
+		/* The size is -1. */
+		{ "\x0a\x0e\x0a\x01"
+		  "a\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+		  16, "preferred:|OK|" },
+	};
+	struct scene *scene = scene_new("a");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
+		caller_prefer_bytes(&scene->caller, requests[i].data, requests[i].len);
+		stage_await(&scene->stage, requests[i].log);
+	}
+	scene_free(scene);
+}
+
+int main(void)
+{
+	struct suite suite = { .len = 0 };
+
+	suite_rows(&suite, allocations, allocation_matches_table);
+	suite_add(&suite, "bytes that are no request", bytes_are_no_request, NULL);
+	suite_add(&suite, "too many containers", too_many_containers, NULL);
+	suite_add(&suite, "options, and what is done before a start", options_and_pre_start, NULL);
+	suite_rows(&suite, preferences, preference_matches_table);
+	suite_add(&suite, "a preference never fails", preference_never_fails, NULL);
+	return suite_run(&suite, "plugin: calls");
+}

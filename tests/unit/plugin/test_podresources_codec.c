@@ -1,0 +1,180 @@
+/* podresources_codec: the kubelet's list, in order, without what is no name and what nobody wants. */
+#include "agent/plugin/podresources_codec.h"
+
+#include <errno.h>
+
+#include "base/err.h"
+#include "unit/plugin/pods.h"
+
+enum { DEVICES_MAX = 5 };
+
+/* 253 and 254 bytes. */
+#define TEN "0123456789"
+#define LONG                                                                                    \
+	TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN \
+		TEN TEN TEN "012"
+
+static struct list_case {
+	const char *name;
+	struct pod_device devices[DEVICES_MAX];
+	const char *shown;
+} lists[] = {
+	{ "no pods, no devices", { { 0 } }, "" },
+	{ "a device of a container of a pod",
+	  { { "x/gpu", "0000:01:00.0", "ns", "pod", "main" } },
+	  "x/gpu 0000:01:00.0 ns/pod/main" },
+	{ "in the order of resource and device",
+	  { { "x/b", "1", "n", "p", "c" },
+	    { "x/a", "2", "n", "p", "c" },
+	    { "x/a", "1", "n", "p", "c" } },
+	  "x/a 1 n/p/c, x/a 2 n/p/c, x/b 1 n/p/c" },
+	{ "a device of two containers stands twice",
+	  { { "x/a", "1", "n", "p", "init" }, { "x/a", "1", "n", "p", "c" } },
+	  "x/a 1 n/p/c, x/a 1 n/p/init" },
+	{ "the same entry stands once",
+	  { { "x/a", "1", "n", "p", "c" },
+	    { "x/a", "2", "n", "p", "c" },
+	    { "x/a", "1", "n", "p", "c" },
+	    { "x/a", "1", "n", "p", "c" } },
+	  "x/a 1 n/p/c, x/a 2 n/p/c" },
+	{ "what nobody wants is left out",
+	  { { "other/a", "1", "n", "p", "c" }, { "x/a", "1", "n", "p", "c" } },
+	  "x/a 1 n/p/c" },
+	{ "what has no name is left out",
+	  { { "x/a", "", "n", "p", "c" },
+	    { "x/a", "1", "", "p", "c" },
+	    { "x/a", "1", "n", "", "c" },
+	    { "x/a", "1", "n", "p", "" } },
+	  "" },
+	{ "what could forge a line is left out",
+	  { { "x/a", "1\n2", "n", "p", "c" },
+	    { "x/a", "1", "n\x1b", "p", "c" },
+	    { "x/a", "1", "n", "p q", "c" },
+	    { "x/a", "1", "n", "p", "\xc3\xbc" } },
+	  "" },
+	{ "a name of 253 bytes is one", { { "x/a", "1", "n", LONG, "c" } }, "x/a 1 n/" LONG "/c" },
+	{ "a name of 254 bytes is none", { { "x/a", "1", "n", LONG "x", "c" } }, "" },
+};
+
+static bool wants_x(void *arg, const char *resource)
+{
+	(void)arg;
+	return strncmp(resource, "x/", 2) == 0;
+}
+
+static void list_matches_table(void **state)
+{
+	const struct list_case *c = *state;
+	auto_str struct str message = STR_INIT;
+	auto_str struct str shown = STR_INIT;
+	struct pod_devices devices = { 0 };
+	size_t len = 0;
+
+	while (len < DEVICES_MAX && c->devices[len].resource)
+		len++;
+	pods_pack(&message, c->devices, len);
+	assert_int_equal(
+		podresources_unpack(str_cstr(&message), message.len, wants_x, NULL, &devices, NULL),
+		0);
+	pods_show(&shown, &devices);
+	assert_string_equal(str_cstr(&shown), c->shown);
+	pod_devices_done(&devices);
+}
+
+static void everything_may_be_wanted(void **state)
+{
+	struct pod_device device = { "other/a", "1", "n", "p", "c" };
+	auto_str struct str message = STR_INIT;
+	struct pod_devices devices = { 0 };
+
+	(void)state;
+	pods_pack(&message, &device, 1);
+	assert_int_equal(
+		podresources_unpack(str_cstr(&message), message.len, NULL, NULL, &devices, NULL),
+		0);
+	assert_int_equal(devices.len, 1);
+	pod_devices_done(&devices);
+	pod_devices_done(&devices);
+}
+
+static void half_a_message_is_none(void **state)
+{
+	struct pod_device device = { "x/a", "1", "n", "p", "c" };
+	auto_str struct str message = STR_INIT;
+	struct pod_devices devices = { 0 };
+	struct err err = { 0 };
+
+	(void)state;
+	pods_pack(&message, &device, 1);
+	for (size_t len = 1; len < message.len; len++) {
+		assert_int_equal(podresources_unpack(message.buf, len, NULL, NULL, &devices, &err),
+				 -EBADMSG);
+		assert_int_equal(err.kind, ERR_INVALID);
+		assert_null(devices.items);
+	}
+}
+
+/* One container with this many devices. */
+static int unpack_many(size_t n, struct pod_devices *devices, struct err *err)
+{
+	struct pod_device device = { "x/a", "1", "n", "p", "c" };
+	V1__ListPodResourcesResponse list = V1__LIST_POD_RESOURCES_RESPONSE__INIT;
+	auto_str struct str message = STR_INIT;
+	auto_free char **ids = xcalloc(n, sizeof(*ids));
+	auto_free char *texts = xcalloc(n, 8);
+	struct pod_message pod;
+	V1__PodResources *pods[] = { &pod.pod };
+
+	for (size_t i = 0; i < n; i++) {
+		ids[i] = texts + 8 * i;
+		(void)snprintf(ids[i], 8, "%x", (unsigned)i & 0xfffff);
+	}
+	pod_message_init(&pod, &device);
+	pod.devices.device_ids = ids;
+	pod.devices.n_device_ids = n;
+	list.pod_resources = pods;
+	list.n_pod_resources = 1;
+	assert_int_equal(grpc_message_pack(&list.base, SIZE_MAX, &message, NULL), 0);
+	return podresources_unpack(message.buf, message.len, NULL, NULL, devices, err);
+}
+
+static void devices_are_limited(void **state)
+{
+	struct pod_devices devices = { 0 };
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(unpack_many(POD_DEVICES_MAX, &devices, &err), 0);
+	assert_int_equal(devices.len, POD_DEVICES_MAX);
+	pod_devices_done(&devices);
+	assert_int_equal(unpack_many(POD_DEVICES_MAX + 1, &devices, &err), -EMSGSIZE);
+	assert_null(devices.items);
+}
+
+static void lists_are_compared(void **state)
+{
+	struct pod_device a[] = { { "x/a", "1", "n", "p", "c" }, { "x/a", "2", "n", "p", "c" } };
+	struct pod_device b[] = { { "x/a", "1", "n", "p", "c" }, { "x/a", "2", "n", "q", "c" } };
+
+	(void)state;
+	assert_true(pod_devices_same(&(struct pod_devices){ a, 2, NULL },
+				     &(struct pod_devices){ a, 2, NULL }));
+	assert_true(pod_devices_same(&(struct pod_devices){ a, 1, NULL },
+				     &(struct pod_devices){ b, 1, NULL }));
+	assert_false(pod_devices_same(&(struct pod_devices){ a, 2, NULL },
+				      &(struct pod_devices){ a, 1, NULL }));
+	assert_false(pod_devices_same(&(struct pod_devices){ a, 2, NULL },
+				      &(struct pod_devices){ b, 2, NULL }));
+}
+
+int main(void)
+{
+	struct suite suite = { .len = 0 };
+
+	suite_rows(&suite, lists, list_matches_table);
+	suite_add(&suite, "everything may be wanted", everything_may_be_wanted, NULL);
+	suite_add(&suite, "half a message is none", half_a_message_is_none, NULL);
+	suite_add(&suite, "devices are limited", devices_are_limited, NULL);
+	suite_add(&suite, "lists are compared", lists_are_compared, NULL);
+	return suite_run(&suite, "podresources_codec");
+}

@@ -1,0 +1,258 @@
+/* registration at kubelet.sock: against a kubelet that is late, refuses, hangs or dies. */
+#include "agent/plugin/registration.h"
+
+#include "fake/fake_clock.h"
+#include "unit/plugin/registered_scene.h"
+
+static void kubelet_takes_a_plugin(void **state)
+{
+	struct scene *scene = scene_registered();
+	auto_str struct str text = STR_INIT;
+
+	(void)state;
+	metrics_write(scene->metrics, &text);
+	assert_non_null(strstr(str_cstr(&text), "hostdev_kubelet_registrations_total{resource="
+						"\"example.com/a\",result=\"done\"} 1\n"));
+	assert_non_null(strstr(str_cstr(&text),
+			       "hostdev_kubelet_registered{resource=\"example.com/a\"} 1\n"));
+	stage_pass(&scene->stage, 100000);
+	scene_free(scene);
+}
+
+static void kubelet_comes_later(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	scene_serve(scene);
+	stage_await(&scene->stage, "waits: No such file or directory|");
+	stage_pass(&scene->stage, 100000); /* told once */
+	kubelet_serve(&scene->kubelet);
+	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
+	scene_free(scene);
+}
+
+static void socket_is_bound_before_it_listens(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *path = xasprintf("%s/kubelet.sock", scene->kubelet.dir);
+
+	(void)state;
+	scene_serve(scene);
+	stage_await(&scene->stage, "waits: No such file or directory|");
+	/* A socket that nobody listens at. */
+	kubelet_serve(&scene->kubelet);
+	kubelet_kill(&scene->kubelet);
+	stage_await(&scene->stage, "waits: Connection refused|");
+	assert_in_range(fake_clock_next(scene->stage.fake), 1, 10);
+	assert_int_equal(unlink(path), 0);
+	scene_free(scene);
+}
+
+static void socket_is_seen_when_it_is_called_already(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *path = xasprintf("%s/kubelet.sock", scene->kubelet.dir);
+
+	(void)state;
+	kubelet_serve(&scene->kubelet);
+	kubelet_kill(&scene->kubelet);
+	scene_serve(scene);
+	fake_clock_settle(scene->stage.fake);
+	kubelet_watch_look(scene->watch);
+	stage_await(&scene->stage, "waits: Connection refused|");
+	assert_in_range(fake_clock_next(scene->stage.fake), 1, 10);
+	assert_int_equal(unlink(path), 0);
+	scene_free(scene);
+}
+
+static void refused_plugin_tries_again(void **state)
+{
+	static const uint64_t waits[] = { 50, 100, 200, 400, 800, 1600, 3200 };
+	struct scene *scene = scene_new();
+
+	(void)state;
+	scene->kubelet.mood = KUBELET_REFUSES;
+	kubelet_serve(&scene->kubelet);
+	kubelet_watch_look(scene->watch);
+	scene_serve(scene);
+	stage_await(&scene->stage, "example.com/a at a0.sock|waits: Protocol error|");
+	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+		stage_pass(&scene->stage, waits[i] - 1);
+		fake_clock_advance(scene->stage.fake, 1);
+		stage_settle(&scene->stage, "example.com/a at a0.sock|");
+	}
+	scene->kubelet.mood = KUBELET_TAKES;
+	fake_clock_advance(scene->stage.fake, 6400);
+	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
+	scene_free(scene);
+}
+
+static void hanging_kubelet_is_given_up(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	scene->kubelet.mood = KUBELET_HANGS;
+	kubelet_serve(&scene->kubelet);
+	kubelet_watch_look(scene->watch);
+	scene_serve(scene);
+	stage_await(&scene->stage, "example.com/a at a0.sock|");
+	stage_pass(&scene->stage, 9999);
+	/* It can call us all the while. */
+	kubelet_call_back(&scene->kubelet);
+	scene->kubelet.held = NULL;
+	fake_clock_advance(scene->stage.fake, 1);
+	stage_await(&scene->stage, "waits: Connection timed out|call cancelled|");
+	scene->kubelet.mood = KUBELET_TAKES;
+	fake_clock_advance(scene->stage.fake, 50);
+	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
+	scene_free(scene);
+}
+
+static void late_answer_counts(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	scene->kubelet.mood = KUBELET_HANGS;
+	kubelet_serve(&scene->kubelet);
+	kubelet_watch_look(scene->watch);
+	scene_serve(scene);
+	stage_await(&scene->stage, "example.com/a at a0.sock|");
+	stage_pass(&scene->stage, 9999);
+	kubelet_call_back(&scene->kubelet);
+	stage_await(&scene->stage, "done|");
+	stage_pass(&scene->stage, 100000);
+	scene_free(scene);
+}
+
+static void kubelet_dies_under_the_call(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	scene->kubelet.mood = KUBELET_DROPS;
+	kubelet_serve(&scene->kubelet);
+	kubelet_watch_look(scene->watch);
+	scene_serve(scene);
+	stage_await(&scene->stage, "example.com/a at a0.sock|waits: Connection refused|");
+	scene->kubelet.mood = KUBELET_TAKES;
+	kubelet_serve(&scene->kubelet);
+	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
+	scene_free(scene);
+}
+
+static void new_kubelet_ends_a_call_that_hangs(void **state)
+{
+	struct scene *scene = scene_new();
+	struct fake_kubelet old;
+
+	(void)state;
+	scene->kubelet.mood = KUBELET_HANGS;
+	kubelet_serve(&scene->kubelet);
+	kubelet_watch_look(scene->watch);
+	scene_serve(scene);
+	stage_await(&scene->stage, "example.com/a at a0.sock|");
+	/* Its connection stays. */
+	old = scene->kubelet;
+	old.service.arg = NULL;
+	scene->kubelet.mood = KUBELET_TAKES;
+	scene->kubelet.server = NULL;
+	kubelet_wipe(&scene->kubelet);
+	kubelet_serve(&scene->kubelet);
+	stage_await(&scene->stage, "call cancelled|example.com/a at a1.sock|done|");
+	grpc_uv_server_free(old.server);
+	scene_free(scene);
+}
+
+static void missing_own_socket_is_not_registered(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *path = xasprintf("%s/a.sock", scene->kubelet.dir);
+
+	(void)state;
+	kubelet_serve(&scene->kubelet);
+	scene->registration = scene_register(scene, path);
+	stage_await(&scene->stage, "waits: No such file or directory|");
+	stage_pass(&scene->stage, 30000);
+	scene_free(scene);
+}
+
+/* A process that took the socket's place: our plugin's owner makes another. */
+static void own_socket_is_removed(void **state)
+{
+	struct scene *scene = scene_registered();
+	auto_free char *path = xasprintf("%s/a0.sock", scene->kubelet.dir);
+
+	(void)state;
+	assert_int_equal(unlink(path), 0);
+	stage_await(&scene->stage, "kubelet lost its stream|example.com/a at a1.sock|done|");
+	scene_free(scene);
+}
+
+static void may_be_freed_when_told(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *path = xasprintf("%s/a.sock", scene->kubelet.dir);
+
+	(void)state;
+	scene->free_when_told = true;
+	folder_put(&scene->stage.folder, "device-plugins/a.sock", "");
+	scene->registration = scene_register(scene, path);
+	stage_await(&scene->stage, "waits: No such file or directory|");
+	assert_null(scene->registration);
+	scene->kubelet.mood = KUBELET_HANGS;
+	kubelet_serve(&scene->kubelet);
+	scene->registration = scene_register(scene, path);
+	stage_await(&scene->stage, "example.com/a at a.sock|");
+	fake_clock_advance(scene->stage.fake, 10000);
+	stage_await(&scene->stage, "waits: Connection timed out|call cancelled|");
+	assert_null(scene->registration);
+	scene->registration = scene_register(scene, path);
+	stage_await(&scene->stage, "example.com/a at a.sock|");
+	grpc_call_answer(scene->kubelet.held, "", 0);
+	scene->kubelet.held = NULL;
+	stage_await(&scene->stage, "done|");
+	assert_null(scene->registration);
+	/* And while it calls. */
+	scene->registration = scene_register(scene, path);
+	stage_await(&scene->stage, "example.com/a at a.sock|");
+	scene->registration = registration_free(scene->registration);
+	stage_await(&scene->stage, "call cancelled|");
+	scene_free(scene);
+}
+
+static void nothing_can_be_freed(void **state)
+{
+	(void)state;
+	assert_null(registration_free(NULL));
+	assert_null(kubelet_watch_free(NULL));
+	assert_null(kubelet_listener_free(NULL));
+}
+
+int main(void)
+{
+	struct suite suite = { .len = 0 };
+
+	suite_add(&suite, "a kubelet takes a plugin", kubelet_takes_a_plugin, NULL);
+	suite_add(&suite, "a kubelet that comes later is found at once", kubelet_comes_later, NULL);
+	suite_add(&suite, "a socket is bound before anybody listens",
+		  socket_is_bound_before_it_listens, NULL);
+	suite_add(&suite, "that socket is seen when it is called already",
+		  socket_is_seen_when_it_is_called_already, NULL);
+	suite_add(&suite, "a refused plugin tries again, less and less", refused_plugin_tries_again,
+		  NULL);
+	suite_add(&suite, "a kubelet that hangs is given up, and can call us meanwhile",
+		  hanging_kubelet_is_given_up, NULL);
+	suite_add(&suite, "a late answer counts", late_answer_counts, NULL);
+	suite_add(&suite, "a kubelet dies under the call", kubelet_dies_under_the_call, NULL);
+	suite_add(&suite, "a new kubelet ends a call that hangs",
+		  new_kubelet_ends_a_call_that_hangs, NULL);
+	suite_add(&suite, "no socket of ours, no registration",
+		  missing_own_socket_is_not_registered, NULL);
+	suite_add(&suite, "our socket is removed", own_socket_is_removed, NULL);
+	suite_add(&suite, "may be freed when told", may_be_freed_when_told, NULL);
+	suite_add(&suite, "freeing nothing is nothing", nothing_can_be_freed, NULL);
+	return suite_run(&suite, "registration");
+}

@@ -1,0 +1,137 @@
+/* toy: a device type whose devices are named by letters, and lists of them. */
+#pragma once
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/plugin/device_list.h"
+#include "agent/plugin/device_type.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "unit/suite.h"
+
+/* The type's arg. */
+struct toy {
+	const char *broken;  /* allocating this one fails */
+	const char *nothing; /* with this one first, nothing is given */
+	bool backwards;      /* the order preferred */
+	unsigned allocations;
+};
+
+static inline int toy_allocate(void *arg, const char *resource, const struct json_strs *ids,
+			       struct allocation *allocation, struct err *err)
+{
+	struct toy *toy = arg;
+	auto_str struct str all = STR_INIT;
+
+	toy->allocations++;
+	if (toy->nothing && strcmp(ids->items[0], toy->nothing) == 0)
+		return 0;
+	for (size_t i = 0; i < ids->len; i++) {
+		auto_free char *node = xasprintf("/dev/toy/%s", ids->items[i]);
+
+		if (toy->broken && strcmp(ids->items[i], toy->broken) == 0)
+			return err_set(err, ERR_RETRY, -EIO, "device '%s' does not answer",
+				       toy->broken);
+		allocation_add_device(allocation, node, "mrw");
+		str_addf(&all, "%s%s", i ? "," : "", ids->items[i]);
+	}
+	allocation_add_device(allocation, "/dev/toy/all", "rw");
+	json_pairs_set(&allocation->envs, resource, str_cstr(&all));
+	return 0;
+}
+
+static inline void toy_prefer(void *arg, const char *resource, struct json_strs *ids)
+{
+	const struct toy *toy = arg;
+
+	assert_string_equal(resource, "t.io/toy");
+	for (size_t i = 0; toy->backwards && i < ids->len / 2; i++) {
+		char *other = ids->items[ids->len - 1 - i];
+
+		ids->items[ids->len - 1 - i] = ids->items[i];
+		ids->items[i] = other;
+	}
+}
+
+static const struct device_type toy_type = { .name = "toy",
+					     .allocate = toy_allocate,
+					     .prefer = toy_prefer };
+
+enum { TOYS_MAX = 16 };
+
+struct toys {
+	char *text;
+	struct plugin_device items[TOYS_MAX];
+	size_t len;
+};
+
+/* Devices in words: "a b! c@1" as caller.h writes them; a device "x" says why it is not healthy. */
+static inline struct toys toys_parse(const char *words)
+{
+	struct toys toys = { .text = xstrdup(words) };
+	char *rest = toys.text;
+	char *word;
+
+	while ((word = strsep(&rest, " "))) {
+		char *at = strchr(word, '@');
+		char *bang = strchr(word, '!');
+
+		if (!word[0])
+			continue;
+		assert_true(toys.len < TOYS_MAX);
+		toys.items[toys.len++] = (struct plugin_device){
+			.id = word,
+			.healthy = !bang,
+			.numa_node = at ? at[1] - '0' : -1,
+			.trouble = strcmp(word, "x!") == 0 ? "it is on fire" : NULL,
+		};
+		if (at)
+			*at = '\0';
+		if (bang)
+			*bang = '\0';
+	}
+	return toys;
+}
+
+/* A resource of many devices. */
+struct herd {
+	char (*ids)[PLUGIN_ID_MAX + 1];
+	struct plugin_device *devices;
+	size_t len;
+};
+
+/* @width: of an ID. */
+static inline void herd_init(struct herd *herd, size_t len, int width)
+{
+	herd->ids = xcalloc(len, sizeof(*herd->ids));
+	herd->devices = xcalloc(len, sizeof(*herd->devices));
+	herd->len = len;
+	for (size_t i = 0; i < len; i++) {
+		(void)snprintf(herd->ids[i], sizeof(*herd->ids), "%0*zu", width, i);
+		herd->devices[i] = (struct plugin_device){ .id = herd->ids[i], .numa_node = -1 };
+	}
+}
+
+static inline void herd_done(struct herd *herd)
+{
+	free(herd->ids);
+	free(herd->devices);
+}
+
+static inline void toys_refused(void *arg, const char *id, const struct err *err)
+{
+	(void)arg;
+	fail_msg("device '%s' refused: %s", id, err->msg);
+}
+
+static inline struct device_list *toys_list(const char *words)
+{
+	struct toys toys = toys_parse(words);
+	struct device_list *list = NULL;
+
+	assert_int_equal(device_list_new(toys.items, toys.len, toys_refused, NULL, &list, NULL), 0);
+	free(toys.text);
+	return list;
+}

@@ -1,0 +1,289 @@
+/* usb: claims, names and what is lent, tied together; lend, plugins and API server are made up. */
+#include "agent/usb/usb.h"
+
+#include "agent/lend/lend.h"
+#include "agent/plugin/plugins.h"
+#include "api/pcidevice.h"
+#include "base/log.h"
+#include "fake/fake_client.h"
+#include "fake/fake_clock.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "unit/usb/sticks.h"
+
+#define DELETED \
+	CLAIM_OF(STICK, "," MARKED ",'deletionTimestamp':'2026-01-01T00:00:00Z'", KNOWN("1-2", "A"))
+
+enum { WATCHES = 3 };
+
+struct events {
+	int unused;
+};
+
+void events_record(struct events *events, const struct events_about *about, enum events_type type,
+		   const char *reason, const char *fmt, ...)
+{
+	(void)events;
+	(void)about;
+	(void)type;
+	(void)reason;
+	(void)fmt;
+}
+
+/* In place of agent/lend's: one kind, a kubelet or none, nobody has anything. */
+struct lend {
+	struct lend_type type;
+	bool on;
+	unsigned touches;
+};
+
+void lend_add(struct lend *lend, const struct lend_type *type)
+{
+	lend->type = *type;
+}
+
+void lend_touch(struct lend *lend)
+{
+	lend->touches++;
+}
+
+bool lend_is_on(const struct lend *lend)
+{
+	return lend->on;
+}
+
+bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
+{
+	(void)lend;
+	(void)id;
+	*ret_holder = NULL;
+	return true;
+}
+
+const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id)
+{
+	static const struct pcidevice_allocations none = { 0 };
+
+	(void)lend;
+	(void)id;
+	return &none;
+}
+
+void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
+		 const struct plugin_resource *resources, size_t len)
+{
+	(void)plugins;
+	(void)type;
+	(void)type_arg;
+	(void)resources;
+	(void)len;
+}
+
+struct scene {
+	struct kube_client *client;
+	struct fake_clock *clock;
+	struct events events;
+	struct lend lend;
+	struct informer *claims, *devices, *pci_claims;
+	struct usb *usb;
+	struct sticks node;
+};
+
+static void on_change(void *arg, const char *name, const struct entry *before,
+		      const struct entry *after)
+{
+	struct scene *scene = arg;
+
+	(void)before;
+	(void)after;
+	(void)usb_touch(scene->usb, name);
+}
+
+static void on_synced(void *arg)
+{
+	struct scene *scene = arg;
+
+	usb_synced(scene->usb);
+}
+
+static struct informer *informer(struct scene *scene, const struct api_kind *kind)
+{
+	struct informer *made = informer_new(
+		&(struct informer_deps){ .client = scene->client,
+					 .clock = fake_clock_as_clock(scene->clock) },
+		&(struct informer_spec){
+			.kind = kind, .handlers = { on_change, on_synced }, .arg = scene });
+
+	return made;
+}
+
+static void scene_open(struct scene *scene, bool kubelet)
+{
+	*scene = (struct scene){ .client = fake_client_new(),
+				 .clock = fake_clock_new(),
+				 .lend = { .on = kubelet } };
+	sticks_open(&scene->node);
+	scene->claims = informer(scene, &usbdeviceclaim_kind);
+	scene->devices = informer(scene, &usbdevice_kind);
+	scene->pci_claims = informer(scene, &pcideviceclaim_kind);
+	scene->usb = usb_new(&(struct usb_deps){ .client = scene->client,
+						 .clock = fake_clock_as_clock(scene->clock),
+						 .events = &scene->events,
+						 .claims = scene->claims,
+						 .devices = scene->devices,
+						 .pci_claims = scene->pci_claims,
+						 .node_name = "node1",
+						 .lend = &scene->lend });
+	informer_start(scene->claims);
+	informer_start(scene->devices);
+	informer_start(scene->pci_claims);
+	fake_clock_settle(scene->clock);
+}
+
+static void scene_close(struct scene *scene)
+{
+	usb_free(scene->usb);
+	informer_free(scene->claims);
+	informer_free(scene->devices);
+	informer_free(scene->pci_claims);
+	assert_int_equal(fake_client_open(scene->client), 0);
+	kube_client_free(scene->client);
+	fake_clock_free(scene->clock);
+	sticks_close(&scene->node);
+}
+
+/* A kind's list; @claim is JSON with ' for ", "" for none. */
+static void list(struct scene *scene, const char *path, const char *claim)
+{
+	auto_json json_t *json = *claim ? claim_json(claim) : NULL;
+	auto_free char *item = json ? json_map_text(json) : xstrdup("");
+	auto_free char *text =
+		xasprintf("{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[%s]}", item);
+
+	fake_client_choose(scene->client, path);
+	fake_client_answer(scene->client, 200, text);
+	fake_clock_settle(scene->clock);
+}
+
+static void list_all(struct scene *scene, const char *claim)
+{
+	list(scene, "/usbdeviceclaims?", claim);
+	list(scene, "/usbdevices?", "");
+	list(scene, "/pcideviceclaims?", "");
+}
+
+/* The device has other numbers than its claim's name says. */
+static void look(struct scene *scene)
+{
+	sticks_again(&scene->node);
+	sticks_plug_all(&scene->node, "1-2=77:A");
+	world_look(&scene->node.world, &(struct inventory_options){ .node_name = "node1" });
+	usb_set(scene->usb, scene->node.world.inventory);
+	fake_clock_settle(scene->clock);
+}
+
+static bool is_named(const struct scene *scene, const char *name)
+{
+	return inventory_find(scene->node.world.inventory, INVENTORY_USB, name);
+}
+
+static size_t asking(const struct scene *scene)
+{
+	return fake_client_open(scene->client) - WATCHES;
+}
+
+/* The kubelet may have given it to a pod before this process began: that is known only of what is
+ * offered. */
+static void a_claim_is_not_released_before_its_device_was_offered(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	look(&scene);
+	list_all(&scene, DELETED);
+	fake_clock_advance(scene.clock, 60000);
+	assert_int_equal(asking(&scene), 0);
+	assert_true(scene.lend.touches > 0);
+	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	fake_clock_advance(scene.clock, 500);
+	assert_int_equal(asking(&scene), 1);
+	scene_close(&scene);
+}
+
+static void an_offer_before_the_claims_are_known_does_not_count(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	look(&scene);
+	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	list_all(&scene, DELETED);
+	fake_clock_advance(scene.clock, 60000);
+	assert_int_equal(asking(&scene), 0);
+	scene_close(&scene);
+}
+
+static void without_a_kubelet_nobody_is_asked(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, false);
+	look(&scene);
+	list_all(&scene, DELETED);
+	assert_int_equal(asking(&scene), 1);
+	scene_close(&scene);
+}
+
+static void names_are_those_of_the_claims_once_they_are_known(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	look(&scene);
+	assert_true(is_named(&scene, "node1-0951-1666-001077"));
+	list_all(&scene, CLAIM(STICK, KNOWN("1-2", "A")));
+	assert_true(is_named(&scene, STICK));
+	assert_false(is_named(&scene, "node1-0951-1666-001077"));
+	look(&scene);
+	assert_true(is_named(&scene, STICK));
+	scene_close(&scene);
+}
+
+static void what_changes_is_looked_at(void **state)
+{
+	struct scene scene;
+	unsigned touches;
+
+	(void)state;
+	scene_open(&scene, true);
+	look(&scene);
+	list_all(&scene, "");
+	touches = scene.lend.touches;
+	usb_set_config(scene.usb, NULL);
+	assert_int_equal(scene.lend.touches, touches + 1);
+	usb_lent_changed(scene.usb);
+	assert_int_equal(scene.lend.touches, touches + 2);
+	assert_int_equal(usb_allocations(scene.usb, STICK)->len, 0);
+	scene_close(&scene);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	log_set_level(LOG_ERROR);
+	suite_add(&suite, "a claim is not released before its device was offered",
+		  a_claim_is_not_released_before_its_device_was_offered, NULL);
+	suite_add(&suite, "an offer before the claims are known does not count",
+		  an_offer_before_the_claims_are_known_does_not_count, NULL);
+	suite_add(&suite, "without a kubelet nobody is asked", without_a_kubelet_nobody_is_asked,
+		  NULL);
+	suite_add(&suite, "names are those of the claims once they are known",
+		  names_are_those_of_the_claims_once_they_are_known, NULL);
+	suite_add(&suite, "what changes is looked at", what_changes_is_looked_at, NULL);
+	return suite_run(&suite, "usb");
+}

@@ -1,0 +1,188 @@
+/* usb_units: what selectors make of the devices of a node. */
+#include "agent/usb/usb_units.h"
+
+#include "agent/config/config.h"
+#include "base/array.h"
+#include "unit/usb/sticks.h"
+
+enum { ENTRIES = 3, SELECTORS = 3 };
+
+#define STICKS                                     \
+	{                                          \
+		.vendor = 0x951, .product = 0x1666 \
+	}
+#define KEYS                                       \
+	{                                          \
+		.vendor = 0x46d, .product = 0xc31c \
+	}
+
+static char serial_b[] = "B";
+static char port_3[] = "1-3";
+
+/* A device: "1-2 0951:1666 SERIAL", with a '!' before it if it is not usable. */
+static struct units_case {
+	const char *name;
+	const char *devices[6];
+	struct {
+		const char *resource;
+		struct config_usb_selector selectors[SELECTORS];
+	} entries[ENTRIES];
+	const char *before; /* "RESOURCE=ID ..." */
+	const char *units;  /* likewise, with '!' after an ID of which a socket is empty */
+} cases[] = {
+	/* clang-format off */
+	{ "each device that matches is a unit", { "1-2 0951:1666", "1-3 0951:1666", "1-4 046d:c31c" },
+	  { { "a/stick", { STICKS } } }, "", "a/stick=1-2 a/stick=1-3" },
+	{ "whatever the order of the scan is", { "1-3 0951:1666", "1-2 0951:1666" },
+	  { { "a/stick", { STICKS } } }, "", "a/stick=1-2 a/stick=1-3" },
+	{ "none matches: no unit", { "1-2 046d:c31c" }, { { "a/stick", { STICKS } } }, "", "" },
+	{ "a serial number picks one of two that are alike", { "1-2 0951:1666 A", "1-3 0951:1666 B" },
+	  { { "a/stick", { { 0x951, 0x1666, serial_b, NULL } } } }, "", "a/stick=1-3" },
+	{ "so does a socket", { "1-2 0951:1666", "1-3 0951:1666" },
+	  { { "a/stick", { { 0x951, 0x1666, NULL, port_3 } } } }, "", "a/stick=1-3" },
+	{ "a device is taken once: the first entry has it", { "1-2 0951:1666" },
+	  { { "a/one", { STICKS } }, { "a/two", { STICKS } } }, "", "a/one=1-2" },
+	{ "a bundle has one device for each selector", { "1-2 046d:c31c", "1-3 0951:1666" },
+	  { { "a/desk", { STICKS, KEYS } } }, "", "a/desk=1-3,1-2" },
+	{ "bundles are made until a selector finds none", { "1-1 0951:1666", "1-2 0951:1666", "1-3 046d:c31c" },
+	  { { "a/desk", { STICKS, KEYS } } }, "", "a/desk=1-1,1-3" },
+	{ "what is left of a bundle is the next entry's", { "1-1 0951:1666", "1-2 0951:1666", "1-3 046d:c31c" },
+	  { { "a/desk", { STICKS, KEYS } }, { "a/stick", { STICKS } } }, "", "a/desk=1-1,1-3 a/stick=1-2" },
+	{ "a bundle of two that are alike needs two", { "1-1 0951:1666", "1-2 0951:1666", "1-3 0951:1666" },
+	  { { "a/pair", { STICKS, STICKS } } }, "", "a/pair=1-1,1-2" },
+	{ "what the node needs is not taken", { "! 1-2 0951:1666", "1-3 0951:1666" },
+	  { { "a/stick", { STICKS } } }, "", "a/stick=1-3" },
+	{ "what another plugin serves is nobody's here", { "1-2 0951:1666", "1-4 046d:c31c" },
+	  { { "a/stick", { STICKS } }, { "their.io/stick", { STICKS } }, { "a/keys", { KEYS } } }, "", "a/keys=1-4" },
+	{ "a unit that there was stays while its socket is empty", { "1-3 0951:1666" },
+	  { { "a/stick", { STICKS } } }, "a/stick=1-2 a/stick=1-3", "a/stick=1-2! a/stick=1-3" },
+	{ "but not once another device is in it", { "1-2 046d:c31c" },
+	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "" },
+	{ "a bundle that lost a device is not put together anew", { "1-1 0951:1666", "1-2 0951:1666", "1-4 046d:c31c" },
+	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-1,1-3 a/desk=1-2,1-4", "a/desk=1-1,1-3! a/desk=1-2,1-4" },
+	{ "a device in an earlier socket makes no other units", { "1-1 0951:1666", "1-2 0951:1666", "1-3 046d:c31c" },
+	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-2,1-3", "a/desk=1-2,1-3" },
+	{ "one that is in use by the node now stays in its unit", { "! 1-2 0951:1666" },
+	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "a/stick=1-2" },
+	{ "an entry that is gone takes its units along", { "1-2 0951:1666" }, .before = "a/stick=1-2", .units = "" },
+	{ "a unit of other selectors than before is made anew", { "1-2 0951:1666", "1-3 046d:c31c" },
+	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-2", "a/desk=1-2,1-3" },
+	/* clang-format on */
+};
+
+static void plug(struct sticks *node, const char *text, struct json_strs *unusable)
+{
+	bool usable = text[0] != '!';
+	auto_free char *copy = xstrdup(usable ? text : text + 2);
+	char *rest = copy;
+	const char *port = strsep(&rest, " ");
+	const char *ids = strsep(&rest, " ");
+
+	if (!usable)
+		json_strs_add(unusable, port);
+	sticks_plug_as(node, ids, port, (unsigned)(port[2] - '0'), rest ? rest : "");
+}
+
+static void candidates_of(const struct sticks *node, const struct json_strs *unusable,
+			  struct usb_candidates *candidates)
+{
+	const struct inventory_set *set = &node->world.inventory->sets[INVENTORY_USB];
+
+	for (size_t i = 0; i < set->len; i++) {
+		const struct usbdevice *device = set->objects[i];
+
+		*array_add(candidates) = (struct usb_candidate){
+			.device = device,
+			.usable = !json_strs_has(unusable, device->status.port_path),
+		};
+	}
+}
+
+static void config_of(const struct units_case *row, struct config *config)
+{
+	for (size_t i = 0; i < ENTRIES && row->entries[i].resource; i++) {
+		struct config_usb *entry = array_add(&config->usb);
+
+		entry->resource = xstrdup(row->entries[i].resource);
+		entry->external = strncmp(entry->resource, "their.io/", 9) == 0;
+		for (size_t k = 0; k < SELECTORS && row->entries[i].selectors[k].vendor; k++)
+			*array_add(&entry->selectors) = row->entries[i].selectors[k];
+	}
+}
+
+static void config_clear(struct config *config)
+{
+	for (size_t i = 0; i < config->usb.len; i++) {
+		free(config->usb.items[i].resource);
+		array_done(&config->usb.items[i].selectors);
+	}
+	array_done(&config->usb);
+}
+
+static void units_of(const char *before, struct usb_units *units)
+{
+	auto_free char *copy = xstrdup(before);
+	char *rest = copy;
+	char *word;
+
+	while ((word = strsep(&rest, " "))) {
+		char *id = strchr(word, '=');
+
+		if (!id)
+			continue;
+		*id++ = '\0';
+		*array_add(units) =
+			(struct usb_unit){ .resource = xstrdup(word), .id = xstrdup(id) };
+	}
+}
+
+static void assert_units(const struct usb_units *units, const char *wanted)
+{
+	auto_str struct str said = STR_INIT;
+
+	for (size_t i = 0; i < units->len; i++) {
+		const struct usb_unit *unit = &units->items[i];
+		bool whole = true;
+
+		for (size_t k = 0; k < unit->len; k++)
+			whole = whole && unit->devices[k];
+		str_addf(&said, "%s%s=%s%s", i ? " " : "", unit->resource, unit->id,
+			 whole ? "" : "!");
+	}
+	assert_string_equal(str_cstr(&said), wanted);
+}
+
+static void are_units(void **state)
+{
+	const struct units_case *row = *state;
+	struct usb_candidates candidates = { 0 };
+	struct json_strs unusable = { 0 };
+	struct usb_units units = { 0 };
+	struct config config = { 0 };
+	struct sticks node;
+
+	sticks_open(&node);
+	for (size_t i = 0; i < ARRAY_LEN(row->devices) && row->devices[i]; i++)
+		plug(&node, row->devices[i], &unusable);
+	world_look(&node.world, &(struct inventory_options){ .node_name = "node1" });
+	config_of(row, &config);
+	units_of(row->before, &units);
+	for (int i = 0; i < 2; i++) { /* the second look finds the same */
+		candidates_of(&node, &unusable, &candidates);
+		usb_units_make(&config, &candidates, &units);
+		assert_units(&units, row->units);
+		array_done(&candidates);
+	}
+	usb_units_done(&units);
+	config_clear(&config);
+	json_strs_done(&unusable);
+	sticks_close(&node);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, are_units);
+	return suite_run(&suite, "usb_units");
+}

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/facts.h"
-#include "agent/id_names.h"
-#include "agent/inventory.h"
+#include "agent/inventory/facts.h"
+#include "agent/inventory/id_names.h"
+#include "agent/inventory/inventory.h"
 #include "agent/print.h"
 #include "api/json_map.h"
 #include "api/object.h"
@@ -36,6 +36,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	log_set_level(LOG_ERROR);
 	schemas[INVENTORY_PCI] = schema_load("devices.harvesterhci.io_pcidevices.yaml");
 	schemas[INVENTORY_USB] = schema_load("devices.harvesterhci.io_usbdevices.yaml");
+	schemas[INVENTORY_MDEV] = schema_load("hostdev.io_mediateddevices.yaml");
+	schemas[INVENTORY_MDEV_PARENT] = schema_load("hostdev.io_mediateddeviceparents.yaml");
 	return 0;
 }
 
@@ -57,6 +59,16 @@ static void check_ids(const struct id_names *names, const struct facts *facts)
 	for (size_t i = 0; i < ids.len; i++)
 		assert(strlen(ids.items[i]) <= strlen("pci:8086:10d3"));
 	json_strs_done(&ids);
+}
+
+static void check_records(const struct facts *facts)
+{
+	assert(facts->pci.len + facts->usb.len + facts->uses.len + facts->problems.len +
+		       facts->records.len + facts->mdevs.len + facts->mdev_parents.len +
+		       facts->mdev_records.len <=
+	       FACTS_MAX);
+	for (size_t i = 0; i < facts->records.len; i++)
+		assert(facts->records.items[i].address && *facts->records.items[i].address);
 }
 
 static void check_objects(const struct inventory *inventory)
@@ -101,8 +113,10 @@ static void check_list(enum print_format format, const struct str *text, size_t 
 
 static void check_prints(const struct inventory *inventory)
 {
-	size_t items = inventory->sets[INVENTORY_PCI].len + inventory->sets[INVENTORY_USB].len;
+	size_t items = 0;
 
+	for (int kind = 0; kind < INVENTORY_KINDS; kind++)
+		items += inventory->sets[kind].len;
 	for (int format = PRINT_TABLE; format <= PRINT_JSON; format++) {
 		auto_str struct str text = STR_INIT;
 
@@ -132,11 +146,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at = newline ? newline + 1 : end;
 	}
 	check_ids(names, facts);
+	check_records(facts);
 	inventory = inventory_new(&options, facts, names, 0);
 	check_objects(inventory);
 	check_prints(inventory);
 	inventory_free(inventory);
 	id_names_free(names);
-	facts_free(facts);
 	return 0;
 }

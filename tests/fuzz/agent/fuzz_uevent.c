@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/uevent.h"
+#include "agent/look/uevent.h"
 #include "base/err.h"
 #include "base/mem.h"
 

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/helper/names.h"
 #include "agent/helper/report.h"
+#include "agent/names/names.h"
 #include "base/mem.h"
 
 /* zlib's names; its header is not needed for them. */

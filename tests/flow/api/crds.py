@@ -6,7 +6,12 @@ import yaml
 
 from cluster import ROOT
 
-Kind = namedtuple("Kind", "kind plural short columns fields")
+GROUP = "devices.harvesterhci.io"
+VERSION = f"{GROUP}/v1beta1"
+OWN_GROUP = "hostdev.io"
+OWN_VERSION = f"{OWN_GROUP}/v1alpha1"
+
+Kind = namedtuple("Kind", "kind plural short columns fields group version", defaults=(GROUP, VERSION))
 
 S, B, I, L, M = "string", "boolean", "integer", "array", "object"
 
@@ -83,14 +88,21 @@ KINDS = [
     ),
 ]
 
-GROUP = "devices.harvesterhci.io"
-VERSION = f"{GROUP}/v1beta1"
+# Our own, of which nobody else expects anything.
+OWN = [
+    Kind("DevicePool", "devicepools", "devpool", "", {}, OWN_GROUP, OWN_VERSION),
+    Kind("HostDeviceConfig", "hostdeviceconfigs", "hostdevconf", "", {}, OWN_GROUP, OWN_VERSION),
+    Kind("MediatedDevice", "mediateddevices", "mdev", "", {}, OWN_GROUP, OWN_VERSION),
+    Kind("MediatedDeviceParent", "mediateddeviceparents", "mdevparent", "", {}, OWN_GROUP, OWN_VERSION),
+]
+
+ALL = KINDS + OWN
 PLURAL = {kind.kind: kind.plural for kind in KINDS}
 
 
 def crd(kind):
     """The definition of a kind, as the file in crds/ has it."""
-    return yaml.safe_load((ROOT / f"crds/{GROUP}_{kind.plural}.yaml").read_text())
+    return yaml.safe_load((ROOT / f"crds/{kind.group}_{kind.plural}.yaml").read_text())
 
 
 def version(kind):

@@ -17,16 +17,13 @@ def build(folder):
 
 
 class FaultProxy:
-    def __init__(self, program, cluster, folder):
-        config = yaml.safe_load(cluster.kubeconfig.read_text())
-        server = config["clusters"][0]["cluster"]
-        self.process = subprocess.Popen([program, "-server", server["server"], "-pki", cluster.folder / "pki"],
+    def __init__(self, program, cluster):
+        server = yaml.safe_load(cluster.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+        self.process = subprocess.Popen([program, "-server", server, "-pki", cluster.folder / "pki"],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         at = json.loads(self.process.stdout.readline())
         self.control = at["control"]
-        server["server"] = at["server"]
-        self.kubeconfig = folder / "faultproxy.kubeconfig"
-        self.kubeconfig.write_text(yaml.safe_dump(config))
+        self.server = at["server"]
 
     def rules(self, rules=None):
         """Sets the rules, if given; answers them with what they have seen and met."""

@@ -37,7 +37,8 @@ class Machine:
         make_tree.add_usb(self.tree, usb)
         if bad:
             make_tree.add_bad(self.tree)
-        self.flags = ["--sysfs-root", str(folder / "sys"), "--proc-root", str(folder / "proc")]
+        self.flags = ["--sysfs-root", str(folder / "sys"), "--proc-root", str(folder / "proc"),
+                      "--state-dir", str(folder / "state")]
 
     def tell(self, times=1):
         """A uevent, of a device that has nothing to do with the made-up ones."""

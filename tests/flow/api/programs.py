@@ -42,6 +42,8 @@ def run(name, *args, env=None, **options):
 class Program:
     """One process after the other with the same flags and one log."""
 
+    prepare = None  # run in the child before the program; see subprocess' preexec_fn
+
     def __init__(self, name, flags, folder, env=None):
         self.command = [program(name), *map(str, flags), "--listen", "127.0.0.1:0"]
         self.env = clean_environment(**(env or {}))
@@ -53,7 +55,7 @@ class Program:
         self.started = self.log_file.stat().st_size
         with open(self.log_file, "a") as log:
             self.process = subprocess.Popen(self.command, env=self.env, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log)
+                                            stderr=log, preexec_fn=self.prepare)
         return self
 
     def signal(self, number):
@@ -147,22 +149,22 @@ class Agent(Program):
         """What is in the API with this node's label, by kind and name."""
         return self.rest.devices(next(iter(self.inspect().values()))["metadata"]["labels"]["nodename"])
 
-    def difference(self, inspected=None):
+    def difference(self):
         """Names of objects that are missing, different or too many; empty when all is published."""
-        wanted = {key: essence(obj) for key, obj in (inspected or self.inspect()).items()}
+        wanted = {key: essence(obj) for key, obj in self.inspect().items()}
         label = next(iter(wanted.values()))["labels"]["nodename"]
         have = {key: essence(obj) for key, obj in self.rest.devices(label).items()}
         return sorted(key for key in wanted.keys() | have.keys() if wanted.get(key) != have.get(key))
 
     def wait_converged(self, timeout=45):
         left = ["nothing looked at"]
-        inspected = self.inspect()
 
         def check():
             nonlocal left
             self.assert_alive()
             try:
-                left = self.difference(inspected)
+                # Looked at anew each time: a claim may still have been on its way at the first look.
+                left = self.difference()
             except (Refused, OSError) as error:  # a server that is only just coming back
                 left = [error]
             return not left

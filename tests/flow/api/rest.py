@@ -18,23 +18,27 @@ class Refused(AssertionError):
 
 
 class Rest:
-    """Requests as the user of a kubeconfig with client certificates."""
+    """Requests as the user of a kubeconfig, with its client certificate or its token."""
 
     def __init__(self, kubeconfig):
         config = yaml.safe_load(kubeconfig.read_text())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         at = urlsplit(cluster["server"])
         context = ssl.create_default_context(cadata=decoded(cluster["certificate-authority-data"]))
-        with tempfile.NamedTemporaryFile("w", suffix=".pem") as pem:
-            pem.write(decoded(user["client-certificate-data"]) + decoded(user["client-key-data"]))
-            pem.flush()
-            context.load_cert_chain(pem.name)
+        self.headers = {"Accept": "application/json"}
+        if "token" in user:
+            self.headers["Authorization"] = f"Bearer {user['token']}"
+        else:
+            with tempfile.NamedTemporaryFile("w", suffix=".pem") as pem:
+                pem.write(decoded(user["client-certificate-data"]) + decoded(user["client-key-data"]))
+                pem.flush()
+                context.load_cert_chain(pem.name)
         self.connection = http.client.HTTPSConnection(at.hostname, at.port, context=context, timeout=30)
 
     def request(self, method, path, body=None, content_type="application/json"):
         """(status, decoded answer)."""
         text = json.dumps(body) if body is not None else None
-        headers = {"Content-Type": content_type, "Accept": "application/json"}
+        headers = {**self.headers, "Content-Type": content_type}
         for last in (False, True):
             try:
                 self.connection.request(method, path, text, headers)

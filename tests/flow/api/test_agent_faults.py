@@ -13,6 +13,7 @@ import pytest
 
 from cluster import wait_until
 from faultproxy import FaultProxy
+from identities import Identities
 from machine import Machine
 from programs import Agent
 from rest import DEVICES
@@ -160,7 +161,8 @@ class Ward:
     def __init__(self, cluster, rest, program, folder, faults):
         self.rest = rest
         self.program, self.cluster, self.folder = program, cluster, folder
-        self.proxy = FaultProxy(program, cluster, folder)
+        self.identities = Identities(cluster, rest, folder)
+        self.proxy = FaultProxy(program, cluster)
         self.closing = [self.proxy.stop]
         self.patients = {}
         rules = []
@@ -180,7 +182,7 @@ class Ward:
         home = self.folder / node
         home.mkdir()
         machine = Machine(home / "machine")
-        agent = Agent(self.rest, machine, node, proxy.kubeconfig, home)
+        agent = Agent(self.rest, machine, node, self.identities.agent(node, proxy.server), home)
         self.closing.append(lambda: self.discharge(agent))
         return agent, machine
 
@@ -202,15 +204,14 @@ class Ward:
     def close(self):
         for close in self.closing:
             close()
+        self.identities.close()
 
 
 class Frozen:
     """An agent whose connection is open and says nothing, from now on."""
 
     def __init__(self, ward):
-        home = ward.folder / "frozen"
-        home.mkdir()
-        self.proxy = FaultProxy(ward.program, ward.cluster, home)
+        self.proxy = FaultProxy(ward.program, ward.cluster)
         ward.closing.append(self.proxy.stop)
         self.agent, self.machine = ward.admit(self.proxy)
         self.agent.start()
@@ -224,11 +225,11 @@ class Frozen:
 
 
 @pytest.fixture(scope="module")
-def ward(crds, rest, faultproxy_program, tmp_path_factory, request):
+def ward(installed, rest, faultproxy_program, tmp_path_factory, request):
     """With a patient for each test of this run, so that one alone is quick."""
     faults = [item.callspec.params["fault"] for item in request.session.items
               if item.module is request.module and hasattr(item, "callspec")]
-    ward = Ward(crds, rest, faultproxy_program, tmp_path_factory.mktemp("ward"), faults)
+    ward = Ward(installed, rest, faultproxy_program, tmp_path_factory.mktemp("ward"), faults)
     yield ward
     ward.close()
 

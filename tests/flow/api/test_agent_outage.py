@@ -3,6 +3,8 @@
 A control plane of this file's own, because nobody else likes it stopped.
 """
 
+import itertools
+import json
 import shutil
 import tempfile
 import time
@@ -10,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from cluster import ROOT, Cluster, wait_until
+from identities import Identities
 from programs import Agent
 from rest import Rest
 
@@ -50,19 +52,28 @@ def own():
     folder = tempfile.mkdtemp(prefix="hostdev-outage-")
     try:
         cluster = Cluster.start(folder)
-        yield Own(cluster, Rest(cluster.kubeconfig))
+        own = Own(cluster, Rest(cluster.kubeconfig))
+        own.manifests("namespace", "service-accounts", "rbac-agent", "policy-agents")
+        yield own
     finally:
         Cluster.stop(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
-def agents(own, machine, node, tmp_path):
+def identities(own, tmp_path):
+    made = Identities(own.cluster, own.rest, tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def agents(own, identities, machine, node, tmp_path):
     """agents(kubeconfig) -> the agent of a machine of its own, not started; stopped at the end."""
     made = []
 
-    def make(kubeconfig=own.cluster.kubeconfig):
-        made.append(Agent(own.rest, machine, node, kubeconfig, tmp_path))
+    def make(kubeconfig=None):
+        made.append(Agent(own.rest, machine, node, kubeconfig or identities.agent(node), tmp_path))
         return made[-1]
 
     yield make
@@ -101,8 +112,9 @@ def test_kinds_that_are_removed_and_installed_again(installed, agents):
 
 
 def test_a_server_that_is_down_at_the_start_is_waited_for(installed, agents):
+    agent = agents()
     installed.kill()
-    agent = agents().start()
+    agent.start()
     try:
         agent.wait_line("list or watch interrupted", "resource=pcidevices", "reason=failed")
         agent.wait_line("devices read")
@@ -149,30 +161,13 @@ def test_a_restart_of_the_server_costs_no_write(installed, agents):
     assert len(agent.audit(installed.cluster)) == writes
 
 
-def kubeconfig_with(own, folder, user):
-    config = yaml.safe_load(own.cluster.kubeconfig.read_text())
-    config["users"][0]["user"] = user
-    path = Path(folder) / "kubeconfig"
-    path.write_text(yaml.safe_dump(config))
-    return path
-
-
-def folder(parent, name):
-    (parent / name).mkdir()
-    return parent / name
-
-
-def token(own):
-    return own.cluster.kubectl("create", "token", "hostdev-agent", "-n", "hostdev-system").stdout
-
-
 def forbidden(agent, verb):
     return agent.metric("hostdev_api_requests_total", f'verb="{verb}"', 'code="403"')
 
 
-def test_rights_that_are_missing_are_asked_for_slowly(installed, agents, machine, tmp_path):
-    installed.manifests("namespace", "service-accounts")
-    agent = agents(kubeconfig_with(installed, tmp_path, {"token": token(installed)})).start()
+def test_rights_that_are_missing_are_asked_for_slowly(installed, agents, machine):
+    installed.cluster.kubectl("delete", "-f", ROOT / "manifests/base/rbac-agent.yaml")
+    agent = agents().start()
     agent.wait_line("list or watch interrupted", "resource=pcidevices", "reason=denied", "cannot list resource")
     wait_until(lambda: forbidden(agent, "list") >= 5, 30)
     assert not agent.ready()
@@ -195,26 +190,54 @@ def test_rights_that_are_missing_are_asked_for_slowly(installed, agents, machine
     assert forbidden(agent, "apply") + forbidden(agent, "delete") <= 8
 
 
-def test_a_token_that_is_replaced_is_used(installed, agents, machine, tmp_path):
+def test_the_agent_has_these_rights_and_no_more(installed):
+    review = installed.cluster.kubectl(
+        "create", "--validate=false", "-o", "json", "-f", "-",
+        "--as=system:serviceaccount:hostdev-system:hostdev-agent", input={
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",
+            "spec": {"namespace": "default"}})
+    rights = {}
+    for rule in json.loads(review.stdout)["status"]["resourceRules"]:
+        assert "resourceNames" not in rule
+        for group, resource in itertools.product(rule["apiGroups"], rule["resources"]):
+            # What everybody may: ask about oneself.
+            if group not in ("authentication.k8s.io", "authorization.k8s.io"):
+                rights.setdefault((group, resource), []).extend(rule["verbs"])
+    group, own, read = "devices.harvesterhci.io", "hostdev.io", ["get", "list", "watch"]
+    made = [(group, kind) for kind in ("pcidevices", "usbdevices", "sriovnetworkdevices", "sriovgpudevices",
+                                       "vgpudevices", "migconfigurations")]
+    made += [(own, "mediateddevices"), (own, "mediateddeviceparents")]
+    told = [*made, (group, "pcideviceclaims"), (group, "usbdeviceclaims"), (own, "hostdeviceconfigs")]
+    assert rights == {
+        **{kind: [*read, "create", "patch", "delete"] for kind in made},
+        **{(at, f"{kind}/status"): ["patch"] for at, kind in told},
+        (group, "pcideviceclaims"): [*read, "create", "patch", "delete"],
+        (group, "usbdeviceclaims"): [*read, "patch"],
+        (own, "hostdeviceconfigs"): read,
+        ("", "nodes"): read,
+        ("", "events"): ["create", "patch"],
+    }
+
+
+def test_a_token_that_is_replaced_is_used(installed, agents, identities, machine, node, tmp_path):
     """The old one is refused before the new one is there."""
-    installed.manifests("namespace", "service-accounts", "rbac-agent")
     file = tmp_path / "token"
-    old = token(installed)
+    old = identities.token("hostdev-agent", node)
     file.write_text(old)
-    agent = agents(kubeconfig_with(installed, tmp_path, {"tokenFile": "token"})).start()
+    agent = agents(identities.kubeconfig("file", {"tokenFile": "token"})).start()
     agent.wait_converged()
 
     # A token belongs to the ServiceAccount that it was made for, not to its name.
     installed.cluster.kubectl("delete", "serviceaccount", "hostdev-agent", "-n", "hostdev-system")
     installed.manifests("service-accounts")
-    config = kubeconfig_with(installed, folder(tmp_path, "old"), {"token": old})
+    config = identities.kubeconfig("old", {"token": old})
     ask = ["--kubeconfig", config, "get", "--raw", "/api"]
     wait_until(lambda: installed.cluster.kubectl(*ask, check=False).returncode, 30, "the old token is refused")
     machine.add(ADDED)
     machine.tell()
     agent.wait_line("reconcile failed", "queue=inventory", "401 unauthorized")
     new = tmp_path / "token.new"
-    new.write_text(token(installed))
+    new.write_text(identities.token("hostdev-agent", node))
     new.rename(file)
     agent.wait_converged()
     assert old.strip() not in agent.log()

@@ -1,53 +1,20 @@
 """hostdev-controller on a real API server: one replica leads, another takes over; probes and metrics."""
 
+import itertools
+import json
 import signal
 import time
-import uuid
 
 import pytest
 
 from cluster import wait_until
-from programs import Program
-
-NAMESPACE = "hostdev-system"
-LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/hostdev-controller"
-
-
-class Replica(Program):
-    """One replica under a name of its own."""
-
-    def __init__(self, cluster, folder, *flags):
-        self.identity = f"controller-{uuid.uuid4().hex[:6]}"
-        super().__init__("hostdev-controller", ["--kubeconfig", cluster.kubeconfig, *flags], folder,
-                         env={"POD_NAME": self.identity})
-
-    def leads(self):
-        self.assert_alive()
-        return self.metric("hostdev_controller_leader") == 1
-
-
-def lease(rest):
-    """Its spec; empty if there is none."""
-    status, answer = rest.request("GET", LEASE)
-    return answer["spec"] if status == 200 else {}
+from replicas import LEASE, NAMESPACE, Replica, lease
 
 
 @pytest.fixture
-def replicas(crds, rest, tmp_path):
-    """replicas() -> one more, not started. The Lease is gone before and after."""
-    crds.kubectl("create", "namespace", NAMESPACE, check=False)
-    rest.request("DELETE", LEASE)
-    made = []
-
-    def make(*flags):
-        made.append(Replica(crds, tmp_path, *flags))
-        return made[-1]
-
-    yield make
-    for replica in made:
-        if replica.process and replica.process.returncode is None:
-            replica.stop()
-    rest.request("DELETE", LEASE)
+def replicas(controllers):
+    """replicas() -> one more, with the rights of its ServiceAccount, not started. The Lease is gone before and after."""
+    return controllers
 
 
 @pytest.fixture
@@ -125,13 +92,15 @@ def test_probes_and_metrics_are_served(replicas):
     assert replica.get("/elsewhere")[0] == 404
 
 
-def test_without_its_namespace_it_says_so_and_is_not_ready(replicas):
-    replica = replicas("--namespace", "nowhere").start()
+def test_without_its_namespace_it_says_so_and_is_not_ready(installed, tmp_path):
+    """As administrator: the ServiceAccount is told nothing of other namespaces."""
+    replica = Replica(installed.kubeconfig, tmp_path, "--namespace", "nowhere").start()
     replica.wait_line("level=warn", "lease not written", "nowhere")
     wait_until(lambda: replica.metric("hostdev_api_requests_total", 'verb="create"', 'code="404"') >= 3, 20)
     assert len(replica.lines("lease not written")) == 1, "told once"
     assert replica.get("/healthz")[0] == 200
     assert not replica.ready() and not replica.leads()
+    replica.stop()
 
 
 def test_a_standby_writes_nothing(pair, crds):
@@ -139,4 +108,45 @@ def test_a_standby_writes_nothing(pair, crds):
     reads = other.metric("hostdev_api_requests_total", 'verb="get"')
     wait_until(lambda: other.metric("hostdev_api_requests_total", 'verb="get"') >= reads + 3, 20)
     metrics = other.metrics()
-    assert not [key for key in metrics if key[0] == "hostdev_api_requests_total" and 'verb="get"' not in key[1]]
+    reading = ('verb="get"', 'verb="list"', 'verb="watch"')
+    asked = [key[1] for key in metrics if key[0] == "hostdev_api_requests_total"]
+    assert [labels for labels in asked if not any(verb in labels for verb in reading)] == []
+
+
+def test_the_controller_has_these_rights_and_no_more(installed):
+    """In its own namespace; elsewhere it has those of the first half. No Secret but one, nothing in pods."""
+    review = installed.kubectl(
+        "create", "--validate=false", "-o", "json", "-f", "-",
+        f"--as=system:serviceaccount:{NAMESPACE}:hostdev-controller", input={
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": NAMESPACE}})
+    rights = {}
+    for rule in json.loads(review.stdout)["status"]["resourceRules"]:
+        for group, resource in itertools.product(rule["apiGroups"], rule["resources"]):
+            # What everybody may: ask about oneself.
+            if group not in ("authentication.k8s.io", "authorization.k8s.io"):
+                rights.setdefault((group, resource, *rule.get("resourceNames", [])), set()).update(rule["verbs"])
+    group, own, read = "devices.harvesterhci.io", "hostdev.io", {"list", "watch"}
+    hooks = "admissionregistration.k8s.io"
+    assert rights == {
+        **{(group, kind): {*read, "delete"} for kind in (
+            "pcidevices", "usbdevices", "sriovnetworkdevices", "sriovgpudevices", "vgpudevices", "migconfigurations")},
+        **{(group, kind): {*read, "delete", "get", "patch"} for kind in ("pcideviceclaims", "usbdeviceclaims")},
+        **{(group, f"{kind}/status"): {"patch"} for kind in ("pcideviceclaims", "usbdeviceclaims")},
+        **{(own, kind): {*read, "delete"} for kind in ("mediateddevices", "mediateddeviceparents")},
+        (own, "hostdeviceconfigs"): read,
+        (own, "hostdeviceconfigs/status"): {"patch"},
+        (own, "devicepools"): {*read, "create", "delete"},
+        (own, "devicepools/status"): {"patch"},
+        (hooks, "validatingwebhookconfigurations", "hostdev-webhook"): {*read, "patch"},
+        (hooks, "mutatingwebhookconfigurations", "hostdev-webhook"): {*read, "patch"},
+        ("kubevirt.io", "virtualmachines"): read,
+        ("", "nodes"): {*read, "get"},
+        # In its namespace.
+        ("", "pods"): read,
+        ("", "secrets", "hostdev-webhook-tls"): {*read, "create", "patch"},
+        ("coordination.k8s.io", "leases"): {"create"},
+        ("coordination.k8s.io", "leases", "hostdev-controller"): {"get", "patch"},
+        # What lets policies believe it, not a right to write.
+        (group, "pcidevices"): {*read, "delete", "manage"},
+        (group, "usbdevices"): {*read, "delete", "manage"},
+    }

@@ -144,11 +144,16 @@ OURS = table(
         "iommuGroupMembers": ["0000:04:00.0", "0000:04:00.1"], "role": "VirtualFunction",
         "physicalFunction": "0000:04:00.0", "totalVFs": 63, "numVFs": 0,
         "serialNumber": "00-11-22-33-44-55-66-77", "resetMethods": ["flr", "bus"], "bootVGA": False,
+        "allocations": [{"namespace": "default", "pod": "vm-1", "container": "compute"}],
         "conditions": [condition("Claimable", "False", "HostNetwork", "eth0 has the default route")]}}),
     ("a claim", "PCIDeviceClaim", {
         "spec": {"includeIOMMUGroup": True, "driver": "mlx5_vfio_pci"},
         "status": {"observedGeneration": 1, "iommuGroup": "27", "iommuGroupMembers": ["0000:04:00.0"],
                    "step": "Unbind", "holder": "qemu-system-x86 (pid 4711)", "conditions": [condition("Ready")]}}),
+    ("a claim whose status is as large as it may be", "PCIDeviceClaim", {
+        "spec": {"includeIOMMUGroup": False, "driver": "d" * 63},
+        "status": {"iommuGroup": "4294967295", "iommuGroupMembers": ["ffffffff:ff:1f.7"] * 1024, "step": "s" * 64,
+                   "holder": "h" * 1024}}),
     ("a USB device", "USBDevice", {"status": {
         "portPath": "1-4.2", "serialNumber": "0123456789", "speedMbps": 480, "hub": False,
         "interfaces": [{"class": "08", "subclass": "06", "protocol": "50", "driver": "usb-storage"}],
@@ -165,6 +170,7 @@ def test_keeps_our_own_fields(crds, kubectl, kind, parts):
     assert {part: stored[part] for part in parts} == parts
 
 
+A, B = "0000:04:00.0", "0000:04:00.1"
 REFUSED = table(
     ("a claim with half an address", "PCIDeviceClaim", {"spec": {"address": "04:00.0"}},
      "spec.address: Invalid value: \"string\": must be a whole PCI address in lower-case hexadecimal, "
@@ -172,6 +178,21 @@ REFUSED = table(
     ("a claim with an address in capitals", "PCIDeviceClaim", {"spec": {"address": "0000:AF:00.0"}}, "lower-case"),
     ("a claim with a path for a driver", "PCIDeviceClaim", {"spec": {"driver": "../../etc"}},
      "must be the name of a kernel driver, such as vfio-pci"),
+    ("a claim with a driver name without end", "PCIDeviceClaim", {"spec": {"driver": "d" * 64}},
+     "spec.driver: Too long: may not be more than 63"),
+    ("a claim with text for its group", "PCIDeviceClaim", {"spec": {"includeIOMMUGroup": "yes"}},
+     'must be of type boolean: "string"'),
+    ("a claim's step without end", "PCIDeviceClaim", {"status": {"step": "s" * 65}},
+     "status.step: Too long: may not be more than 64"),
+    ("a claim's holder without end", "PCIDeviceClaim", {"status": {"holder": "h" * 1025}},
+     "status.holder: Too long: may not be more than 1024"),
+    ("a claim's group that is no number", "PCIDeviceClaim", {"status": {"iommuGroup": "none"}}, "status.iommuGroup"),
+    ("a claim's group number without end", "PCIDeviceClaim", {"status": {"iommuGroup": "1" * 11}},
+     "status.iommuGroup: Too long: may not be more than 10"),
+    ("a claim's group of 1025", "PCIDeviceClaim", {"status": {"iommuGroupMembers": [A] * 1025}},
+     "status.iommuGroupMembers: Too many: 1025: must have at most 1024 items"),
+    ("a claim's group with half an address", "PCIDeviceClaim", {"status": {"iommuGroupMembers": ["04:00.0"]}},
+     "status.iommuGroupMembers[0]"),
     ("a claim with an unknown field", "PCIDeviceClaim", {"spec": {"adress": "0000:04:00.0"}},
      'unknown field "spec.adress"'),
     ("a claim with text for a truth value", "PCIDeviceClaim", {"spec": {"disableResourcePooling": "yes"}},
@@ -180,6 +201,20 @@ REFUSED = table(
      "spec.nodeName: Too long: may not be more than 253"),
     ("a negative number of virtual functions", "SRIOVNetworkDevice", {"spec": {"numVFs": -1}},
      "spec.numVFs in body should be greater than or equal to 0"),
+    ("a virtual function with a group address", "SRIOVNetworkDevice",
+     {"spec": {"virtualFunctions": [{"index": 0, "macAddress": "01:00:5e:00:00:01"}]}}, "macAddress"),
+    ("a virtual function with no address but zeros", "SRIOVNetworkDevice",
+     {"spec": {"virtualFunctions": [{"index": 0, "macAddress": "00:00:00:00:00:00"}]}}, "must not be all zeros"),
+    ("a priority without a VLAN", "SRIOVNetworkDevice",
+     {"spec": {"virtualFunctions": [{"index": 0, "qos": 3}]}}, "needs a vlan"),
+    ("a VLAN beyond the last", "SRIOVNetworkDevice", {"spec": {"virtualFunctions": [{"index": 0, "vlan": 4095}]}},
+     "spec.virtualFunctions[0].vlan in body should be less than or equal to 4094"),
+    ("settings of no virtual function", "SRIOVNetworkDevice", {"spec": {"virtualFunctions": [{"vlan": 1}]}},
+     "spec.virtualFunctions[0].index: Required value"),
+    ("two settings of one virtual function", "SRIOVNetworkDevice",
+     {"spec": {"virtualFunctions": [{"index": 1, "vlan": 1}, {"index": 1, "vlan": 2}]}}, "Duplicate value"),
+    ("trust that is neither on nor off", "SRIOVNetworkDevice",
+     {"spec": {"virtualFunctions": [{"index": 1, "trust": "true"}]}}, 'supported values: "on", "off"'),
     ("a vGPU that is on without a type", "VGPUDevice", {"spec": {"enabled": True}},
      "must be one of status.availableTypes when spec.enabled is true"),
     ("eight MIG instances", "MigConfiguration",
@@ -212,7 +247,6 @@ def test_refuses(kubectl, kind, parts, message):
     assert message in run.stderr
 
 
-A, B = "0000:04:00.0", "0000:04:00.1"
 CHANGES = table(
     ("a claim's address", "PCIDeviceClaim", {"address": A}, {"address": B}, "spec.address: "),
     ("a claim's address away", "PCIDeviceClaim", {"address": A}, {"address": None}, "spec.address: "),
@@ -228,7 +262,18 @@ CHANGES = table(
     ("a claim's empty user", "PCIDeviceClaim", {"userName": ""}, {"userName": "a"}, None),
     ("a claim's pooling", "PCIDeviceClaim", {"address": A, "disableResourcePooling": False},
      {"disableResourcePooling": True}, None),
+    ("a claim's driver away", "PCIDeviceClaim", {"driver": "vfio-pci"}, {"driver": None}, "spec.driver: "),
+    ("a claim's missing driver", "PCIDeviceClaim", {"address": A}, {"driver": "mlx5_vfio_pci"}, "spec.driver: "),
     ("a claim's group", "PCIDeviceClaim", {"address": A}, {"includeIOMMUGroup": True}, None),
+    ("a claim's group that was left out by name", "PCIDeviceClaim", {"includeIOMMUGroup": False},
+     {"includeIOMMUGroup": True}, None),
+    ("a claim's group back", "PCIDeviceClaim", {"includeIOMMUGroup": True}, {"includeIOMMUGroup": False},
+     "spec.includeIOMMUGroup: "),
+    ("a claim's group away", "PCIDeviceClaim", {"includeIOMMUGroup": True}, {"includeIOMMUGroup": None},
+     "spec.includeIOMMUGroup: "),
+    ("a claim's whole spec away, with its group", "PCIDeviceClaim", {"includeIOMMUGroup": True}, None,
+     "spec.includeIOMMUGroup: "),
+    ("another field of a claim with its group", "PCIDeviceClaim", {"includeIOMMUGroup": True}, {"address": A}, None),
     ("a USB claim's user", "USBDeviceClaim", {"userName": "a"}, {"userName": "b"}, "spec.userName: "),
     ("a USB claim's empty user", "USBDeviceClaim", {"userName": ""}, {"userName": "a"}, None),
     ("a network card's node", "SRIOVNetworkDevice", {"nodeName": "a"}, {"nodeName": "b"}, "spec.nodeName: "),
@@ -254,6 +299,35 @@ def test_changing(crds, kubectl, kind, before, change, refused):
     else:
         assert run.stderr == ""
         assert change.items() <= crds.get(PLURAL[kind], name)["spec"].items()
+
+
+OTHER = str(uuid.uuid4())
+
+
+@pytest.mark.parametrize("subresource, told, answer", table(
+    ("the claim as it is now", None, {}, ""),
+    ("its status as it is now", "status", {}, ""),
+    ("the claim as it was before", None, {"resourceVersion": "1"}, "(Conflict)"),
+    ("its status as it was before", "status", {"resourceVersion": "1"}, "(Conflict)"),
+    ("another claim of that name", None, {"resourceVersion": "1", "uid": OTHER}, "(Conflict)"),
+    ("another's status", "status", {"resourceVersion": "1", "uid": OTHER}, "(Conflict)"),
+    ("another claim in whatever state", None, {"resourceVersion": None, "uid": OTHER}, "metadata.uid: Invalid value"),
+    ("another's status, whose uid alone nobody looks at", "status", {"resourceVersion": None, "uid": OTHER}, ""),
+))
+def test_a_patch_of_a_claim_may_say_what_it_was_made_for(crds, kubectl, subresource, told, answer):
+    """The agent's writes carry uid and version: a claim that was made anew is not taken for the old one."""
+    name = make(kubectl, "PCIDeviceClaim")
+    now = crds.get("pcideviceclaims", name)["metadata"]
+    told = {"uid": now["uid"], "resourceVersion": now["resourceVersion"], **told}
+    patch = {"metadata": {key: value for key, value in told.items() if value},
+             "spec": {"address": A}, "status": {"step": "Bind"}}
+    flags = [f"--subresource={subresource}"] if subresource else []
+    run = kubectl("patch", "pcideviceclaims", name, *flags, "--type=merge", "--patch-file=/dev/stdin",
+                  input=patch, check=False)
+    stored = crds.get("pcideviceclaims", name)
+    written = {"spec": {"address": A}} if not subresource else {"status": {"step": "Bind"}}
+    assert answer in run.stderr and (run.returncode == 0) == (answer == "")
+    assert {part: stored[part] for part in ("spec", "status") if part in stored} == ({} if answer else written)
 
 
 @by_kind
@@ -289,10 +363,11 @@ LISTED = table(
     ("a device in full", "PCIDevice", ["pcidevices", "-o", "wide"], {"status": {
         "address": A, "vendorId": "10de", "deviceId": "20b0", "nodeName": "janus", "description": "A100",
         "kernelDriverInUse": "nvidia", "iommuGroup": "27", "numaNode": 0, "role": "Function",
-        "resourceName": "nvidia.com/A100", "conditions": [condition("Claimable", "False", "Console")]}},
+        "resourceName": "nvidia.com/A100", "conditions": [condition("Claimable", "False", "Console")],
+        "allocations": [{"namespace": "default", "pod": "vm-1", "container": "compute"}]}},
      "NAME ADDRESS VENDOR_ID DEVICE_ID NODE_NAME DESCRIPTION KERNEL_DRIVER_IN_USE CLAIMABLE AGE REASON "
-     "IOMMU_GROUP NUMA_NODE ROLE RESOURCE_NAME",
-     f"{A} 10de 20b0 janus A100 nvidia False AGE Console 27 0 Function nvidia.com/A100"),
+     "IOMMU_GROUP NUMA_NODE ROLE RESOURCE_NAME POD",
+     f"{A} 10de 20b0 janus A100 nvidia False AGE Console 27 0 Function nvidia.com/A100 vm-1"),
     ("a claim at a glance", "PCIDeviceClaim", ["pciclaim"], {
         "spec": {"address": A, "nodeName": "janus", "userName": "admin"},
         "status": {"kernelDriverToUnbind": "nvidia", "passthroughEnabled": True, "conditions": [condition("Ready")]}},
@@ -308,9 +383,9 @@ LISTED = table(
      f"0951 1666 janus stick kubevirt.io/x {A} false True AGE Because 123 1-4 480 Storage /srv"),
     ("a network card in full", "SRIOVNetworkDevice", ["sriovnet", "-o", "wide"], {
         "spec": {"address": A, "nodeName": "janus", "numVFs": 1},
-        "status": {"vfAddresses": [B], "status": "on"}},
-     "NAME ADDRESS NODE_NAME NUMVFS VF_ADDRESSES AGE INTERFACE STATUS",
-     f'{A} janus 1 ["{B}"] AGE eno1 on'),
+        "status": {"vfAddresses": [B], "status": "on", "conditions": [condition("Ready")]}},
+     "NAME ADDRESS NODE_NAME NUMVFS VF_ADDRESSES READY AGE INTERFACE STATUS REASON MESSAGE",
+     f'{A} janus 1 ["{B}"] True AGE eno1 on Because'),
 )
 
 

@@ -8,11 +8,12 @@ import os
 
 import pytest
 
+from claims import Claims
 from cluster import ROOT, wait_until
 from guest import Guest
 from kubectl_watch import KubectlWatch
 from node import ADDRESS, NODE, OURS, Node
-from node_agent import NodeAgent
+from node_agent import NodeAgent, end_agents
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +41,7 @@ def deployed(crds):
 @pytest.fixture(scope="session")
 def booted(deployed, guest):
     """The Node, its agent started once and everything listed."""
+    end_agents(guest)
     agent = NodeAgent(guest, deployed)
     agent.install()
     watches = [KubectlWatch(deployed, kind, OURS) for kind in ("pcidevices", "usbdevices")]
@@ -65,3 +67,31 @@ def node(booted):
     wait_until(booted.agent.ready, 30, "the agent's readiness")
     assert not died, f"the agent had ended before this test: {log[-2000:]}"
     return booted
+
+
+@pytest.fixture(scope="session")
+def claim_watch(deployed):
+    watch = KubectlWatch(deployed, "pcideviceclaims", "")
+    yield watch
+    watch.close()
+
+
+@pytest.fixture
+def claims(node, claim_watch):
+    """The Node's claims: none before the test and none after it, every device on its native driver."""
+    made = Claims(node, claim_watch)
+    yield made
+    made.give_back()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """What the agent said last is part of a failure's report."""
+    report = (yield).get_result()
+    node = getattr(item, "funcargs", {}).get("node")
+    if report.failed and isinstance(node, Node):
+        try:
+            log = node.agent.log()
+        except AssertionError as error:  # the machine is away
+            log = str(error)
+        report.sections.append(("the agent's log", log[-6000:]))

@@ -1,9 +1,13 @@
-"""`kubectl get KIND -w` for the objects of one node, in the background: what it has shown, and when."""
+"""kubectl's watch of one kind's objects, in the background: what it has shown, and when."""
 
 import json
 import threading
 import time
 from dataclasses import dataclass
+from urllib.parse import urlencode
+
+# `kubectl get -w` cannot say how long, and ends when the server likes, after half an hour or later.
+WATCH = "/apis/devices.harvesterhci.io/v1beta1/{}?" + urlencode({"watch": 1, "timeoutSeconds": 6 * 3600})
 
 
 @dataclass
@@ -24,8 +28,8 @@ class KubectlWatch:
         self.kind = kind
         self.events = []
         self.changed = threading.Condition()
-        self.process = cluster.start_kubectl(
-            "get", kind, "--selector", selector, "--watch", "--output-watch-events", "--output", "json")
+        path = WATCH.format(kind) + "&" + urlencode({"labelSelector": selector})
+        self.process = cluster.start_kubectl("get", "--raw", path)
         self.thread = threading.Thread(target=self._collect, daemon=True)
         self.thread.start()
 
@@ -58,7 +62,7 @@ class KubectlWatch:
                 at = len(self.events)
                 left = end - time.monotonic()
                 seen = [(e.type, e.name) for e in self.events[mark:]]
-                assert left > 0, f"kubectl get {self.kind} -w has not shown {what} in {timeout} s, only {seen}"
+                assert left > 0, f"kubectl's watch of {self.kind} has not shown {what} in {timeout} s, only {seen}"
                 assert self.process.poll() is None, "kubectl ended"
                 self.changed.wait(left)
 

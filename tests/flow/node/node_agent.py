@@ -1,6 +1,7 @@
 """hostdev-agent as a process of the guest."""
 
 import json
+import os
 import re
 from urllib.parse import urlsplit
 
@@ -8,35 +9,49 @@ import yaml
 
 from cluster import ROOT, wait_until
 
-PROGRAMS = ROOT / "build/release/bin"
+PROGRAMS = os.environ.get("HOSTDEV_PROGRAMS", ROOT / "build/release/bin")
 HOME = "/run/hostdev"  # the guest's own copy: the tree may be built while tests run
+STATE = "/run/hostdev-state"
 LISTEN = "127.0.0.1:9807"
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([\d.e+-]+)$')
+
+
+def end_agents(guest):
+    """The agents that an earlier run left in this guest, and their helpers."""
+    guest.sh(f"for f in {HOME}*/pid; do ! [ -e $f ] || kill -9 -$(cat $f) 2>/dev/null || true; rm -f $f; done")
 
 
 class NodeAgent:
     """Starts, kills and asks the agent; the objects are the cluster's."""
 
-    def __init__(self, guest, cluster):
+    def __init__(self, guest, cluster, home=HOME, listen=LISTEN):
         self.guest = guest
         self.cluster = cluster
         self.node = guest.name
+        self.home = home
+        self.listen = listen
         self.pid = None
 
-    def install(self):
+    def install(self, programs=PROGRAMS):
         """Copies the programs and a kubeconfig into the guest."""
         port = urlsplit(yaml.safe_load(self.cluster.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]).port
         config = self.cluster.control("sa-kubeconfig", "hostdev-system", "hostdev-agent", "--node", self.node,
                                       "--server", f"https://10.0.2.2:{port}")
-        self.guest.sh(f"mkdir -p {HOME}; cd {HOME}; ! [ -e pid ] || kill -9 $(cat pid) 2>/dev/null || true; rm -f *; "
-                      f"cp {PROGRAMS}/hostdev-agent {PROGRAMS}/hostdev-helper .")
-        self.guest.write(f"{HOME}/kubeconfig", config)
+        self.guest.sh(f"mkdir -p {self.home}; cd {self.home}; rm -f *; "
+                      f"cp {programs}/hostdev-agent {programs}/hostdev-helper {programs}/hostdev-names .")
+        self.guest.write(f"{self.home}/kubeconfig", config)
+
+    def command(self, *options):
+        return (f"{self.home}/hostdev-agent --kubeconfig {self.home}/kubeconfig --node-name {self.node} "
+                f"--listen {self.listen} --state-dir {STATE} {' '.join(options)}")
 
     def start(self, *options):
-        command = f"setsid {HOME}/hostdev-agent --kubeconfig {HOME}/kubeconfig --node-name {self.node}"
+        self.launch(self.command(*options))
+
+    def launch(self, command):
+        """Starts it in a session of its own, which its children share."""
         self.pid = int(self.guest.sh(
-            f"{command} --listen {LISTEN} {' '.join(options)} </dev/null >>{HOME}/agent.log 2>&1 & "
-            f"echo $! | tee {HOME}/pid"))
+            f"setsid {command} </dev/null >>{self.home}/agent.log 2>&1 & echo $! | tee {self.home}/pid"))
 
     def signal(self, name):
         self.guest.run("kill", f"-{name}", self.pid)
@@ -50,14 +65,14 @@ class NodeAgent:
         wait_until(lambda: not self.guest.try_sh(f"test -e /proc/{self.pid}"), what="the agent's end")
 
     def log(self):
-        return self.guest.run("cat", f"{HOME}/agent.log")
+        return self.guest.run("cat", f"{self.home}/agent.log")
 
     def ready(self):
-        return self.guest.try_sh(f"curl -fsS http://{LISTEN}/readyz")
+        return self.guest.try_sh(f"curl -fsS http://{self.listen}/readyz")
 
     def metrics(self):
         """Samples by (name, labels as text)."""
-        text = self.guest.run("curl", "-fsS", f"http://{LISTEN}/metrics")
+        text = self.guest.run("curl", "-fsS", f"http://{self.listen}/metrics")
         samples = {}
         for line in text.splitlines():
             if match := SAMPLE.match(line):
@@ -70,7 +85,7 @@ class NodeAgent:
 
     def inspect(self, *options):
         """The objects that `hostdev-agent inspect` prints, by kind and name."""
-        text = self.guest.run(f"{HOME}/hostdev-agent", "inspect", "-o", "json", "--node-name", self.node, *options)
+        text = self.guest.run(f"{self.home}/hostdev-agent", "inspect", "-o", "json", "--node-name", self.node, *options)
         return {(o["kind"], o["metadata"]["name"]): o for o in json.loads(text)["items"]}
 
     def written(self):

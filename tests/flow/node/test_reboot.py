@@ -3,6 +3,8 @@
 The tests that follow run on the machine of the second boot.
 """
 
+from collections import Counter
+
 import pytest
 
 from cluster import wait_until
@@ -38,15 +40,20 @@ def test_objects_follow_a_boot_with_other_groups(rebooted):
     assert said(node)[NIC]["iommuGroup"] != groups[NIC], "the second boot has the groups of the first"
 
 
-def test_sixty_four_virtual_functions_come_and_go(rebooted):
+def test_row_19_sixty_four_virtual_functions_come_and_go(rebooted):
     _, node = rebooted
+    before = len(node.agent.written())
     extra = next(a for a, s in said(node).items() if s["classId"] == "0108" and a != "0000:04:00.0")
     folder = f"/sys/bus/pci/devices/{extra}"
     node.guest.write(f"{folder}/sriov_drivers_autoprobe", "0")
     node.guest.write(f"{folder}/sriov_numvfs", "64")
     node.wait_reason(extra, "VirtualFunctionsActive", "64")
     node.wait_converged()
-    assert len([o for o in node.pci.objects().values() if o["status"].get("physicalFunction") == extra]) == 64
+    names = {name for name, o in node.pci.objects().items() if o["status"].get("physicalFunction") == extra}
+    assert len(names) == 64
+    written = Counter(w[3] for w in node.agent.written()[before:])
+    assert {written[name] for name in names} == {2}, "the object, and its status"
+    assert written[pci_name(extra)] <= 10, "its number of functions, as looks on the way saw it"
     node.guest.write(f"{folder}/sriov_numvfs", "0")
     node.wait_converged()
     node.wait_reason(extra, "Available")

@@ -15,14 +15,15 @@
  * loop closed cleanly.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/lines.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -83,16 +84,23 @@ static void leave_if_over(struct probe *probe)
 		free_client(probe);
 }
 
-/* A sanitizer's memory says nothing of ours. */
+/* VmHWM, because getrusage() also counts what the parent had when it started this program
+ * (fs/exec.c, setmax_mm_hiwater_rss). A sanitizer's memory says nothing of ours. */
 static json_int_t peak_rss_kib(void)
 {
 #ifdef __SANITIZE_ADDRESS__
 	return 0;
 #else
-	struct rusage usage;
+	auto_free char *status = NULL;
+	const char *peak;
+	uint64_t kib = 0;
 
-	getrusage(RUSAGE_SELF, &usage);
-	return usage.ru_maxrss;
+	if (file_read(AT_FDCWD, "/proc/self/status", 1 << 16, &status, NULL, NULL) < 0)
+		return -1;
+	peak = strstr(status, "VmHWM:");
+	for (peak += strcspn(peak, "0123456789"); *peak >= '0' && *peak <= '9'; peak++)
+		kib = kib * 10 + (uint64_t)(*peak - '0');
+	return (json_int_t)kib;
 #endif
 }
 

@@ -1,0 +1,132 @@
+"""The kubelet and containerd of the guest, and pods on it."""
+
+import json
+import subprocess
+import time
+from urllib.parse import urlsplit
+
+import yaml
+
+from cluster import ROOT, wait_until
+
+RUN = "/run/hostdev-node"  # of hack/vm.d/node-start
+DIR = "/var/lib/kubelet"
+IMAGE = "localhost/hostdev/busybox:1"
+
+
+class Kubelet:
+    """Makes the guest a node that runs pods; the Node object is there already."""
+
+    def __init__(self, guest, cluster):
+        self.guest = guest
+        self.cluster = cluster
+        self.node = guest.name
+        self.kubectl = cluster.kubectl
+
+    def start(self):
+        """containerd and kubelet, until the Node is Ready."""
+        self._fill_folder()
+        self.kubectl("create", "serviceaccount", "default", check=False)
+        self.guest.vm("node")
+        self.wait_ready()
+
+    def _fill_folder(self):
+        folder = ROOT / "build/local/vm" / self.node / "node"
+        port = urlsplit(yaml.safe_load(self.cluster.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]).port
+        config = self.cluster.control("node-kubeconfig", self.node, "--server", f"https://10.0.2.2:{port}")
+        (folder / "images").mkdir(parents=True, exist_ok=True)
+        (folder / "kubelet.kubeconfig").write_text(config)
+        (folder / "ca.crt").write_bytes((self.cluster.folder / "pki/ca.crt").read_bytes())
+        script = f"""source {ROOT}/hack/lib.sh; source {ROOT}/hack/cluster.d/runtime.sh; node_runtime
+                     link_runtime {ROOT}/build/local/bin; cp "$RUNTIME"/images/*.tar {folder}/images/
+                     printf '%s\\n' "$PAUSE_IMAGE" >{folder}/sandbox-image"""
+        subprocess.run(["bash", "-euc", script], check=True)
+
+    def in_node_shell(self, script):
+        """bash in the guest, with hack/lib.sh and the node's programs."""
+        path = f"{ROOT}/build/local/bin"
+        return self.guest.run("bash", "-euc", f"source {ROOT}/hack/lib.sh; export PATH={path}:$PATH; {script}")
+
+    def stop(self):
+        self.in_node_shell(f"stop_process {RUN} kubelet; stop_process {RUN} containerd")
+
+    def restart(self):
+        """The kubelet alone; the pods stay with containerd."""
+        self.in_node_shell(f"mapfile -d '' -t words </proc/$(<{RUN}/pids/kubelet)/cmdline; "
+                           f'stop_process {RUN} kubelet; start_process {RUN} kubelet - "${{words[@]}}"')
+
+    def log(self):
+        return self.guest.run("cat", f"{RUN}/logs/kubelet.log")
+
+    def wait_ready(self):
+        self.kubectl("wait", "--for=condition=Ready", "--timeout=180s", f"node/{self.node}")
+
+    def allocatable(self, resource):
+        return self.cluster.get("node", self.node)["status"]["allocatable"].get(resource)
+
+    def wait_allocatable(self, resource, count, timeout=90):
+        wait_until(lambda: self.allocatable(resource) == str(count), timeout,
+                   f"{resource}: {count} allocatable on {self.node}")
+
+
+class Pod:
+    """One container that sleeps, put on the node without a scheduler; folders: of the node, by their
+    path in the container."""
+
+    def __init__(self, kubelet, name, resources, folders=None, capabilities=()):
+        self.kubelet = kubelet
+        self.kubectl = kubelet.kubectl
+        self.name = name
+        self.resources = resources
+        self.folders = folders or {}
+        self.capabilities = list(capabilities)
+
+    def create(self):
+        self.kubectl("apply", "-f", "-", input={
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": self.name, "namespace": "default"},
+            "spec": {"nodeName": self.kubelet.node, "restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
+                     "automountServiceAccountToken": False,
+                     "volumes": [{"name": f"folder{i}", "hostPath": {"path": path, "type": "Directory"}}
+                                 for i, path in enumerate(self.folders.values())],
+                     "containers": [{"name": "main", "image": IMAGE, "imagePullPolicy": "Never",
+                                     "securityContext": {"capabilities": {"add": self.capabilities}},
+                                     "volumeMounts": [{"name": f"folder{i}", "mountPath": path, "readOnly": True}
+                                                      for i, path in enumerate(self.folders)],
+                                     "command": ["sleep", "100000"], "resources": {"limits": self.resources}}]}})
+
+    def get(self):
+        return self.kubelet.cluster.get("pod", self.name, "-n", "default")
+
+    def wait_running(self, timeout=120):
+        end = time.monotonic() + timeout
+        while (status := self.get()["status"]).get("phase") != "Running":
+            assert status.get("phase") != "Failed", f"{self.name}: {json.dumps(status)}"
+            assert time.monotonic() < end, f"{self.name} does not run: {json.dumps(status)}"
+            time.sleep(0.2)
+
+    def wait_failed(self, message, timeout=60):
+        end = time.monotonic() + timeout
+        while (status := self.get()["status"]).get("phase") != "Failed":
+            assert time.monotonic() < end, f"{self.name} does not fail: {json.dumps(status)}"
+            time.sleep(0.2)
+        assert message in status["message"]
+
+    def exec(self, script):
+        return self.kubectl("exec", "-n", "default", self.name, "--", "sh", "-c", script).stdout
+
+    def environment(self):
+        return dict(line.split("=", 1) for line in self.exec("env").splitlines())
+
+    def identity(self):
+        """What is another one when the container was started anew."""
+        status = self.get()["status"]["containerStatuses"][0]
+        self.wait_known()
+        return status["containerID"], status["restartCount"], self.exec("stat -c %Y /proc/1").strip()
+
+    def wait_known(self):
+        """A kubelet that has just begun knows its pods a little later than its devices."""
+        wait_until(lambda: self.kubectl("exec", "-n", "default", self.name, "--", "true", check=False).returncode == 0,
+                   30, f"a kubelet that knows {self.name}")
+
+    def delete(self):
+        self.kubectl("delete", "pod", self.name, "-n", "default", "--ignore-not-found", "--timeout=120s")

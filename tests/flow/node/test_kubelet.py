@@ -1,0 +1,221 @@
+"""Claimed devices are lent to pods by the real kubelet, and outlive its restarts and the agent's."""
+
+import json
+import os
+
+import pytest
+
+from claims import IGB, NIC, TWIN, condition
+from cluster import wait_until
+from kubelet import Kubelet, Pod
+from node import pci_name
+
+ROUNDS = int(os.environ.get("HOSTDEV_RESTART_ROUNDS", "1"))  # of restarts; more take long
+FOLDERS = ("device-plugins", "plugins_registry", "plugins/hostdev")
+
+
+@pytest.fixture(scope="module")
+def kubelet(booted):
+    made = Kubelet(booted.guest, booted.cluster)
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def pods(kubelet, claims):
+    """pods(name, resources) -> Pod, created; gone before the claims are."""
+    made = []
+
+    def make(name, resources, **more):
+        made.append(Pod(kubelet, name, resources, **more))
+        made[-1].create()
+        return made[-1]
+
+    yield make
+    for pod in made:
+        pod.delete()
+
+
+@pytest.fixture(params=["registry", "direct"])
+def registered(request, node):
+    """The agent, registering this way; afterwards as it was."""
+    restart_agent(node, "--registration", request.param)
+    yield request.param
+    restart_agent(node)
+
+
+def restart_agent(node, *options, signal="TERM"):
+    node.agent.signal(signal)
+    wait_until(lambda: not node.agent.alive(), 10, "the agent's end")
+    node.agent.start(*options)
+    wait_until(node.agent.ready, 30, "the agent's readiness")
+
+
+def resource_of(node, address):
+    return node.pci_object(address)["status"]["resourceName"]
+
+
+def allocations(node, address):
+    found = node.pci_object(address)["status"].get("allocations", [])
+    return [f"{a['namespace']}/{a['pod']}/{a['container']}" for a in found]
+
+
+def wait_allocations(node, address, *wanted):
+    wait_until(lambda: allocations(node, address) == list(wanted), 40, f"{wanted} as holders of {address}")
+
+
+def allocations_when_there(node, address):
+    wait_until(lambda: allocations(node, address), 40, f"a holder of {address}")
+    return allocations(node, address)
+
+
+def variable(resource):
+    """Where a launcher looks for the addresses."""
+    return "PCI_RESOURCE_" + resource.upper().replace("/", "_").replace(".", "_")
+
+
+def registrations(node, resource):
+    """How often the kubelet took the resource."""
+    return node.agent.metrics().get(("hostdev_kubelet_registrations_total",
+                                     f'resource="{resource}",result="done"'), 0)
+
+
+def test_a_pod_gets_what_was_claimed_and_keeps_it(node, kubelet, claims, pods, registered):
+    claims.bind(IGB)
+    resource = resource_of(node, IGB)
+    kubelet.wait_allocatable(resource, 1)
+
+    pod = pods("vm-1", {resource: 1})
+    pod.wait_running()
+    group = claims.function(IGB).group()
+    assert pod.exec("ls /dev/vfio").split() == sorted([group, "vfio"])
+    assert pod.exec(f"stat -c %F /dev/vfio/{group}").strip() == "character special file"
+    assert pod.environment()[variable(resource)] == IGB
+    wait_allocations(node, IGB, "default/vm-1/main")
+
+    claims.delete(IGB)
+    claims.wait(IGB, "Ready", "False", "Held", "pod default/vm-1 has it")
+    assert claims.now(IGB)["status"]["holder"] == "pod default/vm-1"
+    assert claims.function(IGB).driver() == "vfio-pci"
+    kubelet.wait_allocatable(resource, 0)
+
+    pod.delete()
+    claims.wait_gone(IGB, timeout=60)
+    claims.wait_drivers(IGB, "igb")
+    wait_allocations(node, IGB)
+
+
+def test_a_qemu_in_the_pod_has_what_it_was_given_and_no_more(node, kubelet, claims, pods):
+    for address in (NIC, TWIN):
+        claims.bind(address)
+    resource = resource_of(node, NIC)
+    kubelet.wait_allocatable(resource, 2)
+    # The node's QEMU, in the container: its device nodes, its control group and its environment.
+    pod = pods("vm-4", {resource: 1}, capabilities=["IPC_LOCK"],  # VFIO locks the machine's memory
+               folders={"/usr": "/usr", "/lib": "/usr/lib", "/lib64": "/usr/lib64"})
+    pod.wait_running()
+
+    (given,) = {NIC, TWIN} & {pod.environment()[variable(resource)]}
+    (other,) = {NIC, TWIN} - {given}
+    assert allocations_when_there(node, given) == ["default/vm-4/main"] and not allocations(node, other)
+    assert query_pci(pod, f"host=${variable(resource)}") == ["8086:10d3"]
+    refused = pod.exec(f"{qemu(f'host={other}')} </dev/null 2>&1 || true")
+    assert f"Could not open '/dev/vfio/{claims.function(other).group()}': No such file" in refused
+
+
+def qemu(device):
+    return ("/usr/bin/qemu-system-x86_64 -accel tcg -machine q35 -m 64 -nodefaults -display none -S -qmp stdio "
+            f"-device vfio-pci,{device},id=lent")
+
+
+def query_pci(pod, device):
+    """The ids of what was lent as a QEMU in the pod sees them."""
+    commands = "".join(json.dumps({"execute": word}) + "\n" for word in ("qmp_capabilities", "query-pci", "quit"))
+    lines = [json.loads(line) for line in pod.exec(f"printf '{commands}' | {qemu(device)}").splitlines()]
+    (buses,) = [line["return"] for line in lines if line.get("return")]
+    return [f"{d['id']['vendor']:04x}:{d['id']['device']:04x}"
+            for bus in buses for d in bus["devices"] if d["qdev_id"] == "lent"]
+
+
+def test_two_of_a_pool_in_one_container(node, kubelet, claims, pods):
+    for address in (NIC, TWIN):
+        claims.bind(address)
+    resource = resource_of(node, NIC)
+    assert resource_of(node, TWIN) == resource
+    kubelet.wait_allocatable(resource, 2)
+
+    pod = pods("vm-2", {resource: 2})
+    pod.wait_running()
+    groups = [claims.function(address).group() for address in (NIC, TWIN)]
+    assert sorted(pod.exec("ls /dev/vfio").split()) == sorted([*groups, "vfio"])
+    assert sorted(pod.environment()[variable(resource)].split(",")) == [NIC, TWIN]
+    for address in (NIC, TWIN):
+        wait_allocations(node, address, "default/vm-2/main")
+
+
+def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims):
+    claims.bind(NIC, disableResourcePooling=True)
+    own = f"intel.com/{pci_name(NIC)}"
+    wait_until(lambda: resource_of(node, NIC) == own, 10, "its own name")
+    kubelet.wait_allocatable(own, 1)
+
+    claims.kubectl("patch", "pcideviceclaim", pci_name(NIC), "--type=merge", "-p",
+                   '{"spec": {"disableResourcePooling": false}}')
+    wait_until(lambda: resource_of(node, NIC) != own, 10, "the pool's name")
+    kubelet.wait_allocatable(resource_of(node, NIC), 1)
+    wait_until(lambda: kubelet.allocatable(own) in (None, "0"), 60, "no device of its own name")
+
+
+def test_the_pod_and_the_resource_outlive_restarts_and_wipes(node, kubelet, claims, pods, registered):
+    claims.bind(IGB)
+    resource = resource_of(node, IGB)
+    kubelet.wait_allocatable(resource, 1)
+    pod = pods("vm-3", {resource: 1})
+    pod.wait_running()
+    wait_allocations(node, IGB, "default/vm-3/main")
+    before = pod.identity()
+
+    def unhurt():
+        wait_until(lambda: node.agent.metrics().get(("hostdev_kubelet_registered", f'resource="{resource}"')) == 1,
+                   60, "the registration")
+        kubelet.wait_allocatable(resource, 1)
+        assert pod.identity() == before
+        assert allocations(node, IGB) == ["default/vm-3/main"]
+        assert condition(claims.now(IGB), "Ready")[0] == "True"
+
+    for _ in range(ROUNDS):
+        kubelet.restart()
+        kubelet.wait_ready()
+        unhurt()
+        restart_agent(node, "--registration", registered)
+        unhurt()
+        restart_agent(node, "--registration", registered, signal="KILL")
+        unhurt()
+        node.agent.kill()
+        kubelet.restart()
+        node.agent.start("--registration", registered)
+        wait_until(node.agent.ready, 30, "the agent's readiness")
+        unhurt()
+
+
+def test_sockets_wiped_twenty_times(node, kubelet, claims, pods, registered):
+    claims.bind(IGB)
+    resource = resource_of(node, IGB)
+    kubelet.wait_allocatable(resource, 1)
+    pod = pods("vm-5", {resource: 1})
+    pod.wait_running()
+    wait_allocations(node, IGB, "default/vm-5/main")
+    container = pod.identity()
+    open_files = f"ls /proc/{node.agent.pid}/fd | wc -l"
+    before = int(node.guest.sh(open_files))
+    pid = node.agent.pid
+
+    for _ in range(20):
+        taken = registrations(node, resource)
+        node.guest.sh("rm -f " + " ".join(f"/var/lib/kubelet/{f}/hostdev-*" for f in FOLDERS))
+        wait_until(lambda: registrations(node, resource) > taken, 60, "the next registration")
+    kubelet.wait_allocatable(resource, 1)
+    assert node.agent.alive() and node.agent.pid == pid
+    assert pod.identity() == container and allocations(node, IGB) == ["default/vm-5/main"]
+    wait_until(lambda: int(node.guest.sh(open_files)) <= before, 30, "no more open files than before")

@@ -55,3 +55,11 @@ def watch_rate():
     for line in run.stdout.splitlines():
         what, value = re.split(r"\s{2,}", line.strip(), maxsplit=1)
         figure(what, value, "goal 100000 events/s" if "store" in what else "")
+
+
+def controller_views():
+    heading("what the controller keeps of 5,000 nodes with 60 devices each")
+    run = subprocess.run([BIN / "bench_pools"], capture_output=True, text=True, check=True)
+    for line in run.stdout.splitlines():
+        what, value = line.split(": ", 1)
+        figure(what, value, "goal 600 B" if what == "memory" else "")

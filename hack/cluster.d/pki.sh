@@ -67,6 +67,12 @@ pki_node() {
 	pki_issue "$1" "node-$2" "/O=system:nodes/CN=system:node:$2" clientAuth
 }
 
+# pki_user PKI NAME: the client certificate of a person in no group.
+pki_user() {
+	[[ $2 =~ ^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$ ]] || die "'$2' is no name of a user: lower-case letters and digits"
+	pki_issue "$1" "user-$2" "/CN=$2" clientAuth
+}
+
 # kubeconfig_certificate PKI NAME SERVER: a kubeconfig on standard output that
 # holds all it needs, so that it can be copied into a guest.
 kubeconfig_certificate() {

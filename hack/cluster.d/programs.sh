@@ -17,7 +17,7 @@ build_programs() {
 	(
 		cd "$ROOT"
 		[[ -e build/$PRESET/build.ninja ]] || cmake --preset "$PRESET" || exit 1
-		cmake --build --preset "$PRESET"
+		cmake --build --preset "$PRESET" --target hostdev-{agent,helper,names,controller}
 	) >"$log" 2>&1 && return 0
 	grep -E 'error|Error' "$log" | head -n 10 >&2 || tail -n 20 "$log" >&2
 	die "building the programs failed; the whole output is in $log"
@@ -59,7 +59,8 @@ start_controller() {
 	stop_process "$LOCAL" hostdev-controller
 	step "starting the controller"
 	start_process "$LOCAL" hostdev-controller "$mark" env "KUBECONFIG=$file" \
-		POD_NAMESPACE=hostdev-system "POD_NAME=hostdev-controller-$NODE" "$PROGRAMS/hostdev-controller"
+		POD_NAMESPACE=hostdev-system "POD_NAME=hostdev-controller-$NODE" "$PROGRAMS/hostdev-controller" \
+		--agent-pods none
 	sleep 0.2
 	process_running "$LOCAL" hostdev-controller || {
 		tail -n 5 "$LOCAL/logs/hostdev-controller.log" >&2

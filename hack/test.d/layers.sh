@@ -47,9 +47,34 @@ prepare_flow() {
 
 flow_tests() {
 	local layer=$1 junit=$LOGS/$1.xml
+	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra)
 	[[ -d $ROOT/tests/flow/$layer ]] || die "there are no tests in tests/flow/$layer"
-	check_junit "$layer" "$junit" /usr/bin/python3 -m pytest -p no:cacheprovider -ra \
-		--junitxml "$junit" "$ROOT/tests/flow/$layer"
+	rm -rf "$LOGS/cache-$layer"
+	check_junit "$layer" "$junit" "${run[@]}" --junitxml "$junit" "$ROOT/tests/flow/$layer"
+	check_again "$layer" "$LOGS/$layer-again.xml" \
+		"${run[@]}" --last-failed --junitxml "$LOGS/$layer-again.xml" "$ROOT/tests/flow/$layer"
+}
+
+# check_again NAME FILE COMMAND…: real programs share two cores with a virtual machine, and some machine pauses longer
+# than a test waits. Up to three tests that failed run once more; one that passes then counts as passed and is named
+# as unsteady in the summary.
+check_again() {
+	local name=$1 junit=$2 outcome test failures
+	shift 2
+	failures=$(grep -c "^failed $name: " "$RESULTS") || return 0
+	((failures <= 3)) || return 0
+	rm -f "$junit"
+	step "$name: $failures of its tests once more"
+	run_logged "$LOGS/$name-again.log" "$@" || true
+	[[ -s $junit ]] || return 0
+	while read -r outcome test; do
+		if [[ $outcome == passed ]] && grep -qxF "failed $name: $test" "$RESULTS"; then
+			grep -vxF "failed $name: $test" "$RESULTS" >"$RESULTS.steady" || true
+			mv "$RESULTS.steady" "$RESULTS"
+			record passed "$name: $test"
+			record unsteady "$name: $test"
+		fi
+	done < <("$HERE/test.d/outcomes" "$junit")
 }
 
 layer_api() {
@@ -59,6 +84,7 @@ layer_api() {
 
 layer_node() {
 	prepare_flow
+	check build-failpoints build_preset failpoints
 	node_runtime
 	link_runtime "$ROOT/build/local/bin"
 	"$ROOT/hack/packages" install vm
@@ -66,12 +92,19 @@ layer_node() {
 	flow_tests node
 }
 
+# Ours with grpc-go, which Go's usual module proxy has.
 layer_interop() {
-	step "interop: this layer has no tests yet"
+	"$ROOT/hack/packages" install build test
+	check build-release build_preset release
+	find_go
+	export GO HOSTDEV_TEST_BUILD=build/release
+	flow_tests interop
 }
 
 layer_bench() {
 	prepare_flow
+	find_go
+	export GO
 	check_shown bench "$ROOT/tests/bench/run"
 }
 
@@ -82,7 +115,7 @@ layer_fuzz() {
 	check build-fuzz build_preset fuzz
 	rm -rf "$LOGS/fuzz"
 	mkdir -p "$LOGS/fuzz"
-	step "fuzzing each target for ${FUZZ_SECONDS:=60} s, two at a time"
+	step "fuzzing each target for ${FUZZ_SECONDS:=20} s, two at a time"
 	export ROOT LOGS FUZZ_SECONDS
 	export -f fuzz_one
 	printf '%s\0' "$ROOT"/build/fuzz/bin/fuzz_* | xargs -0 -P 2 -I '{}' bash -c 'fuzz_one "{}"' || failed=yes

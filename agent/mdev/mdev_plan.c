@@ -137,12 +137,15 @@ static bool is_free(const struct planner *p, const char *uuid)
 	return !p->c->is_free || p->c->is_free(p->c->arg, uuid);
 }
 
+/* A UUID is one instance's in the kernel; facts that tell of it twice are believed once. */
 static void look_at_instance(struct planner *p, const struct mdev_facts *mdev)
 {
 	struct parent *parent = parent_of(p, mdev->parent);
 	struct mdev_parent_plan *plan = plan_of(p, parent);
 	const char *owner = mdev_owner(p->c->facts, mdev);
 
+	if (map_get(p->there, mdev->uuid))
+		return;
 	map_set(p->there, mdev->uuid, p);
 	if (owner)
 		map_set(p->own, mdev->uuid, p);

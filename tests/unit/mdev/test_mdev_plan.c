@@ -160,6 +160,24 @@ static void a_record_of_another_boot_owns_nothing(void **state)
 	machine_done(&m);
 }
 
+/* The kernel has each UUID once: of two lines that tell of it the first counts, and here nobody has made that. */
+static void a_uuid_told_twice_counts_once(void **state)
+{
+	static struct machine m;
+	struct mdev_plan plan;
+
+	(void)state;
+	machine_init(&m);
+	machine_wish(&m, "");
+	machine_add(&m, U1, "c1", "b-1", NULL);
+	machine_add(&m, U1, "c1", "a-1", MDEV_OWNER_TYPES);
+	machine_plan(&m, &plan);
+	for (size_t i = 0; i < plan.len; i++)
+		assert_int_equal(plan.items[i].remove.len, 0);
+	mdev_plan_done(&plan);
+	machine_done(&m);
+}
+
 static void switched_off_changes_nothing(void **state)
 {
 	static struct machine m;
@@ -490,6 +508,8 @@ int main(void)
 		nothing_wanted_removes_only_ours, NULL);
 	suite_add(&suite, "a record of another boot owns nothing",
 		  a_record_of_another_boot_owns_nothing, NULL);
+	suite_add(&suite, "a UUID that is told of twice counts once", a_uuid_told_twice_counts_once,
+		  NULL);
 	suite_add(&suite, "enabled: false stops making, removing and forgetting",
 		  switched_off_changes_nothing, NULL);
 	suite_add(&suite, "a type of another provider protects its instances",

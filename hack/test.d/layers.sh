@@ -108,7 +108,8 @@ layer_bench() {
 	check_shown bench "$ROOT/tests/bench/run"
 }
 
-# Two at a time; new inputs are kept below build/ and help the next run.
+# Two at a time; new inputs are kept below build/ and help the next run. The seed is fixed, so that a run on
+# another machine goes the same ways; FUZZ_SEED=0 takes a new one.
 layer_fuzz() {
 	local target failed=''
 	"$ROOT/hack/packages" install build test
@@ -116,7 +117,7 @@ layer_fuzz() {
 	rm -rf "$LOGS/fuzz"
 	mkdir -p "$LOGS/fuzz"
 	step "fuzzing each target for ${FUZZ_SECONDS:=20} s, two at a time"
-	export ROOT LOGS FUZZ_SECONDS
+	export ROOT LOGS FUZZ_SECONDS FUZZ_SEED=${FUZZ_SEED:-1}
 	export -f fuzz_one
 	printf '%s\0' "$ROOT"/build/fuzz/bin/fuzz_* | xargs -0 -P 2 -I '{}' bash -c 'fuzz_one "{}"' || failed=yes
 	for target in "$ROOT"/build/fuzz/bin/fuzz_*; do
@@ -133,7 +134,7 @@ fuzz_one() {
 	seeds=$ROOT/tests/fuzz/corpus/$name
 	mkdir -p "$corpus"
 	[[ -d $seeds ]] || seeds=$corpus
-	if "$program" -max_total_time="$FUZZ_SECONDS" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	if "$program" -seed="$FUZZ_SEED" -max_total_time="$FUZZ_SECONDS" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="$LOGS/fuzz/$name-" "$corpus" "$seeds" >"$LOGS/fuzz/$name.log" 2>&1; then
 		: >"$LOGS/fuzz/$name.clean"
 	else

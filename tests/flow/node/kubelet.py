@@ -3,6 +3,7 @@
 import json
 import subprocess
 import time
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import yaml
@@ -21,6 +22,7 @@ class Kubelet:
         self.guest = guest
         self.cluster = cluster
         self.node = guest.name
+        self.folder = ROOT / "build/local/vm" / guest.name / "node"
         self.kubectl = cluster.kubectl
 
     def start(self):
@@ -30,12 +32,19 @@ class Kubelet:
         self.guest.vm("node")
         self.wait_ready()
 
-    def _fill_folder(self):
-        folder = ROOT / "build/local/vm" / self.node / "node"
+    def _server(self):
+        """As the guest reaches it."""
         port = urlsplit(yaml.safe_load(self.cluster.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]).port
-        config = self.cluster.control("node-kubeconfig", self.node, "--server", f"https://10.0.2.2:{port}")
+        return f"https://10.0.2.2:{port}"
+
+    def _configure(self, server):
+        config = self.cluster.control("node-kubeconfig", self.node, "--server", server)
+        (self.folder / "kubelet.kubeconfig").write_text(config)
+
+    def _fill_folder(self):
+        folder = self.folder
         (folder / "images").mkdir(parents=True, exist_ok=True)
-        (folder / "kubelet.kubeconfig").write_text(config)
+        self._configure(self._server())
         (folder / "ca.crt").write_bytes((self.cluster.folder / "pki/ca.crt").read_bytes())
         script = f"""source {ROOT}/hack/lib.sh; source {ROOT}/hack/cluster.d/runtime.sh; node_runtime
                      link_runtime {ROOT}/build/local/bin; cp "$RUNTIME"/images/*.tar {folder}/images/
@@ -54,6 +63,17 @@ class Kubelet:
         """The kubelet alone; the pods stay with containerd."""
         self.in_node_shell(f"mapfile -d '' -t words </proc/$(<{RUN}/pids/kubelet)/cmdline; "
                            f'stop_process {RUN} kubelet; start_process {RUN} kubelet - "${{words[@]}}"')
+
+    @contextmanager
+    def cut_off(self):
+        """It begins anew, and its API server is not there; at the end once more, with the right one."""
+        self._configure("https://127.0.0.1:1")
+        try:
+            self.restart()
+            yield
+        finally:
+            self._configure(self._server())
+            self.restart()
 
     def log(self):
         return self.guest.run("cat", f"{RUN}/logs/kubelet.log")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 import pytest
 
@@ -104,6 +105,28 @@ def test_a_pod_gets_what_was_claimed_and_keeps_it(node, kubelet, claims, pods, r
     claims.wait_gone(IGB, timeout=60)
     claims.wait_drivers(IGB, "igb")
     wait_allocations(node, IGB)
+
+
+def test_a_kubelet_that_cannot_reach_its_api_server_takes_nothing_from_pods(node, kubelet, claims, pods):
+    claims.bind(IGB)
+    resource = resource_of(node, IGB)
+    kubelet.wait_allocatable(resource, 1)
+    pod = pods("vm-6", {resource: 1})
+    pod.wait_running()
+    wait_allocations(node, IGB, "default/vm-6/main")
+
+    with kubelet.cut_off():  # it lists no pods now, although this one runs
+        claims.delete(IGB)
+        claims.wait(IGB, "Ready", "False", "Held", "pod default/vm-6 has it")
+        time.sleep(45)  # longer than a kubelet that has reached it is given
+        assert claims.now(IGB)["status"]["holder"] == "pod default/vm-6"
+        assert claims.function(IGB).driver() == "vfio-pci"
+    kubelet.wait_ready()
+    claims.wait(IGB, "Ready", "False", "Held", "pod default/vm-6 has it")
+
+    pod.delete()
+    claims.wait_gone(IGB, timeout=90)
+    claims.wait_drivers(IGB, "igb")
 
 
 def test_a_qemu_in_the_pod_has_what_it_was_given_and_no_more(node, kubelet, claims, pods):

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/helper/report.h"
-#include "agent/helper/sysfs.h"
+#include "agent/helper/sys/report.h"
+#include "agent/helper/sys/sysfs.h"
 #include "base/err.h"
 
 int command_fail(int status, const struct err *err)

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "agent/helper/command.h"
-#include "agent/helper/kernel.h"
-#include "agent/helper/mdev_change.h"
-#include "agent/helper/mdev_job.h"
+#include "agent/helper/mdev/mdev_change.h"
+#include "agent/helper/mdev/mdev_job.h"
+#include "agent/helper/sys/kernel.h"
 #include "base/err.h"
 #include "base/mem.h"
 

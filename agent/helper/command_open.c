@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "agent/helper/command.h"
-#include "agent/helper/report.h"
+#include "agent/helper/sys/report.h"
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/mem.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "agent/helper/command.h"
-#include "agent/helper/report.h"
-#include "agent/helper/scan.h"
+#include "agent/helper/scan/scan.h"
+#include "agent/helper/sys/report.h"
 #include "base/err.h"
 #include "base/mem.h"
 

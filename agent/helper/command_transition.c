@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "agent/helper/command.h"
-#include "agent/helper/job.h"
-#include "agent/helper/kernel.h"
-#include "agent/helper/transition.h"
+#include "agent/helper/sys/job.h"
+#include "agent/helper/sys/kernel.h"
+#include "agent/helper/transition/transition.h"
 #include "base/err.h"
 #include "base/mem.h"
 

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "agent/helper/command.h"
-#include "agent/helper/kernel.h"
-#include "agent/helper/vf_change.h"
-#include "agent/helper/vf_job.h"
-#include "agent/helper/vf_link.h"
+#include "agent/helper/sys/kernel.h"
+#include "agent/helper/vf/vf_change.h"
+#include "agent/helper/vf/vf_job.h"
+#include "agent/helper/vf/vf_link.h"
 #include "base/err.h"
 #include "base/mem.h"
 

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "agent/helper/command.h"
-#include "agent/helper/devpath.h"
-#include "agent/helper/kernel.h"
-#include "agent/helper/report.h"
+#include "agent/helper/sys/devpath.h"
+#include "agent/helper/sys/kernel.h"
+#include "agent/helper/sys/report.h"
 #include "agent/helper/vgpu.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/helper/bind_look.h"
-#include "agent/helper/group_lock.h"
-#include "agent/helper/holders.h"
-#include "agent/helper/job.h"
-#include "agent/helper/kernel.h"
-#include "agent/helper/report.h"
-#include "agent/helper/sysfs.h"
+#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/group_lock.h"
+#include "agent/helper/sys/holders.h"
+#include "agent/helper/sys/job.h"
+#include "agent/helper/sys/kernel.h"
+#include "agent/helper/sys/report.h"
+#include "agent/helper/sys/sysfs.h"
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/mem.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/helper/report.h"
+#include "agent/helper/sys/report.h"
 #include "agent/names/names.h"
 #include "base/err.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/helper/report.h"
+#include "agent/helper/sys/report.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/json_write.h"

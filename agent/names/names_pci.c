@@ -10,7 +10,7 @@
 
 #include <pci/pci.h>
 
-#include "agent/helper/report.h"
+#include "agent/helper/sys/report.h"
 #include "agent/names/names.h"
 #include "base/mem.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/helper/report.h"
+#include "agent/helper/sys/report.h"
 #include "agent/names/names.h"
 #include "base/err.h"
 #include "base/file.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/helper/kernel.h"
+#include "agent/helper/sys/kernel.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"

@@ -2,8 +2,8 @@
  * about. */
 #pragma once
 
-#include "agent/helper/report.h"
-#include "agent/helper/scan.h"
+#include "agent/helper/scan/scan.h"
+#include "agent/helper/sys/report.h"
 #include "base/str.h"
 #include "fake/tree/tree.h"
 

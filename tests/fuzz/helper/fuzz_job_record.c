@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/helper/devpath.h"
-#include "agent/helper/job.h"
-#include "agent/helper/record.h"
-#include "agent/helper/record_text.h"
+#include "agent/helper/record/record.h"
+#include "agent/helper/record/record_text.h"
+#include "agent/helper/sys/devpath.h"
+#include "agent/helper/sys/job.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"

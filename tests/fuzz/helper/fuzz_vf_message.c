@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/helper/vf_job.h"
-#include "agent/helper/vf_message.h"
+#include "agent/helper/vf/vf_job.h"
+#include "agent/helper/vf/vf_message.h"
 #include "base/err.h"
 #include "base/mem.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/helper/report.h"
+#include "agent/helper/sys/report.h"
 #include "agent/names/names.h"
 #include "base/mem.h"
 

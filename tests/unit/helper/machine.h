@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-#include "agent/helper/job.h"
-#include "agent/helper/kernel.h"
-#include "agent/helper/transition.h"
+#include "agent/helper/sys/job.h"
+#include "agent/helper/sys/kernel.h"
+#include "agent/helper/transition/transition.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "fake/tree/scan_tree.h"

@@ -1,5 +1,5 @@
 /* bind_look: functions, their groups, and what the kernel would let be in a group. */
-#include "agent/helper/bind_look.h"
+#include "agent/helper/sys/bind_look.h"
 #include "base/err.h"
 #include "fake/tree/tree.h"
 

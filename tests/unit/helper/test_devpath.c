@@ -1,4 +1,4 @@
-#include "agent/helper/devpath.h"
+#include "agent/helper/sys/devpath.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "agent/helper/group_lock.h"
+#include "agent/helper/sys/group_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

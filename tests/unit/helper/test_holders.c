@@ -1,6 +1,6 @@
 /* Processes of a made-up /proc whose descriptors are links to real device nodes: /dev/null is 1:3,
  * /dev/zero is 1:5, and the made-up /sys says what stands behind the numbers. */
-#include "agent/helper/holders.h"
+#include "agent/helper/sys/holders.h"
 
 #include <linux/capability.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "agent/helper/job.h"
-#include "agent/helper/sysfs.h"
+#include "agent/helper/sys/job.h"
+#include "agent/helper/sys/sysfs.h"
 #include "base/array.h"
 #include "base/str.h"
 #include "fake/tree/tree.h"

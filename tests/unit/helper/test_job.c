@@ -1,4 +1,4 @@
-#include "agent/helper/job.h"
+#include "agent/helper/sys/job.h"
 
 #include <errno.h>
 #include <string.h>

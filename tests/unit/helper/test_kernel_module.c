@@ -1,7 +1,7 @@
 /* kernel_module: what shows that the kernel has something, and modprobe's complaint. */
 #include <stdbool.h>
 
-#include "agent/helper/kernel_module.h"
+#include "agent/helper/sys/kernel_module.h"
 #include "base/err.h"
 #include "fake/tree/tree.h"
 

@@ -2,7 +2,7 @@
  * mdev-create and mdev-remove on a tree, with a kernel that makes and removes instances as it is told;
  * it can fail, do nothing, or lose power at any write.
  */
-#include "agent/helper/mdev_change.h"
+#include "agent/helper/mdev/mdev_change.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/helper/kernel.h"
-#include "agent/helper/mdev_job.h"
+#include "agent/helper/mdev/mdev_job.h"
+#include "agent/helper/sys/kernel.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "fake/tree/scan_tree.h"

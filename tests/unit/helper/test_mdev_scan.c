@@ -1,5 +1,5 @@
 /* What the scan tells of mediated devices, their parents and hostdev's records of them. */
-#include "agent/helper/mdev_scan.h"
+#include "agent/helper/scan/mdev_scan.h"
 
 #include "fake/tree/scan_tree.h"
 

@@ -1,4 +1,4 @@
-#include "agent/helper/mounts.h"
+#include "agent/helper/scan/mounts.h"
 
 #include <string.h>
 

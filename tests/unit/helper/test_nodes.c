@@ -1,5 +1,5 @@
 /* nodes: functions with and without anything that a process could open. */
-#include "agent/helper/nodes.h"
+#include "agent/helper/scan/nodes.h"
 
 #include "fake/tree/tree.h"
 

@@ -1,8 +1,8 @@
 /* PCI functions as the kernel shows them, and everything that can be wrong with an attribute. */
-#include "agent/helper/pci.h"
+#include "agent/helper/scan/pci.h"
 
-#include "agent/helper/pci_scan.h"
-#include "agent/helper/sysfs.h"
+#include "agent/helper/scan/pci_scan.h"
+#include "agent/helper/sys/sysfs.h"
 #include "fake/tree/scan_tree.h"
 
 #define AT         "sys/devices/pci0000:00/0000:00:03.0/"

@@ -1,4 +1,4 @@
-#include "agent/helper/pci_serial.h"
+#include "agent/helper/sys/pci_serial.h"
 
 #include <endian.h>
 #include <stdbool.h>

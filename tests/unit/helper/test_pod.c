@@ -1,4 +1,4 @@
-#include "agent/helper/pod.h"
+#include "agent/helper/sys/pod.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "agent/helper/record.h"
+#include "agent/helper/record/record.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "agent/helper/record_text.h"
-#include "agent/helper/report.h"
-#include "agent/helper/state_file.h"
+#include "agent/helper/record/record_text.h"
+#include "agent/helper/sys/report.h"
+#include "agent/helper/sys/state_file.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/str.h"

@@ -1,9 +1,9 @@
-#include "agent/helper/record_text.h"
+#include "agent/helper/record/record_text.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "agent/helper/record.h"
+#include "agent/helper/record/record.h"
 #include "base/err.h"
 #include "unit/suite.h"
 

@@ -1,4 +1,4 @@
-#include "agent/helper/sysfs.h"
+#include "agent/helper/sys/sysfs.h"
 
 #include <errno.h>
 

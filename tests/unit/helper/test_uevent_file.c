@@ -1,4 +1,4 @@
-#include "agent/helper/uevent_file.h"
+#include "agent/helper/sys/uevent_file.h"
 
 #include <string.h>
 

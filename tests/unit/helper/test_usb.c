@@ -1,4 +1,4 @@
-#include "agent/helper/usb.h"
+#include "agent/helper/scan/usb.h"
 
 #include "fake/tree/scan_tree.h"
 

@@ -1,4 +1,4 @@
-#include "agent/helper/value.h"
+#include "agent/helper/sys/value.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* vf_job: what the words of the verb vfs mean, and which are refused. */
-#include "agent/helper/vf_job.h"
+#include "agent/helper/vf/vf_job.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* vf_message: the bytes that rtnetlink is asked with, and what its answers say. */
-#include "agent/helper/vf_message.h"
+#include "agent/helper/vf/vf_message.h"
 
 #include <errno.h>
 #include <linux/if_link.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/helper/kernel.h"
+#include "agent/helper/sys/kernel.h"
 #include "base/err.h"
 #include "fake/tree/scan_tree.h"
 

@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <sys/file.h>
 
-#include "agent/helper/kernel.h"
-#include "agent/helper/vf_change.h"
-#include "agent/helper/vf_job.h"
-#include "agent/helper/vf_link.h"
+#include "agent/helper/sys/kernel.h"
+#include "agent/helper/vf/vf_change.h"
+#include "agent/helper/vf/vf_job.h"
+#include "agent/helper/vf/vf_link.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/num.h"

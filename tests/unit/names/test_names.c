@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "agent/helper/report.h"
+#include "agent/helper/sys/report.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "fake/tree/scan_tree.h"

@@ -1,0 +1,90 @@
+#include "agent/helper/record/mdev.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/helper/sys/sysfs.h"
+#include "agent/helper/sys/value.h"
+#include "base/mem.h"
+#include "base/num.h"
+
+bool mdev_uuid_valid(const char *text, size_t len)
+{
+	return value_is_uuid(text, len);
+}
+
+bool mdev_name_valid(const char *text, size_t len)
+{
+	return value_is_entry(text, len) && len < MDEV_NAME_SIZE;
+}
+
+/* The part of a path before its last one: "/.../mtty/<uuid>" is below "mtty". */
+static void take_parent(const char *path, char ret_parent[MDEV_NAME_SIZE])
+{
+	const char *part;
+	const char *before = "";
+	const char *last = "";
+	size_t before_len = 0;
+	size_t last_len = 0;
+	size_t len;
+
+	while (devpath_next(&path, &part, &len)) {
+		before = last;
+		before_len = last_len;
+		last = part;
+		last_len = len;
+	}
+	if (!mdev_name_valid(before, before_len))
+		before_len = 0;
+	memcpy(ret_parent, before, before_len);
+	ret_parent[before_len] = '\0';
+}
+
+static int read_group(int sysfs_fd, const char *uuid)
+{
+	auto_free char *path = xasprintf(MDEV_DEVICES "/%s/iommu_group", uuid);
+	char target[SYSFS_LINK_MAX + 1];
+	uint64_t group;
+
+	if (sysfs_link(sysfs_fd, path, target, NULL) != 0 ||
+	    !str_to_u64(sysfs_base_name(target), &group) || group > INT_MAX)
+		return -1;
+	return (int)group;
+}
+
+static void take_type(int sysfs_fd, const char *uuid, char ret_type[MDEV_NAME_SIZE])
+{
+	auto_free char *path = xasprintf(MDEV_DEVICES "/%s/mdev_type", uuid);
+	char target[SYSFS_LINK_MAX + 1];
+	const char *name;
+
+	if (sysfs_link(sysfs_fd, path, target, NULL) != 0)
+		return;
+	name = sysfs_base_name(target);
+	if (mdev_name_valid(name, strlen(name)))
+		memcpy(ret_type, name, strlen(name) + 1);
+}
+
+int mdev_look(int sysfs_fd, const char *uuid, struct mdev_seen *ret_seen, struct err *err)
+{
+	auto_free char *path = xasprintf(MDEV_DEVICES "/%s", uuid);
+	struct mdev_seen seen = { .group = -1 };
+	char target[SYSFS_LINK_MAX + 1];
+	struct devpath devpath;
+	int r = sysfs_link(sysfs_fd, path, target, err);
+
+	if (r < 0)
+		return r;
+	if (r == 0) {
+		seen.present = true;
+		take_parent(target, seen.parent);
+		devpath_parse(target, &devpath);
+		memcpy(seen.pci, devpath.pci, sizeof(seen.pci));
+		take_type(sysfs_fd, uuid, seen.type);
+		seen.group = read_group(sysfs_fd, uuid);
+	}
+	*ret_seen = seen;
+	return 0;
+}

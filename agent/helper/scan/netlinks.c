@@ -1,0 +1,154 @@
+#include "agent/helper/scan/netlinks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/helper/sys/sysfs.h"
+#include "base/array.h"
+#include "base/mem.h"
+#include "base/num.h"
+
+enum { IFF_UP_FLAG = 0x1 };
+
+/* The switch of an Open vSwitch; its inner ports (which hold addresses) have no link to it. */
+static const char ovs_switch[] = "ovs-system";
+
+struct link {
+	char *name;
+	struct devpath device;
+	bool up;
+	struct sysfs_names uppers; /* itself and everything above it */
+};
+
+struct netlinks {
+	struct link *items;
+	size_t len;
+	size_t cap;
+};
+
+static bool has_name(const struct sysfs_names *names, const char *name)
+{
+	for (size_t i = 0; i < names->len; i++) {
+		if (strcmp(names->items[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_uppers_of(int class_fd, const char *name, struct sysfs_names *uppers)
+{
+	static const char prefix[] = "upper_";
+	auto_names struct sysfs_names entries = { 0 };
+
+	if (sysfs_list_prefix(class_fd, name, prefix, &entries, NULL) != 0)
+		return;
+	for (size_t i = 0; i < entries.len; i++) {
+		const char *upper = entries.items[i] + sizeof(prefix) - 1;
+
+		if (!has_name(uppers, upper))
+			*array_add(uppers) = xstrdup(upper);
+	}
+}
+
+static bool is_up(int class_fd, const char *name)
+{
+	auto_free char *path = xasprintf("%s/flags", name);
+	struct sysfs_attr attr;
+	uint64_t flags;
+
+	return sysfs_read(class_fd, path, &attr, NULL) == 0 && str_to_hex(attr.text, &flags) &&
+	       flags & IFF_UP_FLAG;
+}
+
+static void read_link(struct netlinks *links, int class_fd, const char *name)
+{
+	char target[SYSFS_LINK_MAX + 1];
+	struct devpath device;
+	struct link *link;
+
+	if (sysfs_link(class_fd, name, target, NULL) != 0)
+		return;
+	devpath_parse(target, &device);
+	if (!devpath_found(&device))
+		return;
+	link = array_add(links);
+	link->name = xstrdup(name);
+	link->device = device;
+	link->up = is_up(class_fd, name);
+	*array_add(&link->uppers) = xstrdup(name);
+	/* The list grows while it is walked, by each name once. */
+	for (size_t i = 0; i < link->uppers.len; i++)
+		add_uppers_of(class_fd, link->uppers.items[i], &link->uppers);
+}
+
+struct netlinks *netlinks_new(int sysfs_fd)
+{
+	auto_names struct sysfs_names names = { 0 };
+	auto_close int class_fd = sysfs_open_dir(sysfs_fd, "class/net");
+	struct netlinks *links = xcalloc(1, sizeof(*links));
+
+	if (class_fd >= 0 && sysfs_list(class_fd, ".", &names, NULL) == 0) {
+		for (size_t i = 0; i < names.len; i++)
+			read_link(links, class_fd, names.items[i]);
+	}
+	return links;
+}
+
+struct netlinks *netlinks_free(struct netlinks *links)
+{
+	if (!links)
+		return NULL;
+	for (size_t i = 0; i < links->len; i++) {
+		free(links->items[i].name);
+		sysfs_names_done(&links->items[i].uppers);
+	}
+	array_done(links);
+	free(links);
+	return NULL;
+}
+
+size_t netlinks_len(const struct netlinks *links)
+{
+	return links->len;
+}
+
+const char *netlinks_name(const struct netlinks *links, size_t link)
+{
+	return links->items[link].name;
+}
+
+const struct devpath *netlinks_device(const struct netlinks *links, size_t link)
+{
+	return &links->items[link].device;
+}
+
+bool netlinks_is_up(const struct netlinks *links, size_t link)
+{
+	return links->items[link].up;
+}
+
+const char *netlinks_upper(const struct netlinks *links, size_t link)
+{
+	const struct sysfs_names *uppers = &links->items[link].uppers;
+
+	return uppers->len > 1 ? uppers->items[1] : NULL;
+}
+
+static bool any_has(const struct netlinks *links, const char *name)
+{
+	for (size_t i = 0; i < links->len; i++) {
+		if (has_name(&links->items[i].uppers, name))
+			return true;
+	}
+	return false;
+}
+
+bool netlinks_carries(const struct netlinks *links, size_t link, const char *name)
+{
+	const struct sysfs_names *uppers = &links->items[link].uppers;
+
+	if (has_name(uppers, name))
+		return true;
+	/* An interface on no hardware may be a port of the switch: better one device too many. */
+	return strcmp(name, "lo") != 0 && has_name(uppers, ovs_switch) && !any_has(links, name);
+}

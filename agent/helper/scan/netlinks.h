@@ -1,0 +1,29 @@
+/*
+ * netlinks: the network interfaces that hang on a PCI function or USB device, and what stands on
+ * them: bonds, teams, bridges, VLANs, MACVLANs and Open vSwitch.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/helper/sys/devpath.h"
+
+struct netlinks;
+
+/* Look at the interfaces below @sysfs_fd, which is borrowed for the call. */
+struct netlinks *netlinks_new(int sysfs_fd);
+struct netlinks *netlinks_free(struct netlinks *links); /* takes NULL, returns NULL */
+
+/* The interfaces of hardware, by number. */
+size_t netlinks_len(const struct netlinks *links);
+const char *netlinks_name(const struct netlinks *links, size_t link);
+const struct devpath *netlinks_device(const struct netlinks *links, size_t link);
+
+/* An interface that stands on @link, NULL if none does. */
+const char *netlinks_upper(const struct netlinks *links, size_t link);
+bool netlinks_is_up(const struct netlinks *links, size_t link);
+
+/* Does what goes through the interface @name go through this hardware? True for itself and for all
+ * that stands on it. */
+bool netlinks_carries(const struct netlinks *links, size_t link, const char *name);

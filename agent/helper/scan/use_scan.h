@@ -1,0 +1,66 @@
+/*
+ * use_scan: finds out what the host itself needs of its devices, from its mounts, swap areas, routes
+ * and links: the rules of "host-critical" are computed, never configured.
+ */
+#pragma once
+
+#include "agent/helper/scan/block.h"
+#include "agent/helper/scan/mounts.h"
+#include "agent/helper/scan/routes.h"
+#include "agent/helper/scan/use.h"
+
+struct netlinks;
+struct pci_functions;
+struct report;
+struct scan_options;
+
+/* What has been read of the host; the collectors below add to @uses. */
+struct use_look {
+	int sysfs_fd;
+	const char *node_address; /* NULL if not known */
+	struct mounts mounts;
+	struct swaps swaps;
+	struct routes routes;
+	struct blocks *blocks;
+	struct block_set mounted; /* disks whose mounts have been told                   */
+	struct block_set used;    /* all disks that mounts and swap stand on, all the way */
+	struct netlinks *links;
+	struct uses uses;
+	struct report *report;
+};
+
+/* Why something is looked at: "<disk> <why>", such as "dm-0 is mounted at /". */
+struct use_cause {
+	enum use_reason reason;
+	const char *why;
+};
+
+/* Find the facts about all devices; of @functions only those that are the boot VGA matter. What
+ * could not be read becomes a problem in @report. The caller calls uses_done(). */
+void use_collect(const struct scan_options *options, const struct pci_functions *functions,
+		 struct report *report, struct uses *ret_uses);
+
+/* Append the facts about all devices to @report. */
+void use_scan(const struct scan_options *options, const struct pci_functions *functions,
+	      struct report *report);
+
+/* use_storage.c: filesystems, swap, volumes. */
+void use_storage_collect(struct use_look *look);
+
+/* use_network.c: routes, the node's address, interfaces that are up. */
+void use_network_collect(struct use_look *look);
+
+/* Add @reason to the interfaces that lead to the server @address, for the sake of @what ("/ is
+ * mounted from 10.0.0.5"). */
+void use_network_add_server(struct use_look *look, const char *address, enum use_reason reason,
+			    const char *what);
+
+/* use_served.c: add the virtio devices that serve @mount, a 9p or virtiofs; false if there are none.
+ * Virtiofs does not say which device it is, so all of them count. */
+bool use_served_add(struct use_look *look, const struct mount *mount,
+		    const struct use_cause *cause);
+
+/* The layers of an overlay may have been mounted where nobody sees them any more, as below a root
+ * that was switched: whatever device then has no mount to explain it may hold them. False if @mount
+ * is no overlay, or there is no such device. */
+bool use_served_add_hidden(struct use_look *look, const struct mount *mount);

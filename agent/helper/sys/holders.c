@@ -1,0 +1,296 @@
+#include "agent/helper/sys/holders.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/helper/sys/devpath.h"
+#include "agent/helper/sys/job.h"
+#include "agent/helper/sys/pod.h"
+#include "agent/helper/sys/sysfs.h"
+#include "base/array.h"
+#include "base/dir.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/str.h"
+
+#define DEV "/dev/"
+
+/* One run: @descriptors_left bounds the work, whatever the machine's limits are. */
+struct search {
+	const struct holders_look *look;
+	const struct job *job;
+	struct holders *holders;
+	char *group_node; /* "/dev/vfio/12"; NULL: no group */
+	size_t descriptors_left;
+	bool has_counts; /* the size of PID/fd is the number of descriptors (Linux 6.2) */
+};
+
+/* One process, and the place in the holders where its own begin. */
+struct process {
+	const char *name; /* its pid as text */
+	int pid;
+	size_t first;
+	char link[SYSFS_LINK_MAX + 1]; /* of the descriptor that is looked at */
+};
+
+static char *clean(const char *text)
+{
+	struct str out = STR_INIT;
+
+	str_add_clean(&out, text, strlen(text));
+	return str_detach(&out);
+}
+
+static char *command_of(const struct search *search, const struct process *process)
+{
+	auto_free char *path = xasprintf("%s/comm", process->name);
+	struct sysfs_attr comm;
+
+	if (sysfs_read(search->look->proc_fd, path, &comm, NULL) != 0)
+		return xstrdup("");
+	return clean(comm.text);
+}
+
+static bool is_known(const struct search *search, const struct process *process,
+		     const char *address)
+{
+	for (size_t i = process->first; i < search->holders->len; i++) {
+		if (strcmp(search->holders->items[i].address, address) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_holder(struct search *search, const struct process *process, const char *address)
+{
+	struct holder *holder;
+	auto_free char *link = NULL;
+
+	if (is_known(search, process, address))
+		return;
+	link = clean(process->link);
+	holder = array_add(search->holders);
+	holder->address = xstrdup(address);
+	holder->pid = process->pid;
+	holder->command = command_of(search, process);
+	holder->pod = pod_of_process(search->look->proc_fd, process->name);
+	holder->detail = holder->command[0]
+				 ? xasprintf("process %d (%s) has %s open", process->pid,
+					     holder->command, link)
+				 : xasprintf("process %d has %s open", process->pid, link);
+}
+
+/* Somebody is there, but who cannot be told. */
+static void add_unseen(struct search *search, char *detail)
+{
+	struct holder *holder = array_add(search->holders);
+
+	holder->address = xstrdup(search->job->items[0].address);
+	holder->command = xstrdup("");
+	holder->detail = detail;
+}
+
+static const struct job_function *find_function(const struct job *job, const char *part, size_t len)
+{
+	for (size_t i = 0; i < job->len; i++) {
+		if (strlen(job->items[i].address) == len &&
+		    memcmp(job->items[i].address, part, len) == 0)
+			return &job->items[i];
+	}
+	return NULL;
+}
+
+/* Does the device path @path belong to the group's node, "…/virtual/vfio/12"? */
+static bool is_group_path(const struct search *search, const char *path)
+{
+	static const char parent[] = "/virtual/vfio/";
+	const char *place = strstr(path, parent);
+
+	return search->group_node && place &&
+	       strcmp(place + sizeof(parent) - 1, search->look->group) == 0;
+}
+
+/* All functions of the job that the device at @path hangs on: a disk below a controller, say. */
+static void match_path(struct search *search, const struct process *process, const char *path)
+{
+	const char *part;
+	size_t len;
+
+	if (is_group_path(search, path)) {
+		add_holder(search, process, search->job->items[0].address);
+		return;
+	}
+	while (devpath_next(&path, &part, &len)) {
+		const struct job_function *function = find_function(search->job, part, len);
+
+		if (function)
+			add_holder(search, process, function->address);
+	}
+}
+
+/* Where the device behind the descriptor @fd in the folder @dir_fd stands in the kernel's tree; false if it is no
+ * device, or one that sysfs does not know (any more). Never asks the device, nor, with DONT_SYNC, the
+ * server of a filesystem that a process has mounted below its /dev (fs/fuse/dir.c). */
+static bool find_device(const struct search *search, int dir_fd, const char *fd,
+			char ret_path[SYSFS_LINK_MAX + 1])
+{
+	char number[64];
+	struct statx st;
+
+	if (statx(dir_fd, fd, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0)
+		return false;
+	if (!S_ISCHR(st.stx_mode) && !S_ISBLK(st.stx_mode))
+		return false;
+	(void)snprintf(number, sizeof(number), "dev/%s/%u:%u",
+		       S_ISCHR(st.stx_mode) ? "char" : "block", st.stx_rdev_major,
+		       st.stx_rdev_minor);
+	return sysfs_link(search->look->sysfs_fd, number, ret_path, NULL) == 0;
+}
+
+/* By name, when the kernel has forgotten the device's number: "/dev/vfio/12 (deleted)". */
+static bool is_group_link(const struct search *search, const char *link)
+{
+	size_t len = search->group_node ? strlen(search->group_node) : 0;
+
+	return len > 0 && strncmp(link, search->group_node, len) == 0 &&
+	       (link[len] == '\0' || strcmp(link + len, " (deleted)") == 0);
+}
+
+static void look_at_descriptor(struct search *search, struct process *process, int dir_fd,
+			       const char *fd)
+{
+	char path[SYSFS_LINK_MAX + 1];
+
+	if (sysfs_link(dir_fd, fd, process->link, NULL) != 0)
+		return;
+	if (strncmp(process->link, DEV, sizeof(DEV) - 1) != 0)
+		return;
+	if (find_device(search, dir_fd, fd, path))
+		match_path(search, process, path);
+	else if (is_group_link(search, process->link))
+		add_holder(search, process, search->job->items[0].address);
+}
+
+/* The size of the folder @path in proc; 0 if it is gone. */
+static uint64_t folder_size(const struct search *search, const char *path)
+{
+	struct statx st;
+
+	return statx(search->look->proc_fd, path, 0, STATX_SIZE, &st) == 0 ? st.stx_size : 0;
+}
+
+static void look_at_process(struct search *search, struct process *process)
+{
+	char path[sizeof("2147483647/fd")];
+	const char *fd;
+	struct dir dir;
+
+	(void)snprintf(path, sizeof(path), "%d/fd", process->pid);
+	process->first = search->holders->len;
+	/* Most processes of a node are the kernel's own, which have none. */
+	if (search->has_counts && folder_size(search, path) == 0)
+		return;
+	if (dir_open(&dir, search->look->proc_fd, path) < 0)
+		return;
+	while (search->descriptors_left > 0 && (fd = dir_next(&dir)) != NULL) {
+		search->descriptors_left--;
+		look_at_descriptor(search, process, dir.fd, fd);
+	}
+	dir_done(&dir);
+}
+
+/* This process as /proc counts it, which may be another namespace's. */
+static uint64_t own_pid(int proc_fd)
+{
+	char target[SYSFS_LINK_MAX + 1];
+	uint64_t pid;
+
+	if (sysfs_link(proc_fd, "self", target, NULL) == 0 && str_to_u64(target, &pid))
+		return pid;
+	return (uint64_t)getpid();
+}
+
+static void look_at_processes(struct search *search)
+{
+	uint64_t own = own_pid(search->look->proc_fd);
+	const char *name;
+	struct dir dir;
+
+	if (dir_open(&dir, search->look->proc_fd, ".") < 0)
+		return;
+	/* This process has some. */
+	search->has_counts = folder_size(search, "self/fd") > 0;
+	while (search->holders->len < HOLDERS_MAX && (name = dir_next(&dir)) != NULL) {
+		struct process process = { .name = name };
+		uint64_t pid;
+
+		if (!str_to_u64(name, &pid) || pid == own || pid > INT_MAX)
+			continue;
+		process.pid = (int)pid;
+		look_at_process(search, &process);
+	}
+	dir_done(&dir);
+}
+
+/* A group can be open only once: a holder that /proc does not show makes the kernel say so. */
+static void ask_kernel(struct search *search)
+{
+	const char *node = search->group_node + sizeof(DEV) - 1;
+	auto_close int fd =
+		openat(search->look->dev_fd, node, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0 && errno == EBUSY)
+		add_unseen(search, xasprintf("a process that cannot be seen has %s open",
+					     search->group_node));
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct holder *first = a;
+	const struct holder *second = b;
+	int addresses = strcmp(first->address, second->address);
+
+	return first->pid != second->pid ? (first->pid > second->pid) - (first->pid < second->pid)
+					 : addresses;
+}
+
+void holders_find(const struct holders_look *look, const struct job *job,
+		  struct holders *ret_holders)
+{
+	bool has_group = strcmp(look->group, "-") != 0;
+	auto_free char *node = has_group ? xasprintf(DEV "vfio/%s", look->group) : NULL;
+	struct holders holders = { 0 };
+	struct search search = { look, job, &holders, node, HOLDERS_DESCRIPTORS_MAX, false };
+
+	if (job->len > 0 && look->proc_fd >= 0)
+		look_at_processes(&search);
+	if (search.descriptors_left == 0)
+		add_unseen(&search, xasprintf("more than %d descriptors are open on this node, so "
+					      "not all of them were looked at",
+					      HOLDERS_DESCRIPTORS_MAX));
+	if (job->len > 0 && holders.len == 0 && node && look->confirm_by_open && look->dev_fd >= 0)
+		ask_kernel(&search);
+	if (holders.len > 0)
+		qsort(holders.items, holders.len, sizeof(holders.items[0]), by_pid);
+	*ret_holders = holders;
+}
+
+void holders_done(struct holders *holders)
+{
+	for (size_t i = 0; i < holders->len; i++) {
+		struct holder *holder = &holders->items[i];
+
+		free(holder->address);
+		free(holder->command);
+		free(holder->pod);
+		free(holder->detail);
+	}
+	array_done(holders);
+}

@@ -1,0 +1,156 @@
+#include "agent/helper/transition/bind_step.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/helper/sys/kernel.h"
+#include "base/err.h"
+#include "base/failpoint.h"
+#include "base/mem.h"
+
+/* clang-format off */
+static const struct {
+	const char *before; /* failpoints */
+	const char *after;
+} act_rows[BIND_NACTS] = {
+	[ACT_SET_OVERRIDE]   = { "helper-override-before",       "helper-override-after" },
+	[ACT_UNBIND]         = { "helper-unbind-before",         "helper-unbind-after" },
+	[ACT_PROBE]          = { "helper-probe-before",          "helper-probe-after" },
+	[ACT_CLEAR_OVERRIDE] = { "helper-clear-override-before", "helper-clear-override-after" },
+	[ACT_BIND]           = { "helper-native-bind-before",    "helper-native-bind-after" },
+};
+/* clang-format on */
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+enum bind_driver bind_step_driver(const struct bind_target *target, const struct bind_seen *seen)
+{
+	if (!seen->driver[0])
+		return DRIVER_NONE;
+	if (strcmp(seen->driver, target->driver) == 0)
+		return DRIVER_VFIO;
+	if (target->native && strcmp(seen->driver, target->native) == 0)
+		return DRIVER_NATIVE;
+	return DRIVER_OTHER;
+}
+
+enum bind_override bind_step_override(const struct bind_target *target,
+				      const struct bind_seen *seen)
+{
+	if (!seen->override[0])
+		return OVERRIDE_CLEAR;
+	return strcmp(seen->override, target->driver) == 0 ? OVERRIDE_OURS : OVERRIDE_OTHER;
+}
+
+enum bind_act bind_step_next(const struct bind_target *target, const struct bind_seen *seen)
+{
+	return bind_plan_next(target->want, bind_step_driver(target, seen),
+			      bind_step_override(target, seen));
+}
+
+/* The one place that writes to sysfs. */
+static int write_timed(struct bind_hands *hands, const char *path, const char *text)
+{
+	uint64_t began_us = now_us();
+	int r = hands->kernel->write(hands->kernel->arg, hands->sysfs_fd, path, text);
+
+	hands->kernel_us += now_us() - began_us;
+	return r;
+}
+
+/* Where @act writes what: *@ret_text is what. The caller frees the path. */
+static char *write_path(enum bind_act act, const struct bind_target *target,
+			const struct bind_seen *seen, const char **ret_text)
+{
+	*ret_text = target->address;
+	switch (act) {
+	case ACT_SET_OVERRIDE:
+	case ACT_CLEAR_OVERRIDE:
+		/* A newline alone clears it (driver_set_override() in drivers/base/driver.c). */
+		*ret_text = act == ACT_SET_OVERRIDE ? target->driver : "\n";
+		return xasprintf("bus/pci/devices/%s/driver_override", target->address);
+	case ACT_UNBIND:
+		return xasprintf("bus/pci/drivers/%s/unbind", seen->driver);
+	case ACT_PROBE:
+		return xstrdup("bus/pci/drivers_probe");
+	case ACT_BIND:
+	case ACT_DONE:
+	case ACT_REFUSE:
+	case BIND_NACTS:
+		break;
+	}
+	assert(act == ACT_BIND); /* the others write nothing */
+	return xasprintf("bus/pci/drivers/%s/bind", target->native);
+}
+
+/* Has @act done to @now what it is for? @before is what the function was. */
+static bool is_effective(enum bind_act act, const struct bind_target *target,
+			 const struct bind_seen *before, const struct bind_seen *now)
+{
+	if (!now->present)
+		return true;
+	switch (act) {
+	case ACT_SET_OVERRIDE:
+		return bind_step_override(target, now) == OVERRIDE_OURS;
+	case ACT_CLEAR_OVERRIDE:
+		return bind_step_override(target, now) == OVERRIDE_CLEAR;
+	case ACT_UNBIND:
+		return strcmp(now->driver, before->driver) != 0;
+	case ACT_PROBE:
+		return target->want == WANT_ANY || bind_step_driver(target, now) == DRIVER_VFIO;
+	case ACT_BIND:
+		return bind_step_driver(target, now) == DRIVER_NATIVE;
+	case ACT_DONE:
+	case ACT_REFUSE:
+	case BIND_NACTS:
+		break;
+	}
+	return true;
+}
+
+int bind_step_run(struct bind_hands *hands, enum bind_act act, const struct bind_target *target,
+		  struct bind_seen *seen, struct err *err)
+{
+	const struct bind_seen before = *seen;
+	const char *text;
+	auto_free char *path = write_path(act, target, seen, &text);
+	int written;
+
+	failpoint(act_rows[act].before);
+	written = write_timed(hands, path, text);
+	failpoint(act_rows[act].after);
+	if (bind_look(hands->sysfs_fd, target->address, seen, err) < 0)
+		return err->code;
+	if (is_effective(act, target, &before, seen))
+		return 0;
+	if (act == ACT_CLEAR_OVERRIDE)
+		text = "nothing";
+	if (written < 0)
+		return err_set(err, ERR_RETRY, written, "write %s to '%s': %s", text, path,
+			       strerror(-written));
+	(void)err_set(err, ERR_RETRY, 0, "the kernel took %s for '%s', but nothing came of it",
+		      text, path);
+	return BIND_NO_EFFECT;
+}
+
+void bind_step_pretend(enum bind_act act, const struct bind_target *target, struct bind_seen *seen)
+{
+	if (act == ACT_SET_OVERRIDE)
+		(void)snprintf(seen->override, sizeof(seen->override), "%s", target->driver);
+	if (act == ACT_CLEAR_OVERRIDE)
+		seen->override[0] = '\0';
+	if (act == ACT_UNBIND)
+		seen->driver[0] = '\0';
+	if (act == ACT_PROBE && target->want == WANT_VFIO)
+		(void)snprintf(seen->driver, sizeof(seen->driver), "%s", target->driver);
+	if (act == ACT_BIND)
+		(void)snprintf(seen->driver, sizeof(seen->driver), "%s", target->native);
+}

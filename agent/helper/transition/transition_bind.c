@@ -1,0 +1,150 @@
+#include "agent/helper/sys/kernel.h"
+#include "agent/helper/sys/kernel_module.h"
+#include "agent/helper/transition/transition_state.h"
+#include "base/err.h"
+
+/* Is anything to be moved at all? What is bound already may well be in use. */
+static bool is_moving(const struct transition *t)
+{
+	for (size_t i = 0; i < t->job->len; i++) {
+		if (t->parts[i].moving)
+			return true;
+	}
+	return false;
+}
+
+static int load_driver(struct transition *t, const struct transition_part *part)
+{
+	const struct kernel *kernel = t->hands.kernel;
+	const char *driver = part->target.driver;
+	struct err err = { 0 };
+
+	if (kernel_module_has_driver(t->options->sysfs_fd, driver))
+		return 0;
+	transition_step(t, part->target.address, STEP_LOAD_MODULE);
+	if (t->dry)
+		return 0;
+	(void)kernel->load(kernel->arg, driver, &err);
+	if (kernel_module_has_driver(t->options->sysfs_fd, driver))
+		return 0;
+	return transition_stop(t, REASON_DRIVER_MISSING, err.code, "the driver '%s' is missing: %s",
+			       driver, err.msg[0] ? err.msg : "its module is named otherwise");
+}
+
+static int load_backend(struct transition *t)
+{
+	static const char module[] = "vfio_iommu_type1";
+	const struct kernel *kernel = t->hands.kernel;
+	struct err err = { 0 };
+
+	if (kernel_module_has_backend(t->options->sysfs_fd, t->options->dev_fd))
+		return 0;
+	transition_step(t, t->parts[0].target.address, STEP_LOAD_MODULE);
+	if (t->dry)
+		return 0;
+	(void)kernel->load(kernel->arg, module, &err);
+	if (kernel_module_has_backend(t->options->sysfs_fd, t->options->dev_fd))
+		return 0;
+	return transition_stop(t, REASON_NO_IOMMU_BACKEND, err.code,
+			       "VFIO has no IOMMU backend in this kernel: %s",
+			       err.msg[0] ? err.msg : "it does not show");
+}
+
+static int load_modules(struct transition *t)
+{
+	for (size_t i = 0; i < t->job->len; i++) {
+		if (t->parts[i].moving && load_driver(t, &t->parts[i]) < 0)
+			return TRANSITION_STOPPED;
+	}
+	return load_backend(t);
+}
+
+static int verify(struct transition *t)
+{
+	if (t->dry)
+		return 0;
+	t->step = STEP_NONE;
+	if (transition_check_members(t, true) < 0)
+		return TRANSITION_STOPPED;
+	for (size_t i = 0; i < t->job->len; i++) {
+		const struct transition_part *part = &t->parts[i];
+
+		t->address = part->target.address;
+		if (!bind_look_node(t->options->sysfs_fd, t->options->dev_fd, part->first.group,
+				    t->address))
+			return transition_stop(t, REASON_NODE_MISSING, 0,
+					       "%s is bound to %s, but /dev/vfio/%d is not there",
+					       t->address, part->target.driver, part->first.group);
+	}
+	return 0;
+}
+
+static int roll_back_part(struct transition *t, struct transition_part *part)
+{
+	const char *native = part->target.native;
+	struct err err = { 0 };
+
+	if (bind_look(t->options->sysfs_fd, part->target.address, &part->seen, &err) < 0)
+		return transition_stop(t, REASON_DRIVER_CHANGED, err.code, "%s", err.msg);
+	if (bind_step_driver(&part->target, &part->first) != DRIVER_VFIO) {
+		part->target.want = WANT_ANY;
+		if (native)
+			part->target.want = native[0] ? WANT_NATIVE : WANT_NONE;
+		return transition_move(t, part);
+	}
+	/* It was on the driver before: only the override is ours to take off. */
+	if (bind_step_override(&part->target, &part->seen) != OVERRIDE_OURS)
+		return 0;
+	return bind_step_run(&t->hands, ACT_CLEAR_OVERRIDE, &part->target, &part->seen, &err);
+}
+
+/* What was bound before this run and is known by its record stays as it is. */
+static bool is_to_go_back(const struct transition_part *part)
+{
+	bool bound = bind_step_driver(&part->target, &part->first) == DRIVER_VFIO;
+
+	return part->moving && !(bound && part->recorded);
+}
+
+/* A record stays where the way back is not at its end. The first cause stays what is told. */
+static void roll_back(struct transition *t)
+{
+	t->rolling_back = true;
+	for (size_t i = t->job->len; i-- > 0;) {
+		struct transition_part *part = &t->parts[i];
+
+		if (!is_to_go_back(part))
+			continue;
+		transition_step(t, part->target.address, STEP_ROLLBACK);
+		if (roll_back_part(t, part) == 0)
+			(void)transition_remove_record(t, part);
+	}
+}
+
+/* From here on things change, and are changed back when it does not come off. */
+static int move_all(struct transition *t)
+{
+	for (size_t i = 0; i < t->job->len; i++) {
+		if (transition_write_record(t, &t->parts[i]) < 0)
+			return TRANSITION_STOPPED;
+	}
+	for (size_t i = 0; i < t->job->len; i++) {
+		if (t->parts[i].moving && transition_move(t, &t->parts[i]) < 0)
+			return TRANSITION_STOPPED;
+	}
+	return verify(t);
+}
+
+int transition_bind(struct transition *t)
+{
+	if (transition_look(t, true) < 0)
+		return TRANSITION_STOPPED;
+	if (is_moving(t) && (transition_check_members(t, false) < 0 || load_modules(t) < 0 ||
+			     transition_check_holders(t, true) < 0))
+		return TRANSITION_STOPPED;
+	if (move_all(t) == 0)
+		return 0;
+	if (!t->dry)
+		roll_back(t);
+	return TRANSITION_STOPPED;
+}

@@ -1,0 +1,343 @@
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/helper/scan/nodes.h"
+#include "agent/helper/scan/pci_scan.h"
+#include "agent/helper/scan/scan.h"
+#include "agent/helper/scan/use_scan.h"
+#include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/holders.h"
+#include "agent/helper/sys/report.h"
+#include "agent/helper/sys/sysfs.h"
+#include "agent/helper/transition/transition_state.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+
+/* Two texts that are both known, and not the same. */
+static bool differ(const char *left, const char *right)
+{
+	return left && right && left[0] && right[0] && strcmp(left, right) != 0;
+}
+
+/* Drivers that only hold a device for somebody: nothing goes back to them. */
+static bool is_placeholder(const char *driver, const char *passthrough)
+{
+	return strcmp(driver, passthrough) == 0 || strcmp(driver, "vfio-pci") == 0 ||
+	       strcmp(driver, "pci-stub") == 0;
+}
+
+/* A file that says nothing useful is as good as none, but goes with the others. */
+static int read_record(struct transition *t, struct transition_part *part)
+{
+	struct err err = { 0 };
+	int r;
+
+	if (t->state_fd < 0)
+		return 0;
+	r = record_read(t->state_fd, part->word->address, &part->record, &err);
+	part->recorded = r == 0;
+	part->has_file = r == 0 || (r < 0 && err.kind == ERR_INVALID);
+	if (r < 0 && err.kind != ERR_INVALID)
+		return transition_stop_state(t, &err);
+	return 0;
+}
+
+/* What the record or else the caller says; where neither knows, the driver that is there. */
+static const char *find_native(const struct transition_part *part, const char *passthrough)
+{
+	const char *native = part->recorded ? part->record.native : part->word->native;
+	const char *driver = part->first.driver;
+
+	if (native && !is_placeholder(native, passthrough))
+		return native;
+	return driver[0] && !is_placeholder(driver, passthrough) ? driver : NULL;
+}
+
+static void aim(struct transition_part *part, bool binding)
+{
+	struct bind_target *target = &part->target;
+
+	target->address = part->word->address;
+	target->driver = part->word->driver;
+	if (!binding && part->recorded)
+		target->driver = part->record.driver;
+	target->native = find_native(part, target->driver);
+	if (binding)
+		target->want = WANT_VFIO;
+	else if (!target->native)
+		target->want = WANT_ANY;
+	else
+		target->want = target->native[0] ? WANT_NATIVE : WANT_NONE;
+}
+
+/* NULL, or what tells the device that is there from the one that is meant. */
+static const char *other_than_meant(const struct transition_part *part, const char **ret_known)
+{
+	const struct record *record = part->recorded ? &part->record : NULL;
+
+	*ret_known = part->word->id;
+	if (differ(part->word->id, part->first.id))
+		return part->first.id;
+	*ret_known = part->word->serial;
+	if (differ(part->word->serial, part->serial))
+		return part->serial;
+	*ret_known = record ? record->id : NULL;
+	if (record && differ(record->id, part->first.id))
+		return part->first.id;
+	*ret_known = record ? record->serial : NULL;
+	if (record && differ(record->serial, part->serial))
+		return part->serial;
+	return NULL;
+}
+
+static int check_group(struct transition *t, const struct transition_part *part)
+{
+	uint64_t group;
+
+	if (part->first.group < 0)
+		return transition_stop(t, REASON_NO_IOMMU_BACKEND, 0,
+				       "%s has no IOMMU group; is the IOMMU switched on, in the "
+				       "firmware and on the kernel's command line?",
+				       t->address);
+	if (str_to_u64(t->job->group, &group) && group == (uint64_t)part->first.group)
+		return 0;
+	return transition_stop(t, REASON_DIFFERENT_DEVICE, 0,
+			       "%s is in IOMMU group %d now, not %s; the group is looked at again",
+			       t->address, part->first.group, t->job->group);
+}
+
+/* Nothing of ours is there: a release has nothing to restore, and a bind is refused. */
+static int check_identity(struct transition *t, struct transition_part *part, bool binding)
+{
+	const char *known = NULL;
+	const char *other = part->first.present ? other_than_meant(part, &known) : NULL;
+
+	part->stranger = !part->first.present || other;
+	if (!binding)
+		return 0;
+	if (!part->first.present)
+		return transition_stop(t, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
+				       t->address);
+	if (other)
+		return transition_stop(t, REASON_DIFFERENT_DEVICE, 0,
+				       "%s is another device: '%s' instead of '%s'", t->address,
+				       other, known);
+	return check_group(t, part);
+}
+
+static int look_at(struct transition *t, struct transition_part *part, bool binding)
+{
+	struct err err = { 0 };
+	enum bind_act act;
+
+	t->address = part->word->address;
+	t->step = STEP_NONE;
+	if (read_record(t, part) < 0)
+		return TRANSITION_STOPPED;
+	if (bind_look(t->options->sysfs_fd, t->address, &part->first, &err) < 0)
+		return transition_stop(t, REASON_DEVICE_GONE, err.code, "%s", err.msg);
+	if (part->first.present)
+		bind_look_serial(t->options->sysfs_fd, t->address, part->serial);
+	part->seen = part->first;
+	aim(part, binding);
+	if (check_identity(t, part, binding) < 0)
+		return TRANSITION_STOPPED;
+	if (part->stranger)
+		return 0;
+	act = bind_step_next(&part->target, &part->first);
+	part->moving = act != ACT_DONE;
+	if (act != ACT_REFUSE)
+		return 0;
+	return transition_stop(t, REASON_OVERRIDE_OWNED, 0,
+			       "the driver_override of %s is '%s', which is not hostdev's; clear "
+			       "it, or leave the device to who has set it",
+			       t->address, part->first.override);
+}
+
+int transition_look(struct transition *t, bool binding)
+{
+	for (size_t i = 0; i < t->job->len; i++)
+		t->parts[i].word = &t->job->items[i];
+	for (size_t i = 0; i < t->job->len; i++) {
+		if (look_at(t, &t->parts[i], binding) < 0)
+			return TRANSITION_STOPPED;
+	}
+	return 0;
+}
+
+static const struct transition_part *find_part(const struct transition *t, const char *name)
+{
+	for (size_t i = 0; i < t->job->len; i++) {
+		if (strcmp(t->parts[i].word->address, name) == 0)
+			return &t->parts[i];
+	}
+	return NULL;
+}
+
+int transition_check_members(struct transition *t, bool after)
+{
+	auto_members struct bind_members members = { 0 };
+	struct err err = { 0 };
+	int group = t->parts[0].first.group;
+
+	if (bind_look_members(t->options->sysfs_fd, group, &members, &err) < 0)
+		return transition_stop(t, REASON_GROUP_NOT_VIABLE, err.code, "%s", err.msg);
+	for (size_t i = 0; i < members.len; i++) {
+		const struct bind_member *member = &members.items[i];
+		const struct transition_part *part = find_part(t, member->name);
+
+		if (!bind_member_blocks(member) || (part && !after) ||
+		    (part && strcmp(part->target.driver, member->driver) == 0))
+			continue;
+		t->address = t->parts[0].word->address;
+		return transition_stop(t, REASON_GROUP_NOT_VIABLE, 0,
+				       "%s, in the same IOMMU group, is bound to %s", member->name,
+				       member->driver);
+	}
+	return 0;
+}
+
+/* Would the move take the function away from somebody? Releasing one that is driverless may: the
+ * driver's link goes first, the one who holds it goes on. */
+static bool may_be_held(const struct transition_part *part, bool binding)
+{
+	enum bind_driver driver;
+
+	if (!part->moving || part->stranger)
+		return false;
+	driver = bind_step_driver(&part->target, &part->first);
+	if (binding)
+		return driver != DRIVER_VFIO;
+	return driver == DRIVER_VFIO || driver == DRIVER_NONE;
+}
+
+/* Is there anything that a process could have open? Where there is not, nobody need be looked for. A
+ * function without a driver may be one that its driver is just leaving: that says nothing. */
+static bool can_be_open(const struct transition *t, const struct job *taken, const char *group)
+{
+	for (size_t i = 0; i < taken->len; i++) {
+		const char *address = taken->items[i].address;
+
+		if (!find_part(t, address)->first.driver[0] ||
+		    nodes_below(t->options->sysfs_fd, address))
+			return true;
+	}
+	return nodes_of_group(t->options->sysfs_fd, t->options->dev_fd, group);
+}
+
+static int check_processes(struct transition *t, const struct job *taken, bool binding)
+{
+	auto_holders struct holders holders = { 0 };
+	auto_free char *group = xasprintf("%d", t->parts[0].first.group);
+	struct holders_look look = {
+		.sysfs_fd = t->options->sysfs_fd,
+		.proc_fd = t->options->proc_fd,
+		.dev_fd = t->options->dev_fd,
+		.group = t->parts[0].first.group < 0 ? t->job->group : group,
+		.confirm_by_open = !binding,
+	};
+
+	/* One call instead of a walk through all processes; whoever opens it this very moment is too
+	 * late in any case. */
+	if (!binding && bind_look_is_free(t->options->dev_fd, t->parts[0].first.group))
+		return 0;
+	if (binding && !can_be_open(t, taken, look.group))
+		return 0;
+	holders_find(&look, taken, &holders);
+	if (holders.len == 0)
+		return 0;
+	for (size_t i = 0; i < holders.len; i++)
+		transition_out_holder(&t->out, &holders.items[i]);
+	if (holders.len == 1)
+		return transition_stop(t, REASON_HELD, 0, "%s", holders.items[0].detail);
+	return transition_stop(t, REASON_HELD, 0, "%s, and %zu more", holders.items[0].detail,
+			       holders.len - 1);
+}
+
+/* The scan's rules want to know which of the functions is the boot VGA, and no more. */
+static void list_functions(const struct transition *t, const struct job *taken,
+			   struct pci_functions *functions)
+{
+	for (size_t i = 0; i < taken->len; i++) {
+		const char *address = taken->items[i].address;
+		auto_free char *path = xasprintf("bus/pci/devices/%s/boot_vga", address);
+		struct pci_function *function = array_add(functions);
+		struct sysfs_attr attr;
+
+		pci_function_init(function, address);
+		if (sysfs_read(t->options->sysfs_fd, path, &attr, NULL) == 0)
+			function->boot_vga = strcmp(attr.text, "1") == 0;
+	}
+}
+
+/* A driver that leaves takes the virtual functions with it, whoever has them. */
+static int check_virtual(struct transition *t, const struct job *taken)
+{
+	for (size_t i = 0; i < taken->len; i++) {
+		const char *address = taken->items[i].address;
+		auto_free char *path = xasprintf("bus/pci/devices/%s/virtfn0", address);
+
+		if (faccessat(t->options->sysfs_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		t->address = address;
+		return transition_stop(t, REASON_IN_USE, 0,
+				       "%s has virtual functions; claim those, or remove them "
+				       "(write 0 to its sriov_numvfs)",
+				       address);
+	}
+	return 0;
+}
+
+static int check_uses(struct transition *t, const struct job *taken)
+{
+	const struct scan_options options = {
+		.sysfs_fd = t->options->sysfs_fd,
+		.proc_fd = t->options->proc_fd,
+		.state_fd = -1,
+		.node_address = t->options->node_address,
+	};
+	struct pci_functions functions = { 0 };
+	struct report report = { 0 };
+	struct uses uses = { 0 };
+
+	list_functions(t, taken, &functions);
+	use_collect(&options, &functions, &report, &uses);
+	for (size_t i = 0; i < uses.len; i++) {
+		const struct use *use = &uses.items[i];
+		const struct transition_part *part = find_part(t, use->device.pci);
+
+		if (!part || !may_be_held(part, true) || !part->first.driver[0])
+			continue;
+		t->address = part->word->address;
+		(void)transition_stop(t, REASON_IN_USE, 0, "%s is in use by the host: %s",
+				      t->address, use->detail);
+	}
+	uses_done(&uses);
+	pci_functions_done(&functions);
+	report_done(&report);
+	return t->end.reason == REASON_NONE ? 0 : TRANSITION_STOPPED;
+}
+
+int transition_check_holders(struct transition *t, bool binding)
+{
+	struct job taken = { .group = t->job->group };
+	int r = 0;
+
+	for (size_t i = 0; i < t->job->len; i++) {
+		if (may_be_held(&t->parts[i], binding))
+			*array_add(&taken) = t->job->items[i];
+	}
+	if (taken.len > 0) {
+		transition_step(t, taken.items[0].address, STEP_CHECK_HOLDERS);
+		r = check_processes(t, &taken, binding);
+	}
+	if (r == 0 && taken.len > 0 && binding)
+		r = check_virtual(t, &taken);
+	if (r == 0 && taken.len > 0 && binding)
+		r = check_uses(t, &taken);
+	array_done(&taken);
+	return r;
+}

@@ -1,0 +1,254 @@
+#include <assert.h>
+#include <string.h>
+
+#include "agent/helper/sys/kernel.h"
+#include "agent/helper/sys/kernel_module.h"
+#include "agent/helper/sys/sysfs.h"
+#include "agent/helper/transition/transition_state.h"
+#include "base/err.h"
+#include "base/failpoint.h"
+#include "base/mem.h"
+
+enum { BOOT_ID_MAX = 64 };
+
+/* clang-format off */
+static const struct {
+	enum transition_step step;
+	enum transition_reason reason;
+	const char *failure;
+} act_rows[BIND_NACTS] = {
+	[ACT_SET_OVERRIDE]   = { STEP_SET_OVERRIDE,   REASON_OVERRIDE_FAILED,    "set driver_override" },
+	[ACT_UNBIND]         = { STEP_UNBIND,         REASON_UNBIND_FAILED,      "unbind" },
+	[ACT_PROBE]          = { STEP_PROBE,          REASON_PROBE_FAILED,       "probe" },
+	[ACT_CLEAR_OVERRIDE] = { STEP_CLEAR_OVERRIDE, REASON_OVERRIDE_FAILED,    "clear driver_override" },
+	[ACT_BIND]           = { STEP_BIND,           REASON_NATIVE_BIND_FAILED, "bind" },
+};
+/* clang-format on */
+
+/* How far one function has come. */
+struct move {
+	struct transition *t;
+	struct transition_part *part;
+	bool probed; /* WANT_ANY: the kernel has had its choice */
+	bool asked;  /* the native driver has been asked for    */
+};
+
+/* Inside a rollback there is one step for all that it takes. */
+static void begin_step(struct transition *t, const char *address, enum transition_step step)
+{
+	if (!t->rolling_back)
+		transition_step(t, address, step);
+}
+
+/* The native driver, by its name or as the one for this device. */
+static int load_native(struct move *move)
+{
+	const struct bind_target *target = &move->part->target;
+	struct transition *t = move->t;
+	const struct kernel *kernel = t->hands.kernel;
+	auto_free char *path = xasprintf("bus/pci/devices/%s/modalias", target->address);
+	struct err err = { 0 };
+	struct sysfs_attr alias;
+
+	move->asked = true;
+	begin_step(t, target->address, STEP_LOAD_MODULE);
+	if (t->dry)
+		return 0;
+	(void)kernel->load(kernel->arg, target->native, &err);
+	if (!kernel_module_has_driver(t->options->sysfs_fd, target->native) &&
+	    sysfs_read(t->options->sysfs_fd, path, &alias, NULL) == 0)
+		(void)kernel->load(kernel->arg, alias.text, NULL);
+	if (!kernel_module_has_driver(t->options->sysfs_fd, target->native))
+		return transition_stop(t, REASON_NATIVE_DRIVER_MISSING, err.code,
+				       "the native driver '%s' of %s is not in the kernel (%s); "
+				       "the device has no driver until it is loaded",
+				       target->native, target->address,
+				       err.msg[0] ? err.msg : "its module is named otherwise");
+	/* A driver that comes takes the driverless functions it knows. */
+	if (bind_look(t->options->sysfs_fd, target->address, &move->part->seen, &err) < 0)
+		return transition_stop(t, REASON_NATIVE_BIND_FAILED, err.code, "%s", err.msg);
+	return 0;
+}
+
+static int fail_act(struct move *move, enum bind_act act, int r, const struct err *err)
+{
+	const struct bind_target *target = &move->part->target;
+	const char *advice = "";
+
+	if (r == BIND_NO_EFFECT && act == ACT_PROBE)
+		advice = "; the kernel's log says why";
+	return transition_stop(move->t, act_rows[act].reason, r < 0 ? err->code : 0, "%s %s: %s%s",
+			       act_rows[act].failure, target->address, err->msg, advice);
+}
+
+static int do_act(struct move *move, enum bind_act act)
+{
+	struct transition *t = move->t;
+	struct transition_part *part = move->part;
+	struct err err = { 0 };
+	int r;
+
+	begin_step(t, part->target.address, act_rows[act].step);
+	move->probed |= act == ACT_PROBE;
+	if (t->dry) {
+		bind_step_pretend(act, &part->target, &part->seen);
+		return 0;
+	}
+	t->changed = true;
+	r = bind_step_run(&t->hands, act, &part->target, &part->seen, &err);
+	return r == 0 ? 0 : fail_act(move, act, r, &err);
+}
+
+/* 1: it has arrived; 0: look again; or TRANSITION_STOPPED. */
+static int move_on(struct move *move)
+{
+	const struct bind_target *target = &move->part->target;
+	struct transition *t = move->t;
+	enum bind_act act = bind_step_next(target, &move->part->seen);
+
+	if (act == ACT_DONE || (act == ACT_PROBE && move->probed && target->want == WANT_ANY))
+		return 1;
+	if (act == ACT_REFUSE)
+		return transition_stop(t, REASON_OVERRIDE_OWNED, 0,
+				       "the driver_override of %s has become '%s' meanwhile",
+				       target->address, move->part->seen.override);
+	if (act == ACT_UNBIND && move->probed)
+		return transition_stop(t, REASON_NATIVE_BIND_FAILED, 0,
+				       "%s takes %s whenever it is offered: somebody has written "
+				       "'%s' to its new_id; write that to its remove_id",
+				       target->driver, target->address, move->part->seen.id);
+	if (act == ACT_BIND && !move->asked &&
+	    !kernel_module_has_driver(t->options->sysfs_fd, target->native))
+		return load_native(move);
+	return do_act(move, act);
+}
+
+/* A driver that has just been loaded takes the functions whose driver_override names it. */
+static bool has_arrived(const struct transition_part *part)
+{
+	return part->target.want == WANT_VFIO &&
+	       bind_step_driver(&part->target, &part->seen) == DRIVER_VFIO;
+}
+
+/* What has been checked was checked for the state that was seen first. */
+static int look_again(struct move *move)
+{
+	struct transition *t = move->t;
+	struct transition_part *part = move->part;
+	struct bind_seen now;
+	struct err err = { 0 };
+
+	if (t->dry || t->rolling_back)
+		return 0;
+	t->address = part->target.address;
+	t->step = STEP_NONE;
+	if (bind_look(t->options->sysfs_fd, t->address, &now, &err) < 0)
+		return transition_stop(t, REASON_DRIVER_CHANGED, err.code, "%s", err.msg);
+	part->seen = now;
+	if (!now.present || strcmp(now.driver, part->first.driver) == 0 || has_arrived(part))
+		return 0;
+	return transition_stop(t, REASON_DRIVER_CHANGED, 0,
+			       "%s had the driver '%s' and has '%s' now; somebody else moves it",
+			       t->address, part->first.driver, now.driver);
+}
+
+int transition_move(struct transition *t, struct transition_part *part)
+{
+	struct move move = { .t = t, .part = part };
+	int r = look_again(&move);
+
+	for (int i = 0; i < BIND_STEPS_MAX && r == 0 && part->seen.present; i++)
+		r = move_on(&move);
+	if (r < 0 && part->seen.present)
+		return TRANSITION_STOPPED;
+	if (part->seen.present && r == 0)
+		return transition_stop(t, REASON_DRIVER_CHANGED, 0,
+				       "%s does not come to rest; somebody else moves it",
+				       part->target.address);
+	if (part->seen.present || part->target.want != WANT_VFIO)
+		return 0;
+	return transition_stop(t, REASON_DEVICE_GONE, 0, "%s has gone meanwhile",
+			       part->target.address);
+}
+
+static bool same(const char *left, const char *right)
+{
+	return left && right ? strcmp(left, right) == 0 : left == right;
+}
+
+/* Does the record say so already? Its boot is that of its first writing. */
+static bool says_so(const struct transition_part *part, const struct record *record)
+{
+	const struct record *old = &part->record;
+
+	return part->recorded && same(old->claim, record->claim) && same(old->uid, record->uid) &&
+	       same(old->driver, record->driver) && same(old->serial, record->serial) &&
+	       same(old->native, record->native);
+}
+
+static char *read_boot_id(const struct transition *t)
+{
+	struct sysfs_attr attr;
+
+	if (t->options->proc_fd < 0 ||
+	    sysfs_read(t->options->proc_fd, "sys/kernel/random/boot_id", &attr, NULL) != 0)
+		return NULL;
+	return xstrndup(attr.text, BOOT_ID_MAX);
+}
+
+/* What is known already stays; a serial may be learned later, when the device is awake. */
+static void fill_record(const struct transition *t, const struct transition_part *part,
+			struct record *record)
+{
+	const char *serial = part->serial[0] ? part->serial : part->word->serial;
+
+	if (part->recorded && part->record.serial)
+		serial = part->record.serial;
+	*record = (struct record){
+		.address = xstrdup(part->word->address),
+		.claim = xstrdup(part->word->claim),
+		.uid = xstrdup(part->word->uid),
+		.driver = xstrdup(part->word->driver),
+		.native = xstrdup_or_null(part->target.native),
+		.id = xstrdup(part->first.id),
+		.serial = serial && serial[0] ? xstrdup(serial) : NULL,
+		.boot = part->recorded ? xstrdup_or_null(part->record.boot) : read_boot_id(t),
+	};
+}
+
+int transition_write_record(struct transition *t, const struct transition_part *part)
+{
+	auto_record struct record record = { 0 };
+	struct err err = { 0 };
+	int r;
+
+	fill_record(t, part, &record);
+	if (says_so(part, &record))
+		return 0;
+	transition_step(t, part->word->address, STEP_WRITE_RECORD);
+	if (t->dry)
+		return 0;
+	failpoint("helper-record-before");
+	r = record_write(t->state_fd, &record, &err);
+	failpoint("helper-record-after");
+	if (r < 0)
+		return transition_stop_state(t, &err);
+	return 0;
+}
+
+int transition_remove_record(struct transition *t, struct transition_part *part)
+{
+	struct err err = { 0 };
+	int r;
+
+	begin_step(t, part->word->address, STEP_REMOVE_RECORD);
+	if (t->dry)
+		return 0;
+	failpoint("helper-record-remove-before");
+	r = record_remove(t->state_fd, part->word->address, &err);
+	failpoint("helper-record-remove-after");
+	if (r < 0)
+		return transition_stop_state(t, &err);
+	part->has_file = false;
+	return 0;
+}

@@ -122,7 +122,7 @@ def test_another_leader_goes_on_where_the_first_was_killed(controllers, world, n
     assert second.leads()
 
 
-@pytest.mark.parametrize("pause", [20])
+@pytest.mark.parametrize("pause", [60])
 def test_a_leader_that_was_stopped_writes_nothing_after_the_other_has(controllers, crds, world, node, resource,
                                                                       pause):
     first, second = controllers("--agent-pods", "none").start(), controllers("--agent-pods", "none")

@@ -142,7 +142,7 @@ static void on_timer(void *arg)
 	step(d, REGISTRATION_TIMER, &err);
 }
 
-/* What is told late may be of the kubelet that we are registered at, or just call. */
+/* What is told late may be of the kubelet that we are registered at, or just call, or gone again: that will be told, too. */
 static void on_kubelet(void *arg, enum kubelet_event event)
 {
 	struct direct *d = arg;
@@ -151,6 +151,8 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 	if (event != KUBELET_CAME)
 		return;
 	now = socket_id_of(d->kubelet_path);
+	if (!now.there)
+		return;
 	if (d->fsm.step == REGISTRATION_STEP_WAITING || !socket_id_same(&now, &d->kubelet))
 		step(d, REGISTRATION_CAME, NULL);
 	else if (d->fsm.step == REGISTRATION_STEP_CALLING)

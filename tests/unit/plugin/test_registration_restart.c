@@ -150,6 +150,44 @@ static void late_event_changes_nothing(void **state)
 	scene_free(scene);
 }
 
+struct mover {
+	char *path;
+	char *aside;
+};
+
+static void move_aside(void *arg, enum kubelet_event event)
+{
+	const struct mover *mover = arg;
+
+	if (event == KUBELET_CAME)
+		assert_int_equal(rename(mover->path, mover->aside), 0);
+}
+
+/* The look finds the socket; when the registration is told it is not there, and then it is the same again. */
+static void socket_that_is_gone_again_changes_nothing(void **state)
+{
+	struct scene *scene = scene_registered();
+	auto_free char *path = xasprintf("%s/kubelet.sock", scene->kubelet.dir);
+	auto_free char *aside = xasprintf("%s/aside", scene->kubelet.dir);
+	struct mover mover = { path, aside };
+	struct kubelet_listener *first = NULL;
+
+	(void)state;
+	assert_int_equal(rename(path, aside), 0);
+	kubelet_watch_look(scene->watch);
+	first = kubelet_watch_listen(scene->watch, NULL, move_aside, &mover);
+	assert_int_equal(rename(aside, path), 0);
+	kubelet_watch_look(scene->watch);
+	assert_int_equal(access(path, F_OK), -1);
+	kubelet_listener_free(first);
+	stage_settle(&scene->stage, "");
+	assert_int_equal(rename(aside, path), 0);
+	kubelet_watch_look(scene->watch);
+	stage_settle(&scene->stage, "");
+	stage_pass(&scene->stage, 100000);
+	scene_free(scene);
+}
+
 static void folder_is_made_anew(void **state)
 {
 	struct scene *scene = scene_registered();
@@ -212,6 +250,8 @@ int main(void)
 	suite_add(&suite, "the kubelet's socket is replaced", kubelet_socket_is_replaced, NULL);
 	suite_add(&suite, "a late event does not restart a registration",
 		  late_event_changes_nothing, NULL);
+	suite_add(&suite, "a socket that is gone again does not restart a registration",
+		  socket_that_is_gone_again_changes_nothing, NULL);
 	suite_add(&suite, "the folder is made anew", folder_is_made_anew, NULL);
 	suite_add(&suite, "without inotify it takes seconds", without_inotify_it_takes_seconds,
 		  NULL);

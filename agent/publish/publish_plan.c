@@ -13,8 +13,11 @@
 #include "api/usbdeviceclaim.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 static const char claimable[] = "Claimable";
+
+enum { HOLDER_MAX = 1024 }; /* of the schema */
 
 /* Where the parts lie in each kind's struct. */
 static const struct shape {
@@ -39,6 +42,7 @@ static const struct shape {
 		.status = offsetof(struct usbdevice, status),
 		.condition = claimable,
 		.conditions = offsetof(struct usbdevice, status.conditions),
+		.allocations = offsetof(struct usbdevice, status.allocations),
 	},
 	[INVENTORY_MDEV] = {
 		.kind = &mediateddevice_kind,
@@ -136,6 +140,9 @@ static void take_allocations(const struct publish_case *c, const struct shape *s
 	const void *seen = c->seen ? (const char *)c->seen + shape->allocations : NULL;
 	const struct pcidevice_allocations *from = c->allocations ? c->allocations : seen;
 
+	for (size_t i = 0; i < to->len; i++) /* of a device that is gone: what was told */
+		json_map_done(pcidevice_allocation_map, &to->items[i]);
+	to->len = 0;
 	for (size_t i = 0; from && i < from->len; i++)
 		json_map_copy(pcidevice_allocation_map, array_add(to), &from->items[i]);
 }
@@ -157,6 +164,22 @@ static void take_orphaned(const struct publish_case *c, struct usbdevice *device
 	status->status = xstrdup("orphaned");
 	status->message = xasprintf("the device was unplugged while pod %s/%s had it",
 				    list->items[0].namespace, list->items[0].pod);
+}
+
+/* The pod that has it, then what the node itself does with it. */
+static void take_holder(const struct publish_case *c, struct usbdevice *device)
+{
+	const struct usbdevice *wanted = c->wanted;
+	const struct pcidevice_allocations *list = &device->status.allocations;
+	auto_str struct str text = STR_INIT;
+
+	if (list->len > 0 && list->items[0].namespace && list->items[0].pod)
+		str_addf(&text, "pod %s/%s", list->items[0].namespace, list->items[0].pod);
+	if (wanted && wanted->status.holder)
+		str_addf(&text, "%s%s", text.len ? ", " : "", wanted->status.holder);
+	str_cut(&text, HOLDER_MAX);
+	free(device->status.holder);
+	device->status.holder = text.len ? str_detach(&text) : NULL;
 }
 
 /* What the inventory cannot know of a device: what it is lent as, and to whom. */
@@ -183,6 +206,8 @@ static void take_lent(const struct publish_case *c, void *object)
 	}
 	if (shape->allocations)
 		take_allocations(c, shape, object);
+	if (c->kind == INVENTORY_USB)
+		take_holder(c, object);
 }
 
 /* NULL when @seen says all that @object does. Changes both. */

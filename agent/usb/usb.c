@@ -1,12 +1,15 @@
 #include "agent/usb/usb.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
 #include "agent/usb/usb_claims.h"
 #include "agent/usb/usb_names.h"
 #include "agent/usb/usb_type.h"
 #include "api/pcidevice.h"
+#include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
 #include "kube/clock.h"
@@ -137,14 +140,47 @@ bool usb_touch(struct usb *usb, const char *name)
 	return renamed;
 }
 
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+/* What a pod has of a claimed socket is the claimed device, whatever is in that socket now. */
+static bool is_claimed(const struct usb *usb, const char *port)
+{
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	while ((entry = store_next(usb->view.claims, &cursor))) {
+		const struct usbdeviceclaim *claim = entry->object;
+
+		if (claim && same(claim->status.port_path, port) &&
+		    same(claim->status.node_name, usb->deps.node_name))
+			return true;
+	}
+	return false;
+}
+
+/* The socket of a device: a claimed one's is known although the device is gone. */
+static const char *socket_of(const struct usb *usb, const char *name)
+{
+	const struct usbdeviceclaim *claim = store_object(usb->view.claims, name);
+	const struct usbdevice *device =
+		usb->inventory ? inventory_find(usb->inventory, INVENTORY_USB, name) : NULL;
+
+	if (claim && claim->status.port_path)
+		return claim->status.port_path;
+	if (!device || !device->status.port_path || is_claimed(usb, device->status.port_path))
+		return NULL;
+	return device->status.port_path;
+}
+
 const struct pcidevice_allocations *usb_allocations(const struct usb *usb, const char *name)
 {
 	static const struct pcidevice_allocations none = { 0 };
-	const struct usbdeviceclaim *claim = store_object(usb->view.claims, name);
+	const char *port = socket_of(usb, name);
 
-	if (!claim || !claim->status.port_path)
-		return &none;
-	return lend_allocations(usb->deps.lend, claim->status.port_path);
+	return port ? lend_allocations(usb->deps.lend, port) : &none;
 }
 
 void usb_synced(struct usb *usb)

@@ -13,9 +13,11 @@
 #include "agent/usb/usb_lent.h"
 #include "agent/usb/usb_node.h"
 #include "agent/usb/usb_units.h"
+#include "api/pcidevice.h"
 #include "api/usbdevice.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -72,19 +74,60 @@ void usb_type_give_back(struct usb_type *type, const char *port_path)
 	usb_gifts_give_back(type->gifts, port_path);
 }
 
-/* Those that a process before us gave, too. */
+/* Its node must be the one that was there when the device was scanned: the kernel makes another one for
+ * each device that it enumerates. */
+static int give(struct usb_type *type, const struct usbdevice_status *device, struct err *err)
+{
+	const uint64_t *seen = map_get(type->seen, device->port_path);
+	struct usb_node_at at = node_at(type, device->device_path);
+	struct usb_node owner = { 0, USB_NODE_UID, USB_NODE_GID };
+	struct usb_node node;
+	int r = usb_node_look(&at, &node, err);
+
+	if (r < 0)
+		return err_wrap(err, "device in socket '%s' is gone, or was plugged in again",
+				device->port_path);
+	if (!seen || *seen != node.inode)
+		return err_set(err, ERR_RETRY, -ESTALE,
+			       "device in socket '%s' was plugged in again and is not known yet",
+			       device->port_path);
+	owner.inode = node.inode;
+	r = usb_gifts_add(type->gifts, device, &node, err);
+	if (r == 0)
+		r = usb_node_give(&at, &owner, err);
+	return r < 0 ? err_wrap(err, "device in socket '%s'", device->port_path) : 0;
+}
+
+static bool pod_has(const struct usb_type *type, const char *port_path)
+{
+	const struct pcidevice_allocations *list = lend_allocations(type->view->lend, port_path);
+
+	return list && list->len > 0;
+}
+
+/* A node that a process before us gave is to be given back. One that a pod has and that is not given was
+ * given back while the kubelet did not list the pod, or udev has put its rule's owner back: whoever starts
+ * the pod's container anew takes over the owner that there is. */
+static void find_gift(struct usb_type *type, const struct usbdevice_status *is)
+{
+	struct usb_node_at at = node_at(type, is->device_path);
+	struct err err = { 0 };
+	struct usb_node node;
+
+	if (!is->device_path || usb_node_look(&at, &node, NULL) < 0)
+		return;
+	if (usb_node_is_given(&node))
+		(void)usb_gifts_add(type->gifts, is, &node, NULL);
+	else if (pod_has(type, is->port_path) && give(type, is, &err) < 0)
+		log_warn("a pod's device node is not its own any more",
+			 log_str("node", is->device_path), log_str("reason", err.msg));
+}
+
 static void find_gifts(struct usb_type *type, const struct usb_lents *lents)
 {
 	for (size_t i = 0; i < lents->len; i++) {
-		for (size_t k = 0; k < lents->items[i].len; k++) {
-			const struct usbdevice_status *is = &lents->items[i].devices[k]->status;
-			struct usb_node_at at = node_at(type, is->device_path);
-			struct usb_node node;
-
-			if (is->device_path && usb_node_look(&at, &node, NULL) >= 0 &&
-			    usb_node_is_given(&node))
-				(void)usb_gifts_add(type->gifts, is, &node, NULL);
-		}
+		for (size_t k = 0; k < lents->items[i].len; k++)
+			find_gift(type, &lents->items[i].devices[k]->status);
 	}
 }
 
@@ -143,30 +186,6 @@ void usb_type_offer(struct usb_type *type, struct plugins *plugins)
 }
 
 /* --- Allocate --------------------------------------------------------------------------------- */
-
-/* Its node must be the one that was there when the device was scanned: the kernel makes another one for
- * each device that it enumerates. */
-static int give(struct usb_type *type, const struct usbdevice_status *device, struct err *err)
-{
-	const uint64_t *seen = map_get(type->seen, device->port_path);
-	struct usb_node_at at = node_at(type, device->device_path);
-	struct usb_node owner = { 0, USB_NODE_UID, USB_NODE_GID };
-	struct usb_node node;
-	int r = usb_node_look(&at, &node, err);
-
-	if (r < 0)
-		return err_wrap(err, "device in socket '%s' is gone, or was plugged in again",
-				device->port_path);
-	if (!seen || *seen != node.inode)
-		return err_set(err, ERR_RETRY, -ESTALE,
-			       "device in socket '%s' was plugged in again and is not known yet",
-			       device->port_path);
-	owner.inode = node.inode;
-	r = usb_gifts_add(type->gifts, device, &node, err);
-	if (r == 0)
-		r = usb_node_give(&at, &owner, err);
-	return r < 0 ? err_wrap(err, "device in socket '%s'", device->port_path) : 0;
-}
 
 static int add_nodes(struct usb_type *type, const struct usb_lent *lent,
 		     struct allocation *allocation, struct str *value, struct err *err)

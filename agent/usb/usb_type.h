@@ -6,7 +6,8 @@
  * device is enumerated anew. A device is healthy while the claimed device itself is in its socket, may be
  * lent, and its node is there; a look at the nodes is enough to see that it was unplugged.
  *
- * A node that is given to a pod is made QEMU's, and its owner's again when no pod has it any more.
+ * A node is QEMU's while a pod has it, from Allocate on, and its owner's again when no pod has it any more. Who
+ * has it is what the kubelet lists: a pod that it left out for a while gets its node back.
  */
 #pragma once
 
@@ -41,7 +42,7 @@ struct usb_type *usb_type_free(struct usb_type *type);
 /* The view's inventory is another one: its devices are those whose nodes are there now. */
 void usb_type_seen(struct usb_type *type);
 
-/* Make what @plugins offer what the view says. */
+/* Make what @plugins offer what the view says, and the nodes QEMU's that pods have. */
 void usb_type_offer(struct usb_type *type, struct plugins *plugins);
 
 /* Give back the nodes that no pod has any more. Who has what must be known of all that is offered: after

@@ -34,6 +34,8 @@ const struct json_row usbdevice_status_map[] = {
 	JSON_LIST(S, interfaces,    "interfaces",   JSON_OPTIONAL, struct usbdevice_interface,
 		  interface_map),
 	JSON_STR (S, holder,        "holder",       JSON_OPTIONAL),
+	JSON_LIST(S, allocations,   "allocations",  JSON_OPTIONAL, struct pcidevice_allocation,
+		  pcidevice_allocation_map),
 	API_CONDITIONS(S),
 	JSON_END,
 };

@@ -5,6 +5,7 @@
 #include "api/condition.h"
 #include "api/kind.h"
 #include "api/meta.h"
+#include "api/pcidevice.h"
 
 struct usbdevice_interface {
 	char *class_; /* two lower-case hex digits, as the next two */
@@ -38,6 +39,7 @@ struct usbdevice_status {
 	bool hub;
 	struct usbdevice_interfaces interfaces;
 	char *holder; /* who uses it, for people                */
+	struct pcidevice_allocations allocations;
 	struct api_conditions conditions;
 };
 

@@ -157,7 +157,8 @@ OURS = table(
     ("a USB device", "USBDevice", {"status": {
         "portPath": "1-4.2", "serialNumber": "0123456789", "speedMbps": 480, "hub": False,
         "interfaces": [{"class": "08", "subclass": "06", "protocol": "50", "driver": "usb-storage"}],
-        "holder": "/dev/sda1 mounted at /srv", "conditions": [condition("Claimable")]}}),
+        "holder": "pod default/vm-1, driver usb-storage",
+        "allocations": [{"namespace": "default", "pod": "vm-1", "container": "compute"}], "conditions": [condition("Claimable")]}}),
     ("a USB bus, of whose interface the kernel says little", "USBDevice", {"status": {
         "portPath": "usb1", "hub": True, "interfaces": [{"class": "09", "subclass": "", "protocol": ""}]}}),
     ("a USB claim", "USBDeviceClaim", {"status": {"observedGeneration": 1, "conditions": [condition("Ready")]}}),
@@ -377,10 +378,11 @@ LISTED = table(
         "vendorID": "0951", "productID": "1666", "nodeName": "janus", "description": "stick",
         "resourceName": "kubevirt.io/x", "pciAddress": A, "enabled": False, "serialNumber": "123",
         "portPath": "1-4", "speedMbps": 480, "classType": "Storage", "holder": "/srv",
+        "allocations": [{"namespace": "default", "pod": "vm-1", "container": "compute"}],
         "conditions": [condition("Claimable")]}},
      "NAME VENDOR_ID PRODUCT_ID NODE_NAME DESCRIPTION RESOURCE_NAME PCI_ADDRESS ENABLED CLAIMABLE AGE REASON "
-     "SERIAL PORT SPEED CLASS HOLDER",
-     f"0951 1666 janus stick kubevirt.io/x {A} false True AGE Because 123 1-4 480 Storage /srv"),
+     "SERIAL PORT SPEED CLASS HOLDER POD",
+     f"0951 1666 janus stick kubevirt.io/x {A} false True AGE Because 123 1-4 480 Storage /srv vm-1"),
     ("a network card in full", "SRIOVNetworkDevice", ["sriovnet", "-o", "wide"], {
         "spec": {"address": A, "nodeName": "janus", "numVFs": 1},
         "status": {"vfAddresses": [B], "status": "on", "conditions": [condition("Ready")]}},

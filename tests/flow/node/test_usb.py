@@ -112,6 +112,8 @@ def test_a_pod_gets_the_node_of_a_stick_and_the_node_gets_it_back(kubelet, usb, 
     assert pod.exec(f"stat -c '%F %u:%g' {path}").strip() == f"character special file {QEMU}"
     assert pod.exec("ls /dev/bus/usb").split() == [path.split("/")[-2]]
     assert usb.owner(path) == QEMU
+    wait_until(lambda: usb.device(name)["status"].get("holder", "").startswith("pod default/usb-1"), 40, "the holder")
+    assert [a["pod"] for a in usb.device(name)["status"]["allocations"]] == ["usb-1"]
 
     usb.delete(name)
     held = usb.wait(name, "Ready", "False", "Held", "pod default/usb-1 has the device")
@@ -121,6 +123,8 @@ def test_a_pod_gets_the_node_of_a_stick_and_the_node_gets_it_back(kubelet, usb, 
     usb.wait_gone(name, timeout=60)
     assert usb.owner(path) == ROOT
     wait_until(lambda: not usb.device(name)["status"]["enabled"], what="not enabled")
+    wait_until(lambda: not usb.device(name)["status"].get("allocations"), what="no holder")
+    assert "pod" not in usb.device(name)["status"].get("holder", "")
 
 
 def test_the_node_is_given_back_when_the_pod_goes_and_the_claim_stays(kubelet, usb, pods):  # noqa: F811

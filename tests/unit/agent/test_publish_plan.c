@@ -424,6 +424,57 @@ static void a_usb_device_that_a_pod_loses_is_orphaned_until_it_is_back(void **st
 	api_object_free(&usbdevice_kind, seen);
 }
 
+/* What is written when @pods (NULL: not known) have the stick; then the writing is as if it was read back. */
+static void assert_stick(struct publish_case *question, struct usbdevice *seen,
+			 const struct pcidevice_allocations *pods, const char *wanted)
+{
+	auto_json json_t *body = NULL;
+	auto_free char *text = NULL;
+
+	question->allocations = pods;
+	(void)publish_plan(question, &body);
+	text = body ? json_map_text(body) : xstrdup("");
+	if (!body || !strstr(text, wanted))
+		fail_msg("no '%s' in '%s'", wanted, text);
+	json_map_done(usbdevice_status_map, &seen->status);
+	assert_int_equal(json_map_decode(usbdevice_status_map, json_object_get(body, "status"),
+					 &seen->status, NULL),
+			 0);
+	json_decref(body);
+	body = NULL;
+	assert_int_equal(publish_plan(question, &body), PUBLISH_NOTHING);
+}
+
+static void the_holder_of_a_usb_device_is_the_pod_first(void **state)
+{
+	struct usbdevice *wanted = stick(NOW);
+	struct usbdevice *seen = stick(THEN);
+	char ns[] = "default", pod[] = "vm-1", container[] = "main", other[] = "sidecar";
+	struct pcidevice_allocation items[] = { { ns, pod, container }, { ns, pod, other } };
+	const struct pcidevice_allocations pods = { items, 2, 2 };
+	const struct pcidevice_allocations none = { 0 };
+	struct publish_case question = { .kind = INVENTORY_USB, .wanted = wanted, .seen = seen };
+
+	(void)state;
+	wanted->status.holder = xstrdup("driver usb-storage");
+	assert_stick(&question, seen, &none, "\"holder\":\"driver usb-storage\"");
+	assert_stick(&question, seen, &pods, "\"holder\":\"pod default/vm-1, driver usb-storage\"");
+	assert_string_equal(seen->status.allocations.items[1].container, "sidecar");
+	question.allocations = NULL; /* the agent has just begun */
+	wanted->status.holder[0] = 'D';
+	assert_stick(&question, seen, NULL, "\"holder\":\"pod default/vm-1, Driver usb-storage\"");
+	assert_int_equal(seen->status.allocations.len, 2);
+	question.wanted = NULL;
+	question.claimed = true;
+	assert_stick(&question, seen, &pods, "\"holder\":\"pod default/vm-1\"");
+	assert_int_equal(seen->status.allocations.len, 2);
+	assert_stick(&question, seen, &none, "\"reason\":\"DeviceGone\"");
+	assert_null(seen->status.holder);
+	assert_int_equal(seen->status.allocations.len, 0);
+	api_object_free(&usbdevice_kind, wanted);
+	api_object_free(&usbdevice_kind, seen);
+}
+
 /* Server-side apply leaves what others wrote: those fields are named for a patch, and only those. */
 static void what_an_apply_leaves_is_named(void **state)
 {
@@ -484,6 +535,8 @@ int main(void)
 		  a_usb_device_is_enabled_while_its_claim_lends_it, NULL);
 	suite_add(&suite, "a USB device that a pod loses is orphaned until it is back",
 		  a_usb_device_that_a_pod_loses_is_orphaned_until_it_is_back, NULL);
+	suite_add(&suite, "the holder of a USB device is the pod first",
+		  the_holder_of_a_usb_device_is_the_pod_first, NULL);
 	suite_add(&suite, "what an apply leaves of others' fields is named for a patch",
 		  what_an_apply_leaves_is_named, NULL);
 	return suite_run(&suite, "publish_plan");

@@ -35,6 +35,7 @@ struct lend {
 	struct lend_type type;
 	bool on;
 	unsigned touches;
+	const char *held; /* an ID that a pod has */
 };
 
 void lend_add(struct lend *lend, const struct lend_type *type)
@@ -63,10 +64,9 @@ bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
 const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id)
 {
 	static const struct pcidevice_allocations none = { 0 };
+	static const struct pcidevice_allocations some = { .len = 1 };
 
-	(void)lend;
-	(void)id;
-	return &none;
+	return lend->held && strcmp(lend->held, id) == 0 ? &some : &none;
 }
 
 void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
@@ -271,6 +271,52 @@ static void what_changes_is_looked_at(void **state)
 	scene_close(&scene);
 }
 
+static void a_pod_has_the_device_of_its_socket(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	look(&scene);
+	list_all(&scene, CLAIM(STICK, KNOWN("1-2", "A")));
+	scene.lend.held = "1-2";
+	assert_int_equal(usb_allocations(scene.usb, STICK)->len, 1);
+	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001078")->len, 0);
+	scene_close(&scene);
+}
+
+static void a_pod_has_a_selected_device_too(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	list_all(&scene, "");
+	scene.lend.held = "1-2";
+	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 0);
+	look(&scene);
+	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 1);
+	scene.lend.held = "1-3";
+	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 0);
+	scene_close(&scene);
+}
+
+/* The claim is for the stick with serial number B. */
+static void what_a_pod_has_is_not_what_was_plugged_into_its_socket(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	look(&scene);
+	list_all(&scene, CLAIM(STICK, KNOWN("1-2", "B")));
+	scene.lend.held = "1-2";
+	assert_int_equal(usb_allocations(scene.usb, STICK)->len, 1);
+	assert_true(is_named(&scene, "node1-0951-1666-001077"));
+	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 0);
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -285,5 +331,11 @@ int main(void)
 	suite_add(&suite, "names are those of the claims once they are known",
 		  names_are_those_of_the_claims_once_they_are_known, NULL);
 	suite_add(&suite, "what changes is looked at", what_changes_is_looked_at, NULL);
+	suite_add(&suite, "a pod has the device of its socket", a_pod_has_the_device_of_its_socket,
+		  NULL);
+	suite_add(&suite, "a pod has a device that the config selects, too",
+		  a_pod_has_a_selected_device_too, NULL);
+	suite_add(&suite, "what a pod has is not what was plugged into its socket since",
+		  what_a_pod_has_is_not_what_was_plugged_into_its_socket, NULL);
 	return suite_run(&suite, "usb");
 }

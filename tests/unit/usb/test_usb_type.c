@@ -9,6 +9,7 @@
 #include "api/pcidevice.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "unit/usb/nodes.h"
 #include "unit/usb/sticks.h"
 
@@ -436,6 +437,60 @@ static void a_node_is_given_back_when_no_pod_has_it(void **state)
 	scene_close(&scene);
 }
 
+static void restart(struct scene *scene)
+{
+	usb_type_free(scene->type);
+	scene->type = usb_type_new(&scene->view);
+	usb_type_seen(scene->type);
+}
+
+/* The kubelet did not list the pod for longer than is waited for. */
+static void a_pod_that_is_listed_again_gets_its_node_again(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	nodes()->items[0].gid = 46;
+	scene_look(&scene, "1-2=5:A");
+	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	offer(&scene);
+	assert_owner(5, "0:46");
+	stage.held = "1-2";
+	restart(&scene); /* nothing needs to be remembered for it */
+	offer(&scene);
+	assert_owner(5, "107:107");
+	nodes()->items[0].uid = 0; /* udev's rule was carried out again */
+	offer(&scene);
+	assert_owner(5, "107:107");
+	stage.held = NULL;
+	offer(&scene);
+	assert_owner(5, "0:46");
+	scene_close(&scene);
+}
+
+/* The device in the socket is not the one that the pod was given. */
+static void a_listed_pod_gets_no_node_of_another_device(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	scene_look(&scene, "1-2=5:B");
+	stage.held = "1-2";
+	offer(&scene);
+	assert_owner(5, "0:0");
+	scene_again(&scene, "1-2=5:A");
+	nodes_remove(5);
+	nodes_make(5); /* made anew since the scan */
+	log_set_level(LOG_ERROR);
+	offer(&scene);
+	assert_owner(5, "0:0");
+	scene_close(&scene);
+}
+
 static void a_node_is_given_back_with_its_claim(void **state)
 {
 	struct scene scene;
@@ -471,13 +526,6 @@ static void a_node_that_a_process_before_gave_is_given_back(void **state)
 	assert_owner(5, "0:0");
 	assert_owner(6, "107:107");
 	scene_close(&scene);
-}
-
-static void restart(struct scene *scene)
-{
-	usb_type_free(scene->type);
-	scene->type = usb_type_new(&scene->view);
-	usb_type_seen(scene->type);
 }
 
 static void its_owner_is_known_after_a_restart(void **state)
@@ -589,6 +637,10 @@ int main(void)
 		  a_node_that_cannot_be_given_fails_the_pod, NULL);
 	suite_add(&suite, "harvester-api 3.3: a node is given back when no pod has it",
 		  a_node_is_given_back_when_no_pod_has_it, NULL);
+	suite_add(&suite, "a pod that is listed again gets its node again",
+		  a_pod_that_is_listed_again_gets_its_node_again, NULL);
+	suite_add(&suite, "a listed pod gets no node of another device",
+		  a_listed_pod_gets_no_node_of_another_device, NULL);
 	suite_add(&suite, "a node is given back with its claim",
 		  a_node_is_given_back_with_its_claim, NULL);
 	suite_add(&suite, "a node that a process before gave is given back",

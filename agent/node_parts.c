@@ -170,6 +170,8 @@ static void make_usb(struct node_agent *agent, const struct informer_deps *from)
 		.dev_root = agent->options.lend.dev_root,
 		.state_dir = agent->options.binder.state_dir,
 		.lend = agent->lend,
+		.report = tie_usb_trouble,
+		.arg = agent,
 	});
 }
 
@@ -241,6 +243,7 @@ static void make_mdevs(struct node_agent *agent, struct uv_loop_s *loop)
 		.lend = agent->lend,
 		.moved = tie_moved,
 		.changed = tie_mdevs,
+		.report = tie_mdev_trouble,
 		.otherwise = tie_vgpu_resource,
 		.arg = agent,
 	});
@@ -257,6 +260,7 @@ static void make_config(struct node_agent *agent, struct uv_loop_s *loop,
 		.events = agent->events,
 		.metrics = from->metrics,
 		.node_name = agent->options.node_name,
+		.parts = TIE_REPORTS,
 		.changed = tie_config,
 		.arg = agent,
 	});

@@ -317,6 +317,20 @@ void tie_shared_trouble(void *arg, const struct config_troubles *troubles)
 	config_watch_report(agent->config, "generic", troubles);
 }
 
+void tie_usb_trouble(void *arg, const struct config_troubles *troubles)
+{
+	struct node_agent *agent = arg;
+
+	config_watch_report(agent->config, "usb", troubles);
+}
+
+void tie_mdev_trouble(void *arg, const struct config_troubles *troubles)
+{
+	struct node_agent *agent = arg;
+
+	config_watch_report(agent->config, "mdev", troubles);
+}
+
 void tie_offer_shared(void *arg, struct plugins *plugins)
 {
 	const struct node_agent *agent = arg;

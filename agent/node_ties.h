@@ -58,7 +58,11 @@ void tie_mdevs(void *arg);
 void tie_vgpus(void *arg);
 /* What the generic devices are like is not what it was. */
 void tie_shared(void *arg);
+/* Each is one part that reports: "generic", "usb", "mdev"; tie_offer_shared() reports "pci". */
+enum { TIE_REPORTS = 4 };
 void tie_shared_trouble(void *arg, const struct config_troubles *troubles);
+void tie_usb_trouble(void *arg, const struct config_troubles *troubles);
+void tie_mdev_trouble(void *arg, const struct config_troubles *troubles);
 void tie_offer_shared(void *arg, struct plugins *plugins);
 const char *tie_held_as(void *arg, const char *name);
 const char *tie_mdev_resource(void *arg, const struct mediateddevice *device);

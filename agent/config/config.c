@@ -70,19 +70,36 @@ static char *shown(const char *text, size_t max)
 	return str_detach(&clean);
 }
 
-void config_troubles_add(struct config_troubles *troubles, const char *list, int64_t index,
-			 const char *resource, const char *message)
+void config_troubles_add(struct config_troubles *troubles,
+			 const struct config_trouble_value *trouble)
 {
 	if (troubles->len == CONFIG_TROUBLES_MAX) {
 		troubles->more++;
 		return;
 	}
 	*array_add(troubles) = (struct config_trouble){
-		.list = list,
-		.index = index,
-		.resource = shown(resource, RESOURCE_SHOWN_MAX),
-		.message = shown(message, MESSAGE_MAX),
+		.list = trouble->list,
+		.index = trouble->index,
+		.reason = trouble->reason ? trouble->reason : CONFIG_INVALID,
+		.resource = shown(trouble->resource, RESOURCE_SHOWN_MAX),
+		.message = shown(trouble->message, MESSAGE_MAX),
 	};
+}
+
+void config_troubles_join(struct config_troubles *troubles, const struct config_troubles *more)
+{
+	for (size_t i = 0; i < more->len; i++) {
+		const struct config_trouble *from = &more->items[i];
+
+		config_troubles_add(troubles, &(struct config_trouble_value){
+						      .list = from->list,
+						      .index = from->index,
+						      .reason = from->reason,
+						      .resource = from->resource,
+						      .message = from->message,
+					      });
+	}
+	troubles->more += more->more;
 }
 
 void config_troubles_done(struct config_troubles *troubles)
@@ -104,9 +121,13 @@ static void take_list(struct config_maker *maker, const struct list *list)
 	for (size_t i = 0; i < len && i < CONFIG_ENTRIES_MAX; i++) {
 		maker->resource = NULL;
 		if (list->take(maker, i, &err) < 0)
-			config_troubles_add(&maker->config->troubles, list->name,
-					    list->single ? -1 : (int64_t)i, maker->resource,
-					    err.msg);
+			config_troubles_add(&maker->config->troubles,
+					    &(struct config_trouble_value){
+						    .list = list->name,
+						    .index = list->single ? -1 : (int64_t)i,
+						    .resource = maker->resource,
+						    .message = err.msg,
+					    });
 	}
 	if (len <= CONFIG_ENTRIES_MAX)
 		return;
@@ -114,8 +135,10 @@ static void take_list(struct config_maker *maker, const struct list *list)
 		      "the list has %zu entries: those behind %d are "
 		      "left out",
 		      len, CONFIG_ENTRIES_MAX);
-	config_troubles_add(&maker->config->troubles, list->name, CONFIG_ENTRIES_MAX, NULL,
-			    err.msg);
+	config_troubles_add(&maker->config->troubles,
+			    &(struct config_trouble_value){ .list = list->name,
+							    .index = CONFIG_ENTRIES_MAX,
+							    .message = err.msg });
 }
 
 struct config *config_new(const struct hostdeviceconfig *object)

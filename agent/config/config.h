@@ -121,12 +121,34 @@ struct config_iommufd {
 	unsigned count;
 };
 
+/* Why an entry gives nothing, as programs read it: one word each. */
+#define CONFIG_INVALID         "Invalid"        /* wrong in itself: on no node               */
+#define CONFIG_SAME_NAME       "SameName"       /* another entry has its name on this node   */
+#define CONFIG_NAME_TAKEN      "NameTaken"      /* devices of another kind have it           */
+#define CONFIG_NODE_MISSING    "NodeMissing"    /* the device node is not there              */
+#define CONFIG_NODE_UNUSABLE   "NodeUnusable"   /* it is, and cannot be used                 */
+#define CONFIG_NO_CAPACITY     "NoCapacity"     /* the kernel has no such capacity           */
+#define CONFIG_OWNER_NOT_SET   "OwnerNotSet"    /* a socket cannot be given its owner        */
+#define CONFIG_NO_DEVICE       "NoDevice"       /* nothing that there is is what is selected */
+#define CONFIG_DEVICES_TAKEN   "DevicesTaken"   /* what there is is lent otherwise           */
+#define CONFIG_DEVICES_REFUSED "DevicesRefused" /* what there is may not be lent             */
+
 /* One entry that is left out. */
 struct config_trouble {
-	const char *list; /* static: "genericDevices"                     */
-	int64_t index;    /* -1: there is only one                        */
-	char *resource;   /* NULL: it has none; cleaned, not always valid */
+	const char *list;   /* static: "genericDevices"                     */
+	int64_t index;      /* -1: there is only one                        */
+	const char *reason; /* static, one of the above                     */
+	char *resource;     /* NULL: it has none; cleaned, not always valid */
 	char *message;
+};
+
+/* The same, all borrowed but for the static ones. */
+struct config_trouble_value {
+	const char *list;
+	int64_t index;
+	const char *reason; /* NULL: CONFIG_INVALID */
+	const char *resource;
+	const char *message;
 };
 
 /* Zero at first. */
@@ -136,9 +158,11 @@ struct config_troubles {
 	size_t more; /* that did not fit */
 };
 
-/* Append copies, cleaned and cut; beyond CONFIG_TROUBLES_MAX they are only counted. */
-void config_troubles_add(struct config_troubles *troubles, const char *list, int64_t index,
-			 const char *resource, const char *message);
+/* Append a copy, its texts cleaned and cut; beyond CONFIG_TROUBLES_MAX they are only counted. */
+void config_troubles_add(struct config_troubles *troubles,
+			 const struct config_trouble_value *trouble);
+/* Append copies of all of @more. */
+void config_troubles_join(struct config_troubles *troubles, const struct config_troubles *more);
 /* Release; there are none again. */
 void config_troubles_done(struct config_troubles *troubles);
 

@@ -51,6 +51,7 @@ static void fill_entries(const struct config_troubles *troubles,
 			.list = xstrdup(trouble->list),
 			.index = trouble->index,
 			.resource_name = xstrdup_or_null(trouble->resource),
+			.reason = xstrdup(trouble->reason),
 			.message = xstrdup_or_null(trouble->message),
 		};
 	}

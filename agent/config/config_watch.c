@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/config/config_parts.h"
 #include "agent/config/config_tell.h"
 #include "api/hostdeviceconfig.h"
 #include "api/names.h"
-#include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -20,16 +20,12 @@
 #include "kube/store.h"
 #include "kube/workq_run.h"
 
-/* So that the first of many agents has written before the others would. */
-enum { SPREAD_MS = 500 };
+enum {
+	SPREAD_MS = 500, /* so that the first of many agents has written before the others would */
+	TOLD_AFTER_MS = 15000, /* a part says nothing, as all of them on a node without a kubelet */
+};
 
 static const char field_manager[] = "hostdev-agent";
-
-/* What one part cannot carry out here. */
-struct part {
-	const char *name;
-	struct config_troubles troubles;
-};
 
 struct config_watch {
 	struct config_watch_deps deps;
@@ -38,10 +34,8 @@ struct config_watch {
 	char *uid;             /* of the object that it is of; NULL: there is none */
 	int64_t generation;
 	uint64_t verdict_ms; /* not before */
-	struct {
-		struct part *items;
-		size_t len, cap;
-	} parts;
+	uint64_t told_ms; /* what this node cannot do is told then, heard of by all parts or not */
+	struct config_parts parts;
 	struct workq_run *queue;
 	struct echoes *echoes;
 	/* A write under way; NULL: none. */
@@ -105,17 +99,6 @@ static void on_written(void *arg, int result, const struct kube_response *respon
 	watch->end(watch->end_arg, result, err);
 }
 
-static void put_together(const struct config_watch *watch, struct config_troubles *all)
-{
-	for (size_t i = 0; i < watch->parts.len; i++) {
-		const struct config_troubles *part = &watch->parts.items[i].troubles;
-
-		for (size_t k = 0; k < part->len; k++)
-			config_troubles_add(all, part->items[k].list, part->items[k].index,
-					    part->items[k].resource, part->items[k].message);
-	}
-}
-
 /* One field manager for each node, so that none takes another's item away. */
 static struct kube_call *apply_node(struct config_watch *watch, const json_t *body)
 {
@@ -164,7 +147,11 @@ static struct kube_call *write_next(struct config_watch *watch)
 	}
 	if (verdict)
 		return merge_verdict(watch, verdict);
-	put_together(watch, &here);
+	if (config_parts_heard(&watch->parts) < watch->deps.parts && now_ms < watch->told_ms) {
+		workq_run_add_after(watch->queue, HOSTDEVICECONFIG_NAME, watch->told_ms - now_ms);
+		return NULL;
+	}
+	config_parts_all(&watch->parts, &here);
 	node = config_tell_node(&c);
 	config_troubles_done(&here);
 	return node ? apply_node(watch, node) : NULL;
@@ -190,36 +177,6 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 
 /* --- what parts report ------------------------------------------------------------------------- */
 
-static bool same(const struct config_trouble *a, const struct config_trouble *b)
-{
-	auto_free char *x = config_tell_text(a);
-	auto_free char *y = config_tell_text(b);
-
-	return strcmp(x, y) == 0;
-}
-
-static bool has(const struct config_troubles *list, const struct config_trouble *trouble)
-{
-	for (size_t i = 0; i < list->len; i++) {
-		if (same(&list->items[i], trouble))
-			return true;
-	}
-	return false;
-}
-
-static struct part *part_of(struct config_watch *watch, const char *name)
-{
-	struct part *part;
-
-	for (size_t i = 0; i < watch->parts.len; i++) {
-		if (strcmp(watch->parts.items[i].name, name) == 0)
-			return &watch->parts.items[i];
-	}
-	part = array_add(&watch->parts);
-	part->name = name;
-	return part;
-}
-
 static void tell_trouble(struct config_watch *watch, const struct config_trouble *trouble)
 {
 	auto_free char *text = config_tell_text(trouble);
@@ -229,25 +186,15 @@ static void tell_trouble(struct config_watch *watch, const struct config_trouble
 	tell_event(watch, "NotCarriedOut", message);
 }
 
+static void on_news(void *arg, const struct config_trouble *trouble)
+{
+	tell_trouble(arg, trouble);
+}
+
 void config_watch_report(struct config_watch *watch, const char *name,
 			 const struct config_troubles *troubles)
 {
-	struct part *part = part_of(watch, name);
-	struct config_troubles before = part->troubles;
-	bool changed = before.len != troubles->len;
-
-	part->troubles = (struct config_troubles){ 0 };
-	for (size_t i = 0; i < troubles->len; i++) {
-		const struct config_trouble *t = &troubles->items[i];
-
-		if (!has(&before, t)) {
-			changed = true;
-			tell_trouble(watch, t);
-		}
-		config_troubles_add(&part->troubles, t->list, t->index, t->resource, t->message);
-	}
-	config_troubles_done(&before);
-	if (changed)
+	if (config_parts_set(&watch->parts, name, troubles, on_news, watch))
 		touch(watch);
 }
 
@@ -261,6 +208,8 @@ static void take(struct config_watch *watch, const struct hostdeviceconfig *obje
 	free(watch->uid);
 	watch->uid = object ? xstrdup_or_null(object->meta.uid) : NULL;
 	watch->generation = object ? object->meta.generation : 0;
+	watch->told_ms = clock_now_ms(watch->deps.clock) + TOLD_AFTER_MS;
+	config_parts_ask(&watch->parts);
 	watch->verdict_ms =
 		clock_now_ms(watch->deps.clock) + clock_random(watch->deps.clock) % SPREAD_MS;
 	for (size_t i = 0; i < watch->config->troubles.len; i++) {
@@ -362,9 +311,7 @@ struct config_watch *config_watch_free(struct config_watch *watch)
 	workq_run_free(watch->queue);
 	informer_free(watch->informer);
 	echoes_free(watch->echoes);
-	for (size_t i = 0; i < watch->parts.len; i++)
-		config_troubles_done(&watch->parts.items[i].troubles);
-	array_done(&watch->parts);
+	config_parts_done(&watch->parts);
 	config_free(watch->config);
 	free(watch->uid);
 	free(watch);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "agent/config/config.h"
 
@@ -24,6 +25,9 @@ struct config_watch_deps {
 	struct events *events;
 	struct metrics *metrics; /* may be NULL */
 	const char *node_name;
+	/* How many parts report: what this node cannot carry out is written when each has said something of the
+	 * config of now, or has long been silent. */
+	size_t parts;
 	/* What is asked for now: first when it is known, then at each change. @config is valid until
 	 * the next call has returned: whoever keeps it takes the new one during the call. Never before
 	 * config_watch_start() has returned. */
@@ -38,7 +42,7 @@ struct config_watch *config_watch_free(struct config_watch *watch);
 void config_watch_start(struct config_watch *watch);
 
 /* These are all entries that the part @name ("generic", static) cannot carry out on this node, right though
- * they are. Copied; the same as before costs nothing. Also from inside of `changed`. */
+ * they are. Copied; the same as before costs nothing. */
 void config_watch_report(struct config_watch *watch, const char *name,
 			 const struct config_troubles *troubles);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/config/config.h"
 #include "agent/generic/pre_open.h"
@@ -64,12 +65,40 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 
 const struct device_type generic_device_type = { .name = "generic", .allocate = allocate };
 
+/* Why nothing can be had of the entry on this node; NULL: it can, or that is not known yet. */
+static char *report_of(const struct generic_type *type, const struct config_generic *entry,
+		       const char *trouble, const char **ret_reason)
+{
+	auto_free char *path = host_path(type, entry);
+
+	if (!trouble)
+		return NULL;
+	*ret_reason = CONFIG_NODE_MISSING;
+	if (access(path, F_OK) < 0)
+		return xasprintf("%s: load the driver that makes it, or keep the entry to nodes "
+				 "that have it by a nodeSelector",
+				 trouble);
+	*ret_reason = CONFIG_NODE_UNUSABLE;
+	if (entry->pre_open && pre_open_untried(type->opens, entry->path))
+		return NULL;
+	return xstrdup(trouble);
+}
+
+static void look(struct generic_type *type, struct shared_item *item)
+{
+	const char *reason = NULL;
+	char *trouble = trouble_of(type, item->entry);
+	char *report = report_of(type, item->entry, trouble, &reason);
+
+	shared_report(item, reason, report);
+	shared_set(&type->shared, item, trouble);
+}
+
 void generic_type_offer(struct generic_type *type, struct plugins *plugins,
 			struct config_troubles *troubles)
 {
 	for (size_t i = 0; i < type->shared.len; i++)
-		shared_set(&type->shared, &type->shared.items[i],
-			   trouble_of(type, type->shared.items[i].entry));
+		look(type, &type->shared.items[i]);
 	shared_offer(&type->shared, plugins, &generic_device_type, type, troubles);
 }
 

@@ -1,8 +1,10 @@
 #include "agent/generic/iommufd_type.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/config/config.h"
 #include "agent/generic/handover.h"
@@ -33,8 +35,8 @@ static char *trouble_of(const struct iommufd_type *type)
 	struct stat st;
 
 	if (stat(path, &st) < 0)
-		return xasprintf("%s is not there: the kernel has no IOMMUFD, or the module "
-				 "iommufd is not loaded",
+		return xasprintf("%s is not there: load the module iommufd, if the kernel has it "
+				 "(CONFIG_IOMMUFD)",
 				 node);
 	return xstrdup_or_null(pre_open_trouble(type->opens, node));
 }
@@ -60,11 +62,24 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 
 const struct device_type iommufd_device_type = { .name = "iommufd", .allocate = allocate };
 
+/* The node's own trouble, unless it is being opened for the first time. */
+static void look(struct iommufd_type *type, struct shared_item *item)
+{
+	auto_free char *path = host_path(type);
+	char *trouble = trouble_of(type);
+	bool missing = access(path, F_OK) < 0;
+	bool told = trouble && (missing || !pre_open_untried(type->opens, node));
+
+	shared_report(item, missing ? CONFIG_NODE_MISSING : CONFIG_NODE_UNUSABLE,
+		      told ? xstrdup(trouble) : NULL);
+	shared_set(&type->shared, item, trouble);
+}
+
 void iommufd_type_offer(struct iommufd_type *type, struct plugins *plugins,
 			struct config_troubles *troubles)
 {
 	for (size_t i = 0; i < type->shared.len; i++)
-		shared_set(&type->shared, &type->shared.items[i], trouble_of(type));
+		look(type, &type->shared.items[i]);
 	shared_offer(&type->shared, plugins, &iommufd_device_type, type, troubles);
 }
 

@@ -24,6 +24,7 @@ struct opening {
 	char *trouble;             /* NULL: it has been opened */
 	char *message;             /* why not, as the helper says; NULL: it has not said */
 	bool opened;               /* the same */
+	bool tried;                /* an attempt has come to an end */
 	struct clock_timer *timer; /* the next attempt */
 };
 
@@ -68,6 +69,7 @@ static void set_trouble(struct opening *opening, char *trouble)
 {
 	free(opening->trouble);
 	opening->trouble = trouble;
+	opening->tried = true;
 }
 
 static void on_end(void *arg, int result, const struct err *err)
@@ -128,6 +130,13 @@ static void begin(struct opening *opening)
 static void on_due(void *arg)
 {
 	begin(arg);
+}
+
+bool pre_open_untried(const struct pre_open *opens, const char *path)
+{
+	const struct opening *opening = map_get(opens->openings, path);
+
+	return !opening || !opening->tried;
 }
 
 const char *pre_open_trouble(struct pre_open *opens, const char *path)

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct clock;
 struct pre_open;
 struct uv_loop_s;
@@ -29,6 +31,9 @@ struct pre_open_deps {
 struct pre_open *pre_open_new(const struct pre_open_deps *deps);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct pre_open *pre_open_free(struct pre_open *opens);
+
+/* Has the node @path not been tried yet? Then pre_open_trouble() passes by itself. */
+bool pre_open_untried(const struct pre_open *opens, const char *path);
 
 /* NULL: the node @path, below /dev, has been opened. Otherwise why it has not; the first question
  * begins it. Valid until the loop runs. */

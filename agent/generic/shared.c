@@ -40,6 +40,16 @@ size_t shared_find(const struct shared *shared, const char *resource)
 	return i;
 }
 
+void shared_tell(const struct shared_item *item, const char *reason, const char *message,
+		 struct config_troubles *troubles)
+{
+	config_troubles_add(troubles, &(struct config_trouble_value){ .list = item->list,
+								      .index = item->index,
+								      .reason = reason,
+								      .resource = item->resource,
+								      .message = message });
+}
+
 bool shared_add(struct shared *shared, const struct shared_item *item, size_t count)
 {
 	static const char unseen[] = "it has not been looked at yet";
@@ -51,8 +61,7 @@ bool shared_add(struct shared *shared, const struct shared_item *item, size_t co
 						 "the first counts",
 						 (long long)shared->items[other].index);
 
-		config_troubles_add(&shared->troubles, item->list, item->index, item->resource,
-				    text);
+		shared_tell(item, CONFIG_SAME_NAME, text, &shared->troubles);
 		return false;
 	}
 	added = array_add(shared);
@@ -84,10 +93,11 @@ void shared_set(struct shared *shared, struct shared_item *item, char *trouble)
 	shared->changed = true;
 }
 
-void shared_report(struct shared_item *item, char *report)
+void shared_report(struct shared_item *item, const char *reason, char *report)
 {
 	free(item->report);
 	item->report = report;
+	item->reason = reason;
 }
 
 static void tell_plugins(const struct shared *shared, struct plugins *plugins,
@@ -111,7 +121,7 @@ static void tell_taken(const struct shared_item *item, const char *owner,
 					 "on this node already: give it another name",
 					 owner);
 
-	config_troubles_add(troubles, item->list, item->index, item->resource, text);
+	shared_tell(item, CONFIG_NAME_TAKEN, text, troubles);
 }
 
 void shared_offer(struct shared *shared, struct plugins *plugins, const struct device_type *type,
@@ -121,18 +131,13 @@ void shared_offer(struct shared *shared, struct plugins *plugins, const struct d
 		tell_plugins(shared, plugins, type, arg);
 	shared->changed = false;
 	shared->told = plugins;
-	for (size_t i = 0; i < shared->troubles.len; i++) {
-		const struct config_trouble *t = &shared->troubles.items[i];
-
-		config_troubles_add(troubles, t->list, t->index, t->resource, t->message);
-	}
+	config_troubles_join(troubles, &shared->troubles);
 	for (size_t i = 0; i < shared->len; i++) {
 		const struct shared_item *item = &shared->items[i];
 		const char *owner = plugins_owner(plugins, item->resource);
 
 		if (item->report)
-			config_troubles_add(troubles, item->list, item->index, item->resource,
-					    item->report);
+			shared_tell(item, item->reason, item->report, troubles);
 		if (owner && strcmp(owner, type->name) != 0)
 			tell_taken(item, owner, troubles);
 	}

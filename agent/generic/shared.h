@@ -23,8 +23,9 @@ struct shared_item {
 	char *resource;
 	const void *entry; /* the config's own, for the type; borrowed */
 	struct units units;
-	char *trouble; /* why it is not healthy; NULL: it is       */
-	char *report;  /* why the entry cannot be carried out here */
+	char *trouble;      /* why it is not healthy; NULL: it is       */
+	char *report;       /* why the entry cannot be carried out here */
+	const char *reason; /* the same in one word, static */
 };
 
 /* Zero at first. */
@@ -45,13 +46,17 @@ void shared_done(struct shared *shared);
  * False if the resource is there already: then nothing is added, and that is reported. */
 bool shared_add(struct shared *shared, const struct shared_item *item, size_t count);
 
+/* Add to @troubles that nothing comes of @item, of which list, index and resource are told. @reason is static. */
+void shared_tell(const struct shared_item *item, const char *reason, const char *message,
+		 struct config_troubles *troubles);
+
 /* The place of @resource; shared->len: there is none. */
 size_t shared_find(const struct shared *shared, const char *resource);
 
 /* What is wrong with @item now; takes @trouble (NULL: nothing). */
 void shared_set(struct shared *shared, struct shared_item *item, char *trouble);
-/* What this node cannot do for the entry; takes @report (NULL: nothing). */
-void shared_report(struct shared_item *item, char *report);
+/* What this node cannot do for the entry; takes @report (NULL: nothing). @reason is static. */
+void shared_report(struct shared_item *item, const char *reason, char *report);
 
 /* Make what @plugins offer of @type what there is, and add to @troubles what they do not take and
  * what was reported. */

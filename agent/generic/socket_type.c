@@ -92,7 +92,7 @@ static void look(struct socket_type *type, size_t i)
 	struct shared_item *item = &type->shared.items[i];
 	char *report = give(type, entry);
 
-	shared_report(item, report);
+	shared_report(item, CONFIG_OWNER_NOT_SET, report);
 	shared_set(&type->shared, item,
 		   report && !entry->optional ? xstrdup(report) : trouble_of(type, entry));
 }
@@ -126,6 +126,18 @@ void socket_type_paths(const struct socket_type *type, struct json_strs *paths)
 	}
 }
 
+static void tell_no_capacity(struct socket_type *type, const char *misc,
+			     const struct shared_item *item)
+{
+	auto_free char *text =
+		xasprintf("the misc cgroup controller of this node has no capacity "
+			  "'%s': switch it on in the firmware and the kernel, or keep "
+			  "the entry to nodes that have it by a nodeSelector",
+			  misc);
+
+	shared_tell(item, CONFIG_NO_CAPACITY, text, &type->shared.troubles);
+}
+
 void socket_type_set(struct socket_type *type, const struct config *config,
 		     const struct json_pairs *labels)
 {
@@ -144,8 +156,12 @@ void socket_type_set(struct socket_type *type, const struct config *config,
 					      : misc_capacity_find(type->misc, entry->misc,
 								   CONFIG_UNITS_MAX);
 
-		if (config_selects(&entry->selector, labels) && count > 0)
+		if (!config_selects(&entry->selector, labels))
+			continue;
+		if (count > 0)
 			(void)shared_add(&type->shared, &item, count);
+		else
+			tell_no_capacity(type, entry->misc, &item);
 	}
 }
 

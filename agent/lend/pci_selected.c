@@ -93,7 +93,12 @@ void pci_selected_collisions(const struct config *config, const struct plugins *
 		text = xasprintf("the resource is offered for devices of another kind (%s) on this "
 				 "node already: give it another name",
 				 owner);
-		config_troubles_add(troubles, CONFIG_LIST_PCI, (int64_t)entry->index,
-				    entry->resource, text);
+		config_troubles_add(troubles, &(struct config_trouble_value){
+						      .list = CONFIG_LIST_PCI,
+						      .index = (int64_t)entry->index,
+						      .reason = CONFIG_NAME_TAKEN,
+						      .resource = entry->resource,
+						      .message = text,
+					      });
 	}
 }

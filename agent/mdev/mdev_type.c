@@ -36,17 +36,24 @@ struct lents {
 	size_t cap;
 };
 
+/* The entry that an instance of this type is lent by; NULL: none. */
+static const struct config_mdev *entry_for(const struct config *config,
+					   const struct mediateddevice_status *status)
+{
+	for (size_t i = 0; config && status->type && i < config->mdevs.len; i++) {
+		if (mdev_type_is(config->mdevs.items[i].type, status->type, status->type_name))
+			return &config->mdevs.items[i];
+	}
+	return NULL;
+}
+
 const char *mdev_type_resource(const struct mdev_view *view, const struct mediateddevice *device)
 {
 	const struct mediateddevice_status *status = &device->status;
-	const struct config *config = view->config;
+	const struct config_mdev *entry = entry_for(view->config, status);
 
-	for (size_t i = 0; config && status->type && i < config->mdevs.len; i++) {
-		const struct config_mdev *entry = &config->mdevs.items[i];
-
-		if (mdev_type_is(entry->type, status->type, status->type_name))
-			return entry->external ? NULL : entry->resource;
-	}
+	if (entry)
+		return entry->external ? NULL : entry->resource;
 	return view->otherwise ? view->otherwise(view->arg, status->uuid) : NULL;
 }
 
@@ -116,12 +123,60 @@ static void offer(struct mdev_type *type, const struct lents *lents, struct plug
 	free(devices);
 }
 
-void mdev_type_offer(struct mdev_type *type, struct plugins *plugins)
+/* The entry before @entry that has all instances that it selects; NULL: it has one, or there are none, which
+ * is how most nodes are. */
+static const struct config_mdev *taken_by(const struct mdev_view *view,
+					  const struct config_mdev *entry)
+{
+	const struct inventory_set *set = &view->inventory->sets[INVENTORY_MDEV];
+	const struct config_mdev *other = NULL;
+
+	for (size_t i = 0; i < set->len; i++) {
+		const struct mediateddevice_status *status =
+			&((const struct mediateddevice *)set->objects[i])->status;
+
+		if (!status->type || !mdev_type_is(entry->type, status->type, status->type_name))
+			continue;
+		other = entry_for(view->config, status);
+		if (other == entry)
+			return NULL;
+	}
+	return other;
+}
+
+static void tell_taken(const struct mdev_view *view, struct config_troubles *troubles)
+{
+	const struct config *config = view->config;
+
+	for (size_t i = 0; config && i < config->mdevs.len; i++) {
+		const struct config_mdev *entry = &config->mdevs.items[i];
+		const struct config_mdev *other = entry->external ? NULL : taken_by(view, entry);
+		auto_free char *text = NULL;
+
+		if (!other)
+			continue;
+		text = xasprintf("all instances of this type are lent as '%s' by entry %zu, which "
+				 "names the type, too: the first counts, so remove one of them",
+				 other->resource, other->index);
+		config_troubles_add(troubles, &(struct config_trouble_value){
+						      .list = CONFIG_LIST_MDEV,
+						      .index = (int64_t)entry->index,
+						      .reason = CONFIG_DEVICES_TAKEN,
+						      .resource = entry->resource,
+						      .message = text,
+					      });
+	}
+}
+
+void mdev_type_offer(struct mdev_type *type, struct plugins *plugins,
+		     struct config_troubles *troubles)
 {
 	struct lents lents = { 0 };
 
-	if (type->view->inventory)
+	if (type->view->inventory) {
 		look_at_all(type->view, &lents);
+		tell_taken(type->view, troubles);
+	}
 	offer(type, &lents, plugins);
 	for (size_t i = 0; i < lents.len; i++)
 		free(lents.items[i].trouble);

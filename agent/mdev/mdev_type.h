@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 struct config;
+struct config_troubles;
 struct device_type;
 struct inventory;
 struct mdev_type;
@@ -36,8 +37,10 @@ struct mdev_type *mdev_type_new(const struct mdev_view *view);
 /* Takes NULL, returns NULL. */
 struct mdev_type *mdev_type_free(struct mdev_type *type);
 
-/* Make what @plugins offer what the view says. */
-void mdev_type_offer(struct mdev_type *type, struct plugins *plugins);
+/* Make what @plugins offer what the view says. Entries of the config whose instances another one has are added to
+ * @troubles. */
+void mdev_type_offer(struct mdev_type *type, struct plugins *plugins,
+		     struct config_troubles *troubles);
 
 /* As what @device is lent; NULL: it is not. Of several entries of the config the first counts. */
 const char *mdev_type_resource(const struct mdev_view *view, const struct mediateddevice *device);

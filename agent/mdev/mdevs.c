@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
 #include "agent/mdev/mdev_fare.h"
@@ -270,8 +271,12 @@ const char *mdevs_resource(const struct mdevs *mdevs, const struct mediateddevic
 static void offer(void *arg, struct plugins *plugins)
 {
 	const struct mdevs *mdevs = arg;
+	struct config_troubles troubles = { 0 };
 
-	mdev_type_offer(mdevs->type, plugins);
+	mdev_type_offer(mdevs->type, plugins, &troubles);
+	if (mdevs->view.inventory && mdevs->view.config && mdevs->deps.report)
+		mdevs->deps.report(mdevs->deps.arg, &troubles);
+	config_troubles_done(&troubles);
 }
 
 static bool removing(void *arg, const char *uuid)

@@ -14,6 +14,7 @@
 
 struct api_condition_value;
 struct config;
+struct config_troubles;
 struct events;
 struct informer;
 struct inventory;
@@ -33,6 +34,9 @@ struct mdevs_deps {
 	void (*moved)(void *arg);
 	/* How parents fare, or as what instances are lent, may not be what it was. */
 	void (*changed)(void *arg);
+	/* All that this node cannot carry out of the HostDeviceConfig's entries of mediated devices, once these are
+	 * known. May be NULL. */
+	void (*report)(void *arg, const struct config_troubles *troubles);
 	/* As mdev_view has it. May be NULL. */
 	const char *(*otherwise)(void *arg, const char *uuid);
 	void *arg;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
 #include "agent/usb/usb_claims.h"
@@ -59,9 +60,14 @@ static void on_timer(void *arg)
 static void offer(void *arg, struct plugins *plugins)
 {
 	struct usb *usb = arg;
+	struct config_troubles troubles = { 0 };
+	bool known = usb->inventory && informer_synced(usb->deps.claims);
 
-	usb_type_offer(usb->type, plugins);
-	if (!usb->inventory || !informer_synced(usb->deps.claims))
+	usb_type_offer(usb->type, plugins, &troubles);
+	if (known && usb->view.config && usb->deps.report)
+		usb->deps.report(usb->deps.arg, &troubles);
+	config_troubles_done(&troubles);
+	if (!known)
 		return;
 	usb->offered = true;
 	clock_timer_start(usb->deps.clock, usb->timer, 0);

@@ -9,6 +9,7 @@
 
 struct clock;
 struct config;
+struct config_troubles;
 struct events;
 struct informer;
 struct inventory;
@@ -31,6 +32,10 @@ struct usb_deps {
 	const char *dev_root;  /* NULL: /dev */
 	const char *state_dir; /* NULL: none */
 	struct lend *lend;
+	/* All that this node cannot carry out of the HostDeviceConfig's USB entries, once its devices and claims are
+	 * known. May be NULL. */
+	void (*report)(void *arg, const struct config_troubles *troubles);
+	void *arg;
 };
 
 /* Adds itself to lend. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
 #include "agent/usb/usb_identity.h"
@@ -144,13 +145,16 @@ static void find_candidates(const struct usb_view *view, struct usb_candidates *
 
 	for (size_t i = 0; i < set->len; i++) {
 		const struct usbdevice *device = set->objects[i];
+		const struct usbdeviceclaim *claim;
 
 		if (!device->status.port_path || device->status.hub)
 			continue;
+		claim = usb_identity_claim(view->claims, view->node_name, device, NULL);
 		*array_add(candidates) = (struct usb_candidate){
 			.device = device,
 			.usable = is_claimable(device),
-			.taken = usb_identity_claim(view->claims, view->node_name, device, NULL),
+			.taken = claim,
+			.by = claim ? device->status.resource_name : NULL,
 		};
 	}
 }
@@ -164,8 +168,27 @@ static int by_resource(const void *a, const void *b)
 	return order ? order : strcmp(x->id, y->id);
 }
 
+static void tell_unmet(const struct config *config, const struct usb_candidates *candidates,
+		       const struct usb_units *units, struct config_troubles *troubles)
+{
+	for (size_t i = 0; config && i < config->usb.len; i++) {
+		const struct config_usb *entry = &config->usb.items[i];
+		const char *reason = NULL;
+		auto_free char *text = usb_units_unmet(entry, candidates, units, &reason);
+
+		if (text)
+			config_troubles_add(troubles, &(struct config_trouble_value){
+							      .list = CONFIG_LIST_USB,
+							      .index = (int64_t)entry->index,
+							      .reason = reason,
+							      .resource = entry->resource,
+							      .message = text,
+						      });
+	}
+}
+
 void usb_lents_look(const struct usb_view *view, struct usb_units *units,
-		    struct usb_lents *ret_lents)
+		    struct usb_lents *ret_lents, struct config_troubles *troubles)
 {
 	struct usb_candidates candidates = { 0 };
 
@@ -174,6 +197,8 @@ void usb_lents_look(const struct usb_view *view, struct usb_units *units,
 		return;
 	find_candidates(view, &candidates);
 	usb_units_make(view->config, &candidates, units);
+	if (troubles)
+		tell_unmet(view->config, &candidates, units, troubles);
 	add_claims(view, ret_lents);
 	add_units(view, units, ret_lents);
 	if (ret_lents->len > 0)

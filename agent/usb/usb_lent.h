@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+struct config_troubles;
 struct usb_units;
 struct usb_view;
 struct usbdevice;
@@ -22,7 +23,8 @@ struct usb_lents {
 	size_t len, cap;
 };
 
-/* All of them, by resource and ID. @units is brought up to date, and lives as long as @ret_lents. */
+/* All of them, by resource and ID. @units is brought up to date, and lives as long as @ret_lents. Entries of the
+ * config that have no unit are added to @troubles (may be NULL). */
 void usb_lents_look(const struct usb_view *view, struct usb_units *units,
-		    struct usb_lents *ret_lents);
+		    struct usb_lents *ret_lents, struct config_troubles *troubles);
 void usb_lents_done(struct usb_lents *lents);

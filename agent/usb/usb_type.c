@@ -175,11 +175,12 @@ static void offer(struct usb_type *type, const struct usb_lents *lents, struct p
 	free(devices);
 }
 
-void usb_type_offer(struct usb_type *type, struct plugins *plugins)
+void usb_type_offer(struct usb_type *type, struct plugins *plugins,
+		    struct config_troubles *troubles)
 {
 	struct usb_lents lents;
 
-	usb_lents_look(type->view, &type->units, &lents);
+	usb_lents_look(type->view, &type->units, &lents, troubles);
 	offer(type, &lents, plugins);
 	find_gifts(type, &lents);
 	usb_lents_done(&lents);
@@ -247,7 +248,7 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	struct usb_lents lents;
 	int r;
 
-	usb_lents_look(type->view, &type->units, &lents);
+	usb_lents_look(type->view, &type->units, &lents, NULL);
 	r = add_all(type, &lents, resource, ids, allocation, err);
 	usb_lents_done(&lents);
 	return r;

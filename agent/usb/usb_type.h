@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 struct config;
+struct config_troubles;
 struct device_type;
 struct inventory;
 struct lend;
@@ -42,8 +43,10 @@ struct usb_type *usb_type_free(struct usb_type *type);
 /* The view's inventory is another one: its devices are those whose nodes are there now. */
 void usb_type_seen(struct usb_type *type);
 
-/* Make what @plugins offer what the view says, and the nodes QEMU's that pods have. */
-void usb_type_offer(struct usb_type *type, struct plugins *plugins);
+/* Make what @plugins offer what the view says, and the nodes QEMU's that pods have. Entries of the config that
+ * nothing comes of are added to @troubles. */
+void usb_type_offer(struct usb_type *type, struct plugins *plugins,
+		    struct config_troubles *troubles);
 
 /* Give back the nodes that no pod has any more. Who has what must be known of all that is offered: after
  * lend has heard of the offer. */

@@ -81,6 +81,7 @@ static void unit_add(struct making *making, const struct config_usb *entry,
 			continue;
 		list[i] = members[i]->device;
 		members[i]->taken = true;
+		members[i]->by = entry->resource;
 	}
 	*array_add(making->now) = (struct usb_unit){
 		.resource = xstrdup(entry->resource), .id = xstrdup(id), .devices = list, .len = len
@@ -163,9 +164,96 @@ static void leave(struct making *making, const struct config_usb *entry)
 	for (size_t i = 0; i < entry->selectors.len; i++) {
 		struct usb_candidate *candidate;
 
-		while ((candidate = pick(making->candidates, &entry->selectors.items[i])))
+		while ((candidate = pick(making->candidates, &entry->selectors.items[i]))) {
 			candidate->taken = true;
+			candidate->by = entry->resource;
+		}
 	}
+}
+
+/* --- why there are none ----------------------------------------------------------------- */
+
+static char *selector_text(const struct config_usb_selector *selector)
+{
+	struct str text = STR_INIT;
+
+	str_addf(&text, "%04x:%04x", selector->vendor, selector->product);
+	if (selector->serial)
+		str_addf(&text, ", serial number '%s'", selector->serial);
+	if (selector->port_path)
+		str_addf(&text, ", socket %s", selector->port_path);
+	return str_detach(&text);
+}
+
+/* The device that comes nearest to what @selector lacks: rather one that is taken than one that may not be lent. */
+static const struct usb_candidate *nearest(const struct config_usb_selector *selector,
+					   const struct usb_candidates *candidates)
+{
+	const struct usb_candidate *found = NULL;
+
+	for (size_t i = 0; i < candidates->len; i++) {
+		const struct usb_candidate *candidate = &candidates->items[i];
+
+		if (matches(selector, candidate->device) &&
+		    (!found || (candidate->taken && !found->taken)))
+			found = candidate;
+	}
+	return found;
+}
+
+/* A selector of which the devices that there are are not enough. */
+static char *lack_text(const struct config_usb_selector *selector,
+		       const struct usb_candidates *candidates, const char **ret_reason)
+{
+	const struct usb_candidate *near = nearest(selector, candidates);
+	auto_free char *wanted = selector_text(selector);
+
+	if (near && near->taken && near->by) {
+		*ret_reason = CONFIG_DEVICES_TAKEN;
+		return xasprintf("the device in socket %s (%s) is lent as '%s' already: the first "
+				 "claim or entry counts, so change one of them",
+				 near->device->status.port_path, wanted, near->by);
+	}
+	if (near && !near->usable) {
+		*ret_reason = CONFIG_DEVICES_REFUSED;
+		return xasprintf("the device in socket %s (%s) may not be lent: see the condition "
+				 "Claimable of its USBDevice",
+				 near->device->status.port_path, wanted);
+	}
+	*ret_reason = CONFIG_NO_DEVICE;
+	return xasprintf("there is no%s device %s: plug one in", near ? " further" : "", wanted);
+}
+
+static bool has_unit(const struct usb_units *units, const char *resource)
+{
+	for (size_t i = 0; i < units->len; i++) {
+		if (strcmp(units->items[i].resource, resource) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A unit is made once more, to see where it ends. */
+char *usb_units_unmet(const struct config_usb *entry, const struct usb_candidates *candidates,
+		      const struct usb_units *units, const char **ret_reason)
+{
+	struct usb_candidates copy = { 0 };
+	struct usb_candidate *picked;
+	char *text = NULL;
+
+	if (entry->external || has_unit(units, entry->resource))
+		return NULL;
+	for (size_t i = 0; i < candidates->len; i++)
+		*array_add(&copy) = candidates->items[i];
+	for (size_t i = 0; i < entry->selectors.len && !text; i++) {
+		picked = pick(&copy, &entry->selectors.items[i]);
+		if (picked)
+			picked->taken = true;
+		else
+			text = lack_text(&entry->selectors.items[i], &copy, ret_reason);
+	}
+	array_done(&copy);
+	return text;
 }
 
 void usb_units_make(const struct config *config, struct usb_candidates *candidates,

@@ -12,13 +12,15 @@
 #include <stddef.h>
 
 struct config;
+struct config_usb;
 struct usbdevice;
 
 /* A device that there is. */
 struct usb_candidate {
 	const struct usbdevice *device;
-	bool usable; /* may be taken into a unit; one that is in a unit stays, usable or not */
-	bool taken;  /* claimed, or in a unit already */
+	bool usable;    /* may be taken into a unit; one that is in a unit stays, usable or not */
+	bool taken;     /* claimed, or in a unit already */
+	const char *by; /* whose it is then: a claim's name or a resource; NULL: not known */
 };
 
 struct usb_candidates {
@@ -42,5 +44,13 @@ struct usb_units {
  * put into the order of their sockets, marked as taken, and outlive the units. */
 void usb_units_make(const struct config *config, struct usb_candidates *candidates,
 		    struct usb_units *units);
+/*
+ * Why the HostDeviceConfig's entry @entry has no unit on this node, after usb_units_make() with these; for
+ * people, the caller frees. NULL: it has one, or units are another plugin's business. *@ret_reason is one of
+ * config.h's.
+ */
+char *usb_units_unmet(const struct config_usb *entry, const struct usb_candidates *candidates,
+		      const struct usb_units *units, const char **ret_reason);
+
 /* Release; there are none then. */
 void usb_units_done(struct usb_units *units);

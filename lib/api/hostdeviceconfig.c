@@ -113,6 +113,7 @@ static const struct json_row entry_map[] = {
 	JSON_STR(ENTRY, list, "list", JSON_OPTIONAL),
 	JSON_INT_OR(ENTRY, index, "index", JSON_OPTIONAL, -1),
 	JSON_STR(ENTRY, resource_name, "resourceName", JSON_OPTIONAL),
+	JSON_STR(ENTRY, reason, "reason", JSON_OPTIONAL),
 	JSON_STR(ENTRY, message, "message", JSON_OPTIONAL),
 	JSON_END,
 };

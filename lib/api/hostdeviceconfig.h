@@ -120,6 +120,7 @@ struct hostdeviceconfig_entry {
 	char *list;
 	int64_t index; /* -1: the list has one entry only */
 	char *resource_name;
+	char *reason; /* one CamelCase word */
 	char *message;
 };
 

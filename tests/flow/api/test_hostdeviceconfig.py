@@ -308,6 +308,52 @@ def test_each_node_tells_its_own_trouble_and_takes_it_back(start, machine, tmp_p
         shutil.rmtree(other_kubelet.folder)
 
 
+def told(config, node):
+    """{(list, index): (reason, message)} of what a node cannot carry out."""
+    for item in config.status().get("nodes", []):
+        if item["node"] == node:
+            return {(e["list"], e.get("index", -1)): (e["reason"], e["message"]) for e in item["entries"]}
+    return {}
+
+
+def test_entries_that_give_nothing_are_told_and_taken_back(start, machine, kubelet, config, host, node, crds):
+    """Each with its reason and what to do; they are right in themselves, and nothing is written at rest."""
+    (host / "dev/kvm").unlink()
+    agent = start(machine)
+    port, stick = "1-1.1", {"vendor": "046d", "product": "c31c"}
+    generation = config(
+        genericDevices=[KVM, TUN], iommufd={"enabled": True, "count": 2}, socketDevices=[{**QGS, "countFromMisc": "tdx"}],
+        usb=[{"resourceName": "a.io/stick", "selectors": [stick]}, {"resourceName": "a.io/again", "selectors": [stick]},
+             {"resourceName": "a.io/pair", "selectors": [{"vendor": "0bad", "product": "0001"}, stick]}])
+    config.wait_accepted(generation, "True", "Accepted")
+    wanted = {("genericDevices", 0): "NodeMissing", ("iommufd", -1): "NodeMissing", ("socketDevices", 0): "NoCapacity",
+              ("usb", 1): "DevicesTaken", ("usb", 2): "NoDevice"}
+    wait_until(lambda: {k: reason for k, (reason, _) in told(config, node).items()} == wanted, 20,
+               f"{wanted}, not {told(config, node)}")
+    messages = {k: message for k, (_, message) in told(config, node).items()}
+    assert messages["usb", 1] == (f"the device in socket {port} ({stick['vendor']}:{stick['product']}) is lent as 'a.io/stick' "
+                                  "already: the first claim or entry counts, so change one of them")
+    assert "0bad:0001" in messages["usb", 2] and "capacity 'tdx'" in messages["socketDevices", 0]
+    assert "load the module iommufd" in messages["iommufd", -1] and "/dev/kvm is not there" in messages["genericDevices", 0]
+
+    wait_until(agent.idle, 30)
+    before = len(agent.written(crds))
+    time.sleep(3)
+    assert len(agent.written(crds)) == before
+    agent.stop()
+    agent.start()
+    wait_until(lambda: set(kubelet.endpoints()) >= {"a.io/stick"}, 30, "the resources of the new process")
+    time.sleep(3)
+    assert not [e for e in agent.written(crds)[before:] if e["objectRef"]["resource"] == "hostdeviceconfigs"], (
+        "a new process wrote what was told already")
+
+    (host / "dev/kvm").symlink_to("/dev/null")
+    wanted.pop(("genericDevices", 0))
+    wait_until(lambda: {k: reason for k, (reason, _) in told(config, node).items()} == wanted, 20, "one trouble less")
+    config(genericDevices=[KVM, TUN])
+    wait_until(lambda: troubled(config) == set(), 20, "no trouble")
+
+
 def test_what_a_deleted_node_told_goes(start, machine, kubelet, config, crds, node, controllers):
     """The controller takes it away, in the name of the agent that is no more."""
     agent, here = start(machine), {"nodeSelector": {"zone": "a"}}

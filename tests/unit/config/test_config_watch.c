@@ -34,7 +34,8 @@ static void on_config(void *arg, const struct config *config)
 	str_addf(&scene->log, "%zu|", config->generics.len);
 }
 
-static void scene_open(struct scene *scene)
+/* With so many parts that report. */
+static void scene_open_with(struct scene *scene, size_t parts)
 {
 	struct clock *clock;
 
@@ -47,9 +48,15 @@ static void scene_open(struct scene *scene)
 								     .clock = clock,
 								     .events = scene->events,
 								     .node_name = "node1",
+								     .parts = parts,
 								     .changed = on_config,
 								     .arg = scene });
 	config_watch_start(scene->watch);
+}
+
+static void scene_open(struct scene *scene)
+{
+	scene_open_with(scene, 0);
 }
 
 static void scene_close(struct scene *scene)
@@ -249,17 +256,26 @@ static void who_comes_second_gives_way(void **state)
 	"'Accepted'}]"
 #define OURS                                                                                    \
 	",'nodes':[{'node':'node1','observedGeneration':1,'entries':[{'list':'genericDevices'," \
-	"'index':0,'resourceName':'a.io/kvm','message':'it is taken'}]}]"
+	"'index':0,'resourceName':'a.io/kvm','reason':'NameTaken','message':'it is taken'}]}]"
 
-static void report(struct scene *scene, const char *message)
+static void report_of(struct scene *scene, const char *part, const char *message)
 {
 	struct config_troubles troubles = { 0 };
 
 	if (message)
-		config_troubles_add(&troubles, CONFIG_LIST_GENERIC, 0, "a.io/kvm", message);
-	config_watch_report(scene->watch, "generic", &troubles);
+		config_troubles_add(&troubles,
+				    &(struct config_trouble_value){ .list = CONFIG_LIST_GENERIC,
+								    .reason = CONFIG_NAME_TAKEN,
+								    .resource = "a.io/kvm",
+								    .message = message });
+	config_watch_report(scene->watch, part, &troubles);
 	config_troubles_done(&troubles);
 	fake_clock_settle(scene->clock);
+}
+
+static void report(struct scene *scene, const char *message)
+{
+	report_of(scene, "generic", message);
 }
 
 static void send_away_events(struct scene *scene)
@@ -296,6 +312,55 @@ static void a_nodes_trouble_is_its_own_item(void **state)
 	assert_int_equal(writes(&scene), 0);
 
 	report(&scene, NULL);
+	empty = written(&scene, "hostdev-agent-node1");
+	assert_int_equal(json_object_size(empty), 0);
+	scene_close(&scene);
+}
+
+/* As one that has just begun: what it told before stays until all of its parts have looked. */
+static void a_nodes_trouble_is_told_when_all_parts_have_looked(void **state)
+{
+	auto_free char *object = NULL;
+	auto_free char *edited = NULL;
+	struct scene scene;
+
+	(void)state;
+	scene_open_with(&scene, 2);
+	object = object_text(&scene, KVM, 1, JUDGED OURS);
+	answer_list(&scene, object);
+	report_of(&scene, "usb", NULL);
+	fake_clock_advance(scene.clock, AMPLE_MS);
+	assert_int_equal(writes(&scene), 0);
+	report(&scene, "it is taken");
+	send_away_events(&scene);
+	fake_clock_advance(scene.clock, AMPLE_MS);
+	assert_int_equal(writes(&scene), 0); /* it stands there already */
+
+	edited = object_text(&scene, KVM "," KVM, 2,
+			     "'observedGeneration':2,'conditions':[{'type':'Accepted','status':"
+			     "'True','reason':'Accepted'}]");
+	tell(&scene, "MODIFIED", edited);
+	report(&scene, "it is taken"); /* of the new one */
+	assert_int_equal(writes(&scene), 0);
+	report_of(&scene, "usb", NULL);
+	json_decref(written(&scene, "hostdev-agent-node1"));
+	scene_close(&scene);
+}
+
+/* No kubelet, so that no part looks: nobody waits for ever. */
+static void silent_parts_have_no_trouble_in_the_end(void **state)
+{
+	auto_free char *object = NULL;
+	auto_json json_t *empty = NULL;
+	struct scene scene;
+
+	(void)state;
+	scene_open_with(&scene, 2);
+	object = object_text(&scene, KVM, 1, JUDGED OURS);
+	answer_list(&scene, object);
+	fake_clock_advance(scene.clock, AMPLE_MS);
+	assert_int_equal(writes(&scene), 0);
+	fake_clock_advance(scene.clock, AMPLE_MS);
 	empty = written(&scene, "hostdev-agent-node1");
 	assert_int_equal(json_object_size(empty), 0);
 	scene_close(&scene);
@@ -355,6 +420,10 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a node's trouble waits for the verdict",
 		  a_nodes_trouble_waits_for_the_verdict, NULL);
+	suite_add(&suite, "a node's trouble is told when all parts have looked",
+		  a_nodes_trouble_is_told_when_all_parts_have_looked, NULL);
+	suite_add(&suite, "silent parts have no trouble in the end",
+		  silent_parts_have_no_trouble_in_the_end, NULL);
 	suite_add(&suite, "a full list is left alone", a_full_list_is_left_alone, NULL);
 	return suite_run(&suite, "config_watch");
 }

@@ -111,11 +111,11 @@ static inline char *asked_allocate(const struct device_type *type, void *arg, co
 	return str_detach(&out);
 }
 
-/* "genericDevices[0] a.io/kvm: why|". */
+/* "genericDevices[0] a.io/kvm NodeMissing: why|". */
 static inline void asked_troubles(struct str *out, const struct config_troubles *troubles)
 {
 	for (size_t i = 0; i < troubles->len; i++)
-		str_addf(out, "%s[%d] %s: %s|", troubles->items[i].list,
+		str_addf(out, "%s[%d] %s %s: %s|", troubles->items[i].list,
 			 (int)troubles->items[i].index, troubles->items[i].resource,
-			 troubles->items[i].message);
+			 troubles->items[i].reason, troubles->items[i].message);
 }

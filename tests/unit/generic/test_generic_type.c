@@ -15,8 +15,16 @@
 const char *pre_open_trouble(struct pre_open *opens, const char *path)
 {
 	assert_null(opens);
+	if (strcmp(path, "/dev/new") == 0)
+		return "/dev/new is being opened";
 	return strcmp(path, "/dev/net/tun") == 0 ? "/dev/net/tun cannot be opened: No such device"
 						 : NULL;
+}
+
+bool pre_open_untried(const struct pre_open *opens, const char *path)
+{
+	assert_null(opens);
+	return strcmp(path, "/dev/new") == 0;
 }
 
 static struct type_case {
@@ -34,7 +42,10 @@ static struct type_case {
 	  ONE("kvm", "/dev/kvm", ""), { "kvm" }, "a.io/kvm kvm0 kvm1|", "/dev/kvm>/dev/kvm:rw", .troubles = "" },
 	{ "tun: opened first, not healthy while that fails", ONE("tun", "/dev/net/tun", OPEN), { "net/tun" },
 	  "a.io/tun !/dev/net/tun cannot be opened: No such device tun0 tun1|",
-	  "/dev/net/tun cannot be opened: No such device", .troubles = "" },
+	  "/dev/net/tun cannot be opened: No such device",
+	  .troubles = "genericDevices[0] a.io/tun NodeUnusable: /dev/net/tun cannot be opened: No such device|" },
+	{ "a node that is being opened for the first time is no trouble yet", ONE("new", "/dev/new", OPEN), { "new" },
+	  "a.io/new !/dev/new is being opened new0 new1|", "/dev/new is being opened", .troubles = "" },
 	{ "tun without opening", ONE("tun", "/dev/net/tun", ",'permissions':'rwm'"), { "net/tun" }, "a.io/tun tun0 tun1|",
 	  "/dev/net/tun>/dev/net/tun:rwm", .troubles = "" },
 	{ "vhost-net: opened", ONE("vhost-net", "/dev/vhost-net", OPEN), { "vhost-net" },
@@ -44,10 +55,15 @@ static struct type_case {
 	{ "sev", ONE("sev", "/dev/sev", OPEN), { "sev" }, "a.io/sev sev0 sev1|", "/dev/sev>/dev/sev:rw", .troubles = "" },
 	{ "a node under another path in the container", ONE("kvm", "/dev/kvm", ",'containerPath':'/opt/kvm'"), { "kvm" },
 	  "a.io/kvm kvm0 kvm1|", "/dev/kvm>/opt/kvm:rw", .troubles = "" },
-	{ "a node that is not there is not healthy, and that is no trouble of the config",
-	  ONE("kvm", "/dev/kvm", ""), { NULL }, "a.io/kvm !/dev/kvm is not there kvm0 kvm1|", "/dev/kvm is not there", .troubles = "" },
+	{ "a node that is not there is not healthy, and told",
+	  ONE("kvm", "/dev/kvm", ""), { NULL }, "a.io/kvm !/dev/kvm is not there kvm0 kvm1|", "/dev/kvm is not there",
+	  .troubles = "genericDevices[0] a.io/kvm NodeMissing: /dev/kvm is not there: load the driver that makes it, or keep the entry to "
+	  "nodes that have it by a nodeSelector|" },
 	{ "a file that is no node is not lent", ONE("kvm", "/dev/kvm", ""), { "kvm=" },
-	  "a.io/kvm !/dev/kvm is no device node kvm0 kvm1|", "/dev/kvm is no device node", .troubles = "" },
+	  "a.io/kvm !/dev/kvm is no device node kvm0 kvm1|", "/dev/kvm is no device node",
+	  .troubles = "genericDevices[0] a.io/kvm NodeUnusable: /dev/kvm is no device node|" },
+	{ "one that is not there, of an entry for other nodes, is nobody's trouble",
+	  ONE("kvm", "/dev/kvm", ",'nodeSelector':{'a':'1'}"), { NULL }, "", NULL, .troubles = "" },
 	{ "an entry for other nodes", ONE("kvm", "/dev/kvm", ",'nodeSelector':{'a':'1'}"), { "kvm" }, "",
 	  "the resource is not configured", .troubles = "" },
 	{ "an entry for this node", ONE("kvm", "/dev/kvm", ",'nodeSelector':{'a':'1'}"), { "kvm" }, "a.io/kvm kvm0 kvm1|",
@@ -55,11 +71,11 @@ static struct type_case {
 	{ "two entries of one name for this node: the first counts, and that is told",
 	  "'genericDevices':[" NODE("kvm", "/dev/kvm", ",'nodeSelector':{'a':'1'}") ","
 	  NODE("kvm", "/dev/sev", ",'nodeSelector':{'a':'1'}") "]", { "kvm", "sev" }, "a.io/kvm kvm0 kvm1|", "/dev/kvm>/dev/kvm:rw",
-	  "genericDevices[1] a.io/kvm: entry 0 has the same name on this node, and the first counts|", .labels = "a=1" },
+	  "genericDevices[1] a.io/kvm SameName: entry 0 has the same name on this node, and the first counts|", .labels = "a=1" },
 	{ "a resource that a claimed device has is told of, and hurts no other",
 	  "'genericDevices':[" NODE("kvm", "/dev/kvm", "") "," NODE("sev", "/dev/sev", "") "]", { "kvm", "sev" },
 	  "a.io/kvm kvm0 kvm1|a.io/sev sev0 sev1|", NULL,
-	  "genericDevices[0] a.io/kvm: the resource is offered for devices of another kind (pci) on this node already: give "
+	  "genericDevices[0] a.io/kvm NameTaken: the resource is offered for devices of another kind (pci) on this node already: give "
 	  "it another name|", .taken = "a.io/kvm" },
 	/* clang-format on */
 };

@@ -369,20 +369,73 @@ static void what_is_no_socket_of_ours_stays(void **state)
 
 /* --- the device type --------------------------------------------------------------------- */
 
+#define MISSING \
+	"/dev/iommu is not there: load the module iommufd, if the kernel has it (CONFIG_IOMMUFD)"
+
+/* In place of pre_open's. */
+static struct {
+	const char *trouble;
+	bool untried;
+} opening;
+
 const char *pre_open_trouble(struct pre_open *opens, const char *path)
 {
 	(void)opens;
 	assert_string_equal(path, "/dev/iommu");
-	return NULL;
+	return opening.trouble;
 }
 
-static void offer(struct iommufd_type *type, struct asked_plugins *plugins, const char *offers)
+bool pre_open_untried(const struct pre_open *opens, const char *path)
+{
+	(void)opens;
+	assert_string_equal(path, "/dev/iommu");
+	return opening.untried;
+}
+
+static void offer(struct iommufd_type *type, struct asked_plugins *plugins, const char *offers,
+		  const char *wanted)
 {
 	struct config_troubles troubles = { 0 };
+	auto_str struct str said = STR_INIT;
 
 	iommufd_type_offer(type, asked_as_plugins(plugins), &troubles);
-	assert_int_equal(troubles.len, 0);
+	for (size_t i = 0; i < troubles.len; i++)
+		str_addf(&said, "%s %s: %s", troubles.items[i].list, troubles.items[i].reason,
+			 troubles.items[i].message);
+	assert_string_equal(str_cstr(&said), wanted);
+	config_troubles_done(&troubles);
 	assert_string_equal(str_cstr(&plugins->offered), offers);
+}
+
+/* It is told on the nodes that do not have it, and of no other. */
+static void a_node_without_iommufd_is_told(void **state)
+{
+#define IS "devices.kubevirt.io/iommufd !"
+	struct asked_plugins plugins = { 0 };
+	struct config *on = asked_config("'iommufd':{'enabled':true,'count':1}");
+	struct iommufd_type *type;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	type = iommufd_type_new(scene.stage.folder.path, NULL, scene.all);
+	iommufd_type_set(type, on);
+	offer(type, &plugins, IS MISSING " iommufd0|", "iommufd NodeMissing: " MISSING);
+	folder_put(&scene.stage.folder, "iommu", "");
+	opening.trouble = "it is being opened";
+	opening.untried = true;
+	offer(type, &plugins, IS "it is being opened iommufd0|", "");
+	opening.trouble = "it cannot be opened";
+	opening.untried = false;
+	offer(type, &plugins, IS "it cannot be opened iommufd0|",
+	      "iommufd NodeUnusable: it cannot be opened");
+	opening.trouble = NULL;
+	offer(type, &plugins, "devices.kubevirt.io/iommufd iommufd0|", "");
+	iommufd_type_free(type);
+	config_free(on);
+	str_done(&plugins.offered);
+	scene_close(&scene);
+#undef IS
 }
 
 /* KubeVirt's row: the node "mrw", and one socket for a container, whatever it asks for. */
@@ -399,18 +452,17 @@ static void iommufd_is_offered_and_given(void **state)
 	scene_open(&scene);
 	type = iommufd_type_new(scene.stage.folder.path, NULL, scene.all);
 	iommufd_type_set(type, on);
-	offer(type, &plugins,
-	      "devices.kubevirt.io/iommufd !/dev/iommu is not there: the kernel has no IOMMUFD, or the "
-	      "module iommufd is not loaded iommufd0 iommufd1|");
+	offer(type, &plugins, "devices.kubevirt.io/iommufd !" MISSING " iommufd0 iommufd1|",
+	      "iommufd NodeMissing: " MISSING);
 	folder_put(&scene.stage.folder, "iommu", "");
-	offer(type, &plugins, "devices.kubevirt.io/iommufd iommufd0 iommufd1|");
+	offer(type, &plugins, "devices.kubevirt.io/iommufd iommufd0 iommufd1|", "");
 	gives = asked_allocate(&iommufd_device_type, type, "devices.kubevirt.io/iommufd",
 			       "iommufd0 iommufd1");
 	assert_int_equal(handovers_len(scene.all), 1);
 	assert_non_null(strstr(gives, "/dev/iommu>/dev/iommu:mrw "));
 	assert_non_null(strstr(gives, ".sock>/var/run/kubevirt/iommufd.sock"));
 	iommufd_type_set(type, off);
-	offer(type, &plugins, "");
+	offer(type, &plugins, "", "");
 	iommufd_type_free(type);
 	config_free(on);
 	config_free(off);
@@ -438,5 +490,6 @@ int main(void)
 		  an_old_process_does_not_remove_what_the_new_one_made, NULL);
 	suite_add(&suite, "what is no socket of ours stays", what_is_no_socket_of_ours_stays, NULL);
 	suite_add(&suite, "iommufd: the node and one socket", iommufd_is_offered_and_given, NULL);
+	suite_add(&suite, "a node without IOMMUFD is told", a_node_without_iommufd_is_told, NULL);
 	return suite_run(&suite, "handover");
 }

@@ -67,8 +67,11 @@ static void node_is_opened(void **state)
 	const char *trouble;
 
 	scene_open(&scene, row->script, NULL);
+	assert_true(pre_open_untried(scene.opens, TUN));
 	assert_string_equal(pre_open_trouble(scene.opens, TUN), TUN " is being opened");
+	assert_true(pre_open_untried(scene.opens, TUN));
 	uv_run(&scene.helper.loop, UV_RUN_DEFAULT);
+	assert_false(pre_open_untried(scene.opens, TUN));
 	assert_int_equal(scene.changes, 1);
 	trouble = pre_open_trouble(scene.opens, TUN);
 	if (strcmp(row->script, "echo x") == 0)

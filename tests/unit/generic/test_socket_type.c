@@ -9,6 +9,11 @@
 #define SOCKET(more) \
 	"'socketDevices':[{'resourceName':'a.io/tdx','socketPath':'" QGS "','count':2" more "}]"
 
+#define NO_TDX                                                                                     \
+	"socketDevices[0] a.io/tdx NoCapacity: the misc cgroup controller of this node has no "    \
+	"capacity 'tdx': switch it on in the firmware and the kernel, or keep the entry to nodes " \
+	"that have it by a nodeSelector|"
+
 static struct type_case {
 	const char *name;
 	const char *spec;
@@ -16,27 +21,32 @@ static struct type_case {
 	const char *misc; /* the text of misc.capacity; NULL: there is none */
 	const char *offers;
 	const char *gives;
+	const char *troubles; /* NULL: none */
 } rows[] = {
 	/* clang-format off */
 	{ "tdx: the folder of the socket, writable, at the same path, and no device",
 	  SOCKET(",'countFromMisc':'tdx'"), "fs", "sev 7\ntdx 3\n", "a.io/tdx tdx0 tdx1 tdx2|",
-	  "/var/run/tdx-qgs>/var/run/tdx-qgs" },
-	{ "a machine without TDX has none of it", SOCKET(",'countFromMisc':'tdx'"), "fs", "sev 7\n", "",
-	  "the resource is not configured" },
+	  "/var/run/tdx-qgs>/var/run/tdx-qgs", NULL },
+	{ "a machine without TDX has none of it, and that is told", SOCKET(",'countFromMisc':'tdx'"), "fs", "sev 7\n", "",
+	  "the resource is not configured", NO_TDX },
 	{ "a kernel without the controller, too", SOCKET(",'countFromMisc':'tdx'"), "fs", NULL, "",
-	  "the resource is not configured" },
+	  "the resource is not configured", NO_TDX },
+	{ "a capacity of 0 is none", SOCKET(",'countFromMisc':'tdx'"), "fs", "tdx 0\n", "",
+	  "the resource is not configured", NO_TDX },
+	{ "a machine without TDX that the entry is not for has no trouble",
+	  SOCKET(",'countFromMisc':'tdx','nodeSelector':{'a':'1'}"), "fs", "sev 7\n", "", "the resource is not configured", NULL },
 	{ "pr-helper: as many as the config says", SOCKET(""), "fs", NULL, "a.io/tdx tdx0 tdx1|",
-	  "/var/run/tdx-qgs>/var/run/tdx-qgs" },
+	  "/var/run/tdx-qgs>/var/run/tdx-qgs", NULL },
 	{ "without its socket it is not healthy", SOCKET(""), "f", NULL,
-	  "a.io/tdx !" QGS " is not there tdx0 tdx1|", QGS " is not there" },
+	  "a.io/tdx !" QGS " is not there tdx0 tdx1|", QGS " is not there", NULL },
 	{ "without its folder, too", SOCKET(""), "", NULL, "a.io/tdx !" QGS " is not there tdx0 tdx1|",
-	  QGS " is not there" },
+	  QGS " is not there", NULL },
 	{ "a file of that name is no socket", SOCKET(""), "fx", NULL, "a.io/tdx !" QGS " is no socket tdx0 tdx1|",
-	  QGS " is no socket" },
+	  QGS " is no socket", NULL },
 	{ "an optional socket is healthy without its folder", SOCKET(",'optional':true"), "", NULL,
-	  "a.io/tdx tdx0 tdx1|", "/var/run/tdx-qgs>/var/run/tdx-qgs" },
+	  "a.io/tdx tdx0 tdx1|", "/var/run/tdx-qgs>/var/run/tdx-qgs", NULL },
 	{ "an entry for other nodes", SOCKET(",'nodeSelector':{'a':'1'}"), "fs", NULL, "",
-	  "the resource is not configured" },
+	  "the resource is not configured", NULL },
 	/* clang-format on */
 };
 
@@ -110,7 +120,7 @@ static void is_offered_and_given(void **state)
 	scene_open(&scene, row);
 	troubles = offer(&scene);
 	assert_string_equal(str_cstr(&scene.plugins.offered), row->offers);
-	assert_string_equal(troubles, "");
+	assert_string_equal(troubles, row->troubles ? row->troubles : "");
 	gives = asked_allocate(&socket_device_type, scene.type, "a.io/tdx", "tdx0 tdx1");
 	assert_string_equal(gives, row->gives);
 	scene_close(&scene);
@@ -155,7 +165,7 @@ static void a_capacity_that_comes_is_counted(void **state)
 
 	(void)state;
 	scene_open(&scene, &row);
-	expect(&scene, "", "");
+	expect(&scene, "", NO_TDX);
 	put_misc(&scene, "tdx 2\n");
 	expect(&scene, "a.io/tdx tdx0 tdx1|", "");
 	put_misc(&scene, "tdx 1\n");
@@ -181,7 +191,7 @@ static void an_owner_that_cannot_be_set_is_told(void **state)
 	expect(&scene,
 	       "a.io/tdx !'/var/run/tdx-qgs' is reached by a symbolic link, and none is followed: name "
 	       "the place itself tdx0 tdx1|",
-	       "socketDevices[0] a.io/tdx: '/var/run/tdx-qgs' is reached by a symbolic link, and none is "
+	       "socketDevices[0] a.io/tdx OwnerNotSet: '/var/run/tdx-qgs' is reached by a symbolic link, and none is "
 	       "followed: name the place itself|");
 	drop(&scene.folder, "var/run/tdx-qgs");
 	make_folders(&scene.folder, "var/run/tdx-qgs");

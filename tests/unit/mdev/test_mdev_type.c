@@ -144,6 +144,7 @@ static struct offer_case {
 	const char *nodes[8];
 	const char *leaving;
 	const char *offers;
+	const char *troubles; /* NULL: none */
 } offers[] = {
 	{ "what no selector names is not offered", { T4(U1, GROUP("14")) }, ENTRY("x.com/a", "nvidia-9"), { NODES },
 	  .offers = "" },
@@ -180,19 +181,45 @@ static struct offer_case {
 	  .offers = "nvidia.com/T4: 555555555551! (/dev/vfio/vfio is not there: load the module vfio)" },
 	{ "what is being removed takes no new pod",
 	  { T4(U1, GROUP("14")), T4(U2, GROUP("15")) }, ENTRY("nvidia.com/T4", "nvidia-222"), { NODES }, U2,
-	  "nvidia.com/T4: 555555555551 555555555552! (it is being removed)" },
+	  "nvidia.com/T4: 555555555551 555555555552! (it is being removed)", NULL },
+	{ "an entry whose type another one names before it is told",
+	  { T4(U1, GROUP("14")) }, ENTRY("nvidia.com/A", "GRID T4-1B") "," ENTRY("nvidia.com/B", "nvidia-222"), { NODES }, NULL,
+	  "nvidia.com/A: 555555555551",
+	  "1 nvidia.com/B DevicesTaken: all instances of this type are lent as 'nvidia.com/A' by entry 0, which names the "
+	  "type, too: the first counts, so remove one of them|" },
+	{ "an entry that finds its type on no instance of this node is not",
+	  { T4(U1, GROUP("14")) }, ENTRY("nvidia.com/A", "nvidia-222") "," ENTRY("nvidia.com/B", "nvidia-300"), { NODES }, NULL,
+	  "nvidia.com/A: 555555555551", NULL },
 };
 /* clang-format on */
+
+/* "1 nvidia.com/B DevicesTaken: why|" of each; NULL: none. Releases them. */
+static void assert_troubles(struct config_troubles *troubles, const char *wanted)
+{
+	auto_str struct str said = STR_INIT;
+
+	for (size_t i = 0; i < troubles->len; i++) {
+		const struct config_trouble *trouble = &troubles->items[i];
+
+		assert_string_equal(trouble->list, "mediatedDevices");
+		str_addf(&said, "%d %s %s: %s|", (int)trouble->index, trouble->resource,
+			 trouble->reason, trouble->message);
+	}
+	assert_string_equal(str_cstr(&said), wanted ? wanted : "");
+	config_troubles_done(troubles);
+}
 
 static void offers_match_table(void **state)
 {
 	struct offer_case *c = *state;
+	struct config_troubles troubles = { 0 };
 	auto_free char *leaving = c->leaving ? xstrdup(c->leaving) : NULL;
 	struct world w;
 
 	world_open(&w, c->lines, c->nodes, c->config);
 	w.view.arg = leaving;
-	mdev_type_offer(w.type, NULL);
+	mdev_type_offer(w.type, NULL, &troubles);
+	assert_troubles(&troubles, c->troubles);
 	assert_string_equal(str_cstr(offered()), c->offers);
 	world_close(&w);
 }
@@ -206,11 +233,11 @@ static void nothing_is_offered_before_all_is_known(void **state)
 	(void)state;
 	world_open(&w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
 	w.view.inventory = NULL;
-	mdev_type_offer(w.type, NULL);
+	mdev_type_offer(w.type, NULL, &(struct config_troubles){ 0 });
 	assert_string_equal(str_cstr(offered()), "");
 	w.view.inventory = w.inventory;
 	w.view.config = NULL;
-	mdev_type_offer(w.type, NULL);
+	mdev_type_offer(w.type, NULL, &(struct config_troubles){ 0 });
 	assert_string_equal(str_cstr(offered()), "");
 	world_close(&w);
 }
@@ -224,11 +251,11 @@ static void a_node_that_comes_back_makes_its_instance_healthy(void **state)
 
 	(void)state;
 	world_open(&w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
-	mdev_type_offer(w.type, NULL);
+	mdev_type_offer(w.type, NULL, &(struct config_troubles){ 0 });
 	assert_string_equal(str_cstr(offered()),
 			    "nvidia.com/T4: 555555555551! (/dev/vfio/14 is not there)");
 	tree_add(&w.tree, "dev/vfio/14=");
-	mdev_type_offer(w.type, NULL);
+	mdev_type_offer(w.type, NULL, &(struct config_troubles){ 0 });
 	assert_string_equal(str_cstr(offered()), "nvidia.com/T4: 555555555551");
 	world_close(&w);
 }

@@ -23,6 +23,7 @@
 /* In place of agent/plugin's and agent/lend's: what was offered last, and who has what. */
 static struct stage {
 	struct str offered;
+	struct str troubles;
 	const char *held; /* an ID that a pod has: itself and its parts */
 	bool unknown;     /* the kubelet has not said anything yet       */
 } stage;
@@ -124,6 +125,7 @@ static void scene_close(struct scene *scene)
 	sticks_close(&scene->node);
 	nodes_close();
 	str_done(&stage.offered);
+	str_done(&stage.troubles);
 }
 
 /* Every stick is selected, one or @each in a unit. */
@@ -140,8 +142,16 @@ static void select_sticks(struct scene *scene, const char *resource, size_t each
 /* As usb.c does it. */
 static void offer(struct scene *scene)
 {
-	usb_type_offer(scene->type, NULL);
+	struct config_troubles troubles = { 0 };
+
+	usb_type_offer(scene->type, NULL, &troubles);
 	usb_type_clear(scene->type);
+	str_clear(&stage.troubles);
+	for (size_t i = 0; i < troubles.len; i++)
+		str_addf(&stage.troubles, "%s[%d] %s %s: %s|", troubles.items[i].list,
+			 (int)troubles.items[i].index, troubles.items[i].resource,
+			 troubles.items[i].reason, troubles.items[i].message);
+	config_troubles_done(&troubles);
 }
 
 static void assert_offers(struct scene *scene, const char *wanted)
@@ -285,6 +295,29 @@ static void selected_devices_share_a_resource(void **state)
 	assert_gives(&scene, "a.io/stick", "1-4 1-3",
 		     "USB_RESOURCE_A_IO_STICK=1:7,1:6 /dev/bus/usb/001/007:mrw "
 		     "/dev/bus/usb/001/006:mrw");
+	scene_close(&scene);
+}
+
+/* The only stick is claimed, so that the config's entry has none. */
+static void an_entry_that_gives_nothing_is_told(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	select_sticks(&scene, "a.io/stick", 1);
+	nodes_make(5);
+	nodes_make(6);
+	scene_look(&scene, "1-2=5:A");
+	assert_offers(&scene, RESOURCE ": 1-2");
+	assert_string_equal(
+		str_cstr(&stage.troubles),
+		"usb[0] a.io/stick DevicesTaken: the device in socket 1-2 (0951:1666) is "
+		"lent as '" RESOURCE "' already: the first claim or entry counts, so change "
+		"one of them|");
+	scene_again(&scene, "1-2=5:A 1-3=6:B");
+	assert_offers(&scene, "a.io/stick: 1-3; " RESOURCE ": 1-2");
+	assert_string_equal(str_cstr(&stage.troubles), "");
 	scene_close(&scene);
 }
 
@@ -619,6 +652,8 @@ int main(void)
 		  an_unplugged_device_is_well_again_when_it_is_back, NULL);
 	suite_add(&suite, "selected devices share a resource", selected_devices_share_a_resource,
 		  NULL);
+	suite_add(&suite, "an entry that gives nothing is told",
+		  an_entry_that_gives_nothing_is_told, NULL);
 	suite_add(&suite, "a bundle is well only as a whole", a_bundle_is_well_only_as_a_whole,
 		  NULL);
 	suite_add(&suite, "a device that a pod has in another bundle is not lent twice",

@@ -29,44 +29,66 @@ static struct units_case {
 	} entries[ENTRIES];
 	const char *before; /* "RESOURCE=ID ..." */
 	const char *units;  /* likewise, with '!' after an ID of which a socket is empty */
+	const char *unmet;  /* "RESOURCE REASON: why|" of each entry without unit; NULL: none */
 } cases[] = {
 	/* clang-format off */
 	{ "each device that matches is a unit", { "1-2 0951:1666", "1-3 0951:1666", "1-4 046d:c31c" },
-	  { { "a/stick", { STICKS } } }, "", "a/stick=1-2 a/stick=1-3" },
+	  { { "a/stick", { STICKS } } }, "", "a/stick=1-2 a/stick=1-3", NULL },
 	{ "whatever the order of the scan is", { "1-3 0951:1666", "1-2 0951:1666" },
-	  { { "a/stick", { STICKS } } }, "", "a/stick=1-2 a/stick=1-3" },
-	{ "none matches: no unit", { "1-2 046d:c31c" }, { { "a/stick", { STICKS } } }, "", "" },
+	  { { "a/stick", { STICKS } } }, "", "a/stick=1-2 a/stick=1-3", NULL },
+	{ "none matches: no unit, which is told", { "1-2 046d:c31c" }, { { "a/stick", { STICKS } } }, "", "",
+	  "a/stick NoDevice: there is no device 0951:1666: plug one in|" },
+	{ "a serial number and a socket that no device has are told", { "1-2 0951:1666 A" },
+	  { { "a/stick", { { 0x951, 0x1666, serial_b, port_3 } } } }, "", "",
+	  "a/stick NoDevice: there is no device 0951:1666, serial number 'B', socket 1-3: plug one in|" },
+	{ "a bundle that lacks one is told, and which", { "1-2 046d:c31c" }, { { "a/desk", { KEYS, STICKS } } }, "", "",
+	  "a/desk NoDevice: there is no device 0951:1666: plug one in|" },
+	{ "a bundle of two that are alike is told with one of them", { "1-1 0951:1666" },
+	  { { "a/pair", { STICKS, STICKS } } }, "", "",
+	  "a/pair NoDevice: there is no further device 0951:1666: plug one in|" },
+	{ "a bundle of which another entry has a device is told", { "1-1 0951:1666", "1-2 046d:c31c" },
+	  { { "a/stick", { STICKS } }, { "a/desk", { KEYS, STICKS } } }, "", "a/stick=1-1",
+	  "a/desk DevicesTaken: the device in socket 1-1 (0951:1666) is lent as 'a/stick' already: the first claim or "
+	  "entry counts, so change one of them|" },
+	{ "what only the node needs is told", { "! 1-2 0951:1666" }, { { "a/stick", { STICKS } } }, "", "",
+	  "a/stick DevicesRefused: the device in socket 1-2 (0951:1666) may not be lent: see the condition Claimable of "
+	  "its USBDevice|" },
 	{ "a serial number picks one of two that are alike", { "1-2 0951:1666 A", "1-3 0951:1666 B" },
-	  { { "a/stick", { { 0x951, 0x1666, serial_b, NULL } } } }, "", "a/stick=1-3" },
+	  { { "a/stick", { { 0x951, 0x1666, serial_b, NULL } } } }, "", "a/stick=1-3", NULL },
 	{ "so does a socket", { "1-2 0951:1666", "1-3 0951:1666" },
-	  { { "a/stick", { { 0x951, 0x1666, NULL, port_3 } } } }, "", "a/stick=1-3" },
+	  { { "a/stick", { { 0x951, 0x1666, NULL, port_3 } } } }, "", "a/stick=1-3", NULL },
 	{ "a device is taken once: the first entry has it", { "1-2 0951:1666" },
-	  { { "a/one", { STICKS } }, { "a/two", { STICKS } } }, "", "a/one=1-2" },
+	  { { "a/one", { STICKS } }, { "a/two", { STICKS } } }, "", "a/one=1-2",
+	  "a/two DevicesTaken: the device in socket 1-2 (0951:1666) is lent as 'a/one' already: the first claim or entry "
+	  "counts, so change one of them|" },
 	{ "a bundle has one device for each selector", { "1-2 046d:c31c", "1-3 0951:1666" },
-	  { { "a/desk", { STICKS, KEYS } } }, "", "a/desk=1-3,1-2" },
+	  { { "a/desk", { STICKS, KEYS } } }, "", "a/desk=1-3,1-2", NULL },
 	{ "bundles are made until a selector finds none", { "1-1 0951:1666", "1-2 0951:1666", "1-3 046d:c31c" },
-	  { { "a/desk", { STICKS, KEYS } } }, "", "a/desk=1-1,1-3" },
+	  { { "a/desk", { STICKS, KEYS } } }, "", "a/desk=1-1,1-3", NULL },
 	{ "what is left of a bundle is the next entry's", { "1-1 0951:1666", "1-2 0951:1666", "1-3 046d:c31c" },
-	  { { "a/desk", { STICKS, KEYS } }, { "a/stick", { STICKS } } }, "", "a/desk=1-1,1-3 a/stick=1-2" },
+	  { { "a/desk", { STICKS, KEYS } }, { "a/stick", { STICKS } } }, "", "a/desk=1-1,1-3 a/stick=1-2", NULL },
 	{ "a bundle of two that are alike needs two", { "1-1 0951:1666", "1-2 0951:1666", "1-3 0951:1666" },
-	  { { "a/pair", { STICKS, STICKS } } }, "", "a/pair=1-1,1-2" },
+	  { { "a/pair", { STICKS, STICKS } } }, "", "a/pair=1-1,1-2", NULL },
 	{ "what the node needs is not taken", { "! 1-2 0951:1666", "1-3 0951:1666" },
-	  { { "a/stick", { STICKS } } }, "", "a/stick=1-3" },
+	  { { "a/stick", { STICKS } } }, "", "a/stick=1-3", NULL },
 	{ "what another plugin serves is nobody's here", { "1-2 0951:1666", "1-4 046d:c31c" },
-	  { { "a/stick", { STICKS } }, { "their.io/stick", { STICKS } }, { "a/keys", { KEYS } } }, "", "a/keys=1-4" },
+	  { { "a/stick", { STICKS } }, { "their.io/stick", { STICKS } }, { "a/keys", { KEYS } } }, "", "a/keys=1-4",
+	  "a/stick DevicesTaken: the device in socket 1-2 (0951:1666) is lent as 'their.io/stick' already: the first claim "
+	  "or entry counts, so change one of them|" },
 	{ "a unit that there was stays while its socket is empty", { "1-3 0951:1666" },
-	  { { "a/stick", { STICKS } } }, "a/stick=1-2 a/stick=1-3", "a/stick=1-2! a/stick=1-3" },
+	  { { "a/stick", { STICKS } } }, "a/stick=1-2 a/stick=1-3", "a/stick=1-2! a/stick=1-3", NULL },
 	{ "but not once another device is in it", { "1-2 046d:c31c" },
-	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "" },
+	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "",
+	  "a/stick NoDevice: there is no device 0951:1666: plug one in|" },
 	{ "a bundle that lost a device is not put together anew", { "1-1 0951:1666", "1-2 0951:1666", "1-4 046d:c31c" },
-	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-1,1-3 a/desk=1-2,1-4", "a/desk=1-1,1-3! a/desk=1-2,1-4" },
+	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-1,1-3 a/desk=1-2,1-4", "a/desk=1-1,1-3! a/desk=1-2,1-4", NULL },
 	{ "a device in an earlier socket makes no other units", { "1-1 0951:1666", "1-2 0951:1666", "1-3 046d:c31c" },
-	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-2,1-3", "a/desk=1-2,1-3" },
+	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-2,1-3", "a/desk=1-2,1-3", NULL },
 	{ "one that is in use by the node now stays in its unit", { "! 1-2 0951:1666" },
-	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "a/stick=1-2" },
+	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "a/stick=1-2", NULL },
 	{ "an entry that is gone takes its units along", { "1-2 0951:1666" }, .before = "a/stick=1-2", .units = "" },
 	{ "a unit of other selectors than before is made anew", { "1-2 0951:1666", "1-3 046d:c31c" },
-	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-2", "a/desk=1-2,1-3" },
+	  { { "a/desk", { STICKS, KEYS } } }, "a/desk=1-2", "a/desk=1-2,1-3", NULL },
 	/* clang-format on */
 };
 
@@ -152,6 +174,22 @@ static void assert_units(const struct usb_units *units, const char *wanted)
 	assert_string_equal(str_cstr(&said), wanted);
 }
 
+static void assert_unmet(const struct config *config, const struct usb_candidates *candidates,
+			 const struct usb_units *units, const char *wanted)
+{
+	auto_str struct str said = STR_INIT;
+
+	for (size_t i = 0; i < config->usb.len; i++) {
+		const struct config_usb *entry = &config->usb.items[i];
+		const char *reason = NULL;
+		auto_free char *text = usb_units_unmet(entry, candidates, units, &reason);
+
+		if (text)
+			str_addf(&said, "%s %s: %s|", entry->resource, reason, text);
+	}
+	assert_string_equal(str_cstr(&said), wanted ? wanted : "");
+}
+
 static void are_units(void **state)
 {
 	const struct units_case *row = *state;
@@ -171,6 +209,7 @@ static void are_units(void **state)
 		candidates_of(&node, &unusable, &candidates);
 		usb_units_make(&config, &candidates, &units);
 		assert_units(&units, row->units);
+		assert_unmet(&config, &candidates, &units, row->unmet);
 		array_done(&candidates);
 	}
 	usb_units_done(&units);

@@ -12,6 +12,7 @@
 #include "api/sriovnetworkdevice.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 /* As in crds/devices.harvesterhci.io_sriovnetworkdevices.yaml. */
 enum {
@@ -21,7 +22,10 @@ enum {
 	SERIAL_MAX = 64,
 	CONDITIONS_MAX = 16,
 	OURS = 2,
+	LISTED_MAX = 8, /* indexes in a text */
 };
+
+static const char no_such_vf[] = "NoSuchVF";
 
 #define S struct sriovnetworkdevice_status
 static const struct limit limits[] = {
@@ -102,13 +106,45 @@ static void say(const struct sriov_case *c, struct sriovnetworkdevice_status *wa
 	api_conditions_set(&want->conditions, &full, c->now_wall_ms);
 }
 
+/* Settings of virtual functions that there are not; NULL: none. Of a card that has none at all, they wait for the
+ * day that it has some. */
+static char *beyond_text(const struct sriov_case *c)
+{
+	const struct sriovnetworkdevice_vfs *vfs = &c->object->spec.virtual_functions;
+	size_t len = c->pf->virtual_functions.len;
+	auto_str struct str list = STR_INIT;
+	size_t count = 0;
+
+	for (size_t i = 0; len > 0 && i < vfs->len; i++) {
+		if ((size_t)vfs->items[i].index < len)
+			continue;
+		if (count++ < LISTED_MAX)
+			str_addf(&list, "%s%d", count > 1 ? ", " : "", vfs->items[i].index);
+	}
+	if (count == 0)
+		return NULL;
+	if (count > LISTED_MAX)
+		str_addf(&list, " and %zu more", count - LISTED_MAX);
+	return xasprintf(
+		"spec.virtualFunctions has settings for index %s, but numVFs is %d, and the "
+		"%zu virtual functions have the indexes 0 to %zu: raise it, or remove these "
+		"settings. All others are in place",
+		str_cstr(&list), c->object->spec.num_vfs, len, len - 1);
+}
+
 /* What is true when nothing is to be done. */
 static void say_done(const struct sriov_case *c, struct sriovnetworkdevice_status *want)
 {
 	size_t len = c->pf->virtual_functions.len;
+	auto_free char *beyond = beyond_text(c);
 	auto_free char *message = NULL;
 	bool found = sriov_is_as_found(c->object);
 
+	if (beyond) {
+		say(c, want,
+		    &(struct api_condition_value){ "Ready", API_FALSE, no_such_vf, beyond, 0 });
+		return;
+	}
 	if (found)
 		message =
 			xasprintf("nobody has set spec.numVFs: the %zu virtual functions are left "
@@ -159,7 +195,9 @@ static void tell_change(const struct sriov_case *c, const struct sriov_news *new
 			*change = (struct sriov_change){ .warning = true, .reason = "Drifted" };
 	} else if (!before || !before->reason || strcmp(before->reason, ready->reason) != 0) {
 		*change = (struct sriov_change){ .warning = true };
-		change->reason = news->reason ? news->reason : news->verdict->reason;
+		change->reason = news->reason         ? news->reason
+				 : !news->verdict->ok ? news->verdict->reason
+						      : no_such_vf;
 	}
 	if (change->reason)
 		change->message = xstrdup(ready->message);

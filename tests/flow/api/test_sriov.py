@@ -123,3 +123,22 @@ def test_an_object_with_a_wish_outlives_its_card(card, agents, machine, node, cr
     machine.remove(PF)
     machine.tell()
     card.wait("False", "DeviceGone")
+
+
+def test_settings_of_functions_that_there_are_not_are_refused_or_told(card, agents, machine, node, crds):
+    """Written so they are refused; that they come to be so is a condition, which is taken back."""
+    agents(machine, node).start()
+    card.wait("True", "AsFound")
+    beyond = [{"index": 5, "vlan": 5}]
+    card.patch(virtualFunctions=beyond)  # as long as there are none, they wait
+    card.wait("True", "AsFound")
+    card.make(2)
+    card.wait("False", "NoSuchVF")
+    ready = next(c for c in card.object()["status"]["conditions"] if c["type"] == "Ready")
+    assert ready["message"].startswith("spec.virtualFunctions has settings for index 5, but numVFs is 2, and the 2 virtual")
+    assert card.object()["status"]["vfAddresses"] == ["0000:61:10.0", "0000:61:10.1"]
+    run = crds.kubectl("patch", KIND, f"{node}-eth1", "--type=merge", "--patch-file=/dev/stdin", check=False,
+                       input={"spec": {"virtualFunctions": [*beyond, {"index": 6, "vlan": 5}]}})
+    assert "has an index that is not below numVFs" in run.stderr
+    card.patch(virtualFunctions=None)
+    card.wait("True", "AsFound")

@@ -106,7 +106,7 @@ def test_nothing_is_removed_while_one_is_claimed(card, claims):
 
 
 def test_settings_are_put_in_place_and_again_when_others_change_them(card):
-    card.patch(numVFs=2, virtualFunctions=SETTINGS)
+    card.patch(numVFs=2, virtualFunctions=SETTINGS[:1])
     card.wait_number(2)
     assert_set(card)
     card.write_number(0)
@@ -119,6 +119,17 @@ def test_settings_are_put_in_place_and_again_when_others_change_them(card):
     card.node.guest.sh(f"cd {card.folder}; echo 0 >sriov_numvfs; echo 2 >sriov_numvfs")
     wait_until(lambda: MAC in card.settings(0), 30, "the settings, of as many that are others")
     assert_set(card)
+
+
+def test_settings_that_too_few_functions_are_left_for_are_told(card):
+    card.patch(numVFs=7, virtualFunctions=SETTINGS)
+    card.wait_number(7)
+    card.patch(numVFs=2)
+    card.wait("False", "NoSuchVF", "settings for index 6, but numVFs is 2")
+    assert card.number() == 2
+    assert_set(card)
+    card.patch(virtualFunctions=SETTINGS[:1])
+    card.wait("True", "Ready")
 
 
 def test_one_that_a_process_has_without_a_claim_is_not_removed(card, claims):
@@ -150,7 +161,7 @@ def test_row_21_virtual_functions_that_vanish_under_their_claims(card, claims, n
     try:
         (other,) = Card(node, NVME).functions()
         claims.bind(other)
-        card.patch(numVFs=2, virtualFunctions=SETTINGS)
+        card.patch(numVFs=2, virtualFunctions=SETTINGS[:1])
         functions = card.wait_number(2)
         for one in functions:
             claims.bind(one)
@@ -208,7 +219,7 @@ def test_a_card_of_another_kind_by_an_object_of_ones_own(node, claims):
 
 
 def test_row_24_virtual_functions_and_their_claims_after_a_reboot(booted, card, claims):
-    card.patch(numVFs=2, virtualFunctions=SETTINGS)
+    card.patch(numVFs=2, virtualFunctions=SETTINGS[:1])
     functions = card.wait_number(2)
     claims.bind(functions[1])
     name = card.name()

@@ -3,6 +3,7 @@
 
 #define SETTING ",'virtualFunctions':[{'index':1,'vlan':5}]"
 #define FAR     ",'virtualFunctions':[{'index':6,'vlan':5}]"
+#define BOTH    ",'virtualFunctions':[{'index':6,'vlan':5},{'index':1,'vlan':5}]"
 #define JOB     "address=" PF " id=8086:10c9"
 #define READY_AT(generation)                                                                      \
 	"'status':'sriovNetworkDeviceEnabled','observedGeneration':" generation ",'address':'" PF \
@@ -173,9 +174,22 @@ static struct plan_case {
 	  "'02:00:00:00:00:0A'},{'index':0,'spoofCheck':'on','vlan':0,'qos':0}]", SEEN), .step = SRIOV_APPLY,
 	  .writes = 1, .job = JOB " count=3 autoprobe=0 vf=0 vlan=0 qos=0 spoofcheck=1 vf=2 mac=02:00:00:00:00:0A trust=0",
 	  .accepted = "True Accepted", .ready = "False Applying", .event = "" },
-	{ "settings of what there is not have no effect", { CARD_2 },
-	  OBJECT_OF(NAME, MARKED, SPEC("2") FAR, READY_AT("3")), .step = SRIOV_REST, .writes = 0,
-	  .accepted = "True Accepted", .ready = "True Ready", .event = "" },
+	{ "settings of what there is not are told", { CARD_2 },
+	  OBJECT_OF(NAME, MARKED, SPEC("2") FAR, READY_AT("3")), .step = SRIOV_REST, .writes = 1,
+	  .accepted = "True Accepted", .ready = "False NoSuchVF", .event = " NoSuchVF",
+	  .says = "spec.virtualFunctions has settings for index 6, but numVFs is 2, and the 2 virtual functions have the "
+	  "indexes 0 to 1: raise it, or remove these settings. All others are in place" },
+	{ "settings of what there is not are told of functions that were found, too", { CARD_2 },
+	  OBJECT_OF(NAME, "," LABELS ",'annotations':{" ETH1 FOUND("2") "}", SPEC("2") FAR, SEEN), .step = SRIOV_REST,
+	  .writes = 1, .accepted = "True Accepted", .ready = "False NoSuchVF", .event = " NoSuchVF" },
+	{ "settings of what there is not keep no others from being put in place", { CARD_2 },
+	  OBJECT_OF(NAME, MARKED, SPEC("2") BOTH, SEEN), .step = SRIOV_APPLY, .writes = 1,
+	  .job = JOB " vf=1 vlan=5 vf=6 vlan=5", .accepted = "True Accepted", .ready = "False Applying", .event = "" },
+	{ "and are told once these are", { CARD_2 }, OBJECT_OF(NAME, MARKED, SPEC("2") BOTH, SEEN), .verified = true,
+	  .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted", .ready = "False NoSuchVF", .event = " NoSuchVF" },
+	{ "settings of a card that has no virtual functions wait", { CARD },
+	  OBJECT_OF(NAME, MARKED, SPEC("0") FAR, SEEN), .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted",
+	  .ready = "True Ready", .event = "" },
 	{ "settings need an interface", { CARD_OF(PF, "10c9", VFS) },
 	  OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "False NoInterface", .ready = "False NoInterface", .event = " NoInterface" },

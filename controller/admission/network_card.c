@@ -130,6 +130,13 @@ void network_card_delete(const struct rule_case *c)
 {
 	const struct sriovnetworkdevice *old = c->old;
 
-	if (!old->meta.deletion_timestamp && !known_node_gone(c->known, old->spec.node_name))
-		refuse_claimed(c, old);
+	if (old->meta.deletion_timestamp || known_node_gone(c->known, old->spec.node_name) ||
+	    refuse_claimed(c, old))
+		return;
+	if (old->status.vf_addresses.len > 0)
+		rule_warn(
+			c,
+			"its %zu virtual functions stay on the card: set spec.numVFs to 0 first if "
+			"they are to go",
+			old->status.vf_addresses.len);
 }

@@ -142,3 +142,21 @@ def test_settings_of_functions_that_there_are_not_are_refused_or_told(card, agen
     assert "has an index that is not below numVFs" in run.stderr
     card.patch(virtualFunctions=None)
     card.wait("True", "AsFound")
+
+
+def test_deleting_the_object_leaves_the_virtual_functions(card, agents, machine, node, crds):
+    """Whoever made them: the card is listed anew, as found, and nothing is written to it."""
+    agents(machine, node).start()
+    card.wait("True", "AsFound")
+    card.make(2)
+    wait_until(lambda: card.object()["spec"]["numVFs"] == 2, 30, "spec.numVFs 2")
+    crds.kubectl("annotate", KIND, f"{node}-eth1", f"{FOUND}-")
+    card.wait("True", "Ready")
+    before = card.object()["metadata"]["uid"]
+    crds.kubectl("delete", KIND, f"{node}-eth1")
+    wait_until(lambda: (card.object() or {}).get("metadata", {}).get("uid", before) != before, 30, "another object")
+    card.wait("True", "AsFound")
+    found = card.object()
+    assert found["spec"]["numVFs"] == 2 and found["metadata"]["annotations"][FOUND] == "2"
+    assert found["status"]["vfAddresses"] == ["0000:61:10.0", "0000:61:10.1"]
+    assert (machine.device(PF) / "sriov_numvfs").read_text() == "0\n", "this kernel's file as the test wrote it"

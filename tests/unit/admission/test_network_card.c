@@ -45,7 +45,9 @@ static struct cluster_case updates[] = {
 };
 
 static struct cluster_case deletions[] = {
-	{ .name = "a card whose functions nobody has", .old = VFS("4") },
+	{ .name = "a card whose functions nobody has: they stay", .warned = "its 2 virtual functions stay on the card",
+	  .old = NIC("", "'address':'0000:03:00.0','numVFs':2", "'vfAddresses':['0000:03:10.0','0000:03:10.2']") },
+	{ .name = "a card without functions", .old = VFS("0") },
 	{ .name = "a card with a claimed function", .more = CLAIM(VF), .old = VFS("4"), .refused = "PCIDeviceClaim '" VF "'" },
 	{ .name = "a card with a claimed function of a node that is gone", .more = CLAIM("away"),
 	  .old = "{'metadata':{'name':'x'},'spec':{'nodeName':'node3'},'status':{'vfPCIDevices':['away']}}" },

@@ -21,6 +21,7 @@
 #include "agent/helper/sys/sysfs.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "base/failpoint.h"
 #include "base/mem.h"
 
 enum { STATE_DIR_MODE = 0700, STOPPED = -1 };
@@ -139,7 +140,9 @@ static int remove_record(struct change *c)
 	int r;
 
 	begin(c, MDEV_STEP_REMOVE_RECORD);
+	failpoint("mdev-record-remove-before");
 	r = mdev_record_remove(c->state_fd, c->uuid, &err);
+	failpoint("mdev-record-remove-after");
 	return r < 0 ? stop_state(c, &err) : 0;
 }
 
@@ -157,7 +160,9 @@ static int write_record(struct change *c)
 	(void)snprintf(record.owner, sizeof(record.owner), "%s", c->job->owner);
 	memcpy(record.boot, c->boot, sizeof(record.boot));
 	begin(c, MDEV_STEP_WRITE_RECORD);
+	failpoint("mdev-record-before");
 	r = mdev_record_write(c->state_fd, &record, &err);
+	failpoint("mdev-record-after");
 	return r < 0 ? stop_state(c, &err) : 0;
 }
 
@@ -217,7 +222,9 @@ static int create_one(struct change *c)
 	if (write_record(c) < 0)
 		return STOPPED;
 	begin(c, MDEV_STEP_CREATE);
+	failpoint("mdev-create-before");
 	code = kernel->write(kernel->arg, c->options->sysfs_fd, path, c->uuid);
+	failpoint("mdev-create-after");
 	return check_made(c, code);
 }
 
@@ -269,7 +276,9 @@ static int remove_instance(struct change *c)
 	int code;
 
 	begin(c, MDEV_STEP_REMOVE);
+	failpoint("mdev-remove-before");
 	code = kernel->write(kernel->arg, c->options->sysfs_fd, path, "1");
+	failpoint("mdev-remove-after");
 	if (look(c, &seen) < 0)
 		return STOPPED;
 	if (!seen.present)

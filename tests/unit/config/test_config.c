@@ -219,7 +219,7 @@ static struct text_case {
 	  "'mediatedDevicesConfiguration':{'mediatedDeviceTypes':['z','a b','z'],'nodeMediatedDeviceTypes':["
 	  "{'nodeSelector':{'k':'v','a':''},'mediatedDeviceTypes':['y','b']},{'mediatedDeviceTypes':['x']}]}",
 	  "types z a_b;types y b if a= if k=v;types x;" },
-	{ "types by KubeVirt's deprecated name, where there are none by the other",
+	{ "kubevirt-contract 2 (inputs: deprecated name): it counts, where there are none by the other",
 	  "'mediatedDevicesConfiguration':{'mediatedDevicesTypes':['z','a b'],'nodeMediatedDeviceTypes':["
 	  "{'mediatedDevicesTypes':['x']},{'mediatedDeviceTypes':['y'],'mediatedDevicesTypes':['x']}]}",
 	  "types z a_b;types x;types y;" },

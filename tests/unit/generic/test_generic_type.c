@@ -38,9 +38,10 @@ static struct type_case {
 	const char *taken;
 } rows[] = {
 	/* clang-format off */
-	{ "hypervisor: /dev/kvm, one node for one container, whatever it asks for",
+	{ "kubevirt-contract 1.2 (hypervisor): /dev/kvm, one node for one container, whatever it asks for",
 	  ONE("kvm", "/dev/kvm", ""), { "kvm" }, "a.io/kvm kvm0 kvm1|", "/dev/kvm>/dev/kvm:rw", .troubles = "" },
-	{ "tun: opened first, not healthy while that fails", ONE("tun", "/dev/net/tun", OPEN), { "net/tun" },
+	{ "kubevirt-contract 1.2 (tun): opened first, not healthy while that fails",
+	  ONE("tun", "/dev/net/tun", OPEN), { "net/tun" },
 	  "a.io/tun !/dev/net/tun cannot be opened: No such device tun0 tun1|",
 	  "/dev/net/tun cannot be opened: No such device",
 	  .troubles = "genericDevices[0] a.io/tun NodeUnusable: /dev/net/tun cannot be opened: No such device|" },
@@ -48,11 +49,12 @@ static struct type_case {
 	  "a.io/new !/dev/new is being opened new0 new1|", "/dev/new is being opened", .troubles = "" },
 	{ "tun without opening", ONE("tun", "/dev/net/tun", ",'permissions':'rwm'"), { "net/tun" }, "a.io/tun tun0 tun1|",
 	  "/dev/net/tun>/dev/net/tun:rwm", .troubles = "" },
-	{ "vhost-net: opened", ONE("vhost-net", "/dev/vhost-net", OPEN), { "vhost-net" },
+	{ "kubevirt-contract 1.2 (vhost-net): opened", ONE("vhost-net", "/dev/vhost-net", OPEN), { "vhost-net" },
 	  "a.io/vhost-net vhost-net0 vhost-net1|", "/dev/vhost-net>/dev/vhost-net:rw", .troubles = "" },
-	{ "vsock", ONE("vhost-vsock", "/dev/vhost-vsock", OPEN), { "vhost-vsock" },
+	{ "kubevirt-contract 1.2 (vsock): opened", ONE("vhost-vsock", "/dev/vhost-vsock", OPEN), { "vhost-vsock" },
 	  "a.io/vhost-vsock vhost-vsock0 vhost-vsock1|", "/dev/vhost-vsock>/dev/vhost-vsock:rw", .troubles = "" },
-	{ "sev", ONE("sev", "/dev/sev", OPEN), { "sev" }, "a.io/sev sev0 sev1|", "/dev/sev>/dev/sev:rw", .troubles = "" },
+	{ "kubevirt-contract 1.2 (sev): opened", ONE("sev", "/dev/sev", OPEN), { "sev" },
+	  "a.io/sev sev0 sev1|", "/dev/sev>/dev/sev:rw", .troubles = "" },
 	{ "a node under another path in the container", ONE("kvm", "/dev/kvm", ",'containerPath':'/opt/kvm'"), { "kvm" },
 	  "a.io/kvm kvm0 kvm1|", "/dev/kvm>/opt/kvm:rw", .troubles = "" },
 	{ "a node that is not there is not healthy, and told",

@@ -489,7 +489,10 @@ int main(void)
 	suite_add(&suite, "an old process does not remove what the new one made",
 		  an_old_process_does_not_remove_what_the_new_one_made, NULL);
 	suite_add(&suite, "what is no socket of ours stays", what_is_no_socket_of_ours_stays, NULL);
-	suite_add(&suite, "iommufd: the node and one socket", iommufd_is_offered_and_given, NULL);
+	suite_add(
+		&suite,
+		"kubevirt-contract 1.2 (iommufd): /dev/iommu \"mrw\" and one socket, whatever it asks for",
+		iommufd_is_offered_and_given, NULL);
 	suite_add(&suite, "a node without IOMMUFD is told", a_node_without_iommufd_is_told, NULL);
 	return suite_run(&suite, "handover");
 }

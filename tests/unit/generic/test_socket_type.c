@@ -24,7 +24,7 @@ static struct type_case {
 	const char *troubles; /* NULL: none */
 } rows[] = {
 	/* clang-format off */
-	{ "tdx: the folder of the socket, writable, at the same path, and no device",
+	{ "kubevirt-contract 1.2 (tdx): the folder of the socket, writable, at the same path, and no device",
 	  SOCKET(",'countFromMisc':'tdx'"), "fs", "sev 7\ntdx 3\n", "a.io/tdx tdx0 tdx1 tdx2|",
 	  "/var/run/tdx-qgs>/var/run/tdx-qgs", NULL },
 	{ "a machine without TDX has none of it, and that is told", SOCKET(",'countFromMisc':'tdx'"), "fs", "sev 7\n", "",
@@ -43,7 +43,7 @@ static struct type_case {
 	  QGS " is not there", NULL },
 	{ "a file of that name is no socket", SOCKET(""), "fx", NULL, "a.io/tdx !" QGS " is no socket tdx0 tdx1|",
 	  QGS " is no socket", NULL },
-	{ "an optional socket is healthy without its folder", SOCKET(",'optional':true"), "", NULL,
+	{ "kubevirt-contract 1.2 (optional socket): it is healthy without its folder", SOCKET(",'optional':true"), "", NULL,
 	  "a.io/tdx tdx0 tdx1|", "/var/run/tdx-qgs>/var/run/tdx-qgs", NULL },
 	{ "an entry for other nodes", SOCKET(",'nodeSelector':{'a':'1'}"), "fs", NULL, "",
 	  "the resource is not configured", NULL },
@@ -173,6 +173,34 @@ static void a_capacity_that_comes_is_counted(void **state)
 	scene_close(&scene);
 }
 
+/* The place of KubeVirt's daemon; the owner is the one that a test can set. */
+static void the_reservation_helper_is_given_its_owner(void **state)
+{
+#define PR "/var/run/kubevirt/daemons/pr"
+	auto_free char *spec = xasprintf(
+		"'socketDevices':[{'resourceName':'devices.kubevirt.io/pr-helper','socketPath':'" PR
+		"/pr-helper.sock','count':2,'owner':{'uid':%u,'gid':%u}}]",
+		getuid(), getgid());
+	struct type_case row = { .spec = spec, .made = "" };
+	auto_free char *gives = NULL;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, &row);
+	expect(&scene,
+	       "devices.kubevirt.io/pr-helper !" PR "/pr-helper.sock is not there pr-helper0 "
+	       "pr-helper1|",
+	       "");
+	make_folders(&scene.folder, "var/run/kubevirt/daemons/pr");
+	make_socket(&scene.folder, "var/run/kubevirt/daemons/pr/pr-helper.sock");
+	expect(&scene, "devices.kubevirt.io/pr-helper pr-helper0 pr-helper1|", "");
+	gives = asked_allocate(&socket_device_type, scene.type, "devices.kubevirt.io/pr-helper",
+			       "pr-helper1");
+	assert_string_equal(gives, PR ">" PR);
+	scene_close(&scene);
+#undef PR
+}
+
 /* A folder behind a link is not given away: it could be anything's. */
 static void an_owner_that_cannot_be_set_is_told(void **state)
 {
@@ -233,6 +261,10 @@ int main(void)
 		a_socket_made_anew_is_healthy_again, NULL);
 	suite_add(&suite, "a capacity that comes is counted", a_capacity_that_comes_is_counted,
 		  NULL);
+	suite_add(&suite,
+		  "kubevirt-contract 1.2 (persistent reservation): the daemon's folder, once its "
+		  "socket has its owner",
+		  the_reservation_helper_is_given_its_owner, NULL);
 	suite_add(&suite, "an owner that cannot be set is told",
 		  an_owner_that_cannot_be_set_is_told, NULL);
 	suite_rows(&suite, capacities, capacity_is_found);

@@ -61,7 +61,7 @@ static struct change_case {
 	  LOCK MADE(U1) STEP(U2, "WriteRecord") STEP(U2, "Create") STEP(U2, "RemoveRecord")
 	  ENDED("Failed", "CreateFailed", U2, "'step':'Create','errno':'EUSERS','message':'make a 'mtty-2' on mtty: Too many "
 	  "users'"), "ir - -" },
-	{ "a write without effect is no success", { NULL }, CREATE, 1, NO_EFFECT,
+	{ "kubevirt-contract 2 (step 5): a write without effect is no success", { NULL }, CREATE, 1, NO_EFFECT,
 	  LOCK STEP(U1, "WriteRecord") STEP(U1, "Create") STEP(U1, "RemoveRecord")
 	  ENDED("Failed", "CreateFailed", U1, "'step':'Create','message':'make a 'mtty-2' on mtty: the kernel took it, but "
 	  "there is none'"), "- - -" },
@@ -69,9 +69,10 @@ static struct change_case {
 	{ "a record of before the last boot is written anew", { RECORD(U1, "mtty-2", "types", "0ld") }, CREATE, 0, 0,
 	  LOCK MADE(U1) END, "ir - -" },
 
-	{ "an instance of ours is removed, its record last", { INSTANCE(U1, "mtty-2"), OURS(U1) }, REMOVE, 0, 0,
+	{ "kubevirt-contract 2 (edge: a removal that succeeds): it is no trouble, its record goes last",
+	  { INSTANCE(U1, "mtty-2"), OURS(U1) }, REMOVE, 0, 0,
 	  LOCK GONE(U1) END, "- - -" },
-	{ "an instance without a record is somebody else's, and stays", { INSTANCE(U1, "mtty-2") }, REMOVE, 0, 0,
+	{ "kubevirt-contract 2 (edge: foreign mdevs): an instance without a record stays", { INSTANCE(U1, "mtty-2") }, REMOVE, 0, 0,
 	  LOCK ENDED("Refused", "NotOurs", U1, "'message':'no record says that hostdev has made it on mtty for "
 	  "'types''"), "i - -" },
 	{ "a record that cannot be read owns nothing", { INSTANCE(U1, "mtty-2"), "state/mdevs/" U1 ".json={" }, REMOVE, 0, 0,

@@ -101,7 +101,7 @@ static struct offer_case {
 	{ "the driver that the claim asks for counts",
 	  { FUNCTION(NIC, "mlx5_vfio_pci", "12", "") },
 	  { NIC_CLAIM("", ",'driver':'mlx5_vfio_pci'", READY_OF("True")) }, .offers = MODEL ": " NIC },
-	{ "a vGPU that its vendor's driver lends is offered as its claim names it",
+	{ "kubevirt-contract 2 (edge: current_vgpu_type): a vGPU that its vendor's driver lends is offered as its claim names it",
 	  { VGPU_FUNCTION, VGPU("1146") }, { NIC_CLAIM(VGPU_CLAIM, "", READY_OF("True")) }, .offers = "nvidia.com/A2-4C: " NIC },
 	{ "one that is none any more is not healthy",
 	  { VGPU_FUNCTION, VGPU("0") }, { NIC_CLAIM(VGPU_CLAIM, "", READY_OF("True")) },
@@ -212,7 +212,7 @@ static struct allocate_case {
 	const char *gives; /* "NAME=value node ..." or the error  */
 } allocations[] = {
 	/* clang-format off */
-	{ "a device: the container's node, its group's node, its address",
+	{ "kubevirt-contract 1.2 (PCI): the container's node, its group's node, its address",
 	  BOTH, { NIC_CLAIM("", "", READY_OF("True")) }, MODEL, NIC,
 	  .gives = "PCI_RESOURCE_UNKNOWN_COM_10D3=" NIC " /dev/vfio/vfio:mrw /dev/vfio/12:mrw" },
 	{ "the addresses are those asked for, in that order",
@@ -227,7 +227,7 @@ static struct allocate_case {
 	  { FUNCTION(NIC, "vfio-pci", "12", ""), FUNCTION(TWIN, "vfio-pci", "12", "") },
 	  { NIC_CLAIM("", "", READY_OF("True")), TWIN_CLAIM("", "", READY_OF("True")) }, MODEL, TWIN,
 	  .gives = "PCI_RESOURCE_UNKNOWN_COM_10D3=" TWIN " /dev/vfio/vfio:mrw /dev/vfio/12:mrw" },
-	{ "a node of its own is given where there is one",
+	{ "kubevirt-contract 1.2 (PCI): a node of its own where there is one",
 	  BOTH, { NIC_CLAIM("", "", READY_OF("True")) }, MODEL, NIC, "vfio 12 devices/vfio7", NIC "/vfio-dev/vfio7",
 	  "PCI_RESOURCE_UNKNOWN_COM_10D3=" NIC
 	  " /dev/vfio/vfio:mrw /dev/vfio/12:mrw /dev/vfio/devices/vfio7:mrw" },

@@ -37,29 +37,30 @@ static struct deal_case {
 	const char *comes_to;
 } deals[] = {
 	{ "no types are wanted: nothing is made", THREE_CARDS, "", "c1: c2: c3:" },
-	{ "kubevirt-contract 2: three like cards and types A, B become A, B, A", THREE_CARDS, "a-1 b-1",
+	{ "kubevirt-contract 2 (edge: three cards): three like cards and types A, B become A, B, A", THREE_CARDS, "a-1 b-1",
 	  "c1:a-1*4 c2:b-1*2 c3:a-1*4" },
 	{ "the user's order counts: B, A become B, A, B", THREE_CARDS, "b-1 a-1",
 	  "c1:b-1*2 c2:a-1*4 c3:b-1*2" },
-	{ "one type goes to all cards, with all of its instances", THREE_CARDS, "a-1",
+	{ "kubevirt-contract 2 (step 4): one type goes to all cards, with all of its instances", THREE_CARDS, "a-1",
 	  "c1:a-1*4 c2:a-1*4 c3:a-1*4" },
-	{ "kubevirt-contract 2: one card and several types: the first one", { CARD("c1", A, B, C) }, "c-1 a-1 b-1",
+	{ "kubevirt-contract 2 (edge: one card): one card and several types: the first one", { CARD("c1", A, B, C) }, "c-1 a-1 b-1",
 	  "c1:c-1*1" },
-	{ "a type matches by name, with underscores for blanks", THREE_CARDS, "Type_A",
+	{ "kubevirt-contract 2 (step 3): a type matches by name, with underscores for blanks", THREE_CARDS, "Type_A",
 	  "c1:a-1*4 c2:a-1*4 c3:a-1*4" },
-	{ "a type matches by id", { CARD("c1", { "i915-GVTg_V5_4", NULL, 2 }) }, "i915-GVTg_V5_4",
+	{ "kubevirt-contract 2 (step 3): a type matches by id", { CARD("c1", { "i915-GVTg_V5_4", NULL, 2 }) }, "i915-GVTg_V5_4",
 	  "c1:i915-GVTg_V5_4*2" },
 	{ "name and id of one type are one type", { CARD("c1", A, B), CARD("c2", A, B) }, "a-1 Type_A b-1",
 	  "c1:a-1*4 c2:a-1*4" },
 	{ "a card that supports none of them is left alone", { CARD("c1", C), CARD("c2", A) }, "a-1 b-1",
 	  "c1: c2:a-1*4" },
-	{ "a type that is out of cards leaves the others to the rest",
+	{ "kubevirt-contract 2 (step 4): a type that is out of cards leaves the others to the rest",
 	  { CARD("c1", A), CARD("c2", A, B), CARD("c3", A), CARD("c4", A) }, "a-1 b-1",
 	  "c1:a-1*4 c2:b-1*2 c3:a-1*4 c4:a-1*4" },
 	{ "a type that no card has is passed over", THREE_CARDS, "z-9 b-1", "c1:b-1*2 c2:b-1*2 c3:b-1*2" },
 	{ "a card that can make none now is left out of the deal",
 	  { CARD("c1", { "a-1", "Type A", 0 }), CARD("c2", A) }, "a-1", "c1: c2:a-1*4" },
-	{ "kubevirt-contract 2: a failing card blocks no other", { FAILING("c1", A, B), CARD("c2", A, B), CARD("c3", A, B) },
+	{ "kubevirt-contract 2 (edge: creation fails): a failing card blocks no other",
+	  { FAILING("c1", A, B), CARD("c2", A, B), CARD("c3", A, B) },
 	  "a-1 b-1", "c1: c2:b-1*2 c3:a-1*4" },
 	{ "more instances than one run makes are made in several",
 	  { CARD("c1", { "a-1", "Type A", 200 }) }, "a-1", "c1:a-1*200" },
@@ -496,37 +497,43 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, deals, deal_matches_table);
-	suite_add(
-		&suite,
-		"kubevirt-contract 2: removing a type and adding it back takes no cards from another",
-		a_type_back_takes_no_cards, NULL);
-	suite_add(&suite, "another order of the same types moves nothing",
+	suite_add(&suite, "kubevirt-contract 2 (edge: a type back): it takes no cards from another",
+		  a_type_back_takes_no_cards, NULL);
+	suite_add(&suite,
+		  "kubevirt-contract 2 (step 2): another order of the same types moves nothing",
 		  another_order_moves_nothing, NULL);
 	suite_add(
 		&suite,
-		"kubevirt-contract 2: an empty configuration removes what we made and nothing else",
+		"kubevirt-contract 2 (step 1): an empty configuration removes what we made and nothing else",
 		nothing_wanted_removes_only_ours, NULL);
 	suite_add(&suite, "a record of another boot owns nothing",
 		  a_record_of_another_boot_owns_nothing, NULL);
 	suite_add(&suite, "a UUID that is told of twice counts once", a_uuid_told_twice_counts_once,
 		  NULL);
-	suite_add(&suite, "enabled: false stops making, removing and forgetting",
+	suite_add(&suite,
+		  "kubevirt-contract 2 (inputs: enabled): false stops making, removing, forgetting",
 		  switched_off_changes_nothing, NULL);
-	suite_add(&suite, "a type of another provider protects its instances",
-		  a_type_of_another_provider_is_kept, NULL);
 	suite_add(
 		&suite,
-		"kubevirt-contract 2: what somebody has is not removed, and goes once he has it no more",
-		what_somebody_has_is_not_removed, NULL);
+		"kubevirt-contract 2 (inputs: keep-list): a type of another provider protects its instances",
+		a_type_of_another_provider_is_kept, NULL);
 	suite_add(&suite,
-		  "kubevirt-contract 2: what others remove is made again, as the same instance",
-		  what_others_remove_is_made_again, NULL);
-	suite_add(&suite, "kubevirt-contract 2: a card that made a part of them is filled up later",
-		  a_part_is_filled_up, NULL);
+		  "kubevirt-contract 2 (step 1): what somebody has stays until he has it no more",
+		  what_somebody_has_is_not_removed, NULL);
+	suite_add(
+		&suite,
+		"kubevirt-contract 2 (edge: new UUIDs): what others remove is made again as the same",
+		what_others_remove_is_made_again, NULL);
+	suite_add(
+		&suite,
+		"kubevirt-contract 2 (edge: partial): a card that made a part of them is filled up later",
+		a_part_is_filled_up, NULL);
 	suite_add(&suite, "a card that failed gets the type that fell to it later",
 		  a_failing_card_gets_its_own_type_later, NULL);
-	suite_add(&suite, "a card with somebody's instance of a wanted type is filled up with it",
-		  beside_an_instance_of_a_wanted_type, NULL);
+	suite_add(
+		&suite,
+		"kubevirt-contract 2 (step 2): a card with somebody's wanted instance is filled up with it",
+		beside_an_instance_of_a_wanted_type, NULL);
 	suite_add(&suite, "instances have the same UUIDs after a reboot",
 		  the_same_instances_after_a_reboot, NULL);
 	suite_add(&suite, "a UUID that somebody else has taken is passed over",
@@ -536,7 +543,9 @@ int main(void)
 	suite_add(&suite, "the state of each parent says why", states_say_why, NULL);
 	suite_add(&suite, "a plan that was cut off anywhere comes to the same end",
 		  a_cut_comes_to_the_same_end, NULL);
-	suite_add(&suite, "one type a card, nothing of others and nothing in use, in any life",
-		  rules_hold_in_any_life, NULL);
+	suite_add(
+		&suite,
+		"kubevirt-contract 2 (edge: foreign mdevs): nothing of others and nothing in use goes, in any life",
+		rules_hold_in_any_life, NULL);
 	return suite_run(&suite, "mdev_plan");
 }

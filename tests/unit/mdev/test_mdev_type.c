@@ -269,7 +269,7 @@ static struct allocate_case {
 	const char *gives; /* NULL: it fails with @says */
 	const char *says;
 } allocates[] = {
-	{ "one instance: the container node and that of its group",
+	{ "kubevirt-contract 1.2 (mdev): the container node, that of its group, and its UUID",
 	  { T4(U1, GROUP("14")) }, { NODES }, { U1 },
 	  T4_ENV U1 VFIO NODE("14"), NULL },
 	{ "several: in the order asked for, each group once",
@@ -286,7 +286,7 @@ static struct allocate_case {
 	  { T4(U1, GROUP("14")) }, { NODES }, { U2 }, NULL, "there is no mediated device '" U2 "' to lend" },
 	{ "so is one of several", { T4(U1, GROUP("14")) }, { NODES }, { U1, U2 }, NULL,
 	  "there is no mediated device '" U2 "' to lend" },
-	{ "a node that is gone is an error", { T4(U1, GROUP("99")) }, { NODES }, { U1 }, NULL,
+	{ "kubevirt-contract 1.2 (mdev): a group's node that is gone is an error", { T4(U1, GROUP("99")) }, { NODES }, { U1 }, NULL,
 	  "device '" U1 "' is not ready: /dev/vfio/99 is not there" },
 	{ "an instance of a type that is not lent is an error",
 	  { INSTANCE(U1, "mtty-1", "Serial", GROUP("14")) }, { NODES }, { U1 }, NULL,

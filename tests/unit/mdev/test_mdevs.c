@@ -565,8 +565,8 @@ int main(void)
 	suite_add(&suite, "what is being removed is not healthy",
 		  what_is_being_removed_is_not_healthy, NULL);
 	suite_add(&suite, "what a pod has waits for it", what_a_pod_has_waits_for_it, NULL);
-	suite_add(&suite, "a label of the node acts at once", a_label_of_the_node_acts_at_once,
-		  NULL);
+	suite_add(&suite, "kubevirt-contract 2 (trigger): a label of the node acts at once",
+		  a_label_of_the_node_acts_at_once, NULL);
 	suite_add(&suite, "nothing new tells nothing", nothing_new_tells_nothing, NULL);
 	return suite_run(&suite, "mdevs");
 }

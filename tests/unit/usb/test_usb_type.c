@@ -654,8 +654,11 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "an entry that gives nothing is told",
 		  an_entry_that_gives_nothing_is_told, NULL);
-	suite_add(&suite, "a bundle is well only as a whole", a_bundle_is_well_only_as_a_whole,
-		  NULL);
+	suite_add(
+		&suite,
+		"kubevirt-contract 1.2 (USB): a bundle's nodes, made QEMU's, and its variable; it is "
+		"well only as a whole",
+		a_bundle_is_well_only_as_a_whole, NULL);
 	suite_add(&suite, "a device that a pod has in another bundle is not lent twice",
 		  a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice, NULL);
 	suite_add(&suite,

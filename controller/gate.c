@@ -66,23 +66,24 @@ static int open_webhook(struct gate *gate, struct program *program,
 	return r < 0 ? err_wrap(err, "--webhook-listen") : 0;
 }
 
-int gate_new(struct program *program, struct leader *leader, const struct gate_options *options,
-	     struct gate **ret_gate, struct err *err)
+bool gate_opens(const struct gate_options *options)
+{
+	return strcmp(options->listen, "off") != 0;
+}
+
+int gate_new(struct program *program, struct leader *leader, struct views *views,
+	     const struct gate_options *options, struct gate **ret_gate, struct err *err)
 {
 	struct gate *gate;
 	int r;
 
 	*ret_gate = NULL;
-	if (strcmp(options->listen, "off") == 0)
+	if (!gate_opens(options))
 		return 0;
 	gate = xcalloc(1, sizeof(*gate));
 	gate->leader = leader;
 	gate->clock = clock_new(&program->loop);
-	gate->admission = admission_new(&(struct admission_deps){
-		.client = program->client,
-		.clock = gate->clock,
-		.metrics = program->metrics,
-	});
+	gate->admission = admission_new(views);
 	r = open_webhook(gate, program, options, err);
 	if (r < 0) {
 		gate_free(gate);

@@ -1,8 +1,7 @@
 /*
  * gate: the admission webhook of this replica, with what its rules are to know.
  *
- * Owns the informers that the rules look into, and the webhook. With no address to listen on there
- * is neither.
+ * Owns the webhook and its rules. With no address to listen on there is neither.
  */
 #pragma once
 
@@ -14,6 +13,7 @@ struct err;
 struct gate;
 struct leader;
 struct program;
+struct views;
 
 struct gate_options {
 	const char *listen; /* "ADDRESS:PORT", or "off" */
@@ -21,8 +21,11 @@ struct gate_options {
 	const struct option_list *hosts; /* what the webhook is called beside its Service's name */
 };
 
-/* All is borrowed. Errors name the setting. */
-int gate_new(struct program *program, struct leader *leader, const struct gate_options *options,
-	     struct gate **ret_gate, struct err *err);
+/* Is there an address to listen on? */
+bool gate_opens(const struct gate_options *options);
+
+/* All is borrowed; @views as admission_new() has them. Errors name the setting. */
+int gate_new(struct program *program, struct leader *leader, struct views *views,
+	     const struct gate_options *options, struct gate **ret_gate, struct err *err);
 /* Takes NULL, returns NULL. */
 struct gate *gate_free(struct gate *gate);

@@ -45,7 +45,12 @@ static int run(const struct settings *s)
 {
 	struct leader_options options = { .ns = s->ns, .identity = s->pod_name };
 	struct gate_options gate = { s->webhook_listen, s->ns, &s->webhook_hosts };
-	struct upkeep_options upkeep = { s->ns, s->agent_pods, s->node_gone_after_ms };
+	struct upkeep_options upkeep = {
+		.ns = s->ns,
+		.agents = s->agent_pods,
+		.gone_ms = s->node_gone_after_ms,
+		.machines = gate_opens(&gate),
+	};
 	struct replica replica = { 0 };
 	struct err err = { 0 };
 	int status = 0;
@@ -60,7 +65,8 @@ static int run(const struct settings *s)
 	serve_add_check(replica.program.serve, SERVE_READYZ, "election", check_ready,
 			replica.leader);
 	replica.upkeep = upkeep_new(&replica.program, replica.leader, &upkeep);
-	if (gate_new(&replica.program, replica.leader, &gate, &replica.gate, &err) < 0)
+	if (gate_new(&replica.program, replica.leader, upkeep_views(replica.upkeep), &gate,
+		     &replica.gate, &err) < 0)
 		status = program_cannot_start(settings_prose.program, &err);
 	else
 		program_run(&replica.program, on_signal, &replica);

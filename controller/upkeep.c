@@ -128,6 +128,7 @@ struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 	upkeep->views = views_new(&deps, &(struct views_spec){
 						 .agents_ns = options->ns,
 						 .agents_selector = agents ? options->agents : NULL,
+						 .machines = options->machines,
 						 .on_change = on_change,
 						 .on_synced = on_synced,
 						 .arg = upkeep,
@@ -138,6 +139,11 @@ struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 						       .stopped = on_stopped,
 						       .arg = upkeep });
 	return upkeep;
+}
+
+struct views *upkeep_views(const struct upkeep *upkeep)
+{
+	return upkeep->views;
 }
 
 struct upkeep *upkeep_free(struct upkeep *upkeep)

@@ -7,11 +7,17 @@
 #include "controller/admission/known.h"
 #include "controller/admission/resources.h"
 #include "controller/admission/rules.h"
+#include "controller/views/views.h"
 #include "controller/webhook/admission_review.h"
-#include "kube/informer.h"
+
+/* All that the rules look at. */
+static const enum view_kind kinds[] = {
+	VIEW_PCIDEVICE, VIEW_USBDEVICE, VIEW_PCICLAIM, VIEW_USBCLAIM, VIEW_NODE,
+	VIEW_NIC,       VIEW_GPU,       VIEW_VGPU,     VIEW_VM,
+};
 
 struct admission {
-	struct informer *informers[KNOWN_KINDS];
+	struct views *views;
 	struct resources *resources;
 	struct admission_rules rules;
 };
@@ -19,12 +25,11 @@ struct admission {
 /* As of now: a store stays the same, whether it has had its list does not. */
 static struct known look(const struct admission *admission)
 {
-	struct known known = { .resources = admission->resources };
+	struct known known = { .stores = views_stores(admission->views),
+			       .resources = admission->resources };
 
-	for (int i = 0; i < KNOWN_KINDS; i++) {
-		known.stores[i] = informer_store(admission->informers[i]);
-		known.synced[i] = informer_synced(admission->informers[i]);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		known.synced[kinds[i]] = views_synced(admission->views, kinds[i]);
 	return known;
 }
 
@@ -50,85 +55,35 @@ static bool is_ready(void *arg, struct err *err)
 {
 	struct admission *admission = arg;
 
-	for (int i = 0; i < KNOWN_KINDS; i++) {
-		if (informer_synced(admission->informers[i]))
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (views_synced(admission->views, kinds[i]))
 			continue;
 		err_set(err, ERR_RETRY, -1, "not read yet: %s",
-			informer_text(admission->informers[i]));
+			views_line(admission->views, kinds[i]));
 		return false;
 	}
 	return true;
 }
 
-static void on_pcidevice(void *arg, const char *name, const struct entry *before,
-			 const struct entry *after)
+static void on_change(void *arg, enum view_kind kind, const char *name, const struct entry *before,
+		      const struct entry *after)
 {
 	const struct admission *admission = arg;
 
 	(void)name;
-	resources_pcidevice(admission->resources, before, after);
+	resources_hear(admission->resources, kind, before, after);
 }
 
-static void on_usbdevice(void *arg, const char *name, const struct entry *before,
-			 const struct entry *after)
-{
-	const struct admission *admission = arg;
-
-	(void)name;
-	resources_usbdevice(admission->resources, before, after);
-}
-
-static void on_node(void *arg, const char *name, const struct entry *before,
-		    const struct entry *after)
-{
-	const struct admission *admission = arg;
-
-	(void)name;
-	resources_node(admission->resources, before, after);
-}
-
-/* The stores are all that counts. */
-static void on_other(void *arg, const char *name, const struct entry *before,
-		     const struct entry *after)
-{
-	(void)arg;
-	(void)name;
-	(void)before;
-	(void)after;
-}
-
-static const struct informer_handlers handlers[KNOWN_KINDS] = {
-	[KNOWN_PCIDEVICE] = { .on_change = on_pcidevice },
-	[KNOWN_USBDEVICE] = { .on_change = on_usbdevice },
-	[KNOWN_PCICLAIM] = { .on_change = on_other },
-	[KNOWN_USBCLAIM] = { .on_change = on_other },
-	[KNOWN_NODE] = { .on_change = on_node },
-	[KNOWN_NIC] = { .on_change = on_other },
-	[KNOWN_GPU] = { .on_change = on_other },
-	[KNOWN_VGPU] = { .on_change = on_other },
-	[KNOWN_VM] = { .on_change = on_other },
-};
-
-struct admission *admission_new(const struct admission_deps *deps)
+struct admission *admission_new(struct views *views)
 {
 	struct admission *admission = xcalloc(1, sizeof(*admission));
-	struct informer_deps informer_deps = { .client = deps->client,
-					       .clock = deps->clock,
-					       .metrics = deps->metrics };
 
+	admission->views = views;
 	admission->resources = resources_new();
 	admission->rules = (struct admission_rules){
 		.validate = validate, .mutate = mutate, .ready = is_ready, .arg = admission
 	};
-	for (int i = 0; i < KNOWN_KINDS; i++) {
-		admission->informers[i] =
-			informer_new(&informer_deps, &(struct informer_spec){
-							     .kind = known_kinds[i],
-							     .handlers = handlers[i],
-							     .arg = admission,
-						     });
-		informer_start(admission->informers[i]);
-	}
+	views_listen(views, &(struct views_listener){ .on_change = on_change, .arg = admission });
 	return admission;
 }
 
@@ -136,8 +91,7 @@ struct admission *admission_free(struct admission *admission)
 {
 	if (!admission)
 		return NULL;
-	for (int i = 0; i < KNOWN_KINDS; i++)
-		informer_free(admission->informers[i]);
+	views_forget(admission->views, admission);
 	resources_free(admission->resources);
 	free(admission);
 	return NULL;

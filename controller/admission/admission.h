@@ -1,25 +1,17 @@
 /*
- * admission: what the webhook's answers are made of: the informers of all that the rules look at.
+ * admission: what the webhook's answers are made of: the rules, and the views that they look at.
  *
- * Every replica has them, leader or not, so that each can answer. Reads only.
+ * Every replica has them, leader or not, so that each can answer. Reads only; owns the count of resources.
  */
 #pragma once
 
 struct admission;
 struct admission_rules;
-struct clock;
-struct kube_client;
-struct metrics;
+struct views;
 
-/* Borrowed: all of it outlives the admission. */
-struct admission_deps {
-	struct kube_client *client;
-	struct clock *clock;
-	struct metrics *metrics; /* may be NULL */
-};
-
-/* Starts to list at once. */
-struct admission *admission_new(const struct admission_deps *deps);
+/* @views, which watch virtual machines too, are borrowed and outlive it. Before the loop runs, so that no change
+ * is missed. */
+struct admission *admission_new(struct views *views);
 /* Takes NULL, returns NULL. */
 struct admission *admission_free(struct admission *admission);
 

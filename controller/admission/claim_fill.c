@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "api/names.h"
-#include "controller/admission/device.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
+#include "controller/views/view.h"
+#include "controller/views/view_text.h"
 #include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 
@@ -91,9 +92,9 @@ static bool has_owner(const json_t *owners, const char *kind)
 	return false;
 }
 
-static void fill_owner(const struct rule_case *c, const json_t *object, enum known_kind known)
+static void fill_owner(const struct rule_case *c, const json_t *object, enum view_kind known)
 {
-	const char *kind = known_kinds[known]->kind;
+	const char *kind = view_whole(known)->kind;
 	const char *uid = known_uid(c->known, known, c->request->name);
 	const json_t *meta = json_object_get(object, "metadata");
 	const json_t *owners = json_object_get(meta, "ownerReferences");
@@ -123,17 +124,17 @@ static const char *user_of(const struct rule_case *c)
 
 void claim_fill_pci(const struct rule_case *c, const json_t *object)
 {
-	const struct device *device = known_pcidevice(c->known, c->request->name);
+	const struct view *device = known_pcidevice(c->known, c->request->name);
 	const struct fill fills[FILLS_MAX] = {
 		{ "address",
-		  kept(c, "address", device ? device_text(device, DEVICE_ADDRESS) : NULL) },
+		  kept(c, "address", device ? view_text(device, VIEW_TEXT_ADDRESS) : NULL) },
 		{ "nodeName",
-		  kept(c, "nodeName", device ? device_text(device, DEVICE_NODE) : NULL) },
+		  kept(c, "nodeName", device ? view_text(device, VIEW_TEXT_NODE) : NULL) },
 		{ "userName", user_of(c) },
 	};
 
 	fill_spec(c, object, fills);
-	fill_owner(c, object, KNOWN_PCIDEVICE);
+	fill_owner(c, object, VIEW_PCIDEVICE);
 }
 
 void claim_fill_usb(const struct rule_case *c, const json_t *object)
@@ -141,5 +142,5 @@ void claim_fill_usb(const struct rule_case *c, const json_t *object)
 	const struct fill fills[FILLS_MAX] = { { "userName", user_of(c) } };
 
 	fill_spec(c, object, fills);
-	fill_owner(c, object, KNOWN_USBDEVICE);
+	fill_owner(c, object, VIEW_USBDEVICE);
 }

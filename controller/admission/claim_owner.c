@@ -13,10 +13,10 @@
 static const char harvester[] =
 	"system:serviceaccount:harvester-system:harvester-pcidevices-controller";
 
-bool claim_owner_refused(const struct rule_case *c, enum known_kind kind,
+bool claim_owner_refused(const struct rule_case *c, enum view_kind kind,
 			 const struct api_meta *claim)
 {
-	const char *device = known_kinds[kind]->kind;
+	const char *device = view_whole(kind)->kind;
 	const struct api_owner_ref *owner = api_meta_owner(claim, device);
 	const char *uid = known_uid(c->known, kind, claim->name);
 	auto_free char *name = NULL;
@@ -43,15 +43,14 @@ bool claim_owner_refused(const struct rule_case *c, enum known_kind kind,
 static bool refuse_vgpu(const struct rule_case *c, const struct api_meta *claim)
 {
 	const struct api_owner_ref *owner = api_meta_owner(claim, vgpudevice_kind.kind);
-	const struct vgpudevice *vgpu = owner ? known_vgpu(c->known, owner->name) : NULL;
+	const struct view *vgpu = owner ? known_vgpu(c->known, owner->name) : NULL;
 
-	if (!vgpu || vgpu->meta.deletion_timestamp || !vgpu->spec.enabled ||
-	    known_same(c->request->user, harvester))
+	if (!vgpu || vgpu->deleting || !vgpu->enabled || known_same(c->request->user, harvester))
 		return false;
 	return rule_refuse(c, RULE_CONFLICT,
 			   "it belongs to VGPUDevice '%s', which is enabled: set spec.enabled of "
 			   "that to false, and the claim goes with it",
-			   vgpu->meta.name);
+			   owner->name);
 }
 
 void claim_deletion(const struct rule_case *c, const struct api_meta *claim, const char *node)

@@ -8,9 +8,9 @@
 struct api_meta;
 struct rule_case;
 
-/* Refuse an owner that is a device (KNOWN_PCIDEVICE, KNOWN_USBDEVICE) and not the one of the claim's
+/* Refuse an owner that is a device (VIEW_PCIDEVICE, VIEW_USBDEVICE) and not the one of the claim's
  * name; true if it was refused. */
-bool claim_owner_refused(const struct rule_case *c, enum known_kind kind,
+bool claim_owner_refused(const struct rule_case *c, enum view_kind kind,
 			 const struct api_meta *claim);
 
 /* Refuse the deletion of a claim whose device somebody has. @node is the claim's. */

@@ -4,9 +4,10 @@
 #include "api/names.h"
 #include "api/override.h"
 #include "base/mem.h"
-#include "controller/admission/device.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
+#include "controller/views/view.h"
+#include "controller/views/view_text.h"
 
 /* What to do about reasons of agent/inventory/claimable.h. */
 static const struct reason_row {
@@ -47,12 +48,12 @@ static bool refuse_critical(const struct rule_case *c, const struct api_meta *cl
 }
 
 bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
-		    const struct device *device)
+		    const struct view *device)
 {
-	const char *reason = device_text(device, DEVICE_REASON);
+	const char *reason = view_text(device, VIEW_TEXT_REASON);
 	const struct reason_row *row = find_reason(reason);
 	const char *way_out = row ? row->way_out : "claim another device";
-	auto_free char *message = rule_quote(device_text(device, DEVICE_MESSAGE));
+	auto_free char *message = rule_quote(view_text(device, VIEW_TEXT_MESSAGE));
 
 	if (!*reason)
 		return false;

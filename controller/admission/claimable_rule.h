@@ -8,10 +8,10 @@
 #include <stdbool.h>
 
 struct api_meta;
-struct device;
+struct view;
 struct rule_case;
 
 /* True if it was refused. @claim is the claim's metadata: its annotation may override what is only the
  * node's need (NAMES_ANNOTATION_OVERRIDE). What will pass by itself gives a warning. */
 bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
-		    const struct device *device);
+		    const struct view *device);

@@ -20,9 +20,9 @@ static void refuse_claimed(const struct rule_case *c, const char *kind, const ch
 void pci_device_delete(const struct rule_case *c)
 {
 	const struct pcidevice *old = c->old;
-	const struct pcideviceclaim *claim = known_pciclaim(c->known, old->meta.name);
+	const struct view *claim = known_pciclaim(c->known, old->meta.name);
 
-	if (!old->meta.deletion_timestamp && claim && !claim->meta.deletion_timestamp &&
+	if (!old->meta.deletion_timestamp && claim && !claim->deleting &&
 	    !known_node_gone(c->known, old->status.node_name))
 		refuse_claimed(c, pcideviceclaim_kind.kind, old->meta.name);
 }
@@ -30,11 +30,11 @@ void pci_device_delete(const struct rule_case *c)
 void usb_device_delete(const struct rule_case *c)
 {
 	const struct usbdevice *old = c->old;
-	const struct usbdeviceclaim *claim = known_usbclaim(c->known, old->meta.name);
+	const struct view *claim = known_usbclaim(c->known, old->meta.name);
 
 	if (old->meta.deletion_timestamp || known_node_gone(c->known, old->status.node_name))
 		return;
-	if (claim && !claim->meta.deletion_timestamp)
+	if (claim && !claim->deleting)
 		refuse_claimed(c, usbdeviceclaim_kind.kind, old->meta.name);
 	else if (old->status.enabled)
 		rule_refuse(c, RULE_CONFLICT,

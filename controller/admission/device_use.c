@@ -5,8 +5,9 @@
 #include "api/json_map.h"
 #include "api/virtualmachine.h"
 #include "base/mem.h"
-#include "controller/admission/device.h"
 #include "controller/admission/known.h"
+#include "controller/views/view.h"
+#include "controller/views/view_text.h"
 
 static bool names(const struct virtualmachine_devices *list, const char *name)
 {
@@ -76,7 +77,7 @@ const struct virtualmachine *device_use_vm(const struct known *known, const char
 	const struct virtualmachine *halted = NULL;
 	size_t cursor = 0;
 
-	while ((vm = known_next(known, KNOWN_VM, &cursor))) {
+	while ((vm = known_next(known, VIEW_VM, &cursor, NULL))) {
 		if (vm->meta.meta.deletion_timestamp || is_same_vm(vm, except) ||
 		    !asks_for(vm, name))
 			continue;
@@ -95,7 +96,7 @@ static char *use_by_vm(const struct known *known, const char *name)
 	if (vm)
 		return xasprintf("virtual machine %s/%s names it: remove it from that one first",
 				 namespace_of(vm), vm->meta.meta.name);
-	while ((vm = known_next(known, KNOWN_VM, &cursor))) {
+	while ((vm = known_next(known, VIEW_VM, &cursor, NULL))) {
 		if (was_given(vm, name))
 			return xasprintf("virtual machine %s/%s was given it: stop that one, and "
 					 "remove the device from it, first",
@@ -106,10 +107,10 @@ static char *use_by_vm(const struct known *known, const char *name)
 
 char *device_use(const struct known *known, const char *name)
 {
-	const struct device *device = known_pcidevice(known, name);
+	const struct view *device = known_pcidevice(known, name);
 
-	if (!device || known_empty(device_text(device, DEVICE_POD)))
+	if (!device || known_empty(device->pod))
 		return use_by_vm(known, name);
 	return xasprintf("pod %s has it: delete that, or stop its virtual machine, first",
-			 device_text(device, DEVICE_POD));
+			 device->pod);
 }

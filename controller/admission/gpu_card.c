@@ -1,45 +1,42 @@
 #include "controller/admission/gpu_card.h"
 
-#include "api/names.h"
-#include "api/pcideviceclaim.h"
 #include "api/sriovgpudevice.h"
-#include "api/vgpudevice.h"
 #include "base/mem.h"
 #include "controller/admission/device_use.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
+#include "controller/views/view_text.h"
 
-static bool is_part_of(const struct vgpudevice *vgpu, const struct sriovgpudevice *card)
+static bool is_part_of(const struct view *vgpu, const struct sriovgpudevice *card)
 {
-	const char *parent = api_meta_label(&vgpu->meta, NAMES_LABEL_PARENT_GPU);
-
-	if (known_same(parent, card->meta.name))
+	if (known_same(view_text(vgpu, VIEW_TEXT_CARD), card->meta.name))
 		return true;
 	return !known_empty(card->spec.address) &&
-	       known_same(vgpu->spec.parent_address, card->spec.address) &&
-	       known_same(vgpu->spec.node_name, card->spec.node_name);
+	       known_same(view_text(vgpu, VIEW_TEXT_PARENT), card->spec.address) &&
+	       known_same(view_text(vgpu, VIEW_TEXT_NODE), card->spec.node_name);
 }
 
 /* The part itself goes, so whoever has it stands in the way; an enabled one that nobody has waits. */
 static bool refuse_used(const struct rule_case *c, const struct sriovgpudevice *card)
 {
-	const struct vgpudevice *vgpu;
+	const struct view *vgpu;
+	const char *name;
 	size_t cursor = 0;
 
-	while ((vgpu = known_next(c->known, KNOWN_VGPU, &cursor))) {
+	while ((vgpu = known_next(c->known, VIEW_VGPU, &cursor, &name))) {
 		auto_free char *user = NULL;
 
 		if (!is_part_of(vgpu, card))
 			continue;
-		user = device_use(c->known, vgpu->meta.name);
+		user = device_use(c->known, name);
 		if (user)
 			return rule_refuse(c, RULE_CONFLICT, "VGPUDevice '%s' is a part of it: %s",
-					   vgpu->meta.name, user);
-		if (vgpu->spec.enabled)
+					   name, user);
+		if (vgpu->enabled)
 			rule_warn(c,
 				  "VGPUDevice '%s' is still enabled: set spec.enabled of that to "
 				  "false",
-				  vgpu->meta.name);
+				  name);
 	}
 	return false;
 }

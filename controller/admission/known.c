@@ -3,65 +3,52 @@
 #include <string.h>
 
 #include "api/names.h"
-#include "api/node.h"
-#include "api/pcideviceclaim.h"
-#include "api/sriovgpudevice.h"
-#include "api/sriovnetworkdevice.h"
-#include "api/usbdeviceclaim.h"
-#include "api/vgpudevice.h"
-#include "api/virtualmachine.h"
 #include "base/mem.h"
-#include "controller/admission/device.h"
 #include "kube/store.h"
 
-const struct api_kind *const known_kinds[KNOWN_KINDS] = {
-	[KNOWN_PCIDEVICE] = &device_pci_kind,
-	[KNOWN_USBDEVICE] = &device_usb_kind,
-	[KNOWN_PCICLAIM] = &pcideviceclaim_kind,
-	[KNOWN_USBCLAIM] = &usbdeviceclaim_kind,
-	[KNOWN_NODE] = &node_kind,
-	[KNOWN_NIC] = &sriovnetworkdevice_kind,
-	[KNOWN_GPU] = &sriovgpudevice_kind,
-	[KNOWN_VGPU] = &vgpudevice_kind,
-	[KNOWN_VM] = &virtualmachine_kind,
-};
+static const void *object_of(const struct entry *entry, const char **ret_name)
+{
+	if (entry && ret_name)
+		*ret_name = entry->name;
+	return entry ? entry->object : NULL;
+}
 
-static const void *find(const struct known *known, enum known_kind kind, const char *name)
+static const struct view *find(const struct known *known, enum view_kind kind, const char *name)
 {
 	return name ? store_object(known->stores[kind], name) : NULL;
 }
 
-const struct device *known_pcidevice(const struct known *known, const char *name)
+const struct view *known_pcidevice(const struct known *known, const char *name)
 {
-	return find(known, KNOWN_PCIDEVICE, name);
+	return find(known, VIEW_PCIDEVICE, name);
 }
 
-const struct device *known_usbdevice(const struct known *known, const char *name)
+const struct view *known_usbdevice(const struct known *known, const char *name)
 {
-	return find(known, KNOWN_USBDEVICE, name);
+	return find(known, VIEW_USBDEVICE, name);
 }
 
-const struct pcideviceclaim *known_pciclaim(const struct known *known, const char *name)
+const struct view *known_pciclaim(const struct known *known, const char *name)
 {
-	return find(known, KNOWN_PCICLAIM, name);
+	return find(known, VIEW_PCICLAIM, name);
 }
 
-const struct usbdeviceclaim *known_usbclaim(const struct known *known, const char *name)
+const struct view *known_usbclaim(const struct known *known, const char *name)
 {
-	return find(known, KNOWN_USBCLAIM, name);
+	return find(known, VIEW_USBCLAIM, name);
 }
 
-const struct sriovgpudevice *known_gpu(const struct known *known, const char *name)
+const struct view *known_gpu(const struct known *known, const char *name)
 {
-	return find(known, KNOWN_GPU, name);
+	return find(known, VIEW_GPU, name);
 }
 
-const struct vgpudevice *known_vgpu(const struct known *known, const char *name)
+const struct view *known_vgpu(const struct known *known, const char *name)
 {
-	return find(known, KNOWN_VGPU, name);
+	return find(known, VIEW_VGPU, name);
 }
 
-const char *known_uid(const struct known *known, enum known_kind kind, const char *name)
+const char *known_uid(const struct known *known, enum view_kind kind, const char *name)
 {
 	const struct entry *entry = store_get(known->stores[kind], name);
 
@@ -71,42 +58,44 @@ const char *known_uid(const struct known *known, enum known_kind kind, const cha
 bool known_node_gone(const struct known *known, const char *name)
 {
 	const struct entry *entry =
-		known_empty(name) ? NULL : store_get(known->stores[KNOWN_NODE], name);
-	const struct node *node = entry ? entry->object : NULL;
+		known_empty(name) ? NULL : store_get(known->stores[VIEW_NODE], name);
+	const struct view_node *node = entry ? entry->object : NULL;
 
-	return !entry || (node && node->meta.deletion_timestamp);
+	return !entry || (node && node->deleting);
 }
 
-const void *known_next(const struct known *known, enum known_kind kind, size_t *cursor)
+const void *known_next(const struct known *known, enum view_kind kind, size_t *cursor,
+		       const char **ret_name)
 {
 	const struct entry *entry;
 
 	while ((entry = store_next(known->stores[kind], cursor))) {
 		if (entry->object)
-			return entry->object;
+			return object_of(entry, ret_name);
 	}
 	return NULL;
 }
 
-const struct device *known_pci_at(const struct known *known, const char *node, const char *address)
+static const struct entry *find_at(const struct known *known, enum view_kind kind, const char *node,
+				   const char *address)
 {
 	auto_free char *name = NULL;
 
 	if (known_empty(node) || known_empty(address))
 		return NULL;
 	name = names_pcidevice(node, address);
-	return known_pcidevice(known, name);
+	return store_get(known->stores[kind], name);
 }
 
-const struct pcideviceclaim *known_pciclaim_at(const struct known *known, const char *node,
-					       const char *address)
+const struct view *known_pci_at(const struct known *known, const char *node, const char *address)
 {
-	auto_free char *name = NULL;
+	return object_of(find_at(known, VIEW_PCIDEVICE, node, address), NULL);
+}
 
-	if (known_empty(node) || known_empty(address))
-		return NULL;
-	name = names_pcidevice(node, address);
-	return known_pciclaim(known, name);
+const struct view *known_pciclaim_at(const struct known *known, const char *node,
+				     const char *address, const char **ret_name)
+{
+	return object_of(find_at(known, VIEW_PCICLAIM, node, address), ret_name);
 }
 
 bool known_same(const char *a, const char *b)

@@ -2,12 +2,11 @@
 
 #include "api/json_map.h"
 #include "api/migconfiguration.h"
-#include "api/names.h"
-#include "api/vgpudevice.h"
 #include "base/mem.h"
 #include "controller/admission/gpu_card.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
+#include "controller/views/view_text.h"
 
 static const struct mig_profile *find_profile(const struct mig_profiles *list,
 					      const struct mig_request *request)
@@ -82,22 +81,23 @@ static bool refuse_frozen(const struct rule_case *c, const struct migconfigurati
 
 static bool refuse_used(const struct rule_case *c, const struct migconfiguration *old)
 {
-	const struct vgpudevice *vgpu;
+	const struct view *vgpu;
+	const char *name;
 	size_t cursor = 0;
 
-	while ((vgpu = known_next(c->known, KNOWN_VGPU, &cursor))) {
-		bool labelled = known_same(api_meta_label(&vgpu->meta, NAMES_LABEL_PARENT_GPU),
-					   old->meta.name);
-		bool behind = !known_empty(old->spec.gpu_address) &&
-			      known_same(vgpu->spec.parent_address, old->spec.gpu_address) &&
-			      known_same(vgpu->spec.node_name, old->spec.node_name);
+	while ((vgpu = known_next(c->known, VIEW_VGPU, &cursor, &name))) {
+		bool labelled = known_same(view_text(vgpu, VIEW_TEXT_CARD), old->meta.name);
+		bool behind =
+			!known_empty(old->spec.gpu_address) &&
+			known_same(view_text(vgpu, VIEW_TEXT_PARENT), old->spec.gpu_address) &&
+			known_same(view_text(vgpu, VIEW_TEXT_NODE), old->spec.node_name);
 
-		if (vgpu->spec.enabled && (labelled || behind))
+		if (vgpu->enabled && (labelled || behind))
 			return rule_refuse(
 				c, RULE_CONFLICT,
 				"VGPUDevice '%s' is enabled on this card: set spec.enabled "
 				"of that to false first",
-				vgpu->meta.name);
+				name);
 	}
 	return false;
 }

@@ -1,65 +1,65 @@
 #include "controller/admission/network_card.h"
 
-#include "api/names.h"
-#include "api/pcideviceclaim.h"
 #include "api/sriovnetworkdevice.h"
 #include "base/mem.h"
-#include "controller/admission/device.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
+#include "controller/views/view.h"
+#include "controller/views/view_text.h"
 
 /* Reasons of Claimable for which the number of a card's functions stays as it is. */
 static const char *const critical[] = { "HostFilesystem", "HostSwap", "HostNetwork", "Console" };
 
-static const struct device *device_of(const struct rule_case *c,
-				      const struct sriovnetworkdevice *card)
+static const struct view *device_of(const struct rule_case *c,
+				    const struct sriovnetworkdevice *card)
 {
 	return known_pci_at(c->known, card->spec.node_name, card->spec.address);
 }
 
 static bool refuse_count(const struct rule_case *c, const struct sriovnetworkdevice *card)
 {
-	const struct device *device = device_of(c, card);
+	const struct view *device = device_of(c, card);
 	int want = card->spec.num_vfs;
 
 	if (!device || want <= 0)
 		return false;
-	if (device->total_vfs == 0)
+	if (device->vfs == 0)
 		return rule_refuse(c, RULE_INVALID,
 				   "%s cannot make virtual functions: set spec.address to a device "
 				   "whose PCIDevice has status.totalVFs",
-				   device_text(device, DEVICE_ADDRESS));
-	if (want > device->total_vfs)
+				   view_text(device, VIEW_TEXT_ADDRESS));
+	if (want > device->vfs)
 		return rule_refuse(
 			c, RULE_INVALID,
 			"spec.numVFs is %d, but %s can make %d virtual functions: set it to "
 			"that or less",
-			want, device_text(device, DEVICE_ADDRESS), device->total_vfs);
+			want, view_text(device, VIEW_TEXT_ADDRESS), device->vfs);
 	return false;
 }
 
 static bool refuse_passed_through(const struct rule_case *c, const struct sriovnetworkdevice *card)
 {
-	const struct pcideviceclaim *claim =
-		known_pciclaim_at(c->known, card->spec.node_name, card->spec.address);
+	const char *name;
+	const struct view *claim =
+		known_pciclaim_at(c->known, card->spec.node_name, card->spec.address, &name);
 
 	if (!claim || card->spec.num_vfs <= 0)
 		return false;
 	return rule_refuse(c, RULE_CONFLICT,
 			   "PCIDeviceClaim '%s' lends the card itself: delete that claim first",
-			   claim->meta.name);
+			   name);
 }
 
 static bool refuse_critical(const struct rule_case *c, const struct sriovnetworkdevice *card)
 {
-	const struct device *device = device_of(c, card);
+	const struct view *device = device_of(c, card);
 
 	for (size_t i = 0; device && i < ARRAY_LEN(critical); i++) {
-		if (known_same(device_text(device, DEVICE_REASON), critical[i]))
+		if (known_same(view_text(device, VIEW_TEXT_REASON), critical[i]))
 			return rule_refuse(c, RULE_FORBIDDEN,
 					   "%s: %s: the number of its virtual functions cannot be "
 					   "changed while the node needs the card",
-					   critical[i], device_text(device, DEVICE_MESSAGE));
+					   critical[i], view_text(device, VIEW_TEXT_MESSAGE));
 	}
 	return false;
 }
@@ -67,22 +67,22 @@ static bool refuse_critical(const struct rule_case *c, const struct sriovnetwork
 /* Any other number is reached by way of 0. */
 static bool refuse_claimed(const struct rule_case *c, const struct sriovnetworkdevice *old)
 {
-	const struct pcideviceclaim *claim;
+	const char *name;
 	size_t cursor = 0;
 
-	while ((claim = known_next(c->known, KNOWN_PCICLAIM, &cursor))) {
-		const struct device *vf = known_pcidevice(c->known, claim->meta.name);
-		bool listed = json_strs_has(&old->status.vf_pci_devices, claim->meta.name);
+	while (known_next(c->known, VIEW_PCICLAIM, &cursor, &name)) {
+		const struct view *vf = known_pcidevice(c->known, name);
+		bool listed = json_strs_has(&old->status.vf_pci_devices, name);
 		bool child = vf && !known_empty(old->spec.address) &&
-			     known_same(device_text(vf, DEVICE_NODE), old->spec.node_name) &&
-			     known_same(device_text(vf, DEVICE_PARENT), old->spec.address);
+			     known_same(view_text(vf, VIEW_TEXT_NODE), old->spec.node_name) &&
+			     known_same(view_text(vf, VIEW_TEXT_PARENT), old->spec.address);
 
 		if (listed || child)
 			return rule_refuse(
 				c, RULE_CONFLICT,
 				"PCIDeviceClaim '%s' lends one of its virtual functions, all of "
 				"which would be removed: delete that claim first",
-				claim->meta.name);
+				name);
 	}
 	return false;
 }

@@ -4,11 +4,12 @@
 #include "base/mem.h"
 #include "controller/admission/claim_owner.h"
 #include "controller/admission/claimable_rule.h"
-#include "controller/admission/device.h"
 #include "controller/admission/known.h"
 #include "controller/admission/pci_claim_advice.h"
 #include "controller/admission/pci_claim_conflict.h"
 #include "controller/admission/rule.h"
+#include "controller/views/view.h"
+#include "controller/views/view_text.h"
 
 static bool refuse_missing(const struct rule_case *c)
 {
@@ -33,30 +34,30 @@ static bool refuse_different(const struct rule_case *c, const char *field, const
 }
 
 static bool is_contradictory(const struct rule_case *c, const struct pcideviceclaim *claim,
-			     const struct device *device)
+			     const struct view *device)
 {
 	return refuse_different(c, "spec.address", claim->spec.address,
-				device_text(device, DEVICE_ADDRESS)) ||
+				view_text(device, VIEW_TEXT_ADDRESS)) ||
 	       refuse_different(c, "spec.nodeName", claim->spec.node_name,
-				device_text(device, DEVICE_NODE));
+				view_text(device, VIEW_TEXT_NODE));
 }
 
 /* What is in no group cannot be handed to anybody; agents other than ours do not say it. */
-static bool has_no_group(const struct rule_case *c, const struct device *device)
+static bool has_no_group(const struct rule_case *c, const struct view *device)
 {
-	if (!known_empty(device_text(device, DEVICE_GROUP)))
+	if (!known_empty(view_text(device, VIEW_TEXT_GROUP)))
 		return false;
 	return rule_refuse(
 		c, RULE_FORBIDDEN,
 		"NoIOMMU: %s is in no IOMMU group: switch the IOMMU on in the firmware and "
 		"on the kernel command line of node %s",
-		device_text(device, DEVICE_ADDRESS) ? device_text(device, DEVICE_ADDRESS)
-						    : "the device",
-		device_text(device, DEVICE_NODE) ? device_text(device, DEVICE_NODE) : "");
+		view_text(device, VIEW_TEXT_ADDRESS) ? view_text(device, VIEW_TEXT_ADDRESS)
+						     : "the device",
+		view_text(device, VIEW_TEXT_NODE) ? view_text(device, VIEW_TEXT_NODE) : "");
 }
 
 static bool is_refused(const struct rule_case *c, const struct pcideviceclaim *claim,
-		       const struct device *device)
+		       const struct view *device)
 {
 	return claimable_rule(c, &claim->meta, device) || has_no_group(c, device) ||
 	       pci_claim_conflict(c, claim, device);
@@ -65,14 +66,14 @@ static bool is_refused(const struct rule_case *c, const struct pcideviceclaim *c
 void pci_claim_create(const struct rule_case *c)
 {
 	const struct pcideviceclaim *claim = c->object;
-	const struct device *device = known_pcidevice(c->known, claim->meta.name);
+	const struct view *device = known_pcidevice(c->known, claim->meta.name);
 
 	if (!device) {
 		refuse_missing(c);
 		return;
 	}
 	if (is_contradictory(c, claim, device) ||
-	    claim_owner_refused(c, KNOWN_PCIDEVICE, &claim->meta) || is_refused(c, claim, device))
+	    claim_owner_refused(c, VIEW_PCIDEVICE, &claim->meta) || is_refused(c, claim, device))
 		return;
 	pci_claim_advise(c, claim, device);
 }
@@ -82,7 +83,7 @@ void pci_claim_update(const struct rule_case *c)
 {
 	const struct pcideviceclaim *claim = c->object;
 	const struct pcideviceclaim *old = c->old;
-	const struct device *device = known_pcidevice(c->known, claim->meta.name);
+	const struct view *device = known_pcidevice(c->known, claim->meta.name);
 
 	if (!device || claim->meta.deletion_timestamp)
 		return;
@@ -102,11 +103,11 @@ void pci_claim_update(const struct rule_case *c)
 void pci_claim_delete(const struct rule_case *c)
 {
 	const struct pcideviceclaim *claim = c->old;
-	const struct device *device = known_pcidevice(c->known, claim->meta.name);
+	const struct view *device = known_pcidevice(c->known, claim->meta.name);
 	const char *node = claim->spec.node_name;
 
 	if (known_empty(node) && device)
-		node = device_text(device, DEVICE_NODE);
+		node = view_text(device, VIEW_TEXT_NODE);
 	claim_deletion(c, &claim->meta, node);
 	if (device)
 		pci_claim_advise_release(c, claim, device);

@@ -4,9 +4,10 @@
 #include "api/pcideviceclaim.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/admission/device.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
+#include "controller/views/view.h"
+#include "controller/views/view_text.h"
 #include "controller/webhook/admission_review.h"
 
 enum { LISTED = 4, MEMBERS_MAX = 32 };
@@ -22,78 +23,79 @@ static bool is_skipped(const struct pcideviceclaim *claim)
 }
 
 static void advise_bind(const struct rule_case *c, const struct pcideviceclaim *claim,
-			const struct device *device)
+			const struct view *device)
 {
 	const char *driver = driver_of(claim);
-	const char *native = device_text(device, DEVICE_NATIVE);
+	const char *native = view_text(device, VIEW_TEXT_NATIVE);
 
-	if (known_same(device_text(device, DEVICE_DRIVER), driver))
+	if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver))
 		rule_warn(c, "%s is bound to %s already; goes back to %s",
-			  device_text(device, DEVICE_ADDRESS), driver,
+			  view_text(device, VIEW_TEXT_ADDRESS), driver,
 			  known_empty(native) ? "no driver" : native);
 	else
-		rule_warn(c, "bind %s to %s; goes back to %s", device_text(device, DEVICE_ADDRESS),
+		rule_warn(c, "bind %s to %s; goes back to %s", view_text(device, VIEW_TEXT_ADDRESS),
 			  driver, known_empty(native) ? "no driver" : native);
 }
 
-static bool is_covered(const struct pcideviceclaim *claim)
+static bool is_covered(const struct view *claim)
 {
-	return claim && !claim->meta.deletion_timestamp && !is_skipped(claim);
+	return claim && !claim->deleting && !claim->skipped;
 }
 
-static const struct pcideviceclaim *claim_of(const struct rule_case *c, const struct device *device)
+static const struct view *claim_of(const struct rule_case *c, const struct view *device)
 {
-	return known_pciclaim_at(c->known, device_text(device, DEVICE_NODE),
-				 device_text(device, DEVICE_ADDRESS));
+	return known_pciclaim_at(c->known, view_text(device, VIEW_TEXT_NODE),
+				 view_text(device, VIEW_TEXT_ADDRESS), NULL);
 }
 
 /* As the agent lists them: what has a driver and is neither a port nor claimed. */
-static void add_missing(struct str *list, size_t *len, const struct device *sibling)
+static void add_missing(struct str *list, size_t *len, const struct view *sibling)
 {
 	if ((*len)++ >= LISTED)
 		return;
-	str_addf(list, "%s%s (%s)", list->len ? ", " : "", device_text(sibling, DEVICE_ADDRESS),
-		 device_text(sibling, DEVICE_DRIVER));
+	str_addf(list, "%s%s (%s)", list->len ? ", " : "", view_text(sibling, VIEW_TEXT_ADDRESS),
+		 view_text(sibling, VIEW_TEXT_DRIVER));
 }
 
-static const struct device *sibling_at(const struct rule_case *c, const struct device *device,
-				       size_t i)
+static const struct view *sibling_at(const struct rule_case *c, const struct view *device, size_t i)
 {
-	const char *address = device_member(device, i);
+	const char *address = view_member(device, i);
 
-	if (known_same(address, device_text(device, DEVICE_ADDRESS)))
+	if (known_same(address, view_text(device, VIEW_TEXT_ADDRESS)))
 		return NULL;
-	return known_pci_at(c->known, device_text(device, DEVICE_NODE), address);
+	return known_pci_at(c->known, view_text(device, VIEW_TEXT_NODE), address);
 }
 
 /* Does a claim of another function of the group stand for all of it? */
-static bool is_included_by_other(const struct rule_case *c, const struct device *device)
+static bool is_included_by_other(const struct rule_case *c, const struct view *device)
 {
+	size_t len = view_members(device);
 
-	for (size_t i = 0; i < device->members; i++) {
-		const struct pcideviceclaim *other =
-			known_same(device_member(device, i), device_text(device, DEVICE_ADDRESS))
+	for (size_t i = 0; i < len; i++) {
+		const struct view *other =
+			known_same(view_member(device, i), view_text(device, VIEW_TEXT_ADDRESS))
 				? NULL
-				: known_pciclaim_at(c->known, device_text(device, DEVICE_NODE),
-						    device_member(device, i));
+				: known_pciclaim_at(c->known, view_text(device, VIEW_TEXT_NODE),
+						    view_member(device, i), NULL);
 
-		if (other && other->spec.include_iommu_group && !other->meta.deletion_timestamp)
+		if (other && other->group && !other->deleting)
 			return true;
 	}
 	return false;
 }
 
-static void advise_group(const struct rule_case *c, const struct device *device)
+static void advise_group(const struct rule_case *c, const struct view *device)
 {
 	auto_str struct str missing = STR_INIT;
+	size_t members = view_members(device);
 	size_t len = 0;
 
 	if (is_included_by_other(c, device))
 		return;
-	for (size_t i = 0; i < device->members; i++) {
-		const struct device *sibling = sibling_at(c, device, i);
+	for (size_t i = 0; i < members; i++) {
+		const struct view *sibling = sibling_at(c, device, i);
 
-		if (sibling && !known_empty(device_text(sibling, DEVICE_DRIVER)) &&
+		if (sibling && !known_empty(view_text(sibling, VIEW_TEXT_DRIVER)) &&
 		    !sibling->bridge && !is_covered(claim_of(c, sibling)))
 			add_missing(&missing, &len, sibling);
 	}
@@ -104,15 +106,16 @@ static void advise_group(const struct rule_case *c, const struct device *device)
 			c,
 			"waits, GroupShared: IOMMU group %s also holds %s: claim them too, or set "
 			"spec.includeIOMMUGroup",
-			device_text(device, DEVICE_GROUP), missing.buf);
+			view_text(device, VIEW_TEXT_GROUP), missing.buf);
 }
 
 static void advise_members(const struct rule_case *c, const struct pcideviceclaim *claim,
-			   const struct device *device)
+			   const struct view *device)
 {
+	size_t len = view_members(device);
 
-	for (size_t i = 0; i < device->members && i < MEMBERS_MAX; i++) {
-		const struct device *sibling = sibling_at(c, device, i);
+	for (size_t i = 0; i < len && i < MEMBERS_MAX; i++) {
+		const struct view *sibling = sibling_at(c, device, i);
 
 		if (sibling && !sibling->bridge && !claim_of(c, sibling))
 			advise_bind(c, claim, sibling);
@@ -121,35 +124,38 @@ static void advise_members(const struct rule_case *c, const struct pcideviceclai
 
 /* Its group cannot be shared between people: the kernel hands it to one process. */
 static void advise_users(const struct rule_case *c, const struct pcideviceclaim *claim,
-			 const struct device *device)
+			 const struct view *device)
 {
+	size_t len = view_members(device);
 
-	for (size_t i = 0; i < device->members; i++) {
-		const struct pcideviceclaim *other = known_pciclaim_at(
-			c->known, device_text(device, DEVICE_NODE), device_member(device, i));
+	for (size_t i = 0; i < len; i++) {
+		const char *name;
+		const struct view *other = known_pciclaim_at(
+			c->known, view_text(device, VIEW_TEXT_NODE), view_member(device, i), &name);
 		auto_free char *user = NULL;
 
-		if (!other || known_same(other->meta.name, claim->meta.name) || is_skipped(other) ||
-		    known_empty(other->spec.user_name) || known_empty(claim->spec.user_name) ||
-		    known_same(other->spec.user_name, claim->spec.user_name))
+		if (!other || known_same(name, claim->meta.name) || other->skipped ||
+		    known_empty(view_text(other, VIEW_TEXT_USER)) ||
+		    known_empty(claim->spec.user_name) ||
+		    known_same(view_text(other, VIEW_TEXT_USER), claim->spec.user_name))
 			continue;
-		user = rule_quote(other->spec.user_name);
+		user = rule_quote(view_text(other, VIEW_TEXT_USER));
 		rule_warn(c,
 			  "IOMMU group %s also holds %s, which '%s' has claimed: only one of you "
 			  "can use the group at a time",
-			  device_text(device, DEVICE_GROUP), device_member(device, i), user);
+			  view_text(device, VIEW_TEXT_GROUP), view_member(device, i), user);
 		return;
 	}
 }
 
-static void advise_holder(const struct rule_case *c, const struct device *device)
+static void advise_holder(const struct rule_case *c, const struct view *device)
 {
-	if (!known_empty(device_text(device, DEVICE_POD)))
-		rule_warn(c, "waits, Held: pod %s has the device", device_text(device, DEVICE_POD));
+	if (!known_empty(device->pod))
+		rule_warn(c, "waits, Held: pod %s has the device", device->pod);
 }
 
 void pci_claim_advise(const struct rule_case *c, const struct pcideviceclaim *claim,
-		      const struct device *device)
+		      const struct view *device)
 {
 	if (is_skipped(claim))
 		return;
@@ -165,26 +171,26 @@ void pci_claim_advise(const struct rule_case *c, const struct pcideviceclaim *cl
 }
 
 void pci_claim_advise_update(const struct rule_case *c, const struct pcideviceclaim *claim,
-			     const struct device *device)
+			     const struct view *device)
 {
 	if (c->request->dry_run)
 		pci_claim_advise(c, claim, device);
 }
 
 void pci_claim_advise_release(const struct rule_case *c, const struct pcideviceclaim *claim,
-			      const struct device *device)
+			      const struct view *device)
 {
-	const char *native = device_text(device, DEVICE_NATIVE);
+	const char *native = view_text(device, VIEW_TEXT_NATIVE);
 
 	if (!c->request->dry_run || !c->answer->allowed || is_skipped(claim))
 		return;
-	if (known_same(device_text(device, DEVICE_DRIVER), driver_of(claim)))
-		rule_warn(c, "release %s from %s to %s", device_text(device, DEVICE_ADDRESS),
+	if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver_of(claim)))
+		rule_warn(c, "release %s from %s to %s", view_text(device, VIEW_TEXT_ADDRESS),
 			  driver_of(claim), known_empty(native) ? "no driver" : native);
 	else
 		rule_warn(c, "nothing to give back: %s is on %s",
-			  device_text(device, DEVICE_ADDRESS),
-			  known_empty(device_text(device, DEVICE_DRIVER))
+			  view_text(device, VIEW_TEXT_ADDRESS),
+			  known_empty(view_text(device, VIEW_TEXT_DRIVER))
 				  ? "no driver"
-				  : device_text(device, DEVICE_DRIVER));
+				  : view_text(device, VIEW_TEXT_DRIVER));
 }

@@ -3,10 +3,10 @@
 
 #include <stdbool.h>
 
-struct device;
+struct view;
 struct pcideviceclaim;
 struct rule_case;
 
 /* True if it was refused. */
 bool pci_claim_conflict(const struct rule_case *c, const struct pcideviceclaim *claim,
-			const struct device *device);
+			const struct view *device);

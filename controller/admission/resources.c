@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "api/node.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "controller/admission/device.h"
+#include "controller/views/view.h"
+#include "controller/views/view_text.h"
 #include "kube/store.h"
 
 struct resources {
@@ -76,42 +76,25 @@ static void change(struct resources *resources, const struct entry *before,
 		each(resources, before->object, resources_remove);
 }
 
-static void each_of_pcidevice(struct resources *resources, const void *object, count_fn *count)
+static void each_of_device(struct resources *resources, const void *object, count_fn *count)
 {
-	const struct device *device = object;
-
-	count(resources, device_text(device, DEVICE_RESOURCE));
-}
-
-static void each_of_usbdevice(struct resources *resources, const void *object, count_fn *count)
-{
-	const struct device *device = object;
-
-	count(resources, device_text(device, DEVICE_RESOURCE));
+	count(resources, view_text(object, VIEW_TEXT_RESOURCE));
 }
 
 static void each_of_node(struct resources *resources, const void *object, count_fn *count)
 {
-	const struct node *node = object;
+	const char *name;
+	size_t at = 0;
 
-	for (size_t i = 0; i < node->status.allocatable.len; i++)
-		count(resources, node->status.allocatable.items[i].key);
+	while ((name = view_node_resource(object, &at)))
+		count(resources, name);
 }
 
-void resources_pcidevice(struct resources *resources, const struct entry *before,
-			 const struct entry *after)
-{
-	change(resources, before, after, each_of_pcidevice);
-}
-
-void resources_usbdevice(struct resources *resources, const struct entry *before,
-			 const struct entry *after)
-{
-	change(resources, before, after, each_of_usbdevice);
-}
-
-void resources_node(struct resources *resources, const struct entry *before,
+void resources_hear(struct resources *resources, enum view_kind kind, const struct entry *before,
 		    const struct entry *after)
 {
-	change(resources, before, after, each_of_node);
+	if (kind == VIEW_PCIDEVICE || kind == VIEW_USBDEVICE)
+		change(resources, before, after, each_of_device);
+	else if (kind == VIEW_NODE)
+		change(resources, before, after, each_of_node);
 }

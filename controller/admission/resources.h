@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "controller/views/view.h"
+
 struct entry;
 struct resources;
 
@@ -20,10 +22,6 @@ void resources_remove(struct resources *resources, const char *name);
 
 bool resources_has(const struct resources *resources, const char *name);
 
-/* A PCIDevice, a USBDevice or a Node changed: as an informer tells it. */
-void resources_pcidevice(struct resources *resources, const struct entry *before,
-			 const struct entry *after);
-void resources_usbdevice(struct resources *resources, const struct entry *before,
-			 const struct entry *after);
-void resources_node(struct resources *resources, const struct entry *before,
+/* An object of @kind changed, as an informer tells it; those of most kinds have no resources. */
+void resources_hear(struct resources *resources, enum view_kind kind, const struct entry *before,
 		    const struct entry *after);

@@ -31,12 +31,12 @@
 enum { OPERATIONS = ADMISSION_DELETE + 1 };
 
 #define NEEDS(kind) (1U << (kind))
-#define PCI         NEEDS(KNOWN_PCIDEVICE)
-#define USB         NEEDS(KNOWN_USBDEVICE)
-#define CLAIMS      (NEEDS(KNOWN_PCICLAIM) | NEEDS(KNOWN_USBCLAIM))
-#define NODES       NEEDS(KNOWN_NODE)
-#define CARDS       (NEEDS(KNOWN_NIC) | NEEDS(KNOWN_GPU) | NEEDS(KNOWN_VGPU))
-#define VMS         NEEDS(KNOWN_VM)
+#define PCI         NEEDS(VIEW_PCIDEVICE)
+#define USB         NEEDS(VIEW_USBDEVICE)
+#define CLAIMS      (NEEDS(VIEW_PCICLAIM) | NEEDS(VIEW_USBCLAIM))
+#define NODES       NEEDS(VIEW_NODE)
+#define CARDS       (NEEDS(VIEW_NIC) | NEEDS(VIEW_GPU) | NEEDS(VIEW_VGPU))
+#define VMS         NEEDS(VIEW_VM)
 
 /* The rules about one kind. */
 struct rules_row {
@@ -129,18 +129,18 @@ static char *subject_of(const struct rules_row *row, const struct admission_requ
 
 static bool is_known(const struct rule_case *c, unsigned needs, bool lenient)
 {
-	for (int i = 0; i < KNOWN_KINDS; i++) {
+	for (int i = 0; i < VIEW_KINDS; i++) {
 		if (!(needs & (1U << i)) || c->known->synced[i])
 			continue;
 		if (lenient)
 			rule_warn(c, "not checked: the controller has not read all %s yet",
-				  known_kinds[i]->plural);
+				  view_whole((enum view_kind)i)->plural);
 		else
 			rule_refuse(
 				c, RULE_LATER,
 				"the controller has not read all %s yet: try again in a moment; if "
 				"that does not help, see its log",
-				known_kinds[i]->plural);
+				view_whole((enum view_kind)i)->plural);
 		return false;
 	}
 	return true;

@@ -1,12 +1,12 @@
 #include "controller/admission/usb_claim.h"
 
-#include "api/pcideviceclaim.h"
 #include "api/usbdeviceclaim.h"
 #include "controller/admission/claim_owner.h"
 #include "controller/admission/claimable_rule.h"
-#include "controller/admission/device.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
+#include "controller/views/view.h"
+#include "controller/views/view_text.h"
 #include "controller/webhook/admission_review.h"
 
 static bool refuse_missing(const struct rule_case *c)
@@ -18,55 +18,60 @@ static bool refuse_missing(const struct rule_case *c)
 }
 
 /* A claim of the controller, or one that takes the controller's whole group. */
-static const struct pcideviceclaim *controller_claim(const struct rule_case *c,
-						     const struct device *device)
+static const struct view *controller_claim(const struct rule_case *c, const struct view *device,
+					   const char **ret_name)
 {
-	const char *node = device_text(device, DEVICE_NODE);
-	const struct device *controller =
-		known_pci_at(c->known, node, device_text(device, DEVICE_ADDRESS));
-	const struct pcideviceclaim *claim =
-		known_pciclaim_at(c->known, node, device_text(device, DEVICE_ADDRESS));
+	const char *node = view_text(device, VIEW_TEXT_NODE);
+	const struct view *controller =
+		known_pci_at(c->known, node, view_text(device, VIEW_TEXT_ADDRESS));
+	const struct view *claim =
+		known_pciclaim_at(c->known, node, view_text(device, VIEW_TEXT_ADDRESS), ret_name);
+	size_t len = controller ? view_members(controller) : 0;
 
-	if (claim || !controller)
+	if (claim)
 		return claim;
-	for (size_t i = 0; i < controller->members; i++) {
-		claim = known_pciclaim_at(c->known, node, device_member(controller, i));
-		if (claim && claim->spec.include_iommu_group)
+	for (size_t i = 0; i < len; i++) {
+		claim = known_pciclaim_at(c->known, node, view_member(controller, i), ret_name);
+		if (claim && claim->group)
 			return claim;
 	}
 	return NULL;
 }
 
-static bool is_controller_claimed(const struct rule_case *c, const struct device *device)
+static bool is_controller_claimed(const struct rule_case *c, const struct view *device)
 {
-	const struct pcideviceclaim *claim = controller_claim(c, device);
+	const char *name;
 
-	if (!claim)
+	if (!controller_claim(c, device, &name))
 		return false;
 	return rule_refuse(
 		c, RULE_CONFLICT,
 		"PCIDeviceClaim '%s' lends %s, the USB controller that it hangs on: delete "
 		"that claim first",
-		claim->meta.name, device_text(device, DEVICE_ADDRESS));
+		name, view_text(device, VIEW_TEXT_ADDRESS));
 }
 
 /* A claim is for what is in a socket, under whatever name. */
 static bool is_socket_claimed(const struct rule_case *c, const char *name,
-			      const struct device *device)
+			      const struct view *device)
 {
-	const struct usbdeviceclaim *other;
+	const struct view *other;
+	const char *is;
 	size_t cursor = 0;
 
-	while ((other = known_next(c->known, KNOWN_USBCLAIM, &cursor))) {
-		if (known_same(other->meta.name, name) || known_empty(other->status.port_path) ||
-		    !known_same(other->status.port_path, device_text(device, DEVICE_PORT)) ||
-		    !known_same(other->status.node_name, device_text(device, DEVICE_NODE)))
+	while ((other = known_next(c->known, VIEW_USBCLAIM, &cursor, &is))) {
+		const char *port = view_text(other, VIEW_TEXT_PORT);
+
+		if (known_same(is, name) || known_empty(port) ||
+		    !known_same(port, view_text(device, VIEW_TEXT_PORT)) ||
+		    !known_same(view_text(other, VIEW_TEXT_NODE),
+				view_text(device, VIEW_TEXT_NODE)))
 			continue;
 		return rule_refuse(
 			c, RULE_CONFLICT,
 			"USBDeviceClaim '%s' is for the device in socket %s, which is this "
 			"one: use that claim, or delete it first",
-			other->meta.name, device_text(device, DEVICE_PORT));
+			is, view_text(device, VIEW_TEXT_PORT));
 	}
 	return false;
 }
@@ -74,29 +79,30 @@ static bool is_socket_claimed(const struct rule_case *c, const char *name,
 void usb_claim_create(const struct rule_case *c)
 {
 	const struct usbdeviceclaim *claim = c->object;
-	const struct device *device = known_usbdevice(c->known, claim->meta.name);
+	const struct view *device = known_usbdevice(c->known, claim->meta.name);
 
 	if (!device) {
 		refuse_missing(c);
 		return;
 	}
-	if (claim_owner_refused(c, KNOWN_USBDEVICE, &claim->meta) ||
+	if (claim_owner_refused(c, VIEW_USBDEVICE, &claim->meta) ||
 	    claimable_rule(c, &claim->meta, device) || is_controller_claimed(c, device) ||
 	    is_socket_claimed(c, claim->meta.name, device))
 		return;
-	if (c->request->dry_run && !known_empty(device_text(device, DEVICE_RESOURCE)))
+	if (c->request->dry_run && !known_empty(view_text(device, VIEW_TEXT_RESOURCE)))
 		rule_warn(c, "lend the device in socket %s as %s",
-			  device_text(device, DEVICE_PORT) ? device_text(device, DEVICE_PORT) : "?",
-			  device_text(device, DEVICE_RESOURCE));
+			  view_text(device, VIEW_TEXT_PORT) ? view_text(device, VIEW_TEXT_PORT)
+							    : "?",
+			  view_text(device, VIEW_TEXT_RESOURCE));
 }
 
 void usb_claim_delete(const struct rule_case *c)
 {
 	const struct usbdeviceclaim *claim = c->old;
-	const struct device *device = known_usbdevice(c->known, claim->meta.name);
+	const struct view *device = known_usbdevice(c->known, claim->meta.name);
 	const char *node = claim->status.node_name;
 
 	if (known_empty(node) && device)
-		node = device_text(device, DEVICE_NODE);
+		node = view_text(device, VIEW_TEXT_NODE);
 	claim_deletion(c, &claim->meta, node);
 }

@@ -1,7 +1,5 @@
 #include "controller/admission/vgpu.h"
 
-#include "api/names.h"
-#include "api/pcideviceclaim.h"
 #include "api/vgpudevice.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -48,15 +46,15 @@ static bool refuse_type(const struct rule_case *c, const struct vgpudevice *vgpu
 
 static bool refuse_claimed(const struct rule_case *c, const struct vgpudevice *vgpu)
 {
-	const struct pcideviceclaim *claim = known_pciclaim(c->known, vgpu->meta.name);
+	const struct view *claim = known_pciclaim(c->known, vgpu->meta.name);
 
-	if (!claim || api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO))
+	if (!claim || claim->skipped)
 		return false;
 	return rule_refuse(
 		c, RULE_CONFLICT,
 		"PCIDeviceClaim '%s' lends the virtual function itself: delete that claim "
 		"first",
-		claim->meta.name);
+		vgpu->meta.name);
 }
 
 static bool refuse_used(const struct rule_case *c, const struct vgpudevice *old)

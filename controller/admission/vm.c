@@ -5,11 +5,12 @@
 #include "api/virtualmachine.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "controller/admission/device.h"
 #include "controller/admission/device_use.h"
 #include "controller/admission/known.h"
 #include "controller/admission/resources.h"
 #include "controller/admission/rule.h"
+#include "controller/views/view.h"
+#include "controller/views/view_text.h"
 
 #define HOSTNAME "kubernetes.io/hostname"
 
@@ -25,18 +26,18 @@ struct named {
 
 static bool find_named(const struct known *known, const char *name, struct named *ret_named)
 {
-	const struct device *pci = known_pcidevice(known, name);
-	const struct device *usb = pci ? NULL : known_usbdevice(known, name);
+	const struct view *pci = known_pcidevice(known, name);
+	const struct view *usb = pci ? NULL : known_usbdevice(known, name);
 
 	if (pci)
 		*ret_named =
-			(struct named){ device_text(pci, DEVICE_NODE),
-					device_text(pci, DEVICE_RESOURCE),
+			(struct named){ view_text(pci, VIEW_TEXT_NODE),
+					view_text(pci, VIEW_TEXT_RESOURCE),
 					known_pciclaim(known, name) != NULL, "PCIDeviceClaim" };
 	else if (usb)
 		*ret_named =
-			(struct named){ device_text(usb, DEVICE_NODE),
-					device_text(usb, DEVICE_RESOURCE),
+			(struct named){ view_text(usb, VIEW_TEXT_NODE),
+					view_text(usb, VIEW_TEXT_RESOURCE),
 					known_usbclaim(known, name) != NULL, "USBDeviceClaim" };
 	return pci || usb;
 }

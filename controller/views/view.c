@@ -11,73 +11,75 @@
 #include "api/pcideviceclaim.h"
 #include "api/resource_lent.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "controller/views/view_kinds.h"
+#include "controller/views/view_text.h"
 
 /* --- objects of a node -------------------------------------------------------------------------- */
 
-static const char *node_of(const struct owned *owned)
+/* NULL: it has none. */
+static const char *text_of(const struct view *view, enum view_text text)
 {
-	const char *label = api_meta_label(&owned->meta, NAMES_LABEL_NODE);
+	const char *value = view_text(view, text);
 
-	if (owned->status.node_name)
-		return owned->status.node_name;
-	if (owned->spec.node_name)
-		return owned->spec.node_name;
-	return label ? label : "";
+	return *value ? value : NULL;
 }
 
-static struct view *view_new(const struct owned *owned, const char *resource)
+static uint16_t count_of(int count)
 {
-	const char *node = node_of(owned);
-	size_t node_size = strlen(node) + 1;
-	size_t resource_size = resource ? strlen(resource) + 1 : 0;
-	struct view *view = xcalloc(1, sizeof(*view) + node_size + resource_size);
-	char *text = (char *)(view + 1);
-
-	view->node = memcpy(text, node, node_size);
-	if (resource)
-		view->resource = memcpy(text + node_size, resource, resource_size);
-	view->deleting = owned->meta.deletion_timestamp != NULL;
-	view->allocated = owned->status.allocations.len > 0;
-	return view;
+	if (count < 0)
+		return 0;
+	return count > UINT16_MAX ? UINT16_MAX : (uint16_t)count;
 }
 
 void *view_of_owned(const void *object)
 {
-	return view_new(object, NULL);
+	const struct owned *owned = object;
+	struct view *view = view_with_texts(owned);
+	const char *node = text_of(view, VIEW_TEXT_NODE);
+
+	view->node = node ? node : view_text(view, VIEW_TEXT_NODE_LABEL);
+	view->deleting = owned->meta.deletion_timestamp != NULL;
+	view->enabled = owned->spec.enabled;
+	view->vfs = count_of(owned->spec.num_vfs);
+	return view;
 }
 
 void *view_of_device(const void *object)
 {
 	const struct owned *owned = object;
+	struct view *view = view_of_owned(owned);
 
-	return view_new(owned, owned->status.resource_name);
-}
-
-/* What kubelets take of the annotation @meta has. */
-static const char *override_of(const struct api_meta *meta)
-{
-	const char *name = api_meta_annotation(meta, NAMES_ANNOTATION_RESOURCE_NAME);
-
-	return name && names_valid_lent_resource(name) ? name : NULL;
+	view->resource = text_of(view, VIEW_TEXT_RESOURCE);
+	view->pod = text_of(view, VIEW_TEXT_POD);
+	view->allocated = owned->status.allocations.len > 0;
+	return view;
 }
 
 void *view_of_pcidevice(const void *object)
 {
 	const struct owned *owned = object;
-	const char *name = override_of(&owned->meta);
-	struct view *view = view_new(owned, name ? name : owned->status.resource_name);
+	const char *class_id = owned->status.class_id;
+	struct view *view = view_of_device(owned);
+	const char *override = text_of(view, VIEW_TEXT_OVERRIDE);
 
-	view->fixed = name != NULL;
+	if (override)
+		view->resource = override;
+	view->fixed = override != NULL;
+	view->bridge = class_id && strcmp(class_id, "0604") == 0;
+	view->vfs = count_of(owned->status.total_vfs);
 	return view;
 }
 
 static struct view *view_of_claim(const struct owned *owned, const char *finalizer)
 {
-	struct view *view = view_new(owned, override_of(&owned->meta));
+	struct view *view = view_of_owned(owned);
 	const struct api_conditions *conditions = &owned->status.conditions;
 
+	view->resource = text_of(view, VIEW_TEXT_OVERRIDE);
 	view->alone = owned->spec.disable_resource_pooling;
+	view->group = owned->spec.include_iommu_group;
+	view->skipped = api_meta_annotation(&owned->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
 	view->marked = api_meta_has_finalizer(&owned->meta, finalizer);
 	view->ready = api_conditions_status(conditions, "Ready") == API_TRUE;
 	view->reach = reach_said(conditions);
@@ -120,10 +122,30 @@ char *view_lent(const char *name, const struct view *device, const struct view *
 void *view_of_node(const void *object)
 {
 	const struct seen_node *node = object;
-	struct view_node *view = xcalloc(1, sizeof(*view));
+	const struct json_pairs *offers = &node->status.allocatable;
+	auto_str struct str names = STR_INIT;
+	struct view_node *view;
 
+	for (size_t i = 0; i < offers->len; i++) {
+		if (*offers->items[i].key)
+			str_add_mem(&names, offers->items[i].key, strlen(offers->items[i].key) + 1);
+	}
+	str_add_mem(&names, "", 1);
+	view = xcalloc(1, sizeof(*view) + names.len);
+	memcpy(view->resources, names.buf, names.len);
 	view->ready = api_conditions_status(&node->status.conditions, "Ready") == API_TRUE;
+	view->deleting = node->meta.deletion_timestamp != NULL;
 	return view;
+}
+
+const char *view_node_resource(const struct view_node *node, size_t *at)
+{
+	const char *name = node->resources + *at;
+
+	if (!*name)
+		return NULL;
+	*at += strlen(name) + 1;
+	return name;
 }
 
 void *view_of_agent(const void *object)

@@ -14,61 +14,127 @@
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "api/vgpudevice.h"
+#include "api/virtualmachine.h"
 #include "controller/views/view.h"
 
 /* --- rows --------------------------------------------------------------------------------------- */
 
-static const struct json_row spec_map[] = {
-	JSON_STR(struct owned_spec, node_name, "nodeName", JSON_OPTIONAL),
-	JSON_BOOL(struct owned_spec, disable_resource_pooling, "disableResourcePooling",
-		  JSON_OPTIONAL),
+#define S struct owned_spec
+static const struct json_row claim_spec_map[] = {
+	JSON_STR(S, node_name, "nodeName", JSON_OPTIONAL),
+	JSON_STR(S, user, "userName", JSON_OPTIONAL),
+	JSON_BOOL(S, disable_resource_pooling, "disableResourcePooling", JSON_OPTIONAL),
+	JSON_BOOL(S, include_iommu_group, "includeIOMMUGroup", JSON_OPTIONAL),
 	JSON_END,
 };
 
-static const struct json_row device_status_map[] = {
-	JSON_STR(struct owned_status, node_name, "nodeName", JSON_OPTIONAL),
-	JSON_STR(struct owned_status, resource_name, "resourceName", JSON_OPTIONAL),
-	JSON_LIST(struct owned_status, allocations, "allocations", JSON_OPTIONAL,
-		  struct pcidevice_allocation, pcidevice_allocation_map),
+static const struct json_row card_spec_map[] = {
+	JSON_STR(S, node_name, "nodeName", JSON_OPTIONAL),
+	JSON_STR(S, address, "address", JSON_OPTIONAL),
+	JSON_STR(S, parent, "parentGPUDeviceAddress", JSON_OPTIONAL),
+	JSON_BOOL(S, enabled, "enabled", JSON_OPTIONAL),
+	JSON_INT(S, num_vfs, "numVFs", JSON_OPTIONAL),
+	JSON_END,
+};
+#undef S
+
+#define S struct owned_status
+#define ALLOCATIONS                                                                          \
+	JSON_LIST(S, allocations, "allocations", JSON_OPTIONAL, struct pcidevice_allocation, \
+		  pcidevice_allocation_map)
+static const struct json_row pci_status_map[] = {
+	JSON_STR(S, node_name, "nodeName", JSON_OPTIONAL),
+	JSON_STR(S, resource_name, "resourceName", JSON_OPTIONAL),
+	JSON_STR(S, address, "address", JSON_OPTIONAL),
+	JSON_STR(S, group, "iommuGroup", JSON_OPTIONAL),
+	JSON_STR(S, driver, "kernelDriverInUse", JSON_OPTIONAL),
+	JSON_STR(S, parent, "physicalFunction", JSON_OPTIONAL),
+	JSON_STR(S, class_id, "classId", JSON_OPTIONAL),
+	JSON_INT(S, total_vfs, "totalVFs", JSON_OPTIONAL),
+	JSON_STRS(S, members, "iommuGroupMembers", JSON_OPTIONAL),
+	ALLOCATIONS,
+	API_CONDITIONS(S),
+	JSON_END,
+};
+
+static const struct json_row usb_status_map[] = {
+	JSON_STR(S, node_name, "nodeName", JSON_OPTIONAL),
+	JSON_STR(S, resource_name, "resourceName", JSON_OPTIONAL),
+	JSON_STR(S, address, "pciAddress", JSON_OPTIONAL),
+	JSON_STR(S, port, "portPath", JSON_OPTIONAL),
+	ALLOCATIONS,
+	API_CONDITIONS(S),
+	JSON_END,
+};
+
+static const struct json_row mediated_status_map[] = {
+	JSON_STR(S, node_name, "nodeName", JSON_OPTIONAL),
+	JSON_STR(S, resource_name, "resourceName", JSON_OPTIONAL),
+	ALLOCATIONS,
 	JSON_END,
 };
 
 static const struct json_row claim_status_map[] = {
-	JSON_STR(struct owned_status, node_name, "nodeName", JSON_OPTIONAL),
-	API_CONDITIONS(struct owned_status),
+	JSON_STR(S, node_name, "nodeName", JSON_OPTIONAL),
+	JSON_STR(S, address, "pciAddress", JSON_OPTIONAL),
+	JSON_STR(S, port, "portPath", JSON_OPTIONAL),
+	API_CONDITIONS(S),
+	JSON_END,
+};
+#undef ALLOCATIONS
+#undef S
+
+#define STATUS(map_) \
+	JSON_STRUCT(struct owned, status, "status", JSON_OPTIONAL, struct owned_status, map_)
+#define SPEC(map_) JSON_STRUCT(struct owned, spec, "spec", JSON_OPTIONAL, struct owned_spec, map_)
+static const struct json_row pci_map[] = {
+	API_META(struct owned),
+	STATUS(pci_status_map),
 	JSON_END,
 };
 
-static const struct json_row device_map[] = {
+static const struct json_row usb_map[] = {
 	API_META(struct owned),
-	JSON_STRUCT(struct owned, status, "status", JSON_OPTIONAL, struct owned_status,
-		    device_status_map),
+	STATUS(usb_status_map),
 	JSON_END,
 };
 
-static const struct json_row wish_map[] = {
+static const struct json_row mediated_map[] = {
 	API_META(struct owned),
-	JSON_STRUCT(struct owned, spec, "spec", JSON_OPTIONAL, struct owned_spec, spec_map),
+	STATUS(mediated_status_map),
+	JSON_END,
+};
+
+static const struct json_row card_map[] = {
+	API_META(struct owned),
+	SPEC(card_spec_map),
 	JSON_END,
 };
 
 static const struct json_row claim_map[] = {
 	API_META(struct owned),
-	JSON_STRUCT(struct owned, spec, "spec", JSON_OPTIONAL, struct owned_spec, spec_map),
-	JSON_STRUCT(struct owned, status, "status", JSON_OPTIONAL, struct owned_status,
-		    claim_status_map),
+	SPEC(claim_spec_map),
+	STATUS(claim_status_map),
 	JSON_END,
 };
+#undef SPEC
+#undef STATUS
 
 static const struct json_row seen_status_map[] = {
 	API_CONDITIONS(struct seen_status),
 	JSON_END,
 };
 
+static const struct json_row node_status_map[] = {
+	API_CONDITIONS(struct seen_status),
+	JSON_PAIRS(struct seen_status, allocatable, "allocatable", JSON_OPTIONAL),
+	JSON_END,
+};
+
 static const struct json_row seen_node_map[] = {
 	API_META(struct seen_node),
 	JSON_STRUCT(struct seen_node, status, "status", JSON_OPTIONAL, struct seen_status,
-		    seen_status_map),
+		    node_status_map),
 	JSON_END,
 };
 
@@ -97,14 +163,14 @@ static const struct json_row seen_pod_map[] = {
 	  .size = sizeof(struct owned), .map = (map_), .digest = (digest_) }
 
 static const struct api_kind kinds[VIEW_KINDS] = {
-	[VIEW_PCIDEVICE] = OURS("PCIDevice", "pcidevices", device_map, view_of_pcidevice),
-	[VIEW_USBDEVICE] = OURS("USBDevice", "usbdevices", device_map, view_of_device),
-	[VIEW_MEDIATEDDEVICE] = OWN("MediatedDevice", "mediateddevices", device_map, view_of_device),
-	[VIEW_PARENT] = OWN("MediatedDeviceParent", "mediateddeviceparents", device_map, view_of_owned),
-	[VIEW_NIC] = OURS("SRIOVNetworkDevice", "sriovnetworkdevices", wish_map, view_of_owned),
-	[VIEW_GPU] = OURS("SRIOVGPUDevice", "sriovgpudevices", wish_map, view_of_owned),
-	[VIEW_VGPU] = OURS("VGPUDevice", "vgpudevices", wish_map, view_of_owned),
-	[VIEW_MIG] = OURS("MigConfiguration", "migconfigurations", wish_map, view_of_owned),
+	[VIEW_PCIDEVICE] = OURS("PCIDevice", "pcidevices", pci_map, view_of_pcidevice),
+	[VIEW_USBDEVICE] = OURS("USBDevice", "usbdevices", usb_map, view_of_device),
+	[VIEW_MEDIATEDDEVICE] = OWN("MediatedDevice", "mediateddevices", mediated_map, view_of_device),
+	[VIEW_PARENT] = OWN("MediatedDeviceParent", "mediateddeviceparents", mediated_map, view_of_owned),
+	[VIEW_NIC] = OURS("SRIOVNetworkDevice", "sriovnetworkdevices", card_map, view_of_owned),
+	[VIEW_GPU] = OURS("SRIOVGPUDevice", "sriovgpudevices", card_map, view_of_owned),
+	[VIEW_VGPU] = OURS("VGPUDevice", "vgpudevices", card_map, view_of_owned),
+	[VIEW_MIG] = OURS("MigConfiguration", "migconfigurations", card_map, view_of_owned),
 	[VIEW_PCICLAIM] = OURS("PCIDeviceClaim", "pcideviceclaims", claim_map, view_of_pciclaim),
 	[VIEW_USBCLAIM] = OURS("USBDeviceClaim", "usbdeviceclaims", claim_map, view_of_usbclaim),
 	[VIEW_NODE] = { .group = "", .version = "v1", .kind = "Node", .plural = "nodes",
@@ -129,11 +195,12 @@ static const struct api_kind *const whole[VIEW_KINDS] = {
 	[VIEW_USBCLAIM] = &usbdeviceclaim_kind,
 	[VIEW_NODE] = &node_kind,
 	[VIEW_POOL] = &devicepool_kind,
+	[VIEW_VM] = &virtualmachine_kind,
 };
 
 struct api_kind view_kind(enum view_kind kind)
 {
-	struct api_kind copy = kinds[kind];
+	struct api_kind copy = kind == VIEW_VM ? virtualmachine_kind : kinds[kind];
 
 	if (kind == VIEW_POOL)
 		copy.map = devicepool_kind.map;

@@ -6,14 +6,32 @@
 #include "api/meta.h"
 #include "api/pcidevice.h"
 
+struct view;
+
 struct owned_spec {
 	char *node_name;
+	/* claims */
+	char *user;
 	bool disable_resource_pooling;
+	bool include_iommu_group;
+	/* cards and vGPUs */
+	char *address;
+	char *parent;
+	bool enabled;
+	int num_vfs;
 };
 
 struct owned_status {
 	char *node_name;
 	char *resource_name;
+	char *address;
+	char *group;
+	char *driver;
+	char *parent;
+	char *port;
+	char *class_id;
+	int total_vfs;
+	struct json_strs members;
 	struct pcidevice_allocations allocations;
 	struct api_conditions conditions;
 };
@@ -27,6 +45,7 @@ struct owned {
 
 struct seen_status {
 	struct api_conditions conditions;
+	struct json_pairs allocatable; /* of a node: resource -> quantity */
 };
 
 struct seen_node {
@@ -43,6 +62,9 @@ struct seen_pod {
 	struct seen_pod_spec spec;
 	struct seen_status status;
 };
+
+/* A new view with the texts of @owned (view_text.h), and all else unset. */
+struct view *view_with_texts(const struct owned *owned);
 
 /* The digests (kind.h). */
 void *view_of_owned(const void *object);

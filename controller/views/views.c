@@ -1,5 +1,6 @@
 #include "controller/views/views.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -15,6 +16,7 @@ struct watched {
 
 struct views {
 	struct views_spec spec;
+	struct views_listener listeners[VIEWS_LISTENERS_MAX]; /* on_change NULL: a free place */
 	struct watched watched[VIEW_KINDS];
 	const struct store *stores[VIEW_KINDS];
 	bool told; /* on_synced has been called */
@@ -24,9 +26,15 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 		      const struct entry *after)
 {
 	struct watched *watched = arg;
-	const struct views_spec *spec = &watched->views->spec;
+	const struct views *views = watched->views;
 
-	spec->on_change(spec->arg, watched->kind, name, before, after);
+	views->spec.on_change(views->spec.arg, watched->kind, name, before, after);
+	for (size_t i = 0; i < VIEWS_LISTENERS_MAX; i++) {
+		const struct views_listener *listener = &views->listeners[i];
+
+		if (listener->on_change)
+			listener->on_change(listener->arg, watched->kind, name, before, after);
+	}
 }
 
 static void on_synced(void *arg)
@@ -60,7 +68,9 @@ static void watch(struct views *views, enum view_kind kind, const struct informe
 
 static bool is_watched(const struct views *views, enum view_kind kind)
 {
-	return kind != VIEW_AGENT || views->spec.agents_selector;
+	if (kind == VIEW_AGENT)
+		return views->spec.agents_selector != NULL;
+	return kind != VIEW_VM || views->spec.machines;
 }
 
 struct views *views_new(const struct informer_deps *deps, const struct views_spec *spec)
@@ -87,18 +97,47 @@ struct views *views_free(struct views *views)
 	return NULL;
 }
 
+void views_listen(struct views *views, const struct views_listener *listener)
+{
+	size_t i = 0;
+
+	while (i < VIEWS_LISTENERS_MAX && views->listeners[i].on_change)
+		i++;
+	assert(i < VIEWS_LISTENERS_MAX);
+	views->listeners[i] = *listener;
+}
+
+void views_forget(struct views *views, const void *arg)
+{
+	for (size_t i = 0; i < VIEWS_LISTENERS_MAX; i++) {
+		if (views->listeners[i].arg == arg)
+			views->listeners[i] = (struct views_listener){ 0 };
+	}
+}
+
 const struct store *const *views_stores(const struct views *views)
 {
 	return views->stores;
 }
 
+bool views_synced(const struct views *views, enum view_kind kind)
+{
+	return informer_synced(views->watched[kind].informer);
+}
+
+const char *views_line(const struct views *views, enum view_kind kind)
+{
+	return informer_text(views->watched[kind].informer);
+}
+
+/* What looks at virtual machines asks for them by itself: nothing else is to wait for KubeVirt. */
 const char *views_waiting(const struct views *views)
 {
 	for (int i = 0; i < VIEW_KINDS; i++) {
-		struct informer *informer = views->watched[i].informer;
+		enum view_kind kind = (enum view_kind)i;
 
-		if (is_watched(views, (enum view_kind)i) && !informer_synced(informer))
-			return informer_text(informer);
+		if (kind != VIEW_VM && is_watched(views, kind) && !views_synced(views, kind))
+			return views_line(views, kind);
 	}
 	return NULL;
 }

@@ -17,9 +17,11 @@ struct views;
 struct views_spec {
 	const char *agents_ns;       /* namespace of the agents' pods                       */
 	const char *agents_selector; /* label selector of them; NULL: agents are not watched */
+	bool machines;               /* virtual machines are watched too                    */
 	void (*on_change)(void *arg, enum view_kind kind, const char *name,
 			  const struct entry *before, const struct entry *after);
-	/* Every kind has had its list; called once, after all changes that the lists brought. */
+	/* Every kind but the virtual machines has had its list; called once, after all changes that the
+	 * lists brought. */
 	void (*on_synced)(void *arg);
 	void *arg;
 };
@@ -29,8 +31,25 @@ struct views *views_new(const struct informer_deps *deps, const struct views_spe
 /* Takes NULL, returns NULL. */
 struct views *views_free(struct views *views);
 
+/* One more that hears of changes, after spec.on_change and as that does; before the loop runs, so that
+ * nothing is missed. At most VIEWS_LISTENERS_MAX. Nothing is told any more once the same is forgotten. */
+enum { VIEWS_LISTENERS_MAX = 2 };
+struct views_listener {
+	void (*on_change)(void *arg, enum view_kind kind, const char *name,
+			  const struct entry *before, const struct entry *after);
+	void *arg;
+};
+void views_listen(struct views *views, const struct views_listener *listener);
+void views_forget(struct views *views, const void *arg);
+
 /* By enum view_kind; the stores are there as long as the views. */
 const struct store *const *views_stores(const struct views *views);
 
-/* The line of the first kind that has had no list; NULL: all have. Valid until the next call. */
+/* Has @kind had its list? */
+bool views_synced(const struct views *views, enum view_kind kind);
+/* How far @kind is, as informer_text(). Valid until the next call. */
+const char *views_line(const struct views *views, enum view_kind kind);
+
+/* The line of the first kind but the virtual machines that has had no list; NULL: all have. Valid until
+ * the next call. */
 const char *views_waiting(const struct views *views);

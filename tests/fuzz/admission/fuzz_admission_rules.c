@@ -23,19 +23,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define META(name) "\"metadata\":{\"name\":\"" name "\",\"uid\":\"u\"}"
 #define AT(address) "\"address\":\"" address "\",\"nodeName\":\"n\",\"iommuGroup\":\"1\",\"resourceName\":\"x.com/a\""
 static const struct {
-	enum known_kind kind;
+	enum view_kind kind;
 	const char *text;
 } objects[] = {
-	{ KNOWN_NODE, "{" META("n") "}" },
-	{ KNOWN_PCIDEVICE, "{" META("n-000001000") ",\"status\":{" AT("0000:01:00.0")
+	{ VIEW_NODE, "{" META("n") "}" },
+	{ VIEW_PCIDEVICE, "{" META("n-000001000") ",\"status\":{" AT("0000:01:00.0")
 	  ",\"iommuGroupMembers\":[\"0000:01:00.0\",\"0000:01:00.1\"],\"totalVFs\":4}}" },
-	{ KNOWN_PCIDEVICE, "{" META("n-000001001") ",\"status\":{" AT("0000:01:00.1")
+	{ VIEW_PCIDEVICE, "{" META("n-000001001") ",\"status\":{" AT("0000:01:00.1")
 	  ",\"physicalFunction\":\"0000:01:00.0\",\"allocations\":[{\"pod\":\"p\"}]}}" },
-	{ KNOWN_PCICLAIM, "{" META("n-000001001") ",\"spec\":{\"userName\":\"bob\"}}" },
-	{ KNOWN_USBDEVICE, "{" META("s") ",\"status\":{\"nodeName\":\"n\",\"pciAddress\":\"0000:01:00.0\",\"portPath\":\"1-2\"}}" },
-	{ KNOWN_USBCLAIM, "{" META("t") ",\"status\":{\"nodeName\":\"n\",\"portPath\":\"1-2\"}}" },
-	{ KNOWN_VGPU, "{" META("n-000001001") ",\"spec\":{\"enabled\":true,\"nodeName\":\"n\",\"parentGPUDeviceAddress\":\"0000:01:00.0\"}}" },
-	{ KNOWN_VM, "{\"metadata\":{\"name\":\"v\",\"namespace\":\"d\"},\"spec\":{\"template\":{\"spec\":{\"domain\":{\"devices\":"
+	{ VIEW_PCICLAIM, "{" META("n-000001001") ",\"spec\":{\"userName\":\"bob\"}}" },
+	{ VIEW_USBDEVICE, "{" META("s") ",\"status\":{\"nodeName\":\"n\",\"pciAddress\":\"0000:01:00.0\",\"portPath\":\"1-2\"}}" },
+	{ VIEW_USBCLAIM, "{" META("t") ",\"status\":{\"nodeName\":\"n\",\"portPath\":\"1-2\"}}" },
+	{ VIEW_VGPU, "{" META("n-000001001") ",\"spec\":{\"enabled\":true,\"nodeName\":\"n\",\"parentGPUDeviceAddress\":\"0000:01:00.0\"}}" },
+	{ VIEW_VM, "{\"metadata\":{\"name\":\"v\",\"namespace\":\"d\"},\"spec\":{\"template\":{\"spec\":{\"domain\":{\"devices\":"
 	  "{\"hostDevices\":[{\"name\":\"n-000001000\"}]}}}}}}" },
 };
 /* clang-format on */
@@ -50,7 +50,9 @@ static void ignore_change(void *arg, const struct entry *before, const struct en
 /* Made once: the fuzzer looks for leaks of each input. */
 static const struct known *cluster(void)
 {
-	static struct store *stores[KNOWN_KINDS];
+	static struct api_kind kinds[VIEW_KINDS];
+	static struct store *stores[VIEW_KINDS];
+	static const struct store *seen[VIEW_KINDS];
 	static struct known known;
 	static struct resources *resources;
 
@@ -59,15 +61,17 @@ static const struct known *cluster(void)
 	resources = resources_new();
 	resources_add(resources, "x.com/a");
 	known.resources = resources;
-	for (int i = 0; i < KNOWN_KINDS; i++) {
-		stores[i] = store_new(known_kinds[i]);
-		known.stores[i] = stores[i];
+	known.stores = seen;
+	for (int i = 0; i < VIEW_KINDS; i++) {
+		kinds[i] = view_kind((enum view_kind)i);
+		stores[i] = store_new(&kinds[i]);
+		seen[i] = stores[i];
 		known.synced[i] = true;
 	}
 	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
-		enum known_kind kind = objects[i].kind;
+		enum view_kind kind = objects[i].kind;
 		struct json_text all = { objects[i].text, strlen(objects[i].text) };
-		struct entry *entry = entry_decode(known_kinds[kind], &all, NULL);
+		struct entry *entry = entry_decode(&kinds[kind], &all, NULL);
 
 		assert(entry && entry->object);
 		store_put(stores[kind], entry, ignore_change, NULL);

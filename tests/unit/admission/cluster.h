@@ -61,7 +61,10 @@ static const char *const cluster_objects[] = {
 /* clang-format on */
 
 struct cluster {
-	struct store *stores[KNOWN_KINDS];
+	struct api_kind kinds[VIEW_KINDS];
+	struct store *stores[VIEW_KINDS];
+	const struct store *seen[VIEW_KINDS]; /* the same, for who only reads */
+	enum view_kind changing;
 	struct resources *resources;
 	struct known known;
 };
@@ -97,45 +100,7 @@ static inline void cluster_heard(void *arg, const struct entry *before, const st
 {
 	struct cluster *cluster = arg;
 
-	resources_pcidevice(cluster->resources, before, after);
-}
-
-static inline void cluster_heard_usb(void *arg, const struct entry *before,
-				     const struct entry *after)
-{
-	struct cluster *cluster = arg;
-
-	resources_usbdevice(cluster->resources, before, after);
-}
-
-static inline void cluster_heard_node(void *arg, const struct entry *before,
-				      const struct entry *after)
-{
-	struct cluster *cluster = arg;
-
-	resources_node(cluster->resources, before, after);
-}
-
-static inline void cluster_heard_other(void *arg, const struct entry *before,
-				       const struct entry *after)
-{
-	(void)arg;
-	(void)before;
-	(void)after;
-}
-
-static inline store_change_fn *cluster_hears(int kind)
-{
-	switch (kind) {
-	case KNOWN_PCIDEVICE:
-		return cluster_heard;
-	case KNOWN_USBDEVICE:
-		return cluster_heard_usb;
-	case KNOWN_NODE:
-		return cluster_heard_node;
-	default:
-		return cluster_heard_other;
-	}
+	resources_hear(cluster->resources, cluster->changing, before, after);
 }
 
 static inline void cluster_put_json(struct cluster *cluster, const json_t *object)
@@ -146,13 +111,14 @@ static inline void cluster_put_json(struct cluster *cluster, const json_t *objec
 	struct entry *entry;
 	struct err err = { 0 };
 
-	for (int i = 0; kind && i < KNOWN_KINDS; i++) {
-		if (strcmp(known_kinds[i]->kind, kind) != 0)
+	for (int i = 0; kind && i < VIEW_KINDS; i++) {
+		if (strcmp(cluster->kinds[i].kind, kind) != 0)
 			continue;
-		entry = entry_decode(known_kinds[i], &all, &err);
+		entry = entry_decode(&cluster->kinds[i], &all, &err);
 		if (!entry || !entry->object)
 			fail_msg("%s: %s", text, err.msg);
-		store_put(cluster->stores[i], entry, cluster_hears(i), cluster);
+		cluster->changing = (enum view_kind)i;
+		store_put(cluster->stores[i], entry, cluster_heard, cluster);
 		return;
 	}
 	fail_msg("no such kind: %s", text);
@@ -186,9 +152,11 @@ static inline void cluster_open(struct cluster *cluster)
 {
 	*cluster = (struct cluster){ .resources = resources_new() };
 	cluster->known.resources = cluster->resources;
-	for (int i = 0; i < KNOWN_KINDS; i++) {
-		cluster->stores[i] = store_new(known_kinds[i]);
-		cluster->known.stores[i] = cluster->stores[i];
+	cluster->known.stores = cluster->seen;
+	for (int i = 0; i < VIEW_KINDS; i++) {
+		cluster->kinds[i] = view_kind((enum view_kind)i);
+		cluster->stores[i] = store_new(&cluster->kinds[i]);
+		cluster->seen[i] = cluster->stores[i];
 		cluster->known.synced[i] = true;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(cluster_objects); i++)
@@ -197,7 +165,7 @@ static inline void cluster_open(struct cluster *cluster)
 
 static inline void cluster_close(struct cluster *cluster)
 {
-	for (int i = 0; i < KNOWN_KINDS; i++)
+	for (int i = 0; i < VIEW_KINDS; i++)
 		store_free(cluster->stores[i]);
 	resources_free(cluster->resources);
 }

@@ -83,7 +83,7 @@ static void half_the_facts_are_told(void **state)
 
 	(void)state;
 	cluster_open(&cluster);
-	cluster.known.synced[KNOWN_USBCLAIM] = false;
+	cluster.known.synced[VIEW_USBCLAIM] = false;
 	cluster_ask(&cluster, &claim, rules_validate, &answer);
 	assert_int_equal(answer.code, 503);
 	assert_non_null(strstr(str_cstr(&answer.message),
@@ -95,8 +95,8 @@ static void half_the_facts_are_told(void **state)
 				   "not checked: the controller has not read all usbdeviceclaims"));
 	admission_answer_done(&answer);
 
-	cluster.known.synced[KNOWN_USBCLAIM] = true;
-	cluster.known.synced[KNOWN_VM] = false; /* a creation does not look at machines */
+	cluster.known.synced[VIEW_USBCLAIM] = true;
+	cluster.known.synced[VIEW_VM] = false; /* a creation does not look at machines */
 	cluster_ask(&cluster, &claim, rules_validate, &answer);
 	assert_true(answer.allowed);
 	admission_answer_done(&answer);
@@ -176,7 +176,8 @@ static void resources_are_counted(void **state)
 	cluster_put(&cluster,
 		    PCI("node2-000001000", "node2", "0000:01:00.0", "1", "", "other", AVAILABLE));
 	assert_false(resources_has(list, "x.com/e1000e"));
-	store_remove(cluster.stores[KNOWN_NODE], "node1", NULL, cluster_heard_node, &cluster);
+	cluster.changing = VIEW_NODE;
+	store_remove(cluster.stores[VIEW_NODE], "node1", NULL, cluster_heard, &cluster);
 	assert_false(resources_has(list, "other.com/thing"));
 	cluster_close(&cluster);
 }

@@ -50,6 +50,11 @@ static struct view_case {
 	  "\"spec\":{\"nodeName\":\"n\",\"disableResourcePooling\":true},\"status\":{\"conditions\":"
 	  "[" READY("True") "]}",
 	  { .node = "n", .alone = true, .ready = true, .marked = true } },
+	{ "a claim of a whole group, and one that leaves the device on its driver",
+	  VIEW_PCICLAIM,
+	  "\"annotations\":{\"pcidevices.harvesterhci.io/skip-vfio-binding\":\"true\"}",
+	  "\"spec\":{\"nodeName\":\"n\",\"includeIOMMUGroup\":true}",
+	  { .node = "n", .group = true, .skipped = true } },
 	{ "a claim that says that its node is not Ready",
 	  VIEW_USBCLAIM,
 	  "\"finalizers\":[\"somebody/else\"]",
@@ -66,6 +71,27 @@ static struct view_case {
 	  "",
 	  "\"spec\":{\"nodeName\":\"n\"},\"status\":{\"status\":\"x\"}",
 	  { .node = "n" } },
+	{ "a network card, and how many functions it is to have",
+	  VIEW_NIC,
+	  "",
+	  "\"spec\":{\"nodeName\":\"n\",\"numVFs\":4}",
+	  { .node = "n", .vfs = 4 } },
+	{ "fewer than none are none", VIEW_NIC, "", "\"spec\":{\"numVFs\":-1}", { .node = "" } },
+	{ "more than there can be are as many as there can be",
+	  VIEW_NIC,
+	  "",
+	  "\"spec\":{\"numVFs\":65536}",
+	  { .node = "", .vfs = 65535 } },
+	{ "a card that is divided",
+	  VIEW_GPU,
+	  "",
+	  "\"spec\":{\"nodeName\":\"n\",\"enabled\":true}",
+	  { .node = "n", .enabled = true } },
+	{ "a port that can make functions",
+	  VIEW_PCIDEVICE,
+	  "",
+	  "\"status\":{\"nodeName\":\"n\",\"classId\":\"0604\",\"totalVFs\":7}",
+	  { .node = "n", .bridge = true, .vfs = 7 } },
 };
 
 static void assert_text_equal(const char *a, const char *b)
@@ -90,6 +116,11 @@ static void view_is_what_the_object_says(void **state)
 	assert_int_equal(view->ready, c->want.ready);
 	assert_int_equal(view->marked, c->want.marked);
 	assert_int_equal(view->deleting, c->want.deleting);
+	assert_int_equal(view->group, c->want.group);
+	assert_int_equal(view->skipped, c->want.skipped);
+	assert_int_equal(view->enabled, c->want.enabled);
+	assert_int_equal(view->bridge, c->want.bridge);
+	assert_int_equal(view->vfs, c->want.vfs);
 	assert_int_equal(view->reach, c->want.reach);
 	stage_close(&stage);
 }

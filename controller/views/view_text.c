@@ -1,0 +1,165 @@
+#include "controller/views/view_text.h"
+
+#include <string.h>
+
+#include "api/condition.h"
+#include "api/meta.h"
+#include "api/names.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/views/view.h"
+#include "controller/views/view_kinds.h"
+
+enum { TEXT_MAX = 1024, MESSAGE_MAX = 240, MEMBERS_MAX = 1024 };
+
+/* --- what is kept ------------------------------------------------------------------------------- */
+
+static void put(struct str *out, enum view_text text, const char *value, size_t max)
+{
+	if (!value || !*value)
+		return;
+	str_add_char(out, (char)text);
+	str_add_mem(out, value, strnlen(value, max));
+	str_add_mem(out, "", 1);
+}
+
+/* Node and resource whole, as they are written elsewhere again. */
+static void put_names(struct str *out, const struct owned *owned)
+{
+	const char *node =
+		owned->status.node_name ? owned->status.node_name : owned->spec.node_name;
+	const char *name = api_meta_annotation(&owned->meta, NAMES_ANNOTATION_RESOURCE_NAME);
+
+	put(out, VIEW_TEXT_NODE, node, SIZE_MAX);
+	if (!node)
+		put(out, VIEW_TEXT_NODE_LABEL, api_meta_label(&owned->meta, NAMES_LABEL_NODE),
+		    SIZE_MAX);
+	put(out, VIEW_TEXT_RESOURCE, owned->status.resource_name, SIZE_MAX);
+	if (name && names_valid_lent_resource(name))
+		put(out, VIEW_TEXT_OVERRIDE, name, SIZE_MAX);
+}
+
+/* The driver that it had before anybody lent it; not where that is the one that it has. */
+static void put_driver(struct str *out, const struct owned *owned)
+{
+	const char *driver = owned->status.driver;
+	const char *native = api_meta_annotation(&owned->meta, NAMES_ANNOTATION_DRIVER);
+
+	put(out, VIEW_TEXT_DRIVER, driver, TEXT_MAX);
+	if (native && (!driver || strcmp(native, driver) != 0))
+		put(out, VIEW_TEXT_NATIVE, native, TEXT_MAX);
+}
+
+static void put_refusal(struct str *out, const struct api_conditions *conditions)
+{
+	const struct api_condition *claimable = api_conditions_find(conditions, "Claimable");
+
+	if (!claimable || !claimable->status || strcmp(claimable->status, "False") != 0)
+		return;
+	put(out, VIEW_TEXT_REASON, claimable->reason ? claimable->reason : "Unknown", TEXT_MAX);
+	put(out, VIEW_TEXT_MESSAGE, claimable->message, MESSAGE_MAX);
+}
+
+static void put_pod(struct str *out, const struct pcidevice_allocations *list)
+{
+	auto_free char *pod = NULL;
+
+	if (list->len == 0)
+		return;
+	pod = xasprintf("%s/%s", list->items[0].namespace ? list->items[0].namespace : "",
+			list->items[0].pod ? list->items[0].pod : "");
+	put(out, VIEW_TEXT_POD, pod, TEXT_MAX);
+}
+
+static void put_members(struct str *out, const struct json_strs *members)
+{
+	for (size_t i = 0; members->len > 1 && i < members->len && i < MEMBERS_MAX; i++)
+		put(out, VIEW_TEXT_MEMBER, members->items[i], NAMES_ADDRESS_SIZE - 1);
+}
+
+static void put_all(struct str *out, const struct owned *owned)
+{
+	const struct owned_spec *spec = &owned->spec;
+	const struct owned_status *status = &owned->status;
+
+	put_names(out, owned);
+	put(out, VIEW_TEXT_ADDRESS, status->address ? status->address : spec->address, TEXT_MAX);
+	put(out, VIEW_TEXT_GROUP, status->group, TEXT_MAX);
+	put_driver(out, owned);
+	put(out, VIEW_TEXT_PARENT, status->parent ? status->parent : spec->parent, TEXT_MAX);
+	put(out, VIEW_TEXT_CARD, api_meta_label(&owned->meta, NAMES_LABEL_PARENT_GPU), TEXT_MAX);
+	put(out, VIEW_TEXT_PORT, status->port, TEXT_MAX);
+	put_refusal(out, &status->conditions);
+	put_pod(out, &status->allocations);
+	put(out, VIEW_TEXT_USER, spec->user, TEXT_MAX);
+	put_members(out, &status->members);
+	str_add_mem(out, "", 1);
+}
+
+struct view *view_with_texts(const struct owned *owned)
+{
+	auto_str struct str texts = STR_INIT;
+	struct view *view;
+
+	put_all(&texts, owned);
+	view = xcalloc(1, sizeof(*view) + texts.len);
+	memcpy(view + 1, texts.buf, texts.len);
+	return view;
+}
+
+/* --- what is looked at -------------------------------------------------------------------------- */
+
+/* The first of these texts at or behind @at, which points to the byte that tells which; its end if there
+ * is none. */
+static const char *seek(const char *at, enum view_text text)
+{
+	while (*at && *at != (char)text)
+		at += strlen(at) + 1;
+	return at;
+}
+
+static const char *first(const struct view *view, enum view_text text)
+{
+	return seek((const char *)(view + 1), text);
+}
+
+static const char *next(const char *at, enum view_text text)
+{
+	return seek(at + strlen(at) + 1, text);
+}
+
+const char *view_text(const struct view *view, enum view_text text)
+{
+	const char *at = first(view, text);
+
+	if (!*at && text == VIEW_TEXT_NATIVE)
+		at = first(view, VIEW_TEXT_DRIVER);
+	return *at ? at + 1 : at;
+}
+
+size_t view_members(const struct view *view)
+{
+	size_t len = 0;
+
+	for (const char *at = first(view, VIEW_TEXT_MEMBER); *at; at = next(at, VIEW_TEXT_MEMBER))
+		len++;
+	return len;
+}
+
+const char *view_member(const struct view *view, size_t i)
+{
+	const char *at = first(view, VIEW_TEXT_MEMBER);
+
+	while (*at && i-- > 0)
+		at = next(at, VIEW_TEXT_MEMBER);
+	return *at ? at + 1 : at;
+}
+
+bool view_has_member(const struct view *view, const char *address)
+{
+	for (const char *at = first(view, VIEW_TEXT_MEMBER); *at; at = next(at, VIEW_TEXT_MEMBER)) {
+		if (strcmp(at + 1, address) == 0)
+			return true;
+	}
+	return false;
+}

@@ -17,7 +17,7 @@
 #include "kube/store.h"
 #include "kube/workq_run.h"
 
-enum { ASK_AGAIN_MS = 60 * 1000 };
+enum { ASK_AGAIN_MS = 60 * 1000 }; /* about a node that is there, but not in the views yet */
 
 struct config_nodes {
 	struct config_nodes_deps deps;
@@ -108,7 +108,7 @@ static void work(void *arg, const char *name, work_end_fn *end_fn, void *end_arg
 {
 	struct config_nodes *nodes = arg;
 
-	if (!is_listed(nodes, name)) {
+	if (!is_listed(nodes, name) || store_get(nodes->deps.nodes, name)) {
 		end_fn(end_arg, 0, NULL);
 		return;
 	}
@@ -116,6 +116,11 @@ static void work(void *arg, const char *name, work_end_fn *end_fn, void *end_arg
 	nodes->end = end_fn;
 	nodes->end_arg = end_arg;
 	nodes->call = fetch_object(nodes->deps.client, &node_kind, name, on_asked, nodes);
+}
+
+void config_nodes_gone(struct config_nodes *nodes, const char *name)
+{
+	workq_run_add(nodes->queue, name);
 }
 
 static void look(struct config_nodes *nodes)

@@ -40,6 +40,8 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 
 	pools_hear(upkeep->pools, kind, name, before, after);
 	nodes_hear(upkeep->nodes, kind, name, before, after);
+	if (kind == VIEW_NODE && !after && upkeep->config_nodes)
+		config_nodes_gone(upkeep->config_nodes, name);
 }
 
 static void on_reach(void *arg, const char *node, bool reachable)
@@ -70,12 +72,13 @@ static void on_started(void *arg)
 {
 	struct upkeep *upkeep = arg;
 
-	upkeep->config_nodes =
-		config_nodes_new(&(struct config_nodes_deps){ .client = upkeep->client,
-							      .clock = upkeep->clock,
-							      .metrics = upkeep->metrics,
-							      .leads = leads,
-							      .arg = upkeep });
+	upkeep->config_nodes = config_nodes_new(
+		&(struct config_nodes_deps){ .client = upkeep->client,
+					     .clock = upkeep->clock,
+					     .metrics = upkeep->metrics,
+					     .nodes = views_stores(upkeep->views)[VIEW_NODE],
+					     .leads = leads,
+					     .arg = upkeep });
 	look(upkeep);
 }
 

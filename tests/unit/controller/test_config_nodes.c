@@ -3,11 +3,15 @@
 
 #include <string.h>
 
+#include "base/err.h"
+#include "base/json_read.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/views/view.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "kube/store.h"
 #include "unit/suite.h"
 
 enum { MINUTE_MS = 60 * 1000 };
@@ -16,7 +20,9 @@ struct scene {
 	struct kube_client *client;
 	struct fake_clock *clock;
 	struct config_nodes *nodes;
-	bool follows; /* somebody else leads */
+	struct api_kind kind;
+	struct store *there; /* nodes, as the views have them */
+	bool follows;        /* somebody else leads           */
 };
 
 static bool leads(void *arg)
@@ -64,10 +70,14 @@ static void tell(struct scene *scene, const char *items)
 static void scene_open(struct scene *scene, const char *items)
 {
 	log_set_level(LOG_ERROR);
-	*scene = (struct scene){ .client = fake_client_new(), .clock = fake_clock_new() };
+	*scene = (struct scene){ .client = fake_client_new(),
+				 .clock = fake_clock_new(),
+				 .kind = view_kind(VIEW_NODE) };
+	scene->there = store_new(&scene->kind);
 	scene->nodes = config_nodes_new(
 		&(struct config_nodes_deps){ .client = scene->client,
 					     .clock = fake_clock_as_clock(scene->clock),
+					     .nodes = scene->there,
 					     .leads = leads,
 					     .arg = scene });
 	list(scene, items);
@@ -76,9 +86,35 @@ static void scene_open(struct scene *scene, const char *items)
 static void scene_close(struct scene *scene)
 {
 	config_nodes_free(scene->nodes);
+	store_free(scene->there);
 	assert_int_equal(fake_client_open(scene->client), 0);
 	kube_client_free(scene->client);
 	fake_clock_free(scene->clock);
+}
+
+static void on_change(void *arg, const struct entry *before, const struct entry *after)
+{
+	(void)arg;
+	(void)before;
+	(void)after;
+}
+
+/* The views have read that there is node1. */
+static void see(struct scene *scene)
+{
+	static const char text[] = NODE("node1");
+	struct json_text json = { text, strlen(text) };
+	struct err err = { 0 };
+
+	store_put(scene->there, entry_decode(&scene->kind, &json, &err), on_change, NULL);
+}
+
+/* The views have read that it is deleted. */
+static void lose(struct scene *scene)
+{
+	store_remove(scene->there, "node1", NULL, on_change, NULL);
+	config_nodes_gone(scene->nodes, "node1");
+	fake_clock_settle(scene->clock);
 }
 
 /* Requests that wait, but for the watch. */
@@ -120,6 +156,52 @@ static void a_node_that_is_deleted_later_is_noticed_within_a_minute(void **state
 	answer(&scene, "/nodes/node1", 404, GONE("node1"));
 	answer(&scene, "/default/status?", 200, "{}");
 	tell(&scene, "");
+	fake_clock_advance(scene.clock, 2UL * MINUTE_MS);
+	assert_int_equal(waiting(&scene), 0);
+	scene_close(&scene);
+}
+
+static void what_the_views_have_is_not_asked_for(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, "");
+	see(&scene);
+	tell(&scene, ITEM("node1"));
+	fake_clock_advance(scene.clock, 2UL * MINUTE_MS);
+	assert_int_equal(waiting(&scene), 0);
+	lose(&scene);
+	answer(&scene, "/nodes/node1", 404, GONE("node1"));
+	answer(&scene, "/default/status?", 200, "{}");
+	scene_close(&scene);
+}
+
+static void a_node_that_is_not_listed_is_nobodys_business(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, ITEM("node2"));
+	answer(&scene, "/nodes/node2", 200, NODE("node2"));
+	see(&scene);
+	lose(&scene);
+	assert_int_equal(waiting(&scene), 0);
+	scene_close(&scene);
+}
+
+static void what_comes_back_meanwhile_stays(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, "");
+	see(&scene);
+	tell(&scene, ITEM("node1"));
+	lose(&scene);
+	answer(&scene, "/nodes/node1", 200, NODE("node1"));
+	assert_int_equal(waiting(&scene), 0);
+	see(&scene);
 	fake_clock_advance(scene.clock, 2UL * MINUTE_MS);
 	assert_int_equal(waiting(&scene), 0);
 	scene_close(&scene);
@@ -183,6 +265,11 @@ int main(void)
 		  that_of_a_deleted_node_goes_and_no_other, NULL);
 	suite_add(&suite, "a node that is deleted later is noticed within a minute",
 		  a_node_that_is_deleted_later_is_noticed_within_a_minute, NULL);
+	suite_add(&suite, "what the views have is not asked for",
+		  what_the_views_have_is_not_asked_for, NULL);
+	suite_add(&suite, "a node that is not listed is nobody's business",
+		  a_node_that_is_not_listed_is_nobodys_business, NULL);
+	suite_add(&suite, "what comes back meanwhile stays", what_comes_back_meanwhile_stays, NULL);
 	suite_rows(&suite, doubts, is_left_and_asked_again);
 	suite_add(&suite, "who leads no more removes nothing", who_leads_no_more_removes_nothing,
 		  NULL);

@@ -290,7 +290,7 @@ def make_vfio(tree):
 def run(rounds=30, here_rounds=100):
     with control_plane() as cluster:
         run_here(cluster, here_rounds)
-        cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests/overlays/local")
+        cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests/overlays/processes")
         guest = Guest(VM)
         guest.stop()
         guest.start()

@@ -254,7 +254,7 @@ def mdevs(cluster, rounds):
 
 def in_guest(cluster):
     heading(f"{INSTANCES} instances of the kernel's mtty and mdpy, virtual machine without KVM")
-    cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests/overlays/local")
+    cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests/overlays/processes")
     cluster.kubectl("apply", "-f", "-", input={"apiVersion": "v1", "kind": "Node", "metadata": {"name": VM}})
     guest = Guest(VM)
     guest.stop()

@@ -107,7 +107,7 @@ def split(log):
 
 
 def token_kubeconfig(cluster, folder):
-    cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests/overlays/local")
+    cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests/overlays/processes")
     path = Path(folder) / "token.kubeconfig"
     path.write_text(cluster.control("sa-kubeconfig", "hostdev-system", "hostdev-agent"))
     return path

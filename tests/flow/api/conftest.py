@@ -23,7 +23,7 @@ def rest(crds):
 @pytest.fixture(scope="session")
 def installed(crds, rest, tmp_path_factory):
     """The cluster with all of manifests/base, its policies in force."""
-    crds.kubectl("apply", "--server-side", "--force-conflicts", "-k", ROOT / "manifests/overlays/local")
+    crds.kubectl("apply", "--server-side", "--force-conflicts", "-k", ROOT / "manifests/overlays/processes")
     wait_fenced(crds, rest, tmp_path_factory.mktemp("unbound"))
     return crds
 

@@ -42,7 +42,7 @@ class Site:
         self.cluster = cluster
         cluster.kubectl("apply", "-f", ROOT / "crds")
         cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", ROOT / "crds")
-        cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests/overlays/local")
+        cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests/overlays/processes")
         self.rest = Rest(cluster.kubeconfig)
         wait_fenced(cluster, self.rest, folder)
         self.identities = Identities(cluster, self.rest, folder)

@@ -31,7 +31,7 @@ def guest():
 @pytest.fixture(scope="session")
 def deployed(crds):
     """The cluster with the agent's rights, and a Node for it."""
-    crds.kubectl("apply", "--server-side", "--force-conflicts", "-k", ROOT / "manifests/overlays/local")
+    crds.kubectl("apply", "--server-side", "--force-conflicts", "-k", ROOT / "manifests/overlays/processes")
     crds.kubectl("apply", "-f", "-", input={"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
     crds.kubectl("patch", "node", NODE, "--subresource=status", "--type=merge", "-p",
                  f'{{"status": {{"addresses": [{{"type": "InternalIP", "address": "{ADDRESS}"}}]}}}}')

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Our own programs on the local cluster: built, given an identity each, started,
-# and waited for. Sourced by hack/up after hack/lib.sh; uses LOCAL and NODE.
+# Our own programs on the local cluster: built, started as processes of this machine
+# with an identity each, and waited for. Sourced by hack/up after hack/lib.sh; uses
+# LOCAL and NODE.
 
 # shellcheck disable=SC2153 # NODE is set by those who source this
 PRESET=${HOSTDEV_PRESET:-release}
@@ -42,15 +43,6 @@ start_host_agent() {
 	"$ROOT/hack/cluster.d/agent" start "$LOCAL" "$NODE" "$LOCAL/agents/$NODE.kubeconfig" "$PROGRAMS"
 }
 
-# The guest sees the tree and its programs at the same paths.
-start_guest_agent() {
-	local guest=$1
-	program_kubeconfig "$LOCAL/agents/$guest.kubeconfig" hostdev-agent "$GUEST_SERVER" "$guest"
-	"$ROOT/hack/vm" exec --name "$guest" -- env "HOSTDEV_STARTED=$HOSTDEV_STARTED" \
-		"$ROOT/hack/cluster.d/agent" start /run/hostdev-agent "$guest" \
-		"$LOCAL/agents/$guest.kubeconfig" "$PROGRAMS"
-}
-
 start_controller() {
 	local file=$LOCAL/agents/controller.kubeconfig mark
 	program_kubeconfig "$file" hostdev-controller "$API_SERVER"
@@ -84,7 +76,7 @@ wait_for_devices() {
 		die "hostdev-agent inspect failed on node $node; what it said is in $LOCAL/logs/inspect-$node.log"
 	step "waiting for the $(wc -w <<<"$expected") PCI devices of node $node"
 	wait_until 30 devices_are_listed "$expected" ||
-		die "the PCI devices of node $node are not in the API after 30 s; see hostdev-agent.log of that node ($LOCAL/logs, or /run/hostdev-agent/logs in the guest)"
+		die "the PCI devices of node $node are not in the API after 30 s; see its agent's log: $LOCAL/logs/hostdev-agent.log, or of pods, kubectl -n hostdev-system logs daemonset/hostdev-agent"
 }
 
 devices_are_listed() {

@@ -8,6 +8,12 @@ RUNTIME_ENTRY=node-runtime-bookworm-1
 RUNTIME=$CACHE/$RUNTIME_ENTRY
 RUNTIME_PACKAGES=(containerd runc containernetworking-plugins busybox-static)
 
+# Of the Service "kubernetes": the first of kube-apiserver's --service-cluster-ip-range,
+# where pods look for the API server. There is no kube-proxy: socat is it, for this
+# one Service.
+# shellcheck disable=SC2034 # for those who source this
+API_SERVICE=10.96.0.1
+
 PAUSE_IMAGE=localhost/hostdev/pause:1
 BUSYBOX_IMAGE=localhost/hostdev/busybox:1
 
@@ -15,6 +21,23 @@ BUSYBOX_IMAGE=localhost/hostdev/busybox:1
 # images/*.tar.
 node_runtime() {
 	cache_entry "$RUNTIME_ENTRY" build_runtime
+}
+
+# start_api_relay DIR ADDRESS:PORT: pods of this machine reach the API server, which is
+# at ADDRESS:PORT for the machine.
+start_api_relay() {
+	local dir=$1 server=$2
+	process_running "$dir" api-relay "$server" && return 0
+	stop_process "$dir" api-relay
+	ip address replace "$API_SERVICE/32" dev lo
+	start_process "$dir" api-relay "$server" \
+		socat "TCP4-LISTEN:443,bind=$API_SERVICE,reuseaddr,fork" "TCP4:$server"
+}
+
+stop_api_relay() {
+	process_running "$1" api-relay || return 0
+	stop_process "$1" api-relay
+	ip address delete "$API_SERVICE/32" dev lo 2>/dev/null || true
 }
 
 # link_runtime FOLDER: beside kubectl and kubelet, for the guest.

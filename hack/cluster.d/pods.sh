@@ -1,0 +1,61 @@
+# shellcheck shell=bash
+# Our own programs as pods of the nodes that have a kubelet. Sourced by hack/up after
+# hack/cluster.d/programs.sh; uses LOCAL and PROGRAMS.
+
+IMAGES=$LOCAL/images
+POD_KINDS=daemonset,deployment,poddisruptionbudget,networkpolicy
+
+build_images() {
+	local log=$LOCAL/logs/image.log
+	mkdir -p "$IMAGES" "$LOCAL/logs"
+	step "making the images of the programs"
+	"$ROOT/hack/image" --programs "$PROGRAMS" --output "$IMAGES" >"$IMAGES/list" 2>"$log" ||
+		die "making the images failed: $(tail -n 1 "$log")"
+}
+
+# image_digest NAME
+image_digest() {
+	awk -v name="localhost/hostdev/$1:local" '$1 == name { print $2 }' "$IMAGES/list"
+}
+
+# load_guest_images GUEST: into a containerd that runs; one that starts takes them itself.
+load_guest_images() {
+	local image
+	for image in agent controller; do
+		# shellcheck disable=SC2016 # expanded in the guest
+		"$ROOT/hack/vm" exec --name "$1" -- bash -euc '
+			ctr="$0/ctr -a /run/containerd/containerd.sock -n k8s.io images"
+			$ctr ls "name==localhost/hostdev/$1:local" | grep -qF "$2" || $ctr import "$3" >/dev/null' \
+			"$LOCAL/bin" "$image" "$(image_digest "$image")" "$IMAGES/hostdev-$image.tar" ||
+			die "containerd of $1 could not import $IMAGES/hostdev-$image.tar"
+	done
+}
+
+# Pods of another image are replaced: the image is part of what a pod is.
+roll_out_images() {
+	set_image daemonset agent
+	set_image deployment controller
+}
+
+# set_image KIND NAME
+set_image() {
+	quietly kubectl -n hostdev-system patch "$1" "hostdev-$2" --type=merge -p "$(jq -cn \
+		--arg digest "$(image_digest "$2")" \
+		'{spec: {template: {metadata: {annotations: {"hostdev.io/image": $digest}}}}}')"
+}
+
+wait_for_pods() {
+	step "waiting for the pods of hostdev"
+	rolled_out daemonset hostdev-agent
+	rolled_out deployment hostdev-controller
+}
+
+rolled_out() {
+	kubectl -n hostdev-system rollout status --timeout=180s "$1" "$2" >"$LOCAL/logs/rollout.log" 2>&1 && return 0
+	kubectl -n hostdev-system get pods -o wide >&2
+	die "the pods of $2 are not ready after 180 s; see: kubectl -n hostdev-system describe pods"
+}
+
+remove_pods() {
+	quietly kubectl -n hostdev-system delete "$POD_KINDS" -l app.kubernetes.io/part-of=hostdev --ignore-not-found
+}

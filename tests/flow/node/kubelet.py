@@ -1,6 +1,7 @@
 """The kubelet and containerd of the guest, and pods on it."""
 
 import json
+import shutil
 import subprocess
 import time
 from contextlib import contextmanager
@@ -25,9 +26,9 @@ class Kubelet:
         self.folder = ROOT / "build/local/vm" / guest.name / "node"
         self.kubectl = cluster.kubectl
 
-    def start(self):
-        """containerd and kubelet, until the Node is Ready."""
-        self._fill_folder()
+    def start(self, images=()):
+        """containerd with these images, too, and kubelet, until the Node is Ready."""
+        self._fill_folder(images)
         self.kubectl("create", "serviceaccount", "default", check=False)
         self.guest.vm("node")
         self.wait_ready()
@@ -41,9 +42,12 @@ class Kubelet:
         config = self.cluster.control("node-kubeconfig", self.node, "--server", server)
         (self.folder / "kubelet.kubeconfig").write_text(config)
 
-    def _fill_folder(self):
+    def _fill_folder(self, images):
         folder = self.folder
-        (folder / "images").mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder / "images", ignore_errors=True)
+        (folder / "images").mkdir(parents=True)
+        for image in images:
+            shutil.copy(image, folder / "images")
         self._configure(self._server())
         (folder / "ca.crt").write_bytes((self.cluster.folder / "pki/ca.crt").read_bytes())
         script = f"""source {ROOT}/hack/lib.sh; source {ROOT}/hack/cluster.d/runtime.sh; node_runtime

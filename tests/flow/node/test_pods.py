@@ -1,0 +1,191 @@
+"""hostdev as it is installed: pods of a real kubelet, from the images of hack/image, with no capability."""
+
+import json
+import subprocess
+
+import pytest
+
+from claims import NIC
+from cluster import ROOT, wait_until
+from kubelet import Kubelet, Pod
+from node_agent import PROGRAMS
+
+NAMESPACE = "hostdev-system"
+KINDS = "daemonset,deployment,poddisruptionbudget,networkpolicy"
+OURS = "app.kubernetes.io/part-of=hostdev"
+
+
+class Pods:
+    """The pods of hostdev on the node."""
+
+    def __init__(self, booted, kubelet):
+        self.node, self.kubelet = booted, kubelet
+        self.guest, self.cluster = booted.guest, booted.cluster
+
+    def kubectl(self, *words):
+        return self.cluster.kubectl("-n", NAMESPACE, *words).stdout
+
+    def install(self):
+        self.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-k", ROOT / "manifests/overlays/local")
+        for workload in ("daemonset/hostdev-agent", "deployment/hostdev-controller"):
+            self.kubectl("rollout", "status", workload, "--timeout=180s")
+
+    def remove(self):
+        self.kubectl("delete", KINDS, "--selector", OURS, "--ignore-not-found")
+        self.kubectl("wait", "pod", "--for=delete", "--selector", OURS, "--timeout=60s")
+
+    def of(self, component):
+        """Those that are not ending."""
+        pods = self.cluster.get("pods", "-n", NAMESPACE, "--selector", f"app.kubernetes.io/component={component}")
+        return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+
+    def processes(self, program):
+        """What /proc says of each process of the program: {pid: {field: value}}."""
+        text = self.guest.sh(f"for pid in $(pidof {program}); do cat /proc/$pid/status; done")
+        found = {}
+        for block in text.split("Name:\t")[1:]:
+            fields = dict(line.split(":\t", 1) for line in block.splitlines()[1:] if ":\t" in line)
+            found[int(fields["Pid"])] = fields
+        return found
+
+    def agent_process(self):
+        [pid] = self.processes("hostdev-agent")
+        return pid
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("images")
+    subprocess.run([ROOT / "hack/image", "--programs", PROGRAMS, "--output", folder], check=True)
+    return sorted(folder.glob("*.tar"))
+
+
+@pytest.fixture(scope="module")
+def hostdev(booted, images):
+    """In place of the agent that is a process of the node; at the end, that is back."""
+    booted.agent.signal("TERM")
+    wait_until(lambda: not booted.agent.alive(), 10, "the process's end")
+    booted.cluster.control("start", "--full")
+    kubelet = Kubelet(booted.guest, booted.cluster)
+    kubelet.start(images)
+    made = Pods(booted, kubelet)
+    try:
+        made.install()
+        yield made
+    finally:
+        made.remove()
+        for name in ("kube-scheduler", "kube-controller-manager"):
+            booted.cluster.control("kill", name)
+        kubelet.stop()
+        booted.agent.start()
+
+
+@pytest.fixture
+def node(hostdev):
+    """As for other tests, with the agent in its pod."""
+    return hostdev.node
+
+
+@pytest.fixture
+def pod(hostdev):
+    """pod(resource) -> one that asks for a unit of it; gone at the end."""
+    made = []
+
+    def make(resource):
+        made.append(Pod(hostdev.kubelet, "guest-of-hostdev", {resource: 1}))
+        made[-1].create()
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.delete()
+
+
+def test_the_processes_have_the_rights_of_the_manifests_and_no_more(hostdev):
+    agents, controllers = hostdev.processes("hostdev-agent"), hostdev.processes("hostdev-controller")
+    assert (len(agents), len(controllers)) == (1, 2)
+    for fields in (agents | controllers).values():
+        assert {fields[f"Cap{kind}"] for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb")} == {16 * "0"}
+        assert (fields["NoNewPrivs"], fields["Seccomp"]) == ("1", "2")
+    assert {fields["Uid"].split()[0] for fields in controllers.values()} == {"65532"}
+    root = f"/proc/{hostdev.agent_process()}/root"
+    assert not hostdev.guest.try_sh(f"ls {root}/bin {root}/usr/bin | grep -xE '.*sh|busybox'")
+
+
+def test_devices_that_come_and_go_are_seen_at_once(hostdev, node):
+    """Uevents reach the pod's own network namespace: the rescan without them is 10 minutes away."""
+    node.wait_converged()
+    mark = node.pci.mark()
+    hostdev.guest.plug("nic", "--id", "pods-nic")
+    try:
+        node.wait_equal(timeout=10)
+        assert node.pci.mark() != mark
+    finally:
+        hostdev.guest.unplug("pods-nic")
+    node.wait_converged(timeout=10)
+    assert node.pci_object("0000:00:02.0")["status"]["conditions"][0]["reason"] == "HostNetwork"
+
+
+def test_a_claimed_device_is_lent_and_outlives_the_agents_pod(hostdev, node, claims, pod):
+    claims.bind(NIC)
+    claims.wait_drivers(NIC, "vfio-pci", "vfio-pci")
+    resource = node.pci_object(NIC)["status"]["resourceName"]
+    hostdev.kubelet.wait_allocatable(resource, 1)
+    guest = pod(resource)
+    guest.wait_running()
+    group = claims.function(NIC).group()
+    assert guest.exec("ls /dev/vfio").split() == sorted([group, "vfio"])
+    identity = guest.identity()
+
+    before = hostdev.agent_process()
+    hostdev.guest.run("kill", "-9", before)
+    wait_until(lambda: hostdev.processes("hostdev-agent").keys() - {before}, 60, "the agent's next process")
+    [old] = hostdev.of("agent")
+    hostdev.kubectl("delete", "pod", old["metadata"]["name"], "--wait=false")
+    wait_until(lambda: [p["metadata"]["uid"] for p in hostdev.of("agent")] not in ([], [old["metadata"]["uid"]]),
+               60, "another pod of the agent")
+    hostdev.kubectl("rollout", "status", "daemonset/hostdev-agent", "--timeout=120s")
+    hostdev.kubelet.wait_allocatable(resource, 1)
+    assert guest.identity() == identity
+    assert claims.wait_ready(NIC)["status"]["conditions"]
+    assert claims.function(NIC).drivers() == ("vfio-pci", "vfio-pci")
+
+    claims.delete(NIC)
+    claims.wait(NIC, "Ready", "False", "Held", "pod default/guest-of-hostdev has it", timeout=60)
+    guest.delete()
+    claims.wait_gone(NIC, timeout=90)
+    claims.wait_drivers(NIC, "e1000e")
+
+
+def test_every_controller_answers_reviews_also_while_it_ends(hostdev):
+    """Straight to the pods: nothing leads from this API server to them."""
+    authority = hostdev.kubectl("get", "secret", "hostdev-webhook-tls", "-o", "jsonpath={.data.ca\\.crt}")
+    hostdev.guest.sh("base64 -d >/run/hostdev-ca.crt", input=authority)
+    host = f"hostdev-webhook.{NAMESPACE}.svc"
+    review = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": "1", "operation": "CREATE", "name": "no-such-device", "userInfo": {"username": "somebody"},
+        "kind": {"group": "devices.harvesterhci.io", "version": "v1beta1", "kind": "PCIDeviceClaim"},
+        "resource": {"group": "devices.harvesterhci.io", "version": "v1beta1", "resource": "pcideviceclaims"},
+        "object": {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim",
+                   "metadata": {"name": "no-such-device"}, "spec": {}}}})
+
+    def ask(pod):
+        answer = hostdev.guest.sh(
+            f"curl -sS --cacert /run/hostdev-ca.crt --resolve {host}:9443:{pod['status']['podIP']} "
+            f"-H 'Content-Type: application/json' -d @- https://{host}:9443/validate", input=review)
+        return json.loads(answer)["response"]
+
+    controllers = hostdev.of("controller")
+    assert len(controllers) == 2
+    for each in controllers:
+        assert ask(each)["allowed"] is False
+    holder = hostdev.cluster.get("lease", "hostdev-controller", "-n", NAMESPACE)["spec"]["holderIdentity"]
+    leader = next(each for each in controllers if each["metadata"]["name"] == holder)
+    hostdev.kubectl("delete", "pod", holder, "--wait=false")
+    assert ask(leader)["allowed"] is False
+
+    def another():
+        return hostdev.cluster.get("lease", "hostdev-controller", "-n", NAMESPACE)["spec"]["holderIdentity"] not in (
+            "", holder)
+    wait_until(another, 20, "another leader")
+    hostdev.kubectl("rollout", "status", "deployment/hostdev-controller", "--timeout=120s")

@@ -116,7 +116,7 @@ def test_a_node_name_of_any_length_writes_its_own(agents, machine, rest, length)
     name = ("n" * (length - 1) + "z") if length <= 64 else ".".join(["y" * 62] * 4)[:length - 2] + "zz"
     agent = agents(machine, name).start()
     agent.wait_converged()
-    assert not agent.lines("403")
+    assert not agent.lines("403 forbidden")
 
 
 def test_an_agent_without_a_node_writes_nothing(identities, node):

@@ -139,7 +139,7 @@ def test_alice_claims_her_device_and_gives_it_back(site, claimed, agent):
     shown = site.as_user("alice", "get", "pcidevice", DEVICE, "-o", "jsonpath={.status.resourceName}").stdout
     assert shown == RESOURCE
     end_claim(site, agent, "alice")
-    assert not agent.lines("403")
+    assert not agent.lines("403 forbidden")
 
 
 def test_alice_claims_nothing_else(site, lent):

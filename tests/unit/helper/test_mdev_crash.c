@@ -52,7 +52,7 @@ static void machine_init_made(struct machine *m, size_t made)
 	if (made == 0)
 		return;
 	str_add(&words, CREATE);
-	for (size_t i = 1; i < made; i++)
+	for (size_t i = 1; i < made && i < INSTANCES; i++)
 		str_addf(&words, " uuid=%s", uuids[i]);
 	free(machine_run(m, str_cstr(&words)));
 }

@@ -60,6 +60,7 @@ struct informer *informer_new(const struct informer_deps *deps, const struct inf
 	inf->store = store_new(spec->kind);
 	inf->timer = clock_timer_new(deps->clock, on_timer, inf);
 	report_init(&inf->report, deps->metrics, spec->kind->plural);
+	inf->report.optional = spec->optional;
 	reflector_init(&inf->reflector);
 	inf->feed = (struct feed){
 		.kind = spec->kind,

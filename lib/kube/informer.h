@@ -38,6 +38,7 @@ struct informer_spec {
 	const struct api_kind *kind;
 	const char *label_selector; /* NULL: none */
 	const char *field_selector; /* NULL: none */
+	bool optional;              /* many clusters do not have the kind: no warning then */
 	struct informer_handlers handlers;
 	void *arg;
 };

@@ -49,7 +49,9 @@ void report_end(const struct report *report, enum reflector_event event,
 {
 	const char *reason = reflector_event_text(event);
 	const char *why = err->msg;
-	enum log_level level = step->news ? LOG_WARN : LOG_DEBUG;
+	enum log_level level = !step->news                                     ? LOG_DEBUG
+			       : report->optional && event == REFLECTOR_ABSENT ? LOG_INFO
+									       : LOG_WARN;
 
 	if (event < REFLECTOR_FAILED && step->wait_ms == 0)
 		return;

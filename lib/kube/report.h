@@ -1,6 +1,7 @@
 /* report: what lists and watches go through, as metrics and lines in the log. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ struct store;
 
 struct report {
 	const char *resource; /* static text */
+	bool optional;        /* that the kind is not installed is nothing to warn of */
 	struct metric *troubles;
 	struct metric *events;
 	struct metric *objects;

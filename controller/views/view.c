@@ -51,6 +51,7 @@ void *view_of_device(const void *object)
 	struct view *view = view_of_owned(owned);
 
 	view->resource = text_of(view, VIEW_TEXT_RESOURCE);
+	view->model = text_of(view, VIEW_TEXT_MODEL);
 	view->pod = text_of(view, VIEW_TEXT_POD);
 	view->allocated = owned->status.allocations.len > 0;
 	return view;

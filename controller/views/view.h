@@ -43,6 +43,7 @@ struct view {
 	const char *
 		resource; /* of a device: as which it is lent unless its claim says otherwise; of a claim: as
 			 * which its annotation wants the device lent. NULL: none                     */
+	const char *model;  /* of a device: "8086:10d3", or its mediated type; NULL: not said */
 	const char *pod;    /* of a device: "namespace/name" of one that has it; NULL: nobody */
 	bool fixed : 1;     /* a device: its own annotation says so, no claim changes it  */
 	bool allocated : 1; /* a device: containers have it                               */

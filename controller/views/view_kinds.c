@@ -50,6 +50,8 @@ static const struct json_row pci_status_map[] = {
 	JSON_STR(S, driver, "kernelDriverInUse", JSON_OPTIONAL),
 	JSON_STR(S, parent, "physicalFunction", JSON_OPTIONAL),
 	JSON_STR(S, class_id, "classId", JSON_OPTIONAL),
+	JSON_STR(S, vendor_id, "vendorId", JSON_OPTIONAL),
+	JSON_STR(S, device_id, "deviceId", JSON_OPTIONAL),
 	JSON_INT(S, total_vfs, "totalVFs", JSON_OPTIONAL),
 	JSON_STRS(S, members, "iommuGroupMembers", JSON_OPTIONAL),
 	ALLOCATIONS,
@@ -62,6 +64,8 @@ static const struct json_row usb_status_map[] = {
 	JSON_STR(S, resource_name, "resourceName", JSON_OPTIONAL),
 	JSON_STR(S, address, "pciAddress", JSON_OPTIONAL),
 	JSON_STR(S, port, "portPath", JSON_OPTIONAL),
+	JSON_STR(S, usb_vendor_id, "vendorID", JSON_OPTIONAL),
+	JSON_STR(S, usb_product_id, "productID", JSON_OPTIONAL),
 	ALLOCATIONS,
 	API_CONDITIONS(S),
 	JSON_END,
@@ -70,6 +74,7 @@ static const struct json_row usb_status_map[] = {
 static const struct json_row mediated_status_map[] = {
 	JSON_STR(S, node_name, "nodeName", JSON_OPTIONAL),
 	JSON_STR(S, resource_name, "resourceName", JSON_OPTIONAL),
+	JSON_STR(S, type_name, "typeName", JSON_OPTIONAL),
 	ALLOCATIONS,
 	JSON_END,
 };
@@ -78,6 +83,8 @@ static const struct json_row claim_status_map[] = {
 	JSON_STR(S, node_name, "nodeName", JSON_OPTIONAL),
 	JSON_STR(S, address, "pciAddress", JSON_OPTIONAL),
 	JSON_STR(S, port, "portPath", JSON_OPTIONAL),
+	JSON_STR(S, usb_vendor_id, "vendorID", JSON_OPTIONAL),
+	JSON_STR(S, usb_product_id, "productID", JSON_OPTIONAL),
 	API_CONDITIONS(S),
 	JSON_END,
 };

@@ -32,6 +32,11 @@ struct owned_status {
 	char *class_id;
 	int total_vfs;
 	struct json_strs members;
+	char *vendor_id; /* PCI */
+	char *device_id;
+	char *usb_vendor_id;
+	char *usb_product_id;
+	char *type_name; /* of a mediated device */
 	struct pcidevice_allocations allocations;
 	struct api_conditions conditions;
 };

@@ -60,6 +60,24 @@ static void put_refusal(struct str *out, const struct api_conditions *conditions
 	put(out, VIEW_TEXT_MESSAGE, claimable->message, MESSAGE_MAX);
 }
 
+static void put_ids(struct str *out, const char *vendor, const char *device)
+{
+	auto_free char *ids = NULL;
+
+	if (!vendor || !*vendor || !device || !*device)
+		return;
+	ids = xasprintf("%s:%s", vendor, device);
+	put(out, VIEW_TEXT_MODEL, ids, TEXT_MAX);
+}
+
+/* What KubeVirt selects it by. */
+static void put_model(struct str *out, const struct owned_status *status)
+{
+	put_ids(out, status->vendor_id, status->device_id);
+	put_ids(out, status->usb_vendor_id, status->usb_product_id);
+	put(out, VIEW_TEXT_MODEL, status->type_name, TEXT_MAX);
+}
+
 static void put_pod(struct str *out, const struct pcidevice_allocations *list)
 {
 	auto_free char *pod = NULL;
@@ -90,6 +108,7 @@ static void put_all(struct str *out, const struct owned *owned)
 	put(out, VIEW_TEXT_CARD, api_meta_label(&owned->meta, NAMES_LABEL_PARENT_GPU), TEXT_MAX);
 	put(out, VIEW_TEXT_PORT, status->port, TEXT_MAX);
 	put_refusal(out, &status->conditions);
+	put_model(out, status);
 	put_pod(out, &status->allocations);
 	put(out, VIEW_TEXT_USER, spec->user, TEXT_MAX);
 	put_members(out, &status->members);

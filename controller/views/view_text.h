@@ -26,6 +26,7 @@ enum view_text {
 	VIEW_TEXT_PORT,   /* of a USB device, or its claim                       */
 	VIEW_TEXT_REASON, /* of the condition Claimable where it is False        */
 	VIEW_TEXT_MESSAGE,
+	VIEW_TEXT_MODEL, /* "8086:10d3" of a PCI or USB device, or the type of a mediated one */
 	VIEW_TEXT_POD,
 	VIEW_TEXT_USER,   /* of a claim                                          */
 	VIEW_TEXT_MEMBER, /* address of a function of its group; not if it is alone in it */

@@ -130,6 +130,11 @@ const char *views_line(const struct views *views, enum view_kind kind)
 	return informer_text(views->watched[kind].informer);
 }
 
+bool views_installed(const struct views *views, enum view_kind kind)
+{
+	return informer_installed(views->watched[kind].informer);
+}
+
 /* What looks at virtual machines asks for them by itself: nothing else is to wait for KubeVirt. */
 const char *views_waiting(const struct views *views)
 {

@@ -50,6 +50,9 @@ bool views_synced(const struct views *views, enum view_kind kind);
 /* How far @kind is, as informer_text(). Valid until the next call. */
 const char *views_line(const struct views *views, enum view_kind kind);
 
+/* Does the API server know @kind, as far as was seen? A store of a kind that it does not know is empty. */
+bool views_installed(const struct views *views, enum view_kind kind);
+
 /* The line of the first kind but the virtual machines that has had no list; NULL: all have. Valid until
  * the next call. */
 const char *views_waiting(const struct views *views);

@@ -43,7 +43,29 @@ static struct view_case {
 	  "",
 	  "\"status\":{\"nodeName\":\"n\",\"allocations\":[{\"namespace\":\"d\",\"pod\":\"p\","
 	  "\"container\":\"c\"}]}",
-	  { .node = "n", .allocated = true } },
+	  { .node = "n", .pod = "d/p", .allocated = true } },
+	{ "one whose first container has no name yet",
+	  VIEW_MEDIATEDDEVICE,
+	  "",
+	  "\"status\":{\"nodeName\":\"n\",\"typeName\":\"T4-1B\",\"allocations\":[{\"pod\":\"p\"},"
+	  "{\"namespace\":\"d\",\"pod\":\"q\",\"container\":\"c\"}]}",
+	  { .node = "n", .model = "T4-1B", .pod = "d/q", .allocated = true } },
+	{ "a PCI device says its ids, by its own names for them",
+	  VIEW_PCIDEVICE,
+	  "",
+	  "\"status\":{\"vendorId\":\"8086\",\"deviceId\":\"10d3\",\"vendorID\":\"1\",\"productID\":\"2\"}",
+	  { .node = "", .model = "8086:10d3" } },
+	{ "a USB device by its own",
+	  VIEW_USBDEVICE,
+	  "",
+	  "\"status\":{\"vendorId\":\"8086\",\"deviceId\":\"10d3\",\"vendorID\":\"0951\",\"productID\":"
+	  "\"1666\",\"resourceName\":\"k.io/s\"}",
+	  { .node = "", .resource = "k.io/s", .model = "0951:1666" } },
+	{ "half of them are none",
+	  VIEW_PCIDEVICE,
+	  "",
+	  "\"status\":{\"vendorId\":\"8086\",\"deviceId\":\"\"}",
+	  { .node = "" } },
 	{ "a claim that is ready and ours",
 	  VIEW_PCICLAIM,
 	  "\"finalizers\":[\"wrangler.cattle.io/PCIDeviceClaimOnRemove\"]",
@@ -110,6 +132,8 @@ static void view_is_what_the_object_says(void **state)
 	view = store_object(stage.stores[c->kind], "x");
 	assert_text_equal(view->node, c->want.node);
 	assert_text_equal(view->resource, c->want.resource);
+	assert_text_equal(view->model, c->want.model);
+	assert_text_equal(view->pod, c->want.pod);
 	assert_int_equal(view->fixed, c->want.fixed);
 	assert_int_equal(view->allocated, c->want.allocated);
 	assert_int_equal(view->alone, c->want.alone);

@@ -50,6 +50,7 @@ static int run(const struct settings *s)
 		.agents = s->agent_pods,
 		.gone_ms = s->node_gone_after_ms,
 		.machines = gate_opens(&gate),
+		.kubevirt = (enum kubevirt_mode)s->kubevirt,
 	};
 	struct replica replica = { 0 };
 	struct err err = { 0 };

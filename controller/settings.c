@@ -9,6 +9,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+/* By enum kubevirt_mode. */
+static const char *const kubevirt_modes[] = { "follow", "create", "off", NULL };
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct settings, member)
 
@@ -39,6 +42,11 @@ static const struct option_row rows[] = {
 	{ .name = "node-gone-after", .type = OPTION_DURATION, AT(node_gone_after_ms), .fallback = "5m",
 	  .min = 1000, .argument = "TIME",
 	  .help = "Remove what is left of a node when the cluster has had no such Node for so long." },
+	{ .name = "kubevirt", .type = OPTION_ENUM, AT(kubevirt), .choices = kubevirt_modes,
+	  .argument = "follow|create|off", .group = "KubeVirt",
+	  .help = "Keep what is lent in permittedHostDevices of the KubeVirt object, and on virtual machines what "
+		  "they were given. \"follow\" leaves a KubeVirt without permittedHostDevices as it is, since that "
+		  "permits every device; \"create\" makes them, and KubeVirt permits nothing else then." },
 };
 
 static const struct option_row uninstall_rows[] = {

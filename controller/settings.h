@@ -11,6 +11,7 @@ struct settings {
 	char *webhook_listen;
 	char *agent_pods;
 	uint64_t node_gone_after_ms;
+	int kubevirt;                     /* enum kubevirt_mode */
 	uint64_t timeout_ms;              /* of uninstall; 0: none */
 	struct option_list webhook_hosts; /* beside its Service's name */
 };

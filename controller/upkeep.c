@@ -23,6 +23,8 @@ struct upkeep {
 	struct views *views;
 	struct pools *pools;
 	struct nodes *nodes;
+	enum kubevirt_mode kubevirt_mode;
+	struct kubevirt_upkeep *kubevirt; /* NULL: another leads, or it is off */
 	bool synced;
 };
 
@@ -40,6 +42,7 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 
 	pools_hear(upkeep->pools, kind, name, before, after);
 	nodes_hear(upkeep->nodes, kind, name, before, after);
+	kubevirt_hear(upkeep->kubevirt, kind, name, before, after);
 	if (kind == VIEW_NODE && !after && upkeep->config_nodes)
 		config_nodes_gone(upkeep->config_nodes, name);
 }
@@ -57,6 +60,22 @@ static void look(struct upkeep *upkeep)
 		return;
 	pools_look(upkeep->pools);
 	nodes_look(upkeep->nodes);
+	kubevirt_look(upkeep->kubevirt);
+}
+
+static struct kubevirt_upkeep *make_kubevirt(struct upkeep *upkeep)
+{
+	if (upkeep->kubevirt_mode == KUBEVIRT_OFF)
+		return NULL;
+	return kubevirt_new(&(struct kubevirt_deps){
+		.client = upkeep->client,
+		.clock = upkeep->clock,
+		.metrics = upkeep->metrics,
+		.views = upkeep->views,
+		.create = upkeep->kubevirt_mode == KUBEVIRT_CREATE,
+		.leads = leads,
+		.arg = upkeep,
+	});
 }
 
 static void on_synced(void *arg)
@@ -72,6 +91,13 @@ static void on_started(void *arg)
 {
 	struct upkeep *upkeep = arg;
 
+	upkeep->config_nodes =
+		config_nodes_new(&(struct config_nodes_deps){ .client = upkeep->client,
+							      .clock = upkeep->clock,
+							      .metrics = upkeep->metrics,
+							      .leads = leads,
+							      .arg = upkeep });
+	upkeep->kubevirt = make_kubevirt(upkeep);
 	upkeep->config_nodes = config_nodes_new(
 		&(struct config_nodes_deps){ .client = upkeep->client,
 					     .clock = upkeep->clock,
@@ -87,6 +113,7 @@ static void on_stopped(void *arg)
 	struct upkeep *upkeep = arg;
 
 	upkeep->config_nodes = config_nodes_free(upkeep->config_nodes);
+	upkeep->kubevirt = kubevirt_free(upkeep->kubevirt);
 }
 
 static struct pools *make_pools(struct upkeep *upkeep, struct program *program)
@@ -125,6 +152,7 @@ struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 	struct informer_deps deps = { .client = program->client, .metrics = program->metrics };
 
 	upkeep->leader = leader;
+	upkeep->kubevirt_mode = options->kubevirt;
 	upkeep->client = program->client;
 	upkeep->metrics = program->metrics;
 	upkeep->clock = deps.clock = clock_new(&program->loop);
@@ -154,6 +182,7 @@ struct upkeep *upkeep_free(struct upkeep *upkeep)
 	if (!upkeep)
 		return NULL;
 	config_nodes_free(upkeep->config_nodes);
+	kubevirt_free(upkeep->kubevirt);
 	views_free(upkeep->views);
 	nodes_free(upkeep->nodes);
 	pools_free(upkeep->pools);

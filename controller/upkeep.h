@@ -1,6 +1,6 @@
 /*
  * upkeep: what the leader keeps up in the cluster: the DevicePools, what claims say of nodes that are not
- * well, and that nothing is left of nodes that are gone.
+ * well, that nothing is left of nodes that are gone, and what KubeVirt is to know of devices.
  *
  * Every replica watches; who leads writes. Owns the views of the cluster, into which the gate looks too.
  */
@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "controller/kubevirt/kubevirt.h"
 
 struct leader;
 struct program;
@@ -19,6 +21,7 @@ struct upkeep_options {
 	const char *agents; /* label selector of the agents' pods; "none": they are no pods */
 	uint64_t gone_ms;   /* a node that is missing for so long is gone for good    */
 	bool machines;      /* watch virtual machines too                             */
+	enum kubevirt_mode kubevirt;
 };
 
 /* All is borrowed. Before the loop runs. */

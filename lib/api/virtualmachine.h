@@ -1,6 +1,6 @@
 /*
  * virtualmachine: VirtualMachine of kubevirt.io/v1, what of it we use: which devices it asks for, and
- * which it was given. Nothing of it is ever written.
+ * which it was given. Of it only the annotation that says so is ever written.
  */
 #pragma once
 

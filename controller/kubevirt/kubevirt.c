@@ -1,0 +1,200 @@
+#include "controller/kubevirt/kubevirt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/hostdeviceconfig.h"
+#include "api/kubevirt.h"
+#include "base/mem.h"
+#include "controller/kubevirt/kubevirt_ties.h"
+#include "controller/kubevirt/permit_lent.h"
+#include "controller/kubevirt/permits.h"
+#include "controller/kubevirt/vm_notes.h"
+#include "controller/kubevirt/vm_view.h"
+#include "controller/views/errand.h"
+#include "controller/views/views.h"
+#include "kube/informer.h"
+#include "kube/store.h"
+
+/* What is lent is known by these. */
+static const enum view_kind lending[] = {
+	VIEW_PCIDEVICE, VIEW_USBDEVICE, VIEW_MEDIATEDDEVICE, VIEW_PCICLAIM, VIEW_USBCLAIM,
+};
+
+struct kubevirt_upkeep {
+	struct kubevirt_deps deps;
+	struct kubevirt_ties ties;
+	struct errands errands;
+	struct api_kind vm_kind;
+	struct informer *config;
+	struct informer *kubevirts;
+	struct informer *vms;
+	struct permits *permits;
+	struct vm_notes *notes;
+};
+
+static bool leads(void *arg)
+{
+	const struct kubevirt_upkeep *kubevirt = arg;
+
+	return kubevirt->deps.leads(kubevirt->deps.arg);
+}
+
+/* A kind that is not installed at the moment has no objects, which says nothing of what is lent. */
+static bool is_ready(void *arg)
+{
+	const struct kubevirt_upkeep *kubevirt = arg;
+
+	if (views_waiting(kubevirt->deps.views) || !informer_synced(kubevirt->config) ||
+	    !informer_installed(kubevirt->config))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(lending); i++) {
+		if (!views_installed(kubevirt->deps.views, lending[i]))
+			return false;
+	}
+	return true;
+}
+
+static void on_config(void *arg, const char *name, const struct entry *before,
+		      const struct entry *after)
+{
+	const struct kubevirt_upkeep *kubevirt = arg;
+
+	(void)name;
+	(void)before;
+	(void)after;
+	permits_look(kubevirt->permits);
+}
+
+static void on_kubevirt(void *arg, const char *name, const struct entry *before,
+			const struct entry *after)
+{
+	const struct kubevirt_upkeep *kubevirt = arg;
+
+	(void)before;
+	if (after)
+		permits_touch(kubevirt->permits, name);
+}
+
+static void on_vm(void *arg, const char *name, const struct entry *before,
+		  const struct entry *after)
+{
+	const struct kubevirt_upkeep *kubevirt = arg;
+
+	vm_notes_hear_vm(kubevirt->notes, name, before, after);
+}
+
+/* KubeVirt's kinds: of all namespaces, and often not there. */
+static struct informer *watch(struct kubevirt_upkeep *kubevirt, const struct api_kind *kind,
+			      const struct informer_handlers *handlers)
+{
+	const struct kubevirt_deps *deps = &kubevirt->deps;
+
+	return informer_new(&(struct informer_deps){ deps->client, deps->clock, deps->metrics },
+			    &(struct informer_spec){
+				    .kind = kind,
+				    .optional = true,
+				    .handlers = *handlers,
+				    .arg = kubevirt,
+			    });
+}
+
+static void open_informers(struct kubevirt_upkeep *kubevirt)
+{
+	const struct kubevirt_deps *deps = &kubevirt->deps;
+
+	kubevirt->vm_kind = vm_view_kind();
+	kubevirt->config = informer_new(
+		&(struct informer_deps){ deps->client, deps->clock, deps->metrics },
+		&(struct informer_spec){ .kind = &hostdeviceconfig_kind,
+					 .field_selector = "metadata.name=" HOSTDEVICECONFIG_NAME,
+					 .handlers = { .on_change = on_config },
+					 .arg = kubevirt });
+	kubevirt->kubevirts = watch(kubevirt, &kubevirt_kind,
+				    &(struct informer_handlers){ .on_change = on_kubevirt });
+	kubevirt->vms = watch(kubevirt, &kubevirt->vm_kind,
+			      &(struct informer_handlers){ .on_change = on_vm });
+}
+
+/* What the views have had before this replica led. */
+static void hear_past(struct kubevirt_upkeep *kubevirt)
+{
+	for (size_t i = 0; i < ARRAY_LEN(lending); i++) {
+		const struct store *store = kubevirt->ties.stores[lending[i]];
+		const struct entry *entry;
+		size_t cursor = 0;
+
+		while ((entry = store_next(store, &cursor)))
+			vm_notes_hear(kubevirt->notes, lending[i], entry->name, NULL, entry);
+	}
+}
+
+struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps)
+{
+	struct kubevirt_upkeep *kubevirt = xcalloc(1, sizeof(*kubevirt));
+
+	kubevirt->deps = *deps;
+	open_informers(kubevirt);
+	kubevirt->ties = (struct kubevirt_ties){
+		.client = deps->client,
+		.clock = deps->clock,
+		.metrics = deps->metrics,
+		.stores = views_stores(deps->views),
+		.config = informer_store(kubevirt->config),
+		.kubevirts = informer_store(kubevirt->kubevirts),
+		.vms = informer_store(kubevirt->vms),
+		.errands = &kubevirt->errands,
+		.create = deps->create,
+		.ready = is_ready,
+		.leads = leads,
+		.arg = kubevirt,
+	};
+	kubevirt->permits = permits_new(&kubevirt->ties);
+	kubevirt->notes = vm_notes_new(&kubevirt->ties);
+	hear_past(kubevirt);
+	informer_start(kubevirt->config);
+	informer_start(kubevirt->kubevirts);
+	informer_start(kubevirt->vms);
+	return kubevirt;
+}
+
+struct kubevirt_upkeep *kubevirt_free(struct kubevirt_upkeep *kubevirt)
+{
+	if (!kubevirt)
+		return NULL;
+	errands_end(&kubevirt->errands);
+	permits_free(kubevirt->permits);
+	vm_notes_free(kubevirt->notes);
+	informer_free(kubevirt->config);
+	informer_free(kubevirt->kubevirts);
+	informer_free(kubevirt->vms);
+	free(kubevirt);
+	return NULL;
+}
+
+static bool is_lending(enum view_kind kind)
+{
+	for (size_t i = 0; i < ARRAY_LEN(lending); i++) {
+		if (lending[i] == kind)
+			return true;
+	}
+	return false;
+}
+
+void kubevirt_hear(struct kubevirt_upkeep *kubevirt, enum view_kind kind, const char *name,
+		   const struct entry *before, const struct entry *after)
+{
+	if (!kubevirt || !is_lending(kind))
+		return;
+	vm_notes_hear(kubevirt->notes, kind, name, before, after);
+	if (permit_lent_changed(kubevirt->ties.stores, kind, name, before, after))
+		permits_look(kubevirt->permits);
+}
+
+void kubevirt_look(struct kubevirt_upkeep *kubevirt)
+{
+	if (!kubevirt)
+		return;
+	permits_look(kubevirt->permits);
+	vm_notes_look(kubevirt->notes);
+}

@@ -1,0 +1,154 @@
+#include "controller/kubevirt/permit_lent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/hostdeviceconfig.h"
+#include "api/json_map.h"
+#include "base/mem.h"
+#include "controller/views/view.h"
+#include "kube/store.h"
+
+/* --- claims and mediated devices ---------------------------------------------------------------- */
+
+static void add_pci(const struct store *const *stores, struct permit_wish *wish)
+{
+	const struct entry *claim;
+	size_t cursor = 0;
+
+	while ((claim = store_next(stores[VIEW_PCICLAIM], &cursor))) {
+		const struct view *device = store_object(stores[VIEW_PCIDEVICE], claim->name);
+		auto_free char *resource =
+			device ? view_lent(claim->name, device, claim->object) : NULL;
+
+		if (resource && device->model)
+			permit_wish_add(wish, PERMIT_PCI, device->model, resource);
+	}
+}
+
+static json_t *usb_selector(const char *vendor, size_t vendor_len, const char *product)
+{
+	return json_pack("{s:s%, s:s}", "vendor", vendor, vendor_len, "product", product);
+}
+
+static void add_usb(const struct store *const *stores, struct permit_wish *wish)
+{
+	const struct entry *claim;
+	size_t cursor = 0;
+
+	while ((claim = store_next(stores[VIEW_USBCLAIM], &cursor))) {
+		const struct view *device = store_object(stores[VIEW_USBDEVICE], claim->name);
+		const char *colon = device && device->model ? strchr(device->model, ':') : NULL;
+
+		if (colon && device->resource)
+			permit_wish_add_usb(
+				wish, device->resource,
+				json_pack("[o]", usb_selector(device->model,
+							      (size_t)(colon - device->model),
+							      colon + 1)));
+	}
+}
+
+static void add_mediated(const struct store *const *stores, struct permit_wish *wish)
+{
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	while ((entry = store_next(stores[VIEW_MEDIATEDDEVICE], &cursor))) {
+		const struct view *device = entry->object;
+
+		if (device && device->resource && device->model)
+			permit_wish_add(wish, PERMIT_MEDIATED, device->model, device->resource);
+	}
+}
+
+/* --- configuration: what another plugin serves is that one's to permit -------------------------- */
+
+static void add_config_usb(const struct hostdeviceconfig_usb *usb, struct permit_wish *wish)
+{
+	json_t *selectors = json_array();
+
+	for (size_t i = 0; i < usb->selectors.len; i++) {
+		const struct hostdeviceconfig_usb_selector *selector = &usb->selectors.items[i];
+
+		if (selector->vendor && selector->product)
+			json_array_append_new(selectors, usb_selector(selector->vendor,
+								      strlen(selector->vendor),
+								      selector->product));
+	}
+	permit_wish_add_usb(wish, usb->resource_name, selectors);
+}
+
+static void add_config(const struct hostdeviceconfig_spec *spec, struct permit_wish *wish)
+{
+	for (size_t i = 0; i < spec->pci_host_devices.len; i++) {
+		const struct hostdeviceconfig_pci *pci = &spec->pci_host_devices.items[i];
+
+		if (!pci->external_resource_provider && pci->resource_name &&
+		    pci->pci_vendor_selector)
+			permit_wish_add(wish, PERMIT_PCI, pci->pci_vendor_selector,
+					pci->resource_name);
+	}
+	for (size_t i = 0; i < spec->mediated_devices.len; i++) {
+		const struct hostdeviceconfig_mdev *mdev = &spec->mediated_devices.items[i];
+
+		if (!mdev->external_resource_provider && mdev->resource_name &&
+		    mdev->mdev_name_selector)
+			permit_wish_add(wish, PERMIT_MEDIATED, mdev->mdev_name_selector,
+					mdev->resource_name);
+	}
+	for (size_t i = 0; i < spec->usb.len; i++) {
+		const struct hostdeviceconfig_usb *usb = &spec->usb.items[i];
+
+		if (!usb->external_resource_provider && usb->resource_name)
+			add_config_usb(usb, wish);
+	}
+}
+
+void permit_lent(const struct store *const *stores, const struct hostdeviceconfig *config,
+		 struct permit_wish *wish)
+{
+	add_pci(stores, wish);
+	add_usb(stores, wish);
+	add_mediated(stores, wish);
+	if (config)
+		add_config(&config->spec, wish);
+	permit_wish_sort(wish);
+}
+
+/* --- changes ------------------------------------------------------------------------------------ */
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool lent_the_same(const struct view *a, const struct view *b)
+{
+	if (!a || !b)
+		return a == b;
+	return same_text(a->resource, b->resource) && same_text(a->model, b->model) &&
+	       a->fixed == b->fixed && a->alone == b->alone;
+}
+
+static const void *object_of(const struct entry *entry)
+{
+	return entry ? entry->object : NULL;
+}
+
+/* Most devices are nobody's. */
+static bool counts(const struct store *const *stores, enum view_kind kind, const char *name)
+{
+	if (kind == VIEW_PCIDEVICE)
+		return store_get(stores[VIEW_PCICLAIM], name) != NULL;
+	if (kind == VIEW_USBDEVICE)
+		return store_get(stores[VIEW_USBCLAIM], name) != NULL;
+	return true;
+}
+
+bool permit_lent_changed(const struct store *const *stores, enum view_kind kind, const char *name,
+			 const struct entry *before, const struct entry *after)
+{
+	return counts(stores, kind, name) &&
+	       (!before != !after || !lent_the_same(object_of(before), object_of(after)));
+}

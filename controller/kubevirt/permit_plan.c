@@ -1,0 +1,253 @@
+#include "controller/kubevirt/permit_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "controller/kubevirt/permit_record.h"
+#include "controller/kubevirt/permit_wish.h"
+
+/* Planning of one list. */
+struct sketch {
+	enum permit_list list;
+	const struct permit_wish *wish;
+	const struct permit_record *was;
+	struct permit_record *is;
+	struct permit_plan *plan;
+	json_t *entries; /* what the list is to be                      */
+	struct map *has; /* keys of entries that were wished and are there */
+};
+
+static json_t *member(const json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+
+	return json_is_object(value) ? value : NULL;
+}
+
+static json_t *permitted(const json_t *object)
+{
+	return member(member(member(object, "spec"), "configuration"), "permittedHostDevices");
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static const char *annotation(const json_t *object)
+{
+	return text_at(member(member(object, "metadata"), "annotations"), PERMIT_ANNOTATION);
+}
+
+/* The first of the same key is mended; a second one is a leftover of somebody's mistake. */
+static void take_ours(struct sketch *s, const char *key, json_t *entry)
+{
+	const struct permit_entry *wished = permit_wish_find(s->wish, s->list, key);
+
+	if (!wished || map_get(s->has, key)) {
+		s->plan->removed++;
+		return;
+	}
+	if (!json_equal(entry, wished->json))
+		s->plan->mended++;
+	json_array_append(s->entries, wished->json);
+	map_set(s->has, key, s->has);
+	permit_record_add(s->is, s->list, key);
+}
+
+static void take(struct sketch *s, json_t *entry)
+{
+	auto_free char *key = permit_key(s->list, entry);
+
+	if (key && permit_record_has(s->was, s->list, key)) {
+		take_ours(s, key, entry);
+		return;
+	}
+	json_array_append(s->entries, entry);
+	if (key && permit_wish_find(s->wish, s->list, key))
+		map_set(s->has, key, s->has);
+}
+
+static void add_missing(struct sketch *s)
+{
+	for (size_t i = 0; i < s->wish->lists[s->list].len; i++) {
+		const struct permit_entry *wished = &s->wish->lists[s->list].items[i];
+
+		if (map_get(s->has, wished->key))
+			continue;
+		json_array_append(s->entries, wished->json);
+		permit_record_add(s->is, s->list, wished->key);
+		s->plan->added++;
+	}
+}
+
+/* What the list @now is to be; NULL: as it is. */
+static json_t *plan_list(struct sketch *s, const json_t *now)
+{
+	s->entries = json_array();
+	s->has = map_new();
+	for (size_t i = 0; i < json_array_size(now); i++)
+		take(s, json_array_get(now, i));
+	add_missing(s);
+	map_free(s->has);
+	if (json_is_array(now) ? json_equal(s->entries, now) : json_array_size(s->entries) == 0) {
+		json_decref(s->entries);
+		return NULL;
+	}
+	return s->entries;
+}
+
+/* --- all lists ---------------------------------------------------------------------------------- */
+
+/* The members of permittedHostDevices that are to change; one that would be empty goes. */
+static json_t *plan_lists(const json_t *now, const struct sketch *common)
+{
+	json_t *changes = json_object();
+
+	for (int i = 0; i < PERMIT_LISTS; i++) {
+		const char *name = permit_list_name((enum permit_list)i);
+		struct sketch s = *common;
+		json_t *entries;
+
+		s.list = (enum permit_list)i;
+		entries = plan_list(&s, json_object_get(now, name));
+		if (entries && json_array_size(entries) == 0) {
+			json_decref(entries);
+			entries = json_null();
+		}
+		if (entries)
+			json_object_set_new(changes, name, entries);
+	}
+	return changes;
+}
+
+/* Is anything left of @now after @changes? */
+static bool is_empty(const json_t *now, json_t *changes)
+{
+	auto_json json_t *copy = now ? json_deep_copy(now) : json_object();
+	const char *key;
+	json_t *value;
+
+	json_object_update(copy, changes);
+	json_object_foreach (copy, key, value) {
+		if (!json_is_null(value) && !(json_is_array(value) && json_array_size(value) == 0))
+			return false;
+	}
+	return true;
+}
+
+static json_t *patch_new(const json_t *object, const char *annotation, json_t *permitted)
+{
+	json_t *note = annotation ? json_string(annotation) : json_null();
+	json_t *patch = json_pack("{s:{s:s*, s:{s:o}}}", "metadata", "resourceVersion",
+				  text_at(member(object, "metadata"), "resourceVersion"),
+				  "annotations", PERMIT_ANNOTATION, note);
+
+	if (permitted)
+		json_object_set_new(
+			patch, "spec",
+			json_pack("{s:{s:o}}", "configuration", "permittedHostDevices", permitted));
+	return patch;
+}
+
+/* What permittedHostDevices are to change by; NULL: not at all. What is ours then is in @is. */
+static json_t *plan_permitted(const json_t *object, const struct sketch *common, bool create)
+{
+	const json_t *now = permitted(object);
+	struct permit_record *is = common->is;
+	json_t *changes;
+
+	if (!now && !create)
+		return NULL;
+	changes = plan_lists(now, common);
+	is->created = now ? common->was->created : json_object_size(changes) > 0;
+	if (is->created && is_empty(now, changes)) {
+		is->created = false;
+		json_decref(changes);
+		return now ? json_null() : NULL;
+	}
+	if (permit_record_empty(is))
+		is->created = false;
+	if (json_object_size(changes) > 0)
+		return changes;
+	json_decref(changes);
+	return NULL;
+}
+
+/* --- who else serves what we lend --------------------------------------------------------------- */
+
+static bool is_external(const json_t *entry)
+{
+	return json_is_true(json_object_get(entry, "externalResourceProvider"));
+}
+
+static struct map *wished_resources(const struct permit_wish *wish)
+{
+	struct map *resources = map_new();
+
+	for (int i = 0; i < PERMIT_LISTS; i++) {
+		for (size_t j = 0; j < wish->lists[i].len; j++)
+			map_set(resources, text_at(wish->lists[i].items[j].json, "resourceName"),
+				resources);
+	}
+	return resources;
+}
+
+static char *clash_in(const json_t *list, enum permit_list which, const struct map *resources,
+		      const struct permit_record *was)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *entry = json_array_get(list, i);
+		auto_free char *key = permit_key(which, entry);
+		const char *resource = text_at(entry, "resourceName");
+
+		if (key && !is_external(entry) && map_get(resources, resource) &&
+		    !permit_record_has(was, which, key))
+			return xstrdup(resource);
+	}
+	return NULL;
+}
+
+static char *find_clash(const json_t *object, const struct permit_wish *wish,
+			const struct permit_record *was)
+{
+	const json_t *now = permitted(object);
+	struct map *resources = wished_resources(wish);
+	char *clash = NULL;
+
+	for (int i = 0; i < PERMIT_LISTS && !clash; i++)
+		clash = clash_in(json_object_get(now, permit_list_name((enum permit_list)i)),
+				 (enum permit_list)i, resources, was);
+	map_free(resources);
+	return clash;
+}
+
+void permit_plan(const json_t *object, const struct permit_wish *wish, bool create,
+		 struct permit_plan *ret_plan)
+{
+	const char *before = annotation(object);
+	struct permit_record was = permit_record_read(before);
+	struct permit_record is = permit_record_new();
+	auto_free char *after = NULL;
+	json_t *change;
+
+	*ret_plan = (struct permit_plan){ .clash = find_clash(object, wish, &was) };
+	change = plan_permitted(
+		object, &(struct sketch){ .wish = wish, .was = &was, .is = &is, .plan = ret_plan },
+		create);
+	after = permit_record_text(&is);
+	if (change || (before ? !after || strcmp(before, after) != 0 : after != NULL))
+		ret_plan->patch = patch_new(object, after, change);
+	permit_record_done(&was);
+	permit_record_done(&is);
+}
+
+void permit_plan_done(struct permit_plan *plan)
+{
+	json_decref(plan->patch);
+	free(plan->clash);
+	*plan = (struct permit_plan){ 0 };
+}

@@ -1,0 +1,21 @@
+/*
+ * permits: keeps our entries in permittedHostDevices of every KubeVirt that there is.
+ *
+ * A second after the first change, so that many make one write, the object is read past every cache and
+ * planned on (permit_plan). What somebody else has written in between makes the write a conflict, and the
+ * object is read again.
+ */
+#pragma once
+
+struct kubevirt_ties;
+struct permits;
+
+/* @ties outlive the permits. */
+struct permits *permits_new(const struct kubevirt_ties *ties);
+/* Takes NULL, returns NULL. */
+struct permits *permits_free(struct permits *permits);
+
+/* What is lent has changed: look at every KubeVirt. */
+void permits_look(struct permits *permits);
+/* The KubeVirt @name ("namespace/name") has changed. */
+void permits_touch(struct permits *permits, const char *name);

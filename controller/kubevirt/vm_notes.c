@@ -1,0 +1,245 @@
+#include "controller/kubevirt/vm_notes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "api/json_map.h"
+#include "api/names.h"
+#include "api/virtualmachine.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "controller/kubevirt/kubevirt_ties.h"
+#include "controller/kubevirt/launcher.h"
+#include "controller/kubevirt/vm_book.h"
+#include "controller/kubevirt/vm_given.h"
+#include "controller/kubevirt/vm_view.h"
+#include "controller/views/errand.h"
+#include "kube/apply.h"
+#include "kube/store.h"
+#include "kube/workq_run.h"
+
+enum { WRITES_MAX = 4 }; /* at a time */
+
+struct vm_notes {
+	const struct kubevirt_ties *ties;
+	struct vm_book *book;
+	struct workq_run *queue; /* of "namespace/name" of machines */
+};
+
+static void work(void *arg, const char *key, work_end_fn *end, void *end_arg);
+
+struct vm_notes *vm_notes_new(const struct kubevirt_ties *ties)
+{
+	struct vm_notes *notes = xcalloc(1, sizeof(*notes));
+
+	notes->ties = ties;
+	notes->book = vm_book_new();
+	notes->queue = workq_run_new(&(struct workq_run_spec){
+		.name = "virtualmachines",
+		.max_running = WRITES_MAX,
+		.work = work,
+		.arg = notes,
+		.clock = ties->clock,
+		.metrics = ties->metrics,
+	});
+	return notes;
+}
+
+struct vm_notes *vm_notes_free(struct vm_notes *notes)
+{
+	if (!notes)
+		return NULL;
+	workq_run_free(notes->queue);
+	vm_book_free(notes->book);
+	free(notes);
+	return NULL;
+}
+
+/* --- changes ------------------------------------------------------------------------------------ */
+
+static void touch(struct vm_notes *notes, const char *vm)
+{
+	workq_run_add_after(notes->queue, vm, KUBEVIRT_QUIET_MS);
+}
+
+static void touch_pod(struct vm_notes *notes, const char *pod)
+{
+	auto_free char *key = pod ? launcher_key_of_pod(pod) : NULL;
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	if (!key)
+		return;
+	if (!launcher_is_cut(pod)) {
+		touch(notes, key); /* which is the machine's name */
+		return;
+	}
+	while ((entry = store_next(notes->ties->vms, &cursor))) {
+		if (launcher_runs(pod, entry->name))
+			touch(notes, entry->name);
+	}
+}
+
+static bool is_device(enum view_kind kind)
+{
+	return kind == VIEW_PCIDEVICE || kind == VIEW_USBDEVICE || kind == VIEW_MEDIATEDDEVICE;
+}
+
+static const char *pod_of(const struct entry *entry)
+{
+	const struct view *view = entry ? entry->object : NULL;
+
+	return view ? view->pod : NULL;
+}
+
+void vm_notes_hear(struct vm_notes *notes, enum view_kind kind, const char *name,
+		   const struct entry *before, const struct entry *after)
+{
+	const struct view *device;
+
+	if (is_device(kind)) {
+		vm_book_move(notes->book, kind, name, pod_of(before), pod_of(after));
+		touch_pod(notes, pod_of(before));
+		touch_pod(notes, pod_of(after));
+	} else if (kind == VIEW_PCICLAIM) { /* says as what the device is lent */
+		device = store_object(notes->ties->stores[VIEW_PCIDEVICE], name);
+		touch_pod(notes, device ? device->pod : NULL);
+	}
+}
+
+static const struct vm_book_items *given_to(const struct vm_notes *notes, const char *vm)
+{
+	auto_free char *key = launcher_key_of_vm(vm);
+
+	return vm_book_get(notes->book, key);
+}
+
+/* Machines whose names begin alike may take each other's pods. */
+static void touch_alike(struct vm_notes *notes, const char *vm)
+{
+	const struct vm_book_items *given = given_to(notes, vm);
+
+	for (size_t i = 0; given && i < given->len; i++)
+		touch_pod(notes, given->items[i].pod);
+}
+
+void vm_notes_hear_vm(struct vm_notes *notes, const char *name, const struct entry *before,
+		      const struct entry *after)
+{
+	const struct vm_view *was = before ? before->object : NULL;
+	const struct vm_view *is = after ? after->object : NULL;
+
+	if (!was || !is)
+		touch_alike(notes, name);
+	if (is && (!was || !vm_view_same(was, is)) && (is->allocation || given_to(notes, name)))
+		touch(notes, name);
+}
+
+void vm_notes_look(struct vm_notes *notes)
+{
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	while ((entry = store_next(notes->ties->vms, &cursor)))
+		vm_notes_hear_vm(notes, entry->name, NULL, entry);
+}
+
+/* --- one machine -------------------------------------------------------------------------------- */
+
+/* May another machine be the one that @pod runs? */
+static bool is_anothers(const struct vm_notes *notes, const char *pod, const char *vm)
+{
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	if (!launcher_is_cut(pod))
+		return false;
+	while ((entry = store_next(notes->ties->vms, &cursor))) {
+		if (strcmp(entry->name, vm) != 0 && launcher_runs(pod, entry->name))
+			return true;
+	}
+	return false;
+}
+
+static char *lent_as(const struct kubevirt_ties *ties, const struct vm_book_item *item)
+{
+	const struct view *device = store_object(ties->stores[item->kind], item->device);
+	const struct view *claim = item->kind == VIEW_PCIDEVICE
+					   ? store_object(ties->stores[VIEW_PCICLAIM], item->device)
+					   : NULL;
+
+	return device ? view_lent(item->device, device, claim) : NULL;
+}
+
+/* The annotation that it should have; NULL: none. The caller frees. */
+static char *note_of(const struct vm_notes *notes, const char *name, const struct vm_view *vm)
+{
+	const struct vm_book_items *given = given_to(notes, name);
+	struct vm_given note = { 0 };
+
+	for (size_t i = 0; given && i < given->len; i++) {
+		const struct vm_book_item *item = &given->items[i];
+		auto_free char *resource = NULL;
+
+		if (!launcher_runs(item->pod, name) || is_anothers(notes, item->pod, name))
+			continue;
+		resource = lent_as(notes->ties, item);
+		if (resource)
+			vm_given_add(&note, vm, resource, item->device);
+	}
+	return vm_given_text(&note);
+}
+
+static void on_written(void *arg, int result, const struct kube_response *response,
+		       const struct err *err)
+{
+	(void)response;
+	errand_end(arg, result, err);
+}
+
+static void send_note(struct vm_notes *notes, const struct entry *entry, const char *text,
+		      struct errand *errand)
+{
+	const char *slash = strchr(entry->name, '/');
+	auto_free char *ns = xstrndup(entry->name, slash ? (size_t)(slash - entry->name) : 0);
+	struct api_kind kind = virtualmachine_kind;
+	auto_json json_t *body =
+		json_pack("{s:{s:s, s:{s:s?}}}", "metadata", "resourceVersion", entry->version,
+			  "annotations", NAMES_ANNOTATION_ALLOCATION, text);
+
+	kind.ns = slash ? ns : NULL;
+	errand->call = apply_merge(notes->ties->client,
+				   &(struct apply_request){
+					   .kind = &kind,
+					   .name = slash ? slash + 1 : entry->name,
+					   .field_manager = "hostdev-controller",
+					   .object = body,
+				   },
+				   on_written, errand);
+}
+
+static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+{
+	struct vm_notes *notes = arg;
+	const struct kubevirt_ties *ties = notes->ties;
+	const struct entry *entry = store_get(ties->vms, key);
+	const struct vm_view *vm = entry ? entry->object : NULL;
+	auto_free char *note = NULL;
+
+	if (!vm || vm->deleting || !ties->leads(ties->arg)) {
+		end(end_arg, 0, NULL);
+		return;
+	}
+	if (!ties->ready(ties->arg)) {
+		workq_run_add_after(notes->queue, key, KUBEVIRT_AGAIN_MS);
+		end(end_arg, 0, NULL);
+		return;
+	}
+	note = note_of(notes, key, vm);
+	if (vm_given_same(note, vm->allocation))
+		end(end_arg, 0, NULL);
+	else
+		send_note(notes, entry, note, errand_new(ties->errands, notes, key, end, end_arg));
+}

@@ -1,0 +1,3 @@
+module hostdev/tests/flow/kubevirt_schemas
+
+go 1.21

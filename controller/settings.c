@@ -81,7 +81,7 @@ const struct options_prose settings_uninstall_prose = {
 	.description =
 		"Deletes the HostDeviceConfig and all claims and waits until the agents have given every "
 		"device back to its driver, so that what was deployed can be deleted without leaving a "
-		"finalizer behind. The agents must still run; claims of nodes that are gone are let go. "
+		"finalizer behind, and takes what is lent no more out of KubeVirt's permittedHostDevices. The agents must still run; claims of nodes that are gone are let go. "
 		"What it waits for is said on standard output.",
 	.examples = "  hostdev-controller uninstall --kubeconfig ~/.kube/config --timeout 5m",
 };

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/kubevirt/withdraw.h"
 #include "controller/nodes/node_ties.h"
 #include "controller/nodes/retire.h"
 #include "controller/views/errand.h"
@@ -23,7 +24,8 @@
 
 enum {
 	LOOK_MS = 1000,
-	REMIND_MS = 30 * 1000, /* say again what is waited for, though it is the same */
+	REMIND_MS = 30 * 1000,   /* say again what is waited for, though it is the same */
+	KUBEVIRT_MS = 15 * 1000, /* for entries of KubeVirts to go */
 	WRITES_MAX = 8,
 };
 
@@ -35,6 +37,8 @@ struct uninstall {
 	struct node_ties ties;
 	struct errands errands;
 	struct workq_run *queue; /* of kind and name of claims */
+	struct withdraw *withdraw;
+	uint64_t free_ms; /* since when nothing is claimed; 0: something is */
 	uint64_t timeout_ms;
 	uint64_t began_ms;
 	uint64_t told_ms;
@@ -158,6 +162,27 @@ static void tell(struct uninstall *un, size_t len, struct str *list)
 	un->told_ms = now_ms;
 }
 
+/* True once no KubeVirt has an entry of ours, or when it is of no use to wait any longer, which is said. */
+static bool is_withdrawn(const struct uninstall *un)
+{
+	auto_free char *line = NULL;
+	const char *name;
+
+	if (withdraw_is_done(un->withdraw, &name))
+		return true;
+	withdraw_look(un->withdraw);
+	if (clock_now_ms(un->clock) - un->free_ms < KUBEVIRT_MS)
+		return false;
+	if (name) {
+		line = xasprintf(
+			"KubeVirt %s still has entries of hostdev in permittedHostDevices: its annotation "
+			"hostdev.io/permitted-host-devices says which; remove them by hand",
+			name);
+		say(line);
+	}
+	return true;
+}
+
 static void look(struct uninstall *un)
 {
 	auto_str struct str list = STR_INIT;
@@ -165,9 +190,14 @@ static void look(struct uninstall *un)
 
 	len = look_at(un, VIEW_USBCLAIM, len, &list);
 	if (len > 0) {
+		un->free_ms = 0;
 		tell(un, len, &list);
 		return;
 	}
+	if (un->free_ms == 0)
+		un->free_ms = clock_now_ms(un->clock);
+	if (!is_withdrawn(un))
+		return;
 	say("nothing is claimed any more, and every device that was is back on its driver;\n"
 	    "now delete what was deployed, and then the definitions in crds/");
 	end_with(un, 0);
@@ -254,6 +284,11 @@ static void open_all(struct uninstall *un)
 		.errands = &un->errands,
 		.leads = always,
 	};
+	un->withdraw = withdraw_new(&(struct withdraw_deps){
+		.client = un->program->client,
+		.clock = un->clock,
+		.stores = un->ties.stores,
+	});
 	un->queue = workq_run_new(&(struct workq_run_spec){
 		.name = "claims",
 		.max_running = WRITES_MAX,
@@ -275,6 +310,7 @@ int uninstall_run(struct program *program, uint64_t timeout_ms)
 	program_run(program, NULL, NULL);
 	workq_run_free(un.queue);
 	errands_end(&un.errands);
+	withdraw_free(un.withdraw);
 	views_free(un.views);
 	clock_timer_free(un.clock, un.timer);
 	clock_free(un.clock);

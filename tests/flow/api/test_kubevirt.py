@@ -12,6 +12,7 @@ import pytest
 
 from cluster import WRITES, wait_until
 from kubevirt import API, DETAILS, NAMESPACE, RECORD, KubeVirt, ours, pci, settle
+from programs import run
 from replicas import MERGE, OWN
 from rest import GROUP, Rest
 
@@ -254,6 +255,21 @@ def test_what_a_deleted_node_has_lent_is_permitted_no_more(control, kubevirt, wo
     kubevirt.wait_permitted([C, ours(A)])
     world.delete(f"/api/v1/nodes/{node}")
     kubevirt.wait_permitted([C], seconds=30)
+
+
+@pytest.mark.parametrize("with_controller", [True, False])
+def test_uninstall_takes_our_entries_away(control, kubevirt, installed, world, lend, with_controller):
+    kubevirt.create({"pciHostDevices": [C]})
+    controller = control()
+    claim = lend(0, A)
+    kubevirt.wait_permitted([C, ours(A)])
+    if not with_controller:
+        controller.stop()
+    world.rest.request("PATCH", claim, {"metadata": {"finalizers": None}}, MERGE)  # as its agent does
+    ended = run("hostdev-controller", "uninstall", "--kubeconfig", installed.kubeconfig)
+    assert ended.returncode == 0, ended.stderr
+    assert "by hand" not in ended.stdout
+    assert (kubevirt.permitted(), kubevirt.record()) == ([C], None)
 
 
 # --- others write, too ---

@@ -66,6 +66,20 @@ def release(world, claim):
     world.delete(claim)
 
 
+def claimed_stick(world, node):
+    """A USB device with its claim."""
+    meta = {"name": f"{node}-0951-1666-001002", "labels": {"nodename": node}}
+    kind = {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "USBDevice"}
+    path = world.create(f"{GROUP}/usbdevices", kind | {"metadata": meta}, {
+        "nodeName": node, "vendorID": "0951", "productID": "1666", "resourceName": f"kubevirt.io/{meta['name']}"})
+    world.create(f"{GROUP}/usbdeviceclaims", kind | {"kind": "USBDeviceClaim", "metadata": {"name": meta["name"]}})
+    return path
+
+
+def name_of(path):
+    return path.rsplit("/", 1)[1]
+
+
 def kubevirt_writes(cluster, resource="kubevirts", since=0):
     """What the controllers have asked to be written."""
     return [event for event in cluster.audit()[since:]
@@ -216,12 +230,7 @@ def test_devices_of_all_kinds_and_of_the_configuration(control, kubevirt, world,
     kubevirt.create({})
     control()
     lend(0, A)
-    meta = {"name": f"{node}-0951-1666-001002", "labels": {"nodename": node}}
-    stick = {"nodeName": node, "vendorID": "0951", "productID": "1666", "resourceName": f"kubevirt.io/{meta['name']}"}
-    world.create(f"{GROUP}/usbdevices", {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "USBDevice",
-                                         "metadata": meta}, stick)
-    world.create(f"{GROUP}/usbdeviceclaims", {"apiVersion": "devices.harvesterhci.io/v1beta1",
-                                              "kind": "USBDeviceClaim", "metadata": {"name": meta["name"]}})
+    stick = name_of(claimed_stick(world, node))
     mdev = world.create(f"{OWN}/mediateddevices", {
         "apiVersion": "hostdev.io/v1alpha1", "kind": "MediatedDevice",
         "metadata": {"name": f"{node}-0f8fad5b-d9cb-469f-a165-70867728950e", "labels": {"nodename": node}}},
@@ -239,7 +248,7 @@ def test_devices_of_all_kinds_and_of_the_configuration(control, kubevirt, world,
         {"vendor": "1050", "product": "407"}, {"vendor": "1050", "product": "0406"}]})
     wait_until(lambda: same(kubevirt.permitted(), [ours(A), ours(C)]), 15)
     kubevirt.wait_permitted(types, "mediatedDevices")
-    single = ours({"resourceName": stick["resourceName"], "selectors": [{"vendor": "0951", "product": "1666"}]})
+    single = ours({"resourceName": f"kubevirt.io/{stick}", "selectors": [{"vendor": "0951", "product": "1666"}]})
     kubevirt.wait_permitted([bundle, single], "usb")
     world.delete(config)
     world.delete(mdev)
@@ -442,10 +451,6 @@ def give(world, claim, pod):
     world.status(claim.replace("pcideviceclaims", "pcidevices"), {"allocations": given})
 
 
-def name_of(path):
-    return path.rsplit("/", 1)[1]
-
-
 def test_a_machine_says_what_it_was_given(control, kubevirt, world, lend):
     control()
     nics = [lend(number, A) for number in range(2)]
@@ -472,6 +477,25 @@ def test_a_machine_says_what_it_was_given(control, kubevirt, world, lend):
         give(world, claim, None)
     kubevirt.wait_details(vm, None)
     kubevirt.wait_details(other, None)
+
+
+def test_usb_and_mediated_devices_are_told_as_well(control, kubevirt, world, node):
+    control()
+    world.node(node)
+    given = {"allocations": [{"namespace": "machines", "pod": "virt-launcher-one-x7k2p", "container": "compute"}]}
+    stick = claimed_stick(world, node)
+    mdev = world.create(f"{OWN}/mediateddevices", {
+        "apiVersion": "hostdev.io/v1alpha1", "kind": "MediatedDevice", "metadata": {
+            "name": f"{node}-0f8fad5b-d9cb-469f-a165-70867728950e", "labels": {"nodename": node}}},
+        {"nodeName": node, "type": "nvidia-222", "resourceName": "nvidia.com/GRID_T4-1B"})
+    vm = kubevirt.vm("one", gpus=[{"name": "gpu", "deviceName": "nvidia.com/GRID_T4-1B"}])
+    for path in (stick, mdev):
+        world.status(path, given)
+    kubevirt.wait_details(vm, {"gpus": {"nvidia.com/GRID_T4-1B": [name_of(mdev)]},
+                               "hostdevices": {f"kubevirt.io/{name_of(stick)}": [name_of(stick)]}})
+    world.status(stick, {"allocations": None})
+    world.delete(mdev)
+    kubevirt.wait_details(vm, None)
 
 
 def test_what_it_says_is_true_whoever_wrote_it(control, kubevirt, installed, world, lend):

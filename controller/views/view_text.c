@@ -78,15 +78,19 @@ static void put_model(struct str *out, const struct owned_status *status)
 	put(out, VIEW_TEXT_MODEL, status->type_name, TEXT_MAX);
 }
 
+/* A device is one pod's at a time: an IOMMU group cannot be opened by two. */
 static void put_pod(struct str *out, const struct pcidevice_allocations *list)
 {
-	auto_free char *pod = NULL;
+	for (size_t i = 0; i < list->len; i++) {
+		const struct pcidevice_allocation *one = &list->items[i];
+		auto_free char *pod = NULL;
 
-	if (list->len == 0)
+		if (!one->namespace || !one->pod)
+			continue;
+		pod = xasprintf("%s/%s", one->namespace, one->pod);
+		put(out, VIEW_TEXT_POD, pod, TEXT_MAX);
 		return;
-	pod = xasprintf("%s/%s", list->items[0].namespace ? list->items[0].namespace : "",
-			list->items[0].pod ? list->items[0].pod : "");
-	put(out, VIEW_TEXT_POD, pod, TEXT_MAX);
+	}
 }
 
 static void put_members(struct str *out, const struct json_strs *members)

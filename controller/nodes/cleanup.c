@@ -26,6 +26,8 @@ enum {
 struct cleanup {
 	struct node_ties *ties;
 	struct map *swept;         /* key of a node that is gone for good -> when (struct sweep) */
+	struct map *noted;         /* of claims that only their device knew the node of: kind and
+				    * name as below -> the node's key, for the device may go first  */
 	struct workq_run *nodes;   /* of keys of nodes                                           */
 	struct workq_run *objects; /* of kind and name: "0/node1-000004000"                      */
 };
@@ -51,6 +53,7 @@ struct cleanup *cleanup_new(struct node_ties *ties)
 
 	cleanup->ties = ties;
 	cleanup->swept = map_new();
+	cleanup->noted = map_new();
 	cleanup->nodes = workq_run_new(&spec);
 	spec.name = "objects of gone nodes";
 	spec.max_running = WRITES_MAX;
@@ -62,15 +65,19 @@ struct cleanup *cleanup_new(struct node_ties *ties)
 struct cleanup *cleanup_free(struct cleanup *cleanup)
 {
 	size_t cursor = 0;
-	void *sweep;
+	void *value;
 
 	if (!cleanup)
 		return NULL;
 	workq_run_free(cleanup->nodes);
 	workq_run_free(cleanup->objects);
-	while (map_next(cleanup->swept, &cursor, NULL, &sweep))
-		free(sweep);
+	while (map_next(cleanup->swept, &cursor, NULL, &value))
+		free(value);
+	cursor = 0;
+	while (map_next(cleanup->noted, &cursor, NULL, &value))
+		free(value);
 	map_free(cleanup->swept);
+	map_free(cleanup->noted);
 	free(cleanup);
 	return NULL;
 }
@@ -106,7 +113,15 @@ void cleanup_node(struct cleanup *cleanup, const char *node)
 
 static void forget(struct cleanup *cleanup, const char *key)
 {
+	size_t cursor = 0;
+	const char *object;
+	void *node;
+
 	free(map_remove(cleanup->swept, key));
+	while (map_next(cleanup->noted, &cursor, &object, &node)) {
+		if (strcmp(node, key) == 0)
+			free(map_remove(cleanup->noted, object));
+	}
 }
 
 void cleanup_back(struct cleanup *cleanup, const char *node)
@@ -118,35 +133,50 @@ void cleanup_back(struct cleanup *cleanup, const char *node)
 
 /* --- objects ------------------------------------------------------------------------------------ */
 
-static bool add_object(struct cleanup *cleanup, enum view_kind kind, const struct entry *entry)
+/* Of the node that is known by @node_key. */
+static bool add_object(struct cleanup *cleanup, enum view_kind kind, const struct entry *entry,
+		       const char *node_key)
 {
 	const struct view *view = entry->object;
 	auto_free char *key = xasprintf("%d/%s", (int)kind, entry->name);
 
 	if (retire_plan(kind, view) == RETIRE_NOTHING)
 		return false;
+	if (!view->node[0])
+		free(map_set(cleanup->noted, key, xstrdup(node_key)));
 	workq_run_add(cleanup->objects, key);
 	return true;
+}
+
+/* Where the cluster does not say any more whose @object is, it is still who it was. */
+static const char *noted_node(const struct cleanup *cleanup, const char *object, const char *node)
+{
+	const char *noted = node[0] ? NULL : map_get(cleanup->noted, object);
+
+	return noted ? noted : node;
 }
 
 void cleanup_hear(struct cleanup *cleanup, enum view_kind kind, const char *name,
 		  const struct view *view, const char *node)
 {
-	auto_free char *key = node_book_key(node);
 	auto_free char *object = xasprintf("%d/%s", (int)kind, name);
+	auto_free char *key = node_book_key(noted_node(cleanup, object, node));
 
 	if (map_get(cleanup->swept, key) && retire_plan(kind, view) == RETIRE_STRIP)
 		workq_run_add(cleanup->objects, object);
 	cleanup_node(cleanup, node);
 }
 
-/* Has the API server said that there is no such node, and is that so still? */
+/* Has the API server said that there is no such node, and is that so still? Of one that nothing else is left
+ * of the book knows nothing. */
 static bool is_gone_for_good(const struct cleanup *cleanup, const char *node)
 {
 	auto_free char *key = node_book_key(node);
 	uint64_t since_ms;
 
-	return map_get(cleanup->swept, key) && node_book_gone(cleanup->ties->book, node, &since_ms);
+	return map_get(cleanup->swept, key) &&
+	       (node_book_gone(cleanup->ties->book, node, &since_ms) ||
+		!node_book_has(cleanup->ties->book, node));
 }
 
 static void work_object(void *arg, const char *key, work_end_fn *end, void *end_arg)
@@ -159,7 +189,8 @@ static void work_object(void *arg, const char *key, work_end_fn *end, void *end_
 	enum retire_step step = RETIRE_NOTHING;
 
 	if (view && ties->leads(ties->arg) &&
-	    is_gone_for_good(cleanup, node_ties_node(ties, kind, entry->name, view)))
+	    is_gone_for_good(cleanup, noted_node(cleanup, key,
+						 node_ties_node(ties, kind, entry->name, view))))
 		step = retire_plan(kind, view);
 	switch (step) {
 	case RETIRE_NOTHING:
@@ -189,12 +220,13 @@ static size_t add_objects(struct cleanup *cleanup, const char *key)
 
 		while ((entry = store_next(ties->stores[kind], &cursor))) {
 			const struct view *view = entry->object;
-			const char *node =
-				view ? node_ties_node(ties, (enum view_kind)kind, entry->name, view)
-				     : "";
+			const char *node;
 
+			if (!view)
+				continue;
+			node = node_ties_node(ties, (enum view_kind)kind, entry->name, view);
 			if (strcmp(node, name) == 0 || strcmp(node, key) == 0)
-				added += add_object(cleanup, (enum view_kind)kind, entry);
+				added += add_object(cleanup, (enum view_kind)kind, entry, key);
 		}
 	}
 	return added;

@@ -235,6 +235,39 @@ static void what_a_gone_node_has_left_is_removed(void **state)
 	close_bench(&b);
 }
 
+/* A USB claim that no agent has written to yet says nothing of its node, and others delete, too. */
+static void a_claim_whose_device_went_first_is_let_go(void **state)
+{
+	static const char marked[] =
+		"\"finalizers\":[\"wrangler.cattle.io/usbClaimClient-device-claim-remove\"]";
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	stage_put(&b.stage, VIEW_USBDEVICE, "n-u", DEVICE);
+	stage_put_meta(&b.stage, VIEW_USBCLAIM, "n-u", marked, "");
+	nodes_look(b.nodes);
+	fake_clock_advance(b.clock, NODE_BOOK_HOLD_MS);
+	serve(&b, "GET", "/usbdeviceclaims/n-u", 404, "{}"); /* to say that the node is gone */
+	fake_clock_advance(b.clock, GONE_MS);
+	serve(&b, "GET", "/api/v1/nodes/n", 404, "{}");
+	serve(&b, "DELETE", "/usbdeviceclaims/n-u", 200, "{}");
+	serve(&b, "DELETE", "/usbdevices/n-u", 200, "{}");
+	stage_remove(&b.stage, VIEW_USBDEVICE, "n-u");
+	stage_put_meta(
+		&b.stage, VIEW_USBCLAIM, "n-u",
+		"\"finalizers\":[\"wrangler.cattle.io/usbClaimClient-device-claim-remove\"]" DELETING,
+		"");
+	fake_clock_settle(b.clock);
+	serve(&b, "GET", "/usbdeviceclaims/n-u", 200,
+	      "{\"metadata\":{\"name\":\"n-u\",\"uid\":\"u\",\"resourceVersion\":\"9\",\"finalizers\":"
+	      "[\"wrangler.cattle.io/usbClaimClient-device-claim-remove\"]" DELETING "}}");
+	serve(&b, "PATCH", "\"finalizers\":[]", 200, "{}");
+	stage_remove(&b.stage, VIEW_USBCLAIM, "n-u");
+	assert_quiet(&b, LONG_MS);
+	close_bench(&b);
+}
+
 /* The claim is to say that its node is well again; it went meanwhile. */
 static void tell_well(struct bench *b)
 {
@@ -345,6 +378,8 @@ int main(void)
 		  a_well_node_is_heard_of_while_another_is_held, NULL);
 	suite_add(&suite, "what a gone node has left is removed",
 		  what_a_gone_node_has_left_is_removed, NULL);
+	suite_add(&suite, "a claim whose device went first is let go",
+		  a_claim_whose_device_went_first_is_let_go, NULL);
 	suite_add(&suite, "a node that the server knows is not gone",
 		  a_node_that_the_server_knows_is_not_gone, NULL);
 	suite_add(&suite, "a node that comes back stops it", a_node_that_comes_back_stops_it, NULL);

@@ -91,13 +91,6 @@ static void on_started(void *arg)
 {
 	struct upkeep *upkeep = arg;
 
-	upkeep->config_nodes =
-		config_nodes_new(&(struct config_nodes_deps){ .client = upkeep->client,
-							      .clock = upkeep->clock,
-							      .metrics = upkeep->metrics,
-							      .leads = leads,
-							      .arg = upkeep });
-	upkeep->kubevirt = make_kubevirt(upkeep);
 	upkeep->config_nodes = config_nodes_new(
 		&(struct config_nodes_deps){ .client = upkeep->client,
 					     .clock = upkeep->clock,
@@ -105,6 +98,7 @@ static void on_started(void *arg)
 					     .nodes = views_stores(upkeep->views)[VIEW_NODE],
 					     .leads = leads,
 					     .arg = upkeep });
+	upkeep->kubevirt = make_kubevirt(upkeep);
 	look(upkeep);
 }
 

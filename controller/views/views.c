@@ -60,6 +60,7 @@ static void watch(struct views *views, enum view_kind kind, const struct informe
 		deps, &(struct informer_spec){
 			      .kind = &watched->api,
 			      .label_selector = agents ? views->spec.agents_selector : NULL,
+			      .optional = kind == VIEW_VM,
 			      .handlers = { on_change, on_synced },
 			      .arg = watched,
 		      });

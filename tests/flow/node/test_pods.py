@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from claims import NIC
+from cards import Card
+from claims import IGB, NIC
 from cluster import ROOT, wait_until
 from kubelet import Kubelet, Pod
 from node_agent import PROGRAMS
@@ -41,7 +42,7 @@ class Pods:
 
     def processes(self, program):
         """What /proc says of each process of the program: {pid: {field: value}}."""
-        text = self.guest.sh(f"for pid in $(pidof {program}); do cat /proc/$pid/status; done")
+        text = self.guest.sh(f"for pid in $(pidof {program}); do cat /proc/$pid/status 2>/dev/null || true; done")
         found = {}
         for block in text.split("Name:\t")[1:]:
             fields = dict(line.split(":\t", 1) for line in block.splitlines()[1:] if ":\t" in line)
@@ -63,20 +64,19 @@ def images(tmp_path_factory):
 @pytest.fixture(scope="module")
 def hostdev(booted, images):
     """In place of the agent that is a process of the node; at the end, that is back."""
+    made = Pods(booted, Kubelet(booted.guest, booted.cluster))
     booted.agent.signal("TERM")
     wait_until(lambda: not booted.agent.alive(), 10, "the process's end")
-    booted.cluster.control("start", "--full")
-    kubelet = Kubelet(booted.guest, booted.cluster)
-    kubelet.start(images)
-    made = Pods(booted, kubelet)
     try:
+        booted.cluster.control("start", "--full")
+        made.kubelet.start(images)
         made.install()
         yield made
     finally:
         made.remove()
         for name in ("kube-scheduler", "kube-controller-manager"):
             booted.cluster.control("kill", name)
-        kubelet.stop()
+        made.kubelet.stop()
         booted.agent.start()
 
 
@@ -155,6 +155,16 @@ def test_a_claimed_device_is_lent_and_outlives_the_agents_pod(hostdev, node, cla
     guest.delete()
     claims.wait_gone(NIC, timeout=90)
     claims.wait_drivers(NIC, "e1000e")
+
+
+def test_virtual_functions_are_made_and_removed(node, claims):
+    card = Card(node, IGB)
+    wait_until(lambda: card.object(), 30, "the card's object")
+    try:
+        card.patch(numVFs=2)
+        assert len(card.wait_number(2)) == 2
+    finally:
+        card.give_back()
 
 
 def test_every_controller_answers_reviews_also_while_it_ends(hostdev):

@@ -158,7 +158,8 @@ static void on_cut(uv_signal_t *handle, int number)
 		uint64_t fd;
 
 		if (!str_to_u64(entry->d_name, &fd) ||
-		    getpeername((int)fd, (struct sockaddr *)&at, &len) < 0 || at.sin_family != AF_INET)
+		    getpeername((int)fd, (struct sockaddr *)&at, &len) < 0 ||
+		    at.sin_family != AF_INET)
 			continue;
 		(void)shutdown((int)fd, SHUT_RDWR);
 		cut++;
@@ -196,7 +197,8 @@ int main(int argc, char **argv)
 		(void)fputs("usage: bench_agents KUBECONFIG AGENTS\n", stderr);
 		return 2;
 	}
-	if (kube_config_load(&(struct kube_config_source){ .path = argv[1] }, &bench.config, &err) < 0) {
+	if (kube_config_load(&(struct kube_config_source){ .path = argv[1] }, &bench.config, &err) <
+	    0) {
 		(void)fprintf(stderr, "bench_agents: %s\n", err.msg);
 		return 2;
 	}

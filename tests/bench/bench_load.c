@@ -4,7 +4,7 @@
  *	bench_load KUBECONFIG apply|create NODES DEVICES-PER-NODE CONNECTIONS SECONDS
  *
  * apply: a device is applied, and its status behind it, by the requests of an agent that sees it for the first
- * time. create: both in one POST, which costs the API server half of that; it keeps the status only
+ * time. create: both in one POST, which costs the API server a third of that; it keeps the status only
  * while the kind has no status subresource. The field manager is the agent's either way. After SECONDS no further
  * device is begun. Says every ten seconds, and at the end, how many devices there are and how many ms it took.
  */
@@ -109,7 +109,8 @@ static void on_done(void *arg, int result, const struct kube_response *response,
 
 	(void)response;
 	if (result < 0 && result != -EEXIST && ++slot->tries == TRIES) {
-		(void)fprintf(stderr, "bench_load: object %" PRIu64 ": %s\n", slot->number, err->msg);
+		(void)fprintf(stderr, "bench_load: object %" PRIu64 ": %s\n", slot->number,
+			      err->msg);
 		exit(1);
 	}
 	if (result < 0 && result != -EEXIST) {
@@ -187,8 +188,7 @@ static void send_next(struct slot *slot)
 
 static void tell(const struct load *load)
 {
-	(void)printf("%" PRIu64 " %" PRIu64 "\n", load->devices,
-		     timefmt_now_ms() - load->begun_ms);
+	(void)printf("%" PRIu64 " %" PRIu64 "\n", load->devices, timefmt_now_ms() - load->begun_ms);
 	(void)fflush(stdout);
 }
 
@@ -216,7 +216,8 @@ static void on_timer(uv_timer_t *timer)
 static void start(struct load *load, struct slot *slots)
 {
 	for (size_t i = 0; i < load->connections; i++)
-		load->clients[i] = kube_client_new(&load->loop, &load->config, "bench_load/1", NULL);
+		load->clients[i] =
+			kube_client_new(&load->loop, &load->config, "bench_load/1", NULL);
 	load->busy = load->connections * SLOTS;
 	for (size_t i = 0; i < load->connections * SLOTS; i++) {
 		slots[i] = (struct slot){ .load = load, .client = load->clients[i / SLOTS] };
@@ -246,7 +247,8 @@ int main(int argc, char **argv)
 			    stderr);
 		return 2;
 	}
-	if (kube_config_load(&(struct kube_config_source){ .path = argv[1] }, &load.config, &err) < 0) {
+	if (kube_config_load(&(struct kube_config_source){ .path = argv[1] }, &load.config, &err) <
+	    0) {
 		(void)fprintf(stderr, "bench_load: %s\n", err.msg);
 		return 2;
 	}

@@ -36,7 +36,9 @@ struct custody {
 
 /* Given to a pod that the kubelet has not named yet. */
 struct starting {
+	uint64_t since_ms;
 	uint64_t until_ms; /* then it is listed, if it lives */
+	bool listed;       /* kept for a moment: since when is asked for */
 	char *resource;
 };
 
@@ -76,12 +78,16 @@ static uint64_t unsure_for_ms(struct custody *custody)
 /* A pod that is listed is being started no more. */
 static void forget_started(struct custody *custody)
 {
+	uint64_t now_ms = clock_now_ms(custody->deps.clock);
 	const char *id;
 	size_t cursor = 0;
-	void *starting;
+	void *value;
 
-	while (map_next(custody->starting, &cursor, &id, &starting)) {
-		if (lent_pods_of(custody->pods, id)->len > 0)
+	while (map_next(custody->starting, &cursor, &id, &value)) {
+		struct starting *starting = value;
+
+		starting->listed = starting->listed || lent_pods_of(custody->pods, id)->len > 0;
+		if (starting->listed && now_ms > starting->since_ms + CUSTODY_FRESH_MS)
 			starting_free(map_remove(custody->starting, id));
 	}
 }
@@ -168,6 +174,8 @@ static void on_passed(void *arg)
 	while (map_next(custody->starting, &cursor, NULL, &value)) {
 		const struct starting *starting = value;
 
+		if (starting->listed)
+			continue;
 		due = due || starting->until_ms <= now_ms;
 		if (starting->until_ms > now_ms && starting->until_ms < next_ms)
 			next_ms = starting->until_ms;
@@ -189,7 +197,7 @@ static bool is_starting(struct custody *custody, const char *id)
 {
 	const struct starting *starting = map_get(custody->starting, id);
 
-	if (!starting)
+	if (!starting || starting->listed)
 		return false;
 	if (clock_now_ms(custody->deps.clock) < starting->until_ms || is_silent(custody))
 		return true;
@@ -201,7 +209,8 @@ static void give(struct custody *custody, const char *resource, const char *id)
 {
 	struct starting *starting = xcalloc(1, sizeof(*starting));
 
-	starting->until_ms = clock_now_ms(custody->deps.clock) + STARTING_MS;
+	starting->since_ms = clock_now_ms(custody->deps.clock);
+	starting->until_ms = starting->since_ms + STARTING_MS;
 	starting->resource = xstrdup(resource);
 	starting_free(map_set(custody->starting, id, starting));
 	tell_when_passed(custody, STARTING_MS);
@@ -225,9 +234,24 @@ const char *custody_resource(struct custody *custody, const char *id)
 	const struct starting *starting = map_get(custody->starting, id);
 	const char *listed = lent_pods_resource(custody->pods, id);
 
-	if (listed || !starting ||
+	if (listed || !starting || starting->listed ||
 	    (clock_now_ms(custody->deps.clock) >= starting->until_ms && !is_silent(custody)))
 		return listed;
+	return starting->resource;
+}
+
+const char *custody_given(struct custody *custody, const char *id, uint64_t *ret_ago_ms)
+{
+	const struct starting *starting = map_get(custody->starting, id);
+	uint64_t now_ms = clock_now_ms(custody->deps.clock);
+
+	*ret_ago_ms = 0;
+	if (!starting)
+		return NULL;
+	*ret_ago_ms = now_ms - starting->since_ms;
+	if (starting->listed ? *ret_ago_ms > CUSTODY_FRESH_MS
+			     : now_ms >= starting->until_ms && !is_silent(custody))
+		return NULL;
 	return starting->resource;
 }
 

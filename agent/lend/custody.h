@@ -17,7 +17,10 @@ struct metrics;
 struct pcidevice_allocations;
 struct uv_loop_s;
 
-enum { CUSTODY_UNKNOWN_MS = 15000 };
+enum {
+	CUSTODY_UNKNOWN_MS = 15000,
+	CUSTODY_FRESH_MS = 100, /* a container may be given more by then, by other resources */
+};
 
 /* Borrowed. */
 struct custody_deps {
@@ -52,6 +55,13 @@ void custody_give(struct custody *custody, const char *resource, const struct js
 /* The resource under which a pod has the device, or is about to; NULL: none, as far as is known. Valid until
  * `changed` is called or custody_give(). */
 const char *custody_resource(struct custody *custody, const char *id);
+
+/*
+ * The resource as which the device was given last, and how long ago; NULL: not lately. So it is until a list tells
+ * which pod has it, but CUSTODY_FRESH_MS at least; or until custody_is_free() without a list. Valid until `changed`
+ * is called or custody_give().
+ */
+const char *custody_given(struct custody *custody, const char *id, uint64_t *ret_ago_ms);
 
 /* As lend_is_free(). A kubelet that has said nothing CUSTODY_UNKNOWN_MS after custody_new() counts as one
  * without pods; one that answers no more has those that it had. */

@@ -31,6 +31,7 @@ struct lend {
 		size_t len, cap;
 	} types;
 	struct clock_timer *timer; /* a look is due */
+	struct clock_timer *apart; /* what is given from then on is another container's */
 	struct kubelet_watch *watch;
 	struct kubelet_listener *listener;
 	char *plugins_dir, *registry_dir, *socket_dir, *podresources_path;
@@ -124,6 +125,14 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 	return lend_allocations(arg, address);
 }
 
+static const char *given_as(void *arg, const char *address, uint64_t *ret_ago_ms)
+{
+	struct lend *lend = arg;
+
+	*ret_ago_ms = 0;
+	return lend->custody ? custody_given(lend->custody, address, ret_ago_ms) : NULL;
+}
+
 /* --- what the plugins tell ---------------------------------------------------------------- */
 
 static void on_allocated(struct lend *lend, const struct plugin_event *event)
@@ -138,6 +147,9 @@ static void on_allocated(struct lend *lend, const struct plugin_event *event)
 		 log_str("resource", event->resource));
 	custody_give(lend->custody, event->resource, event->ids);
 	custody_ask(lend->custody);
+	/* Others of the IOMMU group are no further pod's: of the same resource at once. */
+	lend_touch(lend);
+	clock_timer_start(lend->deps.clock, lend->apart, CUSTODY_FRESH_MS + 1);
 }
 
 static void on_plugin(void *arg, const struct plugin_event *event)
@@ -265,6 +277,11 @@ static void on_due(void *arg)
 		offer(lend);
 }
 
+static void on_apart(void *arg)
+{
+	lend_touch(arg);
+}
+
 void lend_touch(struct lend *lend)
 {
 	if (lend->plugins && !lend->stopping)
@@ -341,10 +358,12 @@ struct lend *lend_new(const struct lend_deps *deps)
 					.sysfs_root = deps->options.sysfs_root,
 					.held_as = held_as,
 					.pods = pods_of,
+					.given = given_as,
 					.arg = lend };
 	lend->pci = pci_type_new(&lend->view);
 	lend_add(lend, &(struct lend_type){ offer_pci, lend->pci });
 	lend->timer = clock_timer_new(deps->clock, on_due, lend);
+	lend->apart = clock_timer_new(deps->clock, on_apart, lend);
 	make_paths(lend);
 	if (!deps->options.off)
 		watch_kubelet(lend);
@@ -360,6 +379,7 @@ struct lend *lend_free(struct lend *lend)
 	kubelet_listener_free(lend->listener);
 	kubelet_watch_free(lend->watch);
 	clock_timer_free(lend->deps.clock, lend->timer);
+	clock_timer_free(lend->deps.clock, lend->apart);
 	pci_type_free(lend->pci);
 	array_done(&lend->types);
 	free(lend->plugins_dir);

@@ -7,6 +7,7 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/vendor_vfio.h"
+#include "agent/lend/group_pods.h"
 #include "agent/lend/pci_selected.h"
 #include "agent/lend/resource_env.h"
 #include "agent/lend/vfio_node.h"
@@ -173,39 +174,6 @@ static bool look(const struct pci_view *view, const struct pcidevice *device, st
 
 /* --- what is offered ---------------------------------------------------------------- */
 
-static const struct pcidevice_allocation *pod_of(const struct pci_view *view, const char *address)
-{
-	const struct pcidevice_allocations *list =
-		view->pods ? view->pods(view->arg, address) : NULL;
-
-	return list && list->len > 0 ? &list->items[0] : NULL;
-}
-
-/*
- * An IOMMU group opens once: a second pod could not use its function, or would be behind the same IOMMU
- * as the first. Only of pods that are listed: a container that asks for two functions of a group by two
- * resources is given one after the other.
- */
-static void refuse_other_pods(const struct pci_view *view, struct lent *lent)
-{
-	const struct facts *facts = view->inventory->facts;
-	const char *group = lent->device->status.iommu_group;
-
-	if (lent->trouble || !group || pod_of(view, lent->address))
-		return;
-	for (size_t i = 0; i < facts->pci.len && !lent->trouble; i++) {
-		const struct pci_facts *other = &facts->pci.items[i];
-		const struct pcidevice_allocation *pod =
-			same(other->iommu_group, group) ? pod_of(view, other->address) : NULL;
-
-		if (pod)
-			lent->trouble =
-				xasprintf("IOMMU group %s serves one pod at a time, and %s/%s "
-					  "has %s of it",
-					  group, pod->namespace, pod->pod, other->address);
-	}
-}
-
 static int by_resource(const void *a, const void *b)
 {
 	const struct lent *x = a;
@@ -228,7 +196,8 @@ static void look_at_all(const struct pci_view *view, struct lents *lents)
 
 		if (!device || !look(view, device, &lent))
 			continue;
-		refuse_other_pods(view, &lent);
+		if (!lent.trouble)
+			lent.trouble = group_pods_trouble(view, device, lent.resource, NULL);
 		lent.root = pci->parents.len > 0 ? pci->parents.items[0] : NULL;
 		*array_add(lents) = lent;
 	}
@@ -300,8 +269,10 @@ static void add_nodes(const struct pci_view *view, const struct pcidevice *devic
 		allocation_add_device(allocation, own, "mrw");
 }
 
+/* @together: all that the container is given, @address included. */
 static int add_device(const struct pci_view *view, const char *resource, const char *address,
-		      struct allocation *allocation, struct err *err)
+		      const struct json_strs *together, struct allocation *allocation,
+		      struct err *err)
 {
 	const struct pcidevice *device = find(view, address);
 	struct lent lent;
@@ -310,6 +281,8 @@ static int add_device(const struct pci_view *view, const char *resource, const c
 	if (!device || !look(view, device, &lent))
 		return err_set(err, ERR_INVALID, -ENODEV, "there is no device '%s' to lend",
 			       address);
+	if (!lent.trouble)
+		lent.trouble = group_pods_trouble(view, device, resource, together);
 	if (strcmp(lent.resource, resource) != 0)
 		r = err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", address,
 			    lent.resource);
@@ -329,7 +302,7 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	auto_free char *name = resource_env(env_prefix, resource);
 
 	for (size_t i = 0; i < ids->len; i++) {
-		int r = add_device(type->view, resource, ids->items[i], allocation, err);
+		int r = add_device(type->view, resource, ids->items[i], ids, allocation, err);
 
 		if (r < 0)
 			return r;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct config;
 struct device_type;
@@ -34,6 +35,8 @@ struct pci_view {
 	const char *(*held_as)(void *arg, const char *address, bool *ret_ours);
 	/* The pods that have the device, as the kubelet lists them; NULL: not known. May be NULL. */
 	const struct pcidevice_allocations *(*pods)(void *arg, const char *address);
+	/* As custody_given(). May be NULL. */
+	const char *(*given)(void *arg, const char *address, uint64_t *ret_ago_ms);
 	void *arg;
 };
 

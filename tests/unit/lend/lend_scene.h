@@ -94,14 +94,14 @@ static inline void lend_begin(struct scene *scene, bool off)
 	lend_set(scene->lend, scene->node.world.inventory);
 }
 
-static inline struct scene *scene_new(void)
+static inline struct scene *scene_of(const char *const *functions)
 {
 	struct scene *scene = xcalloc(1, sizeof(*scene));
 	auto_free char *folder = NULL;
 
 	stage_init(&scene->stage);
 	kubelet_init(&scene->kubelet, &scene->stage);
-	node1_open(&scene->node, lines);
+	node1_open(&scene->node, functions);
 	node1_nodes(&scene->node, "vfio 12");
 	node1_claim(&scene->node, NIC_CLAIM("", "", READY_OF("True")));
 	folder = folder_path(&scene->stage.folder, "pod-resources");
@@ -109,6 +109,11 @@ static inline struct scene *scene_new(void)
 	scene->pods_path = xasprintf("%s/kubelet.sock", folder);
 	scene->pods_service = (struct grpc_service){ pods_methods, 1, scene };
 	return scene;
+}
+
+static inline struct scene *scene_new(void)
+{
+	return scene_of(lines);
 }
 
 static inline void scene_free(struct scene *scene)
@@ -163,27 +168,26 @@ static inline bool told(struct scene *scene, const char *text)
 	return found;
 }
 
-static inline void on_nothing(void *arg, const struct grpc_result *result)
+static inline void on_allocate_end(void *arg, const struct grpc_result *result)
 {
-	unsigned *ended = arg;
+	int *status = arg;
 
-	assert_int_equal(result->status, GRPC_OK);
-	(*ended)++;
+	*status = (int)result->status;
 }
 
-/* As the kubelet does it when it admits a pod. */
-static inline void allocate(struct scene *scene)
+/* As the kubelet does it when it admits a pod: a container gets the device @id. How it ends. */
+static inline enum grpc_status allocate_one(struct scene *scene, const char *id)
 {
-	char *ids[] = { pods_unconst(NIC) };
+	char *ids[] = { pods_unconst(id) };
 	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
 	V1beta1__ContainerAllocateRequest *containers[] = { &container };
 	V1beta1__AllocateRequest message = V1BETA1__ALLOCATE_REQUEST__INIT;
 	auto_str struct str data = STR_INIT;
-	unsigned ended = 0;
+	int status = -1;
 	struct grpc_request request = { .path = "/v1beta1.DevicePlugin/Allocate",
 					.on_message = kubelet_on_message,
-					.on_end = on_nothing,
-					.arg = &ended };
+					.on_end = on_allocate_end,
+					.arg = &status };
 
 	container.devices_ids = ids;
 	container.n_devices_ids = 1;
@@ -193,6 +197,12 @@ static inline void allocate(struct scene *scene)
 	request.data = str_cstr(&data);
 	request.len = data.len;
 	assert_int_equal(grpc_uv_client_call(scene->kubelet.plugin, &request, NULL, NULL), 0);
-	while (ended == 0)
+	while (status < 0)
 		stage_turn(&scene->stage);
+	return (enum grpc_status)status;
+}
+
+static inline void allocate(struct scene *scene)
+{
+	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
 }

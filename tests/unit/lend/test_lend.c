@@ -63,6 +63,37 @@ static void switched_off_nothing_is_lent(void **state)
 	scene_free(scene);
 }
 
+/* --- an IOMMU group ------------------------------------------------------------------------- */
+
+/* The kubelet says a moment later which pod it was; the next pod must not be faster. */
+static void functions_of_a_group_go_to_one_pod(void **state)
+{
+	static const char *const pair[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
+						       FUNCTION(TWIN, "vfio-pci", "12", "") };
+	static const uint64_t gaps[] = { 0, 150, 700, 5000 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(gaps); i++) {
+		struct scene *scene = scene_of(pair);
+
+		node1_claim(&scene->node, TWIN_CLAIM("", "", READY_OF("True")));
+		kubelet_start(&scene->kubelet);
+		pods_serve(scene);
+		lend_begin(scene, false);
+		await_stream(scene);
+		pass(scene, 200);
+		allocate(scene);
+		pass(scene, gaps[i]);
+		assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+		allocate(scene); /* the same again, for the container after an init container */
+
+		/* Nobody has become a pod with it. */
+		pass(scene, 30000);
+		assert_int_equal(allocate_one(scene, TWIN), GRPC_OK);
+		scene_free(scene);
+	}
+}
+
 /* --- a kind of device that was added ------------------------------------------------------- */
 
 #define STICK "1-2.3"
@@ -193,5 +224,7 @@ int main(void)
 	suite_add(&suite, "a stop withdraws everything and ends", a_stop_withdraws_and_ends, NULL);
 	suite_add(&suite, "a stop without a kubelet ends at once",
 		  a_stop_without_a_kubelet_ends_at_once, NULL);
+	suite_add(&suite, "functions of an IOMMU group go to one pod",
+		  functions_of_a_group_go_to_one_pod, NULL);
 	return suite_run(&suite, "lend");
 }

@@ -1,0 +1,85 @@
+/* group_pods: which functions of an IOMMU group a pod may still get while another has one. */
+#include "agent/lend/group_pods.h"
+
+#include "unit/lend/node1.h"
+
+#define SAYS   "IOMMU group 12 serves one pod at a time, and "
+#define JUST   SAYS NIC " of it was just given to another container"
+#define LISTED SAYS "n/p has " NIC " of it"
+#define GPU    "a.io/gpu"
+#define AUDIO  "a.io/audio"
+
+static struct group_case {
+	const char *name;
+	const char *twin_group; /* NULL: "12", the other one's    */
+	const char *given_as;   /* NIC, as this resource; NULL: not */
+	uint64_t ago_ms;
+	bool own_given;   /* the device that is asked for, too   */
+	bool listed;      /* a list says that n/p has NIC        */
+	bool together;    /* both are asked for in one call      */
+	const char *says; /* NULL: it may be given             */
+} rows[] = {
+	/* clang-format off */
+	{ "of a free group anything may be given", .says = NULL },
+	{ "another call for the same resource is another container", .given_as = GPU, .ago_ms = 0, .says = JUST },
+	{ "and so it is later", .given_as = GPU, .ago_ms = 718, .says = JUST },
+	{ "by another resource it may be the same container", .given_as = AUDIO, .ago_ms = 3 },
+	{ "which is not so after a while", .given_as = AUDIO, .ago_ms = 101, .says = JUST },
+	{ "of one call it is the same container", .given_as = GPU, .ago_ms = 500, .together = true },
+	{ "what was given may be given again", .given_as = GPU, .ago_ms = 500, .own_given = true },
+	{ "another group does not mind", .twin_group = "13", .given_as = GPU, .ago_ms = 500 },
+	{ "a pod that is listed has the group", .listed = true, .says = LISTED },
+	{ "a list does not end the moment of a container", .listed = true, .given_as = AUDIO, .ago_ms = 3 },
+	{ "nor does it begin one", .listed = true, .given_as = AUDIO, .ago_ms = 101, .says = LISTED },
+	/* clang-format on */
+};
+
+static const struct pcidevice_allocations *pods_of(void *arg, const char *address)
+{
+	static char ns[] = "n", pod[] = "p", container[] = "c";
+	static struct pcidevice_allocation item = { ns, pod, container };
+	static const struct pcidevice_allocations one = { .items = &item, .len = 1 };
+	const struct group_case *row = arg;
+
+	return row->listed && strcmp(address, NIC) == 0 ? &one : NULL;
+}
+
+static const char *given_as(void *arg, const char *address, uint64_t *ret_ago_ms)
+{
+	const struct group_case *row = arg;
+
+	*ret_ago_ms = row->ago_ms;
+	return row->own_given || strcmp(address, NIC) == 0 ? row->given_as : NULL;
+}
+
+static void is_judged(void **state)
+{
+	struct group_case *row = *state;
+	auto_free char *twin = xasprintf(FUNCTION(TWIN, "vfio-pci", "%s", ""),
+					 row->twin_group ? row->twin_group : "12");
+	const char *const lines[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""), twin };
+	struct json_strs both = { 0 };
+	auto_free char *says = NULL;
+	struct node1 node;
+
+	node1_open(&node, lines);
+	json_strs_add(&both, NIC);
+	json_strs_add(&both, TWIN);
+	node.view.pods = pods_of;
+	node.view.given = given_as;
+	node.view.arg = row;
+	says = group_pods_trouble(
+		&node.view, inventory_find(node.world.inventory, INVENTORY_PCI, "node1-000002000"),
+		GPU, row->together ? &both : NULL);
+	assert_string_equal(says ? says : "", row->says ? row->says : "");
+	json_strs_done(&both);
+	node1_close(&node);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, rows, is_judged);
+	return suite_run(&suite, "group_pods");
+}

@@ -12,6 +12,7 @@
 #include "api/mediateddevice.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -46,38 +47,53 @@ struct lend {
 
 /* --- who has what ------------------------------------------------------------------------ */
 
-/* Who had it when its object was written last; empty: nobody, or it has none. */
-static const struct pcidevice_allocations *told_before(const struct lend *lend, const char *id)
+bool lend_is_pod(const char *holder)
 {
-	static const struct pcidevice_allocations none = { 0 };
+	return holder && (strncmp(holder, "pod ", strlen("pod ")) == 0 ||
+			  strncmp(holder, "a pod ", strlen("a pod ")) == 0);
+}
+
+/* As lend_is_free() says it, for the caller to free. NULL: nobody had it, or nobody says it. */
+static char *pod_before(const struct pcidevice_allocations *list)
+{
+	if (list->len == 0)
+		return NULL;
+	return xasprintf("pod %s/%s", list->items[0].namespace, list->items[0].pod);
+}
+
+/* By its object as it was written last, or by a claim that waits for the pod: a PCIDevice that was made anew
+ * does not know it any more. */
+static char *told_before(const struct lend *lend, const char *id)
+{
 	auto_free char *name = names_pcidevice(lend->deps.node_name, id);
 	auto_free char *mdev_name = names_mediateddevice(lend->deps.node_name, id);
 	const struct pcidevice *device = store_object(lend->deps.devices, name);
+	const struct pcideviceclaim *claim = store_object(lend->deps.claims, name);
 	const struct mediateddevice *mdev =
 		lend->deps.mdevs ? store_object(lend->deps.mdevs, mdev_name) : NULL;
+	char *pod = NULL;
 
 	if (device && device->status.address && strcmp(device->status.address, id) == 0)
-		return &device->status.allocations;
-	if (mdev && mdev->status.uuid && strcmp(mdev->status.uuid, id) == 0)
-		return &mdev->status.allocations;
-	return &none;
+		pod = pod_before(&device->status.allocations);
+	else if (mdev && mdev->status.uuid && strcmp(mdev->status.uuid, id) == 0)
+		pod = pod_before(&mdev->status.allocations);
+	if (!pod && claim && strchr(id, ':') && lend_is_pod(claim->status.holder))
+		pod = xstrdup(claim->status.holder);
+	return pod;
 }
 
 /* The agent that began anew may have to wait long for a kubelet; a pod does not go meanwhile. */
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
 {
-	const struct pcidevice_allocations *before;
-
 	*ret_holder = NULL;
 	if (!lend->custody)
 		return true;
 	if (!custody_is_free(lend->custody, id, ret_holder))
 		return false;
-	before = told_before(lend, id);
-	if (before->len == 0 || custody_allocations(lend->custody, id))
+	if (custody_allocations(lend->custody, id))
 		return true;
-	*ret_holder = xasprintf("pod %s/%s", before->items[0].namespace, before->items[0].pod);
-	return false;
+	*ret_holder = told_before(lend, id);
+	return !*ret_holder;
 }
 
 bool lend_is_on(const struct lend *lend)

@@ -79,9 +79,13 @@ void lend_touch(struct lend *lend);
 /*
  * Has nobody the device @id? If somebody has, *@ret_holder says who, "pod default/vm-1", for
  * the caller to free; it is NULL if that is not known yet, which passes within CUSTODY_UNKNOWN_MS (custody.h). Whoever
- * has it is asked for again.
+ * has it is asked for again. Before the kubelet has said a word, those count who had it when it was told last: by the
+ * PCIDevice, the MediatedDevice or the PCIDeviceClaim.
  */
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder);
+
+/* Is @holder, which may be NULL, a pod as lend_is_free() says it? */
+bool lend_is_pod(const char *holder);
 
 /* Is there a kubelet's folder? Without one nobody has anything. */
 bool lend_is_on(const struct lend *lend);

@@ -30,15 +30,54 @@ struct usb {
 	bool offered; /* everything that is claimed has been offered once */
 };
 
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+/* The claim of the device in the socket @port; NULL: nobody claims it. */
+static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *port)
+{
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	while ((entry = store_next(usb->view.claims, &cursor))) {
+		const struct usbdeviceclaim *claim = entry->object;
+
+		if (claim && same(claim->status.port_path, port) &&
+		    same(claim->status.node_name, usb->deps.node_name))
+			return claim;
+	}
+	return NULL;
+}
+
+/* The pod that had it when its USBDevice or its claim was written last, for the caller to free; NULL: none. */
+static char *told_before(const struct usb *usb, const char *port)
+{
+	const struct usbdeviceclaim *claim = claim_of(usb, port);
+	const struct usbdevice *device =
+		claim ? store_object(informer_store(usb->deps.devices), claim->meta.name) : NULL;
+
+	if (device && device->status.allocations.len > 0)
+		return xasprintf("pod %s/%s", device->status.allocations.items[0].namespace,
+				 device->status.allocations.items[0].pod);
+	return claim && lend_is_pod(claim->status.holder) ? xstrdup(claim->status.holder) : NULL;
+}
+
 static bool is_free(void *arg, const char *port, char **ret_holder)
 {
 	struct usb *usb = arg;
 
 	*ret_holder = NULL;
-	if (usb->offered || !lend_is_on(usb->deps.lend))
-		return lend_is_free(usb->deps.lend, port, ret_holder);
-	lend_touch(usb->deps.lend);
-	return false; /* lend knows who has what of the resources that are offered */
+	if (!usb->offered && lend_is_on(usb->deps.lend)) {
+		lend_touch(usb->deps.lend);
+		return false; /* lend knows who has what of the resources that are offered */
+	}
+	if (!lend_is_free(usb->deps.lend, port, ret_holder))
+		return false;
+	if (!lend_allocations(usb->deps.lend, port)) /* the kubelet has not said a word yet */
+		*ret_holder = told_before(usb, port);
+	return !*ret_holder;
 }
 
 static void give_back(void *arg, const char *port)
@@ -146,28 +185,8 @@ bool usb_touch(struct usb *usb, const char *name)
 	return renamed;
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
-
-/* What a pod has of a claimed socket is the claimed device, whatever is in that socket now. */
-static bool is_claimed(const struct usb *usb, const char *port)
-{
-	const struct entry *entry;
-	size_t cursor = 0;
-
-	while ((entry = store_next(usb->view.claims, &cursor))) {
-		const struct usbdeviceclaim *claim = entry->object;
-
-		if (claim && same(claim->status.port_path, port) &&
-		    same(claim->status.node_name, usb->deps.node_name))
-			return true;
-	}
-	return false;
-}
-
-/* The socket of a device: a claimed one's is known although the device is gone. */
+/* The socket of a device: a claimed one's is known although the device is gone. What a pod has of a claimed
+ * socket is the claimed device, whatever is in that socket now. */
 static const char *socket_of(const struct usb *usb, const char *name)
 {
 	const struct usbdeviceclaim *claim = store_object(usb->view.claims, name);
@@ -176,7 +195,7 @@ static const char *socket_of(const struct usb *usb, const char *name)
 
 	if (claim && claim->status.port_path)
 		return claim->status.port_path;
-	if (!device || !device->status.port_path || is_claimed(usb, device->status.port_path))
+	if (!device || !device->status.port_path || claim_of(usb, device->status.port_path))
 		return NULL;
 	return device->status.port_path;
 }

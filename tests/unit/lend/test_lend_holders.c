@@ -69,6 +69,47 @@ static void what_was_told_before_holds_until_the_kubelet_speaks(void **state)
 	scene_free(scene);
 }
 
+/* The PCIDevice was made anew meanwhile, and says nothing. */
+static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
+{
+	static const char *const holders[] = { "pod default/vm-9", "a pod that is being started" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(holders); i++) {
+		struct scene *scene = scene_new();
+		auto_free char *claim =
+			xasprintf(NIC_CLAIM(",'deletionTimestamp':'2026-01-01T00:00:00Z'", "",
+					    "'passthroughEnabled':true,'holder':'%s'"),
+				  holders[i]);
+
+		kubelet_start(&scene->kubelet);
+		node1_claim(&scene->node, claim);
+		lend_begin(scene, false);
+		await_stream(scene);
+		pass(scene, 30000); /* longer than CUSTODY_UNKNOWN_MS */
+		assert_holder(scene, holders[i]);
+		pods_serve(scene);
+		pass(scene, 40000);
+		assert_holder(scene, "free"); /* whatever the claim still says */
+		scene_free(scene);
+	}
+}
+
+/* A process held it, and that is looked for in other ways. */
+static void a_process_that_the_claim_names_is_no_pod(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	node1_claim(&scene->node,
+		    NIC_CLAIM("", "", "'passthroughEnabled':true,'holder':'podman (pid 7)'"));
+	lend_begin(scene, false);
+	pass(scene, 30000);
+	assert_holder(scene, "free");
+	scene_free(scene);
+}
+
 static void what_was_told_of_a_mediated_device_holds_likewise(void **state)
 {
 	static const char uuid[] = "c0ffee00-1234-4567-89ab-0123456789ab";
@@ -238,6 +279,10 @@ int main(void)
 		  what_the_kubelet_does_not_say_counts_as_free_in_the_end, NULL);
 	suite_add(&suite, "what was told before holds until the kubelet speaks",
 		  what_was_told_before_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "what the claim says holds until the kubelet speaks",
+		  what_the_claim_says_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "a process that the claim names is no pod",
+		  a_process_that_the_claim_names_is_no_pod, NULL);
 	suite_add(&suite, "what was told of a mediated device before holds likewise",
 		  what_was_told_of_a_mediated_device_holds_likewise, NULL);
 	suite_add(&suite, "a kubelet that never said a word has what it was given",

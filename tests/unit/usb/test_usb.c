@@ -13,6 +13,9 @@
 
 #define DELETED \
 	CLAIM_OF(STICK, "," MARKED ",'deletionTimestamp':'2026-01-01T00:00:00Z'", KNOWN("1-2", "A"))
+#define HELD(holder)                                                              \
+	CLAIM_OF(STICK, "," MARKED ",'deletionTimestamp':'2026-01-01T00:00:00Z'", \
+		 KNOWN("1-2", "A") ",'holder':'" holder "'")
 
 enum { WATCHES = 3 };
 
@@ -36,6 +39,7 @@ struct lend {
 	bool on;
 	unsigned touches;
 	const char *held; /* an ID that a pod has */
+	bool silent;      /* no kubelet has said a word */
 };
 
 void lend_add(struct lend *lend, const struct lend_type *type)
@@ -61,11 +65,18 @@ bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
 	return true;
 }
 
+bool lend_is_pod(const char *holder)
+{
+	return holder && strncmp(holder, "pod ", 4) == 0;
+}
+
 const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id)
 {
 	static const struct pcidevice_allocations none = { 0 };
 	static const struct pcidevice_allocations some = { .len = 1 };
 
+	if (lend->silent)
+		return NULL;
 	return lend->held && strcmp(lend->held, id) == 0 ? &some : &none;
 }
 
@@ -211,6 +222,26 @@ static void a_claim_is_not_released_before_its_device_was_offered(void **state)
 	scene_close(&scene);
 }
 
+/* The agent began anew while the kubelet is away, and the pod runs on. */
+static void who_held_it_holds_it_until_the_kubelet_speaks(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	scene.lend.silent = true;
+	look(&scene);
+	list_all(&scene, HELD("pod default/p0"));
+	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	fake_clock_advance(scene.clock, 60000);
+	/* It tells that, and does not read the claim in order to release it. */
+	assert_int_equal(asking(&scene), 1);
+	fake_client_choose(scene.client, "/usbdeviceclaims/");
+	assert_string_equal(fake_client_request(scene.client)->method, "PATCH");
+	assert_non_null(strstr(fake_client_request(scene.client)->body, "pod default/p0 has"));
+	scene_close(&scene);
+}
+
 static void an_offer_before_the_claims_are_known_does_not_count(void **state)
 {
 	struct scene scene;
@@ -324,6 +355,8 @@ int main(void)
 	log_set_level(LOG_ERROR);
 	suite_add(&suite, "a claim is not released before its device was offered",
 		  a_claim_is_not_released_before_its_device_was_offered, NULL);
+	suite_add(&suite, "who held it holds it until the kubelet speaks",
+		  who_held_it_holds_it_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "an offer before the claims are known does not count",
 		  an_offer_before_the_claims_are_known_does_not_count, NULL);
 	suite_add(&suite, "without a kubelet nobody is asked", without_a_kubelet_nobody_is_asked,

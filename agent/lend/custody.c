@@ -59,7 +59,14 @@ static void on_pods_changed(void *arg, const char *id)
 static bool is_offered(void *arg, const char *resource)
 {
 	const struct custody *custody = arg;
+	size_t cursor = 0;
+	void *starting;
 
+	/* What was given is ours, although the resource may have gone before the kubelet listed the pod. */
+	while (map_next(custody->starting, &cursor, NULL, &starting)) {
+		if (strcmp(((const struct starting *)starting)->resource, resource) == 0)
+			return true;
+	}
 	return custody->deps.offers(custody->deps.arg, resource);
 }
 

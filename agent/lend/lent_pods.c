@@ -167,6 +167,17 @@ static void keep(struct map *before, struct map *after)
 	json_strs_done(&missing);
 }
 
+/* What counted goes on to while it is listed: its resource may be offered no more, under that name. */
+static bool counts(const struct lent_pods *pods, const struct pod_device *device,
+		   const struct lent_pods_ops *ops, void *arg)
+{
+	const char *before = lent_pods_resource(pods, device->device);
+
+	return is_address(device->device) || is_uuid(device->device) ||
+	       (before && strcmp(before, device->resource) == 0) ||
+	       ops->offers(arg, device->resource);
+}
+
 void lent_pods_set(struct lent_pods *pods, const struct pod_devices *devices, bool whole,
 		   const struct lent_pods_ops *ops, void *arg)
 {
@@ -175,11 +186,8 @@ void lent_pods_set(struct lent_pods *pods, const struct pod_devices *devices, bo
 	struct json_strs changes = { 0 };
 
 	for (size_t i = 0; i < devices->len; i++) {
-		const struct pod_device *device = &devices->items[i];
-
-		if (is_address(device->device) || is_uuid(device->device) ||
-		    ops->offers(arg, device->resource))
-			add_each(after, device);
+		if (counts(pods, &devices->items[i], ops, arg))
+			add_each(after, &devices->items[i]);
 	}
 	if (whole)
 		differences(before, after, &changes);

@@ -19,8 +19,8 @@ struct lent_pods_ops {
 
 /*
  * This is all there is now if @whole; else what it does not list is as it was. An ID that is a PCI address or a UUID counts whichever plugin lent it: the
- * device is the same one. Any other counts if its resource is ours. An ID of several that are joined
- * by ',' counts for each of them, and for itself.
+ * device is the same one. Any other counts if its resource is ours, or was when it was listed first. An ID of
+ * several that are joined by ',' counts for each of them, and for itself.
  */
 void lent_pods_set(struct lent_pods *pods, const struct pod_devices *devices, bool whole,
 		   const struct lent_pods_ops *ops, void *arg);

@@ -269,6 +269,45 @@ static void the_word_of_a_kubelet_without_its_api_server_does_not_count(void **s
 	scene_free(scene);
 }
 
+static bool offers_nothing(void *arg, const char *resource)
+{
+	(void)arg;
+	(void)resource;
+	return false;
+}
+
+/* The entry of the HostDeviceConfig goes between Allocate and the kubelet's word. */
+static void what_was_given_is_a_pods_although_its_resource_went(void **state)
+{
+	struct scene *scene = scene_new();
+	struct json_strs ids = { 0 };
+	struct custody *custody;
+
+	(void)state;
+	custody = custody_new(&(struct custody_deps){ .loop = &scene->stage.loop,
+						      .clock = scene->stage.clock,
+						      .socket_path = scene->pods_path,
+						      .changed = on_changed,
+						      .offers = offers_nothing,
+						      .arg = scene });
+	json_strs_add(&ids, "1-2");
+	custody_give(custody, "a.io/stick", &ids);
+	pods_serve(scene);
+	scene->given = (struct pod_device){ "a.io/stick", "1-2", "default", "vm-1", "main" };
+	custody_ask(custody);
+	for (int i = 0; i < 2; i++) {
+		auto_free char *holder = NULL;
+
+		pass(scene, 40000); /* longer than a pod takes to start */
+		assert_false(custody_is_free(custody, "1-2", &holder));
+		assert_string_equal(holder, "pod default/vm-1");
+		assert_string_equal(custody_resource(custody, "1-2"), "a.io/stick");
+	}
+	custody_free(custody);
+	json_strs_done(&ids);
+	scene_free(scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -295,5 +334,7 @@ int main(void)
 		  a_young_kubelets_word_does_not_count, NULL);
 	suite_add(&suite, "the word of a kubelet without its API server does not count",
 		  the_word_of_a_kubelet_without_its_api_server_does_not_count, NULL);
+	suite_add(&suite, "what was given is a pod's although its resource went",
+		  what_was_given_is_a_pods_although_its_resource_went, NULL);
 	return suite_run(&suite, "lend_holders");
 }

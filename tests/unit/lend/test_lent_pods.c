@@ -38,6 +38,7 @@ static struct pods_case {
 	  { { "x/y", "GPU-1", "n", "p", "c" }, { "x/y", "0000:01:00", "n", "p", "c" } }, "", "" },
 	{ "nor are port paths of somebody else's resource", { { 0 } }, { { "x/y", "1-2.3", "n", "p", "c" } }, "", "" },
 	{ "any ID of a resource of ours is", { { 0 } }, { { "our/usb", "1-2.3", "n", "p", "c" } }, "1-2.3 ", "" },
+	{ "nor does one become ours", { { "x/y", "1-2.3", "n", "p", "c" } }, { { "x/y", "1-2.3", "n", "p", "c" } }, "", "" },
 	{ "a UUID is, whoever lent it", { { 0 } }, { { "x/y", UUID, "n", "p", "c" } }, UUID " ", "" },
 	{ "what is a UUID but for one letter is not", { { 0 } },
 	  { { "x/y", "c0ffee00-1234-4567-89ab-0123456789ag", "n", "p", "c" } }, "", "" },
@@ -62,6 +63,13 @@ static bool is_ours(void *arg, const char *resource)
 {
 	(void)arg;
 	return strncmp(resource, "our/", 4) == 0;
+}
+
+static bool is_nobodys(void *arg, const char *resource)
+{
+	(void)arg;
+	(void)resource;
+	return false;
 }
 
 static const struct lent_pods_ops ops = { is_ours, on_changed };
@@ -149,6 +157,37 @@ static void what_a_part_does_not_list_is_as_it_was(void **state)
 	lent_pods_free(pods);
 }
 
+/* The entry that it was lent by is renamed or removed while a pod has it. */
+static void what_was_ours_stays_so_while_it_is_listed(void **state)
+{
+	static const char id[] = "1-2.3,1-4";
+	struct lent_pods *pods = lent_pods_new();
+	struct pod_device device = { "our/usb", id, "n", "p", "c" };
+	struct pod_device other = { "x/usb", id, "n", "q", "c" };
+	struct pod_devices devices = { .items = &device, .len = 1 };
+	static const struct lent_pods_ops gone = { is_nobodys, on_changed };
+	struct json_strs changes = { 0 };
+
+	(void)state;
+	lent_pods_set(pods, &devices, true, &ops, &changes);
+	assert_int_equal(changes.len, 3); /* and its parts */
+	json_strs_done(&changes);
+	for (int i = 0; i < 2; i++) {
+		lent_pods_set(pods, &devices, true, &gone, &changes);
+		assert_int_equal(changes.len, 0);
+		assert_string_equal(lent_pods_resource(pods, "1-4"), "our/usb");
+	}
+	devices.items = &other;
+	lent_pods_set(pods, &devices, true, &gone, &changes);
+	assert_int_equal(changes.len, 3);
+	assert_null(lent_pods_resource(pods, "1-4"));
+	json_strs_done(&changes);
+	devices.items = &device; /* it has gone once, and is anybody's */
+	lent_pods_set(pods, &devices, true, &gone, &changes);
+	assert_int_equal(changes.len, 0);
+	lent_pods_free(pods);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -157,5 +196,7 @@ int main(void)
 	suite_add(&suite, "no more holders than the schema takes", a_crowd_is_cut, NULL);
 	suite_add(&suite, "what a part of the list does not name is as it was",
 		  what_a_part_does_not_list_is_as_it_was, NULL);
+	suite_add(&suite, "what was ours stays so while it is listed",
+		  what_was_ours_stays_so_while_it_is_listed, NULL);
 	return suite_run(&suite, "lent_pods");
 }

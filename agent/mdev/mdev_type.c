@@ -58,7 +58,7 @@ const char *mdev_type_resource(const struct mdev_view *view, const struct mediat
 }
 
 /* Why the instance cannot be lent now; NULL: it can. */
-static char *trouble_of(const struct mdev_view *view, const struct mediateddevice *device)
+static char *own_trouble(const struct mdev_view *view, const struct mediateddevice *device)
 {
 	auto_free char *node = vfio_group_node(device->status.iommu_group);
 
@@ -71,6 +71,25 @@ static char *trouble_of(const struct mdev_view *view, const struct mediateddevic
 	if (!vfio_node_exists(view->dev_root, VFIO_CONTAINER_NODE))
 		return xstrdup(VFIO_CONTAINER_NODE " is not there: load the module vfio");
 	return NULL;
+}
+
+/* False: it is not lent. Under two names the kubelet would give it to two pods, so that it stays what a pod has it
+ * as. */
+static bool look(const struct mdev_view *view, const struct mediateddevice *device,
+		 struct lent *ret_lent)
+{
+	const char *uuid = device->status.uuid;
+	const char *resource = mdev_type_resource(view, device);
+	bool ours = false;
+	const char *held = resource && view->held_as ? view->held_as(view->arg, uuid, &ours) : NULL;
+
+	if (!resource)
+		return false;
+	*ret_lent = (struct lent){ .device = device, .resource = held && ours ? held : resource };
+	ret_lent->trouble = held && strcmp(held, ret_lent->resource) != 0
+				    ? xasprintf("a pod has it as %s", held)
+				    : own_trouble(view, device);
+	return true;
 }
 
 /* --- what is offered ---------------------------------------------------------------- */
@@ -89,13 +108,10 @@ static void look_at_all(const struct mdev_view *view, struct lents *lents)
 	const struct inventory_set *set = &view->inventory->sets[INVENTORY_MDEV];
 
 	for (size_t i = 0; i < set->len; i++) {
-		const struct mediateddevice *device = set->objects[i];
-		const char *resource = mdev_type_resource(view, device);
+		struct lent lent;
 
-		if (resource)
-			*array_add(lents) = (struct lent){ .device = device,
-							   .resource = resource,
-							   .trouble = trouble_of(view, device) };
+		if (look(view, set->objects[i], &lent))
+			*array_add(lents) = lent;
 	}
 	if (lents->len > 0)
 		qsort(lents->items, lents->len, sizeof(*lents->items), by_resource);
@@ -215,16 +231,16 @@ static int add_device(const struct mdev_view *view, const char *resource, const 
 		      struct allocation *allocation, struct err *err)
 {
 	const struct mediateddevice *device = find(view, uuid);
-	const char *lent = device ? mdev_type_resource(view, device) : NULL;
 	auto_free char *trouble = NULL;
+	struct lent lent;
 
-	if (!lent)
+	if (!device || !look(view, device, &lent))
 		return err_set(err, ERR_INVALID, -ENODEV,
 			       "there is no mediated device '%s' to lend", uuid);
-	if (strcmp(lent, resource) != 0)
+	trouble = lent.trouble;
+	if (strcmp(lent.resource, resource) != 0)
 		return err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", uuid,
-			       lent);
-	trouble = trouble_of(view, device);
+			       lent.resource);
 	if (trouble)
 		return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s", uuid,
 			       trouble);

@@ -29,6 +29,8 @@ struct mdev_view {
 	/* As what the instance @uuid is lent if the config does not name its type; NULL: it is not. The text lasts
 	 * until the inventory changes. May be NULL. */
 	const char *(*otherwise)(void *arg, const char *uuid);
+	/* The resource that a pod has the instance @uuid as, as lend_resource() says. May be NULL. */
+	const char *(*held_as)(void *arg, const char *uuid, bool *ret_ours);
 	void *arg;
 };
 

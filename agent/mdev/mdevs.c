@@ -293,6 +293,13 @@ static const char *otherwise(void *arg, const char *uuid)
 	return mdevs->deps.otherwise ? mdevs->deps.otherwise(mdevs->deps.arg, uuid) : NULL;
 }
 
+static const char *held_as(void *arg, const char *uuid, bool *ret_ours)
+{
+	const struct mdevs *mdevs = arg;
+
+	return lend_resource(mdevs->deps.lend, uuid, ret_ours);
+}
+
 struct mdevs *mdevs_new(const struct mdevs_deps *deps)
 {
 	struct mdevs *mdevs = xcalloc(1, sizeof(*mdevs));
@@ -306,6 +313,7 @@ struct mdevs *mdevs_new(const struct mdevs_deps *deps)
 					  .sysfs_root = deps->jobs.sysfs_root,
 					  .removing = removing,
 					  .otherwise = otherwise,
+					  .held_as = held_as,
 					  .arg = mdevs };
 	mdevs->type = mdev_type_new(&mdevs->view);
 	mdevs->told = map_new();

@@ -121,6 +121,26 @@ static char *unit_trouble(const struct usb_view *view, const struct usb_unit *un
 	return trouble;
 }
 
+/* What a pod has as another resource stays that one's: under two names the kubelet would give it to two pods. */
+static void keep_name(const struct usb_view *view, const struct usb_unit *unit,
+		      struct usb_lent *lent)
+{
+	bool ours = false;
+	const char *held = lend_resource(view->lend, unit->id, &ours);
+
+	if (held && ours && strcmp(held, lent->resource) != 0) {
+		free(lent->resource);
+		lent->resource = xstrdup(held);
+	}
+	for (size_t i = 0; i < unit->len && !lent->trouble; i++) {
+		held = unit->devices[i] ? lend_resource(view->lend,
+							unit->devices[i]->status.port_path, &ours)
+					: NULL;
+		if (held && strcmp(held, lent->resource) != 0)
+			lent->trouble = xasprintf("a pod has a device of it as %s", held);
+	}
+}
+
 static void add_units(const struct usb_view *view, const struct usb_units *units,
 		      struct usb_lents *lents)
 {
@@ -131,6 +151,7 @@ static void add_units(const struct usb_view *view, const struct usb_units *units
 		*lent = (struct usb_lent){ .id = unit->id,
 					   .resource = xstrdup(unit->resource),
 					   .trouble = unit_trouble(view, unit) };
+		keep_name(view, unit, lent);
 		for (size_t k = 0; k < unit->len; k++) {
 			if (unit->devices[k])
 				add_device(lent, unit->devices[k]);

@@ -80,6 +80,15 @@ static bool removing(void *arg, const char *uuid)
 	return leaving && strcmp(leaving, uuid) == 0;
 }
 
+/* A pod has the first instance as that, which is offered if it is "old.com/...". */
+static const char *held_as(void *arg, const char *uuid, bool *ret_ours)
+{
+	const char *resource = strcmp(uuid, U1) == 0 ? arg : NULL;
+
+	*ret_ours = resource && strncmp(resource, "old.com/", 8) == 0;
+	return resource;
+}
+
 static struct facts *facts_of(const char *const *lines, size_t max)
 {
 	struct facts *facts = facts_new();
@@ -389,6 +398,51 @@ static void a_group_that_is_used_again_names_no_other_instance(void **state)
 	world_close(&w);
 }
 
+static struct held_case {
+	const char *name;
+	const char *as;
+	const char *offers;
+	bool refused; /* to a pod that asks for U1 as nvidia.com/T4 */
+} helds[] = {
+	/* clang-format off */
+	{ "an instance that a pod has keeps its name when the entry is renamed", "old.com/T4",
+	  "nvidia.com/T4: 555555555552; old.com/T4: 555555555551", true },
+	{ "one that a pod has as what is offered no more is lent to nobody else", "gone.com/T4",
+	  "nvidia.com/T4: 555555555551! (a pod has it as gone.com/T4) 555555555552", true },
+	{ "one that a pod has as what it is stays so", "nvidia.com/T4", "nvidia.com/T4: 555555555551 555555555552", false },
+	/* clang-format on */
+};
+
+static void what_a_pod_has_is_lent_once(void **state)
+{
+	static const char *const lines[] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")), NULL };
+	static const char *const nodes[] = { NODES, NULL };
+	const struct held_case *row = *state;
+	auto_free char *as = xstrdup(row->as);
+	struct config_troubles troubles = { 0 };
+	struct allocation gift = { 0 };
+	struct json_strs ids = { 0 };
+	struct err err = { 0 };
+	struct world w;
+	int r;
+
+	world_open(&w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
+	w.view.removing = NULL;
+	w.view.held_as = held_as;
+	w.view.arg = as;
+	mdev_type_offer(w.type, NULL, &troubles);
+	assert_string_equal(str_cstr(offered()), row->offers);
+	json_strs_add(&ids, U1);
+	r = mdev_device_type.allocate(w.type, "nvidia.com/T4", &ids, &gift, &err);
+	assert_int_equal(r < 0, row->refused);
+	if (row->refused && !strstr(err.msg, row->as))
+		fail_msg("no '%s' in '%s'", row->as, err.msg);
+	json_strs_done(&ids);
+	allocation_done(&gift);
+	config_troubles_done(&troubles);
+	world_close(&w);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -398,6 +452,7 @@ int main(void)
 		  nothing_is_offered_before_all_is_known, NULL);
 	suite_add(&suite, "a node that comes back makes its instance healthy again",
 		  a_node_that_comes_back_makes_its_instance_healthy, NULL);
+	suite_rows(&suite, helds, what_a_pod_has_is_lent_once);
 	suite_rows(&suite, allocates, allocate_matches_table);
 	suite_add(&suite, "kubevirt-contract 1.6 (6): a second container gets its own only",
 		  a_second_container_gets_its_own_only, NULL);

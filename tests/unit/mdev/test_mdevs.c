@@ -75,6 +75,14 @@ void lend_touch(struct lend *lend)
 	(void)lend;
 }
 
+const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
+{
+	(void)lend;
+	(void)id;
+	*ret_ours = false;
+	return NULL;
+}
+
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
 {
 	(void)lend;

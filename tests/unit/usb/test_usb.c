@@ -80,6 +80,14 @@ const struct pcidevice_allocations *lend_allocations(const struct lend *lend, co
 	return lend->held && strcmp(lend->held, id) == 0 ? &some : &none;
 }
 
+const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
+{
+	(void)lend;
+	(void)id;
+	*ret_ours = false;
+	return NULL;
+}
+
 void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
 		 const struct plugin_resource *resources, size_t len)
 {

@@ -25,6 +25,8 @@ static struct stage {
 	struct str offered;
 	struct str troubles;
 	const char *held; /* an ID that a pod has: itself and its parts */
+	const char *as;   /* the resource that it has it as; NULL: not asked for */
+	bool others;      /* which this agent offers no more */
 	bool unknown;     /* the kubelet has not said anything yet       */
 } stage;
 
@@ -72,6 +74,13 @@ const struct pcidevice_allocations *lend_allocations(const struct lend *lend, co
 	if (stage.unknown)
 		return NULL;
 	return is_held(id) ? &some : &none;
+}
+
+const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
+{
+	(void)lend;
+	*ret_ours = is_held(id) && stage.as && !stage.others;
+	return is_held(id) ? stage.as : NULL;
 }
 
 /* --- the scene ------------------------------------------------------------------------ */
@@ -359,6 +368,82 @@ static void a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice(void **s
 	assert_offers(&scene,
 		      "a.io/pair: 1-2,1-3! (a pod has a device of it as part of another one)");
 	assert_refuses(&scene, "a.io/pair", "1-2,1-3", -EHOSTDOWN, "as part of another one");
+	scene_close(&scene);
+}
+
+/* A pod has the first; the second is nobody's. */
+static void a_renamed_entry_keeps_the_name_of_what_a_pod_has(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, NULL);
+	select_sticks(&scene, "a.io/new", 1);
+	stage.held = "1-2";
+	stage.as = "a.io/old";
+	nodes_make(5);
+	nodes_make(6);
+	scene_look(&scene, "1-2=5:A 1-3=6:B");
+	assert_offers(&scene, "a.io/new: 1-3; a.io/old: 1-2");
+	assert_refuses(&scene, "a.io/new", "1-2", -ENODEV, "no device of 'a.io/new' now");
+	stage.others = true; /* removed, and added under the other name */
+	assert_offers(&scene, "a.io/new: 1-2! (a pod has a device of it as a.io/old) 1-3");
+	assert_refuses(&scene, "a.io/new", "1-2", -EHOSTDOWN, "as a.io/old");
+	stage.held = NULL;
+	assert_offers(&scene, "a.io/new: 1-2 1-3");
+	scene_close(&scene);
+}
+
+static void a_stick_of_a_pod_is_in_no_bundle_of_another_name(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, NULL);
+	select_sticks(&scene, "a.io/pair", 2);
+	stage.held = "1-3";
+	stage.as = "a.io/stick";
+	stage.unknown = true; /* it is being started, and not listed yet */
+	nodes_make(5);
+	nodes_make(6);
+	scene_look(&scene, "1-2=5:A 1-3=6:B");
+	assert_offers(&scene, "a.io/pair: 1-2,1-3! (a pod has a device of it as a.io/stick)");
+	scene_close(&scene);
+}
+
+static void select_none(struct scene *scene)
+{
+	for (size_t i = 0; i < scene->config.usb.len; i++) {
+		array_done(&scene->config.usb.items[i].selectors);
+		free(scene->config.usb.items[i].resource);
+	}
+	scene->config.usb.len = 0;
+}
+
+static void a_node_stays_a_pods_when_its_entry_is_renamed_or_removed(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, NULL);
+	select_sticks(&scene, "a.io/old", 1);
+	nodes_make(5);
+	scene_look(&scene, "1-2=5:A");
+	offer(&scene);
+	assert_gives(&scene, "a.io/old", "1-2",
+		     "USB_RESOURCE_A_IO_OLD=1:5 /dev/bus/usb/001/005:mrw");
+	stage.held = "1-2";
+	stage.as = "a.io/old";
+	select_none(&scene);
+	assert_offers(&scene, "");
+	assert_owner(5, "107:107");
+	stage.others = true;
+	select_sticks(&scene, "a.io/new", 1);
+	offer(&scene);
+	assert_owner(5, "107:107");
+	stage.held = NULL;
+	assert_offers(&scene, "a.io/new: 1-2");
+	assert_owner(5, "0:0");
 	scene_close(&scene);
 }
 
@@ -661,6 +746,12 @@ int main(void)
 		a_bundle_is_well_only_as_a_whole, NULL);
 	suite_add(&suite, "a device that a pod has in another bundle is not lent twice",
 		  a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice, NULL);
+	suite_add(&suite, "a renamed entry keeps the name of what a pod has",
+		  a_renamed_entry_keeps_the_name_of_what_a_pod_has, NULL);
+	suite_add(&suite, "a stick of a pod is in no bundle of another name",
+		  a_stick_of_a_pod_is_in_no_bundle_of_another_name, NULL);
+	suite_add(&suite, "a node stays a pod's when its entry is renamed or removed",
+		  a_node_stays_a_pods_when_its_entry_is_renamed_or_removed, NULL);
 	suite_add(&suite,
 		  "kubevirt-contract 1.6 (3): a unit outlives a re-plug, its container gets the "
 		  "node of now",

@@ -147,7 +147,8 @@ struct facts {
 	ARRAY(struct use_facts) uses;
 	ARRAY(struct problem_facts) problems;
 	ARRAY(struct record_facts) records;
-	/* Addresses of physical functions whose sriov_drivers_autoprobe is to be put back. */
+	/* Addresses of physical functions whose sriov_drivers_autoprobe was switched for its virtual
+	 * functions, and is to be put back after them. */
 	struct json_strs autoprobes;
 	ARRAY(struct mdev_parent_facts) mdev_parents;
 	ARRAY(struct mdev_facts) mdevs;

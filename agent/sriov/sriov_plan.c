@@ -79,10 +79,11 @@ static bool tell(struct look *look, const char *reason, const char *message)
 	return true;
 }
 
-/* Does a run that was cut off wait to be brought to its end? */
-static bool is_cut_off(const struct sriov_case *c)
+/* Is autoprobe still as it was switched for virtual functions that are gone? */
+static bool is_left_switched(const struct sriov_case *c)
 {
-	return json_strs_has(&c->inventory->facts->autoprobes, c->pf->address);
+	return c->pf->virtual_functions.len == 0 &&
+	       json_strs_has(&c->inventory->facts->autoprobes, c->pf->address);
 }
 
 static char *applying_text(const struct look *look)
@@ -145,7 +146,7 @@ static void plan_judged(struct look *look)
 {
 	const struct sriov_case *c = look->c;
 	const struct sriov_verdict *v = &look->verdict;
-	bool due = v->ok && (v->change || (v->settings && !c->verified) || is_cut_off(c));
+	bool due = v->ok && (v->change || (v->settings && !c->verified) || is_left_switched(c));
 
 	if (c->stuck) {
 		(void)tell(look, "Stuck", c->stuck);

@@ -1,8 +1,8 @@
 /*
  * vf_record: the durable word that sriov_drivers_autoprobe of one physical function was switched
- * while its virtual functions are made, and what it was. One file, autoprobe/<address> in the state
- * directory, written before the switch and removed after it was put back. It holds for one boot,
- * which begins with autoprobe on.
+ * for its virtual functions, and what it was. One file, autoprobe/<address> in the state directory,
+ * written before the switch and removed after it was put back, when the last of them is gone. It
+ * holds for one boot, which begins with autoprobe on.
  */
 #pragma once
 

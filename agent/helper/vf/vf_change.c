@@ -127,7 +127,7 @@ static void run(struct vf_change *c)
 	if (vf_change_lock(c, c->job->address) < 0 || look(c) < 0)
 		return;
 	r = vf_change_number(c);
-	if (vf_change_restore(c) == 0 && r == 0)
+	if (vf_change_restore(c, r == 0) == 0 && r == 0)
 		(void)vf_change_settings(c);
 }
 

@@ -51,6 +51,7 @@ static int set_autoprobe(struct vf_change *c)
 	if (r == VF_RECORD_ABSENT) {
 		vf_change_step(c, STEP_WRITE_RECORD);
 		r = vf_record_write(c->state_fd, o->proc_fd, c->job->address, is, &err);
+		c->recorded = r == 0;
 	}
 	if (r < 0)
 		return stop_state(c, &err);
@@ -108,7 +109,17 @@ int vf_change_number(struct vf_change *c)
 	return count > 0 ? write_number(c, count) : 0;
 }
 
-int vf_change_restore(struct vf_change *c)
+/*
+ * The kernel asks for it at each probe, also that of a module which is loaded much later
+ * (pci_device_can_probe() in drivers/pci/pci-driver.c), so that it stays while there are functions
+ * that it was switched for. A driver_override is probed for all the same, as a claim needs it.
+ */
+static bool is_needed(const struct vf_change *c, bool done)
+{
+	return c->seen.functions.len > 0 && (done || !c->recorded);
+}
+
+int vf_change_restore(struct vf_change *c, bool done)
 {
 	const struct vf_change_options *o = c->options;
 	struct err err = { 0 };
@@ -120,8 +131,12 @@ int vf_change_restore(struct vf_change *c)
 		return stop_state(c, &err);
 	if (r == VF_RECORD_ABSENT)
 		return 0;
-	if (read_autoprobe(c, &is) && is != before && switch_autoprobe(c, before) < 0)
-		return VF_CHANGE_STOPPED;
+	if (read_autoprobe(c, &is) && is != before) {
+		if (is_needed(c, done))
+			return 0;
+		if (switch_autoprobe(c, before) < 0)
+			return VF_CHANGE_STOPPED;
+	}
 	if (vf_record_remove(c->state_fd, c->job->address, &err) < 0)
 		return stop_state(c, &err);
 	return 0;

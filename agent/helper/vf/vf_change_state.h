@@ -24,7 +24,8 @@ struct vf_change {
 		size_t len;
 		size_t cap;
 	} locks;
-	bool changed; /* something may have been */
+	bool changed;  /* something may have been                     */
+	bool recorded; /* this run has switched autoprobe as the first */
 	enum transition_step step;
 	uint64_t kernel_us;
 	struct transition_out out;
@@ -57,8 +58,9 @@ bool vf_change_is_open(const struct vf_change *c, const char *address);
 
 /* vf_change_number.c */
 int vf_change_number(struct vf_change *c);
-/* Put autoprobe back if a change of the number, maybe of an earlier run, has switched it. */
-int vf_change_restore(struct vf_change *c);
+/* Put autoprobe back if a change of the number, maybe of an earlier run, has switched it, and either
+ * no virtual function is left or this run wanted others and is not @done. */
+int vf_change_restore(struct vf_change *c, bool done);
 
 /* vf_change_settings.c */
 int vf_change_settings(struct vf_change *c);

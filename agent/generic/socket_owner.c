@@ -85,19 +85,18 @@ static int open_failed(const char *what, struct err *err)
 	return err_set(err, ERR_RETRY, -errno, "open '%s': %s", what, strerror(errno));
 }
 
-static int set_socket(int folder_fd, const char *file, const struct socket_owner *owner,
-		      struct err *err)
+/* SOCKET_ABSENT: it is not there, which is no error. */
+static int open_socket(int folder_fd, const char *file, int *ret_fd, struct err *err)
 {
 	auto_close int fd = open_beneath(folder_fd, file, 0);
 	struct stat st;
 
-	if (fd < 0 && errno == ENOENT)
-		return 0;
 	if (fd < 0)
-		return open_failed(file, err);
+		return errno == ENOENT ? SOCKET_ABSENT : open_failed(file, err);
 	if (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return err_set(err, ERR_INVALID, -ENOTSOCK, "'%s' is no socket", file);
-	return set_both(fd, file, owner, err);
+	*ret_fd = take_fd(fd);
+	return 0;
 }
 
 int socket_owner_set(const char *root, const char *folder, const char *file,
@@ -105,13 +104,20 @@ int socket_owner_set(const char *root, const char *folder, const char *file,
 {
 	auto_close int root_fd = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int folder_fd = -1;
+	auto_close int socket_fd = -1;
+	int r;
 
 	if (root_fd < 0)
 		return open_failed(root ? root : "/", err);
 	folder_fd = open_folder(root_fd, folder);
 	if (folder_fd < 0)
 		return open_failed(folder, err);
-	if (set_both(folder_fd, folder, owner, err) < 0)
+	/* First what is in it: the folder of something else is not given away. */
+	r = open_socket(folder_fd, file, &socket_fd, err);
+	if (r < 0)
+		return r;
+	if (set_both(folder_fd, folder, owner, err) < 0 ||
+	    (r == 0 && set_both(socket_fd, file, owner, err) < 0))
 		return err->code;
-	return set_socket(folder_fd, file, owner, err);
+	return r;
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "agent/config/config.h"
 #include "agent/generic/misc_capacity.h"
@@ -28,19 +27,21 @@ static char *host_path(const struct socket_type *type, const struct config_socke
 			 folder ? "" : "/", folder ? "" : entry->file);
 }
 
-/* NULL: it can be lent. The caller frees. */
+/* NULL: it can be lent. An optional socket may be absent, and is else as any other: a pod is not to get
+ * the folder that a link leads to. The caller frees. */
 static char *trouble_of(const struct socket_type *type, const struct config_socket *entry)
 {
-	auto_free char *path = host_path(type, entry, false);
-	struct stat st;
+	const struct socket_owner nothing = { 0 };
+	struct err err = { 0 };
+	int r = socket_owner_set(type->roots.host, entry->folder, entry->file, &nothing, &err);
 
-	if (entry->optional)
+	if (r == 0)
 		return NULL;
-	if (lstat(path, &st) < 0)
-		return xasprintf("%s/%s is not there", entry->folder, entry->file);
-	if (!S_ISSOCK(st.st_mode))
+	if (r == -ENOTSOCK)
 		return xasprintf("%s/%s is no socket", entry->folder, entry->file);
-	return NULL;
+	if (r != SOCKET_ABSENT && r != -ENOENT)
+		return xstrdup(err.msg);
+	return entry->optional ? NULL : xasprintf("%s/%s is not there", entry->folder, entry->file);
 }
 
 /* NULL: they are whose they should be, or not there. The caller frees. */
@@ -72,13 +73,14 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 {
 	const struct socket_type *type = arg;
 	const struct config_socket *entry = entry_of(type, resource);
+	auto_free char *report = entry ? give(type, entry) : NULL;
 	auto_free char *trouble = entry ? trouble_of(type, entry) : NULL;
 
 	(void)ids;
 	if (!entry)
 		return err_set(err, ERR_INVALID, -ENODEV, "the resource is not configured");
-	if (trouble)
-		return err_set(err, ERR_INVALID, -EHOSTDOWN, "%s", trouble);
+	if (trouble || report)
+		return err_set(err, ERR_INVALID, -EHOSTDOWN, "%s", trouble ? trouble : report);
 	allocation_add_mount(allocation, entry->folder, entry->folder, false);
 	return 0;
 }
@@ -93,8 +95,7 @@ static void look(struct socket_type *type, size_t i)
 	char *report = give(type, entry);
 
 	shared_report(item, CONFIG_OWNER_NOT_SET, report);
-	shared_set(&type->shared, item,
-		   report && !entry->optional ? xstrdup(report) : trouble_of(type, entry));
+	shared_set(&type->shared, item, report ? xstrdup(report) : trouble_of(type, entry));
 }
 
 /* A capacity may come with a module. */

@@ -2,7 +2,7 @@
  * socket_type: sockets of daemons of the host, as devices that the kubelet lends to pods: a container
  * gets the folder that the socket is in.
  *
- * Healthy while the socket is there, or always where the config says so. Folder and socket get the
+ * Healthy while the socket is there, or also without one where the config says so; never by a link. Folder and socket get the
  * owner and the label that the config says, each time they are made.
  */
 #pragma once

@@ -4,6 +4,7 @@
 #include "agent/generic/socket_owner.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "unit/generic/sockets.h"
@@ -16,7 +17,11 @@ static struct owner_case {
 	const char *message; /* in it */
 } rows[] = {
 	{ "folder and socket", { "d run/q", "s run/q/x" }, "/run/q", 0, "" },
-	{ "a socket that is not there yet is no error", { "d run/q" }, "/run/q", 0, "" },
+	{ "a socket that is not there yet is no error",
+	  { "d run/q" },
+	  "/run/q",
+	  SOCKET_ABSENT,
+	  "" },
 	{ "a folder that is not there yet is one",
 	  { "d run" },
 	  "/run/q",
@@ -107,10 +112,44 @@ static void owner_is_set(void **state)
 	folder_done(&folder);
 }
 
+/* Whose it is cannot be changed without rights, so that it shows in the error that comes first. */
+static void nothing_is_given_away_around_what_is_no_socket(void **state)
+{
+	static const struct {
+		const char *made[3];
+		int result;
+	} wrong[] = {
+		{ { "d run/q", "f run/q/x" }, -ENOTSOCK },
+		{ { "d run/q", "d run/q/x" }, -ENOTSOCK },
+		{ { "d run/q", "s run/y", "l ../y run/q/x" }, -ELOOP },
+	};
+	const struct socket_owner owner = { .has_owner = true, .uid = 107, .gid = 107 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		struct err err = { 0 };
+		struct folder folder;
+		auto_free char *path = NULL;
+		struct stat st;
+
+		folder_init(&folder);
+		for (size_t m = 0; m < ARRAY_LEN(wrong[i].made) && wrong[i].made[m]; m++)
+			make_one(&folder, wrong[i].made[m]);
+		path = folder_path(&folder, "run/q");
+		assert_int_equal(socket_owner_set(folder.path, "/run/q", "x", &owner, &err),
+				 wrong[i].result);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_uid, geteuid());
+		folder_done(&folder);
+	}
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, rows, owner_is_set);
+	suite_add(&suite, "the folder of what is no socket is not given away",
+		  nothing_is_given_away_around_what_is_no_socket, NULL);
 	return suite_run(&suite, "socket_owner");
 }

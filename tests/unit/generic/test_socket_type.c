@@ -9,6 +9,8 @@
 #define SOCKET(more) \
 	"'socketDevices':[{'resourceName':'a.io/tdx','socketPath':'" QGS "','count':2" more "}]"
 
+#define BY_LINK " is reached by a symbolic link, and none is followed: name the place itself"
+
 #define NO_TDX                                                                                     \
 	"socketDevices[0] a.io/tdx NoCapacity: the misc cgroup controller of this node has no "    \
 	"capacity 'tdx': switch it on in the firmware and the kernel, or keep the entry to nodes " \
@@ -17,7 +19,9 @@
 static struct type_case {
 	const char *name;
 	const char *spec;
-	const char *made; /* what is made: "f" the folder, "s" the socket, "x" a file of its name */
+	const char *
+		made; /* what is made: "f" the folder, "s" the socket, "x" a file and "l" a link of its
+			   * name, "L" a link of the folder's name, to where there is such a socket */
 	const char *misc; /* the text of misc.capacity; NULL: there is none */
 	const char *offers;
 	const char *gives;
@@ -45,6 +49,16 @@ static struct type_case {
 	  QGS " is no socket", NULL },
 	{ "kubevirt-contract 1.2 (optional socket): it is healthy without its folder", SOCKET(",'optional':true"), "", NULL,
 	  "a.io/tdx tdx0 tdx1|", "/var/run/tdx-qgs>/var/run/tdx-qgs", NULL },
+	{ "and without its socket", SOCKET(",'optional':true"), "f", NULL, "a.io/tdx tdx0 tdx1|",
+	  "/var/run/tdx-qgs>/var/run/tdx-qgs", NULL },
+	{ "but not with a file in its place", SOCKET(",'optional':true"), "fx", NULL,
+	  "a.io/tdx !" QGS " is no socket tdx0 tdx1|", QGS " is no socket", NULL },
+	{ "nor by a link to it", SOCKET(",'optional':true"), "fl", NULL,
+	  "a.io/tdx !'qgs.socket'" BY_LINK " tdx0 tdx1|", "'qgs.socket'" BY_LINK, NULL },
+	{ "nor by a link to its folder", SOCKET(",'optional':true"), "L", NULL,
+	  "a.io/tdx !'/var/run/tdx-qgs'" BY_LINK " tdx0 tdx1|", "'/var/run/tdx-qgs'" BY_LINK, NULL },
+	{ "nor is one that must be there lent by a link to its folder", SOCKET(""), "L", NULL,
+	  "a.io/tdx !'/var/run/tdx-qgs'" BY_LINK " tdx0 tdx1|", "'/var/run/tdx-qgs'" BY_LINK, NULL },
 	{ "an entry for other nodes", SOCKET(",'nodeSelector':{'a':'1'}"), "fs", NULL, "",
 	  "the resource is not configured", NULL },
 	/* clang-format on */
@@ -72,6 +86,16 @@ static void make(const struct folder *folder, const char *made)
 		make_socket(folder, "var/run/tdx-qgs/qgs.socket");
 	if (strchr(made, 'x'))
 		folder_put(folder, "var/run/tdx-qgs/qgs.socket", "");
+	if (strpbrk(made, "lL")) {
+		make_folders(folder, "etc");
+		make_socket(folder, "etc/qgs.socket");
+	}
+	if (strchr(made, 'l'))
+		make_link(folder, "../../../etc/qgs.socket", "var/run/tdx-qgs/qgs.socket");
+	if (strchr(made, 'L')) {
+		make_folders(folder, "var/run");
+		make_link(folder, "../../etc", "var/run/tdx-qgs");
+	}
 }
 
 static void scene_open(struct scene *scene, const struct type_case *row)

@@ -1,10 +1,8 @@
 // kubevirt_schemas prints the schemas of KubeVirt's kinds, as its operator installs them, as a JSON object of YAML
 // texts by the kinds' singular names.
 //
-//	kubevirt_schemas FILE
-//
-// FILE is validations_generated.go of the module kubevirt.io/kubevirt. It is read, not compiled: a module that the
-// rest of that package needs is not on every proxy.
+// Standard input is validations_generated.go of the module kubevirt.io/kubevirt. It is read, not compiled: a module
+// that the rest of that package needs is not on every proxy.
 package main
 
 import (
@@ -55,10 +53,7 @@ func schemas(file *ast.File) (map[string]string, error) {
 }
 
 func run() error {
-	if len(os.Args) != 2 {
-		return fmt.Errorf("one file is expected")
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), os.Args[1], nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "standard input", os.Stdin, 0)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ layer_fuzz() {
 	check build-fuzz build_preset fuzz
 	rm -rf "$LOGS/fuzz"
 	mkdir -p "$LOGS/fuzz"
-	step "fuzzing each target for ${FUZZ_SECONDS:=20} s, two at a time"
+	step "fuzzing each target for ${FUZZ_SECONDS:=12} s, two at a time"
 	export ROOT LOGS FUZZ_SECONDS FUZZ_SEED=${FUZZ_SEED:-1}
 	export -f fuzz_one
 	printf '%s\0' "$ROOT"/build/fuzz/bin/fuzz_* | xargs -0 -P 2 -I '{}' bash -c 'fuzz_one "{}"' || failed=yes

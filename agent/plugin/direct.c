@@ -19,7 +19,7 @@ struct direct {
 	char *resource;
 	char *socket_path;
 	char *kubelet_path;
-	registration_fn *told;
+	const struct registration_ops *ops;
 	void *arg;
 
 	struct registration_fsm fsm;
@@ -92,6 +92,7 @@ static int call(struct direct *d, struct err *err)
 	r = register_request_pack(d->resource, name_in(d->socket_path), &data, err);
 	if (r < 0)
 		return r;
+	d->ops->begins(d->arg);
 	request.data = str_cstr(&data);
 	request.len = data.len;
 	request.timeout_ms = REGISTRATION_TOLD_MS;
@@ -104,6 +105,10 @@ static void call_anew(struct direct *d)
 	struct err err = { 0 };
 
 	d->client = grpc_uv_client_free(d->client);
+	if (d->ops->clear(d->arg)) {
+		step(d, REGISTRATION_CLEARED, NULL);
+		return;
+	}
 	clock_timer_start(d->clock, d->timer, REGISTRATION_CALL_MS);
 	if (call(d, &err) < 0)
 		fail(d, &err);
@@ -120,11 +125,11 @@ static void step(struct direct *d, enum registration_event event, const struct e
 		d->client = grpc_uv_client_free(d->client);
 		clock_timer_start(d->clock, d->timer, d->fsm.wait_ms);
 		if (err)
-			d->told(d->arg, REGISTRATION_WAITING, err);
+			d->ops->told(d->arg, REGISTRATION_WAITING, err);
 		return;
 	case REGISTRATION_TELL:
 		clock_timer_stop(d->clock, d->timer);
-		d->told(d->arg, REGISTRATION_DONE, NULL);
+		d->ops->told(d->arg, REGISTRATION_DONE, NULL);
 		return;
 	case REGISTRATION_NOTHING:
 	case REGISTRATION_ILLEGAL:
@@ -160,7 +165,7 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 }
 
 struct direct *direct_new(const struct registration_deps *deps, const char *resource,
-			  const char *socket_path, registration_fn *told, void *arg)
+			  const char *socket_path, const struct registration_ops *ops, void *arg)
 {
 	struct direct *d = xcalloc(1, sizeof(*d));
 
@@ -169,7 +174,7 @@ struct direct *direct_new(const struct registration_deps *deps, const char *reso
 	d->resource = xstrdup(resource);
 	d->socket_path = xstrdup(socket_path);
 	d->kubelet_path = xasprintf("%s/%s", deps->kubelet_dir, KUBELET_SOCKET);
-	d->told = told;
+	d->ops = ops;
 	d->arg = arg;
 	registration_fsm_init(&d->fsm);
 	d->timer = clock_timer_new(d->clock, on_timer, d);

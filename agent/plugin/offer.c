@@ -93,15 +93,31 @@ static void on_registration(void *arg, enum registration_state state, const stru
 				    .err = err });
 }
 
-/* The kubelet never opens a stream anew by itself. While there is another one it has registered us
- * anew already. */
-static void on_stream_closed(void *arg, size_t left)
+static void on_begins(void *arg)
+{
+	const struct offer *offer = arg;
+
+	plugin_await_kubelet(offer->plugin);
+}
+
+/* A kubelet that lives on may have its stream: so many would use up the plugin's connections. */
+static bool on_clear(void *arg)
+{
+	const struct offer *offer = arg;
+
+	return plugin_hang_up(offer->plugin);
+}
+
+static const struct registration_ops registration_ops = { on_registration, on_begins, on_clear };
+
+/* The kubelet never opens a stream anew by itself; somebody else's says nothing of it. */
+static void on_stream_closed(void *arg, size_t left, bool kubelets)
 {
 	struct offer *offer = arg;
 
 	log_debug("kubelet closed its stream", log_str("resource", offer->resource),
 		  log_int("left", left));
-	if (left > 0)
+	if (left > 0 && !kubelets)
 		return;
 	offer->registered = false;
 	registration_again(offer->registration);
@@ -149,7 +165,8 @@ static int serve_begin(struct offer *offer, struct err *err)
 		return r;
 	kubelet_listener_free(offer->listener);
 	offer->listener = kubelet_watch_listen(deps->watch, path, on_kubelet, offer);
-	offer->registration = registration_new(deps, offer->resource, path, on_registration, offer);
+	offer->registration =
+		registration_new(deps, offer->resource, path, &registration_ops, offer);
 	return 0;
 }
 
@@ -184,7 +201,7 @@ static void look_for_stream(struct offer *offer)
 {
 	uint64_t since_ms = clock_now_ms(offer->s.deps->clock) - offer->registered_ms;
 
-	if (!offer->registered || plugin_streams(offer->plugin) > 0 || since_ms < KUBELET_POLL_MS)
+	if (!offer->registered || plugin_has_kubelet(offer->plugin) || since_ms < KUBELET_POLL_MS)
 		return;
 	offer->registered = false;
 	registration_again(offer->registration);

@@ -1,6 +1,5 @@
 #include "agent/plugin/plugin.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
@@ -36,6 +35,9 @@ struct plugin {
 	struct grpc_uv_server *server;
 	struct stream *streams;
 	size_t nstreams;
+	const struct stream *kubelets; /* one of them, or NULL        */
+	bool awaited;                  /* the next one is the kubelet's */
+	bool hanging_up;
 	struct clock_timer *timer;
 	void (*stopped)(void *arg);
 	void *stopped_arg;
@@ -51,6 +53,8 @@ static void stream_forget(struct stream *stream)
 	if (stream->next)
 		stream->next->link = stream->link;
 	stream->plugin->nstreams--;
+	if (stream->plugin->kubelets == stream)
+		stream->plugin->kubelets = NULL;
 	free(stream);
 }
 
@@ -58,10 +62,11 @@ static void on_stream_cancelled(void *arg)
 {
 	struct stream *stream = arg;
 	struct plugin *plugin = stream->plugin;
+	bool kubelets = plugin->kubelets == stream;
 
 	stream_forget(stream);
-	if (!plugin->ending)
-		plugin->ops->on_stream_closed(plugin->arg, plugin->nstreams);
+	if (!plugin->ending && !plugin->hanging_up)
+		plugin->ops->on_stream_closed(plugin->arg, plugin->nstreams, kubelets);
 }
 
 /* The list was made to fit. */
@@ -100,6 +105,9 @@ static void handle_list_and_watch(void *arg, struct grpc_call *call, const char 
 		stream->next->link = &stream->next;
 	plugin->streams = stream;
 	plugin->nstreams++;
+	if (plugin->awaited)
+		plugin->kubelets = stream;
+	plugin->awaited = false;
 	grpc_call_on_cancel(call, on_stream_cancelled, stream);
 	stream_tell(stream, &plugin->list->message);
 }
@@ -267,6 +275,26 @@ void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg)
 	grpc_uv_server_shutdown(plugin->server);
 	plugin->timer = clock_timer_new(plugin->clock, on_stop_look, plugin);
 	clock_timer_start(plugin->clock, plugin->timer, 0);
+}
+
+void plugin_await_kubelet(struct plugin *plugin)
+{
+	plugin->awaited = true;
+}
+
+bool plugin_has_kubelet(const struct plugin *plugin)
+{
+	return plugin->kubelets;
+}
+
+bool plugin_hang_up(struct plugin *plugin)
+{
+	if (!plugin->kubelets)
+		return false;
+	plugin->hanging_up = true;
+	grpc_uv_server_hang_up(plugin->server);
+	plugin->hanging_up = false;
+	return true;
 }
 
 size_t plugin_streams(const struct plugin *plugin)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct clock;
@@ -22,9 +23,9 @@ enum {
 
 /* What happened; no call of these comes before plugin_new() has returned. */
 struct plugin_ops {
-	/* A stream of ListAndWatch was ended from the other side; @left: how many there still are.
-	 * May free the plugin. */
-	void (*on_stream_closed)(void *arg, size_t left);
+	/* A stream of ListAndWatch was ended from the other side; @left: how many there still are;
+	 * @kubelets: it was the kubelet's. May free the plugin. */
+	void (*on_stream_closed)(void *arg, size_t left, bool kubelets);
 	/* A container was given the devices @ids. Does not free the plugin. */
 	void (*on_allocated)(void *arg, const struct json_strs *ids);
 	/* An Allocate was refused. Does not free the plugin. */
@@ -60,6 +61,16 @@ void plugin_update(struct plugin *plugin, struct device_list *list);
  * frees the plugin. Once; no other callback comes from then on.
  */
 void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg);
+
+/* The next stream of ListAndWatch is the kubelet's: it is about to be told of the socket. */
+void plugin_await_kubelet(struct plugin *plugin);
+
+/* Is the kubelet's stream open? */
+bool plugin_has_kubelet(const struct plugin *plugin);
+
+/* If the kubelet's stream is open, close all connections; the owner is not told of their streams. Was it? Not
+ * from within a call. */
+bool plugin_hang_up(struct plugin *plugin);
 
 /* How many streams of ListAndWatch are open. */
 size_t plugin_streams(const struct plugin *plugin);

@@ -15,7 +15,7 @@ struct registration {
 	struct direct *direct;
 	struct registry *registry;
 	char *resource;
-	registration_fn *told;
+	const struct registration_ops *ops;
 	void *arg;
 	char *told_error; /* the last one; NULL: it was DONE, or nothing was told */
 	struct metric *registrations;
@@ -52,8 +52,25 @@ static void on_told(void *arg, enum registration_state state, const struct err *
 		return;
 	free(r->told_error);
 	r->told_error = err ? xstrdup(err->msg) : NULL;
-	r->told(r->arg, state, err);
+	r->ops->told(r->arg, state, err);
 }
+
+static void on_begins(void *arg)
+{
+	const struct registration *r = arg;
+
+	if (r->ops->begins)
+		r->ops->begins(r->arg);
+}
+
+static bool on_clear(void *arg)
+{
+	const struct registration *r = arg;
+
+	return r->ops->clear && r->ops->clear(r->arg);
+}
+
+static const struct registration_ops way_ops = { on_told, on_begins, on_clear };
 
 enum registration_mode registration_way(enum registration_mode mode, const char *registry_dir)
 {
@@ -66,20 +83,21 @@ enum registration_mode registration_way(enum registration_mode mode, const char 
 }
 
 struct registration *registration_new(const struct registration_deps *deps, const char *resource,
-				      const char *socket_path, registration_fn *told, void *arg)
+				      const char *socket_path, const struct registration_ops *ops,
+				      void *arg)
 {
 	struct registration *r = xcalloc(1, sizeof(*r));
 
 	r->resource = xstrdup(resource);
-	r->told = told;
+	r->ops = ops;
 	r->arg = arg;
 	r->registrations = metrics_family(deps->metrics, &registrations_desc);
 	r->registered = metrics_family(deps->metrics, &registered_desc);
 	set_registered(r, false);
 	if (registration_way(deps->mode, deps->registry_dir) == REGISTRATION_REGISTRY)
-		r->registry = registry_new(deps, resource, socket_path, on_told, r);
+		r->registry = registry_new(deps, resource, socket_path, &way_ops, r);
 	else
-		r->direct = direct_new(deps, resource, socket_path, on_told, r);
+		r->direct = direct_new(deps, resource, socket_path, &way_ops, r);
 	return r;
 }
 

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct clock;
 struct err;
 struct kubelet_watch;
@@ -47,14 +49,28 @@ enum registration_state {
  */
 typedef void registration_fn(void *arg, enum registration_state state, const struct err *err);
 
+/* What its owner does. Static. */
+struct registration_ops {
+	registration_fn *told;
+	/* From now on the kubelet may open its stream: the first one is its. Frees nothing. May be NULL. */
+	void (*begins)(void *arg);
+	/*
+	 * The kubelet is about to be called. Close what it has open since it was called before; true: there was
+	 * something, so that it is called a moment later. Kubelets up to 1.36 that see the end of a
+	 * stream take down what is registered under the resource's name by then. Frees nothing. May be NULL.
+	 */
+	bool (*clear)(void *arg);
+};
+
 /* The way that @mode means now: one that begins with REGISTRATION_AUTO goes this way to its end. Who asks
  * before it begins and names the answer has all resources on one way. */
 enum registration_mode registration_way(enum registration_mode mode, const char *registry_dir);
 
 /* Begin to register @resource, which is served on @socket_path, and go on until it is freed. Both are
- * copied. */
+ * copied, @ops are borrowed. */
 struct registration *registration_new(const struct registration_deps *deps, const char *resource,
-				      const char *socket_path, registration_fn *told, void *arg);
+				      const char *socket_path, const struct registration_ops *ops,
+				      void *arg);
 
 /* Takes NULL, returns NULL. The kubelet is told nothing: the resource ends with its stream. The loop
  * must run once more. */

@@ -20,6 +20,12 @@ static const struct {
 		[REGISTRATION_OK]     = { REGISTRATION_TELL,    REGISTRATION_STEP_REGISTERED },
 		[REGISTRATION_FAILED] = { REGISTRATION_WAIT,    REGISTRATION_STEP_WAITING    },
 		[REGISTRATION_AGAIN]  = { REGISTRATION_NOTHING, REGISTRATION_STEP_CALLING    }, /* of the one before */
+		[REGISTRATION_CLEARED] = { REGISTRATION_WAIT,   REGISTRATION_STEP_CLEARING   },
+	},
+	[REGISTRATION_STEP_CLEARING] = {
+		[REGISTRATION_TIMER]  = { REGISTRATION_CALL,    REGISTRATION_STEP_CALLING    },
+		[REGISTRATION_CAME]   = { REGISTRATION_NOTHING, REGISTRATION_STEP_CLEARING   }, /* it is called then */
+		[REGISTRATION_AGAIN]  = { REGISTRATION_NOTHING, REGISTRATION_STEP_CLEARING   },
 	},
 	[REGISTRATION_STEP_REGISTERED] = {
 		[REGISTRATION_CAME]   = { REGISTRATION_CALL,    REGISTRATION_STEP_CALLING    },
@@ -70,6 +76,7 @@ enum registration_act registration_fsm_next(struct registration_fsm *fsm,
 	if (event == REGISTRATION_OK)
 		fsm->quick_ms = 0;
 	if (act == REGISTRATION_WAIT)
-		fsm->wait_ms = next_wait(fsm, now_ms, random);
+		fsm->wait_ms = event == REGISTRATION_CLEARED ? REGISTRATION_CLEAR_MS
+							     : next_wait(fsm, now_ms, random);
 	return act;
 }

@@ -8,6 +8,8 @@
  *	    |                           ^                 |   |
  *	    |                           +---- CAME -------+   |
  *	    +------------------------------------- AGAIN -----+
+ *
+ *	 CALLING ---CLEARED---> CLEARING ---TIMER---> CALLING
  */
 #pragma once
 
@@ -16,11 +18,12 @@
 #include "kube/backoff.h"
 
 enum registration_event {
-	REGISTRATION_TIMER,  /* the wait is over                              */
-	REGISTRATION_CAME,   /* a kubelet that we have not registered at      */
-	REGISTRATION_OK,     /* it took us                                    */
-	REGISTRATION_FAILED, /* it did not, or said nothing in time           */
-	REGISTRATION_AGAIN,  /* it knows us no more: it has no stream open    */
+	REGISTRATION_TIMER,   /* the wait is over                              */
+	REGISTRATION_CAME,    /* a kubelet that we have not registered at      */
+	REGISTRATION_OK,      /* it took us                                    */
+	REGISTRATION_FAILED,  /* it did not, or said nothing in time           */
+	REGISTRATION_AGAIN,   /* it knows us no more: it has no stream open    */
+	REGISTRATION_CLEARED, /* a stream of before had to be ended first   */
 	REGISTRATION_NEVENTS,
 };
 
@@ -35,6 +38,7 @@ enum registration_act {
 enum registration_step {
 	REGISTRATION_STEP_WAITING,
 	REGISTRATION_STEP_CALLING,
+	REGISTRATION_STEP_CLEARING, /* a kubelet that lives notices the end meanwhile */
 	REGISTRATION_STEP_REGISTERED,
 	REGISTRATION_NSTEPS,
 };
@@ -43,6 +47,7 @@ enum {
 	REGISTRATION_CALL_MS = 10000, /* Register is over by then, ...                     */
 	REGISTRATION_TOLD_MS = 20000, /* ... and the kubelet hears of a later deadline      */
 	REGISTRATION_SOON_MS = 2,     /* a new kubelet's socket is bound before it listens */
+	REGISTRATION_CLEAR_MS = 50,   /* until a kubelet has noticed the end of a stream   */
 	REGISTRATION_FIRST_MS = 50,   /* the first wait, without its jitter, ...           */
 	REGISTRATION_MAX_MS = 10000,  /* ... and the longest                               */
 	REGISTRATION_CALM_MS = 60000, /* without a failure: the next is the first          */

@@ -34,7 +34,7 @@ struct registry {
 	char *resource;
 	char *endpoint;
 	char *path;
-	registration_fn *told;
+	const struct registration_ops *ops;
 	void *arg;
 
 	struct grpc_service service;
@@ -58,6 +58,7 @@ static void on_get_info(void *arg, struct grpc_call *call, const char *request, 
 	(void)len;
 	/* It comes by itself: no need to make it come. */
 	clock_timer_stop(r->clock, r->timer);
+	r->ops->begins(r->arg);
 	if (plugin_info_pack(r->resource, r->endpoint, &answer, &err) < 0)
 		grpc_call_finish(call, GRPC_INTERNAL, err.msg);
 	else
@@ -81,10 +82,10 @@ static void on_notify(void *arg, struct grpc_call *call, const char *request, si
 	if (!registered) {
 		err_set(&err, ERR_RETRY, -EPROTO, "the kubelet refuses to register '%s': %s",
 			r->resource, error);
-		r->told(r->arg, REGISTRATION_WAITING, &err);
+		r->ops->told(r->arg, REGISTRATION_WAITING, &err);
 		return;
 	}
-	r->told(r->arg, REGISTRATION_DONE, NULL);
+	r->ops->told(r->arg, REGISTRATION_DONE, NULL);
 }
 
 static const struct grpc_method methods[] = {
@@ -170,7 +171,7 @@ static void open_or_tell(struct registry *r)
 
 	clock_timer_stop(r->clock, r->timer);
 	if (open_socket(r, &err) < 0)
-		r->told(r->arg, REGISTRATION_WAITING, &err);
+		r->ops->told(r->arg, REGISTRATION_WAITING, &err);
 }
 
 static void on_timer(void *arg)
@@ -191,7 +192,7 @@ static void tell_late(struct registry *r)
 	err_set(&err, ERR_RETRY, -ETIMEDOUT,
 		"the kubelet has not come to '%s'; is it running, and its folder mounted here?",
 		r->path);
-	r->told(r->arg, REGISTRATION_WAITING, &err);
+	r->ops->told(r->arg, REGISTRATION_WAITING, &err);
 }
 
 static void on_kubelet(void *arg, enum kubelet_event event)
@@ -211,7 +212,8 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 /* --- life ------------------------------------------------------------------------ */
 
 struct registry *registry_new(const struct registration_deps *deps, const char *resource,
-			      const char *socket_path, registration_fn *told, void *arg)
+			      const char *socket_path, const struct registration_ops *ops,
+			      void *arg)
 {
 	struct registry *r = xcalloc(1, sizeof(*r));
 
@@ -220,7 +222,7 @@ struct registry *registry_new(const struct registration_deps *deps, const char *
 	r->resource = xstrdup(resource);
 	r->endpoint = xstrdup(socket_path);
 	r->path = registry_socket_path(deps->registry_dir, resource);
-	r->told = told;
+	r->ops = ops;
 	r->arg = arg;
 	r->service = (struct grpc_service){ methods, ARRAY_LEN(methods), r };
 	r->backoff = (struct backoff){ .first_ms = AGAIN_FIRST_MS,

@@ -15,9 +15,10 @@
 struct err;
 struct registry;
 
-/* Like registration_new(); tells every failure, even if it is the same as the one before. */
+/* Like registration_new(), but all of @ops are there; tells every failure, even if it is the same as the one before. */
 struct registry *registry_new(const struct registration_deps *deps, const char *resource,
-			      const char *socket_path, registration_fn *told, void *arg);
+			      const char *socket_path, const struct registration_ops *ops,
+			      void *arg);
 /* Takes NULL, returns NULL. */
 struct registry *registry_free(struct registry *registry);
 

@@ -244,6 +244,12 @@ struct grpc_uv_server *grpc_uv_server_free(struct grpc_uv_server *server)
 	return NULL;
 }
 
+void grpc_uv_server_hang_up(struct grpc_uv_server *server)
+{
+	while (server->connections)
+		connection_close(server->connections);
+}
+
 void grpc_uv_server_shutdown(struct grpc_uv_server *server)
 {
 	listener_close(server);

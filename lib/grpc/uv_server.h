@@ -37,6 +37,9 @@ struct grpc_uv_server *grpc_uv_server_free(struct grpc_uv_server *server);
 /* Accept no more, remove the socket and say GOAWAY; the calls that there are go on. */
 void grpc_uv_server_shutdown(struct grpc_uv_server *server);
 
+/* Cancel all calls and close all connections; the next may come. Not from a handler. */
+void grpc_uv_server_hang_up(struct grpc_uv_server *server);
+
 /* The path still leads to our socket; false once somebody removed or replaced it. */
 bool grpc_uv_server_has_socket(const struct grpc_uv_server *server);
 

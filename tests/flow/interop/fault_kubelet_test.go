@@ -73,7 +73,7 @@ func (n *node) allocates(client plugin.DevicePluginClient) {
 }
 
 // A fakeKubelet registers plugins as the kubelet does: it calls back before it answers, opens one stream, and never
-// another by itself.
+// another by itself. The end of any stream takes down what is registered then, as up to 1.36.
 type fakeKubelet struct {
 	plugin.UnimplementedRegistrationServer
 	t          *testing.T
@@ -86,7 +86,8 @@ type fakeKubelet struct {
 	before func(ctx context.Context) error // runs before Register is answered; an error refuses
 	calls  []time.Time                     // of Register
 	conns  []*grpc.ClientConn
-	open   int // streams
+	newest *grpc.ClientConn // to the plugin that registered last
+	open   int              // streams
 }
 
 type taken struct {
@@ -188,6 +189,7 @@ func (k *fakeKubelet) Register(ctx context.Context, r *plugin.RegisterRequest) (
 	}
 	k.mu.Lock()
 	k.conns = append(k.conns, conn)
+	k.newest = conn
 	k.mu.Unlock()
 	go k.watch(client, taken{r.Endpoint, time.Now()})
 	return &plugin.Empty{}, nil
@@ -214,7 +216,12 @@ func (k *fakeKubelet) watch(client plugin.DevicePluginClient, r taken) {
 	}
 	k.mu.Lock()
 	k.open--
+	newest := k.newest
+	k.newest = nil
 	k.mu.Unlock()
+	if newest != nil {
+		newest.Close()
+	}
 }
 
 // takes waits for a registration and its first list.

@@ -137,12 +137,44 @@ func TestRow25KubeletSocketIsReplaced(t *testing.T) {
 		if r.endpoint != before || n.endpoint() != filepath.Join(n.dir, before) {
 			t.Fatalf("registered as %s, served on %s, not %s", r.endpoint, n.endpoint(), before)
 		}
-		k.staysAt(1) // it lives on, and knows its plugin
+		if got := k.streams(); got != 0 {
+			t.Fatalf("the kubelet of before, which lives on, has %d streams", got)
+		}
 		k.kill()
-		next.staysAt(1) // the end of the old one's stream is nothing to the new one
+		next.staysAt(1) // the end of the old one is nothing to the new one
 		k = next
 	}
 	reportTimes(t, "kubelet.sock replaced to registered", took)
+	n.stop()
+}
+
+// The same kubelet is registered at again and again, because another one's socket was in the place of its own meanwhile.
+func TestRow25KubeletSocketMovesAwayAndBack(t *testing.T) {
+	n := newNode(t, "2")
+	k, _ := startKubelet(t, n.dir)
+	k.takes(2)
+	path, aside := filepath.Join(n.dir, "kubelet.sock"), filepath.Join(n.dir, "aside")
+	var took []time.Duration
+	fds := 0
+
+	for round := range 20 { // more than a plugin has connections
+		check(t, os.Rename(path, aside))
+		other := newKubelet(t, n.dir)
+		other.serve("kubelet.sock")
+		other.takes(2)
+		began := time.Now()
+		check(t, os.Rename(aside, path))
+		took = append(took, k.takes(2).at.Sub(began))
+		other.kill()
+		n.allocates(plugin.NewDevicePluginClient(dial(t, n.endpoint())))
+		if now := countFds(t, n.pid); round == 0 {
+			fds = now
+		} else if now > fds+2 {
+			t.Fatalf("%d descriptors after %d rounds, %d after the first", now, round+1, fds)
+		}
+	}
+	k.staysAt(21)
+	reportTimes(t, "kubelet.sock back to registered", took)
 	n.stop()
 }
 
@@ -222,12 +254,12 @@ func TestRow26RegisterHangs(t *testing.T) {
 		given <- time.Since(began)
 		return ctx.Err()
 	})
-	k.serve("kubelet.sock")
 	client := plugin.NewDevicePluginClient(dial(t, n.endpoint()))
 	stream, err := client.ListAndWatch(within(t), &plugin.Empty{})
 	check(t, err)
 	_, err = stream.Recv()
 	check(t, err)
+	k.serve("kubelet.sock")
 
 	var slowest time.Duration
 	for hung := true; hung; {
@@ -319,6 +351,30 @@ func TestRow26StreamIsDropped(t *testing.T) {
 		t.Fatalf("no back-off: %v", waits)
 	}
 	k.staysAt(6)
+	n.stop()
+}
+
+// Somebody else reads the list, too, before and after the kubelet: that must not pass for the kubelet's stream.
+func TestRow26StreamIsDroppedBesideAnother(t *testing.T) {
+	n := newNode(t, "1")
+	reads := func() {
+		stream, err := plugin.NewDevicePluginClient(dial(t, n.endpoint())).ListAndWatch(context.Background(), &plugin.Empty{})
+		check(t, err)
+		_, err = stream.Recv()
+		check(t, err)
+	}
+	reads()
+	k := newKubelet(t, n.dir)
+	k.serve("kubelet.sock")
+	k.takes(1)
+	n.expectSoon("registered ")
+	reads()
+	for range 3 {
+		k.hangUp()
+		k.takes(1)
+		n.expectSoon("registered ")
+	}
+	k.staysAt(4)
 	n.stop()
 }
 

@@ -16,7 +16,7 @@ enum { FAKE_MAX = 32 };
 struct registration {
 	char *resource;
 	char *path;
-	registration_fn *told;
+	const struct registration_ops *ops;
 	void *arg;
 };
 
@@ -58,7 +58,8 @@ enum registration_mode registration_way(enum registration_mode mode, const char 
 }
 
 struct registration *registration_new(const struct registration_deps *deps, const char *resource,
-				      const char *socket_path, registration_fn *told, void *arg)
+				      const char *socket_path, const struct registration_ops *ops,
+				      void *arg)
 {
 	struct registration *r = xcalloc(1, sizeof(*r));
 
@@ -66,10 +67,11 @@ struct registration *registration_new(const struct registration_deps *deps, cons
 	assert_int_not_equal(deps->mode, REGISTRATION_AUTO);
 	r->resource = xstrdup(resource);
 	r->path = xstrdup(socket_path);
-	r->told = told;
+	r->ops = ops;
 	r->arg = arg;
 	fakes()->items[fake_slot((void *const *)fakes()->items, NULL)] = r;
 	str_addf(fakes()->log, "register %s|", resource);
+	ops->begins(arg);
 	return r;
 }
 
@@ -138,7 +140,7 @@ static inline void fake_registration_tell(const char *resource, const char *why)
 
 	if (why)
 		err_set(&err, ERR_RETRY, -EIO, "%s", why);
-	r->told(r->arg, why ? REGISTRATION_WAITING : REGISTRATION_DONE, why ? &err : NULL);
+	r->ops->told(r->arg, why ? REGISTRATION_WAITING : REGISTRATION_DONE, why ? &err : NULL);
 }
 
 /* Every listener; of a socket that was removed only who has one. */

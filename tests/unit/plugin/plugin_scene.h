@@ -14,11 +14,12 @@ struct scene {
 	bool free_when_alone;
 };
 
-static inline void on_stream_closed(void *arg, size_t left)
+static inline void on_stream_closed(void *arg, size_t left, bool kubelets)
 {
 	struct scene *scene = arg;
 
-	str_addf(&scene->stage.log, "stream closed, %zu left|", left);
+	str_addf(&scene->stage.log, "%s closed, %zu left|",
+		 kubelets ? "kubelet's stream" : "stream", left);
 	if (scene->free_when_alone && left == 0)
 		scene->plugin = plugin_free(scene->plugin);
 }

@@ -35,6 +35,8 @@ static inline void scene_on_told(void *arg, enum registration_state state, const
 		scene->registration = registration_free(scene->registration);
 }
 
+static const struct registration_ops scene_ops = { .told = scene_on_told };
+
 /* --- the plugin ---------------------------------------------------------------- */
 
 static inline void scene_on_options(void *arg, struct grpc_call *call, const char *request,
@@ -82,7 +84,7 @@ static inline struct registration *scene_register(struct scene *scene, const cha
 						.mode = REGISTRATION_AUTO,
 						.metrics = scene->metrics };
 
-	return registration_new(&deps, "example.com/a", socket_path, scene_on_told, scene);
+	return registration_new(&deps, "example.com/a", socket_path, &scene_ops, scene);
 }
 
 static inline void scene_on_own(void *arg, enum kubelet_event event);

@@ -108,6 +108,56 @@ static void streams_are_limited(void **state)
 	scene_free(scene);
 }
 
+static void the_first_stream_from_then_on_is_the_kubelets(void **state)
+{
+	struct scene *scene = scene_new("a");
+	struct caller before, kubelet, after;
+
+	(void)state;
+	caller_init(&before, &scene->stage, scene->path);
+	caller_init(&kubelet, &scene->stage, scene->path);
+	caller_init(&after, &scene->stage, scene->path);
+	caller_watch(&before);
+	stage_await(&scene->stage, "list: a|");
+	assert_false(plugin_has_kubelet(scene->plugin));
+	assert_false(plugin_hang_up(scene->plugin));
+	plugin_await_kubelet(scene->plugin);
+	caller_watch(&kubelet);
+	stage_await(&scene->stage, "list: a|");
+	assert_true(plugin_has_kubelet(scene->plugin));
+	caller_watch(&after);
+	stage_await(&scene->stage, "list: a|");
+	caller_done(&after);
+	stage_await(&scene->stage, "stream closed, 2 left|");
+	caller_done(&kubelet);
+	stage_await(&scene->stage, "kubelet's stream closed, 1 left|");
+	assert_false(plugin_has_kubelet(scene->plugin));
+	caller_done(&before);
+	stage_await(&scene->stage, "stream closed, 0 left|");
+	scene_free(scene);
+}
+
+/* The one that it has is closed before it is called again, and the next is taken. */
+static void the_kubelets_connection_is_closed(void **state)
+{
+	struct scene *scene = scene_new("a");
+	struct caller kubelet;
+
+	(void)state;
+	for (int i = 0; i < 2 * PLUGIN_STREAMS_MAX; i++) {
+		caller_init(&kubelet, &scene->stage, scene->path);
+		plugin_await_kubelet(scene->plugin);
+		caller_watch(&kubelet);
+		stage_await(&scene->stage, "list: a|");
+		assert_true(plugin_hang_up(scene->plugin));
+		assert_int_equal(plugin_streams(scene->plugin), 0);
+		stage_await(&scene->stage, "watch ended: Unavailable|");
+		assert_false(plugin_hang_up(scene->plugin));
+		caller_done(&kubelet);
+	}
+	scene_free(scene);
+}
+
 /* --- the end -------------------------------------------------------------------------------- */
 
 static void on_stopped(void *arg)
@@ -214,6 +264,10 @@ int main(void)
 	suite_add(&suite, "a slow stream gets the newest", slow_stream_gets_the_newest, NULL);
 	suite_add(&suite, "a closed stream is told", closed_stream_is_told, NULL);
 	suite_add(&suite, "streams are limited", streams_are_limited, NULL);
+	suite_add(&suite, "the first stream from then on is the kubelet's",
+		  the_first_stream_from_then_on_is_the_kubelets, NULL);
+	suite_add(&suite, "the kubelet's connection is closed", the_kubelets_connection_is_closed,
+		  NULL);
 	suite_add(&suite, "a stop says so first", stop_says_so_first, NULL);
 	suite_add(&suite, "a stop without anybody", stop_without_anybody, NULL);
 	suite_add(&suite, "a stop is bounded", stop_is_bounded, NULL);

@@ -41,6 +41,8 @@ static void on_told(void *arg, enum registration_state state, const struct err *
 		scene->registration = registration_free(scene->registration);
 }
 
+static const struct registration_ops ops = { .told = on_told };
+
 static struct registration *scene_register(struct scene *scene, enum registration_mode mode)
 {
 	const struct registration_deps deps = { .loop = &scene->stage.loop,
@@ -50,7 +52,7 @@ static struct registration *scene_register(struct scene *scene, enum registratio
 						.registry_dir = scene->dir,
 						.mode = mode };
 
-	return registration_new(&deps, RESOURCE, ENDPOINT, on_told, scene);
+	return registration_new(&deps, RESOURCE, ENDPOINT, &ops, scene);
 }
 
 static struct scene *scene_new(void)

@@ -172,8 +172,10 @@ static char *ready_message(const struct sketch *s)
 	str_addf(&message, "bound to %s, IOMMU group %s", self->driver,
 		 self->group ? self->group : "none");
 	if (refused) {
-		str_add(&message, "; the annotation " NAMES_ANNOTATION_RESOURCE_NAME
-				  " is ignored, since no kubelet takes a resource named '");
+		str_addf(&message,
+			 "; the annotation " NAMES_ANNOTATION_RESOURCE_NAME
+			 " is ignored, since %s: '",
+			 resource_lent_reason(refused));
 		str_add_clean(&message, refused, strnlen(refused, NAME_SHOWN));
 		str_add(&message, "'");
 	}

@@ -35,7 +35,7 @@ static void put_names(struct str *out, const struct owned *owned)
 		put(out, VIEW_TEXT_NODE_LABEL, api_meta_label(&owned->meta, NAMES_LABEL_NODE),
 		    SIZE_MAX);
 	put(out, VIEW_TEXT_RESOURCE, owned->status.resource_name, SIZE_MAX);
-	if (name && names_valid_lent_resource(name))
+	if (name && names_valid_lent_resource(name) && !names_kubevirts_resource(name))
 		put(out, VIEW_TEXT_OVERRIDE, name, SIZE_MAX);
 }
 

@@ -95,6 +95,13 @@ bool names_valid_lent_resource(const char *name)
 	       !strstr(name, "kubernetes.io/") && strncmp(name, before, len) != 0;
 }
 
+bool names_kubevirts_resource(const char *name)
+{
+	static const char domain[] = "devices.kubevirt.io/";
+
+	return strncmp(name, domain, strlen(domain)) == 0;
+}
+
 /* FNV-1a with the parameters for 64 bits. */
 static uint64_t hash(const char *text)
 {

@@ -63,6 +63,8 @@ bool names_valid_resource(const char *name);
 /* The same as a kubelet's Register takes it from a plugin: no domain of kubernetes.io, and room for
  * "requests." in front. */
 bool names_valid_lent_resource(const char *name);
+/* "devices.kubevirt.io/...": virt-handler offers those itself. */
+bool names_kubevirts_resource(const char *name);
 
 /* All results are valid names, and the caller's to free. */
 

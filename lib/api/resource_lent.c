@@ -1,5 +1,6 @@
 #include "api/resource_lent.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -13,12 +14,17 @@ static const char *annotation(const struct api_meta *meta)
 	return meta ? api_meta_annotation(meta, NAMES_ANNOTATION_RESOURCE_NAME) : NULL;
 }
 
-/* NULL if there is none that a kubelet would take. */
+static bool is_lendable(const char *name)
+{
+	return names_valid_lent_resource(name) && !names_kubevirts_resource(name);
+}
+
+/* NULL if there is none that may be lent. */
 static const char * override(const struct api_meta *meta)
 {
 	const char *name = annotation(meta);
 
-	return name && names_valid_lent_resource(name) ? name : NULL;
+	return name && is_lendable(name) ? name : NULL;
 }
 
 const char *resource_lent_refused(const struct api_meta *seen, const struct pcideviceclaim *claim)
@@ -27,7 +33,13 @@ const char *resource_lent_refused(const struct api_meta *seen, const struct pcid
 
 	if (!name && claim)
 		name = annotation(&claim->meta);
-	return name && !names_valid_lent_resource(name) ? name : NULL;
+	return name && !is_lendable(name) ? name : NULL;
+}
+
+const char *resource_lent_reason(const char *refused)
+{
+	return names_kubevirts_resource(refused) ? "devices.kubevirt.io is KubeVirt's own domain"
+						 : "no kubelet takes a resource of that name";
 }
 
 /* "<vendor>.com/<name of the PCIDevice>" */

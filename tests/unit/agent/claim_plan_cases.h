@@ -14,7 +14,7 @@
   .ready = "Ready", .event = "Bound", .says = "bound to vfio-pci, IOMMU group 12" },
 { "a name for its resource that no kubelet takes is told",
   { NIC("vfio-pci"), RECORD }, CLAIM(MARKED NAMED, "", TOLD), .step = CLAIM_REST, .writes = 2,
-  .ready = "Ready", .event = "Bound", .says = "is ignored, since no kubelet takes a resource named 'cpu'" },
+  .ready = "Ready", .event = "Bound", .says = "is ignored, since no kubelet takes a resource of that name: 'cpu'" },
 { "the end of a bind counts before the next scan",
   { NIC("e1000e") }, CLAIM(MARKED, "", TOLD), .past = { true, BINDER_BIND, BINDER_DONE, NULL, true, "vfio-pci" },
   .step = CLAIM_REST, .writes = 2, .ready = "Ready", .event = "Bound" },

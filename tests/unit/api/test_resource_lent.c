@@ -31,6 +31,10 @@ static struct name_case {
 	{ "no name is no override", "n-1", "a b", true, "", true, "intel.com/n-1" },
 	{ "nor is one of Kubernetes' own", "n-1", "kubernetes.io/x", true, "a.kubernetes.io/x",
 	  false, "intel.com/NIC" },
+	{ "nor is one of KubeVirt's own", "n-1", "devices.kubevirt.io/kvm", true,
+	  "devices.kubevirt.io/x", false, "intel.com/NIC" },
+	{ "but for its other domains", "n-1", "gpu.devices.kubevirt.io/x", false, NULL, false,
+	  "gpu.devices.kubevirt.io/x" },
 	{ "nor one that a quota would take for another", "n-1", "requests.a.io/x", false, NULL,
 	  false, "intel.com/NIC" },
 };

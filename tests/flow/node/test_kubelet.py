@@ -82,6 +82,10 @@ def registrations(node, resource):
                                      f'resource="{resource}",result="done"'), 0)
 
 
+def open_files(node):
+    return int(node.guest.sh(f"ls /proc/{node.agent.pid}/fd | wc -l"))
+
+
 def test_a_pod_gets_what_was_claimed_and_keeps_it(node, kubelet, claims, pods, registered):
     claims.bind(IGB)
     resource = resource_of(node, IGB)
@@ -208,9 +212,11 @@ def test_the_pod_and_the_resource_outlive_restarts_and_wipes(node, kubelet, clai
         assert condition(claims.now(IGB), "Ready")[0] == "True"
 
     for _ in range(ROUNDS):
+        before = open_files(node)
         kubelet.restart()
         kubelet.wait_ready()
         unhurt()
+        wait_until(lambda most=before: open_files(node) <= most, 30, "no more open files than before")
         restart_agent(node, "--registration", registered)
         unhurt()
         restart_agent(node, "--registration", registered, signal="KILL")
@@ -230,15 +236,16 @@ def test_sockets_wiped_twenty_times(node, kubelet, claims, pods, registered):
     pod.wait_running()
     wait_allocations(node, IGB, "default/vm-5/main")
     container = pod.identity()
-    open_files = f"ls /proc/{node.agent.pid}/fd | wc -l"
-    before = int(node.guest.sh(open_files))
+    before = open_files(node)
     pid = node.agent.pid
 
     for _ in range(20):
         taken = registrations(node, resource)
-        node.guest.sh("rm -f " + " ".join(f"/var/lib/kubelet/{f}/hostdev-*" for f in FOLDERS))
+        node.guest.sh("cd /var/lib/kubelet/device-plugins && mv kubelet.sock aside; "
+                      "rm -f " + " ".join(f"/var/lib/kubelet/{f}/hostdev-*" for f in FOLDERS) + "; "
+                      "sleep 0.2; mv aside kubelet.sock")
         wait_until(lambda: registrations(node, resource) > taken, 60, "the next registration")
     kubelet.wait_allocatable(resource, 1)
     assert node.agent.alive() and node.agent.pid == pid
     assert pod.identity() == container and allocations(node, IGB) == ["default/vm-5/main"]
-    wait_until(lambda: int(node.guest.sh(open_files)) <= before, 30, "no more open files than before")
+    wait_until(lambda: open_files(node) <= before, 30, "no more open files than before")

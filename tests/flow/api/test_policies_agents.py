@@ -74,6 +74,18 @@ def test_nothing_of_another_node(agent_of, things, rest, node, plural, mine, the
     refused(agent.request("DELETE", path(plural, name)), words)
 
 
+@pytest.mark.parametrize("plural", [plural for plural, (_, _, said) in KINDS.items() if said == "status"])
+def test_an_agent_removes_what_somebody_made_for_its_node_and_gave_no_status(agent_of, things, rest, node, plural):
+    name = things.make(plural, device(plural, f"by-hand-{node}", node))
+    words = f"may not write {plural}/{name}, which is not of its node"
+    refused(agent_of("elsewhere").request("DELETE", path(plural, name)), words)
+    refused(agent_of(node).request("PATCH", path(plural, name), {"metadata": {"annotations": {"a": "b"}}}, MERGE), words)
+    accepted(rest.request("PATCH", path(plural, name, "status"), {"status": {"nodeName": "elsewhere"}}, MERGE))
+    refused(agent_of(node).request("DELETE", path(plural, name)), words)
+    accepted(rest.request("PATCH", path(plural, name, "status"), {"status": {"nodeName": ""}}, MERGE))
+    accepted(agent_of(node).request("DELETE", path(plural, name)))
+
+
 @pytest.mark.parametrize("plural", KINDS)
 def test_an_agent_does_not_pass_its_own_for_another_nodes(agent_of, things, node, plural):
     agent = agent_of(node)

@@ -93,11 +93,17 @@ static bool judge_use(const struct use_facts *use, struct verdict *v)
 
 static bool judge_virtual_functions(const struct pci_facts *pci, struct verdict *v)
 {
+	/* Such a card has an SRIOVNetworkDevice, which would make them again. */
+	bool is_network =
+		pci->class_code && strncmp(pci->class_code, "02", 2) == 0 && pci->interface;
+
 	if (pci->num_vfs <= 0)
 		return false;
 	return refuse(v, "VirtualFunctionsActive",
-		      xasprintf("%d virtual functions exist; remove them first (sriov_numvfs 0)",
-				(int)pci->num_vfs));
+		      xasprintf("%d virtual functions exist; remove them first (%s)",
+				(int)pci->num_vfs,
+				is_network ? "spec.numVFs: 0 of its SRIOVNetworkDevice"
+					   : "write 0 to its sriov_numvfs"));
 }
 
 /* What each function is refused for on its own account, its group left aside; reason NULL: nothing. */

@@ -292,3 +292,9 @@ node_name() {
 port_taken() {
 	(: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
+
+# check_port_free PORT PROGRAM VARIABLE: or say what to do.
+check_port_free() {
+	! port_taken "$1" ||
+		die "port $1, which $2 needs, is in use; stop what uses it, or set $3 to a free port"
+}

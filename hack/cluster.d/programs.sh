@@ -44,15 +44,16 @@ start_host_agent() {
 }
 
 start_controller() {
-	local file=$LOCAL/agents/controller.kubeconfig mark
+	local file=$LOCAL/agents/controller.kubeconfig port=${HOSTDEV_CONTROLLER_PORT:-9808} mark
 	program_kubeconfig "$file" hostdev-controller "$API_SERVER"
-	mark=$(mark_of "$PROGRAMS/hostdev-controller" "$(<"$file")")
+	mark=$(mark_of "$PROGRAMS/hostdev-controller" "$port" "$(<"$file")")
 	process_running "$LOCAL" hostdev-controller "$mark" && return 0
 	stop_process "$LOCAL" hostdev-controller
+	check_port_free "$port" hostdev-controller HOSTDEV_CONTROLLER_PORT
 	step "starting the controller"
 	start_process "$LOCAL" hostdev-controller "$mark" env "KUBECONFIG=$file" \
 		POD_NAMESPACE=hostdev-system "POD_NAME=hostdev-controller-$NODE" "$PROGRAMS/hostdev-controller" \
-		--agent-pods none
+		--agent-pods none "--listen=127.0.0.1:$port"
 	sleep 0.2
 	process_running "$LOCAL" hostdev-controller || {
 		tail -n 5 "$LOCAL/logs/hostdev-controller.log" >&2

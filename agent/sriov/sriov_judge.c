@@ -1,5 +1,6 @@
 #include "agent/sriov/sriov_judge.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "agent/sriov/sriov_look.h"
 #include "agent/sriov/sriov_plan.h"
 #include "api/sriovnetworkdevice.h"
+#include "base/map.h"
 #include "base/mem.h"
 
 void sriov_verdict_done(struct sriov_verdict *verdict)
@@ -154,8 +156,44 @@ static bool judge_change(const struct sriov_case *c, struct sriov_verdict *v)
 	return false;
 }
 
-static bool judge_settings(const struct sriov_case *c, struct sriov_verdict *v)
+static char *lower_case(const char *text)
 {
+	char *copy = xstrdup(text);
+
+	for (char *s = copy; *s; s++)
+		*s = (char)tolower((unsigned char)*s);
+	return copy;
+}
+
+/* One address twice on a card: the frames of both would go to one of them. */
+static bool judge_addresses(const struct sriov_case *c, int count, struct sriov_verdict *v)
+{
+	const struct sriovnetworkdevice_vfs *vfs = &c->object->spec.virtual_functions;
+	struct map *seen = map_new();
+	bool refused = false;
+
+	for (size_t i = 0; i < vfs->len && !refused; i++) {
+		struct sriovnetworkdevice_vf *vf = &vfs->items[i];
+		auto_free char *mac = vf->mac_address ? lower_case(vf->mac_address) : NULL;
+		const struct sriovnetworkdevice_vf *first;
+
+		if (!mac || vf->index >= count)
+			continue;
+		first = map_set(seen, mac, vf);
+		if (first)
+			refused = refuse(v, "DuplicateMAC",
+					 xasprintf("the virtual functions %d and %d have the same "
+						   "MAC address %s: give each its own",
+						   first->index, vf->index, mac));
+	}
+	map_free(seen);
+	return refused;
+}
+
+static bool judge_settings(const struct sriov_case *c, int count, struct sriov_verdict *v)
+{
+	if (judge_addresses(c, count, v))
+		return true;
 	if (c->pf->interface)
 		return false;
 	return refuse(
@@ -177,7 +215,7 @@ void sriov_judge(const struct sriov_case *c, struct sriov_verdict *ret_verdict)
 	v.settings = sriov_job_has_settings(c->object, count);
 	if (!(judge_gone(c, &v) || judge_duplicate(c, &v) || judge_identity(c, &v) ||
 	      judge_kind(c, &v) || (v.change && judge_change(c, &v)) ||
-	      (v.settings && judge_settings(c, &v)))) {
+	      (v.settings && judge_settings(c, count, &v)))) {
 		v.ok = true;
 		v.reason = "Accepted";
 		v.message = xstrdup("may be carried out");

@@ -13,6 +13,7 @@
  *   PassedThrough       the card itself is claimed
  *   VFsInUse            somebody has one of those that would have to be removed
  *   (only if there are settings)
+ *   DuplicateMAC        two virtual functions are to have one address
  *   NoInterface         the card has no network interface
  */
 #pragma once

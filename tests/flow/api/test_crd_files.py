@@ -124,7 +124,7 @@ CLAIM_REASONS = {
 
 NIC_REASONS = {
     "Accepted": "Accepted DeviceNotFound DeviceGone DifferentDevice Duplicate NotPhysicalFunction TooManyVFs "
-                "PassedThrough NoInterface VFsInUse HostNetwork HostFilesystem HostSwap Console",
+                "PassedThrough DuplicateMAC NoInterface VFsInUse HostNetwork HostFilesystem HostSwap Console",
     "Ready": "Ready AsFound Applying Busy Held Stuck NumVFsFailed AutoprobeFailed SettingsFailed StateNotWritable "
              "HelperFailed",
 }

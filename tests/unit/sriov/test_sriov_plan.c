@@ -4,7 +4,10 @@
 #define SETTING ",'virtualFunctions':[{'index':1,'vlan':5}]"
 #define FAR     ",'virtualFunctions':[{'index':6,'vlan':5}]"
 #define BOTH    ",'virtualFunctions':[{'index':6,'vlan':5},{'index':1,'vlan':5}]"
-#define JOB     "address=" PF " id=8086:10c9"
+#define TWICE                                                                \
+	",'virtualFunctions':[{'index':0,'macAddress':'02:00:00:00:00:0A'}," \
+	"{'index':1,'macAddress':'02:00:00:00:00:0a'}]"
+#define JOB "address=" PF " id=8086:10c9"
 #define READY_AT(generation)                                                                      \
 	"'status':'sriovNetworkDeviceEnabled','observedGeneration':" generation ",'address':'" PF \
 	"','device':'8086:10c9','vfAddresses':['0000:03:10.0','0000:03:10.2'],"                   \
@@ -190,6 +193,14 @@ static struct plan_case {
 	{ "settings of a card that has no virtual functions wait", { CARD },
 	  OBJECT_OF(NAME, MARKED, SPEC("0") FAR, SEEN), .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted",
 	  .ready = "True Ready", .event = "" },
+	{ "one MAC address twice, in whatever case, changes nothing", { CARD },
+	  OBJECT_OF(NAME, MARKED, SPEC("2") TWICE, SEEN), .step = SRIOV_REST, .writes = 1,
+	  .accepted = "False DuplicateMAC", .ready = "False DuplicateMAC", .event = " DuplicateMAC",
+	  .says = "the virtual functions 0 and 1 have the same MAC address 02:00:00:00:00:0a" },
+	{ "but one that is for what there will not be hinders nobody", { CARD },
+	  OBJECT_OF(NAME, MARKED, SPEC("1") TWICE, SEEN), .step = SRIOV_APPLY, .writes = 1,
+	  .job = JOB " count=1 autoprobe=0 vf=0 mac=02:00:00:00:00:0A vf=1 mac=02:00:00:00:00:0a", .accepted = "True Accepted",
+	  .ready = "False Applying", .event = "" },
 	{ "settings need an interface", { CARD_OF(PF, "10c9", VFS) },
 	  OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "False NoInterface", .ready = "False NoInterface", .event = " NoInterface" },

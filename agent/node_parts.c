@@ -133,6 +133,7 @@ static void make_claims(struct node_agent *agent, struct uv_loop_s *loop,
 		.binder = agent->options.binder,
 		.on_moved = tie_moved,
 		.is_free = tie_is_free,
+		.is_usb_free = tie_is_usb_free,
 		.is_held = tie_is_held,
 		.arg = agent,
 	});

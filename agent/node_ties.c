@@ -169,6 +169,13 @@ bool tie_is_free(void *arg, const char *address, char **ret_holder)
 	return lend_is_free(agent->lend, address, ret_holder);
 }
 
+bool tie_is_usb_free(void *arg, const char *port, char **ret_holder)
+{
+	const struct node_agent *agent = arg;
+
+	return usb_is_free(agent->usb, port, ret_holder);
+}
+
 bool tie_is_held(void *arg, const char *address)
 {
 	const struct node_agent *agent = arg;

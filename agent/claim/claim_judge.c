@@ -130,12 +130,17 @@ static bool is_usb_claimed(const struct claim_case *c, const struct claim_functi
 			   struct claim_verdict *v)
 {
 	auto_free char *claims = f->recorded ? NULL : claim_usb_claims(c, f->address);
+	const char *pod =
+		c->usb_pods && !f->recorded ? json_pairs_get(c->usb_pods, f->address) : NULL;
 
-	if (!claims)
+	if (claims)
+		return refuse(v, "USBDevicesClaimed",
+			      xasprintf("USB devices on %s are claimed: delete %s, or this claim",
+					f->address, claims));
+	if (!pod)
 		return false;
 	return refuse(v, "USBDevicesClaimed",
-		      xasprintf("USB devices on %s are claimed: delete %s, or this claim",
-				f->address, claims));
+		      xasprintf("USB devices on %s are lent: %s", f->address, pod));
 }
 
 /* What speaks against the claim of @f, its group left aside. */

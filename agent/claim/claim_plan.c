@@ -322,6 +322,9 @@ static void plan_live(struct look *look)
 		release(look);
 	else
 		plan_judged(look, &verdict);
+	if (look->decision->step == CLAIM_REST && look->decision->again_ms == 0 && c->usb_pods &&
+	    c->usb_pods->len > 0)
+		look->decision->again_ms = HELD_AGAIN_MS;
 	claim_verdict_done(&verdict);
 }
 

@@ -17,6 +17,7 @@
 #include "agent/binder/binder.h"
 
 struct inventory;
+struct json_pairs;
 struct pcidevice;
 struct pcideviceclaim;
 struct store;
@@ -47,6 +48,9 @@ struct claim_case {
 	const struct inventory *inventory;
 	const struct store *claims;     /* PCIDeviceClaims, of all nodes                       */
 	const struct store *usb_claims; /* USBDeviceClaims, likewise; NULL: there are none     */
+	const struct json_pairs
+		*usb_pods; /* address of a USB controller -> who has which of its devices, by
+					    * an entry of the HostDeviceConfig; NULL: nobody */
 	const struct pcidevice *device; /* at the API server; NULL: none, or unreadable        */
 	struct claim_past past;
 	enum binder_state state; /* of the group */

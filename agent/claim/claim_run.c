@@ -345,6 +345,7 @@ static void decide(struct claim_run *run, const struct claim_view *view)
 	auto_free char *given =
 		claim_pods_find(context->deps, context->inventory, run->address, &holder);
 	const char *lead = view->lead ? view->lead : run->address;
+	struct json_pairs usb_pods = { 0 };
 	const struct informer *usb = context->deps->usb_claims;
 	struct claim_case c = {
 		.node_name = context->deps->node_name,
@@ -354,6 +355,7 @@ static void decide(struct claim_run *run, const struct claim_view *view)
 		.inventory = context->inventory,
 		.claims = informer_store(context->deps->claims),
 		.usb_claims = usb ? informer_store(usb) : NULL,
+		.usb_pods = &usb_pods,
 		.device = device_now(run),
 		.past = view->past,
 		.allocated = given,
@@ -364,7 +366,9 @@ static void decide(struct claim_run *run, const struct claim_view *view)
 
 	if (lead)
 		c.state = binder_look(context->binder, lead, &c.trouble);
+	claim_pods_usb(context->deps, context->inventory, run->address, &usb_pods);
 	claim_plan(&c, &run->decision);
+	json_pairs_done(&usb_pods);
 	run->event_reason = xstrdup_or_null(run->decision.event_reason);
 }
 

@@ -40,6 +40,8 @@ struct claims_deps {
 	/* Has no pod the device at @address? If one has, *@ret_holder says which (the caller frees), NULL
 	 * if that is not known yet. May be NULL: no pod ever has one. */
 	bool (*is_free)(void *arg, const char *address, char **ret_holder);
+	/* Has no pod the USB device in socket @port? Likewise. */
+	bool (*is_usb_free)(void *arg, const char *port, char **ret_holder);
 	/* Must the device at @address not be bound yet, because it is still being set up? Its claim is
 	 * looked at again by claims_touch() or claims_synced(). May be NULL. */
 	bool (*is_held)(void *arg, const char *address);

@@ -64,10 +64,8 @@ static char *told_before(const struct usb *usb, const char *port)
 	return claim && lend_is_pod(claim->status.holder) ? xstrdup(claim->status.holder) : NULL;
 }
 
-static bool is_free(void *arg, const char *port, char **ret_holder)
+bool usb_is_free(struct usb *usb, const char *port, char **ret_holder)
 {
-	struct usb *usb = arg;
-
 	*ret_holder = NULL;
 	if (!usb->offered && lend_is_on(usb->deps.lend)) {
 		lend_touch(usb->deps.lend);
@@ -78,6 +76,11 @@ static bool is_free(void *arg, const char *port, char **ret_holder)
 	if (!lend_allocations(usb->deps.lend, port)) /* the kubelet has not said a word yet */
 		*ret_holder = told_before(usb, port);
 	return !*ret_holder;
+}
+
+static bool is_free(void *arg, const char *port, char **ret_holder)
+{
+	return usb_is_free(arg, port, ret_holder);
 }
 
 static void give_back(void *arg, const char *port)

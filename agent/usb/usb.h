@@ -57,6 +57,10 @@ bool usb_touch(struct usb *usb, const char *name);
 /* A list is there: publish_synced() is to follow. */
 void usb_synced(struct usb *usb);
 
+/* Has no pod the device in socket @port? As lend_is_free(); not known before what is selected and claimed has been
+ * offered. */
+bool usb_is_free(struct usb *usb, const char *port, char **ret_holder);
+
 /* Who has the USBDevice @name; NULL: not known. */
 const struct pcidevice_allocations *usb_allocations(const struct usb *usb, const char *name);
 

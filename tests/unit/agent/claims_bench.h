@@ -48,13 +48,14 @@ struct bench {
 	json_t *objects; /* the server's claims: name -> object */
 	int version;
 	int uids;
-	bool lagging;    /* the watch tells nothing */
-	const char *pod; /* that has 0000:01:00.0; "": not known; NULL: none */
-	bool early;      /* the watch tells of a write before it is answered */
-	struct str log;  /* "PATCH <name>/status\n" for each request of a claim */
-	size_t writes;   /* of claims */
-	size_t moves;    /* how often on_moved ran */
-	char *last;      /* body of the last write */
+	bool lagging;        /* the watch tells nothing */
+	const char *pod;     /* that has 0000:01:00.0; "": not known; NULL: none */
+	const char *usb_pod; /* likewise, of the USB device in socket 1-2 */
+	bool early;          /* the watch tells of a write before it is answered */
+	struct str log;      /* "PATCH <name>/status\n" for each request of a claim */
+	size_t writes;       /* of claims */
+	size_t moves;        /* how often on_moved ran */
+	char *last;          /* body of the last write */
 };
 
 static inline void bench_on_change(void *arg, const char *name, const struct entry *before,
@@ -91,6 +92,15 @@ static inline bool bench_is_free(void *arg, const char *address, char **ret_hold
 	return false;
 }
 
+static inline bool bench_is_usb_free(void *arg, const char *port, char **ret_holder)
+{
+	const struct bench *b = arg;
+
+	assert_string_equal(port, "1-2");
+	*ret_holder = b->usb_pod && *b->usb_pod ? xstrdup(b->usb_pod) : NULL;
+	return !b->usb_pod;
+}
+
 static inline struct informer *bench_informer(struct bench *b, const struct api_kind *kind)
 {
 	return informer_new(&(struct informer_deps){ .client = b->client,
@@ -123,6 +133,7 @@ static inline void bench_open(struct bench *b)
 		.node_name = "node1",
 		.on_moved = bench_on_moved,
 		.is_free = bench_is_free,
+		.is_usb_free = bench_is_usb_free,
 		.arg = b,
 	});
 	informer_start(b->claim_informer);

@@ -82,7 +82,8 @@ static struct plan_case {
 	const char *says;  /* part of the message of Ready; NULL: not looked at  */
 
 	const char *allocated, *allocated_to;
-	const char *usb[3]; /* the status of USBDeviceClaims "stick0", "stick1", ... */
+	const char *usb_pod_of; /* the controller that a pod has a device of; NULL: none */
+	const char *usb[3];     /* the status of USBDeviceClaims "stick0", "stick1", ... */
 } cases[] = {
 #include "unit/agent/claim_plan_cases.h"
 };
@@ -91,6 +92,7 @@ struct room {
 	struct world world;
 	struct store *claims;
 	struct store *usb_claims;
+	struct json_pairs usb_pods;
 	struct pcidevice *device;
 	struct json_strs drivers;
 	struct binder_outcome outcome;
@@ -178,12 +180,16 @@ static void room_open(struct room *room, const struct plan_case *row)
 	add_usb_claims(room, row->usb);
 	room->device = row->unpublished ? NULL : published(&room->world);
 	json_strs_add(&room->drivers, "mlx5_vfio_pci");
+	if (row->usb_pod_of)
+		json_pairs_set(&room->usb_pods, row->usb_pod_of,
+			       "pod default/vm has that in socket 1-2");
 	room->c = (struct claim_case){
 		.node_name = NODE,
 		.name = NAME,
 		.inventory = room->world.inventory,
 		.claims = room->claims,
 		.usb_claims = room->usb_claims,
+		.usb_pods = &room->usb_pods,
 		.device = room->device,
 		.state = row->state,
 		.trouble = { .pid = 123,
@@ -204,6 +210,7 @@ static void room_close(struct room *room)
 	claim_decision_done(&room->decision);
 	binder_outcome_done(&room->outcome);
 	json_strs_done(&room->drivers);
+	json_pairs_done(&room->usb_pods);
 	str_done(&room->events);
 	api_object_free(&pcidevice_kind, room->device);
 	store_free(room->claims);

@@ -97,6 +97,44 @@ static void a_pod_that_comes_in_between_keeps_the_device(void **state)
 	bench_close(&b);
 }
 
+#define USB(port, more) "{\"kind\":\"usb\",\"name\":\"" port "\",\"bus\":1,\"device\":5" more "}"
+#define ON(address)     ",\"pciAddress\":\"" address "\""
+
+/* The hub, and what is on another controller, are not asked for. */
+static const char *const controller[] = { NIC("e1000e"),
+					  USB("1-1", ON("0000:01:00.0") ",\"hub\":true"),
+					  USB("1-2", ON("0000:01:00.0")),
+					  USB("2-1", ON("0000:02:00.0")), NULL };
+
+/* harvester-api 2.5: by an entry of the HostDeviceConfig, so that no claim says it. */
+static void a_controller_waits_for_the_pod_of_a_usb_device(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_open(&b);
+	bench_list(&b, DEVICE);
+	bench_look(&b, controller);
+	b.usb_pod = ""; /* not known */
+	bench_create(&b, NAME, CLAIM, true);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->started, 0);
+	bench_has(&b, NAME, "whether a pod has that in socket 1-2 is not known yet");
+	b.usb_pod = "pod default/vm-2";
+	bench_advance(&b, 5000);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->started, 0);
+	bench_has(&b, NAME, "\"USBDevicesClaimed\"");
+	bench_has(&b, NAME,
+		  "USB devices on 0000:01:00.0 are lent: pod default/vm-2 has that in socket 1-2");
+	b.usb_pod = NULL;
+	bench_advance(&b, 5000);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->started, 1);
+	assert_string_equal(fake.binder->jobs.items[0]->text, LAUNCH);
+	bench_close(&b);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -111,5 +149,7 @@ int main(void)
 		  what_is_not_known_yet_is_waited_for_without_a_word, NULL);
 	suite_add(&suite, "a pod that comes in between keeps the device",
 		  a_pod_that_comes_in_between_keeps_the_device, NULL);
+	suite_add(&suite, "harvester-api 2.5: a controller waits for the pod of a USB device",
+		  a_controller_waits_for_the_pod_of_a_usb_device, NULL);
 	return suite_run(&suite, "claims_pods");
 }

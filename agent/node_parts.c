@@ -277,7 +277,6 @@ static void make_config(struct node_agent *agent, struct uv_loop_s *loop,
 		.report = tie_shared_trouble,
 		.arg = agent,
 	});
-	lend_add(agent->lend, &(struct lend_type){ .offer = tie_offer_shared, .arg = agent });
 }
 
 void node_parts_make(struct node_agent *agent, struct uv_loop_s *loop,
@@ -291,6 +290,8 @@ void node_parts_make(struct node_agent *agent, struct uv_loop_s *loop,
 	make_config(agent, loop, deps);
 	make_usb(agent, deps);
 	make_mdevs(agent, loop);
+	/* The last: it tells which entries of the HostDeviceConfig what is claimed goes before. */
+	lend_add(agent->lend, &(struct lend_type){ .offer = tie_offer_shared, .arg = agent });
 	make_sriov(agent, loop, deps);
 	make_gpus(agent, loop, deps);
 	agent->look = look_new(loop, &agent->options.look, deps->metrics, tie_inventory, agent);

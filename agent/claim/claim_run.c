@@ -345,8 +345,8 @@ static void decide(struct claim_run *run, const struct claim_view *view)
 	auto_free char *given =
 		claim_pods_find(context->deps, context->inventory, run->address, &holder);
 	const char *lead = view->lead ? view->lead : run->address;
-	struct json_pairs usb_pods = { 0 };
 	const struct informer *usb = context->deps->usb_claims;
+	struct json_pairs usb_pods = { 0 };
 	struct claim_case c = {
 		.node_name = context->deps->node_name,
 		.name = run->name,

@@ -80,25 +80,46 @@ char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *
 	return NULL;
 }
 
+static void tell_taken(const struct plugins *plugins, const char *type,
+		       const struct config_trouble_value *entry, struct config_troubles *troubles)
+{
+	const char *owner = plugins_owner(plugins, entry->resource);
+	struct config_trouble_value trouble = *entry;
+	auto_free char *text = NULL;
+
+	if (!owner || strcmp(owner, type) == 0)
+		return;
+	text = xasprintf("the resource is offered for devices of another kind (%s) on this "
+			 "node already: give it another name",
+			 owner);
+	trouble.reason = CONFIG_NAME_TAKEN;
+	trouble.message = text;
+	config_troubles_add(troubles, &trouble);
+}
+
 void pci_selected_collisions(const struct config *config, const struct plugins *plugins,
 			     struct config_troubles *troubles)
 {
-	for (size_t i = 0; i < config->pci.len; i++) {
-		const struct config_pci *entry = &config->pci.items[i];
-		const char *owner = plugins_owner(plugins, entry->resource);
-		auto_free char *text = NULL;
+	struct config_trouble_value entry = { .list = CONFIG_LIST_PCI };
 
-		if (entry->external || !owner || strcmp(owner, pci_device_type.name) == 0)
-			continue;
-		text = xasprintf("the resource is offered for devices of another kind (%s) on this "
-				 "node already: give it another name",
-				 owner);
-		config_troubles_add(troubles, &(struct config_trouble_value){
-						      .list = CONFIG_LIST_PCI,
-						      .index = (int64_t)entry->index,
-						      .reason = CONFIG_NAME_TAKEN,
-						      .resource = entry->resource,
-						      .message = text,
-					      });
+	for (size_t i = 0; i < config->pci.len; i++) {
+		entry.index = (int64_t)config->pci.items[i].index;
+		entry.resource = config->pci.items[i].resource;
+		if (!config->pci.items[i].external)
+			tell_taken(plugins, pci_device_type.name, &entry, troubles);
+	}
+	entry.list = CONFIG_LIST_USB;
+	for (size_t i = 0; i < config->usb.len; i++) {
+		entry.index = (int64_t)config->usb.items[i].index;
+		entry.resource = config->usb.items[i].resource;
+		if (!config->usb.items[i].external)
+			tell_taken(plugins, "usb", &entry, troubles);
+	}
+	entry.list = CONFIG_LIST_MDEV;
+	for (size_t i = 0; i < config->mdevs.len; i++) {
+		entry.index = (int64_t)config->mdevs.items[i].index;
+		entry.resource = config->mdevs.items[i].resource;
+		if (!config->mdevs.items[i].external)
+			tell_taken(plugins, "mdev", &entry, troubles);
 	}
 }

@@ -17,6 +17,6 @@ const char *pci_selected_resource(const struct pci_view *view, const struct pcid
 /* Why it cannot be lent, as far as its IOMMU group says; NULL: it can. The caller frees. */
 char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *device);
 
-/* Add to @troubles the entries of @config whose resource is offered for devices of another kind. */
+/* Add to @troubles the entries of @config, of PCI, USB and mediated devices, whose resource is offered for devices of another kind. */
 void pci_selected_collisions(const struct config *config, const struct plugins *plugins,
 			     struct config_troubles *troubles);

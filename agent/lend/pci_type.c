@@ -34,6 +34,7 @@ struct lent {
 	const char *address;
 	const struct pcidevice *device; /* the inventory's */
 	const char *root;
+	bool claimed;
 	char *resource;
 	char *trouble; /* NULL: it is healthy */
 };
@@ -141,6 +142,7 @@ static bool look_wanted(const struct pci_view *view, const struct pcidevice *dev
 		return look_selected(view, device, ret_lent);
 	*ret_lent = (struct lent){ .address = device->status.address,
 				   .device = device,
+				   .claimed = true,
 				   .resource = resource,
 				   .trouble = trouble_of(view, device, claim) };
 	return true;
@@ -222,6 +224,8 @@ static void offer(struct pci_type *type, const struct lents *lents, struct plugi
 			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
 									   .devices = &devices[i] };
 		resources.items[resources.len - 1].ndevices++;
+		if (lent->claimed)
+			resources.items[resources.len - 1].claimed = true;
 	}
 	plugins_set(plugins, &pci_device_type, type, resources.items, resources.len);
 	array_done(&resources);

@@ -27,6 +27,7 @@ struct mdev_type {
 struct lent {
 	const struct mediateddevice *device;
 	const char *resource;
+	bool claimed;  /* else by the HostDeviceConfig */
 	char *trouble; /* NULL: it is healthy */
 };
 
@@ -85,7 +86,9 @@ static bool look(const struct mdev_view *view, const struct mediateddevice *devi
 
 	if (!resource)
 		return false;
-	*ret_lent = (struct lent){ .device = device, .resource = held && ours ? held : resource };
+	*ret_lent = (struct lent){ .device = device,
+				   .resource = held && ours ? held : resource,
+				   .claimed = !entry_for(view->config, &device->status) };
 	ret_lent->trouble = held && strcmp(held, ret_lent->resource) != 0
 				    ? xasprintf("a pod has it as %s", held)
 				    : own_trouble(view, device);
@@ -133,6 +136,8 @@ static void offer(struct mdev_type *type, const struct lents *lents, struct plug
 			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
 									   .devices = &devices[i] };
 		resources.items[resources.len - 1].ndevices++;
+		if (lent->claimed)
+			resources.items[resources.len - 1].claimed = true;
 	}
 	plugins_set(plugins, &mdev_device_type, type, resources.items, resources.len);
 	array_done(&resources);

@@ -24,6 +24,7 @@
 struct want {
 	char *name;
 	struct device_list *list;
+	bool claimed;
 };
 
 struct wants {
@@ -126,7 +127,8 @@ static void want_add(struct family *family, struct wants *wants,
 	}
 	list = list_of(family, resource);
 	if (list)
-		*array_add(wants) = (struct want){ xstrdup(resource->name), list };
+		*array_add(wants) =
+			(struct want){ xstrdup(resource->name), list, resource->claimed };
 }
 
 static struct family *family_of(struct plugins *plugins, const struct device_type *type, void *arg)
@@ -197,27 +199,56 @@ static void offer_begin(struct plugins *plugins, const struct family *family,
 	map_set(plugins->offers, want->name, offer_new(&settings));
 }
 
+/* The type that has claimed devices under this name; of several the one that offers it, or the first. */
+static const struct family *claimant(const struct plugins *plugins, const char *name)
+{
+	const struct offer *offer = map_get(plugins->offers, name);
+	const struct family *found = NULL;
+
+	for (size_t i = 0; i < plugins->families.len; i++) {
+		const struct family *family = &plugins->families.items[i];
+		const struct want *want = wants_find(&family->wants, name);
+
+		if (want && want->claimed &&
+		    (!found || (offer && offer_type(offer) == family->type)))
+			found = family;
+	}
+	return found;
+}
+
+static void refuse_taken(struct family *family, const char *name, const struct device_type *by)
+{
+	struct err err = { 0 };
+
+	err_set(&err, ERR_INVALID, -EEXIST, "device type '%s' offers this resource already",
+		by->name);
+	refusals_add(family->refusals, name, NULL, &err);
+}
+
 /* While an offer is withdrawn it is in the way of the next one, which on_withdrawn() begins. */
 static void want_meet(struct plugins *plugins, struct family *family, const struct want *want)
 {
 	struct offer *offer = map_get(plugins->offers, want->name);
-	struct err err = { 0 };
+	const struct family *first = claimant(plugins, want->name);
 
-	if (!offer)
+	if (first && first != family)
+		refuse_taken(family, want->name, first->type);
+	else if (!offer)
 		offer_begin(plugins, family, want);
 	else if (offer_is_withdrawn(offer))
 		return;
 	else if (offer_type(offer) == family->type)
 		offer_update(offer, want->list);
-	else {
-		err_set(&err, ERR_INVALID, -EEXIST, "device type '%s' offers this resource already",
-			offer_type(offer)->name);
-		refusals_add(family->refusals, want->name, NULL, &err);
-	}
+	else
+		refuse_taken(family, want->name, offer_type(offer));
 }
 
 static bool is_wanted(const struct plugins *plugins, const struct offer *offer)
 {
+	const struct family *first = claimant(plugins, offer_resource(offer));
+
+	if (first)
+		return first->type == offer_type(offer);
 	for (size_t i = 0; i < plugins->families.len; i++) {
 		const struct family *family = &plugins->families.items[i];
 
@@ -329,7 +360,10 @@ bool plugins_offer(const struct plugins *plugins, const char *resource)
 const char *plugins_owner(const struct plugins *plugins, const char *resource)
 {
 	const struct offer *offer = map_get(plugins->offers, resource);
+	const struct family *first = claimant(plugins, resource);
 
+	if (first)
+		return first->type->name;
 	return offer && !offer_is_withdrawn(offer) ? offer_type(offer)->name : NULL;
 }
 

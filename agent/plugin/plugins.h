@@ -4,7 +4,8 @@
  *	plugins_set(plugins, &pci_type, pci, resources, len);   whenever something may have changed
  *	plugins_stop(plugins, on_stopped, arg);                 at the end
  *
- * A resource belongs to one type at a time: whoever offers it first keeps it until he offers it no more.
+ * A resource belongs to one type at a time: to the one whose devices are claimed, whoever came first; else
+ * whoever offers it first keeps it until he offers it no more.
  */
 #pragma once
 
@@ -34,6 +35,7 @@ struct plugin_resource {
 	const char *name;
 	const struct plugin_device *devices;
 	size_t ndevices;
+	bool claimed; /* somebody has claimed one of them: it goes before what a HostDeviceConfig says */
 };
 
 /* Removes sockets that a process before left over. */
@@ -57,7 +59,8 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 /* Does any type offer this resource, or is it being withdrawn? */
 bool plugins_offer(const struct plugins *plugins, const char *resource);
 
-/* The name of the type that offers @resource now; NULL: none does, or it is being withdrawn. */
+/* The name of the type that offers @resource now, or for which it is taken from another; NULL: none does, or it is
+ * being withdrawn. */
 const char *plugins_owner(const struct plugins *plugins, const char *resource);
 
 /* Withdraw everything. @stopped is called once when that is done, at the latest after PLUGIN_STOP_MS,

@@ -89,6 +89,7 @@ static void add_claims(const struct usb_view *view, struct usb_lents *lents)
 		lent = array_add(lents);
 		*lent = (struct usb_lent){ .id = claim->status.port_path,
 					   .resource = resource_name_usb(claim->meta.name),
+					   .claimed = true,
 					   .trouble = claim_trouble(view, claim, &seen) };
 		if (seen.sight == USB_HERE)
 			add_device(lent, seen.device);
@@ -141,13 +142,26 @@ static void keep_name(const struct usb_view *view, const struct usb_unit *unit,
 	}
 }
 
+static bool is_claims(const struct usb_lents *lents, const char *resource)
+{
+	for (size_t i = 0; i < lents->len; i++) {
+		if (lents->items[i].claimed && strcmp(lents->items[i].resource, resource) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A resource of a claim is the claimed device's alone. */
 static void add_units(const struct usb_view *view, const struct usb_units *units,
 		      struct usb_lents *lents)
 {
 	for (size_t i = 0; i < units->len; i++) {
 		const struct usb_unit *unit = &units->items[i];
-		struct usb_lent *lent = array_add(lents);
+		struct usb_lent *lent;
 
+		if (is_claims(lents, unit->resource))
+			continue;
+		lent = array_add(lents);
 		*lent = (struct usb_lent){ .id = unit->id,
 					   .resource = xstrdup(unit->resource),
 					   .trouble = unit_trouble(view, unit) };
@@ -189,22 +203,34 @@ static int by_resource(const void *a, const void *b)
 	return order ? order : strcmp(x->id, y->id);
 }
 
+static void tell(const struct config_usb *entry, const char *reason, const char *text,
+		 struct config_troubles *troubles)
+{
+	config_troubles_add(troubles, &(struct config_trouble_value){
+					      .list = CONFIG_LIST_USB,
+					      .index = (int64_t)entry->index,
+					      .reason = reason,
+					      .resource = entry->resource,
+					      .message = text,
+				      });
+}
+
 static void tell_unmet(const struct config *config, const struct usb_candidates *candidates,
-		       const struct usb_units *units, struct config_troubles *troubles)
+		       const struct usb_units *units, const struct usb_lents *lents,
+		       struct config_troubles *troubles)
 {
 	for (size_t i = 0; config && i < config->usb.len; i++) {
 		const struct config_usb *entry = &config->usb.items[i];
 		const char *reason = NULL;
 		auto_free char *text = usb_units_unmet(entry, candidates, units, &reason);
 
-		if (text)
-			config_troubles_add(troubles, &(struct config_trouble_value){
-							      .list = CONFIG_LIST_USB,
-							      .index = (int64_t)entry->index,
-							      .reason = reason,
-							      .resource = entry->resource,
-							      .message = text,
-						      });
+		if (!entry->external && is_claims(lents, entry->resource))
+			tell(entry, CONFIG_NAME_TAKEN,
+			     "the resource is that of a USBDeviceClaim on this node: give it "
+			     "another name",
+			     troubles);
+		else if (text)
+			tell(entry, reason, text, troubles);
 	}
 }
 
@@ -218,9 +244,9 @@ void usb_lents_look(const struct usb_view *view, struct usb_units *units,
 		return;
 	find_candidates(view, &candidates);
 	usb_units_make(view->config, &candidates, units);
-	if (troubles)
-		tell_unmet(view->config, &candidates, units, troubles);
 	add_claims(view, ret_lents);
+	if (troubles)
+		tell_unmet(view->config, &candidates, units, ret_lents, troubles);
 	add_units(view, units, ret_lents);
 	if (ret_lents->len > 0)
 		qsort(ret_lents->items, ret_lents->len, sizeof(*ret_lents->items), by_resource);

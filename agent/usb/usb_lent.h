@@ -2,6 +2,7 @@
  * nodes. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct config_troubles;
@@ -13,6 +14,7 @@ struct usbdevice;
 struct usb_lent {
 	const char *id;
 	char *resource;
+	bool claimed;                     /* else by the HostDeviceConfig */
 	char *trouble;                    /* NULL: it is healthy                                  */
 	const struct usbdevice **devices; /* of the inventory; one that is not there is left out */
 	size_t len;

@@ -169,6 +169,8 @@ static void offer(struct usb_type *type, const struct usb_lents *lents, struct p
 			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
 									   .devices = &devices[i] };
 		resources.items[resources.len - 1].ndevices++;
+		if (lent->claimed)
+			resources.items[resources.len - 1].claimed = true;
 	}
 	plugins_set(plugins, &usb_device_type, type, resources.items, resources.len);
 	array_done(&resources);

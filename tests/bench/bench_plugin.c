@@ -66,7 +66,9 @@ static void on_event(void *arg, const struct plugin_event *event)
 
 static void offer(struct bench *bench)
 {
-	struct plugin_resource all = { resource, bench->devices, DEVICES };
+	struct plugin_resource all = { .name = resource,
+				       .devices = bench->devices,
+				       .ndevices = DEVICES };
 
 	plugins_set(bench->plugins, &type, NULL, &all, 1);
 }

@@ -76,7 +76,7 @@ static void toys_offer(struct probe *probe, const char *name, uint64_t n, uint64
 {
 	auto_free struct plugin_device *devices = xcalloc(n + 1, sizeof(*devices));
 	auto_free char **ids = xcalloc(n + 1, sizeof(char *));
-	const struct plugin_resource resource = { name, devices, n };
+	const struct plugin_resource resource = { .name = name, .devices = devices, .ndevices = n };
 
 	for (uint64_t i = 0; i < n; i++) {
 		ids[i] = xasprintf("device-%0*" PRIu64, (int)digits, i);

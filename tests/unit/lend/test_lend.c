@@ -120,7 +120,9 @@ static void offer_sticks(void *arg, struct plugins *plugins)
 {
 	struct sticks *sticks = arg;
 	struct plugin_device device = { .id = STICK, .healthy = true, .numa_node = -1 };
-	struct plugin_resource resource = { sticks->resource, &device, 1 };
+	struct plugin_resource resource = { .name = sticks->resource,
+					    .devices = &device,
+					    .ndevices = 1 };
 
 	sticks->looks++;
 	plugins_set(plugins, &stick_type, sticks, &resource, sticks->resource ? 1 : 0);

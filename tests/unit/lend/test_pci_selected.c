@@ -39,6 +39,8 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 	(void)type_arg;
 	str_clear(offered());
 	for (size_t i = 0; i < len; i++) {
+		/* By an entry. */
+		assert_int_equal(resources[i].claimed, strncmp(resources[i].name, "a.io/", 5) != 0);
 		str_addf(offered(), "%s%s:", i ? "; " : "", resources[i].name);
 		for (size_t j = 0; j < resources[i].ndevices; j++) {
 			const struct plugin_device *device = &resources[i].devices[j];
@@ -231,6 +233,34 @@ static void a_name_of_another_kind_is_told(void **state)
 	free(asked.text);
 }
 
+/* A claim of another kind has the name; the first of each is its own kind's. */
+static void so_is_one_of_usb_or_mediated_devices(void **state)
+{
+	static char pci[] = "a.io/nic", usb[] = "a.io/usb", free_name[] = "a.io/free";
+	struct config_usb sticks[] = {
+		{ .index = 4, .resource = usb },
+		{ .index = 5, .resource = pci },
+		{ .index = 6, .resource = pci, .external = true },
+		{ .index = 7, .resource = free_name },
+	};
+	struct config_mdev mdevs[] = { { .index = 8, .resource = usb },
+				       { .index = 9, .resource = usb, .external = true } };
+	const struct config config = { .usb = { .items = sticks, .len = ARRAY_LEN(sticks) },
+				       .mdevs = { .items = mdevs, .len = ARRAY_LEN(mdevs) } };
+	struct config_troubles troubles = { 0 };
+
+	(void)state;
+	pci_selected_collisions(&config, NULL, &troubles);
+	assert_int_equal(troubles.len, 2);
+	assert_int_equal(troubles.items[0].index, 5);
+	assert_string_equal(troubles.items[0].list, CONFIG_LIST_USB);
+	assert_non_null(strstr(troubles.items[0].message, "another kind (pci)"));
+	assert_int_equal(troubles.items[1].index, 8);
+	assert_string_equal(troubles.items[1].list, CONFIG_LIST_MDEV);
+	assert_string_equal(troubles.items[1].reason, CONFIG_NAME_TAKEN);
+	config_troubles_done(&troubles);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -238,5 +268,7 @@ int main(void)
 	suite_rows(&suite, rows, selected_is_offered);
 	suite_add(&suite, "a selected function is given as a claimed one", selected_is_given, NULL);
 	suite_add(&suite, "a name of another kind is told", a_name_of_another_kind_is_told, NULL);
+	suite_add(&suite, "so is one of USB or mediated devices",
+		  so_is_one_of_usb_or_mediated_devices, NULL);
 	return suite_run(&suite, "pci_selected");
 }

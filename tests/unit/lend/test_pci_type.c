@@ -49,6 +49,7 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 	assert_ptr_equal(type, &pci_device_type);
 	str_clear(offered());
 	for (size_t i = 0; i < len; i++) {
+		assert_true(resources[i].claimed);
 		str_addf(offered(), "%s%s:", i ? "; " : "", resources[i].name);
 		for (size_t j = 0; j < resources[i].ndevices; j++)
 			say_device(&resources[i].devices[j]);

@@ -67,6 +67,8 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 	assert_ptr_equal(type, &mdev_device_type);
 	str_clear(offered());
 	for (size_t i = 0; i < len; i++) {
+		assert_int_equal(resources[i].claimed,
+				 strncmp(resources[i].name, "claim.io/", 9) == 0);
 		str_addf(offered(), "%s%s:", i ? "; " : "", resources[i].name);
 		for (size_t j = 0; j < resources[i].ndevices; j++)
 			say_device(&resources[i].devices[j]);
@@ -443,6 +445,31 @@ static void what_a_pod_has_is_lent_once(void **state)
 	world_close(&w);
 }
 
+static const char *as_claimed(void *arg, const char *uuid)
+{
+	(void)arg;
+	return strcmp(uuid, U2) == 0 ? "claim.io/vgpu" : NULL;
+}
+
+static void what_no_entry_names_is_lent_as_its_claim_says(void **state)
+{
+	static const char *const lines[] = { T4(U1, GROUP("14")),
+					     INSTANCE(U2, "nvidia-223", "GRID T4-2B", GROUP("15")),
+					     NULL };
+	static const char *const nodes[] = { NODES, NULL };
+	struct config_troubles troubles = { 0 };
+	struct world w;
+
+	(void)state;
+	world_open(&w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
+	w.view.otherwise = as_claimed;
+	mdev_type_offer(w.type, NULL, &troubles);
+	assert_string_equal(str_cstr(offered()),
+			    "claim.io/vgpu: 555555555552; nvidia.com/T4: 555555555551");
+	config_troubles_done(&troubles);
+	world_close(&w);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -452,6 +479,8 @@ int main(void)
 		  nothing_is_offered_before_all_is_known, NULL);
 	suite_add(&suite, "a node that comes back makes its instance healthy again",
 		  a_node_that_comes_back_makes_its_instance_healthy, NULL);
+	suite_add(&suite, "what no entry names is lent as its claim says, as claimed",
+		  what_no_entry_names_is_lent_as_its_claim_says, NULL);
 	suite_rows(&suite, helds, what_a_pod_has_is_lent_once);
 	suite_rows(&suite, allocates, allocate_matches_table);
 	suite_add(&suite, "kubevirt-contract 1.6 (6): a second container gets its own only",

@@ -83,7 +83,7 @@ static inline void scene_free(struct scene *scene)
 
 enum { RESOURCES_MAX = 8 };
 
-/* "t.io/a: x y!; t.io/b: z": two resources and their devices. */
+/* "t.io/a: x y!; *t.io/b: z": two resources and their devices, the second one's claimed. */
 static inline void set_of(struct scene *scene, const struct device_type *type, const char *text)
 {
 	auto_free char *copy = xstrdup(text);
@@ -102,6 +102,9 @@ static inline void set_of(struct scene *scene, const struct device_type *type, c
 		resources[len] = (struct plugin_resource){ .name = part + strspn(part, " "),
 							   .ndevices = toys[len].len };
 		resources[len].devices = toys[len].items;
+		resources[len].claimed = *resources[len].name == '*';
+		if (resources[len].claimed)
+			resources[len].name++;
 		len++;
 	}
 	plugins_set(scene->plugins, type, type == &toy_type ? &scene->toy : &scene->other,

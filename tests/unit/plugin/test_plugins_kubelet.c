@@ -30,7 +30,9 @@ static void on_event(void *arg, const struct plugin_event *event)
 static void offer(struct scene *scene, const char *devices)
 {
 	struct toys toys = toys_parse(devices);
-	struct plugin_resource resource = { "t.io/toy", toys.items, toys.len };
+	struct plugin_resource resource = { .name = "t.io/toy",
+					    .devices = toys.items,
+					    .ndevices = toys.len };
 
 	plugins_set(scene->plugins, &toy_type, &scene->toy, &resource, 1);
 	free(toys.text);

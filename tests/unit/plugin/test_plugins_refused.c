@@ -92,6 +92,71 @@ static void two_types_want_one_name(void **state)
 	scene_free(scene);
 }
 
+static void assert_owner(const struct scene *scene, const char *wanted)
+{
+	const char *owner = plugins_owner(scene->plugins, "t.io/a");
+
+	assert_string_equal(owner ? owner : "none", wanted);
+}
+
+/* As what there is after a restart, in either order. */
+static void claimed_devices_go_first(void **state)
+{
+	static const char taken[] =
+		"other t.io/a refused: device type 'toy' offers this resource already|";
+	struct scene *scene = scene_new();
+	auto_free char *after = xasprintf("%sregister t.io/a|", taken);
+
+	(void)state;
+	set_of(scene, &other_type, "t.io/a: y");
+	stage_await(&scene->stage, "register t.io/a|");
+	watch(scene, "t.io/a");
+	stage_await(&scene->stage, "list: y|");
+	set(scene, "*t.io/a: x");
+	assert_owner(scene, "toy"); /* at once: the other is told why */
+	settle_withdrawal(scene);
+	stage_settle(
+		&scene->stage,
+		"unregister t.io/a|"
+		"other t.io/a refused: device type 'toy' offers this resource already|list:|watch ended: OK|other t.io/a withdrawn|"
+		"register t.io/a|");
+	caller_done(&scene->caller);
+	watch(scene, "t.io/a");
+	stage_await(&scene->stage, "list: x|");
+	set_of(scene, &other_type, "t.io/a: y");
+	assert_owner(scene, "toy");
+	scene_free(scene);
+
+	scene = scene_new();
+	set(scene, "*t.io/a: x");
+	set_of(scene, &other_type, "t.io/a: y");
+	stage_await(&scene->stage, after);
+	watch(scene, "t.io/a");
+	stage_await(&scene->stage, "list: x|");
+	set(scene, ""); /* the claim goes */
+	settle_withdrawal(scene);
+	str_clear(&scene->stage.log);
+	assert_owner(scene, "other");
+	caller_done(&scene->caller);
+	watch(scene, "t.io/a");
+	stage_await(&scene->stage, "list: y|");
+	scene_free(scene);
+}
+
+static void of_two_claimed_the_first_one_stays(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	set_of(scene, &other_type, "*t.io/a: y");
+	stage_await(&scene->stage, "register t.io/a|");
+	set(scene, "*t.io/a: x");
+	stage_settle(&scene->stage,
+		     "toy t.io/a refused: device type 'other' offers this resource already|");
+	assert_owner(scene, "other");
+	scene_free(scene);
+}
+
 /* 70,000 devices with IDs of 63 bytes are more than 4 MiB. */
 static void list_is_too_long(void **state)
 {
@@ -127,5 +192,9 @@ int main(void)
 	suite_rows(&suite, refused, refused_matches_table);
 	suite_add(&suite, "two types want one name", two_types_want_one_name, NULL);
 	suite_add(&suite, "a list is too long", list_is_too_long, NULL);
+	suite_add(&suite, "claimed devices go first, whoever came first", claimed_devices_go_first,
+		  NULL);
+	suite_add(&suite, "of two claimed the first one stays", of_two_claimed_the_first_one_stays,
+		  NULL);
 	return suite_run(&suite, "plugins: what is left out");
 }

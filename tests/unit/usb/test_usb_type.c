@@ -38,6 +38,7 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 	assert_ptr_equal(type, &usb_device_type);
 	str_clear(&stage.offered);
 	for (size_t i = 0; i < len; i++) {
+		assert_int_equal(resources[i].claimed, strcmp(resources[i].name, RESOURCE) == 0);
 		str_addf(&stage.offered, "%s%s:", i ? "; " : "", resources[i].name);
 		for (size_t k = 0; k < resources[i].ndevices; k++) {
 			const struct plugin_device *device = &resources[i].devices[k];
@@ -327,6 +328,24 @@ static void an_entry_that_gives_nothing_is_told(void **state)
 	scene_again(&scene, "1-2=5:A 1-3=6:B");
 	assert_offers(&scene, "a.io/stick: 1-3; " RESOURCE ": 1-2");
 	assert_string_equal(str_cstr(&stage.troubles), "");
+	scene_close(&scene);
+}
+
+static void a_claims_resource_is_its_device_alone(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	select_sticks(&scene, RESOURCE, 1);
+	nodes_make(5);
+	nodes_make(6);
+	scene_look(&scene, "1-2=5:A 1-3=6:B");
+	assert_offers(&scene, RESOURCE ": 1-2");
+	assert_string_equal(str_cstr(&stage.troubles),
+			    "usb[0] " RESOURCE " NameTaken: the resource is that of a "
+			    "USBDeviceClaim on this node: give it another name|");
+	assert_refuses(&scene, RESOURCE, "1-3", -ENODEV, "no device of");
 	scene_close(&scene);
 }
 
@@ -737,6 +756,8 @@ int main(void)
 		  an_unplugged_device_is_well_again_when_it_is_back, NULL);
 	suite_add(&suite, "selected devices share a resource", selected_devices_share_a_resource,
 		  NULL);
+	suite_add(&suite, "a claim's resource is its device alone",
+		  a_claims_resource_is_its_device_alone, NULL);
 	suite_add(&suite, "an entry that gives nothing is told",
 		  an_entry_that_gives_nothing_is_told, NULL);
 	suite_add(

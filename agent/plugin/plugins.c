@@ -200,10 +200,10 @@ static void offer_begin(struct plugins *plugins, const struct family *family,
 }
 
 /* The type that has claimed devices under this name; of several the one that offers it, or the first. */
-static const struct family *claimant(const struct plugins *plugins, const char *name)
+static const struct device_type *claimant(const struct plugins *plugins, const char *name)
 {
 	const struct offer *offer = map_get(plugins->offers, name);
-	const struct family *found = NULL;
+	const struct device_type *found = NULL;
 
 	for (size_t i = 0; i < plugins->families.len; i++) {
 		const struct family *family = &plugins->families.items[i];
@@ -211,7 +211,7 @@ static const struct family *claimant(const struct plugins *plugins, const char *
 
 		if (want && want->claimed &&
 		    (!found || (offer && offer_type(offer) == family->type)))
-			found = family;
+			found = family->type;
 	}
 	return found;
 }
@@ -229,10 +229,10 @@ static void refuse_taken(struct family *family, const char *name, const struct d
 static void want_meet(struct plugins *plugins, struct family *family, const struct want *want)
 {
 	struct offer *offer = map_get(plugins->offers, want->name);
-	const struct family *first = claimant(plugins, want->name);
+	const struct device_type *first = claimant(plugins, want->name);
 
-	if (first && first != family)
-		refuse_taken(family, want->name, first->type);
+	if (first && first != family->type)
+		refuse_taken(family, want->name, first);
 	else if (!offer)
 		offer_begin(plugins, family, want);
 	else if (offer_is_withdrawn(offer))
@@ -245,10 +245,10 @@ static void want_meet(struct plugins *plugins, struct family *family, const stru
 
 static bool is_wanted(const struct plugins *plugins, const struct offer *offer)
 {
-	const struct family *first = claimant(plugins, offer_resource(offer));
+	const struct device_type *first = claimant(plugins, offer_resource(offer));
 
 	if (first)
-		return first->type == offer_type(offer);
+		return first == offer_type(offer);
 	for (size_t i = 0; i < plugins->families.len; i++) {
 		const struct family *family = &plugins->families.items[i];
 
@@ -360,10 +360,10 @@ bool plugins_offer(const struct plugins *plugins, const char *resource)
 const char *plugins_owner(const struct plugins *plugins, const char *resource)
 {
 	const struct offer *offer = map_get(plugins->offers, resource);
-	const struct family *first = claimant(plugins, resource);
+	const struct device_type *first = claimant(plugins, resource);
 
 	if (first)
-		return first->type->name;
+		return first->name;
 	return offer && !offer_is_withdrawn(offer) ? offer_type(offer)->name : NULL;
 }
 

@@ -99,15 +99,22 @@ static void forget_started(struct custody *custody)
 	}
 }
 
+/* What the last answer says of what is offered now. */
+static void match_pods(struct custody *custody, bool whole)
+{
+	static const struct lent_pods_ops ops = { is_offered, on_pods_changed };
+
+	lent_pods_set(custody->pods, podresources_devices(custody->podresources), whole, &ops,
+		      custody);
+}
+
 /* The first whole answer tells of every device, since nothing was known of any. */
 static void take_pods(struct custody *custody, bool whole)
 {
-	static const struct lent_pods_ops ops = { is_offered, on_pods_changed };
 	bool first = whole && !custody->answered;
 
 	custody->answered = custody->answered || whole;
-	lent_pods_set(custody->pods, podresources_devices(custody->podresources), whole, &ops,
-		      custody);
+	match_pods(custody, whole);
 	forget_started(custody);
 	if (first)
 		custody->deps.changed(custody->deps.arg, NULL);
@@ -148,10 +155,11 @@ static void on_podresources(void *arg)
 	}
 }
 
+/* The answer may be older than what was given since: it may name who had that before. */
 void custody_offered(struct custody *custody)
 {
 	if (custody->answered && !podresources_stale(custody->podresources))
-		take_pods(custody, unsure_for_ms(custody) == 0);
+		match_pods(custody, unsure_for_ms(custody) == 0);
 }
 
 void custody_hear(struct custody *custody, int64_t heartbeat_ms)
@@ -167,10 +175,18 @@ static void tell_when_passed(struct custody *custody, uint64_t wait_ms)
 	clock_timer_start(custody->deps.clock, custody->passed, wait_ms);
 }
 
-/* Nobody else tells that a device counts as free for want of an answer. */
+/* The kubelet says nothing now, so that nothing can be concluded from what it has not said. */
+static bool is_silent(struct custody *custody)
+{
+	return !custody->answered || podresources_stale(custody->podresources) ||
+	       unsure_for_ms(custody) > 0;
+}
+
+/* Nobody else tells that a device counts as free for want of an answer, or because no list has named its pod. */
 static void on_passed(void *arg)
 {
 	struct custody *custody = arg;
+	bool silent = is_silent(custody);
 	uint64_t now_ms = clock_now_ms(custody->deps.clock);
 	uint64_t next_ms = UINT64_MAX;
 	bool due = !custody->answered;
@@ -181,23 +197,21 @@ static void on_passed(void *arg)
 	while (map_next(custody->starting, &cursor, NULL, &value)) {
 		const struct starting *starting = value;
 
+		uint64_t until_ms = starting->until_ms;
+
 		if (starting->listed)
 			continue;
-		due = due || starting->until_ms <= now_ms;
-		if (starting->until_ms > now_ms && starting->until_ms < next_ms)
-			next_ms = starting->until_ms;
+		if (until_ms <= now_ms) {
+			due = true;
+			until_ms = silent ? now_ms + STARTING_MS : UINT64_MAX;
+		}
+		if (until_ms < next_ms)
+			next_ms = until_ms;
 	}
 	if (next_ms < UINT64_MAX)
 		tell_when_passed(custody, next_ms - now_ms);
 	if (due)
 		custody->deps.changed(custody->deps.arg, NULL);
-}
-
-/* The kubelet says nothing now, so that nothing can be concluded from what it has not said. */
-static bool is_silent(struct custody *custody)
-{
-	return !custody->answered || podresources_stale(custody->podresources) ||
-	       unsure_for_ms(custody) > 0;
 }
 
 static bool is_starting(struct custody *custody, const char *id)

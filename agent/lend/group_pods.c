@@ -36,15 +36,36 @@ static bool is_among(const struct json_strs *ids, const char *address)
 	return false;
 }
 
-/* NULL: the function at @address is in nobody's hands, or in those of whoever asks. */
-static char *taken(const struct pci_view *view, const char *group, const char *address,
-		   const char *resource)
+static bool same_pod(const struct pcidevice_allocation *a, const struct pcidevice_allocation *b)
+{
+	return strcmp(a->namespace, b->namespace) == 0 && strcmp(a->pod, b->pod) == 0;
+}
+
+/* Has whoever has the function @own the one at @address too? Not if that was given later on. */
+static bool goes_along(const struct pci_view *view, const char *own, const char *address)
+{
+	const struct pcidevice_allocation *own_pod = pod_of(view, own);
+	const struct pcidevice_allocation *pod = pod_of(view, address);
+	uint64_t own_ms = 0;
+	uint64_t ago_ms = 0;
+	bool own_given = given_as(view, own, &own_ms);
+	bool given = given_as(view, address, &ago_ms);
+
+	if (own_given && given)
+		return own_ms <= ago_ms + CUSTODY_FRESH_MS;
+	return own_pod && pod && !given && same_pod(own_pod, pod);
+}
+
+/* NULL: the function at @address is in nobody's hands, or in those of whoever asks for @own. */
+static char *taken(const struct pci_view *view, const char *group, const char *own,
+		   const char *address, const char *resource)
 {
 	const struct pcidevice_allocation *pod = pod_of(view, address);
 	uint64_t ago_ms = 0;
 	const char *given = given_as(view, address, &ago_ms);
 
-	if (given && strcmp(given, resource) != 0 && ago_ms <= CUSTODY_FRESH_MS)
+	if (goes_along(view, own, address) ||
+	    (given && strcmp(given, resource) != 0 && ago_ms <= CUSTODY_FRESH_MS))
 		return NULL;
 	if (pod)
 		return xasprintf("IOMMU group %s serves one pod at a time, and %s/%s has %s of it",
@@ -63,16 +84,15 @@ char *group_pods_trouble(const struct pci_view *view, const struct pcidevice *de
 	const char *group = device->status.iommu_group;
 	const char *own = device->status.address;
 	char *trouble = NULL;
-	uint64_t ago_ms;
 
-	if (!group || pod_of(view, own) || given_as(view, own, &ago_ms))
+	if (!group)
 		return NULL;
 	for (size_t i = 0; i < facts->pci.len && !trouble; i++) {
 		const struct pci_facts *other = &facts->pci.items[i];
 
 		if (other->iommu_group && strcmp(other->iommu_group, group) == 0 &&
 		    strcmp(other->address, own) != 0 && !is_among(together, other->address))
-			trouble = taken(view, group, other->address, resource);
+			trouble = taken(view, group, own, other->address, resource);
 	}
 	return trouble;
 }

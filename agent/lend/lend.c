@@ -61,19 +61,30 @@ static char *pod_before(const struct pcidevice_allocations *list)
 	return xasprintf("pod %s/%s", list->items[0].namespace, list->items[0].pod);
 }
 
+/* The PCIDevice of @address as it was written last; NULL: there is none. */
+static const struct pcidevice *device_at(const struct lend *lend, const char *address)
+{
+	auto_free char *name = names_pcidevice(lend->deps.node_name, address);
+	const struct pcidevice *device = store_object(lend->deps.devices, name);
+
+	return device && device->status.address && strcmp(device->status.address, address) == 0
+		       ? device
+		       : NULL;
+}
+
 /* By its object as it was written last, or by a claim that waits for the pod: a PCIDevice that was made anew
  * does not know it any more. */
 static char *told_before(const struct lend *lend, const char *id)
 {
 	auto_free char *name = names_pcidevice(lend->deps.node_name, id);
 	auto_free char *mdev_name = names_mediateddevice(lend->deps.node_name, id);
-	const struct pcidevice *device = store_object(lend->deps.devices, name);
+	const struct pcidevice *device = device_at(lend, id);
 	const struct pcideviceclaim *claim = store_object(lend->deps.claims, name);
 	const struct mediateddevice *mdev =
 		lend->deps.mdevs ? store_object(lend->deps.mdevs, mdev_name) : NULL;
 	char *pod = NULL;
 
-	if (device && device->status.address && strcmp(device->status.address, id) == 0)
+	if (device)
 		pod = pod_before(&device->status.allocations);
 	else if (mdev && mdev->status.uuid && strcmp(mdev->status.uuid, id) == 0)
 		pod = pod_before(&mdev->status.allocations);
@@ -136,9 +147,14 @@ static const char *held_as(void *arg, const char *address, bool *ret_ours)
 	return lend_resource(arg, address, ret_ours);
 }
 
+/* Before the kubelet has said a word, who had it when it was told last. */
 static const struct pcidevice_allocations *pods_of(void *arg, const char *address)
 {
-	return lend_allocations(arg, address);
+	const struct lend *lend = arg;
+	const struct pcidevice_allocations *list = lend_allocations(lend, address);
+	const struct pcidevice *device = list ? NULL : device_at(lend, address);
+
+	return device ? &device->status.allocations : list;
 }
 
 static const char *given_as(void *arg, const char *address, uint64_t *ret_ago_ms)

@@ -14,8 +14,10 @@ static struct group_case {
 	const char *twin_group; /* NULL: "12", the other one's    */
 	const char *given_as;   /* NIC, as this resource; NULL: not */
 	uint64_t ago_ms;
-	bool own_given;   /* the device that is asked for, too   */
+	bool own_given; /* the device that is asked for, too   */
+	uint64_t own_ago_ms;
 	bool listed;      /* a list says that n/p has NIC        */
+	char own_pod[2];  /* and that this pod has the device itself; "": none has */
 	bool together;    /* both are asked for in one call      */
 	const char *says; /* NULL: it may be given             */
 } rows[] = {
@@ -26,7 +28,15 @@ static struct group_case {
 	{ "by another resource it may be the same container", .given_as = AUDIO, .ago_ms = 3 },
 	{ "which is not so after a while", .given_as = AUDIO, .ago_ms = 101, .says = JUST },
 	{ "of one call it is the same container", .given_as = GPU, .ago_ms = 500, .together = true },
-	{ "what was given may be given again", .given_as = GPU, .ago_ms = 500, .own_given = true },
+	{ "what was given may be given again", .given_as = GPU, .ago_ms = 500, .own_given = true, .own_ago_ms = 500 },
+	{ "and if the other came a moment later", .given_as = AUDIO, .ago_ms = 500, .own_given = true, .own_ago_ms = 600 },
+	{ "not if another container has got the other since", .given_as = GPU, .ago_ms = 500, .own_given = true,
+	  .own_ago_ms = 1500, .says = JUST },
+	{ "nor if that is listed already", .listed = true, .own_given = true, .given_as = NULL, .says = LISTED },
+	{ "a pod that has both keeps both", .listed = true, .own_pod = "p" },
+	{ "two pods that have one each are told", .listed = true, .own_pod = "q", .says = LISTED },
+	{ "who had it before is no reason when the other was given since", .own_pod = "q", .given_as = GPU,
+	  .ago_ms = 5, .says = JUST },
 	{ "another group does not mind", .twin_group = "13", .given_as = GPU, .ago_ms = 500 },
 	{ "a pod that is listed has the group", .listed = true, .says = LISTED },
 	{ "a list does not end the moment of a container", .listed = true, .given_as = AUDIO, .ago_ms = 3 },
@@ -39,17 +49,26 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 	static char ns[] = "n", pod[] = "p", container[] = "c";
 	static struct pcidevice_allocation item = { ns, pod, container };
 	static const struct pcidevice_allocations one = { .items = &item, .len = 1 };
-	const struct group_case *row = arg;
+	static struct pcidevice_allocation own_item;
+	static const struct pcidevice_allocations own = { .items = &own_item, .len = 1 };
+	struct group_case *row = arg;
 
-	return row->listed && strcmp(address, NIC) == 0 ? &one : NULL;
+	own_item = (struct pcidevice_allocation){ ns, row->own_pod, container };
+	if (strcmp(address, NIC) == 0)
+		return row->listed ? &one : NULL;
+	return *row->own_pod ? &own : NULL;
 }
 
 static const char *given_as(void *arg, const char *address, uint64_t *ret_ago_ms)
 {
 	const struct group_case *row = arg;
 
-	*ret_ago_ms = row->ago_ms;
-	return row->own_given || strcmp(address, NIC) == 0 ? row->given_as : NULL;
+	if (strcmp(address, NIC) == 0) {
+		*ret_ago_ms = row->ago_ms;
+		return row->given_as;
+	}
+	*ret_ago_ms = row->own_ago_ms;
+	return row->own_given ? GPU : NULL;
 }
 
 static void is_judged(void **state)

@@ -1,0 +1,261 @@
+/* An IOMMU group and its pods as time goes by: lists that are old, missing or those of a young kubelet. */
+#include "agent/lend/lend.h"
+
+#include "fake/fake_clock.h"
+#include "unit/lend/lend_scene.h"
+
+static const char *const pair[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
+					       FUNCTION(TWIN, "vfio-pci", "12", "") };
+
+#define NIC_HAS_A_POD                                                             \
+	"{'metadata':{'name':'node1-000001000','uid':'d','resourceVersion':'1'}," \
+	"'status':{'address':'" NIC "','allocations':[{'namespace':'default',"    \
+	"'pod':'vm-9','container':'main'}]}}"
+
+/* What the kubelet lists. */
+static struct {
+	struct pod_device items[4];
+	size_t len;
+	unsigned asked;
+} list;
+
+static void on_listed(void *arg, struct grpc_call *call, const char *request, size_t len)
+{
+	auto_str struct str message = STR_INIT;
+
+	(void)arg;
+	(void)request;
+	(void)len;
+	list.asked++;
+	if (list.len > 0)
+		pods_pack(&message, list.items, list.len);
+	grpc_call_answer(call, str_cstr(&message), message.len);
+}
+
+static void add(const char *id, const char *pod)
+{
+	list.items[list.len++] = (struct pod_device){ MODEL, id, "default", pod, "main" };
+}
+
+/* Both functions are claimed; podresources is not served yet. */
+static struct scene *scene_of_pair(void)
+{
+	static const struct grpc_method methods[] = { { "/v1.PodResourcesLister/List",
+							on_listed } };
+	struct scene *scene = scene_of(pair);
+
+	list.len = 0;
+	scene->pods_service = (struct grpc_service){ methods, 1, scene };
+	node1_claim(&scene->node, TWIN_CLAIM("", "", READY_OF("True")));
+	kubelet_start(&scene->kubelet);
+	return scene;
+}
+
+static void begin(struct scene *scene)
+{
+	pods_serve(scene);
+	lend_begin(scene, false);
+	await_stream(scene);
+}
+
+/* Until nothing asks for a list any more. */
+static void pass_lists(struct scene *scene)
+{
+	for (unsigned until = list.asked + 3; list.asked < until;)
+		pass(scene, 50);
+	pass(scene, 1000);
+}
+
+static enum grpc_status allocate_both(struct scene *scene)
+{
+	char *ids[] = { pods_unconst(NIC), pods_unconst(TWIN) };
+	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
+	V1beta1__ContainerAllocateRequest *containers[] = { &container };
+	V1beta1__AllocateRequest message = V1BETA1__ALLOCATE_REQUEST__INIT;
+	auto_str struct str data = STR_INIT;
+	int status = -1;
+	struct grpc_request request = { .path = "/v1beta1.DevicePlugin/Allocate",
+					.on_message = kubelet_on_message,
+					.on_end = on_allocate_end,
+					.arg = &status };
+
+	container.devices_ids = ids;
+	container.n_devices_ids = ARRAY_LEN(ids);
+	message.container_requests = containers;
+	message.n_container_requests = 1;
+	assert_int_equal(grpc_message_pack(&message.base, SIZE_MAX, &data, NULL), 0);
+	request.data = str_cstr(&data);
+	request.len = data.len;
+	assert_int_equal(grpc_uv_client_call(scene->kubelet.plugin, &request, NULL, NULL), 0);
+	while (status < 0)
+		stage_turn(&scene->stage);
+	return (enum grpc_status)status;
+}
+
+/* A deployment that goes from one pod with two functions to two pods with one each. */
+static void successors_of_a_pod_with_both(void **state)
+{
+	static const uint64_t gaps[] = { 0, 50, 100, 150, 500, 1000 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(gaps); i++) {
+		struct scene *scene = scene_of_pair();
+
+		add(NIC, "a");
+		add(TWIN, "a");
+		begin(scene);
+		pass_lists(scene);
+		assert_int_equal(lend_allocations(scene->lend, TWIN)->len, 1);
+		list.len = 0; /* it ended, and nobody asks */
+		pass(scene, 5000);
+		assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+		add(NIC, "b");
+		pass(scene, gaps[i]);
+		assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+		scene_free(scene);
+	}
+}
+
+static void after_a_pod_with_both_that_never_was(void **state)
+{
+	struct scene *scene = scene_of_pair();
+
+	(void)state;
+	begin(scene);
+	pass(scene, 2000);
+	assert_int_equal(allocate_both(scene), GRPC_OK);
+	pass(scene, 1000);
+	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+	add(NIC, "b");
+	pass(scene, 10000);
+	assert_holder(scene, "pod default/b");
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+	scene_free(scene);
+}
+
+/* The PCIDevice says who has the other function before the kubelet does. */
+static void an_agent_that_began_anew(void **state)
+{
+	(void)state;
+	for (int served = 0; served < 2; served++) {
+		struct scene *scene = scene_of_pair();
+
+		node1_device(&scene->node, NIC_HAS_A_POD);
+		add(NIC, "vm-9");
+		if (served)
+			pods_serve(scene);
+		lend_begin(scene, false);
+		await_stream(scene);
+		pass(scene, served ? 50 : 30000);
+		assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+		scene_free(scene);
+	}
+}
+
+/* The kubelet's socket was made now. */
+static void make_young(struct scene *scene)
+{
+	int64_t now_ms = clock_wall_ms(scene->stage.clock);
+	struct timespec now = { .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
+	const struct timespec times[] = { now, now };
+
+	assert_int_equal(utimensat(AT_FDCWD, scene->pods_path, times, 0), 0);
+}
+
+static void agent_and_kubelet_began_anew(void **state)
+{
+	struct scene *scene = scene_of_pair();
+
+	(void)state;
+	node1_device(&scene->node, NIC_HAS_A_POD);
+	pods_serve(scene);
+	make_young(scene);
+	lend_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 5000);
+	assert_holder(scene, "not known");
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+	scene_free(scene);
+}
+
+static void a_pod_came_to_nothing_while_the_kubelet_was_silent(void **state)
+{
+	struct scene *scene = scene_of_pair();
+
+	(void)state;
+	begin(scene);
+	pass(scene, 5000);
+	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+	scene->pods = grpc_uv_server_free(scene->pods);
+	pass(scene, 60000);
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+	pods_serve(scene);
+	pass(scene, 120000);
+	assert_holder(scene, "free");
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK);
+	scene_free(scene);
+}
+
+static void a_pod_came_to_nothing_while_the_kubelet_began_anew(void **state)
+{
+	struct scene *scene = scene_of_pair();
+
+	(void)state;
+	begin(scene);
+	lend_set_heartbeat(scene->lend, clock_wall_ms(scene->stage.clock));
+	pass(scene, 60000);
+	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+	pass(scene, 3000);
+	scene->pods = grpc_uv_server_free(scene->pods);
+	pods_serve(scene);
+	make_young(scene);
+	pass(scene, 2000);
+	lend_set_heartbeat(scene->lend, clock_wall_ms(scene->stage.clock));
+	pass(scene, 180000);
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK);
+	scene_free(scene);
+}
+
+/* It is not free while the next pod is being started, whom no list names yet. */
+static void the_last_list_names_who_had_it_before(void **state)
+{
+	struct scene *scene = scene_of_pair();
+
+	(void)state;
+	add(NIC, "a");
+	begin(scene);
+	pass_lists(scene);
+	assert_int_equal(lend_allocations(scene->lend, NIC)->len, 1);
+	list.len = 0;
+	pass(scene, 5000);
+	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+	for (int i = 0; i < 30; i++) {
+		auto_free char *holder = NULL;
+
+		pass(scene, 50);
+		assert_false(lend_is_free(scene->lend, NIC, &holder));
+	}
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+	scene_free(scene);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "a pod had both; of two pods that come after it one gets its function",
+		  successors_of_a_pod_with_both, NULL);
+	suite_add(&suite, "a pod that never was had both", after_a_pod_with_both_that_never_was,
+		  NULL);
+	suite_add(&suite, "an agent that began anew goes by what was written last",
+		  an_agent_that_began_anew, NULL);
+	suite_add(&suite, "so it does while a young kubelet lists nothing",
+		  agent_and_kubelet_began_anew, NULL);
+	suite_add(&suite, "a pod that came to nothing while the kubelet was silent is forgotten",
+		  a_pod_came_to_nothing_while_the_kubelet_was_silent, NULL);
+	suite_add(&suite, "also while the kubelet began anew",
+		  a_pod_came_to_nothing_while_the_kubelet_began_anew, NULL);
+	suite_add(&suite, "a list that names who had it before says nothing of the next pod",
+		  the_last_list_names_who_had_it_before, NULL);
+	return suite_run(&suite, "lend_groups");
+}

@@ -212,11 +212,11 @@ def test_the_pod_and_the_resource_outlive_restarts_and_wipes(node, kubelet, clai
         assert condition(claims.now(IGB), "Ready")[0] == "True"
 
     for _ in range(ROUNDS):
-        before = open_files(node)
+        files = open_files(node)
         kubelet.restart()
         kubelet.wait_ready()
         unhurt()
-        wait_until(lambda most=before: open_files(node) <= most, 30, "no more open files than before")
+        wait_until(lambda most=files: open_files(node) <= most, 30, "no more open files than before")
         restart_agent(node, "--registration", registered)
         unhurt()
         restart_agent(node, "--registration", registered, signal="KILL")

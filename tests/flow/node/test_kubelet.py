@@ -166,7 +166,7 @@ def query_pci(pod, device):
 
 
 def test_two_of_a_pool_in_one_container(node, kubelet, claims, pods):
-    wait_until(lambda: kubelet.allocatable(resource_of(node, NIC)) in (None, "0"), 60, "the end of what was lent before")
+    wait_until(lambda: kubelet.allocatable(resource_of(node, NIC)) in (None, "0"), 60, "nothing lent")
     for address in (NIC, TWIN):
         claims.bind(address)
     resource = resource_of(node, NIC)

@@ -60,6 +60,8 @@ def booted(deployed, guest):
 @pytest.fixture
 def node(booted):
     """The Node with its agent alive and ready; a test that let it die fails the next."""
+    if not booted.guest.answers():
+        booted.boot_again()
     died = not booted.agent.alive()
     if died:
         log = booted.agent.log()

@@ -6,6 +6,7 @@ import subprocess
 from cluster import ROOT
 
 VM = ROOT / "hack/vm"
+ANSWER_SECONDS = 240  # more than any command of a test takes
 
 
 class Guest:
@@ -32,7 +33,16 @@ class Guest:
 
     def _exec(self, words, input=None):
         command = [VM, "exec", "--name", self.name, "--", *map(str, words)]
-        return subprocess.run(command, input=input, capture_output=True, text=True, errors="replace")
+        return subprocess.run(command, input=input, capture_output=True, text=True, errors="replace",
+                              timeout=ANSWER_SECONDS)
+
+    def answers(self):
+        """Emulated processors have been seen to stand still."""
+        try:
+            return subprocess.run([VM, "exec", "--name", self.name, "--", "true"], capture_output=True,
+                                  timeout=30).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
 
     def run(self, *words, input=None):
         """What a command in the guest prints; it must succeed."""

@@ -1,5 +1,6 @@
 """The node under test: what its guest, its agent and the API server say together."""
 
+import os
 import time
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from kubectl_watch import KubectlWatch
 from listing import pci_fields, pci_functions, usb_devices
 from node_agent import NodeAgent
 
-NODE = "flow"
+NODE = "flow" + os.environ.get("PYTEST_XDIST_WORKER", "")  # a process of its own has a machine of its own
 OURS = f"nodename={NODE}"  # the label of its objects
 ADDRESS = "10.0.2.15"
 
@@ -23,6 +24,14 @@ class Node:
     cluster: object
     pci: KubectlWatch
     usb: KubectlWatch
+
+    def boot_again(self):
+        """A guest that no longer answers begins anew; its objects follow."""
+        self.guest.stop()
+        self.guest.start()
+        self.agent.install()
+        self.agent.start()
+        self.wait_converged()
 
     def get(self, kind):
         """The node's objects as `kubectl get` has them now."""

@@ -45,16 +45,17 @@ prepare_flow() {
 	link_binaries "$ROOT/build/local/bin"
 }
 
-# flow_tests LAYER PROCESSES: that many share the files; each has a control plane (and a machine) of its own. A test
-# that hangs ends after ten minutes, and ten that fail end the layer: a result that says where is worth more.
+# flow_tests LAYER PROCESSES SECONDS: that many share the files; each has a control plane (and a machine) of its own.
+# A test that hangs ends after five minutes, and the layer after SECONDS or ten failures: a result that says where is
+# worth more.
 flow_tests() {
-	local layer=$1 processes=$2 junit=$LOGS/$1.xml
-	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra --timeout 600)
+	local layer=$1 processes=$2 seconds=$3 junit=$LOGS/$1.xml
+	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra --timeout 300)
 	[[ -d $ROOT/tests/flow/$layer ]] || die "there are no tests in tests/flow/$layer"
 	rm -rf "$LOGS/cache-$layer"
-	check_junit "$layer" "$junit" "${run[@]}" --numprocesses "$processes" --dist loadfile --maxfail 10 \
+	check_junit "$layer" "$junit" timeout --signal INT --kill-after 60 "$seconds" "${run[@]}" --numprocesses "$processes" --dist loadfile --maxfail 10 \
 		--junitxml "$junit" "$ROOT/tests/flow/$layer"
-	check_again "$layer" "$LOGS/$layer-again.xml" \
+	check_again "$layer" "$LOGS/$layer-again.xml" timeout --signal INT --kill-after 60 600 \
 		"${run[@]}" --last-failed --junitxml "$LOGS/$layer-again.xml" "$ROOT/tests/flow/$layer"
 }
 
@@ -85,7 +86,7 @@ layer_api() {
 	prepare_flow
 	find_go
 	export GO
-	flow_tests api 3
+	flow_tests api 3 1500
 }
 
 layer_node() {
@@ -95,7 +96,7 @@ layer_node() {
 	link_runtime "$ROOT/build/local/bin"
 	"$ROOT/hack/packages" install vm
 	"$ROOT/hack/vm" build
-	flow_tests node 2
+	flow_tests node 2 2400
 }
 
 # Ours with grpc-go, which Go's usual module proxy has.
@@ -104,7 +105,7 @@ layer_interop() {
 	check build-release build_preset release
 	find_go
 	export GO HOSTDEV_TEST_BUILD=build/release
-	flow_tests interop 1
+	flow_tests interop 1 600
 }
 
 layer_bench() {

@@ -1,6 +1,7 @@
 """A kubelet's folder with nobody behind it: what an agent offers there, asked by our own gRPC client."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -81,6 +82,9 @@ class FakeKubelet:
         for name in ("device-plugins", "plugins_registry", "pod-resources"):
             (self.folder / name).mkdir()
         self.flags = ["--kubelet-dir", self.folder, "--registration", "registry"]
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)  # an agent may put a socket there yet
 
     def registered(self):
         return (self.folder / "plugins_registry").glob("*.sock")

@@ -68,10 +68,15 @@ var faults = map[string]fault{
 	"pages":        {},                    // a list comes in pages of Count
 }
 
-// modify changes the body of an answer whose request met such a fault.
-func modify(response *http.Response) error {
+// modify changes the body of an answer whose request met such a fault. An API server that has just been told of new
+// kinds refuses some requests itself (429): these stay as they are, and the fault waits for another.
+func (s *ruleSet) modify(response *http.Response) error {
 	rule, met := response.Request.Context().Value(ruleKey{}).(*rule)
 	if !met || faults[rule.Fault].change == nil {
+		return nil
+	}
+	if response.StatusCode >= 300 {
+		s.unmeet(rule)
 		return nil
 	}
 	body := response.Body

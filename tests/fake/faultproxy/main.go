@@ -39,7 +39,7 @@ func certificate(pki, name string) tls.Certificate {
 }
 
 // upstream is what passes requests on: by the token in the request, or else as the administrator.
-func upstream(server, pki string) *httputil.ReverseProxy {
+func upstream(server, pki string, rules *ruleSet) *httputil.ReverseProxy {
 	target, err := url.Parse(server)
 	check(err)
 	pem, err := os.ReadFile(filepath.Join(pki, "ca.crt"))
@@ -61,7 +61,7 @@ func upstream(server, pki string) *httputil.ReverseProxy {
 		Transport:      byCredentials{transport(admin), transport()},
 		FlushInterval:  -1,
 		ErrorLog:       log.New(io.Discard, "", 0),
-		ModifyResponse: modify,
+		ModifyResponse: rules.modify,
 	}
 }
 
@@ -97,7 +97,7 @@ func main() {
 
 	rules := &ruleSet{}
 	proxy := &http.Server{
-		Handler:   &faulty{rules, upstream(*server, *pki)},
+		Handler:   &faulty{rules, upstream(*server, *pki, rules)},
 		ErrorLog:  log.New(io.Discard, "", 0),
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate(*pki, "apiserver")}},
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {

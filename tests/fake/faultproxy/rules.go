@@ -28,7 +28,8 @@ type rule struct {
 	Seen int `json:"seen"` // requests that matched
 	Met  int `json:"met"`  // of these, those that met the fault
 
-	path *regexp.Regexp
+	path   *regexp.Regexp
+	origin *rule // of a copy that match returned
 }
 
 func verb(r *http.Request) string {
@@ -109,8 +110,16 @@ func (s *ruleSet) match(req *http.Request) *rule {
 	for _, r := range s.rules {
 		if r.matches(req) && r.due() {
 			found := *r
+			found.origin = r
 			return &found
 		}
 	}
 	return nil
+}
+
+// unmeet takes back what match counted: the request had another trouble.
+func (s *ruleSet) unmeet(r *rule) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	r.origin.Met--
 }

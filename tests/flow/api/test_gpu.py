@@ -225,7 +225,7 @@ def test_a_vgpu_is_lent_under_the_name_of_its_type(gpu, agents, machine, node, c
         wait_until(lambda: not lent(kubelet), 60, "no resource")
         assert gpu.wait("vgpudevices", VFS[0], "Disabled") and gpu.current(VFS[0]) == "0"
     finally:
-        shutil.rmtree(kubelet.folder)
+        kubelet.remove()
 
 
 def test_a_vgpu_that_is_a_mediated_device_is_adopted_and_lent_by_its_uuid(gpu, agents, machine, node, tmp_path):
@@ -260,7 +260,7 @@ def test_a_vgpu_that_is_a_mediated_device_is_adopted_and_lent_by_its_uuid(gpu, a
         assert "remove it there" in vgpu["status"]["conditions"][0]["message"]
         wait_until(lambda: not lent(kubelet), 60, "no resource")
     finally:
-        shutil.rmtree(kubelet.folder)
+        kubelet.remove()
 
 
 def test_a_card_at_rest_is_not_written_about(gpu, start, machine, crds):

@@ -24,7 +24,7 @@ QGS = {"resourceName": "a.io/tdx", "socketPath": "/var/run/tdx-qgs/qgs.socket", 
 def kubelet():
     made = FakeKubelet()
     yield made
-    shutil.rmtree(made.folder)
+    made.remove()
 
 
 @pytest.fixture
@@ -305,7 +305,7 @@ def test_each_node_tells_its_own_trouble_and_takes_it_back(start, machine, tmp_p
     finally:
         crds.kubectl("delete", "node", other)
         both[1].stop()
-        shutil.rmtree(other_kubelet.folder)
+        other_kubelet.remove()
 
 
 def told(config, node):

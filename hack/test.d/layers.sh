@@ -51,11 +51,12 @@ prepare_flow() {
 flow_tests() {
 	local layer=$1 processes=$2 seconds=$3 junit=$LOGS/$1.xml
 	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra --timeout 300)
+	local -a limited=(timeout --signal INT --kill-after 60)
 	[[ -d $ROOT/tests/flow/$layer ]] || die "there are no tests in tests/flow/$layer"
 	rm -rf "$LOGS/cache-$layer"
-	check_junit "$layer" "$junit" timeout --signal INT --kill-after 60 "$seconds" "${run[@]}" --numprocesses "$processes" --dist loadfile --maxfail 10 \
-		--junitxml "$junit" "$ROOT/tests/flow/$layer"
-	check_again "$layer" "$LOGS/$layer-again.xml" timeout --signal INT --kill-after 60 600 \
+	check_junit "$layer" "$junit" "${limited[@]}" "$seconds" \
+		"${run[@]}" --numprocesses "$processes" --dist loadfile --maxfail 10 --junitxml "$junit" "$ROOT/tests/flow/$layer"
+	check_again "$layer" "$LOGS/$layer-again.xml" "${limited[@]}" 600 \
 		"${run[@]}" --last-failed --junitxml "$LOGS/$layer-again.xml" "$ROOT/tests/flow/$layer"
 }
 

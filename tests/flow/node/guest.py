@@ -6,7 +6,7 @@ import subprocess
 from cluster import ROOT
 
 VM = ROOT / "hack/vm"
-ANSWER_SECONDS = 240  # more than any command of a test takes
+ANSWER_SECONDS = 150  # more than any command of a test takes
 
 
 class Guest:
@@ -14,6 +14,7 @@ class Guest:
 
     def __init__(self, name):
         self.name = name
+        self.stands_still = False
 
     def vm(self, *words):
         run = subprocess.run([VM, *map(str, words), "--name", self.name], capture_output=True, text=True)
@@ -22,6 +23,7 @@ class Guest:
 
     def start(self, *options):
         """Boots it; twice if need be, because an emulated processor may lose its timer while it boots."""
+        self.stands_still = False
         try:
             self.vm("start", *options)
         except AssertionError:
@@ -32,16 +34,20 @@ class Guest:
         self.vm("stop")
 
     def _exec(self, words, input=None):
+        """Emulated processors have been seen to stand still: from then on nothing waits for this one."""
+        assert not self.stands_still, f"the machine {self.name} stands still"
         command = [VM, "exec", "--name", self.name, "--", *map(str, words)]
-        return subprocess.run(command, input=input, capture_output=True, text=True, errors="replace",
-                              timeout=ANSWER_SECONDS)
+        try:
+            return subprocess.run(command, input=input, capture_output=True, text=True, errors="replace",
+                                  timeout=ANSWER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.stands_still = True
+            raise AssertionError(f"the machine {self.name} does not answer: {words}") from None
 
     def answers(self):
-        """Emulated processors have been seen to stand still."""
         try:
-            return subprocess.run([VM, "exec", "--name", self.name, "--", "true"], capture_output=True,
-                                  timeout=30).returncode == 0
-        except subprocess.TimeoutExpired:
+            return self._exec(["true"]).returncode == 0
+        except AssertionError:
             return False
 
     def run(self, *words, input=None):

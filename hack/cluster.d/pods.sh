@@ -48,6 +48,14 @@ wait_for_pods() {
 	step "waiting for the pods of hostdev"
 	rolled_out daemonset hostdev-agent
 	rolled_out deployment hostdev-controller
+	wait_until 60 webhook_is_known || die "the controller did not put its certificate into the webhook's configuration" \
+		"within 60 s; see: kubectl -n hostdev-system logs deployment/hostdev-controller"
+}
+
+# Its leader tells the API server whom to trust; before that, claims are refused.
+webhook_is_known() {
+	[[ -n $(kubectl get validatingwebhookconfiguration hostdev-webhook \
+		-o 'jsonpath={.webhooks[0].clientConfig.caBundle}') ]]
 }
 
 rolled_out() {

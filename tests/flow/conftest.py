@@ -13,14 +13,20 @@ from cluster import ROOT, Cluster
 
 
 @pytest.fixture(scope="session")
-def cluster():
+def cluster_options():
+    """What else hack/cluster.d/cluster is told."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def cluster(cluster_options):
     """One API server for the whole run; tests clean up what they make in it."""
     if given := os.environ.get("HOSTDEV_TEST_KUBECONFIG"):
         yield Cluster(given)
         return
     folder = tempfile.mkdtemp(prefix="hostdev-flow-")
     try:
-        yield Cluster.start(folder)
+        yield Cluster.start(folder, *cluster_options)
     finally:
         Cluster.stop(folder)
         shutil.rmtree(folder)

@@ -17,6 +17,12 @@ from node_agent import NodeAgent, end_agents
 
 
 @pytest.fixture(scope="session")
+def cluster_options():
+    """Its API server reaches pods of the machine."""
+    return ["--egress"]
+
+
+@pytest.fixture(scope="session")
 def guest():
     machine = Guest(NODE)
     keep = os.environ.get("HOSTDEV_TEST_KEEP_VM")

@@ -49,6 +49,8 @@ class Kubelet:
         for image in images:
             shutil.copy(image, folder / "images")
         self._configure(self._server())
+        # hack/vm.d/node-start gives pods these addresses.
+        (self.cluster.folder / "egress.nodes").write_text(f"10.89.0.0/24 {folder.parent}\n")
         (folder / "ca.crt").write_bytes((self.cluster.folder / "pki/ca.crt").read_bytes())
         script = f"""source {ROOT}/hack/lib.sh; source {ROOT}/hack/cluster.d/runtime.sh; node_runtime
                      link_runtime {ROOT}/build/local/bin; cp "$RUNTIME"/images/*.tar {folder}/images/

@@ -4,15 +4,20 @@ import json
 import subprocess
 
 import pytest
+import yaml
 
 from cards import Card
 from claims import IGB, NIC
 from cluster import ROOT, wait_until
 from kubelet import Kubelet, Pod
+from node import pci_name
 from node_agent import PROGRAMS
 
 NAMESPACE = "hostdev-system"
-KINDS = "daemonset,deployment,poddisruptionbudget,networkpolicy"
+GROUP = "devices.harvesterhci.io"
+LEND = ROOT / "manifests/examples/lend-one-device.yaml"
+KINDS = ("daemonset,deployment,poddisruptionbudget,networkpolicy,service,"
+         "validatingwebhookconfiguration,mutatingwebhookconfiguration")
 OURS = "app.kubernetes.io/part-of=hostdev"
 
 
@@ -30,6 +35,12 @@ class Pods:
         self.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-k", ROOT / "manifests/overlays/local")
         for workload in ("daemonset/hostdev-agent", "deployment/hostdev-controller"):
             self.kubectl("rollout", "status", workload, "--timeout=180s")
+
+        wait_until(self.webhook_is_known, 60, "the controller's certificate in the webhook's configuration")
+
+    def webhook_is_known(self):
+        return "caBundle" in self.cluster.get("validatingwebhookconfiguration", "hostdev-webhook")[
+            "webhooks"][0]["clientConfig"]
 
     def remove(self):
         self.kubectl("delete", KINDS, "--selector", OURS, "--ignore-not-found")
@@ -68,7 +79,7 @@ def hostdev(booted, images):
     booted.agent.signal("TERM")
     wait_until(lambda: not booted.agent.alive(), 10, "the process's end")
     try:
-        booted.cluster.control("start", "--full")
+        booted.cluster.control("start", "--full", "--egress")
         made.kubelet.start(images)
         made.install()
         yield made
@@ -99,6 +110,12 @@ def pod(hostdev):
     yield make
     for each in made:
         each.delete()
+    wait_returned(hostdev.node)
+
+
+def wait_returned(node):
+    """Until no pod has the NIC, as far as the API server knows."""
+    wait_until(lambda: not node.pci_object(NIC)["status"].get("allocations"), 60, "no pod with the NIC")
 
 
 def test_the_processes_have_the_rights_of_the_manifests_and_no_more(hostdev):
@@ -150,10 +167,66 @@ def test_a_claimed_device_is_lent_and_outlives_the_agents_pod(hostdev, node, cla
     assert claims.wait_ready(NIC)["status"]["conditions"]
     assert claims.function(NIC).drivers() == ("vfio-pci", "vfio-pci")
 
-    claims.delete(NIC)
-    claims.wait(NIC, "Ready", "False", "Held", "pod default/guest-of-hostdev has it", timeout=60)
+    refused = hostdev.cluster.kubectl("delete", "pcideviceclaim", pci_name(NIC), check=False)
+    assert refused.returncode != 0 and "pod default/guest-of-hostdev has it" in refused.stderr
     guest.delete()
+    wait_returned(node)
+    claims.delete(NIC)
     claims.wait_gone(NIC, timeout=90)
+    claims.wait_drivers(NIC, "e1000e")
+
+
+@pytest.fixture
+def people(hostdev, tmp_path):
+    """As docs/self-service.md has it: alice is lent the NIC, and bob may make claims and is lent nothing."""
+    example = [part for part in yaml.safe_load_all(LEND.read_text()) if part["kind"].startswith("ClusterRole")]
+    text = yaml.safe_dump_all(example).replace("node1-000008000", pci_name(NIC))
+    hostdev.cluster.kubectl("apply", "-f", "-", input=text)
+    hostdev.cluster.kubectl("create", "clusterrolebinding", "bob", "--clusterrole=hostdev-user", "--user=bob")
+    configs = {}
+    for name in ("alice", "bob"):
+        configs[name] = tmp_path / name
+        configs[name].write_text(hostdev.cluster.control("user-kubeconfig", name))
+
+    def kubectl(name, *words, **more):
+        return hostdev.cluster.kubectl("--kubeconfig", configs[name], *words, **more)
+
+    wait_until(lambda: kubectl("alice", "auth", "can-i", "claim", f"pcidevices.{GROUP}/{pci_name(NIC)}",
+                               check=False).returncode == 0, 20, "the roles")
+    yield kubectl
+    hostdev.cluster.kubectl("delete", "-f", "-", "--ignore-not-found", input=text)
+    hostdev.cluster.kubectl("delete", "clusterrolebinding", "bob", "--ignore-not-found")
+
+
+def claim_of(address):
+    return {"apiVersion": f"{GROUP}/v1beta1", "kind": "PCIDeviceClaim", "metadata": {"name": pci_name(address)}}
+
+
+def test_one_user_is_lent_a_device_and_another_is_not(hostdev, node, claims, people, pod):
+    """Policies and the webhook behind its Service decide; the agent's pod binds, the kubelet lends."""
+    for name, address in (("bob", NIC), ("alice", IGB)):
+        refused = people(name, "apply", "-f", "-", input=claim_of(address), check=False)
+        assert refused.returncode != 0 and f"user '{name}' may not claim pcidevices/" in refused.stderr
+    refused = hostdev.cluster.kubectl("apply", "-f", "-", input=claim_of("0000:7f:00.0"), check=False)
+    assert refused.returncode != 0 and "there is no PCIDevice of this name" in refused.stderr
+    tried = people("alice", "apply", "--dry-run=server", "-f", "-", input=claim_of(NIC))
+    assert f"bind {NIC} to vfio-pci; goes back to e1000e" in tried.stderr
+    assert hostdev.cluster.get("pcideviceclaims") == []
+
+    people("alice", "apply", "-f", "-", input=claim_of(NIC))
+    made = claims.wait_ready(NIC)
+    assert made["spec"] == {"address": NIC, "nodeName": node.guest.name, "userName": "alice"}
+    resource = node.pci_object(NIC)["status"]["resourceName"]
+    hostdev.kubelet.wait_allocatable(resource, 1)
+    guest = pod(resource)
+    guest.wait_running()
+    assert NIC in guest.environment().values()
+
+    refused = people("bob", "delete", "pcideviceclaim", pci_name(NIC), check=False)
+    assert "user 'bob' may not delete this claim" in refused.stderr
+    guest.delete()
+    wait_returned(node)
+    people("alice", "delete", "pcideviceclaim", pci_name(NIC), "--timeout=120s")
     claims.wait_drivers(NIC, "e1000e")
 
 
@@ -168,7 +241,7 @@ def test_virtual_functions_are_made_and_removed(node, claims):
 
 
 def test_every_controller_answers_reviews_also_while_it_ends(hostdev):
-    """Straight to the pods: nothing leads from this API server to them."""
+    """Straight to each pod; the API server asks one of them."""
     authority = hostdev.kubectl("get", "secret", "hostdev-webhook-tls", "-o", "jsonpath={.data.ca\\.crt}")
     hostdev.guest.sh("base64 -d >/run/hostdev-ca.crt", input=authority)
     host = f"hostdev-webhook.{NAMESPACE}.svc"

@@ -143,6 +143,7 @@ struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 {
 	struct upkeep *upkeep = xcalloc(1, sizeof(*upkeep));
 	bool agents = strcmp(options->agents, "none") != 0;
+	bool machines = options->machines || options->kubevirt != KUBEVIRT_OFF;
 	struct informer_deps deps = { .client = program->client, .metrics = program->metrics };
 
 	upkeep->leader = leader;
@@ -153,7 +154,7 @@ struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 	upkeep->views = views_new(&deps, &(struct views_spec){
 						 .agents_ns = options->ns,
 						 .agents_selector = agents ? options->agents : NULL,
-						 .machines = options->machines,
+						 .machines = machines,
 						 .on_change = on_change,
 						 .on_synced = on_synced,
 						 .arg = upkeep,

@@ -20,7 +20,7 @@ struct upkeep_options {
 	const char *ns;     /* of the agents' pods                                    */
 	const char *agents; /* label selector of the agents' pods; "none": they are no pods */
 	uint64_t gone_ms;   /* a node that is missing for so long is gone for good    */
-	bool machines;      /* watch virtual machines too                             */
+	bool machines;      /* watch virtual machines, too, also with KUBEVIRT_OFF    */
 	enum kubevirt_mode kubevirt;
 };
 

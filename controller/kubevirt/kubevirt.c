@@ -10,7 +10,6 @@
 #include "controller/kubevirt/permit_lent.h"
 #include "controller/kubevirt/permits.h"
 #include "controller/kubevirt/vm_notes.h"
-#include "controller/kubevirt/vm_view.h"
 #include "controller/views/errand.h"
 #include "controller/views/views.h"
 #include "kube/informer.h"
@@ -25,10 +24,8 @@ struct kubevirt_upkeep {
 	struct kubevirt_deps deps;
 	struct kubevirt_ties ties;
 	struct errands errands;
-	struct api_kind vm_kind;
 	struct informer *config;
 	struct informer *kubevirts;
-	struct informer *vms;
 	struct permits *permits;
 	struct vm_notes *notes;
 };
@@ -76,47 +73,25 @@ static void on_kubevirt(void *arg, const char *name, const struct entry *before,
 		permits_touch(kubevirt->permits, name);
 }
 
-static void on_vm(void *arg, const char *name, const struct entry *before,
-		  const struct entry *after)
-{
-	const struct kubevirt_upkeep *kubevirt = arg;
-
-	vm_notes_hear_vm(kubevirt->notes, name, before, after);
-}
-
-/* KubeVirt's kinds: of all namespaces, and often not there. */
-static struct informer *watch(struct kubevirt_upkeep *kubevirt, const struct api_kind *kind,
-			      const struct informer_handlers *handlers)
-{
-	const struct kubevirt_deps *deps = &kubevirt->deps;
-
-	return informer_new(&(struct informer_deps){ deps->client, deps->clock, deps->metrics },
-			    &(struct informer_spec){
-				    .kind = kind,
-				    .optional = true,
-				    .handlers = *handlers,
-				    .arg = kubevirt,
-			    });
-}
-
 static void open_informers(struct kubevirt_upkeep *kubevirt)
 {
-	const struct kubevirt_deps *deps = &kubevirt->deps;
+	const struct informer_deps deps = { kubevirt->deps.client, kubevirt->deps.clock,
+					    kubevirt->deps.metrics };
 
-	kubevirt->vm_kind = vm_view_kind();
 	kubevirt->config = informer_new(
-		&(struct informer_deps){ deps->client, deps->clock, deps->metrics },
+		&deps,
 		&(struct informer_spec){ .kind = &hostdeviceconfig_kind,
 					 .field_selector = "metadata.name=" HOSTDEVICECONFIG_NAME,
 					 .handlers = { .on_change = on_config },
 					 .arg = kubevirt });
-	kubevirt->kubevirts = watch(kubevirt, &kubevirt_kind,
-				    &(struct informer_handlers){ .on_change = on_kubevirt });
-	kubevirt->vms = watch(kubevirt, &kubevirt->vm_kind,
-			      &(struct informer_handlers){ .on_change = on_vm });
+	kubevirt->kubevirts = informer_new(
+		&deps, &(struct informer_spec){ .kind = &kubevirt_kind,
+						.optional = true,
+						.handlers = { .on_change = on_kubevirt },
+						.arg = kubevirt });
 }
 
-/* What the views have had before this replica led. */
+/* What the views have had before this replica led. At machines kubevirt_look() looks. */
 static void hear_past(struct kubevirt_upkeep *kubevirt)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lending); i++) {
@@ -142,7 +117,6 @@ struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps)
 		.stores = views_stores(deps->views),
 		.config = informer_store(kubevirt->config),
 		.kubevirts = informer_store(kubevirt->kubevirts),
-		.vms = informer_store(kubevirt->vms),
 		.errands = &kubevirt->errands,
 		.create = deps->create,
 		.ready = is_ready,
@@ -154,7 +128,6 @@ struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps)
 	hear_past(kubevirt);
 	informer_start(kubevirt->config);
 	informer_start(kubevirt->kubevirts);
-	informer_start(kubevirt->vms);
 	return kubevirt;
 }
 
@@ -167,7 +140,6 @@ struct kubevirt_upkeep *kubevirt_free(struct kubevirt_upkeep *kubevirt)
 	vm_notes_free(kubevirt->notes);
 	informer_free(kubevirt->config);
 	informer_free(kubevirt->kubevirts);
-	informer_free(kubevirt->vms);
 	free(kubevirt);
 	return NULL;
 }
@@ -184,10 +156,11 @@ static bool is_lending(enum view_kind kind)
 void kubevirt_hear(struct kubevirt_upkeep *kubevirt, enum view_kind kind, const char *name,
 		   const struct entry *before, const struct entry *after)
 {
-	if (!kubevirt || !is_lending(kind))
+	if (!kubevirt)
 		return;
 	vm_notes_hear(kubevirt->notes, kind, name, before, after);
-	if (permit_lent_changed(kubevirt->ties.stores, kind, name, before, after))
+	if (is_lending(kind) &&
+	    permit_lent_changed(kubevirt->ties.stores, kind, name, before, after))
 		permits_look(kubevirt->permits);
 }
 

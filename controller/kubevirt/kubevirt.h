@@ -2,8 +2,8 @@
  * kubevirt: what the leader keeps up in KubeVirt's objects, where there is KubeVirt: our entries in
  * permittedHostDevices, and what machines say that they were given.
  *
- * Lives while this replica leads. Owns the informers of KubeVirt's kinds; where these are not installed, they wait
- * until they are.
+ * Lives while this replica leads. Owns the informer of KubeVirts, which waits where that kind is not installed; the
+ * machines are those of the views.
  */
 #pragma once
 
@@ -29,8 +29,8 @@ enum kubevirt_mode {
 struct kubevirt_deps {
 	struct kube_client *client;
 	struct clock *clock;
-	struct metrics *metrics; /* may be NULL */
-	const struct views *views;
+	struct metrics *metrics;   /* may be NULL */
+	const struct views *views; /* that watch virtual machines too */
 	bool create;
 	bool (*leads)(void *arg); /* asked before each write */
 	void *arg;

@@ -21,7 +21,6 @@ struct kubevirt_ties {
 	const struct store *const *stores; /* by enum view_kind                                */
 	const struct store *config;        /* of the HostDeviceConfig                          */
 	const struct store *kubevirts;
-	const struct store *vms;  /* of struct vm_view                                */
 	struct errands *errands;  /* calls under way                                  */
 	bool create;              /* make permittedHostDevices where there are none   */
 	bool (*ready)(void *arg); /* all is known that is to be written of            */

@@ -8,12 +8,12 @@
 #include "api/json_map.h"
 #include "api/json_values.h"
 #include "base/mem.h"
-#include "controller/kubevirt/vm_view.h"
+#include "controller/kubevirt/vm_asks.h"
 
-void vm_given_add(struct vm_given *given, const struct vm_view *vm, const char *resource,
+void vm_given_add(struct vm_given *given, const struct virtualmachine *vm, const char *resource,
 		  const char *device)
 {
-	json_t **part = vm_view_has_gpu(vm, resource) ? &given->gpus : &given->devices;
+	json_t **part = vm_asks_gpu(vm, resource) ? &given->gpus : &given->devices;
 	json_t *list;
 
 	if (!*part)

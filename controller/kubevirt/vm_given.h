@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-struct vm_view;
+struct virtualmachine;
 
 /* Being put together; NULL in both members is nothing. */
 struct vm_given {
@@ -17,7 +17,7 @@ struct vm_given {
 	struct json_t *devices;
 };
 
-void vm_given_add(struct vm_given *given, const struct vm_view *vm, const char *resource,
+void vm_given_add(struct vm_given *given, const struct virtualmachine *vm, const char *resource,
 		  const char *device);
 
 /* The text, the same whatever the order in which devices were added; NULL: nothing is given. Releases @given. The

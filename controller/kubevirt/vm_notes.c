@@ -12,9 +12,9 @@
 #include "base/mem.h"
 #include "controller/kubevirt/kubevirt_ties.h"
 #include "controller/kubevirt/launcher.h"
+#include "controller/kubevirt/vm_asks.h"
 #include "controller/kubevirt/vm_book.h"
 #include "controller/kubevirt/vm_given.h"
-#include "controller/kubevirt/vm_view.h"
 #include "controller/views/errand.h"
 #include "kube/apply.h"
 #include "kube/store.h"
@@ -59,6 +59,11 @@ struct vm_notes *vm_notes_free(struct vm_notes *notes)
 
 /* --- changes ------------------------------------------------------------------------------------ */
 
+static const struct store *vms_of(const struct vm_notes *notes)
+{
+	return notes->ties->stores[VIEW_VM];
+}
+
 static void touch(struct vm_notes *notes, const char *vm)
 {
 	workq_run_add_after(notes->queue, vm, KUBEVIRT_QUIET_MS);
@@ -76,7 +81,7 @@ static void touch_pod(struct vm_notes *notes, const char *pod)
 		touch(notes, key); /* which is the machine's name */
 		return;
 	}
-	while ((entry = store_next(notes->ties->vms, &cursor))) {
+	while ((entry = store_next(vms_of(notes), &cursor))) {
 		if (launcher_runs(pod, entry->name))
 			touch(notes, entry->name);
 	}
@@ -92,21 +97,6 @@ static const char *pod_of(const struct entry *entry)
 	const struct view *view = entry ? entry->object : NULL;
 
 	return view ? view->pod : NULL;
-}
-
-void vm_notes_hear(struct vm_notes *notes, enum view_kind kind, const char *name,
-		   const struct entry *before, const struct entry *after)
-{
-	const struct view *device;
-
-	if (is_device(kind)) {
-		vm_book_move(notes->book, kind, name, pod_of(before), pod_of(after));
-		touch_pod(notes, pod_of(before));
-		touch_pod(notes, pod_of(after));
-	} else if (kind == VIEW_PCICLAIM) { /* says as what the device is lent */
-		device = store_object(notes->ties->stores[VIEW_PCIDEVICE], name);
-		touch_pod(notes, device ? device->pod : NULL);
-	}
 }
 
 static const struct vm_book_items *given_to(const struct vm_notes *notes, const char *vm)
@@ -125,16 +115,34 @@ static void touch_alike(struct vm_notes *notes, const char *vm)
 		touch_pod(notes, given->items[i].pod);
 }
 
-void vm_notes_hear_vm(struct vm_notes *notes, const char *name, const struct entry *before,
-		      const struct entry *after)
+static void hear_vm(struct vm_notes *notes, const char *name, const struct entry *before,
+		    const struct entry *after)
 {
-	const struct vm_view *was = before ? before->object : NULL;
-	const struct vm_view *is = after ? after->object : NULL;
+	const struct virtualmachine *was = before ? before->object : NULL;
+	const struct virtualmachine *is = after ? after->object : NULL;
 
 	if (!was || !is)
 		touch_alike(notes, name);
-	if (is && (!was || !vm_view_same(was, is)) && (is->allocation || given_to(notes, name)))
+	if (is && (!was || !vm_asks_same(was, is)) &&
+	    (is->meta.annotations.allocation || given_to(notes, name)))
 		touch(notes, name);
+}
+
+void vm_notes_hear(struct vm_notes *notes, enum view_kind kind, const char *name,
+		   const struct entry *before, const struct entry *after)
+{
+	const struct view *device;
+
+	if (is_device(kind)) {
+		vm_book_move(notes->book, kind, name, pod_of(before), pod_of(after));
+		touch_pod(notes, pod_of(before));
+		touch_pod(notes, pod_of(after));
+	} else if (kind == VIEW_PCICLAIM) { /* says as what the device is lent */
+		device = store_object(notes->ties->stores[VIEW_PCIDEVICE], name);
+		touch_pod(notes, device ? device->pod : NULL);
+	} else if (kind == VIEW_VM) {
+		hear_vm(notes, name, before, after);
+	}
 }
 
 void vm_notes_look(struct vm_notes *notes)
@@ -142,8 +150,8 @@ void vm_notes_look(struct vm_notes *notes)
 	const struct entry *entry;
 	size_t cursor = 0;
 
-	while ((entry = store_next(notes->ties->vms, &cursor)))
-		vm_notes_hear_vm(notes, entry->name, NULL, entry);
+	while ((entry = store_next(vms_of(notes), &cursor)))
+		hear_vm(notes, entry->name, NULL, entry);
 }
 
 /* --- one machine -------------------------------------------------------------------------------- */
@@ -156,7 +164,7 @@ static bool is_anothers(const struct vm_notes *notes, const char *pod, const cha
 
 	if (!launcher_is_cut(pod))
 		return false;
-	while ((entry = store_next(notes->ties->vms, &cursor))) {
+	while ((entry = store_next(vms_of(notes), &cursor))) {
 		if (strcmp(entry->name, vm) != 0 && launcher_runs(pod, entry->name))
 			return true;
 	}
@@ -174,7 +182,8 @@ static char *lent_as(const struct kubevirt_ties *ties, const struct vm_book_item
 }
 
 /* The annotation that it should have; NULL: none. The caller frees. */
-static char *note_of(const struct vm_notes *notes, const char *name, const struct vm_view *vm)
+static char *note_of(const struct vm_notes *notes, const char *name,
+		     const struct virtualmachine *vm)
 {
 	const struct vm_book_items *given = given_to(notes, name);
 	struct vm_given note = { 0 };
@@ -224,11 +233,11 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 {
 	struct vm_notes *notes = arg;
 	const struct kubevirt_ties *ties = notes->ties;
-	const struct entry *entry = store_get(ties->vms, key);
-	const struct vm_view *vm = entry ? entry->object : NULL;
+	const struct entry *entry = store_get(vms_of(notes), key);
+	const struct virtualmachine *vm = entry ? entry->object : NULL;
 	auto_free char *note = NULL;
 
-	if (!vm || vm->deleting || !ties->leads(ties->arg)) {
+	if (!vm || vm->meta.meta.deletion_timestamp || !ties->leads(ties->arg)) {
 		end(end_arg, 0, NULL);
 		return;
 	}
@@ -238,7 +247,7 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 		return;
 	}
 	note = note_of(notes, key, vm);
-	if (vm_given_same(note, vm->allocation))
+	if (vm_given_same(note, vm->meta.annotations.allocation))
 		end(end_arg, 0, NULL);
 	else
 		send_note(notes, entry, note, errand_new(ties->errands, notes, key, end, end_arg));

@@ -18,13 +18,9 @@ struct vm_notes *vm_notes_new(const struct kubevirt_ties *ties);
 /* Takes NULL, returns NULL. */
 struct vm_notes *vm_notes_free(struct vm_notes *notes);
 
-/* A device or claim changed; as informer_handlers has it. */
+/* A device, claim or machine changed; as informer_handlers has it. */
 void vm_notes_hear(struct vm_notes *notes, enum view_kind kind, const char *name,
 		   const struct entry *before, const struct entry *after);
-
-/* The machine "namespace/name" changed, likewise. */
-void vm_notes_hear_vm(struct vm_notes *notes, const char *name, const struct entry *before,
-		      const struct entry *after);
 
 /* All is known now: look at every machine. */
 void vm_notes_look(struct vm_notes *notes);

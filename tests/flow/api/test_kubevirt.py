@@ -516,6 +516,15 @@ def test_what_it_says_is_true_whoever_wrote_it(control, kubevirt, installed, wor
     assert kubevirt_writes(installed, "virtualmachines", before) == []
 
 
+def test_machines_are_listed_once_for_the_rules_and_for_what_they_were_given(control, kubevirt, world, lend):
+    vm = kubevirt.vm("one")
+    replica = control("--webhook-listen", "127.0.0.1:0", "--webhook-host", "127.0.0.1")
+    give(world, lend(0, A), "virt-launcher-one-x7k2p")
+    wait_until(lambda: kubevirt.details(vm), 20)
+    assert replica.metric("hostdev_api_requests_total", 'resource="virtualmachines"', 'verb="list"') == 1
+    assert replica.metric("hostdev_api_requests_total", 'resource="kubevirts"', 'verb="list"') == 1
+
+
 def test_a_device_without_pooling_is_told_under_its_own_resource(control, kubevirt, world, lend, node):
     control()
     claim = lend(0, A)

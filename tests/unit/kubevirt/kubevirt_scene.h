@@ -10,7 +10,6 @@
 #include "base/json_read.h"
 #include "base/log.h"
 #include "controller/kubevirt/kubevirt_ties.h"
-#include "controller/kubevirt/vm_view.h"
 #include "controller/views/errand.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
@@ -22,10 +21,8 @@ struct kubevirt_scene {
 	struct stage stage;
 	struct kube_client *client;
 	struct fake_clock *clock;
-	struct api_kind vm_kind;
 	struct store *config;
 	struct store *kubevirts;
-	struct store *vms;
 	struct errands errands;
 	struct kubevirt_ties ties;
 	bool follows; /* somebody else leads */
@@ -50,20 +47,16 @@ static inline bool scene_ready(void *arg)
 static inline void scene_open(struct kubevirt_scene *scene)
 {
 	log_set_level(LOG_ERROR);
-	*scene = (struct kubevirt_scene){ .client = fake_client_new(),
-					  .clock = fake_clock_new(),
-					  .vm_kind = vm_view_kind() };
+	*scene = (struct kubevirt_scene){ .client = fake_client_new(), .clock = fake_clock_new() };
 	stage_open(&scene->stage);
 	scene->config = store_new(&hostdeviceconfig_kind);
 	scene->kubevirts = store_new(&kubevirt_kind);
-	scene->vms = store_new(&scene->vm_kind);
 	scene->ties = (struct kubevirt_ties){
 		.client = scene->client,
 		.clock = fake_clock_as_clock(scene->clock),
 		.stores = scene->stage.seen,
 		.config = scene->config,
 		.kubevirts = scene->kubevirts,
-		.vms = scene->vms,
 		.errands = &scene->errands,
 		.ready = scene_ready,
 		.leads = scene_leads,
@@ -77,7 +70,6 @@ static inline void scene_close(struct kubevirt_scene *scene)
 	assert_int_equal(fake_client_open(scene->client), 0);
 	store_free(scene->config);
 	store_free(scene->kubevirts);
-	store_free(scene->vms);
 	stage_close(&scene->stage);
 	kube_client_free(scene->client);
 	fake_clock_free(scene->clock);

@@ -1,11 +1,12 @@
-/* vm_given and vm_view: what a machine says that it was given, and what is kept of it. */
+/* vm_given and vm_asks: what a machine says that it was given, and what that depends on. */
 #include "controller/kubevirt/vm_given.h"
 
 #include <string.h>
 
+#include "api/virtualmachine.h"
 #include "base/err.h"
 #include "base/json_read.h"
-#include "controller/kubevirt/vm_view.h"
+#include "controller/kubevirt/vm_asks.h"
 #include "kube/store.h"
 #include "unit/suite.h"
 
@@ -17,9 +18,8 @@
 	"\"i.com/c\"}]}}}}}"
 
 struct machine {
-	struct api_kind kind;
 	struct entry *entry;
-	const struct vm_view *view;
+	const struct virtualmachine *vm;
 };
 
 static void open_machine(struct machine *m, const char *meta, const char *rest)
@@ -30,38 +30,38 @@ static void open_machine(struct machine *m, const char *meta, const char *rest)
 			  *meta ? "," : "", meta, *rest ? "," : "", rest);
 	struct err err = { 0 };
 
-	m->kind = vm_view_kind();
-	m->entry = entry_decode(&m->kind, &(struct json_text){ text, strlen(text) }, &err);
+	m->entry =
+		entry_decode(&virtualmachine_kind, &(struct json_text){ text, strlen(text) }, &err);
 	if (!m->entry)
 		fail_msg("%s: %s", text, err.msg);
 	assert(m->entry && m->entry->object);
-	m->view = m->entry->object;
+	m->vm = m->entry->object;
 }
 
 static void close_machine(struct machine *m)
 {
-	entry_free(&m->kind, m->entry);
+	entry_free(&virtualmachine_kind, m->entry);
 }
 
-static void what_is_kept(void **state)
+static void what_is_read(void **state)
 {
 	struct machine m;
 
 	(void)state;
 	open_machine(&m, DETAILS ",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"", GPUS);
 	assert_string_equal(m.entry->name, "d/v");
-	assert_string_equal(m.view->allocation, "{}");
-	assert_true(m.view->deleting);
-	assert_int_equal(m.view->gpus_len, 3);
-	assert_true(vm_view_has_gpu(m.view, "n.com/a"));
-	assert_true(vm_view_has_gpu(m.view, "n.com/b"));
-	assert_false(vm_view_has_gpu(m.view, "i.com/c"));
+	assert_string_equal(m.vm->meta.annotations.allocation, "{}");
+	assert_non_null(m.vm->meta.meta.deletion_timestamp);
+	assert_int_equal(m.vm->spec.template_.spec.domain.devices.gpus.len, 3);
+	assert_true(vm_asks_gpu(m.vm, "n.com/a"));
+	assert_true(vm_asks_gpu(m.vm, "n.com/b"));
+	assert_false(vm_asks_gpu(m.vm, "i.com/c"));
 	close_machine(&m);
 
 	open_machine(&m, "", "");
-	assert_null(m.view->allocation);
-	assert_false(m.view->deleting);
-	assert_false(vm_view_has_gpu(m.view, "n.com/a"));
+	assert_null(m.vm->meta.annotations.allocation);
+	assert_null(m.vm->meta.meta.deletion_timestamp);
+	assert_false(vm_asks_gpu(m.vm, "n.com/a"));
 	close_machine(&m);
 }
 
@@ -91,7 +91,7 @@ static void same_matches_table(void **state)
 
 	open_machine(&a, DETAILS, GPUS);
 	open_machine(&b, c->meta, c->rest);
-	assert_int_equal(vm_view_same(a.view, b.view), c->same);
+	assert_int_equal(vm_asks_same(a.vm, b.vm), c->same);
 	close_machine(&a);
 	close_machine(&b);
 }
@@ -113,7 +113,7 @@ static void the_text_is_harvester_s_in_any_order(void **state)
 		for (size_t i = 0; i < ARRAY_LEN(adds); i++) {
 			const char *const *add = adds[(first + i) % ARRAY_LEN(adds)];
 
-			vm_given_add(&given, m.view, add[0], add[1]);
+			vm_given_add(&given, m.vm, add[0], add[1]);
 		}
 		text = vm_given_text(&given);
 		assert_string_equal(text, "{\"gpus\":{\"n.com/a\":[\"n-3\"]},\"hostdevices\":{"
@@ -157,7 +157,7 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "what is kept of a machine", what_is_kept, NULL);
+	suite_add(&suite, "what of a machine is read", what_is_read, NULL);
 	suite_rows(&suite, sames, same_matches_table);
 	suite_add(&suite, "the text is Harvester's, in any order",
 		  the_text_is_harvester_s_in_any_order, NULL);

@@ -33,7 +33,7 @@ static void on_vm(void *arg, const struct entry *before, const struct entry *aft
 {
 	struct bench *b = arg;
 
-	vm_notes_hear_vm(b->notes, after ? after->name : before->name, before, after);
+	vm_notes_hear(b->notes, VIEW_VM, after ? after->name : before->name, before, after);
 }
 
 static void open_bench(struct bench *b)
@@ -53,8 +53,10 @@ static void close_bench(struct bench *b)
 
 static void put_vm(struct bench *b, const char *name, const char *meta, const char *rest)
 {
-	scene_put(&b->scene, b->scene.vms,
-		  &(struct scene_object){ &b->scene.vm_kind, name, meta, rest }, on_vm, b);
+	struct stage *stage = &b->scene.stage;
+
+	scene_put(&b->scene, stage->stores[VIEW_VM],
+		  &(struct scene_object){ &stage->kinds[VIEW_VM], name, meta, rest }, on_vm, b);
 }
 
 static void give(struct bench *b, const char *device, const char *status)
@@ -221,7 +223,7 @@ static void a_machine_that_goes_is_left_alone(void **state)
 	open_bench(&b);
 	put_vm(&b, "one", SAYS("{}") ",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"", "");
 	put_vm(&b, "two", SAYS("{}"), "");
-	store_remove(b.scene.vms, "d/two", NULL, on_vm, &b);
+	stage_remove(&b.scene.stage, VIEW_VM, "d/two");
 	scene_quiet(&b.scene, 60000);
 	close_bench(&b);
 }
@@ -243,7 +245,7 @@ static void a_name_that_is_cut_is_told_if_it_can_be_no_other(void **state)
 	written(&b, PATH(LONG "a"), "null", 200);
 	put_vm(&b, LONG "a", "", "");
 	scene_quiet(&b.scene, 60000);
-	store_remove(b.scene.vms, "d/" LONG "b", NULL, on_vm, &b);
+	stage_remove(&b.scene.stage, VIEW_VM, "d/" LONG "b");
 	written(&b, PATH(LONG "a"), "\"" NOTE(QUOTED("n-1")) "\"", 200);
 	close_bench(&b);
 }

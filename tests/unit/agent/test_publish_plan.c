@@ -1,28 +1,16 @@
 /* publish_plan: what is written, and above all: when nothing is. */
+#include "agent/publish/publish_plan.h"
+
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/publish/publish_plan.h"
 #include "api/names.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
-#include "api/usbdevice.h"
-#include "api/usbdeviceclaim.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "unit/agent/verdict.h"
 #include "unit/suite.h"
-
-enum { THEN = 1000000, NOW = 2000000 };
-
-static void say(struct api_conditions *list, const char *type, enum api_truth truth,
-		const char *reason, int64_t at)
-{
-	api_conditions_set(
-		list,
-		&(struct api_condition_value){
-			.type = type, .status = truth, .reason = reason, .message = reason },
-		at);
-}
 
 static struct pcidevice *nic(int64_t at)
 {
@@ -34,7 +22,7 @@ static struct pcidevice *nic(int64_t at)
 	device->status.address = xstrdup("0000:01:00.0");
 	device->status.resource_name = xstrdup("intel.com/NIC");
 	device->status.kernel_driver_in_use = xstrdup("e1000e");
-	say(&device->status.conditions, "Claimable", API_TRUE, "Available", at);
+	verdict_say(&device->status.conditions, "Claimable", API_TRUE, "Available", at);
 	return device;
 }
 
@@ -54,7 +42,7 @@ static void foreign_label(struct pcidevice *wanted, struct pcidevice *seen)
 static void foreign_condition(struct pcidevice *wanted, struct pcidevice *seen)
 {
 	(void)wanted;
-	say(&seen->status.conditions, "Healthy", API_TRUE, "Checked", THEN);
+	verdict_say(&seen->status.conditions, "Healthy", API_TRUE, "Checked", THEN);
 }
 
 static void nameless_condition(struct pcidevice *wanted, struct pcidevice *seen)
@@ -137,13 +125,13 @@ static void name_override_invalid(struct pcidevice *wanted, struct pcidevice *se
 static void verdict_changed(struct pcidevice *wanted, struct pcidevice *seen)
 {
 	(void)seen;
-	say(&wanted->status.conditions, "Claimable", API_FALSE, "HostNetwork", NOW);
+	verdict_say(&wanted->status.conditions, "Claimable", API_FALSE, "HostNetwork", NOW);
 }
 
 static void only_the_message_changed(struct pcidevice *wanted, struct pcidevice *seen)
 {
 	(void)seen;
-	say(&wanted->status.conditions, "Claimable", API_TRUE, "GroupShared", NOW);
+	verdict_say(&wanted->status.conditions, "Claimable", API_TRUE, "GroupShared", NOW);
 }
 
 static void lent_as_told(struct pcidevice *wanted, struct pcidevice *seen)
@@ -344,137 +332,6 @@ static void nothing_wanted_and_nothing_there_is_nothing(void **state)
 	assert_int_equal(publish_plan(&(struct publish_case){ 0 }, &body), PUBLISH_NOTHING);
 }
 
-static struct usbdevice *stick(int64_t when)
-{
-	struct usbdevice *device = api_object_new(&usbdevice_kind);
-
-	device->meta.name = xstrdup("node1-0627-0001-001002");
-	say(&device->status.conditions, "Claimable", API_TRUE, "Available", when);
-	return device;
-}
-
-/* What is written of a USB device; "" for nothing. The caller frees. */
-static char *plan_of_stick(const struct publish_case *question)
-{
-	auto_json json_t *body = NULL;
-
-	(void)publish_plan(question, &body);
-	return body ? json_map_text(body) : xstrdup("");
-}
-
-/* It is lent once the claim is marked and says which device it is for. */
-static void a_usb_device_is_enabled_while_its_claim_lends_it(void **state)
-{
-	struct usbdevice *wanted = stick(NOW);
-	struct usbdevice *seen = stick(THEN);
-	struct usbdeviceclaim *claim = api_object_new(&usbdeviceclaim_kind);
-	struct publish_case question = { .kind = INVENTORY_USB,
-					 .wanted = wanted,
-					 .seen = seen,
-					 .claimed = true,
-					 .usb_claim = claim };
-	auto_free char *before = NULL;
-	auto_free char *lent = NULL;
-	auto_free char *after = NULL;
-
-	(void)state;
-	claim->status.node_name = xstrdup("node1");
-	claim->status.port_path = xstrdup("1-2");
-	before = plan_of_stick(&question);
-	assert_string_equal(before, "");
-	json_strs_add(&claim->meta.finalizers, NAMES_FINALIZER_HARVESTER_USB);
-	lent = plan_of_stick(&question);
-	assert_non_null(strstr(lent, "\"enabled\":true"));
-	seen->status.enabled = true;
-	question.usb_claim = NULL;
-	question.claimed = false;
-	after = plan_of_stick(&question);
-	assert_non_null(strstr(after, "\"enabled\":false"));
-	api_object_free(&usbdevice_kind, wanted);
-	api_object_free(&usbdevice_kind, seen);
-	api_object_free(&usbdeviceclaim_kind, claim);
-}
-
-static void a_usb_device_that_a_pod_loses_is_orphaned_until_it_is_back(void **state)
-{
-	struct usbdevice *wanted = stick(NOW);
-	struct usbdevice *seen = stick(THEN);
-	struct pcidevice_allocations pods = { 0 };
-	char ns[] = "default", pod[] = "vm-1", container[] = "main";
-	struct publish_case question = {
-		.kind = INVENTORY_USB, .seen = seen, .claimed = true, .allocations = &pods
-	};
-	auto_free char *free_ = plan_of_stick(&question);
-	auto_free char *held = NULL;
-	auto_free char *back = NULL;
-
-	(void)state;
-	assert_null(strstr(free_, "orphaned"));
-	*array_add(&pods) = (struct pcidevice_allocation){ ns, pod, container };
-	held = plan_of_stick(&question);
-	assert_non_null(strstr(held, "\"status\":\"orphaned\""));
-	assert_non_null(strstr(held, "pod default/vm-1 had it"));
-	seen->status.status = xstrdup("orphaned");
-	question.wanted = wanted;
-	back = plan_of_stick(&question);
-	assert_true(back[0] != '\0');
-	assert_null(strstr(back, "orphaned"));
-	array_done(&pods);
-	api_object_free(&usbdevice_kind, wanted);
-	api_object_free(&usbdevice_kind, seen);
-}
-
-/* What is written when @pods (NULL: not known) have the stick; then the writing is as if it was read back. */
-static void assert_stick(struct publish_case *question, struct usbdevice *seen,
-			 const struct pcidevice_allocations *pods, const char *wanted)
-{
-	auto_json json_t *body = NULL;
-	auto_free char *text = NULL;
-
-	question->allocations = pods;
-	(void)publish_plan(question, &body);
-	text = body ? json_map_text(body) : xstrdup("");
-	if (!body || !strstr(text, wanted))
-		fail_msg("no '%s' in '%s'", wanted, text);
-	json_map_done(usbdevice_status_map, &seen->status);
-	assert_int_equal(json_map_decode(usbdevice_status_map, json_object_get(body, "status"),
-					 &seen->status, NULL),
-			 0);
-	json_decref(body);
-	body = NULL;
-	assert_int_equal(publish_plan(question, &body), PUBLISH_NOTHING);
-}
-
-static void the_holder_of_a_usb_device_is_the_pod_first(void **state)
-{
-	struct usbdevice *wanted = stick(NOW);
-	struct usbdevice *seen = stick(THEN);
-	char ns[] = "default", pod[] = "vm-1", container[] = "main", other[] = "sidecar";
-	struct pcidevice_allocation items[] = { { ns, pod, container }, { ns, pod, other } };
-	const struct pcidevice_allocations pods = { items, 2, 2 };
-	const struct pcidevice_allocations none = { 0 };
-	struct publish_case question = { .kind = INVENTORY_USB, .wanted = wanted, .seen = seen };
-
-	(void)state;
-	wanted->status.holder = xstrdup("driver usb-storage");
-	assert_stick(&question, seen, &none, "\"holder\":\"driver usb-storage\"");
-	assert_stick(&question, seen, &pods, "\"holder\":\"pod default/vm-1, driver usb-storage\"");
-	assert_string_equal(seen->status.allocations.items[1].container, "sidecar");
-	question.allocations = NULL; /* the agent has just begun */
-	wanted->status.holder[0] = 'D';
-	assert_stick(&question, seen, NULL, "\"holder\":\"pod default/vm-1, Driver usb-storage\"");
-	assert_int_equal(seen->status.allocations.len, 2);
-	question.wanted = NULL;
-	question.claimed = true;
-	assert_stick(&question, seen, &pods, "\"holder\":\"pod default/vm-1\"");
-	assert_int_equal(seen->status.allocations.len, 2);
-	assert_stick(&question, seen, &none, "\"reason\":\"DeviceGone\"");
-	assert_null(seen->status.holder);
-	assert_int_equal(seen->status.allocations.len, 0);
-	api_object_free(&usbdevice_kind, wanted);
-	api_object_free(&usbdevice_kind, seen);
-}
-
 /* Server-side apply leaves what others wrote: those fields are named for a patch, and only those. */
 static void what_an_apply_leaves_is_named(void **state)
 {
@@ -531,12 +388,6 @@ int main(void)
 		  a_vanished_device_that_is_claimed_is_kept_and_said_so, NULL);
 	suite_add(&suite, "nothing wanted and nothing there is nothing",
 		  nothing_wanted_and_nothing_there_is_nothing, NULL);
-	suite_add(&suite, "a USB device is enabled while its claim lends it",
-		  a_usb_device_is_enabled_while_its_claim_lends_it, NULL);
-	suite_add(&suite, "a USB device that a pod loses is orphaned until it is back",
-		  a_usb_device_that_a_pod_loses_is_orphaned_until_it_is_back, NULL);
-	suite_add(&suite, "the holder of a USB device is the pod first",
-		  the_holder_of_a_usb_device_is_the_pod_first, NULL);
 	suite_add(&suite, "what an apply leaves of others' fields is named for a patch",
 		  what_an_apply_leaves_is_named, NULL);
 	return suite_run(&suite, "publish_plan");

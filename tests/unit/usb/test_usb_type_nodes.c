@@ -1,0 +1,229 @@
+/* usb_type: whose the nodes of USB devices are: a pod's while it has the device, and then whose they were. */
+#include "agent/usb/usb_type.h"
+
+#include "base/log.h"
+#include "unit/usb/usb_type_scene.h"
+
+/* harvester-api 3.3: the chown is never undone. */
+static void a_node_is_given_back_when_no_pod_has_it(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	nodes()->items[0].gid = 46;
+	scene_look(&scene, "1-2=5:A");
+	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	stage.held = "1-2";
+	scene_offer(&scene);
+	assert_owner(5, "107:107");
+	assert_true(usb_type_gave(scene.type));
+	stage.held = NULL;
+	stage.unknown = true; /* the kubelet is asked anew */
+	scene_offer(&scene);
+	assert_owner(5, "107:107");
+	stage.unknown = false;
+	scene_offer(&scene);
+	assert_owner(5, "0:46");
+	assert_false(usb_type_gave(scene.type));
+	scene_close(&scene);
+}
+
+static void restart(struct scene *scene)
+{
+	usb_type_free(scene->type);
+	scene->type = usb_type_new(&scene->view);
+	usb_type_seen(scene->type);
+}
+
+/* The kubelet did not list the pod for longer than is waited for. */
+static void a_pod_that_is_listed_again_gets_its_node_again(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	nodes()->items[0].gid = 46;
+	scene_look(&scene, "1-2=5:A");
+	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_offer(&scene);
+	assert_owner(5, "0:46");
+	stage.held = "1-2";
+	restart(&scene); /* nothing needs to be remembered for it */
+	scene_offer(&scene);
+	assert_owner(5, "107:107");
+	nodes()->items[0].uid = 0; /* udev's rule was carried out again */
+	scene_offer(&scene);
+	assert_owner(5, "107:107");
+	stage.held = NULL;
+	scene_offer(&scene);
+	assert_owner(5, "0:46");
+	scene_close(&scene);
+}
+
+/* The device in the socket is not the one that the pod was given. */
+static void a_listed_pod_gets_no_node_of_another_device(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	scene_look(&scene, "1-2=5:B");
+	stage.held = "1-2";
+	scene_offer(&scene);
+	assert_owner(5, "0:0");
+	scene_again(&scene, "1-2=5:A");
+	nodes_remove(5);
+	nodes_make(5); /* made anew since the scan */
+	log_set_level(LOG_ERROR);
+	scene_offer(&scene);
+	assert_owner(5, "0:0");
+	scene_close(&scene);
+}
+
+static void a_node_is_given_back_with_its_claim(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	scene_look(&scene, "1-2=5:A");
+	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	usb_type_give_back(scene.type, "1-3");
+	assert_owner(5, "107:107");
+	usb_type_give_back(scene.type, "1-2");
+	assert_owner(5, "0:0");
+	scene_close(&scene);
+}
+
+static void a_node_that_a_process_before_gave_is_given_back(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	nodes_make(6); /* somebody else's plugin gave it */
+	for (int i = 0; i < 2; i++)
+		nodes()->items[i].uid = nodes()->items[i].gid = 107;
+	scene_look(&scene, "1-2=5:A 1-3=6:B");
+	stage.held = "1-2";
+	scene_offer(&scene);
+	assert_owner(5, "107:107");
+	stage.held = NULL;
+	scene_offer(&scene);
+	assert_owner(5, "0:0");
+	assert_owner(6, "107:107");
+	scene_close(&scene);
+}
+
+static void its_owner_is_known_after_a_restart(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	nodes()->items[0].uid = 33;
+	nodes()->items[0].gid = 46;
+	scene_look(&scene, "1-2=5:A");
+	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	stage.held = "1-2";
+	restart(&scene);
+	scene_offer(&scene);
+	restart(&scene); /* nor does the second one forget it */
+	scene_offer(&scene);
+	assert_owner(5, "107:107");
+	stage.held = NULL;
+	scene_offer(&scene);
+	assert_owner(5, "33:46");
+	nodes()->items[0].uid = nodes()->items[0].gid =
+		107; /* given by somebody without a record */
+	scene_offer(&scene);
+	assert_owner(5, "0:0");
+	scene_close(&scene);
+}
+
+static void a_record_of_another_node_counts_for_nothing(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	nodes()->items[0].gid = 46;
+	scene_look(&scene, "1-2=5:A");
+	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	nodes_remove(5);
+	nodes_make(5);
+	nodes()->items[1].uid = nodes()->items[1].gid = 107;
+	restart(&scene);
+	scene_offer(&scene);
+	assert_owner(5, "0:0");
+	scene_close(&scene);
+}
+
+static void a_node_whose_owner_cannot_be_kept_is_not_given(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	folder_put(&nodes()->folder, "state/usb-nodes", "no folder");
+	nodes_make(5);
+	nodes()->items[0].gid = 46;
+	scene_look(&scene, "1-2=5:A");
+	assert_refuses(&scene, RESOURCE, "1-2", -ENOTDIR, "note whose '/dev/bus/usb/001/005' is");
+	assert_owner(5, "0:46");
+	nodes()->items[0].gid = 0; /* root's need no note */
+	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_close(&scene);
+}
+
+/* A node that is made anew is the kernel's, not ours to give back. */
+static void a_node_of_another_device_is_left_alone(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	scene_look(&scene, "1-2=5:A");
+	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	nodes_remove(5);
+	nodes_make(5);
+	nodes()->items[1].uid = 33;
+	scene_offer(&scene);
+	assert_owner(5, "33:0");
+	assert_false(usb_type_gave(scene.type));
+	scene_close(&scene);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "harvester-api 3.3: a node is given back when no pod has it",
+		  a_node_is_given_back_when_no_pod_has_it, NULL);
+	suite_add(&suite, "a pod that is listed again gets its node again",
+		  a_pod_that_is_listed_again_gets_its_node_again, NULL);
+	suite_add(&suite, "a listed pod gets no node of another device",
+		  a_listed_pod_gets_no_node_of_another_device, NULL);
+	suite_add(&suite, "a node is given back with its claim",
+		  a_node_is_given_back_with_its_claim, NULL);
+	suite_add(&suite, "a node that a process before gave is given back",
+		  a_node_that_a_process_before_gave_is_given_back, NULL);
+	suite_add(&suite, "whose a given node was is known after a restart",
+		  its_owner_is_known_after_a_restart, NULL);
+	suite_add(&suite, "a record of another node counts for nothing",
+		  a_record_of_another_node_counts_for_nothing, NULL);
+	suite_add(&suite, "a node whose owner cannot be kept is not given",
+		  a_node_whose_owner_cannot_be_kept_is_not_given, NULL);
+	suite_add(&suite, "a node of another device is left alone",
+		  a_node_of_another_device_is_left_alone, NULL);
+	return suite_run(&suite, "usb_type_nodes");
+}

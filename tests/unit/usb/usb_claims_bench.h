@@ -1,0 +1,305 @@
+/* usb_claims_bench: usb_claims between made-up sticks and an API server of a few lines, which keeps one claim. */
+#pragma once
+
+#include <stdlib.h>
+
+#include "agent/usb/usb_claims.h"
+#include "fake/fake_client.h"
+#include "fake/fake_clock.h"
+#include "kube/clock.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "unit/usb/sticks.h"
+
+#define CLAIMS  "/usbdeviceclaims?"
+#define DEVICES "/usbdevices?"
+#define PCI     "/pcideviceclaims?"
+#define DEVICE                                                     \
+	"{\"metadata\":{\"name\":\"" STICK                         \
+	"\",\"uid\":\"d1\",\"resourceVersion\":\"7\"},\"status\":" \
+	"{}}"
+#define MARK   "PATCH " STICK "|"
+#define TELL   "PATCH " STICK "/status|"
+#define READ   "GET " STICK "|"
+#define UNMARK MARK
+
+/* kube/events.h without an API server. */
+struct events {
+	struct str said;
+};
+
+void events_record(struct events *events, const struct events_about *about, enum events_type type,
+		   const char *reason, const char *fmt, ...)
+{
+	assert_string_equal(about->meta->name, STICK);
+	assert_non_null(fmt);
+	str_addf(&events->said, "%s %s|", type == EVENTS_WARNING ? "Warning" : "Normal", reason);
+}
+
+struct bench {
+	struct kube_client *client;
+	struct fake_clock *clock;
+	struct events events;
+	struct informer *claim_informer, *device_informer, *pci_informer;
+	struct usb_claims *claims;
+	struct sticks node;
+	json_t *claim; /* at the server; NULL: there is none */
+	int version;
+	const char *pod; /* that has socket 1-2 */
+	struct str log;  /* requests, and nodes given back */
+};
+
+static inline void bench_on_change(void *arg, const char *name, const struct entry *before,
+				   const struct entry *after)
+{
+	struct bench *b = arg;
+
+	(void)before;
+	(void)after;
+	usb_claims_touch(b->claims, name);
+}
+
+static inline void bench_on_synced(void *arg)
+{
+	struct bench *b = arg;
+
+	usb_claims_look(b->claims);
+}
+
+static inline bool bench_is_free(void *arg, const char *port, char **ret_holder)
+{
+	const struct bench *b = arg;
+
+	assert_string_equal(port, "1-2");
+	*ret_holder = b->pod ? xstrdup(b->pod) : NULL;
+	return !b->pod;
+}
+
+static inline void bench_give_back(void *arg, const char *port)
+{
+	struct bench *b = arg;
+
+	str_addf(&b->log, "give back %s|", port);
+}
+
+static inline struct informer *bench_informer(struct bench *b, const struct api_kind *kind)
+{
+	return informer_new(
+		&(struct informer_deps){ .client = b->client,
+					 .clock = fake_clock_as_clock(b->clock) },
+		&(struct informer_spec){
+			.kind = kind, .handlers = { bench_on_change, bench_on_synced }, .arg = b });
+}
+
+static inline void bench_settle(struct bench *b)
+{
+	fake_clock_settle(b->clock);
+}
+
+static inline void bench_list(struct bench *b, const char *path, const char *items)
+{
+	auto_free char *text =
+		xasprintf("{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[%s]}", items);
+
+	fake_client_choose(b->client, path);
+	fake_client_answer(b->client, 200, text);
+	bench_settle(b);
+}
+
+/* What the node has from now on. */
+static inline void bench_look(struct bench *b, const char *plugged)
+{
+	sticks_again(&b->node);
+	sticks_plug_all(&b->node, plugged);
+	sticks_look(&b->node);
+	usb_claims_set(b->claims, b->node.world.inventory);
+	bench_settle(b);
+}
+
+static inline void bench_open(struct bench *b)
+{
+	*b = (struct bench){ .client = fake_client_new(),
+			     .clock = fake_clock_new(),
+			     .version = 100 };
+	sticks_open(&b->node);
+	b->claim_informer = bench_informer(b, &usbdeviceclaim_kind);
+	b->device_informer = bench_informer(b, &usbdevice_kind);
+	b->pci_informer = bench_informer(b, &pcideviceclaim_kind);
+	b->claims = usb_claims_new(&(struct usb_claims_deps){
+		.client = b->client,
+		.clock = fake_clock_as_clock(b->clock),
+		.events = &b->events,
+		.claims = b->claim_informer,
+		.devices = b->device_informer,
+		.pci_claims = b->pci_informer,
+		.node_name = "node1",
+		.is_free = bench_is_free,
+		.give_back = bench_give_back,
+		.arg = b,
+	});
+	informer_start(b->claim_informer);
+	informer_start(b->device_informer);
+	informer_start(b->pci_informer);
+	bench_settle(b);
+	sticks_look(&b->node);
+	usb_claims_set(b->claims, b->node.world.inventory);
+}
+
+static inline void bench_close(struct bench *b)
+{
+	usb_claims_free(b->claims);
+	informer_free(b->claim_informer);
+	informer_free(b->device_informer);
+	informer_free(b->pci_informer);
+	assert_int_equal(fake_client_open(b->client), 0);
+	kube_client_free(b->client);
+	fake_clock_free(b->clock);
+	sticks_close(&b->node);
+	json_decref(b->claim);
+	str_done(&b->log);
+	str_done(&b->events.said);
+}
+
+/* --- the server ------------------------------------------------------------------------- */
+
+static inline void bench_tell(struct bench *b, const char *type)
+{
+	auto_free char *version = xasprintf("%d", ++b->version);
+	auto_free char *text = NULL;
+	auto_free char *line = NULL;
+
+	json_object_set_new(json_object_get(b->claim, "metadata"), "resourceVersion",
+			    json_string(version));
+	text = json_map_text(b->claim);
+	line = xasprintf("{\"type\":\"%s\",\"object\":%s}", type, text);
+	fake_client_choose(b->client, CLAIMS);
+	fake_client_line(b->client, line);
+}
+
+static inline void bench_create(struct bench *b)
+{
+	b->claim = claim_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
+			      "'spec':{'userName':'admin'}}");
+	bench_tell(b, "ADDED");
+	bench_settle(b);
+}
+
+static inline void bench_delete(struct bench *b)
+{
+	json_object_set_new(json_object_get(b->claim, "metadata"), "deletionTimestamp",
+			    json_string("2026-01-02T03:04:05Z"));
+	bench_tell(b, "MODIFIED");
+	bench_settle(b);
+}
+
+static inline bool bench_is_stale(struct bench *b, json_t *patch)
+{
+	return strcmp(claim_meta_text(patch, "uid"), claim_meta_text(b->claim, "uid")) != 0 ||
+	       strcmp(claim_meta_text(patch, "resourceVersion"),
+		      claim_meta_text(b->claim, "resourceVersion")) != 0;
+}
+
+static inline void bench_patch(struct bench *b, const char *path)
+{
+	auto_json json_t *body = json_loads(fake_client_request(b->client)->body, 0, NULL);
+	auto_free char *at = xstrdup(path);
+	auto_free char *text = NULL;
+	bool gone;
+
+	assert_non_null(body);
+	if (bench_is_stale(b, body)) {
+		fake_client_answer(b->client, 409, "{\"kind\":\"Status\"}");
+		return;
+	}
+	claim_merge(b->claim, body);
+	gone = claim_meta_text(b->claim, "deletionTimestamp") &&
+	       json_array_size(
+		       json_object_get(json_object_get(b->claim, "metadata"), "finalizers")) == 0;
+	bench_tell(b, gone ? "DELETED" : "MODIFIED");
+	text = json_map_text(b->claim);
+	fake_client_choose(b->client, at);
+	fake_client_answer(b->client, 200, text);
+	if (gone) {
+		json_decref(b->claim);
+		b->claim = NULL;
+	}
+}
+
+/* The name, with "/status", of the oldest request of a claim; NULL: none waits. The caller frees. */
+static inline char *bench_next(struct bench *b)
+{
+	enum { WATCHES = 3 };
+	const struct fake_request *request;
+	const char *name;
+
+	bench_settle(b);
+	if (fake_client_open(b->client) <= WATCHES)
+		return NULL;
+	fake_client_choose(b->client, "/usbdeviceclaims/");
+	request = fake_client_request(b->client);
+	name = strstr(request->path, "/usbdeviceclaims/") + strlen("/usbdeviceclaims/");
+	str_addf(&b->log, "%s %.*s|", request->method, (int)strcspn(name, "?"), name);
+	return xstrdup(request->path);
+}
+
+static inline bool bench_serve_one(struct bench *b)
+{
+	auto_free char *path = bench_next(b);
+	auto_free char *text = NULL;
+
+	if (!path)
+		return false;
+	if (strcmp(fake_client_request(b->client)->method, "PATCH") == 0) {
+		bench_patch(b, path);
+	} else {
+		text = json_map_text(b->claim);
+		fake_client_answer(b->client, 200, text);
+	}
+	bench_settle(b);
+	return true;
+}
+
+static inline void bench_serve(struct bench *b)
+{
+	while (bench_serve_one(b))
+		;
+}
+
+static inline void assert_log(struct bench *b, const char *wanted)
+{
+	assert_string_equal(str_cstr(&b->log), wanted);
+	str_clear(&b->log);
+}
+
+static inline void assert_said(struct bench *b, const char *wanted)
+{
+	assert_string_equal(str_cstr(&b->events.said), wanted);
+	str_clear(&b->events.said);
+}
+
+static inline void assert_has(const struct bench *b, const char *part)
+{
+	auto_free char *text = json_map_text(b->claim);
+
+	if (!strstr(text, part))
+		fail_msg("no %s in %s", part, text);
+}
+
+static inline void bench_list_all(struct bench *b)
+{
+	bench_list(b, CLAIMS, "");
+	bench_list(b, DEVICES, DEVICE);
+	bench_list(b, PCI, "");
+}
+
+/* Ready, with nothing under way. */
+static inline void bench_open_ready(struct bench *b)
+{
+	bench_open(b);
+	bench_list_all(b);
+	bench_look(b, "1-2=5:A");
+	bench_create(b);
+	bench_serve(b);
+	str_clear(&b->log);
+	str_clear(&b->events.said);
+}

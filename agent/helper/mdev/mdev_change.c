@@ -18,6 +18,7 @@
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/job.h"
 #include "agent/helper/sys/kernel.h"
+#include "agent/helper/sys/progress.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/array.h"
 #include "base/err.h"
@@ -33,7 +34,7 @@ struct change {
 	const char *uuid; /* what is being done, and to which instance */
 	enum mdev_step step;
 	char boot[64];
-	struct mdev_out out;
+	struct progress out;
 	struct mdev_end end;
 };
 
@@ -342,10 +343,7 @@ static int run(const struct mdev_change_options *options, const struct mdev_job 
 	mdev_out_end(&c.out, &c.end);
 	if (c.state_fd >= 0)
 		close(c.state_fd);
-	if (c.out.code < 0)
-		return err_set(err, ERR_RETRY, c.out.code, "write the result: %s",
-			       strerror(-c.out.code));
-	return 0;
+	return progress_result(&c.out, err);
 }
 
 int mdev_create(const struct mdev_change_options *options, const struct mdev_job *job,

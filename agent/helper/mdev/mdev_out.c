@@ -1,10 +1,7 @@
 #include "agent/helper/mdev/mdev_out.h"
 
-#include <string.h>
-
-#include "agent/helper/sys/holders.h"
+#include "agent/helper/sys/progress.h"
 #include "agent/helper/sys/report.h"
-#include "base/file.h"
 #include "base/json_write.h"
 
 static const char *const step_names[] = {
@@ -31,72 +28,43 @@ static const struct {
 };
 /* clang-format on */
 
-/* Nobody listens any more: what was begun goes on all the same. */
-static void send_line(struct mdev_out *out, struct str *line)
+void mdev_out_step(struct progress *out, const char *uuid, enum mdev_step step)
 {
-	if (out->code == 0)
-		out->code = file_write_all(out->fd, str_cstr(line), line->len);
+	progress_step(out, "uuid", uuid, step_names[step]);
 }
 
-static void add_text(struct str *line, const char *key, const char *text)
+void mdev_out_holder(struct progress *out, const struct holder *holder)
 {
-	if (text && text[0])
-		json_write_str(line, key, text);
+	progress_holder(out, "uuid", holder);
 }
 
-void mdev_out_step(struct mdev_out *out, const char *uuid, enum mdev_step step)
-{
-	auto_str struct str line = STR_INIT;
-
-	report_open(&line, "step");
-	add_text(&line, "uuid", uuid);
-	json_write_str(&line, "step", step_names[step]);
-	report_close(&line);
-	send_line(out, &line);
-}
-
-void mdev_out_holder(struct mdev_out *out, const struct holder *holder)
-{
-	auto_str struct str line = STR_INIT;
-
-	report_open(&line, "holder");
-	add_text(&line, "uuid", holder->address);
-	if (holder->pid > 0)
-		json_write_int(&line, "pid", holder->pid);
-	add_text(&line, "command", holder->command);
-	add_text(&line, "pod", holder->pod);
-	add_text(&line, "detail", holder->detail);
-	report_close(&line);
-	send_line(out, &line);
-}
-
-void mdev_out_done(struct mdev_out *out, const char *uuid)
+void mdev_out_done(struct progress *out, const char *uuid)
 {
 	auto_str struct str line = STR_INIT;
 
 	report_open(&line, "done");
 	json_write_str(&line, "uuid", uuid);
 	report_close(&line);
-	send_line(out, &line);
+	progress_send(out, &line);
 }
 
-void mdev_out_end(struct mdev_out *out, const struct mdev_end *end)
+void mdev_out_end(struct progress *out, const struct mdev_end *end)
 {
 	auto_str struct str line = STR_INIT;
+	struct progress_cause cause = {
+		.reason = reason_rows[end->reason].name,
+		.about = end->uuid,
+		.step = step_names[end->step],
+		.code = end->code,
+		.pid = end->pid,
+		.message = end->message,
+	};
 
 	report_open(&line, "end");
 	json_write_str(&line, "result", reason_rows[end->reason].result);
-	if (end->reason != MDEV_REASON_NONE) {
-		json_write_str(&line, "reason", reason_rows[end->reason].name);
-		add_text(&line, "uuid", end->uuid);
-		add_text(&line, "step", step_names[end->step]);
-		if (end->code < 0)
-			add_text(&line, "errno", strerrorname_np(-end->code));
-		if (end->pid > 0)
-			json_write_int(&line, "pid", end->pid);
-		json_write_str(&line, "message", end->message);
-	}
+	if (end->reason != MDEV_REASON_NONE)
+		progress_cause(&line, "uuid", &cause);
 	json_write_int(&line, "micros", (int64_t)end->took_us);
 	report_close(&line);
-	send_line(out, &line);
+	progress_send(out, &line);
 }

@@ -1,6 +1,6 @@
 /*
- * mdev_out: what mdev-create and mdev-remove say while they go on, one JSON line at a time, each written
- * at once.
+ * mdev_out: what mdev-create and mdev-remove say while they go on (agent/helper/sys/progress.h): their steps, and
+ * why they end.
  */
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct holder;
+struct progress;
 
 enum mdev_step {
 	MDEV_STEP_NONE,
@@ -46,13 +47,8 @@ struct mdev_end {
 	uint64_t took_us;
 };
 
-struct mdev_out {
-	int fd;
-	int code; /* negative errno of the first line that could not be written, 0: all were */
-};
-
-void mdev_out_step(struct mdev_out *out, const char *uuid, enum mdev_step step);
-void mdev_out_holder(struct mdev_out *out, const struct holder *holder);
+void mdev_out_step(struct progress *out, const char *uuid, enum mdev_step step);
+void mdev_out_holder(struct progress *out, const struct holder *holder);
 /* The instance is as it was wanted now. */
-void mdev_out_done(struct mdev_out *out, const char *uuid);
-void mdev_out_end(struct mdev_out *out, const struct mdev_end *end);
+void mdev_out_done(struct progress *out, const char *uuid);
+void mdev_out_end(struct progress *out, const struct mdev_end *end);

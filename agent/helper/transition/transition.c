@@ -106,8 +106,5 @@ int transition_run(enum transition_verb verb, const struct transition_options *o
 	release_parts(&t);
 	if (t.state_fd >= 0)
 		close(t.state_fd);
-	if (t.out.code < 0)
-		return err_set(err, ERR_RETRY, t.out.code, "write the result: %s",
-			       strerror(-t.out.code));
-	return 0;
+	return progress_result(&t.out, err);
 }

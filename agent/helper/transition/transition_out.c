@@ -1,11 +1,8 @@
 #include "agent/helper/transition/transition_out.h"
 
-#include <string.h>
-
 #include "agent/helper/sys/bind_look.h"
-#include "agent/helper/sys/holders.h"
+#include "agent/helper/sys/progress.h"
 #include "agent/helper/sys/report.h"
-#include "base/file.h"
 #include "base/json_write.h"
 
 static const char *const step_names[] = {
@@ -57,81 +54,48 @@ static const struct {
 };
 /* clang-format on */
 
-/* Nobody listens any more: the transition goes on all the same, half of one helps nobody. */
-static void send_line(struct transition_out *out, struct str *line)
+void transition_out_step(struct progress *out, const char *address, enum transition_step step)
 {
-	if (out->code == 0)
-		out->code = file_write_all(out->fd, str_cstr(line), line->len);
+	progress_step(out, "address", address, step_names[step]);
 }
 
-static void add_text(struct str *line, const char *key, const char *text)
+void transition_out_holder(struct progress *out, const struct holder *holder)
 {
-	if (text && text[0])
-		json_write_str(line, key, text);
+	progress_holder(out, "address", holder);
 }
 
-void transition_out_step(struct transition_out *out, const char *address, enum transition_step step)
-{
-	auto_str struct str line = STR_INIT;
-
-	report_open(&line, "step");
-	add_text(&line, "address", address);
-	json_write_str(&line, "step", step_names[step]);
-	report_close(&line);
-	send_line(out, &line);
-}
-
-void transition_out_holder(struct transition_out *out, const struct holder *holder)
-{
-	auto_str struct str line = STR_INIT;
-
-	report_open(&line, "holder");
-	add_text(&line, "address", holder->address);
-	if (holder->pid > 0)
-		json_write_int(&line, "pid", holder->pid);
-	add_text(&line, "command", holder->command);
-	add_text(&line, "pod", holder->pod);
-	add_text(&line, "detail", holder->detail);
-	report_close(&line);
-	send_line(out, &line);
-}
-
-void transition_out_function(struct transition_out *out, const char *address,
+void transition_out_function(struct progress *out, const char *address,
 			     const struct bind_seen *seen)
 {
 	auto_str struct str line = STR_INIT;
 
 	report_open(&line, "function");
 	json_write_str(&line, "address", address);
-	add_text(&line, "driver", seen->driver);
-	add_text(&line, "override", seen->override);
+	progress_text(&line, "driver", seen->driver);
+	progress_text(&line, "override", seen->override);
 	report_close(&line);
-	send_line(out, &line);
+	progress_send(out, &line);
 }
 
-static void add_cause(struct str *line, const struct transition_end *end)
-{
-	json_write_str(line, "reason", reason_rows[end->reason].name);
-	add_text(line, "address", end->address);
-	add_text(line, "step", step_names[end->step]);
-	if (end->code < 0)
-		add_text(line, "errno", strerrorname_np(-end->code));
-	if (end->pid > 0)
-		json_write_int(line, "pid", end->pid);
-	json_write_str(line, "message", end->message);
-}
-
-void transition_out_end(struct transition_out *out, const struct transition_end *end)
+void transition_out_end(struct progress *out, const struct transition_end *end)
 {
 	auto_str struct str line = STR_INIT;
 	const char *result = reason_rows[end->reason].result;
+	struct progress_cause cause = {
+		.reason = reason_rows[end->reason].name,
+		.about = end->address,
+		.step = step_names[end->step],
+		.code = end->code,
+		.pid = end->pid,
+		.message = end->message,
+	};
 
 	report_open(&line, "end");
 	json_write_str(&line, "result", end->changed ? "Failed" : result);
 	if (end->reason != REASON_NONE)
-		add_cause(&line, end);
+		progress_cause(&line, "address", &cause);
 	json_write_int(&line, "kernelMicros", (int64_t)end->kernel_us);
 	json_write_int(&line, "micros", (int64_t)end->took_us);
 	report_close(&line);
-	send_line(out, &line);
+	progress_send(out, &line);
 }

@@ -1,6 +1,6 @@
 /*
- * transition_out: what a transition says while it goes on, one JSON line at a time, each written at
- * once: when a step never ends, its line is what the reader has.
+ * transition_out: what a transition says while it goes on (agent/helper/sys/progress.h): its steps, and why it
+ * ends.
  */
 #pragma once
 
@@ -9,6 +9,7 @@
 
 struct bind_seen;
 struct holder;
+struct progress;
 
 enum transition_step {
 	STEP_NONE,
@@ -71,14 +72,8 @@ struct transition_end {
 	uint64_t took_us;
 };
 
-struct transition_out {
-	int fd;
-	int code; /* negative errno of the first line that could not be written, 0: all were */
-};
-
-void transition_out_step(struct transition_out *out, const char *address,
-			 enum transition_step step);
-void transition_out_holder(struct transition_out *out, const struct holder *holder);
-void transition_out_function(struct transition_out *out, const char *address,
+void transition_out_step(struct progress *out, const char *address, enum transition_step step);
+void transition_out_holder(struct progress *out, const struct holder *holder);
+void transition_out_function(struct progress *out, const char *address,
 			     const struct bind_seen *seen);
-void transition_out_end(struct transition_out *out, const struct transition_end *end);
+void transition_out_end(struct progress *out, const struct transition_end *end);

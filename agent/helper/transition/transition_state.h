@@ -7,6 +7,7 @@
 
 #include "agent/helper/record/record.h"
 #include "agent/helper/sys/job.h"
+#include "agent/helper/sys/progress.h"
 #include "agent/helper/transition/bind_step.h"
 #include "agent/helper/transition/transition.h"
 #include "agent/helper/transition/transition_out.h"
@@ -38,7 +39,7 @@ struct transition {
 	const char *address; /* what is being done, and to which function */
 	enum transition_step step;
 	struct bind_hands hands;
-	struct transition_out out;
+	struct progress out;
 	struct transition_end end;
 };
 

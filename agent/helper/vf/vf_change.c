@@ -160,8 +160,5 @@ int vf_change_run(const struct vf_change_options *options, const struct vf_job *
 	c.end.took_us = now_us() - began_us;
 	transition_out_end(&c.out, &c.end);
 	release(&c);
-	if (c.out.code < 0)
-		return err_set(err, ERR_RETRY, c.out.code, "write the result: %s",
-			       strerror(-c.out.code));
-	return 0;
+	return progress_result(&c.out, err);
 }

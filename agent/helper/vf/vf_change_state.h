@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "agent/helper/scan/vf_look.h"
+#include "agent/helper/sys/progress.h"
 #include "agent/helper/transition/transition_out.h"
 #include "agent/helper/vf/vf_change.h"
 #include "agent/helper/vf/vf_job.h"
@@ -28,7 +29,7 @@ struct vf_change {
 	bool recorded; /* this run has switched autoprobe as the first */
 	enum transition_step step;
 	uint64_t kernel_us;
-	struct transition_out out;
+	struct progress out;
 	struct transition_end end;
 };
 

@@ -297,14 +297,21 @@ struct scan_options settings_scan_options(const struct settings *s)
 	};
 }
 
-struct binder_options settings_binder_options(const struct settings *s)
+static struct helper_place helper_place(const struct settings *s)
 {
-	return (struct binder_options){
-		.helper_path = s->helper,
+	return (struct helper_place){
+		.path = s->helper,
 		.state_dir = s->state_dir,
 		.sysfs_root = s->sysfs_root,
 		.proc_root = s->proc_root,
 		.dev_root = s->dev_root,
+	};
+}
+
+struct binder_options settings_binder_options(const struct settings *s)
+{
+	return (struct binder_options){
+		.helper = helper_place(s),
 		.deadline_ms = s->transition_deadline_ms,
 	};
 }
@@ -324,11 +331,7 @@ struct lend_options settings_lend_options(const struct settings *s)
 struct gpu_options settings_gpu_options(const struct settings *s)
 {
 	return (struct gpu_options){
-		.helper_path = s->helper,
-		.state_dir = s->state_dir,
-		.sysfs_root = s->sysfs_root,
-		.proc_root = s->proc_root,
-		.dev_root = s->dev_root,
+		.helper = helper_place(s),
 		.sriov_manage = s->sriov_manage,
 		.nvidia_smi = s->nvidia_smi,
 		.deadline_ms = s->gpu_deadline_ms,

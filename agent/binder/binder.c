@@ -251,7 +251,7 @@ static void task_start(struct task *task, const struct binder_job *job)
 	struct json_strs words = { 0 };
 	auto_free const char **args = NULL;
 	struct helper_spec spec = {
-		.path = binder->options.helper_path,
+		.path = binder->options.helper.path,
 		.deadline_ms = binder->options.deadline_ms,
 		.on_line = on_line,
 		.on_end = on_end,
@@ -259,7 +259,7 @@ static void task_start(struct task *task, const struct binder_job *job)
 		.arg = task,
 	};
 
-	binder_words(&binder->options, binder->node_address, job, &words);
+	binder_words(&binder->options.helper, binder->node_address, job, &words);
 	args = xcalloc(words.len + 1, sizeof(*args));
 	for (size_t i = 0; i < words.len; i++)
 		args[i] = words.items[i];

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/process/helper_place.h"
 #include "api/json_map.h"
 
 struct binder;
@@ -22,11 +23,7 @@ enum { BINDER_FUNCTIONS_MAX = 1024 }; /* of one job */
 
 /* Borrowed texts that outlive the binder. */
 struct binder_options {
-	const char *helper_path;
-	const char *state_dir;
-	const char *sysfs_root;  /* NULL: /sys  */
-	const char *proc_root;   /* NULL: /proc */
-	const char *dev_root;    /* NULL: /dev  */
+	struct helper_place helper;
 	uint64_t deadline_ms;    /* of one transition; later it is stuck */
 	struct metrics *metrics; /* may be NULL */
 };

@@ -173,7 +173,7 @@ void gpu_acts_start(struct gpu_acts *acts, const struct gpu_act *act, gpu_act_en
 	log_info("changing a card", log_str("card", act->card), log_str("address", act->address),
 		 log_str("program", task->tool ? task->tool : "hostdev-helper"),
 		 log_str("what", words.items[0]));
-	run_words(task, task->tool ? task->tool : acts->options.helper_path, &words, on_act_line,
+	run_words(task, task->tool ? task->tool : acts->options.helper.path, &words, on_act_line,
 		  on_act_end);
 	json_strs_done(&words);
 }

@@ -12,17 +12,14 @@
 
 #include "agent/gpu/gpu_outcome.h"
 #include "agent/gpu/mig_look.h"
+#include "agent/process/helper_place.h"
 
 struct gpu_acts;
 struct uv_loop_s;
 
 /* Borrowed texts that outlive it. */
 struct gpu_options {
-	const char *helper_path;
-	const char *state_dir;
-	const char *sysfs_root;   /* NULL: /sys  */
-	const char *proc_root;    /* NULL: /proc */
-	const char *dev_root;     /* NULL: /dev  */
+	struct helper_place helper;
 	const char *sriov_manage; /* NULL or "": the kernel's sriov_numvfs is written instead */
 	const char *nvidia_smi;
 	uint64_t deadline_ms; /* of one child; later it is stuck */

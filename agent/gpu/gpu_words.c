@@ -2,6 +2,7 @@
 
 #include "agent/gpu/gpu_acts.h"
 #include "agent/gpu/gpu_cards.h"
+#include "agent/process/helper_place.h"
 #include "base/mem.h"
 
 static void add(struct json_strs *words, const char *word)
@@ -24,22 +25,11 @@ static void add_number(struct json_strs *words, const char *flag, int number)
 	add(words, word);
 }
 
-static void add_option(struct json_strs *words, const char *flag, const char *value)
-{
-	if (!value)
-		return;
-	add(words, flag);
-	add(words, value);
-}
-
 static void begin_helper(const struct gpu_options *options, const char *verb,
 			 struct json_strs *words)
 {
 	add(words, verb);
-	add_option(words, "--sysfs-root", options->sysfs_root);
-	add_option(words, "--proc-root", options->proc_root);
-	add_option(words, "--dev-root", options->dev_root);
-	add_option(words, "--state-dir", options->state_dir);
+	helper_place_words(&options->helper, NULL, words);
 }
 
 static const char *vfs_words(const struct gpu_options *options, const struct gpu_act *act,

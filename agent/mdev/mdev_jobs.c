@@ -190,14 +190,6 @@ bool mdev_jobs_may_start(const struct mdev_jobs *jobs, const char *parent, uint6
 	return now_ms >= task->not_before_ms;
 }
 
-static void add_option(struct json_strs *words, const char *flag, const char *value)
-{
-	if (!value)
-		return;
-	json_strs_add(words, flag);
-	json_strs_add(words, value);
-}
-
 static void add_word(struct json_strs *words, const char *key, const char *value)
 {
 	auto_free char *word = xasprintf("%s=%s", key, value);
@@ -215,13 +207,8 @@ static void add_uuids(struct task *task, const struct json_strs *uuids, struct j
 
 static void make_words(struct task *task, const struct mdev_job *job, struct json_strs *words)
 {
-	const struct mdev_jobs_deps *deps = &task->jobs->deps;
-
 	json_strs_add(words, job->type ? "mdev-create" : "mdev-remove");
-	add_option(words, "--state-dir", deps->state_dir);
-	add_option(words, "--sysfs-root", deps->sysfs_root);
-	add_option(words, "--proc-root", deps->proc_root);
-	add_option(words, "--dev-root", deps->dev_root);
+	helper_place_words(&task->jobs->deps.helper, NULL, words);
 	add_word(words, "parent", job->parent);
 	add_word(words, "owner", job->owner);
 	if (job->type)
@@ -236,7 +223,7 @@ void mdev_jobs_start(struct mdev_jobs *jobs, const struct mdev_job *job)
 	struct json_strs words = { 0 };
 	auto_free const char **args = NULL;
 	struct helper_spec spec = {
-		.path = jobs->deps.helper_path,
+		.path = jobs->deps.helper.path,
 		.on_line = on_line,
 		.on_end = on_end,
 		.on_gone = on_gone,

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "agent/mdev/mdev_line.h"
+#include "agent/process/helper_place.h"
 #include "api/json_values.h"
 
 struct clock;
@@ -29,12 +30,8 @@ enum {
 struct mdev_jobs_deps {
 	struct uv_loop_s *loop;
 	struct clock *clock;
-	const char *helper_path;
-	const char *state_dir;
-	const char *sysfs_root; /* NULL: /sys  */
-	const char *proc_root;  /* NULL: /proc */
-	const char *dev_root;   /* NULL: /dev  */
-	uint64_t deadline_ms;   /* of a helper, to begin with */
+	struct helper_place helper;
+	uint64_t deadline_ms; /* of a helper, to begin with */
 	/* A helper of @parent has ended, or was found stuck: @outcome (valid during the call; NULL: a stuck
 	 * one has ended after all). Never before mdev_jobs_start() has returned. */
 	void (*ended)(void *arg, const char *parent, const struct mdev_outcome *outcome);

@@ -309,8 +309,8 @@ struct mdevs *mdevs_new(const struct mdevs_deps *deps)
 	jobs.ended = on_ended;
 	jobs.arg = mdevs;
 	mdevs->jobs = mdev_jobs_new(&jobs);
-	mdevs->view = (struct mdev_view){ .dev_root = deps->jobs.dev_root,
-					  .sysfs_root = deps->jobs.sysfs_root,
+	mdevs->view = (struct mdev_view){ .dev_root = deps->jobs.helper.dev_root,
+					  .sysfs_root = deps->jobs.helper.sysfs_root,
 					  .removing = removing,
 					  .otherwise = otherwise,
 					  .held_as = held_as,

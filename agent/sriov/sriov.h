@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/process/helper_place.h"
+
 struct clock;
 struct events;
 struct informer;
@@ -23,12 +25,8 @@ struct uv_loop_s;
 
 /* Borrowed texts that outlive it. */
 struct sriov_options {
-	const char *helper_path;
-	const char *state_dir;
-	const char *sysfs_root; /* NULL: /sys  */
-	const char *proc_root;  /* NULL: /proc */
-	const char *dev_root;   /* NULL: /dev  */
-	uint64_t deadline_ms;   /* of one helper; later it is stuck */
+	struct helper_place helper;
+	uint64_t deadline_ms; /* of one helper; later it is stuck */
 };
 
 /* Borrowed, all of it outlives it. */

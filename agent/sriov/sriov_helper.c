@@ -85,7 +85,7 @@ struct sriov_helper *sriov_helper_start(const struct sriov_helper_spec *spec, st
 	struct json_strs words = { 0 };
 	auto_free const char **args = NULL;
 	struct helper_spec run = {
-		.path = spec->options->helper_path,
+		.path = spec->options->helper.path,
 		.deadline_ms = spec->options->deadline_ms,
 		.on_line = on_line,
 		.on_end = on_end,
@@ -101,7 +101,7 @@ struct sriov_helper *sriov_helper_start(const struct sriov_helper_spec *spec, st
 		.address = xstrdup(spec->job->words.items[0]),
 		.deadline_ms = spec->options->deadline_ms,
 	};
-	sriov_job_line(spec->options, spec->node_address, spec->job, &words);
+	sriov_job_line(&spec->options->helper, spec->node_address, spec->job, &words);
 	args = xcalloc(words.len + 1, sizeof(*args));
 	for (size_t i = 0; i < words.len; i++)
 		args[i] = words.items[i];

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/inventory/facts.h"
-#include "agent/sriov/sriov.h"
+#include "agent/process/helper_place.h"
 #include "api/json_map.h"
 #include "api/sriovnetworkdevice.h"
 #include "base/array.h"
@@ -96,23 +96,11 @@ bool sriov_job_has_settings(const struct sriovnetworkdevice *object, int count)
 	return false;
 }
 
-static void add_option(struct json_strs *words, const char *flag, const char *value)
-{
-	if (!value)
-		return;
-	json_strs_add(words, flag);
-	json_strs_add(words, value);
-}
-
-void sriov_job_line(const struct sriov_options *options, const char *node_address,
+void sriov_job_line(const struct helper_place *place, const char *node_address,
 		    const struct sriov_job *job, struct json_strs *ret_line)
 {
 	json_strs_add(ret_line, "vfs");
-	add_option(ret_line, "--state-dir", options->state_dir);
-	add_option(ret_line, "--sysfs-root", options->sysfs_root);
-	add_option(ret_line, "--proc-root", options->proc_root);
-	add_option(ret_line, "--dev-root", options->dev_root);
-	add_option(ret_line, "--node-address", node_address);
+	helper_place_words(place, node_address, ret_line);
 	for (size_t i = 0; i < job->words.len; i++)
 		json_strs_add(ret_line, job->words.items[i]);
 }

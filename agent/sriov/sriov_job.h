@@ -7,7 +7,7 @@
 #include "api/json_values.h"
 
 struct pci_facts;
-struct sriov_options;
+struct helper_place;
 struct sriovnetworkdevice;
 
 /* The texts of a job are its own (sriov_job_done). */
@@ -25,5 +25,5 @@ void sriov_job_done(struct sriov_job *job);
 bool sriov_job_has_settings(const struct sriovnetworkdevice *object, int count);
 
 /* Append the whole command line, without the program. @node_address may be NULL. */
-void sriov_job_line(const struct sriov_options *options, const char *node_address,
+void sriov_job_line(const struct helper_place *place, const char *node_address,
 		    const struct sriov_job *job, struct json_strs *ret_line);

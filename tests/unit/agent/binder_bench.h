@@ -67,8 +67,7 @@ static inline void bench_begin(struct bench *b, const char *body)
 	*b = (struct bench){ .metrics = metrics_new() };
 	fake_helper_init(&b->fake, body);
 	b->options = (struct binder_options){
-		.helper_path = b->fake.path,
-		.state_dir = "/state",
+		.helper = { .path = b->fake.path, .state_dir = "/state" },
 		.deadline_ms = AMPLE_MS,
 		.metrics = b->metrics,
 	};

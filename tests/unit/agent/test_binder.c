@@ -43,9 +43,9 @@ static void the_helper_gets_the_words(void **state)
 	(void)state;
 	bench_begin(&b, "printf '%s|' \"$@\" >$here/words\n" DONE);
 	binder_free(b.binder);
-	b.options.sysfs_root = "/s";
-	b.options.proc_root = "/p";
-	b.options.dev_root = "/d";
+	b.options.helper.sysfs_root = "/s";
+	b.options.helper.proc_root = "/p";
+	b.options.helper.dev_root = "/d";
 	b.binder = binder_new(&b.fake.loop, &b.options, bench_on_free, &b);
 	binder_set_node_address(b.binder, "10.0.0.1");
 	owner_init(&owner, &b, "12", "0000:01:00.0");

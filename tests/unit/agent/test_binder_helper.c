@@ -59,11 +59,11 @@ static void machine_begin(struct machine *m, const char *driver)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		m->roots[i] = xasprintf("%s/%s", m->tree.root, names[i]);
 	binder_free(m->bench.binder);
-	m->bench.options.helper_path = m->helper;
-	m->bench.options.state_dir = m->state_dir;
-	m->bench.options.sysfs_root = m->roots[0];
-	m->bench.options.proc_root = m->roots[1];
-	m->bench.options.dev_root = m->roots[2];
+	m->bench.options.helper.path = m->helper;
+	m->bench.options.helper.state_dir = m->state_dir;
+	m->bench.options.helper.sysfs_root = m->roots[0];
+	m->bench.options.helper.proc_root = m->roots[1];
+	m->bench.options.helper.dev_root = m->roots[2];
 	m->bench.binder =
 		binder_new(&m->bench.fake.loop, &m->bench.options, bench_on_free, &m->bench);
 }

@@ -62,7 +62,7 @@ static void open_scene(struct scene *s, const char *body)
 	*s = (struct scene){ 0 };
 	fake_helper_init(&s->fake, body);
 	s->acts = gpu_acts_new(&s->fake.loop,
-			       &(struct gpu_options){ .helper_path = s->fake.path,
+			       &(struct gpu_options){ .helper = { .path = s->fake.path },
 						      .sriov_manage = s->fake.path,
 						      .nvidia_smi = s->fake.path,
 						      .deadline_ms = AMPLE_MS },

@@ -18,15 +18,15 @@ static struct words_case {
 	  .words = "/sm -e " PF },
 	{ "and removed by it", { .verb = GPU_DISABLE_VFS, .address = PF }, .words = "/sm -d " PF },
 	{ "without one the kernel is asked", { .verb = GPU_ENABLE_VFS, .address = PF, .id = "10de:25b6", .count = 16 },
-	  .words = "helper vfs --sysfs-root /s --state-dir /d address=" PF " id=10de:25b6 count=16", .no_manage = true },
+	  .words = "helper vfs --state-dir /d --sysfs-root /s address=" PF " id=10de:25b6 count=16", .no_manage = true },
 	{ "and to remove them", { .verb = GPU_DISABLE_VFS, .address = PF, .id = "10de:25b6" },
-	  .words = "helper vfs --sysfs-root /s --state-dir /d address=" PF " id=10de:25b6 count=0", .no_manage = true },
+	  .words = "helper vfs --state-dir /d --sysfs-root /s address=" PF " id=10de:25b6 count=0", .no_manage = true },
 	{ "a type", { .verb = GPU_SET_TYPE, .address = VF, .type = "1146" },
-	  .words = "helper vgpu-set --sysfs-root /s --state-dir /d address=" VF " type=1146" },
+	  .words = "helper vgpu-set --state-dir /d --sysfs-root /s address=" VF " type=1146" },
 	{ "a mediated device", { .verb = GPU_MAKE_MDEV, .address = VF, .type = "nvidia-746", .uuid = "u1" },
-	  .words = "helper mdev-create --sysfs-root /s --state-dir /d parent=" VF " type=nvidia-746 owner=vgpu uuid=u1" },
+	  .words = "helper mdev-create --state-dir /d --sysfs-root /s parent=" VF " type=nvidia-746 owner=vgpu uuid=u1" },
 	{ "its removal", { .verb = GPU_REMOVE_MDEV, .address = VF, .uuid = "u1" },
-	  .words = "helper mdev-remove --sysfs-root /s --state-dir /d parent=" VF " owner=vgpu uuid=u1" },
+	  .words = "helper mdev-remove --state-dir /d --sysfs-root /s parent=" VF " owner=vgpu uuid=u1" },
 	{ "MIG mode", { .verb = GPU_MIG_MODE_ON, .address = PF }, .words = "/smi -i " PF " -mig 1" },
 	{ "an instance, with what fills it", { .verb = GPU_MIG_CREATE, .address = PF, .profile = 9 },
 	  .words = "/smi mig -i " PF " -cgi 9 -C" },
@@ -41,8 +41,7 @@ static void words_are(void **state)
 {
 	const struct words_case *c = *state;
 	struct gpu_options options = {
-		.sysfs_root = "/s",
-		.state_dir = "/d",
+		.helper = { .sysfs_root = "/s", .state_dir = "/d" },
 		.sriov_manage = c->no_manage ? "" : "/sm",
 		.nvidia_smi = "/smi",
 	};

@@ -169,8 +169,7 @@ static inline void bench_open(const char *script, const struct machine_card *car
 	bench.mdevs = mdevs_new(&(struct mdevs_deps){
 		.jobs = { .loop = &bench.fake.loop,
 			  .clock = fake_clock_as_clock(bench.clock),
-			  .helper_path = bench.fake.path,
-			  .state_dir = "/state",
+			  .helper = { .path = bench.fake.path, .state_dir = "/state" },
 			  .deadline_ms = AMPLE_MS },
 		.node_name = "node1",
 		.moved = bench_on_moved,

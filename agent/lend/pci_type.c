@@ -219,6 +219,7 @@ static void offer(struct pci_type *type, const struct lents *lents, struct plugi
 						     .healthy = !lent->trouble,
 						     .numa_node = lent->device->status.numa_node,
 						     .root = lent->root,
+						     .group = lent->device->status.iommu_group,
 						     .trouble = lent->trouble };
 		if (i == 0 || strcmp(lents->items[i - 1].resource, lent->resource) != 0)
 			*array_add(&resources) = (struct plugin_resource){ .name = lent->resource,
@@ -316,7 +317,28 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	return 0;
 }
 
-const struct device_type pci_device_type = { .name = "pci", .allocate = allocate };
+/* Of a group that a pod has, none but to that pod, which gets @musts again. */
+static void prefer(void *arg, const char *resource, const struct json_strs *musts,
+		   struct json_strs *ids)
+{
+	const struct pci_type *type = arg;
+	struct json_strs kept = { 0 };
+
+	for (size_t i = 0; i < ids->len; i++) {
+		const struct pcidevice *device = find(type->view, ids->items[i]);
+		auto_free char *trouble =
+			device ? group_pods_trouble(type->view, device, resource, musts) : NULL;
+
+		if (device && !trouble)
+			json_strs_add(&kept, ids->items[i]);
+	}
+	json_strs_done(ids);
+	*ids = kept;
+}
+
+const struct device_type pci_device_type = { .name = "pci",
+					     .allocate = allocate,
+					     .prefer = prefer };
 
 struct pci_type *pci_type_new(const struct pci_view *view)
 {

@@ -50,6 +50,7 @@ static int device_add(struct device_list *list, const struct plugin_device *devi
 		.healthy = device->healthy,
 		.numa_node = device->numa_node,
 		.root = xstrdup_or_null(device->root),
+		.group = xstrdup_or_null(device->group),
 		.trouble = xstrdup_or_null(device->trouble),
 	};
 	map_set(list->by_id, device->id, &list->items[list->len - 1]);
@@ -111,6 +112,7 @@ struct device_list *device_list_unref(struct device_list *list)
 	for (size_t i = 0; i < list->len; i++) {
 		text_free(list->items[i].id);
 		text_free(list->items[i].root);
+		text_free(list->items[i].group);
 		text_free(list->items[i].trouble);
 	}
 	array_done(list);

@@ -22,6 +22,7 @@ struct plugin_device {
 	bool healthy;
 	int numa_node;       /* -1: none                                            */
 	const char *root;    /* the PCIe root that it hangs below; NULL: none       */
+	const char *group;   /* what is best lent to one container; NULL: none      */
 	const char *trouble; /* why it is not healthy, for messages; NULL: not said */
 };
 
@@ -82,7 +83,9 @@ struct device_type {
 	int (*allocate)(void *arg, const char *resource, const struct json_strs *ids,
 			struct allocation *allocation, struct err *err);
 
-	/* Optional: put @ids into the order in which they are best lent, none more and none less.
-	 * NUMA node and PCIe root go before that order. Without it: the order of the list. */
-	void (*prefer)(void *arg, const char *resource, struct json_strs *ids);
+	/* Optional: put @ids into the order in which they are best lent to a container that has to get
+	 * @musts, none more; what `allocate` would refuse it is left out. NUMA node, PCIe root and
+	 * group go before that order. Without it: the order of the list. */
+	void (*prefer)(void *arg, const char *resource, const struct json_strs *musts,
+		       struct json_strs *ids);
 };

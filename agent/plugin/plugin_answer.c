@@ -141,7 +141,8 @@ static void candidate_add(const struct plugin_source *source, const char *id, st
 
 	*candidate = (struct preferred_candidate){ .id = id,
 						   .numa_node = device ? device->numa_node : -1,
-						   .root = device ? device->root : NULL };
+						   .root = device ? device->root : NULL,
+						   .group = device ? device->group : NULL };
 	map_set(seen, id, candidate);
 }
 
@@ -201,6 +202,7 @@ void plugin_answer_preferred(const struct plugin_source *source, const char *req
 		order_by_list(source->list, &wishes.items[i].available);
 		if (source->type->prefer)
 			source->type->prefer(source->arg, source->resource,
+					     &wishes.items[i].must_include,
 					     &wishes.items[i].available);
 		choose(source, &wishes.items[i], array_add(&chosen));
 	}

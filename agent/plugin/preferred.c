@@ -7,17 +7,19 @@
 #include "api/json_values.h"
 #include "base/mem.h"
 
-/* A candidate, and how good its node and its root are: the less the better. */
+/* Of one node; of that and below one root; of that and in one group. */
+enum { LEVELS = 3 };
+
+/* A candidate, and how good what it is of is at each level: the less the better. */
 struct ranked {
 	const struct preferred_candidate *c;
 	size_t place;
-	size_t node_rank;
-	size_t root_rank;
+	size_t ranks[LEVELS];
 };
 
-static const char *root_of(const struct ranked *r)
+static int compare_texts(const char *a, const char *b)
 {
-	return r->c->root ? r->c->root : "";
+	return strcmp(a ? a : "", b ? b : "");
 }
 
 static int compare_sizes(size_t a, size_t b)
@@ -30,16 +32,29 @@ static int compare_nodes(const struct ranked *a, const struct ranked *b)
 	return (a->c->numa_node > b->c->numa_node) - (a->c->numa_node < b->c->numa_node);
 }
 
-/* Who hangs below the same root stands together, within who is on the same node. */
+static int compare_roots(const struct ranked *a, const struct ranked *b)
+{
+	int order = compare_nodes(a, b);
+
+	return order ? order : compare_texts(a->c->root, b->c->root);
+}
+
+static int compare_groups(const struct ranked *a, const struct ranked *b)
+{
+	int order = compare_roots(a, b);
+
+	return order ? order : compare_texts(a->c->group, b->c->group);
+}
+
+static int (*const levels[LEVELS])(const struct ranked *a, const struct ranked *b) = {
+	compare_nodes,
+	compare_roots,
+	compare_groups,
+};
+
 static int by_place(const void *a, const void *b)
 {
-	const struct ranked *x = a;
-	const struct ranked *y = b;
-	int order = compare_nodes(x, y);
-
-	if (order == 0)
-		order = strcmp(root_of(x), root_of(y));
-	return order;
+	return levels[LEVELS - 1](a, b);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -48,14 +63,11 @@ static int by_rank(const void *a, const void *b)
 	const struct ranked *y = b;
 	int order = compare_sizes(y->c->must, x->c->must);
 
-	if (order == 0)
-		order = compare_sizes(x->node_rank, y->node_rank);
-	if (order == 0)
-		order = compare_nodes(x, y);
-	if (order == 0)
-		order = compare_sizes(x->root_rank, y->root_rank);
-	if (order == 0)
-		order = strcmp(root_of(x), root_of(y));
+	for (size_t i = 0; order == 0 && i < LEVELS; i++) {
+		order = compare_sizes(x->ranks[i], y->ranks[i]);
+		if (order == 0)
+			order = levels[i](x, y);
+	}
 	return order == 0 ? compare_sizes(x->place, y->place) : order;
 }
 
@@ -73,33 +85,16 @@ static size_t rank_of(const struct ranked *group, size_t len, size_t need)
 	return free_devices >= need ? 1 + free_devices : SIZE_MAX - free_devices;
 }
 
-/* The end of the group that begins at @from: of one node, or also of one root. */
-static size_t group_end(const struct ranked *all, size_t from, size_t len, bool of_root)
-{
-	size_t end = from + 1;
-
-	while (end < len && compare_nodes(&all[from], &all[end]) == 0 &&
-	       (!of_root || strcmp(root_of(&all[from]), root_of(&all[end])) == 0))
-		end++;
-	return end;
-}
-
-static void rank_roots(struct ranked *node, size_t len, size_t need)
+static void rank_level(struct ranked *all, size_t len, size_t level, size_t need)
 {
 	for (size_t from = 0, end; from < len; from = end) {
-		end = group_end(node, from, len, true);
-		for (size_t i = from, rank = rank_of(&node[from], end - from, need); i < end; i++)
-			node[i].root_rank = rank;
-	}
-}
+		size_t rank;
 
-static void rank_nodes(struct ranked *all, size_t len, size_t need)
-{
-	for (size_t from = 0, end; from < len; from = end) {
-		end = group_end(all, from, len, false);
-		for (size_t i = from, rank = rank_of(&all[from], end - from, need); i < end; i++)
-			all[i].node_rank = rank;
-		rank_roots(&all[from], end - from, need);
+		for (end = from + 1; end < len && levels[level](&all[from], &all[end]) == 0;)
+			end++;
+		rank = rank_of(&all[from], end - from, need);
+		for (size_t i = from; i < end; i++)
+			all[i].ranks[level] = rank;
 	}
 }
 
@@ -114,7 +109,8 @@ void preferred_choose(const struct preferred_candidate *candidates, size_t len, 
 		musts += candidates[i].must;
 	}
 	qsort(all, len, sizeof(*all), by_place);
-	rank_nodes(all, len, size > musts ? size - musts : 0);
+	for (size_t i = 0; i < LEVELS; i++)
+		rank_level(all, len, i, size > musts ? size - musts : 0);
 	qsort(all, len, sizeof(*all), by_rank);
 	for (size_t i = 0; i < len && i < size; i++)
 		json_strs_add(chosen, all[i].c->id);

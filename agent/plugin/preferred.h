@@ -3,7 +3,7 @@
  *
  * First the ones that it must have. Then those of the NUMA nodes that these are on, then those of the
  * node that has enough for the rest and fewest beyond that, so that larger holes stay; within a node
- * the same by PCIe root; then the order of the candidates.
+ * the same by PCIe root, and within a root by group; then the order of the candidates.
  */
 #pragma once
 
@@ -15,9 +15,10 @@ struct json_strs;
 /* Texts are borrowed. */
 struct preferred_candidate {
 	const char *id;
-	int numa_node;    /* -1: none                */
-	const char *root; /* PCIe root; NULL: none   */
-	bool must;        /* the container has to get it */
+	int numa_node;     /* -1: none                */
+	const char *root;  /* PCIe root; NULL: none   */
+	const char *group; /* as IOMMU groups; NULL: none */
+	bool must;         /* the container has to get it */
 };
 
 /* Append the IDs of at most @size of @candidates to @chosen, best first. Candidates are told apart by

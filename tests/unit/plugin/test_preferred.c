@@ -11,7 +11,7 @@
 
 enum { CANDIDATES_MAX = 16 };
 
-/* Candidates are written "ID@NODE/ROOT", with "!" before the ones that the container must have. */
+/* Candidates are written "ID@NODE/ROOT" or "ID@NODE/ROOT#GROUP", with "!" before the ones that the container must have. */
 static struct choice_case {
 	const char *name;
 	const char *candidates;
@@ -35,6 +35,11 @@ static struct choice_case {
 	{ "same root name on two nodes is two roots", "a@0/x b@1/x c@1/x", 2, "b c" },
 	{ "two nodes with musts go before a third", "!a@0/x !b@1/y c@2/z d@1/y e@0/x", 4,
 	  "a b e d" },
+	{ "one group that has enough goes before two", "a@0/x#1 b@0/x#2 c@0/x#2", 2, "b c" },
+	{ "the smaller of two groups that have enough", "a@0/x#1 b@0/x#1 c@0/x#2", 1, "c" },
+	{ "the group of a must goes before another", "a@0/x#1 !b@0/x#2 c@0/x#2", 2, "b c" },
+	{ "no group has enough: the larger one first", "a@0/x#1 b@0/x#2 c@0/x#2", 3, "b c a" },
+	{ "a root goes before a group", "a@0/x#1 b@0/x#2 c@0/y#3 d@0/y#3 e@0/y#3", 2, "a b" },
 	{ "no node and no root are known", "a@-1/ b@-1/ c@-1/", 2, "a b" },
 };
 
@@ -49,13 +54,17 @@ static void candidate_parse(struct preferred_candidate *c, char *word)
 	int64_t node = 0;
 	char *slash = strchr(word, '/');
 	char *at = strchr(word, '@');
+	char *hash = strchr(word, '#');
 
+	if (hash)
+		*hash = '\0';
 	*slash = *at = '\0';
 	assert_true(str_to_i64(at + 1, &node));
 	c->must = word[0] == '!';
 	c->id = word + c->must;
 	c->numa_node = (int)node;
 	c->root = slash[1] ? slash + 1 : NULL;
+	c->group = hash ? hash + 1 : NULL;
 }
 
 static void scene_parse(struct scene *scene, const char *text)

@@ -42,10 +42,12 @@ static inline int toy_allocate(void *arg, const char *resource, const struct jso
 	return 0;
 }
 
-static inline void toy_prefer(void *arg, const char *resource, struct json_strs *ids)
+static inline void toy_prefer(void *arg, const char *resource, const struct json_strs *musts,
+			      struct json_strs *ids)
 {
 	const struct toy *toy = arg;
 
+	(void)musts;
 	assert_string_equal(resource, "t.io/toy");
 	for (size_t i = 0; toy->backwards && i < ids->len / 2; i++) {
 		char *other = ids->items[ids->len - 1 - i];

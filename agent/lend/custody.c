@@ -6,6 +6,7 @@
 
 #include "agent/lend/lent_pods.h"
 #include "agent/lend/settled.h"
+#include "agent/plugin/checkpoint.h"
 #include "agent/plugin/podresources.h"
 #include "api/json_values.h"
 #include "api/pcidevice.h"
@@ -24,6 +25,7 @@ struct custody {
 	struct custody_deps deps;
 	struct podresources *podresources;
 	struct lent_pods *pods;
+	struct checkpoint *checkpoint;
 	struct map *starting; /* ID -> struct starting *              */
 	struct settled settled;
 	struct clock_timer *grown; /* the kubelet may have settled, and is asked again */
@@ -292,6 +294,11 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 	return false;
 }
 
+bool custody_was_given(struct custody *custody, const char *id)
+{
+	return !custody->answered && checkpoint_find(custody->checkpoint, id) == CHECKPOINT_NAMES;
+}
+
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,
 							const char *id)
 {
@@ -311,6 +318,7 @@ struct custody *custody_new(const struct custody_deps *deps)
 
 	custody->deps = *deps;
 	custody->pods = lent_pods_new();
+	custody->checkpoint = checkpoint_new(deps->checkpoint_path);
 	custody->starting = map_new();
 	custody->grown = clock_timer_new(deps->clock, on_grown, custody);
 	custody->passed = clock_timer_new(deps->clock, on_passed, custody);
@@ -338,6 +346,7 @@ struct custody *custody_free(struct custody *custody)
 	clock_timer_free(custody->deps.clock, custody->grown);
 	clock_timer_free(custody->deps.clock, custody->passed);
 	lent_pods_free(custody->pods);
+	checkpoint_free(custody->checkpoint);
 	while (map_next(custody->starting, &cursor, NULL, &starting))
 		starting_free(starting);
 	map_free(custody->starting);

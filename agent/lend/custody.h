@@ -28,6 +28,7 @@ struct custody_deps {
 	struct clock *clock;
 	struct metrics *metrics; /* may be NULL */
 	const char *socket_path;
+	const char *checkpoint_path; /* the kubelet's; agent/plugin/checkpoint.h */
 	/* Who has the device @id (NULL: any device) is not what it was. Never runs before the function
 	 * that was called has returned, but for custody_offered(). */
 	void (*changed)(void *arg, const char *id);
@@ -66,6 +67,9 @@ const char *custody_given(struct custody *custody, const char *id, uint64_t *ret
 /* As lend_is_free(). A kubelet that has said nothing CUSTODY_UNKNOWN_MS after custody_new() counts as one
  * without pods; one that answers no more has those that it had. */
 bool custody_is_free(struct custody *custody, const char *id, char **ret_holder);
+
+/* Before the kubelet has said a word: had a container the device when the kubelet wrote that down last? */
+bool custody_was_given(struct custody *custody, const char *id);
 
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,

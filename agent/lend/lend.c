@@ -35,7 +35,7 @@ struct lend {
 	struct clock_timer *apart; /* what is given from then on is another container's */
 	struct kubelet_watch *watch;
 	struct kubelet_listener *listener;
-	char *plugins_dir, *registry_dir, *socket_dir, *podresources_path;
+	char *plugins_dir, *registry_dir, *socket_dir, *podresources_path, *checkpoint_path;
 	struct registration_deps registration;
 	struct custody *custody; /* as the plugins */
 	int64_t heartbeat_ms;
@@ -104,6 +104,9 @@ bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
 	if (custody_allocations(lend->custody, id))
 		return true;
 	*ret_holder = told_before(lend, id);
+	if (!*ret_holder && custody_was_given(lend->custody, id))
+		*ret_holder = xstrdup("a pod in the checkpoint of the kubelet, which does not "
+				      "answer");
 	return !*ret_holder;
 }
 
@@ -231,6 +234,7 @@ static void begin(struct lend *lend)
 					      .clock = lend->deps.clock,
 					      .metrics = lend->deps.metrics,
 					      .socket_path = lend->podresources_path,
+					      .checkpoint_path = lend->checkpoint_path,
 					      .changed = on_custody,
 					      .offers = is_offered,
 					      .arg = lend };
@@ -354,6 +358,7 @@ static void make_paths(struct lend *lend)
 	lend->plugins_dir = xasprintf("%s/device-plugins", dir);
 	lend->registry_dir = xasprintf("%s/plugins_registry", dir);
 	lend->socket_dir = xasprintf("%s/plugins/hostdev", dir);
+	lend->checkpoint_path = xasprintf("%s/kubelet_internal_checkpoint", lend->plugins_dir);
 	lend->podresources_path = xasprintf("%s/pod-resources/kubelet.sock", dir);
 }
 
@@ -418,6 +423,7 @@ struct lend *lend_free(struct lend *lend)
 	free(lend->registry_dir);
 	free(lend->socket_dir);
 	free(lend->podresources_path);
+	free(lend->checkpoint_path);
 	free(lend);
 	return NULL;
 }

@@ -80,7 +80,7 @@ void lend_touch(struct lend *lend);
  * Has nobody the device @id? If somebody has, *@ret_holder says who, "pod default/vm-1", for
  * the caller to free; it is NULL if that is not known yet, which passes within CUSTODY_UNKNOWN_MS (custody.h). Whoever
  * has it is asked for again. Before the kubelet has said a word, those count who had it when it was told last: by the
- * PCIDevice, the MediatedDevice or the PCIDeviceClaim.
+ * PCIDevice, the MediatedDevice or the PCIDeviceClaim; or if all of these are gone, by the kubelet's checkpoint.
  */
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder);
 

@@ -95,6 +95,25 @@ static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
 	}
 }
 
+/* PCIDevice, claim and agent were made anew, and the kubelet is away: only its file knows. */
+static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint",
+		   "{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\"u\",\"ContainerName\":\"main\","
+		   "\"ResourceName\":\"" MODEL "\",\"DeviceIDs\":{\"-1\":[\"" NIC "\"]}}]}}");
+	lend_begin(scene, false);
+	pass(scene, CUSTODY_UNKNOWN_MS + 30000);
+	assert_holder(scene, "a pod in the checkpoint of the kubelet, which does not answer");
+	assert_null(lend_allocations(scene->lend, NIC)); /* it is a reason to hold, not to tell */
+	pods_serve(scene);
+	pass(scene, 40000);
+	assert_holder(scene, "free"); /* whatever the file still says */
+	scene_free(scene);
+}
+
 /* A process held it, and that is looked for in other ways. */
 static void a_process_that_the_claim_names_is_no_pod(void **state)
 {
@@ -287,6 +306,7 @@ static void what_was_given_is_a_pods_although_its_resource_went(void **state)
 	custody = custody_new(&(struct custody_deps){ .loop = &scene->stage.loop,
 						      .clock = scene->stage.clock,
 						      .socket_path = scene->pods_path,
+						      .checkpoint_path = "/nowhere",
 						      .changed = on_changed,
 						      .offers = offers_nothing,
 						      .arg = scene });
@@ -320,6 +340,8 @@ int main(void)
 		  what_was_told_before_holds_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "what the claim says holds until the kubelet speaks",
 		  what_the_claim_says_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "what the kubelet's checkpoint says holds until the kubelet speaks",
+		  what_the_checkpoint_says_holds_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "a process that the claim names is no pod",
 		  a_process_that_the_claim_names_is_no_pod, NULL);
 	suite_add(&suite, "what was told of a mediated device before holds likewise",

@@ -1,0 +1,149 @@
+#include "agent/plugin/checkpoint.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "api/json_map.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+/* The kubelet replaces the file by a rename. */
+struct stamp {
+	ino_t inode;
+	off_t size;
+	struct timespec written;
+};
+
+struct checkpoint {
+	char *path;
+	struct stamp stamp;
+	uint64_t version;      /* of the stamp                           */
+	uint64_t versions;     /* that there have been                   */
+	uint64_t read_version; /* that `ids` are of; 0: of none          */
+	struct map *ids;       /* as a set; NULL: they are not known     */
+};
+
+static bool same_stamp(const struct stamp *a, const struct stamp *b)
+{
+	return a->inode == b->inode && a->size == b->size &&
+	       a->written.tv_sec == b->written.tv_sec && a->written.tv_nsec == b->written.tv_nsec;
+}
+
+uint64_t checkpoint_version(struct checkpoint *checkpoint)
+{
+	struct stamp now;
+	struct stat st;
+
+	if (stat(checkpoint->path, &st) < 0 || !S_ISREG(st.st_mode))
+		return checkpoint->version = 0;
+	now = (struct stamp){ .inode = st.st_ino, .size = st.st_size, .written = st.st_mtim };
+	if (checkpoint->version == 0 || !same_stamp(&now, &checkpoint->stamp))
+		checkpoint->version = ++checkpoint->versions;
+	checkpoint->stamp = now;
+	return checkpoint->version;
+}
+
+/* The set is all that counts: its values say nothing. */
+static void add_id(struct map *ids, const char *id)
+{
+	static char there;
+	auto_free char *copy = xstrdup(id);
+	char *rest = copy;
+	const char *part;
+
+	while ((part = strsep(&rest, ",")))
+		map_set(ids, part, &there);
+}
+
+/* {"<NUMA node>": ["ID", ...]}; kubelets up to 1.19 wrote the bare list. */
+static void add_entry(struct map *ids, const json_t *entry)
+{
+	json_t *nodes = json_object_get(entry, "DeviceIDs");
+	const char *node;
+	json_t *list;
+	json_t *id;
+	size_t i;
+
+	json_object_foreach (nodes, node, list) {
+		json_array_foreach (list, i, id) {
+			if (json_is_string(id))
+				add_id(ids, json_string_value(id));
+		}
+	}
+	json_array_foreach (nodes, i, id) {
+		if (json_is_string(id))
+			add_id(ids, json_string_value(id));
+	}
+}
+
+/* NULL: it is no checkpoint. Where no container has anything the list is null. */
+static struct map *parse(const char *text, size_t len)
+{
+	auto_json json_t *json = json_loadb(text, len, 0, NULL);
+	const json_t *data = json_object_get(json, "Data");
+	json_t *entries = json_object_get(data, "PodDeviceEntries");
+	struct map *ids;
+	json_t *entry;
+	size_t i;
+
+	if (!json_is_array(entries) && !json_is_null(entries))
+		return NULL;
+	ids = map_new();
+	json_array_foreach (entries, i, entry)
+		add_entry(ids, entry);
+	return ids;
+}
+
+/* Tells of a file that is not understood once for each that was written. */
+static void read_anew(struct checkpoint *checkpoint, uint64_t version)
+{
+	auto_free char *text = NULL;
+	struct err err = { 0 };
+	size_t len = 0;
+
+	if (checkpoint->read_version == version)
+		return;
+	checkpoint->read_version = version;
+	checkpoint->ids = map_free(checkpoint->ids);
+	if (version == 0)
+		return;
+	if (file_read(AT_FDCWD, checkpoint->path, CHECKPOINT_MAX, &text, &len, &err) == 0)
+		checkpoint->ids = parse(text, len);
+	if (!checkpoint->ids)
+		log_warn("the kubelet's checkpoint is not understood",
+			 log_str("path", checkpoint->path),
+			 log_str("reason", *err.msg ? err.msg : "it has no Data.PodDeviceEntries"));
+}
+
+enum checkpoint_says checkpoint_find(struct checkpoint *checkpoint, const char *id)
+{
+	read_anew(checkpoint, checkpoint_version(checkpoint));
+	if (!checkpoint->ids)
+		return CHECKPOINT_UNKNOWN;
+	return map_get(checkpoint->ids, id) ? CHECKPOINT_NAMES : CHECKPOINT_NAMES_NOT;
+}
+
+struct checkpoint *checkpoint_new(const char *path)
+{
+	struct checkpoint *checkpoint = xcalloc(1, sizeof(*checkpoint));
+
+	checkpoint->path = xstrdup(path);
+	return checkpoint;
+}
+
+struct checkpoint *checkpoint_free(struct checkpoint *checkpoint)
+{
+	if (!checkpoint)
+		return NULL;
+	map_free(checkpoint->ids);
+	free(checkpoint->path);
+	free(checkpoint);
+	return NULL;
+}

@@ -1,0 +1,34 @@
+/*
+ * checkpoint: which devices containers have, as the kubelet's device manager has it on disk.
+ *
+ * The file kubelet_internal_checkpoint is the kubelet's own and no interface: it is a reason to hold a
+ * device, or to take a container for one that has got all of its devices, never to give one. A kubelet writes
+ * it when a container has got its devices of all resources, before anything else is admitted
+ * (allocateContainerResources() of pkg/kubelet/cm/devicemanager/manager.go, 1.34), and when a device plugin
+ * tells of its devices. Pods that are gone are in it until the next time.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct checkpoint;
+
+enum { CHECKPOINT_MAX = 16 << 20 }; /* bytes; a longer one counts as unreadable */
+
+enum checkpoint_says {
+	CHECKPOINT_UNKNOWN, /* there is no such file, or it is not understood */
+	CHECKPOINT_NAMES,   /* a container has the device                     */
+	CHECKPOINT_NAMES_NOT,
+};
+
+/* @path is copied; nothing is read yet. */
+struct checkpoint *checkpoint_new(const char *path);
+/* Takes NULL, returns NULL. */
+struct checkpoint *checkpoint_free(struct checkpoint *checkpoint);
+
+/* Another number as soon as the kubelet has written it again; 0: there is none. Reads nothing of it. */
+uint64_t checkpoint_version(struct checkpoint *checkpoint);
+
+/* Of the device @id, of whatever resource; an ID of several that are joined by ',' names each of them. What it
+ * says is read again only if it was written. */
+enum checkpoint_says checkpoint_find(struct checkpoint *checkpoint, const char *id);

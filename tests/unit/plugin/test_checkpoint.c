@@ -1,0 +1,140 @@
+/* checkpoint: which devices containers have, by the kubelet's own file. */
+#include "agent/plugin/checkpoint.h"
+
+#include "unit/folder.h"
+
+#define NAME "kubelet_internal_checkpoint"
+#define NIC  "0000:01:00.0"
+
+/* As a kubelet 1.34 writes it. */
+#define OF(ids)                                                                                   \
+	"{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\"9f6ee2b6-0000-4000-8000-000000000001\","  \
+	"\"ContainerName\":\"main\",\"ResourceName\":\"unknown.com/10d3\",\"DeviceIDs\":" ids "," \
+	"\"AllocResp\":\"CgA=\"}],\"RegisteredDevices\":{\"unknown.com/10d3\":[\"" NIC "\"]}},"   \
+	"\"Checksum\":1}"
+
+static struct find_case {
+	const char *name;
+	const char *text; /* NULL: there is no file */
+	const char *id;
+	enum checkpoint_says says;
+} finds[] = {
+	{ "a container has it", OF("{\"0\":[\"" NIC "\"]}"), NIC, CHECKPOINT_NAMES },
+	{ "of several, at several nodes", OF("{\"-1\":[\"a\",\"b\"],\"1\":[\"" NIC "\"]}"), NIC,
+	  CHECKPOINT_NAMES },
+	{ "of a kubelet that wrote no nodes", OF("[\"" NIC "\"]"), NIC, CHECKPOINT_NAMES },
+	{ "an ID of several", OF("{\"-1\":[\"1-2,1-3.1\"]}"), "1-3.1", CHECKPOINT_NAMES },
+	{ "what is only offered nobody has", OF("{\"0\":[\"a\"]}"), NIC, CHECKPOINT_NAMES_NOT },
+	{ "no part of an ID", OF("{\"0\":[\"" NIC "0\"]}"), NIC, CHECKPOINT_NAMES_NOT },
+	{ "nobody has anything", "{\"Data\":{\"PodDeviceEntries\":null}}", NIC,
+	  CHECKPOINT_NAMES_NOT },
+	{ "odd entries count for nothing",
+	  "{\"Data\":{\"PodDeviceEntries\":[1,{\"DeviceIDs\":7},{\"DeviceIDs\":{\"0\":[null]}}]}}",
+	  NIC, CHECKPOINT_NAMES_NOT },
+	{ "no file", NULL, NIC, CHECKPOINT_UNKNOWN },
+	{ "an empty file", "", NIC, CHECKPOINT_UNKNOWN },
+	{ "half a file", "{\"Data\":{\"PodDeviceEntries\":[", NIC, CHECKPOINT_UNKNOWN },
+	{ "another file", "{\"Data\":{}}", NIC, CHECKPOINT_UNKNOWN },
+};
+
+static void is_found(void **state)
+{
+	const struct find_case *c = *state;
+	struct checkpoint *checkpoint;
+	auto_free char *path = NULL;
+	struct folder folder;
+
+	folder_init(&folder);
+	path = folder_path(&folder, NAME);
+	if (c->text)
+		folder_put(&folder, NAME, c->text);
+	checkpoint = checkpoint_new(path);
+	assert_int_equal(checkpoint_find(checkpoint, c->id), c->says);
+	checkpoint_free(checkpoint);
+	folder_done(&folder);
+}
+
+/* As the kubelet does it: another file under the same name. */
+static void replace(const struct folder *folder, const char *text)
+{
+	auto_free char *path = folder_path(folder, NAME);
+	auto_free char *fresh = folder_path(folder, "fresh");
+
+	folder_put(folder, "fresh", text);
+	assert_int_equal(rename(fresh, path), 0);
+}
+
+static void each_writing_counts(void **state)
+{
+	struct checkpoint *checkpoint;
+	auto_free char *path = NULL;
+	struct folder folder;
+	uint64_t version;
+
+	(void)state;
+	folder_init(&folder);
+	path = folder_path(&folder, NAME);
+	checkpoint = checkpoint_new(path);
+	assert_int_equal(checkpoint_version(checkpoint), 0);
+	replace(&folder, OF("{\"0\":[\"a\"]}"));
+	version = checkpoint_version(checkpoint);
+	assert_int_not_equal(version, 0);
+	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_NAMES);
+	assert_int_equal(checkpoint_version(checkpoint), version);
+	replace(&folder, OF("{\"0\":[\"b\"]}"));
+	assert_int_not_equal(checkpoint_version(checkpoint), version);
+	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_NAMES_NOT);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(checkpoint_version(checkpoint), 0);
+	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_UNKNOWN);
+	replace(&folder, OF("{\"0\":[\"b\"]}"));
+	assert_true(checkpoint_version(checkpoint) > version);
+	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_NAMES);
+	checkpoint_free(checkpoint);
+	folder_done(&folder);
+}
+
+/* A pipe that nobody writes to would hold up whoever opens it. */
+static void what_is_no_file_is_not_opened(void **state)
+{
+	struct checkpoint *checkpoint;
+	auto_free char *path = NULL;
+	struct folder folder;
+
+	(void)state;
+	folder_init(&folder);
+	path = folder_path(&folder, NAME);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	checkpoint = checkpoint_new(path);
+	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_UNKNOWN);
+	checkpoint_free(checkpoint);
+	folder_done(&folder);
+}
+
+static void what_is_too_long_is_unknown(void **state)
+{
+	struct checkpoint *checkpoint;
+	auto_free char *path = NULL;
+	struct folder folder;
+
+	(void)state;
+	folder_init(&folder);
+	path = folder_path(&folder, NAME);
+	folder_put(&folder, NAME, OF("{\"0\":[\"a\"]}"));
+	assert_int_equal(truncate(path, CHECKPOINT_MAX + 1), 0);
+	checkpoint = checkpoint_new(path);
+	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_UNKNOWN);
+	checkpoint_free(checkpoint);
+	folder_done(&folder);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, finds, is_found);
+	suite_add(&suite, "each writing counts", each_writing_counts, NULL);
+	suite_add(&suite, "what is no file is not opened", what_is_no_file_is_not_opened, NULL);
+	suite_add(&suite, "what is too long is unknown", what_is_too_long_is_unknown, NULL);
+	return suite_run(&suite, "checkpoint");
+}

@@ -41,6 +41,7 @@ struct starting {
 	uint64_t since_ms;
 	uint64_t until_ms; /* then it is listed, if it lives */
 	bool listed;       /* kept for a moment: since when is asked for */
+	uint64_t version;  /* the checkpoint's when it was given         */
 	char *resource;
 };
 
@@ -96,7 +97,7 @@ static void forget_started(struct custody *custody)
 		struct starting *starting = value;
 
 		starting->listed = starting->listed || lent_pods_of(custody->pods, id)->len > 0;
-		if (starting->listed && now_ms > starting->since_ms + CUSTODY_FRESH_MS)
+		if (starting->listed && now_ms > starting->since_ms + CUSTODY_RECENT_MS)
 			starting_free(map_remove(custody->starting, id));
 	}
 }
@@ -235,6 +236,7 @@ static void give(struct custody *custody, const char *resource, const char *id)
 	starting->since_ms = clock_now_ms(custody->deps.clock);
 	starting->until_ms = starting->since_ms + STARTING_MS;
 	starting->resource = xstrdup(resource);
+	starting->version = checkpoint_version(custody->checkpoint);
 	starting_free(map_set(custody->starting, id, starting));
 	tell_when_passed(custody, STARTING_MS);
 }
@@ -263,19 +265,44 @@ const char *custody_resource(struct custody *custody, const char *id)
 	return starting->resource;
 }
 
-const char *custody_given(struct custody *custody, const char *id, uint64_t *ret_ago_ms)
+/* A file that was not written since says nothing of it: what it names somebody had before. */
+static bool is_open(struct custody *custody, const char *id, const struct starting *starting)
 {
-	const struct starting *starting = map_get(custody->starting, id);
+	uint64_t ago_ms = clock_now_ms(custody->deps.clock) - starting->since_ms;
+	uint64_t version = checkpoint_version(custody->checkpoint);
+	enum checkpoint_says says = CHECKPOINT_UNKNOWN;
+
+	if (version > 0)
+		says = version == starting->version ? CHECKPOINT_NAMES_NOT
+						    : checkpoint_find(custody->checkpoint, id);
+	if (says == CHECKPOINT_UNKNOWN)
+		return ago_ms <= CUSTODY_FRESH_MS;
+	return says == CHECKPOINT_NAMES_NOT && ago_ms <= CUSTODY_RECENT_MS;
+}
+
+/* A list may name the pod before its containers have all of theirs. */
+static bool is_given(struct custody *custody, const struct starting *starting, bool open)
+{
 	uint64_t now_ms = clock_now_ms(custody->deps.clock);
 
-	*ret_ago_ms = 0;
+	if (starting->listed)
+		return open || now_ms <= starting->since_ms + CUSTODY_FRESH_MS;
+	return now_ms < starting->until_ms || is_silent(custody);
+}
+
+struct custody_gift custody_gift(struct custody *custody, const char *id)
+{
+	const struct starting *starting = map_get(custody->starting, id);
+	struct custody_gift gift = { 0 };
+
 	if (!starting)
-		return NULL;
-	*ret_ago_ms = now_ms - starting->since_ms;
-	if (starting->listed ? *ret_ago_ms > CUSTODY_FRESH_MS
-			     : now_ms >= starting->until_ms && !is_silent(custody))
-		return NULL;
-	return starting->resource;
+		return gift;
+	gift.ago_ms = clock_now_ms(custody->deps.clock) - starting->since_ms;
+	gift.open = is_open(custody, id, starting);
+	gift.recent = gift.ago_ms <= CUSTODY_RECENT_MS;
+	if (is_given(custody, starting, gift.open))
+		gift.resource = starting->resource;
+	return gift;
 }
 
 bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)

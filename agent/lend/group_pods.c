@@ -13,6 +13,13 @@
 #include "api/pcidevice.h"
 #include "base/mem.h"
 
+/* Borrowed. */
+struct asked {
+	const char *own;
+	const char *resource;
+	const struct json_strs *together; /* NULL: nobody asks, it is listed */
+};
+
 static const struct pcidevice_allocation *pod_of(const struct pci_view *view, const char *address)
 {
 	const struct pcidevice_allocations *list =
@@ -21,10 +28,9 @@ static const struct pcidevice_allocation *pod_of(const struct pci_view *view, co
 	return list && list->len > 0 ? &list->items[0] : NULL;
 }
 
-/* The resource as which it was given to a pod that no list has named yet; NULL: it was not. */
-static const char *given_as(const struct pci_view *view, const char *address, uint64_t *ret_ago_ms)
+static struct custody_gift gift_of(const struct pci_view *view, const char *address)
 {
-	return view->given ? view->given(view->arg, address, ret_ago_ms) : NULL;
+	return view->gift ? view->gift(view->arg, address) : (struct custody_gift){ 0 };
 }
 
 static bool is_among(const struct json_strs *ids, const char *address)
@@ -46,31 +52,42 @@ static bool goes_along(const struct pci_view *view, const char *own, const char 
 {
 	const struct pcidevice_allocation *own_pod = pod_of(view, own);
 	const struct pcidevice_allocation *pod = pod_of(view, address);
-	uint64_t own_ms = 0;
-	uint64_t ago_ms = 0;
-	bool own_given = given_as(view, own, &own_ms);
-	bool given = given_as(view, address, &ago_ms);
+	struct custody_gift own_gift = gift_of(view, own);
+	struct custody_gift gift = gift_of(view, address);
 
-	if (own_given && given)
-		return own_ms <= ago_ms + CUSTODY_FRESH_MS;
-	return own_pod && pod && !given && same_pod(own_pod, pod);
+	if (own_gift.resource && gift.resource)
+		return own_gift.ago_ms <= gift.ago_ms + CUSTODY_FRESH_MS;
+	return own_pod && pod && !gift.resource && same_pod(own_pod, pod);
 }
 
-/* NULL: the function at @address is in nobody's hands, or in those of whoever asks for @own. */
-static char *taken(const struct pci_view *view, const char *group, const char *own,
-		   const char *address, const char *resource)
+/* Has whoever asks the function at @address? */
+static bool askers(const struct pci_view *view, const struct asked *asked, const char *address)
+{
+	struct custody_gift gift = gift_of(view, address);
+
+	if (goes_along(view, asked->own, address))
+		return true;
+	if (!asked->together)
+		return gift.recent;
+	for (size_t i = 0; i < asked->together->len; i++) {
+		if (goes_along(view, asked->together->items[i], address))
+			return true;
+	}
+	return gift.resource && gift.open && strcmp(gift.resource, asked->resource) != 0;
+}
+
+/* NULL: the function at @address is in nobody's hands, or in those of whoever asks. */
+static char *taken(const struct pci_view *view, const char *group, const struct asked *asked,
+		   const char *address)
 {
 	const struct pcidevice_allocation *pod = pod_of(view, address);
-	uint64_t ago_ms = 0;
-	const char *given = given_as(view, address, &ago_ms);
 
-	if (goes_along(view, own, address) ||
-	    (given && strcmp(given, resource) != 0 && ago_ms <= CUSTODY_FRESH_MS))
+	if (askers(view, asked, address))
 		return NULL;
 	if (pod)
 		return xasprintf("IOMMU group %s serves one pod at a time, and %s/%s has %s of it",
 				 group, pod->namespace, pod->pod, address);
-	if (given)
+	if (gift_of(view, address).resource)
 		return xasprintf("IOMMU group %s serves one pod at a time, and %s of it was just "
 				 "given to another container",
 				 group, address);
@@ -82,7 +99,7 @@ char *group_pods_trouble(const struct pci_view *view, const struct pcidevice *de
 {
 	const struct facts *facts = view->inventory->facts;
 	const char *group = device->status.iommu_group;
-	const char *own = device->status.address;
+	const struct asked asked = { device->status.address, resource, together };
 	char *trouble = NULL;
 
 	if (!group)
@@ -91,8 +108,8 @@ char *group_pods_trouble(const struct pci_view *view, const struct pcidevice *de
 		const struct pci_facts *other = &facts->pci.items[i];
 
 		if (other->iommu_group && strcmp(other->iommu_group, group) == 0 &&
-		    strcmp(other->address, own) != 0 && !is_among(together, other->address))
-			trouble = taken(view, group, own, other->address, resource);
+		    strcmp(other->address, asked.own) != 0 && !is_among(together, other->address))
+			trouble = taken(view, group, &asked, other->address);
 	}
 	return trouble;
 }

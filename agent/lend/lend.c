@@ -32,7 +32,7 @@ struct lend {
 		size_t len, cap;
 	} types;
 	struct clock_timer *timer; /* a look is due */
-	struct clock_timer *apart; /* what is given from then on is another container's */
+	struct clock_timer *apart; /* what is given from then on is another pod's */
 	struct kubelet_watch *watch;
 	struct kubelet_listener *listener;
 	char *plugins_dir, *registry_dir, *socket_dir, *podresources_path, *checkpoint_path;
@@ -160,12 +160,11 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 	return device ? &device->status.allocations : list;
 }
 
-static const char *given_as(void *arg, const char *address, uint64_t *ret_ago_ms)
+static struct custody_gift gift_of(void *arg, const char *address)
 {
-	struct lend *lend = arg;
+	const struct lend *lend = arg;
 
-	*ret_ago_ms = 0;
-	return lend->custody ? custody_given(lend->custody, address, ret_ago_ms) : NULL;
+	return lend->custody ? custody_gift(lend->custody, address) : (struct custody_gift){ 0 };
 }
 
 /* --- what the plugins tell ---------------------------------------------------------------- */
@@ -174,17 +173,16 @@ static void on_allocated(struct lend *lend, const struct plugin_event *event)
 {
 	auto_str struct str devices = STR_INIT;
 
+	custody_give(lend->custody, event->resource, event->ids); /* before the kubelet writes */
 	for (size_t i = 0; i < event->ids->len && i < LOGGED_MAX; i++)
 		str_addf(&devices, "%s%s", i ? " " : "", event->ids->items[i]);
 	if (event->ids->len > LOGGED_MAX)
 		str_addf(&devices, " and %zu more", event->ids->len - LOGGED_MAX);
 	log_info("devices given to a container", log_str("devices", str_cstr(&devices)),
 		 log_str("resource", event->resource));
-	custody_give(lend->custody, event->resource, event->ids);
 	custody_ask(lend->custody);
-	/* Others of the IOMMU group are no further pod's: of the same resource at once. */
-	lend_touch(lend);
-	clock_timer_start(lend->deps.clock, lend->apart, CUSTODY_FRESH_MS + 1);
+	/* The list goes by it only then: the pod's next container may get others of the group. */
+	clock_timer_start(lend->deps.clock, lend->apart, CUSTODY_RECENT_MS + 1);
 }
 
 static void on_plugin(void *arg, const struct plugin_event *event)
@@ -395,7 +393,7 @@ struct lend *lend_new(const struct lend_deps *deps)
 					.sysfs_root = deps->options.sysfs_root,
 					.held_as = held_as,
 					.pods = pods_of,
-					.given = given_as,
+					.gift = gift_of,
 					.arg = lend };
 	lend->pci = pci_type_new(&lend->view);
 	lend_add(lend, &(struct lend_type){ offer_pci, lend->pci });

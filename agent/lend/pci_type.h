@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct config;
+struct custody_gift;
 struct device_type;
 struct inventory;
 struct json_strs;
@@ -35,8 +36,8 @@ struct pci_view {
 	const char *(*held_as)(void *arg, const char *address, bool *ret_ours);
 	/* The pods that have the device, as the kubelet lists them; NULL: not known. May be NULL. */
 	const struct pcidevice_allocations *(*pods)(void *arg, const char *address);
-	/* As custody_given(). May be NULL. */
-	const char *(*given)(void *arg, const char *address, uint64_t *ret_ago_ms);
+	/* As custody_gift(). May be NULL. */
+	struct custody_gift (*gift)(void *arg, const char *address);
 	void *arg;
 };
 

@@ -1,11 +1,13 @@
 /* group_pods: which functions of an IOMMU group a pod may still get while another has one. */
 #include "agent/lend/group_pods.h"
 
+#include "agent/lend/custody.h"
 #include "unit/lend/node1.h"
 
 #define SAYS   "IOMMU group 12 serves one pod at a time, and "
 #define JUST   SAYS NIC " of it was just given to another container"
 #define LISTED SAYS "n/p has " NIC " of it"
+#define THIRD  "0000:03:00.0"
 #define GPU    "a.io/gpu"
 #define AUDIO  "a.io/audio"
 
@@ -14,22 +16,31 @@ static struct group_case {
 	const char *twin_group; /* NULL: "12", the other one's    */
 	const char *given_as;   /* NIC, as this resource; NULL: not */
 	uint64_t ago_ms;
+	bool open;      /* the container that was given NIC is not done yet */
 	bool own_given; /* the device that is asked for, too   */
 	uint64_t own_ago_ms;
 	bool listed;      /* a list says that n/p has NIC        */
 	char own_pod[2];  /* and that this pod has the device itself; "": none has */
-	bool together;    /* both are asked for in one call      */
-	const char *says; /* NULL: it may be given             */
+	const char *with; /* asked for in the same call; NULL: nothing is */
+	bool for_list;    /* nobody asks                         */
+	const char *says; /* NULL: it may be given               */
 } rows[] = {
 	/* clang-format off */
 	{ "of a free group anything may be given", .says = NULL },
-	{ "another call for the same resource is another container", .given_as = GPU, .ago_ms = 0, .says = JUST },
+	{ "another call for the same resource is another container", .given_as = GPU, .open = true, .says = JUST },
 	{ "and so it is later", .given_as = GPU, .ago_ms = 718, .says = JUST },
-	{ "by another resource it may be the same container", .given_as = AUDIO, .ago_ms = 3 },
-	{ "which is not so after a while", .given_as = AUDIO, .ago_ms = 101, .says = JUST },
-	{ "of one call it is the same container", .given_as = GPU, .ago_ms = 500, .together = true },
+	{ "by another resource it may be the same container", .given_as = AUDIO, .ago_ms = 3, .open = true },
+	{ "which takes its time", .given_as = AUDIO, .ago_ms = 700, .open = true },
+	{ "but not when that has all it asked for", .given_as = AUDIO, .ago_ms = 3, .says = JUST },
+	{ "of one call it is the same container", .given_as = GPU, .ago_ms = 500, .with = NIC },
+	{ "of the list it is the same pod for a while", .given_as = GPU, .ago_ms = 2000, .for_list = true },
+	{ "also if it is listed already", .given_as = GPU, .ago_ms = 2000, .listed = true, .for_list = true },
+	{ "then it is not", .given_as = GPU, .ago_ms = 2001, .for_list = true, .says = JUST },
+	{ "nor if the pod was listed long ago", .listed = true, .for_list = true, .says = LISTED },
 	{ "what was given may be given again", .given_as = GPU, .ago_ms = 500, .own_given = true, .own_ago_ms = 500 },
 	{ "and if the other came a moment later", .given_as = AUDIO, .ago_ms = 500, .own_given = true, .own_ago_ms = 600 },
+	{ "what is given again brings along what its pod got by another resource", .twin_group = "12",
+	  .given_as = AUDIO, .ago_ms = 500, .with = THIRD },
 	{ "not if another container has got the other since", .given_as = GPU, .ago_ms = 500, .own_given = true,
 	  .own_ago_ms = 1500, .says = JUST },
 	{ "nor if that is listed already", .listed = true, .own_given = true, .given_as = NULL, .says = LISTED },
@@ -39,7 +50,7 @@ static struct group_case {
 	  .ago_ms = 5, .says = JUST },
 	{ "another group does not mind", .twin_group = "13", .given_as = GPU, .ago_ms = 500 },
 	{ "a pod that is listed has the group", .listed = true, .says = LISTED },
-	{ "a list does not end the moment of a container", .listed = true, .given_as = AUDIO, .ago_ms = 3 },
+	{ "a list does not end the moment of a container", .listed = true, .given_as = AUDIO, .ago_ms = 3, .open = true },
 	{ "nor does it begin one", .listed = true, .given_as = AUDIO, .ago_ms = 101, .says = LISTED },
 	/* clang-format on */
 };
@@ -59,16 +70,20 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 	return *row->own_pod ? &own : NULL;
 }
 
-static const char *given_as(void *arg, const char *address, uint64_t *ret_ago_ms)
+/* THIRD is the pod's that was given NIC, and came with it. */
+static struct custody_gift gift_of(void *arg, const char *address)
 {
 	const struct group_case *row = arg;
+	bool own = strcmp(address, TWIN) == 0;
+	struct custody_gift gift = { .ago_ms = own ? row->own_ago_ms : row->ago_ms };
 
-	if (strcmp(address, NIC) == 0) {
-		*ret_ago_ms = row->ago_ms;
-		return row->given_as;
-	}
-	*ret_ago_ms = row->own_ago_ms;
-	return row->own_given ? GPU : NULL;
+	if (own)
+		gift.resource = row->own_given ? GPU : NULL;
+	else
+		gift.resource = row->given_as;
+	gift.open = row->open && !own;
+	gift.recent = gift.resource && gift.ago_ms <= CUSTODY_RECENT_MS;
+	return gift;
 }
 
 static void is_judged(void **state)
@@ -77,21 +92,22 @@ static void is_judged(void **state)
 	auto_free char *twin = xasprintf(FUNCTION(TWIN, "vfio-pci", "%s", ""),
 					 row->twin_group ? row->twin_group : "12");
 	const char *const lines[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""), twin };
-	struct json_strs both = { 0 };
+	struct json_strs asked = { 0 };
 	auto_free char *says = NULL;
 	struct node1 node;
 
 	node1_open(&node, lines);
-	json_strs_add(&both, NIC);
-	json_strs_add(&both, TWIN);
+	json_strs_add(&asked, TWIN);
+	if (row->with)
+		json_strs_add(&asked, row->with);
 	node.view.pods = pods_of;
-	node.view.given = given_as;
+	node.view.gift = gift_of;
 	node.view.arg = row;
 	says = group_pods_trouble(
 		&node.view, inventory_find(node.world.inventory, INVENTORY_PCI, "node1-000002000"),
-		GPU, row->together ? &both : NULL);
+		GPU, row->for_list ? NULL : &asked);
 	assert_string_equal(says ? says : "", row->says ? row->says : "");
-	json_strs_done(&both);
+	json_strs_done(&asked);
 	node1_close(&node);
 }
 

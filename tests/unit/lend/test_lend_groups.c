@@ -1,4 +1,5 @@
 /* An IOMMU group and its pods as time goes by: lists that are old, missing or those of a young kubelet. */
+#include "agent/lend/custody.h"
 #include "agent/lend/lend.h"
 
 #include "fake/fake_clock.h"
@@ -239,6 +240,47 @@ static void the_last_list_names_who_had_it_before(void **state)
 	scene_free(scene);
 }
 
+/* The container after an init container gets its device again, and one more of the group. */
+static void an_init_containers_device_and_one_more(void **state)
+{
+	static const uint64_t gaps[] = { 0, 50, 500, 1500 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(gaps); i++) {
+		struct scene *scene = scene_of_pair();
+
+		begin(scene);
+		pass(scene, 5000);
+		assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+		add(NIC, "a"); /* as the kubelet lists it while the pod is being admitted */
+		pass(scene, gaps[i]);
+		assert_int_equal(allocate_both(scene), GRPC_OK);
+		assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+		add(TWIN, "a");
+		pass(scene, 5000);
+		assert_int_equal(allocate_one(scene, TWIN), GRPC_OK); /* a list names one pod */
+		scene_free(scene);
+	}
+}
+
+/* Of the list only then: the next container of the pod may have a right to it. */
+static void the_others_of_a_group_are_unhealthy_after_a_while(void **state)
+{
+	struct scene *scene = scene_of_pair();
+
+	(void)state;
+	begin(scene);
+	pass(scene, 5000);
+	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+	add(NIC, "a");
+	pass(scene, CUSTODY_RECENT_MS);
+	assert_int_equal(scene->kubelet.unhealthy, 0);
+	pass(scene, 50);
+	assert_int_equal(scene->kubelet.unhealthy, 1);
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+	scene_free(scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -257,5 +299,9 @@ int main(void)
 		  a_pod_came_to_nothing_while_the_kubelet_began_anew, NULL);
 	suite_add(&suite, "a list that names who had it before says nothing of the next pod",
 		  the_last_list_names_who_had_it_before, NULL);
+	suite_add(&suite, "an init container's device and one more are one pod's",
+		  an_init_containers_device_and_one_more, NULL);
+	suite_add(&suite, "the others of a group are unhealthy after a while",
+		  the_others_of_a_group_are_unhealthy_after_a_while, NULL);
 	return suite_run(&suite, "lend_groups");
 }

@@ -30,6 +30,7 @@ struct fake_kubelet {
 	char *endpoint;
 	struct grpc_uv_client *plugin;
 	struct grpc_rpc *stream;
+	size_t unhealthy; /* devices, by the last list */
 };
 
 static inline void kubelet_on_message(void *arg, const char *data, size_t len)
@@ -37,6 +38,19 @@ static inline void kubelet_on_message(void *arg, const char *data, size_t len)
 	(void)arg;
 	(void)data;
 	(void)len;
+}
+
+static inline void kubelet_on_list(void *arg, const char *data, size_t len)
+{
+	struct fake_kubelet *kubelet = arg;
+	V1beta1__ListAndWatchResponse *list =
+		v1beta1__list_and_watch_response__unpack(NULL, len, (const uint8_t *)data);
+
+	assert_non_null(list);
+	kubelet->unhealthy = 0;
+	for (size_t i = 0; i < list->n_devices; i++)
+		kubelet->unhealthy += strcmp(list->devices[i]->health, "Healthy") != 0;
+	v1beta1__list_and_watch_response__free_unpacked(list, NULL);
 }
 
 static inline void kubelet_on_stream_end(void *arg, const struct grpc_result *result)
@@ -54,7 +68,7 @@ static inline void kubelet_on_options(void *arg, const struct grpc_result *resul
 	struct grpc_request watch = { .path = "/v1beta1.DevicePlugin/ListAndWatch",
 				      .data = "",
 				      .stream = true,
-				      .on_message = kubelet_on_message,
+				      .on_message = kubelet_on_list,
 				      .on_end = kubelet_on_stream_end,
 				      .arg = kubelet };
 	struct grpc_call *call = kubelet->held;

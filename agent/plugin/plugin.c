@@ -35,8 +35,10 @@ struct plugin {
 	struct grpc_uv_server *server;
 	struct stream *streams;
 	size_t nstreams;
-	const struct stream *kubelets; /* one of them, or NULL        */
-	bool awaited;                  /* the next one is the kubelet's */
+	const struct stream *kubelets; /* one of them, or NULL                      */
+	bool awaited;                  /* it is about to come                       */
+	bool guessed;                  /* `kubelets` is the first that came since   */
+	uint64_t asker;                /* the connection that asked for the options */
 	bool hanging_up;
 	struct clock_timer *timer;
 	void (*stopped)(void *arg);
@@ -67,6 +69,21 @@ static void on_stream_cancelled(void *arg)
 	stream_forget(stream);
 	if (!plugin->ending && !plugin->hanging_up)
 		plugin->ops->on_stream_closed(plugin->arg, plugin->nstreams, kubelets);
+}
+
+/*
+ * The kubelet asks for the options on its connection before it opens its stream there (PluginConnected() of
+ * pkg/kubelet/cm/devicemanager/manager.go, 1.34). Until such a stream comes the first one is taken for its.
+ */
+static void note_kubelet(struct plugin *plugin, const struct stream *stream)
+{
+	bool sure = grpc_call_connection(stream->call) == plugin->asker;
+
+	if (!plugin->awaited || (!sure && plugin->guessed))
+		return;
+	plugin->kubelets = stream;
+	plugin->guessed = true;
+	plugin->awaited = !sure;
 }
 
 /* The list was made to fit. */
@@ -105,9 +122,7 @@ static void handle_list_and_watch(void *arg, struct grpc_call *call, const char 
 		stream->next->link = &stream->next;
 	plugin->streams = stream;
 	plugin->nstreams++;
-	if (plugin->awaited)
-		plugin->kubelets = stream;
-	plugin->awaited = false;
+	note_kubelet(plugin, stream);
 	grpc_call_on_cancel(call, on_stream_cancelled, stream);
 	stream_tell(stream, &plugin->list->message);
 }
@@ -116,13 +131,14 @@ static void handle_list_and_watch(void *arg, struct grpc_call *call, const char 
 
 static void handle_options(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
+	struct plugin *plugin = arg;
 	auto_str struct str out = STR_INIT;
 	struct err err = { 0 };
 	enum grpc_status status = plugin_answer_options(&out, &err);
 
-	(void)arg;
 	(void)request;
 	(void)len;
+	plugin->asker = grpc_call_connection(call);
 	if (status == GRPC_OK)
 		grpc_call_answer(call, str_cstr(&out), out.len);
 	else
@@ -280,6 +296,8 @@ void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg)
 void plugin_await_kubelet(struct plugin *plugin)
 {
 	plugin->awaited = true;
+	plugin->guessed = plugin->kubelets; /* that one stays until it is known better */
+	plugin->asker = 0;
 }
 
 bool plugin_has_kubelet(const struct plugin *plugin)

@@ -62,7 +62,8 @@ void plugin_update(struct plugin *plugin, struct device_list *list);
  */
 void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg);
 
-/* The next stream of ListAndWatch is the kubelet's: it is about to be told of the socket. */
+/* The kubelet is about to be told of the socket: the next stream of ListAndWatch whose connection asks for the
+ * options first is its; until there is one, the next. */
 void plugin_await_kubelet(struct plugin *plugin);
 
 /* Is the kubelet's stream open? */

@@ -52,7 +52,7 @@ typedef void registration_fn(void *arg, enum registration_state state, const str
 /* What its owner does. Static. */
 struct registration_ops {
 	registration_fn *told;
-	/* From now on the kubelet may open its stream: the first one is its. Frees nothing. May be NULL. */
+	/* From now on the kubelet may open its stream. Frees nothing. May be NULL. */
 	void (*begins)(void *arg);
 	/*
 	 * The kubelet is about to be called. Close what it has open since it was called before; true: there was

@@ -15,6 +15,7 @@ enum { NAME_SHOWN_MAX = 200 };
 struct grpc_server {
 	const struct grpc_service *service;
 	struct grpc_session *session;
+	uint64_t connection;
 	bool closed;
 };
 
@@ -232,9 +233,11 @@ static const struct grpc_session_ops ops = {
 struct grpc_server *grpc_server_new(const struct grpc_service *service,
 				    const struct grpc_limits *limits, uint64_t now_ms)
 {
+	static uint64_t connections;
 	struct grpc_server *server = xcalloc(1, sizeof(*server));
 
 	server->service = service;
+	server->connection = ++connections;
 	server->session = grpc_session_new(GRPC_SERVER, limits, &ops, server, now_ms);
 	return server;
 }
@@ -313,6 +316,11 @@ void grpc_call_on_cancel(struct grpc_call *call, void (*fn)(void *arg), void *ar
 {
 	call->on_cancel = fn;
 	call->arg = arg;
+}
+
+uint64_t grpc_call_connection(const struct grpc_call *call)
+{
+	return call->server->connection;
 }
 
 uint64_t grpc_call_deadline_ms(const struct grpc_call *call)

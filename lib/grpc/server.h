@@ -83,5 +83,8 @@ void grpc_call_finish(struct grpc_call *call, enum grpc_status status, const cha
  */
 void grpc_call_on_cancel(struct grpc_call *call, void (*fn)(void *arg), void *arg);
 
+/* The connection that the call came by: another number for each that the program has had, never 0. */
+uint64_t grpc_call_connection(const struct grpc_call *call);
+
 /* When the client will have lost interest; UINT64_MAX: never. */
 uint64_t grpc_call_deadline_ms(const struct grpc_call *call);

@@ -137,6 +137,44 @@ static void the_first_stream_from_then_on_is_the_kubelets(void **state)
 	scene_free(scene);
 }
 
+/* Somebody who looks at the socket while Register is under way is not the kubelet. */
+static void the_kubelets_stream_is_that_of_who_asked_for_the_options(void **state)
+{
+	struct scene *scene = scene_new("a");
+	struct caller before;
+	struct caller kubelet;
+	struct caller after;
+
+	(void)state;
+	caller_init(&before, &scene->stage, scene->path);
+	caller_init(&kubelet, &scene->stage, scene->path);
+	caller_init(&after, &scene->stage, scene->path);
+	plugin_await_kubelet(scene->plugin);
+	caller_watch(&before);
+	stage_await(&scene->stage, "list: a|");
+	assert_true(plugin_has_kubelet(scene->plugin)); /* as far as is known */
+	caller_options(&kubelet);
+	stage_await(&scene->stage, "pre-start 0, preferred 1|OK|");
+	caller_watch(&after);
+	stage_await(&scene->stage, "list: a|");
+	caller_done(&after);
+	stage_await(&scene->stage, "stream closed, 1 left|");
+	caller_watch(&kubelet);
+	stage_await(&scene->stage, "list: a|");
+	caller_done(&before);
+	stage_await(&scene->stage, "stream closed, 1 left|");
+	assert_true(plugin_has_kubelet(scene->plugin));
+
+	/* It is known: whoever asks now is not. */
+	caller_options(&scene->caller);
+	stage_await(&scene->stage, "pre-start 0, preferred 1|OK|");
+	caller_watch(&scene->caller);
+	stage_await(&scene->stage, "list: a|");
+	caller_done(&kubelet);
+	stage_await(&scene->stage, "kubelet's stream closed, 1 left|");
+	scene_free(scene);
+}
+
 /* The one that it has is closed before it is called again, and the next is taken. */
 static void the_kubelets_connection_is_closed(void **state)
 {
@@ -266,6 +304,8 @@ int main(void)
 	suite_add(&suite, "streams are limited", streams_are_limited, NULL);
 	suite_add(&suite, "the first stream from then on is the kubelet's",
 		  the_first_stream_from_then_on_is_the_kubelets, NULL);
+	suite_add(&suite, "the kubelet's stream is that of who asked for the options",
+		  the_kubelets_stream_is_that_of_who_asked_for_the_options, NULL);
 	suite_add(&suite, "the kubelet's connection is closed", the_kubelets_connection_is_closed,
 		  NULL);
 	suite_add(&suite, "a stop says so first", stop_says_so_first, NULL);

@@ -8,14 +8,14 @@
 #include "base/mem.h"
 #include "kube/store.h"
 
-/* One that does not say its device yet looks at the controller's claim itself. */
+/* One that has no device yet looks at the controller's claim itself. */
 static bool is_on(const struct claim_case *c, const struct usbdeviceclaim *claim,
 		  const char *address)
 {
 	const struct usbdeviceclaim_status *status = &claim->status;
 
-	return status->port_path && status->node_name && status->pci_address &&
-	       strcmp(status->node_name, c->node_name) == 0 &&
+	return status->port_path && !usbdeviceclaim_waits(claim) && status->node_name &&
+	       status->pci_address && strcmp(status->node_name, c->node_name) == 0 &&
 	       strcmp(status->pci_address, address) == 0;
 }
 

@@ -35,7 +35,7 @@ static bool same(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
-/* The claim of the device in the socket @port; NULL: nobody claims it. */
+/* The claim that has the device of the socket @port; NULL: none. */
 static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *port)
 {
 	const struct entry *entry;
@@ -44,7 +44,7 @@ static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *
 	while ((entry = store_next(usb->view.claims, &cursor))) {
 		const struct usbdeviceclaim *claim = entry->object;
 
-		if (claim && same(claim->status.port_path, port) &&
+		if (claim && same(claim->status.port_path, port) && !usbdeviceclaim_waits(claim) &&
 		    same(claim->status.node_name, usb->deps.node_name))
 			return claim;
 	}
@@ -196,7 +196,7 @@ static const char *socket_of(const struct usb *usb, const char *name)
 	const struct usbdevice *device =
 		usb->inventory ? inventory_find(usb->inventory, INVENTORY_USB, name) : NULL;
 
-	if (claim && claim->status.port_path)
+	if (claim && claim->status.port_path && !usbdeviceclaim_waits(claim))
 		return claim->status.port_path;
 	if (!device || !device->status.port_path || claim_of(usb, device->status.port_path))
 		return NULL;

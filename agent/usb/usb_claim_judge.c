@@ -144,6 +144,9 @@ static bool judge_new(const struct usb_claim_case *c, struct usb_claim_verdict *
 		return false;
 	}
 	other = usb_identity_claim(c->claims, c->node_name, v->device, c->claim->meta.name);
+	if (other && usbdeviceclaim_waits(other) &&
+	    strcmp(c->claim->meta.name, other->meta.name) < 0)
+		return true;
 	if (other)
 		refuse(v, "AlreadyClaimed",
 		       xasprintf("the device in socket %s is that of claim '%s'", is->port_path,
@@ -165,29 +168,51 @@ static void judge_device(struct usb_claim_verdict *v)
 	v->message = xasprintf("the device in socket %s may be lent", v->device->status.port_path);
 }
 
+/* A device that the claim has not got yet. */
+static void judge_waiting(const struct usb_claim_case *c, const struct usbdevice *device,
+			  struct usb_claim_verdict *v)
+{
+	v->device = device;
+	if (judge_new(c, v))
+		judge_device(v);
+}
+
+static void judge_moved(const struct usb_claim_case *c, struct usb_claim_verdict *v)
+{
+	if (c->held) { /* its unit has the socket's name */
+		judge_gone(c, v);
+		return;
+	}
+	v->device = v->seen.device;
+	judge_device(v);
+}
+
 void usb_claim_judge(const struct usb_claim_case *c, struct usb_claim_verdict *ret_verdict)
 {
 	struct usb_claim_verdict *v = ret_verdict;
+	const struct usbdevice *named;
 
 	*v = (struct usb_claim_verdict){ .seen = usb_identity_look(c->claim, c->inventory,
 								   c->claims) };
 	switch (v->seen.sight) {
 	case USB_UNKNOWN:
-		v->device = inventory_find(c->inventory, INVENTORY_USB, c->claim->meta.name);
-		if (!v->device)
+		named = inventory_find(c->inventory, INVENTORY_USB, c->claim->meta.name);
+		if (named)
+			judge_waiting(c, named, v);
+		else
 			judge_missing(c, v);
-		else if (judge_new(c, v))
-			judge_device(v);
 		return;
 	case USB_MOVED:
-		if (c->held) { /* its unit has the socket's name */
-			judge_gone(c, v);
-			return;
-		}
-		v->device = v->seen.device;
-		judge_device(v);
+		if (usbdeviceclaim_waits(c->claim))
+			judge_waiting(c, v->seen.device, v);
+		else
+			judge_moved(c, v);
 		return;
 	case USB_HERE:
+		if (usbdeviceclaim_waits(c->claim)) {
+			judge_waiting(c, v->seen.device, v);
+			return;
+		}
 		v->device = v->seen.device;
 		judge_device(v);
 		return;

@@ -57,7 +57,8 @@ static void plan_deleted(const struct usb_claim_case *c, struct usb_claim_decisi
 static bool is_unclear(const struct usb_claim_case *c, const struct usb_claim_verdict *verdict)
 {
 	return c->held && !c->holder &&
-	       (verdict->seen.sight == USB_UNKNOWN || verdict->seen.sight == USB_MOVED);
+	       (verdict->seen.sight == USB_UNKNOWN || verdict->seen.sight == USB_MOVED ||
+		usbdeviceclaim_waits(c->claim));
 }
 
 static void plan_live(const struct usb_claim_case *c, struct usb_claim_decision *decision)
@@ -66,7 +67,7 @@ static void plan_live(const struct usb_claim_case *c, struct usb_claim_decision 
 	bool lent;
 
 	usb_claim_judge(c, &verdict);
-	lent = verdict.ok || verdict.seen.sight != USB_UNKNOWN;
+	lent = verdict.ok || (verdict.seen.sight != USB_UNKNOWN && !usbdeviceclaim_waits(c->claim));
 	if (is_unclear(c, &verdict)) {
 		decision->again_ms = UNKNOWN_AGAIN_MS;
 		usb_claim_verdict_done(&verdict);

@@ -153,7 +153,24 @@ static void put(char **member, const char *text)
 	*member = text && *text ? xstrdup(text) : NULL;
 }
 
-/* Which device it is, is written when it is accepted, and when it has moved; otherwise it stays. */
+/*
+ * Which device it is, is written when it is accepted, when it has moved, and while it is refused: plugged in again it
+ * has another name, and the claim is for it all the same. A claim that has our finalizer would have got it by that.
+ */
+static bool tells_identity(const struct sketch *s)
+{
+	const struct usb_claim_verdict *v = s->verdict;
+	const struct usbdevice_status *is = &v->device->status;
+
+	if (v->seen.sight == USB_HERE)
+		return false;
+	if (v->ok)
+		return true;
+	return is->port_path && is->vendor_id && is->product_id &&
+	       !usb_claim_is_marked(s->c->claim) &&
+	       (v->seen.sight == USB_UNKNOWN || usbdeviceclaim_waits(s->c->claim));
+}
+
 static void set_identity(struct sketch *s)
 {
 	const struct usb_claim_verdict *v = s->verdict;
@@ -162,7 +179,7 @@ static void set_identity(struct sketch *s)
 	if (!is)
 		return;
 	put(&s->want.pci_address, is->pci_address);
-	if (!v->ok || v->seen.sight == USB_HERE)
+	if (!tells_identity(s))
 		return;
 	put(&s->want.port_path, is->port_path);
 	put(&s->want.vendor_id, is->vendor_id);

@@ -6,6 +6,7 @@
 
 #include "agent/inventory/inventory.h"
 #include "agent/usb/usb_claim_plan.h"
+#include "agent/usb/usb_identity.h"
 #include "api/object.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
@@ -225,14 +226,20 @@ static void do_step(struct run *run)
 	}
 }
 
-/* The socket of its device, or of the one that it would be for. */
+/* The socket of its device, or of the one that it would be for; NULL: that is nowhere. */
 static const char *port_of(const struct run *run, const struct usbdeviceclaim *claim)
 {
+	const struct inventory *inventory = run->claims->inventory;
 	const struct usbdevice *device;
 
-	if (claim->status.port_path)
+	if (claim->status.port_path && !usbdeviceclaim_waits(claim))
 		return claim->status.port_path;
-	device = inventory_find(run->claims->inventory, INVENTORY_USB, run->name);
+	if (claim->status.port_path)
+		device = usb_identity_look(claim, inventory,
+					   informer_store(run->claims->deps.claims))
+				 .device;
+	else
+		device = inventory_find(inventory, INVENTORY_USB, run->name);
 	return device ? device->status.port_path : NULL;
 }
 

@@ -33,9 +33,18 @@ const struct usbdevice *usb_identity_in(const struct inventory *inventory, const
 	return NULL;
 }
 
+/* Who has the device comes before who waits for it. */
+static bool comes_before(const struct usbdeviceclaim *a, const struct usbdeviceclaim *b)
+{
+	if (usbdeviceclaim_waits(a) != usbdeviceclaim_waits(b))
+		return usbdeviceclaim_waits(b);
+	return strcmp(a->meta.name, b->meta.name) < 0;
+}
+
 const struct usbdeviceclaim *usb_identity_claim(const struct store *claims, const char *node_name,
 						const struct usbdevice *device, const char *except)
 {
+	const struct usbdeviceclaim *found = NULL;
 	const struct entry *entry;
 	size_t cursor = 0;
 
@@ -45,10 +54,10 @@ const struct usbdeviceclaim *usb_identity_claim(const struct store *claims, cons
 		if (claim && claim->status.port_path && !same(claim->meta.name, except) &&
 		    same(claim->status.node_name, node_name) &&
 		    same(claim->status.port_path, device->status.port_path) &&
-		    usb_identity_is(claim, device))
-			return claim;
+		    usb_identity_is(claim, device) && (!found || comes_before(claim, found)))
+			found = claim;
 	}
-	return NULL;
+	return found;
 }
 
 /* The ports on the way, without the number of the bus: "-2.3". */

@@ -185,6 +185,8 @@ static void find_candidates(const struct usb_view *view, struct usb_candidates *
 		if (!device->status.port_path || device->status.hub)
 			continue;
 		claim = usb_identity_claim(view->claims, view->node_name, device, NULL);
+		if (claim && usbdeviceclaim_waits(claim))
+			claim = NULL;
 		*array_add(candidates) = (struct usb_candidate){
 			.device = device,
 			.usable = is_claimable(device),

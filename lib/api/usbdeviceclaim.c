@@ -40,6 +40,14 @@ const struct api_kind usbdeviceclaim_kind = {
 	.map = map,
 };
 
+/* One that was accepted has it, even if somebody took our finalizer off. */
+bool usbdeviceclaim_waits(const struct usbdeviceclaim *claim)
+{
+	return claim->status.port_path &&
+	       !api_meta_has_finalizer(&claim->meta, NAMES_FINALIZER_HARVESTER_USB) &&
+	       api_conditions_status(&claim->status.conditions, "Accepted") != API_TRUE;
+}
+
 bool usbdeviceclaim_lends(const struct usbdeviceclaim *claim)
 {
 	return claim->status.node_name && claim->status.port_path &&

@@ -31,5 +31,8 @@ struct usbdeviceclaim {
 /* Is its device lent to pods, well or not: is it known which one it is, and the claim marked as ours? */
 bool usbdeviceclaim_lends(const struct usbdeviceclaim *claim);
 
+/* Does it say which device it is for without having got it, since that was refused so far? */
+bool usbdeviceclaim_waits(const struct usbdeviceclaim *claim);
+
 extern const struct json_row usbdeviceclaim_status_map[];
 extern const struct api_kind usbdeviceclaim_kind;

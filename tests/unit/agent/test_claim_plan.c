@@ -84,6 +84,7 @@ static struct plan_case {
 	const char *allocated, *allocated_to;
 	const char *usb_pod_of; /* the controller that a pod has a device of; NULL: none */
 	const char *usb[3];     /* the status of USBDeviceClaims "stick0", "stick1", ... */
+	bool usb_waits;         /* none of them has got its device */
 } cases[] = {
 #include "unit/agent/claim_plan_cases.h"
 };
@@ -119,13 +120,13 @@ static void add_claim(struct room *room, const char *text)
 		claim_store_put(room->claims, json);
 }
 
-static void add_usb_claims(struct room *room, const char *const *statuses)
+static void add_usb_claims(struct room *room, const struct plan_case *row)
 {
-	for (size_t i = 0; i < 3 && statuses[i]; i++) {
-		auto_free char *text =
-			xasprintf("{'metadata':{'name':'stick%zu','uid':'s','resourceVersion':'7'},"
-				  "'status':{%s}}",
-				  i, statuses[i]);
+	for (size_t i = 0; i < ARRAY_LEN(row->usb) && row->usb[i]; i++) {
+		auto_free char *text = xasprintf(
+			"{'metadata':{'name':'stick%zu','uid':'s','resourceVersion':'7',"
+			"'finalizers':['%s']},'status':{%s}}",
+			i, row->usb_waits ? "a.io/b" : NAMES_FINALIZER_HARVESTER_USB, row->usb[i]);
 		auto_json json_t *json = claim_json(text);
 
 		claim_store_put_kind(room->usb_claims, &usbdeviceclaim_kind, json);
@@ -177,7 +178,7 @@ static void room_open(struct room *room, const struct plan_case *row)
 	world_look(&room->world, &(struct inventory_options){ .node_name = NODE });
 	add_claim(room, row->claim);
 	add_claim(room, row->other);
-	add_usb_claims(room, row->usb);
+	add_usb_claims(room, row);
 	room->device = row->unpublished ? NULL : published(&room->world);
 	json_strs_add(&room->drivers, "mlx5_vfio_pci");
 	if (row->usb_pod_of)

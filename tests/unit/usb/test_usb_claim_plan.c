@@ -10,6 +10,7 @@
 	",'conditions':[{'type':'Accepted','status':'" status "','reason':'" reason               \
 	"','message':'m'},{'type':'Ready','status':'" status "','reason':'" reason "','message':" \
 	"'m'}]"
+#define WAITS(name, port, serial) CLAIM_OF(name, "", KNOWN(port, serial) SAID("False", "InUse"))
 #define DELETED \
 	CLAIM_OF(STICK, "," MARKED ",'deletionTimestamp':'2026-01-01T00:00:00Z'", KNOWN("1-2", "A"))
 #define PCI(meta)                                                                         \
@@ -73,7 +74,8 @@ static struct plan_case {
 	{ "a device that is not there is waited for, unmarked", "1-3=6:B", { NEW }, .step = "tell",
 	  .says = { "DeviceNotFound" }, .never = { "portPath" }, .event = "Warning DeviceNotFound" },
 	{ "what the node runs from is refused", "1-2=5:A", { NEW }, ROOTFS, .step = "tell",
-	  .says = { "\"reason\":\"HostFilesystem\"", "sdb1 is mounted at /" }, .never = { "portPath", "finalizers" },
+	  .says = { "\"reason\":\"HostFilesystem\"", "sdb1 is mounted at /", "\"portPath\":\"1-2\"" },
+	  .never = { "finalizers" },
 	  .event = "Warning HostFilesystem" },
 	{ "what is mounted is refused", "1-2=5:A", { NEW }, MOUNTED, .step = "tell",
 	  .says = { "\"reason\":\"InUse\"" }, .event = "Warning InUse" },
@@ -104,6 +106,40 @@ static struct plan_case {
 	{ "another claim has the very device", "1-2=6:A",
 	  { CLAIM_OF("node1-0951-1666-001006", "", ""), CLAIM(STICK, KNOWN("1-2", "A")) }, .step = "tell",
 	  .says = { "DeviceNotFound" }, .event = "Warning DeviceNotFound" },
+
+	{ "a refused claim says which device it waits for", "1-2=5:A", { NEW }, .pod = "pod default/vm", .step = "tell",
+	  .says = { "\"reason\":\"InUse\"", "\"portPath\":\"1-2\",\"vendorID\":\"0951\",\"productID\":\"1666\"",
+		    "\"serialNumber\":\"A\"" }, .event = "Warning InUse" },
+	{ "but one with our finalizer would get it by that", "1-2=5:A", { CLAIM(STICK, "") }, .pod = "pod default/vm",
+	  .step = "tell", .says = { "\"reason\":\"InUse\"" }, .never = { "portPath" }, .event = "Warning InUse" },
+	{ "plugged in again, the device that a claim waits for is the claim's", "1-2=77:A", { WAITS(STICK, "1-2", "A") },
+	  .step = "mark", .says = { "finalizers" } },
+	{ "then it is told of", "1-2=77:A", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "InUse")) }, .step = "tell",
+	  .says = { "offered as kubevirt.io/" STICK }, .event = "Normal Offered" },
+	{ "plugged in again while the pod has it: it waits on", "1-2=77:A", { WAITS(STICK, "1-2", "A") },
+	  .pod = "pod default/vm", .step = "tell", .says = { "\"reason\":\"InUse\"" }, .never = { "finalizers" } },
+	{ "while nobody knows who has it, the claim that waits does so a moment more", "1-2=77:A",
+	  { WAITS(STICK, "1-2", "A") }, .pod = "", .step = "rest", .again_ms = 500 },
+	{ "the device that a claim waits for is unplugged", "", { WAITS(STICK, "1-2", "A") }, .step = "tell",
+	  .says = { "DeviceGone" }, .never = { "\"portPath\":null" }, .event = "Warning DeviceGone" },
+	{ "another one in the socket is not what it waits for", "1-2=5:B", { WAITS(STICK, "1-2", "A") }, .step = "tell",
+	  .says = { "DifferentDevice", "serial number B" }, .never = { "\"serialNumber\":\"B\"" },
+	  .event = "Warning DifferentDevice" },
+	{ "what a claim waits for may be found in another socket", "1-4=9:A", { WAITS(STICK, "1-2", "A") }, .step = "mark" },
+	{ "also while a pod has it", "1-4=9:A", { WAITS(STICK, "1-2", "A") }, .pod = "pod default/vm", .step = "tell",
+	  .says = { "\"portPath\":\"1-4\"", "\"reason\":\"InUse\"" } },
+	{ "a claim waits for the device of another, also when that is plugged in again", "1-2=77:A",
+	  { WAITS(OTHER, "1-2", "A"), CLAIM(STICK, KNOWN("1-2", "A")) }, .step = "tell", .says = { "AlreadyClaimed", STICK },
+	  .event = "Warning AlreadyClaimed" },
+	{ "and gets it when that is gone", "1-2=77:A", { WAITS(OTHER, "1-2", "A") }, .step = "mark" },
+	{ "of two claims that wait for one device the first by name gets it", "1-2=77:A",
+	  { WAITS(STICK, "1-2", "A"), WAITS(OTHER, "1-2", "A") }, .step = "mark" },
+	{ "and not the other", "1-2=77:A", { WAITS(OTHER, "1-2", "A"), WAITS(STICK, "1-2", "A") }, .step = "tell",
+	  .says = { "AlreadyClaimed", STICK }, .event = "Warning AlreadyClaimed" },
+	{ "an accepted claim without our finalizer gets that back, whatever a pod has", "1-2=5:A",
+	  { CLAIM_OF(STICK, "", KNOWN("1-2", "A") SAID("True", "Accepted")) }, .pod = "pod default/vm", .step = "mark" },
+	{ "a claim that waited for its controller says so while the device is gone", "", { WAITS(STICK, "1-2", "A") },
+	  .pci = PCI(""), .step = "tell", .says = { "ControllerClaimed" }, .event = "Warning ControllerClaimed" },
 
 	{ "a deleted claim that was never marked is nobody's business", "1-2=5:A",
 	  { CLAIM_OF(STICK, ",'finalizers':['a.io/b'],'deletionTimestamp':'2026-01-01T00:00:00Z'", "") }, .step = "rest" },

@@ -94,6 +94,10 @@ static struct name_case {
 	{ "a claim of another node counts for nothing", "1-2=77:A",
 	  { CLAIM(STICK, "'nodeName':'node2','portPath':'1-2','vendorID':'0951','productID':'1666','serialNumber':'A'") },
 	  "1-2:node1-0951-1666-001077" },
+	{ "a claim that waits for its device keeps the name, too", "1-2=77:A",
+	  { CLAIM_OF(STICK, "", KNOWN("1-2", "A")) }, "1-2:" STICK },
+	{ "but who has the device comes before who waits for it", "1-2=77:A",
+	  { CLAIM_OF(STICK, "", KNOWN("1-2", "A")), CLAIM(OTHER, KNOWN("1-2", "A")) }, "1-2:" OTHER },
 	{ "two claimed devices that changed places in the order", "1-2=6:A 1-3=5:B",
 	  { CLAIM(STICK, KNOWN("1-2", "A")), CLAIM(OTHER, KNOWN("1-3", "B")) }, "1-2:" STICK " 1-3:" OTHER },
 	/* clang-format on */

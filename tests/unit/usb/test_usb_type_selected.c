@@ -20,6 +20,20 @@ static void selected_devices_share_a_resource(void **state)
 	scene_close(&scene);
 }
 
+/* A claim that was refused, because the entry's pod has the stick or for whatever reason, says which it waits for. */
+static void a_device_that_a_claim_waits_for_is_lent_by_the_entry(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, CLAIM_OF(STICK, "", KNOWN("1-2", "A")));
+	scene_select(&scene, "a.io/stick", 1);
+	nodes_make(77);
+	scene_look(&scene, "1-2=77:A");
+	assert_offers(&scene, "a.io/stick: 1-2");
+	scene_close(&scene);
+}
+
 /* The only stick is claimed, so that the config's entry has none. */
 static void an_entry_that_gives_nothing_is_told(void **state)
 {
@@ -186,6 +200,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a claim's resource is its device alone",
 		  a_claims_resource_is_its_device_alone, NULL);
+	suite_add(&suite, "a device that a claim waits for is lent by the entry",
+		  a_device_that_a_claim_waits_for_is_lent_by_the_entry, NULL);
 	suite_add(&suite, "an entry that gives nothing is told",
 		  an_entry_that_gives_nothing_is_told, NULL);
 	suite_add(

@@ -10,6 +10,7 @@
 #include "agent/usb/usb_names.h"
 #include "agent/usb/usb_type.h"
 #include "api/pcidevice.h"
+#include "api/resource_name.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
@@ -188,8 +189,19 @@ bool usb_touch(struct usb *usb, const char *name)
 	return renamed;
 }
 
-/* The socket of a device: a claimed one's is known although the device is gone. What a pod has of a claimed
- * socket is the claimed device, whatever is in that socket now. */
+/* A pod may have a unit of the HostDeviceConfig that the claim's socket is, or was, in: of a device that was there
+ * while the claimed one was not. */
+static bool is_by_claim(const struct usb *usb, const struct usbdeviceclaim *claim)
+{
+	auto_free char *own = resource_name_usb(claim->meta.name);
+	bool ours = false;
+	const char *held = lend_resource(usb->deps.lend, claim->status.port_path, &ours);
+
+	return !held || strcmp(held, own) == 0;
+}
+
+/* The socket of a device: a claimed one's is known although the device is gone. What a pod has of a socket by a claim
+ * is the claimed device, whatever is in that socket now. */
 static const char *socket_of(const struct usb *usb, const char *name)
 {
 	const struct usbdeviceclaim *claim = store_object(usb->view.claims, name);
@@ -197,10 +209,11 @@ static const char *socket_of(const struct usb *usb, const char *name)
 		usb->inventory ? inventory_find(usb->inventory, INVENTORY_USB, name) : NULL;
 
 	if (claim && claim->status.port_path && !usbdeviceclaim_waits(claim))
-		return claim->status.port_path;
-	if (!device || !device->status.port_path || claim_of(usb, device->status.port_path))
+		return is_by_claim(usb, claim) ? claim->status.port_path : NULL;
+	if (!device || !device->status.port_path)
 		return NULL;
-	return device->status.port_path;
+	claim = claim_of(usb, device->status.port_path);
+	return claim && is_by_claim(usb, claim) ? NULL : device->status.port_path;
 }
 
 const struct pcidevice_allocations *usb_allocations(const struct usb *usb, const char *name)

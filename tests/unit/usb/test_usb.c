@@ -39,6 +39,7 @@ struct lend {
 	bool on;
 	unsigned touches;
 	const char *held; /* an ID that a pod has */
+	const char *as;   /* the resource that it has it as; NULL: not known */
 	bool silent;      /* no kubelet has said a word */
 };
 
@@ -82,10 +83,8 @@ const struct pcidevice_allocations *lend_allocations(const struct lend *lend, co
 
 const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
 {
-	(void)lend;
-	(void)id;
 	*ret_ours = false;
-	return NULL;
+	return lend->held && strcmp(lend->held, id) == 0 ? lend->as : NULL;
 }
 
 void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
@@ -356,6 +355,26 @@ static void what_a_pod_has_is_not_what_was_plugged_into_its_socket(void **state)
 	scene_close(&scene);
 }
 
+/* The stick of the claim is away, and another one of its ids was in its socket when a pod got that in a bundle: when
+ * this is pulled, the claimed one is no orphan. */
+static void what_a_pod_has_of_a_bundle_is_not_the_claims(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	look(&scene);
+	list_all(&scene, CLAIM(STICK, KNOWN("1-2", "B")));
+	scene.lend.held = "1-2";
+	scene.lend.as = "a.io/pair";
+	assert_int_equal(usb_allocations(scene.usb, STICK)->len, 0);
+	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 1);
+	scene.lend.as = "kubevirt.io/" STICK;
+	assert_int_equal(usb_allocations(scene.usb, STICK)->len, 1);
+	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 0);
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -378,5 +397,7 @@ int main(void)
 		  a_pod_has_a_selected_device_too, NULL);
 	suite_add(&suite, "what a pod has is not what was plugged into its socket since",
 		  what_a_pod_has_is_not_what_was_plugged_into_its_socket, NULL);
+	suite_add(&suite, "what a pod has of a bundle is not the claim's that waits for its socket",
+		  what_a_pod_has_of_a_bundle_is_not_the_claims, NULL);
 	return suite_run(&suite, "usb");
 }

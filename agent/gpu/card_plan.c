@@ -157,6 +157,20 @@ static void plan_without_card(const struct card_case *c, const char *reason, con
 		d->step = GPU_DELETE;
 }
 
+static void plan_no_card(const struct card_case *c, struct gpu_decision *d)
+{
+	auto_free char *message = NULL;
+
+	if (c->object->status.managed || !gpu_is_strange(&c->object->status.conditions)) {
+		plan_without_card(c, "DeviceGone", "the card is not on the node any more", d);
+		return;
+	}
+	message = xasprintf("node %s has no NVIDIA card of this name that can be divided by "
+			    "virtual functions: delete the object",
+			    c->node_name);
+	tell_trouble(c, false, GPU_NOT_SUPPORTED, message, 0, d);
+}
+
 /* Another node's agent has another card at the same address: not ours to touch. */
 static bool is_ours(const struct card_case *c)
 {
@@ -178,8 +192,7 @@ void card_plan(const struct card_case *c, struct gpu_decision *ret_decision)
 	if (c->object->meta.deletion_timestamp || !is_ours(c))
 		return;
 	if (!c->card)
-		plan_without_card(c, "DeviceGone", "the card is not on the node any more",
-				  ret_decision);
+		plan_no_card(c, ret_decision);
 	else if (c->claimed)
 		plan_without_card(c, "PassedThrough",
 				  "a PCIDeviceClaim passes the card itself through: delete it to "

@@ -7,6 +7,7 @@
  *	disabled:   TELL (InUse) while a vGPU is there or somebody has a function, else ACT -> TELL (Disabled)
  *	made by others: SPEC (adopted as enabled), never removed before somebody says so
  *	card gone:  TELL (DeviceGone), or DELETE if it is not enabled
+ *	never seen: TELL (NotSupported)
  */
 #pragma once
 

@@ -24,15 +24,6 @@ static bool is_card(const struct pci_facts *pci)
 	       pci->vf_device;
 }
 
-bool gpu_cards_any(const struct facts *facts)
-{
-	for (size_t i = 0; i < facts->pci.len; i++) {
-		if (is_card(&facts->pci.items[i]))
-			return true;
-	}
-	return false;
-}
-
 static const struct pci_facts *find_pci(const struct facts *facts, const char *address)
 {
 	for (size_t i = 0; i < facts->pci.len; i++) {

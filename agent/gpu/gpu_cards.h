@@ -49,9 +49,6 @@ struct gpu_cards {
 /* In the records of the mediated devices that are made here. */
 #define GPU_MDEV_OWNER "vgpu"
 
-/* Is any card on the node, so that there is anything to do at all? */
-bool gpu_cards_any(const struct facts *facts);
-
 void gpu_cards_make(const struct facts *facts, struct gpu_cards *ret_cards);
 void gpu_cards_done(struct gpu_cards *cards);
 

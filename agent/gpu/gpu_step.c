@@ -68,6 +68,13 @@ static void add_event(struct gpu_decision *decision, const char *before,
 	decision->event_message = xstrdup(news->message ? news->message : news->reason);
 }
 
+bool gpu_is_strange(const struct api_conditions *conditions)
+{
+	const struct api_condition *ready = api_conditions_find(conditions, ready_type);
+
+	return !ready || (ready->reason && strcmp(ready->reason, GPU_NOT_SUPPORTED) == 0);
+}
+
 bool gpu_tell(const struct gpu_status *s, const struct gpu_news *news,
 	      struct gpu_decision *decision)
 {

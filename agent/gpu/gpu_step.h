@@ -109,6 +109,14 @@ struct gpu_status {
 bool gpu_tell(const struct gpu_status *s, const struct gpu_news *news,
 	      struct gpu_decision *decision);
 
+/*
+ * Has no agent ever found what an object with these conditions of its status is about? Then somebody made it for a
+ * device that is none of these, or has yet to come: that is told (GPU_NOT_SUPPORTED), and the object is not deleted.
+ */
+bool gpu_is_strange(const struct api_conditions *conditions);
+
+#define GPU_NOT_SUPPORTED "NotSupported"
+
 /* {"metadata": {"uid", "resourceVersion"}}: a merge patch with it is made on exactly that state or not at
  * all. The caller releases it. */
 json_t *gpu_patch_new(const struct api_meta *meta);

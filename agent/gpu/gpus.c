@@ -41,7 +41,7 @@ struct gpus {
 	struct gpu_cards cards;
 	struct gpu_deeds *deeds;
 	struct watched watched[GPU_KINDS];
-	bool started; /* the informers exist: there is, or was, a card */
+	bool started; /* the informers exist, since the node was looked at once */
 	struct workq_run *queue;
 	struct echoes *echoes;
 	char *label; /* the last that was asked for */
@@ -317,8 +317,8 @@ void gpus_set(struct gpus *gpus, const struct inventory *inventory)
 	gpu_cards_done(&gpus->cards);
 	gpu_cards_make(inventory->facts, &gpus->cards);
 	gpus->world.inventory = inventory;
-	if (!gpus->started && gpu_cards_any(inventory->facts))
-		start(gpus);
+	if (!gpus->started)
+		start(gpus); /* also without a card: who made an object for none is told */
 	gpus_synced(gpus);
 }
 

@@ -2,8 +2,8 @@
  * gpus: carries out the SRIOVGPUDevices, VGPUDevices and MigConfigurations of this node.
  *
  * Looks at one object at a time, several side by side: asks its plan for the next step, does it, and waits
- * for the world to show it. On a node without an NVIDIA card that can be divided nothing runs, nothing is
- * watched and nothing is written.
+ * for the world to show it. On a node without an NVIDIA card that can be divided nothing runs, and nothing is
+ * written but that an object which somebody made there is about none.
  */
 #pragma once
 

@@ -282,12 +282,27 @@ static void plan_disabled(const struct mig_case *c, struct gpu_decision *d)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+static void plan_no_card(const struct mig_case *c, struct gpu_decision *d)
+{
+	bool managed = c->object->status.managed;
+	auto_free char *message = NULL;
+
+	if (managed || !gpu_is_strange(&c->object->status.conditions)) {
+		tell_trouble(c, managed, "DeviceGone", "the card is not on the node", 0, d);
+		return;
+	}
+	message = xasprintf("node %s has no NVIDIA card of this name that can be divided: delete "
+			    "the object",
+			    c->node_name);
+	tell_trouble(c, false, GPU_NOT_SUPPORTED, message, 0, d);
+}
+
 static void plan_object(const struct mig_case *c, struct gpu_decision *d)
 {
 	bool managed = c->object->status.managed;
 
 	if (!c->card)
-		tell_trouble(c, managed, "DeviceGone", "the card is not on the node", 0, d);
+		plan_no_card(c, d);
 	else if (mig_is_skipped(c->object, c->parent))
 		tell_trouble(c, managed, "Skipped",
 			     "the card is left alone: the annotation " NAMES_ANNOTATION_SKIP_MIG
@@ -298,7 +313,7 @@ static void plan_object(const struct mig_case *c, struct gpu_decision *d)
 	else if (!c->look)
 		d->step = GPU_LOOK;
 	else if (c->look->mode == SMI_MODE_NONE)
-		tell_trouble(c, managed, "NotSupported", "the card has no MIG mode", 0, d);
+		tell_trouble(c, managed, GPU_NOT_SUPPORTED, "the card has no MIG mode", 0, d);
 	else if (c->object->spec.enabled)
 		plan_enabled(c, d);
 	else

@@ -301,9 +301,24 @@ static void plan_disabled(const struct vgpu_case *c, struct gpu_decision *d)
 		d->step = GPU_UNCLAIM;
 }
 
+/* A function that its card has not yet is none either, but for one that is to be divided again. */
+static bool is_strange(const struct vgpu_case *c)
+{
+	return !c->card_wanted && !c->object->status.managed_type &&
+	       gpu_is_strange(&c->object->status.conditions);
+}
+
 static void plan_gone(const struct vgpu_case *c, struct gpu_decision *d)
 {
-	if (c->object->spec.enabled || c->card_wanted)
+	auto_free char *message = NULL;
+
+	if (is_strange(c)) {
+		message = xasprintf("node %s has no virtual function of an NVIDIA card of this "
+				    "name: delete the object, or divide the card (see its "
+				    "SRIOVGPUDevice)",
+				    c->node_name);
+		tell_trouble(c, NULL, GPU_NOT_SUPPORTED, message, 0, d);
+	} else if (c->object->spec.enabled || c->card_wanted)
 		tell_trouble(c, NULL, "DeviceGone", "the virtual function is not on the node", 0,
 			     d);
 	else

@@ -157,13 +157,52 @@ def start(agents, machine, node, gpu):
     return lambda: agents(machine, node, flags=gpu.flags).start()
 
 
-def test_without_a_card_nothing_is_watched_and_nothing_runs(agents, machine, node, crds):
+def test_without_a_card_nothing_runs_and_nothing_is_written(agents, machine, node, crds):
+    kinds = {"vgpudevices", "sriovgpudevices", "migconfigurations"}
     agent = agents(machine, node).start()
     agent.wait_converged()
-    asked = {event["objectRef"].get("resource") for event in crds.audit()
-             if event.get("userAgent", "").endswith(agent.user_agent_end) and "objectRef" in event}
-    assert "pcidevices" in asked
-    assert not asked & {"vgpudevices", "sriovgpudevices", "migconfigurations"}
+    wait_until(lambda: kinds <= {event["objectRef"].get("resource") for event in crds.audit()
+                                 if event.get("userAgent", "").endswith(agent.user_agent_end)
+                                 and event["verb"] == "watch" and "objectRef" in event}, 30, "watches")
+    assert not kinds & {event["objectRef"]["resource"] for event in agent.audit(crds)}
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_an_object_for_what_is_no_card_says_so_once(agents, machine, node, crds, enabled):
+    """On a node that has no card at all: 0000:00:02.0 is its first function."""
+    name, other = f"{node}-000000020", f"{node}-000000030"
+    made = {"SRIOVGPUDevice": {"address": "0000:00:02.0"},
+            "VGPUDevice": {"address": "0000:00:02.0", "parentGPUDeviceAddress": "", "vGPUTypeName": TYPE},
+            "MigConfiguration": {"gpuAddress": "0000:00:02.0", "profileSpec": []}}
+    agent = agents(machine, node).start()
+    agent.wait_converged()
+    try:
+        for kind, spec in made.items():
+            for object_name, owner in (name, node), (other, "elsewhere"):
+                crds.kubectl("create", "-f-", input={
+                    "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": kind,
+                    "metadata": {"name": object_name, "labels": {"nodename": node}},
+                    "spec": {"nodeName": owner, "enabled": enabled, **spec}})
+        for kind in made:
+            def ready(kind=kind):
+                conditions = crds.get(kind, name).get("status", {}).get("conditions", [])
+                return next((c for c in conditions if c["type"] == "Ready"), None)
+            wait_until(ready, 30, f"a condition of {kind}")
+            assert (ready()["status"], ready()["reason"]) == ("False", "NotSupported")
+            assert f"node {node} has no" in ready()["message"]
+        for _ in range(3):
+            scans = agent.scans()
+            machine.tell()
+            wait_until(lambda scans=scans: agent.scans() > scans, 30)
+        wait_until(agent.idle, 30)
+        written = [event["objectRef"] for event in agent.audit(crds)
+                   if event["objectRef"]["resource"] in ("sriovgpudevices", "vgpudevices", "migconfigurations")]
+        assert sorted((ref["resource"], ref["name"], ref.get("subresource")) for ref in written) == [
+            (kind, name, "status") for kind in ("migconfigurations", "sriovgpudevices", "vgpudevices")]
+        assert not crds.get("VGPUDevice", other).get("status")
+    finally:
+        for kind in made:
+            crds.kubectl("delete", kind, name, other, "--ignore-not-found")
 
 
 def test_a_card_is_divided_and_a_function_becomes_a_vgpu_and_back(gpu, start, crds, node):

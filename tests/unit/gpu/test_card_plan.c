@@ -11,7 +11,9 @@
 #define ON      "'enabled':true"
 #define OFF     "'enabled':false"
 #define MANAGED "'managed':true"
-#define ADOPT   "spec {'enabled':true}"
+#define SAYS(reason) \
+	"'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}]"
+#define ADOPT "spec {'enabled':true}"
 
 enum past { NO_PAST, RUNNING, FAILED, FAILED_LONG_AGO, STUCK };
 
@@ -57,7 +59,12 @@ static struct plan_case {
 	  "'deletionTimestamp':'2026-01-01T00:00:00Z'},'spec':{'nodeName':'node1','enabled':true}}", .decision = "rest" },
 	/* --- gone */
 	{ "an enabled card that is gone keeps its object", { VF_LINE(VF1) }, OBJECT(ON, MANAGED), .decision = "tell DeviceGone" },
-	{ "one that is not enabled loses it", { VF_LINE(VF1) }, OBJECT(OFF, ""), .decision = "delete" },
+	{ "one that is not enabled loses it", { VF_LINE(VF1) }, OBJECT(OFF, SAYS("Disabled")), .decision = "delete" },
+	{ "also one that was enabled when it went", { VF_LINE(VF1) }, OBJECT(OFF, SAYS("DeviceGone")), .decision = "delete" },
+	{ "an object for what is no card says so, and is kept", { VF_LINE(VF1) }, OBJECT(OFF, ""), .decision = "tell NotSupported" },
+	{ "however often it is looked at", { VF_LINE(VF1) }, OBJECT(OFF, SAYS("NotSupported")), .decision = "tell NotSupported" },
+	{ "enabled or not", { VF_LINE(VF1) }, OBJECT(ON, ""), .decision = "tell NotSupported" },
+	{ "until the card is there", { BARE_CARD }, OBJECT(OFF, SAYS("NotSupported")), .decision = "tell Disabled" },
 	{ "one that is claimed itself loses it, too", { BARE_CARD }, OBJECT(OFF, ""), "delete", .claimed = true },
 	{ "unless it is enabled", { BARE_CARD }, OBJECT(ON, ""), "tell PassedThrough", .claimed = true },
 };

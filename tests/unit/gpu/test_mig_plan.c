@@ -95,6 +95,7 @@ static struct plan_case {
 	  OBJECT_OF("node1", ",'deletionTimestamp':'2026-01-01T00:00:00Z'", ON(TWO_3G), MANAGED), "rest", .no_card = true },
 	{ "a configuration with the annotation is left alone", NULL, NULL, OBJECT_OF("node1", SKIP, ON(TWO_3G), ""), .decision = "tell Skipped" },
 	{ "so is one whose card has it", NULL, NULL, OBJECT(ON(TWO_3G), ""), "tell Skipped", .parent = PARENT(SKIP, "true") },
+	{ "an object for what is no card says so", NULL, NULL, OBJECT(ON(TWO_3G), ""), "tell NotSupported", .no_card = true },
 	{ "a card that is gone is told", NULL, NULL, OBJECT(ON(TWO_3G), MANAGED), "tell DeviceGone", .no_card = true },
 	{ "what nvidia-smi does not say is told", NULL, NULL, OBJECT(ON(TWO_3G), ""), "tell ToolMissing", .trouble = "nvidia-smi cannot be run" },
 	{ "before it was asked nothing is decided", NULL, NULL, OBJECT(ON(TWO_3G), MANAGED), .decision = "look" },

@@ -17,6 +17,8 @@
 #define ON(type)      "'enabled':true,'vGPUTypeName':'" type "'"
 #define OFF           "'enabled':false"
 #define MANAGED(type) "'managedType':'" type "'"
+#define SAYS(reason) \
+	"'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}]"
 #define CLAIM(annotations, meta)                                                   \
 	"{'apiVersion':'devices.harvesterhci.io/v1beta1','kind':'PCIDeviceClaim'," \
 	"'metadata':{'name':'" NAME "','uid':'c1','resourceVersion':'9'" meta      \
@@ -89,7 +91,11 @@ static struct plan_case {
 	/* --- gone, not ours */
 	{ "an enabled one that is gone keeps its object", { BARE_CARD }, OBJECT(ON("NVIDIA A2-4C"), MANAGED("1146")), .decision = "tell DeviceGone" },
 	{ "so does one whose card is to be divided again", { BARE_CARD }, OBJECT(OFF, ""), "tell DeviceGone", .card_wanted = true },
-	{ "another loses it", { BARE_CARD }, OBJECT(OFF, ""), .decision = "delete" },
+	{ "another loses it", { BARE_CARD }, OBJECT(OFF, SAYS("Disabled")), .decision = "delete" },
+	{ "an object for what is no function says so, and is kept", { NULL }, OBJECT(OFF, ""), .decision = "tell NotSupported" },
+	{ "however often it is looked at", { NULL }, OBJECT(OFF, SAYS("NotSupported")), .decision = "tell NotSupported" },
+	{ "enabled or not", { NULL }, OBJECT(ON("NVIDIA A2-4C"), ""), .decision = "tell NotSupported" },
+	{ "until the function is there", { NO_VGPU }, OBJECT(OFF, SAYS("NotSupported")), .decision = "tell Disabled" },
 	{ "nothing is decided before the vGPUs were looked at", { CARD, FUNCTIONS }, OBJECT(ON("NVIDIA A2-4C"), ""), "rest", .unknown = true },
 	{ "a function of another node is not touched", { NO_VGPU },
 	  "{'apiVersion':'devices.harvesterhci.io/v1beta1','kind':'VGPUDevice','metadata':{'name':'" NAME "'},"

@@ -73,6 +73,13 @@ static bool is_offered(void *arg, const char *resource)
 	return custody->deps.offers(custody->deps.arg, resource);
 }
 
+static bool was_told(void *arg, const struct pod_device *device)
+{
+	const struct custody *custody = arg;
+
+	return custody->deps.had && custody->deps.had(custody->deps.arg, device);
+}
+
 /* For how long what the kubelet does not list may be a pod's all the same; 0: it is not. */
 static uint64_t unsure_for_ms(struct custody *custody)
 {
@@ -105,7 +112,7 @@ static void forget_started(struct custody *custody)
 /* What the last answer says of what is offered now. */
 static void match_pods(struct custody *custody, bool whole)
 {
-	static const struct lent_pods_ops ops = { is_offered, on_pods_changed };
+	static const struct lent_pods_ops ops = { is_offered, on_pods_changed, was_told };
 
 	lent_pods_set(custody->pods, podresources_devices(custody->podresources), whole, &ops,
 		      custody);

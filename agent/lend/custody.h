@@ -15,6 +15,7 @@ struct custody;
 struct json_strs;
 struct metrics;
 struct pcidevice_allocations;
+struct pod_device;
 struct uv_loop_s;
 
 enum {
@@ -41,7 +42,8 @@ struct custody_deps {
 	/* Who has the device @id (NULL: any device) is not what it was. Never runs before the function
 	 * that was called has returned, but for custody_offered(). */
 	void (*changed)(void *arg, const char *id);
-	bool (*offers)(void *arg, const char *resource); /* as lent_pods.h says */
+	bool (*offers)(void *arg, const char *resource);         /* as lent_pods.h says */
+	bool (*had)(void *arg, const struct pod_device *device); /* likewise            */
 	void *arg;
 };
 

@@ -137,6 +137,19 @@ static bool is_offered(void *arg, const char *resource)
 	return plugins_offer(lend->plugins, resource);
 }
 
+static bool was_told(void *arg, const struct pod_device *device)
+{
+	const struct lend *lend = arg;
+
+	for (size_t i = 0; i < lend->types.len; i++) {
+		const struct lend_type *type = &lend->types.items[i];
+
+		if (type->had && type->had(type->arg, device))
+			return true;
+	}
+	return false;
+}
+
 const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
 {
 	const char *resource = lend->custody ? custody_resource(lend->custody, id) : NULL;
@@ -235,6 +248,7 @@ static void begin(struct lend *lend)
 					      .checkpoint_path = lend->checkpoint_path,
 					      .changed = on_custody,
 					      .offers = is_offered,
+					      .had = was_told,
 					      .arg = lend };
 	struct plugins_deps deps;
 
@@ -396,7 +410,7 @@ struct lend *lend_new(const struct lend_deps *deps)
 					.gift = gift_of,
 					.arg = lend };
 	lend->pci = pci_type_new(&lend->view);
-	lend_add(lend, &(struct lend_type){ offer_pci, lend->pci });
+	lend_add(lend, &(struct lend_type){ .offer = offer_pci, .arg = lend->pci });
 	lend->timer = clock_timer_new(deps->clock, on_due, lend);
 	lend->apart = clock_timer_new(deps->clock, on_apart, lend);
 	make_paths(lend);

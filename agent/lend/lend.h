@@ -21,6 +21,7 @@ struct lend;
 struct metrics;
 struct pcidevice_allocations;
 struct plugins;
+struct pod_device;
 struct store;
 struct uv_loop_s;
 
@@ -58,6 +59,9 @@ struct lend *lend_free(struct lend *lend);
 struct lend_type {
 	void (*offer)(void *arg, struct plugins *plugins);
 	void *arg;
+	/* Had that container the device when its object was written last? Asked of what this agent does not offer under
+	 * the resource that the kubelet lists: an entry may have been renamed or removed while no agent ran. NULL: no. */
+	bool (*had)(void *arg, const struct pod_device *device);
 };
 
 /* Before the loop runs. @type is copied; its arg lives until after lend_free(). */

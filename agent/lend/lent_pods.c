@@ -175,7 +175,7 @@ static bool counts(const struct lent_pods *pods, const struct pod_device *device
 
 	return is_address(device->device) || is_uuid(device->device) ||
 	       (before && strcmp(before, device->resource) == 0) ||
-	       ops->offers(arg, device->resource);
+	       ops->offers(arg, device->resource) || (ops->had && ops->had(arg, device));
 }
 
 void lent_pods_set(struct lent_pods *pods, const struct pod_devices *devices, bool whole,

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 struct lent_pods;
+struct pod_device;
 struct pcidevice_allocations;
 struct pod_devices;
 
@@ -15,12 +16,15 @@ struct lent_pods *lent_pods_free(struct lent_pods *pods);
 struct lent_pods_ops {
 	bool (*offers)(void *arg, const char *resource); /* Is the resource one of ours? */
 	void (*changed)(void *arg, const char *id);      /* who has it is not what it was */
+	/* Did that very container have the device when it was told last, by a process before this one? May be NULL. */
+	bool (*had)(void *arg, const struct pod_device *device);
 };
 
 /*
- * This is all there is now if @whole; else what it does not list is as it was. An ID that is a PCI address or a UUID counts whichever plugin lent it: the
- * device is the same one. Any other counts if its resource is ours, or was when it was listed first. An ID of
- * several that are joined by ',' counts for each of them, and for itself.
+ * This is all there is now if @whole; else what it does not list is as it was. An ID that is a PCI address or a UUID
+ * counts whichever plugin lent it: the device is the same one. Any other counts if its resource is ours, or was when it
+ * was listed first, or if that container had it before. An ID of several that are joined by ',' counts for each of them,
+ * and for itself.
  */
 void lent_pods_set(struct lent_pods *pods, const struct pod_devices *devices, bool whole,
 		   const struct lent_pods_ops *ops, void *arg);

@@ -318,7 +318,7 @@ struct mdevs *mdevs_new(const struct mdevs_deps *deps)
 	mdevs->type = mdev_type_new(&mdevs->view);
 	mdevs->told = map_new();
 	mdevs->timer = clock_timer_new(deps->jobs.clock, on_timer, mdevs);
-	lend_add(deps->lend, &(struct lend_type){ offer, mdevs });
+	lend_add(deps->lend, &(struct lend_type){ .offer = offer, .arg = mdevs });
 	return mdevs;
 }
 

@@ -6,6 +6,7 @@
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
+#include "agent/plugin/podresources.h"
 #include "agent/usb/usb_claims.h"
 #include "agent/usb/usb_names.h"
 #include "agent/usb/usb_type.h"
@@ -25,6 +26,7 @@ struct usb {
 	struct usb_deps deps;
 	struct inventory *inventory;
 	struct usb_view view;
+	const struct config *config; /* the view's, once the USBDevices are known */
 	struct usb_claims *claims;
 	struct usb_type *type;
 	struct clock_timer *timer;
@@ -52,17 +54,62 @@ static const struct usbdeviceclaim *claim_of(const struct usb *usb, const char *
 	return NULL;
 }
 
+/* The USBDevice that was in the socket @port when it was written last, rather one that a pod had; NULL: none. */
+static const struct usbdevice *told_of(const struct usb *usb, const char *port)
+{
+	const struct store *devices = informer_store(usb->deps.devices);
+	const struct usbdevice *found = NULL;
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	while ((entry = store_next(devices, &cursor))) {
+		const struct usbdevice *device = entry->object;
+
+		if (device && same(device->status.port_path, port) &&
+		    (!found || device->status.allocations.len > 0))
+			found = device;
+	}
+	return found;
+}
+
 /* The pod that had it when its USBDevice or its claim was written last, for the caller to free; NULL: none. */
 static char *told_before(const struct usb *usb, const char *port)
 {
 	const struct usbdeviceclaim *claim = claim_of(usb, port);
-	const struct usbdevice *device =
-		claim ? store_object(informer_store(usb->deps.devices), claim->meta.name) : NULL;
+	const struct usbdevice *device = told_of(usb, port);
 
 	if (device && device->status.allocations.len > 0)
 		return xasprintf("pod %s/%s", device->status.allocations.items[0].namespace,
 				 device->status.allocations.items[0].pod);
 	return claim && lend_is_pod(claim->status.holder) ? xstrdup(claim->status.holder) : NULL;
+}
+
+static bool names(const struct pcidevice_allocations *list, const struct pod_device *by)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (same(list->items[i].namespace, by->namespace) &&
+		    same(list->items[i].pod, by->pod) &&
+		    same(list->items[i].container, by->container))
+			return true;
+	}
+	return false;
+}
+
+/* Of a bundle, a device that is still there may say so. */
+static bool had(void *arg, const struct pod_device *by)
+{
+	const struct usb *usb = arg;
+	auto_free char *copy = xstrdup(by->device);
+	char *rest = copy;
+	const char *port;
+
+	while ((port = strsep(&rest, ","))) {
+		const struct usbdevice *device = told_of(usb, port);
+
+		if (device && names(&device->status.allocations, by))
+			return true;
+	}
+	return false;
 }
 
 bool usb_is_free(struct usb *usb, const char *port, char **ret_holder)
@@ -106,6 +153,8 @@ static void offer(void *arg, struct plugins *plugins)
 	struct config_troubles troubles = { 0 };
 	bool known = usb->inventory && informer_synced(usb->deps.claims);
 
+	/* A pod's unit of an entry that was renamed meanwhile is not offered before it is known to be that pod's. */
+	usb->view.config = informer_synced(usb->deps.devices) ? usb->config : NULL;
 	usb_type_offer(usb->type, plugins, &troubles);
 	if (known && usb->view.config && usb->deps.report)
 		usb->deps.report(usb->deps.arg, &troubles);
@@ -141,7 +190,7 @@ struct usb *usb_new(const struct usb_deps *deps)
 		.give_back = give_back,
 		.arg = usb,
 	});
-	lend_add(deps->lend, &(struct lend_type){ offer, usb });
+	lend_add(deps->lend, &(struct lend_type){ .offer = offer, .arg = usb, .had = had });
 	return usb;
 }
 
@@ -174,7 +223,9 @@ void usb_set(struct usb *usb, struct inventory *inventory)
 
 void usb_set_config(struct usb *usb, const struct config *config)
 {
-	usb->view.config = config;
+	usb->config = config;
+	if (usb->view.config)
+		usb->view.config = config;
 	lend_touch(usb->deps.lend);
 }
 

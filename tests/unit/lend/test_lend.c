@@ -137,7 +137,7 @@ static void a_kind_that_is_added_is_lent(void **state)
 	store_remove(scene->node.claims, "node1-000001000", NULL, claim_store_heard, NULL);
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, false);
-	lend_add(scene->lend, &(struct lend_type){ offer_sticks, &sticks });
+	lend_add(scene->lend, &(struct lend_type){ .offer = offer_sticks, .arg = &sticks });
 	await_stream(scene);
 	assert_true(told(scene, "kubevirt.io/node1-0951-1666-001002 at hostdev-"));
 	assert_int_equal(sticks.looks, 1);
@@ -159,7 +159,7 @@ static void who_has_what_is_known_once_it_is_offered(void **state)
 	pods_serve(scene);
 	scene->given = (struct pod_device){ "our.io/stick", STICK, "default", "vm-1", "main" };
 	lend_begin(scene, false);
-	lend_add(scene->lend, &(struct lend_type){ offer_sticks, &sticks });
+	lend_add(scene->lend, &(struct lend_type){ .offer = offer_sticks, .arg = &sticks });
 	pass(scene, 1000);
 	assert_true(lend_is_free(scene->lend, STICK, &holder));
 	sticks.resource = "our.io/stick";

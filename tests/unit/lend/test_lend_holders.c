@@ -328,6 +328,39 @@ static void what_was_given_is_a_pods_although_its_resource_went(void **state)
 	scene_free(scene);
 }
 
+static void offer_none(void *arg, struct plugins *plugins)
+{
+	(void)arg;
+	(void)plugins;
+}
+
+static bool had_stick(void *arg, const struct pod_device *device)
+{
+	(void)arg;
+	return strcmp(device->device, "1-2") == 0 && strcmp(device->pod, "vm-1") == 0;
+}
+
+/* The entry was renamed while no agent ran, and the kubelet lists the pod under the old name. */
+static void what_its_object_says_a_pod_had_is_the_pods(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *holder = NULL;
+	bool ours = true;
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	scene->given = (struct pod_device){ "a.io/old", "1-2", "default", "vm-1", "main" };
+	lend_begin(scene, false);
+	lend_add(scene->lend, &(struct lend_type){ .offer = offer_none, .had = had_stick });
+	pass(scene, 3000);
+	assert_string_equal(lend_resource(scene->lend, "1-2", &ours), "a.io/old");
+	assert_false(ours);
+	assert_false(lend_is_free(scene->lend, "1-2", &holder));
+	assert_string_equal(holder, "pod default/vm-1");
+	scene_free(scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -336,6 +369,8 @@ int main(void)
 		  a_holder_is_known_by_the_kubelets_word, NULL);
 	suite_add(&suite, "what the kubelet does not say counts as free in the end",
 		  what_the_kubelet_does_not_say_counts_as_free_in_the_end, NULL);
+	suite_add(&suite, "what its object says a pod had is the pod's, by whichever resource",
+		  what_its_object_says_a_pod_had_is_the_pods, NULL);
 	suite_add(&suite, "what was told before holds until the kubelet speaks",
 		  what_was_told_before_holds_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "what the claim says holds until the kubelet speaks",

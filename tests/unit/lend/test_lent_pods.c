@@ -72,7 +72,7 @@ static bool is_nobodys(void *arg, const char *resource)
 	return false;
 }
 
-static const struct lent_pods_ops ops = { is_ours, on_changed };
+static const struct lent_pods_ops ops = { .offers = is_ours, .changed = on_changed };
 
 static void set(struct lent_pods *pods, struct pod_device *items, struct str *log)
 {
@@ -165,7 +165,7 @@ static void what_was_ours_stays_so_while_it_is_listed(void **state)
 	struct pod_device device = { "our/usb", id, "n", "p", "c" };
 	struct pod_device other = { "x/usb", id, "n", "q", "c" };
 	struct pod_devices devices = { .items = &device, .len = 1 };
-	static const struct lent_pods_ops gone = { is_nobodys, on_changed };
+	static const struct lent_pods_ops gone = { .offers = is_nobodys, .changed = on_changed };
 	struct json_strs changes = { 0 };
 
 	(void)state;
@@ -188,6 +188,33 @@ static void what_was_ours_stays_so_while_it_is_listed(void **state)
 	lent_pods_free(pods);
 }
 
+static bool had_it(void *arg, const struct pod_device *device)
+{
+	(void)arg;
+	return strcmp(device->pod, "p") == 0;
+}
+
+/* The entry was renamed or removed while no agent ran: the objects say which pod had it. */
+static void what_a_pod_had_before_counts(void **state)
+{
+	static const struct lent_pods_ops told = { .offers = is_nobodys,
+						   .changed = on_changed,
+						   .had = had_it };
+	struct lent_pods *pods = lent_pods_new();
+	struct pod_device items[] = { { "old/usb", "1-2,1-3", "n", "p", "c" },
+				      { "x/usb", "1-4", "n", "q", "c" } };
+	struct pod_devices devices = { .items = items, .len = ARRAY_LEN(items) };
+	struct json_strs changes = { 0 };
+
+	(void)state;
+	lent_pods_set(pods, &devices, true, &told, &changes);
+	assert_string_equal(lent_pods_resource(pods, "1-3"), "old/usb");
+	assert_string_equal(lent_pods_of(pods, "1-2,1-3")->items[0].pod, "p");
+	assert_null(lent_pods_resource(pods, "1-4"));
+	json_strs_done(&changes);
+	lent_pods_free(pods);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -196,6 +223,8 @@ int main(void)
 	suite_add(&suite, "no more holders than the schema takes", a_crowd_is_cut, NULL);
 	suite_add(&suite, "what a part of the list does not name is as it was",
 		  what_a_part_does_not_list_is_as_it_was, NULL);
+	suite_add(&suite, "what a pod had before counts, whatever its resource is now",
+		  what_a_pod_had_before_counts, NULL);
 	suite_add(&suite, "what was ours stays so while it is listed",
 		  what_was_ours_stays_so_while_it_is_listed, NULL);
 	return suite_run(&suite, "lent_pods");

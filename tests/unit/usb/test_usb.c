@@ -1,8 +1,10 @@
 /* usb: claims, names and what is lent, tied together; lend, plugins and API server are made up. */
 #include "agent/usb/usb.h"
 
+#include "agent/config/config.h"
 #include "agent/lend/lend.h"
 #include "agent/plugin/plugins.h"
+#include "agent/plugin/podresources.h"
 #include "api/pcidevice.h"
 #include "base/log.h"
 #include "fake/fake_client.h"
@@ -41,7 +43,10 @@ struct lend {
 	const char *held; /* an ID that a pod has */
 	const char *as;   /* the resource that it has it as; NULL: not known */
 	bool silent;      /* no kubelet has said a word */
+	size_t offered;   /* resources, lately */
 };
+
+static struct lend *offering; /* whose plugins_set() sees */
 
 void lend_add(struct lend *lend, const struct lend_type *type)
 {
@@ -94,7 +99,7 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 	(void)type;
 	(void)type_arg;
 	(void)resources;
-	(void)len;
+	offering->offered = len;
 }
 
 struct scene {
@@ -140,6 +145,7 @@ static void scene_open(struct scene *scene, bool kubelet)
 	*scene = (struct scene){ .client = fake_client_new(),
 				 .clock = fake_clock_new(),
 				 .lend = { .on = kubelet } };
+	offering = &scene->lend;
 	sticks_open(&scene->node);
 	scene->claims = informer(scene, &usbdeviceclaim_kind);
 	scene->devices = informer(scene, &usbdevice_kind);
@@ -375,6 +381,87 @@ static void what_a_pod_has_of_a_bundle_is_not_the_claims(void **state)
 	scene_close(&scene);
 }
 
+#define DEVICE(name, port, allocations)                                      \
+	"{'metadata':{'name':'" name                                         \
+	"','uid':'d1','resourceVersion':'1','labels':{'nodename':'node1'}}," \
+	"'status':{'nodeName':'node1','portPath':'" port "','allocations':[" allocations "]}}"
+#define BY_VM "{'namespace':'default','pod':'vm','container':'main'}"
+
+static bool had(const struct scene *scene, const char *id, const char *pod, const char *container)
+{
+	return scene->lend.type.had(scene->lend.type.arg,
+				    &(struct pod_device){ .resource = "a.io/old",
+							  .device = id,
+							  .namespace = "default",
+							  .pod = pod,
+							  .container = container });
+}
+
+/* So that what an entry lent under its old name is known to be lent when the agent begins anew. */
+static void a_usbdevice_says_which_pod_had_it(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	list(&scene, "/usbdeviceclaims?", "");
+	assert_false(had(&scene, "1-2", "vm", "main"));
+	list(&scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
+	list(&scene, "/pcideviceclaims?", "");
+	look(&scene);
+	assert_true(had(&scene, "1-2", "vm", "main"));
+	assert_true(had(&scene, "1-1,1-2", "vm", "main")); /* one of a bundle */
+	assert_false(had(&scene, "1-2", "other", "main"));
+	assert_false(had(&scene, "1-2", "vm", "side"));
+	assert_false(had(&scene, "1-3", "vm", "main"));
+	scene_close(&scene);
+}
+
+/* Nobody claims it, and the kubelet has yet to answer. */
+static void a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks(void **state)
+{
+	auto_free char *holder = NULL;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	scene.lend.silent = true;
+	list(&scene, "/usbdeviceclaims?", "");
+	list(&scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
+	list(&scene, "/pcideviceclaims?", "");
+	look(&scene);
+	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	assert_false(usb_is_free(scene.usb, "1-2", &holder));
+	assert_string_equal(holder, "pod default/vm");
+	free(take_ptr(holder));
+	assert_true(usb_is_free(scene.usb, "1-3", &holder));
+	scene_close(&scene);
+}
+
+/* Before, a pod's unit could be offered under the new name of its entry. */
+static void nothing_is_selected_before_the_usbdevices_are_known(void **state)
+{
+	struct config_usb_selector selector = { .vendor = 0x951, .product = 0x1666 };
+	char resource[] = "a.io/new";
+	struct config_usb entry = { .resource = resource,
+				    .selectors = { .items = &selector, .len = 1 } };
+	struct config config = { .usb = { .items = &entry, .len = 1 } };
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	look(&scene);
+	list(&scene, "/usbdeviceclaims?", "");
+	list(&scene, "/pcideviceclaims?", "");
+	usb_set_config(scene.usb, &config);
+	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	assert_int_equal(scene.lend.offered, 0);
+	list(&scene, "/usbdevices?", "");
+	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	assert_int_equal(scene.lend.offered, 1);
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -399,5 +486,11 @@ int main(void)
 		  what_a_pod_has_is_not_what_was_plugged_into_its_socket, NULL);
 	suite_add(&suite, "what a pod has of a bundle is not the claim's that waits for its socket",
 		  what_a_pod_has_of_a_bundle_is_not_the_claims, NULL);
+	suite_add(&suite, "a USBDevice says which pod had it", a_usbdevice_says_which_pod_had_it,
+		  NULL);
+	suite_add(&suite, "a selected device is the pod's that had it until the kubelet speaks",
+		  a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "nothing is selected before the USBDevices are known",
+		  nothing_is_selected_before_the_usbdevices_are_known, NULL);
 	return suite_run(&suite, "usb");
 }

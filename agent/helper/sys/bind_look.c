@@ -82,6 +82,16 @@ static int read_override(int dir_fd, char ret_text[BIND_NAME_SIZE], struct err *
 	return 0;
 }
 
+/* pci_device_can_probe() of drivers/pci/pci-driver.c: with drivers_autoprobe of the physical function off, a driver's
+ * bind says ENODEV; an override lets it pass. */
+static bool has_no_autoprobe(int dir_fd)
+{
+	struct sysfs_attr attr;
+
+	return sysfs_read(dir_fd, "physfn/sriov_drivers_autoprobe", &attr, NULL) == 0 &&
+	       strcmp(attr.text, "0") == 0;
+}
+
 int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, struct err *err)
 {
 	auto_close int dir_fd = open_function(sysfs_fd, address);
@@ -101,6 +111,7 @@ int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, str
 	    read_link(dir_fd, "driver", seen.driver, err) < 0 ||
 	    read_group(dir_fd, &seen.group, err) < 0)
 		return err_wrap(err, "%s", address);
+	seen.no_autoprobe = has_no_autoprobe(dir_fd);
 	seen.present = true;
 	*ret_seen = seen;
 	return 0;

@@ -26,6 +26,7 @@ struct bind_seen {
 	char id[BIND_ID_SIZE];
 	char driver[BIND_NAME_SIZE];
 	char override[BIND_NAME_SIZE];
+	bool no_autoprobe; /* a virtual function that only the driver gets which its override names */
 };
 
 /* Look at the function @address. One that is not there, or just going, is !present and not an

@@ -23,7 +23,8 @@ enum bind_driver {
 
 enum bind_override {
 	OVERRIDE_CLEAR,
-	OVERRIDE_OURS,  /* names the passthrough driver of the job */
+	OVERRIDE_OURS,   /* names the passthrough driver of the job */
+	OVERRIDE_NATIVE, /* names the native driver, put there by a release; before a bind only if there is a record of ours */
 	OVERRIDE_OTHER,
 	BIND_NOVERRIDES,
 };
@@ -36,11 +37,12 @@ enum bind_act {
 	ACT_PROBE,
 	ACT_CLEAR_OVERRIDE,
 	ACT_BIND,
+	ACT_SET_NATIVE, /* in place of BIND, where the kernel lets an override alone pass: then PROBE */
 	BIND_NACTS,
 };
 /* clang-format on */
 
-/* The longest way from any state is four steps; one that needs more is going in circles. */
+/* The longest way from any state is five steps, and a module; one that needs more is going in circles. */
 enum { BIND_STEPS_MAX = 8 };
 
 /*

@@ -20,6 +20,7 @@ static const struct {
 	[ACT_PROBE]          = { "helper-probe-before",          "helper-probe-after" },
 	[ACT_CLEAR_OVERRIDE] = { "helper-clear-override-before", "helper-clear-override-after" },
 	[ACT_BIND]           = { "helper-native-bind-before",    "helper-native-bind-after" },
+	[ACT_SET_NATIVE]     = { "helper-native-bind-before",    "helper-native-bind-after" },
 };
 /* clang-format on */
 
@@ -47,13 +48,21 @@ enum bind_override bind_step_override(const struct bind_target *target,
 {
 	if (!seen->override[0])
 		return OVERRIDE_CLEAR;
-	return strcmp(seen->override, target->driver) == 0 ? OVERRIDE_OURS : OVERRIDE_OTHER;
+	if (strcmp(seen->override, target->driver) == 0)
+		return OVERRIDE_OURS;
+	/* A bind finds it there if a release was cut off; without a record of ours it is somebody else's. */
+	if (target->want == WANT_VFIO && !target->recorded)
+		return OVERRIDE_OTHER;
+	return target->native && strcmp(seen->override, target->native) == 0 ? OVERRIDE_NATIVE
+									     : OVERRIDE_OTHER;
 }
 
 enum bind_act bind_step_next(const struct bind_target *target, const struct bind_seen *seen)
 {
-	return bind_plan_next(target->want, bind_step_driver(target, seen),
-			      bind_step_override(target, seen));
+	enum bind_act act = bind_plan_next(target->want, bind_step_driver(target, seen),
+					   bind_step_override(target, seen));
+
+	return act == ACT_BIND && seen->no_autoprobe ? ACT_SET_NATIVE : act;
 }
 
 /* The one place that writes to sysfs. */
@@ -73,9 +82,12 @@ static char *write_path(enum bind_act act, const struct bind_target *target,
 	*ret_text = target->address;
 	switch (act) {
 	case ACT_SET_OVERRIDE:
+	case ACT_SET_NATIVE:
 	case ACT_CLEAR_OVERRIDE:
 		/* A newline alone clears it (driver_set_override() in drivers/base/driver.c). */
-		*ret_text = act == ACT_SET_OVERRIDE ? target->driver : "\n";
+		*ret_text = act == ACT_SET_OVERRIDE ? target->driver
+			    : act == ACT_SET_NATIVE ? target->native
+						    : "\n";
 		return xasprintf("bus/pci/devices/%s/driver_override", target->address);
 	case ACT_UNBIND:
 		return xasprintf("bus/pci/drivers/%s/unbind", seen->driver);
@@ -104,8 +116,12 @@ static bool is_effective(enum bind_act act, const struct bind_target *target,
 		return bind_step_override(target, now) == OVERRIDE_CLEAR;
 	case ACT_UNBIND:
 		return strcmp(now->driver, before->driver) != 0;
+	case ACT_SET_NATIVE:
+		return bind_step_override(target, now) == OVERRIDE_NATIVE;
 	case ACT_PROBE:
-		return target->want == WANT_ANY || bind_step_driver(target, now) == DRIVER_VFIO;
+		return target->want == WANT_ANY ||
+		       bind_step_driver(target, now) ==
+			       (target->want == WANT_NATIVE ? DRIVER_NATIVE : DRIVER_VFIO);
 	case ACT_BIND:
 		return bind_step_driver(target, now) == DRIVER_NATIVE;
 	case ACT_DONE:
@@ -151,6 +167,8 @@ void bind_step_pretend(enum bind_act act, const struct bind_target *target, stru
 		seen->driver[0] = '\0';
 	if (act == ACT_PROBE && target->want == WANT_VFIO)
 		(void)snprintf(seen->driver, sizeof(seen->driver), "%s", target->driver);
-	if (act == ACT_BIND)
+	if (act == ACT_SET_NATIVE)
+		(void)snprintf(seen->override, sizeof(seen->override), "%s", target->native);
+	if (act == ACT_BIND || (act == ACT_PROBE && target->want == WANT_NATIVE))
 		(void)snprintf(seen->driver, sizeof(seen->driver), "%s", target->native);
 }

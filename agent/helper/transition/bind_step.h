@@ -19,6 +19,7 @@ struct bind_target {
 	const char *driver; /* the passthrough driver                        */
 	const char *native; /* "": it had no driver; NULL: that is not known */
 	enum bind_want want;
+	bool recorded; /* there is a record of ours                           */
 };
 
 /* What carries out the steps. */

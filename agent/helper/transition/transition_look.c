@@ -65,6 +65,7 @@ static void aim(struct transition_part *part, bool binding)
 	if (!binding && part->recorded)
 		target->driver = part->record.driver;
 	target->native = find_native(part, target->driver);
+	target->recorded = part->recorded;
 	if (binding)
 		target->want = WANT_VFIO;
 	else if (!target->native)

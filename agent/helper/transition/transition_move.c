@@ -22,6 +22,7 @@ static const struct {
 	[ACT_PROBE]          = { STEP_PROBE,          REASON_PROBE_FAILED,       "probe" },
 	[ACT_CLEAR_OVERRIDE] = { STEP_CLEAR_OVERRIDE, REASON_OVERRIDE_FAILED,    "clear driver_override" },
 	[ACT_BIND]           = { STEP_BIND,           REASON_NATIVE_BIND_FAILED, "bind" },
+	[ACT_SET_NATIVE]     = { STEP_SET_OVERRIDE,   REASON_OVERRIDE_FAILED,    "set driver_override" },
 };
 /* clang-format on */
 
@@ -77,8 +78,12 @@ static int fail_act(struct move *move, enum bind_act act, int r, const struct er
 
 	if (r == BIND_NO_EFFECT && act == ACT_PROBE)
 		advice = "; the kernel's log says why";
-	return transition_stop(move->t, act_rows[act].reason, r < 0 ? err->code : 0, "%s %s: %s%s",
-			       act_rows[act].failure, target->address, err->msg, advice);
+	return transition_stop(move->t,
+			       act == ACT_PROBE && target->want == WANT_NATIVE
+				       ? REASON_NATIVE_BIND_FAILED
+				       : act_rows[act].reason,
+			       r < 0 ? err->code : 0, "%s %s: %s%s", act_rows[act].failure,
+			       target->address, err->msg, advice);
 }
 
 static int do_act(struct move *move, enum bind_act act)
@@ -99,6 +104,13 @@ static int do_act(struct move *move, enum bind_act act)
 	return r == 0 ? 0 : fail_act(move, act, r, &err);
 }
 
+/* Is @act of no use without the native driver? */
+static bool is_for_native(const struct bind_target *target, enum bind_act act)
+{
+	return act == ACT_BIND || act == ACT_SET_NATIVE ||
+	       (act == ACT_PROBE && target->want == WANT_NATIVE);
+}
+
 /* 1: it has arrived; 0: look again; or TRANSITION_STOPPED. */
 static int move_on(struct move *move)
 {
@@ -117,7 +129,7 @@ static int move_on(struct move *move)
 				       "%s takes %s whenever it is offered: somebody has written "
 				       "'%s' to its new_id; write that to its remove_id",
 				       target->driver, target->address, move->part->seen.id);
-	if (act == ACT_BIND && !move->asked &&
+	if (is_for_native(target, act) && !move->asked &&
 	    !kernel_module_has_driver(t->options->sysfs_fd, target->native))
 		return load_native(move);
 	return do_act(move, act);

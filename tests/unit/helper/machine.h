@@ -105,6 +105,18 @@ static inline bool machine_has_record(struct machine *m, const char *address)
 	return machine_has(m, path);
 }
 
+/* As pci_device_can_probe(): an override lets a virtual function pass. */
+static inline bool machine_can_probe(struct machine *m, const char *address, const char *override)
+{
+	auto_free char *file = machine_path(address, "physfn/sriov_drivers_autoprobe");
+	auto_close int fd = openat(m->tree.fd, file, O_RDONLY | O_CLOEXEC);
+	char text[2] = "1";
+
+	if (fd >= 0)
+		assert_true(read(fd, text, 1) == 1);
+	return text[0] != '0' || strcmp(override, "-") != 0;
+}
+
 /* Is @driver there, and will it take the function? */
 static inline bool machine_takes(struct machine *m, const char *address, const char *driver)
 {
@@ -112,6 +124,8 @@ static inline bool machine_takes(struct machine *m, const char *address, const c
 	auto_free char *state = machine_state(m, address);
 	const char *override = strchr(state, ' ') + 1;
 
+	if (!machine_can_probe(m, address, override))
+		return false;
 	if (!machine_has(m, path) || (strcmp(driver, "vfio-pci") == 0 && m->vfio_refuses))
 		return false;
 	if (strcmp(override, "-") != 0)

@@ -19,14 +19,18 @@ static struct look_case {
 	{ "a driver, no override, a group",
 	  { IDS, AT "driver_override=(null)\n", AT "driver->../../../bus/pci/drivers/e1000e",
 	    AT "iommu_group->../../../kernel/iommu_groups/12" },
-	  { true, 12, "8086:10d3", "e1000e", "" } },
+	  { true, 12, "8086:10d3", "e1000e", "", false } },
 	{ "no driver, an override, no group", { IDS, AT "driver_override=vfio-pci\n" },
-	  { true, -1, "8086:10d3", "", "vfio-pci" } },
-	{ "an empty override is none", { IDS, AT "driver_override=\n" }, { true, -1, "8086:10d3", "", "" } },
+	  { true, -1, "8086:10d3", "", "vfio-pci", false } },
+	{ "an empty override is none", { IDS, AT "driver_override=\n" }, { true, -1, "8086:10d3", "", "", false } },
 	{ "an override that no driver could have as a name is cut",
 	  { IDS, AT "driver_override=" LONG "\n" },
 	  { true, -1, "8086:10d3", "",
-	    "a123456789b123456789c123456789d123456789e123456789f123456789g123456789h12345678" } },
+	    "a123456789b123456789c123456789d123456789e123456789f123456789g123456789h12345678", false } },
+	{ "a virtual function that drivers are not offered", { IDS, AT "physfn/sriov_drivers_autoprobe=0\n" },
+	  { true, -1, "8086:10d3", "", "", true } },
+	{ "one that they are", { IDS, AT "physfn/sriov_drivers_autoprobe=1\n" },
+	  { true, -1, "8086:10d3", "", "", false } },
 };
 
 static struct member_case {
@@ -70,6 +74,7 @@ static void look_matches_table(void **state)
 	assert_string_equal(seen.id, c->seen.id);
 	assert_string_equal(seen.driver, c->seen.driver);
 	assert_string_equal(seen.override, c->seen.override);
+	assert_int_equal(seen.no_autoprobe, c->seen.no_autoprobe);
 	tree_done(&tree);
 }
 

@@ -33,6 +33,11 @@ static struct plan_case {
 	{ "release: somebody else has it, with our override", WANT_NATIVE, DRIVER_OTHER, OVERRIDE_OURS, ACT_CLEAR_OVERRIDE },
 	{ "release: somebody else's override on a bound device", WANT_NATIVE, DRIVER_VFIO, OVERRIDE_OTHER, ACT_REFUSE },
 	{ "release: somebody else's override, no driver", WANT_NATIVE, DRIVER_NONE, OVERRIDE_OTHER, ACT_REFUSE },
+	{ "release: an override of the native driver is offered to it", WANT_NATIVE, DRIVER_NONE, OVERRIDE_NATIVE, ACT_PROBE },
+	{ "release: and cleared when that has it", WANT_NATIVE, DRIVER_NATIVE, OVERRIDE_NATIVE, ACT_CLEAR_OVERRIDE },
+	{ "release: on a bound device it is somebody else's", WANT_NATIVE, DRIVER_VFIO, OVERRIDE_NATIVE, ACT_REFUSE },
+	{ "bind: a release was cut off", WANT_VFIO, DRIVER_NATIVE, OVERRIDE_NATIVE, ACT_SET_OVERRIDE },
+	{ "bind: likewise, before the native driver had it", WANT_VFIO, DRIVER_NONE, OVERRIDE_NATIVE, ACT_SET_OVERRIDE },
 	{ "release: a device that had no driver is left without", WANT_NONE, DRIVER_NONE, OVERRIDE_CLEAR, ACT_DONE },
 	{ "release: a native driver that is not known is the kernel's choice", WANT_ANY, DRIVER_NONE, OVERRIDE_CLEAR, ACT_PROBE },
 	{ "release: whatever it chose", WANT_ANY, DRIVER_OTHER, OVERRIDE_CLEAR, ACT_DONE },
@@ -54,6 +59,9 @@ static void obey(enum bind_act act, enum bind_want want, enum bind_driver *drive
 	case ACT_SET_OVERRIDE:
 		*override = OVERRIDE_OURS;
 		return;
+	case ACT_SET_NATIVE:
+		*override = OVERRIDE_NATIVE;
+		return;
 	case ACT_CLEAR_OVERRIDE:
 		*override = OVERRIDE_CLEAR;
 		return;
@@ -61,7 +69,9 @@ static void obey(enum bind_act act, enum bind_want want, enum bind_driver *drive
 		*driver = DRIVER_NONE;
 		return;
 	case ACT_PROBE:
-		*driver = want == WANT_VFIO ? DRIVER_VFIO : DRIVER_OTHER;
+		*driver = want == WANT_VFIO     ? DRIVER_VFIO
+			  : want == WANT_NATIVE ? DRIVER_NATIVE
+						: DRIVER_OTHER;
 		return;
 	case ACT_BIND:
 		*driver = DRIVER_NATIVE;
@@ -84,27 +94,37 @@ static bool has_arrived(enum bind_want want, enum bind_driver driver, enum bind_
 	return want == WANT_NONE && driver == DRIVER_NONE && override == OVERRIDE_CLEAR;
 }
 
-/* From each of the 48 states the plan comes to rest within four steps, where it is wanted; and it
+/* From each of the 64 states the plan comes to rest within five steps, where it is wanted; and it
  * refuses only for the sake of an override that was there from the start. */
-static void plan_always_ends(void **state)
+static void always_ends(bool no_autoprobe)
 {
-	(void)state;
 	for (unsigned i = 0; i < BIND_NWANTS * BIND_NDRIVERS * BIND_NOVERRIDES; i++) {
 		enum bind_want want = i / (BIND_NDRIVERS * BIND_NOVERRIDES);
 		enum bind_driver driver = i / BIND_NOVERRIDES % BIND_NDRIVERS;
 		enum bind_override override = i % BIND_NOVERRIDES;
 		bool foreign = override == OVERRIDE_OTHER;
+		bool named = override == OVERRIDE_NATIVE;
 		int steps = 0;
 		enum bind_act act;
 
-		while ((act = bind_plan_next(want, driver, override)) > ACT_REFUSE && steps < 5) {
+		while ((act = bind_plan_next(want, driver, override)) > ACT_REFUSE && steps < 6) {
+			if (act == ACT_BIND && no_autoprobe)
+				act = ACT_SET_NATIVE;
 			assert_false(foreign);
 			obey(act, want, &driver, &override);
 			steps++;
 		}
-		assert_in_range(steps, 0, 4);
-		assert_true(act == ACT_REFUSE ? foreign : has_arrived(want, driver, override));
+		assert_in_range(steps, 0, 5);
+		assert_true(act == ACT_REFUSE ? foreign || named
+					      : has_arrived(want, driver, override));
 	}
+}
+
+static void plan_always_ends(void **state)
+{
+	(void)state;
+	always_ends(false);
+	always_ends(true);
 }
 
 int main(void)

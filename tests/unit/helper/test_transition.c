@@ -19,6 +19,8 @@
 #define END(result, reason, more) \
 	"{'kind':'end','result':'" result "','reason':'" reason "'" more "}\n"
 
+#define NO_AUTOPROBE "sys/bus/pci/devices/" A "/physfn/sriov_drivers_autoprobe=0\n"
+
 #define NULL_OPEN                                                                 \
 	"{'kind':'holder','address':'" A "','pid':123,'detail':'process 123 has " \
 	"/dev/null open'}\n"
@@ -86,6 +88,14 @@ static struct transition_case {
 	  END("Refused", "OverrideOwned", ",'address':'" A "','message':'the driver_override of " A
 	  " is \\'pci-stub\\', which is not hostdev\\'s; clear it, or leave the device to who has set it'"),
 	  "e1000e pci-stub -" },
+	{ "bind: an override of its own driver that is somebody else's", TRANSITION_BIND, NATIVE, { "e1000e", "e1000e" },
+	  false, { NULL }, STEP("WaitLock") AT_END(A, ",'driver':'e1000e','override':'e1000e'")
+	  END("Refused", "OverrideOwned", ",'address':'" A "','message':'the driver_override of " A
+	  " is \\'e1000e\\', which is not hostdev\\'s; clear it, or leave the device to who has set it'"),
+	  "e1000e e1000e -" },
+	{ "bind: one that a release left when it was cut off", TRANSITION_BIND, NATIVE, { "e1000e", "e1000e" }, false,
+	  { KNOWN }, STEP("WaitLock") STEP("CheckHolders") STEP("SetOverride") STEP("Unbind") STEP("Probe")
+	  AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
 	{ "bind: a physical function whose virtual ones would go with it", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
 	  { "sys/bus/pci/devices/" A "/virtfn0->../" B },
 	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'e1000e'") END("Refused", "InUse",
@@ -114,6 +124,26 @@ static struct transition_case {
 	{ "release: back to the native driver", TRANSITION_RELEASE, NATIVE, { "vfio-pci", "vfio-pci" },
 	  false, { KNOWN }, STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind")
 	  STEP("Bind") STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: a virtual function that no driver is offered gets its own by an override", TRANSITION_RELEASE,
+	  NATIVE, { "vfio-pci", "vfio-pci" }, false, { KNOWN, NO_AUTOPROBE }, STEP("WaitLock") STEP("CheckHolders")
+	  STEP("ClearOverride") STEP("Unbind") STEP("SetOverride") STEP("Probe") STEP("ClearOverride")
+	  STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: and one that is offered to drivers needs none", TRANSITION_RELEASE,
+	  NATIVE, { "vfio-pci", "vfio-pci" }, false, { KNOWN, "sys/bus/pci/devices/" A "/physfn/sriov_drivers_autoprobe=1\n" },
+	  STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") STEP("Bind")
+	  STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: cut off before its own driver was asked", TRANSITION_RELEASE, NATIVE, { NULL, "e1000e" }, false,
+	  { KNOWN, NO_AUTOPROBE }, STEP("WaitLock") STEP("CheckHolders") STEP("Probe") STEP("ClearOverride")
+	  STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: cut off before that override was cleared", TRANSITION_RELEASE, NATIVE, { "e1000e", "e1000e" }, false,
+	  { KNOWN, NO_AUTOPROBE }, STEP("WaitLock") STEP("ClearOverride") STEP("RemoveRecord")
+	  AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "plan of such a release", TRANSITION_PLAN_RELEASE, NATIVE, { "vfio-pci", "vfio-pci" }, false,
+	  { KNOWN, NO_AUTOPROBE }, STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") STEP("SetOverride")
+	  STEP("Probe") STEP("ClearOverride") STEP("RemoveRecord") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	{ "release: a virtual function without driver is left without, autoprobe or not", TRANSITION_RELEASE,
+	  MACHINE_WORDS(A, " native="), { "vfio-pci", "vfio-pci" }, false, { NO_AUTOPROBE }, STEP("WaitLock")
+	  STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") AT_END(A, "") DONE, "- - -" },
 	{ "release: the record's native driver beats the caller's", TRANSITION_RELEASE,
 	  MACHINE_WORDS(A, " native=igb"), { "vfio-pci", "vfio-pci" }, false, { KNOWN },
 	  STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") STEP("Bind")

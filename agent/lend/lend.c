@@ -158,6 +158,11 @@ const char *lend_resource(const struct lend *lend, const char *id, bool *ret_our
 	return resource;
 }
 
+const char *lend_owner(const struct lend *lend, const char *resource)
+{
+	return lend->plugins ? plugins_owner(lend->plugins, resource) : NULL;
+}
+
 static const char *held_as(void *arg, const char *address, bool *ret_ours)
 {
 	return lend_resource(arg, address, ret_ours);

@@ -101,6 +101,9 @@ bool lend_is_on(const struct lend *lend);
  */
 const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours);
 
+/* The type of devices ("pci") that has the resource on this node, as plugins_owner(); NULL: none. */
+const char *lend_owner(const struct lend *lend, const char *resource);
+
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */
 const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id);
 

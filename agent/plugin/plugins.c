@@ -199,21 +199,18 @@ static void offer_begin(struct plugins *plugins, const struct family *family,
 	map_set(plugins->offers, want->name, offer_new(&settings));
 }
 
-/* The type that has claimed devices under this name; of several the one that offers it, or the first. */
+/* The type that has claimed devices under this name; of several the first, whoever came first: it is the same one after
+ * a restart. */
 static const struct device_type *claimant(const struct plugins *plugins, const char *name)
 {
-	const struct offer *offer = map_get(plugins->offers, name);
-	const struct device_type *found = NULL;
-
 	for (size_t i = 0; i < plugins->families.len; i++) {
 		const struct family *family = &plugins->families.items[i];
 		const struct want *want = wants_find(&family->wants, name);
 
-		if (want && want->claimed &&
-		    (!found || (offer && offer_type(offer) == family->type)))
-			found = family->type;
+		if (want && want->claimed)
+			return family->type;
 	}
-	return found;
+	return NULL;
 }
 
 static void refuse_taken(struct family *family, const char *name, const struct device_type *by)

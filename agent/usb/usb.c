@@ -6,6 +6,7 @@
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
+#include "agent/plugin/device_type.h"
 #include "agent/plugin/podresources.h"
 #include "agent/usb/usb_claims.h"
 #include "agent/usb/usb_names.h"
@@ -30,7 +31,8 @@ struct usb {
 	struct usb_claims *claims;
 	struct usb_type *type;
 	struct clock_timer *timer;
-	bool offered; /* everything that is claimed has been offered once */
+	struct json_strs taken; /* claims whose resource claimed devices of another kind have */
+	bool offered;           /* everything that is claimed has been offered once */
 };
 
 static bool same(const char *a, const char *b)
@@ -131,6 +133,48 @@ static bool is_free(void *arg, const char *port, char **ret_holder)
 	return usb_is_free(arg, port, ret_holder);
 }
 
+/* Before the first offer it is as it was told last. */
+static bool is_taken(void *arg, const char *name)
+{
+	const struct usb *usb = arg;
+	const struct usbdeviceclaim *claim = store_object(usb->view.claims, name);
+	const struct api_condition *ready =
+		claim ? api_conditions_find(&claim->status.conditions, "Ready") : NULL;
+
+	if (!usb->offered && lend_is_on(usb->deps.lend))
+		return ready && same(ready->reason, "NameTaken");
+	return json_strs_has(&usb->taken, name);
+}
+
+/* Which claims get nothing although all is well with their devices. True: others than before. */
+static bool find_taken(struct usb *usb)
+{
+	struct json_strs before = usb->taken;
+	const struct entry *entry;
+	size_t cursor = 0;
+	bool changed;
+
+	usb->taken = (struct json_strs){ 0 };
+	while ((entry = store_next(usb->view.claims, &cursor))) {
+		const struct usbdeviceclaim *claim = entry->object;
+		auto_free char *resource = NULL;
+		const char *owner;
+
+		if (!claim || !usbdeviceclaim_lends(claim) ||
+		    !same(claim->status.node_name, usb->deps.node_name))
+			continue;
+		resource = resource_name_usb(claim->meta.name);
+		owner = lend_owner(usb->deps.lend, resource);
+		if (owner && strcmp(owner, usb_device_type.name) != 0)
+			json_strs_add(&usb->taken, claim->meta.name);
+	}
+	changed = before.len != usb->taken.len;
+	for (size_t i = 0; i < before.len && !changed; i++)
+		changed = !json_strs_has(&usb->taken, before.items[i]);
+	json_strs_done(&before);
+	return changed;
+}
+
 static void give_back(void *arg, const char *port)
 {
 	struct usb *usb = arg;
@@ -151,6 +195,7 @@ static void offer(void *arg, struct plugins *plugins)
 {
 	struct usb *usb = arg;
 	struct config_troubles troubles = { 0 };
+	bool changed;
 	bool known = usb->inventory && informer_synced(usb->deps.claims);
 
 	/* A pod's unit of an entry that was renamed meanwhile is not offered before it is known to be that pod's. */
@@ -161,7 +206,10 @@ static void offer(void *arg, struct plugins *plugins)
 	config_troubles_done(&troubles);
 	if (!known)
 		return;
+	changed = find_taken(usb) || !usb->offered;
 	usb->offered = true;
+	if (changed)
+		usb_claims_look(usb->claims);
 	clock_timer_start(usb->deps.clock, usb->timer, 0);
 }
 
@@ -187,6 +235,7 @@ struct usb *usb_new(const struct usb_deps *deps)
 		.pci_claims = deps->pci_claims,
 		.node_name = deps->node_name,
 		.is_free = is_free,
+		.is_taken = is_taken,
 		.give_back = give_back,
 		.arg = usb,
 	});
@@ -199,6 +248,7 @@ struct usb *usb_free(struct usb *usb)
 	if (!usb)
 		return NULL;
 	usb_claims_free(usb->claims);
+	json_strs_done(&usb->taken);
 	usb_type_free(usb->type);
 	clock_timer_free(usb->deps.clock, usb->timer);
 	free(usb);

@@ -39,6 +39,7 @@ struct usb_claim_case {
 	const struct api_meta *owner;   /* its USBDevice at the API server; NULL: none          */
 	bool held;                      /* a pod has the device in its socket, or may have it   */
 	const char *holder;             /* "pod default/vm-1"; NULL: not known yet              */
+	bool taken;                     /* claimed devices of another kind have its resource    */
 	int64_t now_wall_ms;
 };
 

@@ -197,6 +197,14 @@ static void say_judged(struct sketch *s)
 		say(s, "Ready", API_FALSE, v->reason, v->message);
 		return;
 	}
+	if (s->c->taken) {
+		message = xasprintf(
+			"claimed devices of another kind are lent as %s on this node: give those "
+			"another name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
+			v->device->status.resource_name);
+		say(s, "Ready", API_FALSE, "NameTaken", message);
+		return;
+	}
 	message = xasprintf("socket %s is offered as %s", v->device->status.port_path,
 			    v->device->status.resource_name);
 	say(s, "Ready", API_TRUE, "Ready", message);
@@ -247,8 +255,9 @@ static void tell_change(const struct sketch *s, struct usb_claim_decision *decis
 		return;
 	decision->warning = strcmp(ready->status, "True") != 0;
 	decision->event_reason = !decision->warning ? "Offered"
-				 : s->verdict       ? s->verdict->reason
-						    : "Held";
+				 : !s->verdict      ? "Held"
+				 : s->verdict->ok   ? "NameTaken"
+						    : s->verdict->reason;
 	decision->event_message = xstrdup(ready->message);
 }
 

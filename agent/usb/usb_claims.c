@@ -258,6 +258,7 @@ static void decide(struct run *run, const struct usbdeviceclaim *claim)
 		.pci_claims = informer_store(deps->pci_claims),
 		.owner = device ? &device->meta : NULL,
 		.held = port && !deps->is_free(deps->arg, port, &holder),
+		.taken = deps->is_taken(deps->arg, run->name),
 		.now_wall_ms = clock_wall_ms(deps->clock),
 	};
 

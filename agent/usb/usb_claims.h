@@ -29,6 +29,8 @@ struct usb_claims_deps {
 	const char *node_name;
 	/* Has no pod the device in socket @port? As lend_is_free() says. */
 	bool (*is_free)(void *arg, const char *port, char **ret_holder);
+	/* Have claimed devices of another kind the resource of the claim @name? */
+	bool (*is_taken)(void *arg, const char *name);
 	/* The claim of the device in socket @port is about to go: its node is the node's again. */
 	void (*give_back)(void *arg, const char *port);
 	void *arg;

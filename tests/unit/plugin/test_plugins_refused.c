@@ -143,6 +143,25 @@ static void claimed_devices_go_first(void **state)
 	scene_free(scene);
 }
 
+/* Types are first in the order in which they were set first, here: toy, other. */
+static void of_claimed_devices_the_first_type_has_the_name(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	set(scene, "");
+	set_of(scene, &other_type, "*t.io/a: y");
+	stage_await(&scene->stage, "register t.io/a|");
+	assert_owner(scene, "other");
+	set(scene, "*t.io/a: x");
+	assert_owner(scene, "toy");
+	set_of(scene, &other_type, "*t.io/a: y");
+	assert_owner(scene, "toy");
+	set(scene, "");
+	assert_owner(scene, "other");
+	scene_free(scene);
+}
+
 static void of_two_claimed_the_first_one_stays(void **state)
 {
 	struct scene *scene = scene_new();
@@ -194,6 +213,8 @@ int main(void)
 	suite_add(&suite, "a list is too long", list_is_too_long, NULL);
 	suite_add(&suite, "claimed devices go first, whoever came first", claimed_devices_go_first,
 		  NULL);
+	suite_add(&suite, "of claimed devices the first type has the name, whoever came first",
+		  of_claimed_devices_the_first_type_has_the_name, NULL);
 	suite_add(&suite, "of two claimed the first one stays", of_two_claimed_the_first_one_stays,
 		  NULL);
 	return suite_run(&suite, "plugins: what is left out");

@@ -40,10 +40,11 @@ struct lend {
 	struct lend_type type;
 	bool on;
 	unsigned touches;
-	const char *held; /* an ID that a pod has */
-	const char *as;   /* the resource that it has it as; NULL: not known */
-	bool silent;      /* no kubelet has said a word */
-	size_t offered;   /* resources, lately */
+	const char *held;  /* an ID that a pod has */
+	const char *as;    /* the resource that it has it as; NULL: not known */
+	bool silent;       /* no kubelet has said a word */
+	size_t offered;    /* resources, lately */
+	const char *owner; /* of every resource, NULL: none */
 };
 
 static struct lend *offering; /* whose plugins_set() sees */
@@ -90,6 +91,12 @@ const char *lend_resource(const struct lend *lend, const char *id, bool *ret_our
 {
 	*ret_ours = false;
 	return lend->held && strcmp(lend->held, id) == 0 ? lend->as : NULL;
+}
+
+const char *lend_owner(const struct lend *lend, const char *resource)
+{
+	(void)resource;
+	return lend->owner;
 }
 
 void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
@@ -462,6 +469,51 @@ static void nothing_is_selected_before_the_usbdevices_are_known(void **state)
 	scene_close(&scene);
 }
 
+/* What the claim is told of by the next PATCH. */
+static void assert_told(struct scene *scene, const char *part)
+{
+	fake_client_choose(scene->client, "/usbdeviceclaims/");
+	assert_string_equal(fake_client_request(scene->client)->method, "PATCH");
+	if (!strstr(fake_client_request(scene->client)->body, part))
+		fail_msg("no %s in %s", part, fake_client_request(scene->client)->body);
+}
+
+static void a_claim_whose_resource_another_kind_has_is_told(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, true);
+	look(&scene);
+	scene.lend.owner = "pci";
+	list_all(&scene,
+		 CLAIM(STICK, KNOWN("1-2", "A") ",'conditions':[{'type':'Ready','status':'False',"
+						"'reason':'NameTaken','message':'m'}]"));
+	assert_told(&scene, "NameTaken"); /* as it was, before anything is offered */
+	scene_close(&scene);
+
+	scene_open(&scene, true);
+	look(&scene);
+	scene.lend.owner = "pci";
+	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	list(&scene, "/usbdeviceclaims?", CLAIM(STICK, KNOWN("1-2", "A")));
+	list(&scene, "/usbdevices?", "");
+	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	list(&scene, "/pcideviceclaims?", "");
+	assert_told(&scene, "NameTaken");
+	scene_close(&scene);
+
+	scene_open(&scene, true);
+	look(&scene);
+	scene.lend.owner = "usb";
+	list(&scene, "/usbdeviceclaims?", CLAIM(STICK, KNOWN("1-2", "A")));
+	list(&scene, "/usbdevices?", "");
+	scene.lend.type.offer(scene.lend.type.arg, NULL);
+	list(&scene, "/pcideviceclaims?", "");
+	assert_told(&scene, "is offered as");
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -492,5 +544,7 @@ int main(void)
 		  a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "nothing is selected before the USBDevices are known",
 		  nothing_is_selected_before_the_usbdevices_are_known, NULL);
+	suite_add(&suite, "a claim whose resource claimed devices of another kind have is told",
+		  a_claim_whose_resource_another_kind_has_is_told, NULL);
 	return suite_run(&suite, "usb");
 }

@@ -30,6 +30,7 @@ static struct plan_case {
 	const char *pci;       /* a PCIDeviceClaim          */
 	const char *pod;       /* "": not known; NULL: none */
 	bool fresh;
+	bool taken;
 	bool unlisted; /* the USBDevice is not at the API server yet */
 	const char *step;
 	const char *says[4];  /* parts of the body */
@@ -141,6 +142,12 @@ static struct plan_case {
 	{ "a claim that waited for its controller says so while the device is gone", "", { WAITS(STICK, "1-2", "A") },
 	  .pci = PCI(""), .step = "tell", .says = { "ControllerClaimed" }, .event = "Warning ControllerClaimed" },
 
+	{ "a name that claimed devices of another kind have", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, .taken = true,
+	  .step = "tell", .says = { "\"type\":\"Accepted\",\"status\":\"True\"", "\"reason\":\"NameTaken\"",
+				    "kubevirt.io/" STICK }, .event = "Warning NameTaken" },
+	{ "a device that is gone says that first", "", { CLAIM(STICK, KNOWN("1-2", "A")) }, .taken = true, .step = "tell",
+	  .says = { "DeviceGone" }, .never = { "NameTaken" }, .event = "Warning DeviceGone" },
+
 	{ "a deleted claim that was never marked is nobody's business", "1-2=5:A",
 	  { CLAIM_OF(STICK, ",'finalizers':['a.io/b'],'deletionTimestamp':'2026-01-01T00:00:00Z'", "") }, .step = "rest" },
 	{ "a deleted claim is read anew before it is released", "1-2=5:A", { DELETED }, .step = "read" },
@@ -226,6 +233,7 @@ static void is_planned(void **state)
 						 .owner = row->unlisted ? NULL : &owner,
 						 .held = row->pod,
 						 .holder = row->pod && *row->pod ? row->pod : NULL,
+						 .taken = row->taken,
 						 .now_wall_ms = 1000 },
 		       &decision);
 	assert_string_equal(steps[decision.step], row->step);

@@ -116,6 +116,13 @@ static inline void bench_look(struct bench *b, const char *plugged)
 	bench_settle(b);
 }
 
+static inline bool bench_is_taken(void *arg, const char *name)
+{
+	(void)arg;
+	(void)name;
+	return false;
+}
+
 static inline void bench_open(struct bench *b)
 {
 	*b = (struct bench){ .client = fake_client_new(),
@@ -134,6 +141,7 @@ static inline void bench_open(struct bench *b)
 		.pci_claims = b->pci_informer,
 		.node_name = "node1",
 		.is_free = bench_is_free,
+		.is_taken = bench_is_taken,
 		.give_back = bench_give_back,
 		.arg = b,
 	});

@@ -26,9 +26,10 @@ class Mdevs:
         text = self.guest.sh(f"cd {BUS}; find . -maxdepth 1 -type l -printf 'parent %f %l\\n' || true; "
                              "find ./*/ -maxdepth 1 -name mdev_type -printf 'type %h %l\\n' 2>/dev/null || true")
         found = {"parent": {}, "type": {}}
-        for what, path, target in (line.split() for line in text.splitlines()):
-            part = target.split("/")
-            found[what][path.strip("./")] = part[-2] if what == "parent" else part[-1]
+        for what, path, *target in (line.split() for line in text.splitlines()):
+            if target:
+                part = target[0].split("/")
+                found[what][path.strip("./")] = part[-2] if what == "parent" else part[-1]
         return {uuid: (found["parent"][uuid], kind) for uuid, kind in found["type"].items() if uuid in found["parent"]}
 
     def number(self):

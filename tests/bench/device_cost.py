@@ -260,7 +260,7 @@ def in_guest(cluster):
     guest.stop()
     guest.start()
     try:
-        guest.sh("modprobe mtty; modprobe mdpy count=40")
+        guest.sh("modprobe mtty; rmmod mdpy 2>/dev/null || true; modprobe mdpy count=40")
         node = NodeAgent(guest, cluster)
         node.install()
         node.start()

@@ -97,15 +97,20 @@ class Kubelet:
 
 class Pod:
     """One container that sleeps, put on the node without a scheduler; folders: of the node, by their
-    path in the container."""
+    path in the container; first: the resources of an init container that ends at once."""
 
-    def __init__(self, kubelet, name, resources, folders=None, capabilities=()):
+    def __init__(self, kubelet, name, resources, folders=None, capabilities=(), first=None):
         self.kubelet = kubelet
         self.kubectl = kubelet.kubectl
         self.name = name
         self.resources = resources
         self.folders = folders or {}
         self.capabilities = list(capabilities)
+        self.first = first
+
+    def _init_containers(self):
+        return [{"name": "first", "image": IMAGE, "imagePullPolicy": "Never", "command": ["true"],
+                 "resources": {"limits": self.first}}] if self.first else []
 
     def create(self):
         self.kubectl("apply", "-f", "-", input={
@@ -114,6 +119,7 @@ class Pod:
                      "automountServiceAccountToken": False,
                      "volumes": [{"name": f"folder{i}", "hostPath": {"path": path, "type": "Directory"}}
                                  for i, path in enumerate(self.folders.values())],
+                     "initContainers": self._init_containers(),
                      "containers": [{"name": "main", "image": IMAGE, "imagePullPolicy": "Never",
                                      "securityContext": {"capabilities": {"add": self.capabilities}},
                                      "volumeMounts": [{"name": f"folder{i}", "mountPath": path, "readOnly": True}
@@ -141,7 +147,8 @@ class Pod:
         return self.kubectl("exec", "-n", "default", self.name, "--", "sh", "-c", script).stdout
 
     def environment(self):
-        return dict(line.split("=", 1) for line in self.exec("env").splitlines())
+        """What it was started with: a shell passes no names with hyphens on."""
+        return dict(line.split("=", 1) for line in self.exec("tr '\\0' '\\n' </proc/1/environ").splitlines())
 
     def identity(self):
         """What is another one when the container was started anew."""

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from claims import IGB, NIC, TWIN, condition
+from claims import IGB, NIC, PAIR, TWIN, condition
 from cluster import wait_until
 from kubelet import Kubelet, Pod
 from node import pci_name
@@ -55,6 +55,10 @@ def restart_agent(node, *options, signal="TERM"):
 
 def resource_of(node, address):
     return node.pci_object(address)["status"]["resourceName"]
+
+
+def pool_vendor(node, address):
+    return resource_of(node, address).split("/")[0]
 
 
 def allocations(node, address):
@@ -180,6 +184,50 @@ def test_two_of_a_pool_in_one_container(node, kubelet, claims, pods):
     assert sorted(pod.environment()[variable(resource)].split(",")) == [NIC, TWIN]
     for address in (NIC, TWIN):
         wait_allocations(node, address, "default/vm-2/main")
+
+
+class TestOneGroup:
+    """Two functions of one IOMMU group, which one pod at a time may have."""
+
+    @pytest.fixture
+    def pool(self, node, kubelet, claims):
+        """The name under which both are lent; the kubelet has forgotten those of the test before."""
+        wait_until(lambda: kubelet.allocatable(resource_of(node, PAIR[0])) in (None, "0"), 60, "nothing lent")
+        for address in PAIR:
+            claims.apply(address)
+        for address in PAIR:
+            claims.wait_ready(address)
+        resource = resource_of(node, PAIR[0])
+        assert resource_of(node, PAIR[1]) == resource
+        kubelet.wait_allocatable(resource, 2)
+        return resource
+
+    def test_an_init_container_has_one_and_the_container_after_it_both(self, pods, pool):
+        pod = pods("vm-group", {pool: 2}, first={pool: 1})
+        pod.wait_running()
+        assert sorted(pod.environment()[variable(pool)].split(",")) == [*PAIR]
+
+    def test_what_is_left_of_it_is_no_other_pods(self, node, kubelet, pods, pool):
+        first = pods("vm-first", {pool: 1})
+        first.wait_running()
+        second = pods("vm-second", {pool: 1})
+        second.wait_failed("Allocate failed")
+        kubelet.wait_allocatable(pool, 1)
+        first.delete()
+        kubelet.wait_allocatable(pool, 2)
+
+    def test_a_container_has_both_under_names_of_their_own(self, node, kubelet, claims, pods):
+        for address in PAIR:
+            claims.apply(address, disableResourcePooling=True)
+        for address in PAIR:
+            claims.wait_ready(address)
+        names = [f"{pool_vendor(node, address)}/{pci_name(address)}" for address in PAIR]
+        for name in names:
+            kubelet.wait_allocatable(name, 1)
+        pod = pods("vm-both", {name: 1 for name in names})
+        pod.wait_running()
+        environment = pod.environment()
+        assert [environment[variable(name)] for name in names] == [*PAIR]
 
 
 def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims):

@@ -7,24 +7,22 @@
 
 #include "agent/lend/custody.h"
 #include "agent/lend/pci_type.h"
+#include "agent/lend/told.h"
 #include "agent/plugin/kubelet_watch.h"
 #include "agent/plugin/plugins.h"
-#include "api/mediateddevice.h"
-#include "api/names.h"
 #include "api/pcidevice.h"
-#include "api/pcideviceclaim.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/clock.h"
-#include "kube/store.h"
 
 enum { LOGGED_MAX = 16 }; /* devices in a line */
 
 struct lend {
 	struct lend_deps deps;
+	struct told told;
 	struct pci_view view;
 	struct pci_type *pci;
 	struct {
@@ -47,52 +45,6 @@ struct lend {
 
 /* --- who has what ------------------------------------------------------------------------ */
 
-bool lend_is_pod(const char *holder)
-{
-	return holder && (strncmp(holder, "pod ", strlen("pod ")) == 0 ||
-			  strncmp(holder, "a pod ", strlen("a pod ")) == 0);
-}
-
-/* As lend_is_free() says it, for the caller to free. NULL: nobody had it, or nobody says it. */
-static char *pod_before(const struct pcidevice_allocations *list)
-{
-	if (list->len == 0)
-		return NULL;
-	return xasprintf("pod %s/%s", list->items[0].namespace, list->items[0].pod);
-}
-
-/* The PCIDevice of @address as it was written last; NULL: there is none. */
-static const struct pcidevice *device_at(const struct lend *lend, const char *address)
-{
-	auto_free char *name = names_pcidevice(lend->deps.node_name, address);
-	const struct pcidevice *device = store_object(lend->deps.devices, name);
-
-	return device && device->status.address && strcmp(device->status.address, address) == 0
-		       ? device
-		       : NULL;
-}
-
-/* By its object as it was written last, or by a claim that waits for the pod: a PCIDevice that was made anew
- * does not know it any more. */
-static char *told_before(const struct lend *lend, const char *id)
-{
-	auto_free char *name = names_pcidevice(lend->deps.node_name, id);
-	auto_free char *mdev_name = names_mediateddevice(lend->deps.node_name, id);
-	const struct pcidevice *device = device_at(lend, id);
-	const struct pcideviceclaim *claim = store_object(lend->deps.claims, name);
-	const struct mediateddevice *mdev =
-		lend->deps.mdevs ? store_object(lend->deps.mdevs, mdev_name) : NULL;
-	char *pod = NULL;
-
-	if (device)
-		pod = pod_before(&device->status.allocations);
-	else if (mdev && mdev->status.uuid && strcmp(mdev->status.uuid, id) == 0)
-		pod = pod_before(&mdev->status.allocations);
-	if (!pod && claim && strchr(id, ':') && lend_is_pod(claim->status.holder))
-		pod = xstrdup(claim->status.holder);
-	return pod;
-}
-
 /* The agent that began anew may have to wait long for a kubelet; a pod does not go meanwhile. */
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
 {
@@ -103,7 +55,7 @@ bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
 		return false;
 	if (custody_allocations(lend->custody, id))
 		return true;
-	*ret_holder = told_before(lend, id);
+	*ret_holder = told_holder(&lend->told, id);
 	if (!*ret_holder && custody_was_given(lend->custody, id))
 		*ret_holder = xstrdup("a pod in the checkpoint of the kubelet, which does not "
 				      "answer");
@@ -173,9 +125,8 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 {
 	const struct lend *lend = arg;
 	const struct pcidevice_allocations *list = lend_allocations(lend, address);
-	const struct pcidevice *device = list ? NULL : device_at(lend, address);
 
-	return device ? &device->status.allocations : list;
+	return list ? list : told_allocations(&lend->told, address);
 }
 
 static struct custody_gift gift_of(void *arg, const char *address)
@@ -404,6 +355,10 @@ struct lend *lend_new(const struct lend_deps *deps)
 	struct lend *lend = xcalloc(1, sizeof(*lend));
 
 	lend->deps = *deps;
+	lend->told = (struct told){ .node_name = deps->node_name,
+				    .claims = deps->claims,
+				    .devices = deps->devices,
+				    .mdevs = deps->mdevs };
 	lend->view = (struct pci_view){ .node_name = deps->node_name,
 					.claims = deps->claims,
 					.devices = deps->devices,

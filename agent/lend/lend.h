@@ -88,9 +88,6 @@ void lend_touch(struct lend *lend);
  */
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder);
 
-/* Is @holder, which may be NULL, a pod as lend_is_free() says it? */
-bool lend_is_pod(const char *holder);
-
 /* Is there a kubelet's folder? Without one nobody has anything. */
 bool lend_is_on(const struct lend *lend);
 

@@ -6,6 +6,7 @@
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
+#include "agent/lend/told.h"
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/podresources.h"
 #include "agent/usb/usb_claims.h"
@@ -83,7 +84,7 @@ static char *told_before(const struct usb *usb, const char *port)
 	if (device && device->status.allocations.len > 0)
 		return xasprintf("pod %s/%s", device->status.allocations.items[0].namespace,
 				 device->status.allocations.items[0].pod);
-	return claim && lend_is_pod(claim->status.holder) ? xstrdup(claim->status.holder) : NULL;
+	return claim && told_is_pod(claim->status.holder) ? xstrdup(claim->status.holder) : NULL;
 }
 
 static bool names(const struct pcidevice_allocations *list, const struct pod_device *by)

@@ -72,11 +72,6 @@ bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
 	return true;
 }
 
-bool lend_is_pod(const char *holder)
-{
-	return holder && strncmp(holder, "pod ", 4) == 0;
-}
-
 const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id)
 {
 	static const struct pcidevice_allocations none = { 0 };

@@ -91,7 +91,8 @@ class Kubelet:
         return self.cluster.get("node", self.node)["status"]["allocatable"].get(resource)
 
     def wait_allocatable(self, resource, count, timeout=90):
-        wait_until(lambda: self.allocatable(resource) == str(count), timeout,
+        """A resource of which there is none may be listed or not."""
+        wait_until(lambda: int(self.allocatable(resource) or 0) == count, timeout,
                    f"{resource}: {count} allocatable on {self.node}")
 
 

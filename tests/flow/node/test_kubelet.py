@@ -170,7 +170,7 @@ def query_pci(pod, device):
 
 
 def test_two_of_a_pool_in_one_container(node, kubelet, claims, pods):
-    wait_until(lambda: kubelet.allocatable(resource_of(node, NIC)) in (None, "0"), 60, "nothing lent")
+    kubelet.wait_allocatable(resource_of(node, NIC), 0)
     for address in (NIC, TWIN):
         claims.bind(address)
     resource = resource_of(node, NIC)
@@ -192,7 +192,7 @@ class TestOneGroup:
     @pytest.fixture
     def pool(self, node, kubelet, claims):
         """The name under which both are lent; the kubelet has forgotten those of the test before."""
-        wait_until(lambda: kubelet.allocatable(resource_of(node, PAIR[0])) in (None, "0"), 60, "nothing lent")
+        kubelet.wait_allocatable(resource_of(node, PAIR[0]), 0)
         for address in PAIR:
             claims.apply(address)
         for address in PAIR:

@@ -144,9 +144,10 @@ def test_devices_that_come_and_go_are_seen_at_once(hostdev, node):
 
 
 def test_a_claimed_device_is_lent_and_outlives_the_agents_pod(hostdev, node, claims, pod):
+    resource = node.pci_object(NIC)["status"]["resourceName"]
+    hostdev.kubelet.wait_allocatable(resource, 0)
     claims.bind(NIC)
     claims.wait_drivers(NIC, "vfio-pci", "vfio-pci")
-    resource = node.pci_object(NIC)["status"]["resourceName"]
     hostdev.kubelet.wait_allocatable(resource, 1)
     guest = pod(resource)
     guest.wait_running()
@@ -213,10 +214,11 @@ def test_one_user_is_lent_a_device_and_another_is_not(hostdev, node, claims, peo
     assert f"bind {NIC} to vfio-pci; goes back to e1000e" in tried.stderr
     assert hostdev.cluster.get("pcideviceclaims") == []
 
+    resource = node.pci_object(NIC)["status"]["resourceName"]
+    hostdev.kubelet.wait_allocatable(resource, 0)  # it forgets that of the test before
     people("alice", "apply", "-f", "-", input=claim_of(NIC))
     made = claims.wait_ready(NIC)
     assert made["spec"] == {"address": NIC, "nodeName": node.guest.name, "userName": "alice"}
-    resource = node.pci_object(NIC)["status"]["resourceName"]
     hostdev.kubelet.wait_allocatable(resource, 1)
     guest = pod(resource)
     guest.wait_running()

@@ -98,10 +98,37 @@ static void is_open(void **state)
 	scene_free(scene);
 }
 
+/* Its pod has been listed and is gone: nobody is being started with it any more, however short that was. */
+static void a_pod_that_ended_at_once_is_over(void **state)
+{
+	struct scene *scene = scene_new();
+	struct custody *custody = custody_of(scene);
+	struct json_strs ids = { 0 };
+
+	(void)state;
+	pods_serve(scene);
+	json_strs_add(&ids, NIC);
+	custody_give(custody, MODEL, &ids);
+	give(scene, "vm-1");
+	custody_ask(custody);
+	pass(scene, 200);
+	assert_int_equal(custody_allocations(custody, NIC)->len, 1);
+	give(scene, NULL);
+	custody_ask(custody);
+	pass(scene, 1100);
+	assert_int_equal(custody_allocations(custody, NIC)->len, 0);
+	assert_null(custody_gift(custody, NIC).resource);
+	json_strs_done(&ids);
+	custody_free(custody);
+	scene_free(scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, rows, is_open);
+	suite_add(&suite, "a pod that ended at once is over", a_pod_that_ended_at_once_is_over,
+		  NULL);
 	return suite_run(&suite, "custody_gift");
 }

@@ -97,7 +97,7 @@ layer_node() {
 	link_runtime "$ROOT/build/local/bin"
 	"$ROOT/hack/packages" install vm
 	"$ROOT/hack/vm" build
-	flow_tests node 2 2400
+	flow_tests node 2 2700
 }
 
 # Ours with grpc-go, which Go's usual module proxy has.

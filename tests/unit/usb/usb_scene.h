@@ -1,0 +1,220 @@
+/* usb_scene: usb, which ties claims, names and what is lent together; lend, plugins and API server are made up. */
+#pragma once
+
+#include "agent/config/config.h"
+#include "agent/lend/lend.h"
+#include "agent/plugin/plugins.h"
+#include "agent/plugin/podresources.h"
+#include "agent/usb/usb.h"
+#include "api/pcidevice.h"
+#include "base/log.h"
+#include "fake/fake_client.h"
+#include "fake/fake_clock.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "unit/usb/sticks.h"
+
+#define DELETED \
+	CLAIM_OF(STICK, "," MARKED ",'deletionTimestamp':'2026-01-01T00:00:00Z'", KNOWN("1-2", "A"))
+#define HELD(holder)                                                              \
+	CLAIM_OF(STICK, "," MARKED ",'deletionTimestamp':'2026-01-01T00:00:00Z'", \
+		 KNOWN("1-2", "A") ",'holder':'" holder "'")
+
+enum { WATCHES = 3 };
+
+struct events {
+	int unused;
+};
+
+void events_record(struct events *events, const struct events_about *about, enum events_type type,
+		   const char *reason, const char *fmt, ...)
+{
+	(void)events;
+	(void)about;
+	(void)type;
+	(void)reason;
+	(void)fmt;
+}
+
+/* In place of agent/lend's: one kind, a kubelet or none, nobody has anything. */
+struct lend {
+	struct lend_type type;
+	bool on;
+	unsigned touches;
+	const char *held;  /* an ID that a pod has */
+	const char *as;    /* the resource that it has it as; NULL: not known */
+	bool silent;       /* no kubelet has said a word */
+	size_t offered;    /* resources, lately */
+	const char *owner; /* of every resource, NULL: none */
+};
+
+static struct lend *offering; /* whose plugins_set() sees */
+
+void lend_add(struct lend *lend, const struct lend_type *type)
+{
+	lend->type = *type;
+}
+
+void lend_touch(struct lend *lend)
+{
+	lend->touches++;
+}
+
+bool lend_is_on(const struct lend *lend)
+{
+	return lend->on;
+}
+
+bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
+{
+	(void)lend;
+	(void)id;
+	*ret_holder = NULL;
+	return true;
+}
+
+const struct pcidevice_allocations *lend_allocations(const struct lend *lend, const char *id)
+{
+	static const struct pcidevice_allocations none = { 0 };
+	static const struct pcidevice_allocations some = { .len = 1 };
+
+	if (lend->silent)
+		return NULL;
+	return lend->held && strcmp(lend->held, id) == 0 ? &some : &none;
+}
+
+const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)
+{
+	*ret_ours = false;
+	return lend->held && strcmp(lend->held, id) == 0 ? lend->as : NULL;
+}
+
+const char *lend_owner(const struct lend *lend, const char *resource)
+{
+	(void)resource;
+	return lend->owner;
+}
+
+void plugins_set(struct plugins *plugins, const struct device_type *type, void *type_arg,
+		 const struct plugin_resource *resources, size_t len)
+{
+	(void)plugins;
+	(void)type;
+	(void)type_arg;
+	(void)resources;
+	offering->offered = len;
+}
+
+struct scene {
+	struct kube_client *client;
+	struct fake_clock *clock;
+	struct events events;
+	struct lend lend;
+	struct informer *claims, *devices, *pci_claims;
+	struct usb *usb;
+	struct sticks node;
+};
+
+static inline void on_change(void *arg, const char *name, const struct entry *before,
+			     const struct entry *after)
+{
+	struct scene *scene = arg;
+
+	(void)before;
+	(void)after;
+	(void)usb_touch(scene->usb, name);
+}
+
+static inline void on_synced(void *arg)
+{
+	struct scene *scene = arg;
+
+	usb_synced(scene->usb);
+}
+
+static inline struct informer *informer(struct scene *scene, const struct api_kind *kind)
+{
+	struct informer *made = informer_new(
+		&(struct informer_deps){ .client = scene->client,
+					 .clock = fake_clock_as_clock(scene->clock) },
+		&(struct informer_spec){
+			.kind = kind, .handlers = { on_change, on_synced }, .arg = scene });
+
+	return made;
+}
+
+static inline void scene_open(struct scene *scene, bool kubelet)
+{
+	*scene = (struct scene){ .client = fake_client_new(),
+				 .clock = fake_clock_new(),
+				 .lend = { .on = kubelet } };
+	offering = &scene->lend;
+	sticks_open(&scene->node);
+	scene->claims = informer(scene, &usbdeviceclaim_kind);
+	scene->devices = informer(scene, &usbdevice_kind);
+	scene->pci_claims = informer(scene, &pcideviceclaim_kind);
+	scene->usb = usb_new(&(struct usb_deps){ .client = scene->client,
+						 .clock = fake_clock_as_clock(scene->clock),
+						 .events = &scene->events,
+						 .claims = scene->claims,
+						 .devices = scene->devices,
+						 .pci_claims = scene->pci_claims,
+						 .node_name = "node1",
+						 .lend = &scene->lend });
+	informer_start(scene->claims);
+	informer_start(scene->devices);
+	informer_start(scene->pci_claims);
+	fake_clock_settle(scene->clock);
+}
+
+static inline void scene_close(struct scene *scene)
+{
+	usb_free(scene->usb);
+	informer_free(scene->claims);
+	informer_free(scene->devices);
+	informer_free(scene->pci_claims);
+	assert_int_equal(fake_client_open(scene->client), 0);
+	kube_client_free(scene->client);
+	fake_clock_free(scene->clock);
+	sticks_close(&scene->node);
+}
+
+/* A kind's list; @claim is JSON with ' for ", "" for none. */
+static inline void list(struct scene *scene, const char *path, const char *claim)
+{
+	auto_json json_t *json = *claim ? claim_json(claim) : NULL;
+	auto_free char *item = json ? json_map_text(json) : xstrdup("");
+	auto_free char *text =
+		xasprintf("{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[%s]}", item);
+
+	fake_client_choose(scene->client, path);
+	fake_client_answer(scene->client, 200, text);
+	fake_clock_settle(scene->clock);
+}
+
+static inline void list_all(struct scene *scene, const char *claim)
+{
+	list(scene, "/usbdeviceclaims?", claim);
+	list(scene, "/usbdevices?", "");
+	list(scene, "/pcideviceclaims?", "");
+}
+
+/* The device has other numbers than its claim's name says. */
+static inline void look(struct scene *scene)
+{
+	sticks_again(&scene->node);
+	sticks_plug_all(&scene->node, "1-2=77:A");
+	world_look(&scene->node.world, &(struct inventory_options){ .node_name = "node1" });
+	usb_set(scene->usb, scene->node.world.inventory);
+	fake_clock_settle(scene->clock);
+}
+
+static inline bool is_named(const struct scene *scene, const char *name)
+{
+	return inventory_find(scene->node.world.inventory, INVENTORY_USB, name);
+}
+
+static inline size_t asking(const struct scene *scene)
+{
+	return fake_client_open(scene->client) - WATCHES;
+}

@@ -9,8 +9,10 @@
 #include "agent/lend/lend.h"
 #include "agent/lend/pci_selected.h"
 #include "agent/look/look.h"
+#include "agent/mdev/mdev_type.h"
 #include "agent/mdev/mdevs.h"
 #include "agent/node_parts.h"
+#include "agent/plugin/device_type.h"
 #include "agent/publish/publish.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
@@ -272,6 +274,14 @@ const char *tie_vgpu_resource(void *arg, const char *uuid)
 	return gpus_resource(agent->gpus, uuid);
 }
 
+bool tie_is_taken(void *arg, const char *resource)
+{
+	const struct node_agent *agent = arg;
+	const char *owner = lend_owner(agent->lend, resource);
+
+	return owner && strcmp(owner, mdev_device_type.name) != 0;
+}
+
 void tie_vgpus(void *arg)
 {
 	const struct node_agent *agent = arg;
@@ -344,6 +354,7 @@ void tie_offer_shared(void *arg, struct plugins *plugins)
 	struct config_troubles troubles = { 0 };
 
 	generics_offer(agent->generics, plugins);
+	gpus_offered(agent->gpus);
 	if (!agent->asked)
 		return;
 	pci_selected_collisions(agent->asked, plugins, &troubles);

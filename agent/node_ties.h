@@ -50,6 +50,7 @@ bool tie_is_held(void *arg, const char *address);
 
 /* As lend_is_free(). */
 bool tie_is_free(void *arg, const char *address, char **ret_holder);
+bool tie_is_taken(void *arg, const char *resource);
 /* As usb_is_free(). */
 bool tie_is_usb_free(void *arg, const char *port, char **ret_holder);
 const struct pcidevice_allocations *tie_allocations(void *arg, enum inventory_kind kind,

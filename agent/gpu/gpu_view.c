@@ -131,6 +131,14 @@ static bool is_card_wanted(const struct gpu_world *world, const struct vgpudevic
 	return card && card->spec.enabled;
 }
 
+bool gpu_view_taken(const struct gpu_world *world, const struct gpu_function *function)
+{
+	const struct gpus_deps *deps = world->deps;
+
+	return function->mdev && function->resource && deps->is_taken &&
+	       deps->is_taken(deps->arg, function->resource);
+}
+
 static void plan_vgpu(const struct gpu_world *world, const char *name, struct gpu_decision *d)
 {
 	const struct gpu_card *card = gpu_view_card(world, GPU_KIND_VGPU, name);
@@ -151,8 +159,10 @@ static void plan_vgpu(const struct gpu_world *world, const char *name, struct gp
 
 	if (names_pcidevice_address(world->deps->node_name, name, address) == 0)
 		c.function = gpu_cards_function(world->cards, address, NULL);
-	if (c.function)
+	if (c.function) {
 		c.used = is_used(world, c.function->mdev ? c.function->mdev->uuid : address, &user);
+		c.taken = gpu_view_taken(world, c.function);
+	}
 	c.user = user;
 	fill_past(world, GPU_KIND_VGPU, name, card, object ? object->meta.generation : 0, &c.past);
 	vgpu_plan(&c, d);

@@ -12,6 +12,7 @@
 
 struct gpu_acts;
 struct gpu_cards;
+struct gpu_function;
 struct gpu_memory;
 struct gpus_deps;
 struct inventory;
@@ -32,6 +33,9 @@ struct gpu_world {
 /* Decide on the object @name of @kind; the caller releases *@ret_decision. */
 void gpu_view_plan(const struct gpu_world *world, enum gpu_kind kind, const char *name,
 		   struct gpu_decision *ret_decision);
+
+/* Have devices of another kind the resource of the vGPU that @function is? */
+bool gpu_view_taken(const struct gpu_world *world, const struct gpu_function *function);
 
 /* The card that the object @name of @kind is about; NULL: it is not on the node. */
 const struct gpu_card *gpu_view_card(const struct gpu_world *world, enum gpu_kind kind,

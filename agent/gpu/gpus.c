@@ -12,6 +12,7 @@
 #include "agent/gpu/gpu_writes.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "api/condition.h"
 #include "api/meta.h"
 #include "api/names.h"
 #include "api/vgpudevice.h"
@@ -320,6 +321,33 @@ void gpus_set(struct gpus *gpus, const struct inventory *inventory)
 	if (!gpus->started)
 		start(gpus); /* also without a card: who made an object for none is told */
 	gpus_synced(gpus);
+}
+
+static bool says_taken(const struct gpus *gpus, const char *name)
+{
+	const struct vgpudevice *object =
+		store_object(informer_store(gpus->world.objects[GPU_KIND_VGPU]), name);
+	const struct api_condition *ready =
+		object ? api_conditions_find(&object->status.conditions, "Ready") : NULL;
+
+	return ready && ready->reason && strcmp(ready->reason, VGPU_NAME_TAKEN) == 0;
+}
+
+void gpus_offered(struct gpus *gpus)
+{
+	if (!informed(gpus))
+		return;
+	for (size_t i = 0; i < gpus->cards.len; i++) {
+		const struct gpu_card *card = &gpus->cards.items[i];
+
+		for (size_t j = 0; j < card->len; j++) {
+			auto_free char *name = names_pcidevice(gpus->deps.node_name,
+							       card->items[j].pci->address);
+
+			if (gpu_view_taken(&gpus->world, &card->items[j]) != says_taken(gpus, name))
+				touch(gpus, GPU_KIND_VGPU, name);
+		}
+	}
 }
 
 const char *gpus_parent(struct gpus *gpus, const char *address)

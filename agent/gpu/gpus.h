@@ -38,6 +38,8 @@ struct gpus_deps {
 	/* Has no pod the device @id (an address, or the UUID of a mediated device)? If one has, *@ret_holder says
 	 * which (the caller frees), NULL if that is not known yet. May be NULL: no pod ever has one. */
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
+	/* Is the resource, of a mediated device, another kind's on this node? May be NULL: it never is. */
+	bool (*is_taken)(void *arg, const char *resource);
 	void *arg;
 };
 
@@ -53,6 +55,9 @@ void gpus_touch(struct gpus *gpus, const char *name);
 
 /* A list of claims or devices is there, or who has any device may have changed: look at all. */
 void gpus_synced(struct gpus *gpus);
+
+/* What is lent to the kubelet, and as what, has been settled anew: who of one name goes first. */
+void gpus_offered(struct gpus *gpus);
 
 /* The label that says of which card the function at @address is a vGPU; NULL: it is none. Valid until the
  * next call. */

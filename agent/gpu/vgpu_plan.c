@@ -243,8 +243,17 @@ static void lend(const struct vgpu_case *c, struct gpu_decision *d)
 
 static void plan_configured(const struct vgpu_case *c, struct gpu_decision *d)
 {
-	auto_free char *message = xasprintf("vGPU of the type '%s'", current_name(c));
-	struct gpu_news news = { true, "Configured", message };
+	auto_free char *message = NULL;
+	struct gpu_news news;
+
+	if (c->taken)
+		message = xasprintf("the vGPU is there, but nobody is given it: claimed devices of "
+				    "another kind are lent as %s on this node: give those another "
+				    "name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
+				    c->function->resource);
+	else
+		message = xasprintf("vGPU of the type '%s'", current_name(c));
+	news = (struct gpu_news){ !c->taken, c->taken ? VGPU_NAME_TAKEN : "Configured", message };
 
 	if (!tell(c, c->function->type, &news, d))
 		lend(c, d);

@@ -4,6 +4,7 @@
  *
  *	no object:  CREATE (a vGPU that is there is adopted as enabled) -> TELL
  *	enabled:    TELL (Applying: ours from now on) -> ACT -> TELL (Configured) -> CLAIM
+ *	its resource is another kind's: TELL (NameTaken)
  *	disabled:   UNCLAIM -> TELL (InUse) while a pod has it, else ACT -> TELL (Disabled)
  *	made by others: SPEC (adopted), never removed before somebody says so
  *	function gone:  TELL (DeviceGone), or DELETE if neither it nor its card is enabled
@@ -14,6 +15,9 @@
 #include <stdint.h>
 
 #include "agent/gpu/gpu_step.h"
+
+/* Ready's reason while a vGPU's resource is lent by devices of another kind, which go before it. */
+#define VGPU_NAME_TAKEN "NameTaken"
 
 struct gpu_card;
 struct gpu_function;
@@ -34,6 +38,7 @@ struct vgpu_case {
 	const struct pcideviceclaim *claim;  /* of its name; NULL: none                          */
 	bool used;                           /* a pod has it, or that is not known yet           */
 	const char *user;                    /* "pod default/vm-1"; NULL: not known yet          */
+	bool taken;                          /* devices of another kind have its resource        */
 	struct gpu_past past;
 	int64_t now_wall_ms;
 };

@@ -309,7 +309,7 @@ def wait_back(bench, log, began, what):
     def back():
         log.read()
         return log.watching() == wanted
-    wait_until(back, 600, lambda: f"{what}: {log.watching()} of {wanted} watches are back")
+    wait_until(back, 1800, lambda: f"{what}: {log.watching()} of {wanted} watches are back")
     took = log.last_open() - began
     lists = sum(n for (verb, _), n in log.statuses.items() if verb == "list")
     refused = sum(n for (_, status), n in log.statuses.items() if status >= 400)

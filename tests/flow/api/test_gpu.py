@@ -267,9 +267,12 @@ def test_a_vgpu_is_lent_under_the_name_of_its_type(gpu, agents, machine, node, c
         kubelet.remove()
 
 
-def test_a_vgpu_that_is_a_mediated_device_is_adopted_and_lent_by_its_uuid(gpu, agents, machine, node, tmp_path):
-    """Drivers of older kernels; that one is made and removed needs a kernel."""
-    uuid = "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001"
+UUID = "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001"
+
+
+def make_mdev(gpu, dev, *groups):
+    """The first function has a mediated device, as drivers of older kernels do; `dev` gets its group's node and those
+    of `groups`."""
     os.spawnv(os.P_WAIT, gpu.manage, ["sriov-manage", "-e", PF])
     sys, vf = gpu.root / "sys", gpu.devices / VFS[0]
     shutil.rmtree(vf / "nvidia")
@@ -277,22 +280,26 @@ def test_a_vgpu_that_is_a_mediated_device_is_adopted_and_lent_by_its_uuid(gpu, a
     kind.mkdir(parents=True)
     for name, text in ("name", "NVIDIA A16-4C\n"), ("available_instances", "0\n"), ("device_api", "vfio-pci\n"):
         (kind / name).write_text(text)
-    (vf / uuid).mkdir()
-    (vf / uuid / "mdev_type").symlink_to("../mdev_supported_types/nvidia-746")
-    (vf / uuid / "iommu_group").symlink_to(sys / "kernel/iommu_groups/77")
-    for folder, name, target in ("class/mdev_bus", VFS[0], vf), ("bus/mdev/devices", uuid, vf / uuid):
+    (vf / UUID).mkdir()
+    (vf / UUID / "mdev_type").symlink_to("../mdev_supported_types/nvidia-746")
+    (vf / UUID / "iommu_group").symlink_to(sys / "kernel/iommu_groups/77")
+    for folder, name, target in ("class/mdev_bus", VFS[0], vf), ("bus/mdev/devices", UUID, vf / UUID):
         (sys / folder).mkdir(parents=True, exist_ok=True)
         (sys / folder / name).symlink_to(target)
-    dev = tmp_path / "dev"
     (dev / "vfio").mkdir(parents=True)
-    for name in "vfio", "77":
+    for name in "vfio", "77", *groups:
         (dev / "vfio" / name).symlink_to("/dev/null")
+
+
+def test_a_vgpu_that_is_a_mediated_device_is_adopted_and_lent_by_its_uuid(gpu, agents, machine, node, tmp_path):
+    """Drivers of older kernels; that one is made and removed needs a kernel."""
+    make_mdev(gpu, tmp_path / "dev")
     kubelet = FakeKubelet()
-    agents(machine, node, flags=[*gpu.flags, *kubelet.flags, "--dev-root", dev]).start()
+    agents(machine, node, flags=[*gpu.flags, *kubelet.flags, "--dev-root", tmp_path / "dev"]).start()
     try:
         vgpu = gpu.wait("vgpudevices", VFS[0], "Configured")
-        assert vgpu["spec"]["enabled"] and vgpu["status"]["uuid"] == uuid
-        wait_until(lambda: lent(kubelet) == {uuid: True}, 60, "the resource")
+        assert vgpu["spec"]["enabled"] and vgpu["status"]["uuid"] == UUID
+        wait_until(lambda: lent(kubelet) == {UUID: True}, 60, "the resource")
         assert not gpu.find("pcideviceclaims", VFS[0])
         gpu.patch("vgpudevices", VFS[0], enabled=False)
         vgpu = gpu.wait("vgpudevices", VFS[0], "WriteFailed")
@@ -300,6 +307,34 @@ def test_a_vgpu_that_is_a_mediated_device_is_adopted_and_lent_by_its_uuid(gpu, a
         wait_until(lambda: not lent(kubelet), 60, "no resource")
     finally:
         kubelet.remove()
+
+
+def test_a_vgpu_says_that_claimed_devices_have_its_name(gpu, agents, machine, node, crds, tmp_path):
+    """Of one name claimed PCI devices go first, and who loses is told, until they have another."""
+    address = "0000:00:1e.0"
+    machine.add(address, driver="vfio-pci")
+    group = os.path.basename(os.path.realpath(machine.device(address) / "iommu_group"))
+    make_mdev(gpu, tmp_path / "dev", group)
+    kubelet = FakeKubelet()
+    agents(machine, node, flags=[*gpu.flags, *kubelet.flags, "--dev-root", tmp_path / "dev"]).start()
+    override = "pcidevice.harvesterhci.io/override-resource-name"
+    claim = {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim",
+             "metadata": {"name": gpu.name(address), "annotations": {override: "nvidia.com/NVIDIA_A16-4C"}}}
+    try:
+        gpu.wait("vgpudevices", VFS[0], "Configured")
+        wait_until(lambda: gpu.find("pcidevices", address), 30, "the PCIDevice")
+        crds.kubectl("apply", "-f", "-", input=claim)
+        wait_until(lambda: address in (lent(kubelet) or {}), 60, "the claimed device, on a kernel without IOMMU")
+        vgpu = gpu.wait("vgpudevices", VFS[0], "NameTaken")
+        ready = next(c for c in vgpu["status"]["conditions"] if c["type"] == "Ready")
+        assert ready["status"] == "False" and "nvidia.com/NVIDIA_A16-4C" in ready["message"]
+        crds.kubectl("annotate", "--overwrite", "pcideviceclaim", gpu.name(address), f"{override}=example.com/other")
+        gpu.wait("vgpudevices", VFS[0], "Configured")
+        wait_until(lambda: lent(kubelet) == {UUID: True}, 60, "the vGPU under the name")
+    finally:
+        kubelet.remove()
+        crds.kubectl("delete", "pcideviceclaim", gpu.name(address), "--wait=false")
+        crds.kubectl("patch", "pcideviceclaim", gpu.name(address), "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
 
 
 def test_a_card_at_rest_is_not_written_about(gpu, start, machine, crds):

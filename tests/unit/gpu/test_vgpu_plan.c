@@ -40,7 +40,7 @@ static struct plan_case {
 	const char *claim;
 	const char *user; /* "": somebody, not known yet who */
 	enum past past;
-	bool unknown, card_wanted;
+	bool unknown, card_wanted, taken;
 } cases[] = {
 	/* --- objects */
 	{ "a function is listed as not enabled", { NO_VGPU }, NULL,
@@ -70,6 +70,8 @@ static struct plan_case {
 	{ "and then made", { CARD, FUNCTIONS, MDEV_PARENT(VF1, "1") }, OBJECT(ON("NVIDIA A2-4C"), MANAGED("nvidia-746")), .decision = "act make " VF1 " nvidia-746" },
 	{ "no more instances of the type", { CARD, FUNCTIONS, MDEV_PARENT(VF1, "0") }, OBJECT(ON("NVIDIA A2-4C"), ""), .decision = "tell TypeNotAvailable" },
 	{ "made as a mediated device", { CARD, FUNCTIONS, MDEV_PARENT(VF1, "0"), MDEV, MDEV_RECORD }, OBJECT(ON("NVIDIA A2-4C"), MANAGED("nvidia-746")), .decision = "tell Configured" },
+	{ "made, but its resource is claimed devices' of another kind", { CARD, FUNCTIONS, MDEV_PARENT(VF1, "0"), MDEV, MDEV_RECORD },
+	  OBJECT(ON("NVIDIA A2-4C"), MANAGED("nvidia-746")), .decision = "tell NameTaken", .taken = true },
 	/* --- disabling */
 	{ "disabled, its claim goes first", { A_VGPU }, OBJECT(OFF, MANAGED("1146")), "unclaim", .claim = OUR_CLAIM },
 	{ "then the vGPU", { A_VGPU }, OBJECT(OFF, MANAGED("1146")), .decision = "act set " VF1 " 0" },
@@ -130,6 +132,7 @@ static void scene_init(struct scene *s, const struct plan_case *row)
 		.object = s->object,
 		.known = !row->unknown,
 		.card_wanted = row->card_wanted,
+		.taken = row->taken,
 		.device = s->device,
 		.claim = s->claim,
 		.used = row->user != NULL,

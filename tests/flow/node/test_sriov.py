@@ -85,6 +85,22 @@ def test_drivers_of_the_node_take_them_if_the_spec_says_so(card):
                    "igbvf")
 
 
+def test_a_function_goes_back_to_its_driver_also_where_autoprobe_is_off(card, claims):
+    """The kernel lets no driver have it then, but for an override (pci_device_can_probe())."""
+    card.write_number(1)
+    (function,) = wait_until(card.functions, 10, "the virtual function")
+    one = claims.function(function)
+    wait_until(lambda: one.driver() == "igbvf", 30, "its driver")
+    card.node.guest.write(f"{card.folder}/sriov_drivers_autoprobe", "0")
+    try:
+        claims.bind(function)
+        assert one.driver() == "vfio-pci"
+        claims.release(function)
+        assert one.drivers() == ("igbvf", None)
+    finally:
+        card.node.guest.write(f"{card.folder}/sriov_drivers_autoprobe", "1")
+
+
 def test_more_than_the_card_can_make(card):
     card.patch(numVFs=2)
     card.wait_number(2)

@@ -260,6 +260,25 @@ def test_a_bundle_of_selected_devices_is_lent_as_one(kubelet, usb, pods, socket,
     wait_until(lambda: kubelet.allocatable(resource) in (None, "0"), 60, "the end of the resource")
 
 
+def test_a_claim_that_waits_knows_its_stick_when_it_is_plugged_in_again(kubelet, usb, pods, socket, config):  # noqa: F811
+    resource = "example.com/waits"
+    config(resource, {"vendor": "46f4", "product": "0001", "serial": "WAITS"})
+    socket.plug("WAITS")
+    kubelet.wait_allocatable(resource, 1)
+    pod = pods("usb-10", {resource: 1})
+    pod.wait_running()
+    name = usb.wait_device(socket.PORT, "WAITS")["metadata"]["name"]
+    usb.apply(name)
+    usb.wait(name, "Accepted", "False", message="pod default/usb-10")
+    before = usb.path(socket.PORT)
+    socket.pull()
+    socket.plug("WAITS")
+    wait_until(lambda: usb.path(socket.PORT) not in (None, before), 30, "the stick under another number")
+    pod.delete()
+    usb.wait(name, "Ready", "True", timeout=60)
+    kubelet.wait_allocatable(f"kubevirt.io/{name}", 1)
+
+
 def test_qemu_opens_what_a_pod_was_given(node, kubelet, usb, pods):  # noqa: F811
     """As KubeVirt's QEMU, which is no root; before and after, the node is not its own."""
     _, resource = usb.claim(STICK)

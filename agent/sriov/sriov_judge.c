@@ -86,10 +86,11 @@ static bool judge_duplicate(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const char *first = sriov_look_object(c->objects, c->pf->address);
 
-	if (!first || strcmp(first, c->name) >= 0)
+	if (!first || strcmp(first, c->name) == 0)
 		return false;
-	return refuse(v, "Duplicate",
-		      xasprintf("%s is about the same card: delete one of the two", first));
+	return refuse(
+		v, "Duplicate",
+		xasprintf("%s is about the same card and older: delete one of the two", first));
 }
 
 static bool judge_identity(const struct sriov_case *c, struct sriov_verdict *v)

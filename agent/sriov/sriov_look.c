@@ -71,10 +71,22 @@ const char *sriov_look_critical(const struct verdict *verdict)
 	return NULL;
 }
 
+/* Timestamps of RFC 3339 in UTC are in the order of their characters. */
+static bool is_before(const struct entry *a, const struct entry *b)
+{
+	const struct sriovnetworkdevice *one = a->object;
+	const struct sriovnetworkdevice *other = b->object;
+	const char *made = one->meta.creation_timestamp;
+	const char *other_made = other->meta.creation_timestamp;
+	int order = made && other_made ? strcmp(made, other_made) : 0;
+
+	return order < 0 || (order == 0 && strcmp(a->name, b->name) < 0);
+}
+
 const char *sriov_look_object(const struct store *objects, const char *address)
 {
 	const struct entry *entry;
-	const char *first = NULL;
+	const struct entry *first = NULL;
 	size_t cursor = 0;
 
 	while ((entry = store_next(objects, &cursor))) {
@@ -82,8 +94,8 @@ const char *sriov_look_object(const struct store *objects, const char *address)
 
 		if (!object || !object->spec.address || strcmp(object->spec.address, address) != 0)
 			continue;
-		if (!first || strcmp(entry->name, first) < 0)
-			first = entry->name;
+		if (!first || is_before(entry, first))
+			first = entry;
 	}
-	return first;
+	return first ? first->name : NULL;
 }

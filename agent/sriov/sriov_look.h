@@ -35,6 +35,6 @@ bool sriov_look_is_nic(const struct pci_facts *pci);
  * this. */
 const char *sriov_look_critical(const struct verdict *verdict);
 
-/* Name of the first object (by name) that is about the card at @address; NULL: none. Valid until
- * the store changes. */
+/* Name of the oldest object (of those of one second the first by name) that is about the card at @address: who
+ * makes another takes no card over. NULL: none. Valid until the store changes. */
 const char *sriov_look_object(const struct store *objects, const char *address);

@@ -42,6 +42,7 @@
 	"},'spec':{" spec "},'status':{" status "}}"
 #define SPEC(n)        "'address':'" PF "','nodeName':'node1','numVFs':" n
 #define MARKED         "," LABELS ",'annotations':{" ETH1 "}"
+#define MADE(when)     ",'creationTimestamp':'" when "'"
 #define OBJECT(n)      OBJECT_OF(NAME, MARKED, SPEC(n), "")
 #define SEEN           "'status':'sriovNetworkDeviceDisabled','address':'" PF "','device':'8086:10c9'"
 #define OBJECT_SEEN(n) OBJECT_OF(NAME, MARKED, SPEC(n), SEEN)

@@ -122,15 +122,18 @@ struct config_iommufd {
 };
 
 /* Why an entry gives nothing, as programs read it: one word each. */
-#define CONFIG_INVALID         "Invalid"        /* wrong in itself: on no node               */
-#define CONFIG_SAME_NAME       "SameName"       /* another entry has its name on this node   */
-#define CONFIG_NAME_TAKEN      "NameTaken"      /* devices of another kind have it           */
-#define CONFIG_NODE_MISSING    "NodeMissing"    /* the device node is not there              */
-#define CONFIG_NODE_UNUSABLE   "NodeUnusable"   /* it is, and cannot be used                 */
-#define CONFIG_NO_CAPACITY     "NoCapacity"     /* the kernel has no such capacity           */
-#define CONFIG_OWNER_NOT_SET   "OwnerNotSet"    /* a socket cannot be given its owner        */
-#define CONFIG_NO_DEVICE       "NoDevice"       /* nothing that there is is what is selected */
-#define CONFIG_DEVICES_TAKEN   "DevicesTaken"   /* what there is is lent otherwise           */
+#define CONFIG_INVALID        "Invalid"       /* wrong in itself: on no node               */
+#define CONFIG_SAME_NAME      "SameName"      /* another entry has its name on this node   */
+#define CONFIG_NAME_TAKEN     "NameTaken"     /* devices of another kind have it           */
+#define CONFIG_NODE_MISSING   "NodeMissing"   /* the device node is not there              */
+#define CONFIG_NODE_UNUSABLE  "NodeUnusable"  /* it is, and cannot be used                 */
+#define CONFIG_NO_CAPACITY    "NoCapacity"    /* the kernel has no such capacity           */
+#define CONFIG_SOCKET_MISSING "SocketMissing" /* the socket is not there                   */
+#define CONFIG_SOCKET_UNUSABLE \
+	"SocketUnusable"                      /* what is there is none, or is not to be followed */
+#define CONFIG_OWNER_NOT_SET   "OwnerNotSet"  /* a socket cannot be given its owner        */
+#define CONFIG_NO_DEVICE       "NoDevice"     /* nothing that there is is what is selected */
+#define CONFIG_DEVICES_TAKEN   "DevicesTaken" /* what there is is lent otherwise           */
 #define CONFIG_DEVICES_REFUSED "DevicesRefused" /* what there is may not be lent             */
 
 /* One entry that is left out. */

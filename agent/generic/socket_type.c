@@ -27,21 +27,28 @@ static char *host_path(const struct socket_type *type, const struct config_socke
 			 folder ? "" : "/", folder ? "" : entry->file);
 }
 
-/* NULL: it can be lent. An optional socket may be absent, and is else as any other: a pod is not to get
- * the folder that a link leads to. The caller frees. */
-static char *trouble_of(const struct socket_type *type, const struct config_socket *entry)
+/* NULL: it can be lent; else *@ret_reason (may be NULL) says why in one word. An optional socket may be absent, and is
+ * else as any other: a pod is not to get the folder that a link leads to. The caller frees. */
+static char *trouble_of(const struct socket_type *type, const struct config_socket *entry,
+			const char **ret_reason)
 {
+	const char *unused;
+	const char **reason = ret_reason ? ret_reason : &unused;
 	const struct socket_owner nothing = { 0 };
 	struct err err = { 0 };
 	int r = socket_owner_set(type->roots.host, entry->folder, entry->file, &nothing, &err);
 
+	*reason = CONFIG_SOCKET_UNUSABLE;
 	if (r == 0)
 		return NULL;
 	if (r == -ENOTSOCK)
 		return xasprintf("%s/%s is no socket", entry->folder, entry->file);
 	if (r != SOCKET_ABSENT && r != -ENOENT)
 		return xstrdup(err.msg);
-	return entry->optional ? NULL : xasprintf("%s/%s is not there", entry->folder, entry->file);
+	if (entry->optional)
+		return NULL;
+	*reason = CONFIG_SOCKET_MISSING;
+	return xasprintf("%s/%s is not there", entry->folder, entry->file);
 }
 
 /* NULL: they are whose they should be, or not there. The caller frees. */
@@ -74,7 +81,7 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 	const struct socket_type *type = arg;
 	const struct config_socket *entry = entry_of(type, resource);
 	auto_free char *report = entry ? give(type, entry) : NULL;
-	auto_free char *trouble = entry ? trouble_of(type, entry) : NULL;
+	auto_free char *trouble = entry ? trouble_of(type, entry, NULL) : NULL;
 
 	(void)ids;
 	if (!entry)
@@ -87,15 +94,30 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 
 const struct device_type socket_device_type = { .name = "socket", .allocate = allocate };
 
+/* What is told of @trouble, whose one word is @reason; the caller frees. */
+static char *report_of(const char *trouble, const char *reason)
+{
+	if (!trouble || strcmp(reason, CONFIG_SOCKET_MISSING) != 0)
+		return xstrdup_or_null(trouble);
+	return xasprintf(
+		"%s: start the daemon that makes it, or keep the entry to nodes that have it by a "
+		"nodeSelector; an agent in a pod sees only folders that are mounted below its "
+		"--host-root",
+		trouble);
+}
+
 /* The owner first: it is healthy when a container can use it. */
 static void look(struct socket_type *type, size_t i)
 {
 	const struct config_socket *entry = type->shared.items[i].entry;
 	struct shared_item *item = &type->shared.items[i];
-	char *report = give(type, entry);
+	const char *reason = CONFIG_OWNER_NOT_SET;
+	char *trouble = give(type, entry);
 
-	shared_report(item, CONFIG_OWNER_NOT_SET, report);
-	shared_set(&type->shared, item, report ? xstrdup(report) : trouble_of(type, entry));
+	if (!trouble)
+		trouble = trouble_of(type, entry, &reason);
+	shared_report(item, reason, report_of(trouble, reason));
+	shared_set(&type->shared, item, trouble);
 }
 
 /* A capacity may come with a module. */

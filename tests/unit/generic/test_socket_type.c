@@ -11,6 +11,15 @@
 
 #define BY_LINK " is reached by a symbolic link, and none is followed: name the place itself"
 
+/* What is told of the entry when its socket, or what is in its place, is not right. */
+#define MISSING_AT(resource, path)                                                                \
+	"socketDevices[0] " resource " SocketMissing: " path                                      \
+	" is not there: start the daemon that "                                                   \
+	"makes it, or keep the entry to nodes that have it by a nodeSelector; an agent in a pod " \
+	"sees only folders that are mounted below its --host-root|"
+#define MISSING        MISSING_AT("a.io/tdx", QGS)
+#define UNUSABLE(what) "socketDevices[0] a.io/tdx SocketUnusable: " what "|"
+
 #define NO_TDX                                                                                     \
 	"socketDevices[0] a.io/tdx NoCapacity: the misc cgroup controller of this node has no "    \
 	"capacity 'tdx': switch it on in the firmware and the kernel, or keep the entry to nodes " \
@@ -42,23 +51,23 @@ static struct type_case {
 	{ "pr-helper: as many as the config says", SOCKET(""), "fs", NULL, "a.io/tdx tdx0 tdx1|",
 	  "/var/run/tdx-qgs>/var/run/tdx-qgs", NULL },
 	{ "without its socket it is not healthy", SOCKET(""), "f", NULL,
-	  "a.io/tdx !" QGS " is not there tdx0 tdx1|", QGS " is not there", NULL },
+	  "a.io/tdx !" QGS " is not there tdx0 tdx1|", QGS " is not there", MISSING },
 	{ "without its folder, too", SOCKET(""), "", NULL, "a.io/tdx !" QGS " is not there tdx0 tdx1|",
-	  QGS " is not there", NULL },
+	  QGS " is not there", MISSING },
 	{ "a file of that name is no socket", SOCKET(""), "fx", NULL, "a.io/tdx !" QGS " is no socket tdx0 tdx1|",
-	  QGS " is no socket", NULL },
+	  QGS " is no socket", UNUSABLE(QGS " is no socket") },
 	{ "kubevirt-contract 1.2 (optional socket): it is healthy without its folder", SOCKET(",'optional':true"), "", NULL,
 	  "a.io/tdx tdx0 tdx1|", "/var/run/tdx-qgs>/var/run/tdx-qgs", NULL },
 	{ "and without its socket", SOCKET(",'optional':true"), "f", NULL, "a.io/tdx tdx0 tdx1|",
 	  "/var/run/tdx-qgs>/var/run/tdx-qgs", NULL },
 	{ "but not with a file in its place", SOCKET(",'optional':true"), "fx", NULL,
-	  "a.io/tdx !" QGS " is no socket tdx0 tdx1|", QGS " is no socket", NULL },
+	  "a.io/tdx !" QGS " is no socket tdx0 tdx1|", QGS " is no socket", UNUSABLE(QGS " is no socket") },
 	{ "nor by a link to it", SOCKET(",'optional':true"), "fl", NULL,
-	  "a.io/tdx !'qgs.socket'" BY_LINK " tdx0 tdx1|", "'qgs.socket'" BY_LINK, NULL },
+	  "a.io/tdx !'qgs.socket'" BY_LINK " tdx0 tdx1|", "'qgs.socket'" BY_LINK, UNUSABLE("'qgs.socket'" BY_LINK) },
 	{ "nor by a link to its folder", SOCKET(",'optional':true"), "L", NULL,
-	  "a.io/tdx !'/var/run/tdx-qgs'" BY_LINK " tdx0 tdx1|", "'/var/run/tdx-qgs'" BY_LINK, NULL },
+	  "a.io/tdx !'/var/run/tdx-qgs'" BY_LINK " tdx0 tdx1|", "'/var/run/tdx-qgs'" BY_LINK, UNUSABLE("'/var/run/tdx-qgs'" BY_LINK) },
 	{ "nor is one that must be there lent by a link to its folder", SOCKET(""), "L", NULL,
-	  "a.io/tdx !'/var/run/tdx-qgs'" BY_LINK " tdx0 tdx1|", "'/var/run/tdx-qgs'" BY_LINK, NULL },
+	  "a.io/tdx !'/var/run/tdx-qgs'" BY_LINK " tdx0 tdx1|", "'/var/run/tdx-qgs'" BY_LINK, UNUSABLE("'/var/run/tdx-qgs'" BY_LINK) },
 	{ "an entry for other nodes", SOCKET(",'nodeSelector':{'a':'1'}"), "fs", NULL, "",
 	  "the resource is not configured", NULL },
 	/* clang-format on */
@@ -170,11 +179,11 @@ static void a_socket_made_anew_is_healthy_again(void **state)
 	scene_open(&scene, &row);
 	expect(&scene, well, "");
 	drop(&scene.folder, "var/run/tdx-qgs/qgs.socket");
-	expect(&scene, ill, "");
+	expect(&scene, ill, MISSING);
 	drop(&scene.folder, "var/run/tdx-qgs");
-	expect(&scene, ill, "");
+	expect(&scene, ill, MISSING);
 	make(&scene.folder, "f");
-	expect(&scene, ill, "");
+	expect(&scene, ill, MISSING);
 	make_socket(&scene.folder, "var/run/tdx-qgs/qgs.socket");
 	expect(&scene, well, "");
 	assert_int_equal(scene.plugins.sets, 3);
@@ -214,7 +223,7 @@ static void the_reservation_helper_is_given_its_owner(void **state)
 	expect(&scene,
 	       "devices.kubevirt.io/pr-helper !" PR "/pr-helper.sock is not there pr-helper0 "
 	       "pr-helper1|",
-	       "");
+	       MISSING_AT("devices.kubevirt.io/pr-helper", PR "/pr-helper.sock"));
 	make_folders(&scene.folder, "var/run/kubevirt/daemons/pr");
 	make_socket(&scene.folder, "var/run/kubevirt/daemons/pr/pr-helper.sock");
 	expect(&scene, "devices.kubevirt.io/pr-helper pr-helper0 pr-helper1|", "");
@@ -235,7 +244,7 @@ static void an_owner_that_cannot_be_set_is_told(void **state)
 
 	(void)state;
 	scene_open(&scene, &row);
-	expect(&scene, "a.io/tdx !" QGS " is not there tdx0 tdx1|", "");
+	expect(&scene, "a.io/tdx !" QGS " is not there tdx0 tdx1|", MISSING);
 	make_folders(&scene.folder, "elsewhere");
 	make_socket(&scene.folder, "elsewhere/qgs.socket");
 	make_folders(&scene.folder, "var/run");

@@ -199,6 +199,8 @@ static void look(struct uninstall *un)
 	if (!is_withdrawn(un))
 		return;
 	say("nothing is claimed any more, and every device that was is back on its driver;\n"
+	    "virtual functions stay as they are: set spec.numVFs of their SRIOVNetworkDevices to 0 "
+	    "while the agents run if they are to go;\n"
 	    "now delete what was deployed, and then the definitions in crds/");
 	end_with(un, 0);
 }

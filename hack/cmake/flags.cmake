@@ -22,9 +22,20 @@ target_compile_definitions(build_flags INTERFACE _GNU_SOURCE HOSTDEV_VERSION="${
 target_include_directories(build_flags INTERFACE ${CMAKE_SOURCE_DIR}/lib ${CMAKE_SOURCE_DIR})
 
 if(HOSTDEV_HARDEN)
+  # Where the tree and its build lie is in nothing that ships: clean builds anywhere give the same
+  # bytes. Of two that match gcc takes the last.
+  add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
+  if(CMAKE_SYSROOT)
+    add_compile_options(-ffile-prefix-map=${CMAKE_SYSROOT}=)
+  endif()
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+    set(BRANCH_PROTECTION -mbranch-protection=standard)
+  else()
+    set(BRANCH_PROTECTION -fcf-protection=full)
+  endif()
   target_compile_options(build_flags INTERFACE
     -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection
-    -fcf-protection=full -fno-strict-aliasing -fno-delete-null-pointer-checks
+    ${BRANCH_PROTECTION} -fno-strict-aliasing -fno-delete-null-pointer-checks
     $<$<C_COMPILER_ID:GNU>:-ftrivial-auto-var-init=zero>
     $<$<C_COMPILER_ID:Clang>:-ftrivial-auto-var-init=pattern>)
   target_link_options(build_flags INTERFACE

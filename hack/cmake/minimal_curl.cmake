@@ -1,11 +1,33 @@
-# curl as a static library with HTTP(S)/2 over GnuTLS only; see hack/minimal-curl.
-execute_process(COMMAND ${CMAKE_SOURCE_DIR}/hack/minimal-curl
-                OUTPUT_VARIABLE minimal_curl OUTPUT_STRIP_TRAILING_WHITESPACE
-                COMMAND_ERROR_IS_FATAL ANY)
-pkg_check_modules(gnutls_pc REQUIRED IMPORTED_TARGET GLOBAL gnutls)
-pkg_check_modules(nghttp2_pc REQUIRED IMPORTED_TARGET GLOBAL libnghttp2)
-add_library(curl INTERFACE)
-target_include_directories(curl SYSTEM INTERFACE ${minimal_curl}/include)
+# curl as a static library with HTTP(S)/2 over GnuTLS only, and GnuTLS as one without PKCS#11 and IDN;
+# see hack/minimal-curl and hack/minimal-gnutls. What else would load Debian's GnuTLS is static, too.
+
+# minimal(<name>): the folder that hack/minimal-<name> prints.
+function(minimal name)
+  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/hack/minimal-${name} ${HOSTDEV_ARCH}
+                  OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE
+                  COMMAND_ERROR_IS_FATAL ANY)
+  set(minimal_${name} ${folder} PARENT_SCOPE)
+endfunction()
+
+# archive(<name> <file> USES ...): what uses it is linked before it, and what it uses after it.
+function(archive name file)
+  cmake_parse_arguments(A "" "" "USES" ${ARGN})
+  add_library(${name} STATIC IMPORTED)
+  set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${file} INTERFACE_LINK_LIBRARIES "${A_USES}")
+endfunction()
+
+minimal(curl)
+minimal(gnutls)
+foreach(name hogweed nettle gmp microhttpd)
+  find_library(STATIC_${name} lib${name}.a REQUIRED)
+endforeach()
+
+archive(gmp ${STATIC_gmp})
+archive(nettle ${STATIC_nettle})
+archive(hogweed ${STATIC_hogweed} USES nettle gmp)
+archive(gnutls ${minimal_gnutls}/lib/libgnutls.a USES hogweed nettle gmp)
+target_link_options(gnutls INTERFACE -Wl,--gc-sections)
+archive(microhttpd ${STATIC_microhttpd} USES gnutls)
+archive(curl ${minimal_curl}/lib/libcurl.a USES gnutls nghttp2)
+target_include_directories(curl INTERFACE ${minimal_curl}/include)
 target_compile_definitions(curl INTERFACE CURL_STATICLIB)
-target_link_libraries(curl INTERFACE ${minimal_curl}/lib/libcurl.a PkgConfig::gnutls_pc
-                                     PkgConfig::nghttp2_pc nettle)

@@ -109,6 +109,14 @@ layer_interop() {
 	flow_tests interop 1 600
 }
 
+# The minimal programs, and those of arm64 by a cross compiler and an emulator: minutes on a machine that has none
+# of their libraries yet, so not part of all.
+layer_images() {
+	"$ROOT/hack/packages" install build test images
+	check build-minimal build_preset release-minimal
+	flow_tests images 1 1800
+}
+
 layer_bench() {
 	prepare_flow
 	find_go

@@ -1,5 +1,6 @@
 """The images that hack/image makes of the built programs: always the same, whole, and nothing in them but what runs."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -10,15 +11,18 @@ import pytest
 
 from cluster import ROOT
 from programs import program
+from programs import run as run_program
 
 PROGRAMS = {"agent": ["hostdev-agent", "hostdev-helper", "hostdev-names"], "controller": ["hostdev-controller"]}
 TYPE = "application/vnd.oci.image"
+LABEL = "org.opencontainers.image."
 images = pytest.mark.parametrize("name", PROGRAMS)
 
 
-def make(folder, **environment):
+def make(folder, *options, programs=None, **environment):
     """Makes the images; {name: digest} as hack/image says."""
-    said = subprocess.run([ROOT / "hack/image", "--programs", program("hostdev-agent").parent, "--output", folder],
+    programs = programs or program("hostdev-agent").parent
+    said = subprocess.run([ROOT / "hack/image", "--programs", programs, "--output", folder, *options],
                           stdout=subprocess.PIPE, text=True, check=True, env=os.environ | environment).stdout
     digests = {}
     for line in said.splitlines():
@@ -33,7 +37,7 @@ def make(folder, **environment):
 class Image:
     """An OCI image layout in a tar: its JSON, with every digest checked, and its files."""
 
-    def __init__(self, file):
+    def __init__(self, file, compressed=False):
         with tarfile.open(file) as tar:
             self.parts = {m.name: tar.extractfile(m).read() for m in tar.getmembers() if m.isfile()}
         assert json.loads(self.parts["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
@@ -41,8 +45,9 @@ class Image:
         self.manifest = json.loads(self.blob(self.reference))
         self.config = json.loads(self.blob(self.manifest["config"]))
         [layer] = self.manifest["layers"]
-        self.layer = self.blob(layer)
-        assert self.config["rootfs"] == {"type": "layers", "diff_ids": [layer["digest"]]}
+        self.layer = gzip.decompress(self.blob(layer)) if compressed else self.blob(layer)
+        diff = f"sha256:{hashlib.sha256(self.layer).hexdigest()}"
+        assert self.config["rootfs"] == {"type": "layers", "diff_ids": [diff]}
 
     def blob(self, descriptor):
         data = self.parts["blobs/" + descriptor["digest"].replace(":", "/")]
@@ -93,6 +98,11 @@ def test_what_the_image_says(made, unpacked, name):
     assert image.manifest["layers"][0]["mediaType"] == f"{TYPE}.layer.v1.tar"
     assert image.config["config"]["Entrypoint"] == [f"/usr/bin/hostdev-{name}"]
     assert image.config["config"]["User"] == {"agent": "0:0", "controller": "65532:65532"}[name]
+    labels = image.config["config"]["Labels"]
+    assert labels.keys() == {LABEL + key for key in ("title", "description", "version", "licenses")}
+    assert labels[LABEL + "title"] == f"hostdev-{name}" and name in labels[LABEL + "description"]
+    said = run_program(f"hostdev-{name}", "--version").stdout.split()
+    assert said == [f"hostdev-{name}", labels[LABEL + "version"]]
 
 
 @images
@@ -126,6 +136,65 @@ def test_names_of_devices_are_known_in_it(unpacked, name):
     run = subprocess.run(["unshare", "--map-root-user", f"--root={root}", "/usr/bin/hostdev-names", "pci:8086:10d3"],
                          capture_output=True, text=True)
     assert "82574L Gigabit Network Connection" in run.stdout, run.stderr
+
+
+def test_more_labels_are_the_callers(made, tmp_path):
+    """Which sources is not known to a tree without its history, so it is said."""
+    digests = make(tmp_path, "--label", f"{LABEL}revision=0123abc", "--label", f"{LABEL}source=https://example.com/a=b")
+    labels = Image(tmp_path / "hostdev-agent.tar").config["config"]["Labels"]
+    assert (labels[LABEL + "revision"], labels[LABEL + "source"]) == ("0123abc", "https://example.com/a=b")
+    assert digests["agent"] != made[1]["agent"]
+
+
+@images
+def test_engines_read_the_layout(made, name):
+    layout = f"oci-archive:{made[0]}/hostdev-{name}.tar:local"
+    said = json.loads(subprocess.run(["skopeo", "inspect", layout], capture_output=True, text=True, check=True).stdout)
+    assert said["Digest"] == made[1][name]
+    assert said["Labels"][LABEL + "title"] == f"hostdev-{name}"
+
+
+@images
+def test_an_archive_for_docker_is_the_same_image(made, tmp_path, name):
+    """By skopeo into a layout: its files and its configuration are those of the other format."""
+    said = make(tmp_path, "--format", "docker")
+    copy = tmp_path / "copy.tar"
+    archive = f"docker-archive:{tmp_path}/hostdev-{name}.tar:localhost/hostdev/{name}:local"
+    subprocess.run(["skopeo", "copy", "--quiet", "--insecure-policy", archive, f"oci-archive:{copy}:local"], check=True)
+    image, original = Image(copy, compressed=True), Image(made[0] / f"hostdev-{name}.tar")
+    assert image.config == original.config
+    assert said[name] == original.manifest["config"]["digest"]
+    assert make(tmp_path / "again", "--format", "docker") == said
+
+
+def test_an_archive_for_docker_has_one_architecture(tmp_path):
+    made = subprocess.run([ROOT / "hack/image", "--output", tmp_path, "--format", "docker", "--arch", "amd64", "--arch",
+                           "arm64"], capture_output=True, text=True)
+    assert made.returncode == 1
+    assert "an archive for docker has one architecture" in made.stderr
+
+
+def build(folder):
+    """The programs, from nothing, of this tree's files in that folder; what a cache would keep is not asked."""
+    files = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], stdout=subprocess.PIPE, check=True).stdout
+    folder.mkdir(parents=True)
+    subprocess.run(["xargs", "-0", "cp", "--parents", "-t", folder], input=files, check=True, cwd=ROOT)
+    names = [name for programs in PROGRAMS.values() for name in programs]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("CMAKE_", "CCACHE_"))}
+    for command in (["cmake", "--preset", "release"], ["cmake", "--build", "--preset", "release", "--target", *names]):
+        subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
+    return folder / "build/release/bin"
+
+
+@pytest.mark.timeout(900)
+def test_builds_in_two_folders_give_the_same_images(tmp_path):
+    """No path, no time and no number of the build is in what ships, nor in the debugging information."""
+    first = build(tmp_path / "here")
+    second = build(tmp_path / "in/a/folder/that is elsewhere")
+    for each in first.iterdir():
+        assert each.read_bytes() == (second / each.name).read_bytes(), each.name
+        assert str(tmp_path).encode() not in each.read_bytes()
+    assert make(tmp_path / "a", programs=first) == make(tmp_path / "b", programs=second)
 
 
 def test_a_program_that_is_not_built_is_named(tmp_path):

@@ -1,5 +1,6 @@
 """What manifests/ installs, on a real API server: every field is known, pods have no more rights than they need."""
 
+import os
 import re
 import subprocess
 import uuid
@@ -11,11 +12,14 @@ from cluster import ROOT
 from identities import NAMESPACE
 from programs import run
 
-OVERLAYS = ["base", "overlays/local", "overlays/processes"]
+OVERLAYS = ["base", *(f"overlays/{folder.name}" for folder in sorted((ROOT / "manifests/overlays").iterdir()))]
+WITH_PODS = [overlay for overlay in OVERLAYS if overlay != "overlays/processes"]
+COMPONENTS = sorted(folder.name for folder in (ROOT / "manifests/components").iterdir())
 PARTS = {"app.kubernetes.io/part-of": "hostdev"}
 AGENT = PARTS | {"app.kubernetes.io/component": "agent"}
 CONTROLLER = PARTS | {"app.kubernetes.io/component": "controller"}
-WORKLOADS = {"DaemonSet", "Deployment", "PodDisruptionBudget", "NetworkPolicy"}
+WORKLOADS = {"DaemonSet", "Deployment", "PodDisruptionBudget", "NetworkPolicy", "ResourceQuota"}
+KEYS = "pod-security.kubernetes.io/"
 WEBHOOK = {"Service", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
 RIGHTS = {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount"}
 
@@ -59,11 +63,42 @@ def admit(cluster, namespace, template):
     return cluster.kubectl("create", "--dry-run=server", "-n", namespace, "-f", "-", input=pod, check=False)
 
 
+def try_out(cluster, *source, input=None):
+    """As an administrator would apply it; the API server neither refuses nor warns."""
+    answer = cluster.kubectl("apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict",
+                             *source, input=input)
+    assert answer.stderr == ""
+    return answer.stdout.splitlines()
+
+
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_api_server_knows_every_field(installed, overlay):
     text = installed.kubectl("kustomize", ROOT / "manifests" / overlay).stdout
-    installed.kubectl("apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict",
-                      "-f", "-", input=text)
+    assert len(try_out(installed, "-f", "-", input=text)) == len(render(installed, overlay)) > 20
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_and_those_of_the_components(installed, component, tmp_path):
+    """As in an overlay of one's own, which says where the tree is by a relative path."""
+    tree = os.path.relpath(ROOT / "manifests", tmp_path.resolve())
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+        "resources": [f"{tree}/base"], "components": [f"{tree}/components/{component}"]}))
+    text = installed.kubectl("kustomize", tmp_path).stdout
+    known = installed.kubectl("api-resources", "-o", "name").stdout
+    for o in yaml.safe_load_all(text):
+        group = o["apiVersion"].rpartition("/")[0]
+        # Another project's kinds are not on this API server.
+        assert group in known or "." not in group or group == "monitoring.coreos.com", o
+        if group in known or "." not in group:
+            try_out(installed, "-f", "-", input=o)
+
+
+def test_and_those_of_the_definitions(installed):
+    """By what replaces them, since the tests' own have been applied by the client."""
+    answer = installed.kubectl("replace", "--dry-run=server", "--validate=strict", "-f", ROOT / "crds")
+    assert answer.stderr == ""
+    assert len(answer.stdout.splitlines()) == len(list((ROOT / "crds").iterdir()))
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "manifests/examples").iterdir()), ids=lambda path: path.name)
@@ -75,11 +110,41 @@ def test_and_those_of_the_examples(installed, path):
             installed.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", input=o)
 
 
-def test_overlays_differ_in_pods_and_webhook_alone(installed):
-    base, local, processes = (set(render(installed, overlay)) for overlay in OVERLAYS)
-    assert local == base
+def test_a_field_that_is_not_there_is_refused(installed):
+    """So that the tests before this one can fail."""
+    wrong = render(installed, "base")["DaemonSet", NAMESPACE, "hostdev-agent"]
+    wrong["spec"]["template"]["spec"]["tolerationz"] = []
+    answer = installed.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-",
+                               input=wrong, check=False)
+    assert answer.returncode != 0 and "tolerationz" in answer.stderr
+
+
+@pytest.mark.parametrize("overlay", [o for o in OVERLAYS[1:] if o != "overlays/processes"])
+def test_overlays_have_all_of_the_base(installed, overlay):
+    assert set(render(installed, overlay)) == set(render(installed, "base"))
+
+
+def test_processes_have_no_pods_and_no_webhook(installed):
+    base, processes = (set(render(installed, overlay)) for overlay in ("base", "overlays/processes"))
     assert {kind for kind, _, _ in base - processes} == WEBHOOK | WORKLOADS
     assert processes <= base
+
+
+def test_with_kubevirt_its_list_is_kept_where_there_was_none(installed):
+    base = template(installed, "Deployment", "hostdev-controller")["spec"]["containers"][0]["args"]
+    for overlay in ("overlays/kubevirt", "overlays/harvester"):
+        args = template(installed, "Deployment", "hostdev-controller", overlay)["spec"]["containers"][0]["args"]
+        assert args == [*base, "--kubevirt=create"]
+        assert run("hostdev-controller", *args, "--help").returncode == 0
+
+
+def test_on_harvester_the_state_is_in_a_folder_that_its_nodes_keep(installed):
+    base, ours = (template(installed, "DaemonSet", "hostdev-agent", overlay)["spec"]
+                  for overlay in ("base", "overlays/harvester"))
+    folders = {volume["name"]: volume["hostPath"]["path"] for volume in ours["volumes"]}
+    assert folders.pop("state") == "/var/lib/rancher/hostdev"
+    assert folders == {v["name"]: v["hostPath"]["path"] for v in base["volumes"] if v["name"] != "state"}
+    assert ours["containers"] == base["containers"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS[1:])
@@ -93,7 +158,68 @@ def test_overlays_change_no_rights(installed, overlay):
 
 def test_the_namespace_says_what_it_enforces(installed):
     labels = installed.get("namespace", NAMESPACE)["metadata"]["labels"]
-    assert labels["pod-security.kubernetes.io/enforce"] == "privileged"
+    assert {labels[KEYS + mode] for mode in ("enforce", "audit", "warn")} == {"privileged"}
+
+
+@pytest.mark.parametrize("overlay", WITH_PODS)
+def test_a_stricter_default_neither_refuses_nor_warns(installed, overlay):
+    """What the namespace says goes before what a cluster's own default is; without that it would warn."""
+    agents = render(installed, overlay)["DaemonSet", NAMESPACE, "hostdev-agent"]
+    try_out(installed, "-f", "-", input=agents)
+    label = KEYS + "warn"
+    installed.kubectl("label", "namespace", NAMESPACE, f"{label}=baseline", "--overwrite")
+    try:
+        warned = installed.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=agents).stderr
+    finally:
+        installed.kubectl("label", "namespace", NAMESPACE, f"{label}=privileged", "--overwrite")
+    assert "would violate PodSecurity" in warned
+
+
+@pytest.mark.parametrize("overlay", WITH_PODS)
+@pytest.mark.parametrize("kind, name", [("DaemonSet", "hostdev-agent"), ("Deployment", "hostdev-controller")])
+def test_pods_are_admitted_in_their_namespace(installed, overlay, kind, name):
+    """With their classes of priority, which are no privilege of kube-system's."""
+    pod = template(installed, kind, name, overlay)
+    answer = admit(installed, NAMESPACE, pod)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert pod["spec"]["priorityClassName"].startswith("system-")
+
+
+def test_critical_pods_have_a_quota_where_the_api_server_wants_one(installed):
+    quota = render(installed, "base")["ResourceQuota", NAMESPACE, "hostdev-critical-pods"]["spec"]
+    [scope] = quota["scopeSelector"]["matchExpressions"]
+    used = {template(installed, kind, name)["spec"]["priorityClassName"]
+            for kind, name in (("DaemonSet", "hostdev-agent"), ("Deployment", "hostdev-controller"))}
+    assert used == set(scope["values"])
+    assert quota["hard"] == {"pods": "1G"}
+
+
+def test_who_may_connect(installed):
+    """Readers of metrics by their namespace's label; API servers, which are no pods, to the webhook from anywhere."""
+    rules = {key[2]: o["spec"] for key, o in render(installed, "base").items() if key[0] == "NetworkPolicy"}
+    assert rules.keys() == {"hostdev", "hostdev-webhook"}
+    assert all(rule["policyTypes"] == ["Ingress"] for rule in rules.values())
+    assert rules["hostdev"]["podSelector"]["matchLabels"].items() <= (AGENT.items() & CONTROLLER.items())
+    assert rules["hostdev-webhook"]["podSelector"]["matchLabels"] == CONTROLLER
+    [metrics], [webhook] = rules["hostdev"]["ingress"], rules["hostdev-webhook"]["ingress"]
+    assert metrics == {"from": [{"namespaceSelector": {"matchLabels": {"hostdev.io/metrics": "true"}}}],
+                       "ports": [{"port": "metrics"}]}
+    assert webhook == {"ports": [{"port": "webhook"}]}
+    for kind, name in (("DaemonSet", "hostdev-agent"), ("Deployment", "hostdev-controller")):
+        [container] = template(installed, kind, name)["spec"]["containers"]
+        ports = {port["name"] for port in container["ports"]}
+        assert ports == ({"metrics"} if kind == "DaemonSet" else {"metrics", "webhook"})
+        assert {container[f"{probe}Probe"]["httpGet"]["port"] for probe in ("startup", "liveness", "readiness")} == {
+            "metrics"}
+
+
+def test_controllers_are_spread_over_nodes_and_zones(installed):
+    spread = template(installed, "Deployment", "hostdev-controller")["spec"]["topologySpreadConstraints"]
+    assert [rule["topologyKey"] for rule in spread] == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
+    for rule in spread:
+        assert rule["labelSelector"]["matchLabels"] == CONTROLLER
+        assert rule["matchLabelKeys"] == ["pod-template-hash"]
+        assert rule["whenUnsatisfiable"] == "ScheduleAnyway"
 
 
 def test_controllers_pass_the_restricted_standard(installed, namespace):

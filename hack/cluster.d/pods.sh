@@ -3,7 +3,7 @@
 # hack/cluster.d/programs.sh; uses LOCAL and PROGRAMS.
 
 IMAGES=$LOCAL/images
-POD_KINDS=daemonset,deployment,poddisruptionbudget,networkpolicy
+POD_KINDS=daemonset,deployment,poddisruptionbudget,networkpolicy,resourcequota
 
 build_images() {
 	local log=$LOCAL/logs/image.log

@@ -162,20 +162,6 @@ def test_the_namespace_says_what_it_enforces(installed):
 
 
 @pytest.mark.parametrize("overlay", WITH_PODS)
-def test_a_stricter_default_neither_refuses_nor_warns(installed, overlay):
-    """What the namespace says goes before what a cluster's own default is; without that it would warn."""
-    agents = render(installed, overlay)["DaemonSet", NAMESPACE, "hostdev-agent"]
-    try_out(installed, "-f", "-", input=agents)
-    label = KEYS + "warn"
-    installed.kubectl("label", "namespace", NAMESPACE, f"{label}=baseline", "--overwrite")
-    try:
-        warned = installed.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=agents).stderr
-    finally:
-        installed.kubectl("label", "namespace", NAMESPACE, f"{label}=privileged", "--overwrite")
-    assert "would violate PodSecurity" in warned
-
-
-@pytest.mark.parametrize("overlay", WITH_PODS)
 @pytest.mark.parametrize("kind, name", [("DaemonSet", "hostdev-agent"), ("Deployment", "hostdev-controller")])
 def test_pods_are_admitted_in_their_namespace(installed, overlay, kind, name):
     """With their classes of priority, which are no privilege of kube-system's."""
@@ -185,7 +171,8 @@ def test_pods_are_admitted_in_their_namespace(installed, overlay, kind, name):
     assert pod["spec"]["priorityClassName"].startswith("system-")
 
 
-def test_critical_pods_have_a_quota_where_the_api_server_wants_one(installed):
+def test_the_quota_is_of_the_classes_that_the_pods_have(installed):
+    """Where it is wanted: test_strict_cluster.py."""
     quota = render(installed, "base")["ResourceQuota", NAMESPACE, "hostdev-critical-pods"]["spec"]
     [scope] = quota["scopeSelector"]["matchExpressions"]
     used = {template(installed, kind, name)["spec"]["priorityClassName"]

@@ -176,7 +176,8 @@ def test_an_archive_for_docker_has_one_architecture(tmp_path):
 
 def build(folder):
     """The programs, from nothing, of this tree's files in that folder; what a cache would keep is not asked."""
-    files = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], stdout=subprocess.PIPE, check=True).stdout
+    files = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                           stdout=subprocess.PIPE, check=True).stdout
     folder.mkdir(parents=True)
     subprocess.run(["xargs", "-0", "cp", "--parents", "-t", folder], input=files, check=True, cwd=ROOT)
     names = [name for programs in PROGRAMS.values() for name in programs]

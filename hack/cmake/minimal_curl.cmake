@@ -31,3 +31,5 @@ archive(microhttpd ${STATIC_microhttpd} USES gnutls)
 archive(curl ${minimal_curl}/lib/libcurl.a USES gnutls nghttp2)
 target_include_directories(curl INTERFACE ${minimal_curl}/include)
 target_compile_definitions(curl INTERFACE CURL_STATICLIB)
+# Nor where the cache is; see flags.cmake.
+target_compile_options(curl INTERFACE -ffile-prefix-map=${minimal_curl}=curl)

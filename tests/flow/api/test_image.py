@@ -9,6 +9,7 @@ import tarfile
 
 import pytest
 
+from builds import build_twice
 from cluster import ROOT
 from programs import program
 from programs import run as run_program
@@ -174,27 +175,10 @@ def test_an_archive_for_docker_has_one_architecture(tmp_path):
     assert "an archive for docker has one architecture" in made.stderr
 
 
-def build(folder):
-    """The programs, from nothing, of this tree's files in that folder; what a cache would keep is not asked."""
-    files = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                           stdout=subprocess.PIPE, check=True).stdout
-    folder.mkdir(parents=True)
-    subprocess.run(["xargs", "-0", "cp", "--parents", "-t", folder], input=files, check=True, cwd=ROOT)
-    names = [name for programs in PROGRAMS.values() for name in programs]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("CMAKE_", "CCACHE_"))}
-    for command in (["cmake", "--preset", "release"], ["cmake", "--build", "--preset", "release", "--target", *names]):
-        subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
-    return folder / "build/release/bin"
-
-
 @pytest.mark.timeout(900)
 def test_builds_in_two_folders_give_the_same_images(tmp_path):
     """No path, no time and no number of the build is in what ships, nor in the debugging information."""
-    first = build(tmp_path / "here")
-    second = build(tmp_path / "in/a/folder/that is elsewhere")
-    for each in first.iterdir():
-        assert each.read_bytes() == (second / each.name).read_bytes(), each.name
-        assert str(tmp_path).encode() not in each.read_bytes()
+    first, second = build_twice(tmp_path, "release")
     assert make(tmp_path / "a", programs=first) == make(tmp_path / "b", programs=second)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "api"))
 
+from builds import build_twice  # noqa: E402
 from cluster import ROOT  # noqa: E402
 from machine import Machine  # noqa: E402
 
@@ -88,6 +89,13 @@ def test_no_library_is_in_it_for_nothing(made, name, arch):
     """Debian's GnuTLS and libcurl load a dozen others."""
     files = [Path(m.name).name for m in made[name].image(arch)[1].getmembers() if m.isfile()]
     assert not [file for file in files if file.startswith(("libcurl", "libgnutls", "libp11", "libunistring", "libldap"))]
+
+
+@pytest.mark.timeout(900)
+def test_builds_in_two_folders_are_the_same(tmp_path):
+    """Nor is there a path of the libraries that hack/minimal-curl and hack/minimal-gnutls have made."""
+    for each in build_twice(tmp_path, "release-minimal")[0].iterdir():
+        assert b"/.cache/" not in each.read_bytes()
 
 
 def emulated(root, folder, program):

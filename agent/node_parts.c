@@ -2,6 +2,7 @@
 
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
+#include "agent/device_count.h"
 #include "agent/generic/generics.h"
 #include "agent/gpu/gpus.h"
 #include "agent/lend/lend.h"
@@ -23,16 +24,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/informer.h"
-#include "kube/metrics.h"
 
 enum { VFS_DEADLINES = 4 }; /* a card may make its virtual functions one by one */
-
-static const struct metric_desc listed_desc = {
-	.name = "hostdev_devices",
-	.help = "Devices of this node that are listed.",
-	.type = METRIC_GAUGE,
-	.labels = { "kind" },
-};
 
 const struct api_kind *const node_parts_kinds[INVENTORY_KINDS] = {
 	[INVENTORY_PCI] = &pcidevice_kind,
@@ -275,7 +268,7 @@ static void make_config(struct node_agent *agent, struct uv_loop_s *loop,
 void node_parts_make(struct node_agent *agent, struct uv_loop_s *loop,
 		     const struct informer_deps *deps)
 {
-	agent->listed = metrics_family(deps->metrics, &listed_desc);
+	agent->listed = device_count_new(deps->metrics);
 	make_informers(agent, deps);
 	make_publish(agent, deps);
 	make_claims(agent, loop, deps);

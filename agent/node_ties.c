@@ -4,6 +4,7 @@
 
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
+#include "agent/device_count.h"
 #include "agent/generic/generics.h"
 #include "agent/gpu/gpus.h"
 #include "agent/lend/lend.h"
@@ -26,7 +27,6 @@
 #include "base/mem.h"
 #include "kube/events.h"
 #include "kube/informer.h"
-#include "kube/metrics.h"
 #include "kube/store.h"
 
 /* A claim of the controller waits for those of the devices on it. */
@@ -130,9 +130,7 @@ void tie_inventory(void *arg, struct inventory *inventory, const struct err *err
 		log_info("devices read", log_int("pci", inventory->sets[INVENTORY_PCI].len),
 			 log_int("usb", inventory->sets[INVENTORY_USB].len));
 	agent->scanned = true;
-	for (int i = 0; i < INVENTORY_KINDS; i++)
-		metric_set(agent->listed, (int64_t)inventory->sets[i].len,
-			   (const char *const[]){ node_parts_kinds[i]->kind });
+	device_count_set(agent->listed, inventory);
 	usb_set(agent->usb, inventory); /* before the one it has is freed; names are made here */
 	sriov_set(agent->sriov, inventory); /* likewise; it may hold back what claims bind */
 	gpus_set(agent->gpus, inventory);

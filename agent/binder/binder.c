@@ -105,6 +105,24 @@ static uint64_t task_age_ms(const struct task *task)
 	return timefmt_now_ms() - task->began_ms;
 }
 
+/* How many helpers are under way has changed, or how many of them are stuck. */
+static void note_running(const struct binder *binder)
+{
+	size_t running = 0;
+	size_t stuck = 0;
+	uint64_t age_ms = 0;
+
+	/* The last one is the oldest. */
+	for (const struct task *task = binder->tasks; task; task = task->next) {
+		if (!task->run)
+			continue;
+		running++;
+		stuck += task->stuck;
+		age_ms = task_age_ms(task);
+	}
+	binder_note_running(&binder->note, running, stuck, age_ms);
+}
+
 static struct binder_noted task_noted(const struct task *task)
 {
 	return (struct binder_noted){
@@ -151,6 +169,7 @@ static void task_end(struct task *task, int result, const struct err *err)
 		task_leave(task);
 		task_free(task);
 	}
+	note_running(binder);
 	end(arg, &outcome);
 	binder_outcome_done(&outcome);
 }
@@ -180,6 +199,7 @@ static void on_gone(void *arg, struct helper_run *run)
 	binder_note_gone(&binder->note, &what, task->pid, task_age_ms(task));
 	task_leave(task);
 	task_free(task);
+	note_running(binder);
 	if (binder->on_free)
 		binder->on_free(binder->arg, group);
 }
@@ -285,6 +305,7 @@ void binder_start(struct binder *binder, const struct binder_job *job, binder_en
 			BINDER_FUNCTIONS_MAX);
 	else
 		task_start(task, job);
+	note_running(binder);
 	if (!task->run)
 		uv_timer_start(&binder->unstarted, on_unstarted, 0, 0);
 }

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/timefmt.h"
 #include "kube/metrics.h"
 
 enum { FUNCTIONS_MAX = 240 }; /* bytes of addresses in a log line */
@@ -18,13 +19,56 @@ static const struct metric_desc seconds_desc = {
 	.help = "Time from the start of a transition's helper to its end.",
 	.type = METRIC_SECONDS,
 	.labels = { "verb" },
-	.buckets_ms = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 15000 },
+	.buckets_ms = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 15000, 60000 },
 };
+
+static const struct metric_desc running_desc = {
+	.name = "hostdev_transitions_running",
+	.help = "Transitions whose helper has not ended, stuck ones too.",
+	.type = METRIC_GAUGE,
+};
+
+static const struct metric_desc stuck_desc = {
+	.name = "hostdev_transitions_stuck",
+	.help = "Transitions past their deadline: the kernel does not let a step end.",
+	.type = METRIC_GAUGE,
+};
+
+static const struct metric_desc oldest_desc = {
+	.name = "hostdev_transitions_oldest_start_timestamp_seconds",
+	.help = "When the oldest transition began whose helper has not ended; 0 if none runs.",
+	.type = METRIC_GAUGE,
+};
+
+/* What there can be, from the start. */
+static void show(const struct binder_note *note, enum binder_verb verb)
+{
+	const char *text = binder_verb_text(verb);
+
+	metric_show(note->seconds, &text);
+	for (enum binder_result result = BINDER_DONE; result <= BINDER_STUCK; result++)
+		metric_show(note->transitions,
+			    (const char *const[]){ text, binder_result_text(result) });
+}
 
 void binder_note_init(struct binder_note *note, struct metrics *metrics)
 {
 	note->transitions = metrics_family(metrics, &transitions_desc);
 	note->seconds = metrics_family(metrics, &seconds_desc);
+	note->running = metrics_family(metrics, &running_desc);
+	note->stuck = metrics_family(metrics, &stuck_desc);
+	note->oldest = metrics_family(metrics, &oldest_desc);
+	for (enum binder_verb verb = BINDER_BIND; verb <= BINDER_PLAN_RELEASE; verb++)
+		show(note, verb);
+}
+
+void binder_note_running(const struct binder_note *note, size_t running, size_t stuck,
+			 uint64_t age_ms)
+{
+	metric_set(note->running, (int64_t)running, NULL);
+	metric_set(note->stuck, (int64_t)stuck, NULL);
+	metric_set(note->oldest, running > 0 ? (timefmt_wall_ms() - (int64_t)age_ms) / 1000 : 0,
+		   NULL);
 }
 
 static void add_addresses(struct str *out, const struct json_strs *addresses)

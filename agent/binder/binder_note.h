@@ -1,6 +1,7 @@
 /* binder_note: what is told of transitions beside their outcome: a log line each, and metrics. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "agent/binder/binder.h"
@@ -11,6 +12,9 @@ struct metrics;
 struct binder_note {
 	struct metric *transitions;
 	struct metric *seconds;
+	struct metric *running;
+	struct metric *stuck;
+	struct metric *oldest;
 };
 
 /* Which transition; borrowed. */
@@ -22,6 +26,10 @@ struct binder_noted {
 
 /* @metrics may be NULL. */
 void binder_note_init(struct binder_note *note, struct metrics *metrics);
+
+/* What is under way now: so many helpers, so many of them stuck, the oldest for @age_ms (0: none). */
+void binder_note_running(const struct binder_note *note, size_t running, size_t stuck,
+			 uint64_t age_ms);
 
 /* A transition has come to @outcome. A plan is told of in debug lines only. */
 void binder_note_end(const struct binder_note *note, const struct binder_noted *what,

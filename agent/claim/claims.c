@@ -22,6 +22,7 @@
 #include "kube/echoes.h"
 #include "kube/informer.h"
 #include "kube/metrics.h"
+#include "kube/reason_count.h"
 #include "kube/store.h"
 #include "kube/workq_run.h"
 
@@ -38,7 +39,7 @@ struct claims {
 	size_t running;
 	struct map *holders; /* name of the claim -> struct holder */
 	struct claim_foreign *foreign;
-	struct claim_count *count;
+	struct reason_count *count;
 };
 
 /* The process that a claim waits for. */
@@ -118,7 +119,7 @@ static void on_rest(void *arg, const char *name, const struct claim_rest *rest)
 {
 	struct claims *claims = arg;
 
-	claim_count_set(claims->count, name, rest->claim);
+	reason_count_set(claims->count, name, rest->claim ? &rest->claim->status.conditions : NULL);
 	watch_holder(claims, name, rest->watch_pid);
 	if (rest->again_ms != UINT64_MAX)
 		workq_run_add_after(claims->queue, name, rest->again_ms);
@@ -194,10 +195,10 @@ static bool to_be_decided(struct claims *claims, const char *name)
 	if (!informed(claims) || (entry && !entry->object))
 		return false; /* a change of it adds it again */
 	if (!claim)
-		claim_count_set(claims->count, name, NULL);
+		reason_count_set(claims->count, name, NULL);
 	recorded = claim_ties_has_record(claims->context.inventory, name);
 	if (!recorded && !(claim && claim_is_ours(claims->deps.node_name, name, claim))) {
-		claim_count_set(claims->count, name, NULL);
+		reason_count_set(claims->count, name, NULL);
 		watch_holder(claims, name, 0);
 		return false;
 	}
@@ -271,7 +272,7 @@ struct claims *claims_free(struct claims *claims)
 		holder_free(holder);
 	map_free(claims->holders);
 	claim_foreign_free(claims->foreign);
-	claim_count_free(claims->count);
+	reason_count_free(claims->count);
 	echoes_free(claims->context.echoes);
 	claim_history_free(claims->context.history);
 	free(claims);

@@ -74,6 +74,19 @@ static void arm(struct look *look)
 		uv_timer_start(&look->timer, on_timer, due > now ? due - now : 0, 0);
 }
 
+/* What there can be, from the start. */
+static void show(const struct look *look)
+{
+	static const char *const results[] = { "ok", "failed" };
+	static const char *const sources[] = { "uevent", "uevents lost", "host", "transition",
+					       "node address" };
+
+	for (size_t i = 0; i < ARRAY_LEN(results); i++)
+		metric_show(look->scans, &results[i]);
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+		metric_show(look->hints, &sources[i]);
+}
+
 static void hint(struct look *look, enum rescan_urgency urgency, const char *source)
 {
 	metric_count(look->hints, source);
@@ -156,6 +169,7 @@ struct look *look_new(struct uv_loop_s *loop, const struct look_options *options
 	look->duration = metrics_family(metrics, &duration_desc);
 	look->hints = metrics_family(metrics, &hints_desc);
 	look->hears = metrics_family(metrics, &heard_desc);
+	show(look);
 	look->scan = scan_new(loop, &options->scan, on_scanned, look);
 	uv_timer_init(loop, &look->timer);
 	look->timer.data = look;

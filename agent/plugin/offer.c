@@ -261,6 +261,8 @@ struct offer *offer_new(const struct offer_settings *settings)
 	};
 	offer->devices = metrics_family(settings->deps->metrics, &devices_desc);
 	offer->allocations = metrics_family(settings->deps->metrics, &allocations_desc);
+	metric_show(offer->allocations, (const char *const[]){ offer->resource, "done" });
+	metric_show(offer->allocations, (const char *const[]){ offer->resource, "refused" });
 	count_devices(offer);
 	offer->timer = clock_timer_new(clock, on_timer, offer);
 	clock_timer_start(clock, offer->timer, 0);

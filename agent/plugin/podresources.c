@@ -227,6 +227,8 @@ struct podresources *podresources_new(const struct podresources_deps *deps)
 	err_set(&p->stale, ERR_RETRY, -EAGAIN,
 		"the kubelet was not asked yet who has which device");
 	p->calls = metrics_family(deps->metrics, &calls_desc);
+	metric_show(p->calls, (const char *const[]){ "done" });
+	metric_show(p->calls, (const char *const[]){ "failed" });
 	p->timer = clock_timer_new(deps->clock, on_timer, p);
 	return p;
 }

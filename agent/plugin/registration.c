@@ -26,7 +26,7 @@ static const struct metric_desc registrations_desc = {
 	.name = "hostdev_kubelet_registrations_total",
 	.help = "Times that the kubelet took a resource, or did not.",
 	.type = METRIC_COUNTER,
-	.labels = { "resource", "result" },
+	.labels = { "resource", "way", "result" },
 };
 
 static const struct metric_desc registered_desc = {
@@ -41,12 +41,17 @@ static void set_registered(const struct registration *r, bool registered)
 	metric_set(r->registered, registered, (const char *const[]){ r->resource });
 }
 
+static const char *way_text(const struct registration *r)
+{
+	return r->registry ? "registry" : "direct";
+}
+
 /* The same failure is counted each time and told once. */
 static void on_told(void *arg, enum registration_state state, const struct err *err)
 {
 	struct registration *r = arg;
 
-	metric_count(r->registrations, r->resource, err ? "failed" : "done");
+	metric_count(r->registrations, r->resource, way_text(r), err ? "failed" : "done");
 	set_registered(r, !err);
 	if (err && r->told_error && strcmp(r->told_error, err->msg) == 0)
 		return;
@@ -98,6 +103,8 @@ struct registration *registration_new(const struct registration_deps *deps, cons
 		r->registry = registry_new(deps, resource, socket_path, &way_ops, r);
 	else
 		r->direct = direct_new(deps, resource, socket_path, &way_ops, r);
+	metric_show(r->registrations, (const char *const[]){ resource, way_text(r), "done" });
+	metric_show(r->registrations, (const char *const[]){ resource, way_text(r), "failed" });
 	return r;
 }
 

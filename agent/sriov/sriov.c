@@ -183,6 +183,7 @@ struct sriov *sriov_new(const struct sriov_deps *deps)
 		.again = on_again,
 		.arg = sriov,
 	};
+	metric_show(sriov->context.changes, (const char *const[]){ "Done" });
 	sriov->queue = workq_run_new(&(struct workq_run_spec){
 		.name = "sriovnetworkdevices",
 		.max_running = RUNS_AT_A_TIME,

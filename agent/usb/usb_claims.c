@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/inventory/inventory.h"
+#include "agent/usb/usb_claim_count.h"
 #include "agent/usb/usb_claim_plan.h"
 #include "agent/usb/usb_identity.h"
 #include "api/object.h"
@@ -19,6 +20,7 @@
 #include "kube/events.h"
 #include "kube/fetch.h"
 #include "kube/informer.h"
+#include "kube/reason_count.h"
 #include "kube/store.h"
 #include "kube/workq_run.h"
 
@@ -47,6 +49,7 @@ struct usb_claims {
 	const struct inventory *inventory;
 	struct workq_run *queue;
 	struct echoes *echoes;
+	struct reason_count *count;
 	struct run *runs[RUNS_AT_A_TIME];
 	size_t running;
 };
@@ -206,6 +209,7 @@ static void do_step(struct run *run)
 {
 	switch (run->decision.step) {
 	case USB_CLAIM_REST:
+		reason_count_set(run->claims->count, run->name, &claim_now(run)->status.conditions);
 		if (run->decision.again_ms > 0)
 			workq_run_add_after(run->claims->queue, run->name, run->decision.again_ms);
 		run_end(run, 0, NULL);
@@ -272,6 +276,7 @@ static void go_on(struct run *run)
 	const struct usbdeviceclaim *claim = claim_now(run);
 
 	if (!claim) {
+		reason_count_set(run->claims->count, run->name, NULL);
 		run_end(run, 0, NULL);
 		return;
 	}
@@ -300,9 +305,12 @@ static bool is_to_be_decided(struct usb_claims *claims, const char *name)
 	const struct entry *entry = store_get(informer_store(claims->deps.claims), name);
 	uint64_t wait_ms;
 
-	if (!is_informed(claims) || !entry || !entry->object ||
-	    !usb_claim_is_ours(claims->deps.node_name, entry->object))
+	if (!is_informed(claims) || (entry && !entry->object))
 		return false;
+	if (!entry || !usb_claim_is_ours(claims->deps.node_name, entry->object)) {
+		reason_count_set(claims->count, name, NULL);
+		return false;
+	}
 	wait_ms = echoes_wait_ms(claims->echoes, name, entry, now_ms(claims));
 	if (wait_ms == 0 && !informer_installed(claims->deps.claims))
 		wait_ms = INSTALL_MS;
@@ -358,6 +366,7 @@ struct usb_claims *usb_claims_new(const struct usb_claims_deps *deps)
 
 	claims->deps = *deps;
 	claims->echoes = echoes_new();
+	claims->count = usb_claim_count_new(deps->metrics);
 	claims->queue = workq_run_new(&(struct workq_run_spec){
 		.name = "usbdeviceclaims",
 		.max_running = RUNS_AT_A_TIME,
@@ -383,6 +392,7 @@ struct usb_claims *usb_claims_free(struct usb_claims *claims)
 	}
 	workq_run_free(claims->queue);
 	echoes_free(claims->echoes);
+	reason_count_free(claims->count);
 	free(claims);
 	return NULL;
 }

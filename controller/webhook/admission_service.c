@@ -36,6 +36,20 @@ struct admission_service {
 	struct metric *seconds;
 };
 
+/* What there can be, from the start. */
+static void show(const struct admission_service *service)
+{
+	static const char *const paths[] = { "validate", "mutate" };
+	static const char *const results[] = { "allowed", "refused", "invalid" };
+
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		metric_show(service->seconds, &paths[i]);
+		for (size_t j = 0; j < ARRAY_LEN(results); j++)
+			metric_show(service->requests,
+				    (const char *const[]){ paths[i], results[j] });
+	}
+}
+
 struct admission_service *admission_service_new(const struct admission_rules *rules,
 						struct metrics *metrics)
 {
@@ -44,6 +58,7 @@ struct admission_service *admission_service_new(const struct admission_rules *ru
 	service->rules = rules;
 	service->requests = metrics_family(metrics, &requests_desc);
 	service->seconds = metrics_family(metrics, &seconds_desc);
+	show(service);
 	return service;
 }
 

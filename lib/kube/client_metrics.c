@@ -30,6 +30,7 @@ void client_metrics_init(struct client_metrics *m, struct metrics *metrics)
 	m->requests = metrics_family(metrics, &requests_desc);
 	m->durations = metrics_family(metrics, &durations_desc);
 	m->retries = metrics_family(metrics, &retries_desc);
+	metric_show(m->retries, (const char *const[]){ "unauthorized" });
 }
 
 void client_metrics_ended(const struct client_metrics *m, const char *verb, const char *resource,

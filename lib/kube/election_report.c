@@ -29,6 +29,9 @@ void election_report_init(struct election_report *report, struct metrics *metric
 		.leading = metrics_family(metrics, &leading_desc),
 		.changes = metrics_family(metrics, &changes_desc),
 	};
+	metric_show(report->leading, &report->lease);
+	metric_show(report->changes, (const char *const[]){ lease, "leader" });
+	metric_show(report->changes, (const char *const[]){ lease, "follower" });
 }
 
 void election_report_leads(const struct election_report *report, bool leads)

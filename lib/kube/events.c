@@ -74,6 +74,9 @@ struct events *events_new(const struct events_deps *deps)
 		.jitter_percent = 50,
 	};
 	events->outcomes = metrics_family(deps->metrics, &outcomes_desc);
+	metric_show(events->outcomes, (const char *const[]){ "sent" });
+	metric_show(events->outcomes, (const char *const[]){ "limited" });
+	metric_show(events->outcomes, (const char *const[]){ "dropped" });
 	return events;
 }
 

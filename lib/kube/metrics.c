@@ -14,7 +14,7 @@ struct series {
 	char *labels;  /* as they are shown, `verb="list",code="200"`; "" without */
 	int64_t value; /* of a counter or gauge; a histogram's sum in ms          */
 	uint64_t count;
-	uint64_t buckets[METRIC_BUCKETS_MAX];
+	uint64_t buckets[]; /* as many as the family has */
 };
 
 struct metric {
@@ -29,6 +29,8 @@ struct metric {
 struct metrics {
 	struct metric *families; /* in order of first use */
 	struct metric **last;
+	metrics_look_fn *look;
+	void *arg;
 };
 
 struct metrics *metrics_new(void)
@@ -88,6 +90,15 @@ static size_t label_count(const struct metric_desc *desc)
 	return n;
 }
 
+static size_t bucket_count(const struct metric_desc *desc)
+{
+	size_t n = 0;
+
+	while (n < METRIC_BUCKETS_MAX && desc->buckets_ms[n])
+		n++;
+	return n;
+}
+
 static void add_labels(struct str *out, const struct metric_desc *desc, const char *const values[])
 {
 	size_t n = label_count(desc);
@@ -103,7 +114,8 @@ static void add_labels(struct str *out, const struct metric_desc *desc, const ch
 
 static struct series *series_new(struct metric *metric, const char *labels)
 {
-	struct series *series = xcalloc(1, sizeof(*series));
+	size_t buckets = bucket_count(metric->desc) * sizeof(uint64_t);
+	struct series *series = xcalloc(1, sizeof(*series) + buckets);
 
 	series->labels = xstrdup(labels);
 	map_set(metric->by_labels, labels, series);
@@ -148,12 +160,24 @@ struct metric *metrics_family(struct metrics *metrics, const struct metric_desc 
 	return metric;
 }
 
+void metrics_on_look(struct metrics *metrics, metrics_look_fn *look, void *arg)
+{
+	metrics->look = look;
+	metrics->arg = arg;
+}
+
+void metric_show(struct metric *metric, const char *const values[])
+{
+	if (metric)
+		series_of(metric, values);
+}
+
 void metric_add(struct metric *metric, int64_t amount, const char *const values[])
 {
 	if (!metric)
 		return;
 	assert(metric->desc->type != METRIC_SECONDS);
-	assert(metric->desc->type != METRIC_COUNTER || amount >= 0);
+	assert(metric->desc->type == METRIC_GAUGE || amount >= 0);
 	series_of(metric, values)->value += amount;
 }
 
@@ -161,13 +185,14 @@ void metric_set(struct metric *metric, int64_t value, const char *const values[]
 {
 	if (!metric)
 		return;
-	assert(metric->desc->type == METRIC_GAUGE);
+	assert(metric->desc->type == METRIC_GAUGE || metric->desc->type == METRIC_COUNTER_MS);
 	series_of(metric, values)->value = value;
 }
 
 void metric_observe(struct metric *metric, uint64_t ms, const char *const values[])
 {
 	struct series *series;
+	size_t buckets;
 
 	if (!metric)
 		return;
@@ -175,25 +200,34 @@ void metric_observe(struct metric *metric, uint64_t ms, const char *const values
 	series = series_of(metric, values);
 	series->count++;
 	series->value += (int64_t)ms;
-	for (size_t i = 0; i < METRIC_BUCKETS_MAX; i++) {
+	buckets = bucket_count(metric->desc);
+	for (size_t i = 0; i < buckets; i++) {
 		if (ms <= metric->desc->buckets_ms[i])
 			series->buckets[i]++;
 	}
 }
 
+/* Shortest, as client libraries write it: "le" is a text, by which series are told apart. */
 static void add_seconds(struct str *out, uint64_t ms)
 {
+	uint64_t rest = ms % 1000;
+	int digits = 3;
+
 	str_addf(out, "%" PRIu64, ms / 1000);
-	if (ms % 1000)
-		str_addf(out, ".%03" PRIu64, ms % 1000);
+	if (rest == 0)
+		return;
+	for (; rest % 10 == 0; rest /= 10)
+		digits--;
+	str_addf(out, ".%0*" PRIu64, digits, rest);
 }
 
 static void write_buckets(const struct metric *metric, const struct series *series, struct str *out)
 {
 	const char *name = metric->desc->name;
 	const char *comma = *series->labels ? "," : "";
+	size_t buckets = bucket_count(metric->desc);
 
-	for (size_t i = 0; i < METRIC_BUCKETS_MAX && metric->desc->buckets_ms[i]; i++) {
+	for (size_t i = 0; i < buckets; i++) {
 		str_addf(out, "%s_bucket{%s%sle=\"", name, series->labels, comma);
 		add_seconds(out, metric->desc->buckets_ms[i]);
 		str_addf(out, "\"} %" PRIu64 "\n", series->buckets[i]);
@@ -215,7 +249,11 @@ static void write_series(const struct metric *metric, const struct series *serie
 {
 	if (metric->desc->type != METRIC_SECONDS) {
 		write_name(metric, "", series, out);
-		str_addf(out, "%" PRId64 "\n", series->value);
+		if (metric->desc->type == METRIC_COUNTER_MS)
+			add_seconds(out, (uint64_t)series->value);
+		else
+			str_addf(out, "%" PRId64, series->value);
+		str_add_char(out, '\n');
 		return;
 	}
 	write_buckets(metric, series, out);
@@ -230,10 +268,13 @@ void metrics_write(const struct metrics *metrics, struct str *out)
 {
 	static const char *const types[] = {
 		[METRIC_COUNTER] = "counter",
+		[METRIC_COUNTER_MS] = "counter",
 		[METRIC_GAUGE] = "gauge",
 		[METRIC_SECONDS] = "histogram",
 	};
 
+	if (metrics->look)
+		metrics->look(metrics->arg);
 	for (const struct metric *metric = metrics->families; metric; metric = metric->next) {
 		if (!metric->series)
 			continue;

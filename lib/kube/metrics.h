@@ -16,6 +16,7 @@ enum { METRIC_LABELS_MAX = 4, METRIC_BUCKETS_MAX = 12, METRIC_SERIES_MAX = 256 }
 
 enum metric_type {
 	METRIC_COUNTER,
+	METRIC_COUNTER_MS, /* of time that somebody else counts: set in ms, shown in seconds */
 	METRIC_GAUGE,
 	METRIC_SECONDS, /* a histogram of durations: fed in ms, shown in seconds */
 };
@@ -37,6 +38,14 @@ struct metrics *metrics_free(struct metrics *metrics);
  * below takes a NULL family and does nothing, so that a module needs no registry to work. A family
  * without labels is shown as 0 from the start. */
 struct metric *metrics_family(struct metrics *metrics, const struct metric_desc *desc);
+
+/* Called at the begin of every scrape, to set what is not told otherwise. Must be cheap and must not
+ * block. One for all of @metrics. */
+typedef void metrics_look_fn(void *arg);
+void metrics_on_look(struct metrics *metrics, metrics_look_fn *look, void *arg);
+
+/* Shown from now on, as 0 if nothing is known: so that the first of something is an increase, too. */
+void metric_show(struct metric *metric, const char *const values[]);
 
 /* Add to a counter or gauge, set a gauge, or put one duration into a histogram. @values are the
  * labels' values in the order of the labels (may be NULL without labels); they are copied. */

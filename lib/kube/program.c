@@ -110,6 +110,7 @@ int program_init(struct program *p, const struct program_settings *settings, con
 	p->metrics = metrics_new();
 	metric_set(metrics_family(p->metrics, &build_desc), 1,
 		   (const char *const[]){ HOSTDEV_VERSION });
+	process_metrics_init(&p->process, p->metrics);
 	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++) {
 		uv_signal_init(&p->loop, &p->signals[i]);
 		p->signals[i].data = p;

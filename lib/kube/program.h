@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "kube/config.h"
+#include "kube/process_metrics.h"
 
 struct err;
 struct kube_client;
@@ -67,6 +68,7 @@ struct program {
 	uv_loop_t loop;
 	struct kube_config config;
 	struct metrics *metrics;
+	struct process_metrics process;
 	struct kube_client *client;
 	struct serve *serve;
 

@@ -42,6 +42,12 @@ void report_init(struct report *report, struct metrics *metrics, const char *res
 		.objects = metrics_family(metrics, &objects_desc),
 		.unreadable = metrics_family(metrics, &unreadable_desc),
 	};
+	metric_show(report->events, &resource);
+	metric_show(report->objects, &resource);
+	metric_show(report->unreadable, &resource);
+	for (enum reflector_event event = REFLECTOR_ENDED; event < REFLECTOR_NEVENTS; event++)
+		metric_show(report->troubles,
+			    (const char *const[]){ resource, reflector_event_text(event) });
 }
 
 void report_end(const struct report *report, enum reflector_event event,

@@ -15,10 +15,12 @@ enum { NOT_TIMED = SIZE_MAX };
 /* Lives as long as there is something to remember of its key. */
 struct item {
 	char *key;
-	struct item *next; /* in the line of those that wait                 */
-	bool waiting;      /* added and not taken since                      */
-	bool running;      /* taken and not ended; if waiting too, not in line */
-	size_t timed;      /* its place in the heap, or NOT_TIMED            */
+	struct item *next;  /* in the line of those that wait                 */
+	bool waiting;       /* added and not taken since                      */
+	bool running;       /* taken and not ended; if waiting too, not in line */
+	size_t timed;       /* its place in the heap, or NOT_TIMED            */
+	uint64_t since_ms;  /* waiting: since when                            */
+	uint64_t waited_ms; /* running: how long it had waited                */
 	unsigned failures;
 };
 
@@ -34,6 +36,7 @@ struct workq {
 	struct item **tail;
 	size_t waiting;
 	size_t running;
+	uint64_t added;
 	ARRAY(struct timed) timed; /* binary heap, the earliest on top */
 };
 
@@ -152,25 +155,30 @@ static void line_append(struct workq *q, struct item *item)
 	q->tail = &item->next;
 }
 
-static void make_wait(struct workq *q, struct item *item)
+static void make_wait(struct workq *q, struct item *item, uint64_t since_ms)
 {
 	if (item->waiting)
 		return;
 	item->waiting = true;
+	item->since_ms = since_ms;
 	q->waiting++;
+	q->added++;
 	if (!item->running)
 		line_append(q, item);
 }
 
 static void move_due(struct workq *q, uint64_t now_ms)
 {
-	while (q->timed.len > 0 && q->timed.items[0].due_ms <= now_ms)
-		make_wait(q, heap_pop(q));
+	while (q->timed.len > 0 && q->timed.items[0].due_ms <= now_ms) {
+		uint64_t due_ms = q->timed.items[0].due_ms;
+
+		make_wait(q, heap_pop(q), due_ms);
+	}
 }
 
-void workq_add(struct workq *q, const char *key)
+void workq_add(struct workq *q, const char *key, uint64_t now_ms)
 {
-	make_wait(q, item_get(q, key));
+	make_wait(q, item_get(q, key), now_ms);
 }
 
 void workq_add_at(struct workq *q, const char *key, uint64_t due_ms)
@@ -227,6 +235,7 @@ const char *workq_take(struct workq *q, uint64_t now_ms)
 		q->tail = &q->head;
 	item->waiting = false;
 	item->running = true;
+	item->waited_ms = now_ms - item->since_ms;
 	q->waiting--;
 	q->running++;
 	return item->key;
@@ -250,6 +259,18 @@ uint64_t workq_due_ms(const struct workq *q)
 	if (q->head)
 		return 0;
 	return q->timed.len > 0 ? q->timed.items[0].due_ms : UINT64_MAX;
+}
+
+uint64_t workq_waited_ms(const struct workq *q, const char *key)
+{
+	const struct item *item = map_get(q->items, key);
+
+	return item ? item->waited_ms : 0;
+}
+
+uint64_t workq_added(const struct workq *q)
+{
+	return q->added;
 }
 
 size_t workq_waiting(const struct workq *q)

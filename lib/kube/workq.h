@@ -24,7 +24,7 @@ struct workq *workq_new(void);
 struct workq *workq_free(struct workq *q); /* takes NULL, returns NULL */
 
 /* @key needs work. Nothing changes if it is waiting already. */
-void workq_add(struct workq *q, const char *key);
+void workq_add(struct workq *q, const char *key, uint64_t now_ms);
 
 /* The same at @due_ms. The earlier of two such times counts; an add in between leaves it. */
 void workq_add_at(struct workq *q, const char *key, uint64_t due_ms);
@@ -44,6 +44,12 @@ void workq_end(struct workq *q, const char *key);
 
 /* When workq_take() has something: 0 for now, UINT64_MAX for not before the next add. */
 uint64_t workq_due_ms(const struct workq *q);
+
+/* How long a running key had waited for its turn. */
+uint64_t workq_waited_ms(const struct workq *q, const char *key);
+
+/* Times that a key began to wait. */
+uint64_t workq_added(const struct workq *q);
 
 /* Keys waiting now; keys running; failures of a key since its last success. */
 size_t workq_waiting(const struct workq *q);

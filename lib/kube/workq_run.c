@@ -20,7 +20,11 @@ struct workq_run {
 	int told;   /* the code of the trouble that the log told last; 0 after a success */
 	struct metric *results;
 	struct metric *waiting;
+	struct metric *waited;
+	struct metric *adds;
+	struct metric *retries;
 	struct metric *took;
+	uint64_t added; /* what adds last said */
 };
 
 /* One key at work. */
@@ -44,6 +48,28 @@ static const struct metric_desc waiting_desc = {
 	.labels = { "queue" },
 };
 
+static const struct metric_desc waited_desc = {
+	.name = "hostdev_queue_duration_seconds",
+	.help = "Time that a key waited for its turn.",
+	.type = METRIC_SECONDS,
+	.labels = { "queue" },
+	.buckets_ms = { 1, 10, 100, 1000, 10000, 60000 },
+};
+
+static const struct metric_desc adds_desc = {
+	.name = "hostdev_queue_adds_total",
+	.help = "Times that a key began to wait for its turn.",
+	.type = METRIC_COUNTER,
+	.labels = { "queue" },
+};
+
+static const struct metric_desc retries_desc = {
+	.name = "hostdev_queue_retries_total",
+	.help = "Looks that failed and are tried again.",
+	.type = METRIC_COUNTER,
+	.labels = { "queue" },
+};
+
 static const struct metric_desc took_desc = {
 	.name = "hostdev_reconcile_duration_seconds",
 	.help = "Time that one look at a key took.",
@@ -54,6 +80,20 @@ static const struct metric_desc took_desc = {
 
 static void on_timer(void *arg);
 
+/* What there can be, from the start. */
+static void show(const struct workq_run *run)
+{
+	static const char *const results[] = { "done", "retry", "conflict", "invalid", "stuck" };
+
+	for (size_t i = 0; i < ARRAY_LEN(results); i++)
+		metric_show(run->results, (const char *const[]){ run->spec.name, results[i] });
+	metric_show(run->waiting, &run->spec.name);
+	metric_show(run->waited, &run->spec.name);
+	metric_show(run->adds, &run->spec.name);
+	metric_show(run->retries, &run->spec.name);
+	metric_show(run->took, &run->spec.name);
+}
+
 struct workq_run *workq_run_new(const struct workq_run_spec *spec)
 {
 	struct workq_run *run = xcalloc(1, sizeof(*run));
@@ -63,7 +103,11 @@ struct workq_run *workq_run_new(const struct workq_run_spec *spec)
 	run->timer = clock_timer_new(spec->clock, on_timer, run);
 	run->results = metrics_family(spec->metrics, &results_desc);
 	run->waiting = metrics_family(spec->metrics, &waiting_desc);
+	run->waited = metrics_family(spec->metrics, &waited_desc);
+	run->adds = metrics_family(spec->metrics, &adds_desc);
+	run->retries = metrics_family(spec->metrics, &retries_desc);
 	run->took = metrics_family(spec->metrics, &took_desc);
+	show(run);
 	return run;
 }
 
@@ -85,6 +129,17 @@ struct workq_run *workq_run_free(struct workq_run *run)
 	return NULL;
 }
 
+static void count(struct workq_run *run)
+{
+	uint64_t added = workq_added(run->queue);
+
+	metric_set(run->waiting, (int64_t)workq_waiting(run->queue), &run->spec.name);
+	if (added == run->added)
+		return;
+	metric_add(run->adds, (int64_t)(added - run->added), &run->spec.name);
+	run->added = added;
+}
+
 /* Wakes the loop when something can be taken; work that ends asks again. */
 static void schedule(struct workq_run *run)
 {
@@ -93,7 +148,7 @@ static void schedule(struct workq_run *run)
 
 	if (run->freed)
 		return;
-	metric_set(run->waiting, (int64_t)workq_waiting(run->queue), &run->spec.name);
+	count(run);
 	if (due_ms == UINT64_MAX || workq_running(run->queue) >= run->spec.max_running) {
 		clock_timer_stop(run->spec.clock, run->timer);
 		return;
@@ -156,6 +211,7 @@ static void retry(struct workq_run *run, const char *key, const struct err *err)
 	struct workq_pace pace = pace_of(run, err);
 
 	workq_retry(run->queue, key, &pace, clock_now_ms(run->spec.clock));
+	metric_add(run->retries, 1, &run->spec.name);
 }
 
 static void settle(struct work *work, int result, const struct err *err)
@@ -211,12 +267,14 @@ static void on_timer(void *arg)
 
 	schedule(run);
 	if (key)
+		metric_observe(run->waited, workq_waited_ms(run->queue, key), &run->spec.name);
+	if (key)
 		begin(run, key, now_ms);
 }
 
 void workq_run_add(struct workq_run *run, const char *key)
 {
-	workq_add(run->queue, key);
+	workq_add(run->queue, key, clock_now_ms(run->spec.clock));
 	schedule(run);
 }
 

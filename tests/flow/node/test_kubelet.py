@@ -82,8 +82,9 @@ def variable(resource):
 
 def registrations(node, resource):
     """How often the kubelet took the resource."""
-    return node.agent.metrics().get(("hostdev_kubelet_registrations_total",
-                                     f'resource="{resource}",result="done"'), 0)
+    return sum(value for (name, labels), value in node.agent.metrics().items()
+               if name == "hostdev_kubelet_registrations_total"
+               and f'resource="{resource}"' in labels and 'result="done"' in labels)
 
 
 def open_files(node):

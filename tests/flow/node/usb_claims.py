@@ -46,8 +46,9 @@ class UsbClaims:
 
     def registrations(self, resource):
         """How often the kubelet took the resource."""
-        return self.node.agent.metrics().get(("hostdev_kubelet_registrations_total",
-                                              f'resource="{resource}",result="done"'), 0)
+        return sum(value for (name, labels), value in self.node.agent.metrics().items()
+                   if name == "hostdev_kubelet_registrations_total"
+                   and f'resource="{resource}"' in labels and 'result="done"' in labels)
 
     def claim(self, port, lent=True):
         """(name, resource) of the device in a socket, claimed, Ready and, with a kubelet, lent: what its Node

@@ -28,8 +28,13 @@ static void a_stuck_group_is_free_when_its_helper_ends(void **state)
 	assert_string_equal(trouble.step, "Unbind");
 	assert_string_equal(trouble.address, "0000:01:00.0");
 	bench_assert_metric(&b, "hostdev_transitions_total{verb=\"bind\",result=\"Stuck\"} 1\n");
+	bench_assert_metric(&b, "hostdev_transitions_running 1\n");
+	bench_assert_metric(&b, "hostdev_transitions_stuck 1\n");
 	fake_helper_open_gate(&b.fake);
 	bench_run_until(&b, &b.freed, 1);
+	bench_assert_metric(&b, "hostdev_transitions_running 0\n");
+	bench_assert_metric(&b, "hostdev_transitions_stuck 0\n");
+	bench_assert_metric(&b, "hostdev_transitions_oldest_start_timestamp_seconds 0\n");
 	assert_string_equal(b.freed_group, "12");
 	assert_int_equal(binder_look(b.binder, "0000:01:00.0", NULL), BINDER_IDLE);
 	assert_int_equal(binder_look(b.binder, "0000:01:00.1", NULL), BINDER_IDLE);

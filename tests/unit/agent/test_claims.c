@@ -312,25 +312,33 @@ static void metrics_tell_how_far_claims_are(void **state)
 	open_binding(&b);
 	bench_end(&b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
 	bench_serve(&b);
-	assert_metric(&b, "hostdev_claims{state=\"failed\"} 1\n");
+	assert_metric(
+		&b,
+		"hostdev_claims{kind=\"PCIDeviceClaim\",state=\"failed\",reason=\"UnbindFailed\"} 1\n");
 	bench_look(&b, free_nic);
 	run_until_ready(&b);
 	bench_look(&b, bound_nic);
-	assert_metric(&b, "hostdev_claims{state=\"failed\"} 0\n");
-	assert_metric(&b, "hostdev_claims{state=\"ready\"} 1\n");
+	assert_metric(
+		&b,
+		"hostdev_claims{kind=\"PCIDeviceClaim\",state=\"failed\",reason=\"UnbindFailed\"} 0\n");
+	assert_metric(
+		&b, "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"ready\",reason=\"Ready\"} 1\n");
 	assert_metric(&b, "hostdev_claim_seconds_count{verb=\"bind\"} 1\n");
 	bench_delete(&b, NAME);
 	bench_serve(&b);
 	bench_end(&b, HELD);
 	bench_serve(&b);
-	assert_metric(&b, "hostdev_claims{state=\"held\"} 1\n");
+	assert_metric(&b,
+		      "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"held\",reason=\"Held\"} 1\n");
 	bench_advance(&b, 5100);
 	bench_serve(&b);
 	bench_end(&b, RETURNED);
 	bench_serve(&b);
 	bench_look(&b, free_nic);
-	assert_metric(&b, "hostdev_claims{state=\"ready\"} 0\n");
-	assert_metric(&b, "hostdev_claims{state=\"held\"} 0\n");
+	assert_metric(
+		&b, "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"ready\",reason=\"Ready\"} 0\n");
+	assert_metric(&b,
+		      "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"held\",reason=\"Held\"} 0\n");
 	assert_metric(&b, "hostdev_claim_seconds_count{verb=\"release\"} 1\n");
 	bench_close(&b);
 }

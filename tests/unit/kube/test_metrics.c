@@ -49,7 +49,7 @@ static void families_are_written_in_the_text_format(void **state)
 			    "# HELP took_seconds Time.\n"
 			    "# TYPE took_seconds histogram\n"
 			    "took_seconds_bucket{verb=\"get\",le=\"0.005\"} 1\n"
-			    "took_seconds_bucket{verb=\"get\",le=\"0.250\"} 2\n"
+			    "took_seconds_bucket{verb=\"get\",le=\"0.25\"} 2\n"
 			    "took_seconds_bucket{verb=\"get\",le=\"1\"} 2\n"
 			    "took_seconds_bucket{verb=\"get\",le=\"+Inf\"} 3\n"
 			    "took_seconds_sum{verb=\"get\"} 2.012\n"
@@ -76,6 +76,50 @@ static void the_same_name_is_the_same_family(void **state)
 
 	(void)state;
 	assert_ptr_equal(metrics_family(metrics, &depth), metrics_family(metrics, &depth));
+	metrics_free(metrics);
+}
+
+static const struct metric_desc cpu = { .name = "cpu_seconds_total",
+					.help = "Time.",
+					.type = METRIC_COUNTER_MS };
+
+static void look(void *arg)
+{
+	metric_set(arg, 61050, NULL);
+}
+
+static void a_scrape_looks_at_what_is_not_told(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct metric *family = metrics_family(metrics, &cpu);
+	auto_str struct str text = STR_INIT;
+
+	(void)state;
+	metrics_on_look(metrics, look, family);
+	metrics_write(metrics, &text);
+	assert_string_equal(str_cstr(&text), "# HELP cpu_seconds_total Time.\n"
+					     "# TYPE cpu_seconds_total counter\n"
+					     "cpu_seconds_total 61.05\n");
+	metrics_free(metrics);
+}
+
+static void what_can_be_is_shown_as_zero(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct metric *counter = metrics_family(metrics, &requests);
+	struct metric *histogram = metrics_family(metrics, &seconds);
+	auto_str struct str text = STR_INIT;
+
+	(void)state;
+	metric_count(counter, "get", "200");
+	metric_show(counter, (const char *const[]){ "get", "200" });
+	metric_show(counter, (const char *const[]){ "get", "500" });
+	metric_show(histogram, (const char *const[]){ "get" });
+	metrics_write(metrics, &text);
+	assert_non_null(strstr(str_cstr(&text), "{verb=\"get\",code=\"200\"} 1\n"));
+	assert_non_null(strstr(str_cstr(&text), "{verb=\"get\",code=\"500\"} 0\n"));
+	assert_non_null(
+		strstr(str_cstr(&text), "took_seconds_bucket{verb=\"get\",le=\"+Inf\"} 0\n"));
 	metrics_free(metrics);
 }
 
@@ -111,6 +155,7 @@ static void nothing_needs_a_registry(void **state)
 	assert_null(none);
 	metric_count(none, "list", "200");
 	metric_set(none, 1, NULL);
+	metric_show(none, (const char *const[]){ "list", "200" });
 	metric_observe(none, 1, NULL);
 }
 
@@ -124,6 +169,9 @@ int main(void)
 		  a_family_without_labels_begins_at_zero, NULL);
 	suite_add(&suite, "the same name is the same family", the_same_name_is_the_same_family,
 		  NULL);
+	suite_add(&suite, "a scrape looks at what is not told", a_scrape_looks_at_what_is_not_told,
+		  NULL);
+	suite_add(&suite, "what can be is shown as zero", what_can_be_is_shown_as_zero, NULL);
 	suite_add(&suite, "too many series become others", too_many_series_become_others, NULL);
 	suite_add(&suite, "nothing needs a registry", nothing_needs_a_registry, NULL);
 	return suite_run(&suite, "metrics");

@@ -23,9 +23,9 @@ static void keys_come_in_order(void **state)
 	struct workq *q = workq_new();
 
 	(void)state;
-	workq_add(q, "b");
-	workq_add(q, "a");
-	workq_add(q, "c");
+	workq_add(q, "b", 0);
+	workq_add(q, "a", 0);
+	workq_add(q, "c", 0);
 	assert_int_equal(workq_due_ms(q), 0);
 	assert_takes(q, "b", 0);
 	assert_takes(q, "a", 0);
@@ -40,12 +40,34 @@ static void a_waiting_key_waits_once(void **state)
 	struct workq *q = workq_new();
 
 	(void)state;
-	workq_add(q, "a");
-	workq_add(q, "a");
+	workq_add(q, "a", 0);
+	workq_add(q, "a", 0);
 	assert_int_equal(workq_waiting(q), 1);
 	assert_takes(q, "a", 0);
 	workq_end(q, "a");
 	assert_takes(q, NULL, 0);
+	workq_free(q);
+}
+
+static void a_running_key_knows_how_long_it_waited(void **state)
+{
+	struct workq *q = workq_new();
+
+	(void)state;
+	workq_add(q, "a", 100);
+	workq_add(q, "a", 200); /* it waits already */
+	assert_takes(q, "a", 350);
+	assert_int_equal(workq_waited_ms(q, "a"), 250);
+	workq_add(q, "a", 400); /* once more, from now on */
+	workq_end(q, "a");
+	assert_takes(q, "a", 1000);
+	assert_int_equal(workq_waited_ms(q, "a"), 600);
+	workq_end(q, "a");
+	workq_add_at(q, "a", 2000); /* until then nobody waits */
+	assert_int_equal(workq_added(q), 2);
+	assert_takes(q, "a", 2007);
+	assert_int_equal(workq_waited_ms(q, "a"), 7);
+	assert_int_equal(workq_added(q), 3);
 	workq_free(q);
 }
 
@@ -54,10 +76,10 @@ static void a_running_key_runs_once_more(void **state)
 	struct workq *q = workq_new();
 
 	(void)state;
-	workq_add(q, "a");
+	workq_add(q, "a", 0);
 	assert_takes(q, "a", 0);
-	workq_add(q, "a");
-	workq_add(q, "a");
+	workq_add(q, "a", 0);
+	workq_add(q, "a", 0);
 	assert_takes(q, NULL, 0);
 	assert_int_equal(workq_due_ms(q), UINT64_MAX);
 	workq_end(q, "a");
@@ -77,7 +99,7 @@ static void failures_space_retries(void **state)
 	uint64_t now_ms = 100;
 
 	(void)state;
-	workq_add(q, "a");
+	workq_add(q, "a", 0);
 	for (size_t i = 0; i < ARRAY_LEN(delays); i++) {
 		assert_takes(q, "a", now_ms);
 		workq_retry(q, "a", &workq_usual_pace, now_ms);
@@ -112,7 +134,7 @@ static void an_edit_does_not_wait_for_a_backoff(void **state)
 
 	(void)state;
 	workq_add_at(q, "a", 1000);
-	workq_add(q, "a");
+	workq_add(q, "a", 0);
 	assert_takes(q, "a", 0);
 	workq_end(q, "a");
 	/* The promised look still comes. */
@@ -205,7 +227,7 @@ static void the_queue_does_as_the_model(void **state)
 		now_ms += (n >> 8) % 3;
 		switch ((n >> 16) % 4) {
 		case 0:
-			workq_add(q, key);
+			workq_add(q, key, 0);
 			m.waiting[i] = true;
 			break;
 		case 1:
@@ -237,6 +259,8 @@ int main(void)
 	suite_add(&suite, "success forgets failures", success_forgets_failures, NULL);
 	suite_add(&suite, "an edit does not wait for a backoff",
 		  an_edit_does_not_wait_for_a_backoff, NULL);
+	suite_add(&suite, "a running key knows how long it waited",
+		  a_running_key_knows_how_long_it_waited, NULL);
 	suite_add(&suite, "of two times the earlier counts", the_earlier_time_counts, NULL);
 	suite_add(&suite, "the queue does as the model", the_queue_does_as_the_model, NULL);
 	return suite_run(&suite, "workq");

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "fake/fake_clock.h"
+#include "kube/metrics.h"
 #include "unit/suite.h"
 
 enum { RUNNING_MAX = 4 };
@@ -14,6 +15,7 @@ enum { RUNNING_MAX = 4 };
 /* A queue whose work ends when the test says so. */
 struct bench {
 	struct fake_clock *clock;
+	struct metrics *metrics;
 	struct workq_run *run;
 	struct str log; /* keys in the order in which they began */
 	struct {
@@ -42,18 +44,20 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 
 static void open_bench(struct bench *b, size_t max_running)
 {
-	*b = (struct bench){ .clock = fake_clock_new() };
+	*b = (struct bench){ .clock = fake_clock_new(), .metrics = metrics_new() };
 	b->run = workq_run_new(&(struct workq_run_spec){ .name = "things",
 							 .max_running = max_running,
 							 .work = work,
 							 .arg = b,
-							 .clock = fake_clock_as_clock(b->clock) });
+							 .clock = fake_clock_as_clock(b->clock),
+							 .metrics = b->metrics });
 }
 
 static void close_bench(struct bench *b)
 {
 	workq_run_free(b->run);
 	fake_clock_free(b->clock);
+	metrics_free(b->metrics);
 	str_done(&b->log);
 }
 
@@ -230,6 +234,43 @@ static void work_outlives_its_queue(void **state)
 	close_bench(&b);
 }
 
+static void shows(const struct bench *b, const char *line)
+{
+	auto_str struct str text = STR_INIT;
+
+	metrics_write(b->metrics, &text);
+	if (!strstr(str_cstr(&text), line))
+		fail_msg("no %s in %s", line, str_cstr(&text));
+}
+
+static void metrics_tell_how_a_queue_is_doing(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b, 1);
+	shows(&b, "hostdev_queue_adds_total{queue=\"things\"} 0\n");
+	shows(&b, "hostdev_reconciles_total{queue=\"things\",result=\"stuck\"} 0\n");
+	workq_run_add(b.run, "a");
+	workq_run_add(b.run, "a");
+	workq_run_add(b.run, "b");
+	began(&b, " a");
+	shows(&b, "hostdev_queue_adds_total{queue=\"things\"} 2\n");
+	shows(&b, "hostdev_queue_waiting{queue=\"things\"} 1\n");
+	fake_clock_advance(b.clock, 500);
+	end_work(&b, ERR_RETRY);
+	began(&b, " b");
+	shows(&b, "hostdev_queue_retries_total{queue=\"things\"} 1\n");
+	shows(&b, "hostdev_queue_duration_seconds_count{queue=\"things\"} 2\n");
+	shows(&b, "hostdev_queue_duration_seconds_sum{queue=\"things\"} 0.5\n");
+	end_work(&b, ERR_NONE);
+	fake_clock_advance(b.clock, 5);
+	began(&b, " a");
+	shows(&b, "hostdev_queue_adds_total{queue=\"things\"} 3\n");
+	end_work(&b, ERR_NONE);
+	close_bench(&b);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -241,6 +282,8 @@ int main(void)
 	suite_rows(&suite, paces, the_cause_sets_the_pace);
 	suite_add(&suite, "work may end before it returns", work_may_end_before_it_returns, NULL);
 	suite_add(&suite, "a later look comes at its time", a_later_look_comes_at_its_time, NULL);
+	suite_add(&suite, "metrics tell how a queue is doing", metrics_tell_how_a_queue_is_doing,
+		  NULL);
 	suite_add(&suite, "work outlives its queue", work_outlives_its_queue, NULL);
 	return suite_run(&suite, "workq_run");
 }

@@ -11,8 +11,9 @@ static void kubelet_takes_a_plugin(void **state)
 
 	(void)state;
 	metrics_write(scene->metrics, &text);
-	assert_non_null(strstr(str_cstr(&text), "hostdev_kubelet_registrations_total{resource="
-						"\"example.com/a\",result=\"done\"} 1\n"));
+	assert_non_null(strstr(str_cstr(&text),
+			       "hostdev_kubelet_registrations_total{resource="
+			       "\"example.com/a\",way=\"direct\",result=\"done\"} 1\n"));
 	assert_non_null(strstr(str_cstr(&text),
 			       "hostdev_kubelet_registered{resource=\"example.com/a\"} 1\n"));
 	stage_pass(&scene->stage, 100000);

@@ -56,14 +56,15 @@ static void post_is_answered(void **state)
 	struct admission_service *service = admission_service_new(&rules, metrics);
 	auto_str struct str out = STR_INIT;
 	auto_str struct str seen = STR_INIT;
+	auto_free char *counted = NULL;
 
 	assert_int_equal(admission_service_answer(service, c->path, c->body, strlen(c->body), &out),
 			 c->status);
 	assert_non_null(strstr(str_cstr(&out), c->part));
 	metrics_write(metrics, &seen);
 	assert_non_null(strstr(str_cstr(&seen), c->metric));
-	assert_int_equal(strstr(str_cstr(&seen), "hostdev_webhook_seconds_count{") != NULL,
-			 *c->metric != '\0');
+	counted = xasprintf("hostdev_webhook_seconds_count{path=\"%s\"} 1\n", c->path + 1);
+	assert_int_equal(strstr(str_cstr(&seen), counted) != NULL, *c->metric != '\0');
 	admission_service_free(service);
 	metrics_free(metrics);
 }

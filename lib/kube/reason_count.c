@@ -1,0 +1,91 @@
+#include "kube/reason_count.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/condition.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "kube/metrics.h"
+
+struct reason_count {
+	struct metric *claims;
+	const char *kind;
+	const struct reason_row *rows;
+	size_t len;
+	struct map *row_of; /* name -> one of rows, which nobody writes to */
+};
+
+static const struct metric_desc claims_desc = {
+	.name = "hostdev_claims",
+	.help = "Claims of this node, by kind, how far they are and the reason that Ready gives.",
+	.type = METRIC_GAUGE,
+	.labels = { "kind", "state", "reason" },
+};
+
+static void add(const struct reason_count *count, const struct reason_row *row, int64_t amount)
+{
+	metric_add(count->claims, amount,
+		   (const char *const[]){ count->kind, row->state, row->reason });
+}
+
+struct reason_count *reason_count_new(struct metrics *metrics, const char *kind,
+				      const struct reason_row *rows, size_t len)
+{
+	struct reason_count *count = xcalloc(1, sizeof(*count));
+
+	assert(len >= 3 && len <= REASON_ROWS_MAX);
+	*count = (struct reason_count){
+		.claims = metrics_family(metrics, &claims_desc),
+		.kind = kind,
+		.rows = rows,
+		.len = len,
+		.row_of = map_new(),
+	};
+	for (size_t i = 0; i < len; i++)
+		add(count, &rows[i], 0);
+	return count;
+}
+
+struct reason_count *reason_count_free(struct reason_count *count)
+{
+	if (!count)
+		return NULL;
+	map_free(count->row_of);
+	free(count);
+	return NULL;
+}
+
+static const struct reason_row *row_of(const struct reason_count *count,
+				       const struct api_conditions *conditions)
+{
+	const struct api_condition *ready = api_conditions_find(conditions, "Ready");
+	const struct reason_row *other = &count->rows[count->len - 1];
+
+	if (!ready || !ready->reason)
+		return other - 1;
+	if (api_conditions_status(conditions, "Ready") == API_TRUE)
+		return count->rows;
+	for (const struct reason_row *row = count->rows + 1; row < other; row++) {
+		if (strcmp(row->reason, ready->reason) == 0)
+			return row;
+	}
+	return other;
+}
+
+void reason_count_set(struct reason_count *count, const char *name,
+		      const struct api_conditions *conditions)
+{
+	const struct reason_row *before = map_remove(count->row_of, name);
+	const struct reason_row *now;
+
+	if (before)
+		add(count, before, -1);
+	if (!conditions)
+		return;
+	now = row_of(count, conditions);
+	map_set(count->row_of, name, (void *)(uintptr_t)now);
+	add(count, now, 1);
+}

@@ -246,6 +246,8 @@ struct claims *claims_new(const struct claims_deps *deps)
 		.on_gone = on_gone,
 		.arg = claims,
 	};
+	metric_show(claims->context.seconds, (const char *const[]){ "bind" });
+	metric_show(claims->context.seconds, (const char *const[]){ "release" });
 	claims->queue = workq_run_new(&(struct workq_run_spec){
 		.name = "pcideviceclaims",
 		.max_running = RUNS_AT_A_TIME,

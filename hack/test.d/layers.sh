@@ -85,6 +85,8 @@ check_again() {
 # KubeVirt's definitions come from its Go module, which Go's usual module proxy has.
 layer_api() {
 	prepare_flow
+	prometheus_tools
+	link_prometheus "$ROOT/build/local/bin"
 	find_go
 	export GO
 	flow_tests api 3 1500

@@ -56,6 +56,11 @@ class Monitored:
         wait_until(lambda: self.scrape("controller").value("hostdev_webhook_certificate_end_timestamp_seconds"), 30,
                    "there is a certificate")
 
+    def allocate(self):
+        """A container gets one of the devices."""
+        device = next(iter(self.kubelet.devices(RESOURCE)))
+        assert len(self.kubelet.allocate(RESOURCE, [device])) == 1
+
     def programs(self):
         return {"agent": self.agent, "controller": self.controller}
 

@@ -27,7 +27,7 @@ static const struct metric_desc seconds_desc = {
 	.help = "How long an admission review took to be answered.",
 	.type = METRIC_SECONDS,
 	.labels = { "path" },
-	.buckets_ms = { 1, 2, 5, 10, 25, 100, 500 },
+	.buckets_ms = { 1, 2, 5, 10, 25, 100, 500, 1000, 2500 },
 };
 
 struct admission_service {

@@ -15,7 +15,8 @@ struct reason_count {
 	const char *kind;
 	const struct reason_row *rows;
 	size_t len;
-	struct map *row_of; /* name -> one of rows, which nobody writes to */
+	struct map *row_of;           /* name -> the place of its row */
+	char places[REASON_ROWS_MAX]; /* one for each of rows         */
 };
 
 static const struct metric_desc claims_desc = {
@@ -58,19 +59,18 @@ struct reason_count *reason_count_free(struct reason_count *count)
 	return NULL;
 }
 
-static const struct reason_row *row_of(const struct reason_count *count,
-				       const struct api_conditions *conditions)
+static size_t row_of(const struct reason_count *count, const struct api_conditions *conditions)
 {
 	const struct api_condition *ready = api_conditions_find(conditions, "Ready");
-	const struct reason_row *other = &count->rows[count->len - 1];
+	size_t other = count->len - 1;
 
 	if (!ready || !ready->reason)
 		return other - 1;
 	if (api_conditions_status(conditions, "Ready") == API_TRUE)
-		return count->rows;
-	for (const struct reason_row *row = count->rows + 1; row < other; row++) {
-		if (strcmp(row->reason, ready->reason) == 0)
-			return row;
+		return 0;
+	for (size_t i = 1; i < other; i++) {
+		if (strcmp(count->rows[i].reason, ready->reason) == 0)
+			return i;
 	}
 	return other;
 }
@@ -78,14 +78,14 @@ static const struct reason_row *row_of(const struct reason_count *count,
 void reason_count_set(struct reason_count *count, const char *name,
 		      const struct api_conditions *conditions)
 {
-	const struct reason_row *before = map_remove(count->row_of, name);
-	const struct reason_row *now;
+	const char *before = map_remove(count->row_of, name);
+	size_t now;
 
 	if (before)
-		add(count, before, -1);
+		add(count, &count->rows[before - count->places], -1);
 	if (!conditions)
 		return;
 	now = row_of(count, conditions);
-	map_set(count->row_of, name, (void *)(uintptr_t)now);
-	add(count, now, 1);
+	map_set(count->row_of, name, &count->places[now]);
+	add(count, &count->rows[now], 1);
 }

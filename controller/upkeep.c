@@ -9,6 +9,7 @@
 #include "controller/leader.h"
 #include "controller/nodes/nodes.h"
 #include "controller/pools/pools.h"
+#include "controller/views/view_count.h"
 #include "controller/views/views.h"
 #include "kube/clock.h"
 #include "kube/informer.h"
@@ -21,6 +22,7 @@ struct upkeep {
 	struct metrics *metrics;
 	struct config_nodes *config_nodes; /* NULL: another leads */
 	struct views *views;
+	struct view_count count;
 	struct pools *pools;
 	struct nodes *nodes;
 	enum kubevirt_mode kubevirt_mode;
@@ -40,6 +42,7 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 {
 	struct upkeep *upkeep = arg;
 
+	view_count_hear(&upkeep->count, kind, before, after);
 	pools_hear(upkeep->pools, kind, name, before, after);
 	nodes_hear(upkeep->nodes, kind, name, before, after);
 	kubevirt_hear(upkeep->kubevirt, kind, name, before, after);
@@ -151,6 +154,7 @@ struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 	upkeep->client = program->client;
 	upkeep->metrics = program->metrics;
 	upkeep->clock = deps.clock = clock_new(&program->loop);
+	view_count_init(&upkeep->count, upkeep->metrics);
 	upkeep->views = views_new(&deps, &(struct views_spec){
 						 .agents_ns = options->ns,
 						 .agents_selector = agents ? options->agents : NULL,

@@ -2,7 +2,7 @@
  * device_type: what a kind of device must be able to do to be lent to pods: one small table of
  * functions. Everything else (gRPC, registration, sockets) is agent/plugin's.
  *
- * docs/device-types.md shows a whole one.
+ * docs/add-a-device-type.md shows a whole one.
  */
 #pragma once
 

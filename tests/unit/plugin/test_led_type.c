@@ -1,4 +1,4 @@
-/* The device type that docs/device-types.md shows: it works, and the text is the code. */
+/* The device type that docs/add-a-device-type.md shows: it works, and the text is the code. */
 #include "unit/plugin/led_type.h"
 
 #include "base/file.h"
@@ -65,8 +65,8 @@ static void text_is_the_code(void **state)
 	(void)state;
 	assert_int_equal(
 		file_read(AT_FDCWD, "tests/unit/plugin/led_type.h", 1 << 20, &code, NULL, NULL), 0);
-	assert_int_equal(file_read(AT_FDCWD, "docs/device-types.md", 1 << 20, &text, NULL, NULL),
-			 0);
+	assert_int_equal(
+		file_read(AT_FDCWD, "docs/add-a-device-type.md", 1 << 20, &text, NULL, NULL), 0);
 	assert_non_null(strstr(text, code));
 }
 

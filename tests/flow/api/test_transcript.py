@@ -1,0 +1,70 @@
+"""What counts as printed, of blocks that are run: a comparison that could not fail would be none."""
+
+import pytest
+
+from transcript import Shell, commands, matches
+
+CASES = [
+    ("the same lines", ["a", "b"], ["a", "b"], True),
+    ("another line", ["a", "b"], ["a", "c"], False),
+    ("a line too many", ["a"], ["a", "b"], False),
+    ("a line too few", ["a", "b"], ["a"], False),
+    ("another order", ["a", "b"], ["b", "a"], False),
+    ("other white space", ["a   b"], ["a b  "], True),
+    ("empty lines", ["a"], ["", "a", ""], True),
+    ("lines left out", ["a", "...", "z"], ["a", "b", "c", "z"], True),
+    ("no lines to leave out", ["a", "...", "z"], ["a", "z"], True),
+    ("lines left out, and the next is missing", ["a", "...", "z"], ["a", "b"], False),
+    ("text left out", ["x ... z"], ["x y y z"], True),
+    ("text left out, and the rest differs", ["x ... z"], ["x y"], False),
+    ("another age", ["NIC 16s"], ["NIC 5m3s"], True),
+    ("what is no age", ["8086:10d3"], ["8086:10d4"], False),
+    ("characters of patterns", ["a.c (1)*"], ["abc (1)*"], False),
+]
+
+
+@pytest.mark.parametrize("wanted, seen, same", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_lines_are_compared(wanted, seen, same):
+    assert matches(wanted, seen) == same
+
+
+PAGE = """# A page
+
+```console api
+$ echo one
+one
+$ cat <<'END'
+$ is no command here
+END
+is no command here
+$ echo "two
+lines" && \\
+  false
+Error from server: ...
+```
+
+```console vm
+$ echo elsewhere
+```
+"""
+
+
+@pytest.fixture
+def page(tmp_path):
+    file = tmp_path / "page.md"
+    file.write_text(PAGE)
+    return file
+
+
+def test_commands_are_found_with_what_they_print(page):
+    found = commands(page, "api")
+    assert [(c.line, c.text) for c in found] == [
+        (4, "echo one"), (6, "cat <<'END'\n$ is no command here\nEND"), (10, 'echo "two\nlines" && \\\n  false')]
+    assert [c.output for c in found][:1] == [["one"]]
+
+
+def test_commands_are_run_with_what_stands_for_the_text(page, tmp_path):
+    shell = Shell(tmp_path, "/nowhere", "/nowhere", {"one": "1"})
+    assert shell.run(commands(page, "api")[0]) == "1\n"
+    with pytest.raises(AssertionError, match="page.md:10"):
+        shell.run(commands(page, "api")[2])

@@ -1,0 +1,43 @@
+"""docs/first-claim.md and the recording of README.md, command by command, on the node of the virtual machine with hostdev
+as hack/up installs it: pods of a real kubelet, from the images of hack/image.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from claims import NIC
+from cluster import ROOT, wait_until
+from node import NODE, pci_name
+from node_agent import PROGRAMS
+from test_pods import hostdev, images  # noqa: F401, fixtures
+from transcript import Shell, commands
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+RESOURCE = "intel.com/82574L_GIGABIT_NETWORK_CONNECTION"
+RUN = [page for page in PAGES if commands(page, "vm")]
+
+
+@pytest.fixture
+def shell(hostdev):  # noqa: F811
+    """For the node of the pages, vm1, that of the test. At the end there is nothing left of what they did."""
+    cluster = hostdev.cluster
+    hostdev.node.wait_converged()
+    replace = {"vm1": NODE, "hack/vm exec": f"hack/vm exec --name {NODE}",
+               "$PWD/build/release/bin": os.path.abspath(PROGRAMS)}
+    yield Shell(ROOT, Path(cluster._kubectl).parent, cluster.kubeconfig, replace)
+    cluster.kubectl("delete", "pod", "try", "-n", "default", "--ignore-not-found", "--timeout=60s")
+    wait_until(lambda: not hostdev.node.pci_object(NIC)["status"].get("allocations"), 60, "no pod with the NIC")
+    cluster.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--ignore-not-found", "--timeout=120s")
+    hostdev.kubelet.wait_allocatable(RESOURCE, 0)
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+def test_commands_print_what_is_written(page, shell):
+    for command in commands(page, "vm"):
+        shell.run(command)
+
+
+def test_the_pages_are_run():
+    assert {page.name for page in RUN} >= {"README.md", "first-claim.md"}

@@ -1,0 +1,423 @@
+#include "cli/cluster_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/mediateddevice.h"
+#include "api/migconfiguration.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "api/sriovgpudevice.h"
+#include "api/sriovnetworkdevice.h"
+#include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "api/vgpudevice.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "cli/address.h"
+
+static const char *text(const char *value)
+{
+	return value ? value : "";
+}
+
+/* --- one device --------------------------------------------------------------------------------- */
+
+static void take_pci(struct cluster_device *device, const struct pcidevice *pci)
+{
+	const struct pcidevice_status *s = &pci->status;
+
+	*device = (struct cluster_device){
+		.type = DEVICE_PCI,
+		.is_there = true,
+		.name = pci->meta.name,
+		.node = text(s->node_name),
+		.address = text(s->address),
+		.group = text(s->iommu_group),
+		.driver = text(s->kernel_driver_in_use),
+		.description = text(s->description),
+		.resource = text(s->resource_name),
+		.class_id = text(s->class_id),
+		.holder = "",
+		.user = "",
+		.numa_node = s->numa_node,
+		.object = pci,
+		.conditions = &s->conditions,
+		.allocations = &s->allocations,
+	};
+}
+
+/* A device's driver is that of its first interface that has one. */
+static const char *usb_driver(const struct usbdevice_status *s)
+{
+	for (size_t i = 0; i < s->interfaces.len; i++) {
+		if (s->interfaces.items[i].driver)
+			return s->interfaces.items[i].driver;
+	}
+	return "";
+}
+
+static void take_usb(struct cluster_device *device, const struct usbdevice *usb)
+{
+	const struct usbdevice_status *s = &usb->status;
+
+	*device = (struct cluster_device){
+		.type = DEVICE_USB,
+		.is_there = true,
+		.name = usb->meta.name,
+		.node = text(s->node_name),
+		.address = text(s->port_path),
+		.group = "",
+		.driver = usb_driver(s),
+		.description = text(s->description),
+		.resource = text(s->resource_name),
+		.class_id = "",
+		.holder = text(s->holder),
+		.user = "",
+		.numa_node = -1,
+		.object = usb,
+		.conditions = &s->conditions,
+		.allocations = &s->allocations,
+	};
+}
+
+static void take_mdev(struct cluster_device *device, const struct mediateddevice *mdev)
+{
+	const struct mediateddevice_status *s = &mdev->status;
+
+	*device = (struct cluster_device){
+		.type = DEVICE_MDEV,
+		.is_there = true,
+		.name = mdev->meta.name,
+		.node = text(s->node_name),
+		.address = text(s->uuid),
+		.group = text(s->iommu_group),
+		.driver = text(s->device_api),
+		.description = text(s->type_name),
+		.resource = text(s->resource_name),
+		.class_id = "",
+		.holder = "",
+		.user = "",
+		.numa_node = s->numa_node,
+		.object = mdev,
+		.allocations = &s->allocations,
+	};
+}
+
+/* A claim whose device is not listed is shown in its place. */
+static void take_claim_alone(struct cluster_device *device, enum device_type type, const char *name,
+			     const char *node, const char *address)
+{
+	*device = (struct cluster_device){
+		.type = type,
+		.name = name,
+		.node = text(node),
+		.address = text(address),
+		.group = "",
+		.driver = "",
+		.description = "",
+		.resource = "",
+		.class_id = "",
+		.holder = "",
+		.user = "",
+		.numa_node = -1,
+	};
+}
+
+static void add_pciclaim(struct cluster_device *device, const struct pcideviceclaim *claim)
+{
+	device->claim = &claim->meta;
+	device->claim_object = claim;
+	device->claim_conditions = &claim->status.conditions;
+	device->user = text(claim->spec.user_name);
+	device->holder = text(claim->status.holder);
+}
+
+static void add_usbclaim(struct cluster_device *device, const struct usbdeviceclaim *claim)
+{
+	device->claim = &claim->meta;
+	device->claim_object = claim;
+	device->claim_conditions = &claim->status.conditions;
+	device->user = text(claim->spec.user_name);
+	if (claim->status.holder)
+		device->holder = claim->status.holder;
+}
+
+/* --- all of them -------------------------------------------------------------------------------- */
+
+static void add_devices(struct cluster_view *view, const struct cluster *cluster,
+			enum cluster_kind kind)
+{
+	size_t len;
+	auto_free const void **list = cluster_objects(cluster, kind, &len);
+
+	for (size_t i = 0; i < len; i++) {
+		struct cluster_device *device = &view->devices[view->len++];
+
+		if (kind == CLUSTER_PCIDEVICE)
+			take_pci(device, list[i]);
+		else if (kind == CLUSTER_USBDEVICE)
+			take_usb(device, list[i]);
+		else
+			take_mdev(device, list[i]);
+	}
+}
+
+static void add_lone_claims(struct cluster_view *view, const struct cluster *cluster,
+			    enum cluster_kind kind)
+{
+	size_t len;
+	auto_free const void **list = cluster_objects(cluster, kind, &len);
+
+	for (size_t i = 0; i < len; i++) {
+		const struct pcideviceclaim *pci = list[i];
+		const struct usbdeviceclaim *usb = list[i];
+		const char *name = ((const struct api_meta *)list[i])->name;
+
+		if (kind == CLUSTER_PCICLAIM && !cluster_get(cluster, CLUSTER_PCIDEVICE, name))
+			take_claim_alone(&view->devices[view->len++], DEVICE_PCI, name,
+					 pci->spec.node_name, pci->spec.address);
+		if (kind == CLUSTER_USBCLAIM && !cluster_get(cluster, CLUSTER_USBDEVICE, name))
+			take_claim_alone(&view->devices[view->len++], DEVICE_USB, name,
+					 usb->status.node_name, usb->status.port_path);
+	}
+}
+
+static void add_claims(struct cluster_view *view, const struct cluster *cluster)
+{
+	for (size_t i = 0; i < view->len; i++) {
+		struct cluster_device *device = &view->devices[i];
+		const struct pcideviceclaim *pci =
+			cluster_get(cluster, CLUSTER_PCICLAIM, device->name);
+		const struct usbdeviceclaim *usb =
+			cluster_get(cluster, CLUSTER_USBCLAIM, device->name);
+
+		if (device->type == DEVICE_PCI && pci)
+			add_pciclaim(device, pci);
+		if (device->type == DEVICE_USB && usb)
+			add_usbclaim(device, usb);
+	}
+}
+
+/* --- order, and what hangs on what -------------------------------------------------------------- */
+
+/* Devices without a node come last. */
+static int compare_nodes(const char *a, const char *b)
+{
+	if (!a[0] != !b[0])
+		return a[0] ? -1 : 1;
+	return strcmp(a, b);
+}
+
+static int compare_devices(const void *a, const void *b)
+{
+	const struct cluster_device *x = a;
+	const struct cluster_device *y = b;
+	int r = compare_nodes(x->node, y->node);
+
+	if (r == 0)
+		r = (int)x->type - (int)y->type;
+	if (r == 0)
+		r = address_compare(x->address, y->address);
+	return r ? r : strcmp(x->name, y->name);
+}
+
+static char *key_of_name(enum device_type type, const char *name)
+{
+	return xasprintf("%d/%s", (int)type, name);
+}
+
+static char *key_of_address(const char *node, const char *address)
+{
+	return xasprintf("%s/%s", node, address);
+}
+
+static void index_devices(struct cluster_made *made)
+{
+	made->by_name = map_new();
+	made->by_address = map_new();
+	for (size_t i = 0; i < made->view.len; i++) {
+		struct cluster_device *device = &made->view.devices[i];
+		auto_free char *name = key_of_name(device->type, device->name);
+		auto_free char *address = key_of_address(device->node, device->address);
+
+		map_set(made->by_name, name, device);
+		/* What is there goes before a claim of what was there. */
+		if (device->address[0] && (device->is_there || !map_get(made->by_address, address)))
+			map_set(made->by_address, address, device);
+	}
+}
+
+/* The hub "1-2" that a device on port "1-2.3" is plugged into, or its controller. */
+static struct cluster_device *usb_parent(const struct cluster_made *made,
+					 const struct cluster_device *device)
+{
+	const struct usbdevice *usb = device->object;
+	auto_free char *port = xstrdup(device->address);
+	char *dot = strrchr(port, '.');
+	struct cluster_device *hub;
+
+	for (; dot; dot = strrchr(port, '.')) {
+		*dot = '\0';
+		hub = cluster_made_at(made, device->node, port);
+		if (hub)
+			return hub;
+	}
+	return cluster_made_at(made, device->node, text(usb->status.pci_address));
+}
+
+static struct cluster_device *parent_of(const struct cluster_made *made,
+					const struct cluster_device *device)
+{
+	const struct pcidevice *pci = device->object;
+	const struct mediateddevice *mdev = device->object;
+
+	if (!device->is_there)
+		return NULL;
+	switch (device->type) {
+	case DEVICE_PCI:
+		return cluster_made_at(made, device->node, text(pci->status.physical_function));
+	case DEVICE_USB:
+		return usb_parent(made, device);
+	case DEVICE_MDEV:
+		return cluster_made_at(made, device->node, text(mdev->status.pci_address));
+	}
+	return NULL;
+}
+
+/* Would a parent make a ring, or a chain that no hardware has? Objects say what their writers want. */
+static bool hangs_on(const struct cluster_device *device, const struct cluster_device *other)
+{
+	unsigned depth = 0;
+
+	for (; device; device = device->parent) {
+		if (device == other || ++depth > CLUSTER_DEPTH_MAX)
+			return true;
+	}
+	return false;
+}
+
+/* From the last to the first, so that each list of children comes out in order. */
+static void link_devices(struct cluster_made *made)
+{
+	for (size_t i = made->view.len; i-- > 0;) {
+		struct cluster_device *device = &made->view.devices[i];
+		struct cluster_device *parent = parent_of(made, device);
+
+		if (!parent || hangs_on(parent, device))
+			continue;
+		device->parent = parent;
+		device->next = parent->first_child;
+		parent->first_child = device;
+	}
+}
+
+/* --- cards -------------------------------------------------------------------------------------- */
+
+static struct cluster_device *card_of(const struct cluster_made *made, enum cluster_kind kind,
+				      const void *object)
+{
+	const struct sriovnetworkdevice *sriov = object;
+	const struct sriovgpudevice *gpu = object;
+	const struct migconfiguration *mig = object;
+	const struct vgpudevice *vgpu = object;
+
+	if (kind == CLUSTER_SRIOV)
+		return cluster_made_at(made, text(sriov->spec.node_name),
+				       text(sriov->spec.address));
+	if (kind == CLUSTER_GPU)
+		return cluster_made_at(made, text(gpu->spec.node_name), text(gpu->spec.address));
+	if (kind == CLUSTER_MIG)
+		return cluster_made_at(made, text(mig->spec.node_name),
+				       text(mig->spec.gpu_address));
+	return cluster_made_at(made, text(vgpu->spec.node_name), text(vgpu->spec.address));
+}
+
+static void add_cards(const struct cluster_made *made, const struct cluster *cluster,
+		      enum cluster_kind kind)
+{
+	size_t len;
+	auto_free const void **list = cluster_objects(cluster, kind, &len);
+
+	for (size_t i = 0; i < len; i++) {
+		struct cluster_device *device = card_of(made, kind, list[i]);
+
+		if (!device)
+			continue;
+		if (kind == CLUSTER_SRIOV)
+			device->sriov = list[i];
+		else if (kind == CLUSTER_GPU)
+			device->gpu = list[i];
+		else if (kind == CLUSTER_MIG)
+			device->mig = list[i];
+		else
+			device->vgpu = list[i];
+	}
+}
+
+/* --- nodes -------------------------------------------------------------------------------------- */
+
+static void divide_by_node(struct cluster_view *view)
+{
+	struct cluster_node *node = NULL;
+
+	view->nodes = xcalloc(view->len + 1, sizeof(*view->nodes));
+	for (size_t i = 0; i < view->len; i++) {
+		struct cluster_device *device = &view->devices[i];
+
+		if (!node || strcmp(node->name, device->node) != 0) {
+			node = &view->nodes[view->nodes_len++];
+			*node = (struct cluster_node){ .name = device->node, .devices = device };
+		}
+		device->verdict = state_judge(device);
+		node->by_state[device->verdict.state]++;
+		node->len++;
+	}
+}
+
+void cluster_made_init(struct cluster_made *made, const struct cluster *cluster)
+{
+	struct cluster_view *view = &made->view;
+	size_t max = 0;
+
+	for (int kind = CLUSTER_PCIDEVICE; kind <= CLUSTER_MDEV; kind++)
+		max += cluster_count(cluster, (enum cluster_kind)kind);
+	*made = (struct cluster_made){ .view.devices = xcalloc(max + 1, sizeof(*view->devices)) };
+	add_devices(view, cluster, CLUSTER_PCIDEVICE);
+	add_devices(view, cluster, CLUSTER_USBDEVICE);
+	add_devices(view, cluster, CLUSTER_MDEV);
+	add_lone_claims(view, cluster, CLUSTER_PCICLAIM);
+	add_lone_claims(view, cluster, CLUSTER_USBCLAIM);
+	add_claims(view, cluster);
+	qsort(view->devices, view->len, sizeof(*view->devices), compare_devices);
+	index_devices(made);
+	link_devices(made);
+	for (int kind = CLUSTER_SRIOV; kind <= CLUSTER_MIG; kind++)
+		add_cards(made, cluster, (enum cluster_kind)kind);
+	divide_by_node(view);
+}
+
+void cluster_made_done(struct cluster_made *made)
+{
+	free(made->view.devices);
+	free(made->view.nodes);
+	map_free(made->by_name);
+	map_free(made->by_address);
+	*made = (struct cluster_made){ 0 };
+}
+
+struct cluster_device *cluster_made_named(const struct cluster_made *made, enum device_type type,
+					  const char *name)
+{
+	auto_free char *key = key_of_name(type, name);
+
+	return map_get(made->by_name, key);
+}
+
+struct cluster_device *cluster_made_at(const struct cluster_made *made, const char *node,
+				       const char *address)
+{
+	auto_free char *key = key_of_address(node, address);
+
+	return address[0] ? map_get(made->by_address, key) : NULL;
+}

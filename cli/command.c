@@ -1,0 +1,60 @@
+#include "cli/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/lists.h"
+#include "cli/session.h"
+
+struct session *command_session(struct command_run *run)
+{
+	struct session_settings settings = {
+		.kubeconfig = run->settings.kubeconfig,
+		.context = run->settings.context,
+		.timeout_ms = run->settings.request_timeout_ms,
+	};
+	struct err err = { 0 };
+
+	if (!run->session && session_new(&settings, &run->session, &err) < 0)
+		command_fail(run, &err);
+	return run->session;
+}
+
+static void say(const char *line)
+{
+	auto_str struct str clean = STR_INIT;
+
+	out_text(&clean, line);
+	(void)fprintf(stderr, "%s\n", str_cstr(&clean));
+}
+
+int command_fail(const struct command_run *run, const struct err *err)
+{
+	auto_free char *line = xasprintf("kubectl hostdev %s: %s", run->command->word, err->msg);
+
+	say(line);
+	return COMMAND_FAILED;
+}
+
+void command_note(const char *fmt, ...)
+{
+	char line[OUT_TEXT_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	say(line);
+}
+
+void command_tell_missing(const struct lists_missing *missing)
+{
+	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
+		if (missing->kinds & missing->forbidden & CLUSTER_SET(kind))
+			command_note("Not shown: %s", missing->why[kind]);
+	}
+}

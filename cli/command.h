@@ -1,0 +1,107 @@
+/*
+ * command: what a subcommand of kubectl-hostdev is: a row in main.c's table, its flags, its help, and a
+ * function.
+ *
+ * A subcommand is run with its settings read and its words counted. It connects by command_session() when
+ * it needs the API server, fills struct str with what it has to say, and gives it to out_flush(): nothing
+ * else writes to standard output.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/options.h"
+#include "cli/out.h"
+
+struct err;
+struct lists_missing;
+struct session;
+
+/* Of a process. */
+enum {
+	COMMAND_OK = 0,
+	COMMAND_FAILED = 1,  /* refused, not found, no answer  */
+	COMMAND_MISUSED = 2, /* the command line is wrong      */
+	COMMAND_LATE = 3,    /* --timeout is over              */
+	COMMAND_INTERRUPTED = 130,
+};
+
+/* All that any subcommand can be told; a row is in the table of those that take it. */
+struct command_settings {
+	char *kubeconfig;
+	char *context;
+	uint64_t request_timeout_ms;
+	int output; /* enum out_format */
+
+	uint64_t timeout_ms; /* claim, release */
+	bool wait;
+	bool no_wait;
+	int dry_run; /* enum command_dry_run */
+	bool include_group;
+	bool release; /* plan */
+	char *driver;
+	char *user;
+	bool nodes; /* top */
+	bool headers;
+};
+
+enum command_dry_run { DRY_RUN_NONE, DRY_RUN_SERVER };
+
+struct command_run {
+	const struct command *command;
+	struct command_settings settings;
+	char *const *words; /* behind the flags, NULL ends them */
+	size_t words_len;
+	struct out out;
+	struct session *session; /* of command_session() */
+};
+
+struct command {
+	const char *word;
+	const char *summary; /* for the list of subcommands: "Show ..." */
+	const struct options_prose *prose;
+	const struct option_row *rows; /* COMMAND_ROWS among them */
+	size_t rows_len;
+	size_t words_min;
+	size_t words_max;
+	const char *words;                   /* what they are called, for errors: "DEVICE" */
+	unsigned formats;                    /* OUT_SET()s that it can print, or 0            */
+	int (*run)(struct command_run *run); /* the exit status */
+	bool hidden;
+};
+
+/* The session, made with the first call. NULL: it was said why; end with COMMAND_FAILED. */
+struct session *command_session(struct command_run *run);
+
+/* One line on standard error: "kubectl hostdev tree: MESSAGE". Returns COMMAND_FAILED. */
+int command_fail(const struct command_run *run, const struct err *err);
+
+/* One line on standard error, cleaned: for what does not stop the command. */
+void command_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Say which kinds could not be read; of those that the cluster does not have, nothing. */
+void command_tell_missing(const struct lists_missing *missing);
+
+/* clang-format off */
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
+#define COMMAND_AT(member_) .offset = offsetof(struct command_settings, member_)
+
+#define COMMAND_CLUSTER_ROWS \
+	{ .name = "kubeconfig", .type = OPTION_STRING, COMMAND_AT(kubeconfig), \
+	  .argument = "FILE", .group = "Cluster", \
+	  .help = "How to reach the API server. Without it: the files in $KUBECONFIG, else the pod's " \
+		  "service account, else ~/.kube/config." }, \
+	{ .name = "context", .type = OPTION_STRING, COMMAND_AT(context), .argument = "NAME", \
+	  .help = "The kubeconfig's context to use instead of its current one." }, \
+	{ .name = "request-timeout", .type = OPTION_DURATION, COMMAND_AT(request_timeout_ms), \
+	  .fallback = "30s", .min = 100, .argument = "TIME", \
+	  .help = "How long one request may take." }
+
+#define COMMAND_OUTPUT_ROW \
+	{ .name = "output", .letter = 'o', .type = OPTION_ENUM, COMMAND_AT(output), \
+	  .choices = out_formats, .fallback = "table", .argument = "FORMAT", .group = "Output", \
+	  .help = "How to print." }
+/* NOLINTEND(bugprone-macro-parentheses) */
+/* clang-format on */

@@ -1,0 +1,206 @@
+#include "cli/lists.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/json_map.h"
+#include "api/json_map_read.h"
+#include "api/names.h"
+#include "api/object.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/session.h"
+#include "kube/list_page.h"
+#include "kube/url.h"
+
+/* One kind: a page after the other. */
+struct listing {
+	struct session *session;
+	struct cluster *cluster;
+	enum cluster_kind kind;
+	const char *selector; /* NULL: none */
+	size_t *pending;
+	size_t objects;
+	size_t broken; /* objects that cannot be read */
+	int result;
+	struct err err;
+};
+
+static void on_page(void *arg, int result, const struct kube_response *response,
+		    const struct err *err);
+
+static void ask_page(struct listing *listing, const char *token)
+{
+	const struct api_kind *kind = cluster_kind(listing->kind);
+	auto_str struct str path = STR_INIT;
+
+	url_object(&path, kind, NULL, NULL, NULL);
+	url_add_query(&path, &(struct url_query){
+				     .limit = LISTS_PAGE,
+				     .continue_token = token,
+				     .label_selector = listing->selector,
+			     });
+	kube_client_send(session_client(listing->session),
+			 &(struct kube_request){
+				 .verb = "list",
+				 .resource = kind->plural,
+				 .method = "GET",
+				 .path = str_cstr(&path),
+				 .timeout_ms = session_timeout_ms(listing->session),
+			 },
+			 on_page, listing);
+}
+
+static void end(struct listing *listing, int result)
+{
+	listing->result = result;
+	(*listing->pending)--;
+}
+
+/* One that cannot be read, because a newer version of us has written it, hides no other. */
+static void take_object(void *arg, const struct json_text *text)
+{
+	struct listing *listing = arg;
+	const struct api_kind *kind = cluster_kind(listing->kind);
+	void *object = xmalloc(kind->size);
+
+	listing->objects++;
+	if (json_map_read(kind->map, text->text, text->len, object, NULL) == 0) {
+		cluster_put(listing->cluster, listing->kind, object);
+		return;
+	}
+	listing->broken++;
+	free(object);
+}
+
+static void on_page(void *arg, int result, const struct kube_response *response,
+		    const struct err *err)
+{
+	struct listing *listing = arg;
+	struct list_page page = { 0 };
+
+	if (result < 0)
+		listing->err = *err;
+	else
+		result = list_page_read(response->body, response->body_len, take_object, listing,
+					&page, &listing->err);
+	if (result == 0 && listing->objects > LISTS_OBJECTS_MAX)
+		result = err_set(&listing->err, ERR_INVALID, -E2BIG, "more than %d objects",
+				 LISTS_OBJECTS_MAX);
+	if (result == 0 && page.next_page && page.next_page[0])
+		ask_page(listing, page.next_page);
+	else
+		end(listing, result);
+	list_page_done(&page);
+}
+
+/* Of those that lists may be narrowed by the label of their node. */
+static bool has_node_label(enum cluster_kind kind)
+{
+	return kind == CLUSTER_PCIDEVICE || kind == CLUSTER_USBDEVICE || kind == CLUSTER_MDEV;
+}
+
+static int explain(struct listing *listing, struct err *err)
+{
+	const struct api_kind *kind = cluster_kind(listing->kind);
+
+	*err = listing->err;
+	if (listing->result == -ENOENT)
+		return err_set(err, ERR_INVALID, -ENOENT,
+			       "the cluster at %s knows no %s: is hostdev installed there (kubectl "
+			       "apply -f crds/)?",
+			       session_server(listing->session), kind->plural);
+	return err_wrap(err, "list %s", kind->plural);
+}
+
+static int judge(struct listing *listing, const struct lists_want *want,
+		 struct lists_missing *ret_missing, struct err *err)
+{
+	struct err why = { 0 };
+
+	if (listing->result == 0)
+		return 0;
+	explain(listing, &why);
+	if (!(want->optional & CLUSTER_SET(listing->kind)) ||
+	    (listing->result != -ENOENT && listing->result != -EACCES)) {
+		*err = why;
+		return why.code;
+	}
+	if (ret_missing) {
+		ret_missing->kinds |= CLUSTER_SET(listing->kind);
+		if (listing->result == -EACCES)
+			ret_missing->forbidden |= CLUSTER_SET(listing->kind);
+		(void)snprintf(ret_missing->why[listing->kind],
+			       sizeof(ret_missing->why[listing->kind]), "%s", why.msg);
+	}
+	return 0;
+}
+
+int lists_read(struct session *session, const struct lists_want *want, struct cluster *cluster,
+	       struct lists_missing *ret_missing, struct err *err)
+{
+	struct listing listings[CLUSTER_KINDS];
+	auto_free char *label = want->node ? names_label_value(want->node) : NULL;
+	auto_free char *selector = label ? xasprintf(NAMES_LABEL_NODE "=%s", label) : NULL;
+	size_t pending = 0;
+	size_t len = 0;
+	int r = 0;
+
+	if (ret_missing)
+		*ret_missing = (struct lists_missing){ 0 };
+	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
+		struct listing *listing = &listings[len];
+
+		if (!(want->kinds & CLUSTER_SET(kind)))
+			continue;
+		*listing = (struct listing){
+			.session = session,
+			.cluster = cluster,
+			.kind = (enum cluster_kind)kind,
+			.pending = &pending,
+		};
+		if (has_node_label(listing->kind))
+			listing->selector = selector;
+		len++;
+		pending++;
+		ask_page(listing, NULL);
+	}
+	/* Signals are caught by commands that wait, after their lists: here they end the process. */
+	if (session_run(session, &pending) < 0)
+		exit(130);
+	for (size_t i = 0; i < len && r == 0; i++)
+		r = judge(&listings[i], want, ret_missing, err);
+	return r;
+}
+
+int lists_read_one(struct session *session, enum cluster_kind kind, const char *name,
+		   struct cluster *cluster, struct err *err)
+{
+	const struct api_kind *k = cluster_kind(kind);
+	auto_str struct str path = STR_INIT;
+	auto_answer struct session_answer answer = { 0 };
+	void *object;
+	int r;
+
+	url_object(&path, k, NULL, name, NULL);
+	r = session_ask(session,
+			&(struct kube_request){
+				.verb = "get",
+				.resource = k->plural,
+				.method = "GET",
+				.path = str_cstr(&path),
+			},
+			&answer, err);
+	if (r < 0)
+		return err_wrap(err, "get %s '%.100s'", k->plural, name);
+	object = xmalloc(k->size);
+	r = json_map_read(k->map, answer.body, answer.len, object, err);
+	if (r < 0) {
+		free(object);
+		return err_wrap(err, "get %s '%.100s'", k->plural, name);
+	}
+	cluster_put(cluster, kind, object);
+	return 0;
+}

@@ -1,0 +1,41 @@
+/*
+ * lists: the objects that a command needs, read from the API server into a cluster, all kinds at once
+ * and in pages.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/cluster.h"
+
+struct err;
+struct session;
+
+enum {
+	LISTS_PAGE = 500,
+	LISTS_OBJECTS_MAX = 500000, /* of one kind; more than that is nobody's cluster */
+};
+
+struct lists_want {
+	unsigned kinds; /* CLUSTER_SET()s; of these */
+	unsigned
+		optional; /* may be refused to the caller, or not be served: ret_missing says so   */
+	const char
+		*node; /* devices of that node alone; NULL: of all. Claims come in any case     */
+};
+
+/* What could not be read, and why, of optional kinds. */
+struct lists_missing {
+	unsigned kinds;
+	unsigned forbidden; /* of these: to the caller; the others are not served */
+	char why[CLUSTER_KINDS][240];
+};
+
+/* Fill @cluster. @ret_missing may be NULL. Errors are the first one of a kind that is not optional. */
+int lists_read(struct session *session, const struct lists_want *want, struct cluster *cluster,
+	       struct lists_missing *ret_missing, struct err *err);
+
+/* Read the object @name of @kind into @cluster. -ENOENT: there is none. */
+int lists_read_one(struct session *session, enum cluster_kind kind, const char *name,
+		   struct cluster *cluster, struct err *err);

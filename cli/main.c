@@ -1,0 +1,233 @@
+/* kubectl-hostdev: the command line, as `kubectl hostdev`; what a subcommand does is in its own file. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+
+static const struct command *const commands[] = {
+	&tree_command,
+	NULL,
+};
+
+static const struct command *find_command(const char *word)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (strcmp(commands[i]->word, word) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
+/* --- help --------------------------------------------------------------------------------------- */
+
+static void add_help(struct str *to)
+{
+	str_add(to, "kubectl hostdev shows and lends the devices of the cluster's nodes.\n\n"
+		    "Commands:\n");
+	for (size_t i = 0; commands[i]; i++) {
+		if (!commands[i]->hidden)
+			str_addf(to, "  %-11s %s\n", commands[i]->word, commands[i]->summary);
+	}
+	str_add(to, "\nUsage:\n  kubectl hostdev COMMAND [flags] [words]\n\n"
+		    "A DEVICE is the name of an object (vm1-000001000), NODE/ADDRESS\n"
+		    "(vm1/0000:01:00.0, vm1/1-2.3), or an address that one node alone has.\n\n"
+		    "Use \"kubectl hostdev COMMAND --help\" for more about a command.\n");
+}
+
+static int print(const char *text, int status)
+{
+	struct out out;
+
+	out_init(&out, OUT_TABLE);
+	str_add(&out.text, text);
+	if (!out_flush(&out))
+		status = COMMAND_FAILED;
+	str_done(&out.text);
+	return status;
+}
+
+static int print_help(void)
+{
+	auto_str struct str text = STR_INIT;
+
+	add_help(&text);
+	return print(str_cstr(&text), COMMAND_OK);
+}
+
+static int print_command_help(const struct command *command, const struct options *options)
+{
+	auto_str struct str text = STR_INIT;
+
+	options_help(options, command->prose, &text);
+	return print(str_cstr(&text), COMMAND_OK);
+}
+
+static int print_version(void)
+{
+	return print("kubectl-hostdev " HOSTDEV_VERSION "\n", COMMAND_OK);
+}
+
+/* --- the command line --------------------------------------------------------------------------- */
+
+static int misused(const char *word, const char *message)
+{
+	auto_str struct str clean = STR_INIT;
+
+	out_text(&clean, message);
+	(void)fprintf(stderr, "kubectl hostdev%s%s: %s\n", word ? " " : "", word ? word : "",
+		      str_cstr(&clean));
+	return COMMAND_MISUSED;
+}
+
+/* Flags stand before, between and behind words; "--" ends them. */
+static int read_line(struct options *options, int argc, char *const *argv, struct command_run *run,
+		     char **words, struct err *err)
+{
+	int rest = 0;
+	int r;
+
+	while (argc > 1) {
+		r = options_args(options, argc, argv, &rest, err);
+		if (r != OPTIONS_OK)
+			return r;
+		if (rest > 1 && strcmp(argv[rest - 1], "--") == 0) {
+			while (rest < argc)
+				words[run->words_len++] = argv[rest++];
+			break;
+		}
+		if (rest >= argc)
+			break;
+		words[run->words_len++] = argv[rest];
+		argc -= rest;
+		argv += rest;
+	}
+	return OPTIONS_OK;
+}
+
+static int check_line(const struct command_run *run, struct err *err)
+{
+	const struct command *command = run->command;
+
+	if (run->words_len < command->words_min)
+		return err_set(err, ERR_INVALID, -EINVAL, "%s is missing; see --help",
+			       command->words);
+	if (run->words_len > command->words_max)
+		return err_set(err, ERR_INVALID, -EINVAL, "unexpected word '%s'; see --help",
+			       run->words[command->words_max]);
+	if (command->formats && !(command->formats & OUT_SET(run->settings.output)))
+		return err_set(err, ERR_INVALID, -EINVAL, "there is no -o %s of this; see --help",
+			       out_formats[run->settings.output]);
+	return 0;
+}
+
+static int run_command(struct command_run *run)
+{
+	int status;
+
+	out_init(&run->out, (enum out_format)run->settings.output);
+	status = run->command->run(run);
+	str_done(&run->out.text);
+	session_free(run->session);
+	return status;
+}
+
+static int read_and_run(const struct command *command, int argc, char *const *argv)
+{
+	auto_free char **words = xcalloc((size_t)argc + 1, sizeof(*words));
+	struct command_run run = { .command = command, .words = words };
+	struct options options;
+	struct err err = { 0 };
+	int status;
+	int r;
+
+	options_init(&options, command->rows, command->rows_len, &run.settings);
+	r = read_line(&options, argc, argv, &run, words, &err);
+	if (r == OPTIONS_HELP)
+		status = print_command_help(command, &options);
+	else if (r == OPTIONS_VERSION)
+		status = print_version();
+	else if (r < 0 || check_line(&run, &err) < 0)
+		status = misused(command->word, err.msg);
+	else
+		status = run_command(&run);
+	options_done(&options);
+	return status;
+}
+
+/* Before the subcommand's word, what all of them take. */
+static int find_word(int argc, char *const *argv, int *ret_at, struct err *err)
+{
+	static const struct option_row rows[] = { COMMAND_CLUSTER_ROWS };
+	struct command_settings ignored;
+	struct options options;
+	int r;
+
+	options_init(&options, rows, ARRAY_LEN(rows), &ignored);
+	r = options_args(&options, argc, argv, ret_at, err);
+	options_done(&options);
+	return r;
+}
+
+/* The line without the subcommand's word, in its place the program's. */
+static int run_line(int argc, char *const *argv, int at)
+{
+	const struct command *command = find_command(argv[at]);
+	auto_free char **line = NULL;
+	struct err err = { 0 };
+
+	if (!command) {
+		err_set(&err, ERR_INVALID, -EINVAL,
+			"unknown command '%s'; see kubectl hostdev --help", argv[at]);
+		return misused(NULL, err.msg);
+	}
+	line = xcalloc((size_t)argc + 1, sizeof(*line));
+	for (int i = 0, to = 0; i < argc; i++) {
+		if (i != at)
+			line[to++] = argv[i];
+	}
+	return read_and_run(command, argc - 1, line);
+}
+
+/* kubectl hostdev help [COMMAND] */
+static int run_help(int argc, char *const *argv, int at)
+{
+	const struct command *command = at + 1 < argc ? find_command(argv[at + 1]) : NULL;
+	struct command_settings ignored;
+	struct options options;
+	int status;
+
+	if (!command)
+		return print_help();
+	options_init(&options, command->rows, command->rows_len, &ignored);
+	status = print_command_help(command, &options);
+	options_done(&options);
+	return status;
+}
+
+int main(int argc, char *argv[])
+{
+	struct err err = { 0 };
+	int at = argc;
+	int r;
+
+	/* Peers that close early are errors of a write; of standard output see out_flush(). */
+	(void)signal(SIGPIPE, SIG_IGN);
+	r = find_word(argc, argv, &at, &err);
+	if (r < 0)
+		return misused(NULL, err.msg);
+	if (r == OPTIONS_VERSION)
+		return print_version();
+	if (r == OPTIONS_HELP || at >= argc)
+		return print_help();
+	if (strcmp(argv[at], "help") == 0)
+		return run_help(argc, argv, at);
+	return run_line(argc, argv, at);
+}

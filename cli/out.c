@@ -1,0 +1,128 @@
+#include "cli/out.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "api/kind.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "kube/yaml.h"
+
+const char *const out_formats[] = { "table", "wide", "json", "yaml", "name", NULL };
+
+static bool is_set(const char *text)
+{
+	return text && *text;
+}
+
+bool out_colour_rule(const struct out_env *env)
+{
+	if (!env->terminal || is_set(env->no_color))
+		return false;
+	return is_set(env->term) && strcmp(env->term, "dumb") != 0;
+}
+
+bool out_utf8_rule(const struct out_env *env)
+{
+	const char *locale = is_set(env->lc_all)     ? env->lc_all
+			     : is_set(env->lc_ctype) ? env->lc_ctype
+						     : env->lang;
+
+	return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
+}
+
+void out_init(struct out *out, enum out_format format)
+{
+	struct out_env env = {
+		.terminal = isatty(STDOUT_FILENO) == 1,
+		.no_color = getenv("NO_COLOR"),
+		.term = getenv("TERM"),
+		.lc_all = getenv("LC_ALL"),
+		.lc_ctype = getenv("LC_CTYPE"),
+		.lang = getenv("LANG"),
+	};
+
+	*out = (struct out){
+		.format = format,
+		.colour = out_colour_rule(&env),
+		.utf8 = out_utf8_rule(&env),
+	};
+}
+
+void out_text(struct str *to, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len <= OUT_TEXT_MAX) {
+		str_add_clean(to, text, len);
+		return;
+	}
+	/* A character that is cut in two would be shown as bytes. */
+	len = OUT_TEXT_MAX;
+	while (len > OUT_TEXT_MAX - 4 && ((unsigned char)text[len] & 0xc0) == 0x80)
+		len--;
+	str_add_clean(to, text, len);
+	str_add(to, "...");
+}
+
+void out_colour(const struct out *out, struct str *to, enum state_colour colour)
+{
+	static const char *const sequences[] = {
+		[COLOUR_NONE] = "\033[0m",    [COLOUR_DIM] = "\033[2m",
+		[COLOUR_RED] = "\033[31m",    [COLOUR_GREEN] = "\033[32m",
+		[COLOUR_YELLOW] = "\033[33m", [COLOUR_BLUE] = "\033[34m",
+	};
+
+	if (out->colour)
+		str_add(to, sequences[colour]);
+}
+
+void out_kind_name(struct str *to, const struct api_kind *kind, const char *name)
+{
+	for (const char *c = kind->kind; *c; c++)
+		str_add_char(to, (char)tolower((unsigned char)*c));
+	if (kind->group[0])
+		str_addf(to, ".%s", kind->group);
+	str_add_char(to, '/');
+	out_text(to, name);
+}
+
+void out_json(struct out *out, json_t *value)
+{
+	auto_free char *text = NULL;
+
+	if (out->format == OUT_YAML) {
+		yaml_write(value, &out->text);
+		return;
+	}
+	text = json_dumps(value, JSON_INDENT(4) | JSON_ENCODE_ANY);
+	str_add(&out->text, text ? text : "null");
+	str_add_char(&out->text, '\n');
+}
+
+/* Others are ended by the signal; we ignore it for the sake of the connection to the API server. */
+static void end_by_pipe(void)
+{
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)raise(SIGPIPE);
+	_exit(128 + SIGPIPE);
+}
+
+bool out_flush(struct out *out)
+{
+	int r = file_write_all(STDOUT_FILENO, str_cstr(&out->text), out->text.len);
+
+	str_clear(&out->text);
+	if (r == -EPIPE)
+		end_by_pipe();
+	if (r < 0)
+		(void)fprintf(stderr, "kubectl hostdev: write to standard output: %s\n",
+			      strerror(-r));
+	return r == 0;
+}

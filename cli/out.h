@@ -1,0 +1,64 @@
+/*
+ * out: what a command prints: in which format, in colour or not, and how it gets to standard output.
+ *
+ * Text from the API is anybody's: out_text() is the only way by which it gets into tables and lines.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "cli/state.h"
+
+struct api_kind;
+
+/* In the order of out_formats. */
+enum out_format { OUT_TABLE, OUT_WIDE, OUT_JSON, OUT_YAML, OUT_NAME };
+#define OUT_SET(format) (1u << (format))
+enum {
+	OUT_ALL = OUT_SET(OUT_TABLE) | OUT_SET(OUT_WIDE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML) |
+		  OUT_SET(OUT_NAME),
+	OUT_TEXT_MAX = 4096, /* bytes of one text from the API that are shown */
+};
+
+extern const char *const out_formats[];
+
+/* How it may look. */
+struct out {
+	enum out_format format;
+	bool colour;
+	bool utf8; /* box-drawing characters are understood */
+	struct str text;
+};
+
+/* What a program finds in its environment; NULL: not set. */
+struct out_env {
+	bool terminal; /* is standard output one? */
+	const char *no_color;
+	const char *term;
+	const char *lc_all, *lc_ctype, *lang;
+};
+
+/* Colour only on a terminal that is not dumb, and never with NO_COLOR set to anything (no-color.org). */
+bool out_colour_rule(const struct out_env *env);
+/* Does the locale say UTF-8? */
+bool out_utf8_rule(const struct out_env *env);
+
+void out_init(struct out *out, enum out_format format);
+
+/* Append @text, with what could move a terminal's cursor shown as \xNN, and cut at OUT_TEXT_MAX. */
+void out_text(struct str *to, const char *text);
+
+/* Append the sequence that begins @colour, or ends it (COLOUR_NONE); nothing without colours. */
+void out_colour(const struct out *out, struct str *to, enum state_colour colour);
+
+/* Append "pcidevice.devices.harvesterhci.io/NAME", as kubectl's -o name does. */
+void out_kind_name(struct str *to, const struct api_kind *kind, const char *name);
+
+/* Append @value as --output says, json or yaml. */
+void out_json(struct out *out, json_t *value);
+
+/* Write out->text to standard output, and empty it. When nobody reads any more, the process ends as others
+ * do then, without a word (SIGPIPE). Otherwise an error is told, and false returned. */
+bool out_flush(struct out *out);

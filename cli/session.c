@@ -1,0 +1,182 @@
+#include "cli/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/config_load.h"
+
+struct session {
+	uv_loop_t loop;
+	struct kube_config config;
+	struct kube_client *client;
+	uint64_t timeout_ms;
+	uv_timer_t timer;
+	uv_signal_t signals[2];
+	bool interrupted;
+};
+
+int session_new(const struct session_settings *settings, struct session **ret_session,
+		struct err *err)
+{
+	struct kube_config_source source = { 0 };
+	struct kube_config config;
+	struct session *session;
+	int r;
+
+	kube_config_source_env(&source);
+	source.path = settings->kubeconfig;
+	source.context = settings->context;
+	r = kube_config_load(&source, &config, err);
+	if (r < 0)
+		return r;
+	session = xcalloc(1, sizeof(*session));
+	session->config = config;
+	session->timeout_ms = settings->timeout_ms;
+	uv_loop_init(&session->loop);
+	uv_timer_init(&session->loop, &session->timer);
+	for (size_t i = 0; i < ARRAY_LEN(session->signals); i++) {
+		uv_signal_init(&session->loop, &session->signals[i]);
+		session->signals[i].data = session;
+	}
+	session->client = kube_client_new(&session->loop, &session->config,
+					  "kubectl-hostdev/" HOSTDEV_VERSION, NULL);
+	*ret_session = session;
+	return 0;
+}
+
+struct session *session_free(struct session *session)
+{
+	if (!session)
+		return NULL;
+	kube_client_free(session->client);
+	uv_close((uv_handle_t *)&session->timer, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(session->signals); i++)
+		uv_close((uv_handle_t *)&session->signals[i], NULL);
+	uv_run(&session->loop, UV_RUN_NOWAIT);
+	uv_run(&session->loop, UV_RUN_NOWAIT);
+	uv_loop_close(&session->loop);
+	kube_config_done(&session->config);
+	free(session);
+	return NULL;
+}
+
+struct uv_loop_s *session_loop(struct session *session)
+{
+	return &session->loop;
+}
+
+struct kube_client *session_client(struct session *session)
+{
+	return session->client;
+}
+
+const char *session_server(const struct session *session)
+{
+	return session->config.server;
+}
+
+uint64_t session_timeout_ms(const struct session *session)
+{
+	return session->timeout_ms;
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct session *session = handle->data;
+
+	(void)number;
+	session->interrupted = true;
+}
+
+void session_catch_signals(struct session *session)
+{
+	static const int numbers[] = { SIGINT, SIGTERM };
+
+	for (size_t i = 0; i < ARRAY_LEN(session->signals); i++) {
+		uv_signal_start(&session->signals[i], on_signal, numbers[i]);
+		/* It alone is no reason for the loop to go on. */
+		uv_unref((uv_handle_t *)&session->signals[i]);
+	}
+}
+
+bool session_interrupted(const struct session *session)
+{
+	return session->interrupted;
+}
+
+int session_run(struct session *session, const size_t *pending)
+{
+	while (*pending > 0 && !session->interrupted)
+		uv_run(&session->loop, UV_RUN_ONCE);
+	return session->interrupted ? -EINTR : 0;
+}
+
+struct asking {
+	struct session_answer *answer;
+	struct err *err;
+	int result;
+	size_t pending;
+};
+
+static void on_answer(void *arg, int result, const struct kube_response *response,
+		      const struct err *err)
+{
+	struct asking *asking = arg;
+
+	*asking->answer = (struct session_answer){
+		.status = response->status,
+		.body = xstrndup(response->body, response->body_len),
+		.len = response->body_len,
+	};
+	asking->result = result;
+	if (result < 0 && asking->err)
+		*asking->err = *err;
+	asking->pending = 0;
+}
+
+int session_ask(struct session *session, const struct kube_request *request,
+		struct session_answer *ret_answer, struct err *err)
+{
+	struct asking asking = { .answer = ret_answer, .err = err, .pending = 1 };
+	struct kube_request timed = *request;
+	struct kube_call *call;
+
+	if (timed.timeout_ms == 0)
+		timed.timeout_ms = session->timeout_ms;
+	call = kube_client_send(session->client, &timed, on_answer, &asking);
+	if (session_run(session, &asking.pending) < 0 && asking.pending > 0) {
+		kube_call_cancel(call);
+		return err_set(err, ERR_RETRY, -EINTR, "interrupted");
+	}
+	return asking.result;
+}
+
+void session_answer_done(struct session_answer *answer)
+{
+	free(answer->body);
+	*answer = (struct session_answer){ 0 };
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	size_t *pending = timer->data;
+
+	*pending = 0;
+}
+
+int session_wait(struct session *session, uint64_t ms)
+{
+	size_t pending = 1;
+	int r;
+
+	session->timer.data = &pending;
+	uv_update_time(&session->loop);
+	uv_timer_start(&session->timer, on_timer, ms, 0);
+	r = session_run(session, &pending);
+	uv_timer_stop(&session->timer);
+	return r;
+}

@@ -1,0 +1,108 @@
+#include "cli/state.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "api/condition.h"
+#include "api/meta.h"
+#include "api/pcidevice.h"
+#include "cli/cluster.h"
+
+/* clang-format off */
+static const struct state_look looks[STATES] = {
+	[STATE_UNKNOWN]   = { "unknown",   "Unknown",   '?', COLOUR_RED,    "nobody has said, or its node is not well" },
+	[STATE_FREE]      = { "free",      "Free",      'o', COLOUR_NONE,   "may be claimed" },
+	[STATE_REFUSED]   = { "refused",   "Refused",   '-', COLOUR_DIM,    "its node needs it, or it cannot be lent" },
+	[STATE_PENDING]   = { "pending",   "Pending",   '~', COLOUR_YELLOW, "claimed, not ready yet" },
+	[STATE_READY]     = { "ready",     "Ready",     '+', COLOUR_GREEN,  "claimed, and pods can have it" },
+	[STATE_USED]      = { "in use",    "InUse",     '#', COLOUR_BLUE,   "a pod has it" },
+	[STATE_RELEASING] = { "releasing", "Releasing", '<', COLOUR_YELLOW, "its claim is being deleted" },
+	[STATE_MISSING]   = { "missing",   "Missing",   '!', COLOUR_RED,    "claimed, but not on its node" },
+};
+/* clang-format on */
+
+const struct state_look *state_look(enum device_state state)
+{
+	assert(state < STATES);
+	return &looks[state];
+}
+
+static struct state_verdict plain(enum device_state state, const char *reason, const char *message)
+{
+	return (struct state_verdict){ state, reason, message, "" };
+}
+
+static const char *text(const char *value)
+{
+	return value ? value : "";
+}
+
+static struct state_verdict by_condition(enum device_state state, const struct api_condition *c)
+{
+	return (struct state_verdict){ state, text(c->reason), text(c->message),
+				       text(c->last_transition_time) };
+}
+
+static const struct api_condition *find(const struct api_conditions *list, const char *type)
+{
+	return list ? api_conditions_find(list, type) : NULL;
+}
+
+static bool says(const struct api_condition *c, const char *status)
+{
+	return c && c->status && strcmp(c->status, status) == 0;
+}
+
+/* Of a claim that is not done: the first thing that is missing. */
+static struct state_verdict by_claim(const struct cluster_device *device)
+{
+	const struct api_condition *reach = find(device->claim_conditions, "NodeReachable");
+	const struct api_condition *ready = find(device->claim_conditions, "Ready");
+	bool deleting = device->claim->deletion_timestamp != NULL;
+
+	if (says(reach, "False"))
+		return by_condition(STATE_UNKNOWN, reach);
+	if (deleting && ready)
+		return by_condition(STATE_RELEASING, ready);
+	if (deleting)
+		return plain(STATE_RELEASING, "Releasing", "the claim is being deleted");
+	if (!ready)
+		return plain(
+			device->is_there ? STATE_PENDING : STATE_MISSING, "NotSeen",
+			"no agent has looked at the claim yet: is there a device of that name, and "
+			"does hostdev-agent run on its node?");
+	if (says(ready, "True"))
+		return by_condition(STATE_READY, ready);
+	return by_condition(device->is_there ? STATE_PENDING : STATE_MISSING, ready);
+}
+
+static struct state_verdict by_itself(const struct cluster_device *device)
+{
+	const struct api_condition *claimable = find(device->conditions, "Claimable");
+
+	if (device->type == DEVICE_MDEV && device->resource[0])
+		return plain(STATE_READY, "Lent", "the HostDeviceConfig lends it");
+	if (device->type == DEVICE_MDEV)
+		return plain(STATE_FREE, "NotLent",
+			     "no entry of the HostDeviceConfig lends mediated devices of its type");
+	if (says(claimable, "True"))
+		return by_condition(STATE_FREE, claimable);
+	if (says(claimable, "False") && claimable->reason &&
+	    strcmp(claimable->reason, "DeviceGone") == 0)
+		return by_condition(STATE_MISSING, claimable);
+	if (says(claimable, "False"))
+		return by_condition(STATE_REFUSED, claimable);
+	return plain(STATE_UNKNOWN, "NotSaid", "no agent has said whether it may be claimed");
+}
+
+struct state_verdict state_judge(const struct cluster_device *device)
+{
+	struct state_verdict verdict = device->claim ? by_claim(device) : by_itself(device);
+
+	/* While a pod has it this says the most, but not that it is on its way back, or lost. */
+	if (device->allocations && device->allocations->len > 0 &&
+	    (verdict.state == STATE_READY || verdict.state == STATE_FREE ||
+	     verdict.state == STATE_PENDING || verdict.state == STATE_REFUSED))
+		verdict.state = STATE_USED;
+	return verdict;
+}

@@ -1,0 +1,51 @@
+/*
+ * state: in one word what can be had of a device now, with the sign and the colour that it is shown by.
+ *
+ * Pure. A sign goes with every colour, so that nothing is told by colour alone.
+ */
+#pragma once
+
+struct cluster_device;
+
+enum device_state {
+	STATE_UNKNOWN,   /* nobody has said, or who said it is not well           */
+	STATE_FREE,      /* may be claimed                                        */
+	STATE_REFUSED,   /* its node needs it, or it cannot be lent               */
+	STATE_PENDING,   /* claimed, not ready yet                                */
+	STATE_READY,     /* claimed, and pods can have it                         */
+	STATE_USED,      /* a pod has it                                          */
+	STATE_RELEASING, /* its claim is being deleted                            */
+	STATE_MISSING,   /* claimed, but not on the node                          */
+	STATES,
+};
+
+enum state_colour {
+	COLOUR_NONE,
+	COLOUR_DIM,
+	COLOUR_RED,
+	COLOUR_GREEN,
+	COLOUR_YELLOW,
+	COLOUR_BLUE,
+};
+
+struct state_look {
+	const char *word; /* "in use"                        */
+	const char *key;  /* for programs, CamelCase: "InUse" */
+	char sign;        /* ASCII                           */
+	enum state_colour colour;
+	const char *means; /* for a legend                    */
+};
+
+const struct state_look *state_look(enum device_state state);
+
+/* Of a state, its reason and message: the condition that they are from. Texts are borrowed from the
+ * device's objects, or static; never NULL. */
+struct state_verdict {
+	enum device_state state;
+	const char *reason;  /* CamelCase, "" if there is none */
+	const char *message; /* likewise                       */
+	const char *since;   /* RFC 3339, or ""                */
+};
+
+/* Judge by what @device's objects say; its own @verdict is not looked at. */
+struct state_verdict state_judge(const struct cluster_device *device);

@@ -1,0 +1,46 @@
+/*
+ * table: rows of text in columns, as kubectl prints them: titles in capitals, three blanks between.
+ *
+ * Widths are counted in characters, not bytes; colours take no room. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/state.h"
+
+struct out;
+struct str;
+
+enum { TABLE_COLUMNS_MAX = 16 };
+
+struct table_column {
+	const char *title;
+	bool wide; /* only with -o wide                               */
+};
+
+struct table_cell {
+	char *text;
+	enum state_colour colour;
+};
+
+struct table {
+	const struct table_column *columns; /* borrowed */
+	size_t columns_len;
+	struct table_cell *cells; /* row by row */
+	size_t len;
+	size_t cap;
+};
+
+void table_init(struct table *table, const struct table_column *columns, size_t len);
+void table_done(struct table *table);
+
+/* Append a cell to the last row, or the first one to a new row. @text is anybody's and is cleaned; NULL
+ * is "". */
+void table_add(struct table *table, const char *text);
+/* The same in a colour. */
+void table_add_coloured(struct table *table, const char *text, enum state_colour colour);
+
+/* Append the table to @to, with the columns that @out's format has, with or without titles. */
+void table_print(const struct table *table, const struct out *out, bool titles, struct str *to);

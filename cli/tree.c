@@ -1,0 +1,283 @@
+#include "cli/tree.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "api/pcidevice.h"
+#include "base/mem.h"
+#include "cli/address.h"
+#include "cli/cluster.h"
+#include "cli/device_json.h"
+#include "cli/out.h"
+#include "cli/table.h"
+
+enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + 3 };
+
+static const struct table_column columns[COLUMNS] = {
+	{ "DEVICE", false },   { "STATE", false }, { "GROUP", false },   { "DRIVER", false },
+	{ "CLAIM OF", false }, { "POD", false },   { "RESOURCE", true }, { "DESCRIPTION", false },
+};
+
+/* The lines to the left of an entry, from the outermost: does each of these levels go on below? */
+struct tree_place {
+	bool goes_on[LEVELS_MAX];
+	size_t depth;
+};
+
+static void add_art(struct str *to, const struct out *out, const struct tree_place *place)
+{
+	for (size_t i = 0; i < place->depth; i++) {
+		bool last = i + 1 == place->depth;
+
+		if (last && out->utf8)
+			str_add(to, place->goes_on[i] ? "├─" : "└─");
+		else if (last)
+			str_add(to, place->goes_on[i] ? "+-" : "`-");
+		else if (!place->goes_on[i])
+			str_add(to, "  ");
+		else
+			str_add(to, out->utf8 ? "│ " : "| ");
+	}
+}
+
+/* A line that is no device: its name and nothing else. */
+static void add_heading(struct table *table, const struct out *out, const struct tree_place *place,
+			const char *name)
+{
+	auto_str struct str label = STR_INIT;
+
+	add_art(&label, out, place);
+	str_add(&label, name);
+	table_add(table, str_cstr(&label));
+	for (int i = 1; i < COLUMNS; i++)
+		table_add(table, "");
+}
+
+/* "free", "+ ready", "- refused: HostNetwork". */
+static void add_state(struct table *table, const struct cluster_device *device)
+{
+	const struct state_look *look = state_look(device->verdict.state);
+	bool silent = device->verdict.state == STATE_FREE || device->verdict.state == STATE_READY;
+	auto_free char *text =
+		silent ? xasprintf("%c %s", look->sign, look->word)
+		       : xasprintf("%c %s: %s", look->sign, look->word, device->verdict.reason);
+
+	table_add_coloured(table, text, look->colour);
+}
+
+/* Whose the claim is: its user, or that there is one. */
+static const char *claim_text(const struct cluster_device *device)
+{
+	if (!device->claim)
+		return "";
+	return device->user[0] ? device->user : "(nobody)";
+}
+
+/* "12", or "12 (3)" of a group of three functions. */
+static void add_group(struct table *table, const struct cluster_device *device)
+{
+	const struct pcidevice *pci = device->object;
+	auto_free char *text = NULL;
+
+	if (device->type == DEVICE_PCI && pci && pci->status.iommu_group_members.len > 1)
+		text = xasprintf("%s (%zu)", device->group, pci->status.iommu_group_members.len);
+	table_add(table, text ? text : device->group);
+}
+
+static void add_device(struct table *table, const struct out *out, const struct tree_place *place,
+		       const struct cluster_device *device, const char *label)
+{
+	auto_str struct str text = STR_INIT;
+	auto_free char *holder = device_pods(device);
+
+	add_art(&text, out, place);
+	str_add(&text, label);
+	table_add(table, str_cstr(&text));
+	add_state(table, device);
+	add_group(table, device);
+	table_add(table, device->driver);
+	table_add(table, claim_text(device));
+	table_add(table, holder);
+	table_add(table, device->resource);
+	table_add(table, device->description);
+}
+
+/* --- a node ------------------------------------------------------------------------------------- */
+
+/* What a device stands under that hangs on no other: its bus, or what it is. */
+static char *branch_of(const struct cluster_device *device)
+{
+	size_t bus = address_bus_len(device->address);
+
+	if (device->type == DEVICE_PCI && bus > 0)
+		return xstrndup(device->address, bus);
+	return xasprintf("%s, not listed below which device", device_type_word(device->type));
+}
+
+static char *label_of(const struct cluster_device *device)
+{
+	if (!device->address[0])
+		return xstrdup(device->name);
+	if (device->type == DEVICE_PCI)
+		return xstrdup(device->address);
+	return xasprintf("%s %s", device_type_word(device->type), device->address);
+}
+
+static void add_branch(struct table *table, const struct out *out, struct tree_place *place,
+		       const struct cluster_device *device);
+
+static void add_children(struct table *table, const struct out *out, struct tree_place *place,
+			 const struct cluster_device *first)
+{
+	place->depth++;
+	for (const struct cluster_device *d = first; d; d = d->next) {
+		place->goes_on[place->depth - 1] = d->next != NULL;
+		add_branch(table, out, place, d);
+	}
+	place->depth--;
+}
+
+/* A device and what hangs on it; the cluster bounds how deep that is. */
+static void add_branch(struct table *table, const struct out *out, struct tree_place *place,
+		       const struct cluster_device *device)
+{
+	auto_free char *label = label_of(device);
+
+	add_device(table, out, place, device, label);
+	add_children(table, out, place, device->first_child);
+}
+
+/* The next device of @node that hangs on no other, from @at on; node->len if there is none. */
+static size_t next_root(const struct cluster_node *node, size_t at)
+{
+	while (at < node->len && node->devices[at].parent)
+		at++;
+	return at;
+}
+
+/* The first root behind those that stand under the same branch as the one @at. */
+static size_t next_branch(const struct cluster_node *node, size_t at)
+{
+	auto_free char *branch = branch_of(&node->devices[at]);
+	size_t next = next_root(node, at + 1);
+
+	while (next < node->len) {
+		auto_free char *other = branch_of(&node->devices[next]);
+
+		if (strcmp(branch, other) != 0)
+			break;
+		next = next_root(node, next + 1);
+	}
+	return next;
+}
+
+static void add_roots(struct table *table, const struct out *out, const struct cluster_node *node,
+		      size_t begin, size_t end)
+{
+	auto_free char *branch = branch_of(&node->devices[begin]);
+	struct tree_place place = { .goes_on = { end < node->len }, .depth = 1 };
+	size_t next;
+
+	add_heading(table, out, &place, branch);
+	place.depth = 2;
+	for (size_t at = begin; at < end; at = next) {
+		next = next_root(node, at + 1);
+		place.goes_on[1] = next < end;
+		add_branch(table, out, &place, &node->devices[at]);
+	}
+}
+
+static void add_node(struct table *table, const struct out *out, const struct cluster_node *node)
+{
+	struct tree_place place = { 0 };
+	size_t next;
+
+	add_heading(table, out, &place, node->name[0] ? node->name : "(node not known)");
+	for (size_t at = next_root(node, 0); at < node->len; at = next) {
+		next = next_branch(node, at);
+		add_roots(table, out, node, at, next);
+	}
+}
+
+/* --- in other formats --------------------------------------------------------------------------- */
+
+static json_t *branch_json(const struct cluster_device *device)
+{
+	json_t *json = device_json(device);
+	json_t *children = json_array();
+
+	for (const struct cluster_device *d = device->first_child; d; d = d->next)
+		json_array_append_new(children, branch_json(d));
+	if (json_array_size(children) > 0)
+		json_object_set(json, "children", children);
+	json_decref(children);
+	return json;
+}
+
+static json_t *node_json(const struct cluster_node *node)
+{
+	json_t *devices = json_array();
+
+	for (size_t at = next_root(node, 0); at < node->len; at = next_root(node, at + 1))
+		json_array_append_new(devices, branch_json(&node->devices[at]));
+	return json_pack("{ss,so}", "name", node->name, "devices", devices);
+}
+
+static bool is_wanted(const struct cluster_node *node, const char *name)
+{
+	return !name || strcmp(node->name, name) == 0;
+}
+
+static void print_json(const struct cluster_view *view, const char *name, struct out *out)
+{
+	json_t *nodes = json_array();
+	auto_json json_t *all = json_pack("{so}", "nodes", nodes);
+
+	for (size_t i = 0; i < view->nodes_len; i++) {
+		if (is_wanted(&view->nodes[i], name))
+			json_array_append_new(nodes, node_json(&view->nodes[i]));
+	}
+	out_json(out, all);
+}
+
+static void print_table(const struct cluster_view *view, const char *name, struct out *out)
+{
+	struct table table;
+
+	table_init(&table, columns, COLUMNS);
+	for (size_t i = 0; i < view->nodes_len; i++) {
+		if (is_wanted(&view->nodes[i], name))
+			add_node(&table, out, &view->nodes[i]);
+	}
+	if (table.len > 0)
+		table_print(&table, out, true, &out->text);
+	table_done(&table);
+}
+
+static void print_names(const struct cluster_view *view, const char *name, struct out *out)
+{
+	for (size_t i = 0; i < view->len; i++) {
+		if (name && strcmp(view->devices[i].node, name) != 0)
+			continue;
+		device_add_name(&out->text, &view->devices[i]);
+		str_add_char(&out->text, '\n');
+	}
+}
+
+void tree_print(const struct cluster_view *view, const char *node, struct out *out)
+{
+	switch (out->format) {
+	case OUT_TABLE:
+	case OUT_WIDE:
+		print_table(view, node, out);
+		return;
+	case OUT_JSON:
+	case OUT_YAML:
+		print_json(view, node, out);
+		return;
+	case OUT_NAME:
+		print_names(view, node, out);
+		return;
+	}
+}

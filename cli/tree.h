@@ -1,0 +1,11 @@
+/*
+ * tree: a node's devices as a tree: buses, functions, and what hangs on them. Pure.
+ */
+#pragma once
+
+struct cluster_view;
+struct out;
+
+/* Append the tree of every node of @view, or of the one that is called @node, to out->text, as
+ * out->format says. */
+void tree_print(const struct cluster_view *view, const char *node, struct out *out);

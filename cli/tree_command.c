@@ -1,0 +1,99 @@
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "cli/cluster.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/lists.h"
+#include "cli/session.h"
+#include "cli/tree.h"
+
+static bool has_node(const struct cluster_view *view, const char *node)
+{
+	for (size_t i = 0; i < view->nodes_len; i++) {
+		if (!node || strcmp(view->nodes[i].name, node) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int print(struct command_run *run, const struct cluster_view *view, const char *node)
+{
+	struct err err = { 0 };
+
+	if (node && !has_node(view, node)) {
+		err_set(&err, ERR_INVALID, -ENOENT,
+			"no device of node '%.100s' is listed: does hostdev-agent run there?",
+			node);
+		return command_fail(run, &err);
+	}
+	if (!has_node(view, NULL))
+		command_note("No devices found: does hostdev-agent run on the nodes?");
+	tree_print(view, node, &run->out);
+	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
+}
+
+static int run_tree(struct command_run *run)
+{
+	struct session *session = command_session(run);
+	struct cluster *cluster;
+	struct lists_missing missing;
+	struct err err = { 0 };
+	struct lists_want want = {
+		.kinds = CLUSTER_DEVICES,
+		.optional = CLUSTER_DEVICES & ~CLUSTER_SET(CLUSTER_PCIDEVICE),
+		.node = run->words_len > 0 ? run->words[0] : NULL,
+	};
+	int status;
+
+	if (!session)
+		return COMMAND_FAILED;
+	cluster = cluster_new();
+	if (lists_read(session, &want, cluster, &missing, &err) < 0) {
+		status = command_fail(run, &err);
+	} else {
+		command_tell_missing(&missing);
+		status = print(run, cluster_view(cluster), want.node);
+	}
+	cluster_free(cluster);
+	return status;
+}
+
+static const struct option_row rows[] = { COMMAND_OUTPUT_ROW, COMMAND_CLUSTER_ROWS };
+
+static const struct options_prose prose = {
+	.program = "kubectl hostdev tree",
+	.summary = "shows devices as a tree",
+	.synopsis = "kubectl hostdev tree [NODE] [-o FORMAT]",
+	.description =
+		"Shows the devices of the cluster, or of NODE: each bus of a node, its functions, and "
+		"below these what hangs on them: virtual functions, USB devices and mediated "
+		"devices.\n\n"
+		"Which bridge a bus is behind, the API does not say: buses stand side by side. GROUP is "
+		"the IOMMU group, with the number of its functions in parentheses if it has several: "
+		"these are lent together. STATE is one of\n\n"
+		" o free       may be claimed\n"
+		" - refused    its node needs it, or it cannot be lent: the reason says why\n"
+		" ~ pending    claimed, not ready yet\n"
+		" + ready      claimed, and pods can have it\n"
+		" # in use     a pod has it\n"
+		" < releasing  its claim is being deleted\n"
+		" ! missing    claimed, but not on its node\n"
+		" ? unknown    nobody has said, or its node is not well",
+	.examples = " kubectl hostdev tree\n"
+		    " kubectl hostdev tree vm1 -o wide",
+};
+
+const struct command tree_command = {
+	.word = "tree",
+	.summary = "Show devices as a tree, with state, group, driver, claim and pod",
+	.prose = &prose,
+	.rows = rows,
+	.rows_len = ARRAY_LEN(rows),
+	.words_max = 1,
+	.words = "NODE",
+	.formats = OUT_ALL,
+	.run = run_tree,
+};

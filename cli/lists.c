@@ -112,7 +112,7 @@ static int explain(struct listing *listing, struct err *err)
 			       "the cluster at %s knows no %s: is hostdev installed there (kubectl "
 			       "apply -f crds/)?",
 			       session_server(listing->session), kind->plural);
-	return err_wrap(err, "list %s", kind->plural);
+	return err->code;
 }
 
 static int judge(struct listing *listing, const struct lists_want *want,
@@ -194,7 +194,7 @@ int lists_read_one(struct session *session, enum cluster_kind kind, const char *
 			},
 			&answer, err);
 	if (r < 0)
-		return err_wrap(err, "get %s '%.100s'", k->plural, name);
+		return r;
 	object = xmalloc(k->size);
 	r = json_map_read(k->map, answer.body, answer.len, object, err);
 	if (r < 0) {

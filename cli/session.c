@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
+#include "api/status.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "kube/config_load.h"
@@ -131,6 +132,7 @@ static void on_answer(void *arg, int result, const struct kube_response *respons
 		.status = response->status,
 		.body = xstrndup(response->body, response->body_len),
 		.len = response->body_len,
+		.warnings = xstrdup(response->warnings ? response->warnings : ""),
 	};
 	asking->result = result;
 	if (result < 0 && asking->err)
@@ -158,7 +160,21 @@ int session_ask(struct session *session, const struct kube_request *request,
 void session_answer_done(struct session_answer *answer)
 {
 	free(answer->body);
+	free(answer->warnings);
 	*answer = (struct session_answer){ 0 };
+}
+
+char *session_answer_message(const struct session_answer *answer)
+{
+	struct api_status status;
+	char *message;
+
+	if (!answer->body ||
+	    json_map_parse(api_status_map, answer->body, answer->len, &status, NULL) < 0)
+		return NULL;
+	message = take_ptr(status.message);
+	json_map_done(api_status_map, &status);
+	return message;
 }
 
 static void on_timer(uv_timer_t *timer)

@@ -45,6 +45,7 @@ struct session_answer {
 	int status; /* HTTP's; 0 when none came */
 	char *body;
 	size_t len;
+	char *warnings; /* one a line; "" if there are none */
 };
 void session_answer_done(struct session_answer *answer);
 #define auto_answer __attribute__((cleanup(session_answer_done)))
@@ -53,6 +54,10 @@ void session_answer_done(struct session_answer *answer);
  * case and holds nothing before. */
 int session_ask(struct session *session, const struct kube_request *request,
 		struct session_answer *ret_answer, struct err *err);
+
+/* What the API server said about an error, in full (err.msg is short); NULL if it is no Status. The
+ * caller frees. */
+char *session_answer_message(const struct session_answer *answer);
 
 /* Turn the loop until *@pending is 0: 0, or -EINTR. */
 int session_run(struct session *session, const size_t *pending);

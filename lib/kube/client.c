@@ -43,6 +43,7 @@ struct kube_call {
 	struct lines lines;        /* of a stream that goes well     */
 	struct str text;           /* the body, or that of an error  */
 	struct err err;            /* why we stopped it ourselves    */
+	const char *warnings;      /* what came with the answer, while it ends */
 	uint64_t start_ms;
 	bool retried; /* after a 401                                             */
 	bool feeding; /* on_line may be on the stack: the memory must stay        */
@@ -96,6 +97,7 @@ static void call_end(struct kube_call *call, int result, int status, uint64_t re
 		.body = call->on_line ? "" : str_cstr(&call->text),
 		.body_len = call->on_line ? 0 : call->text.len,
 		.retry_after_ms = retry_after_ms,
+		.warnings = call->warnings,
 	};
 
 	if (result < 0)
@@ -201,6 +203,7 @@ static void on_end(void *arg, const struct transfer_end *end)
 		call_retry(call);
 		return;
 	}
+	call->warnings = end->warnings;
 	result = judge(call, end);
 	if (result < 0)
 		call->err.wait_ms = (unsigned)end->retry_after_ms;

@@ -35,6 +35,7 @@ struct kube_response {
 	const char *body; /* terminated; "" for a stream; never NULL          */
 	size_t body_len;
 	uint64_t retry_after_ms; /* what the server asked for (429, 503), else 0     */
+	const char *warnings;    /* what it warns of, one a line (warning.h); NULL or "": nothing */
 };
 
 /*

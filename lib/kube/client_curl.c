@@ -15,9 +15,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/client_easy.h"
 #include "kube/client_wire.h"
 #include "kube/credentials.h"
+#include "kube/warning.h"
 
 enum {
 	RETRY_AFTER_MAX_S = 3600,
@@ -36,7 +38,8 @@ struct transfer {
 	void *arg;
 	uint64_t head_by_ms; /* a stream's head is due by then; 0: it came */
 	bool cancelled;
-	bool late; /* with its head */
+	bool late;           /* with its head */
+	struct str warnings; /* warning.h */
 	char why[CURL_ERROR_SIZE];
 };
 
@@ -86,6 +89,7 @@ static void transfer_release(struct transfer *tr)
 		tr->wire->transfers--;
 	}
 	easy_give(&tr->t->common, tr->easy);
+	str_done(&tr->warnings);
 	curl_slist_free_all(tr->headers);
 }
 
@@ -99,6 +103,7 @@ static void transfer_detach(struct transfer *tr)
 
 static void transfer_finish(struct transfer *tr, enum transfer_result result, const char *why)
 {
+	auto_str struct str warnings = tr->warnings; /* they outlive the release */
 	struct transfer_end end = { .result = result, .why = why };
 	curl_off_t wait_s = 0;
 	long status = 0;
@@ -107,6 +112,8 @@ static void transfer_finish(struct transfer *tr, enum transfer_result result, co
 	curl_easy_getinfo(tr->easy, CURLINFO_RETRY_AFTER, &wait_s);
 	if (wait_s > RETRY_AFTER_MAX_S)
 		wait_s = RETRY_AFTER_MAX_S;
+	tr->warnings = STR_INIT;
+	end.warnings = str_cstr(&warnings);
 	end.status = (int)status;
 	end.retry_after_ms = wait_s > 0 ? (uint64_t)wait_s * 1000 : 0;
 	transfer_detach(tr);
@@ -136,6 +143,7 @@ static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 	long status = 0;
 
 	wire_heard(tr->wire);
+	warning_take(&tr->warnings, data, size * n);
 	curl_easy_getinfo(tr->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (size * n > 2 || data[0] != '\r' || status < 200)
 		return size * n;

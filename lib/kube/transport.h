@@ -47,6 +47,7 @@ struct transfer_end {
 	int status;              /* HTTP's; 0 when none came       */
 	uint64_t retry_after_ms; /* 0: not said                    */
 	const char *why;         /* for BROKEN: what went wrong    */
+	const char *warnings;    /* one a line (warning.h); never NULL */
 };
 
 struct transfer_ops {

@@ -40,6 +40,11 @@ int command_fail(const struct command_run *run, const struct err *err)
 	return COMMAND_FAILED;
 }
 
+void command_say(const struct command_run *run, const char *text)
+{
+	(void)fprintf(stderr, "kubectl hostdev %s: %s\n", run->command->word, text);
+}
+
 void command_note(const char *fmt, ...)
 {
 	char line[OUT_TEXT_MAX];

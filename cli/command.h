@@ -19,6 +19,8 @@ struct err;
 struct lists_missing;
 struct session;
 
+enum { COMMAND_WORDS_MAX = 1000 };
+
 /* Of a process. */
 enum {
 	COMMAND_OK = 0,
@@ -78,6 +80,9 @@ struct session *command_session(struct command_run *run);
 /* One line on standard error: "kubectl hostdev tree: MESSAGE". Returns COMMAND_FAILED. */
 int command_fail(const struct command_run *run, const struct err *err);
 
+/* "kubectl hostdev tree: TEXT" on standard error; the text is clean already and may have lines. */
+void command_say(const struct command_run *run, const char *text);
+
 /* One line on standard error, cleaned: for what does not stop the command. */
 void command_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -98,6 +103,16 @@ void command_tell_missing(const struct lists_missing *missing);
 	{ .name = "request-timeout", .type = OPTION_DURATION, COMMAND_AT(request_timeout_ms), \
 	  .fallback = "30s", .min = 100, .argument = "TIME", \
 	  .help = "How long one request may take." }
+
+#define COMMAND_CLAIM_ROWS \
+	{ .name = "include-group", .type = OPTION_BOOL, COMMAND_AT(include_group), \
+	  .group = "Claim", \
+	  .help = "Claim all functions of the device's IOMMU group with it (spec.includeIOMMUGroup)." }, \
+	{ .name = "driver", .type = OPTION_STRING, COMMAND_AT(driver), .argument = "NAME", \
+	  .help = "Bind this vfio variant driver instead of vfio-pci (spec.driver)." }, \
+	{ .name = "user", .type = OPTION_STRING, COMMAND_AT(user), .argument = "NAME", \
+	  .help = "For whom (spec.userName); yourself, where the webhook is installed. For others you " \
+		  "need the verb manage." }
 
 #define COMMAND_OUTPUT_ROW \
 	{ .name = "output", .letter = 'o', .type = OPTION_ENUM, COMMAND_AT(output), \

@@ -3,4 +3,8 @@
 
 struct command;
 
+extern const struct command claim_command;
+extern const struct command plan_command;
+extern const struct command release_command;
+extern const struct command top_command;
 extern const struct command tree_command;

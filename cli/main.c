@@ -13,8 +13,7 @@
 #include "cli/session.h"
 
 static const struct command *const commands[] = {
-	&tree_command,
-	NULL,
+	&tree_command, &claim_command, &release_command, &plan_command, &top_command, NULL,
 };
 
 static const struct command *find_command(const char *word)

@@ -1,0 +1,327 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "api/meta.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/claim_wait.h"
+#include "cli/claims.h"
+#include "cli/cluster.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/target.h"
+
+/* claim and release are two directions of one thing. */
+struct errand {
+	struct command_run *run;
+	enum claim_goal goal;
+	bool dry_run;
+	struct claim_wait *waits;
+	size_t len;
+	int status;
+};
+
+static void refuse(struct errand *errand, struct claim_wait *wait, const char *why)
+{
+	auto_str struct str text = STR_INIT;
+
+	out_text(&text, wait->target.name);
+	str_addf(&text, ": %s", why);
+	command_say(errand->run, str_cstr(&text));
+	errand->status = COMMAND_FAILED;
+	wait->skip = true;
+}
+
+/* --- claim -------------------------------------------------------------------------------------- */
+
+/* A claim of the caller's own is as good as a new one; one of somebody else is not. */
+static void meet_claim(struct errand *errand, struct claim_wait *wait)
+{
+	auto_free char *caller = NULL;
+	auto_free char *why = NULL;
+	auto_answer struct session_answer answer = { 0 };
+	struct cluster *cluster = cluster_new();
+	enum cluster_kind kind = claim_kind(wait->target.type);
+	const struct cluster_device *device;
+	struct err err = { 0 };
+
+	if (claim_read(errand->run->session, &wait->target, &answer, &err) < 0 ||
+	    lists_read_one(errand->run->session, kind, wait->target.name, cluster, &err) < 0) {
+		refuse(errand, wait, err.msg);
+		cluster_free(cluster);
+		return;
+	}
+	device = cluster_device(cluster, wait->target.type, wait->target.name);
+	caller = claims_caller(errand->run->session);
+	if (device->claim->deletion_timestamp)
+		refuse(errand, wait, "it is being released; claim it again when that is done");
+	else if (device->user[0] && caller && strcmp(device->user, caller) != 0) {
+		why = xasprintf("claimed already, by '%s' since %s", device->user,
+				device->claim->creation_timestamp);
+		refuse(errand, wait, why);
+	} else {
+		command_note("%s: claimed already", wait->target.name);
+		claim_wait_take(wait, &answer);
+	}
+	cluster_free(cluster);
+}
+
+static void create(struct errand *errand, struct claim_wait *wait)
+{
+	const struct command_settings *s = &errand->run->settings;
+	const struct claim_spec spec = {
+		.user = s->user,
+		.driver = s->driver,
+		.include_group = s->include_group,
+	};
+	auto_answer struct session_answer answer = { 0 };
+	auto_free char *why = NULL;
+	struct err err = { 0 };
+	int r = claim_create(errand->run->session, &wait->target, &spec, errand->dry_run, &answer,
+			     &err);
+
+	claims_warn(&answer);
+	if (r == 0) {
+		claim_wait_take(wait, &answer);
+	} else if (r == -EEXIST) {
+		meet_claim(errand, wait);
+	} else {
+		why = claims_refusal(&answer, &err);
+		refuse(errand, wait, why);
+	}
+}
+
+/* --- release ------------------------------------------------------------------------------------ */
+
+static void delete (struct errand *errand, struct claim_wait *wait)
+{
+	auto_answer struct session_answer before = { 0 };
+	auto_answer struct session_answer answer = { 0 };
+	auto_free char *why = NULL;
+	struct err err = { 0 };
+	int r;
+
+	if (claim_read(errand->run->session, &wait->target, &before, &err) == 0)
+		claim_wait_take(wait, &before);
+	r = claim_delete(errand->run->session, &wait->target, errand->dry_run, &answer, &err);
+	claims_warn(&answer);
+	if (r == -ENOENT) {
+		refuse(errand, wait, "it is not claimed");
+	} else if (r < 0) {
+		why = claims_refusal(&answer, &err);
+		refuse(errand, wait, why);
+	}
+}
+
+/* --- both --------------------------------------------------------------------------------------- */
+
+static const char *deed(const struct errand *errand, bool waited)
+{
+	if (errand->goal == CLAIM_READY)
+		return waited ? "ready" : errand->dry_run ? "created (server dry run)" : "created";
+	return waited ? "released" : errand->dry_run ? "deleted (server dry run)" : "deleted";
+}
+
+static void print_lines(const struct errand *errand, bool waited, struct out *out)
+{
+	for (size_t i = 0; i < errand->len; i++) {
+		const struct claim_wait *wait = &errand->waits[i];
+
+		if (wait->skip || (waited && !wait->done))
+			continue;
+		out_kind_name(&out->text, cluster_kind(claim_kind(wait->target.type)),
+			      wait->target.name);
+		if (out->format != OUT_NAME)
+			str_addf(&out->text, " %s", deed(errand, waited));
+		str_add_char(&out->text, '\n');
+	}
+}
+
+/* The objects as they came; one alone, or a list. */
+static void print_objects(const struct errand *errand, struct out *out)
+{
+	json_t *items = json_array();
+	auto_json json_t *list = NULL;
+
+	for (size_t i = 0; i < errand->len; i++) {
+		const char *text = errand->waits[i].object;
+		json_t *object = NULL;
+
+		if (!errand->waits[i].skip && text &&
+		    json_map_load(text, strlen(text), &object, NULL) == 0)
+			json_array_append_new(items, object);
+	}
+	if (errand->len == 1 && json_array_size(items) == 1)
+		list = json_incref(json_array_get(items, 0));
+	else
+		list = json_pack("{ss,ss,sO}", "apiVersion", "v1", "kind", "List", "items", items);
+	json_decref(items);
+	out_json(out, list);
+}
+
+static void print_errand(struct errand *errand, bool waited)
+{
+	struct out *out = &errand->run->out;
+
+	if (out->format == OUT_JSON || out->format == OUT_YAML)
+		print_objects(errand, out);
+	else
+		print_lines(errand, waited, out);
+	if (!out_flush(out))
+		errand->status = COMMAND_FAILED;
+}
+
+static void carry_out(struct errand *errand)
+{
+	const struct command_settings *s = &errand->run->settings;
+	bool waits = s->wait && !s->no_wait && !errand->dry_run;
+	int status;
+
+	if (waits)
+		session_catch_signals(errand->run->session);
+	for (size_t i = 0; i < errand->len; i++) {
+		if (errand->waits[i].skip)
+			continue;
+		if (errand->goal == CLAIM_READY)
+			create(errand, &errand->waits[i]);
+		else
+			delete_claim(errand, &errand->waits[i]);
+	}
+	if (waits) {
+		status = claim_wait_all(errand->run, errand->waits, errand->len, errand->goal,
+					s->timeout_ms);
+		if (status != COMMAND_OK)
+			errand->status = status;
+	}
+	print_errand(errand, waits);
+}
+
+static int run_errand(struct command_run *run, enum claim_goal goal)
+{
+	auto_targets struct targets targets;
+	struct errand errand = {
+		.run = run,
+		.goal = goal,
+		.dry_run = run->settings.dry_run == DRY_RUN_SERVER,
+	};
+	int status = targets_find(run, 0, &targets);
+
+	if (status != COMMAND_OK)
+		return status;
+	errand.len = targets.len;
+	errand.waits = xcalloc(targets.len + 1, sizeof(*errand.waits));
+	for (size_t i = 0; i < targets.len; i++) {
+		claim_target_init(&errand.waits[i].target, targets.devices[i]);
+		if (targets.devices[i]->type == DEVICE_MDEV)
+			refuse(&errand, &errand.waits[i],
+			       "mediated devices are not claimed; the HostDeviceConfig lends them");
+	}
+	carry_out(&errand);
+	for (size_t i = 0; i < errand.len; i++)
+		claim_wait_done(&errand.waits[i]);
+	free(errand.waits);
+	return errand.status;
+}
+
+static int run_claim(struct command_run *run)
+{
+	return run_errand(run, CLAIM_READY);
+}
+
+static int run_release(struct command_run *run)
+{
+	return run_errand(run, CLAIM_GONE);
+}
+
+static const char *const dry_runs[] = { "none", "server", NULL };
+
+/* clang-format off */
+#define WAIT_ROWS(until_) \
+	{ .name = "wait", .type = OPTION_BOOL, COMMAND_AT(wait), .fallback = "true", \
+	  .group = "Flags", .argument = "BOOL", \
+	  .help = "Wait until " until_ "; progress is told on standard error. --wait=false does not." }, \
+	{ .name = "no-wait", .type = OPTION_BOOL, COMMAND_AT(no_wait), \
+	  .help = "The same as --wait=false." }, \
+	{ .name = "timeout", .type = OPTION_DURATION, COMMAND_AT(timeout_ms), .fallback = "1m", \
+	  .argument = "TIME", \
+	  .help = "How long to wait; 0 for ever. When it is over, the exit status is 3, and nothing is " \
+		  "undone." }, \
+	{ .name = "dry-run", .type = OPTION_ENUM, COMMAND_AT(dry_run), .choices = dry_runs, \
+	  .argument = "WAY", \
+	  .help = "With server, have the API server and its webhooks judge it, print what they warn of, " \
+		  "and change nothing." }
+/* clang-format on */
+
+static const struct option_row claim_rows[] = {
+	WAIT_ROWS("the device is ready"),
+	COMMAND_CLAIM_ROWS,
+	COMMAND_OUTPUT_ROW,
+	COMMAND_CLUSTER_ROWS,
+};
+
+static const struct options_prose claim_prose = {
+	.program = "kubectl hostdev claim",
+	.summary = "claims devices",
+	.synopsis = "kubectl hostdev claim DEVICE... [FLAG]...",
+	.description =
+		"Makes a PCIDeviceClaim or USBDeviceClaim for each DEVICE and waits until it is Ready: "
+		"until pods and virtual machines can have the device. What it waits for is told on "
+		"standard error. Ctrl-C ends the waiting, not the claim.\n\n"
+		"Functions that share an IOMMU group are claimed together: name them all, or use "
+		"--include-group.\n\n"
+		"Exit status: 0 all are ready (with --wait=false: made); 1 refused, or not to be had; 2 "
+		"wrong flags; 3 not ready within --timeout; 130 interrupted.",
+	.examples = " kubectl hostdev claim vm1-000001000\n"
+		    " kubectl hostdev claim vm1/01:00.0 --dry-run=server\n"
+		    " kubectl hostdev claim vm1/1-2.3 --timeout 10s -o yaml",
+};
+
+const struct command claim_command = {
+	.word = "claim",
+	.summary = "Claim devices, and wait until they are ready",
+	.prose = &claim_prose,
+	.rows = claim_rows,
+	.rows_len = ARRAY_LEN(claim_rows),
+	.words_min = 1,
+	.words_max = COMMAND_WORDS_MAX,
+	.words = "DEVICE",
+	.formats = OUT_ALL,
+	.run = run_claim,
+};
+
+static const struct option_row release_rows[] = {
+	WAIT_ROWS("the device is given back"),
+	COMMAND_OUTPUT_ROW,
+	COMMAND_CLUSTER_ROWS,
+};
+
+static const struct options_prose release_prose = {
+	.program = "kubectl hostdev release",
+	.summary = "gives claimed devices back",
+	.synopsis = "kubectl hostdev release DEVICE... [FLAG]...",
+	.description =
+		"Deletes the claim of each DEVICE and waits until it is gone: until the device is back "
+		"on the driver that it had. While a pod or a process has the device, that waits, and "
+		"says for whom. Ctrl-C ends the waiting; the claim stays deleted.\n\n"
+		"Exit status: 0 all are given back (with --wait=false: their claims are deleted); 1 "
+		"refused, or not claimed; 2 wrong flags; 3 not given back within --timeout; 130 "
+		"interrupted.",
+	.examples = " kubectl hostdev release vm1-000001000\n"
+		    " kubectl hostdev release vm1/01:00.0 vm1/01:00.1 --no-wait",
+};
+
+const struct command release_command = {
+	.word = "release",
+	.summary = "Give claimed devices back, and wait until that is done",
+	.prose = &release_prose,
+	.rows = release_rows,
+	.rows_len = ARRAY_LEN(release_rows),
+	.words_min = 1,
+	.words_max = COMMAND_WORDS_MAX,
+	.words = "DEVICE",
+	.formats = OUT_ALL,
+	.run = run_release,
+};

@@ -1,0 +1,237 @@
+#include "cli/claim_wait.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "api/object.h"
+#include "api/pcideviceclaim.h"
+#include "api/usbdeviceclaim.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/timefmt.h"
+#include "cli/command.h"
+
+enum { LOOK_MS = 300, LINE_MAX_BYTES = 600 };
+
+void claim_wait_done(struct claim_wait *wait)
+{
+	claim_target_done(&wait->target);
+	free(wait->uid);
+	free(wait->object);
+	free(wait->told);
+	*wait = (struct claim_wait){ 0 };
+}
+
+/* --- one claim ---------------------------------------------------------------------------------- */
+
+static void *decode(enum device_type type, const char *text)
+{
+	const struct api_kind *kind = cluster_kind(claim_kind(type));
+	auto_json json_t *json = NULL;
+	void *object;
+
+	if (!text || json_map_load(text, strlen(text), &json, NULL) < 0 ||
+	    api_object_decode(kind, json, &object, NULL) < 0)
+		return NULL;
+	return object;
+}
+
+static const struct api_conditions *conditions_of(enum device_type type, const void *object)
+{
+	return type == DEVICE_USB ? &((const struct usbdeviceclaim *)object)->status.conditions
+				  : &((const struct pcideviceclaim *)object)->status.conditions;
+}
+
+static const char *holder_of(enum device_type type, const void *object)
+{
+	return type == DEVICE_USB ? ((const struct usbdeviceclaim *)object)->status.holder
+				  : ((const struct pcideviceclaim *)object)->status.holder;
+}
+
+/* What stands between the claim and its goal, in its own words. */
+static void add_line(struct str *line, enum device_type type, const void *object)
+{
+	const struct api_conditions *list = conditions_of(type, object);
+	const struct api_condition *reach = api_conditions_find(list, "NodeReachable");
+	const struct api_condition *c = api_conditions_find(list, "Ready");
+	const char *holder = holder_of(type, object);
+
+	if (reach && reach->status && strcmp(reach->status, "False") == 0)
+		c = reach;
+	if (!c) {
+		str_add(line, "no agent has looked at it yet");
+		return;
+	}
+	out_text(line, c->reason ? c->reason : "");
+	if (c->message && c->message[0]) {
+		str_add(line, ": ");
+		out_text(line, c->message);
+	}
+	if (holder && (!c->message || !strstr(c->message, holder))) {
+		str_add(line, " (");
+		out_text(line, holder);
+		str_add_char(line, ')');
+	}
+}
+
+static enum claim_progress judge_ready(enum device_type type, const void *object)
+{
+	const struct api_meta *meta = object;
+	const struct api_condition *ready =
+		api_conditions_find(conditions_of(type, object), "Ready");
+
+	if (meta->deletion_timestamp)
+		return PROGRESS_LOST;
+	return ready && ready->status && strcmp(ready->status, "True") == 0 ? PROGRESS_DONE
+									    : PROGRESS_WAITING;
+}
+
+enum claim_progress claim_progress(enum claim_goal goal, enum device_type type, const char *json,
+				   const char *uid, struct str *line)
+{
+	void *object = decode(type, json);
+	const struct api_meta *meta = object;
+	bool is_it = object && (!uid || !meta->uid || strcmp(meta->uid, uid) == 0);
+	enum claim_progress progress;
+
+	if (goal == CLAIM_GONE)
+		progress = is_it ? PROGRESS_WAITING : PROGRESS_DONE;
+	else
+		progress = is_it ? judge_ready(type, object) : PROGRESS_LOST;
+	if (progress == PROGRESS_LOST)
+		str_add(line, "somebody has deleted the claim");
+	else if (progress == PROGRESS_WAITING)
+		add_line(line, type, object);
+	str_cut(line, LINE_MAX_BYTES);
+	api_object_free(cluster_kind(claim_kind(type)), object);
+	return progress;
+}
+
+void claim_wait_take(struct claim_wait *wait, const struct session_answer *answer)
+{
+	void *object = decode(wait->target.type, answer->body);
+	const struct api_meta *meta = object;
+
+	if (!object)
+		return;
+	if (!wait->uid)
+		wait->uid = xstrdup_or_null(meta->uid);
+	free(wait->object);
+	wait->object = xstrdup(answer->body);
+	api_object_free(cluster_kind(claim_kind(wait->target.type)), object);
+}
+
+/* --- all of them -------------------------------------------------------------------------------- */
+
+/* A line is said once, until it changes. */
+static void tell(struct claim_wait *wait, const char *text)
+{
+	auto_free char *line = xasprintf("%s: %s", wait->target.name, text);
+
+	if (wait->told && strcmp(wait->told, line) == 0)
+		return;
+	command_note("%s", line);
+	free(wait->told);
+	wait->told = take_ptr(line);
+}
+
+/* A reading that fails for the moment is no end: it is tried again. */
+static int look(struct command_run *run, struct claim_wait *wait, enum claim_goal goal)
+{
+	auto_answer struct session_answer answer = { 0 };
+	auto_str struct str line = STR_INIT;
+	struct err err = { 0 };
+	int r = claim_read(run->session, &wait->target, &answer, &err);
+
+	if (r == -EINTR)
+		return COMMAND_OK;
+	if (r < 0 && r != -ENOENT) {
+		tell(wait, err.msg);
+		return err.kind == ERR_RETRY && r != -EACCES ? COMMAND_OK : COMMAND_FAILED;
+	}
+	if (r == 0)
+		claim_wait_take(wait, &answer);
+	switch (claim_progress(goal, wait->target.type, r == 0 ? answer.body : NULL, wait->uid,
+			       &line)) {
+	case PROGRESS_DONE:
+		wait->done = true;
+		return COMMAND_OK;
+	case PROGRESS_WAITING:
+		tell(wait, str_cstr(&line));
+		return COMMAND_OK;
+	case PROGRESS_LOST:
+		tell(wait, str_cstr(&line));
+		return COMMAND_FAILED;
+	}
+	return COMMAND_FAILED;
+}
+
+/* The end of one that is lost does not keep the others from being waited for. */
+static size_t look_at_all(struct command_run *run, struct claim_wait *waits, size_t len,
+			  enum claim_goal goal, int *status)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < len && !session_interrupted(run->session); i++) {
+		if (waits[i].done || waits[i].skip)
+			continue;
+		if (look(run, &waits[i], goal) != COMMAND_OK) {
+			waits[i].skip = true;
+			*status = COMMAND_FAILED;
+		} else if (!waits[i].done) {
+			left++;
+		}
+	}
+	return left;
+}
+
+static int say_interrupted(enum claim_goal goal)
+{
+	if (goal == CLAIM_READY)
+		command_note(
+			"Interrupted. What is claimed stays claimed; `kubectl hostdev release` "
+			"gives it back.");
+	else
+		command_note(
+			"Interrupted. The claims stay deleted: each goes once its device is given "
+			"back.");
+	return COMMAND_INTERRUPTED;
+}
+
+static int say_late(enum claim_goal goal, size_t left)
+{
+	if (goal == CLAIM_READY)
+		command_note(
+			"The time is over (--timeout) and %zu of the claims %s not ready. They "
+			"stay, and `kubectl hostdev why` says what is in the way; `kubectl hostdev "
+			"release` takes them back.",
+			left, left == 1 ? "is" : "are");
+	else
+		command_note(
+			"The time is over (--timeout) and %zu of the devices %s not given back. "
+			"They will be once what is said above has passed.",
+			left, left == 1 ? "is" : "are");
+	return COMMAND_LATE;
+}
+
+int claim_wait_all(struct command_run *run, struct claim_wait *waits, size_t len,
+		   enum claim_goal goal, uint64_t timeout_ms)
+{
+	uint64_t end_ms = timefmt_now_ms() + timeout_ms;
+	int status = COMMAND_OK;
+	size_t left;
+
+	while ((left = look_at_all(run, waits, len, goal, &status)) > 0) {
+		if (session_interrupted(run->session))
+			return say_interrupted(goal);
+		if (timeout_ms > 0 && timefmt_now_ms() >= end_ms)
+			return say_late(goal, left);
+		(void)session_wait(run->session, LOOK_MS);
+	}
+	return session_interrupted(run->session) ? say_interrupted(goal) : status;
+}

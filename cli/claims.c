@@ -1,0 +1,156 @@
+#include "cli/claims.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "api/object.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/out.h"
+#include "kube/url.h"
+
+enum cluster_kind claim_kind(enum device_type type)
+{
+	return type == DEVICE_USB ? CLUSTER_USBCLAIM : CLUSTER_PCICLAIM;
+}
+
+void claim_target_init(struct claim_target *target, const struct cluster_device *device)
+{
+	*target = (struct claim_target){
+		.type = device->type,
+		.name = xstrdup(device->name),
+		.node = xstrdup(device->node),
+		.address = xstrdup(device->address),
+	};
+}
+
+void claim_target_done(struct claim_target *target)
+{
+	free(target->name);
+	free(target->node);
+	free(target->address);
+	*target = (struct claim_target){ 0 };
+}
+
+static void add_text(json_t *object, const char *key, const char *text)
+{
+	if (text && text[0])
+		json_object_set_new(object, key, json_string(text));
+}
+
+/* Harvester's controllers need address and node; ours take them from the name, too. */
+static json_t *body_of(const struct claim_target *target, const struct claim_spec *spec)
+{
+	const struct api_kind *kind = cluster_kind(claim_kind(target->type));
+	auto_free char *version = api_kind_api_version(kind);
+	json_t *fields = json_object();
+
+	if (target->type == DEVICE_PCI) {
+		add_text(fields, "address", target->address);
+		add_text(fields, "nodeName", target->node);
+		add_text(fields, "driver", spec->driver);
+		if (spec->include_group)
+			json_object_set_new(fields, "includeIOMMUGroup", json_true());
+	}
+	add_text(fields, "userName", spec->user);
+	return json_pack("{ss,ss,s{ss},so}", "apiVersion", version, "kind", kind->kind, "metadata",
+			 "name", target->name, "spec", fields);
+}
+
+static int ask(struct session *session, const struct claim_target *target, const char *verb,
+	       const char *method, const char *body, bool dry_run,
+	       struct session_answer *ret_answer, struct err *err)
+{
+	const struct api_kind *kind = cluster_kind(claim_kind(target->type));
+	auto_str struct str path = STR_INIT;
+	struct url_query query = { .dry_run = dry_run };
+
+	if (body)
+		query.field_manager = "kubectl-hostdev";
+	url_object(&path, kind, NULL, body ? NULL : target->name, NULL);
+	url_add_query(&path, &query);
+	return session_ask(session,
+			   &(struct kube_request){
+				   .verb = verb,
+				   .resource = kind->plural,
+				   .method = method,
+				   .path = str_cstr(&path),
+				   .content_type = body ? "application/json" : NULL,
+				   .body = body,
+				   .body_len = body ? strlen(body) : 0,
+			   },
+			   ret_answer, err);
+}
+
+int claim_create(struct session *session, const struct claim_target *target,
+		 const struct claim_spec *spec, bool dry_run, struct session_answer *ret_answer,
+		 struct err *err)
+{
+	auto_json json_t *body = body_of(target, spec);
+	auto_free char *text = json_map_text(body);
+
+	return ask(session, target, "create", "POST", text, dry_run, ret_answer, err);
+}
+
+int claim_delete(struct session *session, const struct claim_target *target, bool dry_run,
+		 struct session_answer *ret_answer, struct err *err)
+{
+	return ask(session, target, "delete", "DELETE", NULL, dry_run, ret_answer, err);
+}
+
+int claim_read(struct session *session, const struct claim_target *target,
+	       struct session_answer *ret_answer, struct err *err)
+{
+	return ask(session, target, "get", "GET", NULL, false, ret_answer, err);
+}
+
+char *claims_caller(struct session *session)
+{
+	static const char body[] = "{\"apiVersion\":\"authentication.k8s.io/v1\","
+				   "\"kind\":\"SelfSubjectReview\"}";
+	auto_answer struct session_answer answer = { 0 };
+	auto_json json_t *review = NULL;
+	const json_t *info;
+	int r = session_ask(session,
+			    &(struct kube_request){
+				    .verb = "create",
+				    .resource = "selfsubjectreviews",
+				    .method = "POST",
+				    .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+				    .content_type = "application/json",
+				    .body = body,
+				    .body_len = sizeof(body) - 1,
+			    },
+			    &answer, NULL);
+
+	if (r < 0 || json_map_load(answer.body, answer.len, &review, NULL) < 0)
+		return NULL;
+	info = json_object_get(json_object_get(review, "status"), "userInfo");
+	return xstrdup_or_null(json_string_value(json_object_get(info, "username")));
+}
+
+void claims_warn(const struct session_answer *answer)
+{
+	const char *line = answer->warnings ? answer->warnings : "";
+
+	for (size_t len; *line; line += len + 1) {
+		len = strcspn(line, "\n");
+		(void)fprintf(stderr, "Warning: %.*s\n", (int)len, line);
+		if (!line[len])
+			break;
+	}
+}
+
+char *claims_refusal(const struct session_answer *answer, const struct err *err)
+{
+	auto_free char *message = session_answer_message(answer);
+	auto_str struct str text = STR_INIT;
+
+	out_text(&text, message && message[0] ? message : err->msg);
+	return str_detach(&text);
+}

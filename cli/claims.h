@@ -1,0 +1,50 @@
+/*
+ * claims: what is asked of the API server about the claim of one device: make it, delete it, read it.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cli/cluster.h"
+#include "cli/session.h"
+
+struct err;
+
+/* The claim that a device is claimed by. */
+struct claim_target {
+	enum device_type type; /* DEVICE_PCI or DEVICE_USB */
+	char *name;
+	char *node;    /* "" if not known */
+	char *address; /* likewise        */
+};
+
+/* What a claim is to say; NULL and false leave a field out. */
+struct claim_spec {
+	const char *user;
+	const char *driver; /* of PCI functions */
+	bool include_group; /* likewise         */
+};
+
+enum cluster_kind claim_kind(enum device_type type);
+
+void claim_target_init(struct claim_target *target, const struct cluster_device *device);
+void claim_target_done(struct claim_target *target);
+
+/* The results of these are session_ask()'s; the answer has the object, and the warnings. */
+int claim_create(struct session *session, const struct claim_target *target,
+		 const struct claim_spec *spec, bool dry_run, struct session_answer *ret_answer,
+		 struct err *err);
+int claim_delete(struct session *session, const struct claim_target *target, bool dry_run,
+		 struct session_answer *ret_answer, struct err *err);
+int claim_read(struct session *session, const struct claim_target *target,
+	       struct session_answer *ret_answer, struct err *err);
+
+/* Who the caller is to the API server, for the caller of this to free; NULL if that cannot be told (older
+ * than Kubernetes 1.28). */
+char *claims_caller(struct session *session);
+
+/* The warnings of @answer, on standard error as kubectl does it. */
+void claims_warn(const struct session_answer *answer);
+
+/* In full what the API server said about an error, or else err.msg, cleaned; the caller frees. */
+char *claims_refusal(const struct session_answer *answer, const struct err *err);

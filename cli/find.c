@@ -1,0 +1,133 @@
+#include "cli/find.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/migconfiguration.h"
+#include "api/sriovgpudevice.h"
+#include "api/sriovnetworkdevice.h"
+#include "api/vgpudevice.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/address.h"
+#include "cli/cluster.h"
+#include "cli/out.h"
+
+const char *find_name_part(const char *word)
+{
+	size_t len = strcspn(word, "/");
+
+	if (!word[len])
+		return word;
+	for (int i = 0; i < CLUSTER_KINDS; i++) {
+		const struct api_kind *kind = cluster_kind((enum cluster_kind)i);
+		size_t kind_len = strlen(kind->kind);
+		size_t plural_len = strlen(kind->plural);
+
+		if ((strncasecmp(word, kind->kind, kind_len) == 0 &&
+		     (word[kind_len] == '.' || kind_len == len)) ||
+		    (strncasecmp(word, kind->plural, plural_len) == 0 &&
+		     (word[plural_len] == '.' || plural_len == len)))
+			return word + len + 1;
+	}
+	return word;
+}
+
+unsigned find_node_len(const char *word)
+{
+	size_t len = strcspn(word, "/");
+
+	if (!word[len] || find_name_part(word) != word)
+		return 0;
+	return (unsigned)len;
+}
+
+static bool is_named(const char *word, const struct api_meta *meta)
+{
+	return meta && strcmp(word, meta->name) == 0;
+}
+
+static bool has_name(const char *word, const struct cluster_device *d)
+{
+	return strcmp(word, d->name) == 0 || is_named(word, d->sriov ? &d->sriov->meta : NULL) ||
+	       is_named(word, d->gpu ? &d->gpu->meta : NULL) ||
+	       is_named(word, d->vgpu ? &d->vgpu->meta : NULL) ||
+	       is_named(word, d->mig ? &d->mig->meta : NULL);
+}
+
+static bool has_address(const char *word, const struct cluster_device *d)
+{
+	size_t node = find_node_len(word);
+
+	if (node == 0)
+		return address_means(word, d->address);
+	return strncmp(word, d->node, node) == 0 && !d->node[node] &&
+	       address_means(word + node + 1, d->address);
+}
+
+static void list_candidate(struct str *why, size_t count, const struct cluster_device *device)
+{
+	if (count == FIND_LISTED)
+		str_add(why, "\n  ...");
+	if (count >= FIND_LISTED)
+		return;
+	str_add(why, "\n  ");
+	out_text(why, device->name);
+	str_add(why, "  (");
+	if (device->node[0]) {
+		out_text(why, device->node);
+		str_add_char(why, '/');
+	}
+	out_text(why, device->address);
+	str_add_char(why, ')');
+}
+
+struct search {
+	const char *word;
+	bool (*matches)(const char *word, const struct cluster_device *device);
+	struct cluster_device *found;
+	size_t count;
+	struct str candidates;
+};
+
+static size_t search(const struct cluster_view *view, struct search *s)
+{
+	for (size_t i = 0; i < view->len; i++) {
+		if (!s->matches(s->word, &view->devices[i]))
+			continue;
+		list_candidate(&s->candidates, s->count++, &view->devices[i]);
+		s->found = &view->devices[i];
+	}
+	return s->count;
+}
+
+int find_device(struct cluster *cluster, const char *word, struct cluster_device **ret_device,
+		struct str *why)
+{
+	const struct cluster_view *view = cluster_view(cluster);
+	struct search by_name = { .word = find_name_part(word), .matches = has_name };
+	struct search by_address = { .word = word, .matches = has_address };
+	struct search *found = search(view, &by_name) > 0 ? &by_name : &by_address;
+	int r = 0;
+
+	if (found->count == 0)
+		(void)search(view, found);
+	if (found->count == 1) {
+		*ret_device = found->found;
+	} else if (found->count == 0) {
+		str_add(why, "no device '");
+		out_text(why, word);
+		str_add(why, "': kubectl hostdev tree shows which there are");
+		r = -ENOENT;
+	} else {
+		str_add_char(why, '\'');
+		out_text(why, word);
+		str_addf(why, "' may be any of %zu devices; take NAME or NODE/ADDRESS of one:%s",
+			 found->count, str_cstr(&found->candidates));
+		r = -ENOTUNIQ;
+	}
+	str_done(&by_name.candidates);
+	str_done(&by_address.candidates);
+	return r;
+}

@@ -1,0 +1,197 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/claims.h"
+#include "cli/cluster.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/device_json.h"
+#include "cli/target.h"
+
+/* What the API server and its webhooks say to a claim, or a release, of one device. */
+struct rehearsal {
+	const struct cluster_device *device;
+	bool accepted;
+	char *why;      /* not accepted: what was said */
+	char *warnings; /* one a line                  */
+};
+
+static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
+{
+	const struct command_settings *s = &run->settings;
+	const struct claim_spec spec = {
+		.user = s->user,
+		.driver = s->driver,
+		.include_group = s->include_group,
+	};
+	auto_answer struct session_answer answer = { 0 };
+	struct claim_target target;
+	struct err err = { 0 };
+	int r;
+
+	claim_target_init(&target, rehearsal->device);
+	r = s->release ? claim_delete(run->session, &target, true, &answer, &err)
+		       : claim_create(run->session, &target, &spec, true, &answer, &err);
+	claim_target_done(&target);
+	rehearsal->accepted = r == 0;
+	rehearsal->warnings = xstrdup(answer.warnings ? answer.warnings : "");
+	if (r == -EEXIST)
+		rehearsal->why =
+			xasprintf("it is claimed already%s%s",
+				  *rehearsal->device->user ? ", by " : "", rehearsal->device->user);
+	else if (r == -ENOENT && s->release)
+		rehearsal->why = xstrdup("it is not claimed");
+	else if (r < 0)
+		rehearsal->why = claims_refusal(&answer, &err);
+}
+
+static void add_warnings(const struct rehearsal *rehearsal, struct str *to)
+{
+	const char *line = rehearsal->warnings;
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		str_addf(to, "  %.*s\n", (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+static void print_text(const struct rehearsal *rehearsal, bool release, struct out *out)
+{
+	const struct cluster_device *device = rehearsal->device;
+	struct str *to = &out->text;
+	bool good = rehearsal->accepted;
+
+	out_text(to, device->name);
+	str_add(to, ": ");
+	out_colour(out, to, good ? COLOUR_GREEN : COLOUR_RED);
+	str_add(to, good ? "would be accepted" : "would be refused");
+	out_colour(out, to, COLOUR_NONE);
+	str_add_char(to, '\n');
+	if (rehearsal->why) {
+		str_add(to, "  ");
+		out_text(to, rehearsal->why);
+		str_add_char(to, '\n');
+	}
+	add_warnings(rehearsal, to);
+	if (good && !release && device->verdict.reason[0]) {
+		str_add(to, "  its node says: ");
+		out_text(to, device->verdict.reason);
+		str_add(to, device->verdict.message[0] ? ": " : "");
+		out_text(to, device->verdict.message);
+		str_add_char(to, '\n');
+	}
+	if (good && !rehearsal->warnings[0])
+		str_add(to,
+			"  no webhook has said what would be done (hostdev-controller's does, where it "
+			"is installed)\n");
+}
+
+static json_t *json_of(const struct rehearsal *rehearsal)
+{
+	json_t *json = json_pack("{so,sb}", "device", device_json(rehearsal->device), "accepted",
+				 rehearsal->accepted);
+	json_t *warnings = json_array();
+	const char *line = rehearsal->warnings;
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		json_array_append_new(warnings, json_stringn(line, len));
+		line += len + (line[len] == '\n');
+	}
+	json_object_set_new(json, "warnings", warnings);
+	if (rehearsal->why)
+		json_object_set_new(json, "message", json_string(rehearsal->why));
+	return json;
+}
+
+static void print_all(struct command_run *run, const struct rehearsal *list, size_t len)
+{
+	auto_json json_t *plans = json_array();
+	auto_json json_t *all = json_pack("{sO}", "plans", plans);
+	bool text = run->out.format == OUT_TABLE;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text)
+			print_text(&list[i], run->settings.release, &run->out);
+		else
+			json_array_append_new(plans, json_of(&list[i]));
+	}
+	if (!text)
+		out_json(&run->out, all);
+}
+
+static int run_plan(struct command_run *run)
+{
+	auto_targets struct targets targets;
+	int status = targets_find(run, 0, &targets);
+	struct rehearsal *list;
+
+	if (status != COMMAND_OK)
+		return status;
+	list = xcalloc(targets.len + 1, sizeof(*list));
+	for (size_t i = 0; i < targets.len; i++) {
+		list[i].device = targets.devices[i];
+		if (targets.devices[i]->type == DEVICE_MDEV) {
+			list[i].warnings = xstrdup("");
+			list[i].why =
+				xstrdup("mediated devices are not claimed; the HostDeviceConfig "
+					"lends them");
+		} else {
+			rehearse(run, &list[i]);
+		}
+		if (!list[i].accepted)
+			status = COMMAND_FAILED;
+	}
+	print_all(run, list, targets.len);
+	for (size_t i = 0; i < targets.len; i++) {
+		free(list[i].why);
+		free(list[i].warnings);
+	}
+	free(list);
+	return out_flush(&run->out) ? status : COMMAND_FAILED;
+}
+
+static const struct option_row rows[] = {
+	{ .name = "release",
+	  .type = OPTION_BOOL,
+	  COMMAND_AT(release),
+	  .group = "Flags",
+	  .help = "Ask what releasing the device would do." },
+	COMMAND_CLAIM_ROWS,
+	COMMAND_OUTPUT_ROW,
+	COMMAND_CLUSTER_ROWS,
+};
+
+static const struct options_prose prose = {
+	.program = "kubectl hostdev plan",
+	.summary = "says what claiming a device would do",
+	.synopsis = "kubectl hostdev plan DEVICE... [--release] [FLAG]...",
+	.description =
+		"Has the API server judge the claim of each DEVICE without making it (a server dry run), "
+		"and prints what its webhooks say would be done and what is in the way. Nothing is "
+		"changed.\n\n"
+		"Exit status: 0 it would be accepted; 1 it would not; 2 wrong flags.",
+	.examples = " kubectl hostdev plan vm1-000001000\n"
+		    " kubectl hostdev plan vm1/01:00.0 --release",
+};
+
+const struct command plan_command = {
+	.word = "plan",
+	.summary = "Say what claiming or releasing a device would do, without doing it",
+	.prose = &prose,
+	.rows = rows,
+	.rows_len = ARRAY_LEN(rows),
+	.words_min = 1,
+	.words_max = COMMAND_WORDS_MAX,
+	.words = "DEVICE",
+	.formats = OUT_SET(OUT_TABLE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML),
+	.run = run_plan,
+};

@@ -1,0 +1,153 @@
+#include "cli/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/names.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/address.h"
+#include "cli/cluster.h"
+#include "cli/command.h"
+#include "cli/find.h"
+#include "cli/session.h"
+
+/* Kinds that have the names of devices, a device before its claim. */
+static const enum cluster_kind named[] = { CLUSTER_PCIDEVICE, CLUSTER_PCICLAIM, CLUSTER_USBDEVICE,
+					   CLUSTER_USBCLAIM, CLUSTER_MDEV };
+
+/* Look for objects of that name one by one, before anything is listed. Errors but of the connection
+ * mean that there is none. */
+static int read_named(struct session *session, const char *name, struct cluster *cluster,
+		      struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+		int r = lists_read_one(session, named[i], name, cluster, err);
+
+		if (r < 0 && r != -ENOENT && r != -EACCES && r != -EINVAL)
+			return r;
+		if (named[i] == CLUSTER_PCICLAIM || named[i] == CLUSTER_USBCLAIM) {
+			if (cluster_device(cluster, DEVICE_PCI, name) ||
+			    cluster_device(cluster, DEVICE_USB, name))
+				return 0;
+		}
+	}
+	return 0;
+}
+
+/* The node that the word is about; NULL if that cannot be told before everything is listed. */
+static char *node_of_word(struct cluster *cluster, const char *word)
+{
+	static const enum device_type types[] = { DEVICE_PCI, DEVICE_USB, DEVICE_MDEV };
+	size_t len = find_node_len(word);
+
+	if (len > 0)
+		return xstrndup(word, len);
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		const struct cluster_device *device =
+			cluster_device(cluster, types[i], find_name_part(word));
+
+		if (device && device->node[0])
+			return xstrdup(device->node);
+	}
+	return NULL;
+}
+
+/* The one node of all words, or NULL. */
+static char *common_node(struct cluster *cluster, const struct command_run *run)
+{
+	char *common = NULL;
+
+	for (size_t i = 0; i < run->words_len; i++) {
+		auto_free char *node = node_of_word(cluster, run->words[i]);
+
+		if (!node || (common && strcmp(node, common) != 0)) {
+			free(common);
+			return NULL;
+		}
+		if (!common)
+			common = take_ptr(node);
+	}
+	return common;
+}
+
+static int read_all(struct command_run *run, unsigned kinds, struct targets *targets,
+		    struct err *err)
+{
+	struct lists_want want = { .kinds = CLUSTER_DEVICES | kinds };
+	auto_free char *node = NULL;
+	int r;
+
+	for (size_t i = 0; i < run->words_len; i++) {
+		const char *name = find_name_part(run->words[i]);
+
+		if (find_node_len(run->words[i]) > 0 || !names_valid_object(name))
+			continue;
+		r = read_named(run->session, name, targets->cluster, err);
+		if (r < 0)
+			return r;
+	}
+	node = common_node(targets->cluster, run);
+	want.node = node;
+	want.optional = want.kinds;
+	r = lists_read(run->session, &want, targets->cluster, &targets->missing, err);
+	/* Not there at all is another matter than not shown to the caller. */
+	if (r == 0 &&
+	    (targets->missing.kinds & ~targets->missing.forbidden & CLUSTER_SET(CLUSTER_PCIDEVICE)))
+		return err_set(err, ERR_INVALID, -ENOENT, "%s",
+			       targets->missing.why[CLUSTER_PCIDEVICE]);
+	return r;
+}
+
+static void add_once(struct targets *targets, struct cluster_device *device)
+{
+	for (size_t i = 0; i < targets->len; i++) {
+		if (targets->devices[i] == device)
+			return;
+	}
+	targets->devices[targets->len++] = device;
+}
+
+/* All words that mean nothing are told, not only the first. */
+static int find_all(const struct command_run *run, struct targets *targets)
+{
+	int status = COMMAND_OK;
+
+	targets->devices = xcalloc(run->words_len + 1, sizeof(struct cluster_device *));
+	for (size_t i = 0; i < run->words_len; i++) {
+		auto_str struct str why = STR_INIT;
+		struct cluster_device *device;
+
+		if (find_device(targets->cluster, run->words[i], &device, &why) == 0) {
+			add_once(targets, device);
+			continue;
+		}
+		command_say(run, str_cstr(&why));
+		status = COMMAND_FAILED;
+	}
+	if (status != COMMAND_OK)
+		command_tell_missing(&targets->missing);
+	return status;
+}
+
+int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_targets)
+{
+	struct err err = { 0 };
+
+	*ret_targets = (struct targets){ 0 };
+	if (!command_session(run))
+		return COMMAND_FAILED;
+	ret_targets->cluster = cluster_new();
+	if (read_all(run, kinds, ret_targets, &err) < 0)
+		return command_fail(run, &err);
+	return find_all(run, ret_targets);
+}
+
+void targets_done(struct targets *targets)
+{
+	cluster_free(targets->cluster);
+	free(targets->devices);
+	*targets = (struct targets){ 0 };
+}

@@ -1,0 +1,71 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "api/devicepool.h"
+#include "api/json_map.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/lists.h"
+#include "cli/pools.h"
+#include "cli/session.h"
+
+static int run_top(struct command_run *run)
+{
+	struct session *session = command_session(run);
+	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_POOL) };
+	struct cluster *cluster;
+	struct err err = { 0 };
+	int status = COMMAND_OK;
+
+	if (!session)
+		return COMMAND_FAILED;
+	cluster = cluster_new();
+	if (lists_read(session, &want, cluster, NULL, &err) < 0)
+		status = command_fail(run, &err);
+	else if (cluster_count(cluster, CLUSTER_POOL) == 0)
+		command_note("No DevicePools found: does hostdev-controller run, and do nodes have "
+			     "devices?");
+	if (status == COMMAND_OK)
+		pools_print(cluster, run->settings.nodes, &run->out);
+	cluster_free(cluster);
+	if (!out_flush(&run->out))
+		return COMMAND_FAILED;
+	return status;
+}
+
+static const struct option_row rows[] = {
+	{ .name = "nodes",
+	  .type = OPTION_BOOL,
+	  COMMAND_AT(nodes),
+	  .group = "Flags",
+	  .help = "Show each node's numbers; the cluster keeps them for the first 64 nodes of a "
+		  "resource." },
+	COMMAND_OUTPUT_ROW,
+	COMMAND_CLUSTER_ROWS,
+};
+
+static const struct options_prose prose = {
+	.program = "kubectl hostdev top",
+	.summary = "counts devices by resource name",
+	.synopsis = "kubectl hostdev top [--nodes] [-o FORMAT]",
+	.description =
+		"Shows for each resource name how many devices there are, how many of them are CLAIMED, "
+		"how many of these pods can have (HEALTHY), how many containers have (ALLOCATED), and "
+		"how many are FREE for the next pod. The numbers are the DevicePools', which "
+		"hostdev-controller keeps.",
+	.examples = " kubectl hostdev top\n"
+		    " kubectl hostdev top --nodes",
+};
+
+const struct command top_command = {
+	.word = "top",
+	.summary = "Count devices by resource name: claimed, healthy, allocated",
+	.prose = &prose,
+	.rows = rows,
+	.rows_len = ARRAY_LEN(rows),
+	.formats = OUT_ALL,
+	.run = run_top,
+};

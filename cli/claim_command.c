@@ -96,7 +96,7 @@ static void create(struct errand *errand, struct claim_wait *wait)
 
 /* --- release ------------------------------------------------------------------------------------ */
 
-static void delete (struct errand *errand, struct claim_wait *wait)
+static void delete_claim(struct errand *errand, struct claim_wait *wait)
 {
 	auto_answer struct session_answer before = { 0 };
 	auto_answer struct session_answer answer = { 0 };
@@ -201,7 +201,7 @@ static void carry_out(struct errand *errand)
 
 static int run_errand(struct command_run *run, enum claim_goal goal)
 {
-	auto_targets struct targets targets;
+	auto_targets struct targets targets = { 0 };
 	struct errand errand = {
 		.run = run,
 		.goal = goal,
@@ -289,6 +289,7 @@ const struct command claim_command = {
 	.words_max = COMMAND_WORDS_MAX,
 	.words = "DEVICE",
 	.formats = OUT_ALL,
+	.completes = COMPLETE_CLAIMABLE,
 	.run = run_claim,
 };
 
@@ -323,5 +324,6 @@ const struct command release_command = {
 	.words_max = COMMAND_WORDS_MAX,
 	.words = "DEVICE",
 	.formats = OUT_ALL,
+	.completes = COMPLETE_CLAIMED,
 	.run = run_release,
 };

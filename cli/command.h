@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/options.h"
+#include "cli/complete.h"
 #include "cli/out.h"
 
 struct err;
@@ -71,6 +72,7 @@ struct command {
 	const char *words;                   /* what they are called, for errors: "DEVICE" */
 	unsigned formats;                    /* OUT_SET()s that it can print, or 0            */
 	int (*run)(struct command_run *run); /* the exit status */
+	enum complete_words completes;       /* what its words are */
 	bool hidden;
 };
 

@@ -4,7 +4,10 @@
 struct command;
 
 extern const struct command claim_command;
+extern const struct command completion_command;
 extern const struct command plan_command;
 extern const struct command release_command;
 extern const struct command top_command;
 extern const struct command tree_command;
+extern const struct command who_command;
+extern const struct command why_command;

@@ -10,11 +10,22 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/complete.h"
 #include "cli/session.h"
 
+/* clang-format off */
 static const struct command *const commands[] = {
-	&tree_command, &claim_command, &release_command, &plan_command, &top_command, NULL,
+	&tree_command,
+	&why_command,
+	&who_command,
+	&plan_command,
+	&claim_command,
+	&release_command,
+	&top_command,
+	&completion_command,
+	NULL,
 };
+/* clang-format on */
 
 static const struct command *find_command(const char *word)
 {
@@ -211,6 +222,20 @@ static int run_help(int argc, char *const *argv, int at)
 	return status;
 }
 
+/* kubectl hostdev __complete [WORD]... WORD-AS-FAR-AS-IT-IS-TYPED */
+static int run_complete(int argc, char *const *argv, int at)
+{
+	static char empty[] = "";
+	static char *const nothing[] = { empty };
+	struct complete_line line = { .commands = commands, .words = nothing, .len = 1 };
+
+	if (at + 1 < argc) {
+		line.words = argv + at + 1;
+		line.len = (size_t)(argc - at - 1);
+	}
+	return complete_run(&line);
+}
+
 int main(int argc, char *argv[])
 {
 	struct err err = { 0 };
@@ -226,6 +251,8 @@ int main(int argc, char *argv[])
 		return print_version();
 	if (r == OPTIONS_HELP || at >= argc)
 		return print_help();
+	if (strcmp(argv[at], "__complete") == 0)
+		return run_complete(argc, argv, at);
 	if (strcmp(argv[at], "help") == 0)
 		return run_help(argc, argv, at);
 	return run_line(argc, argv, at);

@@ -130,7 +130,7 @@ static void print_all(struct command_run *run, const struct rehearsal *list, siz
 
 static int run_plan(struct command_run *run)
 {
-	auto_targets struct targets targets;
+	auto_targets struct targets targets = { 0 };
 	int status = targets_find(run, 0, &targets);
 	struct rehearsal *list;
 
@@ -193,5 +193,6 @@ const struct command plan_command = {
 	.words_max = COMMAND_WORDS_MAX,
 	.words = "DEVICE",
 	.formats = OUT_SET(OUT_TABLE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML),
+	.completes = COMPLETE_DEVICES,
 	.run = run_plan,
 };

@@ -95,5 +95,6 @@ const struct command tree_command = {
 	.words_max = 1,
 	.words = "NODE",
 	.formats = OUT_ALL,
+	.completes = COMPLETE_NODES,
 	.run = run_tree,
 };

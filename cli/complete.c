@@ -1,0 +1,265 @@
+#include "cli/complete.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/options.h"
+#include "base/str.h"
+#include "cli/cluster.h"
+#include "cli/command.h"
+#include "cli/lists.h"
+#include "cli/session.h"
+
+enum { TIMEOUT_MS = 3000 }; /* nobody waits longer for a shell */
+
+static void offer(struct str *to, const char *prefix, const char *name, const char *words)
+{
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
+		return;
+	out_text(to, name);
+	if (words && words[0]) {
+		str_add_char(to, '\t');
+		out_text(to, words);
+	}
+	str_add_char(to, '\n');
+}
+
+/* --- what can be said without the cluster ------------------------------------------------------- */
+
+static const struct option_row *find_row(const struct command *command, const char *word)
+{
+	size_t len = strcspn(word, "=");
+
+	for (size_t i = 0; command && i < command->rows_len; i++) {
+		const struct option_row *row = &command->rows[i];
+
+		if (word[0] == '-' && word[1] == row->letter && row->letter && !word[2])
+			return row;
+		if (strncmp(word, "--", 2) == 0 && strlen(row->name) == len - 2 &&
+		    strncmp(word + 2, row->name, len - 2) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+static void offer_flags(const struct command *command, const char *prefix, struct str *to)
+{
+	for (size_t i = 0; i < command->rows_len; i++) {
+		const struct option_row *row = &command->rows[i];
+		auto_free char *flag = xasprintf("--%s", row->name);
+		auto_free char *words = xstrndup(row->help, strcspn(row->help, ".\n"));
+
+		offer(to, prefix, flag, words);
+	}
+	offer(to, prefix, "--help", "Show the command's help");
+}
+
+/* "--output=js": the shell wants the whole word back. */
+static int offer_values(const struct option_row *row, const char *before, const char *prefix,
+			struct str *to)
+{
+	for (size_t i = 0; row->type == OPTION_ENUM && row->choices[i]; i++) {
+		auto_free char *word = xasprintf("%s%s", before, row->choices[i]);
+
+		offer(to, prefix, word, NULL);
+	}
+	return strcmp(row->name, "kubeconfig") == 0 ? COMPLETE_FILES : COMPLETE_NO_FILES;
+}
+
+static void offer_commands(const struct command *const *commands, const char *prefix,
+			   struct str *to)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (!commands[i]->hidden)
+			offer(to, prefix, commands[i]->word, commands[i]->summary);
+	}
+}
+
+static const struct command *find_command(const struct command *const *commands, const char *word)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (strcmp(commands[i]->word, word) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
+static void note_flag(struct complete_want *want, const struct option_row *row, char *value)
+{
+	if (strcmp(row->name, "kubeconfig") == 0)
+		want->kubeconfig = value;
+	if (strcmp(row->name, "context") == 0)
+		want->context = value;
+}
+
+/* Flags that stand before the command are those that all commands have. */
+static const struct command *any_command(const struct complete_line *line,
+					 const struct complete_want *want)
+{
+	return want->command ? want->command : line->commands[0];
+}
+
+/* Read the words before the last; the flag whose value the last one is, or NULL. */
+static const struct option_row *read_words(const struct complete_line *line,
+					   struct complete_want *want, char **taken)
+{
+	for (size_t i = 0; i + 1 < line->len; i++) {
+		char *word = line->words[i];
+		const struct option_row *row = find_row(any_command(line, want), word);
+
+		if (row && !strchr(word, '=') && row->type != OPTION_BOOL) {
+			if (i + 2 == line->len)
+				return row;
+			note_flag(want, row, line->words[++i]);
+		} else if (row && strchr(word, '=')) {
+			note_flag(want, row, strchr(word, '=') + 1);
+		} else if (word[0] != '-' && !want->command) {
+			want->command = find_command(line->commands, word);
+		} else if (word[0] != '-') {
+			taken[want->taken_len++] = word;
+		}
+	}
+	return NULL;
+}
+
+static void offer_words(const struct complete_line *line, struct complete_want *want,
+			const char *prefix, struct str *to)
+{
+	if (!want->command || want->command->completes == COMPLETE_COMMANDS)
+		offer_commands(line->commands, prefix, to);
+	else if (want->taken_len < want->command->words_max)
+		want->words = want->command->completes;
+	if (want->words == COMPLETE_SHELLS) {
+		offer(to, prefix, "bash", NULL);
+		offer(to, prefix, "zsh", NULL);
+		want->words = COMPLETE_NOTHING;
+	}
+}
+
+int complete_line(const struct complete_line *line, struct complete_want *ret_want, struct str *to)
+{
+	const char *prefix = line->words[line->len - 1];
+	char **taken = xcalloc(line->len, sizeof(*taken));
+	const struct option_row *row;
+
+	*ret_want = (struct complete_want){ .taken = taken };
+	row = read_words(line, ret_want, taken);
+	if (row)
+		return offer_values(row, "", prefix, to);
+	if (prefix[0] != '-') {
+		offer_words(line, ret_want, prefix, to);
+		return COMPLETE_NO_FILES;
+	}
+	row = strchr(prefix, '=') ? find_row(any_command(line, ret_want), prefix) : NULL;
+	if (row) {
+		auto_free char *before = xstrndup(prefix, strcspn(prefix, "=") + 1);
+
+		return offer_values(row, before, prefix, to);
+	}
+	if (ret_want->command)
+		offer_flags(ret_want->command, prefix, to);
+	return COMPLETE_NO_FILES;
+}
+
+void complete_want_done(struct complete_want *want)
+{
+	free(want->taken);
+	*want = (struct complete_want){ 0 };
+}
+
+/* --- names from the cluster --------------------------------------------------------------------- */
+
+static bool is_taken(const struct complete_want *want, const char *name)
+{
+	for (size_t i = 0; i < want->taken_len; i++) {
+		if (strcmp(want->taken[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct complete_want *want, const struct cluster_device *device)
+{
+	if (is_taken(want, device->name))
+		return false;
+	switch (want->words) {
+	case COMPLETE_DEVICES:
+		return true;
+	case COMPLETE_CLAIMABLE:
+		return !device->claim && device->is_there && device->type != DEVICE_MDEV &&
+		       (device->verdict.state == STATE_FREE ||
+			device->verdict.state == STATE_UNKNOWN);
+	case COMPLETE_CLAIMED:
+		return device->claim != NULL;
+	case COMPLETE_NOTHING:
+	case COMPLETE_NODES:
+	case COMPLETE_SHELLS:
+	case COMPLETE_COMMANDS:
+		break;
+	}
+	return false;
+}
+
+static void offer_device(const struct cluster_device *device, const char *prefix, struct str *to)
+{
+	auto_free char *words =
+		xasprintf("%s: %s", state_look(device->verdict.state)->word, device->description);
+
+	offer(to, prefix, device->name, words);
+}
+
+void complete_names(struct cluster *cluster, const struct complete_want *want, const char *prefix,
+		    struct str *to)
+{
+	const struct cluster_view *view = cluster_view(cluster);
+
+	for (size_t i = 0; want->words == COMPLETE_NODES && i < view->nodes_len; i++) {
+		if (view->nodes[i].name[0])
+			offer(to, prefix, view->nodes[i].name, NULL);
+	}
+	for (size_t i = 0; i < view->len; i++) {
+		if (is_wanted(want, &view->devices[i]))
+			offer_device(&view->devices[i], prefix, to);
+	}
+}
+
+/* A shell shows no errors: what cannot be read is not offered. */
+static void ask_cluster(const struct complete_want *want, const char *prefix, struct str *to)
+{
+	struct session_settings settings = {
+		.kubeconfig = want->kubeconfig,
+		.context = want->context,
+		.timeout_ms = TIMEOUT_MS,
+	};
+	struct lists_want lists = { .kinds = CLUSTER_DEVICES, .optional = CLUSTER_DEVICES };
+	struct cluster *cluster;
+	struct session *session;
+
+	if (session_new(&settings, &session, NULL) < 0)
+		return;
+	cluster = cluster_new();
+	(void)lists_read(session, &lists, cluster, NULL, NULL);
+	complete_names(cluster, want, prefix, to);
+	cluster_free(cluster);
+	session_free(session);
+}
+
+int complete_run(const struct complete_line *line)
+{
+	struct complete_want want;
+	struct out out;
+	int directive;
+	int status;
+
+	out_init(&out, OUT_NAME);
+	directive = complete_line(line, &want, &out.text);
+	if (want.words != COMPLETE_NOTHING)
+		ask_cluster(&want, line->words[line->len - 1], &out.text);
+	str_addf(&out.text, ":%d\n", directive);
+	status = out_flush(&out) ? COMMAND_OK : COMMAND_FAILED;
+	complete_want_done(&want);
+	str_done(&out.text);
+	return status;
+}

@@ -1,0 +1,103 @@
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+
+static const char bash[] =
+	"# bash completion of kubectl-hostdev: source <(kubectl hostdev completion bash)\n"
+	"#\n"
+	"# For `kubectl hostdev`, kubectl's own completion asks a program on PATH that is called\n"
+	"# kubectl_complete-hostdev. These two lines are one:\n"
+	"#\n"
+	"#\t#!/bin/sh\n"
+	"#\texec kubectl-hostdev __complete \"$@\"\n"
+	"_kubectl_hostdev()\n"
+	"{\n"
+	"\tlocal line\n"
+	"\tCOMPREPLY=()\n"
+	"\twhile IFS= read -r line; do\n"
+	"\t\tcase $line in\n"
+	"\t\t:0) compopt -o default ;;\n"
+	"\t\t:*) ;;\n"
+	"\t\t*) COMPREPLY+=(\"${line%%$'\\t'*}\") ;;\n"
+	"\t\tesac\n"
+	"\tdone < <(kubectl-hostdev __complete \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
+	"}\n"
+	"complete -F _kubectl_hostdev kubectl-hostdev\n";
+
+static const char zsh[] =
+	"#compdef kubectl-hostdev\n"
+	"# zsh completion of kubectl-hostdev: source <(kubectl hostdev completion zsh)\n"
+	"#\n"
+	"# For `kubectl hostdev`, kubectl's own completion asks a program on PATH that is called\n"
+	"# kubectl_complete-hostdev. These two lines are one:\n"
+	"#\n"
+	"#\t#!/bin/sh\n"
+	"#\texec kubectl-hostdev __complete \"$@\"\n"
+	"_kubectl_hostdev()\n"
+	"{\n"
+	"\tlocal line files\n"
+	"\tlocal -a found\n"
+	"\twhile IFS= read -r line; do\n"
+	"\t\tcase $line in\n"
+	"\t\t:0) files=1 ;;\n"
+	"\t\t:*) ;;\n"
+	"\t\t*) found+=(\"${line/$'\\t'/:}\") ;;\n"
+	"\t\tesac\n"
+	"\tdone < <(kubectl-hostdev __complete \"${(@)words[2,CURRENT]}\" 2>/dev/null)\n"
+	"\tif (( ${#found} )); then\n"
+	"\t\t_describe 'kubectl hostdev' found\n"
+	"\telif [[ -n $files ]]; then\n"
+	"\t\t_files\n"
+	"\tfi\n"
+	"}\n"
+	"compdef _kubectl_hostdev kubectl-hostdev\n";
+
+static int run_completion(struct command_run *run)
+{
+	struct err err = { 0 };
+
+	if (strcmp(run->words[0], "bash") == 0) {
+		str_add(&run->out.text, bash);
+	} else if (strcmp(run->words[0], "zsh") == 0) {
+		str_add(&run->out.text, zsh);
+	} else {
+		err_set(&err, ERR_INVALID, -EINVAL, "'%.40s' is not bash or zsh", run->words[0]);
+		command_fail(run, &err);
+		return COMMAND_MISUSED;
+	}
+	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
+}
+
+static const struct options_prose prose = {
+	.program = "kubectl hostdev completion",
+	.summary = "prints a shell's completion script",
+	.synopsis = "kubectl hostdev completion bash|zsh",
+	.description =
+		"Prints the script that has bash or zsh complete commands, flags and, from the cluster, the "
+		"names of nodes and devices of kubectl-hostdev.\n\n"
+		"For `kubectl hostdev`, kubectl's own completion asks a program on PATH with the name "
+		"kubectl_complete-hostdev. It is two lines:\n\n"
+		" #!/bin/sh\n"
+		" exec kubectl-hostdev __complete \"$@\"",
+	.examples = " source <(kubectl hostdev completion bash)",
+};
+
+static const struct option_row rows[] = { COMMAND_CLUSTER_ROWS };
+
+const struct command completion_command = {
+	.word = "completion",
+	.summary = "Print a shell's completion script: bash or zsh",
+	.prose = &prose,
+	.rows = rows,
+	.rows_len = ARRAY_LEN(rows),
+	.words_min = 1,
+	.words_max = 1,
+	.words = "bash or zsh",
+	.completes = COMPLETE_SHELLS,
+	.run = run_completion,
+};

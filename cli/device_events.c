@@ -1,0 +1,126 @@
+#include "cli/device_events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map_read.h"
+#include "api/migconfiguration.h"
+#include "api/object.h"
+#include "api/sriovgpudevice.h"
+#include "api/sriovnetworkdevice.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/timefmt.h"
+#include "cli/cluster.h"
+#include "cli/session.h"
+#include "kube/list_page.h"
+#include "kube/url.h"
+
+enum { EVENTS_ASKED = 500 };
+
+const char *device_event_time(const struct event *event)
+{
+	if (event->last_timestamp)
+		return event->last_timestamp;
+	if (event->event_time)
+		return event->event_time;
+	return event->meta.creation_timestamp ? event->meta.creation_timestamp : "";
+}
+
+static int64_t wall_ms(const struct event *event)
+{
+	int64_t ms = 0;
+
+	(void)timefmt_parse(device_event_time(event), &ms);
+	return ms;
+}
+
+static int latest_first(const void *a, const void *b)
+{
+	const struct event *const *x = a;
+	const struct event *const *y = b;
+	int64_t difference = wall_ms(*y) - wall_ms(*x);
+
+	if (difference == 0)
+		return strcmp((*x)->meta.name, (*y)->meta.name);
+	return difference > 0 ? 1 : -1;
+}
+
+static void take_event(void *arg, const struct json_text *text)
+{
+	struct device_events *events = arg;
+	struct event *event = xmalloc(event_kind.size);
+
+	if (json_map_read(event_kind.map, text->text, text->len, event, NULL) < 0) {
+		free(event);
+		return;
+	}
+	*array_add(events) = event;
+}
+
+int device_events_add(struct device_events *events, const char *list, size_t len, struct err *err)
+{
+	struct list_page page = { 0 };
+	int r = list_page_read(list, len, take_event, events, &page, err);
+
+	list_page_done(&page);
+	qsort(events->items, events->len, sizeof(struct event *), latest_first);
+	while (events->len > DEVICE_EVENTS_SHOWN)
+		api_object_free(&event_kind, events->items[--events->len]);
+	return r;
+}
+
+static int read_about(struct session *session, const char *name, struct device_events *events,
+		      struct err *err)
+{
+	auto_str struct str path = STR_INIT;
+	auto_free char *selector = xasprintf("involvedObject.name=%s", name);
+	auto_answer struct session_answer answer = { 0 };
+	int r;
+
+	url_object(&path, &event_kind, NULL, NULL, NULL);
+	url_add_query(&path, &(struct url_query){
+				     .field_selector = selector,
+				     .limit = EVENTS_ASKED,
+			     });
+	r = session_ask(session,
+			&(struct kube_request){
+				.verb = "list",
+				.resource = "events",
+				.method = "GET",
+				.path = str_cstr(&path),
+			},
+			&answer, err);
+	return r < 0 ? r : device_events_add(events, answer.body, answer.len, err);
+}
+
+int device_events_read(struct session *session, const struct cluster_device *device,
+		       struct device_events *events, struct err *err)
+{
+	const char *names[] = {
+		device->name,
+		device->sriov ? device->sriov->meta.name : NULL,
+		device->gpu ? device->gpu->meta.name : NULL,
+		device->mig ? device->mig->meta.name : NULL,
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && r == 0; i++) {
+		bool seen = !names[i];
+
+		for (size_t j = 0; j < i && !seen; j++)
+			seen = names[j] && strcmp(names[i], names[j]) == 0;
+		if (!seen)
+			r = read_about(session, names[i], events, err);
+	}
+	return r;
+}
+
+void device_events_done(struct device_events *events)
+{
+	for (size_t i = 0; i < events->len; i++)
+		api_object_free(&event_kind, events->items[i]);
+	array_done(events);
+}

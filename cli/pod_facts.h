@@ -1,0 +1,19 @@
+/* pod_facts: of a pod, what tells its people what it is for. */
+#pragma once
+
+#include <stddef.h>
+
+struct err;
+struct session;
+
+/* Texts are the struct's, by pod_facts_done(); NULL: not known. */
+struct pod_facts {
+	char *machine; /* KubeVirt's virtual machine that it runs */
+	char *started; /* RFC 3339                                */
+};
+
+/* From the pod's JSON. Pure. */
+int pod_facts_parse(const char *text, size_t len, struct pod_facts *ret_facts, struct err *err);
+int pod_facts_read(struct session *session, const char *ns, const char *name,
+		   struct pod_facts *ret_facts, struct err *err);
+void pod_facts_done(struct pod_facts *facts);

@@ -1,0 +1,144 @@
+#include <errno.h>
+#include <stddef.h>
+
+#include "api/json_map.h"
+#include "api/meta.h"
+#include "api/pcidevice.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/timefmt.h"
+#include "cli/age.h"
+#include "cli/cluster.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/device_json.h"
+#include "cli/pod_facts.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "cli/target.h"
+
+static const struct table_column columns[] = {
+	{ "DEVICE", false }, { "STATE", false },     { "CLAIM OF", false }, { "SINCE", false },
+	{ "POD", false },    { "CONTAINER", false }, { "MACHINE", false },  { "STARTED", false },
+	{ "NODE", true },    { "ADDRESS", true },    { "RESOURCE", true },
+};
+
+/* One holder of a device, or nobody: @a may be NULL. */
+static void add_row(struct table *table, const struct cluster_device *device,
+		    const struct pcidevice_allocation *a, const struct pod_facts *facts)
+{
+	int64_t now_ms = timefmt_wall_ms();
+	auto_free char *pod =
+		a ? xasprintf("%s/%s", a->namespace ? a->namespace : "", a->pod ? a->pod : "")
+		  : NULL;
+	const struct state_look *look = state_look(device->verdict.state);
+	char age[AGE_MAX];
+
+	table_add(table, device->name);
+	table_add_coloured(table, look->word, look->colour);
+	table_add(table, !device->claim ? "-" : device->user[0] ? device->user : "(nobody)");
+	table_add(table,
+		  age_text(device->claim ? device->claim->creation_timestamp : NULL, now_ms, age));
+	table_add(table, pod ? pod : device->holder[0] ? device->holder : "-");
+	table_add(table, a ? a->container : NULL);
+	table_add(table, facts->machine);
+	table_add(table, age_text(facts->started, now_ms, age));
+	table_add(table, device->node);
+	table_add(table, device->address);
+	table_add(table, device->resource);
+}
+
+/* Who may not see pods gets along without their machines. */
+static void find_facts(struct command_run *run, const struct pcidevice_allocation *a,
+		       struct pod_facts *facts)
+{
+	if (a->namespace && a->pod)
+		(void)pod_facts_read(run->session, a->namespace, a->pod, facts, NULL);
+}
+
+static json_t *holder_json(const struct pcidevice_allocation *a, const struct pod_facts *facts)
+{
+	json_t *json = json_map_encode(pcidevice_allocation_map, a);
+
+	if (facts->machine)
+		json_object_set_new(json, "machine", json_string(facts->machine));
+	if (facts->started)
+		json_object_set_new(json, "started", json_string(facts->started));
+	return json;
+}
+
+static void add_device(struct command_run *run, const struct cluster_device *device,
+		       struct table *table, json_t *list)
+{
+	json_t *json = device_json(device);
+	json_t *pods = json_array();
+	struct pod_facts none = { 0 };
+	size_t len = device->allocations ? device->allocations->len : 0;
+
+	for (size_t i = 0; i < len; i++) {
+		const struct pcidevice_allocation *a = &device->allocations->items[i];
+		struct pod_facts facts = { 0 };
+
+		find_facts(run, a, &facts);
+		add_row(table, device, a, &facts);
+		json_array_append_new(pods, holder_json(a, &facts));
+		pod_facts_done(&facts);
+	}
+	if (len == 0)
+		add_row(table, device, NULL, &none);
+	else
+		json_object_set(json, "pods", pods);
+	json_decref(pods);
+	json_array_append_new(list, json);
+}
+
+static int run_who(struct command_run *run)
+{
+	auto_targets struct targets targets = { 0 };
+	json_t *list = json_array();
+	auto_json json_t *all = json_pack("{so}", "devices", list);
+	struct table table;
+	int status = targets_find(run, 0, &targets);
+
+	if (status != COMMAND_OK)
+		return status;
+	table_init(&table, columns, ARRAY_LEN(columns));
+	for (size_t i = 0; i < targets.len; i++)
+		add_device(run, targets.devices[i], &table, list);
+	command_tell_missing(&targets.missing);
+	if (run->out.format == OUT_JSON || run->out.format == OUT_YAML)
+		out_json(&run->out, all);
+	else
+		table_print(&table, &run->out, true, &run->out.text);
+	table_done(&table);
+	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
+}
+
+static const struct option_row rows[] = { COMMAND_OUTPUT_ROW, COMMAND_CLUSTER_ROWS };
+
+static const struct options_prose prose = {
+	.program = "kubectl hostdev who",
+	.summary = "says who has a device",
+	.synopsis = "kubectl hostdev who DEVICE... [-o FORMAT]",
+	.description =
+		"Shows of each DEVICE whose claim it is (spec.userName) and since when, which containers "
+		"have it, and of these the virtual machine that they run and since when they do, as far as "
+		"you may see pods. MACHINE is KubeVirt's VirtualMachine.",
+	.examples = " kubectl hostdev who vm1-000001000\n"
+		    " kubectl hostdev who vm1/1-2.3 -o wide",
+};
+
+const struct command who_command = {
+	.word = "who",
+	.summary = "Say who has a device: its claim's user, its pod, its virtual machine",
+	.prose = &prose,
+	.rows = rows,
+	.rows_len = ARRAY_LEN(rows),
+	.words_min = 1,
+	.words_max = COMMAND_WORDS_MAX,
+	.words = "DEVICE",
+	.formats = OUT_SET(OUT_TABLE) | OUT_SET(OUT_WIDE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML),
+	.completes = COMPLETE_DEVICES,
+	.run = run_who,
+};

@@ -1,0 +1,322 @@
+#include "cli/why.h"
+
+#include <string.h>
+
+#include "api/condition.h"
+#include "api/json_map.h"
+#include "api/migconfiguration.h"
+#include "api/object.h"
+#include "api/pcidevice.h"
+#include "api/sriovgpudevice.h"
+#include "api/sriovnetworkdevice.h"
+#include "api/usbdevice.h"
+#include "api/vgpudevice.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/advice.h"
+#include "cli/age.h"
+#include "cli/cluster.h"
+#include "cli/device_events.h"
+#include "cli/device_json.h"
+#include "cli/out.h"
+#include "cli/table.h"
+
+enum { OWNERS = 6 };
+
+/* The objects about a device that have conditions. */
+struct owner {
+	const char *kind;
+	const struct api_conditions *conditions;
+};
+
+static void list_owners(const struct cluster_device *device, struct owner owners[OWNERS])
+{
+	const char *kind = device->type == DEVICE_USB ? "USBDevice" : "PCIDevice";
+
+	owners[0] = (struct owner){ kind, device->conditions };
+	owners[1] =
+		(struct owner){ device->type == DEVICE_USB ? "USBDeviceClaim" : "PCIDeviceClaim",
+				device->claim_conditions };
+	owners[2] = (struct owner){ "SRIOVNetworkDevice",
+				    device->sriov ? &device->sriov->status.conditions : NULL };
+	owners[3] = (struct owner){ "SRIOVGPUDevice",
+				    device->gpu ? &device->gpu->status.conditions : NULL };
+	owners[4] = (struct owner){ "VGPUDevice",
+				    device->vgpu ? &device->vgpu->status.conditions : NULL };
+	owners[5] = (struct owner){ "MigConfiguration",
+				    device->mig ? &device->mig->status.conditions : NULL };
+}
+
+/* --- the head ----------------------------------------------------------------------------------- */
+
+static void add_field(struct str *to, const char *name, const char *text)
+{
+	if (!text[0])
+		return;
+	str_addf(to, "%-12s ", name);
+	out_text(to, text);
+	str_add_char(to, '\n');
+}
+
+static void add_state(const struct cluster_device *device, struct out *out)
+{
+	const struct state_look *look = state_look(device->verdict.state);
+	struct str *to = &out->text;
+
+	str_addf(to, "%-12s ", "State:");
+	out_colour(out, to, look->colour);
+	str_addf(to, "%c %s", look->sign, look->word);
+	if (look->colour != COLOUR_NONE)
+		out_colour(out, to, COLOUR_NONE);
+	if (device->verdict.reason[0]) {
+		str_add(to, ", ");
+		out_text(to, device->verdict.reason);
+	}
+	if (device->verdict.message[0]) {
+		str_add(to, ": ");
+		out_text(to, device->verdict.message);
+	}
+	str_add_char(to, '\n');
+}
+
+/* "12, with 0000:01:00.1 (e1000e, free)": each member by what stands in the way of the whole. */
+static void add_group(struct cluster *cluster, const struct cluster_device *device, struct str *to)
+{
+	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
+	auto_str struct str text = STR_INIT;
+	bool first = true;
+
+	str_add(&text, device->group);
+	for (size_t i = 0; pci && i < pci->status.iommu_group_members.len; i++) {
+		const char *address = pci->status.iommu_group_members.items[i];
+		const struct cluster_device *other =
+			cluster_device_at(cluster, device->node, address);
+
+		if (strcmp(address, device->address) == 0)
+			continue;
+		str_addf(&text, "%s%s", first ? ", with " : ", ", address);
+		first = false;
+		if (other)
+			str_addf(&text, " (%s, %s)", other->driver[0] ? other->driver : "no driver",
+				 state_look(other->verdict.state)->word);
+	}
+	add_field(to, "IOMMU group:", str_cstr(&text));
+}
+
+static void add_claim(const struct cluster_device *device, int64_t now_wall_ms, struct str *to)
+{
+	auto_str struct str text = STR_INIT;
+	char age[AGE_MAX];
+
+	if (device->type == DEVICE_MDEV)
+		return;
+	if (!device->claim) {
+		add_field(to, "Claim:", "none");
+		return;
+	}
+	if (device->user[0])
+		str_addf(&text, "of %s, ", device->user);
+	str_addf(&text, "since %s ago",
+		 age_text(device->claim->creation_timestamp, now_wall_ms, age));
+	if (device->claim->deletion_timestamp)
+		str_addf(&text, ", deleted %s ago",
+			 age_text(device->claim->deletion_timestamp, now_wall_ms, age));
+	add_field(to, "Claim:", str_cstr(&text));
+}
+
+static void add_head(struct cluster *cluster, const struct cluster_device *device,
+		     int64_t now_wall_ms, struct out *out)
+{
+	auto_free char *pods = device_pods(device);
+	auto_free char *place =
+		xasprintf("%s %s on node %s", device_type_word(device->type), device->address,
+			  device->node[0] ? device->node : "(not known)");
+	struct str *to = &out->text;
+
+	add_field(to, "Name:", device->name);
+	add_field(to, "Device:", place);
+	add_field(to, "Description:", device->description);
+	add_state(device, out);
+	add_field(to, "Driver:", device->driver);
+	add_group(cluster, device, to);
+	add_field(to, "Below:", device->parent ? device->parent->name : "");
+	add_field(to, "Resource:", device->resource);
+	add_claim(device, now_wall_ms, to);
+	add_field(to, "Holder:", device->holder);
+	add_field(to, "Pod:", pods);
+}
+
+/* --- conditions --------------------------------------------------------------------------------- */
+
+static const struct table_column columns[] = {
+	{ "OF", false },     { "CONDITION", false }, { "STATUS", false },
+	{ "REASON", false }, { "FOR", false },       { "MESSAGE", false },
+};
+
+static enum state_colour colour_of(const struct api_condition *c)
+{
+	if (!c->status)
+		return COLOUR_NONE;
+	if (strcmp(c->status, "True") == 0)
+		return COLOUR_GREEN;
+	return strcmp(c->status, "False") == 0 ? COLOUR_RED : COLOUR_YELLOW;
+}
+
+static void add_conditions(const struct cluster_device *device, int64_t now_wall_ms,
+			   struct out *out)
+{
+	struct owner owners[OWNERS];
+	struct table table;
+	char age[AGE_MAX];
+
+	list_owners(device, owners);
+	table_init(&table, columns, ARRAY_LEN(columns));
+	for (size_t i = 0; i < OWNERS; i++) {
+		for (size_t j = 0; owners[i].conditions && j < owners[i].conditions->len; j++) {
+			const struct api_condition *c = &owners[i].conditions->items[j];
+
+			table_add(&table, owners[i].kind);
+			table_add(&table, c->type);
+			table_add_coloured(&table, c->status, colour_of(c));
+			table_add(&table, c->reason);
+			table_add(&table, age_text(c->last_transition_time, now_wall_ms, age));
+			table_add(&table, c->message);
+		}
+	}
+	if (table.len > 0) {
+		str_add_char(&out->text, '\n');
+		table_print(&table, out, true, &out->text);
+	}
+	table_done(&table);
+}
+
+/* --- what to do --------------------------------------------------------------------------------- */
+
+/* Conditions that are False say what is wrong; GroupShared is a True one that asks for something. */
+static bool asks(const struct api_condition *c)
+{
+	return c->reason && c->status &&
+	       (strcmp(c->status, "True") != 0 || strcmp(c->reason, "GroupShared") == 0);
+}
+
+static void collect(const struct cluster_device *device, struct json_strs *todo)
+{
+	struct owner owners[OWNERS];
+	const char *text = advice_for(device->verdict.reason);
+
+	if (text)
+		json_strs_add_new(todo, text);
+	list_owners(device, owners);
+	for (size_t i = 0; i < OWNERS; i++) {
+		for (size_t j = 0; owners[i].conditions && j < owners[i].conditions->len; j++) {
+			const struct api_condition *c = &owners[i].conditions->items[j];
+
+			text = asks(c) ? advice_for(c->reason) : NULL;
+			if (text)
+				json_strs_add_new(todo, text);
+		}
+	}
+	if (device->verdict.state == STATE_FREE && device->type != DEVICE_MDEV) {
+		auto_free char *line =
+			xasprintf("Claim it: kubectl hostdev claim %s", device->name);
+
+		json_strs_add_new(todo, line);
+	}
+}
+
+static void add_todo(const struct cluster_device *device, struct str *to)
+{
+	struct json_strs todo = { 0 };
+
+	collect(device, &todo);
+	if (todo.len > 0)
+		str_add(to, "\nWhat to do:\n");
+	for (size_t i = 0; i < todo.len; i++) {
+		str_add(to, "  ");
+		out_text(to, todo.items[i]);
+		str_add_char(to, '\n');
+	}
+	json_strs_done(&todo);
+}
+
+/* --- events ------------------------------------------------------------------------------------- */
+
+static const struct table_column event_columns[] = {
+	{ "LAST SEEN", false }, { "TYPE", false },    { "REASON", false },
+	{ "ABOUT", false },     { "MESSAGE", false },
+};
+
+static void add_events(const struct device_events *events, int64_t now_wall_ms, struct out *out)
+{
+	struct table table;
+	char age[AGE_MAX];
+
+	if (events->len == 0)
+		return;
+	table_init(&table, event_columns, ARRAY_LEN(event_columns));
+	for (size_t i = 0; i < events->len; i++) {
+		const struct event *event = events->items[i];
+
+		table_add(&table, age_text(device_event_time(event), now_wall_ms, age));
+		table_add(&table, event->type);
+		table_add(&table, event->reason);
+		table_add(&table, event->involved_object.kind);
+		table_add(&table, event->message);
+	}
+	str_add_char(&out->text, '\n');
+	table_print(&table, out, true, &out->text);
+	table_done(&table);
+}
+
+/* --- for programs ------------------------------------------------------------------------------- */
+
+static json_t *conditions_json(const struct cluster_device *device)
+{
+	struct owner owners[OWNERS];
+	json_t *list = json_array();
+
+	list_owners(device, owners);
+	for (size_t i = 0; i < OWNERS; i++) {
+		for (size_t j = 0; owners[i].conditions && j < owners[i].conditions->len; j++) {
+			json_t *c =
+				json_map_encode(api_condition_map, &owners[i].conditions->items[j]);
+
+			json_object_set_new(c, "of", json_string(owners[i].kind));
+			json_array_append_new(list, c);
+		}
+	}
+	return list;
+}
+
+static void print_json(const struct cluster_device *device, const struct device_events *events,
+		       struct out *out)
+{
+	auto_json json_t *json = device_json(device);
+	struct json_strs todo = { 0 };
+	json_t *list = json_array();
+
+	json_object_set_new(json, "conditions", conditions_json(device));
+	collect(device, &todo);
+	for (size_t i = 0; i < todo.len; i++)
+		json_array_append_new(list, json_string(todo.items[i]));
+	json_strs_done(&todo);
+	json_object_set_new(json, "whatToDo", list);
+	list = json_array();
+	for (size_t i = 0; i < events->len; i++)
+		json_array_append_new(list, api_object_encode(&event_kind, events->items[i]));
+	json_object_set_new(json, "events", list);
+	out_json(out, json);
+}
+
+void why_print(struct cluster *cluster, const struct cluster_device *device,
+	       const struct device_events *events, int64_t now_wall_ms, struct out *out)
+{
+	if (out->format == OUT_JSON || out->format == OUT_YAML) {
+		print_json(device, events, out);
+		return;
+	}
+	add_head(cluster, device, now_wall_ms, out);
+	add_conditions(device, now_wall_ms, out);
+	add_todo(device, &out->text);
+	add_events(events, now_wall_ms, out);
+}

@@ -1,0 +1,13 @@
+/* why: all that explains the state of one device. Pure. */
+#pragma once
+
+#include <stdint.h>
+
+struct cluster;
+struct cluster_device;
+struct device_events;
+struct out;
+
+/* Append the explanation of @device to out->text, as out->format says (table, wide, json, yaml). */
+void why_print(struct cluster *cluster, const struct cluster_device *device,
+	       const struct device_events *events, int64_t now_wall_ms, struct out *out);

@@ -1,0 +1,57 @@
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/timefmt.h"
+#include "cli/cluster.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/device_events.h"
+#include "cli/session.h"
+#include "cli/target.h"
+#include "cli/why.h"
+
+static int run_why(struct command_run *run)
+{
+	auto_targets struct targets targets = { 0 };
+	auto_events struct device_events events = { 0 };
+	struct err err = { 0 };
+	int status = targets_find(run, CLUSTER_CARDS, &targets);
+
+	if (status != COMMAND_OK)
+		return status;
+	command_tell_missing(&targets.missing);
+	if (device_events_read(run->session, targets.devices[0], &events, &err) < 0)
+		command_note("Not shown: %s", err.msg);
+	why_print(targets.cluster, targets.devices[0], &events, timefmt_wall_ms(), &run->out);
+	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
+}
+
+static const struct option_row rows[] = { COMMAND_OUTPUT_ROW, COMMAND_CLUSTER_ROWS };
+
+static const struct options_prose prose = {
+	.program = "kubectl hostdev why",
+	.summary = "explains the state of a device",
+	.synopsis = "kubectl hostdev why DEVICE [-o FORMAT]",
+	.description =
+		"Shows all that explains why DEVICE can or cannot be claimed, is ready or not, and who has "
+		"it: the conditions of its objects (its own, its claim's, its card's) with reason, message "
+		"and since when, what to do about them, and the latest events.",
+	.examples = " kubectl hostdev why vm1-000000020\n"
+		    " kubectl hostdev why vm1/01:00.0",
+};
+
+const struct command why_command = {
+	.word = "why",
+	.summary = "Explain why a device is, or is not, claimable, ready or in use",
+	.prose = &prose,
+	.rows = rows,
+	.rows_len = ARRAY_LEN(rows),
+	.words_min = 1,
+	.words_max = 1,
+	.words = "DEVICE",
+	.formats = OUT_SET(OUT_TABLE) | OUT_SET(OUT_WIDE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML),
+	.completes = COMPLETE_DEVICES,
+	.run = run_why,
+};

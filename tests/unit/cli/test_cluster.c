@@ -1,0 +1,203 @@
+#include "unit/suite.h"
+
+#include "api/sriovnetworkdevice.h"
+#include "unit/cli/made.h"
+
+static const struct cluster_device *device(struct cluster *cluster, const char *name)
+{
+	for (int type = DEVICE_PCI; type <= DEVICE_MDEV; type++) {
+		const struct cluster_device *d =
+			cluster_device(cluster, (enum device_type)type, name);
+
+		if (d)
+			return d;
+	}
+	return NULL;
+}
+
+static void nodes_and_devices_are_in_order(void **state)
+{
+	static const char *const names[] = {
+		"vm1-000000020",        "vm1-0000001f0",
+		"vm1-000003000",        "vm1-000003001",
+		"vm1-000003100",        "vm1-1d6b-0002-001001",
+		"vm1-0951-1666-001005", "vm1-11111111-2222-3333-4444-555555555555",
+		"vm2-000003000",        "vm2-000009000",
+	};
+	struct cluster *cluster = made_cluster();
+	const struct cluster_view *view = cluster_view(cluster);
+
+	(void)state;
+	assert_int_equal(view->len, ARRAY_LEN(names));
+	for (size_t i = 0; i < view->len; i++)
+		assert_string_equal(view->devices[i].name, names[i]);
+	assert_int_equal(view->nodes_len, 2);
+	assert_string_equal(view->nodes[0].name, "vm1");
+	assert_int_equal(view->nodes[0].len, 8);
+	assert_string_equal(view->nodes[1].name, "vm2");
+	assert_int_equal(view->nodes[0].by_state[STATE_REFUSED], 1);
+	assert_int_equal(view->nodes[1].by_state[STATE_MISSING], 1);
+	cluster_free(cluster);
+}
+
+static struct state_case {
+	const char *name;
+	const char *device;
+	enum device_state state;
+	const char *reason;
+} states[] = {
+	{ "what the node needs is refused", "vm1-000000020", STATE_REFUSED, "HostNetwork" },
+	{ "what may be claimed is free", "vm1-0000001f0", STATE_FREE, "Available" },
+	{ "a shared group is free as a whole", "vm1-000003000", STATE_FREE, "GroupShared" },
+	{ "without a condition nobody has said", "vm1-000003001", STATE_UNKNOWN, "NotSaid" },
+	{ "what a pod has is in use", "vm1-000003100", STATE_USED, "Ready" },
+	{ "a claim that waits is pending", "vm1-0951-1666-001005", STATE_PENDING, "Held" },
+	{ "an mdev that no entry lends is free", "vm1-11111111-2222-3333-4444-555555555555",
+	  STATE_FREE, "NotLent" },
+	{ "a claim without a device has one missing", "vm2-000009000", STATE_MISSING, "NotSeen" },
+};
+
+static void device_has_state(void **state)
+{
+	const struct state_case *c = *state;
+	struct cluster *cluster = made_cluster();
+	const struct cluster_device *d = device(cluster, c->device);
+
+	assert_non_null(d);
+	assert_int_equal(d->verdict.state, c->state);
+	assert_string_equal(d->verdict.reason, c->reason);
+	cluster_free(cluster);
+}
+
+static struct claim_case {
+	const char *name;
+	const char *claim; /* of vm1-0000001f0 */
+	enum device_state state;
+	const char *reason;
+} claims[] = {
+	{ "a claim that nobody has seen is pending", "{'metadata':{'name':'vm1-0000001f0'}}",
+	  STATE_PENDING, "NotSeen" },
+	{ "a claim that is Ready is ready",
+	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'conditions':[" MADE_CONDITION(
+		  "Ready", "True", "Ready", "") "]}}",
+	  STATE_READY, "Ready" },
+	{ "a claim that is being deleted is releasing, whatever Ready says",
+	  "{'metadata':{'name':'vm1-0000001f0','deletionTimestamp':'2026-01-02T03:00:00Z'},"
+	  "'status':{'conditions':[" MADE_CONDITION("Ready", "True", "Ready", "") "]}}",
+	  STATE_RELEASING, "Ready" },
+	{ "so it is without conditions",
+	  "{'metadata':{'name':'vm1-0000001f0','deletionTimestamp':'2026-01-02T03:00:00Z'}}",
+	  STATE_RELEASING, "Releasing" },
+	{ "a node that is not well makes it unknown",
+	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'conditions':[" MADE_CONDITION(
+		  "Ready", "True", "Ready", "") "," MADE_CONDITION("NodeReachable", "False",
+								   "NodeGone", "") "]}}",
+	  STATE_UNKNOWN, "NodeGone" },
+	{ "a claim in Harvester's words, without conditions, is not taken for ready",
+	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'passthroughEnabled':true}}",
+	  STATE_PENDING, "NotSeen" },
+};
+
+static void claim_gives_state(void **state)
+{
+	const struct claim_case *c = *state;
+	struct cluster *cluster = made_cluster();
+	const struct cluster_device *d;
+
+	made_put(cluster, CLUSTER_PCICLAIM, c->claim);
+	d = device(cluster, "vm1-0000001f0");
+	assert_int_equal(d->verdict.state, c->state);
+	assert_string_equal(d->verdict.reason, c->reason);
+	cluster_free(cluster);
+}
+
+static void devices_hang_on_what_they_are_behind(void **state)
+{
+	struct cluster *cluster = made_cluster();
+	const struct cluster_device *controller = device(cluster, "vm1-0000001f0");
+	const struct cluster_device *hub = device(cluster, "vm1-1d6b-0002-001001");
+	const struct cluster_device *card = device(cluster, "vm1-000003000");
+
+	(void)state;
+	assert_ptr_equal(device(cluster, "vm1-0951-1666-001005")->parent, hub);
+	assert_ptr_equal(hub->parent, controller);
+	assert_ptr_equal(controller->first_child, hub);
+	assert_ptr_equal(card->first_child, device(cluster, "vm1-000003100"));
+	assert_string_equal(card->sriov->meta.name, "vm1-eth3");
+	assert_null(card->parent);
+	assert_null(device(cluster, "vm1-11111111-2222-3333-4444-555555555555")->parent);
+	cluster_free(cluster);
+}
+
+static void rings_and_long_chains_are_cut(void **state)
+{
+	struct cluster *cluster = cluster_new();
+	const struct cluster_view *view;
+
+	(void)state;
+	for (int i = 0; i < 64; i++) {
+		auto_free char *json = xasprintf(
+			"{'metadata':{'name':'n-%d'},'status':{'nodeName':'n','address':'0000:00:%02x.0',"
+			"'physicalFunction':'0000:00:%02x.0'}}",
+			i, (unsigned)i, (unsigned)(i + 1) % 64);
+
+		made_put(cluster, CLUSTER_PCIDEVICE, json);
+	}
+	view = cluster_view(cluster);
+	for (size_t i = 0; i < view->len; i++) {
+		const struct cluster_device *d = &view->devices[i];
+		unsigned depth = 0;
+
+		for (; d; d = d->parent)
+			assert_true(depth++ < 64);
+	}
+	cluster_free(cluster);
+}
+
+static void what_is_put_again_counts_and_what_is_removed_does_not(void **state)
+{
+	struct cluster *cluster = made_cluster();
+
+	(void)state;
+	assert_int_equal(device(cluster, "vm2-000003000")->verdict.state, STATE_UNKNOWN);
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("vm2-000003000", "vm2", "0000:03:00.0",
+			  "'conditions':[" MADE_CONDITION("Claimable", "True", "Available",
+							  "") "]"));
+	assert_int_equal(device(cluster, "vm2-000003000")->verdict.state, STATE_FREE);
+	cluster_remove(cluster, CLUSTER_PCIDEVICE, "vm2-000003000");
+	cluster_remove(cluster, CLUSTER_PCIDEVICE, "never-there");
+	assert_null(device(cluster, "vm2-000003000"));
+	cluster_remove(cluster, CLUSTER_PCIDEVICE, "vm1-000003100");
+	assert_int_equal(device(cluster, "vm1-000003100")->is_there, false);
+	assert_int_equal(device(cluster, "vm1-000003100")->verdict.state, STATE_READY);
+	cluster_free(cluster);
+}
+
+static void an_empty_cluster_has_an_empty_view(void **state)
+{
+	struct cluster *cluster = cluster_new();
+
+	(void)state;
+	assert_int_equal(cluster_view(cluster)->len, 0);
+	assert_int_equal(cluster_view(cluster)->nodes_len, 0);
+	cluster_free(cluster);
+	assert_null(cluster_free(NULL));
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, states, device_has_state);
+	suite_rows(&suite, claims, claim_gives_state);
+	suite_add(&suite, "nodes and devices are in order", nodes_and_devices_are_in_order, NULL);
+	suite_add(&suite, "devices hang on what they are behind",
+		  devices_hang_on_what_they_are_behind, NULL);
+	suite_add(&suite, "rings and long chains are cut", rings_and_long_chains_are_cut, NULL);
+	suite_add(&suite, "what is put again counts, what is removed does not",
+		  what_is_put_again_counts_and_what_is_removed_does_not, NULL);
+	suite_add(&suite, "an empty cluster has an empty view", an_empty_cluster_has_an_empty_view,
+		  NULL);
+	return suite_run(&suite, "cluster");
+}

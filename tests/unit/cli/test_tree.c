@@ -1,0 +1,139 @@
+#include "unit/suite.h"
+
+#include "cli/tree.h"
+#include "unit/cli/made.h"
+
+/* clang-format off */
+static struct tree_case {
+	const char *name;
+	struct out out;
+	const char *node;
+	const char *text;
+} trees[] = {
+	{ "a table", { .format = OUT_TABLE, .utf8 = true }, NULL,
+	  "DEVICE                                        STATE                      GROUP   DRIVER        CLAIM OF   POD            DESCRIPTION\n"
+	  "vm1\n"
+	  "├─0000:00\n"
+	  "│ ├─0000:00:02.0                              - refused: HostNetwork     1       virtio-pci                              Virtio network device\n"
+	  "│ └─0000:00:1f.0                              o free                     2       xhci_hcd                                USB controller\n"
+	  "│   └─USB 1-2                                 ? unknown: NotSaid                                                         Hub\n"
+	  "│     └─USB 1-2.3                             ~ pending: Held                    usb-storage   (nobody)                  Stick\n"
+	  "├─0000:03\n"
+	  "│ ├─0000:03:00.0                              o free                     5 (2)   igb                                     82576\n"
+	  "│ │ └─0000:03:10.0                            # in use: Ready            7       vfio-pci      alice      default/vm-a   82576 VF\n"
+	  "│ └─0000:03:00.1                              ? unknown: NotSaid         5 (2)   igb                                     82576\n"
+	  "└─mdev, not listed below which device\n"
+	  "  └─mdev 11111111-2222-3333-4444-555555555555 o free                                                                     Dual\n"
+	  "vm2\n" },
+	{ "of one node, where the locale has no boxes", { .format = OUT_TABLE }, "vm2",
+	  "DEVICE             STATE                GROUP   DRIVER   CLAIM OF   POD   DESCRIPTION\n"
+	  "vm2\n"
+	  "|-0000:03\n"
+	  "| `-0000:03:00.0   ? unknown: NotSaid                                     82576\n"
+	  "`-0000:09\n"
+	  "  `-0000:09:00.0   ! missing: NotSeen                     (nobody)\n" },
+	{ "in colour", { .format = OUT_TABLE, .colour = true }, "vm2",
+	  "DEVICE             STATE                GROUP   DRIVER   CLAIM OF   POD   DESCRIPTION\n"
+	  "vm2\n"
+	  "|-0000:03\n"
+	  "| `-0000:03:00.0   \033[31m? unknown: NotSaid\033[0m                                     82576\n"
+	  "`-0000:09\n"
+	  "  `-0000:09:00.0   \033[31m! missing: NotSeen\033[0m                     (nobody)\n" },
+	{ "wide, with the resource", { .format = OUT_WIDE }, "vm2",
+	  "DEVICE             STATE                GROUP   DRIVER   CLAIM OF   POD   RESOURCE   DESCRIPTION\n"
+	  "vm2\n"
+	  "|-0000:03\n"
+	  "| `-0000:03:00.0   ? unknown: NotSaid                                                82576\n"
+	  "`-0000:09\n"
+	  "  `-0000:09:00.0   ! missing: NotSeen                     (nobody)\n" },
+	{ "names", { .format = OUT_NAME }, "vm2",
+	  "pcidevice.devices.harvesterhci.io/vm2-000003000\n"
+	  "pcideviceclaim.devices.harvesterhci.io/vm2-000009000\n" },
+	{ "YAML", { .format = OUT_YAML }, "vm2",
+	  "nodes:\n"
+	  "- devices:\n"
+	  "  - address: \"0000:03:00.0\"\n"
+	  "    description: \"82576\"\n"
+	  "    message: no agent has said whether it may be claimed\n"
+	  "    name: vm2-000003000\n"
+	  "    nodeName: vm2\n"
+	  "    reason: NotSaid\n"
+	  "    state: Unknown\n"
+	  "    type: PCI\n"
+	  "  - address: \"0000:09:00.0\"\n"
+	  "    claim:\n"
+	  "      name: vm2-000009000\n"
+	  "    message: 'no agent has looked at the claim yet: is there a device of that name, and does hostdev-agent run on its node?'\n"
+	  "    name: vm2-000009000\n"
+	  "    nodeName: vm2\n"
+	  "    reason: NotSeen\n"
+	  "    state: Missing\n"
+	  "    type: PCI\n"
+	  "  name: vm2\n" },
+	{ "nothing of a node without devices", { .format = OUT_TABLE }, "vm9", "" },
+};
+/* clang-format on */
+
+static void tree_looks_so(void **state)
+{
+	const struct tree_case *c = *state;
+	struct cluster *cluster = made_cluster();
+	struct out out = c->out;
+
+	tree_print(cluster_view(cluster), c->node, &out);
+	assert_string_equal(str_cstr(&out.text), c->text);
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+static void json_has_children(void **state)
+{
+	struct cluster *cluster = made_cluster();
+	struct out out = { .format = OUT_JSON };
+	auto_json json_t *all = NULL;
+	const json_t *devices;
+	const json_t *card;
+	const json_t *vf;
+
+	(void)state;
+	tree_print(cluster_view(cluster), "vm1", &out);
+	assert_int_equal(json_map_load(out.text.buf, out.text.len, &all, NULL), 0);
+	devices = json_object_get(json_array_get(json_object_get(all, "nodes"), 0), "devices");
+	assert_int_equal(json_array_size(devices), 5);
+	card = json_array_get(devices, 2);
+	assert_string_equal(json_string_value(json_object_get(card, "name")), "vm1-000003000");
+	vf = json_array_get(json_object_get(card, "children"), 0);
+	assert_string_equal(json_string_value(json_object_get(vf, "state")), "InUse");
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(vf, "claim"), "userName")),
+		"alice");
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+static void texts_of_others_move_no_cursor(void **state)
+{
+	struct cluster *cluster = cluster_new();
+	struct out out = { .format = OUT_TABLE };
+
+	(void)state;
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("n-1", "n", "0000:01:00.0",
+			  "'description':'a\\u001b[31mb\\nc','kernelDriverInUse':'\\u009bx'"));
+	tree_print(cluster_view(cluster), NULL, &out);
+	assert_null(strchr(out.text.buf, '\033'));
+	assert_null(strstr(out.text.buf, "\xc2\x9b"));
+	assert_non_null(strstr(out.text.buf, "a\\x1b[31mb\\x0ac"));
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, trees, tree_looks_so);
+	suite_add(&suite, "JSON has children below their parents", json_has_children, NULL);
+	suite_add(&suite, "texts of others move no cursor", texts_of_others_move_no_cursor, NULL);
+	return suite_run(&suite, "tree");
+}

@@ -54,11 +54,12 @@ static void add_heading(struct table *table, const struct out *out, const struct
 		table_add(table, "");
 }
 
-/* "free", "+ ready", "- refused: HostNetwork". */
+/* "o free", "+ ready", "- refused: HostNetwork". */
 static void add_state(struct table *table, const struct cluster_device *device)
 {
 	const struct state_look *look = state_look(device->verdict.state);
-	bool silent = device->verdict.state == STATE_FREE || device->verdict.state == STATE_READY;
+	enum device_state state = device->verdict.state;
+	bool silent = state == STATE_FREE || state == STATE_READY || state == STATE_USED;
 	auto_free char *text =
 		silent ? xasprintf("%c %s", look->sign, look->word)
 		       : xasprintf("%c %s: %s", look->sign, look->word, device->verdict.reason);

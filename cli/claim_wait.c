@@ -67,6 +67,11 @@ static void add_line(struct str *line, enum device_type type, const void *object
 		str_add(line, "no agent has looked at it yet");
 		return;
 	}
+	if (((const struct api_meta *)object)->deletion_timestamp && c->status &&
+	    strcmp(c->status, "True") == 0) {
+		str_add(line, "its agent has yet to begin");
+		return;
+	}
 	out_text(line, c->reason ? c->reason : "");
 	if (c->message && c->message[0]) {
 		str_add(line, ": ");

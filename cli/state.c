@@ -1,6 +1,7 @@
 #include "cli/state.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "api/condition.h"
@@ -95,14 +96,32 @@ static struct state_verdict by_itself(const struct cluster_device *device)
 	return plain(STATE_UNKNOWN, "NotSaid", "no agent has said whether it may be claimed");
 }
 
+/* A pod's having it says the most, unless it is on its way back, lost, or its node is not well. */
+static bool yields_to_pod(const struct cluster_device *device, enum device_state state)
+{
+	switch (state) {
+	case STATE_FREE:
+	case STATE_REFUSED:
+	case STATE_PENDING:
+	case STATE_READY:
+		return true;
+	case STATE_UNKNOWN:
+		return !device->claim;
+	case STATE_USED:
+	case STATE_RELEASING:
+	case STATE_MISSING:
+	case STATES:
+		break;
+	}
+	return false;
+}
+
 struct state_verdict state_judge(const struct cluster_device *device)
 {
 	struct state_verdict verdict = device->claim ? by_claim(device) : by_itself(device);
 
-	/* While a pod has it this says the most, but not that it is on its way back, or lost. */
 	if (device->allocations && device->allocations->len > 0 &&
-	    (verdict.state == STATE_READY || verdict.state == STATE_FREE ||
-	     verdict.state == STATE_PENDING || verdict.state == STATE_REFUSED))
+	    yields_to_pod(device, verdict.state))
 		verdict.state = STATE_USED;
 	return verdict;
 }

@@ -72,7 +72,7 @@ static const char *claim_text(const struct cluster_device *device)
 {
 	if (!device->claim)
 		return "";
-	return device->user[0] ? device->user : "(nobody)";
+	return device->user[0] ? device->user : "(no user)";
 }
 
 /* "12", or "12 (3)" of a group of three functions. */

@@ -1,23 +1,23 @@
-"""`kubectl hostdev`, found by kubectl on PATH, with a real API server, agent and webhook."""
+"""`kubectl hostdev`, found by kubectl on PATH, with a real API server, agent, controller and webhook."""
 
 import json
 import os
+import pty
 import re
 import shutil
 import signal
 import subprocess
-import threading
 
 import pytest
 import yaml
 
 from cluster import wait_until
 from programs import clean_environment, program
-from replicas import MERGE, OWN
-from rest import GROUP
 from webhook import Webhook
 
-NIC, TWIN = "0000:01:00.0", "0000:01:00.1"
+NIC, TWIN, THIRD = "0000:01:00.0", "0000:01:00.1", "0000:01:00.2"
+CLAIMS = "/apis/devices.harvesterhci.io/v1beta1/pcideviceclaims"
+CLAIM = "pcideviceclaim.devices.harvesterhci.io"
 
 
 def name(node, address):
@@ -25,25 +25,40 @@ def name(node, address):
 
 
 class Plugin:
-    """kubectl with the plugin on PATH."""
+    """kubectl with the plugin on PATH, as somebody."""
 
     def __init__(self, cluster, kubeconfig=None):
         self.kubectl = shutil.which(cluster._kubectl)
         path = f"{program('kubectl-hostdev').parent}:{os.path.dirname(self.kubectl)}:{os.environ['PATH']}"
         self.env = clean_environment(PATH=path, KUBECONFIG=str(kubeconfig or cluster.kubeconfig), LC_ALL="C.UTF-8",
                                      TERM="xterm")
+        self.env.pop("NO_COLOR", None)
 
     def start(self, *words, **options):
         return subprocess.Popen([self.kubectl, "hostdev", *words], env=self.env, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, **options)
 
-    def __call__(self, *words, status=0, env=None):
-        """What it prints; its exit status must be that."""
-        run = subprocess.run([self.kubectl, "hostdev", *words], env={**self.env, **(env or {})}, text=True,
-                             capture_output=True, timeout=60)
+    def __call__(self, *words, status=0):
+        """What it prints; its exit status must be that. What it says beside is in `said`."""
+        run = subprocess.run([self.kubectl, "hostdev", *words], env=self.env, text=True, capture_output=True,
+                             timeout=60)
         assert run.returncode == status, f"{words}: {run.returncode}, {run.stdout}{run.stderr}"
         self.said = run.stderr
         return run.stdout
+
+    def on_terminal(self, *words, **env):
+        ours, theirs = pty.openpty()
+        text = b""
+        with subprocess.Popen([self.kubectl, "hostdev", *words], env={**self.env, **env}, stdout=theirs) as process:
+            os.close(theirs)
+            try:
+                while chunk := os.read(ours, 65536):
+                    text += chunk
+            except OSError:  # the other end is closed
+                pass
+            os.close(ours)
+        assert process.returncode == 0
+        return text.decode()
 
 
 @pytest.fixture
@@ -51,19 +66,275 @@ def plugin(installed):
     return Plugin(installed)
 
 
+class Lender:
+    """An agent whose machine has a NIC of which one function is on vfio-pci already: a made-up tree binds nothing."""
+
+    def __init__(self, agents, machine, node):
+        machine.bind(TWIN, "vfio-pci")
+        (machine.folder / "sys/module/vfio_iommu_type1").mkdir(parents=True)
+        self.machine = machine
+        self.agent = agents(machine, node).start()
+        self.agent.wait_converged()
+
+    def give_back(self):
+        """What the kernel does when the agent releases it."""
+        (self.machine.device(TWIN) / "driver_override").write_text("\n")
+        self.machine.bind(TWIN, "e1000e")
+        self.machine.tell()
+
+
 @pytest.fixture
-def agent(agents, machine, node, plugin):
-    """Of a machine with a NIC of two functions of which one is on vfio-pci already: a made-up tree cannot bind."""
-    machine.bind(TWIN, "vfio-pci")
-    (machine.folder / "sys/module/vfio_iommu_type1").mkdir(parents=True)
-    made = agents(machine, node).start()
-    made.wait_converged()
-    return made
+def lender(agents, machine, node, rest):
+    made = Lender(agents, machine, node)
+    yield made
+    rest.request("DELETE", f"{CLAIMS}/{name(node, TWIN)}")
+    made.give_back()
+    wait_until(lambda: rest.request("GET", f"{CLAIMS}/{name(node, TWIN)}")[0] == 404, 20, "the claim's end")
+    rest.request("DELETE", f"{CLAIMS}/{name(node, NIC)}")
 
 
-def test_a_tree_of_a_node(plugin, agent, node):
-    text = plugin("tree", node)
-    lines = text.splitlines()
-    assert lines[0].startswith("DEVICE") and lines[1] == node, text
-    print(text)
-    assert re.search(rf"├─{re.escape(NIC)} +. \w+", text) or re.search(rf"└─{re.escape(NIC)} +. \w+", text), text
+@pytest.fixture
+def webhook(installed, identities, tmp_path):
+    made = Webhook(installed, identities, tmp_path).start()
+    yield made
+    made.close()
+
+
+def test_the_tree_of_a_node(plugin, lender, node):
+    lines = plugin("tree", node).splitlines()
+    assert lines[0].split()[:3] == ["DEVICE", "STATE", "GROUP"] and lines[1] == node
+    assert lines[2] == "├─0000:01"
+    assert re.fullmatch(rf"│ ├─{NIC} +- refused: HostNetwork +1 +e1000e +Ethernet controller: Intel .*", lines[3])
+    assert re.fullmatch(rf"│ ├─{TWIN} +o free +2 +vfio-pci +Ethernet controller: Intel .*", lines[4])
+    assert any("USB 1-1.1" in line and "usbhid" in line for line in lines)
+    names = plugin("tree", node, "-o", "name").split()
+    assert f"pcidevice.devices.harvesterhci.io/{name(node, NIC)}" in names
+    assert names[-1].startswith("usbdevice.devices.harvesterhci.io/")
+    tree = json.loads(plugin("tree", node, "-o", "json"))
+    assert tree == yaml.safe_load(plugin("tree", "-oyaml", node))
+    (only,) = tree["nodes"]
+    assert [one["reason"] for one in only["devices"] if one["address"] == NIC] == ["HostNetwork"]
+    assert "no device of node 'nowhere' is listed" in (plugin("tree", "nowhere", status=1) or plugin.said)
+
+
+def test_why_says_what_is_in_the_way_and_what_to_do(plugin, lender, node):
+    text = plugin("why", f"{node}/01:00.0")
+    assert "State:       - refused, HostNetwork: eth0 has the default route" in text
+    assert re.search(r"PCIDevice +Claimable +False +HostNetwork +\d+s +eth0 has the default route", text)
+    assert "What to do:\n  Move the node's address or default route to another interface first." in text
+    wait_until(lambda: "LeftAlone" in plugin("why", f"{node}/{TWIN}"), 10, "the event")
+    told = json.loads(plugin("why", name(node, TWIN), "-o", "json"))
+    assert told["state"] == "Free" and told["conditions"][0]["of"] == "PCIDevice"
+    assert told["events"][0]["reason"] == "LeftAlone"
+
+
+def test_claimed_until_ready_and_given_back(plugin, lender, node, rest):
+    device = name(node, TWIN)
+    assert plugin("claim", f"{node}/01:00.1", "--timeout", "20s") == f"{CLAIM}/{device} ready\n"
+    assert rest.get(f"{CLAIMS}/{device}")["spec"]["address"] == TWIN
+    assert re.search(rf"{TWIN} +\+ ready", plugin("tree", node))
+    assert plugin("claim", device) == f"{CLAIM}/{device} ready\n" and "claimed already" in plugin.said
+    assert "Ready" in plugin("why", device) and "Bound" in plugin("why", device)
+    assert plugin("who", device).splitlines()[1].split()[:4] == [device, "ready", "(no", "user)"]
+    assert plugin("release", device, "--timeout", "1s", status=3) == ""
+    assert "The time is over (--timeout) and 1 of the devices is not given back." in plugin.said
+    assert "< releasing" in plugin("tree", node)
+    plugin("claim", device, status=1)
+    assert "it is being released" in plugin.said
+    waiting = plugin.start("release", device)
+    assert device in waiting.stderr.readline()
+    lender.give_back()
+    said = waiting.communicate(timeout=40)
+    assert waiting.returncode == 0 and said[0] == f"{CLAIM}/{device} released\n", said
+    assert plugin("release", device, status=1) == "" and "it is not claimed" in plugin.said
+
+
+def test_what_is_refused_is_waited_for_with_its_reason(plugin, lender, node):
+    device = name(node, NIC)
+    assert plugin("claim", device, "--timeout", "3s", status=3) == ""
+    assert f"{device}: HostNetwork: eth0 has the default route" in plugin.said
+    assert "kubectl hostdev why" in plugin.said
+    assert plugin("release", device, "-o", "name") == f"{CLAIM}/{device}\n"
+
+
+def test_nothing_is_waited_for_if_so_said(plugin, lender, node, rest):
+    device = name(node, NIC)
+    made = json.loads(plugin("claim", device, "--no-wait", "-o", "json"))
+    assert made["kind"] == "PCIDeviceClaim" and made["metadata"]["name"] == device
+    assert plugin("release", device, "--wait=false", "--dry-run=server") == \
+        f"{CLAIM}/{device} deleted (server dry run)\n"
+    assert rest.request("GET", f"{CLAIMS}/{device}")[0] == 200
+    assert plugin("release", device, "--wait=false") == f"{CLAIM}/{device} deleted\n"
+
+
+def test_an_interrupt_ends_the_waiting_and_not_the_claim(plugin, lender, node, rest):
+    device = name(node, NIC)
+    # In a group of its own, as a shell starts a job: kubectl becomes the plugin.
+    waiting = plugin.start("claim", device, start_new_session=True)
+    wait_until(lambda: rest.request("GET", f"{CLAIMS}/{device}")[0] == 200, 20)
+    wait_until(lambda: "HostNetwork" in json.dumps(rest.get(f"{CLAIMS}/{device}").get("status", {})), 20)
+    os.killpg(waiting.pid, signal.SIGINT)
+    out, said = waiting.communicate(timeout=10)
+    assert waiting.returncode == 130 and out == "", said
+    assert "Interrupted. What is claimed stays claimed; `kubectl hostdev release` gives it back." in said
+    assert rest.request("GET", f"{CLAIMS}/{device}")[0] == 200
+    plugin("release", device)
+
+
+def test_usb_devices_are_claimed_too(plugin, lender, node, rest):
+    (device,) = (n for kind, n in rest.devices(node) if kind == "USBDevice")
+    # No kubelet is there to lend it: what can be seen is that the claim is made, and goes.
+    assert plugin("claim", f"{node}/1-1.1", "--no-wait", "-o", "name") == \
+        f"usbdeviceclaim.devices.harvesterhci.io/{device}\n"
+    wait_until(lambda: "Accepted" in plugin("why", device), 20, "the agent's word")
+    assert plugin("release", device) == f"usbdeviceclaim.devices.harvesterhci.io/{device} released\n"
+
+
+def test_words_that_mean_nothing_or_too_much(plugin, lender, agents, tmp_path, node, rest):
+    plugin("why", "nothing-of-the-kind", status=1)
+    assert "no device 'nothing-of-the-kind'" in plugin.said
+    world = [{"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDevice", "metadata": {"name": f"{one}-0"}}
+             for one in (f"{node}a", f"{node}b")]
+    for one in world:
+        rest.create("pcidevices", one)
+        rest.patch("pcidevices", one["metadata"]["name"],
+                   {"status": {"address": "0009:01:00.0", "nodeName": one["metadata"]["name"][:-2]}}, "status")
+    try:
+        plugin("claim", "0009:01:00.0", status=1)
+        assert f"{node}a-0  ({node}a/0009:01:00.0)" in plugin.said and f"{node}b-0" in plugin.said
+        assert rest.request("GET", f"{CLAIMS}/{node}a-0")[0] == 404
+    finally:
+        for one in world:
+            rest.delete("pcidevices", one["metadata"]["name"])
+
+
+def test_the_webhooks_words_are_shown(plugin, lender, webhook, node, rest):
+    device = name(node, TWIN)
+    text = plugin("plan", device)
+    assert text.startswith(f"{device}: would be accepted\n") and "no webhook has said" not in text, text
+    assert plugin("claim", device, "--dry-run=server") == f"{CLAIM}/{device} created (server dry run)\n"
+    assert "Warning: " in plugin.said
+    assert rest.request("GET", f"{CLAIMS}/{device}")[0] == 404
+    refused = plugin("plan", name(node, NIC), status=1)
+    assert "would be refused" in refused and "eth0 has the default route" in refused
+    plugin("claim", name(node, NIC), status=1)
+    assert "eth0 has the default route" in plugin.said
+    # It fills in whose the claim is.
+    plugin("claim", device)
+    assert plugin("who", device).splitlines()[1].split()[2] != "(no"
+    assert plugin("plan", device, "--release").startswith(f"{device}: would be accepted")
+
+
+def test_somebody_elses_claim_is_not_mine(plugin, lender, webhook, identities, installed, node, rest):
+    device = name(node, TWIN)
+    rest.create("pcideviceclaims", {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim",
+                                    "metadata": {"name": device}, "spec": {"userName": "somebody"}})
+    plugin("claim", device, status=1)
+    assert re.search(r"claimed already, by 'somebody' since \d{4}-", plugin.said)
+    assert re.search(rf"{TWIN} .* somebody ", plugin("tree", node))
+
+
+def test_who_may_read_one_device_alone_claims_it(plugin, lender, identities, installed, node, rest):
+    device, user = name(node, TWIN), f"nora-{node}"
+    installed.kubectl("apply", "-f", "-", input={
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": user}, "rules": [
+            {"apiGroups": ["devices.harvesterhci.io"], "resources": ["pcidevices"], "resourceNames": [device],
+             "verbs": ["get", "claim"]},
+            {"apiGroups": ["devices.harvesterhci.io"], "resources": ["pcideviceclaims"], "verbs": ["create"]},
+            {"apiGroups": ["devices.harvesterhci.io"], "resources": ["pcideviceclaims"], "resourceNames": [device],
+             "verbs": ["get", "delete"]}]})
+    installed.kubectl("create", "clusterrolebinding", user, f"--clusterrole={user}", f"--user={user}")
+    nora = Plugin(installed, identities.user(user))
+    try:
+        wait_until(lambda: subprocess.run([nora.kubectl, "auth", "can-i", "create", "pcideviceclaims"],
+                                          env=nora.env, capture_output=True).returncode == 0, 20, "her role")
+        assert nora("claim", device, "--timeout", "20s") == f"{CLAIM}/{device} ready\n"
+        assert "State:       + ready" in nora("why", device)
+        assert "forbidden" in nora.said
+        nora("claim", name(node, THIRD), status=1)
+        nora("tree", status=1)
+        assert 'cannot list resource "pcidevices"' in nora.said
+        waiting = nora.start("release", device)
+        wait_until(lambda: "deletionTimestamp" in rest.get(f"{CLAIMS}/{device}")["metadata"], 10)
+        lender.give_back()
+        assert waiting.wait(40) == 0
+    finally:
+        installed.kubectl("delete", "clusterrolebinding,clusterrole", user, "--ignore-not-found")
+
+
+def test_top_counts_by_resource_name(plugin, controllers, world, node):
+    resource = f"example.com/{node}"
+    replica = controllers("--agent-pods", "none").start()
+    wait_until(replica.leads, 30)
+    world.node(node)
+    devices = [world.device(node, number, resource) for number in range(3)]
+    world.claim(devices[0], node)
+    world.claim(devices[1], node, ready=None)
+    wait_until(lambda: world.counts(resource) == (3, 2, 1, 0, 1), 20, lambda: world.pool(resource))
+    rows = [line.split() for line in plugin("top").splitlines()]
+    assert rows[0] == ["RESOURCE", "DEVICES", "CLAIMED", "HEALTHY", "ALLOCATED", "FREE"]
+    assert [resource, "3", "2", "1", "0", "1"] in rows
+    rows = [line.split() for line in plugin("top", "--nodes").splitlines()]
+    assert [resource, node, "3", "2", "1", "0", "1"] in rows
+    assert resource in [one["spec"]["resourceName"] for one in json.loads(plugin("top", "-o", "json"))["items"]]
+
+
+def test_who_has_it(plugin, world, rest, node):
+    """A pod of KubeVirt's, as its controllers would make it."""
+    device = world.device(node, 1, "example.com/x")
+    world.status(device, {"allocations": [{"namespace": "default", "pod": f"vm-{node}", "container": "compute"}]})
+    rest.request("POST", "/api/v1/namespaces/default/serviceaccounts",
+                 {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
+    world.create("/api/v1/namespaces/default/pods", {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": f"vm-{node}", "labels": {"vm.kubevirt.io/name": "my-machine"}},
+        "spec": {"containers": [{"name": "compute", "image": "none"}], "automountServiceAccountToken": False,
+                 "terminationGracePeriodSeconds": 0}}, {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"})
+    row = plugin("who", f"{node}-000000001").splitlines()[1].split()
+    assert row[:6] == [f"{node}-000000001", "in", "use", "-", f"default/vm-{node}", "compute"]
+    assert row[6] == "my-machine" and row[7].endswith("d")
+
+
+def test_shells_complete_devices_of_the_cluster(plugin, lender, node, installed, tmp_path):
+    """By kubectl itself, which asks kubectl_complete-hostdev, and by the script for bash."""
+    link = tmp_path / "kubectl_complete-hostdev"
+    link.write_text('#!/bin/sh\nexec kubectl-hostdev __complete "$@"\n')
+    link.chmod(0o755)
+    env = {**plugin.env, "PATH": f"{tmp_path}:{plugin.env['PATH']}"}
+    run = subprocess.run([plugin.kubectl, "__complete", "hostdev", "claim", node], env=env, text=True,
+                         capture_output=True, timeout=60)
+    offered = [line.split("\t")[0] for line in run.stdout.splitlines()]
+    assert name(node, TWIN) in offered and name(node, NIC) not in offered and offered[-1] == ":4", run
+    script = ('source <(kubectl-hostdev completion bash); COMP_WORDS=(kubectl-hostdev why "$1"); COMP_CWORD=2; '
+              '_kubectl_hostdev; printf "%s\\n" "${COMPREPLY[@]}"')
+    run = subprocess.run(["bash", "-c", script, "bash", name(node, NIC)[:-1]], env=env, text=True,
+                         capture_output=True, timeout=60)
+    assert name(node, NIC) in run.stdout.split() and name(node, TWIN) in run.stdout.split(), run
+
+
+def test_colour_is_for_terminals(plugin, lender, node):
+    assert "\x1b[2m- refused: HostNetwork\x1b[0m" in plugin.on_terminal("tree", node)
+    assert "\x1b" not in plugin.on_terminal("tree", node, NO_COLOR="1")
+    assert "\x1b" not in plugin.on_terminal("tree", node, TERM="dumb")
+    assert "\x1b" not in plugin("tree", node)
+
+
+def test_a_reader_who_leaves_is_no_error(plugin, lender, node):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    run = subprocess.run([plugin.kubectl, "hostdev", "tree"], env=plugin.env, stdout=theirs, stderr=subprocess.PIPE,
+                         text=True, timeout=60, preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))
+    os.close(theirs)
+    assert run.returncode == -signal.SIGPIPE and run.stderr == "", run
+
+
+def test_what_is_wrong_is_said_in_one_line(plugin, installed, tmp_path):
+    plugin("tree", "--context", "none", status=1)
+    assert "context" in plugin.said and plugin.said.count("\n") == 1
+    plugin("tree", "-o", "jsn", status=2)
+    assert "'jsn' is not table, wide, json, yaml or name" in plugin.said
+    plugin("who", status=2)
+    assert "DEVICE is missing" in plugin.said
+    plugin("clam", status=2)
+    assert "unknown command 'clam'" in plugin.said
+    assert "why" in plugin() and "why" in plugin("help") and "EXIT STATUS" in plugin("claim", "--help")

@@ -1,0 +1,109 @@
+#include "unit/suite.h"
+
+#include <string.h>
+
+#include "cli/claim_wait.h"
+#include "cli/pod_facts.h"
+#include "unit/cli/made.h"
+
+#define CLAIM(meta, status)                                                                               \
+	"{'apiVersion':'devices.harvesterhci.io/v1beta1','kind':'PCIDeviceClaim','metadata':{'name':'a'," \
+	"'uid':'u1'" meta "},'status':{" status "}}"
+#define READY(status, reason, message) \
+	"'conditions':[" MADE_CONDITION("Ready", status, reason, message) "]"
+
+static struct progress_case {
+	const char *name;
+	enum claim_goal goal;
+	const char *json; /* NULL: there is no claim */
+	enum claim_progress progress;
+	const char *line;
+} cases[] = {
+	{ "a claim that nobody has seen waits", CLAIM_READY, CLAIM("", ""), PROGRESS_WAITING,
+	  "no agent has looked at it yet" },
+	{ "what it waits for is said", CLAIM_READY,
+	  CLAIM("", READY("False", "GroupShared", "with 01:00.1")), PROGRESS_WAITING,
+	  "GroupShared: with 01:00.1" },
+	{ "and who holds it", CLAIM_READY,
+	  CLAIM("", "'holder':'pid 7'," READY("False", "Held", "in use")), PROGRESS_WAITING,
+	  "Held: in use (pid 7)" },
+	{ "but not twice", CLAIM_READY,
+	  CLAIM("", "'holder':'pid 7'," READY("False", "Held", "pid 7 has it")), PROGRESS_WAITING,
+	  "Held: pid 7 has it" },
+	{ "Unknown is not ready", CLAIM_READY, CLAIM("", READY("Unknown", "Binding", "")),
+	  PROGRESS_WAITING, "Binding" },
+	{ "ready is the goal", CLAIM_READY, CLAIM("", READY("True", "Ready", "bound")),
+	  PROGRESS_DONE, "" },
+	{ "a claim that is deleted meanwhile is lost, even if it is ready", CLAIM_READY,
+	  CLAIM(",'deletionTimestamp':'2026-01-02T03:00:00Z'", READY("True", "Ready", "")),
+	  PROGRESS_LOST, "somebody has deleted the claim" },
+	{ "so is one that is gone", CLAIM_READY, NULL, PROGRESS_LOST,
+	  "somebody has deleted the claim" },
+	{ "a node that is not well goes before all", CLAIM_READY,
+	  CLAIM("",
+		"'conditions':[" MADE_CONDITION("Ready", "False", "Binding", "") "," MADE_CONDITION(
+			"NodeReachable", "False", "NodeGone", "no such node") "]"),
+	  PROGRESS_WAITING, "NodeGone: no such node" },
+	{ "gone is the other goal", CLAIM_GONE, NULL, PROGRESS_DONE, "" },
+	{ "still there waits", CLAIM_GONE,
+	  CLAIM(",'deletionTimestamp':'2026-01-02T03:00:00Z'", READY("False", "Held", "pod a/b")),
+	  PROGRESS_WAITING, "Held: pod a/b" },
+	{ "what was ready has yet to begin", CLAIM_GONE,
+	  CLAIM(",'deletionTimestamp':'2026-01-02T03:00:00Z'", READY("True", "Ready", "bound")),
+	  PROGRESS_WAITING, "its agent has yet to begin" },
+	{ "another claim of that name is not it", CLAIM_GONE,
+	  "{'metadata':{'name':'a','uid':'u2'}}", PROGRESS_DONE, "" },
+	{ "nor is it waited for", CLAIM_READY, "{'metadata':{'name':'a','uid':'u2'}}",
+	  PROGRESS_LOST, "somebody has deleted the claim" },
+	{ "messages are cleaned", CLAIM_READY, CLAIM("", READY("False", "X", "a\\u001b[2Jb")),
+	  PROGRESS_WAITING, "X: a\\x1b[2Jb" },
+};
+
+static void claim_stands_so(void **state)
+{
+	const struct progress_case *c = *state;
+	auto_free char *json = c->json ? made_json(c->json) : NULL;
+	auto_str struct str line = STR_INIT;
+
+	assert_int_equal(claim_progress(c->goal, DEVICE_PCI, json, "u1", &line), c->progress);
+	assert_string_equal(str_cstr(&line), c->line);
+}
+
+static struct facts_case {
+	const char *name;
+	const char *json;
+	const char *machine; /* "" for NULL */
+	const char *started;
+} facts[] = {
+	{ "a machine by its label",
+	  "{'metadata':{'labels':{'vm.kubevirt.io/name':'m'}},'status':{'startTime':'t'}}", "m",
+	  "t" },
+	{ "a machine by its owner",
+	  "{'metadata':{'ownerReferences':[{'kind':'X','name':'x'},"
+	  "{'kind':'VirtualMachineInstance','name':'m'}]}}",
+	  "m", "" },
+	{ "a pod of no machine", "{'metadata':{'ownerReferences':[{'kind':'Job','name':'x'}]}}", "",
+	  "" },
+	{ "what is no pod", "[]", "", "" },
+};
+
+static void pod_has_facts(void **state)
+{
+	const struct facts_case *c = *state;
+	auto_free char *json = made_json(c->json);
+	struct pod_facts found = { 0 };
+
+	assert_int_equal(pod_facts_parse(json, strlen(json), &found, NULL), 0);
+	assert_string_equal(found.machine ? found.machine : "", c->machine);
+	assert_string_equal(found.started ? found.started : "", c->started);
+	pod_facts_done(&found);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, claim_stands_so);
+	suite_rows(&suite, facts, pod_has_facts);
+	return suite_run(&suite, "claim_wait");
+}

@@ -1,0 +1,164 @@
+#include "unit/suite.h"
+
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/complete.h"
+#include "unit/cli/made.h"
+
+static const struct command *const commands[] = { &tree_command,       &why_command,
+						  &claim_command,      &release_command,
+						  &completion_command, NULL };
+
+static struct line_case {
+	const char *name;
+	const char *words; /* parted by blanks; ends in one if the last word is yet to begin */
+	const char *offered;
+	int directive;
+	enum complete_words wants;
+} lines[] = {
+	{ "commands by their beginning", "c", "claim\ncompletion\n", COMPLETE_NO_FILES,
+	  COMPLETE_NOTHING },
+	{ "commands behind a flag", "--context a w", "why\n", COMPLETE_NO_FILES, COMPLETE_NOTHING },
+	{ "nothing for what no command begins with", "x", "", COMPLETE_NO_FILES, COMPLETE_NOTHING },
+	{ "flags", "claim --dr", "--dry-run\n--driver\n", COMPLETE_NO_FILES, COMPLETE_NOTHING },
+	{ "a flag that all have", "tree --he", "--help\n", COMPLETE_NO_FILES, COMPLETE_NOTHING },
+	{ "choices", "tree -o ", "table\nwide\njson\nyaml\nname\n", COMPLETE_NO_FILES,
+	  COMPLETE_NOTHING },
+	{ "choices behind =", "tree --output=y", "--output=yaml\n", COMPLETE_NO_FILES,
+	  COMPLETE_NOTHING },
+	{ "files for a file", "tree --kubeconfig ", "", COMPLETE_FILES, COMPLETE_NOTHING },
+	{ "shells", "completion ", "bash\nzsh\n", COMPLETE_NO_FILES, COMPLETE_NOTHING },
+	{ "nodes of the cluster", "tree ", "", COMPLETE_NO_FILES, COMPLETE_NODES },
+	{ "one node is enough", "tree vm1 ", "", COMPLETE_NO_FILES, COMPLETE_NOTHING },
+	{ "devices", "why vm1", "", COMPLETE_NO_FILES, COMPLETE_DEVICES },
+	{ "devices to claim, as many as one likes", "claim a b --no-wait c", "", COMPLETE_NO_FILES,
+	  COMPLETE_CLAIMABLE },
+	{ "devices to release", "release --timeout 5s ", "", COMPLETE_NO_FILES, COMPLETE_CLAIMED },
+	{ "nothing behind what is no command", "clam ", "tree\nwhy\nclaim\nrelease\ncompletion\n",
+	  COMPLETE_NO_FILES, COMPLETE_NOTHING },
+};
+
+/* Without what is behind tabs. */
+static char *names_of(const char *text)
+{
+	auto_str struct str names = STR_INIT;
+
+	for (bool skip = false; *text; text++) {
+		if (*text == '\t')
+			skip = true;
+		if (*text == '\n')
+			skip = false;
+		if (!skip)
+			str_add_char(&names, *text);
+	}
+	return str_detach(&names);
+}
+
+enum { WORDS_MAX = 8 };
+
+static size_t split(char *text, char *words[WORDS_MAX])
+{
+	size_t len = 0;
+
+	words[len++] = text;
+	for (char *c = text; *c; c++) {
+		if (*c != ' ')
+			continue;
+		*c = '\0';
+		assert_true(len < WORDS_MAX);
+		words[len++] = c + 1;
+	}
+	return len;
+}
+
+static void line_is_completed(void **state)
+{
+	const struct line_case *c = *state;
+	auto_free char *text = xstrdup(c->words);
+	char *words[WORDS_MAX];
+	struct complete_line line = { .commands = commands, .words = words };
+	struct complete_want want;
+	auto_str struct str to = STR_INIT;
+	auto_free char *names = NULL;
+
+	line.len = split(text, words);
+	assert_int_equal(complete_line(&line, &want, &to), c->directive);
+	names = names_of(str_cstr(&to));
+	assert_string_equal(names, c->offered);
+	assert_int_equal(want.words, c->wants);
+	complete_want_done(&want);
+}
+
+static void the_line_says_which_cluster(void **state)
+{
+	char text[] = "why --kubeconfig /a/b --context=c vm1";
+	char *words[WORDS_MAX];
+	struct complete_line line = { .commands = commands, .words = words };
+	struct complete_want want;
+	auto_str struct str to = STR_INIT;
+
+	(void)state;
+	line.len = split(text, words);
+	complete_line(&line, &want, &to);
+	assert_string_equal(want.kubeconfig, "/a/b");
+	assert_string_equal(want.context, "c");
+	complete_want_done(&want);
+}
+
+static struct names_case {
+	const char *name;
+	enum complete_words words;
+	const char *prefix;
+	const char *offered;
+} names[] = {
+	{ "nodes", COMPLETE_NODES, "", "vm1\nvm2\n" },
+	{ "devices of a node, with what they are", COMPLETE_DEVICES, "vm2",
+	  "vm2-000003000\tunknown: 82576\nvm2-000009000\tmissing: \n" },
+	{ "devices that may be claimed", COMPLETE_CLAIMABLE, "vm1-00000",
+	  "vm1-0000001f0\tfree: USB controller\nvm1-000003000\tfree: 82576\n"
+	  "vm1-000003001\tunknown: 82576\n" },
+	{ "devices that are claimed", COMPLETE_CLAIMED, "",
+	  "vm1-000003100\tin use: 82576 VF\nvm1-0951-1666-001005\tpending: Stick\n"
+	  "vm2-000009000\tmissing: \n" },
+};
+
+static void names_are_offered(void **state)
+{
+	const struct names_case *c = *state;
+	struct cluster *cluster = made_cluster();
+	struct complete_want want = { .words = c->words };
+	auto_str struct str to = STR_INIT;
+
+	complete_names(cluster, &want, c->prefix, &to);
+	assert_string_equal(str_cstr(&to), c->offered);
+	cluster_free(cluster);
+}
+
+static void what_is_on_the_line_is_not_offered_again(void **state)
+{
+	char taken[] = "vm1-000003100";
+	char *list[] = { taken };
+	struct cluster *cluster = made_cluster();
+	struct complete_want want = { .words = COMPLETE_CLAIMED, .taken = list, .taken_len = 1 };
+	auto_str struct str to = STR_INIT;
+
+	(void)state;
+	complete_names(cluster, &want, "vm1-000", &to);
+	assert_string_equal(str_cstr(&to), "");
+	cluster_free(cluster);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, lines, line_is_completed);
+	suite_rows(&suite, names, names_are_offered);
+	suite_add(&suite, "the line says which cluster is asked", the_line_says_which_cluster,
+		  NULL);
+	suite_add(&suite, "what is on the line is not offered again",
+		  what_is_on_the_line_is_not_offered_again, NULL);
+	return suite_run(&suite, "complete");
+}

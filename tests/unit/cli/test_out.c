@@ -1,0 +1,148 @@
+#include "unit/suite.h"
+
+#include <string.h>
+
+#include "cli/age.h"
+#include "cli/out.h"
+#include "cli/table.h"
+#include "unit/cli/made.h"
+
+static struct colour_case {
+	const char *name;
+	struct out_env env;
+	bool colour;
+} colours[] = {
+	{ "on a terminal", { .terminal = true, .term = "xterm" }, true },
+	{ "not into a pipe", { .term = "xterm" }, false },
+	{ "not with NO_COLOR", { .terminal = true, .term = "xterm", .no_color = "1" }, false },
+	{ "not with NO_COLOR, whatever it says",
+	  { .terminal = true, .term = "xterm", .no_color = "false" },
+	  false },
+	{ "with an empty NO_COLOR, which counts as not set",
+	  { .terminal = true, .term = "xterm", .no_color = "" },
+	  true },
+	{ "not on a dumb terminal", { .terminal = true, .term = "dumb" }, false },
+	{ "not on one that is not named", { .terminal = true }, false },
+};
+
+static void colour_follows_the_rule(void **state)
+{
+	const struct colour_case *c = *state;
+
+	assert_int_equal(out_colour_rule(&c->env), c->colour);
+}
+
+static struct locale_case {
+	const char *name;
+	struct out_env env;
+	bool utf8;
+} locales[] = {
+	{ "LANG says UTF-8", { .lang = "de_DE.UTF-8" }, true },
+	{ "LANG says utf8", { .lang = "C.utf8" }, true },
+	{ "LC_CTYPE wins over LANG", { .lc_ctype = "C", .lang = "de_DE.UTF-8" }, false },
+	{ "LC_ALL wins over all", { .lc_all = "C.UTF-8", .lc_ctype = "C", .lang = "C" }, true },
+	{ "an empty LC_ALL counts as not set", { .lc_all = "", .lang = "C.UTF-8" }, true },
+	{ "no locale is none of UTF-8", { .terminal = true }, false },
+};
+
+static void locale_tells_utf8(void **state)
+{
+	const struct locale_case *c = *state;
+
+	assert_int_equal(out_utf8_rule(&c->env), c->utf8);
+}
+
+static struct age_case {
+	const char *name;
+	const char *since;
+	const char *age;
+} ages[] = {
+	{ "seconds", "2026-01-02T03:59:01Z", "59s" },
+	{ "up to two minutes", "2026-01-02T03:58:01Z", "119s" },
+	{ "minutes and seconds", "2026-01-02T03:55:50Z", "4m10s" },
+	{ "whole minutes", "2026-01-02T03:55:00Z", "5m" },
+	{ "minutes alone", "2026-01-02T02:30:30Z", "89m" },
+	{ "hours and minutes", "2026-01-01T23:30:00Z", "4h30m" },
+	{ "hours alone", "2026-01-01T04:00:00Z", "24h" },
+	{ "days", "2025-12-25T04:00:00Z", "8d" },
+	{ "what is yet to come is now", "2026-01-02T05:00:00Z", "0s" },
+	{ "what is no time has no age", "yesterday", "" },
+	{ "nor has nothing", NULL, "" },
+};
+
+static void age_reads_so(void **state)
+{
+	const struct age_case *c = *state;
+	char buf[AGE_MAX];
+
+	assert_string_equal(age_text(c->since, 1767326400000, buf), c->age);
+}
+
+static void text_is_cleaned_and_cut(void **state)
+{
+	auto_str struct str text = STR_INIT;
+	char *many = xcalloc(OUT_TEXT_MAX + 3, 1);
+
+	(void)state;
+	out_text(&text, "a\tb\033]0;x\a\xff");
+	assert_string_equal(str_cstr(&text), "a\\x09b\\x1b]0;x\\x07\\xff");
+	str_clear(&text);
+	memset(many, 'x', OUT_TEXT_MAX - 1);
+	memcpy(many + OUT_TEXT_MAX - 1, "\xc3\xa4z", 3); /* the cut would be inside a character */
+	out_text(&text, many);
+	assert_int_equal(text.len, OUT_TEXT_MAX - 1 + 3);
+	assert_string_equal(text.buf + OUT_TEXT_MAX - 1, "...");
+	free(many);
+}
+
+static void tables_count_characters(void **state)
+{
+	static const struct table_column columns[] = { { "NAME", false },
+						       { "WIDE", true },
+						       { "LAST", false } };
+	struct out out = { .format = OUT_TABLE };
+	struct table table;
+
+	(void)state;
+	table_init(&table, columns, ARRAY_LEN(columns));
+	table_add(&table, "äöü");
+	table_add(&table, "w");
+	table_add(&table, "1");
+	table_add(&table, "longer");
+	table_add(&table, NULL);
+	table_add(&table, "");
+	table_print(&table, &out, true, &out.text);
+	assert_string_equal(str_cstr(&out.text), "NAME     LAST\n"
+						 "äöü      1\n"
+						 "longer\n");
+	str_clear(&out.text);
+	out.format = OUT_WIDE;
+	table_print(&table, &out, false, &out.text);
+	assert_string_equal(str_cstr(&out.text), "äöü      w   1\n"
+						 "longer\n");
+	table_done(&table);
+	str_done(&out.text);
+}
+
+static void kinds_are_named_as_kubectl_does(void **state)
+{
+	auto_str struct str text = STR_INIT;
+
+	(void)state;
+	out_kind_name(&text, cluster_kind(CLUSTER_PCICLAIM), "vm1-000003000");
+	assert_string_equal(str_cstr(&text),
+			    "pcideviceclaim.devices.harvesterhci.io/vm1-000003000");
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, colours, colour_follows_the_rule);
+	suite_rows(&suite, locales, locale_tells_utf8);
+	suite_rows(&suite, ages, age_reads_so);
+	suite_add(&suite, "text is cleaned and cut", text_is_cleaned_and_cut, NULL);
+	suite_add(&suite, "tables count characters, not bytes", tables_count_characters, NULL);
+	suite_add(&suite, "kinds are named as kubectl does", kinds_are_named_as_kubectl_does, NULL);
+	return suite_run(&suite, "out");
+}

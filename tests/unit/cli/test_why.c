@@ -1,0 +1,175 @@
+#include "unit/suite.h"
+
+#include <string.h>
+
+#include "cli/advice.h"
+#include "cli/device_events.h"
+#include "cli/pools.h"
+#include "cli/why.h"
+#include "unit/cli/made.h"
+
+enum { NOW_MS_S = 1767326400 }; /* 2026-01-02T04:00:00Z */
+
+static const char events_json[] =
+	"{'metadata':{'resourceVersion':'1'},'items':["
+	"{'metadata':{'name':'e1'},'type':'Normal','reason':'Old','message':'first',"
+	"'involvedObject':{'kind':'PCIDevice'},'lastTimestamp':'2026-01-02T03:50:00Z'},"
+	"{'metadata':{'name':'e2'},'type':'Warning','reason':'New','message':'then',"
+	"'involvedObject':{'kind':'PCIDevice'},'eventTime':'2026-01-02T03:59:50.000000Z'}]}";
+
+static struct why_case {
+	const char *name;
+	const char *device;
+	const char *text;
+} whys[] = {
+	{ "what the node needs", "vm1-000000020",
+	  "Name:        vm1-000000020\n"
+	  "Device:      PCI 0000:00:02.0 on node vm1\n"
+	  "Description: Virtio network device\n"
+	  "State:       - refused, HostNetwork: eth0 has the default route\n"
+	  "Driver:      virtio-pci\n"
+	  "IOMMU group: 1\n"
+	  "Claim:       none\n"
+	  "\n"
+	  "OF          CONDITION   STATUS   REASON        FOR   MESSAGE\n"
+	  "PCIDevice   Claimable   False    HostNetwork   60m   eth0 has the default route\n"
+	  "\n"
+	  "What to do:\n"
+	  "  Move the node's address or default route to another interface first.\n"
+	  "\n"
+	  "LAST SEEN   TYPE      REASON   ABOUT       MESSAGE\n"
+	  "10s         Warning   New      PCIDevice   then\n"
+	  "10m         Normal    Old      PCIDevice   first\n" },
+	{ "a card with its own object, in a group", "vm1-000003000",
+	  "Name:        vm1-000003000\n"
+	  "Device:      PCI 0000:03:00.0 on node vm1\n"
+	  "Description: 82576\n"
+	  "State:       o free, GroupShared: 0000:03:00.1 must be claimed with it\n"
+	  "Driver:      igb\n"
+	  "IOMMU group: 5, with 0000:03:00.1 (igb, unknown)\n"
+	  "Claim:       none\n"
+	  "\n"
+	  "OF                   CONDITION   STATUS   REASON        FOR   MESSAGE\n"
+	  "PCIDevice            Claimable   True     GroupShared   60m   0000:03:00.1 must be claimed with it\n"
+	  "SRIOVNetworkDevice   Ready       False    VFsInUse      60m   vm1-000003100 is claimed\n"
+	  "\n"
+	  "What to do:\n"
+	  "  Claim the other functions of its IOMMU group as well, or claim it with --include-group.\n"
+	  "  Release the virtual function that the message names.\n"
+	  "  Claim it: kubectl hostdev claim vm1-000003000\n"
+	  "\n"
+	  "LAST SEEN   TYPE      REASON   ABOUT       MESSAGE\n"
+	  "10s         Warning   New      PCIDevice   then\n"
+	  "10m         Normal    Old      PCIDevice   first\n" },
+};
+
+static void read_events(struct device_events *events)
+{
+	auto_free char *json = made_json(events_json);
+
+	assert_int_equal(device_events_add(events, json, strlen(json), NULL), 0);
+}
+
+static void why_reads_so(void **state)
+{
+	const struct why_case *c = *state;
+	struct cluster *cluster = made_cluster();
+	auto_events struct device_events events = { 0 };
+	struct out out = { .format = OUT_TABLE };
+
+	read_events(&events);
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, c->device), &events,
+		  NOW_MS_S * INT64_C(1000), &out);
+	assert_string_equal(str_cstr(&out.text), c->text);
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+static void programs_get_it_all(void **state)
+{
+	struct cluster *cluster = made_cluster();
+	auto_events struct device_events events = { 0 };
+	struct out out = { .format = OUT_JSON };
+	auto_json json_t *json = NULL;
+
+	(void)state;
+	read_events(&events);
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), &events, 0, &out);
+	assert_int_equal(json_map_load(out.text.buf, out.text.len, &json, NULL), 0);
+	assert_int_equal(json_array_size(json_object_get(json, "conditions")), 2);
+	assert_int_equal(json_array_size(json_object_get(json, "events")), 2);
+	assert_int_equal(json_array_size(json_object_get(json, "whatToDo")), 3);
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+static void events_have_a_limit(void **state)
+{
+	auto_events struct device_events events = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		read_events(&events);
+	assert_int_equal(events.len, DEVICE_EVENTS_SHOWN);
+	assert_string_equal(events.items[0]->reason, "New");
+}
+
+/* clang-format off */
+static struct pools_case {
+	const char *name;
+	enum out_format format;
+	bool nodes;
+	const char *text;
+} pools[] = {
+	{ "counts", OUT_TABLE, false,
+	  "RESOURCE   DEVICES   CLAIMED   HEALTHY   ALLOCATED   FREE\n"
+	  "a.com/x    1         1         0         1           0\n"
+	  "b.com/y    5         4         3         1           2\n" },
+	{ "counts of nodes", OUT_TABLE, true,
+	  "RESOURCE   NODE   DEVICES   CLAIMED   HEALTHY   ALLOCATED   FREE\n"
+	  "b.com/y    n1     3         2         2         1           1\n"
+	  "b.com/y    n2     2         2         1         0           1\n" },
+	{ "names", OUT_NAME, false, "devicepool.hostdev.io/z\ndevicepool.hostdev.io/y\n" },
+};
+/* clang-format on */
+
+static void pools_look_so(void **state)
+{
+	const struct pools_case *c = *state;
+	struct cluster *cluster = cluster_new();
+	struct out out = { .format = c->format };
+
+	made_put(cluster, CLUSTER_POOL,
+		 "{'metadata':{'name':'y'},'spec':{'resourceName':'b.com/y'},'status':{'devices':5,"
+		 "'claimed':4,'healthy':3,'allocated':1,'nodes':2,'perNode':["
+		 "{'nodeName':'n1','devices':3,'claimed':2,'healthy':2,'allocated':1},"
+		 "{'nodeName':'n2','devices':2,'claimed':2,'healthy':1,'allocated':0}]}}");
+	made_put(cluster, CLUSTER_POOL,
+		 "{'metadata':{'name':'z'},'spec':{'resourceName':'a.com/x'},'status':{'devices':1,"
+		 "'claimed':1,'healthy':0,'allocated':1,'nodes':1}}");
+	pools_print(cluster, c->nodes, &out);
+	assert_string_equal(str_cstr(&out.text), c->text);
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+static void unknown_reasons_have_no_advice(void **state)
+{
+	(void)state;
+	assert_null(advice_for("Ready"));
+	assert_null(advice_for(""));
+	assert_non_null(advice_for("Held"));
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, whys, why_reads_so);
+	suite_rows(&suite, pools, pools_look_so);
+	suite_add(&suite, "programs get it all", programs_get_it_all, NULL);
+	suite_add(&suite, "events have a limit, and the latest stay", events_have_a_limit, NULL);
+	suite_add(&suite, "reasons that ask for nothing have no advice",
+		  unknown_reasons_have_no_advice, NULL);
+	return suite_run(&suite, "why");
+}

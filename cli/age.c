@@ -19,11 +19,11 @@ const char *age_text(const char *since, int64_t now_wall_ms, char buf[AGE_MAX])
 		(void)snprintf(buf, AGE_MAX, "%" PRId64 "s", s);
 	else if (s < 600 && s % 60 != 0)
 		(void)snprintf(buf, AGE_MAX, "%" PRId64 "m%" PRId64 "s", s / 60, s % 60);
-	else if (s < 3 * 3600)
+	else if (s < INT64_C(3) * 3600)
 		(void)snprintf(buf, AGE_MAX, "%" PRId64 "m", s / 60);
-	else if (s < 8 * 3600 && s / 60 % 60 != 0)
+	else if (s < INT64_C(8) * 3600 && s / 60 % 60 != 0)
 		(void)snprintf(buf, AGE_MAX, "%" PRId64 "h%" PRId64 "m", s / 3600, s / 60 % 60);
-	else if (s < 48 * 3600)
+	else if (s < INT64_C(48) * 3600)
 		(void)snprintf(buf, AGE_MAX, "%" PRId64 "h", s / 3600);
 	else
 		(void)snprintf(buf, AGE_MAX, "%" PRId64 "d", s / 86400);

@@ -62,13 +62,21 @@ static json_t *body_of(const struct claim_target *target, const struct claim_spe
 			 "name", target->name, "spec", fields);
 }
 
-static int ask(struct session *session, const struct claim_target *target, const char *verb,
-	       const char *method, const char *body, bool dry_run,
-	       struct session_answer *ret_answer, struct err *err)
+/* One request about one claim. */
+struct question {
+	const char *verb;
+	const char *method;
+	const char *body; /* NULL: none */
+	bool dry_run;
+};
+
+static int ask(struct session *session, const struct claim_target *target,
+	       const struct question *question, struct session_answer *ret_answer, struct err *err)
 {
 	const struct api_kind *kind = cluster_kind(claim_kind(target->type));
+	const char *body = question->body;
 	auto_str struct str path = STR_INIT;
-	struct url_query query = { .dry_run = dry_run };
+	struct url_query query = { .dry_run = question->dry_run };
 
 	if (body)
 		query.field_manager = "kubectl-hostdev";
@@ -76,9 +84,9 @@ static int ask(struct session *session, const struct claim_target *target, const
 	url_add_query(&path, &query);
 	return session_ask(session,
 			   &(struct kube_request){
-				   .verb = verb,
+				   .verb = question->verb,
 				   .resource = kind->plural,
-				   .method = method,
+				   .method = question->method,
 				   .path = str_cstr(&path),
 				   .content_type = body ? "application/json" : NULL,
 				   .body = body,
@@ -93,20 +101,25 @@ int claim_create(struct session *session, const struct claim_target *target,
 {
 	auto_json json_t *body = body_of(target, spec);
 	auto_free char *text = json_map_text(body);
+	const struct question question = { "create", "POST", text, dry_run };
 
-	return ask(session, target, "create", "POST", text, dry_run, ret_answer, err);
+	return ask(session, target, &question, ret_answer, err);
 }
 
 int claim_delete(struct session *session, const struct claim_target *target, bool dry_run,
 		 struct session_answer *ret_answer, struct err *err)
 {
-	return ask(session, target, "delete", "DELETE", NULL, dry_run, ret_answer, err);
+	const struct question question = { "delete", "DELETE", NULL, dry_run };
+
+	return ask(session, target, &question, ret_answer, err);
 }
 
 int claim_read(struct session *session, const struct claim_target *target,
 	       struct session_answer *ret_answer, struct err *err)
 {
-	return ask(session, target, "get", "GET", NULL, false, ret_answer, err);
+	const struct question question = { "get", "GET", NULL, false };
+
+	return ask(session, target, &question, ret_answer, err);
 }
 
 char *claims_caller(struct session *session)

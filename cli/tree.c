@@ -111,9 +111,15 @@ static char *branch_of(const struct cluster_device *device)
 {
 	size_t bus = address_bus_len(device->address);
 
-	if (device->type == DEVICE_PCI && bus > 0)
-		return xstrndup(device->address, bus);
-	return xasprintf("%s, not listed below which device", device_type_word(device->type));
+	switch (device->type) {
+	case DEVICE_PCI:
+		return bus > 0 ? xstrndup(device->address, bus) : xstrdup("PCI, address not known");
+	case DEVICE_USB:
+		return xstrdup("USB, controller not listed");
+	case DEVICE_MDEV:
+		break;
+	}
+	return xstrdup("mdev, parent not listed");
 }
 
 static char *label_of(const struct cluster_device *device)

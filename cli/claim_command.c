@@ -40,6 +40,7 @@ static void refuse(struct errand *errand, struct claim_wait *wait, const char *w
 /* A claim of the caller's own is as good as a new one; one of somebody else is not. */
 static void meet_claim(struct errand *errand, struct claim_wait *wait)
 {
+	const char *wanted = errand->run->settings.user;
 	auto_free char *caller = NULL;
 	auto_free char *why = NULL;
 	auto_answer struct session_answer answer = { 0 };
@@ -55,7 +56,7 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 		return;
 	}
 	device = cluster_device(cluster, wait->target.type, wait->target.name);
-	caller = claims_caller(errand->run->session);
+	caller = wanted ? xstrdup(wanted) : claims_caller(errand->run->session);
 	if (device->claim->deletion_timestamp)
 		refuse(errand, wait, "it is being released; claim it again when that is done");
 	else if (device->user[0] && caller && strcmp(device->user, caller) != 0) {

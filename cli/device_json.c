@@ -1,7 +1,6 @@
 #include "cli/device_json.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/json_values.h"
 #include "api/meta.h"
@@ -14,12 +13,8 @@
 
 static void add_text(json_t *object, const char *key, const char *text)
 {
-	auto_str struct str clean = STR_INIT;
-
-	if (!text || !text[0])
-		return;
-	str_add_clean(&clean, text, strlen(text));
-	json_object_set_new(object, key, json_string(str_cstr(&clean)));
+	if (text && text[0])
+		json_object_set_new(object, key, json_string(text));
 }
 
 static json_t *pods_json(const struct pcidevice_allocations *list)

@@ -101,7 +101,7 @@ void out_json(struct out *out, json_t *value)
 		yaml_write(value, &out->text);
 		return;
 	}
-	text = json_dumps(value, JSON_INDENT(4) | JSON_ENCODE_ANY);
+	text = json_dumps(value, JSON_INDENT(4) | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 	str_add(&out->text, text ? text : "null");
 	str_add_char(&out->text, '\n');
 }

@@ -56,7 +56,7 @@ void out_colour(const struct out *out, struct str *to, enum state_colour colour)
 /* Append "pcidevice.devices.harvesterhci.io/NAME", as kubectl's -o name does. */
 void out_kind_name(struct str *to, const struct api_kind *kind, const char *name);
 
-/* Append @value as --output says, json or yaml. */
+/* Append @value as --output says, json or yaml; what could move a cursor is escaped by either. */
 void out_json(struct out *out, json_t *value);
 
 /* Write out->text to standard output, and empty it. When nobody reads any more, the process ends as others

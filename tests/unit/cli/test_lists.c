@@ -1,0 +1,271 @@
+/* What commands ask the API server for, with answers from a script. */
+#include "unit/suite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "cli/claims.h"
+#include "cli/command.h"
+#include "cli/lists.h"
+#include "cli/session.h"
+#include "cli/target.h"
+#include "fake/fake_client.h"
+#include "unit/cli/made.h"
+
+struct line {
+	const char *asked; /* a part of the path; each line counts once */
+	int status;
+	const char *body; /* with ' for " */
+};
+
+struct scene {
+	struct session *session;
+	uv_idle_t idle;
+	const struct line *lines; /* NULL asked ends them */
+	bool used[16];
+	struct str log; /* method and path of each request */
+};
+
+static size_t find_line(const struct scene *scene, const char *path)
+{
+	size_t i = 0;
+
+	while (scene->lines[i].asked && (scene->used[i] || !strstr(path, scene->lines[i].asked)))
+		i++;
+	return i;
+}
+
+/* What no line is about is not there. */
+static void answer(uv_idle_t *idle)
+{
+	struct scene *scene = idle->data;
+	struct kube_client *client = session_client(scene->session);
+	const struct fake_request *request;
+	auto_free char *body = NULL;
+	size_t i;
+
+	if (fake_client_open(client) == 0)
+		return;
+	request = fake_client_request(client);
+	str_addf(&scene->log, "%s %s\n", request->method, request->path);
+	i = find_line(scene, request->path);
+	if (!scene->lines[i].asked) {
+		fake_client_answer(client, 404, "{}");
+		return;
+	}
+	scene->used[i] = true;
+	body = made_json(scene->lines[i].body);
+	fake_client_answer(client, scene->lines[i].status, body);
+}
+
+static const char kubeconfig[] = "current-context: c\n"
+				 "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+				 "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n"
+				 "users: [{name: u, user: {token: t}}]\n";
+
+static void scene_begin(struct scene *scene, const struct line *lines)
+{
+	char path[] = "/tmp/hostdev-test-XXXXXX";
+	int fd = mkstemp(path);
+	struct session_settings settings = { .kubeconfig = path, .timeout_ms = 1000 };
+
+	*scene = (struct scene){ .lines = lines };
+	assert_true(fd >= 0);
+	assert_int_equal(file_write_all(fd, kubeconfig, sizeof(kubeconfig) - 1), 0);
+	close(fd);
+	assert_int_equal(session_new(&settings, &scene->session, NULL), 0);
+	unlink(path);
+	uv_idle_init(session_loop(scene->session), &scene->idle);
+	scene->idle.data = scene;
+	uv_idle_start(&scene->idle, answer);
+}
+
+static void scene_end(struct scene *scene)
+{
+	uv_close((uv_handle_t *)&scene->idle, NULL);
+	session_free(scene->session);
+	str_done(&scene->log);
+}
+
+#define PAGE(next, items) \
+	"{'metadata':{'resourceVersion':'1','continue':'" next "'},'items':[" items "]}"
+#define DEVICE(name) \
+	"{'metadata':{'name':'" name "'},'status':{'nodeName':'n','address':'0000:01:00.0'}}"
+
+static void pages_are_read_to_the_end(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcidevices?limit=500&continue=t1", 200, PAGE("", DEVICE("c")) },
+		{ "/pcidevices?limit=500", 200, PAGE("t1", DEVICE("a") "," DEVICE("b")) },
+		{ NULL, 0, NULL },
+	};
+	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) };
+	struct cluster *cluster = cluster_new();
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, NULL), 0);
+	assert_int_equal(cluster_count(cluster, CLUSTER_PCIDEVICE), 3);
+	scene_end(&scene);
+	cluster_free(cluster);
+}
+
+static void one_node_is_asked_for_by_its_label(void **state)
+{
+	static const struct line lines[] = {
+		{ "labelSelector=nodename%3Dn1", 200, PAGE("", DEVICE("a")) },
+		{ "/pcideviceclaims", 200, PAGE("", "") },
+		{ NULL, 0, NULL },
+	};
+	struct lists_want want = {
+		.kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) | CLUSTER_SET(CLUSTER_PCICLAIM),
+		.node = "n1",
+	};
+	struct cluster *cluster = cluster_new();
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, NULL), 0);
+	assert_int_equal(cluster_count(cluster, CLUSTER_PCIDEVICE), 1);
+	assert_null(strstr(scene.log.buf, "pcideviceclaims?labelSelector"));
+	scene_end(&scene);
+	cluster_free(cluster);
+}
+
+static void what_is_refused_or_not_served_is_told(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcidevices", 200, PAGE("", DEVICE("a") ",{'metadata':{}}") },
+		{ "/usbdevices", 403, "{}" },
+		{ NULL, 0, NULL },
+	};
+	struct lists_want want = {
+		.kinds = CLUSTER_DEVICES,
+		.optional = CLUSTER_DEVICES & ~CLUSTER_SET(CLUSTER_PCIDEVICE),
+	};
+	struct lists_missing missing;
+	struct cluster *cluster = cluster_new();
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	assert_int_equal(lists_read(scene.session, &want, cluster, &missing, NULL), 0);
+	assert_int_equal(missing.kinds, want.optional);
+	assert_int_equal(missing.forbidden, CLUSTER_SET(CLUSTER_USBDEVICE));
+	assert_int_equal(cluster_count(cluster, CLUSTER_PCIDEVICE), 1);
+	scene_end(&scene);
+	cluster_free(cluster);
+}
+
+static void what_must_be_there_is_an_error(void **state)
+{
+	static const struct line lines[] = { { NULL, 0, NULL } };
+	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) };
+	struct cluster *cluster = cluster_new();
+	struct err err = { 0 };
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "knows no pcidevices: is hostdev installed there"));
+	scene_end(&scene);
+	cluster_free(cluster);
+}
+
+static void a_name_narrows_what_is_listed(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcidevices/a", 200, DEVICE("a") },
+		{ "/pcidevices?labelSelector=nodename%3Dn", 200, PAGE("", DEVICE("a")) },
+		{ NULL, 0, NULL },
+	};
+	char word[] = "a";
+	char *words[] = { word, NULL };
+	struct command command = { .word = "test" };
+	struct command_run run = { .command = &command, .words = words, .words_len = 1 };
+	struct targets targets;
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	run.session = scene.session;
+	assert_int_equal(targets_find(&run, 0, &targets), 0);
+	assert_int_equal(targets.len, 1);
+	assert_string_equal(targets.devices[0]->name, "a");
+	targets_done(&targets);
+	scene_end(&scene);
+}
+
+static void who_may_list_nothing_gets_along_with_names(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcidevices/a", 200, DEVICE("a") },
+		{ "/pcideviceclaims/a", 200, "{'metadata':{'name':'a'},'spec':{'userName':'u'}}" },
+		{ "/pcidevices?", 403, "{}" },
+		{ "/pcideviceclaims?", 403, "{}" },
+		{ NULL, 0, NULL },
+	};
+	char word[] = "pcidevice.devices.harvesterhci.io/a";
+	char *words[] = { word, NULL };
+	struct command command = { .word = "test" };
+	struct command_run run = { .command = &command, .words = words, .words_len = 1 };
+	struct targets targets;
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	run.session = scene.session;
+	assert_int_equal(targets_find(&run, 0, &targets), 0);
+	assert_string_equal(targets.devices[0]->user, "u");
+	targets_done(&targets);
+	scene_end(&scene);
+}
+
+static void a_refusal_is_said_in_full(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcideviceclaims?fieldManager=kubectl-hostdev&dryRun=All", 403,
+		  "{'kind':'Status','message':'no, because a\\u001b[31mb'}" },
+		{ NULL, 0, NULL },
+	};
+	char name[] = "a", node[] = "n", address[] = "0000:01:00.0";
+	const struct claim_target target = { DEVICE_PCI, name, node, address };
+	const struct claim_spec spec = { .include_group = true };
+	struct session_answer said = { 0 };
+	auto_free char *why = NULL;
+	struct err err = { 0 };
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	assert_int_equal(claim_create(scene.session, &target, &spec, true, &said, &err), -EACCES);
+	why = claims_refusal(&said, &err);
+	assert_string_equal(why, "no, because a\\x1b[31mb");
+	session_answer_done(&said);
+	scene_end(&scene);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "pages are read to the end", pages_are_read_to_the_end, NULL);
+	suite_add(&suite, "one node is asked for by its label", one_node_is_asked_for_by_its_label,
+		  NULL);
+	suite_add(&suite, "what is refused or not served is told",
+		  what_is_refused_or_not_served_is_told, NULL);
+	suite_add(&suite, "what must be there is an error", what_must_be_there_is_an_error, NULL);
+	suite_add(&suite, "a name narrows what is listed", a_name_narrows_what_is_listed, NULL);
+	suite_add(&suite, "who may list nothing gets along with names",
+		  who_may_list_nothing_gets_along_with_names, NULL);
+	suite_add(&suite, "a refusal is said in full, and cleaned", a_refusal_is_said_in_full,
+		  NULL);
+	return suite_run(&suite, "lists");
+}

@@ -2,12 +2,10 @@
 #include "unit/suite.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
 #include "base/err.h"
-#include "base/file.h"
 #include "cli/claims.h"
 #include "cli/command.h"
 #include "cli/lists.h"
@@ -15,6 +13,7 @@
 #include "cli/target.h"
 #include "fake/fake_client.h"
 #include "unit/cli/made.h"
+#include "unit/folder.h"
 
 struct line {
 	const char *asked; /* a part of the path; each line counts once */
@@ -69,16 +68,16 @@ static const char kubeconfig[] = "current-context: c\n"
 
 static void scene_begin(struct scene *scene, const struct line *lines)
 {
-	char path[] = "/tmp/hostdev-test-XXXXXX";
-	int fd = mkstemp(path);
-	struct session_settings settings = { .kubeconfig = path, .timeout_ms = 1000 };
+	struct session_settings settings = { .timeout_ms = 1000 };
+	auto_free char *path = NULL;
+	struct folder folder;
 
 	*scene = (struct scene){ .lines = lines };
-	assert_true(fd >= 0);
-	assert_int_equal(file_write_all(fd, kubeconfig, sizeof(kubeconfig) - 1), 0);
-	close(fd);
+	folder_init(&folder);
+	folder_put(&folder, "config", kubeconfig);
+	path = folder_path(&folder, "config");
+	settings.kubeconfig = path;
 	assert_int_equal(session_new(&settings, &scene->session, NULL), 0);
-	unlink(path);
 	uv_idle_init(session_loop(scene->session), &scene->idle);
 	scene->idle.data = scene;
 	uv_idle_start(&scene->idle, answer);

@@ -57,7 +57,9 @@ static void take_event(void *arg, const struct json_text *text)
 		free(event);
 		return;
 	}
-	*array_add(events) = event;
+	events->items =
+		array_room_(events->items, events->len, &events->cap, sizeof(struct event *));
+	events->items[events->len++] = event;
 }
 
 int device_events_add(struct device_events *events, const char *list, size_t len, struct err *err)

@@ -112,7 +112,7 @@ void table_print(const struct table *table, const struct out *out, bool titles, 
 {
 	struct printing p = { .table = table, .out = out, .to = to };
 
-	assert(table->len % table->columns_len == 0);
+	assert(table->columns_len > 0 && table->len % table->columns_len == 0);
 	measure(&p, titles);
 	for (size_t i = 0; titles && i < table->columns_len; i++)
 		print_cell(&p, i, table->columns[i].title, COLOUR_NONE);

@@ -111,17 +111,17 @@ static void measure(struct printing *p, bool titles)
 void table_print(const struct table *table, const struct out *out, bool titles, struct str *to)
 {
 	struct printing p = { .table = table, .out = out, .to = to };
+	const size_t columns = table->columns_len;
 
-	assert(table->columns_len > 0 && table->len % table->columns_len == 0);
+	assert(columns > 0 && table->len % columns == 0);
 	measure(&p, titles);
-	for (size_t i = 0; titles && i < table->columns_len; i++)
+	for (size_t i = 0; titles && i < columns; i++)
 		print_cell(&p, i, table->columns[i].title, COLOUR_NONE);
 	if (titles)
 		end_line(to);
-	for (size_t i = 0; i < table->len; i++) {
-		print_cell(&p, i % table->columns_len, table->cells[i].text,
-			   table->cells[i].colour);
-		if ((i + 1) % table->columns_len == 0)
-			end_line(to);
+	for (size_t row = 0; row < table->len; row += columns) {
+		for (size_t i = 0; i < columns; i++)
+			print_cell(&p, i, table->cells[row + i].text, table->cells[row + i].colour);
+		end_line(to);
 	}
 }

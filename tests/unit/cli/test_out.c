@@ -88,7 +88,7 @@ static void text_is_cleaned_and_cut(void **state)
 	assert_string_equal(str_cstr(&text), "a\\x09b\\x1b]0;x\\x07\\xff");
 	str_clear(&text);
 	memset(many, 'x', OUT_TEXT_MAX - 1);
-	memcpy(many + OUT_TEXT_MAX - 1, "\xc3\xa4z", 3); /* the cut would be inside a character */
+	memcpy(many + OUT_TEXT_MAX - 1, "\xc3\xa4z", 4); /* the cut would be inside a character */
 	out_text(&text, many);
 	assert_int_equal(text.len, OUT_TEXT_MAX - 1 + 3);
 	assert_string_equal(text.buf + OUT_TEXT_MAX - 1, "...");

@@ -48,6 +48,8 @@ struct command_settings {
 	char *user;
 	bool nodes; /* top */
 	bool headers;
+	uint64_t port; /* map */
+	bool open;
 };
 
 enum command_dry_run { DRY_RUN_NONE, DRY_RUN_SERVER };

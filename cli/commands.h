@@ -11,3 +11,4 @@ extern const struct command top_command;
 extern const struct command tree_command;
 extern const struct command who_command;
 extern const struct command why_command;
+extern const struct command map_command; /* cli/map/map_command.c */

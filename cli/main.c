@@ -22,6 +22,7 @@ static const struct command *const commands[] = {
 	&claim_command,
 	&release_command,
 	&top_command,
+	&map_command,
 	&completion_command,
 	NULL,
 };

@@ -1,0 +1,141 @@
+#include "cli/map/map_board.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_write.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { CHUNK = 64 * 1024 }; /* bytes of cards in one event, so that the page can draw in between */
+
+struct map_board {
+	map_board_fn *make;
+	void *arg;
+	struct map *cards;   /* id -> char *, as last told        */
+	struct map *touched; /* id -> the board, for want of a value */
+};
+
+struct map_board *map_board_new(map_board_fn *make, void *arg)
+{
+	struct map_board *board = xcalloc(1, sizeof(*board));
+
+	board->make = make;
+	board->arg = arg;
+	board->cards = map_new();
+	board->touched = map_new();
+	return board;
+}
+
+struct map_board *map_board_free(struct map_board *board)
+{
+	size_t cursor = 0;
+	void *card;
+
+	if (!board)
+		return NULL;
+	while (map_next(board->cards, &cursor, NULL, &card))
+		free(card);
+	map_free(board->cards);
+	map_free(board->touched);
+	free(board);
+	return NULL;
+}
+
+void map_board_touch(struct map_board *board, const char *id)
+{
+	map_set(board->touched, id, board);
+}
+
+bool map_board_touched(const struct map_board *board)
+{
+	return map_len(board->touched) > 0;
+}
+
+size_t map_board_len(const struct map_board *board)
+{
+	return map_len(board->cards);
+}
+
+/* The cards and ids of one event. */
+struct change {
+	struct str cards;
+	struct str gone;
+};
+
+static void flush(struct change *change, struct str *out)
+{
+	if (change->cards.len == 0 && change->gone.len == 0)
+		return;
+	str_addf(out, "event: change\ndata: {\"cards\":[%s],\"gone\":[%s]}\n\n",
+		 str_cstr(&change->cards), str_cstr(&change->gone));
+	str_clear(&change->cards);
+	str_clear(&change->gone);
+}
+
+static void add_card(struct change *change, const char *card, struct str *out)
+{
+	if (change->cards.len > 0)
+		str_add_char(&change->cards, ',');
+	str_add(&change->cards, card);
+	if (change->cards.len > CHUNK)
+		flush(change, out);
+}
+
+/* An id goes out as JSON: names of objects are plain, but what an API server says is checked nowhere. */
+static void add_gone(struct change *change, const char *id)
+{
+	json_write_str(&change->gone, NULL, id);
+}
+
+/* True if the card is new or says something else than before. */
+static bool renew(struct map_board *board, const char *id, struct change *change, struct str *out)
+{
+	auto_free char *card = board->make(board->arg, id);
+	const char *before = map_get(board->cards, id);
+
+	if (!card && !before)
+		return false;
+	if (card && before && strcmp(card, before) == 0)
+		return false;
+	if (card) {
+		add_card(change, card, out);
+		free(map_set(board->cards, id, card));
+		(void)take_ptr(card);
+	} else {
+		add_gone(change, id);
+		free(map_remove(board->cards, id));
+	}
+	return true;
+}
+
+bool map_board_take(struct map_board *board, struct str *out)
+{
+	struct change change = { 0 };
+	bool changed = false;
+	size_t cursor = 0;
+	const char *id;
+
+	while (map_next(board->touched, &cursor, &id, NULL))
+		changed |= renew(board, id, &change, out);
+	map_free(board->touched);
+	board->touched = map_new();
+	flush(&change, out);
+	str_done(&change.cards);
+	str_done(&change.gone);
+	return changed;
+}
+
+void map_board_all(const struct map_board *board, struct str *out)
+{
+	struct change change = { 0 };
+	size_t cursor = 0;
+	void *card;
+
+	while (map_next(board->cards, &cursor, NULL, &card))
+		add_card(&change, card, out);
+	flush(&change, out);
+	str_done(&change.cards);
+	str_done(&change.gone);
+}

@@ -1,0 +1,255 @@
+#include "cli/map/map_card.h"
+
+#include <string.h>
+
+#include "api/event.h"
+#include "api/mediateddevice.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "base/json_write.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/cluster.h"
+#include "cli/map/map_card_parts.h"
+#include "cli/map/map_node.h"
+
+/* The node that the object says itself, else its label. */
+static const char *node_of(const char *said, const struct api_meta *meta)
+{
+	return said ? said : api_meta_label(meta, NAMES_LABEL_NODE);
+}
+
+static void begin(struct str *out, const char *id, const char *kind, const char *name)
+{
+	json_write_open(out, NULL, '{');
+	json_write_str(out, "id", id);
+	json_write_str(out, "kind", kind);
+	json_write_str(out, "name", name);
+}
+
+static char *end(struct str *out)
+{
+	json_write_close(out, '}');
+	return str_detach(out);
+}
+
+/* "8086:10d3", for the caller to free; NULL if not both are known. */
+static char *ids(const char *vendor, const char *device)
+{
+	return vendor && device ? xasprintf("%s:%s", vendor, device) : NULL;
+}
+
+/* --- PCI ---------------------------------------------------------------------------------------- */
+
+static void pci_facts(struct str *out, const struct pcidevice *device)
+{
+	const struct pcidevice_status *status = &device->status;
+	auto_free char *model = ids(status->vendor_id, status->device_id);
+	auto_free char *board = ids(status->subsystem_vendor_id, status->subsystem_device_id);
+
+	json_write_open(out, "facts", '[');
+	map_card_fact(out, "Vendor and device", model);
+	map_card_fact(out, "Subsystem", board);
+	map_card_fact(out, "Class", status->class_id);
+	map_card_fact(out, "Serial number", status->serial_number);
+	map_card_fact_int(out, "NUMA node", status->numa_node);
+	map_card_fact(out, "SR-IOV", status->role);
+	map_card_fact_int(out, "Virtual functions", status->total_vfs ? status->num_vfs : -1);
+	map_card_fact(out, "Virtual function of", status->physical_function);
+	map_card_fact(out, "Resource name", status->resource_name);
+	map_card_fact(out, "Original driver",
+		      api_meta_annotation(&device->meta, NAMES_ANNOTATION_DRIVER));
+	json_write_close(out, ']');
+}
+
+static void pci_device(struct str *out, const struct pcidevice *device)
+{
+	const struct pcidevice_status *status = &device->status;
+
+	map_card_text(out, "address", status->address);
+	map_card_text(out, "text", status->description);
+	map_card_text(out, "driver", status->kernel_driver_in_use);
+	map_card_text(out, "group", status->iommu_group);
+	if (status->class_id && strncmp(status->class_id, "0604", 4) == 0)
+		json_write_bool(out, "port", true);
+	map_card_text(out, "since", device->meta.creation_timestamp);
+	pci_facts(out, device);
+	map_card_conditions(out, &status->conditions);
+	map_card_pods(out, &status->allocations);
+}
+
+char *map_card_pci(const char *id, const struct pcidevice *device,
+		   const struct pcideviceclaim *claim)
+{
+	const struct api_meta *meta = device ? &device->meta : &claim->meta;
+	struct str out = STR_INIT;
+
+	begin(&out, id, "PCIDevice", meta->name);
+	map_card_text(&out, "node",
+		      node_of(device ? device->status.node_name : claim->spec.node_name, meta));
+	map_card_state(&out, &(struct cluster_device){
+				     .type = DEVICE_PCI,
+				     .is_there = device != NULL,
+				     .resource = "",
+				     .conditions = device ? &device->status.conditions : NULL,
+				     .allocations = device ? &device->status.allocations : NULL,
+				     .claim = claim ? &claim->meta : NULL,
+				     .claim_conditions = claim ? &claim->status.conditions : NULL,
+			     });
+	if (device)
+		pci_device(&out, device);
+	else
+		map_card_text(&out, "address", claim->spec.address);
+	if (claim)
+		map_card_claim(&out, &(struct map_card_claim){
+					     .meta = &claim->meta,
+					     .owner = claim->spec.user_name,
+					     .step = claim->status.step,
+					     .holder = claim->status.holder,
+					     .conditions = &claim->status.conditions,
+				     });
+	return end(&out);
+}
+
+/* --- USB ---------------------------------------------------------------------------------------- */
+
+static void usb_device(struct str *out, const struct usbdevice *device)
+{
+	const struct usbdevice_status *status = &device->status;
+	auto_free char *model = ids(status->vendor_id, status->product_id);
+
+	map_card_text(out, "address", status->port_path);
+	map_card_text(out, "on", status->pci_address);
+	map_card_text(out, "text", status->description);
+	map_card_text(out, "driver",
+		      status->interfaces.len > 0 ? status->interfaces.items[0].driver : NULL);
+	map_card_text(out, "since", device->meta.creation_timestamp);
+	json_write_open(out, "facts", '[');
+	map_card_fact(out, "Vendor and product", model);
+	map_card_fact(out, "Class", status->class_type);
+	map_card_fact(out, "Serial number", status->serial_number);
+	map_card_fact(out, "Device file", status->device_path);
+	map_card_fact(out, "On controller", status->pci_address);
+	map_card_fact_int(out, "Speed in Mbit/s", status->speed_mbps ? status->speed_mbps : -1);
+	map_card_fact(out, "Resource name", status->resource_name);
+	map_card_fact(out, "Used by", status->holder);
+	json_write_close(out, ']');
+	map_card_conditions(out, &status->conditions);
+	map_card_pods(out, &status->allocations);
+}
+
+char *map_card_usb(const char *id, const struct usbdevice *device,
+		   const struct usbdeviceclaim *claim)
+{
+	const struct api_meta *meta = device ? &device->meta : &claim->meta;
+	struct str out = STR_INIT;
+
+	begin(&out, id, "USBDevice", meta->name);
+	map_card_text(&out, "node",
+		      node_of(device ? device->status.node_name : claim->status.node_name, meta));
+	map_card_state(&out, &(struct cluster_device){
+				     .type = DEVICE_USB,
+				     .is_there = device != NULL,
+				     .resource = "",
+				     .conditions = device ? &device->status.conditions : NULL,
+				     .allocations = device ? &device->status.allocations : NULL,
+				     .claim = claim ? &claim->meta : NULL,
+				     .claim_conditions = claim ? &claim->status.conditions : NULL,
+			     });
+	if (device) {
+		usb_device(&out, device);
+	} else {
+		map_card_text(&out, "address", claim->status.port_path);
+		map_card_text(&out, "on", claim->status.pci_address);
+	}
+	if (claim)
+		map_card_claim(&out, &(struct map_card_claim){
+					     .meta = &claim->meta,
+					     .owner = claim->spec.user_name,
+					     .holder = claim->status.holder,
+					     .conditions = &claim->status.conditions,
+				     });
+	return end(&out);
+}
+
+/* --- mediated devices --------------------------------------------------------------------------- */
+
+char *map_card_mdev(const char *id, const struct mediateddevice *device)
+{
+	const struct mediateddevice_status *status = &device->status;
+	static const struct api_conditions none;
+	struct str out = STR_INIT;
+
+	begin(&out, id, "MediatedDevice", device->meta.name);
+	map_card_text(&out, "node", node_of(status->node_name, &device->meta));
+	map_card_state(&out, &(struct cluster_device){
+				     .type = DEVICE_MDEV,
+				     .is_there = true,
+				     .resource = status->resource_name ? status->resource_name : "",
+				     .allocations = &status->allocations,
+			     });
+	map_card_text(&out, "address", status->uuid);
+	map_card_text(&out, "on", status->pci_address ? status->pci_address : status->parent);
+	map_card_text(&out, "text", status->type_name);
+	map_card_text(&out, "group", status->iommu_group);
+	map_card_text(&out, "since", device->meta.creation_timestamp);
+	json_write_open(&out, "facts", '[');
+	map_card_fact(&out, "Type", status->type);
+	map_card_fact(&out, "Parent", status->parent);
+	map_card_fact_int(&out, "NUMA node", status->numa_node);
+	map_card_fact(&out, "Made by", status->created_by_hostdev ? "hostdev" : "somebody else");
+	map_card_fact(&out, "Resource name", status->resource_name);
+	json_write_close(&out, ']');
+	map_card_conditions(&out, &none);
+	map_card_pods(&out, &status->allocations);
+	return end(&out);
+}
+
+/* --- nodes and events --------------------------------------------------------------------------- */
+
+char *map_card_node(const char *id, const struct map_node *node)
+{
+	const struct api_condition *ready = api_conditions_find(&node->status.conditions, "Ready");
+	struct str out = STR_INIT;
+
+	begin(&out, id, "Node", node->meta.name);
+	json_write_str(&out, "ready", ready && ready->status ? ready->status : "Unknown");
+	if (ready && strcmp(ready->status, "True") != 0)
+		map_card_text(&out, "say", ready->message);
+	if (node->spec.unschedulable)
+		json_write_bool(&out, "cordoned", true);
+	map_card_text(&out, "kernel", node->status.info.kernel);
+	map_card_text(&out, "kubelet", node->status.info.kubelet);
+	return end(&out);
+}
+
+/* Events of a device and of its claim, which has the same name, belong to its card. */
+static const char *const abouts[][2] = {
+	{ "PCIDevice", "pci" },      { "PCIDeviceClaim", "pci" },  { "USBDevice", "usb" },
+	{ "USBDeviceClaim", "usb" }, { "MediatedDevice", "mdev" },
+};
+
+char *map_card_event(const char *id, const struct event *event)
+{
+	const struct event_object *object = &event->involved_object;
+	const char *at = event->last_timestamp ? event->last_timestamp : event->event_time;
+	struct str out = STR_INIT;
+
+	begin(&out, id, "Event", event->meta.name);
+	for (size_t i = 0; object->kind && object->name && i < ARRAY_LEN(abouts); i++) {
+		if (strcmp(object->kind, abouts[i][0]) == 0) {
+			auto_free char *about = xasprintf("%s/%s", abouts[i][1], object->name);
+
+			json_write_str(&out, "about", about);
+		}
+	}
+	map_card_text(&out, "type", event->type);
+	map_card_text(&out, "reason", event->reason);
+	map_card_text(&out, "message", event->message);
+	map_card_text(&out, "at", at ? at : event->meta.creation_timestamp);
+	json_write_int(&out, "count", event->count);
+	return end(&out);
+}

@@ -1,0 +1,64 @@
+#include "cli/map/map_guard.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Nothing is loaded from elsewhere, no script or style but the files', nobody frames the page, and no
+ * address of it is told to others or kept. Without CORS headers no other origin may read an answer. */
+const struct map_header map_guard_headers[] = {
+	{ "Content-Security-Policy",
+	  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+	  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+	  "require-trusted-types-for 'script'; trusted-types 'none'" },
+	{ "Cache-Control", "no-store" },
+	{ "X-Content-Type-Options", "nosniff" },
+	{ "X-Frame-Options", "DENY" },
+	{ "Referrer-Policy", "no-referrer" },
+	{ "Cross-Origin-Opener-Policy", "same-origin" },
+	{ "Cross-Origin-Resource-Policy", "same-origin" },
+	{ 0 },
+};
+
+static bool is_ours(const struct map_guard *guard, const char *host)
+{
+	static const char *const names[] = { "127.0.0.1", "localhost" };
+
+	if (!host)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char ours[32];
+
+		(void)snprintf(ours, sizeof(ours), "%s:%u", names[i], guard->port);
+		if (strcasecmp(host, ours) == 0)
+			return true;
+		/* Browsers leave out the port of http. */
+		if (guard->port == 80 && strcasecmp(host, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct map_verdict map_guard_judge(const struct map_guard *guard, const struct map_request *request)
+{
+	const char *path = request->path;
+	size_t len;
+
+	if (!is_ours(guard, request->host))
+		return (struct map_verdict){
+			.status = 421,
+			.why = "this is not the host of the page: open the address that was printed",
+		};
+	if (strcmp(request->method, "GET") != 0)
+		return (struct map_verdict){ .status = 405,
+					     .why = "the page is read-only: only GET is answered" };
+	path += *path == '/';
+	len = strcspn(path, "/");
+	if (!map_token_is(guard->token, path, len) || path[len] != '/')
+		return (struct map_verdict){
+			.status = 403,
+			.why = "the address lacks its token: open the whole of what was printed",
+		};
+	return (struct map_verdict){ .status = 200, .page = path + len + 1 };
+}

@@ -1,0 +1,14 @@
+/* map_reply: answers with the headers that every one of them carries (map_guard.h). */
+#pragma once
+
+#include <microhttpd.h>
+
+struct map_verdict;
+
+/* Queue @response, which is released, with the status and the content type @type. */
+enum MHD_Result map_reply(struct MHD_Connection *connection, unsigned status, const char *type,
+			  struct MHD_Response *response);
+
+/* Queue the refusal that @verdict is. */
+enum MHD_Result map_reply_refuse(struct MHD_Connection *connection,
+				 const struct map_verdict *verdict);

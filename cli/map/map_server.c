@@ -1,0 +1,174 @@
+#include "cli/map/map_server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <microhttpd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/map/map_guard.h"
+#include "cli/map/map_page.h"
+#include "cli/map/map_reply.h"
+#include "cli/map/map_streams.h"
+#include "kube/http_loop.h"
+#include "kube/listen.h"
+
+enum {
+	CONNECTIONS_MAX = 64,
+	CONNECTION_MEMORY = 64 * 1024, /* of which a stream's block is a half */
+	CONNECTION_TIMEOUT_S = 30,     /* without anything sent or received   */
+};
+
+struct map_server {
+	struct http_loop http;
+	struct map_guard guard;
+	struct map_streams streams;
+	char *address;
+	map_server_greet_fn *greet;
+	void *arg;
+};
+
+static enum MHD_Result answer_stream(struct map_server *server, struct MHD_Connection *connection)
+{
+	static const struct map_verdict full = {
+		.status = MHD_HTTP_SERVICE_UNAVAILABLE,
+		.why = "too many pages listen already: close some",
+	};
+	auto_str struct str text = STR_INIT;
+
+	if (server->streams.len >= MAP_STREAMS_MAX)
+		return map_reply_refuse(connection, &full);
+	server->greet(server->arg, &text);
+	return map_streams_open(&server->streams, connection, str_cstr(&text), text.len);
+}
+
+static enum MHD_Result answer(struct map_server *server, struct MHD_Connection *connection,
+			      const struct map_request *request)
+{
+	static const struct map_verdict nothing = { .status = MHD_HTTP_NOT_FOUND,
+						    .why = "there is nothing here" };
+	struct map_verdict verdict = map_guard_judge(&server->guard, request);
+	const struct map_file *file;
+
+	if (verdict.status != MHD_HTTP_OK)
+		return map_reply_refuse(connection, &verdict);
+	if (strcmp(verdict.page, "changes") == 0)
+		return answer_stream(server, connection);
+	file = map_page_file(verdict.page);
+	if (!file)
+		return map_reply_refuse(connection, &nothing);
+	/* The library takes the bytes as its own to write, but with this mode it only reads them. */
+	return map_reply(connection, MHD_HTTP_OK, file->type,
+			 MHD_create_response_from_buffer(file->len, (void *)(uintptr_t)file->data,
+							 MHD_RESPMEM_PERSISTENT));
+}
+
+/* NOLINTNEXTLINE(readability-function-size): the library's signature */
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *upload,
+				  size_t *upload_size, void **state)
+{
+	struct map_server *server = arg;
+	struct map_request request = {
+		.method = method,
+		.host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+						    MHD_HTTP_HEADER_HOST),
+		.path = url,
+	};
+
+	(void)version;
+	(void)upload;
+	http_loop_progress(&server->http);
+	/* Called once for the head and again for each piece of a body, which is of no interest. Anything
+	 * but a GET is refused before it has sent one. */
+	if (!*state && strcmp(method, "GET") == 0) {
+		*state = server;
+		return MHD_YES;
+	}
+	if (*upload_size > 0) {
+		*upload_size = 0;
+		return MHD_YES;
+	}
+	return answer(server, connection, &request);
+}
+
+/* Takes @fd over, also on error. */
+static int start_daemon(struct map_server *server, struct uv_loop_s *loop, int fd, struct err *err)
+{
+	struct MHD_Daemon *daemon =
+		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+				 on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
+				 MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+				 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+				 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S,
+				 MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+
+	if (!daemon) {
+		close(fd);
+		return err_set(err, ERR_RETRY, -EIO, "start the page's server on port %u",
+			       server->guard.port);
+	}
+	http_loop_start(&server->http, loop, daemon);
+	return 0;
+}
+
+static void release(void *arg)
+{
+	struct map_server *server = arg;
+
+	free(server->address);
+	free(server);
+}
+
+int map_server_new(struct uv_loop_s *loop, unsigned port, map_server_greet_fn *greet, void *arg,
+		   struct map_server **ret_server, struct err *err)
+{
+	struct listen_address address = { .host = "127.0.0.1", .port = port };
+	struct map_server *server = xcalloc(1, sizeof(*server));
+	int fd = -1;
+	int r = map_token_make(server->guard.token, err);
+
+	if (r == 0)
+		r = listen_open(&address, &fd, err);
+	if (r == 0) {
+		server->guard.port = listen_port(fd);
+		server->greet = greet;
+		server->arg = arg;
+		server->address = xasprintf("http://127.0.0.1:%u/%s/", server->guard.port,
+					    server->guard.token);
+		r = start_daemon(server, loop, fd, err);
+	}
+	if (r < 0) {
+		release(server);
+		return r;
+	}
+	*ret_server = server;
+	return 0;
+}
+
+struct map_server *map_server_free(struct map_server *server)
+{
+	if (!server)
+		return NULL;
+	map_streams_end(&server->streams);
+	http_loop_stop(&server->http, release, server);
+	return NULL;
+}
+
+const char *map_server_address(const struct map_server *server)
+{
+	return server->address;
+}
+
+size_t map_server_pages(const struct map_server *server)
+{
+	return server->streams.len;
+}
+
+void map_server_send(struct map_server *server, const char *text, size_t len)
+{
+	map_streams_send(&server->streams, text, len);
+}

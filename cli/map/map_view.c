@@ -1,0 +1,127 @@
+#include "cli/map/map_view.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/json_write.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/map/map_board.h"
+#include "cli/map/map_server.h"
+#include "cli/map/map_watch.h"
+#include "kube/clock.h"
+#include "kube/informer.h"
+
+enum {
+	CHANGES_MS = 250, /* changes are told this long after the first of them     */
+	BEAT_MS = 5000,   /* pages hear something this often, and know that we live */
+};
+
+struct map_view {
+	struct map_view_options options;
+	char *cluster;
+	struct map_watch *watch;
+	struct map_server *server;
+	struct clock_timer *changes;
+	struct clock_timer *beat;
+	bool waiting; /* for @changes */
+};
+
+/* --- what pages are told ------------------------------------------------------------------------ */
+
+/* Without a page that listens, too: the next one gets cards that are made already. */
+static void on_changes(void *arg)
+{
+	struct map_view *view = arg;
+	auto_str struct str text = STR_INIT;
+
+	view->waiting = false;
+	if (map_board_take(map_watch_board(view->watch), &text))
+		map_server_send(view->server, str_cstr(&text), text.len);
+}
+
+static void on_changed(void *arg)
+{
+	struct map_view *view = arg;
+
+	if (view->waiting)
+		return;
+	view->waiting = true;
+	clock_timer_start(view->options.clock, view->changes, CHANGES_MS);
+}
+
+static void add_beat(const struct map_view *view, struct str *out)
+{
+	auto_str struct str json = STR_INIT;
+
+	json_write_open(&json, NULL, '{');
+	json_write_str(&json, "cluster", view->cluster);
+	json_write_int(&json, "every_ms", BEAT_MS);
+	json_write_close(&json, '}');
+	str_addf(out, "event: beat\ndata: {\"about\":%s,\"kinds\":", str_cstr(&json));
+	map_watch_tell(view->watch, out);
+	str_add(out, "}\n\n");
+}
+
+static void on_beat(void *arg)
+{
+	struct map_view *view = arg;
+	auto_str struct str text = STR_INIT;
+
+	add_beat(view, &text);
+	map_server_send(view->server, str_cstr(&text), text.len);
+	clock_timer_start(view->options.clock, view->beat, BEAT_MS);
+}
+
+/* All there is; what the page had from an earlier stream and is not told by "end", is gone. */
+static void greet(void *arg, struct str *out)
+{
+	const struct map_view *view = arg;
+
+	str_add(out, "retry: 1000\nevent: begin\ndata: {}\n\n");
+	add_beat(view, out);
+	map_board_all(map_watch_board(view->watch), out);
+	str_add(out, "event: end\ndata: {}\n\n");
+}
+
+/* --- the whole ---------------------------------------------------------------------------------- */
+
+int map_view_new(const struct map_view_options *options, struct map_view **ret_view,
+		 struct err *err)
+{
+	struct informer_deps deps = { .client = options->client, .clock = options->clock };
+	struct map_view *view = xcalloc(1, sizeof(*view));
+	int r = map_server_new(options->loop, options->port, greet, view, &view->server, err);
+
+	if (r < 0) {
+		free(view);
+		return r;
+	}
+	view->options = *options;
+	view->cluster = xstrdup(options->cluster);
+	view->changes = clock_timer_new(options->clock, on_changes, view);
+	view->beat = clock_timer_new(options->clock, on_beat, view);
+	view->watch = map_watch_new(&deps, on_changed, view);
+	clock_timer_start(options->clock, view->beat, BEAT_MS);
+	*ret_view = view;
+	return 0;
+}
+
+struct map_view *map_view_free(struct map_view *view)
+{
+	if (!view)
+		return NULL;
+	map_server_free(view->server);
+	map_watch_free(view->watch);
+	clock_timer_free(view->options.clock, view->changes);
+	clock_timer_free(view->options.clock, view->beat);
+	free(view->cluster);
+	free(view);
+	return NULL;
+}
+
+const char *map_view_address(const struct map_view *view)
+{
+	return map_server_address(view->server);
+}

@@ -1,0 +1,199 @@
+#include "cli/map/map_watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/event.h"
+#include "api/kind.h"
+#include "api/mediateddevice.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "base/json_write.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/map/map_board.h"
+#include "cli/map/map_card.h"
+#include "cli/map/map_node.h"
+#include "kube/informer.h"
+#include "kube/store.h"
+
+enum watched { PCI, PCI_CLAIM, USB, USB_CLAIM, MDEV, NODE, EVENT_DEVICE, EVENT_OWN, WATCHED };
+
+struct map_watch {
+	struct kind {
+		struct map_watch *watch;
+		enum watched what;
+		struct api_kind kind;
+		struct informer *informer;
+	} kinds[WATCHED];
+	struct map_board *board;
+	void (*changed)(void *arg);
+	void *arg;
+};
+
+/* A card's id is this and the name; a claim is told on the card of its device. */
+static const struct {
+	const struct api_kind *kind;
+	const char *prefix;
+	const char *fields; /* field selector */
+} rows[WATCHED] = {
+	[PCI] = { &pcidevice_kind, "pci", NULL },
+	[PCI_CLAIM] = { &pcideviceclaim_kind, "pci", NULL },
+	[USB] = { &usbdevice_kind, "usb", NULL },
+	[USB_CLAIM] = { &usbdeviceclaim_kind, "usb", NULL },
+	[MDEV] = { &mediateddevice_kind, "mdev", NULL },
+	[NODE] = { &map_node_kind, "node", NULL },
+	/* Of all the events of a cluster only those about devices. */
+	[EVENT_DEVICE] = { &event_kind, "event",
+			   "involvedObject.apiVersion=devices.harvesterhci.io/v1beta1" },
+	[EVENT_OWN] = { &event_kind, "event", "involvedObject.apiVersion=hostdev.io/v1alpha1" },
+};
+
+static const void *object(const struct map_watch *watch, enum watched what, const char *name)
+{
+	return store_object(informer_store(watch->kinds[what].informer), name);
+}
+
+/* --- cards -------------------------------------------------------------------------------------- */
+
+typedef char *make_fn(const struct map_watch *watch, const char *id, const char *name);
+
+static char *make_pci(const struct map_watch *watch, const char *id, const char *name)
+{
+	const struct pcidevice *device = object(watch, PCI, name);
+	const struct pcideviceclaim *claim = object(watch, PCI_CLAIM, name);
+
+	return device || claim ? map_card_pci(id, device, claim) : NULL;
+}
+
+static char *make_usb(const struct map_watch *watch, const char *id, const char *name)
+{
+	const struct usbdevice *device = object(watch, USB, name);
+	const struct usbdeviceclaim *claim = object(watch, USB_CLAIM, name);
+
+	return device || claim ? map_card_usb(id, device, claim) : NULL;
+}
+
+static char *make_mdev(const struct map_watch *watch, const char *id, const char *name)
+{
+	const struct mediateddevice *device = object(watch, MDEV, name);
+
+	return device ? map_card_mdev(id, device) : NULL;
+}
+
+static char *make_node(const struct map_watch *watch, const char *id, const char *name)
+{
+	const struct map_node *node = object(watch, NODE, name);
+
+	return node ? map_card_node(id, node) : NULL;
+}
+
+static char *make_event(const struct map_watch *watch, const char *id, const char *name)
+{
+	const struct event *event = object(watch, EVENT_DEVICE, name);
+
+	if (!event)
+		event = object(watch, EVENT_OWN, name);
+	return event ? map_card_event(id, event) : NULL;
+}
+
+static char *make_card(void *arg, const char *id)
+{
+	static const struct {
+		const char *prefix;
+		make_fn *make;
+	} makers[] = {
+		{ "pci/", make_pci },   { "usb/", make_usb },     { "mdev/", make_mdev },
+		{ "node/", make_node }, { "event/", make_event },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(makers); i++) {
+		size_t len = strlen(makers[i].prefix);
+
+		if (strncmp(id, makers[i].prefix, len) == 0)
+			return makers[i].make(arg, id, id + len);
+	}
+	return NULL;
+}
+
+/* --- informers ---------------------------------------------------------------------------------- */
+
+static void on_change(void *arg, const char *name, const struct entry *before,
+		      const struct entry *after)
+{
+	struct kind *kind = arg;
+	struct map_watch *watch = kind->watch;
+	auto_free char *id = xasprintf("%s/%s", rows[kind->what].prefix, name);
+
+	(void)before;
+	(void)after;
+	map_board_touch(watch->board, id);
+	watch->changed(watch->arg);
+}
+
+static void open_kind(struct map_watch *watch, enum watched what, const struct informer_deps *deps)
+{
+	struct kind *kind = &watch->kinds[what];
+	struct informer_spec spec = {
+		.kind = &kind->kind,
+		.field_selector = rows[what].fields,
+		.optional = true,
+		.handlers = { .on_change = on_change },
+		.arg = kind,
+	};
+
+	kind->watch = watch;
+	kind->what = what;
+	kind->kind = *rows[what].kind;
+	kind->kind.ns = NULL; /* events of any namespace */
+	kind->informer = informer_new(deps, &spec);
+	informer_start(kind->informer);
+}
+
+struct map_watch *map_watch_new(const struct informer_deps *deps, void (*changed)(void *arg),
+				void *arg)
+{
+	struct map_watch *watch = xcalloc(1, sizeof(*watch));
+
+	watch->changed = changed;
+	watch->arg = arg;
+	watch->board = map_board_new(make_card, watch);
+	for (enum watched what = 0; what < WATCHED; what++)
+		open_kind(watch, what, deps);
+	return watch;
+}
+
+struct map_watch *map_watch_free(struct map_watch *watch)
+{
+	if (!watch)
+		return NULL;
+	for (size_t i = 0; i < WATCHED; i++)
+		informer_free(watch->kinds[i].informer);
+	map_board_free(watch->board);
+	free(watch);
+	return NULL;
+}
+
+struct map_board *map_watch_board(struct map_watch *watch)
+{
+	return watch->board;
+}
+
+void map_watch_tell(const struct map_watch *watch, struct str *out)
+{
+	json_write_open(out, NULL, '{');
+	for (size_t i = 0; i < WATCHED; i++) {
+		const struct kind *kind = &watch->kinds[i];
+
+		if (i == EVENT_OWN)
+			continue; /* the other one tells for both */
+		json_write_open(out, kind->kind.plural, '{');
+		json_write_bool(out, "read", informer_synced(kind->informer));
+		json_write_bool(out, "installed", informer_installed(kind->informer));
+		json_write_str(out, "text", informer_text(kind->informer));
+		json_write_close(out, '}');
+	}
+	json_write_close(out, '}');
+}

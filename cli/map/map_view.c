@@ -56,12 +56,13 @@ static void add_beat(const struct map_view *view, struct str *out)
 	auto_str struct str json = STR_INIT;
 
 	json_write_open(&json, NULL, '{');
+	json_write_open(&json, "about", '{');
 	json_write_str(&json, "cluster", view->cluster);
 	json_write_int(&json, "every_ms", BEAT_MS);
 	json_write_close(&json, '}');
-	str_addf(out, "event: beat\ndata: {\"about\":%s,\"kinds\":", str_cstr(&json));
-	map_watch_tell(view->watch, out);
-	str_add(out, "}\n\n");
+	map_watch_tell(view->watch, &json);
+	json_write_close(&json, '}');
+	str_addf(out, "event: beat\ndata: %s\n\n", str_cstr(&json));
 }
 
 static void on_beat(void *arg)

@@ -183,7 +183,7 @@ struct map_board *map_watch_board(struct map_watch *watch)
 
 void map_watch_tell(const struct map_watch *watch, struct str *out)
 {
-	json_write_open(out, NULL, '{');
+	json_write_open(out, "kinds", '{');
 	for (size_t i = 0; i < WATCHED; i++) {
 		const struct kind *kind = &watch->kinds[i];
 

@@ -21,5 +21,5 @@ struct map_watch *map_watch_free(struct map_watch *watch);
 
 struct map_board *map_watch_board(struct map_watch *watch);
 
-/* Append a JSON object: how far the watch of each kind is. */
+/* Append the member "kinds" of a JSON object: how far the watch of each kind is. */
 void map_watch_tell(const struct map_watch *watch, struct str *out);

@@ -51,7 +51,7 @@ static void pci_facts(struct str *out, const struct pcidevice *device)
 	auto_free char *board = ids(status->subsystem_vendor_id, status->subsystem_device_id);
 
 	json_write_open(out, "facts", '[');
-	map_card_fact(out, "Vendor and device", model);
+	map_card_fact(out, "Vendor, device", model);
 	map_card_fact(out, "Subsystem", board);
 	map_card_fact(out, "Class", status->class_id);
 	map_card_fact(out, "Serial number", status->serial_number);
@@ -128,7 +128,7 @@ static void usb_device(struct str *out, const struct usbdevice *device)
 		      status->interfaces.len > 0 ? status->interfaces.items[0].driver : NULL);
 	map_card_text(out, "since", device->meta.creation_timestamp);
 	json_write_open(out, "facts", '[');
-	map_card_fact(out, "Vendor and product", model);
+	map_card_fact(out, "Vendor, product", model);
 	map_card_fact(out, "Class", status->class_type);
 	map_card_fact(out, "Serial number", status->serial_number);
 	map_card_fact(out, "Device file", status->device_path);

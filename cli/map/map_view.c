@@ -16,6 +16,7 @@
 enum {
 	CHANGES_MS = 250, /* changes are told this long after the first of them     */
 	BEAT_MS = 5000,   /* pages hear something this often, and know that we live */
+	HURRY_BEATS = 3,  /* what has not been read by then is not waited for       */
 };
 
 struct map_view {
@@ -26,6 +27,7 @@ struct map_view {
 	struct clock_timer *changes;
 	struct clock_timer *beat;
 	bool waiting; /* for @changes */
+	unsigned beats;
 };
 
 /* --- what pages are told ------------------------------------------------------------------------ */
@@ -70,6 +72,8 @@ static void on_beat(void *arg)
 	struct map_view *view = arg;
 	auto_str struct str text = STR_INIT;
 
+	if (++view->beats == HURRY_BEATS)
+		map_watch_hurry(view->watch);
 	add_beat(view, &text);
 	map_server_send(view->server, str_cstr(&text), text.len);
 	clock_timer_start(view->options.clock, view->beat, BEAT_MS);

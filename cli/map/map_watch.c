@@ -31,6 +31,7 @@ struct map_watch {
 	struct map_board *board;
 	void (*changed)(void *arg);
 	void *arg;
+	bool hurried;
 };
 
 /* A card's id is this and the name; a claim is told on the card of its device. */
@@ -60,12 +61,20 @@ static const void *object(const struct map_watch *watch, enum watched what, cons
 
 typedef char *make_fn(const struct map_watch *watch, const char *id, const char *name);
 
+static bool read_both(const struct map_watch *watch, enum watched a, enum watched b)
+{
+	return watch->hurried || (informer_synced(watch->kinds[a].informer) &&
+				  informer_synced(watch->kinds[b].informer));
+}
+
 static char *make_pci(const struct map_watch *watch, const char *id, const char *name)
 {
 	const struct pcidevice *device = object(watch, PCI, name);
 	const struct pcideviceclaim *claim = object(watch, PCI_CLAIM, name);
 
-	return device || claim ? map_card_pci(id, device, claim) : NULL;
+	if ((!device && !claim) || !read_both(watch, PCI, PCI_CLAIM))
+		return NULL;
+	return map_card_pci(id, device, claim);
 }
 
 static char *make_usb(const struct map_watch *watch, const char *id, const char *name)
@@ -73,7 +82,9 @@ static char *make_usb(const struct map_watch *watch, const char *id, const char 
 	const struct usbdevice *device = object(watch, USB, name);
 	const struct usbdeviceclaim *claim = object(watch, USB_CLAIM, name);
 
-	return device || claim ? map_card_usb(id, device, claim) : NULL;
+	if ((!device && !claim) || !read_both(watch, USB, USB_CLAIM))
+		return NULL;
+	return map_card_usb(id, device, claim);
 }
 
 static char *make_mdev(const struct map_watch *watch, const char *id, const char *name)
@@ -133,6 +144,36 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 	watch->changed(watch->arg);
 }
 
+static void touch_all(struct map_watch *watch, enum watched what)
+{
+	const struct store *store = informer_store(watch->kinds[what].informer);
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	while ((entry = store_next(store, &cursor)) != NULL)
+		on_change(&watch->kinds[what], entry->name, NULL, entry);
+}
+
+/* What has waited for this kind. */
+static void on_synced(void *arg)
+{
+	struct kind *kind = arg;
+
+	for (enum watched what = PCI; what <= USB_CLAIM; what++) {
+		if (strcmp(rows[what].prefix, rows[kind->what].prefix) == 0)
+			touch_all(kind->watch, what);
+	}
+}
+
+void map_watch_hurry(struct map_watch *watch)
+{
+	if (watch->hurried)
+		return;
+	watch->hurried = true;
+	for (enum watched what = PCI; what <= USB_CLAIM; what++)
+		touch_all(watch, what);
+}
+
 static void open_kind(struct map_watch *watch, enum watched what, const struct informer_deps *deps)
 {
 	struct kind *kind = &watch->kinds[what];
@@ -140,7 +181,7 @@ static void open_kind(struct map_watch *watch, enum watched what, const struct i
 		.kind = &kind->kind,
 		.field_selector = rows[what].fields,
 		.optional = true,
-		.handlers = { .on_change = on_change },
+		.handlers = { .on_change = on_change, .on_synced = on_synced },
 		.arg = kind,
 	};
 

@@ -19,6 +19,11 @@ struct map_watch *map_watch_new(const struct informer_deps *deps, void (*changed
 /* Takes NULL, returns NULL. */
 struct map_watch *map_watch_free(struct map_watch *watch);
 
+/* A device is shown once its claim would be known, too, and a claim once its device would, so that none
+ * is taken for free, or for missing, which is only not read yet. After this they are not waited for: what
+ * cannot be read would keep the rest from the page. */
+void map_watch_hurry(struct map_watch *watch);
+
 struct map_board *map_watch_board(struct map_watch *watch);
 
 /* Append the member "kinds" of a JSON object: how far the watch of each kind is. */

@@ -21,7 +21,13 @@ const WORD = Object.fromEntries(STATES.map(([state, word]) => [state, word]));
 const FRAME_MS = 8; /* of drawing in a frame */
 const EVENTS_SHOWN = 50;
 const NEIGHBOURS = 80; /* cards looked at for the next one up or down */
-const order = new Intl.Collator("en", { numeric: true }).compare;
+const natural = new Intl.Collator("en", { numeric: true }).compare;
+
+/* PCI addresses are hexadecimal and of one length; all else is in the order that people count in. */
+function order(a, b) {
+  if (!a.includes(":") || !b.includes(":")) return natural(a, b);
+  return a < b ? -1 : Number(a > b);
+}
 
 const $ = (id) => document.getElementById(id);
 
@@ -136,7 +142,7 @@ function busOf(node, name) {
   el.append(make("div", "mark", label), spots);
   bus = new Place(el, spots, node);
   node.buses.set(name, bus);
-  node.add(bus, name || "~");
+  node.add(bus, name || "zz");
   return bus;
 }
 
@@ -182,6 +188,9 @@ function frame(group) {
   }
 }
 
+/* Without the domain that nearly all machines have alone, as lspci shows it. */
+const shortAddress = (address) => address.replace(/^0000:/, "");
+
 const spotName = (data, address) => `${data.node || ""} ${address}`;
 
 /* --- cards -------------------------------------------------------------------------------------- */
@@ -224,11 +233,14 @@ class Card {
     this.at = make("span", "at");
     this.tag = make("span", "tag");
     this.text = make("span", "text");
+    this.pill = make("span", "pill");
     this.foot = make("span", "foot");
     this.sign = makeSign("unknown");
     const top = make("span", "top");
+    const middle = make("span", "middle");
     top.append(this.sign, this.at, this.tag);
-    this.button.append(top, this.text, this.foot);
+    middle.append(this.text, this.pill);
+    this.button.append(top, middle, this.foot);
     this.el.append(this.button, this.kids);
     this.spot = new Place(this.el, this.kids, null);
     this.spot.card = this;
@@ -241,9 +253,10 @@ class Card {
     const tag = data.driver || (data.port ? "" : "no driver");
     this.data = data;
     this.hay = hayOf(data);
-    this.at.textContent = data.address || data.name;
+    this.at.textContent = shortAddress(data.address || data.name);
     this.tag.textContent = data.kind === "PCIDevice" && data.state !== "missing" ? tag : data.driver || "";
-    this.text.textContent = data.text ? shortText(data.text) : data.name;
+    this.text.textContent = data.text ? shortText(data.text) : data.address ? data.name : "";
+    this.pill.textContent = data.group || "";
     this.foot.textContent = footOf(data);
     this.foot.classList.toggle("says", !["free", "refused", "ready"].includes(data.state));
     this.button.title = data.text || "";

@@ -171,4 +171,5 @@ size_t map_server_pages(const struct map_server *server)
 void map_server_send(struct map_server *server, const char *text, size_t len)
 {
 	map_streams_send(&server->streams, text, len);
+	http_loop_wake(&server->http);
 }

@@ -85,6 +85,12 @@ void http_loop_progress(struct http_loop *http)
 	http->spins = 0;
 }
 
+void http_loop_wake(struct http_loop *http)
+{
+	http->spins = 0;
+	uv_idle_start(&http->again, on_idle);
+}
+
 static void on_closed(uv_handle_t *handle)
 {
 	struct http_loop *http = handle->data;

@@ -26,6 +26,10 @@ void http_loop_start(struct http_loop *http, struct uv_loop_s *loop, struct MHD_
 /* To be called by the daemon's callbacks: a request goes on, so that it is worth another turn. */
 void http_loop_progress(struct http_loop *http);
 
+/* To be called after MHD_resume_connection(), outside of the daemon's callbacks: without a thread of its own
+ * the daemon does not notice by itself (0.9.75 has no descriptor for it then). */
+void http_loop_wake(struct http_loop *http);
+
 /* Stop the daemon at once, with its connections; @stopped is called with @arg once the handles are
  * closed, for which the loop must run once more. */
 void http_loop_stop(struct http_loop *http, void (*stopped)(void *arg), void *arg);

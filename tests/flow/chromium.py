@@ -131,7 +131,7 @@ class Chromium:
             time.sleep(0.05)
 
     def key(self, name):
-        code, text = KEYS.get(name, (ord(name.upper()), name))
+        code, text = KEYS[name] if name in KEYS else (ord(name.upper()), name)
         event = {"key": name, "windowsVirtualKeyCode": code, **({"text": text} if text else {})}
         self.call("Input.dispatchKeyEvent", type="keyDown", **event)
         self.call("Input.dispatchKeyEvent", type="keyUp", **event)

@@ -1,0 +1,377 @@
+"""kubectl hostdev map: the page in a real Chromium, of a real API server, changed while it looks."""
+
+import http.client
+import json
+import subprocess
+from urllib.parse import urlsplit
+
+import pytest
+
+from chromium import Chromium
+from cluster import wait_until
+from map_scene import NIC, Scene
+from programs import clean_environment, program
+
+SHOWN = "cards.size"
+NAME = "document.activeElement.getAttribute('aria-label') || document.activeElement.id || document.activeElement.tagName"
+
+
+@pytest.fixture(scope="module")
+def scene(crds, rest):
+    made = Scene(rest)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def rack(scene):
+    """The devices by their state, of two nodes."""
+    return scene.every_state("rack1")
+
+
+class Map:
+    """The program: its address, and requests to it as a browser would not send them."""
+
+    def __init__(self, kubeconfig, *flags):
+        self.process = subprocess.Popen([program("kubectl-hostdev"), "map", "--kubeconfig", kubeconfig, *flags],
+                                        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        self.at = urlsplit(self.address)
+
+    def request(self, method="GET", path=None, body=None, host=None):
+        """(status, headers, text)"""
+        connection = http.client.HTTPConnection(self.at.hostname, self.at.port, timeout=10)
+        headers = {"Host": host} if host else {}
+        try:
+            connection.request(method, self.at.path if path is None else path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read().decode()
+        finally:
+            connection.close()
+
+    def listen(self):
+        """A stream of changes, as a connection and its answer."""
+        connection = http.client.HTTPConnection(self.at.hostname, self.at.port, timeout=10)
+        connection.request("GET", self.at.path + "changes")
+        return connection, connection.getresponse()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        _, errors = self.process.communicate(timeout=10)
+        assert self.process.returncode == 0, errors
+
+
+@pytest.fixture(scope="module")
+def served(crds, rack):
+    made = Map(crds.kubeconfig)
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    made = Chromium()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(browser, served, rack):
+    """The page, open and with the devices of the rack."""
+    browser.console.clear()
+    browser.open(served.address)
+    try:
+        browser.wait(f"{SHOWN} >= 19 && document.getElementById('link').dataset.link === 'live'")
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{browser.console}\n{browser.run('document.body.innerText')}") from None
+    return browser
+
+
+def card(name):
+    return f"cards.get('{'usb' if '/usb' in name else 'pci'}/{name.rsplit('/', 1)[1]}')"
+
+
+# --- what is shown ---
+
+
+def test_the_page_loads_and_nothing_complains(page, rack):
+    """Not a word on the console, no violation of its policy, and nothing from elsewhere."""
+    states = {state: page.run(f"{card(path)}.data.state") for state, path in rack.items() if state not in ("usb", "nodes")}
+    assert states == {state: state for state in states}
+    loaded = page.run("performance.getEntriesByType('resource').map(e => new URL(e.name).host)")
+    assert set(loaded) == {page.run("location.host")}
+    assert page.run("document.querySelectorAll('style, script:not([src])').length") == 0
+    assert page.console == []
+
+
+def test_the_policy_is_in_force(page):
+    """What the page could be made to do is refused by the browser: inline script and style, other servers, markup."""
+    page.run("addEventListener('securitypolicyviolation', (e) => (window.refused ||= []).push(e.effectiveDirective))")
+    page.run("""(() => { const script = document.createElement("script"); try { script.textContent = "window.owned = 1"; }
+        catch (e) { window.refusedText = e.name; } document.head.append(script); })()""")
+    page.run("""document.head.append(Object.assign(document.createElement("style"), { textContent: "body { display: none }" }))""")
+    page.run("""document.body.append(Object.assign(document.createElement("img"), { src: "http://127.0.0.1:1/x.png" }))""")
+    page.run("fetch('http://127.0.0.1:1/').catch(() => 0)")
+    assert page.run("(() => { try { document.body.innerHTML = 'x'; } catch (e) { return e.name; } })()") == "TypeError"
+    page.wait("['style-src-elem', 'img-src', 'connect-src'].every((d) => (window.refused || []).includes(d))")
+    assert page.run("window.owned === undefined && getComputedStyle(document.body).display !== 'none'")
+
+
+def test_groups_are_frames_and_usb_devices_hang_on_their_controller(page, rack):
+    frames = page.run("[...document.querySelectorAll('.group.many')].map(e => e.getAttribute('aria-label'))")
+    assert frames == ["IOMMU group 16, 2 devices"]
+    assert page.run(f"{card(rack['used'])}.el.parentElement === {card(rack['ready'])}.el.parentElement")
+    kids = page.run(f"[...{card(rack['usb'])}.kids.querySelectorAll('.at')].map(e => e.textContent)")
+    assert kids == ["1-2", "1-3"]
+
+
+def test_signs_differ_by_shape(page):
+    """Every state has a sign of its own: colour is never all that tells."""
+    shapes = page.run("STATES.map(([s]) => document.getElementById(`sign-${s}`).innerHTML)")
+    assert len(set(shapes)) == 9
+    drawn = page.run("[...cards.values()].every(c => c.sign.firstChild.getAttribute('href') === `#sign-${c.data.state}`)")
+    assert drawn
+
+
+def test_details_have_conditions_and_events(page, rack):
+    page.run(f"{card(rack['stuck'])}.button.click()")
+    text = page.wait("document.getElementById('details').innerText")[0]
+    for part in ("unbind from mlx5_core has not ended for 312 s", "Ready: False", "Claimable: True", "Owner", "ana",
+                 "15b3:101d"):
+        assert part in text
+    page.wait("document.getElementById('details').innerText.includes('has not ended for 30 s')")
+    assert page.console == []
+
+
+def test_text_is_never_markup(page, scene):
+    """What an API server says may be anything."""
+    hostile = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
+    path = scene.pci("rack1-a", "0000:66:00.0", (NIC[0], NIC[1], NIC[2], hostile, NIC[4]), 66)
+    page.wait(f"Boolean({card(path)})")
+    page.run(f"{card(path)}.button.click()")
+    page.wait("document.getElementById('facts').textContent.includes('onerror')")
+    assert page.run("document.querySelectorAll('main img, aside img, main script, aside script').length") == 0
+    assert page.run("document.title") == "hostdev map"
+    scene.remove(path)
+    page.wait(f"!{card(path)}")
+    assert page.console == []
+
+
+# --- as it happens ---
+
+
+def test_changes_are_followed_within_two_seconds(page, rack, scene):
+    free = rack["free"]
+    claim = scene.claim(free, "False", "Binding", "unbind from e1000e")
+    page.wait(f"{card(free)}.button.classList.contains('s-pending')", 2)
+    scene.status(claim, {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "message": "",
+                                         "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
+    page.wait(f"{card(free)}.button.classList.contains('s-ready')", 2)
+    scene.status(free, {"allocations": [{"namespace": "lab", "pod": "p", "container": "c"}]})
+    page.wait(f"{card(free)}.button.getAttribute('aria-label').includes('in use, lab/p')", 2)
+    scene.status(free, {"allocations": None})
+    scene.remove(claim)
+    page.wait(f"{card(free)}.button.classList.contains('s-free')", 2)
+    path = scene.pci("rack1-c", "0000:01:00.0", NIC, 1)
+    page.wait("document.getElementById('nodes').textContent.includes('rack1-c')", 2)
+    scene.remove(path)
+    page.wait("!document.getElementById('nodes').textContent.includes('rack1-c')", 2)
+
+
+def test_what_has_gone_meanwhile_is_gone_after_a_reconnect(page, scene):
+    path = scene.pci("rack1-a", "0000:67:00.0", NIC, 67)
+    page.wait(f"Boolean({card(path)})", 2)
+    page.run("stream.close()")
+    scene.remove(path)
+    page.run("connect()")
+    page.wait(f"!{card(path)}", 3)
+    assert page.run(SHOWN) == 19
+    assert page.console == []
+
+
+def test_the_page_says_that_its_program_has_ended(crds, browser, rack):
+    first = Map(crds.kubeconfig, "--port", "0")
+    browser.open(first.address)
+    browser.wait(f"{SHOWN} >= 19")
+    first.stop()
+    browser.wait("document.getElementById('link').dataset.link === 'lost'")
+    assert "no connection" in browser.run("document.getElementById('said').textContent")
+
+
+def test_what_may_not_be_read_is_said(crds, browser, rack, scene, tmp_path):
+    """A user who may read devices but no claims sees the devices, and what is missing."""
+    rules = [{"apiGroups": ["devices.harvesterhci.io"], "resources": ["pcidevices", "usbdevices"],
+              "verbs": ["list", "watch"]}]
+    scene.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"metadata": {"name": "map-some"}, "rules": rules})
+    scene.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+        "metadata": {"name": "map-some"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "map-some"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "map-some"}]})
+    scene.create("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "map-some"}})
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(crds.control("sa-kubeconfig", "default", "map-some"))
+    served = Map(kubeconfig)
+    browser.open(served.address)
+    trouble = browser.wait("!document.getElementById('trouble').hidden && document.getElementById('trouble').textContent")[0]
+    assert "pcideviceclaims" in trouble and "denied" in trouble
+    browser.wait(f"{SHOWN} >= 14", 25)
+    served.stop()
+
+
+# --- keys and labels ---
+
+
+def test_the_filter_works_by_keyboard(page):
+    page.key("/")
+    assert page.run("document.activeElement.id") == "filter"
+    page.type("yubikey")
+    page.wait("document.getElementById('count').textContent === '1 of 19 devices'")
+    page.wait("document.getElementById('said').textContent === '1 of 19 devices'")
+    shown = page.run("[...document.querySelectorAll('.card:not(.context)')].filter(e => e.checkVisibility()).map(e => e.innerText)")
+    assert len(shown) == 1 and "Yubikey" in shown[0]
+    page.key("Enter")
+    assert "Yubikey" in page.run(NAME)
+    page.key("Enter")
+    page.wait("!document.getElementById('details').hidden")
+    assert page.run("document.activeElement.tagName") == "H2"
+    page.key("Escape")
+    assert page.run("document.getElementById('details').hidden")
+    assert "Yubikey" in page.run(NAME)
+    page.key("/")
+    page.key("Escape")
+    page.wait("document.getElementById('count').textContent.startsWith('19 devices')")
+    page.type("group 16")
+    page.wait("document.getElementById('count').textContent === '2 of 19 devices'")
+    assert page.console == []
+
+
+def test_arrows_move_and_the_focus_is_seen(page):
+    page.run("focusCard(firstCard())")
+    start = page.run(NAME)
+    page.key("ArrowRight")
+    assert page.run(NAME) != start
+    assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.key("ArrowLeft")
+    assert page.run(NAME) == start
+    top = page.run("document.activeElement.getBoundingClientRect().top")
+    page.key("ArrowDown")
+    assert page.run("document.activeElement.getBoundingClientRect().top") > top
+    page.key("ArrowUp")
+    page.key("End")
+    assert "rack1-b" in page.run(NAME)
+    page.key("Home")
+    assert page.run(NAME) == start
+    assert page.run("document.querySelectorAll('.card[tabindex=\"0\"]').length") == 1
+
+
+def test_a_screen_reader_is_told_all(page):
+    labels = page.labels()
+    names = {role: [name for r, name in labels if r == role] for role, _ in labels}
+    assert any(name.startswith("Devices by node") for name in names["main"])
+    assert "Filter" in " ".join(names["searchbox"])
+    assert "IOMMU group 16, 2 devices" in names["group"]
+    assert "stuck: 1" in names["button"]
+    assert any("0000:03:00.0" in name and "in use, lab/trainer-0" in name and "IOMMU group 16" in name and "on rack1-a" in name
+               for name in names["button"])
+    assert any(name.startswith("Node rack1-b: 1 stuck") and "not ready" in name for name in names["button"])
+    assert not [role for role, name in labels if role in ("button", "searchbox") and not name]
+
+
+CONTRAST = """(() => {
+  const lum = (c) => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map((v) => v / 255)
+    .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const ground = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+    if (!/, 0\\)$/.test(c)) return c; } return "rgb(255,255,255)"; };
+  return [...document.querySelectorAll("header *, .node h2 *, .mark, .card *")]
+    .filter((e) => e.checkVisibility() && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()))
+    .map((e) => { const [a, b] = [lum(getComputedStyle(e).color), lum(ground(e))].sort((x, y) => y - x);
+      return [(a + 0.05) / (b + 0.05), e.className, e.textContent]; }).filter(([ratio]) => ratio < 4.5); })()"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_is_readable(page, scheme):
+    """WCAG 2 AA: 4.5 to 1."""
+    page.colours(scheme)
+    page.wait("new Promise(done => setTimeout(() => done(true), 300))")
+    assert page.run(CONTRAST) == []
+
+
+# --- who gets an answer ---
+
+
+def test_the_token_is_needed(served):
+    token = served.at.path.strip("/")
+    assert len(token) == 32
+    for path in ("/", "/changes", "/map.js", f"/{token}", f"/{token[:-1]}x/", f"/{token[:-1]}/", f"//{token}/x"):
+        status, headers, text = served.request(path=path)
+        assert status in (403, 404), path
+        assert token not in text
+        assert headers["Cache-Control"] == "no-store"
+    assert served.request()[0] == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1.evil.example:{port}",
+                                  "[::1]:{port}", "127.0.0.1:1"])
+def test_another_host_is_refused(served, host):
+    assert served.request(host=host.format(port=served.at.port))[0] == 421
+
+
+def test_localhost_is_a_name_of_it(served):
+    assert served.request(host=f"localhost:{served.at.port}")[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"])
+def test_only_get_is_answered(served, method):
+    status, headers, _ = served.request(method, body=json.dumps({"a": 1}))
+    assert status == 405
+    assert headers["Allow"] == "GET"
+
+
+def test_every_answer_has_the_policy(served):
+    for path in ("", "map.js", "map.css", "icon.svg", "nothing"):
+        _, headers, _ = served.request(path=served.at.path + path)
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert "unsafe" not in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cache-Control"] == "no-store"
+        assert not [name for name in headers if name.lower().startswith("access-control")]
+
+
+def test_only_loopback_listens(served):
+    found = subprocess.run(["ss", "-Hltn", f"sport = :{served.at.port}"], capture_output=True, text=True, check=True)
+    assert [line.split()[3] for line in found.stdout.splitlines()] == [f"127.0.0.1:{served.at.port}"]
+
+
+def test_streams_are_bounded_and_freed(served):
+    open_ones = []
+    try:
+        while len(open_ones) < 40:
+            connection, answer = served.listen()
+            open_ones.append(connection)
+            if answer.status != 200:
+                break
+            assert answer.getheader("Content-Type") == "text/event-stream"
+        assert answer.status == 503
+        assert 10 <= len(open_ones) <= 17
+    finally:
+        for connection in open_ones:
+            connection.close()
+
+    def answered():
+        connection, answer = served.listen()
+        connection.close()
+        return answer.status == 200
+    wait_until(answered, 15, "a stream once the others are closed")
+
+
+def test_nothing_is_written(crds, served):
+    assert not crds.writes("kubectl-hostdev/")
+
+
+def test_a_port_in_use_is_explained(crds, served):
+    run = subprocess.run([program("kubectl-hostdev"), "map", "--kubeconfig", crds.kubeconfig, "--port", str(served.at.port)],
+                         env=clean_environment(), capture_output=True, text=True, timeout=20)
+    assert run.returncode == 1
+    assert f"port {served.at.port}" in run.stderr and "in use" in run.stderr

@@ -1,0 +1,193 @@
+#include "unit/suite.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "cli/map/map_streams.h"
+#include "cli/map/map_view.h"
+#include "fake/fake_client.h"
+#include "fake/fake_clock.h"
+
+#define DEVICES \
+	"{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{\"name\":\"n-1\",\"uid\":\"u\"}}]}"
+#define NOTHING "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"
+
+/* The page's program with a fake API server and clock, and real connections over loopback. */
+struct scene {
+	uv_loop_t loop;
+	struct kube_client *client;
+	struct fake_clock *clock;
+	struct map_view *view;
+	unsigned port;
+	char path[64];
+};
+
+static void open_scene(struct scene *s)
+{
+	struct map_view_options options = { .cluster = "c" };
+
+	*s = (struct scene){ .client = fake_client_new(), .clock = fake_clock_new() };
+	uv_loop_init(&s->loop);
+	options.loop = &s->loop;
+	options.clock = fake_clock_as_clock(s->clock);
+	options.client = s->client;
+	assert_int_equal(map_view_new(&options, &s->view, NULL), 0);
+	assert_int_equal(
+		sscanf(map_view_address(s->view), "http://127.0.0.1:%u%63s", &s->port, s->path), 2);
+}
+
+static void close_scene(struct scene *s)
+{
+	map_view_free(s->view);
+	uv_run(&s->loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&s->loop), 0);
+	kube_client_free(s->client);
+	fake_clock_free(s->clock);
+}
+
+/* A connection on which @page was asked for. */
+static int ask(const struct scene *s, const char *page)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)s->port) };
+	auto_free char *text = xasprintf("GET %s%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", s->path,
+					 page, s->port);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return fd;
+}
+
+/* Turn the loop until the peer of @fd has sent @part; @heard is all that it has sent. */
+static void hear(struct scene *s, int fd, struct str *heard, const char *part)
+{
+	for (int turns = 0; turns < 2000 && !strstr(str_cstr(heard), part); turns++) {
+		struct pollfd ready = { .fd = fd, .events = POLLIN };
+		char data[4096];
+
+		uv_run(&s->loop, UV_RUN_NOWAIT);
+		if (poll(&ready, 1, 1) == 1) {
+			ssize_t n = read(fd, data, sizeof(data));
+
+			assert_true(n > 0);
+			str_add_mem(heard, data, (size_t)n);
+		}
+	}
+	assert_non_null(strstr(str_cstr(heard), part));
+}
+
+static void answer(struct scene *s, const char *plural, const char *body)
+{
+	auto_free char *part = xasprintf("/%s?", plural);
+
+	fake_client_choose(s->client, part);
+	fake_client_answer(s->client, 200, body);
+}
+
+static void a_page_hears_what_changes(void **state)
+{
+	auto_str struct str heard = STR_INIT;
+	struct scene s;
+	int fd;
+
+	(void)state;
+	open_scene(&s);
+	fd = ask(&s, "changes");
+	hear(&s, fd, &heard, "event: end");
+	assert_non_null(strstr(str_cstr(&heard), "Content-Type: text/event-stream"));
+	assert_non_null(strstr(str_cstr(&heard), "Content-Security-Policy: "));
+	assert_null(strstr(str_cstr(&heard), "event: change"));
+	answer(&s, "pcidevices", DEVICES);
+	answer(&s, "pcideviceclaims", NOTHING);
+	fake_clock_advance(s.clock, 250);
+	hear(&s, fd, &heard, "\"id\":\"pci/n-1\"");
+	fake_clock_advance(s.clock, 5000);
+	hear(&s, fd, &heard, "\"text\":\"pcidevices: watching\"");
+	close(fd);
+	close_scene(&s);
+}
+
+/* Or it would be shown as free while it is not. */
+static void a_device_waits_for_the_claims(void **state)
+{
+	auto_str struct str heard = STR_INIT;
+	struct scene s;
+	int fd;
+
+	(void)state;
+	open_scene(&s);
+	fd = ask(&s, "changes");
+	answer(&s, "pcidevices", DEVICES);
+	fake_clock_advance(s.clock, 300);
+	fake_clock_advance(s.clock, 5000);
+	hear(&s, fd, &heard, "\"pcideviceclaims\":{\"read\":false");
+	assert_null(strstr(str_cstr(&heard), "pci/n-1"));
+	/* Claims that cannot be read do not keep it back for ever. */
+	fake_clock_advance(s.clock, 5000);
+	fake_clock_advance(s.clock, 5000);
+	fake_clock_advance(s.clock, 250);
+	hear(&s, fd, &heard, "\"id\":\"pci/n-1\"");
+	close(fd);
+	close_scene(&s);
+}
+
+static void streams_are_bounded(void **state)
+{
+	struct scene s;
+	int fds[MAP_STREAMS_MAX + 1];
+
+	(void)state;
+	open_scene(&s);
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		auto_str struct str heard = STR_INIT;
+
+		fds[i] = ask(&s, "changes");
+		hear(&s, fds[i], &heard, i < MAP_STREAMS_MAX ? "event: end" : "503");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		close(fds[i]);
+	close_scene(&s);
+}
+
+static void files_are_in_the_program(void **state)
+{
+	static const char *const files[][2] = {
+		{ "", "<!doctype html>" },
+		{ "map.css", "--ground" },
+		{ "map.js", "\"use strict\"" },
+		{ "icon.svg", "<svg" },
+		{ "else", "404" },
+	};
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		auto_str struct str heard = STR_INIT;
+		int fd = ask(&s, files[i][0]);
+
+		hear(&s, fd, &heard, files[i][1]);
+		close(fd);
+	}
+	close_scene(&s);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "a page hears what changes", a_page_hears_what_changes, NULL);
+	suite_add(&suite, "a device waits for the claims", a_device_waits_for_the_claims, NULL);
+	suite_add(&suite, "streams are bounded", streams_are_bounded, NULL);
+	suite_add(&suite, "files are in the program", files_are_in_the_program, NULL);
+	return suite_run(&suite, "map_view");
+}

@@ -127,14 +127,34 @@ bool map_board_take(struct map_board *board, struct str *out)
 	return changed;
 }
 
+struct told {
+	const char *id;
+	const char *card;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct told *one = a;
+	const struct told *other = b;
+
+	return strcmp(one->id, other->id);
+}
+
+/* In order, so that the page has one node complete after the other. */
 void map_board_all(const struct map_board *board, struct str *out)
 {
+	auto_free struct told *all = xcalloc(map_len(board->cards) + 1, sizeof(*all));
 	struct change change = { 0 };
 	size_t cursor = 0;
+	size_t len = 0;
+	const char *id;
 	void *card;
 
-	while (map_next(board->cards, &cursor, NULL, &card))
-		add_card(&change, card, out);
+	while (map_next(board->cards, &cursor, &id, &card))
+		all[len++] = (struct told){ .id = id, .card = card };
+	qsort(all, len, sizeof(*all), by_id);
+	for (size_t i = 0; i < len; i++)
+		add_card(&change, all[i].card, out);
 	flush(&change, out);
 	str_done(&change.cards);
 	str_done(&change.gone);

@@ -8,6 +8,8 @@
 static const struct map_file files[] = {
 	{ "", "text/html; charset=utf-8", index_html, sizeof(index_html) },
 	{ "map.css", "text/css; charset=utf-8", map_css, sizeof(map_css) },
+	{ "cards.js", "text/javascript; charset=utf-8", cards_js, sizeof(cards_js) },
+	{ "details.js", "text/javascript; charset=utf-8", details_js, sizeof(details_js) },
 	{ "map.js", "text/javascript; charset=utf-8", map_js, sizeof(map_js) },
 	{ "icon.svg", "image/svg+xml", icon_svg, sizeof(icon_svg) },
 };

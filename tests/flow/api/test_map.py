@@ -79,6 +79,8 @@ def browser():
 @pytest.fixture
 def page(browser, served, rack):
     """The page, open and with the devices of the rack."""
+    browser.open("about:blank")
+    browser.run("new Promise((done) => setTimeout(done, 100))")  # what an earlier page has left to say
     browser.console.clear()
     browser.open(served.address)
     try:

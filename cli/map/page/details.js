@@ -1,0 +1,215 @@
+/* What is known of one device, in the panel at the side; and all that keys do. */
+"use strict";
+
+const EVENTS_SHOWN = 50;
+const NEIGHBOURS = 80; /* cards looked at for the next one up or down */
+
+/* --- details ------------------------------------------------------------------------------------ */
+
+function section(into, title, ...parts) {
+  if (parts.length === 0) return;
+  into.append(make("h3", "", title), ...parts);
+}
+
+function pairs(rows) {
+  const list = make("dl");
+  for (const [label, value] of rows) {
+    if (value) list.append(make("dt", "", label), make("dd", "", value));
+  }
+  return list;
+}
+
+/* "2026-01-02 03:04:05", and how long ago that is. */
+function timeOf(text) {
+  const made = make("time");
+  const then = Date.parse(text);
+  made.dateTime = text;
+  if (Number.isNaN(then)) {
+    made.textContent = text;
+    return made;
+  }
+  const seconds = Math.max(0, Math.round((Date.now() - then) / 1000));
+  const [by, unit] = seconds < 120 ? [1, "s"] : seconds < 7200 ? [60, "min"] : seconds < 172800 ? [3600, "h"] : [86400, "d"];
+  made.textContent = `${Math.round(seconds / by)} ${unit} ago`;
+  made.title = new Date(then).toISOString();
+  return made;
+}
+
+function conditionsOf(conditions) {
+  const list = make("ul");
+  for (const c of conditions) {
+    const item = make("li", c.status === "True" ? "good" : c.status === "False" ? "bad" : "");
+    item.append(make("b", "", `${c.type}: ${c.status}`), ` ${c.reason || ""} `);
+    if (c.since) item.append(timeOf(c.since));
+    if (c.message) item.append(make("p", "", c.message));
+    list.append(item);
+  }
+  return list;
+}
+
+function eventsOf(id) {
+  const list = make("ul");
+  const known = [...(events.get(id) || new Map()).values()].sort((a, b) => (a.at < b.at ? 1 : -1));
+  for (const event of known.slice(0, EVENTS_SHOWN)) {
+    const item = make("li", event.type === "Warning" ? "bad" : "");
+    item.append(make("b", "", event.reason || ""), event.count > 1 ? ` \u00d7${event.count} ` : " ");
+    if (event.at) item.append(timeOf(event.at));
+    item.append(make("p", "", event.message || ""));
+    list.append(item);
+  }
+  return known.length ? [list] : [];
+}
+
+function detailsOf(data) {
+  const made = document.createDocumentFragment();
+  const title = make("h2", "", data.address || data.name);
+  const head = make("p", `head s-${data.state}`);
+  title.tabIndex = -1;
+  head.append(makeSign(data.state), make("span", "", `${WORD[data.state]}${data.reason ? `: ${data.reason}` : ""}`));
+  made.append(title, make("p", "", data.text || ""), head);
+  if (data.say) made.append(make("p", "", data.say));
+  section(made, data.kind, pairs([["Name", data.name], ["Node", data.node], ["Driver", data.driver],
+    ["IOMMU group", data.group], ...(data.facts || [])]));
+  if (data.pods && data.pods.length)
+    section(made, "Pods", pairs(data.pods.map((p) => [p.container || "container", p.pod])));
+  if (data.claim) {
+    section(made, "Claim", pairs([["Owner", data.claim.owner], ["Step", data.claim.step], ["Held by", data.claim.holder],
+      ["Being deleted", data.claim.deleting]]), conditionsOf(data.claim.conditions));
+  }
+  if (data.conditions && data.conditions.length) section(made, "Conditions of the device", conditionsOf(data.conditions));
+  section(made, "Events", ...eventsOf(data.id));
+  return made;
+}
+
+function drawDetails() {
+  const card = cards.get(selected);
+  const focused = $("facts").contains(document.activeElement);
+  dirty.details = false;
+  if (!card) return;
+  $("facts").replaceChildren(detailsOf(card.data));
+  if (focused) $("facts").querySelector("h2").focus();
+}
+
+function openDetails(card) {
+  const before = cards.get(selected);
+  if (before) before.button.setAttribute("aria-expanded", "false");
+  selected = card.id;
+  card.button.setAttribute("aria-expanded", "true");
+  $("details").hidden = false;
+  drawDetails();
+  $("details").scrollTop = 0;
+  $("facts").querySelector("h2").focus({ preventScroll: true });
+}
+
+function closeDetails() {
+  const card = cards.get(selected);
+  selected = null;
+  $("details").hidden = true;
+  if (!card) return;
+  card.button.setAttribute("aria-expanded", "false");
+  card.button.focus();
+}
+
+/* --- keys --------------------------------------------------------------------------------------- */
+
+function setCurrent(card) {
+  if (current) current.button.tabIndex = -1;
+  current = card;
+  if (card) card.button.tabIndex = 0;
+}
+
+function focusCard(card) {
+  if (!card) return;
+  setCurrent(card);
+  card.button.focus({ preventScroll: true });
+  card.button.scrollIntoView({ block: "nearest" });
+}
+
+/* Of the cards in the order of the page, @step after (or before) @card those that are shown. */
+function* walk(card, step) {
+  const all = $("map").getElementsByClassName("card");
+  let at = Array.prototype.indexOf.call(all, card.button);
+  for (at += step; at >= 0 && at < all.length; at += step) {
+    if (!all[at].classList.contains("context") && all[at].checkVisibility()) yield all[at].card;
+  }
+}
+
+function firstCard() {
+  for (const button of $("map").getElementsByClassName("card")) if (button.card.matches) return button.card;
+  return null;
+}
+
+function lastCard() {
+  const all = [...$("map").getElementsByClassName("card")].reverse();
+  const found = all.find((button) => button.card.matches);
+  return found ? found.card : null;
+}
+
+/* The nearest card of the next row that way. */
+function vertical(card, step) {
+  const from = card.button.getBoundingClientRect();
+  let best = null;
+  let row = null;
+  let seen = 0;
+  for (const next of walk(card, step)) {
+    const to = next.button.getBoundingClientRect();
+    if (seen++ > NEIGHBOURS) break;
+    if (step > 0 ? to.top < from.bottom - 1 : to.bottom > from.top + 1) continue;
+    if (row !== null && Math.abs(to.top - row) > from.height) break;
+    const away = Math.abs(to.left - from.left);
+    if (row === null) row = to.top;
+    if (!best || away < best.away) best = { away, card: next };
+  }
+  return best ? best.card : walk(card, step).next().value;
+}
+
+function goToNode(node) {
+  for (const button of node.el.getElementsByClassName("card")) {
+    if (!button.card.matches) continue;
+    node.el.scrollIntoView({ block: "start" });
+    focusCard(button.card);
+    return;
+  }
+}
+
+const moves = {
+  ArrowRight: (card) => walk(card, 1).next().value,
+  ArrowLeft: (card) => walk(card, -1).next().value,
+  ArrowDown: (card) => vertical(card, 1),
+  ArrowUp: (card) => vertical(card, -1),
+  Home: firstCard,
+  End: lastCard,
+};
+
+function onEscape(event) {
+  const input = $("filter");
+  if (event.target === input && input.value) {
+    input.value = "";
+    filter();
+  } else if (selected) {
+    closeDetails();
+  } else if (event.target === input) {
+    focusCard(current);
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+function onKey(event) {
+  const card = event.target.card;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") {
+    onEscape(event);
+  } else if (event.key === "/" && event.target !== $("filter")) {
+    event.preventDefault();
+    $("filter").focus();
+    $("filter").select();
+  } else if (event.target === $("filter") && (event.key === "Enter" || event.key === "ArrowDown")) {
+    event.preventDefault();
+    focusCard(firstCard());
+  } else if (card && moves[event.key]) {
+    event.preventDefault();
+    focusCard(moves[event.key](card));
+  }
+}

@@ -213,11 +213,12 @@ char *map_card_mdev(const char *id, const struct mediateddevice *device)
 char *map_card_node(const char *id, const struct map_node *node)
 {
 	const struct api_condition *ready = api_conditions_find(&node->status.conditions, "Ready");
+	const char *status = ready && ready->status ? ready->status : "Unknown";
 	struct str out = STR_INIT;
 
 	begin(&out, id, "Node", node->meta.name);
-	json_write_str(&out, "ready", ready && ready->status ? ready->status : "Unknown");
-	if (ready && strcmp(ready->status, "True") != 0)
+	json_write_str(&out, "ready", status);
+	if (ready && strcmp(status, "True") != 0)
 		map_card_text(&out, "say", ready->message);
 	if (node->spec.unschedulable)
 		json_write_bool(&out, "cordoned", true);

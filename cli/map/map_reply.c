@@ -18,15 +18,23 @@ enum MHD_Result map_reply(struct MHD_Connection *connection, unsigned status, co
 	return result;
 }
 
+enum MHD_Result map_reply_copy(struct MHD_Connection *connection, unsigned status, const char *type,
+			       const void *data, size_t len)
+{
+	struct str body = STR_INIT;
+
+	str_add_mem(&body, data, len);
+	return map_reply(
+		connection, status, type,
+		MHD_create_response_from_buffer(len, str_detach(&body), MHD_RESPMEM_MUST_FREE));
+}
+
 enum MHD_Result map_reply_refuse(struct MHD_Connection *connection,
 				 const struct map_verdict *verdict)
 {
-	struct str body = STR_INIT;
-	size_t len;
+	auto_str struct str line = STR_INIT;
 
-	str_addf(&body, "%s\n", verdict->why);
-	len = body.len; /* str_detach() empties it */
-	return map_reply(
-		connection, verdict->status, "text/plain; charset=utf-8",
-		MHD_create_response_from_buffer(len, str_detach(&body), MHD_RESPMEM_MUST_FREE));
+	str_addf(&line, "%s\n", verdict->why);
+	return map_reply_copy(connection, verdict->status, "text/plain; charset=utf-8",
+			      str_cstr(&line), line.len);
 }

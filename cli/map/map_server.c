@@ -60,10 +60,7 @@ static enum MHD_Result answer(struct map_server *server, struct MHD_Connection *
 	file = map_page_file(verdict.page);
 	if (!file)
 		return map_reply_refuse(connection, &nothing);
-	/* The library takes the bytes as its own to write, but with this mode it only reads them. */
-	return map_reply(connection, MHD_HTTP_OK, file->type,
-			 MHD_create_response_from_buffer(file->len, (void *)(uintptr_t)file->data,
-							 MHD_RESPMEM_PERSISTENT));
+	return map_reply_copy(connection, MHD_HTTP_OK, file->type, file->data, file->len);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): the library's signature */

@@ -85,6 +85,7 @@ check_again() {
 # KubeVirt's definitions come from its Go module, which Go's usual module proxy has.
 layer_api() {
 	prepare_flow
+	"$ROOT/hack/packages" install browser
 	prometheus_tools
 	link_prometheus "$ROOT/build/local/bin"
 	find_go

@@ -139,15 +139,15 @@ static void all_is_what_was_told(void **state)
 /* So that a page draws the first while it reads the second. */
 static void much_is_told_in_pieces(void **state)
 {
-	struct source source = { .pad = 20 * 1024 };
+	struct source source = { .pad = 20480 };
 	struct map_board *board = map_board_new(make, &source);
 	auto_str struct str out = STR_INIT;
 	size_t cards = 0;
 	size_t told = 0;
 
 	(void)state;
-	for (char id = 'a'; id <= 'z'; id++)
-		set(&source, board, id, 1);
+	for (const char *id = "abcdefghijklmnopqrstuvwxyz"; *id; id++)
+		set(&source, board, *id, 1);
 	assert_true(map_board_take(board, &out));
 	for (const char *at = str_cstr(&out); (at = strstr(at, "event: change\n")); at++)
 		told++;

@@ -9,7 +9,7 @@
 
 #include <uv.h>
 
-#include "base/err.h"
+#include "base/num.h"
 #include "base/str.h"
 #include "cli/map/map_streams.h"
 #include "cli/map/map_view.h"
@@ -30,6 +30,24 @@ struct scene {
 	char path[64];
 };
 
+/* "http://127.0.0.1:PORT/TOKEN/" in two. */
+static void take_address(struct scene *s, const char *address)
+{
+	static const char before[] = "http://127.0.0.1:";
+	auto_free char *port = NULL;
+	const char *path;
+	uint64_t number;
+
+	assert_int_equal(strncmp(address, before, strlen(before)), 0);
+	address += strlen(before);
+	path = strchr(address, '/');
+	assert_non_null(path);
+	port = xstrndup(address, (size_t)(path - address));
+	assert_true(str_to_u64(port, &number));
+	s->port = (unsigned)number;
+	(void)snprintf(s->path, sizeof(s->path), "%s", path);
+}
+
 static void open_scene(struct scene *s)
 {
 	struct map_view_options options = { .cluster = "c" };
@@ -40,8 +58,7 @@ static void open_scene(struct scene *s)
 	options.clock = fake_clock_as_clock(s->clock);
 	options.client = s->client;
 	assert_int_equal(map_view_new(&options, &s->view, NULL), 0);
-	assert_int_equal(
-		sscanf(map_view_address(s->view), "http://127.0.0.1:%u%63s", &s->port, s->path), 2);
+	take_address(s, map_view_address(s->view));
 }
 
 static void close_scene(struct scene *s)

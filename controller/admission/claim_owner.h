@@ -13,5 +13,5 @@ struct rule_case;
 bool claim_owner_refused(const struct rule_case *c, enum view_kind kind,
 			 const struct api_meta *claim);
 
-/* Refuse the deletion of a claim whose device somebody has. @node is the claim's. */
+/* Refuse the deletion of a claim whose device a pod has; a machine that names it gives a warning. @node is the claim's. */
 void claim_deletion(const struct rule_case *c, const struct api_meta *claim, const char *node);

@@ -6,8 +6,8 @@
 #include "api/virtualmachine.h"
 #include "base/mem.h"
 #include "controller/admission/known.h"
+#include "controller/kubevirt/launcher.h"
 #include "controller/views/view.h"
-#include "controller/views/view_text.h"
 
 static bool names(const struct virtualmachine_devices *list, const char *name)
 {
@@ -66,40 +66,61 @@ static const char *namespace_of(const struct virtualmachine *vm)
 
 static bool is_same_vm(const struct virtualmachine *a, const struct virtualmachine *b)
 {
-	return b && strcmp(a->meta.meta.name, b->meta.meta.name) == 0 &&
+	return strcmp(a->meta.meta.name, b->meta.meta.name) == 0 &&
 	       strcmp(namespace_of(a), namespace_of(b)) == 0;
 }
 
-const struct virtualmachine *device_use_vm(const struct known *known, const char *name,
-					   const struct virtualmachine *except)
+static const struct view *device_of(const struct known *known, const char *name)
 {
-	const struct virtualmachine *vm;
-	const struct virtualmachine *halted = NULL;
-	size_t cursor = 0;
+	const struct view *pci = known_pcidevice(known, name);
 
-	while ((vm = known_next(known, VIEW_VM, &cursor, NULL))) {
-		if (vm->meta.meta.deletion_timestamp || is_same_vm(vm, except) ||
-		    !asks_for(vm, name))
-			continue;
-		if (!virtualmachine_halted(vm))
-			return vm;
-		halted = vm;
-	}
-	return halted;
+	return pci ? pci : known_usbdevice(known, name);
 }
 
-static char *use_by_vm(const struct known *known, const char *name)
+static bool has(const struct virtualmachine *vm, const struct view *device)
 {
-	const struct virtualmachine *vm = device_use_vm(known, name, NULL);
+	auto_free char *full = xasprintf("%s/%s", namespace_of(vm), vm->meta.meta.name);
+
+	return device && !known_empty(device->pod) && launcher_runs(device->pod, full);
+}
+
+static bool excludes(const struct virtualmachine *rival, const struct virtualmachine *vm,
+		     const struct view *device)
+{
+	return virtualmachine_may_run(rival) &&
+	       (strcmp(namespace_of(rival), namespace_of(vm)) == 0 || has(rival, device));
+}
+
+const struct virtualmachine *device_use_rival(const struct known *known, const char *name,
+					      const struct virtualmachine *vm, bool *ret_excludes)
+{
+	const struct view *device = device_of(known, name);
+	const struct virtualmachine *other;
+	const struct virtualmachine *found = NULL;
 	size_t cursor = 0;
 
-	if (vm)
-		return xasprintf("virtual machine %s/%s names it: remove it from that one first",
-				 namespace_of(vm), vm->meta.meta.name);
+	*ret_excludes = false;
+	while ((other = known_next(known, VIEW_VM, &cursor, NULL))) {
+		if (other->meta.meta.deletion_timestamp || is_same_vm(other, vm) ||
+		    !asks_for(other, name))
+			continue;
+		found = other;
+		*ret_excludes = excludes(other, vm, device);
+		if (*ret_excludes)
+			break;
+	}
+	return found;
+}
+
+char *device_use_wish(const struct known *known, const char *name)
+{
+	const struct virtualmachine *vm;
+	size_t cursor = 0;
+
 	while ((vm = known_next(known, VIEW_VM, &cursor, NULL))) {
-		if (was_given(vm, name))
-			return xasprintf("virtual machine %s/%s was given it: stop that one, and "
-					 "remove the device from it, first",
+		if (!vm->meta.meta.deletion_timestamp &&
+		    (asks_for(vm, name) || was_given(vm, name)))
+			return xasprintf("virtual machine %s/%s names it, and does not have it",
 					 namespace_of(vm), vm->meta.meta.name);
 	}
 	return NULL;
@@ -107,10 +128,10 @@ static char *use_by_vm(const struct known *known, const char *name)
 
 char *device_use(const struct known *known, const char *name)
 {
-	const struct view *device = known_pcidevice(known, name);
+	const struct view *device = device_of(known, name);
 
 	if (!device || known_empty(device->pod))
-		return use_by_vm(known, name);
+		return NULL;
 	return xasprintf("pod %s has it: delete that, or stop its virtual machine, first",
 			 device->pod);
 }

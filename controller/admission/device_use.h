@@ -1,14 +1,24 @@
-/* device_use: who has a device, or is to have it? Pure. */
+/*
+ * device_use: who has a device, and who would like to? Pure.
+ *
+ * The kubelet gives devices by their resource, and says who has them. What a virtual machine names decides
+ * nothing, and anybody may write it: it is worth a warning.
+ */
 #pragma once
+
+#include <stdbool.h>
 
 struct known;
 struct virtualmachine;
 
-/* "pod default/launcher has it" or "virtual machine default/web names it", for people; NULL: nobody. The
- * caller frees. @name is that of the PCIDevice or USBDevice, and of its claim. */
+/* "pod default/launcher has it", for people; NULL: nobody. The caller frees. @name is that of the PCIDevice
+ * or USBDevice, and of its claim. */
 char *device_use(const struct known *known, const char *name);
 
-/* A virtual machine other than @except (NULL: any) that asks for the device by its name: one that may run
- * before one that is halted; NULL: none. */
-const struct virtualmachine *device_use_vm(const struct known *known, const char *name,
-					   const struct virtualmachine *except);
+/* "virtual machine default/web names it", likewise. */
+char *device_use_wish(const struct known *known, const char *name);
+
+/* A virtual machine other than @vm that asks for the device by its name; NULL: none. *@ret_excludes: it may
+ * run, and it has the device, or is in the namespace of @vm. Such a one is found before others. */
+const struct virtualmachine *device_use_rival(const struct known *known, const char *name,
+					      const struct virtualmachine *vm, bool *ret_excludes);

@@ -95,22 +95,23 @@ static bool refuse_other_node(struct walk *w, const char *name, const struct nam
 		w->first, w->node, name, named->node);
 }
 
-/* Two that never run at the same time may take turns. */
+/* Two that never run at the same time may take turns. A namespace is in nobody's way for what it names. */
 static bool refuse_shared(const struct walk *w, const char *name)
 {
-	const struct virtualmachine *other = device_use_vm(w->c->known, name, w->vm);
+	bool excludes;
+	const struct virtualmachine *other = device_use_rival(w->c->known, name, w->vm, &excludes);
 	const char *ns = other && other->meta.meta.namespace_ ? other->meta.meta.namespace_ : "";
 
 	if (!other)
 		return false;
-	if (!virtualmachine_halted(other) && !virtualmachine_halted(w->vm))
+	if (excludes && virtualmachine_may_run(w->vm))
 		return rule_refuse(
 			w->c, RULE_CONFLICT,
 			"virtual machine %s/%s names device '%s' too: remove it from that "
 			"one, or halt that one first",
 			ns, other->meta.meta.name, name);
-	rule_warn(w->c, "virtual machine %s/%s names device '%s' too: only one of them can run", ns,
-		  other->meta.meta.name, name);
+	rule_warn(w->c, "virtual machine %s/%s names device '%s' too: only one of them can have it",
+		  ns, other->meta.meta.name, name);
 	return false;
 }
 
@@ -213,7 +214,7 @@ void vm_update(const struct rule_case *c)
 {
 	const struct virtualmachine *vm = c->object;
 	const struct virtualmachine *old = c->old;
-	bool starts = virtualmachine_halted(old) && !virtualmachine_halted(vm);
+	bool starts = !virtualmachine_may_run(old) && virtualmachine_may_run(vm);
 
 	if (!vm->meta.meta.deletion_timestamp && (starts || !same_devices(vm, old)))
 		judge(c, vm);

@@ -68,11 +68,21 @@ static const struct json_row meta_map[] = {
 };
 #undef S
 
+#define S struct virtualmachine_status
+static const struct json_row status_map[] = {
+	JSON_BOOL(S, created, "created", JSON_OPTIONAL),
+	JSON_BOOL(S, ready, "ready", JSON_OPTIONAL),
+	JSON_END,
+};
+#undef S
+
 static const struct json_row map[] = {
 	JSON_STRUCT(struct virtualmachine, meta, "metadata", JSON_REQUIRED,
 		    struct virtualmachine_meta, meta_map),
 	JSON_STRUCT(struct virtualmachine, spec, "spec", JSON_OPTIONAL, struct virtualmachine_spec,
 		    spec_map),
+	JSON_STRUCT(struct virtualmachine, status, "status", JSON_OPTIONAL,
+		    struct virtualmachine_status, status_map),
 	JSON_END,
 };
 
@@ -85,9 +95,16 @@ const struct api_kind virtualmachine_kind = {
 	.map = map,
 };
 
-bool virtualmachine_halted(const struct virtualmachine *vm)
+static bool starts_by_itself(const struct virtualmachine_spec *spec)
 {
-	const char *strategy = vm->spec.run_strategy;
+	const char *strategy = spec->run_strategy;
 
-	return strategy ? strcmp(strategy, "Halted") == 0 : !vm->spec.running;
+	if (!strategy)
+		return spec->running;
+	return strcmp(strategy, "Halted") != 0 && strcmp(strategy, "Manual") != 0;
+}
+
+bool virtualmachine_may_run(const struct virtualmachine *vm)
+{
+	return vm->status.created || vm->status.ready || starts_by_itself(&vm->spec);
 }

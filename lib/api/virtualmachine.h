@@ -53,12 +53,19 @@ struct virtualmachine_meta {
 	struct virtualmachine_annotations annotations;
 };
 
+struct virtualmachine_status {
+	bool created; /* it has an instance */
+	bool ready;   /* which runs         */
+};
+
 struct virtualmachine {
 	struct virtualmachine_meta meta;
 	struct virtualmachine_spec spec;
+	struct virtualmachine_status status;
 };
 
 extern const struct api_kind virtualmachine_kind;
 
-/* Is it switched off by its spec? */
-bool virtualmachine_halted(const struct virtualmachine *vm);
+/* Does it have an instance, or would KubeVirt start one by itself? Not one that is switched off by its
+ * spec, or started by hand only (runStrategy Halted, Manual), until it has. */
+bool virtualmachine_may_run(const struct virtualmachine *vm);

@@ -254,11 +254,11 @@ def test_a_claim_in_use_stays_until_the_user_is_gone(webhook, rest):
         rest.patch("pcidevices", NIC, {"status": {"allocations": None}}, "status")
         wait_until(lambda: kubectl(*gone, check=False).returncode == 0, 10, "it is free")
         kubectl("apply", "-f", "-", input=vm("user", [(NIC, "adm.test/e1000e")]))
-        text = "virtual machine default/user names it"
-        wait_until(lambda: text in kubectl(*gone, check=False).stderr, 10, text)
-        refused(kubectl("delete", "pcideviceclaims", "--all", check=False), f"PCIDeviceClaim '{NIC}'", text)
+        text = f"PCIDeviceClaim '{NIC}': virtual machine default/user names it, and does not have it"
+        wait_until(lambda: text in kubectl(*gone).stderr, 10, text)
+        says(kubectl("delete", "pcideviceclaims", "--all"), text)
+        assert not rest.get(path("pcideviceclaims"))["items"]
     finally:
-        kubectl("delete", "vm", "user", "--ignore-not-found", check=False)
         kubectl("delete", VMS, "user", "--ignore-not-found", check=False)
         rest.patch("pcidevices", NIC, {"status": {"allocations": None}}, "status")
         wait_until(lambda: rest.request("DELETE", path("pcideviceclaims", NIC))[0] in (200, 404), 10, "the claim goes")
@@ -272,12 +272,42 @@ def test_two_machines_do_not_have_one_device(webhook):
         text = f"virtual machine default/one names device '{NIC}' too"
         wait_until(lambda: text in dry_apply(webhook, vm("two", mine)).stderr, 10, text)
         refused(kubectl("create", "-f", "-", input=vm("two", mine), check=False), text)
-        says(kubectl("create", "-f", "-", input=vm("two", mine, runStrategy="Halted")), "only one of them can run")
+        says(kubectl("create", "-f", "-", input=vm("two", mine, runStrategy="Halted")), "only one of them can have it")
         start = ("patch", VMS, "two", "--type=merge", "-p", '{"spec":{"runStrategy":"Always"}}')
         refused(kubectl(*start, check=False), text)
         kubectl("label", VMS, "two", "unrelated=change")
     finally:
         kubectl("delete", VMS, "one", "two", "--ignore-not-found")
+
+
+def test_a_machine_of_another_namespace_is_in_the_way_only_if_it_has_the_device(webhook, rest):
+    """Whoever may create machines in a namespace of his own must not be able to lock devices by naming them."""
+    kubectl, mine = webhook.cluster.kubectl, vm("mine", [(NIC, "adm.test/e1000e")])
+    evil = vm("evil", [(NIC, "adm.test/e1000e")], runStrategy="Manual")
+    evil["metadata"]["namespace"] = "adm-bob"
+    text = f"virtual machine adm-bob/evil names device '{NIC}' too"
+    pod = [{"namespace": "adm-bob", "pod": "virt-launcher-evil-x7k2p", "container": "compute"}]
+    try:
+        kubectl("create", "namespace", "adm-bob")
+        kubectl("create", "-f", "-", input=evil)
+        kubectl("apply", "-f", "-", input=claim(NIC))
+        wait_until(lambda: text in dry_apply(webhook, mine).stderr, 10, text)
+        says(dry_apply(webhook, mine, check=True), text, "only one of them can have it")
+        kubectl("patch", VMS, "evil", "-n", "adm-bob", "--type=merge", "-p", '{"spec":{"runStrategy":"Always"}}')
+        says(kubectl("create", "-f", "-", input=mine), text)
+        kubectl("delete", VMS, "mine")
+        rest.patch("pcidevices", NIC, {"status": {"allocations": pod}}, "status")
+        wait_until(lambda: dry_apply(webhook, mine).returncode, 10, "it has the device")
+        refused(dry_apply(webhook, mine), text)
+        rest.patch("pcidevices", NIC, {"status": {"allocations": None}}, "status")
+        text = "virtual machine adm-bob/evil names it, and does not have it"
+        says(wait_until(lambda: not (run := kubectl("delete", "pcideviceclaim", NIC, check=False)).returncode and run, 10,
+                        "the claim may be deleted"), text)
+    finally:
+        rest.patch("pcidevices", NIC, {"status": {"allocations": None}}, "status")
+        rest.request("DELETE", path("pcideviceclaims", NIC))
+        kubectl("delete", VMS, "mine", "--ignore-not-found")
+        kubectl("delete", "namespace", "adm-bob", "--ignore-not-found", "--wait=false")
 
 
 def test_any_number_of_gpus_moves(webhook):

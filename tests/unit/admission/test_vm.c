@@ -14,6 +14,13 @@
 #define OFF(host)     FULL("web", "default", "'running':false,", host, "")
 #define OTHER(spec, host) FULL("db", "default", spec, host, "")
 #define DEVICE(name, resource) "{'name':'" name "','deviceName':'" resource "'}"
+#define EVIL(spec, host) FULL("evil", "bob", spec, host, "")
+#define MANUAL(host)  FULL("web", "default", "'runStrategy':'Manual',", host, "")
+#define RUNS(name, ns, spec, host) \
+	"{'kind':'VirtualMachine','metadata':{'name':'" name "','namespace':'" ns "'},'status':{'created':true},'spec':{" spec \
+	"'template':{'spec':{'domain':{'devices':{'hostDevices':[" host "]}}}}}}"
+#define POD_HAS(ns, pod) PCI(NIC, "node1", "0000:01:00.0", "1", "'0000:01:00.0'", "e1000e", \
+	"'allocations':[{'namespace':'" ns "','pod':'" pod "'}]," AVAILABLE)
 #define MINE          DEVICE(NIC, "x.com/e1000e")
 #define CLAIMS        OBJECT("PCIDeviceClaim", NIC, "") OBJECT("PCIDeviceClaim", NIC2, "") OBJECT("PCIDeviceClaim", AUDIO, "")
 #define FREE(host, more) \
@@ -39,10 +46,22 @@ static struct cluster_case creations[] = {
 	{ .name = "a name of no device twice is KubeVirt's business", .object = VM(DEVICE("a", "x.com/igb") "," DEVICE("a", "x.com/igb")) },
 	{ .name = "another machine has it", .more = CLAIMS OTHER("", MINE), .object = VM(MINE), .refused = "virtual machine default/db names device '" NIC "' too" },
 	{ .name = "another machine that is off has it", .more = CLAIMS OTHER("'runStrategy':'Halted',", MINE), .object = VM(MINE),
-	  .warned = "virtual machine default/db names device '" NIC "' too: only one of them can run" },
-	{ .name = "this one is off", .more = CLAIMS OTHER("", MINE), .object = OFF(MINE), .warned = "only one of them can run" },
-	{ .name = "another of the same name in another namespace", .more = CLAIMS FULL("web", "prod", "", MINE, ""), .object = VM(MINE),
-	  .refused = "virtual machine prod/web names device" },
+	  .warned = "virtual machine default/db names device '" NIC "' too: only one of them can have it" },
+	{ .name = "this one is off", .more = CLAIMS OTHER("", MINE), .object = OFF(MINE), .warned = "only one of them can have it" },
+	{ .name = "another of the same name in another namespace only names it", .more = CLAIMS FULL("web", "prod", "", MINE, ""), .object = VM(MINE),
+	  .warned = "virtual machine prod/web names device '" NIC "' too: only one of them can have it" },
+	{ .name = "another that is started by hand, and was not", .more = CLAIMS OTHER("'runStrategy':'Manual',", MINE), .object = VM(MINE), .warned = "default/db names" },
+	{ .name = "another that was started by hand", .more = CLAIMS RUNS("db", "default", "'runStrategy':'Manual',", MINE), .object = VM(MINE), .refused = "default/db names" },
+	{ .name = "another that is going down", .more = CLAIMS RUNS("db", "default", "'runStrategy':'Halted',", MINE), .object = VM(MINE), .refused = "default/db names" },
+	{ .name = "this one is started by hand, later", .more = CLAIMS OTHER("", MINE), .object = MANUAL(MINE), .warned = "default/db names" },
+	{ .name = "in another namespace one that has it", .more = CLAIMS POD_HAS("bob", "virt-launcher-evil-x7k2p") EVIL("", MINE), .object = VM(MINE),
+	  .refused = "virtual machine bob/evil names device '" NIC "' too: remove it from that one, or halt that one first" },
+	{ .name = "in another namespace one whose namesake has it", .more = CLAIMS POD_HAS("prod", "virt-launcher-evil-x7k2p") EVIL("", MINE), .object = VM(MINE),
+	  .warned = "bob/evil names" },
+	{ .name = "in another namespace one that a pod of its namespace has", .more = CLAIMS POD_HAS("bob", "virt-launcher-good-x7k2p") EVIL("", MINE), .object = VM(MINE),
+	  .warned = "bob/evil names" },
+	{ .name = "one that only names it does not hide one of the same namespace", .more = CLAIMS EVIL("", MINE) OTHER("", MINE), .object = VM(MINE),
+	  .refused = "default/db names" },
 	{ .name = "itself, as it was seen already", .more = CLAIMS VM(MINE), .object = VM(MINE) },
 	{ .name = "nothing keeps it on its node", .more = CLAIMS, .object = FREE(MINE, ""), .warned = "nodeSelector kubernetes.io/hostname: node1 keeps it where '" NIC "' is" },
 	{ .name = "its selector wants another node", .more = CLAIMS, .object = FREE(MINE, "'nodeSelector':{'kubernetes.io/hostname':'node2'},"),
@@ -57,6 +76,8 @@ static struct cluster_case updates[] = {
 	{ .name = "a device is taken away", .more = CLAIMS OTHER("", MINE), .old = VM(MINE), .object = VM("") },
 	{ .name = "it is switched on while another has its device", .more = CLAIMS OTHER("", MINE) OFF(MINE), .old = OFF(MINE), .object = VM(MINE),
 	  .refused = "virtual machine default/db names device '" NIC "' too" },
+	{ .name = "it is switched on while a machine elsewhere names it", .more = CLAIMS EVIL("", MINE) OFF(MINE), .old = OFF(MINE), .object = VM(MINE),
+	  .warned = "bob/evil names" },
 	{ .name = "it is switched off", .more = CLAIMS OTHER("", MINE), .old = VM(MINE), .object = OFF(MINE) },
 	{ .name = "one that is being deleted is not judged", .old = VM(""),
 	  .object = "{'metadata':{'name':'web','deletionTimestamp':'2026-01-01T00:00:00Z'},'spec':{'template':{'spec':{'domain':{'devices':{'hostDevices':[" DEVICE("g", "gone.com/x") "]}}}}}}" },

@@ -46,26 +46,30 @@ static void devices_are_read(void **state)
 	api_object_free(&virtualmachine_kind, vm);
 }
 
-static struct halted_case {
+static struct may_run_case {
 	const char *name;
-	const char *spec;
-	bool halted;
-} halteds[] = {
-	{ "a machine that says nothing may run", "{}", false },
-	{ "running: false", "{'running':false}", true },
-	{ "running: true", "{'running':true}", false },
-	{ "Halted", "{'runStrategy':'Halted'}", true },
-	{ "Manual may run", "{'runStrategy':'Manual'}", false },
+	const char *spec; /* and status */
+	bool may_run;
+} may_runs[] = {
+	{ "a machine that says nothing may run", "{}", true },
+	{ "running: false does not", "{'running':false}", false },
+	{ "running: true", "{'running':true}", true },
+	{ "Halted does not", "{'runStrategy':'Halted'}", false },
+	{ "Halted, on its way down", "{'runStrategy':'Halted'},'status':{'created':true}", true },
+	{ "Manual, not started", "{'runStrategy':'Manual'},'status':{'created':false}", false },
+	{ "Manual, started", "{'runStrategy':'Manual'},'status':{'created':true}", true },
+	{ "Manual, running", "{'runStrategy':'Manual'},'status':{'ready':true}", true },
+	{ "RerunOnFailure", "{'runStrategy':'RerunOnFailure'}", true },
 };
 
-static void halted_as_the_table_says(void **state)
+static void may_run_as_the_table_says(void **state)
 {
-	const struct halted_case *row = *state;
+	const struct may_run_case *row = *state;
 	auto_free char *text = xasprintf("{'metadata':{'name':'a'},'spec':%s}", row->spec);
 	struct virtualmachine *vm = NULL;
 
 	decode(text, &vm);
-	assert_int_equal(virtualmachine_halted(vm), row->halted);
+	assert_int_equal(virtualmachine_may_run(vm), row->may_run);
 	api_object_free(&virtualmachine_kind, vm);
 }
 
@@ -74,6 +78,6 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "devices, selector and allocations are read", devices_are_read, NULL);
-	suite_rows(&suite, halteds, halted_as_the_table_says);
+	suite_rows(&suite, may_runs, may_run_as_the_table_says);
 	return suite_run(&suite, "virtualmachine");
 }

@@ -1,5 +1,8 @@
 #include "controller/admission/network_card.h"
 
+#include <string.h>
+
+#include "api/names.h"
 #include "api/sriovnetworkdevice.h"
 #include "base/mem.h"
 #include "controller/admission/known.h"
@@ -87,6 +90,56 @@ static bool refuse_claimed(const struct rule_case *c, const struct sriovnetworkd
 	return false;
 }
 
+/* The agent goes by the spec, and by the label where that names no node. */
+static const char *node_of(const struct sriovnetworkdevice *card)
+{
+	const char *label = api_meta_label(&card->meta, NAMES_LABEL_NODE);
+
+	if (!known_empty(card->spec.node_name) || !label)
+		return card->spec.node_name;
+	return label;
+}
+
+static bool refuse_second(const struct rule_case *c, const struct sriovnetworkdevice *card)
+{
+	const struct view *other;
+	const char *name;
+	size_t cursor = 0;
+
+	while ((other = known_next(c->known, VIEW_NIC, &cursor, &name))) {
+		if (other->deleting || strcmp(name, card->meta.name) == 0 ||
+		    known_empty(card->spec.address) || known_empty(node_of(card)) ||
+		    !known_same(view_text(other, VIEW_TEXT_ADDRESS), card->spec.address) ||
+		    !known_same(other->node, node_of(card)))
+			continue;
+		return rule_refuse(c, RULE_CONFLICT,
+				   "SRIOVNetworkDevice '%s' is about the same card, %s of node %s: "
+				   "change that one, or delete it first",
+				   name, view_text(other, VIEW_TEXT_ADDRESS), other->node);
+	}
+	return false;
+}
+
+static bool is_same_card(const struct sriovnetworkdevice *a, const struct sriovnetworkdevice *b)
+{
+	return known_same(a->spec.address, b->spec.address) && known_same(node_of(a), node_of(b));
+}
+
+/* Nothing is done for such a one: its message tells to delete it, or the other. */
+static bool is_duplicate(const struct sriovnetworkdevice *card)
+{
+	static const char *const types[] = { "Accepted", "Ready" };
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		const struct api_condition *condition =
+			api_conditions_find(&card->status.conditions, types[i]);
+
+		if (condition && known_same(condition->reason, "Duplicate"))
+			return true;
+	}
+	return false;
+}
+
 static void warn_settings(const struct rule_case *c, const struct sriovnetworkdevice *card)
 {
 	for (size_t i = 0; i < card->spec.virtual_functions.len; i++) {
@@ -105,7 +158,7 @@ void network_card_create(const struct rule_case *c)
 {
 	const struct sriovnetworkdevice *card = c->object;
 
-	if (!refuse_count(c, card) && !refuse_passed_through(c, card))
+	if (!refuse_second(c, card) && !refuse_count(c, card) && !refuse_passed_through(c, card))
 		warn_settings(c, card);
 }
 
@@ -114,7 +167,7 @@ void network_card_update(const struct rule_case *c)
 	const struct sriovnetworkdevice *card = c->object;
 	const struct sriovnetworkdevice *old = c->old;
 
-	if (card->meta.deletion_timestamp)
+	if (card->meta.deletion_timestamp || (!is_same_card(card, old) && refuse_second(c, card)))
 		return;
 	if (card->spec.num_vfs != old->spec.num_vfs ||
 	    !known_same(card->spec.address, old->spec.address)) {
@@ -130,8 +183,8 @@ void network_card_delete(const struct rule_case *c)
 {
 	const struct sriovnetworkdevice *old = c->old;
 
-	if (old->meta.deletion_timestamp || known_node_gone(c->known, old->spec.node_name) ||
-	    refuse_claimed(c, old))
+	if (old->meta.deletion_timestamp || known_node_gone(c->known, node_of(old)) ||
+	    is_duplicate(old) || refuse_claimed(c, old))
 		return;
 	if (old->status.vf_addresses.len > 0)
 		rule_warn(

@@ -59,8 +59,8 @@ static const struct rules_row rows[] = {
 		[ADMISSION_CREATE] = { usb_claim_create, PCI | USB | CLAIMS },
 		[ADMISSION_DELETE] = { usb_claim_delete, PCI | USB | NODES | CARDS | VMS } } },
 	{ .kind = &sriovnetworkdevice_kind, .on = {
-		[ADMISSION_CREATE] = { network_card_create, PCI | CLAIMS },
-		[ADMISSION_UPDATE] = { network_card_update, PCI | CLAIMS },
+		[ADMISSION_CREATE] = { network_card_create, PCI | CLAIMS | NEEDS(VIEW_NIC) },
+		[ADMISSION_UPDATE] = { network_card_update, PCI | CLAIMS | NEEDS(VIEW_NIC) },
 		[ADMISSION_DELETE] = { network_card_delete, PCI | CLAIMS | NODES } } },
 	{ .kind = &sriovgpudevice_kind, .on = {
 		[ADMISSION_UPDATE] = { gpu_card_update, PCI | CLAIMS | CARDS | VMS },

@@ -205,6 +205,25 @@ def test_a_card_whose_function_is_claimed_keeps_its_functions(webhook, claims):
     wait_until(lambda: kubectl(*no_more, check=False).returncode == 0, 10, "numVFs may be 0 again")
 
 
+def test_a_card_has_one_object_and_a_second_may_go(webhook, claims, rest):
+    kubectl, second = webhook.cluster.kubectl, f"{NODE}-second"
+    body = {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": KIND["sriovnetworkdevices"],
+            "metadata": {"name": second}, "spec": SPEC[ETH]}
+    refused(kubectl("create", "-f", "-", input=body, check=False), f"SRIOVNetworkDevice '{ETH}' is about the same card")
+    kubectl("create", "-f", "-", input=body | {"spec": SPEC[ETH] | {"address": "0000:0e:00.0"}})  # before it moves
+    try:
+        claims(VF)
+        says_so = {"type": "Accepted", "status": "False", "reason": "Duplicate", "message": "", "lastTransitionTime": WHEN}
+        rest.patch("sriovnetworkdevices", second, {"status": {"vfPCIDevices": [VF]}}, "status")
+        text = f"PCIDeviceClaim '{VF}' lends one of its virtual functions"
+        gone = ("delete", "sriovnetworkdevice", second)
+        wait_until(lambda: text in kubectl(*gone, "--dry-run=server", check=False).stderr, 10, text)
+        rest.patch("sriovnetworkdevices", second, {"status": {"conditions": [says_so]}}, "status")
+        kubectl(*gone)
+    finally:
+        rest.request("DELETE", path("sriovnetworkdevices", second))
+
+
 def test_a_claim_says_all_of_its_device_and_user(webhook, rest):
     kubectl = webhook.cluster.kubectl
     me = json.loads(kubectl("auth", "whoami", "-o", "json").stdout)["status"]["userInfo"]["username"]

@@ -9,6 +9,10 @@
 	"{'metadata':{'name':'node1-eth3'" meta "},'spec':{'nodeName':'node1'," spec "},'status':{" status "}}"
 #define VFS(n) NIC("", "'address':'0000:03:00.0','numVFs':" n, "")
 #define CLAIM(name) OBJECT("PCIDeviceClaim", name, "")
+#define SEEN(name, spec) OBJECT("SRIOVNetworkDevice", name, ",'spec':{" spec "}")
+#define OTHER(name, node) SEEN(name, "'nodeName':'" node "','address':'0000:03:00.0','numVFs':0")
+#define LABELLED(name) "{'kind':'SRIOVNetworkDevice','metadata':{'name':'" name "','labels':{'nodename':'node1'}},'spec':{'address':'0000:03:00.0'}}"
+#define SAYS(type, reason) "'conditions':[{'type':'" type "','status':'False','reason':'" reason "'}]"
 #define DELETING ",'deletionTimestamp':'2026-01-01T00:00:00Z'"
 
 static struct cluster_case creations[] = {
@@ -19,6 +23,16 @@ static struct cluster_case creations[] = {
 	  .refused = "0000:01:00.0 cannot make virtual functions" },
 	{ .name = "a card that is not known", .object = NIC("", "'address':'0000:09:00.0','numVFs':1", "") },
 	{ .name = "a card that is claimed", .more = CLAIM(CARD), .object = VFS("1"), .refused = "PCIDeviceClaim '" CARD "' lends the card itself" },
+	{ .name = "a card that has an object", .more = OTHER("node1-eth4", "node1"), .object = VFS("0"),
+	  .refused = "SRIOVNetworkDevice 'node1-eth3': SRIOVNetworkDevice 'node1-eth4' is about the same card, 0000:03:00.0 of node node1: change that one" },
+	{ .name = "one whose label names the node", .more = LABELLED("node1-eth4"), .object = VFS("0"), .refused = "'node1-eth4' is about the same card" },
+	{ .name = "the label of this one names the node", .more = OTHER("node1-eth4", "node1"), .object = LABELLED("node1-eth3"), .refused = "'node1-eth4' is about" },
+	{ .name = "the same address of another node", .more = OTHER("node2-eth4", "node2"), .object = VFS("0") },
+	{ .name = "another card of the node", .more = SEEN("node1-eth4", "'nodeName':'node1','address':'0000:07:00.0'"), .object = VFS("0") },
+	{ .name = "the name is there already, as the API server says", .more = OTHER("node1-eth3", "node1"), .object = VFS("0") },
+	{ .name = "one that is being deleted", .object = VFS("0"),
+	  .more = "{'kind':'SRIOVNetworkDevice','metadata':{'name':'node1-eth4'" DELETING "},'spec':{'nodeName':'node1','address':'0000:03:00.0'}}" },
+	{ .name = "neither says which card it is about", .more = SEEN("node1-eth4", "'nodeName':'node1'"), .object = NIC("", "'numVFs':0", "") },
 	{ .name = "settings of a function that there is not", .warned = "index 3, which has no effect with numVFs 2",
 	  .object = NIC("", "'address':'0000:03:00.0','numVFs':2,'virtualFunctions':[{'index':1},{'index':3}]", "") },
 };
@@ -40,6 +54,12 @@ static struct cluster_case updates[] = {
 	{ .name = "a card that is claimed", .more = CLAIM(CARD), .old = VFS("0"), .object = VFS("1"), .refused = "lends the card itself" },
 	{ .name = "a card that the node needs", .old = NIC("", "'address':'0000:00:02.0','numVFs':1", ""),
 	  .object = NIC("", "'address':'0000:00:02.0','numVFs':0", ""), .refused = "HostNetwork: eth0 has the default route" },
+	{ .name = "a change to a card that has an object", .more = OTHER("node1-eth4", "node1"), .old = NIC("", "'address':'0000:09:00.0','numVFs':0", ""),
+	  .object = VFS("0"), .refused = "'node1-eth4' is about the same card" },
+	{ .name = "a change to a node whose card has an object", .more = OTHER("node1-eth4", "node1"),
+	  .old = "{'metadata':{'name':'node1-eth3'},'spec':{'nodeName':'node2','address':'0000:03:00.0','numVFs':0}}", .object = VFS("0"),
+	  .refused = "'node1-eth4' is about the same card" },
+	{ .name = "one of two that are there already", .more = OTHER("node1-eth4", "node1"), .old = VFS("1"), .object = VFS("2") },
 	{ .name = "one that is being deleted", .more = CLAIM(VF), .old = VFS("4"),
 	  .object = NIC(DELETING, "'address':'0000:03:00.0','numVFs':0", "") },
 };
@@ -49,6 +69,10 @@ static struct cluster_case deletions[] = {
 	  .old = NIC("", "'address':'0000:03:00.0','numVFs':2", "'vfAddresses':['0000:03:10.0','0000:03:10.2']") },
 	{ .name = "a card without functions", .old = VFS("0") },
 	{ .name = "a card with a claimed function", .more = CLAIM(VF), .old = VFS("4"), .refused = "PCIDeviceClaim '" VF "'" },
+	{ .name = "a second object of a card with a claimed function", .more = CLAIM(VF), .old = NIC("", "'address':'0000:03:00.0','numVFs':4", SAYS("Accepted", "Duplicate")) },
+	{ .name = "one that is not Ready for that", .more = CLAIM(VF), .old = NIC("", "'address':'0000:03:00.0','numVFs':4", SAYS("Ready", "Duplicate")) },
+	{ .name = "one that is not Ready for another reason", .more = CLAIM(VF), .old = NIC("", "'address':'0000:03:00.0','numVFs':4", SAYS("Ready", "Busy")),
+	  .refused = "PCIDeviceClaim '" VF "'" },
 	{ .name = "a card with a claimed function of a node that is gone", .more = CLAIM("away"),
 	  .old = "{'metadata':{'name':'x'},'spec':{'nodeName':'node3'},'status':{'vfPCIDevices':['away']}}" },
 };

@@ -1,6 +1,7 @@
 #include "controller/admission/pci_claim_advice.h"
 
 #include "api/names.h"
+#include "api/override.h"
 #include "api/pcideviceclaim.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -12,9 +13,17 @@
 
 enum { LISTED = 4, MEMBERS_MAX = 32 };
 
+static const char vfio[] = "vfio-pci";
+
 static const char *driver_of(const struct pcideviceclaim *claim)
 {
-	return known_empty(claim->spec.driver) ? "vfio-pci" : claim->spec.driver;
+	return known_empty(claim->spec.driver) ? vfio : claim->spec.driver;
+}
+
+/* How the agents were started is not known here. */
+static const char *proviso_of(const char *driver)
+{
+	return known_same(driver, vfio) ? "" : ", if the agent's --vfio-driver allows that";
 }
 
 static bool is_skipped(const struct pcideviceclaim *claim)
@@ -33,8 +42,9 @@ static void advise_bind(const struct rule_case *c, const struct pcideviceclaim *
 			  view_text(device, VIEW_TEXT_ADDRESS), driver,
 			  known_empty(native) ? "no driver" : native);
 	else
-		rule_warn(c, "bind %s to %s; goes back to %s", view_text(device, VIEW_TEXT_ADDRESS),
-			  driver, known_empty(native) ? "no driver" : native);
+		rule_warn(c, "bind %s to %s%s; goes back to %s",
+			  view_text(device, VIEW_TEXT_ADDRESS), driver, proviso_of(driver),
+			  known_empty(native) ? "no driver" : native);
 }
 
 static bool is_covered(const struct view *claim)
@@ -109,6 +119,23 @@ static void advise_group(const struct rule_case *c, const struct view *device)
 			view_text(device, VIEW_TEXT_GROUP), missing.buf);
 }
 
+/* As the agent judges it: what has a driver and cannot be lent keeps the whole group back. */
+static bool stays_back(const struct rule_case *c, const struct pcideviceclaim *claim,
+		       const struct view *sibling)
+{
+	const char *reason = view_text(sibling, VIEW_TEXT_REASON);
+	auto_free char *message = NULL;
+
+	if (!*reason || override_given(&claim->meta, reason))
+		return false;
+	message = rule_quote(view_text(sibling, VIEW_TEXT_MESSAGE));
+	rule_warn(c, "waits, %s: IOMMU group %s also holds %s: %s", reason,
+		  view_text(sibling, VIEW_TEXT_GROUP), view_text(sibling, VIEW_TEXT_ADDRESS),
+		  message);
+	return true;
+}
+
+/* A port, and what has no driver, stays as it is. */
 static void advise_members(const struct rule_case *c, const struct pcideviceclaim *claim,
 			   const struct view *device)
 {
@@ -117,7 +144,9 @@ static void advise_members(const struct rule_case *c, const struct pcideviceclai
 	for (size_t i = 0; i < len && i < MEMBERS_MAX; i++) {
 		const struct view *sibling = sibling_at(c, device, i);
 
-		if (sibling && !sibling->bridge && !claim_of(c, sibling))
+		if (sibling && !sibling->bridge &&
+		    !known_empty(view_text(sibling, VIEW_TEXT_DRIVER)) && !claim_of(c, sibling) &&
+		    !stays_back(c, claim, sibling))
 			advise_bind(c, claim, sibling);
 	}
 }

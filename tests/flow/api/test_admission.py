@@ -16,6 +16,7 @@ NODE, OTHER = "adm-1", "adm-2"
 NIC, NIC2, GPU, AUDIO = f"{NODE}-000001000", f"{OTHER}-000001000", f"{NODE}-000002000", f"{NODE}-000002001"
 CARD, VF, CONTROLLER = f"{NODE}-000003000", f"{NODE}-000003100", f"{NODE}-000000140"
 NEEDED, USED, ALONE = f"{NODE}-000000020", f"{NODE}-000004000", f"{NODE}-000005000"
+BRIDGE, SATA, SMBUS = f"{NODE}-0000001f0", f"{NODE}-0000001f2", f"{NODE}-0000001f3"
 STICK, ETH = f"{NODE}-0951-1666-001005", f"{NODE}-eth3"
 VGPU, A100 = f"{NODE}-000008004", f"{NODE}-000008000"
 WHEN = "2026-01-01T00:00:00Z"
@@ -33,6 +34,7 @@ def pci(address, driver, group="1", node=NODE, conditions=None, members=None, **
 
 
 PAIR = {"members": ["0000:02:00.0", "0000:02:00.1"], "conditions": claimable("GroupShared", "shares")}
+TRIO = {"members": ["0000:00:1f.0", "0000:00:1f.2", "0000:00:1f.3"]}
 STATUS = {  # of the devices, by kind and name
     "pcidevices": {
         NIC: pci("0000:01:00.0", "e1000e"),
@@ -47,6 +49,9 @@ STATUS = {  # of the devices, by kind and name
         USED: pci("0000:04:00.0", "nvme", "7", conditions=claimable("InUse", "nvme0n1 is mounted at /mnt")),
         ALONE: pci("0000:05:00.0", "ahci", "", conditions=claimable("NoIOMMU", "the kernel put it in no IOMMU group")),
         A100: pci("0000:08:00.0", "nvidia", "8"),
+        BRIDGE: pci("0000:00:1f.0", "", "9", conditions=claimable("HostFunction", "a bridge of the machine"), **TRIO),
+        SATA: pci("0000:00:1f.2", "ahci", "9", **TRIO),
+        SMBUS: pci("0000:00:1f.3", "", "9", conditions=claimable("HostFunction", "the machine's SMBus"), **TRIO),
     },
     "usbdevices": {
         STICK: {"nodeName": NODE, "pciAddress": "0000:00:14.0", "portPath": "1-2", "vendorID": "0951",
@@ -249,6 +254,9 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(webhook, rest):
          "waits, GroupShared: IOMMU group 2 also holds 0000:02:00.1 (snd_hda_intel)")
     says(dry_apply(webhook, claim(GPU, includeIOMMUGroup=True), check=True), "bind 0000:02:00.0 to vfio-pci",
          "bind 0000:02:00.1 to vfio-pci; goes back to snd_hda_intel")
+    chipset = dry_apply(webhook, claim(SATA, includeIOMMUGroup=True, driver="evil"), check=True)
+    says(chipset, "bind 0000:00:1f.2 to evil, if the agent's --vfio-driver allows that; goes back to ahci")
+    assert "0000:00:1f.0" not in chipset.stderr and "0000:00:1f.3" not in chipset.stderr, chipset.stderr
     says(dry_apply(webhook, claim(USED), check=True), "waits until this ends: nvme0n1 is mounted at /mnt")
     says(dry_apply(webhook, claim(NEEDED, annotations={"hostdev.io/allow-host-critical": "true"}), check=True),
          "the node needs the device (HostNetwork: eth0 has the default route)")

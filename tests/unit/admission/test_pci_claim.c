@@ -111,12 +111,14 @@ static struct cluster_case creations[] = {
 	{ "a dry run tells what would be bound", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL, NULL, true,
 	  NULL, "bind 0000:01:00.0 to vfio-pci; goes back to e1000e" },
 	{ "and to which driver", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'driver':'igb_vfio'"), NULL, NULL, true,
-	  NULL, "bind 0000:01:00.0 to igb_vfio" },
+	  NULL, "bind 0000:01:00.0 to igb_vfio, if the agent's --vfio-driver allows that; goes back to e1000e" },
+	{ "vfio-pci is always allowed", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'driver':'vfio-pci'"), NULL, NULL, true,
+	  NULL, "bind 0000:01:00.0 to vfio-pci; goes back" },
 	{ "and that it goes with its group", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(GPU, "'includeIOMMUGroup':true"),
 	  NULL, NULL, true, NULL, "bind 0000:02:00.1 to vfio-pci; goes back to snd_hda_intel" },
 	{ "and that it waits", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(GPU, ""), NULL, NULL, true, NULL, "GroupShared" },
 	{ "and what goes back to nothing", NULL, ADMISSION_CREATE, RESOURCE,
-	  CLAIM(HC, "'includeIOMMUGroup':true"), NULL, NULL, true, NULL, "bind 0000:00:14.2 to vfio-pci; goes back to no driver" },
+	  CLAIM("node1-000000142", ""), NULL, NULL, true, NULL, "bind 0000:00:14.2 to vfio-pci; goes back to no driver" },
 	{ "and who has it", POD_HAS(NIC), ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL, NULL, true, NULL,
 	  "Held: pod default/launcher has the device" },
 	{ "a dry run is refused like any", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("node1-000000020", ""), NULL, NULL,
@@ -188,6 +190,54 @@ static struct cluster_case deletions[] = {
 };
 /* clang-format on */
 
+/* clang-format off */
+/* A SATA controller of a chipset, with the bridge and the SMBus beside it. */
+#define MEMBERS "'0000:00:1f.0','0000:00:1f.2','0000:00:1f.3'"
+#define BRIDGE(driver) PCI("node1-0000001f0", "node1", "0000:00:1f.0", "9", MEMBERS, driver, "'classId':'0601'," \
+	CLAIMABLE("False", "HostFunction", "a bridge of the machine itself"))
+#define CHIPSET(driver) BRIDGE(driver) PCI("node1-0000001f2", "node1", "0000:00:1f.2", "9", MEMBERS, "ahci", SHARED) \
+	PCI("node1-0000001f3", "node1", "0000:00:1f.3", "9", MEMBERS, "", AVAILABLE)
+#define SATA CLAIM("node1-0000001f2", "'includeIOMMUGroup':true")
+
+static struct chipset_case {
+	const char *name;
+	const char *driver; /* of the bridge, "lpc_ich" or "" */
+	const char *claim;
+	const char *warned; /* all warnings, one after the other */
+} chipsets[] = {
+	{ "functions without a driver do not go along", "", SATA, "bind 0000:00:1f.2 to vfio-pci; goes back to ahci" },
+	{ "a bridge that has one keeps the group back", "lpc_ich", SATA,
+	  "bind 0000:00:1f.2 to vfio-pci; goes back to ahci|"
+	  "waits, HostFunction: IOMMU group 9 also holds 0000:00:1f.0: a bridge of the machine itself" },
+	{ "which is overridden", "lpc_ich", "{'kind':'PCIDeviceClaim','metadata':{'name':'node1-0000001f2',"
+	  "'annotations':{'hostdev.io/allow-host-critical':'true'}},'spec':{'includeIOMMUGroup':true}}",
+	  "bind 0000:00:1f.2 to vfio-pci; goes back to ahci|bind 0000:00:1f.0 to vfio-pci; goes back to lpc_ich" },
+};
+/* clang-format on */
+
+static void chipset_is_advised_as_the_table_says(void **state)
+{
+	static const char subject[] = "PCIDeviceClaim 'node1-0000001f2': ";
+	const struct chipset_case *row = *state;
+	struct cluster_case ask = { .operation = ADMISSION_CREATE,
+				    .resource = RESOURCE,
+				    .object = row->claim,
+				    .dry_run = true };
+	auto_str struct str said = STR_INIT;
+	struct admission_answer answer;
+	struct cluster cluster;
+
+	cluster_open(&cluster);
+	cluster_put_all(&cluster, *row->driver ? CHIPSET("lpc_ich") : CHIPSET(""));
+	cluster_ask(&cluster, &ask, rules_validate, &answer);
+	for (size_t i = 0; i < answer.warnings.len; i++)
+		str_addf(&said, "%s%s", i ? "|" : "", answer.warnings.items[i] + strlen(subject));
+	assert_string_equal(str_cstr(&said), row->warned);
+	assert_true(answer.allowed);
+	admission_answer_done(&answer);
+	cluster_close(&cluster);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -195,5 +245,6 @@ int main(void)
 	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
 	suite_rows(&suite, updates, cluster_answers_as_the_table_says);
 	suite_rows(&suite, deletions, cluster_answers_as_the_table_says);
+	suite_rows(&suite, chipsets, chipset_is_advised_as_the_table_says);
 	return suite_run(&suite, "pci_claim");
 }

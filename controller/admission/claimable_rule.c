@@ -42,7 +42,7 @@ static bool refuse_critical(const struct rule_case *c, const struct api_meta *cl
 				   "%s: %s: %s; who may override it (verb 'override') can set the "
 				   "annotation " NAMES_ANNOTATION_OVERRIDE ": \"true\"",
 				   reason, message, way_out);
-	rule_warn(c, "the node needs the device (%s: %s), and loses it with this claim", reason,
+	rule_warn(c, "the node loses the device with this claim, and needs it: %s: %s", reason,
 		  message);
 	return false;
 }
@@ -53,7 +53,7 @@ bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
 	const char *reason = view_text(device, VIEW_TEXT_REASON);
 	const struct reason_row *row = find_reason(reason);
 	const char *way_out = row ? row->way_out : "claim another device";
-	auto_free char *message = rule_quote(view_text(device, VIEW_TEXT_MESSAGE));
+	auto_free char *message = rule_quote_words(view_text(device, VIEW_TEXT_MESSAGE));
 
 	if (!*reason)
 		return false;

@@ -11,7 +11,7 @@
 #include "controller/views/view_text.h"
 #include "controller/webhook/admission_review.h"
 
-enum { LISTED = 4, MEMBERS_MAX = 32 };
+enum { LISTED = 4, LIST_MAX = 64, MEMBERS_MAX = 32 }; /* what is to be done must fit, too */
 
 static const char vfio[] = "vfio-pci";
 
@@ -109,6 +109,7 @@ static void advise_group(const struct rule_case *c, const struct view *device)
 		    !sibling->bridge && !is_covered(claim_of(c, sibling)))
 			add_missing(&missing, &len, sibling);
 	}
+	str_cut(&missing, LIST_MAX);
 	if (len > LISTED)
 		str_addf(&missing, " and %zu more", len - LISTED);
 	if (len > 0)
@@ -128,7 +129,7 @@ static bool stays_back(const struct rule_case *c, const struct pcideviceclaim *c
 
 	if (!*reason || override_given(&claim->meta, reason))
 		return false;
-	message = rule_quote(view_text(sibling, VIEW_TEXT_MESSAGE));
+	message = rule_quote_words(view_text(sibling, VIEW_TEXT_MESSAGE));
 	rule_warn(c, "waits, %s: IOMMU group %s also holds %s: %s", reason,
 		  view_text(sibling, VIEW_TEXT_GROUP), view_text(sibling, VIEW_TEXT_ADDRESS),
 		  message);

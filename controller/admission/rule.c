@@ -9,7 +9,11 @@
 #include "base/str.h"
 #include "controller/webhook/admission_answer.h"
 
-enum { QUOTE_MAX = 80, LOOKED_AT_MAX = 320 }; /* bytes; cleaned, a byte may become four */
+enum {
+	QUOTE_MAX = 80,
+	WORDS_MAX = 320,
+	LOOKED_AT_MAX = 320
+}; /* bytes; cleaned, a byte may become four */
 
 static char *text_of(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
 
@@ -45,12 +49,22 @@ void rule_warn(const struct rule_case *c, const char *fmt, ...)
 	admission_answer_warn(c->answer, "%s: %s", c->subject, text);
 }
 
-char *rule_quote(const char *text)
+static char *quote(const char *text, size_t max)
 {
 	struct str out = STR_INIT;
 
 	if (text)
 		str_add_clean(&out, text, strnlen(text, LOOKED_AT_MAX));
-	str_cut(&out, QUOTE_MAX);
+	str_cut(&out, max);
 	return str_detach(&out);
+}
+
+char *rule_quote(const char *text)
+{
+	return quote(text, QUOTE_MAX);
+}
+
+char *rule_quote_words(const char *text)
+{
+	return quote(text, WORDS_MAX);
 }

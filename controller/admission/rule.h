@@ -39,3 +39,6 @@ void rule_warn(const struct rule_case *c, const char *fmt, ...)
 
 /* A user's text, short enough to be repeated; "" for NULL. The caller frees. */
 char *rule_quote(const char *text);
+/* Likewise, of words that an agent has said: whole, as far as views keep them (view_text.h). In a warning only
+ * as the last words, as that is cut at ADMISSION_WARNING_MAX. */
+char *rule_quote_words(const char *text);

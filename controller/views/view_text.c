@@ -50,6 +50,18 @@ static void put_driver(struct str *out, const struct owned *owned)
 		put(out, VIEW_TEXT_NATIVE, native, TEXT_MAX);
 }
 
+/* So that one sees that more was said. */
+static void put_words(struct str *out, enum view_text text, const char *value)
+{
+	auto_str struct str words = STR_INIT;
+
+	if (!value)
+		return;
+	str_add_mem(&words, value, strnlen(value, TEXT_MAX));
+	str_cut(&words, MESSAGE_MAX);
+	put(out, text, str_cstr(&words), MESSAGE_MAX);
+}
+
 static void put_refusal(struct str *out, const struct api_conditions *conditions)
 {
 	const struct api_condition *claimable = api_conditions_find(conditions, "Claimable");
@@ -57,7 +69,7 @@ static void put_refusal(struct str *out, const struct api_conditions *conditions
 	if (!claimable || !claimable->status || strcmp(claimable->status, "False") != 0)
 		return;
 	put(out, VIEW_TEXT_REASON, claimable->reason ? claimable->reason : "Unknown", TEXT_MAX);
-	put(out, VIEW_TEXT_MESSAGE, claimable->message, MESSAGE_MAX);
+	put_words(out, VIEW_TEXT_MESSAGE, claimable->message);
 }
 
 static void put_ids(struct str *out, const char *vendor, const char *device)

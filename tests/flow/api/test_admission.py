@@ -17,6 +17,7 @@ NIC, NIC2, GPU, AUDIO = f"{NODE}-000001000", f"{OTHER}-000001000", f"{NODE}-0000
 CARD, VF, CONTROLLER = f"{NODE}-000003000", f"{NODE}-000003100", f"{NODE}-000000140"
 NEEDED, USED, ALONE = f"{NODE}-000000020", f"{NODE}-000004000", f"{NODE}-000005000"
 BRIDGE, SATA, SMBUS = f"{NODE}-0000001f0", f"{NODE}-0000001f2", f"{NODE}-0000001f3"
+SPLIT = f"{NODE}-000007000"
 STICK, ETH = f"{NODE}-0951-1666-001005", f"{NODE}-eth3"
 VGPU, A100 = f"{NODE}-000008004", f"{NODE}-000008000"
 WHEN = "2026-01-01T00:00:00Z"
@@ -33,6 +34,8 @@ def pci(address, driver, group="1", node=NODE, conditions=None, members=None, **
             "classId": "0200", "description": "a card", "conditions": conditions or claimable(), **more}
 
 
+LONG = "it has virtual functions, which would vanish with it: the number that SRIOVNetworkDevice adm-1-eth7 asks for is 4, " \
+       "and 4 of them exist (spec.numVFs: 0 of its SRIOVNetworkDevice removes them)"
 PAIR = {"members": ["0000:02:00.0", "0000:02:00.1"], "conditions": claimable("GroupShared", "shares")}
 TRIO = {"members": ["0000:00:1f.0", "0000:00:1f.2", "0000:00:1f.3"]}
 STATUS = {  # of the devices, by kind and name
@@ -46,6 +49,7 @@ STATUS = {  # of the devices, by kind and name
         CONTROLLER: pci("0000:00:14.0", "xhci_hcd", "5"),
         NEEDED: pci("0000:00:02.0", "virtio-pci", "6",
                     conditions=claimable("HostNetwork", "eth0 has the default route")),
+        SPLIT: pci("0000:07:00.0", "igb", "10", conditions=claimable("VirtualFunctionsActive", LONG)),
         USED: pci("0000:04:00.0", "nvme", "7", conditions=claimable("InUse", "nvme0n1 is mounted at /mnt")),
         ALONE: pci("0000:05:00.0", "ahci", "", conditions=claimable("NoIOMMU", "the kernel put it in no IOMMU group")),
         A100: pci("0000:08:00.0", "nvidia", "8"),
@@ -146,6 +150,7 @@ CREATIONS = {
                         "name has '0000:01:00.0'"),
     "another node": (claim(NIC, nodeName=OTHER), f"spec.nodeName is '{OTHER}'"),
     "what the node needs": (claim(NEEDED), "HostNetwork: eth0 has the default route: claim another device"),
+    "a card that is divided": (claim(SPLIT), f"VirtualFunctionsActive: {LONG}: or claim a virtual function"),
     "no IOMMU group": (claim(ALONE), "NoIOMMU: the kernel put it in no IOMMU group"),
     "no USB device of that name": (claim("adm-stick", "usbdeviceclaims"), "there is no USBDevice of this name"),
     "a resource that nobody has": (vm("a", [("x", "adm.test/none")]), "VirtualMachine 'default/a': device 'x' asks for "
@@ -259,7 +264,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(webhook, rest):
     assert "0000:00:1f.0" not in chipset.stderr and "0000:00:1f.3" not in chipset.stderr, chipset.stderr
     says(dry_apply(webhook, claim(USED), check=True), "waits until this ends: nvme0n1 is mounted at /mnt")
     says(dry_apply(webhook, claim(NEEDED, annotations={"hostdev.io/allow-host-critical": "true"}), check=True),
-         "the node needs the device (HostNetwork: eth0 has the default route)")
+         "the node loses the device with this claim, and needs it: HostNetwork: eth0 has the default route")
     says(dry_apply(webhook, claim(STICK, "usbdeviceclaims"), check=True), f"socket 1-2 as kubevirt.io/{STICK}")
     for plural in ("pcideviceclaims", "usbdeviceclaims"):
         assert rest.get(path(plural))["items"] == []

@@ -28,7 +28,21 @@
 #define POD_HAS(name) PCI(name, "node1", "0000:01:00.0", "1", "'0000:01:00.0'", "vfio-pci", \
 	"'allocations':[{'namespace':'default','pod':'launcher'}]," AVAILABLE)
 
+#define WORDS50  "fifty bytes of the words that an agent may say now "
+#define WORDS200 WORDS50 WORDS50 WORDS50 WORDS50
+#define SAID(words) PCI(NIC, "node1", "0000:01:00.0", "1", "", "x", CLAIMABLE("False", "VirtualFunctionsActive", words))
+#define MEMBER(n, driver) PCI("node1-00000a00" #n, "node1", "0000:0a:00." #n, "11", TEN, driver, SHARED)
+#define TEN "'0000:0a:00.0','0000:0a:00.1','0000:0a:00.2','0000:0a:00.3','0000:0a:00.4'"
+#define LONG_DRIVER "a_driver_of_forty_characters_is_no_wonder"
+#define MANY MEMBER(0, "x") MEMBER(1, LONG_DRIVER) MEMBER(2, LONG_DRIVER) MEMBER(3, LONG_DRIVER) MEMBER(4, LONG_DRIVER)
+
 static struct cluster_case creations[] = {
+	{ "what the agent says is told whole", SAID(WORDS200), ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL, NULL, false,
+	  WORDS200 ": or claim a virtual function", NULL },
+	{ "of what is too long the way out is told", SAID(WORDS200 WORDS200), ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL,
+	  NULL, false, "...: or claim a virtual function", NULL },
+	{ "of a long list likewise", MANY, ADMISSION_CREATE, RESOURCE, CLAIM("node1-00000a000", ""), NULL, NULL, false, NULL,
+	  "...: claim them too, or set spec.includeIOMMUGroup" },
 	{ "a claim with the name of a device is allowed", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, ""), NULL,
 	  NULL, false, NULL, NULL },
 	{ "a name that is no device's is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("nic1", ""), NULL,
@@ -49,7 +63,7 @@ static struct cluster_case creations[] = {
 	{ "what the node needs is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("node1-000000020", ""), NULL,
 	  NULL, false, "HostNetwork: eth0 has the default route: claim another device; who may override it", NULL },
 	{ "and is allowed with the annotation", NULL, ADMISSION_CREATE, RESOURCE, OVERRIDE("node1-000000020"), NULL,
-	  NULL, false, NULL, "the node needs the device (HostNetwork: eth0 has the default route)" },
+	  NULL, false, NULL, "the node loses the device with this claim, and needs it: HostNetwork: eth0 has the default route" },
 	{ "but not by any value of it", NULL, ADMISSION_CREATE, RESOURCE,
 	  NOTE("node1-000000020", "hostdev.io/allow-host-critical", "yes"), NULL, NULL, false, "HostNetwork", NULL },
 	{ "what is in no group is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("node1-000005000", ""), NULL,

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 #include "kube/listen.h"
 #include "kube/metrics.h"
 
-enum { CONNECTION_MEMORY = 16 * 1024 };
+enum { CONNECTION_MEMORY = 16 * 1024, BIG_BODY = 256 * 1024 };
 
 /* No CBC, no RSA key exchange, nothing below TLS 1.2. */
 static const char priorities[] =
@@ -205,20 +206,34 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	return finish(arg, connection, url, *state);
 }
 
+/*
+ * A body of megabytes is a tree of many more. The C library keeps what was freed of both, up to twice the
+ * largest block that it has seen (mallopt(3), M_MMAP_THRESHOLD), and all below what is in use; so a few
+ * such reviews would cost us their memory for good.
+ */
+static void give_back(size_t len)
+{
+	if (len >= BIG_BODY)
+		malloc_trim(0);
+}
+
 static void on_completed(void *arg, struct MHD_Connection *connection, void **state,
 			 enum MHD_RequestTerminationCode code)
 {
 	struct listener *listener = arg;
 	struct exchange *exchange = *state;
+	size_t len;
 
 	if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
 		allow_seconds(connection, LISTENER_IDLE_S);
 	if (!exchange)
 		return;
-	listener->bodies -= exchange->body.len;
+	len = exchange->body.len;
+	listener->bodies -= len;
 	str_done(&exchange->body);
 	free(exchange);
 	*state = NULL;
+	give_back(len);
 }
 
 /* --- the whole --- */

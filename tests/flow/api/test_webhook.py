@@ -1,7 +1,11 @@
 """The admission webhook on a real API server: its certificate, who trusts it, and what it costs to be without."""
 
 import base64
+import concurrent.futures
+import http.client
+import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -9,6 +13,7 @@ import subprocess
 import threading
 import time
 import uuid
+from pathlib import Path
 
 import pytest
 import yaml
@@ -146,6 +151,33 @@ def served(site):
     return site, replica
 
 
+def hostile_review(size):
+    """A body of that many bytes, which is parsed: an object of 60,000 texts."""
+    texts = ["x" * (size // 60000 - 3)] * 60000
+    resource = {"group": "devices.harvesterhci.io", "version": "v1beta1", "resource": "pcideviceclaims"}
+    return json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
+        "uid": "1", "resource": resource, "name": "a", "operation": "CREATE", "userInfo": {"username": "eve"},
+        "object": {"metadata": {"name": "a"}, "spec": {"texts": texts}}}}, separators=(",", ":"))
+
+
+def send(port, bodies):
+    """The bodies over one connection; the statuses of the answers."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+    for body in bodies:
+        connection.request("POST", "/validate", body)
+        answer = connection.getresponse()
+        answer.read()
+        yield answer.status
+    connection.close()
+
+
+def memory_kib(process):
+    text = Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"^VmRSS:\s+(\d+)", text, re.MULTILINE)[1])
+
+
 def text_of(pem):
     return subprocess.run(["openssl", "x509", "-noout", "-text"], input=pem, check=True, capture_output=True,
                           text=True).stdout
@@ -164,6 +196,19 @@ def test_claims_are_asked_about_with_a_certificate_of_its_own(served):
     assert replica.metric("hostdev_webhook_requests_total", 'path="validate"') >= 1
     end = replica.metric("hostdev_webhook_certificate_end_timestamp_seconds")
     assert 89 * 86400 < end - time.time() < 90 * 86400
+
+
+def test_big_reviews_leave_no_memory_behind(served):
+    _, replica = served
+    assert list(send(replica.webhook_port, ["{}"] * 3)) == [400] * 3
+    before = memory_kib(replica.process)
+    bodies = [hostile_review(size) for size in (2_000_000, 2_400_000, 2_900_000)]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for statuses in pool.map(lambda _: list(send(replica.webhook_port, bodies * 8)), range(4)):
+            assert statuses == [200] * 24
+    after = memory_kib(replica.process)
+    print(f"RSS {before} KiB, after 96 big reviews {after} KiB")
+    assert after - before < 4096, (before, after)
 
 
 def test_until_there_is_a_certificate_a_replica_is_not_ready(site):

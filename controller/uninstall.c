@@ -13,6 +13,8 @@
 #include "controller/nodes/node_ties.h"
 #include "controller/nodes/retire.h"
 #include "controller/views/errand.h"
+#include "controller/views/view.h"
+#include "controller/views/view_text.h"
 #include "controller/views/views.h"
 #include "kube/client.h"
 #include "kube/clock.h"
@@ -109,13 +111,30 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 
 /* --- all of them -------------------------------------------------------------------------------- */
 
-static const char *why(const struct uninstall *un, const struct view *view, const char *node)
+/* Ours is off it, so all that are left are others'. */
+static bool add_others(const struct view *view, struct str *line)
 {
+	const char *finalizers = view_text(view, VIEW_TEXT_FINALIZERS);
+
+	if (!view->deleting || view->marked || !*finalizers)
+		return false;
+	str_add(line, "has the finalizer ");
+	str_add_clean(line, finalizers, strlen(finalizers));
+	str_add(line, " of somebody else, who is to take it off");
+	return true;
+}
+
+static void add_why(const struct uninstall *un, const struct view *view, const char *node,
+		    struct str *line)
+{
+	if (view && add_others(view, line))
+		return;
 	if (node_is_gone(un, node))
-		return "its node is gone";
-	if (view && view->reach > REACH_OK)
-		return reach_reason(view->reach);
-	return "its agent gives the device back";
+		str_add(line, "its node is gone");
+	else if (view && view->reach > REACH_OK)
+		str_add(line, reach_reason(view->reach));
+	else
+		str_add(line, "its agent gives the device back");
 }
 
 static void add_line(struct uninstall *un, enum view_kind kind, const struct entry *entry,
@@ -124,8 +143,9 @@ static void add_line(struct uninstall *un, enum view_kind kind, const struct ent
 	const struct view *view = entry->object;
 	const char *node = view ? node_ties_node(&un->ties, kind, entry->name, view) : "";
 
-	str_addf(line, "\n  %s %s on node %s: %s", view_whole(kind)->plural, entry->name,
-		 node[0] ? node : "(unknown)", why(un, view, node));
+	str_addf(line, "\n  %s %s on node %s: ", view_whole(kind)->plural, entry->name,
+		 node[0] ? node : "(unknown)");
+	add_why(un, view, node, line);
 }
 
 /* Have each claim of @kind looked at; how many there are. */

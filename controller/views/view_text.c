@@ -105,6 +105,15 @@ static void put_pod(struct str *out, const struct pcidevice_allocations *list)
 	}
 }
 
+static void put_finalizers(struct str *out, const struct api_meta *meta)
+{
+	auto_str struct str list = STR_INIT;
+
+	for (size_t i = 0; meta->deletion_timestamp && i < meta->finalizers.len; i++)
+		str_addf(&list, "%s%s", i ? ", " : "", meta->finalizers.items[i]);
+	put(out, VIEW_TEXT_FINALIZERS, str_cstr(&list), TEXT_MAX);
+}
+
 static void put_members(struct str *out, const struct json_strs *members)
 {
 	for (size_t i = 0; members->len > 1 && i < members->len && i < MEMBERS_MAX; i++)
@@ -127,6 +136,7 @@ static void put_all(struct str *out, const struct owned *owned)
 	put_model(out, status);
 	put_pod(out, &status->allocations);
 	put(out, VIEW_TEXT_USER, spec->user, TEXT_MAX);
+	put_finalizers(out, &owned->meta);
 	put_members(out, &status->members);
 	str_add_mem(out, "", 1);
 }

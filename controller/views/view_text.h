@@ -28,8 +28,9 @@ enum view_text {
 	VIEW_TEXT_MESSAGE,
 	VIEW_TEXT_MODEL, /* "8086:10d3" of a PCI or USB device, or the type of a mediated one */
 	VIEW_TEXT_POD,
-	VIEW_TEXT_USER,   /* of a claim                                          */
-	VIEW_TEXT_MEMBER, /* address of a function of its group; not if it is alone in it */
+	VIEW_TEXT_USER,       /* of a claim                                          */
+	VIEW_TEXT_FINALIZERS, /* "a.b/c, d.e/f" of what is being deleted, and waits for them */
+	VIEW_TEXT_MEMBER,     /* address of a function of its group; not if it is alone in it */
 };
 
 /* "" if it has none. */

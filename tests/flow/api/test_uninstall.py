@@ -6,7 +6,7 @@ import pytest
 
 from cluster import wait_until
 from programs import clean_environment, program, run
-from replicas import MERGE, OWN
+from replicas import FINALIZER, MERGE, OWN
 
 
 @pytest.fixture
@@ -46,6 +46,30 @@ def test_it_waits_until_the_agents_have_given_all_back(uninstall, world, node, t
     world.rest.request("PATCH", claim, {"metadata": {"finalizers": None}}, MERGE)  # as its agent does
     assert process.wait(20) == 0
     assert "every device that was is back on its driver" in (tmp_path / "said").read_text()
+
+
+def test_it_names_what_others_keep_a_claim_by(uninstall, world, node, tmp_path):
+    world.node(node)
+    claim = world.claim(world.device(node, 0, "example.com/a"), node)
+    orphan = world.claim(world.device(f"{node}-gone", 0, "example.com/a"), f"{node}-gone")
+    for path in (claim, orphan):
+        world.rest.request("PATCH", path, {"metadata": {"finalizers": [FINALIZER, "example.com/keep"]}}, MERGE)
+
+    process = uninstall()
+    try:
+        def says(path, where):
+            return f"pcideviceclaims {path.rsplit('/', 1)[1]} on node {where}: " \
+                "has the finalizer example.com/keep of somebody else, who is to take it off"
+        said = (tmp_path / "said").read_text
+        wait_until(lambda: says(orphan, f"{node}-gone") in said(), 30, said)
+        assert says(claim, node) not in said()  # its agent has yet to give the device back
+        world.rest.request("PATCH", claim, {"metadata": {"finalizers": ["example.com/keep"]}}, MERGE)  # which it does
+        wait_until(lambda: says(claim, node) in said(), 30, said)
+        assert process.poll() is None
+    finally:
+        for path in (claim, orphan):
+            world.rest.request("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
+    assert process.wait(20) == 0
 
 
 def test_it_ends_when_its_time_is_over(uninstall, world, node, tmp_path):

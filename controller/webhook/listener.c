@@ -25,7 +25,7 @@
 enum { CONNECTION_MEMORY = 16 * 1024, BIG_BODY = 256 * 1024 };
 
 /* No CBC, no RSA key exchange, nothing below TLS 1.2. */
-static const char priorities[] =
+const char listener_priorities[] =
 	"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:"
 	"+CHACHA20-POLY1305:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:%SERVER_PRECEDENCE";
 
@@ -244,7 +244,7 @@ static int start_daemon(struct listener *listener, struct uv_loop_s *loop, int f
 	struct MHD_Daemon *daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_USE_TLS, 0, NULL, NULL, on_request, listener,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_HTTPS_CERT_CALLBACK, on_certificate,
-		MHD_OPTION_HTTPS_PRIORITIES, priorities, MHD_OPTION_NOTIFY_CONNECTION,
+		MHD_OPTION_HTTPS_PRIORITIES, listener_priorities, MHD_OPTION_NOTIFY_CONNECTION,
 		on_connection, listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)LISTENER_CONNECTIONS_MAX,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)LISTENER_CONNECTIONS_PER_IP,

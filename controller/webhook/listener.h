@@ -27,6 +27,10 @@ enum {
 		120, /* longer than API servers keep a connection, so that they close it */
 };
 
+/* The versions and suites that are spoken, in GnuTLS's words. For tests: no suite of TLS 1.1 is taken, so that
+ * a handshake does not show whether the version is. */
+extern const char listener_priorities[];
+
 /* Answer a POST to @path with @body, which is terminated: HTTP's status, and JSON or text in @out. Must
  * not block. */
 typedef int listener_fn(void *arg, const char *path, const char *body, size_t len, struct str *out);

@@ -107,6 +107,15 @@ static void serve(struct bench *b, const char *method, const char *part, int sta
 	fake_clock_settle(b->clock);
 }
 
+/* The oldest request is made on exactly this state. */
+static void assert_made_on(struct bench *b, const char *state)
+{
+	const struct fake_request *request = fake_client_request(b->client);
+
+	if (!strstr(request->body, state))
+		fail_msg("no '%s' in %s %s", state, request->path, request->body);
+}
+
 static void assert_quiet(struct bench *b, uint64_t ms)
 {
 	fake_clock_advance(b->clock, ms);
@@ -219,13 +228,17 @@ static void what_a_gone_node_has_left_is_removed(void **state)
 	open_gone(&b);
 	stage_put(&b.stage, VIEW_PCIDEVICE, "m-1", "\"status\":{\"nodeName\":\"m\"}");
 	serve(&b, "GET", "/api/v1/nodes/n", 404, "{}");
+	/* As they were put: the device with open_well(), the claim anew with open_gone(). */
+	assert_made_on(&b, "\"preconditions\":{\"uid\":\"u-n-1\",\"resourceVersion\":\"5\"}");
 	serve(&b, "DELETE", "/pcideviceclaims/n-1", 200, "{}");
+	assert_made_on(&b, "\"preconditions\":{\"uid\":\"u-n-1\",\"resourceVersion\":\"3\"}");
 	serve(&b, "DELETE", "/pcidevices/n-1", 404, "{}");
 	assert_quiet(&b, 1000);
 
 	stage_put_meta(&b.stage, VIEW_PCICLAIM, "n-1", MARKED DELETING, TOLD);
 	fake_clock_settle(b.clock);
 	serve(&b, "GET", "/pcideviceclaims/n-1", 200, CLAIM_TEXT("," MARKED DELETING));
+	assert_made_on(&b, "\"uid\":\"u-n-1\",\"resourceVersion\":\"9\"");
 	serve(&b, "PATCH", "\"finalizers\":[\"x/y\"]", 200, "{}");
 	stage_remove(&b.stage, VIEW_PCICLAIM, "n-1");
 	stage_remove(&b.stage, VIEW_PCIDEVICE, "n-1");

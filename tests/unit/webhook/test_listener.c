@@ -133,6 +133,19 @@ static void suite_is_agreed_on(void **state)
 	close_bench(&b);
 }
 
+static void no_other_version_is_spoken(void **state)
+{
+	const unsigned *versions;
+	gnutls_priority_t spoken;
+
+	(void)state;
+	assert_int_equal(gnutls_priority_init(&spoken, listener_priorities, NULL), 0);
+	assert_int_equal(gnutls_priority_protocol_list(spoken, &versions), 2);
+	assert_int_equal(versions[0], GNUTLS_TLS1_3);
+	assert_int_equal(versions[1], GNUTLS_TLS1_2);
+	gnutls_priority_deinit(spoken);
+}
+
 static void without_a_certificate_there_is_no_handshake(void **state)
 {
 	struct tls_client c;
@@ -326,7 +339,9 @@ static void all_bodies_together_have_a_limit(void **state)
 		assert_true(tls_client_send(&clients[i], slow_head, strlen(slow_head)));
 		(void)tls_client_send(&clients[i], body, PART);
 	}
-	assert_false(tls_client_receive(&clients[FIT]));
+	assert_true(tls_client_ended(&clients[FIT], TLS_CLIENT_TURNS));
+	for (size_t i = 0; i < FIT; i++)
+		assert_false(tls_client_ended(&clients[i], 10));
 
 	/* What the others hold is free again when they are gone. */
 	for (size_t i = 0; i <= FIT; i++)
@@ -346,6 +361,7 @@ int main(void)
 
 	suite_add(&suite, "reviews are answered", reviews_are_answered, NULL);
 	suite_rows(&suite, suites, suite_is_agreed_on);
+	suite_add(&suite, "no other version is spoken", no_other_version_is_spoken, NULL);
 	suite_add(&suite, "without a certificate there is no handshake",
 		  without_a_certificate_there_is_no_handshake, NULL);
 	suite_add(&suite, "a new certificate drops no connection",

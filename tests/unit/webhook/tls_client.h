@@ -114,6 +114,21 @@ static inline bool tls_client_receive(struct tls_client *c)
 	return false;
 }
 
+/* Has the other side ended the connection, within so many turns? */
+static inline bool tls_client_ended(struct tls_client *c, int turns)
+{
+	char data[4096];
+
+	for (int i = 0; i < turns; i++) {
+		ssize_t n = gnutls_record_recv(c->session, data, sizeof(data));
+
+		if (n == 0 || (n < 0 && gnutls_error_is_fatal((int)n)))
+			return true;
+		uv_run(c->loop, UV_RUN_NOWAIT);
+	}
+	return false;
+}
+
 /* The status of the answer to a POST of @len bytes; 0 if the connection has ended. */
 static inline int tls_client_post(struct tls_client *c, const char *path, const char *body,
 				  size_t len)

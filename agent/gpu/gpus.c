@@ -341,8 +341,8 @@ void gpus_offered(struct gpus *gpus)
 		const struct gpu_card *card = &gpus->cards.items[i];
 
 		for (size_t j = 0; j < card->len; j++) {
-			auto_free char *name = names_pcidevice(gpus->deps.node_name,
-							       card->items[j].pci->address);
+			auto_free char *name =
+				names_pcidevice(gpus->deps.node_name, card->items[j].pci->address);
 
 			if (gpu_view_taken(&gpus->world, &card->items[j]) != says_taken(gpus, name))
 				touch(gpus, GPU_KIND_VGPU, name);

@@ -19,6 +19,9 @@ struct making {
 
 static void unit_done(struct usb_unit *unit)
 {
+	for (size_t i = 0; unit->members && i < unit->len; i++)
+		free(unit->members[i].serial);
+	free(unit->members);
 	free(unit->resource);
 	free(unit->id);
 	free((void *)unit->devices);
@@ -69,41 +72,76 @@ static struct usb_candidate *in_port(struct usb_candidates *candidates, const ch
 	return NULL;
 }
 
-/* The members are taken. */
+static struct usb_member member_copy(const struct usb_member *from)
+{
+	return (struct usb_member){ from->vendor, from->product, xstrdup_or_null(from->serial) };
+}
+
+/* @device matches a selector, so that its ids can be read. */
+static struct usb_member member_of(const struct usbdevice *device)
+{
+	const struct usbdevice_status *is = &device->status;
+	uint64_t vendor = 0;
+	uint64_t product = 0;
+
+	(void)str_to_hex(is->vendor_id, &vendor);
+	(void)str_to_hex(is->product_id, &product);
+	return (struct usb_member){ (uint16_t)vendor, (uint16_t)product,
+				    xstrdup_or_null(is->serial_number) };
+}
+
+/* The members are taken. @before: the unit of before with this ID; NULL: none, and all members are there. */
 static void unit_add(struct making *making, const struct config_usb *entry,
-		     struct usb_candidate **members, const char *id)
+		     struct usb_candidate **members, const char *id, const struct usb_unit *before)
 {
 	size_t len = entry->selectors.len;
 	const struct usbdevice **list = xcalloc(len, sizeof(const struct usbdevice *));
+	struct usb_member *known = xcalloc(len, sizeof(*known));
 
 	for (size_t i = 0; i < len; i++) {
-		if (!members[i])
+		if (!members[i]) {
+			known[i] = member_copy(&before->members[i]);
 			continue;
+		}
+		known[i] = member_of(members[i]->device);
 		list[i] = members[i]->device;
 		members[i]->taken = true;
 		members[i]->by = entry->resource;
 	}
-	*array_add(making->now) = (struct usb_unit){
-		.resource = xstrdup(entry->resource), .id = xstrdup(id), .devices = list, .len = len
-	};
+	*array_add(making->now) = (struct usb_unit){ .resource = xstrdup(entry->resource),
+						     .id = xstrdup(id),
+						     .devices = list,
+						     .members = known,
+						     .len = len };
 }
 
-/* Is the unit of before, with these sockets, still one? */
-static bool find_members(struct making *making, const struct config_usb *entry, const char *id,
-			 struct usb_candidate **ret_members)
+/* Would @selector take the device that was in the socket @port, which is empty now? */
+static bool takes_absent(const struct config_usb_selector *selector,
+			 const struct usb_member *member, const char *port)
 {
-	auto_free char *copy = xstrdup(id);
+	return selector->vendor == member->vendor && selector->product == member->product &&
+	       (!selector->serial || same(selector->serial, member->serial)) &&
+	       (!selector->port_path || same(selector->port_path, port));
+}
+
+/* Is the unit of before still one? */
+static bool find_members(struct making *making, const struct config_usb *entry,
+			 const struct usb_unit *unit, struct usb_candidate **ret_members)
+{
+	auto_free char *copy = xstrdup(unit->id);
 	char *rest = copy;
 	const char *port;
 	size_t len = 0;
 
 	while ((port = strsep(&rest, ","))) {
 		struct usb_candidate *member = in_port(making->candidates, port);
+		const struct config_usb_selector *selector;
 
-		if (len == entry->selectors.len)
+		if (len == entry->selectors.len || len == unit->len)
 			return false;
-		if (member &&
-		    (member->taken || !matches(&entry->selectors.items[len], member->device)))
+		selector = &entry->selectors.items[len];
+		if (member ? member->taken || !matches(selector, member->device)
+			   : !takes_absent(selector, &unit->members[len], port))
 			return false;
 		ret_members[len++] = member;
 	}
@@ -118,8 +156,8 @@ static void keep_units(struct making *making, const struct config_usb *entry)
 		struct usb_unit *unit = &making->before->items[i];
 
 		if (strcmp(unit->resource, entry->resource) == 0 &&
-		    find_members(making, entry, unit->id, members))
-			unit_add(making, entry, members, unit->id);
+		    find_members(making, entry, unit, members))
+			unit_add(making, entry, members, unit->id, unit);
 	}
 }
 
@@ -150,7 +188,7 @@ static bool make_unit(struct making *making, const struct config_usb *entry)
 		str_addf(&id, "%s%s", len ? "," : "", members[len]->device->status.port_path);
 	}
 	if (len == entry->selectors.len) {
-		unit_add(making, entry, members, str_cstr(&id));
+		unit_add(making, entry, members, str_cstr(&id), NULL);
 		return true;
 	}
 	while (len > 0)

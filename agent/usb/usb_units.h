@@ -4,12 +4,14 @@
  * One selector: each device that matches is a unit. Several: a bundle, whose units have one device for
  * each. Entries take in their order, and each device once. A unit's ID is its sockets, joined by ','.
  * Pure: the same devices give the same units, also after a restart; a unit that there was stays as it
- * is while its sockets are empty or have devices that match, so that plugging in makes no other of it.
+ * is while its sockets have devices that match, or are empty and had such, so that plugging in makes no
+ * other of it.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct config;
 struct config_usb;
@@ -28,10 +30,17 @@ struct usb_candidates {
 	size_t len, cap;
 };
 
+/* What the device in a socket of a unit is, or was before it was unplugged. */
+struct usb_member {
+	uint16_t vendor, product;
+	char *serial; /* its own; NULL: none */
+};
+
 struct usb_unit {
 	char *resource;
 	char *id;
 	const struct usbdevice **devices; /* in the order of the selectors; NULL: not there */
+	struct usb_member *members;       /* likewise, of all sockets */
 	size_t len;
 };
 
@@ -40,7 +49,7 @@ struct usb_units {
 	size_t len, cap;
 };
 
-/* In: the units that there were (resources and IDs count); out: what there are now. @candidates are
+/* In: the units that there were (resources, IDs and members count); out: what there are now. @candidates are
  * put into the order of their sockets, marked as taken, and outlive the units. */
 void usb_units_make(const struct config *config, struct usb_candidates *candidates,
 		    struct usb_units *units);

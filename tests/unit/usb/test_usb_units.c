@@ -16,6 +16,7 @@ enum { ENTRIES = 3, SELECTORS = 3 };
 		.vendor = 0x46d, .product = 0xc31c \
 	}
 
+static char serial_a[] = "A";
 static char serial_b[] = "B";
 static char port_3[] = "1-3";
 
@@ -27,9 +28,10 @@ static struct units_case {
 		const char *resource;
 		struct config_usb_selector selectors[SELECTORS];
 	} entries[ENTRIES];
-	const char *before; /* "RESOURCE=ID ..." */
-	const char *units;  /* likewise, with '!' after an ID of which a socket is empty */
-	const char *unmet;  /* "RESOURCE REASON: why|" of each entry without unit; NULL: none */
+	const char *
+		before; /* "RESOURCE=ID ...", of a stick with serial number A, then of a keyboard */
+	const char *units; /* likewise, with '!' after an ID of which a socket is empty */
+	const char *unmet; /* "RESOURCE REASON: why|" of each entry without unit; NULL: none */
 } cases[] = {
 	/* clang-format off */
 	{ "each device that matches is a unit", { "1-2 0951:1666", "1-3 0951:1666", "1-4 046d:c31c" },
@@ -77,6 +79,20 @@ static struct units_case {
 	  "or entry counts, so change one of them|" },
 	{ "a unit that there was stays while its socket is empty", { "1-3 0951:1666" },
 	  { { "a/stick", { STICKS } } }, "a/stick=1-2 a/stick=1-3", "a/stick=1-2! a/stick=1-3", NULL },
+	{ "also if the selector says more than before", { "1-3 046d:c31c" },
+	  { { "a/stick", { { 0x951, 0x1666, serial_a, NULL } } } }, "a/stick=1-2", "a/stick=1-2!", NULL },
+	{ "but not if it is for another serial number now", { "1-3 046d:c31c" },
+	  { { "a/stick", { { 0x951, 0x1666, serial_b, NULL } } } }, "a/stick=1-2", "",
+	  "a/stick NoDevice: there is no device 0951:1666, serial number 'B': plug one in|" },
+	{ "nor for another socket", { "1-2 046d:c31c" },
+	  { { "a/stick", { { 0x951, 0x1666, NULL, port_3 } } } }, "a/stick=1-4", "",
+	  "a/stick NoDevice: there is no device 0951:1666, socket 1-3: plug one in|" },
+	{ "nor for other ids", { "1-3 0951:1666" },
+	  { { "a/stick", { KEYS } } }, "a/stick=1-2", "",
+	  "a/stick NoDevice: there is no device 046d:c31c: plug one in|" },
+	{ "nor a bundle whose empty socket is another's now", { "1-1 0951:1666" },
+	  { { "a/desk", { STICKS, STICKS } } }, "a/desk=1-1,1-3", "",
+	  "a/desk NoDevice: there is no further device 0951:1666: plug one in|" },
 	{ "but not once another device is in it", { "1-2 046d:c31c" },
 	  { { "a/stick", { STICKS } } }, "a/stick=1-2", "",
 	  "a/stick NoDevice: there is no device 0951:1666: plug one in|" },
@@ -141,6 +157,18 @@ static void config_clear(struct config *config)
 	array_done(&config->usb);
 }
 
+static void add_member(struct usb_unit *unit)
+{
+	static const struct usb_member known[] = { { 0x951, 0x1666, NULL },
+						   { 0x46d, 0xc31c, NULL } };
+	size_t at = unit->len++;
+
+	assert_true(at < ARRAY_LEN(known));
+	unit->members = xreallocarray(unit->members, unit->len, sizeof(*unit->members));
+	unit->members[at] = known[at];
+	unit->members[at].serial = at == 0 ? xstrdup(serial_a) : NULL;
+}
+
 static void units_of(const char *before, struct usb_units *units)
 {
 	auto_free char *copy = xstrdup(before);
@@ -149,12 +177,16 @@ static void units_of(const char *before, struct usb_units *units)
 
 	while ((word = strsep(&rest, " "))) {
 		char *id = strchr(word, '=');
+		struct usb_unit *unit;
 
 		if (!id)
 			continue;
 		*id++ = '\0';
-		*array_add(units) =
-			(struct usb_unit){ .resource = xstrdup(word), .id = xstrdup(id) };
+		unit = array_add(units);
+		*unit = (struct usb_unit){ .resource = xstrdup(word), .id = xstrdup(id) };
+		add_member(unit);
+		for (const char *comma = id; (comma = strchr(comma, ',')); comma++)
+			add_member(unit);
 	}
 }
 

@@ -211,7 +211,9 @@ static void offer(void *arg, struct plugins *plugins)
 	usb->offered = true;
 	if (changed)
 		usb_claims_look(usb->claims);
-	clock_timer_start(usb->deps.clock, usb->timer, 0);
+	/* Whose pods' the devices are that are offered no more, their USBDevices say. */
+	if (informer_synced(usb->deps.devices))
+		clock_timer_start(usb->deps.clock, usb->timer, 0);
 }
 
 struct usb *usb_new(const struct usb_deps *deps)

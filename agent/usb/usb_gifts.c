@@ -1,5 +1,6 @@
 #include "agent/usb/usb_gifts.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -20,8 +21,10 @@
 #include "base/mem.h"
 
 static const char records[] = "usb-nodes";
+static const char suffix[] = ".json";
+static const char boot_id_path[] = "/proc/sys/kernel/random/boot_id"; /* of all containers, too */
 
-enum { FOLDER_MODE = 0700, RECORD_MODE = 0600, RECORD_MAX = 1024 };
+enum { FOLDER_MODE = 0700, RECORD_MODE = 0600, RECORD_MAX = 1024, BOOT_ID_MAX = 64 };
 
 /* The node of the device in one socket. */
 struct gift {
@@ -32,6 +35,7 @@ struct gift {
 struct usb_gifts {
 	const struct usb_view *view;
 	struct map *items; /* port path -> struct gift */
+	char *boot;        /* NULL: not known          */
 };
 
 /* --- records -------------------------------------------------------------------------- */
@@ -53,13 +57,22 @@ static int open_folder(const struct usb_gifts *gifts, struct err *err)
 	return fd;
 }
 
-static int keep(const struct usb_gifts *gifts, const char *port_path, const struct usb_node *owner,
-		struct err *err)
+/* Inodes are counted anew with each boot. NULL: not known, and no record is good. */
+static char *boot_id(void)
 {
-	auto_free char *name = xasprintf("%s.json", port_path);
+	char *text = NULL;
+
+	return file_read(AT_FDCWD, boot_id_path, BOOT_ID_MAX, &text, NULL, NULL) < 0 ? NULL : text;
+}
+
+static int keep(const struct usb_gifts *gifts, const char *port_path, const char *device_path,
+		const struct usb_node *owner, struct err *err)
+{
+	auto_free char *name = xasprintf("%s%s", port_path, suffix);
 	auto_json json_t *json =
-		json_pack("{s:I, s:I, s:I}", "inode", (json_int_t)owner->inode, "uid",
-			  (json_int_t)owner->uid, "gid", (json_int_t)owner->gid);
+		json_pack("{s:s, s:I, s:I, s:I, s:s*}", "devicePath", device_path, "inode",
+			  (json_int_t)owner->inode, "uid", (json_int_t)owner->uid, "gid",
+			  (json_int_t)owner->gid, "boot", gifts->boot);
 	auto_free char *text = json_map_text(json);
 	auto_close int fd = open_folder(gifts, err);
 
@@ -70,35 +83,17 @@ static int keep(const struct usb_gifts *gifts, const char *port_path, const stru
 
 static char *record_path(const struct usb_gifts *gifts, const char *port_path)
 {
-	const char *folder = gifts->view->state_dir;
-
-	return xasprintf("%s/%s/%s.json", folder ? folder : "", records, port_path);
-}
-
-/* Without one, or one that is of another node, it was root's. */
-static void recall(const struct usb_gifts *gifts, const char *port_path, struct usb_node *owner)
-{
-	auto_free char *path = record_path(gifts, port_path);
-	auto_free char *text = NULL;
-	auto_json json_t *json = NULL;
-	size_t len = 0;
-
-	owner->uid = 0;
-	owner->gid = 0;
-	if (!gifts->view->state_dir ||
-	    file_read(AT_FDCWD, path, RECORD_MAX, &text, &len, NULL) < 0 ||
-	    json_map_load(text, len, &json, NULL) < 0 ||
-	    (uint64_t)json_integer_value(json_object_get(json, "inode")) != owner->inode)
-		return;
-	owner->uid = (uid_t)json_integer_value(json_object_get(json, "uid"));
-	owner->gid = (gid_t)json_integer_value(json_object_get(json, "gid"));
+	return xasprintf("%s/%s/%s%s", gifts->view->state_dir, records, port_path, suffix);
 }
 
 static void forget(const struct usb_gifts *gifts, const char *port_path)
 {
-	auto_free char *path = record_path(gifts, port_path);
+	auto_free char *path = NULL;
 
-	if (gifts->view->state_dir && unlink(path) < 0 && errno != ENOENT)
+	if (!gifts->view->state_dir)
+		return;
+	path = record_path(gifts, port_path);
+	if (unlink(path) < 0 && errno != ENOENT)
 		log_warn("the record of a device node cannot be removed", log_str("file", path),
 			 log_str("reason", strerror(errno)));
 }
@@ -113,29 +108,83 @@ static void gift_free(struct gift *gift)
 	free(gift);
 }
 
-static bool is_roots(const struct usb_node *node)
+static void set(struct usb_gifts *gifts, const char *port_path, const char *device_path,
+		const struct usb_node *owner)
 {
-	return node->uid == 0 && node->gid == 0;
+	struct gift *gift = xcalloc(1, sizeof(*gift));
+
+	*gift = (struct gift){ xstrdup(device_path), *owner };
+	gift_free(map_set(gifts->items, port_path, gift));
 }
 
 int usb_gifts_add(struct usb_gifts *gifts, const struct usbdevice_status *device,
 		  const struct usb_node *node, struct err *err)
 {
 	const struct gift *before = map_get(gifts->items, device->port_path);
-	struct usb_node owner = *node;
-	struct gift *gift;
 
-	if (before && before->owner.inode == node->inode)
+	if (usb_node_is_given(node) || (before && before->owner.inode == node->inode))
 		return 0;
-	if (usb_node_is_given(node))
-		recall(gifts, device->port_path, &owner);
-	else if (gifts->view->state_dir && !is_roots(node) &&
-		 keep(gifts, device->port_path, node, err) < 0)
+	if (gifts->view->state_dir &&
+	    keep(gifts, device->port_path, device->device_path, node, err) < 0)
 		return err_wrap(err, "note whose '%s' is", device->device_path);
-	gift = xcalloc(1, sizeof(*gift));
-	*gift = (struct gift){ xstrdup(device->device_path), owner };
-	gift_free(map_set(gifts->items, device->port_path, gift));
+	set(gifts, device->port_path, device->device_path, node);
 	return 0;
+}
+
+/* Is the record that of a node which is given, and still the same one? */
+static bool is_good(const struct usb_gifts *gifts, const json_t *json, struct usb_node *ret_owner)
+{
+	const char *boot = json_string_value(json_object_get(json, "boot"));
+	struct usb_node_at at = { gifts->view->dev_root,
+				  json_string_value(json_object_get(json, "devicePath")),
+				  gifts->view->calls };
+	struct usb_node node;
+
+	*ret_owner = (struct usb_node){
+		.inode = (uint64_t)json_integer_value(json_object_get(json, "inode")),
+		.uid = (uid_t)json_integer_value(json_object_get(json, "uid")),
+		.gid = (gid_t)json_integer_value(json_object_get(json, "gid")),
+	};
+	return boot && gifts->boot && strcmp(boot, gifts->boot) == 0 && at.device_path &&
+	       usb_node_look(&at, &node, NULL) == 0 && node.inode == ret_owner->inode &&
+	       usb_node_is_given(&node);
+}
+
+static void recall(struct usb_gifts *gifts, const char *port_path)
+{
+	auto_free char *path = record_path(gifts, port_path);
+	auto_free char *text = NULL;
+	auto_json json_t *json = NULL;
+	struct usb_node owner;
+	size_t len = 0;
+
+	if (file_read(AT_FDCWD, path, RECORD_MAX, &text, &len, NULL) == 0 &&
+	    json_map_load(text, len, &json, NULL) == 0 && is_good(gifts, json, &owner))
+		set(gifts, port_path, json_string_value(json_object_get(json, "devicePath")),
+		    &owner);
+	else
+		forget(gifts, port_path);
+}
+
+/* What processes before us gave. */
+static void recall_all(struct usb_gifts *gifts)
+{
+	auto_free char *path = xasprintf("%s/%s", gifts->view->state_dir, records);
+	DIR *dir = opendir(path);
+	const size_t suffix_len = strlen(suffix);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		size_t len = strlen(entry->d_name);
+		auto_free char *port_path = NULL;
+
+		if (len <= suffix_len || strcmp(entry->d_name + len - suffix_len, suffix) != 0)
+			continue;
+		port_path = xstrndup(entry->d_name, len - suffix_len);
+		recall(gifts, port_path);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 void usb_gifts_give_back(struct usb_gifts *gifts, const char *port_path)
@@ -177,7 +226,9 @@ struct usb_gifts *usb_gifts_new(const struct usb_view *view)
 {
 	struct usb_gifts *gifts = xcalloc(1, sizeof(*gifts));
 
-	*gifts = (struct usb_gifts){ .view = view, .items = map_new() };
+	*gifts = (struct usb_gifts){ .view = view, .items = map_new(), .boot = boot_id() };
+	if (view->state_dir)
+		recall_all(gifts);
 	return gifts;
 }
 
@@ -191,6 +242,7 @@ struct usb_gifts *usb_gifts_free(struct usb_gifts *gifts)
 	while (map_next(gifts->items, &cursor, NULL, &gift))
 		gift_free(gift);
 	map_free(gifts->items);
+	free(gifts->boot);
 	free(gifts);
 	return NULL;
 }

@@ -105,10 +105,9 @@ static bool pod_has(const struct usb_type *type, const char *port_path)
 	return list && list->len > 0;
 }
 
-/* A node that a process before us gave is to be given back. One that a pod has and that is not given was
- * given back while the kubelet did not list the pod, or udev has put its rule's owner back: whoever starts
- * the pod's container anew takes over the owner that there is. */
-static void find_gift(struct usb_type *type, const struct usbdevice_status *is)
+/* A node that a pod has and that is not given was given back while the kubelet did not list the pod, or udev
+ * has put its rule's owner back: whoever starts the pod's container anew takes over the owner that there is. */
+static void give_again(struct usb_type *type, const struct usbdevice_status *is)
 {
 	struct usb_node_at at = node_at(type, is->device_path);
 	struct err err = { 0 };
@@ -116,18 +115,16 @@ static void find_gift(struct usb_type *type, const struct usbdevice_status *is)
 
 	if (!is->device_path || usb_node_look(&at, &node, NULL) < 0)
 		return;
-	if (usb_node_is_given(&node))
-		(void)usb_gifts_add(type->gifts, is, &node, NULL);
-	else if (pod_has(type, is->port_path) && give(type, is, &err) < 0)
+	if (!usb_node_is_given(&node) && pod_has(type, is->port_path) && give(type, is, &err) < 0)
 		log_warn("a pod's device node is not its own any more",
 			 log_str("node", is->device_path), log_str("reason", err.msg));
 }
 
-static void find_gifts(struct usb_type *type, const struct usb_lents *lents)
+static void give_all_again(struct usb_type *type, const struct usb_lents *lents)
 {
 	for (size_t i = 0; i < lents->len; i++) {
 		for (size_t k = 0; k < lents->items[i].len; k++)
-			find_gift(type, &lents->items[i].devices[k]->status);
+			give_again(type, &lents->items[i].devices[k]->status);
 	}
 }
 
@@ -184,7 +181,7 @@ void usb_type_offer(struct usb_type *type, struct plugins *plugins,
 
 	usb_lents_look(type->view, &type->units, &lents, troubles);
 	offer(type, &lents, plugins);
-	find_gifts(type, &lents);
+	give_all_again(type, &lents);
 	usb_lents_done(&lents);
 }
 

@@ -100,24 +100,52 @@ static void a_node_is_given_back_with_its_claim(void **state)
 	scene_close(&scene);
 }
 
+/* Its entry is removed and the agent killed: nothing is offered, and the pod still has the device. */
 static void a_node_that_a_process_before_gave_is_given_back(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, NULL);
+	scene_select(&scene, "a.io/stick", 1);
+	nodes_make(5);
+	scene_look(&scene, "1-2=5:A");
+	scene_offer(&scene);
+	assert_gives(&scene, "a.io/stick", "1-2",
+		     "USB_RESOURCE_A_IO_STICK=1:5 /dev/bus/usb/001/005:mrw");
+	stage.held = "1-2";
+	scene.view.config = NULL;
+	restart(&scene);
+	assert_true(usb_type_gave(scene.type));
+	assert_offers(&scene, "");
+	assert_owner(5, "107:107");
+	stage.held = NULL;
+	scene_offer(&scene);
+	assert_owner(5, "0:0");
+	nodes()->items[0].uid = nodes()->items[0].gid = 107; /* somebody else's from now on */
+	restart(&scene);
+	scene_offer(&scene);
+	assert_owner(5, "107:107");
+	scene_close(&scene);
+}
+
+/* A rule of udev's or another plugin gave it. */
+static void a_node_that_somebody_else_gave_stays_so(void **state)
 {
 	struct scene scene;
 
 	(void)state;
 	scene_open(&scene, MINE);
 	nodes_make(5);
-	nodes_make(6); /* somebody else's plugin gave it */
-	for (int i = 0; i < 2; i++)
-		nodes()->items[i].uid = nodes()->items[i].gid = 107;
-	scene_look(&scene, "1-2=5:A 1-3=6:B");
+	nodes()->items[0].uid = nodes()->items[0].gid = 107;
+	scene_look(&scene, "1-2=5:A");
+	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	scene_offer(&scene);
-	assert_owner(5, "107:107");
 	stage.held = NULL;
 	scene_offer(&scene);
-	assert_owner(5, "0:0");
-	assert_owner(6, "107:107");
+	assert_owner(5, "107:107");
+	assert_false(usb_type_gave(scene.type));
 	scene_close(&scene);
 }
 
@@ -141,10 +169,6 @@ static void its_owner_is_known_after_a_restart(void **state)
 	stage.held = NULL;
 	scene_offer(&scene);
 	assert_owner(5, "33:46");
-	nodes()->items[0].uid = nodes()->items[0].gid =
-		107; /* given by somebody without a record */
-	scene_offer(&scene);
-	assert_owner(5, "0:0");
 	scene_close(&scene);
 }
 
@@ -163,7 +187,29 @@ static void a_record_of_another_node_counts_for_nothing(void **state)
 	nodes()->items[1].uid = nodes()->items[1].gid = 107;
 	restart(&scene);
 	scene_offer(&scene);
-	assert_owner(5, "0:0");
+	assert_owner(5, "107:107");
+	assert_false(usb_type_gave(scene.type));
+	scene_close(&scene);
+}
+
+/* Of the boot before, in which by chance the node had the same number. */
+static void a_record_of_another_boot_counts_for_nothing(void **state)
+{
+	auto_free char *record = NULL;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, MINE);
+	nodes_make(5);
+	scene_look(&scene, "1-2=5:A");
+	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	record = xasprintf("{\"devicePath\":\"/dev/bus/usb/001/005\",\"inode\":%llu,\"uid\":0,"
+			   "\"gid\":0,\"boot\":\"0\"}",
+			   (unsigned long long)nodes()->items[0].inode);
+	folder_put(&nodes()->folder, "state/usb-nodes/1-2.json", record);
+	restart(&scene);
+	scene_offer(&scene);
+	assert_owner(5, "107:107");
 	scene_close(&scene);
 }
 
@@ -179,8 +225,8 @@ static void a_node_whose_owner_cannot_be_kept_is_not_given(void **state)
 	scene_look(&scene, "1-2=5:A");
 	assert_refuses(&scene, RESOURCE, "1-2", -ENOTDIR, "note whose '/dev/bus/usb/001/005' is");
 	assert_owner(5, "0:46");
-	nodes()->items[0].gid = 0; /* root's need no note */
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	nodes()->items[0].gid = 0;
+	assert_refuses(&scene, RESOURCE, "1-2", -ENOTDIR, "note whose '/dev/bus/usb/001/005' is");
 	scene_close(&scene);
 }
 
@@ -217,6 +263,10 @@ int main(void)
 		  a_node_is_given_back_with_its_claim, NULL);
 	suite_add(&suite, "a node that a process before gave is given back",
 		  a_node_that_a_process_before_gave_is_given_back, NULL);
+	suite_add(&suite, "a node that somebody else gave stays so",
+		  a_node_that_somebody_else_gave_stays_so, NULL);
+	suite_add(&suite, "a record of another boot counts for nothing",
+		  a_record_of_another_boot_counts_for_nothing, NULL);
 	suite_add(&suite, "whose a given node was is known after a restart",
 		  its_owner_is_known_after_a_restart, NULL);
 	suite_add(&suite, "a record of another node counts for nothing",

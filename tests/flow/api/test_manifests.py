@@ -239,6 +239,19 @@ def test_pods_are_confined_and_probed(installed, kind, name):
     assert run(program, *container["args"], "--help").returncode == 0, "the program does not know its flags"
 
 
+def test_agents_that_lend_usb_devices_have_chown_and_dev_besides(installed):
+    """On the cluster of hack/up, by components/usb."""
+    base, usb = (template(installed, "DaemonSet", "hostdev-agent", overlay)["spec"]["containers"][0]
+                 for overlay in ("base", "overlays/local"))
+    assert usb["securityContext"].pop("capabilities") == {"add": ["CHOWN"], "drop": ["ALL"]}
+    assert base["securityContext"].pop("capabilities") == {"drop": ["ALL"]}
+    assert usb["securityContext"] == base["securityContext"]
+    dev = next(mount for mount in usb["volumeMounts"] if mount["name"] == "dev")
+    assert not dev.pop("readOnly", False)
+    next(mount for mount in base["volumeMounts"] if mount["name"] == "dev").pop("readOnly")
+    assert sorted(usb["volumeMounts"], key=str) == sorted(base["volumeMounts"], key=str)
+
+
 def test_what_is_writable_of_the_node(installed):
     spec = template(installed, "DaemonSet", "hostdev-agent")["spec"]
     folders = {volume["name"]: volume["hostPath"]["path"] for volume in spec["volumes"]}

@@ -10,6 +10,8 @@
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/podresources.h"
 #include "agent/usb/usb_claims.h"
+#include "agent/usb/usb_identity.h"
+#include "agent/usb/usb_lent.h"
 #include "agent/usb/usb_names.h"
 #include "agent/usb/usb_type.h"
 #include "api/pcidevice.h"
@@ -147,6 +149,15 @@ static bool is_taken(void *arg, const char *name)
 	return json_strs_has(&usb->taken, name);
 }
 
+static bool is_out_of_reach(void *arg, const char *port)
+{
+	const struct usb *usb = arg;
+	const struct usbdevice *device =
+		usb->inventory ? usb_identity_in(usb->inventory, port) : NULL;
+
+	return device && usb_lent_is_out_of_reach(&usb->view, device);
+}
+
 /* Which claims get nothing although all is well with their devices. True: others than before. */
 static bool find_taken(struct usb *usb)
 {
@@ -239,6 +250,7 @@ struct usb *usb_new(const struct usb_deps *deps)
 		.node_name = deps->node_name,
 		.is_free = is_free,
 		.is_taken = is_taken,
+		.is_out_of_reach = is_out_of_reach,
 		.give_back = give_back,
 		.arg = usb,
 	});

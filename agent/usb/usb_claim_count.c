@@ -14,6 +14,7 @@ static const struct reason_row rows[] = {
 	{ "DeviceNotFound", "refused" },
 	{ "DifferentDevice", "refused" },
 	{ "NameTaken", "refused" },
+	{ "NodeNotWritable", "refused" },
 	{ "Unreadable", "refused" },
 	/* of the device: agent/inventory/claimable.h */
 	{ "Console", "refused" },

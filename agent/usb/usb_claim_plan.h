@@ -40,6 +40,7 @@ struct usb_claim_case {
 	bool held;                      /* a pod has the device in its socket, or may have it   */
 	const char *holder;             /* "pod default/vm-1"; NULL: not known yet              */
 	bool taken;                     /* claimed devices of another kind have its resource    */
+	bool out_of_reach;              /* its node is not QEMU's, and cannot be made so        */
 	int64_t now_wall_ms;
 };
 

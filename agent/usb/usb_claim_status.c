@@ -5,6 +5,7 @@
 
 #include "agent/usb/usb_claim_judge.h"
 #include "agent/usb/usb_claim_plan.h"
+#include "agent/usb/usb_node.h"
 #include "api/names.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
@@ -205,6 +206,11 @@ static void say_judged(struct sketch *s)
 		say(s, "Ready", API_FALSE, "NameTaken", message);
 		return;
 	}
+	if (s->c->out_of_reach) {
+		message = usb_node_advice(v->device->status.device_path);
+		say(s, "Ready", API_FALSE, "NodeNotWritable", message);
+		return;
+	}
 	message = xasprintf("socket %s is offered as %s", v->device->status.port_path,
 			    v->device->status.resource_name);
 	say(s, "Ready", API_TRUE, "Ready", message);
@@ -256,8 +262,9 @@ static void tell_change(const struct sketch *s, struct usb_claim_decision *decis
 	decision->warning = strcmp(ready->status, "True") != 0;
 	decision->event_reason = !decision->warning ? "Offered"
 				 : !s->verdict      ? "Held"
-				 : s->verdict->ok   ? "NameTaken"
-						    : s->verdict->reason;
+				 : !s->verdict->ok  ? s->verdict->reason
+				 : s->c->taken      ? "NameTaken"
+						    : "NodeNotWritable";
 	decision->event_message = xstrdup(ready->message);
 }
 

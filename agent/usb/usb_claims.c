@@ -263,6 +263,7 @@ static void decide(struct run *run, const struct usbdeviceclaim *claim)
 		.owner = device ? &device->meta : NULL,
 		.held = port && !deps->is_free(deps->arg, port, &holder),
 		.taken = deps->is_taken(deps->arg, run->name),
+		.out_of_reach = port && deps->is_out_of_reach(deps->arg, port),
 		.now_wall_ms = clock_wall_ms(deps->clock),
 	};
 

@@ -31,6 +31,8 @@ struct usb_claims_deps {
 	bool (*is_free)(void *arg, const char *port, char **ret_holder);
 	/* Have claimed devices of another kind the resource of the claim @name? */
 	bool (*is_taken)(void *arg, const char *name);
+	/* Is the node of the device in socket @port not QEMU's, and cannot be made so? */
+	bool (*is_out_of_reach)(void *arg, const char *port);
 	/* The claim of the device in socket @port is about to go: its node is the node's again. */
 	void (*give_back)(void *arg, const char *port);
 	void *arg;

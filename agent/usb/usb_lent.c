@@ -44,7 +44,18 @@ static char *device_trouble(const struct usb_view *view, const struct usbdevice 
 				 claimable ? claimable->message : "nothing is known");
 	if (!at.device_path)
 		return xstrdup("it has no number on its bus");
-	return usb_node_look(&at, &node, &err) < 0 ? xstrdup(err.msg) : NULL;
+	if (usb_node_look(&at, &node, &err) < 0)
+		return xstrdup(err.msg);
+	return usb_node_is_out_of_reach(&node) ? usb_node_advice(at.device_path) : NULL;
+}
+
+bool usb_lent_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device)
+{
+	struct usb_node_at at = { view->dev_root, device->status.device_path, view->calls };
+	struct usb_node node;
+
+	return at.device_path && usb_node_look(&at, &node, NULL) == 0 &&
+	       usb_node_is_out_of_reach(&node);
 }
 
 static char *claim_trouble(const struct usb_view *view, const struct usbdeviceclaim *claim,
@@ -217,10 +228,41 @@ static void tell(const struct config_usb *entry, const char *reason, const char 
 				      });
 }
 
-static void tell_unmet(const struct config *config, const struct usb_candidates *candidates,
+/* Of the entry's units, the first device whose node cannot be given away; NULL: none. */
+static const struct usbdevice *find_out_of_reach(const struct usb_view *view,
+						 const struct config_usb *entry,
+						 const struct usb_units *units)
+{
+	for (size_t i = 0; i < units->len; i++) {
+		const struct usb_unit *unit = &units->items[i];
+
+		for (size_t k = 0; k < unit->len && same(unit->resource, entry->resource); k++) {
+			if (unit->devices[k] && usb_lent_is_out_of_reach(view, unit->devices[k]))
+				return unit->devices[k];
+		}
+	}
+	return NULL;
+}
+
+static void tell_out_of_reach(const struct usb_view *view, const struct config_usb *entry,
+			      const struct usb_units *units, struct config_troubles *troubles)
+{
+	const struct usbdevice *device = find_out_of_reach(view, entry, units);
+	auto_free char *advice = device ? usb_node_advice(device->status.device_path) : NULL;
+	auto_free char *text = NULL;
+
+	if (!device)
+		return;
+	text = xasprintf("the device in socket %s: %s", device->status.port_path, advice);
+	tell(entry, CONFIG_NODE_NOT_WRITABLE, text, troubles);
+}
+
+static void tell_unmet(const struct usb_view *view, const struct usb_candidates *candidates,
 		       const struct usb_units *units, const struct usb_lents *lents,
 		       struct config_troubles *troubles)
 {
+	const struct config *config = view->config;
+
 	for (size_t i = 0; config && i < config->usb.len; i++) {
 		const struct config_usb *entry = &config->usb.items[i];
 		const char *reason = NULL;
@@ -233,6 +275,8 @@ static void tell_unmet(const struct config *config, const struct usb_candidates 
 			     troubles);
 		else if (text)
 			tell(entry, reason, text, troubles);
+		else if (!entry->external)
+			tell_out_of_reach(view, entry, units, troubles);
 	}
 }
 
@@ -248,7 +292,7 @@ void usb_lents_look(const struct usb_view *view, struct usb_units *units,
 	usb_units_make(view->config, &candidates, units);
 	add_claims(view, ret_lents);
 	if (troubles)
-		tell_unmet(view->config, &candidates, units, ret_lents, troubles);
+		tell_unmet(view, &candidates, units, ret_lents, troubles);
 	add_units(view, units, ret_lents);
 	if (ret_lents->len > 0)
 		qsort(ret_lents->items, ret_lents->len, sizeof(*ret_lents->items), by_resource);

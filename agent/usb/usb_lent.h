@@ -29,4 +29,7 @@ struct usb_lents {
  * config that have no unit are added to @troubles (may be NULL). */
 void usb_lents_look(const struct usb_view *view, struct usb_units *units,
 		    struct usb_lents *ret_lents, struct config_troubles *troubles);
+/* Is the device's node not QEMU's, and can this agent not make it so? */
+bool usb_lent_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device);
+
 void usb_lents_done(struct usb_lents *lents);

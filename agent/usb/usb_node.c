@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -54,7 +56,21 @@ static int kernel_chown(int fd, uid_t uid, gid_t gid)
 	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH);
 }
 
-static const struct usb_node_calls kernel = { kernel_stat, kernel_chown };
+/* A container has the capabilities that its pod's security context leaves it, and mounts of /dev of its own. What
+ * cannot be found out is tried. */
+static bool kernel_may_chown(int fd)
+{
+	struct __user_cap_header_struct self = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	struct statvfs fs;
+
+	if (syscall(SYS_capget, &self, caps) == 0 &&
+	    !(caps[CAP_TO_INDEX(CAP_CHOWN)].effective & CAP_TO_MASK(CAP_CHOWN)))
+		return false;
+	return fstatvfs(fd, &fs) < 0 || !(fs.f_flag & ST_RDONLY);
+}
+
+static const struct usb_node_calls kernel = { kernel_stat, kernel_chown, kernel_may_chown };
 
 static const struct usb_node_calls *calls_of(const struct usb_node_at *at)
 {
@@ -98,7 +114,8 @@ static int check(const struct usb_node_at *at, int fd, struct usb_node *ret_node
 		return err_set(err, ERR_INVALID, -ENODEV,
 			       "%s is not the node of USB device %u:%u: leave it to the kernel",
 			       at->device_path, bus, device);
-	*ret_node = (struct usb_node){ st.st_ino, st.st_uid, st.st_gid };
+	*ret_node =
+		(struct usb_node){ st.st_ino, st.st_uid, st.st_gid, !calls_of(at)->may_chown(fd) };
 	return 0;
 }
 
@@ -126,6 +143,19 @@ static int open_node(const struct usb_node_at *at, struct usb_node *ret_node, st
 bool usb_node_is_given(const struct usb_node *node)
 {
 	return node->uid == USB_NODE_UID && node->gid == USB_NODE_GID;
+}
+
+bool usb_node_is_out_of_reach(const struct usb_node *node)
+{
+	return node->fixed && !usb_node_is_given(node);
+}
+
+char *usb_node_advice(const char *device_path)
+{
+	return xasprintf("its node %s cannot be given to QEMU: the agent needs the capability "
+			 "CHOWN and a writable /dev (manifests/components/usb), or the node a "
+			 "udev rule that makes it %d:%d's",
+			 device_path, USB_NODE_UID, USB_NODE_GID);
 }
 
 int usb_node_look(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err)

@@ -21,12 +21,14 @@ enum { USB_NODE_UID = 107, USB_NODE_GID = 107 };
 struct usb_node_calls {
 	int (*stat)(int fd, struct stat *ret_stat);
 	int (*chown)(int fd, uid_t uid, gid_t gid);
+	bool (*may_chown)(int fd); /* could chown() succeed? */
 };
 
 struct usb_node {
 	uint64_t inode; /* another one each time the node is made */
 	uid_t uid;
 	gid_t gid;
+	bool fixed; /* whose it is this process cannot change: no CAP_CHOWN, or a read-only /dev */
 };
 
 /* All borrowed. */
@@ -38,6 +40,12 @@ struct usb_node_at {
 
 /* Is it QEMU's? */
 bool usb_node_is_given(const struct usb_node *node);
+
+/* Is it not QEMU's, and cannot be made so? */
+bool usb_node_is_out_of_reach(const struct usb_node *node);
+
+/* What to do about such a node; the caller frees. */
+char *usb_node_advice(const char *device_path);
 
 /* -ENOENT: it is not there; -ENODEV: it is something else. */
 int usb_node_look(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err);

@@ -80,7 +80,7 @@ static int give(struct usb_type *type, const struct usbdevice_status *device, st
 {
 	const uint64_t *seen = map_get(type->seen, device->port_path);
 	struct usb_node_at at = node_at(type, device->device_path);
-	struct usb_node owner = { 0, USB_NODE_UID, USB_NODE_GID };
+	struct usb_node owner = { .uid = USB_NODE_UID, .gid = USB_NODE_GID };
 	struct usb_node node;
 	int r = usb_node_look(&at, &node, err);
 

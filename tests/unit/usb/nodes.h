@@ -28,6 +28,7 @@ struct nodes {
 	} items[NODES_MAX];
 	size_t len;
 	int refuse; /* errno of the next chown */
+	bool fixed; /* none would do */
 };
 
 static inline struct nodes *nodes(void)
@@ -80,9 +81,15 @@ static inline int nodes_chown(int fd, uid_t uid, gid_t gid)
 	return 0;
 }
 
+static inline bool nodes_may_chown(int fd)
+{
+	(void)fd;
+	return !nodes()->fixed;
+}
+
 static inline const struct usb_node_calls *nodes_calls(void)
 {
-	static const struct usb_node_calls calls = { nodes_stat, nodes_chown };
+	static const struct usb_node_calls calls = { nodes_stat, nodes_chown, nodes_may_chown };
 
 	return &calls;
 }

@@ -31,6 +31,7 @@ static struct plan_case {
 	const char *pod;       /* "": not known; NULL: none */
 	bool fresh;
 	bool taken;
+	bool out_of_reach;
 	bool unlisted; /* the USBDevice is not at the API server yet */
 	const char *step;
 	const char *says[4];  /* parts of the body */
@@ -145,6 +146,10 @@ static struct plan_case {
 	{ "a name that claimed devices of another kind have", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, .taken = true,
 	  .step = "tell", .says = { "\"type\":\"Accepted\",\"status\":\"True\"", "\"reason\":\"NameTaken\"",
 				    "kubevirt.io/" STICK }, .event = "Warning NameTaken" },
+	{ "a node that cannot be given away", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, .out_of_reach = true,
+	  .step = "tell", .says = { "\"type\":\"Accepted\",\"status\":\"True\"", "\"reason\":\"NodeNotWritable\"",
+				    "/dev/bus/usb/001/005 cannot be given to QEMU", "manifests/components/usb" },
+	  .event = "Warning NodeNotWritable" },
 	{ "a device that is gone says that first", "", { CLAIM(STICK, KNOWN("1-2", "A")) }, .taken = true, .step = "tell",
 	  .says = { "DeviceGone" }, .never = { "NameTaken" }, .event = "Warning DeviceGone" },
 
@@ -234,6 +239,7 @@ static void is_planned(void **state)
 						 .held = row->pod,
 						 .holder = row->pod && *row->pod ? row->pod : NULL,
 						 .taken = row->taken,
+						 .out_of_reach = row->out_of_reach,
 						 .now_wall_ms = 1000 },
 		       &decision);
 	assert_string_equal(steps[decision.step], row->step);

@@ -8,7 +8,7 @@
 
 #define FIVE "/dev/bus/usb/001/005"
 
-static const struct usb_node qemu = { 0, USB_NODE_UID, USB_NODE_GID };
+static const struct usb_node qemu = { .uid = USB_NODE_UID, .gid = USB_NODE_GID };
 
 /* After nodes_open(). */
 static struct usb_node_at at(const char *path)

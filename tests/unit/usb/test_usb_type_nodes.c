@@ -249,6 +249,37 @@ static void a_node_of_another_device_is_left_alone(void **state)
 	scene_close(&scene);
 }
 
+#define NOT_WRITABLE                                                                                   \
+	"its node /dev/bus/usb/001/006 cannot be given to QEMU: the agent needs the capability CHOWN " \
+	"and a writable /dev (manifests/components/usb), or the node a udev rule that makes it "       \
+	"107:107's"
+
+/* An agent in a pod without CHOWN or with a read-only /dev; the host's rule gives one of the nodes to QEMU. */
+static void a_node_that_cannot_be_given_is_not_offered(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, NULL);
+	scene_select(&scene, "a.io/stick", 1);
+	nodes_make(5);
+	nodes_make(6);
+	nodes()->items[0].uid = nodes()->items[0].gid = 107;
+	nodes()->fixed = true;
+	scene_look(&scene, "1-2=5:A 1-3=6:B");
+	assert_offers(&scene, "a.io/stick: 1-2 1-3! (" NOT_WRITABLE ")");
+	assert_string_equal(
+		str_cstr(&stage.troubles),
+		"usb[0] a.io/stick NodeNotWritable: the device in socket 1-3: " NOT_WRITABLE "|");
+	assert_refuses(&scene, "a.io/stick", "1-3", -EHOSTDOWN, "the capability CHOWN");
+	assert_gives(&scene, "a.io/stick", "1-2",
+		     "USB_RESOURCE_A_IO_STICK=1:5 /dev/bus/usb/001/005:mrw");
+	nodes()->fixed = false;
+	assert_offers(&scene, "a.io/stick: 1-2 1-3");
+	assert_string_equal(str_cstr(&stage.troubles), "");
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -267,6 +298,8 @@ int main(void)
 		  a_node_that_somebody_else_gave_stays_so, NULL);
 	suite_add(&suite, "a record of another boot counts for nothing",
 		  a_record_of_another_boot_counts_for_nothing, NULL);
+	suite_add(&suite, "a node that cannot be given is not offered",
+		  a_node_that_cannot_be_given_is_not_offered, NULL);
 	suite_add(&suite, "whose a given node was is known after a restart",
 		  its_owner_is_known_after_a_restart, NULL);
 	suite_add(&suite, "a record of another node counts for nothing",

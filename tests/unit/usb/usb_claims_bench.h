@@ -123,6 +123,13 @@ static inline bool bench_is_taken(void *arg, const char *name)
 	return false;
 }
 
+static inline bool bench_is_out_of_reach(void *arg, const char *port)
+{
+	(void)arg;
+	(void)port;
+	return false;
+}
+
 static inline void bench_open(struct bench *b)
 {
 	*b = (struct bench){ .client = fake_client_new(),
@@ -142,6 +149,7 @@ static inline void bench_open(struct bench *b)
 		.node_name = "node1",
 		.is_free = bench_is_free,
 		.is_taken = bench_is_taken,
+		.is_out_of_reach = bench_is_out_of_reach,
 		.give_back = bench_give_back,
 		.arg = b,
 	});

@@ -59,6 +59,7 @@ static bool needs_owner(const struct claim_case *c)
 	       !api_meta_owner(&c->claim->meta, pcidevice_kind.kind);
 }
 
+/* The first: Harvester's controller looks at no other. */
 static json_t *owner_refs(const struct claim_case *c)
 {
 	auto_json json_t *meta = json_map_encode(api_meta_map, &c->claim->meta);
@@ -71,7 +72,7 @@ static json_t *owner_refs(const struct claim_case *c)
 	set_text(ours, "kind", pcidevice_kind.kind);
 	set_text(ours, "name", c->device->meta.name);
 	set_text(ours, "uid", c->device->meta.uid);
-	json_array_append_new(list, ours);
+	json_array_insert_new(list, 0, ours);
 	return list;
 }
 

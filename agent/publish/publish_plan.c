@@ -8,6 +8,7 @@
 #include "api/names.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
 #include "api/resource_lent.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
@@ -283,15 +284,18 @@ static json_t *pairs_json(const struct json_pairs *pairs)
 
 /* The driver annotation says what the device goes back to. While it is claimed, or on no driver of its
  * own, what was remembered stays; a driver that lends it, or a text that is no driver at all, is a
- * mistake of whoever wrote it. */
+ * mistake of whoever wrote it: then the claim may know. */
 static void keep_driver(const struct publish_case *c, struct json_pairs *annotations)
 {
 	const struct api_meta *seen = c->seen;
 	const char *old = seen ? api_meta_annotation(seen, NAMES_ANNOTATION_DRIVER) : NULL;
 	const char *now = api_meta_annotation(c->wanted, NAMES_ANNOTATION_DRIVER);
+	const char *told = c->claim ? c->claim->status.kernel_driver_to_unbind : NULL;
 
 	if ((c->claimed || !now) && native_driver_valid(old))
 		json_pairs_set(annotations, NAMES_ANNOTATION_DRIVER, old);
+	else if (!now && native_driver_valid(told))
+		json_pairs_set(annotations, NAMES_ANNOTATION_DRIVER, told);
 }
 
 static void add_pairs(struct json_pairs *to, const struct json_pairs *from)

@@ -7,14 +7,14 @@ static struct body_case {
 	const char *body; /* JSON; every part of it must be in the patch */
 } bodies[] = {
 	/* clang-format off */
-	{ "a mark keeps the finalizers and owners of others",
+	{ "harvester-api 2.2: a mark keeps the finalizers and owners of others, behind the device",
 	  { .lines = { NIC("e1000e") },
 	    .claim = CLAIM(",'finalizers':['a/b'],'ownerReferences':[{'apiVersion':'v1','kind':'VGPUDevice','name':'v',"
 	"'uid':'x'}]", "", "") },
 	  CLAIM_MARK,
 	  "{'metadata':{'uid':'u1','resourceVersion':'7','finalizers':['a/b','" FINALIZER "'],'ownerReferences':["
-	  "{'apiVersion':'v1','kind':'VGPUDevice','name':'v','uid':'x'},"
-	  "{'apiVersion':'devices.harvesterhci.io/v1beta1','kind':'PCIDevice','name':'" NAME "','uid':'d1'}]},"
+	  "{'apiVersion':'devices.harvesterhci.io/v1beta1','kind':'PCIDevice','name':'" NAME "','uid':'d1'},"
+	  "{'apiVersion':'v1','kind':'VGPUDevice','name':'v','uid':'x'}]},"
 	  "'spec':{'address':'" ADDRESS "','nodeName':'node1'}}" },
 	{ "a mark does not repeat what is there",
 	  { .lines = { NIC("e1000e") },

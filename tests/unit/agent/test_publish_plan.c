@@ -7,6 +7,7 @@
 #include "api/names.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
 #include "base/array.h"
 #include "base/mem.h"
 #include "unit/agent/verdict.h"
@@ -271,6 +272,57 @@ static void plan_of_lent_is(void **state)
 	api_object_free(&pcidevice_kind, vm);
 }
 
+/* Of a device that is lent already, where the claim alone knows what it had been on. */
+static struct told_case {
+	const char *name;
+	const char *remembered; /* the annotation; NULL: none */
+	const char *told;       /* the claim's status         */
+	const char *driver;     /* now; NULL: one that lends  */
+	const char *has;        /* text of the body; NULL: nothing is written */
+} tolds[] = {
+	{ "harvester-api 2.3: where vfio-pci is remembered, the claim says what it was", "vfio-pci",
+	  "e1000e", NULL, "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"" },
+	{ "so where nothing is remembered", NULL, "e1000e", NULL,
+	  "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"" },
+	{ "what is remembered counts before what the claim says", "igb", "e1000e", NULL, NULL },
+	{ "a claim that says vfio-pci knows nothing", "vfio-pci", "vfio-pci", NULL, NULL },
+	{ "the driver that it is on counts before what the claim says", "vfio-pci", "igb", "e1000e",
+	  "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"" },
+};
+
+static void set_driver(struct pcidevice *device, const char *remembered)
+{
+	json_pairs_remove(&device->meta.annotations, NAMES_ANNOTATION_DRIVER);
+	if (remembered)
+		json_pairs_set(&device->meta.annotations, NAMES_ANNOTATION_DRIVER, remembered);
+}
+
+static void claim_tells_the_driver(void **state)
+{
+	const struct told_case *row = *state;
+	struct pcidevice *wanted = nic(NOW);
+	struct pcidevice *seen = nic(THEN);
+	struct pcideviceclaim *claim = api_object_new(&pcideviceclaim_kind);
+	struct publish_case question = { .kind = INVENTORY_PCI,
+					 .wanted = wanted,
+					 .seen = seen,
+					 .claimed = true,
+					 .claim = claim };
+	auto_json json_t *body = NULL;
+	auto_free char *text = NULL;
+
+	claim->status.kernel_driver_to_unbind = xstrdup(row->told);
+	set_driver(wanted, row->driver);
+	set_driver(seen, row->remembered);
+	assert_int_equal(publish_plan(&question, &body),
+			 row->has ? PUBLISH_OBJECT : PUBLISH_NOTHING);
+	text = row->has ? json_map_text(body) : xstrdup("");
+	assert_non_null(strstr(text, row->has ? row->has : ""));
+	api_object_free(&pcidevice_kind, wanted);
+	api_object_free(&pcidevice_kind, seen);
+	api_object_free(&pcideviceclaim_kind, claim);
+}
+
 static void a_new_device_is_created(void **state)
 {
 	struct pcidevice *wanted = nic(NOW);
@@ -377,6 +429,7 @@ int main(void)
 
 	suite_rows(&suite, cases, plan_is);
 	suite_rows(&suite, claimed_cases, plan_of_a_claimed_one_is);
+	suite_rows(&suite, tolds, claim_tells_the_driver);
 	for (size_t i = 0; i < ARRAY_LEN(lents); i++)
 		suite_add(&suite, lents[i].plan.name, plan_of_lent_is, &lents[i]);
 	suite_add(&suite, "a new device is created, then gets its status", a_new_device_is_created,

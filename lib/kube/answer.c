@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -64,12 +65,23 @@ static void add_quote(struct str *out, const json_t *status, const char *body, s
 		str_add_clean(out, body, len < QUOTE_MAX ? len : QUOTE_MAX);
 }
 
+/* What an API server says of a field that its definition does not have: to a strict write, and to an apply. Once the
+ * definition is upgraded, the same write is good. */
+static bool is_unknown_field(const json_t *status)
+{
+	const char *message = text_of(status, "message");
+
+	return (strstr(message, "strict decoding error") && strstr(message, "unknown field")) ||
+	       strstr(message, "field not declared in schema");
+}
+
 int answer_result(int status, const char *body, size_t len, struct err *err)
 {
 	const struct meaning *meaning = meaning_of(status);
 	auto_str struct str quote = STR_INIT;
 	json_t *object = NULL;
 	int code = meaning->code;
+	bool unknown;
 
 	if (status >= 200 && status < 300)
 		return 0;
@@ -78,7 +90,10 @@ int answer_result(int status, const char *body, size_t len, struct err *err)
 	if (status == 409 && strcmp(text_of(object, "reason"), "AlreadyExists") == 0)
 		code = -EEXIST;
 	add_quote(&quote, object, body, len);
+	unknown = is_unknown_field(object);
 	json_decref(object);
-	return err_set(err, meaning->kind, code, "%d %s%s%s", status, meaning->text,
+	return err_set(err, unknown ? ERR_RETRY : meaning->kind, code, "%d %s%s%s", status,
+		       unknown ? "the cluster's definition is older than this program, apply crds/"
+			       : meaning->text,
 		       quote.len > 0 ? ": " : "", str_cstr(&quote));
 }

@@ -6,6 +6,7 @@
 
 #include "api/json_map.h"
 #include "api/kind.h"
+#include "api/names.h"
 #include "api/object.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -41,6 +42,13 @@ static char *body_of(const struct apply_request *request)
 	return json_map_text(object);
 }
 
+/* Where the cluster's definition is older than ours, what it does not know must not be dropped silently: it would be
+ * written again and again. An apply is refused in any case; others' definitions are theirs. */
+static bool is_strict(const struct api_kind *kind)
+{
+	return strcmp(kind->group, NAMES_GROUP) == 0 || strcmp(kind->group, NAMES_OWN_GROUP) == 0;
+}
+
 static struct kube_call *patch(struct kube_client *client, const struct apply_request *request,
 			       const char *content_type, kube_done_fn *done, void *arg)
 {
@@ -50,6 +58,7 @@ static struct kube_call *patch(struct kube_client *client, const struct apply_re
 	struct url_query query = {
 		.field_manager = request->field_manager,
 		.force = apply && request->force,
+		.strict = !apply && is_strict(request->kind),
 	};
 
 	url_object(&path, request->kind, NULL, request->name, request->subresource);
@@ -84,7 +93,10 @@ struct kube_call *apply_create(struct kube_client *client, const struct apply_re
 {
 	auto_str struct str path = STR_INIT;
 	auto_free char *body = body_of(request);
-	struct url_query query = { .field_manager = request->field_manager };
+	struct url_query query = {
+		.field_manager = request->field_manager,
+		.strict = is_strict(request->kind),
+	};
 
 	url_object(&path, request->kind, NULL, NULL, NULL);
 	url_add_query(&path, &query);

@@ -1,4 +1,8 @@
-/* apply: writes of one object: server-side apply, patch, create and delete. Nothing here PUTs. */
+/*
+ * apply: writes of one object: server-side apply, patch, create and delete. Nothing here PUTs.
+ *
+ * Of our own kinds, fields that the cluster's definition does not have are refused (ERR_RETRY: see answer.h).
+ */
 #pragma once
 
 #include <jansson.h>

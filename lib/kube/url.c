@@ -86,6 +86,7 @@ void url_add_query(struct str *out, const struct url_query *query)
 	add_text(out, "fieldManager", query->field_manager);
 	add_flag(out, "force", "true", query->force);
 	add_flag(out, "dryRun", "All", query->dry_run);
+	add_flag(out, "fieldValidation", "Strict", query->strict);
 }
 
 /* The host's length at the start of @text: up to a port or path, or to the closing bracket. */

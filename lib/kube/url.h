@@ -24,6 +24,7 @@ struct url_query {
 	bool bookmarks;
 	bool force; /* server-side apply takes over fields of others */
 	bool dry_run;
+	bool strict; /* fields that the schema does not have are refused, not dropped */
 };
 
 /* Append "/apis/GROUP/VERSION[/namespaces/NS]/PLURAL[/NAME[/SUBRESOURCE]][?QUERY]". @ns overrides the

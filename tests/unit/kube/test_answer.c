@@ -32,6 +32,16 @@ static struct answer_case {
 	  "410 gone: too old" },
 	{ "422 is the object's fault", 422, "{\"message\":\"spec.x: Required\"}", -EINVAL,
 	  ERR_INVALID, "422 not valid: spec.x: Required" },
+	{ "a field that the definition does not have is there once that is upgraded", 422,
+	  "{\"message\":\"strict decoding error: unknown field \\\"status.step\\\"\"}", -EINVAL,
+	  ERR_RETRY,
+	  "422 the cluster's definition is older than this program, apply crds/: strict decoding error: "
+	  "unknown field \"status.step\"" },
+	{ "so is what an apply says of it", 500,
+	  "{\"message\":\"failed to create typed patch object: .status.role: field not declared in schema\"}",
+	  -EAGAIN, ERR_RETRY,
+	  "500 the cluster's definition is older than this program, apply crds/: failed to create typed "
+	  "patch object: .status.role: field not declared in schema" },
 	{ "429 is for later", 429, "", -EAGAIN, ERR_RETRY, "429 too many requests" },
 	{ "503 is for later", 503, "{\"message\":5}", -EAGAIN, ERR_RETRY, "503 server error" },
 	{ "what a proxy says is cleaned and cut at its first line", 502, "<h1>\xff\x1b</h1>\nmore",

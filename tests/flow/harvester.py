@@ -5,6 +5,10 @@ the driver that its annotation remembers, a claim's finalizer is taken off by th
 PUT, and knows no conditions.
 """
 
+import re
+
+from cluster import ROOT
+
 GROUP = "devices.harvesterhci.io"
 VERSION = f"{GROUP}/v1beta1"
 MANAGER = "pcidevices"
@@ -15,6 +19,13 @@ SKIP = "pcidevices.harvesterhci.io/skip-vfio-binding"
 RESOURCE = "pcidevice.harvesterhci.io/override-resource-name"
 PARENT_GPU = "harvesterhci.io/parentSRIOVGPUDevice"
 INTERFACE = "sriov.devices.harvesterhi.io/interface-name"  # its spelling
+
+
+def documented(mark):
+    """The commands of the block in docs/migration.md that begins with this comment."""
+    text = (ROOT / "docs/migration.md").read_text()
+    (block,) = re.findall(rf"^ +# {re.escape(mark)}\n((?: {{7}}.*\n)+)", text, re.M)
+    return "\n".join(line.strip() for line in block.splitlines())
 
 
 def bare(address):

@@ -5,6 +5,7 @@ server. That no device is unbound is seen on a kernel: tests/flow/node/test_migr
 import json
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -256,3 +257,41 @@ def test_a_vgpu_stays_what_it_is_with_its_claim(taken, node):
     finally:
         taken.crds.kubectl("delete", "sriovgpudevices,vgpudevices,migconfigurations", "--selector", f"nodename={node}")
         shutil.rmtree(taken.machine.device(VGPU) / "nvidia")
+
+
+MACHINES = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "virtualmachineinstances.kubevirt.io"},
+            "spec": {"group": "kubevirt.io", "scope": "Namespaced",
+                     "names": {"plural": "virtualmachineinstances", "kind": "VirtualMachineInstance"},
+                     "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                         "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+
+
+@pytest.fixture
+def standing(crds, node):
+    """A Node and a machine with Harvester's finalizers, and somebody else's."""
+    keep = "example.com/keep"
+    crds.kubectl("create", "-f", "-", input=MACHINES)
+    crds.kubectl("wait", "--for=condition=Established", "crd/virtualmachineinstances.kubevirt.io")
+    for obj in ({"apiVersion": "v1", "kind": "Node", "metadata": {
+                    "name": node, "finalizers": ["wrangler.cattle.io/node-remove", keep]}},
+                {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": {
+                    "name": node, "namespace": "default", "finalizers": [
+                        keep, "wrangler.cattle.io/virtual-machine-deletion"]}}):
+        wait_until(lambda obj=obj: crds.kubectl("create", "-f", "-", input=obj, check=False).returncode == 0, 20)
+    kinds = ["node", "virtualmachineinstance"]
+    yield lambda: [crds.get(kind, node, "-n", "default")["metadata"].get("finalizers") for kind in kinds]
+    for kind in kinds:
+        crds.kubectl("patch", kind, node, "-n", "default", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+        crds.kubectl("delete", kind, node, "-n", "default")
+    crds.kubectl("delete", "crd", "virtualmachineinstances.kubevirt.io")
+
+
+@pytest.mark.parametrize("mark, left", [
+    ("finalizers of Nodes", [["example.com/keep"], ["example.com/keep", "wrangler.cattle.io/virtual-machine-deletion"]]),
+    ("finalizers of machines", [["wrangler.cattle.io/node-remove", "example.com/keep"], ["example.com/keep"]]),
+])
+def test_the_documented_commands_take_harvesters_finalizers_off(crds, standing, mark, left):
+    words = {"KUBECONFIG": str(crds.kubeconfig), "PATH": f"{crds.folder}/bin:{os.environ['PATH']}"}
+    subprocess.run(["bash", "-euo", "pipefail", "-c", harvester.documented(mark)], env=os.environ | words, check=True)
+    assert standing() == left

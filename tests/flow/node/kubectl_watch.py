@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 # `kubectl get -w` cannot say how long, and ends when the server likes, after half an hour or later.
-WATCH = "/apis/devices.harvesterhci.io/v1beta1/{}?" + urlencode({"watch": 1, "timeoutSeconds": 6 * 3600})
+HOURS = urlencode({"watch": 1, "timeoutSeconds": 6 * 3600})
+WATCH = "/apis/devices.harvesterhci.io/v1beta1/{}?" + HOURS
 
 
 @dataclass
@@ -24,11 +25,11 @@ class Event:
 class KubectlWatch:
     """Owns the kubectl process; a thread collects its events until close()."""
 
-    def __init__(self, cluster, kind, selector):
+    def __init__(self, cluster, kind, selector, path=WATCH):
         self.kind = kind
         self.events = []
         self.changed = threading.Condition()
-        path = WATCH.format(kind) + "&" + urlencode({"labelSelector": selector})
+        path = path.format(kind) + "&" + urlencode({"labelSelector": selector})
         self.process = cluster.start_kubectl("get", "--raw", path)
         self.thread = threading.Thread(target=self._collect, daemon=True)
         self.thread.start()

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from contextlib import contextmanager
 
 import pytest
 import yaml
@@ -73,8 +74,8 @@ def images(tmp_path_factory):
     return sorted(folder.glob("*.tar"))
 
 
-@pytest.fixture(scope="module")
-def hostdev(booted, images):
+@contextmanager
+def as_pods(booted, images):
     """In place of the agent that is a process of the node; at the end, that is back."""
     made = Pods(booted, Kubelet(booted.guest, booted.cluster))
     booted.agent.signal("TERM")
@@ -90,6 +91,12 @@ def hostdev(booted, images):
             booted.cluster.control("kill", name)
         made.kubelet.stop()
         booted.agent.start()
+
+
+@pytest.fixture(scope="module")
+def hostdev(booted, images):
+    with as_pods(booted, images) as made:
+        yield made
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ class Bindings:
 
     def start(self):
         self.pid = int(self.guest.sh(f"setsid python3 -c '{LISTEN}' </dev/null >{LOG} 2>&1 & echo $!"))
-        wait_until(lambda: self._lines(), 30, "the listener")
+        wait_until(self._lines, 90, "the listener")
 
     def stop(self):
         self.guest.run("kill", self.pid)

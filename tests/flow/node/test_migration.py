@@ -91,7 +91,7 @@ def uids(objects):
     return {obj["metadata"]["name"]: obj["metadata"]["uid"] for obj in objects}
 
 
-def test_what_harvester_has_bound_is_taken_over_as_it_is(node, claims, theirs, agent, usb, bindings):  # noqa: F811
+def test_what_harvester_has_bound_is_taken_over_as_it_is(node, claims, usb, bindings, theirs, agent):  # noqa: F811
     """A claimed NIC and its unclaimed twin on vfio-pci, a NIC on its driver, a stick, a claim of what is gone."""
     groups = {one: claims.function(one).group() for one in (NIC, TWIN, FAR_NIC)}
     for address in NIC, TWIN:
@@ -112,7 +112,7 @@ def test_what_harvester_has_bound_is_taken_over_as_it_is(node, claims, theirs, a
     claims.wait_ready(NIC)
     claims.wait(SLOT, "Ready", "False", "DeviceGone")
     usb.wait(stick["metadata"]["name"], "Ready", "True")
-    wait_until(lambda: claimable(node.pci_object(TWIN))[0] == "True", 30, "our facts of the twin")
+    wait_until(lambda: claimable(node.pci_object(TWIN))[0] == "Available", 30, "our facts of the twin")
     assert bindings.seen() == []
     assert {one: bindings.link(one) for one in links} == links
     assert claims.function(NIC).drivers() == ("vfio-pci", "vfio-pci")

@@ -19,9 +19,6 @@ from programs import run
 from transcript import Shell, blocks, commands
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-# Pages of others, which need not be there yet.
-PENDING = {"docs/install.md", "docs/kubectl-hostdev.md", "docs/map.md", "docs/metrics.md", "docs/migration.md",
-           "docs/runbooks.md", "docs/upgrade.md", "docs/man/kubectl-hostdev.1"}
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$")
 
@@ -66,8 +63,7 @@ def wrong_links(page):
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
         if not file.exists():
-            if str(file.relative_to(ROOT)) not in PENDING:
-                yield f"{target}: there is no such file"
+            yield f"{target}: there is no such file"
         elif anchor and anchor not in anchors(file):
             yield f"{target}: there is no such heading"
 

@@ -13,6 +13,8 @@ FOLDER = ROOT / "docs/man"
 FORMS = {
     "hostdev-agent.8": {"OPTIONS": [], "INSPECT": ["inspect"], "PLAN": ["plan"]},
     "hostdev-controller.8": {"OPTIONS": [], "UNINSTALL": ["uninstall"]},
+    "kubectl-hostdev.1": {word.upper(): [word] for word in ("tree", "why", "who", "plan", "claim", "release", "top", "map",
+                                                            "completion")},
 }
 COMMON = {"kubectl-hostdev.1": "OPTIONS"}  # the heading of the flags that every form has
 FLAG = re.compile(r"^ {7}(?:-(\w), )?--([\w-]+)", re.MULTILINE)
@@ -37,9 +39,14 @@ def test_mandoc_finds_nothing_wrong(page):
 
 def test_every_program_of_people_has_a_page():
     there = {path.name for path in FOLDER.iterdir()}
-    assert there >= FORMS.keys()
+    assert there == FORMS.keys()
     for page in FORMS:
         assert program(page.rpartition(".")[0]).exists()
+
+
+def test_every_command_of_the_plugin_is_on_its_page():
+    listed = run("kubectl-hostdev", "--help").stdout.split("Commands:\n")[1].split("\n\n")[0]
+    assert {line.split()[0] for line in listed.splitlines()} == {words[0] for words in FORMS["kubectl-hostdev.1"].values()}
 
 
 FORM_CASES = [(page, heading, words) for page, forms in FORMS.items() for heading, words in forms.items()]

@@ -101,7 +101,7 @@ def test_scripts_that_are_named_are_there(page):
 @pytest.fixture(scope="module")
 def kinds(crds):
     """Every name by which kubectl knows a kind, and KubeVirt's."""
-    names = {"virtualmachine", "virtualmachines", "vm", "vmi", "kubevirt", "all"}
+    names = {"virtualmachine", "virtualmachines", "virtualmachineinstances", "vm", "vmi", "kubevirt", "all"}
     for line in crds.kubectl("api-resources", "--no-headers").stdout.splitlines():
         words = line.split()
         version = next(i for i, word in enumerate(words) if re.fullmatch(r"([\w.-]+/)?v\d\w*", word))

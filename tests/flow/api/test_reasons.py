@@ -21,10 +21,11 @@ NO_REASONS = """
   kinds: AdmissionReview DeleteOptions DevicePool Event HostDeviceConfig KubeVirt Lease List MediatedDevice
     MediatedDeviceParent MigConfiguration MutatingWebhookConfiguration Node PCIDevice PCIDeviceClaim Pod Secret
     SRIOVGPUDevice SRIOVNetworkDevice USBDevice USBDeviceClaim VGPUDevice ValidatingWebhookConfiguration VirtualMachine
-  members and values of them: Function Halted InternalIP JSONPatch Normal NotOlderThan PhysicalFunction VirtualFunction
-    Warning Data DeviceIDs DevicePlugin PodDeviceEntries Healthy Unhealthy
+  members and values of them: Function Halted InternalIP JSONPatch Manual Normal NotOlderThan PhysicalFunction VirtualFunction
+    Strict Warning Data DeviceIDs DevicePlugin PodDeviceEntries Healthy Unhealthy
   answers of API servers: Accept AlreadyExists Authorization Conflict Expired Failure Forbidden NotFound
     ServiceUnavailable
+  labels of metrics: Other
   gRPC: Aborted Canceled DataLoss DeadlineExceeded FailedPrecondition Internal InvalidArgument OutOfRange
     PermissionDenied ResourceExhausted Unauthenticated Unavailable Unimplemented
   steps of the helper: Bind CheckHolders ClearOverride Create LoadModule MakeFunctions Probe Release Remove

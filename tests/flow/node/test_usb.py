@@ -260,6 +260,25 @@ def test_a_bundle_of_selected_devices_is_lent_as_one(kubelet, usb, pods, socket,
     wait_until(lambda: kubelet.allocatable(resource) in (None, "0"), 60, "the end of the resource")
 
 
+def test_a_node_is_given_back_though_its_entry_and_the_agent_went_before_the_pod(node, kubelet, usb, pods, socket, config):  # noqa: F811
+    resource = "example.com/gone"
+    config(resource, {"vendor": "46f4", "product": "0001", "serial": "GIVEN"})
+    socket.plug("GIVEN")
+    kubelet.wait_allocatable(resource, 1)
+    pod = pods("usb-11", {resource: 1})
+    pod.wait_running()
+    path = usb.path(socket.PORT)
+    config(resource)
+    wait_until(lambda: kubelet.allocatable(resource) in (None, "0"), 60, "the end of the resource")
+    node.agent.kill()
+    node.agent.start()
+    node.wait_converged()
+    time.sleep(2)
+    assert usb.owner(path) == QEMU, "the pod has it still"
+    pod.delete()
+    wait_until(lambda: usb.owner(path) == ROOT, 90, "the node given back")
+
+
 def test_a_claim_that_waits_knows_its_stick_when_it_is_plugged_in_again(kubelet, usb, pods, socket, config):  # noqa: F811
     resource = "example.com/waits"
     config(resource, {"vendor": "46f4", "product": "0001", "serial": "WAITS"})

@@ -19,6 +19,9 @@ struct gate {
 	struct clock *clock;
 	struct admission *admission;
 	struct webhook *webhook;
+	struct clock_timer *timer; /* of the end */
+	void (*drained)(void *arg);
+	void *arg;
 };
 
 static bool leads(void *arg)
@@ -33,6 +36,13 @@ static void on_started(void *arg)
 	struct gate *gate = arg;
 
 	webhook_lead(gate->webhook);
+}
+
+static void on_drained(void *arg)
+{
+	const struct gate *gate = arg;
+
+	gate->drained(gate->arg);
 }
 
 static int check_ready(void *arg, struct err *err)
@@ -83,6 +93,7 @@ int gate_new(struct program *program, struct leader *leader, struct views *views
 	gate = xcalloc(1, sizeof(*gate));
 	gate->leader = leader;
 	gate->clock = clock_new(&program->loop);
+	gate->timer = clock_timer_new(gate->clock, on_drained, gate);
 	gate->admission = admission_new(views);
 	r = open_webhook(gate, program, options, err);
 	if (r < 0) {
@@ -96,10 +107,23 @@ int gate_new(struct program *program, struct leader *leader, struct views *views
 	return 0;
 }
 
+void gate_drain(struct gate *gate, void (*done)(void *arg), void *arg)
+{
+	if (!gate) {
+		done(arg);
+		return;
+	}
+	gate->drained = done;
+	gate->arg = arg;
+	webhook_drain(gate->webhook);
+	clock_timer_start(gate->clock, gate->timer, GATE_DRAIN_MS);
+}
+
 struct gate *gate_free(struct gate *gate)
 {
 	if (!gate)
 		return NULL;
+	clock_timer_free(gate->clock, gate->timer);
 	webhook_free(gate->webhook);
 	admission_free(gate->admission);
 	clock_free(gate->clock);

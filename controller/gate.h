@@ -15,6 +15,9 @@ struct leader;
 struct program;
 struct views;
 
+/* Long enough for API servers to ask once more on the connections that they keep. */
+enum { GATE_DRAIN_MS = 1500 };
+
 struct gate_options {
 	const char *listen; /* "ADDRESS:PORT", or "off" */
 	const char *ns;
@@ -27,5 +30,9 @@ bool gate_opens(const struct gate_options *options);
 /* All is borrowed; @views as admission_new() has them. Errors name the setting. */
 int gate_new(struct program *program, struct leader *leader, struct views *views,
 	     const struct gate_options *options, struct gate **ret_gate, struct err *err);
+/* Answer for GATE_DRAIN_MS more, each time as the last answer of a connection, and then call @done, once; if @gate is
+ * NULL, before this returns. */
+void gate_drain(struct gate *gate, void (*done)(void *arg), void *arg);
+
 /* Takes NULL, returns NULL. */
 struct gate *gate_free(struct gate *gate);

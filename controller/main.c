@@ -26,14 +26,21 @@ static int check_ready(void *arg, struct err *err)
 	return err_set(err, ERR_RETRY, -1, "the Lease has not been read yet");
 }
 
-static void on_resigned(void *arg)
+static void on_drained(void *arg)
 {
 	struct replica *replica = arg;
 
 	program_stop(&replica->program);
 }
 
-/* SIGTERM: hand over first, then end. */
+static void on_resigned(void *arg)
+{
+	struct replica *replica = arg;
+
+	gate_drain(replica->gate, on_drained, replica);
+}
+
+/* SIGTERM: hand over first, have API servers go elsewhere, then end. */
 static void on_signal(void *arg)
 {
 	struct replica *replica = arg;

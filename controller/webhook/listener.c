@@ -44,6 +44,7 @@ struct listener {
 	struct tls_pair *pair; /* NULL: handshakes fail  */
 	size_t bodies;         /* bytes of all exchanges */
 	unsigned port;
+	bool draining;
 };
 
 /* A connection. */
@@ -112,7 +113,8 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 
 /* --- requests --- */
 
-static enum MHD_Result respond(struct MHD_Connection *connection, int status, struct str *body)
+static enum MHD_Result respond(const struct listener *listener, struct MHD_Connection *connection,
+			       int status, struct str *body)
 {
 	size_t len = body->len; /* str_detach() empties it */
 	struct MHD_Response *response =
@@ -122,17 +124,20 @@ static enum MHD_Result respond(struct MHD_Connection *connection, int status, st
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
 				status == MHD_HTTP_OK ? "application/json"
 						      : "text/plain; charset=utf-8");
+	if (listener->draining)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	result = MHD_queue_response(connection, (unsigned)status, response);
 	MHD_destroy_response(response);
 	return result;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, int status, const char *why)
+static enum MHD_Result refuse(const struct listener *listener, struct MHD_Connection *connection,
+			      int status, const char *why)
 {
 	struct str body = STR_INIT;
 
 	str_add(&body, why);
-	return respond(connection, status, &body);
+	return respond(listener, connection, status, &body);
 }
 
 /* A limit that counts from now on. */
@@ -151,13 +156,13 @@ static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *c
 	uint64_t len;
 
 	if (strcmp(method, "POST") != 0)
-		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+		return refuse(listener, connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 			      "admission reviews are sent by POST\n");
 	if (!str_to_u64(length, &len))
-		return refuse(connection, MHD_HTTP_LENGTH_REQUIRED,
+		return refuse(listener, connection, MHD_HTTP_LENGTH_REQUIRED,
 			      "the length of a review is said beforehand\n");
 	if (len > LISTENER_BODY_MAX)
-		return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE,
+		return refuse(listener, connection, MHD_HTTP_CONTENT_TOO_LARGE,
 			      "a review has at most 3 MiB\n");
 	exchange = xcalloc(1, sizeof(*exchange));
 	exchange->until_ms = clock_now_ms(listener->clock) + (uint64_t)LISTENER_ARRIVAL_S * 1000;
@@ -187,7 +192,7 @@ static enum MHD_Result finish(struct listener *listener, struct MHD_Connection *
 	const char *body = str_cstr(&exchange->body);
 	int status = listener->answer(listener->arg, path, body, exchange->body.len, &out);
 
-	return respond(connection, status, &out);
+	return respond(listener, connection, status, &out);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): the library's signature */
@@ -310,6 +315,11 @@ int listener_use(struct listener *listener, const char *cert, const char *key, s
 	tls_pair_unref(listener->pair);
 	listener->pair = pair;
 	return 0;
+}
+
+void listener_drain(struct listener *listener)
+{
+	listener->draining = true;
 }
 
 unsigned listener_port(const struct listener *listener)

@@ -54,4 +54,8 @@ struct listener *listener_free(struct listener *listener);
  * connections that there are stay. On an error the previous one stays. */
 int listener_use(struct listener *listener, const char *cert, const char *key, struct err *err);
 
+/* From now on an answer is the last one of its connection, so that callers go elsewhere before this ends:
+ * what they send while a kept connection is being closed would be lost (RFC 9112, 9.6). */
+void listener_drain(struct listener *listener);
+
 unsigned listener_port(const struct listener *listener);

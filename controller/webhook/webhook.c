@@ -160,6 +160,11 @@ int webhook_ready(struct webhook *webhook, struct err *err)
 	return 0;
 }
 
+void webhook_drain(struct webhook *webhook)
+{
+	listener_drain(webhook->listener);
+}
+
 unsigned webhook_port(const struct webhook *webhook)
 {
 	return listener_port(webhook->listener);

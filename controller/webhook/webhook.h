@@ -43,4 +43,7 @@ void webhook_lead(struct webhook *webhook);
 /* 0 once there is a certificate and the rules know enough; else < 0 with @err. For readyz. */
 int webhook_ready(struct webhook *webhook, struct err *err);
 
+/* As listener_drain(). */
+void webhook_drain(struct webhook *webhook);
+
 unsigned webhook_port(const struct webhook *webhook);

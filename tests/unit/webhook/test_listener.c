@@ -102,6 +102,31 @@ static void reviews_are_answered(void **state)
 	close_bench(&b);
 }
 
+static void before_the_end_each_answer_is_the_last_of_its_connection(void **state)
+{
+	struct tls_client kept;
+	struct tls_client late;
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	use(&b);
+	dial(&b, &kept, NULL);
+	assert_int_equal(tls_client_handshake(&kept), 0);
+	assert_int_equal(tls_client_post(&kept, "/validate", "x", 1), 200);
+	assert_null(strstr(kept.answer.buf, "Connection: close\r\n"));
+	listener_drain(b.listener);
+	assert_int_equal(tls_client_post(&kept, "/validate", "x", 1), 200);
+	assert_non_null(strstr(kept.answer.buf, "Connection: close\r\n"));
+	assert_true(tls_client_ended(&kept, 1000));
+	dial(&b, &late, NULL);
+	assert_int_equal(tls_client_handshake(&late), 0);
+	assert_int_equal(tls_client_post(&late, "/validate", "x", 1), 200);
+	tls_client_close(&kept);
+	tls_client_close(&late);
+	close_bench(&b);
+}
+
 static struct suite_case {
 	const char *name;
 	const char *priorities;
@@ -361,6 +386,8 @@ int main(void)
 
 	suite_add(&suite, "reviews are answered", reviews_are_answered, NULL);
 	suite_rows(&suite, suites, suite_is_agreed_on);
+	suite_add(&suite, "before the end each answer is the last of its connection",
+		  before_the_end_each_answer_is_the_last_of_its_connection, NULL);
 	suite_add(&suite, "no other version is spoken", no_other_version_is_spoken, NULL);
 	suite_add(&suite, "without a certificate there is no handshake",
 		  without_a_certificate_there_is_no_handshake, NULL);

@@ -57,6 +57,8 @@ bool address_is_pci(const char *text)
 
 bool address_means(const char *text, const char *address)
 {
+	if (!*text || !*address)
+		return false;
 	if (strcasecmp(text, address) == 0)
 		return true;
 	return is_short(text) && strncmp(address, "0000:", 5) == 0 &&

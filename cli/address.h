@@ -11,7 +11,8 @@ int address_compare(const char *a, const char *b);
 /* Is it a PCI address, with its domain ("0000:04:00.0") or without ("04:00.0")? */
 bool address_is_pci(const char *text);
 
-/* Does @text mean @address: the same, in whichever case, or the same without the domain 0000? */
+/* Does @text mean @address: the same, in whichever case, or the same without the domain 0000?
+ * Nothing means an address that is not known, nor is it meant by no word. */
 bool address_means(const char *text, const char *address);
 
 /* Length of the part of a PCI address that says domain and bus ("0000:04" of "0000:04:00.0"); 0 if it is

@@ -44,6 +44,16 @@ static struct find_case {
 	  "no device '': kubectl hostdev tree shows which there are" },
 };
 
+/* A claim that nobody has filled in has no address: a script's empty variable does not mean it. */
+static void nothing_means_nothing(void **state)
+{
+	(void)state;
+	assert_false(address_means("", ""));
+	assert_false(address_means("", "0000:03:00.0"));
+	assert_false(address_means("0000:03:00.0", ""));
+	assert_true(address_means("03:00.0", "0000:03:00.0"));
+}
+
 static void word_means_device(void **state)
 {
 	const struct find_case *c = *state;
@@ -127,6 +137,7 @@ int main(void)
 
 	suite_rows(&suite, words, word_means_device);
 	suite_rows(&suite, orders, order_holds);
+	suite_add(&suite, "nothing means nothing", nothing_means_nothing, NULL);
 	suite_add(&suite, "many candidates are cut", many_candidates_are_cut, NULL);
 	suite_add(&suite, "PCI addresses are told from others", pci_addresses_are_told, NULL);
 	return suite_run(&suite, "find");

@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "api/json_map.h"
+#include "api/names.h"
 #include "api/virtualmachine.h"
 #include "base/mem.h"
 #include "controller/admission/known.h"
 #include "controller/kubevirt/launcher.h"
 #include "controller/views/view.h"
+#include "controller/views/view_text.h"
 
 static bool names(const struct virtualmachine_devices *list, const char *name)
 {
@@ -77,24 +79,51 @@ static const struct view *device_of(const struct known *known, const char *name)
 	return pci ? pci : known_usbdevice(known, name);
 }
 
-static bool has(const struct virtualmachine *vm, const struct view *device)
+/* A pod that has a mediated device on the function @name: a vGPU of older drivers is lent as that. */
+static const char *mdev_pod(const struct known *known, const char *name)
+{
+	const struct view *mdev;
+	size_t cursor = 0;
+
+	while ((mdev = known_next(known, VIEW_MEDIATEDDEVICE, &cursor, NULL))) {
+		const char *parent = view_text(mdev, VIEW_TEXT_PARENT);
+		auto_free char *function = NULL;
+
+		if (known_empty(mdev->pod) || known_empty(mdev->node) || known_empty(parent))
+			continue;
+		function = names_pcidevice(mdev->node, parent);
+		if (strcmp(function, name) == 0)
+			return mdev->pod;
+	}
+	return NULL;
+}
+
+/* "namespace/name" of the pod that has the device; NULL: none. */
+static const char *pod_of(const struct known *known, const char *name)
+{
+	const struct view *device = device_of(known, name);
+
+	return device && !known_empty(device->pod) ? device->pod : mdev_pod(known, name);
+}
+
+static bool has(const struct virtualmachine *vm, const char *pod)
 {
 	auto_free char *full = xasprintf("%s/%s", namespace_of(vm), vm->meta.meta.name);
 
-	return device && !known_empty(device->pod) && launcher_runs(device->pod, full);
+	return pod && launcher_runs(pod, full);
 }
 
 static bool excludes(const struct virtualmachine *rival, const struct virtualmachine *vm,
-		     const struct view *device)
+		     const char *pod)
 {
 	return virtualmachine_may_run(rival) &&
-	       (strcmp(namespace_of(rival), namespace_of(vm)) == 0 || has(rival, device));
+	       (strcmp(namespace_of(rival), namespace_of(vm)) == 0 || has(rival, pod));
 }
 
 const struct virtualmachine *device_use_rival(const struct known *known, const char *name,
 					      const struct virtualmachine *vm, bool *ret_excludes)
 {
-	const struct view *device = device_of(known, name);
+	const char *pod = pod_of(known, name);
 	const struct virtualmachine *other;
 	const struct virtualmachine *found = NULL;
 	size_t cursor = 0;
@@ -105,7 +134,7 @@ const struct virtualmachine *device_use_rival(const struct known *known, const c
 		    !asks_for(other, name))
 			continue;
 		found = other;
-		*ret_excludes = excludes(other, vm, device);
+		*ret_excludes = excludes(other, vm, pod);
 		if (*ret_excludes)
 			break;
 	}
@@ -128,10 +157,9 @@ char *device_use_wish(const struct known *known, const char *name)
 
 char *device_use(const struct known *known, const char *name)
 {
-	const struct view *device = device_of(known, name);
+	const char *pod = pod_of(known, name);
 
-	if (!device || known_empty(device->pod))
+	if (!pod)
 		return NULL;
-	return xasprintf("pod %s has it: delete that, or stop its virtual machine, first",
-			 device->pod);
+	return xasprintf("pod %s has it: delete that, or stop its virtual machine, first", pod);
 }

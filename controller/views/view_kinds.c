@@ -75,6 +75,7 @@ static const struct json_row mediated_status_map[] = {
 	JSON_STR(S, node_name, "nodeName", JSON_OPTIONAL),
 	JSON_STR(S, resource_name, "resourceName", JSON_OPTIONAL),
 	JSON_STR(S, type_name, "typeName", JSON_OPTIONAL),
+	JSON_STR(S, parent, "pciAddress", JSON_OPTIONAL),
 	ALLOCATIONS,
 	JSON_END,
 };

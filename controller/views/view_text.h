@@ -21,7 +21,7 @@ enum view_text {
 	VIEW_TEXT_GROUP,
 	VIEW_TEXT_DRIVER,
 	VIEW_TEXT_NATIVE, /* the driver that it goes back to                     */
-	VIEW_TEXT_PARENT, /* address of the card of a virtual function or a vGPU */
+	VIEW_TEXT_PARENT, /* address of the card of a virtual function, vGPU or mdev */
 	VIEW_TEXT_CARD,   /* of a vGPU: its label with the name of the card      */
 	VIEW_TEXT_PORT,   /* of a USB device, or its claim                       */
 	VIEW_TEXT_REASON, /* of the condition Claimable where it is False        */

@@ -18,6 +18,9 @@
 	"'template':{'spec':{'domain':{'devices':{'gpus':[{'name':'" name "'}]}}}}}}"
 #define POD_HAS(name) PCI(name, "node1", "0000:03:10.0", "1", "", "nvidia", \
 	"'allocations':[{'namespace':'default','pod':'launcher'}]," AVAILABLE)
+#define MDEV_POD_HAS \
+	"{'kind':'MediatedDevice','metadata':{'name':'node1-83b8f4f2-509f-382f-3c1e-e6bfe0fa1001'},'status':{'nodeName':" \
+	"'node1','pciAddress':'0000:03:10.0','allocations':[{'namespace':'default','pod':'launcher'}]}}"
 
 #define G .resource = "sriovgpudevices"
 static struct cluster_case cards[] = {
@@ -63,6 +66,9 @@ static struct cluster_case vgpus[] = {
 	{ .name = "it is switched off", V, .old = VGPU("'enabled':true,'vGPUTypeName':'a'", ""), .object = VGPU("'enabled':false", "") },
 	{ .name = "not while a pod has it", V, .more = POD_HAS(VF), .old = VGPU("'enabled':true,'vGPUTypeName':'a'", ""),
 	  .object = VGPU("'enabled':false", ""), .refused = "pod default/launcher has it" },
+	{ .name = "nor while a pod has the mediated device that it is", V, .more = PCI(VF, "node1", "0000:03:10.0", "1", "", "nvidia", AVAILABLE)
+	  MDEV_POD_HAS, .old = VGPU("'enabled':true,'vGPUTypeName':'a'", ""), .object = VGPU("'enabled':false", ""),
+	  .refused = "pod default/launcher has it" },
 	{ .name = "nor is it given another type then", V, .more = POD_HAS(VF), .old = VGPU("'enabled':true,'vGPUTypeName':'a'", A2),
 	  .object = VGPU("'enabled':true,'vGPUTypeName':'NVIDIA A2-4C'", A2), .refused = "pod default/launcher has it" },
 	{ .name = "other changes do not matter", V, .more = POD_HAS(VF), .old = VGPU("'enabled':true,'vGPUTypeName':'a'", ""),

@@ -228,6 +228,7 @@ def test_in_the_configs_status_an_agent_writes_its_own_entry(agent_of, identitie
     accepted(tell(agent, 1, own))
     refused(tell(agent, 1), words)
     refused(tell(agent, 2), "may not say that it has seen generation 2", "which is at 1")
+    refused(tell(agent, 0, own), "may not say that it has seen generation 0")
     accepted(rest.request("PATCH", path("hostdeviceconfigs", "default"), {"spec": {"usb": []}}, MERGE))
     accepted(tell(agent, 2))
     unbound = Rest(identities.kubeconfig("unbound", {"token": identities.token("hostdev-agent")}))

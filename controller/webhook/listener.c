@@ -22,7 +22,7 @@
 #include "kube/listen.h"
 #include "kube/metrics.h"
 
-enum { CONNECTION_MEMORY = 16 * 1024, BIG_BODY = 256 * 1024 };
+enum { CONNECTION_MEMORY = 16 * 1024, BIG_BODY = 32 * 1024 };
 
 /* No CBC, no RSA key exchange, nothing below TLS 1.2. */
 const char listener_priorities[] =

@@ -29,7 +29,8 @@ def condition(kind, status="True", reason="Because", message=""):
 
 def manifest(kind, name=None, **parts):
     key, value = LABEL.split("=")
-    metadata = {"name": name or f"t-{uuid.uuid4().hex[:12]}", "labels": {key: value}}
+    node = (parts.get("spec") or {}).get("nodeName") or "janus"  # as the policy hostdev-nodes wants it
+    metadata = {"name": name or f"t-{uuid.uuid4().hex[:12]}", "labels": {key: value, "nodename": node}}
     return {"apiVersion": VERSION, "kind": kind, "metadata": metadata, **parts}
 
 

@@ -146,7 +146,7 @@ class Gpu:
 @pytest.fixture
 def gpu(machine, crds, node):
     yield Gpu(machine, crds, node)
-    for kind in "vgpudevices", "sriovgpudevices", "migconfigurations":
+    for kind in "vgpudevices", "sriovgpudevices", "migconfigurations", "mediateddevices", "mediateddeviceparents":
         crds.kubectl("delete", kind, "--selector", f"nodename={node}")
     for vf in VFS:
         crds.kubectl("delete", "pcideviceclaim", f"{node}-{vf.replace(':', '').replace('.', '')}", "--ignore-not-found")

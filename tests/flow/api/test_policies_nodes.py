@@ -40,3 +40,12 @@ def test_the_label_says_the_node(warned, plural, label, node, text):
         assert f"{plural}/{NODE}-000008000" in said and text in said
     else:
         assert said == ""
+
+
+def test_the_label_is_not_taken_away_silently(installed, warned, things):
+    plural, name = KINDS[0], f"{NODE}-000008000"
+    things.make(plural, device(plural, name, NODE))
+    kubectl = ["patch", plural, name, "--dry-run=server", "--type=merge", "-p"]
+    assert "needs the label nodename" in installed.kubectl(*kubectl, '{"metadata":{"labels":null}}').stderr
+    assert "says node2" in installed.kubectl(*kubectl, '{"metadata":{"labels":{"nodename":"node2"}}}').stderr
+    assert installed.kubectl(*kubectl, '{"metadata":{"annotations":{"a":"b"}}}').stderr == ""

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "kube/reason_count.h"
 
-/* README.md says what each means. */
+/* docs/reasons.md says what each means. */
 static const struct reason_row rows[] = {
 	{ "Ready", "ready" },
 	{ "Waiting", "waiting" },

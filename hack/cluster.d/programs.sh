@@ -18,8 +18,12 @@ build_programs() {
 	(
 		cd "$ROOT"
 		[[ -e build/$PRESET/build.ninja ]] || cmake --preset "$PRESET" || exit 1
-		cmake --build --preset "$PRESET" --target hostdev-{agent,helper,names,controller}
-	) >"$log" 2>&1 && return 0
+		cmake --build --preset "$PRESET" --target hostdev-{agent,helper,names,controller} kubectl-hostdev
+	) >"$log" 2>&1 && {
+		mkdir -p "$LOCAL/bin"
+		ln -sfn "$PROGRAMS/kubectl-hostdev" "$LOCAL/bin/"
+		return 0
+	}
 	grep -E 'error|Error' "$log" | head -n 10 >&2 || tail -n 20 "$log" >&2
 	die "building the programs failed; the whole output is in $log"
 }

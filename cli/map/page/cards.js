@@ -209,7 +209,7 @@ function footOf(data) {
 
 function hayOf(data) {
   const parts = [data.name, data.node, data.address, data.text, data.driver, data.reason, WORD[data.state], data.kind];
-  if (data.group) parts.push(`group ${data.group}`);
+  if (data.group) parts.push(`group ${data.group}$`); /* a group is asked for whole: 1 is not 14 */
   if (data.claim) parts.push("claimed", data.claim.owner, data.claim.holder);
   for (const pod of data.pods || []) parts.push(pod.pod);
   for (const [, value] of data.facts || []) parts.push(value);

@@ -141,7 +141,7 @@ function dropNode(node) {
 /* Anew for all cards, a few in each frame. */
 function filter() {
   const text = $("filter").value.trim().toLowerCase();
-  wanted.terms = text ? text.replace(/\bgroup (\d)/g, "group\u0000$1").split(/\s+/).map((t) => t.replace("\u0000", " ")) : [];
+  wanted.terms = text ? text.replace(/\bgroup (\d+)(?=\s|$)/g, "group\u0000$1$$").split(/\s+/).map((t) => t.replace("\u0000", " ")) : [];
   dirty.filter = [...cards.values()];
   dirty.totals = true;
   wake();

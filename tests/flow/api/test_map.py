@@ -251,6 +251,10 @@ def test_the_filter_works_by_keyboard(page):
     page.wait("document.getElementById('count').textContent.startsWith('19 devices')")
     page.type("group 16")
     page.wait("document.getElementById('count').textContent === '2 of 19 devices'")
+    page.key("Escape")
+    page.type("group 1")
+    alone = page.run("[...cards.values()].filter((card) => card.data.group === '1').length")
+    page.wait(f"document.getElementById('count').textContent === '{alone} of 19 devices'")
     assert page.console == []
 
 

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/standard_fds.h"
 #include "base/str.h"
 #include "kube/serve.h"
 
@@ -155,6 +156,7 @@ int main(int argc, char **argv)
 {
 	const struct command *command = commands;
 
+	standard_fds_open();
 	while (command->word && (argc < 2 || strcmp(argv[1], command->word) != 0))
 		command++;
 	if (command->word) {

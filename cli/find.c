@@ -118,7 +118,7 @@ int find_device(struct cluster *cluster, const char *word, struct cluster_device
 	} else if (found->count == 0) {
 		str_add(why, "no device '");
 		out_text(why, word);
-		str_add(why, "': kubectl hostdev tree shows which there are");
+		str_add(why, "' is listed: kubectl hostdev tree shows which are");
 		r = -ENOENT;
 	} else {
 		str_add_char(why, '\'');

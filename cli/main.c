@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/standard_fds.h"
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -243,6 +244,7 @@ int main(int argc, char *argv[])
 	int at = argc;
 	int r;
 
+	standard_fds_open();
 	/* Peers that close early are errors of a write; of standard output see out_flush(). */
 	(void)signal(SIGPIPE, SIG_IGN);
 	r = find_word(argc, argv, &at, &err);

@@ -67,11 +67,14 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 	const struct cluster_device *device = rehearsal->device;
 	struct str *to = &out->text;
 	bool good = rehearsal->accepted;
+	bool waits = good && !release && device->verdict.state == STATE_REFUSED;
 
 	out_text(to, device->name);
 	str_add(to, ": ");
-	out_colour(out, to, good ? COLOUR_GREEN : COLOUR_RED);
-	str_add(to, good ? "would be accepted" : "would be refused");
+	out_colour(out, to, waits ? COLOUR_YELLOW : good ? COLOUR_GREEN : COLOUR_RED);
+	str_add(to, waits  ? "would be accepted, and not be carried out"
+		    : good ? "would be accepted"
+			   : "would be refused");
 	out_colour(out, to, COLOUR_NONE);
 	str_add_char(to, '\n');
 	if (rehearsal->why) {

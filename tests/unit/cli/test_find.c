@@ -33,15 +33,15 @@ static struct find_case {
 	  "  vm1-000003000  (vm1/0000:03:00.0)\n"
 	  "  vm2-000003000  (vm2/0000:03:00.0)" },
 	{ "a name that is none", "vm3-000003000", NULL, -ENOENT,
-	  "no device 'vm3-000003000': kubectl hostdev tree shows which there are" },
+	  "no device 'vm3-000003000' is listed: kubectl hostdev tree shows which are" },
 	{ "an address of another node", "vm2/0000:00:02.0", NULL, -ENOENT,
-	  "no device 'vm2/0000:00:02.0': kubectl hostdev tree shows which there are" },
+	  "no device 'vm2/0000:00:02.0' is listed: kubectl hostdev tree shows which are" },
 	{ "the beginning of a name is none", "vm1-00000", NULL, -ENOENT,
-	  "no device 'vm1-00000': kubectl hostdev tree shows which there are" },
+	  "no device 'vm1-00000' is listed: kubectl hostdev tree shows which are" },
 	{ "control characters do not get through", "a\033[2Jb", NULL, -ENOENT,
-	  "no device 'a\\x1b[2Jb': kubectl hostdev tree shows which there are" },
+	  "no device 'a\\x1b[2Jb' is listed: kubectl hostdev tree shows which are" },
 	{ "an empty word is none", "", NULL, -ENOENT,
-	  "no device '': kubectl hostdev tree shows which there are" },
+	  "no device '' is listed: kubectl hostdev tree shows which are" },
 };
 
 /* A claim that nobody has filled in has no address: a script's empty variable does not mean it. */

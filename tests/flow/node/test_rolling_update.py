@@ -210,7 +210,8 @@ def test_versions_change_under_a_pod_that_has_a_device(hostdev, node, claims, al
         assert pods == [pod["metadata"]["uid"] for pod in hostdev.of("agent") + hostdev.of("controller")], (
             "kubectl apply -k of what runs already rolls nothing out")
     finally:
+        asked.end()
         pod.delete()
-    wait_returned(node)
+        wait_returned(node)  # before the claim may go
     claims.release(NIC, timeout=90)
     claims.wait_drivers(NIC, "e1000e")

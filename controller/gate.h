@@ -16,7 +16,7 @@ struct program;
 struct views;
 
 /* Long enough for API servers to ask once more on the connections that they keep. */
-enum { GATE_DRAIN_MS = 1500 };
+enum { GATE_DRAIN_MS = 4000 };
 
 struct gate_options {
 	const char *listen; /* "ADDRESS:PORT", or "off" */

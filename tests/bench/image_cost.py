@@ -1,5 +1,6 @@
-"""What the container images cost: their size on a node's disk, and with --vm, as pods of the local cluster, the memory
-of their processes and the time from their start until they are ready.
+"""What the container images cost: their size on a node's disk, and as pods of the local cluster, the memory of their
+processes and the time from their start until they are ready: with --vm on the emulated vm1, with --kubelet on this
+machine.
 """
 
 import io
@@ -57,20 +58,21 @@ def sizes():
                     figure(f"  {Path(path).name}", f"{size / 1e6:.2f} MB")
 
 
-def in_containers():
-    """On vm1 of hack/up, which goes on running."""
-    heading(f"pods on vm1 (an emulated machine), programs of {MINIMAL}")
-    subprocess.run([ROOT / "hack/up"], env=os.environ | {"HOSTDEV_PRESET": MINIMAL}, stdout=subprocess.DEVNULL, check=True)
+def in_containers(where, up, node):
+    """Pods of hack/up, which goes on running; node is how a command is run on theirs."""
+    heading(f"pods {where}, programs of {MINIMAL}")
+    subprocess.run([ROOT / "hack/up", *up], env=os.environ | {"HOSTDEV_PRESET": MINIMAL}, stdout=subprocess.DEVNULL, check=True)
     for program, (port, goal) in PROGRAMS.items():
-        said = subprocess.run([ROOT / "hack/vm", "exec", "--", "python3", PROBE, program, str(port)],
-                              stdout=subprocess.PIPE, text=True, check=True).stdout
+        said = subprocess.run([*node, "python3", PROBE, program, str(port)], stdout=subprocess.PIPE, text=True, check=True).stdout
         measured = json.loads(said)
         figure(f"{program}, RSS", f"{max(measured['rss']):.1f} MiB", f"goal {goal} MiB")
         figure(f"{program}, start to ready, the slowest", f"{max(measured['ready_ms']):.0f} ms",
                f"goal {READY_GOAL_MS} ms")
 
 
-def run(vm=False):
+def run(vm=False, kubelet=False):
     sizes()
     if vm:
-        in_containers()
+        in_containers("on vm1 (an emulated machine)", [], [ROOT / "hack/vm", "exec", "--"])
+    if kubelet:
+        in_containers("on this machine", ["--kubelet", *([] if vm else ["--no-vm"])], [])

@@ -11,6 +11,7 @@
 struct node_book {
 	struct map *nodes; /* key -> struct node_state */
 	bool agents;
+	size_t counts[REACH_LEN];
 };
 
 struct node_state {
@@ -18,8 +19,10 @@ struct node_state {
 	bool there;
 	bool ready;
 	int running; /* agents                       */
+	int pods;    /* of the agent, running or not */
 	int objects;
 	enum reach reach;    /* right now                    */
+	enum reach counted;  /* as which; UNSAID: not        */
 	uint64_t unwell_ms;  /* since when it is not OK      */
 	uint64_t missing_ms; /* since when it is not there   */
 };
@@ -86,6 +89,18 @@ static struct node_state *state_of(struct node_book *book, const char *key, cons
 	return state;
 }
 
+/* Nobody misses the agent of a node that has no devices and was never to run it. */
+static void count(struct node_book *book, struct node_state *state)
+{
+	enum reach reach = state->objects > 0 || state->pods > 0 ? state->reach : REACH_UNSAID;
+
+	if (state->counted != REACH_UNSAID)
+		book->counts[state->counted]--;
+	if (reach != REACH_UNSAID)
+		book->counts[reach]++;
+	state->counted = reach;
+}
+
 static void judge(struct node_book *book, const char *key, struct node_state *state,
 		  uint64_t now_ms)
 {
@@ -96,7 +111,8 @@ static void judge(struct node_book *book, const char *key, struct node_state *st
 	if (state->reach != REACH_NODE_GONE && reach == REACH_NODE_GONE)
 		state->missing_ms = now_ms;
 	state->reach = reach;
-	if (!state->there && state->running == 0 && state->objects == 0)
+	count(book, state);
+	if (!state->there && state->running == 0 && state->pods == 0 && state->objects == 0)
 		state_free(map_remove(book->nodes, key));
 }
 
@@ -118,6 +134,16 @@ void node_book_agent(struct node_book *book, const char *name, int sign, uint64_
 
 	state->running += sign;
 	assert(state->running >= 0);
+	judge(book, key, state, now_ms);
+}
+
+void node_book_pod(struct node_book *book, const char *name, int sign, uint64_t now_ms)
+{
+	auto_free char *key = node_book_key(name);
+	struct node_state *state = state_of(book, key, name, now_ms);
+
+	state->pods += sign;
+	assert(state->pods >= 0);
 	judge(book, key, state, now_ms);
 }
 
@@ -160,6 +186,11 @@ bool node_book_gone(const struct node_book *book, const char *name, uint64_t *re
 		return false;
 	*ret_since_ms = state->missing_ms;
 	return true;
+}
+
+size_t node_book_count(const struct node_book *book, enum reach reach)
+{
+	return book->counts[reach];
 }
 
 bool node_book_has(const struct node_book *book, const char *name)

@@ -27,6 +27,8 @@ void node_book_set(struct node_book *book, const char *name, bool there, bool re
 		   uint64_t now_ms);
 /* One more pod (@sign 1) of the agent on @name that runs, or one less (-1). */
 void node_book_agent(struct node_book *book, const char *name, int sign, uint64_t now_ms);
+/* One more pod of the agent (@sign 1) is on @name, whether it runs or not, or one less. */
+void node_book_pod(struct node_book *book, const char *name, int sign, uint64_t now_ms);
 /* One more object belongs to @name (@sign 1), or one less. */
 void node_book_object(struct node_book *book, const char *name, int sign, uint64_t now_ms);
 
@@ -36,6 +38,10 @@ enum reach node_book_reach(const struct node_book *book, const char *name, uint6
 
 /* Is there no Node @name although objects belong to it? Since when, into @ret_since_ms. */
 bool node_book_gone(const struct node_book *book, const char *name, uint64_t *ret_since_ms);
+
+/* How many nodes that are to have an agent are so: those that objects belong to or that have a pod of the agent.
+ * They are counted as they are right now. */
+size_t node_book_count(const struct node_book *book, enum reach reach);
 
 /* Is anything known of @name: that it is there, that something belongs to it? */
 bool node_book_has(const struct node_book *book, const char *name);

@@ -11,12 +11,22 @@
 #include "controller/nodes/node_ties.h"
 #include "controller/views/errand.h"
 #include "kube/clock.h"
+#include "kube/metrics.h"
 #include "kube/store.h"
 
 enum { LOOK_MS = 250 }; /* many nodes are looked at together */
 
+static const struct metric_desc count_desc = {
+	.name = "hostdev_cluster_nodes",
+	.help = "Nodes that have devices, claims or a pod of the agent, by whether they can be reached.",
+	.type = METRIC_GAUGE,
+	.labels = { "reach" },
+};
+
 struct nodes {
 	struct nodes_deps deps;
+	struct metric *count;
+	size_t shown[REACH_LEN];
 	struct node_ties ties;
 	struct errands errands;
 	struct claim_reach *told;
@@ -28,6 +38,18 @@ struct nodes {
 };
 
 static void on_timer(void *arg);
+
+static void show_count(struct nodes *nodes, bool all)
+{
+	for (enum reach reach = REACH_OK; reach < REACH_LEN; reach++) {
+		size_t n = node_book_count(nodes->ties.book, reach);
+
+		if (!all && n == nodes->shown[reach])
+			continue;
+		nodes->shown[reach] = n;
+		metric_set(nodes->count, (int64_t)n, (const char *const[]){ reach_reason(reach) });
+	}
+}
 
 static bool leads(void *arg)
 {
@@ -57,6 +79,8 @@ struct nodes *nodes_new(const struct nodes_deps *deps)
 	nodes->changed = map_new();
 	nodes->timer = clock_timer_new(deps->clock, on_timer, nodes);
 	nodes->due_ms = UINT64_MAX;
+	nodes->count = metrics_family(deps->metrics, &count_desc);
+	show_count(nodes, true);
 	return nodes;
 }
 
@@ -112,11 +136,15 @@ static void hear_node(struct nodes *nodes, const char *name, const struct entry 
 static void count_agent(struct nodes *nodes, const struct entry *entry, int sign)
 {
 	const struct view_agent *view = entry ? entry->object : NULL;
+	uint64_t now_ms = clock_now_ms(nodes->deps.clock);
 
-	if (!view || !view->running || !view->node[0])
+	if (!view || !view->node[0])
 		return;
-	node_book_agent(nodes->ties.book, view->node, sign, clock_now_ms(nodes->deps.clock));
-	touch(nodes, view->node);
+	node_book_pod(nodes->ties.book, view->node, sign, now_ms);
+	if (view->running)
+		node_book_agent(nodes->ties.book, view->node, sign, now_ms);
+	if (view->running || !node_book_has(nodes->ties.book, view->node))
+		touch(nodes, view->node);
 }
 
 /* A node that nothing is left of is to be forgotten. */
@@ -155,6 +183,7 @@ void nodes_hear(struct nodes *nodes, enum view_kind kind, const char *name,
 		count_agent(nodes, after, 1);
 		count_agent(nodes, before, -1);
 	}
+	show_count(nodes, false);
 }
 
 /* --- looks -------------------------------------------------------------------------------------- */

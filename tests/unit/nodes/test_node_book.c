@@ -160,14 +160,54 @@ static void what_nothing_is_left_of_is_forgotten(void **state)
 	(void)state;
 	node_book_object(book, "n", 1, START);
 	node_book_agent(book, "n", 1, START);
+	node_book_pod(book, "n", 1, START);
 	node_book_set(book, "n", true, true, START);
 	node_book_set(book, "n", false, false, START);
 	node_book_agent(book, "n", -1, START);
 	assert_true(node_book_has(book, "n"));
 	node_book_object(book, "n", -1, START);
+	assert_true(node_book_has(book, "n"));
+	node_book_pod(book, "n", -1, START);
 	assert_false(node_book_has(book, "n"));
 	assert_false(node_book_gone(book, "n", &since_ms));
 	assert_null(node_book_next(book, &cursor));
+	node_book_free(book);
+}
+
+static void assert_counts(const struct node_book *book, size_t ok, size_t gone, size_t unready,
+			  size_t no_agent)
+{
+	assert_int_equal(node_book_count(book, REACH_OK), ok);
+	assert_int_equal(node_book_count(book, REACH_NODE_GONE), gone);
+	assert_int_equal(node_book_count(book, REACH_NODE_NOT_READY), unready);
+	assert_int_equal(node_book_count(book, REACH_AGENT_DOWN), no_agent);
+}
+
+static void nodes_that_are_to_have_an_agent_are_counted(void **state)
+{
+	struct node_book *book = node_book_new(true);
+
+	(void)state;
+	node_book_set(book, "without", true, true, START); /* no device, no pod */
+	assert_counts(book, 0, 0, 0, 0);
+	node_book_set(book, "devices", true, true, START);
+	node_book_object(book, "devices", 1, START);
+	node_book_object(book, "devices", 1, START);
+	assert_counts(book, 0, 0, 0, 1);
+	node_book_set(book, "pod", true, true, START);
+	node_book_pod(book, "pod", 1, START);
+	assert_counts(book, 0, 0, 0, 2);
+	node_book_agent(book, "pod", 1, START);
+	assert_counts(book, 1, 0, 0, 1);
+	node_book_set(book, "pod", true, false, START);
+	assert_counts(book, 0, 0, 1, 1);
+	node_book_set(book, "devices", false, false, START);
+	assert_counts(book, 0, 1, 1, 0);
+	node_book_object(book, "devices", -1, START);
+	node_book_object(book, "devices", -1, START);
+	node_book_agent(book, "pod", -1, START);
+	node_book_pod(book, "pod", -1, START);
+	assert_counts(book, 0, 0, 0, 0);
 	node_book_free(book);
 }
 
@@ -202,6 +242,8 @@ int main(void)
 		  a_node_is_gone_from_when_it_was_missed, NULL);
 	suite_add(&suite, "what nothing is left of is forgotten",
 		  what_nothing_is_left_of_is_forgotten, NULL);
+	suite_add(&suite, "nodes that are to have an agent are counted",
+		  nodes_that_are_to_have_an_agent_are_counted, NULL);
 	suite_add(&suite, "a label value is the node that it is of",
 		  a_label_value_is_the_node_that_it_is_of, NULL);
 	return suite_run(&suite, "node_book");

@@ -6,6 +6,7 @@
 #include "controller/nodes/node_book.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "kube/metrics.h"
 #include "unit/suite.h"
 #include "unit/views/stage.h"
 
@@ -28,6 +29,7 @@ struct bench {
 	struct stage stage;
 	struct kube_client *client;
 	struct fake_clock *clock;
+	struct metrics *metrics;
 	struct nodes *nodes;
 	bool leads;
 	struct str reach; /* "n- n+" as on_reach was told */
@@ -61,6 +63,7 @@ static void open_bench(struct bench *b)
 {
 	*b = (struct bench){ .client = fake_client_new(),
 			     .clock = fake_clock_new(),
+			     .metrics = metrics_new(),
 			     .leads = true };
 	stage_open(&b->stage);
 	b->stage.hear = hear;
@@ -68,6 +71,7 @@ static void open_bench(struct bench *b)
 	b->nodes = nodes_new(&(struct nodes_deps){
 		.client = b->client,
 		.clock = fake_clock_as_clock(b->clock),
+		.metrics = b->metrics,
 		.stores = b->stage.seen,
 		.agents = true,
 		.gone_ms = GONE_MS,
@@ -83,6 +87,7 @@ static void abandon_bench(struct bench *b)
 	assert_int_equal(fake_client_open(b->client), 0);
 	stage_close(&b->stage);
 	str_done(&b->reach);
+	metrics_free(b->metrics);
 	kube_client_free(b->client);
 	fake_clock_free(b->clock);
 }
@@ -134,6 +139,36 @@ static void open_well(struct bench *b)
 	assert_quiet(b, SETTLE_MS);
 	assert_string_equal(str_cstr(&b->reach), "n+ ");
 	str_clear(&b->reach);
+}
+
+static void assert_shows(const struct bench *b, const char *line)
+{
+	auto_str struct str text = STR_INIT;
+
+	metrics_write(b->metrics, &text);
+	if (!strstr(str_cstr(&text), line))
+		fail_msg("no %s in %s", line, str_cstr(&text));
+}
+
+static void a_node_whose_agent_does_not_run_is_counted(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	assert_shows(&b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 0\n");
+	stage_put(&b.stage, VIEW_NODE, "n", CONDITION("True"));
+	stage_put(&b.stage, VIEW_AGENT, "a", CONDITION("False") ",\"spec\":{\"nodeName\":\"n\"}");
+	assert_shows(&b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 1\n");
+	stage_put(&b.stage, VIEW_AGENT, "a", CONDITION("True") ",\"spec\":{\"nodeName\":\"n\"}");
+	assert_shows(&b, "hostdev_cluster_nodes{reach=\"Reachable\"} 1\n");
+	assert_shows(&b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 0\n");
+	stage_remove(&b.stage, VIEW_AGENT, "a");
+	assert_shows(&b, "hostdev_cluster_nodes{reach=\"Reachable\"} 0\n");
+	assert_shows(&b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 0\n");
+	stage_put(&b.stage, VIEW_PCIDEVICE, "n-1", DEVICE);
+	assert_shows(&b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 1\n");
+	close_bench(&b);
 }
 
 static void a_well_node_is_no_work(void **state)
@@ -382,6 +417,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "a node whose agent does not run is counted",
+		  a_node_whose_agent_does_not_run_is_counted, NULL);
 	suite_add(&suite, "a node that is well is no work", a_well_node_is_no_work, NULL);
 	suite_add(&suite, "a claim says that its node is not Ready, and later that it is",
 		  a_claim_of_an_unready_node_says_so_and_later_that_it_is_well, NULL);

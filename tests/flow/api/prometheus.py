@@ -31,12 +31,9 @@ def alerts():
     return {rule["alert"]: rule for group in groups() for rule in group["rules"]}
 
 
-def plain_rules(path, annotations=True):
+def plain_rules(path):
     """The same rules as a file for Prometheus."""
-    written = groups()
-    for rule in (rule for group in written if not annotations for rule in group["rules"]):
-        del rule["annotations"]
-    path.write_text(yaml.safe_dump({"groups": written}))
+    path.write_text(yaml.safe_dump({"groups": groups()}))
     return path
 
 

@@ -10,6 +10,8 @@ import yaml
 
 from cluster import ROOT, wait_until
 from identities import NAMESPACE
+from prometheus import alerts
+from transcript import blocks
 
 MODULE, VERSION = "github.com/prometheus-operator/prometheus-operator", "v0.85.0"
 SUM = "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s="
@@ -43,16 +45,19 @@ def operator(installed, tmp_path):
         installed.kubectl("delete", "--ignore-not-found", *names, check=False)
 
 
-@pytest.fixture
-def rendered(installed, tmp_path):
+def render(cluster, folder, **more):
     """An overlay of the base with the component, as text and as objects by kind and name."""
-    folder = tmp_path / "overlay"
     folder.mkdir()
     manifests = os.path.relpath(ROOT / "manifests", folder)
     (folder / "kustomization.yaml").write_text(yaml.safe_dump({
-        "resources": [f"{manifests}/base"], "components": [f"{manifests}/components/monitoring"]}))
-    text = installed.kubectl("kustomize", folder).stdout
+        "resources": [f"{manifests}/base"], **more, "components": [f"{manifests}/components/monitoring"]}))
+    text = cluster.kubectl("kustomize", folder).stdout
     return text, {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text)}
+
+
+@pytest.fixture
+def rendered(installed, tmp_path):
+    return render(installed, tmp_path / "overlay")
 
 
 def test_the_api_server_knows_every_field(operator, rendered):
@@ -76,6 +81,20 @@ def test_monitors_find_the_pods_and_their_port(rendered, workload):
     # The names that rules and dashboard have for it.
     assert {one["targetLabel"]: one.get("replacement") for one in endpoint["relabelings"]} == {
         "job": workload[1], "node": None}
+
+
+def test_links_of_runbooks_lead_where_the_installer_says(installed, rendered, tmp_path):
+    """As docs/metrics.md has it."""
+    [said] = [block for block in blocks(ROOT / "docs/metrics.md") if "replacements:" in block.text]
+    text, objects = render(installed, tmp_path / "linked", **yaml.safe_load(said.text))
+    assert objects.keys() == rendered[1].keys()
+    before = rendered[1]["PrometheusRule", "hostdev"]["spec"]
+    links = {rule["alert"]: rule["annotations"].pop("runbook_url")
+             for group in objects["PrometheusRule", "hostdev"]["spec"]["groups"] for rule in group["rules"]}
+    assert links == {name: f"https://wiki.example.com/hostdev/runbooks.md#{name.lower()}" for name in alerts()}
+    for rule in (rule for group in before["groups"] for rule in group["rules"]):
+        del rule["annotations"]["runbook_url"]
+    assert objects["PrometheusRule", "hostdev"]["spec"] == before
 
 
 def test_the_dashboard_comes_as_it_is(rendered):

@@ -22,7 +22,7 @@ static const struct {
 	{ "DeviceGone", "Plug it in again, or release the claim: the object goes with it." },
 	{ "GroupShared", "Claim the other functions of its IOMMU group as well, or claim it with --include-group." },
 	/* of claims */
-	{ "NotSeen", "Is hostdev-agent running on its node? kubectl -n hostdev-system get pods -l app.kubernetes.io/name=hostdev-agent -o wide" },
+	{ "NotSeen", "Is hostdev-agent running on its node? kubectl -n hostdev-system get pods -l app.kubernetes.io/component=agent -o wide" },
 	{ "SkippedByAnnotation", "The claim's annotation leaves the binding to others; remove it to have it bound." },
 	{ "Contradictory", "Release it, and claim the device by its name." },
 	{ "DriverNotAllowed", "Have the agents allow that driver (--vfio-driver), or claim without --driver." },
@@ -42,8 +42,8 @@ static const struct {
 	{ "NameTaken", "Give one of the two another resource name." },
 	{ "AlreadyClaimed", "Release the other claim of the same device." },
 	{ "NodeGone", "The cluster has no such node: its devices and claims are removed after a while." },
-	{ "NodeNotReady", "See why the node is not ready: kubectl describe node." },
-	{ "AgentNotRunning", "See why no pod of hostdev-agent is ready on the node: kubectl -n hostdev-system get pods -o wide" },
+	{ "NodeNotReady", "See why the node is not ready: kubectl describe node NODE" },
+	{ "AgentNotRunning", "See why no pod of hostdev-agent is ready on the node: kubectl -n hostdev-system get pods -l app.kubernetes.io/component=agent -o wide" },
 	/* of cards */
 	{ "NoSuchVF", "Raise spec.numVFs, or take the index out of spec.virtualFunctions." },
 	{ "TooManyVFs", "Lower spec.numVFs to what the hardware can make." },

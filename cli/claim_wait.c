@@ -212,15 +212,16 @@ static int say_late(enum claim_goal goal, size_t left)
 {
 	if (goal == CLAIM_READY)
 		command_note(
-			"The time is over (--timeout) and %zu of the claims %s not ready. They "
-			"stay, and `kubectl hostdev why` says what is in the way; `kubectl hostdev "
-			"release` takes them back.",
-			left, left == 1 ? "is" : "are");
+			"The time is over (--timeout) and %zu of the claims %s not ready. %s, and "
+			"`kubectl hostdev why` says what is in the way; `kubectl hostdev release` "
+			"takes %s back.",
+			left, left == 1 ? "is" : "are", left == 1 ? "It stays" : "They stay",
+			left == 1 ? "it" : "them");
 	else
 		command_note(
 			"The time is over (--timeout) and %zu of the devices %s not given back. "
-			"They will be once what is said above has passed.",
-			left, left == 1 ? "is" : "are");
+			"%s will be once what is said above has passed.",
+			left, left == 1 ? "is" : "are", left == 1 ? "It" : "They");
 	return COMMAND_LATE;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/json_map.h"
+#include "api/meta.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -17,6 +18,7 @@
 struct rehearsal {
 	const struct cluster_device *device;
 	bool accepted;
+	bool unknown;   /* nobody who judges it has answered */
 	char *why;      /* not accepted: what was said */
 	char *warnings; /* one a line                  */
 };
@@ -39,8 +41,14 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 		       : claim_create(run->session, &target, &spec, true, &answer, &err);
 	claim_target_done(&target);
 	rehearsal->accepted = r == 0;
+	/* Of a webhook that does not answer the API server says 500. */
+	rehearsal->unknown =
+		r < 0 && (answer.status < 400 || answer.status == 429 || answer.status >= 500);
 	rehearsal->warnings = xstrdup(answer.warnings ? answer.warnings : "");
-	if (r == -EEXIST)
+	if (r == -EEXIST && rehearsal->device->claim &&
+	    rehearsal->device->claim->deletion_timestamp)
+		rehearsal->why = xstrdup("it is being released; claim it when that is done");
+	else if (r == -EEXIST)
 		rehearsal->why =
 			xasprintf("it is claimed already%s%s",
 				  *rehearsal->device->user ? ", by " : "", rehearsal->device->user);
@@ -62,6 +70,21 @@ static void add_warnings(const struct rehearsal *rehearsal, struct str *to)
 	}
 }
 
+/* A verdict with a time is a condition that the agent has written. */
+static void add_verdict(const struct state_verdict *verdict, struct str *to)
+{
+	if (!verdict->reason[0])
+		return;
+	str_add(to, "  ");
+	if (verdict->since[0]) {
+		str_add(to, "its node says: ");
+		out_text(to, verdict->reason);
+		str_add(to, verdict->message[0] ? ": " : "");
+	}
+	out_text(to, verdict->message);
+	str_add_char(to, '\n');
+}
+
 static void print_text(const struct rehearsal *rehearsal, bool release, struct out *out)
 {
 	const struct cluster_device *device = rehearsal->device;
@@ -72,9 +95,10 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 	out_text(to, device->name);
 	str_add(to, ": ");
 	out_colour(out, to, waits ? COLOUR_YELLOW : good ? COLOUR_GREEN : COLOUR_RED);
-	str_add(to, waits  ? "would be accepted, and not be carried out"
-		    : good ? "would be accepted"
-			   : "would be refused");
+	str_add(to, waits                ? "would be accepted, but not carried out as things are"
+		    : good               ? "would be accepted"
+		    : rehearsal->unknown ? "could not be judged now"
+					 : "would be refused");
 	out_colour(out, to, COLOUR_NONE);
 	str_add_char(to, '\n');
 	if (rehearsal->why) {
@@ -83,23 +107,17 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 		str_add_char(to, '\n');
 	}
 	add_warnings(rehearsal, to);
-	if (good && !release && device->verdict.reason[0]) {
-		str_add(to, "  its node says: ");
-		out_text(to, device->verdict.reason);
-		str_add(to, device->verdict.message[0] ? ": " : "");
-		out_text(to, device->verdict.message);
-		str_add_char(to, '\n');
-	}
+	if (good && !release)
+		add_verdict(&device->verdict, to);
 	if (good && !rehearsal->warnings[0])
 		str_add(to,
-			"  no webhook has said what would be done (hostdev-controller's does, where it "
-			"is installed)\n");
+			"  no webhook has judged it: where hostdev-controller's answers, it says "
+			"what would be done, and may refuse\n");
 }
 
 static json_t *json_of(const struct rehearsal *rehearsal)
 {
-	json_t *json = json_pack("{so,sb}", "device", device_json(rehearsal->device), "accepted",
-				 rehearsal->accepted);
+	json_t *json = json_pack("{so}", "device", device_json(rehearsal->device));
 	json_t *warnings = json_array();
 	const char *line = rehearsal->warnings;
 
@@ -109,6 +127,8 @@ static json_t *json_of(const struct rehearsal *rehearsal)
 		json_array_append_new(warnings, json_stringn(line, len));
 		line += len + (line[len] == '\n');
 	}
+	if (!rehearsal->unknown)
+		json_object_set_new(json, "accepted", json_boolean(rehearsal->accepted));
 	json_object_set_new(json, "warnings", warnings);
 	if (rehearsal->why)
 		json_object_set_new(json, "message", json_string(rehearsal->why));
@@ -181,7 +201,8 @@ static const struct options_prose prose = {
 		"Has the API server judge the claim of each DEVICE without making it (a server dry run), "
 		"and prints what its webhooks say would be done and what is in the way. Nothing is "
 		"changed.\n\n"
-		"Exit status: 0 it would be accepted; 1 it would not; 2 wrong flags.",
+		"Exit status: 0 it would be accepted; 1 it would not, or nobody could judge "
+		"it; 2 wrong flags.",
 	.examples = " kubectl hostdev plan vm1-000001000\n"
 		    " kubectl hostdev plan vm1/01:00.0 --release",
 };

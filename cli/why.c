@@ -114,27 +114,35 @@ static void add_claim(const struct cluster_device *device, int64_t now_wall_ms, 
 		add_field(to, "Claim:", "none");
 		return;
 	}
-	if (device->user[0])
-		str_addf(&text, "of %s, ", device->user);
-	str_addf(&text, "since %s ago",
-		 age_text(device->claim->creation_timestamp, now_wall_ms, age));
-	if (device->claim->deletion_timestamp)
-		str_addf(&text, ", deleted %s ago",
-			 age_text(device->claim->deletion_timestamp, now_wall_ms, age));
+	str_addf(&text, "%s%s", device->user[0] ? "of " : "(no user)", device->user);
+	if (*age_text(device->claim->creation_timestamp, now_wall_ms, age))
+		str_addf(&text, ", for %s", age);
+	if (*age_text(device->claim->deletion_timestamp, now_wall_ms, age))
+		str_addf(&text, ", deleted %s ago", age);
 	add_field(to, "Claim:", str_cstr(&text));
+}
+
+/* "PCI 0000:01:00.0 on node vm1", of a claim without a device "PCI, address not known, on node vm1". */
+static void add_place(const struct cluster_device *device, struct str *to)
+{
+	auto_free char *text =
+		xasprintf("%s%s%s%s%s", device_type_word(device->type),
+			  device->address[0] ? " " : ", address not known", device->address,
+			  device->node[0] ? device->address[0] ? " on node " : ", on node "
+					  : ", node not known",
+			  device->node);
+
+	add_field(to, "Device:", text);
 }
 
 static void add_head(struct cluster *cluster, const struct cluster_device *device,
 		     int64_t now_wall_ms, struct out *out)
 {
 	auto_free char *pods = device_pods(device);
-	auto_free char *place =
-		xasprintf("%s %s on node %s", device_type_word(device->type), device->address,
-			  device->node[0] ? device->node : "(not known)");
 	struct str *to = &out->text;
 
 	add_field(to, "Name:", device->name);
-	add_field(to, "Device:", place);
+	add_place(device, to);
 	add_field(to, "Description:", device->description);
 	add_state(device, out);
 	add_field(to, "Driver:", device->driver);

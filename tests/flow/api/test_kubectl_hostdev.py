@@ -11,8 +11,9 @@ import subprocess
 import pytest
 import yaml
 
-from cluster import wait_until
+from cluster import ROOT, wait_until
 from programs import clean_environment, program
+from replicas import GROUP
 from webhook import Webhook
 
 NIC, TWIN, THIRD = "0000:01:00.0", "0000:01:00.1", "0000:01:00.2"
@@ -87,7 +88,8 @@ class Lender:
 def lender(agents, machine, node, rest):
     made = Lender(agents, machine, node)
     yield made
-    rest.request("DELETE", f"{CLAIMS}/{name(node, TWIN)}")
+    # An API server goes on asking a webhook for a while after its configuration went.
+    wait_until(lambda: rest.request("DELETE", f"{CLAIMS}/{name(node, TWIN)}")[0] in (200, 202, 404), 20, "the deletion")
     made.give_back()
     wait_until(lambda: rest.request("GET", f"{CLAIMS}/{name(node, TWIN)}")[0] == 404, 20, "the claim's end")
     rest.request("DELETE", f"{CLAIMS}/{name(node, NIC)}")
@@ -223,6 +225,46 @@ def test_the_webhooks_words_are_shown(plugin, lender, webhook, node, rest):
     plugin("claim", device)
     assert plugin("who", device).splitlines()[1].split()[2] != "(no"
     assert plugin("plan", device, "--release").startswith(f"{device}: would be accepted")
+
+
+def test_a_plan_says_what_is_known_and_what_is_not(plugin, lender, world, node):
+    """Nobody has the API server ask a webhook."""
+    device = name(node, NIC)
+    assert plugin("plan", device).splitlines()[:2] == [
+        f"{device}: would be accepted, but not carried out as things are",
+        "  its node says: HostNetwork: eth0 has the default route"]
+    free = plugin("plan", name(node, TWIN))
+    assert free.startswith(f"{name(node, TWIN)}: would be accepted\n") and "no webhook has judged it" in free
+    unsaid = world.create(f"{GROUP}/pcidevices", {
+        "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDevice", "metadata": {"name": f"{node}-x"}})
+    assert plugin("plan", f"{node}-x").splitlines()[1] == "  no agent has said whether it may be claimed"
+    world.delete(unsaid)
+    # A claim without an agent, and one that is on its way out.
+    world.create(f"{GROUP}/pcideviceclaims", {
+        "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim",
+        "metadata": {"name": f"{node}-y", "finalizers": ["example.com/stays"]}})
+    assert "it is claimed already" in plugin("plan", f"{node}-y", status=1)
+    plugin("release", f"{node}-y", "--timeout", "1s", status=3)
+    assert "1 of the devices is not given back. It will be" in plugin.said
+    assert plugin("plan", f"{node}-y", status=1) == \
+        f"{node}-y: would be refused\n  it is being released; claim it when that is done\n"
+
+
+def test_a_plan_that_nobody_judges_is_no_refusal(plugin, lender, webhook, node):
+    webhook.stop()
+    device = name(node, TWIN)
+    said = plugin("plan", device, status=1)
+    assert said.startswith(f"{device}: could not be judged now\n") and "webhook" in said
+    [plan] = json.loads(plugin("plan", device, "-o", "json", status=1))["plans"]
+    assert "accepted" not in plan and "webhook" in plan["message"]
+
+
+def test_advice_finds_the_agents_pods():
+    """With the labels of manifests/base."""
+    pod = next(one for one in yaml.safe_load_all((ROOT / "manifests/base/agent.yaml").read_text())
+               if one["kind"] == "DaemonSet")["spec"]["template"]
+    selectors = re.findall(r"-l (\S+?)=([^ \"]+)", (ROOT / "cli/advice.c").read_text())
+    assert selectors and set(selectors) <= set(pod["metadata"]["labels"].items())
 
 
 def test_somebody_elses_claim_is_not_mine(plugin, lender, webhook, identities, installed, node, rest):

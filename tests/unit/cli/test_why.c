@@ -63,6 +63,26 @@ static struct why_case {
 	  "10m         Normal    Old      PCIDevice   first\n" },
 };
 
+/* clang-format off */
+static struct head_case {
+	const char *name;
+	enum device_type type;
+	const char *device;
+	const char *text; /* one or two lines of it */
+} heads[] = {
+	{ "a claim that somebody has", DEVICE_PCI, "vm1-000003100", "\nClaim:       of alice, for 60m\n" },
+	{ "a claim of nobody", DEVICE_PCI, "vm1-000000aa0",
+	  "\nClaim:       (no user), for 30m, deleted 60s ago\n" },
+	{ "a claim without a time", DEVICE_PCI, "vm2-000009000", "\nClaim:       (no user)\n" },
+	{ "where a claim says that it is", DEVICE_PCI, "vm2-000009000",
+	  "\nDevice:      PCI 0000:09:00.0 on node vm2\n" },
+	{ "neither address nor node", DEVICE_PCI, "vm1-000000aa0",
+	  "\nDevice:      PCI, address not known, node not known\n" },
+	{ "an address alone", DEVICE_PCI, "afloat", "\nDevice:      PCI 0000:07:00.0, node not known\n" },
+	{ "a node alone", DEVICE_USB, "vm1-lost", "\nDevice:      USB, address not known, on node vm1\n" },
+};
+/* clang-format on */
+
 static void read_events(struct device_events *events)
 {
 	auto_free char *json = made_json(events_json);
@@ -81,6 +101,28 @@ static void why_reads_so(void **state)
 	why_print(cluster, cluster_device(cluster, DEVICE_PCI, c->device), &events,
 		  NOW_MS_S * INT64_C(1000), &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+static void heads_read_so(void **state)
+{
+	const struct head_case *c = *state;
+	struct cluster *cluster = made_cluster();
+	struct device_events none = { 0 };
+	struct out out = { .format = OUT_TABLE };
+
+	made_put(cluster, CLUSTER_PCICLAIM,
+		 "{'metadata':{'name':'vm1-000000aa0','creationTimestamp':'2026-01-02T03:30:00Z',"
+		 "'deletionTimestamp':'2026-01-02T03:59:00Z'}}");
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 "{'metadata':{'name':'afloat'},'status':{'address':'0000:07:00.0'}}");
+	made_put(cluster, CLUSTER_USBDEVICE,
+		 "{'metadata':{'name':'vm1-lost'},'status':{'nodeName':'vm1'}}");
+	why_print(cluster, cluster_device(cluster, c->type, c->device), &none,
+		  NOW_MS_S * INT64_C(1000), &out);
+	if (!strstr(str_cstr(&out.text), c->text))
+		fail_msg("no '%s' in %s", c->text, str_cstr(&out.text));
 	str_done(&out.text);
 	cluster_free(cluster);
 }
@@ -166,6 +208,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, whys, why_reads_so);
+	suite_rows(&suite, heads, heads_read_so);
 	suite_rows(&suite, pools, pools_look_so);
 	suite_add(&suite, "programs get it all", programs_get_it_all, NULL);
 	suite_add(&suite, "events have a limit, and the latest stay", events_have_a_limit, NULL);

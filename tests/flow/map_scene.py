@@ -54,8 +54,8 @@ class Scene:
         for path in reversed(self.made):
             self.remove(path)
 
-    def node(self, name, ready="True", message="kubelet is posting ready status"):
-        return self.create("/api/v1/nodes", {"metadata": {"name": name}}, {
+    def node(self, name, ready="True", message="kubelet is posting ready status", **spec):
+        return self.create("/api/v1/nodes", {"metadata": {"name": name}, "spec": spec}, {
             "conditions": [condition("Ready", ready, "KubeletReady", message)],
             "nodeInfo": {key: "6.1.0-25-amd64" if key == "kernelVersion" else "" for key in (
                 "architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeletVersion",
@@ -110,7 +110,7 @@ class Scene:
         a, b = f"{name}-a", f"{name}-b"
         pod = [{"namespace": "lab", "pod": "trainer-0", "container": "main"}]
         self.node(a)
-        self.node(b, "False", "container runtime is down")
+        self.node(b, "False", "container runtime is down.", unschedulable=True)
         for slot in range(1, 6):
             self.pci(a, f"0000:00:{slot:02x}.0", PORT, slot, REFUSED_PORT)
         usb = self.pci(a, "0000:00:14.0", XHCI, 9)

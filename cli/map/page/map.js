@@ -123,8 +123,8 @@ function drawNode(node) {
   const words = parts.map(([state, word]) => `${node.tally[state]} ${word}`).join(", ");
   const ill = !facts ? "there is no Node of this name" : facts.ready === "True" ? "" : `not ready: ${facts.say || facts.ready}`;
   tally.textContent = [words, facts && facts.kernel].filter(Boolean).join(" \u00b7 ");
-  sick.textContent = [ill, facts && facts.cordoned ? "cordoned" : ""].filter(Boolean).join(", ");
-  node.chip.setAttribute("aria-label", `Node ${node.name}: ${words}${ill ? `, ${ill}` : ""}`);
+  sick.textContent = [facts && facts.cordoned ? "cordoned" : "", ill].filter(Boolean).join(", ");
+  node.chip.setAttribute("aria-label", `Node ${node.name}: ${[words, sick.textContent].filter(Boolean).join(", ")}`);
   node.chip.lastChild.replaceChildren(...parts.map(([state]) => {
     const part = make("i", `s-${state}`);
     part.style.flexGrow = node.tally[state];

@@ -286,7 +286,8 @@ def test_a_screen_reader_is_told_all(page):
     assert "stuck: 1" in names["button"]
     assert any("0000:03:00.0" in name and "in use, lab/trainer-0" in name and "IOMMU group 16" in name and "on rack1-a" in name
                for name in names["button"])
-    assert any(name.startswith("Node rack1-b: 1 stuck") and "not ready" in name for name in names["button"])
+    assert any(name.startswith("Node rack1-b: 1 stuck") and name.endswith(", cordoned, not ready: container runtime is down.")
+               for name in names["button"]), names["button"]
     assert not [role for role, name in labels if role in ("button", "searchbox") and not name]
 
 

@@ -177,6 +177,32 @@ remove_cache() {
 	rmdir --ignore-fail-on-non-empty "$CACHE"
 }
 
+# --- one script at a time --------------------------------------------------
+
+# under_lock FILE WAITING SCRIPT WORD…: returns in a run of SCRIPT that is alone: no other holds the
+# lock FILE; says WAITING if that has to be waited for. The caller starts this run, in a session of
+# its own and without the lock's descriptor, and ends with it. So the lock goes with the caller,
+# whatever else still runs, and a signal to the caller stops the run and all that it waits for.
+under_lock() {
+	local file=$1 waiting=$2 run signal status
+	shift 2
+	if [[ ${HOSTDEV_LOCKED:-} == "$file" ]]; then
+		unset HOSTDEV_LOCKED
+		return 0
+	fi
+	exec 7>"$file"
+	flock -n 7 || { step "$waiting"; flock 7; }
+	HOSTDEV_LOCKED=$file setsid "$@" 7>&- </dev/null &
+	run=$!
+	for signal in INT TERM HUP; do
+		# shellcheck disable=SC2064 # now
+		trap "kill -s TERM -- -$run 2>/dev/null || true" "$signal"
+	done
+	# A signal ends `wait` before the run ends.
+	while status=0; wait "$run" || status=$?; ((status > 128)) && kill -0 "$run" 2>/dev/null; do :; done
+	exit "$status"
+}
+
 # --- processes that outlive a script --------------------------------------
 #
 # A process NAME below DIR has DIR/pids/NAME (its pid), DIR/pids/NAME.id (the

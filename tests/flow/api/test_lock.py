@@ -1,0 +1,93 @@
+"""What hack/up and hack/down hold while they run: one at a time, and nothing stays of one that is ended."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from cluster import ROOT, wait_until
+
+SCRIPT = """#!/bin/bash
+set -euo pipefail
+source {lib}
+under_lock "$1" "waiting for the other" "$0" "$@"
+trap 'echo over >>"$1.said"' EXIT
+echo "$$" >>"$1.said"
+case $2 in
+ends) exit 7 ;;
+waits) bash -c 'echo "$$" >>"$1.said"; sleep 1000; true' waits "$1" ;;
+esac
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    """(start(word), the lock, lines that its runs have written)"""
+    path, lock = tmp_path / "script", tmp_path / "lock"
+    path.write_text(SCRIPT.format(lib=ROOT / "hack/lib.sh"))
+    path.chmod(0o755)
+    started = []
+
+    def start(word):
+        started.append(subprocess.Popen([path, lock, word], stderr=subprocess.PIPE, text=True,
+                                        restore_signals=True))
+        return started[-1]
+
+    said = tmp_path / "lock.said"
+    yield start, lock, lambda: said.read_text().splitlines() if said.exists() else []
+    for process in started:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=20)
+
+
+def holders(lock):
+    """Processes that have the file open."""
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if any(os.readlink(f"/proc/{pid}/fd/{fd}") == str(lock) for fd in os.listdir(f"/proc/{pid}/fd")):
+                found.add(int(pid))
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+def gone(pid):
+    return not os.path.exists(f"/proc/{pid}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_one_that_is_ended_stops_what_it_waits_for(script, number):
+    start, lock, said = script
+    run = start("waits")
+    wait_until(lambda: len(said()) == 2, 20, said)
+    assert holders(lock) == {run.pid}
+    run.send_signal(number)
+    assert run.wait(20) > 128
+    wait_until(lambda: said()[2:] == ["over"] and all(gone(pid) for pid in said()[:2]), 20, said)
+    assert start("ends").wait(20) == 7
+
+
+def test_one_that_is_killed_leaves_no_lock(script):
+    start, lock, said = script
+    run = start("waits")
+    wait_until(lambda: len(said()) == 2, 20, said)
+    run.kill()
+    run.wait(20)
+    try:
+        assert start("ends").wait(20) == 7
+    finally:
+        os.killpg(int(said()[0]), signal.SIGTERM)
+
+
+def test_a_second_one_waits_and_says_so(script):
+    start, lock, said = script
+    first = start("waits")
+    wait_until(lambda: len(said()) == 2, 20, said)
+    second = start("ends")
+    assert "waiting for the other" in second.stderr.readline()
+    assert second.poll() is None and len(said()) == 2
+    first.terminate()
+    assert second.wait(20) == 7

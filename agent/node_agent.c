@@ -25,6 +25,9 @@ struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *cl
 
 	agent->options = *options;
 	agent->options.binder.metrics = metrics;
+	agent->options.binder.helper.metrics = metrics;
+	agent->options.gpu.helper.metrics = metrics;
+	agent->options.look.scan.metrics = metrics;
 	agent->clock = deps.clock = clock_new(loop);
 	agent->events = events_new(&(struct events_deps){
 		.client = client,

@@ -9,6 +9,7 @@
 #include "agent/look/look.h"
 #include "agent/mdev/mdevs.h"
 #include "agent/node_ties.h"
+#include "agent/process/helper_meter.h"
 #include "agent/publish/publish.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
@@ -259,6 +260,7 @@ static void make_config(struct node_agent *agent, struct uv_loop_s *loop,
 		.host_root = lend->host_root,
 		.dev_root = lend->dev_root,
 		.sysfs_root = lend->sysfs_root,
+		.metrics = from->metrics,
 		.touch = tie_shared,
 		.report = tie_shared_trouble,
 		.arg = agent,
@@ -269,6 +271,7 @@ void node_parts_make(struct node_agent *agent, struct uv_loop_s *loop,
 		     const struct informer_deps *deps)
 {
 	agent->listed = device_count_new(deps->metrics);
+	helper_meter_show(deps->metrics);
 	make_informers(agent, deps);
 	make_publish(agent, deps);
 	make_claims(agent, loop, deps);

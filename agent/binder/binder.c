@@ -273,6 +273,7 @@ static void task_start(struct task *task, const struct binder_job *job)
 	struct helper_spec spec = {
 		.path = binder->options.helper.path,
 		.deadline_ms = binder->options.deadline_ms,
+		.metrics = binder->options.metrics,
 		.on_line = on_line,
 		.on_end = on_end,
 		.on_gone = on_gone,

@@ -131,6 +131,7 @@ struct generics *generics_new(const struct generics_deps *deps)
 								.clock = deps->clock,
 								.helper_path = deps->helper_path,
 								.dev_root = deps->dev_root,
+								.metrics = deps->metrics,
 								.changed = on_changed,
 								.arg = generics });
 	make_handovers(generics);

@@ -11,6 +11,7 @@ struct config;
 struct config_troubles;
 struct generics;
 struct json_pairs;
+struct metrics;
 struct plugins;
 struct uv_loop_s;
 
@@ -20,9 +21,10 @@ struct generics_deps {
 	struct clock *clock;
 	const char *helper_path;
 	const char *kubelet_dir;
-	const char *host_root;  /* NULL: /    */
-	const char *dev_root;   /* NULL: /dev */
-	const char *sysfs_root; /* NULL: /sys */
+	const char *host_root;   /* NULL: /    */
+	const char *dev_root;    /* NULL: /dev */
+	const char *sysfs_root;  /* NULL: /sys */
+	struct metrics *metrics; /* may be NULL */
 	/* Something changed: have generics_offer() called soon. */
 	void (*touch)(void *arg);
 	/* All that this node cannot carry out of what it was asked for. */

@@ -112,6 +112,7 @@ static void begin(struct opening *opening)
 	const struct helper_spec spec = { .path = deps->helper_path,
 					  .args = args,
 					  .deadline_ms = PRE_OPEN_DEADLINE_MS,
+					  .metrics = deps->metrics,
 					  .on_line = on_line,
 					  .on_end = on_end,
 					  .on_gone = on_gone,

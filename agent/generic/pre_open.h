@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 struct clock;
+struct metrics;
 struct pre_open;
 struct uv_loop_s;
 
@@ -21,7 +22,8 @@ struct pre_open_deps {
 	struct uv_loop_s *loop;
 	struct clock *clock;
 	const char *helper_path;
-	const char *dev_root; /* NULL: /dev */
+	const char *dev_root;    /* NULL: /dev */
+	struct metrics *metrics; /* may be NULL */
 	/* What pre_open_trouble() says is not what it was. Never runs before the function that was
 	 * called has returned. */
 	void (*changed)(void *arg);

@@ -107,7 +107,7 @@ static struct task *task_new(struct gpu_acts *acts, const char *card, void *arg)
 	task->acts = acts;
 	task->arg = arg;
 	(void)snprintf(task->card, sizeof(task->card), "%s", card);
-	task->child = gpu_child_new(acts->loop, on_gone, task);
+	task->child = gpu_child_new(acts->loop, acts->options.helper.metrics, on_gone, task);
 	array_add(&acts->tasks)->task = task;
 	return task;
 }

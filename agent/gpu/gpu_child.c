@@ -8,6 +8,7 @@
 
 struct gpu_child {
 	struct uv_loop_s *loop;
+	struct metrics *metrics;
 	struct helper_run *run;
 	uv_timer_t fail_timer;
 	struct err failure;
@@ -17,11 +18,13 @@ struct gpu_child {
 	void *arg;
 };
 
-struct gpu_child *gpu_child_new(struct uv_loop_s *loop, gpu_child_gone_fn *on_gone, void *arg)
+struct gpu_child *gpu_child_new(struct uv_loop_s *loop, struct metrics *metrics,
+				gpu_child_gone_fn *on_gone, void *arg)
 {
 	struct gpu_child *child = xcalloc(1, sizeof(*child));
 
 	child->loop = loop;
+	child->metrics = metrics;
 	child->on_gone = on_gone;
 	child->arg = arg;
 	uv_timer_init(loop, &child->fail_timer);
@@ -83,6 +86,7 @@ void gpu_child_run(struct gpu_child *child, const char *path, const char *const 
 		.path = path,
 		.args = args,
 		.deadline_ms = deadline_ms,
+		.metrics = child->metrics,
 		.on_line = on_run_line,
 		.on_end = on_run_end,
 		.on_gone = on_run_gone,

@@ -9,13 +9,15 @@
 #include "agent/process/helper_run.h"
 
 struct gpu_child;
+struct metrics;
 struct uv_loop_s;
 
 /* The program that missed its deadline has ended after all. */
 typedef void gpu_child_gone_fn(void *arg);
 
-/* @arg is every callback's. */
-struct gpu_child *gpu_child_new(struct uv_loop_s *loop, gpu_child_gone_fn *on_gone, void *arg);
+/* @arg is every callback's. @metrics (helper_meter) may be NULL. */
+struct gpu_child *gpu_child_new(struct uv_loop_s *loop, struct metrics *metrics,
+				gpu_child_gone_fn *on_gone, void *arg);
 /* A program under way is abandoned. May be called by the callbacks. Takes NULL, returns NULL. */
 struct gpu_child *gpu_child_free(struct gpu_child *child);
 

@@ -170,6 +170,7 @@ static void start_helper(struct scan *scan, const char *path, const char *const 
 		.path = path,
 		.args = args,
 		.deadline_ms = scan->options.deadline_ms,
+		.metrics = scan->options.metrics,
 		.on_line = on_line,
 		.on_end = on_end,
 		.on_gone = on_stuck_gone,

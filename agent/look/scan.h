@@ -13,6 +13,7 @@
 #include "agent/inventory/inventory.h"
 
 struct err;
+struct metrics;
 struct scan;
 struct uv_loop_s;
 
@@ -26,6 +27,7 @@ struct scan_options {
 	const char *pci_ids;     /* NULL: the usual places */
 	const char *usb_ids;
 	uint64_t deadline_ms;
+	struct metrics *metrics; /* of the helpers; may be NULL */
 };
 
 /* What a scan came to. @inventory is the receiver's, NULL with @err if the scan failed. */

@@ -224,6 +224,7 @@ void mdev_jobs_start(struct mdev_jobs *jobs, const struct mdev_job *job)
 	auto_free const char **args = NULL;
 	struct helper_spec spec = {
 		.path = jobs->deps.helper.path,
+		.metrics = jobs->deps.helper.metrics,
 		.on_line = on_line,
 		.on_end = on_end,
 		.on_gone = on_gone,

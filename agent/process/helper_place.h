@@ -5,14 +5,16 @@
 #pragma once
 
 struct json_strs;
+struct metrics;
 
-/* Borrowed texts. */
+/* Borrowed. */
 struct helper_place {
 	const char *path;
 	const char *state_dir;
-	const char *sysfs_root; /* NULL: /sys  */
-	const char *proc_root;  /* NULL: /proc */
-	const char *dev_root;   /* NULL: /dev  */
+	const char *sysfs_root;  /* NULL: /sys  */
+	const char *proc_root;   /* NULL: /proc */
+	const char *dev_root;    /* NULL: /dev  */
+	struct metrics *metrics; /* of its runs (helper_meter); may be NULL */
 };
 
 /* Append the options that say so, and --node-address with @node_address. What is NULL has none. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "agent/process/helper_meter.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -35,6 +36,8 @@ struct helper_run {
 	helper_end_fn *on_end; /* NULL once the owner has been told or has gone */
 	helper_gone_fn *on_gone;
 	bool stuck; /* the owner was told of the deadline */
+	struct helper_meter meter;
+	uint64_t began_ms; /* on the loop's clock */
 	void *arg;
 };
 
@@ -74,6 +77,7 @@ static void finish_if_over(struct helper_run *run)
 
 	if (!run->exited || !run->drained)
 		return;
+	helper_meter_end(&run->meter, uv_now(run->process.loop) - run->began_ms);
 	if (r == 0 && run->signal)
 		r = err_set(&err, ERR_RETRY, -EPIPE, "helper was ended by signal %d (%s)",
 			    run->signal, strsignal(run->signal));
@@ -150,6 +154,7 @@ static void on_deadline(uv_timer_t *timer)
 		run->process.pid);
 
 	run->stuck = true;
+	helper_meter_stick(&run->meter);
 	tell(run, r, &err);
 }
 
@@ -206,6 +211,8 @@ int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 	}
 	uv_read_start((uv_stream_t *)&run->output, on_alloc, on_read);
 	uv_timer_start(&run->deadline, on_deadline, spec->deadline_ms, 0);
+	run->began_ms = uv_now(loop);
+	helper_meter_start(&run->meter, spec->metrics, spec->args[0] ? spec->args[0] : "");
 	*ret_run = run;
 	return 0;
 }
@@ -221,6 +228,7 @@ struct helper_run *helper_run_abandon(struct helper_run *run)
 		run->on_end = NULL;
 		run->on_line = NULL;
 		run->on_gone = NULL;
+		helper_meter_drop(&run->meter);
 		uv_timer_stop(&run->deadline);
 		/* A child that never ends must not keep the loop, and so the program, alive. */
 		uv_unref((uv_handle_t *)&run->process);

@@ -13,6 +13,7 @@
 
 struct err;
 struct helper_run;
+struct metrics;
 struct uv_loop_s;
 
 enum {
@@ -32,6 +33,8 @@ struct helper_spec {
 	const char *path;        /* of the program                   */
 	const char *const *args; /* without its name; NULL ends      */
 	uint64_t deadline_ms;
+	struct metrics
+		*metrics; /* helper_meter; may be NULL, outlives the run or is abandoned first */
 	line_fn *on_line;
 	helper_end_fn *on_end;
 	helper_gone_fn *on_gone; /* may be NULL */

@@ -87,6 +87,7 @@ struct sriov_helper *sriov_helper_start(const struct sriov_helper_spec *spec, st
 	struct helper_spec run = {
 		.path = spec->options->helper.path,
 		.deadline_ms = spec->options->deadline_ms,
+		.metrics = spec->options->helper.metrics,
 		.on_line = on_line,
 		.on_end = on_end,
 		.on_gone = on_gone,

@@ -87,6 +87,8 @@ def test_figures_are_those_of_the_program(monitored):
         assert scrape.value("hostdev_devices", kind=kind) == number
     assert scrape.value("hostdev_plugin_devices", resource=RESOURCE, health="healthy") == 2
     assert scrape.value("hostdev_kubelet_registrations_total", way="registry") == 0
+    assert scrape.value("hostdev_helper_seconds_count", verb="scan") >= scrape.value("hostdev_scans_total") > 0
+    assert scrape.value("hostdev_helper_seconds_count", verb="bind") == scrape.value("hostdev_helpers_stuck") == 0
     pid = monitored.agent.process.pid
     pages = int(open(f"/proc/{pid}/statm").read().split()[1])
     assert abs(scrape.value("process_resident_memory_bytes") - pages * 4096) < 2 << 20

@@ -5,14 +5,17 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "agent/process/helper_meter.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "kube/metrics.h"
 #include "unit/agent/fake_helper.h"
 
 struct listener {
 	struct fake_helper fake;
 	struct helper_run *run;
-	struct str heard; /* "line|line|", the first of them */
+	struct metrics *metrics; /* NULL: nothing is counted */
+	struct str heard;        /* "line|line|", the first of them */
 	size_t lines;
 	size_t longest;
 	const char *refuse;  /* a line to refuse                */
@@ -67,6 +70,7 @@ static int start(struct listener *l, const char *const *args)
 		.path = l->fake.path,
 		.args = args,
 		.deadline_ms = AMPLE_MS,
+		.metrics = l->metrics,
 		.on_line = on_line,
 		.on_end = on_end,
 		.on_gone = on_gone,
@@ -76,14 +80,20 @@ static int start(struct listener *l, const char *const *args)
 	return helper_run_start(&l->fake.loop, &spec, &l->run, &l->err);
 }
 
-static void begin(struct listener *l, const char *body)
+static void begin_with(struct listener *l, struct metrics *metrics, const char *verb,
+		       const char *body)
 {
-	static const char *const args[] = { "scan", NULL };
+	const char *const args[] = { verb, NULL };
 
-	*l = (struct listener){ .result = 1 };
+	*l = (struct listener){ .result = 1, .metrics = metrics };
 	fake_helper_init(&l->fake, body);
 	assert_int_equal(start(l, args), 0);
 	assert_int_equal(l->ended, 0);
+}
+
+static void begin(struct listener *l, const char *body)
+{
+	begin_with(l, NULL, "scan", body);
 }
 
 /* What is waited for stops the loop. To run it once at a time would not do: a timer may be due before
@@ -256,6 +266,77 @@ static void a_stuck_child_can_be_abandoned(void **state)
 	assert_int_equal(l.gone, 0);
 }
 
+/* Of runs of @verb: that many run, of them so many stuck, and so many have ended. */
+static void assert_counted(const struct metrics *metrics, const char *verb, int running, int stuck,
+			   int ended)
+{
+	const struct {
+		const char *name;
+		int n;
+	} rows[] = { { "hostdev_helpers_running", running },
+		     { "hostdev_helpers_stuck", stuck },
+		     { "hostdev_helper_seconds_count", ended } };
+	auto_str struct str text = STR_INIT;
+
+	metrics_write(metrics, &text);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		auto_free char *line =
+			xasprintf("\n%s{verb=\"%s\"} %d\n", rows[i].name, verb, rows[i].n);
+
+		if (!strstr(str_cstr(&text), line))
+			fail_msg("no %s in %s", line, str_cstr(&text));
+	}
+}
+
+static void runs_are_counted_by_what_they_do(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct listener l;
+
+	(void)state;
+	helper_meter_show(metrics);
+	assert_counted(metrics, "mdev-create", 0, 0, 0);
+	assert_counted(metrics, "vfs", 0, 0, 0);
+	begin_with(&l, metrics, "mdev-create", "exit 3");
+	assert_counted(metrics, "mdev-create", 1, 0, 0);
+	run_until(&l, &l.ended);
+	assert_counted(metrics, "mdev-create", 0, 0, 1);
+	assert_counted(metrics, "vfs", 0, 0, 0);
+	done(&l);
+	begin_with(&l, metrics, "-i", "exit 0");
+	run_until(&l, &l.ended);
+	assert_counted(metrics, "other", 0, 0, 1);
+	assert_int_equal(unlink(l.fake.path), 0);
+	assert_int_equal(start(&l, (const char *const[]){ "vfs", NULL }), -ENOENT);
+	assert_counted(metrics, "vfs", 0, 0, 0);
+	done(&l);
+	metrics_free(metrics);
+}
+
+static void a_stuck_run_is_counted_until_it_ends(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct listener l;
+
+	(void)state;
+	helper_meter_show(metrics);
+	begin_with(&l, metrics, "vfs", "read x <$gate");
+	fake_helper_expire(&l.fake, NULL);
+	run_until(&l, &l.ended);
+	assert_counted(metrics, "vfs", 1, 1, 0);
+	fake_helper_open_gate(&l.fake);
+	run_until(&l, &l.gone);
+	assert_counted(metrics, "vfs", 0, 0, 1);
+	done(&l);
+	begin_with(&l, metrics, "vfs", "read x <$gate");
+	fake_helper_expire(&l.fake, NULL);
+	run_until(&l, &l.ended);
+	assert_null(helper_run_abandon(l.run));
+	assert_counted(metrics, "vfs", 0, 0, 1); /* nobody will know */
+	done(&l);
+	metrics_free(metrics);
+}
+
 static void who_leaves_at_a_line_hears_no_other(void **state)
 {
 	struct listener l;
@@ -315,5 +396,9 @@ int main(void)
 	suite_add(&suite, "the names lie beside the helper", the_names_lie_beside_the_helper, NULL);
 	suite_add(&suite, "the helper lies beside the program", the_helper_lies_beside_the_program,
 		  NULL);
+	suite_add(&suite, "runs are counted by what they do", runs_are_counted_by_what_they_do,
+		  NULL);
+	suite_add(&suite, "a stuck run is counted until it ends",
+		  a_stuck_run_is_counted_until_it_ends, NULL);
 	return suite_run(&suite, "helper_run");
 }

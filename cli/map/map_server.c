@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/map/map_callers.h"
 #include "cli/map/map_guard.h"
 #include "cli/map/map_page.h"
 #include "cli/map/map_reply.h"
@@ -16,15 +17,12 @@
 #include "kube/http_loop.h"
 #include "kube/listen.h"
 
-enum {
-	CONNECTIONS_MAX = 64,
-	CONNECTION_MEMORY = 64 * 1024, /* of which a stream's block is a half */
-	CONNECTION_TIMEOUT_S = 30,     /* without anything sent or received   */
-};
+enum { CONNECTION_MEMORY = 64 * 1024 }; /* of which a stream's block is a half */
 
 struct map_server {
 	struct http_loop http;
 	struct map_guard guard;
+	struct map_callers callers;
 	struct map_streams streams;
 	char *address;
 	map_server_greet_fn *greet;
@@ -55,6 +53,7 @@ static enum MHD_Result answer(struct map_server *server, struct MHD_Connection *
 
 	if (verdict.status != MHD_HTTP_OK)
 		return map_reply_refuse(connection, &verdict);
+	map_callers_admit(&server->callers, connection);
 	if (strcmp(verdict.page, "changes") == 0)
 		return answer_stream(server, connection);
 	file = map_page_file(verdict.page);
@@ -95,13 +94,13 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 /* Takes @fd over, also on error. */
 static int start_daemon(struct map_server *server, struct uv_loop_s *loop, int fd, struct err *err)
 {
-	struct MHD_Daemon *daemon =
-		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-				 on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
-				 MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-				 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-				 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S,
-				 MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+	struct MHD_Daemon *daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_CONNECTION, map_callers_notify,
+		&server->callers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAP_CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)MAP_STRANGER_S,
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 
 	if (!daemon) {
 		close(fd);

@@ -70,16 +70,23 @@ static void close_scene(struct scene *s)
 	fake_clock_free(s->clock);
 }
 
-/* A connection on which @page was asked for. */
-static int ask(const struct scene *s, const char *page)
+static int connect_to(const struct scene *s)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)s->port) };
-	auto_free char *text = xasprintf("GET %s%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", s->path,
-					 page, s->port);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+/* A connection on which @page was asked for. */
+static int ask(const struct scene *s, const char *page)
+{
+	auto_free char *text = xasprintf("GET %s%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", s->path,
+					 page, s->port);
+	int fd = connect_to(s);
+
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	return fd;
 }
@@ -175,6 +182,39 @@ static void streams_are_bounded(void **state)
 	close_scene(&s);
 }
 
+/* Connections of a process that has not got the token, and leaves each at half a request, or at none. */
+static void who_stalls_does_not_keep_others_out(void **state)
+{
+	static const char half[] = "GET / HTTP/1.1\r\nHost: 127";
+	auto_str struct str page = STR_INIT;
+	auto_str struct str heard = STR_INIT;
+	struct scene s;
+	int stream;
+	int fds[300];
+
+	(void)state;
+	open_scene(&s);
+	stream = ask(&s, "changes");
+	hear(&s, stream, &heard, "event: end");
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		fds[i] = connect_to(&s);
+		if (i % 2 == 0)
+			assert_int_equal(write(fds[i], half, strlen(half)), strlen(half));
+		if (i % 8 == 7) /* the backlog has an end */
+			uv_run(&s.loop, UV_RUN_NOWAIT);
+	}
+	close(fds[0]);
+	fds[0] = ask(&s, "");
+	hear(&s, fds[0], &page, "<!doctype html>");
+	str_clear(&heard);
+	fake_clock_advance(s.clock, 5000);
+	hear(&s, stream, &heard, "event: beat");
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		close(fds[i]);
+	close(stream);
+	close_scene(&s);
+}
+
 static void files_are_in_the_program(void **state)
 {
 	static const char *const files[][2] = {
@@ -205,6 +245,8 @@ int main(void)
 	suite_add(&suite, "a page hears what changes", a_page_hears_what_changes, NULL);
 	suite_add(&suite, "a device waits for the claims", a_device_waits_for_the_claims, NULL);
 	suite_add(&suite, "streams are bounded", streams_are_bounded, NULL);
+	suite_add(&suite, "who stalls does not keep others out",
+		  who_stalls_does_not_keep_others_out, NULL);
 	suite_add(&suite, "files are in the program", files_are_in_the_program, NULL);
 	return suite_run(&suite, "map_view");
 }

@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/timefmt.h"
+#include "cli/advice.h"
 #include "cli/claim_wait.h"
 #include "cli/claims.h"
 #include "cli/cluster.h"
@@ -119,6 +121,19 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 
 /* --- both --------------------------------------------------------------------------------------- */
 
+/* Its claim is made, and deleted, all the same: the agent goes on when it is back. */
+static void warn_of_node(const struct cluster_device *device)
+{
+	const char *advice = device->fault ? advice_for(device->fault->reason) : NULL;
+	auto_free char *fault = NULL;
+
+	if (!device->fault)
+		return;
+	fault = node_fault_text(device->fault, timefmt_wall_ms());
+	command_note("%s: its node is %s: nobody carries this out until it is well. %s",
+		     device->name, fault, advice ? advice : "");
+}
+
 static const char *deed(const struct errand *errand, bool waited)
 {
 	if (errand->goal == CLAIM_READY)
@@ -216,6 +231,7 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 	errand.waits = xcalloc(targets.len + 1, sizeof(*errand.waits));
 	for (size_t i = 0; i < targets.len; i++) {
 		claim_target_init(&errand.waits[i].target, targets.devices[i]);
+		warn_of_node(targets.devices[i]);
 		if (targets.devices[i]->type == DEVICE_MDEV)
 			refuse(&errand, &errand.waits[i],
 			       "mediated devices are not claimed; the HostDeviceConfig lends them");

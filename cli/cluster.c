@@ -21,17 +21,24 @@
 struct cluster {
 	struct map *objects[CLUSTER_KINDS]; /* by name */
 	struct cluster_made made;
+	bool nodes_known;
 	bool changed;
 };
 
 const struct api_kind *cluster_kind(enum cluster_kind kind)
 {
 	static const struct api_kind *const kinds[CLUSTER_KINDS] = {
-		[CLUSTER_PCIDEVICE] = &pcidevice_kind,  [CLUSTER_PCICLAIM] = &pcideviceclaim_kind,
-		[CLUSTER_USBDEVICE] = &usbdevice_kind,  [CLUSTER_USBCLAIM] = &usbdeviceclaim_kind,
-		[CLUSTER_MDEV] = &mediateddevice_kind,  [CLUSTER_SRIOV] = &sriovnetworkdevice_kind,
-		[CLUSTER_GPU] = &sriovgpudevice_kind,   [CLUSTER_VGPU] = &vgpudevice_kind,
-		[CLUSTER_MIG] = &migconfiguration_kind, [CLUSTER_POOL] = &devicepool_kind,
+		[CLUSTER_PCIDEVICE] = &pcidevice_kind,
+		[CLUSTER_PCICLAIM] = &pcideviceclaim_kind,
+		[CLUSTER_USBDEVICE] = &usbdevice_kind,
+		[CLUSTER_USBCLAIM] = &usbdeviceclaim_kind,
+		[CLUSTER_MDEV] = &mediateddevice_kind,
+		[CLUSTER_SRIOV] = &sriovnetworkdevice_kind,
+		[CLUSTER_GPU] = &sriovgpudevice_kind,
+		[CLUSTER_VGPU] = &vgpudevice_kind,
+		[CLUSTER_MIG] = &migconfiguration_kind,
+		[CLUSTER_POOL] = &devicepool_kind,
+		[CLUSTER_NODE] = &node_kind,
 	};
 
 	return kinds[kind];
@@ -97,6 +104,24 @@ void cluster_remove(struct cluster *cluster, enum cluster_kind kind, const char 
 const void *cluster_get(const struct cluster *cluster, enum cluster_kind kind, const char *name)
 {
 	return map_get(cluster->objects[kind], name);
+}
+
+void cluster_know_nodes(struct cluster *cluster)
+{
+	cluster->nodes_known = true;
+	cluster->changed = true;
+}
+
+bool cluster_nodes_known(const struct cluster *cluster)
+{
+	return cluster->nodes_known;
+}
+
+struct node_fault cluster_node_fault(const struct cluster *cluster, const char *name)
+{
+	if (!cluster->nodes_known)
+		return (struct node_fault){ 0 };
+	return node_judge(cluster_get(cluster, CLUSTER_NODE, name));
 }
 
 size_t cluster_count(const struct cluster *cluster, enum cluster_kind kind)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "api/kind.h"
+#include "cli/node.h"
 #include "cli/state.h"
 
 struct api_conditions;
@@ -28,6 +29,7 @@ enum cluster_kind {
 	CLUSTER_VGPU,
 	CLUSTER_MIG,
 	CLUSTER_POOL,
+	CLUSTER_NODE,
 	CLUSTER_KINDS,
 };
 
@@ -85,6 +87,7 @@ struct cluster_device {
 	const struct vgpudevice *vgpu;
 	const struct migconfiguration *mig;
 
+	const struct node_fault *fault; /* its node's; NULL: none that is known of */
 	struct state_verdict verdict;
 
 	/* What it hangs on: a virtual function on its physical one, a USB device on its hub or controller, a
@@ -100,6 +103,7 @@ struct cluster_node {
 	struct cluster_device *devices;
 	size_t len;
 	size_t by_state[STATES];
+	struct node_fault fault;
 };
 
 /* Nodes by name; devices by node, then PCI by address, USB by port, mediated devices by UUID. */
@@ -122,6 +126,13 @@ void cluster_remove(struct cluster *cluster, enum cluster_kind kind, const char 
 
 /* NULL if there is none. */
 const void *cluster_get(const struct cluster *cluster, enum cluster_kind kind, const char *name);
+
+/* All Nodes that the devices can be of are put in: one that is not there is gone. */
+void cluster_know_nodes(struct cluster *cluster);
+bool cluster_nodes_known(const struct cluster *cluster);
+
+/* What is wrong with the node @name, by its Node alone; nothing while Nodes are not known. */
+struct node_fault cluster_node_fault(const struct cluster *cluster, const char *name);
 
 size_t cluster_count(const struct cluster *cluster, enum cluster_kind kind);
 

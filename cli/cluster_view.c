@@ -6,141 +6,18 @@
 #include "api/mediateddevice.h"
 #include "api/migconfiguration.h"
 #include "api/pcidevice.h"
-#include "api/pcideviceclaim.h"
 #include "api/sriovgpudevice.h"
 #include "api/sriovnetworkdevice.h"
 #include "api/usbdevice.h"
-#include "api/usbdeviceclaim.h"
 #include "api/vgpudevice.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/address.h"
+#include "cli/cluster_device.h"
 
 static const char *text(const char *value)
 {
 	return value ? value : "";
-}
-
-/* --- one device --------------------------------------------------------------------------------- */
-
-static void take_pci(struct cluster_device *device, const struct pcidevice *pci)
-{
-	const struct pcidevice_status *s = &pci->status;
-
-	*device = (struct cluster_device){
-		.type = DEVICE_PCI,
-		.is_there = true,
-		.name = pci->meta.name,
-		.node = text(s->node_name),
-		.address = text(s->address),
-		.group = text(s->iommu_group),
-		.driver = text(s->kernel_driver_in_use),
-		.description = text(s->description),
-		.resource = text(s->resource_name),
-		.class_id = text(s->class_id),
-		.holder = "",
-		.user = "",
-		.numa_node = s->numa_node,
-		.object = pci,
-		.conditions = &s->conditions,
-		.allocations = &s->allocations,
-	};
-}
-
-/* A device's driver is that of its first interface that has one. */
-static const char *usb_driver(const struct usbdevice_status *s)
-{
-	for (size_t i = 0; i < s->interfaces.len; i++) {
-		if (s->interfaces.items[i].driver)
-			return s->interfaces.items[i].driver;
-	}
-	return "";
-}
-
-static void take_usb(struct cluster_device *device, const struct usbdevice *usb)
-{
-	const struct usbdevice_status *s = &usb->status;
-
-	*device = (struct cluster_device){
-		.type = DEVICE_USB,
-		.is_there = true,
-		.name = usb->meta.name,
-		.node = text(s->node_name),
-		.address = text(s->port_path),
-		.group = "",
-		.driver = usb_driver(s),
-		.description = text(s->description),
-		.resource = text(s->resource_name),
-		.class_id = "",
-		.holder = text(s->holder),
-		.user = "",
-		.numa_node = -1,
-		.object = usb,
-		.conditions = &s->conditions,
-		.allocations = &s->allocations,
-	};
-}
-
-static void take_mdev(struct cluster_device *device, const struct mediateddevice *mdev)
-{
-	const struct mediateddevice_status *s = &mdev->status;
-
-	*device = (struct cluster_device){
-		.type = DEVICE_MDEV,
-		.is_there = true,
-		.name = mdev->meta.name,
-		.node = text(s->node_name),
-		.address = text(s->uuid),
-		.group = text(s->iommu_group),
-		.driver = text(s->device_api),
-		.description = text(s->type_name),
-		.resource = text(s->resource_name),
-		.class_id = "",
-		.holder = "",
-		.user = "",
-		.numa_node = s->numa_node,
-		.object = mdev,
-		.allocations = &s->allocations,
-	};
-}
-
-/* A claim whose device is not listed is shown in its place. */
-static void take_claim_alone(struct cluster_device *device, enum device_type type, const char *name,
-			     const char *node, const char *address)
-{
-	*device = (struct cluster_device){
-		.type = type,
-		.name = name,
-		.node = text(node),
-		.address = text(address),
-		.group = "",
-		.driver = "",
-		.description = "",
-		.resource = "",
-		.class_id = "",
-		.holder = "",
-		.user = "",
-		.numa_node = -1,
-	};
-}
-
-static void add_pciclaim(struct cluster_device *device, const struct pcideviceclaim *claim)
-{
-	device->claim = &claim->meta;
-	device->claim_object = claim;
-	device->claim_conditions = &claim->status.conditions;
-	device->user = text(claim->spec.user_name);
-	device->holder = text(claim->status.holder);
-}
-
-static void add_usbclaim(struct cluster_device *device, const struct usbdeviceclaim *claim)
-{
-	device->claim = &claim->meta;
-	device->claim_object = claim;
-	device->claim_conditions = &claim->status.conditions;
-	device->user = text(claim->spec.user_name);
-	if (claim->status.holder)
-		device->holder = claim->status.holder;
 }
 
 /* --- all of them -------------------------------------------------------------------------------- */
@@ -151,51 +28,21 @@ static void add_devices(struct cluster_view *view, const struct cluster *cluster
 	size_t len;
 	auto_free const void **list = cluster_objects(cluster, kind, &len);
 
-	for (size_t i = 0; i < len; i++) {
-		struct cluster_device *device = &view->devices[view->len++];
-
-		if (kind == CLUSTER_PCIDEVICE)
-			take_pci(device, list[i]);
-		else if (kind == CLUSTER_USBDEVICE)
-			take_usb(device, list[i]);
-		else
-			take_mdev(device, list[i]);
-	}
+	for (size_t i = 0; i < len; i++)
+		cluster_device_take(&view->devices[view->len++], kind, list[i]);
 }
 
+/* A claim whose device is not listed is shown in its place. */
 static void add_lone_claims(struct cluster_view *view, const struct cluster *cluster,
 			    enum cluster_kind kind)
 {
+	enum cluster_kind of = kind == CLUSTER_PCICLAIM ? CLUSTER_PCIDEVICE : CLUSTER_USBDEVICE;
 	size_t len;
 	auto_free const void **list = cluster_objects(cluster, kind, &len);
 
 	for (size_t i = 0; i < len; i++) {
-		const struct pcideviceclaim *pci = list[i];
-		const struct usbdeviceclaim *usb = list[i];
-		const char *name = ((const struct api_meta *)list[i])->name;
-
-		if (kind == CLUSTER_PCICLAIM && !cluster_get(cluster, CLUSTER_PCIDEVICE, name))
-			take_claim_alone(&view->devices[view->len++], DEVICE_PCI, name,
-					 pci->spec.node_name, pci->spec.address);
-		if (kind == CLUSTER_USBCLAIM && !cluster_get(cluster, CLUSTER_USBDEVICE, name))
-			take_claim_alone(&view->devices[view->len++], DEVICE_USB, name,
-					 usb->status.node_name, usb->status.port_path);
-	}
-}
-
-static void add_claims(struct cluster_view *view, const struct cluster *cluster)
-{
-	for (size_t i = 0; i < view->len; i++) {
-		struct cluster_device *device = &view->devices[i];
-		const struct pcideviceclaim *pci =
-			cluster_get(cluster, CLUSTER_PCICLAIM, device->name);
-		const struct usbdeviceclaim *usb =
-			cluster_get(cluster, CLUSTER_USBCLAIM, device->name);
-
-		if (device->type == DEVICE_PCI && pci)
-			add_pciclaim(device, pci);
-		if (device->type == DEVICE_USB && usb)
-			add_usbclaim(device, usb);
+		if (!cluster_get(cluster, of, ((const struct api_meta *)list[i])->name))
+			cluster_device_take_claim(&view->devices[view->len++], kind, list[i]);
 	}
 }
 
@@ -357,7 +204,33 @@ static void add_cards(const struct cluster_made *made, const struct cluster *clu
 
 /* --- nodes -------------------------------------------------------------------------------------- */
 
-static void divide_by_node(struct cluster_view *view)
+/* What is wrong with @node: by its Node, if Nodes have been read; else what a claim of it says of it. */
+static struct node_fault fault_of(const struct cluster *cluster, const struct cluster_node *node)
+{
+	bool known = cluster_nodes_known(cluster);
+	struct node_fault fault;
+
+	if (!node->name[0])
+		return (struct node_fault){ 0 };
+	fault = cluster_node_fault(cluster, node->name);
+	for (size_t i = 0; i < node->len && !fault.reason; i++)
+		fault = node_told(node->devices[i].claim_conditions, known);
+	return fault;
+}
+
+static void judge_node(struct cluster_node *node, const struct cluster *cluster)
+{
+	node->fault = fault_of(cluster, node);
+	for (size_t i = 0; i < node->len; i++) {
+		struct cluster_device *device = &node->devices[i];
+
+		device->fault = node->fault.reason ? &node->fault : NULL;
+		device->verdict = state_judge(device);
+		node->by_state[device->verdict.state]++;
+	}
+}
+
+static void divide_by_node(struct cluster_view *view, const struct cluster *cluster)
 {
 	struct cluster_node *node = NULL;
 
@@ -369,10 +242,10 @@ static void divide_by_node(struct cluster_view *view)
 			node = &view->nodes[view->nodes_len++];
 			*node = (struct cluster_node){ .name = device->node, .devices = device };
 		}
-		device->verdict = state_judge(device);
-		node->by_state[device->verdict.state]++;
 		node->len++;
 	}
+	for (size_t i = 0; i < view->nodes_len; i++)
+		judge_node(&view->nodes[i], cluster);
 }
 
 void cluster_made_init(struct cluster_made *made, const struct cluster *cluster)
@@ -388,13 +261,14 @@ void cluster_made_init(struct cluster_made *made, const struct cluster *cluster)
 	add_devices(view, cluster, CLUSTER_MDEV);
 	add_lone_claims(view, cluster, CLUSTER_PCICLAIM);
 	add_lone_claims(view, cluster, CLUSTER_USBCLAIM);
-	add_claims(view, cluster);
+	for (size_t i = 0; i < view->len; i++)
+		cluster_device_add_claim(&view->devices[i], cluster);
 	qsort(view->devices, view->len, sizeof(*view->devices), compare_devices);
 	index_devices(made);
 	link_devices(made);
 	for (int kind = CLUSTER_SRIOV; kind <= CLUSTER_MIG; kind++)
 		add_cards(made, cluster, (enum cluster_kind)kind);
-	divide_by_node(view);
+	divide_by_node(view, cluster);
 }
 
 void cluster_made_done(struct cluster_made *made)

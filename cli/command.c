@@ -58,8 +58,14 @@ void command_note(const char *fmt, ...)
 
 void command_tell_missing(const struct lists_missing *missing)
 {
-	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
+	for (int kind = 0; kind < CLUSTER_NODE; kind++) {
 		if (missing->kinds & missing->forbidden & CLUSTER_SET(kind))
 			command_note("Not shown: %s", missing->why[kind]);
 	}
+}
+
+void command_tell_nodes(const struct lists_missing *missing)
+{
+	if (missing->kinds & CLUSTER_SET(CLUSTER_NODE))
+		command_note("Not known whether nodes are ready: %s", missing->why[CLUSTER_NODE]);
 }

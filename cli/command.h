@@ -89,8 +89,11 @@ void command_say(const struct command_run *run, const char *text);
 /* One line on standard error, cleaned: for what does not stop the command. */
 void command_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Say which kinds could not be read; of those that the cluster does not have, nothing. */
+/* Say which kinds could not be read, but for Nodes; of those that the cluster does not have, nothing. */
 void command_tell_missing(const struct lists_missing *missing);
+
+/* Say that Nodes could not be read, if that is so: their devices are shown as if they were well. */
+void command_tell_nodes(const struct lists_missing *missing);
 
 /* clang-format off */
 /* NOLINTBEGIN(bugprone-macro-parentheses) */

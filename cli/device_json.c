@@ -43,6 +43,17 @@ static json_t *claim_json(const struct cluster_device *device)
 	return claim;
 }
 
+json_t *node_fault_json(const struct node_fault *fault)
+{
+	json_t *json = json_object();
+
+	add_text(json, "reason", fault->reason);
+	add_text(json, "nodeReason", fault->why);
+	add_text(json, "message", fault->message);
+	add_text(json, "since", fault->since);
+	return json;
+}
+
 json_t *device_json(const struct cluster_device *device)
 {
 	json_t *json = json_object();
@@ -61,6 +72,8 @@ json_t *device_json(const struct cluster_device *device)
 	add_text(json, "description", device->description);
 	add_text(json, "holder", device->holder);
 	add_text(json, "parent", device->parent ? device->parent->name : "");
+	if (device->fault)
+		json_object_set_new(json, "nodeFault", node_fault_json(device->fault));
 	if (device->numa_node >= 0)
 		json_object_set_new(json, "numaNode", json_integer(device->numa_node));
 	if (device->claim)

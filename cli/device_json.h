@@ -4,10 +4,14 @@
 #include <jansson.h>
 
 struct cluster_device;
+struct node_fault;
 struct str;
 
 /* What is known of @device, without its children; a new object for the caller to json_decref(). */
 json_t *device_json(const struct cluster_device *device);
+
+/* What is wrong with a node, likewise. */
+json_t *node_fault_json(const struct node_fault *fault);
 
 /* Append "pcidevice.devices.harvesterhci.io/NAME" as kubectl's -o name does; of a claim without its
  * device, the claim's. */

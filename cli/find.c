@@ -20,7 +20,8 @@ const char *find_name_part(const char *word)
 
 	if (!word[len])
 		return word;
-	for (int i = 0; i < CLUSTER_KINDS; i++) {
+	/* Of devices and what is about them: a node may have the name "node". */
+	for (int i = 0; i < CLUSTER_NODE; i++) {
 		const struct api_kind *kind = cluster_kind((enum cluster_kind)i);
 		size_t kind_len = strlen(kind->kind);
 		size_t plural_len = strlen(kind->plural);

@@ -20,7 +20,8 @@ struct listing {
 	struct session *session;
 	struct cluster *cluster;
 	enum cluster_kind kind;
-	const char *selector; /* NULL: none */
+	const char *label_selector; /* NULL: none */
+	const char *field_selector; /* likewise   */
 	size_t *pending;
 	size_t objects;
 	size_t broken; /* objects that cannot be read */
@@ -40,7 +41,8 @@ static void ask_page(struct listing *listing, const char *token)
 	url_add_query(&path, &(struct url_query){
 				     .limit = LISTS_PAGE,
 				     .continue_token = token,
-				     .label_selector = listing->selector,
+				     .label_selector = listing->label_selector,
+				     .field_selector = listing->field_selector,
 			     });
 	kube_client_send(session_client(listing->session),
 			 &(struct kube_request){
@@ -120,6 +122,8 @@ static int judge(struct listing *listing, const struct lists_want *want,
 {
 	struct err why = { 0 };
 
+	if (listing->result == 0 && listing->kind == CLUSTER_NODE && listing->broken == 0)
+		cluster_know_nodes(listing->cluster);
 	if (listing->result == 0)
 		return 0;
 	explain(listing, &why);
@@ -143,7 +147,8 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 {
 	struct listing listings[CLUSTER_KINDS];
 	auto_free char *label = want->node ? names_label_value(want->node) : NULL;
-	auto_free char *selector = label ? xasprintf(NAMES_LABEL_NODE "=%s", label) : NULL;
+	auto_free char *of_node = label ? xasprintf(NAMES_LABEL_NODE "=%s", label) : NULL;
+	auto_free char *node = label ? xasprintf("metadata.name=%s", want->node) : NULL;
 	size_t pending = 0;
 	size_t len = 0;
 	int r = 0;
@@ -162,7 +167,9 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 			.pending = &pending,
 		};
 		if (has_node_label(listing->kind))
-			listing->selector = selector;
+			listing->label_selector = of_node;
+		if (listing->kind == CLUSTER_NODE)
+			listing->field_selector = node;
 		len++;
 		pending++;
 		ask_page(listing, NULL);

@@ -21,8 +21,7 @@ struct lists_want {
 	unsigned kinds; /* CLUSTER_SET()s; of these */
 	unsigned
 		optional; /* may be refused to the caller, or not be served: ret_missing says so   */
-	const char
-		*node; /* devices of that node alone; NULL: of all. Claims come in any case     */
+	const char *node; /* this node and its devices alone; NULL: all. Claims come in any case  */
 };
 
 /* What could not be read, and why, of optional kinds. */

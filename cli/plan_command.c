@@ -90,7 +90,7 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 	const struct cluster_device *device = rehearsal->device;
 	struct str *to = &out->text;
 	bool good = rehearsal->accepted;
-	bool waits = good && !release && device->verdict.state == STATE_REFUSED;
+	bool waits = good && !release && (device->verdict.state == STATE_REFUSED || device->fault);
 
 	out_text(to, device->name);
 	str_add(to, ": ");

@@ -2,10 +2,16 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct cluster;
 struct out;
 
-/* Append the DevicePools of @cluster to out->text, as out->format says; with @nodes, a row for each
- * node. */
-void pools_print(const struct cluster *cluster, bool nodes, struct out *out);
+struct pools_look {
+	bool nodes; /* a row for each node */
+	int64_t now_wall_ms;
+};
+
+/* Append the DevicePools of @cluster to out->text, as out->format says. In tables, devices of a node whose
+ * Node says that it is not well are not healthy. */
+void pools_print(const struct cluster *cluster, const struct pools_look *look, struct out *out);

@@ -19,6 +19,7 @@ static const struct state_look looks[STATES] = {
 	[STATE_USED]      = { "in use",    "InUse",     '#', COLOUR_BLUE,   "a pod has it" },
 	[STATE_RELEASING] = { "releasing", "Releasing", '<', COLOUR_YELLOW, "its claim is being deleted" },
 	[STATE_MISSING]   = { "missing",   "Missing",   '!', COLOUR_RED,    "claimed, but not on its node" },
+	[STATE_STUCK]     = { "stuck",     "Stuck",     'X', COLOUR_RED,    "the kernel has not let a step end" },
 };
 /* clang-format on */
 
@@ -110,16 +111,38 @@ static bool yields_to_pod(const struct cluster_device *device, enum device_state
 	case STATE_USED:
 	case STATE_RELEASING:
 	case STATE_MISSING:
+	case STATE_STUCK:
 	case STATES:
 		break;
 	}
 	return false;
 }
 
+/* The condition that says so: Ready, or DriverBound while Ready says something else. */
+static const struct api_condition *find_stuck(const struct api_conditions *list)
+{
+	for (size_t i = 0; list && i < list->len; i++) {
+		const struct api_condition *c = &list->items[i];
+
+		if (strcmp(text(c->reason), "Stuck") == 0 && !says(c, "True"))
+			return c;
+	}
+	return NULL;
+}
+
+/* What is stuck stays so whatever becomes of pod, claim and node: only the kernel ends it. Then, what a node
+ * that is not well has said last counts no more. */
 struct state_verdict state_judge(const struct cluster_device *device)
 {
-	struct state_verdict verdict = device->claim ? by_claim(device) : by_itself(device);
+	const struct api_condition *stuck = find_stuck(device->claim_conditions);
+	struct state_verdict verdict;
 
+	if (stuck)
+		return by_condition(STATE_STUCK, stuck);
+	if (device->fault)
+		return (struct state_verdict){ STATE_UNKNOWN, device->fault->reason,
+					       device->fault->message, device->fault->since };
+	verdict = device->claim ? by_claim(device) : by_itself(device);
 	if (device->allocations && device->allocations->len > 0 &&
 	    yields_to_pod(device, verdict.state))
 		verdict.state = STATE_USED;

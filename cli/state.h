@@ -16,6 +16,7 @@ enum device_state {
 	STATE_USED,      /* a pod has it                                          */
 	STATE_RELEASING, /* its claim is being deleted                            */
 	STATE_MISSING,   /* claimed, but not on the node                          */
+	STATE_STUCK, /* the kernel has not let a step end: somebody has to look at the machine */
 	STATES,
 };
 

@@ -76,7 +76,7 @@ static char *common_node(struct cluster *cluster, const struct command_run *run)
 static int read_all(struct command_run *run, unsigned kinds, struct targets *targets,
 		    struct err *err)
 {
-	struct lists_want want = { .kinds = CLUSTER_DEVICES | kinds };
+	struct lists_want want = { .kinds = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE) | kinds };
 	auto_free char *node = NULL;
 	int r;
 
@@ -142,6 +142,7 @@ int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_ta
 	ret_targets->cluster = cluster_new();
 	if (read_all(run, kinds, ret_targets, &err) < 0)
 		return command_fail(run, &err);
+	command_tell_nodes(&ret_targets->missing);
 	return find_all(run, ret_targets);
 }
 

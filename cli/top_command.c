@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/timefmt.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/lists.h"
@@ -15,7 +16,12 @@
 static int run_top(struct command_run *run)
 {
 	struct session *session = command_session(run);
-	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_POOL) };
+	struct lists_want want = {
+		.kinds = CLUSTER_SET(CLUSTER_POOL) | CLUSTER_SET(CLUSTER_NODE),
+		.optional = CLUSTER_SET(CLUSTER_NODE),
+	};
+	struct pools_look look = { run->settings.nodes, timefmt_wall_ms() };
+	struct lists_missing missing;
 	struct cluster *cluster;
 	struct err err = { 0 };
 	int status = COMMAND_OK;
@@ -23,13 +29,15 @@ static int run_top(struct command_run *run)
 	if (!session)
 		return COMMAND_FAILED;
 	cluster = cluster_new();
-	if (lists_read(session, &want, cluster, NULL, &err) < 0)
+	if (lists_read(session, &want, cluster, &missing, &err) < 0)
 		status = command_fail(run, &err);
 	else if (cluster_count(cluster, CLUSTER_POOL) == 0)
 		command_note("No DevicePools found: does hostdev-controller run, and do nodes have "
 			     "devices?");
-	if (status == COMMAND_OK)
-		pools_print(cluster, run->settings.nodes, &run->out);
+	if (status == COMMAND_OK) {
+		command_tell_nodes(&missing);
+		pools_print(cluster, &look, &run->out);
+	}
 	cluster_free(cluster);
 	if (!out_flush(&run->out))
 		return COMMAND_FAILED;
@@ -55,7 +63,8 @@ static const struct options_prose prose = {
 		"Shows for each resource name how many devices there are, how many of them are CLAIMED, "
 		"how many of these pods can have (HEALTHY), how many containers have (ALLOCATED), and "
 		"how many are FREE for the next pod. The numbers are the DevicePools', which "
-		"hostdev-controller keeps.",
+		"hostdev-controller keeps; devices of a node that is gone or NotReady are neither "
+		"HEALTHY nor FREE.",
 	.examples = " kubectl hostdev top\n"
 		    " kubectl hostdev top --nodes",
 };

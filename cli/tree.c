@@ -54,12 +54,29 @@ static void add_heading(struct table *table, const struct out *out, const struct
 		table_add(table, "");
 }
 
+/* Of a node that is not well: "? NotReady for 60m: KubeletNotReady", and what it says behind that. */
+static void add_node_heading(struct table *table, const struct cluster_node *node,
+			     int64_t now_wall_ms)
+{
+	const struct state_look *look = state_look(STATE_UNKNOWN);
+	auto_free char *fault =
+		node->fault.reason ? node_fault_text(&node->fault, now_wall_ms) : NULL;
+	auto_free char *state = fault ? xasprintf("%c %s", look->sign, fault) : NULL;
+
+	table_add(table, node->name[0] ? node->name : "(node not known)");
+	table_add_coloured(table, state, look->colour);
+	for (int i = 2; i < COLUMNS - 1; i++)
+		table_add(table, "");
+	table_add(table, node->fault.message);
+}
+
 /* "o free", "+ ready", "- refused: HostNetwork". */
 static void add_state(struct table *table, const struct cluster_device *device)
 {
 	const struct state_look *look = state_look(device->verdict.state);
 	enum device_state state = device->verdict.state;
-	bool silent = state == STATE_FREE || state == STATE_READY || state == STATE_USED;
+	bool silent = state == STATE_FREE || state == STATE_READY || state == STATE_USED ||
+		      state == STATE_STUCK;
 	auto_free char *text =
 		silent ? xasprintf("%c %s", look->sign, look->word)
 		       : xasprintf("%c %s: %s", look->sign, look->word, device->verdict.reason);
@@ -197,10 +214,8 @@ static void add_roots(struct table *table, const struct out *out, const struct c
 
 static void add_node(struct table *table, const struct out *out, const struct cluster_node *node)
 {
-	struct tree_place place = { 0 };
 	size_t next;
 
-	add_heading(table, out, &place, node->name[0] ? node->name : "(node not known)");
 	for (size_t at = next_root(node, 0); at < node->len; at = next) {
 		next = next_branch(node, at);
 		add_roots(table, out, node, at, next);
@@ -225,10 +240,14 @@ static json_t *branch_json(const struct cluster_device *device)
 static json_t *node_json(const struct cluster_node *node)
 {
 	json_t *devices = json_array();
+	json_t *json;
 
 	for (size_t at = next_root(node, 0); at < node->len; at = next_root(node, at + 1))
 		json_array_append_new(devices, branch_json(&node->devices[at]));
-	return json_pack("{ss,so}", "name", node->name, "devices", devices);
+	json = json_pack("{ss,so}", "name", node->name, "devices", devices);
+	if (node->fault.reason)
+		json_object_set_new(json, "fault", node_fault_json(&node->fault));
+	return json;
 }
 
 static bool is_wanted(const struct cluster_node *node, const char *name)
@@ -248,14 +267,17 @@ static void print_json(const struct cluster_view *view, const char *name, struct
 	out_json(out, all);
 }
 
-static void print_table(const struct cluster_view *view, const char *name, struct out *out)
+static void print_table(const struct cluster_view *view, const char *name, int64_t now_wall_ms,
+			struct out *out)
 {
 	struct table table;
 
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < view->nodes_len; i++) {
-		if (is_wanted(&view->nodes[i], name))
-			add_node(&table, out, &view->nodes[i]);
+		if (!is_wanted(&view->nodes[i], name))
+			continue;
+		add_node_heading(&table, &view->nodes[i], now_wall_ms);
+		add_node(&table, out, &view->nodes[i]);
 	}
 	if (table.len > 0)
 		table_print(&table, out, true, &out->text);
@@ -272,12 +294,13 @@ static void print_names(const struct cluster_view *view, const char *name, struc
 	}
 }
 
-void tree_print(const struct cluster_view *view, const char *node, struct out *out)
+void tree_print(const struct cluster_view *view, const char *node, int64_t now_wall_ms,
+		struct out *out)
 {
 	switch (out->format) {
 	case OUT_TABLE:
 	case OUT_WIDE:
-		print_table(view, node, out);
+		print_table(view, node, now_wall_ms, out);
 		return;
 	case OUT_JSON:
 	case OUT_YAML:

@@ -3,9 +3,12 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 struct cluster_view;
 struct out;
 
 /* Append the tree of every node of @view, or of the one that is called @node, to out->text, as
  * out->format says. */
-void tree_print(const struct cluster_view *view, const char *node, struct out *out);
+void tree_print(const struct cluster_view *view, const char *node, int64_t now_wall_ms,
+		struct out *out);

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/timefmt.h"
 #include "cli/cluster.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -31,7 +32,7 @@ static int print(struct command_run *run, const struct cluster_view *view, const
 	}
 	if (!has_node(view, NULL))
 		command_note("No devices found: does hostdev-agent run on the nodes?");
-	tree_print(view, node, &run->out);
+	tree_print(view, node, timefmt_wall_ms(), &run->out);
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }
 
@@ -42,8 +43,9 @@ static int run_tree(struct command_run *run)
 	struct lists_missing missing;
 	struct err err = { 0 };
 	struct lists_want want = {
-		.kinds = CLUSTER_DEVICES,
-		.optional = CLUSTER_DEVICES & ~CLUSTER_SET(CLUSTER_PCIDEVICE),
+		.kinds = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE),
+		.optional = (CLUSTER_DEVICES & ~CLUSTER_SET(CLUSTER_PCIDEVICE)) |
+			    CLUSTER_SET(CLUSTER_NODE),
 		.node = run->words_len > 0 ? run->words[0] : NULL,
 	};
 	int status;
@@ -55,6 +57,7 @@ static int run_tree(struct command_run *run)
 		status = command_fail(run, &err);
 	} else {
 		command_tell_missing(&missing);
+		command_tell_nodes(&missing);
 		status = print(run, cluster_view(cluster), want.node);
 	}
 	cluster_free(cluster);
@@ -81,7 +84,8 @@ static const struct options_prose prose = {
 		" # in use     a pod has it\n"
 		" < releasing  its claim is being deleted\n"
 		" ! missing    claimed, but not on its node\n"
-		" ? unknown    nobody has said, or its node is not well",
+		" X stuck      the kernel has not let a step end\n"
+		" ? unknown    nobody has said, or its node is not well: the node's own line says why",
 	.examples = " kubectl hostdev tree\n"
 		    " kubectl hostdev tree vm1 -o wide",
 };

@@ -135,12 +135,27 @@ static void add_place(const struct cluster_device *device, struct str *to)
 	add_field(to, "Device:", text);
 }
 
+/* First of all: what follows may be out of date. */
+static void add_fault(const struct cluster_device *device, int64_t now_wall_ms, struct str *to)
+{
+	auto_free char *fault = NULL;
+	auto_free char *text = NULL;
+
+	if (!device->fault)
+		return;
+	fault = node_fault_text(device->fault, now_wall_ms);
+	text = xasprintf("%s is %s%s%s; what follows is what was known before", device->node, fault,
+			 device->fault->message[0] ? ": " : "", device->fault->message);
+	add_field(to, "Node:", text);
+}
+
 static void add_head(struct cluster *cluster, const struct cluster_device *device,
 		     int64_t now_wall_ms, struct out *out)
 {
 	auto_free char *pods = device_pods(device);
 	struct str *to = &out->text;
 
+	add_fault(device, now_wall_ms, to);
 	add_field(to, "Name:", device->name);
 	add_place(device, to);
 	add_field(to, "Description:", device->description);
@@ -210,8 +225,11 @@ static bool asks(const struct api_condition *c)
 static void collect(const struct cluster_device *device, struct json_strs *remedies)
 {
 	struct owner owners[OWNERS];
-	const char *text = advice_for(device->verdict.reason);
+	const char *text = device->fault ? advice_for(device->fault->reason) : NULL;
 
+	if (text)
+		json_strs_add_new(remedies, text);
+	text = advice_for(device->verdict.reason);
 	if (text)
 		json_strs_add_new(remedies, text);
 	list_owners(device, owners);

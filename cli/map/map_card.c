@@ -14,13 +14,7 @@
 #include "base/str.h"
 #include "cli/cluster.h"
 #include "cli/map/map_card_parts.h"
-#include "cli/map/map_node.h"
-
-/* The node that the object says itself, else its label. */
-static const char *node_of(const char *said, const struct api_meta *meta)
-{
-	return said ? said : api_meta_label(meta, NAMES_LABEL_NODE);
-}
+#include "cli/node.h"
 
 static void begin(struct str *out, const char *id, const char *kind, const char *name)
 {
@@ -82,14 +76,15 @@ static void pci_device(struct str *out, const struct pcidevice *device)
 }
 
 char *map_card_pci(const char *id, const struct pcidevice *device,
-		   const struct pcideviceclaim *claim)
+		   const struct pcideviceclaim *claim, const struct node_fault *fault)
 {
 	const struct api_meta *meta = device ? &device->meta : &claim->meta;
 	struct str out = STR_INIT;
 
 	begin(&out, id, "PCIDevice", meta->name);
 	map_card_text(&out, "node",
-		      node_of(device ? device->status.node_name : claim->spec.node_name, meta));
+		      map_card_node_name(device ? device->status.node_name : claim->spec.node_name,
+					 meta));
 	map_card_state(&out, &(struct cluster_device){
 				     .type = DEVICE_PCI,
 				     .is_there = device != NULL,
@@ -98,6 +93,7 @@ char *map_card_pci(const char *id, const struct pcidevice *device,
 				     .allocations = device ? &device->status.allocations : NULL,
 				     .claim = claim ? &claim->meta : NULL,
 				     .claim_conditions = claim ? &claim->status.conditions : NULL,
+				     .fault = fault,
 			     });
 	if (device)
 		pci_device(&out, device);
@@ -142,14 +138,15 @@ static void usb_device(struct str *out, const struct usbdevice *device)
 }
 
 char *map_card_usb(const char *id, const struct usbdevice *device,
-		   const struct usbdeviceclaim *claim)
+		   const struct usbdeviceclaim *claim, const struct node_fault *fault)
 {
 	const struct api_meta *meta = device ? &device->meta : &claim->meta;
 	struct str out = STR_INIT;
 
 	begin(&out, id, "USBDevice", meta->name);
 	map_card_text(&out, "node",
-		      node_of(device ? device->status.node_name : claim->status.node_name, meta));
+		      map_card_node_name(
+			      device ? device->status.node_name : claim->status.node_name, meta));
 	map_card_state(&out, &(struct cluster_device){
 				     .type = DEVICE_USB,
 				     .is_there = device != NULL,
@@ -158,6 +155,7 @@ char *map_card_usb(const char *id, const struct usbdevice *device,
 				     .allocations = device ? &device->status.allocations : NULL,
 				     .claim = claim ? &claim->meta : NULL,
 				     .claim_conditions = claim ? &claim->status.conditions : NULL,
+				     .fault = fault,
 			     });
 	if (device) {
 		usb_device(&out, device);
@@ -177,19 +175,21 @@ char *map_card_usb(const char *id, const struct usbdevice *device,
 
 /* --- mediated devices --------------------------------------------------------------------------- */
 
-char *map_card_mdev(const char *id, const struct mediateddevice *device)
+char *map_card_mdev(const char *id, const struct mediateddevice *device,
+		    const struct node_fault *fault)
 {
 	const struct mediateddevice_status *status = &device->status;
 	static const struct api_conditions none;
 	struct str out = STR_INIT;
 
 	begin(&out, id, "MediatedDevice", device->meta.name);
-	map_card_text(&out, "node", node_of(status->node_name, &device->meta));
+	map_card_text(&out, "node", map_card_node_name(status->node_name, &device->meta));
 	map_card_state(&out, &(struct cluster_device){
 				     .type = DEVICE_MDEV,
 				     .is_there = true,
 				     .resource = status->resource_name ? status->resource_name : "",
 				     .allocations = &status->allocations,
+				     .fault = fault,
 			     });
 	map_card_text(&out, "address", status->uuid);
 	map_card_text(&out, "on", status->pci_address ? status->pci_address : status->parent);
@@ -210,16 +210,17 @@ char *map_card_mdev(const char *id, const struct mediateddevice *device)
 
 /* --- nodes and events --------------------------------------------------------------------------- */
 
-char *map_card_node(const char *id, const struct map_node *node)
+char *map_card_node(const char *id, const struct node *node, const struct node_fault *fault)
 {
-	const struct api_condition *ready = api_conditions_find(&node->status.conditions, "Ready");
-	const char *status = ready && ready->status ? ready->status : "Unknown";
 	struct str out = STR_INIT;
 
 	begin(&out, id, "Node", node->meta.name);
-	json_write_str(&out, "ready", status);
-	if (ready && strcmp(status, "True") != 0)
-		map_card_text(&out, "say", ready->message);
+	if (fault) {
+		map_card_text(&out, "fault", fault->reason);
+		map_card_text(&out, "why", fault->why);
+		map_card_text(&out, "say", fault->message);
+		map_card_text(&out, "since", fault->since);
+	}
 	if (node->spec.unschedulable)
 		json_write_bool(&out, "cordoned", true);
 	map_card_text(&out, "kernel", node->status.info.kernel);

@@ -3,13 +3,15 @@
  *
  * The page knows no kinds: a card says where it belongs (node, address, on), how it is (state), what
  * stands on it (text, driver, ...), and what the details are (facts, conditions, claim, pods).
- * Every function takes borrowed objects and gives text for the caller to free, without a line break.
+ * Every function takes borrowed objects and gives text for the caller to free, without a line break. @fault
+ * is what is wrong with the node, NULL: nothing.
  */
 #pragma once
 
 struct event;
-struct map_node;
 struct mediateddevice;
+struct node;
+struct node_fault;
 struct pcidevice;
 struct pcideviceclaim;
 struct usbdevice;
@@ -17,9 +19,10 @@ struct usbdeviceclaim;
 
 /* One of @device and @claim may be NULL, not both: a claim without its device is shown as gone. */
 char *map_card_pci(const char *id, const struct pcidevice *device,
-		   const struct pcideviceclaim *claim);
+		   const struct pcideviceclaim *claim, const struct node_fault *fault);
 char *map_card_usb(const char *id, const struct usbdevice *device,
-		   const struct usbdeviceclaim *claim);
-char *map_card_mdev(const char *id, const struct mediateddevice *device);
-char *map_card_node(const char *id, const struct map_node *node);
+		   const struct usbdeviceclaim *claim, const struct node_fault *fault);
+char *map_card_mdev(const char *id, const struct mediateddevice *device,
+		    const struct node_fault *fault);
+char *map_card_node(const char *id, const struct node *node, const struct node_fault *fault);
 char *map_card_event(const char *id, const struct event *event);

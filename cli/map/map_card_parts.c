@@ -4,12 +4,18 @@
 
 #include "api/condition.h"
 #include "api/meta.h"
+#include "api/names.h"
 #include "api/pcidevice.h"
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "cli/cluster.h"
 #include "cli/map/map_state.h"
 #include "cli/state.h"
+
+const char *map_card_node_name(const char *said, const struct api_meta *meta)
+{
+	return said ? said : api_meta_label(meta, NAMES_LABEL_NODE);
+}
 
 void map_card_text(struct str *out, const char *key, const char *value)
 {
@@ -41,7 +47,7 @@ void map_card_state(struct str *out, const struct cluster_device *device)
 {
 	struct state_verdict verdict = state_judge(device);
 
-	json_write_str(out, "state", map_state_word(&verdict));
+	json_write_str(out, "state", map_state_word(verdict.state));
 	map_card_text(out, "reason", verdict.reason);
 	map_card_text(out, "say", verdict.message);
 }

@@ -7,6 +7,9 @@ struct cluster_device;
 struct pcidevice_allocations;
 struct str;
 
+/* The node that an object says itself, else its label; may be NULL. */
+const char *map_card_node_name(const char *said, const struct api_meta *meta);
+
 /* A member, left out where @value is NULL or "". */
 void map_card_text(struct str *out, const char *key, const char *value);
 

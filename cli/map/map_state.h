@@ -1,11 +1,7 @@
-/*
- * map_state: the state of a device as the page shows it: that of `kubectl hostdev tree` (cli/state.h), of
- * which what is stuck stands out, because somebody has to look at the machine.
- */
+/* map_state: the state of a device as the page names it: that of `kubectl hostdev tree`, in one word. */
 #pragma once
 
-struct state_verdict;
+#include "cli/state.h"
 
-/* The page's word: "free", "refused", "pending", "ready", "used", "releasing", "stuck", "missing" or
- * "unknown". */
-const char *map_state_word(const struct state_verdict *verdict);
+/* "free", "refused", "pending", "ready", "used", "releasing", "stuck", "missing" or "unknown". */
+const char *map_state_word(enum device_state state);

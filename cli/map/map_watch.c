@@ -15,7 +15,8 @@
 #include "base/str.h"
 #include "cli/map/map_board.h"
 #include "cli/map/map_card.h"
-#include "cli/map/map_node.h"
+#include "cli/map/map_card_parts.h"
+#include "cli/map/map_nodes.h"
 #include "kube/informer.h"
 #include "kube/store.h"
 
@@ -29,6 +30,7 @@ struct map_watch {
 		struct informer *informer;
 	} kinds[WATCHED];
 	struct map_board *board;
+	struct map_nodes *nodes;
 	void (*changed)(void *arg);
 	void *arg;
 	bool hurried;
@@ -45,7 +47,7 @@ static const struct {
 	[USB] = { &usbdevice_kind, "usb", NULL },
 	[USB_CLAIM] = { &usbdeviceclaim_kind, "usb", NULL },
 	[MDEV] = { &mediateddevice_kind, "mdev", NULL },
-	[NODE] = { &map_node_kind, "node", NULL },
+	[NODE] = { &node_kind, "node", NULL },
 	/* Of all the events of a cluster only those about devices. */
 	[EVENT_DEVICE] = { &event_kind, "event",
 			   "involvedObject.apiVersion=devices.harvesterhci.io/v1beta1" },
@@ -61,6 +63,29 @@ static const void *object(const struct map_watch *watch, enum watched what, cons
 
 typedef char *make_fn(const struct map_watch *watch, const char *id, const char *name);
 
+/* Of a device or a claim; "" if it does not say. */
+static const char *node_of(enum watched what, const void *object)
+{
+	const struct pcidevice *pci = object;
+	const struct pcideviceclaim *pci_claim = object;
+	const struct usbdevice *usb = object;
+	const struct usbdeviceclaim *usb_claim = object;
+	const struct mediateddevice *mdev = object;
+	const char *said = what == PCI         ? pci->status.node_name
+			   : what == PCI_CLAIM ? pci_claim->spec.node_name
+			   : what == USB       ? usb->status.node_name
+			   : what == USB_CLAIM ? usb_claim->status.node_name
+					       : mdev->status.node_name;
+	const char *node = map_card_node_name(said, object);
+
+	return node ? node : "";
+}
+
+static struct node_fault fault_of(const struct map_watch *watch, const char *node)
+{
+	return node[0] ? map_nodes_fault(watch->nodes, node) : (struct node_fault){ 0 };
+}
+
 static bool read_both(const struct map_watch *watch, enum watched a, enum watched b)
 {
 	return watch->hurried || (informer_synced(watch->kinds[a].informer) &&
@@ -72,9 +97,12 @@ static char *make_pci(const struct map_watch *watch, const char *id, const char 
 	const struct pcidevice *device = object(watch, PCI, name);
 	const struct pcideviceclaim *claim = object(watch, PCI_CLAIM, name);
 
+	struct node_fault fault;
+
 	if ((!device && !claim) || !read_both(watch, PCI, PCI_CLAIM))
 		return NULL;
-	return map_card_pci(id, device, claim);
+	fault = fault_of(watch, device ? node_of(PCI, device) : node_of(PCI_CLAIM, claim));
+	return map_card_pci(id, device, claim, fault.reason ? &fault : NULL);
 }
 
 static char *make_usb(const struct map_watch *watch, const char *id, const char *name)
@@ -82,23 +110,36 @@ static char *make_usb(const struct map_watch *watch, const char *id, const char 
 	const struct usbdevice *device = object(watch, USB, name);
 	const struct usbdeviceclaim *claim = object(watch, USB_CLAIM, name);
 
+	struct node_fault fault;
+
 	if ((!device && !claim) || !read_both(watch, USB, USB_CLAIM))
 		return NULL;
-	return map_card_usb(id, device, claim);
+	fault = fault_of(watch, device ? node_of(USB, device) : node_of(USB_CLAIM, claim));
+	return map_card_usb(id, device, claim, fault.reason ? &fault : NULL);
 }
 
 static char *make_mdev(const struct map_watch *watch, const char *id, const char *name)
 {
 	const struct mediateddevice *device = object(watch, MDEV, name);
 
-	return device ? map_card_mdev(id, device) : NULL;
+	struct node_fault fault;
+
+	if (!device)
+		return NULL;
+	fault = fault_of(watch, node_of(MDEV, device));
+	return map_card_mdev(id, device, fault.reason ? &fault : NULL);
 }
 
 static char *make_node(const struct map_watch *watch, const char *id, const char *name)
 {
-	const struct map_node *node = object(watch, NODE, name);
+	const struct node *node = object(watch, NODE, name);
 
-	return node ? map_card_node(id, node) : NULL;
+	struct node_fault fault;
+
+	if (!node)
+		return NULL;
+	fault = fault_of(watch, name);
+	return map_card_node(id, node, fault.reason ? &fault : NULL);
 }
 
 static char *make_event(const struct map_watch *watch, const char *id, const char *name)
@@ -131,27 +172,68 @@ static char *make_card(void *arg, const char *id)
 
 /* --- informers ---------------------------------------------------------------------------------- */
 
-static void on_change(void *arg, const char *name, const struct entry *before,
-		      const struct entry *after)
+static void touch(struct map_watch *watch, enum watched what, const char *name)
 {
-	struct kind *kind = arg;
-	struct map_watch *watch = kind->watch;
-	auto_free char *id = xasprintf("%s/%s", rows[kind->what].prefix, name);
+	auto_free char *id = xasprintf("%s/%s", rows[what].prefix, name);
 
-	(void)before;
-	(void)after;
 	map_board_touch(watch->board, id);
 	watch->changed(watch->arg);
 }
 
-static void touch_all(struct map_watch *watch, enum watched what)
+/* All of a kind, or of these those of @node. */
+static void touch_all(struct map_watch *watch, enum watched what, const char *node)
 {
 	const struct store *store = informer_store(watch->kinds[what].informer);
 	const struct entry *entry;
 	size_t cursor = 0;
 
-	while ((entry = store_next(store, &cursor)) != NULL)
-		on_change(&watch->kinds[what], entry->name, NULL, entry);
+	while ((entry = store_next(store, &cursor)) != NULL) {
+		if (!node || (entry->object && strcmp(node_of(what, entry->object), node) == 0))
+			touch(watch, what, entry->name);
+	}
+}
+
+/* What stands on the card of @node, and on those of its devices (NULL: of all), may be another. */
+static void touch_node(struct map_watch *watch, const char *node)
+{
+	for (enum watched what = PCI; what <= MDEV; what++)
+		touch_all(watch, what, node);
+	if (node)
+		touch(watch, NODE, node);
+}
+
+/* The claims of a node say whether its agent runs, for all of its devices. */
+static void hear_claim(struct map_watch *watch, enum watched what, const struct entry *entry,
+		       int sign)
+{
+	const void *object = entry ? entry->object : NULL;
+	const struct pcideviceclaim *pci = object;
+	const struct usbdeviceclaim *usb = object;
+	struct node_fault said;
+
+	if (!object || !node_of(what, object)[0])
+		return;
+	said = node_told(what == PCI_CLAIM ? &pci->status.conditions : &usb->status.conditions,
+			 false);
+	if (!said.reason)
+		return;
+	map_nodes_tell(watch->nodes, node_of(what, object), said.reason, sign);
+	touch_node(watch, node_of(what, object));
+}
+
+static void on_change(void *arg, const char *name, const struct entry *before,
+		      const struct entry *after)
+{
+	struct kind *kind = arg;
+	struct map_watch *watch = kind->watch;
+
+	touch(watch, kind->what, name);
+	if (kind->what == PCI_CLAIM || kind->what == USB_CLAIM) {
+		hear_claim(watch, kind->what, after, 1);
+		hear_claim(watch, kind->what, before, -1);
+	}
+	if (kind->what == NODE && map_nodes_known(watch->nodes) && map_nodes_differ(before, after))
+		touch_node(watch, name);
 }
 
 /* What has waited for this kind. */
@@ -159,9 +241,11 @@ static void on_synced(void *arg)
 {
 	struct kind *kind = arg;
 
+	if (kind->what == NODE)
+		touch_node(kind->watch, NULL);
 	for (enum watched what = PCI; what <= USB_CLAIM; what++) {
 		if (strcmp(rows[what].prefix, rows[kind->what].prefix) == 0)
-			touch_all(kind->watch, what);
+			touch_all(kind->watch, what, NULL);
 	}
 }
 
@@ -171,7 +255,7 @@ void map_watch_hurry(struct map_watch *watch)
 		return;
 	watch->hurried = true;
 	for (enum watched what = PCI; what <= USB_CLAIM; what++)
-		touch_all(watch, what);
+		touch_all(watch, what, NULL);
 }
 
 static void open_kind(struct map_watch *watch, enum watched what, const struct informer_deps *deps)
@@ -203,6 +287,7 @@ struct map_watch *map_watch_new(const struct informer_deps *deps, void (*changed
 	watch->board = map_board_new(make_card, watch);
 	for (enum watched what = 0; what < WATCHED; what++)
 		open_kind(watch, what, deps);
+	watch->nodes = map_nodes_new(watch->kinds[NODE].informer);
 	return watch;
 }
 
@@ -212,6 +297,7 @@ struct map_watch *map_watch_free(struct map_watch *watch)
 		return NULL;
 	for (size_t i = 0; i < WATCHED; i++)
 		informer_free(watch->kinds[i].informer);
+	map_nodes_free(watch->nodes);
 	map_board_free(watch->board);
 	free(watch);
 	return NULL;

@@ -54,9 +54,9 @@ class Scene:
         for path in reversed(self.made):
             self.remove(path)
 
-    def node(self, name, ready="True", message="kubelet is posting ready status", **spec):
+    def node(self, name, ready="True", message="kubelet is posting ready status", reason="KubeletReady", **spec):
         return self.create("/api/v1/nodes", {"metadata": {"name": name}, "spec": spec}, {
-            "conditions": [condition("Ready", ready, "KubeletReady", message)],
+            "conditions": [condition("Ready", ready, reason, message)],
             "nodeInfo": {key: "6.1.0-25-amd64" if key == "kernelVersion" else "" for key in (
                 "architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeletVersion",
                 "kubeProxyVersion", "machineID", "operatingSystem", "osImage", "systemUUID")}})
@@ -106,11 +106,13 @@ class Scene:
     # --- clusters ---
 
     def every_state(self, name="rack1"):
-        """Two nodes with each state, a shared group, and USB and mediated devices; their devices by state."""
-        a, b = f"{name}-a", f"{name}-b"
+        """Two nodes with each state, a shared group, and USB and mediated devices, and one that is not ready; devices by
+        state."""
+        a, b, c = f"{name}-a", f"{name}-b", f"{name}-c"
         pod = [{"namespace": "lab", "pod": "trainer-0", "container": "main"}]
         self.node(a)
-        self.node(b, "False", "container runtime is down.", unschedulable=True)
+        self.node(b)
+        self.node(c, "False", "container runtime is down.", "KubeletNotReady", unschedulable=True)
         for slot in range(1, 6):
             self.pci(a, f"0000:00:{slot:02x}.0", PORT, slot, REFUSED_PORT)
         usb = self.pci(a, "0000:00:14.0", XHCI, 9)
@@ -118,7 +120,7 @@ class Scene:
                  interfaces=[{"class": "08", "subclass": "06", "protocol": "50", "driver": "usb-storage"}])
         stick = self.usb(a, "1050-0407-001003", "1-3", "0000:00:14.0", "Yubico.com Yubikey 4/5 OTP+U2F+CCID")
         self.claim(stick, kind="USBDeviceClaim", user="ben")
-        made = {"free": self.pci(a, "0000:01:00.0", NIC, 14, numaNode=0), "usb": usb, "nodes": (a, b)}
+        made = {"free": self.pci(a, "0000:01:00.0", NIC, 14, numaNode=0), "usb": usb, "nodes": (a, b, c)}
         made["refused"] = self.pci(a, "0000:02:00.0", NVME, 15, claimable(
             "HostFilesystem", "/var/lib/kubelet is on it: /dev/nvme0n1p2, mounted at /var", "False"))
         made["used"] = self.pci(a, "0000:03:00.0", (*GPU[:4], "vfio-pci"), 16, allocations=pod, numaNode=0,
@@ -142,6 +144,9 @@ class Scene:
         made["missing"] = gone
         made["unknown"] = self.pci(b, "0000:05:00.0", NIC, 23)
         self.status(made["unknown"], {"conditions": None})
+        self.pci(c, "0000:01:00.0", NIC, 31)
+        made["lost"] = self.pci(c, "0000:02:00.0", (*GPU[:4], "vfio-pci"), 32, allocations=pod)
+        self.claim(made["lost"])
         return made
 
     def many(self, nodes, per_node, name="big"):

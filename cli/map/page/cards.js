@@ -200,11 +200,12 @@ function shortText(text) {
 
 function footOf(data) {
   if (data.pods && data.pods.length) return data.pods.map((p) => p.pod).join(", ");
+  if (data.state === "unknown") return data.reason || "";
   if (data.claim) {
     if (data.state === "ready") return data.claim.owner ? `claimed by ${data.claim.owner}` : "claimed";
     return data.claim.step || data.reason || "claimed";
   }
-  return data.state === "refused" || data.state === "unknown" ? data.reason || "" : "";
+  return data.state === "refused" ? data.reason || "" : "";
 }
 
 function hayOf(data) {

@@ -19,19 +19,20 @@ function pairs(rows) {
   return list;
 }
 
-/* "2026-01-02 03:04:05", and how long ago that is. */
+/* "3 h": how long ago that was. */
+function ageOf(then) {
+  const seconds = Math.max(0, Math.round((Date.now() - then) / 1000));
+  const [by, unit] = seconds < 120 ? [1, "s"] : seconds < 7200 ? [60, "min"] : seconds < 172800 ? [3600, "h"] : [86400, "d"];
+  return `${Math.round(seconds / by)} ${unit}`;
+}
+
+/* "3 h ago", with the time itself as its title. */
 function timeOf(text) {
   const made = make("time");
   const then = Date.parse(text);
   made.dateTime = text;
-  if (Number.isNaN(then)) {
-    made.textContent = text;
-    return made;
-  }
-  const seconds = Math.max(0, Math.round((Date.now() - then) / 1000));
-  const [by, unit] = seconds < 120 ? [1, "s"] : seconds < 7200 ? [60, "min"] : seconds < 172800 ? [3600, "h"] : [86400, "d"];
-  made.textContent = `${Math.round(seconds / by)} ${unit} ago`;
-  made.title = new Date(then).toISOString();
+  made.textContent = Number.isNaN(then) ? text : `${ageOf(then)} ago`;
+  if (!Number.isNaN(then)) made.title = new Date(then).toISOString();
   return made;
 }
 

@@ -7,6 +7,7 @@
 "use strict";
 
 const FRAME_MS = 8; /* of drawing in a frame */
+const FAULTS = { NodeGone: "gone", NodeNotReady: "NotReady", AgentNotRunning: "no agent" }; /* as cli/node.c has it */
 
 /* --- what comes --------------------------------------------------------------------------------- */
 
@@ -97,7 +98,7 @@ function drawTotals() {
     button.lastChild.textContent = counts[state];
     button.setAttribute("aria-label", `${word}: ${counts[state]}`);
   }
-  for (const node of [...nodes.values()]) if (node.stale) drawNode(node);
+  for (const node of [...nodes.values()]) if (node.stale || node.ill) drawNode(node); /* it says since when */
   const all = wanted.terms.length === 0 && wanted.states.size === 0;
   const text = all ? `${cards.size} devices, ${nodes.size} nodes` : `${matching} of ${cards.size} devices`;
   if ($("count").textContent !== text) $("count").textContent = text;
@@ -108,6 +109,16 @@ function drawTotals() {
 function emptyText(all) {
   if (!all && cards.size) return "No device matches. Esc in the filter clears it.";
   return synced ? "The cluster has no devices: does hostdev-agent run on its nodes?" : "Reading the cluster";
+}
+
+/* "NotReady for 3 h: KubeletNotReady: container runtime is down"; "": nothing that is known of. */
+function faultOf(node) {
+  const gone = nodesRead && node.name ? { fault: "NodeGone", say: "the cluster has no such node" } : {};
+  const { fault, since, why, say: text } = nodeFacts.get(node.name) || gone;
+  const then = Date.parse(since);
+  if (!fault) return "";
+  const start = `${FAULTS[fault] || fault}${Number.isNaN(then) ? "" : ` for ${ageOf(then)}`}`;
+  return [start, why, text].filter(Boolean).join(": ");
 }
 
 function drawNode(node) {
@@ -121,10 +132,14 @@ function drawNode(node) {
     return;
   }
   const words = parts.map(([state, word]) => `${node.tally[state]} ${word}`).join(", ");
-  const ill = !facts ? "there is no Node of this name" : facts.ready === "True" ? "" : `not ready: ${facts.say || facts.ready}`;
+  const ill = faultOf(node);
+  node.ill = Boolean(ill);
+  for (const el of [node.el, node.chip]) el.classList.toggle("ill", node.ill);
   tally.textContent = [words, facts && facts.kernel].filter(Boolean).join(" \u00b7 ");
-  sick.textContent = [facts && facts.cordoned ? "cordoned" : "", ill].filter(Boolean).join(", ");
-  node.chip.setAttribute("aria-label", `Node ${node.name}: ${[words, sick.textContent].filter(Boolean).join(", ")}`);
+  const cordoned = facts && facts.cordoned ? "cordoned" : "";
+  const said = [cordoned, ill].filter(Boolean).join(", ");
+  sick.replaceChildren(...(ill ? [makeSign("unknown"), said] : [said]));
+  node.chip.setAttribute("aria-label", `Node ${node.name}: ${[words, said].filter(Boolean).join(", ")}`);
   node.chip.lastChild.replaceChildren(...parts.map(([state]) => {
     const part = make("i", `s-${state}`);
     part.style.flexGrow = node.tally[state];
@@ -182,6 +197,7 @@ let stream = null;
 let heard = 0;
 let silence = 15000; /* ms, after which the stream counts as lost */
 let synced = false;
+let nodesRead = false; /* or one without a Node may have one */
 
 function say(text) {
   $("said").textContent = text;
@@ -199,9 +215,12 @@ function onBeat({ about, kinds }) {
   const wrong = Object.entries(kinds).filter(([name, kind]) => / \(/.test(kind.text) && !(kind.read && !kind.installed && !devices.includes(name)));
   silence = about.every_ms * 3;
   synced = Boolean(kinds.pcidevices && kinds.pcidevices.read);
+  if (nodesRead !== kinds.nodes.read) for (const node of nodes.values()) node.stale = true;
+  nodesRead = kinds.nodes.read;
   $("cluster").textContent = about.cluster;
   $("trouble").hidden = wrong.length === 0;
   $("trouble").textContent = `Not up to date: ${wrong.map(([, kind]) => kind.text).join("; ")}`;
+  if (!nodesRead) $("trouble").textContent += "; whether nodes are ready is not known";
   setLink("live", "live");
   dirty.totals = true;
   wake();

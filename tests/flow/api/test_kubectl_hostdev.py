@@ -323,6 +323,7 @@ def test_top_counts_by_resource_name(plugin, controllers, world, node):
 
 def test_who_has_it(plugin, world, rest, node):
     """A pod of KubeVirt's, as its controllers would make it."""
+    world.node(node)
     device = world.device(node, 1, "example.com/x")
     world.status(device, {"allocations": [{"namespace": "default", "pod": f"vm-{node}", "container": "compute"}]})
     rest.request("POST", "/api/v1/namespaces/default/serviceaccounts",

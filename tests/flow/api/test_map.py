@@ -15,6 +15,7 @@ from map_scene import NIC, Scene
 from programs import clean_environment, program
 
 SHOWN = "cards.size"
+DEVICES = 21  # of the rack
 NAME = "document.activeElement.getAttribute('aria-label') || document.activeElement.id || document.activeElement.tagName"
 
 
@@ -92,7 +93,7 @@ def page(browser, served, rack):
     browser.console.clear()
     browser.open(served.address)
     try:
-        browser.wait(f"{SHOWN} >= 19 && document.getElementById('link').dataset.link === 'live'")
+        browser.wait(f"{SHOWN} >= {DEVICES} && document.getElementById('link').dataset.link === 'live'")
     except AssertionError as error:
         raise AssertionError(f"{error}\n{browser.console}\n{browser.run('document.body.innerText')}") from None
     return browser
@@ -107,7 +108,7 @@ def card(name):
 
 def test_the_page_loads_and_nothing_complains(page, rack):
     """Not a word on the console, no violation of its policy, and nothing from elsewhere."""
-    states = {state: page.run(f"{card(path)}.data.state") for state, path in rack.items() if state not in ("usb", "nodes")}
+    states = {state: page.run(f"{card(path)}.data.state") for state, path in rack.items() if state not in ("usb", "nodes", "lost")}
     assert states == {state: state for state in states}
     loaded = page.run("performance.getEntriesByType('resource').map(e => new URL(e.name).host)")
     assert set(loaded) == {page.run("location.host")}
@@ -154,6 +155,34 @@ def test_details_have_conditions_and_events(page, rack):
     assert page.console == []
 
 
+def test_devices_of_a_node_that_is_not_well_are_unknown(page, rack, scene):
+    """With its sign, and the node says what is wrong; told as it happens, and taken back."""
+    node = f"/api/v1/nodes/{rack['nodes'][1]}"
+    ready = scene.rest.request("GET", node)[1]["status"]["conditions"][0]
+    sick = "[...nodes.get('%s').title.children].map(e => e.innerText).join(' ')"
+    assert "NotReady since" in page.run(sick % rack["nodes"][2])
+    assert "container runtime is down" in page.run(sick % rack["nodes"][2])
+    assert page.run(f"{card(rack['lost'])}.sign.firstChild.getAttribute('href')") == "#sign-unknown"
+    scene.status(node, {"conditions": [{**ready, "status": "Unknown", "reason": "NodeStatusUnknown",
+                                        "message": "Kubelet stopped posting node status."}]})
+    try:
+        page.wait(f"{card(rack['pending'])}.data.state === 'unknown'", 2)
+        assert page.run(f"{card(rack['pending'])}.data.reason") == "NodeNotReady"
+        assert page.run(f"{card(rack['stuck'])}.data.state") == "stuck"
+        page.wait(f"({sick % rack['nodes'][1]}).includes('NotReady since')", 2)
+    finally:
+        scene.status(node, {"conditions": [ready]})
+    page.wait(f"{card(rack['pending'])}.data.state === 'pending'", 2)
+    page.wait(f"!({sick % rack['nodes'][1]}).includes('NotReady')", 2)
+    path = scene.pci("rack1-d", "0000:01:00.0", NIC, 1)
+    page.wait(f"Boolean({card(path)})", 2)
+    assert page.run(f"{card(path)}.data.reason") == "NodeGone"
+    page.wait(f"({sick % 'rack1-d'}).includes('gone: the cluster has no such node')", 2)
+    scene.remove(path)
+    page.wait(f"!{card(path)}")
+    assert page.console == []
+
+
 def test_text_is_never_markup(page, scene):
     """What an API server says may be anything."""
     hostile = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
@@ -183,10 +212,10 @@ def test_changes_are_followed_within_two_seconds(page, rack, scene):
     scene.status(free, {"allocations": None})
     scene.remove(claim)
     page.wait(f"{card(free)}.button.classList.contains('s-free')", 2)
-    path = scene.pci("rack1-c", "0000:01:00.0", NIC, 1)
-    page.wait("document.getElementById('nodes').textContent.includes('rack1-c')", 2)
+    path = scene.pci("rack1-d", "0000:01:00.0", NIC, 1)
+    page.wait("document.getElementById('nodes').textContent.includes('rack1-d')", 2)
     scene.remove(path)
-    page.wait("!document.getElementById('nodes').textContent.includes('rack1-c')", 2)
+    page.wait("!document.getElementById('nodes').textContent.includes('rack1-d')", 2)
 
 
 def test_what_has_gone_meanwhile_is_gone_after_a_reconnect(page, scene):
@@ -196,14 +225,14 @@ def test_what_has_gone_meanwhile_is_gone_after_a_reconnect(page, scene):
     scene.remove(path)
     page.run("connect()")
     page.wait(f"!{card(path)}", 3)
-    assert page.run(SHOWN) == 19
+    assert page.run(SHOWN) == DEVICES
     assert page.console == []
 
 
 def test_the_page_says_that_its_program_has_ended(crds, browser, rack):
     first = Map(crds.kubeconfig, "--port", "0")
     browser.open(first.address)
-    browser.wait(f"{SHOWN} >= 19")
+    browser.wait(f"{SHOWN} >= {DEVICES}")
     first.stop()
     browser.wait("document.getElementById('link').dataset.link === 'lost'")
     assert "no connection" in browser.run("document.getElementById('said').textContent")
@@ -225,7 +254,9 @@ def test_what_may_not_be_read_is_said(crds, browser, rack, scene, tmp_path):
     browser.open(served.address)
     trouble = browser.wait("!document.getElementById('trouble').hidden && document.getElementById('trouble').textContent")[0]
     assert "pcideviceclaims" in trouble and "denied" in trouble
+    assert trouble.endswith("whether nodes are ready is not known")
     browser.wait(f"{SHOWN} >= 14", 25)
+    assert "no such node" not in browser.run("document.body.innerText")
     served.stop()
 
 
@@ -236,8 +267,8 @@ def test_the_filter_works_by_keyboard(page):
     page.key("/")
     assert page.run("document.activeElement.id") == "filter"
     page.type("yubikey")
-    page.wait("document.getElementById('count').textContent === '1 of 19 devices'")
-    page.wait("document.getElementById('said').textContent === '1 of 19 devices'")
+    page.wait(f"document.getElementById('count').textContent === '1 of {DEVICES} devices'")
+    page.wait(f"document.getElementById('said').textContent === '1 of {DEVICES} devices'")
     shown = page.run("[...document.querySelectorAll('.card:not(.context)')].filter(e => e.checkVisibility()).map(e => e.innerText)")
     assert len(shown) == 1 and "Yubikey" in shown[0]
     page.key("Enter")
@@ -250,13 +281,13 @@ def test_the_filter_works_by_keyboard(page):
     assert "Yubikey" in page.run(NAME)
     page.key("/")
     page.key("Escape")
-    page.wait("document.getElementById('count').textContent.startsWith('19 devices')")
+    page.wait(f"document.getElementById('count').textContent.startsWith('{DEVICES} devices')")
     page.type("group 16")
-    page.wait("document.getElementById('count').textContent === '2 of 19 devices'")
+    page.wait(f"document.getElementById('count').textContent === '2 of {DEVICES} devices'")
     page.key("Escape")
     page.type("group 1")
     alone = page.run("[...cards.values()].filter((card) => card.data.group === '1').length")
-    page.wait(f"document.getElementById('count').textContent === '{alone} of 19 devices'")
+    page.wait(f"document.getElementById('count').textContent === '{alone} of {DEVICES} devices'")
     assert page.console == []
 
 
@@ -273,7 +304,7 @@ def test_arrows_move_and_the_focus_is_seen(page):
     assert page.run("document.activeElement.getBoundingClientRect().top") > top
     page.key("ArrowUp")
     page.key("End")
-    assert "rack1-b" in page.run(NAME)
+    assert "rack1-c" in page.run(NAME)
     page.key("Home")
     assert page.run(NAME) == start
     assert page.run("document.querySelectorAll('.card[tabindex=\"0\"]').length") == 1
@@ -288,8 +319,11 @@ def test_a_screen_reader_is_told_all(page):
     assert "stuck: 1" in names["button"]
     assert any("0000:03:00.0" in name and "in use, lab/trainer-0" in name and "IOMMU group 16" in name and "on rack1-a" in name
                for name in names["button"])
-    assert any(name.startswith("Node rack1-b: 1 stuck") and name.endswith(", cordoned, not ready: container runtime is down.")
+    assert any(name.startswith("Node rack1-b: 1 stuck") and "ready" not in name for name in names["button"])
+    assert any(name.startswith("Node rack1-c: 2 unknown, cordoned, NotReady ") and "KubeletNotReady" in name
                for name in names["button"]), names["button"]
+    assert any("0000:02:00.0" in name and "unknown, lab/trainer-0" in name and "on rack1-c" in name
+               for name in names["button"])
     assert not [role for role, name in labels if role in ("button", "searchbox") and not name]
 
 

@@ -93,6 +93,20 @@ static struct claim_case {
 		  "Ready", "True", "Ready", "") "," MADE_CONDITION("NodeReachable", "False",
 								   "NodeGone", "") "]}}",
 	  STATE_UNKNOWN, "NodeGone" },
+	{ "what is stuck is stuck while its node is not well",
+	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'conditions':[" MADE_CONDITION(
+		  "Ready", "False", "Stuck", "") "," MADE_CONDITION("NodeReachable", "False",
+								    "NodeNotReady", "") "]}}",
+	  STATE_STUCK, "Stuck" },
+	{ "and while its claim is being deleted",
+	  "{'metadata':{'name':'vm1-0000001f0','deletionTimestamp':'2026-01-02T03:00:00Z'},"
+	  "'status':{'conditions':[" MADE_CONDITION("Ready", "False", "Stuck", "") "]}}",
+	  STATE_STUCK, "Stuck" },
+	{ "and while Ready says something else",
+	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'conditions':[" MADE_CONDITION(
+		  "Ready", "False", "InUse", "") "," MADE_CONDITION("DriverBound", "False", "Stuck",
+								    "") "]}}",
+	  STATE_STUCK, "Stuck" },
 	{ "a claim in Harvester's words, without conditions, is not taken for ready",
 	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'passthroughEnabled':true}}",
 	  STATE_PENDING, "NotSeen" },
@@ -108,6 +122,58 @@ static void claim_gives_state(void **state)
 	d = device(cluster, "vm1-0000001f0");
 	assert_int_equal(d->verdict.state, c->state);
 	assert_string_equal(d->verdict.reason, c->reason);
+	cluster_free(cluster);
+}
+
+#define NODE(name, conditions) \
+	"{'metadata':{'name':'" name "'},'status':{'conditions':[" conditions "]}}"
+#define NOT_READY MADE_CONDITION("Ready", "Unknown", "NodeStatusUnknown", "no word of it")
+
+/* vm1 is not ready, vm2 is: what vm1's agent has said last counts no more, but what is stuck. */
+static void nodes_that_are_not_well_make_devices_unknown(void **state)
+{
+	struct cluster *cluster = made_cluster();
+	const struct cluster_device *d;
+
+	(void)state;
+	made_put(cluster, CLUSTER_NODE, NODE("vm1", NOT_READY));
+	made_put(cluster, CLUSTER_NODE, NODE("vm2", MADE_CONDITION("Ready", "True", "R", "")));
+	assert_int_equal(device(cluster, "vm1-0000001f0")->verdict.state, STATE_FREE);
+	cluster_know_nodes(cluster);
+	d = device(cluster, "vm1-0000001f0");
+	assert_int_equal(d->verdict.state, STATE_UNKNOWN);
+	assert_string_equal(d->verdict.reason, "NodeNotReady");
+	assert_string_equal(d->verdict.message, "no word of it");
+	assert_string_equal(d->verdict.since, "2026-01-02T03:00:00Z");
+	assert_int_equal(device(cluster, "vm1-000003100")->verdict.state, STATE_UNKNOWN);
+	assert_int_equal(cluster_view(cluster)->nodes[0].by_state[STATE_UNKNOWN], 8);
+	assert_int_equal(device(cluster, "vm2-000009000")->verdict.state, STATE_MISSING);
+	cluster_remove(cluster, CLUSTER_NODE, "vm2");
+	assert_string_equal(device(cluster, "vm2-000009000")->verdict.reason, "NodeGone");
+	made_put(cluster, CLUSTER_PCICLAIM,
+		 "{'metadata':{'name':'vm1-000003100'},'status':{'conditions':[" MADE_CONDITION(
+			 "Ready", "False", "Stuck", "") "]}}");
+	assert_int_equal(device(cluster, "vm1-000003100")->verdict.state, STATE_STUCK);
+	assert_string_equal(device(cluster, "vm1-000003100")->fault->reason, "NodeNotReady");
+	cluster_free(cluster);
+}
+
+/* The process is gone, the node is Ready: one claim knows, and so all devices of the node do. */
+static void a_silent_agent_makes_devices_unknown(void **state)
+{
+	struct cluster *cluster = made_cluster();
+
+	(void)state;
+	made_put(cluster, CLUSTER_PCICLAIM,
+		 "{'metadata':{'name':'vm1-000003100'},'status':{'conditions':[" MADE_CONDITION(
+			 "NodeReachable", "False", "AgentNotRunning", "no pod") "]}}");
+	assert_string_equal(device(cluster, "vm1-0000001f0")->verdict.reason, "AgentNotRunning");
+	assert_null(device(cluster, "vm2-000003000")->fault);
+	made_put(cluster, CLUSTER_NODE, NODE("vm1", MADE_CONDITION("Ready", "True", "R", "")));
+	made_put(cluster, CLUSTER_NODE, NODE("vm2", ""));
+	cluster_know_nodes(cluster);
+	assert_string_equal(device(cluster, "vm1-0000001f0")->verdict.reason, "AgentNotRunning");
+	assert_null(device(cluster, "vm2-000003000")->fault);
 	cluster_free(cluster);
 }
 
@@ -192,6 +258,10 @@ int main(void)
 	suite_rows(&suite, states, device_has_state);
 	suite_rows(&suite, claims, claim_gives_state);
 	suite_add(&suite, "nodes and devices are in order", nodes_and_devices_are_in_order, NULL);
+	suite_add(&suite, "nodes that are not well make devices unknown",
+		  nodes_that_are_not_well_make_devices_unknown, NULL);
+	suite_add(&suite, "a silent agent makes devices unknown",
+		  a_silent_agent_makes_devices_unknown, NULL);
 	suite_add(&suite, "devices hang on what they are behind",
 		  devices_hang_on_what_they_are_behind, NULL);
 	suite_add(&suite, "rings and long chains are cut", rings_and_long_chains_are_cut, NULL);

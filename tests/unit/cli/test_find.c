@@ -54,6 +54,13 @@ static void nothing_means_nothing(void **state)
 	assert_true(address_means("03:00.0", "0000:03:00.0"));
 }
 
+static void a_node_may_be_called_node(void **state)
+{
+	(void)state;
+	assert_int_equal(find_node_len("node/03:00.1"), 4);
+	assert_int_equal(find_node_len("pcidevice/n-1"), 0);
+}
+
 static void word_means_device(void **state)
 {
 	const struct find_case *c = *state;
@@ -137,6 +144,7 @@ int main(void)
 
 	suite_rows(&suite, words, word_means_device);
 	suite_rows(&suite, orders, order_holds);
+	suite_add(&suite, "a node may be called node", a_node_may_be_called_node, NULL);
 	suite_add(&suite, "nothing means nothing", nothing_means_nothing, NULL);
 	suite_add(&suite, "many candidates are cut", many_candidates_are_cut, NULL);
 	suite_add(&suite, "PCI addresses are told from others", pci_addresses_are_told, NULL);

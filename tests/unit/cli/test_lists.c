@@ -137,6 +137,39 @@ static void one_node_is_asked_for_by_its_label(void **state)
 	cluster_free(cluster);
 }
 
+static void nodes_are_known_once_they_are_read(void **state)
+{
+	static const struct line lines[] = {
+		{ "/api/v1/nodes?fieldSelector=metadata.name%3Dn1", 200,
+		  PAGE("", "{'metadata':{'name':'n1'}}") },
+		{ "/api/v1/nodes?", 403, "{}" },
+		{ NULL, 0, NULL },
+	};
+	struct lists_want want = {
+		.kinds = CLUSTER_SET(CLUSTER_NODE),
+		.optional = CLUSTER_SET(CLUSTER_NODE),
+		.node = "n1",
+	};
+	struct cluster *cluster = cluster_new();
+	struct cluster *other = cluster_new();
+	struct lists_missing missing;
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	assert_int_equal(lists_read(scene.session, &want, cluster, &missing, NULL), 0);
+	assert_true(cluster_nodes_known(cluster));
+	assert_null(cluster_node_fault(cluster, "n1").reason);
+	want.node = NULL;
+	assert_int_equal(lists_read(scene.session, &want, other, &missing, NULL), 0);
+	assert_int_equal(missing.forbidden, CLUSTER_SET(CLUSTER_NODE));
+	assert_false(cluster_nodes_known(other));
+	assert_null(cluster_node_fault(other, "n1").reason);
+	scene_end(&scene);
+	cluster_free(cluster);
+	cluster_free(other);
+}
+
 static void what_is_refused_or_not_served_is_told(void **state)
 {
 	static const struct line lines[] = {
@@ -256,6 +289,8 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "pages are read to the end", pages_are_read_to_the_end, NULL);
+	suite_add(&suite, "nodes are known once they are read", nodes_are_known_once_they_are_read,
+		  NULL);
 	suite_add(&suite, "one node is asked for by its label", one_node_is_asked_for_by_its_label,
 		  NULL);
 	suite_add(&suite, "what is refused or not served is told",

@@ -3,6 +3,8 @@
 #include "cli/tree.h"
 #include "unit/cli/made.h"
 
+#define NOW_MS (INT64_C(1767326400) * 1000) /* 2026-01-02T04:00:00Z */
+
 /* clang-format off */
 static struct tree_case {
 	const char *name;
@@ -84,8 +86,47 @@ static void tree_looks_so(void **state)
 	struct cluster *cluster = made_cluster();
 	struct out out = c->out;
 
-	tree_print(cluster_view(cluster), c->node, &out);
+	tree_print(cluster_view(cluster), c->node, NOW_MS, &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+/* vm1 is not ready, and there is no vm2 any more. */
+static struct cluster *sick_cluster(void)
+{
+	struct cluster *cluster = made_cluster();
+
+	made_put(cluster, CLUSTER_NODE,
+		 "{'metadata':{'name':'vm1'},'status':{'conditions':[" MADE_CONDITION(
+			 "Ready", "False", "KubeletNotReady", "runtime is down") "]}}");
+	cluster_know_nodes(cluster);
+	return cluster;
+}
+
+static void nodes_that_are_not_well_say_so(void **state)
+{
+	struct cluster *cluster = sick_cluster();
+	struct out out = { .format = OUT_TABLE };
+
+	(void)state;
+	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
+	assert_non_null(strstr(
+		out.text.buf,
+		"\nvm1                                             ? NotReady for 60m: KubeletNotReady "));
+	assert_non_null(strstr(out.text.buf, "   runtime is down\n"));
+	assert_non_null(strstr(out.text.buf, "? unknown: NodeNotReady"));
+	assert_non_null(
+		strstr(out.text.buf, "\nvm2                                             ? gone "));
+	assert_non_null(strstr(out.text.buf, "   the cluster has no such node\n"));
+	assert_null(strstr(out.text.buf, "free"));
+	str_clear(&out.text);
+	out.format = OUT_YAML;
+	tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
+	assert_non_null(strstr(out.text.buf, "\n  fault:\n    message: runtime is down\n"
+					     "    nodeReason: KubeletNotReady\n"
+					     "    reason: NodeNotReady\n"));
+	assert_non_null(strstr(out.text.buf, "    nodeFault:\n"));
 	str_done(&out.text);
 	cluster_free(cluster);
 }
@@ -100,7 +141,7 @@ static void json_has_children(void **state)
 	const json_t *vf;
 
 	(void)state;
-	tree_print(cluster_view(cluster), "vm1", &out);
+	tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
 	assert_int_equal(json_map_load(out.text.buf, out.text.len, &all, NULL), 0);
 	devices = json_object_get(json_array_get(json_object_get(all, "nodes"), 0), "devices");
 	assert_int_equal(json_array_size(devices), 5);
@@ -124,7 +165,7 @@ static void texts_of_others_move_no_cursor(void **state)
 	made_put(cluster, CLUSTER_PCIDEVICE,
 		 MADE_PCI("n-1", "n", "0000:01:00.0",
 			  "'description':'a\\u001b[31mb\\nc','kernelDriverInUse':'\\u009bx'"));
-	tree_print(cluster_view(cluster), NULL, &out);
+	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
 	assert_null(strchr(out.text.buf, '\033'));
 	assert_null(strstr(out.text.buf, "\xc2\x9b"));
 	assert_non_null(strstr(out.text.buf, "a\\x1b[31mb\\x0ac"));
@@ -137,6 +178,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, trees, tree_looks_so);
+	suite_add(&suite, "nodes that are not well say so", nodes_that_are_not_well_say_so, NULL);
 	suite_add(&suite, "JSON has children below their parents", json_has_children, NULL);
 	suite_add(&suite, "texts of others move no cursor", texts_of_others_move_no_cursor, NULL);
 	return suite_run(&suite, "tree");

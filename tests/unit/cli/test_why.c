@@ -127,6 +127,37 @@ static void heads_read_so(void **state)
 	cluster_free(cluster);
 }
 
+/* Before all else, and with what to do about it; what is stuck stays so. */
+static void a_node_that_is_not_well_comes_first(void **state)
+{
+	static const char first[] =
+		"Node:        vm1 is NotReady for 60m: KubeletNotReady: runtime is down; what follows "
+		"is what was known before\n"
+		"Name:        vm1-000003100\n";
+	struct cluster *cluster = made_cluster();
+	struct device_events events = { 0 };
+	struct out out = { .format = OUT_TABLE };
+
+	(void)state;
+	made_put(cluster, CLUSTER_NODE,
+		 "{'metadata':{'name':'vm1'},'status':{'conditions':[" MADE_CONDITION(
+			 "Ready", "False", "KubeletNotReady", "runtime is down") "]}}");
+	made_put(cluster, CLUSTER_PCICLAIM,
+		 "{'metadata':{'name':'vm1-000003100'},'status':{'conditions':[" MADE_CONDITION(
+			 "Ready", "False", "Stuck", "pid 7") "]}}");
+	cluster_know_nodes(cluster);
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003100"), &events,
+		  NOW_MS_S * INT64_C(1000), &out);
+	assert_int_equal(strncmp(out.text.buf, first, strlen(first)), 0);
+	assert_non_null(strstr(out.text.buf, "State:       X stuck, Stuck: pid 7\n"));
+	assert_non_null(strstr(out.text.buf,
+			       "What to do:\n"
+			       "  See why the node is not ready: kubectl describe node.\n"
+			       "  The kernel has not let a step end"));
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
 static void programs_get_it_all(void **state)
 {
 	struct cluster *cluster = made_cluster();
@@ -168,18 +199,16 @@ static struct pools_case {
 	  "a.com/x    1         1         0         1           0\n"
 	  "b.com/y    5         4         3         1           2\n" },
 	{ "counts of nodes", OUT_TABLE, true,
-	  "RESOURCE   NODE   DEVICES   CLAIMED   HEALTHY   ALLOCATED   FREE\n"
+	  "RESOURCE   NODE   DEVICES   CLAIMED   HEALTHY   ALLOCATED   FREE   NODE IS\n"
 	  "b.com/y    n1     3         2         2         1           1\n"
 	  "b.com/y    n2     2         2         1         0           1\n" },
 	{ "names", OUT_NAME, false, "devicepool.hostdev.io/z\ndevicepool.hostdev.io/y\n" },
 };
 /* clang-format on */
 
-static void pools_look_so(void **state)
+static struct cluster *pools_cluster(void)
 {
-	const struct pools_case *c = *state;
 	struct cluster *cluster = cluster_new();
-	struct out out = { .format = c->format };
 
 	made_put(cluster, CLUSTER_POOL,
 		 "{'metadata':{'name':'y'},'spec':{'resourceName':'b.com/y'},'status':{'devices':5,"
@@ -189,7 +218,43 @@ static void pools_look_so(void **state)
 	made_put(cluster, CLUSTER_POOL,
 		 "{'metadata':{'name':'z'},'spec':{'resourceName':'a.com/x'},'status':{'devices':1,"
 		 "'claimed':1,'healthy':0,'allocated':1,'nodes':1}}");
-	pools_print(cluster, c->nodes, &out);
+	return cluster;
+}
+
+/* n1 is not ready: neither what pods have there nor what they could have helps anybody else. */
+static void nodes_that_are_not_well_have_nothing_free(void **state)
+{
+	struct cluster *cluster = pools_cluster();
+	struct out out = { .format = OUT_TABLE };
+
+	(void)state;
+	made_put(cluster, CLUSTER_NODE,
+		 "{'metadata':{'name':'n1'},'status':{'conditions':[" MADE_CONDITION(
+			 "Ready", "Unknown", "NodeStatusUnknown", "") "]}}");
+	made_put(cluster, CLUSTER_NODE, "{'metadata':{'name':'n2'}}");
+	cluster_know_nodes(cluster);
+	pools_print(cluster, &(struct pools_look){ false, NOW_MS_S * INT64_C(1000) }, &out);
+	pools_print(cluster, &(struct pools_look){ true, NOW_MS_S * INT64_C(1000) }, &out);
+	assert_string_equal(
+		str_cstr(&out.text),
+		"RESOURCE   DEVICES   CLAIMED   HEALTHY   ALLOCATED   FREE\n"
+		"a.com/x    1         1         0         1           0\n"
+		"b.com/y    5         4         1         1           1\n"
+		"RESOURCE   NODE   DEVICES   CLAIMED   HEALTHY   ALLOCATED   FREE   NODE IS\n"
+		"b.com/y    n1     3         2         0         1           0      "
+		"NotReady for 60m: NodeStatusUnknown\n"
+		"b.com/y    n2     2         2         1         0           1\n");
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+static void pools_look_so(void **state)
+{
+	const struct pools_case *c = *state;
+	struct cluster *cluster = pools_cluster();
+	struct out out = { .format = c->format };
+
+	pools_print(cluster, &(struct pools_look){ c->nodes, NOW_MS_S * INT64_C(1000) }, &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
 	str_done(&out.text);
 	cluster_free(cluster);
@@ -210,6 +275,10 @@ int main(void)
 	suite_rows(&suite, whys, why_reads_so);
 	suite_rows(&suite, heads, heads_read_so);
 	suite_rows(&suite, pools, pools_look_so);
+	suite_add(&suite, "a node that is not well comes first",
+		  a_node_that_is_not_well_comes_first, NULL);
+	suite_add(&suite, "nodes that are not well have nothing free",
+		  nodes_that_are_not_well_have_nothing_free, NULL);
 	suite_add(&suite, "programs get it all", programs_get_it_all, NULL);
 	suite_add(&suite, "events have a limit, and the latest stay", events_have_a_limit, NULL);
 	suite_add(&suite, "reasons that ask for nothing have no advice",

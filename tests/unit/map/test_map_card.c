@@ -12,7 +12,7 @@
 #include "api/pcideviceclaim.h"
 #include "api/usbdevice.h"
 #include "cli/map/map_card.h"
-#include "cli/map/map_node.h"
+#include "cli/node.h"
 
 #define PCI                                                                                                       \
 	"{\"metadata\":{\"name\":\"n1-000001000\"},\"status\":{\"address\":\"0000:01:00.0\",\"nodeName\":\"n1\"," \
@@ -78,6 +78,8 @@ static struct pci_case {
 	  CLAIM READY("False", "Stuck"), "stuck", "Stuck" },
 	{ "stuck on its way back, too", PCI CLAIMABLE("True", "Available") "}}",
 	  DELETING READY("False", "Stuck"), "stuck", "Stuck" },
+	{ "stuck in a pod, too", PCI POD CLAIMABLE("True", "Available") "}}",
+	  CLAIM READY("False", "Stuck"), "stuck", "Stuck" },
 	{ "bound", PCI CLAIMABLE("True", "Available") "}}", CLAIM READY("True", "Ready"), "ready",
 	  "Ready" },
 	{ "in a pod", PCI POD CLAIMABLE("True", "Available") "}}", CLAIM READY("True", "Ready"),
@@ -93,7 +95,7 @@ static void pci_card_has_state(void **state)
 	const struct pci_case *c = *state;
 	struct pcidevice *device = object(&pcidevice_kind, c->device);
 	struct pcideviceclaim *claim = object(&pcideviceclaim_kind, c->claim);
-	json_t *json = card_json(map_card_pci("pci/n1-000001000", device, claim));
+	json_t *json = card_json(map_card_pci("pci/n1-000001000", device, claim, NULL));
 
 	assert_string_equal(member(json, "state"), c->state);
 	assert_string_equal(member(json, "reason"), c->reason);
@@ -109,7 +111,7 @@ static void pci_card_says_all(void **state)
 	struct pcidevice *device =
 		object(&pcidevice_kind, PCI POD CLAIMABLE("True", "Available") "}}");
 	struct pcideviceclaim *claim = object(&pcideviceclaim_kind, CLAIM READY("True", "Ready"));
-	json_t *json = card_json(map_card_pci("pci/n1-000001000", device, claim));
+	json_t *json = card_json(map_card_pci("pci/n1-000001000", device, claim, NULL));
 	const json_t *one;
 
 	(void)state;
@@ -138,7 +140,7 @@ static void what_is_not_said_is_left_out(void **state)
 	struct pcidevice *device = object(
 		&pcidevice_kind, "{\"metadata\":{\"name\":\"x\",\"labels\":{\"nodename\":\"n2\"}},"
 				 "\"status\":{\"classId\":\"0604\"}}");
-	json_t *json = card_json(map_card_pci("pci/x", device, NULL));
+	json_t *json = card_json(map_card_pci("pci/x", device, NULL, NULL));
 
 	(void)state;
 	assert_string_equal(member(json, "node"), "n2");
@@ -150,13 +152,28 @@ static void what_is_not_said_is_left_out(void **state)
 	api_object_free(&pcidevice_kind, device);
 }
 
+static void device_of_a_sick_node_is_unknown(void **state)
+{
+	static const struct node_fault fault = { "NodeNotReady", "", "down", "" };
+	struct pcidevice *device =
+		object(&pcidevice_kind, PCI POD CLAIMABLE("True", "Available") "}}");
+	json_t *json = card_json(map_card_pci("pci/n1-000001000", device, NULL, &fault));
+
+	(void)state;
+	assert_string_equal(member(json, "state"), "unknown");
+	assert_string_equal(member(json, "reason"), "NodeNotReady");
+	assert_string_equal(member(json, "say"), "down");
+	json_decref(json);
+	api_object_free(&pcidevice_kind, device);
+}
+
 static void usb_device_is_on_its_controller(void **state)
 {
 	struct usbdevice *device = object(
 		&usbdevice_kind,
 		"{\"metadata\":{\"name\":\"u\"},\"status\":{\"nodeName\":\"n1\",\"portPath\":\"1-2\","
 		"\"pciAddress\":\"0000:00:14.0\",\"interfaces\":[{\"driver\":\"usbhid\"}]}}");
-	json_t *json = card_json(map_card_usb("usb/u", device, NULL));
+	json_t *json = card_json(map_card_usb("usb/u", device, NULL, NULL));
 
 	(void)state;
 	assert_string_equal(member(json, "on"), "0000:00:14.0");
@@ -172,7 +189,7 @@ static void mediated_device_is_lent_or_not(void **state)
 		&mediateddevice_kind,
 		"{\"metadata\":{\"name\":\"m\"},\"status\":{\"nodeName\":\"n1\",\"uuid\":\"u\","
 		"\"parent\":\"mtty\",\"resourceName\":\"a.b/c\"}}");
-	json_t *json = card_json(map_card_mdev("mdev/m", device));
+	json_t *json = card_json(map_card_mdev("mdev/m", device, NULL));
 
 	(void)state;
 	assert_string_equal(member(json, "state"), "ready");
@@ -183,18 +200,19 @@ static void mediated_device_is_lent_or_not(void **state)
 
 static void node_says_why_it_is_not_ready(void **state)
 {
-	struct map_node *node = object(
-		&map_node_kind,
+	struct node *node = object(
+		&node_kind,
 		"{\"metadata\":{\"name\":\"n1\"},\"spec\":{\"unschedulable\":true},\"status\":{"
 		"\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"message\":\"down\"}]}}");
-	json_t *json = card_json(map_card_node("node/n1", node));
+	const struct node_fault fault = node_judge(node);
+	json_t *json = card_json(map_card_node("node/n1", node, &fault));
 
 	(void)state;
-	assert_string_equal(member(json, "ready"), "False");
+	assert_string_equal(member(json, "fault"), "NodeNotReady");
 	assert_string_equal(member(json, "say"), "down");
 	assert_true(json_is_true(json_object_get(json, "cordoned")));
 	json_decref(json);
-	api_object_free(&map_node_kind, node);
+	api_object_free(&node_kind, node);
 }
 
 static struct event_case {
@@ -231,6 +249,8 @@ int main(void)
 	suite_rows(&suite, pci_cases, pci_card_has_state);
 	suite_add(&suite, "the card of a PCI device says all", pci_card_says_all, NULL);
 	suite_add(&suite, "what is not said is left out", what_is_not_said_is_left_out, NULL);
+	suite_add(&suite, "a device of a node that is not well is unknown",
+		  device_of_a_sick_node_is_unknown, NULL);
 	suite_add(&suite, "a USB device is on its controller", usb_device_is_on_its_controller,
 		  NULL);
 	suite_add(&suite, "a mediated device is lent or not", mediated_device_is_lent_or_not, NULL);

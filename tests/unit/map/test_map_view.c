@@ -164,6 +164,77 @@ static void a_device_waits_for_the_claims(void **state)
 	close_scene(&s);
 }
 
+#define OF_N1 "\"spec\":{\"nodeName\":\"n1\"}"
+#define FREE                                                                                             \
+	"{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{\"name\":\"n1-1\",\"uid\":" \
+	"\"u\"},\"status\":{\"nodeName\":\"n1\",\"conditions\":[{\"type\":\"Claimable\",\"status\":"     \
+	"\"True\"}]}}]}"
+#define NODE(version, ready)                                                          \
+	"{\"metadata\":{\"name\":\"n1\",\"uid\":\"n\",\"resourceVersion\":\"" version \
+	"\"},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"" ready "\"}]}}"
+#define CLAIM(reach)                                                                                     \
+	"{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{\"name\":\"n1-2\",\"uid\":" \
+	"\"c\"}," OF_N1                                                                                  \
+	",\"status\":{\"conditions\":[{\"type\":\"NodeReachable\",\"status\":\"False\","                 \
+	"\"reason\":\"" reach "\"}]}}]}"
+
+/* What a change of a Node makes of cards that did not change themselves. */
+static void devices_follow_their_node(void **state)
+{
+	auto_str struct str heard = STR_INIT;
+	struct scene s;
+	int fd;
+
+	(void)state;
+	open_scene(&s);
+	fd = ask(&s, "changes");
+	answer(&s, "pcidevices", FREE);
+	answer(&s, "pcideviceclaims", NOTHING);
+	fake_clock_advance(s.clock, 250);
+	hear(&s, fd, &heard, "\"state\":\"free\"");
+	answer(&s, "nodes", NOTHING);
+	fake_clock_advance(s.clock, 250);
+	hear(&s, fd, &heard, "\"state\":\"unknown\",\"reason\":\"NodeGone\"");
+	str_clear(&heard);
+	fake_client_choose(s.client, "/nodes?");
+	fake_client_line(s.client, "{\"type\":\"ADDED\",\"object\":" NODE("6", "True") "}");
+	fake_clock_advance(s.clock, 250);
+	hear(&s, fd, &heard, "\"state\":\"free\"");
+	fake_client_line(s.client, "{\"type\":\"MODIFIED\",\"object\":" NODE("7", "False") "}");
+	fake_clock_advance(s.clock, 250);
+	hear(&s, fd, &heard, "\"reason\":\"NodeNotReady\"");
+	hear(&s, fd, &heard, "\"fault\":\"NodeNotReady\"");
+	close(fd);
+	close_scene(&s);
+}
+
+/* Its agent's process is gone: another claim of the node says so. */
+static void devices_follow_a_claim_of_their_node(void **state)
+{
+	auto_str struct str heard = STR_INIT;
+	struct scene s;
+	int fd;
+
+	(void)state;
+	open_scene(&s);
+	fd = ask(&s, "changes");
+	answer(&s, "pcidevices", FREE);
+	answer(&s, "pcideviceclaims", CLAIM("AgentNotRunning"));
+	fake_clock_advance(s.clock, 250);
+	hear(&s, fd, &heard, "\"id\":\"pci/n1-1\"");
+	hear(&s, fd, &heard, "\"id\":\"pci/n1-2\"");
+	assert_null(strstr(str_cstr(&heard), "\"state\":\"free\""));
+	str_clear(&heard);
+	fake_client_choose(s.client, "/pcideviceclaims?");
+	fake_client_line(s.client,
+			 "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"n1-2\","
+			 "\"uid\":\"c\",\"resourceVersion\":\"6\"}," OF_N1 "}}");
+	fake_clock_advance(s.clock, 250);
+	hear(&s, fd, &heard, "\"state\":\"free\"");
+	close(fd);
+	close_scene(&s);
+}
+
 static void streams_are_bounded(void **state)
 {
 	struct scene s;
@@ -244,6 +315,9 @@ int main(void)
 
 	suite_add(&suite, "a page hears what changes", a_page_hears_what_changes, NULL);
 	suite_add(&suite, "a device waits for the claims", a_device_waits_for_the_claims, NULL);
+	suite_add(&suite, "devices follow their node", devices_follow_their_node, NULL);
+	suite_add(&suite, "devices follow a claim of their node",
+		  devices_follow_a_claim_of_their_node, NULL);
 	suite_add(&suite, "streams are bounded", streams_are_bounded, NULL);
 	suite_add(&suite, "who stalls does not keep others out",
 		  who_stalls_does_not_keep_others_out, NULL);

@@ -1,0 +1,116 @@
+"""What `kubectl hostdev` says of devices whose node is not ready, gone, without an agent, or not to be read."""
+
+import json
+import re
+
+import pytest
+
+from cluster import wait_until
+from replicas import OWN
+from rest import GROUP
+from test_kubectl_hostdev import Plugin, plugin  # noqa: F401, fixture
+
+CLAIMABLE = [{"type": "Claimable", "status": "True", "reason": "Available", "message": "",
+              "lastTransitionTime": "2026-01-01T00:00:00Z"}]
+
+
+class Scene:
+    """Two functions of a node that may be claimed, one of them claimed and ready."""
+
+    def __init__(self, world, node):
+        self.world = world
+        self.resource = f"example.com/{node}"
+        self.node = world.node(node)
+        self.devices = [world.device(node, number, self.resource) for number in (1, 2)]
+        for number, path in enumerate(self.devices):
+            world.status(path, {"address": f"0000:01:00.{number}", "conditions": CLAIMABLE})
+        self.claim = world.claim(self.devices[1], node)
+        self.name = self.devices[0].rsplit("/", 1)[1]
+
+    def sicken(self):
+        self.world.set_ready(self.node, "Unknown")
+
+
+@pytest.fixture
+def scene(world, node, rest):
+    for kind in (f"{GROUP}/usbdevices", f"{GROUP}/usbdeviceclaims", f"{OWN}/mediateddevices"):
+        wait_until(lambda path=kind: rest.request("GET", path)[0] == 200, 20, "the storage of a kind that is new")
+    return Scene(world, node)
+
+
+def states(plugin, node):
+    return [one["state"] for one in json.loads(plugin("tree", node, "-o", "json"))["nodes"][0]["devices"]]
+
+
+def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
+    assert states(plugin, node) == ["Free", "Ready"]
+    assert "Not known" not in plugin.said and "Node:" not in plugin("why", scene.name)
+    scene.sicken()
+    lines = plugin("tree", node).splitlines()
+    assert re.match(rf"{node} +\? NotReady since \d+d: ByHand$", lines[1])
+    assert states(plugin, node) == ["Unknown", "Unknown"]
+    text = plugin("why", scene.name)
+    assert re.match(rf"Node: +{node} is NotReady since \d+d: ByHand; what follows is what was known before\nName:", text)
+    assert "? unknown, NodeNotReady" in text
+    assert "What to do:\n  See why the node is not ready: kubectl describe node." in text
+    assert plugin("who", scene.name).splitlines()[1].split()[1] == "unknown"
+    assert "would be accepted, and not be carried out\n" in plugin("plan", scene.name)
+
+
+def test_a_claim_warns_at_once(plugin, scene, node):  # noqa: F811
+    warning = rf"{scene.name}: its node is NotReady since \d+d: ByHand: nobody carries this out until it is well."
+    plugin("claim", scene.name, "--no-wait")
+    assert "its node" not in plugin.said
+    plugin("release", scene.name, "--no-wait")
+    scene.sicken()
+    assert plugin("claim", scene.name, "--timeout", "1s", status=3) == ""
+    assert re.match(warning, plugin.said), plugin.said
+    assert "The time is over" in plugin.said
+    plugin("release", scene.name, "--no-wait")
+    assert re.match(warning, plugin.said)
+
+
+def test_a_node_that_is_gone(plugin, scene, node, world):  # noqa: F811
+    world.delete(scene.node)
+    assert re.match(rf"{node} +\? gone .* the cluster has no such node$", plugin("tree", node).splitlines()[1])
+    assert states(plugin, node) == ["Unknown", "Unknown"]
+
+
+def test_an_agent_that_does_not_run_is_known_by_one_claim(plugin, scene, node, world):  # noqa: F811
+    """The controller writes it to the claims of the node; what else the node has is as unknown."""
+    world.status(scene.claim, {"conditions": [
+        {"type": "NodeReachable", "status": "False", "reason": "AgentNotRunning", "message": "no pod",
+         "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
+    assert re.match(rf"{node} +\? no agent since \d+d .* no pod$", plugin("tree", node).splitlines()[1])
+    assert states(plugin, node) == ["Unknown", "Unknown"]
+
+
+def test_top_leaves_out_what_is_not_to_be_had(plugin, scene, node, controllers, world):  # noqa: F811
+    replica = controllers("--agent-pods", "none").start()
+    wait_until(replica.leads, 30)
+    wait_until(lambda: world.counts(scene.resource) == (2, 1, 1, 0, 1), 20)
+    replica.stop()
+    scene.sicken()
+    rows = [line.split() for line in plugin("top").splitlines()]
+    assert [scene.resource, "2", "1", "0", "0", "0"] in rows
+    assert re.search(rf"{scene.resource} +{node} +2 +1 +0 +0 +0 +NotReady since \d+d: ByHand\n", plugin("top", "--nodes"))
+
+
+def test_who_may_not_read_nodes_is_told_so_in_one_line(scene, node, installed, identities, rest):
+    """What hostdev-view gives is enough for all else; of a claim that says it the node is known all the same."""
+    user = f"vera-{node}"
+    installed.kubectl("create", "clusterrolebinding", user, "--clusterrole=hostdev-view", f"--user={user}")
+    vera = Plugin(installed, identities.user(user))
+    try:
+        wait_until(lambda: rest.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {
+                "user": user, "resourceAttributes": {"group": GROUP.split("/")[2], "resource": "pcidevices",
+                                                     "verb": "list"}}})[1]["status"]["allowed"], 20, "her role")
+        scene.sicken()
+        for words in (["tree", node], ["top"], ["who", scene.name], ["why", scene.name]):
+            vera(*words)
+            (line,) = [line for line in vera.said.splitlines() if "nodes" in line]
+            assert re.match(r'Not known whether nodes are ready: .*cannot list resource "nodes"', line)
+        assert states(vera, node) == ["Free", "Ready"]
+    finally:
+        installed.kubectl("delete", "clusterrolebinding", user, "--ignore-not-found")

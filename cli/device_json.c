@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cli/cluster.h"
 #include "cli/out.h"
+#include "cli/part.h"
 
 static void add_text(json_t *object, const char *key, const char *text)
 {
@@ -54,6 +55,24 @@ json_t *node_fault_json(const struct node_fault *fault)
 	return json;
 }
 
+static void add_verdict(json_t *json, const struct state_verdict *verdict)
+{
+	add_text(json, "state", state_look(verdict->state)->key);
+	add_text(json, "reason", verdict->reason);
+	add_text(json, "message", verdict->message);
+	add_text(json, "since", verdict->since);
+}
+
+json_t *part_json(const struct part *part)
+{
+	json_t *json = json_object();
+
+	add_text(json, "type", part->what);
+	add_text(json, "description", part->text);
+	add_verdict(json, &part->verdict);
+	return json;
+}
+
 json_t *device_json(const struct cluster_device *device)
 {
 	json_t *json = json_object();
@@ -62,10 +81,7 @@ json_t *device_json(const struct cluster_device *device)
 	add_text(json, "name", device->name);
 	add_text(json, "nodeName", device->node);
 	add_text(json, "address", device->address);
-	add_text(json, "state", state_look(device->verdict.state)->key);
-	add_text(json, "reason", device->verdict.reason);
-	add_text(json, "message", device->verdict.message);
-	add_text(json, "since", device->verdict.since);
+	add_verdict(json, &device->verdict);
 	add_text(json, "iommuGroup", device->group);
 	add_text(json, "driver", device->driver);
 	add_text(json, "resourceName", device->resource);

@@ -130,6 +130,11 @@ static const struct api_condition *find_stuck(const struct api_conditions *list)
 	return NULL;
 }
 
+static struct state_verdict by_fault(const struct node_fault *fault)
+{
+	return (struct state_verdict){ STATE_UNKNOWN, fault->reason, fault->message, fault->since };
+}
+
 /* What is stuck stays so whatever becomes of pod, claim and node: only the kernel ends it. Then, what a node
  * that is not well has said last counts no more. */
 struct state_verdict state_judge(const struct cluster_device *device)
@@ -140,11 +145,29 @@ struct state_verdict state_judge(const struct cluster_device *device)
 	if (stuck)
 		return by_condition(STATE_STUCK, stuck);
 	if (device->fault)
-		return (struct state_verdict){ STATE_UNKNOWN, device->fault->reason,
-					       device->fault->message, device->fault->since };
+		return by_fault(device->fault);
 	verdict = device->claim ? by_claim(device) : by_itself(device);
 	if (device->allocations && device->allocations->len > 0 &&
 	    yields_to_pod(device, verdict.state))
 		verdict.state = STATE_USED;
 	return verdict;
+}
+
+struct state_verdict state_judge_part(const struct api_conditions *conditions, bool used,
+				      const struct node_fault *fault)
+{
+	const struct api_condition *stuck = find_stuck(conditions);
+	const struct api_condition *ready = find(conditions, "Ready");
+
+	if (stuck)
+		return by_condition(STATE_STUCK, stuck);
+	if (fault)
+		return by_fault(fault);
+	if (!ready)
+		return plain(STATE_PENDING, "NotSeen", "no agent has looked at it yet");
+	if (says(ready, "True"))
+		return by_condition(used ? STATE_USED : STATE_READY, ready);
+	if (strcmp(text(ready->reason), "DeviceGone") == 0)
+		return by_condition(STATE_MISSING, ready);
+	return by_condition(STATE_PENDING, ready);
 }

@@ -5,7 +5,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+struct api_conditions;
 struct cluster_device;
+struct node_fault;
 
 enum device_state {
 	STATE_UNKNOWN,   /* nobody has said, or who said it is not well           */
@@ -50,3 +54,8 @@ struct state_verdict {
 
 /* Judge by what @device's objects say; its own @verdict is not looked at. */
 struct state_verdict state_judge(const struct cluster_device *device);
+
+/* Judge what a card is divided into by the condition Ready of the object that asks for it. @used: a pod has it;
+ * @fault: what is wrong with the node, NULL: nothing. */
+struct state_verdict state_judge_part(const struct api_conditions *conditions, bool used,
+				      const struct node_fault *fault);

@@ -10,9 +10,10 @@
 #include "cli/cluster.h"
 #include "cli/device_json.h"
 #include "cli/out.h"
+#include "cli/part.h"
 #include "cli/table.h"
 
-enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + 3 };
+enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + 4 };
 
 static const struct table_column columns[COLUMNS] = {
 	{ "DEVICE", false },   { "STATE", false }, { "GROUP", false },   { "DRIVER", false },
@@ -71,15 +72,14 @@ static void add_node_heading(struct table *table, const struct cluster_node *nod
 }
 
 /* "o free", "+ ready", "- refused: HostNetwork". */
-static void add_state(struct table *table, const struct cluster_device *device)
+static void add_state(struct table *table, const struct state_verdict *verdict)
 {
-	const struct state_look *look = state_look(device->verdict.state);
-	enum device_state state = device->verdict.state;
-	bool silent = state == STATE_FREE || state == STATE_READY || state == STATE_USED ||
-		      state == STATE_STUCK;
+	const struct state_look *look = state_look(verdict->state);
+	bool silent = verdict->state == STATE_FREE || verdict->state == STATE_READY ||
+		      verdict->state == STATE_USED || verdict->state == STATE_STUCK;
 	auto_free char *text =
 		silent ? xasprintf("%c %s", look->sign, look->word)
-		       : xasprintf("%c %s: %s", look->sign, look->word, device->verdict.reason);
+		       : xasprintf("%c %s: %s", look->sign, look->word, verdict->reason);
 
 	table_add_coloured(table, text, look->colour);
 }
@@ -112,7 +112,7 @@ static void add_device(struct table *table, const struct out *out, const struct 
 	add_art(&text, out, place);
 	str_add(&text, label);
 	table_add(table, str_cstr(&text));
-	add_state(table, device);
+	add_state(table, &device->verdict);
 	add_group(table, device);
 	table_add(table, device->driver);
 	table_add(table, claim_text(device));
@@ -151,13 +151,36 @@ static char *label_of(const struct cluster_device *device)
 static void add_branch(struct table *table, const struct out *out, struct tree_place *place,
 		       const struct cluster_device *device);
 
-static void add_children(struct table *table, const struct out *out, struct tree_place *place,
-			 const struct cluster_device *first)
+static void add_part(struct table *table, const struct out *out, const struct tree_place *place,
+		     const struct part *part)
 {
+	auto_str struct str label = STR_INIT;
+
+	add_art(&label, out, place);
+	str_add(&label, part->what);
+	table_add(table, str_cstr(&label));
+	add_state(table, &part->verdict);
+	for (int i = 2; i < COLUMNS - 1; i++)
+		table_add(table, "");
+	table_add(table, part->text);
+}
+
+/* What hangs on @device, and what it is divided into. */
+static void add_children(struct table *table, const struct out *out, struct tree_place *place,
+			 const struct cluster_device *device)
+{
+	struct part parts[PARTS_MAX];
+	size_t len = parts_of(device, parts);
+
 	place->depth++;
-	for (const struct cluster_device *d = first; d; d = d->next) {
-		place->goes_on[place->depth - 1] = d->next != NULL;
+	for (const struct cluster_device *d = device->first_child; d; d = d->next) {
+		place->goes_on[place->depth - 1] = d->next != NULL || len > 0;
 		add_branch(table, out, place, d);
+	}
+	for (size_t i = 0; i < len; i++) {
+		place->goes_on[place->depth - 1] = i + 1 < len;
+		add_part(table, out, place, &parts[i]);
+		part_done(&parts[i]);
 	}
 	place->depth--;
 }
@@ -169,7 +192,7 @@ static void add_branch(struct table *table, const struct out *out, struct tree_p
 	auto_free char *label = label_of(device);
 
 	add_device(table, out, place, device, label);
-	add_children(table, out, place, device->first_child);
+	add_children(table, out, place, device);
 }
 
 /* The next device of @node that hangs on no other, from @at on; node->len if there is none. */
@@ -224,6 +247,21 @@ static void add_node(struct table *table, const struct out *out, const struct cl
 
 /* --- in other formats --------------------------------------------------------------------------- */
 
+static void add_parts_json(json_t *json, const struct cluster_device *device)
+{
+	struct part parts[PARTS_MAX];
+	size_t len = parts_of(device, parts);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < len; i++) {
+		json_array_append_new(list, part_json(&parts[i]));
+		part_done(&parts[i]);
+	}
+	if (len > 0)
+		json_object_set(json, "parts", list);
+	json_decref(list);
+}
+
 static json_t *branch_json(const struct cluster_device *device)
 {
 	json_t *json = device_json(device);
@@ -234,6 +272,7 @@ static json_t *branch_json(const struct cluster_device *device)
 	if (json_array_size(children) > 0)
 		json_object_set(json, "children", children);
 	json_decref(children);
+	add_parts_json(json, device);
 	return json;
 }
 

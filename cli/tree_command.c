@@ -38,14 +38,15 @@ static int print(struct command_run *run, const struct cluster_view *view, const
 
 static int run_tree(struct command_run *run)
 {
+	static const unsigned shown = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_VGPU) |
+				      CLUSTER_SET(CLUSTER_MIG) | CLUSTER_SET(CLUSTER_NODE);
 	struct session *session = command_session(run);
 	struct cluster *cluster;
 	struct lists_missing missing;
 	struct err err = { 0 };
 	struct lists_want want = {
-		.kinds = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE),
-		.optional = (CLUSTER_DEVICES & ~CLUSTER_SET(CLUSTER_PCIDEVICE)) |
-			    CLUSTER_SET(CLUSTER_NODE),
+		.kinds = shown,
+		.optional = shown & ~CLUSTER_SET(CLUSTER_PCIDEVICE),
 		.node = run->words_len > 0 ? run->words[0] : NULL,
 	};
 	int status;
@@ -72,8 +73,8 @@ static const struct options_prose prose = {
 	.synopsis = "kubectl hostdev tree [NODE] [-o FORMAT]",
 	.description =
 		"Shows the devices of the cluster, or of NODE: each bus of a node, its functions, and "
-		"below these what hangs on them: virtual functions, USB devices and mediated "
-		"devices.\n\n"
+		"below these what hangs on them: virtual functions, USB devices, mediated devices, vGPUs "
+		"and MIG instances.\n\n"
 		"Which bridge a bus is behind, the API does not say: buses stand side by side. GROUP is "
 		"the IOMMU group, with the number of its functions in parentheses if it has several: "
 		"these are lent together. STATE is one of\n\n"

@@ -4,17 +4,20 @@
 
 #include "api/event.h"
 #include "api/mediateddevice.h"
+#include "api/migconfiguration.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
+#include "api/vgpudevice.h"
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cluster.h"
 #include "cli/map/map_card_parts.h"
 #include "cli/node.h"
+#include "cli/part.h"
 
 static void begin(struct str *out, const char *id, const char *kind, const char *name)
 {
@@ -64,6 +67,7 @@ static void pci_device(struct str *out, const struct pcidevice *device)
 	const struct pcidevice_status *status = &device->status;
 
 	map_card_text(out, "address", status->address);
+	map_card_text(out, "on", status->physical_function);
 	map_card_text(out, "text", status->description);
 	map_card_text(out, "driver", status->kernel_driver_in_use);
 	map_card_text(out, "group", status->iommu_group);
@@ -208,6 +212,54 @@ char *map_card_mdev(const char *id, const struct mediateddevice *device,
 	return end(&out);
 }
 
+/* --- what cards are divided into --------------------------------------------------------------- */
+
+/* It has no address of its own: what it is stands in its place. */
+static void part_card(struct str *out, const struct part *part, const struct api_meta *meta,
+		      const struct api_conditions *conditions)
+{
+	map_card_verdict(out, &part->verdict);
+	map_card_text(out, "address", part->what);
+	map_card_text(out, "text", part->text);
+	map_card_text(out, "since", meta->creation_timestamp);
+	map_card_conditions(out, conditions);
+}
+
+char *map_card_vgpu(const char *id, const struct vgpudevice *vgpu, const struct pcidevice *function,
+		    const struct node_fault *fault)
+{
+	bool used = function && function->status.allocations.len > 0;
+	struct str out = STR_INIT;
+	struct part part;
+
+	if (!part_of_vgpu(vgpu, used, fault, &part))
+		return NULL;
+	begin(&out, id, "VGPUDevice", vgpu->meta.name);
+	map_card_text(&out, "node", map_card_node_name(vgpu->spec.node_name, &vgpu->meta));
+	map_card_text(&out, "on", vgpu->spec.address);
+	part_card(&out, &part, &vgpu->meta, &vgpu->status.conditions);
+	if (used)
+		map_card_pods(&out, &function->status.allocations);
+	part_done(&part);
+	return end(&out);
+}
+
+char *map_card_mig(const char *id, const struct migconfiguration *mig,
+		   const struct node_fault *fault)
+{
+	struct str out = STR_INIT;
+	struct part part;
+
+	if (!part_of_mig(mig, fault, &part))
+		return NULL;
+	begin(&out, id, "MigConfiguration", mig->meta.name);
+	map_card_text(&out, "node", map_card_node_name(mig->spec.node_name, &mig->meta));
+	map_card_text(&out, "on", mig->spec.gpu_address);
+	part_card(&out, &part, &mig->meta, &mig->status.conditions);
+	part_done(&part);
+	return end(&out);
+}
+
 /* --- nodes and events --------------------------------------------------------------------------- */
 
 char *map_card_node(const char *id, const struct node *node, const struct node_fault *fault)
@@ -230,8 +282,9 @@ char *map_card_node(const char *id, const struct node *node, const struct node_f
 
 /* Events of a device and of its claim, which has the same name, belong to its card. */
 static const char *const abouts[][2] = {
-	{ "PCIDevice", "pci" },      { "PCIDeviceClaim", "pci" },  { "USBDevice", "usb" },
-	{ "USBDeviceClaim", "usb" }, { "MediatedDevice", "mdev" },
+	{ "PCIDevice", "pci" },        { "PCIDeviceClaim", "pci" },  { "USBDevice", "usb" },
+	{ "USBDeviceClaim", "usb" },   { "MediatedDevice", "mdev" }, { "VGPUDevice", "vgpu" },
+	{ "MigConfiguration", "mig" },
 };
 
 char *map_card_event(const char *id, const struct event *event)

@@ -43,13 +43,18 @@ void map_card_fact_int(struct str *out, const char *label, long long value)
 	map_card_fact(out, label, text);
 }
 
+void map_card_verdict(struct str *out, const struct state_verdict *verdict)
+{
+	json_write_str(out, "state", map_state_word(verdict->state));
+	map_card_text(out, "reason", verdict->reason);
+	map_card_text(out, "say", verdict->message);
+}
+
 void map_card_state(struct str *out, const struct cluster_device *device)
 {
 	struct state_verdict verdict = state_judge(device);
 
-	json_write_str(out, "state", map_state_word(verdict.state));
-	map_card_text(out, "reason", verdict.reason);
-	map_card_text(out, "say", verdict.message);
+	map_card_verdict(out, &verdict);
 }
 
 void map_card_conditions(struct str *out, const struct api_conditions *conditions)

@@ -5,6 +5,7 @@ struct api_conditions;
 struct api_meta;
 struct cluster_device;
 struct pcidevice_allocations;
+struct state_verdict;
 struct str;
 
 /* The node that an object says itself, else its label; may be NULL. */
@@ -18,7 +19,10 @@ void map_card_fact(struct str *out, const char *label, const char *value);
 /* The same with a number, left out if it is negative. */
 void map_card_fact_int(struct str *out, const char *label, long long value);
 
-/* "state", "reason" and "say": what is judged by the objects of @device (cli/state.h). */
+/* "state", "reason" and "say". */
+void map_card_verdict(struct str *out, const struct state_verdict *verdict);
+
+/* The same of what is judged by the objects of @device (cli/state.h). */
 void map_card_state(struct str *out, const struct cluster_device *device);
 
 void map_card_conditions(struct str *out, const struct api_conditions *conditions);

@@ -8,6 +8,7 @@
 static const struct map_file files[] = {
 	{ "", "text/html; charset=utf-8", index_html, sizeof(index_html) },
 	{ "map.css", "text/css; charset=utf-8", map_css, sizeof(map_css) },
+	{ "places.js", "text/javascript; charset=utf-8", places_js, sizeof(places_js) },
 	{ "cards.js", "text/javascript; charset=utf-8", cards_js, sizeof(cards_js) },
 	{ "details.js", "text/javascript; charset=utf-8", details_js, sizeof(details_js) },
 	{ "map.js", "text/javascript; charset=utf-8", map_js, sizeof(map_js) },

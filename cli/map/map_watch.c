@@ -6,10 +6,12 @@
 #include "api/event.h"
 #include "api/kind.h"
 #include "api/mediateddevice.h"
+#include "api/migconfiguration.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
+#include "api/vgpudevice.h"
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -20,7 +22,19 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-enum watched { PCI, PCI_CLAIM, USB, USB_CLAIM, MDEV, NODE, EVENT_DEVICE, EVENT_OWN, WATCHED };
+enum watched {
+	PCI,
+	PCI_CLAIM,
+	USB,
+	USB_CLAIM,
+	MDEV,
+	VGPU,
+	MIG,
+	NODE,
+	EVENT_DEVICE,
+	EVENT_OWN,
+	WATCHED
+};
 
 struct map_watch {
 	struct kind {
@@ -47,6 +61,8 @@ static const struct {
 	[USB] = { &usbdevice_kind, "usb", NULL },
 	[USB_CLAIM] = { &usbdeviceclaim_kind, "usb", NULL },
 	[MDEV] = { &mediateddevice_kind, "mdev", NULL },
+	[VGPU] = { &vgpudevice_kind, "vgpu", NULL },
+	[MIG] = { &migconfiguration_kind, "mig", NULL },
 	[NODE] = { &node_kind, "node", NULL },
 	/* Of all the events of a cluster only those about devices. */
 	[EVENT_DEVICE] = { &event_kind, "event",
@@ -63,20 +79,37 @@ static const void *object(const struct map_watch *watch, enum watched what, cons
 
 typedef char *make_fn(const struct map_watch *watch, const char *id, const char *name);
 
-/* Of a device or a claim; "" if it does not say. */
+/* What the object says itself; may be NULL. */
+static const char *said_node_of(enum watched what, const void *object)
+{
+	switch (what) {
+	case PCI:
+		return ((const struct pcidevice *)object)->status.node_name;
+	case PCI_CLAIM:
+		return ((const struct pcideviceclaim *)object)->spec.node_name;
+	case USB:
+		return ((const struct usbdevice *)object)->status.node_name;
+	case USB_CLAIM:
+		return ((const struct usbdeviceclaim *)object)->status.node_name;
+	case MDEV:
+		return ((const struct mediateddevice *)object)->status.node_name;
+	case VGPU:
+		return ((const struct vgpudevice *)object)->spec.node_name;
+	case MIG:
+		return ((const struct migconfiguration *)object)->spec.node_name;
+	case NODE:
+	case EVENT_DEVICE:
+	case EVENT_OWN:
+	case WATCHED:
+		break;
+	}
+	return NULL;
+}
+
+/* "" if it does not say. */
 static const char *node_of(enum watched what, const void *object)
 {
-	const struct pcidevice *pci = object;
-	const struct pcideviceclaim *pci_claim = object;
-	const struct usbdevice *usb = object;
-	const struct usbdeviceclaim *usb_claim = object;
-	const struct mediateddevice *mdev = object;
-	const char *said = what == PCI         ? pci->status.node_name
-			   : what == PCI_CLAIM ? pci_claim->spec.node_name
-			   : what == USB       ? usb->status.node_name
-			   : what == USB_CLAIM ? usb_claim->status.node_name
-					       : mdev->status.node_name;
-	const char *node = map_card_node_name(said, object);
+	const char *node = map_card_node_name(said_node_of(what, object), object);
 
 	return node ? node : "";
 }
@@ -130,6 +163,29 @@ static char *make_mdev(const struct map_watch *watch, const char *id, const char
 	return map_card_mdev(id, device, fault.reason ? &fault : NULL);
 }
 
+/* It has the name of its virtual function. */
+static char *make_vgpu(const struct map_watch *watch, const char *id, const char *name)
+{
+	const struct vgpudevice *vgpu = object(watch, VGPU, name);
+	struct node_fault fault;
+
+	if (!vgpu)
+		return NULL;
+	fault = fault_of(watch, node_of(VGPU, vgpu));
+	return map_card_vgpu(id, vgpu, object(watch, PCI, name), fault.reason ? &fault : NULL);
+}
+
+static char *make_mig(const struct map_watch *watch, const char *id, const char *name)
+{
+	const struct migconfiguration *mig = object(watch, MIG, name);
+	struct node_fault fault;
+
+	if (!mig)
+		return NULL;
+	fault = fault_of(watch, node_of(MIG, mig));
+	return map_card_mig(id, mig, fault.reason ? &fault : NULL);
+}
+
 static char *make_node(const struct map_watch *watch, const char *id, const char *name)
 {
 	const struct node *node = object(watch, NODE, name);
@@ -157,8 +213,9 @@ static char *make_card(void *arg, const char *id)
 		const char *prefix;
 		make_fn *make;
 	} makers[] = {
-		{ "pci/", make_pci },   { "usb/", make_usb },     { "mdev/", make_mdev },
-		{ "node/", make_node }, { "event/", make_event },
+		{ "pci/", make_pci },     { "usb/", make_usb }, { "mdev/", make_mdev },
+		{ "vgpu/", make_vgpu },   { "mig/", make_mig }, { "node/", make_node },
+		{ "event/", make_event },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(makers); i++) {
@@ -196,7 +253,7 @@ static void touch_all(struct map_watch *watch, enum watched what, const char *no
 /* What stands on the card of @node, and on those of its devices (NULL: of all), may be another. */
 static void touch_node(struct map_watch *watch, const char *node)
 {
-	for (enum watched what = PCI; what <= MDEV; what++)
+	for (enum watched what = PCI; what <= MIG; what++)
 		touch_all(watch, what, node);
 	if (node)
 		touch(watch, NODE, node);
@@ -228,6 +285,8 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 	struct map_watch *watch = kind->watch;
 
 	touch(watch, kind->what, name);
+	if (kind->what == PCI && object(watch, VGPU, name))
+		touch(watch, VGPU, name);
 	if (kind->what == PCI_CLAIM || kind->what == USB_CLAIM) {
 		hear_claim(watch, kind->what, after, 1);
 		hear_claim(watch, kind->what, before, -1);

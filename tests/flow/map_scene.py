@@ -149,6 +149,31 @@ class Scene:
         self.claim(made["lost"])
         return made
 
+    def divided(self, name="rack2"):
+        """A node with a network card of six virtual functions, one of them claimed, and a GPU with a vGPU that a pod has
+        and MIG instances that are not there yet; its devices by what they are."""
+        self.node(name)
+        card, gpu = "0000:03:00.0", "0000:08:00.0"
+        pod = [{"namespace": "lab", "pod": "vm-1", "container": "compute"}]
+        made = {"card": self.pci(name, card, MLX, 40, claimable("VirtualFunctionsActive", "it has six", "False"))}
+        made["vfs"] = [self.pci(name, f"0000:03:10.{number}", MLX, 41 + number, physicalFunction=card,
+                                role="VirtualFunction") for number in range(6)]
+        self.claim(made["vfs"][2])
+        made["gpu"] = self.pci(name, gpu, GPU, 50, claimable("VirtualFunctionsActive", "it has one", "False"))
+        made["vf"] = self.pci(name, "0000:08:00.4", GPU, 51, physicalFunction=gpu, role="VirtualFunction",
+                              allocations=pod)
+        self.claim(made["vf"])
+        for plural, at, spec, status in (
+                ("VGPUDevice", made["vf"], {"address": "0000:08:00.4", "vGPUTypeName": "NVIDIA A2-4C"},
+                 {"conditions": [condition("Ready", "True", "Configured")]}),
+                ("MigConfiguration", made["gpu"], {"gpuAddress": gpu}, {
+                    "profileStatus": [{"name": "MIG 1g.5gb", "id": 19, "available": 5, "total": 7, "vGPUID": ["3", "4"]}],
+                    "conditions": [condition("Ready", "False", "ModePending", "after the next reset")]})):
+            body = {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": plural,
+                    "metadata": {"name": at.rsplit("/", 1)[1]}, "spec": {"nodeName": name, "enabled": True, **spec}}
+            self.create(f"{GROUP}/{plural.lower()}s", body, status)
+        return made
+
     def many(self, nodes, per_node, name="big"):
         """That many devices: behind each port a card with four functions, which share a group on every third."""
         made = []

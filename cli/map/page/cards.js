@@ -1,194 +1,9 @@
 /*
- * The cards of devices, and where each stands: in the band of its node, on its bus, in the frame of its IOMMU
- * group, or below what it hangs on.
+ * The cards of devices: what is written on each, and where it goes (places.js), or below which other it hangs.
  *
  * Nothing here makes markup of text: what the API says becomes text nodes and attributes only.
  */
 "use strict";
-
-const STATES = [
-  ["stuck", "stuck", "the kernel has not let a step end"],
-  ["missing", "missing", "claimed, but not on its node"],
-  ["unknown", "unknown", "nobody has said, or its node is not well"],
-  ["pending", "pending", "claimed, not ready yet"],
-  ["releasing", "releasing", "its claim is being deleted"],
-  ["used", "in use", "a pod has it"],
-  ["ready", "ready", "claimed, and pods can have it"],
-  ["free", "free", "may be claimed"],
-  ["refused", "refused", "its node needs it, or it cannot be lent"],
-];
-const WORD = Object.fromEntries(STATES.map(([state, word]) => [state, word]));
-const natural = new Intl.Collator("en", { numeric: true }).compare;
-
-/* PCI addresses are hexadecimal and of one length; all else is in the order that people count in. */
-function order(a, b) {
-  if (!a.includes(":") || !b.includes(":")) return natural(a, b);
-  return a < b ? -1 : Number(a > b);
-}
-
-const $ = (id) => document.getElementById(id);
-
-function make(tag, name, text) {
-  const made = document.createElement(tag);
-  if (name) made.className = name;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function makeSign(state) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-  svg.setAttribute("class", "sign");
-  svg.setAttribute("aria-hidden", "true");
-  use.setAttribute("href", `#sign-${state}`);
-  svg.append(use);
-  return svg;
-}
-
-/* --- what is known ------------------------------------------------------------------------------ */
-
-const cards = new Map(); /* id -> Card               */
-const nodes = new Map(); /* name -> Place of the band */
-const nodeFacts = new Map(); /* name -> the Node's card   */
-const events = new Map(); /* device id -> Map of event id -> event */
-const eventOf = new Map(); /* event id -> device id */
-const places = new Map(); /* "node NODE 0000:00:1d.0" -> Card that others hang on */
-const waiting = new Map(); /* the same -> Set of cards that wait for it            */
-const counts = Object.fromEntries(STATES.map(([state]) => [state, 0]));
-let epoch = 0; /* of the stream; what an older one told is dropped at its end */
-let current = null; /* the card that Tab comes to */
-let selected = null; /* id of the card whose details are open */
-let matching = 0;
-const wanted = { terms: [], states: new Set() };
-
-/* An element whose children stand in an order, and which hides when it shows none. */
-class Place {
-  constructor(el, inner, above) {
-    this.el = el;
-    this.inner = inner || el;
-    this.above = above;
-    this.items = [];
-    this.shown = 0;
-    el.hidden = true;
-  }
-
-  add(item, key) {
-    let low = 0;
-    let high = this.items.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (order(this.items[middle].key, key) < 0) low = middle + 1;
-      else high = middle;
-    }
-    item.key = key;
-    this.inner.insertBefore(item.el, this.items[low] ? this.items[low].el : null);
-    this.items.splice(low, 0, item);
-  }
-
-  remove(item) {
-    this.items.splice(this.items.indexOf(item), 1);
-    item.el.remove();
-  }
-
-  show(by) {
-    for (let place = this; place; place = place.above) {
-      const was = place.shown > 0;
-      place.shown += by;
-      if (was !== place.shown > 0) place.el.hidden = was;
-    }
-  }
-}
-
-/* --- where a card stands ------------------------------------------------------------------------ */
-
-function nodeOf(name) {
-  let node = nodes.get(name);
-  if (node) return node;
-  const el = make("section", "node");
-  const title = make("h2");
-  const tree = make("div", "tree");
-  title.id = `node-${nodes.size}-${name}`;
-  title.append(make("span", "", name || "node not known"), make("span", "tally"), make("span", "sick"));
-  el.setAttribute("aria-labelledby", title.id);
-  el.append(title, tree);
-  node = new Place(el, tree, null);
-  Object.assign(node, { name, title, buses: new Map(), groups: new Map(), tally: {}, stale: true });
-  node.chip = make("button");
-  node.chip.type = "button";
-  node.chip.append(make("span", "", name || "?"), make("div", "bar"));
-  node.chip.addEventListener("click", () => goToNode(node));
-  nodes.set(name, node);
-  bands.add(node, name);
-  chips.add({ el: node.chip, of: node }, name);
-  return node;
-}
-
-/* "0000:04" of "0000:04:00.0"; what is no PCI address has no bus. */
-function busName(address) {
-  return /^[0-9a-f]{4,8}:[0-9a-f]{2}:/.test(address) ? address.slice(0, address.lastIndexOf(":")) : "";
-}
-
-function busOf(node, name) {
-  let bus = node.buses.get(name);
-  if (bus) return bus;
-  const el = make("div", name.endsWith(":00") || !name ? "bus trunk" : "bus");
-  const spots = make("div", "spots");
-  const label = name ? `bus ${name}` : "elsewhere";
-  el.setAttribute("role", "group");
-  el.setAttribute("aria-label", label);
-  el.append(make("div", "mark", label), spots);
-  bus = new Place(el, spots, node);
-  node.buses.set(name, bus);
-  node.add(bus, name || "zz");
-  return bus;
-}
-
-/* The functions of an IOMMU group stand in one frame, on the bus of the first of them. */
-function groupOf(node, card) {
-  const name = card.data.group || `of ${card.id}`;
-  const at = busName(card.data.address || "");
-  let group = node.groups.get(name);
-  if (!group) {
-    const el = make("div", "group");
-    el.append(make("div", "mark"));
-    el.setAttribute("role", "group");
-    group = new Place(el, el, busOf(node, at));
-    group.name = card.data.group;
-    group.id = name;
-    group.owner = node;
-    node.groups.set(name, group);
-    group.above.add(group, card.data.address || card.id);
-  } else if (order(card.data.address || card.id, group.key) < 0) {
-    moveGroup(group, busOf(node, at), card.data.address);
-  }
-  return group;
-}
-
-function moveGroup(group, bus, key) {
-  const shown = group.shown;
-  if (shown) group.above.show(-shown);
-  group.above.remove(group);
-  group.above = bus;
-  bus.add(group, key);
-  if (shown) bus.show(shown);
-}
-
-function frame(group) {
-  const many = group.items.length > 1 && group.name;
-  const label = `IOMMU group ${group.name}`;
-  group.el.classList.toggle("many", Boolean(many));
-  if (many) {
-    group.el.firstChild.textContent = `${label} \u00b7 ${group.items.length} devices`;
-    group.el.setAttribute("aria-label", `${label}, ${group.items.length} devices`);
-  } else {
-    group.el.removeAttribute("aria-label");
-  }
-}
-
-/* Without the domain that nearly all machines have alone, as lspci shows it. */
-const shortAddress = (address) => address.replace(/^0000:/, "");
-
-const spotName = (data, address) => `${data.node || ""} ${address}`;
 
 /* --- cards -------------------------------------------------------------------------------------- */
 
@@ -205,7 +20,7 @@ function footOf(data) {
     if (data.state === "ready") return data.claim.owner ? `claimed by ${data.claim.owner}` : "claimed";
     return data.claim.step || data.reason || "claimed";
   }
-  return data.state === "refused" ? data.reason || "" : "";
+  return ["free", "ready", "used"].includes(data.state) ? "" : data.reason || "";
 }
 
 function hayOf(data) {
@@ -286,9 +101,15 @@ class Card {
       const parent = places.get(name);
       if (!waiting.has(name)) waiting.set(name, new Set());
       waiting.get(name).add(this);
-      if (parent && parent !== this) return parent.spot;
+      if (parent && !parent.hangsOn(this)) return parent.spot;
     }
     return groupOf(node, this);
+  }
+
+  /* Or on it hangs what hangs on @card: objects say what their writers want. */
+  hangsOn(card) {
+    for (let at = this; at; at = at.home && at.home.card) if (at === card) return true;
+    return false;
   }
 
   place() {
@@ -301,6 +122,7 @@ class Card {
     home.add(this.spot, key);
     if (this.spot.shown) home.show(this.spot.shown);
     if (home.owner) frame(home);
+    else widen(home);
   }
 
   leave() {
@@ -310,7 +132,10 @@ class Card {
     home.remove(this.spot);
     this.spot.above = null;
     this.home = null;
-    if (!home.owner) return;
+    if (!home.owner) {
+      widen(home);
+      return;
+    }
     if (home.items.length === 0) {
       home.above.remove(home);
       home.owner.groups.delete(home.id);

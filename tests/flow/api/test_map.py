@@ -1,18 +1,10 @@
 """kubectl hostdev map: the page in a real Chromium, of a real API server, changed while it looks."""
 
-import http.client
-import json
-import socket
-import subprocess
-import time
-from urllib.parse import urlsplit
-
 import pytest
 
 from chromium import Chromium
-from cluster import wait_until
+from map_program import Map
 from map_scene import NIC, Scene
-from programs import clean_environment, program
 
 SHOWN = "cards.size"
 DEVICES = 21  # of the rack
@@ -30,39 +22,6 @@ def scene(crds, rest):
 def rack(scene):
     """The devices by their state, of two nodes."""
     return scene.every_state("rack1")
-
-
-class Map:
-    """The program: its address, and requests to it as a browser would not send them."""
-
-    def __init__(self, kubeconfig, *flags):
-        self.process = subprocess.Popen([program("kubectl-hostdev"), "map", "--kubeconfig", kubeconfig, *flags],
-                                        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.address = self.process.stdout.readline().strip()
-        self.at = urlsplit(self.address)
-
-    def request(self, method="GET", path=None, body=None, host=None):
-        """(status, headers, text)"""
-        connection = http.client.HTTPConnection(self.at.hostname, self.at.port, timeout=10)
-        headers = {"Host": host} if host else {}
-        try:
-            connection.request(method, self.at.path if path is None else path, body, headers)
-            answer = connection.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read().decode()
-        finally:
-            connection.close()
-
-    def listen(self):
-        """A stream of changes, as a connection and its answer."""
-        connection = http.client.HTTPConnection(self.at.hostname, self.at.port, timeout=10)
-        connection.request("GET", self.at.path + "changes")
-        return connection, connection.getresponse()
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-        _, errors = self.process.communicate(timeout=10)
-        assert self.process.returncode == 0, errors
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +94,47 @@ def test_groups_are_frames_and_usb_devices_hang_on_their_controller(page, rack):
     assert page.run(f"{card(rack['used'])}.el.parentElement === {card(rack['ready'])}.el.parentElement")
     kids = page.run(f"[...{card(rack['usb'])}.kids.querySelectorAll('.at')].map(e => e.textContent)")
     assert kids == ["1-2", "1-3"]
+
+
+def test_what_cards_are_divided_into_hangs_on_them(page, scene):
+    """Virtual functions, beside each other if they are many, the vGPU on its own, and MIG instances."""
+    before = len(scene.made)
+    made = scene.divided()
+    try:
+        page.wait("['vgpu', 'mig'].every(kind => [...cards.keys()].some(id => id.startsWith(kind + '/rack2')))")
+        kids = "[...%s.kids.children].map(e => e.firstChild.card.data.address)"
+        page.wait(f"{kids % card(made['card'])}.length === 6")
+        assert page.run(f"{card(made['vfs'][2])}.data.state") == "ready"
+        assert page.run(f"{card(made['card'])}.el.classList.contains('wide')")
+        tops = page.run(f"[...{card(made['card'])}.kids.children].map(e => e.getBoundingClientRect().top)")
+        assert len(set(tops)) < 6
+        assert page.run(kids % card(made["gpu"])) == ["0000:08:00.4", "MIG"]
+        assert page.run(kids % card(made["vf"])) == ["vGPU"]
+        labels = page.run(f"[...{card(made['gpu'])}.kids.querySelectorAll('.card')].map(e => e.getAttribute('aria-label'))")
+        assert "vGPU, NVIDIA A2-4C, in use, lab/vm-1, on rack2" in labels
+        assert "MIG, 2 of 7 MIG 1g.5gb, pending, ModePending, on rack2" in labels
+        scene.status(made["vf"], {"allocations": None})
+        page.wait(f"Boolean({card(made['vf'])}.kids.querySelector('.s-ready'))", 2)
+    finally:
+        for path in scene.made[before:]:
+            scene.remove(path)
+    page.wait(f"{SHOWN} === {DEVICES}")
+    assert page.console == []
+
+
+def test_cards_that_hang_on_each_other_are_shown(page, scene):
+    """What no hardware has, and anybody who writes objects can say."""
+    ring = [scene.pci("rack1-a", f"0000:68:00.{number}", NIC, 68, physicalFunction=f"0000:68:00.{1 - number}")
+            for number in range(2)]
+    try:
+        page.wait(f"Boolean({card(ring[0])} && {card(ring[1])})")
+        assert page.run(f"[{card(ring[0])}, {card(ring[1])}].filter(c => c.home.card).length") == 1
+        assert page.run(f"{card(ring[0])}.el.checkVisibility() && {card(ring[1])}.el.checkVisibility()")
+    finally:
+        for path in ring:
+            scene.remove(path)
+    page.wait(f"{SHOWN} === {DEVICES}")
+    assert page.console == []
 
 
 def test_signs_differ_by_shape(page):
@@ -346,106 +346,5 @@ def test_all_text_is_readable(page, scheme):
     assert page.run(CONTRAST) == []
 
 
-# --- who gets an answer ---
-
-
-def test_the_token_is_needed(served):
-    token = served.at.path.strip("/")
-    assert len(token) == 32
-    for path in ("/", "/changes", "/map.js", f"/{token}", f"/{token[:-1]}x/", f"/{token[:-1]}/", f"//{token}/x"):
-        status, headers, text = served.request(path=path)
-        assert status in (403, 404), path
-        assert token not in text
-        assert headers["Cache-Control"] == "no-store"
-    assert served.request()[0] == 200
-
-
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1.evil.example:{port}",
-                                  "[::1]:{port}", "127.0.0.1:1"])
-def test_another_host_is_refused(served, host):
-    assert served.request(host=host.format(port=served.at.port))[0] == 421
-
-
-def test_localhost_is_a_name_of_it(served):
-    assert served.request(host=f"localhost:{served.at.port}")[0] == 200
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"])
-def test_only_get_is_answered(served, method):
-    status, headers, _ = served.request(method, body=json.dumps({"a": 1}))
-    assert status == 405
-    assert headers["Allow"] == "GET"
-
-
-def test_every_answer_has_the_policy(served):
-    for path in ("", "map.js", "map.css", "icon.svg", "nothing"):
-        _, headers, _ = served.request(path=served.at.path + path)
-        assert "default-src 'none'" in headers["Content-Security-Policy"]
-        assert "unsafe" not in headers["Content-Security-Policy"]
-        assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["Referrer-Policy"] == "no-referrer"
-        assert headers["Cache-Control"] == "no-store"
-        assert not [name for name in headers if name.lower().startswith("access-control")]
-
-
-def test_only_loopback_listens(served):
-    found = subprocess.run(["ss", "-Hltn", f"sport = :{served.at.port}"], capture_output=True, text=True, check=True)
-    assert [line.split()[3] for line in found.stdout.splitlines()] == [f"127.0.0.1:{served.at.port}"]
-
-
-def test_streams_are_bounded_and_freed(served):
-    open_ones = []
-    try:
-        while len(open_ones) < 40:
-            connection, answer = served.listen()
-            open_ones.append(connection)
-            if answer.status != 200:
-                break
-            assert answer.getheader("Content-Type") == "text/event-stream"
-        assert answer.status == 503
-        assert 10 <= len(open_ones) <= 17
-    finally:
-        for connection in open_ones:
-            connection.close()
-
-    def answered():
-        connection, answer = served.listen()
-        connection.close()
-        return answer.status == 200
-    wait_until(answered, 15, "a stream once the others are closed")
-
-
-def test_who_stalls_does_not_keep_the_owner_out(served, page):
-    """Connections without the token, half of which have sent half a header."""
-    stalled = []
-    try:
-        for number in range(100):
-            stalled.append(socket.create_connection((served.at.hostname, served.at.port), timeout=10))
-            if number % 2:
-                stalled[-1].sendall(b"GET /0123456789abcdef/ HTTP/1.1\r\nHost: 127.0.0.1:")
-        start = time.monotonic()
-        assert served.request()[0] == 200
-        connection, answer = served.listen()
-        assert answer.status == 200 and answer.readline().startswith(b"retry:")
-        connection.close()
-        page.run("connect()")
-        page.wait("document.getElementById('link').dataset.link === 'live'", 2)
-        assert time.monotonic() - start < 2
-        assert stalled[0].recv(1) == b""  # the oldest has gone
-        stalled[-1].settimeout(10)
-        assert stalled[-1].recv(1) == b""  # and nobody stays
-        assert time.monotonic() - start < 9
-    finally:
-        for one in stalled:
-            one.close()
-
-
 def test_nothing_is_written(crds, page, written_before):
     assert crds.writes("kubectl-hostdev/") == written_before
-
-
-def test_a_port_in_use_is_explained(crds, served):
-    run = subprocess.run([program("kubectl-hostdev"), "map", "--kubeconfig", crds.kubeconfig, "--port", str(served.at.port)],
-                         env=clean_environment(), capture_output=True, text=True, timeout=20)
-    assert run.returncode == 1
-    assert f"port {served.at.port}" in run.stderr and "in use" in run.stderr

@@ -131,6 +131,53 @@ static void nodes_that_are_not_well_say_so(void **state)
 	cluster_free(cluster);
 }
 
+/* Of vm1's card: a vGPU that a pod has, on its virtual function, and MIG instances that are not there yet. */
+static struct cluster *divided_cluster(void)
+{
+	struct cluster *cluster = made_cluster();
+
+	made_put(
+		cluster, CLUSTER_VGPU,
+		"{'metadata':{'name':'vm1-000003100'},'spec':{'address':'0000:03:10.0','nodeName':'vm1',"
+		"'enabled':true,'vGPUTypeName':'NVIDIA A2-4C'},'status':{'conditions':[" MADE_CONDITION(
+			"Ready", "True", "Configured", "") "]}}");
+	made_put(
+		cluster, CLUSTER_MIG,
+		"{'metadata':{'name':'vm1-000003000'},'spec':{'gpuAddress':'0000:03:00.0','nodeName':'vm1',"
+		"'enabled':true},'status':{'profileStatus':[{'name':'MIG 1g.5gb','id':19,'available':6,"
+		"'total':7,'vGPUID':['1']}],'conditions':[" MADE_CONDITION(
+			"Ready", "False", "ModePending", "") "]}}");
+	return cluster;
+}
+
+static void parts_stand_below_what_they_are_of(void **state)
+{
+	struct cluster *cluster = divided_cluster();
+	struct out out = { .format = OUT_TABLE };
+	const char *at;
+
+	(void)state;
+	tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
+	at = strstr(out.text.buf, "| | +-0000:03:10.0 ");
+	assert_non_null(at);
+	at = strstr(at, "\n| | | `-vGPU ");
+	assert_non_null(at);
+	assert_memory_equal(strchr(at, '#'), "# in use ", strlen("# in use "));
+	at = strstr(at, " NVIDIA A2-4C\n| | `-MIG ");
+	assert_non_null(at);
+	at = strstr(at, "~ pending: ModePending ");
+	assert_non_null(at);
+	assert_non_null(strstr(at, " 1 of 7 MIG 1g.5gb\n| `-0000:03:00.1 "));
+	str_clear(&out.text);
+	out.format = OUT_YAML;
+	tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
+	assert_non_null(strstr(out.text.buf, "    parts:\n"
+					     "    - description: 1 of 7 MIG 1g.5gb\n"
+					     "      reason: ModePending\n"));
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
 static void json_has_children(void **state)
 {
 	struct cluster *cluster = made_cluster();
@@ -179,6 +226,8 @@ int main(void)
 
 	suite_rows(&suite, trees, tree_looks_so);
 	suite_add(&suite, "nodes that are not well say so", nodes_that_are_not_well_say_so, NULL);
+	suite_add(&suite, "parts stand below what they are of", parts_stand_below_what_they_are_of,
+		  NULL);
 	suite_add(&suite, "JSON has children below their parents", json_has_children, NULL);
 	suite_add(&suite, "texts of others move no cursor", texts_of_others_move_no_cursor, NULL);
 	return suite_run(&suite, "tree");

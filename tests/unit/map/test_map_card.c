@@ -7,10 +7,12 @@
 
 #include "api/event.h"
 #include "api/mediateddevice.h"
+#include "api/migconfiguration.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/usbdevice.h"
+#include "api/vgpudevice.h"
 #include "cli/map/map_card.h"
 #include "cli/node.h"
 
@@ -198,6 +200,81 @@ static void mediated_device_is_lent_or_not(void **state)
 	api_object_free(&mediateddevice_kind, device);
 }
 
+static void virtual_function_is_on_its_card(void **state)
+{
+	struct pcidevice *device =
+		object(&pcidevice_kind,
+		       "{\"metadata\":{\"name\":\"v\"},\"status\":{\"nodeName\":\"n1\",\"address\":"
+		       "\"0000:03:10.0\",\"physicalFunction\":\"0000:03:00.0\"}}");
+	json_t *json = card_json(map_card_pci("pci/v", device, NULL, NULL));
+
+	(void)state;
+	assert_string_equal(member(json, "on"), "0000:03:00.0");
+	json_decref(json);
+	api_object_free(&pcidevice_kind, device);
+}
+
+#define VGPU(enabled, ready)                                                                            \
+	"{\"metadata\":{\"name\":\"n1-1\"},\"spec\":{\"address\":\"0000:08:00.4\",\"nodeName\":\"n1\"," \
+	"\"enabled\":" enabled ",\"vGPUTypeName\":\"NVIDIA A2-4C\"},\"status\":{\"conditions\":["       \
+	"{\"type\":\"Ready\",\"status\":\"" ready "\",\"reason\":\"R\",\"message\":\"m\"}]}}"
+
+static struct vgpu_case {
+	const char *name;
+	const char *json;
+	const char *function; /* NULL: not known */
+	const char *state;    /* NULL: no card  */
+} vgpus[] = {
+	{ "a vGPU that is there", VGPU("true", "True"), NULL, "ready" },
+	{ "one that a pod has", VGPU("true", "True"), PCI POD CLAIMABLE("True", "Available") "}}",
+	  "used" },
+	{ "one that is not there yet", VGPU("true", "False"), NULL, "pending" },
+	{ "one that nobody wants", VGPU("false", "True"), NULL, NULL },
+};
+
+static void vgpu_hangs_on_its_function(void **state)
+{
+	const struct vgpu_case *c = *state;
+	struct vgpudevice *vgpu = object(&vgpudevice_kind, c->json);
+	struct pcidevice *function = object(&pcidevice_kind, c->function);
+	char *text = map_card_vgpu("vgpu/n1-1", vgpu, function, NULL);
+	json_t *json = text ? card_json(text) : NULL;
+
+	assert_int_equal(!json, !c->state);
+	if (json) {
+		assert_string_equal(member(json, "state"), c->state);
+		assert_string_equal(member(json, "on"), "0000:08:00.4");
+		assert_string_equal(member(json, "address"), "vGPU");
+		assert_string_equal(member(json, "text"), "NVIDIA A2-4C");
+	}
+	json_decref(json);
+	api_object_free(&vgpudevice_kind, vgpu);
+	api_object_free(&pcidevice_kind, function);
+}
+
+static void mig_instances_are_counted(void **state)
+{
+	static const struct node_fault fault = { "NodeGone", "", "gone", "" };
+	struct migconfiguration *mig = object(
+		&migconfiguration_kind,
+		"{\"metadata\":{\"name\":\"n1-2\"},\"spec\":{\"enabled\":true,\"gpuAddress\":\"0000:08:00.0\","
+		"\"nodeName\":\"n1\"},\"status\":{\"profileStatus\":[{\"name\":\"MIG 1g.5gb\",\"id\":19,"
+		"\"available\":5,\"total\":7,\"vGPUID\":[\"3\",\"4\"]},{\"name\":\"MIG 3g.20gb\",\"id\":9,"
+		"\"available\":2,\"total\":2}],\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
+		"\"reason\":\"Synced\"}]}}");
+	json_t *json = card_json(map_card_mig("mig/n1-2", mig, NULL));
+	json_t *lost = card_json(map_card_mig("mig/n1-2", mig, &fault));
+
+	(void)state;
+	assert_string_equal(member(json, "state"), "ready");
+	assert_string_equal(member(json, "on"), "0000:08:00.0");
+	assert_string_equal(member(json, "text"), "2 of 7 MIG 1g.5gb");
+	assert_string_equal(member(lost, "state"), "unknown");
+	json_decref(json);
+	json_decref(lost);
+	api_object_free(&migconfiguration_kind, mig);
+}
+
 static void node_says_why_it_is_not_ready(void **state)
 {
 	struct node *node = object(
@@ -223,7 +300,8 @@ static struct event_case {
 	{ "of a device", "PCIDevice", "pci/d" },
 	{ "of a claim is the device's", "PCIDeviceClaim", "pci/d" },
 	{ "of a USB claim", "USBDeviceClaim", "usb/d" },
-	{ "of something else is nobody's", "MigConfiguration", "" },
+	{ "of a vGPU", "VGPUDevice", "vgpu/d" },
+	{ "of something else is nobody's", "HostDeviceConfig", "" },
 };
 
 static void event_is_about_card(void **state)
@@ -254,6 +332,10 @@ int main(void)
 	suite_add(&suite, "a USB device is on its controller", usb_device_is_on_its_controller,
 		  NULL);
 	suite_add(&suite, "a mediated device is lent or not", mediated_device_is_lent_or_not, NULL);
+	suite_add(&suite, "a virtual function is on its card", virtual_function_is_on_its_card,
+		  NULL);
+	suite_rows(&suite, vgpus, vgpu_hangs_on_its_function);
+	suite_add(&suite, "MIG instances are counted", mig_instances_are_counted, NULL);
 	suite_add(&suite, "a node says why it is not ready", node_says_why_it_is_not_ready, NULL);
 	suite_rows(&suite, event_cases, event_is_about_card);
 	return suite_run(&suite, "map_card");

@@ -1,0 +1,36 @@
+/*
+ * part: what a card is divided into that is no device of its own: the vGPU that a virtual function is, and
+ * the MIG instances of a card.
+ *
+ * Pure. Parts are not claimed; their state is that of what somebody has asked for in the object's spec.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/state.h"
+
+struct cluster_device;
+struct migconfiguration;
+struct node_fault;
+struct vgpudevice;
+
+enum { PARTS_MAX = 2 }; /* of one device */
+
+struct part {
+	const char *what; /* "vGPU", "MIG"                                  */
+	char *text;       /* "NVIDIA A2-4C"; "2 of 7 MIG 1g.5gb"; the caller's */
+	struct state_verdict verdict;
+};
+
+/* False: there is none, and nobody wants one. @used: a pod has the function. @fault of the node may be NULL. */
+bool part_of_vgpu(const struct vgpudevice *vgpu, bool used, const struct node_fault *fault,
+		  struct part *ret_part);
+bool part_of_mig(const struct migconfiguration *mig, const struct node_fault *fault,
+		 struct part *ret_part);
+
+/* How many parts @device has, in @ret_parts for the caller to release one by one. */
+size_t parts_of(const struct cluster_device *device, struct part ret_parts[PARTS_MAX]);
+
+void part_done(struct part *part);

@@ -1,0 +1,128 @@
+"""kubectl hostdev map: who gets an answer of its server, and what of it."""
+
+import json
+import socket
+import subprocess
+import time
+
+import pytest
+
+from chromium import Chromium
+from cluster import wait_until
+from map_program import Map
+from programs import clean_environment, program
+
+
+@pytest.fixture(scope="module")
+def served(crds):
+    made = Map(crds.kubeconfig)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def page(served):
+    """The owner's, open."""
+    browser = Chromium()
+    browser.open(served.address)
+    browser.wait("document.getElementById('link').dataset.link === 'live'")
+    yield browser
+    browser.close()
+
+
+def test_the_token_is_needed(served):
+    token = served.at.path.strip("/")
+    assert len(token) == 32
+    for path in ("/", "/changes", "/map.js", f"/{token}", f"/{token[:-1]}x/", f"/{token[:-1]}/", f"//{token}/x"):
+        status, headers, text = served.request(path=path)
+        assert status in (403, 404), path
+        assert token not in text
+        assert headers["Cache-Control"] == "no-store"
+    assert served.request()[0] == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1.evil.example:{port}",
+                                  "[::1]:{port}", "127.0.0.1:1"])
+def test_another_host_is_refused(served, host):
+    assert served.request(host=host.format(port=served.at.port))[0] == 421
+
+
+def test_localhost_is_a_name_of_it(served):
+    assert served.request(host=f"localhost:{served.at.port}")[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"])
+def test_only_get_is_answered(served, method):
+    status, headers, _ = served.request(method, body=json.dumps({"a": 1}))
+    assert status == 405
+    assert headers["Allow"] == "GET"
+
+
+def test_every_answer_has_the_policy(served):
+    for path in ("", "map.js", "map.css", "icon.svg", "nothing"):
+        _, headers, _ = served.request(path=served.at.path + path)
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert "unsafe" not in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cache-Control"] == "no-store"
+        assert not [name for name in headers if name.lower().startswith("access-control")]
+
+
+def test_only_loopback_listens(served):
+    found = subprocess.run(["ss", "-Hltn", f"sport = :{served.at.port}"], capture_output=True, text=True, check=True)
+    assert [line.split()[3] for line in found.stdout.splitlines()] == [f"127.0.0.1:{served.at.port}"]
+
+
+def test_streams_are_bounded_and_freed(served):
+    open_ones = []
+    try:
+        while len(open_ones) < 40:
+            connection, answer = served.listen()
+            open_ones.append(connection)
+            if answer.status != 200:
+                break
+            assert answer.getheader("Content-Type") == "text/event-stream"
+        assert answer.status == 503
+        assert 10 <= len(open_ones) <= 17
+    finally:
+        for connection in open_ones:
+            connection.close()
+
+    def answered():
+        connection, answer = served.listen()
+        connection.close()
+        return answer.status == 200
+    wait_until(answered, 15, "a stream once the others are closed")
+
+
+def test_who_stalls_does_not_keep_the_owner_out(served, page):
+    """Connections without the token, half of which have sent half a header."""
+    stalled = []
+    try:
+        for number in range(100):
+            stalled.append(socket.create_connection((served.at.hostname, served.at.port), timeout=10))
+            if number % 2:
+                stalled[-1].sendall(b"GET /0123456789abcdef/ HTTP/1.1\r\nHost: 127.0.0.1:")
+        start = time.monotonic()
+        assert served.request()[0] == 200
+        connection, answer = served.listen()
+        assert answer.status == 200 and answer.readline().startswith(b"retry:")
+        connection.close()
+        page.run("connect()")
+        page.wait("document.getElementById('link').dataset.link === 'live'", 2)
+        assert time.monotonic() - start < 2
+        assert stalled[0].recv(1) == b""  # the oldest has gone
+        stalled[-1].settimeout(10)
+        assert stalled[-1].recv(1) == b""  # and nobody stays
+        assert time.monotonic() - start < 9
+    finally:
+        for one in stalled:
+            one.close()
+
+
+def test_a_port_in_use_is_explained(crds, served):
+    run = subprocess.run([program("kubectl-hostdev"), "map", "--kubeconfig", crds.kubeconfig, "--port", str(served.at.port)],
+                         env=clean_environment(), capture_output=True, text=True, timeout=20)
+    assert run.returncode == 1
+    assert f"port {served.at.port}" in run.stderr and "in use" in run.stderr

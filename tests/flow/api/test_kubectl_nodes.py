@@ -47,10 +47,10 @@ def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
     assert "Not known" not in plugin.said and "Node:" not in plugin("why", scene.name)
     scene.sicken()
     lines = plugin("tree", node).splitlines()
-    assert re.match(rf"{node} +\? NotReady since \d+d: ByHand$", lines[1])
+    assert re.match(rf"{node} +\? NotReady for \d+d: ByHand$", lines[1])
     assert states(plugin, node) == ["Unknown", "Unknown"]
     text = plugin("why", scene.name)
-    assert re.match(rf"Node: +{node} is NotReady since \d+d: ByHand; what follows is what was known before\nName:", text)
+    assert re.match(rf"Node: +{node} is NotReady for \d+d: ByHand; what follows is what was known before\nName:", text)
     assert "? unknown, NodeNotReady" in text
     assert "What to do:\n  See why the node is not ready: kubectl describe node." in text
     assert plugin("who", scene.name).splitlines()[1].split()[1] == "unknown"
@@ -58,7 +58,7 @@ def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
 
 
 def test_a_claim_warns_at_once(plugin, scene, node):  # noqa: F811
-    warning = rf"{scene.name}: its node is NotReady since \d+d: ByHand: nobody carries this out until it is well."
+    warning = rf"{scene.name}: its node is NotReady for \d+d: ByHand: nobody carries this out until it is well."
     plugin("claim", scene.name, "--no-wait")
     assert "its node" not in plugin.said
     plugin("release", scene.name, "--no-wait")
@@ -81,7 +81,7 @@ def test_an_agent_that_does_not_run_is_known_by_one_claim(plugin, scene, node, w
     world.status(scene.claim, {"conditions": [
         {"type": "NodeReachable", "status": "False", "reason": "AgentNotRunning", "message": "no pod",
          "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
-    assert re.match(rf"{node} +\? no agent since \d+d .* no pod$", plugin("tree", node).splitlines()[1])
+    assert re.match(rf"{node} +\? no agent for \d+d .* no pod$", plugin("tree", node).splitlines()[1])
     assert states(plugin, node) == ["Unknown", "Unknown"]
 
 
@@ -93,7 +93,7 @@ def test_top_leaves_out_what_is_not_to_be_had(plugin, scene, node, controllers, 
     scene.sicken()
     rows = [line.split() for line in plugin("top").splitlines()]
     assert [scene.resource, "2", "1", "0", "0", "0"] in rows
-    assert re.search(rf"{scene.resource} +{node} +2 +1 +0 +0 +0 +NotReady since \d+d: ByHand\n", plugin("top", "--nodes"))
+    assert re.search(rf"{scene.resource} +{node} +2 +1 +0 +0 +0 +NotReady for \d+d: ByHand\n", plugin("top", "--nodes"))
 
 
 def test_who_may_not_read_nodes_is_told_so_in_one_line(scene, node, installed, identities, rest):

@@ -160,7 +160,7 @@ def test_devices_of_a_node_that_is_not_well_are_unknown(page, rack, scene):
     node = f"/api/v1/nodes/{rack['nodes'][1]}"
     ready = scene.rest.request("GET", node)[1]["status"]["conditions"][0]
     sick = "[...nodes.get('%s').title.children].map(e => e.innerText).join(' ')"
-    assert "NotReady since" in page.run(sick % rack["nodes"][2])
+    assert "NotReady for" in page.run(sick % rack["nodes"][2])
     assert "container runtime is down" in page.run(sick % rack["nodes"][2])
     assert page.run(f"{card(rack['lost'])}.sign.firstChild.getAttribute('href')") == "#sign-unknown"
     scene.status(node, {"conditions": [{**ready, "status": "Unknown", "reason": "NodeStatusUnknown",
@@ -169,7 +169,7 @@ def test_devices_of_a_node_that_is_not_well_are_unknown(page, rack, scene):
         page.wait(f"{card(rack['pending'])}.data.state === 'unknown'", 2)
         assert page.run(f"{card(rack['pending'])}.data.reason") == "NodeNotReady"
         assert page.run(f"{card(rack['stuck'])}.data.state") == "stuck"
-        page.wait(f"({sick % rack['nodes'][1]}).includes('NotReady since')", 2)
+        page.wait(f"({sick % rack['nodes'][1]}).includes('NotReady for')", 2)
     finally:
         scene.status(node, {"conditions": [ready]})
     page.wait(f"{card(rack['pending'])}.data.state === 'pending'", 2)

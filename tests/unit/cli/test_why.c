@@ -152,7 +152,7 @@ static void a_node_that_is_not_well_comes_first(void **state)
 	assert_non_null(strstr(out.text.buf, "State:       X stuck, Stuck: pid 7\n"));
 	assert_non_null(strstr(out.text.buf,
 			       "What to do:\n"
-			       "  See why the node is not ready: kubectl describe node.\n"
+			       "  See why the node is not ready: kubectl describe node NODE\n"
 			       "  The kernel has not let a step end"));
 	str_done(&out.text);
 	cluster_free(cluster);

@@ -52,7 +52,7 @@ def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
     text = plugin("why", scene.name)
     assert re.match(rf"Node: +{node} is NotReady for \d+d: ByHand; what follows is what was known before\nName:", text)
     assert "? unknown, NodeNotReady" in text
-    assert "What to do:\n  See why the node is not ready: kubectl describe node." in text
+    assert "What to do:\n  See why the node is not ready: kubectl describe node NODE" in text
     assert plugin("who", scene.name).splitlines()[1].split()[1] == "unknown"
     assert "would be accepted, and not be carried out\n" in plugin("plan", scene.name)
 

@@ -5,11 +5,13 @@ import http.client
 import json
 import ssl
 import tempfile
+import time
 from urllib.parse import urlencode, urlsplit
 
 import yaml
 
 GROUP = "/apis/devices.harvesterhci.io/v1beta1"
+ASKED_AGAIN = 20  # times, a second apart
 DEVICES = {"PCIDevice": "pcidevices", "USBDevice": "usbdevices"}
 
 
@@ -51,7 +53,12 @@ class Rest:
         return None
 
     def get(self, path, **query):
-        status, answer = self.request("GET", path + (f"?{urlencode(query)}" if query else ""))
+        """An API server that has no storage yet for a kind that is new says 429; it is asked again."""
+        for _ in range(ASKED_AGAIN):
+            status, answer = self.request("GET", path + (f"?{urlencode(query)}" if query else ""))
+            if status != 429:
+                break
+            time.sleep(1)
         if status != 200:
             raise Refused(f"{path}: {answer}")
         return answer

@@ -54,7 +54,7 @@ def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
     assert "? unknown, NodeNotReady" in text
     assert "What to do:\n  See why the node is not ready: kubectl describe node NODE" in text
     assert plugin("who", scene.name).splitlines()[1].split()[1] == "unknown"
-    assert "would be accepted, and not be carried out\n" in plugin("plan", scene.name)
+    assert "would be accepted, but not carried out as things are\n" in plugin("plan", scene.name)
 
 
 def test_a_claim_warns_at_once(plugin, scene, node):  # noqa: F811

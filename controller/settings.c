@@ -61,10 +61,12 @@ static const struct option_row uninstall_rows[] = {
 const struct options_prose settings_prose = {
 	.program = "hostdev-controller",
 	.summary = "does for the cluster what no single node can decide",
-	.synopsis = "hostdev-controller [FLAG]...",
+	.synopsis = " hostdev-controller [FLAG]...\n hostdev-controller uninstall [FLAG]...",
 	.description =
 		"One of its replicas leads, by the Lease hostdev-controller; the others wait "
-		"to take over. It serves its probes and metrics from the start.",
+		"to take over. It serves its probes and metrics from the start.\n\n"
+		"`hostdev-controller uninstall` gives back everything that is lent; it has its own "
+		"--help.",
 	.examples = "  hostdev-controller --kubeconfig ~/.kube/config --namespace default",
 };
 

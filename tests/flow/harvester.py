@@ -5,9 +5,8 @@ the driver that its annotation remembers, a claim's finalizer is taken off by th
 PUT, and knows no conditions.
 """
 
-import re
-
 from cluster import ROOT
+from transcript import blocks, commands_of
 
 GROUP = "devices.harvesterhci.io"
 VERSION = f"{GROUP}/v1beta1"
@@ -22,10 +21,15 @@ INTERFACE = "sriov.devices.harvesterhi.io/interface-name"  # its spelling
 
 
 def documented(mark):
-    """The commands of the block in docs/migration.md that begins with this comment."""
-    text = (ROOT / "docs/migration.md").read_text()
-    (block,) = re.findall(rf"^ +# {re.escape(mark)}\n((?: {{7}}.*\n)+)", text, re.M)
-    return "\n".join(line.strip() for line in block.splitlines())
+    """The commands of docs/migration.md behind the comment that begins so."""
+    for block in blocks(ROOT / "docs/migration.md"):
+        if block.words == ["sh"] and block.lines[0].startswith(f"# {mark}"):
+            return block.text
+        found = commands_of(block) if block.words[:1] == ["console"] else []
+        for comment, command in zip(found, found[1:]):
+            if comment.text.startswith(f"# {mark}"):
+                return command.text
+    raise AssertionError(f"docs/migration.md has no commands with the comment '{mark}'")
 
 
 def bare(address):

@@ -3,6 +3,7 @@
 A block to run begins with ```console PLACE; the place says what it is run against. In it, "$ " begins a command, which
 goes on for as long as a shell wants more, and the lines up to the next one are its output: "..." stands for any text,
 alone in its line for any lines, white space is as good as other white space, and an age such as 16s as any other.
+A block may stand in a list, moved in as the item's text is.
 """
 
 import os
@@ -11,9 +12,10 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-FENCE = re.compile(r"^```(.*)$")
+FENCE = re.compile(r"^( *)```(.*)$")
 AGE = re.compile(r"(?<![\w.-])(?:\d+[smhd])+(?![\w.-])")
-REFUSALS = ("Error from server", "The request is invalid")  # as kubectl says them: it must fail
+# As kubectl and its plugin say them: it must fail.
+REFUSALS = ("Error from server", "The request is invalid", "kubectl hostdev ", "  admission webhook ")
 REPEAT_SECONDS = 90  # what is looked at follows what was done
 
 
@@ -54,9 +56,10 @@ def blocks(file):
             found.append(current)
             current = None
         elif fence:
-            current = Block(file, number, fence[1].split())
+            current, margin = Block(file, number, fence[2].split()), len(fence[1])
         elif current:
-            current.lines.append(line)
+            assert not line[:margin].strip(), f"{file}:{number}: the block's lines are moved in less than its fence"
+            current.lines.append(line[margin:])
     assert not current, f"{file}: the block of line {current.line} has no end"
     return found
 
@@ -68,22 +71,22 @@ def _is_whole(text):
 
 def commands(file, place):
     """Those that are to be run there, in order."""
-    found = []
-    for block in blocks(file):
-        if block.words[:2] != ["console", place]:
+    return [command for block in blocks(file) if block.words[:2] == ["console", place] for command in commands_of(block)]
+
+
+def commands_of(block):
+    found, whole = [], True
+    for number, line in enumerate(block.lines, block.line + 1):
+        if line.startswith("$ ") and whole:
+            found.append(Command(block, number, line[2:], []))
+        elif whole:
+            assert found, f"{block.file}:{number}: output before the first command"
+            found[-1].output.append(line)
             continue
-        whole = True
-        for number, line in enumerate(block.lines, block.line + 1):
-            if line.startswith("$ ") and whole:
-                found.append(Command(block, number, line[2:], []))
-            elif whole:
-                assert found and found[-1].block is block, f"{file}:{number}: output before the first command"
-                found[-1].output.append(line)
-                continue
-            else:
-                found[-1].text += "\n" + line
-            whole = _is_whole(found[-1].text)
-        assert whole, f"{found[-1]}: a shell wants more: {found[-1].text}"
+        else:
+            found[-1].text += "\n" + line
+        whole = _is_whole(found[-1].text)
+    assert whole, f"{found[-1]}: a shell wants more: {found[-1].text}"
     return found
 
 

@@ -2,7 +2,6 @@
 their own, on a control plane that has controllers: quotas, roles that are put together, and garbage collection.
 """
 
-import re
 import shutil
 import tempfile
 import uuid
@@ -16,6 +15,7 @@ from identities import Identities, wait_fenced
 from machine import Machine
 from programs import Agent
 from rest import Rest
+from transcript import Shell, commands
 
 DOCUMENT = (ROOT / "docs/self-service.md").read_text()
 EXAMPLES = ROOT / "manifests/examples"
@@ -125,11 +125,24 @@ def end_claim(site, agent, user):
 @pytest.fixture
 def claimed(site, agent, lent):
     """Alice has claimed it by the words of the document, and gives it back at the end."""
-    body = re.search(r"kubectl apply -f - <<'END'\n(.*?)END\n", DOCUMENT, re.DOTALL)[1]
-    site.as_user("alice", "apply", "-f", "-", input=body.replace(NAMED, DEVICE))
+    site.as_user("alice", "apply", "-f", "-", input=claim(DEVICE, disableResourcePooling=True))
     wait_until(lambda: site.cluster.get("pcidevice", DEVICE)["status"]["resourceName"] == RESOURCE, 20, "its resource")
     yield
     end_claim(site, agent, "alice")
+
+
+def test_alice_does_what_the_document_says(site, agent, lent, tmp_path):
+    site.cluster.kubectl("create", "-f", "-", input=claim(OTHER, userName="bob"))
+    site.as_user("alice", "version")  # her kubeconfig is made
+    shell = Shell(tmp_path, Path(site.cluster._kubectl).parent, site.people["alice"], {
+        NAMED: DEVICE, "node1-000009000": OTHER, "node1-000007000": OTHER, "nvidia.com": "intel.com"})
+    try:
+        for command in commands(ROOT / "docs/self-service.md", "alice"):
+            shell.run(command)
+    finally:
+        site.cluster.kubectl("-n", "alice", "delete", "pods", "--all", "--force")
+        site.cluster.kubectl("delete", "pcideviceclaim", OTHER)
+        end_claim(site, agent, "alice")
 
 
 def test_alice_claims_her_device_and_gives_it_back(site, claimed, agent):

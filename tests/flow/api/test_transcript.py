@@ -1,7 +1,8 @@
-"""What counts as printed, of blocks that are run: a comparison that could not fail would be none."""
+"""What counts as printed, of blocks that are run, and as a command: a comparison that could not fail would be none."""
 
 import pytest
 
+from shell_words import NotRead, simple_commands
 from transcript import Shell, commands, matches
 
 CASES = [
@@ -46,6 +47,15 @@ Error from server: ...
 ```console vm
 $ echo elsewhere
 ```
+
+1. In a list
+
+   ```console list
+   $ cat <<'END'
+     moved in
+   END
+     moved in
+   ```
 """
 
 
@@ -68,3 +78,35 @@ def test_commands_are_run_with_what_stands_for_the_text(page, tmp_path):
     assert shell.run(commands(page, "api")[0]) == "1\n"
     with pytest.raises(AssertionError, match="page.md:10"):
         shell.run(commands(page, "api")[2])
+
+
+def test_blocks_of_lists_are_read_without_their_margin(page, tmp_path):
+    (command,) = commands(page, "list")
+    assert (command.text, command.output) == ("cat <<'END'\n  moved in\nEND", ["  moved in"])
+    page.write_text("   ```console list\n   $ cat <<END\n x\n   END\n   ```\n")
+    with pytest.raises(AssertionError, match="moved in less"):
+        commands(page, "list")
+
+
+READ = [
+    ("words and quotes", """a 'b c' "d 'e' $f" g\\ h""", [["a", "b c", "d 'e' $f", "g h"]]),
+    ("lists and pipes", "a 1 && b 2 || c; d | e &", [["a", "1"], ["b", "2"], ["c"], ["d"], ["e"]]),
+    ("lines", "a \\\n  b\nc # d\n# e\nf#g", [["a", "b"], ["c"], ["f#g"]]),
+    ("documents", "a <<'END' | b\nno command\nEND\nc", [["a"], ["b"], ["c"]]),
+    ("redirections", "a >b 2>&1 <c <<< 'd e' f", [["a", "f"]]),
+    ("substitutions", 'a "$(b "$(c)")" <(d) ${e:-f}', [["c"], ["b", "$(…)"], ["d"], ["a", "$(…)", "$(…)", "${e:-f}"]]),
+    ("loops", "for a in $(b); do c $a; done | d", [["b"], ["c", "$a"], ["d"]]),
+    ("conditions", "if ! a; then b; else { c; }; fi; [ -e d ] || e", [["a"], ["b"], ["c"], ["[", "-e", "d", "]"], ["e"]]),
+    ("variables", "a=1 b c=2; d=$(e)", [["b", "c=2"], ["e"]]),
+]
+
+
+@pytest.mark.parametrize("text, words", [case[1:] for case in READ], ids=[case[0] for case in READ])
+def test_programs_are_found_in_commands(text, words):
+    assert [one.words for one in simple_commands(text) if one.words] == words
+
+
+@pytest.mark.parametrize("text", ["a $(b", 'a "b', "a <<END\nb\n", "a `b`", "case a in b) c;; esac", "a $((1))", "a >"])
+def test_what_is_not_read_is_an_error(text):
+    with pytest.raises(NotRead):
+        simple_commands(text)

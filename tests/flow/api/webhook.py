@@ -16,11 +16,11 @@ NAME = "hostdev-webhook"
 class Webhook(Program):
     """A replica that serves, and the configurations of manifests/base with its address instead of a Service."""
 
-    def __init__(self, cluster, identities, folder):
+    def __init__(self, cluster, identities, folder, *flags):
         self.cluster = cluster
         kubeconfig = identities.kubeconfig("controller", {"token": identities.token("hostdev-controller")})
         super().__init__("hostdev-controller", ["--kubeconfig", kubeconfig, "--webhook-listen", "127.0.0.1:0",
-                                                "--webhook-host", "127.0.0.1"], folder, env={"POD_NAME": "gate"})
+                                                "--webhook-host", "127.0.0.1", *flags], folder, env={"POD_NAME": "gate"})
 
     def start(self):
         super().start()

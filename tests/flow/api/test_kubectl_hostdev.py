@@ -338,8 +338,8 @@ def test_who_has_it(plugin, world, rest, node):
     assert row[6] == "my-machine" and row[7].endswith("d")
 
 
-def test_shells_complete_devices_of_the_cluster(plugin, lender, node, installed, tmp_path):
-    """By kubectl itself, which asks kubectl_complete-hostdev, and by the script for bash."""
+def test_kubectl_completes_devices_of_the_cluster(plugin, lender, node, tmp_path):
+    """It asks kubectl_complete-hostdev. Shells: test_completion.py."""
     link = tmp_path / "kubectl_complete-hostdev"
     link.write_text('#!/bin/sh\nexec kubectl-hostdev __complete "$@"\n')
     link.chmod(0o755)
@@ -348,11 +348,6 @@ def test_shells_complete_devices_of_the_cluster(plugin, lender, node, installed,
                          capture_output=True, timeout=60)
     offered = [line.split("\t")[0] for line in run.stdout.splitlines()]
     assert name(node, TWIN) in offered and name(node, NIC) not in offered and offered[-1] == ":4", run
-    script = ('source <(kubectl-hostdev completion bash); COMP_WORDS=(kubectl-hostdev why "$1"); COMP_CWORD=2; '
-              '_kubectl_hostdev; printf "%s\\n" "${COMPREPLY[@]}"')
-    run = subprocess.run(["bash", "-c", script, "bash", name(node, NIC)[:-1]], env=env, text=True,
-                         capture_output=True, timeout=60)
-    assert name(node, NIC) in run.stdout.split() and name(node, TWIN) in run.stdout.split(), run
 
 
 def test_colour_is_for_terminals(plugin, lender, node):

@@ -187,7 +187,7 @@ class Kubectl:
             self.check_objects(rest[1:], page)
         elif what == "kustomize":
             page.needs(Path(rest[0]) / "kustomization.yaml")
-        elif rest and what not in ("create", "plugin list"):
+        elif rest and not what.startswith("create") and what != "plugin list":  # what is made has any name
             raise Wrong(f"nobody knows what the words of kubectl {what} are: {rest}")
         return behind
 

@@ -101,7 +101,8 @@ def test_what_cards_are_divided_into_hangs_on_them(page, scene):
     before = len(scene.made)
     made = scene.divided()
     try:
-        page.wait("['vgpu', 'mig'].every(kind => [...cards.keys()].some(id => id.startsWith(kind + '/rack2')))")
+        page.wait("['used', 'pending ModePending'].every(state => [...cards.values()].some(card => card.data.name.startsWith('rack2')"
+                  " && /^(vgpu|mig)/.test(card.id) && `${card.data.state} ${card.data.reason}`.startsWith(state)))")
         kids = "[...%s.kids.children].map(e => e.firstChild.card.data.address)"
         page.wait(f"{kids % card(made['card'])}.length === 6")
         assert page.run(f"{card(made['vfs'][2])}.data.state") == "ready"
@@ -252,8 +253,9 @@ def test_what_may_not_be_read_is_said(crds, browser, rack, scene, tmp_path):
     kubeconfig.write_text(crds.control("sa-kubeconfig", "default", "map-some"))
     served = Map(kubeconfig)
     browser.open(served.address)
-    trouble = browser.wait("!document.getElementById('trouble').hidden && document.getElementById('trouble').textContent")[0]
-    assert "pcideviceclaims" in trouble and "denied" in trouble
+    said = "!document.getElementById('trouble').hidden && document.getElementById('trouble').textContent"
+    trouble = browser.wait(f"['pcideviceclaims', ' nodes:'].every(kind => ({said} || '').includes(kind)) && ({said})", 20)[0]
+    assert "denied" in trouble
     assert trouble.endswith("whether nodes are ready is not known")
     browser.wait(f"{SHOWN} >= 14", 25)
     assert "no such node" not in browser.run("document.body.innerText")

@@ -13,8 +13,8 @@ struct entry;
 struct informer;
 struct map_nodes;
 
-/* @nodes: of kind node_kind. */
-struct map_nodes *map_nodes_new(const struct informer *nodes);
+/* @informer: of kind node_kind. */
+struct map_nodes *map_nodes_new(const struct informer *informer);
 /* Takes NULL, returns NULL. */
 struct map_nodes *map_nodes_free(struct map_nodes *nodes);
 

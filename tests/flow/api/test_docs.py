@@ -188,14 +188,18 @@ READY = {"type": "Ready", "status": "True", "reason": "Ready", "message": "made 
          "lastTransitionTime": "2026-01-01T00:00:00Z"}
 
 
-def by_hand(kind, name, spec, **status):
-    return {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec,
+def by_hand(kind, name, spec, labels=None, **status):
+    return {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": kind, "spec": spec,
+            "metadata": {"name": name, "labels": {"nodename": name.partition("-")[0]} | (labels or {})},
             "status": {"conditions": [READY], **status}}
 
 
 HAND_MADE = {
     "self-service.md": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node1"}}],
-    "sriov.md": [by_hand("SRIOVNetworkDevice", "vm1-eth3", {"address": "0000:03:00.0", "nodeName": "vm1", "numVFs": 0})],
+    "sriov.md": [
+        by_hand("SRIOVNetworkDevice", "vm1-eth3", {"address": "0000:03:00.0", "nodeName": "vm1", "numVFs": 0}),
+        by_hand("PCIDevice", "vm1-000003100", {}, {"harvesterhci.io/parent-sriov-network-device": "vm1-eth3"}, address="0000:03:10.0", vendorId="8086", deviceId="10ca",
+                nodeName="vm1", description="Ethernet controller: Intel Corporation 82576 Virtual Function")],
     "nvidia.md": [
         {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node1"}},
         by_hand("SRIOVGPUDevice", "node1-000008000", {"address": "0000:08:00.0", "nodeName": "node1", "enabled": False}),

@@ -110,7 +110,8 @@ static int set_value(const struct options *o, const struct option_row *row, cons
 		return set_choice(row, at, value, where, err);
 	case OPTION_LIST:
 		/* A file has lists of its own, so that a value there may contain a comma. */
-		return list_add(at, value, source == OPTION_FILE ? "" : ",", where, err);
+		return list_add(at, value, source == OPTION_FILE || row->whole ? "" : ",", where,
+				err);
 	}
 	return 0;
 }
@@ -250,6 +251,8 @@ static int take_flag(struct options *o, size_t i, const char *value, struct word
 
 	if (!value && row->type == OPTION_BOOL)
 		value = "true";
+	if (!value)
+		value = row->bare;
 	if (!value && words->at + 1 >= words->argc)
 		return err_set(err, ERR_INVALID, -EINVAL, "--%s needs a value: --%s %s", row->name,
 			       row->name, row->argument ? row->argument : "VALUE");
@@ -285,6 +288,8 @@ static int take_short(struct options *o, const char *text, struct words *words, 
 			continue;
 		if (o->rows[i].type == OPTION_BOOL && text[1])
 			break;
+		if (text[1] == '=')
+			return take_flag(o, i, text + 2, words, err);
 		return take_flag(o, i, text[1] ? text + 1 : NULL, words, err);
 	}
 	return err_set(err, ERR_INVALID, -ENOENT, "unknown flag '-%s': see --help", text);

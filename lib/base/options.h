@@ -46,6 +46,8 @@ struct option_row {
 	const char *const *choices; /* OPTION_ENUM: ends in NULL */
 	uint64_t min;               /* OPTION_U64, OPTION_DURATION (ms) */
 	uint64_t max;               /* 0: no limit */
+	const char *bare;           /* the value of the flag alone; any other only behind "="  */
+	bool whole;                 /* OPTION_LIST: a value is one item, commas and all        */
 	const char *argument;       /* what the help calls the value, "NAME" */
 	const char *group;          /* the help's heading; NULL: the row's before */
 	const char *help;           /* one or more sentences; NULL with file_only */
@@ -73,7 +75,7 @@ void options_init(struct options *o, const struct option_row *rows, size_t len, 
 void options_done(struct options *o);
 
 /*
- * Read "--name VALUE", "--name=VALUE", "-x VALUE", "-xVALUE" and, for a bool, "--name" and "-x",
+ * Read "--name VALUE", "--name=VALUE", "-x VALUE", "-x=VALUE", "-xVALUE" and, for a bool, "--name" and "-x",
  * from @argv[1] on, up to "--" or the first word that is not a flag; *@ret_rest is the index of
  * what follows. A list takes commas and may be repeated. -h, --help and --version end the reading
  * with their outcome. Errors (ERR_INVALID) name the flag, and the nearest one if it is unknown; the

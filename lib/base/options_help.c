@@ -93,7 +93,8 @@ static void add_row_text(struct str *out, const struct option_row *row)
 			str_addf(&text, " %s%s", row->choices[i], row->choices[i + 1] ? "," : ".");
 	}
 	if (row->type == OPTION_LIST)
-		str_add(&text, " Takes several values, parted by commas or by repeating the flag.");
+		str_addf(&text, " Takes several values, %sby repeating the flag.",
+			 row->whole ? "" : "parted by commas or ");
 	if (row->fallback && *row->fallback)
 		str_addf(&text, " Default: %s.", row->fallback);
 	else if (row->type == OPTION_ENUM)
@@ -110,7 +111,11 @@ static void add_row(struct str *out, const struct option_row *row)
 	add_blanks(out, INDENT);
 	if (row->letter)
 		str_addf(out, "-%c, ", row->letter);
-	str_addf(out, "--%s%s%s\n", row->name, *argument ? " " : "", argument);
+	str_addf(out, "--%s", row->name);
+	if (row->bare)
+		str_addf(out, "[=%s]\n", argument);
+	else
+		str_addf(out, "%s%s\n", *argument ? " " : "", argument);
 	add_row_text(out, row);
 }
 

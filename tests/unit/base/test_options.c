@@ -15,6 +15,8 @@ struct settings {
 	int level;
 	struct option_list drivers;
 	char *other;
+	int way;
+	struct option_list groups;
 };
 
 static const char *const levels[] = { "debug", "info", "warn", NULL };
@@ -60,6 +62,20 @@ static const struct option_row rows[] = {
 	  .fallback = "vfio-pci",
 	  .env = "DRIVERS",
 	  .help = "Drivers to allow." },
+	{ .name = "way",
+	  .letter = 'w',
+	  .type = OPTION_ENUM,
+	  .offset = offsetof(struct settings, way),
+	  .choices = levels,
+	  .bare = "warn",
+	  .argument = "LEVEL",
+	  .help = "A flag that needs no value." },
+	{ .name = "group",
+	  .type = OPTION_LIST,
+	  .offset = offsetof(struct settings, groups),
+	  .whole = true,
+	  .argument = "NAME",
+	  .help = "Names with commas." },
 	{ .name = "colour",
 	  .type = OPTION_STRING,
 	  .offset = offsetof(struct settings, other),
@@ -85,6 +101,8 @@ static struct args_case {
 	{ "a value may be empty", { "--node-name=" }, 0, NULL, "", 2, 300000, 1, 2 },
 	{ "a short flag takes the next word", { "-n", "a" }, 0, NULL, "a", 2, 300000, 1, 3 },
 	{ "a short flag takes what sticks to it", { "-na" }, 0, NULL, "a", 2, 300000, 1, 2 },
+	{ "a short flag takes what is behind its sign", { "-n=a" }, 0, NULL, "a", 2, 300000, 1, 2 },
+	{ "that may be empty", { "-n=", "b" }, 0, NULL, "", 2, 300000, 1, 2 },
 	{ "the last one counts", { "-na", "-nb" }, 0, NULL, "b", 2, 300000, 1, 3 },
 	{ "numbers, durations and choices are read",
 	  { "--workers=3", "--period=90s", "--log-level=warn" },
@@ -385,6 +403,40 @@ static void a_bool_needs_no_value(void **state)
 	options_done(&o);
 }
 
+static void a_flag_alone_leaves_the_next_word(void **state)
+{
+	const char *const words[WORDS] = { "-w", "info", "--way=debug" };
+	struct settings settings;
+	struct err err = { 0 };
+	struct options o;
+	int rest = 0;
+
+	(void)state;
+	options_init(&o, rows, ARRAY_LEN(rows), &settings);
+	assert_int_equal(read_words(&o, words, &rest, &err), 0);
+	assert_int_equal(settings.way, 2);
+	assert_int_equal(rest, 2);
+	assert_int_equal(read_words(&o, words + 2, &rest, &err), 0);
+	assert_int_equal(settings.way, 0);
+	options_done(&o);
+}
+
+static void a_name_may_have_commas(void **state)
+{
+	const char *const words[WORDS] = { "--group=a,b", "--group", "c" };
+	struct settings settings;
+	struct err err = { 0 };
+	struct options o;
+	int rest = 0;
+
+	(void)state;
+	options_init(&o, rows, ARRAY_LEN(rows), &settings);
+	assert_int_equal(read_words(&o, words, &rest, &err), 0);
+	assert_int_equal(settings.groups.len, 2);
+	assert_string_equal(settings.groups.items[0], "a,b");
+	options_done(&o);
+}
+
 static void help_names_everything_within_80_columns(void **state)
 {
 	static const char *const wanted[] = {
@@ -392,6 +444,9 @@ static void help_names_everything_within_80_columns(void **state)
 		"SYNOPSIS\n       tool [FLAG]...\n",
 		"\nNODE\n       -n, --node-name NAME\n              Name of the node. Environment: NODE_NAME.\n",
 		"       -d, --dry-run\n",
+		"       -w, --way[=LEVEL]\n",
+		"Names with commas. Takes several values, by repeating the flag.",
+		"parted by commas or",
 		"Default: 5m.",
 		"One of: debug, info, warn. Default: info.",
 		"\nLOG\n",
@@ -441,6 +496,9 @@ int main(void)
 	suite_add(&suite, "lists grow within a source and restart with the next",
 		  lists_grow_within_a_source_and_restart_with_the_next, NULL);
 	suite_add(&suite, "a bool needs no value", a_bool_needs_no_value, NULL);
+	suite_add(&suite, "a flag that needs no value leaves the next word",
+		  a_flag_alone_leaves_the_next_word, NULL);
+	suite_add(&suite, "a name may have commas", a_name_may_have_commas, NULL);
 	suite_add(&suite, "help names everything within 80 columns",
 		  help_names_everything_within_80_columns, NULL);
 	return suite_run(&suite, "options");

@@ -6,14 +6,20 @@
 
 #include <uv.h>
 
+#include "api/json_values.h"
+#include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/timefmt.h"
 #include "kube/answer.h"
 #include "kube/client_metrics.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
+#include "kube/impersonate.h"
+#include "kube/proof.h"
+#include "kube/provider.h"
 #include "kube/transport.h"
 
 enum {
@@ -45,8 +51,10 @@ struct kube_call {
 	struct err err;            /* why we stopped it ourselves    */
 	const char *warnings;      /* what came with the answer, while it ends */
 	uint64_t start_ms;
-	bool retried; /* after a 401                                             */
-	bool feeding; /* on_line may be on the stack: the memory must stay        */
+	uint64_t proof; /* which of the provider's it went with                  */
+	bool waiting;   /* for the provider                                      */
+	bool retried;   /* after a 401                                             */
+	bool feeding;   /* on_line may be on the stack: the memory must stay        */
 	bool cancelled;
 	bool ended; /* done is on the stack: too late to cancel                */
 };
@@ -59,6 +67,7 @@ struct kube_client {
 	struct credentials *credentials;
 	struct kube_call *calls;
 	struct client_metrics metrics;
+	struct proof proof;
 };
 
 static void call_free(struct kube_call *call)
@@ -188,6 +197,7 @@ static void call_retry(struct kube_call *call)
 	call->retried = true;
 	client_metrics_retried(&call->client->metrics, "unauthorized");
 	credentials_reject(call->client->credentials);
+	proof_refuse(&call->client->proof, call->proof);
 	str_clear(&call->text);
 	if (call_start(call) < 0)
 		call_end_later(call);
@@ -225,7 +235,7 @@ static int refresh(struct kube_client *client, struct err *err)
 	return r;
 }
 
-static int call_start(struct kube_call *call)
+static int call_transfer(struct kube_call *call)
 {
 	auto_free char *authorization = NULL;
 	struct kube_client *client = call->client;
@@ -235,6 +245,7 @@ static int call_start(struct kube_call *call)
 	r = refresh(client, &call->err);
 	if (r < 0)
 		return r;
+	call->proof = client->proof.number;
 	token = credentials_token(client->credentials);
 	if (token)
 		authorization = xasprintf("Bearer %s", token);
@@ -255,11 +266,48 @@ static int call_start(struct kube_call *call)
 	return 0;
 }
 
+/* Those that waited for the provider go on, or end with its error. One that is over at once serves them
+ * all the same: else nobody would ever get on. */
+static void on_proof(void *arg, int result, const struct kube_proof *proof, const struct err *err)
+{
+	struct kube_client *client = arg;
+
+	client->proof.coming = false;
+	if (result == 0) {
+		credentials_give(client->credentials, proof);
+		proof_came(&client->proof, proof->expires_ms);
+	}
+	for (struct kube_call *call = client->calls; call; call = call->next) {
+		if (!call->waiting)
+			continue;
+		call->waiting = false;
+		call->start_ms = uv_now(client->loop);
+		if (result < 0)
+			call->err = *err;
+		if (result < 0 || call_transfer(call) < 0)
+			call_end_later(call);
+	}
+}
+
+static int call_start(struct kube_call *call)
+{
+	struct proof *proof = &call->client->proof;
+
+	if (!proof->coming && !proof_is_needed(proof, timefmt_wall_ms()))
+		return call_transfer(call);
+	call->waiting = true;
+	if (proof->coming)
+		return 0;
+	proof->coming = true;
+	proof->provider->start(proof->provider, on_proof, call->client);
+	return 0;
+}
+
 static struct kube_call *find_unstarted(const struct kube_client *client)
 {
 	struct kube_call *call = client->calls;
 
-	while (call && call->transfer)
+	while (call && (call->transfer || call->waiting))
 		call = call->next;
 	return call;
 }
@@ -339,6 +387,27 @@ void kube_call_cancel(struct kube_call *call)
 	call_drop(call);
 }
 
+static struct transport *connect_to(struct uv_loop_s *loop, const struct kube_config *config,
+				    const char *user_agent)
+{
+	struct transport *transport;
+	struct json_strs headers = { 0 };
+
+	impersonate_headers(&config->as, &headers);
+	*array_add(&headers) = NULL;
+	transport = transport_new(loop, &(struct transport_config){
+						.server = config->server,
+						.tls_server_name = config->tls_server_name,
+						.user_agent = user_agent,
+						.insecure = config->insecure,
+						.proxy = config->proxy,
+						.proxy_env = config->proxy_env,
+						.headers = (const char *const *)headers.items,
+					});
+	json_strs_done(&headers);
+	return transport;
+}
+
 struct kube_client *kube_client_new(struct uv_loop_s *loop, const struct kube_config *config,
 				    const char *user_agent, struct metrics *metrics)
 {
@@ -349,14 +418,14 @@ struct kube_client *kube_client_new(struct uv_loop_s *loop, const struct kube_co
 	uv_timer_init(loop, &client->later);
 	client->later.data = client;
 	client->credentials = credentials_new(config);
-	client->transport = transport_new(loop, &(struct transport_config){
-							.server = config->server,
-							.tls_server_name = config->tls_server_name,
-							.user_agent = user_agent,
-							.insecure = config->insecure,
-						});
+	client->transport = connect_to(loop, config, user_agent);
 	client_metrics_init(&client->metrics, metrics);
 	return client;
+}
+
+void kube_client_provide(struct kube_client *client, struct kube_provider *provider)
+{
+	client->proof.provider = provider;
 }
 
 static void on_client_closed(uv_handle_t *handle)
@@ -370,6 +439,8 @@ struct kube_client *kube_client_free(struct kube_client *client)
 
 	if (!client)
 		return NULL;
+	if (client->proof.provider)
+		client->proof.provider->stop(client->proof.provider);
 	for (struct kube_call *call = client->calls; call; call = next) {
 		next = call->next;
 		call_drop(call);

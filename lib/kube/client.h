@@ -14,6 +14,7 @@ struct err;
 struct kube_call;
 struct kube_client;
 struct kube_config;
+struct kube_provider;
 struct metrics;
 struct uv_loop_s;
 
@@ -46,6 +47,7 @@ struct kube_response {
  *   -EACCES  401, 403 ERR_RETRY  -EAGAIN 408, 429, 5xx ERR_RETRY
  *   -EIO     no or no proper HTTP answer ERR_RETRY   -ETIMEDOUT ERR_RETRY
  *   -EMSGSIZE the answer passed the size limit ERR_INVALID
+ *   -ENOKEY  the provider has no credentials ERR_RETRY
  * The message quotes the Status object's own message where there is one, and err.wait_ms is the
  * answer's Retry-After.
  */
@@ -56,6 +58,10 @@ typedef void kube_done_fn(void *arg, int result, const struct kube_response *res
  * @user_agent names the program and its version, for the server's audit log. */
 struct kube_client *kube_client_new(struct uv_loop_s *loop, const struct kube_config *config,
 				    const char *user_agent, struct metrics *metrics);
+
+/* Ask @provider for credentials before the first request, and again when they are over or refused: once
+ * for every call that is refused. Borrowed, it outlives the client. To be called before the first call. */
+void kube_client_provide(struct kube_client *client, struct kube_provider *provider);
 
 /* Cancels every call in flight (their @done is not called). Closes its handles on the loop, which
  * must run once more before it can be closed. Takes NULL, returns NULL. */

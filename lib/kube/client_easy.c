@@ -32,13 +32,37 @@ static void use_tls_name(struct easy_common *common, const char *name)
 	url_server_done(&server);
 }
 
+/* Of this machine: no proxy leads there (as in Go's net/http). */
+static bool is_local(const char *url)
+{
+	struct url_server server = { 0 };
+	bool local;
+
+	if (url_server_parse(url, &server, NULL) < 0)
+		return false;
+	local = strcmp(server.host, "localhost") == 0 || strncmp(server.host, "127.", 4) == 0 ||
+		strcmp(server.host, "[::1]") == 0;
+	url_server_done(&server);
+	return local;
+}
+
+static char *choose_proxy(const struct transport_config *config)
+{
+	if (config->proxy)
+		return xstrdup(config->proxy);
+	return config->proxy_env && !is_local(config->server) ? NULL : xstrdup("");
+}
+
 void easy_common_init(struct easy_common *common, const struct transport_config *config)
 {
 	*common = (struct easy_common){
 		.base = xstrdup(config->server),
 		.user_agent = xstrdup(config->user_agent),
 		.insecure = config->insecure,
+		.proxy = choose_proxy(config),
 	};
+	for (size_t i = 0; config->headers && config->headers[i]; i++)
+		common->headers = curl_slist_append(common->headers, config->headers[i]);
 	if (config->tls_server_name)
 		use_tls_name(common, config->tls_server_name);
 }
@@ -74,7 +98,9 @@ void easy_common_done(struct easy_common *common)
 	free(common->ca);
 	free(common->cert);
 	free(common->key);
+	free(common->proxy);
 	curl_slist_free_all(common->connect_to);
+	curl_slist_free_all(common->headers);
 	*common = (struct easy_common){ 0 };
 }
 
@@ -124,7 +150,7 @@ static void set_connection(CURL *easy, const struct easy_common *common)
 {
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https,http");
-	curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* whatever the environment says */
+	curl_easy_setopt(easy, CURLOPT_PROXY, common->proxy);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_BYTES);
@@ -181,6 +207,8 @@ struct curl_slist *easy_prepare(CURL *easy, const struct easy_common *common,
 	headers = curl_slist_append(headers, "Expect:");
 	if (request->content_type)
 		add_header(&headers, "Content-Type", request->content_type);
+	for (const struct curl_slist *header = common->headers; header; header = header->next)
+		headers = curl_slist_append(headers, header->data);
 	if (request->authorization)
 		add_header(&headers, "Authorization", request->authorization);
 

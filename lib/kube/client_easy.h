@@ -23,7 +23,9 @@ struct easy_common {
 	char *cert;
 	char *key;
 	struct curl_slist *connect_to; /* where that host really is; NULL: there */
+	struct curl_slist *headers;    /* of every request; NULL: none     */
 	bool insecure;
+	char *proxy;               /* URL; "" is none, NULL what the environment says */
 	CURL *pool[EASY_POOL_MAX]; /* handles at rest */
 	size_t pooled;
 };

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "kube/config.h"
+#include "kube/provider.h"
 
 enum { TOKEN_MAX = 64 * 1024, LOOK_EVERY_MS = 1000 };
 
@@ -41,6 +42,9 @@ struct credentials {
 	char *token;
 	struct stamp token_stamp;
 	uint64_t looked_ms;
+	struct kube_pem given_cert; /* of credentials_give() */
+	struct kube_pem given_key;
+	bool given;
 	bool looked;
 	bool changed;
 	bool rejected;
@@ -94,6 +98,8 @@ struct credentials *credentials_free(struct credentials *c)
 		free(c->pems[i].path);
 		auto_close_(&c->pems[i].fd);
 	}
+	kube_pem_done(&c->given_cert);
+	kube_pem_done(&c->given_key);
 	drop_token(c);
 	free(c);
 	return NULL;
@@ -173,6 +179,8 @@ static int token_refresh(struct credentials *c, struct err *err)
 	char *token = NULL;
 	int r;
 
+	if (c->given)
+		return 0;
 	if (!path) {
 		if (!c->token)
 			c->token = xstrdup_or_null(c->config->token);
@@ -231,6 +239,39 @@ int credentials_refresh(struct credentials *c, uint64_t now_ms, struct credentia
 const char *credentials_token(const struct credentials *c)
 {
 	return c->token;
+}
+
+static bool is_text(const struct kube_pem *pem, const char *text)
+{
+	return pem->data ? text && strcmp(pem->data, text) == 0 : !text;
+}
+
+static void give_pem(struct credentials *c, struct pem *pem, struct kube_pem *given,
+		     const char *text)
+{
+	if (is_text(given, text))
+		return;
+	kube_pem_done(given);
+	if (text)
+		*given = (struct kube_pem){ .data = xstrdup(text), .len = strlen(text) };
+	free(pem->path);
+	auto_close_(&pem->fd);
+	*pem = (struct pem){ .from = given, .fd = -1 };
+	c->changed = true;
+}
+
+void credentials_give(struct credentials *c, const struct kube_proof *proof)
+{
+	const struct kube_pem *cert = &c->config->cert;
+
+	drop_token(c);
+	c->token = xstrdup_or_null(proof->token);
+	c->given = true;
+	c->looked = false;
+	if (cert->path || cert->data)
+		return;
+	give_pem(c, &c->pems[PEM_CERT], &c->given_cert, proof->cert);
+	give_pem(c, &c->pems[PEM_KEY], &c->given_key, proof->key);
 }
 
 void credentials_reject(struct credentials *c)

@@ -12,6 +12,7 @@
 struct credentials;
 struct err;
 struct kube_config;
+struct kube_proof;
 
 /* @config is borrowed and outlives the object. */
 struct credentials *credentials_new(const struct kube_config *config);
@@ -39,6 +40,10 @@ const char *credentials_token(const struct credentials *c);
 
 /* The server said 401: the next refresh reads the token's file, whatever its stamp says. */
 void credentials_reject(struct credentials *c);
+
+/* From now on @proof counts (copied): its token over the configured one; its certificate, if it has one, where
+ * none is configured. */
+void credentials_give(struct credentials *c, const struct kube_proof *proof);
 
 /* Can @token stand in a header? No blanks, line breaks or control characters. */
 bool credentials_is_token(const char *token);

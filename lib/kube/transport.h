@@ -21,6 +21,10 @@ struct transport_config {
 	const char *tls_server_name; /* NULL: the server's         */
 	const char *user_agent;
 	bool insecure;
+	const char *proxy; /* URL; NULL: none */
+	bool proxy_env;    /* without @proxy, what the environment says, but for this machine */
+	const char *const
+		*headers; /* of every request, "Name: value"; NULL ends them; NULL: none */
 };
 
 /* Copied before transport_start() returns. */

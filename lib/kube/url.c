@@ -164,3 +164,15 @@ void url_server_done(struct url_server *server)
 	free(server->prefix);
 	*server = (struct url_server){ 0 };
 }
+
+int url_server_normal(const char *text, char **ret_text, struct err *err)
+{
+	struct url_server parts = { 0 };
+	int r = url_server_parse(text, &parts, err);
+
+	if (r < 0)
+		return r;
+	*ret_text = xasprintf("%s://%s:%u%s", parts.scheme, parts.host, parts.port, parts.prefix);
+	url_server_done(&parts);
+	return 0;
+}

@@ -48,3 +48,6 @@ struct url_server {
 /* Errors: -EINVAL with what is wrong in @text. */
 int url_server_parse(const char *text, struct url_server *ret_server, struct err *err);
 void url_server_done(struct url_server *server);
+
+/* The same as one text, with its port and without a slash at the end, for the caller to free. */
+int url_server_normal(const char *text, char **ret_text, struct err *err);

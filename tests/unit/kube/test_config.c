@@ -12,6 +12,8 @@
 #define USER(u)  "users: [{name: u, user: " u "}]\n"
 #define PEM_DATA "LS0tLS1CRUdJTiBYLS0tLS0K"
 
+static const struct kube_config_source plain = { 0 };
+
 static struct good_case {
 	const char *name;
 	const char *context; /* NULL: the file's */
@@ -79,7 +81,8 @@ static void good_file_is_read(void **state)
 	folder_init(&folder);
 	folder_put(&folder, "config", c->text);
 	path = folder_path(&folder, "config");
-	if (kubeconfig_load(path, c->context, &config, &err) < 0)
+	if (kubeconfig_load(path, &(struct kube_config_source){ .context = c->context }, &config,
+			    &err) < 0)
 		fail_msg("%s", err.msg);
 	assert_text(&folder, config.server, c->server);
 	assert_text(&folder, config.ns, c->ns);
@@ -100,6 +103,9 @@ static struct bad_case {
 } bads[] = {
 	{ "no current context", NULL, CLUSTER,
 	  " has no current-context: choose one with --context NAME" },
+	{ "no current context, of several", NULL,
+	  CLUSTER "contexts: [{name: x, context: {cluster: c}}, {name: y, context: {cluster: c}}]",
+	  " has no current-context: choose one with --context NAME of x, y" },
 	{ "a context that is not there", "z", CLUSTER CONTEXT USER("{}"),
 	  ": there is no context 'z'" },
 	{ "a cluster that is not there", NULL, CONTEXT USER("{}"), ": there is no cluster 'c'" },
@@ -123,11 +129,26 @@ static struct bad_case {
 	  "clusters: [{name: c, cluster: {server: 'https://h', certificate-authority: ca, "
 	  "insecure-skip-tls-verify: true}}]\n" CONTEXT,
 	  ": cluster 'c': insecure-skip-tls-verify and certificate-authority exclude each other" },
-	{ "an exec plugin", NULL, CLUSTER CONTEXT USER("{exec: {command: aws}}"),
-	  ": user 'u': exec is not supported: use token, tokenFile or client-certificate with client-key" },
+	{ "a program for credentials, in what is no person's", NULL,
+	  CLUSTER CONTEXT USER("{exec: {command: aws}}"),
+	  ": user 'u': exec is for people, this program runs no other for credentials: use token, "
+	  "tokenFile or client-certificate with client-key" },
 	{ "a password", NULL, CLUSTER CONTEXT USER("{username: a, password: b}"),
-	  ": user 'u': username is not supported: use token, tokenFile or client-certificate with "
-	  "client-key" },
+	  ": user 'u': username is not supported, no API server takes passwords since 1.19: use exec, a "
+	  "token or a client certificate" },
+	{ "a password alone", NULL, CLUSTER CONTEXT USER("{password: b}"),
+	  ": user 'u': password is not supported, no API server takes passwords since 1.19: use exec, a "
+	  "token or a client certificate" },
+	{ "an auth-provider", NULL, CLUSTER CONTEXT USER("{auth-provider: {name: gcp}}"),
+	  ": user 'u': auth-provider is not supported, kubectl has none since 1.26: use exec, a token "
+	  "or a client certificate" },
+	{ "a token that is a number", NULL, CLUSTER CONTEXT USER("{token: 7}"),
+	  ": user 'u': token is not a text: quote it" },
+	{ "groups that are no list", NULL, CLUSTER CONTEXT USER("{as: a, as-groups: b}"),
+	  ": user 'u': as-groups is not a list" },
+	{ "a proxy of another kind", NULL,
+	  "clusters: [{name: c, cluster: {server: 'https://h', proxy-url: 'ftp://p'}}]\n" CONTEXT,
+	  ": cluster 'c': proxy-url does not begin with http://, https:// or socks5://" },
 	{ "a certificate without its key", NULL, CLUSTER CONTEXT USER("{client-certificate: c}"),
 	  ": user 'u': client-certificate and client-key go together" },
 	{ "a token that would forge a header", NULL, CLUSTER CONTEXT USER("{token: \"a\\nX: y\"}"),
@@ -149,7 +170,8 @@ static void bad_file_is_explained(void **state)
 	folder_put(&folder, "config", c->text);
 	path = folder_path(&folder, "config");
 	error = xasprintf("kubeconfig '%s'%s", path, c->error);
-	assert_true(kubeconfig_load(path, c->context, &config, &err) < 0);
+	assert_true(kubeconfig_load(path, &(struct kube_config_source){ .context = c->context },
+				    &config, &err) < 0);
 	assert_string_equal(err.msg, error);
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_null(config.server);
@@ -169,7 +191,7 @@ static void what_is_not_yaml_has_a_line(void **state)
 	folder_put(&folder, "config", "a: 1\nb: 2\na: 3\n");
 	path = folder_path(&folder, "config");
 	error = xasprintf("kubeconfig: %s:3: key 'a' is there twice", path);
-	assert_true(kubeconfig_load(path, NULL, &config, &err) < 0);
+	assert_true(kubeconfig_load(path, &plain, &config, &err) < 0);
 	assert_string_equal(err.msg, error);
 	folder_done(&folder);
 }
@@ -189,7 +211,7 @@ static void of_several_files_the_first_counts(void **state)
 			   "{tokenFile: second}") "current-context: y\n");
 	paths = xasprintf("%s/none::%s/one/config:%s/two/config:", folder.path, folder.path,
 			  folder.path);
-	if (kubeconfig_load(paths, NULL, &config, &err) < 0)
+	if (kubeconfig_load(paths, &plain, &config, &err) < 0)
 		fail_msg("%s", err.msg);
 	assert_string_equal(config.server, "https://h:1");
 	assert_text(&folder, config.token_path, "~/one/first");
@@ -202,7 +224,7 @@ static void all_files_missing_is_an_error(void **state)
 	struct err err = { 0 };
 
 	(void)state;
-	assert_int_equal(kubeconfig_load("/nonexistent/a:/nonexistent/b", NULL, &config, &err),
+	assert_int_equal(kubeconfig_load("/nonexistent/a:/nonexistent/b", &plain, &config, &err),
 			 -ENOENT);
 	assert_string_equal(err.msg,
 			    "kubeconfig '/nonexistent/a:/nonexistent/b' does not exist: check "

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
+#include "kube/provider.h"
 
 enum { START = 5000 };
 
@@ -234,6 +235,56 @@ static void a_token_of_the_configuration_needs_no_file(void **state)
 	looks_done(&l);
 }
 
+#define PEM(what) "-----BEGIN " what "-----"
+
+static void what_is_given_counts_over_the_configuration(void **state)
+{
+	const struct kube_proof first = { .token = "one", .cert = PEM("1"), .key = PEM("2") };
+	const struct kube_proof second = { .token = "two" };
+	auto_free char *text = NULL;
+	auto_free char *path = NULL;
+	struct looks l;
+
+	(void)state;
+	looks_init(&l);
+	folder_put(&l.folder, "token", "t");
+	assert_int_equal(look(&l, START), 0);
+	credentials_give(l.credentials, &first);
+	assert_int_equal(look(&l, START), 0);
+	assert_string_equal(credentials_token(l.credentials), "one");
+	assert_true(l.changed);
+	assert_int_equal(file_read(AT_FDCWD, l.files.cert, 100, &text, NULL, NULL), 0);
+	assert_string_equal(text, PEM("1"));
+	path = xstrdup(l.files.key);
+	/* The same again needs no new connection, and a new token does not either. */
+	credentials_give(l.credentials, &first);
+	assert_int_equal(look(&l, START), 0);
+	assert_false(l.changed);
+	assert_string_equal(l.files.key, path);
+	credentials_give(l.credentials, &second);
+	assert_int_equal(look(&l, START), 0);
+	assert_string_equal(credentials_token(l.credentials), "two");
+	assert_true(l.changed);
+	assert_null(l.files.cert);
+	looks_done(&l);
+}
+
+static void a_configured_certificate_stays(void **state)
+{
+	const struct kube_proof proof = { .token = "one", .cert = PEM("1"), .key = PEM("2") };
+	struct looks l;
+
+	(void)state;
+	looks_init(&l);
+	l.config.cert.path = folder_path(&l.folder, "cert");
+	l.config.key.path = folder_path(&l.folder, "key");
+	credentials_give(l.credentials, &proof);
+	assert_int_equal(look(&l, START), 0);
+	assert_string_equal(l.files.cert, l.config.cert.path);
+	assert_string_equal(l.files.key, l.config.key.path);
+	looks_done(&l);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -253,5 +304,8 @@ int main(void)
 	suite_add(&suite, "inline data is a file in memory", inline_data_is_a_file_in_memory, NULL);
 	suite_add(&suite, "a token of the configuration needs no file",
 		  a_token_of_the_configuration_needs_no_file, NULL);
+	suite_add(&suite, "what is given counts over the configuration",
+		  what_is_given_counts_over_the_configuration, NULL);
+	suite_add(&suite, "a configured certificate stays", a_configured_certificate_stays, NULL);
 	return suite_run(&suite, "credentials");
 }

@@ -1,0 +1,58 @@
+#include "unit/suite.h"
+
+#include "kube/proof.h"
+#include "kube/provider.h"
+
+enum { NOW = 1000 };
+
+static void without_a_provider_nothing_is_needed(void **state)
+{
+	struct proof proof = { 0 };
+
+	(void)state;
+	assert_false(proof_is_needed(&proof, NOW));
+}
+
+static void it_is_needed_until_it_came_and_once_it_is_over(void **state)
+{
+	struct kube_provider provider = { 0 };
+	struct proof proof = { .provider = &provider };
+
+	(void)state;
+	assert_true(proof_is_needed(&proof, NOW));
+	proof_came(&proof, NOW + 5);
+	assert_false(proof_is_needed(&proof, NOW + 4));
+	assert_true(proof_is_needed(&proof, NOW + 5));
+	proof_came(&proof, INT64_MAX);
+	assert_false(proof_is_needed(&proof, INT64_MAX - 1));
+}
+
+static void what_is_refused_is_needed_anew(void **state)
+{
+	struct kube_provider provider = { 0 };
+	struct proof proof = { .provider = &provider };
+	uint64_t first;
+
+	(void)state;
+	proof_came(&proof, INT64_MAX);
+	first = proof.number;
+	proof_refuse(&proof, first);
+	assert_true(proof_is_needed(&proof, NOW));
+	proof_came(&proof, INT64_MAX);
+	assert_false(proof_is_needed(&proof, NOW));
+	/* Another request that went with the first one comes back late. */
+	proof_refuse(&proof, first);
+	assert_false(proof_is_needed(&proof, NOW));
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "without a provider nothing is needed",
+		  without_a_provider_nothing_is_needed, NULL);
+	suite_add(&suite, "it is needed until it came, and once it is over",
+		  it_is_needed_until_it_came_and_once_it_is_over, NULL);
+	suite_add(&suite, "what is refused is needed anew", what_is_refused_is_needed_anew, NULL);
+	return suite_run(&suite, "proof");
+}

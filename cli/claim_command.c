@@ -20,7 +20,7 @@
 struct errand {
 	struct command_run *run;
 	enum claim_goal goal;
-	bool dry_run;
+	enum command_dry_run dry_run;
 	struct claim_wait *waits;
 	size_t len;
 	int status;
@@ -42,7 +42,7 @@ static void refuse(struct errand *errand, struct claim_wait *wait, const char *w
 /* A claim of the caller's own is as good as a new one; one of somebody else is not. */
 static void meet_claim(struct errand *errand, struct claim_wait *wait)
 {
-	const char *wanted = errand->run->settings.user;
+	const char *wanted = errand->run->settings.claim_user;
 	auto_free char *caller = NULL;
 	auto_free char *why = NULL;
 	auto_answer struct session_answer answer = { 0 };
@@ -76,16 +76,21 @@ static void create(struct errand *errand, struct claim_wait *wait)
 {
 	const struct command_settings *s = &errand->run->settings;
 	const struct claim_spec spec = {
-		.user = s->user,
+		.user = s->claim_user,
 		.driver = s->driver,
 		.include_group = s->include_group,
 	};
 	auto_answer struct session_answer answer = { 0 };
 	auto_free char *why = NULL;
 	struct err err = { 0 };
-	int r = claim_create(errand->run->session, &wait->target, &spec, errand->dry_run, &answer,
-			     &err);
+	int r;
 
+	if (errand->dry_run == DRY_RUN_CLIENT) {
+		wait->object = claim_text(&wait->target, &spec);
+		return;
+	}
+	r = claim_create(errand->run->session, &wait->target, &spec,
+			 errand->dry_run == DRY_RUN_SERVER, &answer, &err);
 	claims_warn(&answer);
 	if (r == 0) {
 		claim_wait_take(wait, &answer);
@@ -105,11 +110,13 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 	auto_answer struct session_answer answer = { 0 };
 	auto_free char *why = NULL;
 	struct err err = { 0 };
-	int r;
+	int r = claim_read(errand->run->session, &wait->target, &before, &err);
 
-	if (claim_read(errand->run->session, &wait->target, &before, &err) == 0)
+	if (r == 0)
 		claim_wait_take(wait, &before);
-	r = claim_delete(errand->run->session, &wait->target, errand->dry_run, &answer, &err);
+	if (errand->dry_run != DRY_RUN_CLIENT)
+		r = claim_delete(errand->run->session, &wait->target,
+				 errand->dry_run == DRY_RUN_SERVER, &answer, &err);
 	claims_warn(&answer);
 	if (r == -ENOENT) {
 		refuse(errand, wait, "it is not claimed");
@@ -136,9 +143,20 @@ static void warn_of_node(const struct cluster_device *device)
 
 static const char *deed(const struct errand *errand, bool waited)
 {
+	static const char *const created[] = {
+		[DRY_RUN_NONE] = "created",
+		[DRY_RUN_CLIENT] = "created (dry run)",
+		[DRY_RUN_SERVER] = "created (server dry run)",
+	};
+	static const char *const deleted[] = {
+		[DRY_RUN_NONE] = "deleted",
+		[DRY_RUN_CLIENT] = "deleted (dry run)",
+		[DRY_RUN_SERVER] = "deleted (server dry run)",
+	};
+
 	if (errand->goal == CLAIM_READY)
-		return waited ? "ready" : errand->dry_run ? "created (server dry run)" : "created";
-	return waited ? "released" : errand->dry_run ? "deleted (server dry run)" : "deleted";
+		return waited ? "ready" : created[errand->dry_run];
+	return waited ? "released" : deleted[errand->dry_run];
 }
 
 static void print_lines(const struct errand *errand, bool waited, struct out *out)
@@ -193,7 +211,7 @@ static void print_errand(struct errand *errand, bool waited)
 static void carry_out(struct errand *errand)
 {
 	const struct command_settings *s = &errand->run->settings;
-	bool waits = s->wait && !s->no_wait && !errand->dry_run;
+	bool waits = s->wait && !s->no_wait && errand->dry_run == DRY_RUN_NONE;
 	int status;
 
 	if (waits)
@@ -221,7 +239,7 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 	struct errand errand = {
 		.run = run,
 		.goal = goal,
-		.dry_run = run->settings.dry_run == DRY_RUN_SERVER,
+		.dry_run = (enum command_dry_run)run->settings.dry_run,
 	};
 	int status = targets_find(run, 0, &targets);
 
@@ -253,7 +271,7 @@ static int run_release(struct command_run *run)
 	return run_errand(run, CLAIM_GONE);
 }
 
-static const char *const dry_runs[] = { "none", "server", NULL };
+static const char *const dry_runs[] = { "none", "client", "server", NULL };
 
 /* clang-format off */
 #define WAIT_ROWS(until_) \
@@ -267,9 +285,10 @@ static const char *const dry_runs[] = { "none", "server", NULL };
 	  .help = "How long to wait; 0 for ever. When it is over, the exit status is 3, and nothing is " \
 		  "undone." }, \
 	{ .name = "dry-run", .type = OPTION_ENUM, COMMAND_AT(dry_run), .choices = dry_runs, \
-	  .argument = "WAY", \
-	  .help = "With server, have the API server and its webhooks judge it, print what they warn of, " \
-		  "and change nothing." }
+	  .bare = "server", .argument = "WAY", \
+	  .help = "Change nothing. With client, print what would be asked of the API server; with server, " \
+		  "which is what the flag alone means, have it and its webhooks judge that, and print what " \
+		  "they warn of." }
 /* clang-format on */
 
 static const struct option_row claim_rows[] = {

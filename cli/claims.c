@@ -62,6 +62,13 @@ static json_t *body_of(const struct claim_target *target, const struct claim_spe
 			 "name", target->name, "spec", fields);
 }
 
+char *claim_text(const struct claim_target *target, const struct claim_spec *spec)
+{
+	auto_json json_t *body = body_of(target, spec);
+
+	return json_map_text(body);
+}
+
 /* One request about one claim. */
 struct question {
 	const char *verb;
@@ -99,8 +106,7 @@ int claim_create(struct session *session, const struct claim_target *target,
 		 const struct claim_spec *spec, bool dry_run, struct session_answer *ret_answer,
 		 struct err *err)
 {
-	auto_json json_t *body = body_of(target, spec);
-	auto_free char *text = json_map_text(body);
+	auto_free char *text = claim_text(target, spec);
 	const struct question question = { "create", "POST", text, dry_run };
 
 	return ask(session, target, &question, ret_answer, err);

@@ -30,6 +30,9 @@ enum cluster_kind claim_kind(enum device_type type);
 void claim_target_init(struct claim_target *target, const struct cluster_device *device);
 void claim_target_done(struct claim_target *target);
 
+/* The claim that would be made, as JSON for the caller to free. */
+char *claim_text(const struct claim_target *target, const struct claim_spec *spec);
+
 /* The results of these are session_ask()'s; the answer has the object, and the warnings. */
 int claim_create(struct session *session, const struct claim_target *target,
 		 const struct claim_spec *spec, bool dry_run, struct session_answer *ret_answer,

@@ -10,15 +10,36 @@
 #include "cli/lists.h"
 #include "cli/session.h"
 
+void command_cluster(const struct command_settings *settings, struct session_settings *ret_session)
+{
+	*ret_session = (struct session_settings){
+		.kubeconfig = settings->kubeconfig,
+		.context = settings->context,
+		.flags = {
+			.cluster = settings->cluster,
+			.user = settings->kube_user,
+			.server = settings->server,
+			.tls_server_name = settings->tls_server_name,
+			.ca = settings->ca,
+			.cert = settings->cert,
+			.key = settings->key,
+			.token = settings->token,
+			.as = settings->as,
+			.as_uid = settings->as_uid,
+			.as_groups = (const char *const *)settings->as_groups.items,
+			.as_groups_len = settings->as_groups.len,
+			.insecure = settings->insecure,
+		},
+		.timeout_ms = settings->request_timeout_ms,
+	};
+}
+
 struct session *command_session(struct command_run *run)
 {
-	struct session_settings settings = {
-		.kubeconfig = run->settings.kubeconfig,
-		.context = run->settings.context,
-		.timeout_ms = run->settings.request_timeout_ms,
-	};
+	struct session_settings settings;
 	struct err err = { 0 };
 
+	command_cluster(&run->settings, &settings);
 	if (!run->session && session_new(&settings, &run->session, &err) < 0)
 		command_fail(run, &err);
 	return run->session;

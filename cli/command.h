@@ -19,6 +19,7 @@
 struct err;
 struct lists_missing;
 struct session;
+struct session_settings;
 
 enum { COMMAND_WORDS_MAX = 1000 };
 
@@ -35,8 +36,24 @@ enum {
 struct command_settings {
 	char *kubeconfig;
 	char *context;
+	char *cluster;
+	char *kube_user; /* --user */
+	char *server;
+	char *tls_server_name;
+	char *ca;
+	char *cert;
+	char *key;
+	char *token;
+	char *as;
+	char *as_uid;
+	struct option_list as_groups;
+	bool insecure;
 	uint64_t request_timeout_ms;
+	char *ns;
+
 	int output; /* enum out_format */
+	bool no_headers;
+	char *selector; /* tree, who, top */
 
 	uint64_t timeout_ms; /* claim, release */
 	bool wait;
@@ -45,13 +62,14 @@ struct command_settings {
 	bool include_group;
 	bool release; /* plan */
 	char *driver;
-	char *user;
-	bool nodes;    /* top */
-	uint64_t port; /* map */
+	char *claim_user; /* --for */
+	bool client;      /* version */
+	bool nodes;       /* top */
+	uint64_t port;    /* map */
 	bool open;
 };
 
-enum command_dry_run { DRY_RUN_NONE, DRY_RUN_SERVER };
+enum command_dry_run { DRY_RUN_NONE, DRY_RUN_CLIENT, DRY_RUN_SERVER };
 
 struct command_run {
 	const struct command *command;
@@ -75,7 +93,11 @@ struct command {
 	int (*run)(struct command_run *run); /* the exit status */
 	enum complete_words completes;       /* what its words are */
 	bool hidden;
+	bool of_pods; /* it heeds --namespace; the others say that they have no use for it */
 };
+
+/* How the settings say to reach the cluster, borrowed from them. */
+void command_cluster(const struct command_settings *settings, struct session_settings *ret_session);
 
 /* The session, made with the first call. NULL: it was said why; end with COMMAND_FAILED. */
 struct session *command_session(struct command_run *run);
@@ -99,16 +121,46 @@ void command_tell_nodes(const struct lists_missing *missing);
 /* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define COMMAND_AT(member_) .offset = offsetof(struct command_settings, member_)
 
+#define COMMAND_TEXT_ROW(name_, member_, argument_, help_) \
+	{ .name = (name_), .type = OPTION_STRING, COMMAND_AT(member_), .argument = (argument_), \
+	  .help = (help_) }
+
+/* kubectl's own, with kubectl's meaning. */
 #define COMMAND_CLUSTER_ROWS \
 	{ .name = "kubeconfig", .type = OPTION_STRING, COMMAND_AT(kubeconfig), \
 	  .argument = "FILE", .group = "Cluster", \
 	  .help = "How to reach the API server. Without it: the files in $KUBECONFIG, else the pod's " \
 		  "service account, else ~/.kube/config." }, \
-	{ .name = "context", .type = OPTION_STRING, COMMAND_AT(context), .argument = "NAME", \
-	  .help = "The kubeconfig's context to use instead of its current one." }, \
+	COMMAND_TEXT_ROW("context", context, "NAME", \
+			 "The kubeconfig's context to use instead of its current one."), \
+	COMMAND_TEXT_ROW("cluster", cluster, "NAME", \
+			 "The kubeconfig's cluster to use instead of the context's."), \
+	COMMAND_TEXT_ROW("user", kube_user, "NAME", \
+			 "The kubeconfig's user to use instead of the context's."), \
+	{ .name = "namespace", .letter = 'n', .type = OPTION_STRING, COMMAND_AT(ns), \
+	  .argument = "NAME", \
+	  .help = "Of tree and who: show only what pods of this namespace have. Devices and claims are " \
+		  "in none, so that the others have no use for it, and say so." }, \
+	{ .name = "server", .letter = 's', .type = OPTION_STRING, COMMAND_AT(server), \
+	  .argument = "URL", .help = "The API server: https://HOST:PORT." }, \
+	COMMAND_TEXT_ROW("token", token, "TOKEN", \
+			 "Prove who you are by this bearer token, and by nothing of the kubeconfig."), \
+	COMMAND_TEXT_ROW("client-certificate", cert, "FILE", \
+			 "Prove who you are by this certificate, and by nothing of the kubeconfig."), \
+	COMMAND_TEXT_ROW("client-key", key, "FILE", "The key of --client-certificate."), \
+	COMMAND_TEXT_ROW("certificate-authority", ca, "FILE", \
+			 "The CA of the API server's certificate."), \
+	{ .name = "insecure-skip-tls-verify", .type = OPTION_BOOL, COMMAND_AT(insecure), \
+	  .help = "Do not look at the API server's certificate: anybody may be it." }, \
+	COMMAND_TEXT_ROW("tls-server-name", tls_server_name, "NAME", \
+			 "The name to expect in the API server's certificate."), \
+	COMMAND_TEXT_ROW("as", as, "USER", "Act as this user, if you may impersonate."), \
+	{ .name = "as-group", .type = OPTION_LIST, COMMAND_AT(as_groups), .whole = true, \
+	  .argument = "GROUP", .help = "Act as a member of this group; goes with --as." }, \
+	COMMAND_TEXT_ROW("as-uid", as_uid, "UID", "Act as who has this UID; goes with --as."), \
 	{ .name = "request-timeout", .type = OPTION_DURATION, COMMAND_AT(request_timeout_ms), \
-	  .fallback = "30s", .min = 100, .argument = "TIME", \
-	  .help = "How long one request may take." }
+	  .fallback = "30s", .argument = "TIME", \
+	  .help = "How long one request may take; 0 for as long as it likes." }
 
 #define COMMAND_CLAIM_ROWS \
 	{ .name = "include-group", .type = OPTION_BOOL, COMMAND_AT(include_group), \
@@ -116,7 +168,7 @@ void command_tell_nodes(const struct lists_missing *missing);
 	  .help = "Claim all functions of the device's IOMMU group with it (spec.includeIOMMUGroup)." }, \
 	{ .name = "driver", .type = OPTION_STRING, COMMAND_AT(driver), .argument = "NAME", \
 	  .help = "Bind this vfio variant driver instead of vfio-pci (spec.driver)." }, \
-	{ .name = "user", .type = OPTION_STRING, COMMAND_AT(user), .argument = "NAME", \
+	{ .name = "for", .type = OPTION_STRING, COMMAND_AT(claim_user), .argument = "NAME", \
 	  .help = "For whom (spec.userName); yourself, where the webhook is installed. For others you " \
 		  "need the verb manage." }
 
@@ -124,5 +176,14 @@ void command_tell_nodes(const struct lists_missing *missing);
 	{ .name = "output", .letter = 'o', .type = OPTION_ENUM, COMMAND_AT(output), \
 	  .choices = out_formats, .fallback = "table", .argument = "FORMAT", .group = "Output", \
 	  .help = "How to print." }
+
+#define COMMAND_HEADERS_ROW \
+	{ .name = "no-headers", .type = OPTION_BOOL, COMMAND_AT(no_headers), \
+	  .help = "Print tables without their first line." }
+
+#define COMMAND_SELECTOR_ROW(what_) \
+	{ .name = "selector", .letter = 'l', .type = OPTION_STRING, COMMAND_AT(selector), \
+	  .argument = "SELECTOR", .group = "Flags", \
+	  .help = "Show only " what_ " with these labels, as kubectl get -l takes them: \"a=b,c!=d\"." }
 /* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */

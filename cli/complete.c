@@ -4,17 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/str.h"
 #include "cli/cluster.h"
 #include "cli/command.h"
+#include "cli/complete_values.h"
 #include "cli/lists.h"
 #include "cli/session.h"
 
 enum { TIMEOUT_MS = 3000 }; /* nobody waits longer for a shell */
 
-static void offer(struct str *to, const char *prefix, const char *name, const char *words)
+void complete_offer(struct str *to, const char *prefix, const char *name, const char *words)
 {
 	if (strncmp(name, prefix, strlen(prefix)) != 0)
 		return;
@@ -25,6 +27,8 @@ static void offer(struct str *to, const char *prefix, const char *name, const ch
 	}
 	str_add_char(to, '\n');
 }
+
+static const struct option_row cluster_rows[] = { COMMAND_CLUSTER_ROWS };
 
 /* --- what can be said without the cluster ------------------------------------------------------- */
 
@@ -51,21 +55,43 @@ static void offer_flags(const struct command *command, const char *prefix, struc
 		auto_free char *flag = xasprintf("--%s", row->name);
 		auto_free char *words = xstrndup(row->help, strcspn(row->help, ".\n"));
 
-		offer(to, prefix, flag, words);
+		complete_offer(to, prefix, flag, words);
 	}
-	offer(to, prefix, "--help", "Show the command's help");
+	complete_offer(to, prefix, "--help", "Show the command's help");
+}
+
+/* Of these the values are in the kubeconfig, or in the cluster. */
+static bool has_names(const struct option_row *row)
+{
+	static const char *const flags[] = { "context", "cluster", "user", "namespace" };
+
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		if (strcmp(row->name, flags[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_file(const struct option_row *row)
+{
+	return row->argument && strcmp(row->argument, "FILE") == 0;
 }
 
 /* "--output=js": the shell wants the whole word back. */
 static int offer_values(const struct option_row *row, const char *before, const char *prefix,
-			struct str *to)
+			struct complete_want *want, struct str *to)
 {
 	for (size_t i = 0; row->type == OPTION_ENUM && row->choices[i]; i++) {
 		auto_free char *word = xasprintf("%s%s", before, row->choices[i]);
 
-		offer(to, prefix, word, NULL);
+		complete_offer(to, prefix, word, NULL);
 	}
-	return strcmp(row->name, "kubeconfig") == 0 ? COMPLETE_FILES : COMPLETE_NO_FILES;
+	if (has_names(row)) {
+		want->words = COMPLETE_VALUES;
+		want->value = row;
+		want->before = xstrdup(before);
+	}
+	return is_file(row) ? COMPLETE_FILES : COMPLETE_NO_FILES;
 }
 
 static void offer_commands(const struct command *const *commands, const char *prefix,
@@ -73,7 +99,7 @@ static void offer_commands(const struct command *const *commands, const char *pr
 {
 	for (size_t i = 0; commands[i]; i++) {
 		if (!commands[i]->hidden)
-			offer(to, prefix, commands[i]->word, commands[i]->summary);
+			complete_offer(to, prefix, commands[i]->word, commands[i]->summary);
 	}
 }
 
@@ -86,12 +112,10 @@ static const struct command *find_command(const struct command *const *commands,
 	return NULL;
 }
 
-static void note_flag(struct complete_want *want, const struct option_row *row, char *value)
+/* What is no flag of the cluster's, or no value of one, is for the command to refuse. */
+static void note_flag(struct complete_want *want, const struct option_row *row, const char *value)
 {
-	if (strcmp(row->name, "kubeconfig") == 0)
-		want->kubeconfig = value;
-	if (strcmp(row->name, "context") == 0)
-		want->context = value;
+	(void)options_set(&want->cluster, row->name, value, OPTION_FLAG, "", NULL);
 }
 
 /* Flags that stand before the command are those that all commands have. */
@@ -109,7 +133,9 @@ static const struct option_row *read_words(const struct complete_line *line,
 		char *word = line->words[i];
 		const struct option_row *row = find_row(any_command(line, want), word);
 
-		if (row && !strchr(word, '=') && row->type != OPTION_BOOL) {
+		if (row && !strchr(word, '=') && (row->type == OPTION_BOOL || row->bare)) {
+			note_flag(want, row, row->bare ? row->bare : "true");
+		} else if (row && !strchr(word, '=')) {
 			if (i + 2 == line->len)
 				return row;
 			note_flag(want, row, line->words[++i]);
@@ -132,8 +158,8 @@ static void offer_words(const struct complete_line *line, struct complete_want *
 	else if (want->taken_len < want->command->words_max)
 		want->words = want->command->completes;
 	if (want->words == COMPLETE_SHELLS) {
-		offer(to, prefix, "bash", NULL);
-		offer(to, prefix, "zsh", NULL);
+		complete_offer(to, prefix, "bash", NULL);
+		complete_offer(to, prefix, "zsh", NULL);
 		want->words = COMPLETE_NOTHING;
 	}
 }
@@ -145,9 +171,11 @@ int complete_line(const struct complete_line *line, struct complete_want *ret_wa
 	const struct option_row *row;
 
 	*ret_want = (struct complete_want){ .taken = taken };
+	ret_want->settings = xcalloc(1, sizeof(*ret_want->settings));
+	options_init(&ret_want->cluster, cluster_rows, ARRAY_LEN(cluster_rows), ret_want->settings);
 	row = read_words(line, ret_want, taken);
 	if (row)
-		return offer_values(row, "", prefix, to);
+		return offer_values(row, "", prefix, ret_want, to);
 	if (prefix[0] != '-') {
 		offer_words(line, ret_want, prefix, to);
 		return COMPLETE_NO_FILES;
@@ -156,7 +184,7 @@ int complete_line(const struct complete_line *line, struct complete_want *ret_wa
 	if (row) {
 		auto_free char *before = xstrndup(prefix, strcspn(prefix, "=") + 1);
 
-		return offer_values(row, before, prefix, to);
+		return offer_values(row, before, prefix, ret_want, to);
 	}
 	if (ret_want->command)
 		offer_flags(ret_want->command, prefix, to);
@@ -166,6 +194,9 @@ int complete_line(const struct complete_line *line, struct complete_want *ret_wa
 void complete_want_done(struct complete_want *want)
 {
 	free(want->taken);
+	free(want->before);
+	options_done(&want->cluster);
+	free(want->settings);
 	*want = (struct complete_want){ 0 };
 }
 
@@ -197,6 +228,7 @@ static bool is_wanted(const struct complete_want *want, const struct cluster_dev
 	case COMPLETE_NODES:
 	case COMPLETE_SHELLS:
 	case COMPLETE_COMMANDS:
+	case COMPLETE_VALUES:
 		break;
 	}
 	return false;
@@ -207,7 +239,7 @@ static void offer_device(const struct cluster_device *device, const char *prefix
 	auto_free char *words =
 		xasprintf("%s: %s", state_look(device->verdict.state)->word, device->description);
 
-	offer(to, prefix, device->name, words);
+	complete_offer(to, prefix, device->name, words);
 }
 
 void complete_names(struct cluster *cluster, const struct complete_want *want, const char *prefix,
@@ -217,7 +249,7 @@ void complete_names(struct cluster *cluster, const struct complete_want *want, c
 
 	for (size_t i = 0; want->words == COMPLETE_NODES && i < view->nodes_len; i++) {
 		if (view->nodes[i].name[0])
-			offer(to, prefix, view->nodes[i].name, NULL);
+			complete_offer(to, prefix, view->nodes[i].name, NULL);
 	}
 	for (size_t i = 0; i < view->len; i++) {
 		if (is_wanted(want, &view->devices[i]))
@@ -228,19 +260,23 @@ void complete_names(struct cluster *cluster, const struct complete_want *want, c
 /* A shell shows no errors: what cannot be read is not offered. */
 static void ask_cluster(const struct complete_want *want, const char *prefix, struct str *to)
 {
-	struct session_settings settings = {
-		.kubeconfig = want->kubeconfig,
-		.context = want->context,
-		.timeout_ms = TIMEOUT_MS,
-	};
+	struct session_settings settings;
 	struct lists_want lists = { .kinds = CLUSTER_DEVICES, .optional = CLUSTER_DEVICES };
 	struct cluster *cluster;
 	struct session *session;
+	struct err err = { 0 };
 
-	if (session_new(&settings, &session, NULL) < 0)
+	command_cluster(want->settings, &settings);
+	settings.timeout_ms = TIMEOUT_MS;
+	settings.login_ms = TIMEOUT_MS;
+	if (want->words == COMPLETE_VALUES) {
+		complete_values(want, &settings, prefix, to);
+		return;
+	}
+	if (session_new(&settings, &session, &err) < 0)
 		return;
 	cluster = cluster_new();
-	(void)lists_read(session, &lists, cluster, NULL, NULL);
+	(void)lists_read(session, &lists, cluster, NULL, &err);
 	complete_names(cluster, want, prefix, to);
 	cluster_free(cluster);
 	session_free(session);

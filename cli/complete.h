@@ -6,8 +6,12 @@
 
 #include <stddef.h>
 
+#include "base/options.h"
+
 struct cluster;
 struct command;
+struct command_settings;
+struct option_row;
 struct str;
 
 /* What a command's words are. */
@@ -19,6 +23,7 @@ enum complete_words {
 	COMPLETE_CLAIMED,   /* devices that have a claim     */
 	COMPLETE_SHELLS,
 	COMPLETE_COMMANDS,
+	COMPLETE_VALUES, /* of a flag: contexts, clusters, users, namespaces */
 };
 
 /* Directives that end an answer (cobra's ShellCompDirective). */
@@ -35,8 +40,10 @@ struct complete_line {
 struct complete_want {
 	const struct command *command; /* NULL: none yet */
 	enum complete_words words;
-	char *kubeconfig; /* as on the line, or NULL; borrowed */
-	char *context;
+	const struct option_row *value; /* COMPLETE_VALUES: of this flag                      */
+	char *before; /* what stands before the value in the same word: "--context=", or "" */
+	struct options cluster; /* how the line says to reach the cluster: fills the settings */
+	struct command_settings *settings;
 	char **taken; /* the words that the command has already: not offered again */
 	size_t taken_len;
 };
@@ -50,6 +57,9 @@ void complete_want_done(struct complete_want *want);
 /* Append the names of @cluster that are wanted and begin with @prefix, with what they are. Pure. */
 void complete_names(struct cluster *cluster, const struct complete_want *want, const char *prefix,
 		    struct str *to);
+
+/* Append @name, with @words about it (may be NULL), if it begins with @prefix. */
+void complete_offer(struct str *to, const char *prefix, const char *name, const char *words);
 
 /* `kubectl hostdev __complete WORD...`: the exit status. */
 int complete_run(const struct complete_line *line);

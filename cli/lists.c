@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/narrow.h"
 #include "cli/session.h"
 #include "kube/list_page.h"
 #include "kube/url.h"
@@ -25,6 +26,7 @@ struct listing {
 	size_t *pending;
 	size_t objects;
 	size_t broken; /* objects that cannot be read */
+	int status;    /* HTTP's, of the last page    */
 	int result;
 	struct err err;
 };
@@ -83,6 +85,7 @@ static void on_page(void *arg, int result, const struct kube_response *response,
 	struct listing *listing = arg;
 	struct list_page page = { 0 };
 
+	listing->status = response->status;
 	if (result < 0)
 		listing->err = *err;
 	else
@@ -127,7 +130,8 @@ static int judge(struct listing *listing, const struct lists_want *want,
 	if (listing->result == 0)
 		return 0;
 	explain(listing, &why);
-	if (!(want->optional & CLUSTER_SET(listing->kind)) ||
+	/* Who is nobody to the API server (401) sees nothing at all: that is another matter. */
+	if (!(want->optional & CLUSTER_SET(listing->kind)) || listing->status == 401 ||
 	    (listing->result != -ENOENT && listing->result != -EACCES)) {
 		*err = why;
 		return why.code;
@@ -149,6 +153,8 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 	auto_free char *label = want->node ? names_label_value(want->node) : NULL;
 	auto_free char *of_node = label ? xasprintf(NAMES_LABEL_NODE "=%s", label) : NULL;
 	auto_free char *node = label ? xasprintf("metadata.name=%s", want->node) : NULL;
+	auto_free char *both =
+		of_node && want->selector ? xasprintf("%s,%s", of_node, want->selector) : NULL;
 	size_t pending = 0;
 	size_t len = 0;
 	int r = 0;
@@ -167,7 +173,9 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 			.pending = &pending,
 		};
 		if (has_node_label(listing->kind))
-			listing->label_selector = of_node;
+			listing->label_selector = both ? both : of_node ? of_node : want->selector;
+		if (listing->kind == CLUSTER_POOL)
+			listing->label_selector = want->selector;
 		if (listing->kind == CLUSTER_NODE)
 			listing->field_selector = node;
 		len++;
@@ -179,7 +187,20 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 		exit(130);
 	for (size_t i = 0; i < len && r == 0; i++)
 		r = judge(&listings[i], want, ret_missing, err);
+	if (want->selector)
+		narrow_to_listed(cluster);
 	return r;
+}
+
+int lists_check(const struct lists_missing *missing, struct err *err)
+{
+	static const unsigned all = CLUSTER_SET(CLUSTER_PCIDEVICE) |
+				    CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_MDEV);
+	unsigned absent = missing->kinds & ~missing->forbidden;
+
+	if ((absent & CLUSTER_SET(CLUSTER_PCIDEVICE)) || (missing->kinds & all) == all)
+		return err_set(err, ERR_INVALID, -ENOENT, "%s", missing->why[CLUSTER_PCIDEVICE]);
+	return 0;
 }
 
 int lists_read_one(struct session *session, enum cluster_kind kind, const char *name,

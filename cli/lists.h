@@ -22,6 +22,8 @@ struct lists_want {
 	unsigned
 		optional; /* may be refused to the caller, or not be served: ret_missing says so   */
 	const char *node; /* this node and its devices alone; NULL: all. Claims come in any case  */
+	const char *
+		selector; /* devices and pools with these labels; NULL: all. Claims without one go */
 };
 
 /* What could not be read, and why, of optional kinds. */
@@ -34,6 +36,9 @@ struct lists_missing {
 /* Fill @cluster. @ret_missing may be NULL. Errors are the first one of a kind that is not optional. */
 int lists_read(struct session *session, const struct lists_want *want, struct cluster *cluster,
 	       struct lists_missing *ret_missing, struct err *err);
+
+/* 0 if the lists say anything of devices: hostdev is installed, and the caller may read some of them. */
+int lists_check(const struct lists_missing *missing, struct err *err);
 
 /* Read the object @name of @kind into @cluster. -ENOENT: there is none. */
 int lists_read_one(struct session *session, enum cluster_kind kind, const char *name,

@@ -25,6 +25,7 @@ static const struct command *const commands[] = {
 	&top_command,
 	&map_command,
 	&completion_command,
+	&version_command,
 	NULL,
 };
 /* clang-format on */
@@ -145,6 +146,12 @@ static int run_command(struct command_run *run)
 	int status;
 
 	out_init(&run->out, (enum out_format)run->settings.output);
+	run->out.headless = run->settings.no_headers;
+	if (run->settings.ns && !run->command->of_pods)
+		command_note(
+			"kubectl hostdev %s: devices and claims are in no namespace: --namespace "
+			"has no part in this",
+			run->command->word);
 	status = run->command->run(run);
 	str_done(&run->out.text);
 	session_free(run->session);

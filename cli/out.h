@@ -28,7 +28,8 @@ extern const char *const out_formats[];
 struct out {
 	enum out_format format;
 	bool colour;
-	bool utf8; /* box-drawing characters are understood */
+	bool headless; /* tables go without titles */
+	bool utf8;     /* box-drawing characters are understood */
 	struct str text;
 };
 

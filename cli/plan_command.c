@@ -27,7 +27,7 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 {
 	const struct command_settings *s = &run->settings;
 	const struct claim_spec spec = {
-		.user = s->user,
+		.user = s->claim_user,
 		.driver = s->driver,
 		.include_group = s->include_group,
 	};

@@ -2,23 +2,56 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "api/status.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "cli/login/exec_plugin.h"
+#include "cli/out.h"
 #include "kube/config_load.h"
+
+/* curl takes no more (CURLOPT_TIMEOUT_MS is an int inside). */
+enum { FOR_EVER_MS = 24 * 3600 * 1000 };
 
 struct session {
 	uv_loop_t loop;
 	struct kube_config config;
 	struct kube_client *client;
+	struct exec_plugin *login; /* NULL: no program has to be asked */
 	uint64_t timeout_ms;
 	uv_timer_t timer;
 	uv_signal_t signals[2];
 	bool interrupted;
 };
+
+static void tell_hint(const char *hint)
+{
+	auto_str struct str clean = STR_INIT;
+
+	out_text(&clean, hint);
+	(void)fprintf(stderr, "%s\n", str_cstr(&clean));
+}
+
+static void connect_session(struct session *session, const struct session_settings *settings)
+{
+	const struct exec_plugin_options login = {
+		.wait_ms = settings->login_ms,
+		.tell = tell_hint,
+		.input = settings->login_ms ? -1 : STDIN_FILENO,
+	};
+
+	session->client = kube_client_new(&session->loop, &session->config,
+					  "kubectl-hostdev/" HOSTDEV_VERSION, NULL);
+	if (!session->config.exec)
+		return;
+	session->login = exec_plugin_new(&session->loop, &session->config, &login);
+	kube_client_provide(session->client, exec_plugin_provider(session->login));
+}
 
 int session_new(const struct session_settings *settings, struct session **ret_session,
 		struct err *err)
@@ -31,20 +64,21 @@ int session_new(const struct session_settings *settings, struct session **ret_se
 	kube_config_source_env(&source);
 	source.path = settings->kubeconfig;
 	source.context = settings->context;
+	source.flags = &settings->flags;
+	source.person = true;
 	r = kube_config_load(&source, &config, err);
 	if (r < 0)
 		return r;
 	session = xcalloc(1, sizeof(*session));
 	session->config = config;
-	session->timeout_ms = settings->timeout_ms;
+	session->timeout_ms = settings->timeout_ms ? settings->timeout_ms : FOR_EVER_MS;
 	uv_loop_init(&session->loop);
 	uv_timer_init(&session->loop, &session->timer);
 	for (size_t i = 0; i < ARRAY_LEN(session->signals); i++) {
 		uv_signal_init(&session->loop, &session->signals[i]);
 		session->signals[i].data = session;
 	}
-	session->client = kube_client_new(&session->loop, &session->config,
-					  "kubectl-hostdev/" HOSTDEV_VERSION, NULL);
+	connect_session(session, settings);
 	*ret_session = session;
 	return 0;
 }
@@ -54,6 +88,7 @@ struct session *session_free(struct session *session)
 	if (!session)
 		return NULL;
 	kube_client_free(session->client);
+	exec_plugin_free(session->login);
 	uv_close((uv_handle_t *)&session->timer, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(session->signals); i++)
 		uv_close((uv_handle_t *)&session->signals[i], NULL);

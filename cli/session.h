@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "kube/client.h"
+#include "kube/config.h"
 
 struct err;
 struct session;
@@ -19,7 +20,11 @@ struct uv_loop_s;
 struct session_settings {
 	const char *kubeconfig; /* NULL: where kubectl looks           */
 	const char *context;    /* NULL: the kubeconfig's current one  */
-	uint64_t timeout_ms;    /* of one request                      */
+	struct kube_config_flags flags;
+	uint64_t timeout_ms; /* of one request; 0: as long as it likes */
+	/* How long a program may take that the kubeconfig names for credentials, which asks nobody then; 0: as
+	 * long as it likes, and it may ask. */
+	uint64_t login_ms;
 };
 
 /* Finds the configuration; the API server is not asked yet. */

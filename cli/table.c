@@ -113,6 +113,7 @@ void table_print(const struct table *table, const struct out *out, bool titles, 
 	struct printing p = { .table = table, .out = out, .to = to };
 	const size_t columns = table->columns_len;
 
+	titles = titles && !out->headless;
 	assert(columns > 0 && table->len % columns == 0);
 	measure(&p, titles);
 	for (size_t i = 0; titles && i < columns; i++)

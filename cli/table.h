@@ -42,5 +42,6 @@ void table_add(struct table *table, const char *text);
 /* The same in a colour. */
 void table_add_coloured(struct table *table, const char *text, enum state_colour colour);
 
-/* Append the table to @to, with the columns that @out's format has, with or without titles. */
+/* Append the table to @to, with the columns that @out's format has, with or without titles;
+ * without any if @out is headless. */
 void table_print(const struct table *table, const struct out *out, bool titles, struct str *to);

@@ -12,6 +12,7 @@
 #include "cli/cluster.h"
 #include "cli/command.h"
 #include "cli/find.h"
+#include "cli/narrow.h"
 #include "cli/session.h"
 
 /* Kinds that have the names of devices, a device before its claim. */
@@ -101,6 +102,19 @@ static int read_all(struct command_run *run, unsigned kinds, struct targets *tar
 	return r;
 }
 
+/* What is not there, and what is not shown, look the same to who may not read all. */
+static void say_not_found(const struct command_run *run, const struct targets *targets,
+			  const char *word, struct str *why)
+{
+	if (targets->missing.forbidden & CLUSTER_DEVICES) {
+		str_clear(why);
+		str_add(why, "no device '");
+		out_text(why, word);
+		str_add(why, "' is among those that you may read:");
+	}
+	command_say(run, str_cstr(why));
+}
+
 static void add_once(struct targets *targets, struct cluster_device *device)
 {
 	for (size_t i = 0; i < targets->len; i++) {
@@ -119,12 +133,16 @@ static int find_all(const struct command_run *run, struct targets *targets)
 	for (size_t i = 0; i < run->words_len; i++) {
 		auto_str struct str why = STR_INIT;
 		struct cluster_device *device;
+		int r = find_device(targets->cluster, run->words[i], &device, &why);
 
-		if (find_device(targets->cluster, run->words[i], &device, &why) == 0) {
+		if (r == 0) {
 			add_once(targets, device);
 			continue;
 		}
-		command_say(run, str_cstr(&why));
+		if (r == -ENOENT)
+			say_not_found(run, targets, run->words[i], &why);
+		else
+			command_say(run, str_cstr(&why));
 		status = COMMAND_FAILED;
 	}
 	if (status != COMMAND_OK)
@@ -144,6 +162,39 @@ int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_ta
 		return command_fail(run, &err);
 	command_tell_nodes(&ret_targets->missing);
 	return find_all(run, ret_targets);
+}
+
+static bool is_had(const struct cluster_device *device, const char *ns)
+{
+	return narrow_has_pod(device, ns) || (!ns && device->claim);
+}
+
+int targets_had(struct command_run *run, struct targets *ret_targets)
+{
+	struct lists_want want = {
+		.kinds = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE),
+		.optional = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_NODE),
+		.selector = run->settings.selector,
+	};
+	const struct cluster_view *view;
+	struct err err = { 0 };
+
+	*ret_targets = (struct targets){ 0 };
+	if (!command_session(run))
+		return COMMAND_FAILED;
+	ret_targets->cluster = cluster_new();
+	if (lists_read(run->session, &want, ret_targets->cluster, &ret_targets->missing, &err) <
+		    0 ||
+	    lists_check(&ret_targets->missing, &err) < 0)
+		return command_fail(run, &err);
+	command_tell_nodes(&ret_targets->missing);
+	view = cluster_view(ret_targets->cluster);
+	ret_targets->devices = xcalloc(view->len + 1, sizeof(struct cluster_device *));
+	for (size_t i = 0; i < view->len; i++) {
+		if (is_had(&view->devices[i], run->settings.ns))
+			ret_targets->devices[ret_targets->len++] = &view->devices[i];
+	}
+	return COMMAND_OK;
 }
 
 void targets_done(struct targets *targets)

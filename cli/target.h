@@ -24,5 +24,10 @@ struct targets {
 /* 0, or the status to end with, after it was said why. @kinds are read beside CLUSTER_DEVICES. In either
  * case targets_done() releases. */
 int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_targets);
+
+/* The same for devices that somebody has: with a claim or a pod; with --namespace, with a pod of that. Of
+ * those with the labels of --selector. */
+int targets_had(struct command_run *run, struct targets *ret_targets);
+
 void targets_done(struct targets *targets);
 #define auto_targets __attribute__((cleanup(targets_done)))

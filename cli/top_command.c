@@ -19,6 +19,7 @@ static int run_top(struct command_run *run)
 	struct lists_want want = {
 		.kinds = CLUSTER_SET(CLUSTER_POOL) | CLUSTER_SET(CLUSTER_NODE),
 		.optional = CLUSTER_SET(CLUSTER_NODE),
+		.selector = run->settings.selector,
 	};
 	struct pools_look look = { run->settings.nodes, timefmt_wall_ms() };
 	struct lists_missing missing;
@@ -31,6 +32,8 @@ static int run_top(struct command_run *run)
 	cluster = cluster_new();
 	if (lists_read(session, &want, cluster, &missing, &err) < 0)
 		status = command_fail(run, &err);
+	else if (cluster_count(cluster, CLUSTER_POOL) == 0 && want.selector)
+		command_note("No DevicePool has these labels.");
 	else if (cluster_count(cluster, CLUSTER_POOL) == 0)
 		command_note("No DevicePools found: does hostdev-controller run, and do nodes have "
 			     "devices?");
@@ -45,20 +48,21 @@ static int run_top(struct command_run *run)
 }
 
 static const struct option_row rows[] = {
+	COMMAND_SELECTOR_ROW("DevicePools"),
 	{ .name = "nodes",
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(nodes),
-	  .group = "Flags",
 	  .help = "Show each node's numbers; the cluster keeps them for the first 64 nodes of a "
 		  "resource." },
 	COMMAND_OUTPUT_ROW,
+	COMMAND_HEADERS_ROW,
 	COMMAND_CLUSTER_ROWS,
 };
 
 static const struct options_prose prose = {
 	.program = "kubectl hostdev top",
 	.summary = "counts devices by resource name",
-	.synopsis = "kubectl hostdev top [--nodes] [-o FORMAT]",
+	.synopsis = "kubectl hostdev top [--nodes] [-l SELECTOR] [-o FORMAT]",
 	.description =
 		"Shows for each resource name how many devices there are, how many of them are CLAIMED, "
 		"how many of these pods can have (HEALTHY), how many containers have (ALLOCATED), and "

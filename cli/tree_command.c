@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/lists.h"
+#include "cli/narrow.h"
 #include "cli/session.h"
 #include "cli/tree.h"
 
@@ -24,14 +25,18 @@ static int print(struct command_run *run, const struct cluster_view *view, const
 {
 	struct err err = { 0 };
 
-	if (node && !has_node(view, node)) {
+	if (node && !run->settings.ns && !run->settings.selector && !has_node(view, node)) {
 		err_set(&err, ERR_INVALID, -ENOENT,
 			"no device of node '%.100s' is listed: does hostdev-agent run there?",
 			node);
 		return command_fail(run, &err);
 	}
-	if (!has_node(view, NULL))
-		command_note("No devices found: does hostdev-agent run on the nodes?");
+	if (!has_node(view, node))
+		command_note("%s", run->settings.ns ? "No pod of this namespace has a device."
+				   : run->settings.selector
+					   ? "No device has these labels."
+					   : "No devices found: does hostdev-agent "
+					     "run on the nodes?");
 	tree_print(view, node, timefmt_wall_ms(), &run->out);
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }
@@ -46,31 +51,40 @@ static int run_tree(struct command_run *run)
 	struct err err = { 0 };
 	struct lists_want want = {
 		.kinds = shown,
-		.optional = shown & ~CLUSTER_SET(CLUSTER_PCIDEVICE),
+		.optional = shown,
 		.node = run->words_len > 0 ? run->words[0] : NULL,
+		.selector = run->settings.selector,
 	};
 	int status;
 
 	if (!session)
 		return COMMAND_FAILED;
 	cluster = cluster_new();
-	if (lists_read(session, &want, cluster, &missing, &err) < 0) {
+	if (lists_read(session, &want, cluster, &missing, &err) < 0 ||
+	    lists_check(&missing, &err) < 0) {
 		status = command_fail(run, &err);
 	} else {
 		command_tell_missing(&missing);
 		command_tell_nodes(&missing);
+		if (run->settings.ns)
+			narrow_to_namespace(cluster, run->settings.ns);
 		status = print(run, cluster_view(cluster), want.node);
 	}
 	cluster_free(cluster);
 	return status;
 }
 
-static const struct option_row rows[] = { COMMAND_OUTPUT_ROW, COMMAND_CLUSTER_ROWS };
+static const struct option_row rows[] = {
+	COMMAND_SELECTOR_ROW("devices"),
+	COMMAND_OUTPUT_ROW,
+	COMMAND_HEADERS_ROW,
+	COMMAND_CLUSTER_ROWS,
+};
 
 static const struct options_prose prose = {
 	.program = "kubectl hostdev tree",
 	.summary = "shows devices as a tree",
-	.synopsis = "kubectl hostdev tree [NODE] [-o FORMAT]",
+	.synopsis = "kubectl hostdev tree [NODE] [-l SELECTOR] [-n NAMESPACE] [-o FORMAT]",
 	.description =
 		"Shows the devices of the cluster, or of NODE: each bus of a node, its functions, and "
 		"below these what hangs on them: virtual functions, USB devices, mediated devices, vGPUs "
@@ -88,7 +102,8 @@ static const struct options_prose prose = {
 		" X stuck      the kernel has not let a step end\n"
 		" ? unknown    nobody has said, or its node is not well: the node's own line says why",
 	.examples = " kubectl hostdev tree\n"
-		    " kubectl hostdev tree vm1 -o wide",
+		    " kubectl hostdev tree vm1 -o wide\n"
+		    " kubectl hostdev tree -n team-a",
 };
 
 const struct command tree_command = {
@@ -101,5 +116,6 @@ const struct command tree_command = {
 	.words = "NODE",
 	.formats = OUT_ALL,
 	.completes = COMPLETE_NODES,
+	.of_pods = true,
 	.run = run_tree,
 };

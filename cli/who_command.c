@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "api/json_map.h"
 #include "api/meta.h"
@@ -13,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/device_json.h"
+#include "cli/narrow.h"
 #include "cli/pod_facts.h"
 #include "cli/session.h"
 #include "cli/table.h"
@@ -68,6 +70,14 @@ static json_t *holder_json(const struct pcidevice_allocation *a, const struct po
 	return json;
 }
 
+/* With --namespace, those of it alone. */
+static bool is_asked_for(const struct command_run *run, const struct pcidevice_allocation *a)
+{
+	const char *ns = run->settings.ns;
+
+	return !ns || (a->namespace && strcmp(a->namespace, ns) == 0);
+}
+
 static void add_device(struct command_run *run, const struct cluster_device *device,
 		       struct table *table, json_t *list)
 {
@@ -80,6 +90,8 @@ static void add_device(struct command_run *run, const struct cluster_device *dev
 		const struct pcidevice_allocation *a = &device->allocations->items[i];
 		struct pod_facts facts = { 0 };
 
+		if (!is_asked_for(run, a))
+			continue;
 		find_facts(run, a, &facts);
 		add_row(table, device, a, &facts);
 		json_array_append_new(pods, holder_json(a, &facts));
@@ -93,40 +105,78 @@ static void add_device(struct command_run *run, const struct cluster_device *dev
 	json_array_append_new(list, json);
 }
 
+static void add_all(struct command_run *run, const struct targets *targets, struct table *table,
+		    json_t *list)
+{
+	const char *ns = run->settings.ns;
+
+	for (size_t i = 0; i < targets->len; i++) {
+		const struct cluster_device *device = targets->devices[i];
+
+		if (!ns || narrow_has_pod(device, ns))
+			add_device(run, device, table, list);
+		else
+			command_note("%s: no pod of namespace '%s' has it", device->name, ns);
+	}
+	if (targets->len == 0)
+		command_note("%s", ns ? "No pod of this namespace has a device."
+				      : "Nobody has a device.");
+}
+
+static int find_targets(struct command_run *run, struct targets *ret_targets)
+{
+	struct err err = { 0 };
+
+	if (run->words_len == 0)
+		return targets_had(run, ret_targets);
+	if (!run->settings.selector)
+		return targets_find(run, 0, ret_targets);
+	err_set(&err, ERR_INVALID, -EINVAL, "--selector and DEVICE exclude each other");
+	command_fail(run, &err);
+	return COMMAND_MISUSED;
+}
+
 static int run_who(struct command_run *run)
 {
 	auto_targets struct targets targets = { 0 };
 	json_t *list = json_array();
 	auto_json json_t *all = json_pack("{so}", "devices", list);
 	struct table table;
-	int status = targets_find(run, 0, &targets);
+	int status = find_targets(run, &targets);
 
 	if (status != COMMAND_OK)
 		return status;
 	table_init(&table, columns, ARRAY_LEN(columns));
-	for (size_t i = 0; i < targets.len; i++)
-		add_device(run, targets.devices[i], &table, list);
+	add_all(run, &targets, &table, list);
 	command_tell_missing(&targets.missing);
 	if (run->out.format == OUT_JSON || run->out.format == OUT_YAML)
 		out_json(&run->out, all);
-	else
+	else if (table.len > 0)
 		table_print(&table, &run->out, true, &run->out.text);
 	table_done(&table);
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }
 
-static const struct option_row rows[] = { COMMAND_OUTPUT_ROW, COMMAND_CLUSTER_ROWS };
+static const struct option_row rows[] = {
+	COMMAND_SELECTOR_ROW("devices"),
+	COMMAND_OUTPUT_ROW,
+	COMMAND_HEADERS_ROW,
+	COMMAND_CLUSTER_ROWS,
+};
 
 static const struct options_prose prose = {
 	.program = "kubectl hostdev who",
 	.summary = "says who has a device",
-	.synopsis = "kubectl hostdev who DEVICE... [-o FORMAT]",
+	.synopsis = "kubectl hostdev who [DEVICE...] [-l SELECTOR] [-n NAMESPACE] [-o FORMAT]",
 	.description =
 		"Shows of each DEVICE whose claim it is (spec.userName) and since when, which containers "
 		"have it, and of these the virtual machine that they run and since when they do, as far as "
-		"you may see pods. MACHINE is KubeVirt's VirtualMachine.",
+		"you may see pods. MACHINE is KubeVirt's VirtualMachine.\n\n"
+		"Without a DEVICE: of all that are claimed or that a pod has. With --namespace, only "
+		"what pods of that namespace have.",
 	.examples = " kubectl hostdev who vm1-000001000\n"
-		    " kubectl hostdev who vm1/1-2.3 -o wide",
+		    " kubectl hostdev who vm1/1-2.3 -o wide\n"
+		    " kubectl hostdev who -n team-a",
 };
 
 const struct command who_command = {
@@ -135,10 +185,10 @@ const struct command who_command = {
 	.prose = &prose,
 	.rows = rows,
 	.rows_len = ARRAY_LEN(rows),
-	.words_min = 1,
 	.words_max = COMMAND_WORDS_MAX,
 	.words = "DEVICE",
 	.formats = OUT_SET(OUT_TABLE) | OUT_SET(OUT_WIDE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML),
 	.completes = COMPLETE_DEVICES,
+	.of_pods = true,
 	.run = run_who,
 };

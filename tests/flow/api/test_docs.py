@@ -80,7 +80,7 @@ def test_folders_that_are_described_are_there_and_all_of_them():
     told = {name for row in re.findall(r"^\| (`[^|]*`) \|", text, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)
             if re.fullmatch(r"[a-z]+(/[a-z]+)*", name)}
     files = subprocess.run(["git", "-C", ROOT, "ls-files"], check=True, capture_output=True, text=True).stdout.split()
-    sources = {str(Path(name).parent) for name in files if name.startswith(("lib/", "agent/", "controller/"))}
+    sources = {str(Path(name).parent) for name in files if name.startswith(("lib/", "agent/", "controller/", "cli/"))}
     assert [name for name in sorted(told) if not (ROOT / name).is_dir()] == []
     assert sorted(sources - told) == []
 
@@ -120,8 +120,10 @@ def test_every_flag_is_on_the_page_of_settings():
     text = (ROOT / "docs/settings.md").read_text()
     there = set(re.findall(r"--[a-z][\w-]*", text)) - {"--help"}
     known = set()
+    listed = run("kubectl-hostdev", "--help").stdout.split("Commands:\n")[1].split("\n\n")[0]
+    commands = [["kubectl-hostdev", line.split()[0]] for line in listed.splitlines()]
     for words in (["hostdev-agent"], ["hostdev-agent", "inspect"], ["hostdev-agent", "plan"], ["hostdev-controller"],
-                  ["hostdev-controller", "uninstall"]):
+                  ["hostdev-controller", "uninstall"], *commands):
         known |= set(re.findall(r"^ {7}(?:-\w, )?(--[\w-]+)", run(*words, "--help").stdout, re.MULTILINE))
     assert there == known - {"--help", "--version"}
 

@@ -371,7 +371,7 @@ def test_what_is_wrong_is_said_in_one_line(plugin, installed, tmp_path):
     assert "context" in plugin.said and plugin.said.count("\n") == 1
     plugin("tree", "-o", "jsn", status=2)
     assert "'jsn' is not table, wide, json, yaml or name" in plugin.said
-    plugin("who", status=2)
+    plugin("why", status=2)
     assert "DEVICE is missing" in plugin.said
     plugin("clam", status=2)
     assert "unknown command 'clam'" in plugin.said

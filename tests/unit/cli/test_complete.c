@@ -36,6 +36,18 @@ static struct line_case {
 	{ "devices to claim, as many as one likes", "claim a b --no-wait c", "", COMPLETE_NO_FILES,
 	  COMPLETE_CLAIMABLE },
 	{ "devices to release", "release --timeout 5s ", "", COMPLETE_NO_FILES, COMPLETE_CLAIMED },
+	{ "a flag that needs no value takes no word", "claim --dry-run ", "", COMPLETE_NO_FILES,
+	  COMPLETE_CLAIMABLE },
+	{ "its choices behind =", "claim --dry-run=s", "--dry-run=server\n", COMPLETE_NO_FILES,
+	  COMPLETE_NOTHING },
+	{ "names of the kubeconfig", "why --context ", "", COMPLETE_NO_FILES, COMPLETE_VALUES },
+	{ "names of the kubeconfig behind =", "why --cluster=a", "", COMPLETE_NO_FILES,
+	  COMPLETE_VALUES },
+	{ "namespaces", "who -n ", "", COMPLETE_NO_FILES, COMPLETE_VALUES },
+	{ "files for a certificate", "why --client-certificate ", "", COMPLETE_FILES,
+	  COMPLETE_NOTHING },
+	{ "flags of kubectl's", "tree --cl", "--cluster\n--client-certificate\n--client-key\n",
+	  COMPLETE_NO_FILES, COMPLETE_NOTHING },
 	{ "nothing behind what is no command", "clam ", "tree\nwhy\nclaim\nrelease\ncompletion\n",
 	  COMPLETE_NO_FILES, COMPLETE_NOTHING },
 };
@@ -93,7 +105,7 @@ static void line_is_completed(void **state)
 
 static void the_line_says_which_cluster(void **state)
 {
-	char text[] = "why --kubeconfig /a/b --context=c vm1";
+	char text[] = "why --kubeconfig /a/b --context=c --as-group=g,h vm1";
 	char *words[WORDS_MAX];
 	struct complete_line line = { .commands = commands, .words = words };
 	struct complete_want want;
@@ -102,8 +114,10 @@ static void the_line_says_which_cluster(void **state)
 	(void)state;
 	line.len = split(text, words);
 	complete_line(&line, &want, &to);
-	assert_string_equal(want.kubeconfig, "/a/b");
-	assert_string_equal(want.context, "c");
+	assert_string_equal(want.settings->kubeconfig, "/a/b");
+	assert_string_equal(want.settings->context, "c");
+	assert_int_equal(want.settings->as_groups.len, 1);
+	assert_string_equal(want.settings->as_groups.items[0], "g,h");
 	complete_want_done(&want);
 }
 

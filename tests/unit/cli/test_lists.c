@@ -170,6 +170,82 @@ static void nodes_are_known_once_they_are_read(void **state)
 	cluster_free(other);
 }
 
+static void labels_are_the_servers_to_judge(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcidevices?labelSelector=nodename%3Dn%2Ca%3Db%2Cc%21%3Dd&limit=500", 200,
+		  PAGE("", DEVICE("a")) },
+		{ "/devicepools?labelSelector=a%3Db%2Cc%21%3Dd&limit=500", 200, PAGE("", "") },
+		{ "/pcideviceclaims?limit=500", 200,
+		  PAGE("", "{'metadata':{'name':'a'}},{'metadata':{'name':'b'}}") },
+		{ NULL, 0, NULL },
+	};
+	struct lists_want want = {
+		.kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) | CLUSTER_SET(CLUSTER_PCICLAIM) |
+			 CLUSTER_SET(CLUSTER_POOL),
+		.node = "n",
+		.selector = "a=b,c!=d",
+	};
+	struct cluster *cluster = cluster_new();
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, NULL), 0);
+	/* Whether a selector is about the device of the other claim, nobody has said. */
+	assert_int_equal(cluster_count(cluster, CLUSTER_PCICLAIM), 1);
+	assert_non_null(cluster_get(cluster, CLUSTER_PCICLAIM, "a"));
+	cluster_free(cluster);
+	scene_end(&scene);
+}
+
+static void who_is_nobody_is_told_so(void **state)
+{
+	static const struct line lines[] = {
+		{ "/pcidevices", 401, "{'kind':'Status','message':'Unauthorized'}" },
+		{ NULL, 0, NULL },
+	};
+	struct lists_want want = {
+		.kinds = CLUSTER_SET(CLUSTER_PCIDEVICE),
+		.optional = CLUSTER_SET(CLUSTER_PCIDEVICE),
+	};
+	struct cluster *cluster = cluster_new();
+	struct err err = { 0 };
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, &err), -EACCES);
+	cluster_free(cluster);
+	scene_end(&scene);
+}
+
+static struct check_case {
+	const char *name;
+	unsigned kinds;
+	unsigned forbidden;
+	bool good;
+} checks[] = {
+	{ "all kinds were read", 0, 0, true },
+	{ "one kind alone is forbidden", CLUSTER_SET(CLUSTER_PCIDEVICE),
+	  CLUSTER_SET(CLUSTER_PCIDEVICE), true },
+	{ "all kinds are forbidden", CLUSTER_DEVICES, CLUSTER_DEVICES, false },
+	{ "all but claims are forbidden",
+	  CLUSTER_SET(CLUSTER_PCIDEVICE) | CLUSTER_SET(CLUSTER_USBDEVICE) |
+		  CLUSTER_SET(CLUSTER_MDEV),
+	  CLUSTER_DEVICES, false },
+	{ "hostdev is not there", CLUSTER_SET(CLUSTER_PCIDEVICE), 0, false },
+	{ "an older hostdev is there", CLUSTER_SET(CLUSTER_MDEV), 0, true },
+};
+
+static void lists_say_something_or_not(void **state)
+{
+	const struct check_case *c = *state;
+	struct lists_missing missing = { .kinds = c->kinds, .forbidden = c->forbidden };
+
+	assert_int_equal(lists_check(&missing, NULL) == 0, c->good);
+}
+
 static void what_is_refused_or_not_served_is_told(void **state)
 {
 	static const struct line lines[] = {
@@ -293,6 +369,10 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "one node is asked for by its label", one_node_is_asked_for_by_its_label,
 		  NULL);
+	suite_add(&suite, "labels are the server's to judge", labels_are_the_servers_to_judge,
+		  NULL);
+	suite_add(&suite, "who is nobody is told so", who_is_nobody_is_told_so, NULL);
+	suite_rows(&suite, checks, lists_say_something_or_not);
 	suite_add(&suite, "what is refused or not served is told",
 		  what_is_refused_or_not_served_is_told, NULL);
 	suite_add(&suite, "what must be there is an error", what_must_be_there_is_an_error, NULL);

@@ -120,6 +120,11 @@ static void tables_count_characters(void **state)
 	table_print(&table, &out, false, &out.text);
 	assert_string_equal(str_cstr(&out.text), "äöü      w   1\n"
 						 "longer\n");
+	str_clear(&out.text);
+	out.headless = true;
+	table_print(&table, &out, true, &out.text);
+	assert_string_equal(str_cstr(&out.text), "äöü      w   1\n"
+						 "longer\n");
 	table_done(&table);
 	str_done(&out.text);
 }

@@ -1,0 +1,163 @@
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+
+/* Of manifests/base. */
+static const char ours[] = "labelSelector=app.kubernetes.io%2Fpart-of%3Dhostdev";
+
+static int get(struct command_run *run, const char *resource, const char *path, json_t **ret_json,
+	       struct err *err)
+{
+	auto_answer struct session_answer answer = { 0 };
+	int r = session_ask(run->session,
+			    &(struct kube_request){
+				    .verb = "list",
+				    .resource = resource,
+				    .method = "GET",
+				    .path = path,
+			    },
+			    &answer, err);
+
+	return r < 0 ? r : json_map_load(answer.body, answer.len, ret_json, err);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* "hostdev-agent" and its images: one part of what is installed. */
+static void add_part(json_t *parts, const json_t *workload)
+{
+	const json_t *meta = json_object_get(workload, "metadata");
+	const json_t *spec = json_object_get(json_object_get(workload, "spec"), "template");
+	const json_t *containers = json_object_get(json_object_get(spec, "spec"), "containers");
+	const json_t *container;
+	size_t i;
+
+	json_array_foreach (containers, i, container)
+		json_array_append_new(parts, json_pack("{ss,ss,ss}", "namespace",
+						       text_of(meta, "namespace"), "name",
+						       text_of(meta, "name"), "image",
+						       text_of(container, "image")));
+}
+
+static int add_parts(struct command_run *run, const char *resource, json_t *parts, struct err *err)
+{
+	auto_free char *path = xasprintf("/apis/apps/v1/%s?%s", resource, ours);
+	auto_json json_t *list = NULL;
+	const json_t *items;
+	const json_t *item;
+	size_t i;
+	int r = get(run, resource, path, &list, err);
+
+	if (r < 0)
+		return r;
+	items = json_object_get(list, "items");
+	json_array_foreach (items, i, item)
+		add_part(parts, item);
+	return 0;
+}
+
+/* Which images run is for those who may read it; that is no error of the others. */
+static int read_server(struct command_run *run, json_t *all, struct err *err)
+{
+	auto_json json_t *version = NULL;
+	json_t *parts = json_array();
+	int r = get(run, "version", "/version", &version, err);
+
+	json_object_set_new(all, "installed", parts);
+	if (r < 0)
+		return r;
+	json_object_set_new(all, "kubernetesVersion", json_string(text_of(version, "gitVersion")));
+	if (add_parts(run, "daemonsets", parts, err) < 0 ||
+	    add_parts(run, "deployments", parts, err) < 0)
+		command_note("Not shown: %s", err->msg);
+	else if (json_array_size(parts) == 0)
+		command_note(
+			"No pods of hostdev are installed (DaemonSets and Deployments with the label "
+			"app.kubernetes.io/part-of=hostdev).");
+	return 0;
+}
+
+static void print_text(const json_t *all, struct str *to)
+{
+	const json_t *parts = json_object_get(all, "installed");
+	const json_t *part;
+	size_t i;
+
+	str_addf(to, "Client Version: %s\n", text_of(all, "clientVersion"));
+	if (json_object_get(all, "kubernetesVersion")) {
+		str_add(to, "Kubernetes Version: ");
+		out_text(to, text_of(all, "kubernetesVersion"));
+		str_add_char(to, '\n');
+	}
+	json_array_foreach (parts, i, part) {
+		str_add(to, "Installed: ");
+		out_text(to, text_of(part, "namespace"));
+		str_add_char(to, '/');
+		out_text(to, text_of(part, "name"));
+		str_add_char(to, ' ');
+		out_text(to, text_of(part, "image"));
+		str_add_char(to, '\n');
+	}
+}
+
+static int run_version(struct command_run *run)
+{
+	auto_json json_t *all = json_pack("{ss}", "clientVersion", HOSTDEV_VERSION);
+	int status = COMMAND_OK;
+	struct err err = { 0 };
+
+	if (!run->settings.client && !command_session(run))
+		status = COMMAND_FAILED;
+	else if (!run->settings.client && read_server(run, all, &err) < 0)
+		status = command_fail(run, &err);
+	if (run->out.format == OUT_TABLE)
+		print_text(all, &run->out.text);
+	else
+		out_json(&run->out, all);
+	return out_flush(&run->out) ? status : COMMAND_FAILED;
+}
+
+static const struct option_row rows[] = {
+	{ .name = "client",
+	  .type = OPTION_BOOL,
+	  COMMAND_AT(client),
+	  .group = "Flags",
+	  .help = "Show the plugin's version alone, and ask nobody." },
+	COMMAND_OUTPUT_ROW,
+	COMMAND_CLUSTER_ROWS,
+};
+
+static const struct options_prose prose = {
+	.program = "kubectl hostdev version",
+	.summary = "shows what is installed",
+	.synopsis = "kubectl hostdev version [--client] [-o FORMAT]",
+	.description =
+		"Shows the plugin's version, the cluster's, and, as far as you may see them, the "
+		"images of hostdev that the cluster runs.",
+	.examples = " kubectl hostdev version\n"
+		    " kubectl hostdev version --client",
+};
+
+const struct command version_command = {
+	.word = "version",
+	.summary = "Show the versions of plugin, cluster and installed images",
+	.prose = &prose,
+	.rows = rows,
+	.rows_len = ARRAY_LEN(rows),
+	.formats = OUT_SET(OUT_TABLE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML),
+	.run = run_version,
+};

@@ -6,57 +6,24 @@
 
 #include <uv.h>
 
-#include "api/json_values.h"
-#include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "kube/answer.h"
+#include "kube/client_call.h"
 #include "kube/client_metrics.h"
+#include "kube/client_transport.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
-#include "kube/impersonate.h"
 #include "kube/proof.h"
 #include "kube/provider.h"
 #include "kube/transport.h"
 
 enum {
-	TIMEOUT_MS = 30 * 1000,
 	LIST_MAX = 16 << 20,
 	ANSWER_MAX = 1 << 20,
-	LINE_MAX_BYTES = 8 << 20,
-};
-
-struct kube_call {
-	struct kube_client *client;
-	struct kube_call *next;
-	struct kube_call **link; /* what points to us */
-	char *verb;
-	char *resource;
-	char *method;
-	char *path;
-	char *content_type;
-	char *body;
-	size_t body_len;
-	uint64_t timeout_ms;
-	line_fn *on_line; /* NULL: not a stream */
-	kube_done_fn *done;
-	void *arg;
-
-	struct transfer *transfer; /* NULL: could not be started, or is over */
-	struct lines lines;        /* of a stream that goes well     */
-	struct str text;           /* the body, or that of an error  */
-	struct err err;            /* why we stopped it ourselves    */
-	const char *warnings;      /* what came with the answer, while it ends */
-	uint64_t start_ms;
-	uint64_t proof; /* which of the provider's it went with                  */
-	bool waiting;   /* for the provider                                      */
-	bool retried;   /* after a 401                                             */
-	bool feeding;   /* on_line may be on the stack: the memory must stay        */
-	bool cancelled;
-	bool ended; /* done is on the stack: too late to cancel                */
 };
 
 struct kube_client {
@@ -69,26 +36,6 @@ struct kube_client {
 	struct client_metrics metrics;
 	struct proof proof;
 };
-
-static void call_free(struct kube_call *call)
-{
-	free(call->verb);
-	free(call->resource);
-	free(call->method);
-	free(call->path);
-	free(call->content_type);
-	free(call->body);
-	lines_done(&call->lines);
-	str_done(&call->text);
-	free(call);
-}
-
-static void call_unlink(struct kube_call *call)
-{
-	*call->link = call->next;
-	if (call->next)
-		call->next->link = call->link;
-}
 
 static void count_call(const struct kube_call *call, int result, int status)
 {
@@ -324,36 +271,10 @@ static void end_unstarted(uv_timer_t *timer)
 	call_end(call, call->err.code, 0, 0);
 }
 
-static struct kube_call *call_new(struct kube_client *client, const struct kube_request *request)
-{
-	struct kube_call *call = xcalloc(1, sizeof(*call));
-
-	call->client = client;
-	call->verb = xstrdup(request->verb);
-	call->resource = xstrdup(request->resource);
-	call->method = xstrdup(request->method);
-	call->path = xstrdup(request->path);
-	call->content_type = xstrdup_or_null(request->content_type);
-	if (request->body) {
-		call->body = xmalloc(request->body_len);
-		memcpy(call->body, request->body, request->body_len);
-		call->body_len = request->body_len;
-	}
-	call->timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_MS;
-	call->lines.max = LINE_MAX_BYTES;
-	call->start_ms = uv_now(client->loop);
-	call->next = client->calls;
-	call->link = &client->calls;
-	if (call->next)
-		call->next->link = &call->next;
-	client->calls = call;
-	return call;
-}
-
 struct kube_call *kube_client_stream(struct kube_client *client, const struct kube_request *request,
 				     line_fn *on_line, kube_done_fn *done, void *arg)
 {
-	struct kube_call *call = call_new(client, request);
+	struct kube_call *call = call_new(client, request, &client->calls, uv_now(client->loop));
 
 	call->on_line = on_line;
 	call->done = done;
@@ -387,27 +308,6 @@ void kube_call_cancel(struct kube_call *call)
 	call_drop(call);
 }
 
-static struct transport *connect_to(struct uv_loop_s *loop, const struct kube_config *config,
-				    const char *user_agent)
-{
-	struct transport *transport;
-	struct json_strs headers = { 0 };
-
-	impersonate_headers(&config->as, &headers);
-	*array_add(&headers) = NULL;
-	transport = transport_new(loop, &(struct transport_config){
-						.server = config->server,
-						.tls_server_name = config->tls_server_name,
-						.user_agent = user_agent,
-						.insecure = config->insecure,
-						.proxy = config->proxy,
-						.proxy_env = config->proxy_env,
-						.headers = (const char *const *)headers.items,
-					});
-	json_strs_done(&headers);
-	return transport;
-}
-
 struct kube_client *kube_client_new(struct uv_loop_s *loop, const struct kube_config *config,
 				    const char *user_agent, struct metrics *metrics)
 {
@@ -418,7 +318,7 @@ struct kube_client *kube_client_new(struct uv_loop_s *loop, const struct kube_co
 	uv_timer_init(loop, &client->later);
 	client->later.data = client;
 	client->credentials = credentials_new(config);
-	client->transport = connect_to(loop, config, user_agent);
+	client->transport = client_transport(loop, config, user_agent);
 	client_metrics_init(&client->metrics, metrics);
 	return client;
 }

@@ -146,6 +146,25 @@ static int judge(struct listing *listing, const struct lists_want *want,
 	return 0;
 }
 
+static void run_lists(struct session *session, struct listing *listings, size_t len,
+		      size_t *pending)
+{
+	unsigned tries = 0;
+
+	/* Signals are caught by commands that wait, after their lists: here they end the process. */
+	if (session_run(session, pending) < 0)
+		exit(130);
+	for (size_t i = 0; i < len; i++) {
+		while (session_again(session, listings[i].result, &listings[i].err, &tries)) {
+			(*pending)++;
+			listings[i].objects = 0;
+			ask_page(&listings[i], NULL);
+			if (session_run(session, pending) < 0)
+				exit(130);
+		}
+	}
+}
+
 int lists_read(struct session *session, const struct lists_want *want, struct cluster *cluster,
 	       struct lists_missing *ret_missing, struct err *err)
 {
@@ -182,9 +201,7 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 		pending++;
 		ask_page(listing, NULL);
 	}
-	/* Signals are caught by commands that wait, after their lists: here they end the process. */
-	if (session_run(session, &pending) < 0)
-		exit(130);
+	run_lists(session, listings, len, &pending);
 	for (size_t i = 0; i < len && r == 0; i++)
 		r = judge(&listings[i], want, ret_missing, err);
 	if (want->selector)

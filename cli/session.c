@@ -18,6 +18,9 @@
 /* curl takes no more (CURLOPT_TIMEOUT_MS is an int inside). */
 enum { FOR_EVER_MS = 24 * 3600 * 1000 };
 
+/* An API server that asks to come again. */
+enum { AGAIN_MAX = 10, AGAIN_WAIT_MAX_MS = 10 * 1000 };
+
 struct session {
 	uv_loop_t loop;
 	struct kube_config config;
@@ -170,13 +173,13 @@ static void on_answer(void *arg, int result, const struct kube_response *respons
 		.warnings = xstrdup(response->warnings ? response->warnings : ""),
 	};
 	asking->result = result;
-	if (result < 0 && asking->err)
+	if (result < 0)
 		*asking->err = *err;
 	asking->pending = 0;
 }
 
-int session_ask(struct session *session, const struct kube_request *request,
-		struct session_answer *ret_answer, struct err *err)
+static int ask_once(struct session *session, const struct kube_request *request,
+		    struct session_answer *ret_answer, struct err *err)
 {
 	struct asking asking = { .answer = ret_answer, .err = err, .pending = 1 };
 	struct kube_request timed = *request;
@@ -190,6 +193,32 @@ int session_ask(struct session *session, const struct kube_request *request,
 		return err_set(err, ERR_RETRY, -EINTR, "interrupted");
 	}
 	return asking.result;
+}
+
+/* As client-go does with Retry-After, to a point (rest: withRetry). */
+bool session_again(struct session *session, int result, const struct err *err, unsigned *tries)
+{
+	if (result != -EAGAIN || err->wait_ms == 0 || err->wait_ms > AGAIN_WAIT_MAX_MS ||
+	    *tries >= AGAIN_MAX)
+		return false;
+	(*tries)++;
+	return session_wait(session, err->wait_ms) == 0;
+}
+
+int session_ask(struct session *session, const struct kube_request *request,
+		struct session_answer *ret_answer, struct err *err)
+{
+	struct err why = { 0 };
+	unsigned tries = 0;
+	int r = ask_once(session, request, ret_answer, &why);
+
+	while (session_again(session, r, &why, &tries)) {
+		session_answer_done(ret_answer);
+		r = ask_once(session, request, ret_answer, &why);
+	}
+	if (r < 0 && err)
+		*err = why;
+	return r;
 }
 
 void session_answer_done(struct session_answer *answer)

@@ -55,10 +55,14 @@ struct session_answer {
 void session_answer_done(struct session_answer *answer);
 #define auto_answer __attribute__((cleanup(session_answer_done)))
 
-/* Ask, and wait for the answer. Results as of a kube_done_fn, and -EINTR; @ret_answer is filled in either
+/* Ask, and wait for the answer; when the API server asks for it, again a few times. Results as of a kube_done_fn, and -EINTR; @ret_answer is filled in either
  * case and holds nothing before. */
 int session_ask(struct session *session, const struct kube_request *request,
 		struct session_answer *ret_answer, struct err *err);
+
+/* Has the API server asked to come again (429, 503), and not in too long? Then that time has passed, and
+ * *@tries is one more. @err as of a kube_done_fn. */
+bool session_again(struct session *session, int result, const struct err *err, unsigned *tries);
 
 /* What the API server said about an error, in full (err.msg is short); NULL if it is no Status. The
  * caller frees. */

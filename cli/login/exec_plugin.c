@@ -279,7 +279,7 @@ static int begin(struct run *run, struct err *err)
 	const char *command = plugin->config->exec->command;
 	auto_free char *file = exec_find(command, getenv("PATH"));
 	auto_free char *info = NULL;
-	bool interactive;
+	bool interactive = false;
 	int r;
 
 	if (!file) {

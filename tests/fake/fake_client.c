@@ -202,6 +202,8 @@ void fake_client_answer_later(struct kube_client *client, int status, const char
 	assert(client->calls);
 	if (status < 200 || status > 299)
 		result = classify(status, reason ? reason : "", &err);
+	if (result < 0)
+		err.wait_ms = (unsigned)retry_after_ms;
 	json_decref(json);
 	end_call(client, result, &response, &err);
 }

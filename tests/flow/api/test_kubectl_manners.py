@@ -5,8 +5,11 @@ import json
 import os
 import pty
 import re
+import socket
+import socketserver
 import subprocess
 import textwrap
+import threading
 import time
 
 import pytest
@@ -15,6 +18,7 @@ import yaml
 from cluster import wait_until
 from programs import program, run
 from test_kubectl_hostdev import Plugin
+from test_map import Map
 
 V1, V1BETA1 = "client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"
 GROUP = "devices.harvesterhci.io"
@@ -295,6 +299,77 @@ def test_several_kubeconfigs_are_one(plugin, installed, tmp_path, devices, node)
     complete = subprocess.run([program("kubectl-hostdev"), "__complete", "why", "--context="], env=plugin.env, text=True,
                               capture_output=True, timeout=60)
     assert complete.stdout == f"--context={config['current-context']}\n:4\n"
+
+
+class Proxy(socketserver.ThreadingTCPServer):
+    """An HTTP proxy that connects (CONNECT), and keeps to where."""
+
+    daemon_threads = True
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            method, target, _ = self.rfile.readline().decode().split()
+            while self.rfile.readline().strip():
+                pass
+            self.server.asked.append(f"{method} {target}")
+            host, _, port = target.rpartition(":")
+            with socket.create_connection((host, int(port))) as there:
+                self.connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                back = threading.Thread(target=self.copy, args=(there, self.connection), daemon=True)
+                back.start()
+                self.copy(self.connection, there)
+                back.join(10)
+
+        @staticmethod
+        def copy(source, target):
+            try:
+                while chunk := source.recv(65536):
+                    target.sendall(chunk)
+                target.shutdown(socket.SHUT_WR)
+            except OSError:  # one of them has closed
+                pass
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.asked = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def test_the_proxy_of_the_kubeconfig(plugin, installed, tmp_path, devices, node):
+    """That of the environment is heeded, too, but not for this machine: as Go's programs do."""
+    config = yaml.safe_load(installed.kubeconfig.read_text())
+    cluster = config["clusters"][0]["cluster"]
+    with Proxy() as proxy:
+        url = f"http://127.0.0.1:{proxy.server_address[1]}"
+        plugin.env |= {"HTTPS_PROXY": url, "https_proxy": url}
+        assert f"{node}-000000000" in plugin("tree", node, "-o", "name") and proxy.asked == []
+        path = tmp_path / "proxied"
+        path.write_text(yaml.safe_dump(config | {"clusters": [config["clusters"][0] | {
+            "cluster": cluster | {"proxy-url": url}}]}))
+        plugin.env["KUBECONFIG"] = str(path)
+        assert f"{node}-000000000" in plugin("tree", node, "-o", "name")
+        assert proxy.asked == [f"CONNECT {cluster['server'].removeprefix('https://')}"]
+        proxy.asked.clear()
+        plugin("tree", "--kubeconfig", str(installed.kubeconfig), "--server", "https://nowhere.invalid:6443", status=1)
+        assert set(proxy.asked) == {"CONNECT nowhere.invalid:6443"}
+        proxy.shutdown()
+
+
+def test_a_map_goes_on_behind_a_login(login, installed, devices, node):
+    """Its lists and watches begin together, and are refused together: that is one token more, not one for each."""
+    mine = login.plugin(installed, f'[ "$(wc -l <{login.count})" -eq 1 ] && TOKEN=old\n{PRINT_TOKEN}')
+    served = Map(mine.env["KUBECONFIG"])
+    try:
+        connection, stream = served.listen()
+        text = b""
+        while f"{node}-000000001".encode() not in text:
+            chunk = stream.read1(65536)
+            assert chunk, text
+            text += chunk
+        connection.close()
+        assert login.runs() == 2
+    finally:
+        served.stop()
 
 
 def test_namespaces_are_those_of_pods(plugin, devices, node, rest):

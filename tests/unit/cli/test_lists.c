@@ -58,7 +58,8 @@ static void answer(uv_idle_t *idle)
 	}
 	scene->used[i] = true;
 	body = made_json(scene->lines[i].body);
-	fake_client_answer(client, scene->lines[i].status, body);
+	fake_client_answer_later(client, scene->lines[i].status, body,
+				 scene->lines[i].status == 429 ? 1 : 0);
 }
 
 static const char kubeconfig[] = "current-context: c\n"
@@ -195,6 +196,60 @@ static void labels_are_the_servers_to_judge(void **state)
 	/* Whether a selector is about the device of the other claim, nobody has said. */
 	assert_int_equal(cluster_count(cluster, CLUSTER_PCICLAIM), 1);
 	assert_non_null(cluster_get(cluster, CLUSTER_PCICLAIM, "a"));
+	cluster_free(cluster);
+	scene_end(&scene);
+}
+
+#define BUSY(path)              \
+	{                       \
+		path, 429, "{}" \
+	}
+
+static void who_is_asked_to_come_again_does(void **state)
+{
+	static const struct line lines[] = {
+		BUSY("/pcidevices?limit=500"),
+		{ "/pcidevices?limit=500", 200, PAGE("t1", DEVICE("a")) },
+		BUSY("/pcidevices?limit=500&continue=t1"),
+		{ "/pcidevices?limit=500", 200, PAGE("t1", DEVICE("a")) },
+		{ "/pcidevices?limit=500&continue=t1", 200, PAGE("", DEVICE("b")) },
+		BUSY("/pcideviceclaims/a"),
+		{ "/pcideviceclaims/a", 200, "{'metadata':{'name':'a'}}" },
+		{ NULL, 0, NULL },
+	};
+	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) };
+	struct cluster *cluster = cluster_new();
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, NULL), 0);
+	assert_int_equal(cluster_count(cluster, CLUSTER_PCIDEVICE), 2);
+	assert_int_equal(lists_read_one(scene.session, CLUSTER_PCICLAIM, "a", cluster, NULL), 0);
+	cluster_free(cluster);
+	scene_end(&scene);
+}
+
+static void who_is_asked_again_and_again_gives_up(void **state)
+{
+	static const struct line lines[] = {
+		BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"),
+		BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"),
+		BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"),
+		BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"),
+		{ NULL, 0, NULL },
+	};
+	struct cluster *cluster = cluster_new();
+	struct err err = { 0 };
+	struct scene scene;
+
+	(void)state;
+	scene_begin(&scene, lines);
+	assert_int_equal(lists_read_one(scene.session, CLUSTER_PCICLAIM, "a", cluster, &err),
+			 -EAGAIN);
+	/* Asked once, and ten times more. */
+	assert_true(scene.used[10]);
+	assert_false(scene.used[11]);
 	cluster_free(cluster);
 	scene_end(&scene);
 }
@@ -371,6 +426,9 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "labels are the server's to judge", labels_are_the_servers_to_judge,
 		  NULL);
+	suite_add(&suite, "who is asked to come again does", who_is_asked_to_come_again_does, NULL);
+	suite_add(&suite, "who is asked again and again gives up",
+		  who_is_asked_again_and_again_gives_up, NULL);
 	suite_add(&suite, "who is nobody is told so", who_is_nobody_is_told_so, NULL);
 	suite_rows(&suite, checks, lists_say_something_or_not);
 	suite_add(&suite, "what is refused or not served is told",

@@ -256,6 +256,10 @@ static void what_is_given_counts_over_the_configuration(void **state)
 	assert_int_equal(file_read(AT_FDCWD, l.files.cert, 100, &text, NULL, NULL), 0);
 	assert_string_equal(text, PEM("1"));
 	path = xstrdup(l.files.key);
+	/* A refusal is for who gives to hear of: the file has no part in it any more. */
+	credentials_reject(l.credentials);
+	assert_int_equal(look(&l, START), 0);
+	assert_string_equal(credentials_token(l.credentials), "one");
 	/* The same again needs no new connection, and a new token does not either. */
 	credentials_give(l.credentials, &first);
 	assert_int_equal(look(&l, START), 0);

@@ -8,12 +8,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
-#include "cli/advice.h"
+#include "cli/ask/claims.h"
 #include "cli/claim_wait.h"
-#include "cli/claims.h"
-#include "cli/cluster.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/model/cluster.h"
+#include "cli/show/advice.h"
 #include "cli/target.h"
 
 /* claim and release are two directions of one thing. */

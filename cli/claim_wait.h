@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/claims.h"
+#include "cli/ask/claims.h"
 
 struct command_run;
 

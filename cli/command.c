@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/lists.h"
-#include "cli/session.h"
+#include "cli/ask/lists.h"
+#include "cli/ask/session.h"
 
 void command_cluster(const struct command_settings *settings, struct session_settings *ret_session)
 {

@@ -14,7 +14,7 @@
 
 #include "base/options.h"
 #include "cli/complete.h"
-#include "cli/out.h"
+#include "cli/show/out.h"
 
 struct err;
 struct lists_missing;

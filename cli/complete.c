@@ -8,11 +8,11 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/str.h"
-#include "cli/cluster.h"
+#include "cli/ask/lists.h"
+#include "cli/ask/session.h"
 #include "cli/command.h"
 #include "cli/complete_values.h"
-#include "cli/lists.h"
-#include "cli/session.h"
+#include "cli/model/cluster.h"
 
 enum { TIMEOUT_MS = 3000 }; /* nobody waits longer for a shell */
 

@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/ask/session.h"
 #include "cli/complete.h"
-#include "cli/session.h"
 #include "kube/config_load.h"
 
 static void read_kubeconfig(const struct session_settings *settings, const char *flag,

@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "base/standard_fds.h"
 #include "base/str.h"
+#include "cli/ask/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/complete.h"
-#include "cli/session.h"
 
 /* clang-format off */
 static const struct command *const commands[] = {

@@ -7,11 +7,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/claims.h"
-#include "cli/cluster.h"
+#include "cli/ask/claims.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/device_json.h"
+#include "cli/model/cluster.h"
+#include "cli/show/device_json.h"
 #include "cli/target.h"
 
 /* What the API server and its webhooks say to a claim, or a release, of one device. */

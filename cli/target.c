@@ -8,12 +8,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/address.h"
-#include "cli/cluster.h"
+#include "cli/ask/find.h"
+#include "cli/ask/session.h"
 #include "cli/command.h"
-#include "cli/find.h"
-#include "cli/narrow.h"
-#include "cli/session.h"
+#include "cli/model/address.h"
+#include "cli/model/cluster.h"
+#include "cli/model/narrow.h"
 
 /* Kinds that have the names of devices, a device before its claim. */
 static const enum cluster_kind named[] = { CLUSTER_PCIDEVICE, CLUSTER_PCICLAIM, CLUSTER_USBDEVICE,

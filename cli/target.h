@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "cli/lists.h"
+#include "cli/ask/lists.h"
 
 struct cluster;
 struct cluster_device;

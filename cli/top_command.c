@@ -7,11 +7,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
+#include "cli/ask/lists.h"
+#include "cli/ask/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/lists.h"
-#include "cli/pools.h"
-#include "cli/session.h"
+#include "cli/show/pools.h"
 
 static int run_top(struct command_run *run)
 {

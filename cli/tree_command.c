@@ -4,13 +4,13 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/timefmt.h"
-#include "cli/cluster.h"
+#include "cli/ask/lists.h"
+#include "cli/ask/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/lists.h"
-#include "cli/narrow.h"
-#include "cli/session.h"
-#include "cli/tree.h"
+#include "cli/model/cluster.h"
+#include "cli/model/narrow.h"
+#include "cli/show/tree.h"
 
 static bool has_node(const struct cluster_view *view, const char *node)
 {

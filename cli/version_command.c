@@ -7,9 +7,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/ask/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/session.h"
 
 /* Of manifests/base. */
 static const char ours[] = "labelSelector=app.kubernetes.io%2Fpart-of%3Dhostdev";

@@ -13,13 +13,13 @@
 #include "api/vgpudevice.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/advice.h"
-#include "cli/age.h"
-#include "cli/cluster.h"
-#include "cli/device_events.h"
-#include "cli/device_json.h"
-#include "cli/out.h"
-#include "cli/table.h"
+#include "cli/ask/device_events.h"
+#include "cli/model/age.h"
+#include "cli/model/cluster.h"
+#include "cli/show/advice.h"
+#include "cli/show/device_json.h"
+#include "cli/show/out.h"
+#include "cli/show/table.h"
 
 enum { OWNERS = 6 };
 

@@ -14,10 +14,10 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/cluster.h"
 #include "cli/map/map_card_parts.h"
-#include "cli/node.h"
-#include "cli/part.h"
+#include "cli/model/cluster.h"
+#include "cli/model/node.h"
+#include "cli/model/part.h"
 
 static void begin(struct str *out, const char *id, const char *kind, const char *name)
 {

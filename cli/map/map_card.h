@@ -26,7 +26,7 @@ char *map_card_usb(const char *id, const struct usbdevice *device,
 		   const struct usbdeviceclaim *claim, const struct node_fault *fault);
 char *map_card_mdev(const char *id, const struct mediateddevice *device,
 		    const struct node_fault *fault);
-/* Of what a card is divided into (cli/part.h); NULL: there is none, and nobody wants one. @function is the virtual
+/* Of what a card is divided into (cli/model/part.h); NULL: there is none, and nobody wants one. @function is the virtual
  * function of the vGPU, NULL: not known. */
 char *map_card_vgpu(const char *id, const struct vgpudevice *vgpu, const struct pcidevice *function,
 		    const struct node_fault *fault);

@@ -8,9 +8,9 @@
 #include "api/pcidevice.h"
 #include "base/json_write.h"
 #include "base/mem.h"
-#include "cli/cluster.h"
 #include "cli/map/map_state.h"
-#include "cli/state.h"
+#include "cli/model/cluster.h"
+#include "cli/model/state.h"
 
 const char *map_card_node_name(const char *said, const struct api_meta *meta)
 {

@@ -22,7 +22,7 @@ void map_card_fact_int(struct str *out, const char *label, long long value);
 /* "state", "reason" and "say". */
 void map_card_verdict(struct str *out, const struct state_verdict *verdict);
 
-/* The same of what is judged by the objects of @device (cli/state.h). */
+/* The same of what is judged by the objects of @device (cli/model/state.h). */
 void map_card_state(struct str *out, const struct cluster_device *device);
 
 void map_card_conditions(struct str *out, const struct api_conditions *conditions);

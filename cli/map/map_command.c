@@ -4,10 +4,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/ask/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/map/map_view.h"
-#include "cli/session.h"
 #include "kube/clock.h"
 
 /* The desktop's way to open an address; it ends by itself, and what it says is its own. */

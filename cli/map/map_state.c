@@ -1,6 +1,6 @@
 #include "cli/map/map_state.h"
 
-#include "cli/state.h"
+#include "cli/model/state.h"
 
 static const char *const words[STATES] = {
 	[STATE_UNKNOWN] = "unknown",     [STATE_FREE] = "free",       [STATE_REFUSED] = "refused",

@@ -7,7 +7,7 @@
 "use strict";
 
 const FRAME_MS = 8; /* of drawing in a frame */
-const FAULTS = { NodeGone: "gone", NodeNotReady: "NotReady", AgentNotRunning: "no agent" }; /* as cli/node.c has it */
+const FAULTS = { NodeGone: "gone", NodeNotReady: "NotReady", AgentNotRunning: "no agent" }; /* as cli/model/node.c has it */
 
 /* --- what comes --------------------------------------------------------------------------------- */
 

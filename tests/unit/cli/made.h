@@ -7,8 +7,8 @@
 #include "api/object.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/cluster.h"
-#include "cli/out.h"
+#include "cli/model/cluster.h"
+#include "cli/show/out.h"
 
 static inline char *made_json(const char *text)
 {

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "cli/ask/pod_facts.h"
 #include "cli/claim_wait.h"
-#include "cli/pod_facts.h"
 #include "unit/cli/made.h"
 
 #define CLAIM(meta, status)                                                                               \

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "cli/address.h"
-#include "cli/find.h"
+#include "cli/ask/find.h"
+#include "cli/model/address.h"
 #include "unit/cli/made.h"
 
 static struct find_case {

@@ -6,10 +6,10 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "cli/claims.h"
+#include "cli/ask/claims.h"
+#include "cli/ask/lists.h"
+#include "cli/ask/session.h"
 #include "cli/command.h"
-#include "cli/lists.h"
-#include "cli/session.h"
 #include "cli/target.h"
 #include "fake/fake_client.h"
 #include "unit/cli/made.h"

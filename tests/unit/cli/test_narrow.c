@@ -1,6 +1,6 @@
 #include "unit/suite.h"
 
-#include "cli/narrow.h"
+#include "cli/model/narrow.h"
 #include "unit/cli/made.h"
 
 static void a_namespace_has_what_its_pods_have(void **state)

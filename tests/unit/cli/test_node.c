@@ -1,7 +1,7 @@
 #include "unit/suite.h"
 
 #include "api/pcideviceclaim.h"
-#include "cli/node.h"
+#include "cli/model/node.h"
 #include "unit/cli/made.h"
 
 #define NODE(conditions) "{'metadata':{'name':'vm1'},'status':{'conditions':[" conditions "]}}"

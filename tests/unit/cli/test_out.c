@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "cli/age.h"
-#include "cli/out.h"
-#include "cli/table.h"
+#include "cli/model/age.h"
+#include "cli/show/out.h"
+#include "cli/show/table.h"
 #include "unit/cli/made.h"
 
 static struct colour_case {

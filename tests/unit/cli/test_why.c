@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "cli/advice.h"
-#include "cli/device_events.h"
-#include "cli/pools.h"
+#include "cli/ask/device_events.h"
+#include "cli/show/advice.h"
+#include "cli/show/pools.h"
 #include "cli/why.h"
 #include "unit/cli/made.h"
 

@@ -14,7 +14,7 @@
 #include "api/usbdevice.h"
 #include "api/vgpudevice.h"
 #include "cli/map/map_card.h"
-#include "cli/node.h"
+#include "cli/model/node.h"
 
 #define PCI                                                                                                       \
 	"{\"metadata\":{\"name\":\"n1-000001000\"},\"status\":{\"address\":\"0000:01:00.0\",\"nodeName\":\"n1\"," \

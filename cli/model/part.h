@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/state.h"
+#include "cli/model/state.h"
 
 struct cluster_device;
 struct migconfiguration;

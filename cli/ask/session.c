@@ -1,4 +1,4 @@
-#include "cli/session.h"
+#include "cli/ask/session.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/login/exec_plugin.h"
-#include "cli/out.h"
+#include "cli/show/out.h"
 #include "kube/config_load.h"
 
 /* curl takes no more (CURLOPT_TIMEOUT_MS is an int inside). */

@@ -1,4 +1,4 @@
-#include "cli/advice.h"
+#include "cli/show/advice.h"
 
 #include <stddef.h>
 #include <string.h>

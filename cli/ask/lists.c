@@ -1,4 +1,4 @@
-#include "cli/lists.h"
+#include "cli/ask/lists.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/narrow.h"
-#include "cli/session.h"
+#include "cli/ask/session.h"
+#include "cli/model/narrow.h"
 #include "kube/list_page.h"
 #include "kube/url.h"
 

@@ -1,7 +1,7 @@
 /* cluster_view: makes the view of a cluster out of its objects. A part of cluster.c, for nobody else. */
 #pragma once
 
-#include "cli/cluster.h"
+#include "cli/model/cluster.h"
 
 struct map;
 

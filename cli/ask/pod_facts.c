@@ -1,4 +1,4 @@
-#include "cli/pod_facts.h"
+#include "cli/ask/pod_facts.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "api/json_map.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/session.h"
+#include "cli/ask/session.h"
 #include "kube/url.h"
 
 /* virt-controller makes the pod of a VirtualMachineInstance its property, and names the machine in a

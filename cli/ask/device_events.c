@@ -1,4 +1,4 @@
-#include "cli/device_events.h"
+#include "cli/ask/device_events.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/timefmt.h"
-#include "cli/cluster.h"
-#include "cli/session.h"
+#include "cli/ask/session.h"
+#include "cli/model/cluster.h"
 #include "kube/list_page.h"
 #include "kube/url.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/state.h"
+#include "cli/model/state.h"
 
 struct out;
 struct str;

@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 #include "api/kind.h"
-#include "cli/node.h"
-#include "cli/state.h"
+#include "cli/model/node.h"
+#include "cli/model/state.h"
 
 struct api_conditions;
 struct api_meta;

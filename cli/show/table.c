@@ -1,4 +1,4 @@
-#include "cli/table.h"
+#include "cli/show/table.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/str.h"
-#include "cli/out.h"
+#include "cli/show/out.h"
 
 enum { GAP = 3 };
 

@@ -1,4 +1,4 @@
-#include "cli/find.h"
+#include "cli/ask/find.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "api/vgpudevice.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/address.h"
-#include "cli/cluster.h"
-#include "cli/out.h"
+#include "cli/model/address.h"
+#include "cli/model/cluster.h"
+#include "cli/show/out.h"
 
 const char *find_name_part(const char *word)
 {

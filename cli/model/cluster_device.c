@@ -1,4 +1,4 @@
-#include "cli/cluster_device.h"
+#include "cli/model/cluster_device.h"
 
 #include "api/mediateddevice.h"
 #include "api/pcidevice.h"

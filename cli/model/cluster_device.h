@@ -1,7 +1,7 @@
 /* cluster_device: a device of a cluster out of its objects. A part of cluster_view.c, for nobody else. */
 #pragma once
 
-#include "cli/cluster.h"
+#include "cli/model/cluster.h"
 
 /* Make @device of its own object (of @kind: CLUSTER_PCIDEVICE, CLUSTER_USBDEVICE or CLUSTER_MDEV). */
 void cluster_device_take(struct cluster_device *device, enum cluster_kind kind, const void *object);

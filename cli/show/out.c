@@ -1,4 +1,4 @@
-#include "cli/out.h"
+#include "cli/show/out.h"
 
 #include <ctype.h>
 #include <errno.h>

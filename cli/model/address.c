@@ -1,4 +1,4 @@
-#include "cli/address.h"
+#include "cli/model/address.h"
 
 #include <ctype.h>
 #include <string.h>

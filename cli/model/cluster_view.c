@@ -1,4 +1,4 @@
-#include "cli/cluster_view.h"
+#include "cli/model/cluster_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "api/vgpudevice.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "cli/address.h"
-#include "cli/cluster_device.h"
+#include "cli/model/address.h"
+#include "cli/model/cluster_device.h"
 
 static const char *text(const char *value)
 {

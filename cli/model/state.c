@@ -1,4 +1,4 @@
-#include "cli/state.h"
+#include "cli/model/state.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include "api/condition.h"
 #include "api/meta.h"
 #include "api/pcidevice.h"
-#include "cli/cluster.h"
+#include "cli/model/cluster.h"
 
 /* clang-format off */
 static const struct state_look looks[STATES] = {

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "cli/cluster.h"
-#include "cli/session.h"
+#include "cli/ask/session.h"
+#include "cli/model/cluster.h"
 
 struct err;
 

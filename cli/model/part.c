@@ -1,4 +1,4 @@
-#include "cli/part.h"
+#include "cli/model/part.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "api/vgpudevice.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/cluster.h"
+#include "cli/model/cluster.h"
 
 bool part_of_vgpu(const struct vgpudevice *vgpu, bool used, const struct node_fault *fault,
 		  struct part *ret_part)

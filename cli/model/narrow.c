@@ -1,4 +1,4 @@
-#include "cli/narrow.h"
+#include "cli/model/narrow.h"
 
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "api/meta.h"
 #include "api/pcidevice.h"
 #include "base/mem.h"
-#include "cli/cluster.h"
+#include "cli/model/cluster.h"
 
 bool narrow_has_pod(const struct cluster_device *device, const char *ns)
 {

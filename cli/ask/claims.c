@@ -1,4 +1,4 @@
-#include "cli/claims.h"
+#include "cli/ask/claims.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/out.h"
+#include "cli/show/out.h"
 #include "kube/url.h"
 
 enum cluster_kind claim_kind(enum device_type type)

@@ -1,4 +1,4 @@
-#include "cli/device_json.h"
+#include "cli/show/device_json.h"
 
 #include <stdlib.h>
 
@@ -8,9 +8,9 @@
 #include "api/pcidevice.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/cluster.h"
-#include "cli/out.h"
-#include "cli/part.h"
+#include "cli/model/cluster.h"
+#include "cli/model/part.h"
+#include "cli/show/out.h"
 
 static void add_text(json_t *object, const char *key, const char *text)
 {

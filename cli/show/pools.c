@@ -1,4 +1,4 @@
-#include "cli/pools.h"
+#include "cli/show/pools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "api/json_map.h"
 #include "api/object.h"
 #include "base/mem.h"
-#include "cli/cluster.h"
-#include "cli/out.h"
-#include "cli/table.h"
+#include "cli/model/cluster.h"
+#include "cli/show/out.h"
+#include "cli/show/table.h"
 
 static const struct table_column columns[] = {
 	{ "RESOURCE", false },  { "DEVICES", false }, { "CLAIMED", false }, { "HEALTHY", false },

@@ -1,4 +1,4 @@
-#include "cli/tree.h"
+#include "cli/show/tree.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -6,12 +6,12 @@
 #include "api/json_map.h"
 #include "api/pcidevice.h"
 #include "base/mem.h"
-#include "cli/address.h"
-#include "cli/cluster.h"
-#include "cli/device_json.h"
-#include "cli/out.h"
-#include "cli/part.h"
-#include "cli/table.h"
+#include "cli/model/address.h"
+#include "cli/model/cluster.h"
+#include "cli/model/part.h"
+#include "cli/show/device_json.h"
+#include "cli/show/out.h"
+#include "cli/show/table.h"
 
 enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + 4 };
 

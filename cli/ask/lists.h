@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/cluster.h"
+#include "cli/model/cluster.h"
 
 struct err;
 struct session;

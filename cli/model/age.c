@@ -1,4 +1,4 @@
-#include "cli/age.h"
+#include "cli/model/age.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-#include "cli/node.h"
+#include "cli/model/node.h"
 
 #include <string.h>
 
 #include "api/json_map.h"
 #include "base/mem.h"
-#include "cli/age.h"
+#include "cli/model/age.h"
 
 static const struct json_row info_map[] = {
 	JSON_STR(struct node_info, kernel, "kernelVersion", JSON_OPTIONAL),

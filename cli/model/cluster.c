@@ -1,4 +1,4 @@
-#include "cli/cluster.h"
+#include "cli/model/cluster.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "api/vgpudevice.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "cli/cluster_view.h"
+#include "cli/model/cluster_view.h"
 
 struct cluster {
 	struct map *objects[CLUSTER_KINDS]; /* by name */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
-#include "cli/state.h"
+#include "cli/model/state.h"
 
 struct api_kind;
 

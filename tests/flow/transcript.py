@@ -17,6 +17,7 @@ AGE = re.compile(r"(?<![\w.-])(?:\d+[smhd])+(?![\w.-])")
 # As kubectl and its plugin say them: it must fail.
 REFUSALS = ("Error from server", "The request is invalid", "kubectl hostdev ", "  admission webhook ")
 REPEAT_SECONDS = 90  # what is looked at follows what was done
+LOOKS = ("kubectl get ", *(f"kubectl hostdev {verb} " for verb in ("tree", "why", "who", "top")))
 
 
 @dataclass
@@ -131,7 +132,7 @@ class Shell:
     def run(self, command):
         """What it prints must be what is written, and if nothing is, it must succeed. What only looks is repeated."""
         wanted = [self._here(line) for line in command.output]
-        end = time.monotonic() + (REPEAT_SECONDS if command.text.startswith("kubectl get ") else 0)
+        end = time.monotonic() + (REPEAT_SECONDS if command.text.startswith(LOOKS) else 0)
         while True:
             status, text = self._run_once(command)
             refused = any(line.startswith(REFUSALS) for line in wanted)

@@ -195,7 +195,7 @@ class Commands:
     def check_program(self, name, words):
         """One of ours: verbs and flags are those of its help."""
         self.built(name)
-        verbs = [word for word in words if not word.startswith("-")][:1]
+        verbs = [word for word in words if not word.startswith("-") and word != "COMMAND"][:1]
         if name == "kubectl-hostdev" and verbs:
             if not re.search(rf"^  {verbs[0]} ", help_of(program(name)), re.MULTILINE) and verbs != ["__complete"]:
                 raise Wrong(f"kubectl hostdev has no verb {verbs[0]!r}")
@@ -207,8 +207,8 @@ class Commands:
         if verbs == ["__complete"]:
             return
         text = help_of(program(name), *verbs)
-        rest = self.check_flags(text, words, r"^ {7}(?:(-\w), )?(--[\w-]+)(?: (\S+))?$")
-        for word in rest[len(verbs):] if name == "kubectl-hostdev" else []:
+        rest = self.check_flags(text, words, r"^ {7}(?:(-\w), )?(--[\w-]+)(?:\[=\w+\])?(?: (\S+))?$")
+        for word in rest[len(verbs):] if name == "kubectl-hostdev" and verbs else []:
             choice = re.search(r"^       kubectl hostdev \w+ ([a-z|]+)$", text, re.MULTILINE)
             if word not in choice[1].split("|") if choice else not DEVICE.fullmatch(word.split("$(")[0] or "A") \
                     and not re.fullmatch(r"node\d|vm1|NODE|[\da-f:.]+|[a-z|]+\|[a-z|]+", word):
@@ -232,7 +232,7 @@ class Commands:
                 continue
             if name not in known:
                 raise Wrong(f"there is no flag {name!r}")
-            if known[name] and not equals and not known[name].startswith(("BOOL", "WAY")):
+            if known[name] and not equals and known[name] != "BOOL":
                 if not words:
                     raise Wrong(f"{name} wants a value")
                 value = words.pop(0)

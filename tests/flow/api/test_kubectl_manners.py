@@ -401,7 +401,8 @@ def test_labels_are_the_api_servers_to_judge(plugin, devices, node, rest):
 
 def test_lists_without_their_first_line(plugin, devices, node):
     whole, rest_ = plugin("tree", node).splitlines(), plugin("tree", node, "--no-headers").splitlines()
-    assert whole[0].startswith("DEVICE") and len(rest_) == len(whole) - 1 and rest_[0] == node
+    assert whole[0].startswith("DEVICE") and len(rest_) == 4 and rest_[0].split()[0] == node
+    assert [line.split() for line in rest_] == [line.split() for line in whole[1:]]
 
 
 def test_dry_runs(plugin, devices, node, rest):

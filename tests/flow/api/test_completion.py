@@ -68,7 +68,7 @@ def terminal(request, plugin):  # noqa: F811
 
 @pytest.mark.parametrize("line, made", [
     ("rel", "release"), ("claim --inc", "claim --include-group"), ("tree -o js", "tree -o json"),
-    ("claim --dry-run=ser", "claim --dry-run=server"), ("claim --dry-run ser", "claim --dry-run server"),
+    ("claim --dry-run=ser", "claim --dry-run=server"), ("tree --output js", "tree --output json"),
     ("completion z", "completion zsh"), ("tree --kubeconfig /etc/hostn", "tree --kubeconfig /etc/hostname"),
     ("tree /etc/hostn", "tree /etc/hostn")])
 def test_words_and_flags(terminal, line, made):

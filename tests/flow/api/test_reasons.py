@@ -26,6 +26,7 @@ NO_REASONS = """
   answers of API servers: Accept AlreadyExists Authorization Conflict Expired Failure Forbidden NotFound
     ServiceUnavailable
   labels of metrics: Other
+  words of kubeconfigs: Always IfAvailable Never
   gRPC: Aborted Canceled DataLoss DeadlineExceeded FailedPrecondition Internal InvalidArgument OutOfRange
     PermissionDenied ResourceExhausted Unauthenticated Unavailable Unimplemented
   steps of the helper: Bind CheckHolders ClearOverride Create LoadModule MakeFunctions Probe Release Remove

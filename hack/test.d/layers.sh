@@ -45,6 +45,14 @@ prepare_flow() {
 	link_binaries "$ROOT/build/local/bin"
 }
 
+# The version that upgrades begin with. A clone without its history has none, and says so here: tests then take this
+# version under another number.
+prepare_previous() {
+	local status=0
+	"$ROOT/hack/previous" >/dev/null || status=$?
+	((status == 0 || status == 3)) || record failed build-previous
+}
+
 # flow_tests LAYER PROCESSES SECONDS: that many share the files; each has a control plane (and a machine) of its own.
 # A test that hangs ends after five minutes, and the layer after SECONDS or ten failures: a result that says where is
 # worth more.
@@ -85,6 +93,7 @@ check_again() {
 # KubeVirt's definitions come from its Go module, which Go's usual module proxy has.
 layer_api() {
 	prepare_flow
+	prepare_previous
 	"$ROOT/hack/packages" install browser
 	prometheus_tools
 	link_prometheus "$ROOT/build/local/bin"
@@ -95,6 +104,7 @@ layer_api() {
 
 layer_node() {
 	prepare_flow
+	prepare_previous
 	check build-failpoints build_preset failpoints
 	node_runtime
 	link_runtime "$ROOT/build/local/bin"

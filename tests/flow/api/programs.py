@@ -51,6 +51,11 @@ class Program:
         self.process = None
         self.log_file.touch()
 
+    def use(self, folder):
+        """The next start is of the program of that folder."""
+        self.command[0] = folder / self.command[0].name
+        return self
+
     def start(self):
         self.started = self.log_file.stat().st_size
         with open(self.log_file, "a") as log:

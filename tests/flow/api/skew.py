@@ -46,6 +46,12 @@ def install_old(cluster):
                "the old definitions")
 
 
+def install(cluster, tree):
+    """Those of that version."""
+    cluster.kubectl("replace", "-f", tree / "crds")
+    wait_until(lambda: serves(cluster), 60, "the definitions")
+
+
 def install_new(cluster):
     cluster.kubectl("replace", "-f", ROOT / "crds")
     wait_until(lambda: knows(cluster, "pcideviceclaims.status.conditions") and serves(cluster), 60,

@@ -1,6 +1,7 @@
 """Definitions that are older than the programs, their upgrade under running programs, and the way back.
 
 The older ones are made of crds/: Harvester's kinds with Harvester's fields only, without rules and columns of ours.
+Those of the version before: test_version_skew.py.
 """
 
 import time

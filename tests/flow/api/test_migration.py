@@ -33,6 +33,7 @@ class Taken:
         self.crds, self.agents, self.machine, self.node = crds, agents, machine, node
         self.dev = dev
         self.made = []
+        self.agent = None
         (dev / "vfio").mkdir(parents=True)
         (machine.folder / "sys/module/vfio_iommu_type1").mkdir(parents=True)
 
@@ -73,7 +74,8 @@ class Taken:
         return json.loads((self.machine.folder / f"state/devices/{address}.json").read_text())
 
     def clear(self):
-        self.agent.stop()  # it would put its finalizer on again
+        if self.agent:
+            self.agent.stop()  # it would put its finalizer on again
         for kind, name in self.made:
             self.crds.kubectl("patch", f"{kind}.{harvester.GROUP}", name, "--type=merge", "-p",
                               '{"metadata":{"finalizers":null}}', check=False)

@@ -1,6 +1,6 @@
 """This version and the previous one together, as far as objects go: agents, controllers and definitions of either.
 
-The previous one is real: hack/previous. On a node, with a pod that has a device: tests/flow/node/test_rolling_update.py.
+The previous one is real: hack/previous. With a pod that has a device: tests/flow/node/test_rolling_update.py.
 """
 
 import uuid

@@ -29,8 +29,12 @@ class KubectlWatch:
         self.kind = kind
         self.events = []
         self.changed = threading.Condition()
-        path = path.format(kind) + "&" + urlencode({"labelSelector": selector})
-        self.process = cluster.start_kubectl("get", "--raw", path)
+        self.cluster = cluster
+        self.path = path.format(kind) + "&" + urlencode({"labelSelector": selector})
+        self._start()
+
+    def _start(self):
+        self.process = self.cluster.start_kubectl("get", "--raw", self.path)
         self.thread = threading.Thread(target=self._collect, daemon=True)
         self.thread.start()
 
@@ -45,6 +49,15 @@ class KubectlWatch:
         self.process.terminate()
         self.process.wait()
         self.thread.join()
+
+    def ended(self):
+        """By the API server: a definition that changes ends the watches of its kind."""
+        return self.process.poll() is not None
+
+    def again(self):
+        """A new kubectl, which shows all objects once more."""
+        self.close()
+        self._start()
 
     def mark(self):
         """Where the events after now begin."""
@@ -64,7 +77,7 @@ class KubectlWatch:
                 left = end - time.monotonic()
                 seen = [(e.type, e.name) for e in self.events[mark:]]
                 assert left > 0, f"kubectl's watch of {self.kind} has not shown {what} in {timeout} s, only {seen}"
-                assert self.process.poll() is None, "kubectl ended"
+                assert not self.ended(), "kubectl ended"
                 self.changed.wait(left)
 
     def objects(self):

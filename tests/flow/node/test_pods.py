@@ -16,6 +16,7 @@ from node_agent import PROGRAMS
 
 NAMESPACE = "hostdev-system"
 GROUP = "devices.harvesterhci.io"
+LOCAL = ROOT / "manifests/overlays/local"
 LEND = ROOT / "manifests/examples/lend-one-device.yaml"
 KINDS = ("daemonset,deployment,poddisruptionbudget,networkpolicy,service,"
          "validatingwebhookconfiguration,mutatingwebhookconfiguration")
@@ -24,17 +25,20 @@ CHOWN = 1  # of the agent alone, by manifests/components/usb
 
 
 class Pods:
-    """The pods of hostdev on the node."""
+    """The pods of hostdev on the node, as the overlay has them."""
 
-    def __init__(self, booted, kubelet):
-        self.node, self.kubelet = booted, kubelet
+    def __init__(self, booted, kubelet, overlay):
+        self.node, self.kubelet, self.overlay = booted, kubelet, overlay
         self.guest, self.cluster = booted.guest, booted.cluster
 
     def kubectl(self, *words):
         return self.cluster.kubectl("-n", NAMESPACE, *words).stdout
 
+    def apply(self, *words):
+        self.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-k", self.overlay, *words)
+
     def install(self):
-        self.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-k", ROOT / "manifests/overlays/local")
+        self.apply()
         for workload in ("daemonset/hostdev-agent", "deployment/hostdev-controller"):
             self.kubectl("rollout", "status", workload, "--timeout=180s")
 
@@ -75,12 +79,13 @@ def images(tmp_path_factory):
 
 
 @contextmanager
-def as_pods(booted, images):
-    """In place of the agent that is a process of the node; at the end, that is back."""
-    made = Pods(booted, Kubelet(booted.guest, booted.cluster))
+def as_pods(booted, images, overlay=LOCAL, prepare=lambda: None):
+    """In place of the agent that is a process of the node; at the end, that is back. While neither runs, prepare()."""
+    made = Pods(booted, Kubelet(booted.guest, booted.cluster), overlay)
     booted.agent.signal("TERM")
     wait_until(lambda: not booted.agent.alive(), 10, "the process's end")
     try:
+        prepare()
         booted.cluster.control("start", "--full", "--egress")
         made.kubelet.start(images)
         made.install()

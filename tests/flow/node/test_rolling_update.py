@@ -1,63 +1,85 @@
-"""hostdev is brought to another version and back, as docs/upgrade.md says, while a pod has a claimed device.
-
-The other version is the same programs with another version in them, which is what rollouts, user agents and metrics
-show of it.
+"""hostdev is brought from its previous version to this one and back, as docs/upgrade.md says, while a pod has a claimed
+device: definitions, controller, agents; on the way back controller and agents. In between, one of these two is a
+version behind the other.
 """
 
 import os
-import re
 import shutil
 import subprocess
-import threading
-import time
-from datetime import datetime, timezone
+from functools import partial
 
 import pytest
 
 from bindings import Bindings
-from claims import IGB, NIC, TWIN
+from claims import IGB, NIC
 from cluster import ROOT, wait_until
 from kubectl_watch import HOURS, KubectlWatch
 from kubelet import Pod
 from node import NODE, pci_name
 from node_agent import PROGRAMS
-from test_pods import as_pods, claim_of, wait_returned
+from previous import VERSION, previous
+from registrations import FLAGS, Registrations
+from test_pods import GROUP, LOCAL, as_pods, claim_of, wait_returned
+from upgrades import Asked, Audit, Definitions, essence, reachable, without
 
-VERSION = re.search(r"^project\(hostdev VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
-NEXT = VERSION[:-1] + ("9" if VERSION[-1] != "9" else "8")
-pytestmark = pytest.mark.timeout(600)  # the first test waits for the node and its four roll-outs
-REGISTRATION = 30  # seconds from the start of an agent's container until the Node, told every 10, has its resources
-
-
-def with_version(programs, folder, version):
-    """Copies of the programs in which their version is another one of the same length."""
-    for name in ("hostdev-agent", "hostdev-helper", "hostdev-names", "hostdev-controller"):
-        text = (programs / name).read_bytes()
-        (folder / name).write_bytes(text.replace(f"{VERSION}\0".encode(), f"{version}\0".encode()))
-        (folder / name).chmod(0o755)
-    for name in ("hostdev-agent", "hostdev-controller"):
-        said = subprocess.run([folder / name, "--version"], check=True, capture_output=True, text=True).stdout
-        assert version in said and VERSION not in said
-    return folder
+pytestmark = pytest.mark.timeout(1200)  # it waits for the node, a restart and four roll-outs
+REGISTRATION = 30  # seconds from the start of an agent's process until the kubelet has its devices
+STATUS_PERIOD = 10  # seconds after which the kubelet says what changed of its Node
+SLACK = 8  # seconds: an emulated machine is slow, and so is the way to read its clock
+APPLY = ("apply", "--server-side", "--force-conflicts")
+ALL_BUT_AGENTS = "--selector=app.kubernetes.io/component!=agent"
 
 
 @pytest.fixture(scope="module")
-def images(tmp_path_factory):
-    """Of both versions: local and next."""
-    programs = ROOT / os.fspath(PROGRAMS)
+def before(tmp_path_factory):
+    """The previous version."""
+    return previous(ROOT / os.fspath(PROGRAMS), tmp_path_factory.mktemp("previous"))
+
+
+@pytest.fixture(scope="module")
+def images(before, tmp_path_factory):
+    """Of both versions: local and previous."""
     found = []
-    for tag, folder in ("local", programs), ("next", with_version(programs, tmp_path_factory.mktemp("next"), NEXT)):
+    for tag, programs in ("local", ROOT / os.fspath(PROGRAMS)), ("previous", before.programs):
         output = tmp_path_factory.mktemp(f"images-{tag}")
-        subprocess.run([ROOT / "hack/image", "--programs", folder, "--output", output, "--tag", tag], check=True)
+        subprocess.run([ROOT / "hack/image", "--programs", programs, "--output", output, "--tag", tag], check=True)
         for image in sorted(output.glob("*.tar")):
             found.append(shutil.move(image, output / f"{image.stem}-{tag}.tar"))
     return found
 
 
 @pytest.fixture(scope="module")
-def hostdev(booted, images):
-    with as_pods(booted, images) as made:
-        yield made
+def overlay(before, tmp_path_factory):
+    """The previous version's own, with its images."""
+    folder = tmp_path_factory.mktemp("overlay")
+    base = os.path.relpath(before.tree / "manifests/overlays/local", folder)
+    tagged = [f"{{name: localhost/hostdev/{name}, newTag: previous}}" for name in ("agent", "controller")]
+    (folder / "kustomization.yaml").write_text(f"resources: [{base}]\nimages: [{', '.join(tagged)}]\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def definitions(booted, claim_watch):
+    return Definitions(booted.cluster, [booted.pci, booted.usb, claim_watch])
+
+
+@pytest.fixture(scope="module")
+def hostdev(booted, before, images, overlay, definitions):
+    """The previous version is installed, and nothing of this one is there."""
+    flags = ROOT / "build/local/vm" / NODE / "node/kubelet.flags"
+
+    def prepare():
+        definitions.kubectl("delete", f"pcidevices.{GROUP},usbdevices.{GROUP}", "--all")
+        definitions.change("replace", "-f", before.tree / "crds")
+        flags.parent.mkdir(exist_ok=True)
+        flags.write_text(FLAGS)
+    try:
+        with as_pods(booted, images, overlay, prepare) as made:
+            yield made
+    finally:
+        flags.unlink(missing_ok=True)
+        definitions.change("replace", "-f", ROOT / "crds")
+        definitions.kubectl(*APPLY, "-k", ROOT / "manifests/overlays/processes")
 
 
 @pytest.fixture
@@ -82,29 +104,6 @@ def bindings(node):
     made.stop()
 
 
-class Asked:
-    """Claims that are tried and not made, one after the other: each needs an answer of the webhook."""
-
-    def __init__(self, cluster):
-        self.cluster = cluster
-        self.times = 0
-        self.failures = []
-        self.ends = threading.Event()
-        self.thread = threading.Thread(target=self._ask, daemon=True)
-        self.thread.start()
-
-    def _ask(self):
-        while not self.ends.wait(0.2):
-            tried = self.cluster.kubectl("create", "--dry-run=server", "-f", "-", input=claim_of(TWIN), check=False)
-            self.times += 1
-            if tried.returncode or f"bind {TWIN} to vfio-pci" not in tried.stderr:
-                self.failures.append((time.strftime("%X"), tried.stderr))
-
-    def end(self):
-        self.ends.set()
-        self.thread.join()
-
-
 @pytest.fixture
 def asked(hostdev):
     made = Asked(hostdev.cluster)
@@ -112,109 +111,169 @@ def asked(hostdev):
     made.end()
 
 
+@pytest.fixture
+def audit(hostdev):
+    return Audit(hostdev.cluster)
+
+
 class Versions:
-    """What runs, and what it calls itself towards the API server."""
+    """Brings one component after the other to another version, as docs/upgrade.md says."""
 
-    def __init__(self, hostdev):
-        self.hostdev = hostdev
+    def __init__(self, hostdev, audit):
+        self.hostdev, self.audit = hostdev, audit
 
-    def set(self, workload, tag):
-        kind, name = workload.split("/")
-        component = name.removeprefix("hostdev-")
-        self.hostdev.kubectl("set", "image", workload, f"{component}=localhost/hostdev/{component}:{tag}")
-        self.wait(workload, component, tag)
+    def controller(self, overlay, tag, version):
+        """And all else that is not the agents'."""
+        self.hostdev.overlay = overlay
+        self._apply("deployment/hostdev-controller", tag, version, ALL_BUT_AGENTS)
 
-    def wait(self, workload, component, tag):
+    def agent(self, tag, version):
+        self._apply("daemonset/hostdev-agent", tag, version)
+
+    def _apply(self, workload, tag, version, *words):
+        since = self.audit.now()
+        self.hostdev.apply(*words)
+        program = workload.split("/")[1]
+        component = program.removeprefix("hostdev-")
         self.hostdev.kubectl("rollout", "status", workload, "--timeout=240s")
         image = f"localhost/hostdev/{component}:{tag}"
         wait_until(lambda: {pod["spec"]["containers"][0]["image"] for pod in self.hostdev.of(component)} == {image},
                    60, f"pods of {image} and no others")
-
-    def said(self, program):
-        """Versions by which it has called itself since the last call of forget()."""
-        with open(self.hostdev.cluster.audit_log) as log:
-            log.seek(self.at)
-            return set(re.findall(rf'"userAgent":"{program}/([0-9.]+)', log.read()))
-
-    def forget(self):
-        self.at = self.hostdev.cluster.audit_log.stat().st_size
+        wait_until(lambda: version in self.audit.versions(program, since), 60, f"{program}/{version} as a user agent")
 
 
-def gaps(watch, resource, mark):
-    """[(begin, end)] of the times in which the Node has told of none; end None: still so."""
-    found = []
-    for event in watch.events[mark:]:
-        if event.name != NODE:
-            continue
-        count = int(event.object["status"].get("allocatable", {}).get(resource, 0))
-        if count == 0 and not (found and found[-1][1] is None):
-            found.append((event.seen, None))
-        elif count > 0 and found and found[-1][1] is None:
-            found[-1] = (found[-1][0], event.seen)
-    return found
+class Gaps:
+    """The times in which a resource is not there because its agent begins anew: by the kubelet, and by the Node."""
+
+    def __init__(self, hostdev, allocatable, resource):
+        self.kubelet, self.allocatable, self.resource = hostdev.kubelet, allocatable, resource
+        self.registrations = Registrations(hostdev, resource)
+        self.longest = None
+        self.found = {}
+
+    def measure(self, what, act):
+        """act() has one agent begin anew; the Node has the resource once the kubelet tells of the registered one.
+
+        The first is a plain restart, by which the others are judged where that took long already.
+        """
+        mark, seen = self.registrations.mark(), self.allocatable.mark()
+        act()
+        restart = self.registrations.wait(mark)
+        self.kubelet.wait_allocatable(self.resource, 1)
+        ahead = self.registrations.ahead()
+        none = [(begin + ahead, end + ahead) for begin, end in self._without(seen)]
+        self.found[what] = f"{restart}; the Node had none for {sum(end - begin for begin, end in none):.1f} s"
+        self.longest = self.longest or max(REGISTRATION, 3 * restart.took)
+        assert len(none) <= 1 and restart.took < self.longest, self.found
+        for begin, end in none:
+            assert restart.lost - SLACK < begin, self.found
+            assert end < restart.offered + STATUS_PERIOD + SLACK, self.found
+        return restart
+
+    def _without(self, seen):
+        def ended():
+            gaps = without(self.allocatable, self.resource, seen)
+            return None if any(end is None for _, end in gaps) else [gaps]
+        return wait_until(ended, 10, "the watch to show what kubectl shows")[0]
+
+    def assert_none(self, act):
+        """act() has nothing to do with the resource."""
+        seen = self.allocatable.mark()
+        act()
+        assert without(self.allocatable, self.resource, seen) == []
 
 
-def seconds_ago(stamp):
-    then = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-    return (datetime.now(timezone.utc) - then).total_seconds()
+@pytest.fixture
+def gaps(hostdev, node, allocatable, record_property):
+    made = Gaps(hostdev, allocatable, node.pci_object(NIC)["status"]["resourceName"])
+    yield made
+    for what, found in made.found.items():
+        print(f"{what}: {found}")
+        record_property(what, found)
 
 
-def wait_offered(hostdev, resource):
-    """Until the Node has it again; no longer after the new agent's start than a registration takes."""
-    [agent] = hostdev.of("agent")
-    started = agent["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
-    hostdev.kubelet.wait_allocatable(resource, 1, timeout=max(1, REGISTRATION - seconds_ago(started)))
+class Held:
+    """A pod with the claimed NIC: the same container, claim and driver from the first look to the last."""
+
+    def __init__(self, hostdev, claims, bindings, resource):
+        self.hostdev, self.claims, self.bindings, self.node = hostdev, claims, bindings, hostdev.node
+        self.pod = Pod(hostdev.kubelet, "guest-of-hostdev", {resource: 1})
+
+    def begin(self):
+        self.pod.create()
+        self.pod.wait_running()
+        wait_until(lambda: self.node.pci_object(NIC)["status"].get("allocations"), 30, "the pod told")
+        self.identity, self.link, self.claim = self.pod.identity(), self.bindings.link(NIC), self.claims.now(NIC)
+        self.bindings.forget()
+        self.mark = self.claims.watch.mark()
+
+    def check(self):
+        assert self.pod.identity() == self.identity
+        kubectl = self.hostdev.cluster.kubectl
+        refused = kubectl("delete", "--dry-run=server", "-f", "-", input=claim_of(NIC), check=False)
+        assert "pod default/guest-of-hostdev has it" in refused.stderr
+
+    def check_history(self, restarts):
+        """The driver was never unbound; of the claim's conditions only that of a node without an agent changed."""
+        assert [one for one in self.bindings.seen() if NIC in one] == [] and self.bindings.link(NIC) == self.link
+        events = [event for event in self.claims.watch.events[self.mark:] if event.name == pci_name(NIC)]
+        assert {event.type for event in events} <= {"ADDED", "MODIFIED"}  # ADDED: to a watch that began anew
+        for event in events:
+            assert essence(event.object) == essence(self.claim)
+        away = {reachable(event.object) for event in events} - {None}
+        assert away <= {("False", "AgentNotRunning"), ("True", "Reachable")}
+        assert not away or max(restart.offered - restart.lost for restart in restarts) > 20, away
+
+    def end(self):
+        self.pod.delete()
+        wait_returned(self.node)  # before the claim may go
 
 
-def test_versions_change_under_a_pod_that_has_a_device(hostdev, node, claims, allocatable, bindings, asked):
-    """Controller first, then agents, and back the same way; in between, one is a version behind the other."""
-    resource = node.pci_object(NIC)["status"]["resourceName"]
+@pytest.fixture
+def held(hostdev, claims, bindings, gaps):
     claims.bind(NIC)
-    hostdev.kubelet.wait_allocatable(resource, 1)
-    pod = Pod(hostdev.kubelet, "guest-of-hostdev", {resource: 1})
-    pod.create()
-    versions = Versions(hostdev)
-    try:
-        pod.wait_running()
-        wait_until(lambda: node.pci_object(NIC)["status"].get("allocations"), 30, "the pod told")
-        identity, link = pod.identity(), bindings.link(NIC)
-        bindings.forget()
-        mark, claim_mark = allocatable.mark(), claims.watch.mark()
+    hostdev.kubelet.wait_allocatable(gaps.resource, 1)
+    made = Held(hostdev, claims, bindings, gaps.resource)
+    yield made
+    made.end()
 
-        for tag, version in ("next", NEXT), ("local", VERSION):
-            versions.forget()
-            versions.set("deployment/hostdev-controller", tag)
-            wait_until(lambda version=version: version in versions.said("hostdev-controller"), 60, "its user agent")
-            if tag == "next":
-                assert gaps(allocatable, resource, mark) == [], "the controller has nothing to do with that"
-            claims.bind(IGB)  # by an agent of the version that the controller was
-            claims.release(IGB, timeout=90)
-            claims.wait_drivers(IGB, "igb")
-            versions.set("daemonset/hostdev-agent", tag)
-            wait_until(lambda version=version: version in versions.said("hostdev-agent"), 60, "its user agent")
-            wait_offered(hostdev, resource)
-            assert pod.identity() == identity
-            refused = hostdev.cluster.kubectl("delete", "--dry-run=server", "-f", "-", input=claim_of(NIC), check=False)
-            assert "pod default/guest-of-hostdev has it" in refused.stderr
 
-        asked.end()
-        # HTTP/1.1 has no way to close a kept connection that cannot meet a request half-way (RFC 9112, 9.6), and the way
-        # into an emulated machine is long: a review of each controller that ended may be lost so, in no other way.
-        assert all(said.rstrip().endswith(": EOF") for _, said in asked.failures), asked.failures
-        assert len(asked.failures) <= 4 and asked.times > 10, asked.failures
-        assert [one for one in bindings.seen() if NIC in one] == [] and bindings.link(NIC) == link
-        without = gaps(allocatable, resource, mark)
-        assert len(without) <= 2 and all(end for _, end in without), "once for each agent, and it came back"
-        for event in claims.watch.events[claim_mark:]:
-            if event.name == pci_name(NIC):
-                assert event.type == "MODIFIED" and event.object["status"]["passthroughEnabled"] is True
-        pods = [pod["metadata"]["uid"] for pod in hostdev.of("agent") + hostdev.of("controller")]
-        hostdev.install()
-        assert pods == [pod["metadata"]["uid"] for pod in hostdev.of("agent") + hostdev.of("controller")], (
-            "kubectl apply -k of what runs already rolls nothing out")
-    finally:
-        asked.end()
-        pod.delete()
-        wait_returned(node)  # before the claim may go
+def check_ended(lost, version):
+    """Which reviews may be lost while controllers make room for those of a version.
+
+    HTTP/1.1 has no way to close a kept connection that cannot meet a request half-way (RFC 9112, 9.6), and the way into
+    an emulated machine is long: one of each that ended may be lost so. The previous version lost others, too.
+    """
+    assert all("failed calling webhook" in said for _, said in lost), lost
+    if version != VERSION:
+        assert len(lost) <= 2 and all(said.rstrip().endswith(": EOF") for _, said in lost), lost
+
+
+def test_versions_change_under_a_pod_that_has_a_device(hostdev, node, before, overlay, definitions, claims, held, gaps,
+                                                       asked, audit):
+    held.begin()
+    audit.forget()
+    versions = Versions(hostdev, audit)
+    restarts = [gaps.measure("restart", lambda: node.guest.run("kill", hostdev.agent_process()))]
+    definitions.change(*APPLY, "-f", ROOT / "crds")
+    for tag, version, which in ("local", VERSION, LOCAL), ("previous", before.version, overlay):
+        gaps.assert_none(partial(versions.controller, which, tag, version))
+        claims.bind(IGB)  # by an agent of the version that the controller was
+        claims.release(IGB, timeout=90)
+        claims.wait_drivers(IGB, "igb")
+        held.check()
+        restarts.append(gaps.measure(f"agent {tag}", partial(versions.agent, tag, version)))
+        held.check()
+        check_ended(asked.forget(), version)
+    held.check_history(restarts)
+    assert audit.rejected() == {}
+    asked.end()
+    check_ended(asked.forget(), before.version)
+    assert asked.times > 10
+    pods = [pod["metadata"]["uid"] for pod in hostdev.of("agent") + hostdev.of("controller")]
+    hostdev.install()
+    assert pods == [pod["metadata"]["uid"] for pod in hostdev.of("agent") + hostdev.of("controller")], (
+        "kubectl apply -k of what runs already rolls nothing out")
+    held.end()
     claims.release(NIC, timeout=90)
     claims.wait_drivers(NIC, "e1000e")

@@ -86,10 +86,10 @@ static const struct options_prose prose = {
 	.summary = "shows devices as a tree",
 	.synopsis = "kubectl hostdev tree [NODE] [-l SELECTOR] [-n NAMESPACE] [-o FORMAT]",
 	.description =
-		"Shows the devices of the cluster, or of NODE: each bus of a node, its functions, and "
-		"below these what hangs on them: virtual functions, USB devices, mediated devices, vGPUs "
-		"and MIG instances.\n\n"
-		"Which bridge a bus is behind, the API does not say: buses stand side by side. GROUP is "
+		"Shows the devices of the cluster, or of NODE: each root bus of a node, the "
+		"bridges and functions on it, and below these what is behind them or hangs on them: "
+		"virtual functions, USB devices, mediated devices, vGPUs and MIG instances.\n\n"
+		"Bridges stand there as addresses alone, since nothing can be lent of them. GROUP is "
 		"the IOMMU group, with the number of its functions in parentheses if it has several: "
 		"these are lent together. STATE is one of\n\n"
 		" o free       may be claimed\n"

@@ -21,6 +21,7 @@
 
 enum {
 	ADDRESS_MAX = 16,
+	BRIDGES_MAX = 32,
 	MEMBERS_MAX = 1024,
 	RESETS_MAX = 16,
 	RESET_LEN_MAX = 32,
@@ -139,6 +140,13 @@ static void set_group(struct pcidevice_status *status, const struct inventory_pc
 	limit_list(list, MEMBERS_MAX, ADDRESS_MAX, limit_is_address);
 }
 
+static void set_bridges(struct pcidevice_status *status, const struct pci_facts *pci)
+{
+	for (size_t i = 0; i < pci->parents.len; i++)
+		json_strs_add(&status->bridges, pci->parents.items[i]);
+	limit_list(&status->bridges, BRIDGES_MAX, ADDRESS_MAX, limit_is_address);
+}
+
 static void set_reset_methods(struct pcidevice_status *status, const struct pci_facts *pci)
 {
 	for (size_t i = 0; i < pci->reset_methods.len; i++)
@@ -166,6 +174,7 @@ static void set_status(struct pcidevice_status *status, const struct inventory_p
 	status->num_vfs = limit_number(pci->num_vfs, VFS_MAX, 0);
 	status->serial_number = xstrdup_or_null(pci->serial);
 	status->boot_vga = pci->boot_vga;
+	set_bridges(status, pci);
 	set_reset_methods(status, pci);
 	set_group(status, source);
 	limits_apply(limits, ARRAY_LEN(limits), status);

@@ -67,6 +67,12 @@ static void pci_device(struct str *out, const struct pcidevice *device)
 	const struct pcidevice_status *status = &device->status;
 
 	map_card_text(out, "address", status->address);
+	auto_str struct str behind = STR_INIT;
+
+	for (size_t i = 0; i < status->bridges.len; i++)
+		str_addf(&behind, "%s%s", i > 0 ? " " : "", status->bridges.items[i]);
+	if (behind.len > 0)
+		map_card_text(out, "behind", str_cstr(&behind));
 	map_card_text(out, "on", status->physical_function);
 	map_card_text(out, "text", status->description);
 	map_card_text(out, "driver", status->kernel_driver_in_use);

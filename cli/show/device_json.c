@@ -73,6 +73,18 @@ json_t *part_json(const struct part *part)
 	return json;
 }
 
+static void add_bridges(json_t *json, const struct cluster_device *device)
+{
+	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
+	json_t *list = json_array();
+
+	for (size_t i = 0; pci && i < pci->status.bridges.len; i++)
+		json_array_append_new(list, json_string(pci->status.bridges.items[i]));
+	if (json_array_size(list) > 0)
+		json_object_set(json, "bridges", list);
+	json_decref(list);
+}
+
 json_t *device_json(const struct cluster_device *device)
 {
 	json_t *json = json_object();
@@ -81,6 +93,7 @@ json_t *device_json(const struct cluster_device *device)
 	add_text(json, "name", device->name);
 	add_text(json, "nodeName", device->node);
 	add_text(json, "address", device->address);
+	add_bridges(json, device);
 	add_verdict(json, &device->verdict);
 	add_text(json, "iommuGroup", device->group);
 	add_text(json, "driver", device->driver);

@@ -6,14 +6,14 @@
 #include "api/json_map.h"
 #include "api/pcidevice.h"
 #include "base/mem.h"
-#include "cli/model/address.h"
 #include "cli/model/cluster.h"
 #include "cli/model/part.h"
 #include "cli/show/device_json.h"
 #include "cli/show/out.h"
 #include "cli/show/table.h"
+#include "cli/show/tree_roots.h"
 
-enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + 4 };
+enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + TREE_BRIDGES_MAX + 4 };
 
 static const struct table_column columns[COLUMNS] = {
 	{ "DEVICE", false },   { "STATE", false }, { "GROUP", false },   { "DRIVER", false },
@@ -42,7 +42,7 @@ static void add_art(struct str *to, const struct out *out, const struct tree_pla
 	}
 }
 
-/* A line that is no device: its name and nothing else. */
+/* A line that is no device, such as a bus or a bridge: its name and nothing else. */
 static void add_heading(struct table *table, const struct out *out, const struct tree_place *place,
 			const char *name)
 {
@@ -123,22 +123,6 @@ static void add_device(struct table *table, const struct out *out, const struct 
 
 /* --- a node ------------------------------------------------------------------------------------- */
 
-/* What a device stands under that hangs on no other: its bus, or what it is. */
-static char *branch_of(const struct cluster_device *device)
-{
-	size_t bus = address_bus_len(device->address);
-
-	switch (device->type) {
-	case DEVICE_PCI:
-		return bus > 0 ? xstrndup(device->address, bus) : xstrdup("PCI, address not known");
-	case DEVICE_USB:
-		return xstrdup("USB, controller not listed");
-	case DEVICE_MDEV:
-		break;
-	}
-	return xstrdup("mdev, parent not listed");
-}
-
 static char *label_of(const struct cluster_device *device)
 {
 	if (!device->address[0])
@@ -195,54 +179,51 @@ static void add_branch(struct table *table, const struct out *out, struct tree_p
 	add_children(table, out, place, device);
 }
 
-/* The next device of @node that hangs on no other, from @at on; node->len if there is none. */
-static size_t next_root(const struct cluster_node *node, size_t at)
+struct drawing {
+	struct table *table;
+	const struct out *out;
+	struct tree_place place;
+	struct tree_roots roots;
+};
+
+/* Those from @begin to @end, which have the first @level steps in common. A bridge is drawn as a device where
+ * bridges are listed (the agent's --show-bridges). */
+static void add_ways(struct drawing *d, size_t begin, size_t end, size_t level)
 {
-	while (at < node->len && node->devices[at].parent)
-		at++;
-	return at;
-}
-
-/* The first root behind those that stand under the same branch as the one @at. */
-static size_t next_branch(const struct cluster_node *node, size_t at)
-{
-	auto_free char *branch = branch_of(&node->devices[at]);
-	size_t next = next_root(node, at + 1);
-
-	while (next < node->len) {
-		auto_free char *other = branch_of(&node->devices[next]);
-
-		if (strcmp(branch, other) != 0)
-			break;
-		next = next_root(node, next + 1);
-	}
-	return next;
-}
-
-static void add_roots(struct table *table, const struct out *out, const struct cluster_node *node,
-		      size_t begin, size_t end)
-{
-	auto_free char *branch = branch_of(&node->devices[begin]);
-	struct tree_place place = { .goes_on = { end < node->len }, .depth = 1 };
+	char *const *bridges;
 	size_t next;
 
-	add_heading(table, out, &place, branch);
-	place.depth = 2;
+	d->place.depth++;
 	for (size_t at = begin; at < end; at = next) {
-		next = next_root(node, at + 1);
-		place.goes_on[1] = next < end;
-		add_branch(table, out, &place, &node->devices[at]);
+		bool behind = level < tree_bridges(d->roots.items[at], &bridges);
+
+		next = tree_next_way(&d->roots, at, end, level);
+		d->place.goes_on[d->place.depth - 1] = next < end;
+		if (behind)
+			add_heading(d->table, d->out, &d->place, bridges[level]);
+		else
+			add_branch(d->table, d->out, &d->place, d->roots.items[at++]);
+		if (at < next)
+			add_ways(d, at, next, level + 1);
 	}
+	d->place.depth--;
 }
 
 static void add_node(struct table *table, const struct out *out, const struct cluster_node *node)
 {
+	struct drawing d = { .table = table, .out = out, .place = { .depth = 1 } };
 	size_t next;
 
-	for (size_t at = next_root(node, 0); at < node->len; at = next) {
-		next = next_branch(node, at);
-		add_roots(table, out, node, at, next);
+	tree_roots_find(&d.roots, node);
+	for (size_t at = 0; at < d.roots.len; at = next) {
+		auto_free char *branch = tree_branch(d.roots.items[at]);
+
+		next = tree_next_branch(&d.roots, at);
+		d.place.goes_on[0] = next < d.roots.len;
+		add_heading(table, out, &d.place, branch);
+		add_ways(&d, at, next, 0);
 	}
+	tree_roots_done(&d.roots);
 }
 
 /* --- in other formats --------------------------------------------------------------------------- */
@@ -281,8 +262,10 @@ static json_t *node_json(const struct cluster_node *node)
 	json_t *devices = json_array();
 	json_t *json;
 
-	for (size_t at = next_root(node, 0); at < node->len; at = next_root(node, at + 1))
-		json_array_append_new(devices, branch_json(&node->devices[at]));
+	for (size_t i = 0; i < node->len; i++) {
+		if (!node->devices[i].parent)
+			json_array_append_new(devices, branch_json(&node->devices[i]));
+	}
 	json = json_pack("{ss,so}", "name", node->name, "devices", devices);
 	if (node->fault.reason)
 		json_object_set_new(json, "fault", node_fault_json(&node->fault));

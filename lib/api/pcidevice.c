@@ -28,6 +28,7 @@ const struct json_row pcidevice_status_map[] = {
 	JSON_STR (S, subsystem_vendor_id,  "subsystemVendorId",  JSON_OPTIONAL),
 	JSON_STR (S, subsystem_device_id,  "subsystemDeviceId",  JSON_OPTIONAL),
 	JSON_STR (S, revision,             "revision",           JSON_OPTIONAL),
+	JSON_STRS(S, bridges,              "bridges",            JSON_OPTIONAL),
 	JSON_STRS(S, iommu_group_members,  "iommuGroupMembers",  JSON_OPTIONAL),
 	JSON_STR (S, role,                 "role",               JSON_OPTIONAL),
 	JSON_STR (S, physical_function,    "physicalFunction",   JSON_OPTIONAL),

@@ -40,6 +40,7 @@ struct pcidevice_status {
 	char *subsystem_vendor_id;
 	char *subsystem_device_id;
 	char *revision;                       /* two hex digits                       */
+	struct json_strs bridges;             /* addresses, from the root down        */
 	struct json_strs iommu_group_members; /* addresses, itself included, sorted   */
 	char *role;                           /* PCIDEVICE_ROLE_...                   */
 	char *physical_function;              /* address of a VF's PF                 */

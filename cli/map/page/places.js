@@ -128,18 +128,33 @@ function busName(address) {
   return /^[0-9a-f]{4,8}:[0-9a-f]{2}:/.test(address) ? address.slice(0, address.lastIndexOf(":")) : "";
 }
 
-function busOf(node, name) {
+/* A bus stands behind its bridges, named from the root down, as far to the right as it has of them. */
+function hangBus(node, bus, behind) {
+  const bridges = behind ? behind.split(" ") : [];
+  const last = bridges.at(-1);
+  const label = bus.name ? `bus ${bus.name}${last ? ` behind ${last}` : ""}` : "elsewhere";
+  bus.behind = behind;
+  bus.el.setAttribute("aria-label", label);
+  bus.el.firstChild.textContent = label;
+  bus.el.style.marginInlineStart = bridges.length > 1 ? `${Math.min(bridges.length - 1, 8)}rem` : "";
+  if (bus.key !== undefined) node.remove(bus);
+  node.add(bus, bus.name ? [...bridges, bus.name].join(" ") : "zz");
+}
+
+function busOf(node, name, behind) {
   let bus = node.buses.get(name);
-  if (bus) return bus;
+  if (bus) {
+    if (behind && bus.behind !== behind) hangBus(node, bus, behind);
+    return bus;
+  }
   const el = make("div", name.endsWith(":00") || !name ? "bus trunk" : "bus");
   const spots = make("div", "spots");
-  const label = name ? `bus ${name}` : "elsewhere";
   el.setAttribute("role", "group");
-  el.setAttribute("aria-label", label);
-  el.append(make("div", "mark", label), spots);
+  el.append(make("div", "mark"), spots);
   bus = new Place(el, spots, node);
+  bus.name = name;
   node.buses.set(name, bus);
-  node.add(bus, name || "zz");
+  hangBus(node, bus, behind);
   return bus;
 }
 
@@ -152,14 +167,14 @@ function groupOf(node, card) {
     const el = make("div", "group");
     el.append(make("div", "mark"));
     el.setAttribute("role", "group");
-    group = new Place(el, el, busOf(node, at));
+    group = new Place(el, el, busOf(node, at, card.data.behind));
     group.name = card.data.group;
     group.id = name;
     group.owner = node;
     node.groups.set(name, group);
     group.above.add(group, card.data.address || card.id);
   } else if (order(card.data.address || card.id, group.key) < 0) {
-    moveGroup(group, busOf(node, at), card.data.address);
+    moveGroup(group, busOf(node, at, card.data.behind), card.data.address);
   }
   return group;
 }

@@ -25,7 +25,7 @@ static struct pci_case {
 	    "\"revision\":\"01\",\"driver\":\"ixgbevf\",\"iommuGroup\":\"31\",\"numaNode\":0,"
 	    "\"role\":\"VirtualFunction\",\"physicalFunction\":\"0000:01:00.0\","
 	    "\"serial\":\"00-11-22-33-44-55-66-77\",\"resetMethods\":[\"flr\",\"bus\"],"
-	    "\"bootVGA\":false}",
+	    "\"parents\":[\"0000:00:1c.0\",\"rubbish\",\"0000:02:00.0\"],\"bootVGA\":false}",
 	    "{\"kind\":\"name\",\"id\":\"pci:8086:10ed\",\"vendor\":\"Intel Corporation\","
 	    "\"product\":\"82599 Ethernet Controller Virtual Function\"}",
 	    "{\"kind\":\"name\",\"id\":\"pciclass:0200\",\"class\":\"Network controller\","
@@ -37,6 +37,7 @@ static struct pci_case {
 	  "\"description\":\"Ethernet controller: Intel Corporation 82599 Ethernet Controller "
 	  "Virtual Function\",\"kernelDriverInUse\":\"ixgbevf\",\"numaNode\":0,"
 	  "\"subsystemVendorId\":\"15d9\",\"subsystemDeviceId\":\"0611\",\"revision\":\"01\","
+	  "\"bridges\":[\"0000:00:1c.0\",\"0000:02:00.0\"],"
 	  "\"iommuGroupMembers\":[\"0000:01:10.0\"],\"role\":\"VirtualFunction\","
 	  "\"physicalFunction\":\"0000:01:00.0\",\"serialNumber\":\"00-11-22-33-44-55-66-77\","
 	  "\"resetMethods\":[\"flr\",\"bus\"]," CLAIMABLE("True", "Available",

@@ -52,6 +52,7 @@ static struct text_case {
 	  "\"vendorId\":\"8086\",\"deviceId\":\"10ca\",\"classId\":\"0200\",\"iommuGroup\":\"12\","
 	  "\"nodeName\":\"node1\",\"resourceName\":\"r\",\"description\":\"d\",\"numaNode\":0,"
 	  "\"subsystemVendorId\":\"8086\",\"subsystemDeviceId\":\"a03c\",\"revision\":\"01\","
+	  "\"bridges\":[\"0000:00:1c.0\"],"
 	  "\"iommuGroupMembers\":[\"0000:04:00.0\",\"0000:04:00.1\"],\"role\":\"VirtualFunction\","
 	  "\"physicalFunction\":\"0000:04:00.0\",\"totalVFs\":7,\"numVFs\":2,"
 	  "\"serialNumber\":\"00-11-22-33-44-55-66-77\",\"resetMethods\":[\"flr\",\"bus\"],"

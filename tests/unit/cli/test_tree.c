@@ -203,6 +203,64 @@ static void json_has_children(void **state)
 	cluster_free(cluster);
 }
 
+/* As lspci -t has them: where the bridge is, not where their bus would be. */
+static void functions_stand_behind_their_bridges(void **state)
+{
+	static const char *const devices[] = {
+		"{'metadata':{'name':'a'},'status':{'address':'0000:00:1f.0','nodeName':'n'}}",
+		"{'metadata':{'name':'b'},'status':{'address':'0000:01:00.0','nodeName':'n',"
+		"'bridges':['0000:00:1c.0']}}",
+		"{'metadata':{'name':'c'},'status':{'address':'0000:00:02.0','nodeName':'n'}}",
+		"{'metadata':{'name':'h'},'status':{'address':'0000:03:02.0','nodeName':'n',"
+		"'classId':'0604','description':'A bridge','bridges':['0000:00:01.0','0000:02:00.0']}}",
+		"{'metadata':{'name':'d'},'status':{'address':'0000:04:00.0','nodeName':'n',"
+		"'bridges':['0000:00:01.0','0000:02:00.0','0000:03:01.0']}}",
+		"{'metadata':{'name':'e'},'status':{'address':'0000:05:00.0','nodeName':'n',"
+		"'bridges':['0000:00:01.0','0000:02:00.0','0000:03:02.0']}}",
+		"{'metadata':{'name':'f'},'status':{'address':'0000:05:00.1','nodeName':'n',"
+		"'bridges':['0000:00:01.0','0000:02:00.0','0000:03:02.0']}}",
+		"{'metadata':{'name':'g'},'status':{'address':'0000:41:00.0','nodeName':'n',"
+		"'bridges':['0000:40:00.0']}}",
+	};
+	/* 0000:03:02.0 is a device, because it is listed. */
+	static const char *const drawn[] = {
+		"n",
+		"├─0000:00",
+		"│ ├─0000:00:01.0",
+		"│ │ └─0000:02:00.0",
+		"│ │   ├─0000:03:01.0",
+		"│ │   │ └─0000:04:00.0",
+		"│ │   └─0000:03:02.0",
+		"│ │     ├─0000:05:00.0",
+		"│ │     └─0000:05:00.1",
+		"│ ├─0000:00:02.0",
+		"│ ├─0000:00:1c.0",
+		"│ │ └─0000:01:00.0",
+		"│ └─0000:00:1f.0",
+		"└─0000:40",
+		"  └─0000:40:00.0",
+		"    └─0000:41:00.0",
+	};
+	struct cluster *cluster = cluster_new();
+	struct out out = { .format = OUT_TABLE, .utf8 = true };
+	const char *line;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(devices); i++)
+		made_put(cluster, CLUSTER_PCIDEVICE, devices[i]);
+	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
+	line = str_cstr(&out.text);
+	for (size_t i = 0; i < ARRAY_LEN(drawn); i++) {
+		line = strchr(line, '\n') + 1;
+		if (strncmp(line, drawn[i], strlen(drawn[i])) != 0 ||
+		    !strchr(" \n", line[strlen(drawn[i])]))
+			fail_msg("'%s' is not at the beginning of %s", drawn[i], line);
+	}
+	assert_string_equal(strchr(line, '\n'), "\n");
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
 static void texts_of_others_move_no_cursor(void **state)
 {
 	struct cluster *cluster = cluster_new();
@@ -229,6 +287,8 @@ int main(void)
 	suite_add(&suite, "parts stand below what they are of", parts_stand_below_what_they_are_of,
 		  NULL);
 	suite_add(&suite, "JSON has children below their parents", json_has_children, NULL);
+	suite_add(&suite, "functions stand behind their bridges",
+		  functions_stand_behind_their_bridges, NULL);
 	suite_add(&suite, "texts of others move no cursor", texts_of_others_move_no_cursor, NULL);
 	return suite_run(&suite, "tree");
 }

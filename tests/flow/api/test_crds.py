@@ -142,6 +142,7 @@ def test_keeps_what_harvester_writes(crds, kubectl, kind, parts):
 OURS = table(
     ("a device", "PCIDevice", {"status": {
         "numaNode": 0, "subsystemVendorId": "1af4", "subsystemDeviceId": "1100", "revision": "0a",
+        "bridges": ["0000:00:1c.0", "0000:02:00.0"],
         "iommuGroupMembers": ["0000:04:00.0", "0000:04:00.1"], "role": "VirtualFunction",
         "physicalFunction": "0000:04:00.0", "totalVFs": 63, "numVFs": 0,
         "serialNumber": "00-11-22-33-44-55-66-77", "resetMethods": ["flr", "bus"], "bootVGA": False,

@@ -67,6 +67,16 @@ def test_upgrade(installed):
         installed.run(command)
 
 
+def test_replicas_stand_on_different_nodes(fresh, installed):
+    """Nodes that are in no zone, as most people's are, and of each roll-out anew."""
+    own = ("-n", "hostdev-system", "-l", "app.kubernetes.io/component=controller")
+    for _ in range(2):
+        fresh.kubectl("-n", "hostdev-system", "rollout", "restart", "deployment/hostdev-controller")
+        fresh.kubectl("-n", "hostdev-system", "rollout", "status", "deployment/hostdev-controller", "--timeout=60s")
+        wait_until(lambda: len(fresh.get("pods", *own)) == 2, 30, "two replicas")
+        assert {pod["spec"]["nodeName"] for pod in fresh.get("pods", *own)} == {"node1", "node2"}
+
+
 @pytest.fixture
 def harvesters(fresh):
     """Kinds, agents, webhooks, a claim, a Node and a machine as Harvester leaves them. Of hostdev nothing."""

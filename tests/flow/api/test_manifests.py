@@ -201,12 +201,15 @@ def test_who_may_connect(installed):
 
 
 def test_controllers_are_spread_over_nodes_and_zones(installed):
-    spread = template(installed, "Deployment", "hostdev-controller")["spec"]["topologySpreadConstraints"]
-    assert [rule["topologyKey"] for rule in spread] == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
-    for rule in spread:
-        assert rule["labelSelector"]["matchLabels"] == CONTROLLER
-        assert rule["matchLabelKeys"] == ["pod-template-hash"]
-        assert rule["whenUnsatisfiable"] == "ScheduleAnyway"
+    """test_docs_installed.py sees where a scheduler puts them on nodes that are in no zone."""
+    spec = template(installed, "Deployment", "hostdev-controller")["spec"]
+    [rule] = spec["topologySpreadConstraints"]
+    assert rule["topologyKey"] == "kubernetes.io/hostname" and rule["whenUnsatisfiable"] == "ScheduleAnyway"
+    assert rule["labelSelector"]["matchLabels"] == CONTROLLER
+    assert rule["matchLabelKeys"] == ["pod-template-hash"]
+    [wish] = spec["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert wish["podAffinityTerm"]["topologyKey"] == "topology.kubernetes.io/zone"
+    assert wish["podAffinityTerm"]["labelSelector"]["matchLabels"] == CONTROLLER
 
 
 def test_controllers_pass_the_restricted_standard(installed, namespace):

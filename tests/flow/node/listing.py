@@ -11,11 +11,12 @@ SLOT = re.compile(
 SUBSYSTEM = re.compile(r"^\tSubsystem: .*\[([\da-f]{4}):([\da-f]{4})\]")
 DRIVER = re.compile(r"^\tKernel driver in use: (\S+)")
 GROUPS = "cd /sys/kernel/iommu_groups && for f in */devices/*; do echo $f; done"
+LINKS = "cd /sys/bus/pci/devices && for f in *; do readlink $f; done"
 NODES = "cd /sys/bus/pci/devices && grep -H . */numa_node"
 BRIDGE = "0604"
 PCI_FIELDS = {
     "address", "classId", "vendorId", "deviceId", "revision", "subsystemVendorId", "subsystemDeviceId",
-    "kernelDriverInUse", "iommuGroup", "iommuGroupMembers", "numaNode"}
+    "kernelDriverInUse", "iommuGroup", "iommuGroupMembers", "numaNode", "bridges"}
 
 
 def pci_fields(status):
@@ -50,6 +51,10 @@ def pci_functions(guest, bridges=False):
         path, node = line.rsplit(":", 1)
         if int(node) >= 0:
             functions[path.split("/")[0]]["numaNode"] = int(node)
+    for line in guest.sh(LINKS).split():  # ../../../devices/pci0000:00/0000:00:10.0/0000:01:00.0
+        *above, address = (part for part in line.split("/") if part in functions)
+        if above:
+            functions[address]["bridges"] = above
     members = {}
     for address, function in functions.items():
         members.setdefault(function.get("iommuGroup"), []).append(address)

@@ -290,6 +290,11 @@ struct kube_call *kube_client_send(struct kube_client *client, const struct kube
 	return kube_client_stream(client, request, NULL, done, arg);
 }
 
+bool kube_call_begun(const struct kube_call *call)
+{
+	return call->transfer && transfer_begun(call->transfer);
+}
+
 /* Off the list already. */
 static void call_drop(struct kube_call *call)
 {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -76,6 +77,10 @@ struct kube_call *kube_client_send(struct kube_client *client, const struct kube
  * result < 0 from it ends the call with that error. Lines are bounded at 8 MiB. */
 struct kube_call *kube_client_stream(struct kube_client *client, const struct kube_request *request,
 				     line_fn *on_line, kube_done_fn *done, void *arg);
+
+/* Has the head of a 2xx answer come? An API server sends that of a watch at once, however long nothing
+ * happens then. */
+bool kube_call_begun(const struct kube_call *call);
 
 /* Give up on a call that has not ended: neither callback runs any more. */
 void kube_call_cancel(struct kube_call *call);

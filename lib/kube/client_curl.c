@@ -37,6 +37,7 @@ struct transfer {
 	const struct transfer_ops *ops; /* NULL: a question of ours, or cancelled */
 	void *arg;
 	uint64_t head_by_ms; /* a stream's head is due by then; 0: it came */
+	bool begun;          /* the head of a 2xx came */
 	bool cancelled;
 	bool late;           /* with its head */
 	struct str warnings; /* warning.h */
@@ -148,6 +149,7 @@ static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 	if (size * n > 2 || data[0] != '\r' || status < 200)
 		return size * n;
 	tr->head_by_ms = 0;
+	tr->begun = status < 300;
 	curl_easy_getinfo(tr->easy, CURLINFO_HTTP_VERSION, &version);
 	if (version != CURL_HTTP_VERSION_2_0)
 		tr->wire->http1 = true;
@@ -392,6 +394,11 @@ struct transfer *transport_start(struct transport *t, const struct transport_req
 		transfer_add(tr, wire_current(&t->env, &t->wires));
 	start_tick(t);
 	return tr;
+}
+
+bool transfer_begun(const struct transfer *tr)
+{
+	return tr->begun;
 }
 
 void transfer_cancel(struct transfer *tr)

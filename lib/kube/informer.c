@@ -40,6 +40,7 @@ struct informer {
 	bool busy;  /* one of our callbacks is on the stack            */
 	bool dying; /* freed meanwhile: the callback releases us       */
 	struct str text;
+	struct err last; /* of the trouble */
 	struct report report;
 };
 
@@ -124,13 +125,26 @@ bool informer_installed(const struct informer *inf)
 	return inf->reflector.trouble != REFLECTOR_ABSENT;
 }
 
+static bool in_trouble(const struct informer *inf)
+{
+	const struct reflector *r = &inf->reflector;
+	bool answered = r->state == REFLECTOR_STREAMING && inf->call && kube_call_begun(inf->call);
+
+	return r->trouble != REFLECTOR_STARTED && !answered;
+}
+
+const char *informer_error(const struct informer *inf)
+{
+	return in_trouble(inf) ? inf->last.msg : "";
+}
+
 const char *informer_text(struct informer *inf)
 {
 	const struct reflector *r = &inf->reflector;
 
 	str_clear(&inf->text);
 	str_addf(&inf->text, "%s: %s", inf->spec.kind->plural, reflector_state_text(r->state));
-	if (r->trouble != REFLECTOR_STARTED)
+	if (in_trouble(inf))
 		str_addf(&inf->text, " (%s)", reflector_event_text(r->trouble));
 	return str_cstr(&inf->text);
 }
@@ -209,6 +223,10 @@ static void tell(struct informer *inf, enum reflector_event event, uint64_t retr
 						    clock_now_ms(clock), clock_random(clock));
 
 	inf->stall_ms = step.stall_ms;
+	if (event >= REFLECTOR_ENDED)
+		inf->last = *err;
+	if (event == REFLECTOR_ENDED)
+		err_set(&inf->last, ERR_RETRY, -EIO, "the watch was over at once");
 	report_end(&inf->report, event, &step, err);
 	act(inf, &step);
 }

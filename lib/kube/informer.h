@@ -62,5 +62,9 @@ bool informer_synced(const struct informer *informer);
 /* False while the API server says that it does not know the kind: writes of it would fail. */
 bool informer_installed(const struct informer *informer);
 
-/* One line for readyz and people: "pcidevices: listing (gone)". Valid until the next call. */
+/* One line for readyz and people: "pcidevices: listing (gone)". Valid until the next call. A watch that
+ * the API server answers ends the trouble, even if it has brought nothing yet. */
 const char *informer_text(struct informer *informer);
+
+/* What went wrong, as long as informer_text() tells of it; "": nothing. Valid until the loop turns. */
+const char *informer_error(const struct informer *informer);

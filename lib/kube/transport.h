@@ -75,5 +75,8 @@ struct transfer *transport_start(struct transport *transport,
 				 const struct transport_request *request,
 				 const struct transfer_ops *ops, void *arg);
 
+/* Has the head of a 2xx answer come? */
+bool transfer_begun(const struct transfer *transfer);
+
 /* No callback runs any more. Safe in every callback, also in the transfer's own on_data. */
 void transfer_cancel(struct transfer *transfer);

@@ -16,6 +16,7 @@ struct kube_call {
 	line_fn *on_line;
 	kube_done_fn *done;
 	void *arg;
+	bool begun;
 	bool feeding; /* its on_line is on the stack */
 	bool cancelled;
 };
@@ -71,6 +72,11 @@ void kube_call_cancel(struct kube_call *call)
 	call->cancelled = true;
 	if (!call->feeding)
 		call_free(call);
+}
+
+bool kube_call_begun(const struct kube_call *call)
+{
+	return call->begun;
 }
 
 struct kube_client *kube_client_free(struct kube_client *client)
@@ -223,6 +229,12 @@ void fake_client_fail(struct kube_client *client, int code)
 	end_call(client, code, &response, &err);
 }
 
+void fake_client_begin(struct kube_client *client)
+{
+	assert(client->calls);
+	client->calls->begun = true;
+}
+
 int fake_client_line(struct kube_client *client, const char *line)
 {
 	struct kube_call *call = client->calls;
@@ -231,6 +243,7 @@ int fake_client_line(struct kube_client *client, const char *line)
 	int r;
 
 	assert(call && call->on_line);
+	call->begun = true;
 	call->feeding = true;
 	r = call->on_line(call->arg, line, strlen(line), &err);
 	call->feeding = false;

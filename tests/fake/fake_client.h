@@ -42,5 +42,8 @@ void fake_client_answer_later(struct kube_client *client, int status, const char
 /* End it without an answer: -EIO, -ETIMEDOUT. */
 void fake_client_fail(struct kube_client *client, int code);
 
+/* The oldest open request is answered from now on, with nothing yet. */
+void fake_client_begin(struct kube_client *client);
+
 /* Give the oldest open request, a stream, one line. A result < 0 has ended it. */
 int fake_client_line(struct kube_client *client, const char *line);

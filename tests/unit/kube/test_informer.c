@@ -145,6 +145,26 @@ static void an_outage_keeps_the_version(void **state)
 	close_bench(&b);
 }
 
+static void a_watch_that_is_answered_ends_the_trouble(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_watching(&b);
+	fake_client_fail(b.client, -EIO);
+	assert_string_equal(informer_text(b.informer), "pcidevices: waiting to watch (failed)");
+	fake_clock_advance(b.clock, fake_clock_next(b.clock));
+	assert_string_equal(informer_text(b.informer), "pcidevices: watching (failed)");
+	assert_non_null(strstr(informer_error(b.informer), "no answer"));
+	fake_client_begin(b.client);
+	assert_string_equal(informer_text(b.informer), "pcidevices: watching");
+	assert_string_equal(informer_error(b.informer), "");
+	fake_client_fail(b.client, -EIO);
+	assert_string_equal(informer_text(b.informer), "pcidevices: waiting to watch (failed)");
+	assert_non_null(strstr(informer_error(b.informer), "no answer"));
+	close_bench(&b);
+}
+
 static void a_server_that_is_down_at_start_is_waited_for(void **state)
 {
 	struct bench b;
@@ -267,6 +287,8 @@ int main(void)
 	suite_add(&suite, "a recreation is two changes", a_recreation_is_two_changes, NULL);
 	suite_add(&suite, "duplicates are silent", duplicates_are_silent, NULL);
 	suite_add(&suite, "an outage keeps the version", an_outage_keeps_the_version, NULL);
+	suite_add(&suite, "a watch that is answered ends the trouble",
+		  a_watch_that_is_answered_ends_the_trouble, NULL);
 	suite_add(&suite, "a server that is down at start is waited for",
 		  a_server_that_is_down_at_start_is_waited_for, NULL);
 	suite_add(&suite, "a kind that is not installed is empty",

@@ -219,6 +219,6 @@ function dropDevice(card) {
   if (card.data.on) (waiting.get(spotName(card.data, card.data.on)) || new Set()).delete(card);
   card.leave();
   countCard(card.data, -1);
-  if (current === card) setCurrent(cards.values().next().value || null);
+  if (current === card) setCurrent(cards.values().next().value || null); /* until settleCurrent() */
   if (selected === card.id) closeDetails();
 }

@@ -120,8 +120,16 @@ function setCurrent(card) {
   if (card) card.button.tabIndex = 0;
 }
 
+let picked = false; /* by the user; else Tab comes to the first that is shown */
+
+function settleCurrent() {
+  const stays = current && (current.button === document.activeElement || (picked && current.matches));
+  if (!stays && matching) setCurrent(firstCard());
+}
+
 function focusCard(card) {
   if (!card) return;
+  picked = true;
   setCurrent(card);
   card.button.focus({ preventScroll: true });
   card.button.scrollIntoView({ block: "nearest" });

@@ -102,6 +102,7 @@ function drawTotals() {
   const all = wanted.terms.length === 0 && wanted.states.size === 0;
   const text = all ? `${cards.size} devices, ${nodes.size} nodes` : `${matching} of ${cards.size} devices`;
   if ($("count").textContent !== text) $("count").textContent = text;
+  settleCurrent();
   $("empty").hidden = matching > 0;
   if (!matching) $("empty").textContent = emptyText(all);
 }
@@ -270,6 +271,7 @@ $("map").addEventListener("click", (event) => {
   if (!button) return;
   setCurrent(button.card);
   openDetails(button.card);
+  picked = true;
 });
 document.addEventListener("keydown", onKey);
 new ResizeObserver(measureHead).observe(document.querySelector("header"));

@@ -166,7 +166,6 @@ function groupOf(node, card) {
   if (!group) {
     const el = make("div", "group");
     el.append(make("div", "mark"));
-    el.setAttribute("role", "group");
     group = new Place(el, el, busOf(node, at, card.data.behind));
     group.name = card.data.group;
     group.id = name;
@@ -194,8 +193,10 @@ function frame(group) {
   group.el.classList.toggle("many", Boolean(many));
   if (many) {
     group.el.firstChild.textContent = `${label} \u00b7 ${group.items.length} devices`;
+    group.el.setAttribute("role", "group");
     group.el.setAttribute("aria-label", `${label}, ${group.items.length} devices`);
   } else {
+    group.el.removeAttribute("role");
     group.el.removeAttribute("aria-label");
   }
 }

@@ -326,7 +326,18 @@ def test_a_screen_reader_is_told_all(page):
                for name in names["button"]), names["button"]
     assert any("0000:02:00.0" in name and "unknown, lab/trainer-0" in name and "on rack1-c" in name
                for name in names["button"])
-    assert not [role for role, name in labels if role in ("button", "searchbox") and not name]
+    assert not [role for role, name in labels if role in ("button", "searchbox", "group") and not name]
+
+
+def test_tab_comes_to_the_first_card_that_is_shown(page):
+    """Also when a filter hides the one that it came to."""
+    there = "document.querySelector('.card[tabindex=\"0\"]')"
+    page.wait(f"{there} === firstCard().button")
+    page.run("focusCard(lastCard())")
+    page.key("/")
+    page.type("yubikey")
+    page.wait(f"document.getElementById('count').textContent === '1 of {DEVICES} devices'")
+    page.wait(f"{there}.checkVisibility() && {there}.innerText.includes('Yubikey')")
 
 
 CONTRAST = """(() => {

@@ -22,6 +22,11 @@ static void open_browser(const char *address)
 		command_note("xdg-open cannot be started: open the address by hand");
 }
 
+static void say_line(const char *line)
+{
+	command_note("%s", line);
+}
+
 /* Until a signal comes, which is how it is meant to end. */
 static int serve(struct command_run *run, struct session *session, struct clock *clock)
 {
@@ -31,6 +36,7 @@ static int serve(struct command_run *run, struct session *session, struct clock 
 		.client = session_client(session),
 		.cluster = session_server(session),
 		.port = (unsigned)run->settings.port,
+		.say = say_line,
 	};
 	static const size_t for_ever = 1;
 	struct map_view *view;
@@ -59,7 +65,7 @@ static int run_map(struct command_run *run)
 
 	if (!session)
 		return COMMAND_FAILED;
-	/* What goes wrong with a watch is told on the page. */
+	/* What goes wrong with a watch is told on the page, and in words of its own (map_trouble.h). */
 	log_set_level(LOG_ERROR);
 	session_catch_signals(session);
 	clock = clock_new(session_loop(session));

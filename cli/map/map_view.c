@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/json_write.h"
@@ -26,32 +27,12 @@ struct map_view {
 	struct map_server *server;
 	struct clock_timer *changes;
 	struct clock_timer *beat;
-	bool waiting; /* for @changes */
+	struct str told; /* the last beat */
+	bool waiting;    /* for @changes */
 	unsigned beats;
 };
 
 /* --- what pages are told ------------------------------------------------------------------------ */
-
-/* Without a page that listens, too: the next one gets cards that are made already. */
-static void on_changes(void *arg)
-{
-	struct map_view *view = arg;
-	auto_str struct str text = STR_INIT;
-
-	view->waiting = false;
-	if (map_board_take(map_watch_board(view->watch), &text))
-		map_server_send(view->server, str_cstr(&text), text.len);
-}
-
-static void on_changed(void *arg)
-{
-	struct map_view *view = arg;
-
-	if (view->waiting)
-		return;
-	view->waiting = true;
-	clock_timer_start(view->options.clock, view->changes, CHANGES_MS);
-}
 
 static void add_beat(const struct map_view *view, struct str *out)
 {
@@ -67,6 +48,44 @@ static void add_beat(const struct map_view *view, struct str *out)
 	str_addf(out, "event: beat\ndata: %s\n\n", str_cstr(&json));
 }
 
+/* True if it says something else than the last one. */
+static bool take_beat(struct map_view *view, struct str *out)
+{
+	size_t start = out->len;
+	bool other;
+
+	add_beat(view, out);
+	other = strcmp(str_cstr(out) + start, str_cstr(&view->told)) != 0;
+	str_clear(&view->told);
+	str_add(&view->told, str_cstr(out) + start);
+	return other;
+}
+
+/* Without a page that listens, too: the next one gets cards that are made already. */
+static void on_changes(void *arg)
+{
+	struct map_view *view = arg;
+	auto_str struct str text = STR_INIT;
+	auto_str struct str beat = STR_INIT;
+
+	view->waiting = false;
+	(void)map_board_take(map_watch_board(view->watch), &text);
+	if (take_beat(view, &beat))
+		str_add(&text, str_cstr(&beat));
+	if (text.len > 0)
+		map_server_send(view->server, str_cstr(&text), text.len);
+}
+
+static void on_changed(void *arg)
+{
+	struct map_view *view = arg;
+
+	if (view->waiting)
+		return;
+	view->waiting = true;
+	clock_timer_start(view->options.clock, view->changes, CHANGES_MS);
+}
+
 static void on_beat(void *arg)
 {
 	struct map_view *view = arg;
@@ -74,7 +93,8 @@ static void on_beat(void *arg)
 
 	if (++view->beats == HURRY_BEATS)
 		map_watch_hurry(view->watch);
-	add_beat(view, &text);
+	map_watch_say(view->watch, view->options.say);
+	(void)take_beat(view, &text);
 	map_server_send(view->server, str_cstr(&text), text.len);
 	clock_timer_start(view->options.clock, view->beat, BEAT_MS);
 }
@@ -121,6 +141,7 @@ struct map_view *map_view_free(struct map_view *view)
 	map_watch_free(view->watch);
 	clock_timer_free(view->options.clock, view->changes);
 	clock_timer_free(view->options.clock, view->beat);
+	str_done(&view->told);
 	free(view->cluster);
 	free(view);
 	return NULL;

@@ -17,8 +17,9 @@ struct map_view_options {
 	struct uv_loop_s *loop;
 	struct clock *clock;
 	struct kube_client *client;
-	const char *cluster; /* what the page calls the cluster */
-	unsigned port;       /* 0: any that is free             */
+	const char *cluster;           /* what the page calls the cluster */
+	unsigned port;                 /* 0: any that is free             */
+	void (*say)(const char *line); /* on standard error: what cannot be read */
 };
 
 /* Begin to listen and to watch. Errors name the address. */

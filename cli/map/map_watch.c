@@ -19,6 +19,7 @@
 #include "cli/map/map_card.h"
 #include "cli/map/map_card_parts.h"
 #include "cli/map/map_nodes.h"
+#include "cli/map/map_trouble.h"
 #include "kube/informer.h"
 #include "kube/store.h"
 
@@ -43,6 +44,7 @@ struct map_watch {
 		struct api_kind kind;
 		struct informer *informer;
 	} kinds[WATCHED];
+	struct map_trouble troubles[EVENT_OWN]; /* events are told of once */
 	struct map_board *board;
 	struct map_nodes *nodes;
 	void (*changed)(void *arg);
@@ -306,6 +308,7 @@ static void on_synced(void *arg)
 		if (strcmp(rows[what].prefix, rows[kind->what].prefix) == 0)
 			touch_all(kind->watch, what, NULL);
 	}
+	kind->watch->changed(kind->watch->arg); /* that it has been read */
 }
 
 void map_watch_hurry(struct map_watch *watch)
@@ -356,6 +359,7 @@ struct map_watch *map_watch_free(struct map_watch *watch)
 		return NULL;
 	for (size_t i = 0; i < WATCHED; i++)
 		informer_free(watch->kinds[i].informer);
+	map_troubles_done(watch->troubles, ARRAY_LEN(watch->troubles));
 	map_nodes_free(watch->nodes);
 	map_board_free(watch->board);
 	free(watch);
@@ -365,6 +369,25 @@ struct map_watch *map_watch_free(struct map_watch *watch)
 struct map_board *map_watch_board(struct map_watch *watch)
 {
 	return watch->board;
+}
+
+/* Most clusters lack some kinds, which is no trouble; those of devices are what the map is for. */
+static const char *error_of(const struct kind *kind)
+{
+	bool optional = kind->what != PCI && kind->what != USB;
+
+	if (optional && !informer_installed(kind->informer))
+		return "";
+	return informer_error(kind->informer);
+}
+
+void map_watch_say(struct map_watch *watch, void (*say)(const char *line))
+{
+	for (size_t i = 0; i < ARRAY_LEN(watch->troubles); i++) {
+		watch->troubles[i].kind = watch->kinds[i].kind.plural;
+		watch->troubles[i].error = error_of(&watch->kinds[i]);
+	}
+	map_troubles_say(watch->troubles, ARRAY_LEN(watch->troubles), say);
 }
 
 void map_watch_tell(const struct map_watch *watch, struct str *out)
@@ -379,6 +402,7 @@ void map_watch_tell(const struct map_watch *watch, struct str *out)
 		json_write_bool(out, "read", informer_synced(kind->informer));
 		json_write_bool(out, "installed", informer_installed(kind->informer));
 		json_write_str(out, "text", informer_text(kind->informer));
+		json_write_str(out, "error", map_trouble_text(kind->kind.plural, error_of(kind)));
 		json_write_close(out, '}');
 	}
 	json_write_close(out, '}');

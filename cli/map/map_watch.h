@@ -26,5 +26,8 @@ void map_watch_hurry(struct map_watch *watch);
 
 struct map_board *map_watch_board(struct map_watch *watch);
 
+/* Say what cannot be read and why, once for each change (map_trouble.h). */
+void map_watch_say(struct map_watch *watch, void (*say)(const char *line));
+
 /* Append the member "kinds" of a JSON object: how far the watch of each kind is. */
 void map_watch_tell(const struct map_watch *watch, struct str *out);

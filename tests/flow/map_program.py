@@ -34,7 +34,9 @@ class Map:
         return connection, connection.getresponse()
 
     def stop(self):
+        """What it has said on standard error."""
         if self.process.poll() is None:
             self.process.terminate()
         _, errors = self.process.communicate(timeout=10)
         assert self.process.returncode == 0, errors
+        return errors

@@ -7,6 +7,8 @@
 "use strict";
 
 const FRAME_MS = 8; /* of drawing in a frame */
+const ERRORS_SHOWN = 3;
+const NEEDED = ["pcidevices", "pcideviceclaims", "usbdevices", "usbdeviceclaims"];
 const FAULTS = { NodeGone: "gone", NodeNotReady: "NotReady", AgentNotRunning: "no agent" }; /* as cli/model/node.c has it */
 
 /* --- what comes --------------------------------------------------------------------------------- */
@@ -109,7 +111,8 @@ function drawTotals() {
 
 function emptyText(all) {
   if (!all && cards.size) return "No device matches. Esc in the filter clears it.";
-  return synced ? "The cluster has no devices: does hostdev-agent run on its nodes?" : "Reading the cluster";
+  if (synced) return "The cluster has no devices: does hostdev-agent run on its nodes?";
+  return failing ? "The cluster cannot be read: why, is said above." : "Reading the cluster";
 }
 
 /* "NotReady for 3 h: KubeletNotReady: container runtime is down"; "": nothing that is known of. */
@@ -198,6 +201,7 @@ let stream = null;
 let heard = 0;
 let silence = 15000; /* ms, after which the stream counts as lost */
 let synced = false;
+let failing = false; /* a list that the map is nothing without */
 let nodesRead = false; /* or one without a Node may have one */
 
 function say(text) {
@@ -210,6 +214,21 @@ function setLink(link, text) {
   $("link-text").textContent = text;
 }
 
+/* Each error once, and not all of them if they are many. */
+function whyOf(wrong) {
+  const errors = [...new Set(wrong.map(([, kind]) => kind.error).filter(Boolean))];
+  const shown = errors.slice(0, ERRORS_SHOWN);
+  if (errors.length > shown.length) shown.push(`and ${errors.length - shown.length} more errors`);
+  return shown.length ? `: ${shown.join("; ")}` : "";
+}
+
+function tellLink(kinds, wrong) {
+  failing = wrong.some(([name]) => NEEDED.includes(name));
+  if (failing) setLink("failing", synced ? "not up to date" : "cannot read the cluster");
+  else if (NEEDED.some((name) => !kinds[name].read)) setLink("opening", "reading the cluster");
+  else setLink("live", "live");
+}
+
 /* What cannot be read is missing from the page: say so. */
 function onBeat({ about, kinds }) {
   const devices = ["pcidevices", "usbdevices"];
@@ -220,9 +239,9 @@ function onBeat({ about, kinds }) {
   nodesRead = kinds.nodes.read;
   $("cluster").textContent = about.cluster;
   $("trouble").hidden = wrong.length === 0;
-  $("trouble").textContent = `Not up to date: ${wrong.map(([, kind]) => kind.text).join("; ")}`;
+  $("trouble").textContent = `Not up to date: ${wrong.map(([, kind]) => kind.text).join("; ")}${whyOf(wrong)}`;
   if (!nodesRead) $("trouble").textContent += "; whether nodes are ready is not known";
-  setLink("live", "live");
+  tellLink(kinds, wrong);
   dirty.totals = true;
   wake();
 }

@@ -1,8 +1,13 @@
 """kubectl hostdev map: the page in a real Chromium, of a real API server, changed while it looks."""
 
+import json
+import time
+
 import pytest
+import yaml
 
 from chromium import Chromium
+from faultproxy import FaultProxy
 from map_program import Map
 from map_scene import NIC, Scene
 
@@ -255,11 +260,65 @@ def test_what_may_not_be_read_is_said(crds, browser, rack, scene, tmp_path):
     browser.open(served.address)
     said = "!document.getElementById('trouble').hidden && document.getElementById('trouble').textContent"
     trouble = browser.wait(f"['pcideviceclaims', ' nodes:'].every(kind => ({said} || '').includes(kind)) && ({said})", 20)[0]
-    assert "denied" in trouble
+    assert "denied" in trouble and 'cannot list resource "pcideviceclaims"' in trouble
+    assert browser.run("document.getElementById('link').dataset.link") == "failing"
     assert trouble.endswith("whether nodes are ready is not known")
     browser.wait(f"{SHOWN} >= 14", 25)
     assert "no such node" not in browser.run("document.body.innerText")
     served.stop()
+
+
+LINK = "document.getElementById('link').dataset.link"
+TROUBLE = "document.getElementById('trouble')"
+
+
+def refused(crds, tmp_path):
+    """What makes every list fail, by what says so: flags of the map, its kubeconfig, and the error."""
+    config = yaml.safe_load(crds.kubeconfig.read_text())
+    config["users"] = [{"name": user["name"], "user": {"exec": {
+        "apiVersion": "client.authentication.k8s.io/v1", "command": "false", "interactiveMode": "Never"}}}
+        for user in config["users"]]
+    plugin = tmp_path / "plugin"
+    plugin.write_text(json.dumps(config))
+    return [([], plugin, "from 'false': it failed with exit status 1"),
+            (["-s", "https://127.0.0.1:1"], crds.kubeconfig, "https://127.0.0.1:1: "),
+            (["--as", "nobody"], crds.kubeconfig, 'User "nobody" cannot list resource "pcidevices"')]
+
+
+@pytest.mark.parametrize("number", range(3), ids=["plugin", "server", "user"])
+def test_why_nothing_can_be_read_is_said(crds, browser, tmp_path, number):
+    """On the page, which is not "live", and on standard error, once."""
+    flags, kubeconfig, error = refused(crds, tmp_path)[number]
+    served = Map(kubeconfig, *flags)
+    try:
+        browser.open(served.address)
+        browser.wait(f"{LINK} === 'failing' && !{TROUBLE}.hidden", 12)
+        assert error in browser.run(f"{TROUBLE}.textContent")
+        assert len(browser.run(f"{TROUBLE}.textContent")) < 2000
+        assert "cannot read the cluster" in browser.run("document.getElementById('said').textContent")
+        browser.wait("document.getElementById('empty').textContent.startsWith('The cluster cannot be read')")
+        time.sleep(6)  # another beat
+    finally:
+        errors = served.stop()
+    assert errors.count(error) == 1, errors
+
+
+def test_trouble_is_over_once_a_watch_is_answered(crds, browser, rack, faultproxy_program):
+    """Though nothing happens that it could bring."""
+    proxy = FaultProxy(faultproxy_program, crds)
+    proxy.rules([{"verb": "watch", "path": "/(events|usbdevices)", "fault": "reset-stream"}])
+    served = Map(crds.kubeconfig, "-s", proxy.server)
+    try:
+        browser.open(served.address)
+        browser.wait(f"{LINK} === 'failing' && ['events', 'usbdevices'].every(kind => {TROUBLE}.textContent.includes(kind))", 12)
+        assert "not up to date" in browser.run("document.getElementById('link-text').textContent")
+        time.sleep(5.5)  # a beat
+        proxy.rules([])
+        browser.wait(f"{LINK} === 'live' && {TROUBLE}.hidden", 45)
+    finally:
+        errors = served.stop()
+        proxy.stop()
+    assert "Cannot read usbdevices" in errors and "All can be read again" in errors
 
 
 # --- keys and labels ---

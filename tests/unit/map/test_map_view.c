@@ -48,9 +48,20 @@ static void take_address(struct scene *s, const char *address)
 	(void)snprintf(s->path, sizeof(s->path), "%s", path);
 }
 
+static char said[2048]; /* on standard error */
+
+static void say(const char *line)
+{
+	size_t len = strlen(said);
+
+	(void)snprintf(said + len, sizeof(said) - len, "%s\n", line);
+}
+
 static void open_scene(struct scene *s)
 {
-	struct map_view_options options = { .cluster = "c" };
+	struct map_view_options options = { .cluster = "c", .say = say };
+
+	said[0] = '\0';
 
 	*s = (struct scene){ .client = fake_client_new(), .clock = fake_clock_new() };
 	uv_loop_init(&s->loop);
@@ -115,6 +126,62 @@ static void answer(struct scene *s, const char *plural, const char *body)
 
 	fake_client_choose(s->client, part);
 	fake_client_answer(s->client, 200, body);
+}
+
+static void a_page_hears_at_once_that_a_kind_is_read(void **state)
+{
+	auto_str struct str heard = STR_INIT;
+	struct scene s;
+	int fd;
+
+	(void)state;
+	open_scene(&s);
+	fd = ask(&s, "changes");
+	hear(&s, fd, &heard, "event: end");
+	str_clear(&heard);
+	answer(&s, "usbdevices", NOTHING);
+	fake_clock_advance(s.clock, 250);
+	hear(&s, fd, &heard, "\"text\":\"usbdevices: watching\"");
+	close(fd);
+	close_scene(&s);
+}
+
+static void refuse(struct scene *s, const char *plural, int code)
+{
+	auto_free char *part = xasprintf("/%s?", plural);
+
+	fake_client_choose(s->client, part);
+	fake_client_fail(s->client, code);
+}
+
+static void what_cannot_be_read_is_said(void **state)
+{
+	auto_str struct str heard = STR_INIT;
+	struct scene s;
+	int fd;
+
+	(void)state;
+	open_scene(&s);
+	refuse(&s, "pcidevices", -EIO);
+	refuse(&s, "nodes", -EIO);
+	refuse(&s, "migconfigurations", -ETIMEDOUT);
+	fake_clock_advance(s.clock, 5000);
+	assert_string_equal(said,
+			    "Cannot read pcidevices, nodes: no answer: Input/output error\n"
+			    "Cannot read migconfigurations: no answer: Connection timed out\n");
+	fd = ask(&s, "changes");
+	hear(&s, fd, &heard, "\"error\":\"no answer: Input/output error\"");
+	said[0] = '\0';
+	refuse(&s, "pcidevices", -EIO);
+	fake_clock_advance(s.clock, 5000);
+	assert_string_equal(said, "");
+	answer(&s, "pcidevices", NOTHING);
+	answer(&s, "nodes", NOTHING);
+	answer(&s, "migconfigurations", NOTHING);
+	fake_clock_advance(s.clock, 5000);
+	assert_string_equal(said, "All can be read again\n");
+	close(fd);
+	close_scene(&s);
 }
 
 static void a_page_hears_what_changes(void **state)
@@ -314,6 +381,9 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "a page hears what changes", a_page_hears_what_changes, NULL);
+	suite_add(&suite, "a page hears at once that a kind is read",
+		  a_page_hears_at_once_that_a_kind_is_read, NULL);
+	suite_add(&suite, "what cannot be read is said", what_cannot_be_read_is_said, NULL);
 	suite_add(&suite, "a device waits for the claims", a_device_waits_for_the_claims, NULL);
 	suite_add(&suite, "devices follow their node", devices_follow_their_node, NULL);
 	suite_add(&suite, "devices follow a claim of their node",

@@ -1,8 +1,11 @@
-"""docs/reasons.md against the code: every reason of a condition or event is there, and none that is not in the code."""
+"""docs/reasons.md against the code: every reason of a condition or event is there with its meaning and what to do, none that
+is not in the code, and what `kubectl hostdev why` advises is what the page does.
+"""
 
 import re
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 
 import pytest
 
@@ -10,6 +13,7 @@ from cluster import ROOT
 from crds import ALL, crd
 
 PAGE = ROOT / "docs/reasons.md"
+ADVICE = ROOT / "cli/show/advice.c"
 TOKEN = re.compile(r"""/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"|'(?:\\.|[^'\\])+'""", re.DOTALL)
 WORD = re.compile(r"\b[A-Z](?=[A-Za-z]{1,39}\b)[A-Z]*[a-z][A-Za-z]*\b")
 
@@ -34,6 +38,9 @@ NO_REASONS = """
   results of the helper, and what it alone says: BlockHolder Done Failed InterfaceUp Mounted NotVirtualFunction Opened
     Refused
   groups of flags: Claim Claims Cluster Election General Kubelet Nodes Output Uninstall Webhook
+  states that the plugin gives devices: Free Missing Pending
+  kinds, headings and words that only the plugin has: DevicePools ExecCredential Flags It NotReady Page Parent Subsystem They
+    Type VirtualMachineInstance
   classes of devices: Audio Billboard Class Communications Device Diagnostic Image Miscellaneous Physical Printer Vendor
     Video
 """
@@ -42,24 +49,53 @@ NO_REASONS = """
 def literals():
     """Strings of the sources that are one word like a reason, and the files that have them."""
     found = defaultdict(set)
-    files = subprocess.run(["git", "-C", ROOT, "ls-files", "--", "agent", "controller", "lib"], check=True,
-                           capture_output=True, text=True).stdout.split()
+    files = subprocess.run(["git", "-C", ROOT, "ls-files", "--", "agent", "cli", "controller", "lib"],
+                           check=True, capture_output=True, text=True).stdout.split()
     for name in files:
-        if name.endswith((".c", ".h")):
+        # What the plugin advises about is no reason for that alone.
+        if name.endswith((".c", ".h")) and ROOT / name != ADVICE:
             for token in TOKEN.finditer((ROOT / name).read_text()):
                 if token[1] and WORD.fullmatch(token[1]):
                     found[token[1]].add(name)
     return found
 
 
-def tables():
-    """Reasons of the page by heading: those in the first cells of its tables."""
-    found, heading = defaultdict(set), None
+@dataclass
+class Row:
+    """What the page says of reasons."""
+
+    heading: str
+    reasons: list
+    means: str
+    do: str
+
+    @property
+    def idle(self):
+        """Nothing is to be done."""
+        return self.do.startswith("nothing: ")
+
+
+def rows():
+    found, heading, columns = [], None, []
     for line in PAGE.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("## "):
-            heading = line[3:]
-        elif line.startswith("| `") and heading:
-            found[heading] |= set(re.findall(r"`(\w+)`", line.split("|")[1]))
+            heading, columns = line[3:], []
+        elif line.startswith("| reason |"):
+            columns = cells
+        elif line.startswith("| `") and heading and columns:
+            assert len(cells) == len(columns), line
+            cell = dict(zip(columns, cells))
+            found.append(Row(heading, re.findall(r"`(\w+)`", cells[0]), cell.get("what it means", ""),
+                             cell.get("what to do", "")))
+    return found
+
+
+def tables():
+    """Reasons of the page by heading."""
+    found = defaultdict(set)
+    for row in rows():
+        found[row.heading] |= set(row.reasons)
     return found
 
 
@@ -104,3 +140,51 @@ def test_every_reason_that_the_schema_names_is_in_the_table_of_its_kind(kind):
 def test_the_page_says_what_to_read_of_each_kind():
     text = PAGE.read_text()
     assert [kind.kind for kind in WITH_CONDITIONS if kind.kind not in text.split("## ")[0]] == []
+
+
+def trivial(text):
+    """Too little to mean anything, but for a word that leads to where more is said."""
+    return len(re.findall(r"[A-Za-z]{2,}", text)) < 2 or len(text) < 8
+
+
+def test_every_row_says_what_it_means_and_what_to_do():
+    assert [(row.heading, row.reasons) for row in rows() if trivial(row.means) or trivial(row.do)] == []
+    assert [(row.heading, row.reasons) for row in rows() if row.idle and trivial(row.do.removeprefix("nothing: "))] == []
+
+
+def test_a_row_without_anything_of_its_own_leads_to_another_table():
+    led = [row for row in rows() if "as there" in row.do]
+    assert [(row.heading, row.reasons) for row in led if not re.match(r"as with \[\w+\]\(#\w+\)$", row.means)] == []
+
+
+def test_no_two_rows_of_a_table_mean_the_same():
+    told = Counter((row.heading, row.means) for row in rows())
+    assert [one for one, count in told.items() if count > 1] == []
+
+
+# Of these the plugin shows conditions. Reasons of the others are no device's.
+NOT_SHOWN = {"MediatedDeviceParent", "HostDeviceConfig", "Events"}
+
+
+def advices():
+    return dict(re.findall(r'^\t\{ "(\w+)", "([^\n]*)" \},$', ADVICE.read_text(), re.MULTILINE))
+
+
+def test_the_plugin_advises_where_the_page_says_what_to_do_and_nowhere_else():
+    asked = {reason for row in rows() if row.heading not in NOT_SHOWN and not row.idle for reason in row.reasons
+             if row.do != "as there"}
+    assert len(advices()) == len(re.findall(r'^\t\{ "', ADVICE.read_text(), re.MULTILINE))
+    assert sorted(asked - advices().keys()) == [], "cli/show/advice.c has no advice, or the page's is to be \"nothing: why\""
+    assert sorted(advices().keys() - asked) == [], "the page says of no device's condition what to do about it"
+    assert [reason for reason, text in advices().items() if trivial(text)] == []
+
+
+def test_the_page_says_which_refusals_the_override_lifts():
+    text = (ROOT / "lib/api/override.c").read_text()
+    lifted = set(WORD.findall(re.search(r"lifted\[\] = \{(.*?)\}", text, re.DOTALL)[1]))
+    told = {reason for row in rows() if row.heading == HEADINGS["PCIDevice"] and "the override" in row.do for reason in
+            row.reasons}
+    assert lifted and told == lifted
+    [section] = re.findall(r"^### What the node needs\n(.*?)\n## ", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", section)) & set().union(*tables().values()) == lifted
+    assert "hostdev.io/allow-host-critical" in section

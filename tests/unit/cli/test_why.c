@@ -266,6 +266,7 @@ static void unknown_reasons_have_no_advice(void **state)
 	assert_null(advice_for("Ready"));
 	assert_null(advice_for(""));
 	assert_non_null(advice_for("Held"));
+	assert_string_equal(advice_for("HostBridge"), "Claim a device behind it: it is a bridge.");
 }
 
 int main(void)

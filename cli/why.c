@@ -140,12 +140,16 @@ static void add_fault(const struct cluster_device *device, int64_t now_wall_ms, 
 {
 	auto_free char *fault = NULL;
 	auto_free char *text = NULL;
+	size_t len;
 
 	if (!device->fault)
 		return;
 	fault = node_fault_text(device->fault, now_wall_ms);
-	text = xasprintf("%s is %s%s%s; what follows is what was known before", device->node, fault,
-			 device->fault->message[0] ? ": " : "", device->fault->message);
+	/* A message is a sentence, or several: its last full stop is not wanted here. */
+	len = strlen(device->fault->message);
+	len -= len > 0 && device->fault->message[len - 1] == '.';
+	text = xasprintf("%s is %s%s%.*s; what follows is what was known before", device->node,
+			 fault, len > 0 ? ": " : "", (int)len, device->fault->message);
 	add_field(to, "Node:", text);
 }
 
@@ -222,24 +226,29 @@ static bool asks(const struct api_condition *c)
 	       (strcmp(c->status, "True") != 0 || strcmp(c->reason, "GroupShared") == 0);
 }
 
-static void collect(const struct cluster_device *device, struct json_strs *remedies)
+static void advise(const struct cluster_device *device, const char *reason,
+		   struct json_strs *remedies)
 {
-	struct owner owners[OWNERS];
-	const char *text = device->fault ? advice_for(device->fault->reason) : NULL;
+	auto_free char *text = advice_about(reason, device->node);
 
 	if (text)
 		json_strs_add_new(remedies, text);
-	text = advice_for(device->verdict.reason);
-	if (text)
-		json_strs_add_new(remedies, text);
+}
+
+static void collect(const struct cluster_device *device, struct json_strs *remedies)
+{
+	struct owner owners[OWNERS];
+
+	if (device->fault)
+		advise(device, device->fault->reason, remedies);
+	advise(device, device->verdict.reason, remedies);
 	list_owners(device, owners);
 	for (size_t i = 0; i < OWNERS; i++) {
 		for (size_t j = 0; owners[i].conditions && j < owners[i].conditions->len; j++) {
 			const struct api_condition *c = &owners[i].conditions->items[j];
 
-			text = asks(c) ? advice_for(c->reason) : NULL;
-			if (text)
-				json_strs_add_new(remedies, text);
+			if (asks(c))
+				advise(device, c->reason, remedies);
 		}
 	}
 	if (device->verdict.state == STATE_FREE && device->type != DEVICE_MDEV) {

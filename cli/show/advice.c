@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 /* clang-format off */
 static const struct {
@@ -93,4 +94,22 @@ const char *advice_for(const char *reason)
 			return advices[i].text;
 	}
 	return NULL;
+}
+
+char *advice_about(const char *reason, const char *node)
+{
+	static const char word[] = "NODE";
+	auto_str struct str text = STR_INIT;
+	const char *from = advice_for(reason);
+	const char *at;
+
+	if (!from)
+		return NULL;
+	while (*node && (at = strstr(from, word))) {
+		str_add_mem(&text, from, (size_t)(at - from));
+		str_add(&text, node);
+		from = at + sizeof(word) - 1;
+	}
+	str_add(&text, from);
+	return str_detach(&text);
 }

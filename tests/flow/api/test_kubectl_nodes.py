@@ -52,7 +52,7 @@ def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
     text = plugin("why", scene.name)
     assert re.match(rf"Node: +{node} is NotReady for \d+d: ByHand; what follows is what was known before\nName:", text)
     assert "? unknown, NodeNotReady" in text
-    assert "What to do:\n  See why the node is not ready: kubectl describe node NODE" in text
+    assert "What to do:\n  See why the node is not ready: kubectl describe node " + f"{node}\n" in text
     assert plugin("who", scene.name).splitlines()[1].split()[1] == "unknown"
     assert "would be accepted, but not carried out as things are\n" in plugin("plan", scene.name)
 
@@ -63,7 +63,7 @@ def test_a_claim_warns_at_once(plugin, scene, node):  # noqa: F811
     assert "its node" not in plugin.said
     plugin("release", scene.name, "--no-wait")
     scene.sicken()
-    assert plugin("claim", scene.name, "--timeout", "1s", status=3) == ""
+    assert plugin("claim", scene.name, "--timeout", "3s", status=3) == ""
     assert re.match(warning, plugin.said), plugin.said
     assert "The time is over" in plugin.said
     plugin("release", scene.name, "--no-wait")

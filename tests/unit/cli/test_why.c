@@ -1,5 +1,6 @@
 #include "unit/suite.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/ask/device_events.h"
@@ -141,7 +142,7 @@ static void a_node_that_is_not_well_comes_first(void **state)
 	(void)state;
 	made_put(cluster, CLUSTER_NODE,
 		 "{'metadata':{'name':'vm1'},'status':{'conditions':[" MADE_CONDITION(
-			 "Ready", "False", "KubeletNotReady", "runtime is down") "]}}");
+			 "Ready", "False", "KubeletNotReady", "runtime is down.") "]}}");
 	made_put(cluster, CLUSTER_PCICLAIM,
 		 "{'metadata':{'name':'vm1-000003100'},'status':{'conditions':[" MADE_CONDITION(
 			 "Ready", "False", "Stuck", "pid 7") "]}}");
@@ -152,7 +153,7 @@ static void a_node_that_is_not_well_comes_first(void **state)
 	assert_non_null(strstr(out.text.buf, "State:       X stuck, Stuck: pid 7\n"));
 	assert_non_null(strstr(out.text.buf,
 			       "What to do:\n"
-			       "  See why the node is not ready: kubectl describe node NODE\n"
+			       "  See why the node is not ready: kubectl describe node vm1\n"
 			       "  The kernel has not let a step end"));
 	str_done(&out.text);
 	cluster_free(cluster);
@@ -262,11 +263,20 @@ static void pools_look_so(void **state)
 
 static void unknown_reasons_have_no_advice(void **state)
 {
+	char *advice;
+
 	(void)state;
 	assert_null(advice_for("Ready"));
 	assert_null(advice_for(""));
 	assert_non_null(advice_for("Held"));
 	assert_string_equal(advice_for("HostBridge"), "Claim a device behind it: it is a bridge.");
+	assert_null(advice_about("Ready", "vm1"));
+	advice = advice_about("NodeNotReady", "vm1");
+	assert_string_equal(advice, "See why the node is not ready: kubectl describe node vm1");
+	free(advice);
+	advice = advice_about("NodeNotReady", "");
+	assert_string_equal(advice, advice_for("NodeNotReady"));
+	free(advice);
 }
 
 int main(void)

@@ -12,6 +12,7 @@
 #include "api/kind.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "kube/yaml.h"
 
 const char *const out_formats[] = { "table", "wide", "json", "yaml", "name", NULL };
@@ -55,19 +56,68 @@ void out_init(struct out *out, enum out_format format)
 	};
 }
 
+/* Nothing is to be seen of these, and some change what is seen around them: the direction of text (bidi),
+ * line separators, characters without width, tags. */
+static const struct {
+	unsigned first, last;
+} invisible[] = {
+	{ 0x00ad, 0x00ad }, { 0x061c, 0x061c }, { 0x180e, 0x180e },
+	{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },
+	{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+};
+
+/* The character that @text begins with, of @len bytes, well-formed. */
+static unsigned character(const char *text, size_t len)
+{
+	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	unsigned code = (unsigned char)text[0] & masks[len];
+
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | ((unsigned char)text[i] & 0x3f);
+	return code;
+}
+
+static bool is_invisible(unsigned code)
+{
+	for (size_t i = 0; i < ARRAY_LEN(invisible); i++) {
+		if (code >= invisible[i].first && code <= invisible[i].last)
+			return true;
+	}
+	return false;
+}
+
+/* str_add_clean() has the controls; of what is invisible here are the numbers. */
+static void add_visible(struct str *to, const char *text, size_t len)
+{
+	size_t begin = 0;
+
+	for (size_t at = 0, n; at < len; at += n ? n : 1) {
+		unsigned code;
+
+		n = utf8_sequence(text + at, len - at);
+		code = n > 0 ? character(text + at, n) : 0;
+		if (!is_invisible(code))
+			continue;
+		str_add_clean(to, text + begin, at - begin);
+		str_addf(to, code > 0xffff ? "\\U%08x" : "\\u%04x", code);
+		begin = at + n;
+	}
+	str_add_clean(to, text + begin, len - begin);
+}
+
 void out_text(struct str *to, const char *text)
 {
 	size_t len = strlen(text);
 
 	if (len <= OUT_TEXT_MAX) {
-		str_add_clean(to, text, len);
+		add_visible(to, text, len);
 		return;
 	}
 	/* A character that is cut in two would be shown as bytes. */
 	len = OUT_TEXT_MAX;
 	while (len > OUT_TEXT_MAX - 4 && ((unsigned char)text[len] & 0xc0) == 0x80)
 		len--;
-	str_add_clean(to, text, len);
+	add_visible(to, text, len);
 	str_add(to, "...");
 }
 

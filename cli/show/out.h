@@ -48,7 +48,8 @@ bool out_utf8_rule(const struct out_env *env);
 
 void out_init(struct out *out, enum out_format format);
 
-/* Append @text, with what could move a terminal's cursor shown as \xNN, and cut at OUT_TEXT_MAX. */
+/* Append @text, cut at OUT_TEXT_MAX, with what could move a terminal's cursor shown as \xNN, and what is
+ * invisible or turns the direction of text as \uNNNN. */
 void out_text(struct str *to, const char *text);
 
 /* Append the sequence that begins @colour, or ends it (COLOUR_NONE); nothing without colours. */

@@ -95,6 +95,36 @@ static void text_is_cleaned_and_cut(void **state)
 	free(many);
 }
 
+static struct hidden_case {
+	const char *name;
+	const char *text;
+	const char *shown;
+} hidden[] = {
+	{ "an override of the direction",
+	  "a\xe2\x80\xae"
+	  "b",
+	  "a\\u202eb" },
+	{ "the other marks of direction", "\xd8\x9c\xe2\x80\x8f\xe2\x81\xa6\xe2\x81\xa9",
+	  "\\u061c\\u200f\\u2066\\u2069" },
+	{ "separators of lines and paragraphs", "\xe2\x80\xa8|\xe2\x80\xa9", "\\u2028|\\u2029" },
+	{ "no width", "x\xe2\x80\x8b\xef\xbb\xbf\xe2\x81\xa0\xc2\xad",
+	  "x\\u200b\\ufeff\\u2060\\u00ad" },
+	{ "a tag, beyond 16 bits", "\xf3\xa0\x81\xa1!", "\\U000e0061!" },
+	{ "with controls and bytes that are no text", "\033\xe2\x80\xae\xff\xe2\x80",
+	  "\\x1b\\u202e\\xff\\xe2\\x80" },
+	{ "what is to be seen stays", "\xe2\x80\xa7\xe2\x80\xaf\xd7\x90\xc3\xa4\xf0\x9f\x98\x80",
+	  "\xe2\x80\xa7\xe2\x80\xaf\xd7\x90\xc3\xa4\xf0\x9f\x98\x80" },
+};
+
+static void hidden_is_shown(void **state)
+{
+	const struct hidden_case *c = *state;
+	auto_str struct str text = STR_INIT;
+
+	out_text(&text, c->text);
+	assert_string_equal(str_cstr(&text), c->shown);
+}
+
 static void tables_count_characters(void **state)
 {
 	static const struct table_column columns[] = { { "NAME", false },
@@ -146,6 +176,7 @@ int main(void)
 	suite_rows(&suite, colours, colour_follows_the_rule);
 	suite_rows(&suite, locales, locale_tells_utf8);
 	suite_rows(&suite, ages, age_reads_so);
+	suite_rows(&suite, hidden, hidden_is_shown);
 	suite_add(&suite, "text is cleaned and cut", text_is_cleaned_and_cut, NULL);
 	suite_add(&suite, "tables count characters, not bytes", tables_count_characters, NULL);
 	suite_add(&suite, "kinds are named as kubectl does", kinds_are_named_as_kubectl_does, NULL);

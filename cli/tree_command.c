@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/timefmt.h"
+#include "cli/ask/find.h"
 #include "cli/ask/lists.h"
 #include "cli/ask/session.h"
 #include "cli/command.h"
@@ -45,18 +46,25 @@ static int run_tree(struct command_run *run)
 {
 	static const unsigned shown = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_VGPU) |
 				      CLUSTER_SET(CLUSTER_MIG) | CLUSTER_SET(CLUSTER_NODE);
-	struct session *session = command_session(run);
+	struct session *session;
 	struct cluster *cluster;
 	struct lists_missing missing;
 	struct err err = { 0 };
 	struct lists_want want = {
 		.kinds = shown,
 		.optional = shown,
-		.node = run->words_len > 0 ? run->words[0] : NULL,
+		.node = run->words_len > 0 ? find_node_part(run->words[0]) : NULL,
 		.selector = run->settings.selector,
 	};
 	int status;
 
+	if (want.node && !want.node[0]) {
+		err_set(&err, ERR_INVALID, -EINVAL,
+			"the name of a node is empty: leave it out for all nodes");
+		(void)command_fail(run, &err);
+		return COMMAND_MISUSED;
+	}
+	session = command_session(run);
 	if (!session)
 		return COMMAND_FAILED;
 	cluster = cluster_new();

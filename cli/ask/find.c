@@ -14,12 +14,13 @@
 #include "cli/model/cluster.h"
 #include "cli/show/out.h"
 
-const char *find_name_part(const char *word)
+/* The kind of KIND/NAME, as -o name prints it or people write it; CLUSTER_KINDS: @word is no such. */
+static enum cluster_kind kind_part(const char *word)
 {
 	size_t len = strcspn(word, "/");
 
 	if (!word[len])
-		return word;
+		return CLUSTER_KINDS;
 	/* Of devices and what is about them: a node may have the name "node". */
 	for (int i = 0; i < CLUSTER_NODE; i++) {
 		const struct api_kind *kind = cluster_kind((enum cluster_kind)i);
@@ -30,9 +31,35 @@ const char *find_name_part(const char *word)
 		     (word[kind_len] == '.' || kind_len == len)) ||
 		    (strncasecmp(word, kind->plural, plural_len) == 0 &&
 		     (word[plural_len] == '.' || plural_len == len)))
-			return word + len + 1;
+			return (enum cluster_kind)i;
+	}
+	return CLUSTER_KINDS;
+}
+
+const char *find_name_part(const char *word)
+{
+	return kind_part(word) == CLUSTER_KINDS ? word : strchr(word, '/') + 1;
+}
+
+const char *find_node_part(const char *word)
+{
+	static const char *const kinds[] = { "node/", "nodes/" };
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (strncasecmp(word, kinds[i], strlen(kinds[i])) == 0)
+			return word + strlen(kinds[i]);
 	}
 	return word;
+}
+
+/* The other kinds are about devices of several types. */
+static bool is_of_kind(enum cluster_kind kind, const struct cluster_device *device)
+{
+	if (kind == CLUSTER_PCIDEVICE || kind == CLUSTER_PCICLAIM)
+		return device->type == DEVICE_PCI;
+	if (kind == CLUSTER_USBDEVICE || kind == CLUSTER_USBCLAIM)
+		return device->type == DEVICE_USB;
+	return kind != CLUSTER_MDEV || device->type == DEVICE_MDEV;
 }
 
 unsigned find_node_len(const char *word)
@@ -87,7 +114,9 @@ static void list_candidate(struct str *why, size_t count, const struct cluster_d
 struct search {
 	const char *word;
 	bool (*matches)(const char *word, const struct cluster_device *device);
+	enum cluster_kind kind; /* CLUSTER_KINDS: any */
 	struct cluster_device *found;
+	struct cluster_device *other; /* of another kind */
 	size_t count;
 	struct str candidates;
 };
@@ -97,18 +126,34 @@ static size_t search(const struct cluster_view *view, struct search *s)
 	for (size_t i = 0; i < view->len; i++) {
 		if (!s->matches(s->word, &view->devices[i]))
 			continue;
+		if (!is_of_kind(s->kind, &view->devices[i])) {
+			s->other = &view->devices[i];
+			continue;
+		}
 		list_candidate(&s->candidates, s->count++, &view->devices[i]);
 		s->found = &view->devices[i];
 	}
 	return s->count;
 }
 
+static int say_other(const char *word, const struct cluster_device *device, struct str *why)
+{
+	str_add_char(why, '\'');
+	out_text(why, device->name);
+	str_addf(why, "' is a %s device, and '", device_type_word(device->type));
+	out_text(why, word);
+	str_add(why, "' means another kind: leave the kind out");
+	return -EINVAL;
+}
+
 int find_device(struct cluster *cluster, const char *word, struct cluster_device **ret_device,
 		struct str *why)
 {
 	const struct cluster_view *view = cluster_view(cluster);
-	struct search by_name = { .word = find_name_part(word), .matches = has_name };
-	struct search by_address = { .word = word, .matches = has_address };
+	struct search by_name = { .word = find_name_part(word),
+				  .matches = has_name,
+				  .kind = kind_part(word) };
+	struct search by_address = { .word = word, .matches = has_address, .kind = CLUSTER_KINDS };
 	struct search *found = search(view, &by_name) > 0 ? &by_name : &by_address;
 	int r = 0;
 
@@ -116,6 +161,8 @@ int find_device(struct cluster *cluster, const char *word, struct cluster_device
 		(void)search(view, found);
 	if (found->count == 1) {
 		*ret_device = found->found;
+	} else if (found->count == 0 && by_name.other) {
+		r = say_other(word, by_name.other, why);
 	} else if (found->count == 0) {
 		str_add(why, "no device '");
 		out_text(why, word);

@@ -10,7 +10,7 @@ enum { FIND_LISTED = 10 }; /* candidates that are named */
 /*
  * A word is the name of an object (also with its kind, as -o name prints it; a card's SRIOVNetworkDevice
  * and the like mean its PCI function), NODE/ADDRESS, or an address that is one device's alone; a PCI
- * address may leave out the domain 0000. Result: 0 with *@ret_device; -ENOENT or -ENOTUNIQ with @why,
+ * address may leave out the domain 0000. A kind and a name that do not go together are -EINVAL. Result: 0 with *@ret_device; -ENOENT or -ENOTUNIQ with @why,
  * which for the latter lists the candidates.
  */
 int find_device(struct cluster *cluster, const char *word, struct cluster_device **ret_device,
@@ -18,6 +18,9 @@ int find_device(struct cluster *cluster, const char *word, struct cluster_device
 
 /* The object's name in @word: behind "pcidevice.devices.harvesterhci.io/" and the like, or all of it. */
 const char *find_name_part(const char *word);
+
+/* The node's name in @word: behind "node/" or "nodes/", or all of it. */
+const char *find_node_part(const char *word);
 
 /* Length of the node's name in NODE/ADDRESS; 0 if the word is no such. */
 unsigned find_node_len(const char *word);

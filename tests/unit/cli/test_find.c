@@ -32,6 +32,17 @@ static struct find_case {
 	  "'0000:03:00.0' may be any of 2 devices; take NAME or NODE/ADDRESS of one:\n"
 	  "  vm1-000003000  (vm1/0000:03:00.0)\n"
 	  "  vm2-000003000  (vm2/0000:03:00.0)" },
+	{ "a name behind another kind", "usbdevice/vm1-000003000", NULL, -EINVAL,
+	  "'vm1-000003000' is a PCI device, and 'usbdevice/vm1-000003000' means another kind: leave "
+	  "the kind out" },
+	{ "a name behind the kind of other claims", "pcideviceclaims/vm1-0951-1666-001005", NULL,
+	  -EINVAL,
+	  "'vm1-0951-1666-001005' is a USB device, and 'pcideviceclaims/vm1-0951-1666-001005' means "
+	  "another kind: leave the kind out" },
+	{ "a name behind its own kind", "usbdevices/vm1-0951-1666-001005", "vm1-0951-1666-001005",
+	  0, "" },
+	{ "a name behind the kind of a card", "sriovnetworkdevice/vm1-000003000", "vm1-000003000",
+	  0, "" },
 	{ "a name that is none", "vm3-000003000", NULL, -ENOENT,
 	  "no device 'vm3-000003000' is listed: kubectl hostdev tree shows which are" },
 	{ "an address of another node", "vm2/0000:00:02.0", NULL, -ENOENT,
@@ -59,6 +70,10 @@ static void a_node_may_be_called_node(void **state)
 	(void)state;
 	assert_int_equal(find_node_len("node/03:00.1"), 4);
 	assert_int_equal(find_node_len("pcidevice/n-1"), 0);
+	assert_string_equal(find_node_part("node"), "node");
+	assert_string_equal(find_node_part("node/vm1"), "vm1");
+	assert_string_equal(find_node_part("Nodes/vm1"), "vm1");
+	assert_string_equal(find_node_part("node/"), "");
 }
 
 static void word_means_device(void **state)

@@ -101,6 +101,7 @@ struct options_prose {
 	const char *description;
 	const char *examples;
 	const char *files;
+	const char *exit_status; /* NULL: the usual, 0, 1 and 2 */
 };
 
 /* A page like man(1) shows, at most 80 columns wide. */

@@ -476,9 +476,27 @@ static void help_names_everything_within_80_columns(void **state)
 		if (!strstr(str_cstr(&text), wanted[i]))
 			fail_msg("no \"%s\" in:\n%s", wanted[i], str_cstr(&text));
 	}
+	assert_non_null(strstr(str_cstr(&text), "EXIT STATUS\n       0 when all went well, 1 "));
 	assert_null(strstr(str_cstr(&text), "FILES"));
 	for (line = str_cstr(&text); *line; line += strcspn(line, "\n") + 1)
 		assert_in_range(strcspn(line, "\n"), 0, 80);
+	options_done(&o);
+}
+
+static void help_has_the_exit_statuses_of_the_program(void **state)
+{
+	const struct options_prose prose = { .program = "tool",
+					     .summary = "",
+					     .exit_status = "0 or 3." };
+	auto_str struct str text = STR_INIT;
+	struct settings settings;
+	struct options o;
+
+	(void)state;
+	options_init(&o, rows, ARRAY_LEN(rows), &settings);
+	options_help(&o, &prose, &text);
+	assert_non_null(strstr(str_cstr(&text), "\nEXIT STATUS\n       0 or 3.\n"));
+	assert_null(strstr(str_cstr(&text), "went well"));
 	options_done(&o);
 }
 
@@ -495,6 +513,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "lists grow within a source and restart with the next",
 		  lists_grow_within_a_source_and_restart_with_the_next, NULL);
+	suite_add(&suite, "help has the exit statuses of the program",
+		  help_has_the_exit_statuses_of_the_program, NULL);
 	suite_add(&suite, "a bool needs no value", a_bool_needs_no_value, NULL);
 	suite_add(&suite, "a flag that needs no value leaves the next word",
 		  a_flag_alone_leaves_the_next_word, NULL);

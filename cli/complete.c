@@ -234,12 +234,20 @@ static bool is_wanted(const struct complete_want *want, const struct cluster_dev
 	return false;
 }
 
-static void offer_device(const struct cluster_device *device, const char *prefix, struct str *to)
+static void offer_device(const struct complete_want *want, const struct cluster_device *device,
+			 const char *prefix, struct str *to)
 {
 	auto_free char *words =
 		xasprintf("%s: %s", state_look(device->verdict.state)->word, device->description);
 
 	complete_offer(to, prefix, device->name, words);
+	/* Only who has typed the slash means an address. */
+	if (strchr(prefix, '/') && device->node[0] && device->address[0]) {
+		auto_free char *place = xasprintf("%s/%s", device->node, device->address);
+
+		if (!is_taken(want, place))
+			complete_offer(to, prefix, place, words);
+	}
 }
 
 void complete_names(struct cluster *cluster, const struct complete_want *want, const char *prefix,
@@ -253,7 +261,7 @@ void complete_names(struct cluster *cluster, const struct complete_want *want, c
 	}
 	for (size_t i = 0; i < view->len; i++) {
 		if (is_wanted(want, &view->devices[i]))
-			offer_device(&view->devices[i], prefix, to);
+			offer_device(want, &view->devices[i], prefix, to);
 	}
 }
 

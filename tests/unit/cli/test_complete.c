@@ -133,6 +133,8 @@ static struct names_case {
 	{ "devices that may be claimed", COMPLETE_CLAIMABLE, "vm1-00000",
 	  "vm1-0000001f0\tfree: USB controller\nvm1-000003000\tfree: 82576\n"
 	  "vm1-000003001\tunknown: 82576\n" },
+	{ "addresses, behind a node and a slash", COMPLETE_CLAIMABLE, "vm1/0000:03",
+	  "vm1/0000:03:00.0\tfree: 82576\nvm1/0000:03:00.1\tunknown: 82576\n" },
 	{ "devices that are claimed", COMPLETE_CLAIMED, "",
 	  "vm1-000003100\tin use: 82576 VF\nvm1-0951-1666-001005\tpending: Stick\n"
 	  "vm2-000009000\tmissing: \n" },
@@ -153,6 +155,7 @@ static void names_are_offered(void **state)
 static void what_is_on_the_line_is_not_offered_again(void **state)
 {
 	char taken[] = "vm1-000003100";
+	char place[] = "vm1/0000:03:10.0";
 	char *list[] = { taken };
 	struct cluster *cluster = made_cluster();
 	struct complete_want want = { .words = COMPLETE_CLAIMED, .taken = list, .taken_len = 1 };
@@ -160,6 +163,9 @@ static void what_is_on_the_line_is_not_offered_again(void **state)
 
 	(void)state;
 	complete_names(cluster, &want, "vm1-000", &to);
+	assert_string_equal(str_cstr(&to), "");
+	list[0] = place;
+	complete_names(cluster, &want, "vm1/0000:03:1", &to);
 	assert_string_equal(str_cstr(&to), "");
 	cluster_free(cluster);
 }

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
 
@@ -27,6 +28,17 @@ static void say_line(const char *line)
 	command_note("%s", line);
 }
 
+/* The port is all that is chosen here of an address to listen on. */
+static int fail(const struct command_run *run, int r, struct err *err)
+{
+	if (r == -EADDRINUSE)
+		err_set(err, ERR_RETRY, r,
+			"port %u of 127.0.0.1 is in use by another program: choose another with "
+			"--port, or leave --port out for any that is free",
+			(unsigned)run->settings.port);
+	return command_fail(run, err);
+}
+
 /* Until a signal comes, which is how it is meant to end. */
 static int serve(struct command_run *run, struct session *session, struct clock *clock)
 {
@@ -41,9 +53,11 @@ static int serve(struct command_run *run, struct session *session, struct clock 
 	static const size_t for_ever = 1;
 	struct map_view *view;
 	struct err err = { 0 };
+	int r;
 
-	if (map_view_new(&options, &view, &err) < 0)
-		return command_fail(run, &err);
+	r = map_view_new(&options, &view, &err);
+	if (r < 0)
+		return fail(run, r, &err);
 	str_addf(&run->out.text, "%s\n", map_view_address(view));
 	if (!out_flush(&run->out)) {
 		map_view_free(view);

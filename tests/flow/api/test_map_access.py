@@ -126,3 +126,4 @@ def test_a_port_in_use_is_explained(crds, served):
                          env=clean_environment(), capture_output=True, text=True, timeout=20)
     assert run.returncode == 1
     assert f"port {served.at.port}" in run.stderr and "in use" in run.stderr
+    assert "choose another with --port" in run.stderr and "off" not in run.stderr

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json_map.h"
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "cli/ask/claims.h"
+#include "cli/claim_report.h"
 #include "cli/claim_wait.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -26,15 +26,45 @@ struct errand {
 	int status;
 };
 
-static void refuse(struct errand *errand, struct claim_wait *wait, const char *why)
+static struct claim_spec spec_of(const struct command_settings *settings)
+{
+	return (struct claim_spec){
+		.user = settings->claim_user,
+		.driver = settings->driver,
+		.include_group = settings->include_group,
+	};
+}
+
+static void give_up(struct errand *errand, struct claim_wait *wait, int status, const char *why)
 {
 	auto_str struct str text = STR_INIT;
 
 	out_text(&text, wait->target.name);
 	str_addf(&text, ": %s", why);
 	command_say(errand->run, str_cstr(&text));
-	errand->status = COMMAND_FAILED;
+	errand->status = claim_worse(errand->status, status);
 	wait->skip = true;
+}
+
+static void refuse(struct errand *errand, struct claim_wait *wait, const char *why)
+{
+	give_up(errand, wait, COMMAND_FAILED, why);
+}
+
+/* Of a request that has failed: was that for want of time? Then it is said so. */
+static bool was_late(struct errand *errand, struct claim_wait *wait, const struct err *err)
+{
+	static const char *const unknown[] = {
+		[CLAIM_READY] = "no answer within --timeout: whether it is claimed is not known; "
+				"kubectl hostdev who tells",
+		[CLAIM_GONE] = "no answer within --timeout: whether its claim is deleted is not "
+			       "known; kubectl hostdev who tells",
+	};
+
+	if (err->code != -ETIMEDOUT || !session_late(errand->run->session))
+		return false;
+	give_up(errand, wait, COMMAND_LATE, unknown[errand->goal]);
+	return true;
 }
 
 /* --- claim -------------------------------------------------------------------------------------- */
@@ -53,7 +83,8 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 
 	if (claim_read(errand->run->session, &wait->target, &answer, &err) < 0 ||
 	    lists_read_one(errand->run->session, kind, wait->target.name, cluster, &err) < 0) {
-		refuse(errand, wait, err.msg);
+		if (!was_late(errand, wait, &err))
+			refuse(errand, wait, err.msg);
 		cluster_free(cluster);
 		return;
 	}
@@ -67,6 +98,7 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 		refuse(errand, wait, why);
 	} else {
 		command_note("%s: claimed already", wait->target.name);
+		wait->existed = true;
 		claim_wait_take(wait, &answer);
 	}
 	cluster_free(cluster);
@@ -74,17 +106,17 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 
 static void create(struct errand *errand, struct claim_wait *wait)
 {
-	const struct command_settings *s = &errand->run->settings;
-	const struct claim_spec spec = {
-		.user = s->claim_user,
-		.driver = s->driver,
-		.include_group = s->include_group,
-	};
+	const struct claim_spec spec = spec_of(&errand->run->settings);
+	const char *misfit = claim_misfit(wait->target.type, &spec);
 	auto_answer struct session_answer answer = { 0 };
 	auto_free char *why = NULL;
 	struct err err = { 0 };
 	int r;
 
+	if (misfit) {
+		refuse(errand, wait, misfit);
+		return;
+	}
 	if (errand->dry_run == DRY_RUN_CLIENT) {
 		wait->object = claim_text(&wait->target, &spec);
 		return;
@@ -96,7 +128,7 @@ static void create(struct errand *errand, struct claim_wait *wait)
 		claim_wait_take(wait, &answer);
 	} else if (r == -EEXIST) {
 		meet_claim(errand, wait);
-	} else {
+	} else if (!was_late(errand, wait, &err)) {
 		why = claims_refusal(&answer, &err);
 		refuse(errand, wait, why);
 	}
@@ -120,7 +152,7 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 	claims_warn(&answer);
 	if (r == -ENOENT) {
 		refuse(errand, wait, "it is not claimed");
-	} else if (r < 0) {
+	} else if (r < 0 && !was_late(errand, wait, &err)) {
 		why = claims_refusal(&answer, &err);
 		refuse(errand, wait, why);
 	}
@@ -131,7 +163,8 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 /* Its claim is made, and deleted, all the same: the agent goes on when it is back. */
 static void warn_of_node(const struct cluster_device *device)
 {
-	const char *advice = device->fault ? advice_for(device->fault->reason) : NULL;
+	auto_free char *advice =
+		device->fault ? advice_about(device->fault->reason, device->node) : NULL;
 	auto_free char *fault = NULL;
 
 	if (!device->fault)
@@ -141,77 +174,30 @@ static void warn_of_node(const struct cluster_device *device)
 		     device->name, fault, advice ? advice : "");
 }
 
-static const char *deed(const struct errand *errand, bool waited)
-{
-	static const char *const created[] = {
-		[DRY_RUN_NONE] = "created",
-		[DRY_RUN_CLIENT] = "created (dry run)",
-		[DRY_RUN_SERVER] = "created (server dry run)",
-	};
-	static const char *const deleted[] = {
-		[DRY_RUN_NONE] = "deleted",
-		[DRY_RUN_CLIENT] = "deleted (dry run)",
-		[DRY_RUN_SERVER] = "deleted (server dry run)",
-	};
-
-	if (errand->goal == CLAIM_READY)
-		return waited ? "ready" : created[errand->dry_run];
-	return waited ? "released" : deleted[errand->dry_run];
-}
-
-static void print_lines(const struct errand *errand, bool waited, struct out *out)
-{
-	for (size_t i = 0; i < errand->len; i++) {
-		const struct claim_wait *wait = &errand->waits[i];
-
-		if (wait->skip || (waited && !wait->done))
-			continue;
-		out_kind_name(&out->text, cluster_kind(claim_kind(wait->target.type)),
-			      wait->target.name);
-		if (out->format != OUT_NAME)
-			str_addf(&out->text, " %s", deed(errand, waited));
-		str_add_char(&out->text, '\n');
-	}
-}
-
-/* The objects as they came; one alone, or a list. */
-static void print_objects(const struct errand *errand, struct out *out)
-{
-	json_t *items = json_array();
-	auto_json json_t *list = NULL;
-
-	for (size_t i = 0; i < errand->len; i++) {
-		const char *text = errand->waits[i].object;
-		json_t *object = NULL;
-
-		if (!errand->waits[i].skip && text &&
-		    json_map_load(text, strlen(text), &object, NULL) == 0)
-			json_array_append_new(items, object);
-	}
-	if (errand->len == 1 && json_array_size(items) == 1)
-		list = json_incref(json_array_get(items, 0));
-	else
-		list = json_pack("{ss,ss,sO}", "apiVersion", "v1", "kind", "List", "items", items);
-	json_decref(items);
-	out_json(out, list);
-}
-
 static void print_errand(struct errand *errand, bool waited)
 {
-	struct out *out = &errand->run->out;
+	const struct claim_report report = {
+		.goal = errand->goal,
+		.dry_run = errand->dry_run,
+		.waited = waited,
+		.waits = errand->waits,
+		.len = errand->len,
+	};
 
-	if (out->format == OUT_JSON || out->format == OUT_YAML)
-		print_objects(errand, out);
-	else
-		print_lines(errand, waited, out);
-	if (!out_flush(out))
+	if (!claim_report_print(&report, &errand->run->out))
 		errand->status = COMMAND_FAILED;
+}
+
+static bool is_waiting(const struct errand *errand)
+{
+	const struct command_settings *s = &errand->run->settings;
+
+	return s->wait && !s->no_wait && errand->dry_run == DRY_RUN_NONE;
 }
 
 static void carry_out(struct errand *errand)
 {
-	const struct command_settings *s = &errand->run->settings;
-	bool waits = s->wait && !s->no_wait && errand->dry_run == DRY_RUN_NONE;
+	bool waits = is_waiting(errand);
 	int status;
 
 	if (waits)
@@ -225,10 +211,8 @@ static void carry_out(struct errand *errand)
 			delete_claim(errand, &errand->waits[i]);
 	}
 	if (waits) {
-		status = claim_wait_all(errand->run, errand->waits, errand->len, errand->goal,
-					s->timeout_ms);
-		if (status != COMMAND_OK)
-			errand->status = status;
+		status = claim_wait_all(errand->run, errand->waits, errand->len, errand->goal);
+		errand->status = claim_worse(errand->status, status);
 	}
 	print_errand(errand, waits);
 }
@@ -241,8 +225,17 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 		.goal = goal,
 		.dry_run = (enum command_dry_run)run->settings.dry_run,
 	};
-	int status = targets_find(run, 0, &targets);
+	int status;
 
+	if (!command_session(run))
+		return COMMAND_FAILED;
+	/* From the first request on: an API server that hangs is not waited for longer. */
+	if (is_waiting(&errand))
+		session_set_end(run->session, run->settings.timeout_ms);
+	status = targets_find(run, 0, &targets);
+	if (status == COMMAND_LATE)
+		command_note("The time is over (--timeout), and nothing has been %s.",
+			     goal == CLAIM_READY ? "claimed" : "released");
 	if (status != COMMAND_OK)
 		return status;
 	errand.len = targets.len;
@@ -276,7 +269,7 @@ static const char *const dry_runs[] = { "none", "client", "server", NULL };
 /* clang-format off */
 #define WAIT_ROWS(until_) \
 	{ .name = "wait", .type = OPTION_BOOL, COMMAND_AT(wait), .fallback = "true", \
-	  .group = "Flags", .argument = "BOOL", \
+	  .group = "Flags", .argument = "BOOL", .bare = "true", \
 	  .help = "Wait until " until_ "; progress is told on standard error. --wait=false does not." }, \
 	{ .name = "no-wait", .type = OPTION_BOOL, COMMAND_AT(no_wait), \
 	  .help = "The same as --wait=false." }, \
@@ -307,9 +300,10 @@ static const struct options_prose claim_prose = {
 		"until pods and virtual machines can have the device. What it waits for is told on "
 		"standard error. Ctrl-C ends the waiting, not the claim.\n\n"
 		"Functions that share an IOMMU group are claimed together: name them all, or use "
-		"--include-group.\n\n"
-		"Exit status: 0 all are ready (with --wait=false: made); 1 refused, or not to be had; 2 "
-		"wrong flags; 3 not ready within --timeout; 130 interrupted.",
+		"--include-group.",
+	.exit_status =
+		"0 when all are ready (with --wait=false: made); 1 when one is refused or not to be had; "
+		"2 for a wrong flag; 3 when not ready within --timeout; 130 when interrupted.",
 	.examples = " kubectl hostdev claim vm1-000001000\n"
 		    " kubectl hostdev claim vm1/01:00.0 --dry-run=server\n"
 		    " kubectl hostdev claim vm1/1-2.3 --timeout 10s -o yaml",
@@ -342,10 +336,11 @@ static const struct options_prose release_prose = {
 	.description =
 		"Deletes the claim of each DEVICE and waits until it is gone: until the device is back "
 		"on the driver that it had. While a pod or a process has the device, that waits, and "
-		"says for whom. Ctrl-C ends the waiting; the claim stays deleted.\n\n"
-		"Exit status: 0 all are given back (with --wait=false: their claims are deleted); 1 "
-		"refused, or not claimed; 2 wrong flags; 3 not given back within --timeout; 130 "
-		"interrupted.",
+		"says for whom. Ctrl-C ends the waiting; the claim stays deleted.",
+	.exit_status =
+		"0 when all are given back (with --wait=false: their claims are deleted); 1 when one is "
+		"refused or not claimed; 2 for a wrong flag; 3 when not given back within --timeout; 130 "
+		"when interrupted.",
 	.examples = " kubectl hostdev release vm1-000001000\n"
 		    " kubectl hostdev release vm1/01:00.0 vm1/01:00.1 --no-wait",
 };

@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/timefmt.h"
 #include "cli/command.h"
 
 enum { LOOK_MS = 300, LINE_MAX_BYTES = 600 };
@@ -153,7 +152,7 @@ static int look(struct command_run *run, struct claim_wait *wait, enum claim_goa
 	struct err err = { 0 };
 	int r = claim_read(run->session, &wait->target, &answer, &err);
 
-	if (r == -EINTR)
+	if (r == -EINTR || (r < 0 && r != -ENOENT && session_late(run->session)))
 		return COMMAND_OK;
 	if (r < 0 && r != -ENOENT) {
 		tell(wait, err.msg);
@@ -195,6 +194,17 @@ static size_t look_at_all(struct command_run *run, struct claim_wait *waits, siz
 	return left;
 }
 
+int claim_worse(int status, int other)
+{
+	static const int worst_first[] = { COMMAND_INTERRUPTED, COMMAND_FAILED, COMMAND_LATE };
+
+	for (size_t i = 0; i < ARRAY_LEN(worst_first); i++) {
+		if (status == worst_first[i] || other == worst_first[i])
+			return worst_first[i];
+	}
+	return COMMAND_OK;
+}
+
 static int say_interrupted(enum claim_goal goal)
 {
 	if (goal == CLAIM_READY)
@@ -208,35 +218,49 @@ static int say_interrupted(enum claim_goal goal)
 	return COMMAND_INTERRUPTED;
 }
 
-static int say_late(enum claim_goal goal, size_t left)
+/* "vm1-000001000, vm1-000002000": those that are waited for. */
+static char *names_left(const struct claim_wait *waits, size_t len)
 {
+	auto_str struct str names = STR_INIT;
+
+	for (size_t i = 0; i < len; i++) {
+		if (!waits[i].done && !waits[i].skip)
+			str_addf(&names, "%s%s", names.len ? ", " : "", waits[i].target.name);
+	}
+	str_cut(&names, LINE_MAX_BYTES);
+	return str_detach(&names);
+}
+
+static int say_late(enum claim_goal goal, const struct claim_wait *waits, size_t len, size_t left)
+{
+	auto_free char *names = names_left(waits, len);
+
 	if (goal == CLAIM_READY)
 		command_note(
-			"The time is over (--timeout) and %zu of the claims %s not ready. %s, and "
+			"The time is over (--timeout) and %zu of the claims %s not ready: %s. %s, and "
 			"`kubectl hostdev why` says what is in the way; `kubectl hostdev release` "
 			"takes %s back.",
-			left, left == 1 ? "is" : "are", left == 1 ? "It stays" : "They stay",
+			left, left == 1 ? "is" : "are", names, left == 1 ? "It stays" : "They stay",
 			left == 1 ? "it" : "them");
 	else
 		command_note(
-			"The time is over (--timeout) and %zu of the devices %s not given back. "
+			"The time is over (--timeout) and %zu of the devices %s not given back: %s. "
 			"%s will be once what is said above has passed.",
-			left, left == 1 ? "is" : "are", left == 1 ? "It" : "They");
+			left, left == 1 ? "is" : "are", names, left == 1 ? "It" : "They");
 	return COMMAND_LATE;
 }
 
 int claim_wait_all(struct command_run *run, struct claim_wait *waits, size_t len,
-		   enum claim_goal goal, uint64_t timeout_ms)
+		   enum claim_goal goal)
 {
-	uint64_t end_ms = timefmt_now_ms() + timeout_ms;
 	int status = COMMAND_OK;
 	size_t left;
 
 	while ((left = look_at_all(run, waits, len, goal, &status)) > 0) {
 		if (session_interrupted(run->session))
 			return say_interrupted(goal);
-		if (timeout_ms > 0 && timefmt_now_ms() >= end_ms)
-			return say_late(goal, left);
+		if (session_late(run->session))
+			return claim_worse(status, say_late(goal, waits, len, left));
 		(void)session_wait(run->session, LOOK_MS);
 	}
 	return session_interrupted(run->session) ? say_interrupted(goal) : status;

@@ -22,6 +22,7 @@ struct claim_wait {
 	char *object; /* JSON of it as it was seen last                                 */
 	bool skip;    /* nothing to wait for                                            */
 	bool done;    /* the goal is reached                                            */
+	bool existed; /* it was claimed already, by the caller                          */
 	char *told;   /* the line that was said last                                    */
 };
 
@@ -30,10 +31,14 @@ void claim_wait_done(struct claim_wait *wait);
 /* Take uid and object from what the API server answered. */
 void claim_wait_take(struct claim_wait *wait, const struct session_answer *answer);
 
-/* 0, or the status to end with, after it was said on standard error why. @timeout_ms 0: for ever. Signals
- * must be caught (session_catch_signals()). */
+/* 0, or the status to end with, after it was said on standard error why. For as long as session_set_end()
+ * says. Signals must be caught (session_catch_signals()). */
 int claim_wait_all(struct command_run *run, struct claim_wait *waits, size_t len,
-		   enum claim_goal goal, uint64_t timeout_ms);
+		   enum claim_goal goal);
+
+/* Of two statuses the one to end with: an interrupt counts more than a refusal, that more than a wait that
+ * took too long. Pure. */
+int claim_worse(int status, int other);
 
 enum claim_progress { PROGRESS_WAITING, PROGRESS_DONE, PROGRESS_LOST };
 

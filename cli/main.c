@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/standard_fds.h"
 #include "base/str.h"
@@ -252,6 +253,8 @@ int main(int argc, char *argv[])
 	int r;
 
 	standard_fds_open();
+	/* Lines of a log are for services: what is wrong with a request, its error says. */
+	log_set_level(LOG_ERROR);
 	/* Peers that close early are errors of a write; of standard output see out_flush(). */
 	(void)signal(SIGPIPE, SIG_IGN);
 	r = find_word(argc, argv, &at, &err);

@@ -31,11 +31,17 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 		.driver = s->driver,
 		.include_group = s->include_group,
 	};
+	const char *misfit = s->release ? NULL : claim_misfit(rehearsal->device->type, &spec);
 	auto_answer struct session_answer answer = { 0 };
 	struct claim_target target;
 	struct err err = { 0 };
 	int r;
 
+	if (misfit) {
+		rehearsal->warnings = xstrdup("");
+		rehearsal->why = xstrdup(misfit);
+		return;
+	}
 	claim_target_init(&target, rehearsal->device);
 	r = s->release ? claim_delete(run->session, &target, true, &answer, &err)
 		       : claim_create(run->session, &target, &spec, true, &answer, &err);
@@ -200,9 +206,10 @@ static const struct options_prose prose = {
 	.description =
 		"Has the API server judge the claim of each DEVICE without making it (a server dry run), "
 		"and prints what its webhooks say would be done and what is in the way. Nothing is "
-		"changed.\n\n"
-		"Exit status: 0 it would be accepted; 1 it would not, or nobody could judge "
-		"it; 2 wrong flags.",
+		"changed.",
+	.exit_status =
+		"0 when it would be accepted; 1 when not, or when nobody could judge it; 2 for a wrong "
+		"flag.",
 	.examples = " kubectl hostdev plan vm1-000001000\n"
 		    " kubectl hostdev plan vm1/01:00.0 --release",
 };

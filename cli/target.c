@@ -158,8 +158,10 @@ int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_ta
 	if (!command_session(run))
 		return COMMAND_FAILED;
 	ret_targets->cluster = cluster_new();
-	if (read_all(run, kinds, ret_targets, &err) < 0)
-		return command_fail(run, &err);
+	if (read_all(run, kinds, ret_targets, &err) < 0) {
+		(void)command_fail(run, &err);
+		return session_late(run->session) ? COMMAND_LATE : COMMAND_FAILED;
+	}
 	command_tell_nodes(&ret_targets->missing);
 	return find_all(run, ret_targets);
 }

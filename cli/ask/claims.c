@@ -69,6 +69,15 @@ char *claim_text(const struct claim_target *target, const struct claim_spec *spe
 	return json_map_text(body);
 }
 
+const char *claim_misfit(enum device_type type, const struct claim_spec *spec)
+{
+	if (type != DEVICE_USB)
+		return NULL;
+	if (spec->driver)
+		return "it is a USB device: --driver is of PCI devices";
+	return spec->include_group ? "it is a USB device: --include-group is of PCI devices" : NULL;
+}
+
 /* One request about one claim. */
 struct question {
 	const char *verb;

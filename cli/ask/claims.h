@@ -33,6 +33,10 @@ void claim_target_done(struct claim_target *target);
 /* The claim that would be made, as JSON for the caller to free. */
 char *claim_text(const struct claim_target *target, const struct claim_spec *spec);
 
+/* What of @spec devices of that type cannot have: "it is a USB device: --driver is of PCI devices"; NULL:
+ * nothing. Static. */
+const char *claim_misfit(enum device_type type, const struct claim_spec *spec);
+
 /* The results of these are session_ask()'s; the answer has the object, and the warnings. */
 int claim_create(struct session *session, const struct claim_target *target,
 		 const struct claim_spec *spec, bool dry_run, struct session_answer *ret_answer,

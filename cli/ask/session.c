@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/timefmt.h"
 #include "cli/login/exec_plugin.h"
 #include "cli/show/out.h"
 #include "kube/config_load.h"
@@ -27,6 +28,7 @@ struct session {
 	struct kube_client *client;
 	struct exec_plugin *login; /* NULL: no program has to be asked */
 	uint64_t timeout_ms;
+	uint64_t end_ms; /* by timefmt_now_ms(); 0: none */
 	uv_timer_t timer;
 	uv_signal_t signals[2];
 	bool interrupted;
@@ -120,7 +122,24 @@ const char *session_server(const struct session *session)
 
 uint64_t session_timeout_ms(const struct session *session)
 {
-	return session->timeout_ms;
+	uint64_t now_ms = timefmt_now_ms();
+
+	if (session->end_ms == 0)
+		return session->timeout_ms;
+	if (now_ms >= session->end_ms)
+		return 1;
+	return session->end_ms - now_ms < session->timeout_ms ? session->end_ms - now_ms
+							      : session->timeout_ms;
+}
+
+void session_set_end(struct session *session, uint64_t ms)
+{
+	session->end_ms = ms ? timefmt_now_ms() + ms : 0;
+}
+
+bool session_late(const struct session *session)
+{
+	return session->end_ms && timefmt_now_ms() >= session->end_ms;
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -185,8 +204,10 @@ static int ask_once(struct session *session, const struct kube_request *request,
 	struct kube_request timed = *request;
 	struct kube_call *call;
 
+	if (session_late(session))
+		return err_set(err, ERR_RETRY, -ETIMEDOUT, "the time is over");
 	if (timed.timeout_ms == 0)
-		timed.timeout_ms = session->timeout_ms;
+		timed.timeout_ms = session_timeout_ms(session);
 	call = kube_client_send(session->client, &timed, on_answer, &asking);
 	if (session_run(session, &asking.pending) < 0 && asking.pending > 0) {
 		kube_call_cancel(call);
@@ -199,7 +220,8 @@ static int ask_once(struct session *session, const struct kube_request *request,
 bool session_again(struct session *session, int result, const struct err *err, unsigned *tries)
 {
 	if (result != -EAGAIN || err->wait_ms == 0 || err->wait_ms > AGAIN_WAIT_MAX_MS ||
-	    *tries >= AGAIN_MAX)
+	    *tries >= AGAIN_MAX ||
+	    (session->end_ms && timefmt_now_ms() + err->wait_ms >= session->end_ms))
 		return false;
 	(*tries)++;
 	return session_wait(session, err->wait_ms) == 0;

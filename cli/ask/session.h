@@ -39,6 +39,12 @@ struct kube_client *session_client(struct session *session);
 /* "https://127.0.0.1:6443", for messages. */
 const char *session_server(const struct session *session);
 
+/* From now on everything that is asked has to end within @ms, all of it together, and fails with -ETIMEDOUT
+ * after that; 0: no such end. */
+void session_set_end(struct session *session, uint64_t ms);
+/* Is that time over? */
+bool session_late(const struct session *session);
+
 /* From now on SIGINT and SIGTERM end whatever the session waits for, with -EINTR, instead of the
  * process. */
 void session_catch_signals(struct session *session);
@@ -74,5 +80,5 @@ int session_run(struct session *session, const size_t *pending);
 /* Let time pass: 0, or -EINTR. */
 int session_wait(struct session *session, uint64_t ms);
 
-/* The time that one request may take. */
+/* The time that one request may take, within what is left of session_set_end(); never 0. */
 uint64_t session_timeout_ms(const struct session *session);

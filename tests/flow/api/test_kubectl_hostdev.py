@@ -138,8 +138,8 @@ def test_claimed_until_ready_and_given_back(plugin, lender, node, rest):
     assert plugin("claim", device) == f"{CLAIM}/{device} ready\n" and "claimed already" in plugin.said
     assert "Ready" in plugin("why", device) and "Bound" in plugin("why", device)
     assert plugin("who", device).splitlines()[1].split()[:4] == [device, "ready", "(no", "user)"]
-    assert plugin("release", device, "--timeout", "1s", status=3) == ""
-    assert "The time is over (--timeout) and 1 of the devices is not given back." in plugin.said
+    assert plugin("release", device, "--timeout", "3s", status=3) == ""
+    assert f"The time is over (--timeout) and 1 of the devices is not given back: {device}." in plugin.said
     assert "< releasing" in plugin("tree", node)
     plugin("claim", device, status=1)
     assert "it is being released" in plugin.said

@@ -1,0 +1,80 @@
+#include "cli/claim_report.h"
+
+#include <string.h>
+
+#include "api/json_map.h"
+#include "base/str.h"
+#include "cli/ask/claims.h"
+#include "cli/show/out.h"
+
+static const char *deed(const struct claim_report *report, const struct claim_wait *wait)
+{
+	static const char *const existed[] = {
+		[DRY_RUN_NONE] = "unchanged",
+		[DRY_RUN_SERVER] = "unchanged (server dry run)",
+	};
+	static const char *const created[] = {
+		[DRY_RUN_NONE] = "created",
+		[DRY_RUN_CLIENT] = "created (dry run)",
+		[DRY_RUN_SERVER] = "created (server dry run)",
+	};
+	static const char *const deleted[] = {
+		[DRY_RUN_NONE] = "deleted",
+		[DRY_RUN_CLIENT] = "deleted (dry run)",
+		[DRY_RUN_SERVER] = "deleted (server dry run)",
+	};
+
+	if (report->goal == CLAIM_READY && wait->existed && !report->waited)
+		return existed[report->dry_run];
+	if (report->goal == CLAIM_READY)
+		return report->waited ? "ready" : created[report->dry_run];
+	return report->waited ? "released" : deleted[report->dry_run];
+}
+
+static void print_lines(const struct claim_report *report, struct out *out)
+{
+	for (size_t i = 0; i < report->len; i++) {
+		const struct claim_wait *wait = &report->waits[i];
+
+		if (wait->skip || (report->waited && !wait->done))
+			continue;
+		out_kind_name(&out->text, cluster_kind(claim_kind(wait->target.type)),
+			      wait->target.name);
+		if (out->format != OUT_NAME)
+			str_addf(&out->text, " %s", deed(report, wait));
+		str_add_char(&out->text, '\n');
+	}
+}
+
+/* The objects as they came, but for what kubectl leaves out as well; one alone, or a list. */
+static void print_objects(const struct claim_report *report, struct out *out)
+{
+	json_t *items = json_array();
+	auto_json json_t *list = NULL;
+
+	for (size_t i = 0; i < report->len; i++) {
+		const char *text = report->waits[i].object;
+		json_t *object = NULL;
+
+		if (!report->waits[i].skip && text &&
+		    json_map_load(text, strlen(text), &object, NULL) == 0) {
+			(void)json_object_del(json_object_get(object, "metadata"), "managedFields");
+			json_array_append_new(items, object);
+		}
+	}
+	if (report->len == 1 && json_array_size(items) == 1)
+		list = json_incref(json_array_get(items, 0));
+	else
+		list = json_pack("{ss,ss,sO}", "apiVersion", "v1", "kind", "List", "items", items);
+	json_decref(items);
+	out_json(out, list);
+}
+
+bool claim_report_print(const struct claim_report *report, struct out *out)
+{
+	if (out->format == OUT_JSON || out->format == OUT_YAML)
+		print_objects(report, out);
+	else
+		print_lines(report, out);
+	return out_flush(out);
+}

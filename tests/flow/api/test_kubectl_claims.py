@@ -1,0 +1,136 @@
+"""How `kubectl hostdev claim` ends: an API server that hangs, refusals among several, words that mean no such thing."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+import yaml
+
+from cluster import wait_until
+from faultproxy import FaultProxy
+from test_kubectl_hostdev import plugin  # noqa: F401, fixture
+from test_kubectl_manners import PATH, devices  # noqa: F401, fixture
+
+CLAIM = "pcideviceclaim.devices.harvesterhci.io"
+
+
+@pytest.fixture
+def names(devices, rest):  # noqa: F811
+    made = [path.rsplit("/", 1)[1] for path in devices]
+    yield made
+    for one in made:
+        rest.request("DELETE", f"{PATH}/pcideviceclaims/{one}")
+
+
+@pytest.fixture
+def hanging(faultproxy_program, installed):
+    """An API server on the way to which somebody may be stopped."""
+    proxy = FaultProxy(faultproxy_program, installed)
+    yield proxy
+    os.kill(proxy.process.pid, signal.SIGCONT)
+    proxy.stop()
+
+
+def ended(process, began):
+    out, said = process.communicate(timeout=30)
+    return process.returncode, out, said, time.monotonic() - began
+
+
+def test_a_server_that_hangs_is_not_waited_for_longer(plugin, hanging, names, rest):  # noqa: F811
+    began = time.monotonic()
+    waiting = plugin.start("claim", names[0], "--timeout", "5s", "--server", hanging.server)
+    wait_until(lambda: rest.request("GET", f"{PATH}/pcideviceclaims/{names[0]}")[0] == 200, 4, "the claim")
+    os.kill(hanging.process.pid, signal.SIGSTOP)
+    status, out, said, took = ended(waiting, began)
+    assert (status, out) == (3, ""), said
+    assert f"The time is over (--timeout) and 1 of the claims is not ready: {names[0]}. It stays" in said
+    assert 4 < took < 7, took
+
+    began = time.monotonic()
+    waiting = plugin.start("claim", names[1], "--timeout", "2s", "--server", hanging.server)
+    status, out, said, took = ended(waiting, began)
+    assert (status, out) == (3, ""), said
+    assert "The time is over (--timeout), and nothing has been claimed." in said
+    assert "level=" not in said
+    assert 1 < took < 4, took
+
+    # Who waits for nothing has the time of one request.
+    began = time.monotonic()
+    waiting = plugin.start("claim", names[1], "--no-wait", "--request-timeout", "1s", "--server", hanging.server)
+    status, out, said, took = ended(waiting, began)
+    assert status == 1 and took < 9 and "(--timeout)" not in said, said
+
+
+def test_a_refusal_counts_more_than_the_time(plugin, installed, names):  # noqa: F811
+    user = f"policy-{names[0]}"
+    policy = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+              "metadata": {"name": user}, "spec": {
+                  "failurePolicy": "Fail", "matchConstraints": {"resourceRules": [{
+                      "apiGroups": ["devices.harvesterhci.io"], "apiVersions": ["*"], "operations": ["CREATE"],
+                      "resources": ["pcideviceclaims"]}]},
+                  "validations": [{"expression": f"object.metadata.name != '{names[1]}'", "message": "not this one"}]}}
+    binding = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+               "metadata": {"name": user}, "spec": {"policyName": user, "validationActions": ["Deny"]}}
+    installed.kubectl("apply", "-f", "-", input=yaml.safe_dump_all([policy, binding]))
+    try:
+        wait_until(lambda: "not this one" in subprocess.run(
+            [plugin.kubectl, "hostdev", "claim", names[1], "--dry-run"], env=plugin.env, text=True,
+            capture_output=True, timeout=60).stderr, 30, "the policy")
+        assert plugin("claim", *names, "--timeout", "2s", status=1) == ""
+        assert "not this one" in plugin.said
+        assert f"1 of the claims is not ready: {names[0]}." in plugin.said
+    finally:
+        installed.kubectl("delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", user)
+
+
+def test_what_is_claimed_already_is_unchanged(plugin, names, rest):  # noqa: F811
+    (device, _) = names
+    assert plugin("claim", device, "--no-wait") == f"{CLAIM}/{device} created\n"
+    assert plugin("claim", device, "--no-wait") == f"{CLAIM}/{device} unchanged\n"
+    assert "claimed already" in plugin.said
+    assert plugin("claim", device, "--dry-run=server") == f"{CLAIM}/{device} unchanged (server dry run)\n"
+
+
+def test_objects_are_printed_as_kubectl_does(plugin, names, rest):  # noqa: F811
+    (device, _) = names
+    made = json.loads(plugin("claim", device, "--no-wait", "-o", "json"))
+    assert "managedFields" in rest.get(f"{PATH}/pcideviceclaims/{device}")["metadata"]
+    assert made["metadata"]["name"] == device and "managedFields" not in made["metadata"]
+    assert "managedFields" not in plugin("claim", device, "--dry-run=server", "-o", "yaml")
+
+
+def test_flags_of_pci_devices_are_refused_for_usb_devices(plugin, world, node, names, rest):  # noqa: F811
+    usb = f"{node}-0951-1666-001003"
+    world.create(f"{PATH}/usbdevices", {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "USBDevice",
+                                        "metadata": {"name": usb, "labels": {"nodename": node}}})
+    for command in ("claim", "plan"):
+        for flag in (("--driver", "foo"), ("--include-group",)):
+            out = plugin(command, usb, *flag, status=1)
+            assert f"{usb}: " in out + plugin.said
+            assert f"it is a USB device: {flag[0]} is of PCI devices" in out + plugin.said
+    assert rest.request("GET", f"{PATH}/usbdeviceclaims/{usb}")[0] == 404
+
+
+def test_statuses_are_those_of_the_command(plugin):  # noqa: F811
+    for command, wanted in (("claim", "3 when not ready within --timeout"), ("release", "3 when not given back"),
+                            ("plan", "nobody could judge"), ("tree", "0 when all went well")):
+        text = " ".join(plugin(command, "--help").split())
+        assert text.count(" 0 when") == 1 and "Exit status:" not in text
+        assert wanted in text.split("EXIT STATUS")[1]
+    assert "--wait[=BOOL]" in plugin("claim", "--help") and "--wait[=BOOL]" in plugin("release", "--help")
+
+
+def test_words_of_tree_that_are_nodes(plugin, names, node):  # noqa: F811
+    assert plugin("tree", f"node/{node}") == plugin("tree", f"nodes/{node}") == plugin("tree", node)
+    for empty in ("", "node/"):
+        assert plugin("tree", empty, status=2) == ""
+        assert "the name of a node is empty" in plugin.said
+
+
+def test_a_kind_that_is_not_the_devices(plugin, names, rest):  # noqa: F811
+    plugin("claim", f"usbdevice/{names[0]}", "--no-wait", status=1)
+    assert f"'{names[0]}' is a PCI device" in plugin.said
+    assert rest.request("GET", f"{PATH}/pcideviceclaims/{names[0]}")[0] == 404

@@ -4,6 +4,7 @@
 
 #include "cli/ask/pod_facts.h"
 #include "cli/claim_wait.h"
+#include "cli/command.h"
 #include "unit/cli/made.h"
 
 #define CLAIM(meta, status)                                                                               \
@@ -99,11 +100,23 @@ static void pod_has_facts(void **state)
 	pod_facts_done(&found);
 }
 
+static void worse_is_an_interrupt_then_a_refusal_then_a_wait(void **state)
+{
+	(void)state;
+	assert_int_equal(claim_worse(COMMAND_OK, COMMAND_OK), COMMAND_OK);
+	assert_int_equal(claim_worse(COMMAND_OK, COMMAND_LATE), COMMAND_LATE);
+	assert_int_equal(claim_worse(COMMAND_FAILED, COMMAND_LATE), COMMAND_FAILED);
+	assert_int_equal(claim_worse(COMMAND_LATE, COMMAND_FAILED), COMMAND_FAILED);
+	assert_int_equal(claim_worse(COMMAND_FAILED, COMMAND_INTERRUPTED), COMMAND_INTERRUPTED);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, claim_stands_so);
 	suite_rows(&suite, facts, pod_has_facts);
+	suite_add(&suite, "worse is an interrupt, then a refusal, then a wait",
+		  worse_is_an_interrupt_then_a_refusal_then_a_wait, NULL);
 	return suite_run(&suite, "claim_wait");
 }

@@ -244,8 +244,8 @@ def test_a_plan_says_what_is_known_and_what_is_not(plugin, lender, world, node):
         "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim",
         "metadata": {"name": f"{node}-y", "finalizers": ["example.com/stays"]}})
     assert "it is claimed already" in plugin("plan", f"{node}-y", status=1)
-    plugin("release", f"{node}-y", "--timeout", "1s", status=3)
-    assert "1 of the devices is not given back. It will be" in plugin.said
+    plugin("release", f"{node}-y", "--timeout", "3s", status=3)
+    assert f"1 of the devices is not given back: {node}-y. It will be" in plugin.said
     assert plugin("plan", f"{node}-y", status=1) == \
         f"{node}-y: would be refused\n  it is being released; claim it when that is done\n"
 

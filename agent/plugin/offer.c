@@ -57,6 +57,23 @@ static void count_devices(const struct offer *offer)
 		   (const char *const[]){ offer->resource, "unhealthy" });
 }
 
+void offer_show(const struct offer *offer)
+{
+	metric_show(offer->allocations, (const char *const[]){ offer->resource, "done" });
+	metric_show(offer->allocations, (const char *const[]){ offer->resource, "refused" });
+	count_devices(offer);
+	if (offer->registration)
+		registration_show(offer->registration);
+}
+
+/* Names come and go with the configuration: those that went would take the room of those that are there. */
+static void forget(const struct offer *offer)
+{
+	metric_forget(offer->devices, offer->resource);
+	metric_forget(offer->allocations, offer->resource);
+	registration_forget(offer->s.deps, offer->resource);
+}
+
 static void tell(const struct offer *offer, struct plugin_event event)
 {
 	event.type = offer->s.type->name;
@@ -261,9 +278,7 @@ struct offer *offer_new(const struct offer_settings *settings)
 	};
 	offer->devices = metrics_family(settings->deps->metrics, &devices_desc);
 	offer->allocations = metrics_family(settings->deps->metrics, &allocations_desc);
-	metric_show(offer->allocations, (const char *const[]){ offer->resource, "done" });
-	metric_show(offer->allocations, (const char *const[]){ offer->resource, "refused" });
-	count_devices(offer);
+	offer_show(offer);
 	offer->timer = clock_timer_new(clock, on_timer, offer);
 	clock_timer_start(clock, offer->timer, 0);
 	return offer;
@@ -275,8 +290,7 @@ struct offer *offer_free(struct offer *offer)
 		return NULL;
 	serve_no_more(offer);
 	clock_timer_free(offer->s.deps->clock, offer->timer);
-	offer->withdrawn = true;
-	count_devices(offer);
+	forget(offer);
 	device_list_unref(offer->list);
 	free(offer->resource);
 	free(offer);

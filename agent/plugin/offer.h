@@ -32,7 +32,8 @@ struct offer_settings {
 /* Begin, from the loop: nothing is called before this returns. */
 struct offer *offer_new(const struct offer_settings *settings);
 
-/* Without a word to the kubelet. Takes NULL, returns NULL. The loop must run once more. */
+/* Without a word to the kubelet; its metrics are dropped. Takes NULL, returns NULL. The loop must run once
+ * more. */
 struct offer *offer_free(struct offer *offer);
 
 void offer_update(struct offer *offer, struct device_list *list);
@@ -40,6 +41,9 @@ void offer_update(struct offer *offer, struct device_list *list);
 /* Tell the kubelet that there are no devices any more, and stop. `withdrawn` is called once, after at most
  * PLUGIN_STOP_MS and never before this returns; it frees the offer. A second call changes nothing. */
 void offer_withdraw(struct offer *offer);
+
+/* Show its metrics: one that went may have made room for them. */
+void offer_show(const struct offer *offer);
 
 const char *offer_resource(const struct offer *offer);
 const struct device_type *offer_type(const struct offer *offer);

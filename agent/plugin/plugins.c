@@ -159,6 +159,15 @@ static void on_timer(void *arg)
 	plugins->stopped(plugins->stopped_arg);
 }
 
+static void show_metrics(const struct plugins *plugins)
+{
+	size_t cursor = 0;
+	void *offer = NULL;
+
+	while (map_next(plugins->offers, &cursor, NULL, &offer))
+		offer_show(offer);
+}
+
 static void on_withdrawn(void *arg, struct offer *offer)
 {
 	struct plugins *plugins = arg;
@@ -169,6 +178,7 @@ static void on_withdrawn(void *arg, struct offer *offer)
 	plugins->deps.fn(plugins->deps.arg, &event);
 	map_remove(plugins->offers, offer_resource(offer));
 	offer_free(offer);
+	show_metrics(plugins);
 	reconcile(plugins);
 	if (plugins->stopped && map_len(plugins->offers) == 0)
 		clock_timer_start(plugins->deps.registration.clock, plugins->timer, 0);

@@ -18,6 +18,7 @@ struct registration {
 	const struct registration_ops *ops;
 	void *arg;
 	char *told_error; /* the last one; NULL: it was DONE, or nothing was told */
+	bool known;       /* the kubelet has it, as far as we were told */
 	struct metric *registrations;
 	struct metric *registered;
 };
@@ -36,8 +37,9 @@ static const struct metric_desc registered_desc = {
 	.labels = { "resource" },
 };
 
-static void set_registered(const struct registration *r, bool registered)
+static void set_registered(struct registration *r, bool registered)
 {
+	r->known = registered;
 	metric_set(r->registered, registered, (const char *const[]){ r->resource });
 }
 
@@ -98,14 +100,25 @@ struct registration *registration_new(const struct registration_deps *deps, cons
 	r->arg = arg;
 	r->registrations = metrics_family(deps->metrics, &registrations_desc);
 	r->registered = metrics_family(deps->metrics, &registered_desc);
-	set_registered(r, false);
 	if (registration_way(deps->mode, deps->registry_dir) == REGISTRATION_REGISTRY)
 		r->registry = registry_new(deps, resource, socket_path, &way_ops, r);
 	else
 		r->direct = direct_new(deps, resource, socket_path, &way_ops, r);
-	metric_show(r->registrations, (const char *const[]){ resource, way_text(r), "done" });
-	metric_show(r->registrations, (const char *const[]){ resource, way_text(r), "failed" });
+	registration_show(r);
 	return r;
+}
+
+void registration_show(const struct registration *r)
+{
+	metric_show(r->registrations, (const char *const[]){ r->resource, way_text(r), "done" });
+	metric_show(r->registrations, (const char *const[]){ r->resource, way_text(r), "failed" });
+	metric_set(r->registered, r->known, (const char *const[]){ r->resource });
+}
+
+void registration_forget(const struct registration_deps *deps, const char *resource)
+{
+	metric_forget(metrics_family(deps->metrics, &registrations_desc), resource);
+	metric_forget(metrics_family(deps->metrics, &registered_desc), resource);
 }
 
 struct registration *registration_free(struct registration *r)

@@ -76,6 +76,13 @@ struct registration *registration_new(const struct registration_deps *deps, cons
  * must run once more. */
 struct registration *registration_free(struct registration *registration);
 
+/* Show its metrics, of which some may have found no room before. */
+void registration_show(const struct registration *registration);
+
+/* @resource is offered no more: drop its metrics. They outlive a registration, since one that has another
+ * socket follows it. */
+void registration_forget(const struct registration_deps *deps, const char *resource);
+
 /*
  * The kubelet has no stream open: register anew, after a short wait at random, a longer one if that
  * happens again and again. Without effect while that is under way, so who still has no stream some

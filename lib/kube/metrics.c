@@ -41,14 +41,19 @@ struct metrics *metrics_new(void)
 	return metrics;
 }
 
+static void series_free(struct series *series)
+{
+	free(series->labels);
+	free(series);
+}
+
 static void metric_free(struct metric *metric)
 {
 	struct series *next;
 
 	for (struct series *series = metric->series; series; series = next) {
 		next = series->next;
-		free(series->labels);
-		free(series);
+		series_free(series);
 	}
 	map_free(metric->by_labels);
 	free(metric);
@@ -99,16 +104,21 @@ static size_t bucket_count(const struct metric_desc *desc)
 	return n;
 }
 
+static void add_label(struct str *out, const char *name, const char *value)
+{
+	str_addf(out, "%s=\"", name);
+	add_escaped(out, value ? value : "", true);
+	str_add_char(out, '"');
+}
+
 static void add_labels(struct str *out, const struct metric_desc *desc, const char *const values[])
 {
 	size_t n = label_count(desc);
 
 	for (size_t i = 0; i < n; i++) {
-		const char *value = values ? values[i] : "other";
-
-		str_addf(out, "%s%s=\"", i > 0 ? "," : "", desc->labels[i]);
-		add_escaped(out, value ? value : "", true);
-		str_add_char(out, '"');
+		if (i > 0)
+			str_add_char(out, ',');
+		add_label(out, desc->labels[i], values ? values[i] : "other");
 	}
 }
 
@@ -134,9 +144,45 @@ static struct series *series_of(struct metric *metric, const char *const values[
 	series = map_get(metric->by_labels, str_cstr(&labels));
 	if (series)
 		return series;
-	if (metric->nseries < METRIC_SERIES_MAX || !values)
+	if (metric->nseries < METRIC_SERIES_MAX - 1 || !values)
 		return series_new(metric, str_cstr(&labels));
 	return series_of(metric, NULL);
+}
+
+static void series_drop(struct metric *metric, struct series **link)
+{
+	struct series *series = *link;
+
+	*link = series->next;
+	if (metric->last == &series->next)
+		metric->last = link;
+	metric->nseries--;
+	map_remove(metric->by_labels, series->labels);
+	series_free(series);
+}
+
+void metric_forget(struct metric *metric, const char *value)
+{
+	auto_str struct str first = STR_INIT;
+	auto_str struct str other = STR_INIT;
+	struct series **link;
+
+	if (!metric)
+		return;
+	assert(label_count(metric->desc) > 0);
+	add_label(&first, metric->desc->labels[0], value);
+	add_labels(&other, metric->desc, NULL);
+	link = &metric->series;
+	while (*link) {
+		const char *labels = (*link)->labels;
+
+		/* Quotes in values are escaped: what begins so has this value. */
+		if (strncmp(labels, str_cstr(&first), first.len) == 0 ||
+		    strcmp(labels, str_cstr(&other)) == 0)
+			series_drop(metric, link);
+		else
+			link = &(*link)->next;
+	}
 }
 
 struct metric *metrics_family(struct metrics *metrics, const struct metric_desc *desc)

@@ -1,8 +1,9 @@
 /*
  * metrics: counters, gauges and histograms, written as Prometheus' text format.
  *
- * Owns the families and their series. A family has at most METRIC_SERIES_MAX series: what comes
- * after goes to one whose labels all say "other", so that nothing outside can grow the table.
+ * Owns the families and their series. A family has at most METRIC_SERIES_MAX series, of which one is
+ * kept for what finds no room: its labels all say "other". So nothing outside can grow the table. Who
+ * names series by what comes and goes forgets them, so that what is there has room.
  */
 #pragma once
 
@@ -12,7 +13,7 @@ struct metric;
 struct metrics;
 struct str;
 
-enum { METRIC_LABELS_MAX = 4, METRIC_BUCKETS_MAX = 12, METRIC_SERIES_MAX = 256 };
+enum { METRIC_LABELS_MAX = 4, METRIC_BUCKETS_MAX = 12, METRIC_SERIES_MAX = 1024 };
 
 enum metric_type {
 	METRIC_COUNTER,
@@ -52,6 +53,10 @@ void metric_show(struct metric *metric, const char *const values[]);
 void metric_add(struct metric *metric, int64_t amount, const char *const values[]);
 void metric_set(struct metric *metric, int64_t value, const char *const values[]);
 void metric_observe(struct metric *metric, uint64_t ms, const char *const values[]);
+
+/* Drop the series whose first label has @value. The one of what found no room goes with them: it is of
+ * nobody's, and from now on there is room. Who may be in it shows its series again. */
+void metric_forget(struct metric *metric, const char *value);
 
 /* metric_count(m, "list", "pcidevices", "200"): one more. */
 #define metric_count(metric, ...) metric_add((metric), 1, (const char *const[]){ __VA_ARGS__ })

@@ -141,9 +141,87 @@ static void too_many_series_become_others(void **state)
 	metrics_write(metrics, &text);
 	for (at = str_cstr(&text); (at = strchr(at, '\n')); at++)
 		lines++;
-	assert_int_equal(lines, METRIC_SERIES_MAX + 1 + 2);
+	assert_int_equal(lines, METRIC_SERIES_MAX + 2);
 	assert_non_null(
-		strstr(str_cstr(&text), "requests_total{verb=\"other\",code=\"other\"} 100\n"));
+		strstr(str_cstr(&text), "requests_total{verb=\"other\",code=\"other\"} 101\n"));
+	metrics_free(metrics);
+}
+
+static void what_is_forgotten_is_shown_no_more(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct metric *counter = metrics_family(metrics, &requests);
+	auto_str struct str text = STR_INIT;
+
+	(void)state;
+	metric_count(counter, "a\"b", "200");
+	metric_count(counter, "list", "200");
+	metric_count(counter, "a\"b", "500");
+	metric_count(counter, "a\"bc", "200");
+	metric_count(counter, "get", "a\"b");
+	metric_count(counter, "a\"b", "404");
+	metric_forget(counter, "a\"b");
+	metric_forget(counter, "never");
+	metric_count(counter, "watch", "200");
+	metric_count(counter, "a\"b", "200");
+	metrics_write(metrics, &text);
+	assert_string_equal(str_cstr(&text), "# HELP requests_total Requests,\\nby \\\\ outcome.\n"
+					     "# TYPE requests_total counter\n"
+					     "requests_total{verb=\"list\",code=\"200\"} 1\n"
+					     "requests_total{verb=\"a\\\"bc\",code=\"200\"} 1\n"
+					     "requests_total{verb=\"get\",code=\"a\\\"b\"} 1\n"
+					     "requests_total{verb=\"watch\",code=\"200\"} 1\n"
+					     "requests_total{verb=\"a\\\"b\",code=\"200\"} 1\n");
+	metrics_free(metrics);
+}
+
+/* The only label is all there is of them. */
+static void the_last_ones_are_forgotten(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct metric *histogram = metrics_family(metrics, &seconds);
+	auto_str struct str text = STR_INIT;
+
+	(void)state;
+	metric_show(histogram, (const char *const[]){ "get" });
+	metric_forget(histogram, "get");
+	metrics_write(metrics, &text);
+	assert_int_equal(text.len, 0);
+	metric_show(histogram, (const char *const[]){ "list" });
+	metrics_write(metrics, &text);
+	assert_non_null(strstr(str_cstr(&text), "took_seconds_count{verb=\"list\"} 0\n"));
+	metrics_free(metrics);
+}
+
+static void forgetting_makes_room(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	struct metric *counter = metrics_family(metrics, &requests);
+	auto_str struct str text = STR_INIT;
+	char value[16];
+
+	(void)state;
+	metric_count(counter, "live", "200");
+	for (int i = 0; i < 3 * METRIC_SERIES_MAX; i++) {
+		(void)snprintf(value, sizeof(value), "%d", i);
+		metric_count(counter, value, "200");
+		if (i < METRIC_SERIES_MAX || i >= 2 * METRIC_SERIES_MAX)
+			metric_forget(counter, value);
+	}
+	/* Those in between took it all. */
+	metric_count(counter, "late", "200");
+	metric_forget(counter, value);
+	metrics_write(metrics, &text);
+	assert_null(strstr(str_cstr(&text), "late"));
+	assert_null(strstr(str_cstr(&text), "other"));
+	(void)snprintf(value, sizeof(value), "%d", METRIC_SERIES_MAX);
+	metric_forget(counter, value);
+	metric_count(counter, "late", "200");
+	str_clear(&text);
+	metrics_write(metrics, &text);
+	assert_non_null(strstr(str_cstr(&text), "{verb=\"live\",code=\"200\"} 1\n"));
+	assert_non_null(strstr(str_cstr(&text), "{verb=\"late\",code=\"200\"} 1\n"));
+	assert_null(strstr(str_cstr(&text), "other"));
 	metrics_free(metrics);
 }
 
@@ -157,6 +235,7 @@ static void nothing_needs_a_registry(void **state)
 	metric_set(none, 1, NULL);
 	metric_show(none, (const char *const[]){ "list", "200" });
 	metric_observe(none, 1, NULL);
+	metric_forget(none, "list");
 }
 
 int main(void)
@@ -173,6 +252,10 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "what can be is shown as zero", what_can_be_is_shown_as_zero, NULL);
 	suite_add(&suite, "too many series become others", too_many_series_become_others, NULL);
+	suite_add(&suite, "what is forgotten is shown no more", what_is_forgotten_is_shown_no_more,
+		  NULL);
+	suite_add(&suite, "the last ones are forgotten", the_last_ones_are_forgotten, NULL);
+	suite_add(&suite, "forgetting makes room", forgetting_makes_room, NULL);
 	suite_add(&suite, "nothing needs a registry", nothing_needs_a_registry, NULL);
 	return suite_run(&suite, "metrics");
 }

@@ -31,6 +31,8 @@ struct fake_registrations {
 	struct str *log;
 	struct registration *items[FAKE_MAX];
 	struct kubelet_listener *listeners[FAKE_MAX];
+	size_t forgotten; /* how often metrics were dropped   */
+	size_t shown;     /* how often they were shown again */
 };
 
 static inline struct fake_registrations *fakes(void)
@@ -85,6 +87,19 @@ struct registration *registration_free(struct registration *r)
 	free(r->path);
 	free(r);
 	return NULL;
+}
+
+void registration_show(const struct registration *r)
+{
+	assert_non_null(r->resource);
+	fakes()->shown++;
+}
+
+void registration_forget(const struct registration_deps *deps, const char *resource)
+{
+	(void)deps;
+	assert_non_null(resource);
+	fakes()->forgotten++;
 }
 
 void registration_again(struct registration *r)

@@ -74,15 +74,20 @@ static const struct grpc_method scene_methods[] = {
 	{ "/v1beta1.DevicePlugin/ListAndWatch", scene_on_watch },
 };
 
+static inline struct registration_deps scene_deps(struct scene *scene)
+{
+	return (struct registration_deps){ .loop = &scene->stage.loop,
+					   .clock = scene->stage.clock,
+					   .watch = scene->watch,
+					   .kubelet_dir = scene->kubelet.dir,
+					   .registry_dir = "/nonexistent",
+					   .mode = REGISTRATION_AUTO,
+					   .metrics = scene->metrics };
+}
+
 static inline struct registration *scene_register(struct scene *scene, const char *socket_path)
 {
-	const struct registration_deps deps = { .loop = &scene->stage.loop,
-						.clock = scene->stage.clock,
-						.watch = scene->watch,
-						.kubelet_dir = scene->kubelet.dir,
-						.registry_dir = "/nonexistent",
-						.mode = REGISTRATION_AUTO,
-						.metrics = scene->metrics };
+	const struct registration_deps deps = scene_deps(scene);
 
 	return registration_new(&deps, "example.com/a", socket_path, &scene_ops, scene);
 }

@@ -311,6 +311,69 @@ static void metrics_say_what_is_offered(void **state)
 	scene_free(scene);
 }
 
+/* More names than there is room for, most of them no more. */
+static void gone_resources_leave_their_room(void **state)
+{
+	static const char *const lines[] = {
+		"hostdev_plugin_devices{resource=\"t.io/live\",health=\"healthy\"} 1\n",
+		"hostdev_plugin_devices{resource=\"t.io/new\",health=\"unhealthy\"} 1\n",
+		"hostdev_plugin_allocations_total{resource=\"t.io/live\",result=\"refused\"} 0\n",
+		"hostdev_plugin_allocations_total{resource=\"t.io/new\",result=\"done\"} 0\n",
+	};
+	enum { ROUNDS = METRIC_SERIES_MAX / 4 };
+	struct scene *scene = scene_new();
+	auto_str struct str text = STR_INIT;
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		auto_free char *now =
+			xasprintf("t.io/live: x; t.io/gone-%d-a: x; t.io/gone-%d-b: y; "
+				  "t.io/gone-%d-c: z",
+				  i, i, i);
+
+		set(scene, now);
+		fake_clock_settle(scene->stage.fake);
+	}
+	set(scene, "t.io/live: x; t.io/new: y!");
+	settle_withdrawal(scene);
+	assert_int_equal(fakes()->forgotten, 3 * ROUNDS);
+	metrics_write(scene->metrics, &text);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		assert_non_null(strstr(str_cstr(&text), lines[i]));
+	assert_null(strstr(str_cstr(&text), "gone"));
+	assert_null(strstr(str_cstr(&text), "other"));
+	scene_free(scene);
+}
+
+/* One that began while there was none, and of which nothing has been told since. */
+static void room_is_taken_when_there_is_some(void **state)
+{
+	static const struct metric_desc devices = { .name = "hostdev_plugin_devices" };
+	static const char line[] =
+		"hostdev_plugin_devices{resource=\"t.io/late\",health=\"unhealthy\"} 1\n";
+	struct scene *scene = scene_new();
+	auto_str struct str text = STR_INIT;
+	char value[16];
+
+	(void)state;
+	set(scene, "t.io/a: x");
+	for (int i = 0; i < METRIC_SERIES_MAX; i++) {
+		(void)snprintf(value, sizeof(value), "%d", i);
+		metric_set(metrics_family(scene->metrics, &devices), 7,
+			   (const char *const[]){ value, "healthy" });
+	}
+	set_of(scene, &other_type, "t.io/late: x!");
+	metrics_write(scene->metrics, &text);
+	assert_null(strstr(str_cstr(&text), line));
+	set(scene, "");
+	settle_withdrawal(scene);
+	str_clear(&text);
+	metrics_write(scene->metrics, &text);
+	assert_non_null(strstr(str_cstr(&text), line));
+	assert_true(fakes()->shown > 0);
+	scene_free(scene);
+}
+
 int main(void)
 {
 	struct suite suite = { .len = 0 };
@@ -329,5 +392,8 @@ int main(void)
 	suite_add(&suite, "a stop withdraws everything", stop_withdraws_everything, NULL);
 	suite_add(&suite, "a stop with nothing to withdraw", stop_with_nothing, NULL);
 	suite_add(&suite, "metrics say what is offered", metrics_say_what_is_offered, NULL);
+	suite_add(&suite, "gone resources leave their room", gone_resources_leave_their_room, NULL);
+	suite_add(&suite, "room is taken when there is some", room_is_taken_when_there_is_some,
+		  NULL);
 	return suite_run(&suite, "plugins");
 }

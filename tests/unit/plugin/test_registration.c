@@ -20,6 +20,44 @@ static void kubelet_takes_a_plugin(void **state)
 	scene_free(scene);
 }
 
+static bool live_is_shown(const struct scene *scene, const char *known)
+{
+	auto_str struct str text = STR_INIT;
+	auto_free char *line =
+		xasprintf("hostdev_kubelet_registered{resource=\"example.com/a\"} %s\n", known);
+
+	metrics_write(scene->metrics, &text);
+	assert_null(strstr(str_cstr(&text), "gone"));
+	assert_null(strstr(str_cstr(&text), "other"));
+	return strstr(str_cstr(&text), line) &&
+	       strstr(str_cstr(&text),
+		      "{resource=\"example.com/a\",way=\"direct\",result=\"failed\"}");
+}
+
+/* More than there is room for at once. */
+static void gone_resources_leave_their_room(void **state)
+{
+	struct scene *scene = scene_registered();
+	const struct registration_deps deps = scene_deps(scene);
+
+	(void)state;
+	for (int i = 0; i <= METRIC_SERIES_MAX; i++) {
+		auto_free char *name = xasprintf("example.com/gone-%d", i);
+
+		registration_free(registration_new(&deps, name, "/nonexistent", &scene_ops, scene));
+		registration_forget(&deps, name);
+	}
+	assert_true(live_is_shown(scene, "1"));
+	registration_forget(&deps, "example.com/a");
+	assert_false(live_is_shown(scene, "1"));
+	registration_show(scene->registration);
+	assert_true(live_is_shown(scene, "1"));
+	registration_again(scene->registration);
+	registration_show(scene->registration);
+	assert_true(live_is_shown(scene, "0"));
+	scene_free(scene);
+}
+
 static void kubelet_comes_later(void **state)
 {
 	struct scene *scene = scene_new();
@@ -237,6 +275,7 @@ int main(void)
 	struct suite suite = { .len = 0 };
 
 	suite_add(&suite, "a kubelet takes a plugin", kubelet_takes_a_plugin, NULL);
+	suite_add(&suite, "gone resources leave their room", gone_resources_leave_their_room, NULL);
 	suite_add(&suite, "a kubelet that comes later is found at once", kubelet_comes_later, NULL);
 	suite_add(&suite, "a socket is bound before anybody listens",
 		  socket_is_bound_before_it_listens, NULL);

@@ -105,9 +105,9 @@ def webhook(installed, identities, tmp_path):
 def test_the_tree_of_a_node(plugin, lender, node):
     lines = plugin("tree", node).splitlines()
     assert lines[0].split()[:3] == ["DEVICE", "STATE", "GROUP"] and lines[1] == node
-    assert lines[2] == "├─0000:01"
-    assert re.fullmatch(rf"│ ├─{NIC} +- refused: HostNetwork +1 +e1000e +Ethernet controller: Intel .*", lines[3])
-    assert re.fullmatch(rf"│ ├─{TWIN} +o free +2 +vfio-pci +Ethernet controller: Intel .*", lines[4])
+    assert lines[2:4] == ["├─0000:00", "│ └─0000:00:01.0"]
+    assert re.fullmatch(rf"│   ├─{NIC} +- refused: HostNetwork +1 +e1000e +Ethernet controller: Intel .*", lines[4])
+    assert re.fullmatch(rf"│   ├─{TWIN} +o free +2 +vfio-pci +Ethernet controller: Intel .*", lines[5])
     assert any("USB 1-1.1" in line and "usbhid" in line for line in lines)
     names = plugin("tree", node, "-o", "name").split()
     assert f"pcidevice.devices.harvesterhci.io/{name(node, NIC)}" in names
@@ -115,7 +115,8 @@ def test_the_tree_of_a_node(plugin, lender, node):
     tree = json.loads(plugin("tree", node, "-o", "json"))
     assert tree == yaml.safe_load(plugin("tree", "-oyaml", node))
     (only,) = tree["nodes"]
-    assert [one["reason"] for one in only["devices"] if one["address"] == NIC] == ["HostNetwork"]
+    assert [(one["reason"], one["bridges"]) for one in only["devices"] if one["address"] == NIC] == [
+        ("HostNetwork", ["0000:00:01.0"])]
     assert "no device of node 'nowhere' is listed" in (plugin("tree", "nowhere", status=1) or plugin.said)
 
 

@@ -204,6 +204,7 @@ static int ask_once(struct session *session, const struct kube_request *request,
 	struct kube_request timed = *request;
 	struct kube_call *call;
 
+	*ret_answer = (struct session_answer){ 0 };
 	if (session_late(session))
 		return err_set(err, ERR_RETRY, -ETIMEDOUT, "the time is over");
 	if (timed.timeout_ms == 0)

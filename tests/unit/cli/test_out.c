@@ -95,6 +95,7 @@ static void text_is_cleaned_and_cut(void **state)
 	free(many);
 }
 
+/* NOLINTBEGIN(misc-misleading-bidirectional): it is what is tested */
 static struct hidden_case {
 	const char *name;
 	const char *text;
@@ -115,6 +116,7 @@ static struct hidden_case {
 	{ "what is to be seen stays", "\xe2\x80\xa7\xe2\x80\xaf\xd7\x90\xc3\xa4\xf0\x9f\x98\x80",
 	  "\xe2\x80\xa7\xe2\x80\xaf\xd7\x90\xc3\xa4\xf0\x9f\x98\x80" },
 };
+/* NOLINTEND(misc-misleading-bidirectional) */
 
 static void hidden_is_shown(void **state)
 {

@@ -204,7 +204,6 @@ static int ask_once(struct session *session, const struct kube_request *request,
 	struct kube_request timed = *request;
 	struct kube_call *call;
 
-	*ret_answer = (struct session_answer){ 0 };
 	if (session_late(session))
 		return err_set(err, ERR_RETRY, -ETIMEDOUT, "the time is over");
 	if (timed.timeout_ms == 0)
@@ -231,14 +230,16 @@ bool session_again(struct session *session, int result, const struct err *err, u
 int session_ask(struct session *session, const struct kube_request *request,
 		struct session_answer *ret_answer, struct err *err)
 {
+	struct session_answer answer = { 0 };
 	struct err why = { 0 };
 	unsigned tries = 0;
-	int r = ask_once(session, request, ret_answer, &why);
+	int r;
 
-	while (session_again(session, r, &why, &tries)) {
-		session_answer_done(ret_answer);
-		r = ask_once(session, request, ret_answer, &why);
-	}
+	do {
+		session_answer_done(&answer);
+		r = ask_once(session, request, &answer, &why);
+	} while (session_again(session, r, &why, &tries));
+	*ret_answer = answer;
 	if (r < 0 && err)
 		*err = why;
 	return r;

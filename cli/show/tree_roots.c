@@ -69,15 +69,14 @@ char *tree_branch(const struct cluster_device *device)
 
 void tree_roots_find(struct tree_roots *roots, const struct cluster_node *node)
 {
-	const size_t pointer = sizeof(void *);
-
-	*roots = (struct tree_roots){ .items = xcalloc(node->len + 1, pointer) };
+	*roots = (struct tree_roots){ .items = xcalloc(node->len + 1,
+						       sizeof(struct cluster_device *)) };
 	for (size_t i = 0; i < node->len; i++) {
 		if (!node->devices[i].parent)
 			roots->items[roots->len++] = &node->devices[i];
 	}
 	if (roots->len > 0)
-		qsort(roots->items, roots->len, pointer, compare_ways);
+		qsort(roots->items, roots->len, sizeof(struct cluster_device *), compare_ways);
 }
 
 size_t tree_next_branch(const struct tree_roots *roots, size_t at)

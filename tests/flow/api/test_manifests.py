@@ -181,6 +181,48 @@ def test_the_quota_is_of_the_classes_that_the_pods_have(installed):
     assert quota["hard"] == {"pods": "1G"}
 
 
+MEASURED = 6  # MiB of either program in its container: tests/bench/run --kubelet images
+
+
+def mebibytes(text):
+    assert text.endswith("Mi"), text
+    return int(text.removesuffix("Mi"))
+
+
+def test_nodes_can_be_drained_and_roll_outs_go_on(installed):
+    """An eviction of one replica is never refused for good; agents go a tenth of the nodes at a time."""
+    base = render(installed, "base")
+    controller = base["Deployment", NAMESPACE, "hostdev-controller"]["spec"]
+    budget = base["PodDisruptionBudget", NAMESPACE, "hostdev-controller"]["spec"]
+    assert 1 <= budget["minAvailable"] < controller["replicas"]
+    assert budget["selector"]["matchLabels"] == CONTROLLER
+    assert controller["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+    agents = base["DaemonSet", NAMESPACE, "hostdev-agent"]["spec"]["updateStrategy"]["rollingUpdate"]
+    assert agents == {"maxUnavailable": "10%", "maxSurge": 0}  # two at once would both want the kubelet's sockets
+
+
+def test_agents_run_on_every_node(installed):
+    assert template(installed, "DaemonSet", "hostdev-agent")["spec"]["tolerations"] == [{"operator": "Exists"}]
+    [control_plane] = template(installed, "Deployment", "hostdev-controller")["spec"]["tolerations"]
+    assert control_plane == {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize("kind, name", [("DaemonSet", "hostdev-agent"), ("Deployment", "hostdev-controller")])
+def test_requests_and_limits_are_of_what_was_measured(installed, kind, name):
+    [container] = template(installed, kind, name)["spec"]["containers"]
+    asked, limit = (mebibytes(container["resources"][which]["memory"]) for which in ("requests", "limits"))
+    assert 2 * MEASURED <= asked <= 8 * MEASURED and limit >= 4 * asked
+    assert "cpu" in container["resources"]["requests"] and "cpu" not in container["resources"]["limits"]
+
+
+@pytest.mark.parametrize("kind, name", [("DaemonSet", "hostdev-agent"), ("Deployment", "hostdev-controller")])
+def test_a_pause_of_a_minute_restarts_nothing(installed, kind, name):
+    [container] = template(installed, kind, name)["spec"]["containers"]
+    for probe in (container["livenessProbe"], container["startupProbe"]):
+        assert probe["periodSeconds"] * probe["failureThreshold"] >= 60, probe
+    assert container["livenessProbe"]["timeoutSeconds"] >= 5
+
+
 def test_who_may_connect(installed):
     """Readers of metrics by their namespace's label; API servers, which are no pods, to the webhook from anywhere."""
     rules = {key[2]: o["spec"] for key, o in render(installed, "base").items() if key[0] == "NetworkPolicy"}

@@ -148,6 +148,52 @@ def test_rules_and_dashboard_use_what_is_exported():
         assert all(exported(name, families) for name in used), (where, used)
 
 
+SCRAPED = {"job", "node", "instance", "le"}  # what Prometheus and histograms add
+SELECTOR = re.compile(r"\b((?:hostdev|process)_\w+|up)\{([^}]*)\}")
+MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
+GROUPED = re.compile(r"\b(?:by|on|without|ignoring)\s*\(([^)]*)\)")
+
+
+def labels_of(name):
+    """Those that docs/metrics.md has for a series, which a test holds against what the programs export."""
+    known = {metric: labels for metrics in documented().values() for metric, (_, labels) in metrics.items()}
+    return set(known.get(name) or known.get(re.sub(r"_(bucket|sum|count)$", "", name)) or ())
+
+
+def wrong_labels(expression):
+    """Names that the metric has not, and values that nothing has: neither exported nor said in docs/metrics.md."""
+    text = (ROOT / "docs/metrics.md").read_text() + (ROOT / "docs/reasons.md").read_text()
+    for name, matchers in SELECTOR.findall(expression):
+        for label, sign, value in MATCHER.findall(matchers):
+            if label not in labels_of(name) | SCRAPED:
+                yield f"{name} has no label {label}"
+            elif label == "job":
+                if not any(re.fullmatch(value, f"hostdev-{job}") for job in documented()):
+                    yield f"no job {value}"
+            elif label == "node" or value.isdigit():  # whatever nodes there are; HTTP's codes
+                continue
+            elif sign in ("=", "!=") and f"`{value}`" not in text:
+                yield f"{label} is never {value}"
+            elif sign in ("=~", "!~"):
+                yield from (f"{label} is never {one}" for one in value.split("|")
+                            if re.fullmatch(r"[\w-]+", one) and not one.isdigit() and f"`{one}`" not in text)
+    used = {label for name in NAME.findall(re.sub(r'"[^"]*"', '""', expression)) for label in labels_of(name)}
+    for names in GROUPED.findall(expression):
+        yield from (f"nothing has the label {name}" for name in re.findall(r"\w+", names) if name not in used | SCRAPED)
+
+
+def test_rules_and_dashboard_use_labels_that_there_are():
+    for where, expression in [*expressions(), *((name, rule["expr"]) for name, rule in alerts().items())]:
+        assert list(wrong_labels(expression)) == [], where
+
+
+@pytest.mark.parametrize("expression", [
+    'hostdev_devices{nodde=~".*"}', 'hostdev_devices{state!="raedy"}', "sum by (kind, raison) (hostdev_claims)",
+    'hostdev_transitions_total{verb=~"bindd|release"}', 'process_open_fds{job=~"hostdef-.*"}', 'hostdev_devices{verb="bind"}'])
+def test_labels_that_are_misspelt_are_noticed(expression):
+    assert list(wrong_labels(expression))
+
+
 def test_prometheus_scrapes_and_judges_both(monitored, node, tmp_path):
     targets = {f"hostdev-{name}": f"127.0.0.1:{one.port()}" for name, one in monitored.programs().items()}
     with Prometheus(tmp_path / "prometheus", targets, node) as prometheus:

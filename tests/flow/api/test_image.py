@@ -182,6 +182,13 @@ def test_builds_in_two_folders_give_the_same_images(tmp_path):
     assert make(tmp_path / "a", programs=first) == make(tmp_path / "b", programs=second)
 
 
+@pytest.mark.parametrize("tag", ["", "../../x", "a:b", "-x", "a" * 129])
+def test_a_tag_that_no_engine_takes_is_refused(tmp_path, tag):
+    run = subprocess.run([ROOT / "hack/image", "--output", tmp_path, "--tag", tag], capture_output=True, text=True)
+    assert run.returncode == 1 and f"no tag of an image: {tag}" in run.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_program_that_is_not_built_is_named(tmp_path):
     run = subprocess.run([ROOT / "hack/image", "--programs", tmp_path, "--output", tmp_path], capture_output=True,
                          text=True)

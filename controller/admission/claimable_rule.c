@@ -57,7 +57,7 @@ bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
 
 	if (!*reason)
 		return false;
-	if (override_lifts(reason))
+	if (claim && override_lifts(reason))
 		return refuse_critical(c, claim, reason, message, way_out);
 	if (way_out)
 		return rule_refuse(c, RULE_FORBIDDEN, "%s: %s: %s", reason, message, way_out);

@@ -12,6 +12,7 @@ struct view;
 struct rule_case;
 
 /* True if it was refused. @claim is the claim's metadata: its annotation may override what is only the
- * node's need (NAMES_ANNOTATION_OVERRIDE). What will pass by itself gives a warning. */
+ * node's need (NAMES_ANNOTATION_OVERRIDE); NULL where nothing does: of USB devices, whose agent lets
+ * nothing override it. What will pass by itself gives a warning. */
 bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
 		    const struct view *device);

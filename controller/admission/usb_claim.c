@@ -86,7 +86,7 @@ void usb_claim_create(const struct rule_case *c)
 		return;
 	}
 	if (claim_owner_refused(c, VIEW_USBDEVICE, &claim->meta) ||
-	    claimable_rule(c, &claim->meta, device) || is_controller_claimed(c, device) ||
+	    claimable_rule(c, NULL, device) || is_controller_claimed(c, device) ||
 	    is_socket_claimed(c, claim->meta.name, device))
 		return;
 	if (c->request->dry_run && !known_empty(view_text(device, VIEW_TEXT_RESOURCE)))

@@ -22,6 +22,11 @@ static struct cluster_case creations[] = {
 	  .refused = "USBDeviceClaim 'stick': there is no USBDevice of this name" },
 	{ .name = "a PCI device is no USB device", .object = CLAIM(HC, ""), .refused = "there is no USBDevice" },
 	{ .name = "a hub is refused", .object = CLAIM("node1-1d6b-0002-001001", ""), .refused = "Hub: a hub: claim the devices behind it" },
+	{ .name = "what the node needs is refused, and overriding is for PCI devices",
+	  .more = OBJECT("USBDevice", STICK, ",'status':{'nodeName':'node1','conditions':[{'type':'Claimable','status':'False',"
+	  "'reason':'HostFilesystem','message':'sda1 is on /'}]}"),
+	  .object = "{'metadata':{'name':'" STICK "','annotations':{'hostdev.io/allow-host-critical':'true'}}}",
+	  .refused = "HostFilesystem: sda1 is on /: move that to another disk, or claim another device" },
 	{ .name = "its device may be its owner", .object = OWNED(STICK, "u-" STICK) },
 	{ .name = "an owner of an earlier time is refused", .object = OWNED(STICK, "old"), .refused = "the uid of an earlier USBDevice" },
 	{ .name = "the controller is claimed", .more = PCICLAIM(HC, ""), .object = CLAIM(STICK, ""),

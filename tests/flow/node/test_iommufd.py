@@ -30,6 +30,8 @@ MACHINE = ("qemu-system-x86_64 -accel tcg -machine q35 -m 64 -nodefaults -displa
            "-qmp unix:{socket},server=on,wait=off -object iommufd,id=fd0{fd} "
            "-device vfio-pci,host={address},id=lent,iommufd=fd0")
 
+pytestmark = pytest.mark.timeout(900)  # a kernel is built for it, beside another virtual machine
+
 
 @pytest.fixture(scope="module")
 def guest():

@@ -48,7 +48,8 @@ class Scene:
 
     def remove(self, path):
         """Claims have no finalizer here: nobody would take it off."""
-        self.rest.request("DELETE", f"{path}?gracePeriodSeconds=0")
+        code, answer = self.rest.request("DELETE", f"{path}?gracePeriodSeconds=0")
+        assert code in (200, 202, 404), answer
 
     def close(self):
         for path in reversed(self.made):

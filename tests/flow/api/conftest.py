@@ -8,6 +8,7 @@ import pytest
 
 from cluster import ROOT
 from identities import Identities, wait_fenced
+from left import remove_left
 from machine import Machine
 from policies import Things
 from programs import Agent
@@ -18,6 +19,14 @@ from rest import DEVICES, Rest
 @pytest.fixture(scope="session")
 def rest(crds):
     return Rest(crds.kubeconfig)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left(rest):
+    """The next file's tests find no objects of this one's: they count them."""
+    yield
+    found = remove_left(rest)
+    assert not found, f"left on the API server: {', '.join(found[:10])}, {len(found)} in all"
 
 
 @pytest.fixture(scope="session")

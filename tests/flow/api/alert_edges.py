@@ -40,6 +40,8 @@ EDGES = [
 
     ("HostdevUeventsNotHeard", {"agent:hostdev_uevents_heard": "0x40"}, {14: 0, 15: 1}),
     ("HostdevUeventsNotHeard", {"agent:hostdev_uevents_heard": "1x40"}, {40: 0}),
+    ("HostdevAgentStandsBy", {"agent:hostdev_agent_standing_by": "1x40"}, {14: 0, 15: 1}),
+    ("HostdevAgentStandsBy", {"agent:hostdev_agent_standing_by": "0x40"}, {40: 0}),
     ("HostdevTransitionStuck", {"agent:hostdev_transitions_stuck": "1x30"}, {4: 0, 5: 1}),
     ("HostdevTransitionStuck", {"agent:hostdev_transitions_stuck": "0x30"}, {30: 0}),
     ("HostdevHelperStuck", {'agent:hostdev_helpers_stuck{verb="vfs"}': "1x30"}, {4: 0, 5: 1}),

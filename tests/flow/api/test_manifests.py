@@ -198,7 +198,7 @@ def test_nodes_can_be_drained_and_roll_outs_go_on(installed):
     assert budget["selector"]["matchLabels"] == CONTROLLER
     assert controller["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
     agents = base["DaemonSet", NAMESPACE, "hostdev-agent"]["spec"]["updateStrategy"]["rollingUpdate"]
-    assert agents == {"maxUnavailable": "10%", "maxSurge": 0}  # two at once would both want the kubelet's sockets
+    assert agents == {"maxUnavailable": 0, "maxSurge": "10%"}  # the next one stands by until the old one has ended
 
 
 def test_agents_run_on_every_node(installed):

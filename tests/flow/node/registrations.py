@@ -22,11 +22,19 @@ class Restart:
     offered: float  # the kubelet has the devices of its first ListAndWatch answer
 
     def __str__(self):
+        if self.stood_by:
+            return f"it stood by for {self.lost - self.began:.1f} s, {self.took:.2f} s until it was registered"
         return f"{self.began - self.lost:.2f} s until the next process, {self.took:.2f} s until it was registered"
 
     @property
+    def stood_by(self):
+        """It was there before the other one ended."""
+        return self.began < self.lost
+
+    @property
     def took(self):
-        return self.offered - self.began
+        """From when it could begin."""
+        return self.offered - max(self.began, self.lost)
 
 
 class Registrations:

@@ -23,7 +23,6 @@ from test_pods import GROUP, LOCAL, as_pods, claim_of, wait_returned
 from upgrades import Asked, Audit, Definitions, essence, reachable, without
 
 pytestmark = pytest.mark.timeout(1200)  # it waits for the node, a restart and four roll-outs
-REGISTRATION = 30  # seconds from the start of an agent's process until the kubelet has its devices
 STATUS_PERIOD = 10  # seconds after which the kubelet says what changed of its Node
 SLACK = 8  # seconds: an emulated machine is slow, and so is the way to read its clock
 APPLY = ("apply", "--server-side", "--force-conflicts")
@@ -154,7 +153,8 @@ class Gaps:
     def measure(self, what, act):
         """act() has one agent begin anew; the Node has the resource once the kubelet tells of the registered one.
 
-        The first is a plain restart, by which the others are judged where that took long already.
+        The first is a plain restart, by which the others are judged: none may take longer to register, give or take, and
+        of the time until the next process they have nothing.
         """
         mark, seen = self.registrations.mark(), self.allocatable.mark()
         act()
@@ -163,7 +163,8 @@ class Gaps:
         ahead = self.registrations.ahead()
         none = [(begin + ahead, end + ahead) for begin, end in self._without(seen)]
         self.found[what] = f"{restart}; the Node had none for {sum(end - begin for begin, end in none):.1f} s"
-        self.longest = self.longest or max(REGISTRATION, 3 * restart.took)
+        assert restart.stood_by == (self.longest is not None), self.found
+        self.longest = self.longest or 2 * restart.took + SLACK
         assert len(none) <= 1 and restart.took < self.longest, self.found
         for begin, end in none:
             assert restart.lost - SLACK < begin, self.found

@@ -6,6 +6,7 @@
 #include "agent/node_agent.h"
 #include "agent/plan.h"
 #include "agent/settings.h"
+#include "agent/standby.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -19,25 +20,39 @@ static int misused(const struct options_prose *prose, const char *message)
 	return 2;
 }
 
+/* The agent at its work, once it is its turn. */
+struct serving {
+	struct program program;
+	struct node_agent_options options;
+	struct standby *standby;
+	struct node_agent *agent; /* NULL before its turn */
+};
+
 static int check_ready(void *arg, struct err *err)
 {
+	struct serving *serving = arg;
 	auto_str struct str reason = STR_INIT;
 
-	if (node_agent_ready(arg, &reason))
+	if (serving->agent ? node_agent_ready(serving->agent, &reason)
+			   : standby_ready(serving->standby, &reason))
 		return 0;
 	return err_set(err, ERR_RETRY, -1, "%s", str_cstr(&reason));
 }
 
-struct serving {
-	struct program *program;
-	struct node_agent *agent;
-};
+static void on_turn(void *arg)
+{
+	struct serving *serving = arg;
+	struct program *program = &serving->program;
+
+	serving->agent = node_agent_new(&program->loop, program->client, &serving->options,
+					program->metrics);
+}
 
 static void on_stopped(void *arg)
 {
-	const struct serving *serving = arg;
+	struct serving *serving = arg;
 
-	program_stop(serving->program);
+	program_stop(&serving->program);
 }
 
 /* The kubelet is to know it first. */
@@ -45,35 +60,47 @@ static void on_signal(void *arg)
 {
 	struct serving *serving = arg;
 
-	node_agent_stop(serving->agent, on_stopped, serving);
+	if (serving->agent)
+		node_agent_stop(serving->agent, on_stopped, serving);
+	else
+		program_stop(&serving->program);
+}
+
+static void serve(struct serving *serving)
+{
+	struct program *program = &serving->program;
+	const struct node_agent_options *options = &serving->options;
+
+	serving->standby = standby_new(&program->loop, program->client, options->lend.kubelet_dir,
+				       &options->look, program->metrics, on_turn, serving);
+	serve_add_check(program->serve, SERVE_READYZ, "inventory", check_ready, serving);
+	program_run(program, on_signal, serving);
+	node_agent_free(serving->agent);
+	standby_free(serving->standby);
+	program_done(program);
 }
 
 static int serve_node(const struct settings *s, char *const *words)
 {
 	auto_free char *user_agent =
 		xasprintf("hostdev-agent/%s (%s)", HOSTDEV_VERSION, s->node_name);
-	struct node_agent_options options = {
-		.node_name = s->node_name,
-		.look = { .scan = settings_scan_options(s), .interval_ms = s->rescan_interval_ms },
-		.binder = settings_binder_options(s),
-		.lend = settings_lend_options(s),
-		.gpu = settings_gpu_options(s),
-		.vfio_drivers = settings_vfio_drivers(s),
-	};
-	struct program program;
-	struct serving serving = { .program = &program };
+	struct serving serving = { .options = {
+					   .node_name = s->node_name,
+					   .look = { .scan = settings_scan_options(s),
+						     .interval_ms = s->rescan_interval_ms },
+					   .binder = settings_binder_options(s),
+					   .lend = settings_lend_options(s),
+					   .gpu = settings_gpu_options(s),
+					   .vfio_drivers = settings_vfio_drivers(s),
+				   } };
 	struct err err = { 0 };
 
 	(void)words;
-	if (program_init(&program, &s->common, user_agent, &err) < 0)
+	if (program_init(&serving.program, &s->common, user_agent, &err) < 0)
 		return program_cannot_start(settings_run_prose.program, &err);
 	log_info("agent starts", log_str("version", HOSTDEV_VERSION),
 		 log_str("node", s->node_name));
-	serving.agent = node_agent_new(&program.loop, program.client, &options, program.metrics);
-	serve_add_check(program.serve, SERVE_READYZ, "inventory", check_ready, serving.agent);
-	program_run(&program, on_signal, &serving);
-	node_agent_free(serving.agent);
-	program_done(&program);
+	serve(&serving);
 	return 0;
 }
 

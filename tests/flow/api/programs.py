@@ -131,8 +131,9 @@ class Agent(Program):
     """An agent of a made-up machine; what it should publish is what `inspect` prints."""
 
     def __init__(self, rest, machine, node, kubeconfig, folder, flags=()):
-        super().__init__("hostdev-agent", ["--kubeconfig", kubeconfig, "--node-name", node, *machine.flags, *flags],
-                         folder)
+        kubelet = ["--kubelet-dir", machine.folder / "kubelet"]  # which most machines do not have
+        super().__init__("hostdev-agent", ["--kubeconfig", kubeconfig, "--node-name", node, *machine.flags, *kubelet,
+                                           *flags], folder)
         self.rest = rest
         self.machine = machine
         self.node = node

@@ -1,0 +1,170 @@
+#include "agent/standby.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/inventory/inventory.h"
+#include "agent/kubelet_lock.h"
+#include "agent/look/look.h"
+#include "api/pcideviceclaim.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/clock.h"
+#include "kube/informer.h"
+#include "kube/metrics.h"
+
+/* The kernel tells of a lock's end only who sleeps in flock(), which a loop cannot. */
+enum { TRY_AGAIN_MS = 100 };
+
+struct standby {
+	struct clock *clock;
+	struct clock_timer *timer; /* for the next try, or for the turn */
+	int lock_fd;               /* -1: without */
+	bool waits;
+	struct metric *standing_by;
+
+	/* while it waits */
+	struct look *look;
+	struct informer *claims;
+	bool looked;
+	char *trouble; /* of the last look */
+
+	void (*on_turn)(void *arg);
+	void *arg;
+};
+
+static const struct metric_desc standing_by_desc = {
+	.name = "hostdev_agent_standing_by",
+	.help = "1 while another agent works with the kubelet of this node and this one waits for its end.",
+	.type = METRIC_GAUGE,
+};
+
+/* --- the rehearsal ------------------------------------------------------------------ */
+
+static void on_look(void *arg, struct inventory *inventory, const struct err *err)
+{
+	struct standby *standby = arg;
+
+	standby->looked = inventory != NULL;
+	free(standby->trouble);
+	standby->trouble = inventory ? NULL : xstrdup(err->msg);
+	inventory_free(inventory);
+}
+
+/* That they can be read is all that is wanted of them. */
+static void on_claim(void *arg, const char *name, const struct entry *before,
+		     const struct entry *after)
+{
+	(void)arg;
+	(void)name;
+	(void)before;
+	(void)after;
+}
+
+static void rehearse(struct standby *standby, struct uv_loop_s *loop, struct kube_client *client,
+		     const struct look_options *look, struct metrics *metrics)
+{
+	struct informer_deps deps = { client, standby->clock, metrics };
+
+	standby->look = look_new(loop, look, metrics, on_look, standby);
+	standby->claims = informer_new(&deps, &(struct informer_spec){
+						      .kind = &pcideviceclaim_kind,
+						      .handlers = { .on_change = on_claim },
+					      });
+	informer_start(standby->claims);
+}
+
+bool standby_ready(struct standby *standby, struct str *reason)
+{
+	if (!standby->waits)
+		str_add(reason, "the agent begins");
+	else if (!standby->looked)
+		str_addf(reason, "standing by, and the devices have not been read: %s",
+			 standby->trouble ? standby->trouble : "the first look has not ended yet");
+	else if (!informer_synced(standby->claims) || !informer_installed(standby->claims))
+		str_addf(reason, "standing by, and waiting for %s", informer_text(standby->claims));
+	else
+		return true;
+	return false;
+}
+
+/* --- the turn ------------------------------------------------------------------------- */
+
+/* Is it another agent's turn? Without a lock nobody else is known of. */
+static bool is_others_turn(struct standby *standby)
+{
+	struct err err = { 0 };
+	int r = kubelet_lock_try(standby->lock_fd, &err);
+
+	if (r < 0)
+		log_warn("cannot tell whether another agent works with this kubelet",
+			 log_str("reason", err.msg));
+	return r == KUBELET_LOCK_BUSY;
+}
+
+static void on_timer(void *arg)
+{
+	struct standby *standby = arg;
+
+	if (standby->waits && is_others_turn(standby)) {
+		clock_timer_start(standby->clock, standby->timer, TRY_AGAIN_MS);
+		return;
+	}
+	if (standby->waits)
+		log_info("the other agent has ended, this one takes over");
+	standby->look = look_free(standby->look);
+	standby->claims = informer_free(standby->claims);
+	standby->waits = false;
+	metric_set(standby->standing_by, 0, NULL);
+	standby->on_turn(standby->arg);
+}
+
+static void open_lock(struct standby *standby, const char *kubelet_dir)
+{
+	struct err err = { 0 };
+
+	if (kubelet_lock_open(kubelet_dir, &standby->lock_fd, &err) < 0)
+		log_warn("cannot tell whether another agent works with this kubelet",
+			 log_str("reason", err.msg));
+}
+
+struct standby *standby_new(struct uv_loop_s *loop, struct kube_client *client,
+			    const char *kubelet_dir, const struct look_options *look,
+			    struct metrics *metrics, void (*on_turn)(void *arg), void *arg)
+{
+	struct standby *standby = xcalloc(1, sizeof(*standby));
+
+	standby->clock = clock_new(loop);
+	standby->timer = clock_timer_new(standby->clock, on_timer, standby);
+	standby->lock_fd = -1;
+	standby->standing_by = metrics_family(metrics, &standing_by_desc);
+	standby->on_turn = on_turn;
+	standby->arg = arg;
+	open_lock(standby, kubelet_dir);
+	standby->waits = standby->lock_fd >= 0 && is_others_turn(standby);
+	metric_set(standby->standing_by, standby->waits, NULL);
+	if (standby->waits) {
+		log_info("another agent works with this kubelet, this one stands by",
+			 log_str("kubelet", kubelet_dir));
+		rehearse(standby, loop, client, look, metrics);
+	}
+	clock_timer_start(standby->clock, standby->timer, standby->waits ? TRY_AGAIN_MS : 0);
+	return standby;
+}
+
+struct standby *standby_free(struct standby *standby)
+{
+	if (!standby)
+		return NULL;
+	look_free(standby->look);
+	informer_free(standby->claims);
+	clock_timer_free(standby->clock, standby->timer);
+	clock_free(standby->clock);
+	if (standby->lock_fd >= 0)
+		close(standby->lock_fd);
+	free(standby->trouble);
+	free(standby);
+	return NULL;
+}

@@ -1,0 +1,139 @@
+"""Two agents of one kubelet, as for a moment in every roll-out: the second one stands by, changes nothing, and takes over
+once the first has ended, however that was.
+"""
+
+import signal
+import time
+
+import pytest
+
+from cluster import wait_until
+from machine import Machine
+from policies import claim
+
+UNREACHABLE = """
+apiVersion: v1
+kind: Config
+current-context: it
+contexts: [{name: it, context: {cluster: it, user: it}}]
+clusters: [{name: it, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: it, user: {token: none}}]
+"""
+STANDING_BY = "hostdev_agent_standing_by"
+TAKES_OVER = "the other agent has ended, this one takes over"
+
+
+@pytest.fixture
+def kubelet_dir(machine):
+    folder = machine.folder / "kubelet"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def first(agents, machine, node, kubelet_dir):
+    made = agents(machine, node).start()
+    made.wait_converged()
+    return made
+
+
+def stands_by(agent):
+    assert agent.metric(STANDING_BY) == 1
+    return agent
+
+
+def leave(agent, how):
+    agent.signal(how)
+    agent.process.wait(20)
+    agent.process = None  # for who stops it at the end
+
+
+def assert_at_work(agent, within=10):
+    """It has taken over and publishes what the machine has now."""
+    agent.machine.add("0000:7f:00.0")
+    agent.machine.tell()
+    agent.wait_line(TAKES_OVER, timeout=within)
+    agent.wait_converged()
+    assert agent.metric(STANDING_BY) == 0
+    assert wait_until(agent.ready, 10)
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_the_second_agent_takes_over(agents, first, machine, node, things, end):
+    things.make("pcideviceclaims", claim("elsewhere-000001000", address="0000:01:00.0", nodeName="elsewhere"))
+    second = stands_by(agents(machine, node).start())
+    wait_until(second.ready, 20, "an agent that could take over")
+    assert second.lines("this one stands by") and not second.lines(TAKES_OVER) and not second.lines("level=error")
+    assert first.metric(STANDING_BY) == 0
+    leave(first, end)
+    assert_at_work(second)
+
+
+def test_it_writes_nothing_while_it_stands_by(crds, agents, first, machine, node):
+    second = stands_by(agents(machine, node).start())
+    wait_until(second.ready, 20, "an agent that could take over")
+    first.signal(signal.SIGSTOP)
+    try:
+        before = len(first.audit(crds))  # the log has both by one name
+        machine.add("0000:7e:00.0")
+        seen = second.scans()
+        machine.tell()
+        wait_until(lambda: second.scans() > seen, 10, "its look at what has changed")
+        time.sleep(1)
+        assert len(first.audit(crds)) == before
+        assert [name.rsplit("-", 1)[1] for _, name in first.difference()] == ["00007e000"]
+    finally:
+        first.signal(signal.SIGCONT)
+    first.wait_converged()
+
+
+def test_a_third_waits_for_the_second(agents, first, machine, node):
+    """Whichever of them has the lock, the other goes on standing by."""
+    others = [stands_by(agents(machine, node).start()) for _ in range(2)]
+    first.stop()
+    at_work = wait_until(lambda: [agent for agent in others if agent.lines(TAKES_OVER)], 10)
+    assert len(at_work) == 1
+    left = next(agent for agent in others if agent not in at_work)
+    at_work[0].wait_converged()
+    assert left.metric(STANDING_BY) == 1
+    leave(at_work[0], signal.SIGKILL)
+    assert_at_work(left)
+
+
+def test_agents_of_different_kubelets_do_not_wait(agents, first, tmp_path):
+    other = Machine(tmp_path / "other")
+    (other.folder / "kubelet").mkdir()
+    agent = agents(other, "elsewhere").start()
+    agent.wait_converged()
+    assert agent.metric(STANDING_BY) == 0
+
+
+def test_one_that_stands_by_ends_at_once(agents, first, machine, node):
+    second = stands_by(agents(machine, node).start())
+    second.stop()
+    assert second.lines("takes over") == []
+    assert first.ready()
+
+
+def test_one_that_could_not_take_over_is_not_ready(agents, first, machine, node):
+    """And says why: so a roll-out stops at it, with the first at work."""
+    blind = stands_by(agents(machine, node, ["--helper", machine.folder / "no-helper"]).start())
+    wait_until(lambda: "no-helper" in blind.get("/readyz")[1], 10, "the reason in /readyz")
+    assert not blind.ready()
+    assert "standing by, and the devices have not been read: " in blind.get("/readyz")[1]
+    nowhere = machine.folder / "nowhere.kubeconfig"
+    nowhere.write_text(UNREACHABLE)
+    mute = stands_by(agents(machine, node, ["--kubeconfig", nowhere]).start())
+    wait_until(lambda: "standing by, and waiting for pcideviceclaims" in mute.get("/readyz")[1], 20, "the reason")
+    assert not mute.ready() and first.ready()
+    leave(first, signal.SIGKILL)
+    wait_until(lambda: any(agent.metric(STANDING_BY) == 0 for agent in (blind, mute)), 10, "one that tries all the same")
+
+
+def test_a_folder_that_cannot_be_locked_keeps_nobody_from_work(agents, machine, node, kubelet_dir):
+    """It says so and works, as an agent without a kubelet does."""
+    (kubelet_dir / "plugins").write_text("no folder")
+    agent = agents(machine, node).start()
+    agent.wait_line("level=warn", "cannot tell whether another agent works with this kubelet", "plugins/hostdev/agent.lock")
+    agent.wait_converged()
+    assert agent.metric(STANDING_BY) == 0

@@ -6,6 +6,7 @@
 #include "api/mediateddevice.h"
 #include "api/migconfiguration.h"
 #include "api/names.h"
+#include "api/node.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/usbdevice.h"
@@ -16,7 +17,7 @@
 #include "base/str.h"
 #include "cli/map/map_card_parts.h"
 #include "cli/model/cluster.h"
-#include "cli/model/node.h"
+#include "cli/model/node_fault.h"
 #include "cli/model/part.h"
 
 static void begin(struct str *out, const char *id, const char *kind, const char *name)

@@ -1,5 +1,5 @@
 /*
- * map_nodes: what is wrong with the nodes, for the cards of their devices (cli/model/node.h).
+ * map_nodes: what is wrong with the nodes, for the cards of their devices (cli/model/node_fault.h).
  *
  * Knows of nodes by the informer of Nodes, which it only borrows, and by what it is told of claims.
  */
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "cli/model/node.h"
+#include "cli/model/node_fault.h"
 
 struct entry;
 struct informer;

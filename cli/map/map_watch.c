@@ -7,6 +7,7 @@
 #include "api/kind.h"
 #include "api/mediateddevice.h"
 #include "api/migconfiguration.h"
+#include "api/node.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/usbdevice.h"

@@ -6,6 +6,7 @@
 #include "api/devicepool.h"
 #include "api/mediateddevice.h"
 #include "api/migconfiguration.h"
+#include "api/node.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"

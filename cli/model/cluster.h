@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "api/kind.h"
-#include "cli/model/node.h"
+#include "cli/model/node_fault.h"
 #include "cli/model/state.h"
 
 struct api_conditions;

@@ -1,6 +1,7 @@
 /* node: core/v1 Node, what of it we use. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "api/kind.h"
@@ -11,9 +12,23 @@ struct node_address {
 	char *address;
 };
 
+/* Other than our own kinds' (api_condition) by the heartbeat. */
 struct node_condition {
-	char *type;      /* "Ready", ... */
+	char *type;   /* "Ready", ... */
+	char *status; /* "True", "False", "Unknown" */
+	char *reason;
+	char *message;
+	char *last_transition_time;
 	char *heartbeat; /* lastHeartbeatTime: when the kubelet said so last */
+};
+
+struct node_info {
+	char *kernel;  /* "6.1.0-25-amd64" */
+	char *kubelet; /* "v1.31.0"        */
+};
+
+struct node_spec {
+	bool unschedulable;
 };
 
 struct node_status {
@@ -28,10 +43,12 @@ struct node_status {
 		size_t cap;
 	} addresses;
 	struct json_pairs allocatable; /* resource -> quantity, as text */
+	struct node_info info;
 };
 
 struct node {
 	struct api_meta meta;
+	struct node_spec spec;
 	struct node_status status;
 };
 
@@ -39,6 +56,9 @@ extern const struct api_kind node_kind;
 
 /* The node's first InternalIP, NULL if it has none. */
 const char *node_internal_ip(const struct node *node);
+
+/* The condition Ready, NULL if no kubelet has said anything yet. */
+const struct node_condition *node_condition_ready(const struct node *node);
 
 /* When the kubelet told the condition Ready last, in ms of the wall clock; 0: there is none. */
 int64_t node_heartbeat_ms(const struct node *node);

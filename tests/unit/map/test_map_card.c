@@ -1,3 +1,4 @@
+#include "api/node.h"
 #include "unit/suite.h"
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 #include "api/usbdevice.h"
 #include "api/vgpudevice.h"
 #include "cli/map/map_card.h"
-#include "cli/model/node.h"
+#include "cli/model/node_fault.h"
 
 #define PCI                                                                                                       \
 	"{\"metadata\":{\"name\":\"n1-000001000\"},\"status\":{\"address\":\"0000:01:00.0\",\"nodeName\":\"n1\"," \

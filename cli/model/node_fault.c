@@ -1,44 +1,10 @@
-#include "cli/model/node.h"
+#include "cli/model/node_fault.h"
 
 #include <string.h>
 
-#include "api/json_map.h"
+#include "api/node.h"
 #include "base/mem.h"
 #include "cli/model/age.h"
-
-static const struct json_row info_map[] = {
-	JSON_STR(struct node_info, kernel, "kernelVersion", JSON_OPTIONAL),
-	JSON_STR(struct node_info, kubelet, "kubeletVersion", JSON_OPTIONAL),
-	JSON_END,
-};
-
-static const struct json_row spec_map[] = {
-	JSON_BOOL(struct node_spec, unschedulable, "unschedulable", JSON_OPTIONAL),
-	JSON_END,
-};
-
-static const struct json_row status_map[] = {
-	API_CONDITIONS(struct node_status),
-	JSON_STRUCT(struct node_status, info, "nodeInfo", JSON_OPTIONAL, struct node_info,
-		    info_map),
-	JSON_END,
-};
-
-static const struct json_row map[] = {
-	API_META(struct node),
-	JSON_STRUCT(struct node, spec, "spec", JSON_OPTIONAL, struct node_spec, spec_map),
-	JSON_STRUCT(struct node, status, "status", JSON_OPTIONAL, struct node_status, status_map),
-	JSON_END,
-};
-
-const struct api_kind node_kind = {
-	.group = "",
-	.version = "v1",
-	.kind = "Node",
-	.plural = "nodes",
-	.size = sizeof(struct node),
-	.map = map,
-};
 
 static const char *text(const char *value)
 {
@@ -47,11 +13,11 @@ static const char *text(const char *value)
 
 struct node_fault node_judge(const struct node *node)
 {
-	const struct api_condition *ready;
+	const struct node_condition *ready;
 
 	if (!node)
 		return (struct node_fault){ "NodeGone", "", "the cluster has no such node", "" };
-	ready = api_conditions_find(&node->status.conditions, "Ready");
+	ready = node_condition_ready(node);
 	if (!ready || strcmp(text(ready->status), "True") == 0)
 		return (struct node_fault){ 0 };
 	return (struct node_fault){ "NodeNotReady", text(ready->reason), text(ready->message),

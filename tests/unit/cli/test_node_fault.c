@@ -1,7 +1,8 @@
+#include "api/node.h"
 #include "unit/suite.h"
 
 #include "api/pcideviceclaim.h"
-#include "cli/model/node.h"
+#include "cli/model/node_fault.h"
 #include "unit/cli/made.h"
 
 #define NODE(conditions) "{'metadata':{'name':'vm1'},'status':{'conditions':[" conditions "]}}"
@@ -103,5 +104,5 @@ int main(void)
 	suite_rows(&suite, nodes, node_is_judged);
 	suite_rows(&suite, claims, claim_tells);
 	suite_add(&suite, "without a claim nothing is told", no_claim_tells_nothing, NULL);
-	return suite_run(&suite, "node");
+	return suite_run(&suite, "node_fault");
 }

@@ -1,6 +1,6 @@
 /*
- * node: core/v1 Node, what of it we look at; and what is wrong with a node, so that what is known of its
- * devices may be out of date, and nobody there carries out a claim.
+ * node_fault: what is wrong with a node, so that what is known of its devices may be out of date, and
+ * nobody there carries out a claim.
  *
  * Pure. Of a silent agent (its process gone, its node Ready) the claims of the node alone tell: the
  * controller writes it there.
@@ -11,30 +11,8 @@
 #include <stdint.h>
 
 #include "api/condition.h"
-#include "api/kind.h"
-#include "api/meta.h"
 
-struct node_info {
-	char *kernel;  /* "6.1.0-25-amd64" */
-	char *kubelet; /* "v1.31.0"        */
-};
-
-struct node_spec {
-	bool unschedulable;
-};
-
-struct node_status {
-	struct api_conditions conditions;
-	struct node_info info;
-};
-
-struct node {
-	struct api_meta meta;
-	struct node_spec spec;
-	struct node_status status;
-};
-
-extern const struct api_kind node_kind;
+struct node;
 
 /* Texts are borrowed from the objects, or static; none is NULL but the reason. */
 struct node_fault {

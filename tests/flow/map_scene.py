@@ -1,5 +1,7 @@
 """Objects for the device map: a small cluster in which every state is to be seen, and large ones."""
 
+from cluster import wait_until
+
 GROUP = "/apis/devices.harvesterhci.io/v1beta1"
 OWN = "/apis/hostdev.io/v1alpha1"
 MERGE = "application/merge-patch+json"
@@ -47,9 +49,8 @@ class Scene:
         assert code == 200, answer
 
     def remove(self, path):
-        """Claims have no finalizer here: nobody would take it off."""
-        code, answer = self.rest.request("DELETE", f"{path}?gracePeriodSeconds=0")
-        assert code in (200, 202, 404), answer
+        """Claims have no finalizer here: nobody would take it off. A server that is busy is asked again."""
+        wait_until(lambda: self.rest.request("DELETE", f"{path}?gracePeriodSeconds=0")[0] in (200, 202, 404), 20, path)
 
     def close(self):
         for path in reversed(self.made):

@@ -9,7 +9,7 @@
 const FRAME_MS = 8; /* of drawing in a frame */
 const ERRORS_SHOWN = 3;
 const NEEDED = ["pcidevices", "pcideviceclaims", "usbdevices", "usbdeviceclaims"];
-const FAULTS = { NodeGone: "gone", NodeNotReady: "NotReady", AgentNotRunning: "no agent" }; /* as cli/model/node.c has it */
+const FAULTS = { NodeGone: "gone", NodeNotReady: "NotReady", AgentNotRunning: "no agent" }; /* as cli/model/node_fault.c has it */
 
 /* --- what comes --------------------------------------------------------------------------------- */
 

@@ -110,7 +110,7 @@ layer_node() {
 	link_runtime "$ROOT/build/local/bin"
 	"$ROOT/hack/packages" install vm
 	"$ROOT/hack/vm" build
-	flow_tests node 2 2700
+	flow_tests node 2 3300
 }
 
 # Ours with grpc-go, which Go's usual module proxy has.

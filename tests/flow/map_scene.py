@@ -1,7 +1,5 @@
 """Objects for the device map: a small cluster in which every state is to be seen, and large ones."""
 
-from cluster import wait_until
-
 GROUP = "/apis/devices.harvesterhci.io/v1beta1"
 OWN = "/apis/hostdev.io/v1alpha1"
 MERGE = "application/merge-patch+json"
@@ -48,13 +46,9 @@ class Scene:
         code, answer = self.rest.request("PATCH", f"{path}/status", {"status": status}, MERGE)
         assert code == 200, answer
 
-    def remove(self, path):
-        """Claims have no finalizer here: nobody would take it off. A server that is busy is asked again."""
-        wait_until(lambda: self.rest.request("DELETE", f"{path}?gracePeriodSeconds=0")[0] in (200, 202, 404), 20, path)
-
     def close(self):
         for path in reversed(self.made):
-            self.remove(path)
+            self.rest.remove(path)
 
     def node(self, name, ready="True", message="kubelet is posting ready status", reason="KubeletReady", **spec):
         return self.create("/api/v1/nodes", {"metadata": {"name": name}, "spec": spec}, {

@@ -4,7 +4,6 @@ import time
 
 GROUPS = ("devices.harvesterhci.io/v1beta1", "hostdev.io/v1alpha1")
 GONE_WITHIN = 10  # s: controllers and agents that have been stopped may have had a request on its way
-MERGE = "application/merge-patch+json"
 POOLS = "/devicepools/"  # a controller makes them of devices, and has ended by now
 
 
@@ -30,6 +29,5 @@ def remove_left(rest):
     while (found := [path for path in left(rest) if POOLS not in path]) and time.monotonic() - since < GONE_WITHIN:
         time.sleep(0.5)
     for path in left(rest):
-        rest.request("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
-        rest.request("DELETE", path)
+        rest.remove(path)
     return found

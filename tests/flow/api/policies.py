@@ -77,5 +77,4 @@ class Things:
 
     def close(self):
         for one in self.made:
-            self.rest.request("PATCH", one, {"metadata": {"finalizers": None}}, MERGE)
-            self.rest.request("DELETE", one)
+            self.rest.remove(one)

@@ -121,9 +121,7 @@ class World:
 
     def close(self):
         for path in reversed(self.made):
-            if "claims/" in path:
-                self.rest.request("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
-            self.rest.request("DELETE", f"{path}?gracePeriodSeconds=0")
+            self.rest.remove(path)
 
 
 def ready_condition(status):

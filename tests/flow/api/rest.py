@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 import yaml
 
 GROUP = "/apis/devices.harvesterhci.io/v1beta1"
+MERGE = "application/merge-patch+json"
 ASKED_AGAIN = 20  # times, a second apart
 DEVICES = {"PCIDevice": "pcidevices", "USBDevice": "usbdevices"}
 
@@ -76,7 +77,7 @@ class Rest:
     def patch(self, plural, name, body, subresource=None):
         """A merge patch by hand."""
         path = "/".join(filter(None, [GROUP, plural, name, subresource]))
-        status, answer = self.request("PATCH", f"{path}?fieldManager=by-hand", body, "application/merge-patch+json")
+        status, answer = self.request("PATCH", f"{path}?fieldManager=by-hand", body, MERGE)
         assert status == 200, answer
         return answer
 
@@ -95,6 +96,21 @@ class Rest:
     def delete(self, plural, name):
         status, answer = self.request("DELETE", f"{GROUP}/{plural}/{name}")
         assert status in (200, 404), answer
+
+    def remove(self, path):
+        """Without waiting for what holds it. Refusals are no end: an API server goes on asking a webhook for a while
+        after its configuration went, and a webhook remembers for a while what is no more.
+        """
+        refusal = None
+        for _ in range(ASKED_AGAIN):
+            status, answer = self.request("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
+            if status == 200:
+                status, answer = self.request("DELETE", f"{path}?gracePeriodSeconds=0")
+            if status in (200, 202, 404):
+                return
+            refusal = answer
+            time.sleep(1)
+        raise Refused(f"{path}: {refusal}")
 
 
 def loaded(text):

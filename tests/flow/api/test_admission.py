@@ -231,7 +231,7 @@ def test_a_card_has_one_object_and_a_second_may_go(webhook, claims, rest):
         rest.patch("sriovnetworkdevices", second, {"status": {"conditions": [says_so]}}, "status")
         kubectl(*gone)
     finally:
-        rest.request("DELETE", path("sriovnetworkdevices", second))
+        rest.remove(path("sriovnetworkdevices", second))
 
 
 def test_a_claim_says_all_of_its_device_and_user(webhook, rest):
@@ -337,7 +337,7 @@ def test_a_machine_of_another_namespace_is_in_the_way_only_if_it_has_the_device(
                         "the claim may be deleted"), text)
     finally:
         rest.patch("pcidevices", NIC, {"status": {"allocations": None}}, "status")
-        rest.request("DELETE", path("pcideviceclaims", NIC))
+        rest.remove(path("pcideviceclaims", NIC))
         kubectl("delete", VMS, "mine", "--ignore-not-found")
         kubectl("delete", "namespace", "adm-bob", "--ignore-not-found", "--wait=false")
 
@@ -375,5 +375,5 @@ def test_the_user_of_a_claim_is_who_made_it(webhook, rest, identities):
         status, answer = alice.request("POST", path("pcideviceclaims"), claim(NIC, userName="bob"))
         assert status == 403 and "may not claim for user 'bob'" in answer["message"]
     finally:
-        rest.request("DELETE", path("pcideviceclaims", NIC))
+        rest.remove(path("pcideviceclaims", NIC))
         webhook.cluster.kubectl("delete", "clusterrole,clusterrolebinding", "adm-alice", "--ignore-not-found")

@@ -22,7 +22,7 @@ def names(devices, rest):  # noqa: F811
     made = [path.rsplit("/", 1)[1] for path in devices]
     yield made
     for one in made:
-        rest.request("DELETE", f"{PATH}/pcideviceclaims/{one}")
+        rest.remove(f"{PATH}/pcideviceclaims/{one}")
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def lender(agents, machine, node, rest):
     wait_until(lambda: rest.request("DELETE", f"{CLAIMS}/{name(node, TWIN)}")[0] in (200, 202, 404), 20, "the deletion")
     made.give_back()
     wait_until(lambda: rest.request("GET", f"{CLAIMS}/{name(node, TWIN)}")[0] == 404, 60, "the claim's end")
-    rest.request("DELETE", f"{CLAIMS}/{name(node, NIC)}")
+    rest.remove(f"{CLAIMS}/{name(node, NIC)}")
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ def test_what_cards_are_divided_into_hangs_on_them(page, scene):
         page.wait(f"Boolean({card(made['vf'])}.kids.querySelector('.s-ready'))", 2)
     finally:
         for path in scene.made[before:]:
-            scene.remove(path)
+            scene.rest.remove(path)
     page.wait(f"{SHOWN} === {DEVICES}")
     assert page.console == []
 
@@ -138,7 +138,7 @@ def test_cards_that_hang_on_each_other_are_shown(page, scene):
         assert page.run(f"{card(ring[0])}.el.checkVisibility() && {card(ring[1])}.el.checkVisibility()")
     finally:
         for path in ring:
-            scene.remove(path)
+            scene.rest.remove(path)
     page.wait(f"{SHOWN} === {DEVICES}")
     assert page.console == []
 
@@ -184,7 +184,7 @@ def test_devices_of_a_node_that_is_not_well_are_unknown(page, rack, scene):
     page.wait(f"Boolean({card(path)})", 2)
     assert page.run(f"{card(path)}.data.reason") == "NodeGone"
     page.wait(f"({sick % 'rack1-d'}).includes('gone: the cluster has no such node')", 2)
-    scene.remove(path)
+    scene.rest.remove(path)
     page.wait(f"!{card(path)}")
     assert page.console == []
 
@@ -198,7 +198,7 @@ def test_text_is_never_markup(page, scene):
     page.wait("document.getElementById('facts').textContent.includes('onerror')")
     assert page.run("document.querySelectorAll('main img, aside img, main script, aside script').length") == 0
     assert page.run("document.title") == "hostdev map"
-    scene.remove(path)
+    scene.rest.remove(path)
     page.wait(f"!{card(path)}")
     assert page.console == []
 
@@ -216,11 +216,11 @@ def test_changes_are_followed_within_two_seconds(page, rack, scene):
     scene.status(free, {"allocations": [{"namespace": "lab", "pod": "p", "container": "c"}]})
     page.wait(f"{card(free)}.button.getAttribute('aria-label').includes('in use, lab/p')", 2)
     scene.status(free, {"allocations": None})
-    scene.remove(claim)
+    scene.rest.remove(claim)
     page.wait(f"{card(free)}.button.classList.contains('s-free')", 2)
     path = scene.pci("rack1-d", "0000:01:00.0", NIC, 1)
     page.wait("document.getElementById('nodes').textContent.includes('rack1-d')", 2)
-    scene.remove(path)
+    scene.rest.remove(path)
     page.wait("!document.getElementById('nodes').textContent.includes('rack1-d')", 2)
 
 
@@ -228,7 +228,7 @@ def test_what_has_gone_meanwhile_is_gone_after_a_reconnect(page, scene):
     path = scene.pci("rack1-a", "0000:67:00.0", NIC, 67)
     page.wait(f"Boolean({card(path)})", 2)
     page.run("stream.close()")
-    scene.remove(path)
+    scene.rest.remove(path)
     page.run("connect()")
     page.wait(f"!{card(path)}", 3)
     assert page.run(SHOWN) == DEVICES

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "agent/claim/claim_judge.h"
 #include "agent/claim/claim_plan.h"
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
@@ -209,6 +208,11 @@ bool claim_group_member(const struct claim_group *group, const struct claim_func
 bool claim_function_is_port(const struct claim_function *f)
 {
 	return f->pci && f->pci->class_code && strncmp(f->pci->class_code, "0604", 4) == 0;
+}
+
+bool claim_is_skipped(const struct pcideviceclaim *claim)
+{
+	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
 }
 
 const char *claim_driver(const struct pcideviceclaim *claim)

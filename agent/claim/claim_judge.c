@@ -24,11 +24,6 @@ void claim_verdict_done(struct claim_verdict *verdict)
 	*verdict = (struct claim_verdict){ 0 };
 }
 
-bool claim_is_skipped(const struct pcideviceclaim *claim)
-{
-	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
-}
-
 /* Takes @message. */
 static bool refuse(struct claim_verdict *v, const char *reason, char *message)
 {

@@ -28,9 +28,6 @@ struct claim_verdict {
 
 void claim_verdict_done(struct claim_verdict *verdict);
 
-/* Does the annotation say that others bind the device? */
-bool claim_is_skipped(const struct pcideviceclaim *claim);
-
 /* Fill the cover of each function. A claim covers if it could be accepted on its own account, or is
  * bound already. */
 void claim_cover_group(const struct claim_case *c, struct claim_group *group);

@@ -28,6 +28,8 @@ struct scene {
 	struct map_view *view;
 	unsigned port;
 	char path[64];
+	int page;         /* a connection that asks for changes; -1: none */
+	struct str heard; /* of what was sent to it                       */
 };
 
 /* "http://127.0.0.1:PORT/TOKEN/" in two. */
@@ -63,7 +65,7 @@ static void open_scene(struct scene *s)
 
 	said[0] = '\0';
 
-	*s = (struct scene){ .client = fake_client_new(), .clock = fake_clock_new() };
+	*s = (struct scene){ .client = fake_client_new(), .clock = fake_clock_new(), .page = -1 };
 	uv_loop_init(&s->loop);
 	options.loop = &s->loop;
 	options.clock = fake_clock_as_clock(s->clock);
@@ -74,6 +76,9 @@ static void open_scene(struct scene *s)
 
 static void close_scene(struct scene *s)
 {
+	if (s->page >= 0)
+		close(s->page);
+	str_done(&s->heard);
 	map_view_free(s->view);
 	uv_run(&s->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&s->loop), 0);
@@ -120,6 +125,29 @@ static void hear(struct scene *s, int fd, struct str *heard, const char *part)
 	assert_non_null(strstr(str_cstr(heard), part));
 }
 
+static void open_page(struct scene *s)
+{
+	open_scene(s);
+	s->page = ask(s, "changes");
+}
+
+/* As hear(), of all that the page has heard since @heard was last cleared. */
+static void page_hears(struct scene *s, const char *part)
+{
+	hear(s, s->page, &s->heard, part);
+}
+
+static void page_hears_after(struct scene *s, uint64_t ms, const char *part)
+{
+	fake_clock_advance(s->clock, ms);
+	page_hears(s, part);
+}
+
+static bool page_has_heard(struct scene *s, const char *part)
+{
+	return strstr(str_cstr(&s->heard), part);
+}
+
 static void answer(struct scene *s, const char *plural, const char *body)
 {
 	auto_free char *part = xasprintf("/%s?", plural);
@@ -130,19 +158,14 @@ static void answer(struct scene *s, const char *plural, const char *body)
 
 static void a_page_hears_at_once_that_a_kind_is_read(void **state)
 {
-	auto_str struct str heard = STR_INIT;
 	struct scene s;
-	int fd;
 
 	(void)state;
-	open_scene(&s);
-	fd = ask(&s, "changes");
-	hear(&s, fd, &heard, "event: end");
-	str_clear(&heard);
+	open_page(&s);
+	page_hears(&s, "event: end");
+	str_clear(&s.heard);
 	answer(&s, "usbdevices", NOTHING);
-	fake_clock_advance(s.clock, 250);
-	hear(&s, fd, &heard, "\"text\":\"usbdevices: watching\"");
-	close(fd);
+	page_hears_after(&s, 250, "\"text\":\"usbdevices: watching\"");
 	close_scene(&s);
 }
 
@@ -156,9 +179,7 @@ static void refuse(struct scene *s, const char *plural, int code)
 
 static void what_cannot_be_read_is_said(void **state)
 {
-	auto_str struct str heard = STR_INIT;
 	struct scene s;
-	int fd;
 
 	(void)state;
 	open_scene(&s);
@@ -169,8 +190,8 @@ static void what_cannot_be_read_is_said(void **state)
 	assert_string_equal(said,
 			    "Cannot read pcidevices, nodes: no answer: Input/output error\n"
 			    "Cannot read migconfigurations: no answer: Connection timed out\n");
-	fd = ask(&s, "changes");
-	hear(&s, fd, &heard, "\"error\":\"no answer: Input/output error\"");
+	s.page = ask(&s, "changes");
+	page_hears(&s, "\"error\":\"no answer: Input/output error\"");
 	said[0] = '\0';
 	refuse(&s, "pcidevices", -EIO);
 	fake_clock_advance(s.clock, 5000);
@@ -180,54 +201,41 @@ static void what_cannot_be_read_is_said(void **state)
 	answer(&s, "migconfigurations", NOTHING);
 	fake_clock_advance(s.clock, 5000);
 	assert_string_equal(said, "All can be read again\n");
-	close(fd);
 	close_scene(&s);
 }
 
 static void a_page_hears_what_changes(void **state)
 {
-	auto_str struct str heard = STR_INIT;
 	struct scene s;
-	int fd;
 
 	(void)state;
-	open_scene(&s);
-	fd = ask(&s, "changes");
-	hear(&s, fd, &heard, "event: end");
-	assert_non_null(strstr(str_cstr(&heard), "Content-Type: text/event-stream"));
-	assert_non_null(strstr(str_cstr(&heard), "Content-Security-Policy: "));
-	assert_null(strstr(str_cstr(&heard), "event: change"));
+	open_page(&s);
+	page_hears(&s, "event: end");
+	assert_true(page_has_heard(&s, "Content-Type: text/event-stream"));
+	assert_true(page_has_heard(&s, "Content-Security-Policy: "));
+	assert_false(page_has_heard(&s, "event: change"));
 	answer(&s, "pcidevices", DEVICES);
 	answer(&s, "pcideviceclaims", NOTHING);
-	fake_clock_advance(s.clock, 250);
-	hear(&s, fd, &heard, "\"id\":\"pci/n-1\"");
-	fake_clock_advance(s.clock, 5000);
-	hear(&s, fd, &heard, "\"text\":\"pcidevices: watching\"");
-	close(fd);
+	page_hears_after(&s, 250, "\"id\":\"pci/n-1\"");
+	page_hears_after(&s, 5000, "\"text\":\"pcidevices: watching\"");
 	close_scene(&s);
 }
 
 /* Or it would be shown as free while it is not. */
 static void a_device_waits_for_the_claims(void **state)
 {
-	auto_str struct str heard = STR_INIT;
 	struct scene s;
-	int fd;
 
 	(void)state;
-	open_scene(&s);
-	fd = ask(&s, "changes");
+	open_page(&s);
 	answer(&s, "pcidevices", DEVICES);
 	fake_clock_advance(s.clock, 300);
-	fake_clock_advance(s.clock, 5000);
-	hear(&s, fd, &heard, "\"pcideviceclaims\":{\"read\":false");
-	assert_null(strstr(str_cstr(&heard), "pci/n-1"));
+	page_hears_after(&s, 5000, "\"pcideviceclaims\":{\"read\":false");
+	assert_false(page_has_heard(&s, "pci/n-1"));
 	/* Claims that cannot be read do not keep it back for ever. */
 	fake_clock_advance(s.clock, 5000);
 	fake_clock_advance(s.clock, 5000);
-	fake_clock_advance(s.clock, 250);
-	hear(&s, fd, &heard, "\"id\":\"pci/n-1\"");
-	close(fd);
+	page_hears_after(&s, 250, "\"id\":\"pci/n-1\"");
 	close_scene(&s);
 }
 
@@ -245,60 +253,55 @@ static void a_device_waits_for_the_claims(void **state)
 	",\"status\":{\"conditions\":[{\"type\":\"NodeReachable\",\"status\":\"False\","                 \
 	"\"reason\":\"" reach "\"}]}}]}"
 
+/* One line of the watch of @plural. */
+static void send_change(struct scene *s, const char *plural, const char *type, const char *object)
+{
+	auto_free char *part = xasprintf("/%s?", plural);
+	auto_free char *line = xasprintf("{\"type\":\"%s\",\"object\":%s}", type, object);
+
+	fake_client_choose(s->client, part);
+	fake_client_line(s->client, line);
+}
+
 /* What a change of a Node makes of cards that did not change themselves. */
 static void devices_follow_their_node(void **state)
 {
-	auto_str struct str heard = STR_INIT;
 	struct scene s;
-	int fd;
 
 	(void)state;
-	open_scene(&s);
-	fd = ask(&s, "changes");
+	open_page(&s);
 	answer(&s, "pcidevices", FREE);
 	answer(&s, "pcideviceclaims", NOTHING);
-	fake_clock_advance(s.clock, 250);
-	hear(&s, fd, &heard, "\"state\":\"free\"");
+	page_hears_after(&s, 250, "\"state\":\"free\"");
 	answer(&s, "nodes", NOTHING);
-	fake_clock_advance(s.clock, 250);
-	hear(&s, fd, &heard, "\"state\":\"unknown\",\"reason\":\"NodeGone\"");
-	str_clear(&heard);
-	fake_client_choose(s.client, "/nodes?");
-	fake_client_line(s.client, "{\"type\":\"ADDED\",\"object\":" NODE("6", "True") "}");
-	fake_clock_advance(s.clock, 250);
-	hear(&s, fd, &heard, "\"state\":\"free\"");
-	fake_client_line(s.client, "{\"type\":\"MODIFIED\",\"object\":" NODE("7", "False") "}");
-	fake_clock_advance(s.clock, 250);
-	hear(&s, fd, &heard, "\"reason\":\"NodeNotReady\"");
-	hear(&s, fd, &heard, "\"fault\":\"NodeNotReady\"");
-	close(fd);
+	page_hears_after(&s, 250, "\"state\":\"unknown\",\"reason\":\"NodeGone\"");
+	str_clear(&s.heard);
+	send_change(&s, "nodes", "ADDED", NODE("6", "True"));
+	page_hears_after(&s, 250, "\"state\":\"free\"");
+	send_change(&s, "nodes", "MODIFIED", NODE("7", "False"));
+	page_hears_after(&s, 250, "\"reason\":\"NodeNotReady\"");
+	page_hears(&s, "\"fault\":\"NodeNotReady\"");
 	close_scene(&s);
 }
 
 /* Its agent's process is gone: another claim of the node says so. */
 static void devices_follow_a_claim_of_their_node(void **state)
 {
-	auto_str struct str heard = STR_INIT;
 	struct scene s;
-	int fd;
 
 	(void)state;
-	open_scene(&s);
-	fd = ask(&s, "changes");
+	open_page(&s);
 	answer(&s, "pcidevices", FREE);
 	answer(&s, "pcideviceclaims", CLAIM("AgentNotRunning"));
-	fake_clock_advance(s.clock, 250);
-	hear(&s, fd, &heard, "\"id\":\"pci/n1-1\"");
-	hear(&s, fd, &heard, "\"id\":\"pci/n1-2\"");
-	assert_null(strstr(str_cstr(&heard), "\"state\":\"free\""));
-	str_clear(&heard);
-	fake_client_choose(s.client, "/pcideviceclaims?");
-	fake_client_line(s.client,
-			 "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"n1-2\","
-			 "\"uid\":\"c\",\"resourceVersion\":\"6\"}," OF_N1 "}}");
-	fake_clock_advance(s.clock, 250);
-	hear(&s, fd, &heard, "\"state\":\"free\"");
-	close(fd);
+	page_hears_after(&s, 250, "\"id\":\"pci/n1-1\"");
+	page_hears(&s, "\"id\":\"pci/n1-2\"");
+	assert_false(page_has_heard(&s, "\"state\":\"free\""));
+	str_clear(&s.heard);
+	send_change(
+		&s, "pcideviceclaims", "DELETED",
+		"{\"metadata\":{\"name\":\"n1-2\",\"uid\":\"c\",\"resourceVersion\":\"6\"}," OF_N1
+		"}");
+	page_hears_after(&s, 250, "\"state\":\"free\"");
 	close_scene(&s);
 }
 
@@ -325,15 +328,12 @@ static void who_stalls_does_not_keep_others_out(void **state)
 {
 	static const char half[] = "GET / HTTP/1.1\r\nHost: 127";
 	auto_str struct str page = STR_INIT;
-	auto_str struct str heard = STR_INIT;
 	struct scene s;
-	int stream;
 	int fds[300];
 
 	(void)state;
-	open_scene(&s);
-	stream = ask(&s, "changes");
-	hear(&s, stream, &heard, "event: end");
+	open_page(&s);
+	page_hears(&s, "event: end");
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
 		fds[i] = connect_to(&s);
 		if (i % 2 == 0)
@@ -344,12 +344,10 @@ static void who_stalls_does_not_keep_others_out(void **state)
 	close(fds[0]);
 	fds[0] = ask(&s, "");
 	hear(&s, fds[0], &page, "<!doctype html>");
-	str_clear(&heard);
-	fake_clock_advance(s.clock, 5000);
-	hear(&s, stream, &heard, "event: beat");
+	str_clear(&s.heard);
+	page_hears_after(&s, 5000, "event: beat");
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		close(fds[i]);
-	close(stream);
 	close_scene(&s);
 }
 

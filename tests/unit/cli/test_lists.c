@@ -27,6 +27,9 @@ struct scene {
 	const struct line *lines; /* NULL asked ends them */
 	bool used[16];
 	struct str log; /* method and path of each request */
+	struct cluster *cluster;
+	struct lists_missing missing;
+	struct err err;
 };
 
 static size_t find_line(const struct scene *scene, const char *path)
@@ -73,7 +76,7 @@ static void scene_begin(struct scene *scene, const struct line *lines)
 	auto_free char *path = NULL;
 	struct folder folder;
 
-	*scene = (struct scene){ .lines = lines };
+	*scene = (struct scene){ .lines = lines, .cluster = cluster_new() };
 	folder_init(&folder);
 	folder_put(&folder, "config", kubeconfig);
 	path = folder_path(&folder, "config");
@@ -89,6 +92,42 @@ static void scene_end(struct scene *scene)
 	uv_close((uv_handle_t *)&scene->idle, NULL);
 	session_free(scene->session);
 	str_done(&scene->log);
+	cluster_free(scene->cluster);
+}
+
+static int scene_read(struct scene *scene, const struct lists_want *want)
+{
+	return lists_read(scene->session, want, scene->cluster, &scene->missing, &scene->err);
+}
+
+static int scene_read_claim(struct scene *scene, const char *name)
+{
+	return lists_read_one(scene->session, CLUSTER_PCICLAIM, name, scene->cluster, &scene->err);
+}
+
+/* The device that @word means: one with @name, that @user has ("": nobody). */
+static void scene_finds(struct scene *scene, const char *word, const char *name, const char *user)
+{
+	auto_free char *copy = xstrdup(word);
+	char *words[] = { copy, NULL };
+	struct command command = { .word = "test" };
+	struct command_run run = {
+		.command = &command,
+		.session = scene->session,
+		.words = words,
+		.words_len = 1,
+	};
+	auto_targets struct targets targets;
+
+	assert_int_equal(targets_find(&run, 0, &targets), 0);
+	assert_int_equal(targets.len, 1);
+	assert_string_equal(targets.devices[0]->name, name);
+	assert_string_equal(targets.devices[0]->user, user);
+}
+
+static size_t scene_count(const struct scene *scene, enum cluster_kind kind)
+{
+	return cluster_count(scene->cluster, kind);
 }
 
 #define PAGE(next, items) \
@@ -104,15 +143,13 @@ static void pages_are_read_to_the_end(void **state)
 		{ NULL, 0, NULL },
 	};
 	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) };
-	struct cluster *cluster = cluster_new();
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, NULL), 0);
-	assert_int_equal(cluster_count(cluster, CLUSTER_PCIDEVICE), 3);
+	assert_int_equal(lists_read(scene.session, &want, scene.cluster, NULL, NULL), 0);
+	assert_int_equal(scene_count(&scene, CLUSTER_PCIDEVICE), 3);
 	scene_end(&scene);
-	cluster_free(cluster);
 }
 
 static void one_node_is_asked_for_by_its_label(void **state)
@@ -126,16 +163,14 @@ static void one_node_is_asked_for_by_its_label(void **state)
 		.kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) | CLUSTER_SET(CLUSTER_PCICLAIM),
 		.node = "n1",
 	};
-	struct cluster *cluster = cluster_new();
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, NULL), 0);
-	assert_int_equal(cluster_count(cluster, CLUSTER_PCIDEVICE), 1);
+	assert_int_equal(scene_read(&scene, &want), 0);
+	assert_int_equal(scene_count(&scene, CLUSTER_PCIDEVICE), 1);
 	assert_null(strstr(scene.log.buf, "pcideviceclaims?labelSelector"));
 	scene_end(&scene);
-	cluster_free(cluster);
 }
 
 static void nodes_are_known_once_they_are_read(void **state)
@@ -151,24 +186,21 @@ static void nodes_are_known_once_they_are_read(void **state)
 		.optional = CLUSTER_SET(CLUSTER_NODE),
 		.node = "n1",
 	};
-	struct cluster *cluster = cluster_new();
-	struct cluster *other = cluster_new();
-	struct lists_missing missing;
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	assert_int_equal(lists_read(scene.session, &want, cluster, &missing, NULL), 0);
-	assert_true(cluster_nodes_known(cluster));
-	assert_null(cluster_node_fault(cluster, "n1").reason);
+	assert_int_equal(scene_read(&scene, &want), 0);
+	assert_true(cluster_nodes_known(scene.cluster));
+	assert_null(cluster_node_fault(scene.cluster, "n1").reason);
 	want.node = NULL;
-	assert_int_equal(lists_read(scene.session, &want, other, &missing, NULL), 0);
-	assert_int_equal(missing.forbidden, CLUSTER_SET(CLUSTER_NODE));
-	assert_false(cluster_nodes_known(other));
-	assert_null(cluster_node_fault(other, "n1").reason);
+	cluster_free(scene.cluster);
+	scene.cluster = cluster_new();
+	assert_int_equal(scene_read(&scene, &want), 0);
+	assert_int_equal(scene.missing.forbidden, CLUSTER_SET(CLUSTER_NODE));
+	assert_false(cluster_nodes_known(scene.cluster));
+	assert_null(cluster_node_fault(scene.cluster, "n1").reason);
 	scene_end(&scene);
-	cluster_free(cluster);
-	cluster_free(other);
 }
 
 static void labels_are_the_servers_to_judge(void **state)
@@ -187,16 +219,14 @@ static void labels_are_the_servers_to_judge(void **state)
 		.node = "n",
 		.selector = "a=b,c!=d",
 	};
-	struct cluster *cluster = cluster_new();
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, NULL), 0);
+	assert_int_equal(scene_read(&scene, &want), 0);
 	/* Whether a selector is about the device of the other claim, nobody has said. */
-	assert_int_equal(cluster_count(cluster, CLUSTER_PCICLAIM), 1);
-	assert_non_null(cluster_get(cluster, CLUSTER_PCICLAIM, "a"));
-	cluster_free(cluster);
+	assert_int_equal(scene_count(&scene, CLUSTER_PCICLAIM), 1);
+	assert_non_null(cluster_get(scene.cluster, CLUSTER_PCICLAIM, "a"));
 	scene_end(&scene);
 }
 
@@ -218,15 +248,13 @@ static void who_is_asked_to_come_again_does(void **state)
 		{ NULL, 0, NULL },
 	};
 	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) };
-	struct cluster *cluster = cluster_new();
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, NULL), 0);
-	assert_int_equal(cluster_count(cluster, CLUSTER_PCIDEVICE), 2);
-	assert_int_equal(lists_read_one(scene.session, CLUSTER_PCICLAIM, "a", cluster, NULL), 0);
-	cluster_free(cluster);
+	assert_int_equal(scene_read(&scene, &want), 0);
+	assert_int_equal(scene_count(&scene, CLUSTER_PCIDEVICE), 2);
+	assert_int_equal(scene_read_claim(&scene, "a"), 0);
 	scene_end(&scene);
 }
 
@@ -239,18 +267,14 @@ static void who_is_asked_again_and_again_gives_up(void **state)
 		BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"),
 		{ NULL, 0, NULL },
 	};
-	struct cluster *cluster = cluster_new();
-	struct err err = { 0 };
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	assert_int_equal(lists_read_one(scene.session, CLUSTER_PCICLAIM, "a", cluster, &err),
-			 -EAGAIN);
+	assert_int_equal(scene_read_claim(&scene, "a"), -EAGAIN);
 	/* Asked once, and ten times more. */
 	assert_true(scene.used[10]);
 	assert_false(scene.used[11]);
-	cluster_free(cluster);
 	scene_end(&scene);
 }
 
@@ -264,14 +288,11 @@ static void who_is_nobody_is_told_so(void **state)
 		.kinds = CLUSTER_SET(CLUSTER_PCIDEVICE),
 		.optional = CLUSTER_SET(CLUSTER_PCIDEVICE),
 	};
-	struct cluster *cluster = cluster_new();
-	struct err err = { 0 };
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, &err), -EACCES);
-	cluster_free(cluster);
+	assert_int_equal(scene_read(&scene, &want), -EACCES);
 	scene_end(&scene);
 }
 
@@ -312,34 +333,28 @@ static void what_is_refused_or_not_served_is_told(void **state)
 		.kinds = CLUSTER_DEVICES,
 		.optional = CLUSTER_DEVICES & ~CLUSTER_SET(CLUSTER_PCIDEVICE),
 	};
-	struct lists_missing missing;
-	struct cluster *cluster = cluster_new();
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	assert_int_equal(lists_read(scene.session, &want, cluster, &missing, NULL), 0);
-	assert_int_equal(missing.kinds, want.optional);
-	assert_int_equal(missing.forbidden, CLUSTER_SET(CLUSTER_USBDEVICE));
-	assert_int_equal(cluster_count(cluster, CLUSTER_PCIDEVICE), 1);
+	assert_int_equal(scene_read(&scene, &want), 0);
+	assert_int_equal(scene.missing.kinds, want.optional);
+	assert_int_equal(scene.missing.forbidden, CLUSTER_SET(CLUSTER_USBDEVICE));
+	assert_int_equal(scene_count(&scene, CLUSTER_PCIDEVICE), 1);
 	scene_end(&scene);
-	cluster_free(cluster);
 }
 
 static void what_must_be_there_is_an_error(void **state)
 {
 	static const struct line lines[] = { { NULL, 0, NULL } };
 	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) };
-	struct cluster *cluster = cluster_new();
-	struct err err = { 0 };
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	assert_int_equal(lists_read(scene.session, &want, cluster, NULL, &err), -ENOENT);
-	assert_non_null(strstr(err.msg, "knows no pcidevices: is hostdev installed there"));
+	assert_int_equal(scene_read(&scene, &want), -ENOENT);
+	assert_non_null(strstr(scene.err.msg, "knows no pcidevices: is hostdev installed there"));
 	scene_end(&scene);
-	cluster_free(cluster);
 }
 
 static void a_name_narrows_what_is_listed(void **state)
@@ -349,20 +364,11 @@ static void a_name_narrows_what_is_listed(void **state)
 		{ "/pcidevices?labelSelector=nodename%3Dn", 200, PAGE("", DEVICE("a")) },
 		{ NULL, 0, NULL },
 	};
-	char word[] = "a";
-	char *words[] = { word, NULL };
-	struct command command = { .word = "test" };
-	struct command_run run = { .command = &command, .words = words, .words_len = 1 };
-	struct targets targets;
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	run.session = scene.session;
-	assert_int_equal(targets_find(&run, 0, &targets), 0);
-	assert_int_equal(targets.len, 1);
-	assert_string_equal(targets.devices[0]->name, "a");
-	targets_done(&targets);
+	scene_finds(&scene, "a", "a", "");
 	scene_end(&scene);
 }
 
@@ -375,19 +381,11 @@ static void who_may_list_nothing_gets_along_with_names(void **state)
 		{ "/pcideviceclaims?", 403, "{}" },
 		{ NULL, 0, NULL },
 	};
-	char word[] = "pcidevice.devices.harvesterhci.io/a";
-	char *words[] = { word, NULL };
-	struct command command = { .word = "test" };
-	struct command_run run = { .command = &command, .words = words, .words_len = 1 };
-	struct targets targets;
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	run.session = scene.session;
-	assert_int_equal(targets_find(&run, 0, &targets), 0);
-	assert_string_equal(targets.devices[0]->user, "u");
-	targets_done(&targets);
+	scene_finds(&scene, "pcidevice.devices.harvesterhci.io/a", "a", "u");
 	scene_end(&scene);
 }
 
@@ -403,13 +401,13 @@ static void a_refusal_is_said_in_full(void **state)
 	const struct claim_spec spec = { .include_group = true };
 	struct session_answer said = { 0 };
 	auto_free char *why = NULL;
-	struct err err = { 0 };
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, lines);
-	assert_int_equal(claim_create(scene.session, &target, &spec, true, &said, &err), -EACCES);
-	why = claims_refusal(&said, &err);
+	assert_int_equal(claim_create(scene.session, &target, &spec, true, &said, &scene.err),
+			 -EACCES);
+	why = claims_refusal(&said, &scene.err);
 	assert_string_equal(why, "no, because a\\x1b[31mb");
 	session_answer_done(&said);
 	scene_end(&scene);

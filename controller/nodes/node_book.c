@@ -14,13 +14,19 @@ struct node_book {
 	size_t counts[REACH_LEN];
 };
 
+/* What is counted of a node. */
+enum tally {
+	RUNNING, /* agents                       */
+	PODS,    /* of the agent, running or not */
+	OBJECTS,
+	TALLIES
+};
+
 struct node_state {
 	char *name; /* the longest that was heard: a label value is never longer than what it is of */
 	bool there;
 	bool ready;
-	int running; /* agents                       */
-	int pods;    /* of the agent, running or not */
-	int objects;
+	int has[TALLIES];
 	enum reach reach;    /* right now                    */
 	enum reach counted;  /* as which; UNSAID: not        */
 	uint64_t unwell_ms;  /* since when it is not OK      */
@@ -67,7 +73,7 @@ static enum reach reach_of(const struct node_book *book, const struct node_state
 		return REACH_NODE_GONE;
 	if (!state->ready)
 		return REACH_NODE_NOT_READY;
-	return book->agents && state->running == 0 ? REACH_AGENT_DOWN : REACH_OK;
+	return book->agents && state->has[RUNNING] == 0 ? REACH_AGENT_DOWN : REACH_OK;
 }
 
 static struct node_state *state_of(struct node_book *book, const char *key, const char *name,
@@ -92,7 +98,8 @@ static struct node_state *state_of(struct node_book *book, const char *key, cons
 /* Nobody misses the agent of a node that has no devices and was never to run it. */
 static void count(struct node_book *book, struct node_state *state)
 {
-	enum reach reach = state->objects > 0 || state->pods > 0 ? state->reach : REACH_UNSAID;
+	enum reach reach =
+		state->has[OBJECTS] > 0 || state->has[PODS] > 0 ? state->reach : REACH_UNSAID;
 
 	if (state->counted != REACH_UNSAID)
 		book->counts[state->counted]--;
@@ -112,7 +119,8 @@ static void judge(struct node_book *book, const char *key, struct node_state *st
 		state->missing_ms = now_ms;
 	state->reach = reach;
 	count(book, state);
-	if (!state->there && state->running == 0 && state->pods == 0 && state->objects == 0)
+	if (!state->there && state->has[RUNNING] == 0 && state->has[PODS] == 0 &&
+	    state->has[OBJECTS] == 0)
 		state_free(map_remove(book->nodes, key));
 }
 
@@ -127,34 +135,30 @@ void node_book_set(struct node_book *book, const char *name, bool there, bool re
 	judge(book, key, state, now_ms);
 }
 
-void node_book_agent(struct node_book *book, const char *name, int sign, uint64_t now_ms)
+static void add(struct node_book *book, const char *name, enum tally what, int sign,
+		uint64_t now_ms)
 {
 	auto_free char *key = node_book_key(name);
 	struct node_state *state = state_of(book, key, name, now_ms);
 
-	state->running += sign;
-	assert(state->running >= 0);
+	state->has[what] += sign;
+	assert(state->has[what] >= 0);
 	judge(book, key, state, now_ms);
+}
+
+void node_book_agent(struct node_book *book, const char *name, int sign, uint64_t now_ms)
+{
+	add(book, name, RUNNING, sign, now_ms);
 }
 
 void node_book_pod(struct node_book *book, const char *name, int sign, uint64_t now_ms)
 {
-	auto_free char *key = node_book_key(name);
-	struct node_state *state = state_of(book, key, name, now_ms);
-
-	state->pods += sign;
-	assert(state->pods >= 0);
-	judge(book, key, state, now_ms);
+	add(book, name, PODS, sign, now_ms);
 }
 
 void node_book_object(struct node_book *book, const char *name, int sign, uint64_t now_ms)
 {
-	auto_free char *key = node_book_key(name);
-	struct node_state *state = state_of(book, key, name, now_ms);
-
-	state->objects += sign;
-	assert(state->objects >= 0);
-	judge(book, key, state, now_ms);
+	add(book, name, OBJECTS, sign, now_ms);
 }
 
 static const struct node_state *look_up(const struct node_book *book, const char *name)
@@ -182,7 +186,7 @@ bool node_book_gone(const struct node_book *book, const char *name, uint64_t *re
 {
 	const struct node_state *state = look_up(book, name);
 
-	if (!state || state->there || state->objects == 0)
+	if (!state || state->there || state->has[OBJECTS] == 0)
 		return false;
 	*ret_since_ms = state->missing_ms;
 	return true;

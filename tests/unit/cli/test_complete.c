@@ -11,45 +11,48 @@ static const struct command *const commands[] = { &tree_command,       &why_comm
 						  &claim_command,      &release_command,
 						  &completion_command, NULL };
 
-static struct line_case {
+/* The words of a line are parted by blanks; it ends in one if the last word is yet to begin. */
+static struct offer_case {
 	const char *name;
-	const char *words; /* parted by blanks; ends in one if the last word is yet to begin */
+	const char *words;
 	const char *offered;
-	int directive;
+} offers[] = {
+	{ "commands by their beginning", "c", "claim\ncompletion\n" },
+	{ "commands behind a flag", "--context a w", "why\n" },
+	{ "nothing for what no command begins with", "x", "" },
+	{ "flags", "claim --dr", "--dry-run\n--driver\n" },
+	{ "a flag that all have", "tree --he", "--help\n" },
+	{ "choices", "tree -o ", "table\nwide\njson\nyaml\nname\n" },
+	{ "choices behind =", "tree --output=y", "--output=yaml\n" },
+	{ "shells", "completion ", "bash\nzsh\n" },
+	{ "one node is enough", "tree vm1 ", "" },
+	{ "its choices behind =", "claim --dry-run=s", "--dry-run=server\n" },
+	{ "flags of kubectl's", "tree --cl", "--cluster\n--client-certificate\n--client-key\n" },
+	{ "nothing behind what is no command", "clam ", "tree\nwhy\nclaim\nrelease\ncompletion\n" },
+};
+
+/* What the program does not know by itself. */
+static struct ask_case {
+	const char *name;
+	const char *words;
 	enum complete_words wants;
-} lines[] = {
-	{ "commands by their beginning", "c", "claim\ncompletion\n", COMPLETE_NO_FILES,
-	  COMPLETE_NOTHING },
-	{ "commands behind a flag", "--context a w", "why\n", COMPLETE_NO_FILES, COMPLETE_NOTHING },
-	{ "nothing for what no command begins with", "x", "", COMPLETE_NO_FILES, COMPLETE_NOTHING },
-	{ "flags", "claim --dr", "--dry-run\n--driver\n", COMPLETE_NO_FILES, COMPLETE_NOTHING },
-	{ "a flag that all have", "tree --he", "--help\n", COMPLETE_NO_FILES, COMPLETE_NOTHING },
-	{ "choices", "tree -o ", "table\nwide\njson\nyaml\nname\n", COMPLETE_NO_FILES,
-	  COMPLETE_NOTHING },
-	{ "choices behind =", "tree --output=y", "--output=yaml\n", COMPLETE_NO_FILES,
-	  COMPLETE_NOTHING },
-	{ "files for a file", "tree --kubeconfig ", "", COMPLETE_FILES, COMPLETE_NOTHING },
-	{ "shells", "completion ", "bash\nzsh\n", COMPLETE_NO_FILES, COMPLETE_NOTHING },
-	{ "nodes of the cluster", "tree ", "", COMPLETE_NO_FILES, COMPLETE_NODES },
-	{ "one node is enough", "tree vm1 ", "", COMPLETE_NO_FILES, COMPLETE_NOTHING },
-	{ "devices", "why vm1", "", COMPLETE_NO_FILES, COMPLETE_DEVICES },
-	{ "devices to claim, as many as one likes", "claim a b --no-wait c", "", COMPLETE_NO_FILES,
-	  COMPLETE_CLAIMABLE },
-	{ "devices to release", "release --timeout 5s ", "", COMPLETE_NO_FILES, COMPLETE_CLAIMED },
-	{ "a flag that needs no value takes no word", "claim --dry-run ", "", COMPLETE_NO_FILES,
-	  COMPLETE_CLAIMABLE },
-	{ "its choices behind =", "claim --dry-run=s", "--dry-run=server\n", COMPLETE_NO_FILES,
-	  COMPLETE_NOTHING },
-	{ "names of the kubeconfig", "why --context ", "", COMPLETE_NO_FILES, COMPLETE_VALUES },
-	{ "names of the kubeconfig behind =", "why --cluster=a", "", COMPLETE_NO_FILES,
-	  COMPLETE_VALUES },
-	{ "namespaces", "who -n ", "", COMPLETE_NO_FILES, COMPLETE_VALUES },
-	{ "files for a certificate", "why --client-certificate ", "", COMPLETE_FILES,
-	  COMPLETE_NOTHING },
-	{ "flags of kubectl's", "tree --cl", "--cluster\n--client-certificate\n--client-key\n",
-	  COMPLETE_NO_FILES, COMPLETE_NOTHING },
-	{ "nothing behind what is no command", "clam ", "tree\nwhy\nclaim\nrelease\ncompletion\n",
-	  COMPLETE_NO_FILES, COMPLETE_NOTHING },
+} asks[] = {
+	{ "nodes of the cluster", "tree ", COMPLETE_NODES },
+	{ "devices", "why vm1", COMPLETE_DEVICES },
+	{ "devices to claim, as many as one likes", "claim a b --no-wait c", COMPLETE_CLAIMABLE },
+	{ "devices to release", "release --timeout 5s ", COMPLETE_CLAIMED },
+	{ "a flag that needs no value takes no word", "claim --dry-run ", COMPLETE_CLAIMABLE },
+	{ "names of the kubeconfig", "why --context ", COMPLETE_VALUES },
+	{ "names of the kubeconfig behind =", "why --cluster=a", COMPLETE_VALUES },
+	{ "namespaces", "who -n ", COMPLETE_VALUES },
+};
+
+static struct file_case {
+	const char *name;
+	const char *words;
+} files[] = {
+	{ "files for a file", "tree --kubeconfig " },
+	{ "files for a certificate", "why --client-certificate " },
 };
 
 /* Without what is behind tabs. */
@@ -85,10 +88,10 @@ static size_t split(char *text, char *words[WORDS_MAX])
 	return len;
 }
 
-static void line_is_completed(void **state)
+static void check_line(const char *line_words, const char *offered, int directive,
+		       enum complete_words wants)
 {
-	const struct line_case *c = *state;
-	auto_free char *text = xstrdup(c->words);
+	auto_free char *text = xstrdup(line_words);
 	char *words[WORDS_MAX];
 	struct complete_line line = { .commands = commands, .words = words };
 	struct complete_want want;
@@ -96,11 +99,32 @@ static void line_is_completed(void **state)
 	auto_free char *names = NULL;
 
 	line.len = split(text, words);
-	assert_int_equal(complete_line(&line, &want, &to), c->directive);
+	assert_int_equal(complete_line(&line, &want, &to), directive);
 	names = names_of(str_cstr(&to));
-	assert_string_equal(names, c->offered);
-	assert_int_equal(want.words, c->wants);
+	assert_string_equal(names, offered);
+	assert_int_equal(want.words, wants);
 	complete_want_done(&want);
+}
+
+static void what_the_program_knows_is_offered(void **state)
+{
+	const struct offer_case *c = *state;
+
+	check_line(c->words, c->offered, COMPLETE_NO_FILES, COMPLETE_NOTHING);
+}
+
+static void what_it_does_not_know_is_asked_for(void **state)
+{
+	const struct ask_case *c = *state;
+
+	check_line(c->words, "", COMPLETE_NO_FILES, c->wants);
+}
+
+static void files_are_the_shells(void **state)
+{
+	const struct file_case *c = *state;
+
+	check_line(c->words, "", COMPLETE_FILES, COMPLETE_NOTHING);
 }
 
 static void the_line_says_which_cluster(void **state)
@@ -174,7 +198,9 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, lines, line_is_completed);
+	suite_rows(&suite, offers, what_the_program_knows_is_offered);
+	suite_rows(&suite, asks, what_it_does_not_know_is_asked_for);
+	suite_rows(&suite, files, files_are_the_shells);
 	suite_rows(&suite, names, names_are_offered);
 	suite_add(&suite, "the line says which cluster is asked", the_line_says_which_cluster,
 		  NULL);

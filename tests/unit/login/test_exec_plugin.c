@@ -93,6 +93,20 @@ static void scene_run(struct scene *scene)
 	scene->ended = 0;
 }
 
+static void scene_gives(struct scene *scene, const char *token)
+{
+	scene_run(scene);
+	assert_int_equal(scene->result, 0);
+	assert_string_equal(scene->token, token);
+}
+
+static void scene_fails(struct scene *scene, const char *part)
+{
+	scene_run(scene);
+	assert_int_equal(scene->result, -ENOKEY);
+	assert_non_null(strstr(scene->err.msg, part));
+}
+
 static void scene_end(struct scene *scene)
 {
 	exec_plugin_free(scene->plugin);
@@ -142,14 +156,12 @@ static void end_is_told(void **state)
 	struct scene scene;
 
 	scene_begin(&scene, c->script, c->wait_ms);
-	scene_run(&scene);
 	if (c->error) {
 		error = xasprintf("credentials of user 'u' from 'get': %s", c->error);
-		assert_int_equal(scene.result, -ENOKEY);
+		scene_fails(&scene, error);
 		assert_string_equal(scene.err.msg, error);
 	} else {
-		assert_int_equal(scene.result, 0);
-		assert_string_equal(scene.token, "abc");
+		scene_gives(&scene, "abc");
 	}
 	scene_end(&scene);
 }
@@ -162,8 +174,7 @@ static void words_are_words_and_no_shell_reads_them(void **state)
 	scene_begin(&scene, "TOKEN=\"$#:$1:$2\"\n" GOOD, 0);
 	json_strs_add(&scene.exec.args, "$(false)");
 	json_strs_add(&scene.exec.args, "a;b");
-	scene_run(&scene);
-	assert_string_equal(scene.token, "2:$(false):a;b");
+	scene_gives(&scene, "2:$(false):a;b");
 	scene_end(&scene);
 }
 
@@ -183,28 +194,22 @@ static void the_environment_is_ours_and_its_own(void **state)
 	json_strs_add(&scene.exec.env, "HOSTDEV_ITS=first");
 	json_strs_add(&scene.exec.env, "HOSTDEV_ITS=its");
 	json_strs_add(&scene.exec.env, "KUBERNETES_EXEC_INFO=forged");
-	scene_run(&scene);
-	assert_int_equal(scene.result, 0);
-	assert_string_equal(scene.token, "ours,its,its");
+	scene_gives(&scene, "ours,its,its");
 	scene_end(&scene);
 }
 
 static void it_can_run_again(void **state)
 {
+	auto_free char *count = NULL;
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene, "echo x >>\"$COUNT\"\nTOKEN=$(wc -l <\"$COUNT\" | tr -d ' ')\n" GOOD,
 		    0);
-	{
-		auto_free char *line = xasprintf("COUNT=%s/count", scene.folder.path);
-
-		json_strs_add(&scene.exec.env, line);
-	}
-	scene_run(&scene);
-	assert_string_equal(scene.token, "1");
-	scene_run(&scene);
-	assert_string_equal(scene.token, "2");
+	count = xasprintf("COUNT=%s/count", scene.folder.path);
+	json_strs_add(&scene.exec.env, count);
+	scene_gives(&scene, "1");
+	scene_gives(&scene, "2");
 	scene_end(&scene);
 }
 
@@ -215,12 +220,9 @@ static void who_has_to_ask_needs_a_terminal(void **state)
 	(void)state;
 	scene_begin(&scene, "TOKEN=abc\n" GOOD, 0);
 	scene.exec.input = KUBE_STDIN_ALWAYS;
-	scene_run(&scene);
-	assert_int_equal(scene.result, -ENOKEY);
-	assert_non_null(strstr(scene.err.msg, "standard input is not a terminal"));
+	scene_fails(&scene, "standard input is not a terminal");
 	scene.exec.input = KUBE_STDIN_IF_AVAILABLE;
-	scene_run(&scene);
-	assert_int_equal(scene.result, 0);
+	scene_gives(&scene, "abc");
 	scene_end(&scene);
 }
 
@@ -253,11 +255,9 @@ static void a_file_that_is_no_program_cannot_be_started(void **state)
 	(void)state;
 	scene_begin(&scene, NULL, 0);
 	folder_put(&scene.folder, "get", "#!/nonexistent/shell\n");
-	scene_run(&scene);
-	assert_non_null(strstr(scene.err.msg, "there is no such program"));
+	scene_fails(&scene, "there is no such program");
 	assert_int_equal(chmod(scene.command, 0700), 0);
-	scene_run(&scene);
-	assert_non_null(strstr(scene.err.msg, "it cannot be started: no such file or directory"));
+	scene_fails(&scene, "it cannot be started: no such file or directory");
 	scene_end(&scene);
 }
 

@@ -22,7 +22,6 @@
 #include "kube/warning.h"
 
 enum {
-	RETRY_AFTER_MAX_S = 3600,
 	TICK_MS = 5000,      /* while there are transfers          */
 	HEAD_TICK_MS = 1000, /* while one of them waits for a head */
 };
@@ -105,18 +104,15 @@ static void transfer_detach(struct transfer *tr)
 static void transfer_finish(struct transfer *tr, enum transfer_result result, const char *why)
 {
 	auto_str struct str warnings = tr->warnings; /* they outlive the release */
-	struct transfer_end end = { .result = result, .why = why };
-	curl_off_t wait_s = 0;
-	long status = 0;
+	struct transfer_end end = {
+		.result = result,
+		.status = easy_status(tr->easy),
+		.retry_after_ms = easy_retry_after_ms(tr->easy),
+		.why = why,
+		.warnings = str_cstr(&warnings),
+	};
 
-	curl_easy_getinfo(tr->easy, CURLINFO_RESPONSE_CODE, &status);
-	curl_easy_getinfo(tr->easy, CURLINFO_RETRY_AFTER, &wait_s);
-	if (wait_s > RETRY_AFTER_MAX_S)
-		wait_s = RETRY_AFTER_MAX_S;
 	tr->warnings = STR_INIT;
-	end.warnings = str_cstr(&warnings);
-	end.status = (int)status;
-	end.retry_after_ms = wait_s > 0 ? (uint64_t)wait_s * 1000 : 0;
 	transfer_detach(tr);
 	if (tr->ops)
 		tr->ops->on_end(tr->arg, &end);
@@ -126,32 +122,29 @@ static void transfer_finish(struct transfer *tr, enum transfer_result result, co
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
 	struct transfer *tr = arg;
-	long status = 0;
+	int stop;
 
 	if (tr->cancelled)
 		return 0;
 	if (!tr->ops)
 		return size * n;
-	curl_easy_getinfo(tr->easy, CURLINFO_RESPONSE_CODE, &status);
-	return tr->ops->on_data(tr->arg, (int)status, data, size * n) == 0 ? size * n : 0;
+	stop = tr->ops->on_data(tr->arg, easy_status(tr->easy), data, size * n);
+	return stop ? 0 : size * n;
 }
 
 /* One line of the head; an empty one ends it, unless the answer is a 1xx. */
 static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 {
 	struct transfer *tr = arg;
-	long version = 0;
-	long status = 0;
+	int status = easy_status(tr->easy);
 
 	wire_heard(tr->wire);
 	warning_take(&tr->warnings, data, size * n);
-	curl_easy_getinfo(tr->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (size * n > 2 || data[0] != '\r' || status < 200)
 		return size * n;
 	tr->head_by_ms = 0;
 	tr->begun = status < 300;
-	curl_easy_getinfo(tr->easy, CURLINFO_HTTP_VERSION, &version);
-	if (version != CURL_HTTP_VERSION_2_0)
+	if (!easy_is_http2(tr->easy))
 		tr->wire->http1 = true;
 	if (tr->wire->http1 && !tr->t->told_http1) {
 		tr->t->told_http1 = true;
@@ -159,15 +152,6 @@ static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 			 log_str("server", tr->t->common.base));
 	}
 	return size * n;
-}
-
-static enum transfer_result result_of(CURLcode code)
-{
-	if (code == CURLE_OK)
-		return TRANSFER_DONE;
-	if (code == CURLE_OPERATION_TIMEDOUT)
-		return TRANSFER_TIMEOUT;
-	return code == CURLE_WRITE_ERROR ? TRANSFER_STOPPED : TRANSFER_BROKEN;
 }
 
 static void wire_break(struct transport *t, struct wire *wire)
@@ -201,7 +185,7 @@ static bool settle_done(struct transport *t, struct wire *wire)
 	doubt_wire(t, wire, code);
 	if (!tr->why[0])
 		(void)snprintf(tr->why, sizeof(tr->why), "%s", curl_easy_strerror(code));
-	transfer_finish(tr, result_of(code), tr->why);
+	transfer_finish(tr, easy_result(code), tr->why);
 	return true;
 }
 

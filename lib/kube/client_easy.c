@@ -8,12 +8,12 @@
 
 #include "base/mem.h"
 #include "kube/credentials.h"
-#include "kube/transport.h"
 #include "kube/url.h"
 
 enum {
 	CONNECT_TIMEOUT_MS = 10 * 1000,
 	BUFFER_BYTES = 16 * 1024,
+	RETRY_AFTER_MAX_S = 3600,
 };
 
 /* A name to expect in place of the server's own goes into the URL, so that the TLS handshake asks
@@ -221,4 +221,39 @@ struct curl_slist *easy_prepare(CURL *easy, const struct easy_common *common,
 	if (!request->stream)
 		curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
 	return headers;
+}
+
+int easy_status(CURL *easy)
+{
+	long status = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+	return (int)status;
+}
+
+bool easy_is_http2(CURL *easy)
+{
+	long version = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
+	return version == CURL_HTTP_VERSION_2_0;
+}
+
+uint64_t easy_retry_after_ms(CURL *easy)
+{
+	curl_off_t wait_s = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s);
+	if (wait_s > RETRY_AFTER_MAX_S)
+		wait_s = RETRY_AFTER_MAX_S;
+	return wait_s > 0 ? (uint64_t)wait_s * 1000 : 0;
+}
+
+enum transfer_result easy_result(CURLcode code)
+{
+	if (code == CURLE_OK)
+		return TRANSFER_DONE;
+	if (code == CURLE_OPERATION_TIMEDOUT)
+		return TRANSFER_TIMEOUT;
+	return code == CURLE_WRITE_ERROR ? TRANSFER_STOPPED : TRANSFER_BROKEN;
 }

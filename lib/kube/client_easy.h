@@ -1,16 +1,18 @@
 /*
- * client_easy: the options of one curl transfer. A part of client_curl.c, for nobody else.
+ * client_easy: the options of one curl transfer, and what it came to. A part of client_curl.c, for nobody
+ * else.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <curl/curl.h>
 
+#include "kube/transport.h"
+
 struct credential_files;
-struct transport_config;
-struct transport_request;
 
 enum { EASY_POOL_MAX = 4 };
 
@@ -42,3 +44,15 @@ void easy_give(struct easy_common *common, CURL *easy);
 /* Set everything but the callbacks. The list returned lives as long as the transfer. */
 struct curl_slist *easy_prepare(CURL *easy, const struct easy_common *common,
 				const struct transport_request *request);
+
+/* The status of the answer; 0 as long as none came. */
+int easy_status(CURL *easy);
+
+/* Has the answer come by HTTP/2? */
+bool easy_is_http2(CURL *easy);
+
+/* How long the answer asks to wait, an hour at most; 0: it does not say. */
+uint64_t easy_retry_after_ms(CURL *easy);
+
+/* What curl's @code of a transfer at its end means. */
+enum transfer_result easy_result(CURLcode code);

@@ -11,11 +11,11 @@
 #include "kube/client.h"
 #include "kube/clock.h"
 #include "kube/feed.h"
+#include "kube/informer_url.h"
 #include "kube/list_page.h"
 #include "kube/reflector.h"
 #include "kube/report.h"
 #include "kube/store.h"
-#include "kube/url.h"
 
 enum {
 	LIST_TIMEOUT_MS = 60 * 1000,
@@ -356,54 +356,37 @@ static void on_watch_done(void *arg, int result, const struct kube_response *res
 
 /* --- requests --- */
 
-static void send_request(struct informer *inf, struct url_query *query, uint64_t timeout_ms)
-{
-	auto_str struct str path = STR_INIT;
-	struct kube_request request = {
-		.verb = query->watch ? "watch" : "list",
-		.resource = inf->spec.kind->plural,
-		.method = "GET",
-		.timeout_ms = timeout_ms,
-	};
-
-	query->label_selector = inf->spec.label_selector;
-	query->field_selector = inf->spec.field_selector;
-	url_object(&path, inf->spec.kind, NULL, NULL, NULL);
-	url_add_query(&path, query);
-	request.path = str_cstr(&path);
-	if (query->watch)
-		inf->call =
-			kube_client_stream(inf->deps.client, &request, on_line, on_watch_done, inf);
-	else
-		inf->call = kube_client_send(inf->deps.client, &request, on_list_done, inf);
-}
-
 static void send_list(struct informer *inf)
 {
 	struct reflector_query asked = reflector_query(&inf->reflector);
-	struct url_query query = {
-		.resource_version = asked.resource_version,
-		.resource_version_match = asked.resource_version_match,
-		.continue_token = asked.continue_,
-		.limit = asked.limit,
+	auto_str struct str path = STR_INIT;
+	struct kube_request request = {
+		.verb = "list",
+		.resource = inf->spec.kind->plural,
+		.method = "GET",
+		.timeout_ms = LIST_TIMEOUT_MS,
 	};
 
-	send_request(inf, &query, LIST_TIMEOUT_MS);
+	informer_list_url(&path, &inf->spec, &asked);
+	request.path = str_cstr(&path);
+	inf->call = kube_client_send(inf->deps.client, &request, on_list_done, inf);
 }
 
 static void send_watch(struct informer *inf)
 {
 	struct reflector_query asked = reflector_query(&inf->reflector);
-	struct url_query query = {
-		.resource_version = asked.resource_version,
-		.timeout_seconds = asked.timeout_s,
-		.watch = true,
-		.bookmarks = true,
+	auto_str struct str path = STR_INIT;
+	struct kube_request request = {
+		.verb = "watch",
+		.resource = inf->spec.kind->plural,
+		.method = "GET",
 	};
 
 	inf->feed.verdict = REFLECTOR_STARTED;
 	inf->feed.retry_after_ms = 0;
 	inf->heard_ms = clock_now_ms(inf->deps.clock);
 	clock_timer_start(inf->deps.clock, inf->timer, inf->stall_ms);
-	send_request(inf, &query, 0);
+	informer_watch_url(&path, &inf->spec, &asked);
+	request.path = str_cstr(&path);
+	inf->call = kube_client_stream(inf->deps.client, &request, on_line, on_watch_done, inf);
 }

@@ -4,8 +4,10 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import subprocess
 import tarfile
+from pathlib import Path
 
 import pytest
 
@@ -116,8 +118,101 @@ def test_programs_libraries_and_names_are_in_it_and_no_more(unpacked, name):
     wanted = {f"usr/bin/{program}" for program in PROGRAMS[name]}
     if name == "agent":
         wanted |= {"usr/share/misc/pci.ids", "usr/share/misc/usb.ids"}
-    assert files - libraries == wanted
+    texts = {file for file in files if file.startswith(("usr/share/doc/", "usr/share/common-licenses/"))}
+    assert files - libraries - texts == wanted
     assert all(file.split("/")[0] in ("lib", "lib64", "usr") for file in libraries)
+
+
+def owner(file):
+    """The Debian package of a file of this machine."""
+    real = os.path.realpath(f"/{file}")
+    said = subprocess.run(["dpkg-query", "-S", f"/{file}", real, real.removeprefix("/usr")], capture_output=True, text=True)
+    return re.match(r"[a-z0-9.+-]+", said.stdout).group()
+
+
+def licences(root):
+    """{package: its text, which is below @root}"""
+    return {file.parent.name: file.read_bytes() for file in (root / "usr/share/doc").glob("*/copyright")}
+
+
+@images
+def test_the_licence_of_all_that_is_in_it_is_there(unpacked, name):
+    image, root = unpacked
+    files = {m.name.removeprefix("./") for m in image.members if m.isfile()}
+    packages = {owner(file) for file in files if ".so" in file.rpartition("/")[2] or file.endswith(".ids")}
+    assert {"libc6", "libcurl3-gnutls"} < packages
+    texts = licences(root)
+    assert texts.pop("hostdev") == (ROOT / "LICENSE").read_bytes()
+    assert texts == {package: Path(f"/usr/share/doc/{package}/copyright").read_bytes() for package in packages}
+
+
+@images
+def test_the_common_licences_that_a_text_names_are_there(unpacked, name):
+    _, root = unpacked
+    texts = b"".join(licences(root).values()).decode()
+    common = {file.name.removesuffix(".gz"): file for file in (root / "usr/share/common-licenses").iterdir()}
+    assert {"GPL-2", "LGPL-2.1", "LGPL-3"} < common.keys()
+    assert common.keys() == {each.name for each in Path("/usr/share/common-licenses").iterdir()
+                             if re.search(rf"common-licenses/(?:\{{(?:\S*,)?)?{re.escape(each.name)}(?![\w-]|\.\d)", texts)}
+    for each, file in common.items():
+        assert gzip.decompress(file.read_bytes()) == Path("/usr/share/common-licenses", each).read_bytes()
+
+
+# hack/cmake/minimal_curl.cmake's libraries and the packages that they, or their sources, are of.
+STATIC = {"curl": "libcurl4-gnutls-dev", "gnutls": "libgnutls28-dev", "microhttpd": "libmicrohttpd-dev",
+          "nettle": "nettle-dev", "hogweed": "nettle-dev", "gmp": "libgmp-dev"}
+
+
+def compiled(folder, code, *options):
+    """A folder with programs of the images' names, all of them this one."""
+    folder.mkdir()
+    subprocess.run(["gcc", "-x", "c", "-", "-o", folder / "hostdev-agent", *options], input=code.encode(), check=True)
+    for each in sum(PROGRAMS.values(), []):
+        if each != "hostdev-agent":
+            (folder / each).hardlink_to(folder / "hostdev-agent")
+    return folder
+
+
+def texts_of(folder, programs):
+    """Whose texts are in the controller's image of such programs."""
+    make(folder / "made", programs=programs)
+    return licences(Image(folder / "made/hostdev-controller.tar").unpack(folder)).keys() - {"hostdev"}
+
+
+@pytest.mark.parametrize("symbol, library", [
+    ("curl_easy_perform", "curl"), ("gnutls_init", "gnutls"), ("MHD_start_daemon", "microhttpd"),
+    ("nettle_sha256_init", "nettle"), ("nettle_rsa_public_key_init", "hogweed"), ("__gmpn_mul_1", "gmp")])
+def test_the_licence_of_a_library_that_is_linked_into_a_program_is_there(tmp_path, symbol, library):
+    """Of a program that is linked to the shared one, it is not; that is the library's own package's."""
+    programs = compiled(tmp_path / "bin", f"void {symbol}(void) {{}}\nint main() {{ {symbol}(); }}")
+    assert texts_of(tmp_path, programs) == {"libc6", STATIC[library]}
+
+
+def test_every_library_that_may_be_linked_into_a_program_is_looked_for():
+    cmake = (ROOT / "hack/cmake/minimal_curl.cmake").read_text()
+    assert set(re.findall(r"^archive\((\w+)", cmake, re.MULTILINE)) == STATIC.keys()
+
+
+def test_the_licence_of_a_static_program_is_that_of_the_c_library(tmp_path):
+    assert texts_of(tmp_path, compiled(tmp_path / "bin", "int main() {}", "-static")) == {"libc6"}
+
+
+def refused(folder, programs):
+    run = subprocess.run([ROOT / "hack/image", "--programs", programs, "--output", folder], capture_output=True, text=True)
+    assert run.returncode == 1
+    return run.stderr
+
+
+def test_a_program_that_does_not_say_what_is_linked_into_it_is_refused(tmp_path):
+    programs = compiled(tmp_path / "bin", "int main() {}", "-s")
+    assert f"{programs}/hostdev-agent is stripped" in refused(tmp_path, programs)
+
+
+def test_a_library_of_no_package_is_refused(tmp_path):
+    own = tmp_path / "libown.so"
+    subprocess.run(["gcc", "-shared", "-x", "c", "-", "-o", own], input=b"void own(void) {}", check=True)
+    programs = compiled(tmp_path / "bin", "void own(void);\nint main() { own(); }", "-x", "none", own)
+    assert f"{own} is of no Debian package" in refused(tmp_path, programs)
 
 
 @images

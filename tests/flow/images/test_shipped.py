@@ -91,6 +91,17 @@ def test_no_library_is_in_it_for_nothing(made, name, arch):
     assert not [file for file in files if file.startswith(("libcurl", "libgnutls", "libp11", "libunistring", "libldap"))]
 
 
+@each_image
+@each_arch
+def test_licences_of_linked_libraries_are_in_it(made, name, arch):
+    """Also of those that are linked into the programs: the own builds, and what they are linked with."""
+    _, layer = made[name].image(arch)
+    texts = {m.name.split("/")[-2] for m in layer.getmembers() if m.name.endswith("/copyright")}
+    assert texts >= {"hostdev", "libc6", "libuv1", "libcurl4-gnutls-dev", "libgnutls28-dev", "libmicrohttpd-dev",
+                     "nettle-dev", "libgmp-dev"}
+    assert not [text for text in texts if text.startswith(("libcurl3", "libgnutls30"))]
+
+
 @pytest.mark.timeout(900)
 def test_builds_in_two_folders_are_the_same(tmp_path):
     """Nor is there a path of the libraries that hack/minimal-curl and hack/minimal-gnutls have made."""

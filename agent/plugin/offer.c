@@ -64,6 +64,8 @@ void offer_show(const struct offer *offer)
 	count_devices(offer);
 	if (offer->registration)
 		registration_show(offer->registration);
+	else
+		registration_show_none(offer->s.deps, offer->resource);
 }
 
 /* Names come and go with the configuration: those that went would take the room of those that are there. */

@@ -115,6 +115,12 @@ void registration_show(const struct registration *r)
 	metric_set(r->registered, r->known, (const char *const[]){ r->resource });
 }
 
+void registration_show_none(const struct registration_deps *deps, const char *resource)
+{
+	metric_set(metrics_family(deps->metrics, &registered_desc), 0,
+		   (const char *const[]){ resource });
+}
+
 void registration_forget(const struct registration_deps *deps, const char *resource)
 {
 	metric_forget(metrics_family(deps->metrics, &registrations_desc), resource);

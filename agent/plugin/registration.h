@@ -79,6 +79,9 @@ struct registration *registration_free(struct registration *registration);
 /* Show its metrics, of which some may have found no room before. */
 void registration_show(const struct registration *registration);
 
+/* @resource is offered and no registration of it has begun: show that the kubelet does not know it. */
+void registration_show_none(const struct registration_deps *deps, const char *resource);
+
 /* @resource is offered no more: drop its metrics. They outlive a registration, since one that has another
  * socket follows it. */
 void registration_forget(const struct registration_deps *deps, const char *resource);

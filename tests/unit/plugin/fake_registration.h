@@ -95,6 +95,12 @@ void registration_show(const struct registration *r)
 	fakes()->shown++;
 }
 
+void registration_show_none(const struct registration_deps *deps, const char *resource)
+{
+	(void)deps;
+	assert_non_null(resource);
+}
+
 void registration_forget(const struct registration_deps *deps, const char *resource)
 {
 	(void)deps;

@@ -3,7 +3,10 @@
 
 #include "agent/plugin/kubelet_watch.h"
 #include "agent/plugin/plugin.h"
+#include "agent/plugin/plugin_socket.h"
+#include "base/err.h"
 #include "fake/fake_clock.h"
+#include "kube/metrics.h"
 #include "unit/plugin/fake_kubelet.h"
 #include "unit/plugin/toy.h"
 
@@ -13,10 +16,12 @@ struct scene {
 	struct stage stage;
 	struct fake_kubelet kubelet;
 	struct kubelet_watch *watch;
+	struct metrics *metrics;
 	struct plugins *plugins;
 	struct toy toy;
 	unsigned registered;
 	unsigned withdrawn;
+	int trouble; /* why it waits, as was told last */
 };
 
 static void on_event(void *arg, const struct plugin_event *event)
@@ -25,6 +30,8 @@ static void on_event(void *arg, const struct plugin_event *event)
 
 	scene->registered += event->kind == PLUGIN_REGISTERED;
 	scene->withdrawn += event->kind == PLUGIN_WITHDRAWN;
+	if (event->kind == PLUGIN_WAITING)
+		scene->trouble = event->err->code;
 }
 
 static void offer(struct scene *scene, const char *devices)
@@ -38,27 +45,38 @@ static void offer(struct scene *scene, const char *devices)
 	free(toys.text);
 }
 
+/* Plugins whose sockets are in @socket_dir; NULL: in the kubelet's folder. */
+static struct plugins *plugins_of(struct scene *scene, const char *socket_dir)
+{
+	struct plugins_deps deps = { .fn = on_event, .arg = scene, .socket_dir = socket_dir };
+
+	deps.registration = (struct registration_deps){ .loop = &scene->stage.loop,
+							.clock = scene->stage.clock,
+							.watch = scene->watch,
+							.kubelet_dir = scene->kubelet.dir,
+							.registry_dir = scene->kubelet.dir,
+							.mode = REGISTRATION_DIRECT,
+							.metrics = scene->metrics };
+	if (socket_dir)
+		deps.registration.mode = REGISTRATION_REGISTRY;
+	return plugins_new(&deps);
+}
+
 static void scene_init(struct scene *scene)
 {
-	struct plugins_deps deps = { .fn = on_event, .arg = scene };
-
 	memset(scene, 0, sizeof(*scene));
 	stage_init(&scene->stage);
 	kubelet_init(&scene->kubelet, &scene->stage);
 	scene->watch =
 		kubelet_watch_new(&scene->stage.loop, scene->stage.clock, scene->kubelet.dir);
-	deps.registration = (struct registration_deps){ .loop = &scene->stage.loop,
-							.clock = scene->stage.clock,
-							.watch = scene->watch,
-							.kubelet_dir = scene->kubelet.dir,
-							.registry_dir = "/nonexistent",
-							.mode = REGISTRATION_DIRECT };
-	scene->plugins = plugins_new(&deps);
+	scene->metrics = metrics_new();
+	scene->plugins = plugins_of(scene, NULL);
 }
 
 static void scene_done(struct scene *scene)
 {
 	plugins_free(scene->plugins);
+	metrics_free(scene->metrics);
 	kubelet_watch_free(scene->watch);
 	kubelet_done(&scene->kubelet);
 	stage_done(&scene->stage);
@@ -169,11 +187,77 @@ static void nothing_is_left_after_a_stop(void **state)
 	scene_done(&scene);
 }
 
+/* --- no socket --------------------------------------------------------------------------- */
+
+/* What the alert HostdevResourceNotRegistered compares. */
+static bool shows(const struct scene *scene, int registered)
+{
+	auto_str struct str text = STR_INIT;
+	auto_free char *line =
+		xasprintf("hostdev_kubelet_registered{resource=\"t.io/toy\"} %d\n", registered);
+
+	metrics_write(scene->metrics, &text);
+	return strstr(str_cstr(&text), line) &&
+	       strstr(str_cstr(&text),
+		      "hostdev_plugin_devices{resource=\"t.io/toy\",health=\"healthy\"} 2\n");
+}
+
+static void turn_half_a_minute(struct scene *scene)
+{
+	for (int ms = 0; ms < HALF_MINUTE_MS; ms += 100) {
+		uv_run(&scene->stage.loop, UV_RUN_NOWAIT);
+		fake_clock_advance(scene->stage.fake, 100);
+	}
+}
+
+static void no_folder_is_not_registered(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_init(&scene);
+	assert_int_equal(rmdir(scene.kubelet.dir), 0);
+	offer(&scene, "a b");
+	assert_true(shows(&scene, 0));
+	turn_half_a_minute(&scene);
+	assert_int_equal(scene.trouble, -ENOENT);
+	assert_true(shows(&scene, 0));
+	assert_int_equal(mkdir(scene.kubelet.dir, 0700), 0);
+	kubelet_start(&scene.kubelet);
+	await_stream(&scene);
+	assert_true(shows(&scene, 1));
+	scene_done(&scene);
+}
+
+static void no_room_for_a_name_is_not_registered(void **state)
+{
+	auto_free char *dir = NULL;
+	char name[PLUGIN_SOCKET_PATH_MAX + 1] = { 0 };
+	struct scene scene;
+
+	(void)state;
+	scene_init(&scene);
+	memset(name, 'x', sizeof(name) - 1);
+	dir = folder_path(&scene.stage.folder, name);
+	plugins_free(scene.plugins);
+	scene.plugins = plugins_of(&scene, dir);
+	offer(&scene, "a b");
+	assert_true(shows(&scene, 0));
+	turn_half_a_minute(&scene);
+	assert_int_equal(scene.trouble, -ENAMETOOLONG);
+	assert_true(shows(&scene, 0));
+	scene_done(&scene);
+}
+
 int main(void)
 {
 	struct suite suite = { .len = 0 };
 
 	suite_rows(&suite, troubles, resource_is_back_each_time);
 	suite_add(&suite, "nothing is left after a stop", nothing_is_left_after_a_stop, NULL);
+	suite_add(&suite, "a resource without a folder is not registered",
+		  no_folder_is_not_registered, NULL);
+	suite_add(&suite, "a resource without room for a name is not registered",
+		  no_room_for_a_name_is_not_registered, NULL);
 	return suite_run(&suite, "plugins and a kubelet");
 }

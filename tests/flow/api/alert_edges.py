@@ -1,5 +1,6 @@
-"""Where alerts begin and end: values just over and just below what a rule compares with, each label's other values, and
-the minute before `for` is over. promtool runs them; test_alerts.py sees that they notice every change of a rule.
+"""Where alerts begin and end: values just over and just below what a rule compares with, each label's other values, the
+minute before `for` is over, and what a window still sees. promtool runs them; test_alerts.py sees that they notice every
+change of a rule.
 """
 
 import re
@@ -19,6 +20,12 @@ def reviews(half, one, more):
             for le, number in (("0.5", half), ("1", one), ("2.5", more), ("+Inf", more))}
 
 
+def slow_reviews(values):
+    """The same of one whose reviews all take between 1 and 2½ seconds."""
+    return {f'controller:hostdev_webhook_seconds_bucket{{path="validate", le="{le}"}}': text
+            for le, text in (("0.5", "0x90"), ("1", "0x90"), ("2.5", values), ("+Inf", values))}
+
+
 def steps(size, minutes, number=5):
     """A counter that grows by @size every so many minutes, so that each window of that length has one step."""
     return " ".join(f"{size * n}x{minutes - 1}" for n in range(number))
@@ -32,9 +39,9 @@ EDGES = [
     ("HostdevAgentsAbsent", {"agent:up": "0x30"}, {30: 0}),
 
     ("HostdevScanFailing", {'agent:hostdev_scans_total{result="failed"}': "0x20 1x40",
-                            'agent:hostdev_scans_total{result="ok"}': "7x60"}, {20: 0, 25: 0, 26: 1}),
+                            'agent:hostdev_scans_total{result="ok"}': "7x60"}, {20: 0, 25: 0, 26: 1, 35: 1, 36: 0}),
     ("HostdevScanFailing", {'agent:hostdev_scans_total{result="failed"}': "0+1x60",
-                            'agent:hostdev_scans_total{result="ok"}': "0x20 1x40"}, {20: 1, 33: 0}),
+                            'agent:hostdev_scans_total{result="ok"}': "0x20 1x40"}, {20: 1, 33: 0, 40: 0, 41: 1}),
     ("HostdevScanFailing", {'agent:hostdev_scans_total{result="failed"}': "3x60",
                             'agent:hostdev_scans_total{result="ok"}': "7x60"}, {60: 0}),
 
@@ -86,6 +93,9 @@ EDGES = [
     ("HostdevWebhookSlow", reviews(0, 9890, 10000), {10: 0, 11: 1}),
     ("HostdevWebhookSlow", reviews(0, 99, 100), {40: 0}),
     ("HostdevWebhookSlow", reviews(0, 100, 100), {40: 0}),
+    # Some in every ten minutes, and some only once.
+    ("HostdevWebhookSlow", slow_reviews(steps(100, 10)), {19: 0, 20: 1, 49: 1}),
+    ("HostdevWebhookSlow", slow_reviews("0x20 100x60"), {30: 0, 31: 0, 40: 0}),
     *(("HostdevWebhookCertificateExpiring",
        {"controller:hostdev_webhook_certificate_end_timestamp_seconds": values}, fires)
       for values, fires in (("431999+60x40", {14: 0, 15: 1}), ("432000+60x40", {40: 0}), ("0x40", {40: 0}),
@@ -101,6 +111,11 @@ EDGES = [
     ("HostdevApiErrors", {f'agent:{REQUESTS}{{code="{code}"}}': f"0+{number}x40"
                           for code, number in (("503", 60), ("200", 120), ("403", 120), ("404", 120), ("409", 180))},
      {40: 0}),
+    # Some in every ten minutes; and a tenth of all from when most others are ten minutes past.
+    ("HostdevApiErrors", {f'agent:{REQUESTS}{{code="503"}}': steps(600, 10),
+                          f'agent:{REQUESTS}{{code="200"}}': "0+60x49"}, {24: 0, 25: 1}),
+    ("HostdevApiErrors", {f'agent:{REQUESTS}{{code="503"}}': "0+60x70",
+                          f'agent:{REQUESTS}{{code="200"}}': "0+5400x30 162000x40"}, {52: 0, 60: 1}),
     ("HostdevWatchInterrupted", {f'agent:{TROUBLES}{{resource="r", reason="failed"}}': steps(11, 15)}, {29: 0, 30: 1}),
     ("HostdevWatchInterrupted", {f'agent:{TROUBLES}{{resource="r", reason="failed"}}': steps(10, 15),
                                  f'agent:{TROUBLES}{{resource="r", reason="ended"}}': "0+9x74",
@@ -109,6 +124,7 @@ EDGES = [
     ("HostdevReconcileFailing", {QUEUE["retries"]: steps(11, 30), QUEUE["done"]: "4x149"}, {44: 0, 45: 1}),
     ("HostdevReconcileFailing", {QUEUE["retries"]: steps(10, 30), QUEUE["done"]: "4x149"}, {120: 0}),
     ("HostdevReconcileFailing", {QUEUE["retries"]: "0+1x149", QUEUE["done"]: steps(1, 30)}, {29: 1, 120: 0}),
+    ("HostdevReconcileFailing", {QUEUE["retries"]: "0+1x149", QUEUE["done"]: "0x29 1x149"}, {29: 1, 30: 0, 74: 0, 75: 1}),
     ("HostdevReconcileFailing", {QUEUE["retries"]: "0+1x149", QUEUE["done"]: "4x149", QUEUE["retry"]: "0+1x149"},
      {120: 1}),
 

@@ -5,8 +5,9 @@ import re
 MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)("[^"]*")(, ?)?')
 OPPOSITE = {"=": "!=", "!=": "=", "=~": "!~", "!~": "=~"}
 COMPARISONS = {">": (">=", "<"), "<": ("<=", ">"), "==": ("!=",)}
-# A comparison or a number, where they are neither in a string nor in a range.
-TOKEN = re.compile(r'"[^"]*"|\[\d+[mh]\]|(?P<compare>==|[<>])|(?<![\w.])(?P<number>\d+(?:\.\d+)?)(?![\w.])')
+SECONDS = {"m": 60, "h": 3600}
+# A window, a comparison or a number, where they are not in a string.
+TOKEN = re.compile(r'"[^"]*"|\[(?P<window>\d+[mh])\]|(?P<compare>==|[<>])|(?<![\w.])(?P<number>\d+(?:\.\d+)?)(?![\w.])')
 
 
 def spliced(text, match, other, group=0):
@@ -20,11 +21,20 @@ def numbers(text):
     return sorted(f"{other:g}" for other in others - {number})
 
 
+def windows(text):
+    """One half as long, and one twice as long."""
+    seconds = int(text[:-1]) * SECONDS[text[-1]]
+    return f"{seconds // 2}s", f"{2 * seconds}s"
+
+
 def alternatives(value):
     """A regular expression without one of its alternatives, or without an optional part."""
     for part in (r'[^|()"]+\|', r'\|[^|()"]+(?=[)"])', r"\([^()]*\)\?"):
         for found in re.finditer(part, value):
             yield spliced(value, found, "")
+
+
+OTHERS = {"window": windows, "compare": COMPARISONS.get, "number": numbers}
 
 
 def expressions(text):
@@ -36,8 +46,9 @@ def expressions(text):
         for other in alternatives(value) if "~" in operator else ():
             yield f"{name}{operator}{other}", spliced(text, found, other, 3)
     for found in TOKEN.finditer(text):
-        for other in COMPARISONS.get(found["compare"], ()) or (numbers(found["number"]) if found["number"] else ()):
-            yield f"{found[0]} at {found.start()} becomes {other}", spliced(text, found, other)
+        part = found.lastgroup
+        for other in OTHERS[part](found[part]) if part else ():
+            yield f"{found[0]} at {found.start()} becomes {other}", spliced(text, found, other, part)
 
 
 def mutants(rule):

@@ -70,10 +70,16 @@ static void on_signal(void *arg)
 static void serve(struct serving *serving)
 {
 	struct program *program = &serving->program;
-	const struct node_agent_options *options = &serving->options;
 
-	serving->standby = standby_new(&program->loop, program->client, options->lend.kubelet_dir,
-				       &options->look, program->metrics, on_turn, serving);
+	serving->standby = standby_new(&(struct standby_deps){
+		.loop = &program->loop,
+		.client = program->client,
+		.kubelet_dir = serving->options.lend.kubelet_dir,
+		.look = &serving->options.look,
+		.metrics = program->metrics,
+		.on_turn = on_turn,
+		.arg = serving,
+	});
 	serve_add_check(program->serve, SERVE_READYZ, "inventory", check_ready, serving);
 	program_run(program, on_signal, serving);
 	node_agent_free(serving->agent);

@@ -16,7 +16,7 @@
 #include "kube/metrics.h"
 
 /* The kernel tells of a lock's end only who sleeps in flock(), which a loop cannot. */
-enum { TRY_AGAIN_MS = 100 };
+enum { TRY_AGAIN_MS = 50 };
 
 struct standby {
 	struct clock *clock;
@@ -63,16 +63,15 @@ static void on_claim(void *arg, const char *name, const struct entry *before,
 	(void)after;
 }
 
-static void rehearse(struct standby *standby, struct uv_loop_s *loop, struct kube_client *client,
-		     const struct look_options *look, struct metrics *metrics)
+static void rehearse(struct standby *standby, const struct standby_deps *deps)
 {
-	struct informer_deps deps = { client, standby->clock, metrics };
+	struct informer_deps asked = { deps->client, standby->clock, deps->metrics };
 
-	standby->look = look_new(loop, look, metrics, on_look, standby);
-	standby->claims = informer_new(&deps, &(struct informer_spec){
-						      .kind = &pcideviceclaim_kind,
-						      .handlers = { .on_change = on_claim },
-					      });
+	standby->look = look_new(deps->loop, deps->look, deps->metrics, on_look, standby);
+	standby->claims = informer_new(&asked, &(struct informer_spec){
+						       .kind = &pcideviceclaim_kind,
+						       .handlers = { .on_change = on_claim },
+					       });
 	informer_start(standby->claims);
 }
 
@@ -130,25 +129,23 @@ static void open_lock(struct standby *standby, const char *kubelet_dir)
 			 log_str("reason", err.msg));
 }
 
-struct standby *standby_new(struct uv_loop_s *loop, struct kube_client *client,
-			    const char *kubelet_dir, const struct look_options *look,
-			    struct metrics *metrics, void (*on_turn)(void *arg), void *arg)
+struct standby *standby_new(const struct standby_deps *deps)
 {
 	struct standby *standby = xcalloc(1, sizeof(*standby));
 
-	standby->clock = clock_new(loop);
+	standby->clock = clock_new(deps->loop);
 	standby->timer = clock_timer_new(standby->clock, on_timer, standby);
 	standby->lock_fd = -1;
-	standby->standing_by = metrics_family(metrics, &standing_by_desc);
-	standby->on_turn = on_turn;
-	standby->arg = arg;
-	open_lock(standby, kubelet_dir);
+	standby->standing_by = metrics_family(deps->metrics, &standing_by_desc);
+	standby->on_turn = deps->on_turn;
+	standby->arg = deps->arg;
+	open_lock(standby, deps->kubelet_dir);
 	standby->waits = standby->lock_fd >= 0 && is_others_turn(standby);
 	metric_set(standby->standing_by, standby->waits, NULL);
 	if (standby->waits) {
 		log_info("another agent works with this kubelet, this one stands by",
-			 log_str("kubelet", kubelet_dir));
-		rehearse(standby, loop, client, look, metrics);
+			 log_str("kubelet", deps->kubelet_dir));
+		rehearse(standby, deps);
 	}
 	clock_timer_start(standby->clock, standby->timer, standby->waits ? TRY_AGAIN_MS : 0);
 	return standby;

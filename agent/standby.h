@@ -15,14 +15,20 @@ struct standby;
 struct str;
 struct uv_loop_s;
 
-/*
- * @on_turn runs once, from the loop: soon where no other agent has the lock of @kubelet_dir (kubelet_lock), or it cannot
- * be told; else when that one has ended. All arguments are borrowed and outlive the stand-by, but for @look (copied,
- * its texts borrowed).
- */
-struct standby *standby_new(struct uv_loop_s *loop, struct kube_client *client,
-			    const char *kubelet_dir, const struct look_options *look,
-			    struct metrics *metrics, void (*on_turn)(void *arg), void *arg);
+/* Borrowed: all of it outlives the stand-by, but for @look (copied, its texts borrowed). */
+struct standby_deps {
+	struct uv_loop_s *loop;
+	struct kube_client *client;
+	const char *kubelet_dir;
+	const struct look_options *look;
+	struct metrics *metrics;
+	void (*on_turn)(void *arg);
+	void *arg;
+};
+
+/* @on_turn runs once, from the loop: soon where no other agent has the lock of the kubelet's folder
+ * (kubelet_lock), or it cannot be told; else when that one has ended. */
+struct standby *standby_new(const struct standby_deps *deps);
 
 /* Lets go of the lock. Takes NULL, returns NULL; handles close on the loop's next turn. */
 struct standby *standby_free(struct standby *standby);

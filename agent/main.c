@@ -34,8 +34,9 @@ static int check_ready(void *arg, struct err *err)
 	struct serving *serving = arg;
 	auto_str struct str reason = STR_INIT;
 
-	if (serving->agent ? node_agent_ready(serving->agent, &reason)
-			   : standby_ready(serving->standby, &reason))
+	if (standby_locked(serving->standby, &reason) &&
+	    (serving->agent ? node_agent_ready(serving->agent, &reason)
+			    : standby_ready(serving->standby, &reason)))
 		return 0;
 	return err_set(err, ERR_RETRY, -1, "%s", str_cstr(&reason));
 }

@@ -22,6 +22,7 @@ struct standby {
 	struct clock *clock;
 	struct clock_timer *timer; /* for the next try, or for the turn */
 	int lock_fd;               /* -1: without */
+	char *lock_trouble;        /* NULL: none  */
 	bool waits;
 	struct metric *standing_by;
 
@@ -75,6 +76,12 @@ static void rehearse(struct standby *standby, const struct standby_deps *deps)
 	informer_start(standby->claims);
 }
 
+static bool is_rehearsed(const struct standby *standby)
+{
+	return standby->looked && informer_synced(standby->claims) &&
+	       informer_installed(standby->claims);
+}
+
 bool standby_ready(struct standby *standby, struct str *reason)
 {
 	if (!standby->waits)
@@ -82,32 +89,56 @@ bool standby_ready(struct standby *standby, struct str *reason)
 	else if (!standby->looked)
 		str_addf(reason, "standing by, and the devices have not been read: %s",
 			 standby->trouble ? standby->trouble : "the first look has not ended yet");
-	else if (!informer_synced(standby->claims) || !informer_installed(standby->claims))
+	else if (!is_rehearsed(standby))
 		str_addf(reason, "standing by, and waiting for %s", informer_text(standby->claims));
 	else
 		return true;
 	return false;
 }
 
+bool standby_locked(const struct standby *standby, struct str *reason)
+{
+	if (standby->lock_trouble && reason)
+		str_add(reason, standby->lock_trouble);
+	return !standby->lock_trouble;
+}
+
 /* --- the turn ------------------------------------------------------------------------- */
 
-/* Is it another agent's turn? Without a lock nobody else is known of. */
+/* The agent works all the same: it may be the only one. */
+static void note_lock(struct standby *standby, const struct err *err)
+{
+	free(standby->lock_trouble);
+	standby->lock_trouble = xasprintf(
+		"cannot tell whether another agent works with this kubelet: %s", err->msg);
+	log_warn("cannot tell whether another agent works with this kubelet",
+		 log_str("reason", err->msg));
+}
+
+static void open_lock(struct standby *standby, const char *kubelet_dir)
+{
+	struct err err = { 0 };
+
+	if (kubelet_lock_open(kubelet_dir, &standby->lock_fd, &err) < 0)
+		note_lock(standby, &err);
+}
+
 static bool is_others_turn(struct standby *standby)
 {
 	struct err err = { 0 };
 	int r = kubelet_lock_try(standby->lock_fd, &err);
 
 	if (r < 0)
-		log_warn("cannot tell whether another agent works with this kubelet",
-			 log_str("reason", err.msg));
+		note_lock(standby, &err);
 	return r == KUBELET_LOCK_BUSY;
 }
 
+/* Who could not do the work leaves the turn to others: an agent that has only been started anew takes it back. */
 static void on_timer(void *arg)
 {
 	struct standby *standby = arg;
 
-	if (standby->waits && is_others_turn(standby)) {
+	if (standby->waits && (!is_rehearsed(standby) || is_others_turn(standby))) {
 		clock_timer_start(standby->clock, standby->timer, TRY_AGAIN_MS);
 		return;
 	}
@@ -118,15 +149,6 @@ static void on_timer(void *arg)
 	standby->waits = false;
 	metric_set(standby->standing_by, 0, NULL);
 	standby->on_turn(standby->arg);
-}
-
-static void open_lock(struct standby *standby, const char *kubelet_dir)
-{
-	struct err err = { 0 };
-
-	if (kubelet_lock_open(kubelet_dir, &standby->lock_fd, &err) < 0)
-		log_warn("cannot tell whether another agent works with this kubelet",
-			 log_str("reason", err.msg));
 }
 
 struct standby *standby_new(const struct standby_deps *deps)
@@ -162,6 +184,7 @@ struct standby *standby_free(struct standby *standby)
 	if (standby->lock_fd >= 0)
 		close(standby->lock_fd);
 	free(standby->trouble);
+	free(standby->lock_trouble);
 	free(standby);
 	return NULL;
 }

@@ -27,7 +27,7 @@ struct standby_deps {
 };
 
 /* @on_turn runs once, from the loop: soon where no other agent has the lock of the kubelet's folder
- * (kubelet_lock), or it cannot be told; else when that one has ended. */
+ * (kubelet_lock), or it cannot be told; else when that one has ended and this one could take over. */
 struct standby *standby_new(const struct standby_deps *deps);
 
 /* Lets go of the lock. Takes NULL, returns NULL; handles close on the loop's next turn. */
@@ -36,3 +36,7 @@ struct standby *standby_free(struct standby *standby);
 /* Could it take over? It waits, has looked at the devices and has read the claims. When not, the reason is appended to
  * @reason. Once its turn has come, the work says for itself whether it is ready. */
 bool standby_ready(struct standby *standby, struct str *reason);
+
+/* False where it cannot be told whether another agent works with the kubelet, which is then appended to @reason (may be
+ * NULL): nothing can be lent from such a folder, and a roll-out is not to go on. */
+bool standby_locked(const struct standby *standby, struct str *reason);

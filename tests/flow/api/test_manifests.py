@@ -33,6 +33,15 @@ def render(cluster, overlay):
     return by_name
 
 
+def with_components(cluster, folder, *components):
+    """Those of the base with these components, as in an overlay of one's own: it has a relative path to the tree."""
+    tree = os.path.relpath(ROOT / "manifests", folder.resolve())
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+        "resources": [f"{tree}/base"], "components": [f"{tree}/components/{component}" for component in components]}))
+    return list(yaml.safe_load_all(cluster.kubectl("kustomize", folder).stdout))
+
+
 def template(cluster, kind, name, overlay="base"):
     return render(cluster, overlay)[kind, NAMESPACE, name]["spec"]["template"]
 
@@ -79,14 +88,8 @@ def test_the_api_server_knows_every_field(installed, overlay):
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_and_those_of_the_components(installed, component, tmp_path):
-    """As in an overlay of one's own, which says where the tree is by a relative path."""
-    tree = os.path.relpath(ROOT / "manifests", tmp_path.resolve())
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-        "resources": [f"{tree}/base"], "components": [f"{tree}/components/{component}"]}))
-    text = installed.kubectl("kustomize", tmp_path).stdout
     known = installed.kubectl("api-resources", "-o", "name").stdout
-    for o in yaml.safe_load_all(text):
+    for o in with_components(installed, tmp_path, component):
         group = o["apiVersion"].rpartition("/")[0]
         # Another project's kinds are not on this API server.
         assert group in known or "." not in group or group == "monitoring.coreos.com", o
@@ -190,15 +193,23 @@ def mebibytes(text):
 
 
 def test_nodes_can_be_drained_and_roll_outs_go_on(installed):
-    """An eviction of one replica is never refused for good; agents go a tenth of the nodes at a time."""
+    """An eviction of one replica is never refused for good."""
     base = render(installed, "base")
     controller = base["Deployment", NAMESPACE, "hostdev-controller"]["spec"]
     budget = base["PodDisruptionBudget", NAMESPACE, "hostdev-controller"]["spec"]
     assert 1 <= budget["minAvailable"] < controller["replicas"]
     assert budget["selector"]["matchLabels"] == CONTROLLER
     assert controller["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
-    agents = base["DaemonSet", NAMESPACE, "hostdev-agent"]["spec"]["updateStrategy"]["rollingUpdate"]
-    assert agents == {"maxUnavailable": 0, "maxSurge": "10%"}  # the next one stands by until the old one has ended
+
+
+@pytest.mark.parametrize("components", [[], *([component] for component in COMPONENTS)])
+def test_agents_that_listen_on_the_node_end_before_the_next_one_begins(installed, components, tmp_path):
+    """The scheduler has no place for a second pod with a port of the node, and a roll-out would not go on."""
+    [agent] = [o for o in with_components(installed, tmp_path, *components) if o["kind"] == "DaemonSet"]
+    on_node = agent["spec"]["template"]["spec"].get("hostNetwork", False)
+    strategy = agent["spec"]["updateStrategy"]["rollingUpdate"]
+    assert on_node == (components == ["privileged"])
+    assert strategy == {"maxUnavailable": "10%" if on_node else 0, "maxSurge": 0 if on_node else "10%"}
 
 
 def test_agents_run_on_every_node(installed):

@@ -45,8 +45,10 @@ static void on_turn(void *arg)
 {
 	struct serving *serving = arg;
 	struct program *program = &serving->program;
+	struct node_agent_seen seen = { 0 };
 
-	serving->agent = node_agent_new(&program->loop, program->client, &serving->options,
+	standby_take(serving->standby, &seen.look, &seen.inventory);
+	serving->agent = node_agent_new(&program->loop, program->client, &serving->options, &seen,
 					program->metrics);
 }
 

@@ -18,12 +18,14 @@
 #include "kube/informer.h"
 
 struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *client,
-				  const struct node_agent_options *options, struct metrics *metrics)
+				  const struct node_agent_options *options,
+				  const struct node_agent_seen *seen, struct metrics *metrics)
 {
 	struct node_agent *agent = xcalloc(1, sizeof(*agent));
 	struct informer_deps deps = { .client = client, .metrics = metrics };
 
 	agent->options = *options;
+	agent->seen = *seen;
 	agent->options.binder.metrics = metrics;
 	agent->options.binder.helper.metrics = metrics;
 	agent->options.gpu.helper.metrics = metrics;
@@ -64,6 +66,8 @@ struct node_agent *node_agent_free(struct node_agent *agent)
 		informer_free(agent->devices[i].informer);
 		informer_free(agent->claims[i].informer);
 	}
+	inventory_free(agent->seen.inventory);
+	clock_timer_free(agent->clock, agent->begins);
 	events_free(agent->events);
 	clock_free(agent->clock);
 	free(agent);

@@ -26,11 +26,18 @@ struct node_agent_options {
 		vfio_drivers; /* that claims may name beside vfio-pci; its items are borrowed */
 };
 
-/* Starts at once. All arguments are borrowed and outlive the agent, but for @options (copied, its
- * texts borrowed). */
+/* What has been seen already: the agent's from now on. All NULL: nothing. */
+struct node_agent_seen {
+	struct look *look;
+	struct inventory
+		*inventory; /* what it found last; NULL: the next scan is to be waited for */
+};
+
+/* Starts at once. All arguments are borrowed and outlive the agent, but for @options and @seen (copied, the
+ * texts of @options borrowed). */
 struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *client,
 				  const struct node_agent_options *options,
-				  struct metrics *metrics);
+				  const struct node_agent_seen *seen, struct metrics *metrics);
 
 /* Tell the kubelet that there are no devices any more. @stopped is called once, within about a second;
  * then the agent is to be freed. */

@@ -24,6 +24,7 @@
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/clock.h"
 #include "kube/informer.h"
 
 enum { VFS_DEADLINES = 4 }; /* a card may make its virtual functions one by one */
@@ -267,6 +268,34 @@ static void make_config(struct node_agent *agent, struct uv_loop_s *loop,
 	});
 }
 
+/* What has been found already; the scan after it finds what it does not say, such as records. */
+static void begin_with_seen(void *arg)
+{
+	struct node_agent *agent = arg;
+	struct inventory *inventory = agent->seen.inventory;
+
+	agent->seen.inventory = NULL;
+	tie_inventory(agent, inventory, NULL);
+}
+
+static void make_look(struct node_agent *agent, struct uv_loop_s *loop,
+		      const struct informer_deps *deps)
+{
+	agent->look = agent->seen.look;
+	agent->seen.look = NULL;
+	agent->begins = clock_timer_new(deps->clock, begin_with_seen, agent);
+	if (agent->look) {
+		look_give(agent->look, tie_inventory, agent);
+		look_again(agent->look);
+	} else {
+		agent->look =
+			look_new(loop, &agent->options.look, deps->metrics, tie_inventory, agent);
+	}
+	look_listen(agent->look, tie_uevent, agent);
+	if (agent->seen.inventory)
+		clock_timer_start(deps->clock, agent->begins, 0);
+}
+
 void node_parts_make(struct node_agent *agent, struct uv_loop_s *loop,
 		     const struct informer_deps *deps)
 {
@@ -283,7 +312,6 @@ void node_parts_make(struct node_agent *agent, struct uv_loop_s *loop,
 	lend_add(agent->lend, &(struct lend_type){ .offer = tie_offer_shared, .arg = agent });
 	make_sriov(agent, loop, deps);
 	make_gpus(agent, loop, deps);
-	agent->look = look_new(loop, &agent->options.look, deps->metrics, tie_inventory, agent);
-	look_listen(agent->look, tie_uevent, agent);
+	make_look(agent, loop, deps);
 	start(agent);
 }

@@ -28,6 +28,8 @@ struct node_agent {
 	struct informer *node;
 	struct publish *publish;
 	struct claims *pci_claims;
+	struct node_agent_seen seen; /* until it has begun with it */
+	struct clock_timer *begins;
 	struct look *look;
 	struct lend *lend;
 	struct config_watch *config;

@@ -29,8 +29,8 @@ struct standby {
 	/* while it waits */
 	struct look *look;
 	struct informer *claims;
-	bool looked;
-	char *trouble; /* of the last look */
+	struct inventory *inventory; /* of the last look; NULL: it failed, or there was none yet */
+	char *trouble;               /* of the last look                                        */
 
 	void (*on_turn)(void *arg);
 	void *arg;
@@ -48,10 +48,10 @@ static void on_look(void *arg, struct inventory *inventory, const struct err *er
 {
 	struct standby *standby = arg;
 
-	standby->looked = inventory != NULL;
+	inventory_free(standby->inventory);
+	standby->inventory = inventory;
 	free(standby->trouble);
 	standby->trouble = inventory ? NULL : xstrdup(err->msg);
-	inventory_free(inventory);
 }
 
 /* That they can be read is all that is wanted of them. */
@@ -67,8 +67,10 @@ static void on_claim(void *arg, const char *name, const struct entry *before,
 static void rehearse(struct standby *standby, const struct standby_deps *deps)
 {
 	struct informer_deps asked = { deps->client, standby->clock, deps->metrics };
+	struct look_options look = *deps->look;
 
-	standby->look = look_new(deps->loop, deps->look, deps->metrics, on_look, standby);
+	look.scan.metrics = deps->metrics;
+	standby->look = look_new(deps->loop, &look, deps->metrics, on_look, standby);
 	standby->claims = informer_new(&asked, &(struct informer_spec){
 						       .kind = &pcideviceclaim_kind,
 						       .handlers = { .on_change = on_claim },
@@ -78,7 +80,7 @@ static void rehearse(struct standby *standby, const struct standby_deps *deps)
 
 static bool is_rehearsed(const struct standby *standby)
 {
-	return standby->looked && informer_synced(standby->claims) &&
+	return standby->inventory && informer_synced(standby->claims) &&
 	       informer_installed(standby->claims);
 }
 
@@ -86,7 +88,7 @@ bool standby_ready(struct standby *standby, struct str *reason)
 {
 	if (!standby->waits)
 		str_add(reason, "the agent begins");
-	else if (!standby->looked)
+	else if (!standby->inventory)
 		str_addf(reason, "standing by, and the devices have not been read: %s",
 			 standby->trouble ? standby->trouble : "the first look has not ended yet");
 	else if (!is_rehearsed(standby))
@@ -144,11 +146,20 @@ static void on_timer(void *arg)
 	}
 	if (standby->waits)
 		log_info("the other agent has ended, this one takes over");
-	standby->look = look_free(standby->look);
 	standby->claims = informer_free(standby->claims);
 	standby->waits = false;
 	metric_set(standby->standing_by, 0, NULL);
 	standby->on_turn(standby->arg);
+}
+
+void standby_take(struct standby *standby, struct look **ret_look, struct inventory **ret_inventory)
+{
+	if (standby->look && !look_is_settled(standby->look))
+		standby->inventory = inventory_free(standby->inventory);
+	*ret_look = standby->look;
+	*ret_inventory = standby->inventory;
+	standby->look = NULL;
+	standby->inventory = NULL;
 }
 
 struct standby *standby_new(const struct standby_deps *deps)
@@ -178,6 +189,7 @@ struct standby *standby_free(struct standby *standby)
 	if (!standby)
 		return NULL;
 	look_free(standby->look);
+	inventory_free(standby->inventory);
 	informer_free(standby->claims);
 	clock_timer_free(standby->clock, standby->timer);
 	clock_free(standby->clock);

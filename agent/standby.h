@@ -8,7 +8,9 @@
 
 #include <stdbool.h>
 
+struct inventory;
 struct kube_client;
+struct look;
 struct look_options;
 struct metrics;
 struct standby;
@@ -29,6 +31,14 @@ struct standby_deps {
 /* @on_turn runs once, from the loop: soon where no other agent has the lock of the kubelet's folder
  * (kubelet_lock), or it cannot be told; else when that one has ended and this one could take over. */
 struct standby *standby_new(const struct standby_deps *deps);
+
+/*
+ * What it has seen by its turn, so that the work need not begin with a look: the look goes on, and *@ret_inventory is
+ * what it found last, NULL if more has been heard of since. Both are the caller's from now on; NULL if it never waited. To
+ * be called by @on_turn.
+ */
+void standby_take(struct standby *standby, struct look **ret_look,
+		  struct inventory **ret_inventory);
 
 /* Lets go of the lock. Takes NULL, returns NULL; handles close on the loop's next turn. */
 struct standby *standby_free(struct standby *standby);

@@ -198,6 +198,17 @@ struct look *look_free(struct look *look)
 	return NULL;
 }
 
+void look_give(struct look *look, look_fn *fn, void *arg)
+{
+	look->fn = fn;
+	look->arg = arg;
+}
+
+bool look_is_settled(const struct look *look)
+{
+	return !look->rescan.running && !look->rescan.wanted;
+}
+
 void look_again(struct look *look)
 {
 	hint(look, RESCAN_DEVICE, "transition");

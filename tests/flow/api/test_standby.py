@@ -4,12 +4,14 @@ once the first has ended, however that was.
 
 import signal
 import time
+from datetime import datetime
 
 import pytest
 
 from cluster import wait_until
 from machine import Machine
 from policies import claim
+from programs import program
 
 UNREACHABLE = """
 apiVersion: v1
@@ -67,6 +69,51 @@ def test_the_second_agent_takes_over(agents, first, machine, node, things, end):
     assert first.metric(STANDING_BY) == 0
     leave(first, end)
     assert_at_work(second)
+
+
+SLOW_SCAN_S = 3
+
+
+@pytest.fixture
+def slow_helper(tmp_path):
+    """A hostdev-helper of a machine on which a look at the devices takes long."""
+    folder = tmp_path / "slow"
+    folder.mkdir()
+    (folder / "hostdev-names").symlink_to(program("hostdev-names"))
+    helper = folder / "hostdev-helper"
+    helper.write_text(f'#!/bin/sh\n[ "$1" != scan ] || sleep {SLOW_SCAN_S}\nexec {program("hostdev-helper")} "$@"\n')
+    helper.chmod(0o755)
+    return helper
+
+
+def seconds(line):
+    """Of a line of the log."""
+    return datetime.fromisoformat(line.split()[0].removeprefix("time=").removesuffix("Z")).timestamp()
+
+
+def test_it_begins_with_what_it_has_seen(agents, first, machine, node, slow_helper):
+    """So what is lent is not gone for as long as a look takes; the look after it finds what has come meanwhile."""
+    second = stands_by(agents(machine, node, ["--helper", slow_helper]).start())
+    wait_until(second.ready, 20, "an agent that could take over")
+    leave(first, signal.SIGTERM)
+    machine.add("0000:7f:00.0")
+    turn, read = seconds(second.wait_line(TAKES_OVER)), seconds(second.wait_line("devices read"))
+    assert read - turn < SLOW_SCAN_S / 2
+    second.wait_line("resource=pcidevices objects=")
+    second.wait_converged()
+
+
+def test_what_came_just_before_its_turn_is_looked_at_first(agents, first, machine, node, slow_helper):
+    second = stands_by(agents(machine, node, ["--helper", slow_helper]).start())
+    wait_until(second.ready, 20, "an agent that could take over")
+    machine.add("0000:7f:00.0")
+    machine.tell()
+    time.sleep(0.5)  # its look at that is under way
+    leave(first, signal.SIGKILL)
+    turn, read = seconds(second.wait_line(TAKES_OVER)), seconds(second.wait_line("devices read"))
+    assert read - turn > SLOW_SCAN_S / 4
+    assert second.lines("devices read", "pci=6")
+    second.wait_converged()
 
 
 def test_it_writes_nothing_while_it_stands_by(crds, agents, first, machine, node):

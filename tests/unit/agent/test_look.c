@@ -87,11 +87,15 @@ struct host_watch *host_watch_free(struct host_watch *w)
 	return NULL;
 }
 
+/* Counts, where it is given what to count in. */
 static void on_look(void *arg, struct inventory *inventory, const struct err *err)
 {
-	(void)arg;
+	unsigned *told = arg;
+
 	(void)inventory;
 	(void)err;
+	if (told)
+		(*told)++;
 }
 
 static void assert_hears(const struct metrics *metrics, const char *wanted)
@@ -104,10 +108,11 @@ static void assert_hears(const struct metrics *metrics, const char *wanted)
 		fail_msg("no '%s' in %s", line, str_cstr(&text));
 }
 
+static struct inventory found; /* nobody looks into it */
+
 /* One look, at once: it begins, and ends well. */
 static void look_once(struct look *look, uv_loop_t *loop)
 {
-	static struct inventory found; /* nobody looks into it */
 	unsigned before = stage.scan.starts;
 	auto_free char *address = xasprintf("192.0.2.%u", before);
 
@@ -168,6 +173,37 @@ static void a_kernel_that_tells_is_not_asked_again(void **state)
 	metrics_free(metrics);
 }
 
+/* The next scan is begun and ended for somebody else. */
+static void a_look_can_be_gone_on_with(void **state)
+{
+	struct look_options options = { 0 };
+	struct look *look;
+	uv_loop_t loop;
+	unsigned first = 0;
+	unsigned second = 0;
+
+	(void)state;
+	stage = (struct stage){ .deaf = false };
+	assert_int_equal(uv_loop_init(&loop), 0);
+	look = look_new(&loop, &options, NULL, on_look, &first);
+	assert_false(look_is_settled(look)); /* a scan is due  */
+	uv_run(&loop, UV_RUN_NOWAIT);
+	assert_false(look_is_settled(look)); /* it runs        */
+	look_again(look);
+	stage.scan.done(stage.scan.arg, &found, &(struct err){ 0 });
+	assert_false(look_is_settled(look)); /* another is due */
+	look_once(look, &loop);
+	assert_true(look_is_settled(look));
+	look_give(look, on_look, &second);
+	assert_true(look_is_settled(look));
+	look_once(look, &loop);
+	assert_int_equal(first, 2);
+	assert_int_equal(second, 1);
+	look_free(look);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -177,5 +213,7 @@ int main(void)
 		  a_kernel_that_tells_nothing_is_asked_again, NULL);
 	suite_add(&suite, "one that tells is not asked again",
 		  a_kernel_that_tells_is_not_asked_again, NULL);
+	suite_add(&suite, "who takes a look over is told what it finds", a_look_can_be_gone_on_with,
+		  NULL);
 	return suite_run(&suite, "look");
 }

@@ -38,7 +38,8 @@ struct standby {
 
 static const struct metric_desc standing_by_desc = {
 	.name = "hostdev_agent_standing_by",
-	.help = "1 while another agent works with the kubelet of this node and this one waits for its end.",
+	.help = "1 while this agent stands by: another one works with the node's kubelet, or this one "
+		"cannot take over.",
 	.type = METRIC_GAUGE,
 };
 
@@ -135,7 +136,8 @@ static bool is_others_turn(struct standby *standby)
 	return r == KUBELET_LOCK_BUSY;
 }
 
-/* Who could not do the work leaves the turn to others: an agent that has only been started anew takes it back. */
+/* Who could not do the work leaves the turn to others: an agent that has only been started anew takes
+ * it back. */
 static void on_timer(void *arg)
 {
 	struct standby *standby = arg;

@@ -1,8 +1,10 @@
 /*
- * standby: has an agent wait for its turn while another one works with the same kubelet, as in a roll-out.
+ * standby: has an agent wait for its turn while another one works with the same kubelet, as in a
+ * roll-out.
  *
- * In the meantime it tries what its own work will begin with: it looks at the devices and reads the claims, and changes
- * nothing. So an agent that could not take over is not ready, and a roll-out stops at it with the old one at work.
+ * In the meantime it tries what its own work will begin with: it looks at the devices and reads the
+ * claims, and changes nothing. So an agent that could not take over is not ready, and a roll-out stops
+ * at it with the old one at work.
  */
 #pragma once
 
@@ -33,9 +35,9 @@ struct standby_deps {
 struct standby *standby_new(const struct standby_deps *deps);
 
 /*
- * What it has seen by its turn, so that the work need not begin with a look: the look goes on, and *@ret_inventory is
- * what it found last, NULL if more has been heard of since. Both are the caller's from now on; NULL if it never waited. To
- * be called by @on_turn.
+ * What it has seen by its turn, so that the work need not begin with a look: the look goes on, and
+ * *@ret_inventory is what it found last, NULL if more has been heard of since. Both are the caller's
+ * from now on; NULL if it never waited. To be called by @on_turn.
  */
 void standby_take(struct standby *standby, struct look **ret_look,
 		  struct inventory **ret_inventory);
@@ -43,10 +45,10 @@ void standby_take(struct standby *standby, struct look **ret_look,
 /* Lets go of the lock. Takes NULL, returns NULL; handles close on the loop's next turn. */
 struct standby *standby_free(struct standby *standby);
 
-/* Could it take over? It waits, has looked at the devices and has read the claims. When not, the reason is appended to
- * @reason. Once its turn has come, the work says for itself whether it is ready. */
+/* Could it take over? It waits, has looked at the devices and has read the claims. When not, the reason
+ * is appended to @reason. Once its turn has come, the work says for itself whether it is ready. */
 bool standby_ready(struct standby *standby, struct str *reason);
 
-/* False where it cannot be told whether another agent works with the kubelet, which is then appended to @reason (may be
- * NULL): nothing can be lent from such a folder, and a roll-out is not to go on. */
+/* False where it cannot be told whether another agent works with the kubelet, which is then appended to
+ * @reason (may be NULL): nothing can be lent from such a folder, and a roll-out is not to go on. */
 bool standby_locked(const struct standby *standby, struct str *reason);

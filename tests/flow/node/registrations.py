@@ -11,6 +11,7 @@ FLAGS = "--v=2\n"  # with this it says so
 LINE = re.compile(r"^[IWE](\d{4} \d\d:\d\d:\d\d\.\d{6}) [^\]]*\] (.*)$", re.M)
 ENDS = "Mark all resources Unhealthy for resource"
 BEGINS = "State pushed for device plugin"
+EMPTY = "resourceCapacity=0"
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Registrations:
         """When the log says so of the resource."""
         year = datetime.now(timezone.utc).year
         stamps = [stamp for stamp, text in LINE.findall(self.hostdev.kubelet.log())
-                  if text.startswith(f'"{words}"') and f'"{self.resource}"' in text]
+                  if text.startswith(f'"{words}"') and f'"{self.resource}"' in text and EMPTY not in text]
         return [datetime.strptime(f"{year}{stamp} +0000", "%Y%m%d %H:%M:%S.%f %z").timestamp() for stamp in stamps]
 
     def _began(self):

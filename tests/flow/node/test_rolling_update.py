@@ -154,8 +154,8 @@ class Gaps:
     def measure(self, what, act):
         """act() has one agent begin anew; the Node has the resource once the kubelet tells of the registered one.
 
-        The first is a plain restart, by which the others are judged: none may take longer to register, give or take, and
-        of the time until the next process they have nothing.
+        The first is a plain restart, by which the others are judged: none may take longer to register, and of the time until
+        the next process they have nothing.
         """
         mark, seen = self.registrations.mark(), self.allocatable.mark()
         act()
@@ -165,7 +165,7 @@ class Gaps:
         none = [(begin + ahead, end + ahead) for begin, end in self._without(seen)]
         self.found[what] = f"{restart}; the Node had none for {sum(end - begin for begin, end in none):.1f} s"
         assert restart.stood_by == (self.longest is not None), self.found
-        self.longest = self.longest or max(2 * restart.took, restart.took + NOISE)
+        self.longest = self.longest or restart.took + NOISE
         assert len(none) <= 1 and restart.took < self.longest, self.found
         for begin, end in none:
             assert restart.lost - SLACK < begin, self.found

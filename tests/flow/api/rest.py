@@ -98,19 +98,20 @@ class Rest:
         assert status in (200, 404), answer
 
     def remove(self, path):
-        """Without waiting for what holds it. Refusals are no end: an API server goes on asking a webhook for a while
-        after its configuration went, and a webhook remembers for a while what is no more.
+        """Until it is gone, whatever holds it: an agent that runs yet puts its finalizer back. Refusals are no end: an API
+        server goes on asking a webhook for a while after its configuration went, and a webhook remembers for a while what
+        is no more.
         """
-        refusal = None
-        for _ in range(ASKED_AGAIN):
+        for pause in [0] * 3 + [1] * ASKED_AGAIN:
             status, answer = self.request("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
             if status == 200:
                 status, answer = self.request("DELETE", f"{path}?gracePeriodSeconds=0")
-            if status in (200, 202, 404):
+            if status in (200, 202):
+                status, answer = self.request("GET", path)
+            if status == 404:
                 return
-            refusal = answer
-            time.sleep(1)
-        raise Refused(f"{path}: {refusal}")
+            time.sleep(pause)
+        raise Refused(f"{path}: {answer}")
 
 
 def loaded(text):

@@ -117,8 +117,6 @@ def claims(webhook, rest):
     """claims(name, plural) makes a claim, which is gone at the end."""
     made = Things(rest)
     yield lambda name, plural="pcideviceclaims": made.make(plural, claim(name, plural))
-    for one in made.made:
-        rest.request("PATCH", one, {"metadata": {"finalizers": None}}, MERGE)
     made.close()
 
 

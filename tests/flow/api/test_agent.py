@@ -13,7 +13,7 @@ import pytest
 from cluster import wait_until
 from machine import Machine
 from programs import claimable, essence
-from rest import DEVICES
+from rest import DEVICES, GROUP
 
 NIC = "0000:01:00.1"  # a function of the made-up machine that is not in use
 ADDED = "0000:00:1d.0"
@@ -39,7 +39,7 @@ def claims(rest):
 
     yield make
     for name in made:
-        rest.delete("pcideviceclaims", name)
+        rest.remove(f"{GROUP}/pcideviceclaims/{name}")
 
 
 def test_publishes_what_inspect_prints(agents, node, tmp_path):

@@ -14,6 +14,7 @@ from machine import Machine
 from programs import run
 
 PATH = "/apis/hostdev.io/v1alpha1/hostdeviceconfigs"
+CLAIMS = "/apis/devices.harvesterhci.io/v1beta1/pcideviceclaims"
 NIC = "0000:01:00.1"  # a function of the made-up machine that is not in use
 KVM = {"resourceName": "a.io/kvm", "path": "/dev/kvm", "count": 2}
 TUN = {"resourceName": "a.io/tun", "path": "/dev/net/tun", "count": 2, "preOpen": True, "permissions": "mrw"}
@@ -245,8 +246,7 @@ def test_a_function_on_vfio_is_lent_by_selector_and_by_its_claim(start, machine,
     try:
         wait_until(lambda: "a.io/nic" not in kubelet.endpoints(), 20, "the claim's own resource")
     finally:
-        rest.patch("pcideviceclaims", name, {"metadata": {"finalizers": None}})
-        rest.delete("pcideviceclaims", name)
+        rest.remove(f"{CLAIMS}/{name}")
 
 
 def test_a_bad_entry_is_told_and_hurts_nothing_else(start, machine, kubelet, config, crds):
@@ -390,8 +390,7 @@ def test_a_name_that_a_function_on_vfio_has_is_another_kinds(start, machine, kub
         assert "devices of another kind (pci) on this node already" in entry["message"]
         assert NIC in kubelet.devices(resource)
     finally:
-        config.rest.patch("pcideviceclaims", name, {"metadata": {"finalizers": None}})
-        config.rest.delete("pcideviceclaims", name)
+        config.rest.remove(f"{CLAIMS}/{name}")
 
 
 @pytest.mark.parametrize("make, says", [

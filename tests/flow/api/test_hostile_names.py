@@ -75,9 +75,7 @@ def lender(agents, machine, node, rest, kubelet_dir):
                                                                          "userName": f"a\n{FORGED}\x1b[2J"}})
     wait_until(lambda: serves(kubelet_dir, POOL), 20)
     yield agent
-    rest.request("PATCH", f"{GROUP}/pcideviceclaims/{name}", {"metadata": {"finalizers": None}},
-                 "application/merge-patch+json")
-    rest.delete("pcideviceclaims", name)
+    rest.remove(f"{GROUP}/pcideviceclaims/{name}")
 
 
 def sockets(kubelet_dir):
@@ -105,7 +103,9 @@ def test_an_override_that_is_no_resource_name_changes_nothing(lender, node, rest
         wait_until(lambda: serves(kubelet_dir, "example.com/good"), 20, what)
         override("pcideviceclaims", text)
         wait_until(lambda: serves(kubelet_dir, POOL), 20, what)
-    assert sorted(path.name for path in kubelet_dir.iterdir()) == ["device-plugins"]
+    files = sorted(str(path.relative_to(kubelet_dir)) for path in kubelet_dir.rglob("*")
+                   if path.parent.name != "device-plugins")
+    assert files == ["device-plugins", "plugins", "plugins/hostdev", "plugins/hostdev/agent.lock"]
     told = lender.lines('msg="resource ', " resource=")
     assert {re.search(r" resource=(\S+)", line)[1] for line in told} == {POOL, "example.com/good"}
     override("pcidevices", None)

@@ -246,7 +246,7 @@ def test_a_claim_says_all_of_its_device_and_user(webhook, rest):
                 "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDevice", "name": NIC,
                 "uid": device["metadata"]["uid"]}]
     finally:
-        rest.delete("pcideviceclaims", NIC)
+        rest.remove(path("pcideviceclaims", NIC))
 
 
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(webhook, rest):

@@ -45,7 +45,8 @@ class Config:
         body = {"apiVersion": "hostdev.io/v1alpha1", "kind": "HostDeviceConfig", "metadata": {"name": "default"},
                 "spec": spec}
         status, answer = self.rest.request("POST", PATH, body)
-        if status == 409:
+        end = time.monotonic() + 10
+        while status == 409 and time.monotonic() < end:  # agents write its status meanwhile
             body["metadata"]["resourceVersion"] = self.get()["metadata"]["resourceVersion"]
             status, answer = self.rest.request("PUT", f"{PATH}/default", body)
         assert status in (200, 201), answer

@@ -154,7 +154,7 @@ def test_names_of_nodes_and_users_in_claims_are_no_lines(agents, machine, node, 
                 "metadata": {"name": name, "labels": {"nodename": node}, "annotations": {"a": text}}})
         wait_until(agent.idle, 20, what)
         for name in names:
-            rest.delete("pcideviceclaims", name)
+            rest.remove(f"{GROUP}/pcideviceclaims/{name}")
     agent.wait_converged()
     log_is_sound(agent)
 

@@ -18,5 +18,6 @@ enum {
  * that is started inherits: 0, KUBELET_LOCK_NONE, or < 0 with @err. */
 int kubelet_lock_open(const char *kubelet_dir, int *ret_fd, struct err *err);
 
-/* Take the lock of the file @fd, until it is closed: 0, KUBELET_LOCK_BUSY, or < 0 with @err. Does not wait. */
+/* Take the lock of the file @fd, until it is closed, without waiting: 0, KUBELET_LOCK_BUSY, or < 0 with
+ * @err. */
 int kubelet_lock_try(int fd, struct err *err);

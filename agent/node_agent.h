@@ -29,12 +29,11 @@ struct node_agent_options {
 /* What has been seen already: the agent's from now on. All NULL: nothing. */
 struct node_agent_seen {
 	struct look *look;
-	struct inventory
-		*inventory; /* what it found last; NULL: the next scan is to be waited for */
+	struct inventory *inventory; /* what it found last; NULL: not known yet */
 };
 
-/* Starts at once. All arguments are borrowed and outlive the agent, but for @options and @seen (copied, the
- * texts of @options borrowed). */
+/* Starts at once. All arguments are borrowed and outlive the agent, but for @options and @seen (copied,
+ * the texts of @options borrowed). */
 struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *client,
 				  const struct node_agent_options *options,
 				  const struct node_agent_seen *seen, struct metrics *metrics);

@@ -96,6 +96,7 @@ struct config_generic {
 	char *permissions;    /* of "rwm" */
 	unsigned count;
 	bool pre_open;
+	bool allow_critical;        /* also a disk or the machine's memory */
 	struct json_pairs selector; /* nodes that have all of these labels */
 };
 
@@ -122,14 +123,15 @@ struct config_iommufd {
 };
 
 /* Why an entry gives nothing, as programs read it: one word each. */
-#define CONFIG_INVALID           "Invalid"         /* wrong in itself: on no node               */
-#define CONFIG_SAME_NAME         "SameName"        /* another entry has its name on this node   */
-#define CONFIG_NAME_TAKEN        "NameTaken"       /* devices of another kind have it           */
-#define CONFIG_NODE_MISSING      "NodeMissing"     /* the device node is not there              */
-#define CONFIG_NODE_UNUSABLE     "NodeUnusable"    /* it is, and cannot be used                 */
-#define CONFIG_NODE_NOT_WRITABLE "NodeNotWritable" /* the agent cannot give it to QEMU           */
-#define CONFIG_NO_CAPACITY       "NoCapacity"      /* the kernel has no such capacity           */
-#define CONFIG_SOCKET_MISSING    "SocketMissing"   /* the socket is not there                   */
+#define CONFIG_INVALID           "Invalid"          /* wrong in itself: on no node               */
+#define CONFIG_SAME_NAME         "SameName"         /* another entry has its name on this node   */
+#define CONFIG_NAME_TAKEN        "NameTaken"        /* devices of another kind have it           */
+#define CONFIG_NODE_MISSING      "NodeMissing"      /* the device node is not there              */
+#define CONFIG_NODE_UNUSABLE     "NodeUnusable"     /* it is, and cannot be used                 */
+#define CONFIG_NODE_CRITICAL     "NodeHostCritical" /* it is a disk or the machine's memory      */
+#define CONFIG_NODE_NOT_WRITABLE "NodeNotWritable"  /* the agent cannot give it to QEMU           */
+#define CONFIG_NO_CAPACITY       "NoCapacity"       /* the kernel has no such capacity           */
+#define CONFIG_SOCKET_MISSING    "SocketMissing"    /* the socket is not there                   */
 #define CONFIG_SOCKET_UNUSABLE \
 	"SocketUnusable"                      /* what is there is none, or is not to be followed */
 #define CONFIG_OWNER_NOT_SET   "OwnerNotSet"  /* a socket cannot be given its owner        */

@@ -224,7 +224,9 @@ int config_take_generic(struct config_maker *maker, size_t i, struct err *err)
 	const char *inside = from->container_path ? from->container_path : from->path;
 	const char *permissions = from->permissions ? from->permissions : "rw";
 	struct config_claim claim = { .pools = from->node_selector.len > 0 };
-	struct config_generic generic = { .index = i, .pre_open = from->pre_open };
+	struct config_generic generic = { .index = i,
+					  .pre_open = from->pre_open,
+					  .allow_critical = from->allow_host_critical };
 
 	maker->resource = from->resource_name;
 	if (config_check_path("path", from->path, err) < 0 ||

@@ -1,9 +1,11 @@
 #include "agent/generic/generic_type.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "agent/config/config.h"
@@ -15,6 +17,7 @@
 
 struct generic_type {
 	const char *dev_root;
+	const char *sysfs_root;
 	struct pre_open *opens;
 	struct shared shared;
 };
@@ -26,16 +29,69 @@ static char *host_path(const struct generic_type *type, const struct config_gene
 	return xasprintf("%s%s", type->dev_root ? type->dev_root : dev, entry->path + strlen(dev));
 }
 
+/* Is the character device a way to a disk beside its block device: /dev/nvme0, /dev/ng0n1, /dev/sg0? */
+static bool controls_disk(const struct generic_type *type, dev_t number)
+{
+	static const char *const parts[] = { "/nvme/", "/scsi_generic/", "/bsg/" };
+	auto_free char *link =
+		xasprintf("%s/dev/char/%u:%u", type->sysfs_root ? type->sysfs_root : "/sys",
+			  major(number), minor(number));
+	char target[PATH_MAX];
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+
+	target[n > 0 ? n : 0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (strstr(target, parts[i]))
+			return true;
+	}
+	return false;
+}
+
+/* What it is if it is something through which the node can be taken over; NULL: it is not. */
+static const char *critical_node(const struct generic_type *type, const struct stat *st)
+{
+	/* Documentation/admin-guide/devices.txt of the kernel: mem, kmem and port. */
+	bool memory =
+		S_ISCHR(st->st_mode) && major(st->st_rdev) == 1 &&
+		(minor(st->st_rdev) == 1 || minor(st->st_rdev) == 2 || minor(st->st_rdev) == 4);
+
+	if (S_ISBLK(st->st_mode))
+		return "a disk";
+	if (memory)
+		return "the memory of the machine";
+	return S_ISCHR(st->st_mode) && controls_disk(type, st->st_rdev) ? "a control node of a disk"
+									: NULL;
+}
+
+/* NULL: it may be offered. The caller frees. */
+static char *critical_trouble(const struct generic_type *type, const struct config_generic *entry)
+{
+	auto_free char *path = host_path(type, entry);
+	const char *what;
+	struct stat st;
+
+	if (entry->allow_critical || stat(path, &st) < 0)
+		return NULL;
+	what = critical_node(type, &st);
+	return what ? xasprintf("%s is %s: set allowHostCritical to offer it all the same",
+				entry->path, what)
+		    : NULL;
+}
+
 /* NULL: it can be lent. The caller frees. */
 static char *trouble_of(const struct generic_type *type, const struct config_generic *entry)
 {
 	auto_free char *path = host_path(type, entry);
+	char *critical;
 	struct stat st;
 
 	if (stat(path, &st) < 0)
 		return xasprintf("%s is not there", entry->path);
 	if (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode))
 		return xasprintf("%s is no device node", entry->path);
+	critical = critical_trouble(type, entry);
+	if (critical)
+		return critical;
 	return entry->pre_open ? xstrdup_or_null(pre_open_trouble(type->opens, entry->path)) : NULL;
 }
 
@@ -70,9 +126,13 @@ static char *report_of(const struct generic_type *type, const struct config_gene
 		       const char *trouble, const char **ret_reason)
 {
 	auto_free char *path = host_path(type, entry);
+	auto_free char *critical = critical_trouble(type, entry);
 
 	if (!trouble)
 		return NULL;
+	*ret_reason = CONFIG_NODE_CRITICAL;
+	if (critical)
+		return xstrdup(critical);
 	*ret_reason = CONFIG_NODE_MISSING;
 	if (access(path, F_OK) < 0)
 		return xasprintf("%s: load the driver that makes it, or keep the entry to nodes "
@@ -127,11 +187,13 @@ void generic_type_set(struct generic_type *type, const struct config *config,
 	}
 }
 
-struct generic_type *generic_type_new(const char *dev_root, struct pre_open *opens)
+struct generic_type *generic_type_new(const char *dev_root, const char *sysfs_root,
+				      struct pre_open *opens)
 {
 	struct generic_type *type = xcalloc(1, sizeof(*type));
 
 	type->dev_root = dev_root;
+	type->sysfs_root = sysfs_root;
 	type->opens = opens;
 	return type;
 }

@@ -3,7 +3,8 @@
  * lends to pods.
  *
  * A node's units are healthy while the node is there and, where that is asked for, has been opened
- * once. A container gets the node once, however many units it asks for.
+ * once. A container gets the node once, however many units it asks for. Nodes of disks and of the machine's
+ * memory are offered only if the entry says so.
  */
 #pragma once
 
@@ -16,8 +17,9 @@ struct json_strs;
 struct plugins;
 struct pre_open;
 
-/* Both borrowed; @dev_root NULL: /dev. */
-struct generic_type *generic_type_new(const char *dev_root, struct pre_open *opens);
+/* All borrowed; @dev_root NULL: /dev, @sysfs_root NULL: /sys. */
+struct generic_type *generic_type_new(const char *dev_root, const char *sysfs_root,
+				      struct pre_open *opens);
 /* Takes NULL, returns NULL. */
 struct generic_type *generic_type_free(struct generic_type *type);
 

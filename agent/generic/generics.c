@@ -135,7 +135,7 @@ struct generics *generics_new(const struct generics_deps *deps)
 								.changed = on_changed,
 								.arg = generics });
 	make_handovers(generics);
-	generics->nodes = generic_type_new(deps->dev_root, generics->opens);
+	generics->nodes = generic_type_new(deps->dev_root, deps->sysfs_root, generics->opens);
 	generics->sockets = socket_type_new(
 		&(struct socket_roots){ .host = deps->host_root, .sysfs = deps->sysfs_root });
 	generics->iommufd = iommufd_type_new(deps->dev_root, generics->opens, generics->handovers);

@@ -68,6 +68,7 @@ static const struct json_row generic_map[] = {
 	JSON_INT(NODE, count, "count", JSON_OPTIONAL),
 	JSON_STR(NODE, permissions, "permissions", JSON_OPTIONAL),
 	JSON_BOOL(NODE, pre_open, "preOpen", JSON_OPTIONAL),
+	JSON_BOOL(NODE, allow_host_critical, "allowHostCritical", JSON_OPTIONAL),
 	JSON_PAIRS(NODE, node_selector, "nodeSelector", JSON_OPTIONAL),
 	JSON_END,
 };

@@ -64,6 +64,7 @@ struct hostdeviceconfig_generic {
 	int64_t count;
 	char *permissions;
 	bool pre_open;
+	bool allow_host_critical;
 	struct json_pairs node_selector;
 };
 

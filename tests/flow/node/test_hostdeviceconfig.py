@@ -4,6 +4,7 @@ import pytest
 
 from cluster import wait_until
 from kubelet import Kubelet, Pod
+from node import NODE
 
 TUN = {"resourceName": "a.io/tun", "path": "/dev/net/tun", "count": 999, "preOpen": True}
 FUSE = {"resourceName": "a.io/fuse", "path": "/dev/fuse", "containerPath": "/dev/other", "count": 3, "preOpen": True}
@@ -55,6 +56,33 @@ def serve(node, path="/run/tdx-qgs/qgs.socket"):
 
 def gone(kubelet, resource):
     wait_until(lambda: kubelet.allocatable(resource) in (None, "0"), 60, f"no {resource}")
+
+
+CRITICAL = [("vda", "a disk"), ("mem", "the memory of the machine"), ("nvme0", "a control node of a disk")]
+
+
+def test_disks_and_memory_are_offered_only_on_demand(node, kubelet, config):
+    """vda is a disk of the machine, nvme0 the controller of another one."""
+    node.guest.sh("[ -e /dev/mem ] || mknod /dev/mem c 1 1")
+
+    def entries(**more):
+        return [{"resourceName": f"a.io/{name}", "path": f"/dev/{name}", "count": 1, **more} for name, _ in CRITICAL]
+
+    def told():
+        nodes = node.cluster.get("hostdeviceconfig", "default").get("status", {}).get("nodes", [])
+        return {entry["resourceName"]: (entry["reason"], entry["message"])
+                for one in nodes if one["node"] == NODE for entry in one.get("entries", [])}
+
+    config(genericDevices=entries())
+    wait_until(lambda: len(told()) == len(CRITICAL), 60, "what is wrong with the entries")
+    for name, what in CRITICAL:
+        reason, message = told()[f"a.io/{name}"]
+        assert reason == "NodeHostCritical" and f"/dev/{name} is {what}" in message
+        assert kubelet.allocatable(f"a.io/{name}") in (None, "0")
+    config(genericDevices=entries(allowHostCritical=True))
+    for name, _ in CRITICAL:
+        kubelet.wait_allocatable(f"a.io/{name}", 1)
+    assert told() == {}
 
 
 def test_device_nodes_are_shared_by_pods(node, kubelet, config, pods):

@@ -114,6 +114,7 @@ static void say_shared(struct str *out, const struct config *c)
 
 		str_addf(out, "node %s %s>%s %s %u%s", g->resource, g->path, g->container_path,
 			 g->permissions, g->count, g->pre_open ? " open" : "");
+		str_add(out, g->allow_critical ? " critical" : "");
 		say_pairs(out, &g->selector);
 		str_add(out, ";");
 	}
@@ -238,6 +239,8 @@ static struct text_case {
 	{ "a node with all that can be said",
 	  "'genericDevices':[" KVM(",'containerPath':'/x','count':3,'permissions':'mrw','preOpen':true,'nodeSelector':{'a':'b'}") "]",
 	  "node a.io/kvm /dev/kvm>/x mrw 3 open if a=b;" },
+	{ "a node that may be a disk", "'genericDevices':[" KVM(",'allowHostCritical':true") "]",
+	  "node a.io/kvm /dev/kvm>/dev/kvm rw 1000 critical;" },
 	{ "a node is below /dev", "'genericDevices':[" NODE("a.io/x", ",'path':'/etc/shadow'") "]",
 	  "! genericDevices[0] a.io/x: path '/etc/shadow': a device node below /dev is wanted;" },
 	{ "a path leads nowhere else", "'genericDevices':[" NODE("a.io/x", ",'path':'/dev/../etc/shadow'") ","

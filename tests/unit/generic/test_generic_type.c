@@ -6,6 +6,8 @@
 #include "unit/folder.h"
 #include "unit/generic/asked.h"
 
+#include <sys/sysmacros.h>
+
 #define NODE(name, path, more) \
 	"{'resourceName':'a.io/" name "','path':'" path "','count':2" more "}"
 #define ONE(name, path, more) "'genericDevices':[" NODE(name, path, more) "]"
@@ -64,6 +66,13 @@ static struct type_case {
 	{ "a file that is no node is not lent", ONE("kvm", "/dev/kvm", ""), { "kvm=" },
 	  "a.io/kvm !/dev/kvm is no device node kvm0 kvm1|", "/dev/kvm is no device node",
 	  .troubles = "genericDevices[0] a.io/kvm NodeUnusable: /dev/kvm is no device node|" },
+	{ "a way to a disk is not offered", ONE("kvm", "/dev/nvme0", ""), { "nvme0", "disk" },
+	  "a.io/kvm !/dev/nvme0 is a control node of a disk: set allowHostCritical to offer it all the same kvm0 kvm1|",
+	  "/dev/nvme0 is a control node of a disk: set allowHostCritical to offer it all the same",
+	  .troubles = "genericDevices[0] a.io/kvm NodeHostCritical: /dev/nvme0 is a control node of a disk: set allowHostCritical to "
+	  "offer it all the same|" },
+	{ "unless the entry says so", ONE("kvm", "/dev/nvme0", ",'allowHostCritical':true"), { "nvme0", "disk" },
+	  "a.io/kvm kvm0 kvm1|", "/dev/nvme0>/dev/nvme0:rw", .troubles = "" },
 	{ "one that is not there, of an entry for other nodes, is nobody's trouble",
 	  ONE("kvm", "/dev/kvm", ",'nodeSelector':{'a':'1'}"), { NULL }, "", NULL, .troubles = "" },
 	{ "an entry for other nodes", ONE("kvm", "/dev/kvm", ",'nodeSelector':{'a':'1'}"), { "kvm" }, "",
@@ -85,6 +94,7 @@ static struct type_case {
 struct scene {
 	struct folder folder;
 	char *dev;
+	char *sysfs;
 	struct config *config;
 	struct json_pairs labels;
 	struct asked_plugins plugins;
@@ -108,6 +118,24 @@ static void put_node(const struct folder *folder, const char *name)
 	assert_int_equal(symlink("/dev/null", whole), 0);
 }
 
+/* The node that put_node() links to is one of an NVMe controller. */
+static void put_disk(const struct folder *folder)
+{
+	static const char *const parts[] = { "sys", "sys/dev", "sys/dev/char" };
+	auto_free char *link = NULL;
+	struct stat st;
+
+	assert_int_equal(stat("/dev/null", &st), 0);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		auto_free char *path = folder_path(folder, parts[i]);
+
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	link = xasprintf("%s/sys/dev/char/%u:%u", folder->path, major(st.st_rdev),
+			 minor(st.st_rdev));
+	assert_int_equal(symlink("../../devices/pci0000:00/0000:01:00.0/nvme/nvme0", link), 0);
+}
+
 static void scene_open(struct scene *scene, const struct type_case *row)
 {
 	*scene = (struct scene){ .plugins = { .taken = row->taken } };
@@ -118,8 +146,11 @@ static void scene_open(struct scene *scene, const struct type_case *row)
 		put_node(&scene->folder, row->nodes[i]);
 	if (row->labels)
 		json_pairs_set(&scene->labels, "a", row->labels + strlen("a="));
+	scene->sysfs = folder_path(&scene->folder, "sys");
+	if (row->nodes[1] && strcmp(row->nodes[1], "disk") == 0)
+		put_disk(&scene->folder);
 	scene->config = asked_config(row->spec);
-	scene->type = generic_type_new(scene->dev, NULL);
+	scene->type = generic_type_new(scene->dev, scene->sysfs, NULL);
 	generic_type_set(scene->type, scene->config, &scene->labels);
 }
 
@@ -131,6 +162,7 @@ static void scene_close(struct scene *scene)
 	str_done(&scene->plugins.offered);
 	folder_done(&scene->folder);
 	free(scene->dev);
+	free(scene->sysfs);
 }
 
 static void offer(struct scene *scene, struct str *ret_troubles)

@@ -22,8 +22,10 @@ int command_finish(struct report *report)
 	struct err err = { 0 };
 	int r = report_print(report, STDOUT_FILENO, &err);
 
+	if (r == 0 && report->failure.code < 0)
+		err = report->failure;
 	report_done(report);
-	return r < 0 ? command_fail(EXIT_FAILURE, &err) : EXIT_SUCCESS;
+	return err.code < 0 ? command_fail(EXIT_FAILURE, &err) : EXIT_SUCCESS;
 }
 
 int command_open(const char *path, int *ret_fd, struct err *err)

@@ -1,5 +1,6 @@
 #include "base/dir.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@ int dir_open(struct dir *dir, int dir_fd, const char *path)
 	dir->fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir->at = 0;
 	dir->len = 0;
+	dir->code = 0;
 	return dir->fd < 0 ? -1 : 0;
 }
 
@@ -18,6 +20,8 @@ static const struct dirent64 *next_entry(struct dir *dir)
 	if (dir->at >= dir->len) {
 		ssize_t n = getdents64(dir->fd, dir->buffer, sizeof(dir->buffer));
 
+		if (n < 0)
+			dir->code = -errno;
 		if (n <= 0)
 			return NULL;
 		dir->at = 0;

@@ -220,25 +220,18 @@ void mdev_records_write_lines(int state_fd, int proc_fd, struct report *report)
 	auto_names struct sysfs_names names = { 0 };
 	auto_close int fd = -1;
 	struct err err = { 0 };
-	size_t count = 0;
 	char boot[64];
-	int r = sysfs_list(state_fd, FOLDER, &names, &err);
+	int r = state_folder_list(state_fd, FOLDER, MDEV_RECORDS_MAX, &fd, &names, &err);
 
 	if (r < 0)
-		report_problem(report, "", FOLDER, "%s", err.msg);
-	if (r != 0 || state_folder_open(state_fd, FOLDER, &fd, &err) != 0)
+		report_fail(report, &err);
+	if (r != 0)
 		return;
 	mdev_record_boot(proc_fd, boot);
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *uuid = uuid_of(names.items[i]);
 
-		if (!uuid)
-			continue;
-		if (count++ == MDEV_RECORDS_MAX) {
-			report_problem(report, "", FOLDER, "more than %d records",
-				       MDEV_RECORDS_MAX);
-			return;
-		}
-		write_line(fd, uuid, boot, report);
+		if (uuid)
+			write_line(fd, uuid, boot, report);
 	}
 }

@@ -13,7 +13,7 @@
 struct err;
 struct report;
 
-enum { MDEV_RECORDS_MAX = 8192 }; /* more are not shown */
+enum { MDEV_RECORDS_MAX = 8192 }; /* more fail the scan */
 
 /* "" where it is not known. */
 struct mdev_record {

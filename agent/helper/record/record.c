@@ -114,24 +114,13 @@ void records_write_lines(int state_fd, struct report *report)
 	auto_names struct sysfs_names names = { 0 };
 	auto_close int fd = -1;
 	struct err err = { 0 };
-	size_t count = 0;
-	int r = sysfs_list(state_fd, FOLDER, &names, &err);
 
-	if (r < 0)
-		report_problem(report, "", FOLDER, "%s", err.msg);
-	if (r != 0)
-		return;
-	if (state_folder_open(state_fd, FOLDER, &fd, &err) != 0)
-		return;
+	if (state_folder_list(state_fd, FOLDER, RECORDS_MAX, &fd, &names, &err) < 0)
+		report_fail(report, &err);
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *address = address_of(names.items[i]);
 
-		if (!address)
-			continue;
-		if (count++ == RECORDS_MAX) {
-			report_problem(report, "", FOLDER, "more than %d records", RECORDS_MAX);
-			return;
-		}
-		write_line(fd, address, report);
+		if (address)
+			write_line(fd, address, report);
 	}
 }

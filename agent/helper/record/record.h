@@ -8,7 +8,7 @@ struct err;
 struct report;
 
 enum {
-	RECORDS_MAX = 4096, /* more are not shown */
+	RECORDS_MAX = 4096, /* more fail the scan */
 };
 
 /* Owns its texts. */

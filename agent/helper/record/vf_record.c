@@ -14,7 +14,7 @@
 
 #define FOLDER "autoprobe"
 
-enum { LINES_MAX = 4096 };
+enum { RECORDS_MAX = 4096 }; /* one for each physical function of a node */
 
 /* "on <boot id>": the whole file. The caller frees. */
 static char *text_of(int proc_fd, bool on)
@@ -72,10 +72,9 @@ void vf_records_write_lines(int state_fd, int proc_fd, struct report *report)
 	auto_close int fd = -1;
 	struct err err = { 0 };
 
-	if (sysfs_list(state_fd, FOLDER, &names, &err) != 0 ||
-	    state_folder_open(state_fd, FOLDER, &fd, &err) != 0)
-		return;
-	for (size_t i = 0; i < names.len && i < LINES_MAX; i++) {
+	if (state_folder_list(state_fd, FOLDER, RECORDS_MAX, &fd, &names, &err) < 0)
+		report_fail(report, &err);
+	for (size_t i = 0; i < names.len; i++) {
 		const char *address = names.items[i];
 		bool on;
 

@@ -74,13 +74,13 @@ static void write_type(int types_fd, const char *id, const char *parent, struct 
 static void write_types(int parents_fd, const char *parent, struct report *report)
 {
 	auto_free char *path = xasprintf("%s/mdev_supported_types", parent);
-	auto_close int types_fd = sysfs_open_dir(parents_fd, path);
 	auto_names struct sysfs_names names = { 0 };
+	auto_close int types_fd = -1;
 	struct err err = { 0 };
 	size_t count = 0;
 
 	json_write_open(&report->lines, "types", '[');
-	if (types_fd >= 0 && sysfs_list(types_fd, ".", &names, &err) < 0)
+	if (sysfs_open_list(parents_fd, path, &types_fd, &names, &err) < 0)
 		report_problem(report, parent, "mdev_supported_types", "%s", err.msg);
 	for (size_t i = 0; i < names.len && count < MDEV_TYPES_MAX; i++) {
 		if (!mdev_name_valid(names.items[i], strlen(names.items[i])))
@@ -108,12 +108,12 @@ static void scan_parent(int sysfs_fd, int parents_fd, const char *name, struct r
 
 static void scan_parents(int sysfs_fd, struct report *report)
 {
-	auto_close int fd = sysfs_open_dir(sysfs_fd, MDEV_PARENTS);
 	auto_names struct sysfs_names names = { 0 };
+	auto_close int fd = -1;
 	struct err err = { 0 };
 
-	if (fd >= 0 && sysfs_list(fd, ".", &names, &err) < 0)
-		report_problem(report, "", MDEV_PARENTS, "%s", err.msg);
+	if (sysfs_open_list(sysfs_fd, MDEV_PARENTS, &fd, &names, &err) < 0)
+		report_fail(report, &err);
 	for (size_t i = 0; i < names.len; i++)
 		scan_parent(sysfs_fd, fd, names.items[i], report);
 }
@@ -159,7 +159,7 @@ static void scan_instances(int sysfs_fd, struct report *report)
 	size_t count = 0;
 
 	if (sysfs_list(sysfs_fd, MDEV_DEVICES, &names, &err) < 0)
-		report_problem(report, "", MDEV_DEVICES, "%s", err.msg);
+		report_fail(report, &err);
 	for (size_t i = 0; i < names.len; i++) {
 		if (!mdev_uuid_valid(names.items[i], strlen(names.items[i])))
 			continue;

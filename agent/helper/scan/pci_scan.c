@@ -60,12 +60,15 @@ static void read_one(struct slice *slice, const char *name)
 		return;
 	}
 	pci_function_init(&function, name);
+	sysfs_forget_failure();
 	dir_fd = sysfs_open_dir(slice->bus_fd, name);
 	if (dir_fd >= 0 &&
 	    pci_function_read(&slice->context, slice->bus_fd, dir_fd, &function) == 0) {
 		*array_add(&slice->functions) = function;
 		return;
 	}
+	if (dir_fd < 0 && sysfs_failure()->code < 0)
+		report_fail(&slice->report, sysfs_failure());
 	log_debug("device vanished while it was read", log_str("device", name));
 	pci_function_done(&function);
 }
@@ -100,6 +103,8 @@ static void take_slice(struct slice *slice, struct report *report, struct pci_fu
 {
 	str_add_mem(&report->problems, str_cstr(&slice->report.problems),
 		    slice->report.problems.len);
+	if (slice->report.failure.code < 0)
+		report_fail(report, &slice->report.failure);
 	for (size_t i = 0; i < slice->functions.len; i++)
 		*array_add(functions) = slice->functions.items[i];
 	array_done(&slice->functions);
@@ -219,12 +224,12 @@ static void name_slots(int sysfs_fd, struct pci_functions *functions)
 void pci_scan(int sysfs_fd, struct report *report, struct pci_functions *ret_functions)
 {
 	auto_names struct sysfs_names names = { 0 };
-	auto_close int bus_fd = sysfs_open_dir(sysfs_fd, "bus/pci/devices");
 	struct pci_functions functions = { 0 };
+	auto_close int bus_fd = -1;
 	struct err err = { 0 };
 
-	if (bus_fd >= 0 && sysfs_list(bus_fd, ".", &names, &err) < 0)
-		report_problem(report, "", "bus/pci/devices", "%s", err.msg);
+	if (sysfs_open_list(sysfs_fd, "bus/pci/devices", &bus_fd, &names, &err) < 0)
+		report_fail(report, &err);
 	if (names.len > 0)
 		read_all(sysfs_fd, bus_fd, &names, report, &functions);
 	if (functions.len > 0)

@@ -180,10 +180,22 @@ static bool interface_of(const char *name, const char *device)
 	return strncmp(name, device, len) == 0 && name[len] == ':';
 }
 
+/* -1: it has gone, or the scan has failed. */
+static int open_folder(struct report *report, int bus_fd, const char *name)
+{
+	int fd;
+
+	sysfs_forget_failure();
+	fd = sysfs_open_dir(bus_fd, name);
+	if (fd < 0 && sysfs_failure()->code < 0)
+		report_fail(report, sysfs_failure());
+	return fd;
+}
+
 static void read_interface(struct reading *parent, int bus_fd, const char *name,
 			   struct usb_device *device)
 {
-	auto_close int dir_fd = sysfs_open_dir(bus_fd, name);
+	auto_close int dir_fd = open_folder(parent->report, bus_fd, name);
 	struct reading reading = { .report = parent->report, .name = name, .dir_fd = dir_fd };
 	struct usb_interface *interface;
 
@@ -211,7 +223,7 @@ static bool is_same(int dir_fd, int bus_fd, const char *name)
 static bool read_device(struct report *report, int bus_fd, const struct sysfs_names *names,
 			struct usb_device *device)
 {
-	auto_close int dir_fd = sysfs_open_dir(bus_fd, device->name);
+	auto_close int dir_fd = open_folder(report, bus_fd, device->name);
 	struct reading reading = { .report = report, .name = device->name, .dir_fd = dir_fd };
 	char target[SYSFS_LINK_MAX + 1];
 	struct devpath devpath;
@@ -255,12 +267,12 @@ static bool scan_one(struct report *report, int bus_fd, const struct sysfs_names
 size_t usb_scan(int sysfs_fd, struct report *report)
 {
 	auto_names struct sysfs_names names = { 0 };
-	auto_close int bus_fd = sysfs_open_dir(sysfs_fd, "bus/usb/devices");
+	auto_close int bus_fd = -1;
 	struct err err = { 0 };
 	size_t found = 0;
 
-	if (bus_fd >= 0 && sysfs_list(bus_fd, ".", &names, &err) < 0)
-		report_problem(report, "", "bus/usb/devices", "%s", err.msg);
+	if (sysfs_open_list(sysfs_fd, "bus/usb/devices", &bus_fd, &names, &err) < 0)
+		report_fail(report, &err);
 	for (size_t i = 0; i < names.len; i++) {
 		const char *name = names.items[i];
 

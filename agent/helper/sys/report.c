@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/file.h"
 #include "base/json_write.h"
 #include "base/mem.h"
@@ -41,6 +40,12 @@ void report_problem(struct report *report, const char *device, const char *attri
 	report_close(&report->problems);
 }
 
+void report_fail(struct report *report, const struct err *err)
+{
+	if (report->failure.code == 0)
+		report->failure = *err;
+}
+
 void report_rewind(struct report *report, size_t mark)
 {
 	if (report->problems.len == mark)
@@ -58,8 +63,16 @@ static int print(struct str *lines, int fd, struct err *err)
 
 int report_print(struct report *report, int fd, struct err *err)
 {
-	int r = print(&report->lines, fd, err);
+	int r;
 
+	if (report->failure.code < 0) {
+		str_clear(&report->lines);
+		str_clear(&report->problems);
+		report_open(&report->lines, "failed");
+		json_write_str(&report->lines, "message", report->failure.msg);
+		report_close(&report->lines);
+	}
+	r = print(&report->lines, fd, err);
 	return r < 0 ? r : print(&report->problems, fd, err);
 }
 

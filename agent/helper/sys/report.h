@@ -8,13 +8,13 @@
 
 #include <stddef.h>
 
+#include "base/err.h"
 #include "base/str.h"
-
-struct err;
 
 struct report {
 	struct str lines;
 	struct str problems;
+	struct err failure; /* why the run as a whole found nothing out; code 0: it did */
 };
 
 /* Begin a line {"kind":"@kind" and end it; members are written between the two with json_write. */
@@ -28,10 +28,15 @@ void report_close(struct str *lines);
 void report_problem(struct report *report, const char *device, const char *attribute,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* Note that the run as a whole has failed because of @err; the first cause stays. For lists that could
+ * not be read, which are not empty lists. */
+void report_fail(struct report *report, const struct err *err);
+
 /* Forget the problems noted since problems.len was @mark. */
 void report_rewind(struct report *report, size_t mark);
 
-/* Write all lines to @fd, the problems behind the facts. After an error a part may be written. */
+/* Write all lines to @fd, the problems behind the facts; of a run that has failed one line instead,
+ * {"kind":"failed","message":...}. After an error a part may be written. */
 int report_print(struct report *report, int fd, struct err *err);
 
 void report_done(struct report *report);

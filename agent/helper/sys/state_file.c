@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/helper/sys/sysfs.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -45,6 +46,27 @@ static int make_folder(int state_fd, const char *folder, int *ret_fd, struct err
 		return err_set(err, ERR_RETRY, -ENOENT, "open the folder '%s': %s", folder,
 			       strerror(ENOENT));
 	return r;
+}
+
+int state_folder_list(int state_fd, const char *folder, size_t max, int *ret_fd,
+		      struct sysfs_names *ret_names, struct err *err)
+{
+	auto_close int fd = -1;
+	int r = state_folder_open(state_fd, folder, &fd, err);
+
+	if (r != 0)
+		return r;
+	r = sysfs_list(fd, ".", ret_names, err);
+	if (r < 0)
+		return err_wrap(err, "the folder '%s'", folder);
+	if (ret_names->len > max) {
+		sysfs_names_done(ret_names);
+		return err_set(err, ERR_INVALID, -E2BIG, "the folder '%s' has more than %zu files",
+			       folder, max);
+	}
+	*ret_fd = fd;
+	fd = -1;
+	return 0;
 }
 
 /* A pipe or a device of that name would make the reader wait. */

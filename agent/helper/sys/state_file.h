@@ -8,6 +8,7 @@
 
 struct err;
 struct str;
+struct sysfs_names;
 
 enum {
 	STATE_FILE_MAX = 64 << 10, /* a longer file is none of ours */
@@ -18,6 +19,11 @@ enum { STATE_FILE_ABSENT = 1 };
 
 /* Open the folder @folder below @state_fd into *@ret_fd: 0, STATE_FILE_ABSENT, or < 0 with @err. */
 int state_folder_open(int state_fd, const char *folder, int *ret_fd, struct err *err);
+
+/* Open the folder and list it. 0, STATE_FILE_ABSENT, or < 0 with @err: also when it has more than @max
+ * files, since a part of a list must not be taken for the whole. */
+int state_folder_list(int state_fd, const char *folder, size_t max, int *ret_fd,
+		      struct sysfs_names *ret_names, struct err *err);
 
 /*
  * Read the file @name in the folder @folder_fd; the caller frees *@ret_text. 0, STATE_FILE_ABSENT, or < 0:

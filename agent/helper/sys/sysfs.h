@@ -19,6 +19,18 @@ enum {
 /* Outcome of the reads below: no such attribute, or its device went away. */
 enum { SYSFS_ABSENT = 1 };
 
+/*
+ * The first of the reads below on this thread since sysfs_forget_failure() that failed for another
+ * reason than absence; code 0: none did. For collectors that make many small reads: an answer that
+ * could not be read is not the answer "no".
+ */
+const struct err *sysfs_failure(void);
+void sysfs_forget_failure(void);
+
+/* -EMFILE, -ENFILE or -ENOMEM if any read of this process failed for that; 0: none did. Such a read
+ * says nothing about the device: what this process has found is not complete. */
+int sysfs_shortage(void);
+
 /* The text of one attribute without its last newline; terminated, may hold NUL bytes inside. */
 struct sysfs_attr {
 	size_t len;
@@ -36,7 +48,8 @@ int sysfs_link(int dir_fd, const char *path, char ret_target[SYSFS_LINK_MAX + 1]
 /* The part of @path behind its last slash. */
 const char *sysfs_base_name(const char *path);
 
-/* Open the folder @path as a root for further reads; -1 if it cannot be. The caller closes. */
+/* Open the folder @path as a root for further reads; -1 with errno set if it cannot be. The caller
+ * closes. */
 int sysfs_open_dir(int dir_fd, const char *path);
 
 /* Names in a folder. */
@@ -50,7 +63,12 @@ struct sysfs_names {
  * < 0 with @err set. */
 int sysfs_list(int dir_fd, const char *path, struct sysfs_names *ret_names, struct err *err);
 
-/* The same for the names that begin with @prefix. */
+/* Open the folder @path as a root for further reads, and list it. The caller closes *@ret_fd, which is
+ * set with 0 only. */
+int sysfs_open_list(int dir_fd, const char *path, int *ret_fd, struct sysfs_names *ret_names,
+		    struct err *err);
+
+/* The same as sysfs_list() for the names that begin with @prefix. */
 int sysfs_list_prefix(int dir_fd, const char *path, const char *prefix,
 		      struct sysfs_names *ret_names, struct err *err);
 void sysfs_names_done(struct sysfs_names *names);

@@ -89,6 +89,7 @@ static void a_folder_may_go(void **state)
 	assert_int_equal(dir_open(&dir, AT_FDCWD, folder.path), 0);
 	folder_done(&folder);
 	assert_null(dir_next(&dir));
+	assert_int_equal(dir.code, -ENOENT);
 	dir_done(&dir);
 }
 

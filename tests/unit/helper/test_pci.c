@@ -158,7 +158,7 @@ static void long_attribute(void **state)
 	tree_done(&tree);
 	assert_string_equal(
 		str_cstr(&lines),
-		NIC_HEAD TAIL PROBLEM("numa_node", "'numa_node' is longer than 4095 bytes"));
+		NIC_HEAD TAIL PROBLEM("numa_node", "'numa_node' has more than 4095 bytes"));
 }
 
 /* A whole uevent is read before the device goes; nothing of it or of its problems stays. */

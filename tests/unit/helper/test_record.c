@@ -359,6 +359,7 @@ static size_t count_lines(const struct tree *tree, bool problems)
 
 static void at_most_so_many_lines(void **state)
 {
+	struct report report = { 0 };
 	struct tree tree;
 
 	(void)state;
@@ -368,8 +369,11 @@ static void at_most_so_many_lines(void **state)
 	assert_int_equal(count_lines(&tree, false), RECORDS_MAX);
 	assert_int_equal(count_lines(&tree, true), 0);
 	put_record(&tree, RECORDS_MAX);
-	assert_int_equal(count_lines(&tree, false), RECORDS_MAX);
-	assert_int_equal(count_lines(&tree, true), 1);
+	records_write_lines(tree.fd, &report);
+	assert_int_equal(report.lines.len, 0);
+	assert_int_equal(report.failure.code, -E2BIG);
+	assert_string_equal(report.failure.msg, "the folder 'devices' has more than 4096 files");
+	report_done(&report);
 	tree_done(&tree);
 }
 
@@ -392,6 +396,6 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "one line for each record, one problem for each broken one",
 		  lines_of_records, NULL);
-	suite_add(&suite, "at most 4096 records are told", at_most_so_many_lines, NULL);
+	suite_add(&suite, "more than 4096 records fail the scan", at_most_so_many_lines, NULL);
 	return suite_run(&suite, "record");
 }

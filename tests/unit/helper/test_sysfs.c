@@ -58,7 +58,7 @@ static void limit(void **state)
 	assert_int_equal(sysfs_read(tree.fd, "fits", &attr, &err), 0);
 	assert_int_equal(attr.len, SYSFS_ATTR_MAX);
 	assert_int_equal(sysfs_read(tree.fd, "long", &attr, &err), -EFBIG);
-	assert_string_equal(err.msg, "'long' is longer than 4095 bytes");
+	assert_string_equal(err.msg, "'long' has more than 4095 bytes");
 	tree_done(&tree);
 }
 
@@ -116,6 +116,39 @@ static void lists(void **state)
 	tree_done(&tree);
 }
 
+/* What callers do not look at one by one they find afterwards; that a name is not there is no failure. */
+static void the_first_failure_is_remembered(void **state)
+{
+	auto_names struct sysfs_names names = { 0 };
+	struct sysfs_attr attr;
+	struct tree tree;
+	int fd = -1;
+
+	(void)state;
+	tree_make(&tree, entries);
+	sysfs_forget_failure();
+	assert_int_equal(sysfs_read(tree.fd, "none", &attr, NULL), SYSFS_ABSENT);
+	assert_int_equal(sysfs_open_dir(tree.fd, "none"), -1);
+	assert_int_equal(errno, ENOENT);
+	assert_null(sysfs_any_entry(tree.fd, "none"));
+	assert_int_equal(sysfs_open_list(tree.fd, "none", &fd, &names, NULL), SYSFS_ABSENT);
+	assert_int_equal(sysfs_failure()->code, 0);
+	assert_int_equal(sysfs_read(tree.fd, "folder", &attr, NULL), -EISDIR);
+	tree_add(&tree, "loop->loop");
+	assert_int_equal(sysfs_open_dir(tree.fd, "loop"), -1);
+	assert_int_equal(errno, ELOOP);
+	assert_string_equal(sysfs_failure()->msg, "read 'folder': Is a directory");
+	sysfs_forget_failure();
+	assert_int_equal(sysfs_list(tree.fd, "loop", &names, NULL), -ELOOP);
+	assert_string_equal(sysfs_failure()->msg, "list 'loop': Too many levels of symbolic links");
+	sysfs_forget_failure();
+	assert_null(sysfs_any_entry(tree.fd, "loop"));
+	assert_int_equal(sysfs_failure()->code, -ELOOP);
+	sysfs_forget_failure();
+	assert_int_equal(sysfs_shortage(), 0);
+	tree_done(&tree);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -125,5 +158,6 @@ int main(void)
 	suite_add(&suite, "a pipe does not block", pipes_do_not_block, NULL);
 	suite_add(&suite, "links and their last part", links, NULL);
 	suite_add(&suite, "folders list their names in the order of numbers", lists, NULL);
+	suite_add(&suite, "the first failure is remembered", the_first_failure_is_remembered, NULL);
 	return suite_run(&suite, "sysfs");
 }

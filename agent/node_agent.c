@@ -95,6 +95,6 @@ bool node_agent_ready(struct node_agent *agent, struct str *reason)
 		    !synced(agent->claims[i].informer, reason))
 			return false;
 	}
-	return config_watch_ready(agent->config, reason) && sriov_ready(agent->sriov, reason) &&
-	       gpus_ready(agent->gpus, reason);
+	return look_sees_host(agent->look, reason) && config_watch_ready(agent->config, reason) &&
+	       sriov_ready(agent->sriov, reason) && gpus_ready(agent->gpus, reason);
 }

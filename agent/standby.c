@@ -95,7 +95,7 @@ bool standby_ready(struct standby *standby, struct str *reason)
 	else if (!is_rehearsed(standby))
 		str_addf(reason, "standing by, and waiting for %s", informer_text(standby->claims));
 	else
-		return true;
+		return look_sees_host(standby->look, reason);
 	return false;
 }
 

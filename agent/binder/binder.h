@@ -37,6 +37,7 @@ struct binder_function {
 	char *driver; /* the passthrough driver                                */
 	char *claim;
 	char *uid;
+	bool allow_unknown; /* bind it also where it cannot be known whether the host uses it */
 };
 
 enum binder_verb { BINDER_BIND, BINDER_RELEASE, BINDER_PLAN_BIND, BINDER_PLAN_RELEASE };

@@ -34,6 +34,7 @@ static const struct reason_row rows[] = {
 	{ "HostSwap", "refused" },
 	{ "InUse", "refused" },
 	{ "NoIOMMU", "refused" },
+	{ "UseUnknown", "refused" },
 	{ "VirtualFunctionsActive", "refused" },
 	/* what a transition came to: agent/helper/transition/transition_out.c */
 	{ "DriverChanged", "failed" },

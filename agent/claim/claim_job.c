@@ -8,6 +8,7 @@
 #include "agent/claim/claim_native.h"
 #include "agent/claim/claim_plan.h"
 #include "agent/inventory/facts.h"
+#include "api/override.h"
 #include "api/pcideviceclaim.h"
 #include "base/array.h"
 #include "base/mem.h"
@@ -113,6 +114,7 @@ void claim_job_bind(const struct claim_case *c, const struct claim_group *group,
 		out->driver = xstrdup(claim_driver(f->cover));
 		out->claim = xstrdup(f->cover->meta.name);
 		out->uid = xstrdup(f->cover->meta.uid ? f->cover->meta.uid : "");
+		out->allow_unknown = override_given(&f->cover->meta, "UseUnknown");
 	}
 }
 

@@ -56,6 +56,7 @@ static const char usage_text[] =
 	"  native=e1000e           the driver it goes back to; \"native=\" none; without it the\n"
 	"                          kernel picks one\n"
 	"  claim=NAME uid=UID      who claims it\n"
+	"  allow-unknown=1         bind it even if it cannot be known whether the host uses it\n"
 	"\n"
 	"options\n"
 	"  --sysfs-root DIR        a sysfs tree (default /sys)\n"

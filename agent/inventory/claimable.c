@@ -32,6 +32,8 @@ static const struct {
 	{ "Mounted", "InUse" },
 	{ "BlockHolder", "InUse" },
 	{ "InterfaceUp", "InUse" },
+	{ "InterfaceMoved", "InUse" },
+	{ "Unknown", "UseUnknown" }, /* the last: also for a use that this agent does not know */
 };
 
 static bool refuse(struct verdict *v, const char *reason, char *message)
@@ -53,12 +55,12 @@ static bool judge_class(const struct pci_facts *pci, struct verdict *v)
 	return false;
 }
 
-/* Where the use stands among the reasons; ARRAY_LEN(use_reasons) for one that is not known. */
+/* Where the use stands among the reasons. */
 static size_t seriousness(const struct use_facts *use)
 {
 	size_t i = 0;
 
-	while (i < ARRAY_LEN(use_reasons) && strcmp(use_reasons[i].use, use->reason) != 0)
+	while (i < ARRAY_LEN(use_reasons) - 1 && strcmp(use_reasons[i].use, use->reason) != 0)
 		i++;
 	return i;
 }
@@ -75,7 +77,7 @@ static struct map *index_uses(const struct facts *facts, enum bus bus)
 		const char *device = bus == BUS_PCI ? use->pci : use->usb;
 		const struct use_facts *before = device ? map_get(uses, device) : NULL;
 
-		if (!device || seriousness(use) == ARRAY_LEN(use_reasons))
+		if (!device)
 			continue;
 		if (!before || seriousness(use) < seriousness(before))
 			map_set(uses, device, use);
@@ -89,6 +91,68 @@ static bool judge_use(const struct use_facts *use, struct verdict *v)
 		return false;
 	return refuse(v, use_reasons[seriousness(use)].reason,
 		      xstrdup(use->detail ? use->detail : use->reason));
+}
+
+static bool has_prefix(const struct json_strs *prefixes, const char *text)
+{
+	for (size_t i = 0; i < prefixes->len; i++) {
+		if (strncmp(text, prefixes->items[i], strlen(prefixes->items[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool refuse_unknown(const struct unknown_facts *unknown, struct verdict *v)
+{
+	return refuse(
+		v, "UseUnknown",
+		xasprintf("it cannot be known whether the host uses it: %s", unknown->detail));
+}
+
+/* The host uses what one of its drivers has, so not a device that is on a passthrough driver already. */
+static bool is_on_host_driver(const struct pci_facts *pci, const struct map *records)
+{
+	const struct record_facts *record = map_get(records, pci->address);
+
+	if (!pci->driver || strcmp(pci->driver, "vfio-pci") == 0 ||
+	    strcmp(pci->driver, "pci-stub") == 0)
+		return false;
+	return !record || !record->driver || strcmp(record->driver, pci->driver) != 0;
+}
+
+static bool judge_unknown(const struct facts *facts, const struct pci_facts *pci,
+			  const struct map *records, struct verdict *v)
+{
+	if (facts->unknowns.len == 0 || !is_on_host_driver(pci, records))
+		return false;
+	for (size_t i = 0; i < facts->unknowns.len; i++) {
+		const struct unknown_facts *unknown = &facts->unknowns.items[i];
+
+		/* A class that could not be read may be any. */
+		if (!pci->class_code || has_prefix(&unknown->pci_classes, pci->class_code))
+			return refuse_unknown(unknown, v);
+	}
+	return false;
+}
+
+static bool judge_unknown_usb(const struct facts *facts, const struct usb_facts *usb,
+			      struct verdict *v)
+{
+	for (size_t i = 0; i < facts->unknowns.len; i++) {
+		const struct unknown_facts *unknown = &facts->unknowns.items[i];
+
+		for (size_t k = 0; k < usb->interfaces.len; k++) {
+			const struct usb_interface_facts *interface = &usb->interfaces.items[k];
+
+			/* A pod, or a program of the host, has it by usbfs: no disk, no network. */
+			if (!interface->driver || strcmp(interface->driver, "usbfs") == 0)
+				continue;
+			if (!interface->class_code ||
+			    has_prefix(&unknown->usb_classes, interface->class_code))
+				return refuse_unknown(unknown, v);
+		}
+	}
+	return false;
 }
 
 static bool judge_virtual_functions(const struct pci_facts *pci, struct verdict *v)
@@ -107,7 +171,7 @@ static bool judge_virtual_functions(const struct pci_facts *pci, struct verdict 
 }
 
 /* What each function is refused for on its own account, its group left aside; reason NULL: nothing. */
-static struct verdict *judge_alone(const struct facts *facts)
+static struct verdict *judge_alone(const struct facts *facts, const struct map *records)
 {
 	struct verdict *alone = xcalloc(facts->pci.len, sizeof(*alone));
 	struct map *uses = index_uses(facts, BUS_PCI);
@@ -117,6 +181,7 @@ static struct verdict *judge_alone(const struct facts *facts)
 
 		(void)(judge_class(pci, &alone[i]) ||
 		       judge_use(map_get(uses, pci->address), &alone[i]) ||
+		       judge_unknown(facts, pci, records, &alone[i]) ||
 		       judge_virtual_functions(pci, &alone[i]));
 	}
 	map_free(uses);
@@ -263,9 +328,9 @@ static void tell_bound_already(const struct pci_facts *pci, const struct map *re
 struct verdict *claimable_judge_pci(const struct facts *facts)
 {
 	struct verdict *verdicts = xcalloc(facts->pci.len, sizeof(*verdicts));
-	struct verdict *alone = judge_alone(facts);
-	struct map *groups = index_groups(facts, alone);
 	struct map *records = index_records(facts);
+	struct verdict *alone = judge_alone(facts, records);
+	struct map *groups = index_groups(facts, alone);
 
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const char *group = facts->pci.items[i].iommu_group;
@@ -295,7 +360,8 @@ struct verdict *claimable_judge_usb(const struct facts *facts)
 
 		if (usb->hub)
 			refuse(v, "Hub", xstrdup("a hub: other devices are reached through it"));
-		else if (!judge_use(map_get(uses, usb->port), v))
+		else if (!judge_use(map_get(uses, usb->port), v) &&
+			 !judge_unknown_usb(facts, usb, v))
 			*v = (struct verdict){ .claimable = true,
 					       .reason = "Available",
 					       .message = xstrdup("may be claimed") };

@@ -23,7 +23,9 @@ struct facts;
  *   HostNetwork            it carries the default route or the node's address
  *   Console                the machine's console is on it
  *   VirtualFunctionsActive it is an SR-IOV PF with VFs: vfio-pci refuses it while they exist
- *   InUse                  a mounted filesystem or an interface with an address: free it first
+ *   InUse                  a mounted filesystem, an interface with an address or in another network
+ *                          namespace: free it first
+ *   UseUnknown             it may be in use, and what would tell cannot be seen: not free
  *   GroupHostCritical      another function of its IOMMU group is one of the above
  *   NoIOMMU                it is in no IOMMU group
  *   Hub                    a USB hub: other devices are reached through it

@@ -64,6 +64,15 @@ static const struct json_row use_map[] = {
 	JSON_END,
 };
 
+static const struct json_row unknown_map[] = {
+	JSON_STR(struct unknown_facts, question, "question", JSON_REQUIRED),
+	JSON_BOOL(struct unknown_facts, unread, "unread", JSON_OPTIONAL),
+	JSON_STRS(struct unknown_facts, pci_classes, "pciClasses", JSON_OPTIONAL),
+	JSON_STRS(struct unknown_facts, usb_classes, "usbClasses", JSON_OPTIONAL),
+	JSON_STR(struct unknown_facts, detail, "detail", JSON_REQUIRED),
+	JSON_END,
+};
+
 static const struct json_row problem_map[] = {
 	JSON_STR(struct problem_facts, device, "device", JSON_OPTIONAL),
 	JSON_STR(struct problem_facts, attribute, "attribute", JSON_OPTIONAL),
@@ -154,6 +163,11 @@ static int add_use(struct facts *facts, json_t *line, struct err *err)
 	return fill(use_map, line, array_add(&facts->uses), &facts->uses.len, err);
 }
 
+static int add_unknown(struct facts *facts, json_t *line, struct err *err)
+{
+	return fill(unknown_map, line, array_add(&facts->unknowns), &facts->unknowns.len, err);
+}
+
 /* Empty text decodes to NULL everywhere else; here the two are different: no driver, not known. */
 static int add_record(struct facts *facts, json_t *line, struct err *err)
 {
@@ -209,12 +223,28 @@ static int add_host(struct facts *facts, json_t *line, struct err *err)
 	return 0;
 }
 
+/* The helper counts what it has written: a line that was lost must not look like a device that went. */
 static int add_end(struct facts *facts, json_t *line, struct err *err)
 {
-	(void)line;
-	(void)err;
+	const json_t *pci = json_object_get(line, "pci");
+	const json_t *usb = json_object_get(line, "usb");
+
+	if (pci && json_integer_value(pci) != (json_int_t)facts->pci.len)
+		return err_set(err, ERR_INVALID, -EBADMSG, "it counts %lld PCI functions, not %zu",
+			       (long long)json_integer_value(pci), facts->pci.len);
+	if (usb && json_integer_value(usb) != (json_int_t)facts->usb.len)
+		return err_set(err, ERR_INVALID, -EBADMSG, "it counts %lld USB devices, not %zu",
+			       (long long)json_integer_value(usb), facts->usb.len);
 	facts->complete = true;
 	return 0;
+}
+
+static int add_failed(struct facts *facts, json_t *line, struct err *err)
+{
+	const char *message = json_string_value(json_object_get(line, "message"));
+
+	(void)facts;
+	return err_set(err, ERR_RETRY, -EIO, "%s", message ? message : "it does not say why");
 }
 
 static const struct {
@@ -224,6 +254,7 @@ static const struct {
 	{ "pci", add_pci },
 	{ "usb", add_usb },
 	{ "use", add_use },
+	{ "unknown", add_unknown },
 	{ "record", add_record },
 	{ "autoprobe", add_autoprobe },
 	{ "problem", add_problem },
@@ -233,6 +264,7 @@ static const struct {
 	{ "mdevRecord", add_mdev_record },
 	{ "vgpu", add_vgpu },
 	{ "end", add_end },
+	{ "failed", add_failed },
 };
 
 struct facts *facts_new(void)
@@ -250,6 +282,8 @@ struct facts *facts_free(struct facts *facts)
 		json_map_done(usb_map, &facts->usb.items[i]);
 	for (size_t i = 0; i < facts->uses.len; i++)
 		json_map_done(use_map, &facts->uses.items[i]);
+	for (size_t i = 0; i < facts->unknowns.len; i++)
+		json_map_done(unknown_map, &facts->unknowns.items[i]);
 	for (size_t i = 0; i < facts->problems.len; i++)
 		json_map_done(problem_map, &facts->problems.items[i]);
 	for (size_t i = 0; i < facts->records.len; i++)
@@ -265,6 +299,7 @@ struct facts *facts_free(struct facts *facts)
 	array_done(&facts->pci);
 	array_done(&facts->usb);
 	array_done(&facts->uses);
+	array_done(&facts->unknowns);
 	array_done(&facts->problems);
 	array_done(&facts->records);
 	array_done(&facts->mdev_parents);
@@ -278,9 +313,10 @@ struct facts *facts_free(struct facts *facts)
 
 static size_t count_items(const struct facts *facts)
 {
-	return facts->pci.len + facts->usb.len + facts->uses.len + facts->problems.len +
-	       facts->records.len + facts->mdev_parents.len + facts->mdevs.len +
-	       facts->mdev_records.len + facts->vgpus.len + facts->autoprobes.len;
+	return facts->pci.len + facts->usb.len + facts->uses.len + facts->unknowns.len +
+	       facts->problems.len + facts->records.len + facts->mdev_parents.len +
+	       facts->mdevs.len + facts->mdev_records.len + facts->vgpus.len +
+	       facts->autoprobes.len;
 }
 
 int facts_add_line(struct facts *facts, const char *line, size_t len, struct err *err)

@@ -69,6 +69,18 @@ struct use_facts {
 	char *detail; /* "vda1 is mounted at /"                                            */
 };
 
+/* A question about the host's use of devices that the scan could not answer. */
+struct unknown_facts {
+	char *question; /* "Mounts", "Routes", "Members", ...: agent/helper/scan/use.h              */
+	bool unread;    /* the kernel's answer could not be read: the node or the agent is set up
+			   in a way that hides it                                              */
+	struct json_strs
+		pci_classes; /* first digits of the classes of functions that are not free for it */
+	struct json_strs
+		usb_classes; /* the same for interfaces of USB devices                      */
+	char *detail;
+};
+
 /* Something that the scan could not read; the device is listed all the same. */
 struct problem_facts {
 	char *device;
@@ -145,6 +157,7 @@ struct facts {
 	ARRAY(struct pci_facts) pci;
 	ARRAY(struct usb_facts) usb;
 	ARRAY(struct use_facts) uses;
+	ARRAY(struct unknown_facts) unknowns;
 	ARRAY(struct problem_facts) problems;
 	ARRAY(struct record_facts) records;
 	/* Addresses of physical functions whose sriov_drivers_autoprobe was switched for its virtual

@@ -142,6 +142,17 @@ struct inventory *inventory_free(struct inventory *inventory)
 	return NULL;
 }
 
+const char *inventory_unread(const struct inventory *inventory)
+{
+	const struct facts *facts = inventory->facts;
+
+	for (size_t i = 0; i < facts->unknowns.len; i++) {
+		if (facts->unknowns.items[i].unread)
+			return facts->unknowns.items[i].detail;
+	}
+	return NULL;
+}
+
 bool inventory_name_usb(struct inventory *inventory, char *const *names)
 {
 	struct inventory_set *set = &inventory->sets[INVENTORY_USB];

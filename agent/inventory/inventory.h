@@ -53,6 +53,10 @@ struct inventory *inventory_new(const struct inventory_options *options, struct 
 /* Takes NULL, returns NULL. */
 struct inventory *inventory_free(struct inventory *inventory);
 
+/* Why the scan could not see what the host uses, which something on the node or about the agent hides;
+ * NULL: it could. */
+const char *inventory_unread(const struct inventory *inventory);
+
 /* Rename the USBDevices, in the order of their set; of two with one name, the first is found. True if
  * any has another name now. */
 bool inventory_name_usb(struct inventory *inventory, char *const *names);

@@ -4,12 +4,14 @@
 #include <string.h>
 #include <uv.h>
 
+#include "agent/inventory/inventory.h"
 #include "agent/look/host_watch.h"
 #include "agent/look/rescan.h"
 #include "agent/look/uevent_socket.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/metrics.h"
 
 static const struct metric_desc scans_desc = {
@@ -48,6 +50,7 @@ struct look {
 	uv_timer_t timer;
 	uint64_t began_ms;
 	char *node_address;
+	char *unread; /* what the last scan could not see, or NULL */
 
 	struct metric *scans;
 	struct metric *duration;
@@ -146,6 +149,10 @@ static void on_scanned(void *arg, struct inventory *inventory, const struct err 
 	if (!inventory)
 		log_error("scan of the devices failed, keeping what is known",
 			  log_str("reason", err->msg));
+	if (inventory) {
+		free(look->unread);
+		look->unread = xstrdup_or_null(inventory_unread(inventory));
+	}
 	if (look->rescan.deaf)
 		listen_to_kernel(look);
 	arm(look);
@@ -184,6 +191,7 @@ static void on_closed(uv_handle_t *handle)
 	struct look *look = handle->data;
 
 	free(look->node_address);
+	free(look->unread);
 	free(look);
 }
 
@@ -207,6 +215,13 @@ void look_give(struct look *look, look_fn *fn, void *arg)
 bool look_is_settled(const struct look *look)
 {
 	return !look->rescan.running && !look->rescan.wanted;
+}
+
+bool look_sees_host(const struct look *look, struct str *reason)
+{
+	if (look->unread && reason)
+		str_addf(reason, "it cannot be known what the host uses: %s", look->unread);
+	return !look->unread;
 }
 
 void look_again(struct look *look)

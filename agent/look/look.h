@@ -12,6 +12,7 @@
 
 struct look;
 struct metrics;
+struct str;
 struct uv_loop_s;
 
 struct look_options {
@@ -35,6 +36,10 @@ void look_give(struct look *look, look_fn *fn, void *arg);
 
 /* Was everything that has been heard of looked at by the last scan? */
 bool look_is_settled(const struct look *look);
+
+/* Could the last scan see what the host uses? False: @reason (may be NULL) gets what hides it. Devices are
+ * listed all the same, and those that the host may use are refused. */
+bool look_sees_host(const struct look *look, struct str *reason);
 
 /* Devices are on other drivers now: look again soon, whether or not uevents tell of it. */
 void look_again(struct look *look);

@@ -20,7 +20,8 @@
 enum {
 	NAMES_A_RUN = 512, /* ids on one command line */
 	VGPUS_A_RUN = 512, /* addresses on one command line */
-	STUCK_MAX = 3,     /* helpers left waiting for the kernel; then no more are started */
+	PROBLEMS_MAX = 4096,
+	STUCK_MAX = 3, /* helpers left waiting for the kernel; then no more are started */
 };
 
 struct scan {
@@ -188,16 +189,29 @@ static void start_helper(struct scan *scan, const char *path, const char *const 
 		fail_from_loop(scan, on_end);
 }
 
-/* A problem that stays is told once, not at every scan. */
+/* A problem that stays is logged once, not at every scan. */
+static bool is_new_problem(struct scan *scan, const char *about, const char *part,
+			   const char *message)
+{
+	auto_free char *key = xasprintf("%s %s %s", about ? about : "", part ? part : "", message);
+
+	return map_len(scan->problems) <= PROBLEMS_MAX && !map_set(scan->problems, key, scan);
+}
+
 static void tell_problems(struct scan *scan)
 {
+	for (size_t i = 0; i < scan->facts->unknowns.len; i++) {
+		const struct unknown_facts *unknown = &scan->facts->unknowns.items[i];
+
+		if (is_new_problem(scan, unknown->question, NULL, unknown->detail))
+			log_warn("cannot tell what the host uses",
+				 log_str("question", unknown->question),
+				 log_str("reason", unknown->detail));
+	}
 	for (size_t i = 0; i < scan->facts->problems.len; i++) {
 		const struct problem_facts *problem = &scan->facts->problems.items[i];
-		auto_free char *key =
-			xasprintf("%s %s %s", problem->device ? problem->device : "",
-				  problem->attribute ? problem->attribute : "", problem->message);
 
-		if (map_len(scan->problems) > 4096 || map_set(scan->problems, key, scan))
+		if (!is_new_problem(scan, problem->device, problem->attribute, problem->message))
 			continue;
 		log_warn("device attribute cannot be used", log_str("device", problem->device),
 			 log_str("attribute", problem->attribute),

@@ -24,6 +24,7 @@ static const struct reason_row rows[] = {
 	{ "HostSwap", "refused" },
 	{ "Hub", "refused" },
 	{ "InUse", "refused" },
+	{ "UseUnknown", "refused" },
 	{ "Unknown", "waiting" },
 	{ "Other", "failed" },
 };

@@ -7,6 +7,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/usb/usb_claim_plan.h"
 #include "api/names.h"
+#include "api/override.h"
 #include "api/pcideviceclaim.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
@@ -154,12 +155,14 @@ static bool judge_new(const struct usb_claim_case *c, struct usb_claim_verdict *
 	return !other;
 }
 
-static void judge_device(struct usb_claim_verdict *v)
+static void judge_device(const struct usb_claim_case *c, struct usb_claim_verdict *v)
 {
 	const struct api_condition *claimable =
 		api_conditions_find(&v->device->status.conditions, "Claimable");
+	bool lifted = claimable && override_lifts_usb(claimable->reason) &&
+		      override_given(&c->claim->meta, claimable->reason);
 
-	if (claimable && strcmp(claimable->status, "True") != 0) {
+	if (claimable && strcmp(claimable->status, "True") != 0 && !lifted) {
 		refuse(v, claimable->reason, xstrdup(claimable->message));
 		return;
 	}
@@ -174,7 +177,7 @@ static void judge_waiting(const struct usb_claim_case *c, const struct usbdevice
 {
 	v->device = device;
 	if (judge_new(c, v))
-		judge_device(v);
+		judge_device(c, v);
 }
 
 static void judge_moved(const struct usb_claim_case *c, struct usb_claim_verdict *v)
@@ -184,7 +187,7 @@ static void judge_moved(const struct usb_claim_case *c, struct usb_claim_verdict
 		return;
 	}
 	v->device = v->seen.device;
-	judge_device(v);
+	judge_device(c, v);
 }
 
 void usb_claim_judge(const struct usb_claim_case *c, struct usb_claim_verdict *ret_verdict)
@@ -214,7 +217,7 @@ void usb_claim_judge(const struct usb_claim_case *c, struct usb_claim_verdict *r
 			return;
 		}
 		v->device = v->seen.device;
-		judge_device(v);
+		judge_device(c, v);
 		return;
 	case USB_GONE:
 		judge_gone(c, v);

@@ -21,6 +21,7 @@ static const struct {
 	{ "HostNetwork", "Move the node's address or default route to another interface first." },
 	{ "Console", "Move the node's console elsewhere first." },
 	{ "InUse", "End the use that the message names: unmount its file system, take its interface down, or end the pod or machine." },
+	{ "UseUnknown", "Make visible on the node what the message names, or claim with the override if you know that the device is unused." },
 	{ "VirtualFunctionsActive", "Set spec.numVFs: 0 of its SRIOVNetworkDevice first." },
 	{ "GroupHostCritical", "Claim a device of another IOMMU group: the node needs the function that the message names." },
 	{ "DeviceGone", "Plug it in again, or release the claim; an object that is kept for its spec goes when it is deleted." },

@@ -18,6 +18,7 @@ static const struct reason_row {
 	{ "HostFilesystem", "move that to another disk, or claim another device" },
 	{ "HostSwap", "swapoff it, or claim another device" },
 	{ "GroupHostCritical", "claim a device of another group" },
+	{ "UseUnknown", "make visible what the message names, or claim another device" },
 	{ "VirtualFunctionsActive", "or claim a virtual function" },
 	{ "NoIOMMU", "only devices in an IOMMU group can be lent" },
 	{ "Hub", "claim the devices behind it" },
@@ -48,7 +49,7 @@ static bool refuse_critical(const struct rule_case *c, const struct api_meta *cl
 }
 
 bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
-		    const struct view *device)
+		    bool (*lifts)(const char *reason), const struct view *device)
 {
 	const char *reason = view_text(device, VIEW_TEXT_REASON);
 	const struct reason_row *row = find_reason(reason);
@@ -57,7 +58,7 @@ bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
 
 	if (!*reason)
 		return false;
-	if (claim && override_lifts(reason))
+	if (lifts(reason))
 		return refuse_critical(c, claim, reason, message, way_out);
 	if (way_out)
 		return rule_refuse(c, RULE_FORBIDDEN, "%s: %s: %s", reason, message, way_out);

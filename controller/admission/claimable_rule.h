@@ -11,8 +11,7 @@ struct api_meta;
 struct view;
 struct rule_case;
 
-/* True if it was refused. @claim is the claim's metadata: its annotation may override what is only the
- * node's need (NAMES_ANNOTATION_OVERRIDE); NULL where nothing does: of USB devices, whose agent lets
- * nothing override it. What will pass by itself gives a warning. */
+/* True if it was refused. The annotation of @claim, the claim's metadata, may override the reasons that
+ * @lifts allows (api/override.h). What will pass by itself gives a warning. */
 bool claimable_rule(const struct rule_case *c, const struct api_meta *claim,
-		    const struct view *device);
+		    bool (*lifts)(const char *reason), const struct view *device);

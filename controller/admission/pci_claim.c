@@ -1,5 +1,6 @@
 #include "controller/admission/pci_claim.h"
 
+#include "api/override.h"
 #include "api/pcideviceclaim.h"
 #include "base/mem.h"
 #include "controller/admission/claim_owner.h"
@@ -59,7 +60,7 @@ static bool has_no_group(const struct rule_case *c, const struct view *device)
 static bool is_refused(const struct rule_case *c, const struct pcideviceclaim *claim,
 		       const struct view *device)
 {
-	return claimable_rule(c, &claim->meta, device) || has_no_group(c, device) ||
+	return claimable_rule(c, &claim->meta, override_lifts, device) || has_no_group(c, device) ||
 	       pci_claim_conflict(c, claim, device);
 }
 

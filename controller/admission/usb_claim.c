@@ -1,5 +1,6 @@
 #include "controller/admission/usb_claim.h"
 
+#include "api/override.h"
 #include "api/usbdeviceclaim.h"
 #include "controller/admission/claim_owner.h"
 #include "controller/admission/claimable_rule.h"
@@ -86,8 +87,8 @@ void usb_claim_create(const struct rule_case *c)
 		return;
 	}
 	if (claim_owner_refused(c, VIEW_USBDEVICE, &claim->meta) ||
-	    claimable_rule(c, NULL, device) || is_controller_claimed(c, device) ||
-	    is_socket_claimed(c, claim->meta.name, device))
+	    claimable_rule(c, &claim->meta, override_lifts_usb, device) ||
+	    is_controller_claimed(c, device) || is_socket_claimed(c, claim->meta.name, device))
 		return;
 	if (c->request->dry_run && !known_empty(view_text(device, VIEW_TEXT_RESOURCE)))
 		rule_warn(c, "lend the device in socket %s as %s",

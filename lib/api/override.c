@@ -9,7 +9,8 @@
 
 /* Not in it: what cannot be lent (NoIOMMU, HostBridge, VirtualFunctionsActive), and what passes (InUse). */
 static const char *const lifted[] = {
-	"HostFunction", "HostFilesystem", "HostSwap", "HostNetwork", "Console", "GroupHostCritical",
+	"HostFunction", "HostFilesystem", "HostSwap",          "HostNetwork",
+	"Console",      "UseUnknown",     "GroupHostCritical",
 };
 
 bool override_lifts(const char *reason)
@@ -19,6 +20,11 @@ bool override_lifts(const char *reason)
 			return true;
 	}
 	return false;
+}
+
+bool override_lifts_usb(const char *reason)
+{
+	return reason && strcmp(reason, "UseUnknown") == 0;
 }
 
 bool override_given(const struct api_meta *meta, const char *reason)

@@ -14,5 +14,9 @@ struct api_meta;
 /* Is @reason, of the condition Claimable, one that can be overridden at all? */
 bool override_lifts(const char *reason);
 
-/* Does the claim @meta override @reason? */
+/* The same for USB devices: only UseUnknown, since nothing makes the host let go of a USB device before a
+ * pod gets it. */
+bool override_lifts_usb(const char *reason);
+
+/* Does the claim @meta override @reason, which can be? */
 bool override_given(const struct api_meta *meta, const char *reason);

@@ -135,6 +135,13 @@ const char *blocks_path(const struct blocks *blocks, size_t block)
 	return blocks->items[block].path;
 }
 
+void blocks_number(const struct blocks *blocks, size_t block, unsigned *ret_major,
+		   unsigned *ret_minor)
+{
+	*ret_major = blocks->items[block].major;
+	*ret_minor = blocks->items[block].minor;
+}
+
 long blocks_by_number(const struct blocks *blocks, unsigned major, unsigned minor)
 {
 	for (size_t i = 0; i < blocks->len; i++) {
@@ -273,6 +280,47 @@ bool blocks_is_built(const struct blocks *blocks, size_t block)
 	return list_slaves(blocks, block, &names) && names.len > 0;
 }
 
+/* A partition's disk, one step up the path; BLOCK_NONE for what is none. */
+static long whole_disk(const struct blocks *blocks, size_t block)
+{
+	const char *path = blocks->items[block].path;
+	const char *last = strrchr(path, '/');
+	const char *start = last;
+	auto_free char *disk = NULL;
+
+	if (!last)
+		return BLOCK_NONE;
+	while (start > path && start[-1] != '/')
+		start--;
+	disk = xstrndup(start, (size_t)(last - start));
+	return by_name(blocks, disk);
+}
+
+bool blocks_is_partition(const struct blocks *blocks, size_t block)
+{
+	return whole_disk(blocks, block) != BLOCK_NONE;
+}
+
+bool blocks_is_opaque(const struct blocks *blocks, size_t block)
+{
+	static const char *const others[] = { "loop", "ram", "zram", "nbd", "rbd" };
+	const struct block *b = &blocks->items[block];
+	struct devpaths devices = { 0 };
+	bool hardware;
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		size_t len = strlen(others[i]);
+
+		if (strncmp(b->name, others[i], len) == 0 && isdigit((unsigned char)b->name[len]))
+			return false;
+	}
+	blocks_devices(blocks, block, &devices);
+	hardware = devices.len > 0;
+	array_done(&devices);
+	return !hardware && is_virtual(b) && strncmp(b->name, "nvme", 4) != 0 &&
+	       !blocks_is_built(blocks, block) && !blocks_is_partition(blocks, block);
+}
+
 static void add_slaves(const struct blocks *blocks, size_t block, struct block_set *set)
 {
 	auto_names struct sysfs_names names = { 0 };
@@ -281,21 +329,11 @@ static void add_slaves(const struct blocks *blocks, size_t block, struct block_s
 		add_named(blocks, &names, set);
 }
 
-/* A partition has no slaves of its own; its disk, one step up the path, may have. */
+/* A partition has no slaves of its own; its disk may have. */
 static void add_whole_disk(const struct blocks *blocks, size_t block, struct block_set *set)
 {
-	const char *path = blocks->items[block].path;
-	const char *last = strrchr(path, '/');
-	const char *start = last;
-	auto_free char *disk = NULL;
-	long whole;
+	long whole = is_virtual(&blocks->items[block]) ? whole_disk(blocks, block) : BLOCK_NONE;
 
-	if (!last || !is_virtual(&blocks->items[block]))
-		return;
-	while (start > path && start[-1] != '/')
-		start--;
-	disk = xstrndup(start, (size_t)(last - start));
-	whole = by_name(blocks, disk);
 	if (whole != BLOCK_NONE)
 		block_set_add(set, (size_t)whole);
 }

@@ -30,6 +30,10 @@ size_t blocks_len(const struct blocks *blocks);
 const char *blocks_name(const struct blocks *blocks, size_t block);
 const char *blocks_path(const struct blocks *blocks, size_t block);
 
+void blocks_number(const struct blocks *blocks, size_t block, unsigned *ret_major,
+		   unsigned *ret_minor);
+bool blocks_is_partition(const struct blocks *blocks, size_t block);
+
 /* The device with these numbers, or behind a path in /dev; BLOCK_NONE if it is not known. */
 long blocks_by_number(const struct blocks *blocks, unsigned major, unsigned minor);
 long blocks_by_path(const struct blocks *blocks, const char *path);
@@ -39,6 +43,10 @@ bool blocks_of_mount(const struct blocks *blocks, const struct mount *mount, str
 
 /* Is @block built on others (device mapper, md, bcache)? */
 bool blocks_is_built(const struct blocks *blocks, size_t block);
+
+/* Is @block no hardware, with nothing in /sys that says what it is made of (drbd0, a ZFS volume zd0)? Not
+ * true of memory, of disks of the network, and of loop devices, which name their file. */
+bool blocks_is_opaque(const struct blocks *blocks, size_t block);
 
 /* Add to @set all devices that those in it are built on. */
 void blocks_expand(const struct blocks *blocks, struct block_set *set);

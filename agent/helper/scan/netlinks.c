@@ -17,6 +17,7 @@ struct link {
 	char *name;
 	struct devpath device;
 	bool up;
+	bool connected;
 	struct sysfs_names uppers; /* itself and everything above it */
 };
 
@@ -60,6 +61,23 @@ static bool is_up(int class_fd, const char *name)
 	       flags & IFF_UP_FLAG;
 }
 
+/* RFC 2863's operational state: a driver that does not know is taken at its word that it is up. Unlike
+ * "carrier", reading it takes no lock (operstate_show() of the kernel's net/core/net-sysfs.c). */
+static bool is_connected(int class_fd, const char *name)
+{
+	static const char *const unconnected[] = { "down", "lowerlayerdown", "notpresent" };
+	auto_free char *path = xasprintf("%s/operstate", name);
+	struct sysfs_attr attr;
+
+	if (sysfs_read(class_fd, path, &attr, NULL) != 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(unconnected); i++) {
+		if (strcmp(attr.text, unconnected[i]) == 0)
+			return false;
+	}
+	return true;
+}
+
 static void read_link(struct netlinks *links, int class_fd, const char *name)
 {
 	char target[SYSFS_LINK_MAX + 1];
@@ -75,6 +93,7 @@ static void read_link(struct netlinks *links, int class_fd, const char *name)
 	link->name = xstrdup(name);
 	link->device = device;
 	link->up = is_up(class_fd, name);
+	link->connected = link->up && is_connected(class_fd, name);
 	*array_add(&link->uppers) = xstrdup(name);
 	/* The list grows while it is walked, by each name once. */
 	for (size_t i = 0; i < link->uppers.len; i++)
@@ -125,6 +144,11 @@ const struct devpath *netlinks_device(const struct netlinks *links, size_t link)
 bool netlinks_is_up(const struct netlinks *links, size_t link)
 {
 	return links->items[link].up;
+}
+
+bool netlinks_is_connected(const struct netlinks *links, size_t link)
+{
+	return links->items[link].connected;
 }
 
 const char *netlinks_upper(const struct netlinks *links, size_t link)

@@ -68,8 +68,11 @@ static bool copy_name(const char *name, struct route *route)
 	return true;
 }
 
+/* What one line is. */
+enum line { LINE_BAD, LINE_ROUTE, LINE_UNUSED };
+
 /* Iface Destination Gateway Flags RefCnt Use Metric Mask ... */
-static bool route_from_v4(const struct words *words, struct route *ret_route)
+static enum line route_from_v4(const struct words *words, struct route *ret_route)
 {
 	struct route route = { .family = AF_INET };
 	uint64_t destination;
@@ -77,19 +80,21 @@ static bool route_from_v4(const struct words *words, struct route *ret_route)
 	uint64_t mask;
 	uint32_t word;
 
+	if (words->len > 0 && strcmp(words->items[0], "Iface") == 0)
+		return LINE_UNUSED;
 	if (words->len < 8 || !copy_name(words->items[0], &route) ||
 	    !str_to_hex(words->items[1], &destination) || destination > UINT32_MAX ||
 	    !str_to_hex(words->items[3], &flags) || !str_to_hex(words->items[7], &mask) ||
 	    mask > UINT32_MAX)
-		return false;
+		return LINE_BAD;
 	if (!(flags & FLAG_UP) || flags & FLAG_REJECT)
-		return false;
+		return LINE_UNUSED;
 	/* The kernel prints the word as it lies in memory, which is in network order. */
 	word = (uint32_t)destination;
 	memcpy(route.destination, &word, sizeof(word));
 	route.prefix = (unsigned)__builtin_popcountll(mask);
 	*ret_route = route;
-	return true;
+	return LINE_ROUTE;
 }
 
 static bool parse_bytes(const char *text, uint8_t *ret_bytes, size_t len)
@@ -110,7 +115,7 @@ static bool parse_bytes(const char *text, uint8_t *ret_bytes, size_t len)
 }
 
 /* destination prefix source prefix next-hop metric refcount use flags interface */
-static bool route_from_v6(const struct words *words, struct route *ret_route)
+static enum line route_from_v6(const struct words *words, struct route *ret_route)
 {
 	struct route route = { .family = AF_INET6 };
 	uint64_t prefix;
@@ -119,37 +124,65 @@ static bool route_from_v6(const struct words *words, struct route *ret_route)
 	if (words->len < 10 || !parse_bytes(words->items[0], route.destination, 16) ||
 	    !str_to_hex(words->items[1], &prefix) || prefix > 128 ||
 	    !str_to_hex(words->items[8], &flags) || !copy_name(words->items[9], &route))
-		return false;
+		return LINE_BAD;
 	if (!(flags & FLAG_UP) || flags & (FLAG_REJECT | FLAG_ANYCAST))
-		return false;
+		return LINE_UNUSED;
 	route.prefix = (unsigned)prefix;
 	route.local = (flags & flag_local) != 0;
 	*ret_route = route;
-	return true;
+	return LINE_ROUTE;
 }
 
-void routes_parse_v4(const char *text, size_t len, struct routes *routes)
+static size_t parse(const char *text, size_t len,
+		    enum line (*from_words)(const struct words *words, struct route *ret_route),
+		    struct routes *routes)
 {
 	const char *end = text + len;
 	struct words words;
-	struct route route;
+	size_t bad = 0;
 
 	while (next_words(&text, end, &words)) {
-		if (route_from_v4(&words, &route))
+		struct route route;
+		enum line line = from_words(&words, &route);
+
+		if (line == LINE_ROUTE)
 			*array_add(routes) = route;
+		bad += line == LINE_BAD;
 	}
+	return bad;
 }
 
-void routes_parse_v6(const char *text, size_t len, struct routes *routes)
+size_t routes_parse_v4(const char *text, size_t len, struct routes *routes)
+{
+	return parse(text, len, route_from_v4, routes);
+}
+
+size_t routes_parse_v6(const char *text, size_t len, struct routes *routes)
+{
+	return parse(text, len, route_from_v6, routes);
+}
+
+/* "Main:", "Local:" and "Id 100:" begin the tables; "/0 universe UNICAST", indented, is a default route. */
+char *routes_other_default(const char *text, size_t len)
 {
 	const char *end = text + len;
+	char table[WORD_SIZE] = "";
 	struct words words;
-	struct route route;
 
-	while (next_words(&text, end, &words)) {
-		if (route_from_v6(&words, &route))
-			*array_add(routes) = route;
+	while (text < end) {
+		bool heading = *text != ' ' && *text != '\t';
+
+		(void)next_words(&text, end, &words);
+		if (heading)
+			table[0] = '\0';
+		if (heading && words.len == 2 && strcmp(words.items[0], "Id") == 0 &&
+		    words.items[1][0] != ':')
+			memcpy(table, words.items[1], sizeof(table));
+		if (table[0] && words.len >= 3 && strcmp(words.items[0], "/0") == 0 &&
+		    strcmp(words.items[2], "UNICAST") == 0)
+			return xstrndup(table, strcspn(table, ":"));
 	}
+	return NULL;
 }
 
 static bool covers(const struct route *route, const uint8_t *address)

@@ -1,5 +1,6 @@
 #include "agent/helper/scan/use.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,56 @@ static const char *const reason_names[] = {
 	[USE_MOUNTED] = "Mounted",
 	[USE_BLOCK_HOLDER] = "BlockHolder",
 	[USE_INTERFACE_UP] = "InterfaceUp",
+	[USE_INTERFACE_MOVED] = "InterfaceMoved",
+	[USE_UNKNOWN] = "Unknown",
 };
+
+/* clang-format off */
+enum { STORAGE = 1, NETWORK = 2 };
+
+static const struct {
+	const char *name;
+	unsigned about;
+	bool unread; /* the kernel's answer could not be read: something is wrong with the node or the agent */
+} questions[USE_QUESTIONS] = {
+	[USE_ASK_MOUNTS]       = { "Mounts",      STORAGE | NETWORK, true  },
+	[USE_ASK_SWAPS]        = { "Swaps",       STORAGE,           true  },
+	[USE_ASK_DISKS]        = { "Disks",       STORAGE,           true  },
+	[USE_ASK_HOST_FOLDER]  = { "HostFolder",  STORAGE | NETWORK, false },
+	[USE_ASK_MEMBERS]      = { "Members",     STORAGE,           false },
+	[USE_ASK_ROUTES]       = { "Routes",      NETWORK,           true  },
+	[USE_ASK_INTERFACES]   = { "Interfaces",  NETWORK,           true  },
+	[USE_ASK_NODE_ADDRESS] = { "NodeAddress", NETWORK,           false },
+	[USE_ASK_SERVER]       = { "Server",      NETWORK,           false },
+};
+
+/* Functions through which disks or networks are reached: the first digits of their classes (pci.ids). */
+static const struct {
+	const char *prefix;
+	unsigned about;
+} pci_classes[] = {
+	{ "00ff", STORAGE           }, /* virtio's 9p                   */
+	{ "01",   STORAGE           },
+	{ "02",   NETWORK           },
+	{ "0c00", STORAGE           }, /* FireWire                      */
+	{ "0c03", STORAGE | NETWORK }, /* USB                           */
+	{ "0c04", STORAGE | NETWORK }, /* Fibre Channel                 */
+	{ "0c06", STORAGE | NETWORK }, /* InfiniBand                    */
+	{ "0d",   NETWORK           }, /* wireless                      */
+};
+
+/* Of USB interfaces. */
+static const struct {
+	const char *prefix;
+	unsigned about;
+} usb_classes[] = {
+	{ "02", NETWORK           }, /* communications (CDC)             */
+	{ "08", STORAGE           },
+	{ "0a", NETWORK           }, /* data of CDC                      */
+	{ "e0", NETWORK           }, /* wireless                         */
+	{ "ff", NETWORK           }, /* vendor's own: many network cards */
+};
+/* clang-format on */
 
 bool uses_has(const struct uses *uses, const struct devpath *device, enum use_reason reason,
 	      const char *subject)
@@ -47,6 +97,43 @@ void uses_add(struct uses *uses, const struct devpath *device, enum use_reason r
 	};
 }
 
+void uses_add_unknown(struct uses *uses, enum use_question question, char *detail)
+{
+	for (size_t i = 0; i < uses->unknown.len; i++) {
+		const struct use_unknown *unknown = &uses->unknown.items[i];
+
+		if (unknown->question == question && strcmp(unknown->detail, detail) == 0) {
+			free(detail);
+			return;
+		}
+	}
+	*array_add(&uses->unknown) = (struct use_unknown){ question, detail };
+}
+
+static unsigned about_class(int class_id)
+{
+	char digits[16];
+
+	(void)snprintf(digits, sizeof(digits), "%06x", (unsigned)class_id);
+	for (size_t i = 0; i < ARRAY_LEN(pci_classes); i++) {
+		if (strncmp(digits, pci_classes[i].prefix, strlen(pci_classes[i].prefix)) == 0)
+			return pci_classes[i].about;
+	}
+	return 0;
+}
+
+const char *uses_unknown_for(const struct uses *uses, int class_id)
+{
+	/* A class that could not be read may be any. */
+	unsigned about = class_id < 0 ? STORAGE | NETWORK : about_class(class_id);
+
+	for (size_t i = 0; i < uses->unknown.len; i++) {
+		if (questions[uses->unknown.items[i].question].about & about)
+			return uses->unknown.items[i].detail;
+	}
+	return NULL;
+}
+
 static int by_device(const void *a, const void *b)
 {
 	const struct use *left = a;
@@ -60,8 +147,46 @@ static int by_device(const void *a, const void *b)
 	return order ? order : strverscmp(left->subject, right->subject);
 }
 
+static int by_question(const void *a, const void *b)
+{
+	const struct use_unknown *left = a;
+	const struct use_unknown *right = b;
+	int order = (left->question > right->question) - (left->question < right->question);
+
+	return order ? order : strcmp(left->detail, right->detail);
+}
+
+/* The line names the classes, so that its reader needs no table of them. */
+static void write_unknown(const struct use_unknown *unknown, struct str *lines)
+{
+	unsigned about = questions[unknown->question].about;
+
+	report_open(lines, "unknown");
+	json_write_str(lines, "question", questions[unknown->question].name);
+	json_write_bool(lines, "unread", questions[unknown->question].unread);
+	json_write_open(lines, "pciClasses", '[');
+	for (size_t i = 0; i < ARRAY_LEN(pci_classes); i++) {
+		if (pci_classes[i].about & about)
+			json_write_str(lines, NULL, pci_classes[i].prefix);
+	}
+	json_write_close(lines, ']');
+	json_write_open(lines, "usbClasses", '[');
+	for (size_t i = 0; i < ARRAY_LEN(usb_classes); i++) {
+		if (usb_classes[i].about & about)
+			json_write_str(lines, NULL, usb_classes[i].prefix);
+	}
+	json_write_close(lines, ']');
+	json_write_str(lines, "detail", unknown->detail);
+	report_close(lines);
+}
+
 void uses_write(struct uses *uses, struct str *lines)
 {
+	if (uses->unknown.len > 0)
+		qsort(uses->unknown.items, uses->unknown.len, sizeof(uses->unknown.items[0]),
+		      by_question);
+	for (size_t i = 0; i < uses->unknown.len; i++)
+		write_unknown(&uses->unknown.items[i], lines);
 	if (uses->len > 0)
 		qsort(uses->items, uses->len, sizeof(uses->items[0]), by_device);
 	for (size_t i = 0; i < uses->len; i++) {
@@ -84,5 +209,8 @@ void uses_done(struct uses *uses)
 		free(uses->items[i].subject);
 		free(uses->items[i].detail);
 	}
+	for (size_t i = 0; i < uses->unknown.len; i++)
+		free(uses->unknown.items[i].detail);
+	array_done(&uses->unknown);
 	array_done(uses);
 }

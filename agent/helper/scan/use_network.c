@@ -1,9 +1,12 @@
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/helper/scan/netlinks.h"
+#include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/scan/use_scan.h"
-#include "agent/helper/sys/report.h"
+#include "agent/helper/sys/sysfs.h"
 #include "base/mem.h"
 
 /* Add @reason to all hardware under the interface @name: "eth0[ under bond0] <tail>". */
@@ -31,9 +34,9 @@ void use_network_add_server(struct use_look *look, const char *address, enum use
 	auto_free char *tail = NULL;
 
 	if (!route) {
-		report_problem(look->report, "", "net/route",
-			       "no route tells which interface %s needs (server '%.64s')", what,
-			       address);
+		uses_add_unknown(
+			&look->uses, USE_ASK_SERVER,
+			xasprintf("no route leads to '%.64s', from where %s", address, what));
 		return;
 	}
 	tail = xasprintf("leads to %s, from where %s", address, what);
@@ -46,16 +49,18 @@ static void add_node_address(struct use_look *look)
 	auto_free char *tail = NULL;
 
 	if (!route) {
-		report_problem(look->report, "", "net/route",
-			       "no interface has the node's address '%.64s'", look->node_address);
+		uses_add_unknown(&look->uses, USE_ASK_NODE_ADDRESS,
+				 xasprintf("no interface has the node's address '%.64s'",
+					   look->node_address));
 		return;
 	}
 	tail = xasprintf("has the node's address %s", look->node_address);
 	add_under(look, route->interface, USE_HOST_NETWORK, tail);
 }
 
-/* Interfaces with an address that go through hardware, and parts of bonds and bridges without. */
-static void add_interfaces_up(struct use_look *look, size_t link)
+/* Interfaces with an address that go through hardware, parts of bonds and bridges without, and those that
+ * may be an uplink by a route that cannot be seen (routes.h). */
+static void add_interface_up(struct use_look *look, size_t link)
 {
 	const char *name = netlinks_name(look->links, link);
 	const struct devpath *device = netlinks_device(look->links, link);
@@ -63,17 +68,104 @@ static void add_interfaces_up(struct use_look *look, size_t link)
 	if (!netlinks_is_up(look->links, link) ||
 	    uses_has(&look->uses, device, USE_HOST_NETWORK, name))
 		return;
-	if (routes_interface_has_address(&look->routes, name)) {
+	if (routes_interface_has_address(&look->routes, name))
 		uses_add(&look->uses, device, USE_INTERFACE_UP, name,
 			 xasprintf("%s is up and has an address", name));
-		return;
-	}
-	if (netlinks_upper(look->links, link))
+	else if (netlinks_upper(look->links, link))
 		uses_add(&look->uses, device, USE_INTERFACE_UP, name,
 			 xasprintf("%s is up under %s", name, netlinks_upper(look->links, link)));
+	else if (look->other_default)
+		uses_add(&look->uses, device, USE_UNKNOWN, name,
+			 xasprintf("%s is up, and the default route of table %s may go through it: "
+				   "take it down (ip link set %s down) if it does not",
+				   name, look->other_default, name));
+	else if (netlinks_is_connected(look->links, link))
+		uses_add(&look->uses, device, USE_UNKNOWN, name,
+			 xasprintf("%s is up and connected, and may carry routes that cannot be "
+				   "seen: take it down (ip link set %s down) if it does not",
+				   name, name));
 }
 
-void use_network_collect(struct use_look *look)
+/*
+ * How many interfaces in @folder ("net") belong to network namespaces other than that of /sys. Those are
+ * not listed, but each counts as a link of the folder (kernfs counts subfolders of all namespaces,
+ * kernfs_link_sibling() of fs/kernfs/dir.c). A file system that does not count says 1.
+ */
+static size_t count_moved(int sysfs_fd, const char *folder)
+{
+	auto_names struct sysfs_names names = { 0 };
+	struct stat st;
+
+	if (fstatat(sysfs_fd, folder, &st, 0) != 0 || !S_ISDIR(st.st_mode) ||
+	    sysfs_list(sysfs_fd, folder, &names, NULL) != 0)
+		return 0;
+	if (st.st_nlink > 2 + names.len)
+		return st.st_nlink - 2 - names.len;
+	/* The kernel removes the folder with its last interface. */
+	return names.len == 0 ? 1 : 0;
+}
+
+static void add_moved(struct use_look *look, const struct devpath *device, const char *parent)
+{
+	static const char *const folders[] = { "net", "infiniband" };
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		auto_free char *folder = xasprintf("%s/%s", parent, folders[i]);
+		size_t moved = count_moved(look->sysfs_fd, folder);
+
+		if (moved == 1)
+			uses_add(&look->uses, device, USE_INTERFACE_MOVED, folders[i],
+				 xstrdup("its interface is in another network namespace, such as "
+					 "a pod's"));
+		else if (moved > 1)
+			uses_add(&look->uses, device, USE_INTERFACE_MOVED, folders[i],
+				 xasprintf("%zu of its interfaces are in other network namespaces, "
+					   "such as pods'",
+					   moved));
+	}
+}
+
+/* Of virtio the interface is the child's. */
+static void add_moved_of_function(struct use_look *look, const struct pci_function *function)
+{
+	auto_free char *folder = xasprintf("bus/pci/devices/%s", function->address);
+	auto_names struct sysfs_names children = { 0 };
+	struct devpath device = { "", "" };
+
+	memcpy(device.pci, function->address, sizeof(device.pci));
+	add_moved(look, &device, folder);
+	if (!function->driver || strcmp(function->driver, "virtio-pci") != 0 ||
+	    sysfs_list_prefix(look->sysfs_fd, folder, "virtio", &children, NULL) != 0)
+		return;
+	for (size_t i = 0; i < children.len; i++) {
+		auto_free char *child = xasprintf("%s/%s", folder, children.items[i]);
+
+		add_moved(look, &device, child);
+	}
+}
+
+/* Interfaces of USB devices hang on one of their USB interfaces, "2-1:1.0". */
+static void add_moved_of_usb(struct use_look *look)
+{
+	static const char bus[] = "bus/usb/devices";
+	auto_names struct sysfs_names names = { 0 };
+
+	if (sysfs_list(look->sysfs_fd, bus, &names, NULL) != 0)
+		return;
+	for (size_t i = 0; i < names.len; i++) {
+		auto_free char *path = xasprintf("%s/%s", bus, names.items[i]);
+		char target[SYSFS_LINK_MAX + 1];
+		struct devpath device;
+
+		if (!strchr(names.items[i], ':') ||
+		    sysfs_link(look->sysfs_fd, path, target, NULL) != 0)
+			continue;
+		devpath_parse(target, &device);
+		add_moved(look, &device, path);
+	}
+}
+
+void use_network_collect(struct use_look *look, const struct pci_functions *functions)
 {
 	for (size_t i = 0; i < look->routes.len; i++) {
 		const struct route *route = &look->routes.items[i];
@@ -85,5 +177,10 @@ void use_network_collect(struct use_look *look)
 	if (look->node_address && look->routes.len > 0)
 		add_node_address(look);
 	for (size_t i = 0; i < netlinks_len(look->links); i++)
-		add_interfaces_up(look, i);
+		add_interface_up(look, i);
+	for (size_t i = 0; i < functions->len; i++) {
+		if (functions->items[i].driver)
+			add_moved_of_function(look, &functions->items[i]);
+	}
+	add_moved_of_usb(look);
 }

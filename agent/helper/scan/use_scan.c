@@ -1,8 +1,10 @@
 #include "agent/helper/scan/use_scan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/helper/scan/block.h"
 #include "agent/helper/scan/netlinks.h"
@@ -10,71 +12,130 @@
 #include "agent/helper/scan/scan.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
+#include "base/array.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/num.h"
 
 enum { PROC_FILE_MAX = 16 << 20 };
 
 /*
- * Process 1 is the host's, seen from the host's process namespace or through a mounted /proc of it;
- * without the right to look at it the helper's own view is the next best.
+ * Text of the file @path below /proc, NULL if it cannot be read: then @question has no answer, unless the
+ * file is @optional and there is none.
+ *
+ * Process 1 is the host's, seen from the host's process namespace or through a mounted /proc of it. Its
+ * mounts and routes need no right to be read, but it can be hidden (mount option hidepid, proc(5)). No
+ * other process stands in: the helper's own mounts and routes are those of its pod.
  */
-static char *read_proc(const struct use_look *look, int proc_fd, const char *const paths[2],
-		       size_t *ret_len)
+static char *read_proc(struct use_look *look, const char *path, enum use_question question,
+		       bool optional, size_t *ret_len)
 {
 	struct err err = { 0 };
 	char *text = NULL;
 
 	*ret_len = 0;
-	if (proc_fd < 0)
-		return NULL;
-	for (int i = 0; i < 2; i++) {
-		if (file_read(proc_fd, paths[i], PROC_FILE_MAX, &text, ret_len, &err) == 0)
-			return text;
-	}
-	if (err.code != -ENOENT)
-		report_problem(look->report, "", paths[1], "%s", err.msg);
+	if (look->proc_fd < 0)
+		uses_add_unknown(&look->uses, question,
+				 xstrdup("there is no proc tree of the host"));
+	else if (file_read(look->proc_fd, path, PROC_FILE_MAX, &text, ret_len, &err) == 0)
+		return text;
+	else if (strncmp(path, "1/", 2) == 0 && faccessat(look->proc_fd, "1", F_OK, 0) != 0)
+		uses_add_unknown(
+			&look->uses, question,
+			xstrdup("process 1 is not to be seen in the proc tree: it is hidden "
+				"by the mount option hidepid, or this is not the host's"));
+	else if (!optional || err.code != -ENOENT)
+		uses_add_unknown(&look->uses, question, xasprintf("in the proc tree: %s", err.msg));
 	return NULL;
 }
 
-static void read_mounts(struct use_look *look, int proc_fd)
+static void add_bad_lines(struct use_look *look, enum use_question question, const char *file,
+			  size_t bad)
 {
-	static const char *const paths[] = { "1/mountinfo", "self/mountinfo" };
-	size_t len;
-	auto_free char *text = read_proc(look, proc_fd, paths, &len);
-	size_t bad = text ? mounts_parse(text, len, &look->mounts) : 0;
-
 	if (bad > 0)
-		report_problem(look->report, "", "mountinfo", "%zu lines have another form", bad);
-	if (proc_fd >= 0 && look->mounts.len == 0)
-		report_problem(look->report, "", "mountinfo",
-			       "no mounts can be read, so the host's disks are not known as such");
+		uses_add_unknown(&look->uses, question,
+				 xasprintf("%zu line%s of %s %s another form than expected", bad,
+					   bad == 1 ? "" : "s", file, bad == 1 ? "has" : "have"));
 }
 
-static void read_swaps(struct use_look *look, int proc_fd)
+static void read_mounts(struct use_look *look)
 {
-	static const char *const paths[] = { "swaps", "swaps" };
 	size_t len;
-	auto_free char *text = read_proc(look, proc_fd, paths, &len);
+	auto_free char *text = read_proc(look, "1/mountinfo", USE_ASK_MOUNTS, false, &len);
+
+	if (!text)
+		return;
+	add_bad_lines(look, USE_ASK_MOUNTS, "mountinfo", mounts_parse(text, len, &look->mounts));
+	if (look->mounts.len == 0)
+		uses_add_unknown(&look->uses, USE_ASK_MOUNTS, xstrdup("process 1 has no mounts"));
+}
+
+static void read_swaps(struct use_look *look)
+{
+	size_t len;
+	/* A kernel without swap has no such file. */
+	auto_free char *text = read_proc(look, "swaps", USE_ASK_SWAPS, true, &len);
 
 	if (text)
 		swaps_parse(text, len, &look->swaps);
 }
 
-static void read_routes(struct use_look *look, int proc_fd)
+static void read_routes(struct use_look *look)
 {
-	static const char *const v4[] = { "1/net/route", "net/route" };
-	static const char *const v6[] = { "1/net/ipv6_route", "net/ipv6_route" };
 	size_t len_v4;
 	size_t len_v6;
-	auto_free char *text_v4 = read_proc(look, proc_fd, v4, &len_v4);
-	auto_free char *text_v6 = read_proc(look, proc_fd, v6, &len_v6);
+	size_t len_trie;
+	auto_free char *v4 = read_proc(look, "1/net/route", USE_ASK_ROUTES, false, &len_v4);
+	auto_free char *v6 = read_proc(look, "1/net/ipv6_route", USE_ASK_ROUTES, true, &len_v6);
+	auto_free char *trie = read_proc(look, "1/net/fib_trie", USE_ASK_ROUTES, true, &len_trie);
 
-	if (text_v4)
-		routes_parse_v4(text_v4, len_v4, &look->routes);
-	if (text_v6)
-		routes_parse_v6(text_v6, len_v6, &look->routes);
+	if (v4)
+		add_bad_lines(look, USE_ASK_ROUTES, "net/route",
+			      routes_parse_v4(v4, len_v4, &look->routes));
+	if (v6)
+		add_bad_lines(look, USE_ASK_ROUTES, "net/ipv6_route",
+			      routes_parse_v6(v6, len_v6, &look->routes));
+	if (trie)
+		look->other_default = routes_other_default(trie, len_trie);
+}
+
+/* Is the interface @name in the text of /proc/net/dev? */
+static bool has_interface(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += strspn(line, " \n");
+		if (strncmp(line, name, len) == 0 && line[len] == ':')
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Interfaces of hardware in /sys that process 1 does not have: the proc tree is another's, such as that of
+ * the pod itself, and nothing in it is about the host.
+ */
+static void check_namespace(struct use_look *look)
+{
+	size_t len;
+	auto_free char *text = read_proc(look, "1/net/dev", USE_ASK_ROUTES, true, &len);
+
+	for (size_t i = 0; text && i < netlinks_len(look->links); i++) {
+		const char *name = netlinks_name(look->links, i);
+		auto_free char *path = xasprintf("class/net/%s", name);
+
+		/* One that has gone meanwhile says nothing. */
+		if (has_interface(text, name) ||
+		    faccessat(look->sysfs_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		uses_add_unknown(&look->uses, USE_ASK_MOUNTS,
+				 xasprintf("process 1 of the proc tree does not have the interface "
+					   "%s: it is not the host's",
+					   name));
+		return;
+	}
 }
 
 /*
@@ -115,23 +176,59 @@ static void collect_console(struct use_look *look, const struct pci_functions *f
 	}
 }
 
+void use_add_function(int sysfs_fd, const char *address, struct pci_functions *functions)
+{
+	auto_free char *class_path = xasprintf("bus/pci/devices/%s/class", address);
+	auto_free char *driver_path = xasprintf("bus/pci/devices/%s/driver", address);
+	auto_free char *vga_path = xasprintf("bus/pci/devices/%s/boot_vga", address);
+	struct pci_function *function = array_add(functions);
+	char driver[SYSFS_LINK_MAX + 1];
+	struct sysfs_attr attr;
+	uint64_t class_id;
+
+	pci_function_init(function, address);
+	if (sysfs_read(sysfs_fd, class_path, &attr, NULL) == 0 &&
+	    str_to_hex(attr.text, &class_id) && class_id <= 0xffffff)
+		function->class_id = (int)class_id;
+	if (sysfs_link(sysfs_fd, driver_path, driver, NULL) == 0)
+		function->driver = xstrdup(sysfs_base_name(driver));
+	if (sysfs_read(sysfs_fd, vga_path, &attr, NULL) == 0)
+		function->boot_vga = strcmp(attr.text, "1") == 0;
+}
+
+/* What was read of /sys since sysfs_forget_failure() answers @question, or does not. */
+static void check_reads(struct use_look *look, enum use_question question)
+{
+	const struct err *failure = sysfs_failure();
+
+	if (failure->code < 0)
+		uses_add_unknown(&look->uses, question, xasprintf("in /sys: %s", failure->msg));
+	sysfs_forget_failure();
+}
+
 void use_collect(const struct scan_options *options, const struct pci_functions *functions,
 		 struct report *report, struct uses *ret_uses)
 {
 	struct use_look look = {
 		.sysfs_fd = options->sysfs_fd,
+		.proc_fd = options->proc_fd,
 		.node_address = options->node_address,
-		.blocks = blocks_new(options->sysfs_fd),
-		.links = netlinks_new(options->sysfs_fd),
 		.report = report,
 	};
 
-	read_mounts(&look, options->proc_fd);
-	read_swaps(&look, options->proc_fd);
-	read_routes(&look, options->proc_fd);
+	read_mounts(&look);
+	read_swaps(&look);
+	read_routes(&look);
 
+	sysfs_forget_failure();
+	look.links = netlinks_new(options->sysfs_fd);
+	check_reads(&look, USE_ASK_INTERFACES);
+	check_namespace(&look);
+	look.blocks = blocks_new(options->sysfs_fd);
 	use_storage_collect(&look);
-	use_network_collect(&look);
+	check_reads(&look, USE_ASK_DISKS);
+	use_network_collect(&look, functions);
+	check_reads(&look, USE_ASK_INTERFACES);
 	collect_console(&look, functions);
 	*ret_uses = look.uses;
 
@@ -142,6 +239,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	block_set_done(&look.used);
 	look.blocks = blocks_free(look.blocks);
 	look.links = netlinks_free(look.links);
+	free(look.other_default);
 }
 
 void use_scan(const struct scan_options *options, const struct pci_functions *functions,

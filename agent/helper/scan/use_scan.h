@@ -17,10 +17,12 @@ struct scan_options;
 /* What has been read of the host; the collectors below add to @uses. */
 struct use_look {
 	int sysfs_fd;
+	int proc_fd;              /* -1: there is none */
 	const char *node_address; /* NULL if not known */
 	struct mounts mounts;
 	struct swaps swaps;
 	struct routes routes;
+	char *other_default; /* a routing table other than main with a default route, or NULL    */
 	struct blocks *blocks;
 	struct block_set mounted; /* disks whose mounts have been told                   */
 	struct block_set used;    /* all disks that mounts and swap stand on, all the way */
@@ -35,8 +37,12 @@ struct use_cause {
 	const char *why;
 };
 
-/* Find the facts about all devices; of @functions only those that are the boot VGA matter. What
- * could not be read becomes a problem in @report. The caller calls uses_done(). */
+/* Append what use_collect() needs to know of the function @address. */
+void use_add_function(int sysfs_fd, const char *address, struct pci_functions *functions);
+
+/* Find the facts about all devices; @functions are those whose console and whose interfaces in other
+ * network namespaces are looked for. What could not be found out is in @ret_uses too, and odd things that
+ * leave nothing out become problems in @report. The caller calls uses_done(). */
 void use_collect(const struct scan_options *options, const struct pci_functions *functions,
 		 struct report *report, struct uses *ret_uses);
 
@@ -47,8 +53,8 @@ void use_scan(const struct scan_options *options, const struct pci_functions *fu
 /* use_storage.c: filesystems, swap, volumes. */
 void use_storage_collect(struct use_look *look);
 
-/* use_network.c: routes, the node's address, interfaces that are up. */
-void use_network_collect(struct use_look *look);
+/* use_network.c: routes, the node's address, interfaces that are up or in another namespace. */
+void use_network_collect(struct use_look *look, const struct pci_functions *functions);
 
 /* Add @reason to the interfaces that lead to the server @address, for the sake of @what ("/ is
  * mounted from 10.0.0.5"). */

@@ -1,12 +1,13 @@
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/helper/scan/block.h"
 #include "agent/helper/scan/block_remote.h"
 #include "agent/helper/scan/use_scan.h"
-#include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/array.h"
+#include "base/dir.h"
 #include "base/mem.h"
 
 /* clang-format off */
@@ -90,8 +91,9 @@ static void expand(struct use_look *look, struct block_set *set)
 	} while (set->len > before);
 }
 
-static void add_servers(struct use_look *look, size_t block, const char *top,
-			const struct use_cause *cause)
+/* Returns how many there are. */
+static size_t add_servers(struct use_look *look, size_t block, const char *top,
+			  const struct use_cause *cause)
 {
 	auto_names struct sysfs_names addresses = { 0 };
 	auto_free char *what = xasprintf("%s %s", top, cause->why);
@@ -99,40 +101,27 @@ static void add_servers(struct use_look *look, size_t block, const char *top,
 	block_remote_addresses(look->sysfs_fd, blocks_path(look->blocks, block), &addresses);
 	for (size_t i = 0; i < addresses.len; i++)
 		use_network_add_server(look, addresses.items[i], cause->reason, what);
+	return addresses.len;
 }
 
-static void add_block(struct use_look *look, size_t block, const char *top,
-		      const struct use_cause *cause)
+/* Returns how many devices and servers @block itself is on. */
+static size_t add_block(struct use_look *look, size_t block, const char *top,
+			const struct use_cause *cause)
 {
 	const char *name = blocks_name(look->blocks, block);
 	struct devpaths devices = { 0 };
+	size_t found;
 
 	blocks_devices(look->blocks, block, &devices);
+	found = devices.len;
 	for (size_t i = 0; i < devices.len; i++)
 		uses_add(&look->uses, &devices.items[i], cause->reason, top,
 			 strcmp(name, top) == 0 ? xasprintf("%s %s", name, cause->why)
 						: xasprintf("%s on %s %s", top, name, cause->why));
 	if (devices.len == 0)
-		add_servers(look, block, top, cause);
+		found = add_servers(look, block, top, cause);
 	array_done(&devices);
-}
-
-/* Note @cause for every device that the disk @top stands on. One mount per disk is enough. */
-static void add_disk(struct use_look *look, size_t top, const struct use_cause *cause)
-{
-	bool mount = cause->reason == USE_HOST_FILESYSTEM || cause->reason == USE_MOUNTED;
-	auto_block_set struct block_set set = { 0 };
-
-	if (mount && block_set_has(&look->mounted, top))
-		return;
-	if (mount)
-		block_set_add(&look->mounted, top);
-	block_set_add(&set, top);
-	expand(look, &set);
-	for (size_t i = 0; i < set.len; i++) {
-		block_set_add(&look->used, set.items[i]);
-		add_block(look, set.items[i], blocks_name(look->blocks, top), cause);
-	}
+	return found;
 }
 
 static bool has_no_storage(const struct mount *mount)
@@ -172,6 +161,54 @@ static bool add_foreign(struct use_look *look, const struct mount *mount,
 	return true;
 }
 
+static void add_opaque(struct use_look *look, size_t block)
+{
+	uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+			 xasprintf("nothing in /sys says which disks %s is on",
+				   blocks_name(look->blocks, block)));
+}
+
+/* A loop device on no disk: its file is in memory, served to this machine, or named by a path of another
+ * mount namespace, which leads nowhere or to itself. */
+static void add_lost_loop(struct use_look *look, size_t block, const struct use_cause *cause)
+{
+	const struct mount *mount;
+	struct sysfs_attr file;
+
+	if (!loop_backing(look, block, &file))
+		return;
+	mount = mounts_backing(&look->mounts, file.text);
+	if (mount && (has_no_storage(mount) || add_foreign(look, mount, cause)))
+		return;
+	uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+			 xasprintf("%s %s, and its file '%.64s' is on no disk that can be seen",
+				   blocks_name(look->blocks, block), cause->why, file.text));
+}
+
+/* Note @cause for every device that the disk @top stands on. One mount per disk is enough. */
+static void add_disk(struct use_look *look, size_t top, const struct use_cause *cause)
+{
+	bool mount = cause->reason == USE_HOST_FILESYSTEM || cause->reason == USE_MOUNTED;
+	const char *name = blocks_name(look->blocks, top);
+	auto_block_set struct block_set set = { 0 };
+	size_t found = 0;
+
+	if (mount && block_set_has(&look->mounted, top))
+		return;
+	if (mount)
+		block_set_add(&look->mounted, top);
+	block_set_add(&set, top);
+	expand(look, &set);
+	for (size_t i = 0; i < set.len; i++) {
+		block_set_add(&look->used, set.items[i]);
+		found += add_block(look, set.items[i], name, cause);
+		if (blocks_is_opaque(look->blocks, set.items[i]))
+			add_opaque(look, set.items[i]);
+	}
+	if (found == 0)
+		add_lost_loop(look, top, cause);
+}
+
 /* Note @cause for every device under @mount; false if nothing is known to be there. */
 static bool add_mount(struct use_look *look, const struct mount *mount,
 		      const struct use_cause *cause)
@@ -185,6 +222,14 @@ static bool add_mount(struct use_look *look, const struct mount *mount,
 	return true;
 }
 
+/* ZFS takes its disks without a trace in /sys; the pool is the source up to its first slash. */
+static void add_zfs_pool(struct use_look *look, const char *source)
+{
+	uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+			 xasprintf("which disks the ZFS pool '%.*s' is on cannot be seen",
+				   (int)strcspn(source, "/"), source));
+}
+
 static void add_host_mount(struct use_look *look, const struct mount *mount, bool must_be_known)
 {
 	auto_free char *why = xasprintf("is mounted at %s", mount->point);
@@ -193,10 +238,12 @@ static void add_host_mount(struct use_look *look, const struct mount *mount, boo
 	if (has_no_storage(mount) || add_mount(look, mount, &cause) || !must_be_known ||
 	    use_served_add_hidden(look, mount))
 		return;
-	report_problem(
-		look->report, "", "mountinfo",
-		"no device is known to hold '%s' (%s '%s'): claims cannot be checked against it",
-		mount->point, mount->fstype, mount->source);
+	if (strcmp(mount->fstype, "zfs") == 0)
+		add_zfs_pool(look, mount->source);
+	else
+		uses_add_unknown(&look->uses, USE_ASK_HOST_FOLDER,
+				 xasprintf("no device is known to hold '%s' (%s '%s')",
+					   mount->point, mount->fstype, mount->source));
 }
 
 /* Has a folder before @row been found on the same mount? */
@@ -248,7 +295,9 @@ static void add_other_mounts(struct use_look *look)
 		const struct use_cause cause = { USE_MOUNTED, why };
 		auto_block_set struct block_set set = { 0 };
 
-		if (!blocks_of_mount(look->blocks, sorted[i], &set))
+		if (strcmp(sorted[i]->fstype, "zfs") == 0)
+			add_zfs_pool(look, sorted[i]->source);
+		else if (!blocks_of_mount(look->blocks, sorted[i], &set))
 			(void)use_served_add(look, sorted[i], &cause);
 		for (size_t k = 0; k < set.len; k++)
 			add_disk(look, set.items[k], &cause);
@@ -271,9 +320,10 @@ static void add_swaps(struct use_look *look)
 	}
 }
 
-/* Filesystems of this type have a folder named after their disk as long as they are mounted, be it
- * in another mount namespace: a container's, or what was there before the root was switched. */
-static void add_hidden_mounts(struct use_look *look, const char *folder)
+/* Filesystems of some types have a folder in /sys as long as they are mounted, also in another mount
+ * namespace: a container's, or what was there before the root was switched. It has the name of the disk,
+ * or with btrfs lists the disks. */
+static void add_hidden_disks(struct use_look *look, const char *folder)
 {
 	static const struct use_cause cause = { USE_MOUNTED, "is mounted out of sight" };
 	auto_names struct sysfs_names names = { 0 };
@@ -286,6 +336,21 @@ static void add_hidden_mounts(struct use_look *look, const char *folder)
 
 		if (block != BLOCK_NONE)
 			add_disk(look, (size_t)block, &cause);
+	}
+}
+
+static void add_hidden_mounts(struct use_look *look)
+{
+	auto_names struct sysfs_names systems = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(mount_folders); i++)
+		add_hidden_disks(look, mount_folders[i]);
+	if (sysfs_list(look->sysfs_fd, "fs/btrfs", &systems, NULL) != 0)
+		return;
+	for (size_t i = 0; i < systems.len; i++) {
+		auto_free char *folder = xasprintf("fs/btrfs/%s/devices", systems.items[i]);
+
+		add_hidden_disks(look, folder);
 	}
 }
 
@@ -302,13 +367,70 @@ static void add_holders(struct use_look *look)
 	}
 }
 
+/* Every pool that is imported has a folder there, mounted or not. */
+static void add_zfs_pools(struct use_look *look)
+{
+	const char *name;
+	struct dir dir;
+
+	if (look->proc_fd < 0)
+		return;
+	if (dir_open(&dir, look->proc_fd, "spl/kstat/zfs") < 0) {
+		if (errno != ENOENT)
+			uses_add_unknown(
+				&look->uses, USE_ASK_MEMBERS,
+				xasprintf("ZFS pools cannot be listed: %s", strerror(errno)));
+		return;
+	}
+	while ((name = dir_next(&dir)) != NULL) {
+		if (dir.type == DT_DIR)
+			add_zfs_pool(look, name);
+	}
+	dir_done(&dir);
+}
+
+/* Disks that are handed on or replicated by the kernel are held by it, and nothing in /sys says so. */
+static void add_takers(struct use_look *look)
+{
+	static const struct {
+		const char *folder;
+		const char *prefix;
+		const char *what;
+	} targets[] = {
+		{ "kernel/config/target/core", "iblock_", "SCSI" },
+		{ "kernel/config/nvmet/subsystems", "", "NVMe" },
+	};
+
+	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
+		const char *name = blocks_name(look->blocks, i);
+
+		if ((strncmp(name, "drbd", 4) == 0 || strncmp(name, "zd", 2) == 0) &&
+		    blocks_is_opaque(look->blocks, i))
+			add_opaque(look, i);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+		auto_names struct sysfs_names names = { 0 };
+
+		if (sysfs_list_prefix(look->sysfs_fd, targets[i].folder, targets[i].prefix, &names,
+				      NULL) != 0)
+			continue;
+		for (size_t k = 0; k < names.len; k++)
+			uses_add_unknown(
+				&look->uses, USE_ASK_MEMBERS,
+				xasprintf("which disks the %s target '%.64s' exports is not "
+					  "looked up",
+					  targets[i].what, names.items[k]));
+	}
+}
+
 void use_storage_collect(struct use_look *look)
 {
 	for (size_t i = 0; i < ARRAY_LEN(host_folders); i++)
 		add_host_folder(look, i);
 	add_swaps(look);
 	add_other_mounts(look);
-	for (size_t i = 0; i < ARRAY_LEN(mount_folders); i++)
-		add_hidden_mounts(look, mount_folders[i]);
+	add_hidden_mounts(look);
 	add_holders(look);
+	add_zfs_pools(look);
+	add_takers(look);
 }

@@ -11,6 +11,11 @@
 
 typedef bool value_fn(const char *text, size_t len);
 
+static bool is_one(const char *text, size_t len)
+{
+	return len == 1 && text[0] == '1';
+}
+
 /* clang-format off */
 static const struct word_row {
 	const char *key;
@@ -26,6 +31,7 @@ static const struct word_row {
 	{ "driver",  offsetof(struct job_function, driver),  value_is_driver,   true,  "a driver's name" },
 	{ "claim",   offsetof(struct job_function, claim),   value_is_name,     true,  "a claim's name" },
 	{ "uid",     offsetof(struct job_function, uid),     value_is_name,     true,  "a claim's uid" },
+	{ "allow-unknown", offsetof(struct job_function, allow_unknown), is_one, false, "1" },
 };
 /* clang-format on */
 

@@ -74,6 +74,7 @@ static void tell_functions(struct transition *t)
 static void release_parts(struct transition *t)
 {
 	for (size_t i = 0; i < t->job->len; i++) {
+		transition_drop_disks(&t->parts[i]);
 		if (t->parts[i].recorded)
 			record_done(&t->parts[i].record);
 	}

@@ -3,12 +3,8 @@
 #include <unistd.h>
 
 #include "agent/helper/scan/nodes.h"
-#include "agent/helper/scan/pci_scan.h"
-#include "agent/helper/scan/scan.h"
-#include "agent/helper/scan/use_scan.h"
 #include "agent/helper/sys/bind_look.h"
 #include "agent/helper/sys/holders.h"
-#include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
 #include "agent/helper/transition/transition_state.h"
 #include "base/array.h"
@@ -169,7 +165,7 @@ int transition_look(struct transition *t, bool binding)
 	return 0;
 }
 
-static const struct transition_part *find_part(const struct transition *t, const char *name)
+struct transition_part *transition_find_part(const struct transition *t, const char *name)
 {
 	for (size_t i = 0; i < t->job->len; i++) {
 		if (strcmp(t->parts[i].word->address, name) == 0)
@@ -188,7 +184,7 @@ int transition_check_members(struct transition *t, bool after)
 		return transition_stop(t, REASON_GROUP_NOT_VIABLE, err.code, "%s", err.msg);
 	for (size_t i = 0; i < members.len; i++) {
 		const struct bind_member *member = &members.items[i];
-		const struct transition_part *part = find_part(t, member->name);
+		const struct transition_part *part = transition_find_part(t, member->name);
 
 		if (!bind_member_blocks(member) || (part && !after) ||
 		    (part && strcmp(part->target.driver, member->driver) == 0))
@@ -201,9 +197,7 @@ int transition_check_members(struct transition *t, bool after)
 	return 0;
 }
 
-/* Would the move take the function away from somebody? Releasing one that is driverless may: the
- * driver's link goes first, the one who holds it goes on. */
-static bool may_be_held(const struct transition_part *part, bool binding)
+bool transition_may_be_held(const struct transition_part *part, bool binding)
 {
 	enum bind_driver driver;
 
@@ -222,7 +216,7 @@ static bool can_be_open(const struct transition *t, const struct job *taken, con
 	for (size_t i = 0; i < taken->len; i++) {
 		const char *address = taken->items[i].address;
 
-		if (!find_part(t, address)->first.driver[0] ||
+		if (!transition_find_part(t, address)->first.driver[0] ||
 		    nodes_below(t->options->sysfs_fd, address))
 			return true;
 	}
@@ -258,77 +252,13 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 			       holders.len - 1);
 }
 
-/* The scan's rules want to know which of the functions is the boot VGA, and no more. */
-static void list_functions(const struct transition *t, const struct job *taken,
-			   struct pci_functions *functions)
-{
-	for (size_t i = 0; i < taken->len; i++) {
-		const char *address = taken->items[i].address;
-		auto_free char *path = xasprintf("bus/pci/devices/%s/boot_vga", address);
-		struct pci_function *function = array_add(functions);
-		struct sysfs_attr attr;
-
-		pci_function_init(function, address);
-		if (sysfs_read(t->options->sysfs_fd, path, &attr, NULL) == 0)
-			function->boot_vga = strcmp(attr.text, "1") == 0;
-	}
-}
-
-/* A driver that leaves takes the virtual functions with it, whoever has them. */
-static int check_virtual(struct transition *t, const struct job *taken)
-{
-	for (size_t i = 0; i < taken->len; i++) {
-		const char *address = taken->items[i].address;
-		auto_free char *path = xasprintf("bus/pci/devices/%s/virtfn0", address);
-
-		if (faccessat(t->options->sysfs_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-			continue;
-		t->address = address;
-		return transition_stop(t, REASON_IN_USE, 0,
-				       "%s has virtual functions; claim those, or remove them "
-				       "(write 0 to its sriov_numvfs)",
-				       address);
-	}
-	return 0;
-}
-
-static int check_uses(struct transition *t, const struct job *taken)
-{
-	const struct scan_options options = {
-		.sysfs_fd = t->options->sysfs_fd,
-		.proc_fd = t->options->proc_fd,
-		.state_fd = -1,
-		.node_address = t->options->node_address,
-	};
-	struct pci_functions functions = { 0 };
-	struct report report = { 0 };
-	struct uses uses = { 0 };
-
-	list_functions(t, taken, &functions);
-	use_collect(&options, &functions, &report, &uses);
-	for (size_t i = 0; i < uses.len; i++) {
-		const struct use *use = &uses.items[i];
-		const struct transition_part *part = find_part(t, use->device.pci);
-
-		if (!part || !may_be_held(part, true) || !part->first.driver[0])
-			continue;
-		t->address = part->word->address;
-		(void)transition_stop(t, REASON_IN_USE, 0, "%s is in use by the host: %s",
-				      t->address, use->detail);
-	}
-	uses_done(&uses);
-	pci_functions_done(&functions);
-	report_done(&report);
-	return t->end.reason == REASON_NONE ? 0 : TRANSITION_STOPPED;
-}
-
 int transition_check_holders(struct transition *t, bool binding)
 {
 	struct job taken = { .group = t->job->group };
 	int r = 0;
 
 	for (size_t i = 0; i < t->job->len; i++) {
-		if (may_be_held(&t->parts[i], binding))
+		if (transition_may_be_held(&t->parts[i], binding))
 			*array_add(&taken) = t->job->items[i];
 	}
 	if (taken.len > 0) {
@@ -336,9 +266,7 @@ int transition_check_holders(struct transition *t, bool binding)
 		r = check_processes(t, &taken, binding);
 	}
 	if (r == 0 && taken.len > 0 && binding)
-		r = check_virtual(t, &taken);
-	if (r == 0 && taken.len > 0 && binding)
-		r = check_uses(t, &taken);
+		r = transition_check_host(t, &taken);
 	array_done(&taken);
 	return r;
 }

@@ -101,6 +101,9 @@ static int do_act(struct move *move, enum bind_act act)
 	}
 	t->changed = true;
 	r = bind_step_run(&t->hands, act, &part->target, &part->seen, &err);
+	/* A descriptor of a disk that has gone keeps its name and number from the next one. */
+	if (act == ACT_UNBIND)
+		transition_drop_disks(part);
 	return r == 0 ? 0 : fail_act(move, act, r, &err);
 }
 

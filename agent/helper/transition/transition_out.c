@@ -35,6 +35,7 @@ static const struct {
 	[REASON_DIFFERENT_DEVICE]      = { "Refused", "DifferentDevice" },
 	[REASON_OVERRIDE_OWNED]        = { "Refused", "OverrideOwned" },
 	[REASON_IN_USE]                = { "Refused", "InUse" },
+	[REASON_USE_UNKNOWN]           = { "Refused", "UseUnknown" },
 	[REASON_DRIVER_CHANGED]        = { "Refused", "DriverChanged" },
 	[REASON_TOO_MANY_VFS]          = { "Refused", "TooManyVFs" },
 	[REASON_VFS_IN_USE]            = { "Refused", "VFsInUse" },

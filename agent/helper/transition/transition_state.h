@@ -11,6 +11,7 @@
 #include "agent/helper/transition/bind_step.h"
 #include "agent/helper/transition/transition.h"
 #include "agent/helper/transition/transition_out.h"
+#include "base/array.h"
 
 struct err;
 
@@ -26,6 +27,7 @@ struct transition_part {
 	struct bind_seen seen;  /* at last                                              */
 	char serial[PCI_SERIAL_SIZE];
 	struct bind_target target;
+	ARRAY(int) disks; /* descriptors that keep others from its disks until it is unbound */
 };
 
 struct transition {
@@ -67,6 +69,15 @@ int transition_look(struct transition *t, bool binding);
 int transition_check_members(struct transition *t, bool after);
 /* Who uses the functions that @binding, or a release, would take away from somebody? */
 int transition_check_holders(struct transition *t, bool binding);
+struct transition_part *transition_find_part(const struct transition *t, const char *address);
+/* Would the move take the function away from somebody? Releasing one that is driverless may: the
+ * driver's link goes first, the one who holds it goes on. */
+bool transition_may_be_held(const struct transition_part *part, bool binding);
+
+/* transition_host.c: does the host itself use the functions of @taken, which are to be bound? Of their
+ * disks it takes hold, where it may, until transition_drop_disks(). */
+int transition_check_host(struct transition *t, const struct job *taken);
+void transition_drop_disks(struct transition_part *part);
 
 /* transition_move.c: one function, step by step. */
 int transition_move(struct transition *t, struct transition_part *part);

@@ -163,6 +163,17 @@ static bool is_ours(const struct vf_change *c, const char *address)
 	return false;
 }
 
+static void check_unknown(struct vf_change *c, const struct uses *uses,
+			  const struct pci_function *function)
+{
+	const char *why = function->driver ? uses_unknown_for(uses, function->class_id) : NULL;
+
+	if (why && strcmp(function->driver, "vfio-pci") != 0)
+		(void)vf_change_stop(c, REASON_VFS_IN_USE, 0,
+				     "it cannot be known whether the host uses %s: %s",
+				     function->address, why);
+}
+
 /* What the host itself does with them. */
 static int check_uses(struct vf_change *c)
 {
@@ -172,19 +183,26 @@ static int check_uses(struct vf_change *c)
 		.state_fd = -1,
 		.node_address = c->options->node_address,
 	};
-	struct pci_functions none = { 0 };
+	struct pci_functions functions = { 0 };
 	struct report report = { 0 };
 	struct uses uses = { 0 };
 
-	use_collect(&options, &none, &report, &uses);
+	for (size_t i = 0; i < c->seen.functions.len; i++)
+		use_add_function(options.sysfs_fd, c->seen.functions.items[i], &functions);
+	use_collect(&options, &functions, &report, &uses);
 	for (size_t i = 0; i < uses.len; i++) {
 		const struct use *use = &uses.items[i];
 
 		if (is_ours(c, use->device.pci))
 			(void)vf_change_stop(c, REASON_VFS_IN_USE, 0,
-					     "%s is in use by the host: %s", use->device.pci,
-					     use->detail);
+					     use->reason == USE_UNKNOWN
+						     ? "%s may be in use by the host: %s"
+						     : "%s is in use by the host: %s",
+					     use->device.pci, use->detail);
 	}
+	for (size_t i = 0; i < functions.len; i++)
+		check_unknown(c, &uses, &functions.items[i]);
+	pci_functions_done(&functions);
 	uses_done(&uses);
 	report_done(&report);
 	return c->end.reason == REASON_NONE ? 0 : VF_CHANGE_STOPPED;

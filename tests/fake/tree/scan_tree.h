@@ -7,6 +7,24 @@
 #include "base/str.h"
 #include "fake/tree/tree.h"
 
+/* A /proc in which the scan can see that the host uses nothing. */
+#define PROC_ROUTES  "proc/1/net/route=Iface Destination Gateway Flags RefCnt Use Metric Mask\n"
+#define PROC_MOUNTS  "proc/1/mountinfo=20 1 0:20 / / rw - tmpfs tmpfs rw\n"
+#define PROC_OF_HOST PROC_MOUNTS, PROC_ROUTES
+
+/* Lines of questions without an answer, with single quotes. */
+#define UNKNOWN_LINE(question, unread, pci, usb, detail)                                     \
+	"{'kind':'unknown','question':'" question "','unread':" unread ",'pciClasses':[" pci \
+	"],'usbClasses':[" usb "],'detail':'" detail "'}\n"
+#define UNKNOWN_STORAGE(question, unread, detail) \
+	UNKNOWN_LINE(question, unread, "'00ff','01','0c00','0c03','0c04','0c06'", "'08'", detail)
+#define UNKNOWN_NETWORK(question, unread, detail)                                               \
+	UNKNOWN_LINE(question, unread, "'02','0c03','0c04','0c06','0d'", "'02','0a','e0','ff'", \
+		     detail)
+#define UNKNOWN_BOTH(question, unread, detail)                                              \
+	UNKNOWN_LINE(question, unread, "'00ff','01','02','0c00','0c03','0c04','0c06','0d'", \
+		     "'02','08','0a','e0','ff'", detail)
+
 /* Append to @ret_lines the lines whose kind is among @kinds ("use problem"). */
 static inline void scan_keep(const char *lines, const char *kinds, struct str *ret_lines)
 {
@@ -34,16 +52,25 @@ static inline void single_quotes(struct str *lines)
 }
 
 /* Scan the machine in @tree/sys and @tree/proc, with the records in @tree/state if it has one. */
-static inline void scan_tree(const struct tree *tree, const char *node_address, const char *kinds,
-			     struct str *ret_lines)
+static inline void scan_report(const struct tree *tree, const char *node_address,
+			       struct report *report)
 {
 	auto_close int sysfs_fd = tree_open(tree, "sys");
 	auto_close int proc_fd = tree_open(tree, "proc");
 	auto_close int state_fd = tree_open(tree, "state");
-	struct report report = { 0 };
 
 	assert_true(sysfs_fd >= 0);
-	scan_run(&(struct scan_options){ sysfs_fd, proc_fd, state_fd, node_address }, &report);
+	scan_run(&(struct scan_options){ sysfs_fd, proc_fd, state_fd, node_address }, report);
+}
+
+/* The same; keep the lines of @kinds, with single quotes. */
+static inline void scan_tree(const struct tree *tree, const char *node_address, const char *kinds,
+			     struct str *ret_lines)
+{
+	struct report report = { 0 };
+
+	scan_report(tree, node_address, &report);
+	assert_string_equal(report.failure.msg, "");
 	scan_keep(str_cstr(&report.lines), kinds, ret_lines);
 	single_quotes(ret_lines);
 	report_done(&report);

@@ -257,7 +257,7 @@ def test_every_node_name_will_do(agents, machine, name):
 ODD = [
     # attribute, its bytes (None: missing), a text of the log line
     ("numa_node", b"", "numa_node"),
-    ("numa_node", b"n" * 4096, "longer than 4095"),
+    ("numa_node", b"n" * 4096, "more than 4095"),
     ("numa_node", b"99999999999999999999\n", "not a number"),
     ("uevent", None, "uevent"),
     ("uevent", b"PCI_ID=8086:10D3\nDRIVER=\xff\xfe\nPCI_CLASS=20000\n", "not UTF-8"),

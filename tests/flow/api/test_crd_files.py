@@ -114,7 +114,7 @@ CLAIM_REASONS = {
                 "USBDevicesClaimed GroupShared",
     "GroupViable": "Viable SiblingBound NotBound",
     "DriverBound": "Bound Waiting Binding Releasing Held Busy Stuck Released SkippedByAnnotation DeviceGone "
-                   "DifferentDevice OverrideOwned InUse DriverChanged DriverMissing NoIOMMUBackend StateNotWritable "
+                   "DifferentDevice OverrideOwned InUse UseUnknown DriverChanged DriverMissing NoIOMMUBackend StateNotWritable "
                    "OverrideFailed UnbindFailed ProbeFailed NativeDriverMissing NativeBindFailed GroupNotViable "
                    "NodeMissing HelperFailed",
     "Ready": "Ready",

@@ -35,8 +35,10 @@ NO_REASONS = """
     PermissionDenied ResourceExhausted Unauthenticated Unavailable Unimplemented
   steps of the helper: Bind CheckHolders ClearOverride Create LoadModule MakeFunctions Probe Release Remove
     RemoveFunctions RemoveRecord Rollback SetAutoprobe SetFunctions SetOverride Unbind WaitLock WriteRecord
-  results of the helper, and what it alone says: BlockHolder Done Failed InterfaceUp Mounted NotVirtualFunction Opened
-    Refused
+  results of the helper, and what it alone says: BlockHolder Done Failed InterfaceMoved InterfaceUp Mounted
+    NotVirtualFunction Opened Refused
+  questions of the helper: Disks HostFolder Interfaces Members Mounts NodeAddress Routes Server Swaps
+  words of the kernel's tables, kinds of targets: Id Iface NVMe
   groups of flags: Claim Claims Cluster Election General Kubelet Nodes Output Uninstall Webhook
   states that the plugin gives devices: Free Missing Pending
   kinds, headings and words that only the plugin has: DevicePools ExecCredential Flags It NotReady Page Parent Subsystem They

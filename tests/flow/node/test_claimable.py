@@ -154,6 +154,18 @@ class TestNetwork:
             node.wait_reason(NIC, "InUse", name)
         node.wait_reason(NIC, "Available")
 
+    def test_an_interface_that_may_carry_routes_out_of_sight_is_not_free(self, node):
+        name = interface(node, NIC)
+        with in_guest(node, f"ip link set {name} up", f"ip link set {name} down"):
+            node.wait_reason(NIC, "UseUnknown", f"{name} is up and connected")
+        node.wait_reason(NIC, "Available")
+
+    def test_an_interface_in_another_network_namespace_is_in_use(self, node):
+        name = interface(node, NIC)
+        with in_guest(node, f"ip netns add test; ip link set {name} netns test", "ip netns del test"):
+            node.wait_reason(NIC, "InUse", "in another network namespace")
+        node.wait_reason(NIC, "Available")
+
     def test_the_default_route_makes_another_nic_critical(self, node):
         name = interface(node, NIC)
         with in_guest(node, f"ip link set {name} up", f"ip link set {name} down"):

@@ -15,9 +15,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	auto_free char *text = xmalloc(size);
 	struct routes routes = { 0 };
 	const struct route *found;
+	auto_free char *table = NULL;
 
 	if (size > 0)
 		memcpy(text, data, size);
+	table = routes_other_default(text, size);
+	assert(!table || *table);
 	routes_parse_v4(text, size, &routes);
 	routes_parse_v6(text, size, &routes);
 	for (size_t i = 0; i < routes.len; i++) {

@@ -14,6 +14,10 @@
 #define ON(node) "{'metadata':{'name':'" STICK "'},'status':{'nodeName':'" node "'}}"
 #define DELETING "{'metadata':{'name':'" STICK "','deletionTimestamp':'2026-01-01T00:00:00Z'}}"
 
+#define UNSEEN                                                                                              \
+	OBJECT("USBDevice", STICK, ",'status':{'nodeName':'node1','conditions':[{'type':'Claimable',"       \
+	       "'status':'False','reason':'UseUnknown','message':'cannot look'}]}")
+
 static struct cluster_case creations[] = {
 	{ .name = "a claim with the name of a device is allowed", .object = CLAIM(STICK, "") },
 	{ .name = "a dry run tells as what it is lent", .object = CLAIM(STICK, ""), .dry_run = true,
@@ -22,11 +26,16 @@ static struct cluster_case creations[] = {
 	  .refused = "USBDeviceClaim 'stick': there is no USBDevice of this name" },
 	{ .name = "a PCI device is no USB device", .object = CLAIM(HC, ""), .refused = "there is no USBDevice" },
 	{ .name = "a hub is refused", .object = CLAIM("node1-1d6b-0002-001001", ""), .refused = "Hub: a hub: claim the devices behind it" },
-	{ .name = "what the node needs is refused, and overriding is for PCI devices",
+	{ .name = "what the node needs is refused, and cannot be overridden",
 	  .more = OBJECT("USBDevice", STICK, ",'status':{'nodeName':'node1','conditions':[{'type':'Claimable','status':'False',"
 	  "'reason':'HostFilesystem','message':'sda1 is on /'}]}"),
 	  .object = "{'metadata':{'name':'" STICK "','annotations':{'hostdev.io/allow-host-critical':'true'}}}",
 	  .refused = "HostFilesystem: sda1 is on /: move that to another disk, or claim another device" },
+	{ .name = "what may be in use is refused, with the way to override it",
+	  .more = UNSEEN, .object = CLAIM(STICK, ""), .refused = "verb 'override') can set the annotation" },
+	{ .name = "overridden it is allowed, with a warning", .more = UNSEEN,
+	  .object = "{'metadata':{'name':'" STICK "','annotations':{'hostdev.io/allow-host-critical':'true'}}}",
+	  .warned = "UseUnknown: cannot look" },
 	{ .name = "its device may be its owner", .object = OWNED(STICK, "u-" STICK) },
 	{ .name = "an owner of an earlier time is refused", .object = OWNED(STICK, "old"), .refused = "the uid of an earlier USBDevice" },
 	{ .name = "the controller is claimed", .more = PCICLAIM(HC, ""), .object = CLAIM(STICK, ""),

@@ -1,11 +1,12 @@
 /* binder: what it makes of the words of hostdev-helper itself, on a machine that is a folder. */
 #include <sys/file.h>
 
-#include "fake/tree/tree.h"
+#include "fake/tree/scan_tree.h"
 #include "unit/agent/binder_bench.h"
 
 #define A      "0000:01:00.0"
 #define DEVICE "sys/bus/pci/devices/" A
+#define NOBODY "proc/4711/fd/7->/dev/null" /* has the group open any more */
 
 struct machine {
 	struct bench bench;
@@ -27,6 +28,7 @@ static const char *const entries[] = {
 	"sys/bus/pci/drivers/e1000e/",
 	"sys/module/vfio_iommu_type1/",
 	"proc/sys/kernel/random/boot_id=b00t\n",
+	PROC_OF_HOST,
 	"proc/4711/comm=qemu-system-x86\n",
 	"proc/4711/fd/7->/dev/vfio/12",
 	"dev/vfio/12=",
@@ -83,7 +85,8 @@ static struct helper_case {
 	enum binder_verb verb;
 	const char *driver;
 	const char *address;
-	const char *entry; /* one more of the tree */
+	const char *entries[2]; /* more of the tree */
+	bool allow_unknown;
 	enum binder_result result;
 	const char *reason;
 	const char *step;
@@ -97,7 +100,26 @@ static struct helper_case {
 	  .verb = BINDER_PLAN_BIND,
 	  .driver = "e1000e",
 	  .address = A,
-	  .entry = "proc/4711/fd/7->/dev/null",
+	  .entries = { NOBODY },
+	  .result = BINDER_DONE,
+	  .says = "",
+	  .steps = "CheckHolders WriteRecord SetOverride Unbind Probe " },
+	{ .name = "a plan for a host whose routes cannot be seen is refused",
+	  .verb = BINDER_PLAN_BIND,
+	  .driver = "e1000e",
+	  .address = A,
+	  .entries = { NOBODY, "proc/1/net/route=oops\n" },
+	  .result = BINDER_REFUSED,
+	  .reason = "UseUnknown",
+	  .step = "CheckHolders",
+	  .says = "1 line of net/route has another form than expected",
+	  .steps = "CheckHolders " },
+	{ .name = "unless the claim allows that",
+	  .verb = BINDER_PLAN_BIND,
+	  .driver = "e1000e",
+	  .address = A,
+	  .entries = { NOBODY, "proc/1/net/route=oops\n" },
+	  .allow_unknown = true,
 	  .result = BINDER_DONE,
 	  .says = "",
 	  .steps = "CheckHolders WriteRecord SetOverride Unbind Probe " },
@@ -133,7 +155,7 @@ static struct helper_case {
 	  .verb = BINDER_BIND,
 	  .driver = "e1000e",
 	  .address = A,
-	  .entry = DEVICE "/driver_override=pci-stub\n",
+	  .entries = { DEVICE "/driver_override=pci-stub\n" },
 	  .result = BINDER_REFUSED,
 	  .reason = "OverrideOwned",
 	  .says = "pci-stub" },
@@ -141,7 +163,7 @@ static struct helper_case {
 	  .verb = BINDER_BIND,
 	  .driver = "e1000e",
 	  .address = A,
-	  .entry = "proc/4711/fd/7->/dev/null",
+	  .entries = { NOBODY },
 	  .result = BINDER_FAILED,
 	  .reason = "UnbindFailed",
 	  .step = "Unbind",
@@ -177,15 +199,16 @@ static void the_helper_is_understood(void **state)
 	struct owner owner;
 
 	machine_begin(&m, c->driver);
-	if (c->entry) {
-		auto_free char *path = xstrndup(c->entry, strcspn(c->entry, "-="));
+	for (size_t i = 0; i < ARRAY_LEN(c->entries) && c->entries[i]; i++) {
+		auto_free char *path = xstrndup(c->entries[i], strcspn(c->entries[i], "-="));
 
 		(void)unlinkat(m.tree.fd, path, 0);
-		tree_add(&m.tree, c->entry);
+		tree_add(&m.tree, c->entries[i]);
 	}
 	owner_init(&owner, &m.bench, "12", c->address);
 	owner.job.verb = c->verb;
 	owner.job.items[0].native = xstrdup("e1000e");
+	owner.job.items[0].allow_unknown = c->allow_unknown;
 	owner_start(&owner);
 	bench_run_until(&m.bench, &owner.ended, 1);
 	assert_string_equal(binder_result_text(owner.outcome.result),

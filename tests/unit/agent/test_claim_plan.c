@@ -259,11 +259,12 @@ static char *job_text(const struct binder_job *job)
 	for (size_t i = 0; i < job->len; i++) {
 		const struct binder_function *f = &job->items[i];
 
-		str_addf(&text, "%s %s %s %s %s %s/%s", i ? ";" : "", f->address, f->id, f->driver,
+		str_addf(&text, "%s %s %s %s %s %s/%s%s", i ? ";" : "", f->address, f->id,
+			 f->driver,
 			 !f->native   ? "?"
 			 : *f->native ? f->native
 				      : "-",
-			 f->claim, f->uid);
+			 f->claim, f->uid, f->allow_unknown ? " unknown" : "");
 	}
 	return str_detach(&text);
 }

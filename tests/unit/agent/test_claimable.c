@@ -14,6 +14,9 @@
 #define BOUND           ",\"driver\":\"e1000e\""
 #define GROUP(n)        ",\"iommuGroup\":\"" n "\""
 #define USE(on, reason) "{\"kind\":\"use\"," on ",\"reason\":\"" reason "\",\"detail\":\"because\"}"
+#define UNKNOWN(classes)                                                 \
+	"{\"kind\":\"unknown\",\"question\":\"Mounts\",\"unread\":true," \
+	"\"pciClasses\":[" classes "],\"usbClasses\":[\"08\"],\"detail\":\"cannot look\"}"
 #define VFIO            ",\"driver\":\"vfio-pci\""
 #define RECORD(address) "{\"kind\":\"record\",\"address\":\"" address "\",\"claim\":\"c\"}"
 #define LEFT_ALONE      "bound to vfio-pci already; hostdev leaves it alone until it is claimed"
@@ -108,11 +111,71 @@ static struct claimable_case {
 	  false,
 	  "HostFilesystem",
 	  "because" },
-	{ "a use that is not known changes nothing",
+	{ "an interface in another network namespace is in use",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "InterfaceMoved") },
+	  false,
+	  "InUse",
+	  "because" },
+	{ "a device that may be in use is not free",
+	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "Unknown") },
+	  false,
+	  "UseUnknown",
+	  "because" },
+	{ "a use that this agent does not know is not nothing",
 	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" FIRST "\"", "Admired") },
+	  false,
+	  "UseUnknown",
+	  "because" },
+	{ "a question about network cards without an answer",
+	  { NIC(FIRST, BOUND GROUP("5")), UNKNOWN("\"02\",\"0c03\"") },
+	  false,
+	  "UseUnknown",
+	  "it cannot be known whether the host uses it: cannot look" },
+	{ "a question about other devices changes nothing",
+	  { NIC(FIRST, BOUND GROUP("5")), UNKNOWN("\"01\",\"0c03\"") },
 	  true,
 	  "Available",
 	  "may be claimed" },
+	{ "a device whose class cannot be read may be any",
+	  { "{\"kind\":\"pci\",\"address\":\"" FIRST "\",\"driver\":\"nvme\",\"iommuGroup\":\"5\"}",
+	    UNKNOWN("\"01\"") },
+	  false,
+	  "UseUnknown",
+	  "cannot look" },
+	{ "what is known comes before what is not",
+	  { NIC(FIRST, BOUND GROUP("5")), UNKNOWN("\"02\""),
+	    USE("\"pci\":\"" FIRST "\"", "HostNetwork") },
+	  false,
+	  "HostNetwork",
+	  "because" },
+	{ "what has no driver is not the host's, whatever cannot be seen",
+	  { NIC(FIRST, GROUP("5")), UNKNOWN("\"02\"") },
+	  true,
+	  "Available",
+	  "may be claimed" },
+	{ "nor is what is on vfio-pci",
+	  { NIC(FIRST, VFIO GROUP("5")), UNKNOWN("\"02\"") },
+	  true,
+	  "Available",
+	  "bound to vfio-pci already" },
+	{ "nor what is on the passthrough driver of its record",
+	  { NIC(FIRST, ",\"driver\":\"mlx5_vfio_pci\"" GROUP("5")), UNKNOWN("\"02\""),
+	    "{\"kind\":\"record\",\"address\":\"" FIRST "\",\"driver\":\"mlx5_vfio_pci\"}" },
+	  true,
+	  "Available",
+	  "may be claimed" },
+	{ "what has a record and is on another driver may be the host's",
+	  { NIC(FIRST, BOUND GROUP("5")), UNKNOWN("\"02\""),
+	    "{\"kind\":\"record\",\"address\":\"" FIRST "\",\"driver\":\"vfio-pci\"}" },
+	  false,
+	  "UseUnknown",
+	  "cannot look" },
+	{ "a neighbour of its group that may be in use",
+	  { NIC(FIRST, ",\"driver\":\"vfio-pci\"" GROUP("5")), NIC(SECOND, BOUND GROUP("5")),
+	    UNKNOWN("\"02\"") },
+	  false,
+	  "GroupHostCritical",
+	  SECOND },
 	{ "somebody else's use changes nothing",
 	  { NIC(FIRST, BOUND GROUP("5")), USE("\"pci\":\"" SECOND "\"", "HostNetwork") },
 	  true,
@@ -289,6 +352,33 @@ static void usb_is_judged(void **state)
 	facts_free(facts);
 }
 
+/* Only what may carry disks or networks; a class that cannot be read may. */
+static void usb_of_which_too_little_is_known(void **state)
+{
+#define USB(port, interfaces) \
+	"{\"kind\":\"usb\",\"name\":\"" port "\",\"interfaces\":[" interfaces "]}"
+#define INTERFACE(class_code, name) "{\"class\":\"" class_code "\",\"driver\":\"" name "\"}"
+	static const char *const lines[] = {
+		USB("1-1", INTERFACE("03", "usbhid") "," INTERFACE("08", "usb-storage")),
+		USB("1-2", INTERFACE("03", "usbhid")),
+		USB("1-3", "{\"driver\":\"odd\"}"),
+		USB("1-4", INTERFACE("08", "usbfs") ",{\"class\":\"08\"}"),
+		UNKNOWN("\"01\""),
+	};
+	static const char *const reasons[] = { "UseUnknown", "Available", "UseUnknown",
+					       "Available" };
+	struct facts *facts = facts_of(lines, ARRAY_LEN(lines));
+	struct verdict *verdicts = claimable_judge_usb(facts);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+		assert_string_equal(verdicts[i].reason, reasons[i]);
+		assert_int_equal(verdicts[i].claimable, i % 2 == 1);
+	}
+	verdicts_free(verdicts, facts->usb.len);
+	facts_free(facts);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -299,5 +389,7 @@ int main(void)
 		  a_large_group_is_told_in_short, NULL);
 	suite_add(&suite, "USB devices are judged by their port, hubs are refused", usb_is_judged,
 		  NULL);
+	suite_add(&suite, "USB devices that may be in use are not free",
+		  usb_of_which_too_little_is_known, NULL);
 	return suite_run(&suite, "claimable");
 }

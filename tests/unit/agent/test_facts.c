@@ -197,6 +197,44 @@ static void native_is_read(void **state)
 	facts_free(facts);
 }
 
+static void questions_without_an_answer_are_read(void **state)
+{
+	struct facts *facts = facts_of(
+		"{\"kind\":\"unknown\",\"question\":\"Mounts\",\"unread\":true,\"pciClasses\":[\"01\","
+		"\"02\"],\"usbClasses\":[\"08\"],\"detail\":\"cannot look\"}");
+	const struct unknown_facts *unknown = facts->unknowns.items;
+
+	(void)state;
+	assert_int_equal(facts->unknowns.len, 1);
+	assert_string_equal(unknown->question, "Mounts");
+	assert_true(unknown->unread);
+	assert_int_equal(unknown->pci_classes.len, 2);
+	assert_string_equal(unknown->pci_classes.items[1], "02");
+	assert_string_equal(unknown->usb_classes.items[0], "08");
+	assert_string_equal(unknown->detail, "cannot look");
+	facts_free(facts);
+}
+
+/* Of a scan that failed, or of which a line is missing, nothing is to be used. */
+static void a_scan_that_is_not_whole_is_none(void **state)
+{
+	struct facts *facts = facts_of("{\"kind\":\"pci\",\"address\":\"0000:01:00.0\"}");
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(add(facts, "{\"kind\":\"end\",\"pci\":2,\"usb\":0}", &err), -EBADMSG);
+	assert_string_equal(err.msg, "end line of the helper: it counts 2 PCI functions, not 1");
+	assert_int_equal(add(facts, "{\"kind\":\"end\",\"pci\":1,\"usb\":3}", &err), -EBADMSG);
+	assert_string_equal(err.msg, "end line of the helper: it counts 3 USB devices, not 0");
+	assert_int_equal(add(facts, "{\"kind\":\"failed\",\"message\":\"too few\"}", &err), -EIO);
+	assert_string_equal(err.msg, "failed line of the helper: too few");
+	assert_int_equal(err.kind, ERR_RETRY);
+	assert_false(facts->complete);
+	assert_int_equal(add(facts, "{\"kind\":\"end\",\"pci\":1,\"usb\":0}", &err), 0);
+	assert_true(facts->complete);
+	facts_free(facts);
+}
+
 static void the_host_and_the_end_are_noted(void **state)
 {
 	struct facts *facts = facts_new();
@@ -330,6 +368,10 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "questions without an answer are read",
+		  questions_without_an_answer_are_read, NULL);
+	suite_add(&suite, "a scan that is not whole is none", a_scan_that_is_not_whole_is_none,
+		  NULL);
 	suite_add(&suite, "a PCI line is read whole", a_pci_line_is_read_whole, NULL);
 	suite_add(&suite, "a function of which nothing could be read is listed",
 		  a_bare_pci_line_is_read, NULL);

@@ -24,6 +24,7 @@ static struct stage {
 	struct scan scan;
 	bool deaf;
 	unsigned tries;
+	const char *unread; /* of the scan that ends next */
 } stage;
 
 struct scan *scan_new(struct uv_loop_s *loop, const struct scan_options *options,
@@ -71,6 +72,12 @@ struct uevent_socket *uevent_socket_free(struct uevent_socket *s)
 	return NULL;
 }
 
+const char *inventory_unread(const struct inventory *inventory)
+{
+	(void)inventory;
+	return stage.unread;
+}
+
 struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root, host_watch_fn *fn,
 				  void *arg)
 {
@@ -110,8 +117,8 @@ static void assert_hears(const struct metrics *metrics, const char *wanted)
 
 static struct inventory found; /* nobody looks into it */
 
-/* One look, at once: it begins, and ends well. */
-static void look_once(struct look *look, uv_loop_t *loop)
+/* One look, at once: it begins, and ends with @inventory. */
+static void look_once_for(struct look *look, uv_loop_t *loop, struct inventory *inventory)
 {
 	unsigned before = stage.scan.starts;
 	auto_free char *address = xasprintf("192.0.2.%u", before);
@@ -119,7 +126,12 @@ static void look_once(struct look *look, uv_loop_t *loop)
 	look_set_node_address(look, address);
 	uv_run(loop, UV_RUN_NOWAIT);
 	assert_int_equal(stage.scan.starts, before + 1);
-	stage.scan.done(stage.scan.arg, &found, &(struct err){ 0 });
+	stage.scan.done(stage.scan.arg, inventory, &(struct err){ 0 });
+}
+
+static void look_once(struct look *look, uv_loop_t *loop)
+{
+	look_once_for(look, loop, &found);
 }
 
 /* kernel-and-reliability row 20. */
@@ -173,6 +185,35 @@ static void a_kernel_that_tells_is_not_asked_again(void **state)
 	metrics_free(metrics);
 }
 
+/* The last whole scan decides; one that failed changes nothing. */
+static void what_hides_the_host_is_known(void **state)
+{
+	struct look_options options = { 0 };
+	auto_str struct str reason = STR_INIT;
+	struct look *look;
+	uv_loop_t loop;
+
+	(void)state;
+	stage = (struct stage){ .unread = "process 1 is hidden" };
+	assert_int_equal(uv_loop_init(&loop), 0);
+	look = look_new(&loop, &options, NULL, on_look, NULL);
+	assert_true(look_sees_host(look, NULL));
+	look_once(look, &loop);
+	assert_false(look_sees_host(look, &reason));
+	assert_string_equal(str_cstr(&reason),
+			    "it cannot be known what the host uses: process 1 is hidden");
+	stage.unread = NULL;
+	look_once(look, &loop);
+	assert_true(look_sees_host(look, NULL));
+	stage.unread = "process 1 is hidden";
+	look_once(look, &loop);
+	look_once_for(look, &loop, NULL);
+	assert_false(look_sees_host(look, NULL));
+	look_free(look);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 /* The next scan is begun and ended for somebody else. */
 static void a_look_can_be_gone_on_with(void **state)
 {
@@ -211,6 +252,8 @@ int main(void)
 	suite_add(&suite,
 		  "row 20: a kernel that tells nothing is asked again, and that is measured",
 		  a_kernel_that_tells_nothing_is_asked_again, NULL);
+	suite_add(&suite, "what hides the host is known until a scan sees it again",
+		  what_hides_the_host_is_known, NULL);
 	suite_add(&suite, "one that tells is not asked again",
 		  a_kernel_that_tells_is_not_asked_again, NULL);
 	suite_add(&suite, "who takes a look over is told what it finds", a_look_can_be_gone_on_with,

@@ -14,6 +14,7 @@ static struct override_case {
 } cases[] = {
 	{ "what the node needs", "true", "HostNetwork", true },
 	{ "a group with what the node needs", "true", "GroupHostCritical", true },
+	{ "what may be in use", "true", "UseUnknown", true },
 	{ "no annotation", NULL, "HostNetwork", false },
 	{ "another value", "True", "HostNetwork", false },
 	{ "an empty value", "", "HostNetwork", false },
@@ -35,10 +36,20 @@ static void given_as_the_table_says(void **state)
 	json_pairs_done(&meta.annotations);
 }
 
+static void of_usb_devices_only_what_is_not_known(void **state)
+{
+	(void)state;
+	assert_true(override_lifts_usb("UseUnknown"));
+	assert_false(override_lifts_usb("HostFilesystem"));
+	assert_false(override_lifts_usb(NULL));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, given_as_the_table_says);
+	suite_add(&suite, "of USB devices only what is not known",
+		  of_usb_devices_only_what_is_not_known, NULL);
 	return suite_run(&suite, "override");
 }

@@ -258,7 +258,7 @@ static inline int machine_load(void *arg, const char *module, struct err *err)
 
 static inline void machine_init(struct machine *m)
 {
-	static const char *const entries[] = { "sys/module/vfio_iommu_type1/", "proc/", "dev/",
+	static const char *const entries[] = { "sys/module/vfio_iommu_type1/", PROC_OF_HOST, "dev/",
 					       "proc/sys/kernel/random/boot_id=b00t\n", NULL };
 
 	*m = (struct machine){ .native = "e1000e" };

@@ -35,6 +35,7 @@ static void everything(void **state)
 					     REST,
 					     "serial=00-11-22-33-44-55-66-77",
 					     "native=e1000e",
+					     "allow-unknown=1",
 					     A1,
 					     REST,
 					     "native=",
@@ -62,10 +63,12 @@ static void everything(void **state)
 	assert_string_equal(f->uid, "1234-5678");
 	assert_string_equal(f->serial, "00-11-22-33-44-55-66-77");
 	assert_string_equal(f->native, "e1000e");
+	assert_string_equal(f->allow_unknown, "1");
 	f = &job.items[1];
 	assert_string_equal(f->address, "0000:01:00.1");
 	assert_string_equal(f->native, "");
 	assert_null(f->serial);
+	assert_null(f->allow_unknown);
 	f = &job.items[2];
 	assert_string_equal(f->address, "10000:01:00.1");
 	assert_string_equal(f->driver, "mlx5_vfio_pci");
@@ -100,6 +103,8 @@ static struct refused_case {
 	{ "an empty serial", "1", { A0, "serial=" },
 	  "word 'serial=': 'serial' must be a serial such as 00-11-22-33-44-55-66-77" },
 	{ "a claim with a newline", "1", { A0, "claim=a\nb" }, "word 'claim=a\nb': 'claim' must be a claim's name" },
+	{ "another answer than 1", "1", { A0, "allow-unknown=0" },
+	  "word 'allow-unknown=0': 'allow-unknown' must be 1" },
 	{ "an empty uid", "1", { A0, "uid=" }, "word 'uid=': 'uid' must be a claim's uid" },
 	{ "the same word twice", "1", { A0, "uid=1", "uid=2" }, "word 'uid=2' is one 'uid=' too many" },
 	{ "an empty native driver counts as given", "1", { A0, "native=", "native=e1000e" },

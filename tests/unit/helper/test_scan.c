@@ -1,7 +1,13 @@
 /* The report as a whole: what a reader can rely on. */
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 #include "fake/tree/scan_tree.h"
 
 #define ALL "host pci usb use problem end"
+#define HIDDEN                                                                                             \
+	"process 1 is not to be seen in the proc tree: it is hidden by the mount option hidepid, or this " \
+	"is not the host's"
 
 /* clang-format off */
 static struct scan_case {
@@ -48,13 +54,34 @@ static struct scan_case {
 	    "sys/class/vtconsole/vtcon1/name=(M) frame buffer device\n",
 	    "sys/class/vtconsole/vtcon1/bind=0\n" },
 	  "use problem", "" },
-	{ "mounts of the helper itself stand in for those of process 1",
+	{ "mounts and routes of the helper itself never stand in for those of process 1",
 	  { "proc/self/mountinfo=1 0 8:0 / / rw - ext4 /dev/sda rw\n",
+	    "proc/net/route=Iface\neth0 00000000 010200C0 0003 0 0 0 00000000\n",
 	    "sys/devices/pci0000:00/0000:00:17.0/block/sda/dev=8:0\n",
 	    "sys/class/block/sda->../../devices/pci0000:00/0000:00:17.0/block/sda" },
-	  "use problem",
-	  "{'kind':'use','pci':'0000:00:17.0','reason':'HostFilesystem','detail':'sda is mounted at "
-	  "/'}\n" },
+	  "use unknown",
+	  UNKNOWN_BOTH("Mounts", "true", HIDDEN) UNKNOWN_NETWORK("Routes", "true", HIDDEN) },
+	{ "no proc tree at all", { "sys/" }, "use unknown",
+	  UNKNOWN_BOTH("Mounts", "true", "there is no proc tree of the host")
+	  UNKNOWN_STORAGE("Swaps", "true", "there is no proc tree of the host")
+	  UNKNOWN_NETWORK("Routes", "true", "there is no proc tree of the host") },
+	{ "process 1 is there, and its mounts cannot be read",
+	  { "sys/", "proc/1/mountinfo->mountinfo", PROC_ROUTES }, "use unknown",
+	  UNKNOWN_BOTH("Mounts", "true", "in the proc tree: open '1/mountinfo': Too many levels of "
+		       "symbolic links") },
+	{ "process 1 without mounts is no answer", { "sys/", "proc/1/mountinfo=", PROC_ROUTES },
+	  "use unknown", UNKNOWN_BOTH("Mounts", "true", "process 1 has no mounts") },
+	{ "a file of swaps that cannot be read is no answer",
+	  { "sys/", PROC_OF_HOST, "proc/swaps/" }, "use unknown",
+	  UNKNOWN_STORAGE("Swaps", "true", "in the proc tree: read 'swaps': Is a directory") },
+	{ "interfaces that cannot be listed are no answer",
+	  { "sys/class/net->net", PROC_OF_HOST }, "use unknown",
+	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: open 'class/net': Too many levels of symbolic "
+			  "links") },
+	{ "disks that cannot be listed are no answer",
+	  { "sys/class/block->block", PROC_OF_HOST }, "use unknown",
+	  UNKNOWN_STORAGE("Disks", "true", "in /sys: open 'class/block': Too many levels of symbolic "
+			  "links") },
 	{ "records of claimed functions, and what is wrong with one",
 	  { "sys/",
 	    "state/devices/0000:01:00.0.json={\"address\":\"0000:01:00.0\",\"claim\":\"c\",\"uid\":\"u\","
@@ -66,9 +93,6 @@ static struct scan_case {
 	  "{'kind':'problem','device':'0000:02:00.0','attribute':'record','message':"
 	  "''0000:02:00.0.json': no JSON object; repair the file or remove it'}\n"
 	  "{'kind':'end','pci':0,'usb':0}\n" },
-	{ "a /proc that tells no mounts is a problem", { "sys/", "proc/" }, "use problem",
-	  "{'kind':'problem','device':'','attribute':'mountinfo','message':'no mounts can be read, "
-	  "so the host's disks are not known as such'}\n" },
 };
 /* clang-format on */
 
@@ -79,6 +103,93 @@ static void report_matches_table(void **state)
 
 	scan_entries(c->entries, NULL, c->kinds, &lines);
 	assert_string_equal(str_cstr(&lines), c->lines);
+}
+
+/* A list that cannot be read is not an empty list: the agent would delete what is not in it. */
+static struct lost_list {
+	const char *name;
+	const char *entry;
+	const char *message;
+} lost_lists[] = {
+	{ "PCI functions", "sys/bus/pci/devices->devices",
+	  "open 'bus/pci/devices': Too many levels of symbolic links" },
+	{ "one PCI function", "sys/bus/pci/devices/0000:01:00.0->0000:01:00.0",
+	  "open '0000:01:00.0': Too many levels of symbolic links" },
+	{ "USB devices", "sys/bus/usb/devices->devices",
+	  "open 'bus/usb/devices': Too many levels of symbolic links" },
+	{ "one USB device", "sys/bus/usb/devices/1-1->1-1",
+	  "open '1-1': Too many levels of symbolic links" },
+	{ "mediated devices", "sys/bus/mdev/devices->devices",
+	  "list 'bus/mdev/devices': Too many levels of symbolic links" },
+	{ "parents of mediated devices", "sys/class/mdev_bus->mdev_bus",
+	  "open 'class/mdev_bus': Too many levels of symbolic links" },
+	{ "records", "state/devices=", "open the folder 'devices': Not a directory" },
+	{ "records of mediated devices",
+	  "state/mdevs=", "open the folder 'mdevs': Not a directory" },
+	{ "records of virtual functions",
+	  "state/autoprobe=", "open the folder 'autoprobe': Not a directory" },
+};
+
+static void a_list_that_cannot_be_read_fails_the_scan(void **state)
+{
+	const struct lost_list *c = *state;
+	const char *const entries[] = { "sys/", "state/", PROC_OF_HOST, c->entry, NULL };
+	struct report report = { 0 };
+	struct tree tree;
+
+	tree_make(&tree, entries);
+	scan_report(&tree, NULL, &report);
+	assert_true(report.failure.code < 0);
+	assert_string_equal(report.failure.msg, c->message);
+	report_done(&report);
+	tree_done(&tree);
+}
+
+enum { STARVED = 0, WHOLE = 1, NEITHER = 2 };
+
+/* How a scan with @left descriptors beside the roots of its trees ends. */
+static int scan_with_descriptors(const struct tree *tree, rlim_t left)
+{
+	struct report report = { 0 };
+	int fd = dup(0);
+	struct rlimit limit = { (rlim_t)fd + 3 + left, (rlim_t)fd + 3 + left };
+
+	close(fd);
+	if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return NEITHER;
+	scan_report(tree, NULL, &report);
+	if (report.failure.code == -EMFILE)
+		return STARVED;
+	return report.failure.code == 0 && strstr(str_cstr(&report.lines), "0000:00:02.0")
+		       ? WHOLE
+		       : NEITHER;
+}
+
+/* In children, since a shortage is remembered for good. */
+static void without_descriptors_the_scan_fails(void **state)
+{
+	static const char *const entries[] = {
+		"sys/bus/pci/devices/0000:00:02.0/uevent=PCI_ID=1:2\n",
+		"state/devices/0000:00:02.0.json={}", PROC_OF_HOST, NULL
+	};
+	int ends[8] = { 0 };
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree, entries);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		int status = 0;
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(scan_with_descriptors(&tree, i));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		ends[i] = WEXITSTATUS(status);
+		assert_in_range(ends[i], STARVED, WHOLE);
+	}
+	assert_int_equal(ends[0], STARVED);
+	assert_int_equal(ends[ARRAY_LEN(ends) - 1], WHOLE);
+	tree_done(&tree);
 }
 
 /* Equal states give equal bytes, whatever order the files were made in. */
@@ -108,6 +219,9 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, report_matches_table);
+	suite_rows(&suite, lost_lists, a_list_that_cannot_be_read_fails_the_scan);
+	suite_add(&suite, "without descriptors the scan fails", without_descriptors_the_scan_fails,
+		  NULL);
 	suite_add(&suite, "equal states give equal bytes", order_does_not_matter, NULL);
 	return suite_run(&suite, "scan");
 }

@@ -31,6 +31,17 @@
 #define NULL_HELD      NULL_OPEN AT_END(A, ",'driver':'e1000e'") NULL_END
 #define NULL_HELD_BARE NULL_OPEN AT_END(A, "") NULL_END
 
+#define NO_ROUTES                                                                                 \
+	AT_END(A, ",'driver':'e1000e'")                                                           \
+	END("Refused", "UseUnknown",                                                              \
+	    ",'address':'" A "','step':'CheckHolders','message':'it cannot be known whether the " \
+	    "host uses " A ": 1 line of net/route has another form than expected'")
+#define UPLINK                                                                 \
+	"sys/bus/pci/devices/" A "/net/eth1/flags=0x1003\n",                   \
+		"sys/bus/pci/devices/" A "/net/eth1/operstate=up\n",           \
+		"sys/class/net/eth1->../../devices/pci0000:00/" A "/net/eth1", \
+		"sys/devices/pci0000:00/" A "/net->../../../bus/pci/devices/" A "/net"
+
 /* clang-format off */
 static struct transition_case {
 	const char *name;
@@ -101,6 +112,40 @@ static struct transition_case {
 	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'e1000e'") END("Refused", "InUse",
 	  ",'address':'" A "','step':'CheckHolders','message':'" A " has virtual functions; claim those, "
 	  "or remove them (write 0 to its sriov_numvfs)'"), "e1000e - -" },
+	{ "bind: what the host uses, as a scan sees it", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
+	  { "sys/bus/pci/devices/" A "/net/" },
+	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'e1000e'") END("Refused", "InUse",
+	  ",'address':'" A "','step':'CheckHolders','message':'" A " is in use by the host: its interface is "
+	  "in another network namespace, such as a pod\\'s'"), "e1000e - -" },
+	{ "bind: a host whose routes cannot be seen", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
+	  { "proc/1/net/route=oops\n" }, STEP("WaitLock") STEP("CheckHolders") NO_ROUTES, "e1000e - -" },
+	{ "bind: ... is no matter to a claim that allows it", TRANSITION_BIND, NATIVE " allow-unknown=1",
+	  { "e1000e" }, false, { "proc/1/net/route=oops\n" }, STEP("WaitLock") STEP("CheckHolders")
+	  STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
+	{ "bind: ... which does not allow what is in use", TRANSITION_BIND, NATIVE " allow-unknown=1", { "e1000e" },
+	  false, { "sys/bus/pci/devices/" A "/net/" },
+	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'e1000e'") END("Refused", "InUse",
+	  ",'address':'" A "','step':'CheckHolders','message':'" A " is in use by the host: its interface is "
+	  "in another network namespace, such as a pod\\'s'"), "e1000e - -" },
+	{ "bind: ... nor to a function without driver", TRANSITION_BIND, MACHINE_WORDS(A, " native="), { NULL },
+	  false, { "proc/1/net/route=oops\n" }, STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord")
+	  STEP("SetOverride") STEP("Probe") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	{ "bind: ... nor to a device that has nothing to do with networks", TRANSITION_BIND, NATIVE, { "e1000e" },
+	  false, { "proc/1/net/route=oops\n", "sys/bus/pci/devices/" A "/class=0x120000\n" },
+	  STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind")
+	  STEP("Probe") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	{ "bind: an interface that may be an uplink", TRANSITION_BIND, NATIVE, { "e1000e" }, false, { UPLINK },
+	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'e1000e'") END("Refused", "UseUnknown",
+	  ",'address':'" A "','step':'CheckHolders','message':'it cannot be known whether the host uses " A
+	  ": eth1 is up and connected, and may carry routes that cannot be seen: take it down (ip link set "
+	  "eth1 down) if it does not'"), "e1000e - -" },
+	{ "bind: ... may be taken by a claim that allows it", TRANSITION_BIND, NATIVE " allow-unknown=1",
+	  { "e1000e" }, false, { UPLINK }, STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord")
+	  STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
+	{ "plan of a bind: what cannot be seen refuses it, too", TRANSITION_PLAN_BIND, NATIVE, { "e1000e" }, false,
+	  { "proc/1/net/route=oops\n" }, STEP("CheckHolders") NO_ROUTES, "e1000e - -" },
 	{ "bind: a neighbour with a driver of the host", TRANSITION_BIND, NATIVE, { "e1000e", NULL }, true,
 	  { NULL }, STEP("WaitLock") AT_END(A, ",'driver':'e1000e'") END("Failed", "GroupNotViable",
 	  ",'address':'" A "','message':'" B ", in the same IOMMU group, is bound to e1000e'"),

@@ -20,7 +20,18 @@
 	"fd000000000000000000000000000002 80 " ZERO " 00 " ZERO " 0 1 0 80200001 " name "\n"
 #define LINK_LOCAL6(name) \
 	"fe800000000000000000000000000002 80 " ZERO " 00 " ZERO " 0 1 0 80200001 " name "\n"
-#define NO_MOUNTS "proc/1/mountinfo=20 1 0:20 / / rw - tmpfs tmpfs rw\n"
+#define STATE(name, pci, state) "sys/devices/pci0000:00/" pci "/net/" name "/operstate=" state "\n"
+#define FUNCTION(pci, driver)                                                              \
+	"sys/devices/pci0000:00/" pci "/class=0x020000\n",                                 \
+		"sys/devices/pci0000:00/" pci "/vendor=0x8086\n",                          \
+		"sys/devices/pci0000:00/" pci "/device=0x10d3\n",                          \
+		"sys/devices/pci0000:00/" pci "/driver->../../../bus/pci/drivers/" driver, \
+		"sys/bus/pci/devices/" pci "->../../../devices/pci0000:00/" pci
+
+#define TRIE(text)     "proc/1/net/fib_trie=" text
+#define TRIE_DEFAULT   "  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\n"
+#define DEV_LINE(name) "  " name ": 1 2 3\n"
+#define DEV(name)      "proc/1/net/dev=Inter-| Receive\n face |bytes\n" DEV_LINE(name)
 
 #define USE(pci, reason, detail) \
 	"{'kind':'use','pci':'" pci "','reason':'" reason "','detail':'" detail "'}\n"
@@ -36,7 +47,7 @@ static struct network_case {
 	  { NIC("eno1", "0000:01:00.0"), NIC("eno2", "0000:01:00.1"), ROUTES(DEFAULT("eno1")) },
 	  USE("0000:01:00.0", "HostNetwork", "eno1 has the default route") },
 	{ "IPv6 has a default route too", NULL,
-	  { NIC("eno1", "0000:01:00.0"), ROUTES6(DEFAULT6("eno1")) },
+	  { NIC("eno1", "0000:01:00.0"), ROUTES(""), ROUTES6(DEFAULT6("eno1")) },
 	  USE("0000:01:00.0", "HostNetwork", "eno1 has the default route") },
 	{ "a VLAN on a bond of two", NULL,
 	  { NIC("eno1", "0000:01:00.0"), NIC("eno2", "0000:01:00.1"), VIRTUAL("bond0"),
@@ -73,36 +84,90 @@ static struct network_case {
 	  USE("0000:01:00.1", "HostNetwork", "eno2 has the node's address 192.0.2.17") },
 	{ "the node's address may be of IPv6", "fd00::2",
 	  { NIC("eno1", "0000:01:00.0"), NIC("eno2", "0000:01:00.1"),
-	    ROUTES6(DEFAULT6("eno1") LOCAL6("eno2")) },
+	    ROUTES(""), ROUTES6(DEFAULT6("eno1") LOCAL6("eno2")) },
 	  USE("0000:01:00.0", "HostNetwork", "eno1 has the default route")
 	  USE("0000:01:00.1", "HostNetwork", "eno2 has the node's address fd00::2") },
-	{ "a node's address that no interface has is a problem", "198.51.100.1",
+	{ "a node's address that no interface has may be any interface's", "198.51.100.1",
 	  { NIC("eno2", "0000:01:00.1"), ROUTES(SUBNET("eno2")) },
-	  USE("0000:01:00.1", "InterfaceUp", "eno2 is up and has an address")
-	  "{'kind':'problem','device':'','attribute':'net/route','message':'no interface has the "
-	  "node's address '198.51.100.1''}\n" },
-	{ "a node's address that is none is a problem", "node1",
+	  UNKNOWN_NETWORK("NodeAddress", "false", "no interface has the node's address '198.51.100.1'")
+	  USE("0000:01:00.1", "InterfaceUp", "eno2 is up and has an address") },
+	{ "so may a node's address that is none", "node1",
 	  { NIC("eno2", "0000:01:00.1"), ROUTES(DEFAULT("eno2")) },
-	  USE("0000:01:00.1", "HostNetwork", "eno2 has the default route")
-	  "{'kind':'problem','device':'','attribute':'net/route','message':'no interface has the "
-	  "node's address 'node1''}\n" },
+	  UNKNOWN_NETWORK("NodeAddress", "false", "no interface has the node's address 'node1'")
+	  USE("0000:01:00.1", "HostNetwork", "eno2 has the default route") },
 	{ "up with an address, but not the host's way out", NULL,
 	  { NIC("eno1", "0000:01:00.0"), ROUTES(SUBNET("eno1")) },
 	  USE("0000:01:00.0", "InterfaceUp", "eno1 is up and has an address") },
 	{ "a link-local address alone is none", NULL,
-	  { NIC("eno1", "0000:01:00.0"), ROUTES6(LINK_LOCAL6("eno1")) },
+	  { NIC("eno1", "0000:01:00.0"), ROUTES(""), ROUTES6(LINK_LOCAL6("eno1")) },
 	  "" },
 	{ "an interface that is down is free", NULL,
 	  { NIC("eno1", "0000:01:00.0"), "sys/devices/pci0000:00/0000:01:00.0/net/eno1/flags=0x1002",
 	    ROUTES(SUBNET("eno1")) },
 	  "" },
-	{ "routes that reject, are down or make no sense do not count", NULL,
+	{ "routes that reject or are down do not count", NULL,
 	  { NIC("eno1", "0000:01:00.0"), "sys/devices/pci0000:00/0000:01:00.0/net/eno1/flags=oops",
 	    ROUTES("eno1 00000000 010200C0 0200 0 0 0 00000000\n"
-		   "eno1 00000000 010200C0 0201 0 0 0 00000000\n"
-		   "eno1 x 010200C0 0003 0 0 0 00000000\n"
+		   "eno1 00000000 010200C0 0201 0 0 0 00000000\n") },
+	  "" },
+	{ "routes that make no sense may lead anywhere", NULL,
+	  { NIC("eno1", "0000:01:00.0"),
+	    ROUTES("eno1 x 010200C0 0003 0 0 0 00000000\n"
 		   "eno1 00000000\n"
 		   "an-interface-name-too-long 00000000 010200C0 0003 0 0 0 00000000\n") },
+	  UNKNOWN_NETWORK("Routes", "true", "3 lines of net/route have another form than expected") },
+	{ "no table of routes is no answer", NULL,
+	  { NIC("eno1", "0000:01:00.0") },
+	  UNKNOWN_NETWORK("Routes", "true", "in the proc tree: open '1/net/route': No such file or directory") },
+	{ "up and connected without an address: an uplink by a route that cannot be seen", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "up"), ROUTES("") },
+	  USE("0000:01:00.0", "Unknown", "eno1 is up and connected, and may carry routes that cannot be "
+	      "seen: take it down (ip link set eno1 down) if it does not") },
+	{ "a driver that does not know its link is taken for connected", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "unknown"), ROUTES("") },
+	  USE("0000:01:00.0", "Unknown", "eno1 is up and connected, and may carry routes that cannot be "
+	      "seen: take it down (ip link set eno1 down) if it does not") },
+	{ "up without a cable is free", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), ROUTES("") },
+	  "" },
+	{ "unless another table has a default route", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), ROUTES(""),
+	    TRIE("Main:\n" TRIE_DEFAULT "Local:\n" TRIE_DEFAULT "Id 100:\n" TRIE_DEFAULT) },
+	  USE("0000:01:00.0", "Unknown", "eno1 is up, and the default route of table 100 may go through "
+	      "it: take it down (ip link set eno1 down) if it does not") },
+	{ "a default route that rejects leads nowhere", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), ROUTES(""),
+	    TRIE("Id 100:\n     |-- 0.0.0.0\n        /0 universe UNREACHABLE\n") },
+	  "" },
+	{ "a proc tree without the host's interfaces is not the host's", NULL,
+	  { NIC("eno1", "0000:01:00.0"), ROUTES(DEFAULT("eth0")), DEV("eth0") },
+	  UNKNOWN_BOTH("Mounts", "true", "process 1 of the proc tree does not have the interface eno1: it "
+		       "is not the host's") },
+	{ "the host's has them", NULL,
+	  { NIC("eno1", "0000:01:00.0"), ROUTES(DEFAULT("eno1")), DEV("eno10") DEV_LINE("eno1") },
+	  USE("0000:01:00.0", "HostNetwork", "eno1 has the default route") },
+	{ "an interface in another network namespace leaves an empty folder", NULL,
+	  { FUNCTION("0000:01:00.0", "igbvf"), "sys/devices/pci0000:00/0000:01:00.0/net/", ROUTES("") },
+	  USE("0000:01:00.0", "InterfaceMoved", "its interface is in another network namespace, such as a "
+	      "pod's") },
+	{ "so does one of virtio, below its child", NULL,
+	  { FUNCTION("0000:01:00.0", "virtio-pci"),
+	    "sys/devices/pci0000:00/0000:01:00.0/virtio3/net/", ROUTES("") },
+	  USE("0000:01:00.0", "InterfaceMoved", "its interface is in another network namespace, such as a "
+	      "pod's") },
+	{ "and an RDMA device", NULL,
+	  { FUNCTION("0000:01:00.0", "mlx5_core"),
+	    "sys/devices/pci0000:00/0000:01:00.0/infiniband/", ROUTES("") },
+	  USE("0000:01:00.0", "InterfaceMoved", "its interface is in another network namespace, such as a "
+	      "pod's") },
+	{ "and one on USB", NULL,
+	  { "sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/net/",
+	    "sys/bus/usb/devices/2-1:1.0->../../../devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0",
+	    ROUTES("") },
+	  "{'kind':'use','pci':'0000:00:14.0','usb':'2-1','reason':'InterfaceMoved','detail':'its "
+	  "interface is in another network namespace, such as a pod's'}\n" },
+	{ "a network card whose driver makes no interface has no such folder", NULL,
+	  { FUNCTION("0000:01:00.0", "uio_pci_generic"), ROUTES("") },
 	  "" },
 	{ "a NIC on USB names the device", NULL,
 	  { "sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/net/enx0/flags=0x1003\n",
@@ -120,10 +185,35 @@ static void uses_match_table(void **state)
 	struct tree tree;
 
 	tree_make(&tree, c->entries);
-	tree_add(&tree, NO_MOUNTS);
-	scan_tree(&tree, c->node_address, "use problem", &lines);
+	tree_add(&tree, PROC_MOUNTS);
+	scan_tree(&tree, c->node_address, "use unknown", &lines);
 	tree_done(&tree);
 	assert_string_equal(str_cstr(&lines), c->lines);
+}
+
+/* As kernfs does it, a folder counts its subfolders, listed or not. On /dev/shm, since some file systems
+ * do not count. */
+static void interfaces_that_are_not_listed_are_counted(void **state)
+{
+	static const char *const entries[] = {
+		FUNCTION("0000:01:00.0", "mlx4_core"),
+		NIC("eno1", "0000:01:00.0"),
+		"sys/devices/pci0000:00/0000:01:00.0/net/eno1/flags=0x1002\n",
+		"sys/devices/pci0000:00/0000:01:00.0/net/.a/",
+		"sys/devices/pci0000:00/0000:01:00.0/net/.b/",
+		PROC_OF_HOST,
+		NULL
+	};
+	auto_str struct str lines = STR_INIT;
+
+	(void)state;
+	assert_int_equal(setenv("TMPDIR", "/dev/shm", 1), 0);
+	scan_entries(entries, NULL, "use unknown", &lines);
+	assert_int_equal(unsetenv("TMPDIR"), 0);
+	assert_string_equal(str_cstr(&lines),
+			    USE("0000:01:00.0", "InterfaceMoved",
+				"2 of its interfaces are in other network namespaces, such as "
+				"pods'"));
 }
 
 int main(void)
@@ -131,5 +221,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, uses_match_table);
+	suite_add(&suite, "interfaces that are not listed are counted",
+		  interfaces_that_are_not_listed_are_counted, NULL);
 	return suite_run(&suite, "use_network");
 }

@@ -57,10 +57,8 @@ static struct storage_case {
 	  USE("0000:03:00.0", "HostFilesystem", "md0p1 on nvme0n1 is mounted at /boot") },
 	{ "swap on LVM",
 	  { NVME, VIRTUAL("dm-2", "253:2"), SLAVE("dm-2", "nvme0n1"),
-	    SWAPS("/dev/dm-2 partition 1000 0 -2\n") },
-	  USE("0000:03:00.0", "HostSwap", "dm-2 on nvme0n1 holds swap")
-	  "{'kind':'problem','device':'','attribute':'mountinfo','message':'no mounts can be read, "
-	  "so the host's disks are not known as such'}\n" },
+	    SWAPS("/dev/dm-2 partition 1000 0 -2\n"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  USE("0000:03:00.0", "HostSwap", "dm-2 on nvme0n1 holds swap") },
 	{ "a swap file is on the disk of its filesystem",
 	  { NVME, NVME_P("1"), MOUNTS(MOUNT("259:1", "/data", "ext4 /dev/nvme0n1p1 rw")),
 	    SWAPS("/data/swap\\040file file 1000 0 -2\n") },
@@ -195,16 +193,68 @@ static struct storage_case {
 	    MOUNTS(MOUNT("8:0", "/", "ext4 /dev/sda rw")) },
 	  USE("0000:00:1f.6", "HostFilesystem",
 	      "eno1 leads to 192.168.0.7, from where sda is mounted at /") },
-	{ "a root whose device cannot be told is a problem, not a guess",
+	{ "a root on ZFS may be on any disk",
 	  { NVME, MOUNTS(MOUNT("0:20", "/", "zfs rpool/ROOT rw")) },
-	  "{'kind':'problem','device':'','attribute':'mountinfo','message':'no device is known to "
-	  "hold '/' (zfs 'rpool/ROOT'): claims cannot be checked against it'}\n" },
-	{ "lines of mountinfo that make no sense are counted, the others used",
+	  UNKNOWN_STORAGE("Members", "false", "which disks the ZFS pool 'rpool' is on cannot be seen") },
+	{ "so may a pool for data, which is named once",
+	  { NVME, MOUNTS(MOUNT("259:0", "/", "ext4 /dev/nvme0n1 rw") MOUNT("0:21", "/a", "zfs tank/a rw")
+			 MOUNT("0:22", "/b", "zfs tank/b rw")), "proc/spl/kstat/zfs/tank/txgs=",
+	    "proc/spl/kstat/zfs/arcstats=" },
+	  UNKNOWN_STORAGE("Members", "false", "which disks the ZFS pool 'tank' is on cannot be seen")
+	  USE("0000:03:00.0", "HostFilesystem", "nvme0n1 is mounted at /") },
+	{ "and one that nothing of is mounted",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "proc/spl/kstat/zfs/tank/txgs=" },
+	  UNKNOWN_STORAGE("Members", "false", "which disks the ZFS pool 'tank' is on cannot be seen") },
+	{ "ZFS without a pool holds nothing",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "proc/spl/kstat/zfs/arcstats=" },
+	  "" },
+	{ "a replicated disk does not show what it is on, mounted or not",
+	  { NVME, VIRTUAL("drbd0", "147:0"), VIRTUAL("drbd1", "147:1"),
+	    BLOCK_AT("drbd0p1", "devices/virtual/block/drbd0/drbd0p1", "147:9"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("147:9", "/data", "ext4 /dev/drbd0p1 rw")) },
+	  UNKNOWN_STORAGE("Members", "false", "nothing in /sys says which disks drbd0 is on")
+	  UNKNOWN_STORAGE("Members", "false", "nothing in /sys says which disks drbd1 is on") },
+	{ "nor does a virtual disk of a kind that is not known",
+	  { NVME, VIRTUAL("odd0", "250:0"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("250:0", "/data", "ext4 /dev/odd0 rw")) },
+	  UNKNOWN_STORAGE("Members", "false", "nothing in /sys says which disks odd0 is on") },
+	{ "memory and disks of the network are on no disk of the node",
+	  { NVME, VIRTUAL("zram0", "251:0"), VIRTUAL("nbd3", "43:3"), VIRTUAL("rbd1", "252:1"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("251:0", "/a", "ext4 /dev/zram0 rw")
+		   MOUNT("43:3", "/b", "ext4 /dev/nbd3 rw") MOUNT("252:1", "/c", "ext4 /dev/rbd1 rw")) },
+	  "" },
+	{ "disks that are exported are not looked up",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
+	    "sys/kernel/config/target/core/iblock_0/disk/", "sys/kernel/config/target/core/alua/",
+	    "sys/kernel/config/nvmet/subsystems/nqn.x/" },
+	  UNKNOWN_STORAGE("Members", "false", "which disks the NVMe target 'nqn.x' exports is not looked up")
+	  UNKNOWN_STORAGE("Members", "false", "which disks the SCSI target 'iblock_0' exports is not looked up") },
+	{ "a btrfs that is mounted in another mount namespace",
+	  { NVME, "sys/fs/btrfs/u-u-i-d/devices/nvme0n1->../../../../class/block/nvme0n1",
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted out of sight") },
+	{ "a loop device whose file is named by a path of another mount namespace",
+	  { NVME, LOOP("0", "/run/initramfs/live/root.img"),
+	    MOUNTS(MOUNT("7:0", "/", "squashfs /dev/loop0 rw")) },
+	  UNKNOWN_STORAGE("Members", "false", "loop0 is mounted at /, and its file "
+			  "'/run/initramfs/live/root.img' is on no disk that can be seen") },
+	{ "a loop device on a file in memory",
+	  { NVME, LOOP("0", "/tmp/a.img"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("7:0", "/mnt", "ext4 /dev/loop0 rw")) },
+	  "" },
+	{ "a folder of the node on a filesystem that says nothing of its disks",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "oddfs odd rw")) },
+	  UNKNOWN_BOTH("HostFolder", "false", "no device is known to hold '/' (oddfs 'odd')") },
+	{ "lines of mountinfo that make no sense may mount any disk, the others are used",
 	  { NVME, MOUNTS("nonsense\n" MOUNT("259:0", "/", "ext4 /dev/nvme0n1 rw")
 			 "1 2 x:y / /z rw - ext4 /dev/x rw\n") },
-	  USE("0000:03:00.0", "HostFilesystem", "nvme0n1 is mounted at /")
-	  "{'kind':'problem','device':'','attribute':'mountinfo','message':'2 lines have another "
-	  "form'}\n" },
+	  UNKNOWN_BOTH("Mounts", "true", "2 lines of mountinfo have another form than expected")
+	  USE("0000:03:00.0", "HostFilesystem", "nvme0n1 is mounted at /") },
+	{ "a folder that cannot be read: nothing is known of what disks are made of",
+	  { NVME, VIRTUAL("md0", "9:0"), "sys/devices/virtual/block/md0/slaves->slaves",
+	    MOUNTS(MOUNT("9:0", "/", "ext4 /dev/md0 rw")) },
+	  UNKNOWN_STORAGE("Disks", "true", "in /sys: list 'md0/slaves': Too many levels of symbolic links")
+	  UNKNOWN_STORAGE("Members", "false", "nothing in /sys says which disks md0 is on") },
 	{ "a block device that vanishes while it is read is left out",
 	  { "sys/class/block/sdz->../../devices/gone", NVME,
 	    MOUNTS(MOUNT("259:0", "/", "ext4 /dev/nvme0n1 rw")) },
@@ -216,8 +266,13 @@ static void uses_match_table(void **state)
 {
 	const struct storage_case *c = *state;
 	auto_str struct str lines = STR_INIT;
+	struct tree tree;
 
-	scan_entries(c->entries, NULL, "use problem", &lines);
+	tree_make(&tree, c->entries);
+	if (faccessat(tree.fd, "proc/1/net/route", F_OK, 0) != 0)
+		tree_add(&tree, PROC_ROUTES);
+	scan_tree(&tree, NULL, "use unknown", &lines);
+	tree_done(&tree);
 	assert_string_equal(str_cstr(&lines), c->lines);
 }
 

@@ -19,6 +19,8 @@
 #define MOUNTED "{'kind':'use','usb':'1-2','reason':'Mounted','detail':'sdb1 is mounted at /mnt'}"
 #define ROOTFS \
 	"{'kind':'use','usb':'1-2','reason':'HostFilesystem','detail':'sdb1 is mounted at /'}"
+#define UNSEEN    "{'kind':'use','usb':'1-2','reason':'Unknown','detail':'cannot look'}"
+#define OVERRIDES "'annotations':{'hostdev.io/allow-host-critical':'true'}"
 #define HUB \
 	"{'kind':'usb','name':'1-2','bus':1,'device':5,'vendor':'0951','product':'1666','hub':true}"
 
@@ -75,6 +77,14 @@ static struct plan_case {
 	  .step = "rest" },
 	{ "a device that is not there is waited for, unmarked", "1-3=6:B", { NEW }, .step = "tell",
 	  .says = { "DeviceNotFound" }, .never = { "portPath" }, .event = "Warning DeviceNotFound" },
+	{ "what may be in use is refused", "1-2=5:A", { NEW }, UNSEEN, .step = "tell",
+	  .says = { "\"reason\":\"UseUnknown\"", "cannot look" }, .never = { "finalizers" },
+	  .event = "Warning UseUnknown" },
+	{ "unless the claim overrides it", "1-2=5:A", { CLAIM_OF(STICK, "," OVERRIDES, "") }, UNSEEN,
+	  .step = "mark", .says = { "finalizers" } },
+	{ "what the node runs from cannot be overridden", "1-2=5:A", { CLAIM_OF(STICK, "," OVERRIDES, "") },
+	  ROOTFS, .step = "tell", .says = { "\"reason\":\"HostFilesystem\"" }, .never = { "finalizers" },
+	  .event = "Warning HostFilesystem" },
 	{ "what the node runs from is refused", "1-2=5:A", { NEW }, ROOTFS, .step = "tell",
 	  .says = { "\"reason\":\"HostFilesystem\"", "sdb1 is mounted at /", "\"portPath\":\"1-2\"" },
 	  .never = { "finalizers" },

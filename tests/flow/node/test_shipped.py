@@ -1,0 +1,143 @@
+"""The helper with the rights of the shipped pod: no capability, namespaces of its own, the host's trees mounted.
+
+Whatever it cannot see there must not look free.
+"""
+
+import json
+from contextlib import contextmanager
+
+import pytest
+
+from node_agent import HOME
+
+NIC = "0000:01:00.0"
+VIRTIO_NIC = "0000:00:02.0"
+NVME = "0000:04:00.0"
+HOST = "/run/shipped"  # where its host's trees are
+STORAGE, NETWORK, USB = "01", "02", "0c03"
+
+# Runs the words behind it as the DaemonSet's container runs the agent.
+SHIPPED = f"""
+for tree in sys proc dev; do mkdir -p {HOST}/$tree; mount --rbind --make-rslave /$tree {HOST}/$tree; done
+mount -t proc proc /proc
+exec setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all --no-new-privs -- "$@"
+"""
+
+
+class Shipped:
+    def __init__(self, guest):
+        self.guest = guest
+
+    def scan(self, proc=f"{HOST}/proc", descriptors=1024):
+        """(exit status, lines, standard error) of a scan."""
+        words = f"{HOME}/hostdev-helper scan --sysfs-root {HOST}/sys --proc-root {proc}"
+        script = f"(ulimit -n {descriptors}; exec {words}) >/run/shipped.out 2>/run/shipped.err; echo $?"
+        status = int(self.guest.run("unshare", "--mount", "--net", "--pid", "--fork", "sh", "-euc", SHIPPED, "sh",
+                                    "sh", "-c", script))
+        lines = [json.loads(line) for line in self.guest.sh("cat /run/shipped.out").splitlines()]
+        return status, lines, self.guest.sh("cat /run/shipped.err")
+
+    def unknown(self, **options):
+        """What it could not find out: {question: line}."""
+        return {line["question"]: line for line in of_kind(self.scan(**options)[1], "unknown")}
+
+    def uses(self, address):
+        """(reason, detail) of all that uses the function."""
+        return [(line["reason"], line["detail"]) for line in of_kind(self.scan()[1], "use") if line["pci"] == address]
+
+    @contextmanager
+    def with_host(self, do, undo):
+        self.guest.sh(do)
+        try:
+            yield
+        finally:
+            self.guest.sh(undo)
+
+
+def of_kind(lines, kind):
+    return [line for line in lines if line["kind"] == kind]
+
+
+@pytest.fixture
+def shipped(node):
+    return Shipped(node.guest)
+
+
+def test_it_sees_what_an_agent_with_all_rights_sees(shipped):
+    status, lines, _ = shipped.scan()
+    whole = [json.loads(line) for line in shipped.guest.run(f"{HOME}/hostdev-helper", "scan").splitlines()]
+    assert status == 0 and lines[-1]["kind"] == "end"
+    assert of_kind(lines, "unknown") == []
+    assert of_kind(lines, "use") == of_kind(whole, "use") != []
+
+
+class TestProcessOne:
+    @pytest.mark.parametrize("options", ["hidepid=invisible,gid=999", "hidepid=ptraceable", "hidepid=noaccess,gid=999"])
+    def test_a_host_that_hides_its_processes_hides_what_it_uses(self, shipped, options):
+        with shipped.with_host(f"mount -o remount,{options} /proc", "mount -o remount,hidepid=off,gid=0 /proc"):
+            unknown = shipped.unknown()
+        assert set(unknown) == {"Mounts", "Routes"}
+        assert "hidepid" in unknown["Mounts"]["detail"] and unknown["Mounts"]["unread"]
+        assert {STORAGE, NETWORK, USB} <= set(unknown["Mounts"]["pciClasses"])
+
+    def test_the_group_of_the_mount_option_sees_them(self, shipped):
+        with shipped.with_host("mount -o remount,hidepid=invisible,gid=0 /proc",
+                               "mount -o remount,hidepid=off,gid=0 /proc"):
+            assert shipped.unknown() == {}
+
+    def test_a_proc_tree_of_its_own_is_not_the_hosts(self, shipped):
+        unknown = shipped.unknown(proc="/proc")
+        assert "it is not the host's" in unknown["Mounts"]["detail"]
+        assert {STORAGE, NETWORK, USB} <= set(unknown["Mounts"]["pciClasses"])
+
+
+class TestNetwork:
+    def interface(self, shipped):
+        return shipped.guest.sh(f"ls /sys/bus/pci/devices/{NIC}/net").strip()
+
+    def test_an_interface_in_a_pod(self, shipped):
+        name = self.interface(shipped)
+        with shipped.with_host(f"ip netns add pod; ip link set {name} netns pod", "ip netns del pod"):
+            assert [reason for reason, _ in shipped.uses(NIC)] == ["InterfaceMoved"]
+
+    @pytest.mark.parametrize("route", [
+        "ip route add default dev {name} table 100",
+        "ip route add 198.51.100.0/24 nexthop dev eth0 nexthop dev {name}",
+        "ip link add vrf-test type vrf table 101; ip link set vrf-test up; ip link set {name} master vrf-test",
+    ])
+    def test_an_uplink_by_a_route_that_is_not_shown(self, shipped, route):
+        name = self.interface(shipped)
+        undo = (f"ip link del vrf-test 2>/dev/null || true; ip route del 198.51.100.0/24 2>/dev/null || true; "
+                f"ip link set {name} down")
+        with shipped.with_host(f"ip link set {name} up; {route.format(name=name)}", undo):
+            [(reason, detail)] = shipped.uses(NIC)
+        assert reason in ("Unknown", "InterfaceUp")
+        assert f"{name} is up" in detail
+        assert shipped.uses(NIC) == []
+
+
+class TestStorage:
+    def test_pools_that_do_not_show_their_disks(self, shipped):
+        """A made-up tree: the host's, with ZFS in it."""
+        made = "/run/made-proc"
+        pool = f"mkdir -p {made}/spl/kstat/zfs/tank; for f in 1 swaps; do ln -sfn {HOST}/proc/$f {made}/$f; done"
+        with shipped.with_host(pool, f"rm -r {made}"):
+            unknown = shipped.unknown(proc=made)
+        assert set(unknown) == {"Members"}
+        assert "the ZFS pool 'tank'" in unknown["Members"]["detail"] and not unknown["Members"]["unread"]
+        assert {STORAGE, USB} <= set(unknown["Members"]["pciClasses"])
+        assert NETWORK not in unknown["Members"]["pciClasses"]
+
+
+def test_few_descriptors_fail_the_scan_instead_of_shortening_it(shipped):
+    whole = shipped.scan()[1]
+    ends = set()
+    for limit in range(4, 16):
+        status, lines, error = shipped.scan(descriptors=limit)
+        if status == 0:
+            assert lines == whole
+        else:
+            assert status == 1 and "Too many open files" in error
+            assert [line["kind"] for line in lines] in ([], ["failed"])
+        ends.add(status)
+    assert ends == {0, 1}

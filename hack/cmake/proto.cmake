@@ -1,5 +1,5 @@
 # proto_library(<name> file.proto...): what protoc-c makes of the files of proto/, in the build tree
-# only. Include it as "proto/FILE.pb-c.h". Not our code: no warning flags, no clang-tidy.
+# only. Include it as "proto/FILE.pb-c.h". Not our code: no warning flags.
 find_program(PROTOC_C protoc-c REQUIRED)
 
 function(proto_library name)
@@ -16,5 +16,4 @@ function(proto_library name)
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} SYSTEM PUBLIC ${folder})
   target_link_libraries(${name} PUBLIC protobufc)
-  set_target_properties(${name} PROPERTIES C_CLANG_TIDY "")
 endfunction()

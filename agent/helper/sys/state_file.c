@@ -64,8 +64,7 @@ int state_folder_list(int state_fd, const char *folder, size_t max, int *ret_fd,
 		return err_set(err, ERR_INVALID, -E2BIG, "the folder '%s' has more than %zu files",
 			       folder, max);
 	}
-	*ret_fd = fd;
-	fd = -1;
+	*ret_fd = take_fd(fd);
 	return 0;
 }
 

@@ -169,10 +169,8 @@ int sysfs_open_list(int dir_fd, const char *path, int *ret_fd, struct sysfs_name
 	r = sysfs_list(fd, ".", ret_names, err);
 	if (r < 0)
 		return err_wrap(err, "'%s'", path);
-	if (r == 0) {
-		*ret_fd = fd;
-		fd = -1;
-	}
+	if (r == 0)
+		*ret_fd = take_fd(fd);
 	return r;
 }
 

@@ -165,10 +165,10 @@ int transition_look(struct transition *t, bool binding)
 	return 0;
 }
 
-struct transition_part *transition_find_part(const struct transition *t, const char *name)
+struct transition_part *transition_find_part(const struct transition *t, const char *address)
 {
 	for (size_t i = 0; i < t->job->len; i++) {
-		if (strcmp(t->parts[i].word->address, name) == 0)
+		if (strcmp(t->parts[i].word->address, address) == 0)
 			return &t->parts[i];
 	}
 	return NULL;

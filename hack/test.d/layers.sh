@@ -124,6 +124,8 @@ layer_node() {
 	link_runtime "$ROOT/build/local/bin"
 	"$ROOT/hack/packages" install vm
 	"$ROOT/hack/vm" build
+	# Not by the test that needs it, beside two machines.
+	"$ROOT/hack/vm" build --kernel iommufd
 	flow_tests node 2 3300
 }
 

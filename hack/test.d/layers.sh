@@ -33,8 +33,15 @@ check_tidy() {
 	cd "$ROOT" &&
 		cmake --preset clang &&
 		cmake --build --preset clang --target proto generated/embedded/cli_map.h &&
-		jq -r '.[].file' build/clang/compile_commands.json | grep -v "^$ROOT/build/" | sort -u |
-		xargs -d '\n' -P "$(nproc)" -n 1 clang-tidy-14 --quiet -p build/clang
+		tidy_files | xargs -d '\n' -r -P "$(nproc)" -n 1 clang-tidy-14 --quiet -p build/clang
+}
+
+tidy_files() {
+	if [[ -n $CHANGED ]]; then
+		changed_parts tidy
+	else
+		jq -r '.[].file' build/clang/compile_commands.json | grep -v "^$ROOT/build/" | sort -u
+	fi
 }
 
 build_preset() {
@@ -43,10 +50,11 @@ build_preset() {
 }
 
 unit_preset() {
-	local preset=$1 junit=$LOGS/unit-$1.xml
+	local preset=$1 junit=$LOGS/unit-$1.xml areas=''
+	[[ -z $CHANGED ]] || areas=$(changed_parts unit | paste -sd '|')
 	check "build-$preset" build_preset "$preset"
 	check_junit "$preset" "$junit" \
-		ctest --test-dir "$ROOT/build/$preset" -L unit -j "$(nproc)" \
+		ctest --test-dir "$ROOT/build/$preset" -L unit -R "^(${areas:-.*})/" -j "$(nproc)" \
 		--output-on-failure --no-tests=error --output-junit "$junit"
 }
 
@@ -73,13 +81,14 @@ prepare_previous() {
 flow_tests() {
 	local layer=$1 processes=$2 seconds=$3 junit=$LOGS/$1.xml
 	local -a run=(/usr/bin/python3 -m pytest -o cache_dir="$LOGS/cache-$layer" -ra --timeout 300)
-	local -a limited=(timeout --signal INT --kill-after 60)
+	local -a limited=(timeout --signal INT --kill-after 60) tests=("$ROOT/tests/flow/$layer")
 	[[ -d $ROOT/tests/flow/$layer ]] || die "there are no tests in tests/flow/$layer"
+	[[ -z $CHANGED ]] || mapfile -t tests < <(changed_parts "$layer" | sed "s|^|$ROOT/tests/flow/|")
 	rm -rf "$LOGS/cache-$layer"
 	check_junit "$layer" "$junit" "${limited[@]}" "$seconds" \
-		"${run[@]}" --numprocesses "$processes" --dist loadfile --maxfail 10 --junitxml "$junit" "$ROOT/tests/flow/$layer"
+		"${run[@]}" --numprocesses "$processes" --dist loadfile --maxfail 10 --junitxml "$junit" "${tests[@]}"
 	check_again "$layer" "$LOGS/$layer-again.xml" "${limited[@]}" 600 \
-		"${run[@]}" --last-failed --junitxml "$LOGS/$layer-again.xml" "$ROOT/tests/flow/$layer"
+		"${run[@]}" --last-failed --junitxml "$LOGS/$layer-again.xml" "${tests[@]}"
 }
 
 # check_again NAME FILE COMMAND…: real programs share two cores with a virtual machine, and some machine pauses longer

@@ -37,6 +37,7 @@ struct task {
 	enum binder_verb verb;
 	char *group;
 	struct json_strs addresses;
+	struct json_pairs claims; /* name -> uid */
 	binder_end_fn *end;
 	void *arg;
 
@@ -68,6 +69,7 @@ static void task_free(struct task *task)
 {
 	binder_lines_done(&task->lines);
 	json_strs_done(&task->addresses);
+	json_pairs_done(&task->claims);
 	free(task->group);
 	free(task);
 }
@@ -254,6 +256,7 @@ static struct task *task_new(struct binder *binder, const struct binder_job *job
 		const char *address = job->items[i].address;
 
 		json_strs_add(&task->addresses, address);
+		json_pairs_set(&task->claims, job->items[i].claim, job->items[i].uid);
 		/* One without a helper is only about to be told so. */
 		other = map_get(binder->by_address, address);
 		if (!other || !other->run)
@@ -277,6 +280,7 @@ static void task_start(struct task *task, const struct binder_job *job)
 		.on_line = on_line,
 		.on_end = on_end,
 		.on_gone = on_gone,
+		.cancellable = job->verb == BINDER_BIND,
 		.arg = task,
 	};
 
@@ -309,6 +313,16 @@ void binder_start(struct binder *binder, const struct binder_job *job, binder_en
 	note_running(binder);
 	if (!task->run)
 		uv_timer_start(&binder->unstarted, on_unstarted, 0, 0);
+}
+
+void binder_cancel(struct binder *binder, const char *claim, const char *uid)
+{
+	for (struct task *task = binder->tasks; task; task = task->next) {
+		const char *begun = json_pairs_get(&task->claims, claim);
+
+		if (task->run && begun && (!uid || strcmp(begun, uid) != 0))
+			helper_run_cancel(task->run);
+	}
 }
 
 enum binder_state binder_look(const struct binder *binder, const char *address,

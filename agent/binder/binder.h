@@ -133,6 +133,13 @@ struct binder_trouble {
 	uint64_t age_ms;
 };
 
+/*
+ * Of the claim @claim only the one with @uid is there (NULL: none, or it is being deleted): transitions that
+ * bind for another one stop, unless they have begun to change something. They end as ever: BINDER_BUSY with
+ * the reason ClaimDeleted if they have stopped.
+ */
+void binder_cancel(struct binder *binder, const char *claim, const char *uid);
+
 /* State of the group that @address is in (of the job that moves it). @ret_trouble may be NULL and is
  * filled unless IDLE. */
 enum binder_state binder_look(const struct binder *binder, const char *address,

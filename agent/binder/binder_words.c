@@ -19,6 +19,10 @@ void binder_words(const struct helper_place *place, const char *node_address,
 	json_strs_add(words, "--group");
 	json_strs_add(words, job->group ? job->group : "-");
 	helper_place_words(place, node_address, words);
+	if (job->verb == BINDER_BIND) {
+		json_strs_add(words, "--cancel-fd");
+		json_strs_add(words, "0"); /* helper_run keeps its standard input open */
+	}
 	for (size_t i = 0; i < job->len; i++) {
 		const struct binder_function *function = &job->items[i];
 

@@ -11,6 +11,7 @@ static const struct reason_row rows[] = {
 	{ "Releasing", "waiting" },
 	{ "Released", "waiting" },
 	{ "Busy", "waiting" },
+	{ "ClaimDeleted", "waiting" },
 	{ "SkippedByAnnotation", "waiting" },
 	{ "Held", "held" },
 	{ "Stuck", "stuck" },

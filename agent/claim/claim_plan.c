@@ -170,12 +170,15 @@ static void plan_deleted(struct look *look)
 	const struct claim_case *c = look->c;
 	struct claim_trouble trouble;
 
-	if (!gives_any(look, false)) {
+	bool stuck = c->state == BINDER_IS_STUCK;
+
+	/* A helper that still runs may yet bind it: the record tells only what has been. */
+	if (!stuck && !gives_any(look, false)) {
 		unmark(look);
 		return;
 	}
 	/* The claim that covers it takes the record over first. */
-	if (!gives_any(look, true)) {
+	if (!stuck && !gives_any(look, true)) {
 		look->decision->again_ms = SIBLINGS_AGAIN_MS;
 		return;
 	}

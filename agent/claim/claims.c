@@ -318,6 +318,18 @@ void claims_set(struct claims *claims, const struct inventory *inventory)
 	claims_synced(claims);
 }
 
+/* A claim that is gone wants nothing bound any more: what is not begun need not be taken back. */
+static void cancel_bind(struct claims *claims, const char *name)
+{
+	const struct entry *entry = store_get(informer_store(claims->deps.claims), name);
+	const struct pcideviceclaim *claim = entry ? entry->object : NULL;
+
+	if (entry && !claim)
+		return; /* it cannot be read: that says nothing */
+	binder_cancel(claims->context.binder, name,
+		      claim && !claim->meta.deletion_timestamp ? claim->meta.uid : NULL);
+}
+
 void claims_touch(struct claims *claims, const char *name)
 {
 	const struct store *store = informer_store(claims->deps.claims);
@@ -327,6 +339,7 @@ void claims_touch(struct claims *claims, const char *name)
 	echoes_hear(claims->context.echoes, name, store_get(store, name));
 	if (!informed(claims))
 		return; /* claims_set() or claims_synced() looks at all of them */
+	cancel_bind(claims, name);
 	claim_foreign_hear(claims->foreign, name);
 	address = claim_ties_address(claims->deps.node_name, claims->context.inventory, name);
 	if (!address) {

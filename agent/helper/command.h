@@ -17,6 +17,7 @@ struct command {
 	const char *state_dir;
 	const char *group;
 	const char *node_address;
+	const char *cancel_fd;
 };
 
 /* Each runs @verb with the words @args (ends in NULL) and returns the exit status: 0 it ran, 1 it

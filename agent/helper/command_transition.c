@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "agent/helper/transition/transition.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/num.h"
 
 /* clang-format off */
 static const char *const verb_names[] = {
@@ -38,7 +40,12 @@ static int run_job(const struct command *command, const char *verb, const struct
 	auto_close int proc_fd = -1;
 	auto_close int dev_fd = -1;
 	struct transition_options options;
+	uint64_t cancel_fd = 0;
 
+	if (command->cancel_fd &&
+	    (!str_to_u64(command->cancel_fd, &cancel_fd) || cancel_fd > INT_MAX))
+		return err_set(err, ERR_INVALID, -EINVAL, "--cancel-fd '%s' is no descriptor",
+			       command->cancel_fd);
 	if (command_open(command->sysfs_root, &sysfs_fd, err) < 0 ||
 	    command_open(command->proc_root ? command->proc_root : beside, &proc_fd, err) < 0 ||
 	    command_open(command->dev_root ? command->dev_root : "/dev", &dev_fd, err) < 0)
@@ -51,6 +58,7 @@ static int run_job(const struct command *command, const char *verb, const struct
 		.node_address = command->node_address,
 		.kernel = &kernel,
 		.out_fd = STDOUT_FILENO,
+		.cancel_fd = command->cancel_fd ? (int)cancel_fd : -1,
 	};
 	return transition_run(find_verb(verb), &options, job, err);
 }

@@ -67,6 +67,8 @@ static const char usage_text[] =
 	"  --node-address ADDRESS  the node's own address; its interface counts as the host's\n"
 	"  --state-dir DIR         where records are kept; it need not be there yet\n"
 	"  --group N               the number of the IOMMU group\n"
+	"  --cancel-fd N           bind: change nothing if this descriptor is hung up before the\n"
+	"                          first change\n"
 	"  --help, --version\n"
 	"\n"
 	"Output is one JSON object on each line; the last one of bind and release says how it ended.\n"
@@ -99,6 +101,7 @@ static const struct {
 	{ "state-dir",    offsetof(struct command, state_dir) },
 	{ "group",        offsetof(struct command, group) },
 	{ "node-address", offsetof(struct command, node_address) },
+	{ "cancel-fd",    offsetof(struct command, cancel_fd) },
 };
 /* clang-format on */
 

@@ -20,6 +20,7 @@ enum { CHUNK = 16 << 10 };
  */
 struct helper_run {
 	uv_process_t process;
+	uv_pipe_t input; /* nothing is written to it; what counts is that it is open */
 	uv_pipe_t output;
 	uv_timer_t deadline;
 	int open; /* handles that are not closed yet */
@@ -58,6 +59,14 @@ static void close_handle(struct helper_run *run, uv_handle_t *handle)
 		uv_close(handle, on_closed);
 }
 
+static void close_all(struct helper_run *run)
+{
+	close_handle(run, (uv_handle_t *)&run->process);
+	close_handle(run, (uv_handle_t *)&run->input);
+	close_handle(run, (uv_handle_t *)&run->output);
+	close_handle(run, (uv_handle_t *)&run->deadline);
+}
+
 static void tell(struct helper_run *run, int result, const struct err *err)
 {
 	helper_end_fn *on_end = run->on_end;
@@ -87,9 +96,7 @@ static void finish_if_over(struct helper_run *run)
 	if (run->stuck && run->on_gone)
 		run->on_gone(run->arg, run);
 	tell(run, r, &err);
-	close_handle(run, (uv_handle_t *)&run->process);
-	close_handle(run, (uv_handle_t *)&run->output);
-	close_handle(run, (uv_handle_t *)&run->deadline);
+	close_all(run);
 }
 
 static void on_exit_status(uv_process_t *process, int64_t status, int signal)
@@ -173,6 +180,9 @@ static int spawn(struct uv_loop_s *loop, struct helper_run *run, const struct he
 					 .stdio = stdio,
 					 .stdio_count = ARRAY_LEN(stdio) };
 
+	if (spec->cancellable)
+		stdio[0] = (uv_stdio_container_t){ .flags = UV_CREATE_PIPE | UV_READABLE_PIPE,
+						   .data.stream = (uv_stream_t *)&run->input };
 	while (spec->args[n])
 		n++;
 	argv = xcalloc(n + 2, sizeof(char *));
@@ -197,16 +207,15 @@ int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 	run->on_end = spec->on_end;
 	run->on_gone = spec->on_gone;
 	run->arg = spec->arg;
+	uv_pipe_init(loop, &run->input, 0);
 	uv_pipe_init(loop, &run->output, 0);
 	uv_timer_init(loop, &run->deadline);
-	run->output.data = run->deadline.data = run->process.data = run;
-	run->open = 3;
+	run->input.data = run->output.data = run->deadline.data = run->process.data = run;
+	run->open = 4;
 
 	r = spawn(loop, run, spec);
 	if (r < 0) {
-		close_handle(run, (uv_handle_t *)&run->process);
-		close_handle(run, (uv_handle_t *)&run->output);
-		close_handle(run, (uv_handle_t *)&run->deadline);
+		close_all(run);
 		return err_set(err, ERR_RETRY, r, "start '%s': %s", spec->path, uv_strerror(r));
 	}
 	uv_read_start((uv_stream_t *)&run->output, on_alloc, on_read);
@@ -222,9 +231,21 @@ int helper_run_pid(const struct helper_run *run)
 	return run->process.pid;
 }
 
+void helper_run_cancel(struct helper_run *run)
+{
+	close_handle(run, (uv_handle_t *)&run->input);
+}
+
+void helper_run_extend(struct helper_run *run, uint64_t deadline_ms)
+{
+	if (uv_is_active((uv_handle_t *)&run->deadline))
+		uv_timer_start(&run->deadline, on_deadline, deadline_ms, 0);
+}
+
 struct helper_run *helper_run_abandon(struct helper_run *run)
 {
 	if (run) {
+		helper_run_cancel(run);
 		run->on_end = NULL;
 		run->on_line = NULL;
 		run->on_gone = NULL;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/lines.h"
@@ -38,6 +39,7 @@ struct helper_spec {
 	line_fn *on_line;
 	helper_end_fn *on_end;
 	helper_gone_fn *on_gone; /* may be NULL */
+	bool cancellable; /* its standard input stays open until helper_run_cancel() or our end */
 	void *arg;
 };
 
@@ -51,7 +53,15 @@ int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 
 int helper_run_pid(const struct helper_run *run);
 
-/* Nobody waits for it any more: no callback runs after this. Takes NULL, returns NULL. */
+/* Hang up its standard input, if it is cancellable and was not cancelled before: the helper stops unless
+ * it has begun to change something. on_end runs as ever. */
+void helper_run_cancel(struct helper_run *run);
+
+/* The deadline is @deadline_ms from now, unless it has passed already. */
+void helper_run_extend(struct helper_run *run, uint64_t deadline_ms);
+
+/* Nobody waits for it any more: no callback runs after this. A cancellable helper is cancelled. Takes NULL,
+ * returns NULL. */
 struct helper_run *helper_run_abandon(struct helper_run *run);
 
 /* Where hostdev-helper lies: beside this program (/proc/self/exe), the caller frees. */

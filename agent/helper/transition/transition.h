@@ -27,7 +27,8 @@ struct transition_options {
 	const char *state_dir;    /* made if its parent is there    */
 	const char *node_address; /* NULL: not known                */
 	const struct kernel *kernel;
-	int out_fd; /* gets the lines, see agent/helper/transition/transition_out.h */
+	int out_fd;    /* gets the lines, see agent/helper/transition/transition_out.h */
+	int cancel_fd; /* a bind stops before its first change if it is hung up; < 0: none */
 };
 
 /* Do @verb for @job. 0 however that ended, as the last line says; < 0 if lines could not be

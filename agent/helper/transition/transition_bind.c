@@ -1,3 +1,5 @@
+#include <poll.h>
+
 #include "agent/helper/sys/kernel.h"
 #include "agent/helper/sys/kernel_module.h"
 #include "agent/helper/transition/transition_state.h"
@@ -121,6 +123,19 @@ static void roll_back(struct transition *t)
 	}
 }
 
+/* The agent hangs up when it is not to be done any more, and when it ends: the next agent would know of
+ * no record, and take the claim of what is bound then for done with. */
+static int check_cancelled(struct transition *t)
+{
+	struct pollfd fd = { .fd = t->options->cancel_fd };
+
+	if (t->dry || fd.fd < 0 || poll(&fd, 1, 0) <= 0)
+		return 0;
+	return transition_stop(
+		t, REASON_CLAIM_DELETED, 0,
+		"the claim was deleted, or its agent ended, before anything was changed");
+}
+
 /* From here on things change, and are changed back when it does not come off. */
 static int move_all(struct transition *t)
 {
@@ -141,6 +156,8 @@ int transition_bind(struct transition *t)
 		return TRANSITION_STOPPED;
 	if (is_moving(t) && (transition_check_members(t, false) < 0 || load_modules(t) < 0 ||
 			     transition_check_holders(t, true) < 0))
+		return TRANSITION_STOPPED;
+	if (check_cancelled(t) < 0)
 		return TRANSITION_STOPPED;
 	if (move_all(t) == 0)
 		return 0;

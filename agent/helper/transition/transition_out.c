@@ -36,6 +36,7 @@ static const struct {
 	[REASON_OVERRIDE_OWNED]        = { "Refused", "OverrideOwned" },
 	[REASON_IN_USE]                = { "Refused", "InUse" },
 	[REASON_USE_UNKNOWN]           = { "Refused", "UseUnknown" },
+	[REASON_CLAIM_DELETED]         = { "Busy",    "ClaimDeleted" }, /* another claim need not wait */
 	[REASON_DRIVER_CHANGED]        = { "Refused", "DriverChanged" },
 	[REASON_TOO_MANY_VFS]          = { "Refused", "TooManyVFs" },
 	[REASON_VFS_IN_USE]            = { "Refused", "VFsInUse" },

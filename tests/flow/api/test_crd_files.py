@@ -113,7 +113,7 @@ CLAIM_REASONS = {
     "Accepted": "Accepted Contradictory DriverNotAllowed DeviceNotFound DeviceGone DifferentDevice "
                 "USBDevicesClaimed GroupShared",
     "GroupViable": "Viable SiblingBound NotBound",
-    "DriverBound": "Bound Waiting Binding Releasing Held Busy Stuck Released SkippedByAnnotation DeviceGone "
+    "DriverBound": "Bound Waiting Binding Releasing Held Busy ClaimDeleted Stuck Released SkippedByAnnotation DeviceGone "
                    "DifferentDevice OverrideOwned InUse UseUnknown DriverChanged DriverMissing NoIOMMUBackend StateNotWritable "
                    "OverrideFailed UnbindFailed ProbeFailed NativeDriverMissing NativeBindFailed GroupNotViable "
                    "NodeMissing HelperFailed",

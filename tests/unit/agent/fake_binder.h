@@ -21,6 +21,8 @@ struct fake_job {
 	char *group;
 	char *text; /* "bind 12: 0000:01:00.0 e1000e->vfio-pci for node1-000001000/u1" */
 	struct json_strs addresses;
+	struct json_pairs claims;
+	bool cancelled;
 	bool stuck;
 	binder_end_fn *end;
 	void *arg;
@@ -55,6 +57,7 @@ static inline void fake_job_free(struct fake_job *job)
 	free(job->group);
 	free(job->text);
 	json_strs_done(&job->addresses);
+	json_pairs_done(&job->claims);
 	free(job);
 }
 
@@ -126,6 +129,7 @@ void binder_start(struct binder *binder, const struct binder_job *job, binder_en
 
 		assert_null(fake_job_of(binder, f->address)); /* nobody moves it already */
 		json_strs_add(&made->addresses, f->address);
+		json_pairs_set(&made->claims, f->claim, f->uid);
 		str_addf(&text, " %s %s->%s for %s/%s", f->address, f->native ? f->native : "?",
 			 f->driver, f->claim, f->uid);
 	}
@@ -137,6 +141,17 @@ void binder_start(struct binder *binder, const struct binder_job *job, binder_en
 	assert_true(binder->jobs.len < ARRAY_LEN(binder->jobs.items));
 	binder->jobs.items[binder->jobs.len++] = made;
 	binder->started++;
+}
+
+void binder_cancel(struct binder *binder, const char *claim, const char *uid)
+{
+	for (size_t i = 0; i < binder->jobs.len; i++) {
+		struct fake_job *job = binder->jobs.items[i];
+		const char *begun = json_pairs_get(&job->claims, claim);
+
+		job->cancelled |=
+			job->verb == BINDER_BIND && begun && (!uid || strcmp(begun, uid) != 0);
+	}
 }
 
 /* The oldest job is under way no more. */

@@ -174,6 +174,46 @@ static void a_binder_that_is_freed_leaves_nothing_to_wait_for(void **state)
 		owner_done(&owners[i]);
 }
 
+static struct cancel_case {
+	const char *name;
+	enum binder_verb verb;
+	const char *claim;
+	const char *uid;
+	bool cancelled;
+} cancels[] = {
+	{ "a bind stops when its claim is gone", BINDER_BIND, "vm1-000001000", NULL, true },
+	{ "a bind stops when another claim has its name", BINDER_BIND, "vm1-000001000", "1-3",
+	  true },
+	{ "a bind goes on while its claim is there", BINDER_BIND, "vm1-000001000", "1-2", false },
+	{ "a bind goes on when another claim is gone", BINDER_BIND, "vm1-000002000", NULL, false },
+	{ "a release goes on when its claim is gone", BINDER_RELEASE, "vm1-000001000", NULL,
+	  false },
+};
+
+/* What is not cancelled has its standard input open until the test opens the gate, or none at all. */
+static void cancels_match_table(void **state)
+{
+	const struct cancel_case *row = *state;
+	struct bench b;
+	struct owner owner;
+
+	bench_begin(&b, STEP("Unbind") "test -c /dev/stdin && exec <$gate\nread x\n" DONE);
+	owner_init(&owner, &b, "12", "0000:01:00.0");
+	owner.job.verb = row->verb;
+	owner_start(&owner);
+	bench_run_until_step(&b, "0000:01:00.0", "Unbind");
+	binder_cancel(b.binder, row->claim, row->uid);
+	for (int i = 0; i < 20 && !owner.ended && !row->cancelled; i++) {
+		uv_run(&b.fake.loop, UV_RUN_NOWAIT);
+		(void)usleep(5000);
+	}
+	assert_int_equal(owner.ended, 0);
+	if (row->cancelled)
+		bench_run_until(&b, &owner.ended, 1);
+	bench_done(&b);
+	owner_done(&owner);
+}
+
 static void nothing_can_be_freed(void **state)
 {
 	(void)state;
@@ -197,6 +237,7 @@ int main(void)
 		  the_binder_can_be_freed_when_a_stuck_one_ends, NULL);
 	suite_add(&suite, "a binder that is freed leaves nothing to wait for",
 		  a_binder_that_is_freed_leaves_nothing_to_wait_for, NULL);
+	suite_rows(&suite, cancels, cancels_match_table);
 	suite_add(&suite, "freeing nothing is nothing", nothing_can_be_freed, NULL);
 	return suite_run(&suite, "binder_stuck");
 }

@@ -408,6 +408,54 @@ static void a_stuck_claim_that_is_deleted_waits_for_the_helper(void **state)
 	bench_close(&b);
 }
 
+/* Its helper runs before its first record, so nothing shows that it may yet bind the device. */
+static void a_claim_deleted_under_a_helper_without_a_record_stays(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_binding(&b);
+	bench_end(&b, OUTCOME(BINDER_STUCK, "Stuck"));
+	bench_serve(&b);
+	bench_look(&b, free_nic);
+	assert_false(fake.binder->jobs.items[0]->cancelled);
+	bench_delete(&b, NAME);
+	bench_serve(&b);
+	assert_true(fake.binder->jobs.items[0]->cancelled);
+	bench_look(&b, free_nic);
+	bench_advance(&b, 600000);
+	bench_serve(&b);
+	assert_int_equal(json_object_size(b.objects), 1);
+	fake_binder_unstick();
+	bench_serve(&b);
+	assert_int_equal(json_object_size(b.objects), 1);
+	bench_look(&b, bound_nic);
+	bench_serve(&b);
+	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
+	bench_end(&b, RETURNED);
+	bench_serve(&b);
+	assert_int_equal(json_object_size(b.objects), 0);
+	bench_close(&b);
+}
+
+static void a_deleted_claim_cancels_its_bind(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_binding(&b);
+	bench_look(&b, free_nic);
+	assert_false(fake.binder->jobs.items[0]->cancelled);
+	bench_delete(&b, NAME);
+	assert_true(fake.binder->jobs.items[0]->cancelled);
+	bench_end(&b, OUTCOME(BINDER_BUSY, "ClaimDeleted"));
+	bench_look(&b, free_nic);
+	bench_serve(&b);
+	assert_int_equal(json_object_size(b.objects), 0);
+	assert_int_equal(fake.binder->started, 1);
+	bench_close(&b);
+}
+
 /* clang-format off */
 static struct claims_case {
 	const char *name;
@@ -444,6 +492,9 @@ static struct claims_case {
 	  a_claim_that_failed_can_be_deleted_at_once },
 	{ "a stuck claim that is deleted waits for the helper, then is given back",
 	  a_stuck_claim_that_is_deleted_waits_for_the_helper },
+	{ "a claim deleted under a helper that has recorded nothing stays until that ends",
+	  a_claim_deleted_under_a_helper_without_a_record_stays },
+	{ "a deleted claim cancels its bind", a_deleted_claim_cancels_its_bind },
 };
 /* clang-format on */
 

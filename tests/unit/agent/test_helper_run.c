@@ -238,6 +238,34 @@ static void a_missed_deadline_leaves_the_child_alone(void **state)
 	assert_int_equal(l.gone, 1);
 }
 
+static void a_cancelled_child_sees_its_input_end(void **state)
+{
+	static const char *const args[] = { "bind", NULL };
+	struct listener l = { .result = 1 };
+	struct helper_spec spec = {
+		.args = args,
+		.deadline_ms = AMPLE_MS,
+		.on_line = on_line,
+		.on_end = on_end,
+		.cancellable = true,
+		.arg = &l,
+	};
+
+	(void)state;
+	fake_helper_init(&l.fake, "echo up; read x; echo down");
+	spec.path = l.fake.path;
+	assert_int_equal(helper_run_start(&l.fake.loop, &spec, &l.run, &l.err), 0);
+	while (l.lines == 0)
+		uv_run(&l.fake.loop, UV_RUN_ONCE);
+	assert_int_equal(l.ended, 0);
+	helper_run_cancel(l.run);
+	helper_run_cancel(l.run);
+	run_until(&l, &l.ended);
+	assert_string_equal(str_cstr(&l.heard), "up|down|");
+	assert_int_equal(l.result, 0);
+	done(&l);
+}
+
 /* The loop of a program that ends must not wait for a child that does not. */
 static void an_abandoned_child_keeps_nobody(void **state)
 {
@@ -387,6 +415,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a child that misses its deadline is left alone, and its end is told",
 		  a_missed_deadline_leaves_the_child_alone, NULL);
+	suite_add(&suite, "a cancelled child sees the end of its standard input",
+		  a_cancelled_child_sees_its_input_end, NULL);
 	suite_add(&suite, "an abandoned child keeps nobody waiting",
 		  an_abandoned_child_keeps_nobody, NULL);
 	suite_add(&suite, "a stuck child can be abandoned", a_stuck_child_can_be_abandoned, NULL);

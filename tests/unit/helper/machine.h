@@ -30,6 +30,7 @@ struct machine {
 	bool records_come_first; /* every write is for a function that has a record       */
 	const char *loads;       /* the driver that modprobe brings                        */
 	const char *native;      /* the driver for these functions                         */
+	int cancel_fd;           /* of the agent, -1: there is none                        */
 };
 
 static inline char *machine_path(const char *address, const char *name)
@@ -261,7 +262,7 @@ static inline void machine_init(struct machine *m)
 	static const char *const entries[] = { "sys/module/vfio_iommu_type1/", PROC_OF_HOST, "dev/",
 					       "proc/sys/kernel/random/boot_id=b00t\n", NULL };
 
-	*m = (struct machine){ .native = "e1000e" };
+	*m = (struct machine){ .native = "e1000e", .cancel_fd = -1 };
 	m->kernel = (struct kernel){ machine_write, machine_load, m };
 	tree_make(&m->tree, entries);
 	machine_add_driver(m, "vfio-pci");
@@ -286,7 +287,7 @@ static inline void machine_run(struct machine *m, enum transition_verb verb, con
 	auto_close int out_fd =
 		openat(m->tree.fd, "out", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	struct transition_options options = { sysfs_fd, proc_fd,    dev_fd, state_dir,
-					      NULL,     &m->kernel, out_fd };
+					      NULL,     &m->kernel, out_fd, m->cancel_fd };
 	char *words[64] = { NULL };
 	char *rest = copy;
 	struct job job = { 0 };

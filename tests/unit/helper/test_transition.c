@@ -387,6 +387,31 @@ static void locked_group(void **state)
 	machine_done(&m);
 }
 
+/* The agent hangs up when the claim is deleted, and when it ends itself. */
+static void nobody_wants_it_any_more(void **state)
+{
+	struct machine m;
+	int ends[2];
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	assert_int_equal(pipe(ends), 0);
+	m.cancel_fd = ends[0];
+	close(ends[1]);
+	expect(&m, TRANSITION_PLAN_BIND, "'result':'Done'", "e1000e - -");
+	expect(&m, TRANSITION_BIND, "'result':'Busy','reason':'ClaimDeleted'", "e1000e - -");
+	assert_int_equal(m.writes, 0);
+	close(ends[0]);
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(m.cancel_fd, ends[0]);
+	expect(&m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
+	close(ends[1]);
+	expect(&m, TRANSITION_RELEASE, "'result':'Done'", "e1000e - -");
+	close(ends[0]);
+	machine_done(&m);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -399,5 +424,7 @@ int main(void)
 	suite_add(&suite, "a dynamic id of vfio-pci is told", dynamic_id, NULL);
 	suite_add(&suite, "without a record nothing is changed", no_record_no_change, NULL);
 	suite_add(&suite, "one helper at a time for a group", locked_group, NULL);
+	suite_add(&suite, "a bind that nobody wants any more changes nothing",
+		  nobody_wants_it_any_more, NULL);
 	return suite_run(&suite, "transition");
 }

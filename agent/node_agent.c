@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "agent/adopt.h"
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
 #include "agent/generic/generics.h"
@@ -58,6 +59,7 @@ struct node_agent *node_agent_free(struct node_agent *agent)
 	mdevs_free(agent->mdevs);
 	sriov_free(agent->sriov);
 	gpus_free(agent->gpus);
+	adopt_free(agent->adopt);
 	claims_free(agent->pci_claims);
 	publish_free(agent->publish);
 	informer_free(agent->node);

@@ -1,5 +1,6 @@
 #include "agent/node_parts.h"
 
+#include "agent/adopt.h"
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
 #include "agent/device_count.h"
@@ -212,9 +213,14 @@ static void make_gpus(struct node_agent *agent, struct uv_loop_s *loop,
 		.on_moved = tie_moved,
 		.on_lent = tie_vgpus,
 		.is_free = tie_is_free,
+		.on_hidden = tie_hidden,
 		.is_taken = tie_is_taken,
 		.arg = agent,
 	});
+	agent->adopt = adopt_new(&(struct adopt_deps){ .client = from->client,
+						       .clock = from->clock,
+						       .metrics = from->metrics,
+						       .node_name = agent->options.node_name });
 }
 
 static void make_mdevs(struct node_agent *agent, struct uv_loop_s *loop)

@@ -39,6 +39,7 @@ struct node_agent {
 	struct mdevs *mdevs;
 	struct sriov *sriov;
 	struct gpus *gpus;
+	struct adopt *adopt;
 	bool scanned;
 	bool told_failure; /* an event said that scans fail */
 	struct metric *listed;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "agent/adopt.h"
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
 #include "agent/device_count.h"
@@ -278,6 +279,13 @@ bool tie_is_taken(void *arg, const char *resource)
 	const char *owner = lend_owner(agent->lend, resource);
 
 	return owner && strcmp(owner, mdev_device_type.name) != 0;
+}
+
+void tie_hidden(void *arg, const struct api_kind *kind, const char *name)
+{
+	const struct node_agent *agent = arg;
+
+	adopt_object(agent->adopt, kind, name);
 }
 
 void tie_vgpus(void *arg)

@@ -11,6 +11,7 @@
 #include "agent/inventory/inventory.h"
 
 struct api_condition_value;
+struct api_kind;
 struct config;
 struct config_troubles;
 struct entry;
@@ -51,6 +52,7 @@ bool tie_is_held(void *arg, const char *address);
 /* As lend_is_free(). */
 bool tie_is_free(void *arg, const char *address, char **ret_holder);
 bool tie_is_taken(void *arg, const char *resource);
+void tie_hidden(void *arg, const struct api_kind *kind, const char *name);
 /* As usb_is_free(). */
 bool tie_is_usb_free(void *arg, const char *port, char **ret_holder);
 const struct pcidevice_allocations *tie_allocations(void *arg, enum inventory_kind kind,

@@ -1,5 +1,6 @@
 #include "agent/gpu/gpu_writes.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "agent/gpu/gpu_keys.h"
@@ -82,6 +83,14 @@ static void tell_event(const struct item *item)
 		      d->event_message);
 }
 
+/* Somebody made it without the label by which it would be seen. */
+static void tell_hidden(const struct item *item)
+{
+	const struct gpus_deps *deps = item->writes->world->deps;
+
+	deps->on_hidden(deps->arg, gpu_kind_api(gpu_key_kind(item->key)), item->key + GPU_KEY_NAME);
+}
+
 static void on_written(void *arg, struct gpu_write *write, int result, const struct err *err)
 {
 	struct item *item = arg;
@@ -91,6 +100,8 @@ static void on_written(void *arg, struct gpu_write *write, int result, const str
 	item->write = NULL;
 	if (result == 0)
 		tell_event(item);
+	if (result == -EEXIST && item->decision.step == GPU_CREATE)
+		tell_hidden(item);
 	for (size_t i = 0; i < writes->items.len; i++) {
 		if (writes->items.items[i].item == item)
 			writes->items.items[i] = writes->items.items[--writes->items.len];

@@ -11,6 +11,7 @@
 
 #include "agent/gpu/gpu_acts.h"
 
+struct api_kind;
 struct clock;
 struct events;
 struct gpus;
@@ -38,6 +39,8 @@ struct gpus_deps {
 	/* Has no pod the device @id (an address, or the UUID of a mediated device)? If one has, *@ret_holder says
 	 * which (the caller frees), NULL if that is not known yet. May be NULL: no pod ever has one. */
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
+	/* The object @name of @kind cannot be made, since there is one, which is not seen. */
+	void (*on_hidden)(void *arg, const struct api_kind *kind, const char *name);
 	/* Is the resource, of a mediated device, another kind's on this node? May be NULL: it never is. */
 	bool (*is_taken)(void *arg, const char *resource);
 	void *arg;

@@ -36,6 +36,7 @@ struct sriov_card {
 	void *end_arg;
 	unsigned steps;
 	bool answered; /* the API server itself told of the object in this look */
+	bool hidden;   /* it is there though it is not seen: it is being read   */
 	struct sriovnetworkdevice *object; /* what it said; NULL: there is none */
 	struct sriov_decision decision;
 	struct kube_call *call;
@@ -190,6 +191,17 @@ static void end_failed(struct sriov_card *card, const struct err *err)
 
 static void read_object(struct sriov_card *card);
 
+/* Nothing is done with an object of another node, so that nothing else would tell of it. */
+static void tell_another(const struct sriov_card *card, const struct sriovnetworkdevice *object)
+{
+	const char *node = object->spec.node_name;
+
+	if (node && strcmp(node, card->context->deps->node_name) != 0)
+		log_warn("an object that this node needs is another node's: correct or delete it",
+			 log_str("kind", sriovnetworkdevice_kind.kind),
+			 log_str("object", card->name), log_str("nodeName", node));
+}
+
 static void on_answer(void *arg, int result, const struct kube_response *response,
 		      const struct err *err)
 {
@@ -204,6 +216,9 @@ static void on_answer(void *arg, int result, const struct kube_response *respons
 		end_failed(card, &cause);
 		return;
 	}
+	if (card->hidden)
+		tell_another(card, object);
+	card->hidden = false;
 	take(card, object);
 	finish_step(card);
 }
@@ -214,10 +229,12 @@ static void on_written(void *arg, int result, const struct kube_response *respon
 	struct sriov_card *card = arg;
 
 	/* Somebody made it without the label that would show it to us. */
-	if (result == -EEXIST && card->decision.step == SRIOV_CREATE)
+	if (result == -EEXIST && card->decision.step == SRIOV_CREATE) {
+		card->hidden = true;
 		read_object(card);
-	else
-		on_answer(card, result, response, err);
+		return;
+	}
+	on_answer(card, result, response, err);
 }
 
 static void read_object(struct sriov_card *card)
@@ -389,6 +406,7 @@ void sriov_card_look(struct sriov_card *card, work_end_fn *end, void *end_arg)
 	card->end = end;
 	card->end_arg = end_arg;
 	card->steps = 0;
+	card->hidden = false;
 	card->waits = false;
 	if (!object_now(card))
 		sriov_past_forget(&card->past);

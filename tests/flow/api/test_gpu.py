@@ -431,6 +431,49 @@ def test_mig_instances_are_made_repaired_and_removed(gpu, start, machine, rest):
     assert (gpu.root / "gi").read_text() == "" and (gpu.root / "mig.mode").read_text() == "Enabled\n"
 
 
+@pytest.mark.parametrize("when", ["before", "while"])
+def test_a_mig_configuration_without_the_label_as_harvester_writes_it_is_taken_up(gpu, start, crds, node, when):
+    (gpu.root / "mig.mode").write_text("Disabled\n")
+
+    def write():
+        crds.kubectl("create", "-f-", input={
+            "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "MigConfiguration",
+            "metadata": {"name": gpu.name(PF)},
+            "spec": {"gpuAddress": PF, "nodeName": node, "enabled": False,
+                     "profileSpec": [{"name": "MIG 1g.5gb", "id": 19, "requested": 0}]}})
+    if when == "before":
+        write()
+    agent = start()
+    if when == "while":
+        gpu.wait("sriovgpudevices", PF, "Disabled")
+        wait_until(lambda: {event["objectRef"]["resource"] for event in crds.audit() if event["verb"] == "list" and
+                            event.get("userAgent", "").endswith(agent.user_agent_end) and
+                            "%21nodename" in event["requestURI"]} >= {"migconfigurations"}, 30, "the list")
+        write()
+    gpu.enable()
+    assert gpu.wait("migconfigurations", PF, "Disabled")["metadata"]["labels"] == {"nodename": node}
+    gpu.patch("migconfigurations", PF, enabled=True,
+              profileSpec=[{"name": "MIG 1g.5gb", "id": 19, "requested": 1}])
+    gpu.wait("migconfigurations", PF, "Synced")
+    refused = [event for event in agent.audit(crds) if event["verb"] == "create"
+               and event["objectRef"]["resource"] == "migconfigurations"]
+    assert len(refused) <= 2, "a create that is refused is not repeated"
+
+
+def test_an_object_of_another_node_in_the_way_is_told(gpu, start, crds, node):
+    (gpu.root / "mig.mode").write_text("Disabled\n")
+    crds.kubectl("create", "-f-", input={
+        "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "MigConfiguration",
+        "metadata": {"name": gpu.name(PF)}, "spec": {"gpuAddress": PF, "nodeName": "elsewhere", "enabled": False}})
+    try:
+        agent = start()
+        gpu.enable()
+        wait_until(lambda: "an object that this node needs is another node's" in agent.log(), 30, "a word in the log")
+        assert "labels" not in gpu.find("migconfigurations", PF)["metadata"]
+    finally:
+        crds.kubectl("delete", "migconfigurations", gpu.name(PF))
+
+
 def test_mig_is_left_alone_where_the_annotation_says_so(gpu, start, crds):
     (gpu.root / "mig.mode").write_text("Disabled\n")
     start()

@@ -1,0 +1,31 @@
+/*
+ * adopt: gives the objects of this node that lack its label `nodename` that label, by which they are seen.
+ *
+ * Harvester makes MigConfigurations without it, and people may make any object by hand without it. Of the kinds
+ * whose objects are not made by the agents alone it lists, now and then, what has no such label; what says this
+ * node, or has the name of one of its functions, is labelled. Objects of other nodes are left alone.
+ */
+#pragma once
+
+struct adopt;
+struct api_kind;
+struct clock;
+struct kube_client;
+struct metrics;
+
+/* Borrowed, all of it outlives it. */
+struct adopt_deps {
+	struct kube_client *client;
+	struct clock *clock;
+	struct metrics *metrics; /* may be NULL */
+	const char *node_name;
+};
+
+/* Begins to list at once. */
+struct adopt *adopt_new(const struct adopt_deps *deps);
+/* Takes NULL, returns NULL. */
+struct adopt *adopt_free(struct adopt *adopt);
+
+/* The object @name of @kind could not be made, since it is there, but is not seen: read it, and label it or say
+ * in the log whose it is. @kind is one of those that are listed. */
+void adopt_object(struct adopt *adopt, const struct api_kind *kind, const char *name);

@@ -1,0 +1,161 @@
+/* adopt: which objects without a label are listed, read and labelled. */
+#include "agent/adopt.h"
+
+#include <string.h>
+
+#include "api/migconfiguration.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "fake/fake_client.h"
+#include "fake/fake_clock.h"
+#include "unit/suite.h"
+
+#define CARD "node1-000061000"
+
+struct bench {
+	struct kube_client *client;
+	struct fake_clock *clock;
+	struct adopt *adopt;
+};
+
+static void bench_open(struct bench *b)
+{
+	*b = (struct bench){ .client = fake_client_new(), .clock = fake_clock_new() };
+	b->adopt = adopt_new(&(struct adopt_deps){ .client = b->client,
+						   .clock = fake_clock_as_clock(b->clock),
+						   .node_name = "node1" });
+	fake_clock_settle(b->clock);
+}
+
+static void bench_close(struct bench *b)
+{
+	adopt_free(b->adopt);
+	kube_client_free(b->client);
+	fake_clock_free(b->clock);
+}
+
+/* The lists of all kinds are asked for; that of MigConfigurations is @items, the others are empty. */
+static void bench_list(struct bench *b, const char *items)
+{
+	auto_free char *body = xasprintf("{\"metadata\":{},\"items\":[%s]}", items);
+
+	assert_int_equal(fake_client_open(b->client), 4);
+	for (int i = 0; i < 4; i++) {
+		const struct fake_request *request = fake_client_request(b->client);
+		bool mig = strstr(request->path, "/migconfigurations?") != NULL;
+
+		assert_string_equal(request->method, "GET");
+		assert_non_null(strstr(request->path, "labelSelector=%21nodename"));
+		fake_client_answer(b->client, 200, mig ? body : "{\"items\":[]}");
+	}
+	fake_clock_settle(b->clock);
+}
+
+static struct adopt_case {
+	const char *name;
+	const char *object; /* its name */
+	const char *labels;
+	const char *spec;
+	bool listed;   /* it is read after the list  */
+	bool labelled; /* ... and labelled           */
+} cases[] = {
+	{ "what says this node is labelled", CARD, "", "\"nodeName\":\"node1\"", true, true },
+	{ "so it is under any name", "mine", "", "\"nodeName\":\"node1\"", true, true },
+	{ "what says no node is known by its name", CARD, "", "", true, true },
+	{ "an empty node is none", CARD, "", "\"nodeName\":\"\"", true, true },
+	{ "what says another node is left alone", CARD, "", "\"nodeName\":\"node2\"", false,
+	  false },
+	{ "so is what says no node and has a name of none", "node1-x", "", "", false, false },
+	{ "so is what another node has the name of", "node1-a-000061000", "", "", false, false },
+	{ "what has the label by now is seen anyway", CARD, "\"nodename\":\"node1\"",
+	  "\"nodeName\":\"node1\"", false, false },
+	{ "what has another node's label is left alone", CARD, "\"nodename\":\"node2\"",
+	  "\"nodeName\":\"node1\"", false, false },
+};
+
+static char *object_of(const struct adopt_case *row)
+{
+	return xasprintf("{\"metadata\":{\"name\":\"%s\",\"uid\":\"u1\",\"resourceVersion\":\"7\","
+			 "\"labels\":{%s}},\"spec\":{%s}}",
+			 row->object, row->labels, row->spec);
+}
+
+static void labels_match_table(void **state)
+{
+	const struct adopt_case *row = *state;
+	auto_free char *object = object_of(row);
+	auto_free char *path = xasprintf("/migconfigurations/%s", row->object);
+	struct bench b;
+
+	bench_open(&b);
+	bench_list(&b, object);
+	assert_int_equal(fake_client_open(b.client), row->listed);
+	if (!row->listed) {
+		adopt_object(b.adopt, &migconfiguration_kind, row->object);
+		fake_clock_settle(b.clock);
+	}
+	assert_string_equal(fake_client_request(b.client)->method, "GET");
+	assert_non_null(strstr(fake_client_request(b.client)->path, path));
+	fake_client_answer(b.client, 200, object);
+	assert_int_equal(fake_client_open(b.client), row->labelled);
+	if (row->labelled) {
+		assert_string_equal(fake_client_request(b.client)->method, "PATCH");
+		assert_string_equal(fake_client_request(b.client)->content_type,
+				    "application/merge-patch+json");
+		assert_non_null(strstr(fake_client_request(b.client)->body,
+				       "\"labels\":{\"nodename\":\"node1\"}"));
+		assert_non_null(
+			strstr(fake_client_request(b.client)->body, "\"resourceVersion\":\"7\""));
+		fake_client_answer(b.client, 200, "{}");
+	}
+	fake_clock_settle(b.clock);
+	assert_int_equal(fake_client_open(b.client), 0);
+	bench_close(&b);
+}
+
+static void lists_come_in_pages_and_again_after_a_while(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_open(&b);
+	assert_null(strstr(fake_client_request(b.client)->path, "continue="));
+	fake_client_answer(b.client, 200, "{\"metadata\":{\"continue\":\"abc\"},\"items\":[]}");
+	fake_client_choose(b.client, "continue=abc");
+	fake_client_answer(b.client, 200, "{\"items\":[]}");
+	while (fake_client_open(b.client) > 0) /* not installed */
+		fake_client_answer(b.client, 404, "{}");
+	fake_clock_advance(b.clock, 9 * 60 * 1000);
+	assert_int_equal(fake_client_open(b.client), 0);
+	fake_clock_advance(b.clock, 60 * 1000);
+	bench_list(&b, "");
+	bench_close(&b);
+}
+
+static void what_fails_is_tried_again(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_open(&b);
+	bench_list(&b, "{\"metadata\":{\"name\":\"" CARD "\"}}");
+	fake_client_answer(b.client, 500, "{}");
+	fake_clock_advance(b.clock, 60 * 1000);
+	assert_string_equal(fake_client_request(b.client)->method, "GET");
+	fake_client_answer(b.client, 404, "{}"); /* deleted meanwhile */
+	fake_clock_advance(b.clock, 60 * 1000);
+	assert_int_equal(fake_client_open(b.client), 0);
+	bench_close(&b);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	log_set_level(LOG_ERROR);
+	suite_rows(&suite, cases, labels_match_table);
+	suite_add(&suite, "lists come in pages, and again after ten minutes",
+		  lists_come_in_pages_and_again_after_a_while, NULL);
+	suite_add(&suite, "what fails is tried again", what_fails_is_tried_again, NULL);
+	return suite_run(&suite, "adopt");
+}

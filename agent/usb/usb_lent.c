@@ -288,6 +288,7 @@ void usb_lents_look(const struct usb_view *view, struct usb_units *units,
 	*ret_lents = (struct usb_lents){ 0 };
 	if (!view->inventory)
 		return;
+	candidates.facts = view->inventory->facts;
 	find_candidates(view, &candidates);
 	usb_units_make(view->config, &candidates, units);
 	add_claims(view, ret_lents);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/config/config.h"
+#include "agent/inventory/facts.h"
 #include "api/usbdevice.h"
 #include "base/array.h"
 #include "base/mem.h"
@@ -53,6 +54,14 @@ static bool matches(const struct config_usb_selector *selector, const struct usb
 	return is_id(is->vendor_id, selector->vendor) && is_id(is->product_id, selector->product) &&
 	       (!selector->serial || same(selector->serial, is->serial_number)) &&
 	       (!selector->port_path || same(selector->port_path, is->port_path));
+}
+
+static bool matches_facts(const struct config_usb_selector *selector, const struct usb_facts *usb)
+{
+	return usb->vendor && is_id(usb->vendor, selector->vendor) && usb->product &&
+	       is_id(usb->product, selector->product) &&
+	       (!selector->serial || same(selector->serial, usb->serial)) &&
+	       (!selector->port_path || same(selector->port_path, usb->port));
 }
 
 static int by_port(const void *a, const void *b)
@@ -239,13 +248,33 @@ static const struct usb_candidate *nearest(const struct config_usb_selector *sel
 	return found;
 }
 
+/* The socket of a hub that @selector means; NULL: none. */
+static const char *find_hub(const struct config_usb_selector *selector, const struct facts *facts)
+{
+	for (size_t i = 0; facts && i < facts->usb.len; i++) {
+		const struct usb_facts *usb = &facts->usb.items[i];
+
+		if (usb->hub && matches_facts(selector, usb))
+			return usb->port;
+	}
+	return NULL;
+}
+
 /* A selector of which the devices that there are are not enough. */
 static char *lack_text(const struct config_usb_selector *selector,
 		       const struct usb_candidates *candidates, const char **ret_reason)
 {
 	const struct usb_candidate *near = nearest(selector, candidates);
+	const char *hub = near ? NULL : find_hub(selector, candidates->facts);
 	auto_free char *wanted = selector_text(selector);
 
+	if (hub) {
+		*ret_reason = CONFIG_DEVICES_REFUSED;
+		return xasprintf(
+			"the device in socket %s (%s) is a hub, which is never lent: name the "
+			"devices behind it",
+			hub, wanted);
+	}
 	if (near && near->taken && near->by) {
 		*ret_reason = CONFIG_DEVICES_TAKEN;
 		return xasprintf("the device in socket %s (%s) is lent as '%s' already: the first "
@@ -275,7 +304,7 @@ static bool has_unit(const struct usb_units *units, const char *resource)
 char *usb_units_unmet(const struct config_usb *entry, const struct usb_candidates *candidates,
 		      const struct usb_units *units, const char **ret_reason)
 {
-	struct usb_candidates copy = { 0 };
+	struct usb_candidates copy = { .facts = candidates->facts };
 	struct usb_candidate *picked;
 	char *text = NULL;
 

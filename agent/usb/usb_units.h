@@ -15,6 +15,7 @@
 
 struct config;
 struct config_usb;
+struct facts;
 struct usbdevice;
 
 /* A device that there is. */
@@ -28,6 +29,8 @@ struct usb_candidate {
 struct usb_candidates {
 	struct usb_candidate *items;
 	size_t len, cap;
+	const struct facts
+		*facts; /* of the node, for hubs, which are no candidates; NULL: not known */
 };
 
 /* What the device in a socket of a unit is, or was before it was unplugged. */

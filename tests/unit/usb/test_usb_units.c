@@ -20,7 +20,7 @@ static char serial_a[] = "A";
 static char serial_b[] = "B";
 static char port_3[] = "1-3";
 
-/* A device: "1-2 0951:1666 SERIAL", with a '!' before it if it is not usable. */
+/* A device: "1-2 0951:1666 SERIAL", with a '!' before it if it is not usable, or "hub". */
 static struct units_case {
 	const char *name;
 	const char *devices[6];
@@ -55,6 +55,14 @@ static struct units_case {
 	{ "what only the node needs is told", { "! 1-2 0951:1666" }, { { "a/stick", { STICKS } } }, "", "",
 	  "a/stick DevicesRefused: the device in socket 1-2 (0951:1666) may not be lent: see the condition Claimable of "
 	  "its USBDevice|" },
+	{ "a hub is not answered with a request for another", { "hub 1-1 0951:1666", "1-2 046d:c31c" },
+	  { { "a/stick", { STICKS } }, { "a/desk", { KEYS, STICKS } } }, "", "",
+	  "a/stick DevicesRefused: the device in socket 1-1 (0951:1666) is a hub, which is never lent: name the devices behind "
+	  "it|a/desk DevicesRefused: the device in socket 1-1 (0951:1666) is a hub, which is never lent: name the devices "
+	  "behind it|" },
+	{ "a hub in another socket than is asked for is none of it", { "hub 1-1 0951:1666" },
+	  { { "a/stick", { { 0x951, 0x1666, NULL, port_3 } } } }, "", "",
+	  "a/stick NoDevice: there is no device 0951:1666, socket 1-3: plug one in|" },
 	{ "a serial number picks one of two that are alike", { "1-2 0951:1666 A", "1-3 0951:1666 B" },
 	  { { "a/stick", { { 0x951, 0x1666, serial_b, NULL } } } }, "", "a/stick=1-3", NULL },
 	{ "so does a socket", { "1-2 0951:1666", "1-3 0951:1666" },
@@ -111,11 +119,21 @@ static struct units_case {
 static void plug(struct sticks *node, const char *text, struct json_strs *unusable)
 {
 	bool usable = text[0] != '!';
-	auto_free char *copy = xstrdup(usable ? text : text + 2);
+	bool hub = strncmp(text, "hub ", 4) == 0;
+	auto_free char *copy = xstrdup(text + (hub ? 4 : usable ? 0 : 2));
 	char *rest = copy;
 	const char *port = strsep(&rest, " ");
 	const char *ids = strsep(&rest, " ");
 
+	if (hub) {
+		auto_free char *line =
+			xasprintf("{'kind':'usb','name':'%s','bus':1,'device':1,'hub':true,"
+				  "'vendor':'%.4s','product':'%s'}",
+				  port, ids, ids + 5);
+
+		sticks_line(node, line);
+		return;
+	}
 	if (!usable)
 		json_strs_add(unusable, port);
 	sticks_plug_as(node, ids, port, (unsigned)(port[2] - '0'), rest ? rest : "");
@@ -239,6 +257,7 @@ static void are_units(void **state)
 	units_of(row->before, &units);
 	for (int i = 0; i < 2; i++) { /* the second look finds the same */
 		candidates_of(&node, &unusable, &candidates);
+		candidates.facts = node.world.facts;
 		usb_units_make(&config, &candidates, &units);
 		assert_units(&units, row->units);
 		assert_unmet(&config, &candidates, &units, row->unmet);

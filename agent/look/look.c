@@ -167,7 +167,9 @@ static void on_host_change(void *arg)
 struct look *look_new(struct uv_loop_s *loop, const struct look_options *options,
 		      struct metrics *metrics, look_fn *fn, void *arg)
 {
-	const char *proc_root = options->scan.proc_root ? options->scan.proc_root : "/proc";
+	const char *sysfs_root = options->scan.sysfs_root ? options->scan.sysfs_root : "/sys";
+	auto_free char *beside = xasprintf("%s/../proc", sysfs_root);
+	const char *proc_root = options->scan.proc_root ? options->scan.proc_root : beside;
 	struct look *look = xcalloc(1, sizeof(*look));
 
 	*look = (struct look){ .fn = fn, .arg = arg };

@@ -2,6 +2,7 @@
 #include "agent/look/look.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <uv.h>
 
 #include "agent/look/host_watch.h"
@@ -25,6 +26,7 @@ static struct stage {
 	bool deaf;
 	unsigned tries;
 	const char *unread; /* of the scan that ends next */
+	char proc_root[64];
 } stage;
 
 struct scan *scan_new(struct uv_loop_s *loop, const struct scan_options *options,
@@ -82,7 +84,7 @@ struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root,
 				  void *arg)
 {
 	(void)loop;
-	(void)proc_root;
+	(void)snprintf(stage.proc_root, sizeof(stage.proc_root), "%s", proc_root);
 	(void)fn;
 	(void)arg;
 	return NULL;
@@ -245,6 +247,33 @@ static void a_look_can_be_gone_on_with(void **state)
 	assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+static void the_hosts_proc_is_beside_its_sysfs(void **state)
+{
+	static const struct {
+		const char *sysfs_root, *proc_root;
+		const char *wanted;
+	} rows[] = {
+		{ NULL, NULL, "/sys/../proc" },
+		{ "/host/sys", NULL, "/host/sys/../proc" },
+		{ "/host/sys", "/host/proc", "/host/proc" },
+		{ NULL, "/host/proc", "/host/proc" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct look_options options = { .scan = { .sysfs_root = rows[i].sysfs_root,
+							  .proc_root = rows[i].proc_root } };
+		uv_loop_t loop;
+
+		stage = (struct stage){ 0 };
+		assert_int_equal(uv_loop_init(&loop), 0);
+		look_free(look_new(&loop, &options, NULL, on_look, NULL));
+		uv_run(&loop, UV_RUN_DEFAULT);
+		assert_int_equal(uv_loop_close(&loop), 0);
+		assert_string_equal(stage.proc_root, rows[i].wanted);
+	}
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -254,6 +283,8 @@ int main(void)
 		  a_kernel_that_tells_nothing_is_asked_again, NULL);
 	suite_add(&suite, "what hides the host is known until a scan sees it again",
 		  what_hides_the_host_is_known, NULL);
+	suite_add(&suite, "the host's proc is beside its sysfs, unless it is said",
+		  the_hosts_proc_is_beside_its_sysfs, NULL);
 	suite_add(&suite, "one that tells is not asked again",
 		  a_kernel_that_tells_is_not_asked_again, NULL);
 	suite_add(&suite, "who takes a look over is told what it finds", a_look_can_be_gone_on_with,

@@ -34,7 +34,8 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .help = "Where the kernel's sysfs is mounted, if not at /sys; or a copy of another " \
 		  "machine's." }, \
 	{ .name = "proc-root", .type = OPTION_STRING, AT(proc_root), .argument = "DIR", \
-	  .help = "Where the host's proc is mounted, if not at /proc." }, \
+	  .help = "Where the host's proc is mounted, if not beside its sysfs (/proc, or proc " \
+		  "beside --sysfs-root)." }, \
 	{ .name = "state-dir", .type = OPTION_STRING, AT(state_dir), .argument = "DIR", \
 	  .fallback = "/var/lib/hostdev", \
 	  .help = "Where the agent notes which devices it has taken and from which driver. It must " \
@@ -56,8 +57,9 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 		  "mlx5_vfio_pci." }, \
 	{ .name = "transition-deadline", .type = OPTION_DURATION, AT(transition_deadline_ms), \
 	  .fallback = "4s", .min = 100, .argument = "TIME", \
-	  .help = "How long a device may take to change its driver before its claim says that it " \
-		  "is stuck. The kernel cannot be interrupted: nothing is undone then." }, \
+	  .help = "How long one step of a change of drivers may take before the claim says that it " \
+		  "is stuck; four times as long before the first change. The kernel cannot be " \
+		  "interrupted: nothing is undone then." }, \
 	{ .name = "dev-root", .type = OPTION_STRING, AT(dev_root), .argument = "DIR", \
 	  .help = "Where the host's device nodes are, if not in /dev." }
 

@@ -14,6 +14,9 @@
 #include "base/mem.h"
 #include "base/timefmt.h"
 
+/* As long as it only looks, a busy machine makes a helper slow, not the kernel. */
+enum { LOOK_DEADLINES = 4 };
+
 struct task;
 
 struct binder {
@@ -176,12 +179,21 @@ static void task_end(struct task *task, int result, const struct err *err)
 	binder_outcome_done(&outcome);
 }
 
+static uint64_t task_deadline_ms(const struct task *task)
+{
+	uint64_t ms = task->binder->options.deadline_ms;
+
+	return binder_lines_looks(&task->lines) ? ms * LOOK_DEADLINES : ms;
+}
+
+/* What a helper says is progress: the deadline is that of its step. */
 static int on_line(void *arg, const char *line, size_t len, struct err *err)
 {
 	struct task *task = arg;
 
 	(void)err;
 	binder_lines_take(&task->lines, line, len);
+	helper_run_extend(task->run, task_deadline_ms(task));
 	return 0;
 }
 
@@ -275,7 +287,7 @@ static void task_start(struct task *task, const struct binder_job *job)
 	auto_free const char **args = NULL;
 	struct helper_spec spec = {
 		.path = binder->options.helper.path,
-		.deadline_ms = binder->options.deadline_ms,
+		.deadline_ms = task_deadline_ms(task),
 		.metrics = binder->options.metrics,
 		.on_line = on_line,
 		.on_end = on_end,

@@ -24,7 +24,8 @@ enum { BINDER_FUNCTIONS_MAX = 1024 }; /* of one job */
 /* Borrowed texts that outlive the binder. */
 struct binder_options {
 	struct helper_place helper;
-	uint64_t deadline_ms;    /* of one transition; later it is stuck */
+	uint64_t
+		deadline_ms; /* of one step, four times that while it only looks; later it is stuck */
 	struct metrics *metrics; /* may be NULL */
 };
 

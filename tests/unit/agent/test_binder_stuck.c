@@ -174,6 +174,44 @@ static void a_binder_that_is_freed_leaves_nothing_to_wait_for(void **state)
 		owner_done(&owners[i]);
 }
 
+static struct deadline_case {
+	const char *name;
+	const char *body;
+	const char *step;
+	int deadlines;
+} deadlines[] = {
+	{ "a helper that says nothing yet only looks", HANG DONE, "", 4 },
+	{ "one that takes the lock only looks", STEP("WaitLock") HANG DONE, "WaitLock", 4 },
+	{ "one that looks for holders only looks", STEP("CheckHolders") HANG DONE, "CheckHolders",
+	  4 },
+	{ "a change has one deadline", STEP("CheckHolders") STEP("Unbind") HANG DONE, "Unbind", 1 },
+	{ "so has a record", STEP("WriteRecord") HANG DONE, "WriteRecord", 1 },
+};
+
+static void add_due(uv_handle_t *handle, void *arg)
+{
+	if (handle->type == UV_TIMER && uv_is_active(handle))
+		*(uint64_t *)arg += uv_timer_get_due_in((uv_timer_t *)handle);
+}
+
+static void deadlines_match_table(void **state)
+{
+	const struct deadline_case *row = *state;
+	struct bench b;
+	struct owner owner;
+	uint64_t due_ms = 0;
+
+	bench_begin(&b, row->body);
+	owner_init(&owner, &b, "12", "0000:01:00.0");
+	owner_start(&owner);
+	bench_run_until_step(&b, "0000:01:00.0", row->step);
+	uv_walk(&b.fake.loop, add_due, &due_ms);
+	assert_in_range(due_ms, (uint64_t)(row->deadlines - 1) * AMPLE_MS + 1,
+			(uint64_t)row->deadlines * AMPLE_MS);
+	bench_done(&b);
+	owner_done(&owner);
+}
+
 static struct cancel_case {
 	const char *name;
 	enum binder_verb verb;
@@ -237,6 +275,7 @@ int main(void)
 		  the_binder_can_be_freed_when_a_stuck_one_ends, NULL);
 	suite_add(&suite, "a binder that is freed leaves nothing to wait for",
 		  a_binder_that_is_freed_leaves_nothing_to_wait_for, NULL);
+	suite_rows(&suite, deadlines, deadlines_match_table);
 	suite_rows(&suite, cancels, cancels_match_table);
 	suite_add(&suite, "freeing nothing is nothing", nothing_can_be_freed, NULL);
 	return suite_run(&suite, "binder_stuck");

@@ -27,6 +27,7 @@ static const struct reason_row rows[] = {
 	{ "USBDevicesClaimed", "refused" },
 	/* of the device: agent/inventory/claimable.h */
 	{ "Console", "refused" },
+	{ "WideDomain", "refused" },
 	{ "GroupHostCritical", "refused" },
 	{ "HostBridge", "refused" },
 	{ "HostFilesystem", "refused" },

@@ -299,6 +299,25 @@ static void refuse_without_group(const struct facts *facts, struct verdict *v)
 				      "firmware and on the kernel command line (intel_iommu=on)"));
 }
 
+/*
+ * virt-launcher takes an address "dddd:bb:dd.f" and no other (PCI_ADDRESS_PATTERN of KubeVirt's
+ * pkg/util/hardware), so a machine with such a device would not start. VMD has domains of five digits.
+ */
+static void refuse_wide_domain(const struct pci_facts *pci, struct verdict *v)
+{
+	int digits = (int)strcspn(pci->address, ":");
+
+	if (!v->claimable || digits <= 4)
+		return;
+	free(v->message);
+	refuse(v, "WideDomain",
+	       xasprintf(
+		       "its PCI domain %.*s has more than four digits, which KubeVirt cannot parse; if "
+		       "no virtual machine is to have it, claim it with the annotation "
+		       "hostdev.io/allow-host-critical",
+		       digits, pci->address));
+}
+
 /* Address -> struct record_facts. */
 static struct map *index_records(const struct facts *facts)
 {
@@ -341,6 +360,7 @@ struct verdict *claimable_judge_pci(const struct facts *facts)
 			refuse_without_group(facts, &verdicts[i]);
 		else
 			judge_group(facts, i, map_get(groups, group), alone, &verdicts[i]);
+		refuse_wide_domain(&facts->pci.items[i], &verdicts[i]);
 		tell_bound_already(&facts->pci.items[i], records, &verdicts[i]);
 	}
 	groups_free(groups);

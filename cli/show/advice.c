@@ -24,6 +24,7 @@ static const struct {
 	{ "UseUnknown", "Make visible on the node what the message names, or claim with the override if you know that the device is unused." },
 	{ "VirtualFunctionsActive", "Set spec.numVFs: 0 of its SRIOVNetworkDevice first." },
 	{ "GroupHostCritical", "Claim a device of another IOMMU group: the node needs the function that the message names." },
+	{ "WideDomain", "Claim another device: KubeVirt cannot parse its PCI address. The override lifts that, for pods that are no virtual machines." },
 	{ "DeviceGone", "Plug it in again, or release the claim; an object that is kept for its spec goes when it is deleted." },
 	{ "GroupShared", "Claim the other functions of its IOMMU group as well, or claim it with --include-group." },
 	{ "NotSaid", "Is hostdev-agent running on its node? kubectl -n hostdev-system get pods -l app.kubernetes.io/component=agent -o wide" },

@@ -18,6 +18,7 @@ static const struct reason_row {
 	{ "HostFilesystem", "move that to another disk, or claim another device" },
 	{ "HostSwap", "swapoff it, or claim another device" },
 	{ "GroupHostCritical", "claim a device of another group" },
+	{ "WideDomain", "claim another device" },
 	{ "UseUnknown", "make visible what the message names, or claim another device" },
 	{ "VirtualFunctionsActive", "or claim a virtual function" },
 	{ "NoIOMMU", "only devices in an IOMMU group can be lent" },
@@ -43,8 +44,11 @@ static bool refuse_critical(const struct rule_case *c, const struct api_meta *cl
 				   "%s: %s: %s; who may override it (verb 'override') can set the "
 				   "annotation " NAMES_ANNOTATION_OVERRIDE ": \"true\"",
 				   reason, message, way_out);
-	rule_warn(c, "the node loses the device with this claim, and needs it: %s: %s", reason,
-		  message);
+	if (known_same(reason, "WideDomain"))
+		rule_warn(c, "no virtual machine can have the device: %s: %s", reason, message);
+	else
+		rule_warn(c, "the node loses the device with this claim, and needs it: %s: %s",
+			  reason, message);
 	return false;
 }
 

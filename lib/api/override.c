@@ -10,7 +10,7 @@
 /* Not in it: what cannot be lent (NoIOMMU, HostBridge, VirtualFunctionsActive), and what passes (InUse). */
 static const char *const lifted[] = {
 	"HostFunction", "HostFilesystem", "HostSwap",          "HostNetwork",
-	"Console",      "UseUnknown",     "GroupHostCritical",
+	"Console",      "UseUnknown",     "GroupHostCritical", "WideDomain",
 };
 
 bool override_lifts(const char *reason)

@@ -15,6 +15,7 @@ static struct override_case {
 	{ "what the node needs", "true", "HostNetwork", true },
 	{ "a group with what the node needs", "true", "GroupHostCritical", true },
 	{ "what may be in use", "true", "UseUnknown", true },
+	{ "what KubeVirt cannot parse", "true", "WideDomain", true },
 	{ "no annotation", NULL, "HostNetwork", false },
 	{ "another value", "True", "HostNetwork", false },
 	{ "an empty value", "", "HostNetwork", false },

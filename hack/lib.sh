@@ -10,6 +10,15 @@ HOSTDEV_LIB_SOURCED=1
 ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 CACHE=${HOSTDEV_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hostdev}
 
+# Tells one checkout from another on the same machine.
+# shellcheck disable=SC2034
+MARK=$(printf '%08x' "$(cksum <<<"$ROOT" | cut -d ' ' -f 1)")
+
+# Of the agent that is a process. Not in build/local: what it has bound outlives hack/down, and the next
+# agent gives it back.
+# shellcheck disable=SC2034
+AGENT_STATE=/var/lib/hostdev-local-$MARK
+
 # One clock for a script and all that it calls.
 printf -v HOSTDEV_STARTED '%s' "${HOSTDEV_STARTED:-${EPOCHSECONDS}}"
 export HOSTDEV_STARTED

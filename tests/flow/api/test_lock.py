@@ -1,12 +1,14 @@
 """What hack/up and hack/down hold while they run: one at a time, and nothing stays of one that is ended."""
 
 import os
+import shutil
 import signal
 import subprocess
 
 import pytest
 
 from cluster import ROOT, wait_until
+from prometheus import free_port
 
 SCRIPT = """#!/bin/bash
 set -euo pipefail
@@ -91,3 +93,29 @@ def test_a_second_one_waits_and_says_so(script):
     assert second.poll() is None and len(said()) == 2
     first.terminate()
     assert second.wait(20) == 7
+
+
+def test_agents_of_two_checkouts_share_nothing(tmp_path):
+    """Not the kubelet's folder, whose lock only one would have, nor the records, which one would take for left over."""
+    given = []
+    for name in "one", "two":
+        checkout, local = tmp_path / name, tmp_path / name / "build/local"
+        for path in "hack/lib.sh", "hack/cluster.d/agent":
+            (checkout / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, checkout / path)
+        program = checkout / "hostdev-agent"
+        program.write_text(f'#!/bin/sh\necho "$@" >{checkout}/words\nexec sleep 1000\n')
+        program.chmod(0o755)
+        (checkout / "kubeconfig").write_text("")
+        agent = checkout / "hack/cluster.d/agent"
+        env = os.environ | {"HOSTDEV_AGENT_PORT": str(free_port())}
+        subprocess.run([agent, "start", local, "node", checkout / "kubeconfig", checkout], env=env, check=True)
+        try:
+            words = (checkout / "words").read_text().split()
+        finally:
+            subprocess.run([agent, "stop", local], check=True)
+        given.append(dict(word.split("=") for word in words))
+    for flag in "--kubelet-dir", "--state-dir":
+        assert given[0][flag] != given[1][flag]
+        assert given[0][flag] not in ("/var/lib/kubelet", "/var/lib/hostdev")
+    assert given[0]["--device-plugins"] == "false"

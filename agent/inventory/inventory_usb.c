@@ -59,10 +59,12 @@ static void set_description(struct usbdevice_status *status,
 	const struct id_name *name = id_names_get(source->names, id);
 	int interface_class = -1;
 
-	if (status->interfaces.len > 0 && status->interfaces.items[0].class_)
-		interface_class = id_of(status->interfaces.items[0].class_);
-	status->class_type =
-		description_usb_class((uint8_t)id_of(usb->class_code), interface_class);
+	for (size_t i = 0; i < status->interfaces.len && interface_class < 0; i++) {
+		if (status->interfaces.items[i].class_)
+			interface_class = id_of(status->interfaces.items[i].class_);
+	}
+	status->class_type = description_usb_class(usb->class_code ? id_of(usb->class_code) : -1,
+						   interface_class);
 	status->description = description_usb(&(struct description_usb){
 		.vendor_id = id_of(status->vendor_id),
 		.product_id = id_of(status->product_id),

@@ -296,6 +296,9 @@ static void keep_driver(const struct publish_case *c, struct json_pairs *annotat
 		json_pairs_set(annotations, NAMES_ANNOTATION_DRIVER, old);
 	else if (!now && native_driver_valid(told))
 		json_pairs_set(annotations, NAMES_ANNOTATION_DRIVER, told);
+	else if (!now && c->kind == INVENTORY_PCI && (!old || !*old))
+		json_pairs_set(annotations, NAMES_ANNOTATION_DRIVER,
+			       ""); /* Harvester's for "none" */
 }
 
 static void add_pairs(struct json_pairs *to, const struct json_pairs *from)
@@ -328,6 +331,8 @@ static json_t *plan_object(const struct publish_case *c)
 			json_object_set_new(meta, "annotations", pairs_json(&annotations));
 		body = json_object();
 		json_object_set_new(body, "metadata", meta);
+		if (c->kind == INVENTORY_PCI) /* as Harvester's, which has nothing in it */
+			json_object_set_new(body, "spec", json_object());
 	}
 	json_pairs_done(&annotations);
 	json_pairs_done(&labels);
@@ -397,5 +402,12 @@ json_t *publish_object(enum inventory_kind kind, const void *wanted)
 	auto_json json_t *status = publish_first_status(&c);
 
 	json_object_update(object, status);
+	if (kind == INVENTORY_PCI) {
+		auto_json json_t *body = plan_object(&c);
+
+		json_object_update(json_object_get(object, "metadata"),
+				   json_object_get(body, "metadata"));
+		json_object_set(object, "spec", json_object_get(body, "spec"));
+	}
 	return object;
 }

@@ -58,15 +58,14 @@ char *description_usb(const struct description_usb *names)
 	return str_detach(&out);
 }
 
-/* The defined class codes of USB-IF. */
+/* The defined class codes of USB-IF, in Harvester's words. */
 static const struct {
 	int code;
 	const char *text;
 } usb_classes[] = {
-	{ 0x00, "Use Interface Descriptors" },
 	{ 0x01, "Audio" },
 	{ 0x02, "Communications" },
-	{ 0x03, "Human Interface Device" },
+	{ 0x03, "HID" },
 	{ 0x05, "Physical" },
 	{ 0x06, "Image" },
 	{ 0x07, "Printer" },
@@ -80,7 +79,9 @@ static const struct {
 	{ 0x10, "Audio/Video" },
 	{ 0x11, "Billboard" },
 	{ 0x12, "USB Type-C Bridge" },
-	{ 0x3c, "I3C" },
+	{ 0x13, "USB Bulk Display Protocol" },
+	{ 0x14, "MCTP over USB" },
+	{ 0x3c, "I3C Device" },
 	{ 0xdc, "Diagnostic" },
 	{ 0xe0, "Wireless Controller" },
 	{ 0xef, "Miscellaneous" },
@@ -88,10 +89,12 @@ static const struct {
 	{ 0xff, "Vendor Specific" },
 };
 
-char *description_usb_class(uint8_t device_class, int interface_class)
+char *description_usb_class(int device_class, int interface_class)
 {
-	int code = device_class == 0 && interface_class >= 0 ? interface_class : device_class;
+	int code = device_class == 0 ? interface_class : device_class;
 
+	if (code < 0)
+		return xstrdup("");
 	for (size_t i = 0; i < ARRAY_LEN(usb_classes); i++) {
 		if (usb_classes[i].code == code)
 			return xstrdup(usb_classes[i].text);

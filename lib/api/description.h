@@ -37,6 +37,6 @@ struct description_usb {
  * if there is one. */
 char *description_usb(const struct description_usb *names);
 
-/* Class in words: of the device, or of its first interface when @device_class is 0 and there is one
- * (@interface_class >= 0). "Unknown (0x42)" for the rest. */
-char *description_usb_class(uint8_t device_class, int interface_class);
+/* Class in words: of the device, or of its first interface when @device_class is 0. "Unknown (0x42)" for one that
+ * is not defined, "" where the class, or the interface that would say it, is not known (< 0). */
+char *description_usb_class(int device_class, int interface_class);

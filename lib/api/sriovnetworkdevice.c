@@ -28,8 +28,8 @@ static const struct json_row spec_map[] = {
 
 #define S struct sriovnetworkdevice_status
 const struct json_row sriovnetworkdevice_status_map[] = {
-	JSON_STRS(S, vf_addresses, "vfAddresses", JSON_ALWAYS),
-	JSON_STRS(S, vf_pci_devices, "vfPCIDevices", JSON_ALWAYS),
+	JSON_STRS(S, vf_addresses, "vfAddresses", JSON_OPTIONAL),
+	JSON_STRS(S, vf_pci_devices, "vfPCIDevices", JSON_OPTIONAL),
 	JSON_STR(S, status, "status", JSON_ALWAYS),
 	JSON_INT(S, observed_generation, "observedGeneration", JSON_OPTIONAL),
 	JSON_STR(S, address, "address", JSON_OPTIONAL),

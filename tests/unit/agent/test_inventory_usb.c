@@ -47,7 +47,7 @@ static struct usb_case {
 	  "{\"vendorID\":\"\",\"productID\":\"\",\"nodeName\":\"node1\","
 	  "\"resourceName\":\"kubevirt.io/node1-0000-0000-000000\",\"devicePath\":\"\","
 	  "\"description\":\"Unknown 0000:0000\",\"pciAddress\":\"\","
-	  "\"classType\":\"Use Interface Descriptors\",\"enabled\":false,"
+	  "\"classType\":\"\",\"enabled\":false,"
 	  "\"portPath\":\"1-2\"," AVAILABLE "}" },
 	{ "the class of the device counts before its first interface's",
 	  { STICK ",\"class\":\"ef\",\"interfaces\":[{\"class\":\"0e\"}]}" },
@@ -65,7 +65,7 @@ static struct usb_case {
 	  "{\"vendorID\":\"0951\",\"productID\":\"1666\",\"nodeName\":\"node1\","
 	  "\"resourceName\":\"kubevirt.io/node1-0951-1666-001005\","
 	  "\"devicePath\":\"/dev/bus/usb/001/005\",\"description\":\"Unknown 0951:1666\","
-	  "\"pciAddress\":\"\",\"classType\":\"Use Interface Descriptors\",\"enabled\":false,"
+	  "\"pciAddress\":\"\",\"classType\":\"\",\"enabled\":false,"
 	  "\"portPath\":\"1-2\",\"holder\":\"sdb at /m, driver uas\","
 	  "\"interfaces\":[{\"class\":\"\",\"subclass\":\"\",\"protocol\":\"\",\"driver\":\"uas\"},"
 	  "{\"class\":\"\",\"subclass\":\"\",\"protocol\":\"\",\"driver\":\"uas\"}]," CONDITION(
@@ -78,7 +78,7 @@ static struct usb_case {
 	  "{\"vendorID\":\"\",\"productID\":\"1666\",\"nodeName\":\"node1\","
 	  "\"resourceName\":\"kubevirt.io/node1-0951-1666-000000\",\"devicePath\":\"\","
 	  "\"description\":\"Unknown 0000:1666\",\"pciAddress\":\"\","
-	  "\"classType\":\"Use Interface Descriptors\",\"enabled\":false,"
+	  "\"classType\":\"\",\"enabled\":false,"
 	  "\"serialNumber\":\"\\\\x1b[2J\",\"interfaces\":[{\"class\":\"\",\"subclass\":\"\","
 	  "\"protocol\":\"\"}]," AVAILABLE "}" },
 };

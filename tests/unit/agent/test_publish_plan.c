@@ -339,6 +339,38 @@ static void a_new_device_is_created(void **state)
 	api_object_free(&pcidevice_kind, wanted);
 }
 
+/* What Harvester's objects have, and who reads them may expect. */
+static void a_device_without_a_driver_says_so_as_harvester_does(void **state)
+{
+	struct pcidevice *wanted = nic(NOW);
+	struct pcidevice *seen = nic(THEN);
+	struct publish_case question = { .kind = INVENTORY_PCI, .wanted = wanted };
+	auto_json json_t *created = NULL;
+	auto_json json_t *body = NULL;
+	auto_json json_t *whole = NULL;
+	auto_free char *text = NULL;
+	auto_free char *all = NULL;
+
+	(void)state;
+	json_pairs_remove(&wanted->meta.annotations, NAMES_ANNOTATION_DRIVER);
+	assert_int_equal(publish_plan(&question, &created), PUBLISH_OBJECT);
+	text = json_map_text(created);
+	assert_non_null(strstr(text, "\"" NAMES_ANNOTATION_DRIVER "\":\"\""));
+	assert_non_null(strstr(text, "\"spec\":{}"));
+	whole = publish_object(INVENTORY_PCI, wanted);
+	all = json_map_text(whole);
+	assert_non_null(strstr(all, "\"" NAMES_ANNOTATION_DRIVER "\":\"\""));
+	assert_non_null(strstr(all, "\"spec\":{}"));
+
+	question.seen = seen;
+	json_pairs_set(&seen->meta.annotations, NAMES_ANNOTATION_DRIVER, "");
+	assert_int_equal(publish_plan(&question, &body), PUBLISH_NOTHING);
+	json_pairs_set(&seen->meta.annotations, NAMES_ANNOTATION_DRIVER, "vfio-pci");
+	assert_int_equal(publish_plan(&question, &body), PUBLISH_NOTHING);
+	api_object_free(&pcidevice_kind, wanted);
+	api_object_free(&pcidevice_kind, seen);
+}
+
 static void a_vanished_device_is_deleted(void **state)
 {
 	struct pcidevice *seen = nic(THEN);
@@ -436,6 +468,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a device that a pod has keeps the name that it has it as",
 		  a_device_that_a_pod_has_keeps_the_name_that_it_has_it_as, NULL);
+	suite_add(&suite, "a device without a driver says so as Harvester does",
+		  a_device_without_a_driver_says_so_as_harvester_does, NULL);
 	suite_add(&suite, "a vanished device is deleted", a_vanished_device_is_deleted, NULL);
 	suite_add(&suite, "a vanished device that is claimed is kept, and that is said once",
 		  a_vanished_device_that_is_claimed_is_kept_and_said_so, NULL);

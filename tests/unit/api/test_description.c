@@ -70,14 +70,21 @@ static void usb_matches(void **state)
 
 static struct class_case {
 	const char *name;
-	uint8_t device_class;
+	int device_class;
 	int interface_class;
 	const char *want;
 } classes[] = {
 	{ "the device's class counts", 0x09, 0x08, "Hub" },
 	{ "where it has none, its first interface's does", 0x00, 0x08, "Mass Storage" },
 	{ "an interface class may be the last one", 0x00, 0xff, "Vendor Specific" },
-	{ "without interfaces it stays open", 0x00, -1, "Use Interface Descriptors" },
+	{ "without interfaces it says nothing", 0x00, -1, "" },
+	{ "a class that cannot be read says nothing", -1, 0x08, "" },
+	{ "an interface without a class of its own is none that is known", 0x00, 0x00,
+	  "Unknown (0x00)" },
+	{ "a keyboard", 0x00, 0x03, "HID" },
+	{ "an I3C device", 0x3c, -1, "I3C Device" },
+	{ "a display", 0x00, 0x13, "USB Bulk Display Protocol" },
+	{ "a management controller", 0x14, -1, "MCTP over USB" },
 	{ "an unknown class is a number", 0x42, -1, "Unknown (0x42)" },
 	{ "an unknown class of an interface too", 0x00, 0x04, "Unknown (0x04)" },
 };

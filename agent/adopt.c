@@ -76,6 +76,7 @@ static const char *label_of(const json_t *object)
 	return label ? label : "";
 }
 
+/* Under another name an object for a graphics card is of no use, and the write fence lets nobody touch it. */
 static enum owner owner_of(const struct adopt *adopt, size_t kind, const json_t *object)
 {
 	const char *node = adopt->deps.node_name;
@@ -85,12 +86,12 @@ static enum owner owner_of(const struct adopt *adopt, size_t kind, const json_t 
 
 	if (*label)
 		return strcmp(label, adopt->label) == 0 ? OWNER_SEEN : OWNER_ANOTHER;
-	if (*said)
-		return strcmp(said, node) == 0 ? OWNER_US : OWNER_ANOTHER;
-	return kinds[kind].named && names_pcidevice_address(
-					    node, text_in(object, "metadata", "name"), address) == 0
-		       ? OWNER_US
-		       : OWNER_ANOTHER;
+	if (*said && strcmp(said, node) != 0)
+		return OWNER_ANOTHER;
+	if (kinds[kind].named &&
+	    names_pcidevice_address(node, text_in(object, "metadata", "name"), address) < 0)
+		return OWNER_ANOTHER;
+	return *said || kinds[kind].named ? OWNER_US : OWNER_ANOTHER;
 }
 
 static void end_errand(struct errand *errand, int result, const struct err *err)

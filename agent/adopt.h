@@ -3,7 +3,8 @@
  *
  * Harvester makes MigConfigurations without it, and people may make any object by hand without it. Of the kinds
  * whose objects are not made by the agents alone it lists, now and then, what has no such label; what says this
- * node, or has the name of one of its functions, is labelled. Objects of other nodes are left alone.
+ * node is labelled, of graphics cards also what only has the name of one of its functions. Objects of other nodes
+ * are left alone.
  */
 #pragma once
 

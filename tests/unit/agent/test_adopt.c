@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "api/kind.h"
 #include "api/migconfiguration.h"
+#include "api/sriovnetworkdevice.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "fake/fake_client.h"
@@ -34,19 +36,20 @@ static void bench_close(struct bench *b)
 	fake_clock_free(b->clock);
 }
 
-/* The lists of all kinds are asked for; that of MigConfigurations is @items, the others are empty. */
-static void bench_list(struct bench *b, const char *items)
+/* The lists of all kinds are asked for; that of @kind is @items, the others are empty. */
+static void bench_list(struct bench *b, const struct api_kind *kind, const char *items)
 {
 	auto_free char *body = xasprintf("{\"metadata\":{},\"items\":[%s]}", items);
+	auto_free char *path = xasprintf("/%s?", kind->plural);
 
 	assert_int_equal(fake_client_open(b->client), 4);
 	for (int i = 0; i < 4; i++) {
 		const struct fake_request *request = fake_client_request(b->client);
-		bool mig = strstr(request->path, "/migconfigurations?") != NULL;
+		bool chosen = strstr(request->path, path) != NULL;
 
 		assert_string_equal(request->method, "GET");
 		assert_non_null(strstr(request->path, "labelSelector=%21nodename"));
-		fake_client_answer(b->client, 200, mig ? body : "{\"items\":[]}");
+		fake_client_answer(b->client, 200, chosen ? body : "{\"items\":[]}");
 	}
 	fake_clock_settle(b->clock);
 }
@@ -56,21 +59,28 @@ static struct adopt_case {
 	const char *object; /* its name */
 	const char *labels;
 	const char *spec;
-	bool listed;   /* it is read after the list  */
-	bool labelled; /* ... and labelled           */
+	bool listed;                 /* it is read after the list  */
+	bool labelled;               /* ... and labelled           */
+	const struct api_kind *kind; /* NULL: MigConfiguration */
 } cases[] = {
-	{ "what says this node is labelled", CARD, "", "\"nodeName\":\"node1\"", true, true },
-	{ "so it is under any name", "mine", "", "\"nodeName\":\"node1\"", true, true },
-	{ "what says no node is known by its name", CARD, "", "", true, true },
-	{ "an empty node is none", CARD, "", "\"nodeName\":\"\"", true, true },
-	{ "what says another node is left alone", CARD, "", "\"nodeName\":\"node2\"", false,
-	  false },
-	{ "so is what says no node and has a name of none", "node1-x", "", "", false, false },
-	{ "so is what another node has the name of", "node1-a-000061000", "", "", false, false },
+	{ "what says this node is labelled", CARD, "", "\"nodeName\":\"node1\"", true, true, NULL },
+	{ "under a name of no function it is of no use", "mine", "", "\"nodeName\":\"node1\"",
+	  false, false, NULL },
+	{ "what says no node is known by its name", CARD, "", "", true, true, NULL },
+	{ "an empty node is none", CARD, "", "\"nodeName\":\"\"", true, true, NULL },
+	{ "what says another node is left alone", CARD, "", "\"nodeName\":\"node2\"", false, false,
+	  NULL },
+	{ "so is what says no node and has a name of none", "node1-x", "", "", false, false, NULL },
+	{ "so is what another node has the name of", "node1-a-000061000", "", "", false, false,
+	  NULL },
 	{ "what has the label by now is seen anyway", CARD, "\"nodename\":\"node1\"",
-	  "\"nodeName\":\"node1\"", false, false },
+	  "\"nodeName\":\"node1\"", false, false, NULL },
+	{ "a network card that says this node is labelled", "node1-eth0", "",
+	  "\"nodeName\":\"node1\"", true, true, &sriovnetworkdevice_kind },
+	{ "the name of a network card says nothing", CARD, "", "", false, false,
+	  &sriovnetworkdevice_kind },
 	{ "what has another node's label is left alone", CARD, "\"nodename\":\"node2\"",
-	  "\"nodeName\":\"node1\"", false, false },
+	  "\"nodeName\":\"node1\"", false, false, NULL },
 };
 
 static char *object_of(const struct adopt_case *row)
@@ -84,14 +94,15 @@ static void labels_match_table(void **state)
 {
 	const struct adopt_case *row = *state;
 	auto_free char *object = object_of(row);
-	auto_free char *path = xasprintf("/migconfigurations/%s", row->object);
+	const struct api_kind *kind = row->kind ? row->kind : &migconfiguration_kind;
+	auto_free char *path = xasprintf("/%s/%s", kind->plural, row->object);
 	struct bench b;
 
 	bench_open(&b);
-	bench_list(&b, object);
+	bench_list(&b, kind, object);
 	assert_int_equal(fake_client_open(b.client), row->listed);
 	if (!row->listed) {
-		adopt_object(b.adopt, &migconfiguration_kind, row->object);
+		adopt_object(b.adopt, kind, row->object);
 		fake_clock_settle(b.clock);
 	}
 	assert_string_equal(fake_client_request(b.client)->method, "GET");
@@ -128,7 +139,7 @@ static void lists_come_in_pages_and_again_after_a_while(void **state)
 	fake_clock_advance(b.clock, 9 * 60 * 1000);
 	assert_int_equal(fake_client_open(b.client), 0);
 	fake_clock_advance(b.clock, 60 * 1000);
-	bench_list(&b, "");
+	bench_list(&b, &migconfiguration_kind, "");
 	bench_close(&b);
 }
 
@@ -138,7 +149,7 @@ static void what_fails_is_tried_again(void **state)
 
 	(void)state;
 	bench_open(&b);
-	bench_list(&b, "{\"metadata\":{\"name\":\"" CARD "\"}}");
+	bench_list(&b, &migconfiguration_kind, "{\"metadata\":{\"name\":\"" CARD "\"}}");
 	fake_client_answer(b.client, 500, "{}");
 	fake_clock_advance(b.clock, 60 * 1000);
 	assert_string_equal(fake_client_request(b.client)->method, "GET");

@@ -36,6 +36,14 @@ exec {HOME}/hostdev-helper release --proc-root /run/blind --dev-root /run/blind 
 """
 
 
+# hostdev-helper that is slow before it begins to bind.
+SLOW_TO_BIND = 20
+SLEEPY = f"""#!/bin/sh
+[ "$1" != bind ] || sleep {SLOW_TO_BIND}
+exec {HOME}/hostdev-helper "$@"
+"""
+
+
 @contextmanager
 def in_the_way(guest, source, path):
     """Whoever opens path gets source instead."""
@@ -200,6 +208,61 @@ class TestRow10And11:
             holder.kill()
             claims.wait_gone(NIC)
         assert claims.function(NIC).drivers() == ("e1000e", None)
+
+
+class TestDeletedBeforeTheFirstRecord:
+    @pytest.fixture
+    def sleepy(self, claims):
+        """start(option...): the agent with a helper that sleeps before it binds."""
+        agent, guest = claims.node.agent, claims.node.guest
+        guest.write(f"{HOME}/sleepy-helper", SLEEPY)
+        guest.sh(f"chmod +x {HOME}/sleepy-helper")
+
+        def start(*options):
+            agent.kill()
+            agent.start("--helper", f"{HOME}/sleepy-helper", *options)
+        yield start
+        if agent.alive():
+            agent.kill()
+        self.wait_for_helper(guest)
+        agent.start()
+        wait_until(agent.ready, 30, "the agent's readiness")
+
+    def helper_runs(self, guest):
+        return guest.try_sh(f"pgrep -f '{HOME}/[sh].*-helper bind' >/dev/null")
+
+    def wait_for_helper(self, guest):
+        wait_until(lambda: not self.helper_runs(guest), SLOW_TO_BIND + 10, "the end of the helper")
+
+    @pytest.mark.parametrize("options, reason", [([], "Binding"), (["--transition-deadline", "500ms"], "Stuck")])
+    def test_the_claim_stays_until_its_helper_has_ended_and_nothing_is_bound(self, claims, sleepy, options, reason):
+        before = len(claims.node.agent.log())
+        sleepy(*options)
+        claims.apply(NIC)
+        claims.wait(NIC, "Ready", "False", reason)
+        claims.delete(NIC)
+        while self.helper_runs(claims.node.guest):
+            assert claims.now(NIC), "the claim is gone, and its helper runs"
+            time.sleep(0.5)
+        claims.wait_gone(NIC)
+        assert claims.function(NIC).drivers() == ("e1000e", None)
+        assert NIC not in claims.records()
+        assert "verb=release" not in claims.node.agent.log()[before:], "it was bound, and given back"
+
+    def test_a_helper_whose_agent_ends_binds_nothing(self, claims, sleepy):
+        sleepy()
+        claims.apply(NIC)
+        claims.wait(NIC, "Ready", "False", "Binding")
+        wait_until(lambda: self.helper_runs(claims.node.guest), what="the helper")
+        claims.node.agent.kill()
+        claims.delete(NIC)
+        claims.node.agent.start()
+        claims.wait_gone(NIC)
+        assert self.helper_runs(claims.node.guest)
+        self.wait_for_helper(claims.node.guest)
+        time.sleep(1)
+        assert claims.function(NIC).drivers() == ("e1000e", None)
+        assert NIC not in claims.records()
 
 
 def test_row_12_the_native_driver_is_missing_on_return(claims):

@@ -1,5 +1,7 @@
 """Devices that go and come under their claim: rows of the fault matrix, by number."""
 
+import json
+import re
 import time
 
 import pytest
@@ -63,6 +65,12 @@ def test_a_claim_of_an_absent_device_is_deleted(claims):
     claims.release(SLOT, timeout=5)
 
 
+def helper_runs(agent):
+    """Helpers that have ended, by what they do."""
+    metrics = agent.metrics()
+    return {verb: int(metrics["hostdev_helper_seconds_count", f'verb="{verb}"']) for verb in ("release", "scan")}
+
+
 def test_many_claims_at_once(claims):
     all_of_them = [NIC, TWIN, FAR_NIC, NVME, EDU, IGB, *PAIR]
     for address in all_of_them:
@@ -70,7 +78,21 @@ def test_many_claims_at_once(claims):
     for address in all_of_them:
         claims.wait_ready(address)
         assert claims.function(address).drivers() == LENT
+    agent, before, began = claims.node.agent, len(claims.node.agent.log()), claims.watch.mark()
+    runs = helper_runs(agent)
+    started = time.monotonic()
     claims.release(*all_of_them)
+    took = time.monotonic() - started
+    runs = {verb: count - runs[verb] for verb, count in helper_runs(agent).items()}
+    ended = [dict(re.findall(r"(\w+)=(\S+)", line)) for line in agent.log()[before:].splitlines()
+             if "verb=release" in line and "transition ended" in line]
+    each = [int(line["took_ms"]) for line in ended]
+    print(f"{len(each)} releases in {took:.1f} s, each {min(each)} to {max(each)} ms, helpers: {runs}")
+    stuck = [event for event in claims.watch.events[began:] if "Stuck" in json.dumps(event.object["status"])]
+    assert not stuck, "a release that is only slow is said to be stuck"
+    groups = len(all_of_them) - 1  # the pair is one
+    assert runs["release"] == len(each) == groups
+    assert sum(each) / 1000 > took or max(each) < 1000, "they wait for each other"
 
 
 class TestRow16:

@@ -33,6 +33,7 @@ struct custody {
 	struct clock_timer *passed; /* what was not known for a while is by then, said or not */
 	bool waits;                 /* for that */
 	bool answered;              /* the kubelet has said once who has what */
+	uint64_t calls;             /* Allocate calls so far */
 	uint64_t known_ms;          /* who has what counts as known from then on, answer or not */
 };
 
@@ -42,6 +43,7 @@ struct starting {
 	uint64_t until_ms; /* then it is listed, if it lives */
 	bool listed;       /* kept for a moment: since when is asked for */
 	uint64_t version;  /* the checkpoint's when it was given         */
+	uint64_t call;     /* which one it was given in                  */
 	char *resource;
 };
 
@@ -92,6 +94,15 @@ static uint64_t unsure_for_ms(struct custody *custody)
 			       clock_wall_ms(custody->deps.clock));
 }
 
+/* Has a list named its pod? What was asked for before the device was given says who had it before. */
+static bool is_listed(const struct custody *custody, const char *id,
+		      const struct starting *starting)
+{
+	return starting->listed ||
+	       (podresources_asked_ms(custody->podresources) > starting->since_ms &&
+		lent_pods_of(custody->pods, id)->len > 0);
+}
+
 /* A pod that is listed is being started no more. */
 static void forget_started(struct custody *custody)
 {
@@ -103,7 +114,7 @@ static void forget_started(struct custody *custody)
 	while (map_next(custody->starting, &cursor, &id, &value)) {
 		struct starting *starting = value;
 
-		starting->listed = starting->listed || lent_pods_of(custody->pods, id)->len > 0;
+		starting->listed = is_listed(custody, id, starting);
 		if (starting->listed && now_ms > starting->since_ms + CUSTODY_RECENT_MS)
 			starting_free(map_remove(custody->starting, id));
 	}
@@ -200,16 +211,17 @@ static void on_passed(void *arg)
 	uint64_t now_ms = clock_now_ms(custody->deps.clock);
 	uint64_t next_ms = UINT64_MAX;
 	bool due = !custody->answered;
+	const char *id;
 	size_t cursor = 0;
 	void *value;
 
 	custody->waits = false;
-	while (map_next(custody->starting, &cursor, NULL, &value)) {
+	while (map_next(custody->starting, &cursor, &id, &value)) {
 		const struct starting *starting = value;
 
 		uint64_t until_ms = starting->until_ms;
 
-		if (starting->listed)
+		if (is_listed(custody, id, starting))
 			continue;
 		if (until_ms <= now_ms) {
 			due = true;
@@ -228,7 +240,7 @@ static bool is_starting(struct custody *custody, const char *id)
 {
 	const struct starting *starting = map_get(custody->starting, id);
 
-	if (!starting || starting->listed)
+	if (!starting || is_listed(custody, id, starting))
 		return false;
 	if (clock_now_ms(custody->deps.clock) < starting->until_ms || is_silent(custody))
 		return true;
@@ -244,12 +256,14 @@ static void give(struct custody *custody, const char *resource, const char *id)
 	starting->until_ms = starting->since_ms + STARTING_MS;
 	starting->resource = xstrdup(resource);
 	starting->version = checkpoint_version(custody->checkpoint);
+	starting->call = custody->calls;
 	starting_free(map_set(custody->starting, id, starting));
 	tell_when_passed(custody, STARTING_MS);
 }
 
 void custody_give(struct custody *custody, const char *resource, const struct json_strs *ids)
 {
+	custody->calls++;
 	for (size_t i = 0; i < ids->len; i++) {
 		auto_free char *copy = xstrdup(ids->items[i]);
 		char *rest = copy;
@@ -266,35 +280,37 @@ const char *custody_resource(struct custody *custody, const char *id)
 	const struct starting *starting = map_get(custody->starting, id);
 	const char *listed = lent_pods_resource(custody->pods, id);
 
-	if (listed || !starting || starting->listed ||
+	if (listed || !starting || is_listed(custody, id, starting) ||
 	    (clock_now_ms(custody->deps.clock) >= starting->until_ms && !is_silent(custody)))
 		return listed;
 	return starting->resource;
 }
 
-/* A file that was not written since says nothing of it: what it names somebody had before. */
+/* Has the kubelet written its checkpoint since? What it named before that somebody had before. */
+static bool is_written(struct custody *custody, const struct starting *starting)
+{
+	uint64_t version = checkpoint_version(custody->checkpoint);
+
+	return version > 0 && version != starting->version;
+}
+
 static bool is_open(struct custody *custody, const char *id, const struct starting *starting)
 {
 	uint64_t ago_ms = clock_now_ms(custody->deps.clock) - starting->since_ms;
-	uint64_t version = checkpoint_version(custody->checkpoint);
-	enum checkpoint_says says = CHECKPOINT_UNKNOWN;
+	enum checkpoint_says says = checkpoint_find(custody->checkpoint, id);
 
-	if (version > 0)
-		says = version == starting->version ? CHECKPOINT_NAMES_NOT
-						    : checkpoint_find(custody->checkpoint, id);
-	if (says == CHECKPOINT_UNKNOWN)
-		return ago_ms <= CUSTODY_FRESH_MS;
+	if (says == CHECKPOINT_NAMES && !is_written(custody, starting))
+		says = CHECKPOINT_NAMES_NOT;
 	return says == CHECKPOINT_NAMES_NOT && ago_ms <= CUSTODY_RECENT_MS;
 }
 
 /* A list may name the pod before its containers have all of theirs. */
-static bool is_given(struct custody *custody, const struct starting *starting, bool open)
+static bool is_given(struct custody *custody, const char *id, const struct starting *starting,
+		     bool open)
 {
-	uint64_t now_ms = clock_now_ms(custody->deps.clock);
-
-	if (starting->listed)
-		return open || now_ms <= starting->since_ms + CUSTODY_FRESH_MS;
-	return now_ms < starting->until_ms || is_silent(custody);
+	if (is_listed(custody, id, starting))
+		return open;
+	return clock_now_ms(custody->deps.clock) < starting->until_ms || is_silent(custody);
 }
 
 struct custody_gift custody_gift(struct custody *custody, const char *id)
@@ -304,12 +320,46 @@ struct custody_gift custody_gift(struct custody *custody, const char *id)
 
 	if (!starting)
 		return gift;
-	gift.ago_ms = clock_now_ms(custody->deps.clock) - starting->since_ms;
+	gift.call = starting->call;
 	gift.open = is_open(custody, id, starting);
-	gift.recent = gift.ago_ms <= CUSTODY_RECENT_MS;
-	if (is_given(custody, starting, gift.open))
+	gift.recent = clock_now_ms(custody->deps.clock) <= starting->since_ms + CUSTODY_RECENT_MS;
+	if (is_given(custody, id, starting, gift.open))
 		gift.resource = starting->resource;
 	return gift;
+}
+
+/* The pod's UID in the checkpoint; NULL: it names none since the device was given last. */
+static const char *written_pod(struct custody *custody, const char *id)
+{
+	const struct starting *starting = map_get(custody->starting, id);
+
+	return starting && !is_written(custody, starting) ? NULL
+							  : checkpoint_pod(custody->checkpoint, id);
+}
+
+/* The pod in the list; NULL: it names none since the device was given last. */
+static const struct pcidevice_allocation *listed_pod(const struct custody *custody, const char *id)
+{
+	const struct starting *starting = map_get(custody->starting, id);
+	const struct pcidevice_allocations *list = lent_pods_of(custody->pods, id);
+
+	return list->len > 0 && (!starting || is_listed(custody, id, starting)) ? &list->items[0]
+										: NULL;
+}
+
+bool custody_same_pod(struct custody *custody, const char *a, const char *b)
+{
+	const struct pcidevice_allocation *x = listed_pod(custody, a);
+	const struct pcidevice_allocation *y = listed_pod(custody, b);
+	auto_free char *uid = NULL;
+	const char *other;
+
+	if (checkpoint_find(custody->checkpoint, a) == CHECKPOINT_UNKNOWN)
+		return x && y && strcmp(x->namespace, y->namespace) == 0 &&
+		       strcmp(x->pod, y->pod) == 0;
+	uid = xstrdup_or_null(written_pod(custody, a));
+	other = written_pod(custody, b);
+	return uid && other && strcmp(uid, other) == 0;
 }
 
 bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)

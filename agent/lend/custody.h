@@ -20,16 +20,15 @@ struct uv_loop_s;
 
 enum {
 	CUSTODY_UNKNOWN_MS = 15000,
-	CUSTODY_FRESH_MS = 100, /* a container may be given more by then, if nothing else says it */
 	CUSTODY_RECENT_MS = 2000, /* a pod's containers are all given theirs by then */
 };
 
 /* That a device was given to a container of a pod that is not known yet. */
 struct custody_gift {
 	const char *resource; /* as which it was given; NULL: it was not lately */
-	uint64_t ago_ms;
-	bool open;   /* the same container may still be given devices of other resources */
-	bool recent; /* no CUSTODY_RECENT_MS ago, whether or not a list names the pod   */
+	uint64_t call;        /* the later the greater; the same: given in one call */
+	bool open;            /* the same container may still be given devices of other resources */
+	bool recent;          /* no CUSTODY_RECENT_MS ago, whether or not a list names the pod   */
 };
 
 /* Borrowed. */
@@ -69,12 +68,16 @@ void custody_give(struct custody *custody, const char *resource, const struct js
 const char *custody_resource(struct custody *custody, const char *id);
 
 /*
- * How the device was given last. It counts as given until a list tells which pod has it, but as long as its
- * container is open; or until custody_is_free() without a list. Open is a container until the kubelet's checkpoint
- * names the device (agent/plugin/checkpoint.h), at most CUSTODY_RECENT_MS; without a checkpoint for
- * CUSTODY_FRESH_MS. Valid until `changed` is called or custody_give().
+ * How the device was given last. It counts as given until a list that was asked for afterwards tells which pod has
+ * it, but as long as its container is open; or until custody_is_free() without a list. Open is a container until the
+ * kubelet's checkpoint names the device (agent/plugin/checkpoint.h), at most CUSTODY_RECENT_MS; without a checkpoint
+ * none is. Valid until `changed` is called or custody_give().
  */
 struct custody_gift custody_gift(struct custody *custody, const char *id);
+
+/* Does the kubelet give both devices to one pod, as far as it has told since each was given last? By the UIDs in its
+ * checkpoint; only where it has none by its list. */
+bool custody_same_pod(struct custody *custody, const char *a, const char *b);
 
 /* As lend_is_free(). A kubelet that has said nothing CUSTODY_UNKNOWN_MS after custody_new() counts as one
  * without pods; one that answers no more has those that it had. */

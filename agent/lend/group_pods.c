@@ -2,7 +2,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "agent/inventory/facts.h"
@@ -42,22 +41,15 @@ static bool is_among(const struct json_strs *ids, const char *address)
 	return false;
 }
 
-static bool same_pod(const struct pcidevice_allocation *a, const struct pcidevice_allocation *b)
-{
-	return strcmp(a->namespace, b->namespace) == 0 && strcmp(a->pod, b->pod) == 0;
-}
-
-/* Has whoever has the function @own the one at @address too? Not if that was given later on. */
+/* Has whoever has the function @own the one at @address too? Not if that was given later on, for all that is known. */
 static bool goes_along(const struct pci_view *view, const char *own, const char *address)
 {
-	const struct pcidevice_allocation *own_pod = pod_of(view, own);
-	const struct pcidevice_allocation *pod = pod_of(view, address);
 	struct custody_gift own_gift = gift_of(view, own);
 	struct custody_gift gift = gift_of(view, address);
 
-	if (own_gift.resource && gift.resource)
-		return own_gift.ago_ms <= gift.ago_ms + CUSTODY_FRESH_MS;
-	return own_pod && pod && !gift.resource && same_pod(own_pod, pod);
+	if (own_gift.resource && gift.resource && own_gift.call >= gift.call)
+		return true;
+	return view->same_pod && view->same_pod(view->arg, own, address);
 }
 
 /* Has whoever asks the function at @address? */

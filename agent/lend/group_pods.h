@@ -1,15 +1,20 @@
 /*
  * group_pods: an IOMMU group opens once, so that it serves one pod at a time.
  *
- * The kubelet names no pod when it asks for devices, and a list of its pods comes later. Whoever asks has what
- * a pod has in the group if
- * - it asks for a device again that this pod has, or for both in one call: the kubelet gives a pod's device
- *   to no other, only to the pod's next container (an init container's devices are used again);
- * - or it asks for a device of another resource while the container that was given the first one is not
- *   done yet (custody_gift.open): the kubelet calls once for each resource of a container, and admits one pod
- *   at a time.
- * Everybody else is refused. That may be the same pod: two of its containers that are given different
- * functions of a group, of which the second has none of the first's, look like two pods; side by side they
+ * The kubelet names no pod when it asks for devices, a list of its pods comes later, and nothing else tells who asks.
+ * What it lets us know (pkg/kubelet/cm/devicemanager/manager.go, 1.34) is
+ * - that a pod's device goes to no other pod, only to the pod's next container (an init container's devices are used
+ *   again): who asks for a device again is the pod that had it last, or that pod is gone;
+ * - that it admits one container after the other, calls once for each resource of it, and writes its checkpoint, with
+ *   the pod's UID, before anything else is admitted: what was given and is not written yet is of the container that
+ *   asks now, or of one that was refused something and never runs.
+ * So whoever asks has what a pod has in the group
+ * - if it asks for a device again that this pod has, or for both in one call. That one pod has both say their calls
+ *   (the device was given again after the other, or with it) or the UIDs in the checkpoint;
+ * - or if it asks for a device of another resource while the container that was given the first one is not done yet
+ *   (custody_gift.open). Without a checkpoint none is.
+ * Everybody else is refused, at any distance in time. That may be the same pod: two of its containers that are given
+ * different functions of a group, of which the second has none of the first's, look like two pods; side by side they
  * could not open the group either.
  *
  * The list that the kubelet has goes by it CUSTODY_RECENT_MS later (custody.h): what is Unhealthy there the

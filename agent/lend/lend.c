@@ -136,6 +136,13 @@ static struct custody_gift gift_of(void *arg, const char *address)
 	return lend->custody ? custody_gift(lend->custody, address) : (struct custody_gift){ 0 };
 }
 
+static bool is_same_pod(void *arg, const char *a, const char *b)
+{
+	const struct lend *lend = arg;
+
+	return lend->custody && custody_same_pod(lend->custody, a, b);
+}
+
 /* --- what the plugins tell ---------------------------------------------------------------- */
 
 static void on_allocated(struct lend *lend, const struct plugin_event *event)
@@ -368,6 +375,7 @@ struct lend *lend_new(const struct lend_deps *deps)
 					.held_as = held_as,
 					.pods = pods_of,
 					.gift = gift_of,
+					.same_pod = is_same_pod,
 					.arg = lend };
 	lend->pci = pci_type_new(&lend->view);
 	lend_add(lend, &(struct lend_type){ .offer = offer_pci, .arg = lend->pci });

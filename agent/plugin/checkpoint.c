@@ -27,7 +27,7 @@ struct checkpoint {
 	uint64_t version;      /* of the stamp                           */
 	uint64_t versions;     /* that there have been                   */
 	uint64_t read_version; /* that `ids` are of; 0: of none          */
-	struct map *ids;       /* as a set; NULL: they are not known     */
+	struct map *ids;       /* ID -> its pod's UID, "": of several pods; NULL: not known */
 };
 
 static bool same_stamp(const struct stamp *a, const struct stamp *b)
@@ -50,21 +50,34 @@ uint64_t checkpoint_version(struct checkpoint *checkpoint)
 	return checkpoint->version;
 }
 
-/* The set is all that counts: its values say nothing. */
-static void add_id(struct map *ids, const char *id)
+static struct map *ids_free(struct map *ids)
 {
-	static char there;
+	size_t cursor = 0;
+	void *pod;
+
+	while (ids && map_next(ids, &cursor, NULL, &pod))
+		free(pod);
+	return map_free(ids);
+}
+
+static void add_id(struct map *ids, const char *id, const char *pod)
+{
 	auto_free char *copy = xstrdup(id);
 	char *rest = copy;
 	const char *part;
 
-	while ((part = strsep(&rest, ",")))
-		map_set(ids, part, &there);
+	while ((part = strsep(&rest, ","))) {
+		const char *before = map_get(ids, part);
+
+		free(map_set(ids, part, xstrdup(before && strcmp(before, pod) != 0 ? "" : pod)));
+	}
 }
 
 /* {"<NUMA node>": ["ID", ...]}; kubelets up to 1.19 wrote the bare list. */
 static void add_entry(struct map *ids, const json_t *entry)
 {
+	const char *uid = json_string_value(json_object_get(entry, "PodUID"));
+	const char *pod = uid ? uid : "";
 	json_t *nodes = json_object_get(entry, "DeviceIDs");
 	const char *node;
 	json_t *list;
@@ -74,12 +87,12 @@ static void add_entry(struct map *ids, const json_t *entry)
 	json_object_foreach (nodes, node, list) {
 		json_array_foreach (list, i, id) {
 			if (json_is_string(id))
-				add_id(ids, json_string_value(id));
+				add_id(ids, json_string_value(id), pod);
 		}
 	}
 	json_array_foreach (nodes, i, id) {
 		if (json_is_string(id))
-			add_id(ids, json_string_value(id));
+			add_id(ids, json_string_value(id), pod);
 	}
 }
 
@@ -111,7 +124,7 @@ static void read_anew(struct checkpoint *checkpoint, uint64_t version)
 	if (checkpoint->read_version == version)
 		return;
 	checkpoint->read_version = version;
-	checkpoint->ids = map_free(checkpoint->ids);
+	checkpoint->ids = ids_free(checkpoint->ids);
 	if (version == 0)
 		return;
 	if (file_read(AT_FDCWD, checkpoint->path, CHECKPOINT_MAX, &text, &len, &err) == 0)
@@ -130,6 +143,15 @@ enum checkpoint_says checkpoint_find(struct checkpoint *checkpoint, const char *
 	return map_get(checkpoint->ids, id) ? CHECKPOINT_NAMES : CHECKPOINT_NAMES_NOT;
 }
 
+const char *checkpoint_pod(struct checkpoint *checkpoint, const char *id)
+{
+	const char *pod = NULL;
+
+	if (checkpoint_find(checkpoint, id) == CHECKPOINT_NAMES)
+		pod = map_get(checkpoint->ids, id);
+	return pod && *pod ? pod : NULL;
+}
+
 struct checkpoint *checkpoint_new(const char *path)
 {
 	struct checkpoint *checkpoint = xcalloc(1, sizeof(*checkpoint));
@@ -142,7 +164,7 @@ struct checkpoint *checkpoint_free(struct checkpoint *checkpoint)
 {
 	if (!checkpoint)
 		return NULL;
-	map_free(checkpoint->ids);
+	ids_free(checkpoint->ids);
 	free(checkpoint->path);
 	free(checkpoint);
 	return NULL;

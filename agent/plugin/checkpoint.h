@@ -32,3 +32,6 @@ uint64_t checkpoint_version(struct checkpoint *checkpoint);
 /* Of the device @id, of whatever resource; an ID of several that are joined by ',' names each of them. What it
  * says is read again only if it was written. */
 enum checkpoint_says checkpoint_find(struct checkpoint *checkpoint, const char *id);
+
+/* The UID of the pod that has the device @id; NULL: it names none, or several. Valid until the next question. */
+const char *checkpoint_pod(struct checkpoint *checkpoint, const char *id);

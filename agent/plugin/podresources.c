@@ -28,6 +28,8 @@ struct podresources {
 	struct grpc_uv_client *client; /* NULL: no call is under way                          */
 	struct backoff backoff;
 	uint64_t pause_ms;        /* not before                                        */
+	uint64_t began_ms;        /* the last call                                     */
+	uint64_t asked_ms;        /* the call that was answered last                   */
 	unsigned owed;            /* calls that have to work, for requests             */
 	bool asked;               /* while a call was under way                        */
 	struct pod_devices fresh; /* what this call says ...                           */
@@ -78,6 +80,7 @@ static void answered(struct podresources *p)
 	p->devices = p->fresh;
 	p->fresh = (struct pod_devices){ 0 };
 	p->stale = (struct err){ 0 };
+	p->asked_ms = p->began_ms;
 	metric_count(p->calls, "done");
 	schedule_after_answer(p);
 	if (!same)
@@ -142,7 +145,8 @@ static void call(struct podresources *p)
 	limits.message_max = PODRESOURCES_MESSAGE_MAX;
 	limits.unfinished_max = PODRESOURCES_MESSAGE_MAX + (1 << 20);
 	p->due_ms = UINT64_MAX;
-	p->pause_ms = clock_now_ms(p->deps.clock) + PODRESOURCES_PAUSE_MS;
+	p->began_ms = clock_now_ms(p->deps.clock);
+	p->pause_ms = p->began_ms + PODRESOURCES_PAUSE_MS;
 	p->asked = false;
 	p->unread = (struct err){ 0 };
 	p->client = grpc_uv_client_new(p->deps.loop, p->socket_path, &limits);
@@ -205,6 +209,11 @@ const struct pod_device *podresources_find(const struct podresources *p, const c
 	if (from < p->devices.len && compare(&p->devices.items[from], resource, device) == 0)
 		return &p->devices.items[from];
 	return NULL;
+}
+
+uint64_t podresources_asked_ms(const struct podresources *p)
+{
+	return p->asked_ms;
 }
 
 const struct err *podresources_stale(const struct podresources *p)

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct clock;
 struct err;
@@ -72,6 +73,9 @@ const struct pod_devices *podresources_devices(const struct podresources *p);
 /* Who has this device: the first of its containers, NULL: nobody. Valid as above. */
 const struct pod_device *podresources_find(const struct podresources *p, const char *resource,
 					   const char *device);
+
+/* When that was asked, by the clock; 0 before the first answer. It may not tell of what happened later. */
+uint64_t podresources_asked_ms(const struct podresources *p);
 
 /* NULL: the last answer is what there is now. Else why no newer one came; before the first answer, too. */
 const struct err *podresources_stale(const struct podresources *p);

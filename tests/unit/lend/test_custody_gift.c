@@ -6,9 +6,12 @@
 #include "unit/lend/lend_scene.h"
 
 #define CHECKPOINT "device-plugins/kubelet_internal_checkpoint"
-#define NAMES(id)                                                                     \
-	"{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\"u\",\"ContainerName\":\"c\"," \
-	"\"ResourceName\":\"" MODEL "\",\"DeviceIDs\":{\"-1\":[\"" id "\"]}}]}}"
+#define ENTRY(uid, id)                                     \
+	"{\"PodUID\":\"" uid "\",\"ContainerName\":\"c\"," \
+	"\"ResourceName\":\"" MODEL "\",\"DeviceIDs\":{\"-1\":[\"" id "\"]}}"
+#define ENTRIES(entries) "{\"Data\":{\"PodDeviceEntries\":[" entries "]}}"
+#define NAMES(id)        ENTRIES(ENTRY("u", id))
+#define BOTH(nic, twin)  ENTRIES(ENTRY(nic, NIC) "," ENTRY(twin, TWIN))
 
 static struct gift_case {
 	const char *name;
@@ -25,9 +28,10 @@ static struct gift_case {
 	{ "what was written before is of who had it before", NAMES(NIC), NULL, 500, .open = true, .given = true },
 	{ "another plugin's devices are no reason", NAMES("a"), NAMES("b"), 500, .open = true, .given = true },
 	{ "of a kubelet that writes no more nothing is concluded", NAMES("a"), NULL, 2050, .given = true },
-	{ "without a checkpoint the time says it", NULL, NULL, 100, .open = true, .given = true },
-	{ "which is short", NULL, NULL, 150, .given = true },
-	{ "also with one that is not understood", NAMES("a"), "{}", 150, .given = true },
+	{ "without a checkpoint nothing says that it may be given more", NULL, NULL, 0, .given = true },
+	{ "however long ago", NULL, NULL, 150, .given = true },
+	{ "nor with one that is not understood", NAMES("a"), "{}", 0, .given = true },
+	{ "nor if a list names the pod by then", NULL, NULL, 200, .listed = true },
 	{ "the first that is written counts", NULL, NAMES(NIC), 0, .given = true },
 	{ "a list may name the pod before it has all of its devices", NAMES("a"), NULL, 500, .listed = true,
 	  .open = true, .given = true },
@@ -89,7 +93,7 @@ static void is_open(void **state)
 	gift = custody_gift(custody, NIC);
 	assert_int_equal(gift.open, row->open);
 	assert_int_equal(gift.resource != NULL, row->given);
-	assert_int_equal(gift.ago_ms, row->ago_ms);
+	assert_int_equal(gift.call, 1);
 	assert_int_equal(gift.recent, row->ago_ms <= CUSTODY_RECENT_MS);
 	if (row->listed)
 		assert_int_equal(custody_allocations(custody, NIC)->len, 1);
@@ -123,11 +127,114 @@ static void a_pod_that_ended_at_once_is_over(void **state)
 	scene_free(scene);
 }
 
+static struct same_case {
+	const char *name;
+	const char *before; /* the checkpoint as NIC is given; NULL: there is none */
+	const char *after;  /* as it is written then; NULL: it is not              */
+	bool given;         /* NIC is, now                                         */
+	bool listed[2];     /* NIC and TWIN, before and afterwards, for vm-1       */
+	bool asked;         /* for a list since                                    */
+	bool same;
+} sames[] = {
+	/* clang-format off */
+	{ "the kubelet has written down that one pod has both", BOTH("u", "u"), .same = true },
+	{ "or that they are two pods'", BOTH("u", "v"), .listed = { true, true } },
+	{ "or one only", NAMES(NIC), .listed = { true, true } },
+	{ "what was written before one was given is of who had it before", BOTH("u", "u"), .given = true },
+	{ "also if a list says so", BOTH("u", "u"), .given = true, .listed = { true, true }, .asked = true },
+	{ "it counts when it is written again", BOTH("u", "u"), BOTH("v", "v"), .given = true, .same = true },
+	{ "then they may be two pods'", BOTH("u", "u"), BOTH("v", "u"), .given = true },
+	{ "an entry without a pod is no proof", "{\"Data\":{\"PodDeviceEntries\":[{\"DeviceIDs\":[\"" NIC "\",\"" TWIN "\"]}]}}",
+	  .same = false },
+	{ "nor is a device that two pods have", ENTRIES(ENTRY("u", NIC) "," ENTRY("v", NIC) "," ENTRY("u", TWIN)), .same = false },
+	{ "without a checkpoint a list says it", .listed = { true, true }, .same = true },
+	{ "of both", .listed = { true, false } },
+	{ "not one that was asked for before", .given = true, .listed = { true, true } },
+	{ "but one since", .given = true, .listed = { true, true }, .asked = true, .same = true },
+	/* clang-format on */
+};
+
+static void list_pods(void *arg, struct grpc_call *call, const char *request, size_t len)
+{
+	const struct same_case *row = arg;
+	struct pod_device items[2];
+	size_t n = 0;
+	auto_str struct str message = STR_INIT;
+
+	(void)request;
+	(void)len;
+	if (row->listed[0])
+		items[n++] = (struct pod_device){ MODEL, NIC, "default", "vm-1", "main" };
+	if (row->listed[1])
+		items[n++] = (struct pod_device){ MODEL, TWIN, "default", "vm-1", "main" };
+	if (n > 0)
+		pods_pack(&message, items, n);
+	grpc_call_answer(call, str_cstr(&message), message.len);
+}
+
+static void is_same(void **state)
+{
+	static const struct grpc_method methods[] = { { "/v1.PodResourcesLister/List",
+							list_pods } };
+	struct same_case *row = *state;
+	struct scene *scene = scene_new();
+	struct custody *custody = custody_of(scene);
+	struct json_strs ids = { 0 };
+
+	scene->pods_service = (struct grpc_service){ methods, 1, row };
+	pods_serve(scene);
+	write_down(scene, row->before);
+	custody_ask(custody);
+	pass(scene, 5000);
+	json_strs_add(&ids, NIC);
+	if (row->given)
+		custody_give(custody, MODEL, &ids);
+	if (row->asked) {
+		custody_ask(custody);
+		pass(scene, 5000);
+	}
+	write_down(scene, row->after);
+	assert_int_equal(custody_same_pod(custody, NIC, TWIN), row->same);
+	assert_int_equal(custody_same_pod(custody, TWIN, NIC), row->same);
+	json_strs_done(&ids);
+	custody_free(custody);
+	scene_free(scene);
+}
+
+/* The answer was under way when the device was given to another pod. */
+static void a_list_asked_for_before_says_nothing(void **state)
+{
+	struct scene *scene = scene_new();
+	struct custody *custody = custody_of(scene);
+	struct json_strs ids = { 0 };
+
+	(void)state;
+	pods_serve(scene);
+	give(scene, "vm-1");
+	json_strs_add(&ids, NIC);
+	custody_ask(custody);
+	fake_clock_advance(scene->stage.fake, PODRESOURCES_SOON_MS);
+	fake_clock_settle(scene->stage.fake); /* asked, and not answered yet */
+	custody_give(custody, MODEL, &ids);
+	settle(scene);
+	assert_int_equal(custody_allocations(custody, NIC)->len, 1);
+	assert_non_null(custody_gift(custody, NIC).resource);
+	custody_ask(custody);
+	pass(scene, 2000);
+	assert_null(custody_gift(custody, NIC).resource);
+	json_strs_done(&ids);
+	custody_free(custody);
+	scene_free(scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, rows, is_open);
+	suite_rows(&suite, sames, is_same);
+	suite_add(&suite, "a list that was asked for before says nothing",
+		  a_list_asked_for_before_says_nothing, NULL);
 	suite_add(&suite, "a pod that ended at once is over", a_pod_that_ended_at_once_is_over,
 		  NULL);
 	return suite_run(&suite, "custody_gift");

@@ -11,47 +11,49 @@
 #define GPU    "a.io/gpu"
 #define AUDIO  "a.io/audio"
 
+/* NIC was given in the call 5, if at all. */
 static struct group_case {
 	const char *name;
 	const char *twin_group; /* NULL: "12", the other one's    */
 	const char *given_as;   /* NIC, as this resource; NULL: not */
-	uint64_t ago_ms;
-	bool open;      /* the container that was given NIC is not done yet */
-	bool own_given; /* the device that is asked for, too   */
-	uint64_t own_ago_ms;
-	bool listed;      /* a list says that n/p has NIC        */
-	char own_pod[2];  /* and that this pod has the device itself; "": none has */
-	const char *with; /* asked for in the same call; NULL: nothing is */
-	bool for_list;    /* nobody asks                         */
-	const char *says; /* NULL: it may be given               */
+	bool open;              /* the container that was given NIC is not done yet */
+	bool long_ago;
+	uint64_t own_call; /* the one that gave the device that is asked for; 0: none    */
+	bool listed;       /* a list says that n/p has NIC                               */
+	char own_pod[2];   /* and that this pod has the device itself; "": none has      */
+	bool same_pod;     /* what the kubelet has told since gives both devices to one  */
+	const char *with;  /* asked for in the same call; NULL: nothing is */
+	bool for_list;     /* nobody asks                         */
+	const char *says;  /* NULL: it may be given               */
 } rows[] = {
 	/* clang-format off */
 	{ "of a free group anything may be given", .says = NULL },
 	{ "another call for the same resource is another container", .given_as = GPU, .open = true, .says = JUST },
-	{ "and so it is later", .given_as = GPU, .ago_ms = 718, .says = JUST },
-	{ "by another resource it may be the same container", .given_as = AUDIO, .ago_ms = 3, .open = true },
-	{ "which takes its time", .given_as = AUDIO, .ago_ms = 700, .open = true },
-	{ "but not when that has all it asked for", .given_as = AUDIO, .ago_ms = 3, .says = JUST },
-	{ "of one call it is the same container", .given_as = GPU, .ago_ms = 500, .with = NIC },
-	{ "of the list it is the same pod for a while", .given_as = GPU, .ago_ms = 2000, .for_list = true },
-	{ "also if it is listed already", .given_as = GPU, .ago_ms = 2000, .listed = true, .for_list = true },
-	{ "then it is not", .given_as = GPU, .ago_ms = 2001, .for_list = true, .says = JUST },
+	{ "and so it is later", .given_as = GPU, .says = JUST },
+	{ "by another resource it is the same container while that is not done", .given_as = AUDIO, .open = true },
+	{ "but not when that has all it asked for, however lately", .given_as = AUDIO, .says = JUST },
+	{ "nor if a list names the pod by then", .given_as = AUDIO, .listed = true, .says = LISTED },
+	{ "of one call it is the same container", .given_as = GPU, .with = NIC },
+	{ "of the list it is the same pod for a while", .given_as = GPU, .for_list = true },
+	{ "also if it is listed already", .given_as = GPU, .listed = true, .for_list = true },
+	{ "then it is not", .given_as = GPU, .long_ago = true, .for_list = true, .says = JUST },
 	{ "nor if the pod was listed long ago", .listed = true, .for_list = true, .says = LISTED },
-	{ "what was given may be given again", .given_as = GPU, .ago_ms = 500, .own_given = true, .own_ago_ms = 500 },
-	{ "and if the other came a moment later", .given_as = AUDIO, .ago_ms = 500, .own_given = true, .own_ago_ms = 600 },
+	{ "what was given may be given again", .given_as = GPU, .own_call = 5 },
+	{ "also if it was since", .given_as = GPU, .own_call = 6 },
+	{ "not if the other was given a moment later", .given_as = AUDIO, .own_call = 4, .says = JUST },
+	{ "but to the same pod", .given_as = AUDIO, .own_call = 4, .same_pod = true },
 	{ "what is given again brings along what its pod got by another resource", .twin_group = "12",
-	  .given_as = AUDIO, .ago_ms = 500, .with = THIRD },
-	{ "not if another container has got the other since", .given_as = GPU, .ago_ms = 500, .own_given = true,
-	  .own_ago_ms = 1500, .says = JUST },
-	{ "nor if that is listed already", .listed = true, .own_given = true, .given_as = NULL, .says = LISTED },
-	{ "a pod that has both keeps both", .listed = true, .own_pod = "p" },
+	  .given_as = AUDIO, .with = THIRD },
+	{ "not if another container has got the other since", .given_as = GPU, .own_call = 1, .says = JUST },
+	{ "nor if that is listed already", .listed = true, .own_call = 5, .given_as = NULL, .says = LISTED },
+	{ "a pod that has both keeps both", .listed = true, .own_pod = "p", .same_pod = true },
+	{ "two lists that name it are no proof by themselves", .listed = true, .own_pod = "p", .says = LISTED },
 	{ "two pods that have one each are told", .listed = true, .own_pod = "q", .says = LISTED },
 	{ "who had it before is no reason when the other was given since", .own_pod = "q", .given_as = GPU,
-	  .ago_ms = 5, .says = JUST },
-	{ "another group does not mind", .twin_group = "13", .given_as = GPU, .ago_ms = 500 },
+	  .says = JUST },
+	{ "another group does not mind", .twin_group = "13", .given_as = GPU },
 	{ "a pod that is listed has the group", .listed = true, .says = LISTED },
-	{ "a list does not end the moment of a container", .listed = true, .given_as = AUDIO, .ago_ms = 3, .open = true },
-	{ "nor does it begin one", .listed = true, .given_as = AUDIO, .ago_ms = 101, .says = LISTED },
+	{ "a list does not end the moment of a container", .listed = true, .given_as = AUDIO, .open = true },
 	/* clang-format on */
 };
 
@@ -74,16 +76,21 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 static struct custody_gift gift_of(void *arg, const char *address)
 {
 	const struct group_case *row = arg;
-	bool own = strcmp(address, TWIN) == 0;
-	struct custody_gift gift = { .ago_ms = own ? row->own_ago_ms : row->ago_ms };
 
-	if (own)
-		gift.resource = row->own_given ? GPU : NULL;
-	else
-		gift.resource = row->given_as;
-	gift.open = row->open && !own;
-	gift.recent = gift.resource && gift.ago_ms <= CUSTODY_RECENT_MS;
-	return gift;
+	if (strcmp(address, TWIN) == 0)
+		return (struct custody_gift){ .call = row->own_call,
+					      .resource = row->own_call ? GPU : NULL };
+	return (struct custody_gift){ .call = 5,
+				      .resource = row->given_as,
+				      .open = row->open,
+				      .recent = row->given_as && !row->long_ago };
+}
+
+static bool is_same_pod(void *arg, const char *a, const char *b)
+{
+	const struct group_case *row = arg;
+
+	return row->same_pod && strcmp(a, TWIN) == 0 && strcmp(b, NIC) == 0;
 }
 
 static void is_judged(void **state)
@@ -102,6 +109,7 @@ static void is_judged(void **state)
 		json_strs_add(&asked, row->with);
 	node.view.pods = pods_of;
 	node.view.gift = gift_of;
+	node.view.same_pod = is_same_pod;
 	node.view.arg = row;
 	says = group_pods_trouble(
 		&node.view, inventory_find(node.world.inventory, INVENTORY_PCI, "node1-000002000"),

@@ -64,6 +64,33 @@ static void replace(const struct folder *folder, const char *text)
 	assert_int_equal(rename(fresh, path), 0);
 }
 
+static void pods_are_told_apart(void **state)
+{
+	struct checkpoint *checkpoint;
+	auto_free char *path = NULL;
+	struct folder folder;
+
+	(void)state;
+	folder_init(&folder);
+	path = folder_path(&folder, NAME);
+	checkpoint = checkpoint_new(path);
+	assert_null(checkpoint_pod(checkpoint, NIC));
+	replace(&folder, OF("{\"0\":[\"" NIC "\"]}"));
+	assert_string_equal(checkpoint_pod(checkpoint, NIC),
+			    "9f6ee2b6-0000-4000-8000-000000000001");
+	assert_null(checkpoint_pod(checkpoint, "a"));
+	replace(&folder, "{\"Data\":{\"PodDeviceEntries\":["
+			 "{\"PodUID\":\"p\",\"DeviceIDs\":[\"a\",\"b\"]},"
+			 "{\"PodUID\":\"p\",\"DeviceIDs\":[\"a\"]},"
+			 "{\"PodUID\":\"q\",\"DeviceIDs\":[\"b\"]},{\"DeviceIDs\":[\"c\"]}]}}");
+	assert_string_equal(checkpoint_pod(checkpoint, "a"), "p");
+	assert_null(checkpoint_pod(checkpoint, "b"));
+	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_NAMES);
+	assert_null(checkpoint_pod(checkpoint, "c"));
+	checkpoint_free(checkpoint);
+	folder_done(&folder);
+}
+
 static void each_writing_counts(void **state)
 {
 	struct checkpoint *checkpoint;
@@ -133,6 +160,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, finds, is_found);
+	suite_add(&suite, "pods are told apart by their UIDs", pods_are_told_apart, NULL);
 	suite_add(&suite, "each writing counts", each_writing_counts, NULL);
 	suite_add(&suite, "what is no file is not opened", what_is_no_file_is_not_opened, NULL);
 	suite_add(&suite, "what is too long is unknown", what_is_too_long_is_unknown, NULL);

@@ -54,10 +54,10 @@ const char *pci_selected_resource(const struct pci_view *view, const struct pcid
 	return NULL;
 }
 
-static bool hinders(const struct pci_view *view, const struct pcidevice *device)
+bool pci_selected_hinders(const struct pci_view *view, const char *address, const char *driver)
 {
-	const char *driver = device->status.kernel_driver_in_use;
-	bool is_harmless = !driver || is_lendable(view, device);
+	bool is_harmless = !driver || is_vfio(view, driver) ||
+			   vendor_vfio_lends_at(view->inventory->facts, address);
 
 	for (size_t i = 0; !is_harmless && i < ARRAY_LEN(harmless); i++)
 		is_harmless = strcmp(driver, harmless[i]) == 0;
@@ -73,7 +73,8 @@ char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *
 		const struct pcidevice *other =
 			inventory_find(view->inventory, INVENTORY_PCI, name);
 
-		if (other && hinders(view, other))
+		if (other && pci_selected_hinders(view, other->status.address,
+						  other->status.kernel_driver_in_use))
 			return xasprintf("%s of its IOMMU group is bound to %s", members->items[i],
 					 other->status.kernel_driver_in_use);
 	}

@@ -8,6 +8,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/vendor_vfio.h"
 #include "agent/lend/group_pods.h"
+#include "agent/lend/pci_now.h"
 #include "agent/lend/pci_selected.h"
 #include "agent/lend/resource_env.h"
 #include "agent/lend/vfio_node.h"
@@ -286,6 +287,8 @@ static int add_device(const struct pci_view *view, const char *resource, const c
 	if (!device || !look(view, device, &lent))
 		return err_set(err, ERR_INVALID, -ENODEV, "there is no device '%s' to lend",
 			       address);
+	if (!lent.trouble)
+		lent.trouble = pci_now_trouble(view, device);
 	if (!lent.trouble)
 		lent.trouble = group_pods_trouble(view, device, resource, together);
 	if (strcmp(lent.resource, resource) != 0)

@@ -3,7 +3,8 @@
  *
  * A function is offered once its claim has bound it, or when nobody claims it and the HostDeviceConfig
  * selects it (pci_selected.h); its ID is its address. A claimed one is healthy while its claim is Ready
- * and not being deleted, it is on the claim's driver, and its VFIO node is there: all of it read back. What
+ * and not being deleted, it is on the claim's driver, and its VFIO node is there: all of it read back, and once more from
+ * the kernel before it is handed out (pci_now.h). What
  * is offered follows from the view each time anew; nothing is remembered. A resource that is named anew
  * while a pod has the device keeps its old name until the pod is gone.
  */

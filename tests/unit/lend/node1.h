@@ -41,6 +41,48 @@ struct node1 {
 	struct pci_view view;
 };
 
+/* A link below the node's /sys to a thing whose last name counts; what it was is gone. NULL: no link. */
+static inline void node1_link(const struct node1 *node, const char *name, const char *target)
+{
+	auto_free char *path = xasprintf("%s/%s", node->sysfs, name);
+
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(path, 0700);
+		*slash = '/';
+	}
+	(void)unlink(path);
+	if (target)
+		assert_int_equal(symlink(target, path), 0);
+}
+
+/* The driver of a function as sysfs has it; NULL: none. */
+static inline void node1_driver(const struct node1 *node, const char *address, const char *driver)
+{
+	auto_free char *name = xasprintf("bus/pci/devices/%s/driver", address);
+	auto_free char *target = driver ? xasprintf("../../../drivers/%s", driver) : NULL;
+
+	node1_link(node, name, target);
+}
+
+static inline void node1_function(const struct node1 *node, const struct pci_facts *pci)
+{
+	auto_free char *link = xasprintf("bus/pci/devices/%s/iommu_group", pci->address);
+	auto_free char *member = NULL;
+	auto_free char *back = NULL;
+	auto_free char *group = NULL;
+
+	node1_driver(node, pci->address, pci->driver);
+	if (!pci->iommu_group)
+		return;
+	group = xasprintf("../../../../kernel/iommu_groups/%s", pci->iommu_group);
+	member = xasprintf("kernel/iommu_groups/%s/devices/%s", pci->iommu_group, pci->address);
+	back = xasprintf("../../../../bus/pci/devices/%s", pci->address);
+	node1_link(node, link, group);
+	if (!strchr(pci->iommu_group, '/'))
+		node1_link(node, member, back);
+}
+
 static inline void node1_open(struct node1 *node, const char *const *lines)
 {
 	*node = (struct node1){ .claims = store_new(&pcideviceclaim_kind),
@@ -57,6 +99,8 @@ static inline void node1_open(struct node1 *node, const char *const *lines)
 		world_add(&node->world, line);
 	}
 	world_look(&node->world, &(struct inventory_options){ .node_name = "node1" });
+	for (size_t i = 0; i < node->world.inventory->facts->pci.len; i++)
+		node1_function(node, &node->world.inventory->facts->pci.items[i]);
 	node->view = (struct pci_view){ .node_name = "node1",
 					.inventory = node->world.inventory,
 					.claims = node->claims,

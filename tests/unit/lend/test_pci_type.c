@@ -176,6 +176,11 @@ static const struct pcidevice_allocations *pods_of(void *arg, const char *addres
 	return row->taken && strstr(row->taken, address) ? &one : NULL;
 }
 
+static bool is_same_pod(void *arg, const char *a, const char *b)
+{
+	return pods_of(arg, a) && pods_of(arg, b);
+}
+
 static void is_offered(void **state)
 {
 	struct offer_case *row = *state;
@@ -187,6 +192,7 @@ static void is_offered(void **state)
 		node1_device(&node, row->device);
 	node.view.held_as = held_as;
 	node.view.pods = pods_of;
+	node.view.same_pod = is_same_pod;
 	node.view.arg = row;
 	type = pci_type_new(&node.view);
 	pci_type_offer(type, NULL);
@@ -255,6 +261,71 @@ static struct allocate_case {
 	  .gives = "device '" NIC "' belongs to 'unknown.com/node1-000001000' now" },
 	/* clang-format on */
 };
+
+/* Meanwhile, between the scan and Allocate of NIC and nothing else; NIC and TWIN are in one group. */
+static struct now_case {
+	const char *name;
+	const char *driver;      /* of NIC; NULL: none                */
+	const char *twin_driver; /* of TWIN; NULL: none               */
+	const char *group;       /* of NIC; NULL: 12                  */
+	bool gone;               /* NIC is                            */
+	const char *says;        /* NULL: it is given                 */
+} nows[] = {
+	/* clang-format off */
+	{ "nothing has changed", "vfio-pci", "vfio-pci", .says = NULL },
+	{ "it was given back", "e1000e", "vfio-pci", .says = "it is on e1000e now, not on vfio-pci" },
+	{ "it was unbound", NULL, "vfio-pci", .says = "it is on no driver now, not on vfio-pci" },
+	{ "it is gone, and the group's node is still there", "vfio-pci", "vfio-pci", .gone = true,
+	  .says = "it is gone from the node" },
+	{ "it is in another group", "vfio-pci", "vfio-pci", "13", .says = "it is in the IOMMU group 13 now" },
+	{ "a driver of the host took another function of the group", "vfio-pci", "e1000e",
+	  .says = TWIN " of its IOMMU group is bound to e1000e now" },
+	{ "another function without a driver does not mind", "vfio-pci", NULL, .says = NULL },
+	{ "nor one on a driver that the kernel lets beside it", "vfio-pci", "pci-stub", .says = NULL },
+	/* clang-format on */
+};
+
+static void change_sysfs(const struct node1 *node, const struct now_case *row)
+{
+	auto_free char *device = xasprintf("%s/bus/pci/devices/" NIC, node->sysfs);
+	auto_free char *away = xasprintf("%s/away", node->sysfs);
+
+	node1_driver(node, NIC, row->driver);
+	node1_driver(node, TWIN, row->twin_driver);
+	if (row->group)
+		node1_link(node, "bus/pci/devices/" NIC "/iommu_group",
+			   "../../../../kernel/iommu_groups/13");
+	if (row->gone)
+		assert_int_equal(rename(device, away), 0);
+}
+
+static void is_looked_at_again(void **state)
+{
+	static const char *const functions[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
+							    FUNCTION(TWIN, "vfio-pci", "12", "") };
+	static const char *const claims[2] = { NIC_CLAIM("", "", READY_OF("True")),
+					       TWIN_CLAIM("", "", READY_OF("True")) };
+	const struct now_case *row = *state;
+	auto_free char *wanted =
+		row->says ? xasprintf("device '" NIC "' is not ready: %s", row->says) : xstrdup("");
+	struct allocation allocation = { 0 };
+	struct json_strs ids = { 0 };
+	struct err err = { 0 };
+	struct pci_type *type;
+	struct node1 node;
+
+	open_case(&node, functions, claims, NULL);
+	json_strs_add(&ids, NIC);
+	type = pci_type_new(&node.view);
+	change_sysfs(&node, row);
+	assert_int_equal(pci_device_type.allocate(type, MODEL, &ids, &allocation, &err),
+			 row->says ? -EHOSTDOWN : 0);
+	assert_string_equal(err.msg, wanted);
+	allocation_done(&allocation);
+	json_strs_done(&ids);
+	pci_type_free(type);
+	node1_close(&node);
+}
 
 static void show(struct str *out, const struct allocation *allocation)
 {
@@ -384,6 +455,7 @@ int main(void)
 
 	suite_rows(&suite, offers, is_offered);
 	suite_rows(&suite, allocations, gives);
+	suite_rows(&suite, nows, is_looked_at_again);
 	suite_add(&suite, "kubevirt-contract 1.6 (6): a second container gets its own only",
 		  a_second_container_gets_its_own_only, NULL);
 	suite_add(&suite,

@@ -8,8 +8,11 @@
 #include "agent/lend/custody.h"
 #include "agent/lend/pci_type.h"
 #include "agent/lend/told.h"
+#include "agent/lend/vfio_node.h"
 #include "agent/plugin/kubelet_watch.h"
+#include "agent/plugin/node_watch.h"
 #include "agent/plugin/plugins.h"
+#include "api/json_values.h"
 #include "api/pcidevice.h"
 #include "base/array.h"
 #include "base/err.h"
@@ -38,6 +41,8 @@ struct lend {
 	struct custody *custody; /* as the plugins */
 	int64_t heartbeat_ms;
 	struct plugins *plugins; /* NULL: there is no kubelet's folder */
+	struct node_watch *node_watch;
+	struct json_strs nodes; /* that it watches */
 	bool stopping;
 	void (*stopped)(void *arg);
 	void *stopped_arg;
@@ -202,6 +207,11 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static void on_nodes(void *arg)
+{
+	lend_touch(arg);
+}
+
 static void begin(struct lend *lend)
 {
 	const struct custody_deps custody = { .loop = lend->deps.loop,
@@ -224,6 +234,7 @@ static void begin(struct lend *lend)
 				      .fn = on_plugin,
 				      .arg = lend };
 	lend->plugins = plugins_new(&deps);
+	lend->node_watch = node_watch_new(lend->deps.loop, lend->deps.clock, on_nodes, lend);
 	lend->custody = custody_new(&custody);
 	custody_hear(lend->custody, lend->heartbeat_ms);
 	log_info("devices are lent through the kubelet", log_str("folder", lend->plugins_dir),
@@ -261,11 +272,40 @@ static void offer_pci(void *arg, struct plugins *plugins)
 	pci_type_offer(arg, plugins);
 }
 
+static void nodes_of_pci(void *arg, struct json_strs *nodes)
+{
+	pci_type_nodes(arg, nodes);
+}
+
+/* They are watched before they are looked at, so that nothing falls in between. */
+static void watch_nodes(struct lend *lend)
+{
+	const char *dev_root = lend->deps.options.dev_root;
+	struct json_strs nodes = { 0 };
+	struct json_strs paths = { 0 };
+
+	for (size_t i = 0; i < lend->types.len; i++) {
+		if (lend->types.items[i].nodes)
+			lend->types.items[i].nodes(lend->types.items[i].arg, &nodes);
+	}
+	for (size_t i = 0; i < nodes.len; i++) {
+		auto_free char *path = vfio_node_path(dev_root, nodes.items[i]);
+
+		json_strs_add_new(&paths, path);
+	}
+	if (!json_strs_equal(&paths, &lend->nodes))
+		node_watch_set(lend->node_watch, &paths);
+	json_strs_done(&nodes);
+	json_strs_done(&lend->nodes);
+	lend->nodes = paths;
+}
+
 /* What is offered anew may be in a pod since before. */
 static void offer(struct lend *lend)
 {
 	if (!lend->plugins || lend->stopping)
 		return;
+	watch_nodes(lend);
 	for (size_t i = 0; i < lend->types.len; i++)
 		lend->types.items[i].offer(lend->types.items[i].arg, lend->plugins);
 	custody_offered(lend->custody);
@@ -378,7 +418,8 @@ struct lend *lend_new(const struct lend_deps *deps)
 					.same_pod = is_same_pod,
 					.arg = lend };
 	lend->pci = pci_type_new(&lend->view);
-	lend_add(lend, &(struct lend_type){ .offer = offer_pci, .arg = lend->pci });
+	lend_add(lend, &(struct lend_type){
+			       .offer = offer_pci, .arg = lend->pci, .nodes = nodes_of_pci });
 	lend->timer = clock_timer_new(deps->clock, on_due, lend);
 	lend->apart = clock_timer_new(deps->clock, on_apart, lend);
 	make_paths(lend);
@@ -392,6 +433,8 @@ struct lend *lend_free(struct lend *lend)
 	if (!lend)
 		return NULL;
 	plugins_free(lend->plugins);
+	node_watch_free(lend->node_watch);
+	json_strs_done(&lend->nodes);
 	custody_free(lend->custody);
 	kubelet_listener_free(lend->listener);
 	kubelet_watch_free(lend->watch);

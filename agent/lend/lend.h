@@ -62,6 +62,9 @@ struct lend_type {
 	/* Had that container the device when its object was written last? Asked of what this agent does not offer under
 	 * the resource that the kubelet lists: an entry may have been renamed or removed while no agent ran. NULL: no. */
 	bool (*had)(void *arg, const struct pod_device *device);
+	/* Add the device nodes ("/dev/vfio/12") without which what it offers is not healthy: when one of them comes or goes,
+	 * offer() is called again. NULL: none. */
+	void (*nodes)(void *arg, struct json_strs *nodes);
 };
 
 /* Before the loop runs. @type is copied; its arg lives until after lend_free(). */

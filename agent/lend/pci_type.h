@@ -52,5 +52,8 @@ struct pci_type *pci_type_free(struct pci_type *type);
 /* Make what @plugins offer what the view says. */
 void pci_type_offer(struct pci_type *type, struct plugins *plugins);
 
+/* Add the nodes that what is offered now needs. */
+void pci_type_nodes(struct pci_type *type, struct json_strs *nodes);
+
 /* Its `arg` is the struct pci_type. */
 extern const struct device_type pci_device_type;

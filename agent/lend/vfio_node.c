@@ -15,9 +15,14 @@ char *vfio_group_node(const char *group)
 	return xasprintf("/dev/vfio/%s", group);
 }
 
+char *vfio_node_path(const char *dev_root, const char *node)
+{
+	return xasprintf("%s%s", dev_root ? dev_root : dev, node + strlen(dev));
+}
+
 bool vfio_node_exists(const char *dev_root, const char *node)
 {
-	auto_free char *path = xasprintf("%s%s", dev_root ? dev_root : dev, node + strlen(dev));
+	auto_free char *path = vfio_node_path(dev_root, node);
 
 	return access(path, F_OK) == 0;
 }

@@ -8,6 +8,9 @@
 /* The node of an IOMMU group, "/dev/vfio/12"; NULL if @group is no group's number. The caller frees. */
 char *vfio_group_node(const char *group);
 
+/* Where the node (a path below /dev) is with the node's devices in @dev_root (NULL: /dev). The caller frees. */
+char *vfio_node_path(const char *dev_root, const char *node);
+
 /* Is the node (a path below /dev) there, with the node's devices in @dev_root (NULL: /dev)? */
 bool vfio_node_exists(const char *dev_root, const char *node);
 

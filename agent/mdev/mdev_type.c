@@ -204,6 +204,24 @@ void mdev_type_offer(struct mdev_type *type, struct plugins *plugins,
 	array_done(&lents);
 }
 
+void mdev_type_nodes(struct mdev_type *type, struct json_strs *nodes)
+{
+	struct lents lents = { 0 };
+
+	if (type->view->inventory)
+		look_at_all(type->view, &lents);
+	for (size_t i = 0; i < lents.len; i++) {
+		auto_free char *node = vfio_group_node(lents.items[i].device->status.iommu_group);
+
+		if (node)
+			json_strs_add_new(nodes, node);
+		free(lents.items[i].trouble);
+	}
+	if (lents.len > 0)
+		json_strs_add_new(nodes, VFIO_CONTAINER_NODE);
+	array_done(&lents);
+}
+
 /* --- Allocate ------------------------------------------------------------------------- */
 
 static const struct mediateddevice *find(const struct mdev_view *view, const char *uuid)

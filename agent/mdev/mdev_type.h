@@ -14,6 +14,7 @@ struct config;
 struct config_troubles;
 struct device_type;
 struct inventory;
+struct json_strs;
 struct mdev_type;
 struct mediateddevice;
 struct plugins;
@@ -43,6 +44,9 @@ struct mdev_type *mdev_type_free(struct mdev_type *type);
  * @troubles. */
 void mdev_type_offer(struct mdev_type *type, struct plugins *plugins,
 		     struct config_troubles *troubles);
+
+/* Add the nodes that what is offered now needs. */
+void mdev_type_nodes(struct mdev_type *type, struct json_strs *nodes);
 
 /* As what @device is lent; NULL: it is not. Of several entries of the config the first counts. */
 const char *mdev_type_resource(const struct mdev_view *view, const struct mediateddevice *device);

@@ -268,6 +268,13 @@ const char *mdevs_resource(const struct mdevs *mdevs, const struct mediateddevic
 
 /* --- life ------------------------------------------------------------------------------------------- */
 
+static void nodes(void *arg, struct json_strs *list)
+{
+	const struct mdevs *mdevs = arg;
+
+	mdev_type_nodes(mdevs->type, list);
+}
+
 static void offer(void *arg, struct plugins *plugins)
 {
 	const struct mdevs *mdevs = arg;
@@ -318,7 +325,7 @@ struct mdevs *mdevs_new(const struct mdevs_deps *deps)
 	mdevs->type = mdev_type_new(&mdevs->view);
 	mdevs->told = map_new();
 	mdevs->timer = clock_timer_new(deps->jobs.clock, on_timer, mdevs);
-	lend_add(deps->lend, &(struct lend_type){ .offer = offer, .arg = mdevs });
+	lend_add(deps->lend, &(struct lend_type){ .offer = offer, .arg = mdevs, .nodes = nodes });
 	return mdevs;
 }
 

@@ -63,6 +63,31 @@ static void switched_off_nothing_is_lent(void **state)
 	scene_free(scene);
 }
 
+/* The clock stands still: an event tells, and nothing that looks from time to time. */
+static void a_nodes_end_is_told_at_once(void **state)
+{
+	struct scene *scene = scene_new();
+	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	await_stream(scene);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(unlink(path), 0);
+		while (scene->kubelet.unhealthy != 1) {
+			fake_clock_settle(scene->stage.fake);
+			stage_turn(&scene->stage);
+		}
+		folder_put(&scene->node.folder, "dev/vfio/12", "");
+		while (scene->kubelet.unhealthy != 0) {
+			fake_clock_settle(scene->stage.fake);
+			stage_turn(&scene->stage);
+		}
+	}
+	scene_free(scene);
+}
+
 /* --- an IOMMU group ------------------------------------------------------------------------- */
 
 /* The kubelet says a moment later which pod it was; the next pod must not be faster. */
@@ -213,6 +238,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "a node that goes and comes is told at once", a_nodes_end_is_told_at_once,
+		  NULL);
 	suite_add(&suite, "claimed devices are registered", claimed_devices_are_registered, NULL);
 	suite_add(&suite, "what is claimed later is registered",
 		  what_is_claimed_later_is_registered, NULL);

@@ -1,5 +1,5 @@
 /* node_watch: what comes and goes at a path, and in the folders on its way, is told of by events. */
-#include "agent/generic/node_watch.h"
+#include "agent/plugin/node_watch.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -1,4 +1,4 @@
-#include "agent/generic/node_watch.h"
+#include "agent/plugin/node_watch.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /*
- * claim_history: the transitions of this agent's life, as far as they still matter.
+ * claim_history: the transitions of this agent's life, as far as they still matter, and when scans saw which
+ * function in use last.
  *
  * Pure. A transition matters while it runs, until a scan that began after its end has told what the
  * drivers are now, and, if it failed, until the next try is due. Starts nothing and decides nothing.
@@ -70,6 +71,11 @@ void claim_history_wake(struct claim_history *history, const char *address);
 /* A new inventory: forget what it supersedes, wake what it shows to have changed. It is borrowed until
  * the next call. */
 void claim_history_set(struct claim_history *history, const struct inventory *inventory);
+
+/* For how many ms more scans have to see the function free of uses until it has been for CLAIM_FREE_MS; 0: it has been,
+ * or it is in use now. */
+uint64_t claim_history_unproven_ms(const struct claim_history *history, const char *address,
+				   uint64_t now_ms);
 
 /* Does a transition of @address run, or has no scan begun since it ended or got stuck? */
 bool claim_history_moving(const struct claim_history *history, const char *address);

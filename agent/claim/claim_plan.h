@@ -22,6 +22,10 @@ struct pcidevice;
 struct pcideviceclaim;
 struct store;
 
+/* For how long scans have to see a group free before it is bound for a claim that was refused because of its use: what
+ * uses a device may let go of it for a moment. */
+enum { CLAIM_FREE_MS = 5000 };
+
 enum claim_step {
 	CLAIM_REST,    /* as it should be, or waits for a change                        */
 	CLAIM_MARK,    /* write finalizer, address, node name, owner (decision->body)   */
@@ -55,6 +59,7 @@ struct claim_case {
 	struct claim_past past;
 	enum binder_state state; /* of the group */
 	struct binder_trouble trouble;
+	uint64_t unproven_ms;  /* until the group has been free for CLAIM_FREE_MS; 0: it has    */
 	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
 	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
 	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */

@@ -338,6 +338,25 @@ static void do_step(struct claim_run *run)
 	}
 }
 
+/* Of the whole group; what is in use now is judged by itself. */
+static uint64_t unproven_ms(const struct claim_run *run)
+{
+	struct json_strs members = { 0 };
+	uint64_t longest_ms = 0;
+
+	if (run->address)
+		claim_ties_members(run->context->inventory, run->address, &members);
+	for (size_t i = 0; i < members.len; i++) {
+		uint64_t ms = claim_history_unproven_ms(run->context->history, members.items[i],
+							now_ms(run));
+
+		if (ms > longest_ms)
+			longest_ms = ms;
+	}
+	json_strs_done(&members);
+	return longest_ms;
+}
+
 static void decide(struct claim_run *run, const struct claim_view *view)
 {
 	const struct claim_context *context = run->context;
@@ -358,6 +377,7 @@ static void decide(struct claim_run *run, const struct claim_view *view)
 		.usb_pods = &usb_pods,
 		.device = device_now(run),
 		.past = view->past,
+		.unproven_ms = unproven_ms(run),
 		.allocated = given,
 		.allocated_to = holder,
 		.vfio_drivers = context->deps->vfio_drivers,

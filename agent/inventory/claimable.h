@@ -45,4 +45,7 @@ struct verdict *claimable_judge_pci(const struct facts *facts);
 /* One verdict per facts->usb. */
 struct verdict *claimable_judge_usb(const struct facts *facts);
 
+/* Is a device refused with @reason because of what uses it, or may: itself or another of its group? Uses end. */
+bool claimable_is_use(const char *reason);
+
 void verdicts_free(struct verdict *verdicts, size_t len);

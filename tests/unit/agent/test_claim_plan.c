@@ -51,6 +51,7 @@
 #define LENT    "'kernelDriverToUnbind':'e1000e','iommuGroup':'12','passthroughEnabled':true"
 #define READY   LENT ",'conditions':[{'type':'Ready','status':'True','reason':'Ready'}," \
 	"{'type':'DriverBound','status':'True','reason':'Bound'}]"
+#define REFUSED(reason) "'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}]"
 #define GROUP   "'includeIOMMUGroup':true"
 #define SIBLING_CLAIM(meta, spec) CLAIM_OF(SIBLINGS, "u2", meta, spec, "'iommuGroup':'12'")
 /* clang-format on */
@@ -85,6 +86,7 @@ static struct plan_case {
 	const char *usb_pod_of; /* the controller that a pod has a device of; NULL: none */
 	const char *usb[3];     /* the status of USBDeviceClaims "stick0", "stick1", ... */
 	bool usb_waits;         /* none of them has got its device */
+	uint64_t unproven_ms;   /* it has not been free for long enough */
 } cases[] = {
 #include "unit/agent/claim_plan_cases.h"
 };
@@ -198,6 +200,7 @@ static void room_open(struct room *room, const struct plan_case *row)
 			     .step = "Unbind",
 			     .address = ADDRESS,
 			     .age_ms = 7000 },
+		.unproven_ms = row->unproven_ms,
 		.allocated = row->allocated,
 		.allocated_to = row->allocated_to,
 		.vfio_drivers = &room->drivers,

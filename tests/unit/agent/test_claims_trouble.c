@@ -217,6 +217,69 @@ static void a_refusal_is_tried_again_after_30_s(void **state)
 	bench_close(&b);
 }
 
+/* Its interface has no address for 20 ms, again and again. */
+static void what_ends_for_a_moment_is_not_taken(void **state)
+{
+	static const char *const used[] = { NIC("e1000e"),
+					    "{\"kind\":\"use\",\"pci\":\"0000:01:00.0\","
+					    "\"reason\":\"InterfaceUp\",\"detail\":\"eth1\"}",
+					    NULL };
+	struct bench b;
+
+	(void)state;
+	open_free(&b);
+	bench_look(&b, used);
+	bench_create(&b, NAME, CLAIM, true);
+	bench_serve(&b);
+	bench_has(&b, NAME, "\"reason\":\"InUse\"");
+	for (int i = 0; i < 20; i++) {
+		bench_look(&b, free_nic);
+		bench_serve(&b);
+		bench_advance(&b, i < 10 ? 20 : 4900);
+		bench_serve(&b);
+		bench_look(&b, used);
+		bench_serve(&b);
+	}
+	assert_int_equal(b.writes, 1);
+	assert_int_equal(fake.binder->started, 0);
+	bench_look(&b, free_nic);
+	bench_advance(&b, 4900);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->started, 0);
+	bench_advance(&b, 200);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->started, 1);
+	bench_end(&b, BOUND);
+	bench_serve(&b);
+	bench_close(&b);
+}
+
+/* It does not know for how long the device has been free. */
+static void an_agent_that_begins_waits_too(void **state)
+{
+	static const char refused[] =
+		"{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"InUse\"}]}";
+	auto_json json_t *status = json_loads(refused, 0, NULL);
+	struct bench b;
+
+	(void)state;
+	bench_open(&b);
+	bench_advance(&b, 60000);
+	bench_create(&b, NAME, CLAIM, false);
+	json_object_set(json_object_get(b.objects, NAME), "status", status);
+	bench_list(&b, DEVICE);
+	bench_look(&b, free_nic);
+	bench_advance(&b, 4900);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->started, 0);
+	bench_advance(&b, 200);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->started, 1);
+	bench_end(&b, BOUND);
+	bench_serve(&b);
+	bench_close(&b);
+}
+
 static void a_busy_group_is_tried_again_soon(void **state)
 {
 	struct bench b;
@@ -477,6 +540,8 @@ static struct claims_case {
 	  a_failure_is_told_once_and_tried_again_with_backoff },
 	{ "a refusal waits for a change of the device", a_refusal_waits_for_a_change },
 	{ "a refusal is tried again after 30 s", a_refusal_is_tried_again_after_30_s },
+	{ "a use that ends for a moment is none that has ended", what_ends_for_a_moment_is_not_taken },
+	{ "an agent that begins waits, too", an_agent_that_begins_waits_too },
 	{ "a busy group is tried again after 250 ms", a_busy_group_is_tried_again_soon },
 	{ "a stuck helper is waited for, then the devices are looked at first",
 	  a_stuck_helper_is_waited_for },

@@ -1,5 +1,6 @@
 #include "agent/usb/usb_lent.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,33 +229,52 @@ static void tell(const struct config_usb *entry, const char *reason, const char 
 				      });
 }
 
-/* Of the entry's units, the first device whose node cannot be given away; NULL: none. */
-static const struct usbdevice *find_out_of_reach(const struct usb_view *view,
-						 const struct config_usb *entry,
-						 const struct usb_units *units)
+/* What is the matter with the device's node, for the caller to free; NULL: nothing. *@ret_reason is one of config.h's. */
+static char *node_trouble(const struct usb_view *view, const struct usbdevice *device,
+			  const char **ret_reason)
 {
-	for (size_t i = 0; i < units->len; i++) {
-		const struct usb_unit *unit = &units->items[i];
+	struct usb_node_at at = { view->dev_root, device->status.device_path, view->calls };
+	struct usb_node node;
+	struct err err = { 0 };
 
-		for (size_t k = 0; k < unit->len && same(unit->resource, entry->resource); k++) {
-			if (unit->devices[k] && usb_lent_is_out_of_reach(view, unit->devices[k]))
-				return unit->devices[k];
-		}
+	if (!at.device_path)
+		return NULL;
+	if (usb_node_look(&at, &node, &err) < 0) {
+		*ret_reason = err.code == -ENOENT ? CONFIG_NODE_MISSING : CONFIG_NODE_UNUSABLE;
+		return xstrdup(err.msg);
 	}
-	return NULL;
+	*ret_reason = CONFIG_NODE_NOT_WRITABLE;
+	return usb_node_is_out_of_reach(&node) ? usb_node_advice(at.device_path) : NULL;
 }
 
-static void tell_out_of_reach(const struct usb_view *view, const struct config_usb *entry,
-			      const struct usb_units *units, struct config_troubles *troubles)
+/* True: a device of the unit has a node that is not its own, or cannot be given away. */
+static bool tell_node(const struct usb_view *view, const struct config_usb *entry,
+		      const struct usb_unit *unit, struct config_troubles *troubles)
 {
-	const struct usbdevice *device = find_out_of_reach(view, entry, units);
-	auto_free char *advice = device ? usb_node_advice(device->status.device_path) : NULL;
-	auto_free char *text = NULL;
+	for (size_t i = 0; i < unit->len; i++) {
+		const struct usbdevice *device = unit->devices[i];
+		const char *reason = NULL;
+		auto_free char *trouble = device ? node_trouble(view, device, &reason) : NULL;
+		auto_free char *text = NULL;
 
-	if (!device)
-		return;
-	text = xasprintf("the device in socket %s: %s", device->status.port_path, advice);
-	tell(entry, CONFIG_NODE_NOT_WRITABLE, text, troubles);
+		if (!trouble)
+			continue;
+		text = xasprintf("the device in socket %s: %s", device->status.port_path, trouble);
+		tell(entry, reason, text, troubles);
+		return true;
+	}
+	return false;
+}
+
+/* Of the entry's units the first one says it. */
+static void tell_nodes(const struct usb_view *view, const struct config_usb *entry,
+		       const struct usb_units *units, struct config_troubles *troubles)
+{
+	bool told = false;
+
+	for (size_t i = 0; i < units->len && !told; i++)
+		told = same(units->items[i].resource, entry->resource) &&
+		       tell_node(view, entry, &units->items[i], troubles);
 }
 
 static void tell_unmet(const struct usb_view *view, const struct usb_candidates *candidates,
@@ -276,7 +296,7 @@ static void tell_unmet(const struct usb_view *view, const struct usb_candidates 
 		else if (text)
 			tell(entry, reason, text, troubles);
 		else if (!entry->external)
-			tell_out_of_reach(view, entry, units, troubles);
+			tell_nodes(view, entry, units, troubles);
 	}
 }
 

@@ -328,12 +328,13 @@ def test_entries_that_give_nothing_are_told_and_taken_back(start, machine, kubel
              {"resourceName": "a.io/pair", "selectors": [{"vendor": "0bad", "product": "0001"}, stick]}])
     config.wait_accepted(generation, "True", "Accepted")
     wanted = {("genericDevices", 0): "NodeMissing", ("iommufd", -1): "NodeMissing", ("socketDevices", 0): "NoCapacity",
-              ("usb", 1): "DevicesTaken", ("usb", 2): "NoDevice"}
+              ("usb", 0): "NodeMissing", ("usb", 1): "DevicesTaken", ("usb", 2): "NoDevice"}
     wait_until(lambda: {k: reason for k, (reason, _) in told(config, node).items()} == wanted, 20,
                f"{wanted}, not {told(config, node)}")
     messages = {k: message for k, (_, message) in told(config, node).items()}
     assert messages["usb", 1] == (f"the device in socket {port} ({stick['vendor']}:{stick['product']}) is lent as 'a.io/stick' "
                                   "already: the first claim or entry counts, so change one of them")
+    assert f"the device in socket {port}: /dev/bus/usb/" in messages["usb", 0]  # the made-up node has none
     assert "0bad:0001" in messages["usb", 2] and "capacity 'tdx'" in messages["socketDevices", 0]
     assert "load the module iommufd" in messages["iommufd", -1] and "/dev/kvm is not there" in messages["genericDevices", 0]
 

@@ -280,6 +280,33 @@ static void a_node_that_cannot_be_given_is_not_offered(void **state)
 	scene_close(&scene);
 }
 
+/* It was removed, or another thing took its place: the unit waits, and the HostDeviceConfig says why. */
+static void a_node_that_is_not_the_devices_is_told(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, NULL);
+	scene_select(&scene, "a.io/stick", 1);
+	nodes_make(5);
+	nodes_make(6);
+	scene_look(&scene, "1-2=5:A 1-3=6:B");
+	assert_offers(&scene, "a.io/stick: 1-2 1-3");
+	assert_string_equal(str_cstr(&stage.troubles), "");
+	nodes_remove(6);
+	assert_offers(&scene, "a.io/stick: 1-2 1-3! (/dev/bus/usb/001/006 is not there)");
+	assert_string_equal(str_cstr(&stage.troubles),
+			    "usb[0] a.io/stick NodeMissing: the device in socket 1-3: "
+			    "/dev/bus/usb/001/006 is not there|");
+	folder_put(&nodes()->folder, "dev/bus/usb/001/006", "a file");
+#define FOREIGN "/dev/bus/usb/001/006 is not the node of USB device 1:6: leave it to the kernel"
+	assert_offers(&scene, "a.io/stick: 1-2 1-3! (" FOREIGN ")");
+	assert_string_equal(str_cstr(&stage.troubles),
+			    "usb[0] a.io/stick NodeUnusable: the device in socket 1-3: " FOREIGN
+			    "|");
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -290,6 +317,8 @@ int main(void)
 		  a_pod_that_is_listed_again_gets_its_node_again, NULL);
 	suite_add(&suite, "a listed pod gets no node of another device",
 		  a_listed_pod_gets_no_node_of_another_device, NULL);
+	suite_add(&suite, "a node that is not the device's is told",
+		  a_node_that_is_not_the_devices_is_told, NULL);
 	suite_add(&suite, "a node is given back with its claim",
 		  a_node_is_given_back_with_its_claim, NULL);
 	suite_add(&suite, "a node that a process before gave is given back",

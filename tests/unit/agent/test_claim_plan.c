@@ -42,6 +42,7 @@
 	"{'metadata':{'name':'" name "','uid':'" uid "','resourceVersion':'7','generation':1" meta "}," \
 	"'spec':{" spec "},'status':{" status "}}"
 #define CLAIM(meta, spec, status) CLAIM_OF(NAME, "u1", meta, spec, status)
+#define SERIAL  "00-11-22-33-44-55-66-7"
 #define MARKED  ",'finalizers':['" FINALIZER "']"
 #define DELETED ",'deletionTimestamp':'2026-01-01T00:00:00Z'"
 #define SKIPPED ",'annotations':{'" NAMES_ANNOTATION_SKIP_VFIO "':''}"

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <endian.h>
 #include <stdbool.h>
 
 #include "agent/helper/sys/job.h"
@@ -31,6 +32,11 @@ struct machine {
 	const char *loads;       /* the driver that modprobe brings                        */
 	const char *native;      /* the driver for these functions                         */
 	int cancel_fd;           /* of the agent, -1: there is none                        */
+	struct {
+		int at; /* after this write somebody else acts, 0: nobody does       */
+		const char *address;
+		const char *driver; /* that has the function then; NULL: it is gone  */
+	} other;
 };
 
 static inline char *machine_path(const char *address, const char *name)
@@ -202,6 +208,30 @@ static inline int machine_effect(struct machine *m, const char *path, const char
 	return machine_drive(m, driver, slash + 1, text);
 }
 
+/* Somebody else gives the function to another driver, or pulls it out. */
+static inline void machine_interfere(struct machine *m)
+{
+	auto_free char *link = machine_path(m->other.address, "driver");
+	auto_free char *vendor = machine_path(m->other.address, "vendor");
+
+	(void)unlinkat(m->tree.fd, link, 0);
+	if (m->other.driver)
+		machine_link(m, m->other.address, m->other.driver);
+	else
+		assert_int_equal(unlinkat(m->tree.fd, vendor, 0), 0);
+}
+
+/* The function @address gets a serial number, whose last four bytes are @low. */
+static inline void machine_set_serial(struct machine *m, const char *address, uint32_t low)
+{
+	auto_free char *config = machine_path(address, "config");
+	auto_free char *status = machine_path(address, "power/runtime_status=active\n");
+	uint32_t space[1024] = { [64] = htole32(0x00010003), htole32(low), htole32(0x98abcdef) };
+
+	tree_write(&m->tree, config, space, sizeof(space));
+	tree_add(&m->tree, status);
+}
+
 /* The address that a write is about. The caller frees. */
 static inline char *machine_address(const char *path, const char *text)
 {
@@ -213,18 +243,10 @@ static inline char *machine_address(const char *path, const char *text)
 	return xstrndup(path, strcspn(path, "/"));
 }
 
-static inline int machine_write(void *arg, int sysfs_fd, const char *path, const char *text)
+static inline int machine_answer(struct machine *m, int n, const char *path, const char *text)
 {
-	struct machine *m = arg;
-	auto_free char *address = machine_address(path, text);
-	int n = ++m->writes;
 	bool faulty = m->fault_at && (n == m->fault_at || (m->fault_stays && n > m->fault_at));
 
-	assert_true(sysfs_fd >= 0);
-	if (m->records_come_first)
-		assert_true(machine_has_record(m, address));
-	if (n == m->crash_at)
-		_exit(0);
 	if (!faulty)
 		return machine_effect(m, path, text);
 	if (m->fault == MACHINE_ERROR_ONLY)
@@ -232,6 +254,24 @@ static inline int machine_write(void *arg, int sysfs_fd, const char *path, const
 	if (m->fault == MACHINE_ERROR_ONLY)
 		return -EIO;
 	return m->fault == MACHINE_NO_EFFECT ? 0 : m->fault;
+}
+
+static inline int machine_write(void *arg, int sysfs_fd, const char *path, const char *text)
+{
+	struct machine *m = arg;
+	auto_free char *address = machine_address(path, text);
+	int n = ++m->writes;
+	int r;
+
+	assert_true(sysfs_fd >= 0);
+	if (m->records_come_first)
+		assert_true(machine_has_record(m, address));
+	if (n == m->crash_at)
+		_exit(0);
+	r = machine_answer(m, n, path, text);
+	if (n == m->other.at)
+		machine_interfere(m);
+	return r;
 }
 
 /* A driver takes what waits for it as soon as it is there. */

@@ -1,5 +1,8 @@
 /* bind_look: functions, their groups, and what the kernel would let be in a group. */
 #include "agent/helper/sys/bind_look.h"
+
+#include <endian.h>
+
 #include "base/err.h"
 #include "fake/tree/tree.h"
 
@@ -133,6 +136,36 @@ static void members_are_listed(void **state)
 	tree_done(&tree);
 }
 
+/* Function 0 has the serial number of the device; a virtual function may be of another one. */
+static void serial_is_the_devices(void **state)
+{
+	static const char *const entries[] = {
+		AT "power/runtime_status=active\n",
+		"sys/bus/pci/devices/0000:01:00.1/vendor=0x8086\n",
+		"sys/bus/pci/devices/0000:01:00.2/physfn->../0000:02:00.0",
+		"sys/bus/pci/devices/0000:02:00.0/vendor=0x8086\n",
+		NULL,
+	};
+	static const char *const addresses[] = { A, "0000:01:00.1", "0000:01:00.2",
+						 "0000:09:00.0" };
+	static const char *const serials[] = { "00-00-00-00-00-00-00-07", "00-00-00-00-00-00-00-07",
+					       "", "" };
+	uint32_t space[1024] = { [64] = htole32(0x00010003), htole32(7), 0 };
+	char serial[PCI_SERIAL_SIZE];
+	struct tree tree;
+	auto_close int sysfs_fd = -1;
+
+	(void)state;
+	tree_make(&tree, entries);
+	tree_write(&tree, AT "config", space, sizeof(space));
+	sysfs_fd = tree_open(&tree, "sys");
+	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
+		bind_look_serial(sysfs_fd, addresses[i], serial);
+		assert_string_equal(serial, serials[i]);
+	}
+	tree_done(&tree);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -141,5 +174,6 @@ int main(void)
 	suite_rows(&suite, members, member_matches_table);
 	suite_rows(&suite, nodes, node_matches_table);
 	suite_add(&suite, "the members of a group are listed", members_are_listed, NULL);
+	suite_add(&suite, "a serial number is that of the device", serial_is_the_devices, NULL);
 	return suite_run(&suite, "bind_look");
 }

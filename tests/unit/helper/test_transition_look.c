@@ -1,0 +1,184 @@
+/* transition: is it still the device, the group and the driver that were meant? Before, between and after. */
+#include "unit/helper/machine.h"
+
+#define A     "0000:01:00.0"
+#define B     "0000:01:00.1"
+#define S1    "98-ab-cd-ef-00-00-00-01"
+#define S2    "98-ab-cd-ef-00-00-00-02"
+#define BARE  MACHINE_WORDS(A, " native=e1000e")
+#define BOTH  BARE " " MACHINE_WORDS(B, " native=e1000e")
+#define KNOWN MACHINE_WORDS(A, " serial=" S1 " native=e1000e")
+#define RECORD(address, more)                                                                     \
+	"state/devices/" address ".json={\"address\":\"" address "\",\"claim\":\"vm1-x\","        \
+	"\"uid\":\"u1\",\"driver\":\"vfio-pci\",\"native\":\"e1000e\",\"id\":\"8086:10d3\"," more \
+	"\"boot\":\"old\"}"
+
+/* clang-format off */
+/* What is known by a serial number, from the claim's job or from the record. */
+static struct serial_case {
+	const char *name;
+	enum transition_verb verb;
+	const char *words;
+	const char *record; /* NULL: none */
+	uint32_t serial;    /* of the device that is there; 0: it tells none */
+	const char *said;   /* in the last line */
+	const char *left;
+} serials[] = {
+	{ "bind: the serial that was meant", TRANSITION_BIND, KNOWN, NULL, 1, "'Done'", "vfio-pci vfio-pci recorded" },
+	{ "bind: a twin of the device that the job means", TRANSITION_BIND, KNOWN, NULL, 2,
+	  "'DifferentDevice','address':'" A "','message':'" A " is another device: '" S2 "' instead of '" S1 "''",
+	  "e1000e - -" },
+	{ "bind: a twin of the device that the record is of", TRANSITION_BIND, BARE, RECORD(A, "\"serial\":\"" S1 "\","), 2,
+	  "'DifferentDevice','address':'" A "','message':'" A " is another device: '" S2 "' instead of '" S1 "''",
+	  "e1000e - recorded" },
+	{ "bind: the one that the record is of", TRANSITION_BIND, BARE, RECORD(A, "\"serial\":\"" S1 "\","), 1, "'Done'",
+	  "vfio-pci vfio-pci recorded" },
+	{ "bind: one that sleeps says nothing", TRANSITION_BIND, KNOWN, RECORD(A, "\"serial\":\"" S1 "\","), 0, "'Done'",
+	  "vfio-pci vfio-pci recorded" },
+	{ "release: a twin of the device that the job means is left alone", TRANSITION_RELEASE, KNOWN, RECORD(A, ""), 2,
+	  "'Done'", "vfio-pci vfio-pci -" },
+	{ "release: a twin of the device that the record is of is left alone", TRANSITION_RELEASE, BARE,
+	  RECORD(A, "\"serial\":\"" S1 "\","), 2, "'Done'", "vfio-pci vfio-pci -" },
+	{ "release: the one that the record is of goes back", TRANSITION_RELEASE, BARE,
+	  RECORD(A, "\"serial\":\"" S1 "\","), 1, "'Done'", "e1000e - -" },
+};
+
+/* Somebody else acts after the write @at, or the kernel fails it. A bind of A and B, or of A alone. */
+static struct change_case {
+	const char *name;
+	const char *words;
+	const char *first[2][2]; /* driver and override of A, and of B */
+	const char *record;      /* NULL: none */
+	int at;
+	const char *address;     /* NULL: the write fails              */
+	const char *driver;      /* NULL: the function goes            */
+	const char *said;
+	const char *left[2];     /* of A, and of B                     */
+} changes[] = {
+	{ "another driver has taken the second function while the first was moved", BOTH,
+	  { { "e1000e" }, { "e1000e" } }, NULL, 1, B, "uio_pci_generic", "'reason':'DriverChanged','address':'" B
+	  "','message':'" B " had the driver 'e1000e' and has 'uio_pci_generic' now; somebody else moves it'",
+	  { "e1000e - -", "uio_pci_generic - -" } },
+	{ "it has lost its driver meanwhile", BOTH, { { "e1000e" }, { "uio_pci_generic" } }, NULL, 3, B, "e1000e",
+	  "'reason':'DriverChanged'", { "e1000e - -", "e1000e - -" } },
+	{ "one that has its passthrough driver already has arrived", BOTH, { { "e1000e" }, { "e1000e" } }, NULL, 3, B,
+	  "vfio-pci", "'result':'Done'", { "vfio-pci vfio-pci recorded", "vfio-pci vfio-pci recorded" } },
+	{ "the function goes while it is moved", BARE, { { "e1000e" }, { NULL } }, NULL, 2, A, NULL,
+	  "'reason':'DeviceGone','address':'" A "','step':'Unbind'", { "- vfio-pci -", "- - -" } },
+	{ "a neighbour without driver gets one of the host's while the group is bound", BARE, { { "e1000e" }, { NULL } },
+	  NULL, 3, B, "e1000e", "'reason':'GroupNotViable','address':'" A "','message':'" B ", in the same IOMMU group, is "
+	  "bound to e1000e'", { "e1000e - -", "e1000e - -" } },
+	{ "a function of the job is taken back by the host while the group is bound", BOTH, { { "e1000e" }, { "e1000e" } },
+	  NULL, 6, A, "e1000e", "'reason':'GroupNotViable'", { "e1000e - -", "e1000e - -" } },
+	{ "rolled back: what was bound without us stays bound, without our override and record", BOTH,
+	  { { "vfio-pci" }, { "e1000e" } }, NULL, 4, NULL, NULL, "'reason':'ProbeFailed','address':'" B "'",
+	  { "vfio-pci - -", "e1000e - -" } },
+	{ "rolled back: what was bound with an override, without us, is left as it was", BOTH,
+	  { { "vfio-pci", "vfio-pci" }, { "e1000e" } }, NULL, 3, NULL, NULL, "'reason':'ProbeFailed','address':'" B "'",
+	  { "vfio-pci vfio-pci recorded", "e1000e - -" } },
+	{ "rolled back: what an earlier run has bound stays, and so does its record", BOTH,
+	  { { "vfio-pci" }, { "e1000e" } }, RECORD(A, ""), 4, NULL, NULL, "'reason':'ProbeFailed','address':'" B "'",
+	  { "vfio-pci vfio-pci recorded", "e1000e - -" } },
+};
+/* clang-format on */
+
+static char *left_of(struct machine *m, const char *address)
+{
+	auto_free char *seen = machine_state(m, address);
+
+	return xasprintf("%s %s", seen, machine_has_record(m, address) ? "recorded" : "-");
+}
+
+static void check(struct machine *m, enum transition_verb verb, const char *words,
+		  const char *expected)
+{
+	auto_str struct str said = STR_INIT;
+
+	machine_run(m, verb, words, &said);
+	if (!strstr(str_cstr(&said), expected))
+		fail_msg("no %s in %s", expected, str_cstr(&said));
+}
+
+static void serial_matches_table(void **state)
+{
+	const struct serial_case *c = *state;
+	bool bound = c->verb == TRANSITION_RELEASE;
+	auto_free char *left = NULL;
+	struct machine m;
+
+	machine_init(&m);
+	machine_add(&m, A, bound ? "vfio-pci" : "e1000e", bound ? "vfio-pci" : NULL);
+	if (c->serial)
+		machine_set_serial(&m, A, c->serial);
+	if (c->record)
+		tree_add(&m.tree, c->record);
+	check(&m, c->verb, c->words, c->said);
+	left = left_of(&m, A);
+	assert_string_equal(left, c->left);
+	machine_done(&m);
+}
+
+static void change_matches_table(void **state)
+{
+	const struct change_case *c = *state;
+	static const char *const addresses[] = { A, B };
+	struct machine m;
+
+	machine_init(&m);
+	machine_add_driver(&m, "uio_pci_generic");
+	for (size_t i = 0; i < ARRAY_LEN(addresses); i++)
+		machine_add(&m, addresses[i], c->first[i][0], c->first[i][1]);
+	if (c->record)
+		tree_add(&m.tree, c->record);
+	if (c->address) {
+		m.other.at = c->at;
+		m.other.address = c->address;
+		m.other.driver = c->driver;
+	} else {
+		m.fault_at = c->at;
+		m.fault = MACHINE_NO_EFFECT;
+	}
+	check(&m, TRANSITION_BIND, c->words, c->said);
+	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
+		auto_free char *left = left_of(&m, addresses[i]);
+
+		assert_string_equal(left, c->left[i]);
+	}
+	machine_done(&m);
+}
+
+/* Groups are numbered as the kernel finds them: a job of an old numbering is about nothing. */
+static void groups_are_compared(void **state)
+{
+	auto_free char *left = NULL;
+	struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	assert_int_equal(unlinkat(m.tree.fd, "sys/bus/pci/devices/" A "/iommu_group", 0), 0);
+	check(&m, TRANSITION_BIND, BARE,
+	      "'result':'Failed','reason':'NoIOMMUBackend','address':'" A "','message':'" A
+	      " has no IOMMU group");
+	tree_add(&m.tree,
+		 "sys/bus/pci/devices/" A "/iommu_group->../../../../kernel/iommu_groups/13");
+	tree_add(&m.tree, "sys/kernel/iommu_groups/13/devices/");
+	check(&m, TRANSITION_BIND, BARE,
+	      "'result':'Refused','reason':'DifferentDevice','address':'" A "','message':'" A
+	      " is in IOMMU group 13 now, not 12");
+	assert_int_equal(m.writes, 0);
+	left = left_of(&m, A);
+	assert_string_equal(left, "e1000e - -");
+	machine_done(&m);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, serials, serial_matches_table);
+	suite_rows(&suite, changes, change_matches_table);
+	suite_add(&suite, "a job for another group than the function's is refused",
+		  groups_are_compared, NULL);
+	return suite_run(&suite, "transition_look");
+}

@@ -33,7 +33,41 @@ static const char *recorded(const struct claim_case *c, const struct claim_funct
 {
 	const char *native = f->record ? f->record->native : NULL;
 
-	return native && !*native ? native : plausible(c, native);
+	return native && (!*native || claim_driver_lends(c, native)) ? native
+								     : plausible(c, native);
+}
+
+/* What the status of @claim says. Harvester writes vfio-pci of what it has bound itself; we do only of
+ * what was on it before, and our statuses have conditions. */
+static const char *told(const struct claim_case *c, const struct pcideviceclaim *claim)
+{
+	const struct pcideviceclaim_status *status = &claim->status;
+	const char *native = status->kernel_driver_to_unbind;
+
+	if (claim_driver_lends(c, native) &&
+	    (status->conditions.len > 0 || !status->passthrough_enabled))
+		return native;
+	return plausible(c, native);
+}
+
+/* Nobody has bound the device of @claim for it yet. */
+static bool is_untouched(const struct pcideviceclaim *claim)
+{
+	const char *native = claim->status.kernel_driver_to_unbind;
+
+	return !claim->status.passthrough_enabled && (!native || !*native);
+}
+
+/* Somebody else had it on a passthrough driver before it was claimed: with driverctl, or on the
+ * kernel's command line. */
+static bool is_lent_before(const struct claim_case *c, const struct claim_function *f)
+{
+	if (f->recorded || !claim_driver_lends(c, f->driver))
+		return false;
+	if (f->claim)
+		return is_untouched(f->claim);
+	return f->cover &&
+	       (!f->cover->status.passthrough_enabled || claim_driver_lends(c, told(c, f->cover)));
 }
 
 static const char *annotated(const struct claim_case *c, const struct claim_function *f)
@@ -49,8 +83,10 @@ const char *claim_native(const struct claim_case *c, const struct claim_function
 
 	if (!native && !f->recorded)
 		native = plausible(c, f->driver);
+	if (!native && is_lent_before(c, f))
+		native = f->driver;
 	if (!native && f->claim)
-		native = plausible(c, f->claim->status.kernel_driver_to_unbind);
+		native = told(c, f->claim);
 	if (!native)
 		native = annotated(c, f);
 	if (!native && f->told && f->pci)

@@ -31,20 +31,32 @@ static bool is_skipped(const struct pcideviceclaim *claim)
 	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
 }
 
+/* What its agent has written into the claim; before that, what is on the driver already stays there. */
+static const char *native_of(const struct pcideviceclaim *claim, const struct view *device)
+{
+	const char *told = claim->status.kernel_driver_to_unbind;
+	const char *native = view_text(device, VIEW_TEXT_NATIVE);
+
+	if (!known_empty(told))
+		return told;
+	if (!claim->status.passthrough_enabled &&
+	    known_same(view_text(device, VIEW_TEXT_DRIVER), driver_of(claim)))
+		return driver_of(claim);
+	return known_empty(native) ? "no driver" : native;
+}
+
 static void advise_bind(const struct rule_case *c, const struct pcideviceclaim *claim,
 			const struct view *device)
 {
 	const char *driver = driver_of(claim);
-	const char *native = view_text(device, VIEW_TEXT_NATIVE);
+	const char *native = native_of(claim, device);
 
 	if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver))
 		rule_warn(c, "%s is bound to %s already; goes back to %s",
-			  view_text(device, VIEW_TEXT_ADDRESS), driver,
-			  known_empty(native) ? "no driver" : native);
+			  view_text(device, VIEW_TEXT_ADDRESS), driver, native);
 	else
 		rule_warn(c, "bind %s to %s%s; goes back to %s",
-			  view_text(device, VIEW_TEXT_ADDRESS), driver, proviso_of(driver),
-			  known_empty(native) ? "no driver" : native);
+			  view_text(device, VIEW_TEXT_ADDRESS), driver, proviso_of(driver), native);
 }
 
 static bool is_covered(const struct view *claim)
@@ -210,13 +222,11 @@ void pci_claim_advise_update(const struct rule_case *c, const struct pcidevicecl
 void pci_claim_advise_release(const struct rule_case *c, const struct pcideviceclaim *claim,
 			      const struct view *device)
 {
-	const char *native = view_text(device, VIEW_TEXT_NATIVE);
-
 	if (!c->request->dry_run || !c->answer->allowed || is_skipped(claim))
 		return;
 	if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver_of(claim)))
 		rule_warn(c, "release %s from %s to %s", view_text(device, VIEW_TEXT_ADDRESS),
-			  driver_of(claim), known_empty(native) ? "no driver" : native);
+			  driver_of(claim), native_of(claim, device));
 	else
 		rule_warn(c, "nothing to give back: %s is on %s",
 			  view_text(device, VIEW_TEXT_ADDRESS),

@@ -17,10 +17,11 @@ struct record {
 	char *claim;
 	char *uid;
 	char *driver; /* the passthrough driver                        */
-	char *native; /* "": it had no driver; NULL: that is not known */
-	char *id;     /* "8086:10d3"                                   */
-	char *serial; /* NULL: it has none                             */
-	char *boot;   /* boot id of the write; NULL: not known         */
+	char *native; /* "": it had no driver; NULL: that is not known; @driver: somebody had put it there before */
+	char *override; /* driver_override before the first write; NULL: none */
+	char *id;       /* "8086:10d3"                                   */
+	char *serial;   /* NULL: it has none                             */
+	char *boot;     /* boot id of the write; NULL: not known         */
 };
 
 /* What record_read() finds besides a record. */

@@ -29,6 +29,7 @@ static const struct member_row {
 	{ "uid",     offsetof(struct record, uid),     value_is_name,     true },
 	{ "driver",  offsetof(struct record, driver),  value_is_driver,   true },
 	{ "native",  offsetof(struct record, native),  value_is_native,     false },
+	{ "override", offsetof(struct record, override), value_is_driver, false },
 	{ "id",      offsetof(struct record, id),      value_is_id,       true },
 	{ "serial",  offsetof(struct record, serial),  value_is_serial,   false },
 	{ "boot",    offsetof(struct record, boot),    value_is_name,     false },

@@ -33,6 +33,12 @@ static const enum bind_act next_act[BIND_NWANTS][BIND_NDRIVERS][BIND_NOVERRIDES]
 		[DRIVER_VFIO]   = { ACT_UNBIND,       ACT_CLEAR_OVERRIDE, ACT_REFUSE,         ACT_REFUSE },
 		[DRIVER_OTHER]  = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
 	},
+	[WANT_LEFT] = {
+		[DRIVER_NONE]   = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
+		[DRIVER_NATIVE] = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
+		[DRIVER_VFIO]   = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
+		[DRIVER_OTHER]  = { ACT_DONE,         ACT_CLEAR_OVERRIDE, ACT_DONE,           ACT_DONE   },
+	},
 };
 /* clang-format on */
 

@@ -48,13 +48,24 @@ enum bind_override bind_step_override(const struct bind_target *target,
 {
 	if (!seen->override[0])
 		return OVERRIDE_CLEAR;
+	/* Of two equal words the first was another's, who wants it to stay. */
 	if (strcmp(seen->override, target->driver) == 0)
-		return OVERRIDE_OURS;
+		return target->want == WANT_LEFT && target->overridden ? OVERRIDE_OTHER
+								       : OVERRIDE_OURS;
 	/* A bind finds it there if a release was cut off; without a record of ours it is somebody else's. */
 	if (target->want == WANT_VFIO && !target->recorded)
 		return OVERRIDE_OTHER;
 	return target->native && strcmp(seen->override, target->native) == 0 ? OVERRIDE_NATIVE
 									     : OVERRIDE_OTHER;
+}
+
+enum bind_want bind_step_back(const struct bind_target *target)
+{
+	if (!target->native)
+		return WANT_ANY;
+	if (!target->native[0])
+		return WANT_NONE;
+	return strcmp(target->native, target->driver) == 0 ? WANT_LEFT : WANT_NATIVE;
 }
 
 enum bind_act bind_step_next(const struct bind_target *target, const struct bind_seen *seen)

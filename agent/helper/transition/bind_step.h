@@ -19,7 +19,8 @@ struct bind_target {
 	const char *driver; /* the passthrough driver                        */
 	const char *native; /* "": it had no driver; NULL: that is not known */
 	enum bind_want want;
-	bool recorded; /* there is a record of ours                           */
+	bool recorded;   /* there is a record of ours                           */
+	bool overridden; /* its override named that driver before there was one */
 };
 
 /* What carries out the steps. */
@@ -31,6 +32,9 @@ struct bind_hands {
 
 /* Outcome of bind_step_run(): the write was taken, and nothing came of it. */
 enum { BIND_NO_EFFECT = 1 };
+
+/* Where a function goes that is given back. */
+enum bind_want bind_step_back(const struct bind_target *target);
 
 /* The next step for a function that is as @seen. */
 enum bind_act bind_step_next(const struct bind_target *target, const struct bind_seen *seen);

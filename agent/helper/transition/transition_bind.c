@@ -83,15 +83,12 @@ static int verify(struct transition *t)
 
 static int roll_back_part(struct transition *t, struct transition_part *part)
 {
-	const char *native = part->target.native;
 	struct err err = { 0 };
 
 	if (bind_look(t->options->sysfs_fd, part->target.address, &part->seen, &err) < 0)
 		return transition_stop(t, REASON_DRIVER_CHANGED, err.code, "%s", err.msg);
 	if (bind_step_driver(&part->target, &part->first) != DRIVER_VFIO) {
-		part->target.want = WANT_ANY;
-		if (native)
-			part->target.want = native[0] ? WANT_NATIVE : WANT_NONE;
+		part->target.want = bind_step_back(&part->target);
 		return transition_move(t, part);
 	}
 	/* It was on the driver before: only the override is ours to take off. */

@@ -41,7 +41,8 @@ static int read_record(struct transition *t, struct transition_part *part)
 	return 0;
 }
 
-/* What the record or else the caller says; where neither knows, the driver that is there. */
+/* What the record or else the caller says; where neither knows, the driver that is there. A passthrough
+ * driver is what somebody else has put it on before us, for as long as it has no driver of its own. */
 static const char *find_native(const struct transition_part *part, const char *passthrough)
 {
 	const char *native = part->recorded ? part->record.native : part->word->native;
@@ -49,7 +50,15 @@ static const char *find_native(const struct transition_part *part, const char *p
 
 	if (native && !is_placeholder(native, passthrough))
 		return native;
-	return driver[0] && !is_placeholder(driver, passthrough) ? driver : NULL;
+	return driver[0] && !is_placeholder(driver, passthrough) ? driver : native;
+}
+
+/* Had it the override before the first record? Then it is not ours to clear. */
+static bool is_overridden(const struct transition_part *part, const struct bind_target *target)
+{
+	const char *before = part->recorded ? part->record.override : part->first.override;
+
+	return before && strcmp(before, target->driver) == 0;
 }
 
 static void aim(struct transition_part *part, bool binding)
@@ -62,12 +71,8 @@ static void aim(struct transition_part *part, bool binding)
 		target->driver = part->record.driver;
 	target->native = find_native(part, target->driver);
 	target->recorded = part->recorded;
-	if (binding)
-		target->want = WANT_VFIO;
-	else if (!target->native)
-		target->want = WANT_ANY;
-	else
-		target->want = target->native[0] ? WANT_NATIVE : WANT_NONE;
+	target->overridden = (binding || part->recorded) && is_overridden(part, target);
+	target->want = binding ? WANT_VFIO : bind_step_back(target);
 }
 
 /* NULL, or what tells the device that is there from the one that is meant. */

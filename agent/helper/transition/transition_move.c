@@ -198,7 +198,7 @@ static bool says_so(const struct transition_part *part, const struct record *rec
 
 	return part->recorded && same(old->claim, record->claim) && same(old->uid, record->uid) &&
 	       same(old->driver, record->driver) && same(old->serial, record->serial) &&
-	       same(old->native, record->native);
+	       same(old->native, record->native) && same(old->override, record->override);
 }
 
 static char *read_boot_id(const struct transition *t)
@@ -225,6 +225,7 @@ static void fill_record(const struct transition *t, const struct transition_part
 		.uid = xstrdup(part->word->uid),
 		.driver = xstrdup(part->word->driver),
 		.native = xstrdup_or_null(part->target.native),
+		.override = part->target.overridden ? xstrdup(part->target.driver) : NULL,
 		.id = xstrdup(part->first.id),
 		.serial = serial && serial[0] ? xstrdup(serial) : NULL,
 		.boot = part->recorded ? xstrdup_or_null(part->record.boot) : read_boot_id(t),

@@ -78,10 +78,11 @@ static struct plan_case {
 	/* Where it comes to, when what it wants written is written. */
 	enum claim_step step;
 	int writes;
-	const char *job;   /* BIND, RELEASE: as job_text() tells it              */
-	const char *ready; /* reason of Ready in the end; NULL: there is none    */
-	const char *event; /* reasons of events on the way, in order; NULL: none */
-	const char *says;  /* part of the message of Ready; NULL: not looked at  */
+	const char *job;    /* BIND, RELEASE: as job_text() tells it              */
+	const char *ready;  /* reason of Ready in the end; NULL: there is none    */
+	const char *event;  /* reasons of events on the way, in order; NULL: none */
+	const char *says;   /* part of the message of Ready; NULL: not looked at  */
+	const char *native; /* what the status says it goes back to; NULL: not looked at */
 
 	const char *allocated, *allocated_to;
 	const char *usb_pod_of; /* the controller that a pod has a device of; NULL: none */
@@ -309,6 +310,11 @@ static void comes_to(void **state)
 	assert_string_equal(str_cstr(&room.events), row->event ? row->event : "");
 	if (row->says && !strstr(ready->message, row->says))
 		fail_msg("%s", ready->message);
+	if (row->native) {
+		const struct pcideviceclaim *claim = store_object(room.claims, NAME);
+
+		assert_string_equal(claim->status.kernel_driver_to_unbind, row->native);
+	}
 	check_truth(&room);
 
 	/* Looked at again later, it wants the same and writes nothing. */

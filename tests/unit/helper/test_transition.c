@@ -204,10 +204,22 @@ static struct transition_case {
 	  MACHINE_WORDS(A, ""), { "vfio-pci", "vfio-pci" }, false, { NULL }, STEP("WaitLock")
 	  STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") STEP("Probe")
 	  AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
-	{ "release: vfio-pci is nobody's native driver", TRANSITION_RELEASE,
+	{ "release: what was on vfio-pci before stays there, without our override", TRANSITION_RELEASE,
+	  MACHINE_WORDS(A, " native=e1000e"), { "vfio-pci", "vfio-pci" }, false,
+	  { RECORD("\"native\":\"vfio-pci\",\"id\":\"8086:10d3\",") },
+	  STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") STEP("RemoveRecord")
+	  AT_END(A, ",'driver':'vfio-pci'") DONE, "vfio-pci - -" },
+	{ "release: with the override that it had before", TRANSITION_RELEASE,
+	  MACHINE_WORDS(A, " native=e1000e"), { "vfio-pci", "vfio-pci" }, false,
+	  { RECORD("\"native\":\"vfio-pci\",\"override\":\"vfio-pci\",\"id\":\"8086:10d3\",") },
+	  STEP("WaitLock") STEP("RemoveRecord") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci -" },
+	{ "release: the same without a record, as its claim says", TRANSITION_RELEASE,
 	  MACHINE_WORDS(A, " native=vfio-pci"), { "vfio-pci", "vfio-pci" }, false, { NULL },
-	  STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") STEP("Probe")
-	  AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	  STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") AT_END(A, ",'driver':'vfio-pci'") DONE,
+	  "vfio-pci - -" },
+	{ "release: what was on vfio-pci and came up on its own driver stays on that", TRANSITION_RELEASE, NATIVE,
+	  { "e1000e" }, false, { RECORD("\"native\":\"vfio-pci\",\"id\":\"8086:10d3\",") },
+	  STEP("WaitLock") STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
 	{ "release: what is restored is left alone", TRANSITION_RELEASE, NATIVE, { "e1000e" }, false,
 	  { KNOWN }, STEP("WaitLock") STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE,
 	  "e1000e - -" },
@@ -287,6 +299,48 @@ static void expect(struct machine *m, enum transition_verb verb, const char *rea
 	if (!strstr(str_cstr(&said), reason))
 		fail_msg("no %s in %s", reason, str_cstr(&said));
 	check_left(m, left);
+}
+
+/* As driverctl does it, and as the kernel's command line does: whatever it was, so it is again. */
+static void lent_before(void **state)
+{
+	static const char *const overrides[] = { NULL, "vfio-pci" };
+	static const char *const left[] = { "vfio-pci - -", "vfio-pci vfio-pci -" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(overrides); i++) {
+		auto_str struct str said = STR_INIT;
+		struct machine m;
+
+		machine_init(&m);
+		machine_add(&m, A, "vfio-pci", overrides[i]);
+		tree_add(&m.tree, "dev/vfio/12=");
+		machine_run(&m, TRANSITION_BIND, MACHINE_WORDS(A, " native=vfio-pci"), &said);
+		check_left(&m, "vfio-pci vfio-pci recorded");
+		/* Who claims it anew knows no more than the record. */
+		machine_run(&m, TRANSITION_BIND,
+			    "address=" A " id=8086:10d3 driver=vfio-pci claim=vm1-x uid=u2", &said);
+		machine_run(&m, TRANSITION_RELEASE, MACHINE_WORDS(A, ""), &said);
+		check_left(&m, left[i]);
+		machine_done(&m);
+	}
+}
+
+/* A node that boots without the administrator's setting: its own driver is what it goes back to. */
+static void lent_no_more(void **state)
+{
+	auto_str struct str said = STR_INIT;
+	struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	tree_add(&m.tree, RECORD("\"native\":\"vfio-pci\",\"id\":\"8086:10d3\","));
+	machine_run(&m, TRANSITION_BIND, MACHINE_WORDS(A, " native=vfio-pci"), &said);
+	check_left(&m, "vfio-pci vfio-pci recorded");
+	machine_run(&m, TRANSITION_RELEASE, MACHINE_WORDS(A, ""), &said);
+	check_left(&m, "e1000e - -");
+	machine_done(&m);
 }
 
 static void missing_drivers(void **state)
@@ -417,6 +471,9 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, transition_matches_table);
+	suite_add(&suite, "what was on vfio-pci before the claim is so after it", lent_before,
+		  NULL);
+	suite_add(&suite, "what comes up on its own driver goes back to that", lent_no_more, NULL);
 	suite_add(&suite, "missing drivers are asked for, and told", missing_drivers, NULL);
 	suite_add(&suite, "a driver that takes its function when it is loaded has bound it",
 		  driver_takes_it_when_loaded, NULL);

@@ -32,10 +32,11 @@ struct binder_options {
 /* One function of a transition. The texts of a job are its own (binder_job_done). */
 struct binder_function {
 	char *address;
-	char *id;     /* "8086:10d3": what must be there                       */
-	char *serial; /* NULL: not known                                        */
-	char *native; /* the driver it goes back to; "": none; NULL: not known */
-	char *driver; /* the passthrough driver                                */
+	char *id;       /* "8086:10d3": what must be there                       */
+	char *serial;   /* NULL: not known                                        */
+	char *identity; /* base/device_identity.h; NULL: not known               */
+	char *native;   /* the driver it goes back to; "": none; NULL: not known */
+	char *driver;   /* the passthrough driver                                */
 	char *claim;
 	char *uid;
 	bool allow_unknown; /* bind it also where it cannot be known whether the host uses it */

@@ -38,6 +38,7 @@ void binder_job_done(struct binder_job *job)
 		free(function->address);
 		free(function->id);
 		free(function->serial);
+		free(function->identity);
 		free(function->native);
 		free(function->driver);
 		free(function->claim);

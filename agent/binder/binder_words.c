@@ -29,6 +29,7 @@ void binder_words(const struct helper_place *place, const char *node_address,
 		add_word(words, "address", function->address);
 		add_word(words, "id", function->id);
 		add_word(words, "serial", function->serial);
+		add_word(words, "identity", function->identity);
 		add_word(words, "native", function->native);
 		add_word(words, "driver", function->driver);
 		add_word(words, "claim", function->claim);

@@ -22,6 +22,7 @@ static const struct reason_row rows[] = {
 	{ "DifferentDevice", "refused" },
 	{ "DriverNotAllowed", "refused" },
 	{ "GroupShared", "refused" },
+	{ "IdentityByModelOnly", "refused" },
 	{ "OverrideOwned", "refused" },
 	{ "SiblingBound", "refused" },
 	{ "USBDevicesClaimed", "refused" },

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/claim/claim_plan.h"
+#include "agent/claim/claim_twin.h"
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
@@ -61,15 +62,14 @@ static bool is_driver(const char *a, const char *b)
 	return same(a, b) || (!a && !b);
 }
 
-/* A serial number that one side cannot read says nothing. */
+/* What one side cannot read says nothing. */
 static bool is_different(const struct pci_facts *pci, const struct record_facts *record)
 {
 	auto_free char *id = NULL;
 
 	if (!pci || !record)
 		return false;
-	if (pci->serial && record->serial && *record->serial &&
-	    strcmp(pci->serial, record->serial) != 0)
+	if (claim_twin_compare(pci, record) == DEVICE_IDENTITY_OTHER)
 		return true;
 	if (!pci->vendor || !pci->device || !record->id)
 		return false;

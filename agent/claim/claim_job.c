@@ -84,6 +84,13 @@ static const char *serial_of(const struct claim_function *f, bool as_recorded)
 	return f->pci ? f->pci->serial : NULL;
 }
 
+static const char *identity_of(const struct claim_function *f, bool as_recorded)
+{
+	if ((as_recorded || !f->pci) && f->record)
+		return f->record->identity;
+	return f->pci ? f->pci->identity : NULL;
+}
+
 static struct binder_function *add(const struct claim_case *c, struct binder_job *job,
 				   const struct claim_function *f)
 {
@@ -93,6 +100,7 @@ static struct binder_function *add(const struct claim_case *c, struct binder_job
 	out->address = xstrdup(f->address);
 	out->id = id_of(f, as_recorded);
 	out->serial = xstrdup_or_null(serial_of(f, as_recorded));
+	out->identity = xstrdup_or_null(identity_of(f, as_recorded));
 	out->native = xstrdup_or_null(claim_native(c, f));
 	return out;
 }

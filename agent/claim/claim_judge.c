@@ -6,6 +6,7 @@
 #include "agent/claim/claim_group.h"
 #include "agent/claim/claim_native.h"
 #include "agent/claim/claim_plan.h"
+#include "agent/claim/claim_twin.h"
 #include "agent/claim/claim_usb.h"
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
@@ -120,6 +121,23 @@ static bool is_different(const struct claim_function *f, struct claim_verdict *v
 				f->record->id ? f->record->id : "?"));
 }
 
+/* An address stands for a place in a numbering that a boot may have made again. */
+static bool is_ambiguous(const struct claim_case *c, const struct claim_function *f,
+			 struct claim_verdict *v)
+{
+	const struct pci_facts *twin = claim_twin_hinders(c, f);
+
+	if (!twin)
+		return false;
+	return refuse(
+		v, "IdentityByModelOnly",
+		xasprintf(
+			"the node has booted, and nothing tells %s from %s, which is of the "
+			"same model: see which one is meant, and set the annotation " NAMES_ANNOTATION_BY_ADDRESS
+			": \"true\" on the claim, or delete it and claim the other",
+			f->address, twin->address));
+}
+
 /* Bound, it has no USB devices any more; what was begun is brought to its end. */
 static bool is_usb_claimed(const struct claim_case *c, const struct claim_function *f,
 			   struct claim_verdict *v)
@@ -143,7 +161,7 @@ static bool refuse_alone(const struct claim_case *c, const struct claim_function
 			 struct claim_verdict *v)
 {
 	if (is_contradictory(c, f, v) || is_driver_refused(c, f, v) || is_missing(f, v) ||
-	    is_different(f, v))
+	    is_different(f, v) || is_ambiguous(c, f, v))
 		return true;
 	if (!f->verdict->claimable && !override_given(&f->claim->meta, f->verdict->reason))
 		return refuse(v, f->verdict->reason, xstrdup(f->verdict->message));
@@ -213,7 +231,7 @@ static bool is_sibling_refused(const struct claim_case *c, const struct claim_fu
 {
 	if (!counts(f) || !f->pci)
 		return false;
-	if (is_different(f, v))
+	if (is_different(f, v) || is_ambiguous(c, f, v))
 		return true;
 	if (f->verdict->claimable || f->recorded ||
 	    (f->cover && override_given(&f->cover->meta, f->verdict->reason)))

@@ -24,6 +24,7 @@ static const struct json_row pci_map[] = {
 	JSON_STR(struct pci_facts, vf_device, "vfDevice", JSON_OPTIONAL),
 	JSON_STRS(struct pci_facts, virtual_functions, "virtualFunctions", JSON_OPTIONAL),
 	JSON_STR(struct pci_facts, serial, "serial", JSON_OPTIONAL),
+	JSON_STR(struct pci_facts, identity, "identity", JSON_OPTIONAL),
 	JSON_STRS(struct pci_facts, reset_methods, "resetMethods", JSON_OPTIONAL),
 	JSON_BOOL(struct pci_facts, boot_vga, "bootVGA", JSON_OPTIONAL),
 	JSON_STRS(struct pci_facts, parents, "parents", JSON_OPTIONAL),
@@ -88,7 +89,9 @@ static const struct json_row record_map[] = {
 	JSON_STR(struct record_facts, native, "native", JSON_OPTIONAL),
 	JSON_STR(struct record_facts, id, "id", JSON_OPTIONAL),
 	JSON_STR(struct record_facts, serial, "serial", JSON_OPTIONAL),
+	JSON_STR(struct record_facts, identity, "identity", JSON_OPTIONAL),
 	JSON_STR(struct record_facts, boot, "boot", JSON_OPTIONAL),
+	JSON_BOOL(struct record_facts, this_boot, "thisBoot", JSON_OPTIONAL),
 	JSON_END,
 };
 

@@ -32,6 +32,7 @@ struct pci_facts {
 	char *vf_device;                    /* ... and its virtual ones' device id, "25b6"   */
 	struct json_strs virtual_functions; /* addresses, by index                           */
 	char *serial;
+	char *identity; /* base/device_identity.h */
 	struct json_strs reset_methods;
 	bool boot_vga;
 	struct json_strs parents; /* PCI addresses from the root down */
@@ -97,7 +98,9 @@ struct record_facts {
 	char *native; /* what it goes back to; "": none; NULL: not known    */
 	char *id;     /* "8086:10d3"                                        */
 	char *serial;
-	char *boot; /* boot id of the kernel under which it was written */
+	char *identity; /* base/device_identity.h; NULL: nothing is known  */
+	char *boot;     /* boot id of the kernel under which it was bound last */
+	bool this_boot; /* that is the kernel that runs                    */
 };
 
 /* One type that a parent can be divided into. */

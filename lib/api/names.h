@@ -49,6 +49,8 @@ enum {
 
 /* Of a claim, "true": lend the device although the node needs it. Its own RBAC verb (override). */
 #define NAMES_ANNOTATION_OVERRIDE "hostdev.io/allow-host-critical"
+/* On a claim, "true": the device is the one at its address, also where nothing else tells it from another. */
+#define NAMES_ANNOTATION_BY_ADDRESS "hostdev.io/identify-by-address"
 
 #define NAMES_FINALIZER_HARVESTER_PCI "wrangler.cattle.io/PCIDeviceClaimOnRemove"
 #define NAMES_FINALIZER_HARVESTER_USB "wrangler.cattle.io/usbClaimClient-device-claim-remove"

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/helper/record/mdev_record.h"
 #include "agent/helper/record/record_text.h"
 #include "agent/helper/sys/devpath.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/state_file.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -91,7 +93,7 @@ static char *address_of(const char *name)
 	return xstrndup(name, len - suffix);
 }
 
-static void write_line(int folder_fd, const char *address, struct report *report)
+static void write_line(int folder_fd, const char *address, const char *boot, struct report *report)
 {
 	auto_record struct record record = { 0 };
 	struct err err = { 0 };
@@ -106,21 +108,25 @@ static void write_line(int folder_fd, const char *address, struct report *report
 		return;
 	report_open(&report->lines, "record");
 	record_text_members(&record, &report->lines);
+	json_write_bool(&report->lines, "thisBoot",
+			boot[0] && record.boot && strcmp(record.boot, boot) == 0);
 	report_close(&report->lines);
 }
 
-void records_write_lines(int state_fd, struct report *report)
+void records_write_lines(int state_fd, int proc_fd, struct report *report)
 {
+	char boot[64];
 	auto_names struct sysfs_names names = { 0 };
 	auto_close int fd = -1;
 	struct err err = { 0 };
 
 	if (state_folder_list(state_fd, FOLDER, RECORDS_MAX, &fd, &names, &err) < 0)
 		report_fail(report, &err);
+	mdev_record_boot(proc_fd, boot);
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *address = address_of(names.items[i]);
 
 		if (address)
-			write_line(fd, address, report);
+			write_line(fd, address, boot, report);
 	}
 }

@@ -21,7 +21,8 @@ struct record {
 	char *override; /* driver_override before the first write; NULL: none */
 	char *id;       /* "8086:10d3"                                   */
 	char *serial;   /* NULL: it has none                             */
-	char *boot;     /* boot id of the write; NULL: not known         */
+	char *identity; /* base/device_identity.h; NULL: nothing is known */
+	char *boot;     /* boot id of the kernel under which it was bound last; NULL: not known */
 };
 
 /* What record_read() finds besides a record. */
@@ -46,4 +47,4 @@ void record_done(struct record *record);
 
 /* Append one line for each record to @report, by address. A record that cannot be read is a problem
  * there, and hurts no other. No folder is no records. */
-void records_write_lines(int state_fd, struct report *report);
+void records_write_lines(int state_fd, int proc_fd, struct report *report);

@@ -8,6 +8,7 @@
 #include "agent/helper/record/record.h"
 #include "agent/helper/sys/devpath.h"
 #include "agent/helper/sys/value.h"
+#include "base/device_identity.h"
 #include "base/err.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
@@ -32,6 +33,7 @@ static const struct member_row {
 	{ "override", offsetof(struct record, override), value_is_driver, false },
 	{ "id",      offsetof(struct record, id),      value_is_id,       true },
 	{ "serial",  offsetof(struct record, serial),  value_is_serial,   false },
+	{ "identity", offsetof(struct record, identity), device_identity_valid, false },
 	{ "boot",    offsetof(struct record, boot),    value_is_name,     false },
 };
 /* clang-format on */

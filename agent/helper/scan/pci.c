@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/helper/scan/vf_look.h"
+#include "agent/helper/sys/pci_identity.h"
 #include "agent/helper/sys/pci_serial.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
@@ -15,6 +16,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/str.h"
 #include "base/utf8.h"
 
 enum {
@@ -234,6 +236,15 @@ static bool is_first_function(const struct pci_function *function)
 	return function->address[strlen(function->address) - 1] == '0';
 }
 
+static void read_twin_identity(struct reading *reading)
+{
+	auto_str struct str identity = STR_INIT;
+
+	pci_identity_read(reading->dir_fd, &identity);
+	if (identity.len > 0)
+		reading->function->identity = str_detach(&identity);
+}
+
 static void read_details(struct reading *reading)
 {
 	struct pci_function *function = reading->function;
@@ -257,6 +268,8 @@ static void read_details(struct reading *reading)
 	if (!bridge && is_first_function(function))
 		(void)pci_serial_read(reading->dir_fd, &reading->context->config_denied,
 				      function->serial);
+	if (!bridge)
+		read_twin_identity(reading);
 }
 
 void pci_function_init(struct pci_function *function, const char *address)
@@ -303,5 +316,6 @@ void pci_function_done(struct pci_function *function)
 	free(function->reset_methods);
 	free(function->path);
 	free(function->slot);
+	free(function->identity);
 	vf_seen_done(&function->vfs);
 }

@@ -35,6 +35,7 @@ struct pci_function {
 	char *reset_methods; /* separated by blanks; NULL: the kernel does not tell */
 	char *path;          /* where the device stands in the kernel's tree */
 	char *slot;
+	char *identity;     /* base/device_identity.h */
 	struct vf_seen vfs; /* of a physical function */
 };
 

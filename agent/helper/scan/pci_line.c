@@ -111,6 +111,8 @@ void pci_line_write(const struct pci_function *function, struct str *lines)
 	write_role(function, lines);
 	if (function->serial[0])
 		json_write_str(lines, "serial", function->serial);
+	if (function->identity)
+		json_write_str(lines, "identity", function->identity);
 	if (function->reset_methods)
 		write_reset_methods(function->reset_methods, lines);
 	if (function->boot_vga >= 0)

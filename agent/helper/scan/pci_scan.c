@@ -8,15 +8,18 @@
 #include <unistd.h>
 
 #include "agent/helper/scan/pci.h"
+#include "agent/helper/sys/pci_identity.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum {
 	SLOT_ADDRESS_LEN = 10, /* "0000:01:00", a slot without its functions */
+	CLASS_BRIDGE = 0x06,
 	SLICES_MAX = 4,
 	SLICE_MIN = 64, /* functions for which a thread is worth its start */
 };
@@ -205,25 +208,54 @@ static void name_slot(struct pci_functions *functions, const char *address, cons
 	}
 }
 
-static void name_slots(int sysfs_fd, struct pci_functions *functions)
+/* A virtual function is known by its physical one: both are where the card is. */
+static void share_identity(const struct pci_functions *functions, struct pci_function *function)
 {
-	auto_names struct sysfs_names slots = { 0 };
+	const struct pci_function *physical =
+		pci_functions_find(functions, function->physical_function);
+
+	free(function->identity);
+	function->identity = physical ? xstrdup_or_null(physical->identity) : NULL;
+}
+
+static void finish_identities(const struct sysfs_names *slots, struct pci_functions *functions)
+{
+	for (size_t i = 0; i < functions->len; i++) {
+		struct pci_function *function = &functions->items[i];
+		auto_str struct str identity = STR_INIT;
+
+		if (!function->slot || function->class_id >> 16 == CLASS_BRIDGE)
+			continue;
+		str_add(&identity, function->identity ? function->identity : "");
+		pci_identity_add_slot(slots, function->slot, &identity);
+		free(function->identity);
+		function->identity = identity.len > 0 ? str_detach(&identity) : NULL;
+	}
+	for (size_t i = 0; i < functions->len; i++) {
+		if (functions->items[i].physical_function[0])
+			share_identity(functions, &functions->items[i]);
+	}
+}
+
+static void name_slots(int sysfs_fd, struct sysfs_names *slots, struct pci_functions *functions)
+{
 	auto_close int fd = sysfs_open_dir(sysfs_fd, "bus/pci/slots");
 	struct sysfs_attr address;
 
-	if (fd < 0 || sysfs_list(fd, ".", &slots, NULL) != 0)
+	if (fd < 0 || sysfs_list(fd, ".", slots, NULL) != 0)
 		return;
-	for (size_t i = 0; i < slots.len; i++) {
-		auto_free char *path = xasprintf("%s/address", slots.items[i]);
+	for (size_t i = 0; i < slots->len; i++) {
+		auto_free char *path = xasprintf("%s/address", slots->items[i]);
 
 		if (sysfs_read(fd, path, &address, NULL) == 0 && address.len >= SLOT_ADDRESS_LEN)
-			name_slot(functions, address.text, slots.items[i]);
+			name_slot(functions, address.text, slots->items[i]);
 	}
 }
 
 void pci_scan(int sysfs_fd, struct report *report, struct pci_functions *ret_functions)
 {
 	auto_names struct sysfs_names names = { 0 };
+	auto_names struct sysfs_names slots = { 0 };
 	struct pci_functions functions = { 0 };
 	auto_close int bus_fd = -1;
 	struct err err = { 0 };
@@ -236,7 +268,8 @@ void pci_scan(int sysfs_fd, struct report *report, struct pci_functions *ret_fun
 		qsort(functions.items, functions.len, sizeof(functions.items[0]), by_address);
 	find_virtual_functions(bus_fd, report, &functions);
 	share_serials(&functions);
-	name_slots(sysfs_fd, &functions);
+	name_slots(sysfs_fd, &slots, &functions);
+	finish_identities(&slots, &functions);
 	*ret_functions = functions;
 }
 

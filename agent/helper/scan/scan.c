@@ -29,7 +29,7 @@ void scan_run(const struct scan_options *options, struct report *report)
 	mdev_scan(options->sysfs_fd, options->proc_fd, options->state_fd, report);
 	use_scan(options, &functions, report);
 	if (options->state_fd >= 0) {
-		records_write_lines(options->state_fd, report);
+		records_write_lines(options->state_fd, options->proc_fd, report);
 		vf_records_write_lines(options->state_fd, options->proc_fd, report);
 	}
 

@@ -7,6 +7,7 @@
 #include "agent/helper/sys/devpath.h"
 #include "agent/helper/sys/value.h"
 #include "base/array.h"
+#include "base/device_identity.h"
 #include "base/err.h"
 
 typedef bool value_fn(const char *text, size_t len);
@@ -27,6 +28,7 @@ static const struct word_row {
 	{ "address", offsetof(struct job_function, address), pci_address_valid, true,  "a PCI address such as 0000:01:00.0" },
 	{ "id",      offsetof(struct job_function, id),      value_is_id,       true,  "vendor and device such as 8086:10d3" },
 	{ "serial",  offsetof(struct job_function, serial),  value_is_serial,   false, "a serial such as 00-11-22-33-44-55-66-77" },
+	{ "identity", offsetof(struct job_function, identity), device_identity_valid, false, "an identity such as mac=52:54:00:12:34:56,slot=3" },
 	{ "native",  offsetof(struct job_function, native),  value_is_native,     false, "a driver's name, or nothing" },
 	{ "driver",  offsetof(struct job_function, driver),  value_is_driver,   true,  "a driver's name" },
 	{ "claim",   offsetof(struct job_function, claim),   value_is_name,     true,  "a claim's name" },

@@ -15,6 +15,7 @@ struct job_function {
 	const char *address;       /* valid, in the kernel's lower case             */
 	const char *id;            /* "8086:10d3"                                   */
 	const char *serial;        /* "00-11-22-33-44-55-66-77"                     */
+	const char *identity;      /* base/device_identity.h                        */
 	const char *native;        /* "": it had no driver; NULL: that is not known */
 	const char *driver;        /* the passthrough driver                        */
 	const char *claim;         /* the claim's name                              */

@@ -75,6 +75,7 @@ static void release_parts(struct transition *t)
 {
 	for (size_t i = 0; i < t->job->len; i++) {
 		transition_drop_disks(&t->parts[i]);
+		str_done(&t->parts[i].identity);
 		if (t->parts[i].recorded)
 			record_done(&t->parts[i].record);
 	}

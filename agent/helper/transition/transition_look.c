@@ -5,9 +5,11 @@
 #include "agent/helper/scan/nodes.h"
 #include "agent/helper/sys/bind_look.h"
 #include "agent/helper/sys/holders.h"
+#include "agent/helper/sys/pci_identity.h"
 #include "agent/helper/sys/sysfs.h"
 #include "agent/helper/transition/transition_state.h"
 #include "base/array.h"
+#include "base/device_identity.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -75,8 +77,18 @@ static void aim(struct transition_part *part, bool binding)
 	target->want = binding ? WANT_VFIO : bind_step_back(target);
 }
 
+/* With equal serial numbers it is the device, wherever it is now. */
+static bool is_other_identity(const char *known, struct transition_part *part)
+{
+	const char *serial =
+		part->recorded && part->record.serial ? part->record.serial : part->word->serial;
+
+	return !(serial && strcmp(serial, part->serial) == 0) &&
+	       device_identity_compare(known, str_cstr(&part->identity)) == DEVICE_IDENTITY_OTHER;
+}
+
 /* NULL, or what tells the device that is there from the one that is meant. */
-static const char *other_than_meant(const struct transition_part *part, const char **ret_known)
+static const char *other_than_meant(struct transition_part *part, const char **ret_known)
 {
 	const struct record *record = part->recorded ? &part->record : NULL;
 
@@ -92,6 +104,12 @@ static const char *other_than_meant(const struct transition_part *part, const ch
 	*ret_known = record ? record->serial : NULL;
 	if (record && differ(record->serial, part->serial))
 		return part->serial;
+	*ret_known = part->word->identity;
+	if (is_other_identity(part->word->identity, part))
+		return str_cstr(&part->identity);
+	*ret_known = record ? record->identity : NULL;
+	if (record && is_other_identity(record->identity, part))
+		return str_cstr(&part->identity);
 	return NULL;
 }
 
@@ -141,8 +159,10 @@ static int look_at(struct transition *t, struct transition_part *part, bool bind
 		return TRANSITION_STOPPED;
 	if (bind_look(t->options->sysfs_fd, t->address, &part->first, &err) < 0)
 		return transition_stop(t, REASON_DEVICE_GONE, err.code, "%s", err.msg);
-	if (part->first.present)
+	if (part->first.present) {
 		bind_look_serial(t->options->sysfs_fd, t->address, part->serial);
+		pci_identity_look(t->options->sysfs_fd, t->address, &part->identity);
+	}
 	part->seen = part->first;
 	aim(part, binding);
 	if (check_identity(t, part, binding) < 0)

@@ -5,9 +5,11 @@
 #include "agent/helper/sys/kernel_module.h"
 #include "agent/helper/sys/sysfs.h"
 #include "agent/helper/transition/transition_state.h"
+#include "base/device_identity.h"
 #include "base/err.h"
 #include "base/failpoint.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum { BOOT_ID_MAX = 64 };
 
@@ -191,14 +193,15 @@ static bool same(const char *left, const char *right)
 	return left && right ? strcmp(left, right) == 0 : left == right;
 }
 
-/* Does the record say so already? Its boot is that of its first writing. */
+/* Does the record say so already? */
 static bool says_so(const struct transition_part *part, const struct record *record)
 {
 	const struct record *old = &part->record;
 
 	return part->recorded && same(old->claim, record->claim) && same(old->uid, record->uid) &&
 	       same(old->driver, record->driver) && same(old->serial, record->serial) &&
-	       same(old->native, record->native) && same(old->override, record->override);
+	       same(old->native, record->native) && same(old->override, record->override) &&
+	       same(old->identity, record->identity) && same(old->boot, record->boot);
 }
 
 static char *read_boot_id(const struct transition *t)
@@ -211,14 +214,18 @@ static char *read_boot_id(const struct transition *t)
 	return xstrndup(attr.text, BOOT_ID_MAX);
 }
 
-/* What is known already stays; a serial may be learned later, when the device is awake. */
+/* What is known already stays; a serial may be learned later, when the device is awake. The boot is that
+ * under which it was bound last: until then the numbers are the same. */
 static void fill_record(const struct transition *t, const struct transition_part *part,
 			struct record *record)
 {
 	const char *serial = part->serial[0] ? part->serial : part->word->serial;
+	const char *known = part->recorded ? part->record.identity : part->word->identity;
+	struct str identity = STR_INIT;
 
 	if (part->recorded && part->record.serial)
 		serial = part->record.serial;
+	device_identity_merge(&identity, known, part->identity.buf);
 	*record = (struct record){
 		.address = xstrdup(part->word->address),
 		.claim = xstrdup(part->word->claim),
@@ -228,7 +235,9 @@ static void fill_record(const struct transition *t, const struct transition_part
 		.override = part->target.overridden ? xstrdup(part->target.driver) : NULL,
 		.id = xstrdup(part->first.id),
 		.serial = serial && serial[0] ? xstrdup(serial) : NULL,
-		.boot = part->recorded ? xstrdup_or_null(part->record.boot) : read_boot_id(t),
+		.identity = identity.len > 0 ? str_detach(&identity) : NULL,
+		.boot = part->recorded && !part->moving ? xstrdup_or_null(part->record.boot)
+							: read_boot_id(t),
 	};
 }
 

@@ -12,6 +12,7 @@
 #include "agent/helper/transition/transition.h"
 #include "agent/helper/transition/transition_out.h"
 #include "base/array.h"
+#include "base/str.h"
 
 struct err;
 
@@ -26,6 +27,7 @@ struct transition_part {
 	struct bind_seen first; /* at the beginning                                     */
 	struct bind_seen seen;  /* at last                                              */
 	char serial[PCI_SERIAL_SIZE];
+	struct str identity; /* base/device_identity.h */
 	struct bind_target target;
 	ARRAY(int) disks; /* descriptors that keep others from its disks until it is unbound */
 };

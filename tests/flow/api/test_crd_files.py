@@ -111,7 +111,7 @@ def test_every_reason_of_claimable_is_explained():
 
 CLAIM_REASONS = {
     "Accepted": "Accepted Contradictory DriverNotAllowed DeviceNotFound DeviceGone DifferentDevice "
-                "USBDevicesClaimed GroupShared",
+                "IdentityByModelOnly USBDevicesClaimed GroupShared",
     "GroupViable": "Viable SiblingBound NotBound",
     "DriverBound": "Bound Waiting Binding Releasing Held Busy ClaimDeleted Stuck Released SkippedByAnnotation DeviceGone "
                    "DifferentDevice OverrideOwned InUse UseUnknown DriverChanged DriverMissing NoIOMMUBackend StateNotWritable "

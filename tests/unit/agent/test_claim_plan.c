@@ -42,6 +42,12 @@
 	"{'metadata':{'name':'" name "','uid':'" uid "','resourceVersion':'7','generation':1" meta "}," \
 	"'spec':{" spec "},'status':{" status "}}"
 #define CLAIM(meta, spec, status) CLAIM_OF(NAME, "u1", meta, spec, status)
+/* Bound under an earlier boot; a device of its model in another group. */
+#define BOOTED(more) RECORDED(ADDRESS, "8086:10d3", NAME, "u1", ",'native':'e1000e','boot':'old'" more)
+#define TWIN_ADDRESS "0000:02:00.0"
+#define TWIN(more) "{'kind':'pci','address':'" TWIN_ADDRESS "','vendor':'8086','device':'10d3','class':'020000'," \
+	"'driver':'e1000e','iommuGroup':'13'" more "}"
+#define BY_ADDRESS ",'annotations':{'" NAMES_ANNOTATION_BY_ADDRESS "':'true'}"
 #define SERIAL  "00-11-22-33-44-55-66-7"
 #define MARKED  ",'finalizers':['" FINALIZER "']"
 #define DELETED ",'deletionTimestamp':'2026-01-01T00:00:00Z'"

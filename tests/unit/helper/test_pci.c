@@ -63,19 +63,20 @@ static struct pci_case {
 	{ "the slot with its address",
 	  { LINK, UEVENT, REVISION, "sys/bus/pci/slots/7/address=0000:00:03\n",
 	    "sys/bus/pci/slots/8/address=0000:00:04\n" },
-	  NIC_HEAD "'role':'Function','slot':'7','parents':[]}\n" },
+	  NIC_HEAD "'role':'Function','identity':'slot=7','slot':'7','parents':[]}\n" },
 	{ "a physical and its virtual functions",
 	  { LINK, UEVENT, REVISION, AT "sriov_totalvfs=7\n", AT "sriov_vf_device=10ca\n", AT "net/eth1/", AT "virtfn0->../0000:00:03.1",
 	    "sys/bus/pci/devices/0000:00:03.1->../../../devices/pci0000:00/0000:00:03.1",
 	    "sys/devices/pci0000:00/0000:00:03.1/uevent=PCI_CLASS=20000\nPCI_ID=8086:10CA\n"
 	    "PCI_SUBSYS_ID=8086:A01F\n",
 	    "sys/devices/pci0000:00/0000:00:03.1/revision=0x02\n",
-	    "sys/devices/pci0000:00/0000:00:03.1/physfn->../0000:00:03.0" },
+	    "sys/devices/pci0000:00/0000:00:03.1/physfn->../0000:00:03.0",
+	    "sys/devices/pci0000:00/0000:00:03.0/acpi_index=5\n" },
 	  NIC_HEAD "'role':'PhysicalFunction','totalVFs':7,'numVFs':1,'vfDevice':'10ca','interface':'eth1',"
-	  "'virtualFunctions':['0000:00:03.1'],'parents':[]}\n"
+	  "'virtualFunctions':['0000:00:03.1'],'identity':'index=5','parents':[]}\n"
 	  "{'kind':'pci','address':'0000:00:03.1','vendor':'8086','device':'10ca','class':'020000',"
 	  "'revision':'02','subsystemVendor':'8086','subsystemDevice':'a01f',"
-	  "'role':'VirtualFunction','physicalFunction':'0000:00:03.0','parents':[]}\n" },
+	  "'role':'VirtualFunction','physicalFunction':'0000:00:03.0','identity':'index=5','parents':[]}\n" },
 	{ "what stands above it, also across a VMD's domain",
 	  { "sys/bus/pci/devices/10000:e1:00.0->../../../devices/pci0000:00/0000:00:0e.0/pci10000:e0/"
 	    "10000:e0:1d.0/10000:e1:00.0",

@@ -289,7 +289,7 @@ static void assert_lines(const struct tree *tree, const char *lines, const char 
 {
 	struct report report = { 0 };
 
-	records_write_lines(tree->fd, &report);
+	records_write_lines(tree->fd, -1, &report);
 	assert_string_equal(str_cstr(&report.lines), lines);
 	assert_string_equal(str_cstr(&report.problems), problems);
 	report_done(&report);
@@ -318,7 +318,8 @@ static void lines_of_records(void **state)
 	assert_lines(
 		&tree,
 		"{\"kind\":\"record\",\"address\":\"0000:01:00.0\",\"claim\":\"vm1-000001000\","
-		"\"uid\":\"1234-5678\",\"driver\":\"vfio-pci\",\"native\":\"\",\"id\":\"8086:10d3\"}\n",
+		"\"uid\":\"1234-5678\",\"driver\":\"vfio-pci\",\"native\":\"\",\"id\":\"8086:10d3\","
+		"\"thisBoot\":false}\n",
 		"{\"kind\":\"problem\",\"device\":\"0000:02:00.0\",\"attribute\":\"record\","
 		"\"message\":\"'0000:02:00.0.json': 'address' is missing; repair the file or remove it\"}\n"
 		"{\"kind\":\"problem\",\"device\":\"0000:03:00.0\",\"attribute\":\"record\","
@@ -349,7 +350,7 @@ static size_t count_lines(const struct tree *tree, bool problems)
 	const char *text;
 	size_t count = 0;
 
-	records_write_lines(tree->fd, &report);
+	records_write_lines(tree->fd, -1, &report);
 	text = str_cstr(problems ? &report.problems : &report.lines);
 	for (; (text = strchr(text, '\n')) != NULL; text++)
 		count++;
@@ -369,7 +370,7 @@ static void at_most_so_many_lines(void **state)
 	assert_int_equal(count_lines(&tree, false), RECORDS_MAX);
 	assert_int_equal(count_lines(&tree, true), 0);
 	put_record(&tree, RECORDS_MAX);
-	records_write_lines(tree.fd, &report);
+	records_write_lines(tree.fd, -1, &report);
 	assert_int_equal(report.lines.len, 0);
 	assert_int_equal(report.failure.code, -E2BIG);
 	assert_string_equal(report.failure.msg, "the folder 'devices' has more than 4096 files");

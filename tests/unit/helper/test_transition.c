@@ -77,6 +77,20 @@ static struct transition_case {
 	  NATIVE, { NULL }, false, { "proc/123/fd/5->/dev/null",
 	  "sys/dev/char/1:3->../../devices/virtual/vfio/12" }, STEP("WaitLock") STEP("CheckHolders") NULL_HELD_BARE,
 	  "- - -" },
+	{ "bind: refused while a process has the group open, though its function has its driver back", TRANSITION_BIND,
+	  NATIVE, { "e1000e" }, false, { "dev/vfio/12=", "proc/123/fd/5->/dev/vfio/12" }, STEP("WaitLock")
+	  STEP("CheckHolders") "{'kind':'holder','address':'" A "','pid':123,'detail':'process 123 has /dev/vfio/12 open'}\n"
+	  AT_END(A, ",'driver':'e1000e'") END("Held", "Held", ",'address':'" A "','step':'CheckHolders','message':"
+	  "'process 123 has /dev/vfio/12 open'"), "e1000e - -" },
+	{ "bind: a claim of another name gets the record", TRANSITION_BIND,
+	  "address=" A " id=8086:10d3 driver=vfio-pci claim=vm1-y uid=u1", { "vfio-pci", "vfio-pci" }, false,
+	  { KNOWN, "dev/vfio/12=" }, STEP("WaitLock") STEP("WriteRecord") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
+	{ "bind: a native driver that the record does not know is added", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
+	  { RECORD("\"id\":\"8086:10d3\",\"serial\":\"00-00-00-00-00-00-00-01\","),
+	    "proc/sys/kernel/random/boot_id=old\n" }, STEP("WaitLock")
+	  STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
 	{ "bind: a group that is no more is held by nobody", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
 	  { "proc/123/fd/5->/dev/vfio/12 (deleted)" }, STEP("WaitLock") STEP("CheckHolders")
 	  STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
@@ -105,8 +119,8 @@ static struct transition_case {
 	  " is \\'e1000e\\', which is not hostdev\\'s; clear it, or leave the device to who has set it'"),
 	  "e1000e e1000e -" },
 	{ "bind: one that a release left when it was cut off", TRANSITION_BIND, NATIVE, { "e1000e", "e1000e" }, false,
-	  { KNOWN }, STEP("WaitLock") STEP("CheckHolders") STEP("SetOverride") STEP("Unbind") STEP("Probe")
-	  AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	  { KNOWN }, STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind")
+	  STEP("Probe") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
 	{ "bind: a physical function whose virtual ones would go with it", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
 	  { "sys/bus/pci/devices/" A "/virtfn0->../" B },
 	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'e1000e'") END("Refused", "InUse",

@@ -147,6 +147,86 @@ static void change_matches_table(void **state)
 	machine_done(&m);
 }
 
+/* The device is there, and tells its index and maybe an address; the record or the job says @known. */
+static struct identity_case {
+	const char *name;
+	const char *record, *job; /* NULL: nothing */
+	const char *serials;      /* "record device"; NULL: none */
+	bool has_mac;
+	const char *said;
+	const char *left; /* what the record says of it */
+} identities[] = {
+	{ "a device is remembered by what it tells", NULL, NULL, NULL, true, "'Done'",
+	  "\"identity\":\"mac=52:54:00:00:00:01,index=7\"" },
+	{ "a twin of the device that the record is of", "mac=52:54:00:00:00:02,index=7", NULL, NULL,
+	  true, "'DifferentDevice'", "mac=52:54:00:00:00:02,index=7" },
+	{ "a twin of the device that the job means", NULL, "index=8", NULL, false,
+	  "'DifferentDevice','address':'" A "','message':'" A
+	  " is another device: 'index=7' instead of 'index=8''",
+	  NULL },
+	{ "what it does not tell any more is kept", "mac=52:54:00:00:00:01,slot=3", NULL, NULL,
+	  false, "'Done'", "mac=52:54:00:00:00:01,slot=3,index=7" },
+	{ "a card with its own address is the same in another place",
+	  "mac=52:54:00:00:00:01,index=9", NULL, NULL, true, "'Done'",
+	  "mac=52:54:00:00:00:01,index=9" },
+	{ "and so is one with the same serial number", "index=9", NULL, S1, false, "'Done'",
+	  "index=9" },
+};
+
+static void identity_matches_table(void **state)
+{
+	const struct identity_case *c = *state;
+	auto_free char *words =
+		xasprintf(BARE "%s%s", c->job ? " identity=" : "", c->job ? c->job : "");
+	char text[1024] = "";
+	auto_close int fd = -1;
+	struct machine m;
+
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	tree_add(&m.tree, "sys/bus/pci/devices/" A "/acpi_index=7\n");
+	if (c->has_mac) {
+		tree_add(&m.tree, "sys/bus/pci/devices/" A "/net/eth1/address=52:54:00:00:00:01\n");
+		tree_add(&m.tree, "sys/bus/pci/devices/" A "/net/eth1/addr_assign_type=0\n");
+		tree_add(&m.tree, "sys/bus/pci/devices/" A "/net/eth1/flags=0x1002\n");
+	}
+	if (c->serials)
+		machine_set_serial(&m, A, 1);
+	if (c->record) {
+		auto_free char *record = xasprintf(
+			RECORD(A, "%s%s%s\"identity\":\"%s\","), c->serials ? "\"serial\":\"" : "",
+			c->serials ? c->serials : "", c->serials ? "\"," : "", c->record);
+		tree_add(&m.tree, record);
+	}
+	check(&m, TRANSITION_BIND, words, c->said);
+	fd = openat(m.tree.fd, "state/devices/" A ".json", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fd >= 0, c->left != NULL);
+	if (fd >= 0)
+		assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	if (c->left && !strstr(text, c->left))
+		fail_msg("no %s in %s", c->left, text);
+	machine_done(&m);
+}
+
+/* A record that is written again keeps what is known. */
+static void serial_is_kept(void **state)
+{
+	char text[1024] = "";
+	auto_close int fd = -1;
+	struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	tree_add(&m.tree, RECORD(A, "\"serial\":\"" S1 "\","));
+	check(&m, TRANSITION_BIND, BARE, "'Done'");
+	fd = openat(m.tree.fd, "state/devices/" A ".json", O_RDONLY | O_CLOEXEC);
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	assert_non_null(strstr(text, S1));
+	assert_non_null(strstr(text, "\"boot\":\"b00t\""));
+	machine_done(&m);
+}
+
 /* Groups are numbered as the kernel finds them: a job of an old numbering is about nothing. */
 static void groups_are_compared(void **state)
 {
@@ -177,7 +257,10 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, serials, serial_matches_table);
+	suite_rows(&suite, identities, identity_matches_table);
 	suite_rows(&suite, changes, change_matches_table);
+	suite_add(&suite, "a record that is written again keeps the serial number", serial_is_kept,
+		  NULL);
 	suite_add(&suite, "a job for another group than the function's is refused",
 		  groups_are_compared, NULL);
 	return suite_run(&suite, "transition_look");

@@ -12,6 +12,7 @@
 
 #include "agent/helper/sys/devpath.h"
 #include "agent/helper/sys/job.h"
+#include "agent/helper/sys/nvidia_node.h"
 #include "agent/helper/sys/pod.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/array.h"
@@ -28,6 +29,7 @@ struct search {
 	const struct job *job;
 	struct holders *holders;
 	char *group_node; /* "/dev/vfio/12"; NULL: no group */
+	int *minors;      /* of each function of the job: nvidia_node.h */
 	size_t descriptors_left;
 	bool has_counts; /* the size of PID/fd is the number of descriptors (Linux 6.2) */
 };
@@ -68,6 +70,14 @@ static bool is_known(const struct search *search, const struct process *process,
 	return false;
 }
 
+/* nvidia-persistenced, of whose name the kernel has 15 bytes. */
+static const char *advice_for(const char *command)
+{
+	return strcmp(command, "nvidia-persiste") == 0
+		       ? ": switch the card's persistence mode off (nvidia-smi -pm 0)"
+		       : "";
+}
+
 static void add_holder(struct search *search, const struct process *process, const char *address)
 {
 	struct holder *holder;
@@ -82,8 +92,8 @@ static void add_holder(struct search *search, const struct process *process, con
 	holder->command = command_of(search, process);
 	holder->pod = pod_of_process(search->look->proc_fd, process->name);
 	holder->detail = holder->command[0]
-				 ? xasprintf("process %d (%s) has %s open", process->pid,
-					     holder->command, link)
+				 ? xasprintf("process %d (%s) has %s open%s", process->pid,
+					     holder->command, link, advice_for(holder->command))
 				 : xasprintf("process %d has %s open", process->pid, link);
 }
 
@@ -163,6 +173,15 @@ static bool is_group_link(const struct search *search, const char *link)
 	       (link[len] == '\0' || strcmp(link + len, " (deleted)") == 0);
 }
 
+/* Functions of NVIDIA cards whose node has the name @link: sysfs does not know its number. */
+static void match_cards(struct search *search, const struct process *process)
+{
+	for (size_t i = 0; i < search->job->len; i++) {
+		if (nvidia_node_is(process->link, search->minors[i]))
+			add_holder(search, process, search->job->items[i].address);
+	}
+}
+
 static void look_at_descriptor(struct search *search, struct process *process, int dir_fd,
 			       const char *fd)
 {
@@ -172,6 +191,7 @@ static void look_at_descriptor(struct search *search, struct process *process, i
 		return;
 	if (strncmp(process->link, DEV, sizeof(DEV) - 1) != 0)
 		return;
+	match_cards(search, process);
 	if (find_device(search, dir_fd, fd, path))
 		match_path(search, process, path);
 	else if (is_group_link(search, process->link))
@@ -267,8 +287,13 @@ void holders_find(const struct holders_look *look, const struct job *job,
 	bool has_group = strcmp(look->group, "-") != 0;
 	auto_free char *node = has_group ? xasprintf(DEV "vfio/%s", look->group) : NULL;
 	struct holders holders = { 0 };
-	struct search search = { look, job, &holders, node, HOLDERS_DESCRIPTORS_MAX, false };
+	auto_free int *minors = xcalloc(job->len + 1, sizeof(*minors));
+	struct search search = {
+		look, job, &holders, node, minors, HOLDERS_DESCRIPTORS_MAX, false
+	};
 
+	for (size_t i = 0; i < job->len; i++)
+		minors[i] = nvidia_node_minor(look->sysfs_fd, look->proc_fd, job->items[i].address);
 	if (job->len > 0 && look->proc_fd >= 0)
 		look_at_processes(&search);
 	if (search.descriptors_left == 0)

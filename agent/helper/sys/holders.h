@@ -37,7 +37,7 @@ struct holders_look {
 
 /*
  * Find who holds the functions of @job (or the mediated devices, whose "addresses" are their UUIDs): processes with the group's node open, or a device node of or
- * below a function. By pid, each process at most once per function. Who has the group open holds it
+ * below a function, or /dev/nvidia<minor> of a card. By pid, each process at most once per function. Who has the group open holds it
  * as a whole, and is named as a holder of the job's first function; with the group "-" nobody is. The
  * calling process is never a holder. A process that ends meanwhile, and what cannot be read, is
  * passed over.

@@ -5,6 +5,7 @@
 #include "agent/helper/scan/nodes.h"
 #include "agent/helper/sys/bind_look.h"
 #include "agent/helper/sys/holders.h"
+#include "agent/helper/sys/nvidia_node.h"
 #include "agent/helper/sys/pci_identity.h"
 #include "agent/helper/sys/sysfs.h"
 #include "agent/helper/transition/transition_state.h"
@@ -242,7 +243,9 @@ static bool can_be_open(const struct transition *t, const struct job *taken, con
 		const char *address = taken->items[i].address;
 
 		if (!transition_find_part(t, address)->first.driver[0] ||
-		    nodes_below(t->options->sysfs_fd, address))
+		    nodes_below(t->options->sysfs_fd, address) ||
+		    nvidia_node_minor(t->options->sysfs_fd, t->options->proc_fd, address) !=
+			    NVIDIA_NODE_NONE)
 			return true;
 	}
 	return nodes_of_group(t->options->sysfs_fd, t->options->dev_fd, group);

@@ -26,6 +26,10 @@
 #define OPEN(pid, fd, target) "proc/" pid "/fd/" fd "->" target
 #define UID                   "0f8fad5b-d9cb-469f-a165-70867728950e"
 
+#define CARD(address) "sys/bus/pci/devices/" address "/driver->../../../bus/pci/drivers/nvidia"
+#define MINOR(address, minor)                                                                      \
+	"proc/driver/nvidia/gpus/" address "/information=Model: \t NVIDIA A2\nBus Type: \t PCIe\n" \
+	"Device Minor: \t " minor "\nGPU Excluded:\t No\n"
 #define HELD(address, pid, command, what) \
 	address " " pid " '" command "' - process " pid " (" command ") has " what " open\n"
 
@@ -124,6 +128,35 @@ static struct holders_case {
 	    "proc/5/cgroup=0::/kubepods/burstable/pod" UID "/4c55\n",
 	    "proc/1/root/var/log/pods/default_vm-1_" UID "/" },
 	  F0 " 5 'qemu' default/vm-1 process 5 (qemu) has /dev/null open\n" },
+	{ "the node of an NVIDIA card, of which sysfs knows nothing",
+	  "12",
+	  { CARD(F0), CARD(F1), MINOR(F0, "1"), MINOR(F1, "2"), PROCESS("5", "python3"),
+	    OPEN("5", "1", "/dev/nvidia1"), OPEN("5", "2", "/dev/nvidiactl"),
+	    OPEN("5", "3", "/dev/nvidia-uvm") },
+	  HELD(F0, "5", "python3", "/dev/nvidia1") },
+	{ "NVIDIA's daemon holds a card in persistence mode",
+	  "12",
+	  { CARD(F0), MINOR(F0, "0"), PROCESS("5", "nvidia-persiste"),
+	    OPEN("5", "1", "/dev/nvidia0") },
+	  F0
+	  " 5 'nvidia-persiste' - process 5 (nvidia-persiste) has /dev/nvidia0 open: switch the card's "
+	  "persistence mode off (nvidia-smi -pm 0)\n" },
+	{ "a card whose node the driver does not tell may have any",
+	  "12",
+	  { CARD(F1), PROCESS("5", "x"), OPEN("5", "1", "/dev/nvidia7 (deleted)") },
+	  HELD(F1, "5", "x", "/dev/nvidia7 (deleted)") },
+	{ "nodes of other cards, and what is none",
+	  "12",
+	  { CARD(F0), MINOR(F0, "1"), PROCESS("5", "x"), OPEN("5", "1", "/dev/nvidia11"),
+	    OPEN("5", "2", "/dev/nvidia1x"), OPEN("5", "3", "/dev/nvidia"),
+	    OPEN("5", "4", "/dev/nvidia-modeset"), OPEN("5", "6", "/dev/nvidia01x") },
+	  "" },
+	{ "a virtual function has no such node, nor has a card on another driver",
+	  "12",
+	  { CARD(F0), "sys/bus/pci/devices/" F0 "/physfn->../" F1,
+	    "sys/bus/pci/devices/" F1 "/driver->../../drivers/nouveau", PROCESS("5", "x"),
+	    OPEN("5", "1", "/dev/nvidia0") },
+	  "" },
 	{ "names that are no pids",
 	  "12",
 	  { NULL_IS(GROUP("12")), OPEN("-5", "1", "/dev/null"), OPEN("5x", "1", "/dev/null"),

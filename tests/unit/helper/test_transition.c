@@ -91,6 +91,11 @@ static struct transition_case {
 	    "proc/sys/kernel/random/boot_id=old\n" }, STEP("WaitLock")
 	  STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
+	{ "bind: refused while a process has an NVIDIA card open", TRANSITION_BIND, MACHINE_WORDS(A, " native=nvidia"),
+	  { "nvidia" }, false, { "proc/123/fd/5->/dev/nvidia0", "proc/driver/nvidia/gpus/" A "/information=Device Minor: \t 0\n" },
+	  STEP("WaitLock") STEP("CheckHolders") "{'kind':'holder','address':'" A "','pid':123,'detail':'process 123 has "
+	  "/dev/nvidia0 open'}\n" AT_END(A, ",'driver':'nvidia'") END("Held", "Held", ",'address':'" A "','step':"
+	  "'CheckHolders','message':'process 123 has /dev/nvidia0 open'"), "nvidia - -" },
 	{ "bind: a group that is no more is held by nobody", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
 	  { "proc/123/fd/5->/dev/vfio/12 (deleted)" }, STEP("WaitLock") STEP("CheckHolders")
 	  STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,

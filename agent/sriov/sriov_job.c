@@ -82,15 +82,28 @@ void sriov_job_done(struct sriov_job *job)
 	job->count = false;
 }
 
+static bool is_setting(const struct sriovnetworkdevice_vf *vf)
+{
+	return vf->mac_address || vf->vlan >= 0 || vf->trust || vf->spoof_check;
+}
+
 bool sriov_job_has_settings(const struct sriovnetworkdevice *object, int count)
 {
 	const struct sriovnetworkdevice_vfs *vfs = &object->spec.virtual_functions;
 
 	for (size_t i = 0; i < vfs->len; i++) {
-		const struct sriovnetworkdevice_vf *vf = &vfs->items[i];
+		if (vfs->items[i].index < count && is_setting(&vfs->items[i]))
+			return true;
+	}
+	return false;
+}
 
-		if (vf->index < count &&
-		    (vf->mac_address || vf->vlan >= 0 || vf->trust || vf->spoof_check))
+bool sriov_job_sets(const struct sriovnetworkdevice *object, int index)
+{
+	const struct sriovnetworkdevice_vfs *vfs = &object->spec.virtual_functions;
+
+	for (size_t i = 0; i < vfs->len; i++) {
+		if (vfs->items[i].index == index && is_setting(&vfs->items[i]))
 			return true;
 	}
 	return false;

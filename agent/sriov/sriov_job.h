@@ -24,6 +24,9 @@ void sriov_job_done(struct sriov_job *job);
 /* Has @object settings of any virtual function below @count? */
 bool sriov_job_has_settings(const struct sriovnetworkdevice *object, int count);
 
+/* Has it settings of the virtual function @index? */
+bool sriov_job_sets(const struct sriovnetworkdevice *object, int index);
+
 /* Append the whole command line, without the program. @node_address may be NULL. */
 void sriov_job_line(const struct helper_place *place, const char *node_address,
 		    const struct sriov_job *job, struct json_strs *ret_line);

@@ -130,20 +130,32 @@ static bool judge_kind(const struct sriov_case *c, struct sriov_verdict *v)
 	return false;
 }
 
-/* Their number is to change. */
-static bool judge_change(const struct sriov_case *c, struct sriov_verdict *v)
+/* The node needs the card itself: what is done to its virtual functions, its driver does to the card. */
+static bool judge_critical(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const struct verdict *verdict = sriov_look_verdict(c->inventory, c->pf->address);
 	const char *critical = verdict ? sriov_look_critical(verdict) : NULL;
-	int want = c->object->spec.num_vfs;
-	bool lent = native_driver_lends(c->pf->driver);
 
-	if (critical)
+	if (!critical)
+		return false;
+	if (v->change)
 		return refuse(
 			v, critical,
 			xasprintf("the number of its virtual functions stays %zu, because the "
 				  "node needs the card: %s",
 				  c->pf->virtual_functions.len, verdict->message));
+	return refuse(v, critical,
+		      xasprintf("the settings of its virtual functions stay as they are, because "
+				"the node needs the card: %s",
+				verdict->message));
+}
+
+/* Their number is to change. */
+static bool judge_change(const struct sriov_case *c, struct sriov_verdict *v)
+{
+	int want = c->object->spec.num_vfs;
+	bool lent = native_driver_lends(c->pf->driver);
+
 	if (want > 0 && (c->claimed || lent))
 		return refuse(v, "PassedThrough",
 			      c->claimed
@@ -191,9 +203,30 @@ static bool judge_addresses(const struct sriov_case *c, int count, struct sriov_
 	return refused;
 }
 
+/* The node itself needs one of those that are to be set. */
+static bool judge_own(const struct sriov_case *c, struct sriov_verdict *v)
+{
+	const struct json_strs *functions = &c->pf->virtual_functions;
+
+	for (size_t i = 0; i < functions->len; i++) {
+		const struct verdict *verdict =
+			sriov_look_verdict(c->inventory, functions->items[i]);
+		const char *critical = verdict ? sriov_look_critical(verdict) : NULL;
+
+		if (critical && sriov_job_sets(c->object, (int)i))
+			return refuse(
+				v, critical,
+				xasprintf("the settings of its virtual functions stay as they are, "
+					  "because the node needs %s: %s; remove index %zu from "
+					  "spec.virtualFunctions",
+					  functions->items[i], verdict->message, i));
+	}
+	return false;
+}
+
 static bool judge_settings(const struct sriov_case *c, int count, struct sriov_verdict *v)
 {
-	if (judge_addresses(c, count, v))
+	if (judge_own(c, v) || judge_addresses(c, count, v))
 		return true;
 	if (c->pf->interface)
 		return false;
@@ -215,8 +248,8 @@ void sriov_judge(const struct sriov_case *c, struct sriov_verdict *ret_verdict)
 	v.change = count != have;
 	v.settings = sriov_job_has_settings(c->object, count);
 	if (!(judge_gone(c, &v) || judge_duplicate(c, &v) || judge_identity(c, &v) ||
-	      judge_kind(c, &v) || (v.change && judge_change(c, &v)) ||
-	      (v.settings && judge_settings(c, count, &v)))) {
+	      judge_kind(c, &v) || ((v.change || v.settings) && judge_critical(c, &v)) ||
+	      (v.change && judge_change(c, &v)) || (v.settings && judge_settings(c, count, &v)))) {
 		v.ok = true;
 		v.reason = "Accepted";
 		v.message = xstrdup("may be carried out");

@@ -8,11 +8,13 @@
  *   DifferentDevice     another card is at its address
  *   NotPhysicalFunction it cannot make virtual functions
  *   TooManyVFs          it cannot make that many
- *   (only if their number is to change)
+ *   (only if their number is to change, or there are settings)
  *   HostNetwork ...     the node cannot spare the card (sriov_look_critical)
+ *   (only if their number is to change)
  *   PassedThrough       the card itself is claimed
  *   VFsInUse            somebody has one of those that would have to be removed
  *   (only if there are settings)
+ *   HostNetwork ...     the node cannot spare a virtual function that is to be set
  *   DuplicateMAC        two virtual functions are to have one address
  *   NoInterface         the card has no network interface
  */

@@ -10,7 +10,7 @@
 #include "controller/views/view.h"
 #include "controller/views/view_text.h"
 
-/* Reasons of Claimable for which the number of a card's functions stays as it is. */
+/* Reasons of Claimable for which a card's functions stay as they are. */
 static const char *const critical[] = { "HostFilesystem", "HostSwap", "HostNetwork", "Console" };
 
 static const struct view *device_of(const struct rule_case *c,
@@ -60,9 +60,34 @@ static bool refuse_critical(const struct rule_case *c, const struct sriovnetwork
 	for (size_t i = 0; device && i < ARRAY_LEN(critical); i++) {
 		if (known_same(view_text(device, VIEW_TEXT_REASON), critical[i]))
 			return rule_refuse(c, RULE_FORBIDDEN,
-					   "%s: %s: the number of its virtual functions cannot be "
-					   "changed while the node needs the card",
+					   "%s: %s: the number of its virtual functions and their "
+					   "settings cannot be changed while that is so",
 					   critical[i], view_text(device, VIEW_TEXT_MESSAGE));
+	}
+	return false;
+}
+
+static bool has_setting(const struct sriovnetworkdevice *card,
+			const struct sriovnetworkdevice_vf *vf)
+{
+	for (size_t i = 0; i < card->spec.virtual_functions.len; i++) {
+		const struct sriovnetworkdevice_vf *has = &card->spec.virtual_functions.items[i];
+
+		if (has->index == vf->index && has->vlan == vf->vlan && has->qos == vf->qos &&
+		    known_same(has->mac_address, vf->mac_address) &&
+		    known_same(has->trust, vf->trust) &&
+		    known_same(has->spoof_check, vf->spoof_check))
+			return true;
+	}
+	return false;
+}
+
+/* One that is left out is left as it is. */
+static bool sets_more(const struct sriovnetworkdevice *card, const struct sriovnetworkdevice *old)
+{
+	for (size_t i = 0; i < card->spec.virtual_functions.len; i++) {
+		if (!has_setting(old, &card->spec.virtual_functions.items[i]))
+			return true;
 	}
 	return false;
 }
@@ -175,6 +200,8 @@ void network_card_update(const struct rule_case *c)
 		    refuse_passed_through(c, card) ||
 		    (old->spec.num_vfs > 0 && refuse_claimed(c, old)))
 			return;
+	} else if (sets_more(card, old) && refuse_critical(c, card)) {
+		return;
 	}
 	warn_settings(c, card);
 }

@@ -8,6 +8,8 @@
 #define NIC(meta, spec, status) \
 	"{'metadata':{'name':'node1-eth3'" meta "},'spec':{'nodeName':'node1'," spec "},'status':{" status "}}"
 #define VFS(n) NIC("", "'address':'0000:03:00.0','numVFs':" n, "")
+#define NEEDED(n, more) NIC("", "'address':'0000:00:02.0','numVFs':" n more, "")
+#define SET(what) ",'virtualFunctions':[{'index':0," what "}]"
 #define CLAIM(name) OBJECT("PCIDeviceClaim", name, "")
 #define SEEN(name, spec) OBJECT("SRIOVNetworkDevice", name, ",'spec':{" spec "}")
 #define OTHER(name, node) SEEN(name, "'nodeName':'" node "','address':'0000:03:00.0','numVFs':0")
@@ -54,6 +56,14 @@ static struct cluster_case updates[] = {
 	{ .name = "a card that is claimed", .more = CLAIM(CARD), .old = VFS("0"), .object = VFS("1"), .refused = "lends the card itself" },
 	{ .name = "a card that the node needs", .old = NIC("", "'address':'0000:00:02.0','numVFs':1", ""),
 	  .object = NIC("", "'address':'0000:00:02.0','numVFs':0", ""), .refused = "HostNetwork: eth0 has the default route" },
+	{ .name = "a setting of a card that the node needs", .old = NEEDED("1", ""), .object = NEEDED("1", SET("'vlan':5")),
+	  .refused = "HostNetwork: eth0 has the default route: the number of its virtual functions and their settings cannot be changed" },
+	{ .name = "another setting of a card that the node needs", .old = NEEDED("1", SET("'trust':'off'")),
+	  .object = NEEDED("1", SET("'trust':'on'")), .refused = "HostNetwork" },
+	{ .name = "no other setting of a card that the node needs", .old = NEEDED("1", SET("'vlan':5")),
+	  .object = "{'metadata':{'name':'node1-eth3','labels':{'a':'b'}},'spec':{'nodeName':'node1','address':'0000:00:02.0','numVFs':1" SET("'vlan':5") "}}" },
+	{ .name = "a setting of a card that the node needs is taken back", .old = NEEDED("1", SET("'vlan':5")), .object = NEEDED("1", "") },
+	{ .name = "a setting of another card", .old = VFS("1"), .object = VFS("1" SET("'vlan':5")) },
 	{ .name = "a change to a card that has an object", .more = OTHER("node1-eth4", "node1"), .old = NIC("", "'address':'0000:09:00.0','numVFs':0", ""),
 	  .object = VFS("0"), .refused = "'node1-eth4' is about the same card" },
 	{ .name = "a change to a node whose card has an object", .more = OTHER("node1-eth4", "node1"),

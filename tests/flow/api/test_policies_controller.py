@@ -1,0 +1,109 @@
+"""The policy about the controller's own webhook configurations on a real API server: it may say whom API servers trust,
+and neither what they ask about nor whom they ask.
+
+That it writes caBundle and all goes on: test_webhook.py. The policies about KubeVirt: test_kubevirt.py.
+"""
+
+import base64
+import copy
+
+import pytest
+import yaml
+
+from cluster import ROOT
+from policies import accepted, refused
+from rest import Rest
+
+HOOKS = "/apis/admissionregistration.k8s.io/v1"
+KINDS = {"ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+         "MutatingWebhookConfiguration": "mutatingwebhookconfigurations"}
+PATCH = "application/json-patch+json"
+OWN = "hostdev's controller may change nothing of its webhook configurations but caBundle"
+META = "hostdev's controller may not change labels, annotations, finalizers and owners of its webhook configurations"
+CA = base64.b64encode(b"-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n").decode()
+CONFIGURATIONS = [one for one in yaml.safe_load_all((ROOT / "manifests/base/webhook.yaml").read_text())
+                  if one["kind"] in KINDS]
+
+
+@pytest.fixture
+def token(identities):
+    """The API server as the controller's ServiceAccount."""
+    return Rest(identities.kubeconfig("fenced", {"token": identities.token("hostdev-controller")}))
+
+
+@pytest.fixture(params=CONFIGURATIONS, ids=lambda one: one["kind"])
+def hooks(request, installed, rest):
+    """The path of a configuration of the manifest, about a kind that there is not, so that nobody is asked."""
+    body = copy.deepcopy(request.param)
+    for hook in body["webhooks"]:
+        for rule in hook["rules"]:
+            rule["apiGroups"] = ["nowhere.example.com"]
+    collection = f"{HOOKS}/{KINDS[body['kind']]}"
+    at = f"{collection}/hostdev-webhook"
+    rest.request("DELETE", at)
+    accepted(rest.request("POST", collection, body))
+    yield at
+    rest.request("DELETE", at)
+
+
+def put(path, value):
+    return {"op": "add", "path": path, "value": value}
+
+
+def gone(path):
+    return {"op": "remove", "path": path}
+
+
+FIRST = "/webhooks/0"
+SERVICE = {"name": "hostdev-webhook", "namespace": "kube-system", "path": "/validate"}
+EVERYTHING = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"], "operations": ["*"]}
+NOBODY = {"name": "x.hostdev.io", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+          "clientConfig": {"url": "https://example.com/x"}}
+CHANGES = [
+    pytest.param([put(f"{FIRST}/rules/0", EVERYTHING)], OWN, id="asked about everything"),
+    pytest.param([put(f"{FIRST}/rules", [])], OWN, id="asked about nothing"),
+    pytest.param([gone(f"{FIRST}/clientConfig/service"), put(f"{FIRST}/clientConfig/url", "https://example.com/x")], OWN,
+                 id="another url"),
+    pytest.param([put(f"{FIRST}/clientConfig/service", SERVICE)], OWN, id="another service"),
+    pytest.param([put(f"{FIRST}/clientConfig/service/port", 444), put(f"{FIRST}/clientConfig/caBundle", CA)], OWN,
+                 id="another port beside caBundle"),
+    pytest.param([put(f"{FIRST}/failurePolicy", "Ignore")], OWN, id="failurePolicy"),
+    pytest.param([gone(f"{FIRST}/matchConditions")], OWN, id="no matchConditions"),
+    pytest.param([put(f"{FIRST}/namespaceSelector", {"matchLabels": {"a": "b"}})], OWN, id="a namespaceSelector"),
+    pytest.param([put(f"{FIRST}/timeoutSeconds", 30)], OWN, id="timeoutSeconds"),
+    pytest.param([put(f"{FIRST}/name", "y.hostdev.io")], OWN, id="a name"),
+    pytest.param([put("/webhooks/-", NOBODY)], OWN, id="one more webhook"),
+    pytest.param([gone(FIRST)], OWN, id="one webhook less"),
+    pytest.param([gone("/webhooks")], OWN, id="no webhooks"),
+    pytest.param([put("/metadata/labels/a", "b")], META, id="labels"),
+    pytest.param([put("/metadata/annotations", {"a": "b"})], META, id="annotations"),
+    pytest.param([put("/metadata/finalizers", ["example.com/x"])], META, id="finalizers"),
+    pytest.param([put("/metadata/ownerReferences", [{"apiVersion": "v1", "kind": "Node", "name": "x", "uid": "x"}])], META,
+                 id="owners"),
+]
+
+
+@pytest.mark.parametrize("patch, words", CHANGES)
+def test_nothing_else_of_its_configurations(hooks, token, patch, words):
+    refused(token.request("PATCH", hooks, patch, PATCH), words)
+
+
+def test_whom_api_servers_trust(hooks, token, rest):
+    for index, _ in enumerate(rest.get(hooks)["webhooks"]):
+        accepted(token.request("PATCH", hooks, [put(f"/webhooks/{index}/clientConfig/caBundle", CA)], PATCH))
+    before = rest.get(hooks)
+    accepted(token.request("PATCH", hooks, [gone(f"{FIRST}/clientConfig/caBundle")], PATCH))
+    after = rest.get(hooks)
+    del before["webhooks"][0]["clientConfig"]["caBundle"]
+    assert after["webhooks"] == before["webhooks"]
+
+
+def test_neither_may_it_make_nor_delete_one(hooks, token, rest):
+    body = rest.get(hooks)
+    del body["metadata"]["resourceVersion"]
+    assert token.request("DELETE", hooks)[0] == 403
+    assert token.request("POST", hooks.rsplit("/", 1)[0], body)[0] == 403
+
+
+def test_others_are_not_asked_about(hooks, rest):
+    accepted(rest.request("PATCH", hooks, [put(f"{FIRST}/timeoutSeconds", 7)], PATCH))

@@ -39,6 +39,20 @@ def claim(name, plural="pcideviceclaims", annotations=None, **spec):
             "metadata": {"name": name, "annotations": annotations or {}}}
 
 
+def role(name, *rules):
+    """A ClusterRole of our kinds, by (resources, verbs, names or None)."""
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
+            "rules": [{"apiGroups": ["devices.harvesterhci.io"], "resources": resources, "verbs": verbs,
+                       **({"resourceNames": names} if names else {})} for resources, verbs, names in rules]}
+
+
+def binding(user, name):
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": f"test-{user}-{name}"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]}
+
+
 def refused(answer, *texts):
     status, body = answer
     assert status == 403, body

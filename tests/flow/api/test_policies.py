@@ -7,25 +7,14 @@ import pytest
 
 from cluster import wait_until
 from identities import NAMESPACE, Identities
-from policies import CRITICAL, FINALIZER, KINDS, MERGE, RENAMED, VGPU, accepted, claim, device, path, refused
+from policies import (
+    CRITICAL, FINALIZER, KINDS, MERGE, RENAMED, VGPU, accepted, binding, claim, device, path, refused, role,
+)
 from rest import Rest
 
 LENT, OTHER = "lent-000001000", "lent-000002000"
 LENT_USB = "lent-0951-1666-001002"
 GC = "system:serviceaccount:kube-system:generic-garbage-collector"
-
-
-def role(name, *rules):
-    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
-            "rules": [{"apiGroups": ["devices.harvesterhci.io"], "resources": resources, "verbs": verbs,
-                       **({"resourceNames": names} if names else {})} for resources, verbs, names in rules]}
-
-
-def binding(user, name):
-    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-            "metadata": {"name": f"test-{user}-{name}"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]}
 
 
 ROLES = [

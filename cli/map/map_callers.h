@@ -2,14 +2,13 @@
  * map_callers: who is connected to the page's server, and which of them have shown the token.
  *
  * Any process of this machine can connect, and need not say anything. Strangers are few at a time and not for
- * long: one too many ends the connection of the one that has been there the longest, so that who has the token
- * always gets to say so.
+ * long.
  */
 #pragma once
 
-#include <stddef.h>
-
 #include <microhttpd.h>
+
+#include "kube/callers.h"
 
 enum {
 	MAP_STRANGERS_MAX = 32, /* connections without the token          */
@@ -18,17 +17,9 @@ enum {
 	MAP_CONNECTIONS_MAX = 256,
 };
 
-struct map_caller;
-
-struct map_callers {
-	struct map_caller *oldest; /* of the strangers */
-	struct map_caller *newest;
-	size_t strangers;
-};
-
-/* The daemon's MHD_OPTION_NOTIFY_CONNECTION; @arg: struct map_callers. */
+/* The daemon's MHD_OPTION_NOTIFY_CONNECTION; @arg: the struct callers of the strangers. */
 void map_callers_notify(void *arg, struct MHD_Connection *connection, void **socket_context,
 			enum MHD_ConnectionNotificationCode what);
 
 /* Who has sent a request with the token is none of the strangers any more. */
-void map_callers_admit(struct map_callers *callers, struct MHD_Connection *connection);
+void map_callers_admit(struct MHD_Connection *connection);

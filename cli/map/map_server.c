@@ -22,7 +22,7 @@ enum { CONNECTION_MEMORY = 64 * 1024 }; /* of which a stream's block is a half *
 struct map_server {
 	struct http_loop http;
 	struct map_guard guard;
-	struct map_callers callers;
+	struct callers strangers;
 	struct map_streams streams;
 	char *address;
 	map_server_greet_fn *greet;
@@ -53,7 +53,7 @@ static enum MHD_Result answer(struct map_server *server, struct MHD_Connection *
 
 	if (verdict.status != MHD_HTTP_OK)
 		return map_reply_refuse(connection, &verdict);
-	map_callers_admit(&server->callers, connection);
+	map_callers_admit(connection);
 	if (strcmp(verdict.page, "changes") == 0)
 		return answer_stream(server, connection);
 	file = map_page_file(verdict.page);
@@ -97,7 +97,7 @@ static int start_daemon(struct map_server *server, struct uv_loop_s *loop, int f
 	struct MHD_Daemon *daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_CONNECTION, map_callers_notify,
-		&server->callers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAP_CONNECTIONS_MAX,
+		&server->strangers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAP_CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)MAP_STRANGER_S,
 		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
@@ -131,6 +131,7 @@ int map_server_new(struct uv_loop_s *loop, unsigned port, map_server_greet_fn *g
 		r = listen_open(&address, &fd, err);
 	if (r == 0) {
 		server->guard.port = listen_port(fd);
+		server->strangers.max = MAP_STRANGERS_MAX;
 		server->greet = greet;
 		server->arg = arg;
 		server->address = xasprintf("http://127.0.0.1:%u/%s/", server->guard.port,

@@ -17,6 +17,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "controller/webhook/tls_pair.h"
+#include "kube/callers.h"
 #include "kube/clock.h"
 #include "kube/http_loop.h"
 #include "kube/listen.h"
@@ -39,6 +40,8 @@ struct listener {
 	struct http_loop http;
 	struct clock *clock;
 	struct metric *connections;
+	struct callers strangers; /* without a handshake */
+	struct callers guests;    /* who have made one   */
 	listener_fn *answer;
 	void *arg;
 	struct tls_pair *pair; /* NULL: handshakes fail  */
@@ -48,8 +51,10 @@ struct listener {
 };
 
 /* A connection. */
-struct caller {
+struct line {
 	struct listener *listener;
+	struct MHD_Connection *connection;
+	struct caller caller;
 	struct tls_pair *pair; /* of its handshake */
 };
 
@@ -68,18 +73,40 @@ static int on_certificate(gnutls_session_t session, const gnutls_datum_t *author
 			  int nalgorithms, gnutls_pcert_st **certs, unsigned *ncerts,
 			  gnutls_privkey_t *key)
 {
-	struct caller *caller = gnutls_session_get_ptr(session);
+	struct line *line = gnutls_session_get_ptr(session);
 
 	(void)authorities;
 	(void)nauthorities;
 	(void)algorithms;
 	(void)nalgorithms;
-	if (!caller->listener->pair)
+	if (!line->listener->pair)
 		return -1;
-	tls_pair_unref(caller->pair);
-	caller->pair = tls_pair_ref(caller->listener->pair);
-	*certs = tls_pair_certs(caller->pair, ncerts);
-	*key = tls_pair_key(caller->pair);
+	tls_pair_unref(line->pair);
+	line->pair = tls_pair_ref(line->listener->pair);
+	*certs = tls_pair_certs(line->pair, ncerts);
+	*key = tls_pair_key(line->pair);
+	return 0;
+}
+
+/* A limit that counts from now on. */
+static void allow_seconds(struct MHD_Connection *connection, unsigned seconds)
+{
+	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
+}
+
+/* The client's last words of the handshake are taken. */
+static int on_finished(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
+		       const gnutls_datum_t *message)
+{
+	struct line *line = gnutls_session_get_ptr(session);
+
+	(void)type;
+	(void)when;
+	(void)message;
+	if (!incoming)
+		return 0;
+	callers_put(&line->listener->guests, &line->caller, line->connection);
+	allow_seconds(line->connection, LISTENER_ARRIVAL_S);
 	return 0;
 }
 
@@ -87,11 +114,15 @@ static void on_open(struct listener *listener, struct MHD_Connection *connection
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	struct caller *caller = xcalloc(1, sizeof(*caller));
+	struct line *line = xcalloc(1, sizeof(*line));
 
-	caller->listener = listener;
-	gnutls_session_set_ptr(info->tls_session, caller);
-	*context = caller;
+	line->listener = listener;
+	line->connection = connection;
+	gnutls_session_set_ptr(info->tls_session, line);
+	gnutls_handshake_set_hook_function(info->tls_session, GNUTLS_HANDSHAKE_FINISHED,
+					   GNUTLS_HOOK_POST, on_finished);
+	*context = line;
+	callers_put(&listener->strangers, &line->caller, connection);
 	metric_add(listener->connections, 1, NULL);
 }
 
@@ -99,15 +130,16 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 			  enum MHD_ConnectionNotificationCode code)
 {
 	struct listener *listener = arg;
-	struct caller *caller = *context;
+	struct line *line = *context;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		on_open(listener, connection, context);
 		return;
 	}
 	metric_add(listener->connections, -1, NULL);
-	tls_pair_unref(caller->pair);
-	free(caller);
+	callers_take_out(&line->caller);
+	tls_pair_unref(line->pair);
+	free(line);
 	*context = NULL;
 }
 
@@ -140,10 +172,14 @@ static enum MHD_Result refuse(const struct listener *listener, struct MHD_Connec
 	return respond(listener, connection, status, &body);
 }
 
-/* A limit that counts from now on. */
-static void allow_seconds(struct MHD_Connection *connection, unsigned seconds)
+/* Who asks goes last when there are too many. */
+static void keep(struct listener *listener, struct MHD_Connection *connection)
 {
-	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct line *line = info->socket_context;
+
+	callers_put(&listener->guests, &line->caller, connection);
 }
 
 /* The head is there. What is not wanted is refused before its body is taken. */
@@ -204,8 +240,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 
 	(void)version;
 	http_loop_progress(&listener->http);
-	if (!*state)
+	if (!*state) {
+		keep(listener, connection);
 		return begin(arg, connection, method, state);
+	}
 	if (*upload_size > 0)
 		return take(arg, *state, upload, upload_size);
 	return finish(arg, connection, url, *state);
@@ -252,9 +290,8 @@ static int start_daemon(struct listener *listener, struct uv_loop_s *loop, int f
 		MHD_OPTION_HTTPS_PRIORITIES, listener_priorities, MHD_OPTION_NOTIFY_CONNECTION,
 		on_connection, listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)LISTENER_CONNECTIONS_MAX,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)LISTENER_CONNECTIONS_PER_IP,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)LISTENER_ARRIVAL_S,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)LISTENER_HANDSHAKE_S,
 		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 
 	if (!daemon) {
@@ -277,6 +314,8 @@ int listener_new(struct uv_loop_s *loop, const struct listener_options *options,
 		return r;
 	listener = xcalloc(1, sizeof(*listener));
 	listener->clock = options->clock;
+	listener->strangers.max = LISTENER_STRANGERS_MAX;
+	listener->guests.max = LISTENER_GUESTS_MAX;
 	listener->connections = metrics_family(options->metrics, &connections_desc);
 	listener->answer = options->answer;
 	listener->arg = options->arg;

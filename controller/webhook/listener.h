@@ -2,8 +2,10 @@
  * listener: HTTPS for the API server's admission reviews, on a libuv loop.
  *
  * Owns its socket, its connections and the bodies that come in. TLS 1.2 and 1.3 with AEAD suites only.
- * All that a caller can make grow is bounded: connections, also per caller, bodies, all bodies
- * together, and the time that a request takes to arrive.
+ * All that a caller can make grow is bounded: connections, bodies, all bodies together, and the time that a
+ * handshake and a request take to arrive. Whoever reaches the port can connect, and stay silent: of one
+ * connection too many, the one without a handshake goes that is there the longest, and of those with one the
+ * one that has asked for nothing the longest; so an API server is always let in.
  */
 #pragma once
 
@@ -18,8 +20,10 @@ struct str;
 struct uv_loop_s;
 
 enum {
-	LISTENER_CONNECTIONS_MAX = 128,
-	LISTENER_CONNECTIONS_PER_IP = 96, /* API servers behind one address share it  */
+	LISTENER_CONNECTIONS_MAX = 128, /* with those that are being ended          */
+	LISTENER_STRANGERS_MAX = 24,    /* without a handshake                      */
+	LISTENER_GUESTS_MAX = 80,       /* with one                                 */
+	LISTENER_HANDSHAKE_S = 2,       /* that one without a handshake is silent   */
 	LISTENER_BODY_MAX = 3 * 1024 * 1024,
 	LISTENER_BODIES_MAX = 16 * 1024 * 1024, /* of all requests that are coming in  */
 	LISTENER_ARRIVAL_S = 10,                /* a request has come in by then       */

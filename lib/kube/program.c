@@ -40,6 +40,9 @@ static int read_sources(struct options *o, const struct program_settings *common
 		r = options_file(o, common->config_file, err);
 	if (r == 0 && common->listen && listen_address_parse(common->listen, &address, err) < 0)
 		r = err_wrap(err, "--listen");
+	if (r == 0 && common->probe_listen &&
+	    listen_address_parse(common->probe_listen, &address, err) < 0)
+		r = err_wrap(err, "--probe-listen");
 	return r;
 }
 
@@ -87,16 +90,24 @@ static int reach(struct program *p, const struct program_settings *settings, con
 	kube_config_source_env(&source);
 	source.path = settings->kubeconfig;
 	source.context = settings->context;
-	r = serve_new(&p->loop, settings->listen, p->metrics, &p->serve, err);
+	r = serve_new(&p->loop,
+		      &(struct serve_options){
+			      .listen = settings->listen,
+			      .probe_listen = settings->probe_listen,
+			      .metrics = p->metrics,
+		      },
+		      &p->serve, err);
 	if (r < 0)
-		return err_wrap(err, "--listen");
+		return r;
 	r = kube_config_load(&source, &p->config, err);
 	if (r < 0)
 		return r;
 	p->client = kube_client_new(&p->loop, &p->config, user_agent, p->metrics);
 	log_info("using API server", log_str("server", p->config.server),
-		 log_str("from", p->config.origin), log_str("listen", settings->listen),
-		 log_int("port", serve_port(p->serve)));
+		 log_str("from", p->config.origin), log_str("probe_listen", settings->probe_listen),
+		 log_int("probe_port", serve_port(p->serve, SERVE_PROBES)),
+		 log_str("listen", settings->listen),
+		 log_int("port", serve_port(p->serve, SERVE_ALL)));
 	return 0;
 }
 

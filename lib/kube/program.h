@@ -24,6 +24,7 @@ struct program_settings {
 	char *kubeconfig;
 	char *context;
 	char *listen;
+	char *probe_listen;
 };
 
 extern const char *const program_log_levels[];
@@ -52,7 +53,11 @@ extern const char *const program_log_levels[];
 	{ .name = "listen", .type = OPTION_STRING, .offset = offsetof(type_, m_.listen), \
 	  .fallback = (listen_), .argument = "ADDRESS:PORT", \
 	  .help = "Serve /healthz, /readyz and /metrics here; \":PORT\" for all addresses, \"off\" " \
-		  "for none." }
+		  "for none." }, \
+	{ .name = "probe-listen", .type = OPTION_STRING, .offset = offsetof(type_, m_.probe_listen), \
+	  .fallback = "off", .argument = "ADDRESS:PORT", \
+	  .help = "Serve /healthz and /readyz here as well, for the kubelet alone: whoever reads metrics " \
+		  "then needs no way to the probes." }
 /* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */
 

@@ -12,14 +12,19 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/callers.h"
 #include "kube/http_loop.h"
 #include "kube/listen.h"
 #include "kube/metrics.h"
 
 enum {
 	CONNECTION_MEMORY = 16 * 1024,
-	CONNECTION_TIMEOUT_S = 10,
+	STRANGER_S = 2, /* that one who has not asked yet may say nothing */
+	KEPT_S = 10,    /* and one who was answered                       */
+	DOORS = 2,
 };
+
+static const char *const flags[DOORS] = { "--listen", "--probe-listen" };
 
 struct check {
 	enum serve_probe probe;
@@ -28,10 +33,18 @@ struct check {
 	void *arg;
 };
 
-struct serve {
+/* A port of ours. */
+struct door {
+	struct serve *serve;
 	struct http_loop http; /* without a daemon: off */
-	const struct metrics *metrics;
+	struct callers callers;
+	const struct metrics *metrics; /* NULL: none are served */
 	unsigned port;
+};
+
+struct serve {
+	struct door doors[DOORS];
+	unsigned open; /* daemons that have not ended */
 	struct check checks[SERVE_CHECKS_MAX];
 	size_t nchecks;
 };
@@ -76,9 +89,11 @@ static int answer_probe(const struct serve *serve, enum serve_probe probe, bool 
 	return good ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
-int serve_answer(const struct serve *serve, const char *method, const char *path, int verbose,
-		 struct str *out, const char **ret_type)
+static int answer(const struct door *door, const char *method, const char *path, bool verbose,
+		  struct str *out, const char **ret_type)
 {
+	const struct serve *serve = door->serve;
+
 	*ret_type = "text/plain; charset=utf-8";
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
 		str_add(out, "only GET and HEAD are answered here\n");
@@ -88,13 +103,32 @@ int serve_answer(const struct serve *serve, const char *method, const char *path
 		return answer_probe(serve, SERVE_HEALTHZ, verbose, out);
 	if (strcmp(path, "/readyz") == 0)
 		return answer_probe(serve, SERVE_READYZ, verbose, out);
-	if (strcmp(path, "/metrics") == 0 && serve->metrics) {
+	if (strcmp(path, "/metrics") == 0 && door->metrics) {
 		*ret_type = "text/plain; version=0.0.4; charset=utf-8";
-		metrics_write(serve->metrics, out);
+		metrics_write(door->metrics, out);
 		return MHD_HTTP_OK;
 	}
-	str_add(out, "there is /healthz, /readyz and /metrics\n");
+	str_add(out, door->metrics ? "there is /healthz, /readyz and /metrics\n"
+				   : "there is /healthz and /readyz\n");
 	return MHD_HTTP_NOT_FOUND;
+}
+
+int serve_answer(const struct serve *serve, const struct serve_request *request, struct str *out,
+		 const char **ret_type)
+{
+	return answer(&serve->doors[request->door], request->method, request->path,
+		      request->verbose, out, ret_type);
+}
+
+/* Who asks goes last when there are too many. */
+static void keep(struct door *door, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	callers_put(&door->callers, info->socket_context, connection);
+	(void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+					(unsigned)KEPT_S);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): the library's signature */
@@ -102,21 +136,22 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **state)
 {
-	struct serve *serve = arg;
+	struct door *door = arg;
 	struct MHD_Response *response;
 	struct str body = STR_INIT;
 	enum MHD_Result result;
 	const char *type;
 	size_t len;
-	int verbose;
+	bool verbose;
 	int status;
 
 	(void)version;
 	(void)upload;
-	http_loop_progress(&serve->http);
+	http_loop_progress(&door->http);
 	/* Called once for the head and again for each piece of a body, which is of no interest. */
 	if (!*state) {
-		*state = serve;
+		*state = door;
+		keep(door, connection);
 		return MHD_YES;
 	}
 	if (*upload_size > 0) {
@@ -125,7 +160,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	}
 	verbose = MHD_lookup_connection_value_n(connection, MHD_GET_ARGUMENT_KIND, "verbose", 7,
 						NULL, NULL) == MHD_YES;
-	status = serve_answer(serve, method, url, verbose, &body, &type);
+	status = answer(door, method, url, verbose, &body, &type);
 	len = body.len; /* str_detach() empties it */
 	response = MHD_create_response_from_buffer(len, str_detach(&body), MHD_RESPMEM_MUST_FREE);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
@@ -136,63 +171,106 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	return result;
 }
 
+static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct door *door = arg;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		*context = xcalloc(1, sizeof(struct caller));
+		callers_put(&door->callers, *context, connection);
+		return;
+	}
+	callers_take_out(*context);
+	free(*context);
+	*context = NULL;
+}
+
 /* Takes @fd over, also on error. */
-static int start_daemon(struct serve *serve, struct uv_loop_s *loop, int fd, struct err *err)
+static int start_daemon(struct door *door, struct uv_loop_s *loop, int fd, struct err *err)
 {
 	struct MHD_Daemon *daemon = MHD_start_daemon(
-		MHD_USE_EPOLL, 0, NULL, NULL, on_request, serve, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS_MAX,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS_PER_IP,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_TIMEOUT_S, MHD_OPTION_END);
+		MHD_USE_EPOLL, 0, NULL, NULL, on_request, door, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, door, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)SERVE_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STRANGER_S,
+		MHD_OPTION_END);
+
 	if (daemon) {
-		http_loop_start(&serve->http, loop, daemon);
+		http_loop_start(&door->http, loop, daemon);
+		door->serve->open++;
 		return 0;
 	}
 	close(fd);
-	return err_set(err, ERR_RETRY, -EIO, "start the probe server on port %u", serve->port);
+	return err_set(err, ERR_RETRY, -EIO, "start the probe server on port %u", door->port);
 }
 
-int serve_new(struct uv_loop_s *loop, const char *text, const struct metrics *metrics,
-	      struct serve **ret_serve, struct err *err)
+static int open_door(struct door *door, struct uv_loop_s *loop, const char *text, struct err *err)
 {
 	struct listen_address address = { 0 };
-	struct serve *serve;
 	int fd = -1;
-	int r;
+	int r = listen_address_parse(text, &address, err);
 
-	r = listen_address_parse(text, &address, err);
+	if (r < 0 || strcmp(text, "off") == 0)
+		return r;
+	r = listen_open(&address, &fd, err);
 	if (r < 0)
 		return r;
-	if (strcmp(text, "off") != 0) {
-		r = listen_open(&address, &fd, err);
-		if (r < 0)
-			return r;
+	door->port = listen_port(fd);
+	return start_daemon(door, loop, fd, err);
+}
+
+int serve_new(struct uv_loop_s *loop, const struct serve_options *options, struct serve **ret_serve,
+	      struct err *err)
+{
+	const char *const texts[DOORS] = { options->listen, options->probe_listen };
+	struct serve *serve = xcalloc(1, sizeof(*serve));
+	int r = 0;
+
+	for (size_t i = 0; i < DOORS; i++) {
+		serve->doors[i].serve = serve;
+		serve->doors[i].callers.max = SERVE_CALLERS_MAX;
 	}
-	serve = xcalloc(1, sizeof(*serve));
-	serve->metrics = metrics;
-	if (fd >= 0) {
-		serve->port = listen_port(fd);
-		r = start_daemon(serve, loop, fd, err);
-		if (r < 0) {
-			free(serve);
-			return r;
-		}
+	serve->doors[SERVE_ALL].metrics = options->metrics;
+	for (size_t i = 0; i < DOORS && r == 0; i++) {
+		if (!texts[i])
+			continue;
+		r = open_door(&serve->doors[i], loop, texts[i], err);
+		if (r < 0)
+			r = err_wrap(err, "%s", flags[i]);
+	}
+	if (r < 0) {
+		serve_free(serve);
+		return r;
 	}
 	*ret_serve = serve;
 	return 0;
 }
 
+static void on_stopped(void *arg)
+{
+	struct serve *serve = arg;
+
+	if (--serve->open == 0)
+		free(serve);
+}
+
 struct serve *serve_free(struct serve *serve)
 {
-	if (serve && serve->http.daemon)
-		http_loop_stop(&serve->http, free, serve);
-	else
+	if (!serve)
+		return NULL;
+	if (serve->open == 0) {
 		free(serve);
+		return NULL;
+	}
+	for (size_t i = 0; i < DOORS; i++) {
+		if (serve->doors[i].http.daemon)
+			http_loop_stop(&serve->doors[i].http, on_stopped, serve);
+	}
 	return NULL;
 }
 
-unsigned serve_port(const struct serve *serve)
+unsigned serve_port(const struct serve *serve, enum serve_door door)
 {
-	return serve->port;
+	return serve->doors[door].port;
 }

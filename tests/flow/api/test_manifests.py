@@ -248,9 +248,12 @@ def test_who_may_connect(installed):
     for kind, name in (("DaemonSet", "hostdev-agent"), ("Deployment", "hostdev-controller")):
         [container] = template(installed, kind, name)["spec"]["containers"]
         ports = {port["name"] for port in container["ports"]}
-        assert ports == ({"metrics"} if kind == "DaemonSet" else {"metrics", "webhook"})
+        assert ports == {"metrics", "probes"} | (set() if kind == "DaemonSet" else {"webhook"})
         assert {container[f"{probe}Probe"]["httpGet"]["port"] for probe in ("startup", "liveness", "readiness")} == {
-            "metrics"}
+            "probes"}, "which no rule lets anybody reach but the kubelet"
+        listens = {flag.split("=:")[0]: int(flag.split("=:")[1]) for flag in container["args"] if "=:" in flag}
+        assert {port["name"]: port["containerPort"] for port in container["ports"]}.items() >= {
+            "metrics": listens["--listen"], "probes": listens["--probe-listen"]}.items()
 
 
 def test_controllers_are_spread_over_nodes_and_zones(installed):

@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -18,23 +19,29 @@ def free_port():
 
 
 @pytest.fixture
-def port(tmp_path):
-    """The controller, with an API server that is not there."""
+def ports(tmp_path):
+    """(--listen, --probe-listen) of the controller, with an API server that is not there."""
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(json.dumps({
         "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "c"}}],
         "clusters": [{"name": "c", "cluster": {"server": f"https://127.0.0.1:{free_port()}"}}]}))
-    port = free_port()
+    ports = free_port(), free_port()
     program = subprocess.Popen(
-        [built("hostdev-controller"), "--kubeconfig", kubeconfig, "--listen", f"127.0.0.1:{port}"],
-        stderr=subprocess.DEVNULL)
+        [built("hostdev-controller"), "--kubeconfig", kubeconfig, "--listen", f"127.0.0.1:{ports[0]}",
+         "--probe-listen", f"127.0.0.1:{ports[1]}"], stderr=subprocess.DEVNULL)
     try:
-        wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, what="the port is open")
-        yield port
+        wait_until(lambda: all(socket.socket().connect_ex(("127.0.0.1", port)) == 0 for port in ports),
+                   what="the ports are open")
+        yield ports
         assert program.poll() is None, "it must survive all of this"
     finally:
         program.kill()
         program.wait()
+
+
+@pytest.fixture
+def port(ports):
+    return ports[0]
 
 
 def ask(port, path, method="GET", body=None):
@@ -88,3 +95,24 @@ def test_idle_and_rude_callers_are_bounded(port):
         s.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n" + b"X: " + b"y" * 60000 + b"\r\n\r\n")
         assert b" 431 " in s.recv(1000)
     assert ask(port, "/healthz")[0] == 200
+
+
+@pytest.mark.parametrize("which", ["all", "probes"])
+def test_silent_connections_of_many_pods_do_not_keep_the_kubelet_out(ports, which):
+    port = ports[which == "probes"]
+    silent = [socket.create_connection(("127.0.0.1", port), 5, (f"127.0.1.{pod}", 0)) for pod in range(1, 9)
+              for _ in range(40)]
+    began = time.monotonic()
+    assert ask(port, "/healthz")[:2] == (200, "ok\n")
+    assert time.monotonic() - began < 1, "not only after the silent ones were given up"
+    ended = [s for s in silent if s.recv(1) == b""]  # the oldest at once, the rest after two seconds
+    assert len(ended) == len(silent) and time.monotonic() - began < 4
+    for s in silent:
+        s.close()
+
+
+def test_the_port_of_probes_has_no_metrics(ports):
+    assert ask(ports[1], "/healthz?verbose")[:2] == (200, "ok\n")
+    status, text, _ = ask(ports[1], "/readyz")
+    assert status == 503 and "[-]election failed: " in text
+    assert ask(ports[1], "/metrics")[:2] == (404, "there is /healthz and /readyz\n")

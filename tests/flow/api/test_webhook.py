@@ -211,6 +211,25 @@ def test_big_reviews_leave_no_memory_behind(served):
     assert after - before < 4096, (before, after)
 
 
+def test_silent_connections_of_two_pods_keep_no_api_server_out(served, crds):
+    """One without a handshake has two seconds, and the oldest goes as soon as there is one too many."""
+    site, replica = served
+    with Asker(site, crds.kubeconfig) as asker:
+        wait_until(lambda: asker.asked > 5, 30)
+        silent = [socket.create_connection(("127.0.0.1", replica.webhook_port), 5, (f"127.0.1.{pod}", 0))
+                  for pod in (1, 2) for _ in range(100)]
+        began, count = time.monotonic(), asker.asked
+        assert replica.certificate() and time.monotonic() - began < 1, "another handshake"
+        wait_until(lambda: asker.asked > count + 20, 30)
+        for s in silent:
+            while s.recv(100):  # an alert, and then the end
+                pass
+        assert time.monotonic() - began < 5
+    assert asker.failed == []
+    for s in silent:
+        s.close()
+
+
 def test_until_there_is_a_certificate_a_replica_is_not_ready(site):
     replica = site.replica()
     wait_until(replica.ready, 30)

@@ -20,25 +20,34 @@ static int check_flag(void *arg, struct err *err)
 
 static struct answer_case {
 	const char *name;
+	enum serve_door door;
 	const char *method;
 	const char *path;
-	int verbose;
+	bool verbose;
 	bool synced; /* what the one readiness check says */
 	int status;
 	const char *body;
 } answers[] = {
-	{ "alive", "GET", "/healthz", 0, false, 200, "ok\n" },
-	{ "ready", "GET", "/readyz", 0, true, 200, "ok\n" },
-	{ "ready, and why", "GET", "/readyz", 1, true, 200, "[+]informer ok\nok\n" },
-	{ "not ready names the check", "GET", "/readyz", 0, false, 503,
+	{ "alive", SERVE_ALL, "GET", "/healthz", false, false, 200, "ok\n" },
+	{ "ready", SERVE_ALL, "GET", "/readyz", false, true, 200, "ok\n" },
+	{ "ready, and why", SERVE_ALL, "GET", "/readyz", true, true, 200, "[+]informer ok\nok\n" },
+	{ "not ready names the check", SERVE_ALL, "GET", "/readyz", false, false, 503,
 	  "[-]informer failed: not listed\\x0ayet\nreadyz check failed\n" },
-	{ "HEAD is answered", "HEAD", "/readyz", 0, true, 200, "ok\n" },
-	{ "POST is not", "POST", "/readyz", 0, true, 405, "only GET and HEAD are answered here\n" },
-	{ "metrics", "GET", "/metrics", 0, true, 200, "# HELP up Up.\n# TYPE up gauge\nup 0\n" },
-	{ "elsewhere is nothing", "GET", "/", 0, true, 404,
+	{ "HEAD is answered", SERVE_ALL, "HEAD", "/readyz", false, true, 200, "ok\n" },
+	{ "POST is not", SERVE_ALL, "POST", "/readyz", false, true, 405,
+	  "only GET and HEAD are answered here\n" },
+	{ "metrics", SERVE_ALL, "GET", "/metrics", false, true, 200,
+	  "# HELP up Up.\n# TYPE up gauge\nup 0\n" },
+	{ "elsewhere is nothing", SERVE_ALL, "GET", "/", false, true, 404,
 	  "there is /healthz, /readyz and /metrics\n" },
-	{ "a prefix is nothing", "GET", "/readyz/x", 0, true, 404,
+	{ "a prefix is nothing", SERVE_ALL, "GET", "/readyz/x", false, true, 404,
 	  "there is /healthz, /readyz and /metrics\n" },
+	{ "alive, at the port of probes", SERVE_PROBES, "GET", "/healthz", false, false, 200,
+	  "ok\n" },
+	{ "ready, and why, at the port of probes", SERVE_PROBES, "GET", "/readyz", true, true, 200,
+	  "[+]informer ok\nok\n" },
+	{ "metrics are not at the port of probes", SERVE_PROBES, "GET", "/metrics", false, true,
+	  404, "there is /healthz and /readyz\n" },
 };
 
 static void request_is_answered(void **state)
@@ -52,33 +61,58 @@ static void request_is_answered(void **state)
 	const char *type = NULL;
 
 	metrics_family(metrics, &up);
-	assert_int_equal(serve_new(NULL, "off", metrics, &serve, NULL), 0);
+	assert_int_equal(serve_new(NULL,
+				   &(struct serve_options){ .listen = "off",
+							    .probe_listen = "off",
+							    .metrics = metrics },
+				   &serve, NULL),
+			 0);
 	serve_add_check(serve, SERVE_READYZ, "informer", check_flag, &synced);
-	assert_int_equal(serve_answer(serve, c->method, c->path, c->verbose, &body, &type),
-			 c->status);
+	assert_int_equal(
+		serve_answer(serve,
+			     &(struct serve_request){ c->door, c->method, c->path, c->verbose },
+			     &body, &type),
+		c->status);
 	assert_string_equal(str_cstr(&body), c->body);
 	assert_int_equal(strncmp(type, "text/plain; ", 12), 0);
 	serve_free(serve);
 	metrics_free(metrics);
 }
 
+static struct busy_case {
+	const char *name;
+	bool probes; /* the port of probes is the one in use */
+	const char *flag;
+} busy[] = {
+	{ "an address in use is explained", false, "--listen: " },
+	{ "and so is that of the probes, when the other one is open", true, "--probe-listen: " },
+};
+
 static void an_address_in_use_is_explained(void **state)
 {
-	struct serve *first = NULL;
-	struct serve *second = NULL;
+	const struct busy_case *c = *state;
+	struct serve_options first = { .probe_listen = "127.0.0.1:0" };
+	struct serve_options second = { .listen = "127.0.0.1:0" };
 	auto_free char *address = NULL;
+	struct serve *serve = NULL;
+	struct serve *none = NULL;
 	struct err err = { 0 };
 	uv_loop_t loop;
 
-	(void)state;
 	uv_loop_init(&loop);
-	assert_int_equal(serve_new(&loop, "127.0.0.1:0", NULL, &first, &err), 0);
-	assert_true(serve_port(first) > 0);
-	address = xasprintf("127.0.0.1:%u", serve_port(first));
-	assert_int_equal(serve_new(&loop, address, NULL, &second, &err), -EADDRINUSE);
+	assert_int_equal(serve_new(&loop, &first, &serve, &err), 0);
+	assert_int_equal(serve_port(serve, SERVE_ALL), 0);
+	assert_true(serve_port(serve, SERVE_PROBES) > 0);
+	address = xasprintf("127.0.0.1:%u", serve_port(serve, SERVE_PROBES));
+	if (c->probes)
+		second.probe_listen = address;
+	else
+		second.listen = address;
+	assert_int_equal(serve_new(&loop, &second, &none, &err), -EADDRINUSE);
 	assert_non_null(
 		strstr(err.msg, "in use by another program: choose another address, or off"));
-	serve_free(first);
+	assert_int_equal(strncmp(err.msg, c->flag, strlen(c->flag)), 0);
+	serve_free(serve);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&loop), 0);
 }
@@ -88,6 +122,6 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, answers, request_is_answered);
-	suite_add(&suite, "an address in use is explained", an_address_in_use_is_explained, NULL);
+	suite_rows(&suite, busy, an_address_in_use_is_explained);
 	return suite_run(&suite, "serve");
 }

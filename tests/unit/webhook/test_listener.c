@@ -325,6 +325,83 @@ static void a_handshake_that_stalls_holds_up_nobody(void **state)
 	close_bench(&b);
 }
 
+/* A connection that says nothing; the caller closes it. */
+static int dial_silently(struct bench *b)
+{
+	struct sockaddr_in at = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons((uint16_t)listener_port(b->listener)),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
+	for (int i = 0; i < 10; i++)
+		uv_run(&b->loop, UV_RUN_NOWAIT);
+	return fd;
+}
+
+static bool has_ended(int fd)
+{
+	char c;
+
+	return recv(fd, &c, 1, MSG_DONTWAIT) == 0;
+}
+
+static void of_those_without_a_handshake_the_oldest_goes(void **state)
+{
+	enum { MANY = LISTENER_CONNECTIONS_MAX + LISTENER_STRANGERS_MAX };
+	int silent[MANY];
+	struct tls_client kept;
+	struct tls_client late;
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	use(&b);
+	dial(&b, &kept, "NORMAL:-VERS-ALL:+VERS-TLS1.2");
+	assert_int_equal(tls_client_handshake(&kept), 0);
+	for (size_t i = 0; i < MANY; i++)
+		silent[i] = dial_silently(&b);
+	dial(&b, &late, NULL);
+	assert_int_equal(tls_client_handshake(&late), 0);
+	assert_int_equal(tls_client_post(&late, "/validate", "x", 1), 200);
+	assert_int_equal(tls_client_post(&kept, "/validate", "x", 1), 200);
+	assert_true(has_ended(silent[0]));
+	assert_true(has_ended(silent[MANY - LISTENER_STRANGERS_MAX - 1]));
+	assert_false(has_ended(silent[MANY - LISTENER_STRANGERS_MAX + 1]));
+	assert_false(has_ended(silent[MANY - 1]));
+	for (size_t i = 0; i < MANY; i++)
+		close(silent[i]);
+	tls_client_close(&kept);
+	tls_client_close(&late);
+	close_bench(&b);
+}
+
+static void of_those_with_one_the_one_goes_that_is_silent_the_longest(void **state)
+{
+	struct tls_client clients[LISTENER_GUESTS_MAX + 1];
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	use(&b);
+	for (size_t i = 0; i < LISTENER_GUESTS_MAX; i++) {
+		dial(&b, &clients[i], NULL);
+		assert_int_equal(tls_client_handshake(&clients[i]), 0);
+	}
+	assert_int_equal(tls_client_post(&clients[0], "/validate", "x", 1), 200);
+	dial(&b, &clients[LISTENER_GUESTS_MAX], NULL);
+	assert_int_equal(tls_client_handshake(&clients[LISTENER_GUESTS_MAX]), 0);
+	assert_true(tls_client_ended(&clients[1], 1000));
+	assert_false(tls_client_ended(&clients[2], 10));
+	assert_int_equal(tls_client_post(&clients[0], "/validate", "x", 1), 200);
+	assert_int_equal(tls_client_post(&clients[LISTENER_GUESTS_MAX], "/validate", "x", 1), 200);
+	for (size_t i = 0; i <= LISTENER_GUESTS_MAX; i++)
+		tls_client_close(&clients[i]);
+	close_bench(&b);
+}
+
 static const char slow_head[] =
 	"POST /validate HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n";
 
@@ -399,6 +476,11 @@ int main(void)
 	suite_add(&suite, "the largest body comes through", the_largest_body_comes_through, NULL);
 	suite_add(&suite, "a handshake that stalls holds up nobody",
 		  a_handshake_that_stalls_holds_up_nobody, NULL);
+	suite_add(&suite,
+		  "of those without a handshake the oldest goes, and nobody else is kept out",
+		  of_those_without_a_handshake_the_oldest_goes, NULL);
+	suite_add(&suite, "of those with one the one goes that is silent the longest",
+		  of_those_with_one_the_one_goes_that_is_silent_the_longest, NULL);
 	suite_add(&suite, "a body that trickles in is given up",
 		  a_body_that_trickles_in_is_given_up, NULL);
 	suite_add(&suite, "all bodies together have a limit", all_bodies_together_have_a_limit,

@@ -157,7 +157,7 @@ launch() {
 	mapfile -t devices < <(device_arguments)
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	command=(
-		qemu-system-x86_64 -name "hostdev-$NAME" -accel tcg,thread=multi
+		qemu-system-x86_64 -name "hostdev-$NAME" -accel tcg,thread=single
 		-machine q35,kernel-irqchip=split -cpu max -nodefaults -display none -no-reboot
 		-smp 2,sockets=2 -m "$OPT_MEMORY"
 		-object "memory-backend-ram,id=m0,size=$((OPT_MEMORY / 2))M" -numa node,nodeid=0,cpus=0,memdev=m0

@@ -1,11 +1,11 @@
 /*
  * checkpoint: which devices containers have, as the kubelet's device manager has it on disk.
  *
- * The file kubelet_internal_checkpoint is the kubelet's own and no interface: it is a reason to hold a
- * device, or to take a container for one that has got all of its devices, never to give one. A kubelet writes
- * it when a container has got its devices of all resources, before anything else is admitted
- * (allocateContainerResources() of pkg/kubelet/cm/devicemanager/manager.go, 1.34), and when a device plugin
- * tells of its devices. Pods that are gone are in it until the next time.
+ * The file kubelet_internal_checkpoint is the kubelet's own and no interface: it is a reason to hold a device, to take a
+ * container for one that has got all of its devices, or two devices for those of one pod. Where it cannot be read nothing is
+ * given on its account. A kubelet writes it when a container has got its devices of all resources, before anything else is
+ * admitted (allocateContainerResources() of pkg/kubelet/cm/devicemanager/manager.go, 1.34), and when a device plugin tells
+ * of its devices. Pods that are gone are in it until the next time.
  */
 #pragma once
 

@@ -71,6 +71,16 @@ class Kubelet:
                            f'stop_process {RUN} kubelet; start_process {RUN} kubelet - "${{words[@]}}"')
 
     @contextmanager
+    def paused(self):
+        """It hears of what was done meanwhile at once, at the end."""
+        pid = self.guest.run("cat", f"{RUN}/pids/kubelet").strip()
+        self.guest.run("kill", "-STOP", pid)
+        try:
+            yield
+        finally:
+            self.guest.run("kill", "-CONT", pid)
+
+    @contextmanager
     def cut_off(self):
         """It begins anew, and its API server is not there; at the end once more, with the right one."""
         self._configure("https://127.0.0.1:1")

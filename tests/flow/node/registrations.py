@@ -12,6 +12,25 @@ LINE = re.compile(r"^[IWE](\d{4} \d\d:\d\d:\d\d\.\d{6}) [^\]]*\] (.*)$", re.M)
 ENDS = "Mark all resources Unhealthy for resource"
 BEGINS = "State pushed for device plugin"
 EMPTY = "resourceCapacity=0"
+LISTENS = "Starting device plugin registration server"
+
+
+def stamp_of(text):
+    """Of one of LINE's, by the guest's clock."""
+    year = datetime.now(timezone.utc).year
+    return datetime.strptime(f"{year}{text} +0000", "%Y%m%d %H:%M:%S.%f %z").timestamp()
+
+
+def after_the_kubelet_began(log, resource):
+    """Seconds from when the last kubelet in the log took registrations until it had the resource; None: it has not."""
+    began = pushed = None
+    for stamp, text in LINE.findall(log):
+        if text.startswith(f'"{LISTENS}"'):
+            began, pushed = stamp_of(stamp), None
+        elif (text.startswith(f'"{BEGINS}"') and f'"{resource}"' in text and EMPTY not in text
+              and began is not None and pushed is None):
+            pushed = stamp_of(stamp)
+    return None if began is None or pushed is None else pushed - began
 
 
 @dataclass
@@ -46,10 +65,8 @@ class Registrations:
 
     def _times(self, words):
         """When the log says so of the resource."""
-        year = datetime.now(timezone.utc).year
-        stamps = [stamp for stamp, text in LINE.findall(self.hostdev.kubelet.log())
-                  if text.startswith(f'"{words}"') and f'"{self.resource}"' in text and EMPTY not in text]
-        return [datetime.strptime(f"{year}{stamp} +0000", "%Y%m%d %H:%M:%S.%f %z").timestamp() for stamp in stamps]
+        return [stamp_of(stamp) for stamp, text in LINE.findall(self.hostdev.kubelet.log())
+                if text.startswith(f'"{words}"') and f'"{self.resource}"' in text and EMPTY not in text]
 
     def _began(self):
         """When the agent's process was executed."""

@@ -10,6 +10,7 @@ from claims import IGB, NIC, PAIR, TWIN, condition
 from cluster import wait_until
 from kubelet import Kubelet, Pod
 from node import pci_name
+from registrations import FLAGS, LISTENS, after_the_kubelet_began
 
 ROUNDS = int(os.environ.get("HOSTDEV_RESTART_ROUNDS", "1"))  # of restarts; more take long
 FOLDERS = ("device-plugins", "plugins_registry", "plugins/hostdev")
@@ -18,9 +19,15 @@ FOLDERS = ("device-plugins", "plugins_registry", "plugins/hostdev")
 @pytest.fixture(scope="module")
 def kubelet(booted):
     made = Kubelet(booted.guest, booted.cluster)
-    made.start()
-    yield made
-    made.stop()
+    flags = made.folder / "kubelet.flags"
+    flags.parent.mkdir(parents=True, exist_ok=True)
+    flags.write_text(FLAGS)
+    try:
+        made.start()
+        yield made
+        made.stop()
+    finally:
+        flags.unlink()
 
 
 @pytest.fixture
@@ -231,6 +238,43 @@ class TestOneGroup:
         assert [environment[variable(name)] for name in names] == [*PAIR]
 
 
+    def test_of_two_pods_at_once_one_gets_it(self, node, kubelet, claims, pods):
+        """Each asks for a function by a name of its own, and the kubelet admits one right after the other."""
+        for address in PAIR:
+            claims.apply(address, disableResourcePooling=True)
+        for address in PAIR:
+            claims.wait_ready(address)
+        names = [f"{pool_vendor(node, address)}/{pci_name(address)}" for address in PAIR]
+        for name in names:
+            kubelet.wait_allocatable(name, 1)
+        with kubelet.paused():
+            both = [pods(f"vm-at-once-{i}", {name: 1}) for i, name in enumerate(names)]
+        ends = [wait_until(lambda pod=pod: pod.get()["status"]["phase"] in ("Running", "Failed")
+                           and pod.get()["status"], 120, f"{pod.name}") for pod in both]
+        assert sorted(end["phase"] for end in ends) == ["Failed", "Running"]
+        (refused,) = [end["message"] for end in ends if end["phase"] == "Failed"]
+        assert "serves one pod at a time" in refused
+        time.sleep(5)  # until the kubelet's list was asked for again
+        assert sum(bool(allocations(node, address)) for address in PAIR) == 1
+
+
+def test_a_node_that_is_removed_is_told_at_once(node, kubelet, claims):
+    claims.bind(IGB)
+    resource, path = resource_of(node, IGB), f"/dev/vfio/{claims.function(IGB).group()}"
+    kubelet.wait_allocatable(resource, 1)
+
+    def healthy():
+        return node.agent.metrics().get(("hostdev_plugin_devices", f'resource="{resource}",health="healthy"'))
+
+    assert healthy() == 1
+    node.guest.sh(f"mv {path} /dev/aside")
+    wait_until(lambda: healthy() == 0, 3, "a device that is not healthy")  # the question takes its time, too
+    kubelet.wait_allocatable(resource, 0)
+    node.guest.sh(f"mv /dev/aside {path}")
+    wait_until(lambda: healthy() == 1, 3, "a healthy device")
+    kubelet.wait_allocatable(resource, 1)
+
+
 def test_a_claim_without_pooling_has_a_resource_of_its_own(node, kubelet, claims):
     claims.bind(NIC, disableResourcePooling=True)
     own = f"intel.com/{pci_name(NIC)}"
@@ -276,6 +320,20 @@ def test_the_pod_and_the_resource_outlive_restarts_and_wipes(node, kubelet, clai
         node.agent.start("--registration", registered)
         wait_until(node.agent.ready, 30, "the agent's readiness")
         unhurt()
+
+
+def test_a_kubelet_that_begins_anew_has_the_resource_soon(node, kubelet, claims, registered):
+    """It admits pods whose container does not run as soon as it looks at them, whoever is registered by then."""
+    claims.bind(IGB)
+    resource = resource_of(node, IGB)
+    for _ in range(max(ROUNDS, 2)):
+        kubelet.wait_allocatable(resource, 1)
+        lines = kubelet.log().count(LISTENS)
+        kubelet.restart()
+        wait_until(lambda most=lines: kubelet.log().count(LISTENS) > most, 90, "a kubelet that takes registrations")
+        took = wait_until(lambda: after_the_kubelet_began(kubelet.log(), resource), 60, f"{resource} at the kubelet")
+        print(f"{registered}: {took:.2f} s until the kubelet had the resource")
+        assert took < 5  # a kubelet that was missed once comes again only after seconds
 
 
 def test_sockets_wiped_twenty_times(node, kubelet, claims, pods, registered):

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "agent/process/helper_meter.h"
 #include "base/err.h"
@@ -238,6 +239,40 @@ static void a_missed_deadline_leaves_the_child_alone(void **state)
 	assert_int_equal(l.gone, 1);
 }
 
+/* Several are started in a row, and each takes its time: the clock of the loop stands still. */
+static void the_deadline_begins_with_the_child(void **state)
+{
+	static const char *const args[] = { "bind", NULL };
+	struct listener l = { .result = 1 };
+	uint64_t before;
+
+	(void)state;
+	fake_helper_init(&l.fake, "exit 0");
+	before = uv_now(&l.fake.loop);
+	(void)usleep(30 * 1000);
+	assert_int_equal(start(&l, args), 0);
+	assert_true(uv_now(&l.fake.loop) - before >= 30);
+	run_until(&l, &l.ended);
+	done(&l);
+}
+
+/* The loop was held up for longer than the deadline; what the child said before is read all the same. */
+static void a_child_that_has_ended_is_not_stuck(void **state)
+{
+	struct listener l;
+	siginfo_t info;
+
+	(void)state;
+	begin(&l, "echo over");
+	assert_int_equal(waitid(P_PID, (id_t)helper_run_pid(l.run), &info, WEXITED | WNOWAIT), 0);
+	fake_helper_expire(&l.fake, NULL);
+	(void)usleep(5 * 1000);
+	run_until(&l, &l.ended);
+	assert_string_equal(str_cstr(&l.heard), "over|");
+	assert_int_equal(l.result, 0);
+	done(&l);
+}
+
 static void a_cancelled_child_sees_its_input_end(void **state)
 {
 	static const char *const args[] = { "bind", NULL };
@@ -415,6 +450,10 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a child that misses its deadline is left alone, and its end is told",
 		  a_missed_deadline_leaves_the_child_alone, NULL);
+	suite_add(&suite, "the deadline begins when the child does",
+		  the_deadline_begins_with_the_child, NULL);
+	suite_add(&suite, "a child that has ended is not stuck, however late that is read",
+		  a_child_that_has_ended_is_not_stuck, NULL);
 	suite_add(&suite, "a cancelled child sees the end of its standard input",
 		  a_cancelled_child_sees_its_input_end, NULL);
 	suite_add(&suite, "an abandoned child keeps nobody waiting",

@@ -223,6 +223,13 @@ char *names_usbdevice(const char *node, uint16_t vendor, uint16_t product, unsig
 
 enum { INTERFACE_MAX = 48 }; /* the kernel has at most 15 */
 
+/* A dash would let "b-eth0" of node n1 have the name of "eth0" of node n1-b. */
+static bool is_plain(const char *interface)
+{
+	return strlen(interface) <= INTERFACE_MAX && names_valid_object(interface) &&
+	       !strchr(interface, '-');
+}
+
 char *names_sriovnetworkdevice(const char *node, const char *interface)
 {
 	auto_str struct str lower = STR_INIT;
@@ -230,7 +237,7 @@ char *names_sriovnetworkdevice(const char *node, const char *interface)
 
 	for (const char *s = interface; *s; s++)
 		str_add_char(&lower, to_lower(*s));
-	if (lower.len <= INTERFACE_MAX && names_valid_object(str_cstr(&lower)))
+	if (is_plain(str_cstr(&lower)))
 		str_add(&suffix, lower.buf);
 	else
 		add_cut(&suffix, str_cstr(&lower), INTERFACE_MAX, is_lower_alnum);

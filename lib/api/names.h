@@ -82,7 +82,8 @@ int names_pcidevice_address(const char *node, const char *name,
 char *names_usbdevice(const char *node, uint16_t vendor, uint16_t product, unsigned bus,
 		      unsigned device);
 
-/* "<node>-<interface>" in lower case: "node1-enp4s0f0". */
+/* "<node>-<interface>" in lower case: "node1-enp4s0f0"; one with a dash gets a hash, "node1-eth-1-5fc495ef8cc6a078", so that
+ * it has no name of another node's. */
 char *names_sriovnetworkdevice(const char *node, const char *interface);
 
 /* "<node>-<uuid>". */

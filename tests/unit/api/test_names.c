@@ -177,6 +177,8 @@ static struct nic_case {
 	{ "dots of both stay", "n.ez.local", "p1.1", "n.ez.local-p1.1" },
 	{ "an underscore is replaced, and told apart by a hash", "n", "eth_1",
 	  "n-eth-1-5fc495ef8cc6a078" },
+	{ "a dash is told apart by a hash, since it may be of a node's name", "n", "b-eth0",
+	  "n-b-eth0-f9d03335f85b2979" },
 	{ "an interface that ends in a dash too", "n", "eth-", "n-eth-c41bfc607a25ac83" },
 	{ "other bytes leave the hash", "n", "\xff", "n-af64724c8602eb6e" },
 	{ "no interface still makes a name", "n", "", "n-cbf29ce484222325" },

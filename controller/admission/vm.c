@@ -95,23 +95,32 @@ static bool refuse_other_node(struct walk *w, const char *name, const struct nam
 		w->first, w->node, name, named->node);
 }
 
+/* What is in another namespace is not this one's to know. The caller frees. */
+static char *rival_text(const struct walk *w, const struct virtualmachine *rival)
+{
+	const struct api_meta *meta = &rival->meta.meta;
+
+	if (!known_same(meta->namespace_, w->vm->meta.meta.namespace_))
+		return xstrdup("a virtual machine of another namespace");
+	return xasprintf("virtual machine %s/%s", meta->namespace_ ? meta->namespace_ : "",
+			 meta->name);
+}
+
 /* Two that never run at the same time may take turns. A namespace is in nobody's way for what it names. */
 static bool refuse_shared(const struct walk *w, const char *name)
 {
 	bool excludes;
 	const struct virtualmachine *other = device_use_rival(w->c->known, name, w->vm, &excludes);
-	const char *ns = other && other->meta.meta.namespace_ ? other->meta.meta.namespace_ : "";
+	auto_free char *rival = other ? rival_text(w, other) : NULL;
 
 	if (!other)
 		return false;
 	if (excludes && virtualmachine_may_run(w->vm))
-		return rule_refuse(
-			w->c, RULE_CONFLICT,
-			"virtual machine %s/%s names device '%s' too: remove it from that "
-			"one, or halt that one first",
-			ns, other->meta.meta.name, name);
-	rule_warn(w->c, "virtual machine %s/%s names device '%s' too: only one of them can have it",
-		  ns, other->meta.meta.name, name);
+		return rule_refuse(w->c, RULE_CONFLICT,
+				   "%s names device '%s' too: remove it from that one, or halt "
+				   "that one first",
+				   rival, name);
+	rule_warn(w->c, "%s names device '%s' too: only one of them can have it", rival, name);
 	return false;
 }
 

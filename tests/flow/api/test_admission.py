@@ -315,7 +315,7 @@ def test_a_machine_of_another_namespace_is_in_the_way_only_if_it_has_the_device(
     kubectl, mine = webhook.cluster.kubectl, vm("mine", [(NIC, "adm.test/e1000e")])
     evil = vm("evil", [(NIC, "adm.test/e1000e")], runStrategy="Manual")
     evil["metadata"]["namespace"] = "adm-bob"
-    text = f"virtual machine adm-bob/evil names device '{NIC}' too"
+    text = f"a virtual machine of another namespace names device '{NIC}' too"
     pod = [{"namespace": "adm-bob", "pod": "virt-launcher-evil-x7k2p", "container": "compute"}]
     try:
         kubectl("create", "namespace", "adm-bob")

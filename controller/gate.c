@@ -1,9 +1,11 @@
 #include "controller/gate.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/admission/admission.h"
@@ -13,6 +15,8 @@
 #include "kube/listen.h"
 #include "kube/program.h"
 #include "kube/serve.h"
+
+enum { CLIENT_CA_MAX = 256 * 1024 };
 
 struct gate {
 	struct leader *leader;
@@ -52,6 +56,17 @@ static int check_ready(void *arg, struct err *err)
 	return webhook_ready(gate->webhook, err);
 }
 
+/* NULL without one; the caller frees. */
+static int read_client_ca(const struct gate_options *options, char **ret_pem, struct err *err)
+{
+	int r;
+
+	if (!options->client_ca || !*options->client_ca)
+		return 0;
+	r = file_read(AT_FDCWD, options->client_ca, CLIENT_CA_MAX, ret_pem, NULL, err);
+	return r < 0 ? err_wrap(err, "--webhook-client-ca") : 0;
+}
+
 static int open_webhook(struct gate *gate, struct program *program,
 			const struct gate_options *options, struct err *err)
 {
@@ -66,8 +81,13 @@ static int open_webhook(struct gate *gate, struct program *program,
 		.leads = leads,
 		.arg = gate,
 	};
-	int r = listen_address_parse(options->listen, &address, err);
+	auto_free char *client_ca = NULL;
+	int r = read_client_ca(options, &client_ca, err);
 
+	if (r < 0)
+		return r;
+	webhook.client_ca = client_ca;
+	r = listen_address_parse(options->listen, &address, err);
 	for (size_t i = 0; i < options->hosts->len; i++)
 		json_strs_add(&webhook.hosts, options->hosts->items[i]);
 	if (r == 0)

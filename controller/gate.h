@@ -22,6 +22,7 @@ struct gate_options {
 	const char *listen; /* "ADDRESS:PORT", or "off" */
 	const char *ns;
 	const struct option_list *hosts; /* what the webhook is called beside its Service's name */
+	const char *client_ca; /* file of the CAs of those who may ask; NULL or "": anybody may */
 };
 
 /* Is there an address to listen on? */

@@ -52,7 +52,8 @@ static void on_signal(void *arg)
 static int run(const struct settings *s)
 {
 	struct leader_options options = { .ns = s->ns, .identity = s->pod_name };
-	struct gate_options gate = { s->webhook_listen, s->ns, &s->webhook_hosts };
+	struct gate_options gate = { s->webhook_listen, s->ns, &s->webhook_hosts,
+				     s->webhook_client_ca };
 	struct upkeep_options upkeep = {
 		.ns = s->ns,
 		.agents = s->agent_pods,

@@ -9,6 +9,7 @@ struct settings {
 	char *pod_name; /* this replica's identity in the election */
 	char *ns;       /* of the Lease, and of the webhook        */
 	char *webhook_listen;
+	char *webhook_client_ca; /* a file */
 	char *agent_pods;
 	uint64_t node_gone_after_ms;
 	int kubevirt;                     /* enum kubevirt_mode */

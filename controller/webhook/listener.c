@@ -10,12 +10,14 @@
 
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <microhttpd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "controller/webhook/tls_datum.h"
 #include "controller/webhook/tls_pair.h"
 #include "kube/callers.h"
 #include "kube/clock.h"
@@ -48,6 +50,7 @@ struct listener {
 	size_t bodies;         /* bytes of all exchanges */
 	unsigned port;
 	bool draining;
+	char *client_ca; /* NULL: anybody is answered */
 };
 
 /* A connection. */
@@ -56,6 +59,7 @@ struct line {
 	struct MHD_Connection *connection;
 	struct caller caller;
 	struct tls_pair *pair; /* of its handshake */
+	bool known;            /* by its certificate, or nobody has to be */
 };
 
 /* A request that comes in. */
@@ -94,7 +98,17 @@ static void allow_seconds(struct MHD_Connection *connection, unsigned seconds)
 	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
 }
 
-/* The client's last words of the handshake are taken. */
+/* Has the client shown a certificate of those who may ask? */
+static bool is_known(gnutls_session_t session)
+{
+	static unsigned char client[] = GNUTLS_KP_TLS_WWW_CLIENT;
+	gnutls_typed_vdata_st purpose = { .type = GNUTLS_DT_KEY_PURPOSE_OID, .data = client };
+	unsigned status = 0;
+
+	return gnutls_certificate_verify_peers(session, &purpose, 1, &status) == 0 && status == 0;
+}
+
+/* The client's last words of the handshake are taken. Who is not known stays a stranger, who is told so. */
 static int on_finished(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
 		       const gnutls_datum_t *message)
 {
@@ -104,6 +118,9 @@ static int on_finished(gnutls_session_t session, unsigned type, unsigned when, u
 	(void)when;
 	(void)message;
 	if (!incoming)
+		return 0;
+	line->known = !line->listener->client_ca || is_known(session);
+	if (!line->known)
 		return 0;
 	callers_put(&line->listener->guests, &line->caller, line->connection);
 	allow_seconds(line->connection, LISTENER_ARRIVAL_S);
@@ -172,14 +189,16 @@ static enum MHD_Result refuse(const struct listener *listener, struct MHD_Connec
 	return respond(listener, connection, status, &body);
 }
 
-/* Who asks goes last when there are too many. */
-static void keep(struct listener *listener, struct MHD_Connection *connection)
+/* Who asks goes last when there are too many. False: nobody who may ask. */
+static bool keep(struct listener *listener, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	struct line *line = info->socket_context;
 
-	callers_put(&listener->guests, &line->caller, connection);
+	if (line->known)
+		callers_put(&listener->guests, &line->caller, connection);
+	return line->known;
 }
 
 /* The head is there. What is not wanted is refused before its body is taken. */
@@ -241,7 +260,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	(void)version;
 	http_loop_progress(&listener->http);
 	if (!*state) {
-		keep(listener, connection);
+		if (!keep(listener, connection))
+			return refuse(listener, connection, MHD_HTTP_FORBIDDEN,
+				      "only API servers are answered, who have a client "
+				      "certificate of --webhook-client-ca\n");
 		return begin(arg, connection, method, state);
 	}
 	if (*upload_size > 0)
@@ -289,10 +311,11 @@ static int start_daemon(struct listener *listener, struct uv_loop_s *loop, int f
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_HTTPS_CERT_CALLBACK, on_certificate,
 		MHD_OPTION_HTTPS_PRIORITIES, listener_priorities, MHD_OPTION_NOTIFY_CONNECTION,
 		on_connection, listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)LISTENER_CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)LISTENER_HANDSHAKE_S,
-		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+		MHD_OPTION_HTTPS_MEM_TRUST, listener->client_ca, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)LISTENER_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)LISTENER_HANDSHAKE_S, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+		MHD_OPTION_END);
 
 	if (!daemon) {
 		close(fd);
@@ -303,13 +326,30 @@ static int start_daemon(struct listener *listener, struct uv_loop_s *loop, int f
 	return 0;
 }
 
+static int check_ca(const char *pem, struct err *err)
+{
+	gnutls_datum_t text = tls_datum(pem);
+	gnutls_x509_crt_t *certs = NULL;
+	unsigned len = 0;
+	int r = gnutls_x509_crt_list_import2(&certs, &len, &text, GNUTLS_X509_FMT_PEM, 0);
+
+	for (unsigned i = 0; r >= 0 && i < len; i++)
+		gnutls_x509_crt_deinit(certs[i]);
+	gnutls_free(certs);
+	if (r >= 0)
+		return 0;
+	return err_set(err, ERR_INVALID, -EINVAL, "load the certificates: %s", gnutls_strerror(r));
+}
+
 int listener_new(struct uv_loop_s *loop, const struct listener_options *options,
 		 struct listener **ret_listener, struct err *err)
 {
 	struct listener *listener;
 	int fd = -1;
-	int r = listen_open(options->address, &fd, err);
+	int r = options->client_ca ? check_ca(options->client_ca, err) : 0;
 
+	if (r == 0)
+		r = listen_open(options->address, &fd, err);
 	if (r < 0)
 		return r;
 	listener = xcalloc(1, sizeof(*listener));
@@ -320,8 +360,10 @@ int listener_new(struct uv_loop_s *loop, const struct listener_options *options,
 	listener->answer = options->answer;
 	listener->arg = options->arg;
 	listener->port = listen_port(fd);
+	listener->client_ca = xstrdup_or_null(options->client_ca);
 	r = start_daemon(listener, loop, fd, err);
 	if (r < 0) {
+		free(listener->client_ca);
 		free(listener);
 		return r;
 	}
@@ -334,6 +376,7 @@ static void release(void *arg)
 	struct listener *listener = arg;
 
 	tls_pair_unref(listener->pair);
+	free(listener->client_ca);
 	free(listener);
 }
 

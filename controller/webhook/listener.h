@@ -44,11 +44,14 @@ struct listener_options {
 	struct clock *clock;
 	struct metrics *metrics; /* may be NULL */
 	const struct listen_address *address;
+	const char *
+		client_ca; /* PEM: who asks has a client certificate of one of these; NULL: anybody is answered */
 	listener_fn *answer;
 	void *arg;
 };
 
-/* Listen at once; handshakes fail until there is a certificate. Errors name the address. */
+/* Listen at once; handshakes fail until there is a certificate. Errors name the address; -EINVAL: client_ca is
+ * none. */
 int listener_new(struct uv_loop_s *loop, const struct listener_options *options,
 		 struct listener **ret_listener, struct err *err);
 /* Takes NULL, returns NULL. The loop must run once more. */

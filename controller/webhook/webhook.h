@@ -24,6 +24,7 @@ struct webhook_options {
 	struct clock *clock;
 	struct metrics *metrics; /* may be NULL */
 	const struct listen_address *address;
+	const char *client_ca;  /* as listener.h has it */
 	const char *ns;         /* ours: of the Secret and of the Service */
 	struct json_strs hosts; /* what the webhook is called beside its Service's name */
 	const struct admission_rules *rules;

@@ -230,6 +230,38 @@ def test_silent_connections_of_two_pods_keep_no_api_server_out(served, crds):
         s.close()
 
 
+CLIENTS = """
+set -e
+printf 'extendedKeyUsage=clientAuth\n' >client
+for ca in ours theirs; do
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout $ca.key -subj /CN=$ca -days 2 -out $ca.crt
+	openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout by-$ca.key -subj /CN=api -out by-$ca.csr
+	openssl x509 -req -in by-$ca.csr -CA $ca.crt -CAkey $ca.key -CAcreateserial -extfile client -days 1 -out by-$ca.crt
+done
+"""
+
+
+def test_only_who_has_a_certificate_is_answered_where_that_is_asked_for(site, tmp_path):
+    subprocess.run(["bash", "-c", CLIENTS], cwd=tmp_path, check=True, capture_output=True)
+    replica = site.replica("--webhook-client-ca", tmp_path / "ours.crt")
+    wait_until(replica.ready, 30)
+
+    def status(name):
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if name:
+            context.load_cert_chain(tmp_path / f"{name}.crt", tmp_path / f"{name}.key")
+        connection = http.client.HTTPSConnection("127.0.0.1", replica.webhook_port, timeout=10, context=context)
+        connection.request("POST", "/validate", "{}")
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    assert status("by-ours")[0] == 400, "it is answered: this is no review"
+    for stranger in (None, "by-theirs"):
+        assert status(stranger) == (403, "only API servers are answered, who have a client certificate of "
+                                         "--webhook-client-ca\n")
+
+
 def test_until_there_is_a_certificate_a_replica_is_not_ready(site):
     replica = site.replica()
     wait_until(replica.ready, 30)

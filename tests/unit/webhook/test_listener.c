@@ -41,24 +41,30 @@ static void make_serving(struct bench *b)
 	json_strs_done(&hosts);
 }
 
-static void open_bench(struct bench *b)
+static void open_listener(struct bench *b, const char *client_ca)
 {
 	struct listen_address address = { .host = "127.0.0.1" };
 	struct err err = { 0 };
 
+	assert_int_equal(listener_new(&b->loop,
+				      &(struct listener_options){
+					      .clock = fake_clock_as_clock(b->clock),
+					      .address = &address,
+					      .client_ca = client_ca,
+					      .answer = echo,
+				      },
+				      &b->listener, &err),
+			 0);
+}
+
+static void open_bench(struct bench *b)
+{
 	(void)signal(SIGPIPE, SIG_IGN);
 	*b = (struct bench){ .clock = fake_clock_new() };
 	uv_loop_init(&b->loop);
 	assert_int_equal(certificate_make_ca(timefmt_wall_ms() - hour, &b->ca, NULL), 0);
 	make_serving(b);
-	assert_int_equal(listener_new(&b->loop,
-				      &(struct listener_options){
-					      .clock = fake_clock_as_clock(b->clock),
-					      .address = &address,
-					      .answer = echo,
-				      },
-				      &b->listener, &err),
-			 0);
+	open_listener(b, NULL);
 }
 
 static void use(struct bench *b)
@@ -228,6 +234,50 @@ static void a_new_certificate_drops_no_connection(void **state)
 	tls_client_close(&before);
 	tls_client_close(&after);
 	close_bench(&b);
+}
+
+/* The certificate of a server is none of a client, whoever has signed it. */
+static void who_has_to_show_a_certificate_and_does_not_is_refused(void **state)
+{
+	struct tls_client client;
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	listener_free(b.listener);
+	open_listener(&b, b.ca.cert);
+	use(&b);
+	for (int i = 0; i < 2; i++) {
+		dial(&b, &client, i == 0 ? "NORMAL:-VERS-ALL:+VERS-TLS1.2" : NULL);
+		if (i == 1)
+			tls_client_show(&client, b.serving.cert, b.serving.key);
+		assert_int_equal(tls_client_handshake(&client), 0);
+		assert_int_equal(tls_client_post(&client, "/validate", "x", 1), 403);
+		assert_non_null(strstr(client.answer.buf, "only API servers are answered"));
+		tls_client_close(&client);
+	}
+	close_bench(&b);
+}
+
+static void no_certificate_is_no_ca_of_clients(void **state)
+{
+	struct listen_address address = { .host = "127.0.0.1" };
+	struct listener *listener = NULL;
+	struct err err = { 0 };
+	uv_loop_t loop;
+
+	(void)state;
+	uv_loop_init(&loop);
+	assert_int_equal(listener_new(&loop,
+				      &(struct listener_options){
+					      .address = &address,
+					      .client_ca = "nonsense",
+					      .answer = echo,
+				      },
+				      &listener, &err),
+			 -EINVAL);
+	assert_non_null(strstr(err.msg, "load the certificates: "));
+	assert_int_equal(uv_loop_close(&loop), 0);
 }
 
 static void a_wrong_certificate_leaves_the_old_one(void **state)
@@ -472,6 +522,10 @@ int main(void)
 		  a_new_certificate_drops_no_connection, NULL);
 	suite_add(&suite, "a wrong certificate leaves the old one",
 		  a_wrong_certificate_leaves_the_old_one, NULL);
+	suite_add(&suite, "who has to show a certificate and does not is refused",
+		  who_has_to_show_a_certificate_and_does_not_is_refused, NULL);
+	suite_add(&suite, "what is no certificate is no CA of clients",
+		  no_certificate_is_no_ca_of_clients, NULL);
 	suite_rows(&suite, refusals, head_is_refused);
 	suite_add(&suite, "the largest body comes through", the_largest_body_comes_through, NULL);
 	suite_add(&suite, "a handshake that stalls holds up nobody",

@@ -102,6 +102,7 @@ static int serve_node(const struct settings *s, char *const *words)
 					   .lend = settings_lend_options(s),
 					   .gpu = settings_gpu_options(s),
 					   .vfio_drivers = settings_vfio_drivers(s),
+					   .driverless = settings_driverless(s),
 				   } };
 	struct err err = { 0 };
 
@@ -129,10 +130,12 @@ static int print_devices(const struct settings *s, char *const *words)
 static int print_plan(const struct settings *s, char *const *words)
 {
 	struct json_strs drivers = settings_vfio_drivers(s);
+	struct json_strs driverless = settings_driverless(s);
 	struct plan_options options = {
 		.scan = settings_scan_options(s),
 		.binder = settings_binder_options(s),
 		.vfio_drivers = &drivers,
+		.driverless = &driverless,
 		.driver = s->driver,
 		.include_group = s->include_group,
 		.release = s->release,

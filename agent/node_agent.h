@@ -24,6 +24,7 @@ struct node_agent_options {
 	struct gpu_options gpu;
 	struct json_strs
 		vfio_drivers; /* that claims may name beside vfio-pci; its items are borrowed */
+	struct json_strs driverless; /* classes that a release leaves without driver; likewise */
 };
 
 /* What has been seen already: the agent's from now on. All NULL: nothing. */

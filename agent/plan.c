@@ -101,7 +101,9 @@ static void print_job(struct plan *plan, const struct binder_job *job)
 		const struct binder_function *f = &job->items[i];
 		const char *node = plan->options->scan.inventory.node_name;
 		auto_free char *name = names_pcidevice(node, f->address);
-		const char *native = f->native ? f->native : "whatever the kernel picks";
+		const char *native = f->driverless ? ""
+				     : f->native   ? f->native
+						   : "whatever the kernel picks";
 
 		json_strs_add(&plan->moved, name);
 		if (job->verb == BINDER_BIND)
@@ -183,6 +185,7 @@ static int print_claims(struct plan *plan, char *const *words, struct err *err)
 		.node_name = options->scan.inventory.node_name,
 		.inventory = plan->inventory,
 		.vfio_drivers = options->vfio_drivers,
+		.driverless = options->driverless,
 		.driver = options->driver,
 		.include_group = options->include_group,
 		.release = options->release,

@@ -13,6 +13,7 @@ struct plan_options {
 	struct scan_options scan;
 	struct binder_options binder;
 	const struct json_strs *vfio_drivers;
+	const struct json_strs *driverless;
 	const char *driver; /* as spec.driver of the claims; NULL: none  */
 	bool include_group; /* as spec.includeIOMMUGroup                 */
 	bool release;       /* what deleting the claims would do instead */

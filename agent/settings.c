@@ -11,7 +11,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-enum { DRIVER_NAME_MAX = 63 }; /* as in the schema of spec.driver */
+enum {
+	DRIVER_NAME_MAX = 63, /* as in the schema of spec.driver */
+	CLASS_DIGITS_MIN = 2,
+	CLASS_DIGITS_MAX = 6,
+};
 
 /* In the order of enum print_format. */
 static const char *const outputs[] = { "table", "wide", "yaml", "json", NULL };
@@ -55,6 +59,10 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .group = "Claims", \
 	  .help = "A driver that a claim may name (spec.driver) beside vfio-pci, such as " \
 		  "mlx5_vfio_pci." }, \
+	{ .name = "release-without-driver", .type = OPTION_LIST, AT(driverless), .argument = "CLASS", \
+	  .help = "Devices of this PCI class, or of classes that begin so, have no driver after their " \
+		  "claim: 01 is storage, whose contents the host then does not read. A claim can ask " \
+		  "for it as well (spec.release)." }, \
 	{ .name = "transition-deadline", .type = OPTION_DURATION, AT(transition_deadline_ms), \
 	  .fallback = "4s", .min = 100, .argument = "TIME", \
 	  .help = "How long one step of a change of drivers may take before the claim says that it " \
@@ -137,6 +145,7 @@ static const struct option_row inspect_rows[] = {
 	FILE_KEY("probe-listen", OPTION_STRING, common.probe_listen),
 	FILE_KEY("rescan-interval", OPTION_DURATION, rescan_interval_ms),
 	FILE_KEY("vfio-driver", OPTION_LIST, vfio_drivers),
+	FILE_KEY("release-without-driver", OPTION_LIST, driverless),
 	FILE_KEY("transition-deadline", OPTION_DURATION, transition_deadline_ms),
 	FILE_KEY("dev-root", OPTION_STRING, dev_root),
 	GPU_KEYS,
@@ -269,6 +278,24 @@ static int check_drivers(const struct settings *s, struct err *err)
 	return 0;
 }
 
+static int check_classes(const struct settings *s, struct err *err)
+{
+	for (size_t i = 0; i < s->driverless.len; i++) {
+		const char *class_code = s->driverless.items[i];
+		size_t len = strlen(class_code);
+
+		if (len < CLASS_DIGITS_MIN || len > CLASS_DIGITS_MAX ||
+		    strspn(class_code, "0123456789abcdef") != len)
+			return err_set(
+				err, ERR_INVALID, -EINVAL,
+				"--release-without-driver: not the beginning of a PCI class, "
+				"which has %d to %d lower-case hexadecimal digits, such as 01 "
+				"or 0108: '%s'",
+				CLASS_DIGITS_MIN, CLASS_DIGITS_MAX, class_code);
+	}
+	return 0;
+}
+
 int settings_complete(struct settings *s, struct err *err)
 {
 	if (!s->node_name && take_host_name(s, err) < 0)
@@ -278,7 +305,7 @@ int settings_complete(struct settings *s, struct err *err)
 			       "--node-name: not a node's name, which has lower-case letters, "
 			       "digits, '-' and '.', 253 at most: '%s'",
 			       s->node_name);
-	if (check_drivers(s, err) < 0)
+	if (check_drivers(s, err) < 0 || check_classes(s, err) < 0)
 		return err->code;
 	if (!s->helper)
 		s->helper = helper_run_default_path();
@@ -340,6 +367,11 @@ struct gpu_options settings_gpu_options(const struct settings *s)
 		.nvidia_smi = s->nvidia_smi,
 		.deadline_ms = s->gpu_deadline_ms,
 	};
+}
+
+struct json_strs settings_driverless(const struct settings *s)
+{
+	return (struct json_strs){ .items = s->driverless.items, .len = s->driverless.len };
 }
 
 struct json_strs settings_vfio_drivers(const struct settings *s)

@@ -26,6 +26,7 @@ struct settings {
 	uint64_t rescan_interval_ms;
 	uint64_t scan_deadline_ms;
 	struct option_list vfio_drivers; /* beside vfio-pci */
+	struct option_list driverless;   /* classes that a release leaves without driver */
 	uint64_t transition_deadline_ms;
 	char *sriov_manage;
 	char *nvidia_smi;
@@ -59,3 +60,6 @@ struct gpu_options settings_gpu_options(const struct settings *s);
 
 /* Drivers that a claim may name beside vfio-pci: @s's own list as another type, not to be released. */
 struct json_strs settings_vfio_drivers(const struct settings *s);
+
+/* The first digits of PCI classes that a release leaves without driver: likewise. */
+struct json_strs settings_driverless(const struct settings *s);

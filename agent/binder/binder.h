@@ -39,6 +39,7 @@ struct binder_function {
 	char *driver;   /* the passthrough driver                                */
 	char *claim;
 	char *uid;
+	bool driverless; /* a release leaves it without driver                                  */
 	bool allow_unknown; /* bind it also where it cannot be known whether the host uses it */
 };
 

@@ -34,6 +34,7 @@ void binder_words(const struct helper_place *place, const char *node_address,
 		add_word(words, "driver", function->driver);
 		add_word(words, "claim", function->claim);
 		add_word(words, "uid", function->uid);
+		add_word(words, "release", function->driverless ? "none" : NULL);
 		add_word(words, "allow-unknown", function->allow_unknown ? "1" : NULL);
 	}
 }

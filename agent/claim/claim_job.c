@@ -122,6 +122,7 @@ void claim_job_bind(const struct claim_case *c, const struct claim_group *group,
 		out->driver = xstrdup(claim_driver(f->cover));
 		out->claim = xstrdup(f->cover->meta.name);
 		out->uid = xstrdup(f->cover->meta.uid ? f->cover->meta.uid : "");
+		out->driverless = claim_leaves_driverless(c, f, f->cover);
 		out->allow_unknown = override_given(&f->cover->meta, "UseUnknown");
 	}
 }
@@ -144,6 +145,7 @@ static void add_release(const struct claim_case *c, struct binder_job *job,
 	const char *uid = c->claim ? c->claim->meta.uid : NULL;
 
 	out->driver = xstrdup(lending_driver(c, f));
+	out->driverless = claim_leaves_driverless(c, f, f->claim ? f->claim : c->claim);
 	out->claim = xstrdup(record && record->claim ? record->claim : c->name);
 	out->uid = xstrdup(record && record->uid ? record->uid : uid ? uid : "unknown");
 }

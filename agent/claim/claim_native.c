@@ -77,6 +77,23 @@ static const char *annotated(const struct claim_case *c, const struct claim_func
 	return plausible(c, api_meta_annotation(&c->device->meta, NAMES_ANNOTATION_DRIVER));
 }
 
+bool claim_leaves_driverless(const struct claim_case *c, const struct claim_function *f,
+			     const struct pcideviceclaim *claim)
+{
+	const char *release = claim ? claim->spec.release : NULL;
+
+	if (release && strcmp(release, "None") == 0)
+		return true;
+	for (size_t i = 0; c->driverless && f->pci && i < c->driverless->len; i++) {
+		const char *class_code = c->driverless->items[i];
+
+		if (f->pci->class_code &&
+		    strncmp(f->pci->class_code, class_code, strlen(class_code)) == 0)
+			return true;
+	}
+	return false;
+}
+
 const char *claim_native(const struct claim_case *c, const struct claim_function *f)
 {
 	const char *native = recorded(c, f);

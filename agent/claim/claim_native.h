@@ -1,6 +1,6 @@
 /*
- * claim_native: what a function goes back to when its claim ends. A driver that lends devices is
- * never the answer.
+ * claim_native: what a function goes back to when its claim ends. A driver that lends devices is the
+ * answer only if the function was on it before.
  */
 #pragma once
 
@@ -8,6 +8,7 @@
 
 struct claim_case;
 struct claim_function;
+struct pcideviceclaim;
 
 /* May spec.driver name it? */
 bool claim_driver_allowed(const struct claim_case *c, const char *driver);
@@ -24,3 +25,7 @@ bool claim_driver_lends(const struct claim_case *c, const char *driver);
  * driver that the scan saw before the last transition; no driver, if it has none.
  */
 const char *claim_native(const struct claim_case *c, const struct claim_function *f);
+
+/* Is @f to have no driver when @claim (NULL: not known) ends: does that say so, or the node? */
+bool claim_leaves_driverless(const struct claim_case *c, const struct claim_function *f,
+			     const struct pcideviceclaim *claim);

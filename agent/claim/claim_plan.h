@@ -63,6 +63,8 @@ struct claim_case {
 	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
 	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
 	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */
+	const struct json_strs
+		*driverless; /* first digits of classes that a release leaves without driver */
 	int64_t now_wall_ms;
 };
 

@@ -381,6 +381,7 @@ static void decide(struct claim_run *run, const struct claim_view *view)
 		.allocated = given,
 		.allocated_to = holder,
 		.vfio_drivers = context->deps->vfio_drivers,
+		.driverless = context->deps->driverless,
 		.now_wall_ms = clock_wall_ms(context->deps->clock),
 	};
 

@@ -33,6 +33,7 @@ struct claims_deps {
 	const struct informer *usb_claims;
 	const char *node_name;
 	const struct json_strs *vfio_drivers; /* beside vfio-pci */
+	const struct json_strs *driverless;   /* classes that a release leaves without driver */
 	struct binder_options binder;
 	/* A transition has ended or got stuck: the devices are to be looked at anew. Never runs before
 	 * claims_new() has returned. */

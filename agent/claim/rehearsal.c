@@ -214,6 +214,7 @@ void rehearsal_run(struct rehearsal *rehearsal, size_t at, const struct pcidevic
 		.claims = rehearsal->claims,
 		.device = device,
 		.vfio_drivers = rehearsal->wish.vfio_drivers,
+		.driverless = rehearsal->wish.driverless,
 		.now_wall_ms = timefmt_wall_ms(),
 	};
 

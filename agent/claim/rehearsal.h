@@ -20,9 +20,10 @@ struct rehearsal_wish {
 	const char *node_name;
 	const struct inventory *inventory;
 	const struct json_strs *vfio_drivers;
-	const char *driver; /* spec.driver; NULL: none            */
-	bool include_group; /* spec.includeIOMMUGroup             */
-	bool release;       /* the claims are there, and deleted  */
+	const struct json_strs *driverless; /* classes that a release leaves without driver */
+	const char *driver;                 /* spec.driver; NULL: none            */
+	bool include_group;                 /* spec.includeIOMMUGroup             */
+	bool release;                       /* the claims are there, and deleted  */
 };
 
 struct rehearsal *rehearsal_new(const struct rehearsal_wish *wish);

@@ -37,6 +37,8 @@ static const char *native_of(const struct pcideviceclaim *claim, const struct vi
 	const char *told = claim->status.kernel_driver_to_unbind;
 	const char *native = view_text(device, VIEW_TEXT_NATIVE);
 
+	if (known_same(claim->spec.release, "None"))
+		return "no driver";
 	if (!known_empty(told))
 		return told;
 	if (!claim->status.passthrough_enabled &&

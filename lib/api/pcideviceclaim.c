@@ -11,6 +11,7 @@ static const struct json_row spec_map[] = {
 	JSON_BOOL(struct pcideviceclaim_spec, include_iommu_group, "includeIOMMUGroup",
 		  JSON_OPTIONAL),
 	JSON_STR(struct pcideviceclaim_spec, driver, "driver", JSON_OPTIONAL),
+	JSON_STR(struct pcideviceclaim_spec, release, "release", JSON_OPTIONAL),
 	JSON_END,
 };
 

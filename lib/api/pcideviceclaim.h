@@ -13,6 +13,7 @@ struct pcideviceclaim_spec {
 	bool disable_resource_pooling;
 	bool include_iommu_group; /* claim the whole IOMMU group with it */
 	char *driver;             /* passthrough driver; NULL: vfio-pci  */
+	char *release;            /* "None": without a driver afterwards */
 };
 
 struct pcideviceclaim_status {

@@ -21,6 +21,7 @@ struct record {
 	char *override; /* driver_override before the first write; NULL: none */
 	char *id;       /* "8086:10d3"                                   */
 	char *serial;   /* NULL: it has none                             */
+	char *release;  /* "none": a release leaves it without driver; NULL: it goes back */
 	char *identity; /* base/device_identity.h; NULL: nothing is known */
 	char *boot;     /* boot id of the kernel under which it was bound last; NULL: not known */
 };

@@ -33,6 +33,7 @@ static const struct member_row {
 	{ "override", offsetof(struct record, override), value_is_driver, false },
 	{ "id",      offsetof(struct record, id),      value_is_id,       true },
 	{ "serial",  offsetof(struct record, serial),  value_is_serial,   false },
+	{ "release", offsetof(struct record, release), value_is_release,  false },
 	{ "identity", offsetof(struct record, identity), device_identity_valid, false },
 	{ "boot",    offsetof(struct record, boot),    value_is_name,     false },
 };

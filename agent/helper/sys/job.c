@@ -33,6 +33,7 @@ static const struct word_row {
 	{ "driver",  offsetof(struct job_function, driver),  value_is_driver,   true,  "a driver's name" },
 	{ "claim",   offsetof(struct job_function, claim),   value_is_name,     true,  "a claim's name" },
 	{ "uid",     offsetof(struct job_function, uid),     value_is_name,     true,  "a claim's uid" },
+	{ "release", offsetof(struct job_function, release), value_is_release, false, "none" },
 	{ "allow-unknown", offsetof(struct job_function, allow_unknown), is_one, false, "1" },
 };
 /* clang-format on */

@@ -20,6 +20,7 @@ struct job_function {
 	const char *driver;        /* the passthrough driver                        */
 	const char *claim;         /* the claim's name                              */
 	const char *uid;           /* the claim's uid                               */
+	const char *release;       /* "none": a release leaves it without driver    */
 	const char *allow_unknown; /* "1": also where it cannot be known whether the host uses it */
 };
 

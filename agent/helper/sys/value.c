@@ -55,6 +55,11 @@ bool value_is_native(const char *text, size_t len)
 	return len == 0 || value_is_driver(text, len);
 }
 
+bool value_is_release(const char *text, size_t len)
+{
+	return len == strlen("none") && memcmp(text, "none", len) == 0;
+}
+
 bool value_is_id(const char *text, size_t len)
 {
 	return has_form(text, len, "xxxx:xxxx");

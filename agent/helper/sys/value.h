@@ -30,3 +30,6 @@ bool value_is_uuid(const char *text, size_t len);
 /* The name of an entry of a folder in sysfs: letters, digits, '.', '_', '-', ':', ',', '+' and '@', at
  * most 253, not beginning with a '.'. */
 bool value_is_entry(const char *text, size_t len);
+
+/* "none": what a release leaves a function on, if not its driver. */
+bool value_is_release(const char *text, size_t len);

@@ -64,6 +64,15 @@ static bool is_overridden(const struct transition_part *part, const struct bind_
 	return before && strcmp(before, target->driver) == 0;
 }
 
+/* A passthrough driver that it had before the claim reads nothing of what is on it, so it may go back. */
+static bool stays_without_driver(const struct transition_part *part,
+				 const struct bind_target *target)
+{
+	bool asked = part->word->release || (part->recorded && part->record.release);
+
+	return asked && !(target->native && is_placeholder(target->native, target->driver));
+}
+
 static void aim(struct transition_part *part, bool binding)
 {
 	struct bind_target *target = &part->target;
@@ -76,6 +85,8 @@ static void aim(struct transition_part *part, bool binding)
 	target->recorded = part->recorded;
 	target->overridden = (binding || part->recorded) && is_overridden(part, target);
 	target->want = binding ? WANT_VFIO : bind_step_back(target);
+	if (!binding && stays_without_driver(part, target))
+		target->want = WANT_NONE;
 }
 
 /* With equal serial numbers it is the device, wherever it is now. */

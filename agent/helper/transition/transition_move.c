@@ -201,7 +201,8 @@ static bool says_so(const struct transition_part *part, const struct record *rec
 	return part->recorded && same(old->claim, record->claim) && same(old->uid, record->uid) &&
 	       same(old->driver, record->driver) && same(old->serial, record->serial) &&
 	       same(old->native, record->native) && same(old->override, record->override) &&
-	       same(old->identity, record->identity) && same(old->boot, record->boot);
+	       same(old->release, record->release) && same(old->identity, record->identity) &&
+	       same(old->boot, record->boot);
 }
 
 static char *read_boot_id(const struct transition *t)
@@ -235,6 +236,9 @@ static void fill_record(const struct transition *t, const struct transition_part
 		.override = part->target.overridden ? xstrdup(part->target.driver) : NULL,
 		.id = xstrdup(part->first.id),
 		.serial = serial && serial[0] ? xstrdup(serial) : NULL,
+		.release = part->word->release || (part->recorded && part->record.release)
+				   ? xstrdup("none")
+				   : NULL,
 		.identity = identity.len > 0 ? str_detach(&identity) : NULL,
 		.boot = part->recorded && !part->moving ? xstrdup_or_null(part->record.boot)
 							: read_boot_id(t),

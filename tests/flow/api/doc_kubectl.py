@@ -68,7 +68,7 @@ class Kubectl:
             for obj in filter(None, yaml.safe_load_all(text)):
                 self.take(obj)
         self.labels |= {key for key, _ in self.set_labels}
-        self.labels |= set(re.findall(r'_LABEL_\w+ +"([^"]+)"', (ROOT / "lib/api/names.h").read_text()))
+        self.labels |= set(re.findall(r'_(?:LABEL|ANNOTATION)_\w+ +"([^"]+)"', (ROOT / "lib/api/names.h").read_text()))
 
     def manifests(self):
         for folder in (ROOT / "manifests/base", *(ROOT / "manifests/overlays").iterdir()):

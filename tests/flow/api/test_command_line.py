@@ -37,6 +37,8 @@ def test_a_wrong_setting_is_one_plain_line(program, flags, text, kubeconfig):
     (["--vfio-driver", "../x"], "--vfio-driver: not a driver's name"),
     (["--vfio-driver", "mlx5_vfio_pci,a b"], "at most: 'a b'"),
     (["--vfio-driver", "d" * 64], "63 at most"),
+    (["--release-without-driver", "1"], "--release-without-driver: not the beginning of a PCI class"),
+    (["--release-without-driver", "01,0X"], "such as 01 or 0108: '0X'"),
     (["--transition-deadline", "99ms"], "--transition-deadline"),
     (["--transition-deadline", "soon"], "--transition-deadline"),
     (["--vfio-driver", "mlx5_vfio_pci,qat-vfio", "--vfio-driver", "d" * 63, "--transition-deadline", "100ms",
@@ -93,7 +95,7 @@ def test_one_file_serves_both_commands_of_the_agent(command, status, machine, tm
     """The agent, too, gets as far as its cluster, which is not there."""
     file = tmp_path / "agent.yaml"
     file.write_text("listen: 127.0.0.1:0\nkubeconfig: /nowhere\ncontext: x\nrescan-interval: 5m\n"
-                    "vfio-driver: [mlx5_vfio_pci]\ntransition-deadline: 3s\nstate-dir: %s\n"
+                    "vfio-driver: [mlx5_vfio_pci]\nrelease-without-driver: ['01']\ntransition-deadline: 3s\nstate-dir: %s\n"
                     "output: json\nnode-name: n1\n" % (tmp_path / "state"))
     ended = run("hostdev-agent", *command, "--config", file, *machine.flags)
     assert ended.returncode == status, ended.stderr

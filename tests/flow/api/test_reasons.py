@@ -25,7 +25,7 @@ NO_REASONS = """
   kinds: AdmissionReview DeleteOptions DevicePool Event HostDeviceConfig KubeVirt Lease List MediatedDevice
     MediatedDeviceParent MigConfiguration MutatingWebhookConfiguration Node PCIDevice PCIDeviceClaim Pod Secret
     SRIOVGPUDevice SRIOVNetworkDevice USBDevice USBDeviceClaim VGPUDevice ValidatingWebhookConfiguration VirtualMachine
-  members and values of them: Function Halted InternalIP JSONPatch Manual Normal NotOlderThan PhysicalFunction VirtualFunction
+  members and values of them: Function Halted InternalIP JSONPatch Manual None Normal NotOlderThan PhysicalFunction VirtualFunction
     Strict Warning Data DeviceIDs DevicePlugin PodDeviceEntries PodUID Healthy Unhealthy
   answers of API servers: Accept AlreadyExists Authorization Conflict Expired Failure Forbidden NotFound
     ServiceUnavailable

@@ -54,6 +54,7 @@ static void the_helper_gets_the_words(void **state)
 	owner.job.items[0].native = xstrdup("");
 	owner.job.items[1].serial = xstrdup("00-11");
 	owner.job.items[1].identity = xstrdup("slot=3");
+	owner.job.items[1].driverless = true;
 	owner_start(&owner);
 	bench_run_until(&b, &owner.ended, 1);
 	{
@@ -64,7 +65,7 @@ static void the_helper_gets_the_words(void **state)
 			"plan-release|--group|12|--state-dir|/state|--sysfs-root|/s|--proc-root|/p|"
 			"--dev-root|/d|--node-address|10.0.0.1|address=0000:01:00.0|id=8086:10d3|"
 			"native=|driver=vfio-pci|claim=vm1-000001000|uid=1-2|address=0000:01:00.1|"
-			"id=8086:10d3|serial=00-11|identity=slot=3|driver=vfio-pci|claim=vm1-000001000|uid=1-2|");
+			"id=8086:10d3|serial=00-11|identity=slot=3|driver=vfio-pci|claim=vm1-000001000|uid=1-2|release=none|");
 	}
 	assert_int_equal(owner.outcome.lines.len, 1);
 	owner_done(&owner);

@@ -79,7 +79,8 @@ static struct plan_case {
 	const char *other; /* NULL: likewise, of the sibling */
 	struct past past;
 	enum binder_state state;
-	bool unpublished; /* there is no PCIDevice yet */
+	const char *driverless; /* a class that the node leaves without driver; NULL: none */
+	bool unpublished;       /* there is no PCIDevice yet */
 
 	/* Where it comes to, when what it wants written is written. */
 	enum claim_step step;
@@ -106,6 +107,7 @@ struct room {
 	struct json_pairs usb_pods;
 	struct pcidevice *device;
 	struct json_strs drivers;
+	struct json_strs driverless;
 	struct binder_outcome outcome;
 	struct claim_case c;
 
@@ -191,6 +193,8 @@ static void room_open(struct room *room, const struct plan_case *row)
 	add_usb_claims(room, row);
 	room->device = row->unpublished ? NULL : published(&room->world);
 	json_strs_add(&room->drivers, "mlx5_vfio_pci");
+	if (row->driverless)
+		json_strs_add(&room->driverless, row->driverless);
 	if (row->usb_pod_of)
 		json_pairs_set(&room->usb_pods, row->usb_pod_of,
 			       "pod default/vm has that in socket 1-2");
@@ -212,6 +216,7 @@ static void room_open(struct room *room, const struct plan_case *row)
 		.allocated = row->allocated,
 		.allocated_to = row->allocated_to,
 		.vfio_drivers = &room->drivers,
+		.driverless = &room->driverless,
 		.now_wall_ms = WORLD_NOW,
 	};
 	set_past(room, &row->past);
@@ -222,6 +227,7 @@ static void room_close(struct room *room)
 	claim_decision_done(&room->decision);
 	binder_outcome_done(&room->outcome);
 	json_strs_done(&room->drivers);
+	json_strs_done(&room->driverless);
 	json_pairs_done(&room->usb_pods);
 	str_done(&room->events);
 	api_object_free(&pcidevice_kind, room->device);
@@ -270,12 +276,13 @@ static char *job_text(const struct binder_job *job)
 	for (size_t i = 0; i < job->len; i++) {
 		const struct binder_function *f = &job->items[i];
 
-		str_addf(&text, "%s %s %s %s %s %s/%s%s", i ? ";" : "", f->address, f->id,
+		str_addf(&text, "%s %s %s %s %s %s/%s%s%s", i ? ";" : "", f->address, f->id,
 			 f->driver,
 			 !f->native   ? "?"
 			 : *f->native ? f->native
 				      : "-",
-			 f->claim, f->uid, f->allow_unknown ? " unknown" : "");
+			 f->claim, f->uid, f->allow_unknown ? " unknown" : "",
+			 f->driverless ? " none" : "");
 	}
 	return str_detach(&text);
 }

@@ -239,6 +239,18 @@ static struct transition_case {
 	{ "release: what was on vfio-pci and came up on its own driver stays on that", TRANSITION_RELEASE, NATIVE,
 	  { "e1000e" }, false, { RECORD("\"native\":\"vfio-pci\",\"id\":\"8086:10d3\",") },
 	  STEP("WaitLock") STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: to no driver, as the job says", TRANSITION_RELEASE, NATIVE " release=none", { "vfio-pci", "vfio-pci" },
+	  false, { KNOWN }, STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind")
+	  STEP("RemoveRecord") AT_END(A, "") DONE, "- - -" },
+	{ "release: to no driver, as the record says", TRANSITION_RELEASE, NATIVE, { "vfio-pci", "vfio-pci" },
+	  false, { RECORD("\"native\":\"e1000e\",\"release\":\"none\",\"id\":\"8086:10d3\",") }, STEP("WaitLock")
+	  STEP("CheckHolders") STEP("ClearOverride") STEP("Unbind") STEP("RemoveRecord") AT_END(A, "") DONE, "- - -" },
+	{ "release: to no driver leaves what has one again", TRANSITION_RELEASE, NATIVE " release=none", { "e1000e" },
+	  false, { KNOWN }, STEP("WaitLock") STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
+	{ "release: to no driver leaves what was on vfio-pci before", TRANSITION_RELEASE, NATIVE " release=none",
+	  { "vfio-pci", "vfio-pci" }, false, { RECORD("\"native\":\"vfio-pci\",\"id\":\"8086:10d3\",") },
+	  STEP("WaitLock") STEP("CheckHolders") STEP("ClearOverride") STEP("RemoveRecord")
+	  AT_END(A, ",'driver':'vfio-pci'") DONE, "vfio-pci - -" },
 	{ "release: what is restored is left alone", TRANSITION_RELEASE, NATIVE, { "e1000e" }, false,
 	  { KNOWN }, STEP("WaitLock") STEP("RemoveRecord") AT_END(A, ",'driver':'e1000e'") DONE,
 	  "e1000e - -" },
@@ -345,6 +357,28 @@ static void lent_before(void **state)
 	}
 }
 
+/* Asked for when it is bound, it is done though the one who releases it does not know of it. A bind that
+ * fails gives the driver back: nobody has had the device. */
+static void driverless_as_recorded(void **state)
+{
+	auto_str struct str said = STR_INIT;
+	struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	m.vfio_refuses = true;
+	machine_run(&m, TRANSITION_BIND, NATIVE " release=none", &said);
+	check_left(&m, "e1000e - -");
+	m.vfio_refuses = false;
+	machine_run(&m, TRANSITION_BIND, NATIVE " release=none", &said);
+	machine_run(&m, TRANSITION_BIND,
+		    "address=" A " id=8086:10d3 driver=vfio-pci claim=vm1-x uid=u2", &said);
+	machine_run(&m, TRANSITION_RELEASE, NATIVE, &said);
+	check_left(&m, "- - -");
+	machine_done(&m);
+}
+
 /* A node that boots without the administrator's setting: its own driver is what it goes back to. */
 static void lent_no_more(void **state)
 {
@@ -440,6 +474,13 @@ static void no_record_no_change(void **state)
 	expect(&m, TRANSITION_BIND, "in the state directory '", "e1000e - -");
 	assert_int_equal(m.writes, 0);
 	machine_done(&m);
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	tree_add(&m.tree, "state=a file where the directory should be");
+	expect(&m, TRANSITION_BIND, "Not a directory; nothing is changed without a record of it",
+	       "e1000e - -");
+	assert_int_equal(m.writes, 0);
+	machine_done(&m);
 }
 
 static void locked_group(void **state)
@@ -491,6 +532,8 @@ int main(void)
 
 	suite_rows(&suite, cases, transition_matches_table);
 	suite_add(&suite, "what was on vfio-pci before the claim is so after it", lent_before,
+		  NULL);
+	suite_add(&suite, "what is to have no driver afterwards has none", driverless_as_recorded,
 		  NULL);
 	suite_add(&suite, "what comes up on its own driver goes back to that", lent_no_more, NULL);
 	suite_add(&suite, "missing drivers are asked for, and told", missing_drivers, NULL);

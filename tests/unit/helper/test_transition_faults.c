@@ -134,6 +134,23 @@ static void bind_keeps_records(void **state)
 	}
 }
 
+/* What fails on the way back does not hide why there was one. */
+static void first_cause_is_told(void **state)
+{
+	auto_str struct str said = STR_INIT;
+	struct machine m;
+
+	(void)state;
+	group_init(&m);
+	m.fault_at = 2;
+	m.fault_stays = true;
+	m.fault = -EIO;
+	machine_run(&m, TRANSITION_BIND, GROUP, &said);
+	assert_non_null(strstr(str_cstr(&said),
+			       "'reason':'UnbindFailed','address':'" A "','step':'Unbind'"));
+	machine_done(&m);
+}
+
 /* One failed write of a release: the other functions come back all the same, this one keeps its
  * record, and the next run brings it back. */
 static void release_goes_on(void **state)
@@ -247,6 +264,7 @@ int main(void)
 	suite_rows(&suite, faults, bind_rolls_back);
 	suite_rows(&suite, faults, bind_keeps_records);
 	suite_rows(&suite, faults, release_goes_on);
+	suite_add(&suite, "the first cause is told", first_cause_is_told, NULL);
 	suite_add(&suite, "what is there counts, not what a write says", effect_counts, NULL);
 	suite_add(&suite, "power goes at any write of a bind", crashes_do_not_matter, &verbs[0]);
 	suite_add(&suite, "power goes at any write of a release", crashes_do_not_matter, &verbs[1]);

@@ -149,7 +149,7 @@ OURS = table(
         "allocations": [{"namespace": "default", "pod": "vm-1", "container": "compute"}],
         "conditions": [condition("Claimable", "False", "HostNetwork", "eth0 has the default route")]}}),
     ("a claim", "PCIDeviceClaim", {
-        "spec": {"includeIOMMUGroup": True, "driver": "mlx5_vfio_pci"},
+        "spec": {"includeIOMMUGroup": True, "driver": "mlx5_vfio_pci", "release": "None"},
         "status": {"observedGeneration": 1, "iommuGroup": "27", "iommuGroupMembers": ["0000:04:00.0"],
                    "step": "Unbind", "holder": "qemu-system-x86 (pid 4711)", "conditions": [condition("Ready")]}}),
     ("a claim whose status is as large as it may be", "PCIDeviceClaim", {
@@ -183,6 +183,8 @@ REFUSED = table(
      "must be the name of a kernel driver, such as vfio-pci"),
     ("a claim with a driver name without end", "PCIDeviceClaim", {"spec": {"driver": "d" * 64}},
      "spec.driver: Too long: may not be more than 63"),
+    ("a claim with another way back", "PCIDeviceClaim", {"spec": {"release": "none"}},
+     'spec.release: Unsupported value: "none"'),
     ("a claim with text for its group", "PCIDeviceClaim", {"spec": {"includeIOMMUGroup": "yes"}},
      'must be of type boolean: "string"'),
     ("a claim's step without end", "PCIDeviceClaim", {"status": {"step": "s" * 65}},
@@ -279,6 +281,10 @@ CHANGES = table(
      "spec.includeIOMMUGroup: "),
     ("a claim's whole spec away, with its group", "PCIDeviceClaim", {"includeIOMMUGroup": True}, None,
      "spec.includeIOMMUGroup: "),
+    ("a claim's way back", "PCIDeviceClaim", {"release": "Driver"}, {"release": "None"}, None),
+    ("a claim's missing way back", "PCIDeviceClaim", {"address": A}, {"release": "None"}, None),
+    ("a claim's way back to a driver", "PCIDeviceClaim", {"release": "None"}, {"release": "Driver"}, "spec.release: "),
+    ("a claim's way back away", "PCIDeviceClaim", {"release": "None"}, {"release": None}, "spec.release: "),
     ("another field of a claim with its group", "PCIDeviceClaim", {"includeIOMMUGroup": True}, {"address": A}, None),
     ("a USB claim's user", "USBDeviceClaim", {"userName": "a"}, {"userName": "b"}, "spec.userName: "),
     ("a USB claim's empty user", "USBDeviceClaim", {"userName": ""}, {"userName": "a"}, None),

@@ -239,4 +239,28 @@ class TestBoundBefore:
             assert lent.drivers() == LENT
             assert NIC in claims.records()
         claims.release(NIC)
-        assert lent.drivers() == ("e1000e", None)
+        assert lent.drivers() == LENT
+
+    def test_one_without_an_override_has_none_again(self, claims, lent):
+        """As vfio-pci.ids= on the kernel's command line leaves it."""
+        claims.node.guest.sh(f"echo >/sys/bus/pci/devices/{NIC}/driver_override")
+        assert lent.drivers() == ("vfio-pci", None)
+        claim = claims.bind(NIC)
+        assert claim["status"]["kernelDriverToUnbind"] == "vfio-pci"
+        assert lent.drivers() == LENT
+        claims.release(NIC)
+        assert lent.drivers() == ("vfio-pci", None)
+        assert claims.records() == {}
+
+
+class TestReleaseWithoutDriver:
+    def test_the_kernel_reads_nothing_of_a_disk_that_is_released(self, claims):
+        claims.bind(NVME, release="None")
+        claims.release(NVME)
+        try:
+            assert claims.function(NVME).drivers() == (None, None)
+            assert not claims.function(NVME).disks()
+        finally:
+            claims.node.guest.sh(f"echo {NVME} >/sys/bus/pci/drivers_probe")
+        claims.wait_drivers(NVME, "nvme")
+        wait_until(claims.function(NVME).disks, 20, "the disk")

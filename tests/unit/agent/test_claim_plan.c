@@ -45,8 +45,9 @@
 /* Bound under an earlier boot; a device of its model in another group. */
 #define BOOTED(more) RECORDED(ADDRESS, "8086:10d3", NAME, "u1", ",'native':'e1000e','boot':'old'" more)
 #define TWIN_ADDRESS "0000:02:00.0"
-#define TWIN(more) "{'kind':'pci','address':'" TWIN_ADDRESS "','vendor':'8086','device':'10d3','class':'020000'," \
-	"'driver':'e1000e','iommuGroup':'13'" more "}"
+#define AT_TWIN(address, id, more) "{'kind':'pci','address':'" address "','vendor':'8086','device':'" id "'," \
+	"'class':'020000','driver':'e1000e','iommuGroup':'13'" more "}"
+#define TWIN(more) AT_TWIN(TWIN_ADDRESS, "10d3", more)
 #define BY_ADDRESS ",'annotations':{'" NAMES_ANNOTATION_BY_ADDRESS "':'true'}"
 #define SERIAL  "00-11-22-33-44-55-66-7"
 #define MARKED  ",'finalizers':['" FINALIZER "']"

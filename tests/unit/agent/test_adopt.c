@@ -14,6 +14,8 @@
 
 #define CARD "node1-000061000"
 
+enum { MINUTE_MS = 60000 };
+
 struct bench {
 	struct kube_client *client;
 	struct fake_clock *clock;
@@ -136,9 +138,9 @@ static void lists_come_in_pages_and_again_after_a_while(void **state)
 	fake_client_answer(b.client, 200, "{\"items\":[]}");
 	while (fake_client_open(b.client) > 0) /* not installed */
 		fake_client_answer(b.client, 404, "{}");
-	fake_clock_advance(b.clock, 9 * 60 * 1000);
+	fake_clock_advance(b.clock, UINT64_C(9) * MINUTE_MS);
 	assert_int_equal(fake_client_open(b.client), 0);
-	fake_clock_advance(b.clock, 60 * 1000);
+	fake_clock_advance(b.clock, MINUTE_MS);
 	bench_list(&b, &migconfiguration_kind, "");
 	bench_close(&b);
 }
@@ -151,10 +153,10 @@ static void what_fails_is_tried_again(void **state)
 	bench_open(&b);
 	bench_list(&b, &migconfiguration_kind, "{\"metadata\":{\"name\":\"" CARD "\"}}");
 	fake_client_answer(b.client, 500, "{}");
-	fake_clock_advance(b.clock, 60 * 1000);
+	fake_clock_advance(b.clock, MINUTE_MS);
 	assert_string_equal(fake_client_request(b.client)->method, "GET");
 	fake_client_answer(b.client, 404, "{}"); /* deleted meanwhile */
-	fake_clock_advance(b.clock, 60 * 1000);
+	fake_clock_advance(b.clock, MINUTE_MS);
 	assert_int_equal(fake_client_open(b.client), 0);
 	bench_close(&b);
 }

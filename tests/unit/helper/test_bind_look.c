@@ -140,8 +140,8 @@ static void members_are_listed(void **state)
 static void serial_is_the_devices(void **state)
 {
 	static const char *const entries[] = {
-		AT "power/runtime_status=active\n",
 		"sys/bus/pci/devices/0000:01:00.1/vendor=0x8086\n",
+		"sys/bus/pci/devices/0000:01:00.0/power/runtime_status=active\n",
 		"sys/bus/pci/devices/0000:01:00.2/physfn->../0000:02:00.0",
 		"sys/bus/pci/devices/0000:02:00.0/vendor=0x8086\n",
 		NULL,

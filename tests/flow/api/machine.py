@@ -4,6 +4,7 @@ import importlib.machinery
 import importlib.util
 import os
 import shutil
+import time
 from pathlib import Path
 
 from cluster import ROOT
@@ -41,10 +42,15 @@ class Machine:
                       "--state-dir", str(folder / "state")]
 
     def tell(self, times=1):
-        """A uevent, of a device that has nothing to do with the made-up ones."""
+        """A uevent, of a device that has nothing to do with the made-up ones. How often 10 ms passed between two."""
         path = uevent_file()
+        pauses, last = 0, time.monotonic()
         for _ in range(times):
             path.write_text("change")
+            now = time.monotonic()
+            pauses += now - last > 0.01
+            last = now
+        return pauses
 
     def device(self, address):
         return Path(os.path.realpath(self.folder / "sys/bus/pci/devices" / address))

@@ -292,16 +292,16 @@ def test_a_device_that_vanishes_during_the_scan_spoils_nothing(agents, machine, 
 
 
 def test_a_storm_of_uevents_is_one_look(cluster, agent, machine):
-    """5,000 of them, none of which changed anything."""
+    """5,000 of them, none of which changed anything. Where a busy machine pauses between two, there may be one more."""
     scans, writes = agent.scans(), len(agent.audit(cluster))
     hints = agent.metric("hostdev_change_hints_total")
-    machine.tell(5000)
+    pauses = machine.tell(5000)
     wait_until(lambda: agent.metric("hostdev_change_hints_total") - hints >= 5000
                or agent.metric("hostdev_change_hints_total", 'source="uevents lost"'), 30)
     wait_until(lambda: agent.scans() > scans, 30)
     settled = agent.scans()
     wait_until(lambda: agent.get("/readyz")[0] == 200, 10)
-    assert 1 <= settled - scans <= 3
+    assert 1 <= settled - scans <= 3 + pauses
     assert len(agent.audit(cluster)) == writes
     machine.add(ADDED)
     machine.tell()

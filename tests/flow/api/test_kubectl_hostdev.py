@@ -77,6 +77,16 @@ class Lender:
         self.agent = agents(machine, node).start()
         self.agent.wait_converged()
 
+    def was_on(self, driver):
+        """As if the agent had taken it from this driver, to which it then goes back."""
+        [path] = (self.machine.folder / "state/devices").glob("*.json")
+        record = {**json.loads(path.read_text()), "native": driver}
+        record.pop("override", None)
+        path.write_text(json.dumps(record))
+        scans = self.agent.scans()
+        self.machine.tell()
+        wait_until(lambda: self.agent.scans() > scans, 10, "a look at the record")
+
     def give_back(self):
         """What the kernel does when the agent releases it."""
         (self.machine.device(TWIN) / "driver_override").write_text("\n")
@@ -139,6 +149,7 @@ def test_claimed_until_ready_and_given_back(plugin, lender, node, rest):
     assert plugin("claim", device) == f"{CLAIM}/{device} ready\n" and "claimed already" in plugin.said
     assert "Ready" in plugin("why", device) and "Bound" in plugin("why", device)
     assert plugin("who", device).splitlines()[1].split()[:4] == [device, "ready", "(no", "user)"]
+    lender.was_on("e1000e")
     assert plugin("release", device, "--timeout", "3s", status=3) == ""
     assert f"The time is over (--timeout) and 1 of the devices is not given back: {device}." in plugin.said
     assert "< releasing" in plugin("tree", node)

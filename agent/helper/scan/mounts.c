@@ -11,6 +11,7 @@
 enum {
 	FIELDS_MAX = 64, /* optional fields are few: shared, master, propagate_from */
 	DEVICE = 2,      /* places of the fields that matter */
+	ROOT = 3,
 	POINT = 4,
 	OPTIONAL = 6,
 };
@@ -85,6 +86,7 @@ static bool mount_from_words(const struct words *words, struct mount *ret_mount)
 		return false;
 	if (!parse_device(words->items[DEVICE], &ret_mount->major, &ret_mount->minor))
 		return false;
+	ret_mount->root = xstrdup(words->items[ROOT]);
 	ret_mount->point = xstrdup(words->items[POINT]);
 	ret_mount->fstype = xstrdup(words->items[dash + 1]);
 	ret_mount->source = xstrdup(words->items[dash + 2]);
@@ -132,6 +134,7 @@ size_t mounts_parse(const char *text, size_t len, struct mounts *mounts)
 void mounts_done(struct mounts *mounts)
 {
 	for (size_t i = 0; i < mounts->len; i++) {
+		free(mounts->items[i].root);
 		free(mounts->items[i].point);
 		free(mounts->items[i].fstype);
 		free(mounts->items[i].source);

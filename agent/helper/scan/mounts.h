@@ -10,6 +10,7 @@
 struct mount {
 	unsigned major; /* 0 for filesystems without one block device: nfs, btrfs, overlay */
 	unsigned minor;
+	char *root; /* of the file system: what of it is mounted; a file's name with a file */
 	char *point;
 	char *fstype;
 	char *source;

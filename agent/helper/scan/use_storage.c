@@ -52,6 +52,35 @@ static bool loop_backing(const struct use_look *look, size_t block, struct sysfs
 	       sysfs_read(look->sysfs_fd, path, ret_file, NULL) == 0;
 }
 
+/*
+ * The disk whose node in /dev is mounted on a file, with devtmpfs' root being its name: so the kubelet hands
+ * raw volumes to pods (mapBindMountDevice() of its pkg/volume/util/volumepathhandler). The pod then has
+ * the disk open, and not even O_EXCL tells.
+ */
+static long disk_of_mount(const struct use_look *look, const struct mount *mount)
+{
+	static const char deleted[] = "//deleted"; /* the node, but not the disk */
+	auto_free char *path = xasprintf("/dev%s", mount->root);
+	char *end = strstr(path, deleted);
+
+	if (strcmp(mount->fstype, "devtmpfs") != 0)
+		return BLOCK_NONE;
+	if (end)
+		*end = '\0';
+	return blocks_by_path(look->blocks, path);
+}
+
+/* The disk whose node is at @path, in /dev or mounted elsewhere. */
+static long disk_at(const struct use_look *look, const char *path)
+{
+	long disk = blocks_by_path(look->blocks, path);
+	const struct mount *mount = mounts_backing(&look->mounts, path);
+
+	if (disk != BLOCK_NONE || !mount || strcmp(mount->point, path) != 0)
+		return disk;
+	return disk_of_mount(look, mount);
+}
+
 /* A loop device is built on a file, which is on a filesystem, which is on a disk; or on a disk. */
 static void add_loop_files(struct use_look *look, struct block_set *set)
 {
@@ -62,7 +91,7 @@ static void add_loop_files(struct use_look *look, struct block_set *set)
 
 		if (!loop_backing(look, set->items[i], &file))
 			continue;
-		disk = blocks_by_path(look->blocks, file.text);
+		disk = disk_at(look, file.text);
 		mount = mounts_backing(&look->mounts, file.text);
 		if (disk != BLOCK_NONE)
 			block_set_add(set, (size_t)disk);
@@ -76,8 +105,7 @@ static bool is_loop_on_disk(const struct use_look *look, size_t block)
 {
 	struct sysfs_attr file;
 
-	return loop_backing(look, block, &file) &&
-	       blocks_by_path(look->blocks, file.text) != BLOCK_NONE;
+	return loop_backing(look, block, &file) && disk_at(look, file.text) != BLOCK_NONE;
 }
 
 static void expand(struct use_look *look, struct block_set *set)
@@ -293,9 +321,12 @@ static void add_other_mounts(struct use_look *look)
 	for (size_t i = 0; i < look->mounts.len; i++) {
 		auto_free char *why = xasprintf("is mounted at %s", sorted[i]->point);
 		const struct use_cause cause = { USE_MOUNTED, why };
+		long node = disk_of_mount(look, sorted[i]);
 		auto_block_set struct block_set set = { 0 };
 
-		if (strcmp(sorted[i]->fstype, "zfs") == 0)
+		if (node != BLOCK_NONE)
+			block_set_add(&set, (size_t)node);
+		else if (strcmp(sorted[i]->fstype, "zfs") == 0)
 			add_zfs_pool(look, sorted[i]->source);
 		else if (!blocks_of_mount(look->blocks, sorted[i], &set))
 			(void)use_served_add(look, sorted[i], &cause);

@@ -26,6 +26,8 @@
 	VIRTUAL("loop" n, "7:" n), \
 		"sys/devices/virtual/block/loop" n "/loop/backing_file=" file "\n"
 
+#define RAW "/var/lib/kubelet/plugins/kubernetes.io~local-volume/volumeDevices/pv1"
+
 #define USE(pci, reason, detail) \
 	"{'kind':'use','pci':'" pci "','reason':'" reason "','detail':'" detail "'}\n"
 
@@ -136,6 +138,17 @@ static struct storage_case {
 	    "sys/devices/virtual/block/dm-0/dm/name=vg-data\n", LOOP("0", "/dev/mapper/vg-data"),
 	    LOOP("1", "/dev/loop0"), MOUNTS(MOUNT("7:1", "/", "ext4 /dev/loop1 rw")) },
 	  USE("0000:03:00.0", "HostFilesystem", "loop1 on nvme0n1 is mounted at /") },
+	{ "a raw volume of a pod: the disk's node is mounted, and has the kubelet's loop device on it",
+	  { NVME, SATA("a", "1"), LOOP("0", RAW "/uid"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("0:5", "/dev", "devtmpfs udev rw")
+		   "20 1 0:5 /sda " RAW "/uid rw shared:1 - devtmpfs udev rw\n"
+		   "20 1 0:5 /null /srv/null rw shared:1 - devtmpfs udev rw\n") },
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at " RAW "/uid")
+	  USE("0000:00:17.0", "BlockHolder", "loop0 on sda is set up") },
+	{ "a raw volume whose node in /dev was removed",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")
+			 "20 1 0:5 /nvme0n1//deleted /srv/disk rw - devtmpfs udev rw\n") },
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /srv/disk") },
 	{ "a loop device that nobody has mounted still holds its disk, not that of a file",
 	  { NVME, SATA("a", "1"), LOOP("0", "/dev/nvme0n1"), LOOP("1", "/data/image"),
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/data", "xfs /dev/sda rw")) },

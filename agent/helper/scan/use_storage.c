@@ -161,24 +161,24 @@ static bool has_no_storage(const struct mount *mount)
 	return false;
 }
 
-/* The value of "addr=" among a network filesystem's options. */
-static char *server_address(const struct mount *mount)
+/* The value of @key ("addr=") among a filesystem's options; NULL: it is not there. */
+static char *option_of(const struct mount *mount, const char *key)
 {
-	static const char key[] = "addr=";
 	const char *at = mount->options;
+	size_t len = strlen(key);
 
-	while (at && strncmp(at, key, sizeof(key) - 1) != 0) {
+	while (at && strncmp(at, key, len) != 0) {
 		at = strchr(at, ',');
 		at = at ? at + 1 : NULL;
 	}
-	return at ? xstrndup(at + sizeof(key) - 1, strcspn(at + sizeof(key) - 1, ",")) : NULL;
+	return at ? xstrndup(at + len, strcspn(at + len, ",")) : NULL;
 }
 
 /* A filesystem that is on no block device: served by a hypervisor or over the network. */
 static bool add_foreign(struct use_look *look, const struct mount *mount,
 			const struct use_cause *cause)
 {
-	auto_free char *address = server_address(mount);
+	auto_free char *address = option_of(mount, "addr=");
 	auto_free char *what = xasprintf("%s '%s' %s", mount->fstype, mount->source, cause->why);
 
 	if (use_served_add(look, mount, cause))
@@ -237,6 +237,25 @@ static void add_disk(struct use_look *look, size_t top, const struct use_cause *
 		add_lost_loop(look, top, cause);
 }
 
+/* XFS may have its log, or files' data, on other disks than the one that is mounted. */
+static void add_further_disks(struct use_look *look, const struct mount *mount,
+			      const struct use_cause *cause)
+{
+	static const char *const keys[] = { "logdev=", "rtdev=" };
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		auto_free char *path = option_of(mount, keys[i]);
+		long disk = path ? blocks_by_path(look->blocks, path) : BLOCK_NONE;
+
+		if (disk != BLOCK_NONE)
+			add_disk(look, (size_t)disk, cause);
+		else if (path)
+			uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+					 xasprintf("which disk %s%.64s of %s is cannot be seen",
+						   keys[i], path, mount->point));
+	}
+}
+
 /* Note @cause for every device under @mount; false if nothing is known to be there. */
 static bool add_mount(struct use_look *look, const struct mount *mount,
 		      const struct use_cause *cause)
@@ -247,6 +266,7 @@ static bool add_mount(struct use_look *look, const struct mount *mount,
 		return add_foreign(look, mount, cause);
 	for (size_t i = 0; i < set.len; i++)
 		add_disk(look, set.items[i], cause);
+	add_further_disks(look, mount, cause);
 	return true;
 }
 
@@ -332,6 +352,8 @@ static void add_other_mounts(struct use_look *look)
 			(void)use_served_add(look, sorted[i], &cause);
 		for (size_t k = 0; k < set.len; k++)
 			add_disk(look, set.items[k], &cause);
+		if (set.len > 0)
+			add_further_disks(look, sorted[i], &cause);
 	}
 }
 

@@ -94,6 +94,13 @@ static struct storage_case {
 					 MOUNT("8:1", "/", "ext4 /dev/sda rw")) },
 	  USE("0000:00:17.0", "HostFilesystem", "sda is mounted at /")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /") },
+	{ "an XFS with its log on another disk needs both, one whose name leads nowhere may be any",
+	  { NVME, NVME_P("1"), SATA("a", "1"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")
+		   MOUNT("8:1", "/srv", "xfs /dev/sda rw,attr2,logdev=/dev/nvme0n1p1,rtdev=/dev/odd/log")) },
+	  UNKNOWN_STORAGE("Members", "false", "which disk rtdev=/dev/odd/log of /srv is cannot be seen")
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted at /srv") },
 	{ "a USB stick as root names the stick and its controller",
 	  { BLOCK_AT("sdb", PCI("0000:00:14.0/usb1/1-2/1-2.3/1-2.3:1.0/host6/block/sdb"), "8:16"),
 	    MOUNTS(MOUNT("8:16", "/", "ext4 /dev/sdb rw")) },

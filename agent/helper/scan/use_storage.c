@@ -420,6 +420,35 @@ static void add_holders(struct use_look *look)
 	}
 }
 
+/* A zram writes what it has no room for to a disk, which it holds without being built on it. */
+static void add_zram_disk(struct use_look *look, size_t block)
+{
+	static const struct use_cause cause = { USE_HOST_SWAP, "holds pages of a zram" };
+	const char *name = blocks_name(look->blocks, block);
+	auto_free char *path = xasprintf("class/block/%s/backing_dev", name);
+	struct sysfs_attr disk;
+	long found;
+
+	if (sysfs_read(look->sysfs_fd, path, &disk, NULL) != 0 || strcmp(disk.text, "none") == 0)
+		return;
+	found = blocks_by_path(look->blocks, disk.text);
+	if (found != BLOCK_NONE)
+		add_disk(look, (size_t)found, &cause);
+	else
+		uses_add_unknown(
+			&look->uses, USE_ASK_MEMBERS,
+			xasprintf("which disk '%.64s', which has pages of %s, is cannot be seen",
+				  disk.text, name));
+}
+
+static void add_zram_disks(struct use_look *look)
+{
+	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
+		if (strncmp(blocks_name(look->blocks, i), "zram", 4) == 0)
+			add_zram_disk(look, i);
+	}
+}
+
 /* Every pool that is imported has a folder there, mounted or not. */
 static void add_zfs_pools(struct use_look *look)
 {
@@ -481,6 +510,7 @@ void use_storage_collect(struct use_look *look)
 	for (size_t i = 0; i < ARRAY_LEN(host_folders); i++)
 		add_host_folder(look, i);
 	add_swaps(look);
+	add_zram_disks(look);
 	add_other_mounts(look);
 	add_hidden_mounts(look);
 	add_holders(look);

@@ -70,6 +70,14 @@ static struct storage_case {
 	  { VIRTUAL("zram0", "251:0"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
 	    SWAPS("/dev/zram0 partition 1000 0 100\n") },
 	  "" },
+	{ "compressed swap that writes to a disk, and one whose disk's name leads nowhere",
+	  { NVME, VIRTUAL("zram0", "251:0"), VIRTUAL("zram1", "251:1"), VIRTUAL("zram2", "251:2"),
+	    "sys/devices/virtual/block/zram0/backing_dev=none\n",
+	    "sys/devices/virtual/block/zram1/backing_dev=/dev/nvme0n1\n",
+	    "sys/devices/virtual/block/zram2/backing_dev=/odd\n",
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  UNKNOWN_STORAGE("Members", "false", "which disk '/odd', which has pages of zram2, is cannot be seen")
+	  USE("0000:03:00.0", "HostSwap", "nvme0n1 holds pages of a zram") },
 	{ "the kubelet's and etcd's own disks are the host's, pods' volumes are only mounted",
 	  { NVME, NVME_P("1"), NVME_P("2"), SATA("a", "1"), SATA("c", "3"),
 	    MOUNTS(MOUNT("259:1", "/var/lib/kubelet", "ext4 /dev/nvme0n1p1 rw")

@@ -474,12 +474,16 @@ static void add_zfs_pools(struct use_look *look)
 /* Disks that are handed on or replicated by the kernel are held by it, and nothing in /sys says so. */
 static void add_takers(struct use_look *look)
 {
+	/* The file of a fileio target may be a disk's node. */
 	static const struct {
 		const char *folder;
 		const char *prefix;
 		const char *what;
 	} targets[] = {
 		{ "kernel/config/target/core", "iblock_", "SCSI" },
+		{ "kernel/config/target/core", "pscsi_", "SCSI" },
+		{ "kernel/config/target/core", "fileio_", "SCSI" },
+		{ "kernel/config/target/core", "user_", "SCSI" },
 		{ "kernel/config/nvmet/subsystems", "", "NVMe" },
 	};
 

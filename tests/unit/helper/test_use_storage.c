@@ -254,9 +254,14 @@ static struct storage_case {
 	{ "disks that are exported are not looked up",
 	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
 	    "sys/kernel/config/target/core/iblock_0/disk/", "sys/kernel/config/target/core/alua/",
+	    "sys/kernel/config/target/core/pscsi_1/tape/", "sys/kernel/config/target/core/fileio_2/f/",
+	    "sys/kernel/config/target/core/user_3/u/", "sys/kernel/config/target/core/rd_mcp_4/r/",
 	    "sys/kernel/config/nvmet/subsystems/nqn.x/" },
 	  UNKNOWN_STORAGE("Members", "false", "which disks the NVMe target 'nqn.x' exports is not looked up")
-	  UNKNOWN_STORAGE("Members", "false", "which disks the SCSI target 'iblock_0' exports is not looked up") },
+	  UNKNOWN_STORAGE("Members", "false", "which disks the SCSI target 'fileio_2' exports is not looked up")
+	  UNKNOWN_STORAGE("Members", "false", "which disks the SCSI target 'iblock_0' exports is not looked up")
+	  UNKNOWN_STORAGE("Members", "false", "which disks the SCSI target 'pscsi_1' exports is not looked up")
+	  UNKNOWN_STORAGE("Members", "false", "which disks the SCSI target 'user_3' exports is not looked up") },
 	{ "a btrfs that is mounted in another mount namespace",
 	  { NVME, "sys/fs/btrfs/u-u-i-d/devices/nvme0n1->../../../../class/block/nvme0n1",
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },

@@ -196,6 +196,39 @@ void use_add_function(int sysfs_fd, const char *address, struct pci_functions *f
 		function->boot_vga = strcmp(attr.text, "1") == 0;
 }
 
+/* The domain is what stands before the bus. */
+static bool is_same_domain(const char *address, const char *part, size_t len)
+{
+	size_t domain = strcspn(address, ":");
+
+	return domain < len && strncmp(address, part, domain + 1) == 0;
+}
+
+/*
+ * A function that is no bridge may have a PCI domain of its own behind it (Intel's VMD): without it, what
+ * is used there is gone. The kernel puts both into one IOMMU group (pci_real_dma_dev() of drivers/pci), but
+ * nothing here depends on that.
+ */
+static void add_carriers(struct use_look *look, const struct use use)
+{
+	auto_free char *link = xasprintf("bus/pci/devices/%s", use.device.pci);
+	char target[SYSFS_LINK_MAX + 1];
+	const char *path = target;
+	const char *part;
+	size_t len;
+
+	if (!use.device.pci[0] || sysfs_link(look->sysfs_fd, link, target, NULL) != 0)
+		return;
+	while (devpath_next(&path, &part, &len)) {
+		struct devpath carrier = { "", "" };
+
+		if (!pci_address_valid(part, len) || is_same_domain(use.device.pci, part, len))
+			continue;
+		memcpy(carrier.pci, part, len);
+		uses_add(&look->uses, &carrier, use.reason, use.subject, xstrdup(use.detail));
+	}
+}
+
 /* What was read of /sys since sysfs_forget_failure() answers @question, or does not. */
 static void check_reads(struct use_look *look, enum use_question question)
 {
@@ -230,6 +263,8 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	use_network_collect(&look, functions);
 	check_reads(&look, USE_ASK_INTERFACES);
 	collect_console(&look, functions);
+	for (size_t i = 0, len = look.uses.len; i < len; i++)
+		add_carriers(&look, look.uses.items[i]);
 	*ret_uses = look.uses;
 
 	mounts_done(&look.mounts);

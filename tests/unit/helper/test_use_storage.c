@@ -26,6 +26,7 @@
 	VIRTUAL("loop" n, "7:" n), \
 		"sys/devices/virtual/block/loop" n "/loop/backing_file=" file "\n"
 
+#define VMD_DISK PCI("0000:00:0e.0/pci10000:e0/10000:e0:06.0/10000:e1:00.0")
 #define RAW "/var/lib/kubelet/plugins/kubernetes.io~local-volume/volumeDevices/pv1"
 
 #define USE(pci, reason, detail) \
@@ -40,6 +41,12 @@ static struct storage_case {
 	{ "a root partition belongs to its disk's controller",
 	  { NVME, NVME_P("2"), MOUNTS(MOUNT("259:2", "/", "ext4 /dev/root rw")) },
 	  USE("0000:03:00.0", "HostFilesystem", "nvme0n1p2 is mounted at /") },
+	{ "a disk behind a VMD needs that, too",
+	  { BLOCK_AT("nvme1n1", VMD_DISK "/nvme/nvme1/nvme1n1", "259:0"),
+	    "sys/bus/pci/devices/10000:e1:00.0->../../../" VMD_DISK,
+	    MOUNTS(MOUNT("259:0", "/", "ext4 /dev/nvme1n1 rw")) },
+	  USE("0000:00:0e.0", "HostFilesystem", "nvme1n1 is mounted at /")
+	  USE("10000:e1:00.0", "HostFilesystem", "nvme1n1 is mounted at /") },
 	{ "a root on LVM on md on two disks needs both",
 	  { SATA("a", "1"),
 	    BLOCK_AT("sdb", PCI("0000:00:18.0/ata2/host/target/block/sdb"), "8:16"), VIRTUAL("md0", "9:0"), VIRTUAL("dm-0", "253:0"),

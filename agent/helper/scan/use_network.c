@@ -125,6 +125,20 @@ static void add_moved(struct use_look *look, const struct devpath *device, const
 	}
 }
 
+/* A program drives it, a pod's DPDK say, and who has the node open does not show in /sys, nor in /proc to an
+ * agent without capabilities. */
+static void add_user_driven(struct use_look *look, const struct devpath *device, const char *folder)
+{
+	auto_free char *path = xasprintf("%s/uio", folder);
+	auto_free char *node = sysfs_any_entry(look->sysfs_fd, path);
+
+	if (node)
+		uses_add(&look->uses, device, USE_UNKNOWN, node,
+			 xasprintf("a program may drive it by /dev/%s: take it off its driver if none "
+				   "does",
+				   node));
+}
+
 /* Of virtio the interface is the child's. */
 static void add_moved_of_function(struct use_look *look, const struct pci_function *function)
 {
@@ -134,6 +148,7 @@ static void add_moved_of_function(struct use_look *look, const struct pci_functi
 
 	memcpy(device.pci, function->address, sizeof(device.pci));
 	add_moved(look, &device, folder);
+	add_user_driven(look, &device, folder);
 	if (!function->driver || strcmp(function->driver, "virtio-pci") != 0 ||
 	    sysfs_list_prefix(look->sysfs_fd, folder, "virtio", &children, NULL) != 0)
 		return;

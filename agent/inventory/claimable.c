@@ -16,6 +16,7 @@ static const struct {
 } host_classes[] = {
 	{ "0604", "HostBridge", "a PCI bridge: other devices are reached through it" },
 	{ "06", "HostFunction", "a bridge of the machine itself (host, ISA, ...)" },
+	{ "0502", "HostFunction", "memory of the machine (CXL)" },
 	{ "0c05", "HostFunction", "the machine's SMBus" },
 	{ "08", "HostFunction", "a system peripheral of the machine (timer, IOMMU, ...)" },
 };

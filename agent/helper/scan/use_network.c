@@ -133,10 +133,12 @@ static void add_user_driven(struct use_look *look, const struct devpath *device,
 	auto_free char *node = sysfs_any_entry(look->sysfs_fd, path);
 
 	if (node)
-		uses_add(&look->uses, device, USE_UNKNOWN, node,
-			 xasprintf("a program may drive it by /dev/%s: take it off its driver if none "
-				   "does",
-				   node));
+		uses_add(
+			&look->uses, device, USE_UNKNOWN, node,
+			xasprintf(
+				"a program may drive it by /dev/%s: take it off its driver if none "
+				"does",
+				node));
 }
 
 /* Of virtio the interface is the child's. */

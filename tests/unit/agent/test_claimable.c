@@ -248,6 +248,12 @@ static struct claimable_case {
 	  false,
 	  "HostFunction",
 	  "SMBus" },
+	{ "so is memory on CXL",
+	  { "{\"kind\":\"pci\",\"address\":\"0000:38:00.0\",\"vendor\":\"1e98\",\"device\":\"1\","
+	    "\"class\":\"050210\",\"driver\":\"cxl_pci\",\"iommuGroup\":\"5\"}" },
+	  false,
+	  "HostFunction",
+	  "memory of the machine" },
 };
 
 static struct facts *facts_of(const char *const *lines, size_t len)

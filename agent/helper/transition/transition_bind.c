@@ -154,6 +154,8 @@ int transition_bind(struct transition *t)
 	if (is_moving(t) && (transition_check_members(t, false) < 0 || load_modules(t) < 0 ||
 			     transition_check_holders(t, true) < 0))
 		return TRANSITION_STOPPED;
+	if (transition_check_lent(t) < 0)
+		return TRANSITION_STOPPED;
 	if (check_cancelled(t) < 0)
 		return TRANSITION_STOPPED;
 	if (move_all(t) == 0)

@@ -309,3 +309,48 @@ int transition_check_holders(struct transition *t, bool binding)
 	array_done(&taken);
 	return r;
 }
+
+/* Has somebody else put it on its passthrough driver, for a use of his own? Then its native driver is that one. */
+static bool is_lent_by_others(const struct transition_part *part)
+{
+	const struct job_function *word = part->word;
+
+	return !part->recorded && word->native && strcmp(word->native, word->driver) == 0 &&
+	       strcmp(part->first.driver, word->driver) == 0;
+}
+
+/* VFIO enables a function for who opens it, and nobody else does (vfio_pci_core_enable() in
+ * drivers/vfio/pci/vfio_pci_core.c): all that an agent without capabilities sees of him. */
+static int check_enabled(struct transition *t, const struct job_function *word)
+{
+	auto_free char *path = xasprintf("bus/pci/devices/%s/enable", word->address);
+	struct sysfs_attr attr;
+	int r = sysfs_read(t->options->sysfs_fd, path, &attr, NULL);
+
+	if (word->allow_unknown || r == SYSFS_ABSENT || (r == 0 && strcmp(attr.text, "0") == 0))
+		return 0;
+	t->address = word->address;
+	return transition_stop(t, REASON_USE_UNKNOWN, 0,
+			       "%s was on %s before it was claimed, and is enabled: a program may "
+			       "have it open",
+			       word->address, word->driver);
+}
+
+int transition_check_lent(struct transition *t)
+{
+	struct job taken = { .group = t->job->group };
+	int r = 0;
+
+	for (size_t i = 0; i < t->job->len; i++) {
+		if (is_lent_by_others(&t->parts[i]))
+			*array_add(&taken) = t->job->items[i];
+	}
+	if (taken.len > 0) {
+		transition_step(t, taken.items[0].address, STEP_CHECK_HOLDERS);
+		r = check_processes(t, &taken, false);
+	}
+	for (size_t i = 0; i < taken.len && r == 0; i++)
+		r = check_enabled(t, &taken.items[i]);
+	array_done(&taken);
+	return r;
+}

@@ -71,6 +71,8 @@ int transition_look(struct transition *t, bool binding);
 int transition_check_members(struct transition *t, bool after);
 /* Who uses the functions that @binding, or a release, would take away from somebody? */
 int transition_check_holders(struct transition *t, bool binding);
+/* Does somebody use functions that he has put on their passthrough driver himself? */
+int transition_check_lent(struct transition *t);
 struct transition_part *transition_find_part(const struct transition *t, const char *address);
 /* Would the move take the function away from somebody? Releasing one that is driverless may: the
  * driver's link goes first, the one who holds it goes on. */

@@ -62,6 +62,26 @@ static struct transition_case {
 	  MACHINE_WORDS(A, ""), { "vfio-pci" }, false, { "dev/vfio/12=" },
 	  STEP("WaitLock") STEP("WriteRecord") STEP("SetOverride") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
+	{ "bind: what somebody else has bound, and nobody has open, is lent", TRANSITION_BIND,
+	  MACHINE_WORDS(A, " native=vfio-pci"), { "vfio-pci", "vfio-pci" }, false,
+	  { "dev/vfio/12=", "sys/bus/pci/devices/" A "/enable=0\n" }, STEP("WaitLock") STEP("CheckHolders")
+	  STEP("WriteRecord") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	{ "bind: what somebody else has bound and has open is his", TRANSITION_BIND,
+	  MACHINE_WORDS(A, " native=vfio-pci"), { "vfio-pci", "vfio-pci" }, false,
+	  { "dev/vfio/12=", "proc/123/fd/9->/dev/vfio/12" }, STEP("WaitLock") STEP("CheckHolders")
+	  "{'kind':'holder','address':'" A "','pid':123,'detail':'process 123 has /dev/vfio/12 open'}\n"
+	  AT_END(A, BOUND) END("Held", "Held", ",'address':'" A "','step':'CheckHolders','message':'process "
+	  "123 has /dev/vfio/12 open'"), "vfio-pci vfio-pci -" },
+	{ "bind: so it is if the process is hidden", TRANSITION_BIND,
+	  MACHINE_WORDS(A, " native=vfio-pci"), { "vfio-pci", "vfio-pci" }, false,
+	  { "dev/vfio/12=", "sys/bus/pci/devices/" A "/enable=1\n" }, STEP("WaitLock") STEP("CheckHolders")
+	  AT_END(A, BOUND) END("Refused", "UseUnknown", ",'address':'" A "','step':'CheckHolders','message':'" A
+	  " was on vfio-pci before it was claimed, and is enabled: a program may have it open'"),
+	  "vfio-pci vfio-pci -" },
+	{ "bind: unless the claim says that it may be", TRANSITION_BIND,
+	  MACHINE_WORDS(A, " native=vfio-pci allow-unknown=1"), { "vfio-pci", "vfio-pci" }, false,
+	  { "dev/vfio/12=", "sys/bus/pci/devices/" A "/enable=1\n" }, STEP("WaitLock") STEP("CheckHolders")
+	  STEP("WriteRecord") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
 	{ "bind: a claim made anew gets the record", TRANSITION_BIND,
 	  "address=" A " id=8086:10d3 driver=vfio-pci claim=vm1-x uid=u2", { "vfio-pci", "vfio-pci" }, false,
 	  { KNOWN, "dev/vfio/12=" }, STEP("WaitLock") STEP("WriteRecord") AT_END(A, BOUND) DONE,

@@ -29,10 +29,12 @@ static char *host_path(const struct generic_type *type, const struct config_gene
 	return xasprintf("%s%s", type->dev_root ? type->dev_root : dev, entry->path + strlen(dev));
 }
 
-/* Is the character device a way to a disk beside its block device: /dev/nvme0, /dev/ng0n1, /dev/sg0? */
+/* Is the character device a way to a disk beside its block device: /dev/nvme0, /dev/ng0n1, /dev/sg0? With
+ * multipath, which is NVMe's default, ng0n1 belongs to the subsystem (drivers/nvme/host/multipath.c). */
 static bool controls_disk(const struct generic_type *type, dev_t number)
 {
-	static const char *const parts[] = { "/nvme/", "/scsi_generic/", "/bsg/" };
+	static const char *const parts[] = { "/nvme/", "/nvme-subsystem/", "/scsi_generic/",
+					     "/bsg/" };
 	auto_free char *link =
 		xasprintf("%s/dev/char/%u:%u", type->sysfs_root ? type->sysfs_root : "/sys",
 			  major(number), minor(number));

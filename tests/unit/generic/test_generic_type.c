@@ -71,6 +71,11 @@ static struct type_case {
 	  "/dev/nvme0 is a control node of a disk: set allowHostCritical to offer it all the same",
 	  .troubles = "genericDevices[0] a.io/kvm NodeHostCritical: /dev/nvme0 is a control node of a disk: set allowHostCritical to "
 	  "offer it all the same|" },
+	{ "nor is one by a subsystem of several paths", ONE("kvm", "/dev/ng0n1", ""), { "ng0n1", "paths" },
+	  "a.io/kvm !/dev/ng0n1 is a control node of a disk: set allowHostCritical to offer it all the same kvm0 kvm1|",
+	  "/dev/ng0n1 is a control node of a disk: set allowHostCritical to offer it all the same",
+	  .troubles = "genericDevices[0] a.io/kvm NodeHostCritical: /dev/ng0n1 is a control node of a disk: set allowHostCritical to "
+	  "offer it all the same|" },
 	{ "unless the entry says so", ONE("kvm", "/dev/nvme0", ",'allowHostCritical':true"), { "nvme0", "disk" },
 	  "a.io/kvm kvm0 kvm1|", "/dev/nvme0>/dev/nvme0:rw", .troubles = "" },
 	{ "one that is not there, of an entry for other nodes, is nobody's trouble",
@@ -118,10 +123,11 @@ static void put_node(const struct folder *folder, const char *name)
 	assert_int_equal(symlink("/dev/null", whole), 0);
 }
 
-/* The node that put_node() links to is one of an NVMe controller. */
-static void put_disk(const struct folder *folder)
+/* The node that put_node() links to is that of @device, below /sys/devices. */
+static void put_disk(const struct folder *folder, const char *device)
 {
 	static const char *const parts[] = { "sys", "sys/dev", "sys/dev/char" };
+	auto_free char *target = xasprintf("../../devices/%s", device);
 	auto_free char *link = NULL;
 	struct stat st;
 
@@ -133,7 +139,7 @@ static void put_disk(const struct folder *folder)
 	}
 	link = xasprintf("%s/sys/dev/char/%u:%u", folder->path, major(st.st_rdev),
 			 minor(st.st_rdev));
-	assert_int_equal(symlink("../../devices/pci0000:00/0000:01:00.0/nvme/nvme0", link), 0);
+	assert_int_equal(symlink(target, link), 0);
 }
 
 static void scene_open(struct scene *scene, const struct type_case *row)
@@ -148,7 +154,9 @@ static void scene_open(struct scene *scene, const struct type_case *row)
 		json_pairs_set(&scene->labels, "a", row->labels + strlen("a="));
 	scene->sysfs = folder_path(&scene->folder, "sys");
 	if (row->nodes[1] && strcmp(row->nodes[1], "disk") == 0)
-		put_disk(&scene->folder);
+		put_disk(&scene->folder, "pci0000:00/0000:01:00.0/nvme/nvme0");
+	if (row->nodes[1] && strcmp(row->nodes[1], "paths") == 0)
+		put_disk(&scene->folder, "virtual/nvme-subsystem/nvme-subsys0/ng0n1");
 	scene->config = asked_config(row->spec);
 	scene->type = generic_type_new(scene->dev, scene->sysfs, NULL);
 	generic_type_set(scene->type, scene->config, &scene->labels);

@@ -111,6 +111,24 @@ def test_silent_connections_of_many_pods_do_not_keep_the_kubelet_out(ports, whic
         s.close()
 
 
+def test_a_caller_that_asks_is_kept_before_silent_ones(port):
+    """48 fit (serve.h): the one that has asked last is the last to go, and stays longer than one that has not asked."""
+    def asks():
+        connection.request("GET", "/healthz")
+        return connection.getresponse().read()
+
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection.connect()
+    mine = connection.sock
+    silent = [socket.create_connection(("127.0.0.1", port), 5) for _ in range(47)]
+    assert asks() == b"ok\n"
+    silent += [socket.create_connection(("127.0.0.1", port), 5) for _ in range(20)]
+    time.sleep(2.5)
+    assert asks() == b"ok\n" and connection.sock is mine, "on the same connection"
+    for s in [connection, *silent]:
+        s.close()
+
+
 def test_the_port_of_probes_has_no_metrics(ports):
     assert ask(ports[1], "/healthz?verbose")[:2] == (200, "ok\n")
     status, text, _ = ask(ports[1], "/readyz")

@@ -72,11 +72,18 @@ static bool is_asked(const struct claim_function *f)
 	return f->claim && !claim_function_recorded_for(f, f->claim);
 }
 
+/* What earlier versions have bound may be bound since before an upgrade: their records say only under
+ * which boot they were written first. */
+static bool has_booted(const struct claim_function *f)
+{
+	return f->record->bound || (f->record->boot && !claim_function_is_bound(f));
+}
+
 const struct pci_facts *claim_twin_hinders(const struct claim_case *c,
 					   const struct claim_function *f)
 {
-	if (!f->recorded || f->rewritten || !f->record || !f->record->boot ||
-	    f->record->this_boot || is_asked(f))
+	if (!f->recorded || f->rewritten || !f->record || f->record->this_boot || !has_booted(f) ||
+	    is_asked(f))
 		return NULL;
 	return claim_twin_find(c, f);
 }

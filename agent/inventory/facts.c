@@ -91,6 +91,7 @@ static const struct json_row record_map[] = {
 	JSON_STR(struct record_facts, serial, "serial", JSON_OPTIONAL),
 	JSON_STR(struct record_facts, identity, "identity", JSON_OPTIONAL),
 	JSON_STR(struct record_facts, boot, "boot", JSON_OPTIONAL),
+	JSON_STR(struct record_facts, bound, "bound", JSON_OPTIONAL),
 	JSON_BOOL(struct record_facts, this_boot, "thisBoot", JSON_OPTIONAL),
 	JSON_END,
 };

@@ -99,7 +99,8 @@ struct record_facts {
 	char *id;     /* "8086:10d3"                                        */
 	char *serial;
 	char *identity; /* base/device_identity.h; NULL: nothing is known  */
-	char *boot;     /* boot id of the kernel under which it was bound last */
+	char *boot;     /* of an earlier version: boot id of its first writing */
+	char *bound;    /* boot id of the kernel under which it was bound last */
 	bool this_boot; /* that is the kernel that runs                    */
 };
 

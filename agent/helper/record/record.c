@@ -97,6 +97,7 @@ static void write_line(int folder_fd, const char *address, const char *boot, str
 {
 	auto_record struct record record = { 0 };
 	struct err err = { 0 };
+	const char *bound;
 	int r = pci_address_valid(address, strlen(address))
 			? read_at(folder_fd, address, &record, &err)
 			: err_set(&err, ERR_INVALID, -EINVAL, "'%s' is no PCI address", address);
@@ -108,8 +109,8 @@ static void write_line(int folder_fd, const char *address, const char *boot, str
 		return;
 	report_open(&report->lines, "record");
 	record_text_members(&record, &report->lines);
-	json_write_bool(&report->lines, "thisBoot",
-			boot[0] && record.boot && strcmp(record.boot, boot) == 0);
+	bound = record.bound ? record.bound : record.boot;
+	json_write_bool(&report->lines, "thisBoot", boot[0] && bound && strcmp(bound, boot) == 0);
 	report_close(&report->lines);
 }
 

@@ -23,7 +23,8 @@ struct record {
 	char *serial;   /* NULL: it has none                             */
 	char *release;  /* "none": a release leaves it without driver; NULL: it goes back */
 	char *identity; /* base/device_identity.h; NULL: nothing is known */
-	char *boot;     /* boot id of the kernel under which it was bound last; NULL: not known */
+	char *boot; /* as earlier versions wrote it, of the first writing; NULL: not known or not theirs */
+	char *bound; /* boot id of the kernel under which it was bound last; NULL: not known */
 };
 
 /* What record_read() finds besides a record. */

@@ -36,6 +36,7 @@ static const struct member_row {
 	{ "release", offsetof(struct record, release), value_is_release,  false },
 	{ "identity", offsetof(struct record, identity), device_identity_valid, false },
 	{ "boot",    offsetof(struct record, boot),    value_is_name,     false },
+	{ "bound",   offsetof(struct record, bound),   value_is_name,     false },
 };
 /* clang-format on */
 

@@ -202,7 +202,7 @@ static bool says_so(const struct transition_part *part, const struct record *rec
 	       same(old->driver, record->driver) && same(old->serial, record->serial) &&
 	       same(old->native, record->native) && same(old->override, record->override) &&
 	       same(old->release, record->release) && same(old->identity, record->identity) &&
-	       same(old->boot, record->boot);
+	       same(old->boot, record->boot) && same(old->bound, record->bound);
 }
 
 static char *read_boot_id(const struct transition *t)
@@ -222,6 +222,7 @@ static void fill_record(const struct transition *t, const struct transition_part
 {
 	const char *serial = part->serial[0] ? part->serial : part->word->serial;
 	const char *known = part->recorded ? part->record.identity : part->word->identity;
+	bool stays = part->recorded && !part->moving;
 	struct str identity = STR_INIT;
 
 	if (part->recorded && part->record.serial)
@@ -240,8 +241,8 @@ static void fill_record(const struct transition *t, const struct transition_part
 				   ? xstrdup("none")
 				   : NULL,
 		.identity = identity.len > 0 ? str_detach(&identity) : NULL,
-		.boot = part->recorded && !part->moving ? xstrdup_or_null(part->record.boot)
-							: read_boot_id(t),
+		.boot = stays ? xstrdup_or_null(part->record.boot) : NULL,
+		.bound = stays ? xstrdup_or_null(part->record.bound) : read_boot_id(t),
 	};
 }
 

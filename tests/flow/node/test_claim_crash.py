@@ -68,7 +68,7 @@ def seen(claims, functions):
     records = claims.records()
     for record in records.values():
         record.pop("uid")
-        record.pop("boot", None)
+        record.pop("bound", None)
     if claim:
         meta, status = claim["metadata"], dict(claim["status"])
         status["conditions"] = [{k: v for k, v in c.items() if k != "lastTransitionTime"}

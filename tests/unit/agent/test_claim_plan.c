@@ -42,8 +42,9 @@
 	"{'metadata':{'name':'" name "','uid':'" uid "','resourceVersion':'7','generation':1" meta "}," \
 	"'spec':{" spec "},'status':{" status "}}"
 #define CLAIM(meta, spec, status) CLAIM_OF(NAME, "u1", meta, spec, status)
-/* Bound under an earlier boot; a device of its model in another group. */
-#define BOOTED(more) RECORDED(ADDRESS, "8086:10d3", NAME, "u1", ",'native':'e1000e','boot':'old'" more)
+/* Bound under an earlier boot; first so, by an earlier version of ours; a device of its model in another group. */
+#define BOOTED(more)  RECORDED(ADDRESS, "8086:10d3", NAME, "u1", ",'native':'e1000e','bound':'old'" more)
+#define EARLIER       RECORDED(ADDRESS, "8086:10d3", NAME, "u1", ",'native':'e1000e','boot':'old'")
 #define TWIN_ADDRESS "0000:02:00.0"
 #define AT_TWIN(address, id, more) "{'kind':'pci','address':'" address "','vendor':'8086','device':'" id "'," \
 	"'class':'020000','driver':'e1000e','iommuGroup':'13'" more "}"

@@ -153,7 +153,7 @@ static void a_record_is_read_whole(void **state)
 	struct facts *facts = facts_of(
 		"{\"kind\":\"record\",\"address\":\"0000:01:00.0\",\"claim\":\"n-000001000\","
 		"\"uid\":\"u-1\",\"driver\":\"vfio-pci\",\"native\":\"e1000e\","
-		"\"id\":\"8086:10d3\",\"serial\":\"00-11\",\"boot\":\"b-1\"}");
+		"\"id\":\"8086:10d3\",\"serial\":\"00-11\",\"boot\":\"b-1\",\"bound\":\"b-2\"}");
 	const struct record_facts *record = facts->records.items;
 
 	(void)state;
@@ -166,6 +166,7 @@ static void a_record_is_read_whole(void **state)
 	assert_string_equal(record->id, "8086:10d3");
 	assert_string_equal(record->serial, "00-11");
 	assert_string_equal(record->boot, "b-1");
+	assert_string_equal(record->bound, "b-2");
 	facts_free(facts);
 }
 

@@ -40,11 +40,12 @@ static struct written_case {
 	const char *text;
 } written[] = {
 	{ "all members",
-	  { MINIMAL, .native = e1000e, .serial = serial, .boot = boot },
+	  { MINIMAL, .native = e1000e, .serial = serial, .boot = boot, .bound = boot },
 	  "{\"address\":\"0000:01:00.0\",\"claim\":\"vm1-000001000\",\"uid\":\"1234-5678\","
 	  "\"driver\":\"vfio-pci\",\"native\":\"e1000e\",\"id\":\"8086:10d3\","
 	  "\"serial\":\"00-11-22-33-44-55-66-77\","
-	  "\"boot\":\"0f8fad5b-d9cb-469f-a165-70867728950e\"}" },
+	  "\"boot\":\"0f8fad5b-d9cb-469f-a165-70867728950e\","
+	  "\"bound\":\"0f8fad5b-d9cb-469f-a165-70867728950e\"}" },
 	{ "a driver to go back to that is not known is left out", { MINIMAL }, "{" NEEDED "}" },
 	{ "having had no driver is said",
 	  { MINIMAL, .native = none },
@@ -67,6 +68,7 @@ static void assert_records_equal(const struct record *actual, const struct recor
 	assert_text(actual->id, expected->id);
 	assert_text(actual->serial, expected->serial);
 	assert_text(actual->boot, expected->boot);
+	assert_text(actual->bound, expected->bound);
 }
 
 static void what_is_written_is_read(void **state)

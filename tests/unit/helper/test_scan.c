@@ -89,12 +89,16 @@ static struct scan_case {
 	    "state/devices/0000:02:00.0.json={\n",
 	    "state/devices/0000:03:00.0.json={\"address\":\"0000:03:00.0\",\"claim\":\"c\",\"uid\":\"u\","
 	    "\"driver\":\"vfio-pci\",\"id\":\"8086:10d3\",\"boot\":\"b00t\"}\n",
+	    "state/devices/0000:04:00.0.json={\"address\":\"0000:04:00.0\",\"claim\":\"c\",\"uid\":\"u\","
+	    "\"driver\":\"vfio-pci\",\"id\":\"8086:10d3\",\"boot\":\"b00t\",\"bound\":\"old\"}\n",
 	    "proc/sys/kernel/random/boot_id=b00t\n" },
 	  "record problem end",
 	  "{'kind':'record','address':'0000:01:00.0','claim':'c','uid':'u','driver':'vfio-pci',"
 	  "'id':'8086:10d3','identity':'slot=3','boot':'old','thisBoot':false}\n"
 	  "{'kind':'record','address':'0000:03:00.0','claim':'c','uid':'u','driver':'vfio-pci',"
 	  "'id':'8086:10d3','boot':'b00t','thisBoot':true}\n"
+	  "{'kind':'record','address':'0000:04:00.0','claim':'c','uid':'u','driver':'vfio-pci',"
+	  "'id':'8086:10d3','boot':'b00t','bound':'old','thisBoot':false}\n"
 	  "{'kind':'problem','device':'0000:02:00.0','attribute':'record','message':"
 	  "''0000:02:00.0.json': no JSON object; repair the file or remove it'}\n"
 	  "{'kind':'end','pci':0,'usb':0}\n" },

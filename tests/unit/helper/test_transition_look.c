@@ -223,7 +223,7 @@ static void serial_is_kept(void **state)
 	fd = openat(m.tree.fd, "state/devices/" A ".json", O_RDONLY | O_CLOEXEC);
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	assert_non_null(strstr(text, S1));
-	assert_non_null(strstr(text, "\"boot\":\"b00t\""));
+	assert_non_null(strstr(text, "\"bound\":\"b00t\""));
 	machine_done(&m);
 }
 

@@ -60,9 +60,9 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .help = "A driver that a claim may name (spec.driver) beside vfio-pci, such as " \
 		  "mlx5_vfio_pci." }, \
 	{ .name = "release-without-driver", .type = OPTION_LIST, AT(driverless), .argument = "CLASS", \
-	  .help = "Devices of this PCI class, or of classes that begin so, have no driver after their " \
-		  "claim: 01 is storage, whose contents the host then does not read. A claim can ask " \
-		  "for it as well (spec.release)." }, \
+	  .help = "Leave devices whose PCI class begins with these digits without a driver after their " \
+		  "claim, so that the host does not read them; 01 is storage. A claim can request " \
+		  "the same (spec.release)." }, \
 	{ .name = "transition-deadline", .type = OPTION_DURATION, AT(transition_deadline_ms), \
 	  .fallback = "4s", .min = 100, .argument = "TIME", \
 	  .help = "How long one step of a change of drivers may take before the claim says that it " \

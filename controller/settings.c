@@ -35,8 +35,8 @@ static const struct option_row rows[] = {
 	  .help = "DNS names and addresses by which API servers reach the webhook, beside that of the "
 		  "Service hostdev-webhook." },
 	{ .name = "webhook-client-ca", .type = OPTION_STRING, AT(webhook_client_ca), .argument = "FILE",
-	  .help = "Answer reviews only to who has a client certificate of one of the CAs in this PEM file. API "
-		  "servers have none unless their AdmissionConfiguration says so." },
+	  .help = "Answer reviews only for clients with a certificate of one of the CAs in this PEM file. API "
+		  "servers send one only if their AdmissionConfiguration says so." },
 	{ .name = "agent-pods", .type = OPTION_STRING, AT(agent_pods), .argument = "SELECTOR",
 	  .fallback = "app.kubernetes.io/part-of=hostdev,app.kubernetes.io/component=agent",
 	  .group = "Nodes",

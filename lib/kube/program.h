@@ -56,8 +56,8 @@ extern const char *const program_log_levels[];
 		  "for none." }, \
 	{ .name = "probe-listen", .type = OPTION_STRING, .offset = offsetof(type_, m_.probe_listen), \
 	  .fallback = "off", .argument = "ADDRESS:PORT", \
-	  .help = "Serve /healthz and /readyz here as well, for the kubelet alone: whoever reads metrics " \
-		  "then needs no way to the probes." }
+	  .help = "Also serve /healthz and /readyz here, without metrics: readers of metrics then need no " \
+		  "access to the probes." }
 /* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */
 

@@ -186,8 +186,11 @@ static void look_at_descriptor(struct search *search, struct process *process, i
 			       const char *fd)
 {
 	char path[SYSFS_LINK_MAX + 1];
+	int r = sysfs_link(dir_fd, fd, process->link, NULL);
 
-	if (sysfs_link(dir_fd, fd, process->link, NULL) != 0)
+	if (r < 0)
+		search->holders->hidden = true;
+	if (r != 0)
 		return;
 	if (strncmp(process->link, DEV, sizeof(DEV) - 1) != 0)
 		return;
@@ -217,8 +220,11 @@ static void look_at_process(struct search *search, struct process *process)
 	/* Most processes of a node are the kernel's own, which have none. */
 	if (search->has_counts && folder_size(search, path) == 0)
 		return;
-	if (dir_open(&dir, search->look->proc_fd, path) < 0)
+	if (dir_open(&dir, search->look->proc_fd, path) < 0) {
+		if (errno != ENOENT && errno != ESRCH)
+			search->holders->hidden = true;
 		return;
+	}
 	while (search->descriptors_left > 0 && (fd = dir_next(&dir)) != NULL) {
 		search->descriptors_left--;
 		look_at_descriptor(search, process, dir.fd, fd);
@@ -243,8 +249,10 @@ static void look_at_processes(struct search *search)
 	const char *name;
 	struct dir dir;
 
-	if (dir_open(&dir, search->look->proc_fd, ".") < 0)
+	if (dir_open(&dir, search->look->proc_fd, ".") < 0) {
+		search->holders->hidden = true;
 		return;
+	}
 	/* This process has some. */
 	search->has_counts = folder_size(search, "self/fd") > 0;
 	while (search->holders->len < HOLDERS_MAX && (name = dir_next(&dir)) != NULL) {

@@ -24,6 +24,7 @@ struct holders {
 	struct holder *items;
 	size_t len;
 	size_t cap;
+	bool hidden; /* descriptors of some process could not be read: there may be more holders */
 };
 
 /* Where to look; everything is borrowed. */
@@ -39,8 +40,9 @@ struct holders_look {
  * Find who holds the functions of @job (or the mediated devices, whose "addresses" are their UUIDs): processes with the group's node open, or a device node of or
  * below a function, or /dev/nvidia<minor> of a card. By pid, each process at most once per function. Who has the group open holds it
  * as a whole, and is named as a holder of the job's first function; with the group "-" nobody is. The
- * calling process is never a holder. A process that ends meanwhile, and what cannot be read, is
- * passed over.
+ * calling process is never a holder. A process that ends meanwhile is passed over. What cannot be read sets
+ * ret_holders->hidden: without the capability SYS_PTRACE those are the descriptors of all processes that have
+ * one (proc_fd_permission() and proc_pid_readlink() of the kernel's fs/proc).
  */
 void holders_find(const struct holders_look *look, const struct job *job,
 		  struct holders *ret_holders);

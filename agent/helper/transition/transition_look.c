@@ -262,6 +262,25 @@ static bool can_be_open(const struct transition *t, const struct job *taken, con
 	return nodes_of_group(t->options->sysfs_fd, t->options->dev_fd, group);
 }
 
+/* NVIDIA's driver never lets go of a card that a process has open: the unbind would not end. */
+static int check_hidden(struct transition *t, const struct job *taken)
+{
+	for (size_t i = 0; i < taken->len; i++) {
+		const struct job_function *word = &taken->items[i];
+
+		if (word->allow_unknown ||
+		    strcmp(transition_find_part(t, word->address)->first.driver, "nvidia") != 0)
+			continue;
+		t->address = word->address;
+		return transition_stop(
+			t, REASON_USE_UNKNOWN, 0,
+			"it cannot be known whether a process uses %s: the agent "
+			"needs the capability SYS_PTRACE to see what processes have open",
+			word->address);
+	}
+	return 0;
+}
+
 static int check_processes(struct transition *t, const struct job *taken, bool binding)
 {
 	auto_holders struct holders holders = { 0 };
@@ -282,7 +301,7 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 		return 0;
 	holders_find(&look, taken, &holders);
 	if (holders.len == 0)
-		return 0;
+		return binding && holders.hidden ? check_hidden(t, taken) : 0;
 	for (size_t i = 0; i < holders.len; i++)
 		transition_out_holder(&t->out, &holders.items[i]);
 	if (holders.len == 1)

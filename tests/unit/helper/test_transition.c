@@ -116,6 +116,15 @@ static struct transition_case {
 	  STEP("WaitLock") STEP("CheckHolders") "{'kind':'holder','address':'" A "','pid':123,'detail':'process 123 has "
 	  "/dev/nvidia0 open'}\n" AT_END(A, ",'driver':'nvidia'") END("Held", "Held", ",'address':'" A "','step':"
 	  "'CheckHolders','message':'process 123 has /dev/nvidia0 open'"), "nvidia - -" },
+	{ "bind: an NVIDIA card is not free where it is hidden what processes have open", TRANSITION_BIND,
+	  MACHINE_WORDS(A, " native=nvidia"), { "nvidia" }, false, { "proc/123/fd=no folder" },
+	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'nvidia'") END("Refused", "UseUnknown",
+	  ",'address':'" A "','step':'CheckHolders','message':'it cannot be known whether a process uses " A ": the "
+	  "agent needs the capability SYS_PTRACE to see what processes have open'"), "nvidia - -" },
+	{ "bind: unless the claim says that it may be in use", TRANSITION_BIND,
+	  MACHINE_WORDS(A, " native=nvidia allow-unknown=1"), { "nvidia" }, false,
+	  { "proc/123/fd=no folder" }, STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride")
+	  STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
 	{ "bind: a group that is no more is held by nobody", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
 	  { "proc/123/fd/5->/dev/vfio/12 (deleted)" }, STEP("WaitLock") STEP("CheckHolders")
 	  STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,

@@ -267,9 +267,9 @@ static int check_hidden(struct transition *t, const struct job *taken)
 {
 	for (size_t i = 0; i < taken->len; i++) {
 		const struct job_function *word = &taken->items[i];
+		const struct transition_part *part = transition_find_part(t, word->address);
 
-		if (word->allow_unknown ||
-		    strcmp(transition_find_part(t, word->address)->first.driver, "nvidia") != 0)
+		if (!part || word->allow_unknown || strcmp(part->first.driver, "nvidia") != 0)
 			continue;
 		t->address = word->address;
 		return transition_stop(

@@ -27,7 +27,7 @@
 		"sys/devices/virtual/block/loop" n "/loop/backing_file=" file "\n"
 
 #define VMD_DISK PCI("0000:00:0e.0/pci10000:e0/10000:e0:06.0/10000:e1:00.0")
-#define RAW "/var/lib/kubelet/plugins/kubernetes.io~local-volume/volumeDevices/pv1"
+#define RAW      "/var/lib/kubelet/plugins/kubernetes.io~local-volume/volumeDevices/pv1"
 
 #define USE(pci, reason, detail) \
 	"{'kind':'use','pci':'" pci "','reason':'" reason "','detail':'" detail "'}\n"

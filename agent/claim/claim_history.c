@@ -369,12 +369,14 @@ static void see_uses(struct claim_history *history, const struct inventory *inve
 }
 
 uint64_t claim_history_unproven_ms(const struct claim_history *history, const char *address,
-				   uint64_t now_ms)
+				   bool refused, uint64_t now_ms)
 {
 	const struct use *use = map_get(history->uses, address);
 	uint64_t proven_ms = (use ? use->seen_ms : history->first_ms) + CLAIM_FREE_MS;
 
-	return (use && use->now) || now_ms >= proven_ms ? 0 : proven_ms - now_ms;
+	if (use ? use->now : !refused)
+		return 0;
+	return now_ms >= proven_ms ? 0 : proven_ms - now_ms;
 }
 
 void claim_history_set(struct claim_history *history, const struct inventory *inventory)

@@ -9,7 +9,6 @@
 #include "agent/claim/claim_mark.h"
 #include "agent/claim/claim_status.h"
 #include "agent/claim/claim_trouble.h"
-#include "agent/inventory/claimable.h"
 #include "api/meta.h"
 #include "api/pcideviceclaim.h"
 #include "base/mem.h"
@@ -297,14 +296,6 @@ static bool is_left_over(const struct look *look, const struct claim_verdict *ve
 	return !self->cover;
 }
 
-static bool was_in_use(const struct pcideviceclaim *claim)
-{
-	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");
-
-	return ready && strcmp(ready->status, "False") == 0 && ready->reason &&
-	       claimable_is_use(ready->reason);
-}
-
 static void plan_judged(struct look *look, const struct claim_verdict *verdict)
 {
 	const struct claim_case *c = look->c;
@@ -315,7 +306,7 @@ static void plan_judged(struct look *look, const struct claim_verdict *verdict)
 	struct claim_trouble trouble;
 	json_t *mark = NULL;
 
-	if (due && c->unproven_ms > 0 && was_in_use(c->claim)) {
+	if (due && c->unproven_ms > 0) {
 		look->decision->again_ms = c->unproven_ms; /* what it says is true until then */
 		return;
 	}

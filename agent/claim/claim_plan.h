@@ -22,8 +22,8 @@ struct pcidevice;
 struct pcideviceclaim;
 struct store;
 
-/* For how long scans have to see a group free before it is bound for a claim that was refused because of its use: what
- * uses a device may let go of it for a moment. */
+/* For how long scans have to see a group free of a use before it is bound: what uses a device may let go of it for a
+ * moment. After a start of the agent that goes for claims that were refused because of a use. */
 enum { CLAIM_FREE_MS = 5000 };
 
 enum claim_step {
@@ -59,7 +59,7 @@ struct claim_case {
 	struct claim_past past;
 	enum binder_state state; /* of the group */
 	struct binder_trouble trouble;
-	uint64_t unproven_ms;  /* until the group has been free for CLAIM_FREE_MS; 0: it has    */
+	uint64_t unproven_ms;  /* until the group counts as free, see CLAIM_FREE_MS; 0: it does */
 	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
 	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
 	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */

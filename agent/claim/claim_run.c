@@ -10,6 +10,7 @@
 #include "agent/claim/claim_pods.h"
 #include "agent/claim/claim_ties.h"
 #include "agent/claim/claims.h"
+#include "agent/inventory/claimable.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
@@ -338,9 +339,19 @@ static void do_step(struct claim_run *run)
 	}
 }
 
+static bool was_in_use(const struct pcideviceclaim *claim)
+{
+	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");
+
+	return ready && strcmp(ready->status, "False") == 0 && ready->reason &&
+	       claimable_is_use(ready->reason);
+}
+
 /* Of the whole group; what is in use now is judged by itself. */
 static uint64_t unproven_ms(const struct claim_run *run)
 {
+	const struct pcideviceclaim *claim = claim_now(run);
+	bool refused = claim && was_in_use(claim);
 	struct json_strs members = { 0 };
 	uint64_t longest_ms = 0;
 
@@ -348,7 +359,7 @@ static uint64_t unproven_ms(const struct claim_run *run)
 		claim_ties_members(run->context->inventory, run->address, &members);
 	for (size_t i = 0; i < members.len; i++) {
 		uint64_t ms = claim_history_unproven_ms(run->context->history, members.items[i],
-							now_ms(run));
+							refused, now_ms(run));
 
 		if (ms > longest_ms)
 			longest_ms = ms;

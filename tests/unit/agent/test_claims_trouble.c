@@ -217,13 +217,14 @@ static void a_refusal_is_tried_again_after_30_s(void **state)
 	bench_close(&b);
 }
 
+static const char *const used[] = { NIC("e1000e"),
+				    "{\"kind\":\"use\",\"pci\":\"0000:01:00.0\","
+				    "\"reason\":\"InterfaceUp\",\"detail\":\"eth1\"}",
+				    NULL };
+
 /* Its interface has no address for 20 ms, again and again. */
 static void what_ends_for_a_moment_is_not_taken(void **state)
 {
-	static const char *const used[] = { NIC("e1000e"),
-					    "{\"kind\":\"use\",\"pci\":\"0000:01:00.0\","
-					    "\"reason\":\"InterfaceUp\",\"detail\":\"eth1\"}",
-					    NULL };
 	struct bench b;
 
 	(void)state;
@@ -247,6 +248,29 @@ static void what_ends_for_a_moment_is_not_taken(void **state)
 	bench_serve(&b);
 	assert_int_equal(fake.binder->started, 0);
 	bench_advance(&b, 200);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->started, 1);
+	bench_end(&b, BOUND);
+	bench_serve(&b);
+	bench_close(&b);
+}
+
+/* A claim that is made while the device is free for a moment waits as one that was made before. */
+static void a_new_claim_waits_too(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_free(&b);
+	bench_look(&b, used);
+	bench_look(&b, free_nic);
+	bench_advance(&b, 100);
+	bench_create(&b, NAME, CLAIM, true);
+	bench_serve(&b);
+	bench_advance(&b, 4700);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->started, 0);
+	bench_advance(&b, 400);
 	bench_serve(&b);
 	assert_int_equal(fake.binder->started, 1);
 	bench_end(&b, BOUND);
@@ -541,6 +565,7 @@ static struct claims_case {
 	{ "a refusal waits for a change of the device", a_refusal_waits_for_a_change },
 	{ "a refusal is tried again after 30 s", a_refusal_is_tried_again_after_30_s },
 	{ "a use that ends for a moment is none that has ended", what_ends_for_a_moment_is_not_taken },
+	{ "a claim that was made since waits, too", a_new_claim_waits_too },
 	{ "an agent that begins waits, too", an_agent_that_begins_waits_too },
 	{ "a busy group is tried again after 250 ms", a_busy_group_is_tried_again_soon },
 	{ "a stuck helper is waited for, then the devices are looked at first",

@@ -81,7 +81,7 @@ class Card:
         self.wait("True", "Ready", f"{number} virtual functions", timeout)
         functions = self.functions()
         assert len(functions) == self.number() == number
-        wait_until(lambda: self.object()["status"]["vfAddresses"] == functions, 30, "the virtual functions listed")
+        wait_until(lambda: self.object()["status"].get("vfAddresses", []) == functions, 30, "the virtual functions listed")
         said = self.object()["status"]
         assert said["vfPCIDevices"] == [pci_name(one) for one in functions]
         assert said["status"] == f"sriovNetworkDevice{'Enabled' if number else 'Disabled'}"

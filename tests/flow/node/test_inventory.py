@@ -18,7 +18,7 @@ def test_pcidevices_are_named_and_labelled_after_node_and_address(node):
 
 
 def test_the_driver_annotation_is_the_driver(node):
-    drivers = {a: f.get("kernelDriverInUse") for a, f in pci_functions(node.guest).items()}
+    drivers = {a: f.get("kernelDriverInUse") or "" for a, f in pci_functions(node.guest).items()}
     said = {o["status"]["address"]: o["metadata"].get("annotations", {}).get("harvesterhci.io/pcideviceDriver")
             for o in node.get("pcidevices")}
     assert said == drivers

@@ -237,14 +237,15 @@ class TestOneGroup:
         environment = pod.environment()
         assert [environment[variable(name)] for name in names] == [*PAIR]
 
-
     def test_of_two_pods_at_once_one_gets_it(self, node, kubelet, claims, pods):
         """Each asks for a function by a name of its own, and the kubelet admits one right after the other."""
+        names = [f"{pool_vendor(node, address)}/{pci_name(address)}" for address in PAIR]
+        for name in names:
+            kubelet.wait_allocatable(name, 0)  # what an earlier test had by this name is gone
         for address in PAIR:
             claims.apply(address, disableResourcePooling=True)
         for address in PAIR:
             claims.wait_ready(address)
-        names = [f"{pool_vendor(node, address)}/{pci_name(address)}" for address in PAIR]
         for name in names:
             kubelet.wait_allocatable(name, 1)
         with kubelet.paused():

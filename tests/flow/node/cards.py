@@ -83,7 +83,7 @@ class Card:
         assert len(functions) == self.number() == number
         wait_until(lambda: self.object()["status"].get("vfAddresses", []) == functions, 30, "the virtual functions listed")
         said = self.object()["status"]
-        assert said["vfPCIDevices"] == [pci_name(one) for one in functions]
+        assert said.get("vfPCIDevices", []) == [pci_name(one) for one in functions]
         assert said["status"] == f"sriovNetworkDevice{'Enabled' if number else 'Disabled'}"
         wait_until(lambda: all(self.node.pci_object(one) for one in functions), 30, "their PCIDevices")
         return functions

@@ -232,12 +232,16 @@ class TestBoundBefore:
         assert lent.drivers() == LENT
         assert NIC not in claims.records()
 
-    def test_a_claim_adopts_it_without_unbinding_it(self, claims, lent):
+    def test_a_claim_adopts_it_without_unbinding_it_once_nobody_uses_it(self, claims, lent):
         with Holder(lent) as user:
-            claims.bind(NIC)
+            claims.apply(NIC)
+            claims.wait(NIC, "Ready", "False", "Held", "/dev/vfio/")
             assert user.alive()
             assert lent.drivers() == LENT
-            assert NIC in claims.records()
+            assert NIC not in claims.records()
+        claims.wait_ready(NIC)
+        assert lent.drivers() == LENT
+        assert NIC in claims.records()
         claims.release(NIC)
         assert lent.drivers() == LENT
 

@@ -253,14 +253,9 @@ void pci_type_nodes(struct pci_type *type, struct json_strs *nodes)
 	if (type->view->inventory)
 		look_at_all(type->view, &lents);
 	for (size_t i = 0; i < lents.len; i++) {
-		auto_free char *node = vfio_group_node(lents.items[i].device->status.iommu_group);
-
-		if (node)
-			json_strs_add_new(nodes, node);
+		vfio_nodes_add(nodes, lents.items[i].device->status.iommu_group);
 		lent_done(&lents.items[i]);
 	}
-	if (lents.len > 0)
-		json_strs_add_new(nodes, VFIO_CONTAINER_NODE);
 	array_done(&lents);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/json_values.h"
 #include "base/mem.h"
 
 static const char dev[] = "/dev";
@@ -13,6 +14,15 @@ char *vfio_group_node(const char *group)
 	if (!group || !*group || strspn(group, "0123456789") != strlen(group))
 		return NULL;
 	return xasprintf("/dev/vfio/%s", group);
+}
+
+void vfio_nodes_add(struct json_strs *nodes, const char *group)
+{
+	auto_free char *node = vfio_group_node(group);
+
+	if (node)
+		json_strs_add_new(nodes, node);
+	json_strs_add_new(nodes, VFIO_CONTAINER_NODE);
 }
 
 char *vfio_node_path(const char *dev_root, const char *node)

@@ -3,10 +3,15 @@
 
 #include <stdbool.h>
 
+struct json_strs;
+
 #define VFIO_CONTAINER_NODE "/dev/vfio/vfio"
 
 /* The node of an IOMMU group, "/dev/vfio/12"; NULL if @group is no group's number. The caller frees. */
 char *vfio_group_node(const char *group);
+
+/* Add the nodes through which the devices of an IOMMU group are used, once each: its own, and the container's. */
+void vfio_nodes_add(struct json_strs *nodes, const char *group);
 
 /* Where the node (a path below /dev) is with the node's devices in @dev_root (NULL: /dev). The caller frees. */
 char *vfio_node_path(const char *dev_root, const char *node);

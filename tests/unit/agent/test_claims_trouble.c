@@ -222,6 +222,19 @@ static const char *const used[] = { NIC("e1000e"),
 				    "\"reason\":\"InterfaceUp\",\"detail\":\"eth1\"}",
 				    NULL };
 
+/* Nothing is bound @early_ms from now, and it is @late_ms from now. */
+static void bench_binds_between(struct bench *b, uint64_t early_ms, uint64_t late_ms)
+{
+	bench_advance(b, early_ms);
+	bench_serve(b);
+	assert_int_equal(fake.binder->started, 0);
+	bench_advance(b, late_ms - early_ms);
+	bench_serve(b);
+	assert_int_equal(fake.binder->started, 1);
+	bench_end(b, BOUND);
+	bench_serve(b);
+}
+
 /* Its interface has no address for 20 ms, again and again. */
 static void what_ends_for_a_moment_is_not_taken(void **state)
 {
@@ -244,14 +257,7 @@ static void what_ends_for_a_moment_is_not_taken(void **state)
 	assert_int_equal(b.writes, 1);
 	assert_int_equal(fake.binder->started, 0);
 	bench_look(&b, free_nic);
-	bench_advance(&b, 4900);
-	bench_serve(&b);
-	assert_int_equal(fake.binder->started, 0);
-	bench_advance(&b, 200);
-	bench_serve(&b);
-	assert_int_equal(fake.binder->started, 1);
-	bench_end(&b, BOUND);
-	bench_serve(&b);
+	bench_binds_between(&b, 4900, 5100);
 	bench_close(&b);
 }
 
@@ -267,14 +273,7 @@ static void a_new_claim_waits_too(void **state)
 	bench_advance(&b, 100);
 	bench_create(&b, NAME, CLAIM, true);
 	bench_serve(&b);
-	bench_advance(&b, 4700);
-	bench_serve(&b);
-	assert_int_equal(fake.binder->started, 0);
-	bench_advance(&b, 400);
-	bench_serve(&b);
-	assert_int_equal(fake.binder->started, 1);
-	bench_end(&b, BOUND);
-	bench_serve(&b);
+	bench_binds_between(&b, 4700, 5100);
 	bench_close(&b);
 }
 
@@ -293,14 +292,7 @@ static void an_agent_that_begins_waits_too(void **state)
 	json_object_set(json_object_get(b.objects, NAME), "status", status);
 	bench_list(&b, DEVICE);
 	bench_look(&b, free_nic);
-	bench_advance(&b, 4900);
-	bench_serve(&b);
-	assert_int_equal(fake.binder->started, 0);
-	bench_advance(&b, 200);
-	bench_serve(&b);
-	assert_int_equal(fake.binder->started, 1);
-	bench_end(&b, BOUND);
-	bench_serve(&b);
+	bench_binds_between(&b, 4900, 5100);
 	bench_close(&b);
 }
 

@@ -76,7 +76,7 @@ static const char *label_of(const json_t *object)
 	return label ? label : "";
 }
 
-/* Under another name an object for a graphics card is of no use, and the write fence lets nobody touch it. */
+/* An object for a graphics card must have the name of a function: the policy refuses writes to any other. */
 static enum owner owner_of(const struct adopt *adopt, size_t kind, const json_t *object)
 {
 	const char *node = adopt->deps.node_name;

@@ -50,7 +50,7 @@ static const char *told(const struct claim_case *c, const struct pcideviceclaim 
 	return plausible(c, native);
 }
 
-/* Nobody has bound the device of @claim for it yet. */
+/* No agent has bound the device for @claim yet. */
 static bool is_untouched(const struct pcideviceclaim *claim)
 {
 	const char *native = claim->status.kernel_driver_to_unbind;

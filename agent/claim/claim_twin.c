@@ -60,7 +60,7 @@ const struct pci_facts *claim_twin_find(const struct claim_case *c, const struct
 	return NULL;
 }
 
-/* The address is enough for whoever says so, and for whoever made the claim after the boot. */
+/* The address identifies the device if the claim's annotation says so, or if the claim was created after the boot. */
 static bool is_asked(const struct claim_function *f)
 {
 	const struct pcideviceclaim *claim = f->claim ? f->claim : f->cover;

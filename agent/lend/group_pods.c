@@ -41,7 +41,7 @@ static bool is_among(const struct json_strs *ids, const char *address)
 	return false;
 }
 
-/* Has whoever has the function @own the one at @address too? Not if that was given later on, for all that is known. */
+/* Does the pod that has the function @own also have the one at @address? */
 static bool goes_along(const struct pci_view *view, const char *own, const char *address)
 {
 	struct custody_gift own_gift = gift_of(view, own);
@@ -52,7 +52,7 @@ static bool goes_along(const struct pci_view *view, const char *own, const char 
 	return view->same_pod && view->same_pod(view->arg, own, address);
 }
 
-/* Has whoever asks the function at @address? */
+/* Does the container that asks already have the function at @address? */
 static bool askers(const struct pci_view *view, const struct asked *asked, const char *address)
 {
 	struct custody_gift gift = gift_of(view, address);

@@ -189,7 +189,7 @@ static enum MHD_Result refuse(const struct listener *listener, struct MHD_Connec
 	return respond(listener, connection, status, &body);
 }
 
-/* Who asks goes last when there are too many. False: nobody who may ask. */
+/* A connection with a request is closed last when there are too many. False: the client may not ask. */
 static bool keep(struct listener *listener, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =

@@ -120,7 +120,7 @@ int serve_answer(const struct serve *serve, const struct serve_request *request,
 		      request->verbose, out, ret_type);
 }
 
-/* Who asks goes last when there are too many. */
+/* A connection with a request is closed last when there are too many. */
 static void keep(struct door *door, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =

@@ -5,7 +5,7 @@
  * /proc/net/route shows the main table only, and of a route with several next hops the first
  * (fib_route_seq_show() of the kernel's net/ipv4/fib_trie.c). fib_trie shows the other tables, without
  * interfaces. ipv6_route shows all tables. So an interface that is up and connected may carry routes
- * that nobody without a right in its network namespace can see.
+ * that cannot be seen without a capability in its network namespace.
  */
 #pragma once
 

@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* A driver that leaves takes the virtual functions with it, whoever has them. */
+/* Unbinding the driver removes the virtual functions, even if they are in use. */
 static int check_virtual(struct transition *t, const struct job *taken)
 {
 	for (size_t i = 0; i < taken->len; i++) {
@@ -41,7 +41,7 @@ static int stop_unknown(struct transition *t, const char *address, int code, con
 			       "it cannot be known whether the host uses %s: %s", address, why);
 }
 
-/* What has no driver is in nobody's use. */
+/* The host cannot use a function without a driver. */
 static bool has_driver(const struct transition *t, const char *address)
 {
 	return transition_find_part(t, address)->first.driver[0] != '\0';
@@ -104,7 +104,7 @@ static int check_uses(struct transition *t, const struct job *taken)
 
 /* --- disks ---------------------------------------------------------------------------- */
 
-/* The function whose disk, or path to a disk, @block is; NULL: none of @taken. */
+/* The function of @taken that @block is a disk of, or a path to a disk; NULL if there is none. */
 static struct transition_part *part_of_disk(const struct transition *t, const struct job *taken,
 					    const struct blocks *blocks, size_t block)
 {

@@ -329,7 +329,7 @@ int transition_check_holders(struct transition *t, bool binding)
 	return r;
 }
 
-/* Has somebody else put it on its passthrough driver, for a use of his own? Then its native driver is that one. */
+/* Was the function on its passthrough driver before the claim? Then that is also its native driver. */
 static bool is_lent_by_others(const struct transition_part *part)
 {
 	const struct job_function *word = part->word;
@@ -338,8 +338,8 @@ static bool is_lent_by_others(const struct transition_part *part)
 	       strcmp(part->first.driver, word->driver) == 0;
 }
 
-/* VFIO enables a function for who opens it, and nobody else does (vfio_pci_core_enable() in
- * drivers/vfio/pci/vfio_pci_core.c): all that an agent without capabilities sees of him. */
+/* VFIO enables a function when a program opens it (vfio_pci_core_enable() in drivers/vfio/pci/vfio_pci_core.c).
+ * An agent without capabilities sees no more of that program. */
 static int check_enabled(struct transition *t, const struct job_function *word)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s/enable", word->address);

@@ -308,6 +308,8 @@ def test_who_may_read_one_device_alone_claims_it(plugin, lender, identities, ins
         nora("claim", name(node, THIRD), status=1)
         nora("tree", status=1)
         assert 'cannot list resource "pcidevices"' in nora.said
+        # Else it stays on vfio-pci, and the claim is gone before anyone can look.
+        lender.was_on("e1000e")
         waiting = nora.start("release", device)
         wait_until(lambda: "deletionTimestamp" in rest.get(f"{CLAIMS}/{device}")["metadata"], 10)
         lender.give_back()

@@ -103,35 +103,42 @@ static bool has_prefix(const struct json_strs *prefixes, const char *text)
 	return false;
 }
 
-static bool refuse_unknown(const struct unknown_facts *unknown, struct verdict *v)
+static bool refuse_unknown(const char *why, struct verdict *v)
 {
-	return refuse(
-		v, "UseUnknown",
-		xasprintf("it cannot be known whether the host uses it: %s", unknown->detail));
+	return refuse(v, "UseUnknown",
+		      xasprintf("it cannot be known whether the host uses it: %s", why));
 }
 
-/* The host uses what one of its drivers has, so not a device that is on a passthrough driver already. */
-static bool is_on_host_driver(const struct pci_facts *pci, const struct map *records)
+static bool is_on_passthrough_driver(const struct pci_facts *pci, const struct map *records)
 {
 	const struct record_facts *record = map_get(records, pci->address);
 
-	if (!pci->driver || strcmp(pci->driver, "vfio-pci") == 0 ||
-	    strcmp(pci->driver, "pci-stub") == 0)
+	if (!pci->driver)
 		return false;
-	return !record || !record->driver || strcmp(record->driver, pci->driver) != 0;
+	if (strcmp(pci->driver, "vfio-pci") == 0 || strcmp(pci->driver, "pci-stub") == 0)
+		return true;
+	return record && record->driver && strcmp(record->driver, pci->driver) == 0;
+}
+
+/* Not even whether it is a bridge is known, so its driver does not matter. */
+static bool judge_unread_class(const struct pci_facts *pci, const struct map *records,
+			       struct verdict *v)
+{
+	return !pci->class_code && !is_on_passthrough_driver(pci, records) &&
+	       refuse_unknown("its class cannot be read", v);
 }
 
 static bool judge_unknown(const struct facts *facts, const struct pci_facts *pci,
 			  const struct map *records, struct verdict *v)
 {
-	if (facts->unknowns.len == 0 || !is_on_host_driver(pci, records))
+	/* The host uses what one of its drivers has. */
+	if (!pci->class_code || !pci->driver || is_on_passthrough_driver(pci, records))
 		return false;
 	for (size_t i = 0; i < facts->unknowns.len; i++) {
 		const struct unknown_facts *unknown = &facts->unknowns.items[i];
 
-		/* A class that could not be read may be any. */
-		if (!pci->class_code || has_prefix(&unknown->pci_classes, pci->class_code))
-			return refuse_unknown(unknown, v);
+		if (has_prefix(&unknown->pci_classes, pci->class_code))
+			return refuse_unknown(unknown->detail, v);
 	}
 	return false;
 }
@@ -150,7 +157,7 @@ static bool judge_unknown_usb(const struct facts *facts, const struct usb_facts 
 				continue;
 			if (!interface->class_code ||
 			    has_prefix(&unknown->usb_classes, interface->class_code))
-				return refuse_unknown(unknown, v);
+				return refuse_unknown(unknown->detail, v);
 		}
 	}
 	return false;
@@ -182,6 +189,7 @@ static struct verdict *judge_alone(const struct facts *facts, const struct map *
 
 		(void)(judge_class(pci, &alone[i]) ||
 		       judge_use(map_get(uses, pci->address), &alone[i]) ||
+		       judge_unread_class(pci, records, &alone[i]) ||
 		       judge_unknown(facts, pci, records, &alone[i]) ||
 		       judge_virtual_functions(pci, &alone[i]));
 	}

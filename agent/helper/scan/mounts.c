@@ -166,21 +166,26 @@ const struct mount *mounts_backing(const struct mounts *mounts, const char *path
 	return best;
 }
 
-void swaps_parse(const char *text, size_t len, struct swaps *swaps)
+size_t swaps_parse(const char *text, size_t len, struct swaps *swaps)
 {
 	const char *end = text + len;
 	const char *line;
 	size_t line_len;
+	bool heading = true; /* the first line */
+	size_t bad = 0;
 
 	while (next_line(&text, end, &line, &line_len)) {
 		struct words words;
 
 		words_split(&words, line, line_len);
-		/* The heading names no path. */
 		if (words.len >= 2 && words.items[0][0] == '/')
 			*array_add(swaps) = xstrdup(words.items[0]);
+		else if (words.len > 0 && !heading)
+			bad++;
+		heading = false;
 		free(words.text);
 	}
+	return bad;
 }
 
 void swaps_done(struct swaps *swaps)

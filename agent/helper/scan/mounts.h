@@ -40,5 +40,6 @@ struct swaps {
 	size_t cap;
 };
 
-void swaps_parse(const char *text, size_t len, struct swaps *swaps);
+/* Append the areas in @text to @swaps; returns how many lines had another form and were left out. */
+size_t swaps_parse(const char *text, size_t len, struct swaps *swaps);
 void swaps_done(struct swaps *swaps);

@@ -22,7 +22,7 @@ static const char *const reason_names[] = {
 };
 
 /* clang-format off */
-enum { STORAGE = 1, NETWORK = 2 };
+enum { STORAGE = 1, NETWORK = 2, DISPLAY = 4 };
 
 static const struct {
 	const char *name;
@@ -38,16 +38,19 @@ static const struct {
 	[USE_ASK_INTERFACES]   = { "Interfaces",  NETWORK,           true  },
 	[USE_ASK_NODE_ADDRESS] = { "NodeAddress", NETWORK,           false },
 	[USE_ASK_SERVER]       = { "Server",      NETWORK,           false },
+	[USE_ASK_CONSOLE]      = { "Console",     DISPLAY,           true  },
 };
 
-/* Functions through which disks or networks are reached: the first digits of their classes (pci.ids). */
+/* Functions through which disks, networks or the screen are reached: the first digits of their classes (pci.ids). */
 static const struct {
 	const char *prefix;
 	unsigned about;
 } pci_classes[] = {
+	{ "0001", DISPLAY           }, /* VGA before classes            */
 	{ "00ff", STORAGE           }, /* virtio's 9p                   */
 	{ "01",   STORAGE           },
 	{ "02",   NETWORK           },
+	{ "0300", DISPLAY           },
 	{ "0c00", STORAGE           }, /* FireWire                      */
 	{ "0c03", STORAGE | NETWORK }, /* USB                           */
 	{ "0c04", STORAGE | NETWORK }, /* Fibre Channel                 */
@@ -124,9 +127,10 @@ static unsigned about_class(int class_id)
 
 const char *uses_unknown_for(const struct uses *uses, int class_id)
 {
-	/* A class that could not be read may be any. */
-	unsigned about = class_id < 0 ? STORAGE | NETWORK : about_class(class_id);
+	unsigned about = about_class(class_id);
 
+	if (class_id < 0)
+		return "its class cannot be read";
 	for (size_t i = 0; i < uses->unknown.len; i++) {
 		if (questions[uses->unknown.items[i].question].about & about)
 			return uses->unknown.items[i].detail;

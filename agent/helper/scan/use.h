@@ -35,6 +35,7 @@ enum use_question {
 	USE_ASK_INTERFACES,   /* which interfaces are there, on which others?            */
 	USE_ASK_NODE_ADDRESS, /* which interface has the node's address?                 */
 	USE_ASK_SERVER,       /* which interface leads to the server of a filesystem?    */
+	USE_ASK_CONSOLE,      /* is the console on the screen?                           */
 	USE_QUESTIONS,
 };
 /* clang-format on */
@@ -75,8 +76,8 @@ bool uses_has(const struct uses *uses, const struct devpath *device, enum use_re
 /* Note that @question has no answer, for @detail, which is taken. The first one with the same text stays. */
 void uses_add_unknown(struct uses *uses, enum use_question question, char *detail);
 
-/* Why it is not known whether the host uses a function of class @class_id (six digits); NULL: all
- * that has to do with such functions is known. */
+/* Why it is not known whether the host uses a function of class @class_id (six digits, -1: it could not be
+ * read, so nothing is known); NULL: all that has to do with such functions is known. */
 const char *uses_unknown_for(const struct uses *uses, int class_id);
 
 /* Append one line per fact and per question without an answer to @lines, in an order that depends on

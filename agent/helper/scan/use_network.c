@@ -2,12 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/helper/scan/netlinks.h"
 #include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/scan/use_scan.h"
+#include "agent/helper/sys/bind_look.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/mem.h"
+
+enum { CLASS_NETWORK = 0x02 };
 
 /* Add @reason to all hardware under the interface @name: "eth0[ under bond0] <tail>". */
 static void add_under(struct use_look *look, const char *name, enum use_reason reason,
@@ -141,49 +145,72 @@ static void add_user_driven(struct use_look *look, const struct devpath *device,
 				node));
 }
 
-/* Of virtio the interface is the child's. */
 static void add_moved_of_function(struct use_look *look, const struct pci_function *function)
 {
 	auto_free char *folder = xasprintf("bus/pci/devices/%s", function->address);
-	auto_names struct sysfs_names children = { 0 };
 	struct devpath device = { "", "" };
 
 	memcpy(device.pci, function->address, sizeof(device.pci));
 	add_moved(look, &device, folder);
 	add_user_driven(look, &device, folder);
-	if (!function->driver || strcmp(function->driver, "virtio-pci") != 0 ||
-	    sysfs_list_prefix(look->sysfs_fd, folder, "virtio", &children, NULL) != 0)
-		return;
-	for (size_t i = 0; i < children.len; i++) {
-		auto_free char *child = xasprintf("%s/%s", folder, children.items[i]);
-
-		add_moved(look, &device, child);
-	}
 }
 
-/* Interfaces of USB devices hang on one of their USB interfaces, "2-1:1.0". */
-static void add_moved_of_usb(struct use_look *look)
+/* Interfaces that hang on a device which is itself below a function, or a USB device: of virtio its child, of a
+ * subfunction its auxiliary device ("mlx5_core.sf.4"), of USB one of the USB interfaces ("2-1:1.0"). */
+static void add_moved_on_bus(struct use_look *look, const char *bus)
 {
-	static const char bus[] = "bus/usb/devices";
+	auto_free char *folder = xasprintf("bus/%s/devices", bus);
 	auto_names struct sysfs_names names = { 0 };
 
-	if (sysfs_list(look->sysfs_fd, bus, &names, NULL) != 0)
+	if (sysfs_list(look->sysfs_fd, folder, &names, NULL) != 0)
 		return;
 	for (size_t i = 0; i < names.len; i++) {
-		auto_free char *path = xasprintf("%s/%s", bus, names.items[i]);
+		auto_free char *path = xasprintf("%s/%s", folder, names.items[i]);
 		char target[SYSFS_LINK_MAX + 1];
 		struct devpath device;
 
-		if (!strchr(names.items[i], ':') ||
-		    sysfs_link(look->sysfs_fd, path, target, NULL) != 0)
+		if (sysfs_link(look->sysfs_fd, path, target, NULL) != 0)
 			continue;
 		devpath_parse(target, &device);
-		add_moved(look, &device, path);
+		if (devpath_found(&device))
+			add_moved(look, &device, path);
 	}
+}
+
+/* An interface in another network namespace leaves the folder. Of virtio it is the child's. */
+static bool shows_interface(int sysfs_fd, const char *folder)
+{
+	auto_names struct sysfs_names children = { 0 };
+	auto_free char *own = xasprintf("%s/net", folder);
+	bool found = faccessat(sysfs_fd, own, F_OK, 0) == 0;
+
+	if (!found && sysfs_list_prefix(sysfs_fd, folder, "virtio", &children, NULL) != 0)
+		return false;
+	for (size_t i = 0; i < children.len && !found; i++) {
+		auto_free char *path = xasprintf("%s/%s/net", folder, children.items[i]);
+
+		found = faccessat(sysfs_fd, path, F_OK, 0) == 0;
+	}
+	return found;
+}
+
+char *use_network_unseen(int sysfs_fd, const struct pci_function *function)
+{
+	auto_free char *folder = xasprintf("bus/pci/devices/%s", function->address);
+
+	if (!function->driver || function->class_id >> 16 != CLASS_NETWORK ||
+	    bind_look_hands_on(sysfs_fd, function->address, function->driver) ||
+	    shows_interface(sysfs_fd, folder))
+		return NULL;
+	return xasprintf(
+		"its driver %s shows no interface; take it off that driver if nothing uses it",
+		function->driver);
 }
 
 void use_network_collect(struct use_look *look, const struct pci_functions *functions)
 {
+	static const char *const buses[] = { "auxiliary", "bcma", "ssb", "usb", "virtio" };
+
 	for (size_t i = 0; i < look->routes.len; i++) {
 		const struct route *route = &look->routes.items[i];
 
@@ -199,5 +226,6 @@ void use_network_collect(struct use_look *look, const struct pci_functions *func
 		if (functions->items[i].driver)
 			add_moved_of_function(look, &functions->items[i]);
 	}
-	add_moved_of_usb(look);
+	for (size_t i = 0; i < ARRAY_LEN(buses); i++)
+		add_moved_on_bus(look, buses[i]);
 }

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-enum { PROC_FILE_MAX = 16 << 20 };
+enum { PROC_FILE_MAX = 16 << 20, CLASS_VGA = 0x0300, CLASS_VGA_OLD = 0x0001 };
 
 /*
  * Text of the file @path below /proc, NULL if it cannot be read: then @question has no answer, unless the
@@ -78,7 +78,7 @@ static void read_swaps(struct use_look *look)
 	auto_free char *text = read_proc(look, "swaps", USE_ASK_SWAPS, true, &len);
 
 	if (text)
-		swaps_parse(text, len, &look->swaps);
+		add_bad_lines(look, USE_ASK_SWAPS, "swaps", swaps_parse(text, len, &look->swaps));
 }
 
 static void read_routes(struct use_look *look)
@@ -163,16 +163,40 @@ static bool screen_has_console(int sysfs_fd)
 	return false;
 }
 
+static bool may_be_boot_vga(const struct pci_function *function)
+{
+	int base = function->class_id >> 8;
+
+	/* A VGA always says whether it is the one, if it can be read. */
+	return function->boot_vga == 1 || (function->boot_vga < 0 && function->class_id >= 0 &&
+					   (base == CLASS_VGA || base == CLASS_VGA_OLD));
+}
+
+static void add_console(struct use_look *look, const struct pci_function *function)
+{
+	bool has_console = screen_has_console(look->sysfs_fd);
+	bool unread = !has_console && sysfs_failure()->code < 0;
+	struct devpath device = { "", "" };
+
+	memcpy(device.pci, function->address, sizeof(device.pci));
+	if (has_console && function->boot_vga == 1)
+		uses_add(&look->uses, &device, USE_CONSOLE, "console",
+			 xstrdup("the console is on this boot VGA"));
+	else if (has_console)
+		uses_add(&look->uses, &device, USE_UNKNOWN, "console",
+			 xstrdup("the console is on the boot VGA, and whether this is it cannot be "
+				 "read"));
+	else if (unread)
+		uses_add(&look->uses, &device, USE_UNKNOWN, "console",
+			 xasprintf("whether the console is on it cannot be read: %s",
+				   sysfs_failure()->msg));
+}
+
 static void collect_console(struct use_look *look, const struct pci_functions *functions)
 {
 	for (size_t i = 0; i < functions->len; i++) {
-		struct devpath device = { "", "" };
-
-		if (functions->items[i].boot_vga != 1 || !screen_has_console(look->sysfs_fd))
-			continue;
-		memcpy(device.pci, functions->items[i].address, sizeof(device.pci));
-		uses_add(&look->uses, &device, USE_CONSOLE, "console",
-			 xstrdup("the console is on this boot VGA"));
+		if (may_be_boot_vga(&functions->items[i]))
+			add_console(look, &functions->items[i]);
 	}
 }
 
@@ -192,8 +216,9 @@ void use_add_function(int sysfs_fd, const char *address, struct pci_functions *f
 		function->class_id = (int)class_id;
 	if (sysfs_link(sysfs_fd, driver_path, driver, NULL) == 0)
 		function->driver = xstrdup(sysfs_base_name(driver));
-	if (sysfs_read(sysfs_fd, vga_path, &attr, NULL) == 0)
-		function->boot_vga = strcmp(attr.text, "1") == 0;
+	if (sysfs_read(sysfs_fd, vga_path, &attr, NULL) == 0 &&
+	    (strcmp(attr.text, "0") == 0 || strcmp(attr.text, "1") == 0))
+		function->boot_vga = attr.text[0] == '1';
 }
 
 /* The domain is what stands before the bus. */
@@ -263,6 +288,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	use_network_collect(&look, functions);
 	check_reads(&look, USE_ASK_INTERFACES);
 	collect_console(&look, functions);
+	check_reads(&look, USE_ASK_CONSOLE);
 	for (size_t i = 0, len = look.uses.len; i < len; i++)
 		add_carriers(&look, look.uses.items[i]);
 	*ret_uses = look.uses;

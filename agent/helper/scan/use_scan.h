@@ -10,6 +10,7 @@
 #include "agent/helper/scan/use.h"
 
 struct netlinks;
+struct pci_function;
 struct pci_functions;
 struct report;
 struct scan_options;
@@ -60,6 +61,11 @@ void use_network_collect(struct use_look *look, const struct pci_functions *func
  * mounted from 10.0.0.5"). */
 void use_network_add_server(struct use_look *look, const char *address, enum use_reason reason,
 			    const char *what);
+
+/* Why it cannot be seen who uses the network card @function; NULL: its driver shows an interface, or what else it
+ * is used by. A driver shows nothing either while it takes a card, so this is for who is about to unbind it. The
+ * caller frees. */
+char *use_network_unseen(int sysfs_fd, const struct pci_function *function);
 
 /* use_served.c: add the virtio devices that serve @mount, a 9p or virtiofs; false if there are none.
  * Virtiofs does not say which device it is, so all of them count. */

@@ -36,7 +36,19 @@ static const struct {
 };
 
 /* Filesystems that live in memory or are the kernel's own: nothing stands behind them. */
-static const char *const no_storage[] = { "tmpfs", "ramfs", "devtmpfs", "rootfs", "proc", "sysfs" };
+static const char *const no_storage[] = {
+	"autofs", "binder", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset", "debugfs", "devpts",
+	"devtmpfs", "efivarfs", "functionfs", "fusectl", "hugetlbfs", "mqueue", "nfsd", "nsfs", "ocfs2_dlmfs", "proc",
+	"pstore", "ramfs", "resctrl", "rootfs", "rpc_pipefs", "securityfs", "selinuxfs", "smackfs", "sysfs", "tmpfs",
+	"tracefs", "xenfs",
+};
+
+/* Filesystems of the network, of the hypervisor, or made of folders of other filesystems: on no disk of this
+ * machine that is not mounted besides. */
+static const char *const no_disk[] = {
+	"afs", "aufs", "beegfs", "ceph", "cifs", "coda", "ecryptfs", "hostfs", "lustre", "nfs", "nfs4", "orangefs",
+	"overlay", "pvfs2", "shiftfs", "smb3", "smbfs", "vboxsf", "vmhgfs",
+};
 /* clang-format on */
 
 /* Where filesystems list the disks that they are mounted from. */
@@ -152,13 +164,18 @@ static size_t add_block(struct use_look *look, size_t block, const char *top,
 	return found;
 }
 
-static bool has_no_storage(const struct mount *mount)
+static bool is_among(const char *const *words, size_t len, const char *word)
 {
-	for (size_t i = 0; i < ARRAY_LEN(no_storage); i++) {
-		if (strcmp(mount->fstype, no_storage[i]) == 0)
+	for (size_t i = 0; i < len; i++) {
+		if (strcmp(words[i], word) == 0)
 			return true;
 	}
 	return false;
+}
+
+static bool has_no_storage(const struct mount *mount)
+{
+	return is_among(no_storage, ARRAY_LEN(no_storage), mount->fstype);
 }
 
 /* The value of @key ("addr=") among a filesystem's options; NULL: it is not there. */
@@ -172,6 +189,26 @@ static char *option_of(const struct mount *mount, const char *key)
 		at = at ? at + 1 : NULL;
 	}
 	return at ? xstrndup(at + len, strcspn(at + len, ",")) : NULL;
+}
+
+/*
+ * Is the filesystem of a kind that is on no disk of its own, and does its source not name one? Of FUSE a program
+ * has the data: if that has a disk open, it is one of the processes that have (agent/helper/sys/holders.h).
+ */
+static bool has_no_disk(const struct mount *mount)
+{
+	auto_free char *transport = NULL;
+
+	if (has_no_storage(mount))
+		return true;
+	if (strncmp(mount->source, "/dev/", 5) == 0 && strcmp(mount->source, "/dev/fuse") != 0)
+		return false;
+	if (strcmp(mount->fstype, "fuse") == 0 || strncmp(mount->fstype, "fuse.", 5) == 0)
+		return true;
+	transport = strcmp(mount->fstype, "9p") == 0 ? option_of(mount, "trans=") : NULL;
+	if (transport)
+		return strcmp(transport, "virtio") != 0;
+	return is_among(no_disk, ARRAY_LEN(no_disk), mount->fstype);
 }
 
 /* A filesystem that is on no block device: served by a hypervisor or over the network. */
@@ -327,6 +364,32 @@ static int by_point(const void *a, const void *b)
 	return strcmp(left->point, right->point);
 }
 
+/* One whose disk cannot be found may be on any; folders of the node have been told of. */
+static void add_other_mount(struct use_look *look, const struct mount *mount)
+{
+	auto_free char *why = xasprintf("is mounted at %s", mount->point);
+	const struct use_cause cause = { USE_MOUNTED, why };
+	long node = disk_of_mount(look, mount);
+	auto_block_set struct block_set set = { 0 };
+
+	if (node != BLOCK_NONE)
+		block_set_add(&set, (size_t)node);
+	else if (strcmp(mount->fstype, "zfs") == 0)
+		add_zfs_pool(look, mount->source);
+	else if (!blocks_of_mount(look->blocks, mount, &set) &&
+		 !use_served_add(look, mount, &cause) && !has_no_disk(mount) &&
+		 !is_repeated(look, mount, ARRAY_LEN(host_folders)))
+		uses_add_unknown(
+			&look->uses, USE_ASK_MEMBERS,
+			xasprintf("no disk is known to hold '%s' (%s '%s'): unmount it if it "
+				  "is not needed",
+				  mount->point, mount->fstype, mount->source));
+	for (size_t i = 0; i < set.len; i++)
+		add_disk(look, set.items[i], &cause);
+	if (set.len > 0)
+		add_further_disks(look, mount, &cause);
+}
+
 /* All other mounts, by mount point, so that of several on one disk always the same is named. */
 static void add_other_mounts(struct use_look *look)
 {
@@ -338,39 +401,34 @@ static void add_other_mounts(struct use_look *look)
 	for (size_t i = 0; i < look->mounts.len; i++)
 		sorted[i] = &look->mounts.items[i];
 	qsort(sorted, look->mounts.len, sizeof(const struct mount *), by_point);
-	for (size_t i = 0; i < look->mounts.len; i++) {
-		auto_free char *why = xasprintf("is mounted at %s", sorted[i]->point);
-		const struct use_cause cause = { USE_MOUNTED, why };
-		long node = disk_of_mount(look, sorted[i]);
-		auto_block_set struct block_set set = { 0 };
+	for (size_t i = 0; i < look->mounts.len; i++)
+		add_other_mount(look, sorted[i]);
+}
 
-		if (node != BLOCK_NONE)
-			block_set_add(&set, (size_t)node);
-		else if (strcmp(sorted[i]->fstype, "zfs") == 0)
-			add_zfs_pool(look, sorted[i]->source);
-		else if (!blocks_of_mount(look->blocks, sorted[i], &set))
-			(void)use_served_add(look, sorted[i], &cause);
-		for (size_t k = 0; k < set.len; k++)
-			add_disk(look, set.items[k], &cause);
-		if (set.len > 0)
-			add_further_disks(look, sorted[i], &cause);
-	}
+/* The kernel adds " (deleted)" to the name of a file or node that has been removed, and goes on swapping. */
+static void add_swap(struct use_look *look, const char *path)
+{
+	static const struct use_cause cause = { USE_HOST_SWAP, "holds swap" };
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(path);
+	size_t tail = sizeof(deleted) - 1;
+	bool gone = len > tail && strcmp(path + len - tail, deleted) == 0;
+	auto_free char *name = xstrndup(path, gone ? len - tail : len);
+	long block = blocks_by_path(look->blocks, name);
+	const struct mount *mount = mounts_backing(&look->mounts, name);
+
+	if (block != BLOCK_NONE)
+		add_disk(look, (size_t)block, &cause);
+	else if (!mount || !add_mount(look, mount, &cause))
+		uses_add_unknown(
+			&look->uses, USE_ASK_MEMBERS,
+			xasprintf("which disk the swap area '%s' is on cannot be seen", path));
 }
 
 static void add_swaps(struct use_look *look)
 {
-	static const struct use_cause cause = { USE_HOST_SWAP, "holds swap" };
-
-	for (size_t i = 0; i < look->swaps.len; i++) {
-		const char *path = look->swaps.items[i];
-		long block = blocks_by_path(look->blocks, path);
-		const struct mount *mount = mounts_backing(&look->mounts, path);
-
-		if (block != BLOCK_NONE)
-			add_disk(look, (size_t)block, &cause);
-		else if (mount)
-			(void)add_mount(look, mount, &cause);
-	}
+	for (size_t i = 0; i < look->swaps.len; i++)
+		add_swap(look, look->swaps.items[i]);
 }
 
 /* Filesystems of some types have a folder in /sys as long as they are mounted, also in another mount

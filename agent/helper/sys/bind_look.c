@@ -186,6 +186,15 @@ bool bind_member_blocks(const struct bind_member *member)
 	       strcmp(member->driver, "vfio-pci") != 0 && strcmp(member->driver, "pci-stub") != 0;
 }
 
+bool bind_look_hands_on(int sysfs_fd, const char *address, const char *driver)
+{
+	auto_free char *path = xasprintf("bus/pci/devices/%s/vfio-dev", address);
+
+	/* Kernels before 6.1 have no such folder; all their drivers say what they are. */
+	return strstr(driver, "vfio") || strstr(driver, "uio") || strcmp(driver, "pci-stub") == 0 ||
+	       faccessat(sysfs_fd, path, F_OK, 0) == 0;
+}
+
 bool bind_look_node(int sysfs_fd, int dev_fd, int group, const char *address)
 {
 	char path[DEVICE_PATH_SIZE + BIND_NAME_SIZE];

@@ -58,6 +58,10 @@ void bind_members_done(struct bind_members *members);
 /* Would the kernel refuse the group to user space for the sake of this member? */
 bool bind_member_blocks(const struct bind_member *member);
 
+/* Does @driver, which has the function @address, do nothing but hand it to programs? Only VFIO and UIO drivers and
+ * pci-stub do: whatever other driver has a function uses it for the host. */
+bool bind_look_hands_on(int sysfs_fd, const char *address, const char *driver);
+
 /* Is there a device node through which user space gets the function @address of @group? */
 bool bind_look_node(int sysfs_fd, int dev_fd, int group, const char *address);
 

@@ -66,8 +66,11 @@ static int check_unknown(struct transition *t, const struct uses *uses,
 			 const struct pci_functions *functions, const struct job *taken)
 {
 	for (size_t i = 0; i < taken->len; i++) {
-		const char *why = uses_unknown_for(uses, functions->items[i].class_id);
+		const struct pci_function *function = &functions->items[i];
+		auto_free char *unseen = use_network_unseen(t->options->sysfs_fd, function);
+		const char *why = uses_unknown_for(uses, function->class_id);
 
+		why = why ? why : unseen;
 		if (!why || taken->items[i].allow_unknown ||
 		    !has_driver(t, taken->items[i].address))
 			continue;

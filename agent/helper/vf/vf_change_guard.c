@@ -166,9 +166,13 @@ static bool is_ours(const struct vf_change *c, const char *address)
 static void check_unknown(struct vf_change *c, const struct uses *uses,
 			  const struct pci_function *function)
 {
-	const char *why = function->driver ? uses_unknown_for(uses, function->class_id) : NULL;
+	auto_free char *unseen = use_network_unseen(c->options->sysfs_fd, function);
+	const char *why = uses_unknown_for(uses, function->class_id);
 
-	if (why && strcmp(function->driver, "vfio-pci") != 0)
+	if (!function->driver || strcmp(function->driver, "vfio-pci") == 0)
+		return;
+	why = why ? why : unseen;
+	if (why)
 		(void)vf_change_stop(c, REASON_VFS_IN_USE, 0,
 				     "it cannot be known whether the host uses %s: %s",
 				     function->address, why);

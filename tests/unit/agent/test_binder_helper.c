@@ -21,6 +21,7 @@ static const char *const entries[] = {
 	DEVICE "/vendor=0x8086\n",
 	DEVICE "/device=0x10d3\n",
 	DEVICE "/class=0x020000\n",
+	DEVICE "/net/eth1/",
 	DEVICE "/driver_override=(null)\n",
 	DEVICE "/iommu_group->../../../../kernel/iommu_groups/12",
 	"sys/kernel/iommu_groups/12/devices/" A "->../../../../bus/pci/devices/" A,

@@ -11,9 +11,10 @@
 #define NIC(address, rest)                         \
 	"{\"kind\":\"pci\",\"address\":\"" address \
 	"\",\"vendor\":\"8086\",\"device\":\"10d3\",\"class\":\"020000\"" rest "}"
-#define BOUND           ",\"driver\":\"e1000e\""
-#define GROUP(n)        ",\"iommuGroup\":\"" n "\""
-#define USE(on, reason) "{\"kind\":\"use\"," on ",\"reason\":\"" reason "\",\"detail\":\"because\"}"
+#define CLASSLESS(address, rest) "{\"kind\":\"pci\",\"address\":\"" address "\"" rest GROUP("5") "}"
+#define BOUND                    ",\"driver\":\"e1000e\""
+#define GROUP(n)                 ",\"iommuGroup\":\"" n "\""
+#define USE(on, reason)          "{\"kind\":\"use\"," on ",\"reason\":\"" reason "\",\"detail\":\"because\"}"
 #define UNKNOWN(classes)                                                 \
 	"{\"kind\":\"unknown\",\"question\":\"Mounts\",\"unread\":true," \
 	"\"pciClasses\":[" classes "],\"usbClasses\":[\"08\"],\"detail\":\"cannot look\"}"
@@ -158,11 +159,31 @@ static struct claimable_case {
 	  "Available",
 	  "may be claimed" },
 	{ "a device whose class cannot be read may be any",
-	  { "{\"kind\":\"pci\",\"address\":\"" FIRST "\",\"driver\":\"nvme\",\"iommuGroup\":\"5\"}",
-	    UNKNOWN("\"01\"") },
+	  { CLASSLESS(FIRST, ",\"driver\":\"nvme\"") },
 	  false,
 	  "UseUnknown",
-	  "cannot look" },
+	  "it cannot be known whether the host uses it: its class cannot be read" },
+	{ "also a bridge without a driver",
+	  { CLASSLESS(FIRST, "") },
+	  false,
+	  "UseUnknown",
+	  "its class cannot be read" },
+	{ "what is known of its use comes first",
+	  { CLASSLESS(FIRST, ",\"driver\":\"nvme\""),
+	    USE("\"pci\":\"" FIRST "\"", "HostFilesystem") },
+	  false,
+	  "HostFilesystem",
+	  "because" },
+	{ "one that is lent already is not the host's",
+	  { CLASSLESS(FIRST, VFIO), UNKNOWN("\"01\"") },
+	  true,
+	  "Available",
+	  "may be claimed" },
+	{ "a neighbour of its group whose class cannot be read",
+	  { NIC(FIRST, BOUND GROUP("5")), CLASSLESS(SECOND, BOUND) },
+	  false,
+	  "GroupHostCritical",
+	  SECOND },
 	{ "what is known comes before what is not",
 	  { NIC(FIRST, BOUND GROUP("5")), UNKNOWN("\"02\""),
 	    USE("\"pci\":\"" FIRST "\"", "HostNetwork") },
@@ -338,7 +359,7 @@ static void a_large_group_is_told_in_short(void **state)
 	for (unsigned i = 0; i < 40; i++) {
 		auto_free char *line = xasprintf(
 			"{\"kind\":\"pci\",\"address\":\"0000:01:%02x.0\",\"driver\":\"d\","
-			"\"iommuGroup\":\"5\"}",
+			"\"class\":\"020000\",\"iommuGroup\":\"5\"}",
 			i);
 
 		assert_int_equal(facts_add_line(facts, line, strlen(line), NULL), 0);

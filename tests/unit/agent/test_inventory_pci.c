@@ -8,7 +8,8 @@
 #include "unit/agent/world.h"
 #include "unit/schema.h"
 
-#define FIRST "{\"kind\":\"pci\",\"address\":\"0000:01:00.0\""
+#define UNREAD_CLASS "it cannot be known whether the host uses it: its class cannot be read"
+#define FIRST        "{\"kind\":\"pci\",\"address\":\"0000:01:00.0\""
 #define CLAIMABLE(status, reason, message)                                                       \
 	"\"conditions\":[{\"type\":\"Claimable\",\"status\":\"" status "\",\"reason\":\"" reason \
 	"\",\"message\":\"" message "\",\"lastTransitionTime\":\"1970-01-12T13:46:40Z\"}]"
@@ -48,9 +49,7 @@ static struct pci_case {
 	  "{\"address\":\"0000:01:00.0\",\"vendorId\":\"\",\"deviceId\":\"\",\"classId\":\"\","
 	  "\"iommuGroup\":\"\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
 	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\"," CLAIMABLE(
-		  "False", "NoIOMMU",
-		  "the kernel runs without an IOMMU: switch it on in the firmware and on the "
-		  "kernel command line (intel_iommu=on)") "}" },
+		  "False", "UseUnknown", UNREAD_CLASS) "}" },
 	{ "vfio-pci is told as the driver, but not as what to go back to",
 	  { FIRST ",\"vendor\":\"8086\",\"device\":\"10d3\",\"class\":\"020000\","
 		  "\"driver\":\"vfio-pci\",\"iommuGroup\":\"1\"}" },
@@ -73,7 +72,7 @@ static struct pci_case {
 	  "\"iommuGroup\":\"1\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
 	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\","
 	  "\"iommuGroupMembers\":[\"0000:00:01.0\",\"0000:01:00.0\",\"0000:03:00.0\"]," CLAIMABLE(
-		  "True", "Available", "may be claimed (IOMMU group 1)") "}" },
+		  "False", "UseUnknown", UNREAD_CLASS) "}" },
 	{ "what the schema does not take is dropped or cut, the rest is told",
 	  { FIRST ",\"vendor\":\"8086\",\"device\":\"10D3\",\"class\":\"02\","
 		  "\"subsystemVendor\":\"15d9a\",\"subsystemDevice\":\"x\",\"revision\":\"1\","
@@ -93,7 +92,7 @@ static struct pci_case {
 	  "{\"address\":\"\",\"vendorId\":\"\",\"deviceId\":\"\",\"classId\":\"\","
 	  "\"iommuGroup\":\"1\",\"nodeName\":\"node1\",\"resourceName\":\"unknown.com/0000\","
 	  "\"description\":\"Class 0000: Vendor 0000 Device 0000\"," CLAIMABLE(
-		  "True", "Available", "may be claimed (IOMMU group 1)") "}" },
+		  "False", "UseUnknown", UNREAD_CLASS) "}" },
 };
 
 static const struct pcidevice *first_of(const struct world *world)

@@ -13,7 +13,7 @@ static const char *const lines[] = {
 	("{\"kind\":\"pci\",\"address\":\"0000:01:00.0\",\"vendor\":\"8086\",\"device\":\"10d3\","
 	 "\"class\":\"020000\",\"driver\":\"e1000e\",\"iommuGroup\":\"7\",\"numaNode\":0,"
 	 "\"role\":\"Function\"}"),
-	"{\"kind\":\"pci\",\"address\":\"0000:02:00.0\"}",
+	"{\"kind\":\"pci\",\"address\":\"0000:02:00.0\",\"class\":\"000000\"}",
 	("{\"kind\":\"usb\",\"name\":\"1-2\",\"bus\":1,\"device\":5,\"vendor\":\"0951\","
 	 "\"product\":\"1666\",\"speed\":480,\"serial\":\"E0D5\",\"productName\":\"\xc3\x9c\"}"),
 	"{\"kind\":\"usb\",\"name\":\"1-3\",\"bus\":1,\"device\":6}",

@@ -56,7 +56,7 @@ static inline void machine_add(struct machine *m, const char *address, const cha
 			       const char *override)
 {
 	static const char *const files[] = { "vendor=0x8086\n", "device=0x10d3\n",
-					     "class=0x020000\n" };
+					     "class=0x020000\n", "net/eth1/" };
 	auto_free char *member = xasprintf("sys/kernel/iommu_groups/12/devices/%s->"
 					   "../../../../bus/pci/devices/%s",
 					   address, address);

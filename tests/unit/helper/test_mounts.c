@@ -95,7 +95,7 @@ static void swaps(void **state)
 	struct swaps swaps = { 0 };
 
 	(void)state;
-	swaps_parse(text, strlen(text), &swaps);
+	assert_int_equal(swaps_parse(text, strlen(text), &swaps), 1);
 	assert_int_equal(swaps.len, 2);
 	assert_string_equal(swaps.items[0], "/dev/dm-1");
 	assert_string_equal(swaps.items[1], "/swap file");

@@ -5,6 +5,17 @@
 #include "fake/tree/scan_tree.h"
 
 #define ALL "host pci usb use problem end"
+#define VGA(boot)                                                                                   \
+	"sys/bus/pci/devices/0000:00:02.0/uevent=PCI_CLASS=30000\nPCI_ID=1:2\nPCI_SUBSYS_ID=1:2\n", \
+		"sys/bus/pci/devices/0000:00:02.0/revision=0x0\n",                                  \
+		"sys/bus/pci/devices/0000:00:02.0/boot_vga" boot
+#define SCREEN                                                       \
+	"sys/class/vtconsole/vtcon1/name=(M) frame buffer device\n", \
+		"sys/class/vtconsole/vtcon1/bind=1\n"
+#define SCREEN_UNKNOWN(detail)                                                                       \
+	UNKNOWN_LINE("Console", "true", "'0001','0300'", "", "in /sys: " detail)                     \
+	"{'kind':'use','pci':'0000:00:02.0','reason':'Unknown','detail':'whether the console is on " \
+	"it cannot be read: " detail "'}\n"
 #define HIDDEN                                                                                             \
 	"process 1 is not to be seen in the proc tree: it is hidden by the mount option hidepid, or this " \
 	"is not the host's"
@@ -54,6 +65,20 @@ static struct scan_case {
 	    "sys/class/vtconsole/vtcon1/name=(M) frame buffer device\n",
 	    "sys/class/vtconsole/vtcon1/bind=0\n" },
 	  "use problem", "" },
+	{ "consoles that cannot be listed may be on the boot VGA",
+	  { VGA("=1\n"), "sys/class/vtconsole->vtconsole", PROC_OF_HOST }, "use unknown",
+	  SCREEN_UNKNOWN("list 'class/vtconsole': Too many levels of symbolic links") },
+	{ "so may one that cannot be read",
+	  { VGA("=1\n"), "sys/class/vtconsole/vtcon1/bind->bind", PROC_OF_HOST }, "use unknown",
+	  SCREEN_UNKNOWN("open 'class/vtconsole/vtcon1/bind': Too many levels of symbolic links") },
+	{ "another VGA does not have the console, whatever cannot be read",
+	  { VGA("=0\n"), "sys/class/vtconsole->vtconsole", PROC_OF_HOST }, "use unknown", "" },
+	{ "a VGA that does not tell whether it is the boot VGA may have the console",
+	  { VGA("/"), SCREEN, PROC_OF_HOST }, "use unknown",
+	  "{'kind':'use','pci':'0000:00:02.0','reason':'Unknown','detail':'the console is on the boot VGA, and "
+	  "whether this is it cannot be read'}\n" },
+	{ "but not if no screen has it",
+	  { VGA("/"), PROC_OF_HOST }, "use unknown", "" },
 	{ "mounts and routes of the helper itself never stand in for those of process 1",
 	  { "proc/self/mountinfo=1 0 8:0 / / rw - ext4 /dev/sda rw\n",
 	    "proc/net/route=Iface\neth0 00000000 010200C0 0003 0 0 0 00000000\n",
@@ -74,6 +99,9 @@ static struct scan_case {
 	{ "a file of swaps that cannot be read is no answer",
 	  { "sys/", PROC_OF_HOST, "proc/swaps/" }, "use unknown",
 	  UNKNOWN_STORAGE("Swaps", "true", "in the proc tree: read 'swaps': Is a directory") },
+	{ "nor is a line of swaps that makes no sense",
+	  { "sys/", PROC_OF_HOST, "proc/swaps=Filename Type\nnonsense\n" }, "use unknown",
+	  UNKNOWN_STORAGE("Swaps", "true", "1 line of swaps has another form than expected") },
 	{ "interfaces that cannot be listed are no answer",
 	  { "sys/class/net->net", PROC_OF_HOST }, "use unknown",
 	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: open 'class/net': Too many levels of symbolic "

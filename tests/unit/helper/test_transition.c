@@ -36,6 +36,11 @@
 	END("Refused", "UseUnknown",                                                              \
 	    ",'address':'" A "','step':'CheckHolders','message':'it cannot be known whether the " \
 	    "host uses " A ": 1 line of net/route has another form than expected'")
+#define NOT_KNOWN(driver, why)                                                                    \
+	AT_END(A, ",'driver':'" driver "'")                                                       \
+	END("Refused", "UseUnknown",                                                              \
+	    ",'address':'" A "','step':'CheckHolders','message':'it cannot be known whether the " \
+	    "host uses " A ": " why "'")
 #define UPLINK                                                                 \
 	"sys/bus/pci/devices/" A "/net/eth1/flags=0x1003\n",                   \
 		"sys/bus/pci/devices/" A "/net/eth1/operstate=up\n",           \
@@ -49,7 +54,7 @@ static struct transition_case {
 	const char *words;
 	const char *first[2];   /* driver and override of A; driver and override of B, if it is there */
 	bool two;
-	const char *entries[4]; /* more of the tree */
+	const char *entries[5]; /* more of the tree */
 	const char *lines;
 	const char *left;       /* A and its record afterwards */
 } cases[] = {
@@ -89,6 +94,24 @@ static struct transition_case {
 	{ "bind: a device without driver", TRANSITION_BIND, MACHINE_WORDS(A, " native="), { NULL }, false,
 	  { NULL }, STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride")
 	  STEP("Probe") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	{ "bind: a device whose class cannot be read may be any that the host uses", TRANSITION_BIND, NATIVE, { "e1000e" },
+	  false, { "sys/bus/pci/devices/" A "/class=odd\n" }, STEP("WaitLock") STEP("CheckHolders")
+	  NOT_KNOWN("e1000e", "its class cannot be read"), "e1000e - -" },
+	{ "bind: unless the claim says so", TRANSITION_BIND, NATIVE " allow-unknown=1", { "e1000e" },
+	  false, { "sys/bus/pci/devices/" A "/class=odd\n" }, STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord")
+	  STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	{ "bind: one without a driver is nobody's, whatever its class", TRANSITION_BIND, MACHINE_WORDS(A, " native="), { NULL },
+	  false, { "sys/bus/pci/devices/" A "/class=odd\n" }, STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord")
+	  STEP("SetOverride") STEP("Probe") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
+	{ "bind: a VGA that does not tell whether it is the boot VGA may have the console", TRANSITION_BIND, NATIVE, { "e1000e" },
+	  false, { "sys/bus/pci/devices/" A "/class=0x030000\n", "sys/bus/pci/devices/" A "/boot_vga=odd\n",
+	    "sys/class/vtconsole/vtcon1/name=frame buffer\n", "sys/class/vtconsole/vtcon1/bind=1\n" },
+	  STEP("WaitLock") STEP("CheckHolders") NOT_KNOWN("e1000e", "the console is on the boot VGA, and whether this is it "
+	  "cannot be read"), "e1000e - -" },
+	{ "bind: a device of another kind than the questions without an answer", TRANSITION_BIND, NATIVE, { "e1000e" },
+	  false, { "sys/bus/pci/devices/" A "/class=0x0b4000\n", "proc/1/net/route=odd\nodd\n" }, STEP("WaitLock")
+	  STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
 	{ "bind: refused while a process has a device of it open", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
 	  { "sys/bus/pci/devices/" A "/ptp/ptp0/dev=1:3\n", "sys/dev/char/1:3->../../devices/x/" A "/ptp/ptp0",
 	    "proc/123/fd/5->/dev/null" }, STEP("WaitLock") STEP("CheckHolders") NULL_HELD,
@@ -161,7 +184,7 @@ static struct transition_case {
 	  ",'address':'" A "','step':'CheckHolders','message':'" A " has virtual functions; claim those, "
 	  "or remove them (write 0 to its sriov_numvfs)'"), "e1000e - -" },
 	{ "bind: what the host uses, as a scan sees it", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
-	  { "sys/bus/pci/devices/" A "/net/" },
+	  { "sys/bus/pci/devices/" A "/infiniband/" },
 	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'e1000e'") END("Refused", "InUse",
 	  ",'address':'" A "','step':'CheckHolders','message':'" A " is in use by the host: its interface is "
 	  "in another network namespace, such as a pod\\'s'"), "e1000e - -" },
@@ -172,7 +195,7 @@ static struct transition_case {
 	  STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
 	{ "bind: ... which does not allow what is in use", TRANSITION_BIND, NATIVE " allow-unknown=1", { "e1000e" },
-	  false, { "sys/bus/pci/devices/" A "/net/" },
+	  false, { "sys/bus/pci/devices/" A "/infiniband/" },
 	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'e1000e'") END("Refused", "InUse",
 	  ",'address':'" A "','step':'CheckHolders','message':'" A " is in use by the host: its interface is "
 	  "in another network namespace, such as a pod\\'s'"), "e1000e - -" },
@@ -425,6 +448,43 @@ static void lent_no_more(void **state)
 	machine_done(&m);
 }
 
+/* As with vDPA: a driver has the card, and no interface tells of it. */
+static void without_an_interface(void **state)
+{
+	static const struct {
+		const char *driver;
+		const char *words;
+		const char *reason;
+	} rows[] = {
+		{ "mlx5_core", NATIVE,
+		  "'message':'it cannot be known whether the host uses " A
+		  ": its driver mlx5_core shows no interface; take it off that driver if "
+		  "nothing uses it'" },
+		{ "mlx5_core", NATIVE " allow-unknown=1", "'result':'Done'" },
+		{ "uio_pci_generic", NATIVE, "'result':'Done'" },
+		{ "pci-stub", NATIVE, "'result':'Done'" },
+		{ "odd_vfio_pci", NATIVE, "'result':'Done'" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		auto_str struct str said = STR_INIT;
+		struct machine m;
+
+		machine_init(&m);
+		machine_add(&m, A, rows[i].driver, NULL);
+		assert_int_equal(
+			unlinkat(m.tree.fd, "sys/bus/pci/devices/" A "/net/eth1", AT_REMOVEDIR), 0);
+		assert_int_equal(unlinkat(m.tree.fd, "sys/bus/pci/devices/" A "/net", AT_REMOVEDIR),
+				 0);
+		machine_run(&m, TRANSITION_BIND, rows[i].words, &said);
+		if (!strstr(str_cstr(&said), rows[i].reason))
+			fail_msg("%s: no %s in %s", rows[i].driver, rows[i].reason,
+				 str_cstr(&said));
+		machine_done(&m);
+	}
+}
+
 static void missing_drivers(void **state)
 {
 	struct machine m;
@@ -565,6 +625,8 @@ int main(void)
 	suite_add(&suite, "what is to have no driver afterwards has none", driverless_as_recorded,
 		  NULL);
 	suite_add(&suite, "what comes up on its own driver goes back to that", lent_no_more, NULL);
+	suite_add(&suite, "a network card whose driver shows no interface may be in use",
+		  without_an_interface, NULL);
 	suite_add(&suite, "missing drivers are asked for, and told", missing_drivers, NULL);
 	suite_add(&suite, "a driver that takes its function when it is loaded has bound it",
 		  driver_takes_it_when_loaded, NULL);

@@ -73,6 +73,25 @@ static struct storage_case {
 	    SWAPS("/data/swap\\040file file 1000 0 -2\n") },
 	  USE("0000:03:00.0", "HostSwap", "nvme0n1p1 holds swap")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted at /data") },
+	{ "a swap file that has been removed is still on it",
+	  { NVME, NVME_P("1"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")
+				      MOUNT("259:1", "/data", "ext4 /dev/nvme0n1p1 rw")),
+	    SWAPS("/data/swap\\040(deleted) file 1000 0 -2\n") },
+	  USE("0000:03:00.0", "HostSwap", "nvme0n1p1 holds swap")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted at /data") },
+	{ "and so is a partition whose node has been removed",
+	  { NVME, NVME_P("1"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("0:5", "/dev", "devtmpfs udev rw")),
+	    SWAPS("/dev/nvme0n1p1\\040(deleted) partition 1000 0 -2\n") },
+	  USE("0000:03:00.0", "HostSwap", "nvme0n1p1 holds swap") },
+	{ "a swap area whose name leads to no disk may be on any",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("0:5", "/dev", "devtmpfs udev rw")
+			 MOUNT("0:21", "/odd", "fuse.odd odd rw")),
+	    SWAPS("/dev/odd partition 1000 0 -2\n/odd/swap file 1000 0 -3\n") },
+	  UNKNOWN_STORAGE("Members", "false", "which disk the swap area '/dev/odd' is on cannot be seen")
+	  UNKNOWN_STORAGE("Members", "false", "which disk the swap area '/odd/swap' is on cannot be seen") },
+	{ "so may one that no mount holds",
+	  { NVME, MOUNTS(MOUNT("0:20", "/other", "tmpfs tmpfs rw")), SWAPS("/swap file 1000 0 -2\n") },
+	  UNKNOWN_STORAGE("Members", "false", "which disk the swap area '/swap' is on cannot be seen") },
 	{ "compressed swap in memory needs no device",
 	  { VIRTUAL("zram0", "251:0"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
 	    SWAPS("/dev/zram0 partition 1000 0 100\n") },
@@ -288,6 +307,31 @@ static struct storage_case {
 	{ "a folder of the node on a filesystem that says nothing of its disks",
 	  { NVME, MOUNTS(MOUNT("0:20", "/", "oddfs odd rw")) },
 	  UNKNOWN_BOTH("HostFolder", "false", "no device is known to hold '/' (oddfs 'odd')") },
+	{ "a filesystem for data whose disk cannot be found may be on any",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("0:40", "/a", "btrfs /dev/root rw")
+			 MOUNT("8:99", "/b", "vfat /dev/sdz rw") MOUNT("0:41", "/c", "gpfs /dev/gpfs0 rw")
+			 MOUNT("0:42", "/d", "bcachefs UUID=1234 rw") MOUNT("0:43", "/e", "9p tag rw,trans=virtio")
+			 MOUNT("0:44", "/f", "virtiofs tag rw") MOUNT("0:45", "/g", "fuse.ntfs-3g /dev/sdy rw")) },
+#define LOST(point, what)                                                                                \
+	UNKNOWN_STORAGE("Members", "false", "no disk is known to hold '" point "' (" what "): unmount it if it is " \
+			"not needed")
+	  LOST("/a", "btrfs '/dev/root'") LOST("/b", "vfat '/dev/sdz'") LOST("/c", "gpfs '/dev/gpfs0'")
+	  LOST("/d", "bcachefs 'UUID=1234'") LOST("/e", "9p 'tag'") LOST("/f", "virtiofs 'tag'")
+	  LOST("/g", "fuse.ntfs-3g '/dev/sdy'") },
+	{ "so may a bcachefs of which one member cannot be found; the others are in use",
+	  { NVME, SATA("a", "1"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")
+			 MOUNT("0:40", "/a", "bcachefs /dev/nvme0n1:/dev/sdz:/dev/sda rw")
+			 MOUNT("0:41", "/b", "bcachefs /dev/sda:/dev/nvme0n1 rw")) },
+	  LOST("/a", "bcachefs '/dev/nvme0n1:/dev/sdz:/dev/sda'")
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /b")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /a") },
+	{ "what is the kernel's, of the network or made of other folders is on no disk of its own",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("0:4", "/proc", "proc proc rw")
+			 MOUNT("0:6", "/sys/fs/cgroup", "cgroup2 cgroup rw") MOUNT("0:7", "/run/netns/x", "nsfs nsfs rw")
+			 MOUNT("0:8", "/m", "nfs4 srv:/m rw,addr=192.0.2.1") MOUNT("0:9", "/c", "ceph 192.0.2.1:/ rw")
+			 MOUNT("0:10", "/run/o", "overlay overlay rw,lowerdir=/a") MOUNT("0:11", "/x", "fuse.lxcfs lxcfs rw")
+			 MOUNT("0:12", "/y", "fuse /dev/fuse rw") MOUNT("0:13", "/z", "9p share rw,trans=tcp")) },
+	  "" },
 	{ "lines of mountinfo that make no sense may mount any disk, the others are used",
 	  { NVME, MOUNTS("nonsense\n" MOUNT("259:0", "/", "ext4 /dev/nvme0n1 rw")
 			 "1 2 x:y / /z rw - ext4 /dev/x rw\n") },

@@ -73,7 +73,16 @@ static bool stays_without_driver(const struct transition_part *part,
 	return asked && !(target->native && is_placeholder(target->native, target->driver));
 }
 
-static void aim(struct transition_part *part, bool binding)
+/* A record that names a driver of the host's says nothing of who has bound it: what that driver has, it keeps. */
+static bool is_hosts(const struct transition *t, const struct transition_part *part)
+{
+	const char *driver = part->first.driver;
+
+	return driver[0] && strcmp(driver, part->target.driver) == 0 &&
+	       !bind_look_hands_on(t->options->sysfs_fd, part->word->address, driver);
+}
+
+static void aim(const struct transition *t, struct transition_part *part, bool binding)
 {
 	struct bind_target *target = &part->target;
 
@@ -87,6 +96,10 @@ static void aim(struct transition_part *part, bool binding)
 	target->want = binding ? WANT_VFIO : bind_step_back(target);
 	if (!binding && stays_without_driver(part, target))
 		target->want = WANT_NONE;
+	if (binding || !is_hosts(t, part))
+		return;
+	target->want = WANT_LEFT;
+	target->overridden = true;
 }
 
 /* With equal serial numbers it is the device, wherever it is now. */
@@ -176,7 +189,7 @@ static int look_at(struct transition *t, struct transition_part *part, bool bind
 		pci_identity_look(t->options->sysfs_fd, t->address, &part->identity);
 	}
 	part->seen = part->first;
-	aim(part, binding);
+	aim(t, part, binding);
 	if (check_identity(t, part, binding) < 0)
 		return TRANSITION_STOPPED;
 	if (part->stranger)

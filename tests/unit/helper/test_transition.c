@@ -310,6 +310,19 @@ static struct transition_case {
 	  { "uio_pci_generic", "uio_pci_generic" }, false, { KNOWN }, STEP("WaitLock") STEP("RemoveRecord")
 	  AT_END(A, ",'driver':'uio_pci_generic','override':'uio_pci_generic'") DONE,
 	  "uio_pci_generic uio_pci_generic -" },
+	{ "release: a record cannot take a device from a driver of the host's", TRANSITION_RELEASE, NATIVE,
+	  { "ahci", "ahci" }, false, { "state/devices/" A ".json={\"address\":\"" A "\",\"claim\":\"vm1-x\",\"uid\":\"u1\","
+	    "\"driver\":\"ahci\",\"native\":\"e1000e\",\"id\":\"8086:10d3\"}" }, STEP("WaitLock") STEP("RemoveRecord")
+	  AT_END(A, ",'driver':'ahci','override':'ahci'") DONE, "ahci ahci -" },
+	{ "release: not a plan for it either", TRANSITION_PLAN_RELEASE, NATIVE,
+	  { "ahci" }, false, { "state/devices/" A ".json={\"address\":\"" A "\",\"claim\":\"vm1-x\",\"uid\":\"u1\","
+	    "\"driver\":\"ahci\",\"id\":\"8086:10d3\"}" }, STEP("RemoveRecord")
+	  AT_END(A, ",'driver':'ahci'") DONE, "ahci - recorded" },
+	{ "release: a driver that the kernel knows as one of VFIO gives the device back", TRANSITION_RELEASE, NATIVE,
+	  { "ours" }, false, { "state/devices/" A ".json={\"address\":\"" A "\",\"claim\":\"vm1-x\",\"uid\":\"u1\","
+	    "\"driver\":\"ours\",\"native\":\"e1000e\",\"id\":\"8086:10d3\"}", "sys/bus/pci/devices/" A "/vfio-dev/vfio0/" },
+	  STEP("WaitLock") STEP("CheckHolders") STEP("Unbind") STEP("Bind") STEP("RemoveRecord")
+	  AT_END(A, ",'driver':'e1000e'") DONE, "e1000e - -" },
 	{ "release: another device there is left alone", TRANSITION_RELEASE, NATIVE,
 	  { "vfio-pci", "vfio-pci" }, false, { RECORD("\"native\":\"nvme\",\"id\":\"144d:a80a\",") },
 	  STEP("WaitLock") STEP("RemoveRecord") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci -" },

@@ -165,7 +165,18 @@ static int stub_load(void *arg, const char *module, struct err *err)
 	return err_set(err, ERR_RETRY, -ENOENT, "no modules here: '%s'", module);
 }
 
+static int stub_open_disk(void *arg, int dev_fd, const char *name, dev_t *ret_number)
+{
+	(void)arg;
+	(void)dev_fd;
+	(void)name;
+	(void)ret_number;
+	return -ENOENT;
+}
+
 struct kernel kernel_running(void)
 {
-	return (struct kernel){ .write = stub_write, .load = stub_load };
+	return (struct kernel){ .write = stub_write,
+				.load = stub_load,
+				.open_disk = stub_open_disk };
 }

@@ -296,18 +296,17 @@ void holders_find(const struct holders_look *look, const struct job *job,
 	auto_free char *node = has_group ? xasprintf(DEV "vfio/%s", look->group) : NULL;
 	struct holders holders = { 0 };
 	auto_free int *minors = xcalloc(job->len + 1, sizeof(*minors));
-	struct search search = {
-		look, job, &holders, node, minors, HOLDERS_DESCRIPTORS_MAX, false
-	};
+	size_t max = look->descriptors_max ? look->descriptors_max : HOLDERS_DESCRIPTORS_MAX;
+	struct search search = { look, job, &holders, node, minors, max, false };
 
 	for (size_t i = 0; i < job->len; i++)
 		minors[i] = nvidia_node_minor(look->sysfs_fd, look->proc_fd, job->items[i].address);
 	if (job->len > 0 && look->proc_fd >= 0)
 		look_at_processes(&search);
 	if (search.descriptors_left == 0)
-		add_unseen(&search, xasprintf("more than %d descriptors are open on this node, so "
+		add_unseen(&search, xasprintf("more than %zu descriptors are open on this node, so "
 					      "not all of them were looked at",
-					      HOLDERS_DESCRIPTORS_MAX));
+					      max));
 	if (job->len > 0 && holders.len == 0 && node && look->confirm_by_open && look->dev_fd >= 0)
 		ask_kernel(&search);
 	if (holders.len > 0)

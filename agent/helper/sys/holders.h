@@ -30,10 +30,11 @@ struct holders {
 /* Where to look; everything is borrowed. */
 struct holders_look {
 	int sysfs_fd;
-	int proc_fd;          /* -1: none                                                */
-	int dev_fd;           /* -1: none                                                */
-	const char *group;    /* the kernel's number of the group, "-": no group         */
-	bool confirm_by_open; /* with nobody found, ask the kernel by opening the group  */
+	int proc_fd;            /* -1: none                                                */
+	int dev_fd;             /* -1: none                                                */
+	const char *group;      /* the kernel's number of the group, "-": no group         */
+	bool confirm_by_open;   /* with nobody found, ask the kernel by opening the group  */
+	size_t descriptors_max; /* looked at in all; 0: HOLDERS_DESCRIPTORS_MAX */
 };
 
 /*

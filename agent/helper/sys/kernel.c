@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/helper/sys/kernel_module.h"
@@ -30,7 +31,21 @@ static int load_module(void *arg, const char *module, struct err *err)
 	return kernel_module_load(module, err);
 }
 
+static int open_disk(void *arg, int dev_fd, const char *name, dev_t *ret_number)
+{
+	auto_close int fd = openat(dev_fd, name, O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	(void)arg;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	*ret_number = S_ISBLK(st.st_mode) ? st.st_rdev : 0;
+	return take_fd(fd);
+}
+
 struct kernel kernel_running(void)
 {
-	return (struct kernel){ .write = write_attribute, .load = load_module };
+	return (struct kernel){ .write = write_attribute,
+				.load = load_module,
+				.open_disk = open_disk };
 }

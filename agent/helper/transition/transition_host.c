@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/scan/scan.h"
 #include "agent/helper/scan/use_scan.h"
+#include "agent/helper/sys/kernel.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
 #include "agent/helper/transition/transition_state.h"
@@ -125,27 +125,27 @@ static struct transition_part *part_of_disk(const struct transition *t, const st
 	return found;
 }
 
-/* The node below /dev; -1 with errno. One of another number would be another disk's. */
+/* The node below /dev; or the negative errno. One of another number would be another disk's. */
 static int open_disk(const struct transition *t, const struct blocks *blocks, size_t block)
 {
 	auto_free char *name = xstrdup(blocks_name(blocks, block));
+	const struct kernel *kernel = t->options->kernel;
+	dev_t number = 0;
 	unsigned major;
 	unsigned minor;
-	struct stat st;
 	int fd;
 
 	/* sysfs has "!" for the slash in names such as cciss/c0d0. */
 	for (char *c = name; *c; c++)
 		*c = *c == '!' ? '/' : *c;
-	fd = openat(t->options->dev_fd, name, O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC);
+	fd = kernel->open_disk(kernel->arg, t->options->dev_fd, name, &number);
 	if (fd < 0)
-		return -1;
+		return fd;
 	blocks_number(blocks, block, &major, &minor);
-	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == makedev(major, minor))
+	if (number == makedev(major, minor))
 		return fd;
 	close(fd);
-	errno = ENXIO;
-	return -1;
+	return -ENXIO;
 }
 
 /*
@@ -163,14 +163,14 @@ static int take_disk(struct transition *t, struct transition_part *part,
 		return 0;
 	}
 	t->address = part->word->address;
-	if (errno == EBUSY)
+	if (fd == -EBUSY)
 		return transition_stop(
 			t, REASON_IN_USE, -EBUSY,
 			"%s is in use by the host: the kernel has taken the disk %s, "
 			"for a file system, ZFS, a RAID, a volume or a target",
 			t->address, name);
-	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
-		return stop_unknown(t, t->address, -errno, strerror(errno));
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+		return stop_unknown(t, t->address, fd, strerror(-fd));
 	/* No such node, no medium, or no right: a pod that is not privileged may open no disk. What the
 	 * scan can tell has been asked before. */
 	return 0;

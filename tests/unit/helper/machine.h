@@ -6,6 +6,7 @@
 
 #include <endian.h>
 #include <stdbool.h>
+#include <sys/sysmacros.h>
 
 #include "agent/helper/sys/job.h"
 #include "agent/helper/sys/kernel.h"
@@ -32,6 +33,9 @@ struct machine {
 	const char *loads;       /* the driver that modprobe brings                        */
 	const char *native;      /* the driver for these functions                         */
 	int cancel_fd;           /* of the agent, -1: there is none                        */
+	int disk_fault;          /* -errno of the open of a disk, 0: it is opened          */
+	dev_t disk_number;       /* ... as this device                                     */
+	const char *held;        /* at each write "1" or "0": is the disk held?            */
 	struct {
 		int at; /* after this write somebody else acts, 0: nobody does       */
 		const char *address;
@@ -256,6 +260,39 @@ static inline int machine_answer(struct machine *m, int n, const char *path, con
 	return m->fault == MACHINE_NO_EFFECT ? 0 : m->fault;
 }
 
+/* A file of the tree stands for the disk "sda". */
+static inline int machine_open_disk(void *arg, int dev_fd, const char *name, dev_t *ret_number)
+{
+	struct machine *m = arg;
+	int fd;
+
+	assert_string_equal(name, "sda");
+	if (m->disk_fault)
+		return m->disk_fault;
+	fd = openat(dev_fd, name, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	*ret_number = m->disk_number;
+	return fd;
+}
+
+/* Has this process the node of the disk open? */
+static inline bool machine_holds_disk(void)
+{
+	char path[64];
+	char target[256];
+
+	for (int fd = 3; fd < 64; fd++) {
+		ssize_t n;
+
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, target, sizeof(target) - 1);
+		target[n > 0 ? n : 0] = '\0';
+		if (strstr(target, "/dev/sda"))
+			return true;
+	}
+	return false;
+}
+
 static inline int machine_write(void *arg, int sysfs_fd, const char *path, const char *text)
 {
 	struct machine *m = arg;
@@ -268,6 +305,8 @@ static inline int machine_write(void *arg, int sysfs_fd, const char *path, const
 		assert_true(machine_has_record(m, address));
 	if (n == m->crash_at)
 		_exit(0);
+	if (m->held)
+		assert_int_equal(machine_holds_disk(), m->held[n - 1] == '1');
 	r = machine_answer(m, n, path, text);
 	if (n == m->other.at)
 		machine_interfere(m);
@@ -303,7 +342,7 @@ static inline void machine_init(struct machine *m)
 					       "proc/sys/kernel/random/boot_id=b00t\n", NULL };
 
 	*m = (struct machine){ .native = "e1000e", .cancel_fd = -1 };
-	m->kernel = (struct kernel){ machine_write, machine_load, m };
+	m->kernel = (struct kernel){ machine_write, machine_load, machine_open_disk, m };
 	tree_make(&m->tree, entries);
 	machine_add_driver(m, "vfio-pci");
 	machine_add_driver(m, "e1000e");

@@ -181,7 +181,7 @@ static void find(const struct tree *tree, const char *group, bool confirm, struc
 	auto_close int proc_fd = tree_open(tree, "proc");
 	auto_close int dev_fd = tree_open(tree, "dev");
 	auto_holders struct holders holders = { 0 };
-	struct holders_look look = { sysfs_fd, proc_fd, dev_fd, group, confirm };
+	struct holders_look look = { sysfs_fd, proc_fd, dev_fd, group, confirm, 0 };
 	struct job job = { .group = group };
 
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++)
@@ -206,7 +206,7 @@ static void holders_match_table(void **state)
 
 static void no_functions(void **state)
 {
-	struct holders_look look = { -1, -1, -1, "12", true };
+	struct holders_look look = { -1, -1, -1, "12", true, 0 };
 	struct holders holders = { 0 };
 	struct job job = { .group = "12" };
 
@@ -233,6 +233,37 @@ static void bounded(void **state)
 	for (const char *at = str_cstr(&out); (at = strchr(at, '\n')) != NULL; at++)
 		lines++;
 	assert_int_equal(lines, HOLDERS_MAX);
+	tree_done(&tree);
+}
+
+/* However many there are, the look comes to an end, and what it has not seen may be a holder. */
+static void descriptors_are_bounded(void **state)
+{
+	static const char *const entries[] = { OPEN("5", "1", "/x"), OPEN("5", "2", "/y"),
+					       OPEN("6", "1", "/z"), NULL };
+	static const size_t bounds[] = { 2, 4 };
+	static const char *const seen[] = {
+		F0 " 0 '' - more than 2 descriptors are open on this node, so not all of them were "
+		   "looked at\n",
+		""
+	};
+	struct job job = { .group = "-" };
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree, entries);
+	*array_add(&job) = functions[0];
+	for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
+		auto_close int proc_fd = tree_open(&tree, "proc");
+		auto_holders struct holders holders = { 0 };
+		auto_str struct str out = STR_INIT;
+
+		holders_find(&(struct holders_look){ -1, proc_fd, -1, "-", false, bounds[i] }, &job,
+			     &holders);
+		describe(&holders, &out);
+		assert_string_equal(str_cstr(&out), seen[i]);
+	}
+	job_done(&job);
 	tree_done(&tree);
 }
 
@@ -370,7 +401,8 @@ static void the_real_proc(void **state)
 	sysfs_fd = tree_open(&tree, "sys");
 	*array_add(&job) = functions[0];
 	twin = start_twin(&wait_fd);
-	holders_find(&(struct holders_look){ sysfs_fd, proc_fd, -1, "-", false }, &job, &holders);
+	holders_find(&(struct holders_look){ sysfs_fd, proc_fd, -1, "-", false, 0 }, &job,
+		     &holders);
 	close(wait_fd);
 	assert_int_equal(waitpid(twin, NULL, 0), twin);
 	assert_true(has_pid(&holders, twin));
@@ -386,6 +418,7 @@ int main(void)
 	suite_rows(&suite, cases, holders_match_table);
 	suite_add(&suite, "a job without functions has no holders", no_functions, NULL);
 	suite_add(&suite, "at most 256 processes are named", bounded, NULL);
+	suite_add(&suite, "descriptors are looked at up to a bound", descriptors_are_bounded, NULL);
 	suite_add(&suite, "a holder that /proc does not show is asked of the kernel",
 		  kernel_is_asked, NULL);
 	suite_rows(&suite, answers, only_busy_is_a_holder);

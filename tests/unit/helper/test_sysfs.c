@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "fake/tree/tree.h"
+#include "unit/syscall_fails.h"
 
 static const char *const entries[] = {
 	"plain=text\n",    "two=a\nb\n\n",        "bare=text",   "empty=",
@@ -149,6 +150,33 @@ static void the_first_failure_is_remembered(void **state)
 	tree_done(&tree);
 }
 
+static struct shortage_case {
+	const char *name;
+	int code;
+	int shortage;
+} shortages[] = {
+	{ "no descriptor of the process is left", EMFILE, -EMFILE },
+	{ "no file of the machine is left", ENFILE, -ENFILE },
+	{ "no memory is left", ENOMEM, -ENOMEM },
+	{ "that it may not be read says something of the file", EACCES, 0 },
+};
+
+static bool runs_short(void *arg)
+{
+	const struct shortage_case *c = arg;
+	struct sysfs_attr attr;
+
+	return sysfs_read(AT_FDCWD, "any", &attr, NULL) == -c->code &&
+	       sysfs_shortage() == c->shortage;
+}
+
+static void a_shortage_is_remembered(void **state)
+{
+	struct shortage_case *c = *state;
+
+	assert_true(syscall_fails_for(SYS_openat, (unsigned)c->code, runs_short, c));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -158,6 +186,7 @@ int main(void)
 	suite_add(&suite, "a pipe does not block", pipes_do_not_block, NULL);
 	suite_add(&suite, "links and their last part", links, NULL);
 	suite_add(&suite, "folders list their names in the order of numbers", lists, NULL);
+	suite_rows(&suite, shortages, a_shortage_is_remembered);
 	suite_add(&suite, "the first failure is remembered", the_first_failure_is_remembered, NULL);
 	return suite_run(&suite, "sysfs");
 }

@@ -498,6 +498,57 @@ static void without_an_interface(void **state)
 	}
 }
 
+/* The disk 8:0 of the device, and a partition of it, which is not asked about. */
+static struct disk_case {
+	const char *name;
+	const char *words;
+	int fault;
+	int minor;        /* of the node, of major 8; -1: it is no block device */
+	const char *held; /* at each write */
+	const char *said;
+} disks[] = {
+	{ "a disk is held until its driver has gone", NATIVE, 0, 0, "110", "'result':'Done'" },
+	{ "one that the kernel has taken is in use", NATIVE " allow-unknown=1", -EBUSY, 0, "",
+	  "'reason':'InUse','address':'" A "','step':'CheckHolders','errno':'EBUSY','message':'" A
+	  " is in use by the host: the kernel has taken the disk sda, for a file system, ZFS, a RAID, a volume or a target'" },
+	{ "without descriptors nothing is known", NATIVE, -EMFILE, 0, "",
+	  "'reason':'UseUnknown','address':'" A "','step':'CheckHolders','errno':'EMFILE'" },
+	{ "nor without files", NATIVE, -ENFILE, 0, "", "'errno':'ENFILE'" },
+	{ "nor without memory", NATIVE, -ENOMEM, 0, "", "'errno':'ENOMEM'" },
+	{ "who may open no disk asks the scan only", NATIVE, -EPERM, 0, "000", "'result':'Done'" },
+	{ "another device's node is not the disk", NATIVE, 0, 1, "000", "'result':'Done'" },
+	{ "nor is what is no device", NATIVE, 0, -1, "000", "'result':'Done'" },
+};
+
+static void disks_are_taken(void **state)
+{
+	static const char *const entries[] = {
+		"sys/devices/pci0000:00/" A "/block/sda/dev=8:0\n",
+		"sys/class/block/sda->../../devices/pci0000:00/" A "/block/sda",
+		"sys/devices/pci0000:00/" A "/block/sda/sda1/dev=8:1\n",
+		"sys/class/block/sda1->../../devices/pci0000:00/" A "/block/sda/sda1",
+		"sys/devices/pci0000:00/0000:09:00.0/block/sdb/dev=8:16\n",
+		"sys/class/block/sdb->../../devices/pci0000:00/0000:09:00.0/block/sdb",
+	};
+	const struct disk_case *c = *state;
+	auto_str struct str said = STR_INIT;
+	struct machine m;
+
+	machine_init(&m);
+	machine_add(&m, A, "e1000e", NULL);
+	for (size_t i = 0; i < ARRAY_LEN(entries); i++)
+		tree_add(&m.tree, entries[i]);
+	m.disk_fault = c->fault;
+	m.disk_number = c->minor < 0 ? 0 : makedev(8, (unsigned)c->minor);
+	m.held = c->held;
+	machine_run(&m, TRANSITION_BIND, c->words, &said);
+	if (!strstr(str_cstr(&said), c->said))
+		fail_msg("no %s in %s", c->said, str_cstr(&said));
+	assert_int_equal(m.writes, strlen(c->held));
+	assert_false(machine_holds_disk());
+	machine_done(&m);
+}
+
 static void missing_drivers(void **state)
 {
 	struct machine m;
@@ -633,6 +684,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, transition_matches_table);
+	suite_rows(&suite, disks, disks_are_taken);
 	suite_add(&suite, "what was on vfio-pci before the claim is so after it", lent_before,
 		  NULL);
 	suite_add(&suite, "what is to have no driver afterwards has none", driverless_as_recorded,

@@ -135,6 +135,7 @@ static struct same_case {
 	bool listed[2];     /* NIC and TWIN, before and afterwards, for vm-1       */
 	bool asked;         /* for a list since                                    */
 	bool same;
+	const char *other[2]; /* namespace and pod of TWIN in the list; NULL: as NIC */
 } sames[] = {
 	/* clang-format off */
 	{ "the kubelet has written down that one pod has both", BOTH("u", "u"), .same = true },
@@ -149,6 +150,8 @@ static struct same_case {
 	{ "nor is a device that two pods have", ENTRIES(ENTRY("u", NIC) "," ENTRY("v", NIC) "," ENTRY("u", TWIN)), .same = false },
 	{ "without a checkpoint a list says it", .listed = { true, true }, .same = true },
 	{ "of both", .listed = { true, false } },
+	{ "of one pod, not of two", .listed = { true, true }, .other = { "default", "vm-2" } },
+	{ "and pods of one name in two namespaces are two", .listed = { true, true }, .other = { "tenant", "vm-1" } },
 	{ "not one that was asked for before", .given = true, .listed = { true, true } },
 	{ "but one since", .given = true, .listed = { true, true }, .asked = true, .same = true },
 	/* clang-format on */
@@ -166,7 +169,9 @@ static void list_pods(void *arg, struct grpc_call *call, const char *request, si
 	if (row->listed[0])
 		items[n++] = (struct pod_device){ MODEL, NIC, "default", "vm-1", "main" };
 	if (row->listed[1])
-		items[n++] = (struct pod_device){ MODEL, TWIN, "default", "vm-1", "main" };
+		items[n++] =
+			(struct pod_device){ MODEL, TWIN, row->other[0] ? row->other[0] : "default",
+					     row->other[1] ? row->other[1] : "vm-1", "main" };
 	if (n > 0)
 		pods_pack(&message, items, n);
 	grpc_call_answer(call, str_cstr(&message), message.len);

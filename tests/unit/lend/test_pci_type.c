@@ -4,6 +4,7 @@
 #include "agent/plugin/device_type.h"
 #include "agent/plugin/plugins.h"
 #include "unit/lend/node1.h"
+#include "unit/syscall_fails.h"
 
 #define MODEL    "unknown.com/10d3"
 #define OWN      ",'disableResourcePooling':true"
@@ -327,6 +328,34 @@ static void is_looked_at_again(void **state)
 	node1_close(&node);
 }
 
+static bool is_refused_unread(void *arg)
+{
+	struct allocation allocation = { 0 };
+	struct json_strs ids = { 0 };
+	struct err err = { 0 };
+
+	json_strs_add(&ids, NIC);
+	return pci_device_type.allocate(arg, MODEL, &ids, &allocation, &err) == -EHOSTDOWN &&
+	       strcmp(err.msg, "device '" NIC "' is not ready: its IOMMU group cannot be read: "
+			       "Input/output error") == 0;
+}
+
+/* The end of a list that broke off is not the end of the group. */
+static void a_group_that_is_read_in_part_is_not_given(void **state)
+{
+	static const char *const functions[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", "") };
+	static const char *const claims[2] = { NIC_CLAIM("", "", READY_OF("True")) };
+	struct pci_type *type;
+	struct node1 node;
+
+	(void)state;
+	open_case(&node, functions, claims, NULL);
+	type = pci_type_new(&node.view);
+	assert_true(syscall_fails_for(SYS_getdents64, EIO, is_refused_unread, type));
+	pci_type_free(type);
+	node1_close(&node);
+}
+
 static void show(struct str *out, const struct allocation *allocation)
 {
 	assert_int_equal(allocation->envs.len, 1);
@@ -456,6 +485,8 @@ int main(void)
 	suite_rows(&suite, offers, is_offered);
 	suite_rows(&suite, allocations, gives);
 	suite_rows(&suite, nows, is_looked_at_again);
+	suite_add(&suite, "a group whose list breaks off is not given",
+		  a_group_that_is_read_in_part_is_not_given, NULL);
 	suite_add(&suite, "kubevirt-contract 1.6 (6): a second container gets its own only",
 		  a_second_container_gets_its_own_only, NULL);
 	suite_add(&suite,

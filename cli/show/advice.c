@@ -73,6 +73,7 @@ static const struct {
 	{ "NotPhysicalFunction", "Delete the object, or set its spec.address to a card that can make virtual functions." },
 	{ "NumVFsFailed", "Look at the node's kernel log; it is tried again." },
 	{ "AutoprobeFailed", "Look at the node's kernel log; it is tried again." },
+	{ "AgentNotPrivileged", "Install the agents with manifests/components/privileged." },
 	{ "SettingsFailed", "Look at the node's kernel log; it is tried again." },
 	/* of GPUs */
 	{ "NotSupported", "Delete the object, or divide the card that it is about first." },

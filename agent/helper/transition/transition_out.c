@@ -53,6 +53,7 @@ static const struct {
 	[REASON_NUM_VFS_FAILED]        = { "Failed",  "NumVFsFailed" },
 	[REASON_AUTOPROBE_FAILED]      = { "Failed",  "AutoprobeFailed" },
 	[REASON_SETTINGS_FAILED]       = { "Failed",  "SettingsFailed" },
+	[REASON_AGENT_NOT_PRIVILEGED]  = { "Failed",  "AgentNotPrivileged" },
 };
 /* clang-format on */
 

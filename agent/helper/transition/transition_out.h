@@ -59,6 +59,7 @@ enum transition_reason {
 	REASON_NUM_VFS_FAILED,
 	REASON_AUTOPROBE_FAILED,
 	REASON_SETTINGS_FAILED,
+	REASON_AGENT_NOT_PRIVILEGED,
 };
 
 /* The last line. Zero is "Done". */

@@ -37,6 +37,7 @@ int vf_change_stop(struct vf_change *c, enum transition_reason reason, int code,
 		   ...)
 {
 	va_list args;
+	size_t len;
 
 	if (c->end.reason != REASON_NONE)
 		return VF_CHANGE_STOPPED;
@@ -48,6 +49,10 @@ int vf_change_stop(struct vf_change *c, enum transition_reason reason, int code,
 	va_start(args, fmt);
 	(void)vsnprintf(c->end.message, sizeof(c->end.message), fmt, args);
 	va_end(args);
+	len = strlen(c->end.message);
+	if (reason == REASON_AGENT_NOT_PRIVILEGED)
+		(void)snprintf(c->end.message + len, sizeof(c->end.message) - len, "%s",
+			       "; install the agent with manifests/components/privileged");
 	return VF_CHANGE_STOPPED;
 }
 

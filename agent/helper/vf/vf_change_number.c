@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,13 @@ static int stop_state(struct vf_change *c, const struct err *err)
 			      "in the state directory '%s': %s", c->options->state_dir, err->msg);
 }
 
+/* Why a write to the card's files in /sys did not do what it should; @code is the kernel's answer. */
+static enum transition_reason write_reason(int code, enum transition_reason reason)
+{
+	/* /sys is read-only, or a security module keeps the container from it; drivers answer EPERM. */
+	return code == -EROFS || code == -EACCES ? REASON_AGENT_NOT_PRIVILEGED : reason;
+}
+
 static int switch_autoprobe(struct vf_change *c, bool on)
 {
 	bool is = !on;
@@ -31,8 +39,8 @@ static int switch_autoprobe(struct vf_change *c, bool on)
 	r = vf_change_write(c, autoprobe, on ? "1" : "0");
 	if (read_autoprobe(c, &is) && is == on)
 		return 0;
-	return vf_change_stop(c, REASON_AUTOPROBE_FAILED, r, "write %d to '%s' of %s: %s", on,
-			      autoprobe, c->job->address,
+	return vf_change_stop(c, write_reason(r, REASON_AUTOPROBE_FAILED), r,
+			      "write %d to '%s' of %s: %s", on, autoprobe, c->job->address,
 			      r < 0 ? strerror(-r) : "the kernel took it, but nothing came of it");
 }
 
@@ -82,7 +90,7 @@ static int write_number(struct vf_change *c, int count)
 	vf_look(c->dir_fd, &c->seen);
 	if ((int)c->seen.functions.len == count)
 		return 0;
-	return vf_change_stop(c, REASON_NUM_VFS_FAILED, r,
+	return vf_change_stop(c, write_reason(r, REASON_NUM_VFS_FAILED), r,
 			      "write %d to 'sriov_numvfs' of %s: %s; it has %zu virtual functions",
 			      count, c->job->address,
 			      r < 0 ? strerror(-r) : "the kernel took it, but nothing came of it",

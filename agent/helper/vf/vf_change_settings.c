@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <string.h>
 
 #include "agent/helper/vf/vf_change_state.h"
@@ -21,9 +22,25 @@ static int read_ifindex(const struct vf_change *c)
 	return (int)number;
 }
 
-static int stop_settings(struct vf_change *c, const struct err *err)
+/*
+ * An agent in a pod finds the interface in the node's /sys, and rtnetlink of its own network namespace
+ * does not know it (ENODEV). One that is in the node's namespace without CAP_NET_ADMIN gets EPERM;
+ * drivers answer that as well.
+ */
+static bool is_agents_fault(const struct vf_change *c, const struct vf_link *link, int code)
 {
-	return vf_change_stop(c, REASON_SETTINGS_FAILED, err->code, "%s", err->msg);
+	if (code == -EPERM)
+		return !c->options->links->is_admin;
+	return code == -ENODEV && read_ifindex(c) == link->ifindex;
+}
+
+static int stop_settings(struct vf_change *c, const struct vf_link *link, const struct err *err)
+{
+	enum transition_reason reason = is_agents_fault(c, link, err->code)
+						? REASON_AGENT_NOT_PRIVILEGED
+						: REASON_SETTINGS_FAILED;
+
+	return vf_change_stop(c, reason, err->code, "%s", err->msg);
 }
 
 /*
@@ -58,10 +75,11 @@ static void write_all(struct vf_change *c, const struct vf_link *link,
 			if (!is_wrong(c, want, has, field))
 				continue;
 			c->changed = true;
-			if (links->write(links->arg, link, want, field, &err) < 0)
-				(void)vf_change_stop(c, REASON_SETTINGS_FAILED, err.code,
-						     "the %s of virtual function %d: %s",
-						     vf_field_text(field), want->index, err.msg);
+			if (links->write(links->arg, link, want, field, &err) == 0)
+				continue;
+			err_wrap(&err, "the %s of virtual function %d", vf_field_text(field),
+				 want->index);
+			(void)stop_settings(c, link, &err);
 		}
 	}
 }
@@ -99,12 +117,12 @@ static int apply(struct vf_change *c, const struct vf_link *link)
 	size_t wrong;
 
 	if (links->read(links->arg, link, &before, &err) < 0)
-		return stop_settings(c, &err);
+		return stop_settings(c, link, &err);
 	if (count_wrong(c, &before, &want, &field) == 0)
 		return 0;
 	write_all(c, link, &before);
 	if (links->read(links->arg, link, &after, &err) < 0)
-		return stop_settings(c, &err);
+		return stop_settings(c, link, &err);
 	wrong = count_wrong(c, &after, &want, &field);
 	if (wrong > 0)
 		return vf_change_stop(c, REASON_SETTINGS_FAILED, 0,

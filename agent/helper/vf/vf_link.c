@@ -1,10 +1,12 @@
 #include "agent/helper/vf/vf_link.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/netlink.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/helper/vf/vf_message.h"
@@ -80,7 +82,21 @@ static int write_setting(void *arg, const struct vf_link *link, const struct vf_
 	return r;
 }
 
+/* What cannot be found out is tried. */
+static bool has_net_admin(void)
+{
+	struct __user_cap_header_struct self = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return syscall(SYS_capget, &self, caps) != 0 ||
+	       (caps[CAP_TO_INDEX(CAP_NET_ADMIN)].effective & CAP_TO_MASK(CAP_NET_ADMIN));
+}
+
 struct vf_links vf_links_running(void)
 {
-	return (struct vf_links){ .read = read_settings, .write = write_setting };
+	return (struct vf_links){
+		.read = read_settings,
+		.write = write_setting,
+		.is_admin = has_net_admin(),
+	};
 }

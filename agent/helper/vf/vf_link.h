@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "agent/helper/vf/vf_setting.h"
 
 struct err;
@@ -20,6 +22,7 @@ struct vf_links {
 		    struct err *err);
 	int (*write)(void *arg, const struct vf_link *link, const struct vf_setting *want,
 		     enum vf_field field, struct err *err);
+	bool is_admin; /* has CAP_NET_ADMIN, so that -EPERM is the driver's answer */
 	void *arg;
 };
 

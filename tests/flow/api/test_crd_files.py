@@ -125,8 +125,8 @@ CLAIM_REASONS = {
 NIC_REASONS = {
     "Accepted": "Accepted DeviceNotFound DeviceGone DifferentDevice Duplicate NotPhysicalFunction TooManyVFs "
                 "PassedThrough DuplicateMAC NoInterface VFsInUse HostNetwork HostFilesystem HostSwap Console",
-    "Ready": "Ready AsFound Applying Busy Held Stuck NumVFsFailed AutoprobeFailed SettingsFailed StateNotWritable "
-             "HelperFailed",
+    "Ready": "Ready AsFound Applying Busy Held Stuck NumVFsFailed AutoprobeFailed SettingsFailed AgentNotPrivileged "
+             "StateNotWritable HelperFailed",
 }
 
 

@@ -199,8 +199,8 @@ def by_hand(kind, name, spec, labels=None, **status):
 HAND_MADE = {
     "self-service.md": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node1"}}],
     "sriov.md": [
-        by_hand("SRIOVNetworkDevice", "vm1-eth3", {"address": "0000:03:00.0", "nodeName": "vm1", "numVFs": 0}),
-        by_hand("PCIDevice", "vm1-000003100", {}, {"harvesterhci.io/parent-sriov-network-device": "vm1-eth3"}, address="0000:03:10.0", vendorId="8086", deviceId="10ca",
+        by_hand("SRIOVNetworkDevice", "vm1-eth4", {"address": "0000:03:00.0", "nodeName": "vm1", "numVFs": 0}),
+        by_hand("PCIDevice", "vm1-000003100", {}, {"harvesterhci.io/parent-sriov-network-device": "vm1-eth4"}, address="0000:03:10.0", vendorId="8086", deviceId="10ca",
                 nodeName="vm1", description="Ethernet controller: Intel Corporation 82576 Virtual Function")],
     "nvidia.md": [
         {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node1"}},

@@ -10,8 +10,9 @@
 #define RECORD                \
 	"{\"address\":\"" VF0 \
 	"\",\"claim\":\"vm1-x\",\"uid\":\"u1\",\"driver\":\"vfio-pci\",\"id\":\"8086:10ca\"}"
-#define SWITCHED VF_DIR "sriov_drivers_autoprobe=0\n", "state/autoprobe/" VF_PF "=on b00t\n"
-#define AT(step) ",'address':'" VF_PF "','step':'" step "'"
+#define SWITCHED   VF_DIR "sriov_drivers_autoprobe=0\n", "state/autoprobe/" VF_PF "=on b00t\n"
+#define PRIVILEGED "; install the agent with manifests/components/privileged"
+#define AT(step)   ",'address':'" VF_PF "','step':'" step "'"
 
 /* clang-format off */
 static struct change_case {
@@ -115,15 +116,29 @@ static struct settings_case {
 	int fault;
 	const char *log;
 	const char *end;
+	int read_fault;
+	bool is_admin;
 } settings[] = {
 	{ "a setting that the card refuses keeps no other from being set", WORDS " vf=0 vlan=5 trust=1 vf=1 trust=1", 1,
 	  -EOPNOTSUPP, "vf0:VLAN vf0:trust vf1:trust",
 	  "'Failed','reason':'SettingsFailed'" AT("SetFunctions") ",'errno':'EOPNOTSUPP','message':'the VLAN of virtual "
-	  "function 0: change 'eth1' by rtnetlink: Operation not supported'" },
+	  "function 0: change 'eth1' by rtnetlink: Operation not supported'", 0, true },
 	{ "a setting that the card takes and does not keep", WORDS " vf=1 mac=02:00:00:00:00:01", 1,
 	  VF_MACHINE_NO_EFFECT, "vf1:MAC address",
 	  "'Failed','reason':'SettingsFailed'" AT("SetFunctions") ",'message':'the MAC address of virtual function 1 is "
-	  "not what it was set to, and 0 more settings are not'" },
+	  "not what it was set to, and 0 more settings are not'", 0, true },
+	{ "the card's interface is not in the agent's network namespace", WORDS " vf=1 vlan=5", 0, 0, "",
+	  "'Failed','reason':'AgentNotPrivileged'" AT("SetFunctions") ",'errno':'ENODEV','message':'read 'eth1' by "
+	  "rtnetlink: No such device" PRIVILEGED "'", -ENODEV, true },
+	{ "the kernel cannot be asked for another reason", WORDS " vf=1 vlan=5", 0, 0, "",
+	  "'Failed','reason':'SettingsFailed'" AT("SetFunctions") ",'errno':'ENOBUFS','message':'read 'eth1' by "
+	  "rtnetlink: No buffer space available'", -ENOBUFS, true },
+	{ "the agent may not change interfaces", WORDS " vf=1 vlan=5", 1, -EPERM, "vf1:VLAN",
+	  "'Failed','reason':'AgentNotPrivileged'" AT("SetFunctions") ",'errno':'EPERM','message':'the VLAN of virtual "
+	  "function 1: change 'eth1' by rtnetlink: Operation not permitted" PRIVILEGED "'", 0, false },
+	{ "a driver answers an agent that may as if it might not", WORDS " vf=1 vlan=5", 1, -EPERM, "vf1:VLAN",
+	  "'Failed','reason':'SettingsFailed'" AT("SetFunctions") ",'errno':'EPERM','message':'the VLAN of virtual "
+	  "function 1: change 'eth1' by rtnetlink: Operation not permitted'", 0, true },
 };
 
 static struct fault_case {
@@ -150,6 +165,16 @@ static struct fault_case {
 	  AUTO "=0 numvfs=0 numvfs=3 " AUTO "=1",
 	  "'Failed','reason':'NumVFsFailed'" AT("MakeFunctions") ",'message':'write 3 to 'sriov_numvfs' of " VF_PF
 	  ": the kernel took it, but nothing came of it; it has 0 virtual functions'", 0 },
+	{ "/sys that is read-only for the agent", WORDS " count=3", 1, -EROFS, AUTO "=0",
+	  "'Failed','reason':'AgentNotPrivileged'" AT("SetAutoprobe") ",'errno':'EROFS','message':'write 0 to "
+	  "'sriov_drivers_autoprobe' of " VF_PF ": Read-only file system" PRIVILEGED "'", 2 },
+	{ "a number that a security module keeps the agent from", WORDS " count=3", 2, -EACCES,
+	  AUTO "=0 numvfs=0 " AUTO "=1", "'Failed','reason':'AgentNotPrivileged'" AT("RemoveFunctions")
+	  ",'errno':'EACCES','message':'write 0 to 'sriov_numvfs' of " VF_PF ": Permission denied; it has 2 virtual "
+	  "functions" PRIVILEGED "'", 2 },
+	{ "a number that the driver does not permit", WORDS " count=3", 2, -EPERM, AUTO "=0 numvfs=0 " AUTO "=1",
+	  "'Failed','reason':'NumVFsFailed'" AT("RemoveFunctions") ",'errno':'EPERM','message':'write 0 to "
+	  "'sriov_numvfs' of " VF_PF ": Operation not permitted; it has 2 virtual functions'", 2 },
 };
 /* clang-format on */
 
@@ -180,6 +205,8 @@ static void settings_match_the_table(void **state)
 	vf_machine_init(&m, 2);
 	m.fault_at = c->fault_at;
 	m.fault = c->fault;
+	m.read_fault = c->read_fault;
+	m.links.is_admin = c->is_admin;
 	vf_machine_run(&m, c->words, &end);
 	assert_string_equal(str_cstr(&m.log), c->log);
 	assert_string_equal(str_cstr(&end), c->end);

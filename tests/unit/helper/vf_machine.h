@@ -30,9 +30,10 @@ struct vf_machine {
 	struct str log;              /* what was written, in order                   */
 	int count;
 	int writes;
-	int fault_at; /* the write that fails, of either kind; 0: none */
-	int fault;    /* -errno, or VF_MACHINE_NO_EFFECT               */
-	int crash_at; /* the power goes before this write              */
+	int fault_at;   /* the write that fails, of either kind; 0: none */
+	int fault;      /* -errno, or VF_MACHINE_NO_EFFECT               */
+	int read_fault; /* -errno of reading the settings, or 0        */
+	int crash_at;   /* the power goes before this write              */
 	bool no_links;
 	bool one_group; /* the virtual functions are in the card's */
 };
@@ -123,9 +124,11 @@ static inline int vf_machine_read_settings(void *arg, const struct vf_link *link
 {
 	struct vf_machine *m = arg;
 
-	(void)err;
 	assert_string_equal(link->interface, "eth1");
 	assert_int_equal(link->ifindex, 5);
+	if (m->read_fault)
+		return err_set(err, ERR_RETRY, m->read_fault, "read 'eth1' by rtnetlink: %s",
+			       strerror(-m->read_fault));
 	for (size_t i = 0; i < m->settings.len; i++)
 		*vf_settings_add(ret_settings, 0) = m->settings.items[i];
 	return 0;
@@ -174,7 +177,7 @@ static inline void vf_machine_init(struct vf_machine *m, int count)
 	};
 
 	*m = (struct vf_machine){ .kernel = { .write = vf_machine_write, .arg = m } };
-	m->links = (struct vf_links){ vf_machine_read_settings, vf_machine_write_setting, m };
+	m->links = (struct vf_links){ vf_machine_read_settings, vf_machine_write_setting, true, m };
 	tree_make(&m->tree, entries);
 	assert_int_equal(vf_machine_set(m, count), 0);
 }

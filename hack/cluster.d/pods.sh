@@ -59,9 +59,9 @@ webhook_is_known() {
 }
 
 rolled_out() {
-	kubectl -n hostdev-system rollout status --timeout=180s "$1" "$2" >"$LOCAL/logs/rollout.log" 2>&1 && return 0
+	kubectl -n hostdev-system rollout status --timeout=600s "$1" "$2" >"$LOCAL/logs/rollout.log" 2>&1 && return 0
 	kubectl -n hostdev-system get pods -o wide >&2
-	die "the pods of $2 are not ready after 180 s; see: kubectl -n hostdev-system describe pods"
+	die "the pods of $2 are not ready after 600 s; see: kubectl -n hostdev-system describe pods"
 }
 
 remove_pods() {

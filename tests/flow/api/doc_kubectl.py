@@ -18,7 +18,7 @@ OPTIONAL = {"dry-run", "validate", "cascade"}  # strings that need no value
 BY_KIND = {"get", "delete", "patch", "describe", "wait", "label", "annotate", "edit"}
 BY_NAME = {"logs", "exec", "rollout status", "rollout undo", "rollout restart", "rollout history"}  # a pod, or TYPE/NAME
 VALUES = {"dry-run": "server|client|none|", "type": "json|merge|strategic", "field-selector": "reason=UnexpectedAdmissionError",
-          "for": r"condition=(Ready|Accepted|Established)|\w+/\S+|delete"}
+          "for": r"condition=(Ready|Accepted|Established|Configured)|jsonpath=.+|\w+/\S+|delete"}
 OUTPUTS = r"json|yaml|wide|name|jsonpath=.+|custom-columns=.+"
 
 OTHERS = {  # of whom

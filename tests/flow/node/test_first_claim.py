@@ -15,6 +15,7 @@ from test_pods import hostdev, images  # noqa: F401, fixtures
 from transcript import Shell, commands
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS_STICK, STICK = "vm1-46f4-0001-002002", "STICK0001"
 RESOURCE = "intel.com/82574L_GIGABIT_NETWORK_CONNECTION"
 RUN = [page for page in PAGES if commands(page, "vm")]
 
@@ -26,8 +27,16 @@ def shell(hostdev):  # noqa: F811
     hostdev.node.wait_converged()
     replace = {"vm1": NODE, "hack/vm exec": f"hack/vm exec --name {NODE}",
                "$PWD/build/release/bin": os.path.abspath(PROGRAMS)}
+    # A stick that another test has plugged again has another number.
+    stick = next(one["metadata"]["name"] for one in cluster.get("usbdevices", "--selector", f"nodename={NODE}")
+                 if one["status"]["serialNumber"] == STICK)
+    replace = {DOCS_STICK: stick, DOCS_STICK.upper(): stick.upper()} | replace
     yield Shell(ROOT, Path(cluster._kubectl).parent, cluster.kubeconfig, replace)
-    cluster.kubectl("delete", "pod", "try", "-n", "default", "--ignore-not-found", "--timeout=60s")
+    cluster.kubectl("delete", "pod", "try", "stick", "serial", "-n", "default", "--ignore-not-found", "--timeout=60s")
+    cluster.kubectl("delete", "hostdeviceconfig", "default", "--ignore-not-found")
+    wait_until(lambda: not cluster.get("mediateddevices"), 60, "no mediated devices")
+    wait_until(lambda: not cluster.get("usbdevice", stick)["status"].get("allocations"), 60, "no pod with the stick")
+    cluster.kubectl("delete", "usbdeviceclaim", stick, "--ignore-not-found", "--timeout=60s")
     wait_until(lambda: not hostdev.node.pci_object(NIC)["status"].get("allocations"), 60, "no pod with the NIC")
     cluster.kubectl("delete", "pcideviceclaim", pci_name(NIC), "--ignore-not-found", "--timeout=120s")
     hostdev.kubelet.wait_allocatable(RESOURCE, 0)
@@ -40,4 +49,4 @@ def test_commands_print_what_is_written(page, shell):
 
 
 def test_the_pages_are_run():
-    assert {page.name for page in RUN} >= {"README.md", "first-claim.md"}
+    assert {page.name for page in RUN} >= {"README.md", "first-claim.md", "usb.md", "mediated-devices.md"}

@@ -3,6 +3,7 @@ their own, on a control plane that has controllers: quotas, roles that are put t
 """
 
 import shutil
+import subprocess
 import tempfile
 import uuid
 from pathlib import Path
@@ -13,13 +14,13 @@ import yaml
 from cluster import ROOT, Cluster, wait_until
 from identities import Identities, wait_fenced
 from machine import Machine
-from programs import Agent
+from programs import Agent, program
 from rest import Rest
 from transcript import Shell, commands
 
 DOCUMENT = (ROOT / "docs/self-service.md").read_text()
 EXAMPLES = ROOT / "manifests/examples"
-NAMED = "node1-000008000"  # the device of the example
+NAMED = "vm1-000002000"  # the device of the example
 DEVICE, OTHER = "node1-000001001", "node1-000001000"  # those of the made-up machine
 RESOURCE = f"intel.com/{DEVICE}"
 CLAIMS = "pcideviceclaims.devices.harvesterhci.io"
@@ -100,10 +101,10 @@ def agent(site, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lent(site, agent):
-    """What the administrator applies: the example, with a device of the made-up node for the GPU."""
+    """What the administrator applies: the example, with a device of the made-up node."""
     example = (EXAMPLES / "lend-one-device.yaml").read_text()
     assert NAMED in example and NAMED in DOCUMENT
-    site.cluster.kubectl("apply", "-f", "-", input=example.replace(NAMED, DEVICE).replace("nvidia.com", "intel.com"))
+    site.cluster.kubectl("apply", "-f", "-", input=example.replace(NAMED, DEVICE))
     site.cluster.kubectl("apply", "-f", EXAMPLES / "devices-by-quota.yaml")
     wait_until(lambda: site.can("alice", "claim", f"pcidevices.devices.harvesterhci.io/{DEVICE}"), 20, "the roles")
     wait_until(lambda: site.can("alice", "create", "pods", "-n", "alice"), 30, "the role edit, put together")
@@ -134,8 +135,8 @@ def claimed(site, agent, lent):
 def test_alice_does_what_the_document_says(site, agent, lent, tmp_path):
     site.cluster.kubectl("create", "-f", "-", input=claim(OTHER, userName="bob"))
     site.as_user("alice", "version")  # her kubeconfig is made
-    shell = Shell(tmp_path, Path(site.cluster._kubectl).parent, site.people["alice"], {
-        NAMED: DEVICE, "node1-000009000": OTHER, "node1-000007000": OTHER, "nvidia.com": "intel.com"})
+    path = f"{program('kubectl-hostdev').parent}:{Path(site.cluster._kubectl).parent}"
+    shell = Shell(tmp_path, path, site.people["alice"], {NAMED: DEVICE, "vm1-000001000": OTHER, "vm1-000003000": OTHER})
     try:
         for command in commands(ROOT / "docs/self-service.md", "alice"):
             shell.run(command)
@@ -143,6 +144,30 @@ def test_alice_does_what_the_document_says(site, agent, lent, tmp_path):
         site.cluster.kubectl("-n", "alice", "delete", "pods", "--all", "--force")
         site.cluster.kubectl("delete", "pcideviceclaim", OTHER)
         end_claim(site, agent, "alice")
+
+
+COMMANDS = [  # of the page's table: words, and the role that they need beside those of the example
+    (["why", DEVICE], None), (["who", DEVICE], None), (["plan", DEVICE], None), (["claim", DEVICE, "--dry-run=client"], None),
+    (["tree"], "hostdev-view"), (["top"], "hostdev-view"), (["who"], "hostdev-view"),
+]
+
+
+@pytest.mark.parametrize("words, role", COMMANDS, ids=[" ".join(words) for words, _ in COMMANDS])
+def test_alice_may_run_what_the_table_says(site, lent, agent, words, role):
+    """A user of her rights, without a claim."""
+    for part in ("hostdev-user", f"lend-{DEVICE}", *([role] if role else [])):
+        site.bind("eve", part)
+    wait_until(lambda: site.can("eve", "claim", f"pcidevices.devices.harvesterhci.io/{DEVICE}"), 20, "the roles")
+    wait_until(lambda: not role or site.can("eve", "list", "pcidevices.devices.harvesterhci.io"), 20, "the role")
+    run = subprocess.run([program("kubectl-hostdev"), "--kubeconfig", site.people["eve"], *words], capture_output=True,
+                         text=True, timeout=60)
+    assert run.returncode == 0 and "list pcidevices" not in (run.stderr if role else ""), run
+    if role:
+        site.cluster.kubectl("delete", "clusterrolebinding", f"eve-{role}")
+        wait_until(lambda: not site.can("eve", "list", "pcidevices.devices.harvesterhci.io"), 20, "no role")
+        run = subprocess.run([program("kubectl-hostdev"), "--kubeconfig", site.people["eve"], *words], capture_output=True,
+                             text=True, timeout=60)
+        assert run.returncode != 0 and "403" in run.stderr, run
 
 
 def test_alice_claims_her_device_and_gives_it_back(site, claimed, agent):

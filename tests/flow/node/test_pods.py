@@ -196,7 +196,7 @@ def test_a_claimed_device_is_lent_and_outlives_the_agents_pod(hostdev, node, cla
 def people(hostdev, tmp_path):
     """As docs/self-service.md has it: alice is lent the NIC, and bob may make claims and is lent nothing."""
     example = [part for part in yaml.safe_load_all(LEND.read_text()) if part["kind"].startswith("ClusterRole")]
-    text = yaml.safe_dump_all(example).replace("node1-000008000", pci_name(NIC))
+    text = yaml.safe_dump_all(example).replace("vm1-000002000", pci_name(NIC))
     hostdev.cluster.kubectl("apply", "-f", "-", input=text)
     hostdev.cluster.kubectl("create", "clusterrolebinding", "bob", "--clusterrole=hostdev-user", "--user=bob")
     configs = {}

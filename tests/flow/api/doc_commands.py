@@ -34,6 +34,7 @@ INLINE = re.compile(r"(kubectl|kubectl-hostdev|hostdev-(agent|controller)|hack/\
 MADE = {  # by what: files that are not in the tree
     "build/local/kubeconfig": "hack/up",
     "build/local/bin": "hack/up",
+    "build/local/alice": "docs/self-service.md",
     "build/docs/api.md": "hack/docs",
     "build/images/hostdev-agent.tar": "hack/image",
     "build/images/hostdev-controller.tar": "hack/image",

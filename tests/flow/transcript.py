@@ -16,7 +16,6 @@ FENCE = re.compile(r"^( *)```(.*)$")
 AGE = re.compile(r"(?<![\w.-])(?:\d+[smhd])+(?![\w.-])")
 # As kubectl and its plugin say them: it must fail.
 REFUSALS = ("Error from server", "The request is invalid", "kubectl hostdev ", "  admission webhook ")
-REPEAT_SECONDS = 90  # what is looked at follows what was done
 LOOKS = ("kubectl get ", *(f"kubectl hostdev {verb} " for verb in ("tree", "why", "who", "top")))
 
 
@@ -112,10 +111,11 @@ def matches(wanted, seen):
 
 
 class Shell:
-    """Runs commands in a folder; replace: texts of the document and what stands for them here."""
+    """Runs commands in a folder; replace: texts of the document and what stands for them here. What only looks is
+    repeated for so many seconds: 0 where a reader sees at once what is written."""
 
-    def __init__(self, folder, path, kubeconfig, replace=None):
-        self.folder = folder
+    def __init__(self, folder, path, kubeconfig, replace=None, repeat=0):
+        self.folder, self.repeat = folder, repeat
         self.env = os.environ | {"PATH": f"{path}:{os.environ['PATH']}", "KUBECONFIG": str(kubeconfig)}
         self.replace = replace or {}
 
@@ -130,9 +130,9 @@ class Shell:
         return run.returncode, run.stdout
 
     def run(self, command):
-        """What it prints must be what is written, and if nothing is, it must succeed. What only looks is repeated."""
+        """What it prints must be what is written, and if nothing is, it must succeed."""
         wanted = [self._here(line) for line in command.output]
-        end = time.monotonic() + (REPEAT_SECONDS if command.text.startswith(LOOKS) else 0)
+        end = time.monotonic() + (self.repeat if command.text.startswith(LOOKS) else 0)
         while True:
             status, text = self._run_once(command)
             refused = any(line.startswith(REFUSALS) for line in wanted)

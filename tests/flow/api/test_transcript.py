@@ -80,6 +80,20 @@ def test_commands_are_run_with_what_stands_for_the_text(page, tmp_path):
         shell.run(commands(page, "api")[2])
 
 
+def test_what_looks_is_repeated_only_where_that_is_said(page, tmp_path):
+    """kubectl prints what is written from the second time on."""
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin/kubectl"
+    program.write_text("#!/bin/sh\n[ -e seen ] && echo ready\ntouch seen\n")
+    program.chmod(0o755)
+    page.write_text("```console api\n$ kubectl get pods\nready\n```\n")
+    (command,) = commands(page, "api")
+    with pytest.raises(AssertionError, match="page.md:2"):
+        Shell(tmp_path, tmp_path / "bin", "/nowhere").run(command)
+    (tmp_path / "seen").unlink()
+    assert Shell(tmp_path, tmp_path / "bin", "/nowhere", repeat=20).run(command) == "ready\n"
+
+
 def test_blocks_of_lists_are_read_without_their_margin(page, tmp_path):
     (command,) = commands(page, "list")
     assert (command.text, command.output) == ("cat <<'END'\n  moved in\nEND", ["  moved in"])

@@ -17,6 +17,7 @@ from transcript import Shell, commands
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCS_STICK, STICK = "vm1-46f4-0001-002002", "STICK0001"
 RESOURCE = "intel.com/82574L_GIGABIT_NETWORK_CONNECTION"
+LATE = {"README.md", "first-claim.md"}  # look at what follows a claim that is ready, and the end of a pod
 RUN = [page for page in PAGES if commands(page, "vm")]
 
 
@@ -44,6 +45,7 @@ def shell(hostdev):  # noqa: F811
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_commands_print_what_is_written(page, shell):
+    shell.repeat = 90 if page.name in LATE else 0
     for command in commands(page, "vm"):
         shell.run(command)
 

@@ -51,6 +51,7 @@ struct bench {
 	bool lagging;        /* the watch tells nothing */
 	const char *pod;     /* that has 0000:01:00.0; "": not known; NULL: none */
 	const char *usb_pod; /* likewise, of the USB device in socket 1-2 */
+	bool held;           /* 0000:01:00.0 is still being set up */
 	bool early;          /* the watch tells of a write before it is answered */
 	struct str log;      /* "PATCH <name>/status\n" for each request of a claim */
 	size_t writes;       /* of claims */
@@ -90,6 +91,13 @@ static inline bool bench_is_free(void *arg, const char *address, char **ret_hold
 		return true;
 	*ret_holder = *b->pod ? xstrdup(b->pod) : NULL;
 	return false;
+}
+
+static inline bool bench_is_held(void *arg, const char *address)
+{
+	const struct bench *b = arg;
+
+	return b->held && strcmp(address, "0000:01:00.0") == 0;
 }
 
 static inline bool bench_is_usb_free(void *arg, const char *port, char **ret_holder)
@@ -134,6 +142,7 @@ static inline void bench_open(struct bench *b)
 		.on_moved = bench_on_moved,
 		.is_free = bench_is_free,
 		.is_usb_free = bench_is_usb_free,
+		.is_held = bench_is_held,
 		.arg = b,
 	});
 	informer_start(b->claim_informer);

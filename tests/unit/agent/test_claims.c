@@ -144,6 +144,37 @@ static void another_claim_of_that_name_waits_for_a_scan(void **state)
 	bench_close(&b);
 }
 
+static void a_device_that_is_being_set_up_is_waited_for(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_free(&b);
+	b.held = true;
+	bench_create(&b, NAME, CLAIM, true);
+	bench_advance(&b, 60000);
+	assert_int_equal(bench_asking(&b), 0);
+	b.held = false;
+	claims_synced(b.claims);
+	bench_serve(&b);
+	assert_string_equal(fake.binder->jobs.items[0]->text, LAUNCH);
+	bench_close(&b);
+}
+
+static void giving_back_does_not_wait_for_that(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_ready(&b);
+	b.held = true;
+	bench_delete(&b, NAME);
+	bench_serve(&b);
+	assert_int_equal(fake.binder->jobs.len, 1);
+	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
+	bench_close(&b);
+}
+
 static void another_nodes_claim_is_not_touched(void **state)
 {
 	struct bench b;
@@ -358,6 +389,10 @@ static struct claims_case {
 	  nothing_is_decided_before_the_devices_are_listed },
 	{ "a claim deleted right after its bind waits for a scan", a_wish_that_turns_waits_for_a_scan },
 	{ "another claim of the name waits for a scan", another_claim_of_that_name_waits_for_a_scan },
+	{ "a device that is still being set up is waited for",
+	  a_device_that_is_being_set_up_is_waited_for },
+	{ "but a claim that is given back does not wait for that",
+	  giving_back_does_not_wait_for_that },
 	{ "another node's claim is not touched", another_nodes_claim_is_not_touched },
 	{ "a claim deleted and made anew is bound anew",
 	  a_claim_made_anew_within_a_second_is_bound_anew },

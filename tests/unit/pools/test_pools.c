@@ -274,6 +274,9 @@ static void what_others_write_is_put_right(void **state)
 	stage_put(&b.stage, VIEW_POOL, "stray", "\"spec\":{\"resourceName\":\"a.b/c\"}");
 	fake_clock_settle(b.clock);
 	serve(&b, "DELETE", "/stray", 200);
+	stage_put(&b.stage, VIEW_POOL, b.pool, "\"spec\":{\"resourceName\":\"x.y/z\"}");
+	fake_clock_advance(b.clock, 1000);
+	serve(&b, "DELETE", b.pool, 200);
 	close_bench(&b);
 }
 

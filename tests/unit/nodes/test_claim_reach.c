@@ -95,6 +95,26 @@ static void what_it_says_already_is_no_patch(void **state)
 	assert_null(patch("{" META "}", REACH_OK));
 }
 
+/* A claim with @n conditions of others. */
+static void add_claim(struct str *text, int n)
+{
+	str_add(text, "{" META ",\"status\":{\"conditions\":[");
+	for (int i = 0; i < n; i++)
+		str_addf(text, "%s{\"type\":\"t%d\",\"status\":\"True\"}", i ? "," : "", i);
+	str_add(text, "]}}");
+}
+
+static void the_last_place_in_a_list_is_taken(void **state)
+{
+	auto_str struct str text = STR_INIT;
+	auto_json json_t *body = NULL;
+
+	(void)state;
+	add_claim(&text, 15);
+	body = patch(str_cstr(&text), REACH_NODE_GONE);
+	assert_string_equal(said(body, 15, "type"), "NodeReachable");
+}
+
 static void a_full_list_is_left_alone(void **state)
 {
 	auto_str struct str text = STR_INIT;
@@ -102,10 +122,7 @@ static void a_full_list_is_left_alone(void **state)
 	struct err err = { 0 };
 
 	(void)state;
-	str_add(&text, "{" META ",\"status\":{\"conditions\":[");
-	for (int i = 0; i < 16; i++)
-		str_addf(&text, "%s{\"type\":\"t%d\",\"status\":\"True\"}", i ? "," : "", i);
-	str_add(&text, "]}}");
+	add_claim(&text, 16);
 	assert_int_equal(claim_reach_patch(text.buf, text.len, REACH_NODE_GONE, 0, &body, &err),
 			 -E2BIG);
 	assert_int_equal(err.kind, ERR_INVALID);
@@ -152,6 +169,8 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "well again is True", well_again_is_true, NULL);
 	suite_add(&suite, "what it says already is no patch", what_it_says_already_is_no_patch,
+		  NULL);
+	suite_add(&suite, "the last place in a list is taken", the_last_place_in_a_list_is_taken,
 		  NULL);
 	suite_add(&suite, "a full list is left alone, with an error", a_full_list_is_left_alone,
 		  NULL);

@@ -84,6 +84,8 @@ static struct plan_case {
 	/* --- removing */
 	{ "what fills an instance goes before it", "Enabled", SMI_A100_INSTANCES, OBJECT(OFF, MANAGED), "act remove-compute " PF " 1/0", .computes = SMI_A100_COMPUTES },
 	{ "then the instance", "Enabled", SMI_A100_INSTANCES, OBJECT(OFF, MANAGED), "act remove-instance " PF " 1", .computes = SMI_NO_COMPUTES },
+	{ "what fills another one does not go before it", "Enabled", SMI_A100_INSTANCES, OBJECT(OFF, MANAGED), "act remove-instance " PF " 1",
+	  .computes = "|   0      2       MIG 1c.3g.20gb       0         1          0:1     |\n" },
 	{ "not while a vGPU is there", "Enabled", SMI_A100_INSTANCES, OBJECT(OFF, MANAGED), "tell InUse", .user = "a vGPU is there" },
 	{ "all is gone", "Enabled", SMI_NO_INSTANCES, OBJECT(OFF, MANAGED), .decision = "tell Disabled" },
 	{ "instances that somebody else has made are left alone", "Enabled", SMI_A100_INSTANCES, OBJECT(OFF, ""), .decision = "tell Unmanaged" },

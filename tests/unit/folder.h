@@ -45,9 +45,6 @@ static inline void folder_put(const struct folder *folder, const char *name, con
 static inline int folder_remove_one(const char *path, const struct stat *st, int type,
 				    struct FTW *ftw)
 {
-	(void)st;
-	(void)type;
-	(void)ftw;
 	return remove(path);
 }
 
@@ -55,3 +52,5 @@ static inline void folder_done(const struct folder *folder)
 {
 	assert_int_equal(nftw(folder->path, folder_remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
+
+SUITE_FIXTURE(folder, struct folder, folder_init, folder_done);

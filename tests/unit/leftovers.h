@@ -45,9 +45,6 @@ static inline void leftovers_folder(const char *folder)
 static inline int leftovers_remove_one(const char *path, const struct stat *st, int type,
 				       struct FTW *place)
 {
-	(void)st;
-	(void)type;
-	(void)place;
 	return remove(path);
 }
 
@@ -75,7 +72,6 @@ static inline int leftovers_remove(void **state)
 	sigset_t child;
 	sigset_t before;
 
-	(void)state;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, &before);

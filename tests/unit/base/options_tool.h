@@ -104,6 +104,8 @@ static inline void tool_done(struct tool *tool)
 	options_done(&tool->o);
 }
 
+SUITE_FIXTURE(tool, struct tool, tool_init, tool_done);
+
 /* What options_args() says of @words, of which NULL ends the fewer. */
 static inline int tool_read(struct tool *tool, const char *const *words)
 {

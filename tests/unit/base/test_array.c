@@ -11,7 +11,6 @@ static void items_keep_order(void **state)
 {
 	ARRAY(int) numbers = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		*array_add(&numbers) = i * 3;
 		assert_int_equal(numbers.len, i + 1);
@@ -27,7 +26,6 @@ static void new_items_are_zero(void **state)
 	static const struct part zero;
 	ARRAY(struct part) parts = { 0 };
 
-	(void)state;
 	for (int round = 0; round < 40; round++) {
 		struct part *part = array_add(&parts);
 
@@ -43,7 +41,6 @@ static void done_leaves_an_empty_array(void **state)
 {
 	ARRAY(const char *) names = { 0 };
 
-	(void)state;
 	*array_add(&names) = "a";
 	array_done(&names);
 	assert_null(names.items);

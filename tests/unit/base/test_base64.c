@@ -43,7 +43,6 @@ static void what_was_encoded_decodes_to_itself(void **state)
 	uint64_t seed = 7;
 	unsigned char bytes[64];
 
-	(void)state;
 	for (size_t len = 0; len < sizeof(bytes); len++) {
 		auto_free char *text = NULL;
 		auto_free char *back = NULL;

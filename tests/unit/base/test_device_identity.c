@@ -43,7 +43,6 @@ static void texts_are_cleaned(void **state)
 	auto_str struct str out = STR_INIT;
 	char big[300];
 
-	(void)state;
 	memset(big, 'x', sizeof(big) - 1);
 	big[sizeof(big) - 1] = '\0';
 	device_identity_add(&out, "nvme", "  S4,\"x=\n\\1   ");
@@ -64,7 +63,6 @@ static void what_is_known_stays(void **state)
 {
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	device_identity_merge(&out, "mac=52:54:00:00:00:01,label=a", "slot=3,label=b");
 	assert_string_equal(str_cstr(&out), "mac=52:54:00:00:00:01,slot=3,label=a");
 	str_clear(&out);

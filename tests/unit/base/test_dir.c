@@ -14,16 +14,14 @@ enum { MANY = 1000 }; /* names of nine bytes: thirty kilobytes of entries */
 static void names_and_their_types(void **state)
 {
 	size_t n = 0;
-	struct folder folder;
+	struct folder *folder = *state;
 	const char *name;
 	struct dir dir;
 
-	(void)state;
-	folder_init(&folder);
-	folder_put(&folder, "file", "");
-	folder_put(&folder, ".hidden", "");
-	folder_put(&folder, "below/file", "");
-	assert_int_equal(dir_open(&dir, AT_FDCWD, folder.path), 0);
+	folder_put(folder, "file", "");
+	folder_put(folder, ".hidden", "");
+	folder_put(folder, "below/file", "");
+	assert_int_equal(dir_open(&dir, AT_FDCWD, folder->path), 0);
 	for (; (name = dir_next(&dir)) != NULL; n++) {
 		bool is_folder = strcmp(name, "below") == 0;
 
@@ -34,48 +32,41 @@ static void names_and_their_types(void **state)
 	assert_null(dir_next(&dir));
 	assert_int_equal(faccessat(dir.fd, "below/file", F_OK, 0), 0);
 	dir_done(&dir);
-	folder_done(&folder);
 }
 
 static void every_name_comes_once(void **state)
 {
 	struct map *seen = map_new();
-	struct folder folder;
+	struct folder *folder = *state;
 	const char *name;
 	struct dir dir;
 
-	(void)state;
-	folder_init(&folder);
 	for (int i = 0; i < MANY; i++) {
 		auto_free char *path = xasprintf("number%03d", i);
 
-		folder_put(&folder, path, "");
+		folder_put(folder, path, "");
 	}
-	assert_int_equal(dir_open(&dir, AT_FDCWD, folder.path), 0);
+	assert_int_equal(dir_open(&dir, AT_FDCWD, folder->path), 0);
 	while ((name = dir_next(&dir)) != NULL)
 		assert_null(map_set(seen, name, seen));
 	dir_done(&dir);
 	assert_int_equal(map_len(seen), MANY);
 	map_free(seen);
-	folder_done(&folder);
 }
 
 static void only_folders_are_opened(void **state)
 {
-	struct folder folder;
+	struct folder *folder = *state;
 	struct dir above;
 	struct dir dir;
 
-	(void)state;
-	folder_init(&folder);
-	folder_put(&folder, "file", "");
-	assert_int_equal(dir_open(&above, AT_FDCWD, folder.path), 0);
+	folder_put(folder, "file", "");
+	assert_int_equal(dir_open(&above, AT_FDCWD, folder->path), 0);
 	assert_int_equal(dir_open(&dir, above.fd, "file"), -1);
 	assert_int_equal(errno, ENOTDIR);
 	assert_int_equal(dir_open(&dir, above.fd, "none"), -1);
 	assert_int_equal(errno, ENOENT);
 	dir_done(&above);
-	folder_done(&folder);
 }
 
 /* Removed while it is read: what is left is no name. */
@@ -84,7 +75,6 @@ static void a_folder_may_go(void **state)
 	struct folder folder;
 	struct dir dir;
 
-	(void)state;
 	folder_init(&folder);
 	assert_int_equal(dir_open(&dir, AT_FDCWD, folder.path), 0);
 	folder_done(&folder);
@@ -97,10 +87,11 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "a folder may go while it is read", a_folder_may_go, NULL);
+	suite_fixture(&suite, &folder_fixture);
 	suite_add(&suite, "names and their types, without those that begin with a dot",
 		  names_and_their_types, NULL);
 	suite_add(&suite, "of many names every one comes once", every_name_comes_once, NULL);
 	suite_add(&suite, "only folders are opened", only_folders_are_opened, NULL);
-	suite_add(&suite, "a folder may go while it is read", a_folder_may_go, NULL);
 	return suite_run(&suite, "dir");
 }

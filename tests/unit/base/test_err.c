@@ -44,7 +44,6 @@ static void wrap_matches_table(void **state)
 
 static void nobody_listens(void **state)
 {
-	(void)state;
 	assert_int_equal(err_set(NULL, ERR_RETRY, -EIO, "read '%s'", "x"), -EIO);
 	assert_true(err_wrap(NULL, "context") < 0);
 }
@@ -53,7 +52,6 @@ static void second_error_replaces_first(void **state)
 {
 	struct err err = { 0 };
 
-	(void)state;
 	err_set(&err, ERR_RETRY, -EIO, "a long first message");
 	err_set(&err, ERR_INVALID, -EINVAL, "short");
 	assert_string_equal(err.msg, "short");
@@ -88,7 +86,6 @@ static void cuts_are_marked(void **state)
 	char text[300];
 	char context[300];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(text); i += 3) {
 		struct err set = { 0 };
 
@@ -113,7 +110,6 @@ static void cuts_keep_characters_whole(void **state)
 {
 	static const char *const characters[] = { "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x92\xbb" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(characters); i++) {
 		for (int shift = 0; shift < 4; shift++) {
 			auto_str struct str text = STR_INIT;

@@ -72,19 +72,16 @@ static void failpoint_matches_table(void **state)
 
 static void once_is_once(void **state)
 {
-	struct folder folder;
+	struct folder *folder = *state;
 	auto_free char *mark = NULL;
 
-	(void)state;
-	folder_init(&folder);
-	mark = folder_path(&folder, "died");
-	assert_false(dies(&folder, "another", "died"));
+	mark = folder_path(folder, "died");
+	assert_false(dies(folder, "another", "died"));
 	assert_int_equal(access(mark, F_OK), -1);
-	assert_true(dies(&folder, "helper-unbind-before", "died"));
+	assert_true(dies(folder, "helper-unbind-before", "died"));
 	assert_int_equal(access(mark, F_OK), 0);
-	assert_false(dies(&folder, "helper-unbind-before", "died"));
-	assert_false(dies(&folder, "helper-unbind-before", "no/such/folder"));
-	folder_done(&folder);
+	assert_false(dies(folder, "helper-unbind-before", "died"));
+	assert_false(dies(folder, "helper-unbind-before", "no/such/folder"));
 }
 
 /* Tells its child's pid and waits for ever; the child passes when it is told to. */
@@ -111,7 +108,6 @@ static void the_parent_dies_too(void **state)
 	int tell[2];
 	int go[2];
 
-	(void)state;
 	/* So that the orphan's end can be seen. */
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
 	assert_int_equal(pipe2(tell, O_CLOEXEC), 0);
@@ -135,7 +131,8 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, failpoint_matches_table);
-	suite_add(&suite, "who dies once does not die again", once_is_once, NULL);
 	suite_add(&suite, "the parent dies, too, if asked for", the_parent_dies_too, NULL);
+	suite_fixture(&suite, &folder_fixture);
+	suite_add(&suite, "who dies once does not die again", once_is_once, NULL);
 	return suite_run(&suite, "failpoint");
 }

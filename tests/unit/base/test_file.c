@@ -53,6 +53,8 @@ static void folder_remove(struct folder *f)
 	assert_int_equal(rmdir(f->path), 0);
 }
 
+SUITE_FIXTURE(folder, struct folder, folder_make, folder_remove);
+
 static void folder_put(const struct folder *f, const char *name, const char *text, size_t len)
 {
 	auto_close int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -114,42 +116,36 @@ static void large_files_come_whole(void **state)
 {
 	static const size_t sizes[] = { 16383, 16384, 16385, 32767, 32768, 32769, 100000 };
 	auto_free char *content = xmalloc(100000);
-	struct folder f;
+	struct folder *f = *state;
 
-	(void)state;
 	for (size_t i = 0; i < 100000; i++)
 		content[i] = (char)('a' + i % 25);
-	folder_make(&f);
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		auto_free char *text = NULL;
 		size_t len;
 
-		folder_put(&f, "x", content, sizes[i]);
-		assert_int_equal(file_read(f.fd, "x", sizes[i] - 1, &text, &len, NULL), -EFBIG);
-		assert_int_equal(file_read(f.fd, "x", sizes[i], &text, &len, NULL), 0);
+		folder_put(f, "x", content, sizes[i]);
+		assert_int_equal(file_read(f->fd, "x", sizes[i] - 1, &text, &len, NULL), -EFBIG);
+		assert_int_equal(file_read(f->fd, "x", sizes[i], &text, &len, NULL), 0);
 		assert_int_equal(len, sizes[i]);
 		assert_memory_equal(text, content, len);
 		assert_int_equal(text[len], '\0');
 	}
-	folder_remove(&f);
 }
 
 static void what_cannot_be_read(void **state)
 {
-	struct folder f;
+	struct folder *f = *state;
 	struct err err = { 0 };
 	char *text = NULL;
 
-	(void)state;
-	folder_make(&f);
-	assert_int_equal(file_read(f.fd, "none", 10, &text, NULL, &err), -ENOENT);
+	assert_int_equal(file_read(f->fd, "none", 10, &text, NULL, &err), -ENOENT);
 	assert_string_equal(err.msg, "open 'none': No such file or directory");
-	assert_int_equal(mkdirat(f.fd, "folder", 0700), 0);
-	assert_int_equal(file_read(f.fd, "folder", 10, &text, NULL, &err), -EISDIR);
+	assert_int_equal(mkdirat(f->fd, "folder", 0700), 0);
+	assert_int_equal(file_read(f->fd, "folder", 10, &text, NULL, &err), -EISDIR);
 	assert_int_equal(file_read(-1, "x", 10, &text, NULL, &err), -EBADF);
-	assert_int_equal(file_read(f.fd, "none", 10, &text, NULL, NULL), -ENOENT);
+	assert_int_equal(file_read(f->fd, "none", 10, &text, NULL, NULL), -ENOENT);
 	assert_null(text);
-	folder_remove(&f);
 }
 
 static void assert_content(const struct folder *f, const char *content)
@@ -163,19 +159,16 @@ static void assert_content(const struct folder *f, const char *content)
 
 static void replace_leaves_one_file(void **state)
 {
-	struct folder f;
+	struct folder *f = *state;
 	struct err err = { 0 };
 
-	(void)state;
-	folder_make(&f);
-	assert_int_equal(file_replace_at(f.fd, "state", BYTES("old"), 0600, &err), 0);
-	assert_content(&f, "old");
-	assert_int_equal(file_replace_at(f.fd, "state", BYTES("new content"), 0600, &err), 0);
-	assert_content(&f, "new content");
-	assert_int_equal(file_replace_at(f.fd, "state", BYTES(""), 0600, &err), 0);
-	assert_content(&f, "");
-	assert_int_equal(folder_count(&f), 1);
-	folder_remove(&f);
+	assert_int_equal(file_replace_at(f->fd, "state", BYTES("old"), 0600, &err), 0);
+	assert_content(f, "old");
+	assert_int_equal(file_replace_at(f->fd, "state", BYTES("new content"), 0600, &err), 0);
+	assert_content(f, "new content");
+	assert_int_equal(file_replace_at(f->fd, "state", BYTES(""), 0600, &err), 0);
+	assert_content(f, "");
+	assert_int_equal(folder_count(f), 1);
 }
 
 /* The mode is the one asked for, whatever the umask and whatever the file had before. */
@@ -186,7 +179,6 @@ static void replace_sets_the_mode(void **state)
 	struct err err = { 0 };
 	mode_t before = umask(077);
 
-	(void)state;
 	folder_make(&f);
 	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
 		struct stat st;
@@ -204,15 +196,13 @@ static void what_a_folder_is(void **state)
 {
 	auto_close int path_fd = -1;
 	auto_close int file_fd = -1;
-	struct folder f;
+	struct folder *f = *state;
 	struct err err = { 0 };
 
-	(void)state;
-	folder_make(&f);
-	path_fd = open(f.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	path_fd = open(f->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(file_replace_at(path_fd, "state", BYTES("x"), 0600, &err), 0);
-	assert_content(&f, "x");
-	file_fd = openat(f.fd, "state", O_RDONLY | O_CLOEXEC);
+	assert_content(f, "x");
+	file_fd = openat(f->fd, "state", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(file_replace_at(file_fd, "y", BYTES("x"), 0600, &err), -ENOTDIR);
 	assert_int_equal(err.kind, ERR_RETRY);
 	assert_string_equal(err.msg, "write 'y': Not a directory");
@@ -222,58 +212,48 @@ static void what_a_folder_is(void **state)
 	assert_int_equal(file_sync_names(file_fd, &err), -ENOTDIR);
 	assert_string_equal(err.msg, "open the folder: Not a directory");
 	assert_int_equal(file_sync_names(path_fd, &err), 0);
-	folder_remove(&f);
 }
 
 static void removing(void **state)
 {
-	struct folder f;
+	struct folder *f = *state;
 	struct err err = { 0 };
 
-	(void)state;
-	folder_make(&f);
-	folder_put(&f, "state", BYTES("x"));
-	folder_put(&f, "other", BYTES("x"));
-	assert_int_equal(mkdirat(f.fd, "folder", 0700), 0);
-	assert_int_equal(file_remove_at(f.fd, "state", &err), 0);
-	assert_int_equal(folder_count(&f), 2);
-	assert_int_equal(file_remove_at(f.fd, "state", &err), 0);
-	assert_int_equal(file_remove_at(f.fd, "folder", &err), -EISDIR);
+	folder_put(f, "state", BYTES("x"));
+	folder_put(f, "other", BYTES("x"));
+	assert_int_equal(mkdirat(f->fd, "folder", 0700), 0);
+	assert_int_equal(file_remove_at(f->fd, "state", &err), 0);
+	assert_int_equal(folder_count(f), 2);
+	assert_int_equal(file_remove_at(f->fd, "state", &err), 0);
+	assert_int_equal(file_remove_at(f->fd, "folder", &err), -EISDIR);
 	assert_string_equal(err.msg, "remove 'folder': Is a directory");
-	assert_int_equal(folder_count(&f), 2);
-	folder_remove(&f);
+	assert_int_equal(folder_count(f), 2);
 }
 
 /* Whatever a process that was killed left under the temporary name, a link too, is not followed. */
 static void a_left_temporary_file(void **state)
 {
 	auto_free char *part = xasprintf("state.%d.new", (int)getpid());
-	struct folder f;
+	struct folder *f = *state;
 	struct err err = { 0 };
 
-	(void)state;
-	folder_make(&f);
-	folder_put(&f, part, BYTES("a longer text than the new one"));
-	assert_int_equal(file_replace_at(f.fd, "state", BYTES("new"), 0600, &err), 0);
-	assert_content(&f, "new");
-	assert_int_equal(symlinkat("state", f.fd, part), 0);
-	assert_int_equal(file_replace_at(f.fd, "state", BYTES("newer"), 0600, &err), -ELOOP);
-	assert_content(&f, "new");
-	folder_remove(&f);
+	folder_put(f, part, BYTES("a longer text than the new one"));
+	assert_int_equal(file_replace_at(f->fd, "state", BYTES("new"), 0600, &err), 0);
+	assert_content(f, "new");
+	assert_int_equal(symlinkat("state", f->fd, part), 0);
+	assert_int_equal(file_replace_at(f->fd, "state", BYTES("newer"), 0600, &err), -ELOOP);
+	assert_content(f, "new");
 }
 
 static void replace_of_a_folder(void **state)
 {
-	struct folder f;
+	struct folder *f = *state;
 	struct err err = { 0 };
 
-	(void)state;
-	folder_make(&f);
-	assert_int_equal(mkdirat(f.fd, "state", 0700), 0);
-	assert_int_equal(file_replace_at(f.fd, "state", BYTES("x"), 0600, &err), -EISDIR);
+	assert_int_equal(mkdirat(f->fd, "state", 0700), 0);
+	assert_int_equal(file_replace_at(f->fd, "state", BYTES("x"), 0600, &err), -EISDIR);
 	assert_string_equal(err.msg, "write 'state': Is a directory");
-	assert_int_equal(folder_count(&f), 1);
-	folder_remove(&f);
+	assert_int_equal(folder_count(f), 1);
 }
 
 /* A full disk, as a limit on the size of a file: the write stops half way. */
@@ -282,27 +262,24 @@ static void failed_write_keeps_the_old(void **state)
 	static char large[100000];
 	struct rlimit before;
 	struct rlimit small;
-	struct folder f;
+	struct folder *f = *state;
 	struct err err = { 0 };
 	int r;
 
-	(void)state;
 	memset(large, 'x', sizeof(large));
-	folder_make(&f);
-	assert_int_equal(file_replace_at(f.fd, "state", BYTES("old"), 0600, &err), 0);
+	assert_int_equal(file_replace_at(f->fd, "state", BYTES("old"), 0600, &err), 0);
 
 	getrlimit(RLIMIT_FSIZE, &before);
 	small = (struct rlimit){ .rlim_cur = 5000, .rlim_max = before.rlim_max };
 	assert_ptr_not_equal(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
 	setrlimit(RLIMIT_FSIZE, &small);
-	r = file_replace_at(f.fd, "state", large, sizeof(large), 0600, &err);
+	r = file_replace_at(f->fd, "state", large, sizeof(large), 0600, &err);
 	setrlimit(RLIMIT_FSIZE, &before);
 	assert_ptr_not_equal(signal(SIGXFSZ, SIG_DFL), SIG_ERR);
 
 	assert_int_equal(r, -EFBIG);
-	assert_content(&f, "old");
-	assert_int_equal(folder_count(&f), 1);
-	folder_remove(&f);
+	assert_content(f, "old");
+	assert_int_equal(folder_count(f), 1);
 }
 
 enum { CONTENT = 60000, WRITES = 100 };
@@ -323,24 +300,22 @@ static void write_on_and_on(int dir_fd)
 /* The old content or the new one, whole, as long as the other process writes. */
 static void reader_sees_old_or_new(void **state)
 {
-	struct folder f;
+	struct folder *f = *state;
 	struct err err = { 0 };
 	int status = 0;
 	pid_t writer;
 
-	(void)state;
-	folder_make(&f);
-	assert_int_equal(file_replace_at(f.fd, "state", BYTES(""), 0600, &err), 0);
+	assert_int_equal(file_replace_at(f->fd, "state", BYTES(""), 0600, &err), 0);
 	writer = fork();
 	assert_true(writer >= 0);
 	if (writer == 0)
-		write_on_and_on(f.fd);
+		write_on_and_on(f->fd);
 
 	while (waitpid(writer, &status, WNOHANG) == 0) {
 		auto_free char *text = NULL;
 		size_t len = 0;
 
-		assert_int_equal(file_read(f.fd, "state", CONTENT, &text, &len, &err), 0);
+		assert_int_equal(file_read(f->fd, "state", CONTENT, &text, &len, &err), 0);
 		if (len == 0)
 			continue;
 		assert_int_equal(len, CONTENT);
@@ -348,7 +323,6 @@ static void reader_sees_old_or_new(void **state)
 		assert_memory_equal(text, text + 1, CONTENT - 1);
 	}
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	folder_remove(&f);
 }
 
 /* More than the pipe holds, so that the writer has to wait for the reader. */
@@ -360,7 +334,6 @@ static void all_of_a_text_is_written(void **state)
 	int ends[2];
 	pid_t child;
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	assert_int_equal(pipe(ends), 0);
 	assert_true(fcntl(ends[1], F_SETPIPE_SZ, 4096) >= 4096);
@@ -384,10 +357,13 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, reads, read_matches_table);
+	suite_add(&suite, "replacing sets the mode asked for", replace_sets_the_mode, NULL);
+	suite_add(&suite, "all of a text is written, or why not is told", all_of_a_text_is_written,
+		  NULL);
+	suite_fixture(&suite, &folder_fixture);
 	suite_add(&suite, "large files come whole, or not at all", large_files_come_whole, NULL);
 	suite_add(&suite, "what cannot be read says why", what_cannot_be_read, NULL);
 	suite_add(&suite, "replacing leaves one file", replace_leaves_one_file, NULL);
-	suite_add(&suite, "replacing sets the mode asked for", replace_sets_the_mode, NULL);
 	suite_add(&suite, "a folder is any descriptor of one, and nothing else", what_a_folder_is,
 		  NULL);
 	suite_add(&suite, "removing a file, twice, and a folder", removing, NULL);
@@ -396,8 +372,6 @@ int main(void)
 	suite_add(&suite, "a write that fails half way keeps the old content",
 		  failed_write_keeps_the_old, NULL);
 	suite_add(&suite, "a reader sees the old content or the new one", reader_sees_old_or_new,
-		  NULL);
-	suite_add(&suite, "all of a text is written, or why not is told", all_of_a_text_is_written,
 		  NULL);
 	return suite_run(&suite, "file");
 }

@@ -71,7 +71,6 @@ static void every_cut_is_noticed(void **state)
 {
 	static const char text[] = "{\"a\":[1,2,{\"b\":\"\\u00e9\\\"\"}],\"c\":true,\"d\":null}";
 
-	(void)state;
 	for (size_t len = 0; len < strlen(text); len++)
 		assert_false(passes(text, len));
 	assert_true(passes(text, strlen(text)));
@@ -84,7 +83,6 @@ static void members_come_in_order(void **state)
 	struct json_text key;
 	struct json_text value;
 
-	(void)state;
 	assert_true(json_read_open(&r, '{'));
 	assert_true(json_read_member(&r, &key));
 	assert_true(json_text_is(&key, "a"));
@@ -109,7 +107,6 @@ static void trouble_lasts(void **state)
 	struct json_read r = json_read_start(text, strlen(text));
 	struct json_text key = { 0 };
 
-	(void)state;
 	assert_true(json_read_open(&r, '{'));
 	assert_true(json_read_member(&r, &key));
 	assert_false(json_read_value(&r, NULL));
@@ -123,7 +120,6 @@ static void nesting_is_bounded(void **state)
 {
 	char text[4 * JSON_READ_DEPTH];
 
-	(void)state;
 	for (size_t depth = 1; depth <= JSON_READ_DEPTH + 1; depth++) {
 		memset(text, '[', depth);
 		memset(text + depth, ']', depth);
@@ -135,7 +131,6 @@ static void a_word_is_compared_whole(void **state)
 {
 	struct json_text text = { .text = "kinds", .len = 4 };
 
-	(void)state;
 	assert_true(json_text_is(&text, "kind"));
 	assert_false(json_text_is(&text, "kin"));
 	assert_false(json_text_is(&text, "kinds"));

@@ -129,7 +129,6 @@ static void any_text_reads_back_clean(void **state)
 {
 	uint64_t seed = 5;
 
-	(void)state;
 	for (int round = 0; round < 10000; round++) {
 		auto_str struct str json = STR_INIT;
 		auto_str struct str clean = STR_INIT;

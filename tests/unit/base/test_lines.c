@@ -48,24 +48,26 @@ static struct feed_case {
 	{ "a line of nothing where nothing is allowed", 0, { "\n" }, "|", 0 },
 };
 
+SUITE_CLOSING(lines, struct lines, lines_done);
+
 static void feed_matches_table(void **state)
 {
-	const struct feed_case *c = *state;
-	struct lines l = { .max = c->max };
+	const struct feed_case *c = suite_row(state);
+	struct lines *l = *state;
 	struct seen seen = { .count = 0 };
 	struct err err = { 0 };
 	int r = 0;
 
+	l->max = c->max;
 	for (size_t i = 0; i < ARRAY_LEN(c->chunks) && c->chunks[i]; i++) {
 		assert_int_equal(r, 0);
-		r = lines_feed(&l, c->chunks[i], strlen(c->chunks[i]), note, &seen, &err);
+		r = lines_feed(l, c->chunks[i], strlen(c->chunks[i]), note, &seen, &err);
 	}
 	assert_int_equal(r, c->result);
 	assert_int_equal(err.kind, r < 0 ? ERR_INVALID : ERR_NONE);
 	assert_string_equal(str_cstr(&seen.log), c->log);
-	assert_true(l.part.len <= c->max);
+	assert_true(l->part.len <= c->max);
 	str_done(&seen.log);
-	lines_done(&l);
 }
 
 /* However the text is cut in three, the same lines come out. */
@@ -74,7 +76,6 @@ static void cuts_do_not_matter(void **state)
 	static const char text[] = "{\"a\":1}\n\n{\"b\":2}\nrest";
 	size_t len = strlen(text);
 
-	(void)state;
 	for (size_t i = 0; i <= len; i++) {
 		for (size_t j = i; j <= len; j++) {
 			struct lines l = { .max = 64 };
@@ -97,7 +98,6 @@ static void cuts_do_not_hide_a_long_line(void **state)
 	static const char text[] = "ok\n12345678\nnever";
 	size_t len = strlen(text);
 
-	(void)state;
 	for (size_t i = 0; i <= len; i++) {
 		struct lines l = { .max = 7 };
 		struct seen s = { .count = 0 };
@@ -115,16 +115,15 @@ static void cuts_do_not_hide_a_long_line(void **state)
 
 static void reader_stops_the_feed(void **state)
 {
-	struct lines l = { .max = 64 };
+	struct lines *l = *state;
 	struct seen s = { .stop_after = 2 };
 	struct err err = { 0 };
 
-	(void)state;
-	assert_int_equal(lines_feed(&l, "a\nb\nc\n", 6, note, &s, &err), -ESTALE);
+	l->max = 64;
+	assert_int_equal(lines_feed(l, "a\nb\nc\n", 6, note, &s, &err), -ESTALE);
 	assert_int_equal(err.kind, ERR_CONFLICT);
 	assert_string_equal(str_cstr(&s.log), "a|b|");
 	str_done(&s.log);
-	lines_done(&l);
 }
 
 static int refuse(void *arg, const char *line, size_t len, struct err *err)
@@ -139,27 +138,25 @@ static int refuse(void *arg, const char *line, size_t len, struct err *err)
 /* What the reader returns counts, not what it wrote beside it. */
 static void silent_reader_stops_the_feed(void **state)
 {
-	struct lines l = { .max = 64 };
+	struct lines *l = *state;
 	struct err err = { 0 };
 
-	(void)state;
-	assert_int_equal(lines_feed(&l, "a\n", 2, refuse, NULL, &err), -ECANCELED);
-	assert_int_equal(lines_feed(&l, "a\n", 2, refuse, NULL, NULL), -ECANCELED);
-	lines_done(&l);
+	l->max = 64;
+	assert_int_equal(lines_feed(l, "a\n", 2, refuse, NULL, &err), -ECANCELED);
+	assert_int_equal(lines_feed(l, "a\n", 2, refuse, NULL, NULL), -ECANCELED);
 }
 
 static void zero_bytes_are_text(void **state)
 {
-	struct lines l = { .max = 64 };
+	struct lines *l = *state;
 	struct seen s = { .count = 0 };
 	struct err err = { 0 };
 
-	(void)state;
-	assert_int_equal(lines_feed(&l, "a\0b\n", 4, note, &s, &err), 0);
+	l->max = 64;
+	assert_int_equal(lines_feed(l, "a\0b\n", 4, note, &s, &err), 0);
 	assert_int_equal(s.log.len, 4);
 	assert_memory_equal(s.log.buf, "a\0b|", 4);
 	str_done(&s.log);
-	lines_done(&l);
 }
 
 static void done_forgets_the_unfinished_line(void **state)
@@ -168,7 +165,6 @@ static void done_forgets_the_unfinished_line(void **state)
 	struct seen s = { .count = 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(lines_feed(&l, "old", 3, note, &s, &err), 0);
 	lines_done(&l);
 	assert_int_equal(lines_feed(&l, "new\n", 4, note, &s, &err), 0);
@@ -181,15 +177,16 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, feeds, feed_matches_table);
 	suite_add(&suite, "any cut gives the same lines", cuts_do_not_matter, NULL);
 	suite_add(&suite, "no cut hides a line that is too long", cuts_do_not_hide_a_long_line,
 		  NULL);
+	suite_add(&suite, "done forgets the unfinished line", done_forgets_the_unfinished_line,
+		  NULL);
+	suite_fixture(&suite, &lines_fixture);
+	suite_rows(&suite, feeds, feed_matches_table);
 	suite_add(&suite, "the reader can stop the feed", reader_stops_the_feed, NULL);
 	suite_add(&suite, "a reader that gives no reason stops it too",
 		  silent_reader_stops_the_feed, NULL);
 	suite_add(&suite, "zero bytes are text", zero_bytes_are_text, NULL);
-	suite_add(&suite, "done forgets the unfinished line", done_forgets_the_unfinished_line,
-		  NULL);
 	return suite_run(&suite, "lines");
 }

@@ -147,7 +147,6 @@ static void values_cannot_forge(void **state)
 {
 	uint64_t seed = 3;
 
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		char msg[12];
 		char text[12];
@@ -201,7 +200,6 @@ static void levels_below_are_dropped(void **state)
 	char text[512];
 	const char *end;
 
-	(void)state;
 	capture_begin(&captured);
 	log_set_level(LOG_WARN);
 	log_debug("no");

@@ -13,7 +13,6 @@ static void empty_map_has_nothing(void **state)
 	struct map *map = map_new();
 	size_t cursor = 0;
 
-	(void)state;
 	assert_int_equal(map_len(map), 0);
 	assert_null(map_get(map, "a"));
 	assert_null(map_remove(map, "a"));
@@ -22,11 +21,12 @@ static void empty_map_has_nothing(void **state)
 	assert_null(map_free(NULL));
 }
 
+SUITE_OBJECT(map, map_new(), map_free);
+
 static void set_returns_the_value_before(void **state)
 {
-	struct map *map = map_new();
+	struct map *map = *state;
 
-	(void)state;
 	assert_null(map_set(map, "a", &values[0]));
 	assert_ptr_equal(map_set(map, "a", &values[1]), &values[0]);
 	assert_int_equal(map_len(map), 1);
@@ -34,20 +34,17 @@ static void set_returns_the_value_before(void **state)
 	assert_ptr_equal(map_remove(map, "a"), &values[1]);
 	assert_null(map_get(map, "a"));
 	assert_int_equal(map_len(map), 0);
-	map_free(map);
 }
 
 static void keys_are_copied(void **state)
 {
-	struct map *map = map_new();
+	struct map *map = *state;
 	char key[] = "key";
 
-	(void)state;
 	map_set(map, key, &values[0]);
 	key[0] = 'X';
 	assert_ptr_equal(map_get(map, "key"), &values[0]);
 	assert_null(map_get(map, "Xey"));
-	map_free(map);
 }
 
 static void keys_differ_by_every_byte(void **state)
@@ -55,26 +52,23 @@ static void keys_differ_by_every_byte(void **state)
 	static const char *const keys[] = {
 		"", "a", "aa", "ab", "b", "0000:00:1f.0", "0000:00:1f.1"
 	};
-	struct map *map = map_new();
+	struct map *map = *state;
 	char places[ARRAY_LEN(keys)];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		assert_null(map_set(map, keys[i], &places[i]));
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		assert_ptr_equal(map_get(map, keys[i]), &places[i]);
-	map_free(map);
 }
 
 static void walk_may_remove_what_it_sees(void **state)
 {
-	struct map *map = map_new();
+	struct map *map = *state;
 	size_t cursor = 0;
 	size_t seen = 0;
 	const char *key;
 	void *value;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		auto_free char *text = xasprintf("key-%d", i);
 
@@ -87,7 +81,6 @@ static void walk_may_remove_what_it_sees(void **state)
 	}
 	assert_int_equal(seen, 100);
 	assert_int_equal(map_len(map), 0);
-	map_free(map);
 }
 
 /* The naive model: an array by key number. */
@@ -151,7 +144,6 @@ static void do_something(struct map *map, struct model *m, uint64_t random, uint
 /* A few keys churn graves, many keys make the table grow: both in one run, for several seeds. */
 static void map_is_its_model(void **state)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		uint64_t random = seed;
 		struct map *map = map_new();
@@ -169,9 +161,8 @@ static void map_is_its_model(void **state)
 /* Setting and removing must not fill the table with graves until lookups never end. */
 static void churn_stays_bounded(void **state)
 {
-	struct map *map = map_new();
+	struct map *map = *state;
 
-	(void)state;
 	map_set(map, "stays", &values[1]);
 	for (int i = 0; i < 100000; i++) {
 		auto_free char *key = xasprintf("claim-%d", i);
@@ -182,7 +173,6 @@ static void churn_stays_bounded(void **state)
 	assert_null(map_get(map, "claim-1"));
 	assert_ptr_equal(map_get(map, "stays"), &values[1]);
 	assert_int_equal(map_len(map), 1);
-	map_free(map);
 }
 
 int main(void)
@@ -190,12 +180,13 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "an empty map has nothing", empty_map_has_nothing, NULL);
+	suite_add(&suite, "after any operations the map equals a list", map_is_its_model, NULL);
+	suite_fixture(&suite, &map_fixture);
 	suite_add(&suite, "setting returns the value before", set_returns_the_value_before, NULL);
 	suite_add(&suite, "keys are copied", keys_are_copied, NULL);
 	suite_add(&suite, "keys that differ in a byte are different", keys_differ_by_every_byte,
 		  NULL);
 	suite_add(&suite, "a walk may remove what it sees", walk_may_remove_what_it_sees, NULL);
-	suite_add(&suite, "after any operations the map equals a list", map_is_its_model, NULL);
 	suite_add(&suite, "a hundred thousand keys that come and go", churn_stays_bounded, NULL);
 	return suite_run(&suite, "map");
 }

@@ -26,7 +26,6 @@ static void descriptor_closes_with_its_block(void **state)
 {
 	int seen = -1;
 
-	(void)state;
 	{
 		auto_close int fd = open_null();
 
@@ -40,7 +39,6 @@ static void taken_descriptor_stays_open(void **state)
 {
 	auto_close int mine = -1;
 
-	(void)state;
 	{
 		auto_close int fd = open_null();
 
@@ -54,7 +52,6 @@ static void directory_closes_with_its_block(void **state)
 {
 	int seen = -1;
 
-	(void)state;
 	{
 		auto_dir DIR *dir = opendir("/");
 
@@ -69,7 +66,6 @@ static void taken_pointer_leaves_null(void **state)
 	auto_free char *mine = NULL;
 	char *seen;
 
-	(void)state;
 	{
 		auto_free char *text = xstrdup("mine");
 
@@ -87,7 +83,6 @@ static void empty_values_need_no_cleanup(void **state)
 	auto_close int fd = -1;
 	auto_dir DIR *dir = NULL;
 
-	(void)state;
 	assert_null(text);
 	assert_null(dir);
 	assert_int_equal(fd, -1);
@@ -99,7 +94,6 @@ static void sizes_of_nothing(void **state)
 	auto_free char *b = xcalloc(0, 8);
 	auto_free char *c = xreallocarray(NULL, 0, 8);
 
-	(void)state;
 	assert_non_null(a);
 	assert_non_null(b);
 	assert_non_null(c);
@@ -111,7 +105,6 @@ static void calloc_gives_zeroes(void **state)
 	auto_free char *a = xmalloc(sizeof(zeroes));
 	auto_free char *b = NULL;
 
-	(void)state;
 	memset(a, 0xff, sizeof(zeroes));
 	free(take_ptr(a));
 	b = xcalloc(sizeof(zeroes) / 8, 8);
@@ -122,7 +115,6 @@ static void reallocarray_keeps_content(void **state)
 {
 	auto_free char *text = xstrdup("content");
 
-	(void)state;
 	text = xreallocarray(text, 1000, 1000);
 	assert_string_equal(text, "content");
 }
@@ -134,7 +126,6 @@ static void strings(void **state)
 	auto_free char *printed = xasprintf("%s-%d", "node", 7);
 	auto_free char *copy = xstrdup_or_null("abc");
 
-	(void)state;
 	assert_string_equal(cut, "abc");
 	assert_string_equal(whole, "abc");
 	assert_string_equal(printed, "node-7");
@@ -149,7 +140,6 @@ static void too_much_does_not_return(void **state)
 	int status = 0;
 	pid_t pid = fork();
 
-	(void)state;
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });

@@ -153,7 +153,6 @@ static void printed_numbers_read_back(void **state)
 {
 	uint64_t seed = 2;
 
-	(void)state;
 	for (int round = 0; round < 5000; round++) {
 		uint64_t number = suite_random(&seed) >> (suite_random(&seed) % 64);
 		auto_free char *decimal = xasprintf("%" PRIu64, number);
@@ -175,7 +174,6 @@ static void printed_numbers_read_back(void **state)
 
 static void one_byte_spoils_a_number(void **state)
 {
-	(void)state;
 	for (int c = 1; c < 256; c++) {
 		const char before[] = { (char)c, '7', '\0' };
 		const char after[] = { '7', (char)c, '\0' };

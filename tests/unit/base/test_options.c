@@ -66,36 +66,32 @@ static struct wrong_case {
 
 static void words_are_read(void **state)
 {
-	const struct args_case *c = *state;
-	struct tool tool;
+	const struct args_case *c = suite_row(state);
+	struct tool *tool = *state;
 
-	tool_init(&tool);
-	assert_int_equal(tool_read(&tool, c->words), c->result);
+	assert_int_equal(tool_read(tool, c->words), c->result);
 	if (c->node)
-		assert_string_equal(tool.settings.node, c->node);
+		assert_string_equal(tool->settings.node, c->node);
 	else
-		assert_null(tool.settings.node);
-	assert_int_equal(tool.settings.workers, c->workers);
-	assert_int_equal(tool.settings.period_ms, c->period_ms);
-	assert_int_equal(tool.settings.level, c->level);
-	assert_int_equal(tool.rest, c->rest);
-	tool_done(&tool);
+		assert_null(tool->settings.node);
+	assert_int_equal(tool->settings.workers, c->workers);
+	assert_int_equal(tool->settings.period_ms, c->period_ms);
+	assert_int_equal(tool->settings.level, c->level);
+	assert_int_equal(tool->rest, c->rest);
 }
 
 static void wrong_words_are_named(void **state)
 {
-	const struct wrong_case *c = *state;
-	struct tool tool;
+	const struct wrong_case *c = suite_row(state);
+	struct tool *tool = *state;
 
-	tool_init(&tool);
-	assert_true(tool_read(&tool, c->words) < 0);
-	assert_string_equal(tool.err.msg, c->error);
-	assert_null(tool.settings.node);
-	assert_int_equal(tool.settings.workers, 2);
-	assert_int_equal(tool.settings.period_ms, 300000);
-	assert_int_equal(tool.settings.level, 1);
-	assert_int_equal(tool.rest, 0);
-	tool_done(&tool);
+	assert_true(tool_read(tool, c->words) < 0);
+	assert_string_equal(tool->err.msg, c->error);
+	assert_null(tool->settings.node);
+	assert_int_equal(tool->settings.workers, 2);
+	assert_int_equal(tool->settings.period_ms, 300000);
+	assert_int_equal(tool->settings.level, 1);
+	assert_int_equal(tool->rest, 0);
 }
 
 static void later_sources_win_in_any_order(void **state)
@@ -104,7 +100,6 @@ static void later_sources_win_in_any_order(void **state)
 	char *environment[] = { variables[0], variables[1], variables[2], NULL };
 	const char *const words[WORDS] = { "--node-name", "flag" };
 
-	(void)state;
 	for (unsigned order = 0; order < 6; order++) {
 		struct tool tool;
 
@@ -129,124 +124,104 @@ static void the_environment_beats_the_file(void **state)
 {
 	char variable[] = "NODE_NAME=env";
 	char *environment[] = { variable, NULL };
-	struct tool tool;
+	struct tool *tool = *state;
 
-	(void)state;
-	tool_init(&tool);
-	tool_set(&tool, "node-name", "file");
-	assert_string_equal(tool.settings.node, "file");
-	assert_int_equal(options_env(&tool.o, environment, &tool.err), 0);
-	assert_string_equal(tool.settings.node, "env");
-	tool_set(&tool, "node-name", "file");
-	assert_string_equal(tool.settings.node, "env");
-	tool_done(&tool);
+	tool_set(tool, "node-name", "file");
+	assert_string_equal(tool->settings.node, "file");
+	assert_int_equal(options_env(&tool->o, environment, &tool->err), 0);
+	assert_string_equal(tool->settings.node, "env");
+	tool_set(tool, "node-name", "file");
+	assert_string_equal(tool->settings.node, "env");
 }
 
 static void bad_variables_and_keys_are_named(void **state)
 {
 	char variable[] = "PERIOD=soon";
 	char *environment[] = { variable, NULL };
-	struct tool tool;
+	struct tool *tool = *state;
 
-	(void)state;
-	tool_init(&tool);
-	assert_true(options_env(&tool.o, environment, &tool.err) < 0);
-	assert_string_equal(tool.err.msg,
+	assert_true(options_env(&tool->o, environment, &tool->err) < 0);
+	assert_string_equal(tool->err.msg,
 			    "environment variable PERIOD: 'soon' is not a duration like "
 			    "250ms, 30s or 5m");
-	assert_true(options_set(&tool.o, "drivers", "x", OPTION_FILE, "/etc/s.yaml", &tool.err) <
+	assert_true(options_set(&tool->o, "drivers", "x", OPTION_FILE, "/etc/s.yaml", &tool->err) <
 		    0);
-	assert_string_equal(tool.err.msg,
+	assert_string_equal(tool->err.msg,
 			    "/etc/s.yaml: unknown key 'drivers': did you mean 'driver'?");
-	assert_true(options_set(&tool.o, "workers", "x", OPTION_FILE, "/etc/s.yaml", &tool.err) <
+	assert_true(options_set(&tool->o, "workers", "x", OPTION_FILE, "/etc/s.yaml", &tool->err) <
 		    0);
-	assert_string_equal(tool.err.msg, "/etc/s.yaml: workers: 'x' is not a number");
-	tool_done(&tool);
+	assert_string_equal(tool->err.msg, "/etc/s.yaml: workers: 'x' is not a number");
 }
 
 static void a_key_of_the_file_only_is_no_flag(void **state)
 {
 	const char *const words[WORDS] = { "--colour", "red" };
 	auto_str struct str text = STR_INIT;
-	struct tool tool;
+	struct tool *tool = *state;
 
-	(void)state;
-	tool_init(&tool);
-	tool_set(&tool, "colour", "blue");
-	assert_string_equal(tool.settings.other, "blue");
-	assert_true(tool_read(&tool, words) < 0);
-	assert_string_equal(tool.err.msg, "unknown flag '--colour': see --help");
-	options_help(&tool.o, &(struct options_prose){ .program = "tool", .summary = "" }, &text);
+	tool_set(tool, "colour", "blue");
+	assert_string_equal(tool->settings.other, "blue");
+	assert_true(tool_read(tool, words) < 0);
+	assert_string_equal(tool->err.msg, "unknown flag '--colour': see --help");
+	options_help(&tool->o, &(struct options_prose){ .program = "tool", .summary = "" }, &text);
 	assert_null(strstr(str_cstr(&text), "colour"));
-	tool_done(&tool);
 }
 
 static void lists_grow_within_a_source_and_restart_with_the_next(void **state)
 {
 	const char *const words[WORDS] = { "--driver=a,b", "--driver", "c,,d" };
-	struct tool tool;
+	struct tool *tool = *state;
 
-	(void)state;
-	tool_init(&tool);
-	assert_int_equal(tool.settings.drivers.len, 1);
-	tool_set(&tool, "driver", "x,y");
-	assert_int_equal(tool.settings.drivers.len, 1);
-	assert_string_equal(tool.settings.drivers.items[0], "x,y");
-	assert_int_equal(tool_read(&tool, words), 0);
-	assert_int_equal(tool.settings.drivers.len, 4);
-	assert_string_equal(tool.settings.drivers.items[3], "d");
-	tool_done(&tool);
+	assert_int_equal(tool->settings.drivers.len, 1);
+	tool_set(tool, "driver", "x,y");
+	assert_int_equal(tool->settings.drivers.len, 1);
+	assert_string_equal(tool->settings.drivers.items[0], "x,y");
+	assert_int_equal(tool_read(tool, words), 0);
+	assert_int_equal(tool->settings.drivers.len, 4);
+	assert_string_equal(tool->settings.drivers.items[3], "d");
 }
 
 static void a_bool_needs_no_value(void **state)
 {
 	const char *const words[WORDS] = { "-d", "inspect" };
-	struct tool tool;
+	struct tool *tool = *state;
 
-	(void)state;
-	tool_init(&tool);
-	assert_false(tool.settings.dry_run);
-	assert_int_equal(tool_read(&tool, words), 0);
-	assert_true(tool.settings.dry_run);
-	assert_int_equal(tool.rest, 2);
-	tool_done(&tool);
+	assert_false(tool->settings.dry_run);
+	assert_int_equal(tool_read(tool, words), 0);
+	assert_true(tool->settings.dry_run);
+	assert_int_equal(tool->rest, 2);
 }
 
 static void a_flag_alone_leaves_the_next_word(void **state)
 {
 	const char *const words[WORDS] = { "-w", "info", "--way=debug" };
-	struct tool tool;
+	struct tool *tool = *state;
 
-	(void)state;
-	tool_init(&tool);
-	assert_int_equal(tool_read(&tool, words), 0);
-	assert_int_equal(tool.settings.way, 2);
-	assert_int_equal(tool.rest, 2);
-	assert_int_equal(tool_read(&tool, words + 2), 0);
-	assert_int_equal(tool.settings.way, 0);
-	tool_done(&tool);
+	assert_int_equal(tool_read(tool, words), 0);
+	assert_int_equal(tool->settings.way, 2);
+	assert_int_equal(tool->rest, 2);
+	assert_int_equal(tool_read(tool, words + 2), 0);
+	assert_int_equal(tool->settings.way, 0);
 }
 
 static void a_name_may_have_commas(void **state)
 {
 	const char *const words[WORDS] = { "--group=a,b", "--group", "c" };
-	struct tool tool;
+	struct tool *tool = *state;
 
-	(void)state;
-	tool_init(&tool);
-	assert_int_equal(tool_read(&tool, words), 0);
-	assert_int_equal(tool.settings.groups.len, 2);
-	assert_string_equal(tool.settings.groups.items[0], "a,b");
-	tool_done(&tool);
+	assert_int_equal(tool_read(tool, words), 0);
+	assert_int_equal(tool->settings.groups.len, 2);
+	assert_string_equal(tool->settings.groups.items[0], "a,b");
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "later sources win in any order", later_sources_win_in_any_order, NULL);
+	suite_fixture(&suite, &tool_fixture);
 	suite_rows(&suite, args_cases, words_are_read);
 	suite_rows(&suite, wrong_cases, wrong_words_are_named);
-	suite_add(&suite, "later sources win in any order", later_sources_win_in_any_order, NULL);
 	suite_add(&suite, "the environment beats the file", the_environment_beats_the_file, NULL);
 	suite_add(&suite, "bad variables and keys are named", bad_variables_and_keys_are_named,
 		  NULL);

@@ -32,12 +32,10 @@ static void help_names_everything_within_80_columns(void **state)
 		.examples = " $ tool  --dry-run",
 	};
 	auto_str struct str text = STR_INIT;
-	struct tool tool;
+	struct tool *tool = *state;
 	const char *line;
 
-	(void)state;
-	tool_init(&tool);
-	options_help(&tool.o, &prose, &text);
+	options_help(&tool->o, &prose, &text);
 	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
 		if (!strstr(str_cstr(&text), wanted[i]))
 			fail_msg("no \"%s\" in:\n%s", wanted[i], str_cstr(&text));
@@ -46,7 +44,6 @@ static void help_names_everything_within_80_columns(void **state)
 	assert_null(strstr(str_cstr(&text), "FILES"));
 	for (line = str_cstr(&text); *line; line += strcspn(line, "\n") + 1)
 		assert_in_range(strcspn(line, "\n"), 0, 80);
-	tool_done(&tool);
 }
 
 static void help_has_the_exit_statuses_of_the_program(void **state)
@@ -55,20 +52,18 @@ static void help_has_the_exit_statuses_of_the_program(void **state)
 					     .summary = "",
 					     .exit_status = "0 or 3." };
 	auto_str struct str text = STR_INIT;
-	struct tool tool;
+	struct tool *tool = *state;
 
-	(void)state;
-	tool_init(&tool);
-	options_help(&tool.o, &prose, &text);
+	options_help(&tool->o, &prose, &text);
 	assert_non_null(strstr(str_cstr(&text), "\nEXIT STATUS\n       0 or 3.\n"));
 	assert_null(strstr(str_cstr(&text), "went well"));
-	tool_done(&tool);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &tool_fixture);
 	suite_add(&suite, "help names everything within 80 columns",
 		  help_names_everything_within_80_columns, NULL);
 	suite_add(&suite, "help has the exit statuses of the program",

@@ -74,7 +74,6 @@ static void clean_is_clean(void **state)
 {
 	uint64_t seed = 1;
 
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		auto_str struct str once = STR_INIT;
 		auto_str struct str twice = STR_INIT;
@@ -97,7 +96,6 @@ static void empty_text_is_not_null(void **state)
 	auto_str struct str b = STR_INIT;
 	auto_free char *detached = NULL;
 
-	(void)state;
 	assert_string_equal(str_cstr(&a), "");
 	str_add(&b, "");
 	assert_non_null(b.buf);
@@ -112,7 +110,6 @@ static void text_grows_terminated(void **state)
 	char expected[1200];
 	size_t len = 0;
 
-	(void)state;
 	while (len + 4 < sizeof(expected)) {
 		str_add_char(&s, 'a');
 		str_add(&s, "b");
@@ -129,7 +126,6 @@ static void zero_bytes_are_kept(void **state)
 {
 	auto_str struct str s = STR_INIT;
 
-	(void)state;
 	str_add_mem(&s, "a\0b", 3);
 	str_add_char(&s, '\0');
 	assert_int_equal(s.len, 4);
@@ -140,7 +136,6 @@ static void long_formats_are_whole(void **state)
 {
 	auto_str struct str s = STR_INIT;
 
-	(void)state;
 	str_addf(&s, "%05000d|%s", 7, "end");
 	assert_int_equal(s.len, 5004);
 	assert_string_equal(s.buf + 4999, "7|end");
@@ -151,7 +146,6 @@ static void clear_keeps_memory(void **state)
 	auto_str struct str s = STR_INIT;
 	size_t cap;
 
-	(void)state;
 	str_clear(&s);
 	str_addf(&s, "%0500d", 0);
 	cap = s.cap;
@@ -168,7 +162,6 @@ static void given_away_is_empty_again(void **state)
 	auto_str struct str s = STR_INIT;
 	auto_free char *first = NULL;
 
-	(void)state;
 	str_add(&s, "first");
 	first = str_detach(&s);
 	assert_null(s.buf);
@@ -188,7 +181,6 @@ static void cuts_keep_characters_whole(void **state)
 	static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x92\xbb"
 				   "b\xf0\x9f\x92\xbb\xe2\x82\xac";
 
-	(void)state;
 	for (size_t max = 3; max < sizeof(text) + 2; max++) {
 		auto_str struct str s = STR_INIT;
 

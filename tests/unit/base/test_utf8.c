@@ -65,7 +65,6 @@ static void sequences_follow_the_definition(void **state)
 	static const unsigned char edges[] = { 0x00, 0x7f, 0x80, 0x9f, 0xbf, 0xc0, 0xff };
 	enum { EDGES = sizeof(edges), ALL = 256 * 256 * EDGES * EDGES };
 
-	(void)state;
 	for (unsigned i = 0; i < ALL; i++) {
 		const unsigned char s[4] = { (unsigned char)(i & 0xff),
 					     (unsigned char)(i >> 8 & 0xff),
@@ -80,7 +79,6 @@ static void sequences_follow_the_definition(void **state)
 
 static void nothing_is_no_sequence(void **state)
 {
-	(void)state;
 	assert_int_equal(utf8_sequence("a", 0), 0);
 }
 

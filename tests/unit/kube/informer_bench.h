@@ -67,6 +67,8 @@ static inline void close_bench(struct bench *b)
 	str_done(&b->log);
 }
 
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
 static inline void heard(struct bench *b, const char *log)
 {
 	assert_string_equal(str_cstr(&b->log), log);
@@ -102,7 +104,6 @@ static inline void send_event(struct bench *b, const char *type, const char *nam
 /* A bench that watches an empty collection at version 5. */
 static inline void open_watching(struct bench *b)
 {
-	open_bench(b);
 	fake_client_answer(b->client, 200, EMPTY_LIST);
 	heard(b, " synced");
 	asks(b, "watch=true");

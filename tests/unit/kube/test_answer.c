@@ -69,7 +69,6 @@ static void deep_nesting_is_just_text(void **state)
 	auto_str struct str body = STR_INIT;
 	struct err err = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 10000; i++)
 		str_add(&body, "{\"a\":");
 	assert_int_equal(answer_result(500, str_cstr(&body), body.len, &err), -EAGAIN);

@@ -58,10 +58,12 @@ static void assert_same_json(const char *text, const char *expected)
 		fail_msg("%s is not %s", text, expected);
 }
 
+SUITE_OBJECT(kube_client, fake_client_new(), kube_client_free);
+
 static void apply_is_sent(void **state)
 {
-	const struct apply_case *row = *state;
-	struct kube_client *client = fake_client_new();
+	const struct apply_case *row = suite_row(state);
+	struct kube_client *client = *state;
 	auto_json json_t *object = json_loads(row->object, 0, NULL);
 	auto_json json_t *before = json_deep_copy(object);
 	const struct fake_request *request;
@@ -85,7 +87,6 @@ static void apply_is_sent(void **state)
 	assert_int_equal(result, 1);
 	fake_client_answer(client, 201, "{}");
 	assert_int_equal(result, 0);
-	kube_client_free(client);
 }
 
 #define CLAIM      "/apis/devices.harvesterhci.io/v1beta1/pcideviceclaims/n-1"
@@ -147,8 +148,8 @@ static void on_merged(void *arg, int result, const struct kube_response *respons
 
 static void merge_is_sent(void **state)
 {
-	const struct merge_case *row = *state;
-	struct kube_client *client = fake_client_new();
+	const struct merge_case *row = suite_row(state);
+	struct kube_client *client = *state;
 	auto_json json_t *object = json_loads(row->object, 0, NULL);
 	auto_json json_t *before = json_deep_copy(object);
 	const struct fake_request *request;
@@ -173,17 +174,15 @@ static void merge_is_sent(void **state)
 	fake_client_answer(client, row->status, "{}");
 	assert_int_equal(outcome.result, row->result);
 	assert_int_equal(outcome.kind, row->kind);
-	kube_client_free(client);
 }
 
 static void create_is_sent(void **state)
 {
-	struct kube_client *client = fake_client_new();
+	struct kube_client *client = *state;
 	auto_json json_t *object = json_pack("{s:{s:i}}", "spec", "numVFs", 2);
 	const struct fake_request *request;
 	int result = 1;
 
-	(void)state;
 	apply_create(client,
 		     &(struct apply_request){ .kind = &pcidevice_kind,
 					      .name = "n-1",
@@ -201,7 +200,6 @@ static void create_is_sent(void **state)
 					"\"kind\":\"PCIDevice\"}");
 	fake_client_answer(client, 409, "{\"reason\":\"AlreadyExists\"}");
 	assert_int_equal(result, -EEXIST);
-	kube_client_free(client);
 }
 
 static struct delete_case {
@@ -218,8 +216,8 @@ static struct delete_case {
 
 static void delete_is_sent(void **state)
 {
-	const struct delete_case *row = *state;
-	struct kube_client *client = fake_client_new();
+	const struct delete_case *row = suite_row(state);
+	struct kube_client *client = *state;
 	auto_free char *body = xasprintf("{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\","
 					 "\"preconditions\":%s}",
 					 row->preconditions);
@@ -238,13 +236,13 @@ static void delete_is_sent(void **state)
 	assert_same_json(request->body, body);
 	fake_client_answer(client, 404, "{}");
 	assert_true(result < 0);
-	kube_client_free(client);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &kube_client_fixture);
 	suite_rows(&suite, applies, apply_is_sent);
 	suite_rows(&suite, merges, merge_is_sent);
 	suite_add(&suite, "a new object is posted", create_is_sent, NULL);

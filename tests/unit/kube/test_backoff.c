@@ -14,7 +14,6 @@ static void waits_double_up_to_the_ceiling(void **state)
 	static const uint64_t waits[] = { 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000 };
 	struct backoff b = fresh();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(waits); i++)
 		assert_int_equal(backoff_next(&b, 1000 * i, 0), waits[i]);
 	for (int i = 0; i < 1000; i++)
@@ -27,7 +26,6 @@ static void jitter_spreads_over_its_range(void **state)
 	uint64_t low = UINT64_MAX;
 	uint64_t high = 0;
 
-	(void)state;
 	for (int i = 0; i < 10000; i++) {
 		struct backoff b = fresh();
 		uint64_t wait = backoff_next(&b, 0, suite_random(&seed));
@@ -43,7 +41,6 @@ static void health_begins_it_anew(void **state)
 {
 	struct backoff b = fresh();
 
-	(void)state;
 	backoff_next(&b, 1000, 0);
 	assert_int_equal(backoff_next(&b, 1000 + 119999, 0), 1600);
 	assert_int_equal(backoff_next(&b, 1000 + 119999 + 120000, 0), 800);
@@ -53,7 +50,6 @@ static void reset_begins_it_anew(void **state)
 {
 	struct backoff b = fresh();
 
-	(void)state;
 	backoff_next(&b, 1000, 0);
 	backoff_reset(&b);
 	assert_int_equal(backoff_next(&b, 1001, 0), 800);

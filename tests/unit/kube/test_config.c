@@ -72,27 +72,25 @@ static void assert_text(const struct folder *folder, const char *is, const char 
 
 static void good_file_is_read(void **state)
 {
-	const struct good_case *c = *state;
+	const struct good_case *c = suite_row(state);
 	auto_kube_config struct kube_config config = { 0 };
-	struct folder folder;
+	struct folder *folder = *state;
 	auto_free char *path = NULL;
 	struct err err = { 0 };
 
-	folder_init(&folder);
-	folder_put(&folder, "config", c->text);
-	path = folder_path(&folder, "config");
+	folder_put(folder, "config", c->text);
+	path = folder_path(folder, "config");
 	if (kubeconfig_load(path, &(struct kube_config_source){ .context = c->context }, &config,
 			    &err) < 0)
 		fail_msg("%s", err.msg);
-	assert_text(&folder, config.server, c->server);
-	assert_text(&folder, config.ns, c->ns);
-	assert_text(&folder, config.token, c->token);
-	assert_text(&folder, config.token_path, c->token_path);
-	assert_text(&folder, config.ca.path, c->ca_path);
-	assert_text(&folder, config.ca.data, c->ca_data);
-	assert_text(&folder, config.cert.path, c->cert_path);
+	assert_text(folder, config.server, c->server);
+	assert_text(folder, config.ns, c->ns);
+	assert_text(folder, config.token, c->token);
+	assert_text(folder, config.token_path, c->token_path);
+	assert_text(folder, config.ca.path, c->ca_path);
+	assert_text(folder, config.ca.data, c->ca_data);
+	assert_text(folder, config.cert.path, c->cert_path);
 	assert_int_equal(config.insecure, c->insecure);
-	folder_done(&folder);
 }
 
 static struct bad_case {
@@ -159,63 +157,55 @@ static struct bad_case {
 
 static void bad_file_is_explained(void **state)
 {
-	const struct bad_case *c = *state;
+	const struct bad_case *c = suite_row(state);
 	auto_kube_config struct kube_config config = { 0 };
-	struct folder folder;
+	struct folder *folder = *state;
 	auto_free char *path = NULL;
 	auto_free char *error = NULL;
 	struct err err = { 0 };
 
-	folder_init(&folder);
-	folder_put(&folder, "config", c->text);
-	path = folder_path(&folder, "config");
+	folder_put(folder, "config", c->text);
+	path = folder_path(folder, "config");
 	error = xasprintf("kubeconfig '%s'%s", path, c->error);
 	assert_true(kubeconfig_load(path, &(struct kube_config_source){ .context = c->context },
 				    &config, &err) < 0);
 	assert_string_equal(err.msg, error);
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_null(config.server);
-	folder_done(&folder);
 }
 
 static void what_is_not_yaml_has_a_line(void **state)
 {
 	auto_kube_config struct kube_config config = { 0 };
-	struct folder folder;
+	struct folder *folder = *state;
 	auto_free char *path = NULL;
 	auto_free char *error = NULL;
 	struct err err = { 0 };
 
-	(void)state;
-	folder_init(&folder);
-	folder_put(&folder, "config", "a: 1\nb: 2\na: 3\n");
-	path = folder_path(&folder, "config");
+	folder_put(folder, "config", "a: 1\nb: 2\na: 3\n");
+	path = folder_path(folder, "config");
 	error = xasprintf("kubeconfig: %s:3: key 'a' is there twice", path);
 	assert_true(kubeconfig_load(path, &plain, &config, &err) < 0);
 	assert_string_equal(err.msg, error);
-	folder_done(&folder);
 }
 
 static void of_several_files_the_first_counts(void **state)
 {
 	auto_kube_config struct kube_config config = { 0 };
 	auto_free char *paths = NULL;
-	struct folder folder;
+	struct folder *folder = *state;
 	struct err err = { 0 };
 
-	(void)state;
-	folder_init(&folder);
-	folder_put(&folder, "one/config", "current-context: x\n" USER("{tokenFile: first}"));
-	folder_put(&folder, "two/config",
+	folder_put(folder, "one/config", "current-context: x\n" USER("{tokenFile: first}"));
+	folder_put(folder, "two/config",
 		   CLUSTER "contexts: [{name: x, context: {cluster: c, user: u}}]\n" USER(
 			   "{tokenFile: second}") "current-context: y\n");
-	paths = xasprintf("%s/none::%s/one/config:%s/two/config:", folder.path, folder.path,
-			  folder.path);
+	paths = xasprintf("%s/none::%s/one/config:%s/two/config:", folder->path, folder->path,
+			  folder->path);
 	if (kubeconfig_load(paths, &plain, &config, &err) < 0)
 		fail_msg("%s", err.msg);
 	assert_string_equal(config.server, "https://h:1");
-	assert_text(&folder, config.token_path, "~/one/first");
-	folder_done(&folder);
+	assert_text(folder, config.token_path, "~/one/first");
 }
 
 static void all_files_missing_is_an_error(void **state)
@@ -223,7 +213,6 @@ static void all_files_missing_is_an_error(void **state)
 	auto_kube_config struct kube_config config = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(kubeconfig_load("/nonexistent/a:/nonexistent/b", &plain, &config, &err),
 			 -ENOENT);
 	assert_string_equal(err.msg,
@@ -258,29 +247,28 @@ static void put_config(const struct folder *folder, const char *name, const char
 
 static void config_is_found(void **state)
 {
-	const struct place_case *c = *state;
+	const struct place_case *c = suite_row(state);
 	auto_kube_config struct kube_config config = { 0 };
 	auto_free char *path = NULL;
 	auto_free char *env = NULL;
 	auto_free char *account = NULL;
-	struct folder folder;
+	struct folder *folder = *state;
 	struct err err = { 0 };
 	int r;
 
-	folder_init(&folder);
-	put_config(&folder, "path", "path");
-	put_config(&folder, "env", "env");
-	put_config(&folder, ".kube/config", "home");
-	folder_put(&folder, "account/token", "t");
-	folder_put(&folder, "account/ca.crt", "c");
-	path = folder_path(&folder, "path");
-	env = folder_path(&folder, "env");
-	account = folder_path(&folder, "account");
+	put_config(folder, "path", "path");
+	put_config(folder, "env", "env");
+	put_config(folder, ".kube/config", "home");
+	folder_put(folder, "account/token", "t");
+	folder_put(folder, "account/ca.crt", "c");
+	path = folder_path(folder, "path");
+	env = folder_path(folder, "env");
+	account = folder_path(folder, "account");
 	r = kube_config_load(
 		&(struct kube_config_source){
 			.path = c->path ? path : "",
 			.kubeconfig = c->kubeconfig ? env : NULL,
-			.home = c->home ? folder.path : "/nonexistent",
+			.home = c->home ? folder->path : "/nonexistent",
 			.service_host = "10.96.0.1",
 			.service_port = "443",
 			.account_dir = c->in_cluster ? account : "/nonexistent",
@@ -292,7 +280,6 @@ static void config_is_found(void **state)
 	else
 		assert_non_null(
 			strstr(err.msg, "no cluster is configured: give --kubeconfig FILE"));
-	folder_done(&folder);
 }
 
 static struct pod_case {
@@ -317,28 +304,26 @@ static struct pod_case {
 
 static void pod_is_read(void **state)
 {
-	const struct pod_case *c = *state;
+	const struct pod_case *c = suite_row(state);
 	auto_kube_config struct kube_config config = { 0 };
 	struct kube_config_source source = { .service_host = c->host, .service_port = c->port };
-	struct folder folder;
+	struct folder *folder = *state;
 	struct err err = { 0 };
 
-	folder_init(&folder);
-	source.account_dir = folder.path;
-	folder_put(&folder, "token", "t");
-	folder_put(&folder, "ca.crt", "c");
+	source.account_dir = folder->path;
+	folder_put(folder, "token", "t");
+	folder_put(folder, "ca.crt", "c");
 	if (c->ns)
-		folder_put(&folder, "namespace", c->ns);
+		folder_put(folder, "namespace", c->ns);
 	assert_int_equal(incluster_load(&source, &config, &err) == 0, c->server != NULL);
 	if (c->server) {
 		assert_string_equal(config.server, c->server);
 		assert_string_equal(config.ns, c->ns_read);
-		assert_text(&folder, config.token_path, "~/token");
-		assert_text(&folder, config.ca.path, "~/ca.crt");
+		assert_text(folder, config.token_path, "~/token");
+		assert_text(folder, config.ca.path, "~/ca.crt");
 	} else {
 		assert_non_null(strstr(err.msg, c->error));
 	}
-	folder_done(&folder);
 }
 
 static void a_pod_without_a_token_is_explained(void **state)
@@ -349,7 +334,6 @@ static void a_pod_without_a_token_is_explained(void **state)
 					     .account_dir = "/nonexistent" };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(incluster_load(&source, &config, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "service account token '/nonexistent/token'"));
 	assert_non_null(strstr(err.msg, "automountServiceAccountToken"));
@@ -359,15 +343,16 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "all files missing is an error", all_files_missing_is_an_error, NULL);
+	suite_add(&suite, "a pod without a token is explained", a_pod_without_a_token_is_explained,
+		  NULL);
+	suite_fixture(&suite, &folder_fixture);
 	suite_rows(&suite, goods, good_file_is_read);
 	suite_rows(&suite, bads, bad_file_is_explained);
 	suite_add(&suite, "what is not YAML has a line", what_is_not_yaml_has_a_line, NULL);
 	suite_add(&suite, "of several files the first counts", of_several_files_the_first_counts,
 		  NULL);
-	suite_add(&suite, "all files missing is an error", all_files_missing_is_an_error, NULL);
 	suite_rows(&suite, places, config_is_found);
 	suite_rows(&suite, pods, pod_is_read);
-	suite_add(&suite, "a pod without a token is explained", a_pod_without_a_token_is_explained,
-		  NULL);
 	return suite_run(&suite, "config");
 }

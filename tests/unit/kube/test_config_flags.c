@@ -52,6 +52,8 @@ static void scene_done(struct scene *scene)
 	folder_done(&scene->folder);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_done);
+
 /* "server ca token cert key tls-name insecure proxy", of what is set. */
 static char *summary(const struct kube_config *config, const char *folder)
 {
@@ -189,19 +191,18 @@ static struct flag_case {
 
 static void flag_counts_over_the_file(void **state)
 {
-	const struct flag_case *c = *state;
+	const struct flag_case *c = suite_row(state);
 	auto_free char *is = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	scene_load(&scene, c->text, &c->flags);
-	assert_int_equal(scene.result == 0, c->summary != NULL);
+	scene_load(scene, c->text, &c->flags);
+	assert_int_equal(scene->result == 0, c->summary != NULL);
 	if (c->summary) {
-		is = summary(&scene.config, scene.folder.path);
+		is = summary(&scene->config, scene->folder.path);
 		assert_string_equal(is, c->summary);
-	} else if (!strstr(scene.err.msg, c->error)) {
-		fail_msg("%s", scene.err.msg);
+	} else if (!strstr(scene->err.msg, c->error)) {
+		fail_msg("%s", scene->err.msg);
 	}
-	scene_done(&scene);
 }
 
 static const char *const two_groups[] = { "g,1", "h" };
@@ -244,23 +245,22 @@ static struct as_case {
 
 static void acts_as(void **state)
 {
-	const struct as_case *c = *state;
+	const struct as_case *c = suite_row(state);
 	auto_str struct str to = STR_INIT;
 	struct json_strs headers = { 0 };
-	struct scene scene;
+	struct scene *scene = *state;
 
-	scene_load(&scene, c->text, &c->flags);
-	assert_int_equal(scene.result == 0, c->headers != NULL);
+	scene_load(scene, c->text, &c->flags);
+	assert_int_equal(scene->result == 0, c->headers != NULL);
 	if (c->headers) {
-		impersonate_headers(&scene.config.as, &headers);
+		impersonate_headers(&scene->config.as, &headers);
 		for (size_t i = 0; i < headers.len; i++)
 			str_addf(&to, "%s;", headers.items[i]);
 		assert_string_equal(str_cstr(&to), c->headers);
 		json_strs_done(&headers);
 	} else {
-		assert_non_null(strstr(scene.err.msg, "impersonation"));
+		assert_non_null(strstr(scene->err.msg, "impersonation"));
 	}
-	scene_done(&scene);
 }
 
 static struct exec_case {
@@ -301,19 +301,18 @@ static struct exec_case {
 
 static void program_is_read(void **state)
 {
-	const struct exec_case *c = *state;
-	struct scene scene;
+	const struct exec_case *c = suite_row(state);
+	struct scene *scene = *state;
 
-	scene_load(&scene, c->text, NULL);
+	scene_load(scene, c->text, NULL);
 	if (c->error) {
-		assert_true(scene.result < 0);
-		if (!strstr(scene.err.msg, c->error))
-			fail_msg("%s", scene.err.msg);
+		assert_true(scene->result < 0);
+		if (!strstr(scene->err.msg, c->error))
+			fail_msg("%s", scene->err.msg);
 	} else {
-		assert_int_equal(scene.result, 0);
-		assert_int_equal(scene.config.exec->input, c->input);
+		assert_int_equal(scene->result, 0);
+		assert_int_equal(scene->config.exec->input, c->input);
 	}
-	scene_done(&scene);
 }
 
 static void all_of_a_program_is_read(void **state)
@@ -328,13 +327,12 @@ static void all_of_a_program_is_read(void **state)
 		"installHint: Get it.}}}]\n";
 	const struct kube_exec *exec;
 	auto_free char *command = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_load(&scene, text, NULL);
-	assert_int_equal(scene.result, 0);
-	exec = scene.config.exec;
-	command = folder_path(&scene.folder, "./bin/get");
+	scene_load(scene, text, NULL);
+	assert_int_equal(scene->result, 0);
+	exec = scene->config.exec;
+	command = folder_path(&scene->folder, "./bin/get");
 	assert_string_equal(exec->command, command);
 	assert_string_equal(exec->user, "u");
 	assert_string_equal(exec->api_version, V1BETA1);
@@ -345,39 +343,37 @@ static void all_of_a_program_is_read(void **state)
 	assert_string_equal(exec->env.items[0], "A=b=c");
 	assert_string_equal(exec->install_hint, "Get it.");
 	assert_true(exec->cluster_info);
-	assert_string_equal(scene.config.exec_config, "{\"a\":[1]}");
-	assert_true(scene.config.proxy_env);
-	scene_done(&scene);
+	assert_string_equal(scene->config.exec_config, "{\"a\":[1]}");
+	assert_true(scene->config.proxy_env);
 }
 
 static void names_are_listed_once(void **state)
 {
 	struct json_strs names = { 0 };
 	auto_free char *paths = NULL;
-	struct folder folder;
+	struct folder *folder = *state;
 
-	(void)state;
-	folder_init(&folder);
-	folder_put(&folder, "a", "contexts: [{name: x}, {name: w}]");
-	folder_put(&folder, "b", "contexts: [{name: w}, {name: z}, {}]");
-	paths = xasprintf("%s/a:%s/none:%s/b", folder.path, folder.path, folder.path);
+	folder_put(folder, "a", "contexts: [{name: x}, {name: w}]");
+	folder_put(folder, "b", "contexts: [{name: w}, {name: z}, {}]");
+	paths = xasprintf("%s/a:%s/none:%s/b", folder->path, folder->path, folder->path);
 	kube_config_names(&(struct kube_config_source){ .kubeconfig = paths }, "contexts", &names);
 	assert_int_equal(names.len, 3);
 	assert_string_equal(names.items[2], "z");
 	json_strs_done(&names);
 	kube_config_names(&(struct kube_config_source){ .path = "/nonexistent" }, "users", &names);
 	assert_int_equal(names.len, 0);
-	folder_done(&folder);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_rows(&suite, flag_cases, flag_counts_over_the_file);
 	suite_rows(&suite, as_cases, acts_as);
 	suite_rows(&suite, exec_cases, program_is_read);
 	suite_add(&suite, "all of a program is read", all_of_a_program_is_read, NULL);
+	suite_fixture(&suite, &folder_fixture);
 	suite_add(&suite, "names are listed once", names_are_listed_once, NULL);
 	return suite_run(&suite, "config_flags");
 }

@@ -33,6 +33,8 @@ static void looks_done(struct looks *l)
 	folder_done(&l->folder);
 }
 
+SUITE_FIXTURE(looks, struct looks, looks_init, looks_done);
+
 static int look(struct looks *l, uint64_t now_ms)
 {
 	struct err err;
@@ -52,82 +54,67 @@ static void swap_file(const struct looks *l, const char *name, const char *text)
 
 static void a_token_loses_its_line_break(void **state)
 {
-	struct looks l;
+	struct looks *l = *state;
 
-	(void)state;
-	looks_init(&l);
-	folder_put(&l.folder, "token", "abc.def \r\n\n");
-	assert_int_equal(look(&l, START), 0);
-	assert_string_equal(credentials_token(l.credentials), "abc.def");
-	looks_done(&l);
+	folder_put(&l->folder, "token", "abc.def \r\n\n");
+	assert_int_equal(look(l, START), 0);
+	assert_string_equal(credentials_token(l->credentials), "abc.def");
 }
 
 static void a_new_token_is_seen_within_a_second(void **state)
 {
-	struct looks l;
+	struct looks *l = *state;
 
-	(void)state;
-	looks_init(&l);
-	folder_put(&l.folder, "token", "one");
-	assert_int_equal(look(&l, START), 0);
-	swap_file(&l, "token", "two");
-	assert_int_equal(look(&l, START + 999), 0);
-	assert_string_equal(credentials_token(l.credentials), "one");
-	assert_int_equal(look(&l, START + 1000), 0);
-	assert_string_equal(credentials_token(l.credentials), "two");
-	looks_done(&l);
+	folder_put(&l->folder, "token", "one");
+	assert_int_equal(look(l, START), 0);
+	swap_file(l, "token", "two");
+	assert_int_equal(look(l, START + 999), 0);
+	assert_string_equal(credentials_token(l->credentials), "one");
+	assert_int_equal(look(l, START + 1000), 0);
+	assert_string_equal(credentials_token(l->credentials), "two");
 }
 
 static void a_rejected_token_is_read_at_once(void **state)
 {
-	struct looks l;
+	struct looks *l = *state;
 
-	(void)state;
-	looks_init(&l);
-	folder_put(&l.folder, "token", "one");
-	assert_int_equal(look(&l, START), 0);
-	swap_file(&l, "token", "two");
-	credentials_reject(l.credentials);
-	assert_int_equal(look(&l, START + 1), 0);
-	assert_string_equal(credentials_token(l.credentials), "two");
-	looks_done(&l);
+	folder_put(&l->folder, "token", "one");
+	assert_int_equal(look(l, START), 0);
+	swap_file(l, "token", "two");
+	credentials_reject(l->credentials);
+	assert_int_equal(look(l, START + 1), 0);
+	assert_string_equal(credentials_token(l->credentials), "two");
 }
 
 static void a_swapped_symlink_is_a_new_token(void **state)
 {
-	struct looks l;
+	struct looks *l = *state;
 	auto_free char *link = NULL;
 	auto_free char *token = NULL;
 
-	(void)state;
-	looks_init(&l);
-	folder_put(&l.folder, "v1/token", "one");
-	folder_put(&l.folder, "v2/token", "two");
-	link = folder_path(&l.folder, "..data");
-	token = folder_path(&l.folder, "token");
+	folder_put(&l->folder, "v1/token", "one");
+	folder_put(&l->folder, "v2/token", "two");
+	link = folder_path(&l->folder, "..data");
+	token = folder_path(&l->folder, "token");
 	assert_int_equal(symlink("v1", link), 0);
 	assert_int_equal(symlink("..data/token", token), 0);
-	assert_int_equal(look(&l, START), 0);
-	assert_string_equal(credentials_token(l.credentials), "one");
+	assert_int_equal(look(l, START), 0);
+	assert_string_equal(credentials_token(l->credentials), "one");
 	assert_int_equal(unlink(link), 0);
 	assert_int_equal(symlink("v2", link), 0);
-	assert_int_equal(look(&l, START + 1000), 0);
-	assert_string_equal(credentials_token(l.credentials), "two");
-	looks_done(&l);
+	assert_int_equal(look(l, START + 1000), 0);
+	assert_string_equal(credentials_token(l->credentials), "two");
 }
 
 static void a_missing_file_costs_no_token(void **state)
 {
-	struct looks l;
+	struct looks *l = *state;
 
-	(void)state;
-	looks_init(&l);
-	folder_put(&l.folder, "token", "one");
-	assert_int_equal(look(&l, START), 0);
-	assert_int_equal(unlink(l.config.token_path), 0);
-	assert_int_equal(look(&l, START + 1000), 0);
-	assert_string_equal(credentials_token(l.credentials), "one");
-	looks_done(&l);
+	folder_put(&l->folder, "token", "one");
+	assert_int_equal(look(l, START), 0);
+	assert_int_equal(unlink(l->config.token_path), 0);
+	assert_int_equal(look(l, START + 1000), 0);
+	assert_string_equal(credentials_token(l->credentials), "one");
 }
 
 static struct bad_token {
@@ -143,96 +130,82 @@ static struct bad_token {
 
 static void bad_token_is_refused(void **state)
 {
-	const struct bad_token *c = *state;
+	const struct bad_token *c = suite_row(state);
 	struct err err = { 0 };
-	struct looks l;
+	struct looks *l = *state;
 
-	looks_init(&l);
 	if (c->text)
-		folder_put(&l.folder, "token", c->text);
-	assert_int_equal(credentials_refresh(l.credentials, START, &l.files, &l.changed, &err),
+		folder_put(&l->folder, "token", c->text);
+	assert_int_equal(credentials_refresh(l->credentials, START, &l->files, &l->changed, &err),
 			 c->code);
-	assert_non_null(strstr(err.msg, l.config.token_path));
-	assert_null(credentials_token(l.credentials));
-	looks_done(&l);
+	assert_non_null(strstr(err.msg, l->config.token_path));
+	assert_null(credentials_token(l->credentials));
 }
 
 static void a_changed_ca_is_told_once(void **state)
 {
-	struct looks l;
+	struct looks *l = *state;
 
-	(void)state;
-	looks_init(&l);
-	folder_put(&l.folder, "token", "t");
-	folder_put(&l.folder, "ca", "one");
-	l.config.ca.path = folder_path(&l.folder, "ca");
-	assert_int_equal(look(&l, START), 0);
-	assert_true(l.changed);
-	assert_string_equal(l.files.ca, l.config.ca.path);
-	assert_int_equal(look(&l, START + 1000), 0);
-	assert_false(l.changed);
-	swap_file(&l, "ca", "two");
-	assert_int_equal(look(&l, START + 1500), 0);
-	assert_false(l.changed);
-	assert_int_equal(look(&l, START + 2000), 0);
-	assert_true(l.changed);
-	assert_int_equal(look(&l, START + 3000), 0);
-	assert_false(l.changed);
-	looks_done(&l);
+	folder_put(&l->folder, "token", "t");
+	folder_put(&l->folder, "ca", "one");
+	l->config.ca.path = folder_path(&l->folder, "ca");
+	assert_int_equal(look(l, START), 0);
+	assert_true(l->changed);
+	assert_string_equal(l->files.ca, l->config.ca.path);
+	assert_int_equal(look(l, START + 1000), 0);
+	assert_false(l->changed);
+	swap_file(l, "ca", "two");
+	assert_int_equal(look(l, START + 1500), 0);
+	assert_false(l->changed);
+	assert_int_equal(look(l, START + 2000), 0);
+	assert_true(l->changed);
+	assert_int_equal(look(l, START + 3000), 0);
+	assert_false(l->changed);
 }
 
 /* What a look that failed has noticed must not be lost. */
 static void a_failed_look_does_not_swallow_a_change(void **state)
 {
-	struct looks l;
+	struct looks *l = *state;
 
-	(void)state;
-	looks_init(&l);
-	folder_put(&l.folder, "ca", "one");
-	l.config.ca.path = folder_path(&l.folder, "ca");
-	assert_int_equal(look(&l, START), -ENOENT);
-	folder_put(&l.folder, "token", "t");
-	assert_int_equal(look(&l, START + 1), 0);
-	assert_true(l.changed);
-	looks_done(&l);
+	folder_put(&l->folder, "ca", "one");
+	l->config.ca.path = folder_path(&l->folder, "ca");
+	assert_int_equal(look(l, START), -ENOENT);
+	folder_put(&l->folder, "token", "t");
+	assert_int_equal(look(l, START + 1), 0);
+	assert_true(l->changed);
 }
 
 static void inline_data_is_a_file_in_memory(void **state)
 {
 	auto_free char *text = NULL;
-	struct looks l;
+	struct looks *l = *state;
 
-	(void)state;
-	looks_init(&l);
-	folder_put(&l.folder, "token", "t");
-	l.config.cert.data = xstrdup("-----BEGIN X-----\n-----END X-----");
-	l.config.cert.len = strlen(l.config.cert.data);
-	assert_int_equal(look(&l, START), 0);
-	assert_int_equal(strncmp(l.files.cert, "/proc/self/fd/", 14), 0);
+	folder_put(&l->folder, "token", "t");
+	l->config.cert.data = xstrdup("-----BEGIN X-----\n-----END X-----");
+	l->config.cert.len = strlen(l->config.cert.data);
+	assert_int_equal(look(l, START), 0);
+	assert_int_equal(strncmp(l->files.cert, "/proc/self/fd/", 14), 0);
 	for (int i = 0; i < 2; i++) {
 		free(text);
 		text = NULL;
-		assert_int_equal(file_read(AT_FDCWD, l.files.cert, 100, &text, NULL, NULL), 0);
-		assert_string_equal(text, l.config.cert.data);
+		assert_int_equal(file_read(AT_FDCWD, l->files.cert, 100, &text, NULL, NULL), 0);
+		assert_string_equal(text, l->config.cert.data);
 	}
-	assert_null(l.files.ca);
-	assert_int_equal(look(&l, START + 1000), 0);
-	assert_false(l.changed);
-	looks_done(&l);
+	assert_null(l->files.ca);
+	assert_int_equal(look(l, START + 1000), 0);
+	assert_false(l->changed);
 }
 
 static void a_token_of_the_configuration_needs_no_file(void **state)
 {
-	struct looks l;
+	struct looks *l = *state;
 
-	(void)state;
-	looks_init(&l);
-	free(l.config.token_path);
-	l.config.token_path = NULL;
-	l.config.token = xstrdup("abc");
-	assert_int_equal(look(&l, START), 0);
-	assert_string_equal(credentials_token(l.credentials), "abc");
-	looks_done(&l);
+	free(l->config.token_path);
+	l->config.token_path = NULL;
+	l->config.token = xstrdup("abc");
+	assert_int_equal(look(l, START), 0);
+	assert_string_equal(credentials_token(l->credentials), "abc");
 }
 
 #define PEM(what) "-----BEGIN " what "-----"
@@ -243,56 +216,51 @@ static void what_is_given_counts_over_the_configuration(void **state)
 	const struct kube_proof second = { .token = "two" };
 	auto_free char *text = NULL;
 	auto_free char *path = NULL;
-	struct looks l;
+	struct looks *l = *state;
 
-	(void)state;
-	looks_init(&l);
-	folder_put(&l.folder, "token", "t");
-	assert_int_equal(look(&l, START), 0);
-	credentials_give(l.credentials, &first);
-	assert_int_equal(look(&l, START), 0);
-	assert_string_equal(credentials_token(l.credentials), "one");
-	assert_true(l.changed);
-	assert_int_equal(file_read(AT_FDCWD, l.files.cert, 100, &text, NULL, NULL), 0);
+	folder_put(&l->folder, "token", "t");
+	assert_int_equal(look(l, START), 0);
+	credentials_give(l->credentials, &first);
+	assert_int_equal(look(l, START), 0);
+	assert_string_equal(credentials_token(l->credentials), "one");
+	assert_true(l->changed);
+	assert_int_equal(file_read(AT_FDCWD, l->files.cert, 100, &text, NULL, NULL), 0);
 	assert_string_equal(text, PEM("1"));
-	path = xstrdup(l.files.key);
+	path = xstrdup(l->files.key);
 	/* A refusal is for who gives to hear of: the file has no part in it any more. */
-	credentials_reject(l.credentials);
-	assert_int_equal(look(&l, START), 0);
-	assert_string_equal(credentials_token(l.credentials), "one");
+	credentials_reject(l->credentials);
+	assert_int_equal(look(l, START), 0);
+	assert_string_equal(credentials_token(l->credentials), "one");
 	/* The same again needs no new connection, and a new token does not either. */
-	credentials_give(l.credentials, &first);
-	assert_int_equal(look(&l, START), 0);
-	assert_false(l.changed);
-	assert_string_equal(l.files.key, path);
-	credentials_give(l.credentials, &second);
-	assert_int_equal(look(&l, START), 0);
-	assert_string_equal(credentials_token(l.credentials), "two");
-	assert_true(l.changed);
-	assert_null(l.files.cert);
-	looks_done(&l);
+	credentials_give(l->credentials, &first);
+	assert_int_equal(look(l, START), 0);
+	assert_false(l->changed);
+	assert_string_equal(l->files.key, path);
+	credentials_give(l->credentials, &second);
+	assert_int_equal(look(l, START), 0);
+	assert_string_equal(credentials_token(l->credentials), "two");
+	assert_true(l->changed);
+	assert_null(l->files.cert);
 }
 
 static void a_configured_certificate_stays(void **state)
 {
 	const struct kube_proof proof = { .token = "one", .cert = PEM("1"), .key = PEM("2") };
-	struct looks l;
+	struct looks *l = *state;
 
-	(void)state;
-	looks_init(&l);
-	l.config.cert.path = folder_path(&l.folder, "cert");
-	l.config.key.path = folder_path(&l.folder, "key");
-	credentials_give(l.credentials, &proof);
-	assert_int_equal(look(&l, START), 0);
-	assert_string_equal(l.files.cert, l.config.cert.path);
-	assert_string_equal(l.files.key, l.config.key.path);
-	looks_done(&l);
+	l->config.cert.path = folder_path(&l->folder, "cert");
+	l->config.key.path = folder_path(&l->folder, "key");
+	credentials_give(l->credentials, &proof);
+	assert_int_equal(look(l, START), 0);
+	assert_string_equal(l->files.cert, l->config.cert.path);
+	assert_string_equal(l->files.key, l->config.key.path);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &looks_fixture);
 	suite_add(&suite, "a token loses its line break", a_token_loses_its_line_break, NULL);
 	suite_add(&suite, "a new token is seen within a second",
 		  a_new_token_is_seen_within_a_second, NULL);

@@ -39,10 +39,12 @@ static void tell(struct echoes *echoes, const struct echo_case *c)
 		echoes_distrust(echoes, "a", c->told_version, NOW);
 }
 
+SUITE_OBJECT(echoes, echoes_new(), echoes_free);
+
 static void store_is_believed_or_not(void **state)
 {
-	const struct echo_case *c = *state;
-	struct echoes *echoes = echoes_new();
+	const struct echo_case *c = suite_row(state);
+	struct echoes *echoes = *state;
 	struct entry entry = { 0 };
 
 	tell(echoes, c);
@@ -53,7 +55,6 @@ static void store_is_believed_or_not(void **state)
 	assert_int_equal(echoes_wait_ms(echoes, "a", entry_of(&entry, c->seen), NOW + ECHOES_MS),
 			 0);
 	assert_int_equal(echoes_wait_ms(echoes, "a", entry_of(&entry, c->seen), NOW + 100), 0);
-	echoes_free(echoes);
 }
 
 /* What a change of the store says: heard once, it counts although the store has gone on since. */
@@ -69,15 +70,14 @@ static struct hear_case {
 
 static void change_is_heard(void **state)
 {
-	const struct hear_case *c = *state;
-	struct echoes *echoes = echoes_new();
+	const struct hear_case *c = suite_row(state);
+	struct echoes *echoes = *state;
 	struct entry entry = { 0 };
 
 	echoes_expect(echoes, "a", "5", NOW);
 	echoes_hear(echoes, "b", NULL);
 	echoes_hear(echoes, "a", entry_of(&entry, c->heard));
 	assert_int_equal(echoes_wait_ms(echoes, "a", entry_of(&entry, "9"), NOW), c->wait_ms);
-	echoes_free(echoes);
 }
 
 static void the_last_word_counts(void **state)
@@ -85,7 +85,6 @@ static void the_last_word_counts(void **state)
 	struct echoes *echoes = echoes_new();
 	struct entry entry = { 0 };
 
-	(void)state;
 	echoes_expect(echoes, "a", "5", NOW);
 	echoes_expect(echoes, "a", "6", NOW + 1000);
 	assert_int_equal(echoes_wait_ms(echoes, "a", entry_of(&entry, "5"), NOW + 1000), ECHOES_MS);
@@ -98,8 +97,9 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "what was told last counts", the_last_word_counts, NULL);
+	suite_fixture(&suite, &echoes_fixture);
 	suite_rows(&suite, cases, store_is_believed_or_not);
 	suite_rows(&suite, hears, change_is_heard);
-	suite_add(&suite, "what was told last counts", the_last_word_counts, NULL);
 	return suite_run(&suite, "echoes");
 }

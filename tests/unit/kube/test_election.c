@@ -62,6 +62,8 @@ static void close_bench(struct bench *b)
 	str_done(&b->log);
 }
 
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
 static void heard(struct bench *b, const char *log)
 {
 	assert_string_equal(str_cstr(&b->log), log);
@@ -97,7 +99,6 @@ static void next_turn(struct bench *b)
 /* A bench that leads, its next renewal not yet sent. */
 static void open_leading(struct bench *b)
 {
-	open_bench(b);
 	answer(b, "", "1", "10");
 	answer(b, "us", "2", "11");
 	heard(b, " started");
@@ -105,213 +106,184 @@ static void open_leading(struct bench *b)
 
 static void the_first_makes_the_lease(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	asks(&b, "GET", "");
-	fake_client_answer(b.client, 404, "{}");
-	asks(&b, "POST", "\"holderIdentity\":\"us\"");
-	heard(&b, "");
-	answer(&b, "us", "1", "10");
-	heard(&b, " started");
-	assert_true(election_leads(b.election));
-	assert_string_equal(election_leader(b.election), "us");
-	close_bench(&b);
+	asks(b, "GET", "");
+	fake_client_answer(b->client, 404, "{}");
+	asks(b, "POST", "\"holderIdentity\":\"us\"");
+	heard(b, "");
+	answer(b, "us", "1", "10");
+	heard(b, " started");
+	assert_true(election_leads(b->election));
+	assert_string_equal(election_leader(b->election), "us");
 }
 
 static void a_race_for_it_has_one_winner(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	fake_client_answer(b.client, 404, "{}");
-	fake_client_answer(b.client, 409, "{\"reason\":\"AlreadyExists\"}");
-	heard(&b, "");
-	assert_in_range(fake_clock_next(b.clock), 1000, 2000);
-	next_turn(&b);
-	answer(&b, "other", "1", "10");
-	assert_false(election_leads(b.election));
-	assert_string_equal(election_leader(b.election), "other");
-	close_bench(&b);
+	fake_client_answer(b->client, 404, "{}");
+	fake_client_answer(b->client, 409, "{\"reason\":\"AlreadyExists\"}");
+	heard(b, "");
+	assert_in_range(fake_clock_next(b->clock), 1000, 2000);
+	next_turn(b);
+	answer(b, "other", "1", "10");
+	assert_false(election_leads(b->election));
+	assert_string_equal(election_leader(b->election), "other");
 }
 
 static void a_silent_leader_is_replaced(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	uint64_t waited_ms = 0;
 
-	(void)state;
-	open_bench(&b);
 	for (;;) {
-		answer(&b, "other", "1", "10");
-		if (fake_client_open(b.client) > 0)
+		answer(b, "other", "1", "10");
+		if (fake_client_open(b->client) > 0)
 			break;
-		waited_ms += fake_clock_next(b.clock);
-		next_turn(&b);
+		waited_ms += fake_clock_next(b->clock);
+		next_turn(b);
 	}
 	assert_in_range(waited_ms, 15000, 19400);
 	/* Only if nobody else wrote meanwhile. */
-	asks(&b, "PATCH", "\"resourceVersion\":\"10\"");
-	asks(&b, "PATCH", "\"leaseTransitions\":4");
-	answer(&b, "us", "2", "11");
-	heard(&b, " started");
-	close_bench(&b);
+	asks(b, "PATCH", "\"resourceVersion\":\"10\"");
+	asks(b, "PATCH", "\"leaseTransitions\":4");
+	answer(b, "us", "2", "11");
+	heard(b, " started");
 }
 
 static void a_leader_renews_every_two_seconds(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_leading(&b);
+	open_leading(b);
 	for (int i = 0; i < 50; i++) {
-		assert_int_equal(fake_clock_next(b.clock), 2000);
-		next_turn(&b);
-		asks(&b, "PATCH", "\"renewTime\"");
-		assert_null(strstr(fake_client_request(b.client)->body, "acquireTime"));
-		answer(&b, "us", "3", "12");
+		assert_int_equal(fake_clock_next(b->clock), 2000);
+		next_turn(b);
+		asks(b, "PATCH", "\"renewTime\"");
+		assert_null(strstr(fake_client_request(b->client)->body, "acquireTime"));
+		answer(b, "us", "3", "12");
 	}
-	heard(&b, "");
-	close_bench(&b);
+	heard(b, "");
 }
 
 static void a_leader_that_cannot_renew_gives_up(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	uint64_t lost_ms = 0;
 
-	(void)state;
-	open_leading(&b);
-	while (election_leads(b.election)) {
-		uint64_t wait_ms = fake_clock_next(b.clock);
+	open_leading(b);
+	while (election_leads(b->election)) {
+		uint64_t wait_ms = fake_clock_next(b->clock);
 
 		lost_ms += wait_ms;
-		fake_clock_advance(b.clock, wait_ms);
-		if (fake_client_open(b.client) > 0)
-			fake_client_fail(b.client, -EIO);
+		fake_clock_advance(b->clock, wait_ms);
+		if (fake_client_open(b->client) > 0)
+			fake_client_fail(b->client, -EIO);
 	}
 	assert_int_equal(lost_ms, 10000);
-	heard(&b, " stopped");
+	heard(b, " stopped");
 	/* And comes back when it can, for nobody took it. */
-	while (fake_client_open(b.client) == 0)
-		next_turn(&b);
-	answer(&b, "us", "2", "11");
-	answer(&b, "us", "3", "12");
-	heard(&b, " started");
-	close_bench(&b);
+	while (fake_client_open(b->client) == 0)
+		next_turn(b);
+	answer(b, "us", "2", "11");
+	answer(b, "us", "3", "12");
+	heard(b, " started");
 }
 
 static void a_hanging_server_does_not_prolong_it(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_leading(&b);
-	next_turn(&b);
-	fake_clock_advance(b.clock, 8000);
-	heard(&b, " stopped");
-	assert_false(election_leads(b.election));
-	close_bench(&b);
+	open_leading(b);
+	next_turn(b);
+	fake_clock_advance(b->clock, 8000);
+	heard(b, " stopped");
+	assert_false(election_leads(b->election));
 }
 
 static void a_leader_that_was_paused_loses(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_leading(&b);
-	fake_clock_jump(b.clock, 60000);
+	open_leading(b);
+	fake_clock_jump(b->clock, 60000);
 	/* No timer has run yet, but who asks is told the truth. */
-	assert_false(election_leads(b.election));
-	fake_clock_settle(b.clock);
-	heard(&b, " stopped");
-	asks(&b, "PATCH", "\"resourceVersion\":\"11\"");
-	fake_client_answer(b.client, 409, "{}");
-	next_turn(&b);
-	asks(&b, "GET", "");
-	answer(&b, "other", "7", "20");
-	heard(&b, "");
-	assert_false(election_leads(b.election));
-	close_bench(&b);
+	assert_false(election_leads(b->election));
+	fake_clock_settle(b->clock);
+	heard(b, " stopped");
+	asks(b, "PATCH", "\"resourceVersion\":\"11\"");
+	fake_client_answer(b->client, 409, "{}");
+	next_turn(b);
+	asks(b, "GET", "");
+	answer(b, "other", "7", "20");
+	heard(b, "");
+	assert_false(election_leads(b->election));
 }
 
 static void a_deposed_leader_stops(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_leading(&b);
-	next_turn(&b);
-	fake_client_answer(b.client, 409, "{}");
-	next_turn(&b);
-	answer(&b, "other", "7", "20");
-	heard(&b, " stopped");
-	close_bench(&b);
+	open_leading(b);
+	next_turn(b);
+	fake_client_answer(b->client, 409, "{}");
+	next_turn(b);
+	answer(b, "other", "7", "20");
+	heard(b, " stopped");
 }
 
 static void stopping_releases(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_leading(&b);
-	election_stop(b.election, on_released, &b);
-	heard(&b, " stopped");
-	asks(&b, "PATCH", "\"holderIdentity\":\"\"");
-	asks(&b, "PATCH", "\"leaseDurationSeconds\":1");
-	asks(&b, "PATCH", "\"resourceVersion\":\"11\"");
-	answer(&b, "", "9", "12");
-	heard(&b, " released");
-	assert_int_equal(fake_clock_next(b.clock), UINT64_MAX);
-	close_bench(&b);
+	open_leading(b);
+	election_stop(b->election, on_released, b);
+	heard(b, " stopped");
+	asks(b, "PATCH", "\"holderIdentity\":\"\"");
+	asks(b, "PATCH", "\"leaseDurationSeconds\":1");
+	asks(b, "PATCH", "\"resourceVersion\":\"11\"");
+	answer(b, "", "9", "12");
+	heard(b, " released");
+	assert_int_equal(fake_clock_next(b->clock), UINT64_MAX);
 }
 
 static void stopping_waits_for_a_renewal_under_way(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_leading(&b);
-	next_turn(&b);
-	election_stop(b.election, on_released, &b);
-	heard(&b, " stopped");
-	answer(&b, "us", "3", "12");
-	asks(&b, "PATCH", "\"resourceVersion\":\"12\"");
-	asks(&b, "PATCH", "\"holderIdentity\":\"\"");
-	fake_client_fail(b.client, -EIO);
-	heard(&b, " released");
-	close_bench(&b);
+	open_leading(b);
+	next_turn(b);
+	election_stop(b->election, on_released, b);
+	heard(b, " stopped");
+	answer(b, "us", "3", "12");
+	asks(b, "PATCH", "\"resourceVersion\":\"12\"");
+	asks(b, "PATCH", "\"holderIdentity\":\"\"");
+	fake_client_fail(b->client, -EIO);
+	heard(b, " released");
 }
 
 static void a_follower_has_nothing_to_release(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	answer(&b, "other", "1", "10");
-	election_stop(b.election, on_released, &b);
-	heard(&b, "");
-	fake_clock_settle(b.clock);
-	heard(&b, " released");
-	assert_int_equal(fake_client_open(b.client), 0);
-	close_bench(&b);
+	answer(b, "other", "1", "10");
+	election_stop(b->election, on_released, b);
+	heard(b, "");
+	fake_clock_settle(b->clock);
+	heard(b, " released");
+	assert_int_equal(fake_client_open(b->client), 0);
 }
 
 static void it_may_be_freed_by_its_callback(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	b.free_on_started = true;
-	answer(&b, "", "1", "10");
-	answer(&b, "us", "2", "11");
-	heard(&b, " started");
-	assert_int_equal(fake_clock_next(b.clock), UINT64_MAX);
-	close_bench(&b);
+	b->free_on_started = true;
+	answer(b, "", "1", "10");
+	answer(b, "us", "2", "11");
+	heard(b, " started");
+	assert_int_equal(fake_clock_next(b->clock), UINT64_MAX);
 }
 
 int main(void)
@@ -319,6 +291,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "the first makes the lease", the_first_makes_the_lease, NULL);
 	suite_add(&suite, "a race for it has one winner", a_race_for_it_has_one_winner, NULL);
 	suite_add(&suite, "a silent leader is replaced", a_silent_leader_is_replaced, NULL);

@@ -56,41 +56,43 @@ static struct lease *lease_of(const char *holder, const char *renewed)
 	return lease;
 }
 
+SUITE_CLOSING(elector, struct elector, elector_done);
+
 static void lease_is_judged(void **state)
 {
-	const struct see_case *row = *state;
-	struct elector e = { .identity = "us" };
+	const struct see_case *row = suite_row(state);
+	struct elector *e = *state;
 	uint64_t now_ms = 77;
 
+	e->identity = "us";
 	for (size_t i = 0; i < ACTS_MAX && row->looks[i].act != 0; i++) {
 		struct lease *lease = lease_of(row->looks[i].holder, row->looks[i].renewed);
 
 		now_ms += row->looks[i].after_ms;
-		assert_int_equal(elector_see(&e, lease, now_ms), row->looks[i].act);
+		assert_int_equal(elector_see(e, lease, now_ms), row->looks[i].act);
 		api_object_free(&lease_kind, lease);
 	}
-	elector_done(&e);
 }
 
 static void leading_ends_with_the_renewal(void **state)
 {
-	struct elector e = { .identity = "us" };
+	struct elector *e = *state;
 	struct lease *lease = lease_of("us", "1");
 
-	(void)state;
-	assert_false(elector_may_lead(&e, 0));
-	elector_won(&e, lease, 1000, 4000);
+	e->identity = "us";
+	assert_false(elector_may_lead(e, 0));
+	elector_won(e, lease, 1000, 4000);
 	api_object_free(&lease_kind, lease);
 	/* From when it was sent, not from when the answer came. */
-	assert_true(elector_may_lead(&e, 10999));
-	assert_false(elector_may_lead(&e, 11000));
-	elector_done(&e);
+	assert_true(elector_may_lead(e, 10999));
+	assert_false(elector_may_lead(e, 11000));
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &elector_fixture);
 	suite_rows(&suite, sees, lease_is_judged);
 	suite_add(&suite, "leading ends with the renewal", leading_ends_with_the_renewal, NULL);
 	return suite_run(&suite, "elector");

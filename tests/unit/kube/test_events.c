@@ -37,6 +37,8 @@ static void close_bench(struct bench *b)
 	json_map_done(api_meta_map, &b->meta);
 }
 
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
 static void record(struct bench *b, const char *message)
 {
 	events_record(b->events, &b->about, EVENTS_WARNING, "Refused", "%s", message);
@@ -55,70 +57,61 @@ static void asks(const struct bench *b, const char *method, const char *body_par
 
 static void an_event_says_it_all(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	events_record(b.events, &b.about, EVENTS_NORMAL, "Bound", "took %d ms", 41);
-	assert_int_equal(fake_client_open(b.client), 0);
-	fake_clock_settle(b.clock);
-	assert_string_equal(fake_client_request(b.client)->path,
+	events_record(b->events, &b->about, EVENTS_NORMAL, "Bound", "took %d ms", 41);
+	assert_int_equal(fake_client_open(b->client), 0);
+	fake_clock_settle(b->clock);
+	assert_string_equal(fake_client_request(b->client)->path,
 			    "/api/v1/namespaces/default/events");
-	asks(&b, "POST", "\"name\":\"n-1.");
-	asks(&b, "POST", "\"namespace\":\"default\"");
-	asks(&b, "POST", "\"kind\":\"PCIDevice\"");
-	asks(&b, "POST", "\"uid\":\"u-1\"");
-	asks(&b, "POST", "\"type\":\"Normal\"");
-	asks(&b, "POST", "\"reason\":\"Bound\"");
-	asks(&b, "POST", "\"message\":\"took 41 ms\"");
-	asks(&b, "POST", "\"count\":1");
-	asks(&b, "POST", "\"firstTimestamp\":\"2026-01-02T03:04:05Z\"");
-	asks(&b, "POST", "\"reportingComponent\":\"hostdev-agent\"");
-	asks(&b, "POST", "\"host\":\"node1\"");
-	close_bench(&b);
+	asks(b, "POST", "\"name\":\"n-1.");
+	asks(b, "POST", "\"namespace\":\"default\"");
+	asks(b, "POST", "\"kind\":\"PCIDevice\"");
+	asks(b, "POST", "\"uid\":\"u-1\"");
+	asks(b, "POST", "\"type\":\"Normal\"");
+	asks(b, "POST", "\"reason\":\"Bound\"");
+	asks(b, "POST", "\"message\":\"took 41 ms\"");
+	asks(b, "POST", "\"count\":1");
+	asks(b, "POST", "\"firstTimestamp\":\"2026-01-02T03:04:05Z\"");
+	asks(b, "POST", "\"reportingComponent\":\"hostdev-agent\"");
+	asks(b, "POST", "\"host\":\"node1\"");
 }
 
 static void the_same_again_is_counted(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	auto_free char *path = NULL;
 
-	(void)state;
-	open_bench(&b);
-	record(&b, "x");
-	fake_client_answer(b.client, 201, "{}");
-	fake_clock_advance(b.clock, 60000);
-	record(&b, "x");
-	asks(&b, "PATCH", "\"count\":2");
-	asks(&b, "PATCH", "\"lastTimestamp\":\"2026-01-02T03:05:05Z\"");
-	path = xstrdup(fake_client_request(b.client)->path);
+	record(b, "x");
+	fake_client_answer(b->client, 201, "{}");
+	fake_clock_advance(b->clock, 60000);
+	record(b, "x");
+	asks(b, "PATCH", "\"count\":2");
+	asks(b, "PATCH", "\"lastTimestamp\":\"2026-01-02T03:05:05Z\"");
+	path = xstrdup(fake_client_request(b->client)->path);
 	assert_non_null(strstr(path, "/events/n-1."));
-	fake_client_answer(b.client, 200, "{}");
-	record(&b, "x");
-	asks(&b, "PATCH", "\"count\":3");
-	assert_string_equal(fake_client_request(b.client)->path, path);
-	fake_client_answer(b.client, 200, "{}");
-	record(&b, "y");
-	asks(&b, "POST", "\"count\":1");
-	close_bench(&b);
+	fake_client_answer(b->client, 200, "{}");
+	record(b, "x");
+	asks(b, "PATCH", "\"count\":3");
+	assert_string_equal(fake_client_request(b->client)->path, path);
+	fake_client_answer(b->client, 200, "{}");
+	record(b, "y");
+	asks(b, "POST", "\"count\":1");
 }
 
 static void one_that_expired_is_made_anew(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	record(&b, "x");
-	fake_client_answer(b.client, 201, "{}");
-	fake_clock_advance(b.clock, 60000);
-	record(&b, "x");
-	fake_client_answer(b.client, 404, "{}");
-	asks(&b, "POST", "\"count\":2");
-	asks(&b, "POST", "\"firstTimestamp\":\"2026-01-02T03:04:05Z\"");
-	fake_client_answer(b.client, 201, "{}");
-	assert_int_equal(fake_client_open(b.client), 0);
-	close_bench(&b);
+	record(b, "x");
+	fake_client_answer(b->client, 201, "{}");
+	fake_clock_advance(b->clock, 60000);
+	record(b, "x");
+	fake_client_answer(b->client, 404, "{}");
+	asks(b, "POST", "\"count\":2");
+	asks(b, "POST", "\"firstTimestamp\":\"2026-01-02T03:04:05Z\"");
+	fake_client_answer(b->client, 201, "{}");
+	assert_int_equal(fake_client_open(b->client), 0);
 }
 
 /* Answer all that is asked, and count it. */
@@ -133,100 +126,85 @@ static size_t drain(struct bench *b)
 
 static void an_object_has_a_budget(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
 	for (int i = 0; i < 100; i++)
-		record(&b, "x");
-	assert_int_equal(drain(&b), EVENTS_BURST);
-	fake_clock_advance(b.clock, EVENTS_REFILL_MS - 1);
-	record(&b, "x");
-	assert_int_equal(drain(&b), 0);
-	fake_clock_advance(b.clock, 1);
-	record(&b, "x");
-	record(&b, "x");
-	assert_int_equal(drain(&b), 1);
+		record(b, "x");
+	assert_int_equal(drain(b), EVENTS_BURST);
+	fake_clock_advance(b->clock, EVENTS_REFILL_MS - 1);
+	record(b, "x");
+	assert_int_equal(drain(b), 0);
+	fake_clock_advance(b->clock, 1);
+	record(b, "x");
+	record(b, "x");
+	assert_int_equal(drain(b), 1);
 	/* Another's is its own. */
-	free(b.meta.uid);
-	b.meta.uid = xstrdup("u-2");
-	record(&b, "x");
-	assert_int_equal(drain(&b), 1);
-	close_bench(&b);
+	free(b->meta.uid);
+	b->meta.uid = xstrdup("u-2");
+	record(b, "x");
+	assert_int_equal(drain(b), 1);
 }
 
 static void what_waits_is_bounded(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
 	for (int i = 0; i < 2000; i++) {
-		free(b.meta.uid);
-		b.meta.uid = xasprintf("u-%d", i);
-		record(&b, "x");
+		free(b->meta.uid);
+		b->meta.uid = xasprintf("u-%d", i);
+		record(b, "x");
 	}
-	assert_int_equal(fake_client_open(b.client), 1);
-	assert_int_equal(drain(&b), EVENTS_QUEUE);
-	close_bench(&b);
+	assert_int_equal(fake_client_open(b->client), 1);
+	assert_int_equal(drain(b), EVENTS_QUEUE);
 }
 
 static void an_outage_is_outlasted_for_a_while(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	size_t attempts = 0;
 
-	(void)state;
-	open_bench(&b);
-	record(&b, "x");
-	record(&b, "y");
-	while (strstr(fake_client_request(b.client)->body, "\"message\":\"x\"")) {
+	record(b, "x");
+	record(b, "y");
+	while (strstr(fake_client_request(b->client)->body, "\"message\":\"x\"")) {
 		attempts++;
-		fake_client_fail(b.client, -EIO);
-		if (fake_client_open(b.client) > 0)
+		fake_client_fail(b->client, -EIO);
+		if (fake_client_open(b->client) > 0)
 			break;
-		assert_in_range(fake_clock_next(b.clock), 1000, 45000);
-		fake_clock_advance(b.clock, fake_clock_next(b.clock));
+		assert_in_range(fake_clock_next(b->clock), 1000, 45000);
+		fake_clock_advance(b->clock, fake_clock_next(b->clock));
 	}
 	assert_int_equal(attempts, 5);
-	asks(&b, "POST", "\"message\":\"y\"");
-	fake_client_answer(b.client, 403, "{}");
-	assert_int_equal(fake_client_open(b.client), 0);
+	asks(b, "POST", "\"message\":\"y\"");
+	fake_client_answer(b->client, 403, "{}");
+	assert_int_equal(fake_client_open(b->client), 0);
 	/* What could not be said was not said: it begins at one. */
-	record(&b, "x");
-	asks(&b, "POST", "\"count\":1");
-	close_bench(&b);
+	record(b, "x");
+	asks(b, "POST", "\"count\":1");
 }
 
 static void a_message_may_be_anything(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	char text[4000];
 
-	(void)state;
-	open_bench(&b);
 	memset(text, 'a', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
-	record(&b, text);
-	asks(&b, "POST", "aaa...\"");
-	assert_true(strlen(fake_client_request(b.client)->body) < EVENTS_MESSAGE_MAX + 800);
-	fake_client_answer(b.client, 201, "{}");
-	record(&b, "line\nfeed \xff");
-	asks(&b, "POST", "line\\\\x0afeed \\\\xff\"");
-	close_bench(&b);
+	record(b, text);
+	asks(b, "POST", "aaa...\"");
+	assert_true(strlen(fake_client_request(b->client)->body) < EVENTS_MESSAGE_MAX + 800);
+	fake_client_answer(b->client, 201, "{}");
+	record(b, "line\nfeed \xff");
+	asks(b, "POST", "line\\\\x0afeed \\\\xff\"");
 }
 
 static void freeing_forgets_what_waits(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	record(&b, "x");
-	record(&b, "y");
-	b.events = events_free(b.events);
-	assert_int_equal(fake_client_open(b.client), 0);
-	close_bench(&b);
+	record(b, "x");
+	record(b, "y");
+	b->events = events_free(b->events);
+	assert_int_equal(fake_client_open(b->client), 0);
 }
 
 int main(void)
@@ -234,6 +212,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "an event says it all", an_event_says_it_all, NULL);
 	suite_add(&suite, "the same again is counted", the_same_again_is_counted, NULL);
 	suite_add(&suite, "one that expired is made anew", one_that_expired_is_made_anew, NULL);

@@ -50,10 +50,12 @@ static struct fetch_case {
 	  "/apis/devices.harvesterhci.io/v1beta1/pcideviceclaims/n" },
 };
 
+SUITE_OBJECT(kube_client, fake_client_new(), kube_client_free);
+
 static void object_is_fetched(void **state)
 {
-	const struct fetch_case *c = *state;
-	struct kube_client *client = fake_client_new();
+	const struct fetch_case *c = suite_row(state);
+	struct kube_client *client = *state;
 	const struct fake_request *request;
 	struct outcome outcome = { 0 };
 
@@ -74,19 +76,16 @@ static void object_is_fetched(void **state)
 	assert_int_equal(outcome.result, c->result);
 	assert_string_equal(outcome.body, c->status ? "{\"kind\":\"Any\"}" : "");
 	assert_int_equal(fake_client_sent(client), 1);
-	kube_client_free(client);
 }
 
 static void a_cancelled_fetch_tells_nothing(void **state)
 {
-	struct kube_client *client = fake_client_new();
+	struct kube_client *client = *state;
 	struct outcome outcome = { 0 };
 
-	(void)state;
 	kube_call_cancel(fetch_object(client, &pcideviceclaim_kind, "n", on_done, &outcome));
 	assert_int_equal(fake_client_open(client), 0);
 	assert_int_equal(outcome.ended, 0);
-	kube_client_free(client);
 }
 
 static struct word_case {
@@ -116,8 +115,9 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, fetches, object_is_fetched);
 	suite_rows(&suite, words, a_404_is_read);
+	suite_fixture(&suite, &kube_client_fixture);
+	suite_rows(&suite, fetches, object_is_fetched);
 	suite_add(&suite, "a fetch that is given up tells nothing", a_cancelled_fetch_tells_nothing,
 		  NULL);
 	return suite_run(&suite, "fetch");

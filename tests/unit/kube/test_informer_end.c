@@ -26,41 +26,37 @@ static size_t count(const char *text, char c)
 
 static void a_handler_may_end_it(void **state)
 {
-	const struct leave_case *row = *state;
-	struct bench b;
+	const struct leave_case *row = suite_row(state);
+	struct bench *b = *state;
 
-	open_bench(&b);
-	b.free_on_change = row->by_free;
-	b.stop_on_change = !row->by_free;
+	b->free_on_change = row->by_free;
+	b->stop_on_change = !row->by_free;
 	if (!row->in_list)
-		fake_client_answer(b.client, 200, EMPTY_LIST);
-	str_clear(&b.log);
+		fake_client_answer(b->client, 200, EMPTY_LIST);
+	str_clear(&b->log);
 	if (row->in_list)
 		fake_client_answer(
-			b.client, 200,
+			b->client, 200,
 			"{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{"
 			"\"name\":\"a\"}},{\"metadata\":{\"name\":\"b\"}}]}");
 	else
-		send_event(&b, "ADDED", "a", "6");
-	assert_int_equal(count(str_cstr(&b.log), '+'), row->additions);
-	assert_int_equal(fake_client_open(b.client), 0);
-	assert_int_equal(fake_clock_next(b.clock), UINT64_MAX);
-	close_bench(&b);
+		send_event(b, "ADDED", "a", "6");
+	assert_int_equal(count(str_cstr(&b->log), '+'), row->additions);
+	assert_int_equal(fake_client_open(b->client), 0);
+	assert_int_equal(fake_clock_next(b->clock), UINT64_MAX);
 }
 
 static void a_stopped_one_may_start_again(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_watching(&b);
-	send_event(&b, "ADDED", "a", "6");
-	informer_stop(b.informer);
-	assert_int_equal(fake_client_open(b.client), 0);
-	informer_start(b.informer);
-	fake_client_answer(b.client, 200, EMPTY_LIST);
-	heard(&b, " +a -a");
-	close_bench(&b);
+	open_watching(b);
+	send_event(b, "ADDED", "a", "6");
+	informer_stop(b->informer);
+	assert_int_equal(fake_client_open(b->client), 0);
+	informer_start(b->informer);
+	fake_client_answer(b->client, 200, EMPTY_LIST);
+	heard(b, " +a -a");
 }
 
 int main(void)
@@ -68,6 +64,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
+	suite_fixture(&suite, &bench_fixture);
 	suite_rows(&suite, leaves, a_handler_may_end_it);
 	suite_add(&suite, "a stopped one may start again", a_stopped_one_may_start_again, NULL);
 	return suite_run(&suite, "informer_end");

@@ -316,7 +316,6 @@ static void run_with_seed(uint64_t seed)
 
 static void every_run_ends_in_the_truth(void **state)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		run_with_seed(seed);
 	}

@@ -8,7 +8,6 @@ static void a_connection_that_talks_is_left_alone(void **state)
 {
 	struct liveness l = { 0 };
 
-	(void)state;
 	for (uint64_t now = START; now < START + 300000; now += 20000) {
 		liveness_heard(&l, now);
 		assert_int_equal(liveness_check(&l, now + 19999), LIVENESS_FINE);
@@ -19,7 +18,6 @@ static void silence_is_asked_once_and_then_dead(void **state)
 {
 	struct liveness l = { 0 };
 
-	(void)state;
 	liveness_heard(&l, START);
 	assert_int_equal(liveness_check(&l, START + LIVENESS_SILENT_MS - 1), LIVENESS_FINE);
 	assert_int_equal(liveness_check(&l, START + LIVENESS_SILENT_MS), LIVENESS_ASK);
@@ -32,7 +30,6 @@ static void an_answer_starts_it_all_over(void **state)
 {
 	struct liveness l = { 0 };
 
-	(void)state;
 	liveness_heard(&l, START);
 	assert_int_equal(liveness_check(&l, START + LIVENESS_SILENT_MS), LIVENESS_ASK);
 	liveness_heard(&l, START + 26000);
@@ -43,7 +40,6 @@ static void an_answer_starts_it_all_over(void **state)
 /* The transport looks every five seconds at the latest. */
 static void a_dead_peer_is_found_within_45_seconds(void **state)
 {
-	(void)state;
 	assert_in_range(LIVENESS_SILENT_MS + LIVENESS_ANSWER_MS + 5000, 1, 45000);
 }
 

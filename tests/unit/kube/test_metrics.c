@@ -20,15 +20,16 @@ static const struct metric_desc seconds = {
 	.buckets_ms = { 5, 250, 1000 },
 };
 
+SUITE_OBJECT(metrics, metrics_new(), metrics_free);
+
 static void families_are_written_in_the_text_format(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct metric *counter = metrics_family(metrics, &requests);
 	struct metric *gauge = metrics_family(metrics, &depth);
 	struct metric *histogram = metrics_family(metrics, &seconds);
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	metric_count(counter, "list", "200");
 	metric_count(counter, "list", "200");
 	metric_count(counter, "a\"b\\c\nd", "500");
@@ -54,29 +55,24 @@ static void families_are_written_in_the_text_format(void **state)
 			    "took_seconds_bucket{verb=\"get\",le=\"+Inf\"} 3\n"
 			    "took_seconds_sum{verb=\"get\"} 2.012\n"
 			    "took_seconds_count{verb=\"get\"} 3\n");
-	metrics_free(metrics);
 }
 
 static void a_family_without_labels_begins_at_zero(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	metrics_family(metrics, &depth);
 	metrics_family(metrics, &requests);
 	metrics_write(metrics, &text);
 	assert_string_equal(str_cstr(&text), "# HELP depth Depth.\n# TYPE depth gauge\ndepth 0\n");
-	metrics_free(metrics);
 }
 
 static void the_same_name_is_the_same_family(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 
-	(void)state;
 	assert_ptr_equal(metrics_family(metrics, &depth), metrics_family(metrics, &depth));
-	metrics_free(metrics);
 }
 
 static const struct metric_desc cpu = { .name = "cpu_seconds_total",
@@ -90,27 +86,24 @@ static void look(void *arg)
 
 static void a_scrape_looks_at_what_is_not_told(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct metric *family = metrics_family(metrics, &cpu);
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	metrics_on_look(metrics, look, family);
 	metrics_write(metrics, &text);
 	assert_string_equal(str_cstr(&text), "# HELP cpu_seconds_total Time.\n"
 					     "# TYPE cpu_seconds_total counter\n"
 					     "cpu_seconds_total 61.05\n");
-	metrics_free(metrics);
 }
 
 static void what_can_be_is_shown_as_zero(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct metric *counter = metrics_family(metrics, &requests);
 	struct metric *histogram = metrics_family(metrics, &seconds);
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	metric_count(counter, "get", "200");
 	metric_show(counter, (const char *const[]){ "get", "200" });
 	metric_show(counter, (const char *const[]){ "get", "500" });
@@ -120,18 +113,16 @@ static void what_can_be_is_shown_as_zero(void **state)
 	assert_non_null(strstr(str_cstr(&text), "{verb=\"get\",code=\"500\"} 0\n"));
 	assert_non_null(
 		strstr(str_cstr(&text), "took_seconds_bucket{verb=\"get\",le=\"+Inf\"} 0\n"));
-	metrics_free(metrics);
 }
 
 static void too_many_series_become_others(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct metric *counter = metrics_family(metrics, &requests);
 	auto_str struct str text = STR_INIT;
 	size_t lines = 0;
 	const char *at;
 
-	(void)state;
 	for (int i = 0; i < METRIC_SERIES_MAX + 100; i++) {
 		char value[16];
 
@@ -144,16 +135,14 @@ static void too_many_series_become_others(void **state)
 	assert_int_equal(lines, METRIC_SERIES_MAX + 2);
 	assert_non_null(
 		strstr(str_cstr(&text), "requests_total{verb=\"other\",code=\"other\"} 101\n"));
-	metrics_free(metrics);
 }
 
 static void what_is_forgotten_is_shown_no_more(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct metric *counter = metrics_family(metrics, &requests);
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	metric_count(counter, "a\"b", "200");
 	metric_count(counter, "list", "200");
 	metric_count(counter, "a\"b", "500");
@@ -172,17 +161,15 @@ static void what_is_forgotten_is_shown_no_more(void **state)
 					     "requests_total{verb=\"get\",code=\"a\\\"b\"} 1\n"
 					     "requests_total{verb=\"watch\",code=\"200\"} 1\n"
 					     "requests_total{verb=\"a\\\"b\",code=\"200\"} 1\n");
-	metrics_free(metrics);
 }
 
 /* The only label is all there is of them. */
 static void the_last_ones_are_forgotten(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct metric *histogram = metrics_family(metrics, &seconds);
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	metric_show(histogram, (const char *const[]){ "get" });
 	metric_forget(histogram, "get");
 	metrics_write(metrics, &text);
@@ -190,17 +177,15 @@ static void the_last_ones_are_forgotten(void **state)
 	metric_show(histogram, (const char *const[]){ "list" });
 	metrics_write(metrics, &text);
 	assert_non_null(strstr(str_cstr(&text), "took_seconds_count{verb=\"list\"} 0\n"));
-	metrics_free(metrics);
 }
 
 static void forgetting_makes_room(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct metric *counter = metrics_family(metrics, &requests);
 	auto_str struct str text = STR_INIT;
 	char value[16];
 
-	(void)state;
 	metric_count(counter, "live", "200");
 	for (int i = 0; i < 3 * METRIC_SERIES_MAX; i++) {
 		(void)snprintf(value, sizeof(value), "%d", i);
@@ -222,14 +207,12 @@ static void forgetting_makes_room(void **state)
 	assert_non_null(strstr(str_cstr(&text), "{verb=\"live\",code=\"200\"} 1\n"));
 	assert_non_null(strstr(str_cstr(&text), "{verb=\"late\",code=\"200\"} 1\n"));
 	assert_null(strstr(str_cstr(&text), "other"));
-	metrics_free(metrics);
 }
 
 static void nothing_needs_a_registry(void **state)
 {
 	struct metric *none = metrics_family(NULL, &requests);
 
-	(void)state;
 	assert_null(none);
 	metric_count(none, "list", "200");
 	metric_set(none, 1, NULL);
@@ -242,6 +225,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "nothing needs a registry", nothing_needs_a_registry, NULL);
+	suite_fixture(&suite, &metrics_fixture);
 	suite_add(&suite, "families are written in the text format",
 		  families_are_written_in_the_text_format, NULL);
 	suite_add(&suite, "a family without labels begins at zero",
@@ -256,6 +241,5 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "the last ones are forgotten", the_last_ones_are_forgotten, NULL);
 	suite_add(&suite, "forgetting makes room", forgetting_makes_room, NULL);
-	suite_add(&suite, "nothing needs a registry", nothing_needs_a_registry, NULL);
 	return suite_run(&suite, "metrics");
 }

@@ -37,16 +37,14 @@ static void a_file_sets_what_it_names(void **state)
 {
 	struct settings settings;
 	struct options o;
-	struct folder folder;
+	struct folder *folder = *state;
 	auto_free char *path = NULL;
 	struct err err = { 0 };
 
-	(void)state;
-	folder_init(&folder);
-	folder_put(&folder, "s.yaml",
+	folder_put(folder, "s.yaml",
 		   "# mine\nnode-name: 42\ndry-run: true\nworkers:\n"
 		   "selector:\n- a=b,c=d\n- e\n");
-	path = folder_path(&folder, "s.yaml");
+	path = folder_path(folder, "s.yaml");
 	options_init(&o, rows, ARRAY_LEN(rows), &settings);
 	if (options_file(&o, path, &err) < 0)
 		fail_msg("%s", err.msg);
@@ -56,7 +54,6 @@ static void a_file_sets_what_it_names(void **state)
 	assert_int_equal(settings.selectors.len, 2);
 	assert_string_equal(settings.selectors.items[0], "a=b,c=d");
 	options_done(&o);
-	folder_done(&folder);
 }
 
 static struct bad_case {
@@ -76,29 +73,28 @@ static struct bad_case {
 
 static void bad_file_is_explained(void **state)
 {
-	const struct bad_case *c = *state;
+	const struct bad_case *c = suite_row(state);
 	struct settings settings;
 	struct options o;
-	struct folder folder;
+	struct folder *folder = *state;
 	auto_free char *path = NULL;
 	auto_free char *error = NULL;
 	struct err err = { 0 };
 
-	folder_init(&folder);
-	folder_put(&folder, "s.yaml", c->text);
-	path = folder_path(&folder, "s.yaml");
+	folder_put(folder, "s.yaml", c->text);
+	path = folder_path(folder, "s.yaml");
 	error = xasprintf("%s%s", path, c->error);
 	options_init(&o, rows, ARRAY_LEN(rows), &settings);
 	assert_true(options_file(&o, path, &err) < 0);
 	assert_string_equal(err.msg, error);
 	options_done(&o);
-	folder_done(&folder);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &folder_fixture);
 	suite_add(&suite, "a file sets what it names", a_file_sets_what_it_names, NULL);
 	suite_rows(&suite, bads, bad_file_is_explained);
 	return suite_run(&suite, "options_file");

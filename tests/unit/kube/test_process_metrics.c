@@ -59,7 +59,6 @@ static void this_process_is_shown(void **state)
 	uint64_t now = (uint64_t)time(NULL);
 	int fd;
 
-	(void)state;
 	process_metrics_init(&process, metrics);
 	metrics_write(metrics, &before);
 	fd = dup(STDERR_FILENO);

@@ -9,7 +9,6 @@ static void without_a_provider_nothing_is_needed(void **state)
 {
 	struct proof proof = { 0 };
 
-	(void)state;
 	assert_false(proof_is_needed(&proof, NOW));
 }
 
@@ -18,7 +17,6 @@ static void it_is_needed_until_it_came_and_once_it_is_over(void **state)
 	struct kube_provider provider = { 0 };
 	struct proof proof = { .provider = &provider };
 
-	(void)state;
 	assert_true(proof_is_needed(&proof, NOW));
 	proof_came(&proof, NOW + 5);
 	assert_false(proof_is_needed(&proof, NOW + 4));
@@ -33,7 +31,6 @@ static void what_is_refused_is_needed_anew(void **state)
 	struct proof proof = { .provider = &provider };
 	uint64_t first;
 
-	(void)state;
 	proof_came(&proof, INT64_MAX);
 	first = proof.number;
 	proof_refuse(&proof, first);

@@ -46,7 +46,6 @@ static void claims_are_counted_by_reason(void **state)
 	struct metrics *metrics = metrics_new();
 	struct reason_count *count = reason_count_new(metrics, "Claim", rows, ARRAY_LEN(rows));
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		shows(metrics, rows[i].state, rows[i].reason, 0);
 	set(count, "a", API_UNKNOWN, NULL);
@@ -73,7 +72,6 @@ static void nothing_needs_a_registry(void **state)
 {
 	struct reason_count *count = reason_count_new(NULL, "Claim", rows, ARRAY_LEN(rows));
 
-	(void)state;
 	set(count, "a", API_FALSE, "Held");
 	reason_count_free(count);
 	assert_null(reason_count_free(NULL));

@@ -247,27 +247,27 @@ static void prepare(struct reflector *r, const struct step *step)
 		reflector_seen(r, step->version);
 }
 
+SUITE_FIXTURE(reflector, struct reflector, reflector_init, reflector_done);
+
 static void script_is_followed(void **state)
 {
-	const struct script_case *row = *state;
-	struct reflector r;
+	const struct script_case *row = suite_row(state);
+	struct reflector *r = *state;
 	uint64_t now_ms = 1000;
 
-	reflector_init(&r);
 	for (const struct step *step = row->steps; step < row->steps + STEPS_MAX && step->act != 0;
 	     step++) {
 		struct reflector_step got;
 		char query[128];
 
 		now_ms += step->after_ms;
-		prepare(&r, step);
-		got = reflector_tell(&r, step->event, step->retry_after_ms, now_ms, 0);
+		prepare(r, step);
+		got = reflector_tell(r, step->event, step->retry_after_ms, now_ms, 0);
 		assert_int_equal(got.act, step->act);
 		assert_int_equal(got.news, step->news);
-		query_text(&r, got.act, query, sizeof(query));
+		query_text(r, got.act, query, sizeof(query));
 		assert_string_equal(query[0] == ' ' ? query + 1 : query, step->query);
 	}
-	reflector_done(&r);
 }
 
 /* A reflector that watches, since @now_ms. */
@@ -289,7 +289,6 @@ static void timeouts_are_random_in_their_range(void **state)
 	unsigned high = 0;
 	struct reflector r = watching(0);
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		struct reflector_step step = reflector_tell(
 			&r, REFLECTOR_ENDED, 0, (uint64_t)(i + 1) * 400000, suite_random(&seed));
@@ -344,22 +343,20 @@ static enum reflector_event pick(const struct reflector *r, uint64_t *seed)
 static void no_answer_leads_to_a_storm(void **state)
 {
 	uint64_t seed = 11;
-	struct reflector r;
+	struct reflector *r = *state;
 	int without_pause = 0;
 
-	(void)state;
-	reflector_init(&r);
-	reflector_tell(&r, REFLECTOR_STARTED, 0, 0, 0);
+	reflector_tell(r, REFLECTOR_STARTED, 0, 0, 0);
 	for (int i = 0; i < 200000; i++) {
-		enum reflector_event event = pick(&r, &seed);
+		enum reflector_event event = pick(r, &seed);
 		struct reflector_step step;
 
 		if (event == REFLECTOR_MORE || event == REFLECTOR_LISTED)
-			reflector_listed(&r, "7", event == REFLECTOR_MORE ? "tok" : NULL);
-		step = reflector_tell(&r, event, 0, 0, suite_random(&seed));
+			reflector_listed(r, "7", event == REFLECTOR_MORE ? "tok" : NULL);
+		step = reflector_tell(r, event, 0, 0, suite_random(&seed));
 		assert_true(step.act != 0);
-		if (r.state == REFLECTOR_STREAMING)
-			assert_non_null(reflector_query(&r).resource_version);
+		if (r->state == REFLECTOR_STREAMING)
+			assert_non_null(reflector_query(r).resource_version);
 		if (step.wait_ms > 0 || event == REFLECTOR_TIMER)
 			without_pause = 0;
 		else if (event != REFLECTOR_MORE && event != REFLECTOR_LISTED)
@@ -367,16 +364,16 @@ static void no_answer_leads_to_a_storm(void **state)
 		if (event == REFLECTOR_MORE || event == REFLECTOR_LISTED)
 			without_pause = 0; /* the server gave what was asked for */
 	}
-	reflector_done(&r);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, scripts, script_is_followed);
 	suite_add(&suite, "timeouts are random between 5 and 10 minutes",
 		  timeouts_are_random_in_their_range, NULL);
+	suite_fixture(&suite, &reflector_fixture);
+	suite_rows(&suite, scripts, script_is_followed);
 	suite_add(&suite, "no answer leads to a storm", no_answer_leads_to_a_storm, NULL);
 	return suite_run(&suite, "reflector");
 }

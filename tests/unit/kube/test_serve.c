@@ -50,11 +50,13 @@ static struct answer_case {
 	  404, "there is /healthz and /readyz\n" },
 };
 
+SUITE_OBJECT(metrics, metrics_new(), metrics_free);
+
 static void request_is_answered(void **state)
 {
 	static const struct metric_desc up = { .name = "up", .help = "Up.", .type = METRIC_GAUGE };
-	const struct answer_case *c = *state;
-	struct metrics *metrics = metrics_new();
+	const struct answer_case *c = suite_row(state);
+	struct metrics *metrics = *state;
 	auto_str struct str body = STR_INIT;
 	struct serve *serve = NULL;
 	bool synced = c->synced;
@@ -76,7 +78,6 @@ static void request_is_answered(void **state)
 	assert_string_equal(str_cstr(&body), c->body);
 	assert_int_equal(strncmp(type, "text/plain; ", 12), 0);
 	serve_free(serve);
-	metrics_free(metrics);
 }
 
 static struct busy_case {
@@ -121,7 +122,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, answers, request_is_answered);
 	suite_rows(&suite, busy, an_address_in_use_is_explained);
+	suite_fixture(&suite, &metrics_fixture);
+	suite_rows(&suite, answers, request_is_answered);
 	return suite_run(&suite, "serve");
 }

@@ -71,17 +71,18 @@ static void put_all(struct store *store, const char *list, struct str *log)
 	}
 }
 
+SUITE_OBJECT(store, store_new(&pcidevice_kind), store_free);
+
 static void change_is_told(void **state)
 {
-	const struct change_case *row = *state;
-	struct store *store = store_new(&pcidevice_kind);
+	const struct change_case *row = suite_row(state);
+	struct store *store = *state;
 	auto_str struct str log = STR_INIT;
 
 	put_all(store, row->have, &log);
 	str_clear(&log);
 	put_all(store, row->put, &log);
 	assert_string_equal(str_cstr(&log), row->log);
-	store_free(store);
 }
 
 static struct replace_case {
@@ -104,8 +105,8 @@ static struct replace_case {
 
 static void replace_tells_the_difference(void **state)
 {
-	const struct replace_case *row = *state;
-	struct store *store = store_new(&pcidevice_kind);
+	const struct replace_case *row = suite_row(state);
+	struct store *store = *state;
 	struct store *list = row->list ? store_new(&pcidevice_kind) : NULL;
 	auto_str struct str log = STR_INIT;
 	auto_str struct str ignored = STR_INIT;
@@ -118,7 +119,6 @@ static void replace_tells_the_difference(void **state)
 	assert_int_equal(store_len(store), row->len);
 	assert_int_equal(list ? store_len(list) : 0, 0);
 	store_free(list);
-	store_free(store);
 }
 
 static struct remove_case {
@@ -133,8 +133,8 @@ static struct remove_case {
 
 static void remove_is_told(void **state)
 {
-	const struct remove_case *row = *state;
-	struct store *store = store_new(&pcidevice_kind);
+	const struct remove_case *row = suite_row(state);
+	struct store *store = *state;
 	auto_str struct str log = STR_INIT;
 
 	put(store, "a1:x", &log);
@@ -143,7 +143,6 @@ static void remove_is_told(void **state)
 	store_remove(store, "a", row->uid, write_change, &log);
 	assert_string_equal(str_cstr(&log), row->log);
 	assert_int_equal(store_get(store, "a") == NULL, row->log[0] != '\0');
-	store_free(store);
 }
 
 static struct entry *decode(const char *text, struct err *err)
@@ -155,14 +154,13 @@ static struct entry *decode(const char *text, struct err *err)
 
 static void an_unreadable_object_is_not_absent(void **state)
 {
-	struct store *store = store_new(&pcidevice_kind);
+	struct store *store = *state;
 	auto_str struct str log = STR_INIT;
 	struct err err = { 0 };
 	struct entry *entry = decode("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\","
 				     "\"resourceVersion\":\"2\"},\"status\":{\"numaNode\":\"x\"}}",
 				     &err);
 
-	(void)state;
 	assert_non_null(entry);
 	assert_non_null(strstr(err.msg, "PCIDevice 'a'"));
 	assert_non_null(strstr(err.msg, "numaNode"));
@@ -176,14 +174,12 @@ static void an_unreadable_object_is_not_absent(void **state)
 	put(store, "a3", &log);
 	assert_int_equal(store_unreadable(store), 0);
 	assert_non_null(store_object(store, "a"));
-	store_free(store);
 }
 
 static void an_object_without_a_name_is_none(void **state)
 {
 	struct err err = { 0 };
 
-	(void)state;
 	assert_null(decode("{\"metadata\":{\"uid\":\"u\"}}", &err));
 	assert_non_null(strstr(err.msg, "PCIDevice '?'"));
 }
@@ -198,7 +194,6 @@ static void all_namespaces_are_apart(void **state)
 	struct api_kind kind = in_namespace_x;
 	struct entry *entry = entry_decode(&pcidevice_kind, &json, NULL);
 
-	(void)state;
 	assert_string_equal(entry->name, "x/a");
 	entry_free(&pcidevice_kind, entry);
 	kind.map = pcidevice_kind.map;
@@ -225,7 +220,6 @@ static void a_digest_is_all_that_is_kept(void **state)
 	struct err err = { 0 };
 	struct store *store;
 
-	(void)state;
 	kind.digest = address_of;
 	store = store_new(&kind);
 	store_put(store, entry_decode(&kind, &json, &err), write_change, &log);
@@ -240,15 +234,16 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, changes, change_is_told);
-	suite_rows(&suite, replaces, replace_tells_the_difference);
-	suite_rows(&suite, removes, remove_is_told);
 	suite_add(&suite, "objects of all namespaces are kept apart", all_namespaces_are_apart,
-		  NULL);
-	suite_add(&suite, "an unreadable object is not absent", an_unreadable_object_is_not_absent,
 		  NULL);
 	suite_add(&suite, "an object without a name is none", an_object_without_a_name_is_none,
 		  NULL);
 	suite_add(&suite, "a digest is all that is kept", a_digest_is_all_that_is_kept, NULL);
+	suite_fixture(&suite, &store_fixture);
+	suite_rows(&suite, changes, change_is_told);
+	suite_rows(&suite, replaces, replace_tells_the_difference);
+	suite_rows(&suite, removes, remove_is_told);
+	suite_add(&suite, "an unreadable object is not absent", an_unreadable_object_is_not_absent,
+		  NULL);
 	return suite_run(&suite, "store");
 }

@@ -118,22 +118,23 @@ static struct server_case {
 	{ "no line breaks", "https://a\r\nX: y", NULL, NULL, 0, NULL },
 };
 
+SUITE_CLOSING(url_server, struct url_server, url_server_done);
+
 static void server_has_parts(void **state)
 {
-	const struct server_case *c = *state;
-	struct url_server server = { 0 };
+	const struct server_case *c = suite_row(state);
+	struct url_server *server = *state;
 	struct err err = { 0 };
 
-	assert_int_equal(url_server_parse(c->text, &server, &err) == 0, c->scheme != NULL);
+	assert_int_equal(url_server_parse(c->text, server, &err) == 0, c->scheme != NULL);
 	if (!c->scheme) {
 		assert_non_null(strstr(err.msg, "server '"));
 		return;
 	}
-	assert_string_equal(server.scheme, c->scheme);
-	assert_string_equal(server.host, c->host);
-	assert_int_equal(server.port, c->port);
-	assert_string_equal(server.prefix, c->prefix);
-	url_server_done(&server);
+	assert_string_equal(server->scheme, c->scheme);
+	assert_string_equal(server->host, c->host);
+	assert_int_equal(server->port, c->port);
+	assert_string_equal(server->prefix, c->prefix);
 }
 
 int main(void)
@@ -142,6 +143,7 @@ int main(void)
 
 	suite_rows(&suite, objects, object_has_path);
 	suite_rows(&suite, queries, query_has_text);
+	suite_fixture(&suite, &url_server_fixture);
 	suite_rows(&suite, servers, server_has_parts);
 	return suite_run(&suite, "url");
 }

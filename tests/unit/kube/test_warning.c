@@ -39,7 +39,6 @@ static void any_cut_is_no_overrun(void **state)
 {
 	static const char line[] = "Warning: 299 - \"a\\\"b\"";
 
-	(void)state;
 	for (size_t len = 0; len < sizeof(line) - 1; len++) {
 		auto_free char *copy = xmalloc(len ? len : 1);
 		auto_str struct str text = STR_INIT;
@@ -54,7 +53,6 @@ static void all_of_them_have_a_limit(void **state)
 {
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	for (int i = 0; i < 5000; i++)
 		warning_take(&text, "Warning: 299 - \"0123456789\"", 27);
 	assert_true(text.len > WARNING_TOTAL_MAX / 2 && text.len <= WARNING_TOTAL_MAX);

@@ -87,7 +87,6 @@ static void a_version_is_bounded(void **state)
 	char *version = NULL;
 	struct json_text object = { .text = text };
 
-	(void)state;
 	object.len = (size_t)snprintf(text, sizeof(text),
 				      "{\"metadata\":{\"resourceVersion\":\"%0300d\"}}", 1);
 	assert_true(watch_event_version(&object, &version, NULL) < 0);
@@ -126,23 +125,24 @@ static void count_item(void *arg, const struct json_text *object)
 	(*items)++;
 }
 
+SUITE_CLOSING(list_page, struct list_page, list_page_done);
+
 static void page_is_read(void **state)
 {
-	const struct page_case *row = *state;
-	struct list_page page = { 0 };
+	const struct page_case *row = suite_row(state);
+	struct list_page *page = *state;
 	struct err err = { 0 };
 	int items = 0;
-	int r = list_page_read(row->text, strlen(row->text), count_item, &items, &page, &err);
+	int r = list_page_read(row->text, strlen(row->text), count_item, &items, page, &err);
 
 	assert_int_equal(r == 0, row->items >= 0);
 	if (r < 0)
 		return;
 	assert_int_equal(items, row->items);
-	assert_string_equal(page.version, "5");
-	assert_int_equal(page.next_page != NULL, row->next_page != NULL);
+	assert_string_equal(page->version, "5");
+	assert_int_equal(page->next_page != NULL, row->next_page != NULL);
 	if (row->next_page)
-		assert_string_equal(page.next_page, row->next_page);
-	list_page_done(&page);
+		assert_string_equal(page->next_page, row->next_page);
 }
 
 int main(void)
@@ -152,6 +152,7 @@ int main(void)
 	suite_rows(&suite, lines, line_is_taken_apart);
 	suite_rows(&suite, versions, version_is_found);
 	suite_add(&suite, "a version is bounded", a_version_is_bounded, NULL);
+	suite_fixture(&suite, &list_page_fixture);
 	suite_rows(&suite, pages, page_is_read);
 	return suite_run(&suite, "watch_event");
 }

@@ -18,11 +18,12 @@ static void assert_takes(struct workq *q, const char *key, uint64_t now_ms)
 	assert_string_equal(taken, key);
 }
 
+SUITE_OBJECT(workq, workq_new(), workq_free);
+
 static void keys_come_in_order(void **state)
 {
-	struct workq *q = workq_new();
+	struct workq *q = *state;
 
-	(void)state;
 	workq_add(q, "b", 0);
 	workq_add(q, "a", 0);
 	workq_add(q, "c", 0);
@@ -32,28 +33,24 @@ static void keys_come_in_order(void **state)
 	assert_takes(q, "c", 0);
 	assert_takes(q, NULL, 0);
 	assert_int_equal(workq_running(q), 3);
-	workq_free(q);
 }
 
 static void a_waiting_key_waits_once(void **state)
 {
-	struct workq *q = workq_new();
+	struct workq *q = *state;
 
-	(void)state;
 	workq_add(q, "a", 0);
 	workq_add(q, "a", 0);
 	assert_int_equal(workq_waiting(q), 1);
 	assert_takes(q, "a", 0);
 	workq_end(q, "a");
 	assert_takes(q, NULL, 0);
-	workq_free(q);
 }
 
 static void a_running_key_knows_how_long_it_waited(void **state)
 {
-	struct workq *q = workq_new();
+	struct workq *q = *state;
 
-	(void)state;
 	workq_add(q, "a", 100);
 	workq_add(q, "a", 200); /* it waits already */
 	assert_takes(q, "a", 350);
@@ -68,14 +65,12 @@ static void a_running_key_knows_how_long_it_waited(void **state)
 	assert_takes(q, "a", 2007);
 	assert_int_equal(workq_waited_ms(q, "a"), 7);
 	assert_int_equal(workq_added(q), 3);
-	workq_free(q);
 }
 
 static void a_running_key_runs_once_more(void **state)
 {
-	struct workq *q = workq_new();
+	struct workq *q = *state;
 
-	(void)state;
 	workq_add(q, "a", 0);
 	assert_takes(q, "a", 0);
 	workq_add(q, "a", 0);
@@ -87,7 +82,6 @@ static void a_running_key_runs_once_more(void **state)
 	assert_takes(q, "a", 0);
 	workq_end(q, "a");
 	assert_takes(q, NULL, 0);
-	workq_free(q);
 }
 
 static void failures_space_retries(void **state)
@@ -95,10 +89,9 @@ static void failures_space_retries(void **state)
 	static const uint64_t delays[] = { 5,     10,     20,     40,     80,      160,    320,
 					   640,   1280,   2560,   5120,   10240,   20480,  40960,
 					   81920, 163840, 327680, 655360, 1000000, 1000000 };
-	struct workq *q = workq_new();
+	struct workq *q = *state;
 	uint64_t now_ms = 100;
 
-	(void)state;
 	workq_add(q, "a", 0);
 	for (size_t i = 0; i < ARRAY_LEN(delays); i++) {
 		assert_takes(q, "a", now_ms);
@@ -109,14 +102,12 @@ static void failures_space_retries(void **state)
 		now_ms += delays[i];
 	}
 	assert_int_equal(workq_failures(q, "a"), ARRAY_LEN(delays));
-	workq_free(q);
 }
 
 static void success_forgets_failures(void **state)
 {
-	struct workq *q = workq_new();
+	struct workq *q = *state;
 
-	(void)state;
 	workq_retry(q, "a", &workq_usual_pace, 0);
 	workq_retry(q, "a", &workq_usual_pace, 0);
 	workq_forget(q, "a");
@@ -125,14 +116,12 @@ static void success_forgets_failures(void **state)
 	workq_retry(q, "a", &workq_usual_pace, 10);
 	workq_end(q, "a");
 	assert_int_equal(workq_due_ms(q), 15);
-	workq_free(q);
 }
 
 static void an_edit_does_not_wait_for_a_backoff(void **state)
 {
-	struct workq *q = workq_new();
+	struct workq *q = *state;
 
-	(void)state;
 	workq_add_at(q, "a", 1000);
 	workq_add(q, "a", 0);
 	assert_takes(q, "a", 0);
@@ -140,14 +129,12 @@ static void an_edit_does_not_wait_for_a_backoff(void **state)
 	/* The promised look still comes. */
 	assert_takes(q, NULL, 999);
 	assert_takes(q, "a", 1000);
-	workq_free(q);
 }
 
 static void the_earlier_time_counts(void **state)
 {
-	struct workq *q = workq_new();
+	struct workq *q = *state;
 
-	(void)state;
 	workq_add_at(q, "a", 1000);
 	workq_add_at(q, "a", 2000);
 	assert_int_equal(workq_due_ms(q), 1000);
@@ -156,7 +143,6 @@ static void the_earlier_time_counts(void **state)
 	assert_takes(q, "a", 500);
 	workq_end(q, "a");
 	assert_int_equal(workq_due_ms(q), UINT64_MAX);
-	workq_free(q);
 }
 
 enum { KEYS = 8, STEPS = 200000 };
@@ -213,12 +199,11 @@ static void model_add_at(struct model *m, struct workq *q, int i, uint64_t due_m
  * nothing added is lost, and no key runs twice at a time. */
 static void the_queue_does_as_the_model(void **state)
 {
-	struct workq *q = workq_new();
+	struct workq *q = *state;
 	struct model m = { 0 };
 	uint64_t seed = 7;
 	uint64_t now_ms = 1;
 
-	(void)state;
 	for (int step = 0; step < STEPS; step++) {
 		uint64_t n = suite_random(&seed);
 		int i = (int)(n % KEYS);
@@ -243,13 +228,13 @@ static void the_queue_does_as_the_model(void **state)
 			break;
 		}
 	}
-	workq_free(q);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &workq_fixture);
 	suite_add(&suite, "keys come in order of arrival", keys_come_in_order, NULL);
 	suite_add(&suite, "a waiting key waits once", a_waiting_key_waits_once, NULL);
 	suite_add(&suite, "a key added while it runs runs once more", a_running_key_runs_once_more,

@@ -61,6 +61,8 @@ static void close_bench(struct bench *b)
 	str_done(&b->log);
 }
 
+SUITE_CLOSING(bench, struct bench, close_bench);
+
 /* End the oldest work with @err; its code is 0 for success. */
 static void end_work_with(struct bench *b, const struct err *err)
 {
@@ -84,35 +86,31 @@ static void began(struct bench *b, const char *log)
 
 static void work_begins_from_the_loop(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b, 1);
-	assert_true(workq_run_idle(b.run));
-	workq_run_add(b.run, "a");
-	assert_string_equal(str_cstr(&b.log), "");
-	assert_false(workq_run_idle(b.run));
-	began(&b, " a");
-	end_work(&b, ERR_NONE);
-	assert_true(workq_run_idle(b.run));
-	close_bench(&b);
+	open_bench(b, 1);
+	assert_true(workq_run_idle(b->run));
+	workq_run_add(b->run, "a");
+	assert_string_equal(str_cstr(&b->log), "");
+	assert_false(workq_run_idle(b->run));
+	began(b, " a");
+	end_work(b, ERR_NONE);
+	assert_true(workq_run_idle(b->run));
 }
 
 static void keys_at_a_time_are_bounded(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b, 2);
-	workq_run_add(b.run, "a");
-	workq_run_add(b.run, "b");
-	workq_run_add(b.run, "c");
-	began(&b, " a b");
-	end_work(&b, ERR_NONE);
-	began(&b, " c");
-	end_work(&b, ERR_NONE);
-	end_work(&b, ERR_NONE);
-	close_bench(&b);
+	open_bench(b, 2);
+	workq_run_add(b->run, "a");
+	workq_run_add(b->run, "b");
+	workq_run_add(b->run, "c");
+	began(b, " a b");
+	end_work(b, ERR_NONE);
+	began(b, " c");
+	end_work(b, ERR_NONE);
+	end_work(b, ERR_NONE);
 }
 
 static struct end_case {
@@ -129,19 +127,18 @@ static struct end_case {
 
 static void the_kind_of_an_error_decides(void **state)
 {
-	const struct end_case *row = *state;
-	struct bench b;
+	const struct end_case *row = suite_row(state);
+	struct bench *b = *state;
 
-	open_bench(&b, 1);
-	workq_run_add(b.run, "a");
-	began(&b, " a");
-	end_work(&b, row->kind);
-	assert_int_equal(fake_clock_next(b.clock), row->again_ms);
+	open_bench(b, 1);
+	workq_run_add(b->run, "a");
+	began(b, " a");
+	end_work(b, row->kind);
+	assert_int_equal(fake_clock_next(b->clock), row->again_ms);
 	/* An edit gets all of them going. */
-	workq_run_add(b.run, "a");
-	began(&b, " a");
-	end_work(&b, ERR_NONE);
-	close_bench(&b);
+	workq_run_add(b->run, "a");
+	began(b, " a");
+	end_work(b, ERR_NONE);
 }
 
 static struct pace_case {
@@ -167,71 +164,64 @@ static struct pace_case {
 
 static void the_cause_sets_the_pace(void **state)
 {
-	const struct pace_case *row = *state;
-	struct bench b;
+	const struct pace_case *row = suite_row(state);
+	struct bench *b = *state;
 
-	open_bench(&b, 1);
+	open_bench(b, 1);
 	for (unsigned i = 0; i < row->failures; i++) {
-		uint64_t next_ms = fake_clock_next(b.clock);
+		uint64_t next_ms = fake_clock_next(b->clock);
 
 		if (i == 0)
-			workq_run_add(b.run, "a");
+			workq_run_add(b->run, "a");
 		else
-			fake_clock_advance(b.clock, next_ms);
-		began(&b, " a");
-		end_work_with(&b, &(struct err){ ERR_RETRY, row->code, row->wait_ms, "" });
+			fake_clock_advance(b->clock, next_ms);
+		began(b, " a");
+		end_work_with(b, &(struct err){ ERR_RETRY, row->code, row->wait_ms, "" });
 	}
-	assert_in_range(fake_clock_next(b.clock), row->least_ms, row->most_ms);
-	close_bench(&b);
+	assert_in_range(fake_clock_next(b->clock), row->least_ms, row->most_ms);
 }
 
 static void work_may_end_before_it_returns(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b, 1);
-	b.at_once = -EBUSY;
-	workq_run_add(b.run, "a");
-	began(&b, " a");
-	fake_clock_advance(b.clock, 5);
-	began(&b, " a");
-	fake_clock_advance(b.clock, 9);
-	began(&b, "");
-	fake_clock_advance(b.clock, 1);
-	began(&b, " a");
-	close_bench(&b);
+	open_bench(b, 1);
+	b->at_once = -EBUSY;
+	workq_run_add(b->run, "a");
+	began(b, " a");
+	fake_clock_advance(b->clock, 5);
+	began(b, " a");
+	fake_clock_advance(b->clock, 9);
+	began(b, "");
+	fake_clock_advance(b->clock, 1);
+	began(b, " a");
 }
 
 static void a_later_look_comes_at_its_time(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b, 1);
-	workq_run_add_after(b.run, "a", 1000);
-	fake_clock_advance(b.clock, 999);
-	began(&b, "");
-	fake_clock_advance(b.clock, 1);
-	began(&b, " a");
-	end_work(&b, ERR_NONE);
-	close_bench(&b);
+	open_bench(b, 1);
+	workq_run_add_after(b->run, "a", 1000);
+	fake_clock_advance(b->clock, 999);
+	began(b, "");
+	fake_clock_advance(b->clock, 1);
+	began(b, " a");
+	end_work(b, ERR_NONE);
 }
 
 static void work_outlives_its_queue(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b, 2);
-	workq_run_add(b.run, "a");
-	workq_run_add(b.run, "b");
-	began(&b, " a b");
-	b.run = workq_run_free(b.run);
-	end_work(&b, ERR_RETRY);
-	end_work(&b, ERR_NONE);
-	assert_int_equal(fake_clock_next(b.clock), UINT64_MAX);
-	close_bench(&b);
+	open_bench(b, 2);
+	workq_run_add(b->run, "a");
+	workq_run_add(b->run, "b");
+	began(b, " a b");
+	b->run = workq_run_free(b->run);
+	end_work(b, ERR_RETRY);
+	end_work(b, ERR_NONE);
+	assert_int_equal(fake_clock_next(b->clock), UINT64_MAX);
 }
 
 static void shows(const struct bench *b, const char *line)
@@ -245,30 +235,28 @@ static void shows(const struct bench *b, const char *line)
 
 static void metrics_tell_how_a_queue_is_doing(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b, 1);
-	shows(&b, "hostdev_queue_adds_total{queue=\"things\"} 0\n");
-	shows(&b, "hostdev_reconciles_total{queue=\"things\",result=\"stuck\"} 0\n");
-	workq_run_add(b.run, "a");
-	workq_run_add(b.run, "a");
-	workq_run_add(b.run, "b");
-	began(&b, " a");
-	shows(&b, "hostdev_queue_adds_total{queue=\"things\"} 2\n");
-	shows(&b, "hostdev_queue_waiting{queue=\"things\"} 1\n");
-	fake_clock_advance(b.clock, 500);
-	end_work(&b, ERR_RETRY);
-	began(&b, " b");
-	shows(&b, "hostdev_queue_retries_total{queue=\"things\"} 1\n");
-	shows(&b, "hostdev_queue_duration_seconds_count{queue=\"things\"} 2\n");
-	shows(&b, "hostdev_queue_duration_seconds_sum{queue=\"things\"} 0.5\n");
-	end_work(&b, ERR_NONE);
-	fake_clock_advance(b.clock, 5);
-	began(&b, " a");
-	shows(&b, "hostdev_queue_adds_total{queue=\"things\"} 3\n");
-	end_work(&b, ERR_NONE);
-	close_bench(&b);
+	open_bench(b, 1);
+	shows(b, "hostdev_queue_adds_total{queue=\"things\"} 0\n");
+	shows(b, "hostdev_reconciles_total{queue=\"things\",result=\"stuck\"} 0\n");
+	workq_run_add(b->run, "a");
+	workq_run_add(b->run, "a");
+	workq_run_add(b->run, "b");
+	began(b, " a");
+	shows(b, "hostdev_queue_adds_total{queue=\"things\"} 2\n");
+	shows(b, "hostdev_queue_waiting{queue=\"things\"} 1\n");
+	fake_clock_advance(b->clock, 500);
+	end_work(b, ERR_RETRY);
+	began(b, " b");
+	shows(b, "hostdev_queue_retries_total{queue=\"things\"} 1\n");
+	shows(b, "hostdev_queue_duration_seconds_count{queue=\"things\"} 2\n");
+	shows(b, "hostdev_queue_duration_seconds_sum{queue=\"things\"} 0.5\n");
+	end_work(b, ERR_NONE);
+	fake_clock_advance(b->clock, 5);
+	began(b, " a");
+	shows(b, "hostdev_queue_adds_total{queue=\"things\"} 3\n");
+	end_work(b, ERR_NONE);
 }
 
 int main(void)
@@ -276,6 +264,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "work begins from the loop", work_begins_from_the_loop, NULL);
 	suite_add(&suite, "keys at a time are bounded", keys_at_a_time_are_bounded, NULL);
 	suite_rows(&suite, ends, the_kind_of_an_error_decides);

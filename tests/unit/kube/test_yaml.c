@@ -87,7 +87,6 @@ static int parse(const struct str *text, struct err *err)
 
 static void nesting_has_an_end(void **state)
 {
-	(void)state;
 	for (int depth = YAML_DEPTH_MAX; depth <= YAML_DEPTH_MAX + 1; depth++) {
 		auto_str struct str text = STR_INIT;
 		struct err err = { 0 };
@@ -105,7 +104,6 @@ static void laughs_are_counted(void **state)
 	auto_str struct str text = STR_INIT;
 	struct err err = { 0 };
 
-	(void)state;
 	str_add(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
 	for (int i = 1; i < 10; i++) {
 		str_addf(&text, "a%d: &a%d [", i, i);
@@ -122,7 +120,6 @@ static void text_has_a_size(void **state)
 	auto_str struct str text = STR_INIT;
 	struct err err = { 0 };
 
-	(void)state;
 	str_add(&text, "# ");
 	while (text.len < YAML_TEXT_MAX)
 		str_add_char(&text, 'x');
@@ -202,7 +199,6 @@ static void any_text_comes_back_as_it_was(void **state)
 {
 	uint64_t seed = 11;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		json_t *text = random_text(&seed);
 		json_t *value =

@@ -214,6 +214,9 @@ static inline void pair_done(struct pair *pair)
 	str_done(&pair->log);
 }
 
+SUITE_CLOSING(pair_to_open, struct pair, pair_done);
+SUITE_FIXTURE(pair, struct pair, pair_start, pair_done);
+
 /* The log is @text, and is empty from then on. */
 static inline void pair_saw(struct pair *pair, const char *text)
 {

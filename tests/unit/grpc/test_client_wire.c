@@ -177,22 +177,20 @@ static struct reset_case {
 
 static void reset_matches_table(void **state)
 {
-	const struct reset_case *c = *state;
-	struct pair pair = { .chunk = 0 };
+	const struct reset_case *c = suite_row(state);
+	struct pair *pair = *state;
 	auto_str struct str in = STR_INIT;
 
-	start_call(&pair, true);
+	start_call(pair, true);
 	wire_frame(&in, WIRE_SETTINGS, 0, 0, NULL);
 	wire_word(&in, WIRE_RST_STREAM, 1, c->code);
-	pair_feed(&pair, grpc_client_session(pair.client), in.buf, in.len);
-	pair_saw(&pair, c->log);
-	pair_done(&pair);
+	pair_feed(pair, grpc_client_session(pair->client), in.buf, in.len);
+	pair_saw(pair, c->log);
 }
 
 /* Before our own clock was looked at. */
 static void reset_at_the_deadline_is_the_deadline(void **state)
 {
-	(void)state;
 	for (int late = 0; late <= 1; late++) {
 		struct pair pair = { .chunk = 0 };
 		auto_str struct str in = STR_INIT;
@@ -215,53 +213,49 @@ static void reset_at_the_deadline_is_the_deadline(void **state)
 /* The server saw streams up to 1: the other call was not begun. */
 static void goaway_ends_calls_that_were_not_begun(void **state)
 {
-	struct pair pair = { .chunk = 0 };
+	struct pair *pair = *state;
 	auto_str struct str in = STR_INIT;
 	auto_str struct str goaway = STR_INIT;
 	const char *data = NULL;
 
-	(void)state;
-	start_call(&pair, true);
-	pair_call_with(&pair, (struct grpc_request){ .path = "/a.B/D", .stream = true });
-	while (grpc_session_output(grpc_client_session(pair.client), &data) > 0)
+	start_call(pair, true);
+	pair_call_with(pair, (struct grpc_request){ .path = "/a.B/D", .stream = true });
+	while (grpc_session_output(grpc_client_session(pair->client), &data) > 0)
 		;
 	wire_frame(&in, WIRE_SETTINGS, 0, 0, NULL);
 	wire_u32(&goaway, 1);
 	wire_u32(&goaway, 0);
 	wire_frame(&in, WIRE_GOAWAY, 0, 0, &goaway);
-	pair_feed(&pair, grpc_client_session(pair.client), in.buf, in.len);
-	pair_saw(&pair, "Unavailable: stream was reset, HTTP/2 error 7|");
-	assert_false(grpc_client_takes_calls(pair.client));
+	pair_feed(pair, grpc_client_session(pair->client), in.buf, in.len);
+	pair_saw(pair, "Unavailable: stream was reset, HTTP/2 error 7|");
+	assert_false(grpc_client_takes_calls(pair->client));
 	str_clear(&in);
 	write_block(&in, WIRE_END_STREAM, OK_HEAD " grpc-status=0");
-	pair_feed(&pair, grpc_client_session(pair.client), in.buf, in.len);
-	pair_saw(&pair, "OK: |");
-	pair_done(&pair);
+	pair_feed(pair, grpc_client_session(pair->client), in.buf, in.len);
+	pair_saw(pair, "OK: |");
 }
 
 static void other_protocols_are_told(void **state)
 {
-	struct pair pair = { .chunk = 0 };
+	struct pair *pair = *state;
 	static const char answer[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 	struct grpc_session *client;
 	const char *data = NULL;
 	struct err err = { 0 };
 
-	(void)state;
-	start_call(&pair, true);
-	client = grpc_client_session(pair.client);
+	start_call(pair, true);
+	client = grpc_client_session(pair->client);
 	grpc_session_feed(client, answer, sizeof(answer) - 1, 1000, &err);
 	while (grpc_session_output(client, &data) > 0)
 		;
 	assert_true(grpc_session_is_over(client));
 	grpc_session_lost(client, "connection ended");
-	assert_non_null(strstr(str_cstr(&pair.log), "Unavailable: connection ended|"));
-	pair_done(&pair);
+	assert_non_null(strstr(str_cstr(&pair->log), "Unavailable: connection ended|"));
 }
 
 static void pushed_streams_are_refused(void **state)
 {
-	struct pair pair = { .chunk = 0 };
+	struct pair *pair = *state;
 	auto_str struct str in = STR_INIT;
 	auto_str struct str promise = STR_INIT;
 	struct wire_reader reader;
@@ -269,21 +263,19 @@ static void pushed_streams_are_refused(void **state)
 	const char *data = NULL;
 	size_t n;
 
-	(void)state;
-	start_call(&pair, true);
+	start_call(pair, true);
 	wire_frame(&in, WIRE_SETTINGS, 0, 0, NULL);
 	wire_frame(&in, WIRE_SETTINGS, WIRE_ACK, 0, NULL);
 	wire_u32(&promise, 2);
 	wire_request_head(&promise, "/pushed");
 	wire_frame(&in, WIRE_PUSH_PROMISE, WIRE_END_HEADERS, 1, &promise);
-	pair_feed(&pair, grpc_client_session(pair.client), in.buf, in.len);
-	while ((n = grpc_session_output(grpc_client_session(pair.client), &data)) > 0)
+	pair_feed(pair, grpc_client_session(pair->client), in.buf, in.len);
+	while ((n = grpc_session_output(grpc_client_session(pair->client), &data)) > 0)
 		str_add_mem(&out, data, n);
 	wire_reader_init(&reader);
 	wire_read(&reader, &out);
 	assert_string_equal(str_cstr(&reader.log), "GOAWAY 1|"); /* PROTOCOL_ERROR */
 	wire_reader_done(&reader);
-	pair_done(&pair);
 }
 
 int main(void)
@@ -291,9 +283,10 @@ int main(void)
 	struct suite suite = { .len = 0 };
 
 	suite_rows(&suite, answers, answer_matches_table);
-	suite_rows(&suite, resets, reset_matches_table);
 	suite_add(&suite, "a reset at the deadline is the deadline",
 		  reset_at_the_deadline_is_the_deadline, NULL);
+	suite_fixture(&suite, &pair_to_open_fixture);
+	suite_rows(&suite, resets, reset_matches_table);
 	suite_add(&suite, "GOAWAY ends calls that were not begun",
 		  goaway_ends_calls_that_were_not_begun, NULL);
 	suite_add(&suite, "other protocols are told", other_protocols_are_told, NULL);

@@ -82,7 +82,6 @@ static void memory_grows_with_what_came(void **state)
 	struct grpc_frames f = { .max = 4 << 20 };
 	auto_str struct str log = STR_INIT;
 
-	(void)state;
 	assert_int_equal(grpc_frames_feed(&f, "\0\0\100\0\0x", 6, note, &log, NULL), GRPC_OK);
 	assert_true(f.part.cap < 1024);
 	assert_int_equal(f.part.len, 1);
@@ -94,7 +93,6 @@ static void prefix_is_read_as_written(void **state)
 {
 	static const size_t lengths[] = { 0, 1, 255, 256, 65536, 4 << 20, UINT32_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
 		struct grpc_frames f = { .max = SIZE_MAX };
 		auto_str struct str log = STR_INIT;

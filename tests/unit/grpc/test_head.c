@@ -13,7 +13,6 @@ static void headers_of_ours_are_kept(void **state)
 {
 	struct grpc_head head = { .size = 0 };
 
-	(void)state;
 	add(&head, ":path", "/a.B/C");
 	add(&head, "grpc-status", "5");
 	add(&head, "grpc-status", "6");
@@ -28,20 +27,20 @@ static void headers_of_ours_are_kept(void **state)
 	assert_int_equal(head.size, 0);
 }
 
+SUITE_CLOSING(grpc_head, struct grpc_head, grpc_head_done);
+
 /* What is dropped counts as what is kept. */
 static void size_is_bounded(void **state)
 {
-	struct grpc_head head = { .size = 0 };
+	struct grpc_head *head = *state;
 	char value[200] = "";
 
-	(void)state;
 	memset(value, 'x', 161);
-	add(&head, "x-other", value); /* 200 in all */
-	assert_false(head.too_large);
-	add(&head, ":path", "/");
-	assert_true(head.too_large);
-	assert_null(head.path);
-	grpc_head_done(&head);
+	add(head, "x-other", value); /* 200 in all */
+	assert_false(head->too_large);
+	add(head, ":path", "/");
+	assert_true(head->too_large);
+	assert_null(head->path);
 }
 
 static struct type_case {
@@ -60,20 +59,18 @@ static struct type_case {
 
 static void type_matches_table(void **state)
 {
-	const struct type_case *c = *state;
-	struct grpc_head head = { .size = 0 };
+	const struct type_case *c = suite_row(state);
+	struct grpc_head *head = *state;
 
 	if (c->type)
-		add(&head, "content-type", c->type);
-	assert_int_equal(grpc_head_is_grpc(&head), c->grpc);
-	grpc_head_done(&head);
+		add(head, "content-type", c->type);
+	assert_int_equal(grpc_head_is_grpc(head), c->grpc);
 }
 
 static void encodings_are_told_apart(void **state)
 {
 	struct grpc_head head = { .size = 0 };
 
-	(void)state;
 	assert_true(grpc_head_is_plain(&head));
 	add(&head, "grpc-encoding", "identity");
 	assert_true(grpc_head_is_plain(&head));
@@ -88,8 +85,9 @@ int main(void)
 	struct suite suite = { .len = 0 };
 
 	suite_add(&suite, "headers of ours are kept", headers_of_ours_are_kept, NULL);
+	suite_add(&suite, "encodings are told apart", encodings_are_told_apart, NULL);
+	suite_fixture(&suite, &grpc_head_fixture);
 	suite_add(&suite, "the size is bounded", size_is_bounded, NULL);
 	suite_rows(&suite, types, type_matches_table);
-	suite_add(&suite, "encodings are told apart", encodings_are_told_apart, NULL);
 	return suite_run(&suite, "grpc head");
 }

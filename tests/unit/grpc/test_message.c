@@ -19,7 +19,6 @@ static void device_is_as_on_the_wire(void **state)
 	V1beta1__ListAndWatchResponse *list = NULL;
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	assert_int_equal(grpc_message_unpack(&v1beta1__list_and_watch_response__descriptor,
 					     BYTES(bytes), (ProtobufCMessage **)&list, NULL),
 			 0);
@@ -40,7 +39,6 @@ static void maps_are_entries(void **state)
 	V1beta1__AllocateResponse *response = NULL;
 	const V1beta1__ContainerAllocateResponse *one;
 
-	(void)state;
 	assert_int_equal(grpc_message_unpack(&v1beta1__allocate_response__descriptor, BYTES(bytes),
 					     (ProtobufCMessage **)&response, NULL),
 			 0);
@@ -56,7 +54,6 @@ static void unknown_fields_are_skipped(void **state)
 {
 	V1__GetPodResourcesRequest *request = NULL;
 
-	(void)state;
 	assert_int_equal(grpc_message_unpack(&v1__get_pod_resources_request__descriptor,
 					     BYTES("\n\001p\232\001\003xyz\022\002ns"),
 					     (ProtobufCMessage **)&request, NULL),
@@ -100,7 +97,6 @@ static void memory_is_bounded(void **state)
 	ProtobufCMessage *message = NULL;
 	struct err err = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < LEN; i++)
 		bytes[i] = i % 2 ? '\0' : '\n';
 	assert_int_equal(grpc_message_unpack(&v1beta1__list_and_watch_response__descriptor, bytes,
@@ -116,7 +112,6 @@ static void too_long_is_not_packed(void **state)
 	auto_str struct str out = STR_INIT;
 	struct err err = { 0 };
 
-	(void)state;
 	v1beta1__register_request__init(&request);
 	request.resource_name = name;
 	str_add(&out, "before");

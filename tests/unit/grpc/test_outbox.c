@@ -37,7 +37,6 @@ static void read_all(struct grpc_outbox *box, struct grpc_frames *frames, size_t
 
 static void messages_come_out_in_order(void **state)
 {
-	(void)state;
 	for (size_t chunk = 1; chunk <= 64; chunk++) {
 		struct grpc_outbox box = { .first = NULL };
 		struct grpc_frames frames = { .max = MAX };
@@ -57,7 +56,6 @@ static void bound_is_kept(void **state)
 	struct grpc_outbox box = { .first = NULL };
 	char text[MAX] = "";
 
-	(void)state;
 	memset(text, 'x', 90);
 	assert_true(add(&box, text)); /* 95 bytes */
 	assert_false(add(&box, "1"));
@@ -75,7 +73,6 @@ static void bound_is_kept(void **state)
 /* However much of the first message was read, it comes whole, and those behind it do not come. */
 static void waiting_messages_are_dropped(void **state)
 {
-	(void)state;
 	for (size_t had = 0; had <= 16; had++) {
 		struct grpc_outbox box = { .first = NULL };
 		struct grpc_frames frames = { .max = MAX };
@@ -102,7 +99,6 @@ static void plain_bytes_have_no_prefix(void **state)
 	struct grpc_outbox box = { .first = NULL };
 	unsigned char buf[8] = "";
 
-	(void)state;
 	grpc_outbox_add_plain(&box, "text", 4);
 	assert_int_equal(grpc_outbox_read(&box, buf, sizeof(buf)), 4);
 	assert_memory_equal(buf, "text", 4);

@@ -3,38 +3,35 @@
 
 #include "unit/grpc/scene.h"
 
+SUITE_OBJECT(scene, scene_new(&GRPC_LIMITS), scene_free);
+
 static void bad_preface_ends_the_connection(void **state)
 {
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	struct scene *scene = *state;
 
-	(void)state;
 	str_add(&scene->in, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	scene_play(scene, SIZE_MAX);
 	assert_int_equal(scene->result, -EPROTO);
 	assert_int_equal(scene->err.kind, ERR_RETRY);
 	assert_non_null(strstr(scene->err.msg, "magic"));
-	scene_free(scene);
 }
 
 static void silence_at_the_beginning_is_limited(void **state)
 {
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	struct scene *scene = *state;
 	struct grpc_session *server = grpc_server_session(scene->pair.server);
 
-	(void)state;
 	assert_int_equal(grpc_session_next_ms(server), 1000 + 10000);
 	assert_int_equal(grpc_session_tick(server, 10999, &scene->err), 0);
 	assert_int_equal(grpc_session_tick(server, 11000, &scene->err), -ETIMEDOUT);
 	assert_string_equal(scene->err.msg, "peer did not begin to speak HTTP/2");
-	scene_free(scene);
 }
 
 static void slow_request_is_given_up(void **state)
 {
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	struct scene *scene = *state;
 	struct grpc_session *server = grpc_server_session(scene->pair.server);
 
-	(void)state;
 	wire_preface(&scene->in);
 	wire_request(&scene->in, 1, "/test.Test/Hold");
 	wire_message(&scene->in, 1, 0, 0, "but no end");
@@ -45,15 +42,13 @@ static void slow_request_is_given_up(void **state)
 	scene_saw(scene, SCENE_ONLY
 		  " grpc-status=4 grpc-message=request did not come in time.|" SCENE_RST);
 	pair_saw(&scene->pair, "");
-	scene_free(scene);
 }
 
 static void slow_form_is_given_up(void **state)
 {
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	struct scene *scene = *state;
 	auto_str struct str block = STR_INIT;
 
-	(void)state;
 	wire_preface(&scene->in);
 	wire_header(&block, ":method", "PUT");
 	wire_header(&block, ":scheme", "http");
@@ -66,16 +61,14 @@ static void slow_form_is_given_up(void **state)
 			 0);
 	scene_read(scene);
 	scene_saw(scene, "HEADERS 1 :status=405 content-type=text/plain|DATA 1 29.|" SCENE_RST);
-	scene_free(scene);
 }
 
 static void slow_headers_end_the_connection(void **state)
 {
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	struct scene *scene = *state;
 	struct grpc_session *server = grpc_server_session(scene->pair.server);
 	auto_str struct str block = STR_INIT;
 
-	(void)state;
 	wire_request_head(&block, SCENE_ECHO);
 	wire_preface(&scene->in);
 	wire_frame(&scene->in, WIRE_HEADERS, 0, 1, &block);
@@ -83,16 +76,14 @@ static void slow_headers_end_the_connection(void **state)
 	assert_int_equal(grpc_session_next_ms(server), 1000 + 30000);
 	assert_int_equal(grpc_session_tick(server, 31000, &scene->err), -ETIMEDOUT);
 	assert_string_equal(scene->err.msg, "a call's headers did not come in time");
-	scene_free(scene);
 }
 
 /* Two looks in a row that find no call, and none between them; a third finds that he did not go. */
 static void who_makes_no_calls_is_sent_away(void **state)
 {
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	struct scene *scene = *state;
 	struct grpc_session *server = grpc_server_session(scene->pair.server);
 
-	(void)state;
 	wire_preface(&scene->in);
 	scene_play(scene, SIZE_MAX);
 	assert_int_equal(grpc_session_next_ms(server), 61000);
@@ -112,15 +103,13 @@ static void who_makes_no_calls_is_sent_away(void **state)
 	assert_true(grpc_session_is_over(server));
 	assert_int_equal(grpc_session_tick(server, 241000, &scene->err), -ETIMEDOUT);
 	assert_string_equal(scene->err.msg, "peer makes no calls");
-	scene_free(scene);
 }
 
 static void who_has_a_call_may_be_silent(void **state)
 {
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	struct scene *scene = *state;
 	struct grpc_session *server = grpc_server_session(scene->pair.server);
 
-	(void)state;
 	wire_preface(&scene->in);
 	wire_request(&scene->in, 1, "/test.Test/Hold");
 	wire_message(&scene->in, 1, WIRE_END_STREAM, 0, "hi");
@@ -131,7 +120,6 @@ static void who_has_a_call_may_be_silent(void **state)
 	scene_read(scene);
 	scene_saw(scene, "");
 	assert_false(grpc_session_is_over(server));
-	scene_free(scene);
 }
 
 /* Each of these is one attack; GOAWAY, or an end at once, and nothing is held. */
@@ -223,14 +211,12 @@ static void write_open(struct str *out, uint32_t i)
 
 static void pings_are_answered_within_limits(void **state)
 {
-	(void)state;
 	play_flood(write_ping, 200, NULL, 0);
 	play_flood(write_ping, 5000, NULL, -EPROTO);
 }
 
 static void settings_are_taken_within_limits(void **state)
 {
-	(void)state;
 	play_flood(write_settings, 200, NULL, 0);
 	play_flood(write_settings, 5000, NULL, -EPROTO);
 	play_flood(write_long_settings, 1, "GOAWAY 11|", 0);
@@ -238,21 +224,18 @@ static void settings_are_taken_within_limits(void **state)
 
 static void resets_are_taken_within_limits(void **state)
 {
-	(void)state;
 	play_flood(write_reset, 200, NULL, 0);
 	play_flood(write_reset, 250, "GOAWAY 2|", 0);
 }
 
 static void continuations_are_taken_within_limits(void **state)
 {
-	(void)state;
 	play_flood(write_continuation, 41, NULL, 0);
 	play_flood(write_continuation, 42, NULL, -EPROTO);
 }
 
 static void empty_data_is_taken_within_limits(void **state)
 {
-	(void)state;
 	play_flood(write_barren, 100, NULL, 0);
 	play_flood(write_barren, 101, "GOAWAY 11|", 0);
 	play_flood(write_fruitful, 500, NULL, 0);
@@ -260,7 +243,6 @@ static void empty_data_is_taken_within_limits(void **state)
 
 static void streams_are_taken_within_limits(void **state)
 {
-	(void)state;
 	play_flood(write_open, 100, NULL, 0);
 	play_flood(write_open, 101, "RST 201 7|", 0);
 }
@@ -273,7 +255,6 @@ static void unfinished_messages_are_limited(void **state)
 	auto_str struct str payload = STR_INIT;
 	struct scene *scene;
 
-	(void)state;
 	limits.unfinished_max = (size_t)3 * PART;
 	scene = scene_new(&limits);
 	str_add_mem(&payload, "\0\0\1\0\0", 5);
@@ -301,10 +282,9 @@ static void unfinished_messages_are_limited(void **state)
 /* The peer writes and does not read: what waits for it is bounded, and it is not read any more. */
 static void full_output_is_told(void **state)
 {
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	struct scene *scene = *state;
 	struct grpc_session *server = grpc_server_session(scene->pair.server);
 
-	(void)state;
 	wire_preface(&scene->in);
 	for (uint32_t i = 0; i < 1100; i++)
 		wire_request(&scene->in, 2 * i + 1, "/test.Test/Nothing");
@@ -314,16 +294,14 @@ static void full_output_is_told(void **state)
 	assert_true(grpc_session_is_full(server));
 	scene_read(scene);
 	assert_false(grpc_session_is_full(server));
-	scene_free(scene);
 }
 
 /* A window of nothing holds the answer back until there is room. */
 static void window_of_nothing_is_obeyed(void **state)
 {
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	struct scene *scene = *state;
 	auto_str struct str settings = STR_INIT;
 
-	(void)state;
 	str_add(&scene->in, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 	str_add_mem(&settings, "\0\4\0\0\0\0", 6);
 	wire_frame(&scene->in, WIRE_SETTINGS, 0, 0, &settings);
@@ -336,16 +314,14 @@ static void window_of_nothing_is_obeyed(void **state)
 	wire_word(&scene->in, WIRE_WINDOW_UPDATE, 1, 1);
 	scene_play(scene, SIZE_MAX);
 	scene_saw(scene, "DATA 1 1|HEADERS 1 grpc-status=0.|");
-	scene_free(scene);
 }
 
 static void goodbye_waits_for_the_ping(void **state)
 {
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	struct scene *scene = *state;
 	struct grpc_session *server = grpc_server_session(scene->pair.server);
 	auto_str struct str farewell = STR_INIT;
 
-	(void)state;
 	wire_preface(&scene->in);
 	scene_play(scene, SIZE_MAX);
 	grpc_session_shutdown(server);
@@ -361,22 +337,12 @@ static void goodbye_waits_for_the_ping(void **state)
 	scene_play(scene, SIZE_MAX);
 	scene_saw(scene, "GOAWAY 0|");
 	assert_true(grpc_session_is_over(server));
-	scene_free(scene);
 }
 
 int main(void)
 {
 	struct suite suite = { .len = 0 };
 
-	suite_add(&suite, "a bad preface ends the connection", bad_preface_ends_the_connection,
-		  NULL);
-	suite_add(&suite, "silence at the beginning is limited",
-		  silence_at_the_beginning_is_limited, NULL);
-	suite_add(&suite, "a slow request is given up", slow_request_is_given_up, NULL);
-	suite_add(&suite, "a slow request that is none is given up", slow_form_is_given_up, NULL);
-	suite_add(&suite, "slow headers end the connection", slow_headers_end_the_connection, NULL);
-	suite_add(&suite, "who makes no calls is sent away", who_makes_no_calls_is_sent_away, NULL);
-	suite_add(&suite, "who has a call may be silent", who_has_a_call_may_be_silent, NULL);
 	suite_add(&suite, "PINGs are answered within limits", pings_are_answered_within_limits,
 		  NULL);
 	suite_add(&suite, "SETTINGS are taken within limits", settings_are_taken_within_limits,
@@ -388,6 +354,16 @@ int main(void)
 		  empty_data_is_taken_within_limits, NULL);
 	suite_add(&suite, "streams are taken within limits", streams_are_taken_within_limits, NULL);
 	suite_add(&suite, "unfinished messages are limited", unfinished_messages_are_limited, NULL);
+	suite_fixture(&suite, &scene_fixture);
+	suite_add(&suite, "a bad preface ends the connection", bad_preface_ends_the_connection,
+		  NULL);
+	suite_add(&suite, "silence at the beginning is limited",
+		  silence_at_the_beginning_is_limited, NULL);
+	suite_add(&suite, "a slow request is given up", slow_request_is_given_up, NULL);
+	suite_add(&suite, "a slow request that is none is given up", slow_form_is_given_up, NULL);
+	suite_add(&suite, "slow headers end the connection", slow_headers_end_the_connection, NULL);
+	suite_add(&suite, "who makes no calls is sent away", who_makes_no_calls_is_sent_away, NULL);
+	suite_add(&suite, "who has a call may be silent", who_has_a_call_may_be_silent, NULL);
 	suite_add(&suite, "full output is told", full_output_is_told, NULL);
 	suite_add(&suite, "a window of nothing is obeyed", window_of_nothing_is_obeyed, NULL);
 	suite_add(&suite, "a goodbye waits for the PING", goodbye_waits_for_the_ping, NULL);

@@ -234,11 +234,13 @@ static struct request_case {
 	{ "a bomb of headers is dropped", write_bomb, "RST 1 11|" },
 };
 
+SUITE_OBJECT(scene, scene_new(&GRPC_LIMITS), scene_free);
+
 /* At once, and another request on the same connection works afterwards. */
 static void request_matches_table(void **state)
 {
-	const struct request_case *c = *state;
-	struct scene *scene = scene_new(&GRPC_LIMITS);
+	const struct request_case *c = suite_row(state);
+	struct scene *scene = *state;
 
 	wire_preface(&scene->in);
 	c->write(&scene->in);
@@ -250,7 +252,6 @@ static void request_matches_table(void **state)
 	scene_saw(scene, "HEADERS 3 :status=200 content-type=application/grpc "
 			 "grpc-accept-encoding=identity grpc-status=12 "
 			 "grpc-message=unknown method '/test.Test/Nothing'.|RST 3 0|");
-	scene_free(scene);
 }
 
 /* In pieces of @chunk bytes. Then the end of the stream may come after the answer, which is followed by
@@ -272,7 +273,6 @@ static void play_cut(const struct request_case *c, size_t chunk)
 
 static void cuts_do_not_matter(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		for (size_t chunk = 1; chunk < 40; chunk++)
 			play_cut(&requests[i], chunk);
@@ -283,7 +283,8 @@ int main(void)
 {
 	struct suite suite = { .len = 0 };
 
-	suite_rows(&suite, requests, request_matches_table);
 	suite_add(&suite, "cuts do not matter", cuts_do_not_matter, NULL);
+	suite_fixture(&suite, &scene_fixture);
+	suite_rows(&suite, requests, request_matches_table);
 	return suite_run(&suite, "grpc server on the wire");
 }

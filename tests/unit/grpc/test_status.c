@@ -65,7 +65,6 @@ static void header_is_printable(void **state)
 	char all[256];
 	auto_str struct str encoded = STR_INIT;
 
-	(void)state;
 	for (int i = 1; i < 256; i++)
 		all[i - 1] = (char)i;
 	all[255] = '\0';
@@ -80,7 +79,6 @@ static void long_messages_are_cut(void **state)
 	auto_str struct str encoded = STR_INIT;
 	auto_str struct str decoded = STR_INIT;
 
-	(void)state;
 	for (int i = 0; i < 100000; i++)
 		text[i] = i % 2 ? '\xbc' : '\xc3';
 	grpc_message_encode(&encoded, text);
@@ -114,7 +112,6 @@ static void number_matches_table(void **state)
 
 static void statuses_have_names(void **state)
 {
-	(void)state;
 	assert_string_equal(grpc_status_name(GRPC_OK), "OK");
 	assert_string_equal(grpc_status_name(GRPC_UNAUTHENTICATED), "Unauthenticated");
 	assert_string_equal(grpc_status_name((enum grpc_status)17), "Unknown");
@@ -129,7 +126,6 @@ static void statuses_have_names(void **state)
 
 static void other_layers_have_statuses(void **state)
 {
-	(void)state;
 	assert_int_equal(grpc_status_from_http(404), GRPC_UNIMPLEMENTED);
 	assert_int_equal(grpc_status_from_http(503), GRPC_UNAVAILABLE);
 	assert_int_equal(grpc_status_from_http(418), GRPC_UNKNOWN);

@@ -63,7 +63,6 @@ static void timeouts_come_back(void **state)
 {
 	uint64_t seed = 1;
 
-	(void)state;
 	for (int i = 0; i < 10000; i++) {
 		uint64_t ms = suite_random(&seed) >> (20 + i % 44);
 		char buf[GRPC_TIMEOUT_SIZE];

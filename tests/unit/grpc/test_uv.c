@@ -172,29 +172,28 @@ static void scene_free(struct scene *scene)
 	free(scene);
 }
 
+SUITE_OBJECT(scene, scene_new(), scene_free);
+
 /* --- tests -------------------------------------------------------------------------- */
 
 static void calls_go_through_a_socket(void **state)
 {
 	enum { LEN = 3 << 20 };
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *data = xcalloc(1, LEN);
 
-	(void)state;
 	assert_int_equal(serve(scene, NULL), 0);
 	call(scene, "/t.T/Echo", "a", 1);
 	scene_await(scene, "a|OK|");
 	call(scene, "/t.T/Echo", data, LEN);
 	scene_await(scene, "3145728 bytes|OK|");
 	assert_int_equal(grpc_uv_server_connections(scene->server), 1);
-	scene_free(scene);
 }
 
 static void nobody_listens(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	call(scene, "/t.T/Echo", "a", 1);
 	call(scene, "/t.T/Echo", "b", 1);
 	scene_await(scene, "Unavailable: no such file or directory|"
@@ -203,14 +202,12 @@ static void nobody_listens(void **state)
 	assert_int_equal(serve(scene, NULL), 0);
 	call(scene, "/t.T/Echo", "c", 1);
 	scene_await(scene, "c|OK|");
-	scene_free(scene);
 }
 
 static void client_connects_again(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(serve(scene, NULL), 0);
 		call(scene, "/t.T/Hold", "", 0);
@@ -218,14 +215,12 @@ static void client_connects_again(void **state)
 		scene->server = grpc_uv_server_free(scene->server);
 		scene_await(scene, "cancelled|Unavailable: peer closed the connection|");
 	}
-	scene_free(scene);
 }
 
 static void stream_outlives_a_goodbye(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	assert_int_equal(serve(scene, NULL), 0);
 	call(scene, "/t.T/Hold", "", 0);
 	scene_await(scene, "held|");
@@ -237,30 +232,26 @@ static void stream_outlives_a_goodbye(void **state)
 	scene_await(scene, "OK|");
 	while (grpc_uv_server_connections(scene->server) > 0)
 		uv_run(&scene->loop, UV_RUN_ONCE);
-	scene_free(scene);
 }
 
 static void handlers_may_free_the_server(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	assert_int_equal(serve(scene, NULL), 0);
 	call(scene, "/t.T/Hold", "", 0);
 	scene_await(scene, "held|");
 	call(scene, "/t.T/End", "x", 1);
 	scene_await(scene, "ending|cancelled|Unavailable: peer closed the connection|"
 			   "Unavailable: peer closed the connection|");
-	scene_free(scene);
 }
 
 /* As when the kubelet drops its stream. */
 static void cancelled_handler_may_free_the_server(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	struct grpc_rpc *rpc;
 
-	(void)state;
 	assert_int_equal(serve(scene, NULL), 0);
 	scene->free_server = true;
 	rpc = call(scene, "/t.T/Hold", "", 0);
@@ -278,14 +269,12 @@ static void cancelled_handler_may_free_the_server(void **state)
 	scene->client = grpc_uv_client_free(scene->client);
 	scene_await(scene, "cancelled|");
 	assert_null(scene->server);
-	scene_free(scene);
 }
 
 static void answers_may_free_the_client(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	assert_int_equal(serve(scene, NULL), 0);
 	call(scene, "/t.T/Hold", "", 0);
 	scene_await(scene, "held|");
@@ -293,31 +282,27 @@ static void answers_may_free_the_client(void **state)
 	call(scene, "/t.T/Echo", "a", 1);
 	scene_await(scene, "a|cancelled|"); /* and no end of any */
 	assert_null(scene->client);
-	scene_free(scene);
 }
 
 static void socket_is_private_and_removed(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(serve(scene, NULL), 0);
 	assert_int_equal(lstat(scene->path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_true(grpc_uv_server_has_socket(scene->server));
 	scene->server = grpc_uv_server_free(scene->server);
 	assert_int_equal(lstat(scene->path, &st), -1);
-	scene_free(scene);
 }
 
 static void other_ones_socket_is_left_alone(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *moved = folder_path(&scene->folder, "moved");
 	struct grpc_uv_server *first;
 
-	(void)state;
 	assert_int_equal(serve(scene, NULL), 0);
 	first = scene->server;
 	assert_int_equal(rename(scene->path, moved), 0);
@@ -328,16 +313,14 @@ static void other_ones_socket_is_left_alone(void **state)
 	assert_true(grpc_uv_server_has_socket(scene->server));
 	call(scene, "/t.T/Echo", "a", 1);
 	scene_await(scene, "a|OK|");
-	scene_free(scene);
 }
 
 static void path_must_be_free_and_short(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	char name[200];
 	struct err err = { 0 };
 
-	(void)state;
 	folder_put(&scene->folder, "t.sock", "mine");
 	assert_int_equal(serve(scene, &err), -EADDRINUSE);
 	assert_int_equal(access(scene->path, F_OK), 0);
@@ -347,7 +330,6 @@ static void path_must_be_free_and_short(void **state)
 		scene->path = xasprintf("%.*s", len, name);
 		assert_int_equal(serve(scene, &err), len == 107 ? -ENOENT : -ENAMETOOLONG);
 	}
-	scene_free(scene);
 }
 
 static int raw_connect(const char *path)
@@ -362,12 +344,11 @@ static int raw_connect(const char *path)
 
 static void connections_are_limited(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	int fds[3];
 	char c = 0;
 	ssize_t n = -1;
 
-	(void)state;
 	assert_int_equal(serve(scene, NULL), 0);
 	for (size_t i = 0; i < 3; i++)
 		fds[i] = raw_connect(scene->path);
@@ -383,25 +364,23 @@ static void connections_are_limited(void **state)
 		close(fds[i]);
 	while (grpc_uv_server_connections(scene->server) > 0)
 		uv_run(&scene->loop, UV_RUN_ONCE);
-	scene_free(scene);
 }
 
 static void long_requests_are_refused_at_once(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	struct grpc_request request = { .path = "/t.T/Echo", .len = (4 << 20) + 1 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(grpc_uv_client_call(scene->client, &request, NULL, &err), -EMSGSIZE);
 	assert_int_equal(err.kind, ERR_INVALID);
-	scene_free(scene);
 }
 
 int main(void)
 {
 	struct suite suite = { .len = 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "calls go through a socket", calls_go_through_a_socket, NULL);
 	suite_add(&suite, "nobody listens, then somebody does", nobody_listens, NULL);
 	suite_add(&suite, "the client connects again", client_connects_again, NULL);

@@ -173,6 +173,8 @@ static void scene_close(struct scene *scene)
 	free(scene->sysfs);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_close);
+
 static void offer(struct scene *scene, struct str *ret_troubles)
 {
 	struct config_troubles troubles = { 0 };
@@ -185,21 +187,20 @@ static void offer(struct scene *scene, struct str *ret_troubles)
 
 static void is_offered_and_given(void **state)
 {
-	const struct type_case *row = *state;
+	const struct type_case *row = suite_row(state);
 	auto_str struct str troubles = STR_INIT;
 	auto_free char *resource = NULL;
 	auto_free char *gives = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	scene_open(&scene, row);
-	resource = xstrdup(scene.config->generics.items[0].resource);
-	offer(&scene, &troubles);
-	assert_string_equal(str_cstr(&scene.plugins.offered), row->offers);
+	scene_open(scene, row);
+	resource = xstrdup(scene->config->generics.items[0].resource);
+	offer(scene, &troubles);
+	assert_string_equal(str_cstr(&scene->plugins.offered), row->offers);
 	assert_string_equal(str_cstr(&troubles), row->troubles);
-	gives = asked_allocate(&generic_device_type, scene.type, resource, "kvm0 kvm1");
+	gives = asked_allocate(&generic_device_type, scene->type, resource, "kvm0 kvm1");
 	if (row->gives)
 		assert_string_equal(gives, row->gives);
-	scene_close(&scene);
 }
 
 /* KubeVirt's defect 6: one response object for all containers. */
@@ -208,18 +209,16 @@ static void each_container_gets_its_own(void **state)
 	static const struct type_case row = { .spec = ONE("kvm", "/dev/kvm", ""),
 					      .nodes = { "kvm" } };
 	auto_str struct str troubles = STR_INIT;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, &row);
-	offer(&scene, &troubles);
+	scene_open(scene, &row);
+	offer(scene, &troubles);
 	for (int i = 0; i < 3; i++) {
 		auto_free char *gives =
-			asked_allocate(&generic_device_type, scene.type, "a.io/kvm", "kvm0");
+			asked_allocate(&generic_device_type, scene->type, "a.io/kvm", "kvm0");
 
 		assert_string_equal(gives, "/dev/kvm>/dev/kvm:rw");
 	}
-	scene_close(&scene);
 }
 
 /* However many units: what has not changed is not told again, and what has is told once. */
@@ -232,30 +231,28 @@ static void only_changes_are_told(void **state)
 	auto_str struct str troubles = STR_INIT;
 	struct asked_plugins other = { 0 };
 	struct config *again;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, &row);
+	scene_open(scene, &row);
 	for (int i = 0; i < 5; i++)
-		offer(&scene, &troubles);
-	assert_int_equal(scene.plugins.sets, 1);
-	assert_non_null(strstr(str_cstr(&scene.plugins.offered), " kvm999|"));
+		offer(scene, &troubles);
+	assert_int_equal(scene->plugins.sets, 1);
+	assert_non_null(strstr(str_cstr(&scene->plugins.offered), " kvm999|"));
 
-	put_node(&scene.folder, "kvm2");
-	offer(&scene, &troubles);
-	assert_int_equal(scene.plugins.sets, 1);
+	put_node(&scene->folder, "kvm2");
+	offer(scene, &troubles);
+	assert_int_equal(scene->plugins.sets, 1);
 
 	again = asked_config(row.spec); /* the same once more, as after an edit elsewhere */
-	generic_type_set(scene.type, again, &scene.labels);
-	config_free(scene.config);
-	scene.config = again;
-	offer(&scene, &troubles);
-	assert_int_equal(scene.plugins.sets, 2);
+	generic_type_set(scene->type, again, &scene->labels);
+	config_free(scene->config);
+	scene->config = again;
+	offer(scene, &troubles);
+	assert_int_equal(scene->plugins.sets, 2);
 
-	generic_type_offer(scene.type, asked_as_plugins(&other), &(struct config_troubles){ 0 });
+	generic_type_offer(scene->type, asked_as_plugins(&other), &(struct config_troubles){ 0 });
 	assert_int_equal(other.sets, 1);
 	str_done(&other.offered);
-	scene_close(&scene);
 }
 
 /* Adding, changing and removing an entry does so with its resource alone. */
@@ -277,21 +274,19 @@ static void entries_come_and_go(void **state)
 		{ "", "" },
 	};
 	auto_str struct str troubles = STR_INIT;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, &row);
-	offer(&scene, &troubles);
+	scene_open(scene, &row);
+	offer(scene, &troubles);
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
 		struct config *next = asked_config(steps[i].spec);
 
-		generic_type_set(scene.type, next, &scene.labels);
-		config_free(scene.config);
-		scene.config = next;
-		offer(&scene, &troubles);
-		assert_string_equal(str_cstr(&scene.plugins.offered), steps[i].offers);
+		generic_type_set(scene->type, next, &scene->labels);
+		config_free(scene->config);
+		scene->config = next;
+		offer(scene, &troubles);
+		assert_string_equal(str_cstr(&scene->plugins.offered), steps[i].offers);
 	}
-	scene_close(&scene);
 }
 
 static void long_names_make_ids_of_their_length(void **state)
@@ -299,7 +294,6 @@ static void long_names_make_ids_of_their_length(void **state)
 	struct units units;
 	auto_free char *name = xasprintf("a.io/%063d", 0);
 
-	(void)state;
 	units_init(&units, name, 10000);
 	assert_int_equal(units.len, 10000);
 	assert_true(strlen(units.devices[9999].id) <= PLUGIN_ID_MAX);
@@ -311,12 +305,13 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "long names make ids of their length",
+		  long_names_make_ids_of_their_length, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_rows(&suite, rows, is_offered_and_given);
 	suite_add(&suite, "kubevirt-contract 1.6 (6): each container gets a response of its own",
 		  each_container_gets_its_own, NULL);
 	suite_add(&suite, "only changes are told", only_changes_are_told, NULL);
 	suite_add(&suite, "entries come and go", entries_come_and_go, NULL);
-	suite_add(&suite, "long names make ids of their length",
-		  long_names_make_ids_of_their_length, NULL);
 	return suite_run(&suite, "generic_type");
 }

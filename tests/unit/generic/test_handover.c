@@ -68,6 +68,8 @@ static void scene_close(struct scene *scene)
 	free(scene->secret);
 }
 
+SUITE_FIXTURE(scene, struct scene, scene_open, scene_close);
+
 static char *add(struct scene *scene)
 {
 	struct err err = { 0 };
@@ -128,141 +130,123 @@ static void assert_secret(int fd)
 
 static void one_takes_over_and_says_so(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 	auto_close int peer = -1;
 	auto_close int fd = -1;
 	struct stat st;
 
-	(void)state;
-	scene_open(&scene);
-	path = add(&scene);
+	path = add(scene);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0666);
-	peer = call(&scene, path);
+	peer = call(scene, path);
 	fd = take(peer);
 	assert_secret(fd);
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(write(peer, "k", 1), 1);
-	settle(&scene);
+	settle(scene);
 	assert_int_equal(access(path, F_OK), -1);
-	assert_int_equal(handovers_len(scene.all), 0);
-	scene_close(&scene);
+	assert_int_equal(handovers_len(scene->all), 0);
 }
 
 /* A launcher that dies before it has said so is started anew. */
 static void who_went_without_a_word_may_come_again(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 	auto_close int again = -1;
 	auto_close int fd = -1;
 	int peer;
 
-	(void)state;
-	scene_open(&scene);
-	path = add(&scene);
-	peer = call(&scene, path);
+	path = add(scene);
+	peer = call(scene, path);
 	fd = take(peer);
 	close(peer);
-	settle(&scene);
+	settle(scene);
 	close(take_fd(fd));
-	again = call(&scene, path);
+	again = call(scene, path);
 	fd = take(again);
 	assert_secret(fd);
 	assert_int_equal(write(again, "k", 1), 1);
-	settle(&scene);
-	assert_int_equal(handovers_len(scene.all), 0);
-	scene_close(&scene);
+	settle(scene);
+	assert_int_equal(handovers_len(scene->all), 0);
 }
 
 static void who_keeps_silent_is_left(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 	auto_close int silent = -1;
 	auto_close int second = -1;
 	auto_close int third = -1;
 	auto_close int fd = -1;
 
-	(void)state;
-	scene_open(&scene);
-	path = add(&scene);
-	silent = call(&scene, path);
-	second = call(&scene, path);
+	path = add(scene);
+	silent = call(scene, path);
+	second = call(scene, path);
 	assert_true(silent >= 0);
 	assert_int_equal(take(second), -1); /* one after the other */
-	fake_clock_advance(scene.stage.fake, HANDOVER_ACK_MS);
-	settle(&scene);
-	third = call(&scene, path);
+	fake_clock_advance(scene->stage.fake, HANDOVER_ACK_MS);
+	settle(scene);
+	third = call(scene, path);
 	fd = take(third);
 	assert_secret(fd);
-	scene_close(&scene);
 }
 
 static void nobody_comes_in_time(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 	size_t fds;
 
-	(void)state;
-	scene_open(&scene);
 	fds = stage_count_fds();
-	path = add(&scene);
-	fake_clock_advance(scene.stage.fake, HANDOVER_MS - 1);
-	settle(&scene);
+	path = add(scene);
+	fake_clock_advance(scene->stage.fake, HANDOVER_MS - 1);
+	settle(scene);
 	assert_int_equal(access(path, F_OK), 0);
-	fake_clock_advance(scene.stage.fake, 1);
-	settle(&scene);
+	fake_clock_advance(scene->stage.fake, 1);
+	settle(scene);
 	assert_int_equal(access(path, F_OK), -1);
-	assert_int_equal(handovers_len(scene.all), 0);
+	assert_int_equal(handovers_len(scene->all), 0);
 	assert_int_equal(stage_count_fds(), fds);
-	scene_close(&scene);
 }
 
 static void they_are_bounded(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	struct err err = { 0 };
 	char *path = NULL;
 
-	(void)state;
-	scene_open(&scene);
 	for (uint64_t i = 0; i < HANDOVERS_MAX; i++) {
-		fake_clock_fix_random(scene.stage.fake, i);
-		free(add(&scene));
+		fake_clock_fix_random(scene->stage.fake, i);
+		free(add(scene));
 	}
-	assert_int_equal(handovers_add(scene.all, &path, &err), -EAGAIN);
+	assert_int_equal(handovers_add(scene->all, &path, &err), -EAGAIN);
 	assert_string_equal(err.msg, "256 containers have not taken over their descriptor yet");
-	fake_clock_advance(scene.stage.fake, HANDOVER_MS);
-	settle(&scene);
-	free(add(&scene));
-	scene_close(&scene);
+	fake_clock_advance(scene->stage.fake, HANDOVER_MS);
+	settle(scene);
+	free(add(scene));
 }
 
 /* The pod that would wait for it is refused. */
 static void what_cannot_be_opened_is_not_promised(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 	struct err err = { 0 };
 	auto_close int peer = -1;
 	char *none = NULL;
 
-	(void)state;
-	scene_open(&scene);
-	scene.broken = ENODEV;
-	assert_int_equal(handovers_add(scene.all, &none, &err), -ENODEV);
-	assert_int_equal(handovers_len(scene.all), 0);
-	scene.broken = 0;
-	path = add(&scene);
-	scene.broken = ENODEV; /* gone meanwhile: whoever comes is sent away, and may come again */
+	scene->broken = ENODEV;
+	assert_int_equal(handovers_add(scene->all, &none, &err), -ENODEV);
+	assert_int_equal(handovers_len(scene->all), 0);
+	scene->broken = 0;
+	path = add(scene);
+	scene->broken = ENODEV; /* gone meanwhile: whoever comes is sent away, and may come again */
 	log_set_level(LOG_ERROR);
-	peer = call(&scene, path);
+	peer = call(scene, path);
 	assert_int_equal(take(peer), -1);
-	assert_int_equal(handovers_len(scene.all), 1);
-	scene_close(&scene);
+	assert_int_equal(handovers_len(scene->all), 1);
 }
 
 static void end(struct scene *scene)
@@ -274,97 +258,85 @@ static void end(struct scene *scene)
 /* Its pod's container is yet to be started. */
 static void one_that_waits_outlives_a_restart(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 	auto_close int peer = -1;
 	auto_close int fd = -1;
 
-	(void)state;
-	scene_open(&scene);
-	path = add(&scene);
-	end(&scene);
+	path = add(scene);
+	end(scene);
 	assert_int_equal(access(path, F_OK), 0);
-	assert_int_equal(call(&scene, path), -1);
-	begin(&scene);
-	assert_int_equal(handovers_len(scene.all), 1);
-	peer = call(&scene, path);
+	assert_int_equal(call(scene, path), -1);
+	begin(scene);
+	assert_int_equal(handovers_len(scene->all), 1);
+	peer = call(scene, path);
 	fd = take(peer);
 	assert_secret(fd);
 	assert_int_equal(write(peer, "k", 1), 1);
-	settle(&scene);
+	settle(scene);
 	assert_int_equal(access(path, F_OK), -1);
-	scene_close(&scene);
 }
 
 static void restarts_do_not_lengthen_its_time(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 
-	(void)state;
-	scene_open(&scene);
-	path = add(&scene);
+	path = add(scene);
 	for (int i = 0; i < 2; i++) {
-		fake_clock_advance(scene.stage.fake, HANDOVER_MS / 2 - 1);
-		end(&scene);
-		begin(&scene);
-		assert_int_equal(handovers_len(scene.all), 1);
+		fake_clock_advance(scene->stage.fake, HANDOVER_MS / 2 - 1);
+		end(scene);
+		begin(scene);
+		assert_int_equal(handovers_len(scene->all), 1);
 	}
-	fake_clock_advance(scene.stage.fake, 2);
-	settle(&scene);
-	assert_int_equal(handovers_len(scene.all), 0);
+	fake_clock_advance(scene->stage.fake, 2);
+	settle(scene);
+	assert_int_equal(handovers_len(scene->all), 0);
 	assert_int_equal(access(path, F_OK), -1);
 	free(path);
-	path = add(&scene);
-	end(&scene);
-	fake_clock_advance(scene.stage.fake, HANDOVER_MS); /* while no agent runs */
-	begin(&scene);
-	assert_int_equal(handovers_len(scene.all), 0);
+	path = add(scene);
+	end(scene);
+	fake_clock_advance(scene->stage.fake, HANDOVER_MS); /* while no agent runs */
+	begin(scene);
+	assert_int_equal(handovers_len(scene->all), 0);
 	assert_int_equal(access(path, F_OK), -1);
-	scene_close(&scene);
 }
 
 static void an_old_process_does_not_remove_what_the_new_one_made(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 	auto_close int first = -1;
 	auto_close int fd = -1;
 	struct handovers *old;
 
-	(void)state;
-	scene_open(&scene);
-	path = add(&scene);
-	first = call(&scene, path);
+	path = add(scene);
+	first = call(scene, path);
 	fd = take(first);
 	assert_secret(fd);
-	old = scene.all;
-	begin(&scene); /* both live */
+	old = scene->all;
+	begin(scene); /* both live */
 	assert_int_equal(write(first, "k", 1), 1);
-	settle(&scene);
+	settle(scene);
 	assert_int_equal(handovers_len(old), 0);
-	assert_int_equal(handovers_len(scene.all), 1);
+	assert_int_equal(handovers_len(scene->all), 1);
 	assert_int_equal(access(path, F_OK), 0);
-	assert_int_equal(close(call(&scene, path)), 0);
+	assert_int_equal(close(call(scene, path)), 0);
 	handovers_free(old);
-	scene_close(&scene);
 }
 
 static void what_is_no_socket_of_ours_stays(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene);
-	free(add(&scene));
-	end(&scene);
-	folder_put(&scene.stage.folder, "plugins/hostdev/fd/note", "");
-	folder_put(&scene.stage.folder, "plugins/hostdev/fd/file.sock", "");
-	begin(&scene);
-	assert_int_equal(handovers_len(scene.all), 1);
-	drop(&scene.stage.folder, "plugins/hostdev/fd/note");
-	drop(&scene.stage.folder, "plugins/hostdev/fd/file.sock");
-	scene_close(&scene);
+	free(add(scene));
+	end(scene);
+	folder_put(&scene->stage.folder, "plugins/hostdev/fd/note", "");
+	folder_put(&scene->stage.folder, "plugins/hostdev/fd/file.sock", "");
+	begin(scene);
+	assert_int_equal(handovers_len(scene->all), 1);
+	drop(&scene->stage.folder, "plugins/hostdev/fd/note");
+	drop(&scene->stage.folder, "plugins/hostdev/fd/file.sock");
 }
 
 /* --- the device type --------------------------------------------------------------------- */
@@ -416,7 +388,6 @@ static void a_node_without_iommufd_is_told(void **state)
 	struct iommufd_type *type;
 	struct scene scene;
 
-	(void)state;
 	scene_open(&scene);
 	type = iommufd_type_new(scene.stage.folder.path, NULL, scene.all);
 	iommufd_type_set(type, on);
@@ -446,19 +417,17 @@ static void iommufd_is_offered_and_given(void **state)
 	struct config *on = asked_config("'iommufd':{'enabled':true,'count':2}");
 	struct config *off = asked_config("");
 	struct iommufd_type *type;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene);
-	type = iommufd_type_new(scene.stage.folder.path, NULL, scene.all);
+	type = iommufd_type_new(scene->stage.folder.path, NULL, scene->all);
 	iommufd_type_set(type, on);
 	offer(type, &plugins, "devices.kubevirt.io/iommufd !" MISSING " iommufd0 iommufd1|",
 	      "iommufd NodeMissing: " MISSING);
-	folder_put(&scene.stage.folder, "iommu", "");
+	folder_put(&scene->stage.folder, "iommu", "");
 	offer(type, &plugins, "devices.kubevirt.io/iommufd iommufd0 iommufd1|", "");
 	gives = asked_allocate(&iommufd_device_type, type, "devices.kubevirt.io/iommufd",
 			       "iommufd0 iommufd1");
-	assert_int_equal(handovers_len(scene.all), 1);
+	assert_int_equal(handovers_len(scene->all), 1);
 	assert_non_null(strstr(gives, "/dev/iommu>/dev/iommu:mrw "));
 	assert_non_null(strstr(gives, ".sock>/var/run/kubevirt/iommufd.sock"));
 	iommufd_type_set(type, off);
@@ -467,13 +436,14 @@ static void iommufd_is_offered_and_given(void **state)
 	config_free(on);
 	config_free(off);
 	str_done(&plugins.offered);
-	scene_close(&scene);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "a node without IOMMUFD is told", a_node_without_iommufd_is_told, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "one takes over, and says so", one_takes_over_and_says_so, NULL);
 	suite_add(&suite, "who went without a word may come again",
 		  who_went_without_a_word_may_come_again, NULL);
@@ -493,6 +463,5 @@ int main(void)
 		&suite,
 		"kubevirt-contract 1.2 (iommufd): /dev/iommu \"mrw\" and one socket, whatever it asks for",
 		iommufd_is_offered_and_given, NULL);
-	suite_add(&suite, "a node without IOMMUFD is told", a_node_without_iommufd_is_told, NULL);
 	return suite_run(&suite, "handover");
 }

@@ -43,6 +43,8 @@ static void scene_close(struct scene *scene)
 	fake_clock_free(scene->clock);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_close);
+
 static struct open_case {
 	const char *name;
 	const char *script;
@@ -62,55 +64,50 @@ static struct open_case {
 
 static void node_is_opened(void **state)
 {
-	const struct open_case *row = *state;
-	struct scene scene;
+	const struct open_case *row = suite_row(state);
+	struct scene *scene = *state;
 	const char *trouble;
 
-	scene_open(&scene, row->script, NULL);
-	assert_true(pre_open_untried(scene.opens, TUN));
-	assert_string_equal(pre_open_trouble(scene.opens, TUN), TUN " is being opened");
-	assert_true(pre_open_untried(scene.opens, TUN));
-	uv_run(&scene.helper.loop, UV_RUN_DEFAULT);
-	assert_false(pre_open_untried(scene.opens, TUN));
-	assert_int_equal(scene.changes, 1);
-	trouble = pre_open_trouble(scene.opens, TUN);
+	scene_open(scene, row->script, NULL);
+	assert_true(pre_open_untried(scene->opens, TUN));
+	assert_string_equal(pre_open_trouble(scene->opens, TUN), TUN " is being opened");
+	assert_true(pre_open_untried(scene->opens, TUN));
+	uv_run(&scene->helper.loop, UV_RUN_DEFAULT);
+	assert_false(pre_open_untried(scene->opens, TUN));
+	assert_int_equal(scene->changes, 1);
+	trouble = pre_open_trouble(scene->opens, TUN);
 	if (strcmp(row->script, "echo x") == 0)
 		assert_non_null(strstr(trouble, TUN " cannot be opened: "));
 	else if (row->trouble)
 		assert_string_equal(trouble, row->trouble);
 	else
 		assert_null(trouble);
-	scene_close(&scene);
 }
 
 /* A module may come later: it is tried again, and once it is open, no more. */
 static void a_failure_is_tried_again(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, SAYS "\"Failed\",\"message\":\"x\"}'", NULL);
-	(void)pre_open_trouble(scene.opens, TUN);
-	uv_run(&scene.helper.loop, UV_RUN_DEFAULT);
-	fake_helper_does(&scene.helper, SAYS "\"Opened\"}'");
-	fake_clock_advance(scene.clock, PRE_OPEN_RETRY_MS - 1);
-	assert_non_null(pre_open_trouble(scene.opens, TUN));
-	fake_clock_advance(scene.clock, 1);
-	uv_run(&scene.helper.loop, UV_RUN_DEFAULT);
-	assert_int_equal(scene.changes, 2);
-	assert_null(pre_open_trouble(scene.opens, TUN));
-	assert_int_equal(fake_clock_next(scene.clock), UINT64_MAX);
-	scene_close(&scene);
+	scene_open(scene, SAYS "\"Failed\",\"message\":\"x\"}'", NULL);
+	(void)pre_open_trouble(scene->opens, TUN);
+	uv_run(&scene->helper.loop, UV_RUN_DEFAULT);
+	fake_helper_does(&scene->helper, SAYS "\"Opened\"}'");
+	fake_clock_advance(scene->clock, PRE_OPEN_RETRY_MS - 1);
+	assert_non_null(pre_open_trouble(scene->opens, TUN));
+	fake_clock_advance(scene->clock, 1);
+	uv_run(&scene->helper.loop, UV_RUN_DEFAULT);
+	assert_int_equal(scene->changes, 2);
+	assert_null(pre_open_trouble(scene->opens, TUN));
+	assert_int_equal(fake_clock_next(scene->clock), UINT64_MAX);
 }
 
 static void without_a_helper_it_says_so(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, "", "/nonexistent/helper");
-	assert_non_null(strstr(pre_open_trouble(scene.opens, TUN), TUN " cannot be opened: "));
-	scene_close(&scene);
+	scene_open(scene, "", "/nonexistent/helper");
+	assert_non_null(strstr(pre_open_trouble(scene->opens, TUN), TUN " cannot be opened: "));
 }
 
 /* Nobody waits for a module that hangs: the end comes all the same. */
@@ -118,7 +115,6 @@ static void a_helper_that_hangs_is_left(void **state)
 {
 	struct scene scene;
 
-	(void)state;
 	scene_open(&scene, "read x < $gate", NULL);
 	assert_string_equal(pre_open_trouble(scene.opens, TUN), TUN " is being opened");
 	scene_close(&scene);
@@ -129,9 +125,10 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "a helper that hangs is left", a_helper_that_hangs_is_left, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_rows(&suite, rows, node_is_opened);
 	suite_add(&suite, "a failure is tried again", a_failure_is_tried_again, NULL);
 	suite_add(&suite, "without a helper it says so", without_a_helper_it_says_so, NULL);
-	suite_add(&suite, "a helper that hangs is left", a_helper_that_hangs_is_left, NULL);
 	return suite_run(&suite, "pre_open");
 }

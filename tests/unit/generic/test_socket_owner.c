@@ -97,19 +97,17 @@ static void make_one(const struct folder *folder, const char *what)
 
 static void owner_is_set(void **state)
 {
-	const struct owner_case *row = *state;
+	const struct owner_case *row = suite_row(state);
 	const struct socket_owner owner = { .has_owner = true, .uid = getuid(), .gid = getgid() };
 	struct err err = { 0 };
-	struct folder folder;
+	struct folder *folder = *state;
 
-	folder_init(&folder);
 	for (size_t i = 0; i < ARRAY_LEN(row->made) && row->made[i]; i++)
-		make_one(&folder, row->made[i]);
-	assert_int_equal(socket_owner_set(folder.path, row->folder, "x", &owner, &err),
+		make_one(folder, row->made[i]);
+	assert_int_equal(socket_owner_set(folder->path, row->folder, "x", &owner, &err),
 			 row->result);
 	if (!strstr(err.msg, row->message))
 		fail_msg("'%s' is not in '%s'", row->message, err.msg);
-	folder_done(&folder);
 }
 
 /* Whose it is cannot be changed without rights, so that it shows in the error that comes first. */
@@ -125,7 +123,6 @@ static void nothing_is_given_away_around_what_is_no_socket(void **state)
 	};
 	const struct socket_owner owner = { .has_owner = true, .uid = 107, .gid = 107 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		struct err err = { 0 };
 		struct folder folder;
@@ -148,8 +145,9 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, rows, owner_is_set);
 	suite_add(&suite, "the folder of what is no socket is not given away",
 		  nothing_is_given_away_around_what_is_no_socket, NULL);
+	suite_fixture(&suite, &folder_fixture);
+	suite_rows(&suite, rows, owner_is_set);
 	return suite_run(&suite, "socket_owner");
 }

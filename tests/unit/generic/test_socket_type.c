@@ -131,6 +131,8 @@ static void scene_close(struct scene *scene)
 	free(scene->sysfs);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_close);
+
 /* Returns the troubles; the caller frees. */
 static char *offer(struct scene *scene)
 {
@@ -145,18 +147,17 @@ static char *offer(struct scene *scene)
 
 static void is_offered_and_given(void **state)
 {
-	const struct type_case *row = *state;
+	const struct type_case *row = suite_row(state);
 	auto_free char *troubles = NULL;
 	auto_free char *gives = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	scene_open(&scene, row);
-	troubles = offer(&scene);
-	assert_string_equal(str_cstr(&scene.plugins.offered), row->offers);
+	scene_open(scene, row);
+	troubles = offer(scene);
+	assert_string_equal(str_cstr(&scene->plugins.offered), row->offers);
 	assert_string_equal(troubles, row->troubles ? row->troubles : "");
-	gives = asked_allocate(&socket_device_type, scene.type, "a.io/tdx", "tdx0 tdx1");
+	gives = asked_allocate(&socket_device_type, scene->type, "a.io/tdx", "tdx0 tdx1");
 	assert_string_equal(gives, row->gives);
-	scene_close(&scene);
 }
 
 static void expect(struct scene *scene, const char *offers, const char *wanted)
@@ -173,37 +174,33 @@ static void a_socket_made_anew_is_healthy_again(void **state)
 	static const struct type_case row = { .spec = SOCKET(""), .made = "fs" };
 	static const char well[] = "a.io/tdx tdx0 tdx1|";
 	static const char ill[] = "a.io/tdx !" QGS " is not there tdx0 tdx1|";
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, &row);
-	expect(&scene, well, "");
-	drop(&scene.folder, "var/run/tdx-qgs/qgs.socket");
-	expect(&scene, ill, MISSING);
-	drop(&scene.folder, "var/run/tdx-qgs");
-	expect(&scene, ill, MISSING);
-	make(&scene.folder, "f");
-	expect(&scene, ill, MISSING);
-	make_socket(&scene.folder, "var/run/tdx-qgs/qgs.socket");
-	expect(&scene, well, "");
-	assert_int_equal(scene.plugins.sets, 3);
-	scene_close(&scene);
+	scene_open(scene, &row);
+	expect(scene, well, "");
+	drop(&scene->folder, "var/run/tdx-qgs/qgs.socket");
+	expect(scene, ill, MISSING);
+	drop(&scene->folder, "var/run/tdx-qgs");
+	expect(scene, ill, MISSING);
+	make(&scene->folder, "f");
+	expect(scene, ill, MISSING);
+	make_socket(&scene->folder, "var/run/tdx-qgs/qgs.socket");
+	expect(scene, well, "");
+	assert_int_equal(scene->plugins.sets, 3);
 }
 
 static void a_capacity_that_comes_is_counted(void **state)
 {
 	static const struct type_case row = { .spec = SOCKET(",'countFromMisc':'tdx'"),
 					      .made = "fs" };
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, &row);
-	expect(&scene, "", NO_TDX);
-	put_misc(&scene, "tdx 2\n");
-	expect(&scene, "a.io/tdx tdx0 tdx1|", "");
-	put_misc(&scene, "tdx 1\n");
-	expect(&scene, "a.io/tdx tdx0|", "");
-	scene_close(&scene);
+	scene_open(scene, &row);
+	expect(scene, "", NO_TDX);
+	put_misc(scene, "tdx 2\n");
+	expect(scene, "a.io/tdx tdx0 tdx1|", "");
+	put_misc(scene, "tdx 1\n");
+	expect(scene, "a.io/tdx tdx0|", "");
 }
 
 /* The place of KubeVirt's daemon; the owner is the one that a test can set. */
@@ -218,7 +215,6 @@ static void the_reservation_helper_is_given_its_owner(void **state)
 	auto_free char *gives = NULL;
 	struct scene scene;
 
-	(void)state;
 	scene_open(&scene, &row);
 	expect(&scene,
 	       "devices.kubevirt.io/pr-helper !" PR "/pr-helper.sock is not there pr-helper0 "
@@ -240,25 +236,23 @@ static void an_owner_that_cannot_be_set_is_told(void **state)
 	auto_free char *spec =
 		xasprintf(SOCKET(",'owner':{'uid':%u,'gid':%u}"), getuid(), getgid());
 	struct type_case row = { .spec = spec, .made = "" };
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, &row);
-	expect(&scene, "a.io/tdx !" QGS " is not there tdx0 tdx1|", MISSING);
-	make_folders(&scene.folder, "elsewhere");
-	make_socket(&scene.folder, "elsewhere/qgs.socket");
-	make_folders(&scene.folder, "var/run");
-	make_link(&scene.folder, "../../elsewhere", "var/run/tdx-qgs");
-	expect(&scene,
+	scene_open(scene, &row);
+	expect(scene, "a.io/tdx !" QGS " is not there tdx0 tdx1|", MISSING);
+	make_folders(&scene->folder, "elsewhere");
+	make_socket(&scene->folder, "elsewhere/qgs.socket");
+	make_folders(&scene->folder, "var/run");
+	make_link(&scene->folder, "../../elsewhere", "var/run/tdx-qgs");
+	expect(scene,
 	       "a.io/tdx !'/var/run/tdx-qgs' is reached by a symbolic link, and none is followed: name "
 	       "the place itself tdx0 tdx1|",
 	       "socketDevices[0] a.io/tdx OwnerNotSet: '/var/run/tdx-qgs' is reached by a symbolic link, and none is "
 	       "followed: name the place itself|");
-	drop(&scene.folder, "var/run/tdx-qgs");
-	make_folders(&scene.folder, "var/run/tdx-qgs");
-	make_socket(&scene.folder, "var/run/tdx-qgs/qgs.socket");
-	expect(&scene, "a.io/tdx tdx0 tdx1|", "");
-	scene_close(&scene);
+	drop(&scene->folder, "var/run/tdx-qgs");
+	make_folders(&scene->folder, "var/run/tdx-qgs");
+	make_socket(&scene->folder, "var/run/tdx-qgs/qgs.socket");
+	expect(scene, "a.io/tdx tdx0 tdx1|", "");
 }
 
 static struct capacity_case {
@@ -287,6 +281,12 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite,
+		  "kubevirt-contract 1.2 (persistent reservation): the daemon's folder, once its "
+		  "socket has its owner",
+		  the_reservation_helper_is_given_its_owner, NULL);
+	suite_rows(&suite, capacities, capacity_is_found);
+	suite_fixture(&suite, &scene_fixture);
 	suite_rows(&suite, rows, is_offered_and_given);
 	suite_add(
 		&suite,
@@ -294,12 +294,7 @@ int main(void)
 		a_socket_made_anew_is_healthy_again, NULL);
 	suite_add(&suite, "a capacity that comes is counted", a_capacity_that_comes_is_counted,
 		  NULL);
-	suite_add(&suite,
-		  "kubevirt-contract 1.2 (persistent reservation): the daemon's folder, once its "
-		  "socket has its owner",
-		  the_reservation_helper_is_given_its_owner, NULL);
 	suite_add(&suite, "an owner that cannot be set is told",
 		  an_owner_that_cannot_be_set_is_told, NULL);
-	suite_rows(&suite, capacities, capacity_is_found);
 	return suite_run(&suite, "socket_type");
 }

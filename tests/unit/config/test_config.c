@@ -306,7 +306,6 @@ static void no_config_is_an_empty_one(void **state)
 	struct config *config = config_new(NULL);
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	say(&out, config);
 	assert_string_equal(str_cstr(&out), "");
 	assert_true(config->mdev_types.enabled);
@@ -319,7 +318,6 @@ static void lists_are_bounded(void **state)
 	auto_str struct str spec = STR_INIT;
 	struct config *config;
 
-	(void)state;
 	str_add(&spec, "'genericDevices':[");
 	for (int i = 0; i < 3 * CONFIG_ENTRIES_MAX; i++)
 		str_addf(&spec, "%s{'resourceName':'a.io/n%d','path':'/dev/n'}", i ? "," : "", i);
@@ -364,17 +362,18 @@ static void fill(struct json_pairs *pairs, const char *words)
 	}
 }
 
+SUITE_CLOSING(json_pairs, struct json_pairs, json_pairs_done);
+
 static void selector_selects(void **state)
 {
-	const struct selects_case *row = *state;
+	const struct selects_case *row = suite_row(state);
 	struct json_pairs selector = { 0 };
-	struct json_pairs labels = { 0 };
+	struct json_pairs *labels = *state;
 
 	fill(&selector, row->selector);
-	fill(&labels, row->labels);
-	assert_int_equal(config_selects(&selector, &labels), row->selects);
+	fill(labels, row->labels);
+	assert_int_equal(config_selects(&selector, labels), row->selects);
 	json_pairs_done(&selector);
-	json_pairs_done(&labels);
 }
 
 int main(void)
@@ -384,6 +383,7 @@ int main(void)
 	suite_rows(&suite, texts, text_is_taken);
 	suite_add(&suite, "no config is an empty one", no_config_is_an_empty_one, NULL);
 	suite_add(&suite, "lists are bounded", lists_are_bounded, NULL);
+	suite_fixture(&suite, &json_pairs_fixture);
 	suite_rows(&suite, selections, selector_selects);
 	return suite_run(&suite, "config");
 }

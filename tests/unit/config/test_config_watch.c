@@ -68,6 +68,9 @@ static void scene_close(struct scene *scene)
 	str_done(&scene->log);
 }
 
+SUITE_CLOSING(scene_to_open, struct scene, scene_close);
+SUITE_FIXTURE(scene, struct scene, scene_open, scene_close);
+
 /* The object with this list of generic devices, generation and status, ' for ". The caller frees. */
 static char *object_text(struct scene *scene, const char *nodes, int generation, const char *status)
 {
@@ -148,38 +151,32 @@ static void a_change_is_handed_on(void **state)
 	auto_free char *second = NULL;
 	auto_free char *same = NULL;
 	auto_free char *gone = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene);
-	assert_false(config_watch_ready(scene.watch, NULL));
-	first = object_text(&scene, KVM, 1, "");
-	second = object_text(&scene, KVM "," WRONG, 2, "");
-	same = object_text(&scene, KVM "," WRONG, 2, "'observedGeneration':2");
-	gone = object_text(&scene, KVM "," WRONG, 2, "");
-	answer_list(&scene, first);
-	assert_true(config_watch_ready(scene.watch, NULL));
-	expect_handed(&scene, "1|");
-	tell(&scene, "MODIFIED", second);
-	expect_handed(&scene, "1|");
-	tell(&scene, "MODIFIED", same); /* the status alone */
-	expect_handed(&scene, "");
-	tell(&scene, "DELETED", gone);
-	expect_handed(&scene, "0|");
-	scene_close(&scene);
+	assert_false(config_watch_ready(scene->watch, NULL));
+	first = object_text(scene, KVM, 1, "");
+	second = object_text(scene, KVM "," WRONG, 2, "");
+	same = object_text(scene, KVM "," WRONG, 2, "'observedGeneration':2");
+	gone = object_text(scene, KVM "," WRONG, 2, "");
+	answer_list(scene, first);
+	assert_true(config_watch_ready(scene->watch, NULL));
+	expect_handed(scene, "1|");
+	tell(scene, "MODIFIED", second);
+	expect_handed(scene, "1|");
+	tell(scene, "MODIFIED", same); /* the status alone */
+	expect_handed(scene, "");
+	tell(scene, "DELETED", gone);
+	expect_handed(scene, "0|");
 }
 
 static void no_config_is_handed_on_as_an_empty_one(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene);
-	answer_list(&scene, NULL);
-	expect_handed(&scene, "0|");
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	assert_int_equal(writes(&scene), 0);
-	scene_close(&scene);
+	answer_list(scene, NULL);
+	expect_handed(scene, "0|");
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(writes(scene), 0);
 }
 
 /* What others wrote of an older state is replaced; nodes' items go with the generation. */
@@ -187,15 +184,13 @@ static void a_new_generation_is_judged(void **state)
 {
 	auto_free char *object = NULL;
 	auto_json json_t *status = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene);
-	object = object_text(&scene, KVM "," WRONG, 7, "'observedGeneration':6");
-	answer_list(&scene, object);
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	assert_int_equal(writes(&scene), 1);
-	status = written(&scene, "hostdev-agent");
+	object = object_text(scene, KVM "," WRONG, 7, "'observedGeneration':6");
+	answer_list(scene, object);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(writes(scene), 1);
+	status = written(scene, "hostdev-agent");
 	assert_int_equal(json_integer_value(json_object_get(status, "observedGeneration")), 7);
 	assert_string_equal(text_at(status, "conditions", "status"), "False");
 	assert_string_equal(text_at(status, "conditions", "reason"), "EntriesLeftOut");
@@ -205,12 +200,11 @@ static void a_new_generation_is_judged(void **state)
 			 1);
 	assert_true(json_is_null(json_object_get(status, "nodes")));
 	assert_non_null(
-		strstr(fake_client_request(scene.client)->body, "\"resourceVersion\":\"1\""));
-	fake_client_answer(scene.client, 200, "{\"metadata\":{\"resourceVersion\":\"9\"}}");
-	fake_clock_settle(scene.clock);
-	fake_client_choose(scene.client, "/events"); /* and an event tells it to people */
-	assert_non_null(strstr(fake_client_request(scene.client)->body, "EntriesLeftOut"));
-	scene_close(&scene);
+		strstr(fake_client_request(scene->client)->body, "\"resourceVersion\":\"1\""));
+	fake_client_answer(scene->client, 200, "{\"metadata\":{\"resourceVersion\":\"9\"}}");
+	fake_clock_settle(scene->clock);
+	fake_client_choose(scene->client, "/events"); /* and an event tells it to people */
+	assert_non_null(strstr(fake_client_request(scene->client)->body, "EntriesLeftOut"));
 }
 
 /* A thousand agents see the same change: the others find it judged. */
@@ -218,37 +212,31 @@ static void what_is_judged_is_left_alone(void **state)
 {
 	auto_free char *object = NULL;
 	auto_free char *judged = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene);
-	fake_clock_fix_random(scene.clock, 499); /* the last to come */
-	object = object_text(&scene, KVM "," WRONG, 1, "");
-	judged = object_text(&scene, KVM "," WRONG, 1,
+	fake_clock_fix_random(scene->clock, 499); /* the last to come */
+	object = object_text(scene, KVM "," WRONG, 1, "");
+	judged = object_text(scene, KVM "," WRONG, 1,
 			     "'observedGeneration':1,'conditions':[{'type':'Accepted','status':"
 			     "'False','reason':'EntriesLeftOut'}]");
-	answer_list(&scene, object);
-	tell(&scene, "MODIFIED", judged);
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	assert_int_equal(fake_client_sent(scene.client), 2); /* the list and the watch */
-	scene_close(&scene);
+	answer_list(scene, object);
+	tell(scene, "MODIFIED", judged);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(fake_client_sent(scene->client), 2); /* the list and the watch */
 }
 
 static void who_comes_second_gives_way(void **state)
 {
 	auto_free char *object = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene);
-	object = object_text(&scene, WRONG, 1, "");
-	answer_list(&scene, object);
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	json_decref(written(&scene, "hostdev-agent"));
-	fake_client_answer(scene.client, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	assert_int_equal(writes(&scene), 0);
-	scene_close(&scene);
+	object = object_text(scene, WRONG, 1, "");
+	answer_list(scene, object);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	json_decref(written(scene, "hostdev-agent"));
+	fake_client_answer(scene->client, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(writes(scene), 0);
 }
 
 #define JUDGED                                                                              \
@@ -293,28 +281,25 @@ static void a_nodes_trouble_is_its_own_item(void **state)
 	auto_free char *listed = NULL;
 	auto_json json_t *status = NULL;
 	auto_json json_t *empty = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene);
-	object = object_text(&scene, KVM, 1, JUDGED);
-	listed = object_text(&scene, KVM, 1, JUDGED OURS);
-	answer_list(&scene, object);
-	report(&scene, "it is taken");
-	send_away_events(&scene);
-	status = written(&scene, "hostdev-agent-node1");
+	object = object_text(scene, KVM, 1, JUDGED);
+	listed = object_text(scene, KVM, 1, JUDGED OURS);
+	answer_list(scene, object);
+	report(scene, "it is taken");
+	send_away_events(scene);
+	status = written(scene, "hostdev-agent-node1");
 	assert_string_equal(text_at(status, "nodes", "node"), "node1");
 	assert_int_equal(json_object_size(status), 1);
-	fake_client_answer(scene.client, 200, "{\"metadata\":{\"resourceVersion\":\"2\"}}");
-	tell(&scene, "MODIFIED", listed);
-	report(&scene, "it is taken"); /* again: nothing new */
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	assert_int_equal(writes(&scene), 0);
+	fake_client_answer(scene->client, 200, "{\"metadata\":{\"resourceVersion\":\"2\"}}");
+	tell(scene, "MODIFIED", listed);
+	report(scene, "it is taken"); /* again: nothing new */
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(writes(scene), 0);
 
-	report(&scene, NULL);
-	empty = written(&scene, "hostdev-agent-node1");
+	report(scene, NULL);
+	empty = written(scene, "hostdev-agent-node1");
 	assert_int_equal(json_object_size(empty), 0);
-	scene_close(&scene);
 }
 
 /* As one that has just begun: what it told before stays until all of its parts have looked. */
@@ -322,29 +307,27 @@ static void a_nodes_trouble_is_told_when_all_parts_have_looked(void **state)
 {
 	auto_free char *object = NULL;
 	auto_free char *edited = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open_with(&scene, 2);
-	object = object_text(&scene, KVM, 1, JUDGED OURS);
-	answer_list(&scene, object);
-	report_of(&scene, "usb", NULL);
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	assert_int_equal(writes(&scene), 0);
-	report(&scene, "it is taken");
-	send_away_events(&scene);
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	assert_int_equal(writes(&scene), 0); /* it stands there already */
+	scene_open_with(scene, 2);
+	object = object_text(scene, KVM, 1, JUDGED OURS);
+	answer_list(scene, object);
+	report_of(scene, "usb", NULL);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(writes(scene), 0);
+	report(scene, "it is taken");
+	send_away_events(scene);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(writes(scene), 0); /* it stands there already */
 
-	edited = object_text(&scene, KVM "," KVM, 2,
+	edited = object_text(scene, KVM "," KVM, 2,
 			     "'observedGeneration':2,'conditions':[{'type':'Accepted','status':"
 			     "'True','reason':'Accepted'}]");
-	tell(&scene, "MODIFIED", edited);
-	report(&scene, "it is taken"); /* of the new one */
-	assert_int_equal(writes(&scene), 0);
-	report_of(&scene, "usb", NULL);
-	json_decref(written(&scene, "hostdev-agent-node1"));
-	scene_close(&scene);
+	tell(scene, "MODIFIED", edited);
+	report(scene, "it is taken"); /* of the new one */
+	assert_int_equal(writes(scene), 0);
+	report_of(scene, "usb", NULL);
+	json_decref(written(scene, "hostdev-agent-node1"));
 }
 
 /* No kubelet, so that no part looks: nobody waits for ever. */
@@ -352,36 +335,31 @@ static void silent_parts_have_no_trouble_in_the_end(void **state)
 {
 	auto_free char *object = NULL;
 	auto_json json_t *empty = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open_with(&scene, 2);
-	object = object_text(&scene, KVM, 1, JUDGED OURS);
-	answer_list(&scene, object);
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	assert_int_equal(writes(&scene), 0);
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	empty = written(&scene, "hostdev-agent-node1");
+	scene_open_with(scene, 2);
+	object = object_text(scene, KVM, 1, JUDGED OURS);
+	answer_list(scene, object);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(writes(scene), 0);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	empty = written(scene, "hostdev-agent-node1");
 	assert_int_equal(json_object_size(empty), 0);
-	scene_close(&scene);
 }
 
 /* Before somebody has judged the generation, which empties the list, nobody writes into it. */
 static void a_nodes_trouble_waits_for_the_verdict(void **state)
 {
 	auto_free char *object = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene);
-	object = object_text(&scene, KVM, 2, JUDGED);
-	answer_list(&scene, object);
-	report(&scene, "it is taken");
-	send_away_events(&scene);
-	assert_int_equal(writes(&scene), 0);
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	json_decref(written(&scene, "hostdev-agent"));
-	scene_close(&scene);
+	object = object_text(scene, KVM, 2, JUDGED);
+	answer_list(scene, object);
+	report(scene, "it is taken");
+	send_away_events(scene);
+	assert_int_equal(writes(scene), 0);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	json_decref(written(scene, "hostdev-agent"));
 }
 
 /* Beyond what the list takes, an event is all. */
@@ -389,27 +367,25 @@ static void a_full_list_is_left_alone(void **state)
 {
 	auto_str struct str status = STR_INIT;
 	auto_free char *object = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene);
 	str_add(&status, JUDGED ",'nodes':[");
 	for (int i = 0; i < 64; i++)
 		str_addf(&status, "%s{'node':'other%d'}", i ? "," : "", i);
 	str_add(&status, "]");
-	object = object_text(&scene, KVM, 1, str_cstr(&status));
-	answer_list(&scene, object);
-	report(&scene, "it is taken");
-	send_away_events(&scene);
-	fake_clock_advance(scene.clock, AMPLE_MS);
-	assert_int_equal(writes(&scene), 0);
-	scene_close(&scene);
+	object = object_text(scene, KVM, 1, str_cstr(&status));
+	answer_list(scene, object);
+	report(scene, "it is taken");
+	send_away_events(scene);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(writes(scene), 0);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a change is handed on", a_change_is_handed_on, NULL);
 	suite_add(&suite, "no config is handed on as an empty one",
 		  no_config_is_handed_on_as_an_empty_one, NULL);
@@ -420,10 +396,11 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a node's trouble waits for the verdict",
 		  a_nodes_trouble_waits_for_the_verdict, NULL);
+	suite_add(&suite, "a full list is left alone", a_full_list_is_left_alone, NULL);
+	suite_fixture(&suite, &scene_to_open_fixture);
 	suite_add(&suite, "a node's trouble is told when all parts have looked",
 		  a_nodes_trouble_is_told_when_all_parts_have_looked, NULL);
 	suite_add(&suite, "silent parts have no trouble in the end",
 		  silent_parts_have_no_trouble_in_the_end, NULL);
-	suite_add(&suite, "a full list is left alone", a_full_list_is_left_alone, NULL);
 	return suite_run(&suite, "config_watch");
 }

@@ -91,6 +91,8 @@ static inline void tree_done(struct tree *tree)
 	assert_int_equal(nftw(tree->root, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+SUITE_CLOSING(tree, struct tree, tree_done);
+
 /* A folder of the tree, open; -1 if there is none. The caller closes. */
 static inline int tree_open(const struct tree *tree, const char *path)
 {

@@ -77,21 +77,20 @@ static void find(struct names *names, const struct tree *tree, struct report *re
 
 static void name_matches_table(void **state)
 {
-	const struct name_case *c = *state;
+	const struct name_case *c = suite_row(state);
 	auto_free char *line =
 		xasprintf("{'kind':'name','id':'%s'%s%s}\n", c->id, c->line[0] ? "," : "", c->line);
 	struct names names = { 0 };
 	struct report report = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, NULL);
-	tree_write(&tree, "pci.ids", pci_ids, sizeof(pci_ids) - 1);
-	tree_write(&tree, "usb.ids", usb_ids, sizeof(usb_ids) - 1);
+	tree_make(tree, NULL);
+	tree_write(tree, "pci.ids", pci_ids, sizeof(pci_ids) - 1);
+	tree_write(tree, "usb.ids", usb_ids, sizeof(usb_ids) - 1);
 	assert_int_equal(names_add(&names, c->id, NULL), 0);
-	find(&names, &tree, &report);
+	find(&names, tree, &report);
 	assert_memory_equal(str_cstr(&report.lines), line, strlen(line));
 	report_done(&report);
-	tree_done(&tree);
 }
 
 /* clang-format off */
@@ -141,19 +140,18 @@ static void hide_root(struct str *lines, const char *root)
 
 static void files_match_table(void **state)
 {
-	const struct file_case *c = *state;
+	const struct file_case *c = suite_row(state);
 	struct names names = { 0 };
 	struct report report = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, c->entries);
+	tree_make(tree, c->entries);
 	assert_int_equal(names_add(&names, "pci:8086:10d3", NULL), 0);
 	assert_int_equal(names_add(&names, "usb:0627:0001", NULL), 0);
-	find(&names, &tree, &report);
-	hide_root(&report.lines, tree.root);
+	find(&names, tree, &report);
+	hide_root(&report.lines, tree->root);
 	assert_string_equal(str_cstr(&report.lines), c->lines);
 	report_done(&report);
-	tree_done(&tree);
 }
 
 static void refused_ids(void **state)
@@ -173,7 +171,6 @@ static void refused_ids(void **state)
 					   "usb: 123:0001" };
 	struct names names = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
 		struct err err = { 0 };
 
@@ -187,8 +184,9 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "identifiers of another form are refused", refused_ids, NULL);
+	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, cases, name_matches_table);
 	suite_rows(&suite, files, files_match_table);
-	suite_add(&suite, "identifiers of another form are refused", refused_ids, NULL);
 	return suite_run(&suite, "names");
 }

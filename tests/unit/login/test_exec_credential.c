@@ -129,7 +129,6 @@ static void it_is_told_of_the_cluster_if_it_wants(void **state)
 		.ca = { .data = ca, .len = 2 },
 	};
 
-	(void)state;
 	assert_asked(&config, false,
 		     "{'kind':'ExecCredential','apiVersion':'" V1
 		     "','spec':{'interactive':false}}");
@@ -153,18 +152,15 @@ static void it_is_told_what_is_in_the_cas_file(void **state)
 	struct kube_config config = { .exec = &exec, .server = server };
 	auto_free char *text = NULL;
 	struct err err = { 0 };
-	struct folder folder;
+	struct folder *folder = *state;
 
-	(void)state;
-	folder_init(&folder);
-	config.ca.path = folder_path(&folder, "ca");
+	config.ca.path = folder_path(folder, "ca");
 	assert_true(exec_credential_ask(&config, false, &text, &err) < 0);
 	assert_non_null(strstr(err.msg, "certificate-authority: "));
-	folder_put(&folder, "ca", "CA");
+	folder_put(folder, "ca", "CA");
 	assert_int_equal(exec_credential_ask(&config, false, &text, &err), 0);
 	assert_non_null(strstr(text, "\"certificate-authority-data\":\"Q0E=\""));
 	free(config.ca.path);
-	folder_done(&folder);
 }
 
 int main(void)
@@ -174,6 +170,7 @@ int main(void)
 	suite_rows(&suite, reads, what_it_says_is_read);
 	suite_add(&suite, "it is told of the cluster if it wants",
 		  it_is_told_of_the_cluster_if_it_wants, NULL);
+	suite_fixture(&suite, &folder_fixture);
 	suite_add(&suite, "it is told what is in the CA's file", it_is_told_what_is_in_the_cas_file,
 		  NULL);
 	return suite_run(&suite, "exec_credential");

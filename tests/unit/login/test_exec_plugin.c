@@ -121,6 +121,8 @@ static void scene_end(struct scene *scene)
 	folder_done(&scene->folder);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_end);
+
 static struct end_case {
 	const char *name;
 	const char *script; /* NULL: there is none */
@@ -151,121 +153,106 @@ static struct end_case {
 
 static void end_is_told(void **state)
 {
-	const struct end_case *c = *state;
+	const struct end_case *c = suite_row(state);
 	auto_free char *error = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	scene_begin(&scene, c->script, c->wait_ms);
+	scene_begin(scene, c->script, c->wait_ms);
 	if (c->error) {
 		error = xasprintf("credentials of user 'u' from 'get': %s", c->error);
-		scene_fails(&scene, error);
-		assert_string_equal(scene.err.msg, error);
+		scene_fails(scene, error);
+		assert_string_equal(scene->err.msg, error);
 	} else {
-		scene_gives(&scene, "abc");
+		scene_gives(scene, "abc");
 	}
-	scene_end(&scene);
 }
 
 static void words_are_words_and_no_shell_reads_them(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, "TOKEN=\"$#:$1:$2\"\n" GOOD, 0);
-	json_strs_add(&scene.exec.args, "$(false)");
-	json_strs_add(&scene.exec.args, "a;b");
-	scene_gives(&scene, "2:$(false):a;b");
-	scene_end(&scene);
+	scene_begin(scene, "TOKEN=\"$#:$1:$2\"\n" GOOD, 0);
+	json_strs_add(&scene->exec.args, "$(false)");
+	json_strs_add(&scene->exec.args, "a;b");
+	scene_gives(scene, "2:$(false):a;b");
 }
 
 static void the_environment_is_ours_and_its_own(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
 	assert_int_equal(setenv("HOSTDEV_OURS", "ours", 1), 0);
 	assert_int_equal(setenv("HOSTDEV_BOTH", "ours", 1), 0);
 	scene_begin(
-		&scene,
+		scene,
 		"case $KUBERNETES_EXEC_INFO in *'\"interactive\":false'*) ;; *) exit 9 ;; esac\n"
 		"TOKEN=\"$HOSTDEV_OURS,$HOSTDEV_BOTH,$HOSTDEV_ITS\"\n" GOOD,
 		0);
-	json_strs_add(&scene.exec.env, "HOSTDEV_BOTH=its");
-	json_strs_add(&scene.exec.env, "HOSTDEV_ITS=first");
-	json_strs_add(&scene.exec.env, "HOSTDEV_ITS=its");
-	json_strs_add(&scene.exec.env, "KUBERNETES_EXEC_INFO=forged");
-	scene_gives(&scene, "ours,its,its");
-	scene_end(&scene);
+	json_strs_add(&scene->exec.env, "HOSTDEV_BOTH=its");
+	json_strs_add(&scene->exec.env, "HOSTDEV_ITS=first");
+	json_strs_add(&scene->exec.env, "HOSTDEV_ITS=its");
+	json_strs_add(&scene->exec.env, "KUBERNETES_EXEC_INFO=forged");
+	scene_gives(scene, "ours,its,its");
 }
 
 static void it_can_run_again(void **state)
 {
 	auto_free char *count = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, "echo x >>\"$COUNT\"\nTOKEN=$(wc -l <\"$COUNT\" | tr -d ' ')\n" GOOD,
-		    0);
-	count = xasprintf("COUNT=%s/count", scene.folder.path);
-	json_strs_add(&scene.exec.env, count);
-	scene_gives(&scene, "1");
-	scene_gives(&scene, "2");
-	scene_end(&scene);
+	scene_begin(scene, "echo x >>\"$COUNT\"\nTOKEN=$(wc -l <\"$COUNT\" | tr -d ' ')\n" GOOD, 0);
+	count = xasprintf("COUNT=%s/count", scene->folder.path);
+	json_strs_add(&scene->exec.env, count);
+	scene_gives(scene, "1");
+	scene_gives(scene, "2");
 }
 
 static void who_has_to_ask_needs_a_terminal(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, "TOKEN=abc\n" GOOD, 0);
-	scene.exec.input = KUBE_STDIN_ALWAYS;
-	scene_fails(&scene, "standard input is not a terminal");
-	scene.exec.input = KUBE_STDIN_IF_AVAILABLE;
-	scene_gives(&scene, "abc");
-	scene_end(&scene);
+	scene_begin(scene, "TOKEN=abc\n" GOOD, 0);
+	scene->exec.input = KUBE_STDIN_ALWAYS;
+	scene_fails(scene, "standard input is not a terminal");
+	scene->exec.input = KUBE_STDIN_IF_AVAILABLE;
+	scene_gives(scene, "abc");
 }
 
 static void how_to_install_it_is_said_once(void **state)
 {
 	char hint[] = "Install it so.";
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, NULL, 0);
-	scene_run(&scene);
+	scene_begin(scene, NULL, 0);
+	scene_run(scene);
 	assert_null(told);
-	exec_plugin_free(scene.plugin);
-	scene.plugin = exec_plugin_new(&scene.loop, &scene.config,
-				       &(struct exec_plugin_options){ .tell = tell, .input = -1 });
-	scene.exec.install_hint = hint;
-	scene_run(&scene);
+	exec_plugin_free(scene->plugin);
+	scene->plugin = exec_plugin_new(&scene->loop, &scene->config,
+					&(struct exec_plugin_options){ .tell = tell, .input = -1 });
+	scene->exec.install_hint = hint;
+	scene_run(scene);
 	assert_string_equal(told, hint);
 	free(told);
 	told = NULL;
-	scene_run(&scene);
+	scene_run(scene);
 	assert_null(told);
-	scene_end(&scene);
 }
 
 static void a_file_that_is_no_program_cannot_be_started(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, NULL, 0);
-	folder_put(&scene.folder, "get", "#!/nonexistent/shell\n");
-	scene_fails(&scene, "there is no such program");
-	assert_int_equal(chmod(scene.command, 0700), 0);
-	scene_fails(&scene, "it cannot be started: no such file or directory");
-	scene_end(&scene);
+	scene_begin(scene, NULL, 0);
+	folder_put(&scene->folder, "get", "#!/nonexistent/shell\n");
+	scene_fails(scene, "there is no such program");
+	assert_int_equal(chmod(scene->command, 0700), 0);
+	scene_fails(scene, "it cannot be started: no such file or directory");
 }
 
 static void what_is_stopped_does_not_call_back(void **state)
 {
 	struct scene scene;
 
-	(void)state;
 	scene_begin(&scene, "exec sleep 20\n", 0);
 	scene_start(&scene);
 	uv_run(&scene.loop, UV_RUN_NOWAIT);
@@ -282,35 +269,35 @@ static void programs_are_found_on_path(void **state)
 	auto_free char *path = NULL;
 	auto_free char *program = NULL;
 	auto_free char *found = NULL;
-	struct folder folder;
+	struct folder *folder = *state;
 
-	(void)state;
-	folder_init(&folder);
-	folder_put(&folder, "one/get", "not executable");
-	folder_put(&folder, "two/get", "");
-	folder_put(&folder, "three/get", "");
-	program = folder_path(&folder, "two/get");
+	folder_put(folder, "one/get", "not executable");
+	folder_put(folder, "two/get", "");
+	folder_put(folder, "three/get", "");
+	program = folder_path(folder, "two/get");
 	assert_int_equal(chmod(program, 0700), 0);
-	path = xasprintf("%s/one::relative:%s:%s/two:%s/three", folder.path, folder.path,
-			 folder.path, folder.path);
+	path = xasprintf("%s/one::relative:%s:%s/two:%s/three", folder->path, folder->path,
+			 folder->path, folder->path);
 	found = exec_find("get", path);
 	assert_string_equal(found, program);
 	assert_null(exec_find("one", path));
 	assert_null(exec_find("get", NULL));
 	assert_null(exec_find("get", ""));
 	/* What is here is run by its path alone. */
-	assert_int_equal(chdir(folder.path), 0);
+	assert_int_equal(chdir(folder->path), 0);
 	assert_null(exec_find("get", "two:"));
 	free(found);
 	found = exec_find("two/get", NULL);
 	assert_string_equal(found, "two/get");
-	folder_done(&folder);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "what is stopped does not call back", what_is_stopped_does_not_call_back,
+		  NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_rows(&suite, ends, end_is_told);
 	suite_add(&suite, "words are words, and no shell reads them",
 		  words_are_words_and_no_shell_reads_them, NULL);
@@ -321,8 +308,7 @@ int main(void)
 	suite_add(&suite, "how to install it is said once", how_to_install_it_is_said_once, NULL);
 	suite_add(&suite, "a file that is no program cannot be started",
 		  a_file_that_is_no_program_cannot_be_started, NULL);
-	suite_add(&suite, "what is stopped does not call back", what_is_stopped_does_not_call_back,
-		  NULL);
+	suite_fixture(&suite, &folder_fixture);
 	suite_add(&suite, "programs are found on PATH", programs_are_found_on_path, NULL);
 	return suite_run(&suite, "exec_plugin");
 }

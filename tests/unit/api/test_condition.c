@@ -19,6 +19,8 @@ static void done(struct api_conditions *list)
 	free(list->items);
 }
 
+SUITE_CLOSING(api_conditions, struct api_conditions, done);
+
 /* A second value after a first at T1: what changes, and which time stands. */
 static struct set_case {
 	const char *name;
@@ -54,43 +56,40 @@ static void second_value_counts(void **state)
 {
 	static const struct api_condition_value first = { "Ready", API_FALSE, "Waiting", "for x",
 							  1 };
-	const struct set_case *c = *state;
-	struct api_conditions list = { 0 };
+	const struct set_case *c = suite_row(state);
+	struct api_conditions *list = *state;
 	const struct api_condition *condition;
 
-	assert_true(api_conditions_set(&list, &first, epoch_ms + T1_MS));
-	assert_int_equal(api_conditions_set(&list, &c->second, epoch_ms + T2_MS), c->changed);
-	assert_int_equal(list.len, 1);
+	assert_true(api_conditions_set(list, &first, epoch_ms + T1_MS));
+	assert_int_equal(api_conditions_set(list, &c->second, epoch_ms + T2_MS), c->changed);
+	assert_int_equal(list->len, 1);
 
-	condition = api_conditions_find(&list, "Ready");
+	condition = api_conditions_find(list, "Ready");
 	assert_string_equal(condition->last_transition_time, c->time);
 	assert_string_equal(condition->reason, c->second.reason);
 	assert_string_equal(condition->message, c->second.message ? c->second.message : "");
 	assert_int_equal(condition->observed_generation, c->second.observed_generation);
-	assert_int_equal(api_conditions_status(&list, "Ready"), c->second.status);
-	done(&list);
+	assert_int_equal(api_conditions_status(list, "Ready"), c->second.status);
 }
 
 static void types_are_apart(void **state)
 {
-	struct api_conditions list = { 0 };
+	struct api_conditions *list = *state;
 	struct api_condition_value value = { "Ready", API_TRUE, "Bound", NULL, 0 };
 
-	(void)state;
-	assert_null(api_conditions_find(&list, "Ready"));
-	assert_int_equal(api_conditions_status(&list, "Ready"), API_UNKNOWN);
-	api_conditions_set(&list, &value, epoch_ms);
+	assert_null(api_conditions_find(list, "Ready"));
+	assert_int_equal(api_conditions_status(list, "Ready"), API_UNKNOWN);
+	api_conditions_set(list, &value, epoch_ms);
 	value.type = "Claimable";
 	value.status = API_FALSE;
-	api_conditions_set(&list, &value, epoch_ms);
-	assert_int_equal(list.len, 2);
-	assert_int_equal(api_conditions_status(&list, "Ready"), API_TRUE);
-	assert_int_equal(api_conditions_status(&list, "Claimable"), API_FALSE);
-	assert_true(api_conditions_remove(&list, "Ready"));
-	assert_false(api_conditions_remove(&list, "Ready"));
-	assert_int_equal(api_conditions_status(&list, "Claimable"), API_FALSE);
-	assert_null(api_conditions_find(&list, "Ready"));
-	done(&list);
+	api_conditions_set(list, &value, epoch_ms);
+	assert_int_equal(list->len, 2);
+	assert_int_equal(api_conditions_status(list, "Ready"), API_TRUE);
+	assert_int_equal(api_conditions_status(list, "Claimable"), API_FALSE);
+	assert_true(api_conditions_remove(list, "Ready"));
+	assert_false(api_conditions_remove(list, "Ready"));
+	assert_int_equal(api_conditions_status(list, "Claimable"), API_FALSE);
+	assert_null(api_conditions_find(list, "Ready"));
 }
 
 static struct foreign_case {
@@ -128,37 +127,32 @@ static void foreign_conditions_are_read(void **state)
 static void what_metav1_requires_is_always_written(void **state)
 {
 	struct api_condition_value value = { "Ready", API_TRUE, "Bound", NULL, 0 };
-	struct api_conditions list = { 0 };
+	struct api_conditions *list = *state;
 	auto_json json_t *json = NULL;
 	auto_free char *text = NULL;
 
-	(void)state;
-	api_conditions_set(&list, &value, epoch_ms);
-	json = json_map_encode(api_condition_map, &list.items[0]);
+	api_conditions_set(list, &value, epoch_ms);
+	json = json_map_encode(api_condition_map, &list->items[0]);
 	text = json_map_text(json);
 	assert_string_equal(text, "{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Bound\","
 				  "\"message\":\"\",\"lastTransitionTime\":\"" T1 "\"}");
-	done(&list);
 }
 
 /* The kernel's bytes may stand in a message, and the same ones again are no change. */
 static void messages_are_cleaned(void **state)
 {
 	struct api_condition_value value = { "Ready", API_FALSE, "Held", "by '\xff\n'", 0 };
-	struct api_conditions list = { 0 };
+	struct api_conditions *list = *state;
 
-	(void)state;
-	assert_true(api_conditions_set(&list, &value, epoch_ms));
-	assert_string_equal(list.items[0].message, "by '\\xff\\x0a'");
-	assert_false(api_conditions_set(&list, &value, epoch_ms));
-	done(&list);
+	assert_true(api_conditions_set(list, &value, epoch_ms));
+	assert_string_equal(list->items[0].message, "by '\\xff\\x0a'");
+	assert_false(api_conditions_set(list, &value, epoch_ms));
 }
 
 static void long_messages_are_cut(void **state)
 {
 	static const char *const units[] = { "x", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x92\xbb" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(units) * 4; i++) {
 		auto_str struct str text = STR_INIT;
 		struct api_condition_value value = { "Ready", API_FALSE, "Held", NULL, 0 };
@@ -183,12 +177,13 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, sets, second_value_counts);
 	suite_rows(&suite, foreigns, foreign_conditions_are_read);
+	suite_add(&suite, "long messages are cut between characters", long_messages_are_cut, NULL);
+	suite_fixture(&suite, &api_conditions_fixture);
+	suite_rows(&suite, sets, second_value_counts);
 	suite_add(&suite, "conditions of two types are apart", types_are_apart, NULL);
 	suite_add(&suite, "what metav1 requires is always written",
 		  what_metav1_requires_is_always_written, NULL);
 	suite_add(&suite, "messages are cleaned", messages_are_cleaned, NULL);
-	suite_add(&suite, "long messages are cut between characters", long_messages_are_cut, NULL);
 	return suite_run(&suite, "condition");
 }

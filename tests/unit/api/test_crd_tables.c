@@ -61,6 +61,8 @@ static void fields_done(struct fields *fields)
 	json_strs_done(&fields->written);
 }
 
+SUITE_CLOSING(fields, struct fields, fields_done);
+
 static void add_type(struct json_strs *list, const char *path, const char *type)
 {
 	auto_free char *text = xasprintf("%s: %s", path, type);
@@ -211,27 +213,27 @@ static void add_missing(struct str *problems, const struct json_strs *some,
 
 static void table_equals_schema(void **state)
 {
-	const struct crd_case *c = *state;
+	const struct crd_case *c = suite_row(state);
 	auto_str struct str problems = STR_INIT;
 	struct fields schema = { 0 };
-	struct fields table = { 0 };
+	struct fields *table = *state;
 
 	schema_load(c->kind, &schema);
-	table_add(c->kind->map, "", &table);
+	table_add(c->kind->map, "", table);
 	assert_true(schema.types.len > 3);
 
-	add_missing(&problems, &table.types, &schema.types, "not in the schema");
+	add_missing(&problems, &table->types, &schema.types, "not in the schema");
 	for (size_t i = 0; i < ARRAY_LEN(c->unused) && c->unused[i]; i++)
 		if (!json_strs_remove(&schema.types, c->unused[i]) ||
-		    json_strs_has(&table.types, c->unused[i]))
+		    json_strs_has(&table->types, c->unused[i]))
 			str_addf(&problems, "\nnot unused: %s", c->unused[i]);
-	add_missing(&problems, &schema.types, &table.types, "not in the table");
-	add_missing(&problems, &schema.written, &table.written, "required, but not always written");
+	add_missing(&problems, &schema.types, &table->types, "not in the table");
+	add_missing(&problems, &schema.written, &table->written,
+		    "required, but not always written");
 	if (problems.len)
 		fail_msg("%s%s", c->kind->kind, str_cstr(&problems));
 
 	fields_done(&schema);
-	fields_done(&table);
 }
 
 /* The reader of YAML above could be blind; this is what it must see. */
@@ -246,21 +248,20 @@ static void schema_is_read_whole(void **state)
 		"status.conditions[].type: string",
 		"status.conditions[].message: string",
 	};
-	struct fields schema = { 0 };
+	struct fields *schema = *state;
 
-	(void)state;
-	schema_load(&pcidevice_kind, &schema);
+	schema_load(&pcidevice_kind, schema);
 	for (size_t i = 0; i < ARRAY_LEN(seen); i++)
-		assert_true(json_strs_has(&schema.types, seen[i]));
-	assert_true(json_strs_has(&schema.written, "status.conditions[].lastTransitionTime"));
-	assert_int_equal(schema.written.len, 5);
-	fields_done(&schema);
+		assert_true(json_strs_has(&schema->types, seen[i]));
+	assert_true(json_strs_has(&schema->written, "status.conditions[].lastTransitionTime"));
+	assert_int_equal(schema->written.len, 5);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &fields_fixture);
 	suite_rows(&suite, cases, table_equals_schema);
 	suite_add(&suite, "the schema is read whole", schema_is_read_whole, NULL);
 	return suite_run(&suite, "crd_tables");

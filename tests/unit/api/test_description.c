@@ -105,7 +105,6 @@ static void long_names_are_cut(void **state)
 	auto_free char *pci_text = NULL;
 	auto_free char *usb_text = NULL;
 
-	(void)state;
 	while (name.len < 5000)
 		str_add(&name, "\xe2\x82\xac");
 	pci.vendor = usb.vendor = name.buf;

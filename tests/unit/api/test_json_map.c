@@ -220,7 +220,6 @@ static void deep_nesting_is_an_error(void **state)
 	enum { DEPTH = 100000 };
 	static const char *const units[] = { "[", "{\"inner\":" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
 		auto_str struct str text = STR_INIT;
 		struct outer object;
@@ -238,7 +237,6 @@ static void size_is_bounded(void **state)
 	json_t *json = NULL;
 	struct err err = { 0 };
 
-	(void)state;
 	/* The size is looked at first, so that none of the text needs to be there. */
 	assert_int_equal(json_map_load("{}", (size_t)JSON_TEXT_MAX + 1, &json, &err), -EMSGSIZE);
 	assert_int_equal(err.kind, ERR_INVALID);
@@ -247,7 +245,6 @@ static void size_is_bounded(void **state)
 
 static void lists_are_bounded(void **state)
 {
-	(void)state;
 	for (int too_many = 0; too_many <= 1; too_many++) {
 		auto_str struct str text = STR_INIT;
 		struct outer object;
@@ -273,7 +270,6 @@ static void pairs_are_bounded(void **state)
 	struct outer object;
 	struct err err = { 0 };
 
-	(void)state;
 	str_add(&text, "{\"id\":\"a\",\"pairs\":{\"0\":\"\"");
 	for (int i = 1; i <= JSON_ITEMS_MAX; i++)
 		str_addf(&text, ",\"%d\":\"\"", i);
@@ -286,7 +282,6 @@ static void init_makes_all_absent(void **state)
 {
 	struct outer object;
 
-	(void)state;
 	memset(&object, 0xa5, sizeof(object));
 	json_map_init(outer_map, &object);
 	assert_null(object.id);
@@ -304,7 +299,6 @@ static void empty_and_absent_strings_are_equal(void **state)
 	struct outer b;
 	auto_free char *text = NULL;
 
-	(void)state;
 	json_map_init(outer_map, &a);
 	json_map_init(outer_map, &b);
 	a.text = xstrdup("");
@@ -320,7 +314,6 @@ static void bad_bytes_are_cleaned_not_lost(void **state)
 	struct outer object;
 	auto_free char *text = NULL;
 
-	(void)state;
 	json_map_init(outer_map, &object);
 	object.id = xstrdup("a\xff\nz");
 	json_strs_add(&object.strs, "\xc3");
@@ -380,7 +373,6 @@ static void decode_undoes_encode(void **state)
 {
 	uint64_t seed = 7;
 
-	(void)state;
 	for (int round = 0; round < 500; round++) {
 		auto_free char *text = NULL;
 		auto_free char *again = NULL;
@@ -406,7 +398,6 @@ static void equal_and_copy_agree_with_the_text(void **state)
 	uint64_t seed = 11;
 	struct outer last;
 
-	(void)state;
 	json_map_init(outer_map, &last);
 	for (int round = 0; round < 500; round++) {
 		auto_free char *text = NULL;
@@ -453,7 +444,6 @@ static void every_member_counts(void **state)
 	};
 	struct outer objects[ARRAY_LEN(texts)];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		assert_int_equal(parse(texts[i], &objects[i], NULL), 0);
 	for (size_t i = 0; i < ARRAY_LEN(texts) * ARRAY_LEN(texts); i++) {

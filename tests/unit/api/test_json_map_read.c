@@ -107,7 +107,6 @@ static void values_are_read(void **state)
 	struct pcidevice device;
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(
 		json_map_read(pcidevice_kind.map, ordinary, strlen(ordinary), &device, &err), 0);
 	assert_string_equal(device.meta.name, "n-1");
@@ -123,7 +122,6 @@ static void values_are_read(void **state)
 
 static void every_cut_agrees(void **state)
 {
-	(void)state;
 	for (size_t len = 0; len <= strlen(ordinary); len++)
 		assert_same(ordinary, len);
 }
@@ -134,7 +132,6 @@ static void random_damage_agrees(void **state)
 	static const char bytes[] = "{}[]\",:\\0123456789truefalsn-.e \x01\x80\xc3\xa9";
 	uint64_t seed = 1;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		auto_free char *text = xstrdup(ordinary);
 		size_t len = strlen(text);

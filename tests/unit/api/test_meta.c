@@ -34,7 +34,6 @@ static void metadata_decodes(void **state)
 {
 	struct api_meta meta;
 
-	(void)state;
 	load(&meta, text);
 	assert_string_equal(meta.name, "node1-000004000");
 	assert_null(meta.namespace_);
@@ -50,7 +49,6 @@ static void lookups_find_what_is_there(void **state)
 {
 	struct api_meta meta;
 
-	(void)state;
 	load(&meta, text);
 	assert_string_equal(api_meta_label(&meta, "nodename"), "node1");
 	assert_string_equal(api_meta_label(&meta, "empty"), "");
@@ -67,7 +65,6 @@ static void owners_are_found_by_kind(void **state)
 {
 	struct api_meta meta;
 
-	(void)state;
 	load(&meta, text);
 	assert_string_equal(api_meta_owner(&meta, "PCIDevice")->uid, "77");
 	assert_null(api_meta_owner(&meta, "VGPUDevice")->name);
@@ -79,7 +76,6 @@ static void almost_nothing_is_enough(void **state)
 {
 	struct api_meta meta;
 
-	(void)state;
 	load(&meta,
 	     "{\"name\":\"a\",\"labels\":null,\"ownerReferences\":null,\"creationTimestamp\":"
 	     "null}");
@@ -96,7 +92,6 @@ static void applied_metadata_has_nothing_of_the_servers(void **state)
 	auto_free char *out = NULL;
 	struct api_meta meta;
 
-	(void)state;
 	json_map_init(api_meta_map, &meta);
 	meta.name = xstrdup("a");
 	json_pairs_set(&meta.labels, "nodename", "node1");
@@ -113,7 +108,6 @@ static void list_metadata_decodes(void **state)
 	static const char last[] = "{\"resourceVersion\":\"9\",\"continue\":\"\"}";
 	struct api_list_meta meta;
 
-	(void)state;
 	assert_int_equal(json_map_parse(api_list_meta_map, page, strlen(page), &meta, NULL), 0);
 	assert_string_equal(meta.continue_, "abc");
 	assert_int_equal(meta.remaining, 17);

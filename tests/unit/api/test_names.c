@@ -112,7 +112,6 @@ static void usb_names_match(void **state)
 	auto_free char *name = names_usbdevice("node1", 0x951, 0x1666, 1, 2);
 	auto_free char *large = names_usbdevice("node1", 0xffff, 0, 999, 127);
 
-	(void)state;
 	assert_string_equal(name, "node1-0951-1666-001002");
 	assert_string_equal(large, "node1-ffff-0000-999127");
 }
@@ -125,7 +124,6 @@ static void mdev_names_match(void **state)
 	auto_free char *device = names_pcidevice("node1", "0000:3b:00.0");
 	auto_free char *other = names_mediateddeviceparent("node1", "css_0.0.0313");
 
-	(void)state;
 	assert_string_equal(name, "node1-83b8f4f2-509f-382f-3c1e-e6bfe0fa1001");
 	assert_string_equal(card, device);
 	assert_string_equal(other, "node1-css000313");
@@ -156,7 +154,6 @@ static void resources_alike_have_pools_of_their_own(void **state)
 	static const char *const alike[] = { "a.b/c", "a/b.c", "a.b/C", "a-b/c", "a.b.c/" };
 	char *names[ARRAY_LEN(alike)];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(alike); i++) {
 		names[i] = names_devicepool(alike[i]);
 		for (size_t k = 0; k < i; k++)
@@ -273,7 +270,6 @@ static void validity_matches(void **state)
 /* Node names of every length, alike up to their last byte. */
 static void names_of_all_lengths_are_valid_and_differ(void **state)
 {
-	(void)state;
 	for (size_t len = 1; len <= 300; len++) {
 		auto_str struct str a = STR_INIT;
 		auto_free char *pci_a = NULL;
@@ -315,7 +311,6 @@ static void any_bytes_make_valid_names(void **state)
 {
 	uint64_t seed = 3;
 
-	(void)state;
 	for (int round = 0; round < 5000; round++) {
 		char text[300];
 		char address[NAMES_ADDRESS_SIZE];

@@ -223,7 +223,6 @@ static void new_devices_are_on_no_numa_node(void **state)
 {
 	struct pcidevice *device = api_object_new(&pcidevice_kind);
 
-	(void)state;
 	assert_int_equal(device->status.numa_node, -1);
 	api_object_free(&pcidevice_kind, device);
 
@@ -251,7 +250,6 @@ static void every_kind_says_where_it_lives(void **state)
 		{ &lease_kind, "coordination.k8s.io/v1", "leases", "hostdev-system" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		auto_free char *api_version = api_kind_api_version(kinds[i].kind);
 
@@ -275,7 +273,6 @@ static void server_status_decodes(void **state)
 		"\"FieldValueInvalid\",\"message\":\"m\",\"field\":\"spec.address\"}]}}";
 	struct api_status status;
 
-	(void)state;
 	assert_int_equal(json_map_parse(api_status_map, text, strlen(text), &status, NULL), 0);
 	assert_string_equal(status.status, "Failure");
 	assert_string_equal(status.message, "no");

@@ -39,7 +39,6 @@ static void given_as_the_table_says(void **state)
 
 static void of_usb_devices_only_what_is_not_known(void **state)
 {
-	(void)state;
 	assert_true(override_lifts_usb("UseUnknown"));
 	assert_false(override_lifts_usb("HostFilesystem"));
 	assert_false(override_lifts_usb(NULL));

@@ -76,7 +76,6 @@ static void a_long_name_of_its_own_is_valid(void **state)
 	struct pcideviceclaim *claim = api_object_new(&pcideviceclaim_kind);
 	auto_free char *name = NULL;
 
-	(void)state;
 	device->meta.name = xstrdup(LONG);
 	device->status.resource_name = xstrdup("intel.com/NIC");
 	claim->spec.disable_resource_pooling = true;

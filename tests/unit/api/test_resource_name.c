@@ -114,7 +114,6 @@ static void any_bytes_make_usable_names(void **state)
 	static const char common[] = "a[ ]/.V_-F";
 	uint64_t seed = 5;
 
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		char text[2][128];
 		auto_free char *name = NULL;
@@ -171,7 +170,6 @@ static void real_list_makes_usable_names(void **state)
 	size_t cap = 0;
 	FILE *file = fopen("/usr/share/misc/pci.ids", "re");
 
-	(void)state;
 	if (!file)
 		fail_msg("/usr/share/misc/pci.ids: %s; hack/packages installs it", strerror(errno));
 	while (getline(&line, &cap, file) >= 0) {

@@ -28,7 +28,6 @@ static void devices_are_read(void **state)
 {
 	struct virtualmachine *vm = NULL;
 
-	(void)state;
 	decode("{'apiVersion':'kubevirt.io/v1','kind':'VirtualMachine',"
 	       "'metadata':{'name':'a','namespace':'n','annotations':{'x':'y',"
 	       "'harvesterhci.io/deviceAllocationDetails':'{}'}},"

@@ -117,15 +117,14 @@ static struct hostdeviceconfig *config_of(const char *spec)
 
 static void lent_matches_table(void **state)
 {
-	const struct lent_case *c = *state;
+	const struct lent_case *c = suite_row(state);
 	struct hostdeviceconfig *config = c->config ? config_of(c->config) : NULL;
 	auto_str struct str keys = STR_INIT;
 	struct permit_wish wish = { 0 };
-	struct stage stage = { 0 };
+	struct stage *stage = *state;
 
-	stage_open(&stage);
-	fill(&stage, c->puts);
-	permit_lent(stage.seen, config, &wish);
+	fill(stage, c->puts);
+	permit_lent(stage->seen, config, &wish);
 	for (int i = 0; i < PERMIT_LISTS; i++) {
 		for (size_t j = 0; j < wish.lists[i].len; j++) {
 			const struct permit_entry *entry = &wish.lists[i].items[j];
@@ -140,7 +139,6 @@ static void lent_matches_table(void **state)
 	permit_wish_done(&wish);
 	if (config)
 		api_object_free(&hostdeviceconfig_kind, config);
-	stage_close(&stage);
 }
 
 static void a_bundle_has_a_selector_for_each_device(void **state)
@@ -152,16 +150,13 @@ static void a_bundle_has_a_selector_for_each_device(void **state)
 		json_of("{'externalResourceProvider':true,'resourceName':'k.io/b','selectors':["
 			"{'vendor':'1','product':'2'},{'vendor':'3','product':'4'}]}");
 	struct permit_wish wish = { 0 };
-	struct stage stage = { 0 };
+	struct stage *stage = *state;
 
-	(void)state;
-	stage_open(&stage);
-	permit_lent(stage.seen, config, &wish);
+	permit_lent(stage->seen, config, &wish);
 	assert_int_equal(wish.lists[PERMIT_USB].len, 1);
 	assert_true(json_equal(wish.lists[PERMIT_USB].items[0].json, want));
 	permit_wish_done(&wish);
 	api_object_free(&hostdeviceconfig_kind, config);
-	stage_close(&stage);
 }
 
 /* --- changes ------------------------------------------------------------------------------------ */
@@ -197,7 +192,6 @@ static void only_what_is_lent_changes_anything(void **state)
 {
 	struct listener l = { .changed = false };
 
-	(void)state;
 	stage_open(&l.stage);
 	l.stage.hear = hear;
 	l.stage.arg = &l;
@@ -225,10 +219,11 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "only what is lent changes anything", only_what_is_lent_changes_anything,
+		  NULL);
+	suite_fixture(&suite, &stage_fixture);
 	suite_rows(&suite, cases, lent_matches_table);
 	suite_add(&suite, "a bundle has a selector for each device",
 		  a_bundle_has_a_selector_for_each_device, NULL);
-	suite_add(&suite, "only what is lent changes anything", only_what_is_lent_changes_anything,
-		  NULL);
 	return suite_run(&suite, "permit_lent");
 }

@@ -181,17 +181,19 @@ static void assert_settled(json_t *object, const struct permit_wish *wish, bool 
 	assert_true(json_equal(copy, bare));
 }
 
+SUITE_CLOSING(permit_wish, struct permit_wish, permit_wish_done);
+
 static void plan_matches_table(void **state)
 {
-	const struct plan_case *c = *state;
+	const struct plan_case *c = suite_row(state);
 	auto_json json_t *object = kubevirt_of(c->permitted, c->record);
 	auto_json json_t *before = json_deep_copy(object);
 	auto_json json_t *record = NULL;
-	struct permit_wish wish = { 0 };
+	struct permit_wish *wish = *state;
 	struct permit_plan plan;
 
-	wish_read(c->wish, &wish);
-	permit_plan(object, &wish, c->create, &plan);
+	wish_read(c->wish, wish);
+	permit_plan(object, wish, c->create, &plan);
 	assert_true(json_equal(object, before));
 	if (plan.patch) {
 		assert_string_equal(
@@ -205,9 +207,8 @@ static void plan_matches_table(void **state)
 	record = record_of(object) ? json_loads(record_of(object), 0, NULL) : NULL;
 	assert_json("record", record, c->record_after);
 	assert_string_equal(plan.clash ? plan.clash : "none", c->clash ? c->clash : "none");
-	assert_settled(object, &wish, c->create);
+	assert_settled(object, wish, c->create);
 	permit_plan_done(&plan);
-	permit_wish_done(&wish);
 }
 
 static void changes_are_counted(void **state)
@@ -215,17 +216,15 @@ static void changes_are_counted(void **state)
 	auto_json json_t *object =
 		kubevirt_of(PCI(THEIRS("0001:000a", "x.com/a") "," B "," B "," THEM),
 			    RECORD("'" KEY_A "','" KEY_B "'"));
-	struct permit_wish wish = { 0 };
+	struct permit_wish *wish = *state;
 	struct permit_plan plan;
 
-	(void)state;
-	wish_read(WISH_A WISH_B WISH_C, &wish);
-	permit_plan(object, &wish, false, &plan);
+	wish_read(WISH_A WISH_B WISH_C, wish);
+	permit_plan(object, wish, false, &plan);
 	assert_int_equal(plan.added, 1);
 	assert_int_equal(plan.removed, 1);
 	assert_int_equal(plan.mended, 1);
 	permit_plan_done(&plan);
-	permit_wish_done(&wish);
 }
 
 /* --- the property: any history of wishes and of others' writes ---------------------------------- */
@@ -333,7 +332,6 @@ static void nothing_of_others_is_lost_whatever_happens(void **state)
 	auto_json json_t *object = kubevirt_of("{}", NULL);
 	uint64_t seed = 1;
 
-	(void)state;
 	for (int i = 0; i < STEPS; i++) {
 		auto_json json_t *before = NULL;
 		struct permit_wish wish = { 0 };
@@ -361,9 +359,10 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, plan_matches_table);
-	suite_add(&suite, "changes are counted", changes_are_counted, NULL);
 	suite_add(&suite, "nothing of others is lost, whatever happens",
 		  nothing_of_others_is_lost_whatever_happens, NULL);
+	suite_fixture(&suite, &permit_wish_fixture);
+	suite_rows(&suite, cases, plan_matches_table);
+	suite_add(&suite, "changes are counted", changes_are_counted, NULL);
 	return suite_run(&suite, "permit_plan");
 }

@@ -74,6 +74,8 @@ static void close_bench(struct bench *b)
 	scene_close(&b->scene);
 }
 
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
 static void read_it(struct bench *b, const char *kubevirt)
 {
 	scene_expect(&b->scene, "GET", PATH, "");
@@ -82,221 +84,182 @@ static void read_it(struct bench *b, const char *kubevirt)
 
 static void an_entry_is_added_on_the_state_that_was_read(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	scene_quiet(&b.scene, KUBEVIRT_QUIET_MS - 1);
-	fake_clock_advance(b.scene.clock, 1);
-	read_it(&b, KUBEVIRT("41", THEIRS));
-	scene_expect(&b.scene, "PATCH", PATH, "\"resourceVersion\":\"41\"");
-	scene_expect(&b.scene, "PATCH", "fieldManager=hostdev-controller",
+	scene_quiet(&b->scene, KUBEVIRT_QUIET_MS - 1);
+	fake_clock_advance(b->scene.clock, 1);
+	read_it(b, KUBEVIRT("41", THEIRS));
+	scene_expect(&b->scene, "PATCH", PATH, "\"resourceVersion\":\"41\"");
+	scene_expect(&b->scene, "PATCH", "fieldManager=hostdev-controller",
 		     "{\"pciVendorSelector\":\"1:2\",\"resourceName\":\"t.com/t\"}," OURS "]");
-	scene_expect(&b.scene, "PATCH", PATH,
+	scene_expect(&b->scene, "PATCH", PATH,
 		     "\"hostdev.io/permitted-host-devices\":\"{\\\"pciHostDevices\\\":["
 		     "\\\"8086:10d3=i.com/x\\\"]}\"");
-	assert_string_equal(fake_client_request(b.scene.client)->content_type,
+	assert_string_equal(fake_client_request(b->scene.client)->content_type,
 			    "application/merge-patch+json");
-	scene_answer(&b.scene, 200, "{}");
-	scene_quiet(&b.scene, 60000);
-	close_bench(&b);
+	scene_answer(&b->scene, 200, "{}");
+	scene_quiet(&b->scene, 60000);
 }
 
 static void what_is_as_it_should_be_is_not_written(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(&b, KUBEVIRT("41", "\"pciHostDevices\":[" OURS "]"));
-	scene_quiet(&b.scene, 60000);
-	close_bench(&b);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	read_it(b, KUBEVIRT("41", "\"pciHostDevices\":[" OURS "]"));
+	scene_quiet(&b->scene, 60000);
 }
 
 static void many_changes_are_one_write(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
 	for (int i = 0; i < 50; i++) {
-		permits_look(b.permits);
-		fake_clock_advance(b.scene.clock, 10);
+		permits_look(b->permits);
+		fake_clock_advance(b->scene.clock, 10);
 	}
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS - 500);
-	read_it(&b, KUBEVIRT("41", ""));
-	scene_answer(&b.scene, 200, "{}");
-	scene_quiet(&b.scene, 60000);
-	close_bench(&b);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS - 500);
+	read_it(b, KUBEVIRT("41", ""));
+	scene_answer(&b->scene, 200, "{}");
+	scene_quiet(&b->scene, 60000);
 }
 
 static void a_conflict_is_read_and_planned_anew(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(&b, KUBEVIRT("41", ""));
-	scene_answer(&b.scene, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
-	fake_clock_advance(b.scene.clock, 1000);
-	read_it(&b, KUBEVIRT("42", THEIRS));
-	scene_expect(&b.scene, "PATCH", PATH, "\"resourceVersion\":\"42\"");
-	scene_expect(&b.scene, "PATCH", PATH, "\"t.com/t\"");
-	scene_answer(&b.scene, 200, "{}");
-	scene_quiet(&b.scene, 60000);
-	close_bench(&b);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	read_it(b, KUBEVIRT("41", ""));
+	scene_answer(&b->scene, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
+	fake_clock_advance(b->scene.clock, 1000);
+	read_it(b, KUBEVIRT("42", THEIRS));
+	scene_expect(&b->scene, "PATCH", PATH, "\"resourceVersion\":\"42\"");
+	scene_expect(&b->scene, "PATCH", PATH, "\"t.com/t\"");
+	scene_answer(&b->scene, 200, "{}");
+	scene_quiet(&b->scene, 60000);
 }
 
 static void a_server_that_does_not_answer_is_asked_again(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	fake_client_fail(b.scene.client, -EIO);
-	fake_clock_advance(b.scene.clock, 1000);
-	read_it(&b, KUBEVIRT("41", ""));
-	scene_answer(&b.scene, 503, STATUS);
-	fake_clock_advance(b.scene.clock, 2000);
-	read_it(&b, KUBEVIRT("41", ""));
-	scene_answer(&b.scene, 200, "{}");
-	scene_quiet(&b.scene, 60000);
-	close_bench(&b);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	fake_client_fail(b->scene.client, -EIO);
+	fake_clock_advance(b->scene.clock, 1000);
+	read_it(b, KUBEVIRT("41", ""));
+	scene_answer(&b->scene, 503, STATUS);
+	fake_clock_advance(b->scene.clock, 2000);
+	read_it(b, KUBEVIRT("41", ""));
+	scene_answer(&b->scene, 200, "{}");
+	scene_quiet(&b->scene, 60000);
 }
 
 static void a_kubevirt_that_is_gone_is_no_trouble(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	scene_expect(&b.scene, "GET", PATH, "");
-	scene_answer(&b.scene, 404, STATUS);
-	scene_quiet(&b.scene, 60000);
-	permits_look(b.permits);
-	store_remove(b.scene.kubevirts, "d/kv", NULL, on_kubevirt, &b);
-	scene_quiet(&b.scene, 60000);
-	close_bench(&b);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	scene_expect(&b->scene, "GET", PATH, "");
+	scene_answer(&b->scene, 404, STATUS);
+	scene_quiet(&b->scene, 60000);
+	permits_look(b->permits);
+	store_remove(b->scene.kubevirts, "d/kv", NULL, on_kubevirt, b);
+	scene_quiet(&b->scene, 60000);
 }
 
 static void one_that_is_about_to_go_is_left_alone(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(&b,
-		"{\"metadata\":{\"name\":\"kv\",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"},"
-		"\"spec\":{\"configuration\":{\"permittedHostDevices\":{}}}}");
-	scene_quiet(&b.scene, 60000);
-	close_bench(&b);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	read_it(b, "{\"metadata\":{\"name\":\"kv\",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"},"
+		   "\"spec\":{\"configuration\":{\"permittedHostDevices\":{}}}}");
+	scene_quiet(&b->scene, 60000);
 }
 
 static void an_answer_that_is_no_object_is_none(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(&b, "{\"metadata\":");
-	scene_quiet(&b.scene, 60000);
-	close_bench(&b);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	read_it(b, "{\"metadata\":");
+	scene_quiet(&b->scene, 60000);
 }
 
 static void who_does_not_lead_reads_and_writes_nothing(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	b.scene.follows = true;
-	scene_quiet(&b.scene, 60000);
-	b.scene.follows = false;
-	permits_look(b.permits);
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	scene_expect(&b.scene, "GET", PATH, "");
-	b.scene.follows = true; /* while it was under way */
-	scene_answer(&b.scene, 200, KUBEVIRT("41", ""));
-	scene_quiet(&b.scene, 60000);
-	close_bench(&b);
+	b->scene.follows = true;
+	scene_quiet(&b->scene, 60000);
+	b->scene.follows = false;
+	permits_look(b->permits);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	scene_expect(&b->scene, "GET", PATH, "");
+	b->scene.follows = true; /* while it was under way */
+	scene_answer(&b->scene, 200, KUBEVIRT("41", ""));
+	scene_quiet(&b->scene, 60000);
 }
 
 static void nothing_is_taken_away_while_a_kind_is_away(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	b.scene.unready = true;
-	scene_quiet(&b.scene, 60000);
-	b.scene.unready = false;
-	fake_clock_advance(b.scene.clock, KUBEVIRT_AGAIN_MS);
-	scene_expect(&b.scene, "GET", PATH, "");
-	b.scene.unready = true; /* while it was under way */
-	scene_answer(&b.scene, 200, KUBEVIRT("41", ""));
-	assert_int_equal(fake_client_open(b.scene.client), 0);
-	close_bench(&b);
+	b->scene.unready = true;
+	scene_quiet(&b->scene, 60000);
+	b->scene.unready = false;
+	fake_clock_advance(b->scene.clock, KUBEVIRT_AGAIN_MS);
+	scene_expect(&b->scene, "GET", PATH, "");
+	b->scene.unready = true; /* while it was under way */
+	scene_answer(&b->scene, 200, KUBEVIRT("41", ""));
+	assert_int_equal(fake_client_open(b->scene.client), 0);
 }
 
 static void asked_to_it_makes_permitted_host_devices(void **state)
 {
 	static const char bare[] =
 		"{\"metadata\":{\"name\":\"kv\",\"resourceVersion\":\"1\"},\"spec\":{}}";
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(&b, bare);
-	scene_quiet(&b.scene, 60000);
-	b.scene.ties.create = true;
-	permits_look(b.permits);
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(&b, bare);
-	scene_expect(&b.scene, "PATCH", PATH,
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	read_it(b, bare);
+	scene_quiet(&b->scene, 60000);
+	b->scene.ties.create = true;
+	permits_look(b->permits);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	read_it(b, bare);
+	scene_expect(&b->scene, "PATCH", PATH,
 		     "\"permittedHostDevices\":{\"pciHostDevices\":[" OURS "]}");
-	scene_answer(&b.scene, 200, "{}");
-	close_bench(&b);
+	scene_answer(&b->scene, 200, "{}");
 }
 
 static void the_configuration_counts(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	stage_remove(&b.scene.stage, VIEW_PCICLAIM, "n-1");
+	stage_remove(&b->scene.stage, VIEW_PCICLAIM, "n-1");
 	put_config(
-		&b,
+		b,
 		"\"pciHostDevices\":[{\"resourceName\":\"c.com/c\",\"pciVendorSelector\":\"1:1\"}]");
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(&b, KUBEVIRT("41", ""));
-	scene_expect(&b.scene, "PATCH", PATH, "\"resourceName\":\"c.com/c\"");
-	scene_answer(&b.scene, 200, "{}");
-	close_bench(&b);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	read_it(b, KUBEVIRT("41", ""));
+	scene_expect(&b->scene, "PATCH", PATH, "\"resourceName\":\"c.com/c\"");
+	scene_answer(&b->scene, 200, "{}");
 }
 
 static void what_is_under_way_ends_with_it(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
-	assert_int_equal(fake_client_open(b.scene.client), 1);
-	close_bench(&b);
+	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
+	assert_int_equal(fake_client_open(b->scene.client), 1);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "an entry is added, on the state that was read",
 		  an_entry_is_added_on_the_state_that_was_read, NULL);
 	suite_add(&suite, "what is as it should be is not written",

@@ -43,11 +43,12 @@ static void close_machine(struct machine *m)
 	entry_free(&virtualmachine_kind, m->entry);
 }
 
+SUITE_CLOSING(machine, struct machine, close_machine);
+
 static void what_is_read(void **state)
 {
 	struct machine m;
 
-	(void)state;
 	open_machine(&m, DETAILS ",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"", GPUS);
 	assert_string_equal(m.entry->name, "d/v");
 	assert_string_equal(m.vm->meta.annotations.allocation, "{}");
@@ -85,15 +86,14 @@ static struct same_case {
 
 static void same_matches_table(void **state)
 {
-	const struct same_case *c = *state;
+	const struct same_case *c = suite_row(state);
 	struct machine a;
-	struct machine b;
+	struct machine *b = *state;
 
 	open_machine(&a, DETAILS, GPUS);
-	open_machine(&b, c->meta, c->rest);
-	assert_int_equal(vm_asks_same(a.vm, b.vm), c->same);
+	open_machine(b, c->meta, c->rest);
+	assert_int_equal(vm_asks_same(a.vm, b->vm), c->same);
 	close_machine(&a);
-	close_machine(&b);
 }
 
 static void the_text_is_harvester_s_in_any_order(void **state)
@@ -102,10 +102,9 @@ static void the_text_is_harvester_s_in_any_order(void **state)
 					       { "i.com/c", "n-2" },
 					       { "i.com/c", "n-1" },
 					       { "a.com/d", "n-9" } };
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	open_machine(&m, "", GPUS);
+	open_machine(m, "", GPUS);
 	for (size_t first = 0; first < ARRAY_LEN(adds); first++) {
 		struct vm_given given = { 0 };
 		auto_free char *text = NULL;
@@ -113,20 +112,18 @@ static void the_text_is_harvester_s_in_any_order(void **state)
 		for (size_t i = 0; i < ARRAY_LEN(adds); i++) {
 			const char *const *add = adds[(first + i) % ARRAY_LEN(adds)];
 
-			vm_given_add(&given, m.vm, add[0], add[1]);
+			vm_given_add(&given, m->vm, add[0], add[1]);
 		}
 		text = vm_given_text(&given);
 		assert_string_equal(text, "{\"gpus\":{\"n.com/a\":[\"n-3\"]},\"hostdevices\":{"
 					  "\"a.com/d\":[\"n-9\"],\"i.com/c\":[\"n-1\",\"n-2\"]}}");
 	}
-	close_machine(&m);
 }
 
 static void nothing_given_is_no_text(void **state)
 {
 	struct vm_given given = { 0 };
 
-	(void)state;
 	assert_null(vm_given_text(&given));
 }
 
@@ -158,10 +155,11 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_add(&suite, "what of a machine is read", what_is_read, NULL);
+	suite_add(&suite, "nothing given is no text", nothing_given_is_no_text, NULL);
+	suite_rows(&suite, saids, said_matches_table);
+	suite_fixture(&suite, &machine_fixture);
 	suite_rows(&suite, sames, same_matches_table);
 	suite_add(&suite, "the text is Harvester's, in any order",
 		  the_text_is_harvester_s_in_any_order, NULL);
-	suite_add(&suite, "nothing given is no text", nothing_given_is_no_text, NULL);
-	suite_rows(&suite, saids, said_matches_table);
 	return suite_run(&suite, "vm_given");
 }

@@ -33,6 +33,8 @@ static inline void stage_close(struct stage *stage)
 		store_free(stage->stores[i]);
 }
 
+SUITE_FIXTURE(stage, struct stage, stage_open, stage_close);
+
 static inline void stage_tell(void *arg, const struct entry *before, const struct entry *after)
 {
 	struct stage *stage = arg;

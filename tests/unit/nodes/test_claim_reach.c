@@ -65,7 +65,6 @@ static void others_conditions_stay(void **state)
 	json_t *list = json_object_get(json_object_get(body, "status"), "conditions");
 	json_t *meta = json_object_get(body, "metadata");
 
-	(void)state;
 	assert_true(json_equal(json_array_get(list, 0), ready));
 	assert_int_equal(json_array_size(list), 2);
 	assert_string_equal(said(body, 1, "type"), "NodeReachable");
@@ -83,14 +82,12 @@ static void well_again_is_true(void **state)
 	auto_json json_t *body =
 		patch("{" META ",\"status\":{\"conditions\":[" GONE "]}}", REACH_OK);
 
-	(void)state;
 	assert_string_equal(said(body, 0, "status"), "True");
 	assert_string_equal(said(body, 0, "reason"), "Reachable");
 }
 
 static void what_it_says_already_is_no_patch(void **state)
 {
-	(void)state;
 	assert_null(patch("{" META ",\"status\":{\"conditions\":[" GONE "]}}", REACH_NODE_GONE));
 	assert_null(patch("{" META "}", REACH_OK));
 }
@@ -109,7 +106,6 @@ static void the_last_place_in_a_list_is_taken(void **state)
 	auto_str struct str text = STR_INIT;
 	auto_json json_t *body = NULL;
 
-	(void)state;
 	add_claim(&text, 15);
 	body = patch(str_cstr(&text), REACH_NODE_GONE);
 	assert_string_equal(said(body, 15, "type"), "NodeReachable");
@@ -121,7 +117,6 @@ static void a_full_list_is_left_alone(void **state)
 	json_t *body = NULL;
 	struct err err = { 0 };
 
-	(void)state;
 	add_claim(&text, 16);
 	assert_int_equal(claim_reach_patch(text.buf, text.len, REACH_NODE_GONE, 0, &body, &err),
 			 -E2BIG);

@@ -128,12 +128,14 @@ static void reach_matches(void **state)
 	node_book_free(book);
 }
 
+SUITE_OBJECT(node_book, node_book_new(false), node_book_free);
+SUITE_OBJECT(node_book_of_agents, node_book_new(true), node_book_free);
+
 static void a_node_is_gone_from_when_it_was_missed(void **state)
 {
-	struct node_book *book = node_book_new(false);
+	struct node_book *book = *state;
 	uint64_t since_ms = 0;
 
-	(void)state;
 	node_book_set(book, "n", true, true, START);
 	node_book_object(book, "n", 1, START);
 	assert_false(node_book_gone(book, "n", &since_ms));
@@ -148,16 +150,14 @@ static void a_node_is_gone_from_when_it_was_missed(void **state)
 	node_book_set(book, "n", false, false, START + 5);
 	assert_true(node_book_gone(book, "n", &since_ms));
 	assert_int_equal(since_ms, START + 5);
-	node_book_free(book);
 }
 
 static void what_nothing_is_left_of_is_forgotten(void **state)
 {
-	struct node_book *book = node_book_new(true);
+	struct node_book *book = *state;
 	uint64_t since_ms;
 	size_t cursor = 0;
 
-	(void)state;
 	node_book_object(book, "n", 1, START);
 	node_book_agent(book, "n", 1, START);
 	node_book_pod(book, "n", 1, START);
@@ -171,7 +171,6 @@ static void what_nothing_is_left_of_is_forgotten(void **state)
 	assert_false(node_book_has(book, "n"));
 	assert_false(node_book_gone(book, "n", &since_ms));
 	assert_null(node_book_next(book, &cursor));
-	node_book_free(book);
 }
 
 static void assert_counts(const struct node_book *book, size_t ok, size_t gone, size_t unready,
@@ -185,9 +184,8 @@ static void assert_counts(const struct node_book *book, size_t ok, size_t gone, 
 
 static void nodes_that_are_to_have_an_agent_are_counted(void **state)
 {
-	struct node_book *book = node_book_new(true);
+	struct node_book *book = *state;
 
-	(void)state;
 	node_book_set(book, "without", true, true, START); /* no device, no pod */
 	assert_counts(book, 0, 0, 0, 0);
 	node_book_set(book, "devices", true, true, START);
@@ -208,18 +206,16 @@ static void nodes_that_are_to_have_an_agent_are_counted(void **state)
 	node_book_agent(book, "pod", -1, START);
 	node_book_pod(book, "pod", -1, START);
 	assert_counts(book, 0, 0, 0, 0);
-	node_book_free(book);
 }
 
 /* What has only the label knows no more of a long name than the label's value. */
 static void a_label_value_is_the_node_that_it_is_of(void **state)
 {
-	struct node_book *book = node_book_new(false);
+	struct node_book *book = *state;
 	auto_str struct str name = STR_INIT;
 	auto_free char *label = NULL;
 	uint64_t since_ms;
 
-	(void)state;
 	while (name.len < 100)
 		str_add_char(&name, 'n');
 	label = node_book_key(name.buf);
@@ -230,7 +226,6 @@ static void a_label_value_is_the_node_that_it_is_of(void **state)
 	node_book_set(book, name.buf, true, true, START);
 	assert_false(node_book_gone(book, label, &since_ms));
 	assert_string_equal(node_book_name(book, label), name.buf);
-	node_book_free(book);
 }
 
 int main(void)
@@ -238,13 +233,15 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, reaches, reach_matches);
+	suite_fixture(&suite, &node_book_fixture);
 	suite_add(&suite, "a node is gone from when it was missed",
 		  a_node_is_gone_from_when_it_was_missed, NULL);
+	suite_add(&suite, "a label value is the node that it is of",
+		  a_label_value_is_the_node_that_it_is_of, NULL);
+	suite_fixture(&suite, &node_book_of_agents_fixture);
 	suite_add(&suite, "what nothing is left of is forgotten",
 		  what_nothing_is_left_of_is_forgotten, NULL);
 	suite_add(&suite, "nodes that are to have an agent are counted",
 		  nodes_that_are_to_have_an_agent_are_counted, NULL);
-	suite_add(&suite, "a label value is the node that it is of",
-		  a_label_value_is_the_node_that_it_is_of, NULL);
 	return suite_run(&suite, "node_book");
 }

@@ -81,7 +81,7 @@ static void open_bench(struct bench *b)
 	});
 }
 
-static void abandon_bench(struct bench *b)
+static void close_bench(struct bench *b)
 {
 	nodes_free(b->nodes);
 	assert_int_equal(fake_client_open(b->client), 0);
@@ -92,11 +92,12 @@ static void abandon_bench(struct bench *b)
 	fake_clock_free(b->clock);
 }
 
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
 /* Nothing is under way any more. */
-static void close_bench(struct bench *b)
+static void assert_idle(const struct bench *b)
 {
 	assert_int_equal(fake_client_open(b->client), 0);
-	abandon_bench(b);
 }
 
 /* The oldest request is this one; it is answered so. */
@@ -130,7 +131,6 @@ static void assert_quiet(struct bench *b, uint64_t ms)
 /* A bench with a node that is well and has a device that is claimed. */
 static void open_well(struct bench *b)
 {
-	open_bench(b);
 	stage_put(&b->stage, VIEW_NODE, "n", CONDITION("True"));
 	stage_put(&b->stage, VIEW_AGENT, "a", CONDITION("True") ",\"spec\":{\"nodeName\":\"n\"}");
 	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", DEVICE);
@@ -152,93 +152,87 @@ static void assert_shows(const struct bench *b, const char *line)
 
 static void a_node_whose_agent_does_not_run_is_counted(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	assert_shows(&b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 0\n");
-	stage_put(&b.stage, VIEW_NODE, "n", CONDITION("True"));
-	stage_put(&b.stage, VIEW_AGENT, "a", CONDITION("False") ",\"spec\":{\"nodeName\":\"n\"}");
-	assert_shows(&b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 1\n");
-	stage_put(&b.stage, VIEW_AGENT, "a", CONDITION("True") ",\"spec\":{\"nodeName\":\"n\"}");
-	assert_shows(&b, "hostdev_cluster_nodes{reach=\"Reachable\"} 1\n");
-	assert_shows(&b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 0\n");
-	stage_remove(&b.stage, VIEW_AGENT, "a");
-	assert_shows(&b, "hostdev_cluster_nodes{reach=\"Reachable\"} 0\n");
-	assert_shows(&b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 0\n");
-	stage_put(&b.stage, VIEW_PCIDEVICE, "n-1", DEVICE);
-	assert_shows(&b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 1\n");
-	close_bench(&b);
+	assert_shows(b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 0\n");
+	stage_put(&b->stage, VIEW_NODE, "n", CONDITION("True"));
+	stage_put(&b->stage, VIEW_AGENT, "a", CONDITION("False") ",\"spec\":{\"nodeName\":\"n\"}");
+	assert_shows(b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 1\n");
+	stage_put(&b->stage, VIEW_AGENT, "a", CONDITION("True") ",\"spec\":{\"nodeName\":\"n\"}");
+	assert_shows(b, "hostdev_cluster_nodes{reach=\"Reachable\"} 1\n");
+	assert_shows(b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 0\n");
+	stage_remove(&b->stage, VIEW_AGENT, "a");
+	assert_shows(b, "hostdev_cluster_nodes{reach=\"Reachable\"} 0\n");
+	assert_shows(b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 0\n");
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", DEVICE);
+	assert_shows(b, "hostdev_cluster_nodes{reach=\"AgentNotRunning\"} 1\n");
+	assert_idle(b);
 }
 
 static void a_well_node_is_no_work(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_well(&b);
-	stage_put_meta(&b.stage, VIEW_PCICLAIM, "n-1", MARKED, CLAIM);
-	assert_quiet(&b, LONG_MS);
-	close_bench(&b);
+	open_well(b);
+	stage_put_meta(&b->stage, VIEW_PCICLAIM, "n-1", MARKED, CLAIM);
+	assert_quiet(b, LONG_MS);
+	assert_idle(b);
 }
 
 static void a_claim_of_an_unready_node_says_so_and_later_that_it_is_well(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_well(&b);
-	stage_put(&b.stage, VIEW_NODE, "n", CONDITION("Unknown"));
-	assert_quiet(&b, NODE_BOOK_HOLD_MS - 1);
-	assert_string_equal(str_cstr(&b.reach), "");
-	fake_clock_advance(b.clock, 1);
-	assert_string_equal(str_cstr(&b.reach), "n- ");
-	serve(&b, "GET", "/pcideviceclaims/n-1", 200, CLAIM_TEXT(""));
-	serve(&b, "PATCH", "\"NodeNotReady\"", 200, "{}");
-	stage_put_meta(&b.stage, VIEW_PCICLAIM, "n-1", MARKED,
+	open_well(b);
+	stage_put(&b->stage, VIEW_NODE, "n", CONDITION("Unknown"));
+	assert_quiet(b, NODE_BOOK_HOLD_MS - 1);
+	assert_string_equal(str_cstr(&b->reach), "");
+	fake_clock_advance(b->clock, 1);
+	assert_string_equal(str_cstr(&b->reach), "n- ");
+	serve(b, "GET", "/pcideviceclaims/n-1", 200, CLAIM_TEXT(""));
+	serve(b, "PATCH", "\"NodeNotReady\"", 200, "{}");
+	stage_put_meta(&b->stage, VIEW_PCICLAIM, "n-1", MARKED,
 		       CLAIM ",\"status\":{\"conditions\":[{\"type\":\"NodeReachable\",\"status\":"
 			     "\"False\",\"reason\":\"NodeNotReady\"}]}");
-	assert_quiet(&b, LONG_MS);
+	assert_quiet(b, LONG_MS);
 
-	stage_put(&b.stage, VIEW_NODE, "n", CONDITION("True"));
-	fake_clock_advance(b.clock, SETTLE_MS);
-	assert_string_equal(str_cstr(&b.reach), "n- n+ ");
-	serve(&b, "GET", "/pcideviceclaims/n-1", 200,
+	stage_put(&b->stage, VIEW_NODE, "n", CONDITION("True"));
+	fake_clock_advance(b->clock, SETTLE_MS);
+	assert_string_equal(str_cstr(&b->reach), "n- n+ ");
+	serve(b, "GET", "/pcideviceclaims/n-1", 200,
 	      "{\"metadata\":{\"name\":\"n-1\",\"uid\":\"u\",\"resourceVersion\":\"9\"},\"status\":"
 	      "{\"conditions\":[{\"type\":\"NodeReachable\",\"status\":\"False\",\"reason\":"
 	      "\"NodeNotReady\"}]}}");
-	serve(&b, "PATCH", "\"Reachable\"", 200, "{}");
-	close_bench(&b);
+	serve(b, "PATCH", "\"Reachable\"", 200, "{}");
+	assert_idle(b);
 }
 
 static void a_restart_of_the_agent_is_not_told(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_well(&b);
-	stage_remove(&b.stage, VIEW_AGENT, "a");
-	assert_quiet(&b, NODE_BOOK_HOLD_MS / 2);
-	stage_put(&b.stage, VIEW_AGENT, "b", CONDITION("True") ",\"spec\":{\"nodeName\":\"n\"}");
-	assert_quiet(&b, GONE_MS);
-	assert_string_equal(str_cstr(&b.reach), "n+ ");
-	close_bench(&b);
+	open_well(b);
+	stage_remove(&b->stage, VIEW_AGENT, "a");
+	assert_quiet(b, NODE_BOOK_HOLD_MS / 2);
+	stage_put(&b->stage, VIEW_AGENT, "b", CONDITION("True") ",\"spec\":{\"nodeName\":\"n\"}");
+	assert_quiet(b, GONE_MS);
+	assert_string_equal(str_cstr(&b->reach), "n+ ");
+	assert_idle(b);
 }
 
 static void a_well_node_is_heard_of_while_another_is_held(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_well(&b);
-	stage_put(&b.stage, VIEW_NODE, "m", CONDITION("Unknown"));
-	assert_quiet(&b, SETTLE_MS);
-	stage_put(&b.stage, VIEW_NODE, "n", CONDITION("True"));
-	assert_quiet(&b, SETTLE_MS);
-	assert_string_equal(str_cstr(&b.reach), "n+ ");
-	assert_quiet(&b, NODE_BOOK_HOLD_MS);
-	assert_string_equal(str_cstr(&b.reach), "n+ m- ");
-	close_bench(&b);
+	open_well(b);
+	stage_put(&b->stage, VIEW_NODE, "m", CONDITION("Unknown"));
+	assert_quiet(b, SETTLE_MS);
+	stage_put(&b->stage, VIEW_NODE, "n", CONDITION("True"));
+	assert_quiet(b, SETTLE_MS);
+	assert_string_equal(str_cstr(&b->reach), "n+ ");
+	assert_quiet(b, NODE_BOOK_HOLD_MS);
+	assert_string_equal(str_cstr(&b->reach), "n+ m- ");
+	assert_idle(b);
 }
 
 /* From the claim's first word to what is left: the node has been missing for long enough. */
@@ -257,30 +251,29 @@ static void open_gone(struct bench *b)
 
 static void what_a_gone_node_has_left_is_removed(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_gone(&b);
-	stage_put(&b.stage, VIEW_PCIDEVICE, "m-1", "\"status\":{\"nodeName\":\"m\"}");
-	serve(&b, "GET", "/api/v1/nodes/n", 404, "{}");
+	open_gone(b);
+	stage_put(&b->stage, VIEW_PCIDEVICE, "m-1", "\"status\":{\"nodeName\":\"m\"}");
+	serve(b, "GET", "/api/v1/nodes/n", 404, "{}");
 	/* As they were put: the device with open_well(), the claim anew with open_gone(). */
-	assert_made_on(&b, "\"preconditions\":{\"uid\":\"u-n-1\",\"resourceVersion\":\"5\"}");
-	serve(&b, "DELETE", "/pcideviceclaims/n-1", 200, "{}");
-	assert_made_on(&b, "\"preconditions\":{\"uid\":\"u-n-1\",\"resourceVersion\":\"3\"}");
-	serve(&b, "DELETE", "/pcidevices/n-1", 404, "{}");
-	assert_quiet(&b, 1000);
+	assert_made_on(b, "\"preconditions\":{\"uid\":\"u-n-1\",\"resourceVersion\":\"5\"}");
+	serve(b, "DELETE", "/pcideviceclaims/n-1", 200, "{}");
+	assert_made_on(b, "\"preconditions\":{\"uid\":\"u-n-1\",\"resourceVersion\":\"3\"}");
+	serve(b, "DELETE", "/pcidevices/n-1", 404, "{}");
+	assert_quiet(b, 1000);
 
-	stage_put_meta(&b.stage, VIEW_PCICLAIM, "n-1", MARKED DELETING, TOLD);
-	fake_clock_settle(b.clock);
-	serve(&b, "GET", "/pcideviceclaims/n-1", 200, CLAIM_TEXT("," MARKED DELETING));
-	assert_made_on(&b, "\"uid\":\"u-n-1\",\"resourceVersion\":\"9\"");
-	serve(&b, "PATCH", "\"finalizers\":[\"x/y\"]", 200, "{}");
-	stage_remove(&b.stage, VIEW_PCICLAIM, "n-1");
-	stage_remove(&b.stage, VIEW_PCIDEVICE, "n-1");
-	assert_quiet(&b, 1000);
-	assert_string_equal(str_cstr(&b.reach), "n- n+ ");
-	stage_remove(&b.stage, VIEW_PCIDEVICE, "m-1");
-	close_bench(&b);
+	stage_put_meta(&b->stage, VIEW_PCICLAIM, "n-1", MARKED DELETING, TOLD);
+	fake_clock_settle(b->clock);
+	serve(b, "GET", "/pcideviceclaims/n-1", 200, CLAIM_TEXT("," MARKED DELETING));
+	assert_made_on(b, "\"uid\":\"u-n-1\",\"resourceVersion\":\"9\"");
+	serve(b, "PATCH", "\"finalizers\":[\"x/y\"]", 200, "{}");
+	stage_remove(&b->stage, VIEW_PCICLAIM, "n-1");
+	stage_remove(&b->stage, VIEW_PCIDEVICE, "n-1");
+	assert_quiet(b, 1000);
+	assert_string_equal(str_cstr(&b->reach), "n- n+ ");
+	stage_remove(&b->stage, VIEW_PCIDEVICE, "m-1");
+	assert_idle(b);
 }
 
 /* A USB claim that no agent has written to yet says nothing of its node, and others delete, too. */
@@ -288,32 +281,30 @@ static void a_claim_whose_device_went_first_is_let_go(void **state)
 {
 	static const char marked[] =
 		"\"finalizers\":[\"wrangler.cattle.io/usbClaimClient-device-claim-remove\"]";
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	stage_put(&b.stage, VIEW_USBDEVICE, "n-u", DEVICE);
-	stage_put_meta(&b.stage, VIEW_USBCLAIM, "n-u", marked, "");
-	nodes_look(b.nodes);
-	fake_clock_advance(b.clock, NODE_BOOK_HOLD_MS);
-	serve(&b, "GET", "/usbdeviceclaims/n-u", 404, "{}"); /* to say that the node is gone */
-	fake_clock_advance(b.clock, GONE_MS);
-	serve(&b, "GET", "/api/v1/nodes/n", 404, "{}");
-	serve(&b, "DELETE", "/usbdeviceclaims/n-u", 200, "{}");
-	serve(&b, "DELETE", "/usbdevices/n-u", 200, "{}");
-	stage_remove(&b.stage, VIEW_USBDEVICE, "n-u");
+	stage_put(&b->stage, VIEW_USBDEVICE, "n-u", DEVICE);
+	stage_put_meta(&b->stage, VIEW_USBCLAIM, "n-u", marked, "");
+	nodes_look(b->nodes);
+	fake_clock_advance(b->clock, NODE_BOOK_HOLD_MS);
+	serve(b, "GET", "/usbdeviceclaims/n-u", 404, "{}"); /* to say that the node is gone */
+	fake_clock_advance(b->clock, GONE_MS);
+	serve(b, "GET", "/api/v1/nodes/n", 404, "{}");
+	serve(b, "DELETE", "/usbdeviceclaims/n-u", 200, "{}");
+	serve(b, "DELETE", "/usbdevices/n-u", 200, "{}");
+	stage_remove(&b->stage, VIEW_USBDEVICE, "n-u");
 	stage_put_meta(
-		&b.stage, VIEW_USBCLAIM, "n-u",
+		&b->stage, VIEW_USBCLAIM, "n-u",
 		"\"finalizers\":[\"wrangler.cattle.io/usbClaimClient-device-claim-remove\"]" DELETING,
 		"");
-	fake_clock_settle(b.clock);
-	serve(&b, "GET", "/usbdeviceclaims/n-u", 200,
+	fake_clock_settle(b->clock);
+	serve(b, "GET", "/usbdeviceclaims/n-u", 200,
 	      "{\"metadata\":{\"name\":\"n-u\",\"uid\":\"u\",\"resourceVersion\":\"9\",\"finalizers\":"
 	      "[\"wrangler.cattle.io/usbClaimClient-device-claim-remove\"]" DELETING "}}");
-	serve(&b, "PATCH", "\"finalizers\":[]", 200, "{}");
-	stage_remove(&b.stage, VIEW_USBCLAIM, "n-u");
-	assert_quiet(&b, LONG_MS);
-	close_bench(&b);
+	serve(b, "PATCH", "\"finalizers\":[]", 200, "{}");
+	stage_remove(&b->stage, VIEW_USBCLAIM, "n-u");
+	assert_quiet(b, LONG_MS);
+	assert_idle(b);
 }
 
 /* The claim is to say that its node is well again; it went meanwhile. */
@@ -325,98 +316,93 @@ static void tell_well(struct bench *b)
 
 static void a_node_that_the_server_knows_is_not_gone(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_gone(&b);
-	serve(&b, "GET", "/api/v1/nodes/n", 200, "{}");
-	assert_quiet(&b, 59999);
-	fake_clock_advance(b.clock, 1);
-	serve(&b, "GET", "/api/v1/nodes/n", 500, "{}"); /* nor one of which it says nothing */
-	assert_quiet(&b, 100);
-	stage_put(&b.stage, VIEW_NODE, "n", CONDITION("True"));
-	stage_put(&b.stage, VIEW_AGENT, "a", CONDITION("True") ",\"spec\":{\"nodeName\":\"n\"}");
-	tell_well(&b);
-	assert_quiet(&b, LONG_MS);
-	close_bench(&b);
+	open_gone(b);
+	serve(b, "GET", "/api/v1/nodes/n", 200, "{}");
+	assert_quiet(b, 59999);
+	fake_clock_advance(b->clock, 1);
+	serve(b, "GET", "/api/v1/nodes/n", 500, "{}"); /* nor one of which it says nothing */
+	assert_quiet(b, 100);
+	stage_put(&b->stage, VIEW_NODE, "n", CONDITION("True"));
+	stage_put(&b->stage, VIEW_AGENT, "a", CONDITION("True") ",\"spec\":{\"nodeName\":\"n\"}");
+	tell_well(b);
+	assert_quiet(b, LONG_MS);
+	assert_idle(b);
 }
 
 static void a_node_that_comes_back_stops_it(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_gone(&b);
-	fake_client_choose(b.client, "/nodes/n");
-	stage_put(&b.stage, VIEW_NODE, "n", CONDITION("True"));
-	stage_put(&b.stage, VIEW_AGENT, "a", CONDITION("True") ",\"spec\":{\"nodeName\":\"n\"}");
-	serve(&b, "GET", "/api/v1/nodes/n", 404, "{}");
-	tell_well(&b);
-	assert_quiet(&b, LONG_MS);
-	close_bench(&b);
+	open_gone(b);
+	fake_client_choose(b->client, "/nodes/n");
+	stage_put(&b->stage, VIEW_NODE, "n", CONDITION("True"));
+	stage_put(&b->stage, VIEW_AGENT, "a", CONDITION("True") ",\"spec\":{\"nodeName\":\"n\"}");
+	serve(b, "GET", "/api/v1/nodes/n", 404, "{}");
+	tell_well(b);
+	assert_quiet(b, LONG_MS);
+	assert_idle(b);
 }
 
 static void who_does_not_lead_removes_nothing(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_well(&b);
-	b.leads = false;
-	stage_remove(&b.stage, VIEW_NODE, "n");
-	assert_quiet(&b, LONG_MS);
-	b.leads = true;
-	nodes_look(b.nodes);
-	fake_clock_settle(b.clock);
-	serve(&b, "GET", "/api/v1/nodes/n", 404, "{}");
-	b.leads = false;
-	serve(&b, "DELETE", "/pcideviceclaims/n-1", 200, "{}"); /* was under way */
-	serve(&b, "DELETE", "/pcidevices/n-1", 200, "{}");
-	stage_put_meta(&b.stage, VIEW_PCICLAIM, "n-1", MARKED DELETING, CLAIM);
-	assert_quiet(&b, LONG_MS);
-	close_bench(&b);
+	open_well(b);
+	b->leads = false;
+	stage_remove(&b->stage, VIEW_NODE, "n");
+	assert_quiet(b, LONG_MS);
+	b->leads = true;
+	nodes_look(b->nodes);
+	fake_clock_settle(b->clock);
+	serve(b, "GET", "/api/v1/nodes/n", 404, "{}");
+	b->leads = false;
+	serve(b, "DELETE", "/pcideviceclaims/n-1", 200, "{}"); /* was under way */
+	serve(b, "DELETE", "/pcidevices/n-1", 200, "{}");
+	stage_put_meta(&b->stage, VIEW_PCICLAIM, "n-1", MARKED DELETING, CLAIM);
+	assert_quiet(b, LONG_MS);
+	assert_idle(b);
 }
 
 static void what_comes_to_be_again_is_removed_a_minute_later(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	stage_put(&b.stage, VIEW_PCIDEVICE, "n-1", DEVICE);
-	nodes_look(b.nodes);
-	fake_clock_advance(b.clock, GONE_MS);
-	serve(&b, "GET", "/api/v1/nodes/n", 404, "{}");
-	serve(&b, "DELETE", "/pcidevices/n-1", 200, "{}");
-	stage_remove(&b.stage, VIEW_PCIDEVICE, "n-1");
-	stage_put(&b.stage, VIEW_PCIDEVICE, "n-1", DEVICE);
-	assert_quiet(&b, 59999);
-	fake_clock_advance(b.clock, GONE_MS);
-	serve(&b, "GET", "/api/v1/nodes/n", 404, "{}");
-	serve(&b, "DELETE", "/pcidevices/n-1", 409, "{}");
-	stage_remove(&b.stage, VIEW_PCIDEVICE, "n-1");
-	assert_quiet(&b, LONG_MS);
-	close_bench(&b);
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", DEVICE);
+	nodes_look(b->nodes);
+	fake_clock_advance(b->clock, GONE_MS);
+	serve(b, "GET", "/api/v1/nodes/n", 404, "{}");
+	serve(b, "DELETE", "/pcidevices/n-1", 200, "{}");
+	stage_remove(&b->stage, VIEW_PCIDEVICE, "n-1");
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", DEVICE);
+	assert_quiet(b, 59999);
+	fake_clock_advance(b->clock, GONE_MS);
+	serve(b, "GET", "/api/v1/nodes/n", 404, "{}");
+	serve(b, "DELETE", "/pcidevices/n-1", 409, "{}");
+	stage_remove(&b->stage, VIEW_PCIDEVICE, "n-1");
+	assert_quiet(b, LONG_MS);
+	assert_idle(b);
 }
 
 static void what_is_under_way_ends_with_the_nodes(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_gone(&b);
-	stage_put_meta(&b.stage, VIEW_PCICLAIM, "n-2", MARKED, CLAIM);
-	fake_clock_settle(b.clock);
-	fake_client_choose(b.client, "/nodes/n");
-	serve(&b, "GET", "/api/v1/nodes/n", 404, "{}");
-	assert_true(fake_client_open(b.client) >= 3); /* a claim is read, two objects are deleted */
-	abandon_bench(&b);
+	open_gone(b);
+	stage_put_meta(&b->stage, VIEW_PCICLAIM, "n-2", MARKED, CLAIM);
+	fake_clock_settle(b->clock);
+	fake_client_choose(b->client, "/nodes/n");
+	serve(b, "GET", "/api/v1/nodes/n", 404, "{}");
+	assert_true(fake_client_open(b->client) >=
+		    3); /* a claim is read, two objects are deleted */
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a node whose agent does not run is counted",
 		  a_node_whose_agent_does_not_run_is_counted, NULL);
 	suite_add(&suite, "a node that is well is no work", a_well_node_is_no_work, NULL);

@@ -126,7 +126,6 @@ static void devices_of_a_node_out_of_reach_are_not_healthy(void **state)
 	auto_str struct str out = STR_INIT;
 	struct scene scene;
 
-	(void)state;
 	open_scene(&scene);
 	pool_book_reach(scene.book, "n", false);
 	move(&scene, "", "n a.b/c cra");
@@ -153,7 +152,6 @@ static void of_many_nodes_the_first_are_listed(void **state)
 	struct scene scene;
 	char text[64];
 
-	(void)state;
 	open_scene(&scene);
 	for (int i = 0; i < 1000;
 	     i++) { /* in an order of its own: 619 and 1000 have no common divisor */
@@ -195,7 +193,6 @@ static void counts_are_those_of_what_is_there(void **state)
 	struct scene fresh;
 	uint64_t seed = 1;
 
-	(void)state;
 	open_scene(&churned);
 	open_scene(&fresh);
 	for (int i = 0; i < STEPS; i++) {

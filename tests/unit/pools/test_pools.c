@@ -53,7 +53,7 @@ static void open_bench(struct bench *b)
 	});
 }
 
-static void abandon_bench(struct bench *b)
+static void close_bench(struct bench *b)
 {
 	pools_free(b->pools);
 	assert_int_equal(fake_client_open(b->client), 0);
@@ -63,11 +63,12 @@ static void abandon_bench(struct bench *b)
 	fake_clock_free(b->clock);
 }
 
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
 /* Nothing is under way any more. */
-static void close_bench(struct bench *b)
+static void assert_idle(const struct bench *b)
 {
 	assert_int_equal(fake_client_open(b->client), 0);
-	abandon_bench(b);
 }
 
 /* The oldest request is this one; it is answered so. */
@@ -106,7 +107,6 @@ static void put_pool(struct bench *b, const char *status)
 /* A bench with one device, whose pool says so. */
 static void open_settled(struct bench *b)
 {
-	open_bench(b);
 	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", DEVICE);
 	pools_look(b->pools);
 	fake_clock_settle(b->clock);
@@ -119,185 +119,172 @@ static void open_settled(struct bench *b)
 
 static void a_pool_is_made_and_counted(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	close_bench(&b);
+	open_settled(b);
+	assert_idle(b);
 }
 
 static void nothing_is_written_before_all_is_known(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	stage_put(&b.stage, VIEW_PCIDEVICE, "n-1", DEVICE);
-	put_pool(&b, "");
-	assert_quiet(&b, 60000);
-	close_bench(&b);
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", DEVICE);
+	put_pool(b, "");
+	assert_quiet(b, 60000);
+	assert_idle(b);
 }
 
 static void who_does_not_lead_counts_and_writes_nothing(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	b.leads = false;
-	stage_put(&b.stage, VIEW_PCIDEVICE, "n-2", DEVICE);
-	assert_quiet(&b, 60000);
-	b.leads = true;
-	pools_look(b.pools);
-	fake_clock_settle(b.clock);
-	serve(&b, "PATCH", COUNTS(2, 0, 0), 200);
-	assert_quiet(&b, 0);
-	close_bench(&b);
+	open_settled(b);
+	b->leads = false;
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-2", DEVICE);
+	assert_quiet(b, 60000);
+	b->leads = true;
+	pools_look(b->pools);
+	fake_clock_settle(b->clock);
+	serve(b, "PATCH", COUNTS(2, 0, 0), 200);
+	assert_quiet(b, 0);
+	assert_idle(b);
 }
 
 static void many_changes_are_one_write_a_second_later(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
+	open_settled(b);
 	for (int i = 2; i <= 100; i++) {
 		auto_free char *name = xasprintf("n-%d", i);
 
-		stage_put(&b.stage, VIEW_PCIDEVICE, name, DEVICE);
-		fake_clock_advance(b.clock, 10);
+		stage_put(&b->stage, VIEW_PCIDEVICE, name, DEVICE);
+		fake_clock_advance(b->clock, 10);
 	}
-	assert_quiet(&b, 9); /* the first of them was 999 ms ago */
-	fake_clock_advance(b.clock, 1);
-	serve(&b, "PATCH", COUNTS(100, 0, 0), 200);
-	put_pool(&b, COUNTS(100, 0, 0));
-	assert_quiet(&b, 60000);
-	close_bench(&b);
+	assert_quiet(b, 9); /* the first of them was 999 ms ago */
+	fake_clock_advance(b->clock, 1);
+	serve(b, "PATCH", COUNTS(100, 0, 0), 200);
+	put_pool(b, COUNTS(100, 0, 0));
+	assert_quiet(b, 60000);
+	assert_idle(b);
 }
 
 static void a_change_taken_back_is_no_write(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	stage_put(&b.stage, VIEW_PCIDEVICE, "n-2", DEVICE);
-	stage_remove(&b.stage, VIEW_PCIDEVICE, "n-2");
-	assert_quiet(&b, 60000);
-	close_bench(&b);
+	open_settled(b);
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-2", DEVICE);
+	stage_remove(&b->stage, VIEW_PCIDEVICE, "n-2");
+	assert_quiet(b, 60000);
+	assert_idle(b);
 }
 
 static void claims_count(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	stage_put(&b.stage, VIEW_PCICLAIM, "n-1", "\"spec\":{\"nodeName\":\"n\"}");
-	stage_put(&b.stage, VIEW_PCICLAIM, "n-9", "\"spec\":{\"nodeName\":\"n\"}");
-	fake_clock_advance(b.clock, 1000);
-	serve(&b, "PATCH", COUNTS(1, 1, 0), 200);
-	put_pool(&b, COUNTS(1, 1, 0));
-	stage_put(&b.stage, VIEW_PCICLAIM, "n-1",
+	open_settled(b);
+	stage_put(&b->stage, VIEW_PCICLAIM, "n-1", "\"spec\":{\"nodeName\":\"n\"}");
+	stage_put(&b->stage, VIEW_PCICLAIM, "n-9", "\"spec\":{\"nodeName\":\"n\"}");
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "PATCH", COUNTS(1, 1, 0), 200);
+	put_pool(b, COUNTS(1, 1, 0));
+	stage_put(&b->stage, VIEW_PCICLAIM, "n-1",
 		  "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":"
 		  "\"Ready\"}]}");
-	fake_clock_advance(b.clock, 1000);
-	serve(&b, "PATCH", COUNTS(1, 1, 1), 200);
-	put_pool(&b, COUNTS(1, 1, 1));
-	pools_reach(b.pools, "n", false);
-	fake_clock_advance(b.clock, 1000);
-	serve(&b, "PATCH", COUNTS(1, 1, 0), 200);
-	close_bench(&b);
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "PATCH", COUNTS(1, 1, 1), 200);
+	put_pool(b, COUNTS(1, 1, 1));
+	pools_reach(b->pools, "n", false);
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "PATCH", COUNTS(1, 1, 0), 200);
+	assert_idle(b);
 }
 
 static void a_usb_device_counts_while_it_is_claimed(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	pools_look(b.pools);
-	stage_put(&b.stage, VIEW_USBDEVICE, "stick", DEVICE);
-	assert_quiet(&b, 60000);
-	stage_put(&b.stage, VIEW_USBCLAIM, "stick", "");
-	fake_clock_advance(b.clock, 1000);
-	serve(&b, "POST", "a.b/c", 201);
-	put_pool(&b, "");
-	serve(&b, "PATCH", COUNTS(1, 1, 0), 200);
-	stage_remove(&b.stage, VIEW_USBCLAIM, "stick");
-	fake_clock_advance(b.clock, 1000);
-	serve(&b, "DELETE", "u-a-b-c", 200);
-	close_bench(&b);
+	pools_look(b->pools);
+	stage_put(&b->stage, VIEW_USBDEVICE, "stick", DEVICE);
+	assert_quiet(b, 60000);
+	stage_put(&b->stage, VIEW_USBCLAIM, "stick", "");
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "POST", "a.b/c", 201);
+	put_pool(b, "");
+	serve(b, "PATCH", COUNTS(1, 1, 0), 200);
+	stage_remove(&b->stage, VIEW_USBCLAIM, "stick");
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "DELETE", "u-a-b-c", 200);
+	assert_idle(b);
 }
 
 static void the_last_device_takes_its_pool_with_it(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	stage_remove(&b.stage, VIEW_PCIDEVICE, "n-1");
-	fake_clock_advance(b.clock, 1000);
-	serve(&b, "DELETE", "\"resourceVersion\"", 404);
-	stage_remove(&b.stage, VIEW_POOL, b.pool);
-	assert_quiet(&b, 60000);
-	close_bench(&b);
+	open_settled(b);
+	stage_remove(&b->stage, VIEW_PCIDEVICE, "n-1");
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "DELETE", "\"resourceVersion\"", 404);
+	stage_remove(&b->stage, VIEW_POOL, b->pool);
+	assert_quiet(b, 60000);
+	assert_idle(b);
 }
 
 static void a_write_on_an_older_state_is_refused_and_made_again(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	stage_put(&b.stage, VIEW_PCIDEVICE, "n-2", DEVICE);
-	fake_clock_advance(b.clock, 1000);
-	serve(&b, "PATCH", "\"resourceVersion\"", 409);
-	put_pool(&b, COUNTS(9, 0, 0));
-	fake_clock_advance(b.clock, 1000);
-	serve(&b, "PATCH", COUNTS(2, 0, 0), 200);
-	put_pool(&b, COUNTS(2, 0, 0));
-	assert_quiet(&b, 60000);
-	close_bench(&b);
+	open_settled(b);
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-2", DEVICE);
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "PATCH", "\"resourceVersion\"", 409);
+	put_pool(b, COUNTS(9, 0, 0));
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "PATCH", COUNTS(2, 0, 0), 200);
+	put_pool(b, COUNTS(2, 0, 0));
+	assert_quiet(b, 60000);
+	assert_idle(b);
 }
 
 static void what_others_write_is_put_right(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	put_pool(&b, COUNTS(7, 7, 7));
-	fake_clock_advance(b.clock, 1000);
-	serve(&b, "PATCH", COUNTS(1, 0, 0), 200);
-	put_pool(&b, COUNTS(1, 0, 0));
-	stage_put(&b.stage, VIEW_POOL, "stray", "\"spec\":{\"resourceName\":\"a.b/c\"}");
-	fake_clock_settle(b.clock);
-	serve(&b, "DELETE", "/stray", 200);
-	stage_put(&b.stage, VIEW_POOL, b.pool, "\"spec\":{\"resourceName\":\"x.y/z\"}");
-	fake_clock_advance(b.clock, 1000);
-	serve(&b, "DELETE", b.pool, 200);
-	close_bench(&b);
+	open_settled(b);
+	put_pool(b, COUNTS(7, 7, 7));
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "PATCH", COUNTS(1, 0, 0), 200);
+	put_pool(b, COUNTS(1, 0, 0));
+	stage_put(&b->stage, VIEW_POOL, "stray", "\"spec\":{\"resourceName\":\"a.b/c\"}");
+	fake_clock_settle(b->clock);
+	serve(b, "DELETE", "/stray", 200);
+	stage_put(&b->stage, VIEW_POOL, b->pool, "\"spec\":{\"resourceName\":\"x.y/z\"}");
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "DELETE", b->pool, 200);
+	assert_idle(b);
 }
 
 static void what_is_under_way_ends_with_the_pools(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	stage_put(&b.stage, VIEW_PCIDEVICE, "n-2", DEVICE);
-	stage_put(&b.stage, VIEW_PCIDEVICE, "n-3",
+	open_settled(b);
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-2", DEVICE);
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-3",
 		  "\"status\":{\"nodeName\":\"n\",\"resourceName\":\"x.y/z\"}");
-	fake_clock_advance(b.clock, 1000);
-	assert_int_equal(fake_client_open(b.client), 2);
-	abandon_bench(&b);
+	fake_clock_advance(b->clock, 1000);
+	assert_int_equal(fake_client_open(b->client), 2);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a pool is made and counted", a_pool_is_made_and_counted, NULL);
 	suite_add(&suite, "nothing is written before all is known",
 		  nothing_is_written_before_all_is_known, NULL);

@@ -92,6 +92,8 @@ static void scene_close(struct scene *scene)
 	fake_clock_free(scene->clock);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_close);
+
 static void on_change(void *arg, const struct entry *before, const struct entry *after)
 {
 	(void)arg;
@@ -126,85 +128,75 @@ static size_t waiting(const struct scene *scene)
 static void that_of_a_deleted_node_goes_and_no_other(void **state)
 {
 	const struct fake_request *request;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, ITEM("node1") "," ITEM("node2"));
-	answer(&scene, "/nodes/node1", 200, NODE("node1"));
-	answer(&scene, "/nodes/node2", 404, GONE("node2"));
-	fake_client_choose(scene.client, "/default/status?");
-	request = fake_client_request(scene.client);
+	scene_open(scene, ITEM("node1") "," ITEM("node2"));
+	answer(scene, "/nodes/node1", 200, NODE("node1"));
+	answer(scene, "/nodes/node2", 404, GONE("node2"));
+	fake_client_choose(scene->client, "/default/status?");
+	request = fake_client_request(scene->client);
 	assert_non_null(strstr(request->path, "fieldManager=hostdev-agent-node2&"));
 	assert_non_null(strstr(request->body, "\"status\":{}"));
-	answer(&scene, "/default/status?", 200, "{}");
-	tell(&scene, ITEM("node1"));
-	answer(&scene, "/nodes/node1", 200, NODE("node1"));
-	assert_int_equal(waiting(&scene), 0);
-	scene_close(&scene);
+	answer(scene, "/default/status?", 200, "{}");
+	tell(scene, ITEM("node1"));
+	answer(scene, "/nodes/node1", 200, NODE("node1"));
+	assert_int_equal(waiting(scene), 0);
 }
 
 static void a_node_that_is_deleted_later_is_noticed_within_a_minute(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, ITEM("node1"));
-	answer(&scene, "/nodes/node1", 200, NODE("node1"));
-	fake_clock_advance(scene.clock, MINUTE_MS - 1);
-	assert_int_equal(waiting(&scene), 0);
-	fake_clock_advance(scene.clock, 1);
-	answer(&scene, "/nodes/node1", 404, GONE("node1"));
-	answer(&scene, "/default/status?", 200, "{}");
-	tell(&scene, "");
-	fake_clock_advance(scene.clock, 2UL * MINUTE_MS);
-	assert_int_equal(waiting(&scene), 0);
-	scene_close(&scene);
+	scene_open(scene, ITEM("node1"));
+	answer(scene, "/nodes/node1", 200, NODE("node1"));
+	fake_clock_advance(scene->clock, MINUTE_MS - 1);
+	assert_int_equal(waiting(scene), 0);
+	fake_clock_advance(scene->clock, 1);
+	answer(scene, "/nodes/node1", 404, GONE("node1"));
+	answer(scene, "/default/status?", 200, "{}");
+	tell(scene, "");
+	fake_clock_advance(scene->clock, 2UL * MINUTE_MS);
+	assert_int_equal(waiting(scene), 0);
 }
 
 static void what_the_views_have_is_not_asked_for(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, "");
-	see(&scene);
-	tell(&scene, ITEM("node1"));
-	fake_clock_advance(scene.clock, 2UL * MINUTE_MS);
-	assert_int_equal(waiting(&scene), 0);
-	lose(&scene);
-	answer(&scene, "/nodes/node1", 404, GONE("node1"));
-	answer(&scene, "/default/status?", 200, "{}");
-	scene_close(&scene);
+	scene_open(scene, "");
+	see(scene);
+	tell(scene, ITEM("node1"));
+	fake_clock_advance(scene->clock, 2UL * MINUTE_MS);
+	assert_int_equal(waiting(scene), 0);
+	lose(scene);
+	answer(scene, "/nodes/node1", 404, GONE("node1"));
+	answer(scene, "/default/status?", 200, "{}");
 }
 
 static void a_node_that_is_not_listed_is_nobodys_business(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, ITEM("node2"));
-	answer(&scene, "/nodes/node2", 200, NODE("node2"));
-	see(&scene);
-	lose(&scene);
-	assert_int_equal(waiting(&scene), 0);
-	scene_close(&scene);
+	scene_open(scene, ITEM("node2"));
+	answer(scene, "/nodes/node2", 200, NODE("node2"));
+	see(scene);
+	lose(scene);
+	assert_int_equal(waiting(scene), 0);
 }
 
 static void what_comes_back_meanwhile_stays(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, "");
-	see(&scene);
-	tell(&scene, ITEM("node1"));
-	lose(&scene);
-	answer(&scene, "/nodes/node1", 200, NODE("node1"));
-	assert_int_equal(waiting(&scene), 0);
-	see(&scene);
-	fake_clock_advance(scene.clock, 2UL * MINUTE_MS);
-	assert_int_equal(waiting(&scene), 0);
-	scene_close(&scene);
+	scene_open(scene, "");
+	see(scene);
+	tell(scene, ITEM("node1"));
+	lose(scene);
+	answer(scene, "/nodes/node1", 200, NODE("node1"));
+	assert_int_equal(waiting(scene), 0);
+	see(scene);
+	fake_clock_advance(scene->clock, 2UL * MINUTE_MS);
+	assert_int_equal(waiting(scene), 0);
 }
 
 static struct doubt {
@@ -220,47 +212,43 @@ static struct doubt {
 
 static void is_left_and_asked_again(void **state)
 {
-	const struct doubt *row = *state;
-	struct scene scene;
+	const struct doubt *row = suite_row(state);
+	struct scene *scene = *state;
 
-	scene_open(&scene, ITEM("node1"));
-	answer(&scene, "/nodes/node1", row->status, row->body);
-	assert_int_equal(waiting(&scene), 0);
-	fake_clock_advance(scene.clock, MINUTE_MS);
-	fake_client_choose(scene.client, "/nodes/node1");
-	scene_close(&scene);
+	scene_open(scene, ITEM("node1"));
+	answer(scene, "/nodes/node1", row->status, row->body);
+	assert_int_equal(waiting(scene), 0);
+	fake_clock_advance(scene->clock, MINUTE_MS);
+	fake_client_choose(scene->client, "/nodes/node1");
 }
 
 static void who_leads_no_more_removes_nothing(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, ITEM("node1"));
-	scene.follows = true;
-	answer(&scene, "/nodes/node1", 404, GONE("node1"));
-	assert_int_equal(waiting(&scene), 0);
-	scene_close(&scene);
+	scene_open(scene, ITEM("node1"));
+	scene->follows = true;
+	answer(scene, "/nodes/node1", 404, GONE("node1"));
+	assert_int_equal(waiting(scene), 0);
 }
 
 static void a_write_that_failed_is_made_again(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, ITEM("node1"));
-	answer(&scene, "/nodes/node1", 404, GONE("node1"));
-	answer(&scene, "/default/status?", 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
-	fake_clock_advance(scene.clock, MINUTE_MS);
-	answer(&scene, "/nodes/node1", 404, GONE("node1"));
-	answer(&scene, "/default/status?", 200, "{}");
-	scene_close(&scene);
+	scene_open(scene, ITEM("node1"));
+	answer(scene, "/nodes/node1", 404, GONE("node1"));
+	answer(scene, "/default/status?", 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
+	fake_clock_advance(scene->clock, MINUTE_MS);
+	answer(scene, "/nodes/node1", 404, GONE("node1"));
+	answer(scene, "/default/status?", 200, "{}");
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "that of a deleted node goes, and no other",
 		  that_of_a_deleted_node_goes_and_no_other, NULL);
 	suite_add(&suite, "a node that is deleted later is noticed within a minute",

@@ -55,17 +55,20 @@ static struct parse_case {
 	  HEAD "\"uid\":\"1\"," RESOURCE USER "\"operation\":\"DELETE\"" TAIL "x", "JSON" },
 };
 
+SUITE_CLOSING(admission_review, struct admission_review, admission_review_done);
+SUITE_FIXTURE(admission_answer, struct admission_answer, admission_answer_init,
+	      admission_answer_done);
+
 static void review_is_read(void **state)
 {
-	const struct parse_case *c = *state;
-	struct admission_review review = { 0 };
+	const struct parse_case *c = suite_row(state);
+	struct admission_review *review = *state;
 	struct err err = { 0 };
-	int r = admission_review_parse(c->text, strlen(c->text), &review, &err);
+	int r = admission_review_parse(c->text, strlen(c->text), review, &err);
 
 	assert_int_equal(r, c->wrong ? -EINVAL : 0);
 	if (c->wrong)
 		assert_non_null(strstr(err.msg, c->wrong));
-	admission_review_done(&review);
 }
 
 static void a_request_has_all_parts(void **state)
@@ -74,11 +77,10 @@ static void a_request_has_all_parts(void **state)
 		"\"uid\":\"u-1\"," RESOURCE USER
 		"\"subResource\":\"status\",\"name\":\"n\",\"namespace\":\"ns\",\"operation\":\"UPDATE\","
 		"\"dryRun\":true,\"object\":{\"a\":1},\"oldObject\":{\"a\":2}" TAIL;
-	struct admission_review review = { 0 };
-	const struct admission_request *request = &review.request;
+	struct admission_review *review = *state;
+	const struct admission_request *request = &review->request;
 
-	(void)state;
-	assert_int_equal(admission_review_parse(text, strlen(text), &review, NULL), 0);
+	assert_int_equal(admission_review_parse(text, strlen(text), review, NULL), 0);
 	assert_string_equal(request->uid, "u-1");
 	assert_string_equal(request->group, "g");
 	assert_string_equal(request->version, "v1");
@@ -92,18 +94,16 @@ static void a_request_has_all_parts(void **state)
 	assert_int_equal(json_integer_value(json_object_get(request->object, "a")), 1);
 	assert_int_equal(json_integer_value(json_object_get(request->old_object, "a")), 2);
 	assert_int_equal(json_array_size(json_object_get(request->user_info, "groups")), 1);
-	admission_review_done(&review);
 }
 
 static void what_is_absent_is_empty(void **state)
 {
 	static const char text[] =
 		HEAD "\"uid\":\"1\",\"resource\":{},\"userInfo\":{},\"operation\":\"CONNECT\"" TAIL;
-	struct admission_review review = { 0 };
-	const struct admission_request *request = &review.request;
+	struct admission_review *review = *state;
+	const struct admission_request *request = &review->request;
 
-	(void)state;
-	assert_int_equal(admission_review_parse(text, strlen(text), &review, NULL), 0);
+	assert_int_equal(admission_review_parse(text, strlen(text), review, NULL), 0);
 	assert_string_equal(request->group, "");
 	assert_string_equal(request->subresource, "");
 	assert_string_equal(request->name, "");
@@ -111,7 +111,6 @@ static void what_is_absent_is_empty(void **state)
 	assert_false(request->dry_run);
 	assert_null(request->object);
 	assert_null(request->old_object);
-	admission_review_done(&review);
 }
 
 /* A creation whose object has a list of @n ones, and a text full of brackets. */
@@ -136,16 +135,15 @@ static struct size_case {
 
 static void size_is_bounded(void **state)
 {
-	const struct size_case *c = *state;
-	struct admission_review review = { 0 };
+	const struct size_case *c = suite_row(state);
+	struct admission_review *review = *state;
 	auto_str struct str text = STR_INIT;
 	struct err err = { 0 };
 
 	long_review(&text, c->values);
-	assert_int_equal(admission_review_parse(str_cstr(&text), text.len, &review, &err),
+	assert_int_equal(admission_review_parse(str_cstr(&text), text.len, review, &err),
 			 c->result);
 	assert_true(c->result == 0 || strstr(err.msg, "the review has "));
-	admission_review_done(&review);
 }
 
 static void answers(const char *uid, const struct admission_answer *answer, const char *expected)
@@ -162,25 +160,22 @@ static void answers(const char *uid, const struct admission_answer *answer, cons
 
 static void an_answer_is_written(void **state)
 {
-	struct admission_answer answer;
+	struct admission_answer *answer = *state;
 
-	(void)state;
-	admission_answer_init(&answer);
-	answers("1", &answer, "\"allowed\":true");
-	admission_answer_warn(&answer, "%s is slow", "it");
-	admission_answer_warn(&answer, "%s is slow", "it");
-	answers("1", &answer, "\"allowed\":true,\"warnings\":[\"it is slow\"]");
-	admission_answer_refuse(&answer, 422, "spec.%s: no", "a");
-	admission_answer_refuse(&answer, 403, "bad\n%s", "\xff");
-	answers("2", &answer,
+	answers("1", answer, "\"allowed\":true");
+	admission_answer_warn(answer, "%s is slow", "it");
+	admission_answer_warn(answer, "%s is slow", "it");
+	answers("1", answer, "\"allowed\":true,\"warnings\":[\"it is slow\"]");
+	admission_answer_refuse(answer, 422, "spec.%s: no", "a");
+	admission_answer_refuse(answer, 403, "bad\n%s", "\xff");
+	answers("2", answer,
 		"\"allowed\":false,\"status\":{\"status\":\"Failure\",\"code\":422,\"reason\":\"Invalid\","
 		"\"message\":\"spec.a: no; bad\\\\x0a\\\\xff\"},\"warnings\":[\"it is slow\"]");
-	admission_answer_done(&answer);
 }
 
 static void a_patch_is_written(void **state)
 {
-	struct admission_answer answer;
+	struct admission_answer *answer = *state;
 	auto_str struct str pointer = STR_INIT;
 	auto_str struct str out = STR_INIT;
 	auto_json json_t *review = NULL;
@@ -188,14 +183,12 @@ static void a_patch_is_written(void **state)
 	const char *text = NULL;
 	size_t len;
 
-	(void)state;
-	admission_answer_init(&answer);
 	admission_pointer_add(&pointer, "metadata");
 	admission_pointer_add(&pointer, "a~b/c");
 	assert_string_equal(str_cstr(&pointer), "/metadata/a~0b~1c");
-	admission_answer_patch(&answer, "add", str_cstr(&pointer), json_string("x"));
-	admission_answer_patch(&answer, "remove", "/b", NULL);
-	admission_review_answer("1", &answer, &out);
+	admission_answer_patch(answer, "add", str_cstr(&pointer), json_string("x"));
+	admission_answer_patch(answer, "remove", "/b", NULL);
+	admission_review_answer("1", answer, &out);
 	assert_int_equal(json_map_load(str_cstr(&out), out.len, &review, NULL), 0);
 	assert_int_equal(json_unpack(review, "{s:{s:s}}", "response", "patch", &text), 0);
 	assert_true(base64_decode(text, strlen(text), &patch, &len));
@@ -206,39 +199,37 @@ static void a_patch_is_written(void **state)
 
 	/* Of a refusal there is nothing to patch. */
 	str_clear(&out);
-	admission_answer_refuse(&answer, 403, "no");
-	admission_review_answer("1", &answer, &out);
+	admission_answer_refuse(answer, 403, "no");
+	admission_review_answer("1", answer, &out);
 	assert_null(strstr(str_cstr(&out), "patch"));
-	admission_answer_done(&answer);
 }
 
 static void an_answer_is_bounded(void **state)
 {
-	struct admission_answer answer;
+	struct admission_answer *answer = *state;
 	auto_free char *word = xmalloc(4096);
 
-	(void)state;
 	memset(word, 'x', 4095);
 	word[4095] = '\0';
-	admission_answer_init(&answer);
 	for (int i = 0; i < 100; i++) {
-		admission_answer_warn(&answer, "%d %s", i, word);
-		admission_answer_refuse(&answer, 422, "%s", word);
+		admission_answer_warn(answer, "%d %s", i, word);
+		admission_answer_refuse(answer, 422, "%s", word);
 	}
-	assert_int_equal(answer.warnings.len, ADMISSION_WARNINGS_MAX);
-	assert_int_equal(strlen(answer.warnings.items[0]), ADMISSION_WARNING_MAX);
-	assert_int_equal(answer.message.len, ADMISSION_MESSAGE_MAX);
-	admission_answer_done(&answer);
+	assert_int_equal(answer->warnings.len, ADMISSION_WARNINGS_MAX);
+	assert_int_equal(strlen(answer->warnings.items[0]), ADMISSION_WARNING_MAX);
+	assert_int_equal(answer->message.len, ADMISSION_MESSAGE_MAX);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &admission_review_fixture);
 	suite_rows(&suite, parses, review_is_read);
 	suite_rows(&suite, sizes, size_is_bounded);
 	suite_add(&suite, "a request has all parts", a_request_has_all_parts, NULL);
 	suite_add(&suite, "what is absent is empty", what_is_absent_is_empty, NULL);
+	suite_fixture(&suite, &admission_answer_fixture);
 	suite_add(&suite, "an answer is written", an_answer_is_written, NULL);
 	suite_add(&suite, "a patch is written", a_patch_is_written, NULL);
 	suite_add(&suite, "an answer is bounded", an_answer_is_bounded, NULL);

@@ -48,11 +48,13 @@ static struct service_case {
 	  "there is /validate and /mutate", "" },
 };
 
+SUITE_OBJECT(metrics, metrics_new(), metrics_free);
+
 static void post_is_answered(void **state)
 {
-	const struct service_case *c = *state;
+	const struct service_case *c = suite_row(state);
 	struct admission_rules rules = { .validate = validate, .mutate = mutate };
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct admission_service *service = admission_service_new(&rules, metrics);
 	auto_str struct str out = STR_INIT;
 	auto_str struct str seen = STR_INIT;
@@ -66,7 +68,6 @@ static void post_is_answered(void **state)
 	counted = xasprintf("hostdev_webhook_seconds_count{path=\"%s\"} 1\n", c->path + 1);
 	assert_int_equal(strstr(str_cstr(&seen), counted) != NULL, *c->metric != '\0');
 	admission_service_free(service);
-	metrics_free(metrics);
 }
 
 static void a_review_that_is_too_large_is_told_so(void **state)
@@ -76,7 +77,6 @@ static void a_review_that_is_too_large_is_told_so(void **state)
 	auto_str struct str body = STR_INIT;
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i <= ADMISSION_VALUES_MAX; i++)
 		str_add_char(&body, '[');
 	assert_int_equal(admission_service_answer(service, "/validate", body.buf, body.len, &out),
@@ -89,8 +89,9 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, post_is_answered);
 	suite_add(&suite, "a review that is too large is told so",
 		  a_review_that_is_too_large_is_told_so, NULL);
+	suite_fixture(&suite, &metrics_fixture);
+	suite_rows(&suite, cases, post_is_answered);
 	return suite_run(&suite, "admission_service");
 }

@@ -51,6 +51,8 @@ static void close_bench(struct bench *b)
 	fake_clock_free(b->clock);
 }
 
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
 /* Configurations as the API has them: each with two webhooks of this bundle; NULL: none there. */
 static void list(struct bench *b, const char *kind, const char *pem)
 {
@@ -99,23 +101,20 @@ static void only_the_bundle_is_written(void **state)
 			  "\"kind\":\"ValidatingWebhookConfiguration\"}",
 			  base64, base64);
 	const struct fake_request *request;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	ca_bundle_set(b.bundle, PEM);
-	list(&b, VALIDATING, "old");
-	list(&b, MUTATING, PEM);
-	request = patch_of(&b, VALIDATING);
+	ca_bundle_set(b->bundle, PEM);
+	list(b, VALIDATING, "old");
+	list(b, MUTATING, PEM);
+	request = patch_of(b, VALIDATING);
 	assert_string_equal(request->method, "PATCH");
 	assert_string_equal(request->content_type, "application/apply-patch+yaml");
 	assert_non_null(strstr(request->path, "fieldManager=hostdev-controller"));
 	assert_non_null(strstr(request->path, "force=true"));
 	assert_string_equal(request->body, expected);
-	assert_false(ca_bundle_trusted(b.bundle));
-	fake_client_answer(b.client, 200, "{}");
-	assert_int_equal(fake_client_open(b.client), 2);
-	close_bench(&b);
+	assert_false(ca_bundle_trusted(b->bundle));
+	fake_client_answer(b->client, 200, "{}");
+	assert_int_equal(fake_client_open(b->client), 2);
 }
 
 static struct rest_case {
@@ -137,63 +136,56 @@ static struct rest_case {
 
 static void rest_is_kept(void **state)
 {
-	const struct rest_case *c = *state;
-	struct bench b;
+	const struct rest_case *c = suite_row(state);
+	struct bench *b = *state;
 
-	open_bench(&b);
-	b.leads = c->leads;
+	b->leads = c->leads;
 	if (c->set)
-		ca_bundle_set(b.bundle, c->set);
-	list(&b, VALIDATING, c->validating);
-	list(&b, MUTATING, c->mutating);
-	assert_int_equal(patch_of(&b, VALIDATING) != NULL, c->writes);
-	assert_int_equal(ca_bundle_trusted(b.bundle), c->trusted);
-	assert_int_equal(b.trusted, c->trusted);
-	close_bench(&b);
+		ca_bundle_set(b->bundle, c->set);
+	list(b, VALIDATING, c->validating);
+	list(b, MUTATING, c->mutating);
+	assert_int_equal(patch_of(b, VALIDATING) != NULL, c->writes);
+	assert_int_equal(ca_bundle_trusted(b->bundle), c->trusted);
+	assert_int_equal(b->trusted, c->trusted);
 }
 
 static void who_begins_to_lead_writes(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	b.leads = false;
-	ca_bundle_set(b.bundle, PEM);
-	list(&b, VALIDATING, "old");
-	list(&b, MUTATING, PEM);
-	assert_null(patch_of(&b, VALIDATING));
-	b.leads = true;
-	ca_bundle_look(b.bundle);
-	fake_clock_settle(b.clock);
-	assert_non_null(patch_of(&b, VALIDATING));
-	close_bench(&b);
+	b->leads = false;
+	ca_bundle_set(b->bundle, PEM);
+	list(b, VALIDATING, "old");
+	list(b, MUTATING, PEM);
+	assert_null(patch_of(b, VALIDATING));
+	b->leads = true;
+	ca_bundle_look(b->bundle);
+	fake_clock_settle(b->clock);
+	assert_non_null(patch_of(b, VALIDATING));
 }
 
 static void a_refused_write_is_tried_again(void **state)
 {
 	static const int codes[] = { 403, 404, 409, 422, 500 };
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	ca_bundle_set(b.bundle, PEM);
-	list(&b, VALIDATING, "old");
-	list(&b, MUTATING, PEM);
+	ca_bundle_set(b->bundle, PEM);
+	list(b, VALIDATING, "old");
+	list(b, MUTATING, PEM);
 	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
-		assert_non_null(patch_of(&b, VALIDATING));
-		fake_client_answer(b.client, codes[i], "{}");
-		for (int wait = 0; wait < 64 && fake_client_open(b.client) < 3; wait++)
-			fake_clock_advance(b.clock, fake_clock_next(b.clock));
+		assert_non_null(patch_of(b, VALIDATING));
+		fake_client_answer(b->client, codes[i], "{}");
+		for (int wait = 0; wait < 64 && fake_client_open(b->client) < 3; wait++)
+			fake_clock_advance(b->clock, fake_clock_next(b->clock));
 	}
-	assert_non_null(patch_of(&b, VALIDATING));
-	close_bench(&b);
+	assert_non_null(patch_of(b, VALIDATING));
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "only the bundle is written", only_the_bundle_is_written, NULL);
 	suite_rows(&suite, rests, rest_is_kept);
 	suite_add(&suite, "who begins to lead writes", who_begins_to_lead_writes, NULL);

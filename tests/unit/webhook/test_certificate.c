@@ -52,7 +52,6 @@ static void a_new_set_serves(void **state)
 	struct certificate_set set = { 0 };
 	struct certificate_facts facts;
 
-	(void)state;
 	do_step(&set, CERTIFICATE_START_OVER, &hosts, start);
 	facts = certificate_facts_read(&set, &hosts, start);
 	assert_true(facts.signs && facts.serves && facts.by_newest && !facts.overlaps);
@@ -144,7 +143,6 @@ static void two_cas_overlap(void **state)
 	struct certificate_set set = { 0 };
 	struct certificate_facts facts;
 
-	(void)state;
 	do_step(&set, CERTIFICATE_START_OVER, &hosts, start);
 	do_step(&set, CERTIFICATE_ADD_CA, &hosts, start + day);
 	assert_int_equal(cas_of(&set), 2);
@@ -177,7 +175,6 @@ static void it_ends_with_its_ca(void **state)
 	struct certificate_set set = { 0 };
 	struct certificate_facts facts;
 
-	(void)state;
 	do_step(&set, CERTIFICATE_START_OVER, &hosts, start);
 	do_step(&set, CERTIFICATE_RENEW, &hosts, start + 360 * day);
 	facts = certificate_facts_read(&set, &hosts, start + 360 * day);
@@ -193,7 +190,6 @@ static void a_ca_without_its_key_signs_nothing(void **state)
 	struct certificate_set set = { .ca_certs = xstrdup("x"), .ca_key = xstrdup("y") };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_true(certificate_set_do(&set, CERTIFICATE_RENEW, &hosts, start, &err) < 0);
 	assert_non_null(strstr(err.msg, "read the certificate authority: "));
 	assert_string_equal(set.ca_certs, "x");
@@ -209,7 +205,6 @@ static void it_comes_through_a_secret(void **state)
 	struct certificate_set again;
 	struct json_pairs data = { 0 };
 
-	(void)state;
 	do_step(&set, CERTIFICATE_START_OVER, &hosts, start);
 	certificate_set_encode(&set, &data);
 	certificate_set_decode(&data, &again);
@@ -243,7 +238,6 @@ static void no_time_is_without_a_trusted_certificate(void **state)
 	uint64_t seed = 7;
 	unsigned steps = 0;
 
-	(void)state;
 	for (int64_t now = start; now < start + (int64_t)(5 * 365) * day;) {
 		struct certificate_facts facts = certificate_facts_read(&set, &hosts, now);
 		bool trusted = bundle && set.ca_certs && strcmp(bundle, set.ca_certs) == 0;

@@ -73,6 +73,8 @@ static void close_bench(struct bench *b)
 	json_strs_done(&b->hosts);
 }
 
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
 static int64_t now_of(struct bench *b)
 {
 	return clock_wall_ms(fake_clock_as_clock(b->clock));
@@ -141,28 +143,25 @@ static void an_empty_one_is_made_first(void **state)
 {
 	auto_free char *item = NULL;
 	const struct fake_request *request;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	list(&b, "");
-	request = write_of(&b);
+	list(b, "");
+	request = write_of(b);
 	assert_string_equal(request->method, "PATCH");
 	assert_string_equal(request->content_type, "application/apply-patch+yaml");
 	assert_non_null(strstr(request->path, "fieldManager=hostdev-controller-create"));
 	assert_null(strstr(request->path, "force"));
 	assert_null(strstr(request->body, "\"data\""));
-	fake_client_answer(b.client, 201, "{}");
-	assert_null(write_of(&b));
+	fake_client_answer(b->client, 201, "{}");
+	assert_null(write_of(b));
 
-	item = secret(&b, "10", "", 0, NULL);
-	watch(&b, "ADDED", item);
-	assert_false(b.serves);
-	request = write_of(&b);
+	item = secret(b, "10", "", 0, NULL);
+	watch(b, "ADDED", item);
+	assert_false(b->serves);
+	request = write_of(b);
 	assert_string_equal(request->content_type, "application/merge-patch+json");
 	assert_non_null(strstr(request->body, "\"resourceVersion\":\"10\""));
 	assert_non_null(strstr(request->body, "\"ca.crt\":\""));
-	close_bench(&b);
 }
 
 /* What the keeper has written, as the API server then has it. */
@@ -180,22 +179,19 @@ static void what_it_made_is_not_made_again(void **state)
 {
 	auto_free char *item = NULL;
 	auto_free char *made = NULL;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	item = secret(&b, "10", "", 0, NULL);
-	list(&b, item);
-	made = written(write_of(&b), "11");
-	fake_client_answer(b.client, 200, made);
+	item = secret(b, "10", "", 0, NULL);
+	list(b, item);
+	made = written(write_of(b), "11");
+	fake_client_answer(b->client, 200, made);
 	/* The watch is late, and somebody asks for a look. */
-	certificate_keeper_look(b.keeper);
-	fake_clock_settle(b.clock);
-	assert_null(write_of(&b));
-	watch(&b, "MODIFIED", made);
-	assert_true(b.serves);
-	assert_null(write_of(&b));
-	close_bench(&b);
+	certificate_keeper_look(b->keeper);
+	fake_clock_settle(b->clock);
+	assert_null(write_of(b));
+	watch(b, "MODIFIED", made);
+	assert_true(b->serves);
+	assert_null(write_of(b));
 }
 
 static const enum certificate_step overlapping[] = { CERTIFICATE_START_OVER, CERTIFICATE_ADD_CA,
@@ -223,95 +219,82 @@ static struct keep_case {
 
 static void secret_is_kept(void **state)
 {
-	const struct keep_case *c = *state;
+	const struct keep_case *c = suite_row(state);
 	auto_free char *item = NULL;
-	struct bench b;
+	struct bench *b = *state;
 
-	open_bench(&b);
-	b.leads = c->leads;
-	b.trusted = c->trusted;
-	item = secret(&b, "10", c->annotation, c->days, c->steps);
-	list(&b, item);
-	assert_int_equal(b.sets, 1);
-	assert_int_equal(b.serves, c->serves);
-	assert_int_equal(write_of(&b) != NULL, c->writes);
-	close_bench(&b);
+	b->leads = c->leads;
+	b->trusted = c->trusted;
+	item = secret(b, "10", c->annotation, c->days, c->steps);
+	list(b, item);
+	assert_int_equal(b->sets, 1);
+	assert_int_equal(b->serves, c->serves);
+	assert_int_equal(write_of(b) != NULL, c->writes);
 }
 
 static void time_brings_the_renewal(void **state)
 {
 	auto_free char *item = NULL;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	item = secret(&b, "10", "", 0, whole);
-	list(&b, item);
-	assert_null(write_of(&b));
-	fake_clock_advance(b.clock, (uint64_t)(60 * day - 1000));
-	assert_null(write_of(&b));
-	fake_clock_advance(b.clock, 2000);
-	assert_non_null(strstr(write_of(&b)->body, "\"resourceVersion\":\"10\""));
-	close_bench(&b);
+	item = secret(b, "10", "", 0, whole);
+	list(b, item);
+	assert_null(write_of(b));
+	fake_clock_advance(b->clock, (uint64_t)(60 * day - 1000));
+	assert_null(write_of(b));
+	fake_clock_advance(b->clock, 2000);
+	assert_non_null(strstr(write_of(b)->body, "\"resourceVersion\":\"10\""));
 }
 
 static void who_begins_to_lead_makes_it(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	b.leads = false;
-	list(&b, "");
-	assert_null(write_of(&b));
-	b.leads = true;
-	certificate_keeper_look(b.keeper);
-	fake_clock_settle(b.clock);
-	assert_non_null(write_of(&b));
-	close_bench(&b);
+	b->leads = false;
+	list(b, "");
+	assert_null(write_of(b));
+	b->leads = true;
+	certificate_keeper_look(b->keeper);
+	fake_clock_settle(b->clock);
+	assert_non_null(write_of(b));
 }
 
 static void a_refused_write_is_tried_again(void **state)
 {
 	static const int codes[] = { 403, 404, 409, 422, 500 };
 	auto_free char *item = NULL;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	item = secret(&b, "10", "", 0, NULL);
-	list(&b, item);
+	item = secret(b, "10", "", 0, NULL);
+	list(b, item);
 	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
-		assert_non_null(write_of(&b));
-		fake_client_answer(b.client, codes[i], "{}");
-		for (int wait = 0; wait < 64 && fake_client_open(b.client) < 2; wait++)
-			fake_clock_advance(b.clock, fake_clock_next(b.clock));
+		assert_non_null(write_of(b));
+		fake_client_answer(b->client, codes[i], "{}");
+		for (int wait = 0; wait < 64 && fake_client_open(b->client) < 2; wait++)
+			fake_clock_advance(b->clock, fake_clock_next(b->clock));
 	}
-	assert_non_null(write_of(&b));
-	close_bench(&b);
+	assert_non_null(write_of(b));
 }
 
 static void a_deleted_one_is_told(void **state)
 {
 	auto_free char *item = NULL;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	item = secret(&b, "10", "", 0, whole);
-	list(&b, item);
-	assert_true(b.serves);
-	watch(&b, "DELETED", item);
-	assert_int_equal(b.sets, 2);
-	assert_false(b.serves);
-	assert_string_equal(write_of(&b)->content_type, "application/apply-patch+yaml");
-	close_bench(&b);
+	item = secret(b, "10", "", 0, whole);
+	list(b, item);
+	assert_true(b->serves);
+	watch(b, "DELETED", item);
+	assert_int_equal(b->sets, 2);
+	assert_false(b->serves);
+	assert_string_equal(write_of(b)->content_type, "application/apply-patch+yaml");
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "an empty one is made first", an_empty_one_is_made_first, NULL);
 	suite_add(&suite, "what it made is not made again", what_it_made_is_not_made_again, NULL);
 	suite_rows(&suite, keeps, secret_is_kept);

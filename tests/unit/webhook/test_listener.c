@@ -84,6 +84,8 @@ static void close_bench(struct bench *b)
 	certificate_pair_done(&b->serving);
 }
 
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
 static void dial(struct bench *b, struct tls_client *c, const char *priorities)
 {
 	tls_client_open(c, &b->loop, listener_port(b->listener), b->ca.cert, priorities);
@@ -92,12 +94,10 @@ static void dial(struct bench *b, struct tls_client *c, const char *priorities)
 static void reviews_are_answered(void **state)
 {
 	struct tls_client c;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	use(&b);
-	dial(&b, &c, NULL);
+	use(b);
+	dial(b, &c, NULL);
 	assert_int_equal(tls_client_handshake(&c), 0);
 	assert_int_equal(tls_client_post(&c, "/validate", "{\"a\":1}", 7), 200);
 	assert_non_null(strstr(c.answer.buf, "Content-Type: application/json\r\n"));
@@ -105,32 +105,28 @@ static void reviews_are_answered(void **state)
 	assert_int_equal(tls_client_post(&c, "/nowhere", "", 0), 404);
 	assert_int_equal(tls_client_post(&c, "/mutate", "x", 1), 200);
 	tls_client_close(&c);
-	close_bench(&b);
 }
 
 static void before_the_end_each_answer_is_the_last_of_its_connection(void **state)
 {
 	struct tls_client kept;
 	struct tls_client late;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	use(&b);
-	dial(&b, &kept, NULL);
+	use(b);
+	dial(b, &kept, NULL);
 	assert_int_equal(tls_client_handshake(&kept), 0);
 	assert_int_equal(tls_client_post(&kept, "/validate", "x", 1), 200);
 	assert_null(strstr(kept.answer.buf, "Connection: close\r\n"));
-	listener_drain(b.listener);
+	listener_drain(b->listener);
 	assert_int_equal(tls_client_post(&kept, "/validate", "x", 1), 200);
 	assert_non_null(strstr(kept.answer.buf, "Connection: close\r\n"));
 	assert_true(tls_client_ended(&kept, 1000));
-	dial(&b, &late, NULL);
+	dial(b, &late, NULL);
 	assert_int_equal(tls_client_handshake(&late), 0);
 	assert_int_equal(tls_client_post(&late, "/validate", "x", 1), 200);
 	tls_client_close(&kept);
 	tls_client_close(&late);
-	close_bench(&b);
 }
 
 static struct suite_case {
@@ -150,18 +146,16 @@ static struct suite_case {
 
 static void suite_is_agreed_on(void **state)
 {
-	const struct suite_case *c = *state;
+	const struct suite_case *c = suite_row(state);
 	struct tls_client client;
-	struct bench b;
+	struct bench *b = *state;
 
-	open_bench(&b);
-	use(&b);
-	dial(&b, &client, c->priorities);
+	use(b);
+	dial(b, &client, c->priorities);
 	assert_int_equal(tls_client_handshake(&client) == 0, c->taken);
 	if (c->taken)
 		assert_int_equal(tls_client_post(&client, "/validate", "", 0), 200);
 	tls_client_close(&client);
-	close_bench(&b);
 }
 
 static void no_other_version_is_spoken(void **state)
@@ -169,7 +163,6 @@ static void no_other_version_is_spoken(void **state)
 	const unsigned *versions;
 	gnutls_priority_t spoken;
 
-	(void)state;
 	assert_int_equal(gnutls_priority_init(&spoken, listener_priorities, NULL), 0);
 	assert_int_equal(gnutls_priority_protocol_list(spoken, &versions), 2);
 	assert_int_equal(versions[0], GNUTLS_TLS1_3);
@@ -180,18 +173,15 @@ static void no_other_version_is_spoken(void **state)
 static void without_a_certificate_there_is_no_handshake(void **state)
 {
 	struct tls_client c;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	dial(&b, &c, NULL);
+	dial(b, &c, NULL);
 	assert_true(tls_client_handshake(&c) < 0);
 	tls_client_close(&c);
-	use(&b);
-	dial(&b, &c, NULL);
+	use(b);
+	dial(b, &c, NULL);
 	assert_int_equal(tls_client_handshake(&c), 0);
 	tls_client_close(&c);
-	close_bench(&b);
 }
 
 static bool serves(struct tls_client *c, const char *pem)
@@ -212,51 +202,45 @@ static void a_new_certificate_drops_no_connection(void **state)
 {
 	struct tls_client before;
 	struct tls_client after;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	use(&b);
-	dial(&b, &before, NULL);
+	use(b);
+	dial(b, &before, NULL);
 	assert_int_equal(tls_client_handshake(&before), 0);
-	assert_true(serves(&before, b.serving.cert));
+	assert_true(serves(&before, b->serving.cert));
 	assert_true(tls_client_send(&before, "POST /validate HTTP/1.1\r\nHost: a\r\n", 34));
 
-	make_serving(&b);
-	use(&b);
+	make_serving(b);
+	use(b);
 	assert_true(tls_client_send(&before, "Content-Length: 1\r\n\r\nx", 22));
 	assert_true(tls_client_receive(&before));
-	assert_false(serves(&before, b.serving.cert));
-	dial(&b, &after, NULL);
+	assert_false(serves(&before, b->serving.cert));
+	dial(b, &after, NULL);
 	assert_int_equal(tls_client_handshake(&after), 0);
-	assert_true(serves(&after, b.serving.cert));
+	assert_true(serves(&after, b->serving.cert));
 	assert_int_equal(tls_client_post(&before, "/validate", "x", 1), 200);
 	tls_client_close(&before);
 	tls_client_close(&after);
-	close_bench(&b);
 }
 
 /* The certificate of a server is none of a client, whoever has signed it. */
 static void who_has_to_show_a_certificate_and_does_not_is_refused(void **state)
 {
 	struct tls_client client;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	listener_free(b.listener);
-	open_listener(&b, b.ca.cert);
-	use(&b);
+	listener_free(b->listener);
+	open_listener(b, b->ca.cert);
+	use(b);
 	for (int i = 0; i < 2; i++) {
-		dial(&b, &client, i == 0 ? "NORMAL:-VERS-ALL:+VERS-TLS1.2" : NULL);
+		dial(b, &client, i == 0 ? "NORMAL:-VERS-ALL:+VERS-TLS1.2" : NULL);
 		if (i == 1)
-			tls_client_show(&client, b.serving.cert, b.serving.key);
+			tls_client_show(&client, b->serving.cert, b->serving.key);
 		assert_int_equal(tls_client_handshake(&client), 0);
 		assert_int_equal(tls_client_post(&client, "/validate", "x", 1), 403);
 		assert_non_null(strstr(client.answer.buf, "only API servers are answered"));
 		tls_client_close(&client);
 	}
-	close_bench(&b);
 }
 
 static void no_certificate_is_no_ca_of_clients(void **state)
@@ -266,7 +250,6 @@ static void no_certificate_is_no_ca_of_clients(void **state)
 	struct err err = { 0 };
 	uv_loop_t loop;
 
-	(void)state;
 	uv_loop_init(&loop);
 	assert_int_equal(listener_new(&loop,
 				      &(struct listener_options){
@@ -284,18 +267,15 @@ static void a_wrong_certificate_leaves_the_old_one(void **state)
 {
 	struct err err = { 0 };
 	struct tls_client c;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	use(&b);
-	assert_int_equal(listener_use(b.listener, "x", b.serving.key, &err), -EINVAL);
+	use(b);
+	assert_int_equal(listener_use(b->listener, "x", b->serving.key, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "load the certificate and its key: "));
-	assert_int_equal(listener_use(b.listener, b.serving.cert, "x", &err), -EINVAL);
-	dial(&b, &c, NULL);
+	assert_int_equal(listener_use(b->listener, b->serving.cert, "x", &err), -EINVAL);
+	dial(b, &c, NULL);
 	assert_int_equal(tls_client_handshake(&c), 0);
 	tls_client_close(&c);
-	close_bench(&b);
 }
 
 static struct refusal_case {
@@ -315,13 +295,12 @@ static struct refusal_case {
 
 static void head_is_refused(void **state)
 {
-	const struct refusal_case *c = *state;
+	const struct refusal_case *c = suite_row(state);
 	struct tls_client client;
-	struct bench b;
+	struct bench *b = *state;
 
-	open_bench(&b);
-	use(&b);
-	dial(&b, &client, NULL);
+	use(b);
+	dial(b, &client, NULL);
 	assert_int_equal(tls_client_handshake(&client), 0);
 	assert_true(tls_client_send(&client, c->head, strlen(c->head)));
 	assert_int_equal(tls_client_receive(&client), c->status != NULL);
@@ -330,25 +309,21 @@ static void head_is_refused(void **state)
 					 strlen(c->status)),
 				 0);
 	tls_client_close(&client);
-	close_bench(&b);
 }
 
 static void the_largest_body_comes_through(void **state)
 {
 	auto_free char *body = xmalloc(LISTENER_BODY_MAX);
 	struct tls_client c;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
 	memset(body, 'y', LISTENER_BODY_MAX);
-	open_bench(&b);
-	use(&b);
-	dial(&b, &c, NULL);
+	use(b);
+	dial(b, &c, NULL);
 	assert_int_equal(tls_client_handshake(&c), 0);
 	assert_int_equal(tls_client_post(&c, "/validate", body, LISTENER_BODY_MAX), 200);
 	assert_non_null(strstr(c.answer.buf, "/validate 3145728 yyyyyyyyyyyyyyyy"));
 	tls_client_close(&c);
-	close_bench(&b);
 }
 
 /* The client's first words come, and nothing after our answer to them. */
@@ -356,23 +331,20 @@ static void a_handshake_that_stalls_holds_up_nobody(void **state)
 {
 	struct tls_client stalled;
 	struct tls_client c;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	use(&b);
-	dial(&b, &stalled, NULL);
+	use(b);
+	dial(b, &stalled, NULL);
 	assert_int_equal(gnutls_handshake(stalled.session), GNUTLS_E_AGAIN);
 	for (int i = 0; i < 100; i++)
-		uv_run(&b.loop, UV_RUN_NOWAIT);
-	dial(&b, &c, NULL);
+		uv_run(&b->loop, UV_RUN_NOWAIT);
+	dial(b, &c, NULL);
 	assert_int_equal(tls_client_handshake(&c), 0);
 	assert_int_equal(tls_client_post(&c, "/validate", "", 0), 200);
 	/* It was not waited for until it was given up, either. */
 	assert_int_equal(tls_client_handshake(&stalled), 0);
 	tls_client_close(&c);
 	tls_client_close(&stalled);
-	close_bench(&b);
 }
 
 /* A connection that says nothing; the caller closes it. */
@@ -404,16 +376,14 @@ static void of_those_without_a_handshake_the_oldest_goes(void **state)
 	int silent[MANY];
 	struct tls_client kept;
 	struct tls_client late;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	use(&b);
-	dial(&b, &kept, "NORMAL:-VERS-ALL:+VERS-TLS1.2");
+	use(b);
+	dial(b, &kept, "NORMAL:-VERS-ALL:+VERS-TLS1.2");
 	assert_int_equal(tls_client_handshake(&kept), 0);
 	for (size_t i = 0; i < MANY; i++)
-		silent[i] = dial_silently(&b);
-	dial(&b, &late, NULL);
+		silent[i] = dial_silently(b);
+	dial(b, &late, NULL);
 	assert_int_equal(tls_client_handshake(&late), 0);
 	assert_int_equal(tls_client_post(&late, "/validate", "x", 1), 200);
 	assert_int_equal(tls_client_post(&kept, "/validate", "x", 1), 200);
@@ -425,23 +395,20 @@ static void of_those_without_a_handshake_the_oldest_goes(void **state)
 		close(silent[i]);
 	tls_client_close(&kept);
 	tls_client_close(&late);
-	close_bench(&b);
 }
 
 static void of_those_with_one_the_one_goes_that_is_silent_the_longest(void **state)
 {
 	struct tls_client clients[LISTENER_GUESTS_MAX + 1];
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	use(&b);
+	use(b);
 	for (size_t i = 0; i < LISTENER_GUESTS_MAX; i++) {
-		dial(&b, &clients[i], NULL);
+		dial(b, &clients[i], NULL);
 		assert_int_equal(tls_client_handshake(&clients[i]), 0);
 	}
 	assert_int_equal(tls_client_post(&clients[0], "/validate", "x", 1), 200);
-	dial(&b, &clients[LISTENER_GUESTS_MAX], NULL);
+	dial(b, &clients[LISTENER_GUESTS_MAX], NULL);
 	assert_int_equal(tls_client_handshake(&clients[LISTENER_GUESTS_MAX]), 0);
 	assert_true(tls_client_ended(&clients[1], 1000));
 	assert_false(tls_client_ended(&clients[2], 10));
@@ -449,7 +416,6 @@ static void of_those_with_one_the_one_goes_that_is_silent_the_longest(void **sta
 	assert_int_equal(tls_client_post(&clients[LISTENER_GUESTS_MAX], "/validate", "x", 1), 200);
 	for (size_t i = 0; i <= LISTENER_GUESTS_MAX; i++)
 		tls_client_close(&clients[i]);
-	close_bench(&b);
 }
 
 static const char slow_head[] =
@@ -458,20 +424,17 @@ static const char slow_head[] =
 static void a_body_that_trickles_in_is_given_up(void **state)
 {
 	struct tls_client c;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	use(&b);
-	dial(&b, &c, NULL);
+	use(b);
+	dial(b, &c, NULL);
 	assert_int_equal(tls_client_handshake(&c), 0);
 	assert_true(tls_client_send(&c, slow_head, strlen(slow_head)));
 	assert_true(tls_client_send(&c, "x", 1));
-	fake_clock_jump(b.clock, LISTENER_ARRIVAL_S * 1000 + 1);
+	fake_clock_jump(b->clock, LISTENER_ARRIVAL_S * 1000 + 1);
 	assert_true(tls_client_send(&c, "x", 1));
 	assert_false(tls_client_receive(&c));
 	tls_client_close(&c);
-	close_bench(&b);
 }
 
 static void all_bodies_together_have_a_limit(void **state)
@@ -480,13 +443,11 @@ static void all_bodies_together_have_a_limit(void **state)
 	auto_free char *body = xcalloc(1, PART);
 	struct tls_client clients[FIT + 1];
 	struct tls_client last;
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	use(&b);
+	use(b);
 	for (size_t i = 0; i <= FIT; i++) {
-		dial(&b, &clients[i], NULL);
+		dial(b, &clients[i], NULL);
 		assert_int_equal(tls_client_handshake(&clients[i]), 0);
 		assert_true(tls_client_send(&clients[i], slow_head, strlen(slow_head)));
 		(void)tls_client_send(&clients[i], body, PART);
@@ -499,23 +460,25 @@ static void all_bodies_together_have_a_limit(void **state)
 	for (size_t i = 0; i <= FIT; i++)
 		tls_client_close(&clients[i]);
 	for (int i = 0; i < 1000; i++)
-		uv_run(&b.loop, UV_RUN_NOWAIT);
-	dial(&b, &last, NULL);
+		uv_run(&b->loop, UV_RUN_NOWAIT);
+	dial(b, &last, NULL);
 	assert_int_equal(tls_client_handshake(&last), 0);
 	assert_int_equal(tls_client_post(&last, "/validate", body, PART), 200);
 	tls_client_close(&last);
-	close_bench(&b);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "no other version is spoken", no_other_version_is_spoken, NULL);
+	suite_add(&suite, "what is no certificate is no CA of clients",
+		  no_certificate_is_no_ca_of_clients, NULL);
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "reviews are answered", reviews_are_answered, NULL);
 	suite_rows(&suite, suites, suite_is_agreed_on);
 	suite_add(&suite, "before the end each answer is the last of its connection",
 		  before_the_end_each_answer_is_the_last_of_its_connection, NULL);
-	suite_add(&suite, "no other version is spoken", no_other_version_is_spoken, NULL);
 	suite_add(&suite, "without a certificate there is no handshake",
 		  without_a_certificate_there_is_no_handshake, NULL);
 	suite_add(&suite, "a new certificate drops no connection",
@@ -524,8 +487,6 @@ int main(void)
 		  a_wrong_certificate_leaves_the_old_one, NULL);
 	suite_add(&suite, "who has to show a certificate and does not is refused",
 		  who_has_to_show_a_certificate_and_does_not_is_refused, NULL);
-	suite_add(&suite, "what is no certificate is no CA of clients",
-		  no_certificate_is_no_ca_of_clients, NULL);
 	suite_rows(&suite, refusals, head_is_refused);
 	suite_add(&suite, "the largest body comes through", the_largest_body_comes_through, NULL);
 	suite_add(&suite, "a handshake that stalls holds up nobody",

@@ -117,7 +117,6 @@ static void pci_card_says_all(void **state)
 	json_t *json = card_json(map_card_pci("pci/n1-000001000", device, claim, NULL));
 	const json_t *one;
 
-	(void)state;
 	assert_string_equal(member(json, "node"), "n1");
 	assert_string_equal(member(json, "address"), "0000:01:00.0");
 	assert_string_equal(member(json, "text"), "A: \"NIC\"");
@@ -145,7 +144,6 @@ static void what_is_not_said_is_left_out(void **state)
 				 "\"status\":{\"classId\":\"0604\"}}");
 	json_t *json = card_json(map_card_pci("pci/x", device, NULL, NULL));
 
-	(void)state;
 	assert_string_equal(member(json, "node"), "n2");
 	assert_true(json_is_true(json_object_get(json, "port")));
 	assert_null(json_object_get(json, "address"));
@@ -162,7 +160,6 @@ static void device_of_a_sick_node_is_unknown(void **state)
 		object(&pcidevice_kind, PCI POD CLAIMABLE("True", "Available") "}}");
 	json_t *json = card_json(map_card_pci("pci/n1-000001000", device, NULL, &fault));
 
-	(void)state;
 	assert_string_equal(member(json, "state"), "unknown");
 	assert_string_equal(member(json, "reason"), "NodeNotReady");
 	assert_string_equal(member(json, "say"), "down");
@@ -178,7 +175,6 @@ static void usb_device_is_on_its_controller(void **state)
 		"\"pciAddress\":\"0000:00:14.0\",\"interfaces\":[{\"driver\":\"usbhid\"}]}}");
 	json_t *json = card_json(map_card_usb("usb/u", device, NULL, NULL));
 
-	(void)state;
 	assert_string_equal(member(json, "on"), "0000:00:14.0");
 	assert_string_equal(member(json, "address"), "1-2");
 	assert_string_equal(member(json, "driver"), "usbhid");
@@ -194,7 +190,6 @@ static void mediated_device_is_lent_or_not(void **state)
 		"\"parent\":\"mtty\",\"resourceName\":\"a.b/c\"}}");
 	json_t *json = card_json(map_card_mdev("mdev/m", device, NULL));
 
-	(void)state;
 	assert_string_equal(member(json, "state"), "ready");
 	assert_string_equal(member(json, "on"), "mtty");
 	json_decref(json);
@@ -209,7 +204,6 @@ static void virtual_function_is_on_its_card(void **state)
 		       "\"0000:03:10.0\",\"physicalFunction\":\"0000:03:00.0\"}}");
 	json_t *json = card_json(map_card_pci("pci/v", device, NULL, NULL));
 
-	(void)state;
 	assert_string_equal(member(json, "on"), "0000:03:00.0");
 	json_decref(json);
 	api_object_free(&pcidevice_kind, device);
@@ -266,7 +260,6 @@ static void mig_instances_are_counted(void **state)
 	json_t *json = card_json(map_card_mig("mig/n1-2", mig, NULL));
 	json_t *lost = card_json(map_card_mig("mig/n1-2", mig, &fault));
 
-	(void)state;
 	assert_string_equal(member(json, "state"), "ready");
 	assert_string_equal(member(json, "on"), "0000:08:00.0");
 	assert_string_equal(member(json, "text"), "2 of 7 MIG 1g.5gb");
@@ -285,7 +278,6 @@ static void node_says_why_it_is_not_ready(void **state)
 	const struct node_fault fault = node_judge(node);
 	json_t *json = card_json(map_card_node("node/n1", node, &fault));
 
-	(void)state;
 	assert_string_equal(member(json, "fault"), "NodeNotReady");
 	assert_string_equal(member(json, "say"), "down");
 	assert_true(json_is_true(json_object_get(json, "cordoned")));

@@ -63,7 +63,6 @@ static void request_is_judged(void **state)
 /* A refusal must not say what is right. */
 static void no_refusal_tells_the_token(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(judge_cases); i++) {
 		struct map_verdict verdict = map_guard_judge(&guard, &judge_cases[i].request);
 
@@ -77,7 +76,6 @@ static void port_80_is_left_out_of_a_host(void **state)
 	const struct map_guard at_80 = { .token = TOKEN, .port = 80 };
 	struct map_request request = { "GET", "127.0.0.1", "/" TOKEN "/" };
 
-	(void)state;
 	assert_int_equal(map_guard_judge(&at_80, &request).status, 200);
 	request.host = "evil.example";
 	assert_int_equal(map_guard_judge(&at_80, &request).status, 421);
@@ -123,7 +121,6 @@ static void nothing_opens_the_policy(void **state)
 {
 	static const char *const open[] = { "unsafe", "http:", "https:", "data:", "blob:", "*" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(open); i++)
 		assert_null(strstr(header("Content-Security-Policy"), open[i]));
 	assert_null(header("Access-Control-Allow-Origin"));

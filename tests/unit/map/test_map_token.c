@@ -31,7 +31,6 @@ static void text_is_token(void **state)
 
 static void one_bit_makes_another(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < MAP_TOKEN_LEN * (size_t)8; i++) {
 		char other[MAP_TOKEN_SIZE];
 
@@ -45,7 +44,6 @@ static void tokens_are_random_hexadecimal(void **state)
 {
 	char made[16][MAP_TOKEN_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(made); i++) {
 		assert_int_equal(map_token_make(made[i], NULL), 0);
 		assert_int_equal(strlen(made[i]), MAP_TOKEN_LEN);

@@ -28,7 +28,6 @@ static void each_change_is_said_once(void **state)
 {
 	struct map_trouble troubles[2] = { 0 };
 
-	(void)state;
 	told(troubles, "", "", "");
 	told(troubles, "list as: no", "", "Cannot read as: no\n");
 	told(troubles, "list as: no", "list bs: no", "Cannot read bs: no\n");
@@ -44,7 +43,6 @@ static void kinds_of_one_error_are_one_line(void **state)
 {
 	struct map_trouble troubles[2] = { 0 };
 
-	(void)state;
 	told(troubles, "list as: after 9 ms", "list bs: after 10 ms",
 	     "Cannot read as, bs: after 9 ms\n");
 	told(troubles, "list as: after 11 ms", "list bs: after 0 ms", "");
@@ -53,7 +51,6 @@ static void kinds_of_one_error_are_one_line(void **state)
 
 static void only_the_kind_itself_is_cut_off(void **state)
 {
-	(void)state;
 	assert_string_equal(map_trouble_text("as", "list as: x: y"), "x: y");
 	assert_string_equal(map_trouble_text("as", "list bs: x"), "list bs: x");
 	assert_string_equal(map_trouble_text("as", "list as"), "list as");

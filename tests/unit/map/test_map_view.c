@@ -86,6 +86,8 @@ static void close_scene(struct scene *s)
 	fake_clock_free(s->clock);
 }
 
+SUITE_FIXTURE(scene, struct scene, open_scene, close_scene);
+
 static int connect_to(const struct scene *s)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)s->port) };
@@ -127,7 +129,6 @@ static void hear(struct scene *s, int fd, struct str *heard, const char *part)
 
 static void open_page(struct scene *s)
 {
-	open_scene(s);
 	s->page = ask(s, "changes");
 }
 
@@ -158,15 +159,13 @@ static void answer(struct scene *s, const char *plural, const char *body)
 
 static void a_page_hears_at_once_that_a_kind_is_read(void **state)
 {
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_page(&s);
-	page_hears(&s, "event: end");
-	str_clear(&s.heard);
-	answer(&s, "usbdevices", NOTHING);
-	page_hears_after(&s, 250, "\"text\":\"usbdevices: watching\"");
-	close_scene(&s);
+	open_page(s);
+	page_hears(s, "event: end");
+	str_clear(&s->heard);
+	answer(s, "usbdevices", NOTHING);
+	page_hears_after(s, 250, "\"text\":\"usbdevices: watching\"");
 }
 
 static void refuse(struct scene *s, const char *plural, int code)
@@ -179,64 +178,57 @@ static void refuse(struct scene *s, const char *plural, int code)
 
 static void what_cannot_be_read_is_said(void **state)
 {
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_scene(&s);
-	refuse(&s, "pcidevices", -EIO);
-	refuse(&s, "nodes", -EIO);
-	refuse(&s, "migconfigurations", -ETIMEDOUT);
-	fake_clock_advance(s.clock, 5000);
+	refuse(s, "pcidevices", -EIO);
+	refuse(s, "nodes", -EIO);
+	refuse(s, "migconfigurations", -ETIMEDOUT);
+	fake_clock_advance(s->clock, 5000);
 	assert_string_equal(said,
 			    "Cannot read pcidevices, nodes: no answer: Input/output error\n"
 			    "Cannot read migconfigurations: no answer: Connection timed out\n");
-	s.page = ask(&s, "changes");
-	page_hears(&s, "\"error\":\"no answer: Input/output error\"");
+	s->page = ask(s, "changes");
+	page_hears(s, "\"error\":\"no answer: Input/output error\"");
 	said[0] = '\0';
-	refuse(&s, "pcidevices", -EIO);
-	fake_clock_advance(s.clock, 5000);
+	refuse(s, "pcidevices", -EIO);
+	fake_clock_advance(s->clock, 5000);
 	assert_string_equal(said, "");
-	answer(&s, "pcidevices", NOTHING);
-	answer(&s, "nodes", NOTHING);
-	answer(&s, "migconfigurations", NOTHING);
-	fake_clock_advance(s.clock, 5000);
+	answer(s, "pcidevices", NOTHING);
+	answer(s, "nodes", NOTHING);
+	answer(s, "migconfigurations", NOTHING);
+	fake_clock_advance(s->clock, 5000);
 	assert_string_equal(said, "All can be read again\n");
-	close_scene(&s);
 }
 
 static void a_page_hears_what_changes(void **state)
 {
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_page(&s);
-	page_hears(&s, "event: end");
-	assert_true(page_has_heard(&s, "Content-Type: text/event-stream"));
-	assert_true(page_has_heard(&s, "Content-Security-Policy: "));
-	assert_false(page_has_heard(&s, "event: change"));
-	answer(&s, "pcidevices", DEVICES);
-	answer(&s, "pcideviceclaims", NOTHING);
-	page_hears_after(&s, 250, "\"id\":\"pci/n-1\"");
-	page_hears_after(&s, 5000, "\"text\":\"pcidevices: watching\"");
-	close_scene(&s);
+	open_page(s);
+	page_hears(s, "event: end");
+	assert_true(page_has_heard(s, "Content-Type: text/event-stream"));
+	assert_true(page_has_heard(s, "Content-Security-Policy: "));
+	assert_false(page_has_heard(s, "event: change"));
+	answer(s, "pcidevices", DEVICES);
+	answer(s, "pcideviceclaims", NOTHING);
+	page_hears_after(s, 250, "\"id\":\"pci/n-1\"");
+	page_hears_after(s, 5000, "\"text\":\"pcidevices: watching\"");
 }
 
 /* Or it would be shown as free while it is not. */
 static void a_device_waits_for_the_claims(void **state)
 {
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_page(&s);
-	answer(&s, "pcidevices", DEVICES);
-	fake_clock_advance(s.clock, 300);
-	page_hears_after(&s, 5000, "\"pcideviceclaims\":{\"read\":false");
-	assert_false(page_has_heard(&s, "pci/n-1"));
+	open_page(s);
+	answer(s, "pcidevices", DEVICES);
+	fake_clock_advance(s->clock, 300);
+	page_hears_after(s, 5000, "\"pcideviceclaims\":{\"read\":false");
+	assert_false(page_has_heard(s, "pci/n-1"));
 	/* Claims that cannot be read do not keep it back for ever. */
-	fake_clock_advance(s.clock, 5000);
-	fake_clock_advance(s.clock, 5000);
-	page_hears_after(&s, 250, "\"id\":\"pci/n-1\"");
-	close_scene(&s);
+	fake_clock_advance(s->clock, 5000);
+	fake_clock_advance(s->clock, 5000);
+	page_hears_after(s, 250, "\"id\":\"pci/n-1\"");
 }
 
 #define OF_N1 "\"spec\":{\"nodeName\":\"n1\"}"
@@ -266,61 +258,54 @@ static void send_change(struct scene *s, const char *plural, const char *type, c
 /* What a change of a Node makes of cards that did not change themselves. */
 static void devices_follow_their_node(void **state)
 {
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_page(&s);
-	answer(&s, "pcidevices", FREE);
-	answer(&s, "pcideviceclaims", NOTHING);
-	page_hears_after(&s, 250, "\"state\":\"free\"");
-	answer(&s, "nodes", NOTHING);
-	page_hears_after(&s, 250, "\"state\":\"unknown\",\"reason\":\"NodeGone\"");
-	str_clear(&s.heard);
-	send_change(&s, "nodes", "ADDED", NODE("6", "True"));
-	page_hears_after(&s, 250, "\"state\":\"free\"");
-	send_change(&s, "nodes", "MODIFIED", NODE("7", "False"));
-	page_hears_after(&s, 250, "\"reason\":\"NodeNotReady\"");
-	page_hears(&s, "\"fault\":\"NodeNotReady\"");
-	close_scene(&s);
+	open_page(s);
+	answer(s, "pcidevices", FREE);
+	answer(s, "pcideviceclaims", NOTHING);
+	page_hears_after(s, 250, "\"state\":\"free\"");
+	answer(s, "nodes", NOTHING);
+	page_hears_after(s, 250, "\"state\":\"unknown\",\"reason\":\"NodeGone\"");
+	str_clear(&s->heard);
+	send_change(s, "nodes", "ADDED", NODE("6", "True"));
+	page_hears_after(s, 250, "\"state\":\"free\"");
+	send_change(s, "nodes", "MODIFIED", NODE("7", "False"));
+	page_hears_after(s, 250, "\"reason\":\"NodeNotReady\"");
+	page_hears(s, "\"fault\":\"NodeNotReady\"");
 }
 
 /* Its agent's process is gone: another claim of the node says so. */
 static void devices_follow_a_claim_of_their_node(void **state)
 {
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_page(&s);
-	answer(&s, "pcidevices", FREE);
-	answer(&s, "pcideviceclaims", CLAIM("AgentNotRunning"));
-	page_hears_after(&s, 250, "\"id\":\"pci/n1-1\"");
-	page_hears(&s, "\"id\":\"pci/n1-2\"");
-	assert_false(page_has_heard(&s, "\"state\":\"free\""));
-	str_clear(&s.heard);
+	open_page(s);
+	answer(s, "pcidevices", FREE);
+	answer(s, "pcideviceclaims", CLAIM("AgentNotRunning"));
+	page_hears_after(s, 250, "\"id\":\"pci/n1-1\"");
+	page_hears(s, "\"id\":\"pci/n1-2\"");
+	assert_false(page_has_heard(s, "\"state\":\"free\""));
+	str_clear(&s->heard);
 	send_change(
-		&s, "pcideviceclaims", "DELETED",
+		s, "pcideviceclaims", "DELETED",
 		"{\"metadata\":{\"name\":\"n1-2\",\"uid\":\"c\",\"resourceVersion\":\"6\"}," OF_N1
 		"}");
-	page_hears_after(&s, 250, "\"state\":\"free\"");
-	close_scene(&s);
+	page_hears_after(s, 250, "\"state\":\"free\"");
 }
 
 static void streams_are_bounded(void **state)
 {
-	struct scene s;
+	struct scene *s = *state;
 	int fds[MAP_STREAMS_MAX + 1];
 
-	(void)state;
-	open_scene(&s);
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
 		auto_str struct str heard = STR_INIT;
 
-		fds[i] = ask(&s, "changes");
-		hear(&s, fds[i], &heard, i < MAP_STREAMS_MAX ? "event: end" : "503");
+		fds[i] = ask(s, "changes");
+		hear(s, fds[i], &heard, i < MAP_STREAMS_MAX ? "event: end" : "503");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		close(fds[i]);
-	close_scene(&s);
 }
 
 /* Connections of a process that has not got the token, and leaves each at half a request, or at none. */
@@ -328,27 +313,25 @@ static void who_stalls_does_not_keep_others_out(void **state)
 {
 	static const char half[] = "GET / HTTP/1.1\r\nHost: 127";
 	auto_str struct str page = STR_INIT;
-	struct scene s;
+	struct scene *s = *state;
 	int fds[300];
 
-	(void)state;
-	open_page(&s);
-	page_hears(&s, "event: end");
+	open_page(s);
+	page_hears(s, "event: end");
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
-		fds[i] = connect_to(&s);
+		fds[i] = connect_to(s);
 		if (i % 2 == 0)
 			assert_int_equal(write(fds[i], half, strlen(half)), strlen(half));
 		if (i % 8 == 7) /* the backlog has an end */
-			uv_run(&s.loop, UV_RUN_NOWAIT);
+			uv_run(&s->loop, UV_RUN_NOWAIT);
 	}
 	close(fds[0]);
-	fds[0] = ask(&s, "");
-	hear(&s, fds[0], &page, "<!doctype html>");
-	str_clear(&s.heard);
-	page_hears_after(&s, 5000, "event: beat");
+	fds[0] = ask(s, "");
+	hear(s, fds[0], &page, "<!doctype html>");
+	str_clear(&s->heard);
+	page_hears_after(s, 5000, "event: beat");
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		close(fds[i]);
-	close_scene(&s);
 }
 
 static void files_are_in_the_program(void **state)
@@ -360,24 +343,22 @@ static void files_are_in_the_program(void **state)
 		{ "icon.svg", "<svg" },
 		{ "else", "404" },
 	};
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_scene(&s);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		auto_str struct str heard = STR_INIT;
-		int fd = ask(&s, files[i][0]);
+		int fd = ask(s, files[i][0]);
 
-		hear(&s, fd, &heard, files[i][1]);
+		hear(s, fd, &heard, files[i][1]);
 		close(fd);
 	}
-	close_scene(&s);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a page hears what changes", a_page_hears_what_changes, NULL);
 	suite_add(&suite, "a page hears at once that a kind is read",
 		  a_page_hears_at_once_that_a_kind_is_read, NULL);

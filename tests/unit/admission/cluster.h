@@ -170,6 +170,8 @@ static inline void cluster_close(struct cluster *cluster)
 	resources_free(cluster->resources);
 }
 
+SUITE_FIXTURE(cluster, struct cluster, cluster_open, cluster_close);
+
 static inline const char *cluster_meta(const json_t *object, const char *key)
 {
 	const char *text =
@@ -239,16 +241,14 @@ static inline void cluster_check(struct admission_answer *answer, const struct c
 /* The test of a row. */
 static inline void cluster_answers_as_the_table_says(void **state)
 {
-	const struct cluster_case *row = *state;
+	const struct cluster_case *row = suite_row(state);
 	struct admission_answer answer;
-	struct cluster cluster;
+	struct cluster *cluster = *state;
 
-	cluster_open(&cluster);
 	if (row->more)
-		cluster_put_all(&cluster, row->more);
-	cluster_ask(&cluster, row, rules_validate, &answer);
+		cluster_put_all(cluster, row->more);
+	cluster_ask(cluster, row, rules_validate, &answer);
 	cluster_check(&answer, row);
 	assert_null(answer.patch);
 	admission_answer_done(&answer);
-	cluster_close(&cluster);
 }

@@ -59,17 +59,16 @@ static struct fill_case {
 
 static void filled_as_the_table_says(void **state)
 {
-	const struct fill_case *row = *state;
+	const struct fill_case *row = suite_row(state);
 	auto_json json_t *patch = *row->patch ? cluster_json(row->patch) : NULL;
 	struct cluster_case ask = { .operation = row->operation,
 				    .resource = row->resource,
 				    .object = row->object,
 				    .old = row->old };
 	struct admission_answer answer;
-	struct cluster cluster;
+	struct cluster *cluster = *state;
 
-	cluster_open(&cluster);
-	cluster_ask(&cluster, &ask, rules_mutate, &answer);
+	cluster_ask(cluster, &ask, rules_mutate, &answer);
 	assert_true(answer.allowed);
 	assert_int_equal(answer.warnings.len, 0);
 	if (answer.patch && !patch) {
@@ -83,13 +82,13 @@ static void filled_as_the_table_says(void **state)
 		fail_msg("%s", text ? text : "no patch");
 	}
 	admission_answer_done(&answer);
-	cluster_close(&cluster);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, fills, filled_as_the_table_says);
 	return suite_run(&suite, "claim_fill");
 }

@@ -121,6 +121,7 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &cluster_fixture);
 	ADD(&suite, cards, ADMISSION_UPDATE);
 	ADD(&suite, card_deletions, ADMISSION_DELETE);
 	ADD(&suite, vgpus, ADMISSION_UPDATE);

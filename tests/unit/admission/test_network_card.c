@@ -103,6 +103,7 @@ int main(void)
 	fill(creations, ARRAY_LEN(creations), ADMISSION_CREATE);
 	fill(updates, ARRAY_LEN(updates), ADMISSION_UPDATE);
 	fill(deletions, ARRAY_LEN(deletions), ADMISSION_DELETE);
+	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
 	suite_rows(&suite, updates, cluster_answers_as_the_table_says);
 	suite_rows(&suite, deletions, cluster_answers_as_the_table_says);

@@ -244,30 +244,29 @@ static struct chipset_case {
 static void chipset_is_advised_as_the_table_says(void **state)
 {
 	static const char subject[] = "PCIDeviceClaim 'node1-0000001f2': ";
-	const struct chipset_case *row = *state;
+	const struct chipset_case *row = suite_row(state);
 	struct cluster_case ask = { .operation = ADMISSION_CREATE,
 				    .resource = RESOURCE,
 				    .object = row->claim,
 				    .dry_run = true };
 	auto_str struct str said = STR_INIT;
 	struct admission_answer answer;
-	struct cluster cluster;
+	struct cluster *cluster = *state;
 
-	cluster_open(&cluster);
-	cluster_put_all(&cluster, *row->driver ? CHIPSET("lpc_ich") : CHIPSET(""));
-	cluster_ask(&cluster, &ask, rules_validate, &answer);
+	cluster_put_all(cluster, *row->driver ? CHIPSET("lpc_ich") : CHIPSET(""));
+	cluster_ask(cluster, &ask, rules_validate, &answer);
 	for (size_t i = 0; i < answer.warnings.len; i++)
 		str_addf(&said, "%s%s", i ? "|" : "", answer.warnings.items[i] + strlen(subject));
 	assert_string_equal(str_cstr(&said), row->warned);
 	assert_true(answer.allowed);
 	admission_answer_done(&answer);
-	cluster_close(&cluster);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
 	suite_rows(&suite, updates, cluster_answers_as_the_table_says);
 	suite_rows(&suite, deletions, cluster_answers_as_the_table_says);

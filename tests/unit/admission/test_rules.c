@@ -25,10 +25,8 @@ static const char *const nonsense[] = {
 /* An answer comes, whatever is asked; what cannot be read is not let through, but for machines. */
 static void nonsense_is_answered(void **state)
 {
-	struct cluster cluster;
+	struct cluster *cluster = *state;
 
-	(void)state;
-	cluster_open(&cluster);
 	for (size_t i = 0; i < ARRAY_LEN(nonsense) * ARRAY_LEN(resources) * ADMISSION_DELETE; i++) {
 		struct cluster_case row = {
 			.resource = resources[i % ARRAY_LEN(resources)],
@@ -38,10 +36,10 @@ static void nonsense_is_answered(void **state)
 		};
 		struct admission_answer answer;
 
-		cluster_ask(&cluster, &row, rules_mutate, &answer);
+		cluster_ask(cluster, &row, rules_mutate, &answer);
 		assert_true(answer.allowed);
 		admission_answer_done(&answer);
-		cluster_ask(&cluster, &row, rules_validate, &answer);
+		cluster_ask(cluster, &row, rules_validate, &answer);
 		if (i / ARRAY_LEN(resources) / ADMISSION_DELETE == 0 &&
 		    row.operation == ADMISSION_CREATE && i % ARRAY_LEN(resources) < 2)
 			assert_int_equal(answer.code, 422);
@@ -50,7 +48,6 @@ static void nonsense_is_answered(void **state)
 		assert_true(answer.allowed || answer.message.len > 0);
 		admission_answer_done(&answer);
 	}
-	cluster_close(&cluster);
 }
 
 /* clang-format off */
@@ -79,28 +76,25 @@ static void half_the_facts_are_told(void **state)
 					  .resource = "virtualmachines",
 					  .object = "{'metadata':{'name':'web'}}" };
 	struct admission_answer answer;
-	struct cluster cluster;
+	struct cluster *cluster = *state;
 
-	(void)state;
-	cluster_open(&cluster);
-	cluster.known.synced[VIEW_USBCLAIM] = false;
-	cluster_ask(&cluster, &claim, rules_validate, &answer);
+	cluster->known.synced[VIEW_USBCLAIM] = false;
+	cluster_ask(cluster, &claim, rules_validate, &answer);
 	assert_int_equal(answer.code, 503);
 	assert_non_null(strstr(str_cstr(&answer.message),
 			       "has not read all usbdeviceclaims yet: try again"));
 	admission_answer_done(&answer);
-	cluster_ask(&cluster, &vm, rules_validate, &answer);
+	cluster_ask(cluster, &vm, rules_validate, &answer);
 	assert_true(answer.allowed);
 	assert_true(cluster_warned(&answer,
 				   "not checked: the controller has not read all usbdeviceclaims"));
 	admission_answer_done(&answer);
 
-	cluster.known.synced[VIEW_USBCLAIM] = true;
-	cluster.known.synced[VIEW_VM] = false; /* a creation does not look at machines */
-	cluster_ask(&cluster, &claim, rules_validate, &answer);
+	cluster->known.synced[VIEW_USBCLAIM] = true;
+	cluster->known.synced[VIEW_VM] = false; /* a creation does not look at machines */
+	cluster_ask(cluster, &claim, rules_validate, &answer);
 	assert_true(answer.allowed);
 	admission_answer_done(&answer);
-	cluster_close(&cluster);
 }
 
 static void subresources_pass(void **state)
@@ -115,18 +109,15 @@ static void subresources_pass(void **state)
 					     .user = "alice",
 					     .operation = ADMISSION_UPDATE };
 	struct admission_answer answer;
-	struct cluster cluster;
+	struct cluster *cluster = *state;
 
-	(void)state;
-	cluster_open(&cluster);
 	admission_answer_init(&answer);
-	rules_validate(&cluster.known, &request, &answer);
+	rules_validate(&cluster->known, &request, &answer);
 	assert_true(answer.allowed);
 	request.subresource = "";
-	rules_validate(&cluster.known, &request, &answer);
+	rules_validate(&cluster->known, &request, &answer);
 	assert_false(answer.allowed);
 	admission_answer_done(&answer);
-	cluster_close(&cluster);
 }
 
 /* kubectl delete --all */
@@ -145,47 +136,42 @@ static void deletions_of_collections_name_each(void **state)
 					     .operation = ADMISSION_DELETE,
 					     .old_object = old };
 	struct admission_answer answer;
-	struct cluster cluster;
+	struct cluster *cluster = *state;
 
-	(void)state;
-	cluster_open(&cluster);
 	admission_answer_init(&answer);
-	rules_validate(&cluster.known, &request, &answer);
+	rules_validate(&cluster->known, &request, &answer);
 	assert_non_null(strstr(str_cstr(&answer.message), "SRIOVGPUDevice 'card1': it is enabled"));
 	admission_answer_done(&answer);
-	cluster_close(&cluster);
 }
 
 /* A resource is there as long as anybody has it. */
 static void resources_are_counted(void **state)
 {
-	struct cluster cluster;
+	struct cluster *cluster = *state;
 	struct resources *list;
 
-	(void)state;
-	cluster_open(&cluster);
-	list = cluster.resources;
+	list = cluster->resources;
 	assert_true(resources_has(list, "x.com/e1000e"));
 	assert_true(resources_has(list, "other.com/thing"));
 	assert_true(resources_has(list, "kubevirt.io/" STICK));
 	assert_false(resources_has(list, "x.com/other"));
 	assert_false(resources_has(list, NULL));
-	cluster_put(&cluster, PCI(NIC, "node1", "0000:01:00.0", "1", "", "other", AVAILABLE));
+	cluster_put(cluster, PCI(NIC, "node1", "0000:01:00.0", "1", "", "other", AVAILABLE));
 	assert_true(resources_has(list, "x.com/e1000e")); /* of node2 */
 	assert_true(resources_has(list, "x.com/other"));
-	cluster_put(&cluster,
+	cluster_put(cluster,
 		    PCI("node2-000001000", "node2", "0000:01:00.0", "1", "", "other", AVAILABLE));
 	assert_false(resources_has(list, "x.com/e1000e"));
-	cluster.changing = VIEW_NODE;
-	store_remove(cluster.stores[VIEW_NODE], "node1", NULL, cluster_heard, &cluster);
+	cluster->changing = VIEW_NODE;
+	store_remove(cluster->stores[VIEW_NODE], "node1", NULL, cluster_heard, cluster);
 	assert_false(resources_has(list, "other.com/thing"));
-	cluster_close(&cluster);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, rows, cluster_answers_as_the_table_says);
 	suite_add(&suite, "nonsense is answered", nonsense_is_answered, NULL);
 	suite_add(&suite, "half the facts are told", half_the_facts_are_told, NULL);

@@ -90,6 +90,7 @@ int main(void)
 	fill(creations, ARRAY_LEN(creations), ADMISSION_CREATE);
 	fill(deletions, ARRAY_LEN(deletions), ADMISSION_DELETE);
 	fill(devices, ARRAY_LEN(devices), ADMISSION_DELETE);
+	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
 	suite_rows(&suite, deletions, cluster_answers_as_the_table_says);
 	suite_rows(&suite, devices, cluster_answers_as_the_table_says);

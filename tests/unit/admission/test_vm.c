@@ -109,19 +109,18 @@ static struct move_case {
 
 static void gpus_move_as_the_table_says(void **state)
 {
-	const struct move_case *row = *state;
+	const struct move_case *row = suite_row(state);
 	auto_free char *object = xasprintf("{'metadata':{'name':'web'},'spec':{'template':{'spec':{"
 					   "'domain':{'devices':{%s}}}}}}",
 					   row->devices);
 	auto_json json_t *patch = *row->patch ? cluster_json(row->patch) : NULL;
 	struct admission_answer answer;
-	struct cluster cluster;
+	struct cluster *cluster = *state;
 	struct cluster_case ask = { .operation = ADMISSION_UPDATE,
 				    .resource = "virtualmachines",
 				    .object = object };
 
-	cluster_open(&cluster);
-	cluster_ask(&cluster, &ask, rules_mutate, &answer);
+	cluster_ask(cluster, &ask, rules_mutate, &answer);
 	assert_true(answer.allowed);
 	if (patch && !json_equal(patch, answer.patch)) {
 		auto_free char *text = answer.patch ? json_map_text(answer.patch) : NULL;
@@ -131,7 +130,6 @@ static void gpus_move_as_the_table_says(void **state)
 	if (!patch)
 		assert_null(answer.patch);
 	admission_answer_done(&answer);
-	cluster_close(&cluster);
 }
 
 static void too_many_devices_are_refused(void **state)
@@ -141,20 +139,17 @@ static void too_many_devices_are_refused(void **state)
 				    .refused = "it asks for 257 devices: at most 256 are taken" };
 	auto_str struct str object = STR_INIT;
 	struct admission_answer answer;
-	struct cluster cluster;
+	struct cluster *cluster = *state;
 
-	(void)state;
 	str_add(&object, "{'metadata':{'name':'web'},'spec':{'template':{'spec':{'domain':{"
 			 "'devices':{'hostDevices':[{}");
 	for (int i = 0; i < 256; i++)
 		str_add(&object, ",{}");
 	str_add(&object, "]}}}}}}");
 	row.object = object.buf;
-	cluster_open(&cluster);
-	cluster_ask(&cluster, &row, rules_validate, &answer);
+	cluster_ask(cluster, &row, rules_validate, &answer);
 	cluster_check(&answer, &row);
 	admission_answer_done(&answer);
-	cluster_close(&cluster);
 }
 
 static void fill(struct cluster_case *rows, size_t len, enum admission_operation operation)
@@ -171,6 +166,7 @@ int main(void)
 
 	fill(creations, ARRAY_LEN(creations), ADMISSION_CREATE);
 	fill(updates, ARRAY_LEN(updates), ADMISSION_UPDATE);
+	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
 	suite_rows(&suite, updates, cluster_answers_as_the_table_says);
 	suite_rows(&suite, moves, gpus_move_as_the_table_says);

@@ -81,6 +81,8 @@ static inline void scene_free(struct scene *scene)
 	free(scene);
 }
 
+SUITE_OBJECT(scene, scene_new(), scene_free);
+
 enum { RESOURCES_MAX = 8 };
 
 /* "t.io/a: x y!; *t.io/b: z": two resources and their devices, the second one's claimed. */

@@ -150,6 +150,8 @@ static inline void scene_free(struct scene *scene)
 	free(scene);
 }
 
+SUITE_OBJECT(scene, scene_new(), scene_free);
+
 /* A plugin that a kubelet knows and watches. */
 static inline struct scene *scene_registered(void)
 {
@@ -164,3 +166,5 @@ static inline struct scene *scene_registered(void)
 	stage_settle(&scene->stage, "");
 	return scene;
 }
+
+SUITE_OBJECT(registered, scene_registered(), scene_free);

@@ -66,6 +66,8 @@ static inline void stage_done(struct stage *stage)
 	str_done(&stage->log);
 }
 
+SUITE_FIXTURE(stage, struct stage, stage_init, stage_done);
+
 static inline void stage_turn(struct stage *stage)
 {
 	uv_update_time(&stage->loop);

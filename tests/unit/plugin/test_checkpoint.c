@@ -39,19 +39,17 @@ static struct find_case {
 
 static void is_found(void **state)
 {
-	const struct find_case *c = *state;
+	const struct find_case *c = suite_row(state);
 	struct checkpoint *checkpoint;
 	auto_free char *path = NULL;
-	struct folder folder;
+	struct folder *folder = *state;
 
-	folder_init(&folder);
-	path = folder_path(&folder, NAME);
+	path = folder_path(folder, NAME);
 	if (c->text)
-		folder_put(&folder, NAME, c->text);
+		folder_put(folder, NAME, c->text);
 	checkpoint = checkpoint_new(path);
 	assert_int_equal(checkpoint_find(checkpoint, c->id), c->says);
 	checkpoint_free(checkpoint);
-	folder_done(&folder);
 }
 
 /* As the kubelet does it: another file under the same name. */
@@ -68,57 +66,51 @@ static void pods_are_told_apart(void **state)
 {
 	struct checkpoint *checkpoint;
 	auto_free char *path = NULL;
-	struct folder folder;
+	struct folder *folder = *state;
 
-	(void)state;
-	folder_init(&folder);
-	path = folder_path(&folder, NAME);
+	path = folder_path(folder, NAME);
 	checkpoint = checkpoint_new(path);
 	assert_null(checkpoint_pod(checkpoint, NIC));
-	replace(&folder, OF("{\"0\":[\"" NIC "\"]}"));
+	replace(folder, OF("{\"0\":[\"" NIC "\"]}"));
 	assert_string_equal(checkpoint_pod(checkpoint, NIC),
 			    "9f6ee2b6-0000-4000-8000-000000000001");
 	assert_null(checkpoint_pod(checkpoint, "a"));
-	replace(&folder, "{\"Data\":{\"PodDeviceEntries\":["
-			 "{\"PodUID\":\"p\",\"DeviceIDs\":[\"a\",\"b\"]},"
-			 "{\"PodUID\":\"p\",\"DeviceIDs\":[\"a\"]},"
-			 "{\"PodUID\":\"q\",\"DeviceIDs\":[\"b\"]},{\"DeviceIDs\":[\"c\"]}]}}");
+	replace(folder, "{\"Data\":{\"PodDeviceEntries\":["
+			"{\"PodUID\":\"p\",\"DeviceIDs\":[\"a\",\"b\"]},"
+			"{\"PodUID\":\"p\",\"DeviceIDs\":[\"a\"]},"
+			"{\"PodUID\":\"q\",\"DeviceIDs\":[\"b\"]},{\"DeviceIDs\":[\"c\"]}]}}");
 	assert_string_equal(checkpoint_pod(checkpoint, "a"), "p");
 	assert_null(checkpoint_pod(checkpoint, "b"));
 	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_NAMES);
 	assert_null(checkpoint_pod(checkpoint, "c"));
 	checkpoint_free(checkpoint);
-	folder_done(&folder);
 }
 
 static void each_writing_counts(void **state)
 {
 	struct checkpoint *checkpoint;
 	auto_free char *path = NULL;
-	struct folder folder;
+	struct folder *folder = *state;
 	uint64_t version;
 
-	(void)state;
-	folder_init(&folder);
-	path = folder_path(&folder, NAME);
+	path = folder_path(folder, NAME);
 	checkpoint = checkpoint_new(path);
 	assert_int_equal(checkpoint_version(checkpoint), 0);
-	replace(&folder, OF("{\"0\":[\"a\"]}"));
+	replace(folder, OF("{\"0\":[\"a\"]}"));
 	version = checkpoint_version(checkpoint);
 	assert_int_not_equal(version, 0);
 	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_NAMES);
 	assert_int_equal(checkpoint_version(checkpoint), version);
-	replace(&folder, OF("{\"0\":[\"b\"]}"));
+	replace(folder, OF("{\"0\":[\"b\"]}"));
 	assert_int_not_equal(checkpoint_version(checkpoint), version);
 	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_NAMES_NOT);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(checkpoint_version(checkpoint), 0);
 	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_UNKNOWN);
-	replace(&folder, OF("{\"0\":[\"b\"]}"));
+	replace(folder, OF("{\"0\":[\"b\"]}"));
 	assert_true(checkpoint_version(checkpoint) > version);
 	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_NAMES);
 	checkpoint_free(checkpoint);
-	folder_done(&folder);
 }
 
 /* A pipe that nobody writes to would hold up whoever opens it. */
@@ -126,39 +118,34 @@ static void what_is_no_file_is_not_opened(void **state)
 {
 	struct checkpoint *checkpoint;
 	auto_free char *path = NULL;
-	struct folder folder;
+	struct folder *folder = *state;
 
-	(void)state;
-	folder_init(&folder);
-	path = folder_path(&folder, NAME);
+	path = folder_path(folder, NAME);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	checkpoint = checkpoint_new(path);
 	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_UNKNOWN);
 	checkpoint_free(checkpoint);
-	folder_done(&folder);
 }
 
 static void what_is_too_long_is_unknown(void **state)
 {
 	struct checkpoint *checkpoint;
 	auto_free char *path = NULL;
-	struct folder folder;
+	struct folder *folder = *state;
 
-	(void)state;
-	folder_init(&folder);
-	path = folder_path(&folder, NAME);
-	folder_put(&folder, NAME, OF("{\"0\":[\"a\"]}"));
+	path = folder_path(folder, NAME);
+	folder_put(folder, NAME, OF("{\"0\":[\"a\"]}"));
 	assert_int_equal(truncate(path, CHECKPOINT_MAX + 1), 0);
 	checkpoint = checkpoint_new(path);
 	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_UNKNOWN);
 	checkpoint_free(checkpoint);
-	folder_done(&folder);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &folder_fixture);
 	suite_rows(&suite, finds, is_found);
 	suite_add(&suite, "pods are told apart by their UIDs", pods_are_told_apart, NULL);
 	suite_add(&suite, "each writing counts", each_writing_counts, NULL);

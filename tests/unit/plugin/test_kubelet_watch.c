@@ -60,6 +60,8 @@ static void scene_free(struct scene *scene)
 	free(scene);
 }
 
+SUITE_OBJECT(scene, scene_new(), scene_free);
+
 static void put(struct scene *scene, const char *name)
 {
 	auto_free char *path = xasprintf("device-plugins/%s", name);
@@ -84,9 +86,8 @@ static void move(struct scene *scene, const char *from, const char *to)
 
 static void kubelet_comes_and_goes(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	assert_false(kubelet_watch_present(scene->watch));
 	for (int i = 0; i < 3; i++) {
 		put(scene, "kubelet.sock");
@@ -96,14 +97,12 @@ static void kubelet_comes_and_goes(void **state)
 		stage_settle(&scene->stage, "went|");
 		assert_false(kubelet_watch_present(scene->watch));
 	}
-	scene_free(scene);
 }
 
 static void replaced_socket_is_another(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	put(scene, "kubelet.sock");
 	stage_settle(&scene->stage, "came|");
 	put(scene, "new");
@@ -113,15 +112,13 @@ static void replaced_socket_is_another(void **state)
 	drop(scene, "kubelet.sock");
 	put(scene, "kubelet.sock");
 	stage_settle(&scene->stage, "came|");
-	scene_free(scene);
 }
 
 static void other_files_are_nothing(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/kubelet.sock", scene->dir);
 
-	(void)state;
 	put(scene, "kubelet.sock");
 	stage_settle(&scene->stage, "came|");
 	put(scene, "kubelet_internal_checkpoint");
@@ -131,7 +128,6 @@ static void other_files_are_nothing(void **state)
 	stage_settle(&scene->stage, "");
 	kubelet_watch_look(scene->watch);
 	stage_pass(&scene->stage, 60000);
-	scene_free(scene);
 }
 
 /* @also: the folder is watched; else only the poll sees what happens there. */
@@ -154,16 +150,14 @@ static void check_socket_elsewhere(bool also)
 
 static void own_socket_is_elsewhere(void **state)
 {
-	(void)state;
 	check_socket_elsewhere(true);
 	check_socket_elsewhere(false);
 }
 
 static void own_socket_is_taken(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	drop(scene, "own.sock");
 	stage_settle(&scene->stage, "took own|");
 	put(scene, "own.sock"); /* made anew */
@@ -171,42 +165,36 @@ static void own_socket_is_taken(void **state)
 	put(scene, "theirs");
 	move(scene, "theirs", "own.sock");
 	stage_settle(&scene->stage, "took own|");
-	scene_free(scene);
 }
 
 /* What is made anew when it is told, and taken before it looks again. */
 static void own_socket_is_taken_twice(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	scene->makes_anew = true;
 	drop(scene, "own.sock");
 	kubelet_watch_look(scene->watch);
 	scene->makes_anew = false;
 	drop(scene, "own.sock");
 	stage_settle(&scene->stage, "took own|took own|");
-	scene_free(scene);
 }
 
 /* A kubelet that starts: first ours is to be made anew, then it can be told of it. */
 static void own_socket_comes_first(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	put(scene, "kubelet.sock");
 	drop(scene, "own.sock");
 	kubelet_watch_look(scene->watch);
 	stage_settle(&scene->stage, "took own|came|");
-	scene_free(scene);
 }
 
 static void folder_goes_and_comes(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	put(scene, "kubelet.sock");
 	stage_settle(&scene->stage, "came|");
 	for (int i = 0; i < 3; i++) {
@@ -220,16 +208,14 @@ static void folder_goes_and_comes(void **state)
 		put(scene, "kubelet.sock");
 		stage_settle(&scene->stage, "came|");
 	}
-	scene_free(scene);
 }
 
 /* The same path, another folder, with nothing removed from the one before. */
 static void folder_is_swapped(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *aside = folder_path(&scene->stage.folder, "aside");
 
-	(void)state;
 	put(scene, "kubelet.sock");
 	stage_settle(&scene->stage, "came|");
 	assert_int_equal(rename(scene->dir, aside), 0);
@@ -237,17 +223,15 @@ static void folder_is_swapped(void **state)
 	stage_settle(&scene->stage, "took own|went|");
 	put(scene, "kubelet.sock");
 	stage_settle(&scene->stage, "came|");
-	scene_free(scene);
 }
 
 /* Not even the folder above is there when the agent begins. */
 static void folders_come_later(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *parent = folder_path(&scene->stage.folder, "kubelet");
 	auto_free char *dir = folder_path(&scene->stage.folder, "kubelet/device-plugins");
 
-	(void)state;
 	scene->listener = kubelet_listener_free(scene->listener);
 	kubelet_watch_free(scene->watch);
 	scene->watch = kubelet_watch_new(&scene->stage.loop, scene->stage.clock, dir);
@@ -258,15 +242,13 @@ static void folders_come_later(void **state)
 	stage_settle(&scene->stage, "");
 	folder_put(&scene->stage.folder, "kubelet/device-plugins/kubelet.sock", "");
 	stage_settle(&scene->stage, "came|");
-	scene_free(scene);
 }
 
 static void looks_every_five_seconds(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *other = folder_path(&scene->stage.folder, "elsewhere/own.sock");
 
-	(void)state;
 	/* In a folder that inotify is not asked about. */
 	folder_put(&scene->stage.folder, "elsewhere/own.sock", "");
 	scene->second = kubelet_watch_listen(scene->watch, other, on_event, scene);
@@ -275,15 +257,13 @@ static void looks_every_five_seconds(void **state)
 	fake_clock_advance(scene->stage.fake, 1);
 	stage_settle(&scene->stage, "took own|");
 	stage_pass(&scene->stage, 60000);
-	scene_free(scene);
 }
 
 static void listeners_may_go_when_told(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *own = xasprintf("%s/own.sock", scene->dir);
 
-	(void)state;
 	scene->second = kubelet_watch_listen(scene->watch, own, on_event, scene);
 	scene->free_both = true;
 	drop(scene, "own.sock");
@@ -293,18 +273,18 @@ static void listeners_may_go_when_told(void **state)
 	scene->listener = kubelet_watch_listen(scene->watch, NULL, on_event, scene);
 	drop(scene, "kubelet.sock");
 	stage_settle(&scene->stage, "went|");
-	scene_free(scene);
 }
 
 int main(void)
 {
 	struct suite suite = { .len = 0 };
 
+	suite_add(&suite, "an own socket in another folder", own_socket_is_elsewhere, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a kubelet comes and goes", kubelet_comes_and_goes, NULL);
 	suite_add(&suite, "a replaced socket is another one", replaced_socket_is_another, NULL);
 	suite_add(&suite, "other files, and other attributes, are nothing", other_files_are_nothing,
 		  NULL);
-	suite_add(&suite, "an own socket in another folder", own_socket_is_elsewhere, NULL);
 	suite_add(&suite, "our own socket is taken", own_socket_is_taken, NULL);
 	suite_add(&suite, "our own socket is taken twice", own_socket_is_taken_twice, NULL);
 	suite_add(&suite, "our own socket comes before the kubelet's", own_socket_comes_first,

@@ -15,45 +15,42 @@ static void on_event(void *arg, const struct plugin_event *event)
 
 static void leds_are_lent(void **state)
 {
-	struct stage stage;
+	struct stage *stage = *state;
 	struct caller caller;
-	struct leds leds = { .root = stage.folder.path };
-	struct plugins_deps deps = { .registration = { .loop = &stage.loop,
+	struct leds leds = { .root = stage->folder.path };
+	struct plugins_deps deps = { .registration = { .loop = &stage->loop,
 						       .mode = REGISTRATION_DIRECT },
 				     .fn = on_event,
-				     .arg = &stage };
+				     .arg = stage };
 	struct plugins *plugins;
 	auto_free char *gone = NULL;
 	auto_free char *answer = NULL;
 
-	(void)state;
-	stage_init(&stage);
-	*fakes() = (struct fake_registrations){ .log = &stage.log };
-	deps.registration.clock = stage.clock;
-	deps.registration.kubelet_dir = stage.folder.path;
-	folder_put(&stage.folder, "front", "");
+	*fakes() = (struct fake_registrations){ .log = &stage->log };
+	deps.registration.clock = stage->clock;
+	deps.registration.kubelet_dir = stage->folder.path;
+	folder_put(&stage->folder, "front", "");
 	plugins = plugins_new(&deps);
 	leds_offer(plugins, &leds);
-	stage_await(&stage, "register example.com/led|");
-	caller_init(&caller, &stage, fake_registration("example.com/led")->path);
+	stage_await(stage, "register example.com/led|");
+	caller_init(&caller, stage, fake_registration("example.com/led")->path);
 	caller_watch(&caller);
-	stage_await(&stage, "list: front back!|");
+	stage_await(stage, "list: front back!|");
 	caller_allocate(&caller, "front");
 	answer = xasprintf("event %d|container: LEDS=front %s/front:rw|OK|", PLUGIN_ALLOCATED,
-			   stage.folder.path);
-	stage_await(&stage, answer);
+			   stage->folder.path);
+	stage_await(stage, answer);
 	caller_allocate(&caller, "back");
-	while (!strstr(str_cstr(&stage.log), "is not ready: it is broken|"))
-		stage_turn(&stage);
-	str_clear(&stage.log);
-	gone = folder_path(&stage.folder, "front");
+	while (!strstr(str_cstr(&stage->log), "is not ready: it is broken|"))
+		stage_turn(stage);
+	str_clear(&stage->log);
+	gone = folder_path(&stage->folder, "front");
 	assert_int_equal(unlink(gone), 0);
 	caller_allocate(&caller, "front");
-	while (!strstr(str_cstr(&stage.log), "look at LED 'front': No such file or directory|"))
-		stage_turn(&stage);
+	while (!strstr(str_cstr(&stage->log), "look at LED 'front': No such file or directory|"))
+		stage_turn(stage);
 	caller_done(&caller);
 	plugins_free(plugins);
-	stage_done(&stage);
 }
 
 /* The tests run in the folder of the sources. */
@@ -62,7 +59,6 @@ static void text_is_the_code(void **state)
 	auto_free char *code = NULL;
 	auto_free char *text = NULL;
 
-	(void)state;
 	assert_int_equal(
 		file_read(AT_FDCWD, "tests/unit/plugin/led_type.h", 1 << 20, &code, NULL, NULL), 0);
 	assert_int_equal(
@@ -74,7 +70,8 @@ int main(void)
 {
 	struct suite suite = { .len = 0 };
 
-	suite_add(&suite, "LEDs are lent", leds_are_lent, NULL);
 	suite_add(&suite, "the text of the docs is the code", text_is_the_code, NULL);
+	suite_fixture(&suite, &stage_fixture);
+	suite_add(&suite, "LEDs are lent", leds_are_lent, NULL);
 	return suite_run(&suite, "led_type");
 }

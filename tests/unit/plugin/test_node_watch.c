@@ -131,100 +131,90 @@ static void set_path(struct node_watch *watch, const struct folder *folder, cons
 /* No time goes by: it is inotify that tells. */
 static void deeds_are_told(void **state)
 {
-	const struct watch_case *row = *state;
-	struct stage stage;
+	const struct watch_case *row = suite_row(state);
+	struct stage *stage = *state;
 	struct node_watch *watch;
 
-	stage_init(&stage);
 	for (size_t i = 0; i < ARRAY_LEN(row->before) && row->before[i]; i++)
-		do_deed(&stage.folder, row->before[i]);
-	watch = node_watch_new(&stage.loop, stage.clock, on_changed, &stage);
-	set_path(watch, &stage.folder, row->path);
-	stage_settle(&stage, "");
+		do_deed(&stage->folder, row->before[i]);
+	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
+	set_path(watch, &stage->folder, row->path);
+	stage_settle(stage, "");
 	for (size_t i = 0; i < ARRAY_LEN(row->deeds) && row->deeds[i]; i++) {
-		do_deed(&stage.folder, row->deeds[i]);
-		quiet(&stage);
+		do_deed(&stage->folder, row->deeds[i]);
+		quiet(stage);
 	}
-	stage_settle(&stage, row->log);
+	stage_settle(stage, row->log);
 	node_watch_free(watch);
-	stage_done(&stage);
 }
 
 /* All of a storm is one change, or none. */
 static void a_storm_is_told_once(void **state)
 {
-	struct stage stage;
+	struct stage *stage = *state;
 	struct node_watch *watch;
 
-	(void)state;
-	stage_init(&stage);
-	watch = node_watch_new(&stage.loop, stage.clock, on_changed, &stage);
-	set_path(watch, &stage.folder, "a/x");
+	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
+	set_path(watch, &stage->folder, "a/x");
 	for (int i = 0; i < 1000; i++) {
-		do_deed(&stage.folder, "mkdir a");
-		do_deed(&stage.folder, "put a/x");
-		do_deed(&stage.folder, "rm a/x");
-		do_deed(&stage.folder, "rmdir a");
+		do_deed(&stage->folder, "mkdir a");
+		do_deed(&stage->folder, "put a/x");
+		do_deed(&stage->folder, "rm a/x");
+		do_deed(&stage->folder, "rmdir a");
 	}
-	stage_settle(&stage, "");
-	do_deed(&stage.folder, "mkdir a");
-	do_deed(&stage.folder, "put a/x");
-	stage_await(&stage, "changed|");
+	stage_settle(stage, "");
+	do_deed(&stage->folder, "mkdir a");
+	do_deed(&stage->folder, "put a/x");
+	stage_await(stage, "changed|");
 	node_watch_free(watch);
-	stage_done(&stage);
 }
 
 /* A path that nobody asks for any more is told of no more, and nothing is left behind. */
 static void other_paths_follow(void **state)
 {
-	struct stage stage;
+	struct stage *stage = *state;
 	struct node_watch *watch;
 	struct json_strs none = { 0 };
 	size_t fds;
 
-	(void)state;
-	stage_init(&stage);
 	fds = stage_count_fds();
-	watch = node_watch_new(&stage.loop, stage.clock, on_changed, &stage);
-	set_path(watch, &stage.folder, "x");
-	set_path(watch, &stage.folder, "y");
-	do_deed(&stage.folder, "put x");
-	stage_settle(&stage, "");
-	do_deed(&stage.folder, "put y");
-	stage_await(&stage, "changed|");
+	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
+	set_path(watch, &stage->folder, "x");
+	set_path(watch, &stage->folder, "y");
+	do_deed(&stage->folder, "put x");
+	stage_settle(stage, "");
+	do_deed(&stage->folder, "put y");
+	stage_await(stage, "changed|");
 	node_watch_set(watch, &none);
-	do_deed(&stage.folder, "rm y");
-	stage_pass(&stage, NODE_WATCH_POLL_MS);
+	do_deed(&stage->folder, "rm y");
+	stage_pass(stage, NODE_WATCH_POLL_MS);
 	node_watch_free(watch);
-	quiet(&stage);
+	quiet(stage);
 	assert_int_equal(stage_count_fds(), fds);
-	stage_done(&stage);
 }
 
 /* A link at the very end: nothing tells of its other end but the look that comes by itself. */
 static void what_no_event_tells_is_seen_in_time(void **state)
 {
-	struct stage stage;
+	struct stage *stage = *state;
 	struct node_watch *watch;
 
-	(void)state;
-	stage_init(&stage);
-	do_deed(&stage.folder, "mkdir a");
-	do_deed(&stage.folder, "link a/x l");
-	watch = node_watch_new(&stage.loop, stage.clock, on_changed, &stage);
-	set_path(watch, &stage.folder, "l");
-	do_deed(&stage.folder, "put a/x");
-	stage_settle(&stage, "");
-	fake_clock_advance(stage.fake, NODE_WATCH_POLL_MS);
-	stage_settle(&stage, "changed|");
+	do_deed(&stage->folder, "mkdir a");
+	do_deed(&stage->folder, "link a/x l");
+	watch = node_watch_new(&stage->loop, stage->clock, on_changed, stage);
+	set_path(watch, &stage->folder, "l");
+	do_deed(&stage->folder, "put a/x");
+	stage_settle(stage, "");
+	fake_clock_advance(stage->fake, NODE_WATCH_POLL_MS);
+	stage_settle(stage, "changed|");
 	node_watch_free(watch);
-	stage_done(&stage);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &stage_fixture);
 	suite_rows(&suite, rows, deeds_are_told);
 	suite_add(&suite, "a storm is told once", a_storm_is_told_once, NULL);
 	suite_add(&suite, "other paths follow", other_paths_follow, NULL);

@@ -15,7 +15,6 @@ static void every_stream_gets_every_change(void **state)
 	struct scene *scene = scene_new("a b!");
 	struct caller other;
 
-	(void)state;
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "list: a b!|");
 	update(scene, "a b@1");
@@ -37,7 +36,6 @@ static void same_list_is_not_sent(void **state)
 {
 	struct scene *scene = scene_new("a x");
 
-	(void)state;
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "list: a x|");
 	update(scene, "a x");
@@ -50,17 +48,18 @@ static void same_list_is_not_sent(void **state)
 	scene_free(scene);
 }
 
+SUITE_OBJECT(scene, scene_new("a"), scene_free);
+
 /* 60,000 devices are some 3.9 MB: the first list is on its way when the others come. */
 static void slow_stream_gets_the_newest(void **state)
 {
 	enum { MANY = 60000 };
 	struct scene *scene = scene_new("a");
-	struct herd herd;
+	struct herd *herd = *state;
 	struct device_list *list = NULL;
 
-	(void)state;
-	herd_init(&herd, MANY, 47);
-	assert_int_equal(device_list_new(herd.devices, MANY, toys_refused, NULL, &list, NULL), 0);
+	herd_init(herd, MANY, 47);
+	assert_int_equal(device_list_new(herd->devices, MANY, toys_refused, NULL, &list, NULL), 0);
 	plugin_update(scene->plugin, list);
 	device_list_unref(list);
 	caller_watch(&scene->caller);
@@ -71,14 +70,12 @@ static void slow_stream_gets_the_newest(void **state)
 	update(scene, "newest");
 	stage_await(&scene->stage, "list of 60000|list: newest|");
 	scene_free(scene);
-	herd_done(&herd);
 }
 
 static void closed_stream_is_told(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 
-	(void)state;
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "list: a|");
 	grpc_rpc_cancel(scene->caller.watch);
@@ -90,14 +87,12 @@ static void closed_stream_is_told(void **state)
 	caller_done(&scene->caller);
 	stage_await(&scene->stage, "stream closed, 0 left|");
 	assert_null(scene->plugin);
-	scene_free(scene);
 }
 
 static void streams_are_limited(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 
-	(void)state;
 	for (int i = 0; i < PLUGIN_STREAMS_MAX; i++) {
 		caller_watch(&scene->caller);
 		stage_await(&scene->stage, "list: a|");
@@ -105,15 +100,13 @@ static void streams_are_limited(void **state)
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "watch ended: ResourceExhausted|");
 	assert_int_equal(plugin_streams(scene->plugin), PLUGIN_STREAMS_MAX);
-	scene_free(scene);
 }
 
 static void the_first_stream_from_then_on_is_the_kubelets(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 	struct caller before, kubelet, after;
 
-	(void)state;
 	caller_init(&before, &scene->stage, scene->path);
 	caller_init(&kubelet, &scene->stage, scene->path);
 	caller_init(&after, &scene->stage, scene->path);
@@ -134,18 +127,16 @@ static void the_first_stream_from_then_on_is_the_kubelets(void **state)
 	assert_false(plugin_has_kubelet(scene->plugin));
 	caller_done(&before);
 	stage_await(&scene->stage, "stream closed, 0 left|");
-	scene_free(scene);
 }
 
 /* Somebody who looks at the socket while Register is under way is not the kubelet. */
 static void the_kubelets_stream_is_that_of_who_asked_for_the_options(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 	struct caller before;
 	struct caller kubelet;
 	struct caller after;
 
-	(void)state;
 	caller_init(&before, &scene->stage, scene->path);
 	caller_init(&kubelet, &scene->stage, scene->path);
 	caller_init(&after, &scene->stage, scene->path);
@@ -172,16 +163,14 @@ static void the_kubelets_stream_is_that_of_who_asked_for_the_options(void **stat
 	stage_await(&scene->stage, "list: a|");
 	caller_done(&kubelet);
 	stage_await(&scene->stage, "kubelet's stream closed, 1 left|");
-	scene_free(scene);
 }
 
 /* The one that it has is closed before it is called again, and the next is taken. */
 static void the_kubelets_connection_is_closed(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 	struct caller kubelet;
 
-	(void)state;
 	for (int i = 0; i < 2 * PLUGIN_STREAMS_MAX; i++) {
 		caller_init(&kubelet, &scene->stage, scene->path);
 		plugin_await_kubelet(scene->plugin);
@@ -193,7 +182,6 @@ static void the_kubelets_connection_is_closed(void **state)
 		assert_false(plugin_hang_up(scene->plugin));
 		caller_done(&kubelet);
 	}
-	scene_free(scene);
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
@@ -221,9 +209,8 @@ static uint64_t await_stop(struct scene *scene)
 
 static void stop_says_so_first(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 
-	(void)state;
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "list: a|");
 	plugin_stop(scene->plugin, on_stopped, scene);
@@ -232,26 +219,22 @@ static void stop_says_so_first(void **state)
 	/* The connection ends before the time is up, since our client closes it then. */
 	assert_true(await_stop(scene) < PLUGIN_STOP_MS);
 	stage_settle(&scene->stage, "list:|watch ended: OK|stopped|");
-	scene_free(scene);
 }
 
 static void stop_without_anybody(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 
-	(void)state;
 	plugin_stop(scene->plugin, on_stopped, scene);
 	assert_int_equal(scene->stage.log.len, 0);
 	stage_await(&scene->stage, "stopped|");
-	scene_free(scene);
 }
 
 /* A kubelet that does not read does not hold us up for ever. */
 static void stop_is_bounded(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 
-	(void)state;
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "list: a|");
 	plugin_stop(scene->plugin, on_stopped, scene);
@@ -259,14 +242,12 @@ static void stop_is_bounded(void **state)
 	assert_non_null(scene->plugin);
 	fake_clock_advance(scene->stage.fake, 1);
 	assert_null(scene->plugin);
-	scene_free(scene);
 }
 
 static void calls_after_a_stop(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 
-	(void)state;
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "list: a|");
 	/* They are on their way when the stop begins. */
@@ -275,22 +256,19 @@ static void calls_after_a_stop(void **state)
 	plugin_stop(scene->plugin, on_stopped, scene);
 	assert_true(await_stop(scene) <= PLUGIN_STOP_MS);
 	assert_int_equal(scene->toy.allocations, 0);
-	scene_free(scene);
 }
 
 static void path_is_taken(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 	struct plugin *first = scene->plugin;
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(serve(scene, "b", &err), -EADDRINUSE);
 	assert_int_equal(err.kind, ERR_RETRY);
 	assert_ptr_equal(scene->plugin, first);
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "list: a|");
-	scene_free(scene);
 }
 
 int main(void)
@@ -299,7 +277,9 @@ int main(void)
 
 	suite_add(&suite, "every stream gets every change", every_stream_gets_every_change, NULL);
 	suite_add(&suite, "the same list is not sent again", same_list_is_not_sent, NULL);
+	suite_fixture(&suite, &herd_fixture);
 	suite_add(&suite, "a slow stream gets the newest", slow_stream_gets_the_newest, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a closed stream is told", closed_stream_is_told, NULL);
 	suite_add(&suite, "streams are limited", streams_are_limited, NULL);
 	suite_add(&suite, "the first stream from then on is the kubelet's",

@@ -55,27 +55,26 @@ static void allocation_matches_table(void **state)
 	scene_free(scene);
 }
 
+SUITE_OBJECT(scene, scene_new("a"), scene_free);
+
 static void bytes_are_no_request(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 
-	(void)state;
 	caller_allocate_bytes(&scene->caller, "\xff\xff", 2);
 	stage_await(&scene->stage, "refused|InvalidArgument: no v1beta1.AllocateRequest in these 2 "
 				   "bytes|");
 	caller_allocate_bytes(&scene->caller, "", 0);
 	stage_await(&scene->stage, "refused|InvalidArgument: a request for no container|");
 	assert_int_equal(scene->toy.allocations, 0);
-	scene_free(scene);
 }
 
 /* All or nothing: nobody hears of what one container was given when another was refused. */
 static void too_many_containers(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 	auto_str struct str words = STR_INIT;
 
-	(void)state;
 	for (int i = 0; i < PLUGIN_CONTAINERS_MAX; i++)
 		str_add(&words, "a / ");
 	str_add(&words, "a");
@@ -83,21 +82,18 @@ static void too_many_containers(void **state)
 	stage_await(&scene->stage,
 		    "refused|ResourceExhausted: 65 containers in one request; at most "
 		    "64 are taken|");
-	scene_free(scene);
 }
 
 /* --- the other calls ------------------------------------------------------------------ */
 
 static void options_and_pre_start(void **state)
 {
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 
-	(void)state;
 	caller_options(&scene->caller);
 	stage_await(&scene->stage, "pre-start 0, preferred 1|OK|");
 	caller_pre_start(&scene->caller);
 	stage_await(&scene->stage, "0 bytes|OK|");
-	scene_free(scene);
 }
 
 static struct prefer_case {
@@ -148,14 +144,12 @@ static void preference_never_fails(void **state)
 		  "a\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
 		  16, "preferred:|OK|" },
 	};
-	struct scene *scene = scene_new("a");
+	struct scene *scene = *state;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		caller_prefer_bytes(&scene->caller, requests[i].data, requests[i].len);
 		stage_await(&scene->stage, requests[i].log);
 	}
-	scene_free(scene);
 }
 
 int main(void)
@@ -163,10 +157,11 @@ int main(void)
 	struct suite suite = { .len = 0 };
 
 	suite_rows(&suite, allocations, allocation_matches_table);
+	suite_rows(&suite, preferences, preference_matches_table);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "bytes that are no request", bytes_are_no_request, NULL);
 	suite_add(&suite, "too many containers", too_many_containers, NULL);
 	suite_add(&suite, "options, and what is done before a start", options_and_pre_start, NULL);
-	suite_rows(&suite, preferences, preference_matches_table);
 	suite_add(&suite, "a preference never fails", preference_never_fails, NULL);
 	return suite_run(&suite, "plugin: calls");
 }

@@ -50,7 +50,6 @@ static void options_there_and_back(void **state)
 	struct plugin_options options = { .preferred_allocation = true };
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	assert_int_equal(plugin_codec_write_options(&options, &out, NULL), 0);
 	assert_bytes(&out, OPTIONS, sizeof(OPTIONS) - 1);
 	options = (struct plugin_options){ .pre_start_required = true };
@@ -66,7 +65,6 @@ static void list_there_and_back(void **state)
 	struct plugin_listed list = { 0 };
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	assert_int_equal(plugin_codec_write_list(devices, 2, &out, NULL), 0);
 	assert_bytes(&out, LIST, sizeof(LIST) - 1);
 	assert_int_equal(plugin_codec_read_list(out.buf, out.len, &list, NULL), 0);
@@ -93,47 +91,45 @@ static struct plugin_ids two_lists(const char *first, const char *second, const 
 	return ids;
 }
 
+SUITE_CLOSING(plugin_ids, struct plugin_ids, plugin_ids_done);
+SUITE_CLOSING(plugin_allocations, struct plugin_allocations, plugin_allocations_done);
+
 static void allocate_there_and_back(void **state)
 {
 	struct plugin_ids ids = two_lists("b", "a", "c");
-	struct plugin_ids back = { 0 };
+	struct plugin_ids *back = *state;
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	assert_int_equal(plugin_codec_write_allocate(&ids, &out, NULL), 0);
 	assert_bytes(&out, ALLOCATE, sizeof(ALLOCATE) - 1);
-	assert_int_equal(plugin_codec_read_allocate(out.buf, out.len, &back, NULL), 0);
-	assert_int_equal(back.len, 2);
-	assert_true(json_strs_equal(&back.items[0], &ids.items[0]));
-	assert_true(json_strs_equal(&back.items[1], &ids.items[1]));
+	assert_int_equal(plugin_codec_read_allocate(out.buf, out.len, back, NULL), 0);
+	assert_int_equal(back->len, 2);
+	assert_true(json_strs_equal(&back->items[0], &ids.items[0]));
+	assert_true(json_strs_equal(&back->items[1], &ids.items[1]));
 	plugin_ids_done(&ids);
-	plugin_ids_done(&back);
 }
 
 static void preferred_there_and_back(void **state)
 {
 	struct plugin_ids ids = two_lists("a", NULL, "b");
-	struct plugin_ids back = { 0 };
+	struct plugin_ids *back = *state;
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	assert_int_equal(plugin_codec_write_preferred(&ids, &out, NULL), 0);
 	assert_bytes(&out, PREFERRED, sizeof(PREFERRED) - 1);
-	assert_int_equal(plugin_codec_read_preferred(out.buf, out.len, &back, NULL), 0);
-	assert_int_equal(back.len, 2);
-	assert_true(json_strs_equal(&back.items[0], &ids.items[0]));
+	assert_int_equal(plugin_codec_read_preferred(out.buf, out.len, back, NULL), 0);
+	assert_int_equal(back->len, 2);
+	assert_true(json_strs_equal(&back->items[0], &ids.items[0]));
 	plugin_ids_done(&ids);
-	plugin_ids_done(&back);
 }
 
 static void allocations_there_and_back(void **state)
 {
 	struct plugin_allocations all = { 0 };
-	struct plugin_allocations back = { 0 };
+	struct plugin_allocations *back = *state;
 	auto_str struct str out = STR_INIT;
 	const struct allocation *one;
 
-	(void)state;
 	array_add(&all);
 	json_pairs_set(&all.items[0].envs, "K", "V");
 	allocation_add_mount(&all.items[0], "/", "~", true);
@@ -141,9 +137,9 @@ static void allocations_there_and_back(void **state)
 	allocation_add_device_as(&all.items[0], "p", "other", "w"); /* once */
 	assert_int_equal(plugin_codec_write_allocations(&all, &out, NULL), 0);
 	assert_bytes(&out, ALLOCATIONS, sizeof(ALLOCATIONS) - 1);
-	assert_int_equal(plugin_codec_read_allocations(out.buf, out.len, &back, NULL), 0);
-	assert_int_equal(back.len, 1);
-	one = &back.items[0];
+	assert_int_equal(plugin_codec_read_allocations(out.buf, out.len, back, NULL), 0);
+	assert_int_equal(back->len, 1);
+	one = &back->items[0];
 	assert_string_equal(json_pairs_get(&one->envs, "K"), "V");
 	assert_int_equal(one->mounts.len, 1);
 	assert_string_equal(one->mounts.items[0].container_path, "/");
@@ -154,7 +150,6 @@ static void allocations_there_and_back(void **state)
 	assert_string_equal(one->devices.items[0].host_path, "q");
 	assert_string_equal(one->devices.items[0].permissions, "r");
 	plugin_allocations_done(&all);
-	plugin_allocations_done(&back);
 }
 
 static void wishes_there_and_back(void **state)
@@ -163,7 +158,6 @@ static void wishes_there_and_back(void **state)
 	struct plugin_wishes back = { 0 };
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	array_add(&wishes)->size = 2;
 	json_strs_add(&wishes.items[0].available, "a");
 	json_strs_add(&wishes.items[0].available, "b");
@@ -255,17 +249,15 @@ static void bad_bytes_are_refused(void **state)
 /* The kubelet's library could not read it, and would end the stream. */
 static void text_has_to_be_utf8(void **state)
 {
-	struct plugin_allocations all = { 0 };
+	struct plugin_allocations *all = *state;
 	auto_str struct str out = STR_INIT;
 	struct err err = { 0 };
 
-	(void)state;
 	str_add(&out, "as it was");
-	array_add(&all);
-	json_pairs_set(&all.items[0].envs, "K", "\xff");
-	assert_int_equal(plugin_codec_write_allocations(&all, &out, &err), -EINVAL);
+	array_add(all);
+	json_pairs_set(&all->items[0].envs, "K", "\xff");
+	assert_int_equal(plugin_codec_write_allocations(all, &out, &err), -EINVAL);
 	assert_string_equal(str_cstr(&out), "as it was");
-	plugin_allocations_done(&all);
 }
 
 static void message_has_to_fit(void **state)
@@ -277,7 +269,6 @@ static void message_has_to_fit(void **state)
 	auto_str struct str out = STR_INIT;
 	struct err err = { 0 };
 
-	(void)state;
 	memset(id, 'x', PLUGIN_MESSAGE_MAX);
 	id[PLUGIN_MESSAGE_MAX - around + 1] = '\0';
 	assert_int_equal(plugin_codec_write_list(&device, 1, &out, &err), -EMSGSIZE);
@@ -293,12 +284,14 @@ int main(void)
 
 	suite_add(&suite, "options there and back", options_there_and_back, NULL);
 	suite_add(&suite, "a list there and back", list_there_and_back, NULL);
-	suite_add(&suite, "an Allocate there and back", allocate_there_and_back, NULL);
-	suite_add(&suite, "allocations there and back", allocations_there_and_back, NULL);
 	suite_add(&suite, "a preferred request there and back", wishes_there_and_back, NULL);
-	suite_add(&suite, "a preferred answer there and back", preferred_there_and_back, NULL);
 	suite_rows(&suite, readers, bad_bytes_are_refused);
-	suite_add(&suite, "text has to be UTF-8", text_has_to_be_utf8, NULL);
 	suite_add(&suite, "a message has to fit", message_has_to_fit, NULL);
+	suite_fixture(&suite, &plugin_ids_fixture);
+	suite_add(&suite, "an Allocate there and back", allocate_there_and_back, NULL);
+	suite_add(&suite, "a preferred answer there and back", preferred_there_and_back, NULL);
+	suite_fixture(&suite, &plugin_allocations_fixture);
+	suite_add(&suite, "allocations there and back", allocations_there_and_back, NULL);
+	suite_add(&suite, "text has to be UTF-8", text_has_to_be_utf8, NULL);
 	return suite_run(&suite, "plugin_codec");
 }

@@ -57,7 +57,6 @@ static void long_names_end_in_a_hash(void **state)
 	struct plugin_socket_maker maker = { .folder = KUBELET_DIR, .pid = 1 << 22 };
 	char resource[320];
 
-	(void)state;
 	memset(resource, 'x', sizeof(resource) - 1);
 	for (size_t len = 0; len < sizeof(resource) - 2; len++) {
 		auto_free char *one = NULL;
@@ -87,7 +86,6 @@ static void no_name_comes_twice(void **state)
 	auto_free char *second = path_of(&maker, "a/b");
 	auto_free char *third = path_of(&later, "a/b");
 
-	(void)state;
 	assert_string_not_equal(first, second);
 	assert_string_not_equal(first, third);
 }
@@ -100,7 +98,6 @@ static void folder_leaves_no_room(void **state)
 	char *path = NULL;
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(plugin_socket_path(&maker, "a/b", &path, &err), -ENAMETOOLONG);
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_null(path);
@@ -157,52 +154,48 @@ static struct sweep_case {
 
 static void sweep_matches_table(void **state)
 {
-	const struct sweep_case *c = *state;
-	struct folder folder;
-	struct plugin_socket_maker maker = { .folder = folder.path, .pid = 7, .random = 0xbeef };
+	const struct sweep_case *c = suite_row(state);
+	struct folder *folder = *state;
+	struct plugin_socket_maker maker = { .folder = folder->path, .pid = 7, .random = 0xbeef };
 	char name[128];
 	auto_free char *path = NULL;
 	const char *pid = strstr(c->file, "%d");
 	int fd = -1;
 
-	folder_init(&folder);
 	(void)snprintf(name, sizeof(name), "%s", c->file);
 	if (pid)
 		(void)snprintf(name, sizeof(name), "%.*s%d%s", (int)(pid - c->file), c->file,
 			       (int)getpid(), pid + 2);
-	path = folder_path(&folder, name);
+	path = folder_path(folder, name);
 	if (c->what == NO_SOCKET)
-		folder_put(&folder, name, "");
+		folder_put(folder, name, "");
 	else
-		fd = listen_at(&folder, name);
+		fd = listen_at(folder, name);
 	if (c->what == DEAD_SOCKET)
 		close(fd);
 	assert_int_equal(plugin_socket_sweep(&maker, NULL), c->removed);
 	assert_int_equal(access(path, F_OK), c->removed ? -1 : 0);
 	if (c->what == LIVE_SOCKET)
 		close(fd);
-	folder_done(&folder);
 }
 
 /* A clean-up of the kubelet's folder takes ours with it. */
 static void own_folder_is_made_each_time(void **state)
 {
-	struct folder folder;
+	struct folder *folder = *state;
 	auto_free char *parent = NULL;
 	auto_free char *own = NULL;
 	struct plugin_socket_maker maker = { .own_folder = true, .pid = 7 };
 
-	(void)state;
-	folder_init(&folder);
-	parent = folder_path(&folder, "plugins");
-	own = folder_path(&folder, "plugins/hostdev");
+	parent = folder_path(folder, "plugins");
+	own = folder_path(folder, "plugins/hostdev");
 	maker.folder = own;
 	for (int i = 0; i < 2; i++) {
 		free(path_of(&maker, "a/b"));
 		assert_int_equal(rmdir(own), 0);
 		assert_int_equal(rmdir(parent), 0);
 	}
-	folder_put(&folder, "plugins", "in the way");
+	folder_put(folder, "plugins", "in the way");
 	{
 		char *path = NULL;
 		struct err err = { 0 };
@@ -211,7 +204,6 @@ static void own_folder_is_made_each_time(void **state)
 		assert_int_equal(err.kind, ERR_RETRY);
 		assert_null(path);
 	}
-	folder_done(&folder);
 }
 
 static void no_folder_to_sweep(void **state)
@@ -219,7 +211,6 @@ static void no_folder_to_sweep(void **state)
 	struct plugin_socket_maker maker = { .folder = "/nonexistent/folder", .pid = 7 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(plugin_socket_sweep(&maker, &err), -ENOENT);
 	assert_int_equal(err.kind, ERR_RETRY);
 }
@@ -233,9 +224,10 @@ int main(void)
 	suite_add(&suite, "kubevirt-contract 1.6 (9): no name comes twice", no_name_comes_twice,
 		  NULL);
 	suite_add(&suite, "a folder leaves no room", folder_leaves_no_room, NULL);
+	suite_add(&suite, "there is no folder to sweep", no_folder_to_sweep, NULL);
+	suite_fixture(&suite, &folder_fixture);
 	suite_rows(&suite, sweeps, sweep_matches_table);
 	suite_add(&suite, "a folder of our own is made each time", own_folder_is_made_each_time,
 		  NULL);
-	suite_add(&suite, "there is no folder to sweep", no_folder_to_sweep, NULL);
 	return suite_run(&suite, "plugin_socket");
 }

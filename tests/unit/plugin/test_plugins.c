@@ -6,9 +6,8 @@
 
 static void resource_lives_and_ends(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	set(scene, "t.io/a: x y!");
 	assert_int_equal(scene->stage.log.len, 0);
 	stage_await(&scene->stage, "register t.io/a|");
@@ -29,15 +28,13 @@ static void resource_lives_and_ends(void **state)
 	settle_withdrawal(scene);
 	stage_settle(&scene->stage,
 		     "unregister t.io/a|list:|watch ended: OK|toy t.io/a withdrawn|");
-	scene_free(scene);
 }
 
 static void only_what_differs_moves(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 
-	(void)state;
 	set(scene, "t.io/a: x; t.io/b: y");
 	stage_await(&scene->stage, "register t.io/a|register t.io/b|");
 	path = xstrdup(fake_registration("t.io/b")->path);
@@ -46,15 +43,13 @@ static void only_what_differs_moves(void **state)
 	stage_settle(&scene->stage, "unregister t.io/a|toy t.io/a withdrawn|register t.io/c|");
 	assert_string_equal(fake_registration("t.io/b")->path, path);
 	assert_int_equal(access(path, F_OK), 0);
-	scene_free(scene);
 }
 
 /* Two of one name would be in each other's way at the kubelet. */
 static void comes_back_while_it_goes(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	set(scene, "t.io/a: x");
 	stage_await(&scene->stage, "register t.io/a|");
 	watch(scene, "t.io/a");
@@ -67,14 +62,12 @@ static void comes_back_while_it_goes(void **state)
 	caller_done(&scene->caller);
 	watch(scene, "t.io/a");
 	stage_await(&scene->stage, "list: y|");
-	scene_free(scene);
 }
 
 static void allocate_refused_is_told(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	set(scene, "t.io/a: x!");
 	stage_await(&scene->stage, "register t.io/a|");
 	watch(scene, "t.io/a");
@@ -84,16 +77,14 @@ static void allocate_refused_is_told(void **state)
 		    "toy t.io/a not allocated: device 'x' of 't.io/a' is not ready: it "
 		    "is on fire|FailedPrecondition: device 'x' of 't.io/a' is not "
 		    "ready: it is on fire|");
-	scene_free(scene);
 }
 
 /* --- the kubelet and the socket ------------------------------------------------------------ */
 
 static void closed_stream_registers_again(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	set(scene, "t.io/a: x");
 	stage_await(&scene->stage, "register t.io/a|");
 	watch(scene, "t.io/a");
@@ -105,15 +96,13 @@ static void closed_stream_registers_again(void **state)
 	stage_settle(&scene->stage, "");
 	caller_done(&scene->caller);
 	stage_await(&scene->stage, "again t.io/a|");
-	scene_free(scene);
 }
 
 static void removed_socket_is_made_anew(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 
-	(void)state;
 	set(scene, "t.io/a: x");
 	stage_await(&scene->stage, "register t.io/a|");
 	for (int i = 0; i < 20; i++) {
@@ -128,7 +117,6 @@ static void removed_socket_is_made_anew(void **state)
 		assert_string_not_equal(fake_registration("t.io/a")->path, path);
 		caller_done(&scene->caller);
 	}
-	scene_free(scene);
 }
 
 static void await_no_folder(struct scene *scene)
@@ -141,9 +129,8 @@ static void await_no_folder(struct scene *scene)
 /* It is tried again after 100 ms, 200 ms, ..., and told once. */
 static void no_folder_for_the_socket(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	assert_int_equal(rmdir(scene->dir), 0);
 	set(scene, "t.io/a: x");
 	await_no_folder(scene);
@@ -154,14 +141,12 @@ static void no_folder_for_the_socket(void **state)
 	assert_int_equal(scene->stage.log.len, 0);
 	fake_clock_advance(scene->stage.fake, 1);
 	stage_await(&scene->stage, "register t.io/a|");
-	scene_free(scene);
 }
 
 static void kubelet_makes_the_folder(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	assert_int_equal(rmdir(scene->dir), 0);
 	set(scene, "t.io/a: x");
 	await_no_folder(scene);
@@ -171,25 +156,21 @@ static void kubelet_makes_the_folder(void **state)
 	/* Another one is the registration's business. */
 	fake_kubelet_tell(KUBELET_CAME);
 	stage_settle(&scene->stage, "");
-	scene_free(scene);
 }
 
 static void withdrawn_without_a_socket(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	set(scene, "t.io/a: x");
 	set(scene, "");
 	stage_await(&scene->stage, "toy t.io/a withdrawn|");
-	scene_free(scene);
 }
 
 static void registered_but_no_stream(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	set(scene, "t.io/a: x");
 	stage_await(&scene->stage, "register t.io/a|");
 	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
@@ -211,7 +192,6 @@ static void registered_but_no_stream(void **state)
 	fake_clock_advance(scene->stage.fake, KUBELET_POLL_MS);
 	fake_kubelet_tell(KUBELET_LOOKED_AGAIN);
 	stage_settle(&scene->stage, "");
-	scene_free(scene);
 }
 
 /* The kubelet wipes its own folder when it starts, and wants the sockets there all the same if they
@@ -232,8 +212,8 @@ static struct folder_case {
 
 static void folder_matches_table(void **state)
 {
-	const struct folder_case *c = *state;
-	struct scene *scene = scene_new();
+	const struct folder_case *c = suite_row(state);
+	struct scene *scene = *state;
 	const char *path;
 
 	plugins_free(scene->plugins);
@@ -242,7 +222,6 @@ static void folder_matches_table(void **state)
 	stage_await(&scene->stage, "register t.io/a|");
 	path = fake_registration("t.io/a")->path;
 	assert_int_equal(strncmp(path, scene->dir, strlen(scene->dir)) != 0, c->own);
-	scene_free(scene);
 }
 
 /* --- the end ------------------------------------------------------------------------------------ */
@@ -257,9 +236,8 @@ static void on_stopped(void *arg)
 
 static void stop_withdraws_everything(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	set(scene, "t.io/a: x");
 	set_of(scene, &other_type, "t.io/b: z");
 	stage_await(&scene->stage, "register t.io/a|register t.io/b|");
@@ -271,18 +249,15 @@ static void stop_withdraws_everything(void **state)
 	assert_non_null(strstr(str_cstr(&scene->stage.log), "list:|watch ended: OK|"));
 	assert_non_null(strstr(str_cstr(&scene->stage.log), "withdrawn|stopped|"));
 	assert_null(scene->plugins);
-	scene_free(scene);
 }
 
 static void stop_with_nothing(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	plugins_stop(scene->plugins, on_stopped, scene);
 	assert_int_equal(scene->stage.log.len, 0);
 	stage_await(&scene->stage, "stopped|");
-	scene_free(scene);
 }
 
 static void metrics_say_what_is_offered(void **state)
@@ -293,10 +268,9 @@ static void metrics_say_what_is_offered(void **state)
 		"hostdev_plugin_allocations_total{resource=\"t.io/a\",result=\"done\"} 1\n",
 		"hostdev_plugin_allocations_total{resource=\"t.io/a\",result=\"refused\"} 1\n",
 	};
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	set(scene, "t.io/a: x y! z!");
 	stage_await(&scene->stage, "register t.io/a|");
 	watch(scene, "t.io/a");
@@ -308,7 +282,6 @@ static void metrics_say_what_is_offered(void **state)
 	metrics_write(scene->metrics, &text);
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
 		assert_non_null(strstr(str_cstr(&text), lines[i]));
-	scene_free(scene);
 }
 
 /* More names than there is room for, most of them no more. */
@@ -321,10 +294,9 @@ static void gone_resources_leave_their_room(void **state)
 		"hostdev_plugin_allocations_total{resource=\"t.io/new\",result=\"done\"} 0\n",
 	};
 	enum { ROUNDS = METRIC_SERIES_MAX / 4 };
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
 		auto_free char *now =
 			xasprintf("t.io/live: x; t.io/gone-%d-a: x; t.io/gone-%d-b: y; "
@@ -342,7 +314,6 @@ static void gone_resources_leave_their_room(void **state)
 		assert_non_null(strstr(str_cstr(&text), lines[i]));
 	assert_null(strstr(str_cstr(&text), "gone"));
 	assert_null(strstr(str_cstr(&text), "other"));
-	scene_free(scene);
 }
 
 /* One that began while there was none, and of which nothing has been told since. */
@@ -351,11 +322,10 @@ static void room_is_taken_when_there_is_some(void **state)
 	static const struct metric_desc devices = { .name = "hostdev_plugin_devices" };
 	static const char line[] =
 		"hostdev_plugin_devices{resource=\"t.io/late\",health=\"unhealthy\"} 1\n";
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_str struct str text = STR_INIT;
 	char value[16];
 
-	(void)state;
 	set(scene, "t.io/a: x");
 	for (int i = 0; i < METRIC_SERIES_MAX; i++) {
 		(void)snprintf(value, sizeof(value), "%d", i);
@@ -371,13 +341,13 @@ static void room_is_taken_when_there_is_some(void **state)
 	metrics_write(scene->metrics, &text);
 	assert_non_null(strstr(str_cstr(&text), line));
 	assert_true(fakes()->shown > 0);
-	scene_free(scene);
 }
 
 int main(void)
 {
 	struct suite suite = { .len = 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a resource lives and ends", resource_lives_and_ends, NULL);
 	suite_add(&suite, "only what differs moves", only_what_differs_moves, NULL);
 	suite_add(&suite, "a resource comes back while it goes", comes_back_while_it_goes, NULL);

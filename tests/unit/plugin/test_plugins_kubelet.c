@@ -82,6 +82,8 @@ static void scene_done(struct scene *scene)
 	stage_done(&scene->stage);
 }
 
+SUITE_FIXTURE(scene, struct scene, scene_init, scene_done);
+
 /* Until the kubelet has a stream; less than half a minute of the clock, which is turned slowly enough
  * for what happens on the sockets to come first. */
 static void await_stream(struct scene *scene)
@@ -133,27 +135,25 @@ static struct trouble_case {
 
 static void resource_is_back_each_time(void **state)
 {
-	const struct trouble_case *c = *state;
-	struct scene scene;
+	const struct trouble_case *c = suite_row(state);
+	struct scene *scene = *state;
 	size_t fds = 0;
 
-	scene_init(&scene);
-	kubelet_start(&scene.kubelet);
-	offer(&scene, "a b");
-	await_stream(&scene);
+	kubelet_start(&scene->kubelet);
+	offer(scene, "a b");
+	await_stream(scene);
 	for (int i = 0; i < ROUNDS; i++) {
 		auto_free char *path = NULL;
 
-		c->make(&scene);
-		await_stream(&scene);
-		path = endpoint_path(&scene);
+		c->make(scene);
+		await_stream(scene);
+		path = endpoint_path(scene);
 		assert_int_equal(access(path, F_OK), 0);
 		if (i == 0)
 			fds = stage_count_fds();
 	}
-	assert_int_equal(scene.registered, ROUNDS + 1);
+	assert_int_equal(scene->registered, ROUNDS + 1);
 	assert_int_equal(stage_count_fds(), fds);
-	scene_done(&scene);
 }
 
 static void on_stopped(void *arg)
@@ -165,26 +165,23 @@ static void on_stopped(void *arg)
 
 static void nothing_is_left_after_a_stop(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	auto_free char *path = NULL;
 
-	(void)state;
-	scene_init(&scene);
-	kubelet_start(&scene.kubelet);
-	offer(&scene, "a");
-	await_stream(&scene);
-	path = endpoint_path(&scene);
-	plugins_stop(scene.plugins, on_stopped, &scene);
-	for (int ms = 0; scene.plugins; ms += 10) {
+	kubelet_start(&scene->kubelet);
+	offer(scene, "a");
+	await_stream(scene);
+	path = endpoint_path(scene);
+	plugins_stop(scene->plugins, on_stopped, scene);
+	for (int ms = 0; scene->plugins; ms += 10) {
 		assert_true(ms <= PLUGIN_STOP_MS + 20);
 		for (int i = 0; i < STAGE_QUIET_TURNS; i++)
-			uv_run(&scene.stage.loop, UV_RUN_NOWAIT);
-		fake_clock_advance(scene.stage.fake, 10);
+			uv_run(&scene->stage.loop, UV_RUN_NOWAIT);
+		fake_clock_advance(scene->stage.fake, 10);
 	}
-	assert_int_equal(scene.withdrawn, 1);
-	assert_null(scene.kubelet.stream);
+	assert_int_equal(scene->withdrawn, 1);
+	assert_null(scene->kubelet.stream);
 	assert_int_equal(access(path, F_OK), -1);
-	scene_done(&scene);
 }
 
 /* --- no socket --------------------------------------------------------------------------- */
@@ -212,47 +209,42 @@ static void turn_half_a_minute(struct scene *scene)
 
 static void no_folder_is_not_registered(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_init(&scene);
-	assert_int_equal(rmdir(scene.kubelet.dir), 0);
-	offer(&scene, "a b");
-	assert_true(shows(&scene, 0));
-	turn_half_a_minute(&scene);
-	assert_int_equal(scene.trouble, -ENOENT);
-	assert_true(shows(&scene, 0));
-	assert_int_equal(mkdir(scene.kubelet.dir, 0700), 0);
-	kubelet_start(&scene.kubelet);
-	await_stream(&scene);
-	assert_true(shows(&scene, 1));
-	scene_done(&scene);
+	assert_int_equal(rmdir(scene->kubelet.dir), 0);
+	offer(scene, "a b");
+	assert_true(shows(scene, 0));
+	turn_half_a_minute(scene);
+	assert_int_equal(scene->trouble, -ENOENT);
+	assert_true(shows(scene, 0));
+	assert_int_equal(mkdir(scene->kubelet.dir, 0700), 0);
+	kubelet_start(&scene->kubelet);
+	await_stream(scene);
+	assert_true(shows(scene, 1));
 }
 
 static void no_room_for_a_name_is_not_registered(void **state)
 {
 	auto_free char *dir = NULL;
 	char name[PLUGIN_SOCKET_PATH_MAX + 1] = { 0 };
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_init(&scene);
 	memset(name, 'x', sizeof(name) - 1);
-	dir = folder_path(&scene.stage.folder, name);
-	plugins_free(scene.plugins);
-	scene.plugins = plugins_of(&scene, dir);
-	offer(&scene, "a b");
-	assert_true(shows(&scene, 0));
-	turn_half_a_minute(&scene);
-	assert_int_equal(scene.trouble, -ENAMETOOLONG);
-	assert_true(shows(&scene, 0));
-	scene_done(&scene);
+	dir = folder_path(&scene->stage.folder, name);
+	plugins_free(scene->plugins);
+	scene->plugins = plugins_of(scene, dir);
+	offer(scene, "a b");
+	assert_true(shows(scene, 0));
+	turn_half_a_minute(scene);
+	assert_int_equal(scene->trouble, -ENAMETOOLONG);
+	assert_true(shows(scene, 0));
 }
 
 int main(void)
 {
 	struct suite suite = { .len = 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_rows(&suite, troubles, resource_is_back_each_time);
 	suite_add(&suite, "nothing is left after a stop", nothing_is_left_after_a_stop, NULL);
 	suite_add(&suite, "a resource without a folder is not registered",

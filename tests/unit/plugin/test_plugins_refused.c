@@ -48,8 +48,8 @@ static struct refused_case {
 /* The others go on, and the same reason is told once. */
 static void refused_matches_table(void **state)
 {
-	const struct refused_case *c = *state;
-	struct scene *scene = scene_new();
+	const struct refused_case *c = suite_row(state);
+	struct scene *scene = *state;
 	bool has_good = strstr(c->set, "t.io/good");
 	auto_free char *text = xasprintf("%s%s", c->set, has_good ? "" : "; t.io/good: x");
 	auto_free char *log = xasprintf("%sregister t.io/good|", c->log);
@@ -62,14 +62,12 @@ static void refused_matches_table(void **state)
 	set(scene, "t.io/good: x");
 	set(scene, text);
 	stage_settle(&scene->stage, c->log);
-	scene_free(scene);
 }
 
 static void two_types_want_one_name(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	set(scene, "t.io/a: x");
 	stage_await(&scene->stage, "register t.io/a|");
 	set_of(scene, &other_type, "t.io/a: y; t.io/b: z");
@@ -89,7 +87,6 @@ static void two_types_want_one_name(void **state)
 	caller_done(&scene->caller);
 	watch(scene, "t.io/a");
 	stage_await(&scene->stage, "list: y|");
-	scene_free(scene);
 }
 
 static void assert_owner(const struct scene *scene, const char *wanted)
@@ -107,7 +104,6 @@ static void claimed_devices_go_first(void **state)
 	struct scene *scene = scene_new();
 	auto_free char *after = xasprintf("%sregister t.io/a|", taken);
 
-	(void)state;
 	set_of(scene, &other_type, "t.io/a: y");
 	stage_await(&scene->stage, "register t.io/a|");
 	watch(scene, "t.io/a");
@@ -146,9 +142,8 @@ static void claimed_devices_go_first(void **state)
 /* Types are first in the order in which they were set first, here: toy, other. */
 static void of_claimed_devices_the_first_type_has_the_name(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	set(scene, "");
 	set_of(scene, &other_type, "*t.io/a: y");
 	stage_await(&scene->stage, "register t.io/a|");
@@ -159,21 +154,18 @@ static void of_claimed_devices_the_first_type_has_the_name(void **state)
 	assert_owner(scene, "toy");
 	set(scene, "");
 	assert_owner(scene, "other");
-	scene_free(scene);
 }
 
 static void of_two_claimed_the_first_one_stays(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	set_of(scene, &other_type, "*t.io/a: y");
 	stage_await(&scene->stage, "register t.io/a|");
 	set(scene, "*t.io/a: x");
 	stage_settle(&scene->stage,
 		     "toy t.io/a refused: device type 'other' offers this resource already|");
 	assert_owner(scene, "other");
-	scene_free(scene);
 }
 
 /* 70,000 devices with IDs of 63 bytes are more than 4 MiB. */
@@ -182,11 +174,10 @@ static void list_is_too_long(void **state)
 	enum { MANY = 70000 };
 	struct scene *scene = scene_new();
 	struct plugin_resource resource = { .name = "t.io/a", .ndevices = MANY };
-	struct herd herd;
+	struct herd *herd = *state;
 
-	(void)state;
-	herd_init(&herd, MANY, PLUGIN_ID_MAX);
-	resource.devices = herd.devices;
+	herd_init(herd, MANY, PLUGIN_ID_MAX);
+	resource.devices = herd->devices;
 	plugins_set(scene->plugins, &toy_type, &scene->toy, &resource, 1);
 	stage_settle(&scene->stage,
 		     "toy t.io/a refused: list of 70000 devices: v1beta1.ListAndWatchResponse of "
@@ -201,21 +192,22 @@ static void list_is_too_long(void **state)
 		     "toy t.io/a refused: list of 70000 devices: v1beta1.ListAndWatchResponse of "
 		     "5460000 bytes; at most 4194304 can be sent|");
 	scene_free(scene);
-	herd_done(&herd);
 }
 
 int main(void)
 {
 	struct suite suite = { .len = 0 };
 
-	suite_rows(&suite, refused, refused_matches_table);
-	suite_add(&suite, "two types want one name", two_types_want_one_name, NULL);
-	suite_add(&suite, "a list is too long", list_is_too_long, NULL);
 	suite_add(&suite, "claimed devices go first, whoever came first", claimed_devices_go_first,
 		  NULL);
+	suite_fixture(&suite, &scene_fixture);
+	suite_rows(&suite, refused, refused_matches_table);
+	suite_add(&suite, "two types want one name", two_types_want_one_name, NULL);
 	suite_add(&suite, "of claimed devices the first type has the name, whoever came first",
 		  of_claimed_devices_the_first_type_has_the_name, NULL);
 	suite_add(&suite, "of two claimed the first one stays", of_two_claimed_the_first_one_stays,
 		  NULL);
+	suite_fixture(&suite, &herd_fixture);
+	suite_add(&suite, "a list is too long", list_is_too_long, NULL);
 	return suite_run(&suite, "plugins: what is left out");
 }

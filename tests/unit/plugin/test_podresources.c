@@ -135,6 +135,8 @@ static void scene_free(struct scene *scene)
 	free(scene);
 }
 
+SUITE_OBJECT(scene, scene_new(), scene_free);
+
 static void give(struct scene *scene, const char *pod)
 {
 	scene->device = (struct pod_device){
@@ -162,9 +164,8 @@ static void after(struct scene *scene, uint64_t ms, const char *text)
 
 static void nothing_is_asked_unasked(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(scene);
 	stage_pass(&scene->stage, 100000);
 	assert_int_equal(podresources_stale(scene->p)->code, -EAGAIN);
@@ -175,14 +176,12 @@ static void nothing_is_asked_unasked(void **state)
 	assert_null(podresources_stale(scene->p));
 	after(scene, 2000, "list|");
 	stage_pass(&scene->stage, 1000000);
-	scene_free(scene);
 }
 
 static void asked_while_anything_is_allocated(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(scene);
 	give(scene, "pod");
 	podresources_ask(scene->p);
@@ -195,42 +194,36 @@ static void asked_while_anything_is_allocated(void **state)
 	take_back(scene);
 	after(scene, 30000, "list|[]|");
 	stage_pass(&scene->stage, 1000000);
-	scene_free(scene);
 }
 
 /* The kubelet answers Allocate before its list says who it was for. */
 static void allocation_that_is_listed_late(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(scene);
 	podresources_ask(scene->p);
 	after(scene, 100, "list|[]|");
 	give(scene, "pod");
 	after(scene, 2000, "list|" POD "|");
-	scene_free(scene);
 }
 
 static void requests_come_together(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(scene);
 	for (int i = 0; i < 99; i++) {
 		podresources_ask(scene->p);
 		stage_pass(&scene->stage, 1);
 	}
 	after(scene, 1, "list|[]|");
-	scene_free(scene);
 }
 
 static void not_more_than_once_a_second(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(scene);
 	scene->silent = true;
 	podresources_ask(scene->p);
@@ -241,15 +234,13 @@ static void not_more_than_once_a_second(void **state)
 		stage_pass(&scene->stage, 10);
 	}
 	assert_in_range(scene->lists, 10, 11);
-	scene_free(scene);
 }
 
 static void request_during_a_call_is_another_call(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	struct grpc_call *call;
 
-	(void)state;
 	kubelet_start(scene);
 	scene->hangs = true;
 	podresources_ask(scene->p);
@@ -264,15 +255,13 @@ static void request_during_a_call_is_another_call(void **state)
 	give(scene, "pod");
 	after(scene, 100, "list|" POD "|");
 	after(scene, 2000, "list|");
-	scene_free(scene);
 }
 
 static void absent_kubelet_leaves_what_is_known(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	static const uint64_t waits[] = { 1000, 2000, 4000, 8000, 16000, 30000, 30000 };
 
-	(void)state;
 	kubelet_start(scene);
 	give(scene, "pod");
 	podresources_ask(scene->p);
@@ -288,15 +277,13 @@ static void absent_kubelet_leaves_what_is_known(void **state)
 	kubelet_start(scene);
 	after(scene, 30000, "list|" POD "|");
 	assert_null(podresources_stale(scene->p));
-	scene_free(scene);
 }
 
 /* An agent that begins before the kubelet. */
 static void first_answer_is_waited_for(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	podresources_ask(scene->p);
 	after(scene, 100, "[] stale|");
 	stage_pass(&scene->stage, 999);
@@ -304,14 +291,12 @@ static void first_answer_is_waited_for(void **state)
 	after(scene, 1, "list|[]|");
 	after(scene, 2000, "list|");
 	stage_pass(&scene->stage, 1000000);
-	scene_free(scene);
 }
 
 static void hanging_kubelet_is_given_up(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(scene);
 	scene->hangs = true;
 	podresources_ask(scene->p);
@@ -320,14 +305,12 @@ static void hanging_kubelet_is_given_up(void **state)
 	assert_int_equal(podresources_stale(scene->p)->code, -ETIMEDOUT);
 	scene->hangs = false;
 	after(scene, 1000, "list|[]|");
-	scene_free(scene);
 }
 
 static void babbling_kubelet_is_not_believed(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(scene);
 	give(scene, "pod");
 	podresources_ask(scene->p);
@@ -337,14 +320,12 @@ static void babbling_kubelet_is_not_believed(void **state)
 	assert_int_equal(podresources_stale(scene->p)->kind, ERR_INVALID);
 	scene->babbles = false;
 	after(scene, 1000, "list|" POD "|");
-	scene_free(scene);
 }
 
 static void answers_may_be_long(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(scene);
 	give(scene, "pod");
 	scene->padding = PODRESOURCES_MESSAGE_MAX - 100;
@@ -354,41 +335,35 @@ static void answers_may_be_long(void **state)
 	scene->padding = PODRESOURCES_MESSAGE_MAX;
 	fake_clock_advance(scene->stage.fake, 2000);
 	stage_await(&scene->stage, "list|" POD " stale|");
-	scene_free(scene);
 }
 
 static void may_be_freed_when_told(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	scene->free_when_told = true;
 	podresources_ask(scene->p);
 	after(scene, 100, "[] stale|");
 	assert_null(scene->p);
 	assert_null(podresources_free(NULL));
-	scene_free(scene);
 }
 
 static void freed_while_it_asks(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(scene);
 	scene->hangs = true;
 	podresources_ask(scene->p);
 	after(scene, 100, "list|");
 	scene->p = podresources_free(scene->p);
 	stage_settle(&scene->stage, "cancelled|");
-	scene_free(scene);
 }
 
 static void finds_a_device(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	assert_null(podresources_find(scene->p, "x/a", "1"));
 	kubelet_start(scene);
 	give(scene, "pod");
@@ -399,13 +374,13 @@ static void finds_a_device(void **state)
 	assert_null(podresources_find(scene->p, "x/a", "2"));
 	assert_null(podresources_find(scene->p, "x/b", "1"));
 	assert_null(podresources_find(scene->p, "w", "1"));
-	scene_free(scene);
 }
 
 int main(void)
 {
 	struct suite suite = { .len = 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "nothing is asked unasked", nothing_is_asked_unasked, NULL);
 	suite_add(&suite, "it is asked while anything is allocated",
 		  asked_while_anything_is_allocated, NULL);

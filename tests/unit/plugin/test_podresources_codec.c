@@ -62,23 +62,24 @@ static bool wants_x(void *arg, const char *resource)
 	return strncmp(resource, "x/", 2) == 0;
 }
 
+SUITE_CLOSING(pod_devices, struct pod_devices, pod_devices_done);
+
 static void list_matches_table(void **state)
 {
-	const struct list_case *c = *state;
+	const struct list_case *c = suite_row(state);
 	auto_str struct str message = STR_INIT;
 	auto_str struct str shown = STR_INIT;
-	struct pod_devices devices = { 0 };
+	struct pod_devices *devices = *state;
 	size_t len = 0;
 
 	while (len < DEVICES_MAX && c->devices[len].resource)
 		len++;
 	pods_pack(&message, c->devices, len);
 	assert_int_equal(
-		podresources_unpack(str_cstr(&message), message.len, wants_x, NULL, &devices, NULL),
+		podresources_unpack(str_cstr(&message), message.len, wants_x, NULL, devices, NULL),
 		0);
-	pods_show(&shown, &devices);
+	pods_show(&shown, devices);
 	assert_string_equal(str_cstr(&shown), c->shown);
-	pod_devices_done(&devices);
 }
 
 static void everything_may_be_wanted(void **state)
@@ -87,7 +88,6 @@ static void everything_may_be_wanted(void **state)
 	auto_str struct str message = STR_INIT;
 	struct pod_devices devices = { 0 };
 
-	(void)state;
 	pods_pack(&message, &device, 1);
 	assert_int_equal(
 		podresources_unpack(str_cstr(&message), message.len, NULL, NULL, &devices, NULL),
@@ -104,7 +104,6 @@ static void half_a_message_is_none(void **state)
 	struct pod_devices devices = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	pods_pack(&message, &device, 1);
 	for (size_t len = 1; len < message.len; len++) {
 		assert_int_equal(podresources_unpack(message.buf, len, NULL, NULL, &devices, &err),
@@ -143,7 +142,6 @@ static void devices_are_limited(void **state)
 	struct pod_devices devices = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(unpack_many(POD_DEVICES_MAX, &devices, &err), 0);
 	assert_int_equal(devices.len, POD_DEVICES_MAX);
 	pod_devices_done(&devices);
@@ -156,7 +154,6 @@ static void lists_are_compared(void **state)
 	struct pod_device a[] = { { "x/a", "1", "n", "p", "c" }, { "x/a", "2", "n", "p", "c" } };
 	struct pod_device b[] = { { "x/a", "1", "n", "p", "c" }, { "x/a", "2", "n", "q", "c" } };
 
-	(void)state;
 	assert_true(pod_devices_same(&(struct pod_devices){ a, 2, NULL },
 				     &(struct pod_devices){ a, 2, NULL }));
 	assert_true(pod_devices_same(&(struct pod_devices){ a, 1, NULL },
@@ -171,10 +168,11 @@ int main(void)
 {
 	struct suite suite = { .len = 0 };
 
-	suite_rows(&suite, lists, list_matches_table);
 	suite_add(&suite, "everything may be wanted", everything_may_be_wanted, NULL);
 	suite_add(&suite, "half a message is none", half_a_message_is_none, NULL);
 	suite_add(&suite, "devices are limited", devices_are_limited, NULL);
 	suite_add(&suite, "lists are compared", lists_are_compared, NULL);
+	suite_fixture(&suite, &pod_devices_fixture);
+	suite_rows(&suite, lists, list_matches_table);
 	return suite_run(&suite, "podresources_codec");
 }

@@ -125,7 +125,6 @@ static void one_node_if_possible(void **state)
 	static const char *const roots[] = { "x", "y", NULL };
 	uint64_t seed = 5;
 
-	(void)state;
 	for (int round = 0; round < 5000; round++) {
 		struct preferred_candidate all[ARRAY_LEN(ids)];
 		size_t len = suite_random(&seed) % (ARRAY_LEN(ids) + 1);

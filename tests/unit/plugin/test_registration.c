@@ -6,10 +6,9 @@
 
 static void kubelet_takes_a_plugin(void **state)
 {
-	struct scene *scene = scene_registered();
+	struct scene *scene = *state;
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	metrics_write(scene->metrics, &text);
 	assert_non_null(strstr(str_cstr(&text),
 			       "hostdev_kubelet_registrations_total{resource="
@@ -17,7 +16,6 @@ static void kubelet_takes_a_plugin(void **state)
 	assert_non_null(strstr(str_cstr(&text),
 			       "hostdev_kubelet_registered{resource=\"example.com/a\"} 1\n"));
 	stage_pass(&scene->stage, 100000);
-	scene_free(scene);
 }
 
 static bool live_is_shown(const struct scene *scene, const char *known)
@@ -37,10 +35,9 @@ static bool live_is_shown(const struct scene *scene, const char *known)
 /* More than there is room for at once. */
 static void gone_resources_leave_their_room(void **state)
 {
-	struct scene *scene = scene_registered();
+	struct scene *scene = *state;
 	const struct registration_deps deps = scene_deps(scene);
 
-	(void)state;
 	for (int i = 0; i <= METRIC_SERIES_MAX; i++) {
 		auto_free char *name = xasprintf("example.com/gone-%d", i);
 
@@ -55,28 +52,24 @@ static void gone_resources_leave_their_room(void **state)
 	registration_again(scene->registration);
 	registration_show(scene->registration);
 	assert_true(live_is_shown(scene, "0"));
-	scene_free(scene);
 }
 
 static void kubelet_comes_later(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	scene_serve(scene);
 	stage_await(&scene->stage, "waits: No such file or directory|");
 	stage_pass(&scene->stage, 100000); /* told once */
 	kubelet_serve(&scene->kubelet);
 	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
-	scene_free(scene);
 }
 
 static void socket_is_bound_before_it_listens(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/kubelet.sock", scene->kubelet.dir);
 
-	(void)state;
 	scene_serve(scene);
 	stage_await(&scene->stage, "waits: No such file or directory|");
 	/* A socket that nobody listens at. */
@@ -85,15 +78,13 @@ static void socket_is_bound_before_it_listens(void **state)
 	stage_await(&scene->stage, "waits: Connection refused|");
 	assert_in_range(fake_clock_next(scene->stage.fake), 1, 10);
 	assert_int_equal(unlink(path), 0);
-	scene_free(scene);
 }
 
 static void socket_is_seen_when_it_is_called_already(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/kubelet.sock", scene->kubelet.dir);
 
-	(void)state;
 	kubelet_serve(&scene->kubelet);
 	kubelet_kill(&scene->kubelet);
 	scene_serve(scene);
@@ -102,15 +93,13 @@ static void socket_is_seen_when_it_is_called_already(void **state)
 	stage_await(&scene->stage, "waits: Connection refused|");
 	assert_in_range(fake_clock_next(scene->stage.fake), 1, 10);
 	assert_int_equal(unlink(path), 0);
-	scene_free(scene);
 }
 
 static void refused_plugin_tries_again(void **state)
 {
 	static const uint64_t waits[] = { 50, 100, 200, 400, 800, 1600, 3200 };
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	scene->kubelet.mood = KUBELET_REFUSES;
 	kubelet_serve(&scene->kubelet);
 	kubelet_watch_look(scene->watch);
@@ -124,14 +113,12 @@ static void refused_plugin_tries_again(void **state)
 	scene->kubelet.mood = KUBELET_TAKES;
 	fake_clock_advance(scene->stage.fake, 6400);
 	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
-	scene_free(scene);
 }
 
 static void hanging_kubelet_is_given_up(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	scene->kubelet.mood = KUBELET_HANGS;
 	kubelet_serve(&scene->kubelet);
 	kubelet_watch_look(scene->watch);
@@ -146,14 +133,12 @@ static void hanging_kubelet_is_given_up(void **state)
 	scene->kubelet.mood = KUBELET_TAKES;
 	fake_clock_advance(scene->stage.fake, 50);
 	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
-	scene_free(scene);
 }
 
 static void late_answer_counts(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	scene->kubelet.mood = KUBELET_HANGS;
 	kubelet_serve(&scene->kubelet);
 	kubelet_watch_look(scene->watch);
@@ -163,14 +148,12 @@ static void late_answer_counts(void **state)
 	kubelet_call_back(&scene->kubelet);
 	stage_await(&scene->stage, "done|");
 	stage_pass(&scene->stage, 100000);
-	scene_free(scene);
 }
 
 static void kubelet_dies_under_the_call(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	scene->kubelet.mood = KUBELET_DROPS;
 	kubelet_serve(&scene->kubelet);
 	kubelet_watch_look(scene->watch);
@@ -179,15 +162,13 @@ static void kubelet_dies_under_the_call(void **state)
 	scene->kubelet.mood = KUBELET_TAKES;
 	kubelet_serve(&scene->kubelet);
 	stage_await(&scene->stage, "example.com/a at a0.sock|done|");
-	scene_free(scene);
 }
 
 static void new_kubelet_ends_a_call_that_hangs(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	struct fake_kubelet old;
 
-	(void)state;
 	scene->kubelet.mood = KUBELET_HANGS;
 	kubelet_serve(&scene->kubelet);
 	kubelet_watch_look(scene->watch);
@@ -202,40 +183,34 @@ static void new_kubelet_ends_a_call_that_hangs(void **state)
 	kubelet_serve(&scene->kubelet);
 	stage_await(&scene->stage, "call cancelled|example.com/a at a1.sock|done|");
 	grpc_uv_server_free(old.server);
-	scene_free(scene);
 }
 
 static void missing_own_socket_is_not_registered(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/a.sock", scene->kubelet.dir);
 
-	(void)state;
 	kubelet_serve(&scene->kubelet);
 	scene->registration = scene_register(scene, path);
 	stage_await(&scene->stage, "waits: No such file or directory|");
 	stage_pass(&scene->stage, 30000);
-	scene_free(scene);
 }
 
 /* A process that took the socket's place: our plugin's owner makes another. */
 static void own_socket_is_removed(void **state)
 {
-	struct scene *scene = scene_registered();
+	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/a0.sock", scene->kubelet.dir);
 
-	(void)state;
 	assert_int_equal(unlink(path), 0);
 	stage_await(&scene->stage, "kubelet lost its stream|example.com/a at a1.sock|done|");
-	scene_free(scene);
 }
 
 static void may_be_freed_when_told(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/a.sock", scene->kubelet.dir);
 
-	(void)state;
 	scene->free_when_told = true;
 	folder_put(&scene->stage.folder, "device-plugins/a.sock", "");
 	scene->registration = scene_register(scene, path);
@@ -259,12 +234,10 @@ static void may_be_freed_when_told(void **state)
 	stage_await(&scene->stage, "example.com/a at a.sock|");
 	scene->registration = registration_free(scene->registration);
 	stage_await(&scene->stage, "call cancelled|");
-	scene_free(scene);
 }
 
 static void nothing_can_be_freed(void **state)
 {
-	(void)state;
 	assert_null(registration_free(NULL));
 	assert_null(kubelet_watch_free(NULL));
 	assert_null(kubelet_listener_free(NULL));
@@ -274,8 +247,12 @@ int main(void)
 {
 	struct suite suite = { .len = 0 };
 
+	suite_add(&suite, "freeing nothing is nothing", nothing_can_be_freed, NULL);
+	suite_fixture(&suite, &registered_fixture);
 	suite_add(&suite, "a kubelet takes a plugin", kubelet_takes_a_plugin, NULL);
 	suite_add(&suite, "gone resources leave their room", gone_resources_leave_their_room, NULL);
+	suite_add(&suite, "our socket is removed", own_socket_is_removed, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a kubelet that comes later is found at once", kubelet_comes_later, NULL);
 	suite_add(&suite, "a socket is bound before anybody listens",
 		  socket_is_bound_before_it_listens, NULL);
@@ -291,8 +268,6 @@ int main(void)
 		  new_kubelet_ends_a_call_that_hangs, NULL);
 	suite_add(&suite, "no socket of ours, no registration",
 		  missing_own_socket_is_not_registered, NULL);
-	suite_add(&suite, "our socket is removed", own_socket_is_removed, NULL);
 	suite_add(&suite, "may be freed when told", may_be_freed_when_told, NULL);
-	suite_add(&suite, "freeing nothing is nothing", nothing_can_be_freed, NULL);
 	return suite_run(&suite, "registration");
 }

@@ -57,7 +57,6 @@ static void waits_double(void **state)
 	struct registration_fsm fsm;
 	uint64_t now_ms = 5;
 
-	(void)state;
 	registration_fsm_init(&fsm);
 	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
 		assert_int_equal(fail_once(&fsm, now_ms, 0), waits[i]);
@@ -70,7 +69,6 @@ static void waits_have_jitter(void **state)
 	struct registration_fsm fsm;
 	bool differ = false;
 
-	(void)state;
 	for (uint64_t random = 0; random < 100; random++) {
 		registration_fsm_init(&fsm);
 		assert_in_range(fail_once(&fsm, 1, random), 50, 75);
@@ -83,7 +81,6 @@ static void new_kubelet_is_tried_quickly(void **state)
 {
 	struct registration_fsm fsm;
 
-	(void)state;
 	registration_fsm_init(&fsm);
 	for (int i = 0; i < 8; i++)
 		fail_once(&fsm, 1, 0);
@@ -97,7 +94,6 @@ static void kubelet_seen_while_it_is_called_is_tried_quickly(void **state)
 {
 	struct registration_fsm fsm;
 
-	(void)state;
 	registration_fsm_init(&fsm);
 	registration_fsm_next(&fsm, REGISTRATION_TIMER, 1, 0);
 	registration_fsm_hurry(&fsm);
@@ -112,7 +108,6 @@ static void drops_back_off(void **state)
 	uint64_t expected = 50;
 	uint64_t now_ms = 5;
 
-	(void)state;
 	registration_fsm_init(&fsm);
 	registration_fsm_next(&fsm, REGISTRATION_CAME, now_ms, 0);
 	for (int i = 0; i < 12; i++) {
@@ -152,7 +147,6 @@ static void something_is_always_under_way(void **state)
 	bool waiting = true;
 	bool calling = false;
 
-	(void)state;
 	registration_fsm_init(&fsm);
 	for (uint64_t i = 0; i < 100000; i++) {
 		enum registration_event event = possible[fsm.step][suite_random(&seed) % 5];

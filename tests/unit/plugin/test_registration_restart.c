@@ -22,10 +22,9 @@ int inotify_init1(int flags)
 /* The stream ends, the kubelet stays. */
 static void dropped_stream_registers_again(void **state)
 {
-	struct scene *scene = scene_registered();
+	struct scene *scene = *state;
 	uint64_t wait = 50;
 
-	(void)state;
 	for (int i = 0; i < 6; i++, wait *= 2) {
 		grpc_rpc_cancel(scene->kubelet.stream);
 		scene->kubelet.stream = NULL;
@@ -38,15 +37,13 @@ static void dropped_stream_registers_again(void **state)
 			stage_turn(&scene->stage);
 		stage_settle(&scene->stage, "");
 	}
-	scene_free(scene);
 }
 
 static void kubelet_restarts_twenty_times(void **state)
 {
-	struct scene *scene = scene_registered();
+	struct scene *scene = *state;
 	size_t fds = stage_count_fds();
 
-	(void)state;
 	for (unsigned i = 1; i <= 20; i++) {
 		auto_str struct str expected = STR_INIT;
 
@@ -62,15 +59,13 @@ static void kubelet_restarts_twenty_times(void **state)
 		stage_settle(&scene->stage, "");
 	}
 	assert_int_equal(stage_count_fds(), fds);
-	scene_free(scene);
 }
 
 /* The loop was busy: the end of the stream, the wipe and the new socket are seen together. */
 static void restart_is_seen_at_once(void **state)
 {
-	struct scene *scene = scene_registered();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_kill(&scene->kubelet);
 	kubelet_start(&scene->kubelet);
 	stage_await(&scene->stage, "example.com/a at a1.sock|done|");
@@ -78,34 +73,30 @@ static void restart_is_seen_at_once(void **state)
 		stage_turn(&scene->stage);
 	stage_settle(&scene->stage, "");
 	stage_pass(&scene->stage, 100000);
-	scene_free(scene);
 }
 
 static void kubelet_slow_to_make_its_socket(void **state)
 {
-	struct scene *scene = scene_registered();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_kill(&scene->kubelet);
 	kubelet_wipe(&scene->kubelet);
 	stage_await(&scene->stage, "waits: No such file or directory|");
 	stage_pass(&scene->stage, 60000);
 	kubelet_serve(&scene->kubelet);
 	stage_await(&scene->stage, "example.com/a at a1.sock|done|");
-	scene_free(scene);
 }
 
 /* Another socket in one step, with no moment without one; the plugin's own stays. */
 static void kubelet_socket_is_replaced(void **state)
 {
-	struct scene *scene = scene_registered();
+	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/kubelet.sock", scene->kubelet.dir);
 	auto_free char *aside = xasprintf("%s/other", scene->kubelet.dir);
 	struct grpc_uv_server_settings settings = { .path = aside,
 						    .service = &scene->kubelet.service };
 	struct grpc_uv_server *before = scene->kubelet.server;
 
-	(void)state;
 	assert_int_equal(
 		grpc_uv_server_new(&scene->stage.loop, &settings, &scene->kubelet.server, NULL), 0);
 	/* The old one has gone with its streams. */
@@ -117,7 +108,6 @@ static void kubelet_socket_is_replaced(void **state)
 	grpc_uv_server_free(before);
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(unlink(path), 0);
-	scene_free(scene);
 }
 
 /* Registered by the timer, long before the watch says that the socket is there. */
@@ -126,7 +116,6 @@ static void late_event_changes_nothing(void **state)
 	struct scene *scene;
 	auto_free char *path = NULL;
 
-	(void)state;
 	inotify_fails = true;
 	scene = scene_new();
 	path = xasprintf("%s/kubelet.sock", scene->kubelet.dir);
@@ -166,13 +155,12 @@ static void move_aside(void *arg, enum kubelet_event event)
 /* The look finds the socket; when the registration is told it is not there, and then it is the same again. */
 static void socket_that_is_gone_again_changes_nothing(void **state)
 {
-	struct scene *scene = scene_registered();
+	struct scene *scene = *state;
 	auto_free char *path = xasprintf("%s/kubelet.sock", scene->kubelet.dir);
 	auto_free char *aside = xasprintf("%s/aside", scene->kubelet.dir);
 	struct mover mover = { path, aside };
 	struct kubelet_listener *first = NULL;
 
-	(void)state;
 	assert_int_equal(rename(path, aside), 0);
 	kubelet_watch_look(scene->watch);
 	first = kubelet_watch_listen(scene->watch, NULL, move_aside, &mover);
@@ -185,14 +173,12 @@ static void socket_that_is_gone_again_changes_nothing(void **state)
 	kubelet_watch_look(scene->watch);
 	stage_settle(&scene->stage, "");
 	stage_pass(&scene->stage, 100000);
-	scene_free(scene);
 }
 
 static void folder_is_made_anew(void **state)
 {
-	struct scene *scene = scene_registered();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_kill(&scene->kubelet);
 	kubelet_wipe(&scene->kubelet);
 	assert_int_equal(rmdir(scene->kubelet.dir), 0);
@@ -207,14 +193,12 @@ static void folder_is_made_anew(void **state)
 	kubelet_kill(&scene->kubelet);
 	kubelet_start(&scene->kubelet);
 	stage_await(&scene->stage, "example.com/a at a3.sock|done|");
-	scene_free(scene);
 }
 
 static void without_inotify_it_takes_seconds(void **state)
 {
 	struct scene *scene;
 
-	(void)state;
 	inotify_fails = true;
 	scene = scene_new();
 	scene_serve(scene);
@@ -241,6 +225,11 @@ int main(void)
 {
 	struct suite suite = { .len = 0 };
 
+	suite_add(&suite, "a late event does not restart a registration",
+		  late_event_changes_nothing, NULL);
+	suite_add(&suite, "without inotify it takes seconds", without_inotify_it_takes_seconds,
+		  NULL);
+	suite_fixture(&suite, &registered_fixture);
 	suite_add(&suite, "a dropped stream registers again", dropped_stream_registers_again, NULL);
 	suite_add(&suite, "a kubelet restarts twenty times", kubelet_restarts_twenty_times, NULL);
 	suite_add(&suite, "a restart that is seen only when it is over", restart_is_seen_at_once,
@@ -248,12 +237,8 @@ int main(void)
 	suite_add(&suite, "a kubelet is slow to make its socket", kubelet_slow_to_make_its_socket,
 		  NULL);
 	suite_add(&suite, "the kubelet's socket is replaced", kubelet_socket_is_replaced, NULL);
-	suite_add(&suite, "a late event does not restart a registration",
-		  late_event_changes_nothing, NULL);
 	suite_add(&suite, "a socket that is gone again does not restart a registration",
 		  socket_that_is_gone_again_changes_nothing, NULL);
 	suite_add(&suite, "the folder is made anew", folder_is_made_anew, NULL);
-	suite_add(&suite, "without inotify it takes seconds", without_inotify_it_takes_seconds,
-		  NULL);
 	return suite_run(&suite, "registration at kubelets that restart");
 }

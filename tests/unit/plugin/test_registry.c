@@ -91,6 +91,9 @@ static void scene_free(struct scene *scene)
 	free(scene);
 }
 
+SUITE_OBJECT(unregistered, scene_new(), scene_free);
+SUITE_OBJECT(scene, scene_open(), scene_free);
+
 /* --- what the kubelet does ------------------------------------------------------- */
 
 static void on_info(void *arg, const char *data, size_t len)
@@ -160,9 +163,8 @@ static void notify_done(struct scene *scene)
 
 static void kubelet_finds_the_socket(void **state)
 {
-	struct scene *scene = scene_open();
+	struct scene *scene = *state;
 
-	(void)state;
 	ask(scene);
 	stage_settle(&scene->stage, INFO);
 	notify_done(scene);
@@ -175,14 +177,12 @@ static void kubelet_finds_the_socket(void **state)
 	stage_settle(&scene->stage, "done|");
 	scene->registration = registration_free(scene->registration);
 	assert_int_equal(access(scene->path, F_OK), -1);
-	scene_free(scene);
 }
 
 static void kubelet_refuses(void **state)
 {
-	struct scene *scene = scene_open();
+	struct scene *scene = *state;
 
-	(void)state;
 	notify(scene, "\x12\x02no", 4);
 	stage_settle(&scene->stage, "waits: Protocol error|");
 	notify(scene, "\x12\x02no", 4);
@@ -193,29 +193,25 @@ static void kubelet_refuses(void **state)
 	stage_settle(&scene->stage, "InvalidArgument|");
 	notify_done(scene);
 	stage_settle(&scene->stage, "done|");
-	scene_free(scene);
 }
 
 static void kubelet_does_not_come(void **state)
 {
-	struct scene *scene = scene_open();
+	struct scene *scene = *state;
 
-	(void)state;
 	stage_pass(&scene->stage, 9000);
 	fake_clock_advance(scene->stage.fake, 1000);
 	stage_settle(&scene->stage, "waits: Connection timed out|");
 	stage_pass(&scene->stage, 100000);
 	notify_done(scene);
 	stage_settle(&scene->stage, "done|");
-	scene_free(scene);
 }
 
 static void dropped_stream_makes_the_socket_anew(void **state)
 {
-	struct scene *scene = scene_open();
+	struct scene *scene = *state;
 	uint64_t wait = 50;
 
-	(void)state;
 	notify_done(scene);
 	stage_settle(&scene->stage, "done|");
 	for (int i = 0; i < 4; i++, wait *= 2) {
@@ -233,17 +229,15 @@ static void dropped_stream_makes_the_socket_anew(void **state)
 		notify_done(scene);
 		stage_settle(&scene->stage, "done|");
 	}
-	scene_free(scene);
 }
 
 /* It restarts, and comes by itself before we make it come: that is enough. */
 static void kubelet_is_first(void **state)
 {
-	struct scene *scene = scene_open();
+	struct scene *scene = *state;
 	struct socket_id before = socket_id_of(scene->path);
 	struct socket_id after;
 
-	(void)state;
 	registration_again(scene->registration);
 	ask(scene);
 	stage_settle(&scene->stage, INFO);
@@ -252,18 +246,16 @@ static void kubelet_is_first(void **state)
 	stage_pass(&scene->stage, 100000);
 	after = socket_id_of(scene->path);
 	assert_true(socket_id_same(&before, &after));
-	scene_free(scene);
 }
 
 static void socket_of_a_crash_is_replaced(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *aside = xasprintf("%s/aside", scene->dir);
 	struct grpc_service service = { 0 };
 	struct grpc_uv_server_settings settings = { .path = scene->path, .service = &service };
 	struct grpc_uv_server *crashed = NULL;
 
-	(void)state;
 	assert_int_equal(grpc_uv_server_new(&scene->stage.loop, &settings, &crashed, NULL), 0);
 	assert_int_equal(link(scene->path, aside), 0);
 	grpc_uv_server_free(crashed);
@@ -272,14 +264,12 @@ static void socket_of_a_crash_is_replaced(void **state)
 	stage_settle(&scene->stage, "");
 	notify_done(scene);
 	stage_settle(&scene->stage, "done|");
-	scene_free(scene);
 }
 
 static void what_is_no_socket_is_left_alone(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	folder_put(&scene->stage.folder, "plugins_registry/hostdev-example.com_a.sock", "precious");
 	scene->registration = scene_register(scene, REGISTRATION_REGISTRY);
 	stage_settle(&scene->stage, "waits: File exists|");
@@ -288,18 +278,16 @@ static void what_is_no_socket_is_left_alone(void **state)
 	stage_pass(&scene->stage, KUBELET_POLL_MS);
 	notify_done(scene);
 	stage_settle(&scene->stage, "done|");
-	scene_free(scene);
 }
 
 /* A rolling update: the new one takes over, the old one does not fight, and is there when the new one
  * is gone. */
 static void second_agent_takes_over(void **state)
 {
-	struct scene *scene = scene_open();
+	struct scene *scene = *state;
 	struct socket_id theirs;
 	struct socket_id after;
 
-	(void)state;
 	notify_done(scene);
 	stage_settle(&scene->stage, "done|");
 	scene->second = scene_register(scene, REGISTRATION_AUTO);
@@ -314,20 +302,17 @@ static void second_agent_takes_over(void **state)
 	scene->kubelet = grpc_uv_client_new(&scene->stage.loop, scene->path, NULL);
 	notify_done(scene);
 	stage_settle(&scene->stage, "done|");
-	scene_free(scene);
 }
 
 /* The one that ends does not take the other's socket with it. */
 static void old_agent_leaves_the_new_socket(void **state)
 {
-	struct scene *scene = scene_open();
+	struct scene *scene = *state;
 
-	(void)state;
 	scene->second = scene_register(scene, REGISTRATION_AUTO);
 	stage_settle(&scene->stage, "waits: Address already in use|");
 	scene->registration = registration_free(scene->registration);
 	assert_int_equal(access(scene->path, F_OK), 0);
-	scene_free(scene);
 }
 
 /* Of resources that are offered no more; a living agent's and what is not ours stay. */
@@ -335,9 +320,8 @@ static void left_over_sockets_are_swept(void **state)
 {
 	static const char *const dead[] = { "hostdev-a.io_b.sock", "hostdev-0123456789abcdef.sock",
 					    "nvidia-a.sock", "hostdev-a.io_b.sock.bak" };
-	struct scene *scene = scene_open();
+	struct scene *scene = *state;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(dead); i++) {
 		auto_free char *path = xasprintf("%s/%s", scene->dir, dead[i]);
 		auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -353,14 +337,12 @@ static void left_over_sockets_are_swept(void **state)
 		assert_int_equal(access(path, F_OK), i < 2 ? -1 : 0);
 	}
 	assert_int_equal(access(scene->path, F_OK), 0);
-	scene_free(scene);
 }
 
 static void folder_is_wiped_or_gone(void **state)
 {
-	struct scene *scene = scene_open();
+	struct scene *scene = *state;
 
-	(void)state;
 	assert_int_equal(unlink(scene->path), 0);
 	stage_settle(&scene->stage, "");
 	assert_int_equal(access(scene->path, F_OK), 0);
@@ -372,15 +354,13 @@ static void folder_is_wiped_or_gone(void **state)
 	assert_int_equal(mkdir(scene->dir, 0700), 0);
 	stage_pass(&scene->stage, KUBELET_POLL_MS);
 	assert_int_equal(access(scene->path, F_OK), 0);
-	scene_free(scene);
 }
 
 /* One way or the other, never both. */
 static void folder_decides_the_way(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	scene->registration = scene_register(scene, REGISTRATION_DIRECT);
 	stage_settle(&scene->stage, "waits: No such file or directory|");
 	assert_int_equal(access(scene->path, F_OK), -1);
@@ -391,14 +371,12 @@ static void folder_decides_the_way(void **state)
 	assert_int_equal(mkdir(scene->dir, 0700), 0);
 	stage_pass(&scene->stage, 60000);
 	assert_int_equal(access(scene->path, F_OK), -1);
-	scene_free(scene);
 }
 
 static void may_be_freed_when_told(void **state)
 {
-	struct scene *scene = scene_open();
+	struct scene *scene = *state;
 
-	(void)state;
 	scene->free_when_told = true;
 	notify_done(scene);
 	stage_settle(&scene->stage, "done|Unavailable|");
@@ -407,7 +385,6 @@ static void may_be_freed_when_told(void **state)
 	scene->registration = scene_register(scene, REGISTRATION_REGISTRY);
 	stage_settle(&scene->stage, "waits: File exists|");
 	assert_null(scene->registration);
-	scene_free(scene);
 }
 
 static struct path_case {
@@ -434,7 +411,6 @@ static void long_path_becomes_a_hash(void **state)
 	enum { FIXED = sizeof("/r/hostdev-.sock") - 1 };
 	char resource[110] = "";
 
-	(void)state;
 	for (size_t len = 1; len < sizeof(resource); len++) {
 		auto_free char *path = NULL;
 
@@ -448,22 +424,24 @@ int main(void)
 {
 	struct suite suite = { .len = 0 };
 
+	suite_rows(&suite, paths, path_matches_table);
+	suite_add(&suite, "a long path becomes a hash", long_path_becomes_a_hash, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "the kubelet finds the socket", kubelet_finds_the_socket, NULL);
 	suite_add(&suite, "the kubelet refuses, and says why", kubelet_refuses, NULL);
 	suite_add(&suite, "the kubelet does not come", kubelet_does_not_come, NULL);
 	suite_add(&suite, "a dropped stream makes the socket anew",
 		  dropped_stream_makes_the_socket_anew, NULL);
 	suite_add(&suite, "a kubelet that comes by itself is not called", kubelet_is_first, NULL);
-	suite_add(&suite, "the socket of a crash is replaced", socket_of_a_crash_is_replaced, NULL);
-	suite_add(&suite, "what is no socket is left alone", what_is_no_socket_is_left_alone, NULL);
 	suite_add(&suite, "a second agent takes over", second_agent_takes_over, NULL);
 	suite_add(&suite, "the old agent leaves the new one's socket alone",
 		  old_agent_leaves_the_new_socket, NULL);
 	suite_add(&suite, "left-over sockets are swept", left_over_sockets_are_swept, NULL);
 	suite_add(&suite, "the folder is wiped, or gone", folder_is_wiped_or_gone, NULL);
-	suite_add(&suite, "the folder decides the way", folder_decides_the_way, NULL);
 	suite_add(&suite, "may be freed when told", may_be_freed_when_told, NULL);
-	suite_rows(&suite, paths, path_matches_table);
-	suite_add(&suite, "a long path becomes a hash", long_path_becomes_a_hash, NULL);
+	suite_fixture(&suite, &unregistered_fixture);
+	suite_add(&suite, "the socket of a crash is replaced", socket_of_a_crash_is_replaced, NULL);
+	suite_add(&suite, "what is no socket is left alone", what_is_no_socket_is_left_alone, NULL);
+	suite_add(&suite, "the folder decides the way", folder_decides_the_way, NULL);
 	return suite_run(&suite, "registry");
 }

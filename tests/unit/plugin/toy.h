@@ -122,6 +122,8 @@ static inline void herd_done(struct herd *herd)
 	free(herd->devices);
 }
 
+SUITE_CLOSING(herd, struct herd, herd_done);
+
 static inline void toys_refused(void *arg, const char *id, const struct err *err)
 {
 	(void)arg;

@@ -86,6 +86,8 @@ static inline void gpu_scene_done(struct gpu_scene *scene)
 	facts_free(scene->facts);
 }
 
+SUITE_CLOSING(gpu_scene, struct gpu_scene, gpu_scene_done);
+
 /* The object that @text (with single quotes) is; NULL for NULL. The caller frees. */
 static inline void *gpu_scene_object(const struct api_kind *kind, const char *text)
 {

@@ -87,18 +87,18 @@ static void fill_past(const struct plan_case *c, struct gpu_past *past)
 
 static void plan_is(void **state)
 {
-	const struct plan_case *row = *state;
+	const struct plan_case *row = suite_row(state);
 	struct sriovgpudevice *object = gpu_scene_object(&sriovgpudevice_kind, row->object);
-	struct gpu_scene scene;
+	struct gpu_scene *scene = *state;
 	struct gpu_decision d;
 	auto_free char *text = NULL;
 
-	gpu_scene_init(&scene, row->lines);
+	gpu_scene_init(scene, row->lines);
 	struct card_case c = {
 		.node_name = NODE,
 		.name = NAME,
 		.object = object,
-		.card = gpu_cards_find(&scene.cards, PF),
+		.card = gpu_cards_find(&scene->cards, PF),
 		.known = !row->unknown,
 		.claimed = row->claimed,
 		.user = row->user,
@@ -121,23 +121,21 @@ static void plan_is(void **state)
 	}
 	gpu_decision_done(&d);
 	api_object_free(&sriovgpudevice_kind, object);
-	gpu_scene_done(&scene);
 }
 
 static void status_lists_functions(void **state)
 {
 	struct sriovgpudevice *object = gpu_scene_object(&sriovgpudevice_kind, OBJECT(ON, MANAGED));
 	static const char *const lines[] = { A_VGPU, NULL };
-	struct gpu_scene scene;
+	struct gpu_scene *scene = *state;
 	struct gpu_decision d;
 	struct sriovgpudevice *told;
 
-	(void)state;
-	gpu_scene_init(&scene, lines);
+	gpu_scene_init(scene, lines);
 	card_plan(&(struct card_case){ .node_name = NODE,
 				       .name = NAME,
 				       .object = object,
-				       .card = gpu_cards_find(&scene.cards, PF),
+				       .card = gpu_cards_find(&scene->cards, PF),
 				       .known = true },
 		  &d);
 	told = gpu_scene_told(&sriovgpudevice_kind, object, d.body);
@@ -149,13 +147,13 @@ static void status_lists_functions(void **state)
 	api_object_free(&sriovgpudevice_kind, told);
 	api_object_free(&sriovgpudevice_kind, object);
 	gpu_decision_done(&d);
-	gpu_scene_done(&scene);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &gpu_scene_fixture);
 	suite_rows(&suite, cases, plan_is);
 	suite_add(&suite, "the status lists the functions and their objects",
 		  status_lists_functions, NULL);

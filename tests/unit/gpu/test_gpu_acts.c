@@ -77,6 +77,8 @@ static void close_scene(struct scene *s)
 	mig_look_done(&s->look);
 }
 
+SUITE_CLOSING(scene, struct scene, close_scene);
+
 static void run(struct scene *s, const struct gpu_act *act)
 {
 	int before = s->ended;
@@ -96,33 +98,29 @@ static const struct gpu_act enable = { .verb = GPU_ENABLE_VFS, .address = PF, .c
 static void acts_are_run(void **state)
 {
 	auto_free char *calls = NULL;
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_scene(&s, CALLS "[ $1 = vgpu-set ] && echo '{\"kind\":\"end\",\"result\":\"Done\"}'");
-	run(&s, &set);
-	assert_false(s.outcome.failed);
-	assert_false(gpu_acts_busy(s.acts, PF));
-	fake_helper_does(&s.fake, CALLS "echo no; exit 3");
-	run(&s, &enable);
-	assert_string_equal(s.outcome.reason, "ToolFailed");
-	calls = fake_helper_wrote(&s.fake, "calls");
+	open_scene(s, CALLS "[ $1 = vgpu-set ] && echo '{\"kind\":\"end\",\"result\":\"Done\"}'");
+	run(s, &set);
+	assert_false(s->outcome.failed);
+	assert_false(gpu_acts_busy(s->acts, PF));
+	fake_helper_does(&s->fake, CALLS "echo no; exit 3");
+	run(s, &enable);
+	assert_string_equal(s->outcome.reason, "ToolFailed");
+	calls = fake_helper_wrote(&s->fake, "calls");
 	assert_string_equal(calls, "vgpu-set address=0000:08:00.4 type=5\n-e " PF "\n");
-	close_scene(&s);
 }
 
 static void a_command_that_is_not_there_is_told_from_the_loop(void **state)
 {
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_scene(&s, "");
-	assert_int_equal(unlink(s.fake.path), 0);
-	run(&s, &enable);
-	assert_string_equal(s.outcome.reason, "ToolMissing");
-	assert_non_null(strstr(s.outcome.message, s.fake.path));
-	assert_false(gpu_acts_busy(s.acts, PF));
-	close_scene(&s);
+	open_scene(s, "");
+	assert_int_equal(unlink(s->fake.path), 0);
+	run(s, &enable);
+	assert_string_equal(s->outcome.reason, "ToolMissing");
+	assert_non_null(strstr(s->outcome.message, s->fake.path));
+	assert_false(gpu_acts_busy(s->acts, PF));
 }
 
 static void on_pulse(uv_timer_t *timer)
@@ -148,34 +146,31 @@ static void a_child_that_does_not_end_keeps_its_card_alone(void **state)
 	static const struct gpu_act other = { .verb = GPU_DISABLE_VFS,
 					      .address = OTHER,
 					      .card = OTHER };
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_scene(&s, CALLS "[ $2 = " PF " ] && read x <$gate; exit 0");
-	start_pulse(&s);
-	run(&s, &enable);
-	uv_close((uv_handle_t *)&s.pulse, NULL);
-	assert_string_equal(s.outcome.reason, "Stuck");
-	assert_true(gpu_acts_busy(s.acts, PF));
-	assert_non_null(strstr(gpu_acts_stuck(s.acts, PF), "does not end"));
+	open_scene(s, CALLS "[ $2 = " PF " ] && read x <$gate; exit 0");
+	start_pulse(s);
+	run(s, &enable);
+	uv_close((uv_handle_t *)&s->pulse, NULL);
+	assert_string_equal(s->outcome.reason, "Stuck");
+	assert_true(gpu_acts_busy(s->acts, PF));
+	assert_non_null(strstr(gpu_acts_stuck(s->acts, PF), "does not end"));
 	/* Another card goes on. */
-	assert_null(gpu_acts_stuck(s.acts, OTHER));
-	run(&s, &other);
-	assert_false(s.outcome.failed);
+	assert_null(gpu_acts_stuck(s->acts, OTHER));
+	run(s, &other);
+	assert_false(s->outcome.failed);
 	/* Once it ends its card is free again. */
-	fake_helper_open_gate(&s.fake);
-	uv_run(&s.fake.loop, UV_RUN_DEFAULT);
-	assert_int_equal(s.freed, 1);
-	run(&s, &enable);
-	assert_false(s.outcome.failed);
-	close_scene(&s);
+	fake_helper_open_gate(&s->fake);
+	uv_run(&s->fake.loop, UV_RUN_DEFAULT);
+	assert_int_equal(s->freed, 1);
+	run(s, &enable);
+	assert_false(s->outcome.failed);
 }
 
 static void who_leaves_hears_nothing(void **state)
 {
 	struct scene s;
 
-	(void)state;
 	open_scene(&s, "read x <$gate");
 	gpu_acts_start(s.acts, &set, on_acted, &s);
 	uv_run(&s.fake.loop, UV_RUN_NOWAIT);
@@ -199,31 +194,29 @@ static void ask(struct scene *s)
 static void nvidia_smi_is_asked_one_thing_after_the_other(void **state)
 {
 	auto_free char *calls = NULL;
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_scene(&s,
+	open_scene(s,
 		   CALLS ANSWER("query", "mode") ANSWER("lgip", "lgip")
 			   ANSWER("lgi", "lgi") "echo '"
 						"No compute instances found: Not Found'; exit 6");
-	folder_put(&s.fake.folder, "mode", "Enabled\n");
-	folder_put(&s.fake.folder, "lgip", SMI_A100_PROFILES);
-	folder_put(&s.fake.folder, "lgi", SMI_A100_INSTANCES);
-	ask(&s);
-	assert_false(s.outcome.failed);
-	assert_int_equal(s.look.mode, SMI_MODE_ENABLED);
-	assert_int_equal(s.look.profiles.len, 6);
-	assert_int_equal(s.look.instances.len, 2);
-	assert_int_equal(s.look.computes.len, 0);
+	folder_put(&s->fake.folder, "mode", "Enabled\n");
+	folder_put(&s->fake.folder, "lgip", SMI_A100_PROFILES);
+	folder_put(&s->fake.folder, "lgi", SMI_A100_INSTANCES);
+	ask(s);
+	assert_false(s->outcome.failed);
+	assert_int_equal(s->look.mode, SMI_MODE_ENABLED);
+	assert_int_equal(s->look.profiles.len, 6);
+	assert_int_equal(s->look.instances.len, 2);
+	assert_int_equal(s->look.computes.len, 0);
 	/* A card without MIG is asked nothing more. */
-	folder_put(&s.fake.folder, "mode", "[N/A]\n");
-	folder_put(&s.fake.folder, "calls", "");
-	ask(&s);
-	assert_int_equal(s.look.mode, SMI_MODE_NONE);
-	calls = fake_helper_wrote(&s.fake, "calls");
+	folder_put(&s->fake.folder, "mode", "[N/A]\n");
+	folder_put(&s->fake.folder, "calls", "");
+	ask(s);
+	assert_int_equal(s->look.mode, SMI_MODE_NONE);
+	calls = fake_helper_wrote(&s->fake, "calls");
 	assert_string_equal(calls,
 			    "-i " PF " --query-gpu=mig.mode.current --format=csv,noheader\n");
-	close_scene(&s);
 }
 
 static struct failure_case {
@@ -242,28 +235,25 @@ static struct failure_case {
 
 static void a_look_fails(void **state)
 {
-	const struct failure_case *c = *state;
-	struct scene s;
+	const struct failure_case *c = suite_row(state);
+	struct scene *s = *state;
 
-	open_scene(&s, c->body);
-	ask(&s);
-	assert_true(s.outcome.failed);
-	assert_string_equal(s.outcome.reason, c->reason);
-	assert_non_null(strstr(s.outcome.message, c->says));
-	close_scene(&s);
+	open_scene(s, c->body);
+	ask(s);
+	assert_true(s->outcome.failed);
+	assert_string_equal(s->outcome.reason, c->reason);
+	assert_non_null(strstr(s->outcome.message, c->says));
 }
 
 static void an_endless_answer_is_cut(void **state)
 {
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	open_scene(&s, "i=0; while [ $i -lt 20000 ]; do echo "
-		       "'|   0  MIG 1g.5gb  19  7/7  4.75  No  14  0  0  padding padding |'; "
-		       "i=$((i + 1)); done");
-	ask(&s);
-	assert_true(s.outcome.failed);
-	close_scene(&s);
+	open_scene(s, "i=0; while [ $i -lt 20000 ]; do echo "
+		      "'|   0  MIG 1g.5gb  19  7/7  4.75  No  14  0  0  padding padding |'; "
+		      "i=$((i + 1)); done");
+	ask(s);
+	assert_true(s->outcome.failed);
 }
 
 int main(void)
@@ -271,13 +261,14 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
+	suite_add(&suite, "who leaves hears nothing", who_leaves_hears_nothing, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "acts are run by the helper, and by the vendor's command", acts_are_run,
 		  NULL);
 	suite_add(&suite, "a command that is not there is told from the loop",
 		  a_command_that_is_not_there_is_told_from_the_loop, NULL);
 	suite_add(&suite, "a child that does not end keeps its card, and no other",
 		  a_child_that_does_not_end_keeps_its_card_alone, NULL);
-	suite_add(&suite, "who leaves hears nothing", who_leaves_hears_nothing, NULL);
 	suite_add(&suite, "nvidia-smi is asked one thing after the other",
 		  nvidia_smi_is_asked_one_thing_after_the_other, NULL);
 	suite_rows(&suite, failures, a_look_fails);

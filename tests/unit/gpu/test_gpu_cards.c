@@ -67,37 +67,35 @@ static struct cards_case {
 
 static void cards_are(void **state)
 {
-	const struct cards_case *c = *state;
-	struct gpu_scene scene;
+	const struct cards_case *c = suite_row(state);
+	struct gpu_scene *scene = *state;
 	auto_free char *text = NULL;
 
-	gpu_scene_init(&scene, c->lines);
-	text = text_of(&scene.cards);
+	gpu_scene_init(scene, c->lines);
+	text = text_of(&scene->cards);
 	assert_string_equal(text, c->cards);
-	gpu_scene_done(&scene);
 }
 
 static void functions_are_found(void **state)
 {
 	static const char *const lines[] = { CARD, FUNCTIONS, MDEV_PARENT(VF1, "0"), MDEV, NULL };
 	const struct gpu_card *card = NULL;
-	struct gpu_scene scene;
+	struct gpu_scene *scene = *state;
 
-	(void)state;
-	gpu_scene_init(&scene, lines);
-	assert_string_equal(gpu_cards_function(&scene.cards, VF2, &card)->pci->address, VF2);
-	assert_ptr_equal(card, gpu_cards_find(&scene.cards, PF));
-	assert_null(gpu_cards_function(&scene.cards, PF, NULL));
-	assert_null(gpu_cards_find(&scene.cards, VF1));
-	assert_string_equal(gpu_cards_mdev(&scene.cards, MDEV_UUID)->pci->address, VF1);
-	assert_null(gpu_cards_mdev(&scene.cards, "none"));
-	gpu_scene_done(&scene);
+	gpu_scene_init(scene, lines);
+	assert_string_equal(gpu_cards_function(&scene->cards, VF2, &card)->pci->address, VF2);
+	assert_ptr_equal(card, gpu_cards_find(&scene->cards, PF));
+	assert_null(gpu_cards_function(&scene->cards, PF, NULL));
+	assert_null(gpu_cards_find(&scene->cards, VF1));
+	assert_string_equal(gpu_cards_mdev(&scene->cards, MDEV_UUID)->pci->address, VF1);
+	assert_null(gpu_cards_mdev(&scene->cards, "none"));
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &gpu_scene_fixture);
 	suite_rows(&suite, cases, cards_are);
 	suite_add(&suite, "functions are found by address and by mediated device",
 		  functions_are_found, NULL);

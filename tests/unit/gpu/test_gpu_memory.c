@@ -31,11 +31,12 @@ static struct gpu_past past(const struct gpu_memory *memory, int64_t generation,
 	return seen;
 }
 
+SUITE_OBJECT(gpu_memory, gpu_memory_new(), gpu_memory_free);
+
 static void an_act_counts_until_a_newer_scan(void **state)
 {
-	struct gpu_memory *memory = gpu_memory_new();
+	struct gpu_memory *memory = *state;
 
-	(void)state;
 	assert_null(past(memory, 1, 0, 0).act);
 	gpu_memory_begin(memory, KEY, 1, &set);
 	assert_true(past(memory, 1, 500, 600).newer);
@@ -44,30 +45,26 @@ static void an_act_counts_until_a_newer_scan(void **state)
 	assert_true(past(memory, 1, 1000, 1100).newer);
 	assert_false(past(memory, 1, 1001, 1100).newer);
 	assert_false(past(memory, 1, 1001, 1100).failed);
-	gpu_memory_free(memory);
 }
 
 /* What nvidia-smi does no scan shows. */
 static void an_act_of_nvidia_smi_ends_with_itself(void **state)
 {
-	struct gpu_memory *memory = gpu_memory_new();
+	struct gpu_memory *memory = *state;
 
-	(void)state;
 	gpu_memory_begin(memory, KEY, 1, &create);
 	assert_true(past(memory, 1, 500, 600).newer);
 	end(memory, false, false, 1000);
 	assert_false(past(memory, 1, 500, 1100).newer);
-	gpu_memory_free(memory);
 }
 
 static void failures_are_spaced(void **state)
 {
 	static const uint64_t pauses[] = { 5000,   10000,  20000,  40000, 80000,
 					   160000, 320000, 640000, 640000 };
-	struct gpu_memory *memory = gpu_memory_new();
+	struct gpu_memory *memory = *state;
 	uint64_t now = 1000;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pauses); i++) {
 		gpu_memory_begin(memory, KEY, 1, &set);
 		end(memory, true, false, now);
@@ -80,58 +77,50 @@ static void failures_are_spaced(void **state)
 	/* Another act is not what failed. */
 	assert_false(gpu_past_holds(&(struct gpu_past){ .act = &set, .failed = true, .wait_ms = 1 },
 				    &create));
-	gpu_memory_free(memory);
 }
 
 static void another_spec_waits_for_nothing(void **state)
 {
-	struct gpu_memory *memory = gpu_memory_new();
+	struct gpu_memory *memory = *state;
 
-	(void)state;
 	gpu_memory_begin(memory, KEY, 1, &set);
 	end(memory, true, false, 1000);
 	assert_int_not_equal(past(memory, 1, 1001, 1100).wait_ms, 0);
 	assert_int_equal(past(memory, 2, 1001, 1100).wait_ms, 0);
-	gpu_memory_free(memory);
 }
 
 static void who_is_in_the_way_is_asked_soon_again(void **state)
 {
-	struct gpu_memory *memory = gpu_memory_new();
+	struct gpu_memory *memory = *state;
 
-	(void)state;
 	for (int i = 0; i < 9; i++) {
 		gpu_memory_begin(memory, KEY, 1, &set);
 		end(memory, true, true, 1000);
 		assert_int_equal(past(memory, 1, 1001, 1000).wait_ms, 5000);
 	}
-	gpu_memory_free(memory);
 }
 
 static void what_is_under_way_is_not_forgotten(void **state)
 {
-	struct gpu_memory *memory = gpu_memory_new();
+	struct gpu_memory *memory = *state;
 
-	(void)state;
 	gpu_memory_begin(memory, KEY, 1, &set);
 	gpu_memory_forget(memory, KEY);
 	assert_non_null(past(memory, 1, 0, 0).act);
 	end(memory, false, false, 10);
 	gpu_memory_forget(memory, KEY);
 	assert_null(past(memory, 1, 0, 0).act);
-	gpu_memory_free(memory);
 }
 
 static void answers_grow_old(void **state)
 {
-	struct gpu_memory *memory = gpu_memory_new();
+	struct gpu_memory *memory = *state;
 	struct mig_look look = { .known = true, .mode = SMI_MODE_NONE };
 	struct gpu_outcome failed = { .failed = true,
 				      .reason = xstrdup("ToolMissing"),
 				      .message = xstrdup("no") };
 	struct gpu_said said;
 
-	(void)state;
 	gpu_memory_said(memory, "a", 0, 100, &said);
 	assert_null(said.look);
 	assert_null(said.trouble);
@@ -148,13 +137,13 @@ static void answers_grow_old(void **state)
 	gpu_memory_said(memory, "a", 2000, 100, &said);
 	assert_null(said.reason);
 	gpu_outcome_done(&failed);
-	gpu_memory_free(memory);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &gpu_memory_fixture);
 	suite_add(&suite, "an act counts until a newer scan", an_act_counts_until_a_newer_scan,
 		  NULL);
 	suite_add(&suite, "an act of nvidia-smi ends with itself",

@@ -92,19 +92,21 @@ static struct outcome_case {
 	  .message = "/sm cannot be run: no such file" },
 };
 
+SUITE_CLOSING(gpu_lines, struct gpu_lines, gpu_lines_done);
+
 static void outcome_is(void **state)
 {
-	const struct outcome_case *c = *state;
-	struct gpu_lines lines = { 0 };
+	const struct outcome_case *c = suite_row(state);
+	struct gpu_lines *lines = *state;
 	struct gpu_outcome outcome;
 
 	for (size_t i = 0; i < ARRAY_LEN(c->lines) && c->lines[i]; i++) {
 		if (c->tool)
-			gpu_lines_take_tool(&lines, c->lines[i], strlen(c->lines[i]));
+			gpu_lines_take_tool(lines, c->lines[i], strlen(c->lines[i]));
 		else
-			gpu_lines_take_helper(&lines, c->lines[i], strlen(c->lines[i]));
+			gpu_lines_take_helper(lines, c->lines[i], strlen(c->lines[i]));
 	}
-	gpu_lines_end(&lines, GPU_SET_TYPE, c->tool, c->err->code, c->err, &outcome);
+	gpu_lines_end(lines, GPU_SET_TYPE, c->tool, c->err->code, c->err, &outcome);
 	assert_int_equal(outcome.failed, c->reason != NULL);
 	assert_int_equal(outcome.busy, c->busy);
 	if (c->reason) {
@@ -112,29 +114,27 @@ static void outcome_is(void **state)
 		assert_string_equal(outcome.message, c->message);
 	}
 	gpu_outcome_done(&outcome);
-	gpu_lines_done(&lines);
 }
 
 static void long_messages_are_cut(void **state)
 {
 	char line[10000];
-	struct gpu_lines lines = { 0 };
+	struct gpu_lines *lines = *state;
 	struct gpu_outcome outcome;
 
-	(void)state;
 	memset(line, 'a', sizeof(line));
 	for (int i = 0; i < 100; i++)
-		gpu_lines_take_tool(&lines, line, sizeof(line));
-	gpu_lines_end(&lines, GPU_MIG_CREATE, "/smi", exited.code, &exited, &outcome);
+		gpu_lines_take_tool(lines, line, sizeof(line));
+	gpu_lines_end(lines, GPU_MIG_CREATE, "/smi", exited.code, &exited, &outcome);
 	assert_true(strlen(outcome.message) < GPU_MESSAGE_MAX + 32);
 	gpu_outcome_done(&outcome);
-	gpu_lines_done(&lines);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &gpu_lines_fixture);
 	suite_rows(&suite, cases, outcome_is);
 	suite_add(&suite, "what a command says without end is cut", long_messages_are_cut, NULL);
 	return suite_run(&suite, "gpu_outcome");

@@ -37,29 +37,31 @@ static struct words_case {
 };
 /* clang-format on */
 
+SUITE_CLOSING(json_strs, struct json_strs, json_strs_done);
+
 static void words_are(void **state)
 {
-	const struct words_case *c = *state;
+	const struct words_case *c = suite_row(state);
 	struct gpu_options options = {
 		.helper = { .sysfs_root = "/s", .state_dir = "/d" },
 		.sriov_manage = c->no_manage ? "" : "/sm",
 		.nvidia_smi = "/smi",
 	};
-	struct json_strs words = { 0 };
+	struct json_strs *words = *state;
 	auto_str struct str got = STR_INIT;
-	const char *tool = gpu_words(&options, &c->act, &words);
+	const char *tool = gpu_words(&options, &c->act, words);
 
 	str_add(&got, tool ? tool : "helper");
-	for (size_t i = 0; i < words.len; i++)
-		str_addf(&got, " %s", words.items[i]);
+	for (size_t i = 0; i < words->len; i++)
+		str_addf(&got, " %s", words->items[i]);
 	assert_string_equal(str_cstr(&got), c->words);
-	json_strs_done(&words);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &json_strs_fixture);
 	suite_rows(&suite, cases, words_are);
 	return suite_run(&suite, "gpu_words");
 }

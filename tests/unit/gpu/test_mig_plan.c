@@ -181,31 +181,32 @@ static void scene_done(struct scene *s)
 	gpu_scene_done(&s->gpu);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_done);
+
 static void plan_is(void **state)
 {
-	const struct plan_case *row = *state;
+	const struct plan_case *row = suite_row(state);
 	auto_free char *text = NULL;
 	struct gpu_decision d;
-	struct scene s;
+	struct scene *s = *state;
 
-	scene_init(&s, row);
-	mig_plan(&s.c, &d);
+	scene_init(s, row);
+	mig_plan(&s->c, &d);
 	text = gpu_scene_decision(&d);
 	assert_string_equal(text, row->decision);
 	if (d.step == GPU_TELL) {
 		struct migconfiguration *told =
-			gpu_scene_told(&migconfiguration_kind, s.object, d.body);
+			gpu_scene_told(&migconfiguration_kind, s->object, d.body);
 		struct gpu_decision again;
 
 		/* What is told is not told again: nothing changes, nothing is written. */
-		s.c.object = told;
-		mig_plan(&s.c, &again);
+		s->c.object = told;
+		mig_plan(&s->c, &again);
 		assert_int_not_equal(again.step, GPU_TELL);
 		gpu_decision_done(&again);
 		api_object_free(&migconfiguration_kind, told);
 	}
 	gpu_decision_done(&d);
-	scene_done(&s);
 }
 
 static struct status_case {
@@ -232,15 +233,15 @@ static struct status_case {
 
 static void status_is_harvesters(void **state)
 {
-	const struct status_case *c = *state;
+	const struct status_case *c = suite_row(state);
 	struct migconfiguration *told;
 	const struct mig_profile *profile;
 	struct gpu_decision d;
-	struct scene s;
+	struct scene *s = *state;
 
-	scene_init(&s, &c->row);
-	mig_plan(&s.c, &d);
-	told = gpu_scene_told(&migconfiguration_kind, s.object, d.body);
+	scene_init(s, &c->row);
+	mig_plan(&s->c, &d);
+	told = gpu_scene_told(&migconfiguration_kind, s->object, d.body);
 	assert_string_equal(told->status.status, c->status);
 	assert_int_equal(told->status.message != NULL, c->message);
 	assert_int_equal(told->status.profiles.len, 6);
@@ -249,12 +250,11 @@ static void status_is_harvesters(void **state)
 	assert_int_equal(profile->id, 9);
 	assert_int_equal(profile->available, 2);
 	assert_int_equal(profile->total, 2);
-	assert_int_equal(profile->instances.len, s.look.instances.len);
+	assert_int_equal(profile->instances.len, s->look.instances.len);
 	if (profile->instances.len == 2)
 		assert_string_equal(profile->instances.items[1], "2");
 	api_object_free(&migconfiguration_kind, told);
 	gpu_decision_done(&d);
-	scene_done(&s);
 }
 
 /* --- the look itself ---------------------------------------------------------------------------- */
@@ -265,7 +265,6 @@ static void answers_make_a_look(void **state)
 	struct mig_look look = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_false(mig_look_take(&look, MIG_ASK_MODE, "[N/A]\n", 6, false, &err));
 	assert_true(look.known);
 	mig_look_done(&look);
@@ -292,7 +291,6 @@ static void questions_are_nvidia_smis(void **state)
 		[MIG_ASK_COMPUTES] = "mig -i " PF " -lci ",
 	};
 
-	(void)state;
 	for (int q = 0; q < MIG_QUESTIONS; q++) {
 		auto_str struct str words = STR_INIT;
 		const char *args[MIG_ARGS_MAX];
@@ -308,9 +306,10 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, plan_is);
-	suite_rows(&suite, statuses, status_is_harvesters);
 	suite_add(&suite, "answers make a look", answers_make_a_look, NULL);
 	suite_add(&suite, "the questions are nvidia-smi's", questions_are_nvidia_smis, NULL);
+	suite_fixture(&suite, &scene_fixture);
+	suite_rows(&suite, cases, plan_is);
+	suite_rows(&suite, statuses, status_is_harvesters);
 	return suite_run(&suite, "mig_plan");
 }

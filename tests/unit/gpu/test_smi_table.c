@@ -32,18 +32,21 @@ static struct table_case {
 	{ "a cut last line is no row", "|   0  MIG 1g.5gb        19", "" },
 };
 
+SUITE_CLOSING(smi_profiles, struct smi_profiles, array_done);
+SUITE_CLOSING(smi_instances, struct smi_instances, array_done);
+SUITE_CLOSING(smi_computes, struct smi_computes, array_done);
+
 static void profiles_are(void **state)
 {
-	const struct table_case *c = *state;
-	struct smi_profiles list = { 0 };
+	const struct table_case *c = suite_row(state);
+	struct smi_profiles *list = *state;
 	auto_str struct str got = STR_INIT;
 
-	smi_profiles_parse(c->text, strlen(c->text), &list);
-	for (size_t i = 0; i < list.len; i++)
-		str_addf(&got, "%s %d %d/%d %d\n", list.items[i].name, list.items[i].id,
-			 list.items[i].available, list.items[i].total, list.items[i].memory_mib);
+	smi_profiles_parse(c->text, strlen(c->text), list);
+	for (size_t i = 0; i < list->len; i++)
+		str_addf(&got, "%s %d %d/%d %d\n", list->items[i].name, list->items[i].id,
+			 list->items[i].available, list->items[i].total, list->items[i].memory_mib);
 	assert_string_equal(str_cstr(&got), c->rows);
-	array_done(&list);
 }
 
 static struct table_case instance_cases[] = {
@@ -57,16 +60,15 @@ static struct table_case instance_cases[] = {
 
 static void instances_are(void **state)
 {
-	const struct table_case *c = *state;
-	struct smi_instances list = { 0 };
+	const struct table_case *c = suite_row(state);
+	struct smi_instances *list = *state;
 	auto_str struct str got = STR_INIT;
 
-	smi_instances_parse(c->text, strlen(c->text), &list);
-	for (size_t i = 0; i < list.len; i++)
-		str_addf(&got, "%s %d %d %d:%d\n", list.items[i].name, list.items[i].profile,
-			 list.items[i].id, list.items[i].start, list.items[i].size);
+	smi_instances_parse(c->text, strlen(c->text), list);
+	for (size_t i = 0; i < list->len; i++)
+		str_addf(&got, "%s %d %d %d:%d\n", list->items[i].name, list->items[i].profile,
+			 list->items[i].id, list->items[i].start, list->items[i].size);
 	assert_string_equal(str_cstr(&got), c->rows);
-	array_done(&list);
 }
 
 static struct table_case compute_cases[] = {
@@ -76,15 +78,14 @@ static struct table_case compute_cases[] = {
 
 static void computes_are(void **state)
 {
-	const struct table_case *c = *state;
-	struct smi_computes list = { 0 };
+	const struct table_case *c = suite_row(state);
+	struct smi_computes *list = *state;
 	auto_str struct str got = STR_INIT;
 
-	smi_computes_parse(c->text, strlen(c->text), &list);
-	for (size_t i = 0; i < list.len; i++)
-		str_addf(&got, "%d %d\n", list.items[i].instance, list.items[i].id);
+	smi_computes_parse(c->text, strlen(c->text), list);
+	for (size_t i = 0; i < list->len; i++)
+		str_addf(&got, "%d %d\n", list->items[i].instance, list->items[i].id);
 	assert_string_equal(str_cstr(&got), c->rows);
-	array_done(&list);
 }
 
 static struct mode_case {
@@ -112,20 +113,17 @@ static void mode_is(void **state)
 
 static void long_tables_are_cut(void **state)
 {
-	struct smi_instances list = { 0 };
+	struct smi_instances *list = *state;
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		str_addf(&text, "| 0 MIG 1g.5gb 19 %d 0:1 |\n", i);
-	smi_instances_parse(text.buf, text.len, &list);
-	assert_int_equal(list.len, SMI_ROWS_MAX);
-	array_done(&list);
+	smi_instances_parse(text.buf, text.len, list);
+	assert_int_equal(list->len, SMI_ROWS_MAX);
 }
 
 static void none_is_told(void **state)
 {
-	(void)state;
 	assert_true(smi_says_none(SMI_NO_INSTANCES, strlen(SMI_NO_INSTANCES)));
 	assert_true(smi_says_none(SMI_NO_COMPUTES, strlen(SMI_NO_COMPUTES)));
 	assert_false(smi_says_none(SMI_A100_INSTANCES, strlen(SMI_A100_INSTANCES)));
@@ -136,11 +134,14 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, profile_cases, profiles_are);
-	suite_rows(&suite, instance_cases, instances_are);
-	suite_rows(&suite, compute_cases, computes_are);
 	suite_rows(&suite, mode_cases, mode_is);
-	suite_add(&suite, "a table of a thousand rows is cut", long_tables_are_cut, NULL);
 	suite_add(&suite, "that there is none is told", none_is_told, NULL);
+	suite_fixture(&suite, &smi_profiles_fixture);
+	suite_rows(&suite, profile_cases, profiles_are);
+	suite_fixture(&suite, &smi_instances_fixture);
+	suite_rows(&suite, instance_cases, instances_are);
+	suite_add(&suite, "a table of a thousand rows is cut", long_tables_are_cut, NULL);
+	suite_fixture(&suite, &smi_computes_fixture);
+	suite_rows(&suite, compute_cases, computes_are);
 	return suite_run(&suite, "smi_table");
 }

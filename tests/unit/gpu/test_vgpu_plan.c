@@ -161,30 +161,31 @@ static void scene_done(struct scene *s)
 	gpu_scene_done(&s->gpu);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_done);
+
 static void plan_is(void **state)
 {
-	const struct plan_case *row = *state;
+	const struct plan_case *row = suite_row(state);
 	struct gpu_decision d;
 	auto_free char *text = NULL;
-	struct scene s;
+	struct scene *s = *state;
 
-	scene_init(&s, row);
-	vgpu_plan(&s.c, &d);
+	scene_init(s, row);
+	vgpu_plan(&s->c, &d);
 	text = gpu_scene_decision(&d);
 	assert_string_equal(text, row->decision);
 	if (d.step == GPU_TELL) {
-		struct vgpudevice *told = gpu_scene_told(&vgpudevice_kind, s.object, d.body);
+		struct vgpudevice *told = gpu_scene_told(&vgpudevice_kind, s->object, d.body);
 		struct gpu_decision again;
 
 		/* What is told is not told again: nothing changes, nothing is written. */
-		s.c.object = told;
-		vgpu_plan(&s.c, &again);
+		s->c.object = told;
+		vgpu_plan(&s->c, &again);
 		assert_int_not_equal(again.step, GPU_TELL);
 		gpu_decision_done(&again);
 		api_object_free(&vgpudevice_kind, told);
 	}
 	gpu_decision_done(&d);
-	scene_done(&s);
 }
 
 /* What a TELL makes of the status, for the lines; the caller frees. */
@@ -213,7 +214,6 @@ static void status_is_harvesters(void **state)
 	struct vgpudevice *told;
 	struct scene s;
 
-	(void)state;
 	told = tell(&s, &attributes);
 	assert_string_equal(told->status.status, "vGPUConfigured");
 	assert_string_equal(told->status.uuid, "1146");
@@ -237,13 +237,11 @@ static void name_outlives_table(void **state)
 		.object = OBJECT(ON("NVIDIA A2-4C"),
 				 MANAGED("1146") ",'availableTypes':{'NVIDIA A2-4C':'1146'}")
 	};
-	struct scene s;
-	struct vgpudevice *told = tell(&s, &row);
+	struct scene *s = *state;
+	struct vgpudevice *told = tell(s, &row);
 
-	(void)state;
 	assert_string_equal(told->status.type_name, "NVIDIA A2-4C");
 	api_object_free(&vgpudevice_kind, told);
-	scene_done(&s);
 }
 
 static void siblings_types_are_refreshed(void **state)
@@ -257,15 +255,14 @@ static void siblings_types_are_refreshed(void **state)
 	struct gpu_decision d;
 	struct vgpudevice *told;
 	struct vgpudevice *again;
-	struct scene s;
+	struct scene *s = *state;
 
-	(void)state;
-	told = tell(&s, &before);
+	told = tell(s, &before);
 	assert_int_equal(told->status.available_types.len, 2);
 	gpu_scene_init(&scene, after);
-	s.c.object = told;
-	s.c.function = gpu_cards_function(&scene.cards, VF1, &s.c.card);
-	vgpu_plan(&s.c, &d);
+	s->c.object = told;
+	s->c.function = gpu_cards_function(&scene.cards, VF1, &s->c.card);
+	vgpu_plan(&s->c, &d);
 	assert_int_equal(d.step, GPU_TELL);
 	again = gpu_scene_told(&vgpudevice_kind, told, d.body);
 	assert_int_equal(again->status.available_types.len, 1);
@@ -274,7 +271,6 @@ static void siblings_types_are_refreshed(void **state)
 	api_object_free(&vgpudevice_kind, told);
 	gpu_decision_done(&d);
 	gpu_scene_done(&scene);
-	scene_done(&s);
 }
 
 static void vgpu_is_lent_by_a_claim(void **state)
@@ -296,7 +292,6 @@ static void vgpu_is_lent_by_a_claim(void **state)
 	struct scene s;
 	void *decoded;
 
-	(void)state;
 	told = tell(&s, &row);
 	s.c.object = told;
 	vgpu_plan(&s.c, &d);
@@ -337,16 +332,14 @@ static void mediated_device_needs_no_claim(void **state)
 		.lines = { CARD, FUNCTIONS, MDEV_PARENT(VF1, "0"), MDEV, MDEV_RECORD },
 		.object = OBJECT(ON("NVIDIA A2-4C"), MANAGED("nvidia-746"))
 	};
-	struct scene s;
-	struct vgpudevice *told = tell(&s, &row);
+	struct scene *s = *state;
+	struct vgpudevice *told = tell(s, &row);
 	struct gpu_decision d;
 
-	(void)state;
-	s.c.object = told;
-	vgpu_plan(&s.c, &d);
+	s->c.object = told;
+	vgpu_plan(&s->c, &d);
 	assert_int_equal(d.step, GPU_REST);
 	api_object_free(&vgpudevice_kind, told);
-	scene_done(&s);
 }
 
 static struct resource_case {
@@ -377,14 +370,15 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, plan_is);
 	suite_rows(&suite, resources, resource_is);
 	suite_add(&suite, "the status is Harvester's", status_is_harvesters, NULL);
+	suite_add(&suite, "a vGPU is lent by a claim that skips vfio-pci", vgpu_is_lent_by_a_claim,
+		  NULL);
+	suite_fixture(&suite, &scene_fixture);
+	suite_rows(&suite, cases, plan_is);
 	suite_add(&suite, "the type's name outlives the driver's table", name_outlives_table, NULL);
 	suite_add(&suite, "what siblings can be is told anew after one has changed",
 		  siblings_types_are_refreshed, NULL);
-	suite_add(&suite, "a vGPU is lent by a claim that skips vfio-pci", vgpu_is_lent_by_a_claim,
-		  NULL);
 	suite_add(&suite, "a mediated device needs no claim", mediated_device_needs_no_claim, NULL);
 	return suite_run(&suite, "vgpu_plan");
 }

@@ -50,69 +50,65 @@ static void parse(const char *text, struct json_pairs *types)
 	json_strs_done(&lines);
 }
 
+SUITE_CLOSING(json_pairs, struct json_pairs, json_pairs_done);
+
 static void table_gives(void **state)
 {
-	const struct types_case *c = *state;
-	struct json_pairs types = { 0 };
+	const struct types_case *c = suite_row(state);
+	struct json_pairs *types = *state;
 	auto_str struct str got = STR_INIT;
 
-	parse(c->text, &types);
-	for (size_t i = 0; i < types.len; i++)
-		str_addf(&got, "%s=%s;", types.items[i].key, types.items[i].value);
+	parse(c->text, types);
+	for (size_t i = 0; i < types->len; i++)
+		str_addf(&got, "%s=%s;", types->items[i].key, types->items[i].value);
 	assert_string_equal(str_cstr(&got), c->types);
-	json_pairs_done(&types);
 }
 
 static void long_tables_are_cut(void **state)
 {
-	struct json_pairs types = { 0 };
+	struct json_pairs *types = *state;
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	for (int i = 1; i < 1000; i++)
 		str_addf(&text, "%d : TYPE-%03d\n", i, i);
-	parse(str_cstr(&text), &types);
-	assert_int_equal(types.len, VGPU_TYPES_MAX);
-	assert_string_equal(types.items[0].key, "TYPE-001");
-	json_pairs_done(&types);
+	parse(str_cstr(&text), types);
+	assert_int_equal(types->len, VGPU_TYPES_MAX);
+	assert_string_equal(types->items[0].key, "TYPE-001");
 }
 
 static void long_names_are_left_out(void **state)
 {
 	char text[VGPU_TYPE_NAME_MAX + 16];
-	struct json_pairs types = { 0 };
+	struct json_pairs *types = *state;
 
-	(void)state;
 	memset(text, 'a', sizeof(text));
 	memcpy(text, "7 : ", 4);
 	text[4 + VGPU_TYPE_NAME_MAX + 1] = '\0';
-	parse(text, &types);
-	assert_int_equal(types.len, 0);
+	parse(text, types);
+	assert_int_equal(types->len, 0);
 	text[4 + VGPU_TYPE_NAME_MAX] = '\0';
-	parse(text, &types);
-	assert_int_equal(types.len, 1);
-	json_pairs_done(&types);
+	parse(text, types);
+	assert_int_equal(types->len, 1);
 }
 
 static void types_are_found_by_id(void **state)
 {
-	struct json_pairs types = { 0 };
+	struct json_pairs *types = *state;
 
-	(void)state;
-	parse("5 : A\n6 : B\n", &types);
-	assert_string_equal(vgpu_types_name(&types, "6"), "B");
-	assert_null(vgpu_types_name(&types, "7"));
+	parse("5 : A\n6 : B\n", types);
+	assert_string_equal(vgpu_types_name(types, "6"), "B");
+	assert_null(vgpu_types_name(types, "7"));
 	assert_true(vgpu_type_valid("6"));
 	assert_false(vgpu_type_valid("0"));
 	assert_false(vgpu_type_valid(""));
 	assert_false(vgpu_type_valid(NULL));
-	json_pairs_done(&types);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &json_pairs_fixture);
 	suite_rows(&suite, cases, table_gives);
 	suite_add(&suite, "a table of a thousand types is cut", long_tables_are_cut, NULL);
 	suite_add(&suite, "a name longer than the schema's limit is left out",

@@ -52,3 +52,5 @@ static inline void world_close(struct world *world)
 	inventory_free(world->inventory);
 	id_names_free(world->names);
 }
+
+SUITE_CLOSING(world, struct world, world_close);

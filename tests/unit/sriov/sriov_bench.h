@@ -200,6 +200,8 @@ static inline void bench_close(struct bench *b)
 	str_done(&fake.words);
 }
 
+SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
+
 /* What the node has from now on, by a scan that begins a moment later. */
 static inline void bench_look(struct bench *b, const char *const *lines)
 {
@@ -300,7 +302,6 @@ static inline void bench_settle(struct bench *b)
 /* Listed, @object among it (NULL: none), and looked at. */
 static inline void bench_begin(struct bench *b, const char *object, const char *const *lines)
 {
-	bench_open(b);
 	if (object)
 		b->object = scene_json(object);
 	bench_list(b, CARDS_PATH, object ? object : "");

@@ -60,10 +60,12 @@ static struct outcome_case {
 	  " X a\\x1bb" },
 };
 
+SUITE_CLOSING(sriov_lines, struct sriov_lines, sriov_lines_done);
+
 static void outcomes_match(void **state)
 {
-	const struct outcome_case *c = *state;
-	struct sriov_lines lines = { 0 };
+	const struct outcome_case *c = suite_row(state);
+	struct sriov_lines *lines = *state;
 	struct sriov_outcome outcome = { 0 };
 	struct err err = { 0 };
 	auto_free char *said = NULL;
@@ -71,38 +73,36 @@ static void outcomes_match(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(c->lines) && c->lines[i]; i++) {
 		auto_free char *line = scene_quotes(c->lines[i]);
 
-		sriov_lines_take(&lines, line, strlen(line));
+		sriov_lines_take(lines, line, strlen(line));
 	}
 	if (c->result < 0)
 		(void)err_set(&err, ERR_RETRY, c->result, "it was killed");
-	sriov_lines_end(&lines, c->result, &err, &outcome);
+	sriov_lines_end(lines, c->result, &err, &outcome);
 	said = xasprintf("%s%s%s %s %s", outcome.done ? "d" : "", outcome.refused ? "r" : "",
 			 outcome.held ? "h" : "", outcome.reason ? outcome.reason : "-",
 			 outcome.message);
 	assert_string_equal(said, c->want);
 	sriov_outcome_done(&outcome);
-	sriov_lines_done(&lines);
 }
 
 static void a_long_message_is_cut(void **state)
 {
 	auto_str struct str line = STR_INIT;
-	struct sriov_lines lines = { 0 };
+	struct sriov_lines *lines = *state;
 
-	(void)state;
 	str_add(&line, "{\"kind\":\"end\",\"result\":\"Failed\",\"message\":\"");
 	for (int i = 0; i < 3000; i++)
 		str_add_char(&line, 'x');
 	str_add(&line, "\"}");
-	sriov_lines_take(&lines, line.buf, line.len);
-	assert_int_equal(strlen(lines.outcome.message), 1024);
-	sriov_lines_done(&lines);
+	sriov_lines_take(lines, line.buf, line.len);
+	assert_int_equal(strlen(lines->outcome.message), 1024);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &sriov_lines_fixture);
 	suite_rows(&suite, cases, outcomes_match);
 	suite_add(&suite, "a long message is cut", a_long_message_is_cut, NULL);
 	return suite_run(&suite, "sriov_outcome");

@@ -36,54 +36,50 @@ static struct retry_case {
 	{ "what is refused every thirty", true, false, 9, 30000 },
 };
 
+SUITE_CLOSING(sriov_past, struct sriov_past, sriov_past_done);
+
 static void tries_are_repeated(void **state)
 {
-	const struct retry_case *c = *state;
-	struct sriov_past past = { 0 };
+	const struct retry_case *c = suite_row(state);
+	struct sriov_past *past = *state;
 	uint64_t hold_ms = 0;
 
 	for (int i = 0; i < c->times; i++)
-		(void)run(&past, failed(c->refused, c->held), true, 100000);
-	assert_non_null(sriov_past_failure(&past, SPEC, 100000, &hold_ms));
+		(void)run(past, failed(c->refused, c->held), true, 100000);
+	assert_non_null(sriov_past_failure(past, SPEC, 100000, &hold_ms));
 	assert_int_equal(hold_ms, c->want_ms);
-	assert_non_null(sriov_past_failure(&past, SPEC, 100000 + c->want_ms, &hold_ms));
+	assert_non_null(sriov_past_failure(past, SPEC, 100000 + c->want_ms, &hold_ms));
 	assert_int_equal(hold_ms, 0);
-	sriov_past_done(&past);
 }
 
 static void a_failure_is_of_one_spec(void **state)
 {
-	struct sriov_past past = { 0 };
+	struct sriov_past *past = *state;
 	uint64_t hold_ms = 7;
 
-	(void)state;
-	(void)run(&past, failed(false, false), true, 5000);
-	assert_null(sriov_past_failure(&past, SPEC + 1, 5000, &hold_ms));
-	assert_string_equal(sriov_past_failure(&past, SPEC, 5000, &hold_ms)->reason,
-			    "NumVFsFailed");
-	(void)run(&past, (struct sriov_outcome){ .done = true }, true, 9000);
-	assert_null(sriov_past_failure(&past, SPEC, 9000, &hold_ms));
+	(void)run(past, failed(false, false), true, 5000);
+	assert_null(sriov_past_failure(past, SPEC + 1, 5000, &hold_ms));
+	assert_string_equal(sriov_past_failure(past, SPEC, 5000, &hold_ms)->reason, "NumVFsFailed");
+	(void)run(past, (struct sriov_outcome){ .done = true }, true, 9000);
+	assert_null(sriov_past_failure(past, SPEC, 9000, &hold_ms));
 	/* The next failure is the first again. */
-	(void)run(&past, failed(false, false), true, 20000);
-	(void)sriov_past_failure(&past, SPEC, 20000, &hold_ms);
+	(void)run(past, failed(false, false), true, 20000);
+	(void)sriov_past_failure(past, SPEC, 20000, &hold_ms);
 	assert_int_equal(hold_ms, 1000);
-	sriov_past_done(&past);
 }
 
 static void another_spec_is_tried_at_once(void **state)
 {
-	struct sriov_past past = { 0 };
+	struct sriov_past *past = *state;
 	struct sriov_outcome again = failed(false, false);
 	uint64_t hold_ms = 0;
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
-		(void)run(&past, failed(false, false), true, 5000);
-	sriov_past_begin(&past, SPEC + 1, true, 6000);
-	(void)sriov_past_end(&past, &again, 7000);
-	(void)sriov_past_failure(&past, SPEC + 1, 7000, &hold_ms);
+		(void)run(past, failed(false, false), true, 5000);
+	sriov_past_begin(past, SPEC + 1, true, 6000);
+	(void)sriov_past_end(past, &again, 7000);
+	(void)sriov_past_failure(past, SPEC + 1, 7000, &hold_ms);
 	assert_int_equal(hold_ms, 1000);
-	sriov_past_done(&past);
 }
 
 static struct moved_case {
@@ -101,36 +97,34 @@ static struct moved_case {
 
 static void moves_are_known(void **state)
 {
-	const struct moved_case *c = *state;
-	struct sriov_past past = { 0 };
+	const struct moved_case *c = suite_row(state);
+	struct sriov_past *past = *state;
 
-	assert_int_equal(run(&past, c->outcome, c->counted, 5000), c->moved);
-	assert_int_equal(sriov_past_is_unsure(&past, 5000), c->moved);
-	assert_false(sriov_past_is_unsure(&past, 5001));
-	sriov_past_done(&past);
+	assert_int_equal(run(past, c->outcome, c->counted, 5000), c->moved);
+	assert_int_equal(sriov_past_is_unsure(past, 5000), c->moved);
+	assert_false(sriov_past_is_unsure(past, 5001));
 }
 
 static void settings_are_looked_at_after_every_scan(void **state)
 {
-	struct sriov_past past = { 0 };
+	struct sriov_past *past = *state;
 
-	(void)state;
-	assert_false(sriov_past_is_verified(&past, 0, 0));
-	(void)run(&past, (struct sriov_outcome){ .done = true }, false, 5000); /* from 4000 */
-	assert_true(sriov_past_is_verified(&past, SPEC, 4000));
-	assert_false(sriov_past_is_verified(&past, SPEC, 4001));
-	assert_false(sriov_past_is_verified(&past, SPEC + 1, 4000));
-	sriov_past_forget(&past);
-	assert_false(sriov_past_is_verified(&past, SPEC, 4000));
-	sriov_past_lose(&past, 6000);
-	assert_true(sriov_past_is_unsure(&past, 6000));
-	sriov_past_done(&past);
+	assert_false(sriov_past_is_verified(past, 0, 0));
+	(void)run(past, (struct sriov_outcome){ .done = true }, false, 5000); /* from 4000 */
+	assert_true(sriov_past_is_verified(past, SPEC, 4000));
+	assert_false(sriov_past_is_verified(past, SPEC, 4001));
+	assert_false(sriov_past_is_verified(past, SPEC + 1, 4000));
+	sriov_past_forget(past);
+	assert_false(sriov_past_is_verified(past, SPEC, 4000));
+	sriov_past_lose(past, 6000);
+	assert_true(sriov_past_is_unsure(past, 6000));
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &sriov_past_fixture);
 	suite_rows(&suite, retries, tries_are_repeated);
 	suite_rows(&suite, moves, moves_are_known);
 	suite_add(&suite, "a failure is of one spec", a_failure_is_of_one_spec, NULL);

@@ -404,17 +404,17 @@ static void assert_told(const struct plan_case *c, struct run *run)
 
 static void plans_match_the_table(void **state)
 {
-	const struct plan_case *c = *state;
+	const struct plan_case *c = suite_row(state);
 	const char *name = name_of(c);
 	struct sriov_decision decision = { 0 };
 	struct run run = { 0 };
-	struct world world;
+	struct world *world = *state;
 
-	scene_world(&world, c->lines, ARRAY_LEN(c->lines));
+	scene_world(world, c->lines, ARRAY_LEN(c->lines));
 	run.object = c->object ? scene_json(c->object) : NULL;
 	for (int i = 0; i < 6; i++) {
 		sriov_decision_done(&decision);
-		plan_once(c, name, &world, &run, &decision);
+		plan_once(c, name, world, &run, &decision);
 		if (!is_write(decision.step))
 			break;
 		write_it(&run, name, &decision);
@@ -424,24 +424,23 @@ static void plans_match_the_table(void **state)
 	sriov_decision_done(&decision);
 	json_decref(run.object);
 	str_done(&run.events);
-	world_close(&world);
 }
 
 /* Until there is no mark to write any more. */
 static void marks_match_the_table(void **state)
 {
-	const struct mark_case *c = *state;
+	const struct mark_case *c = suite_row(state);
 	const struct plan_case plain = { 0 };
 	struct sriov_decision decision = { 0 };
 	struct run run = { 0 };
-	struct world world;
+	struct world *world = *state;
 	json_t *found;
 
-	scene_world(&world, c->lines, ARRAY_LEN(c->lines));
+	scene_world(world, c->lines, ARRAY_LEN(c->lines));
 	run.object = c->object ? scene_json(c->object) : NULL;
 	for (int i = 0; i < 3; i++) {
 		sriov_decision_done(&decision);
-		plan_once(&plain, NAME, &world, &run, &decision);
+		plan_once(&plain, NAME, world, &run, &decision);
 		if (decision.step != SRIOV_CREATE && decision.step != SRIOV_MARK)
 			break;
 		write_it(&run, NAME, &decision);
@@ -459,7 +458,6 @@ static void marks_match_the_table(void **state)
 	sriov_decision_done(&decision);
 	json_decref(run.object);
 	str_done(&run.events);
-	world_close(&world);
 }
 
 /* harvester 2.6: vfPCIDevices stayed as they were when the virtual functions were gone. */
@@ -470,12 +468,11 @@ static void functions_that_are_gone_are_not_listed(void **state)
 	struct sriov_decision decision = { 0 };
 	struct run run = { .object = scene_json(c.object) };
 	const char *const lines[] = { CARD, NULL };
-	struct world world;
+	struct world *world = *state;
 	json_t *status;
 
-	(void)state;
-	scene_world(&world, lines, 1);
-	plan_once(&c, NAME, &world, &run, &decision);
+	scene_world(world, lines, 1);
+	plan_once(&c, NAME, world, &run, &decision);
 	assert_int_equal(decision.step, SRIOV_TELL);
 	status = json_object_get(decision.body, "status");
 	/* Harvester's status has no empty lists. */
@@ -486,13 +483,13 @@ static void functions_that_are_gone_are_not_listed(void **state)
 	sriov_decision_done(&decision);
 	json_decref(run.object);
 	str_done(&run.events);
-	world_close(&world);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &world_fixture);
 	suite_rows(&suite, cases, plans_match_the_table);
 	suite_rows(&suite, marks, marks_match_the_table);
 	suite_add(&suite, "harvester 2.6: functions that are gone are not listed any more",

@@ -42,6 +42,8 @@ static inline void machine_init(struct machine *m)
 	memcpy(m->cards, cards, sizeof(cards));
 }
 
+SUITE_FIXTURE(machine, struct machine, machine_init, machine_done);
+
 static inline void wish_and_settle(struct machine *m, const char *types)
 {
 	machine_wish(m, types);

@@ -45,17 +45,19 @@ static struct line_case {
 };
 /* clang-format on */
 
+SUITE_CLOSING(mdev_lines, struct mdev_lines, mdev_lines_done);
+
 static void outcome_matches_table(void **state)
 {
-	const struct line_case *c = *state;
-	struct mdev_lines lines = { 0 };
-	const struct mdev_outcome *outcome = &lines.outcome;
+	const struct line_case *c = suite_row(state);
+	struct mdev_lines *lines = *state;
+	const struct mdev_outcome *outcome = &lines->outcome;
 	struct err err = { .kind = c->fails, .code = -EIO, .msg = "died" };
 	auto_free char *text = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(c->lines) && c->lines[i]; i++)
-		mdev_lines_take(&lines, c->lines[i], strlen(c->lines[i]));
-	mdev_lines_end(&lines, 7, c->fails == ERR_NONE ? 0 : -EIO, &err);
+		mdev_lines_take(lines, c->lines[i], strlen(c->lines[i]));
+	mdev_lines_end(lines, 7, c->fails == ERR_NONE ? 0 : -EIO, &err);
 	if (outcome->done)
 		text = xasprintf("done %zu", outcome->count);
 	else
@@ -63,7 +65,6 @@ static void outcome_matches_table(void **state)
 				 outcome->count, outcome->uuid ? outcome->uuid : "",
 				 outcome->message);
 	assert_string_equal(text, c->outcome);
-	mdev_lines_done(&lines);
 }
 
 static char reason_text[] = "CreateFailed";
@@ -159,7 +160,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, outcome_matches_table);
 	suite_rows(&suite, fares, fare_matches_table);
+	suite_fixture(&suite, &mdev_lines_fixture);
+	suite_rows(&suite, cases, outcome_matches_table);
 	return suite_run(&suite, "mdev_line");
 }

@@ -64,90 +64,73 @@ static void deal_matches_table(void **state)
 
 static void a_type_back_takes_no_cards(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	wish_and_settle(&m, "a-1 b-1");
-	wish_and_settle(&m, "a-1");
-	assert_cards(&m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
-	wish_and_settle(&m, "a-1 b-1");
-	assert_cards(&m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
-	machine_done(&m);
+	wish_and_settle(m, "a-1 b-1");
+	wish_and_settle(m, "a-1");
+	assert_cards(m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
+	wish_and_settle(m, "a-1 b-1");
+	assert_cards(m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
 }
 
 static void another_order_moves_nothing(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	wish_and_settle(&m, "a-1 b-1");
-	machine_wish(&m, "b-1 a-1");
-	assert_int_equal(machine_settle(&m), 0);
-	assert_cards(&m, "c1:a-1*4 c2:b-1*2 c3:a-1*4");
-	machine_done(&m);
+	wish_and_settle(m, "a-1 b-1");
+	machine_wish(m, "b-1 a-1");
+	assert_int_equal(machine_settle(m), 0);
+	assert_cards(m, "c1:a-1*4 c2:b-1*2 c3:a-1*4");
 }
 
 static void nothing_wanted_removes_only_ours(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, U1, "c1", "b-1", NULL);
-	machine_add(&m, U2, "c2", "b-1", "vgpu");
-	wish_and_settle(&m, "a-1");
-	assert_cards(&m, "c1:~b-1*1 c2:b-1*1 c3:a-1*4");
-	wish_and_settle(&m, "");
-	assert_cards(&m, "c1:~b-1*1 c2:b-1*1 c3:");
-	machine_done(&m);
+	machine_add(m, U1, "c1", "b-1", NULL);
+	machine_add(m, U2, "c2", "b-1", "vgpu");
+	wish_and_settle(m, "a-1");
+	assert_cards(m, "c1:~b-1*1 c2:b-1*1 c3:a-1*4");
+	wish_and_settle(m, "");
+	assert_cards(m, "c1:~b-1*1 c2:b-1*1 c3:");
 }
 
 static void a_record_of_another_boot_owns_nothing(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	wish_and_settle(&m, "a-1");
-	m.rebooted = true;
-	machine_wish(&m, "");
-	machine_settle(&m);
-	assert_cards(&m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
-	machine_done(&m);
+	wish_and_settle(m, "a-1");
+	m->rebooted = true;
+	machine_wish(m, "");
+	machine_settle(m);
+	assert_cards(m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
 }
 
 /* The kernel has each UUID once: of two lines that tell of it the first counts, and here nobody has made that. */
 static void a_uuid_told_twice_counts_once(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 	struct mdev_plan plan;
 
-	(void)state;
-	machine_init(&m);
-	machine_wish(&m, "");
-	machine_add(&m, U1, "c1", "b-1", NULL);
-	machine_add(&m, U1, "c1", "a-1", MDEV_OWNER_TYPES);
-	machine_plan(&m, &plan);
+	machine_wish(m, "");
+	machine_add(m, U1, "c1", "b-1", NULL);
+	machine_add(m, U1, "c1", "a-1", MDEV_OWNER_TYPES);
+	machine_plan(m, &plan);
 	for (size_t i = 0; i < plan.len; i++)
 		assert_int_equal(plan.items[i].remove.len, 0);
 	mdev_plan_done(&plan);
-	machine_done(&m);
 }
 
 static void switched_off_changes_nothing(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 	struct mdev_plan plan;
 
-	(void)state;
-	machine_init(&m);
-	wish_and_settle(&m, "a-1");
-	machine_remove(&m, m.instances[0].uuid);
-	machine_wish(&m, "b-1");
-	m.wish.enabled = false;
-	machine_plan(&m, &plan);
+	wish_and_settle(m, "a-1");
+	machine_remove(m, m->instances[0].uuid);
+	machine_wish(m, "b-1");
+	m->wish.enabled = false;
+	machine_plan(m, &plan);
 	for (size_t i = 0; i < plan.len; i++) {
 		assert_int_equal(plan.items[i].state, MDEV_DISABLED);
 		assert_int_equal(plan.items[i].create.len + plan.items[i].remove.len +
@@ -155,101 +138,82 @@ static void switched_off_changes_nothing(void **state)
 				 0);
 	}
 	mdev_plan_done(&plan);
-	machine_done(&m);
 }
 
 static void a_type_of_another_provider_is_kept(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	wish_and_settle(&m, "a-1 b-1");
-	machine_wish(&m, "a-1");
-	json_strs_add(&m.wish.kept, "Type_B");
-	machine_settle(&m);
-	assert_cards(&m, "c1:a-1*4 c2:b-1*2 c3:a-1*4");
-	machine_done(&m);
+	wish_and_settle(m, "a-1 b-1");
+	machine_wish(m, "a-1");
+	json_strs_add(&m->wish.kept, "Type_B");
+	machine_settle(m);
+	assert_cards(m, "c1:a-1*4 c2:b-1*2 c3:a-1*4");
 }
 
 static void what_somebody_has_is_not_removed(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 	struct mdev_plan plan;
 
-	(void)state;
-	machine_init(&m);
-	wish_and_settle(&m, "a-1");
-	m.instances[0].held = true;
-	wish_and_settle(&m, "b-1");
-	assert_cards(&m, "c1:a-1*1 c2:b-1*2 c3:b-1*2");
-	machine_plan(&m, &plan);
+	wish_and_settle(m, "a-1");
+	m->instances[0].held = true;
+	wish_and_settle(m, "b-1");
+	assert_cards(m, "c1:a-1*1 c2:b-1*2 c3:b-1*2");
+	machine_plan(m, &plan);
 	assert_int_equal(plan.items[0].state, MDEV_IN_USE);
-	assert_string_equal(plan.items[0].in_use.items[0], m.instances[0].uuid);
+	assert_string_equal(plan.items[0].in_use.items[0], m->instances[0].uuid);
 	mdev_plan_done(&plan);
-	m.instances[0].held = false;
-	machine_settle(&m);
-	assert_cards(&m, "c1:b-1*2 c2:b-1*2 c3:b-1*2");
-	machine_done(&m);
+	m->instances[0].held = false;
+	machine_settle(m);
+	assert_cards(m, "c1:b-1*2 c2:b-1*2 c3:b-1*2");
 }
 
 /* --- refill ------------------------------------------------------------------------------- */
 
 static void what_others_remove_is_made_again(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 	char uuid[37];
 
-	(void)state;
-	machine_init(&m);
-	wish_and_settle(&m, "a-1");
-	memcpy(uuid, m.instances[2].uuid, sizeof(uuid));
-	machine_remove(&m, uuid);
-	machine_settle(&m);
-	assert_cards(&m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
-	assert_non_null(machine_instance(&m, uuid));
-	machine_done(&m);
+	wish_and_settle(m, "a-1");
+	memcpy(uuid, m->instances[2].uuid, sizeof(uuid));
+	machine_remove(m, uuid);
+	machine_settle(m);
+	assert_cards(m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
+	assert_non_null(machine_instance(m, uuid));
 }
 
 static void a_part_is_filled_up(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	m.cards[1].makes = 1;
-	wish_and_settle(&m, "a-1");
-	assert_cards(&m, "c1:a-1*4 c2:a-1*1 c3:a-1*4");
-	m.cards[1].makes = 0;
-	machine_settle(&m);
-	assert_cards(&m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
-	machine_done(&m);
+	m->cards[1].makes = 1;
+	wish_and_settle(m, "a-1");
+	assert_cards(m, "c1:a-1*4 c2:a-1*1 c3:a-1*4");
+	m->cards[1].makes = 0;
+	machine_settle(m);
+	assert_cards(m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
 }
 
 static void a_failing_card_gets_its_own_type_later(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	m.cards[0].fails = true;
-	wish_and_settle(&m, "a-1 b-1");
-	m.cards[0].fails = false;
-	machine_settle(&m);
-	assert_cards(&m, "c1:a-1*4 c2:b-1*2 c3:a-1*4");
-	machine_done(&m);
+	m->cards[0].fails = true;
+	wish_and_settle(m, "a-1 b-1");
+	m->cards[0].fails = false;
+	machine_settle(m);
+	assert_cards(m, "c1:a-1*4 c2:b-1*2 c3:a-1*4");
 }
 
 static void beside_an_instance_of_a_wanted_type(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, U1, "c1", "b-1", NULL);
-	wish_and_settle(&m, "a-1 b-1");
-	assert_cards(&m, "c1:b-1*1~b-1*1 c2:a-1*4 c3:a-1*4");
-	machine_done(&m);
+	machine_add(m, U1, "c1", "b-1", NULL);
+	wish_and_settle(m, "a-1 b-1");
+	assert_cards(m, "c1:b-1*1~b-1*1 c2:a-1*4 c3:a-1*4");
 }
 
 int main(void)
@@ -257,6 +221,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, deals, deal_matches_table);
+	suite_fixture(&suite, &machine_fixture);
 	suite_add(&suite, "kubevirt-contract 2 (edge: a type back): it takes no cards from another",
 		  a_type_back_takes_no_cards, NULL);
 	suite_add(&suite,

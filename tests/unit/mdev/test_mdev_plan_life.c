@@ -9,53 +9,45 @@
 static void the_same_instances_after_a_reboot(void **state)
 {
 	static struct machine before;
-	static struct machine after;
+	struct machine *after = *state;
 
-	(void)state;
 	machine_init(&before);
-	machine_init(&after);
 	wish_and_settle(&before, "a-1 b-1");
-	wish_and_settle(&after, "a-1 b-1");
+	wish_and_settle(after, "a-1 b-1");
 	assert_int_equal(before.len, 10);
 	for (size_t i = 0; i < before.len; i++)
-		assert_non_null(machine_instance(&after, before.instances[i].uuid));
+		assert_non_null(machine_instance(after, before.instances[i].uuid));
 	machine_done(&before);
-	machine_done(&after);
 }
 
 static void a_uuid_that_is_taken_is_passed_over(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 	char uuid[37];
 
-	(void)state;
-	machine_init(&m);
-	wish_and_settle(&m, "a-1");
-	memcpy(uuid, m.instances[0].uuid, sizeof(uuid));
-	m.len = 0;
-	machine_add(&m, uuid, "c2", "b-1", NULL);
-	machine_settle(&m);
-	assert_cards(&m, "c1:a-1*4 c2:~b-1*1 c3:a-1*4");
-	assert_string_equal(machine_instance(&m, uuid)->type, "b-1");
-	machine_done(&m);
+	wish_and_settle(m, "a-1");
+	memcpy(uuid, m->instances[0].uuid, sizeof(uuid));
+	m->len = 0;
+	machine_add(m, uuid, "c2", "b-1", NULL);
+	machine_settle(m);
+	assert_cards(m, "c1:a-1*4 c2:~b-1*1 c3:a-1*4");
+	assert_string_equal(machine_instance(m, uuid)->type, "b-1");
 }
 
 static void records_of_what_is_gone_are_forgotten(void **state)
 {
-	static struct machine m;
+	struct machine *m = *state;
 	struct facts *facts;
 	struct mdev_plan plan;
 
-	(void)state;
-	machine_init(&m);
-	machine_wish(&m, "");
-	facts = machine_facts(&m);
+	machine_wish(m, "");
+	facts = machine_facts(m);
 	machine_line(facts, "{\"kind\":\"mdevRecord\",\"uuid\":\"" U1 "\",\"parent\":\"gone\","
 			    "\"type\":\"a-1\",\"owner\":\"types\",\"thisBoot\":true}");
 	machine_line(facts, "{\"kind\":\"mdevRecord\",\"uuid\":\"" U2 "\",\"parent\":\"c1\","
 			    "\"type\":\"a-1\",\"owner\":\"vgpu\",\"thisBoot\":false}");
 	mdev_plan_make(
-		&(struct mdev_plan_case){ .node_name = "n", .facts = facts, .wish = &m.wish },
+		&(struct mdev_plan_case){ .node_name = "n", .facts = facts, .wish = &m->wish },
 		&plan);
 	assert_int_equal(plan.len, 4);
 	assert_string_equal(plan.items[3].parent, "gone");
@@ -64,7 +56,6 @@ static void records_of_what_is_gone_are_forgotten(void **state)
 	assert_int_equal(plan.items[0].forget.len, 0);
 	mdev_plan_done(&plan);
 	facts_free(facts);
-	machine_done(&m);
 }
 
 /* --- states ------------------------------------------------------------------------------------ */
@@ -77,7 +68,6 @@ static void states_say_why(void **state)
 	static struct machine m;
 	struct mdev_plan plan;
 
-	(void)state;
 	m = cards;
 	machine_add(&m, U1, "c3", "c-1", NULL);
 	machine_wish(&m, "a-1");
@@ -108,7 +98,6 @@ static const char *const wishes[] = { "", "a-1", "b-1", "a-1 b-1", "b-1 a-1", "c
 /* The agent dies after any number of single steps, and another one goes on. */
 static void a_cut_comes_to_the_same_end(void **state)
 {
-	(void)state;
 	for (size_t w = 0; w < ARRAY_LEN(wishes); w++) {
 		static struct machine whole;
 		auto_free char *expected = NULL;
@@ -181,7 +170,6 @@ static void rules_hold_in_any_life(void **state)
 {
 	uint64_t seed = 22;
 
-	(void)state;
 	for (int life = 0; life < 200; life++) {
 		static struct machine m;
 		size_t foreign = suite_random(&seed) % 3;
@@ -205,12 +193,6 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite, "instances have the same UUIDs after a reboot",
-		  the_same_instances_after_a_reboot, NULL);
-	suite_add(&suite, "a UUID that somebody else has taken is passed over",
-		  a_uuid_that_is_taken_is_passed_over, NULL);
-	suite_add(&suite, "records of what is gone are forgotten, but for those of others",
-		  records_of_what_is_gone_are_forgotten, NULL);
 	suite_add(&suite, "the state of each parent says why", states_say_why, NULL);
 	suite_add(&suite, "a plan that was cut off anywhere comes to the same end",
 		  a_cut_comes_to_the_same_end, NULL);
@@ -218,5 +200,12 @@ int main(void)
 		&suite,
 		"kubevirt-contract 2 (edge: foreign mdevs): nothing of others and nothing in use goes, in any life",
 		rules_hold_in_any_life, NULL);
+	suite_fixture(&suite, &machine_fixture);
+	suite_add(&suite, "instances have the same UUIDs after a reboot",
+		  the_same_instances_after_a_reboot, NULL);
+	suite_add(&suite, "a UUID that somebody else has taken is passed over",
+		  a_uuid_that_is_taken_is_passed_over, NULL);
+	suite_add(&suite, "records of what is gone are forgotten, but for those of others",
+		  records_of_what_is_gone_are_forgotten, NULL);
 	return suite_run(&suite, "mdev_plan_life");
 }

@@ -141,6 +141,8 @@ static void world_close(struct world *w)
 	str_done(offered());
 }
 
+SUITE_CLOSING(world, struct world, world_close);
+
 #define OWN_NODE "sys/bus/mdev/devices/11111111-2222-3333-4444-555555555551/vfio-dev/vfio3/"
 #define T4_ENV   "MDEV_PCI_RESOURCE_NVIDIA_COM_GRID_T4-1B="
 #define VFIO     " /dev/vfio/vfio:mrw"
@@ -222,35 +224,32 @@ static void assert_troubles(struct config_troubles *troubles, const char *wanted
 
 static void offers_match_table(void **state)
 {
-	struct offer_case *c = *state;
+	struct offer_case *c = suite_row(state);
 	struct config_troubles troubles = { 0 };
 	auto_free char *leaving = c->leaving ? xstrdup(c->leaving) : NULL;
-	struct world w;
+	struct world *w = *state;
 
-	world_open(&w, c->lines, c->nodes, c->config);
-	w.view.arg = leaving;
-	mdev_type_offer(w.type, NULL, &troubles);
+	world_open(w, c->lines, c->nodes, c->config);
+	w->view.arg = leaving;
+	mdev_type_offer(w->type, NULL, &troubles);
 	assert_troubles(&troubles, c->troubles);
 	assert_string_equal(str_cstr(offered()), c->offers);
-	world_close(&w);
 }
 
 static void nothing_is_offered_before_all_is_known(void **state)
 {
 	static const char *const lines[4] = { T4(U1, GROUP("14")) };
 	static const char *const nodes[] = { NODES, NULL };
-	struct world w;
+	struct world *w = *state;
 
-	(void)state;
-	world_open(&w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
-	w.view.inventory = NULL;
-	mdev_type_offer(w.type, NULL, &(struct config_troubles){ 0 });
+	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
+	w->view.inventory = NULL;
+	mdev_type_offer(w->type, NULL, &(struct config_troubles){ 0 });
 	assert_string_equal(str_cstr(offered()), "");
-	w.view.inventory = w.inventory;
-	w.view.config = NULL;
-	mdev_type_offer(w.type, NULL, &(struct config_troubles){ 0 });
+	w->view.inventory = w->inventory;
+	w->view.config = NULL;
+	mdev_type_offer(w->type, NULL, &(struct config_troubles){ 0 });
 	assert_string_equal(str_cstr(offered()), "");
-	world_close(&w);
 }
 
 /* KubeVirt's stays unhealthy for ever. */
@@ -258,17 +257,15 @@ static void a_node_that_comes_back_makes_its_instance_healthy(void **state)
 {
 	static const char *const lines[4] = { T4(U1, GROUP("14")) };
 	static const char *const nodes[] = { "dev/vfio/vfio=", NULL };
-	struct world w;
+	struct world *w = *state;
 
-	(void)state;
-	world_open(&w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
-	mdev_type_offer(w.type, NULL, &(struct config_troubles){ 0 });
+	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
+	mdev_type_offer(w->type, NULL, &(struct config_troubles){ 0 });
 	assert_string_equal(str_cstr(offered()),
 			    "nvidia.com/T4: 555555555551! (/dev/vfio/14 is not there)");
-	tree_add(&w.tree, "dev/vfio/14=");
-	mdev_type_offer(w.type, NULL, &(struct config_troubles){ 0 });
+	tree_add(&w->tree, "dev/vfio/14=");
+	mdev_type_offer(w->type, NULL, &(struct config_troubles){ 0 });
 	assert_string_equal(str_cstr(offered()), "nvidia.com/T4: 555555555551");
-	world_close(&w);
 }
 
 /* clang-format off */
@@ -326,20 +323,20 @@ static char *gift_text(const struct allocation *gift)
 
 static void allocate_matches_table(void **state)
 {
-	const struct allocate_case *c = *state;
+	const struct allocate_case *c = suite_row(state);
 	struct allocation gift = { 0 };
 	struct json_strs ids = { 0 };
 	auto_free char *text = NULL;
 	struct err err = { 0 };
-	struct world w;
+	struct world *w = *state;
 	int r;
 
-	world_open(&w, c->lines, c->nodes,
+	world_open(w, c->lines, c->nodes,
 		   ENTRY("nvidia.com/GRID_T4-1B", "nvidia-222") "," ENTRY("nvidia.com/T4-2B",
 									  "nvidia-223"));
 	for (size_t i = 0; i < ARRAY_LEN(c->ids) && c->ids[i]; i++)
 		json_strs_add(&ids, c->ids[i]);
-	r = mdev_device_type.allocate(w.type, "nvidia.com/GRID_T4-1B", &ids, &gift, &err);
+	r = mdev_device_type.allocate(w->type, "nvidia.com/GRID_T4-1B", &ids, &gift, &err);
 	if (c->gives) {
 		text = gift_text(&gift);
 		assert_string_equal(text, c->gives);
@@ -349,7 +346,6 @@ static void allocate_matches_table(void **state)
 	}
 	json_strs_done(&ids);
 	allocation_done(&gift);
-	world_close(&w);
 }
 
 /* Each container of a request has an answer of its own: nothing is remembered from one to the next. */
@@ -359,17 +355,16 @@ static void a_second_container_gets_its_own_only(void **state)
 	static const char *const nodes[] = { NODES, NULL };
 	struct allocation gifts[2] = { 0 };
 	struct err err = { 0 };
-	struct world w;
+	struct world *w = *state;
 
-	(void)state;
-	world_open(&w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
+	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
 	for (size_t i = 0; i < 2; i++) {
 		struct json_strs ids = { 0 };
 		auto_free char *text = NULL;
 
 		json_strs_add(&ids, i ? U2 : U1);
 		assert_int_equal(
-			mdev_device_type.allocate(w.type, "nvidia.com/T4", &ids, &gifts[i], &err),
+			mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gifts[i], &err),
 			0);
 		text = gift_text(&gifts[i]);
 		assert_string_equal(text,
@@ -378,7 +373,6 @@ static void a_second_container_gets_its_own_only(void **state)
 		json_strs_done(&ids);
 		allocation_done(&gifts[i]);
 	}
-	world_close(&w);
 }
 
 /* The kernel uses group numbers again: the same number may be another instance's. */
@@ -389,15 +383,13 @@ static void a_group_that_is_used_again_names_no_other_instance(void **state)
 	struct allocation gift = { 0 };
 	struct json_strs ids = { 0 };
 	struct err err = { 0 };
-	struct world w;
+	struct world *w = *state;
 
-	(void)state;
-	world_open(&w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
+	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
 	json_strs_add(&ids, U1); /* had group 14 before */
-	assert_true(mdev_device_type.allocate(w.type, "nvidia.com/T4", &ids, &gift, &err) < 0);
+	assert_true(mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gift, &err) < 0);
 	json_strs_done(&ids);
 	allocation_done(&gift);
-	world_close(&w);
 }
 
 static struct held_case {
@@ -419,30 +411,29 @@ static void what_a_pod_has_is_lent_once(void **state)
 {
 	static const char *const lines[] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")), NULL };
 	static const char *const nodes[] = { NODES, NULL };
-	const struct held_case *row = *state;
+	const struct held_case *row = suite_row(state);
 	auto_free char *as = xstrdup(row->as);
 	struct config_troubles troubles = { 0 };
 	struct allocation gift = { 0 };
 	struct json_strs ids = { 0 };
 	struct err err = { 0 };
-	struct world w;
+	struct world *w = *state;
 	int r;
 
-	world_open(&w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
-	w.view.removing = NULL;
-	w.view.held_as = held_as;
-	w.view.arg = as;
-	mdev_type_offer(w.type, NULL, &troubles);
+	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
+	w->view.removing = NULL;
+	w->view.held_as = held_as;
+	w->view.arg = as;
+	mdev_type_offer(w->type, NULL, &troubles);
 	assert_string_equal(str_cstr(offered()), row->offers);
 	json_strs_add(&ids, U1);
-	r = mdev_device_type.allocate(w.type, "nvidia.com/T4", &ids, &gift, &err);
+	r = mdev_device_type.allocate(w->type, "nvidia.com/T4", &ids, &gift, &err);
 	assert_int_equal(r < 0, row->refused);
 	if (row->refused && !strstr(err.msg, row->as))
 		fail_msg("no '%s' in '%s'", row->as, err.msg);
 	json_strs_done(&ids);
 	allocation_done(&gift);
 	config_troubles_done(&troubles);
-	world_close(&w);
 }
 
 static const char *as_claimed(void *arg, const char *uuid)
@@ -458,22 +449,21 @@ static void what_no_entry_names_is_lent_as_its_claim_says(void **state)
 					     NULL };
 	static const char *const nodes[] = { NODES, NULL };
 	struct config_troubles troubles = { 0 };
-	struct world w;
+	struct world *w = *state;
 
-	(void)state;
-	world_open(&w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
-	w.view.otherwise = as_claimed;
-	mdev_type_offer(w.type, NULL, &troubles);
+	world_open(w, lines, nodes, ENTRY("nvidia.com/T4", "nvidia-222"));
+	w->view.otherwise = as_claimed;
+	mdev_type_offer(w->type, NULL, &troubles);
 	assert_string_equal(str_cstr(offered()),
 			    "claim.io/vgpu: 555555555552; nvidia.com/T4: 555555555551");
 	config_troubles_done(&troubles);
-	world_close(&w);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &world_fixture);
 	suite_rows(&suite, offers, offers_match_table);
 	suite_add(&suite, "before inventory and config are known nothing is offered",
 		  nothing_is_offered_before_all_is_known, NULL);

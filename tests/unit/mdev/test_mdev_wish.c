@@ -100,7 +100,6 @@ static void what_is_not_known_yet_wants_nothing_to_be_done(void **state)
 	struct json_pairs labels = labels_of_node();
 	struct mdev_wish wish;
 
-	(void)state;
 	mdev_wish_make(NULL, &labels, &wish);
 	assert_wish(&wish, "off: /");
 	mdev_wish_done(&wish);

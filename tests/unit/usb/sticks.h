@@ -64,6 +64,8 @@ static inline void sticks_close(struct sticks *node)
 	str_done(&node->lines);
 }
 
+SUITE_FIXTURE(sticks, struct sticks, sticks_open, sticks_close);
+
 /* What the helper says, with ' for ". */
 static inline void sticks_line(struct sticks *node, const char *text)
 {

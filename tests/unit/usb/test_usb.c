@@ -9,105 +9,94 @@
  * offered. */
 static void a_claim_is_not_released_before_its_device_was_offered(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	look(&scene);
-	list_all(&scene, DELETED);
-	fake_clock_advance(scene.clock, 60000);
-	assert_int_equal(asking(&scene), 0);
-	assert_true(scene.lend.touches > 0);
-	scene.lend.type.offer(scene.lend.type.arg, NULL);
-	fake_clock_advance(scene.clock, 500);
-	assert_int_equal(asking(&scene), 1);
-	scene_close(&scene);
+	scene_open(scene, true);
+	look(scene);
+	list_all(scene, DELETED);
+	fake_clock_advance(scene->clock, 60000);
+	assert_int_equal(asking(scene), 0);
+	assert_true(scene->lend.touches > 0);
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	fake_clock_advance(scene->clock, 500);
+	assert_int_equal(asking(scene), 1);
 }
 
 /* The agent began anew while the kubelet is away, and the pod runs on. */
 static void who_held_it_holds_it_until_the_kubelet_speaks(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	scene.lend.silent = true;
-	look(&scene);
-	list_all(&scene, HELD("pod default/p0"));
-	scene.lend.type.offer(scene.lend.type.arg, NULL);
-	fake_clock_advance(scene.clock, 60000);
+	scene_open(scene, true);
+	scene->lend.silent = true;
+	look(scene);
+	list_all(scene, HELD("pod default/p0"));
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	fake_clock_advance(scene->clock, 60000);
 	/* It tells that, and does not read the claim in order to release it. */
-	assert_int_equal(asking(&scene), 1);
-	fake_client_choose(scene.client, "/usbdeviceclaims/");
-	assert_string_equal(fake_client_request(scene.client)->method, "PATCH");
-	assert_non_null(strstr(fake_client_request(scene.client)->body, "pod default/p0 has"));
-	scene_close(&scene);
+	assert_int_equal(asking(scene), 1);
+	fake_client_choose(scene->client, "/usbdeviceclaims/");
+	assert_string_equal(fake_client_request(scene->client)->method, "PATCH");
+	assert_non_null(strstr(fake_client_request(scene->client)->body, "pod default/p0 has"));
 }
 
 static void an_offer_before_the_claims_are_known_does_not_count(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	look(&scene);
-	scene.lend.type.offer(scene.lend.type.arg, NULL);
-	list_all(&scene, DELETED);
-	fake_clock_advance(scene.clock, 60000);
-	assert_int_equal(asking(&scene), 0);
-	scene_close(&scene);
+	scene_open(scene, true);
+	look(scene);
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	list_all(scene, DELETED);
+	fake_clock_advance(scene->clock, 60000);
+	assert_int_equal(asking(scene), 0);
 }
 
 static void without_a_kubelet_nobody_is_asked(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, false);
-	look(&scene);
-	list_all(&scene, DELETED);
-	assert_int_equal(asking(&scene), 1);
-	scene_close(&scene);
+	scene_open(scene, false);
+	look(scene);
+	list_all(scene, DELETED);
+	assert_int_equal(asking(scene), 1);
 }
 
 static void names_are_those_of_the_claims_once_they_are_known(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	look(&scene);
-	assert_true(is_named(&scene, "node1-0951-1666-001077"));
-	list_all(&scene, CLAIM(STICK, KNOWN("1-2", "A")));
-	assert_true(is_named(&scene, STICK));
-	assert_false(is_named(&scene, "node1-0951-1666-001077"));
-	look(&scene);
-	assert_true(is_named(&scene, STICK));
-	scene_close(&scene);
+	scene_open(scene, true);
+	look(scene);
+	assert_true(is_named(scene, "node1-0951-1666-001077"));
+	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
+	assert_true(is_named(scene, STICK));
+	assert_false(is_named(scene, "node1-0951-1666-001077"));
+	look(scene);
+	assert_true(is_named(scene, STICK));
 }
 
 static void what_changes_is_looked_at(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 	unsigned touches;
 
-	(void)state;
-	scene_open(&scene, true);
-	look(&scene);
-	list_all(&scene, "");
-	touches = scene.lend.touches;
-	usb_set_config(scene.usb, NULL);
-	assert_int_equal(scene.lend.touches, touches + 1);
-	usb_lent_changed(scene.usb);
-	assert_int_equal(scene.lend.touches, touches + 2);
-	assert_int_equal(usb_allocations(scene.usb, STICK)->len, 0);
-	scene_close(&scene);
+	scene_open(scene, true);
+	look(scene);
+	list_all(scene, "");
+	touches = scene->lend.touches;
+	usb_set_config(scene->usb, NULL);
+	assert_int_equal(scene->lend.touches, touches + 1);
+	usb_lent_changed(scene->usb);
+	assert_int_equal(scene->lend.touches, touches + 2);
+	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 0);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a claim is not released before its device was offered",
 		  a_claim_is_not_released_before_its_device_was_offered, NULL);
 	suite_add(&suite, "who held it holds it until the kubelet speaks",

@@ -190,7 +190,6 @@ static const char *name_of(const struct plan_case *row)
 
 static void open_case(struct sticks *node, const struct plan_case *row)
 {
-	sticks_open(node);
 	sticks_plug_all(node, row->plugged);
 	if (row->line)
 		sticks_line(node, row->line);
@@ -231,20 +230,20 @@ static void assert_event(const struct plan_case *row, const struct usb_claim_dec
 
 static void is_planned(void **state)
 {
-	const struct plan_case *row = *state;
+	const struct plan_case *row = suite_row(state);
 	struct api_meta owner = { 0 };
 	struct usb_claim_decision decision;
-	struct sticks node;
+	struct sticks *node = *state;
 
 	owner.name = xstrdup(STICK);
 	owner.uid = xstrdup("d1");
-	open_case(&node, row);
+	open_case(node, row);
 	usb_claim_plan(&(struct usb_claim_case){ .node_name = "node1",
-						 .claim = store_object(node.claims, name_of(row)),
+						 .claim = store_object(node->claims, name_of(row)),
 						 .fresh = row->fresh,
-						 .inventory = node.world.inventory,
-						 .claims = node.claims,
-						 .pci_claims = node.pci_claims,
+						 .inventory = node->world.inventory,
+						 .claims = node->claims,
+						 .pci_claims = node->pci_claims,
 						 .owner = row->unlisted ? NULL : &owner,
 						 .held = row->pod,
 						 .holder = row->pod && *row->pod ? row->pod : NULL,
@@ -259,7 +258,6 @@ static void is_planned(void **state)
 	usb_claim_decision_done(&decision);
 	free(owner.name);
 	free(owner.uid);
-	sticks_close(&node);
 }
 
 static struct ours_case {
@@ -290,21 +288,19 @@ static void is_ours(void **state)
 /* However a claim begins, with an API server that does what it is told it comes to rest. */
 static void a_claim_comes_to_rest(void **state)
 {
-	struct sticks node;
+	struct sticks *node = *state;
 	struct usb_claim_decision decision = { 0 };
 	int writes = 0;
 
-	(void)state;
-	sticks_open(&node);
-	sticks_plug_all(&node, "1-2=5:A");
-	sticks_claim(&node, NEW);
-	sticks_look(&node);
+	sticks_plug_all(node, "1-2=5:A");
+	sticks_claim(node, NEW);
+	sticks_look(node);
 	for (;;) {
 		struct usb_claim_case c = { .node_name = "node1",
-					    .claim = store_object(node.claims, STICK),
-					    .inventory = node.world.inventory,
-					    .claims = node.claims,
-					    .pci_claims = node.pci_claims,
+					    .claim = store_object(node->claims, STICK),
+					    .inventory = node->world.inventory,
+					    .claims = node->claims,
+					    .pci_claims = node->pci_claims,
 					    .now_wall_ms = 1000 + writes };
 		auto_json json_t *object = api_object_encode(&usbdeviceclaim_kind, c.claim);
 		auto_free char *text = NULL;
@@ -314,21 +310,21 @@ static void a_claim_comes_to_rest(void **state)
 			break;
 		claim_merge(object, decision.body);
 		text = json_map_text(object);
-		sticks_claim(&node, text);
+		sticks_claim(node, text);
 		usb_claim_decision_done(&decision);
 		assert_true(writes++ < 4);
 	}
 	assert_int_equal(writes, 2);
-	assert_true(usbdeviceclaim_lends(store_object(node.claims, STICK)));
-	sticks_close(&node);
+	assert_true(usbdeviceclaim_lends(store_object(node->claims, STICK)));
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, is_planned);
 	suite_rows(&suite, ours, is_ours);
+	suite_fixture(&suite, &sticks_fixture);
+	suite_rows(&suite, cases, is_planned);
 	suite_add(&suite, "a claim comes to rest after two writes", a_claim_comes_to_rest, NULL);
 	return suite_run(&suite, "usb_claim_plan");
 }

@@ -48,7 +48,6 @@ static const char *const words[] = {
 static void open_row(struct sticks *node, const char *plugged, const char *const *claims,
 		     size_t len)
 {
-	sticks_open(node);
 	sticks_plug_all(node, plugged);
 	for (size_t i = 0; i < len && claims[i]; i++)
 		sticks_claim(node, claims[i]);
@@ -57,21 +56,20 @@ static void open_row(struct sticks *node, const char *plugged, const char *const
 
 static void is_seen(void **state)
 {
-	const struct sight_case *row = *state;
+	const struct sight_case *row = suite_row(state);
 	auto_str struct str said = STR_INIT;
 	struct usb_sighting seen;
-	struct sticks node;
+	struct sticks *node = *state;
 
-	open_row(&node, row->plugged, row->claims, ARRAY_LEN(row->claims));
-	seen = usb_identity_look(store_object(node.claims, STICK), node.world.inventory,
-				 node.claims);
+	open_row(node, row->plugged, row->claims, ARRAY_LEN(row->claims));
+	seen = usb_identity_look(store_object(node->claims, STICK), node->world.inventory,
+				 node->claims);
 	str_add(&said, words[seen.sight]);
 	if (seen.device)
 		str_addf(&said, " %s", seen.device->status.port_path);
 	if (seen.ambiguous)
 		str_add(&said, " ambiguous");
 	assert_string_equal(str_cstr(&said), row->sees);
-	sticks_close(&node);
 }
 
 static struct name_case {
@@ -105,13 +103,13 @@ static struct name_case {
 
 static void is_named(void **state)
 {
-	const struct name_case *row = *state;
+	const struct name_case *row = suite_row(state);
 	const struct inventory_set *set;
 	auto_str struct str said = STR_INIT;
-	struct sticks node;
+	struct sticks *node = *state;
 
-	open_row(&node, row->plugged, row->claims, ARRAY_LEN(row->claims));
-	set = &node.world.inventory->sets[INVENTORY_USB];
+	open_row(node, row->plugged, row->claims, ARRAY_LEN(row->claims));
+	set = &node->world.inventory->sets[INVENTORY_USB];
 	for (size_t i = 0; i < set->len; i++) {
 		const struct usbdevice *device = set->objects[i];
 		auto_free char *resource = xasprintf("kubevirt.io/%s", device->meta.name);
@@ -120,28 +118,25 @@ static void is_named(void **state)
 			 device->meta.name);
 		assert_string_equal(device->status.resource_name, resource);
 		assert_ptr_equal(
-			inventory_find(node.world.inventory, INVENTORY_USB, device->meta.name),
+			inventory_find(node->world.inventory, INVENTORY_USB, device->meta.name),
 			device);
 	}
 	assert_string_equal(str_cstr(&said), row->names);
-	assert_false(usb_names_apply(node.world.inventory, node.claims, "node1"));
-	sticks_close(&node);
+	assert_false(usb_names_apply(node->world.inventory, node->claims, "node1"));
 }
 
 /* A claim that goes gives the name back. */
 static void a_name_goes_with_its_claim(void **state)
 {
 	static const char *const claims[] = { CLAIM(STICK, KNOWN("1-2", "A")) };
-	struct sticks node;
+	struct sticks *node = *state;
 
-	(void)state;
-	open_row(&node, "1-2=77:A", claims, 1);
-	store_remove(node.claims, STICK, NULL, claim_store_heard, NULL);
-	assert_true(usb_names_apply(node.world.inventory, node.claims, "node1"));
-	assert_null(inventory_find(node.world.inventory, INVENTORY_USB, STICK));
+	open_row(node, "1-2=77:A", claims, 1);
+	store_remove(node->claims, STICK, NULL, claim_store_heard, NULL);
+	assert_true(usb_names_apply(node->world.inventory, node->claims, "node1"));
+	assert_null(inventory_find(node->world.inventory, INVENTORY_USB, STICK));
 	assert_non_null(
-		inventory_find(node.world.inventory, INVENTORY_USB, "node1-0951-1666-001077"));
-	sticks_close(&node);
+		inventory_find(node->world.inventory, INVENTORY_USB, "node1-0951-1666-001077"));
 }
 
 static struct ours_case {
@@ -172,9 +167,10 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_rows(&suite, ours, is_ours);
+	suite_fixture(&suite, &sticks_fixture);
 	suite_rows(&suite, sights, is_seen);
 	suite_rows(&suite, names, is_named);
-	suite_rows(&suite, ours, is_ours);
 	suite_add(&suite, "a name goes with its claim", a_name_goes_with_its_claim, NULL);
 	return suite_run(&suite, "usb_identity");
 }

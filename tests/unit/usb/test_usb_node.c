@@ -30,7 +30,6 @@ static void a_node_is_given_and_given_back(void **state)
 	struct usb_node before;
 	struct usb_node after;
 
-	(void)state;
 	nodes_open();
 	five = at(FIVE);
 	nodes_make(5);
@@ -102,7 +101,6 @@ static void a_node_that_was_made_anew_is_not_given(void **state)
 	struct usb_node owner = qemu;
 	struct usb_node before;
 
-	(void)state;
 	nodes_open();
 	five = at(FIVE);
 	nodes_make(5);
@@ -120,7 +118,6 @@ static void a_chown_that_is_refused_is_told(void **state)
 	struct usb_node before;
 	struct err err = { 0 };
 
-	(void)state;
 	nodes_open();
 	five = at(FIVE);
 	nodes_make(5);
@@ -138,7 +135,6 @@ static void the_kernel_is_asked_by_itself(void **state)
 	struct usb_node_at five = { .device_path = FIVE };
 	struct usb_node node;
 
-	(void)state;
 	nodes_open();
 	folder_put(&nodes()->folder, "dev/bus/usb/001/005", "");
 	five.dev_root = nodes()->dev;

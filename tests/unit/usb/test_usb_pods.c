@@ -7,68 +7,60 @@
 
 static void a_pod_has_the_device_of_its_socket(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	look(&scene);
-	list_all(&scene, CLAIM(STICK, KNOWN("1-2", "A")));
-	scene.lend.held = "1-2";
-	assert_int_equal(usb_allocations(scene.usb, STICK)->len, 1);
-	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001078")->len, 0);
-	scene_close(&scene);
+	scene_open(scene, true);
+	look(scene);
+	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
+	scene->lend.held = "1-2";
+	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 1);
+	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001078")->len, 0);
 }
 
 static void a_pod_has_a_selected_device_too(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	list_all(&scene, "");
-	scene.lend.held = "1-2";
-	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 0);
-	look(&scene);
-	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 1);
-	scene.lend.held = "1-3";
-	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 0);
-	scene_close(&scene);
+	scene_open(scene, true);
+	list_all(scene, "");
+	scene->lend.held = "1-2";
+	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
+	look(scene);
+	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 1);
+	scene->lend.held = "1-3";
+	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
 }
 
 /* The claim is for the stick with serial number B. */
 static void what_a_pod_has_is_not_what_was_plugged_into_its_socket(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	look(&scene);
-	list_all(&scene, CLAIM(STICK, KNOWN("1-2", "B")));
-	scene.lend.held = "1-2";
-	assert_int_equal(usb_allocations(scene.usb, STICK)->len, 1);
-	assert_true(is_named(&scene, "node1-0951-1666-001077"));
-	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 0);
-	scene_close(&scene);
+	scene_open(scene, true);
+	look(scene);
+	list_all(scene, CLAIM(STICK, KNOWN("1-2", "B")));
+	scene->lend.held = "1-2";
+	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 1);
+	assert_true(is_named(scene, "node1-0951-1666-001077"));
+	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
 }
 
 /* The stick of the claim is away, and another one of its ids was in its socket when a pod got that in a bundle: when
  * this is pulled, the claimed one is no orphan. */
 static void what_a_pod_has_of_a_bundle_is_not_the_claims(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	look(&scene);
-	list_all(&scene, CLAIM(STICK, KNOWN("1-2", "B")));
-	scene.lend.held = "1-2";
-	scene.lend.as = "a.io/pair";
-	assert_int_equal(usb_allocations(scene.usb, STICK)->len, 0);
-	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 1);
-	scene.lend.as = "kubevirt.io/" STICK;
-	assert_int_equal(usb_allocations(scene.usb, STICK)->len, 1);
-	assert_int_equal(usb_allocations(scene.usb, "node1-0951-1666-001077")->len, 0);
-	scene_close(&scene);
+	scene_open(scene, true);
+	look(scene);
+	list_all(scene, CLAIM(STICK, KNOWN("1-2", "B")));
+	scene->lend.held = "1-2";
+	scene->lend.as = "a.io/pair";
+	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 0);
+	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 1);
+	scene->lend.as = "kubevirt.io/" STICK;
+	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 1);
+	assert_int_equal(usb_allocations(scene->usb, "node1-0951-1666-001077")->len, 0);
 }
 
 #define DEVICE(name, port, allocations)                                      \
@@ -90,42 +82,38 @@ static bool had(const struct scene *scene, const char *id, const char *pod, cons
 /* So that what an entry lent under its old name is known to be lent when the agent begins anew. */
 static void a_usbdevice_says_which_pod_had_it(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	list(&scene, "/usbdeviceclaims?", "");
-	assert_false(had(&scene, "1-2", "vm", "main"));
-	list(&scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
-	list(&scene, "/pcideviceclaims?", "");
-	look(&scene);
-	assert_true(had(&scene, "1-2", "vm", "main"));
-	assert_true(had(&scene, "1-1,1-2", "vm", "main")); /* one of a bundle */
-	assert_false(had(&scene, "1-2", "other", "main"));
-	assert_false(had(&scene, "1-2", "vm", "side"));
-	assert_false(had(&scene, "1-3", "vm", "main"));
-	scene_close(&scene);
+	scene_open(scene, true);
+	list(scene, "/usbdeviceclaims?", "");
+	assert_false(had(scene, "1-2", "vm", "main"));
+	list(scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
+	list(scene, "/pcideviceclaims?", "");
+	look(scene);
+	assert_true(had(scene, "1-2", "vm", "main"));
+	assert_true(had(scene, "1-1,1-2", "vm", "main")); /* one of a bundle */
+	assert_false(had(scene, "1-2", "other", "main"));
+	assert_false(had(scene, "1-2", "vm", "side"));
+	assert_false(had(scene, "1-3", "vm", "main"));
 }
 
 /* Nobody claims it, and the kubelet has yet to answer. */
 static void a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks(void **state)
 {
 	auto_free char *holder = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	scene.lend.silent = true;
-	list(&scene, "/usbdeviceclaims?", "");
-	list(&scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
-	list(&scene, "/pcideviceclaims?", "");
-	look(&scene);
-	scene.lend.type.offer(scene.lend.type.arg, NULL);
-	assert_false(usb_is_free(scene.usb, "1-2", &holder));
+	scene_open(scene, true);
+	scene->lend.silent = true;
+	list(scene, "/usbdeviceclaims?", "");
+	list(scene, "/usbdevices?", DEVICE("node1-0951-1666-001077", "1-2", BY_VM));
+	list(scene, "/pcideviceclaims?", "");
+	look(scene);
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	assert_false(usb_is_free(scene->usb, "1-2", &holder));
 	assert_string_equal(holder, "pod default/vm");
 	free(take_ptr(holder));
-	assert_true(usb_is_free(scene.usb, "1-3", &holder));
-	scene_close(&scene);
+	assert_true(usb_is_free(scene->usb, "1-3", &holder));
 }
 
 /* Before, a pod's unit could be offered under the new name of its entry. */
@@ -136,20 +124,18 @@ static void nothing_is_selected_before_the_usbdevices_are_known(void **state)
 	struct config_usb entry = { .resource = resource,
 				    .selectors = { .items = &selector, .len = 1 } };
 	struct config config = { .usb = { .items = &entry, .len = 1 } };
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, true);
-	look(&scene);
-	list(&scene, "/usbdeviceclaims?", "");
-	list(&scene, "/pcideviceclaims?", "");
-	usb_set_config(scene.usb, &config);
-	scene.lend.type.offer(scene.lend.type.arg, NULL);
-	assert_int_equal(scene.lend.offered, 0);
-	list(&scene, "/usbdevices?", "");
-	scene.lend.type.offer(scene.lend.type.arg, NULL);
-	assert_int_equal(scene.lend.offered, 1);
-	scene_close(&scene);
+	scene_open(scene, true);
+	look(scene);
+	list(scene, "/usbdeviceclaims?", "");
+	list(scene, "/pcideviceclaims?", "");
+	usb_set_config(scene->usb, &config);
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	assert_int_equal(scene->lend.offered, 0);
+	list(scene, "/usbdevices?", "");
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	assert_int_equal(scene->lend.offered, 1);
 }
 
 /* What the claim is told of by the next PATCH. */
@@ -165,7 +151,6 @@ static void a_claim_whose_resource_another_kind_has_is_told(void **state)
 {
 	struct scene scene;
 
-	(void)state;
 	scene_open(&scene, true);
 	look(&scene);
 	scene.lend.owner = "pci";
@@ -201,6 +186,9 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "a claim whose resource claimed devices of another kind have is told",
+		  a_claim_whose_resource_another_kind_has_is_told, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a pod has the device of its socket", a_pod_has_the_device_of_its_socket,
 		  NULL);
 	suite_add(&suite, "a pod has a device that the config selects, too",
@@ -215,7 +203,5 @@ int main(void)
 		  a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "nothing is selected before the USBDevices are known",
 		  nothing_is_selected_before_the_usbdevices_are_known, NULL);
-	suite_add(&suite, "a claim whose resource claimed devices of another kind have is told",
-		  a_claim_whose_resource_another_kind_has_is_told, NULL);
 	return suite_run(&suite, "usb_pods");
 }

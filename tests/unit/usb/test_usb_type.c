@@ -37,37 +37,34 @@ static struct offer_case {
 
 static void is_offered(void **state)
 {
-	const struct offer_case *row = *state;
-	struct scene scene;
+	const struct offer_case *row = suite_row(state);
+	struct scene *scene = *state;
 
-	scene_open(&scene, row->claim);
+	scene_open(scene, row->claim);
 	nodes_make(row->node);
 	if (row->line)
-		sticks_line(&scene.node, row->line);
-	scene_look(&scene, row->plugged);
-	assert_offers(&scene, row->offers);
-	scene.view.inventory = NULL; /* nothing is known: nothing is offered */
-	assert_offers(&scene, "");
-	scene_close(&scene);
+		sticks_line(&scene->node, row->line);
+	scene_look(scene, row->plugged);
+	assert_offers(scene, row->offers);
+	scene->view.inventory = NULL; /* nothing is known: nothing is offered */
+	assert_offers(scene, "");
 }
 
 static void an_unplugged_device_is_well_again_when_it_is_back(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
-	assert_offers(&scene, RESOURCE ": 1-2");
+	scene_look(scene, "1-2=5:A");
+	assert_offers(scene, RESOURCE ": 1-2");
 	nodes_remove(5);
-	assert_offers(&scene, RESOURCE ": 1-2! (/dev/bus/usb/001/005 is not there)");
-	scene_again(&scene, "");
-	assert_offers(&scene, RESOURCE ": 1-2! (its socket is empty)");
+	assert_offers(scene, RESOURCE ": 1-2! (/dev/bus/usb/001/005 is not there)");
+	scene_again(scene, "");
+	assert_offers(scene, RESOURCE ": 1-2! (its socket is empty)");
 	nodes_make(6);
-	scene_again(&scene, "1-2=6:A");
-	assert_offers(&scene, RESOURCE ": 1-2");
-	scene_close(&scene);
+	scene_again(scene, "1-2=6:A");
+	assert_offers(scene, RESOURCE ": 1-2");
 }
 
 /* --- Allocate -------------------------------------------------------------------------------- */
@@ -75,85 +72,76 @@ static void an_unplugged_device_is_well_again_when_it_is_back(void **state)
 /* harvester-api 3.3, kubevirt-contract 1.6 (3). */
 static void a_container_gets_the_node_of_now(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	nodes_remove(5);
 	nodes_make(41);
-	scene_again(&scene, "1-2=41:A");
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:41 /dev/bus/usb/001/041:mrw");
+	scene_again(scene, "1-2=41:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:41 /dev/bus/usb/001/041:mrw");
 	assert_owner(41, "107:107");
-	scene_close(&scene);
 }
 
 /* Between the unplug and the scan that follows. */
 static void a_device_that_was_plugged_again_just_now_is_an_error(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
+	scene_look(scene, "1-2=5:A");
 	nodes_remove(5);
 	nodes_make(6);
-	assert_refuses(&scene, RESOURCE, "1-2", -EHOSTDOWN, "005 is not there");
+	assert_refuses(scene, RESOURCE, "1-2", -EHOSTDOWN, "005 is not there");
 	assert_owner(6, "0:0");
-	scene_close(&scene);
 }
 
 /* The numbers of a bus come around: another device has them, and no scan has seen it yet. */
 static void a_node_of_the_same_number_is_not_the_same_device(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
+	scene_look(scene, "1-2=5:A");
 	nodes_remove(5);
 	nodes_make(5);
-	assert_refuses(&scene, RESOURCE, "1-2", -ESTALE, "plugged in again");
+	assert_refuses(scene, RESOURCE, "1-2", -ESTALE, "plugged in again");
 	assert_owner(5, "0:0");
-	scene_close(&scene);
 }
 
 /* harvester-api 3.3: the ID in the request is ignored. */
 static void an_id_that_is_not_ours_is_an_error(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
-	assert_refuses(&scene, RESOURCE, "1-3", -ENODEV, "'1-3' is no device of");
-	assert_refuses(&scene, "kubevirt.io/other", "1-2", -ENODEV, "kubevirt.io/other");
+	scene_look(scene, "1-2=5:A");
+	assert_refuses(scene, RESOURCE, "1-3", -ENODEV, "'1-3' is no device of");
+	assert_refuses(scene, "kubevirt.io/other", "1-2", -ENODEV, "kubevirt.io/other");
 	assert_owner(5, "0:0");
-	scene_close(&scene);
 }
 
 static void a_node_that_cannot_be_given_fails_the_pod(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
+	scene_look(scene, "1-2=5:A");
 	nodes()->refuse = EPERM;
-	assert_refuses(&scene, RESOURCE, "1-2", -EPERM, "change the owner of");
-	scene_close(&scene);
+	assert_refuses(scene, RESOURCE, "1-2", -EPERM, "change the owner of");
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_rows(&suite, offers, is_offered);
 	suite_add(&suite, "harvester-api 3.3: an unplugged device is well again when it is back",
 		  an_unplugged_device_is_well_again_when_it_is_back, NULL);

@@ -7,27 +7,25 @@
 /* harvester-api 3.3: the chown is never undone. */
 static void a_node_is_given_back_when_no_pod_has_it(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(&scene, "1-2=5:A");
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_true(usb_type_gave(scene.type));
+	assert_true(usb_type_gave(scene->type));
 	stage.held = NULL;
 	stage.unknown = true; /* the kubelet is asked anew */
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "107:107");
 	stage.unknown = false;
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "0:46");
-	assert_false(usb_type_gave(scene.type));
-	scene_close(&scene);
+	assert_false(usb_type_gave(scene->type));
 }
 
 static void restart(struct scene *scene)
@@ -40,213 +38,193 @@ static void restart(struct scene *scene)
 /* The kubelet did not list the pod for longer than is waited for. */
 static void a_pod_that_is_listed_again_gets_its_node_again(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(&scene, "1-2=5:A");
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
-	scene_offer(&scene);
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_offer(scene);
 	assert_owner(5, "0:46");
 	stage.held = "1-2";
-	restart(&scene); /* nothing needs to be remembered for it */
-	scene_offer(&scene);
+	restart(scene); /* nothing needs to be remembered for it */
+	scene_offer(scene);
 	assert_owner(5, "107:107");
 	nodes()->items[0].uid = 0; /* udev's rule was carried out again */
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "107:107");
 	stage.held = NULL;
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "0:46");
-	scene_close(&scene);
 }
 
 /* The device in the socket is not the one that the pod was given. */
 static void a_listed_pod_gets_no_node_of_another_device(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:B");
+	scene_look(scene, "1-2=5:B");
 	stage.held = "1-2";
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "0:0");
-	scene_again(&scene, "1-2=5:A");
+	scene_again(scene, "1-2=5:A");
 	nodes_remove(5);
 	nodes_make(5); /* made anew since the scan */
 	log_set_level(LOG_ERROR);
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "0:0");
-	scene_close(&scene);
 }
 
 static void a_node_is_given_back_with_its_claim(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
-	usb_type_give_back(scene.type, "1-3");
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	usb_type_give_back(scene->type, "1-3");
 	assert_owner(5, "107:107");
-	usb_type_give_back(scene.type, "1-2");
+	usb_type_give_back(scene->type, "1-2");
 	assert_owner(5, "0:0");
-	scene_close(&scene);
 }
 
 /* Its entry is removed and the agent killed: nothing is offered, and the pod still has the device. */
 static void a_node_that_a_process_before_gave_is_given_back(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, NULL);
-	scene_select(&scene, "a.io/stick", 1);
+	scene_open(scene, NULL);
+	scene_select(scene, "a.io/stick", 1);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
-	scene_offer(&scene);
-	assert_gives(&scene, "a.io/stick", "1-2",
+	scene_look(scene, "1-2=5:A");
+	scene_offer(scene);
+	assert_gives(scene, "a.io/stick", "1-2",
 		     "USB_RESOURCE_A_IO_STICK=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
-	scene.view.config = NULL;
-	restart(&scene);
-	assert_true(usb_type_gave(scene.type));
-	assert_offers(&scene, "");
+	scene->view.config = NULL;
+	restart(scene);
+	assert_true(usb_type_gave(scene->type));
+	assert_offers(scene, "");
 	assert_owner(5, "107:107");
 	stage.held = NULL;
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "0:0");
 	nodes()->items[0].uid = nodes()->items[0].gid = 107; /* somebody else's from now on */
-	restart(&scene);
-	scene_offer(&scene);
+	restart(scene);
+	scene_offer(scene);
 	assert_owner(5, "107:107");
-	scene_close(&scene);
 }
 
 /* A rule of udev's or another plugin gave it. */
 static void a_node_that_somebody_else_gave_stays_so(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].uid = nodes()->items[0].gid = 107;
-	scene_look(&scene, "1-2=5:A");
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
-	scene_offer(&scene);
+	scene_offer(scene);
 	stage.held = NULL;
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_false(usb_type_gave(scene.type));
-	scene_close(&scene);
+	assert_false(usb_type_gave(scene->type));
 }
 
 static void its_owner_is_known_after_a_restart(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].uid = 33;
 	nodes()->items[0].gid = 46;
-	scene_look(&scene, "1-2=5:A");
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
-	restart(&scene);
-	scene_offer(&scene);
-	restart(&scene); /* nor does the second one forget it */
-	scene_offer(&scene);
+	restart(scene);
+	scene_offer(scene);
+	restart(scene); /* nor does the second one forget it */
+	scene_offer(scene);
 	assert_owner(5, "107:107");
 	stage.held = NULL;
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "33:46");
-	scene_close(&scene);
 }
 
 static void a_record_of_another_node_counts_for_nothing(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(&scene, "1-2=5:A");
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	nodes_remove(5);
 	nodes_make(5);
 	nodes()->items[1].uid = nodes()->items[1].gid = 107;
-	restart(&scene);
-	scene_offer(&scene);
+	restart(scene);
+	scene_offer(scene);
 	assert_owner(5, "107:107");
-	assert_false(usb_type_gave(scene.type));
-	scene_close(&scene);
+	assert_false(usb_type_gave(scene->type));
 }
 
 /* Of the boot before, in which by chance the node had the same number. */
 static void a_record_of_another_boot_counts_for_nothing(void **state)
 {
 	auto_free char *record = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	record = xasprintf("{\"devicePath\":\"/dev/bus/usb/001/005\",\"inode\":%llu,\"uid\":0,"
 			   "\"gid\":0,\"boot\":\"0\"}",
 			   (unsigned long long)nodes()->items[0].inode);
 	folder_put(&nodes()->folder, "state/usb-nodes/1-2.json", record);
-	restart(&scene);
-	scene_offer(&scene);
+	restart(scene);
+	scene_offer(scene);
 	assert_owner(5, "107:107");
-	scene_close(&scene);
 }
 
 static void a_node_whose_owner_cannot_be_kept_is_not_given(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	folder_put(&nodes()->folder, "state/usb-nodes", "no folder");
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
-	scene_look(&scene, "1-2=5:A");
-	assert_refuses(&scene, RESOURCE, "1-2", -ENOTDIR, "note whose '/dev/bus/usb/001/005' is");
+	scene_look(scene, "1-2=5:A");
+	assert_refuses(scene, RESOURCE, "1-2", -ENOTDIR, "note whose '/dev/bus/usb/001/005' is");
 	assert_owner(5, "0:46");
 	nodes()->items[0].gid = 0;
-	assert_refuses(&scene, RESOURCE, "1-2", -ENOTDIR, "note whose '/dev/bus/usb/001/005' is");
-	scene_close(&scene);
+	assert_refuses(scene, RESOURCE, "1-2", -ENOTDIR, "note whose '/dev/bus/usb/001/005' is");
 }
 
 /* A node that is made anew is the kernel's, not ours to give back. */
 static void a_node_of_another_device_is_left_alone(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
+	scene_open(scene, MINE);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
-	assert_gives(&scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
 	nodes_remove(5);
 	nodes_make(5);
 	nodes()->items[1].uid = 33;
-	scene_offer(&scene);
+	scene_offer(scene);
 	assert_owner(5, "33:0");
-	assert_false(usb_type_gave(scene.type));
-	scene_close(&scene);
+	assert_false(usb_type_gave(scene->type));
 }
 
 #define NOT_WRITABLE                                                                                   \
@@ -257,60 +235,57 @@ static void a_node_of_another_device_is_left_alone(void **state)
 /* An agent in a pod without CHOWN or with a read-only /dev; the host's rule gives one of the nodes to QEMU. */
 static void a_node_that_cannot_be_given_is_not_offered(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, NULL);
-	scene_select(&scene, "a.io/stick", 1);
+	scene_open(scene, NULL);
+	scene_select(scene, "a.io/stick", 1);
 	nodes_make(5);
 	nodes_make(6);
 	nodes()->items[0].uid = nodes()->items[0].gid = 107;
 	nodes()->fixed = true;
-	scene_look(&scene, "1-2=5:A 1-3=6:B");
-	assert_offers(&scene, "a.io/stick: 1-2 1-3! (" NOT_WRITABLE ")");
+	scene_look(scene, "1-2=5:A 1-3=6:B");
+	assert_offers(scene, "a.io/stick: 1-2 1-3! (" NOT_WRITABLE ")");
 	assert_string_equal(
 		str_cstr(&stage.troubles),
 		"usb[0] a.io/stick NodeNotWritable: the device in socket 1-3: " NOT_WRITABLE "|");
-	assert_refuses(&scene, "a.io/stick", "1-3", -EHOSTDOWN, "the capability CHOWN");
-	assert_gives(&scene, "a.io/stick", "1-2",
+	assert_refuses(scene, "a.io/stick", "1-3", -EHOSTDOWN, "the capability CHOWN");
+	assert_gives(scene, "a.io/stick", "1-2",
 		     "USB_RESOURCE_A_IO_STICK=1:5 /dev/bus/usb/001/005:mrw");
 	nodes()->fixed = false;
-	assert_offers(&scene, "a.io/stick: 1-2 1-3");
+	assert_offers(scene, "a.io/stick: 1-2 1-3");
 	assert_string_equal(str_cstr(&stage.troubles), "");
-	scene_close(&scene);
 }
 
 /* It was removed, or another thing took its place: the unit waits, and the HostDeviceConfig says why. */
 static void a_node_that_is_not_the_devices_is_told(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, NULL);
-	scene_select(&scene, "a.io/stick", 1);
+	scene_open(scene, NULL);
+	scene_select(scene, "a.io/stick", 1);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(&scene, "1-2=5:A 1-3=6:B");
-	assert_offers(&scene, "a.io/stick: 1-2 1-3");
+	scene_look(scene, "1-2=5:A 1-3=6:B");
+	assert_offers(scene, "a.io/stick: 1-2 1-3");
 	assert_string_equal(str_cstr(&stage.troubles), "");
 	nodes_remove(6);
-	assert_offers(&scene, "a.io/stick: 1-2 1-3! (/dev/bus/usb/001/006 is not there)");
+	assert_offers(scene, "a.io/stick: 1-2 1-3! (/dev/bus/usb/001/006 is not there)");
 	assert_string_equal(str_cstr(&stage.troubles),
 			    "usb[0] a.io/stick NodeMissing: the device in socket 1-3: "
 			    "/dev/bus/usb/001/006 is not there|");
 	folder_put(&nodes()->folder, "dev/bus/usb/001/006", "a file");
 #define FOREIGN "/dev/bus/usb/001/006 is not the node of USB device 1:6: leave it to the kernel"
-	assert_offers(&scene, "a.io/stick: 1-2 1-3! (" FOREIGN ")");
+	assert_offers(scene, "a.io/stick: 1-2 1-3! (" FOREIGN ")");
 	assert_string_equal(str_cstr(&stage.troubles),
 			    "usb[0] a.io/stick NodeUnusable: the device in socket 1-3: " FOREIGN
 			    "|");
-	scene_close(&scene);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "harvester-api 3.3: a node is given back when no pod has it",
 		  a_node_is_given_back_when_no_pod_has_it, NULL);
 	suite_add(&suite, "a pod that is listed again gets its node again",

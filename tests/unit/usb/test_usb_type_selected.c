@@ -5,155 +5,139 @@
 
 static void selected_devices_share_a_resource(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
-	scene_select(&scene, "a.io/stick", 1);
+	scene_open(scene, MINE);
+	scene_select(scene, "a.io/stick", 1);
 	for (unsigned i = 5; i < 8; i++)
 		nodes_make(i);
-	scene_look(&scene, "1-2=5:A 1-3=6:B 1-4=7:C"); /* the first is claimed */
-	assert_offers(&scene, "a.io/stick: 1-3 1-4; " RESOURCE ": 1-2");
-	assert_gives(&scene, "a.io/stick", "1-4 1-3",
+	scene_look(scene, "1-2=5:A 1-3=6:B 1-4=7:C"); /* the first is claimed */
+	assert_offers(scene, "a.io/stick: 1-3 1-4; " RESOURCE ": 1-2");
+	assert_gives(scene, "a.io/stick", "1-4 1-3",
 		     "USB_RESOURCE_A_IO_STICK=1:7,1:6 /dev/bus/usb/001/007:mrw "
 		     "/dev/bus/usb/001/006:mrw");
-	scene_close(&scene);
 }
 
 /* A claim that was refused, because the entry's pod has the stick or for whatever reason, says which it waits for. */
 static void a_device_that_a_claim_waits_for_is_lent_by_the_entry(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, CLAIM_OF(STICK, "", KNOWN("1-2", "A")));
-	scene_select(&scene, "a.io/stick", 1);
+	scene_open(scene, CLAIM_OF(STICK, "", KNOWN("1-2", "A")));
+	scene_select(scene, "a.io/stick", 1);
 	nodes_make(77);
-	scene_look(&scene, "1-2=77:A");
-	assert_offers(&scene, "a.io/stick: 1-2");
-	scene_close(&scene);
+	scene_look(scene, "1-2=77:A");
+	assert_offers(scene, "a.io/stick: 1-2");
 }
 
 /* The only stick is claimed, so that the config's entry has none. */
 static void an_entry_that_gives_nothing_is_told(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
-	scene_select(&scene, "a.io/stick", 1);
+	scene_open(scene, MINE);
+	scene_select(scene, "a.io/stick", 1);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(&scene, "1-2=5:A");
-	assert_offers(&scene, RESOURCE ": 1-2");
+	scene_look(scene, "1-2=5:A");
+	assert_offers(scene, RESOURCE ": 1-2");
 	assert_string_equal(
 		str_cstr(&stage.troubles),
 		"usb[0] a.io/stick DevicesTaken: the device in socket 1-2 (0951:1666) is "
 		"lent as '" RESOURCE "' already: the first claim or entry counts, so change "
 		"one of them|");
-	scene_again(&scene, "1-2=5:A 1-3=6:B");
-	assert_offers(&scene, "a.io/stick: 1-3; " RESOURCE ": 1-2");
+	scene_again(scene, "1-2=5:A 1-3=6:B");
+	assert_offers(scene, "a.io/stick: 1-3; " RESOURCE ": 1-2");
 	assert_string_equal(str_cstr(&stage.troubles), "");
-	scene_close(&scene);
 }
 
 static void a_claims_resource_is_its_device_alone(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, MINE);
-	scene_select(&scene, RESOURCE, 1);
+	scene_open(scene, MINE);
+	scene_select(scene, RESOURCE, 1);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(&scene, "1-2=5:A 1-3=6:B");
-	assert_offers(&scene, RESOURCE ": 1-2");
+	scene_look(scene, "1-2=5:A 1-3=6:B");
+	assert_offers(scene, RESOURCE ": 1-2");
 	assert_string_equal(str_cstr(&stage.troubles),
 			    "usb[0] " RESOURCE " NameTaken: the resource is that of a "
 			    "USBDeviceClaim on this node: give it another name|");
-	assert_refuses(&scene, RESOURCE, "1-3", -ENODEV, "no device of");
-	scene_close(&scene);
+	assert_refuses(scene, RESOURCE, "1-3", -ENODEV, "no device of");
 }
 
 static void a_bundle_is_well_only_as_a_whole(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, NULL);
-	scene_select(&scene, "a.io/pair", 2);
+	scene_open(scene, NULL);
+	scene_select(scene, "a.io/pair", 2);
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(&scene, "1-2=5:A 1-3=6:B");
-	assert_offers(&scene, "a.io/pair: 1-2,1-3");
-	assert_gives(&scene, "a.io/pair", "1-2,1-3",
+	scene_look(scene, "1-2=5:A 1-3=6:B");
+	assert_offers(scene, "a.io/pair: 1-2,1-3");
+	assert_gives(scene, "a.io/pair", "1-2,1-3",
 		     "USB_RESOURCE_A_IO_PAIR=1:5,1:6 /dev/bus/usb/001/005:mrw "
 		     "/dev/bus/usb/001/006:mrw");
 	assert_owner(5, "107:107");
 	assert_owner(6, "107:107");
 	nodes_remove(5);
-	scene_again(&scene, "1-3=6:B");
-	assert_offers(&scene, "a.io/pair: 1-2,1-3! (a socket of it is empty)");
+	scene_again(scene, "1-3=6:B");
+	assert_offers(scene, "a.io/pair: 1-2,1-3! (a socket of it is empty)");
 	assert_owner(6, "0:0");
-	scene_close(&scene);
 }
 
 /* After a restart the units are others, and a pod still has one of before. */
 static void a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, NULL);
-	scene_select(&scene, "a.io/pair", 2);
+	scene_open(scene, NULL);
+	scene_select(scene, "a.io/pair", 2);
 	stage.held = "1-1,1-3";
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(&scene, "1-2=5:A 1-3=6:B");
-	assert_offers(&scene,
+	scene_look(scene, "1-2=5:A 1-3=6:B");
+	assert_offers(scene,
 		      "a.io/pair: 1-2,1-3! (a pod has a device of it as part of another one)");
-	assert_refuses(&scene, "a.io/pair", "1-2,1-3", -EHOSTDOWN, "as part of another one");
-	scene_close(&scene);
+	assert_refuses(scene, "a.io/pair", "1-2,1-3", -EHOSTDOWN, "as part of another one");
 }
 
 /* A pod has the first; the second is nobody's. */
 static void a_renamed_entry_keeps_the_name_of_what_a_pod_has(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, NULL);
-	scene_select(&scene, "a.io/new", 1);
+	scene_open(scene, NULL);
+	scene_select(scene, "a.io/new", 1);
 	stage.held = "1-2";
 	stage.as = "a.io/old";
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(&scene, "1-2=5:A 1-3=6:B");
-	assert_offers(&scene, "a.io/new: 1-3; a.io/old: 1-2");
-	assert_refuses(&scene, "a.io/new", "1-2", -ENODEV, "no device of 'a.io/new' now");
+	scene_look(scene, "1-2=5:A 1-3=6:B");
+	assert_offers(scene, "a.io/new: 1-3; a.io/old: 1-2");
+	assert_refuses(scene, "a.io/new", "1-2", -ENODEV, "no device of 'a.io/new' now");
 	stage.others = true; /* removed, and added under the other name */
-	assert_offers(&scene, "a.io/new: 1-2! (a pod has a device of it as a.io/old) 1-3");
-	assert_refuses(&scene, "a.io/new", "1-2", -EHOSTDOWN, "as a.io/old");
+	assert_offers(scene, "a.io/new: 1-2! (a pod has a device of it as a.io/old) 1-3");
+	assert_refuses(scene, "a.io/new", "1-2", -EHOSTDOWN, "as a.io/old");
 	stage.held = NULL;
-	assert_offers(&scene, "a.io/new: 1-2 1-3");
-	scene_close(&scene);
+	assert_offers(scene, "a.io/new: 1-2 1-3");
 }
 
 static void a_stick_of_a_pod_is_in_no_bundle_of_another_name(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, NULL);
-	scene_select(&scene, "a.io/pair", 2);
+	scene_open(scene, NULL);
+	scene_select(scene, "a.io/pair", 2);
 	stage.held = "1-3";
 	stage.as = "a.io/stick";
 	stage.unknown = true; /* it is being started, and not listed yet */
 	nodes_make(5);
 	nodes_make(6);
-	scene_look(&scene, "1-2=5:A 1-3=6:B");
-	assert_offers(&scene, "a.io/pair: 1-2,1-3! (a pod has a device of it as a.io/stick)");
-	scene_close(&scene);
+	scene_look(scene, "1-2=5:A 1-3=6:B");
+	assert_offers(scene, "a.io/pair: 1-2,1-3! (a pod has a device of it as a.io/stick)");
 }
 
 static void select_none(struct scene *scene)
@@ -167,35 +151,34 @@ static void select_none(struct scene *scene)
 
 static void a_node_stays_a_pods_when_its_entry_is_renamed_or_removed(void **state)
 {
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_open(&scene, NULL);
-	scene_select(&scene, "a.io/old", 1);
+	scene_open(scene, NULL);
+	scene_select(scene, "a.io/old", 1);
 	nodes_make(5);
-	scene_look(&scene, "1-2=5:A");
-	scene_offer(&scene);
-	assert_gives(&scene, "a.io/old", "1-2",
+	scene_look(scene, "1-2=5:A");
+	scene_offer(scene);
+	assert_gives(scene, "a.io/old", "1-2",
 		     "USB_RESOURCE_A_IO_OLD=1:5 /dev/bus/usb/001/005:mrw");
 	stage.held = "1-2";
 	stage.as = "a.io/old";
-	select_none(&scene);
-	assert_offers(&scene, "");
+	select_none(scene);
+	assert_offers(scene, "");
 	assert_owner(5, "107:107");
 	stage.others = true;
-	scene_select(&scene, "a.io/new", 1);
-	scene_offer(&scene);
+	scene_select(scene, "a.io/new", 1);
+	scene_offer(scene);
 	assert_owner(5, "107:107");
 	stage.held = NULL;
-	assert_offers(&scene, "a.io/new: 1-2");
+	assert_offers(scene, "a.io/new: 1-2");
 	assert_owner(5, "0:0");
-	scene_close(&scene);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "selected devices share a resource", selected_devices_share_a_resource,
 		  NULL);
 	suite_add(&suite, "a claim's resource is its device alone",

@@ -242,22 +242,21 @@ static void assert_unmet(const struct config *config, const struct usb_candidate
 
 static void are_units(void **state)
 {
-	const struct units_case *row = *state;
+	const struct units_case *row = suite_row(state);
 	struct usb_candidates candidates = { 0 };
 	struct json_strs unusable = { 0 };
 	struct usb_units units = { 0 };
 	struct config config = { 0 };
-	struct sticks node;
+	struct sticks *node = *state;
 
-	sticks_open(&node);
 	for (size_t i = 0; i < ARRAY_LEN(row->devices) && row->devices[i]; i++)
-		plug(&node, row->devices[i], &unusable);
-	world_look(&node.world, &(struct inventory_options){ .node_name = "node1" });
+		plug(node, row->devices[i], &unusable);
+	world_look(&node->world, &(struct inventory_options){ .node_name = "node1" });
 	config_of(row, &config);
 	units_of(row->before, &units);
 	for (int i = 0; i < 2; i++) { /* the second look finds the same */
-		candidates_of(&node, &unusable, &candidates);
-		candidates.facts = node.world.facts;
+		candidates_of(node, &unusable, &candidates);
+		candidates.facts = node->world.facts;
 		usb_units_make(&config, &candidates, &units);
 		assert_units(&units, row->units);
 		assert_unmet(&config, &candidates, &units, row->unmet);
@@ -266,13 +265,13 @@ static void are_units(void **state)
 	usb_units_done(&units);
 	config_clear(&config);
 	json_strs_done(&unusable);
-	sticks_close(&node);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &sticks_fixture);
 	suite_rows(&suite, cases, are_units);
 	return suite_run(&suite, "usb_units");
 }

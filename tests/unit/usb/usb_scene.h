@@ -179,6 +179,8 @@ static inline void scene_close(struct scene *scene)
 	sticks_close(&scene->node);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_close);
+
 /* A kind's list; @claim is JSON with ' for ", "" for none. */
 static inline void list(struct scene *scene, const char *path, const char *claim)
 {

@@ -140,6 +140,8 @@ static inline void scene_close(struct scene *scene)
 	str_done(&stage.troubles);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_close);
+
 /* Every stick is selected, one or @each in a unit. */
 static inline void scene_select(struct scene *scene, const char *resource, size_t each)
 {

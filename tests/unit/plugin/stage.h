@@ -87,13 +87,19 @@ static inline void stage_await(struct stage *stage, const char *text)
 	str_clear(&stage->log);
 }
 
-/* Whatever can happen without time going by has happened: the log is @text then, and emptied. */
-static inline void stage_settle(struct stage *stage, const char *text)
+/* All that follows from what has happened, happens. */
+static inline void stage_rest(struct stage *stage)
 {
 	for (int i = 0; i < STAGE_QUIET_TURNS; i++) {
 		fake_clock_settle(stage->fake);
 		uv_run(&stage->loop, UV_RUN_NOWAIT);
 	}
+}
+
+/* Whatever can happen without time going by has happened: the log is @text then, and emptied. */
+static inline void stage_settle(struct stage *stage, const char *text)
+{
+	stage_rest(stage);
 	assert_string_equal(str_cstr(&stage->log), text);
 	str_clear(&stage->log);
 }

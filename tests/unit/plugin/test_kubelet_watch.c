@@ -62,6 +62,11 @@ static void scene_free(struct scene *scene)
 
 SUITE_OBJECT(scene, scene_new(), scene_free);
 
+/* --- what happens in the folder ------------------------------------------------------------ */
+
+#define KUBELET "kubelet.sock"
+#define OWN     "own.sock"
+
 static void put(struct scene *scene, const char *name)
 {
 	auto_free char *path = xasprintf("device-plugins/%s", name);
@@ -76,58 +81,129 @@ static void drop(struct scene *scene, const char *name)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void move(struct scene *scene, const char *from, const char *to)
+static void replace(struct scene *scene, const char *name)
 {
-	auto_free char *old = xasprintf("%s/%s", scene->dir, from);
-	auto_free char *new = xasprintf("%s/%s", scene->dir, to);
+	auto_free char *old = xasprintf("%s/new", scene->dir);
+	auto_free char *new = xasprintf("%s/%s", scene->dir, name);
 
+	put(scene, "new");
 	assert_int_equal(rename(old, new), 0);
 }
 
-static void kubelet_comes_and_goes(void **state)
+static void change_mode(struct scene *scene, const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", scene->dir, name);
+
+	assert_int_equal(chmod(path, 0700), 0);
+}
+
+static void remove_folder(struct scene *scene, const char *name)
+{
+	assert_int_equal(rmdir(scene->dir), 0);
+}
+
+static void make_folder(struct scene *scene, const char *name)
+{
+	assert_int_equal(mkdir(scene->dir, 0700), 0);
+}
+
+/* The same path, another folder, with nothing removed from the one before. */
+static void swap_folder(struct scene *scene, const char *name)
+{
+	auto_free char *aside = folder_path(&scene->stage.folder, "aside");
+
+	assert_int_equal(rename(scene->dir, aside), 0);
+	make_folder(scene, name);
+}
+
+static void look(struct scene *scene, const char *name)
+{
+	kubelet_watch_look(scene->watch);
+}
+
+static void wait_a_minute(struct scene *scene, const char *name)
+{
+	stage_pass(&scene->stage, 60000);
+}
+
+/* clang-format off */
+static struct script_case {
+	const char *name;
+	struct step {
+		void (*act)(struct scene *scene, const char *name);
+		const char *name;
+		const char *told; /* NULL: the next step happens before anything is told */
+	} steps[16];
+} scripts[] = {
+	{ "a kubelet comes and goes", {
+		{ put,  KUBELET, "came|" },
+		{ drop, KUBELET, "went|" },
+		{ put,  KUBELET, "came|" },
+		{ drop, KUBELET, "went|" },
+		{ put,  KUBELET, "came|" },
+		{ drop, KUBELET, "went|" } } },
+	{ "a replaced socket is another one", {
+		{ put,     KUBELET, "came|" },
+		{ replace, KUBELET, "came|" },
+		{ drop,    KUBELET, NULL },
+		{ put,     KUBELET, "came|" } } }, /* perhaps with the number of the one before */
+	{ "other files, and other attributes, are nothing", {
+		{ put,           KUBELET,                       "came|" },
+		{ put,           "kubelet_internal_checkpoint", NULL },
+		{ put,           "other.sock",                  NULL },
+		{ drop,          "other.sock",                  NULL },
+		{ change_mode,   KUBELET,                       "" },
+		{ look,          NULL,                          NULL },
+		{ wait_a_minute, NULL,                          "" } } },
+	{ "our own socket is taken", {
+		{ drop,    OWN, "took own|" },
+		{ put,     OWN, "" }, /* made anew */
+		{ replace, OWN, "took own|" } } },
+	/* A kubelet that starts: first ours is to be made anew, then it can be told of it. */
+	{ "our own socket comes before the kubelet's", {
+		{ put,  KUBELET, NULL },
+		{ drop, OWN,     NULL },
+		{ look, NULL,    "took own|came|" } } },
+	{ "the folder goes and comes", {
+		{ put,           KUBELET, "came|" },
+		{ drop,          KUBELET, NULL },
+		{ drop,          OWN,     NULL },
+		{ remove_folder, NULL,    "took own|went|" },
+		{ make_folder,   NULL,    "" },
+		{ put,           KUBELET, "came|" },
+		{ drop,          KUBELET, NULL },
+		{ remove_folder, NULL,    "went|" },
+		{ make_folder,   NULL,    "" },
+		{ put,           KUBELET, "came|" },
+		{ drop,          KUBELET, NULL },
+		{ remove_folder, NULL,    "went|" },
+		{ make_folder,   NULL,    "" },
+		{ put,           KUBELET, "came|" } } },
+	{ "the folder is swapped", {
+		{ put,         KUBELET, "came|" },
+		{ swap_folder, NULL,    "took own|went|" },
+		{ put,         KUBELET, "came|" } } },
+};
+/* clang-format on */
+
+static void script_is_told(void **state)
 {
 	struct scene *scene = *state;
+	const struct script_case *c = suite_row(state);
+	auto_free char *kubelet = xasprintf("%s/" KUBELET, scene->dir);
 
 	assert_false(kubelet_watch_present(scene->watch));
-	for (int i = 0; i < 3; i++) {
-		put(scene, "kubelet.sock");
-		stage_settle(&scene->stage, "came|");
-		assert_true(kubelet_watch_present(scene->watch));
-		drop(scene, "kubelet.sock");
-		stage_settle(&scene->stage, "went|");
-		assert_false(kubelet_watch_present(scene->watch));
+	for (size_t i = 0; i < ARRAY_LEN(c->steps) && c->steps[i].act; i++) {
+		c->steps[i].act(scene, c->steps[i].name);
+		if (!c->steps[i].told)
+			continue;
+		stage_rest(&scene->stage);
+		if (strcmp(str_cstr(&scene->stage.log), c->steps[i].told) != 0)
+			fail_msg("step %zu: told '%s' instead of '%s'", i + 1,
+				 str_cstr(&scene->stage.log), c->steps[i].told);
+		str_clear(&scene->stage.log);
+		assert_int_equal(kubelet_watch_present(scene->watch), access(kubelet, F_OK) == 0);
 	}
-}
-
-static void replaced_socket_is_another(void **state)
-{
-	struct scene *scene = *state;
-
-	put(scene, "kubelet.sock");
-	stage_settle(&scene->stage, "came|");
-	put(scene, "new");
-	move(scene, "new", "kubelet.sock");
-	stage_settle(&scene->stage, "came|");
-	/* Perhaps with the number of the one before. */
-	drop(scene, "kubelet.sock");
-	put(scene, "kubelet.sock");
-	stage_settle(&scene->stage, "came|");
-}
-
-static void other_files_are_nothing(void **state)
-{
-	struct scene *scene = *state;
-	auto_free char *path = xasprintf("%s/kubelet.sock", scene->dir);
-
-	put(scene, "kubelet.sock");
-	stage_settle(&scene->stage, "came|");
-	put(scene, "kubelet_internal_checkpoint");
-	put(scene, "other.sock");
-	drop(scene, "other.sock");
-	assert_int_equal(chmod(path, 0700), 0);
-	stage_settle(&scene->stage, "");
-	kubelet_watch_look(scene->watch);
-	stage_pass(&scene->stage, 60000);
 }
 
 /* @also: the folder is watched; else only the poll sees what happens there. */
@@ -154,19 +230,6 @@ static void own_socket_is_elsewhere(void **state)
 	check_socket_elsewhere(false);
 }
 
-static void own_socket_is_taken(void **state)
-{
-	struct scene *scene = *state;
-
-	drop(scene, "own.sock");
-	stage_settle(&scene->stage, "took own|");
-	put(scene, "own.sock"); /* made anew */
-	stage_settle(&scene->stage, "");
-	put(scene, "theirs");
-	move(scene, "theirs", "own.sock");
-	stage_settle(&scene->stage, "took own|");
-}
-
 /* What is made anew when it is told, and taken before it looks again. */
 static void own_socket_is_taken_twice(void **state)
 {
@@ -178,51 +241,6 @@ static void own_socket_is_taken_twice(void **state)
 	scene->makes_anew = false;
 	drop(scene, "own.sock");
 	stage_settle(&scene->stage, "took own|took own|");
-}
-
-/* A kubelet that starts: first ours is to be made anew, then it can be told of it. */
-static void own_socket_comes_first(void **state)
-{
-	struct scene *scene = *state;
-
-	put(scene, "kubelet.sock");
-	drop(scene, "own.sock");
-	kubelet_watch_look(scene->watch);
-	stage_settle(&scene->stage, "took own|came|");
-}
-
-static void folder_goes_and_comes(void **state)
-{
-	struct scene *scene = *state;
-
-	put(scene, "kubelet.sock");
-	stage_settle(&scene->stage, "came|");
-	for (int i = 0; i < 3; i++) {
-		drop(scene, "kubelet.sock");
-		if (i == 0)
-			drop(scene, "own.sock");
-		assert_int_equal(rmdir(scene->dir), 0);
-		stage_settle(&scene->stage, i == 0 ? "took own|went|" : "went|");
-		assert_int_equal(mkdir(scene->dir, 0700), 0);
-		stage_settle(&scene->stage, "");
-		put(scene, "kubelet.sock");
-		stage_settle(&scene->stage, "came|");
-	}
-}
-
-/* The same path, another folder, with nothing removed from the one before. */
-static void folder_is_swapped(void **state)
-{
-	struct scene *scene = *state;
-	auto_free char *aside = folder_path(&scene->stage.folder, "aside");
-
-	put(scene, "kubelet.sock");
-	stage_settle(&scene->stage, "came|");
-	assert_int_equal(rename(scene->dir, aside), 0);
-	assert_int_equal(mkdir(scene->dir, 0700), 0);
-	stage_settle(&scene->stage, "took own|went|");
-	put(scene, "kubelet.sock");
-	stage_settle(&scene->stage, "came|");
 }
 
 /* Not even the folder above is there when the agent begins. */
@@ -281,16 +299,8 @@ int main(void)
 
 	suite_add(&suite, "an own socket in another folder", own_socket_is_elsewhere, NULL);
 	suite_fixture(&suite, &scene_fixture);
-	suite_add(&suite, "a kubelet comes and goes", kubelet_comes_and_goes, NULL);
-	suite_add(&suite, "a replaced socket is another one", replaced_socket_is_another, NULL);
-	suite_add(&suite, "other files, and other attributes, are nothing", other_files_are_nothing,
-		  NULL);
-	suite_add(&suite, "our own socket is taken", own_socket_is_taken, NULL);
+	suite_rows(&suite, scripts, script_is_told);
 	suite_add(&suite, "our own socket is taken twice", own_socket_is_taken_twice, NULL);
-	suite_add(&suite, "our own socket comes before the kubelet's", own_socket_comes_first,
-		  NULL);
-	suite_add(&suite, "the folder goes and comes", folder_goes_and_comes, NULL);
-	suite_add(&suite, "the folder is swapped", folder_is_swapped, NULL);
 	suite_add(&suite, "the folders come later", folders_come_later, NULL);
 	suite_add(&suite, "it looks every five seconds in any case", looks_every_five_seconds,
 		  NULL);

@@ -104,32 +104,143 @@ static void open_leading(struct bench *b)
 	heard(b, " started");
 }
 
-static void the_first_makes_the_lease(void **state)
-{
-	struct bench *b = *state;
+/* clang-format off */
+enum happens {
+	END_OF_SCRIPT,
+	HELD_BY,  /* the answer is the lease, @text holds it, at version @n */
+	ANSWERED, /* the answer is the status @n with the body @text */
+	FAILS,    /* there is no answer */
+	TURN,     /* the next timer comes, from @n to @to ms later */
+	ADVANCE,  /* @n ms go by */
+	JUMP,     /* @n ms have gone by before any timer runs */
+	SETTLE,   /* the timers run that are due */
+	STOP,     /* we leave */
+	NO_TIMER, /* nothing is to come */
+};
 
-	asks(b, "GET", "");
-	fake_client_answer(b->client, 404, "{}");
-	asks(b, "POST", "\"holderIdentity\":\"us\"");
-	heard(b, "");
-	answer(b, "us", "1", "10");
-	heard(b, " started");
-	assert_true(election_leads(b->election));
-	assert_string_equal(election_leader(b->election), "us");
+/* What happens, and after it: what was told, what is asked, and whether we lead. */
+static struct script_case {
+	const char *name;
+	bool leading; /* from the start */
+	struct step {
+		enum happens what;
+		const char *text;
+		uint64_t n;
+		uint64_t to;
+		const char *heard;
+		const char *method; /* NULL: no request is under way */
+		const char *body[3];
+		bool leads;
+		const char *leader; /* NULL: does not matter */
+	} steps[8];
+} scripts[] = {
+	{ "the first makes the lease", .steps = {
+		{ SETTLE,                    .method = "GET" },
+		{ ANSWERED, "{}", 404,       .method = "POST", .body = { "\"holderIdentity\":\"us\"" } },
+		{ HELD_BY,  "us", 10,        .heard = " started", .leads = true, .leader = "us" } } },
+	{ "a race for it has one winner", .steps = {
+		{ ANSWERED, "{}", 404,       .method = "POST" },
+		{ ANSWERED, "{\"reason\":\"AlreadyExists\"}", 409 },
+		{ TURN, NULL, 1000, 2000,    .method = "GET" },
+		{ HELD_BY,  "other", 10,     .leader = "other" } } },
+	{ "a hanging server does not prolong it", .leading = true, .steps = {
+		{ TURN, NULL, 2000, 2000,    .method = "PATCH", .leads = true },
+		{ ADVANCE, NULL, 8000,       .heard = " stopped", .method = "PATCH" } } },
+	{ "a leader that was paused loses", .leading = true, .steps = {
+		{ JUMP, NULL, 60000 }, /* no timer has run yet, but who asks is told the truth */
+		{ SETTLE,                    .heard = " stopped", .method = "PATCH", .body = { "\"resourceVersion\":\"11\"" } },
+		{ ANSWERED, "{}", 409 },
+		{ TURN, NULL, 1000, 2000,    .method = "GET" },
+		{ HELD_BY,  "other", 20,     .leader = "other" } } },
+	{ "a deposed leader stops", .leading = true, .steps = {
+		{ TURN, NULL, 2000, 2000,    .method = "PATCH", .leads = true },
+		{ ANSWERED, "{}", 409,       .leads = true },
+		{ TURN, NULL, 1000, 2000,    .method = "GET", .leads = true },
+		{ HELD_BY,  "other", 20,     .heard = " stopped", .leader = "other" } } },
+	{ "stopping releases", .leading = true, .steps = {
+		{ STOP,                      .heard = " stopped", .method = "PATCH",
+		  .body = { "\"holderIdentity\":\"\"", "\"leaseDurationSeconds\":1", "\"resourceVersion\":\"11\"" } },
+		{ HELD_BY,  "", 12,          .heard = " released" },
+		{ NO_TIMER } } },
+	{ "stopping waits for a renewal under way", .leading = true, .steps = {
+		{ TURN, NULL, 2000, 2000,    .method = "PATCH", .leads = true },
+		{ STOP,                      .heard = " stopped", .method = "PATCH", .body = { "\"renewTime\"" } },
+		{ HELD_BY,  "us", 12,        .method = "PATCH",
+		  .body = { "\"holderIdentity\":\"\"", "\"resourceVersion\":\"12\"" } },
+		{ FAILS,                     .heard = " released" } } },
+	{ "a follower has nothing to release", .steps = {
+		{ HELD_BY,  "other", 10 },
+		{ STOP },
+		{ SETTLE,                    .heard = " released" } } },
+};
+/* clang-format on */
+
+static void do_step(struct bench *b, const struct step *step)
+{
+	auto_free char *renewed = xasprintf("t%zu", fake_client_sent(b->client));
+	auto_free char *version = xasprintf("%d", (int)step->n);
+
+	switch (step->what) {
+	case END_OF_SCRIPT:
+		break;
+	case HELD_BY:
+		answer(b, step->text, renewed, version);
+		break;
+	case ANSWERED:
+		fake_client_answer(b->client, (int)step->n, step->text);
+		break;
+	case FAILS:
+		fake_client_fail(b->client, -EIO);
+		break;
+	case TURN:
+		assert_in_range(fake_clock_next(b->clock), step->n, step->to);
+		next_turn(b);
+		break;
+	case ADVANCE:
+		fake_clock_advance(b->clock, step->n);
+		break;
+	case JUMP:
+		fake_clock_jump(b->clock, step->n);
+		break;
+	case SETTLE:
+		fake_clock_settle(b->clock);
+		break;
+	case STOP:
+		election_stop(b->election, on_released, b);
+		break;
+	case NO_TIMER:
+		assert_int_equal(fake_clock_next(b->clock), UINT64_MAX);
+		break;
+	}
 }
 
-static void a_race_for_it_has_one_winner(void **state)
+static void script_is_followed(void **state)
 {
 	struct bench *b = *state;
+	const struct script_case *c = suite_row(state);
 
-	fake_client_answer(b->client, 404, "{}");
-	fake_client_answer(b->client, 409, "{\"reason\":\"AlreadyExists\"}");
-	heard(b, "");
-	assert_in_range(fake_clock_next(b->clock), 1000, 2000);
-	next_turn(b);
-	answer(b, "other", "1", "10");
-	assert_false(election_leads(b->election));
-	assert_string_equal(election_leader(b->election), "other");
+	if (c->leading)
+		open_leading(b);
+	for (size_t i = 0; c->steps[i].what != END_OF_SCRIPT; i++) {
+		const struct step *step = &c->steps[i];
+		const char *want = step->heard ? step->heard : "";
+
+		do_step(b, step);
+		if (strcmp(str_cstr(&b->log), want) != 0)
+			fail_msg("step %zu: heard '%s' instead of '%s'", i + 1, str_cstr(&b->log),
+				 want);
+		str_clear(&b->log);
+		if (election_leads(b->election) != step->leads)
+			fail_msg("step %zu: %s", i + 1, step->leads ? "does not lead" : "leads");
+		if (fake_client_open(b->client) != (step->method ? 1 : 0))
+			fail_msg("step %zu: %zu requests", i + 1, fake_client_open(b->client));
+		if (step->method)
+			asks(b, step->method, "");
+		for (size_t j = 0; j < ARRAY_LEN(step->body) && step->body[j]; j++)
+			asks(b, step->method, step->body[j]);
+		if (step->leader)
+			assert_string_equal(election_leader(b->election), step->leader);
+	}
 }
 
 static void a_silent_leader_is_replaced(void **state)
@@ -191,90 +302,6 @@ static void a_leader_that_cannot_renew_gives_up(void **state)
 	heard(b, " started");
 }
 
-static void a_hanging_server_does_not_prolong_it(void **state)
-{
-	struct bench *b = *state;
-
-	open_leading(b);
-	next_turn(b);
-	fake_clock_advance(b->clock, 8000);
-	heard(b, " stopped");
-	assert_false(election_leads(b->election));
-}
-
-static void a_leader_that_was_paused_loses(void **state)
-{
-	struct bench *b = *state;
-
-	open_leading(b);
-	fake_clock_jump(b->clock, 60000);
-	/* No timer has run yet, but who asks is told the truth. */
-	assert_false(election_leads(b->election));
-	fake_clock_settle(b->clock);
-	heard(b, " stopped");
-	asks(b, "PATCH", "\"resourceVersion\":\"11\"");
-	fake_client_answer(b->client, 409, "{}");
-	next_turn(b);
-	asks(b, "GET", "");
-	answer(b, "other", "7", "20");
-	heard(b, "");
-	assert_false(election_leads(b->election));
-}
-
-static void a_deposed_leader_stops(void **state)
-{
-	struct bench *b = *state;
-
-	open_leading(b);
-	next_turn(b);
-	fake_client_answer(b->client, 409, "{}");
-	next_turn(b);
-	answer(b, "other", "7", "20");
-	heard(b, " stopped");
-}
-
-static void stopping_releases(void **state)
-{
-	struct bench *b = *state;
-
-	open_leading(b);
-	election_stop(b->election, on_released, b);
-	heard(b, " stopped");
-	asks(b, "PATCH", "\"holderIdentity\":\"\"");
-	asks(b, "PATCH", "\"leaseDurationSeconds\":1");
-	asks(b, "PATCH", "\"resourceVersion\":\"11\"");
-	answer(b, "", "9", "12");
-	heard(b, " released");
-	assert_int_equal(fake_clock_next(b->clock), UINT64_MAX);
-}
-
-static void stopping_waits_for_a_renewal_under_way(void **state)
-{
-	struct bench *b = *state;
-
-	open_leading(b);
-	next_turn(b);
-	election_stop(b->election, on_released, b);
-	heard(b, " stopped");
-	answer(b, "us", "3", "12");
-	asks(b, "PATCH", "\"resourceVersion\":\"12\"");
-	asks(b, "PATCH", "\"holderIdentity\":\"\"");
-	fake_client_fail(b->client, -EIO);
-	heard(b, " released");
-}
-
-static void a_follower_has_nothing_to_release(void **state)
-{
-	struct bench *b = *state;
-
-	answer(b, "other", "1", "10");
-	election_stop(b->election, on_released, b);
-	heard(b, "");
-	fake_clock_settle(b->clock);
-	heard(b, " released");
-	assert_int_equal(fake_client_open(b->client), 0);
-}
-
 static void it_may_be_freed_by_its_callback(void **state)
 {
 	struct bench *b = *state;
@@ -292,22 +319,12 @@ int main(void)
 
 	log_set_level(LOG_ERROR);
 	suite_fixture(&suite, &bench_fixture);
-	suite_add(&suite, "the first makes the lease", the_first_makes_the_lease, NULL);
-	suite_add(&suite, "a race for it has one winner", a_race_for_it_has_one_winner, NULL);
+	suite_rows(&suite, scripts, script_is_followed);
 	suite_add(&suite, "a silent leader is replaced", a_silent_leader_is_replaced, NULL);
 	suite_add(&suite, "a leader renews every two seconds", a_leader_renews_every_two_seconds,
 		  NULL);
 	suite_add(&suite, "a leader that cannot renew gives up after ten seconds",
 		  a_leader_that_cannot_renew_gives_up, NULL);
-	suite_add(&suite, "a hanging server does not prolong it",
-		  a_hanging_server_does_not_prolong_it, NULL);
-	suite_add(&suite, "a leader that was paused loses", a_leader_that_was_paused_loses, NULL);
-	suite_add(&suite, "a deposed leader stops", a_deposed_leader_stops, NULL);
-	suite_add(&suite, "stopping releases", stopping_releases, NULL);
-	suite_add(&suite, "stopping waits for a renewal under way",
-		  stopping_waits_for_a_renewal_under_way, NULL);
-	suite_add(&suite, "a follower has nothing to release", a_follower_has_nothing_to_release,
-		  NULL);
 	suite_add(&suite, "it may be freed by its callback", it_may_be_freed_by_its_callback, NULL);
 	return suite_run(&suite, "election");
 }

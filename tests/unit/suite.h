@@ -58,7 +58,7 @@ struct suite_fixture {
 #define SUITE_FIXTURE(name, type, open_it, close_it)                              \
 	static inline void *name##_fixture_open(void)                             \
 	{                                                                         \
-		type *it_ = xcalloc(1, sizeof(type));                             \
+		void *it_ = xcalloc(1, sizeof(type));                             \
                                                                                   \
 		open_it(it_);                                                     \
 		return it_;                                                       \

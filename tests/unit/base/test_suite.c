@@ -91,7 +91,7 @@ static int run(const struct fixture_case *c, int out)
 	if (pid == 0) {
 		if (dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
 			_exit(99);
-		setvbuf(stdout, NULL, _IONBF, 0);
+		(void)setvbuf(stdout, NULL, _IONBF, 0);
 		*leftovers_all() = (struct leftovers){ 0 }; /* they are the outer test's */
 		suite_fixture(&suite, c->fixture);
 		suite_add(&suite, "this one", c->fn, row);

@@ -140,16 +140,16 @@ static struct script_case {
 		{ HELD_BY,  "us", 10,        .heard = " started", .leads = true, .leader = "us" } } },
 	{ "a race for it has one winner", .steps = {
 		{ ANSWERED, "{}", 404,       .method = "POST" },
-		{ ANSWERED, "{\"reason\":\"AlreadyExists\"}", 409 },
+		{ ANSWERED, "{\"reason\":\"AlreadyExists\"}", .n = 409 },
 		{ TURN, NULL, 1000, 2000,    .method = "GET" },
 		{ HELD_BY,  "other", 10,     .leader = "other" } } },
 	{ "a hanging server does not prolong it", .leading = true, .steps = {
 		{ TURN, NULL, 2000, 2000,    .method = "PATCH", .leads = true },
 		{ ADVANCE, NULL, 8000,       .heard = " stopped", .method = "PATCH" } } },
 	{ "a leader that was paused loses", .leading = true, .steps = {
-		{ JUMP, NULL, 60000 }, /* no timer has run yet, but who asks is told the truth */
+		{ JUMP, .n = 60000 }, /* no timer has run yet, but who asks is told the truth */
 		{ SETTLE,                    .heard = " stopped", .method = "PATCH", .body = { "\"resourceVersion\":\"11\"" } },
-		{ ANSWERED, "{}", 409 },
+		{ ANSWERED, "{}", .n = 409 },
 		{ TURN, NULL, 1000, 2000,    .method = "GET" },
 		{ HELD_BY,  "other", 20,     .leader = "other" } } },
 	{ "a deposed leader stops", .leading = true, .steps = {
@@ -161,7 +161,7 @@ static struct script_case {
 		{ STOP,                      .heard = " stopped", .method = "PATCH",
 		  .body = { "\"holderIdentity\":\"\"", "\"leaseDurationSeconds\":1", "\"resourceVersion\":\"11\"" } },
 		{ HELD_BY,  "", 12,          .heard = " released" },
-		{ NO_TIMER } } },
+		{ .what = NO_TIMER } } },
 	{ "stopping waits for a renewal under way", .leading = true, .steps = {
 		{ TURN, NULL, 2000, 2000,    .method = "PATCH", .leads = true },
 		{ STOP,                      .heard = " stopped", .method = "PATCH", .body = { "\"renewTime\"" } },
@@ -169,8 +169,8 @@ static struct script_case {
 		  .body = { "\"holderIdentity\":\"\"", "\"resourceVersion\":\"12\"" } },
 		{ FAILS,                     .heard = " released" } } },
 	{ "a follower has nothing to release", .steps = {
-		{ HELD_BY,  "other", 10 },
-		{ STOP },
+		{ HELD_BY,  "other", .n = 10 },
+		{ .what = STOP },
 		{ SETTLE,                    .heard = " released" } } },
 };
 /* clang-format on */

@@ -38,6 +38,8 @@ static void bench_close(struct bench *b)
 	fake_clock_free(b->clock);
 }
 
+SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
+
 /* The lists of all kinds are asked for; that of @kind is @items, the others are empty. */
 static void bench_list(struct bench *b, const struct api_kind *kind, const char *items)
 {
@@ -94,71 +96,63 @@ static char *object_of(const struct adopt_case *row)
 
 static void labels_match_table(void **state)
 {
-	const struct adopt_case *row = *state;
+	const struct adopt_case *row = suite_row(state);
 	auto_free char *object = object_of(row);
 	const struct api_kind *kind = row->kind ? row->kind : &migconfiguration_kind;
 	auto_free char *path = xasprintf("/%s/%s", kind->plural, row->object);
-	struct bench b;
+	struct bench *b = *state;
 
-	bench_open(&b);
-	bench_list(&b, kind, object);
-	assert_int_equal(fake_client_open(b.client), row->listed);
+	bench_list(b, kind, object);
+	assert_int_equal(fake_client_open(b->client), row->listed);
 	if (!row->listed) {
-		adopt_object(b.adopt, kind, row->object);
-		fake_clock_settle(b.clock);
+		adopt_object(b->adopt, kind, row->object);
+		fake_clock_settle(b->clock);
 	}
-	assert_string_equal(fake_client_request(b.client)->method, "GET");
-	assert_non_null(strstr(fake_client_request(b.client)->path, path));
-	fake_client_answer(b.client, 200, object);
-	assert_int_equal(fake_client_open(b.client), row->labelled);
+	assert_string_equal(fake_client_request(b->client)->method, "GET");
+	assert_non_null(strstr(fake_client_request(b->client)->path, path));
+	fake_client_answer(b->client, 200, object);
+	assert_int_equal(fake_client_open(b->client), row->labelled);
 	if (row->labelled) {
-		assert_string_equal(fake_client_request(b.client)->method, "PATCH");
-		assert_string_equal(fake_client_request(b.client)->content_type,
+		assert_string_equal(fake_client_request(b->client)->method, "PATCH");
+		assert_string_equal(fake_client_request(b->client)->content_type,
 				    "application/merge-patch+json");
-		assert_non_null(strstr(fake_client_request(b.client)->body,
+		assert_non_null(strstr(fake_client_request(b->client)->body,
 				       "\"labels\":{\"nodename\":\"node1\"}"));
 		assert_non_null(
-			strstr(fake_client_request(b.client)->body, "\"resourceVersion\":\"7\""));
-		fake_client_answer(b.client, 200, "{}");
+			strstr(fake_client_request(b->client)->body, "\"resourceVersion\":\"7\""));
+		fake_client_answer(b->client, 200, "{}");
 	}
-	fake_clock_settle(b.clock);
-	assert_int_equal(fake_client_open(b.client), 0);
-	bench_close(&b);
+	fake_clock_settle(b->clock);
+	assert_int_equal(fake_client_open(b->client), 0);
 }
 
 static void lists_come_in_pages_and_again_after_a_while(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	assert_null(strstr(fake_client_request(b.client)->path, "continue="));
-	fake_client_answer(b.client, 200, "{\"metadata\":{\"continue\":\"abc\"},\"items\":[]}");
-	fake_client_choose(b.client, "continue=abc");
-	fake_client_answer(b.client, 200, "{\"items\":[]}");
-	while (fake_client_open(b.client) > 0) /* not installed */
-		fake_client_answer(b.client, 404, "{}");
-	fake_clock_advance(b.clock, UINT64_C(9) * MINUTE_MS);
-	assert_int_equal(fake_client_open(b.client), 0);
-	fake_clock_advance(b.clock, MINUTE_MS);
-	bench_list(&b, &migconfiguration_kind, "");
-	bench_close(&b);
+	assert_null(strstr(fake_client_request(b->client)->path, "continue="));
+	fake_client_answer(b->client, 200, "{\"metadata\":{\"continue\":\"abc\"},\"items\":[]}");
+	fake_client_choose(b->client, "continue=abc");
+	fake_client_answer(b->client, 200, "{\"items\":[]}");
+	while (fake_client_open(b->client) > 0) /* not installed */
+		fake_client_answer(b->client, 404, "{}");
+	fake_clock_advance(b->clock, UINT64_C(9) * MINUTE_MS);
+	assert_int_equal(fake_client_open(b->client), 0);
+	fake_clock_advance(b->clock, MINUTE_MS);
+	bench_list(b, &migconfiguration_kind, "");
 }
 
 static void what_fails_is_tried_again(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_list(&b, &migconfiguration_kind, "{\"metadata\":{\"name\":\"" CARD "\"}}");
-	fake_client_answer(b.client, 500, "{}");
-	fake_clock_advance(b.clock, MINUTE_MS);
-	assert_string_equal(fake_client_request(b.client)->method, "GET");
-	fake_client_answer(b.client, 404, "{}"); /* deleted meanwhile */
-	fake_clock_advance(b.clock, MINUTE_MS);
-	assert_int_equal(fake_client_open(b.client), 0);
-	bench_close(&b);
+	bench_list(b, &migconfiguration_kind, "{\"metadata\":{\"name\":\"" CARD "\"}}");
+	fake_client_answer(b->client, 500, "{}");
+	fake_clock_advance(b->clock, MINUTE_MS);
+	assert_string_equal(fake_client_request(b->client)->method, "GET");
+	fake_client_answer(b->client, 404, "{}"); /* deleted meanwhile */
+	fake_clock_advance(b->clock, MINUTE_MS);
+	assert_int_equal(fake_client_open(b->client), 0);
 }
 
 int main(void)
@@ -166,6 +160,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
+	suite_fixture(&suite, &bench_fixture);
 	suite_rows(&suite, cases, labels_match_table);
 	suite_add(&suite, "lists come in pages, and again after ten minutes",
 		  lists_come_in_pages_and_again_after_a_while, NULL);

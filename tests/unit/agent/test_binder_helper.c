@@ -81,6 +81,8 @@ static void machine_done(struct machine *m)
 		free(m->roots[i]);
 }
 
+SUITE_CLOSING(machine, struct machine, machine_done);
+
 static struct helper_case {
 	const char *name;
 	enum binder_verb verb;
@@ -195,23 +197,23 @@ static void assert_steps(const struct json_strs *lines, const char *expected)
 
 static void the_helper_is_understood(void **state)
 {
-	const struct helper_case *c = *state;
-	struct machine m;
+	const struct helper_case *c = suite_row(state);
+	struct machine *m = *state;
 	struct owner owner;
 
-	machine_begin(&m, c->driver);
+	machine_begin(m, c->driver);
 	for (size_t i = 0; i < ARRAY_LEN(c->entries) && c->entries[i]; i++) {
 		auto_free char *path = xstrndup(c->entries[i], strcspn(c->entries[i], "-="));
 
-		(void)unlinkat(m.tree.fd, path, 0);
-		tree_add(&m.tree, c->entries[i]);
+		(void)unlinkat(m->tree.fd, path, 0);
+		tree_add(&m->tree, c->entries[i]);
 	}
-	owner_init(&owner, &m.bench, "12", c->address);
+	owner_init(&owner, &m->bench, "12", c->address);
 	owner.job.verb = c->verb;
 	owner.job.items[0].native = xstrdup("e1000e");
 	owner.job.items[0].allow_unknown = c->allow_unknown;
 	owner_start(&owner);
-	bench_run_until(&m.bench, &owner.ended, 1);
+	bench_run_until(&m->bench, &owner.ended, 1);
 	assert_string_equal(binder_result_text(owner.outcome.result),
 			    binder_result_text(c->result));
 	assert_text(owner.outcome.reason, c->reason);
@@ -229,53 +231,49 @@ static void the_helper_is_understood(void **state)
 		assert_string_equal(owner.outcome.seen.items[0].driver, c->driver);
 	}
 	owner_done(&owner);
-	machine_done(&m);
 }
 
 static void who_has_the_lock_is_named(void **state)
 {
-	struct machine m;
+	struct machine *m = *state;
 	struct owner owner;
 	int fd;
 
-	(void)state;
-	machine_begin(&m, "e1000e");
-	tree_add(&m.tree, "state/group-12.lock=815\n");
-	fd = openat(m.tree.fd, "state/group-12.lock", O_RDWR | O_CLOEXEC);
+	machine_begin(m, "e1000e");
+	tree_add(&m->tree, "state/group-12.lock=815\n");
+	fd = openat(m->tree.fd, "state/group-12.lock", O_RDWR | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	owner_init(&owner, &m.bench, "12", A);
+	owner_init(&owner, &m->bench, "12", A);
 	owner_start(&owner);
-	bench_run_until(&m.bench, &owner.ended, 1);
+	bench_run_until(&m->bench, &owner.ended, 1);
 	assert_int_equal(owner.outcome.result, BINDER_BUSY);
 	assert_int_equal(owner.outcome.holder_pid, 815);
 	assert_null(owner.outcome.holder);
 	assert_non_null(strstr(owner.outcome.message, "815"));
 	close(fd);
 	owner_done(&owner);
-	machine_done(&m);
 }
 
 static void wrong_words_are_a_failure_of_the_helper(void **state)
 {
-	struct machine m;
+	struct machine *m = *state;
 	struct owner owner;
 
-	(void)state;
-	machine_begin(&m, "e1000e");
-	owner_init(&owner, &m.bench, "twelve", A);
+	machine_begin(m, "e1000e");
+	owner_init(&owner, &m->bench, "twelve", A);
 	owner_start(&owner);
-	bench_run_until(&m.bench, &owner.ended, 1);
+	bench_run_until(&m->bench, &owner.ended, 1);
 	assert_int_equal(owner.outcome.result, BINDER_FAILED);
 	assert_string_equal(owner.outcome.reason, "HelperFailed");
 	assert_non_null(strstr(owner.outcome.message, "status 2"));
 	owner_done(&owner);
-	machine_done(&m);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &machine_fixture);
 	suite_rows(&suite, cases, the_helper_is_understood);
 	suite_add(&suite, "who has the lock of the group is named", who_has_the_lock_is_named,
 		  NULL);

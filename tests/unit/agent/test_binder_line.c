@@ -161,18 +161,21 @@ static struct line_case {
 	  "its driver" },
 };
 
+SUITE_CLOSING(binder_lines, struct binder_lines, binder_lines_done);
+SUITE_CLOSING(binder_outcome, struct binder_outcome, binder_outcome_done);
+
 static void lines_come_to_an_outcome(void **state)
 {
-	const struct line_case *c = *state;
-	struct binder_lines lines;
+	const struct line_case *c = suite_row(state);
+	struct binder_lines *lines = *state;
 	struct binder_outcome outcome;
 	struct err err = { 0 };
 
-	binder_lines_init(&lines, BINDER_BIND);
-	take(&lines, c->lines);
+	binder_lines_init(lines, BINDER_BIND);
+	take(lines, c->lines);
 	if (c->result < 0)
 		err_set(&err, c->kind, c->result, "%s", c->says);
-	binder_lines_end(&lines, 42, 7099, c->result, &err, &outcome);
+	binder_lines_end(lines, 42, 7099, c->result, &err, &outcome);
 	assert_int_equal(outcome.took_ms, 7099);
 	assert_int_equal(outcome.lines.len, 0);
 	if (c->outcome) {
@@ -185,57 +188,51 @@ static void lines_come_to_an_outcome(void **state)
 		assert_null(strstr(outcome.message, "kind"));
 	}
 	binder_outcome_done(&outcome);
-	binder_lines_done(&lines);
 }
 
 static void the_step_is_known_at_once(void **state)
 {
-	struct binder_lines lines;
+	struct binder_lines *lines = *state;
 
-	(void)state;
-	binder_lines_init(&lines, BINDER_RELEASE);
-	assert_null(lines.step);
-	take(&lines, STEP("CheckHolders"));
-	assert_string_equal(lines.step, "CheckHolders");
-	take(&lines, "{\"kind\":\"step\",\"step\":\"LoadModule\"}");
-	assert_string_equal(lines.step, "LoadModule");
-	assert_null(lines.address);
-	binder_lines_done(&lines);
+	binder_lines_init(lines, BINDER_RELEASE);
+	assert_null(lines->step);
+	take(lines, STEP("CheckHolders"));
+	assert_string_equal(lines->step, "CheckHolders");
+	take(lines, "{\"kind\":\"step\",\"step\":\"LoadModule\"}");
+	assert_string_equal(lines->step, "LoadModule");
+	assert_null(lines->address);
 }
 
 static void a_plan_keeps_its_lines(void **state)
 {
 	struct binder_lines lines;
 	struct binder_outcome outcome;
-	struct binder_outcome copy;
+	struct binder_outcome *copy = *state;
 
-	(void)state;
 	binder_lines_init(&lines, BINDER_PLAN_RELEASE);
 	take(&lines, STEP("Unbind") "no line\n" HOLDER("0", QEMU) END("\"Held\""));
 	binder_lines_end(&lines, 1, 2, 0, NULL, &outcome);
 	binder_lines_done(&lines);
 	assert_int_equal(outcome.lines.len, 3);
 	assert_string_equal(outcome.lines.items[2], "{\"kind\":\"end\",\"result\":\"Held\"}");
-	binder_outcome_copy(&copy, &outcome);
+	binder_outcome_copy(copy, &outcome);
 	{
 		auto_free char *one = outcome_text(&outcome);
-		auto_free char *two = outcome_text(&copy);
+		auto_free char *two = outcome_text(copy);
 
 		assert_string_equal(one, two);
 	}
 	binder_outcome_done(&outcome);
-	assert_int_equal(copy.lines.len, 3);
-	binder_outcome_done(&copy);
+	assert_int_equal(copy->lines.len, 3);
 }
 
 static void a_copy_is_whole_and_its_own(void **state)
 {
 	struct binder_lines lines;
 	struct binder_outcome outcome;
-	struct binder_outcome copy;
+	struct binder_outcome *copy = *state;
 	auto_free char *one = NULL;
 
-	(void)state;
 	binder_lines_init(&lines, BINDER_RELEASE);
 	take(&lines,
 	     HOLDER("0", QEMU) "{\"kind\":\"function\",\"address\":\"0000:01:00.0\",\"driver\":"
@@ -245,59 +242,58 @@ static void a_copy_is_whole_and_its_own(void **state)
 	binder_lines_end(&lines, 1, 2, 0, NULL, &outcome);
 	binder_lines_done(&lines);
 	one = outcome_text(&outcome);
-	binder_outcome_copy(&copy, &outcome);
+	binder_outcome_copy(copy, &outcome);
 	binder_outcome_done(&outcome);
 	assert_int_equal(outcome.seen.len, 0);
 	{
-		auto_free char *two = outcome_text(&copy);
+		auto_free char *two = outcome_text(copy);
 
 		assert_string_equal(one, two);
 		assert_non_null(strstr(two, "0000:01:00.0=e1000e/-"));
 	}
-	assert_int_equal(copy.took_ms, 2);
-	binder_outcome_done(&copy);
+	assert_int_equal(copy->took_ms, 2);
 }
 
 /* The sizes of what a helper prints have no end; those of an outcome have. */
 static void an_outcome_is_bounded(void **state)
 {
-	struct binder_lines lines;
+	struct binder_lines *lines = *state;
 	struct binder_outcome outcome;
 	auto_free char *long_text = xcalloc(1, 50001);
 	auto_free char *end = NULL;
 
-	(void)state;
 	memset(long_text, 'x', 50000);
-	binder_lines_init(&lines, BINDER_PLAN_BIND);
+	binder_lines_init(lines, BINDER_PLAN_BIND);
 	for (unsigned i = 0; i < 20000; i++) {
 		auto_free char *text =
 			xasprintf(HOLDER("0", "\"pid\":%u") "{\"kind\":\"function\",\"address\":"
 							    "\"%04x:01:00.0\"}\n",
 				  i + 1, i);
 
-		take(&lines, text);
+		take(lines, text);
 	}
 	end = xasprintf("{\"kind\":\"end\",\"result\":\"Held\",\"message\":\"%s\"}", long_text);
-	take(&lines, end);
-	binder_lines_end(&lines, 1, 2, 0, NULL, &outcome);
+	take(lines, end);
+	binder_lines_end(lines, 1, 2, 0, NULL, &outcome);
 	assert_int_equal(outcome.seen.len, BINDER_FUNCTIONS_MAX);
 	assert_int_equal(outcome.lines.len, 8192);
 	assert_string_equal(outcome.holder, "process 1 and 255 more");
 	assert_int_equal(strlen(outcome.message), 1024);
 	binder_outcome_done(&outcome);
-	binder_lines_done(&lines);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &binder_lines_fixture);
 	suite_rows(&suite, cases, lines_come_to_an_outcome);
 	suite_add(&suite, "the step under way is known at once", the_step_is_known_at_once, NULL);
+	suite_add(&suite, "an outcome is bounded, whatever is printed", an_outcome_is_bounded,
+		  NULL);
+	suite_fixture(&suite, &binder_outcome_fixture);
 	suite_add(&suite, "a plan keeps the lines that can be read", a_plan_keeps_its_lines, NULL);
 	suite_add(&suite, "a copy of an outcome is whole, and its own", a_copy_is_whole_and_its_own,
-		  NULL);
-	suite_add(&suite, "an outcome is bounded, whatever is printed", an_outcome_is_bounded,
 		  NULL);
 	return suite_run(&suite, "binder_line");
 }

@@ -86,7 +86,6 @@ static void what_fits_stays(void **state)
 	};
 	struct pcideviceclaim_status before;
 
-	(void)state;
 	json_strs_add(&status.iommu_group_members, "0000:01:00.0");
 	json_strs_add(&status.iommu_group_members, "10000000:01:00.7");
 	json_map_copy(pcideviceclaim_status_map, &before, &status);
@@ -101,7 +100,6 @@ static void long_texts_end_in_dots(void **state)
 {
 	struct pcideviceclaim_status status = { 0 };
 
-	(void)state;
 	fill(&status, X64, 17);
 	claim_limits_apply(&status);
 	assert_int_equal(strlen(status.step), 64);
@@ -116,7 +114,6 @@ static void members_are_addresses_and_bounded(void **state)
 {
 	struct pcideviceclaim_status status = { 0 };
 
-	(void)state;
 	json_strs_add(&status.iommu_group_members, "no address");
 	for (unsigned i = 0; i < 1100; i++) {
 		auto_free char *address = xasprintf("%04x:01:00.0", i);

@@ -55,7 +55,6 @@ static void devices_are_counted_by_state(void **state)
 	struct metrics *metrics = metrics_new();
 	struct metric *devices = device_count_new(metrics);
 
-	(void)state;
 	shows(metrics, "PCIDevice", "passthrough", 0);
 	shows(metrics, "MediatedDevice", "present", 0);
 	device_count_set(devices, &inventory);

@@ -33,7 +33,6 @@ static void a_pci_line_is_read_whole(void **state)
 		"\"bootVGA\":true,\"parents\":[\"0000:00:01.0\"]}");
 	const struct pci_facts *pci = facts->pci.items;
 
-	(void)state;
 	assert_int_equal(facts->pci.len, 1);
 	assert_string_equal(pci->address, "0000:01:00.1");
 	assert_string_equal(pci->vendor, "8086");
@@ -66,7 +65,6 @@ static void a_bare_pci_line_is_read(void **state)
 	struct facts *facts = facts_of("{\"kind\":\"pci\",\"address\":\"0000:01:00.0\"}");
 	const struct pci_facts *pci = facts->pci.items;
 
-	(void)state;
 	assert_int_equal(facts->pci.len, 1);
 	assert_null(pci->vendor);
 	assert_null(pci->device);
@@ -87,7 +85,6 @@ static void a_usb_line_is_read_whole(void **state)
 		"\"subclass\":\"06\",\"protocol\":\"50\",\"driver\":\"usb-storage\"},{}]}");
 	const struct usb_facts *usb = facts->usb.items;
 
-	(void)state;
 	assert_int_equal(facts->usb.len, 1);
 	assert_string_equal(usb->port, "1-2.3");
 	assert_int_equal(usb->bus, 1);
@@ -114,18 +111,18 @@ static void a_bare_usb_line_is_read(void **state)
 {
 	struct facts *facts = facts_of("{\"kind\":\"usb\",\"name\":\"1-2\"}");
 
-	(void)state;
 	assert_int_equal(facts->usb.len, 1);
 	assert_null(facts->usb.items[0].vendor);
 	assert_int_equal(facts->usb.items[0].bus, 0);
 	facts_free(facts);
 }
 
+SUITE_OBJECT(facts, facts_new(), facts_free);
+
 static void uses_and_problems_are_read(void **state)
 {
-	struct facts *facts = facts_new();
+	struct facts *facts = *state;
 
-	(void)state;
 	assert_int_equal(add(facts,
 			     "{\"kind\":\"use\",\"pci\":\"0000:01:00.0\",\"usb\":\"1-1\","
 			     "\"reason\":\"Mounted\",\"detail\":\"sdb at /mnt\"}",
@@ -145,7 +142,6 @@ static void uses_and_problems_are_read(void **state)
 	assert_string_equal(facts->problems.items[0].device, "1-1");
 	assert_string_equal(facts->problems.items[0].attribute, "serial");
 	assert_string_equal(facts->problems.items[0].message, "missing");
-	facts_free(facts);
 }
 
 static void a_record_is_read_whole(void **state)
@@ -156,7 +152,6 @@ static void a_record_is_read_whole(void **state)
 		"\"id\":\"8086:10d3\",\"serial\":\"00-11\",\"boot\":\"b-1\",\"bound\":\"b-2\"}");
 	const struct record_facts *record = facts->records.items;
 
-	(void)state;
 	assert_int_equal(facts->records.len, 1);
 	assert_string_equal(record->address, "0000:01:00.0");
 	assert_string_equal(record->claim, "n-000001000");
@@ -205,7 +200,6 @@ static void questions_without_an_answer_are_read(void **state)
 		"\"02\"],\"usbClasses\":[\"08\"],\"detail\":\"cannot look\"}");
 	const struct unknown_facts *unknown = facts->unknowns.items;
 
-	(void)state;
 	assert_int_equal(facts->unknowns.len, 1);
 	assert_string_equal(unknown->question, "Mounts");
 	assert_true(unknown->unread);
@@ -222,7 +216,6 @@ static void a_scan_that_is_not_whole_is_none(void **state)
 	struct facts *facts = facts_of("{\"kind\":\"pci\",\"address\":\"0000:01:00.0\"}");
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(add(facts, "{\"kind\":\"end\",\"pci\":2,\"usb\":0}", &err), -EBADMSG);
 	assert_string_equal(err.msg, "end line of the helper: it counts 2 PCI functions, not 1");
 	assert_int_equal(add(facts, "{\"kind\":\"end\",\"pci\":1,\"usb\":3}", &err), -EBADMSG);
@@ -238,9 +231,8 @@ static void a_scan_that_is_not_whole_is_none(void **state)
 
 static void the_host_and_the_end_are_noted(void **state)
 {
-	struct facts *facts = facts_new();
+	struct facts *facts = *state;
 
-	(void)state;
 	assert_false(facts->iommu);
 	assert_false(facts->complete);
 	assert_int_equal(add(facts, "{\"kind\":\"host\",\"iommu\":true}", NULL), 0);
@@ -250,7 +242,6 @@ static void the_host_and_the_end_are_noted(void **state)
 	assert_true(facts->complete);
 	assert_int_equal(add(facts, "{\"kind\":\"host\",\"iommu\":\"true\"}", NULL), 0);
 	assert_false(facts->iommu);
-	facts_free(facts);
 }
 
 static void lines_of_mediated_devices_are_read_whole(void **state)
@@ -262,7 +253,6 @@ static void lines_of_mediated_devices_are_read_whole(void **state)
 	const struct mdev_parent_facts *parent = facts->mdev_parents.items;
 	const struct mdev_facts *mdev;
 
-	(void)state;
 	assert_int_equal(
 		add(facts,
 		    "{\"kind\":\"mdev\",\"uuid\":\"u\",\"parent\":\"mtty\",\"type\":\"mtty-1\","
@@ -293,7 +283,6 @@ static void an_unknown_kind_is_passed_over(void **state)
 {
 	struct facts *facts = facts_of("{\"kind\":\"ccw\",\"address\":7}");
 
-	(void)state;
 	assert_int_equal(facts->pci.len + facts->usb.len + facts->uses.len + facts->problems.len,
 			 0);
 	facts_free(facts);
@@ -351,10 +340,9 @@ static void a_list_without_end_is_ended(void **state)
 		"{\"kind\":\"use\",\"pci\":\"x\",\"reason\":\"y\"}",
 		"{\"kind\":\"record\",\"address\":\"x\"}",
 	};
-	struct facts *facts = facts_new();
+	struct facts *facts = *state;
 	struct err err = { 0 };
 
-	(void)state;
 	for (int i = 0; i < FACTS_MAX; i++)
 		assert_int_equal(add(facts, lines[i % 2], NULL), 0);
 	assert_int_equal(facts->records.len, FACTS_MAX / 2);
@@ -362,7 +350,6 @@ static void a_list_without_end_is_ended(void **state)
 			 -EMSGSIZE);
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_int_equal(facts->pci.len, 0);
-	facts_free(facts);
 }
 
 int main(void)
@@ -379,16 +366,17 @@ int main(void)
 	suite_add(&suite, "a USB line is read whole", a_usb_line_is_read_whole, NULL);
 	suite_add(&suite, "a USB device of which nothing could be read is listed",
 		  a_bare_usb_line_is_read, NULL);
-	suite_add(&suite, "uses and problems are read", uses_and_problems_are_read, NULL);
 	suite_add(&suite, "a record is read whole", a_record_is_read_whole, NULL);
 	suite_add(&suite, "lines of mediated devices are read whole",
 		  lines_of_mediated_devices_are_read_whole, NULL);
 	suite_rows(&suite, natives, native_is_read);
-	suite_add(&suite, "the host's line and the end are noted", the_host_and_the_end_are_noted,
-		  NULL);
 	suite_add(&suite, "a kind that is not known is passed over", an_unknown_kind_is_passed_over,
 		  NULL);
 	suite_rows(&suite, refusals, line_is_refused);
+	suite_fixture(&suite, &facts_fixture);
+	suite_add(&suite, "uses and problems are read", uses_and_problems_are_read, NULL);
+	suite_add(&suite, "the host's line and the end are noted", the_host_and_the_end_are_noted,
+		  NULL);
 	suite_add(&suite, "a list without end is ended", a_list_without_end_is_ended, NULL);
 	return suite_run(&suite, "facts");
 }

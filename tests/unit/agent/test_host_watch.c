@@ -31,18 +31,17 @@ static struct watch_case {
 
 static void watch_opens_and_closes(void **state)
 {
-	const struct watch_case *c = *state;
-	struct folder folder;
+	const struct watch_case *c = suite_row(state);
+	struct folder *folder = *state;
 	struct host_watch *watch;
 	uv_loop_t loop;
 	size_t handles = 0;
 	int changes = 0;
 
-	folder_init(&folder);
 	for (size_t i = 0; i < ARRAY_LEN(c->files) && c->files[i]; i++)
-		folder_put(&folder, c->files[i], "");
+		folder_put(folder, c->files[i], "");
 	assert_int_equal(uv_loop_init(&loop), 0);
-	watch = host_watch_new(&loop, c->proc_root ? c->proc_root : folder.path, on_change,
+	watch = host_watch_new(&loop, c->proc_root ? c->proc_root : folder->path, on_change,
 			       &changes);
 	assert_int_equal(changes, 0);
 	uv_walk(&loop, count, &handles);
@@ -51,12 +50,10 @@ static void watch_opens_and_closes(void **state)
 	assert_null(host_watch_free(watch));
 	uv_run(&loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&loop), 0);
-	folder_done(&folder);
 }
 
 static void nothing_can_be_freed(void **state)
 {
-	(void)state;
 	assert_null(host_watch_free(NULL));
 }
 
@@ -65,7 +62,8 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
-	suite_rows(&suite, cases, watch_opens_and_closes);
 	suite_add(&suite, "freeing nothing is nothing", nothing_can_be_freed, NULL);
+	suite_fixture(&suite, &folder_fixture);
+	suite_rows(&suite, cases, watch_opens_and_closes);
 	return suite_run(&suite, "host_watch");
 }

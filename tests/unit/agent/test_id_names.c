@@ -84,7 +84,6 @@ static void what_is_known_is_not_asked_for(void **state)
 	auto_free char *none = NULL;
 	struct json_strs asked = { 0 };
 
-	(void)state;
 	assert_int_equal(answer(names, "{\"kind\":\"name\",\"id\":\"pci:8086:10d3\"}", NULL), 0);
 	ids = missing_of(names, facts);
 	assert_string_equal(ids, "pciclass:0200");
@@ -132,23 +131,23 @@ static void assert_text(const char *is, const char *should)
 		assert_null(is);
 }
 
+SUITE_OBJECT(id_names, id_names_new(), id_names_free);
+
 static void answer_is_kept(void **state)
 {
-	const struct answer_case *c = *state;
-	struct id_names *names = id_names_new();
+	const struct answer_case *c = suite_row(state);
+	struct id_names *names = *state;
 
 	assert_int_equal(answer(names, c->line, NULL), 0);
 	assert_text(id_names_get(names, c->id)->first, c->first);
 	assert_text(id_names_get(names, c->id)->second, c->second);
-	id_names_free(names);
 }
 
 static void settling_keeps_names(void **state)
 {
-	struct id_names *names = id_names_new();
+	struct id_names *names = *state;
 	struct json_strs asked = { 0 };
 
-	(void)state;
 	json_strs_add(&asked, answers[0].id);
 	answer(names, answers[0].line, NULL);
 	id_names_settle(names, &asked);
@@ -157,7 +156,6 @@ static void settling_keeps_names(void **state)
 	answer(names, "{\"kind\":\"name\",\"id\":\"pci:8086:10d3\",\"vendor\":\"I\"}", NULL);
 	assert_string_equal(id_names_get(names, answers[0].id)->first, "I");
 	json_strs_done(&asked);
-	id_names_free(names);
 }
 
 static struct refusal_case {
@@ -171,23 +169,21 @@ static struct refusal_case {
 
 static void line_is_refused(void **state)
 {
-	const struct refusal_case *c = *state;
-	struct id_names *names = id_names_new();
+	const struct refusal_case *c = suite_row(state);
+	struct id_names *names = *state;
 	struct err err = { 0 };
 
 	assert_int_equal(answer(names, c->line, &err), -EINVAL);
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_non_null(strstr(err.msg, c->says));
-	id_names_free(names);
 }
 
 /* As many ids as there are: 0000:0000 to 0000:ffff. */
 static void the_cache_is_bounded(void **state)
 {
-	struct id_names *names = id_names_new();
+	struct id_names *names = *state;
 	size_t known = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 65536; i++) {
 		auto_free char *line = xasprintf(
 			"{\"kind\":\"name\",\"id\":\"usb:0000:%04x\",\"vendor\":\"v\"}", i);
@@ -198,7 +194,6 @@ static void the_cache_is_bounded(void **state)
 	}
 	assert_in_range(known, 4096, 16384);
 	assert_non_null(id_names_get(names, "usb:0000:0000")->first);
-	id_names_free(names);
 }
 
 int main(void)
@@ -208,6 +203,7 @@ int main(void)
 	suite_rows(&suite, missing, missing_matches_table);
 	suite_add(&suite, "what is known is not asked for, nor what has no name",
 		  what_is_known_is_not_asked_for, NULL);
+	suite_fixture(&suite, &id_names_fixture);
 	suite_rows(&suite, answers, answer_is_kept);
 	suite_add(&suite, "settling keeps names that are known", settling_keeps_names, NULL);
 	suite_rows(&suite, refusals, line_is_refused);

@@ -45,33 +45,30 @@ static void names_are(const struct inventory_set *set, const char *should)
 
 static void devices_are_listed(void **state)
 {
-	const struct listed_case *c = *state;
-	struct world world;
+	const struct listed_case *c = suite_row(state);
+	struct world *world = *state;
 
-	world_open(&world);
+	world_open(world);
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
-		world_add(&world, lines[i]);
-	world_look(&world, &c->options);
-	names_are(&world.inventory->sets[INVENTORY_PCI], c->pci);
-	names_are(&world.inventory->sets[INVENTORY_USB], c->usb);
-	world_close(&world);
+		world_add(world, lines[i]);
+	world_look(world, &c->options);
+	names_are(&world->inventory->sets[INVENTORY_PCI], c->pci);
+	names_are(&world->inventory->sets[INVENTORY_USB], c->usb);
 }
 
 static void objects_are_found_by_name_and_kind(void **state)
 {
-	struct world world;
+	struct world *world = *state;
 	const struct inventory *inventory;
 
-	(void)state;
-	world_of(&world, lines, ARRAY_LEN(lines));
-	inventory = world.inventory;
+	world_of(world, lines, ARRAY_LEN(lines));
+	inventory = world->inventory;
 	assert_ptr_equal(inventory_find(inventory, INVENTORY_PCI, "node1-000002000"),
 			 inventory->sets[INVENTORY_PCI].objects[0]);
 	assert_ptr_equal(inventory_find(inventory, INVENTORY_USB, "node1-0000-0000-001002"),
 			 inventory->sets[INVENTORY_USB].objects[0]);
 	assert_null(inventory_find(inventory, INVENTORY_USB, "node1-000002000"));
 	assert_null(inventory_find(inventory, INVENTORY_PCI, "node1"));
-	world_close(&world);
 }
 
 /* Two devices that lost their numbers have one name; two objects of one name cannot be. */
@@ -81,32 +78,29 @@ static void of_two_with_one_name_the_first_counts(void **state)
 		"{\"kind\":\"pci\",\"address\":\"0000:01:00.0\",\"vendor\":\"0001\"}",
 		"{\"kind\":\"pci\",\"address\":\"0000:01:00.0\",\"vendor\":\"0002\"}",
 	};
-	struct world world;
+	struct world *world = *state;
 	const struct pcidevice *device;
 
-	(void)state;
-	world_of(&world, twins, ARRAY_LEN(twins));
-	assert_int_equal(world.inventory->sets[INVENTORY_PCI].len, 1);
-	device = inventory_find(world.inventory, INVENTORY_PCI, "node1-000001000");
+	world_of(world, twins, ARRAY_LEN(twins));
+	assert_int_equal(world->inventory->sets[INVENTORY_PCI].len, 1);
+	device = inventory_find(world->inventory, INVENTORY_PCI, "node1-000001000");
 	assert_string_equal(device->status.vendor_id, "0001");
-	world_close(&world);
 }
 
 static void a_machine_without_devices_has_none(void **state)
 {
-	struct world world;
+	struct world *world = *state;
 
-	(void)state;
-	world_of(&world, NULL, 0);
-	assert_int_equal(world.inventory->sets[INVENTORY_PCI].len, 0);
-	assert_int_equal(world.inventory->sets[INVENTORY_USB].len, 0);
-	world_close(&world);
+	world_of(world, NULL, 0);
+	assert_int_equal(world->inventory->sets[INVENTORY_PCI].len, 0);
+	assert_int_equal(world->inventory->sets[INVENTORY_USB].len, 0);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &world_fixture);
 	suite_rows(&suite, listed, devices_are_listed);
 	suite_add(&suite, "objects are found by kind and name", objects_are_found_by_name_and_kind,
 		  NULL);

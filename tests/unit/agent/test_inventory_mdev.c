@@ -132,7 +132,7 @@ static void an_instance_is_told_as_what_it_is_lent_and_to_whom(void **state)
 	static const char *const lines[] = { INSTANCE, NULL };
 	struct pcidevice_allocations pods = { 0 };
 	char ns[] = "default", pod[] = "vm-1", container[] = "compute";
-	struct world world;
+	struct world *world = *state;
 	struct publish_case c = { .kind = INVENTORY_MDEV, .resource = "nvidia.com/T4" };
 	struct mediateddevice *seen;
 	auto_free char *lent = NULL;
@@ -140,9 +140,8 @@ static void an_instance_is_told_as_what_it_is_lent_and_to_whom(void **state)
 	auto_free char *unknown = NULL;
 	auto_free char *given = NULL;
 
-	(void)state;
-	world_of(&world, lines, 1);
-	c.wanted = world.inventory->sets[INVENTORY_MDEV].objects[0];
+	world_of(world, lines, 1);
+	c.wanted = world->inventory->sets[INVENTORY_MDEV].objects[0];
 	seen = api_object_copy(&mediateddevice_kind, c.wanted);
 	c.seen = seen;
 	lent = plan_text(&c, PUBLISH_STATUS);
@@ -161,7 +160,6 @@ static void an_instance_is_told_as_what_it_is_lent_and_to_whom(void **state)
 	assert_string_equal(unknown, "");
 	array_done(&pods);
 	api_object_free(&mediateddevice_kind, seen);
-	world_close(&world);
 }
 
 static void an_instance_that_is_gone_is_deleted(void **state)
@@ -169,7 +167,6 @@ static void an_instance_that_is_gone_is_deleted(void **state)
 	struct mediateddevice *seen = api_object_new(&mediateddevice_kind);
 	struct publish_case c = { .kind = INVENTORY_MDEV, .seen = seen };
 
-	(void)state;
 	free(plan_text(&c, PUBLISH_DELETE));
 	api_object_free(&mediateddevice_kind, seen);
 }
@@ -177,7 +174,7 @@ static void an_instance_that_is_gone_is_deleted(void **state)
 static void a_parent_is_told_with_how_it_fares(void **state)
 {
 	static const char *const lines[] = { CARD, NULL };
-	struct world world;
+	struct world *world = *state;
 	struct publish_case c = { .kind = INVENTORY_MDEV_PARENT, .condition = &creating };
 	struct mediateddeviceparent *seen;
 	auto_json json_t *first = NULL;
@@ -185,9 +182,8 @@ static void a_parent_is_told_with_how_it_fares(void **state)
 	auto_free char *told = NULL;
 	auto_free char *unknown = NULL;
 
-	(void)state;
-	world_of(&world, lines, 1);
-	c.wanted = world.inventory->sets[INVENTORY_MDEV_PARENT].objects[0];
+	world_of(world, lines, 1);
+	c.wanted = world->inventory->sets[INVENTORY_MDEV_PARENT].objects[0];
 	first = publish_first_status(&c);
 	first_text = json_map_text(first);
 	assert_non_null(strstr(first_text, "\"reason\":\"Creating\""));
@@ -201,7 +197,6 @@ static void a_parent_is_told_with_how_it_fares(void **state)
 	unknown = plan_text(&c, PUBLISH_NOTHING);
 	assert_string_equal(unknown, "");
 	api_object_free(&mediateddeviceparent_kind, seen);
-	world_close(&world);
 }
 
 int main(void)
@@ -209,10 +204,11 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, objects, object_matches_table);
-	suite_add(&suite, "an instance is told as what it is lent, and to whom",
-		  an_instance_is_told_as_what_it_is_lent_and_to_whom, NULL);
 	suite_add(&suite, "an instance that is gone is deleted at once: nobody claims it",
 		  an_instance_that_is_gone_is_deleted, NULL);
+	suite_fixture(&suite, &world_fixture);
+	suite_add(&suite, "an instance is told as what it is lent, and to whom",
+		  an_instance_is_told_as_what_it_is_lent_and_to_whom, NULL);
 	suite_add(&suite, "a parent is told with how it fares", a_parent_is_told_with_how_it_fares,
 		  NULL);
 	return suite_run(&suite, "inventory_mdev");

@@ -109,19 +109,18 @@ static void assert_in_schema(json_t *object)
 
 static void object_matches_table(void **state)
 {
-	const struct usb_case *c = *state;
+	const struct usb_case *c = suite_row(state);
 	auto_json json_t *json = NULL;
 	json_t *meta;
-	struct world world;
+	struct world *world = *state;
 
-	world_of(&world, c->lines, ARRAY_LEN(c->lines));
-	json = api_object_encode(&usbdevice_kind, first_of(&world));
+	world_of(world, c->lines, ARRAY_LEN(c->lines));
+	json = api_object_encode(&usbdevice_kind, first_of(world));
 	meta = json_object_get(json, "metadata");
 	assert_string_equal(json_string_value(json_object_get(meta, "name")), c->object);
 	assert_json(json_object_get(meta, "labels"), "{\"nodename\":\"node1\"}");
 	assert_json(json_object_get(json, "status"), c->status);
 	assert_in_schema(json);
-	world_close(&world);
 }
 
 /* "bbb..." of @len bytes. The caller frees. */
@@ -139,32 +138,31 @@ static void long_text_is_cut(void **state)
 	auto_str struct str line = STR_INIT;
 	const struct usbdevice_status *status;
 	auto_json json_t *json = NULL;
-	struct world world;
+	struct world *world = *state;
 
-	(void)state;
 	str_addf(&line, STICK ",\"speed\":2000000,\"serial\":\"%s\",\"productName\":\"%s\"", text,
 		 text);
 	str_addf(&line, ",\"interfaces\":[{\"driver\":\"%s\"}", text);
 	for (int i = 1; i < 40; i++)
 		str_add(&line, ",{\"class\":\"03\"}");
 	str_add(&line, "]}");
-	world_of(&world, (const char *[]){ line.buf }, 1);
-	status = &first_of(&world)->status;
+	world_of(world, (const char *[]){ line.buf }, 1);
+	status = &first_of(world)->status;
 	assert_int_equal(strlen(status->serial_number), 384);
 	assert_int_equal(strlen(status->description), 1024);
 	assert_int_equal(strlen(status->holder), 1024);
 	assert_int_equal(status->interfaces.len, 32);
 	assert_int_equal(strlen(status->interfaces.items[0].driver), 255);
 	assert_int_equal(status->speed_mbps, 0);
-	json = api_object_encode(&usbdevice_kind, first_of(&world));
+	json = api_object_encode(&usbdevice_kind, first_of(world));
 	assert_in_schema(json);
-	world_close(&world);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &world_fixture);
 	suite_rows(&suite, cases, object_matches_table);
 	suite_add(&suite, "text from outside is cut to what the schema takes", long_text_is_cut,
 		  NULL);

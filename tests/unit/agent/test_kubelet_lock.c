@@ -23,14 +23,12 @@ static int opened(const struct folder *folder)
 
 static void one_at_a_time(void **state)
 {
-	struct folder folder;
+	struct folder *folder = *state;
 	struct err err = { 0 };
 	int first, second;
 
-	(void)state;
-	folder_init(&folder);
-	first = opened(&folder);
-	second = opened(&folder);
+	first = opened(folder);
+	second = opened(folder);
 	assert_int_equal(fcntl(first, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	assert_int_equal(kubelet_lock_try(first, &err), 0);
 	assert_int_equal(kubelet_lock_try(first, &err), 0);
@@ -38,31 +36,27 @@ static void one_at_a_time(void **state)
 	close(first);
 	assert_int_equal(kubelet_lock_try(second, &err), 0);
 	close(second);
-	folder_done(&folder);
 }
 
 /* A machine without a kubelet, where a kubelet will be, and whose folder has no file of ours yet. */
 static void where_it_lies(void **state)
 {
-	struct folder folder;
+	struct folder *folder = *state;
 	auto_free char *nowhere = NULL;
 	auto_free char *path = NULL;
 	struct stat st;
 	struct err err = { 0 };
 	int fd = -1;
 
-	(void)state;
-	folder_init(&folder);
-	nowhere = folder_path(&folder, "kubelet");
-	path = folder_path(&folder, "plugins/hostdev/agent.lock");
+	nowhere = folder_path(folder, "kubelet");
+	path = folder_path(folder, "plugins/hostdev/agent.lock");
 	assert_int_equal(kubelet_lock_open(nowhere, &fd, &err), KUBELET_LOCK_NONE);
 	assert_int_equal(fd, -1);
 	assert_int_equal(access(nowhere, F_OK), -1);
-	close(opened(&folder));
+	close(opened(folder));
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(S_ISREG(st.st_mode));
-	close(opened(&folder));
-	folder_done(&folder);
+	close(opened(folder));
 }
 
 static void assert_refused(const struct folder *folder, int code)
@@ -82,7 +76,6 @@ static void what_is_in_the_way(void **state)
 	struct folder folder;
 	auto_free char *path = NULL;
 
-	(void)state;
 	folder_init(&folder);
 	folder_put(&folder, "plugins", "no folder");
 	assert_refused(&folder, -ENOTDIR);
@@ -104,7 +97,6 @@ static void no_lock(void **state)
 {
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(kubelet_lock_try(-1, &err), -EBADF);
 	assert_string_equal(err.msg, "lock the kubelet's folder: Bad file descriptor");
 }
@@ -113,10 +105,11 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "what is in the way is an error", what_is_in_the_way, NULL);
+	suite_add(&suite, "what cannot be locked is an error", no_lock, NULL);
+	suite_fixture(&suite, &folder_fixture);
 	suite_add(&suite, "one has it at a time, until it is closed", one_at_a_time, NULL);
 	suite_add(&suite, "it lies among the plugins of a kubelet that is there", where_it_lies,
 		  NULL);
-	suite_add(&suite, "what is in the way is an error", what_is_in_the_way, NULL);
-	suite_add(&suite, "what cannot be locked is an error", no_lock, NULL);
 	return suite_run(&suite, "kubelet_lock");
 }

@@ -108,7 +108,6 @@ static void a_wrong_form_is_dropped_alone(void **state)
 {
 	struct sample sample = { .text = xstrdup("stays"), .id = xstrdup("wrong") };
 
-	(void)state;
 	limits_apply(rows, ARRAY_LEN(rows), &sample);
 	assert_string_equal(sample.text, "stays");
 	assert_null(sample.id);
@@ -121,7 +120,6 @@ static void lists_lose_wrong_items_first(void **state)
 	static const char *const kept[] = { "10de", "8086", "1af4" };
 	struct json_strs list = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(items); i++)
 		json_strs_add(&list, items[i]);
 	limit_list(&list, ARRAY_LEN(kept), 4, limit_is_id);

@@ -136,15 +136,16 @@ static void look_once(struct look *look, uv_loop_t *loop)
 	look_once_for(look, loop, &found);
 }
 
+SUITE_OBJECT(metrics, metrics_new(), metrics_free);
+
 /* kernel-and-reliability row 20. */
 static void a_kernel_that_tells_nothing_is_asked_again(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct look_options options = { 0 };
 	struct look *look;
 	uv_loop_t loop;
 
-	(void)state;
 	log_set_level(LOG_ERROR);
 	stage = (struct stage){ .deaf = true };
 	assert_int_equal(uv_loop_init(&loop), 0);
@@ -162,17 +163,15 @@ static void a_kernel_that_tells_nothing_is_asked_again(void **state)
 	look_free(look);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&loop), 0);
-	metrics_free(metrics);
 }
 
 static void a_kernel_that_tells_is_not_asked_again(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct look_options options = { 0 };
 	struct look *look;
 	uv_loop_t loop;
 
-	(void)state;
 	stage = (struct stage){ .deaf = false };
 	assert_int_equal(uv_loop_init(&loop), 0);
 	look = look_new(&loop, &options, metrics, on_look, NULL);
@@ -184,7 +183,6 @@ static void a_kernel_that_tells_is_not_asked_again(void **state)
 	look_free(look);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&loop), 0);
-	metrics_free(metrics);
 }
 
 /* The last whole scan decides; one that failed changes nothing. */
@@ -195,7 +193,6 @@ static void what_hides_the_host_is_known(void **state)
 	struct look *look;
 	uv_loop_t loop;
 
-	(void)state;
 	stage = (struct stage){ .unread = "process 1 is hidden" };
 	assert_int_equal(uv_loop_init(&loop), 0);
 	look = look_new(&loop, &options, NULL, on_look, NULL);
@@ -225,7 +222,6 @@ static void a_look_can_be_gone_on_with(void **state)
 	unsigned first = 0;
 	unsigned second = 0;
 
-	(void)state;
 	stage = (struct stage){ .deaf = false };
 	assert_int_equal(uv_loop_init(&loop), 0);
 	look = look_new(&loop, &options, NULL, on_look, &first);
@@ -259,7 +255,6 @@ static void the_hosts_proc_is_beside_its_sysfs(void **state)
 		{ NULL, "/host/proc", "/host/proc" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct look_options options = { .scan = { .sysfs_root = rows[i].sysfs_root,
 							  .proc_root = rows[i].proc_root } };
@@ -278,16 +273,17 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_add(&suite,
-		  "row 20: a kernel that tells nothing is asked again, and that is measured",
-		  a_kernel_that_tells_nothing_is_asked_again, NULL);
 	suite_add(&suite, "what hides the host is known until a scan sees it again",
 		  what_hides_the_host_is_known, NULL);
 	suite_add(&suite, "the host's proc is beside its sysfs, unless it is said",
 		  the_hosts_proc_is_beside_its_sysfs, NULL);
-	suite_add(&suite, "one that tells is not asked again",
-		  a_kernel_that_tells_is_not_asked_again, NULL);
 	suite_add(&suite, "who takes a look over is told what it finds", a_look_can_be_gone_on_with,
 		  NULL);
+	suite_fixture(&suite, &metrics_fixture);
+	suite_add(&suite,
+		  "row 20: a kernel that tells nothing is asked again, and that is measured",
+		  a_kernel_that_tells_nothing_is_asked_again, NULL);
+	suite_add(&suite, "one that tells is not asked again",
+		  a_kernel_that_tells_is_not_asked_again, NULL);
 	return suite_run(&suite, "look");
 }

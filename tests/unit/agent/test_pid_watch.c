@@ -83,7 +83,6 @@ static void an_end_is_told_once(void **state)
 	struct watcher w;
 	pid_t pid = start_child();
 
-	(void)state;
 	watch(&w, pid);
 	assert_true(uv_run(&w.loop, UV_RUN_NOWAIT));
 	assert_int_equal(w.told, 0);
@@ -101,7 +100,6 @@ static void one_that_is_not_there_has_ended(void **state)
 	struct watcher w;
 	pid_t pid = start_child();
 
-	(void)state;
 	end_child(pid);
 	reap(pid);
 	watch(&w, pid);
@@ -116,7 +114,6 @@ static void a_watch_can_end_before_the_process(void **state)
 	struct watcher w;
 	pid_t pid = start_child();
 
-	(void)state;
 	watch(&w, pid);
 	done(&w);
 	end_child(pid);
@@ -129,7 +126,6 @@ static void a_watch_can_end_before_it_tells(void **state)
 	struct watcher w;
 	pid_t pid = start_child();
 
-	(void)state;
 	end_child(pid);
 	reap(pid);
 	watch(&w, pid);
@@ -142,7 +138,6 @@ static void who_is_told_can_end_the_watch(void **state)
 	struct watcher w;
 	pid_t pid = start_child();
 
-	(void)state;
 	watch(&w, pid);
 	w.frees = true;
 	end_child(pid);
@@ -160,7 +155,6 @@ static void two_can_watch_one_process(void **state)
 	struct err err = { 0 };
 	pid_t pid = start_child();
 
-	(void)state;
 	watch(&w, pid);
 	second.watch = pid_watch_new(&w.loop, pid, on_ended, &w, &err);
 	assert_non_null(second.watch);

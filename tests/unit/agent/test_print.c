@@ -61,7 +61,6 @@ static void the_table_is_aligned(void **state)
 {
 	auto_free char *text = printed(lines, ARRAY_LEN(lines), PRINT_TABLE);
 
-	(void)state;
 	assert_string_equal(text, table_text);
 }
 
@@ -70,7 +69,6 @@ static void the_wide_table_has_more_columns(void **state)
 	auto_free char *text = printed(lines, ARRAY_LEN(lines), PRINT_WIDE);
 	const char *usb = strstr(text, "\n\n");
 
-	(void)state;
 	assert_non_null(usb);
 	assert_memory_equal(text, wide_pci_title, strlen(wide_pci_title));
 	assert_memory_equal(text + strlen(wide_pci_title), wide_pci_row, strlen(wide_pci_row));
@@ -89,7 +87,6 @@ static void letters_beyond_ascii_do_not_shift_columns(void **state)
 	};
 	auto_free char *text = printed(twins, ARRAY_LEN(twins), PRINT_TABLE);
 
-	(void)state;
 	assert_non_null(strstr(text, "\xc3\xa4\xe2\x82\xac           True"));
 	assert_non_null(strstr(text, "longserial   True"));
 }
@@ -106,7 +103,6 @@ static void controls_never_reach_the_terminal(void **state)
 	};
 	auto_free char *text = printed(evil, ARRAY_LEN(evil), PRINT_WIDE);
 
-	(void)state;
 	for (const char *c = text; *c; c++) {
 		assert_true((unsigned char)*c >= ' ' || *c == '\n');
 		assert_false((unsigned char)c[0] == 0xc2 && (unsigned char)c[1] < 0xa0);
@@ -119,7 +115,6 @@ static void nothing_found_is_said(void **state)
 	auto_free char *table = printed(NULL, 0, PRINT_TABLE);
 	auto_free char *wide = printed(NULL, 0, PRINT_WIDE);
 
-	(void)state;
 	assert_string_equal(table, "No devices found\n");
 	assert_string_equal(wide, "No devices found\n");
 }
@@ -177,7 +172,6 @@ static void both_lists_say_the_same(void **state)
 	auto_json json_t *json = load(json_text, PRINT_JSON);
 	auto_json json_t *yaml = load(yaml_text, PRINT_YAML);
 
-	(void)state;
 	assert_true(json_equal(json, yaml));
 }
 

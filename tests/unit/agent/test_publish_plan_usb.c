@@ -46,7 +46,6 @@ static void a_usb_device_is_enabled_while_its_claim_lends_it(void **state)
 	auto_free char *lent = NULL;
 	auto_free char *after = NULL;
 
-	(void)state;
 	claim->status.node_name = xstrdup("node1");
 	claim->status.port_path = xstrdup("1-2");
 	before = plan_of_stick(&question);
@@ -77,7 +76,6 @@ static void a_usb_device_that_a_pod_loses_is_orphaned_until_it_is_back(void **st
 	auto_free char *held = NULL;
 	auto_free char *back = NULL;
 
-	(void)state;
 	assert_null(strstr(free_, "orphaned"));
 	*array_add(&pods) = (struct pcidevice_allocation){ ns, pod, container };
 	held = plan_of_stick(&question);
@@ -124,7 +122,6 @@ static void the_holder_of_a_usb_device_is_the_pod_first(void **state)
 	const struct pcidevice_allocations none = { 0 };
 	struct publish_case question = { .kind = INVENTORY_USB, .wanted = wanted, .seen = seen };
 
-	(void)state;
 	wanted->status.holder = xstrdup("driver usb-storage");
 	assert_stick(&question, seen, &none, "\"holder\":\"driver usb-storage\"");
 	assert_stick(&question, seen, &pods, "\"holder\":\"pod default/vm-1, driver usb-storage\"");

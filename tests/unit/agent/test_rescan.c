@@ -177,7 +177,6 @@ static void quiet_engine_is_never_due(void **state)
 {
 	struct rescan r = { .interval_ms = 0 };
 
-	(void)state;
 	assert_true(rescan_due(&r) == RESCAN_NEVER);
 }
 
@@ -206,7 +205,6 @@ static void one_scan_answers_a_burst(void **state)
 	struct loop l = { .scan_takes_ms = 15 };
 	uint64_t last_ms = 0;
 
-	(void)state;
 	for (uint64_t now_ms = 0; now_ms < 30000; now_ms++) {
 		for (uint64_t i = 0; i < 3 && now_ms * 3 + i < 5000; i++) {
 			rescan_hint(&l.rescan, i == 2 ? RESCAN_LAZY : RESCAN_DEVICE, now_ms);
@@ -223,7 +221,6 @@ static void endless_burst_is_looked_at(void **state)
 {
 	struct loop l = { .scan_takes_ms = 15 };
 
-	(void)state;
 	for (uint64_t now_ms = 0; now_ms < 60000; now_ms++) {
 		if (now_ms % 10 == 0)
 			rescan_hint(&l.rescan, RESCAN_DEVICE, now_ms);
@@ -238,7 +235,6 @@ static void back_off_ends_at_its_maximum(void **state)
 	uint64_t wait_ms = RESCAN_RETRY_MS;
 	uint64_t now_ms = 0;
 
-	(void)state;
 	rescan_hint(&r, RESCAN_NOW, now_ms);
 	for (int i = 0; i < 100; i++) {
 		rescan_begin(&r);
@@ -261,7 +257,6 @@ static void hint_at_random(struct rescan *r, uint64_t now_ms, uint64_t random, u
  */
 static void no_hint_waits_too_long(void **state)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		uint64_t random = seed;
 		struct rescan r = { .interval_ms = 0 };

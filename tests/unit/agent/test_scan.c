@@ -77,6 +77,8 @@ static void done(struct watcher *w)
 	inventory_free(w->inventory);
 }
 
+SUITE_CLOSING(watcher, struct watcher, done);
+
 static const char *description(const struct watcher *w)
 {
 	const struct pcidevice *device =
@@ -130,48 +132,44 @@ static bool look_late(struct watcher *w, const char *verb, size_t nth)
 
 static void a_look_lists_and_names(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 	auto_free char *log = NULL;
 
-	(void)state;
-	watch(&w, CALLS SCAN_OK NAMES, (struct scan_options){ 0 });
-	assert_true(look(&w));
-	assert_string_equal(description(&w), "Class 0200: Intel 82574L");
-	log = fake_helper_wrote(&w.fake, "calls");
+	watch(w, CALLS SCAN_OK NAMES, (struct scan_options){ 0 });
+	assert_true(look(w));
+	assert_string_equal(description(w), "Class 0200: Intel 82574L");
+	log = fake_helper_wrote(&w->fake, "calls");
 	assert_string_equal(log, "helper scan\nhostdev-names pci:8086:10d3 pciclass:0200\n");
 	/* The class has no name, and that is known now, too. */
-	assert_true(look(&w));
-	assert_string_equal(description(&w), "Class 0200: Intel 82574L");
-	assert_int_equal(calls(&w, "scan"), 2);
-	assert_int_equal(calls(&w, "names"), 1);
-	done(&w);
+	assert_true(look(w));
+	assert_string_equal(description(w), "Class 0200: Intel 82574L");
+	assert_int_equal(calls(w, "scan"), 2);
+	assert_int_equal(calls(w, "names"), 1);
 }
 
 static void the_helper_gets_the_options(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 	auto_free char *log = NULL;
 
-	(void)state;
-	watch(&w, CALLS SCAN_OK "exit 0",
+	watch(w, CALLS SCAN_OK "exit 0",
 	      (struct scan_options){ .sysfs_root = "/s",
 				     .proc_root = "/p",
 				     .state_dir = "/d",
 				     .pci_ids = "/i",
 				     .usb_ids = "/u" });
-	assert_true(look(&w));
-	scan_set_node_address(w.scan, "10.0.0.1");
-	assert_true(look(&w));
-	scan_set_node_address(w.scan, NULL);
-	assert_true(look(&w));
-	log = fake_helper_wrote(&w.fake, "calls");
+	assert_true(look(w));
+	scan_set_node_address(w->scan, "10.0.0.1");
+	assert_true(look(w));
+	scan_set_node_address(w->scan, NULL);
+	assert_true(look(w));
+	log = fake_helper_wrote(&w->fake, "calls");
 	assert_string_equal(log,
 			    "helper scan --sysfs-root /s --proc-root /p --state-dir /d\n"
 			    "hostdev-names --pci-ids /i --usb-ids /u pci:8086:10d3 pciclass:0200\n"
 			    "helper scan --sysfs-root /s --proc-root /p --state-dir /d "
 			    "--node-address 10.0.0.1\n"
 			    "helper scan --sysfs-root /s --proc-root /p --state-dir /d\n");
-	done(&w);
 }
 
 static struct failure_case {
@@ -190,47 +188,42 @@ static struct failure_case {
 
 static void look_fails(void **state)
 {
-	const struct failure_case *c = *state;
-	struct watcher w;
+	const struct failure_case *c = suite_row(state);
+	struct watcher *w = *state;
 
-	watch(&w, c->body, (struct scan_options){ 0 });
-	assert_false(look(&w));
-	assert_int_equal(w.err.code, c->code);
-	assert_non_null(strstr(w.err.msg, c->says));
+	watch(w, c->body, (struct scan_options){ 0 });
+	assert_false(look(w));
+	assert_int_equal(w->err.code, c->code);
+	assert_non_null(strstr(w->err.msg, c->says));
 	/* Nothing of it is left. */
-	fake_helper_does(&w.fake, SCAN_OK);
-	assert_true(look(&w));
-	assert_int_equal(w.inventory->sets[INVENTORY_PCI].len, 1);
-	done(&w);
+	fake_helper_does(&w->fake, SCAN_OK);
+	assert_true(look(w));
+	assert_int_equal(w->inventory->sets[INVENTORY_PCI].len, 1);
 }
 
 static void a_missing_helper_fails_from_the_loop(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 
-	(void)state;
-	watch(&w, "", (struct scan_options){ 0 });
-	assert_int_equal(unlink(w.fake.path), 0);
-	assert_false(look(&w));
-	assert_int_equal(w.err.code, -ENOENT);
-	assert_non_null(strstr(w.err.msg, w.fake.path));
-	done(&w);
+	watch(w, "", (struct scan_options){ 0 });
+	assert_int_equal(unlink(w->fake.path), 0);
+	assert_false(look(w));
+	assert_int_equal(w->err.code, -ENOENT);
+	assert_non_null(strstr(w->err.msg, w->fake.path));
 }
 
 static void devices_without_names_are_better_than_none(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 
-	(void)state;
-	watch(&w, CALLS SCAN_OK "exit 1", (struct scan_options){ 0 });
-	assert_true(look(&w));
-	assert_string_equal(description(&w), "Class 0200: Vendor 8086 Device 10d3");
+	watch(w, CALLS SCAN_OK "exit 1", (struct scan_options){ 0 });
+	assert_true(look(w));
+	assert_string_equal(description(w), "Class 0200: Vendor 8086 Device 10d3");
 	/* What failed is not what has no name. */
-	fake_helper_does(&w.fake, CALLS SCAN_OK NAMES);
-	assert_true(look(&w));
-	assert_string_equal(description(&w), "Class 0200: Intel 82574L");
-	assert_int_equal(calls(&w, "names"), 2);
-	done(&w);
+	fake_helper_does(&w->fake, CALLS SCAN_OK NAMES);
+	assert_true(look(w));
+	assert_string_equal(description(w), "Class 0200: Intel 82574L");
+	assert_int_equal(calls(w, "names"), 2);
 }
 
 /* 600 devices of different kinds: more than one command line is to take. */
@@ -241,56 +234,50 @@ static void devices_without_names_are_better_than_none(void **state)
 
 static void many_names_are_asked_for_in_parts(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 
-	(void)state;
-	watch(&w, CALLS MANY, (struct scan_options){ 0 });
-	assert_true(look(&w));
-	assert_int_equal(w.inventory->sets[INVENTORY_USB].len, 600);
-	assert_int_equal(calls(&w, "names"), 2);
-	assert_int_equal(calls(&w, "usb:0001:"), 600);
-	assert_int_equal(calls(&w, "usb:0001:1000"), 1);
-	assert_int_equal(calls(&w, "usb:0001:1599"), 1);
-	done(&w);
+	watch(w, CALLS MANY, (struct scan_options){ 0 });
+	assert_true(look(w));
+	assert_int_equal(w->inventory->sets[INVENTORY_USB].len, 600);
+	assert_int_equal(calls(w, "names"), 2);
+	assert_int_equal(calls(w, "usb:0001:"), 600);
+	assert_int_equal(calls(w, "usb:0001:1000"), 1);
+	assert_int_equal(calls(w, "usb:0001:1599"), 1);
 }
 
 static void stuck_helpers_are_not_piled_up(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 
-	(void)state;
-	watch(&w, CALLS "read x <$gate", (struct scan_options){ 0 });
+	watch(w, CALLS "read x <$gate", (struct scan_options){ 0 });
 	for (size_t i = 1; i <= 3; i++) {
-		assert_false(look_late(&w, "scan", i));
-		assert_int_equal(w.err.kind, ERR_STUCK);
+		assert_false(look_late(w, "scan", i));
+		assert_int_equal(w->err.kind, ERR_STUCK);
 	}
-	assert_false(look(&w));
-	assert_int_equal(w.err.code, -EBUSY);
-	assert_int_equal(calls(&w, "scan"), 3);
-	fake_helper_open_gate(&w.fake);
-	fake_helper_does(&w.fake, CALLS SCAN_OK NAMES);
-	while (!look(&w))
-		uv_run(&w.fake.loop, UV_RUN_ONCE); /* one of them ends */
-	assert_int_equal(w.inventory->sets[INVENTORY_PCI].len, 1);
-	done(&w);
+	assert_false(look(w));
+	assert_int_equal(w->err.code, -EBUSY);
+	assert_int_equal(calls(w, "scan"), 3);
+	fake_helper_open_gate(&w->fake);
+	fake_helper_does(&w->fake, CALLS SCAN_OK NAMES);
+	while (!look(w))
+		uv_run(&w->fake.loop, UV_RUN_ONCE); /* one of them ends */
+	assert_int_equal(w->inventory->sets[INVENTORY_PCI].len, 1);
 }
 
 /* The third one stuck is asking for names; the rest of the names is not asked for then. */
 static void stuck_helpers_are_not_piled_up_for_names(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 
-	(void)state;
-	watch(&w, CALLS "read x <$gate", (struct scan_options){ 0 });
-	assert_false(look_late(&w, "scan", 1));
-	assert_false(look_late(&w, "scan", 2));
-	fake_helper_does(&w.fake, CALLS MANY "read x <$gate");
-	assert_true(look_late(&w, "names", 1));
-	assert_int_equal(w.inventory->sets[INVENTORY_USB].len, 600);
-	assert_int_equal(calls(&w, "names"), 1);
-	assert_false(look(&w));
-	assert_int_equal(w.err.code, -EBUSY);
-	done(&w);
+	watch(w, CALLS "read x <$gate", (struct scan_options){ 0 });
+	assert_false(look_late(w, "scan", 1));
+	assert_false(look_late(w, "scan", 2));
+	fake_helper_does(&w->fake, CALLS MANY "read x <$gate");
+	assert_true(look_late(w, "names", 1));
+	assert_int_equal(w->inventory->sets[INVENTORY_USB].len, 600);
+	assert_int_equal(calls(w, "names"), 1);
+	assert_false(look(w));
+	assert_int_equal(w->err.code, -EBUSY);
 }
 
 /* A card with one virtual function that may be a vGPU. */
@@ -304,65 +291,57 @@ static void stuck_helpers_are_not_piled_up_for_names(void **state)
 
 static void vgpus_are_looked_at_by_a_run_of_their_own(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 	auto_free char *log = NULL;
 
-	(void)state;
-	watch(&w, CALLS VGPU_CARD VGPU_LOOK, (struct scan_options){ .sysfs_root = "/s" });
-	assert_true(look(&w));
-	assert_true(w.inventory->facts->vgpus_known);
-	assert_int_equal(w.inventory->facts->vgpus.len, 1);
-	log = fake_helper_wrote(&w.fake, "calls");
+	watch(w, CALLS VGPU_CARD VGPU_LOOK, (struct scan_options){ .sysfs_root = "/s" });
+	assert_true(look(w));
+	assert_true(w->inventory->facts->vgpus_known);
+	assert_int_equal(w->inventory->facts->vgpus.len, 1);
+	log = fake_helper_wrote(&w->fake, "calls");
 	assert_non_null(strstr(log, "helper vgpu-look --sysfs-root /s 0000:08:00.4\n"));
 	/* Without such a card nothing more runs. */
-	fake_helper_does(&w.fake, CALLS SCAN_OK NAMES);
-	assert_true(look(&w));
-	assert_true(w.inventory->facts->vgpus_known);
-	assert_int_equal(calls(&w, "vgpu-look"), 1);
-	done(&w);
+	fake_helper_does(&w->fake, CALLS SCAN_OK NAMES);
+	assert_true(look(w));
+	assert_true(w->inventory->facts->vgpus_known);
+	assert_int_equal(calls(w, "vgpu-look"), 1);
 }
 
 static void a_driver_of_vgpus_that_hangs_hinders_nobody(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 
-	(void)state;
-	watch(&w, CALLS VGPU_CARD "[ $1 = vgpu-look ] && read x <$gate",
-	      (struct scan_options){ 0 });
-	assert_true(look_late(&w, "vgpu-look", 1));
-	assert_false(w.inventory->facts->vgpus_known);
-	assert_int_equal(w.inventory->sets[INVENTORY_PCI].len, 2);
+	watch(w, CALLS VGPU_CARD "[ $1 = vgpu-look ] && read x <$gate", (struct scan_options){ 0 });
+	assert_true(look_late(w, "vgpu-look", 1));
+	assert_false(w->inventory->facts->vgpus_known);
+	assert_int_equal(w->inventory->sets[INVENTORY_PCI].len, 2);
 	/* It is not asked again before it answers. */
 	for (int i = 0; i < 5; i++) {
-		assert_true(look(&w));
-		assert_false(w.inventory->facts->vgpus_known);
+		assert_true(look(w));
+		assert_false(w->inventory->facts->vgpus_known);
 	}
-	assert_int_equal(calls(&w, "vgpu-look"), 1);
-	fake_helper_open_gate(&w.fake);
-	fake_helper_does(&w.fake, CALLS VGPU_CARD VGPU_LOOK);
-	while (look(&w) && !w.inventory->facts->vgpus_known)
-		uv_run(&w.fake.loop, UV_RUN_ONCE);
-	assert_int_equal(w.inventory->facts->vgpus.len, 1);
-	done(&w);
+	assert_int_equal(calls(w, "vgpu-look"), 1);
+	fake_helper_open_gate(&w->fake);
+	fake_helper_does(&w->fake, CALLS VGPU_CARD VGPU_LOOK);
+	while (look(w) && !w->inventory->facts->vgpus_known)
+		uv_run(&w->fake.loop, UV_RUN_ONCE);
+	assert_int_equal(w->inventory->facts->vgpus.len, 1);
 }
 
 static void a_driver_of_vgpus_that_fails_hinders_nobody(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 
-	(void)state;
-	watch(&w, CALLS VGPU_CARD "[ $1 = vgpu-look ] && exit 1", (struct scan_options){ 0 });
-	assert_true(look(&w));
-	assert_false(w.inventory->facts->vgpus_known);
-	assert_int_equal(w.inventory->sets[INVENTORY_PCI].len, 2);
-	done(&w);
+	watch(w, CALLS VGPU_CARD "[ $1 = vgpu-look ] && exit 1", (struct scan_options){ 0 });
+	assert_true(look(w));
+	assert_false(w->inventory->facts->vgpus_known);
+	assert_int_equal(w->inventory->sets[INVENTORY_PCI].len, 2);
 }
 
 static void who_leaves_hears_nothing(void **state)
 {
 	struct watcher w;
 
-	(void)state;
 	watch(&w, "read x <$gate\n" SCAN_OK, (struct scan_options){ 0 });
 	scan_start(w.scan);
 	uv_run(&w.fake.loop, UV_RUN_NOWAIT);
@@ -372,22 +351,19 @@ static void who_leaves_hears_nothing(void **state)
 
 static void a_problem_is_no_failure(void **state)
 {
-	struct watcher w;
+	struct watcher *w = *state;
 
-	(void)state;
-	watch(&w,
+	watch(w,
 	      "echo '{\"kind\":\"problem\",\"message\":\"a\"}'\n"
 	      "echo '{\"kind\":\"problem\",\"device\":\"b\",\"attribute\":\"c\",\"message\":\"d\"}'\n"
 	      "echo '{\"kind\":\"end\"}'",
 	      (struct scan_options){ 0 });
-	assert_true(look(&w));
-	assert_true(look(&w));
-	done(&w);
+	assert_true(look(w));
+	assert_true(look(w));
 }
 
 static void nothing_can_be_freed(void **state)
 {
-	(void)state;
 	assert_null(scan_free(NULL));
 }
 
@@ -396,6 +372,9 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
+	suite_add(&suite, "who leaves hears nothing", who_leaves_hears_nothing, NULL);
+	suite_add(&suite, "freeing nothing is nothing", nothing_can_be_freed, NULL);
+	suite_fixture(&suite, &watcher_fixture);
 	suite_add(&suite, "a look lists the devices and learns their names, once",
 		  a_look_lists_and_names, NULL);
 	suite_add(&suite, "the helper gets the options", the_helper_gets_the_options, NULL);
@@ -416,8 +395,6 @@ int main(void)
 		  a_driver_of_vgpus_that_hangs_hinders_nobody, NULL);
 	suite_add(&suite, "a driver of vGPUs that fails hinders nobody",
 		  a_driver_of_vgpus_that_fails_hinders_nobody, NULL);
-	suite_add(&suite, "who leaves hears nothing", who_leaves_hears_nothing, NULL);
 	suite_add(&suite, "a problem with a device is no failure", a_problem_is_no_failure, NULL);
-	suite_add(&suite, "freeing nothing is nothing", nothing_can_be_freed, NULL);
 	return suite_run(&suite, "scan");
 }

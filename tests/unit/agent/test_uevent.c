@@ -116,7 +116,6 @@ static void a_parent_of_mediated_devices_is_looked_at(void **state)
 	struct uevent event;
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(uevent_parse(data, sizeof(message) - 1, &event, &err), 0);
 	assert_string_equal(event.mdev_state, "registered");
 	assert_int_equal(uevent_classify(&event), UEVENT_DEVICE);
@@ -147,7 +146,6 @@ static void values_lie_in_the_message(void **state)
 {
 	uint64_t seed = 6;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(parses); i++) {
 		for (size_t len = 0; len <= parses[i].len; len++) {
 			auto_free char *cut = exact_copy(parses[i].data, len);

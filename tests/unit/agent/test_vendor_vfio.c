@@ -35,10 +35,12 @@ static struct rule_case {
 	  FUNCTION("8086", "nvidia", "VirtualFunction"), VGPU("1145"), false, false },
 };
 
+SUITE_OBJECT(facts, facts_new(), facts_free);
+
 static void rule_holds(void **state)
 {
-	const struct rule_case *c = *state;
-	struct facts *facts = facts_new();
+	const struct rule_case *c = suite_row(state);
+	struct facts *facts = *state;
 	struct json_strs addresses = { 0 };
 	struct err err = { 0 };
 
@@ -49,13 +51,13 @@ static void rule_holds(void **state)
 	assert_int_equal(addresses.len, c->candidate);
 	assert_int_equal(vendor_vfio_lends(facts, &facts->pci.items[0]), c->lends);
 	json_strs_done(&addresses);
-	facts_free(facts);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &facts_fixture);
 	suite_rows(&suite, cases, rule_holds);
 	return suite_run(&suite, "vendor_vfio");
 }

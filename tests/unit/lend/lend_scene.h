@@ -127,6 +127,8 @@ static inline void scene_free(struct scene *scene)
 	free(scene);
 }
 
+SUITE_OBJECT(scene, scene_new(), scene_free);
+
 static inline void settle(struct scene *scene)
 {
 	for (int i = 0; i < STAGE_QUIET_TURNS; i++) {

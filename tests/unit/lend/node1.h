@@ -119,6 +119,8 @@ static inline void node1_close(struct node1 *node)
 	free(node->sysfs);
 }
 
+SUITE_CLOSING(node1, struct node1, node1_close);
+
 static inline void node1_claim(struct node1 *node, const char *text)
 {
 	auto_json json_t *json = claim_json(text);

@@ -73,8 +73,8 @@ static void write_down(struct scene *scene, const char *text)
 
 static void is_open(void **state)
 {
-	const struct gift_case *row = *state;
-	struct scene *scene = scene_new();
+	const struct gift_case *row = suite_row(state);
+	struct scene *scene = *state;
 	struct custody *custody = custody_of(scene);
 	struct json_strs ids = { 0 };
 	struct custody_gift gift;
@@ -99,17 +99,15 @@ static void is_open(void **state)
 		assert_int_equal(custody_allocations(custody, NIC)->len, 1);
 	json_strs_done(&ids);
 	custody_free(custody);
-	scene_free(scene);
 }
 
 /* Its pod has been listed and is gone: nobody is being started with it any more, however short that was. */
 static void a_pod_that_ended_at_once_is_over(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	struct custody *custody = custody_of(scene);
 	struct json_strs ids = { 0 };
 
-	(void)state;
 	pods_serve(scene);
 	json_strs_add(&ids, NIC);
 	custody_give(custody, MODEL, &ids);
@@ -124,7 +122,6 @@ static void a_pod_that_ended_at_once_is_over(void **state)
 	assert_null(custody_gift(custody, NIC).resource);
 	json_strs_done(&ids);
 	custody_free(custody);
-	scene_free(scene);
 }
 
 static struct same_case {
@@ -181,8 +178,8 @@ static void is_same(void **state)
 {
 	static const struct grpc_method methods[] = { { "/v1.PodResourcesLister/List",
 							list_pods } };
-	struct same_case *row = *state;
-	struct scene *scene = scene_new();
+	struct same_case *row = suite_row(state);
+	struct scene *scene = *state;
 	struct custody *custody = custody_of(scene);
 	struct json_strs ids = { 0 };
 
@@ -203,17 +200,15 @@ static void is_same(void **state)
 	assert_int_equal(custody_same_pod(custody, TWIN, NIC), row->same);
 	json_strs_done(&ids);
 	custody_free(custody);
-	scene_free(scene);
 }
 
 /* The answer was under way when the device was given to another pod. */
 static void a_list_asked_for_before_says_nothing(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	struct custody *custody = custody_of(scene);
 	struct json_strs ids = { 0 };
 
-	(void)state;
 	pods_serve(scene);
 	give(scene, "vm-1");
 	json_strs_add(&ids, NIC);
@@ -229,13 +224,13 @@ static void a_list_asked_for_before_says_nothing(void **state)
 	assert_null(custody_gift(custody, NIC).resource);
 	json_strs_done(&ids);
 	custody_free(custody);
-	scene_free(scene);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &scene_fixture);
 	suite_rows(&suite, rows, is_open);
 	suite_rows(&suite, sames, is_same);
 	suite_add(&suite, "a list that was asked for before says nothing",

@@ -95,34 +95,35 @@ static bool is_same_pod(void *arg, const char *a, const char *b)
 
 static void is_judged(void **state)
 {
-	struct group_case *row = *state;
+	struct group_case *row = suite_row(state);
 	auto_free char *twin = xasprintf(FUNCTION(TWIN, "vfio-pci", "%s", ""),
 					 row->twin_group ? row->twin_group : "12");
 	const char *const lines[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""), twin };
 	struct json_strs asked = { 0 };
 	auto_free char *says = NULL;
-	struct node1 node;
+	struct node1 *node = *state;
 
-	node1_open(&node, lines);
+	node1_open(node, lines);
 	json_strs_add(&asked, TWIN);
 	if (row->with)
 		json_strs_add(&asked, row->with);
-	node.view.pods = pods_of;
-	node.view.gift = gift_of;
-	node.view.same_pod = is_same_pod;
-	node.view.arg = row;
+	node->view.pods = pods_of;
+	node->view.gift = gift_of;
+	node->view.same_pod = is_same_pod;
+	node->view.arg = row;
 	says = group_pods_trouble(
-		&node.view, inventory_find(node.world.inventory, INVENTORY_PCI, "node1-000002000"),
-		GPU, row->for_list ? NULL : &asked);
+		&node->view,
+		inventory_find(node->world.inventory, INVENTORY_PCI, "node1-000002000"), GPU,
+		row->for_list ? NULL : &asked);
 	assert_string_equal(says ? says : "", row->says ? row->says : "");
 	json_strs_done(&asked);
-	node1_close(&node);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &node1_fixture);
 	suite_rows(&suite, rows, is_judged);
 	return suite_run(&suite, "group_pods");
 }

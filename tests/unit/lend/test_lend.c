@@ -6,21 +6,18 @@
 
 static void claimed_devices_are_registered(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, false);
 	await_stream(scene);
 	assert_true(told(scene, MODEL " at hostdev-"));
-	scene_free(scene);
 }
 
 static void what_is_claimed_later_is_registered(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	store_remove(scene->node.claims, "node1-000001000", NULL, claim_store_heard, NULL);
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, false);
@@ -30,14 +27,12 @@ static void what_is_claimed_later_is_registered(void **state)
 	lend_touch(scene->lend);
 	await_stream(scene);
 	assert_true(told(scene, MODEL " at hostdev-"));
-	scene_free(scene);
 }
 
 static void a_kubelet_that_comes_later_is_found(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	assert_int_equal(rmdir(scene->kubelet.dir), 0);
 	lend_begin(scene, false);
 	assert_holder(scene, "free");
@@ -46,30 +41,26 @@ static void a_kubelet_that_comes_later_is_found(void **state)
 	kubelet_start(&scene->kubelet);
 	pass(scene, 6000);
 	await_stream(scene);
-	scene_free(scene);
 }
 
 static void switched_off_nothing_is_lent(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, true);
 	lend_touch(scene->lend);
 	pass(scene, 10000);
 	assert_int_equal(scene->stage.log.len, 0);
 	assert_holder(scene, "free");
-	scene_free(scene);
 }
 
 /* The clock stands still: an event tells, and nothing that looks from time to time. */
 static void a_nodes_end_is_told_at_once(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, false);
 	await_stream(scene);
@@ -85,7 +76,6 @@ static void a_nodes_end_is_told_at_once(void **state)
 			stage_turn(&scene->stage);
 		}
 	}
-	scene_free(scene);
 }
 
 /* --- an IOMMU group ------------------------------------------------------------------------- */
@@ -97,7 +87,6 @@ static void functions_of_a_group_go_to_one_pod(void **state)
 						       FUNCTION(TWIN, "vfio-pci", "12", "") };
 	static const uint64_t gaps[] = { 0, 150, 700, 5000 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(gaps); i++) {
 		struct scene *scene = scene_of(pair);
 
@@ -155,10 +144,9 @@ static void offer_sticks(void *arg, struct plugins *plugins)
 
 static void a_kind_that_is_added_is_lent(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	struct sticks sticks = { "kubevirt.io/node1-0951-1666-001002", 0 };
 
-	(void)state;
 	store_remove(scene->node.claims, "node1-000001000", NULL, claim_store_heard, NULL);
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, false);
@@ -169,17 +157,15 @@ static void a_kind_that_is_added_is_lent(void **state)
 	lend_touch(scene->lend);
 	pass(scene, 50);
 	assert_int_equal(sticks.looks, 2);
-	scene_free(scene);
 }
 
 /* The kubelet's answer is there before it is known which resources are ours. */
 static void who_has_what_is_known_once_it_is_offered(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	struct sticks sticks = { 0 };
 	auto_free char *holder = NULL;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
 	scene->given = (struct pod_device){ "our.io/stick", STICK, "default", "vm-1", "main" };
@@ -193,7 +179,6 @@ static void who_has_what_is_known_once_it_is_offered(void **state)
 	assert_true(told(scene, "changed " STICK "|"));
 	assert_false(lend_is_free(scene->lend, STICK, &holder));
 	assert_string_equal(holder, "pod default/vm-1");
-	scene_free(scene);
 }
 
 static void on_stopped(void *arg)
@@ -205,9 +190,8 @@ static void on_stopped(void *arg)
 
 static void a_stop_withdraws_and_ends(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, false);
 	await_stream(scene);
@@ -219,25 +203,25 @@ static void a_stop_withdraws_and_ends(void **state)
 	lend_set(scene->lend, scene->node.world.inventory); /* too late: nothing begins anew */
 	pass(scene, 1000);
 	assert_null(scene->kubelet.stream);
-	scene_free(scene);
 }
 
 static void a_stop_without_a_kubelet_ends_at_once(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	lend_begin(scene, true);
 	lend_stop(scene->lend, on_stopped, scene);
 	settle(scene);
 	assert_true(scene->stopped);
-	scene_free(scene);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "functions of an IOMMU group go to one pod",
+		  functions_of_a_group_go_to_one_pod, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a node that goes and comes is told at once", a_nodes_end_is_told_at_once,
 		  NULL);
 	suite_add(&suite, "claimed devices are registered", claimed_devices_are_registered, NULL);
@@ -253,7 +237,5 @@ int main(void)
 	suite_add(&suite, "a stop withdraws everything and ends", a_stop_withdraws_and_ends, NULL);
 	suite_add(&suite, "a stop without a kubelet ends at once",
 		  a_stop_without_a_kubelet_ends_at_once, NULL);
-	suite_add(&suite, "functions of an IOMMU group go to one pod",
-		  functions_of_a_group_go_to_one_pod, NULL);
 	return suite_run(&suite, "lend");
 }

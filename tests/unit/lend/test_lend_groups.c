@@ -52,6 +52,8 @@ static struct scene *scene_of_pair(void)
 	return scene;
 }
 
+SUITE_OBJECT(pair, scene_of_pair(), scene_free);
+
 static void begin(struct scene *scene)
 {
 	pods_serve(scene);
@@ -98,7 +100,6 @@ static void successors_of_a_pod_with_both(void **state)
 {
 	static const uint64_t gaps[] = { 0, 50, 100, 150, 500, 1000 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(gaps); i++) {
 		struct scene *scene = scene_of_pair();
 
@@ -119,9 +120,8 @@ static void successors_of_a_pod_with_both(void **state)
 
 static void after_a_pod_with_both_that_never_was(void **state)
 {
-	struct scene *scene = scene_of_pair();
+	struct scene *scene = *state;
 
-	(void)state;
 	begin(scene);
 	pass(scene, 2000);
 	assert_int_equal(allocate_both(scene), GRPC_OK);
@@ -131,13 +131,11 @@ static void after_a_pod_with_both_that_never_was(void **state)
 	pass(scene, 10000);
 	assert_holder(scene, "pod default/b");
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
-	scene_free(scene);
 }
 
 /* The PCIDevice says who has the other function before the kubelet does. */
 static void an_agent_that_began_anew(void **state)
 {
-	(void)state;
 	for (int served = 0; served < 2; served++) {
 		struct scene *scene = scene_of_pair();
 
@@ -165,9 +163,8 @@ static void make_young(struct scene *scene)
 
 static void agent_and_kubelet_began_anew(void **state)
 {
-	struct scene *scene = scene_of_pair();
+	struct scene *scene = *state;
 
-	(void)state;
 	node1_device(&scene->node, NIC_HAS_A_POD);
 	pods_serve(scene);
 	make_young(scene);
@@ -176,14 +173,12 @@ static void agent_and_kubelet_began_anew(void **state)
 	pass(scene, 5000);
 	assert_holder(scene, "not known");
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
-	scene_free(scene);
 }
 
 static void a_pod_came_to_nothing_while_the_kubelet_was_silent(void **state)
 {
-	struct scene *scene = scene_of_pair();
+	struct scene *scene = *state;
 
-	(void)state;
 	begin(scene);
 	pass(scene, 5000);
 	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
@@ -194,14 +189,12 @@ static void a_pod_came_to_nothing_while_the_kubelet_was_silent(void **state)
 	pass(scene, 120000);
 	assert_holder(scene, "free");
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK);
-	scene_free(scene);
 }
 
 static void a_pod_came_to_nothing_while_the_kubelet_began_anew(void **state)
 {
-	struct scene *scene = scene_of_pair();
+	struct scene *scene = *state;
 
-	(void)state;
 	begin(scene);
 	lend_set_heartbeat(scene->lend, clock_wall_ms(scene->stage.clock));
 	pass(scene, 60000);
@@ -214,15 +207,13 @@ static void a_pod_came_to_nothing_while_the_kubelet_began_anew(void **state)
 	lend_set_heartbeat(scene->lend, clock_wall_ms(scene->stage.clock));
 	pass(scene, 180000);
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK);
-	scene_free(scene);
 }
 
 /* It is not free while the next pod is being started, whom no list names yet. */
 static void the_last_list_names_who_had_it_before(void **state)
 {
-	struct scene *scene = scene_of_pair();
+	struct scene *scene = *state;
 
-	(void)state;
 	add(NIC, "a");
 	begin(scene);
 	pass_lists(scene);
@@ -237,7 +228,6 @@ static void the_last_list_names_who_had_it_before(void **state)
 		assert_false(lend_is_free(scene->lend, NIC, &holder));
 	}
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
-	scene_free(scene);
 }
 
 /* The container after an init container gets its device again, and one more of the group. */
@@ -245,7 +235,6 @@ static void an_init_containers_device_and_one_more(void **state)
 {
 	static const uint64_t gaps[] = { 0, 50, 500, 1500 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(gaps); i++) {
 		struct scene *scene = scene_of_pair();
 
@@ -266,9 +255,8 @@ static void an_init_containers_device_and_one_more(void **state)
 /* Of the list only then: the next container of the pod may have a right to it. */
 static void the_others_of_a_group_are_unhealthy_after_a_while(void **state)
 {
-	struct scene *scene = scene_of_pair();
+	struct scene *scene = *state;
 
-	(void)state;
 	begin(scene);
 	pass(scene, 5000);
 	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
@@ -278,7 +266,6 @@ static void the_others_of_a_group_are_unhealthy_after_a_while(void **state)
 	pass(scene, 50);
 	assert_int_equal(scene->kubelet.unhealthy, 1);
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
-	scene_free(scene);
 }
 
 int main(void)
@@ -287,10 +274,13 @@ int main(void)
 
 	suite_add(&suite, "a pod had both; of two pods that come after it one gets its function",
 		  successors_of_a_pod_with_both, NULL);
-	suite_add(&suite, "a pod that never was had both", after_a_pod_with_both_that_never_was,
-		  NULL);
 	suite_add(&suite, "an agent that began anew goes by what was written last",
 		  an_agent_that_began_anew, NULL);
+	suite_add(&suite, "an init container's device and one more are one pod's",
+		  an_init_containers_device_and_one_more, NULL);
+	suite_fixture(&suite, &pair_fixture);
+	suite_add(&suite, "a pod that never was had both", after_a_pod_with_both_that_never_was,
+		  NULL);
 	suite_add(&suite, "so it does while a young kubelet lists nothing",
 		  agent_and_kubelet_began_anew, NULL);
 	suite_add(&suite, "a pod that came to nothing while the kubelet was silent is forgotten",
@@ -299,8 +289,6 @@ int main(void)
 		  a_pod_came_to_nothing_while_the_kubelet_began_anew, NULL);
 	suite_add(&suite, "a list that names who had it before says nothing of the next pod",
 		  the_last_list_names_who_had_it_before, NULL);
-	suite_add(&suite, "an init container's device and one more are one pod's",
-		  an_init_containers_device_and_one_more, NULL);
 	suite_add(&suite, "the others of a group are unhealthy after a while",
 		  the_others_of_a_group_are_unhealthy_after_a_while, NULL);
 	return suite_run(&suite, "lend_groups");

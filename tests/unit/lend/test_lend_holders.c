@@ -6,10 +6,9 @@
 
 static void a_holder_is_known_by_the_kubelets_word(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	const struct pcidevice_allocations *list;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
 	give(scene, "vm-1");
@@ -29,14 +28,12 @@ static void a_holder_is_known_by_the_kubelets_word(void **state)
 	pass(scene, 3000);
 	assert_true(told(scene, "changed " NIC "|"));
 	assert_holder(scene, "free");
-	scene_free(scene);
 }
 
 static void what_the_kubelet_does_not_say_counts_as_free_in_the_end(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, false);
 	pass(scene, CUSTODY_UNKNOWN_MS - 50);
@@ -46,14 +43,12 @@ static void what_the_kubelet_does_not_say_counts_as_free_in_the_end(void **state
 	assert_true(told(scene, "changed all|"));
 	assert_holder(scene, "free");
 	assert_null(lend_allocations(scene->lend, NIC)); /* what was told stays told */
-	scene_free(scene);
 }
 
 static void what_was_told_before_holds_until_the_kubelet_speaks(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	node1_device(&scene->node,
 		     "{'metadata':{'name':'node1-000001000','uid':'d','resourceVersion':'1'},"
@@ -66,7 +61,6 @@ static void what_was_told_before_holds_until_the_kubelet_speaks(void **state)
 	pods_serve(scene);
 	pass(scene, 40000);
 	assert_holder(scene, "free"); /* whatever the object still says */
-	scene_free(scene);
 }
 
 /* The PCIDevice was made anew meanwhile, and says nothing. */
@@ -74,7 +68,6 @@ static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
 {
 	static const char *const holders[] = { "pod default/vm-9", "a pod that is being started" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(holders); i++) {
 		struct scene *scene = scene_new();
 		auto_free char *claim =
@@ -98,9 +91,8 @@ static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
 /* PCIDevice, claim and agent were made anew, and the kubelet is away: only its file knows. */
 static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint",
 		   "{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\"u\",\"ContainerName\":\"main\","
 		   "\"ResourceName\":\"" MODEL "\",\"DeviceIDs\":{\"-1\":[\"" NIC "\"]}}]}}");
@@ -111,35 +103,31 @@ static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state
 	pods_serve(scene);
 	pass(scene, 40000);
 	assert_holder(scene, "free"); /* whatever the file still says */
-	scene_free(scene);
 }
 
 /* A process held it, and that is looked for in other ways. */
 static void a_process_that_the_claim_names_is_no_pod(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	node1_claim(&scene->node,
 		    NIC_CLAIM("", "", "'passthroughEnabled':true,'holder':'podman (pid 7)'"));
 	lend_begin(scene, false);
 	pass(scene, 30000);
 	assert_holder(scene, "free");
-	scene_free(scene);
 }
 
 static void what_was_told_of_a_mediated_device_holds_likewise(void **state)
 {
 	static const char uuid[] = "c0ffee00-1234-4567-89ab-0123456789ab";
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *holder = NULL;
 	auto_json json_t *object = claim_json(
 		"{'metadata':{'name':'node1-c0ffee00-1234-4567-89ab-0123456789ab','uid':'d',"
 		"'resourceVersion':'1'},'status':{'uuid':'c0ffee00-1234-4567-89ab-0123456789ab',"
 		"'allocations':[{'namespace':'default','pod':'vm-8','container':'main'}]}}");
 
-	(void)state;
 	scene->mdevs = store_new(&mediateddevice_kind);
 	claim_store_put_kind(scene->mdevs, &mediateddevice_kind, object);
 	kubelet_start(&scene->kubelet);
@@ -148,14 +136,12 @@ static void what_was_told_of_a_mediated_device_holds_likewise(void **state)
 	assert_false(lend_is_free(scene->lend, uuid, &holder));
 	assert_string_equal(holder, "pod default/vm-8");
 	store_free(scene->mdevs);
-	scene_free(scene);
 }
 
 static void a_pod_that_is_being_started_has_its_device(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
 	lend_begin(scene, false);
@@ -179,14 +165,12 @@ static void a_pod_that_is_being_started_has_its_device(void **state)
 	assert_holder(scene, "pod default/vm-2");
 	pass(scene, 1500);
 	assert_holder(scene, "free");
-	scene_free(scene);
 }
 
 static void a_kubelet_that_is_away_may_have_started_the_pod(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
 	lend_begin(scene, false);
@@ -199,14 +183,12 @@ static void a_kubelet_that_is_away_may_have_started_the_pod(void **state)
 	pods_serve(scene);
 	pass(scene, 40000);
 	assert_holder(scene, "free");
-	scene_free(scene);
 }
 
 static void a_kubelet_that_never_said_a_word_has_what_it_was_given(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, false);
 	await_stream(scene);
@@ -216,18 +198,16 @@ static void a_kubelet_that_never_said_a_word_has_what_it_was_given(void **state)
 	pods_serve(scene);
 	pass(scene, 40000);
 	assert_holder(scene, "free");
-	scene_free(scene);
 }
 
 /* The kubelet lists the pods that it has heard of, and at first it has heard of none. */
 static void a_young_kubelets_word_does_not_count(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	int64_t now_ms = clock_wall_ms(scene->stage.clock);
 	struct timespec begun = { .tv_sec = now_ms / 1000 + 60 };
 	const struct timespec times[] = { begun, begun };
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
 	give(scene, "vm-1");
@@ -246,7 +226,6 @@ static void a_young_kubelets_word_does_not_count(void **state)
 	pass(scene, 10000);
 	assert_holder(scene, "free");
 	assert_true(told(scene, "changed " NIC "|"));
-	scene_free(scene);
 }
 
 static void begin_kubelet_anew(struct scene *scene)
@@ -261,10 +240,9 @@ static void begin_kubelet_anew(struct scene *scene)
 /* It has heard of its pods from nobody yet, however old it is. */
 static void the_word_of_a_kubelet_without_its_api_server_does_not_count(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	int64_t heartbeat_ms = clock_wall_ms(scene->stage.clock);
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
 	begin_kubelet_anew(scene);
@@ -285,7 +263,6 @@ static void the_word_of_a_kubelet_without_its_api_server_does_not_count(void **s
 	assert_holder(scene, "pod default/vm-1");
 	pass(scene, 12000);
 	assert_holder(scene, "free");
-	scene_free(scene);
 }
 
 static bool offers_nothing(void *arg, const char *resource)
@@ -298,11 +275,10 @@ static bool offers_nothing(void *arg, const char *resource)
 /* The entry of the HostDeviceConfig goes between Allocate and the kubelet's word. */
 static void what_was_given_is_a_pods_although_its_resource_went(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	struct json_strs ids = { 0 };
 	struct custody *custody;
 
-	(void)state;
 	custody = custody_new(&(struct custody_deps){ .loop = &scene->stage.loop,
 						      .clock = scene->stage.clock,
 						      .socket_path = scene->pods_path,
@@ -325,7 +301,6 @@ static void what_was_given_is_a_pods_although_its_resource_went(void **state)
 	}
 	custody_free(custody);
 	json_strs_done(&ids);
-	scene_free(scene);
 }
 
 static void offer_none(void *arg, struct plugins *plugins)
@@ -343,11 +318,10 @@ static bool had_stick(void *arg, const struct pod_device *device)
 /* The entry was renamed while no agent ran, and the kubelet lists the pod under the old name. */
 static void what_its_object_says_a_pod_had_is_the_pods(void **state)
 {
-	struct scene *scene = scene_new();
+	struct scene *scene = *state;
 	auto_free char *holder = NULL;
 	bool ours = true;
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	pods_serve(scene);
 	scene->given = (struct pod_device){ "a.io/old", "1-2", "default", "vm-1", "main" };
@@ -358,13 +332,15 @@ static void what_its_object_says_a_pod_had_is_the_pods(void **state)
 	assert_false(ours);
 	assert_false(lend_is_free(scene->lend, "1-2", &holder));
 	assert_string_equal(holder, "pod default/vm-1");
-	scene_free(scene);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "what the claim says holds until the kubelet speaks",
+		  what_the_claim_says_holds_until_the_kubelet_speaks, NULL);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a holder is known by the kubelet's word",
 		  a_holder_is_known_by_the_kubelets_word, NULL);
 	suite_add(&suite, "what the kubelet does not say counts as free in the end",
@@ -373,8 +349,6 @@ int main(void)
 		  what_its_object_says_a_pod_had_is_the_pods, NULL);
 	suite_add(&suite, "what was told before holds until the kubelet speaks",
 		  what_was_told_before_holds_until_the_kubelet_speaks, NULL);
-	suite_add(&suite, "what the claim says holds until the kubelet speaks",
-		  what_the_claim_says_holds_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "what the kubelet's checkpoint says holds until the kubelet speaks",
 		  what_the_checkpoint_says_holds_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "a process that the claim names is no pod",

@@ -89,10 +89,12 @@ static void set(struct lent_pods *pods, struct pod_device *items, struct str *lo
 	json_strs_done(&changes);
 }
 
+SUITE_OBJECT(lent_pods, lent_pods_new(), lent_pods_free);
+
 static void is_told(void **state)
 {
-	struct pods_case *row = *state;
-	struct lent_pods *pods = lent_pods_new();
+	struct pods_case *row = suite_row(state);
+	struct lent_pods *pods = *state;
 	auto_str struct str log = STR_INIT;
 	auto_str struct str holders = STR_INIT;
 	const struct pcidevice_allocations *list;
@@ -106,18 +108,16 @@ static void is_told(void **state)
 		str_addf(&holders, "%s/%s/%s ", list->items[i].namespace, list->items[i].pod,
 			 list->items[i].container);
 	assert_string_equal(str_cstr(&holders), row->holders);
-	lent_pods_free(pods);
 }
 
 static void a_crowd_is_cut(void **state)
 {
-	struct lent_pods *pods = lent_pods_new();
+	struct lent_pods *pods = *state;
 	struct pod_device items[100];
 	char names[100][8];
 	struct pod_devices devices = { .items = items, .len = ARRAY_LEN(items) };
 	struct json_strs changes = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(items); i++) {
 		(void)snprintf(names[i], sizeof(names[i]), "p%zu", i);
 		items[i] = (struct pod_device){ "x/y", A, "n", names[i], "c" };
@@ -125,20 +125,18 @@ static void a_crowd_is_cut(void **state)
 	lent_pods_set(pods, &devices, true, &ops, &changes);
 	assert_int_equal(lent_pods_of(pods, A)->len, 64);
 	json_strs_done(&changes);
-	lent_pods_free(pods);
 }
 
 /* A kubelet that has just begun does not know all of its pods yet. */
 static void what_a_part_does_not_list_is_as_it_was(void **state)
 {
 	static const char b[] = "0000:02:00.0";
-	struct lent_pods *pods = lent_pods_new();
+	struct lent_pods *pods = *state;
 	struct pod_device first = { "x/y", A, "n", "old", "c" };
 	struct pod_device second = { "x/y", b, "n", "new", "c" };
 	struct pod_devices devices = { .items = &first, .len = 1 };
 	struct json_strs changes = { 0 };
 
-	(void)state;
 	lent_pods_set(pods, &devices, true, &ops, &changes);
 	json_strs_done(&changes);
 	devices.items = &second;
@@ -154,21 +152,19 @@ static void what_a_part_does_not_list_is_as_it_was(void **state)
 	assert_string_equal(changes.items[0], A);
 	assert_int_equal(lent_pods_of(pods, A)->len, 0);
 	json_strs_done(&changes);
-	lent_pods_free(pods);
 }
 
 /* The entry that it was lent by is renamed or removed while a pod has it. */
 static void what_was_ours_stays_so_while_it_is_listed(void **state)
 {
 	static const char id[] = "1-2.3,1-4";
-	struct lent_pods *pods = lent_pods_new();
+	struct lent_pods *pods = *state;
 	struct pod_device device = { "our/usb", id, "n", "p", "c" };
 	struct pod_device other = { "x/usb", id, "n", "q", "c" };
 	struct pod_devices devices = { .items = &device, .len = 1 };
 	static const struct lent_pods_ops gone = { .offers = is_nobodys, .changed = on_changed };
 	struct json_strs changes = { 0 };
 
-	(void)state;
 	lent_pods_set(pods, &devices, true, &ops, &changes);
 	assert_int_equal(changes.len, 3); /* and its parts */
 	json_strs_done(&changes);
@@ -185,7 +181,6 @@ static void what_was_ours_stays_so_while_it_is_listed(void **state)
 	devices.items = &device; /* it has gone once, and is anybody's */
 	lent_pods_set(pods, &devices, true, &gone, &changes);
 	assert_int_equal(changes.len, 0);
-	lent_pods_free(pods);
 }
 
 static bool had_it(void *arg, const struct pod_device *device)
@@ -200,25 +195,24 @@ static void what_a_pod_had_before_counts(void **state)
 	static const struct lent_pods_ops told = { .offers = is_nobodys,
 						   .changed = on_changed,
 						   .had = had_it };
-	struct lent_pods *pods = lent_pods_new();
+	struct lent_pods *pods = *state;
 	struct pod_device items[] = { { "old/usb", "1-2,1-3", "n", "p", "c" },
 				      { "x/usb", "1-4", "n", "q", "c" } };
 	struct pod_devices devices = { .items = items, .len = ARRAY_LEN(items) };
 	struct json_strs changes = { 0 };
 
-	(void)state;
 	lent_pods_set(pods, &devices, true, &told, &changes);
 	assert_string_equal(lent_pods_resource(pods, "1-3"), "old/usb");
 	assert_string_equal(lent_pods_of(pods, "1-2,1-3")->items[0].pod, "p");
 	assert_null(lent_pods_resource(pods, "1-4"));
 	json_strs_done(&changes);
-	lent_pods_free(pods);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &lent_pods_fixture);
 	suite_rows(&suite, cases, is_told);
 	suite_add(&suite, "no more holders than the schema takes", a_crowd_is_cut, NULL);
 	suite_add(&suite, "what a part of the list does not name is as it was",

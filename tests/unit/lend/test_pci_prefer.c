@@ -49,17 +49,17 @@ static void is_kept(void **state)
 	static const char *const lines[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
 							FUNCTION(TWIN, "vfio-pci", "12", ""),
 							FUNCTION(THIRD, "vfio-pci", "13", "") };
-	struct prefer_case *row = *state;
+	struct prefer_case *row = suite_row(state);
 	struct json_strs musts = words(row->musts);
 	struct json_strs ids = words(row->ids);
 	auto_str struct str kept = STR_INIT;
 	struct pci_type *type;
-	struct node1 node;
+	struct node1 *node = *state;
 
-	node1_open(&node, lines);
-	node.view.pods = pods_of;
-	node.view.arg = row;
-	type = pci_type_new(&node.view);
+	node1_open(node, lines);
+	node->view.pods = pods_of;
+	node->view.arg = row;
+	type = pci_type_new(&node->view);
 	pci_device_type.prefer(type, MODEL, &musts, &ids);
 	for (size_t i = 0; i < ids.len; i++)
 		str_addf(&kept, "%s%s", i ? " " : "", ids.items[i]);
@@ -67,13 +67,13 @@ static void is_kept(void **state)
 	json_strs_done(&musts);
 	json_strs_done(&ids);
 	pci_type_free(type);
-	node1_close(&node);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &node1_fixture);
 	suite_rows(&suite, rows, is_kept);
 	return suite_run(&suite, "pci_prefer");
 }

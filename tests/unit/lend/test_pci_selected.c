@@ -162,20 +162,19 @@ static void open_case(struct node1 *node, struct asked *asked, const struct sele
 
 static void selected_is_offered(void **state)
 {
-	const struct selected_case *row = *state;
+	const struct selected_case *row = suite_row(state);
 	struct asked asked;
-	struct node1 node;
+	struct node1 *node = *state;
 	struct pci_type *type;
 
-	open_case(&node, &asked, row);
-	type = pci_type_new(&node.view);
+	open_case(node, &asked, row);
+	type = pci_type_new(&node->view);
 	pci_type_offer(type, NULL);
 	assert_string_equal(str_cstr(offered()), row->offers);
 	str_done(offered());
 	pci_type_free(type);
 	json_strs_done(&asked.drivers);
 	free(asked.text);
-	node1_close(&node);
 }
 
 /* The same node, the same variable as for a claimed one; and nothing once it is claimed. */
@@ -186,12 +185,11 @@ static void selected_is_given(void **state)
 	struct allocation allocation = { 0 };
 	struct err err = { 0 };
 	struct asked asked;
-	struct node1 node;
+	struct node1 *node = *state;
 	struct pci_type *type;
 
-	(void)state;
-	open_case(&node, &asked, &row);
-	type = pci_type_new(&node.view);
+	open_case(node, &asked, &row);
+	type = pci_type_new(&node->view);
 	json_strs_add(&ids, TWIN);
 	assert_int_equal(pci_device_type.allocate(type, "a.io/nic", &ids, &allocation, &err), 0);
 	assert_string_equal(json_pairs_get(&allocation.envs, "PCI_RESOURCE_A_IO_NIC"), TWIN);
@@ -199,7 +197,7 @@ static void selected_is_given(void **state)
 	assert_string_equal(allocation.devices.items[1].host_path, "/dev/vfio/13");
 	allocation_done(&allocation);
 
-	node1_claim(&node, TWIN_CLAIM("", "", READY_OF("True")));
+	node1_claim(node, TWIN_CLAIM("", "", READY_OF("True")));
 	assert_int_equal(pci_device_type.allocate(type, "a.io/nic", &ids, &allocation, &err),
 			 -ENODEV);
 	assert_string_equal(err.msg, "device '" TWIN "' belongs to 'unknown.com/10d3' now");
@@ -208,7 +206,6 @@ static void selected_is_given(void **state)
 	pci_type_free(type);
 	json_strs_done(&asked.drivers);
 	free(asked.text);
-	node1_close(&node);
 }
 
 static void a_name_of_another_kind_is_told(void **state)
@@ -216,7 +213,6 @@ static void a_name_of_another_kind_is_told(void **state)
 	struct config_troubles troubles = { 0 };
 	struct asked asked;
 
-	(void)state;
 	ask(&asked, "1af4:1041=a.io/free 1af4:1042=a.io/nic 1af4:1043=a.io/usb +1af4:1044=a.io/usb",
 	    NULL);
 	for (size_t i = 0; i < asked.config.pci.len; i++)
@@ -249,7 +245,6 @@ static void so_is_one_of_usb_or_mediated_devices(void **state)
 				       .mdevs = { .items = mdevs, .len = ARRAY_LEN(mdevs) } };
 	struct config_troubles troubles = { 0 };
 
-	(void)state;
 	pci_selected_collisions(&config, NULL, &troubles);
 	assert_int_equal(troubles.len, 2);
 	assert_int_equal(troubles.items[0].index, 5);
@@ -265,10 +260,11 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, rows, selected_is_offered);
-	suite_add(&suite, "a selected function is given as a claimed one", selected_is_given, NULL);
 	suite_add(&suite, "a name of another kind is told", a_name_of_another_kind_is_told, NULL);
 	suite_add(&suite, "so is one of USB or mediated devices",
 		  so_is_one_of_usb_or_mediated_devices, NULL);
+	suite_fixture(&suite, &node1_fixture);
+	suite_rows(&suite, rows, selected_is_offered);
+	suite_add(&suite, "a selected function is given as a claimed one", selected_is_given, NULL);
 	return suite_run(&suite, "pci_selected");
 }

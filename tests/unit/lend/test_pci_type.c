@@ -184,27 +184,26 @@ static bool is_same_pod(void *arg, const char *a, const char *b)
 
 static void is_offered(void **state)
 {
-	struct offer_case *row = *state;
-	struct node1 node;
+	struct offer_case *row = suite_row(state);
+	struct node1 *node = *state;
 	struct pci_type *type;
 
-	open_case(&node, row->lines, row->claims, row->nodes);
+	open_case(node, row->lines, row->claims, row->nodes);
 	if (row->device)
-		node1_device(&node, row->device);
-	node.view.held_as = held_as;
-	node.view.pods = pods_of;
-	node.view.same_pod = is_same_pod;
-	node.view.arg = row;
-	type = pci_type_new(&node.view);
+		node1_device(node, row->device);
+	node->view.held_as = held_as;
+	node->view.pods = pods_of;
+	node->view.same_pod = is_same_pod;
+	node->view.arg = row;
+	type = pci_type_new(&node->view);
 	pci_type_offer(type, NULL);
 	assert_string_equal(str_cstr(offered()), row->offers);
 
-	node.view.inventory = NULL; /* nothing is known: nothing is offered */
+	node->view.inventory = NULL; /* nothing is known: nothing is offered */
 	pci_type_offer(type, NULL);
 	assert_string_equal(str_cstr(offered()), "");
 	str_done(offered());
 	pci_type_free(type);
-	node1_close(&node);
 }
 
 /* --- Allocate ---------------------------------------------------------------------------- */
@@ -306,26 +305,25 @@ static void is_looked_at_again(void **state)
 							    FUNCTION(TWIN, "vfio-pci", "12", "") };
 	static const char *const claims[2] = { NIC_CLAIM("", "", READY_OF("True")),
 					       TWIN_CLAIM("", "", READY_OF("True")) };
-	const struct now_case *row = *state;
+	const struct now_case *row = suite_row(state);
 	auto_free char *wanted =
 		row->says ? xasprintf("device '" NIC "' is not ready: %s", row->says) : xstrdup("");
 	struct allocation allocation = { 0 };
 	struct json_strs ids = { 0 };
 	struct err err = { 0 };
 	struct pci_type *type;
-	struct node1 node;
+	struct node1 *node = *state;
 
-	open_case(&node, functions, claims, NULL);
+	open_case(node, functions, claims, NULL);
 	json_strs_add(&ids, NIC);
-	type = pci_type_new(&node.view);
-	change_sysfs(&node, row);
+	type = pci_type_new(&node->view);
+	change_sysfs(node, row);
 	assert_int_equal(pci_device_type.allocate(type, MODEL, &ids, &allocation, &err),
 			 row->says ? -EHOSTDOWN : 0);
 	assert_string_equal(err.msg, wanted);
 	allocation_done(&allocation);
 	json_strs_done(&ids);
 	pci_type_free(type);
-	node1_close(&node);
 }
 
 static bool is_refused_unread(void *arg)
@@ -396,18 +394,18 @@ static void put_own_node(struct node1 *node, const char *path)
 
 static void gives(void **state)
 {
-	const struct allocate_case *row = *state;
+	const struct allocate_case *row = suite_row(state);
 	struct json_strs ids = words(row->ids);
 	struct allocation allocation = { 0 };
 	auto_str struct str text = STR_INIT;
 	struct err err = { 0 };
 	struct pci_type *type;
-	struct node1 node;
+	struct node1 *node = *state;
 
-	open_case(&node, row->lines, row->claims, row->nodes);
+	open_case(node, row->lines, row->claims, row->nodes);
 	if (row->own)
-		put_own_node(&node, row->own);
-	type = pci_type_new(&node.view);
+		put_own_node(node, row->own);
+	type = pci_type_new(&node->view);
 	if (pci_device_type.allocate(type, row->resource, &ids, &allocation, &err) < 0)
 		str_add(&text, err.msg);
 	else
@@ -416,7 +414,6 @@ static void gives(void **state)
 	allocation_done(&allocation);
 	json_strs_done(&ids);
 	pci_type_free(type);
-	node1_close(&node);
 }
 
 /* Addresses piled up from container to container, in one answer for all. */
@@ -430,11 +427,10 @@ static void a_second_container_gets_its_own_only(void **state)
 		"PCI_RESOURCE_UNKNOWN_COM_10D3=" TWIN " /dev/vfio/vfio:mrw /dev/vfio/13:mrw",
 	};
 	struct pci_type *type;
-	struct node1 node;
+	struct node1 *node = *state;
 
-	(void)state;
-	open_case(&node, lines, claims, NULL);
-	type = pci_type_new(&node.view);
+	open_case(node, lines, claims, NULL);
+	type = pci_type_new(&node->view);
 	for (size_t i = 0; i < 2; i++) {
 		struct json_strs ids = words(i ? TWIN : NIC);
 		struct allocation allocation = { 0 };
@@ -448,7 +444,6 @@ static void a_second_container_gets_its_own_only(void **state)
 		json_strs_done(&ids);
 	}
 	pci_type_free(type);
-	node1_close(&node);
 }
 
 /* The file was watched, and its removal ended the watch: Unhealthy for ever. */
@@ -458,12 +453,11 @@ static void a_node_that_comes_back_makes_its_device_healthy_again(void **state)
 	static const char *const claims[2] = { NIC_CLAIM("", "", READY_OF("True")) };
 	auto_free char *path = NULL;
 	struct pci_type *type;
-	struct node1 node;
+	struct node1 *node = *state;
 
-	(void)state;
-	open_case(&node, lines, claims, NULL);
-	path = folder_path(&node.folder, "dev/vfio/12");
-	type = pci_type_new(&node.view);
+	open_case(node, lines, claims, NULL);
+	path = folder_path(&node->folder, "dev/vfio/12");
+	type = pci_type_new(&node->view);
 	for (int i = 0; i < 2; i++) {
 		pci_type_offer(type, NULL);
 		assert_string_equal(str_cstr(offered()), MODEL ": " NIC);
@@ -471,17 +465,17 @@ static void a_node_that_comes_back_makes_its_device_healthy_again(void **state)
 		pci_type_offer(type, NULL);
 		assert_string_equal(str_cstr(offered()),
 				    MODEL ": " NIC "! (/dev/vfio/12 is not there)");
-		folder_put(&node.folder, "dev/vfio/12", "");
+		folder_put(&node->folder, "dev/vfio/12", "");
 	}
 	str_done(offered());
 	pci_type_free(type);
-	node1_close(&node);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &node1_fixture);
 	suite_rows(&suite, offers, is_offered);
 	suite_rows(&suite, allocations, gives);
 	suite_rows(&suite, nows, is_looked_at_again);

@@ -87,3 +87,5 @@ static inline struct cluster *made_cluster(void)
 		made_put(cluster, made_objects[i].kind, made_objects[i].json);
 	return cluster;
 }
+
+SUITE_OBJECT(cluster, made_cluster(), cluster_free);

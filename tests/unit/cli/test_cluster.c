@@ -24,10 +24,9 @@ static void nodes_and_devices_are_in_order(void **state)
 		"vm1-0951-1666-001005", "vm1-11111111-2222-3333-4444-555555555555",
 		"vm2-000003000",        "vm2-000009000",
 	};
-	struct cluster *cluster = made_cluster();
+	struct cluster *cluster = *state;
 	const struct cluster_view *view = cluster_view(cluster);
 
-	(void)state;
 	assert_int_equal(view->len, ARRAY_LEN(names));
 	for (size_t i = 0; i < view->len; i++)
 		assert_string_equal(view->devices[i].name, names[i]);
@@ -37,7 +36,6 @@ static void nodes_and_devices_are_in_order(void **state)
 	assert_string_equal(view->nodes[1].name, "vm2");
 	assert_int_equal(view->nodes[0].by_state[STATE_REFUSED], 1);
 	assert_int_equal(view->nodes[1].by_state[STATE_MISSING], 1);
-	cluster_free(cluster);
 }
 
 static struct state_case {
@@ -59,14 +57,13 @@ static struct state_case {
 
 static void device_has_state(void **state)
 {
-	const struct state_case *c = *state;
-	struct cluster *cluster = made_cluster();
+	const struct state_case *c = suite_row(state);
+	struct cluster *cluster = *state;
 	const struct cluster_device *d = device(cluster, c->device);
 
 	assert_non_null(d);
 	assert_int_equal(d->verdict.state, c->state);
 	assert_string_equal(d->verdict.reason, c->reason);
-	cluster_free(cluster);
 }
 
 static struct claim_case {
@@ -114,15 +111,14 @@ static struct claim_case {
 
 static void claim_gives_state(void **state)
 {
-	const struct claim_case *c = *state;
-	struct cluster *cluster = made_cluster();
+	const struct claim_case *c = suite_row(state);
+	struct cluster *cluster = *state;
 	const struct cluster_device *d;
 
 	made_put(cluster, CLUSTER_PCICLAIM, c->claim);
 	d = device(cluster, "vm1-0000001f0");
 	assert_int_equal(d->verdict.state, c->state);
 	assert_string_equal(d->verdict.reason, c->reason);
-	cluster_free(cluster);
 }
 
 #define NODE(name, conditions) \
@@ -132,10 +128,9 @@ static void claim_gives_state(void **state)
 /* vm1 is not ready, vm2 is: what vm1's agent has said last counts no more, but what is stuck. */
 static void nodes_that_are_not_well_make_devices_unknown(void **state)
 {
-	struct cluster *cluster = made_cluster();
+	struct cluster *cluster = *state;
 	const struct cluster_device *d;
 
-	(void)state;
 	made_put(cluster, CLUSTER_NODE, NODE("vm1", NOT_READY));
 	made_put(cluster, CLUSTER_NODE, NODE("vm2", MADE_CONDITION("Ready", "True", "R", "")));
 	assert_int_equal(device(cluster, "vm1-0000001f0")->verdict.state, STATE_FREE);
@@ -155,15 +150,13 @@ static void nodes_that_are_not_well_make_devices_unknown(void **state)
 			 "Ready", "False", "Stuck", "") "]}}");
 	assert_int_equal(device(cluster, "vm1-000003100")->verdict.state, STATE_STUCK);
 	assert_string_equal(device(cluster, "vm1-000003100")->fault->reason, "NodeNotReady");
-	cluster_free(cluster);
 }
 
 /* The process is gone, the node is Ready: one claim knows, and so all devices of the node do. */
 static void a_silent_agent_makes_devices_unknown(void **state)
 {
-	struct cluster *cluster = made_cluster();
+	struct cluster *cluster = *state;
 
-	(void)state;
 	made_put(cluster, CLUSTER_PCICLAIM,
 		 "{'metadata':{'name':'vm1-000003100'},'status':{'conditions':[" MADE_CONDITION(
 			 "NodeReachable", "False", "AgentNotRunning", "no pod") "]}}");
@@ -174,17 +167,15 @@ static void a_silent_agent_makes_devices_unknown(void **state)
 	cluster_know_nodes(cluster);
 	assert_string_equal(device(cluster, "vm1-0000001f0")->verdict.reason, "AgentNotRunning");
 	assert_null(device(cluster, "vm2-000003000")->fault);
-	cluster_free(cluster);
 }
 
 static void devices_hang_on_what_they_are_behind(void **state)
 {
-	struct cluster *cluster = made_cluster();
+	struct cluster *cluster = *state;
 	const struct cluster_device *controller = device(cluster, "vm1-0000001f0");
 	const struct cluster_device *hub = device(cluster, "vm1-1d6b-0002-001001");
 	const struct cluster_device *card = device(cluster, "vm1-000003000");
 
-	(void)state;
 	assert_ptr_equal(device(cluster, "vm1-0951-1666-001005")->parent, hub);
 	assert_ptr_equal(hub->parent, controller);
 	assert_ptr_equal(controller->first_child, hub);
@@ -192,7 +183,6 @@ static void devices_hang_on_what_they_are_behind(void **state)
 	assert_string_equal(card->sriov->meta.name, "vm1-eth3");
 	assert_null(card->parent);
 	assert_null(device(cluster, "vm1-11111111-2222-3333-4444-555555555555")->parent);
-	cluster_free(cluster);
 }
 
 static void rings_and_long_chains_are_cut(void **state)
@@ -200,7 +190,6 @@ static void rings_and_long_chains_are_cut(void **state)
 	struct cluster *cluster = cluster_new();
 	const struct cluster_view *view;
 
-	(void)state;
 	for (int i = 0; i < 64; i++) {
 		auto_free char *json = xasprintf(
 			"{'metadata':{'name':'n-%d'},'status':{'nodeName':'n','address':'0000:00:%02x.0',"
@@ -222,9 +211,8 @@ static void rings_and_long_chains_are_cut(void **state)
 
 static void what_is_put_again_counts_and_what_is_removed_does_not(void **state)
 {
-	struct cluster *cluster = made_cluster();
+	struct cluster *cluster = *state;
 
-	(void)state;
 	assert_int_equal(device(cluster, "vm2-000003000")->verdict.state, STATE_UNKNOWN);
 	made_put(cluster, CLUSTER_PCIDEVICE,
 		 MADE_PCI("vm2-000003000", "vm2", "0000:03:00.0",
@@ -237,14 +225,12 @@ static void what_is_put_again_counts_and_what_is_removed_does_not(void **state)
 	cluster_remove(cluster, CLUSTER_PCIDEVICE, "vm1-000003100");
 	assert_int_equal(device(cluster, "vm1-000003100")->is_there, false);
 	assert_int_equal(device(cluster, "vm1-000003100")->verdict.state, STATE_READY);
-	cluster_free(cluster);
 }
 
 static void an_empty_cluster_has_an_empty_view(void **state)
 {
 	struct cluster *cluster = cluster_new();
 
-	(void)state;
 	assert_int_equal(cluster_view(cluster)->len, 0);
 	assert_int_equal(cluster_view(cluster)->nodes_len, 0);
 	cluster_free(cluster);
@@ -255,6 +241,10 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "rings and long chains are cut", rings_and_long_chains_are_cut, NULL);
+	suite_add(&suite, "an empty cluster has an empty view", an_empty_cluster_has_an_empty_view,
+		  NULL);
+	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, states, device_has_state);
 	suite_rows(&suite, claims, claim_gives_state);
 	suite_add(&suite, "nodes and devices are in order", nodes_and_devices_are_in_order, NULL);
@@ -264,10 +254,7 @@ int main(void)
 		  a_silent_agent_makes_devices_unknown, NULL);
 	suite_add(&suite, "devices hang on what they are behind",
 		  devices_hang_on_what_they_are_behind, NULL);
-	suite_add(&suite, "rings and long chains are cut", rings_and_long_chains_are_cut, NULL);
 	suite_add(&suite, "what is put again counts, what is removed does not",
 		  what_is_put_again_counts_and_what_is_removed_does_not, NULL);
-	suite_add(&suite, "an empty cluster has an empty view", an_empty_cluster_has_an_empty_view,
-		  NULL);
 	return suite_run(&suite, "cluster");
 }

@@ -135,7 +135,6 @@ static void the_line_says_which_cluster(void **state)
 	struct complete_want want;
 	auto_str struct str to = STR_INIT;
 
-	(void)state;
 	line.len = split(text, words);
 	complete_line(&line, &want, &to);
 	assert_string_equal(want.settings->kubeconfig, "/a/b");
@@ -166,14 +165,13 @@ static struct names_case {
 
 static void names_are_offered(void **state)
 {
-	const struct names_case *c = *state;
-	struct cluster *cluster = made_cluster();
+	const struct names_case *c = suite_row(state);
+	struct cluster *cluster = *state;
 	struct complete_want want = { .words = c->words };
 	auto_str struct str to = STR_INIT;
 
 	complete_names(cluster, &want, c->prefix, &to);
 	assert_string_equal(str_cstr(&to), c->offered);
-	cluster_free(cluster);
 }
 
 static void what_is_on_the_line_is_not_offered_again(void **state)
@@ -181,17 +179,15 @@ static void what_is_on_the_line_is_not_offered_again(void **state)
 	char taken[] = "vm1-000003100";
 	char place[] = "vm1/0000:03:10.0";
 	char *list[] = { taken };
-	struct cluster *cluster = made_cluster();
+	struct cluster *cluster = *state;
 	struct complete_want want = { .words = COMPLETE_CLAIMED, .taken = list, .taken_len = 1 };
 	auto_str struct str to = STR_INIT;
 
-	(void)state;
 	complete_names(cluster, &want, "vm1-000", &to);
 	assert_string_equal(str_cstr(&to), "");
 	list[0] = place;
 	complete_names(cluster, &want, "vm1/0000:03:1", &to);
 	assert_string_equal(str_cstr(&to), "");
-	cluster_free(cluster);
 }
 
 int main(void)
@@ -201,9 +197,10 @@ int main(void)
 	suite_rows(&suite, offers, what_the_program_knows_is_offered);
 	suite_rows(&suite, asks, what_it_does_not_know_is_asked_for);
 	suite_rows(&suite, files, files_are_the_shells);
-	suite_rows(&suite, names, names_are_offered);
 	suite_add(&suite, "the line says which cluster is asked", the_line_says_which_cluster,
 		  NULL);
+	suite_fixture(&suite, &cluster_fixture);
+	suite_rows(&suite, names, names_are_offered);
 	suite_add(&suite, "what is on the line is not offered again",
 		  what_is_on_the_line_is_not_offered_again, NULL);
 	return suite_run(&suite, "complete");

@@ -58,7 +58,6 @@ static struct find_case {
 /* A claim that nobody has filled in has no address: a script's empty variable does not mean it. */
 static void nothing_means_nothing(void **state)
 {
-	(void)state;
 	assert_false(address_means("", ""));
 	assert_false(address_means("", "0000:03:00.0"));
 	assert_false(address_means("0000:03:00.0", ""));
@@ -67,7 +66,6 @@ static void nothing_means_nothing(void **state)
 
 static void a_node_may_be_called_node(void **state)
 {
-	(void)state;
 	assert_int_equal(find_node_len("node/03:00.1"), 4);
 	assert_int_equal(find_node_len("pcidevice/n-1"), 0);
 	assert_string_equal(find_node_part("node"), "node");
@@ -78,8 +76,8 @@ static void a_node_may_be_called_node(void **state)
 
 static void word_means_device(void **state)
 {
-	const struct find_case *c = *state;
-	struct cluster *cluster = made_cluster();
+	const struct find_case *c = suite_row(state);
+	struct cluster *cluster = *state;
 	auto_str struct str why = STR_INIT;
 	struct cluster_device *device = NULL;
 
@@ -89,7 +87,6 @@ static void word_means_device(void **state)
 		assert_string_equal(device->name, c->device);
 	else
 		assert_null(device);
-	cluster_free(cluster);
 }
 
 static void many_candidates_are_cut(void **state)
@@ -99,7 +96,6 @@ static void many_candidates_are_cut(void **state)
 	auto_str struct str why = STR_INIT;
 	size_t lines = 0;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		auto_free char *json =
 			xasprintf(MADE_PCI("n%d-1", "n%d", "0000:01:00.0", "'x':1"), i, i);
@@ -142,7 +138,6 @@ static void pci_addresses_are_told(void **state)
 	static const char *const bad[] = { "",          "04:00",         "04:00.8",     "1-2.3",
 					   "0:04:00.0", "0000:04:00.0x", "0000:04:00.", "vm1" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
 		assert_true(address_is_pci(good[i]));
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
@@ -157,11 +152,12 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, words, word_means_device);
 	suite_rows(&suite, orders, order_holds);
 	suite_add(&suite, "a node may be called node", a_node_may_be_called_node, NULL);
 	suite_add(&suite, "nothing means nothing", nothing_means_nothing, NULL);
 	suite_add(&suite, "many candidates are cut", many_candidates_are_cut, NULL);
 	suite_add(&suite, "PCI addresses are told from others", pci_addresses_are_told, NULL);
+	suite_fixture(&suite, &cluster_fixture);
+	suite_rows(&suite, words, word_means_device);
 	return suite_run(&suite, "find");
 }

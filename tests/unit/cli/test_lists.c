@@ -95,6 +95,8 @@ static void scene_end(struct scene *scene)
 	cluster_free(scene->cluster);
 }
 
+SUITE_CLOSING(scene, struct scene, scene_end);
+
 static int scene_read(struct scene *scene, const struct lists_want *want)
 {
 	return lists_read(scene->session, want, scene->cluster, &scene->missing, &scene->err);
@@ -143,13 +145,11 @@ static void pages_are_read_to_the_end(void **state)
 		{ NULL, 0, NULL },
 	};
 	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) };
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	assert_int_equal(lists_read(scene.session, &want, scene.cluster, NULL, NULL), 0);
-	assert_int_equal(scene_count(&scene, CLUSTER_PCIDEVICE), 3);
-	scene_end(&scene);
+	scene_begin(scene, lines);
+	assert_int_equal(lists_read(scene->session, &want, scene->cluster, NULL, NULL), 0);
+	assert_int_equal(scene_count(scene, CLUSTER_PCIDEVICE), 3);
 }
 
 static void one_node_is_asked_for_by_its_label(void **state)
@@ -163,14 +163,12 @@ static void one_node_is_asked_for_by_its_label(void **state)
 		.kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) | CLUSTER_SET(CLUSTER_PCICLAIM),
 		.node = "n1",
 	};
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	assert_int_equal(scene_read(&scene, &want), 0);
-	assert_int_equal(scene_count(&scene, CLUSTER_PCIDEVICE), 1);
-	assert_null(strstr(scene.log.buf, "pcideviceclaims?labelSelector"));
-	scene_end(&scene);
+	scene_begin(scene, lines);
+	assert_int_equal(scene_read(scene, &want), 0);
+	assert_int_equal(scene_count(scene, CLUSTER_PCIDEVICE), 1);
+	assert_null(strstr(scene->log.buf, "pcideviceclaims?labelSelector"));
 }
 
 static void nodes_are_known_once_they_are_read(void **state)
@@ -186,21 +184,19 @@ static void nodes_are_known_once_they_are_read(void **state)
 		.optional = CLUSTER_SET(CLUSTER_NODE),
 		.node = "n1",
 	};
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	assert_int_equal(scene_read(&scene, &want), 0);
-	assert_true(cluster_nodes_known(scene.cluster));
-	assert_null(cluster_node_fault(scene.cluster, "n1").reason);
+	scene_begin(scene, lines);
+	assert_int_equal(scene_read(scene, &want), 0);
+	assert_true(cluster_nodes_known(scene->cluster));
+	assert_null(cluster_node_fault(scene->cluster, "n1").reason);
 	want.node = NULL;
-	cluster_free(scene.cluster);
-	scene.cluster = cluster_new();
-	assert_int_equal(scene_read(&scene, &want), 0);
-	assert_int_equal(scene.missing.forbidden, CLUSTER_SET(CLUSTER_NODE));
-	assert_false(cluster_nodes_known(scene.cluster));
-	assert_null(cluster_node_fault(scene.cluster, "n1").reason);
-	scene_end(&scene);
+	cluster_free(scene->cluster);
+	scene->cluster = cluster_new();
+	assert_int_equal(scene_read(scene, &want), 0);
+	assert_int_equal(scene->missing.forbidden, CLUSTER_SET(CLUSTER_NODE));
+	assert_false(cluster_nodes_known(scene->cluster));
+	assert_null(cluster_node_fault(scene->cluster, "n1").reason);
 }
 
 static void labels_are_the_servers_to_judge(void **state)
@@ -219,15 +215,13 @@ static void labels_are_the_servers_to_judge(void **state)
 		.node = "n",
 		.selector = "a=b,c!=d",
 	};
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	assert_int_equal(scene_read(&scene, &want), 0);
+	scene_begin(scene, lines);
+	assert_int_equal(scene_read(scene, &want), 0);
 	/* Whether a selector is about the device of the other claim, nobody has said. */
-	assert_int_equal(scene_count(&scene, CLUSTER_PCICLAIM), 1);
-	assert_non_null(cluster_get(scene.cluster, CLUSTER_PCICLAIM, "a"));
-	scene_end(&scene);
+	assert_int_equal(scene_count(scene, CLUSTER_PCICLAIM), 1);
+	assert_non_null(cluster_get(scene->cluster, CLUSTER_PCICLAIM, "a"));
 }
 
 #define BUSY(path)              \
@@ -248,14 +242,12 @@ static void who_is_asked_to_come_again_does(void **state)
 		{ NULL, 0, NULL },
 	};
 	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) };
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	assert_int_equal(scene_read(&scene, &want), 0);
-	assert_int_equal(scene_count(&scene, CLUSTER_PCIDEVICE), 2);
-	assert_int_equal(scene_read_claim(&scene, "a"), 0);
-	scene_end(&scene);
+	scene_begin(scene, lines);
+	assert_int_equal(scene_read(scene, &want), 0);
+	assert_int_equal(scene_count(scene, CLUSTER_PCIDEVICE), 2);
+	assert_int_equal(scene_read_claim(scene, "a"), 0);
 }
 
 static void who_is_asked_again_and_again_gives_up(void **state)
@@ -267,15 +259,13 @@ static void who_is_asked_again_and_again_gives_up(void **state)
 		BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"), BUSY("/pcideviceclaims/a"),
 		{ NULL, 0, NULL },
 	};
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	assert_int_equal(scene_read_claim(&scene, "a"), -EAGAIN);
+	scene_begin(scene, lines);
+	assert_int_equal(scene_read_claim(scene, "a"), -EAGAIN);
 	/* Asked once, and ten times more. */
-	assert_true(scene.used[10]);
-	assert_false(scene.used[11]);
-	scene_end(&scene);
+	assert_true(scene->used[10]);
+	assert_false(scene->used[11]);
 }
 
 static void who_is_nobody_is_told_so(void **state)
@@ -288,12 +278,10 @@ static void who_is_nobody_is_told_so(void **state)
 		.kinds = CLUSTER_SET(CLUSTER_PCIDEVICE),
 		.optional = CLUSTER_SET(CLUSTER_PCIDEVICE),
 	};
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	assert_int_equal(scene_read(&scene, &want), -EACCES);
-	scene_end(&scene);
+	scene_begin(scene, lines);
+	assert_int_equal(scene_read(scene, &want), -EACCES);
 }
 
 static struct check_case {
@@ -333,28 +321,24 @@ static void what_is_refused_or_not_served_is_told(void **state)
 		.kinds = CLUSTER_DEVICES,
 		.optional = CLUSTER_DEVICES & ~CLUSTER_SET(CLUSTER_PCIDEVICE),
 	};
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	assert_int_equal(scene_read(&scene, &want), 0);
-	assert_int_equal(scene.missing.kinds, want.optional);
-	assert_int_equal(scene.missing.forbidden, CLUSTER_SET(CLUSTER_USBDEVICE));
-	assert_int_equal(scene_count(&scene, CLUSTER_PCIDEVICE), 1);
-	scene_end(&scene);
+	scene_begin(scene, lines);
+	assert_int_equal(scene_read(scene, &want), 0);
+	assert_int_equal(scene->missing.kinds, want.optional);
+	assert_int_equal(scene->missing.forbidden, CLUSTER_SET(CLUSTER_USBDEVICE));
+	assert_int_equal(scene_count(scene, CLUSTER_PCIDEVICE), 1);
 }
 
 static void what_must_be_there_is_an_error(void **state)
 {
 	static const struct line lines[] = { { NULL, 0, NULL } };
 	struct lists_want want = { .kinds = CLUSTER_SET(CLUSTER_PCIDEVICE) };
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	assert_int_equal(scene_read(&scene, &want), -ENOENT);
-	assert_non_null(strstr(scene.err.msg, "knows no pcidevices: is hostdev installed there"));
-	scene_end(&scene);
+	scene_begin(scene, lines);
+	assert_int_equal(scene_read(scene, &want), -ENOENT);
+	assert_non_null(strstr(scene->err.msg, "knows no pcidevices: is hostdev installed there"));
 }
 
 static void a_name_narrows_what_is_listed(void **state)
@@ -364,12 +348,10 @@ static void a_name_narrows_what_is_listed(void **state)
 		{ "/pcidevices?labelSelector=nodename%3Dn", 200, PAGE("", DEVICE("a")) },
 		{ NULL, 0, NULL },
 	};
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	scene_finds(&scene, "a", "a", "");
-	scene_end(&scene);
+	scene_begin(scene, lines);
+	scene_finds(scene, "a", "a", "");
 }
 
 static void who_may_list_nothing_gets_along_with_names(void **state)
@@ -381,12 +363,10 @@ static void who_may_list_nothing_gets_along_with_names(void **state)
 		{ "/pcideviceclaims?", 403, "{}" },
 		{ NULL, 0, NULL },
 	};
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	scene_finds(&scene, "pcidevice.devices.harvesterhci.io/a", "a", "u");
-	scene_end(&scene);
+	scene_begin(scene, lines);
+	scene_finds(scene, "pcidevice.devices.harvesterhci.io/a", "a", "u");
 }
 
 static void a_refusal_is_said_in_full(void **state)
@@ -401,22 +381,22 @@ static void a_refusal_is_said_in_full(void **state)
 	const struct claim_spec spec = { .include_group = true };
 	struct session_answer said = { 0 };
 	auto_free char *why = NULL;
-	struct scene scene;
+	struct scene *scene = *state;
 
-	(void)state;
-	scene_begin(&scene, lines);
-	assert_int_equal(claim_create(scene.session, &target, &spec, true, &said, &scene.err),
+	scene_begin(scene, lines);
+	assert_int_equal(claim_create(scene->session, &target, &spec, true, &said, &scene->err),
 			 -EACCES);
-	why = claims_refusal(&said, &scene.err);
+	why = claims_refusal(&said, &scene->err);
 	assert_string_equal(why, "no, because a\\x1b[31mb");
 	session_answer_done(&said);
-	scene_end(&scene);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_rows(&suite, checks, lists_say_something_or_not);
+	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "pages are read to the end", pages_are_read_to_the_end, NULL);
 	suite_add(&suite, "nodes are known once they are read", nodes_are_known_once_they_are_read,
 		  NULL);
@@ -428,7 +408,6 @@ int main(void)
 	suite_add(&suite, "who is asked again and again gives up",
 		  who_is_asked_again_and_again_gives_up, NULL);
 	suite_add(&suite, "who is nobody is told so", who_is_nobody_is_told_so, NULL);
-	suite_rows(&suite, checks, lists_say_something_or_not);
 	suite_add(&suite, "what is refused or not served is told",
 		  what_is_refused_or_not_served_is_told, NULL);
 	suite_add(&suite, "what must be there is an error", what_must_be_there_is_an_error, NULL);

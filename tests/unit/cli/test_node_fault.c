@@ -93,7 +93,6 @@ static void claim_tells(void **state)
 
 static void no_claim_tells_nothing(void **state)
 {
-	(void)state;
 	assert_null(node_told(NULL, false).reason);
 }
 

@@ -83,7 +83,6 @@ static void text_is_cleaned_and_cut(void **state)
 	auto_str struct str text = STR_INIT;
 	char *many = xcalloc(OUT_TEXT_MAX + 3, 1);
 
-	(void)state;
 	out_text(&text, "a\tb\033]0;x\a\xff");
 	assert_string_equal(str_cstr(&text), "a\\x09b\\x1b]0;x\\x07\\xff");
 	str_clear(&text);
@@ -135,7 +134,6 @@ static void tables_count_characters(void **state)
 	struct out out = { .format = OUT_TABLE };
 	struct table table;
 
-	(void)state;
 	table_init(&table, columns, ARRAY_LEN(columns));
 	table_add(&table, "äöü");
 	table_add(&table, "w");
@@ -165,7 +163,6 @@ static void kinds_are_named_as_kubectl_does(void **state)
 {
 	auto_str struct str text = STR_INIT;
 
-	(void)state;
 	out_kind_name(&text, cluster_kind(CLUSTER_PCICLAIM), "vm1-000003000");
 	assert_string_equal(str_cstr(&text),
 			    "pcideviceclaim.devices.harvesterhci.io/vm1-000003000");

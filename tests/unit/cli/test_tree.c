@@ -80,16 +80,17 @@ static struct tree_case {
 };
 /* clang-format on */
 
+SUITE_OBJECT(empty, cluster_new(), cluster_free);
+
 static void tree_looks_so(void **state)
 {
-	const struct tree_case *c = *state;
-	struct cluster *cluster = made_cluster();
+	const struct tree_case *c = suite_row(state);
+	struct cluster *cluster = *state;
 	struct out out = c->out;
 
 	tree_print(cluster_view(cluster), c->node, NOW_MS, &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
 	str_done(&out.text);
-	cluster_free(cluster);
 }
 
 /* vm1 is not ready, and there is no vm2 any more. */
@@ -109,7 +110,6 @@ static void nodes_that_are_not_well_say_so(void **state)
 	struct cluster *cluster = sick_cluster();
 	struct out out = { .format = OUT_TABLE };
 
-	(void)state;
 	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
 	assert_non_null(strstr(
 		out.text.buf,
@@ -156,7 +156,6 @@ static void parts_stand_below_what_they_are_of(void **state)
 	struct out out = { .format = OUT_TABLE };
 	const char *at;
 
-	(void)state;
 	tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
 	at = strstr(out.text.buf, "| | +-0000:03:10.0 ");
 	assert_non_null(at);
@@ -180,14 +179,13 @@ static void parts_stand_below_what_they_are_of(void **state)
 
 static void json_has_children(void **state)
 {
-	struct cluster *cluster = made_cluster();
+	struct cluster *cluster = *state;
 	struct out out = { .format = OUT_JSON };
 	auto_json json_t *all = NULL;
 	const json_t *devices;
 	const json_t *card;
 	const json_t *vf;
 
-	(void)state;
 	tree_print(cluster_view(cluster), "vm1", NOW_MS, &out);
 	assert_int_equal(json_map_load(out.text.buf, out.text.len, &all, NULL), 0);
 	devices = json_object_get(json_array_get(json_object_get(all, "nodes"), 0), "devices");
@@ -200,7 +198,6 @@ static void json_has_children(void **state)
 		json_string_value(json_object_get(json_object_get(vf, "claim"), "userName")),
 		"alice");
 	str_done(&out.text);
-	cluster_free(cluster);
 }
 
 /* As lspci -t has them: where the bridge is, not where their bus would be. */
@@ -241,11 +238,10 @@ static void functions_stand_behind_their_bridges(void **state)
 		"  └─0000:40:00.0",
 		"    └─0000:41:00.0",
 	};
-	struct cluster *cluster = cluster_new();
+	struct cluster *cluster = *state;
 	struct out out = { .format = OUT_TABLE, .utf8 = true };
 	const char *line;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(devices); i++)
 		made_put(cluster, CLUSTER_PCIDEVICE, devices[i]);
 	tree_print(cluster_view(cluster), NULL, NOW_MS, &out);
@@ -258,15 +254,13 @@ static void functions_stand_behind_their_bridges(void **state)
 	}
 	assert_string_equal(strchr(line, '\n'), "\n");
 	str_done(&out.text);
-	cluster_free(cluster);
 }
 
 static void texts_of_others_move_no_cursor(void **state)
 {
-	struct cluster *cluster = cluster_new();
+	struct cluster *cluster = *state;
 	struct out out = { .format = OUT_TABLE };
 
-	(void)state;
 	made_put(cluster, CLUSTER_PCIDEVICE,
 		 MADE_PCI("n-1", "n", "0000:01:00.0",
 			  "'description':'a\\u001b[31mb\\nc','kernelDriverInUse':'\\u009bx'"));
@@ -275,18 +269,19 @@ static void texts_of_others_move_no_cursor(void **state)
 	assert_null(strstr(out.text.buf, "\xc2\x9b"));
 	assert_non_null(strstr(out.text.buf, "a\\x1b[31mb\\x0ac"));
 	str_done(&out.text);
-	cluster_free(cluster);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, trees, tree_looks_so);
 	suite_add(&suite, "nodes that are not well say so", nodes_that_are_not_well_say_so, NULL);
 	suite_add(&suite, "parts stand below what they are of", parts_stand_below_what_they_are_of,
 		  NULL);
+	suite_fixture(&suite, &cluster_fixture);
+	suite_rows(&suite, trees, tree_looks_so);
 	suite_add(&suite, "JSON has children below their parents", json_has_children, NULL);
+	suite_fixture(&suite, &empty_fixture);
 	suite_add(&suite, "functions stand behind their bridges",
 		  functions_stand_behind_their_bridges, NULL);
 	suite_add(&suite, "texts of others move no cursor", texts_of_others_move_no_cursor, NULL);

@@ -93,8 +93,8 @@ static void read_events(struct device_events *events)
 
 static void why_reads_so(void **state)
 {
-	const struct why_case *c = *state;
-	struct cluster *cluster = made_cluster();
+	const struct why_case *c = suite_row(state);
+	struct cluster *cluster = *state;
 	auto_events struct device_events events = { 0 };
 	struct out out = { .format = OUT_TABLE };
 
@@ -103,13 +103,12 @@ static void why_reads_so(void **state)
 		  NOW_MS_S * INT64_C(1000), &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
 	str_done(&out.text);
-	cluster_free(cluster);
 }
 
 static void heads_read_so(void **state)
 {
-	const struct head_case *c = *state;
-	struct cluster *cluster = made_cluster();
+	const struct head_case *c = suite_row(state);
+	struct cluster *cluster = *state;
 	struct device_events none = { 0 };
 	struct out out = { .format = OUT_TABLE };
 
@@ -125,7 +124,6 @@ static void heads_read_so(void **state)
 	if (!strstr(str_cstr(&out.text), c->text))
 		fail_msg("no '%s' in %s", c->text, str_cstr(&out.text));
 	str_done(&out.text);
-	cluster_free(cluster);
 }
 
 /* Before all else, and with what to do about it; what is stuck stays so. */
@@ -135,11 +133,10 @@ static void a_node_that_is_not_well_comes_first(void **state)
 		"Node:        vm1 is NotReady for 60m: KubeletNotReady: runtime is down; what follows "
 		"is what was known before\n"
 		"Name:        vm1-000003100\n";
-	struct cluster *cluster = made_cluster();
+	struct cluster *cluster = *state;
 	struct device_events events = { 0 };
 	struct out out = { .format = OUT_TABLE };
 
-	(void)state;
 	made_put(cluster, CLUSTER_NODE,
 		 "{'metadata':{'name':'vm1'},'status':{'conditions':[" MADE_CONDITION(
 			 "Ready", "False", "KubeletNotReady", "runtime is down.") "]}}");
@@ -156,17 +153,15 @@ static void a_node_that_is_not_well_comes_first(void **state)
 			       "  See why the node is not ready: kubectl describe node vm1\n"
 			       "  The kernel has not let a step end"));
 	str_done(&out.text);
-	cluster_free(cluster);
 }
 
 static void programs_get_it_all(void **state)
 {
-	struct cluster *cluster = made_cluster();
+	struct cluster *cluster = *state;
 	auto_events struct device_events events = { 0 };
 	struct out out = { .format = OUT_JSON };
 	auto_json json_t *json = NULL;
 
-	(void)state;
 	read_events(&events);
 	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), &events, 0, &out);
 	assert_int_equal(json_map_load(out.text.buf, out.text.len, &json, NULL), 0);
@@ -174,14 +169,12 @@ static void programs_get_it_all(void **state)
 	assert_int_equal(json_array_size(json_object_get(json, "events")), 2);
 	assert_int_equal(json_array_size(json_object_get(json, "whatToDo")), 3);
 	str_done(&out.text);
-	cluster_free(cluster);
 }
 
 static void events_have_a_limit(void **state)
 {
 	auto_events struct device_events events = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 20; i++)
 		read_events(&events);
 	assert_int_equal(events.len, DEVICE_EVENTS_SHOWN);
@@ -222,13 +215,14 @@ static struct cluster *pools_cluster(void)
 	return cluster;
 }
 
+SUITE_OBJECT(pools_cluster, pools_cluster(), cluster_free);
+
 /* n1 is not ready: neither what pods have there nor what they could have helps anybody else. */
 static void nodes_that_are_not_well_have_nothing_free(void **state)
 {
-	struct cluster *cluster = pools_cluster();
+	struct cluster *cluster = *state;
 	struct out out = { .format = OUT_TABLE };
 
-	(void)state;
 	made_put(cluster, CLUSTER_NODE,
 		 "{'metadata':{'name':'n1'},'status':{'conditions':[" MADE_CONDITION(
 			 "Ready", "Unknown", "NodeStatusUnknown", "") "]}}");
@@ -246,26 +240,23 @@ static void nodes_that_are_not_well_have_nothing_free(void **state)
 		"NotReady for 60m: NodeStatusUnknown\n"
 		"b.com/y    n2     2         2         1         0           1\n");
 	str_done(&out.text);
-	cluster_free(cluster);
 }
 
 static void pools_look_so(void **state)
 {
-	const struct pools_case *c = *state;
-	struct cluster *cluster = pools_cluster();
+	const struct pools_case *c = suite_row(state);
+	struct cluster *cluster = *state;
 	struct out out = { .format = c->format };
 
 	pools_print(cluster, &(struct pools_look){ c->nodes, NOW_MS_S * INT64_C(1000) }, &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
 	str_done(&out.text);
-	cluster_free(cluster);
 }
 
 static void unknown_reasons_have_no_advice(void **state)
 {
 	char *advice;
 
-	(void)state;
 	assert_null(advice_for("Ready"));
 	assert_null(advice_for(""));
 	assert_non_null(advice_for("Held"));
@@ -283,16 +274,18 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, whys, why_reads_so);
-	suite_rows(&suite, heads, heads_read_so);
-	suite_rows(&suite, pools, pools_look_so);
-	suite_add(&suite, "a node that is not well comes first",
-		  a_node_that_is_not_well_comes_first, NULL);
-	suite_add(&suite, "nodes that are not well have nothing free",
-		  nodes_that_are_not_well_have_nothing_free, NULL);
-	suite_add(&suite, "programs get it all", programs_get_it_all, NULL);
 	suite_add(&suite, "events have a limit, and the latest stay", events_have_a_limit, NULL);
 	suite_add(&suite, "reasons that ask for nothing have no advice",
 		  unknown_reasons_have_no_advice, NULL);
+	suite_fixture(&suite, &cluster_fixture);
+	suite_rows(&suite, whys, why_reads_so);
+	suite_rows(&suite, heads, heads_read_so);
+	suite_add(&suite, "a node that is not well comes first",
+		  a_node_that_is_not_well_comes_first, NULL);
+	suite_add(&suite, "programs get it all", programs_get_it_all, NULL);
+	suite_fixture(&suite, &pools_cluster_fixture);
+	suite_rows(&suite, pools, pools_look_so);
+	suite_add(&suite, "nodes that are not well have nothing free",
+		  nodes_that_are_not_well_have_nothing_free, NULL);
 	return suite_run(&suite, "why");
 }

@@ -123,13 +123,12 @@ static void assert_text_equal(const char *a, const char *b)
 
 static void view_is_what_the_object_says(void **state)
 {
-	const struct view_case *c = *state;
-	struct stage stage = { 0 };
+	const struct view_case *c = suite_row(state);
+	struct stage *stage = *state;
 	const struct view *view;
 
-	stage_open(&stage);
-	stage_put_meta(&stage, c->kind, "x", c->meta, c->rest);
-	view = store_object(stage.stores[c->kind], "x");
+	stage_put_meta(stage, c->kind, "x", c->meta, c->rest);
+	view = store_object(stage->stores[c->kind], "x");
 	assert_text_equal(view->node, c->want.node);
 	assert_text_equal(view->resource, c->want.resource);
 	assert_text_equal(view->model, c->want.model);
@@ -146,7 +145,6 @@ static void view_is_what_the_object_says(void **state)
 	assert_int_equal(view->bridge, c->want.bridge);
 	assert_int_equal(view->vfs, c->want.vfs);
 	assert_int_equal(view->reach, c->want.reach);
-	stage_close(&stage);
 }
 
 static struct lent_case {
@@ -185,31 +183,27 @@ static void nodes_and_agents(void **state)
 	static const char *const ready =
 		"\"status\":{\"conditions\":[{\"type\":\"DiskPressure\",\"status\":\"False\"}," READY(
 			"True") "]},\"spec\":{\"nodeName\":\"n\"}";
-	struct stage stage = { 0 };
+	struct stage *stage = *state;
 	const struct view_node *node;
 	const struct view_agent *agent;
 
-	(void)state;
-	stage_open(&stage);
-	stage_put(&stage, VIEW_NODE, "n", ready);
-	stage_put(&stage, VIEW_AGENT, "a", ready);
-	node = store_object(stage.stores[VIEW_NODE], "n");
-	agent = store_object(stage.stores[VIEW_AGENT], "a");
+	stage_put(stage, VIEW_NODE, "n", ready);
+	stage_put(stage, VIEW_AGENT, "a", ready);
+	node = store_object(stage->stores[VIEW_NODE], "n");
+	agent = store_object(stage->stores[VIEW_AGENT], "a");
 	assert_true(node->ready && agent->running);
 	assert_string_equal(agent->node, "n");
 
-	stage_put(&stage, VIEW_NODE, "n", "\"status\":{\"conditions\":[" READY("Unknown") "]}");
-	stage_put_meta(&stage, VIEW_AGENT, "a", "\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"",
+	stage_put(stage, VIEW_NODE, "n", "\"status\":{\"conditions\":[" READY("Unknown") "]}");
+	stage_put_meta(stage, VIEW_AGENT, "a", "\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"",
 		       ready);
-	node = store_object(stage.stores[VIEW_NODE], "n");
-	agent = store_object(stage.stores[VIEW_AGENT], "a");
+	node = store_object(stage->stores[VIEW_NODE], "n");
+	agent = store_object(stage->stores[VIEW_AGENT], "a");
 	assert_false(node->ready || agent->running);
-	stage_close(&stage);
 }
 
 static void every_reason_is_read_as_it_is_written(void **state)
 {
-	(void)state;
 	for (int i = REACH_OK; i < REACH_LEN; i++) {
 		struct api_conditions list = { 0 };
 
@@ -231,10 +225,11 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, views, view_is_what_the_object_says);
 	suite_rows(&suite, lents, lent_matches);
-	suite_add(&suite, "nodes and agents", nodes_and_agents, NULL);
 	suite_add(&suite, "every reason is read as it is written",
 		  every_reason_is_read_as_it_is_written, NULL);
+	suite_fixture(&suite, &stage_fixture);
+	suite_rows(&suite, views, view_is_what_the_object_says);
+	suite_add(&suite, "nodes and agents", nodes_and_agents, NULL);
 	return suite_run(&suite, "view");
 }

@@ -33,7 +33,6 @@ static void what_comes_changes_and_goes_is_counted(void **state)
 	struct view_count count;
 	struct stage stage = { .hear = hear, .arg = &count };
 
-	(void)state;
 	stage_open(&stage);
 	view_count_init(&count, metrics);
 	shows(metrics, "devices{kind=\"MediatedDevice\",state=\"allocated\"", 0);

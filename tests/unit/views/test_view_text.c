@@ -90,13 +90,12 @@ static void put(struct stage *stage, enum view_kind kind, const char *meta, cons
 
 static void kept_as_the_table_says(void **state)
 {
-	const struct text_case *row = *state;
-	struct stage stage = { 0 };
+	const struct text_case *row = suite_row(state);
+	struct stage *stage = *state;
 	const struct view *view;
 
-	stage_open(&stage);
-	put(&stage, row->kind, row->meta, row->rest);
-	view = store_object(stage.stores[row->kind], "x");
+	put(stage, row->kind, row->meta, row->rest);
+	view = store_object(stage->stores[row->kind], "x");
 	for (int i = VIEW_TEXT_NODE; i < TEXTS; i++)
 		assert_string_equal(view_text(view, (enum view_text)i),
 				    row->texts[i] ? row->texts[i] : "");
@@ -106,17 +105,15 @@ static void kept_as_the_table_says(void **state)
 	assert_string_equal(view_member(view, row->members), "");
 	assert_int_equal(view_has_member(view, "0000:02:00.0"), row->members > 0);
 	assert_false(view_has_member(view, "0000:09:00.0"));
-	stage_close(&stage);
 }
 
 /* The schema bounds what is there, and so do we; but names that are written elsewhere again are whole. */
 static void large_ones_are_cut(void **state)
 {
 	auto_str struct str text = STR_INIT;
-	struct stage stage = { 0 };
+	struct stage *stage = *state;
 	const struct view *view;
 
-	(void)state;
 	str_add(&text, "'status':{'address':'");
 	for (int i = 0; i < 100000; i++)
 		str_add_char(&text, 'x');
@@ -127,41 +124,37 @@ static void large_ones_are_cut(void **state)
 	for (int i = 0; i < 5000; i++)
 		str_addf(&text, "','0000000000000000000000000000%d", i);
 	str_add(&text, "']}");
-	stage_open(&stage);
-	put(&stage, VIEW_PCIDEVICE, "", text.buf);
-	view = store_object(stage.stores[VIEW_PCIDEVICE], "x");
+	put(stage, VIEW_PCIDEVICE, "", text.buf);
+	view = store_object(stage->stores[VIEW_PCIDEVICE], "x");
 	assert_int_equal(strlen(view_text(view, VIEW_TEXT_ADDRESS)), 1024);
 	assert_int_equal(strlen(view->resource), 100000);
 	assert_int_equal(view_members(view), 1024);
 	assert_int_equal(strlen(view_member(view, 1023)), 16);
-	stage_close(&stage);
 }
 
 static void what_a_node_offers(void **state)
 {
-	struct stage stage = { 0 };
+	struct stage *stage = *state;
 	const struct view_node *node;
 	size_t at = 0;
 
-	(void)state;
-	stage_open(&stage);
-	put(&stage, VIEW_NODE, "", "");
-	node = store_object(stage.stores[VIEW_NODE], "x");
+	put(stage, VIEW_NODE, "", "");
+	node = store_object(stage->stores[VIEW_NODE], "x");
 	assert_null(view_node_resource(node, &at));
-	put(&stage, VIEW_NODE, "'deletionTimestamp':'2026-01-02T03:04:05Z'",
+	put(stage, VIEW_NODE, "'deletionTimestamp':'2026-01-02T03:04:05Z'",
 	    "'status':{'allocatable':{'cpu':'4','x.com/a':'2'}}");
-	node = store_object(stage.stores[VIEW_NODE], "x");
+	node = store_object(stage->stores[VIEW_NODE], "x");
 	assert_true(node->deleting);
 	assert_string_equal(view_node_resource(node, &at), "cpu");
 	assert_string_equal(view_node_resource(node, &at), "x.com/a");
 	assert_null(view_node_resource(node, &at));
-	stage_close(&stage);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &stage_fixture);
 	suite_rows(&suite, cases, kept_as_the_table_says);
 	suite_add(&suite, "large ones are cut", large_ones_are_cut, NULL);
 	suite_add(&suite, "what a node offers", what_a_node_offers, NULL);

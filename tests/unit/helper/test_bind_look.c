@@ -63,14 +63,14 @@ static struct node_case {
 
 static void look_matches_table(void **state)
 {
-	const struct look_case *c = *state;
+	const struct look_case *c = suite_row(state);
 	struct bind_seen seen;
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 	auto_close int sysfs_fd = -1;
 
-	tree_make(&tree, c->entries);
-	sysfs_fd = tree_open(&tree, "sys");
+	tree_make(tree, c->entries);
+	sysfs_fd = tree_open(tree, "sys");
 	assert_int_equal(bind_look(sysfs_fd, A, &seen, &err), 0);
 	assert_int_equal(seen.present, c->seen.present);
 	assert_int_equal(seen.group, c->seen.group);
@@ -78,7 +78,6 @@ static void look_matches_table(void **state)
 	assert_string_equal(seen.driver, c->seen.driver);
 	assert_string_equal(seen.override, c->seen.override);
 	assert_int_equal(seen.no_autoprobe, c->seen.no_autoprobe);
-	tree_done(&tree);
 }
 
 static void member_matches_table(void **state)
@@ -90,18 +89,17 @@ static void member_matches_table(void **state)
 
 static void node_matches_table(void **state)
 {
-	const struct node_case *c = *state;
-	struct tree tree;
+	const struct node_case *c = suite_row(state);
+	struct tree *tree = *state;
 	auto_close int sysfs_fd = -1;
 	auto_close int dev_fd = -1;
 
-	tree_make(&tree, c->entries);
-	sysfs_fd = tree_open(&tree, "sys");
-	dev_fd = tree_open(&tree, "dev");
+	tree_make(tree, c->entries);
+	sysfs_fd = tree_open(tree, "sys");
+	dev_fd = tree_open(tree, "dev");
 	assert_int_equal(bind_look_node(sysfs_fd, dev_fd, 12, A), c->found);
 	/* A file is no answer of the kernel's. */
 	assert_false(bind_look_is_free(dev_fd, 12));
-	tree_done(&tree);
 }
 
 /* The bridge above the functions, a function with and one without driver. */
@@ -118,12 +116,11 @@ static void members_are_listed(void **state)
 	};
 	auto_members struct bind_members found = { 0 };
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 	auto_close int sysfs_fd = -1;
 
-	(void)state;
-	tree_make(&tree, entries);
-	sysfs_fd = tree_open(&tree, "sys");
+	tree_make(tree, entries);
+	sysfs_fd = tree_open(tree, "sys");
 	assert_int_equal(bind_look_members(sysfs_fd, 12, &found, &err), 0);
 	assert_int_equal(found.len, 3);
 	assert_true(found.items[0].port);
@@ -133,7 +130,6 @@ static void members_are_listed(void **state)
 	assert_string_equal(found.items[2].name, "0000:07:02.0");
 	assert_string_equal(found.items[2].driver, "");
 	assert_true(found.items[2].vfio);
-	tree_done(&tree);
 }
 
 /* Function 0 has the serial number of the device; a virtual function may be of another one. */
@@ -152,26 +148,25 @@ static void serial_is_the_devices(void **state)
 					       "", "" };
 	uint32_t space[1024] = { [64] = htole32(0x00010003), htole32(7), 0 };
 	char serial[PCI_SERIAL_SIZE];
-	struct tree tree;
+	struct tree *tree = *state;
 	auto_close int sysfs_fd = -1;
 
-	(void)state;
-	tree_make(&tree, entries);
-	tree_write(&tree, AT "config", space, sizeof(space));
-	sysfs_fd = tree_open(&tree, "sys");
+	tree_make(tree, entries);
+	tree_write(tree, AT "config", space, sizeof(space));
+	sysfs_fd = tree_open(tree, "sys");
 	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
 		bind_look_serial(sysfs_fd, addresses[i], serial);
 		assert_string_equal(serial, serials[i]);
 	}
-	tree_done(&tree);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, looks, look_matches_table);
 	suite_rows(&suite, members, member_matches_table);
+	suite_fixture(&suite, &tree_fixture);
+	suite_rows(&suite, looks, look_matches_table);
 	suite_rows(&suite, nodes, node_matches_table);
 	suite_add(&suite, "the members of a group are listed", members_are_listed, NULL);
 	suite_add(&suite, "a serial number is that of the device", serial_is_the_devices, NULL);

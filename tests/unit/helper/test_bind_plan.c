@@ -126,7 +126,6 @@ static void always_ends(bool no_autoprobe)
 
 static void plan_always_ends(void **state)
 {
-	(void)state;
 	always_ends(false);
 	always_ends(true);
 }

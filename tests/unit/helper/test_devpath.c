@@ -84,7 +84,6 @@ static void keys_sort_as_numbers(void **state)
 					      "0000:00:10.0", "0000:01:00.0", "ffff:00:00.0",
 					      "10000:00:00.0" };
 
-	(void)state;
 	for (size_t i = 1; i < ARRAY_LEN(sorted); i++)
 		assert_true(pci_address_key(sorted[i - 1]) < pci_address_key(sorted[i]));
 }

@@ -25,21 +25,19 @@ static void taken(void **state)
 	auto_free char *own = xasprintf("%d", (int)getpid());
 	auto_free char *text = NULL;
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 	int pid = 4711;
 	int fd = -1;
 
-	(void)state;
 	/* A pid from before that is longer leaves no rest. */
-	tree_make(&tree, (const char *const[]){ "group-12.lock=123456789012\n", NULL });
-	assert_int_equal(group_lock_take(tree.fd, "12", &fd, &pid, &err), 0);
+	tree_make(tree, (const char *const[]){ "group-12.lock=123456789012\n", NULL });
+	assert_int_equal(group_lock_take(tree->fd, "12", &fd, &pid, &err), 0);
 	assert_true(fd >= 0);
 	assert_int_equal(pid, 4711);
 	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-	text = content(&tree, "group-12.lock");
+	text = content(tree, "group-12.lock");
 	assert_string_equal(text, own);
 	close(fd);
-	tree_done(&tree);
 }
 
 /* Another process takes the lock of group 12, says so, and keeps it until it is told to end, then
@@ -66,40 +64,38 @@ static void busy(void **state)
 	int fd = -1;
 	int pid = 0;
 	pid_t other;
-	struct tree tree;
+	struct tree *tree = *state;
 	struct err err = { 0 };
 
-	(void)state;
-	tree_make(&tree, NULL);
+	tree_make(tree, NULL);
 	assert_int_equal(pipe2(say, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(wait, O_CLOEXEC), 0);
 	other = fork();
 	assert_true(other >= 0);
 	if (other == 0) {
 		close(wait[1]);
-		keep_lock(&tree, say[1], wait[0]);
+		keep_lock(tree, say[1], wait[0]);
 	}
 	close(say[1]);
 	assert_int_equal(read(say[0], &byte, 1), 1);
 
-	assert_int_equal(group_lock_take(tree.fd, "12", &fd, &pid, &err), GROUP_LOCK_BUSY);
+	assert_int_equal(group_lock_take(tree->fd, "12", &fd, &pid, &err), GROUP_LOCK_BUSY);
 	assert_int_equal(pid, other);
 	assert_int_equal(fd, -1);
 	/* Other groups have other locks. */
-	assert_int_equal(group_lock_take(tree.fd, "1", &fd, &pid, &err), 0);
+	assert_int_equal(group_lock_take(tree->fd, "1", &fd, &pid, &err), 0);
 	close(fd);
-	assert_int_equal(group_lock_take(tree.fd, "-", &fd, &pid, &err), 0);
+	assert_int_equal(group_lock_take(tree->fd, "-", &fd, &pid, &err), 0);
 	close(fd);
 
 	close(wait[1]);
 	assert_int_equal(waitpid(other, &status, 0), other);
 	assert_int_equal(status, 0);
 	/* A lock does not outlive its process, whatever its file still says. */
-	assert_int_equal(group_lock_take(tree.fd, "12", &fd, &pid, &err), 0);
+	assert_int_equal(group_lock_take(tree->fd, "12", &fd, &pid, &err), 0);
 	close(fd);
 	close(say[0]);
 	close(wait[0]);
-	tree_done(&tree);
 }
 
 static struct pid_case {
@@ -118,44 +114,42 @@ static struct pid_case {
 /* The pid of the other is read from its file, and not believed when it is none. */
 static void others_pid_matches_table(void **state)
 {
-	const struct pid_case *c = *state;
+	const struct pid_case *c = suite_row(state);
 	auto_close int other = -1;
-	struct tree tree;
+	struct tree *tree = *state;
 	int fd = -1;
 	int pid = 4711;
 
-	tree_make(&tree, NULL);
-	tree_write(&tree, "group-0.lock", c->text, strlen(c->text));
-	other = openat(tree.fd, "group-0.lock", O_RDONLY | O_CLOEXEC);
+	tree_make(tree, NULL);
+	tree_write(tree, "group-0.lock", c->text, strlen(c->text));
+	other = openat(tree->fd, "group-0.lock", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
-	assert_int_equal(group_lock_take(tree.fd, "0", &fd, &pid, NULL), GROUP_LOCK_BUSY);
+	assert_int_equal(group_lock_take(tree->fd, "0", &fd, &pid, NULL), GROUP_LOCK_BUSY);
 	assert_int_equal(pid, c->pid);
-	tree_done(&tree);
 }
 
 static void cannot(void **state)
 {
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 	int fd = -1;
 	int pid = 0;
 
-	(void)state;
-	tree_make(&tree, (const char *const[]){ "group-3.lock/", "group-4.lock->elsewhere",
-						"file=", NULL });
-	assert_int_equal(group_lock_take(tree.fd, "3", &fd, &pid, &err), -EISDIR);
+	tree_make(tree, (const char *const[]){ "group-3.lock/", "group-4.lock->elsewhere",
+					       "file=", NULL });
+	assert_int_equal(group_lock_take(tree->fd, "3", &fd, &pid, &err), -EISDIR);
 	assert_int_equal(err.kind, ERR_RETRY);
 	assert_string_equal(err.msg, "open 'group-3.lock': Is a directory");
-	assert_int_equal(group_lock_take(tree.fd, "4", &fd, &pid, &err), -ELOOP);
+	assert_int_equal(group_lock_take(tree->fd, "4", &fd, &pid, &err), -ELOOP);
 	assert_int_equal(group_lock_take(-1, "5", &fd, &pid, &err), -EBADF);
 	assert_int_equal(fd, -1);
-	tree_done(&tree);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &tree_fixture);
 	suite_add(&suite, "a lock that is free is taken, with the own pid in it", taken, NULL);
 	suite_add(&suite, "a lock that another process has says whose it is", busy, NULL);
 	suite_rows(&suite, pids, others_pid_matches_table);

@@ -193,15 +193,14 @@ static void find(const struct tree *tree, const char *group, bool confirm, struc
 
 static void holders_match_table(void **state)
 {
-	const struct holders_case *c = *state;
+	const struct holders_case *c = suite_row(state);
 	auto_str struct str out = STR_INIT;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, c->entries);
-	tree_add(&tree, "sys/");
-	find(&tree, c->group, false, &out);
+	tree_make(tree, c->entries);
+	tree_add(tree, "sys/");
+	find(tree, c->group, false, &out);
 	assert_string_equal(str_cstr(&out), c->lines);
-	tree_done(&tree);
 }
 
 static void no_functions(void **state)
@@ -210,7 +209,6 @@ static void no_functions(void **state)
 	struct holders holders = { 0 };
 	struct job job = { .group = "12" };
 
-	(void)state;
 	holders_find(&look, &job, &holders);
 	assert_int_equal(holders.len, 0);
 	holders_done(&holders);
@@ -220,20 +218,18 @@ static void bounded(void **state)
 {
 	auto_str struct str out = STR_INIT;
 	size_t lines = 0;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, (const char *const[]){ NULL_IS(GROUP("12")), NULL });
+	tree_make(tree, (const char *const[]){ NULL_IS(GROUP("12")), NULL });
 	for (int pid = 1; pid <= HOLDERS_MAX + 50; pid++) {
 		auto_free char *entry = xasprintf(OPEN("%d", "0", "/dev/null"), pid);
 
-		tree_add(&tree, entry);
+		tree_add(tree, entry);
 	}
-	find(&tree, "12", false, &out);
+	find(tree, "12", false, &out);
 	for (const char *at = str_cstr(&out); (at = strchr(at, '\n')) != NULL; at++)
 		lines++;
 	assert_int_equal(lines, HOLDERS_MAX);
-	tree_done(&tree);
 }
 
 /* However many there are, the look comes to an end, and what it has not seen may be a holder. */
@@ -310,26 +306,24 @@ static void kernel_is_asked(void **state)
 	auto_str struct str seen = STR_INIT;
 	auto_close int main_fd = -1;
 	auto_close int slave_fd = -1;
-	struct tree tree;
+	struct tree *tree = *state;
 	bool admin;
 
-	(void)state;
-	tree_make(&tree, (const char *const[]){ "sys/", "proc/", "dev/vfio/", NULL });
-	slave_fd = make_busy(&tree, &main_fd);
+	tree_make(tree, (const char *const[]){ "sys/", "proc/", "dev/vfio/", NULL });
+	slave_fd = make_busy(tree, &main_fd);
 	assert_true(main_fd >= 0 && slave_fd >= 0);
 	admin = set_admin(false);
-	find(&tree, "12", true, &unseen);
-	find(&tree, "12", false, &not_asked);
-	tree_add(&tree, PROCESS("5", "qemu"));
-	tree_add(&tree, OPEN("5", "1", "/dev/vfio/12"));
-	find(&tree, "12", true, &seen);
+	find(tree, "12", true, &unseen);
+	find(tree, "12", false, &not_asked);
+	tree_add(tree, PROCESS("5", "qemu"));
+	tree_add(tree, OPEN("5", "1", "/dev/vfio/12"));
+	find(tree, "12", true, &seen);
 	set_admin(admin);
 
 	assert_string_equal(str_cstr(&unseen),
 			    F0 " 0 '' - a process that cannot be seen has /dev/vfio/12 open\n");
 	assert_string_equal(str_cstr(&not_asked), "");
 	assert_string_equal(str_cstr(&seen), HELD(F0, "5", "qemu", "/dev/vfio/12"));
-	tree_done(&tree);
 }
 
 static struct answer_case {
@@ -346,14 +340,13 @@ static struct answer_case {
 
 static void only_busy_is_a_holder(void **state)
 {
-	const struct answer_case *c = *state;
+	const struct answer_case *c = suite_row(state);
 	auto_str struct str out = STR_INIT;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, c->entries);
-	find(&tree, c->group, true, &out);
+	tree_make(tree, c->entries);
+	find(tree, c->group, true, &out);
 	assert_string_equal(str_cstr(&out), "");
-	tree_done(&tree);
 }
 
 /* The same descriptor is open in this process and in its child, which waits to be let go. */
@@ -391,14 +384,13 @@ static void the_real_proc(void **state)
 	auto_close int sysfs_fd = -1;
 	auto_holders struct holders holders = { 0 };
 	struct job job = { .group = "-" };
-	struct tree tree;
+	struct tree *tree = *state;
 	int wait_fd;
 	pid_t twin;
 
-	(void)state;
 	assert_true(proc_fd >= 0 && zero_fd >= 0);
-	tree_make(&tree, (const char *const[]){ ZERO_IS(PCI(F0) "/x"), NULL });
-	sysfs_fd = tree_open(&tree, "sys");
+	tree_make(tree, (const char *const[]){ ZERO_IS(PCI(F0) "/x"), NULL });
+	sysfs_fd = tree_open(tree, "sys");
 	*array_add(&job) = functions[0];
 	twin = start_twin(&wait_fd);
 	holders_find(&(struct holders_look){ sysfs_fd, proc_fd, -1, "-", false, 0 }, &job,
@@ -408,15 +400,15 @@ static void the_real_proc(void **state)
 	assert_true(has_pid(&holders, twin));
 	assert_false(has_pid(&holders, getpid()));
 	job_done(&job);
-	tree_done(&tree);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, holders_match_table);
 	suite_add(&suite, "a job without functions has no holders", no_functions, NULL);
+	suite_fixture(&suite, &tree_fixture);
+	suite_rows(&suite, cases, holders_match_table);
 	suite_add(&suite, "at most 256 processes are named", bounded, NULL);
 	suite_add(&suite, "descriptors are looked at up to a bound", descriptors_are_bounded, NULL);
 	suite_add(&suite, "a holder that /proc does not show is asked of the kernel",

@@ -50,7 +50,6 @@ static void everything(void **state)
 	struct job job = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(job_parse("12", words_make(&words, texts), &job, &err), 0);
 	assert_string_equal(job.group, "12");
 	assert_int_equal(job.len, 3);
@@ -166,7 +165,6 @@ static void limit(void **state)
 	struct job job = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	assert_int_equal(parse_many(JOB_FUNCTIONS_MAX, &job, &err), 0);
 	assert_int_equal(job.len, JOB_FUNCTIONS_MAX);
 	job_done(&job);

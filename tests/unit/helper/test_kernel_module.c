@@ -21,30 +21,27 @@ static struct backend_case {
 
 static void backend_matches_table(void **state)
 {
-	const struct backend_case *c = *state;
-	struct tree tree;
+	const struct backend_case *c = suite_row(state);
+	struct tree *tree = *state;
 	auto_close int sysfs_fd = -1;
 	auto_close int dev_fd = -1;
 
-	tree_make(&tree, c->entries);
-	sysfs_fd = tree_open(&tree, "sys");
-	dev_fd = tree_open(&tree, "dev");
+	tree_make(tree, c->entries);
+	sysfs_fd = tree_open(tree, "sys");
+	dev_fd = tree_open(tree, "dev");
 	assert_int_equal(kernel_module_has_backend(sysfs_fd, dev_fd), c->there);
-	tree_done(&tree);
 }
 
 static void drivers_are_found(void **state)
 {
 	static const char *const entries[] = { "sys/bus/pci/drivers/vfio-pci/", NULL };
-	struct tree tree;
+	struct tree *tree = *state;
 	auto_close int sysfs_fd = -1;
 
-	(void)state;
-	tree_make(&tree, entries);
-	sysfs_fd = tree_open(&tree, "sys");
+	tree_make(tree, entries);
+	sysfs_fd = tree_open(tree, "sys");
 	assert_true(kernel_module_has_driver(sysfs_fd, "vfio-pci"));
 	assert_false(kernel_module_has_driver(sysfs_fd, "mlx5-vfio-pci"));
-	tree_done(&tree);
 }
 
 /* Whether there is no modprobe or no such module. */
@@ -53,7 +50,6 @@ static void unknown_module(void **state)
 	static const char head[] = "modprobe hostdev-no-such-module: ";
 	struct err err = { 0 };
 
-	(void)state;
 	assert_true(kernel_module_load("hostdev-no-such-module", &err) < 0);
 	assert_memory_equal(err.msg, head, sizeof(head) - 1);
 	assert_true(strlen(err.msg) > sizeof(head) - 1);
@@ -63,8 +59,9 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "a module that is not there is told", unknown_module, NULL);
+	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, backends, backend_matches_table);
 	suite_add(&suite, "drivers are found by name", drivers_are_found, NULL);
-	suite_add(&suite, "a module that is not there is told", unknown_module, NULL);
 	return suite_run(&suite, "kernel_module");
 }

@@ -139,7 +139,6 @@ static void only_one_works_on_a_parent(void **state)
 	auto_close int fd = -1;
 	struct machine m;
 
-	(void)state;
 	machine_init(&m, NULL);
 	tree_add(&m.tree, "state/mdev-mtty.lock=77\n");
 	fd = openat(m.tree.fd, "state/mdev-mtty.lock", O_RDWR | O_CLOEXEC);
@@ -160,7 +159,6 @@ static void power_may_go_at_any_write(void **state)
 	static const char *const three = CREATE " uuid=" U2 " uuid=" U3;
 	static const char *const none = REMOVE " uuid=" U2 " uuid=" U3;
 
-	(void)state;
 	for (int crash_at = 1; crash_at <= 6; crash_at++) {
 		struct machine m;
 		int status;

@@ -137,7 +137,6 @@ static void a_record_without_instance_claims_nothing_of_others(void **state)
 {
 	struct machine m;
 
-	(void)state;
 	machine_init_made(&m, 0);
 	run_killed(&m, MAKE_ALL, "mdev-record-after");
 	make_instance(&m, U1, "mtty-1");

@@ -104,26 +104,25 @@ static struct mdev_case {
 
 static void lines_match_table(void **state)
 {
-	const struct mdev_case *c = *state;
+	const struct mdev_case *c = suite_row(state);
 	auto_str struct str lines = STR_INIT;
 	auto_close int sysfs_fd = -1;
 	auto_close int proc_fd = -1;
 	auto_close int state_fd = -1;
 	struct report report = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, c->entries);
-	tree_add(&tree, "sys/");
-	sysfs_fd = tree_open(&tree, "sys");
-	proc_fd = tree_open(&tree, "proc");
-	state_fd = tree_open(&tree, "state");
+	tree_make(tree, c->entries);
+	tree_add(tree, "sys/");
+	sysfs_fd = tree_open(tree, "sys");
+	proc_fd = tree_open(tree, "proc");
+	state_fd = tree_open(tree, "state");
 	mdev_scan(sysfs_fd, proc_fd, state_fd, &report);
 	str_add(&lines, str_cstr(&report.lines));
 	str_add(&lines, str_cstr(&report.problems));
 	single_quotes(&lines);
 	assert_string_equal(str_cstr(&lines), c->lines);
 	report_done(&report);
-	tree_done(&tree);
 }
 
 static void a_scan_tells_them(void **state)
@@ -131,7 +130,6 @@ static void a_scan_tells_them(void **state)
 	static const char *const entries[] = { MTTY_LINK, MTTY "mdev_supported_types/", NULL };
 	auto_str struct str lines = STR_INIT;
 
-	(void)state;
 	scan_entries(entries, NULL, KINDS, &lines);
 	assert_string_equal(str_cstr(&lines), "{'kind':'mdevParent','name':'mtty','types':[]}\n");
 }
@@ -140,7 +138,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, lines_match_table);
 	suite_add(&suite, "a scan of the machine tells them", a_scan_tells_them, NULL);
+	suite_fixture(&suite, &tree_fixture);
+	suite_rows(&suite, cases, lines_match_table);
 	return suite_run(&suite, "mdev_scan");
 }

@@ -45,34 +45,33 @@ static struct group_case {
 
 static void devices_match_table(void **state)
 {
-	const struct device_case *c = *state;
+	const struct device_case *c = suite_row(state);
 	auto_close int sysfs_fd = -1;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, c->entries);
-	sysfs_fd = tree_open(&tree, "sys");
+	tree_make(tree, c->entries);
+	sysfs_fd = tree_open(tree, "sys");
 	assert_int_equal(nodes_below(sysfs_fd, A), c->found);
-	tree_done(&tree);
 }
 
 static void groups_match_table(void **state)
 {
-	const struct group_case *c = *state;
+	const struct group_case *c = suite_row(state);
 	auto_close int sysfs_fd = -1;
 	auto_close int dev_fd = -1;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, (const char *const[]){ "sys/", c->entry, NULL });
-	sysfs_fd = tree_open(&tree, "sys");
-	dev_fd = tree_open(&tree, "dev");
+	tree_make(tree, (const char *const[]){ "sys/", c->entry, NULL });
+	sysfs_fd = tree_open(tree, "sys");
+	dev_fd = tree_open(tree, "dev");
 	assert_int_equal(nodes_of_group(sysfs_fd, dev_fd, c->group), c->found);
-	tree_done(&tree);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, devices, devices_match_table);
 	suite_rows(&suite, groups, groups_match_table);
 	return suite_run(&suite, "nodes");

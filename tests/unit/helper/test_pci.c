@@ -151,7 +151,6 @@ static void long_attribute(void **state)
 	auto_str struct str lines = STR_INIT;
 	struct tree tree;
 
-	(void)state;
 	memset(text, '1', sizeof(text));
 	tree_make(&tree, entries);
 	tree_write(&tree, AT "numa_node", text, sizeof(text));
@@ -169,13 +168,12 @@ static void vanishes_between_reads(void **state)
 	struct report report = { 0 };
 	struct pci_context context = { .report = &report };
 	struct pci_function function;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, entries);
+	tree_make(tree, entries);
 	{
-		auto_close int bus_fd = tree_open(&tree, "sys/bus/pci/devices");
-		auto_close int dir_fd = tree_open(&tree, AT);
+		auto_close int bus_fd = tree_open(tree, "sys/bus/pci/devices");
+		auto_close int dir_fd = tree_open(tree, AT);
 
 		report_problem(&report, "other", "attribute", "stays");
 		assert_int_equal(unlinkat(bus_fd, "0000:00:03.0", 0), 0);
@@ -188,7 +186,6 @@ static void vanishes_between_reads(void **state)
 		"\"message\":\"stays\"}\n");
 	pci_function_done(&function);
 	report_done(&report);
-	tree_done(&tree);
 }
 
 /* Which of a device's files a look opens must not depend on luck: these two can block for ever. */
@@ -198,18 +195,16 @@ static void dangerous_files_stay_closed(void **state)
 					       NULL };
 	static const char *const names[] = { AT "driver_override", AT "sriov_numvfs" };
 	auto_str struct str lines = STR_INIT;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, entries);
+	tree_make(tree, entries);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		tree_add(&tree, AT);
+		tree_add(tree, AT);
 		/* Reading a folder is an error, and an error would be told. */
-		assert_int_equal(mkdirat(tree.fd, names[i], 0755), 0);
+		assert_int_equal(mkdirat(tree->fd, names[i], 0755), 0);
 	}
-	scan_tree(&tree, NULL, "problem", &lines);
+	scan_tree(tree, NULL, "problem", &lines);
 	assert_string_equal(str_cstr(&lines), "");
-	tree_done(&tree);
 }
 
 static void add_function(struct tree *tree, unsigned number)
@@ -230,14 +225,13 @@ static void large_machines_are_sorted(void **state)
 	enum { FUNCTIONS = 600 };
 	struct report report = { 0 };
 	struct pci_functions functions = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, NULL);
+	tree_make(tree, NULL);
 	for (unsigned i = 0; i < FUNCTIONS; i++)
-		add_function(&tree, i * 7 % FUNCTIONS);
+		add_function(tree, i * 7 % FUNCTIONS);
 	{
-		auto_close int sysfs_fd = tree_open(&tree, "sys");
+		auto_close int sysfs_fd = tree_open(tree, "sys");
 
 		pci_scan(sysfs_fd, &report, &functions);
 	}
@@ -248,7 +242,6 @@ static void large_machines_are_sorted(void **state)
 	assert_null(pci_functions_find(&functions, "0000:03:02.3"));
 	pci_functions_done(&functions);
 	report_done(&report);
-	tree_done(&tree);
 }
 
 int main(void)
@@ -257,6 +250,7 @@ int main(void)
 
 	suite_rows(&suite, cases, functions_match_table);
 	suite_add(&suite, "an attribute of 4 KiB", long_attribute, NULL);
+	suite_fixture(&suite, &tree_fixture);
 	suite_add(&suite, "a device that vanishes between two reads", vanishes_between_reads, NULL);
 	suite_add(&suite, "files that can block are not opened", dangerous_files_stay_closed, NULL);
 	suite_add(&suite, "a large machine comes out sorted", large_machines_are_sorted, NULL);

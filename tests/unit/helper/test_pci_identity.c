@@ -39,22 +39,22 @@ static struct identity_case {
 
 static void identity_matches_table(void **state)
 {
-	const struct identity_case *c = *state;
+	const struct identity_case *c = suite_row(state);
 	auto_str struct str out = STR_INIT;
-	struct tree tree;
+	struct tree *tree = *state;
 	auto_close int sysfs_fd = -1;
 
-	tree_make(&tree, c->entries);
-	sysfs_fd = tree_open(&tree, "sys");
+	tree_make(tree, c->entries);
+	sysfs_fd = tree_open(tree, "sys");
 	pci_identity_look(sysfs_fd, A, &out);
 	assert_string_equal(str_cstr(&out), c->identity);
-	tree_done(&tree);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, cases, identity_matches_table);
 	return suite_run(&suite, "pci_identity");
 }

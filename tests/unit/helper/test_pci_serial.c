@@ -78,17 +78,16 @@ static void write_config(const struct tree *tree, const struct serial_case *c)
 
 static void serial_matches_table(void **state)
 {
-	const struct serial_case *c = *state;
+	const struct serial_case *c = suite_row(state);
 	char serial[PCI_SERIAL_SIZE] = "";
 	bool denied = false;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, NULL);
-	write_config(&tree, c);
-	assert_int_equal(pci_serial_read(tree.fd, &denied, serial), c->serial != NULL);
+	tree_make(tree, NULL);
+	write_config(tree, c);
+	assert_int_equal(pci_serial_read(tree->fd, &denied, serial), c->serial != NULL);
 	assert_string_equal(serial, c->serial ? c->serial : "");
 	assert_false(denied);
-	tree_done(&tree);
 }
 
 /* Once the kernel has refused, no file is opened for the others. */
@@ -97,20 +96,19 @@ static void denial_is_remembered(void **state)
 	struct serial_case *c = &cases[0];
 	char serial[PCI_SERIAL_SIZE] = "";
 	bool denied = true;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, NULL);
-	write_config(&tree, c);
-	assert_false(pci_serial_read(tree.fd, &denied, serial));
+	tree_make(tree, NULL);
+	write_config(tree, c);
+	assert_false(pci_serial_read(tree->fd, &denied, serial));
 	assert_string_equal(serial, "");
-	tree_done(&tree);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, cases, serial_matches_table);
 	suite_add(&suite, "a refusal holds for the whole scan", denial_is_remembered, NULL);
 	return suite_run(&suite, "pci_serial");

@@ -85,19 +85,18 @@ static struct name_case {
 
 static void name_matches_table(void **state)
 {
-	const struct name_case *c = *state;
+	const struct name_case *c = suite_row(state);
 	auto_free char *pod = NULL;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, c->entries);
-	pod = pod_of_process(tree.fd, "7");
+	tree_make(tree, c->entries);
+	pod = pod_of_process(tree->fd, "7");
 	if (c->pod) {
 		assert_non_null(pod);
 		assert_string_equal(pod, c->pod);
 	} else {
 		assert_null(pod);
 	}
-	tree_done(&tree);
 }
 
 int main(void)
@@ -105,6 +104,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, uids, uid_matches_table);
+	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, names, name_matches_table);
 	return suite_run(&suite, "pod");
 }

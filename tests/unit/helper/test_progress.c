@@ -41,7 +41,6 @@ static void steps_are_told_with_what_they_are_about(void **state)
 {
 	struct pipe_ends p;
 
-	(void)state;
 	pipe_open(&p);
 	progress_step(&p.progress, "uuid", NULL, "WaitLock");
 	progress_step(&p.progress, "uuid", "", "WaitLock");
@@ -60,7 +59,6 @@ static void of_a_holder_is_told_what_is_known(void **state)
 	char none[] = "";
 	struct pipe_ends p;
 
-	(void)state;
 	pipe_open(&p);
 	progress_holder(&p.progress, "uuid", &(struct holder){ uuid, command, pod, detail, 7 });
 	progress_holder(&p.progress, "uuid", &(struct holder){ uuid, none, NULL, detail, 0 });
@@ -103,7 +101,6 @@ static void nothing_is_written_after_a_line_that_could_not_be(void **state)
 	struct err err = { 0 };
 	int write_fd;
 
-	(void)state;
 	pipe_open(&p);
 	assert_int_equal(progress_result(&p.progress, &err), 0);
 	write_fd = p.progress.fd;

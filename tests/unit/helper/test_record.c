@@ -73,19 +73,18 @@ static void assert_records_equal(const struct record *actual, const struct recor
 
 static void what_is_written_is_read(void **state)
 {
-	const struct written_case *c = *state;
+	const struct written_case *c = suite_row(state);
 	auto_record struct record record = { 0 };
 	auto_free char *text = NULL;
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, NULL);
-	assert_int_equal(record_write(tree.fd, &c->record, &err), 0);
-	assert_int_equal(file_read(tree.fd, FILE_OF, 4096, &text, NULL, &err), 0);
+	tree_make(tree, NULL);
+	assert_int_equal(record_write(tree->fd, &c->record, &err), 0);
+	assert_int_equal(file_read(tree->fd, FILE_OF, 4096, &text, NULL, &err), 0);
 	assert_string_equal(text, c->text);
-	assert_int_equal(record_read(tree.fd, ADDRESS, &record, &err), 0);
+	assert_int_equal(record_read(tree->fd, ADDRESS, &record, &err), 0);
 	assert_records_equal(&record, &c->record);
-	tree_done(&tree);
 }
 
 /* What the text is taken for is record_text's; here, which file, and whose record it is. */
@@ -93,19 +92,17 @@ static void broken_files(void **state)
 {
 	struct record record = { .address = address };
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, NULL);
-	tree_write(&tree, FILE_OF, "{}", 2);
-	assert_int_equal(record_read(tree.fd, ADDRESS, &record, &err), -EBADMSG);
+	tree_make(tree, NULL);
+	tree_write(tree, FILE_OF, "{}", 2);
+	assert_int_equal(record_read(tree->fd, ADDRESS, &record, &err), -EBADMSG);
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_string_equal(err.msg, "'0000:01:00.0.json': 'address' is missing");
-	tree_write(&tree, "devices/0000:02:00.0.json", "{" NEEDED "}", strlen("{" NEEDED "}"));
-	assert_int_equal(record_read(tree.fd, "0000:02:00.0", &record, &err), -EBADMSG);
+	tree_write(tree, "devices/0000:02:00.0.json", "{" NEEDED "}", strlen("{" NEEDED "}"));
+	assert_int_equal(record_read(tree->fd, "0000:02:00.0", &record, &err), -EBADMSG);
 	assert_string_equal(err.msg, "'0000:02:00.0.json' is about '0000:01:00.0'");
 	assert_ptr_equal(record.address, address);
-	tree_done(&tree);
 }
 
 static void size_limit(void **state)
@@ -114,17 +111,15 @@ static void size_limit(void **state)
 	static char text[STATE_FILE_MAX + 1];
 	auto_record struct record record = { 0 };
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
 	memset(text, ' ', sizeof(text));
 	memcpy(text, start, sizeof(start) - 1);
-	tree_make(&tree, NULL);
-	tree_write(&tree, FILE_OF, text, STATE_FILE_MAX);
-	assert_int_equal(record_read(tree.fd, ADDRESS, &record, &err), 0);
-	tree_write(&tree, FILE_OF, text, STATE_FILE_MAX + 1);
-	assert_int_equal(record_read(tree.fd, ADDRESS, &record, &err), -EFBIG);
-	tree_done(&tree);
+	tree_make(tree, NULL);
+	tree_write(tree, FILE_OF, text, STATE_FILE_MAX);
+	assert_int_equal(record_read(tree->fd, ADDRESS, &record, &err), 0);
+	tree_write(tree, FILE_OF, text, STATE_FILE_MAX + 1);
+	assert_int_equal(record_read(tree->fd, ADDRESS, &record, &err), -EFBIG);
 }
 
 static struct hostile_case {
@@ -140,21 +135,20 @@ static struct hostile_case {
 
 static void addresses_cannot_leave(void **state)
 {
-	const struct hostile_case *c = *state;
+	const struct hostile_case *c = suite_row(state);
 	auto_free char *name = xstrdup(c->text);
 	struct record record = { MINIMAL };
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
 	record.address = name;
-	tree_make(&tree, (const char *const[]){ "outside.json=kept", "x.json=kept", NULL });
-	assert_int_equal(record_write(tree.fd, &record, &err), -EINVAL);
-	assert_int_equal(record_read(tree.fd, name, &record, &err), -EINVAL);
-	assert_int_equal(record_remove(tree.fd, name, &err), -EINVAL);
+	tree_make(tree, (const char *const[]){ "outside.json=kept", "x.json=kept", NULL });
+	assert_int_equal(record_write(tree->fd, &record, &err), -EINVAL);
+	assert_int_equal(record_read(tree->fd, name, &record, &err), -EINVAL);
+	assert_int_equal(record_remove(tree->fd, name, &err), -EINVAL);
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_non_null(strstr(err.msg, "is no PCI address"));
-	assert_int_equal(faccessat(tree.fd, "devices", F_OK, 0), -1);
-	tree_done(&tree);
+	assert_int_equal(faccessat(tree->fd, "devices", F_OK, 0), -1);
 }
 
 /* What could not be read back is not written. */
@@ -164,17 +158,15 @@ static void only_valid_records_are_written(void **state)
 	struct record no_uid = { MINIMAL };
 	struct record bad_native = { MINIMAL, .native = evil };
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
 	no_uid.uid = NULL;
-	tree_make(&tree, NULL);
-	assert_int_equal(record_write(tree.fd, &no_uid, &err), -EINVAL);
+	tree_make(tree, NULL);
+	assert_int_equal(record_write(tree->fd, &no_uid, &err), -EINVAL);
 	assert_string_equal(err.msg, "a record needs 'uid'");
-	assert_int_equal(record_write(tree.fd, &bad_native, &err), -EINVAL);
+	assert_int_equal(record_write(tree->fd, &bad_native, &err), -EINVAL);
 	assert_string_equal(err.msg, "'native' of a record cannot be 'e1000e\",\"x\":\"'");
-	assert_int_equal(faccessat(tree.fd, "devices", F_OK, 0), -1);
-	tree_done(&tree);
+	assert_int_equal(faccessat(tree->fd, "devices", F_OK, 0), -1);
 }
 
 static ino_t inode_of(const struct tree *tree)
@@ -190,36 +182,32 @@ static void the_same_is_not_written_again(void **state)
 {
 	struct record first = { MINIMAL, .native = e1000e };
 	struct record second = { MINIMAL, .native = e1000e, .boot = boot };
-	struct tree tree;
+	struct tree *tree = *state;
 	ino_t before;
 
-	(void)state;
-	tree_make(&tree, NULL);
-	assert_int_equal(record_write(tree.fd, &first, NULL), 0);
-	before = inode_of(&tree);
-	assert_int_equal(record_write(tree.fd, &first, NULL), 0);
-	assert_int_equal(inode_of(&tree), before);
-	assert_int_equal(record_write(tree.fd, &second, NULL), 0);
-	assert_int_not_equal(inode_of(&tree), before);
-	tree_done(&tree);
+	tree_make(tree, NULL);
+	assert_int_equal(record_write(tree->fd, &first, NULL), 0);
+	before = inode_of(tree);
+	assert_int_equal(record_write(tree->fd, &first, NULL), 0);
+	assert_int_equal(inode_of(tree), before);
+	assert_int_equal(record_write(tree->fd, &second, NULL), 0);
+	assert_int_not_equal(inode_of(tree), before);
 }
 
 static void absent_and_removed(void **state)
 {
 	struct record record = { MINIMAL };
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, NULL);
-	assert_int_equal(record_read(tree.fd, ADDRESS, &record, &err), RECORD_ABSENT);
-	assert_int_equal(record_remove(tree.fd, ADDRESS, &err), 0);
-	assert_int_equal(record_write(tree.fd, &record, &err), 0);
-	assert_int_equal(record_read(tree.fd, "0000:01:00.1", &record, &err), RECORD_ABSENT);
-	assert_int_equal(record_remove(tree.fd, ADDRESS, &err), 0);
-	assert_int_equal(record_read(tree.fd, ADDRESS, &record, &err), RECORD_ABSENT);
-	assert_int_equal(record_remove(tree.fd, ADDRESS, &err), 0);
-	tree_done(&tree);
+	tree_make(tree, NULL);
+	assert_int_equal(record_read(tree->fd, ADDRESS, &record, &err), RECORD_ABSENT);
+	assert_int_equal(record_remove(tree->fd, ADDRESS, &err), 0);
+	assert_int_equal(record_write(tree->fd, &record, &err), 0);
+	assert_int_equal(record_read(tree->fd, "0000:01:00.1", &record, &err), RECORD_ABSENT);
+	assert_int_equal(record_remove(tree->fd, ADDRESS, &err), 0);
+	assert_int_equal(record_read(tree->fd, ADDRESS, &record, &err), RECORD_ABSENT);
+	assert_int_equal(record_remove(tree->fd, ADDRESS, &err), 0);
 }
 
 /* The state directory of the helper is open with O_PATH, and only the owner sees into it. */
@@ -228,33 +216,29 @@ static void folder_is_made_private(void **state)
 	auto_close int path_fd = -1;
 	struct record record = { MINIMAL };
 	struct stat st;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, NULL);
-	path_fd = tree_open(&tree, ".");
+	tree_make(tree, NULL);
+	path_fd = tree_open(tree, ".");
 	assert_int_equal(record_write(path_fd, &record, NULL), 0);
-	assert_int_equal(fstatat(tree.fd, "devices", &st, 0), 0);
+	assert_int_equal(fstatat(tree->fd, "devices", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
-	assert_int_equal(fstatat(tree.fd, FILE_OF, &st, 0), 0);
+	assert_int_equal(fstatat(tree->fd, FILE_OF, &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	tree_done(&tree);
 }
 
 static void folder_that_is_none(void **state)
 {
 	struct record record = { MINIMAL };
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, (const char *const[]){ "devices=text", NULL });
-	assert_int_equal(record_write(tree.fd, &record, &err), -ENOTDIR);
+	tree_make(tree, (const char *const[]){ "devices=text", NULL });
+	assert_int_equal(record_write(tree->fd, &record, &err), -ENOTDIR);
 	assert_string_equal(err.msg, "open the folder 'devices': Not a directory");
-	assert_int_equal(record_read(tree.fd, ADDRESS, &record, &err), -ENOTDIR);
-	assert_int_equal(record_remove(tree.fd, ADDRESS, &err), -ENOTDIR);
+	assert_int_equal(record_read(tree->fd, ADDRESS, &record, &err), -ENOTDIR);
+	assert_int_equal(record_remove(tree->fd, ADDRESS, &err), -ENOTDIR);
 	assert_int_equal(record_write(-1, &record, &err), -EBADF);
-	tree_done(&tree);
 }
 
 /* As on a full disk: the record that was there stays whole. */
@@ -266,25 +250,23 @@ static void failed_write_keeps_the_old(void **state)
 	struct rlimit before;
 	struct rlimit small;
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 	int r;
 
-	(void)state;
-	tree_make(&tree, NULL);
-	assert_int_equal(record_write(tree.fd, &old, &err), 0);
+	tree_make(tree, NULL);
+	assert_int_equal(record_write(tree->fd, &old, &err), 0);
 	getrlimit(RLIMIT_FSIZE, &before);
 	small = (struct rlimit){ .rlim_cur = 20, .rlim_max = before.rlim_max };
 	assert_ptr_not_equal(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
 	setrlimit(RLIMIT_FSIZE, &small);
-	r = record_write(tree.fd, &new, &err);
+	r = record_write(tree->fd, &new, &err);
 	setrlimit(RLIMIT_FSIZE, &before);
 	assert_ptr_not_equal(signal(SIGXFSZ, SIG_DFL), SIG_ERR);
 
 	assert_int_equal(r, -EFBIG);
 	assert_string_equal(err.msg, "write '0000:01:00.0.json': File too large");
-	assert_int_equal(record_read(tree.fd, ADDRESS, &found, &err), 0);
+	assert_int_equal(record_read(tree->fd, ADDRESS, &found, &err), 0);
 	assert_records_equal(&found, &old);
-	tree_done(&tree);
 }
 
 static void assert_lines(const struct tree *tree, const char *lines, const char *problems)
@@ -308,17 +290,16 @@ static void lines_of_records(void **state)
 					       "devices/x.json={}",
 					       "devices/0000:03:00.0.json->0000:01:00.0.json",
 					       NULL };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, NULL);
-	assert_lines(&tree, "", "");
+	tree_make(tree, NULL);
+	assert_lines(tree, "", "");
 	for (size_t i = 0; entries[i]; i++)
-		tree_add(&tree, entries[i]);
-	tree_write(&tree, FILE_OF, text, sizeof(text) - 1);
-	assert_int_equal(mkfifoat(tree.fd, "devices/0000:04:00.0.json", 0600), 0);
+		tree_add(tree, entries[i]);
+	tree_write(tree, FILE_OF, text, sizeof(text) - 1);
+	assert_int_equal(mkfifoat(tree->fd, "devices/0000:04:00.0.json", 0600), 0);
 	assert_lines(
-		&tree,
+		tree,
 		"{\"kind\":\"record\",\"address\":\"0000:01:00.0\",\"claim\":\"vm1-000001000\","
 		"\"uid\":\"1234-5678\",\"driver\":\"vfio-pci\",\"native\":\"\",\"id\":\"8086:10d3\","
 		"\"thisBoot\":false}\n",
@@ -330,7 +311,6 @@ static void lines_of_records(void **state)
 		"\"message\":\"'0000:04:00.0.json' is no file; repair the file or remove it\"}\n"
 		"{\"kind\":\"problem\",\"device\":\"x\",\"attribute\":\"record\","
 		"\"message\":\"'x' is no PCI address; repair the file or remove it\"}\n");
-	tree_done(&tree);
 }
 
 static void put_record(const struct tree *tree, size_t number)
@@ -363,27 +343,26 @@ static size_t count_lines(const struct tree *tree, bool problems)
 static void at_most_so_many_lines(void **state)
 {
 	struct report report = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, NULL);
+	tree_make(tree, NULL);
 	for (size_t i = 0; i < RECORDS_MAX; i++)
-		put_record(&tree, i);
-	assert_int_equal(count_lines(&tree, false), RECORDS_MAX);
-	assert_int_equal(count_lines(&tree, true), 0);
-	put_record(&tree, RECORDS_MAX);
-	records_write_lines(tree.fd, -1, &report);
+		put_record(tree, i);
+	assert_int_equal(count_lines(tree, false), RECORDS_MAX);
+	assert_int_equal(count_lines(tree, true), 0);
+	put_record(tree, RECORDS_MAX);
+	records_write_lines(tree->fd, -1, &report);
 	assert_int_equal(report.lines.len, 0);
 	assert_int_equal(report.failure.code, -E2BIG);
 	assert_string_equal(report.failure.msg, "the folder 'devices' has more than 4096 files");
 	report_done(&report);
-	tree_done(&tree);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, written, what_is_written_is_read);
 	suite_add(&suite, "a broken record, and one of another function", broken_files, NULL);
 	suite_add(&suite, "a file of more than 64 KiB is no record", size_limit, NULL);

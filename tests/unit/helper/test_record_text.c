@@ -56,7 +56,6 @@ static void members_not_known(void **state)
 	static const char text[] = "{\"newer\":{\"a\":[1,true,null]}," NEEDED ",\"x\":\"\\n\"}";
 	auto_record struct record record = { 0 };
 
-	(void)state;
 	assert_int_equal(record_text_parse(text, sizeof(text) - 1, &record, NULL), 0);
 	assert_string_equal(record.driver, "vfio-pci");
 	assert_null(record.native);

@@ -31,17 +31,16 @@ static struct read_case {
 
 static void read_matches_table(void **state)
 {
-	const struct read_case *c = *state;
+	const struct read_case *c = suite_row(state);
 	struct sysfs_attr attr = { 0 };
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, entries);
-	assert_int_equal(sysfs_read(tree.fd, c->path, &attr, &err), c->result);
+	tree_make(tree, entries);
+	assert_int_equal(sysfs_read(tree->fd, c->path, &attr, &err), c->result);
 	assert_int_equal(err.code, c->result < 0 ? c->result : 0);
 	if (c->result == 0)
 		assert_string_equal(attr.text, c->text);
-	tree_done(&tree);
 }
 
 static void limit(void **state)
@@ -49,72 +48,64 @@ static void limit(void **state)
 	char text[SYSFS_ATTR_MAX + 1];
 	struct sysfs_attr attr;
 	struct err err = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
-	tree_make(&tree, NULL);
-	tree_write(&tree, "fits", text, SYSFS_ATTR_MAX);
-	tree_write(&tree, "long", text, SYSFS_ATTR_MAX + 1);
-	assert_int_equal(sysfs_read(tree.fd, "fits", &attr, &err), 0);
+	tree_make(tree, NULL);
+	tree_write(tree, "fits", text, SYSFS_ATTR_MAX);
+	tree_write(tree, "long", text, SYSFS_ATTR_MAX + 1);
+	assert_int_equal(sysfs_read(tree->fd, "fits", &attr, &err), 0);
 	assert_int_equal(attr.len, SYSFS_ATTR_MAX);
-	assert_int_equal(sysfs_read(tree.fd, "long", &attr, &err), -EFBIG);
+	assert_int_equal(sysfs_read(tree->fd, "long", &attr, &err), -EFBIG);
 	assert_string_equal(err.msg, "'long' has more than 4095 bytes");
-	tree_done(&tree);
 }
 
 /* In a made-up tree a name may be a pipe that nobody writes to. */
 static void pipes_do_not_block(void **state)
 {
 	struct sysfs_attr attr;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, NULL);
-	assert_int_equal(mkfifoat(tree.fd, "pipe", 0600), 0);
-	assert_int_equal(sysfs_read(tree.fd, "pipe", &attr, NULL), 0);
+	tree_make(tree, NULL);
+	assert_int_equal(mkfifoat(tree->fd, "pipe", 0600), 0);
+	assert_int_equal(sysfs_read(tree->fd, "pipe", &attr, NULL), 0);
 	assert_int_equal(attr.len, 0);
-	tree_done(&tree);
 }
 
 static void links(void **state)
 {
 	char target[SYSFS_LINK_MAX + 1];
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, entries);
-	assert_int_equal(sysfs_link(tree.fd, "link", target, NULL), 0);
+	tree_make(tree, entries);
+	assert_int_equal(sysfs_link(tree->fd, "link", target, NULL), 0);
 	assert_string_equal(target, "a/b/c");
 	assert_string_equal(sysfs_base_name(target), "c");
 	assert_string_equal(sysfs_base_name("c"), "c");
-	assert_int_equal(sysfs_link(tree.fd, "plain", target, NULL), SYSFS_ABSENT);
-	assert_int_equal(sysfs_link(tree.fd, "none", target, NULL), SYSFS_ABSENT);
-	tree_done(&tree);
+	assert_int_equal(sysfs_link(tree->fd, "plain", target, NULL), SYSFS_ABSENT);
+	assert_int_equal(sysfs_link(tree->fd, "none", target, NULL), SYSFS_ABSENT);
 }
 
 static void lists(void **state)
 {
 	auto_names struct sysfs_names names = { 0 };
 	auto_free char *any = NULL;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, entries);
-	assert_int_equal(sysfs_list(tree.fd, "folder", &names, NULL), 0);
+	tree_make(tree, entries);
+	assert_int_equal(sysfs_list(tree->fd, "folder", &names, NULL), 0);
 	assert_int_equal(names.len, 2);
 	assert_string_equal(names.items[0], "b9");
 	assert_string_equal(names.items[1], "b10");
 	sysfs_names_done(&names);
-	assert_int_equal(sysfs_list_prefix(tree.fd, "folder", "b1", &names, NULL), 0);
+	assert_int_equal(sysfs_list_prefix(tree->fd, "folder", "b1", &names, NULL), 0);
 	assert_int_equal(names.len, 1);
 	assert_string_equal(names.items[0], "b10");
-	assert_int_equal(sysfs_list(tree.fd, "none", &names, NULL), SYSFS_ABSENT);
-	any = sysfs_any_entry(tree.fd, "folder");
+	assert_int_equal(sysfs_list(tree->fd, "none", &names, NULL), SYSFS_ABSENT);
+	any = sysfs_any_entry(tree->fd, "folder");
 	assert_memory_equal(any, "b", 1);
-	assert_null(sysfs_any_entry(tree.fd, "empty_folder"));
-	assert_null(sysfs_any_entry(tree.fd, "none"));
-	tree_done(&tree);
+	assert_null(sysfs_any_entry(tree->fd, "empty_folder"));
+	assert_null(sysfs_any_entry(tree->fd, "none"));
 }
 
 /* What callers do not look at one by one they find afterwards; that a name is not there is no failure. */
@@ -122,32 +113,30 @@ static void the_first_failure_is_remembered(void **state)
 {
 	auto_names struct sysfs_names names = { 0 };
 	struct sysfs_attr attr;
-	struct tree tree;
+	struct tree *tree = *state;
 	int fd = -1;
 
-	(void)state;
-	tree_make(&tree, entries);
+	tree_make(tree, entries);
 	sysfs_forget_failure();
-	assert_int_equal(sysfs_read(tree.fd, "none", &attr, NULL), SYSFS_ABSENT);
-	assert_int_equal(sysfs_open_dir(tree.fd, "none"), -1);
+	assert_int_equal(sysfs_read(tree->fd, "none", &attr, NULL), SYSFS_ABSENT);
+	assert_int_equal(sysfs_open_dir(tree->fd, "none"), -1);
 	assert_int_equal(errno, ENOENT);
-	assert_null(sysfs_any_entry(tree.fd, "none"));
-	assert_int_equal(sysfs_open_list(tree.fd, "none", &fd, &names, NULL), SYSFS_ABSENT);
+	assert_null(sysfs_any_entry(tree->fd, "none"));
+	assert_int_equal(sysfs_open_list(tree->fd, "none", &fd, &names, NULL), SYSFS_ABSENT);
 	assert_int_equal(sysfs_failure()->code, 0);
-	assert_int_equal(sysfs_read(tree.fd, "folder", &attr, NULL), -EISDIR);
-	tree_add(&tree, "loop->loop");
-	assert_int_equal(sysfs_open_dir(tree.fd, "loop"), -1);
+	assert_int_equal(sysfs_read(tree->fd, "folder", &attr, NULL), -EISDIR);
+	tree_add(tree, "loop->loop");
+	assert_int_equal(sysfs_open_dir(tree->fd, "loop"), -1);
 	assert_int_equal(errno, ELOOP);
 	assert_string_equal(sysfs_failure()->msg, "read 'folder': Is a directory");
 	sysfs_forget_failure();
-	assert_int_equal(sysfs_list(tree.fd, "loop", &names, NULL), -ELOOP);
+	assert_int_equal(sysfs_list(tree->fd, "loop", &names, NULL), -ELOOP);
 	assert_string_equal(sysfs_failure()->msg, "list 'loop': Too many levels of symbolic links");
 	sysfs_forget_failure();
-	assert_null(sysfs_any_entry(tree.fd, "loop"));
+	assert_null(sysfs_any_entry(tree->fd, "loop"));
 	assert_int_equal(sysfs_failure()->code, -ELOOP);
 	sysfs_forget_failure();
 	assert_int_equal(sysfs_shortage(), 0);
-	tree_done(&tree);
 }
 
 static struct shortage_case {
@@ -181,6 +170,7 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, reads, read_matches_table);
 	suite_add(&suite, "an attribute is at most a page", limit, NULL);
 	suite_add(&suite, "a pipe does not block", pipes_do_not_block, NULL);

@@ -65,7 +65,6 @@ static void value_matches_table(void **state)
 /* A value from JSON is not terminated, and may hold a NUL. */
 static void the_length_counts(void **state)
 {
-	(void)state;
 	assert_true(value_is_driver("e1000e/x", 6));
 	assert_false(value_is_driver("e1000e\0x", 8));
 	assert_false(value_is_name("\0", 1));

@@ -39,27 +39,28 @@ static struct taken_case {
 	  "-1 0 | 65534 ff:ee:dd:cc:bb:aa 4094 7 0 1" },
 };
 
+SUITE_CLOSING(vf_job, struct vf_job, vf_job_done);
+
 static void words_are_taken(void **state)
 {
-	const struct taken_case *c = *state;
+	const struct taken_case *c = suite_row(state);
 	auto_free char *text = xstrdup(c->text);
 	auto_str struct str out = STR_INIT;
-	struct vf_job job = { 0 };
+	struct vf_job *job = *state;
 	struct err err = { 0 };
 
-	if (parse(text, &job, &err) < 0)
+	if (parse(text, job, &err) < 0)
 		fail_msg("%s", err.msg);
-	assert_string_equal(job.address, "0000:03:00.0");
-	assert_string_equal(job.id, "8086:10c9");
-	str_addf(&out, "%d %d", job.count, job.autoprobe);
-	for (size_t i = 0; i < job.settings.len; i++) {
-		const struct vf_setting *s = &job.settings.items[i];
+	assert_string_equal(job->address, "0000:03:00.0");
+	assert_string_equal(job->id, "8086:10c9");
+	str_addf(&out, "%d %d", job->count, job->autoprobe);
+	for (size_t i = 0; i < job->settings.len; i++) {
+		const struct vf_setting *s = &job->settings.items[i];
 
 		str_addf(&out, " | %d %s %d %d %d %d", s->index, s->mac, s->vlan, s->qos, s->trust,
 			 s->spoof_check);
 	}
 	assert_string_equal(str_cstr(&out), c->want);
-	vf_job_done(&job);
 }
 
 static struct refused_case {
@@ -117,7 +118,6 @@ static void settings_are_bounded(void **state)
 	struct vf_job job = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	(void)snprintf(texts[0], SIZE, "address=0000:03:00.0");
 	(void)snprintf(texts[1], SIZE, "id=8086:10c9");
 	for (int i = 0; i <= VF_JOB_MAX; i++)
@@ -138,8 +138,9 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, taken, words_are_taken);
 	suite_rows(&suite, refused, words_are_refused);
 	suite_add(&suite, "settings are bounded", settings_are_bounded, NULL);
+	suite_fixture(&suite, &vf_job_fixture);
+	suite_rows(&suite, taken, words_are_taken);
 	return suite_run(&suite, "vf_job");
 }

@@ -72,7 +72,6 @@ static void the_question_is_these_bytes(void **state)
 	struct vf_message message;
 	auto_free char *bytes = NULL;
 
-	(void)state;
 	vf_message_ask(&message, 5, 7);
 	bytes = hex(message.data, message.len);
 	assert_string_equal(bytes, HEAD("28000000", "12", "01") INFO "08001d00 09000000");
@@ -145,7 +144,6 @@ static void an_interface_tells_its_virtual_functions(void **state)
 	const struct vf_setting *one;
 	struct err err = { 0 };
 
-	(void)state;
 	answer(&out, "eth7");
 	assert_int_equal(vf_message_take(out.buf, out.len, 7, "eth7", &reply, &err),
 			 VF_ANSWER_LINK);
@@ -167,7 +165,6 @@ static void another_interface_is_an_error(void **state)
 	struct vf_reply reply = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	answer(&out, "eth70");
 	assert_int_equal(vf_message_take(out.buf, out.len, 7, "eth7", &reply, &err), -ENODEV);
 	assert_int_equal(reply.settings.len, 0);
@@ -179,7 +176,6 @@ static void an_answer_to_something_else_is_passed_over(void **state)
 	struct vf_reply reply = { 0 };
 	struct err err = { 0 };
 
-	(void)state;
 	answer(&out, "eth7");
 	assert_int_equal(vf_message_take(out.buf, out.len, 8, "eth7", &reply, &err),
 			 VF_ANSWER_OTHER);
@@ -190,7 +186,6 @@ static void an_answer_that_is_cut_off_hurts_nobody(void **state)
 {
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	answer(&out, "eth7");
 	for (size_t len = 0; len < out.len; len++) {
 		auto_free unsigned char *part = xmalloc(len + 1);
@@ -207,7 +202,6 @@ static void lengths_inside_are_not_believed(void **state)
 {
 	auto_str struct str out = STR_INIT;
 
-	(void)state;
 	answer(&out, "eth7");
 	for (size_t at = sizeof(struct nlmsghdr); at < out.len; at++) {
 		auto_free unsigned char *odd = xmalloc(out.len);

@@ -39,19 +39,18 @@ static struct look_case {
 
 static void look_tells(void **state)
 {
-	const struct look_case *c = *state;
+	const struct look_case *c = suite_row(state);
 	struct report report = { 0 };
 	auto_close int sysfs_fd = -1;
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, c->entries);
-	sysfs_fd = tree_open(&tree, "sys");
+	tree_make(tree, c->entries);
+	sysfs_fd = tree_open(tree, "sys");
 	vgpu_write_line(sysfs_fd, "0000:08:00.4", &report);
 	str_add(&report.lines, str_cstr(&report.problems));
 	single_quotes(&report.lines);
 	assert_string_equal(str_cstr(&report.lines), c->lines);
 	report_done(&report);
-	tree_done(&tree);
 }
 
 /* --- the driver ------------------------------------------------------------------------------- */
@@ -187,8 +186,9 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, look_cases, look_tells);
 	suite_rows(&suite, set_cases, set_makes);
 	suite_rows(&suite, number_cases, number_is);
+	suite_fixture(&suite, &tree_fixture);
+	suite_rows(&suite, look_cases, look_tells);
 	return suite_run(&suite, "vgpu");
 }

@@ -61,6 +61,8 @@ static void close_bench(struct bench *b)
 	fake_clock_free(b->clock);
 }
 
+SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
+
 static void answer_list(struct bench *b, const char *part, const char *body)
 {
 	fake_client_choose(b->client, part);
@@ -103,39 +105,38 @@ static void ask(const struct bench *b, struct admission_answer *ret_answer)
 static void it_is_ready_once_all_is_read(void **state)
 {
 	struct admission_answer answer;
-	struct bench b;
+	struct bench *b = *state;
 	struct err err = { 0 };
 
-	(void)state;
-	open_bench(&b);
-	assert_int_equal(fake_client_open(b.client), 13); /* what pools and nodes need among them */
-	assert_false(is_ready(&b, &err));
+	assert_int_equal(fake_client_open(b->client),
+			 13); /* what pools and nodes need among them */
+	assert_false(is_ready(b, &err));
 	assert_non_null(strstr(err.msg, "pcidevices"));
-	ask(&b, &answer);
+	ask(b, &answer);
 	assert_int_equal(answer.code, 503);
 	admission_answer_done(&answer);
 
-	answer_list(&b, "/pcidevices?", DEVICES);
+	answer_list(b, "/pcidevices?", DEVICES);
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-		assert_false(is_ready(&b, NULL));
-		answer_list(&b, lists[i], EMPTY);
+		assert_false(is_ready(b, NULL));
+		answer_list(b, lists[i], EMPTY);
 	}
-	assert_false(is_ready(&b, &err));
+	assert_false(is_ready(b, &err));
 	assert_non_null(strstr(err.msg, "virtualmachines"));
-	fake_client_choose(b.client, "/apis/kubevirt.io/v1/virtualmachines?");
-	fake_client_answer(b.client, 404, "404 page not found\n"); /* KubeVirt is not installed */
-	assert_true(is_ready(&b, &err));
-	ask(&b, &answer);
+	fake_client_choose(b->client, "/apis/kubevirt.io/v1/virtualmachines?");
+	fake_client_answer(b->client, 404, "404 page not found\n"); /* KubeVirt is not installed */
+	assert_true(is_ready(b, &err));
+	ask(b, &answer);
 	assert_true(answer.allowed);
 	assert_int_equal(json_array_size(answer.patch), 3); /* spec, owners, the owner */
 	admission_answer_done(&answer);
-	close_bench(&b);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "it is ready once all is read", it_is_ready_once_all_is_read, NULL);
 	return suite_run(&suite, "admission");
 }

@@ -59,17 +59,16 @@ static void assert_has(json_t *whole, json_t *part, const char *key)
 
 static void writes(void **state)
 {
-	const struct body_case *row = *state;
+	const struct body_case *row = suite_row(state);
 	auto_json json_t *want = claim_json(row->body);
-	struct room room;
+	struct room *room = *state;
 
-	room_open(&room, &row->world);
-	plan(&room);
-	assert_int_equal(room.decision.step, row->step);
-	assert_has(room.decision.body, want, "body");
+	room_open(room, &row->world);
+	plan(room);
+	assert_int_equal(room->decision.step, row->step);
+	assert_has(room->decision.body, want, "body");
 	if (row->step == CLAIM_MARK) /* and nothing else */
-		assert_true(json_equal(room.decision.body, want));
-	room_close(&room);
+		assert_true(json_equal(room->decision.body, want));
 }
 
 static void conditions_of_others_stay(void **state)
@@ -83,19 +82,16 @@ static void conditions_of_others_stay(void **state)
 			      "{'type':'Ready','status':'False','reason':'Old','message':'m',"
 			      "'lastTransitionTime':'2020-01-01T00:00:00Z'}]"),
 	};
-	struct room room;
+	struct room *room = *state;
 
-	(void)state;
-	room_open(&room, &row);
-	settle(&room);
-	assert_string_equal(condition(&room, "Mine")->last_transition_time, "2020-01-01T00:00:00Z");
+	room_open(room, &row);
+	settle(room);
+	assert_string_equal(condition(room, "Mine")->last_transition_time, "2020-01-01T00:00:00Z");
 	/* still False: the time does not move, the reason does */
-	assert_string_equal(condition(&room, "Ready")->last_transition_time,
-			    "2020-01-01T00:00:00Z");
-	assert_string_equal(condition(&room, "Ready")->reason, "HostNetwork");
-	assert_string_equal(condition(&room, "Accepted")->last_transition_time,
+	assert_string_equal(condition(room, "Ready")->last_transition_time, "2020-01-01T00:00:00Z");
+	assert_string_equal(condition(room, "Ready")->reason, "HostNetwork");
+	assert_string_equal(condition(room, "Accepted")->last_transition_time,
 			    "1970-01-12T13:46:40Z");
-	room_close(&room);
 }
 
 static void too_many_conditions_leave_room_for_ours(void **state)
@@ -104,20 +100,18 @@ static void too_many_conditions_leave_room_for_ours(void **state)
 	struct plan_case row = { .lines = { NIC("e1000e"), USE("HostNetwork") } };
 	auto_free char *object = NULL;
 	const struct pcideviceclaim *claim;
-	struct room room;
+	struct room *room = *state;
 
-	(void)state;
 	for (int i = 0; i < 16; i++)
 		str_addf(&text, "%s{'type':'Mine%d','status':'True','reason':'R','message':'m'}",
 			 i ? "," : "", i);
 	object = xasprintf(CLAIM("", "", "'conditions':[%s]"), str_cstr(&text));
 	row.claim = object;
-	room_open(&room, &row);
-	settle(&room);
-	claim = store_object(room.claims, NAME);
+	room_open(room, &row);
+	settle(room);
+	claim = store_object(room->claims, NAME);
 	assert_int_equal(claim->status.conditions.len, 16);
-	assert_non_null(condition(&room, "Ready"));
-	room_close(&room);
+	assert_non_null(condition(room, "Ready"));
 }
 
 static void tries_that_fail_alike_write_nothing(void **state)
@@ -127,22 +121,20 @@ static void tries_that_fail_alike_write_nothing(void **state)
 		.claim = CLAIM(MARKED, "", ""),
 		.past = { true, BINDER_BIND, BINDER_FAILED, "UnbindFailed", true, NULL },
 	};
-	struct room room;
+	struct room *room = *state;
 
-	(void)state;
-	room_open(&room, &row);
-	settle(&room);
-	room.writes = 0;
+	room_open(room, &row);
+	settle(room);
+	room->writes = 0;
 	for (int i = 0; i < 3; i++) {
-		room.c.past.outcome = NULL; /* the next try is due */
-		settle(&room);
-		assert_int_equal(room.decision.step, CLAIM_BIND);
-		room.c.past.outcome = &room.outcome;
-		settle(&room);
-		assert_int_equal(room.decision.step, CLAIM_REST);
+		room->c.past.outcome = NULL; /* the next try is due */
+		settle(room);
+		assert_int_equal(room->decision.step, CLAIM_BIND);
+		room->c.past.outcome = &room->outcome;
+		settle(room);
+		assert_int_equal(room->decision.step, CLAIM_REST);
 	}
-	assert_int_equal(room.writes, 0);
-	room_close(&room);
+	assert_int_equal(room->writes, 0);
 }
 
 static void a_holder_is_watched(void **state)
@@ -152,14 +144,12 @@ static void a_holder_is_watched(void **state)
 		.claim = CLAIM(MARKED DELETED, "", READY),
 		.past = { true, BINDER_RELEASE, BINDER_HELD, "Held", true, NULL },
 	};
-	struct room room;
+	struct room *room = *state;
 
-	(void)state;
-	room_open(&room, &row);
-	settle(&room);
-	assert_int_equal(room.decision.watch_pid, 7);
-	assert_int_equal(room.decision.again_ms, 5000);
-	room_close(&room);
+	room_open(room, &row);
+	settle(room);
+	assert_int_equal(room->decision.watch_pid, 7);
+	assert_int_equal(room->decision.again_ms, 5000);
 }
 
 /* Also when the last try came to nothing, whose holder is another one. */
@@ -172,22 +162,21 @@ static void a_pod_is_looked_at_again(void **state)
 		.allocated = ADDRESS,
 		.allocated_to = "pod default/vm-1",
 	};
-	struct room room;
+	struct room *room = *state;
 
-	(void)state;
-	room_open(&room, &row);
-	settle(&room);
-	assert_int_equal(room.decision.watch_pid, 0);
-	assert_int_equal(room.decision.again_ms, 5000);
-	assert_string_equal(room.c.claim->status.holder, "pod default/vm-1");
-	room.c.allocated_to = NULL;
-	settle(&room);
-	assert_int_equal(room.decision.again_ms, 500);
-	room_close(&room);
+	room_open(room, &row);
+	settle(room);
+	assert_int_equal(room->decision.watch_pid, 0);
+	assert_int_equal(room->decision.again_ms, 5000);
+	assert_string_equal(room->c.claim->status.holder, "pod default/vm-1");
+	room->c.allocated_to = NULL;
+	settle(room);
+	assert_int_equal(room->decision.again_ms, 500);
 }
 
 static void add_bodies(struct suite *suite)
 {
+	suite_fixture(suite, &room_fixture);
 	suite_rows(suite, bodies, writes);
 	suite_add(suite, "conditions of others stay, and times move with the status",
 		  conditions_of_others_stay, NULL);

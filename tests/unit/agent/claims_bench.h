@@ -166,6 +166,8 @@ static inline void bench_close(struct bench *b)
 	str_done(&b->events.said);
 }
 
+SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
+
 static inline uint64_t bench_now(struct bench *b)
 {
 	return clock_now_ms(fake_clock_as_clock(b->clock));

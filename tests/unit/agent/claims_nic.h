@@ -68,6 +68,8 @@ static inline void open_free(struct bench *b)
 	assert_int_equal(bench_asking(b), 0);
 }
 
+SUITE_FIXTURE(free, struct bench, open_free, bench_close);
+
 /* The claim is there, and the helper at work. */
 static inline void open_binding(struct bench *b)
 {
@@ -79,6 +81,8 @@ static inline void open_binding(struct bench *b)
 	str_clear(&b->log);
 	str_clear(&b->events.said);
 }
+
+SUITE_FIXTURE(binding, struct bench, open_binding, bench_close);
 
 static inline void open_ready(struct bench *b)
 {
@@ -92,6 +96,8 @@ static inline void open_ready(struct bench *b)
 	b->writes = 0;
 }
 
+SUITE_FIXTURE(ready, struct bench, open_ready, bench_close);
+
 /* Its deletion was asked for, and the helper gives it back. */
 static inline void open_releasing(struct bench *b)
 {
@@ -102,6 +108,8 @@ static inline void open_releasing(struct bench *b)
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
 	str_clear(&b->log);
 }
+
+SUITE_FIXTURE(releasing, struct bench, open_releasing, bench_close);
 
 /* Whatever happens to it, it gets there within some minutes. */
 static inline void run_until_ready(struct bench *b)

@@ -118,6 +118,8 @@ static inline void bench_close(struct bench *b)
 	json_decref(b->objects);
 }
 
+SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
+
 /* Answer the list of @plural ("pcidevices"). */
 static inline void bench_list(struct bench *b, const char *plural, int status, const char *body)
 {
@@ -148,6 +150,8 @@ static inline void bench_synced(struct bench *b)
 	bench_list(b, "usbdeviceclaims", 200, NO_ITEMS);
 	assert_int_equal(fake_client_open(b->client), WATCHES);
 }
+
+SUITE_FIXTURE(synced, struct bench, bench_synced, bench_close);
 
 static inline size_t bench_writing(const struct bench *b)
 {

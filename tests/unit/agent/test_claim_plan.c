@@ -238,6 +238,8 @@ static void room_close(struct room *room)
 	world_close(&room->world);
 }
 
+SUITE_CLOSING(room, struct room, room_close);
+
 static void plan(struct room *room)
 {
 	claim_decision_done(&room->decision);
@@ -308,38 +310,37 @@ static void check_truth(const struct room *room)
 
 static void comes_to(void **state)
 {
-	const struct plan_case *row = *state;
-	struct room room;
+	const struct plan_case *row = suite_row(state);
+	struct room *room = *state;
 	auto_free char *job = NULL;
 	const struct api_condition *ready;
 
-	room_open(&room, row);
-	settle(&room);
-	job = job_text(&room.decision.job);
-	ready = condition(&room, "Ready");
-	assert_int_equal(room.decision.step, row->step);
+	room_open(room, row);
+	settle(room);
+	job = job_text(&room->decision.job);
+	ready = condition(room, "Ready");
+	assert_int_equal(room->decision.step, row->step);
 	assert_string_equal(job, row->job ? row->job : "");
 	assert_string_equal(ready && ready->reason ? ready->reason : "",
 			    row->ready ? row->ready : "");
-	assert_int_equal(room.writes, row->writes);
-	assert_string_equal(str_cstr(&room.events), row->event ? row->event : "");
+	assert_int_equal(room->writes, row->writes);
+	assert_string_equal(str_cstr(&room->events), row->event ? row->event : "");
 	if (row->says && !strstr(ready->message, row->says))
 		fail_msg("%s", ready->message);
 	if (row->native) {
-		const struct pcideviceclaim *claim = store_object(room.claims, NAME);
+		const struct pcideviceclaim *claim = store_object(room->claims, NAME);
 
 		assert_string_equal(claim->status.kernel_driver_to_unbind, row->native);
 	}
-	check_truth(&room);
+	check_truth(room);
 
 	/* Looked at again later, it wants the same and writes nothing. */
-	room.writes = 0;
-	room.c.now_wall_ms += 3000;
-	room.c.trouble.age_ms += 3700;
-	settle(&room);
-	assert_int_equal(room.decision.step, row->step);
-	assert_int_equal(room.writes, 0);
-	room_close(&room);
+	room->writes = 0;
+	room->c.now_wall_ms += 3000;
+	room->c.trouble.age_ms += 3700;
+	settle(room);
+	assert_int_equal(room->decision.step, row->step);
+	assert_int_equal(room->writes, 0);
 }
 
 #include "unit/agent/claim_plan_bodies.h"
@@ -348,6 +349,7 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &room_fixture);
 	suite_rows(&suite, cases, comes_to);
 	add_bodies(&suite);
 	return suite_run(&suite, "claim_plan");

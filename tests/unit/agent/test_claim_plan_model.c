@@ -440,7 +440,6 @@ static void every_start_comes_to_one_rest(void **state)
 {
 	struct start start;
 
-	(void)state;
 	for (unsigned n = 0; start_of(n, &start); n++)
 		check_start(&start);
 }
@@ -453,7 +452,6 @@ static void a_life_is_four_writes(void **state)
 	auto_json json_t *object = NULL;
 	json_t *meta;
 
-	(void)state;
 	model_open(&m, &start);
 	m.what = "a life";
 	run(&m);

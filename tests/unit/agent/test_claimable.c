@@ -355,7 +355,6 @@ static void a_large_group_is_told_in_short(void **state)
 	struct facts *facts = facts_new();
 	struct verdict *verdicts;
 
-	(void)state;
 	for (unsigned i = 0; i < 40; i++) {
 		auto_free char *line = xasprintf(
 			"{\"kind\":\"pci\",\"address\":\"0000:01:%02x.0\",\"driver\":\"d\","
@@ -391,7 +390,6 @@ static void usb_is_judged(void **state)
 	struct facts *facts = facts_of(lines, ARRAY_LEN(lines));
 	struct verdict *verdicts = claimable_judge_usb(facts);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
 		assert_string_equal(verdicts[i].reason, reasons[i]);
 		assert_int_equal(verdicts[i].claimable, i == 0);
@@ -418,7 +416,6 @@ static void usb_of_which_too_little_is_known(void **state)
 	struct facts *facts = facts_of(lines, ARRAY_LEN(lines));
 	struct verdict *verdicts = claimable_judge_usb(facts);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
 		assert_string_equal(verdicts[i].reason, reasons[i]);
 		assert_int_equal(verdicts[i].claimable, i % 2 == 1);

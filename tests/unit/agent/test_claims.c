@@ -8,322 +8,271 @@
 
 static void a_life_takes_four_writes(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_free(&b);
-	bench_create(&b, NAME, CLAIM, true);
-	bench_serve(&b);
-	bench_logged(&b, "PATCH " NAME "\nPATCH " NAME "/status\n");
-	bench_has(&b, NAME, "\"finalizers\":[\"wrangler.cattle.io/PCIDeviceClaimOnRemove\"]");
-	bench_has(&b, NAME, "\"kernelDriverToUnbind\":\"e1000e\"");
-	bench_has(&b, NAME, "\"passthroughEnabled\":false");
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	bench_logged(b, "PATCH " NAME "\nPATCH " NAME "/status\n");
+	bench_has(b, NAME, "\"finalizers\":[\"wrangler.cattle.io/PCIDeviceClaimOnRemove\"]");
+	bench_has(b, NAME, "\"kernelDriverToUnbind\":\"e1000e\"");
+	bench_has(b, NAME, "\"passthroughEnabled\":false");
 	assert_string_equal(fake.binder->jobs.items[0]->text, LAUNCH);
-	bench_end(&b, BOUND);
-	bench_serve(&b);
-	bench_logged(&b, "PATCH " NAME "/status\n");
-	bench_has(&b, NAME, "\"passthroughEnabled\":true");
-	bench_said(&b, "Normal Bound\n");
-	bench_look(&b, bound_nic);
-	bench_delete(&b, NAME);
-	bench_serve(&b);
-	bench_logged(&b, "GET " NAME "\n");
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_logged(b, "PATCH " NAME "/status\n");
+	bench_has(b, NAME, "\"passthroughEnabled\":true");
+	bench_said(b, "Normal Bound\n");
+	bench_look(b, bound_nic);
+	bench_delete(b, NAME);
+	bench_serve(b);
+	bench_logged(b, "GET " NAME "\n");
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
-	bench_end(&b, RETURNED);
-	bench_serve(&b);
-	bench_logged(&b, "PATCH " NAME "\n");
-	bench_said(&b, "Normal Released\n");
-	bench_look(&b, free_nic);
-	bench_advance(&b, 60000);
-	assert_int_equal(bench_asking(&b), 0);
-	assert_int_equal(json_object_size(b.objects), 0);
-	assert_int_equal(b.writes, 4);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	bench_logged(b, "PATCH " NAME "\n");
+	bench_said(b, "Normal Released\n");
+	bench_look(b, free_nic);
+	bench_advance(b, 60000);
+	assert_int_equal(bench_asking(b), 0);
+	assert_int_equal(json_object_size(b->objects), 0);
+	assert_int_equal(b->writes, 4);
 	assert_int_equal(fake.binder->started, 2);
-	bench_close(&b);
 }
 
 static void a_ready_claim_is_left_alone(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_ready(&b);
 	for (int i = 0; i < 3; i++) {
-		bench_look(&b, bound_nic);
-		claims_touch(b.claims, NAME);
-		claims_synced(b.claims);
-		bench_advance(&b, 600000);
-		assert_int_equal(bench_asking(&b), 0);
+		bench_look(b, bound_nic);
+		claims_touch(b->claims, NAME);
+		claims_synced(b->claims);
+		bench_advance(b, 600000);
+		assert_int_equal(bench_asking(b), 0);
 	}
 	assert_int_equal(fake.binder->started, 1);
-	bench_close(&b);
 }
 
 static void nothing_is_decided_before_all_is_known(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_create(&b, NAME, CLAIM, false);
-	bench_look(&b, free_nic);
-	claims_touch(b.claims, NAME);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_list(&b, DEVICE);
-	assert_int_equal(bench_asking(&b), 1);
-	bench_close(&b);
+	bench_create(b, NAME, CLAIM, false);
+	bench_look(b, free_nic);
+	claims_touch(b->claims, NAME);
+	assert_int_equal(bench_asking(b), 0);
+	bench_list(b, DEVICE);
+	assert_int_equal(bench_asking(b), 1);
 }
 
 static void nothing_is_decided_before_the_node_was_looked_at(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_create(&b, NAME, CLAIM, false);
-	bench_list(&b, DEVICE);
-	claims_touch(b.claims, NAME);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_look(&b, free_nic);
-	assert_int_equal(bench_asking(&b), 1);
-	bench_close(&b);
+	bench_create(b, NAME, CLAIM, false);
+	bench_list(b, DEVICE);
+	claims_touch(b->claims, NAME);
+	assert_int_equal(bench_asking(b), 0);
+	bench_look(b, free_nic);
+	assert_int_equal(bench_asking(b), 1);
 }
 
 static void nothing_is_decided_before_the_devices_are_listed(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_create(&b, NAME, CLAIM, false);
-	bench_look(&b, free_nic);
-	bench_list_claims(&b);
-	bench_advance(&b, 1000);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_list_devices(&b, DEVICE);
-	assert_int_equal(bench_asking(&b), 1);
-	bench_close(&b);
+	bench_create(b, NAME, CLAIM, false);
+	bench_look(b, free_nic);
+	bench_list_claims(b);
+	bench_advance(b, 1000);
+	assert_int_equal(bench_asking(b), 0);
+	bench_list_devices(b, DEVICE);
+	assert_int_equal(bench_asking(b), 1);
 }
 
 /* What the helper did is known, but not what else there is to give back. */
 static void a_wish_that_turns_waits_for_a_scan(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, BOUND);
-	bench_serve(&b);
-	bench_delete(&b, NAME);
-	bench_advance(&b, 1000);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_look(&b, bound_nic);
-	bench_serve(&b);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_delete(b, NAME);
+	bench_advance(b, 1000);
+	assert_int_equal(bench_asking(b), 0);
+	bench_look(b, bound_nic);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
-	bench_close(&b);
 }
 
 /* Its finalizer was taken away, and another one came: what was bound for the first is looked at. */
 static void another_claim_of_that_name_waits_for_a_scan(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, BOUND);
-	bench_serve(&b);
-	bench_remove(&b, NAME);
-	bench_create(&b, NAME, CLAIM, true);
-	bench_advance(&b, 1000);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_look(&b, bound_nic);
-	bench_serve(&b);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_remove(b, NAME);
+	bench_create(b, NAME, CLAIM, true);
+	bench_advance(b, 1000);
+	assert_int_equal(bench_asking(b), 0);
+	bench_look(b, bound_nic);
+	bench_serve(b);
 	assert_string_equal(fake.binder->jobs.items[0]->text,
 			    "bind 1: 0000:01:00.0 e1000e->vfio-pci for " NAME "/u2");
-	bench_close(&b);
 }
 
 static void a_device_that_is_being_set_up_is_waited_for(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_free(&b);
-	b.held = true;
-	bench_create(&b, NAME, CLAIM, true);
-	bench_advance(&b, 60000);
-	assert_int_equal(bench_asking(&b), 0);
-	b.held = false;
-	claims_synced(b.claims);
-	bench_serve(&b);
+	b->held = true;
+	bench_create(b, NAME, CLAIM, true);
+	bench_advance(b, 60000);
+	assert_int_equal(bench_asking(b), 0);
+	b->held = false;
+	claims_synced(b->claims);
+	bench_serve(b);
 	assert_string_equal(fake.binder->jobs.items[0]->text, LAUNCH);
-	bench_close(&b);
 }
 
 static void giving_back_does_not_wait_for_that(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_ready(&b);
-	b.held = true;
-	bench_delete(&b, NAME);
-	bench_serve(&b);
+	b->held = true;
+	bench_delete(b, NAME);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
-	bench_close(&b);
 }
 
 static void another_nodes_claim_is_not_touched(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_free(&b);
-	bench_create(&b, "node2-000001000", "{\"address\":\"0000:01:00.0\",\"nodeName\":\"node2\"}",
+	bench_create(b, "node2-000001000", "{\"address\":\"0000:01:00.0\",\"nodeName\":\"node2\"}",
 		     true);
-	bench_advance(&b, 60000);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_close(&b);
+	bench_advance(b, 60000);
+	assert_int_equal(bench_asking(b), 0);
 }
 
 static void a_claim_made_anew_within_a_second_is_bound_anew(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_releasing(&b);
-	bench_end(&b, RETURNED);
-	bench_serve_one(&b);
-	assert_int_equal(json_object_size(b.objects), 0);
-	bench_create(&b, NAME, CLAIM, true);
-	bench_serve(&b);
-	bench_look(&b, free_nic);
-	bench_serve(&b);
+	bench_end(b, RETURNED);
+	bench_serve_one(b);
+	assert_int_equal(json_object_size(b->objects), 0);
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	bench_look(b, free_nic);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text,
 			    "bind 1: 0000:01:00.0 e1000e->vfio-pci for " NAME "/u2");
-	bench_end(&b, BOUND);
-	bench_serve(&b);
-	bench_has(&b, NAME, "\"passthroughEnabled\":true");
-	bench_close(&b);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_has(b, NAME, "\"passthroughEnabled\":true");
 }
 
 static void a_record_without_a_claim_is_released(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_list(&b, DEVICE);
-	bench_look(&b, bound_nic);
-	bench_serve(&b);
-	bench_logged(&b, "GET " NAME "\n");
+	bench_list(b, DEVICE);
+	bench_look(b, bound_nic);
+	bench_serve(b);
+	bench_logged(b, "GET " NAME "\n");
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
-	bench_end(&b, RETURNED);
-	bench_serve(&b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 0);
-	bench_look(&b, free_nic);
-	bench_serve(&b);
+	bench_look(b, free_nic);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
-	assert_int_equal(b.writes, 0);
-	bench_close(&b);
+	assert_int_equal(b->writes, 0);
 }
 
 static void devices_that_others_bound_are_left_alone_and_told_once(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_list(&b, DEVICE);
+	bench_list(b, DEVICE);
 	for (int i = 0; i < 3; i++) {
-		bench_look(&b, foreign_nic);
-		bench_advance(&b, 60000);
-		assert_int_equal(bench_asking(&b), 0);
+		bench_look(b, foreign_nic);
+		bench_advance(b, 60000);
+		assert_int_equal(bench_asking(b), 0);
 	}
-	bench_said(&b, "Normal LeftAlone\n");
+	bench_said(b, "Normal LeftAlone\n");
 	assert_int_equal(fake.binder->started, 0);
-	bench_close(&b);
 }
 
 static void a_device_moves_from_the_start_until_a_later_scan(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_free(&b);
-	assert_false(claims_moving(b.claims, NAME));
-	bench_create(&b, NAME, CLAIM, true);
-	bench_serve(&b);
-	assert_true(claims_moving(b.claims, NAME));
-	assert_false(claims_moving(b.claims, "node1-000002000"));
-	bench_look(&b, free_nic);
-	bench_advance(&b, 10);
-	assert_int_equal(b.moves, 0);
-	bench_end(&b, BOUND);
-	assert_int_equal(b.moves, 1);
-	bench_serve(&b);
-	assert_true(claims_moving(b.claims, NAME));
-	bench_look(&b, bound_nic);
-	assert_false(claims_moving(b.claims, NAME));
-	bench_close(&b);
+	assert_false(claims_moving(b->claims, NAME));
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	assert_true(claims_moving(b->claims, NAME));
+	assert_false(claims_moving(b->claims, "node1-000002000"));
+	bench_look(b, free_nic);
+	bench_advance(b, 10);
+	assert_int_equal(b->moves, 0);
+	bench_end(b, BOUND);
+	assert_int_equal(b->moves, 1);
+	bench_serve(b);
+	assert_true(claims_moving(b->claims, NAME));
+	bench_look(b, bound_nic);
+	assert_false(claims_moving(b->claims, NAME));
 }
 
 static void a_vanished_device_says_so(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_ready(&b);
-	bench_look(&b, nothing);
-	bench_serve(&b);
-	bench_has(&b, NAME, "DeviceGone");
-	bench_has(&b, NAME, "\"passthroughEnabled\":false");
-	bench_close(&b);
+	bench_look(b, nothing);
+	bench_serve(b);
+	bench_has(b, NAME, "DeviceGone");
+	bench_has(b, NAME, "\"passthroughEnabled\":false");
 }
 
 static void the_watch_may_be_quicker_than_the_answer(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_free(&b);
-	b.early = true;
-	bench_create(&b, NAME, CLAIM, true);
-	run_until_ready(&b);
-	bench_look(&b, bound_nic);
-	bench_delete(&b, NAME);
-	bench_serve(&b);
-	bench_end(&b, RETURNED);
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 0);
-	bench_look(&b, free_nic);
-	bench_advance(&b, 60000);
-	assert_int_equal(bench_asking(&b), 0);
-	assert_int_equal(b.writes, 4);
+	b->early = true;
+	bench_create(b, NAME, CLAIM, true);
+	run_until_ready(b);
+	bench_look(b, bound_nic);
+	bench_delete(b, NAME);
+	bench_serve(b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 0);
+	bench_look(b, free_nic);
+	bench_advance(b, 60000);
+	assert_int_equal(bench_asking(b), 0);
+	assert_int_equal(b->writes, 4);
 	assert_int_equal(fake.binder->started, 2);
-	bench_close(&b);
 }
 
 static void the_event_of_a_foreign_device_waits_for_its_object(void **state)
 {
 	auto_json json_t *device = json_loads(DEVICE, 0, NULL);
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_list(&b, "");
-	bench_look(&b, foreign_nic);
-	bench_said(&b, "");
-	bench_event(&b, DEVICES_PATH, "ADDED", device);
-	bench_said(&b, "Normal LeftAlone\n");
-	bench_stamp(&b, device);
-	bench_event(&b, DEVICES_PATH, "MODIFIED", device);
-	bench_said(&b, "");
-	bench_close(&b);
+	bench_list(b, "");
+	bench_look(b, foreign_nic);
+	bench_said(b, "");
+	bench_event(b, DEVICES_PATH, "ADDED", device);
+	bench_said(b, "Normal LeftAlone\n");
+	bench_stamp(b, device);
+	bench_event(b, DEVICES_PATH, "MODIFIED", device);
+	bench_said(b, "");
 }
 
 static void assert_metric(struct bench *b, const char *line)
@@ -337,76 +286,80 @@ static void assert_metric(struct bench *b, const char *line)
 
 static void metrics_tell_how_far_claims_are(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
-	bench_serve(&b);
+	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+	bench_serve(b);
 	assert_metric(
-		&b,
+		b,
 		"hostdev_claims{kind=\"PCIDeviceClaim\",state=\"failed\",reason=\"UnbindFailed\"} 1\n");
-	bench_look(&b, free_nic);
-	run_until_ready(&b);
-	bench_look(&b, bound_nic);
+	bench_look(b, free_nic);
+	run_until_ready(b);
+	bench_look(b, bound_nic);
 	assert_metric(
-		&b,
+		b,
 		"hostdev_claims{kind=\"PCIDeviceClaim\",state=\"failed\",reason=\"UnbindFailed\"} 0\n");
 	assert_metric(
-		&b, "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"ready\",reason=\"Ready\"} 1\n");
-	assert_metric(&b, "hostdev_claim_seconds_count{verb=\"bind\"} 1\n");
-	bench_delete(&b, NAME);
-	bench_serve(&b);
-	bench_end(&b, HELD);
-	bench_serve(&b);
-	assert_metric(&b,
+		b, "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"ready\",reason=\"Ready\"} 1\n");
+	assert_metric(b, "hostdev_claim_seconds_count{verb=\"bind\"} 1\n");
+	bench_delete(b, NAME);
+	bench_serve(b);
+	bench_end(b, HELD);
+	bench_serve(b);
+	assert_metric(b,
 		      "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"held\",reason=\"Held\"} 1\n");
-	bench_advance(&b, 5100);
-	bench_serve(&b);
-	bench_end(&b, RETURNED);
-	bench_serve(&b);
-	bench_look(&b, free_nic);
+	bench_advance(b, 5100);
+	bench_serve(b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	bench_look(b, free_nic);
 	assert_metric(
-		&b, "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"ready\",reason=\"Ready\"} 0\n");
-	assert_metric(&b,
+		b, "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"ready\",reason=\"Ready\"} 0\n");
+	assert_metric(b,
 		      "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"held\",reason=\"Held\"} 0\n");
-	assert_metric(&b, "hostdev_claim_seconds_count{verb=\"release\"} 1\n");
-	bench_close(&b);
+	assert_metric(b, "hostdev_claim_seconds_count{verb=\"release\"} 1\n");
 }
 
 /* clang-format off */
 static struct claims_case {
 	const char *name;
+	const struct suite_fixture *fixture;
 	CMUnitTestFunction test;
 } cases[] = {
-	{ "a life takes four writes: mark, intent, ready, unmark", a_life_takes_four_writes },
-	{ "a claim that is as it should be takes no request", a_ready_claim_is_left_alone },
+	{ "a life takes four writes: mark, intent, ready, unmark",
+	  &free_fixture, a_life_takes_four_writes },
+	{ "a claim that is as it should be takes no request",
+	  &ready_fixture, a_ready_claim_is_left_alone },
 	{ "nothing is decided before the lists are there",
-	  nothing_is_decided_before_all_is_known },
+	  &bench_fixture, nothing_is_decided_before_all_is_known },
 	{ "nothing is decided before the node was looked at",
-	  nothing_is_decided_before_the_node_was_looked_at },
+	  &bench_fixture, nothing_is_decided_before_the_node_was_looked_at },
 	{ "nothing is decided before the devices are listed",
-	  nothing_is_decided_before_the_devices_are_listed },
-	{ "a claim deleted right after its bind waits for a scan", a_wish_that_turns_waits_for_a_scan },
-	{ "another claim of the name waits for a scan", another_claim_of_that_name_waits_for_a_scan },
+	  &bench_fixture, nothing_is_decided_before_the_devices_are_listed },
+	{ "a claim deleted right after its bind waits for a scan",
+	  &binding_fixture, a_wish_that_turns_waits_for_a_scan },
+	{ "another claim of the name waits for a scan",
+	  &binding_fixture, another_claim_of_that_name_waits_for_a_scan },
 	{ "a device that is still being set up is waited for",
-	  a_device_that_is_being_set_up_is_waited_for },
+	  &free_fixture, a_device_that_is_being_set_up_is_waited_for },
 	{ "but a claim that is given back does not wait for that",
-	  giving_back_does_not_wait_for_that },
-	{ "another node's claim is not touched", another_nodes_claim_is_not_touched },
+	  &ready_fixture, giving_back_does_not_wait_for_that },
+	{ "another node's claim is not touched",
+	  &free_fixture, another_nodes_claim_is_not_touched },
 	{ "a claim deleted and made anew is bound anew",
-	  a_claim_made_anew_within_a_second_is_bound_anew },
+	  &releasing_fixture, a_claim_made_anew_within_a_second_is_bound_anew },
 	{ "a record without a claim is released once the API server confirms",
-	  a_record_without_a_claim_is_released },
+	  &bench_fixture, a_record_without_a_claim_is_released },
 	{ "devices that others bound are left alone and told of once",
-	  devices_that_others_bound_are_left_alone_and_told_once },
+	  &bench_fixture, devices_that_others_bound_are_left_alone_and_told_once },
 	{ "a device moves from the start of its transition until a later scan",
-	  a_device_moves_from_the_start_until_a_later_scan },
-	{ "a vanished device says so", a_vanished_device_says_so },
-	{ "the watch may be quicker than the answer", the_watch_may_be_quicker_than_the_answer },
+	  &free_fixture, a_device_moves_from_the_start_until_a_later_scan },
+	{ "a vanished device says so", &ready_fixture, a_vanished_device_says_so },
+	{ "the watch may be quicker than the answer",
+	  &free_fixture, the_watch_may_be_quicker_than_the_answer },
 	{ "the event of a foreign device waits for its object",
-	  the_event_of_a_foreign_device_waits_for_its_object },
-	{ "metrics tell how far claims are", metrics_tell_how_far_claims_are },
+	  &bench_fixture, the_event_of_a_foreign_device_waits_for_its_object },
+	{ "metrics tell how far claims are", &binding_fixture, metrics_tell_how_far_claims_are },
 };
 /* clang-format on */
 
@@ -415,7 +368,9 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		suite_fixture(&suite, cases[i].fixture);
 		suite_add(&suite, cases[i].name, cases[i].test, NULL);
+	}
 	return suite_run(&suite, "claims");
 }

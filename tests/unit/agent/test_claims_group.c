@@ -25,30 +25,27 @@ static void claims_of_one_group_share_a_helper(void **state)
 {
 	static const char *const lines[] = { PART("1", "7", "8139cp"), PART("2", "7", "8139cp"),
 					     NULL };
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_list(&b, PART_DEVICE("1") "," PART_DEVICE("2"));
-	bench_look(&b, lines);
-	bench_create(&b, "node1-000007010", PART_CLAIM("1"), true);
-	bench_serve(&b);
+	bench_list(b, PART_DEVICE("1") "," PART_DEVICE("2"));
+	bench_look(b, lines);
+	bench_create(b, "node1-000007010", PART_CLAIM("1"), true);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 0);
-	bench_has(&b, "node1-000007010", "GroupShared");
-	bench_create(&b, "node1-000007020", PART_CLAIM("2"), true);
-	bench_serve(&b);
+	bench_has(b, "node1-000007010", "GroupShared");
+	bench_create(b, "node1-000007020", PART_CLAIM("2"), true);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text,
 			    "bind 7: 0000:07:02.0 8139cp->vfio-pci for node1-000007020/u2 "
 			    "0000:07:01.0 8139cp->vfio-pci for node1-000007010/u1");
-	assert_true(claims_moving(b.claims, "node1-000007020"));
-	bench_end(&b, (struct binder_outcome){ .message = TEXT("bound"),
-					       .seen = { .items = both_on_vfio, .len = 2 } });
-	bench_serve(&b);
+	assert_true(claims_moving(b->claims, "node1-000007020"));
+	bench_end(b, (struct binder_outcome){ .message = TEXT("bound"),
+					      .seen = { .items = both_on_vfio, .len = 2 } });
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
-	bench_has(&b, "node1-000007010", "\"passthroughEnabled\":true");
-	bench_has(&b, "node1-000007020", "\"passthroughEnabled\":true");
-	bench_close(&b);
+	bench_has(b, "node1-000007010", "\"passthroughEnabled\":true");
+	bench_has(b, "node1-000007020", "\"passthroughEnabled\":true");
 }
 
 /* Nothing is said of a group, or done with it, while it is between two drivers. */
@@ -56,24 +53,21 @@ static void a_claim_of_a_group_under_way_rests(void **state)
 {
 	static const char *const lines[] = { PART("1", "7", "8139cp"), PART("2", "7", "8139cp"),
 					     NULL };
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_create(&b, "node1-000007010",
+	bench_create(b, "node1-000007010",
 		     "{\"address\":\"0000:07:01.0\",\"includeIOMMUGroup\":true}", false);
-	bench_list(&b, PART_DEVICE("1") "," PART_DEVICE("2"));
-	bench_look(&b, lines);
-	bench_serve(&b);
+	bench_list(b, PART_DEVICE("1") "," PART_DEVICE("2"));
+	bench_look(b, lines);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_int_equal(fake.binder->jobs.items[0]->addresses.len, 2);
-	bench_create(&b, "node1-000007020", PART_CLAIM("2"), true);
-	bench_advance(&b, 60000);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_end(&b, (struct binder_outcome){ .message = TEXT("bound"),
-					       .seen = { .items = both_on_vfio, .len = 2 } });
-	assert_int_equal(bench_asking(&b), 2);
-	bench_close(&b);
+	bench_create(b, "node1-000007020", PART_CLAIM("2"), true);
+	bench_advance(b, 60000);
+	assert_int_equal(bench_asking(b), 0);
+	bench_end(b, (struct binder_outcome){ .message = TEXT("bound"),
+					      .seen = { .items = both_on_vfio, .len = 2 } });
+	assert_int_equal(bench_asking(b), 2);
 }
 
 static void claims_of_many_groups_run_side_by_side(void **state)
@@ -81,31 +75,32 @@ static void claims_of_many_groups_run_side_by_side(void **state)
 	static const char *const lines[] = { PART("1", "1", "8139cp"), PART("2", "2", "8139cp"),
 					     PART("3", "3", "8139cp"), PART("4", "4", "8139cp"),
 					     NULL };
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_create(&b, "node1-000007010", PART_CLAIM("1"), false);
-	bench_create(&b, "node1-000007020", PART_CLAIM("2"), false);
-	bench_create(&b, "node1-000007030", PART_CLAIM("3"), false);
-	bench_create(&b, "node1-000007040", PART_CLAIM("4"), false);
-	bench_list(&b,
+	bench_create(b, "node1-000007010", PART_CLAIM("1"), false);
+	bench_create(b, "node1-000007020", PART_CLAIM("2"), false);
+	bench_create(b, "node1-000007030", PART_CLAIM("3"), false);
+	bench_create(b, "node1-000007040", PART_CLAIM("4"), false);
+	bench_list(b,
 		   PART_DEVICE("1") "," PART_DEVICE("2") "," PART_DEVICE("3") "," PART_DEVICE("4"));
-	bench_look(&b, lines);
-	assert_int_equal(bench_asking(&b), 4);
-	bench_serve(&b);
+	bench_look(b, lines);
+	assert_int_equal(bench_asking(b), 4);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 4);
-	bench_close(&b);
 }
 
 /* clang-format off */
 static struct claims_case {
 	const char *name;
+	const struct suite_fixture *fixture;
 	CMUnitTestFunction test;
 } cases[] = {
-	{ "claims of one group share a helper", claims_of_one_group_share_a_helper },
-	{ "a claim of a group under way rests", a_claim_of_a_group_under_way_rests },
-	{ "claims of many groups run side by side", claims_of_many_groups_run_side_by_side },
+	{ "claims of one group share a helper",
+	  &bench_fixture, claims_of_one_group_share_a_helper },
+	{ "a claim of a group under way rests",
+	  &bench_fixture, a_claim_of_a_group_under_way_rests },
+	{ "claims of many groups run side by side",
+	  &bench_fixture, claims_of_many_groups_run_side_by_side },
 };
 /* clang-format on */
 
@@ -114,7 +109,9 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		suite_fixture(&suite, cases[i].fixture);
 		suite_add(&suite, cases[i].name, cases[i].test, NULL);
+	}
 	return suite_run(&suite, "claims_group");
 }

@@ -6,95 +6,80 @@
 
 static void a_pod_is_named_before_any_helper_runs(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_ready(&b);
-	b.pod = "pod default/vm-1";
-	bench_delete(&b, NAME);
-	bench_serve(&b);
+	b->pod = "pod default/vm-1";
+	bench_delete(b, NAME);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 0);
-	bench_has(&b, NAME, "\"holder\":\"pod default/vm-1\"");
-	bench_has(&b, NAME, "\"passthroughEnabled\":true");
-	bench_said(&b, "Warning Held\n");
+	bench_has(b, NAME, "\"holder\":\"pod default/vm-1\"");
+	bench_has(b, NAME, "\"passthroughEnabled\":true");
+	bench_said(b, "Warning Held\n");
 
 	/* Looked at again, it says the same and writes nothing. */
-	str_clear(&b.log);
-	bench_advance(&b, 60000);
-	assert_int_equal(bench_asking(&b) + fake.binder->jobs.len, 0);
-	bench_close(&b);
+	str_clear(&b->log);
+	bench_advance(b, 60000);
+	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
 }
 
 static void the_device_goes_back_when_the_pod_is_gone(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_ready(&b);
-	b.pod = "pod default/vm-1";
-	bench_delete(&b, NAME);
-	bench_serve(&b);
-	b.pod = NULL;
-	claims_touch(b.claims, NAME);
-	bench_serve(&b);
+	b->pod = "pod default/vm-1";
+	bench_delete(b, NAME);
+	bench_serve(b);
+	b->pod = NULL;
+	claims_touch(b->claims, NAME);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
-	bench_end(&b, RETURNED);
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 0);
-	bench_close(&b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 0);
 }
 
 static void nobody_tells_of_the_end_and_it_is_seen_all_the_same(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_ready(&b);
-	b.pod = "pod default/vm-1";
-	bench_delete(&b, NAME);
-	bench_serve(&b);
-	b.pod = NULL;
-	bench_advance(&b, 5000);
-	bench_serve(&b);
+	b->pod = "pod default/vm-1";
+	bench_delete(b, NAME);
+	bench_serve(b);
+	b->pod = NULL;
+	bench_advance(b, 5000);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
-	bench_close(&b);
 }
 
 static void what_is_not_known_yet_is_waited_for_without_a_word(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_ready(&b);
-	b.pod = "";
-	bench_delete(&b, NAME);
-	bench_serve(&b);
-	bench_advance(&b, 10000);
-	assert_int_equal(bench_asking(&b) + fake.binder->jobs.len, 0);
-	assert_int_equal(b.writes, 0);
-	bench_said(&b, "");
-	b.pod = NULL;
-	bench_advance(&b, 500);
-	bench_serve(&b);
+	b->pod = "";
+	bench_delete(b, NAME);
+	bench_serve(b);
+	bench_advance(b, 10000);
+	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
+	assert_int_equal(b->writes, 0);
+	bench_said(b, "");
+	b->pod = NULL;
+	bench_advance(b, 500);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
-	bench_close(&b);
 }
 
 /* The pod came while the last word about the claim was asked for. */
 static void a_pod_that_comes_in_between_keeps_the_device(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_ready(&b);
-	bench_delete(&b, NAME);
-	assert_int_equal(bench_asking(&b), 1);
-	b.pod = "pod default/vm-1";
-	bench_serve(&b);
+	bench_delete(b, NAME);
+	assert_int_equal(bench_asking(b), 1);
+	b->pod = "pod default/vm-1";
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 0);
-	bench_has(&b, NAME, "\"holder\":\"pod default/vm-1\"");
-	bench_close(&b);
+	bench_has(b, NAME, "\"holder\":\"pod default/vm-1\"");
 }
 
 #define USB(port, more) "{\"kind\":\"usb\",\"name\":\"" port "\",\"bus\":1,\"device\":5" more "}"
@@ -109,36 +94,34 @@ static const char *const controller[] = { NIC("e1000e"),
 /* harvester-api 2.5: by an entry of the HostDeviceConfig, so that no claim says it. */
 static void a_controller_waits_for_the_pod_of_a_usb_device(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_list(&b, DEVICE);
-	bench_look(&b, controller);
-	b.usb_pod = ""; /* not known */
-	bench_create(&b, NAME, CLAIM, true);
-	bench_serve(&b);
+	bench_list(b, DEVICE);
+	bench_look(b, controller);
+	b->usb_pod = ""; /* not known */
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 0);
-	bench_has(&b, NAME, "whether a pod has that in socket 1-2 is not known yet");
-	b.usb_pod = "pod default/vm-2";
-	bench_advance(&b, 5000);
-	bench_serve(&b);
+	bench_has(b, NAME, "whether a pod has that in socket 1-2 is not known yet");
+	b->usb_pod = "pod default/vm-2";
+	bench_advance(b, 5000);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 0);
-	bench_has(&b, NAME, "\"USBDevicesClaimed\"");
-	bench_has(&b, NAME,
+	bench_has(b, NAME, "\"USBDevicesClaimed\"");
+	bench_has(b, NAME,
 		  "USB devices on 0000:01:00.0 are lent: pod default/vm-2 has that in socket 1-2");
-	b.usb_pod = NULL;
-	bench_advance(&b, 5000);
-	bench_serve(&b);
+	b->usb_pod = NULL;
+	bench_advance(b, 5000);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text, LAUNCH);
-	bench_close(&b);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &ready_fixture);
 	suite_add(&suite, "a pod is named before any helper runs",
 		  a_pod_is_named_before_any_helper_runs, NULL);
 	suite_add(&suite, "the device goes back when the pod is gone",
@@ -149,6 +132,7 @@ int main(void)
 		  what_is_not_known_yet_is_waited_for_without_a_word, NULL);
 	suite_add(&suite, "a pod that comes in between keeps the device",
 		  a_pod_that_comes_in_between_keeps_the_device, NULL);
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "harvester-api 2.5: a controller waits for the pod of a USB device",
 		  a_controller_waits_for_the_pod_of_a_usb_device, NULL);
 	return suite_run(&suite, "claims_pods");

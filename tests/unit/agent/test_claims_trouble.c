@@ -9,212 +9,182 @@
 
 static void a_write_that_the_watch_has_not_shown_is_waited_for(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	b.lagging = true;
-	bench_end(&b, BOUND);
-	bench_serve(&b);
-	bench_logged(&b, "PATCH " NAME "/status\n");
-	claims_touch(b.claims, NAME);
-	bench_advance(&b, 100);
-	bench_look(&b, bound_nic);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_catch_up(&b);
-	bench_advance(&b, 5000);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_close(&b);
+	b->lagging = true;
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_logged(b, "PATCH " NAME "/status\n");
+	claims_touch(b->claims, NAME);
+	bench_advance(b, 100);
+	bench_look(b, bound_nic);
+	assert_int_equal(bench_asking(b), 0);
+	bench_catch_up(b);
+	bench_advance(b, 5000);
+	assert_int_equal(bench_asking(b), 0);
 }
 
 /* Somebody edits between our look and our write. */
 static void a_conflict_waits_for_the_newer_claim(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	json_t *object;
 
-	(void)state;
-	open_free(&b);
-	bench_create(&b, NAME, CLAIM, true);
-	b.lagging = true;
-	object = json_object_get(b.objects, NAME);
-	bench_stamp(&b, object);
-	bench_serve_one(&b);
-	bench_logged(&b, "PATCH " NAME "\n");
-	bench_advance(&b, 2000);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_catch_up(&b);
-	bench_serve(&b);
+	bench_create(b, NAME, CLAIM, true);
+	b->lagging = true;
+	object = json_object_get(b->objects, NAME);
+	bench_stamp(b, object);
+	bench_serve_one(b);
+	bench_logged(b, "PATCH " NAME "\n");
+	bench_advance(b, 2000);
+	assert_int_equal(bench_asking(b), 0);
+	bench_catch_up(b);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
-	bench_close(&b);
 }
 
 static void a_watch_that_stays_behind_is_believed_again(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_free(&b);
-	bench_create(&b, NAME, CLAIM, true);
-	b.lagging = true;
-	bench_stamp(&b, json_object_get(b.objects, NAME));
-	bench_serve_one(&b);
-	bench_advance(&b, 2900);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_advance(&b, 200);
-	assert_int_equal(bench_asking(&b), 1);
-	bench_close(&b);
+	bench_create(b, NAME, CLAIM, true);
+	b->lagging = true;
+	bench_stamp(b, json_object_get(b->objects, NAME));
+	bench_serve_one(b);
+	bench_advance(b, 2900);
+	assert_int_equal(bench_asking(b), 0);
+	bench_advance(b, 200);
+	assert_int_equal(bench_asking(b), 1);
 }
 
 static void a_claim_deleted_before_the_mark_leaves_nothing(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_free(&b);
-	bench_create(&b, NAME, CLAIM, true);
-	assert_int_equal(bench_asking(&b), 1);
-	bench_delete(&b, NAME);
-	bench_serve_one(&b);
-	bench_advance(&b, 10000);
-	assert_int_equal(bench_asking(&b), 0);
+	bench_create(b, NAME, CLAIM, true);
+	assert_int_equal(bench_asking(b), 1);
+	bench_delete(b, NAME);
+	bench_serve_one(b);
+	bench_advance(b, 10000);
+	assert_int_equal(bench_asking(b), 0);
 	assert_int_equal(fake.binder->started, 0);
-	bench_close(&b);
 }
 
 static void a_claim_deleted_while_it_is_bound_is_given_back(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_delete(&b, NAME);
-	assert_int_equal(bench_asking(&b), 0);
-	bench_end(&b, BOUND);
-	bench_serve(&b);
-	bench_advance(&b, 100);
-	bench_serve(&b);
-	bench_look(&b, bound_nic);
-	bench_serve(&b);
+	bench_delete(b, NAME);
+	assert_int_equal(bench_asking(b), 0);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_advance(b, 100);
+	bench_serve(b);
+	bench_look(b, bound_nic);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
-	bench_end(&b, RETURNED);
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 0);
-	bench_close(&b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 0);
 }
 
 static void a_held_device_waits_for_its_holder(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_releasing(&b);
-	bench_end(&b, HELD);
-	bench_serve(&b);
-	bench_logged(&b, "PATCH " NAME "/status\n");
-	bench_has(&b, NAME, "\"holder\":\"process 123 (qemu)\"");
-	bench_said(&b, "Warning Held\n");
+	bench_end(b, HELD);
+	bench_serve(b);
+	bench_logged(b, "PATCH " NAME "/status\n");
+	bench_has(b, NAME, "\"holder\":\"process 123 (qemu)\"");
+	bench_said(b, "Warning Held\n");
 	assert_non_null(fake.watch);
 	assert_int_equal(fake.watch->pid, 123);
-	bench_advance(&b, 4000);
-	assert_int_equal(bench_asking(&b) + fake.binder->jobs.len, 0);
+	bench_advance(b, 4000);
+	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
 	fake.watch->fn(fake.watch->arg);
-	bench_serve(&b);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
-	bench_end(&b, RETURNED);
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 0);
-	bench_close(&b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 0);
 }
 
 /* A process of another pid namespace looks ended at once: no watch on it a second time. */
 static void a_holder_that_stays_is_looked_for_every_5_s(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_releasing(&b);
-	bench_end(&b, HELD);
-	bench_serve(&b);
+	bench_end(b, HELD);
+	bench_serve(b);
 	fake.watch->fn(fake.watch->arg);
-	bench_serve(&b);
-	str_clear(&b.log);
+	bench_serve(b);
+	str_clear(&b->log);
 	for (int i = 0; i < 3; i++) {
-		bench_end(&b, HELD);
-		assert_int_equal(bench_asking(&b), 0);
-		bench_advance(&b, 4900);
-		assert_int_equal(bench_asking(&b), 0);
-		bench_advance(&b, 200);
-		bench_serve(&b);
-		bench_logged(&b, "GET " NAME "\n");
+		bench_end(b, HELD);
+		assert_int_equal(bench_asking(b), 0);
+		bench_advance(b, 4900);
+		assert_int_equal(bench_asking(b), 0);
+		bench_advance(b, 200);
+		bench_serve(b);
+		bench_logged(b, "GET " NAME "\n");
 		assert_int_equal(fake.binder->jobs.len, 1);
 	}
 	assert_int_equal(fake.watches, 1);
-	bench_said(&b, "Warning Held\n");
-	bench_close(&b);
+	bench_said(b, "Warning Held\n");
 }
 
 static void a_failure_is_told_once_and_tried_again_with_backoff(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	uint64_t hold_ms = 1000;
 
-	(void)state;
-	open_binding(&b);
 	for (int i = 0; i < 4; i++) {
-		bench_end(&b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
-		bench_serve(&b);
-		bench_has(&b, NAME, "\"reason\":\"UnbindFailed\"");
-		bench_look(&b, free_nic);
-		bench_advance(&b, hold_ms - 100);
-		assert_int_equal(bench_asking(&b) + fake.binder->jobs.len, 0);
-		bench_advance(&b, 200);
-		bench_serve(&b);
+		bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+		bench_serve(b);
+		bench_has(b, NAME, "\"reason\":\"UnbindFailed\"");
+		bench_look(b, free_nic);
+		bench_advance(b, hold_ms - 100);
+		assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
+		bench_advance(b, 200);
+		bench_serve(b);
 		assert_int_equal(fake.binder->jobs.len, 1);
 		hold_ms *= 2;
 	}
-	bench_said(&b, "Warning UnbindFailed\n");
-	bench_end(&b, BOUND);
-	bench_serve(&b);
-	bench_has(&b, NAME, "\"passthroughEnabled\":true");
-	bench_close(&b);
+	bench_said(b, "Warning UnbindFailed\n");
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_has(b, NAME, "\"passthroughEnabled\":true");
 }
 
 static void a_refusal_waits_for_a_change(void **state)
 {
 	static const char *const other_driver[] = { NIC("igb"), NULL };
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
-	bench_serve(&b);
-	bench_has(&b, NAME, "\"reason\":\"OverrideOwned\"");
-	bench_look(&b, free_nic);
-	bench_look(&b, free_nic);
-	bench_advance(&b, 20000);
-	assert_int_equal(bench_asking(&b) + fake.binder->jobs.len, 0);
-	bench_look(&b, other_driver);
-	bench_serve(&b);
+	bench_end(b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
+	bench_serve(b);
+	bench_has(b, NAME, "\"reason\":\"OverrideOwned\"");
+	bench_look(b, free_nic);
+	bench_look(b, free_nic);
+	bench_advance(b, 20000);
+	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
+	bench_look(b, other_driver);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
-	bench_close(&b);
 }
 
 static void a_refusal_is_tried_again_after_30_s(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
-	bench_serve(&b);
-	bench_advance(&b, 29000);
-	assert_int_equal(bench_asking(&b) + fake.binder->jobs.len, 0);
-	bench_advance(&b, 2000);
-	bench_serve(&b);
+	bench_end(b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
+	bench_serve(b);
+	bench_advance(b, 29000);
+	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
+	bench_advance(b, 2000);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
-	bench_close(&b);
 }
 
 static const char *const used[] = { NIC("e1000e"),
@@ -238,43 +208,37 @@ static void bench_binds_between(struct bench *b, uint64_t early_ms, uint64_t lat
 /* Its interface has no address for 20 ms, again and again. */
 static void what_ends_for_a_moment_is_not_taken(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_free(&b);
-	bench_look(&b, used);
-	bench_create(&b, NAME, CLAIM, true);
-	bench_serve(&b);
-	bench_has(&b, NAME, "\"reason\":\"InUse\"");
+	bench_look(b, used);
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	bench_has(b, NAME, "\"reason\":\"InUse\"");
 	for (int i = 0; i < 20; i++) {
-		bench_look(&b, free_nic);
-		bench_serve(&b);
-		bench_advance(&b, i < 10 ? 20 : 4900);
-		bench_serve(&b);
-		bench_look(&b, used);
-		bench_serve(&b);
+		bench_look(b, free_nic);
+		bench_serve(b);
+		bench_advance(b, i < 10 ? 20 : 4900);
+		bench_serve(b);
+		bench_look(b, used);
+		bench_serve(b);
 	}
-	assert_int_equal(b.writes, 1);
+	assert_int_equal(b->writes, 1);
 	assert_int_equal(fake.binder->started, 0);
-	bench_look(&b, free_nic);
-	bench_binds_between(&b, 4900, 5100);
-	bench_close(&b);
+	bench_look(b, free_nic);
+	bench_binds_between(b, 4900, 5100);
 }
 
 /* A claim that is made while the device is free for a moment waits as one that was made before. */
 static void a_new_claim_waits_too(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_free(&b);
-	bench_look(&b, used);
-	bench_look(&b, free_nic);
-	bench_advance(&b, 100);
-	bench_create(&b, NAME, CLAIM, true);
-	bench_serve(&b);
-	bench_binds_between(&b, 4700, 5100);
-	bench_close(&b);
+	bench_look(b, used);
+	bench_look(b, free_nic);
+	bench_advance(b, 100);
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	bench_binds_between(b, 4700, 5100);
 }
 
 /* It does not know for how long the device has been free. */
@@ -283,73 +247,61 @@ static void an_agent_that_begins_waits_too(void **state)
 	static const char refused[] =
 		"{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"InUse\"}]}";
 	auto_json json_t *status = json_loads(refused, 0, NULL);
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_advance(&b, 60000);
-	bench_create(&b, NAME, CLAIM, false);
-	json_object_set(json_object_get(b.objects, NAME), "status", status);
-	bench_list(&b, DEVICE);
-	bench_look(&b, free_nic);
-	bench_binds_between(&b, 4900, 5100);
-	bench_close(&b);
+	bench_advance(b, 60000);
+	bench_create(b, NAME, CLAIM, false);
+	json_object_set(json_object_get(b->objects, NAME), "status", status);
+	bench_list(b, DEVICE);
+	bench_look(b, free_nic);
+	bench_binds_between(b, 4900, 5100);
 }
 
 static void a_busy_group_is_tried_again_soon(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, OUTCOME(BINDER_BUSY, "Busy"));
-	bench_serve(&b);
-	bench_advance(&b, 200);
-	assert_int_equal(bench_asking(&b) + fake.binder->jobs.len, 0);
-	bench_advance(&b, 100);
-	bench_serve(&b);
+	bench_end(b, OUTCOME(BINDER_BUSY, "Busy"));
+	bench_serve(b);
+	bench_advance(b, 200);
+	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
+	bench_advance(b, 100);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
-	bench_close(&b);
 }
 
 static void a_stuck_helper_is_waited_for(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, OUTCOME(BINDER_STUCK, "Stuck"));
-	bench_serve(&b);
-	bench_has(&b, NAME, "\"reason\":\"Stuck\"");
-	bench_said(&b, "Warning Stuck\n");
-	bench_look(&b, free_nic);
-	bench_advance(&b, 3600000);
-	bench_look(&b, free_nic);
-	bench_serve(&b);
+	bench_end(b, OUTCOME(BINDER_STUCK, "Stuck"));
+	bench_serve(b);
+	bench_has(b, NAME, "\"reason\":\"Stuck\"");
+	bench_said(b, "Warning Stuck\n");
+	bench_look(b, free_nic);
+	bench_advance(b, 3600000);
+	bench_look(b, free_nic);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
 	fake_binder_unstick();
-	bench_advance(&b, 10);
-	assert_int_equal(bench_asking(&b) + fake.binder->jobs.len, 0);
-	bench_look(&b, free_nic);
-	bench_serve(&b);
+	bench_advance(b, 10);
+	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
+	bench_look(b, free_nic);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 2);
-	bench_close(&b);
 }
 
 /* A path that is not served says nothing of the claim. */
 static void a_kind_that_is_gone_releases_nothing(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_list(&b, DEVICE);
-	bench_look(&b, bound_nic);
-	bench_refuse(&b, 404);
+	bench_list(b, DEVICE);
+	bench_look(b, bound_nic);
+	bench_refuse(b, 404);
 	assert_int_equal(fake.binder->started, 0);
-	bench_advance(&b, 60000);
-	assert_int_equal(bench_asking(&b), 1);
-	bench_close(&b);
+	bench_advance(b, 60000);
+	assert_int_equal(bench_asking(b), 1);
 }
 
 /* However far it is, the end of the agent leaves nothing behind. */
@@ -357,7 +309,6 @@ static void the_agent_may_end_at_any_time(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	open_free(&b);
 	bench_create(&b, NAME, CLAIM, true);
 	assert_int_equal(bench_asking(&b), 1);
@@ -394,7 +345,6 @@ static void whatever_request_fails_it_becomes_ready(void **state)
 {
 	static const int statuses[] = { 409, 429, 500, 403, 401, -EIO, -ETIMEDOUT };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
 		for (int nth = 0; nth < 3; nth++)
 			nth_request_fails(nth, statuses[i]);
@@ -414,7 +364,6 @@ static void an_answer_that_is_no_claim_counts_for_nothing(void **state)
 		"{\"metadata\":{\"name\":\"node1-000001000\"}}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		struct bench b;
 
@@ -429,154 +378,147 @@ static void an_answer_that_is_no_claim_counts_for_nothing(void **state)
 
 static void an_edit_ends_the_wait_after_a_failure(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	json_t *object;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
-	bench_serve(&b);
-	bench_look(&b, free_nic);
-	object = json_object_get(b.objects, NAME);
+	bench_end(b, OUTCOME(BINDER_REFUSED, "OverrideOwned"));
+	bench_serve(b);
+	bench_look(b, free_nic);
+	object = json_object_get(b->objects, NAME);
 	json_object_set_new(json_object_get(object, "metadata"), "generation", json_integer(2));
-	bench_stamp(&b, object);
-	bench_tell(&b, "MODIFIED", object);
-	bench_serve(&b);
+	bench_stamp(b, object);
+	bench_tell(b, "MODIFIED", object);
+	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
-	bench_close(&b);
 }
 
 static void a_claim_that_failed_can_be_deleted_at_once(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
-	bench_serve(&b);
-	bench_look(&b, free_nic);
-	bench_delete(&b, NAME);
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 0);
+	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+	bench_serve(b);
+	bench_look(b, free_nic);
+	bench_delete(b, NAME);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 0);
 	assert_int_equal(fake.binder->started, 1);
-	bench_close(&b);
 }
 
 static void a_stuck_claim_that_is_deleted_waits_for_the_helper(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, OUTCOME(BINDER_STUCK, "Stuck"));
-	bench_serve(&b);
-	bench_look(&b, bound_nic);
-	bench_delete(&b, NAME);
-	bench_serve(&b);
-	bench_advance(&b, 600000);
-	bench_serve(&b);
+	bench_end(b, OUTCOME(BINDER_STUCK, "Stuck"));
+	bench_serve(b);
+	bench_look(b, bound_nic);
+	bench_delete(b, NAME);
+	bench_serve(b);
+	bench_advance(b, 600000);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 1);
 	fake_binder_unstick();
-	bench_look(&b, bound_nic);
-	bench_serve(&b);
+	bench_look(b, bound_nic);
+	bench_serve(b);
 	assert_int_equal(fake.binder->started, 2);
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
-	bench_end(&b, RETURNED);
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 0);
-	bench_close(&b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 0);
 }
 
 /* Its helper runs before its first record, so nothing shows that it may yet bind the device. */
 static void a_claim_deleted_under_a_helper_without_a_record_stays(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_end(&b, OUTCOME(BINDER_STUCK, "Stuck"));
-	bench_serve(&b);
-	bench_look(&b, free_nic);
+	bench_end(b, OUTCOME(BINDER_STUCK, "Stuck"));
+	bench_serve(b);
+	bench_look(b, free_nic);
 	assert_false(fake.binder->jobs.items[0]->cancelled);
-	bench_delete(&b, NAME);
-	bench_serve(&b);
+	bench_delete(b, NAME);
+	bench_serve(b);
 	assert_true(fake.binder->jobs.items[0]->cancelled);
-	bench_look(&b, free_nic);
-	bench_advance(&b, 600000);
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 1);
+	bench_look(b, free_nic);
+	bench_advance(b, 600000);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 1);
 	fake_binder_unstick();
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 1);
-	bench_look(&b, bound_nic);
-	bench_serve(&b);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 1);
+	bench_look(b, bound_nic);
+	bench_serve(b);
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
-	bench_end(&b, RETURNED);
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 0);
-	bench_close(&b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 0);
 }
 
 static void a_deleted_claim_cancels_its_bind(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_binding(&b);
-	bench_look(&b, free_nic);
+	bench_look(b, free_nic);
 	assert_false(fake.binder->jobs.items[0]->cancelled);
-	bench_delete(&b, NAME);
+	bench_delete(b, NAME);
 	assert_true(fake.binder->jobs.items[0]->cancelled);
-	bench_end(&b, OUTCOME(BINDER_BUSY, "ClaimDeleted"));
-	bench_look(&b, free_nic);
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 0);
+	bench_end(b, OUTCOME(BINDER_BUSY, "ClaimDeleted"));
+	bench_look(b, free_nic);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 0);
 	assert_int_equal(fake.binder->started, 1);
-	bench_close(&b);
 }
 
 /* clang-format off */
 static struct claims_case {
 	const char *name;
+	const struct suite_fixture *fixture;
 	CMUnitTestFunction test;
 } cases[] = {
 	{ "our own write is waited for in the watch",
-	  a_write_that_the_watch_has_not_shown_is_waited_for },
-	{ "a conflict waits for the newer claim", a_conflict_waits_for_the_newer_claim },
+	  &binding_fixture, a_write_that_the_watch_has_not_shown_is_waited_for },
+	{ "a conflict waits for the newer claim",
+	  &free_fixture, a_conflict_waits_for_the_newer_claim },
 	{ "a watch that stays behind is believed again after 3 s",
-	  a_watch_that_stays_behind_is_believed_again },
+	  &free_fixture, a_watch_that_stays_behind_is_believed_again },
 	{ "a claim deleted before the mark leaves nothing",
-	  a_claim_deleted_before_the_mark_leaves_nothing },
+	  &free_fixture, a_claim_deleted_before_the_mark_leaves_nothing },
 	{ "a claim deleted while it is bound is given back",
-	  a_claim_deleted_while_it_is_bound_is_given_back },
-	{ "a held device is given back when its holder ends", a_held_device_waits_for_its_holder },
+	  &binding_fixture, a_claim_deleted_while_it_is_bound_is_given_back },
+	{ "a held device is given back when its holder ends",
+	  &releasing_fixture, a_held_device_waits_for_its_holder },
 	{ "a holder that stays is looked for every 5 s, without a write",
-	  a_holder_that_stays_is_looked_for_every_5_s },
+	  &releasing_fixture, a_holder_that_stays_is_looked_for_every_5_s },
 	{ "a failure is told once and tried again with backoff",
-	  a_failure_is_told_once_and_tried_again_with_backoff },
-	{ "a refusal waits for a change of the device", a_refusal_waits_for_a_change },
-	{ "a refusal is tried again after 30 s", a_refusal_is_tried_again_after_30_s },
-	{ "a use that ends for a moment is none that has ended", what_ends_for_a_moment_is_not_taken },
-	{ "a claim that was made since waits, too", a_new_claim_waits_too },
-	{ "an agent that begins waits, too", an_agent_that_begins_waits_too },
-	{ "a busy group is tried again after 250 ms", a_busy_group_is_tried_again_soon },
+	  &binding_fixture, a_failure_is_told_once_and_tried_again_with_backoff },
+	{ "a refusal waits for a change of the device",
+	  &binding_fixture, a_refusal_waits_for_a_change },
+	{ "a refusal is tried again after 30 s",
+	  &binding_fixture, a_refusal_is_tried_again_after_30_s },
+	{ "a use that ends for a moment is none that has ended",
+	  &free_fixture, what_ends_for_a_moment_is_not_taken },
+	{ "a claim that was made since waits, too", &free_fixture, a_new_claim_waits_too },
+	{ "an agent that begins waits, too", &bench_fixture, an_agent_that_begins_waits_too },
+	{ "a busy group is tried again after 250 ms",
+	  &binding_fixture, a_busy_group_is_tried_again_soon },
 	{ "a stuck helper is waited for, then the devices are looked at first",
-	  a_stuck_helper_is_waited_for },
+	  &binding_fixture, a_stuck_helper_is_waited_for },
 	{ "a 404 that does not name the claim releases nothing",
-	  a_kind_that_is_gone_releases_nothing },
-	{ "the agent may end at any time", the_agent_may_end_at_any_time },
+	  &bench_fixture, a_kind_that_is_gone_releases_nothing },
+	{ "the agent may end at any time",NULL, the_agent_may_end_at_any_time },
 	{ "whatever request fails, the claim becomes ready",
-	  whatever_request_fails_it_becomes_ready },
+	 NULL, whatever_request_fails_it_becomes_ready },
 	{ "an answer that is no claim counts for nothing",
-	  an_answer_that_is_no_claim_counts_for_nothing },
-	{ "an edit ends the wait after a refusal", an_edit_ends_the_wait_after_a_failure },
+	 NULL, an_answer_that_is_no_claim_counts_for_nothing },
+	{ "an edit ends the wait after a refusal",
+	  &binding_fixture, an_edit_ends_the_wait_after_a_failure },
 	{ "a claim that failed can be deleted at once",
-	  a_claim_that_failed_can_be_deleted_at_once },
+	  &binding_fixture, a_claim_that_failed_can_be_deleted_at_once },
 	{ "a stuck claim that is deleted waits for the helper, then is given back",
-	  a_stuck_claim_that_is_deleted_waits_for_the_helper },
+	  &binding_fixture, a_stuck_claim_that_is_deleted_waits_for_the_helper },
 	{ "a claim deleted under a helper that has recorded nothing stays until that ends",
-	  a_claim_deleted_under_a_helper_without_a_record_stays },
-	{ "a deleted claim cancels its bind", a_deleted_claim_cancels_its_bind },
+	  &binding_fixture, a_claim_deleted_under_a_helper_without_a_record_stays },
+	{ "a deleted claim cancels its bind", &binding_fixture, a_deleted_claim_cancels_its_bind },
 };
 /* clang-format on */
 
@@ -585,7 +527,9 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		suite_fixture(&suite, cases[i].fixture);
 		suite_add(&suite, cases[i].name, cases[i].test, NULL);
+	}
 	return suite_run(&suite, "claims_trouble");
 }

@@ -112,6 +112,8 @@ static void done(struct listener *l)
 	str_done(&l->heard);
 }
 
+SUITE_CLOSING(listener, struct listener, done);
+
 static struct end_case {
 	const char *name;
 	const char *body;
@@ -159,43 +161,39 @@ static void child_ends(void **state)
 	assert_int_equal(l.gone, 0);
 }
 
+SUITE_OBJECT(metrics, metrics_new(), metrics_free);
+
 static void output_without_end_is_refused(void **state)
 {
-	struct listener l;
+	struct listener *l = *state;
 
-	(void)state;
-	begin(&l, "head -c 40000000 /dev/zero | tr '\\0' '\\n'");
-	run_until(&l, &l.ended);
-	assert_int_equal(l.result, -EMSGSIZE);
-	assert_int_equal(l.err.kind, ERR_INVALID);
-	assert_in_range(l.lines, HELPER_OUTPUT_MAX / 2, HELPER_OUTPUT_MAX);
-	done(&l);
+	begin(l, "head -c 40000000 /dev/zero | tr '\\0' '\\n'");
+	run_until(l, &l->ended);
+	assert_int_equal(l->result, -EMSGSIZE);
+	assert_int_equal(l->err.kind, ERR_INVALID);
+	assert_in_range(l->lines, HELPER_OUTPUT_MAX / 2, HELPER_OUTPUT_MAX);
 }
 
 static void lines_longer_than_a_read_are_whole(void **state)
 {
-	struct listener l;
+	struct listener *l = *state;
 
-	(void)state;
-	begin(&l, "head -c 60000 /dev/zero | tr '\\0' x; echo; echo end");
-	run_until(&l, &l.ended);
-	assert_int_equal(l.result, 0);
-	assert_int_equal(l.lines, 2);
-	assert_int_equal(l.longest, 60000);
-	done(&l);
+	begin(l, "head -c 60000 /dev/zero | tr '\\0' x; echo; echo end");
+	run_until(l, &l->ended);
+	assert_int_equal(l->result, 0);
+	assert_int_equal(l->lines, 2);
+	assert_int_equal(l->longest, 60000);
 }
 
 static void arguments_arrive_as_they_are(void **state)
 {
 	static const char *const args[] = { "names", "--x", "a b", "", "$(echo c)", NULL };
-	struct listener l = { 0 };
+	struct listener *l = *state;
 
-	(void)state;
-	fake_helper_init(&l.fake, "for a; do echo \"$a\"; done");
-	assert_int_equal(start(&l, args), 0);
-	run_until(&l, &l.ended);
-	assert_string_equal(str_cstr(&l.heard), "names|--x|a b||$(echo c)|");
-	done(&l);
+	fake_helper_init(&l->fake, "for a; do echo \"$a\"; done");
+	assert_int_equal(start(l, args), 0);
+	run_until(l, &l->ended);
+	assert_string_equal(str_cstr(&l->heard), "names|--x|a b||$(echo c)|");
 }
 
 static void what_cannot_start_says_why(void **state)
@@ -203,7 +201,6 @@ static void what_cannot_start_says_why(void **state)
 	static const char *const args[] = { "scan", NULL };
 	struct listener l = { 0 };
 
-	(void)state;
 	fake_helper_init(&l.fake, "exit 0");
 	assert_int_equal(unlink(l.fake.path), 0);
 	assert_int_equal(start(&l, args), -ENOENT);
@@ -218,7 +215,6 @@ static void a_missed_deadline_leaves_the_child_alone(void **state)
 {
 	struct listener l;
 
-	(void)state;
 	begin(&l, "echo early; read x <$gate; echo late; echo ran >$here/ran");
 	fake_helper_expire(&l.fake, NULL);
 	run_until(&l, &l.ended);
@@ -243,62 +239,58 @@ static void a_missed_deadline_leaves_the_child_alone(void **state)
 static void the_deadline_begins_with_the_child(void **state)
 {
 	static const char *const args[] = { "bind", NULL };
-	struct listener l = { .result = 1 };
+	struct listener *l = *state;
 	uint64_t before;
 
-	(void)state;
-	fake_helper_init(&l.fake, "exit 0");
-	before = uv_now(&l.fake.loop);
+	l->result = 1;
+	fake_helper_init(&l->fake, "exit 0");
+	before = uv_now(&l->fake.loop);
 	(void)usleep(30 * 1000);
-	assert_int_equal(start(&l, args), 0);
-	assert_true(uv_now(&l.fake.loop) - before >= 30);
-	run_until(&l, &l.ended);
-	done(&l);
+	assert_int_equal(start(l, args), 0);
+	assert_true(uv_now(&l->fake.loop) - before >= 30);
+	run_until(l, &l->ended);
 }
 
 /* The loop was held up for longer than the deadline; what the child said before is read all the same. */
 static void a_child_that_has_ended_is_not_stuck(void **state)
 {
-	struct listener l;
+	struct listener *l = *state;
 	siginfo_t info;
 
-	(void)state;
-	begin(&l, "echo over");
-	assert_int_equal(waitid(P_PID, (id_t)helper_run_pid(l.run), &info, WEXITED | WNOWAIT), 0);
-	fake_helper_expire(&l.fake, NULL);
+	begin(l, "echo over");
+	assert_int_equal(waitid(P_PID, (id_t)helper_run_pid(l->run), &info, WEXITED | WNOWAIT), 0);
+	fake_helper_expire(&l->fake, NULL);
 	(void)usleep(5 * 1000);
-	run_until(&l, &l.ended);
-	assert_string_equal(str_cstr(&l.heard), "over|");
-	assert_int_equal(l.result, 0);
-	done(&l);
+	run_until(l, &l->ended);
+	assert_string_equal(str_cstr(&l->heard), "over|");
+	assert_int_equal(l->result, 0);
 }
 
 static void a_cancelled_child_sees_its_input_end(void **state)
 {
 	static const char *const args[] = { "bind", NULL };
-	struct listener l = { .result = 1 };
+	struct listener *l = *state;
 	struct helper_spec spec = {
 		.args = args,
 		.deadline_ms = AMPLE_MS,
 		.on_line = on_line,
 		.on_end = on_end,
 		.cancellable = true,
-		.arg = &l,
+		.arg = l,
 	};
 
-	(void)state;
-	fake_helper_init(&l.fake, "echo up; read x; echo down");
-	spec.path = l.fake.path;
-	assert_int_equal(helper_run_start(&l.fake.loop, &spec, &l.run, &l.err), 0);
-	while (l.lines == 0)
-		uv_run(&l.fake.loop, UV_RUN_ONCE);
-	assert_int_equal(l.ended, 0);
-	helper_run_cancel(l.run);
-	helper_run_cancel(l.run);
-	run_until(&l, &l.ended);
-	assert_string_equal(str_cstr(&l.heard), "up|down|");
-	assert_int_equal(l.result, 0);
-	done(&l);
+	l->result = 1;
+	fake_helper_init(&l->fake, "echo up; read x; echo down");
+	spec.path = l->fake.path;
+	assert_int_equal(helper_run_start(&l->fake.loop, &spec, &l->run, &l->err), 0);
+	while (l->lines == 0)
+		uv_run(&l->fake.loop, UV_RUN_ONCE);
+	assert_int_equal(l->ended, 0);
+	helper_run_cancel(l->run);
+	helper_run_cancel(l->run);
+	run_until(l, &l->ended);
+	assert_string_equal(str_cstr(&l->heard), "up|down|");
+	assert_int_equal(l->result, 0);
 }
 
 /* The loop of a program that ends must not wait for a child that does not. */
@@ -306,7 +298,6 @@ static void an_abandoned_child_keeps_nobody(void **state)
 {
 	struct listener l;
 
-	(void)state;
 	begin(&l, "read x <$gate; echo late");
 	assert_null(helper_run_abandon(l.run));
 	assert_int_equal(uv_run(&l.fake.loop, UV_RUN_DEFAULT), 0);
@@ -319,7 +310,6 @@ static void a_stuck_child_can_be_abandoned(void **state)
 {
 	struct listener l;
 
-	(void)state;
 	begin(&l, "read x <$gate");
 	fake_helper_expire(&l.fake, NULL);
 	run_until(&l, &l.ended);
@@ -353,10 +343,9 @@ static void assert_counted(const struct metrics *metrics, const char *verb, int 
 
 static void runs_are_counted_by_what_they_do(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct listener l;
 
-	(void)state;
 	helper_meter_show(metrics);
 	assert_counted(metrics, "mdev-create", 0, 0, 0);
 	assert_counted(metrics, "vfs", 0, 0, 0);
@@ -373,15 +362,13 @@ static void runs_are_counted_by_what_they_do(void **state)
 	assert_int_equal(start(&l, (const char *const[]){ "vfs", NULL }), -ENOENT);
 	assert_counted(metrics, "vfs", 0, 0, 0);
 	done(&l);
-	metrics_free(metrics);
 }
 
 static void a_stuck_run_is_counted_until_it_ends(void **state)
 {
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = *state;
 	struct listener l;
 
-	(void)state;
 	helper_meter_show(metrics);
 	begin_with(&l, metrics, "vfs", "read x <$gate");
 	fake_helper_expire(&l.fake, NULL);
@@ -397,14 +384,12 @@ static void a_stuck_run_is_counted_until_it_ends(void **state)
 	assert_null(helper_run_abandon(l.run));
 	assert_counted(metrics, "vfs", 0, 0, 1); /* nobody will know */
 	done(&l);
-	metrics_free(metrics);
 }
 
 static void who_leaves_at_a_line_hears_no_other(void **state)
 {
 	struct listener l;
 
-	(void)state;
 	begin(&l, "printf 'one\\ntwo\\nthree\\n'");
 	l.give_up = "two";
 	done(&l);
@@ -414,7 +399,6 @@ static void who_leaves_at_a_line_hears_no_other(void **state)
 
 static void nothing_can_be_abandoned(void **state)
 {
-	(void)state;
 	assert_null(helper_run_abandon(NULL));
 }
 
@@ -422,7 +406,6 @@ static void the_helper_lies_beside_the_program(void **state)
 {
 	auto_free char *path = helper_run_default_path();
 
-	(void)state;
 	assert_int_equal(path[0], '/');
 	assert_string_equal(strrchr(path, '/'), "/hostdev-helper");
 }
@@ -432,7 +415,6 @@ static void the_names_lie_beside_the_helper(void **state)
 	auto_free char *beside = helper_run_names_path("/opt/a/helper");
 	auto_free char *anywhere = helper_run_names_path("hostdev-helper");
 
-	(void)state;
 	assert_string_equal(beside, "/opt/a/hostdev-names");
 	assert_string_equal(anywhere, "hostdev-names");
 }
@@ -442,20 +424,10 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, ends, child_ends);
-	suite_add(&suite, "output without end is refused", output_without_end_is_refused, NULL);
-	suite_add(&suite, "a line longer than one read is whole",
-		  lines_longer_than_a_read_are_whole, NULL);
-	suite_add(&suite, "arguments arrive as they are", arguments_arrive_as_they_are, NULL);
 	suite_add(&suite, "what cannot be started says why, at once", what_cannot_start_says_why,
 		  NULL);
 	suite_add(&suite, "a child that misses its deadline is left alone, and its end is told",
 		  a_missed_deadline_leaves_the_child_alone, NULL);
-	suite_add(&suite, "the deadline begins when the child does",
-		  the_deadline_begins_with_the_child, NULL);
-	suite_add(&suite, "a child that has ended is not stuck, however late that is read",
-		  a_child_that_has_ended_is_not_stuck, NULL);
-	suite_add(&suite, "a cancelled child sees the end of its standard input",
-		  a_cancelled_child_sees_its_input_end, NULL);
 	suite_add(&suite, "an abandoned child keeps nobody waiting",
 		  an_abandoned_child_keeps_nobody, NULL);
 	suite_add(&suite, "a stuck child can be abandoned", a_stuck_child_can_be_abandoned, NULL);
@@ -465,6 +437,18 @@ int main(void)
 	suite_add(&suite, "the names lie beside the helper", the_names_lie_beside_the_helper, NULL);
 	suite_add(&suite, "the helper lies beside the program", the_helper_lies_beside_the_program,
 		  NULL);
+	suite_fixture(&suite, &listener_fixture);
+	suite_add(&suite, "output without end is refused", output_without_end_is_refused, NULL);
+	suite_add(&suite, "a line longer than one read is whole",
+		  lines_longer_than_a_read_are_whole, NULL);
+	suite_add(&suite, "arguments arrive as they are", arguments_arrive_as_they_are, NULL);
+	suite_add(&suite, "the deadline begins when the child does",
+		  the_deadline_begins_with_the_child, NULL);
+	suite_add(&suite, "a child that has ended is not stuck, however late that is read",
+		  a_child_that_has_ended_is_not_stuck, NULL);
+	suite_add(&suite, "a cancelled child sees the end of its standard input",
+		  a_cancelled_child_sees_its_input_end, NULL);
+	suite_fixture(&suite, &metrics_fixture);
 	suite_add(&suite, "runs are counted by what they do", runs_are_counted_by_what_they_do,
 		  NULL);
 	suite_add(&suite, "a stuck run is counted until it ends",

@@ -121,19 +121,18 @@ static void assert_in_schema(json_t *object)
 
 static void object_matches_table(void **state)
 {
-	const struct pci_case *c = *state;
+	const struct pci_case *c = suite_row(state);
 	auto_json json_t *json = NULL;
 	json_t *meta;
-	struct world world;
+	struct world *world = *state;
 
-	world_of(&world, c->lines, ARRAY_LEN(c->lines));
-	json = api_object_encode(&pcidevice_kind, first_of(&world));
+	world_of(world, c->lines, ARRAY_LEN(c->lines));
+	json = api_object_encode(&pcidevice_kind, first_of(world));
 	meta = json_object_get(json, "metadata");
 	assert_json(json_object_get(json, "status"), c->status);
 	assert_json(json_object_get(meta, "annotations"), c->annotations);
 	assert_json(json_object_get(meta, "labels"), "{\"nodename\":\"node1\"}");
 	assert_in_schema(json);
-	world_close(&world);
 }
 
 /* "aaa..." of @len bytes. The caller frees. */
@@ -161,52 +160,49 @@ static void long_text_is_cut(void **state)
 					 text, text);
 	const struct pcidevice_status *status;
 	auto_json json_t *json = NULL;
-	struct world world;
+	struct world *world = *state;
 
-	(void)state;
-	world_of(&world, (const char *[]){ device, use, name }, 3);
-	status = &first_of(&world)->status;
+	world_of(world, (const char *[]){ device, use, name }, 3);
+	status = &first_of(world)->status;
 	assert_int_equal(strlen(status->kernel_driver_in_use), 255);
 	assert_int_equal(strlen(status->serial_number), 64);
 	assert_int_equal(strlen(status->description), 1024);
 	assert_int_equal(status->reset_methods.len, 16);
 	assert_string_equal(status->reset_methods.items[0], "a");
 	assert_string_equal(status->reset_methods.items[15], "p");
-	json = api_object_encode(&pcidevice_kind, first_of(&world));
+	json = api_object_encode(&pcidevice_kind, first_of(world));
 	assert_in_schema(json);
-	world_close(&world);
 }
 
 /* The schema takes 1024 members; the function itself is always one of them. */
 static void a_huge_group_is_cut(void **state)
 {
-	struct world world;
+	struct world *world = *state;
 	auto_json json_t *json = NULL;
 	const struct pcidevice *last;
 
-	(void)state;
-	world_open(&world);
+	world_open(world);
 	for (unsigned i = 0; i < 1500; i++) {
 		auto_free char *line =
 			xasprintf("{\"kind\":\"pci\",\"address\":\"0000:%02x:%02x.%u\","
 				  "\"driver\":\"d\",\"iommuGroup\":\"1\"}",
 				  i / 256, i / 8 % 32, i % 8);
 
-		world_add(&world, line);
+		world_add(world, line);
 	}
-	world_look(&world, &(struct inventory_options){ .node_name = "node1" });
-	last = world.inventory->sets[INVENTORY_PCI].objects[1499];
+	world_look(world, &(struct inventory_options){ .node_name = "node1" });
+	last = world->inventory->sets[INVENTORY_PCI].objects[1499];
 	assert_int_equal(last->status.iommu_group_members.len, 1024);
 	assert_true(json_strs_has(&last->status.iommu_group_members, last->status.address));
 	json = api_object_encode(&pcidevice_kind, last);
 	assert_in_schema(json);
-	world_close(&world);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &world_fixture);
 	suite_rows(&suite, cases, object_matches_table);
 	suite_add(&suite, "text from outside is cut to what the schema takes", long_text_is_cut,
 		  NULL);

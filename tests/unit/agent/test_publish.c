@@ -26,6 +26,8 @@ static void open_settled(struct bench *b)
 	assert_true(publish_settled(b->publish));
 }
 
+SUITE_FIXTURE(settled, struct bench, open_settled, bench_close);
+
 static void assert_has(const struct bench *b, const char *part, const char *text)
 {
 	auto_free char *object = bench_has(b, NAME, part);
@@ -36,310 +38,259 @@ static void assert_has(const struct bench *b, const char *part, const char *text
 
 static void a_new_device_takes_two_writes(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_synced(&b);
-	assert_false(publish_settled(b.publish));
-	bench_look(&b, nic);
-	assert_false(publish_settled(b.publish));
-	assert_int_equal(bench_serve(&b), 2);
-	assert_true(publish_settled(b.publish));
-	assert_has(&b, "metadata", "\"nodename\":\"node1\"");
-	assert_has(&b, "metadata", "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"");
-	assert_has(&b, "status", "\"address\":\"0000:01:00.0\"");
-	assert_has(&b, "status", "\"Claimable\"");
-	bench_close(&b);
+	assert_false(publish_settled(b->publish));
+	bench_look(b, nic);
+	assert_false(publish_settled(b->publish));
+	assert_int_equal(bench_serve(b), 2);
+	assert_true(publish_settled(b->publish));
+	assert_has(b, "metadata", "\"nodename\":\"node1\"");
+	assert_has(b, "metadata", "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"");
+	assert_has(b, "status", "\"address\":\"0000:01:00.0\"");
+	assert_has(b, "status", "\"Claimable\"");
 }
 
 /* Nobody should see an object without a status longer than it takes to write it. */
 static void the_first_status_waits_for_no_watch(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_synced(&b);
-	b.lagging = true;
-	bench_look(&b, nic);
-	bench_serve_one(&b);
-	assert_int_equal(bench_writing(&b), 1);
-	fake_client_choose(b.client, "/pcidevices/" NAME "/status?");
-	bench_close(&b);
+	b->lagging = true;
+	bench_look(b, nic);
+	bench_serve_one(b);
+	assert_int_equal(bench_writing(b), 1);
+	fake_client_choose(b->client, "/pcidevices/" NAME "/status?");
 }
 
 static void no_change_takes_no_write(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
 	for (int i = 0; i < 3; i++) {
-		bench_look(&b, nic);
-		publish_touch(b.publish, INVENTORY_PCI, NAME);
-		publish_synced(b.publish);
-		fake_clock_advance(b.clock, 20000);
-		assert_int_equal(bench_writing(&b), 0);
+		bench_look(b, nic);
+		publish_touch(b->publish, INVENTORY_PCI, NAME);
+		publish_synced(b->publish);
+		fake_clock_advance(b->clock, 20000);
+		assert_int_equal(bench_writing(b), 0);
 	}
-	bench_close(&b);
 }
 
 static void another_driver_takes_one_write(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	bench_look(&b, nic_lent);
-	assert_int_equal(bench_serve(&b), 1);
-	assert_has(&b, "status", "\"kernelDriverInUse\":\"vfio-pci\"");
-	assert_has(&b, "metadata", "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"");
-	bench_close(&b);
+	bench_look(b, nic_lent);
+	assert_int_equal(bench_serve(b), 1);
+	assert_has(b, "status", "\"kernelDriverInUse\":\"vfio-pci\"");
+	assert_has(b, "metadata", "\"harvesterhci.io/pcideviceDriver\":\"e1000e\"");
 }
 
 static void a_vanished_device_takes_one_delete(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	bench_look(&b, nothing);
-	fake_client_choose(b.client, "/pcidevices/");
-	assert_string_equal(fake_client_request(b.client)->method, "DELETE");
-	assert_non_null(strstr(fake_client_request(b.client)->body, "\"uid\":\"u\""));
-	assert_int_equal(bench_serve(&b), 1);
-	assert_int_equal(json_object_size(b.objects), 0);
-	assert_true(publish_settled(b.publish));
-	bench_close(&b);
+	bench_look(b, nothing);
+	fake_client_choose(b->client, "/pcidevices/");
+	assert_string_equal(fake_client_request(b->client)->method, "DELETE");
+	assert_non_null(strstr(fake_client_request(b->client)->body, "\"uid\":\"u\""));
+	assert_int_equal(bench_serve(b), 1);
+	assert_int_equal(json_object_size(b->objects), 0);
+	assert_true(publish_settled(b->publish));
 }
 
 static void a_claimed_device_that_vanished_stays_as_long_as_the_claim(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	auto_json json_t *claim = json_pack("{s:{s:s, s:s, s:s}}", "metadata", "name", NAME, "uid",
 					    "c", "resourceVersion", "7");
 
-	(void)state;
-	open_settled(&b);
-	bench_event(&b, "pcideviceclaims", "ADDED", claim);
-	assert_int_equal(bench_serve(&b), 0);
-	bench_look(&b, nothing);
-	assert_int_equal(bench_serve(&b), 1);
-	assert_has(&b, "status", "DeviceGone");
-	bench_look(&b, nothing);
-	assert_int_equal(bench_serve(&b), 0);
-	bench_event(&b, "pcideviceclaims", "DELETED", claim);
-	assert_int_equal(bench_serve(&b), 1);
-	assert_int_equal(json_object_size(b.objects), 0);
-	bench_close(&b);
+	bench_event(b, "pcideviceclaims", "ADDED", claim);
+	assert_int_equal(bench_serve(b), 0);
+	bench_look(b, nothing);
+	assert_int_equal(bench_serve(b), 1);
+	assert_has(b, "status", "DeviceGone");
+	bench_look(b, nothing);
+	assert_int_equal(bench_serve(b), 0);
+	bench_event(b, "pcideviceclaims", "DELETED", claim);
+	assert_int_equal(bench_serve(b), 1);
+	assert_int_equal(json_object_size(b->objects), 0);
 }
 
 static void an_edit_by_hand_is_repaired(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	json_t *object;
 
-	(void)state;
-	open_settled(&b);
-	object = json_object_get(b.objects, NAME);
+	object = json_object_get(b->objects, NAME);
 	json_object_set_new(json_object_get(object, "status"), "address", json_string("other"));
-	bench_stamp(&b, object);
-	bench_event(&b, "pcidevices", "MODIFIED", object);
-	assert_int_equal(bench_serve(&b), 1);
-	assert_has(&b, "status", "\"address\":\"0000:01:00.0\"");
-	bench_close(&b);
+	bench_stamp(b, object);
+	bench_event(b, "pcidevices", "MODIFIED", object);
+	assert_int_equal(bench_serve(b), 1);
+	assert_has(b, "status", "\"address\":\"0000:01:00.0\"");
 }
 
 static void a_deletion_by_hand_is_repaired(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	auto_json json_t *object = NULL;
 
-	(void)state;
-	open_settled(&b);
-	object = json_incref(json_object_get(b.objects, NAME));
-	json_object_del(b.objects, NAME);
-	bench_event(&b, "pcidevices", "DELETED", object);
-	assert_int_equal(bench_serve(&b), 2);
-	assert_has(&b, "status", "\"address\":\"0000:01:00.0\"");
-	bench_close(&b);
+	object = json_incref(json_object_get(b->objects, NAME));
+	json_object_del(b->objects, NAME);
+	bench_event(b, "pcidevices", "DELETED", object);
+	assert_int_equal(bench_serve(b), 2);
+	assert_has(b, "status", "\"address\":\"0000:01:00.0\"");
 }
 
 static void what_cannot_be_read_is_not_written(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	json_t *object;
 
-	(void)state;
-	open_settled(&b);
-	object = json_object_get(b.objects, NAME);
+	object = json_object_get(b->objects, NAME);
 	json_object_set_new(json_object_get(object, "status"), "address", json_integer(7));
-	bench_stamp(&b, object);
-	bench_event(&b, "pcidevices", "MODIFIED", object);
-	assert_int_equal(bench_serve(&b), 0);
-	bench_close(&b);
+	bench_stamp(b, object);
+	bench_event(b, "pcidevices", "MODIFIED", object);
+	assert_int_equal(bench_serve(b), 0);
 }
 
 /* Until the watch shows our own write, what the store has is older than what we know. */
 static void a_slow_watch_is_waited_for(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	b.lagging = true;
-	bench_look(&b, nic_lent);
-	assert_int_equal(bench_serve(&b), 1);
-	bench_look(&b, nic_lent);
-	fake_clock_advance(b.clock, 2900);
-	assert_int_equal(bench_writing(&b), 0);
-	b.lagging = false;
-	bench_tell(&b, "MODIFIED", json_object_get(b.objects, NAME));
-	assert_int_equal(bench_serve(&b), 0);
-	fake_clock_advance(b.clock, 10000);
-	assert_int_equal(bench_writing(&b), 0);
-	bench_close(&b);
+	b->lagging = true;
+	bench_look(b, nic_lent);
+	assert_int_equal(bench_serve(b), 1);
+	bench_look(b, nic_lent);
+	fake_clock_advance(b->clock, 2900);
+	assert_int_equal(bench_writing(b), 0);
+	b->lagging = false;
+	bench_tell(b, "MODIFIED", json_object_get(b->objects, NAME));
+	assert_int_equal(bench_serve(b), 0);
+	fake_clock_advance(b->clock, 10000);
+	assert_int_equal(bench_writing(b), 0);
 }
 
 /* A watch that never shows it is behind, and waiting for it has an end. */
 static void a_dead_watch_is_not_waited_for(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	b.lagging = true;
-	bench_look(&b, nic_lent);
-	assert_int_equal(bench_serve(&b), 1);
-	bench_look(&b, nic_lent);
-	fake_clock_advance(b.clock, 3000);
-	assert_int_equal(bench_writing(&b), 1);
-	bench_close(&b);
+	b->lagging = true;
+	bench_look(b, nic_lent);
+	assert_int_equal(bench_serve(b), 1);
+	bench_look(b, nic_lent);
+	fake_clock_advance(b->clock, 3000);
+	assert_int_equal(bench_writing(b), 1);
 }
 
 static void nothing_is_written_before_the_lists_are_there(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_look(&b, nic);
-	bench_list(&b, "pcidevices", 200, NO_ITEMS);
-	bench_list(&b, "usbdevices", 200, NO_ITEMS);
-	bench_list(&b, "usbdeviceclaims", 200, NO_ITEMS);
-	fake_clock_advance(b.clock, 100);
-	assert_int_equal(bench_writing(&b), 0);
-	bench_list(&b, "pcideviceclaims", 200, NO_ITEMS);
-	fake_clock_settle(b.clock);
-	assert_int_equal(bench_serve(&b), 2);
-	bench_close(&b);
+	bench_look(b, nic);
+	bench_list(b, "pcidevices", 200, NO_ITEMS);
+	bench_list(b, "usbdevices", 200, NO_ITEMS);
+	bench_list(b, "usbdeviceclaims", 200, NO_ITEMS);
+	fake_clock_advance(b->clock, 100);
+	assert_int_equal(bench_writing(b), 0);
+	bench_list(b, "pcideviceclaims", 200, NO_ITEMS);
+	fake_clock_settle(b->clock);
+	assert_int_equal(bench_serve(b), 2);
 }
 
 static void nothing_is_deleted_before_the_node_was_looked_at(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_list(&b, "pcidevices", 200,
+	bench_list(b, "pcidevices", 200,
 		   "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{\"name\":"
 		   "\"" NAME "\",\"uid\":\"u\",\"resourceVersion\":\"4\"}}]}");
-	bench_list(&b, "usbdevices", 200, NO_ITEMS);
-	bench_list(&b, "pcideviceclaims", 200, NO_ITEMS);
-	bench_list(&b, "usbdeviceclaims", 200, NO_ITEMS);
-	fake_clock_advance(b.clock, 10000);
-	assert_int_equal(bench_writing(&b), 0);
-	assert_false(publish_settled(b.publish));
-	bench_look(&b, nothing);
-	assert_int_equal(bench_writing(&b), 1);
-	bench_close(&b);
+	bench_list(b, "usbdevices", 200, NO_ITEMS);
+	bench_list(b, "pcideviceclaims", 200, NO_ITEMS);
+	bench_list(b, "usbdeviceclaims", 200, NO_ITEMS);
+	fake_clock_advance(b->clock, 10000);
+	assert_int_equal(bench_writing(b), 0);
+	assert_false(publish_settled(b->publish));
+	bench_look(b, nothing);
+	assert_int_equal(bench_writing(b), 1);
 }
 
 /* Only the writes that fail are the test's business, so the kind comes by a list, not by a write. */
 static void a_kind_that_is_not_installed_is_waited_for(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	size_t sent;
 
-	(void)state;
-	bench_open(&b);
-	bench_list(&b, "pcidevices", 404, "{}");
-	bench_list(&b, "usbdevices", 200, NO_ITEMS);
-	bench_list(&b, "pcideviceclaims", 200, NO_ITEMS);
-	bench_list(&b, "usbdeviceclaims", 200, NO_ITEMS);
-	assert_true(informer_synced(b.devices[INVENTORY_PCI].informer));
-	assert_false(informer_installed(b.devices[INVENTORY_PCI].informer));
-	bench_look(&b, nic);
-	sent = fake_client_sent(b.client);
+	bench_list(b, "pcidevices", 404, "{}");
+	bench_list(b, "usbdevices", 200, NO_ITEMS);
+	bench_list(b, "pcideviceclaims", 200, NO_ITEMS);
+	bench_list(b, "usbdeviceclaims", 200, NO_ITEMS);
+	assert_true(informer_synced(b->devices[INVENTORY_PCI].informer));
+	assert_false(informer_installed(b->devices[INVENTORY_PCI].informer));
+	bench_look(b, nic);
+	sent = fake_client_sent(b->client);
 	/* Lists may be asked for again; writes may not. */
 	for (int i = 0; i < 20; i++) {
-		fake_clock_advance(b.clock, 1000);
-		if (fake_client_sent(b.client) > sent)
-			bench_list(&b, "pcidevices", 404, "{}");
-		sent = fake_client_sent(b.client);
-		assert_int_equal(fake_client_open(b.client), WATCHES - 1);
+		fake_clock_advance(b->clock, 1000);
+		if (fake_client_sent(b->client) > sent)
+			bench_list(b, "pcidevices", 404, "{}");
+		sent = fake_client_sent(b->client);
+		assert_int_equal(fake_client_open(b->client), WATCHES - 1);
 	}
-	while (fake_client_sent(b.client) == sent)
-		fake_clock_advance(b.clock, 100);
-	bench_list(&b, "pcidevices", 200, NO_ITEMS);
-	fake_clock_advance(b.clock, 2000);
-	assert_int_equal(bench_serve(&b), 2);
-	bench_close(&b);
+	while (fake_client_sent(b->client) == sent)
+		fake_clock_advance(b->clock, 100);
+	bench_list(b, "pcidevices", 200, NO_ITEMS);
+	fake_clock_advance(b->clock, 2000);
+	assert_int_equal(bench_serve(b), 2);
 }
 
 static void a_write_that_fails_is_repeated(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_synced(&b);
-	bench_look(&b, nic);
+	bench_look(b, nic);
 	for (int i = 0; i < 5; i++) {
-		fake_client_choose(b.client, "/pcidevices/");
-		fake_client_answer(b.client, 500, "{}");
-		fake_clock_settle(b.clock);
-		assert_int_equal(bench_writing(&b), 0);
-		for (int tenths = 0; tenths < 600 && bench_writing(&b) == 0; tenths++)
-			fake_clock_advance(b.clock, 100);
-		assert_int_equal(bench_writing(&b), 1);
+		fake_client_choose(b->client, "/pcidevices/");
+		fake_client_answer(b->client, 500, "{}");
+		fake_clock_settle(b->clock);
+		assert_int_equal(bench_writing(b), 0);
+		for (int tenths = 0; tenths < 600 && bench_writing(b) == 0; tenths++)
+			fake_clock_advance(b->clock, 100);
+		assert_int_equal(bench_writing(b), 1);
 	}
-	assert_int_equal(bench_serve(&b), 2);
-	bench_close(&b);
+	assert_int_equal(bench_serve(b), 2);
 }
 
 /* The same write again would be refused again. */
 static void a_write_that_is_refused_waits_for_a_change(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_synced(&b);
-	bench_look(&b, nic);
-	fake_client_choose(b.client, "/pcidevices/");
-	fake_client_answer(b.client, 422, "{}");
-	fake_clock_advance(b.clock, 100000);
-	assert_int_equal(bench_writing(&b), 0);
-	bench_look(&b, nic);
-	assert_int_equal(bench_serve(&b), 2);
-	bench_close(&b);
+	bench_look(b, nic);
+	fake_client_choose(b->client, "/pcidevices/");
+	fake_client_answer(b->client, 422, "{}");
+	fake_clock_advance(b->clock, 100000);
+	assert_int_equal(bench_writing(b), 0);
+	bench_look(b, nic);
+	assert_int_equal(bench_serve(b), 2);
 }
 
 static void what_is_deleted_already_is_deleted(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	bench_look(&b, nothing);
-	fake_client_choose(b.client, "/pcidevices/");
-	fake_client_answer(b.client, 404, "{}");
-	fake_clock_settle(b.clock);
-	assert_int_equal(bench_writing(&b), 0);
-	assert_true(publish_settled(b.publish));
+	bench_look(b, nothing);
+	fake_client_choose(b->client, "/pcidevices/");
+	fake_client_answer(b->client, 404, "{}");
+	fake_clock_settle(b->clock);
+	assert_int_equal(bench_writing(b), 0);
+	assert_true(publish_settled(b->publish));
 	/* The watch has yet to say so; until then it is not deleted again. */
-	bench_look(&b, nothing);
-	fake_clock_advance(b.clock, 2900);
-	assert_int_equal(bench_writing(&b), 0);
-	bench_close(&b);
+	bench_look(b, nothing);
+	fake_clock_advance(b->clock, 2900);
+	assert_int_equal(bench_writing(b), 0);
 }
 
 /* 40 functions of one slot's kind: 0000:01:00.0 to 0000:01:04.7. */
@@ -357,99 +308,99 @@ static void look_at_many(struct bench *b)
 
 static void writes_are_few_at_a_time(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_synced(&b);
-	look_at_many(&b);
-	assert_int_equal(bench_writing(&b), 16);
-	bench_serve_one(&b);
-	assert_in_range(bench_writing(&b), 15, 16);
-	assert_int_equal(bench_serve(&b), 79);
-	assert_int_equal(json_object_size(b.objects), 40);
-	assert_true(publish_settled(b.publish));
-	bench_close(&b);
+	look_at_many(b);
+	assert_int_equal(bench_writing(b), 16);
+	bench_serve_one(b);
+	assert_in_range(bench_writing(b), 15, 16);
+	assert_int_equal(bench_serve(b), 79);
+	assert_int_equal(json_object_size(b->objects), 40);
+	assert_true(publish_settled(b->publish));
 }
 
 static void who_ends_takes_its_writes_along(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_synced(&b);
-	look_at_many(&b);
-	b.publish = publish_free(b.publish);
-	assert_int_equal(bench_writing(&b), 0);
+	look_at_many(b);
+	b->publish = publish_free(b->publish);
+	assert_int_equal(bench_writing(b), 0);
 	assert_null(publish_free(NULL));
-	bench_close(&b);
 }
 
 /* The device changed while its object was being made: the object is made, and then says so. */
 static void a_change_in_the_middle_is_not_lost(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_synced(&b);
-	bench_look(&b, nic);
-	bench_look(&b, nic_lent);
-	bench_serve(&b);
-	assert_has(&b, "status", "\"kernelDriverInUse\":\"vfio-pci\"");
-	bench_look(&b, nic);
-	bench_look(&b, nothing);
-	bench_serve(&b);
-	assert_int_equal(json_object_size(b.objects), 0);
-	assert_true(publish_settled(b.publish));
-	bench_close(&b);
+	bench_look(b, nic);
+	bench_look(b, nic_lent);
+	bench_serve(b);
+	assert_has(b, "status", "\"kernelDriverInUse\":\"vfio-pci\"");
+	bench_look(b, nic);
+	bench_look(b, nothing);
+	bench_serve(b);
+	assert_int_equal(json_object_size(b->objects), 0);
+	assert_true(publish_settled(b->publish));
 }
 
 static void a_device_on_its_way_is_not_written(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_settled(&b);
-	b.moving = true;
-	bench_look(&b, nic_lent);
-	publish_touch(b.publish, INVENTORY_PCI, NAME);
-	fake_clock_advance(b.clock, 60000);
-	assert_int_equal(bench_writing(&b), 0);
-	b.moving = false;
-	bench_look(&b, nic_lent);
-	assert_int_equal(bench_serve(&b), 1);
-	assert_has(&b, "status", "\"kernelDriverInUse\":\"vfio-pci\"");
-	bench_close(&b);
+	b->moving = true;
+	bench_look(b, nic_lent);
+	publish_touch(b->publish, INVENTORY_PCI, NAME);
+	fake_clock_advance(b->clock, 60000);
+	assert_int_equal(bench_writing(b), 0);
+	b->moving = false;
+	bench_look(b, nic_lent);
+	assert_int_equal(bench_serve(b), 1);
+	assert_has(b, "status", "\"kernelDriverInUse\":\"vfio-pci\"");
 }
 
 /* clang-format off */
 static struct publish_case {
 	const char *name;
+	const struct suite_fixture *fixture;
 	CMUnitTestFunction test;
 } cases[] = {
-	{ "a new device takes two writes: the object, its status", a_new_device_takes_two_writes },
-	{ "the first status follows at once", the_first_status_waits_for_no_watch },
-	{ "no change takes no write", no_change_takes_no_write },
-	{ "another driver takes one write", another_driver_takes_one_write },
-	{ "a vanished device takes one delete, of that very object", a_vanished_device_takes_one_delete },
+	{ "a new device takes two writes: the object, its status",
+	  &synced_fixture, a_new_device_takes_two_writes },
+	{ "the first status follows at once",
+	  &synced_fixture, the_first_status_waits_for_no_watch },
+	{ "no change takes no write", &settled_fixture, no_change_takes_no_write },
+	{ "another driver takes one write", &settled_fixture, another_driver_takes_one_write },
+	{ "a vanished device takes one delete, of that very object",
+	  &settled_fixture, a_vanished_device_takes_one_delete },
 	{ "a claimed device that vanished stays as long as its claim",
-	  a_claimed_device_that_vanished_stays_as_long_as_the_claim },
-	{ "an edit by hand is repaired by one write", an_edit_by_hand_is_repaired },
-	{ "a deletion by hand is repaired", a_deletion_by_hand_is_repaired },
-	{ "an object that cannot be read is not written", what_cannot_be_read_is_not_written },
-	{ "a slow watch is waited for", a_slow_watch_is_waited_for },
-	{ "a dead watch is not waited for without end", a_dead_watch_is_not_waited_for },
+	  &settled_fixture, a_claimed_device_that_vanished_stays_as_long_as_the_claim },
+	{ "an edit by hand is repaired by one write",
+	  &settled_fixture, an_edit_by_hand_is_repaired },
+	{ "a deletion by hand is repaired", &settled_fixture, a_deletion_by_hand_is_repaired },
+	{ "an object that cannot be read is not written",
+	  &settled_fixture, what_cannot_be_read_is_not_written },
+	{ "a slow watch is waited for", &settled_fixture, a_slow_watch_is_waited_for },
+	{ "a dead watch is not waited for without end",
+	  &settled_fixture, a_dead_watch_is_not_waited_for },
 	{ "nothing is written before the lists are there",
-	  nothing_is_written_before_the_lists_are_there },
+	  &bench_fixture, nothing_is_written_before_the_lists_are_there },
 	{ "nothing is deleted before the node was looked at",
-	  nothing_is_deleted_before_the_node_was_looked_at },
-	{ "a kind that is not installed is waited for", a_kind_that_is_not_installed_is_waited_for },
-	{ "a write that fails is repeated", a_write_that_fails_is_repeated },
-	{ "a write that is refused waits for a change", a_write_that_is_refused_waits_for_a_change },
-	{ "what is deleted already is deleted", what_is_deleted_already_is_deleted },
-	{ "at most sixteen writes run at a time", writes_are_few_at_a_time },
-	{ "who ends takes its writes along", who_ends_takes_its_writes_along },
-	{ "a device on its way to another driver is not written", a_device_on_its_way_is_not_written },
-	{ "a change in the middle of a write is not lost", a_change_in_the_middle_is_not_lost },
+	  &bench_fixture, nothing_is_deleted_before_the_node_was_looked_at },
+	{ "a kind that is not installed is waited for",
+	  &bench_fixture, a_kind_that_is_not_installed_is_waited_for },
+	{ "a write that fails is repeated", &synced_fixture, a_write_that_fails_is_repeated },
+	{ "a write that is refused waits for a change",
+	  &synced_fixture, a_write_that_is_refused_waits_for_a_change },
+	{ "what is deleted already is deleted",
+	  &settled_fixture, what_is_deleted_already_is_deleted },
+	{ "at most sixteen writes run at a time", &synced_fixture, writes_are_few_at_a_time },
+	{ "who ends takes its writes along", &synced_fixture, who_ends_takes_its_writes_along },
+	{ "a device on its way to another driver is not written",
+	  &settled_fixture, a_device_on_its_way_is_not_written },
+	{ "a change in the middle of a write is not lost",
+	  &synced_fixture, a_change_in_the_middle_is_not_lost },
 };
 /* clang-format on */
 
@@ -458,7 +409,9 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		suite_fixture(&suite, cases[i].fixture);
 		suite_add(&suite, cases[i].name, cases[i].test, NULL);
+	}
 	return suite_run(&suite, "publish");
 }

@@ -332,7 +332,6 @@ static void a_new_device_is_created(void **state)
 		&(struct publish_case){ .kind = INVENTORY_PCI, .wanted = wanted });
 	auto_free char *text = json_map_text(status);
 
-	(void)state;
 	assert_int_equal(publish_plan(&question, &body), PUBLISH_OBJECT);
 	assert_non_null(strstr(text, "0000:01:00.0"));
 	assert_non_null(strstr(text, "Claimable"));
@@ -351,7 +350,6 @@ static void a_device_without_a_driver_says_so_as_harvester_does(void **state)
 	auto_free char *text = NULL;
 	auto_free char *all = NULL;
 
-	(void)state;
 	json_pairs_remove(&wanted->meta.annotations, NAMES_ANNOTATION_DRIVER);
 	assert_int_equal(publish_plan(&question, &created), PUBLISH_OBJECT);
 	text = json_map_text(created);
@@ -377,7 +375,6 @@ static void a_vanished_device_is_deleted(void **state)
 	struct publish_case question = { .kind = INVENTORY_PCI, .seen = seen };
 	auto_json json_t *body = NULL;
 
-	(void)state;
 	assert_int_equal(publish_plan(&question, &body), PUBLISH_DELETE);
 	assert_null(body);
 	api_object_free(&pcidevice_kind, seen);
@@ -394,7 +391,6 @@ static void a_vanished_device_that_is_claimed_is_kept_and_said_so(void **state)
 	auto_json json_t *again = NULL;
 	auto_free char *text = NULL;
 
-	(void)state;
 	assert_int_equal(publish_plan(&question, &body), PUBLISH_STATUS);
 	text = json_map_text(body);
 	assert_non_null(strstr(text, "DeviceGone"));
@@ -412,7 +408,6 @@ static void nothing_wanted_and_nothing_there_is_nothing(void **state)
 {
 	auto_json json_t *body = NULL;
 
-	(void)state;
 	assert_int_equal(publish_plan(&(struct publish_case){ 0 }, &body), PUBLISH_NOTHING);
 }
 
@@ -428,7 +423,6 @@ static void what_an_apply_leaves_is_named(void **state)
 	auto_json json_t *patch = publish_left_over(INVENTORY_PCI, body, stale);
 	auto_free char *text = json_map_text(patch);
 
-	(void)state;
 	assert_null(publish_left_over(INVENTORY_PCI, body, clean));
 	assert_string_equal(text, "{\"status\":{\"kernelDriverInUse\":null,\"numaNode\":null}}");
 }
@@ -444,7 +438,6 @@ static void a_device_that_a_pod_has_keeps_the_name_that_it_has_it_as(void **stat
 	auto_json json_t *renamed = NULL;
 	auto_free char *text = NULL;
 
-	(void)state;
 	name_overridden(wanted, seen);
 	assert_int_equal(publish_plan(&question, &body), PUBLISH_NOTHING);
 	question.resource = NULL; /* the pod is gone */

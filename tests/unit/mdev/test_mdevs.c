@@ -6,7 +6,6 @@
 
 static void nothing_is_done_before_all_is_known(void **state)
 {
-	(void)state;
 	bench_open(WORDS END, one, 1);
 	bench_see();
 	bench_ask(WANT("'a-1'"));
@@ -22,7 +21,6 @@ static void nothing_is_done_before_all_is_known(void **state)
 /* What was seen before a helper ended says nothing about what it has done. */
 static void an_old_look_starts_nothing_again(void **state)
 {
-	(void)state;
 	bench_open(WORDS END, one, 1);
 	bench_label();
 	bench_see();
@@ -43,7 +41,6 @@ static void an_old_look_starts_nothing_again(void **state)
 
 static void what_is_being_removed_is_not_healthy(void **state)
 {
-	(void)state;
 	bench_open(WORDS "read x <$gate\n" END, one, 1);
 	machine_add(bench.machine, "11111111-2222-3333-4444-555555555551", "c1", "a-1",
 		    MDEV_OWNER_TYPES);
@@ -64,7 +61,6 @@ static void what_is_being_removed_is_not_healthy(void **state)
 
 static void what_a_pod_has_waits_for_it(void **state)
 {
-	(void)state;
 	bench_open(WORDS END, one, 1);
 	machine_add(bench.machine, "11111111-2222-3333-4444-555555555551", "c1", "a-1",
 		    MDEV_OWNER_TYPES);
@@ -87,7 +83,6 @@ static void a_label_of_the_node_acts_at_once(void **state)
 {
 	struct json_pairs labels = { 0 };
 
-	(void)state;
 	bench_open(WORDS END, two, 2);
 	bench_label();
 	bench_ask(
@@ -108,7 +103,6 @@ static void nothing_new_tells_nothing(void **state)
 {
 	int changed;
 
-	(void)state;
 	bench_open(WORDS END, one, 1);
 	machine_add(bench.machine, "11111111-2222-3333-4444-555555555551", "c1", "a-1", NULL);
 	machine_add(bench.machine, "11111111-2222-3333-4444-555555555552", "c1", "a-1", NULL);

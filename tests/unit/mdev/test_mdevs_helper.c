@@ -14,7 +14,6 @@ static void the_helper_gets_the_words(void **state)
 {
 	auto_free char *words = NULL;
 
-	(void)state;
 	bench_open(WORDS END, one, 1);
 	bench_label();
 	bench_ask(WANT("'Type A'"));
@@ -29,7 +28,6 @@ static void the_helper_gets_the_words(void **state)
 
 static void a_failing_parent_waits_and_blocks_no_other(void **state)
 {
-	(void)state;
 	bench_open(WORDS FAIL_C1 END, two, 2);
 	bench_label();
 	bench_ask(WANT("'a-1'"));
@@ -59,7 +57,6 @@ static void a_failing_parent_waits_and_blocks_no_other(void **state)
 
 static void one_that_comes_right_again_is_told(void **state)
 {
-	(void)state;
 	bench_open(WORDS FAILED("CreateFailed"), one, 1);
 	bench_label();
 	bench_ask(WANT("'a-1'"));
@@ -79,7 +76,6 @@ static void one_that_comes_right_again_is_told(void **state)
 
 static void a_helper_that_cannot_be_started_is_a_failure(void **state)
 {
-	(void)state;
 	bench_open(END, one, 1);
 	assert_int_equal(unlink(bench.fake.path), 0);
 	bench_label();
@@ -92,7 +88,6 @@ static void a_helper_that_cannot_be_started_is_a_failure(void **state)
 
 static void a_stuck_helper_keeps_its_parent_and_no_other(void **state)
 {
-	(void)state;
 	bench_open(WORDS "case \"$*\" in *parent=c1*) " SAY(
 			   "{\"kind\":\"step\",\"step\":\"Create\"}") "read x <$gate;; esac\n" END,
 		   two, 2);
@@ -126,7 +121,6 @@ static void only_a_few_helpers_run_at_a_time(void **state)
 
 	auto_free char *counts = NULL;
 
-	(void)state;
 	bench_open(WORDS "touch $here/at-work.$$; ls $here | grep -c at-work >>$here/counts\n"
 			 "read x <$gate; rm $here/at-work.$$\n" END,
 		   many, 6);

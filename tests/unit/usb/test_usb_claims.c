@@ -8,99 +8,84 @@
 
 static void a_life_takes_three_writes(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_list_all(&b);
-	bench_look(&b, "1-2=5:A");
-	bench_create(&b);
-	bench_serve(&b);
-	assert_log(&b, MARK TELL);
-	assert_said(&b, "Normal Offered|");
-	assert_has(&b, "\"portPath\":\"1-2\"");
-	bench_delete(&b);
-	bench_serve(&b);
-	assert_log(&b, READ "give back 1-2|" UNMARK);
-	assert_said(&b, "Normal Released|");
-	assert_null(b.claim);
-	bench_close(&b);
+	bench_list_all(b);
+	bench_look(b, "1-2=5:A");
+	bench_create(b);
+	bench_serve(b);
+	assert_log(b, MARK TELL);
+	assert_said(b, "Normal Offered|");
+	assert_has(b, "\"portPath\":\"1-2\"");
+	bench_delete(b);
+	bench_serve(b);
+	assert_log(b, READ "give back 1-2|" UNMARK);
+	assert_said(b, "Normal Released|");
+	assert_null(b->claim);
 }
 
 static void a_ready_claim_is_left_alone(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open_ready(&b);
 	for (unsigned i = 0; i < 3; i++) {
-		bench_look(&b, "1-2=5:A");
-		usb_claims_touch(b.claims, STICK);
-		usb_claims_look(b.claims);
-		fake_clock_advance(b.clock, 600000);
-		assert_null(bench_next(&b));
+		bench_look(b, "1-2=5:A");
+		usb_claims_touch(b->claims, STICK);
+		usb_claims_look(b->claims);
+		fake_clock_advance(b->clock, 600000);
+		assert_null(bench_next(b));
 	}
-	bench_close(&b);
 }
 
 static void nothing_is_decided_before_all_is_known(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open(&b);
-	bench_list(&b, CLAIMS, "");
-	bench_look(&b, "1-2=5:A");
-	bench_create(&b);
-	bench_list(&b, DEVICES, DEVICE);
-	fake_clock_advance(b.clock, 1000);
-	fake_client_choose(b.client, PCI); /* the third list is what is still open */
-	assert_int_equal(fake_client_open(b.client), 3);
-	bench_list(&b, PCI, "");
-	bench_serve(&b);
-	assert_log(&b, MARK TELL);
-	bench_close(&b);
+	bench_list(b, CLAIMS, "");
+	bench_look(b, "1-2=5:A");
+	bench_create(b);
+	bench_list(b, DEVICES, DEVICE);
+	fake_clock_advance(b->clock, 1000);
+	fake_client_choose(b->client, PCI); /* the third list is what is still open */
+	assert_int_equal(fake_client_open(b->client), 3);
+	bench_list(b, PCI, "");
+	bench_serve(b);
+	assert_log(b, MARK TELL);
 }
 
 static void unplugged_and_back_takes_a_write_each(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open_ready(&b);
-	bench_look(&b, "");
-	bench_serve(&b);
-	assert_log(&b, TELL);
-	assert_said(&b, "Warning DeviceGone|");
-	sticks_claim(&b.node, CLAIM(STICK, KNOWN("1-2", "A"))); /* for the names */
-	bench_look(&b, "1-2=6:A");
-	bench_serve(&b);
-	assert_log(&b, TELL);
-	assert_said(&b, "Normal Offered|");
-	bench_close(&b);
+	bench_look(b, "");
+	bench_serve(b);
+	assert_log(b, TELL);
+	assert_said(b, "Warning DeviceGone|");
+	sticks_claim(&b->node, CLAIM(STICK, KNOWN("1-2", "A"))); /* for the names */
+	bench_look(b, "1-2=6:A");
+	bench_serve(b);
+	assert_log(b, TELL);
+	assert_said(b, "Normal Offered|");
 }
 
 static void a_pod_keeps_the_claim(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	bench_open_ready(&b);
-	b.pod = "pod default/vm-1";
-	bench_delete(&b);
-	bench_serve(&b);
-	assert_log(&b, TELL);
-	assert_said(&b, "Warning Held|");
-	assert_has(&b, "\"holder\":\"pod default/vm-1\"");
-	fake_clock_advance(b.clock, 60000);
-	bench_serve(&b);
-	assert_log(&b, "");
-	b.pod = NULL;
-	usb_claims_look(b.claims);
-	bench_serve(&b);
-	assert_log(&b, READ "give back 1-2|" UNMARK);
-	assert_null(b.claim);
-	bench_close(&b);
+	b->pod = "pod default/vm-1";
+	bench_delete(b);
+	bench_serve(b);
+	assert_log(b, TELL);
+	assert_said(b, "Warning Held|");
+	assert_has(b, "\"holder\":\"pod default/vm-1\"");
+	fake_clock_advance(b->clock, 60000);
+	bench_serve(b);
+	assert_log(b, "");
+	b->pod = NULL;
+	usb_claims_look(b->claims);
+	bench_serve(b);
+	assert_log(b, READ "give back 1-2|" UNMARK);
+	assert_null(b->claim);
 }
 
 int main(void)
@@ -108,11 +93,13 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a life takes three writes, and gives the node back before the last",
 		  a_life_takes_three_writes, NULL);
-	suite_add(&suite, "a ready claim is left alone", a_ready_claim_is_left_alone, NULL);
 	suite_add(&suite, "nothing is decided before all is known",
 		  nothing_is_decided_before_all_is_known, NULL);
+	suite_fixture(&suite, &ready_fixture);
+	suite_add(&suite, "a ready claim is left alone", a_ready_claim_is_left_alone, NULL);
 	suite_add(&suite, "unplugged and back takes a write each",
 		  unplugged_and_back_takes_a_write_each, NULL);
 	suite_add(&suite, "a pod keeps the claim", a_pod_keeps_the_claim, NULL);

@@ -15,26 +15,23 @@ static void somebody_writes(struct bench *b)
 /* Its finalizer goes only when the write that takes it off has been made. */
 static void a_conflict_at_the_release_is_tried_again(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	auto_free char *path = NULL;
 
-	(void)state;
-	bench_open_ready(&b);
-	bench_delete(&b);
-	assert_true(bench_serve_one(&b));
-	path = bench_next(&b);
+	bench_delete(b);
+	assert_true(bench_serve_one(b));
+	path = bench_next(b);
 	assert_non_null(path);
-	somebody_writes(&b);
-	fake_client_choose(b.client, path);
-	fake_client_answer(b.client, 409, "{\"kind\":\"Status\"}");
-	bench_settle(&b);
-	assert_non_null(b.claim);
-	assert_said(&b, "");
-	fake_clock_advance(b.clock, 60000);
-	bench_serve(&b);
-	assert_null(b.claim);
-	assert_said(&b, "Normal Released|");
-	bench_close(&b);
+	somebody_writes(b);
+	fake_client_choose(b->client, path);
+	fake_client_answer(b->client, 409, "{\"kind\":\"Status\"}");
+	bench_settle(b);
+	assert_non_null(b->claim);
+	assert_said(b, "");
+	fake_clock_advance(b->clock, 60000);
+	bench_serve(b);
+	assert_null(b->claim);
+	assert_said(b, "Normal Released|");
 }
 
 static struct failure_case {
@@ -88,39 +85,33 @@ static void a_failure_is_outlived(void **state)
 /* It was deleted before the answer of its write came. */
 static void a_claim_that_vanishes_is_forgotten(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	auto_free char *path = NULL;
 
-	(void)state;
-	bench_open(&b);
-	bench_list_all(&b);
-	bench_look(&b, "1-2=5:A");
-	bench_create(&b);
-	path = bench_next(&b);
+	bench_list_all(b);
+	bench_look(b, "1-2=5:A");
+	bench_create(b);
+	path = bench_next(b);
 	assert_non_null(path);
-	bench_tell(&b, "DELETED");
-	fake_client_choose(b.client, path);
-	fake_client_answer(b.client, 404,
+	bench_tell(b, "DELETED");
+	fake_client_choose(b->client, path);
+	fake_client_answer(b->client, 404,
 			   "{\"kind\":\"Status\",\"details\":{\"name\":\"" STICK "\"}}");
-	bench_settle(&b);
-	fake_clock_advance(b.clock, 600000);
-	assert_null(bench_next(&b));
-	bench_close(&b);
+	bench_settle(b);
+	fake_clock_advance(b->clock, 600000);
+	assert_null(bench_next(b));
 }
 
 static void the_end_in_the_middle_of_a_write_leaves_nothing(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	auto_free char *path = NULL;
 
-	(void)state;
-	bench_open(&b);
-	bench_list_all(&b);
-	bench_look(&b, "1-2=5:A");
-	bench_create(&b);
-	path = bench_next(&b);
+	bench_list_all(b);
+	bench_look(b, "1-2=5:A");
+	bench_create(b);
+	path = bench_next(b);
 	assert_non_null(path);
-	bench_close(&b);
 }
 
 int main(void)
@@ -128,9 +119,11 @@ int main(void)
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
+	suite_rows(&suite, failures, a_failure_is_outlived);
+	suite_fixture(&suite, &ready_fixture);
 	suite_add(&suite, "harvester-api 2.5: a conflict at the release is tried again",
 		  a_conflict_at_the_release_is_tried_again, NULL);
-	suite_rows(&suite, failures, a_failure_is_outlived);
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a claim that vanishes is forgotten", a_claim_that_vanishes_is_forgotten,
 		  NULL);
 	suite_add(&suite, "the end in the middle of a write leaves nothing",

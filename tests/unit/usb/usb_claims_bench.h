@@ -176,6 +176,8 @@ static inline void bench_close(struct bench *b)
 	str_done(&b->events.said);
 }
 
+SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
+
 /* --- the server ------------------------------------------------------------------------- */
 
 static inline void bench_tell(struct bench *b, const char *type)
@@ -319,3 +321,5 @@ static inline void bench_open_ready(struct bench *b)
 	str_clear(&b->log);
 	str_clear(&b->events.said);
 }
+
+SUITE_FIXTURE(ready, struct bench, bench_open_ready, bench_close);

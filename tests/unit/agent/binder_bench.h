@@ -14,6 +14,16 @@
 #define DONE       SAY("{\"kind\":\"end\",\"result\":\"Done\",\"kernelMicros\":5,\"micros\":9}")
 #define HANG       "read x <$gate\n"
 
+struct bench;
+
+/* One transition, as its owner sees it. */
+struct owner {
+	struct bench *bench;
+	struct binder_job job;
+	struct binder_outcome outcome;
+	int ended;
+};
+
 struct bench {
 	struct fake_helper fake;
 	struct metrics *metrics;
@@ -22,14 +32,7 @@ struct bench {
 	int freed; /* groups */
 	char *freed_group;
 	bool frees_binder; /* whoever is told next */
-};
-
-/* One transition, as its owner sees it. */
-struct owner {
-	struct bench *bench;
-	struct binder_job job;
-	struct binder_outcome outcome;
-	int ended;
+	struct owner owners[3];
 };
 
 static inline void bench_react(struct bench *b)
@@ -74,12 +77,16 @@ static inline void bench_begin(struct bench *b, const char *body)
 	b->binder = binder_new(&b->fake.loop, &b->options, bench_on_free, b);
 }
 
+/* A test may do so itself, to see that nobody is told of anything. */
 static inline void bench_done(struct bench *b)
 {
+	if (!b->metrics)
+		return;
 	b->binder = binder_free(b->binder);
 	fake_helper_done(&b->fake);
-	metrics_free(b->metrics);
+	b->metrics = metrics_free(b->metrics);
 	free(b->freed_group);
+	b->freed_group = NULL;
 }
 
 static inline void owner_add(struct owner *owner, const char *address)
@@ -106,6 +113,15 @@ static inline void owner_done(struct owner *owner)
 	binder_outcome_done(&owner->outcome);
 	binder_job_done(&owner->job);
 }
+
+static inline void bench_close(struct bench *b)
+{
+	bench_done(b);
+	for (size_t i = 0; i < ARRAY_LEN(b->owners); i++)
+		owner_done(&b->owners[i]);
+}
+
+SUITE_CLOSING(bench, struct bench, bench_close);
 
 /* The job may be forgotten as soon as it is started. */
 static inline void owner_start(struct owner *owner)

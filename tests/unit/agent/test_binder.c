@@ -9,56 +9,53 @@
 
 static void a_transition_is_done(void **state)
 {
-	struct bench b;
-	struct owner owner;
+	struct bench *b = *state;
+	struct owner *owner = &b->owners[0];
 	struct binder_trouble trouble;
 
-	(void)state;
-	bench_begin(&b, STEP("Unbind") "echo 'not json'\n" DONE);
-	owner_init(&owner, &b, "12", "0000:01:00.0");
-	owner_start(&owner);
-	assert_int_equal(binder_look(b.binder, "0000:01:00.0", &trouble), BINDER_RUNNING);
+	bench_begin(b, STEP("Unbind") "echo 'not json'\n" DONE);
+	owner_init(owner, b, "12", "0000:01:00.0");
+	owner_start(owner);
+	assert_int_equal(binder_look(b->binder, "0000:01:00.0", &trouble), BINDER_RUNNING);
 	assert_string_equal(trouble.verb, "bind");
 	assert_true(trouble.pid > 0);
-	assert_int_equal(binder_look(b.binder, "0000:01:00.1", NULL), BINDER_IDLE);
-	bench_run_until(&b, &owner.ended, 1);
-	assert_int_equal(owner.outcome.result, BINDER_DONE);
-	assert_int_equal(owner.outcome.kernel_us, 5);
-	assert_int_equal(owner.outcome.helper_us, 9);
-	assert_int_equal(owner.outcome.ended_ms, uv_now(&b.fake.loop));
-	assert_int_equal(owner.outcome.lines.len, 0);
-	assert_int_equal(binder_look(b.binder, "0000:01:00.0", NULL), BINDER_IDLE);
-	bench_assert_metric(&b, "hostdev_transitions_total{verb=\"bind\",result=\"Done\"} 1\n");
-	bench_assert_metric(&b, "hostdev_transition_seconds_count{verb=\"bind\"} 1\n");
-	owner_done(&owner);
-	bench_done(&b);
-	assert_int_equal(b.freed, 0);
+	assert_int_equal(binder_look(b->binder, "0000:01:00.1", NULL), BINDER_IDLE);
+	bench_run_until(b, &owner->ended, 1);
+	assert_int_equal(owner->outcome.result, BINDER_DONE);
+	assert_int_equal(owner->outcome.kernel_us, 5);
+	assert_int_equal(owner->outcome.helper_us, 9);
+	assert_int_equal(owner->outcome.ended_ms, uv_now(&b->fake.loop));
+	assert_int_equal(owner->outcome.lines.len, 0);
+	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IDLE);
+	bench_assert_metric(b, "hostdev_transitions_total{verb=\"bind\",result=\"Done\"} 1\n");
+	bench_assert_metric(b, "hostdev_transition_seconds_count{verb=\"bind\"} 1\n");
+	bench_done(b);
+	assert_int_equal(b->freed, 0);
 }
 
 static void the_helper_gets_the_words(void **state)
 {
-	struct bench b;
-	struct owner owner;
+	struct bench *b = *state;
+	struct owner *owner = &b->owners[0];
 
-	(void)state;
-	bench_begin(&b, "printf '%s|' \"$@\" >$here/words\n" DONE);
-	binder_free(b.binder);
-	b.options.helper.sysfs_root = "/s";
-	b.options.helper.proc_root = "/p";
-	b.options.helper.dev_root = "/d";
-	b.binder = binder_new(&b.fake.loop, &b.options, bench_on_free, &b);
-	binder_set_node_address(b.binder, "10.0.0.1");
-	owner_init(&owner, &b, "12", "0000:01:00.0");
-	owner_add(&owner, "0000:01:00.1");
-	owner.job.verb = BINDER_PLAN_RELEASE;
-	owner.job.items[0].native = xstrdup("");
-	owner.job.items[1].serial = xstrdup("00-11");
-	owner.job.items[1].identity = xstrdup("slot=3");
-	owner.job.items[1].driverless = true;
-	owner_start(&owner);
-	bench_run_until(&b, &owner.ended, 1);
+	bench_begin(b, "printf '%s|' \"$@\" >$here/words\n" DONE);
+	binder_free(b->binder);
+	b->options.helper.sysfs_root = "/s";
+	b->options.helper.proc_root = "/p";
+	b->options.helper.dev_root = "/d";
+	b->binder = binder_new(&b->fake.loop, &b->options, bench_on_free, b);
+	binder_set_node_address(b->binder, "10.0.0.1");
+	owner_init(owner, b, "12", "0000:01:00.0");
+	owner_add(owner, "0000:01:00.1");
+	owner->job.verb = BINDER_PLAN_RELEASE;
+	owner->job.items[0].native = xstrdup("");
+	owner->job.items[1].serial = xstrdup("00-11");
+	owner->job.items[1].identity = xstrdup("slot=3");
+	owner->job.items[1].driverless = true;
+	owner_start(owner);
+	bench_run_until(b, &owner->ended, 1);
 	{
-		auto_free char *words = fake_helper_wrote(&b.fake, "words");
+		auto_free char *words = fake_helper_wrote(&b->fake, "words");
 
 		assert_string_equal(
 			words,
@@ -67,29 +64,24 @@ static void the_helper_gets_the_words(void **state)
 			"native=|driver=vfio-pci|claim=vm1-000001000|uid=1-2|address=0000:01:00.1|"
 			"id=8086:10d3|serial=00-11|identity=slot=3|driver=vfio-pci|claim=vm1-000001000|uid=1-2|release=none|");
 	}
-	assert_int_equal(owner.outcome.lines.len, 1);
-	owner_done(&owner);
-	bench_done(&b);
+	assert_int_equal(owner->outcome.lines.len, 1);
 }
 
 static void a_job_without_a_group_says_so(void **state)
 {
-	struct bench b;
-	struct owner owner;
+	struct bench *b = *state;
+	struct owner *owner = &b->owners[0];
 
-	(void)state;
-	bench_begin(&b, "printf '%s|' \"$@\" >$here/words\n" DONE);
-	owner_init(&owner, &b, NULL, "0000:01:00.0");
-	owner.job.verb = BINDER_RELEASE;
-	owner_start(&owner);
-	bench_run_until(&b, &owner.ended, 1);
+	bench_begin(b, "printf '%s|' \"$@\" >$here/words\n" DONE);
+	owner_init(owner, b, NULL, "0000:01:00.0");
+	owner->job.verb = BINDER_RELEASE;
+	owner_start(owner);
+	bench_run_until(b, &owner->ended, 1);
 	{
-		auto_free char *words = fake_helper_wrote(&b.fake, "words");
+		auto_free char *words = fake_helper_wrote(&b->fake, "words");
 
 		assert_memory_equal(words, "release|--group|-|--state-dir|/state|address=0", 46);
 	}
-	owner_done(&owner);
-	bench_done(&b);
 }
 
 static struct failed_case {
@@ -111,60 +103,55 @@ static struct failed_case {
 
 static void what_fails_is_told_once(void **state)
 {
-	const struct failed_case *c = *state;
-	struct bench b;
-	struct owner owner;
+	const struct failed_case *c = suite_row(state);
+	struct bench *b = *state;
+	struct owner *owner = &b->owners[0];
 
-	bench_begin(&b, c->body ? c->body : "exit 0");
+	bench_begin(b, c->body ? c->body : "exit 0");
 	if (!c->body)
-		assert_int_equal(unlink(b.fake.path), 0);
-	owner_init(&owner, &b, "12", "0000:01:00.0");
-	while (owner.job.len < c->functions) {
-		auto_free char *address = xasprintf("%04zx:02:00.0", owner.job.len);
+		assert_int_equal(unlink(b->fake.path), 0);
+	owner_init(owner, b, "12", "0000:01:00.0");
+	while (owner->job.len < c->functions) {
+		auto_free char *address = xasprintf("%04zx:02:00.0", owner->job.len);
 
-		owner_add(&owner, address);
+		owner_add(owner, address);
 	}
-	owner_start(&owner);
-	assert_int_equal(binder_look(b.binder, "0000:01:00.0", NULL), BINDER_RUNNING);
-	bench_run_until(&b, &owner.ended, 1);
-	assert_int_equal(owner.outcome.result, BINDER_FAILED);
-	assert_string_equal(owner.outcome.reason, "HelperFailed");
-	if (!strstr(owner.outcome.message, c->says))
-		fail_msg("no '%s' in '%s'", c->says, owner.outcome.message);
+	owner_start(owner);
+	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_RUNNING);
+	bench_run_until(b, &owner->ended, 1);
+	assert_int_equal(owner->outcome.result, BINDER_FAILED);
+	assert_string_equal(owner->outcome.reason, "HelperFailed");
+	if (!strstr(owner->outcome.message, c->says))
+		fail_msg("no '%s' in '%s'", c->says, owner->outcome.message);
 	if (c->step)
-		assert_string_equal(owner.outcome.step, c->step);
+		assert_string_equal(owner->outcome.step, c->step);
 	else
-		assert_null(owner.outcome.step);
-	assert_int_equal(binder_look(b.binder, "0000:01:00.0", NULL), BINDER_IDLE);
-	bench_assert_metric(&b, "hostdev_transitions_total{verb=\"bind\",result=\"Failed\"} 1\n");
-	bench_done(&b);
-	assert_int_equal(owner.ended, 1);
-	owner_done(&owner);
+		assert_null(owner->outcome.step);
+	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IDLE);
+	bench_assert_metric(b, "hostdev_transitions_total{verb=\"bind\",result=\"Failed\"} 1\n");
+	bench_done(b);
+	assert_int_equal(owner->ended, 1);
 }
 
 /* The first hangs, the second ends: they are side by side. */
 static void groups_move_side_by_side(void **state)
 {
-	struct bench b;
-	struct owner first;
-	struct owner second;
+	struct bench *b = *state;
+	struct owner *first = &b->owners[0];
+	struct owner *second = &b->owners[1];
 
-	(void)state;
-	bench_begin(&b, "case $3 in 12)" STEP("Unbind") HANG ";; esac\n" DONE);
-	owner_init(&first, &b, "12", "0000:01:00.0");
-	owner_init(&second, &b, "13", "0000:02:00.0");
-	owner_start(&first);
-	owner_start(&second);
-	bench_run_until(&b, &second.ended, 1);
-	assert_int_equal(first.ended, 0);
-	assert_int_equal(binder_look(b.binder, "0000:01:00.0", NULL), BINDER_RUNNING);
-	assert_int_equal(binder_look(b.binder, "0000:02:00.0", NULL), BINDER_IDLE);
-	fake_helper_open_gate(&b.fake);
-	bench_run_until(&b, &first.ended, 1);
-	assert_int_equal(first.outcome.result, BINDER_DONE);
-	bench_done(&b);
-	owner_done(&first);
-	owner_done(&second);
+	bench_begin(b, "case $3 in 12)" STEP("Unbind") HANG ";; esac\n" DONE);
+	owner_init(first, b, "12", "0000:01:00.0");
+	owner_init(second, b, "13", "0000:02:00.0");
+	owner_start(first);
+	owner_start(second);
+	bench_run_until(b, &second->ended, 1);
+	assert_int_equal(first->ended, 0);
+	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_RUNNING);
+	assert_int_equal(binder_look(b->binder, "0000:02:00.0", NULL), BINDER_IDLE);
+	fake_helper_open_gate(&b->fake);
+	bench_run_until(b, &first->ended, 1);
+	assert_int_equal(first->outcome.result, BINDER_DONE);
 }
 
 static struct way_case {
@@ -180,59 +167,52 @@ static struct way_case {
 
 static void who_is_in_the_way_is_told(void **state)
 {
-	const struct way_case *c = *state;
-	struct bench b;
-	struct owner first;
-	struct owner second;
+	const struct way_case *c = suite_row(state);
+	struct bench *b = *state;
+	struct owner *first = &b->owners[0];
+	struct owner *second = &b->owners[1];
 	struct binder_trouble trouble;
 
-	bench_begin(&b, STEP("Unbind") HANG "echo ran >>$here/ran\n" DONE);
-	owner_init(&first, &b, "12", "0000:01:00.0");
+	bench_begin(b, STEP("Unbind") HANG "echo ran >>$here/ran\n" DONE);
+	owner_init(first, b, "12", "0000:01:00.0");
 	if (c->stuck)
-		owner_get_stuck(&first, "0000:01:00.0");
+		owner_get_stuck(first, "0000:01:00.0");
 	else
-		owner_start(&first);
-	assert_int_not_equal(binder_look(b.binder, "0000:01:00.0", &trouble), BINDER_IDLE);
-	owner_init(&second, &b, c->group, c->address);
-	owner_start(&second);
-	bench_run_until(&b, &second.ended, 1);
-	assert_int_equal(second.outcome.result, BINDER_BUSY);
-	assert_string_equal(second.outcome.reason, "Busy");
-	assert_int_equal(second.outcome.holder_pid, trouble.pid);
-	assert_int_not_equal(binder_look(b.binder, "0000:01:00.0", NULL), BINDER_IDLE);
-	fake_helper_open_gate(&b.fake);
-	bench_run_until(&b, c->stuck ? &b.freed : &first.ended, 1);
-	assert_int_equal(binder_look(b.binder, "0000:01:00.0", NULL), BINDER_IDLE);
-	assert_int_equal(binder_look(b.binder, "0000:01:00.1", NULL), BINDER_IDLE);
+		owner_start(first);
+	assert_int_not_equal(binder_look(b->binder, "0000:01:00.0", &trouble), BINDER_IDLE);
+	owner_init(second, b, c->group, c->address);
+	owner_start(second);
+	bench_run_until(b, &second->ended, 1);
+	assert_int_equal(second->outcome.result, BINDER_BUSY);
+	assert_string_equal(second->outcome.reason, "Busy");
+	assert_int_equal(second->outcome.holder_pid, trouble.pid);
+	assert_int_not_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IDLE);
+	fake_helper_open_gate(&b->fake);
+	bench_run_until(b, c->stuck ? &b->freed : &first->ended, 1);
+	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IDLE);
+	assert_int_equal(binder_look(b->binder, "0000:01:00.1", NULL), BINDER_IDLE);
 	{
-		auto_free char *ran = fake_helper_wrote(&b.fake, "ran");
+		auto_free char *ran = fake_helper_wrote(&b->fake, "ran");
 
 		assert_string_equal(ran, "ran\n");
 	}
-	bench_done(&b);
-	owner_done(&first);
-	owner_done(&second);
 }
 
 static void all_that_cannot_be_started_are_told(void **state)
 {
-	struct bench b;
-	struct owner first;
-	struct owner second;
+	struct bench *b = *state;
+	struct owner *first = &b->owners[0];
+	struct owner *second = &b->owners[1];
 
-	(void)state;
-	bench_begin(&b, "exit 0");
-	assert_int_equal(unlink(b.fake.path), 0);
-	owner_init(&first, &b, "12", "0000:01:00.0");
-	owner_init(&second, &b, "12", "0000:01:00.0");
-	owner_start(&first);
-	owner_start(&second);
-	bench_run_until(&b, &first.ended, 1);
-	bench_run_until(&b, &second.ended, 1);
-	assert_int_equal(binder_look(b.binder, "0000:01:00.0", NULL), BINDER_IDLE);
-	bench_done(&b);
-	owner_done(&first);
-	owner_done(&second);
+	bench_begin(b, "exit 0");
+	assert_int_equal(unlink(b->fake.path), 0);
+	owner_init(first, b, "12", "0000:01:00.0");
+	owner_init(second, b, "12", "0000:01:00.0");
+	owner_start(first);
+	owner_start(second);
+	bench_run_until(b, &first->ended, 1);
+	bench_run_until(b, &second->ended, 1);
+	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IDLE);
 }
 
 static void on_first_end(void *arg, const struct binder_outcome *outcome)
@@ -246,22 +226,18 @@ static void on_first_end(void *arg, const struct binder_outcome *outcome)
 
 static void who_is_told_can_move_the_group_again(void **state)
 {
-	struct bench b;
-	struct owner pair[2];
+	struct bench *b = *state;
+	struct owner *pair = b->owners;
 
-	(void)state;
-	bench_begin(&b, DONE);
-	owner_init(&pair[0], &b, "12", "0000:01:00.0");
-	owner_init(&pair[1], &b, "12", "0000:01:00.0");
+	bench_begin(b, DONE);
+	owner_init(&pair[0], b, "12", "0000:01:00.0");
+	owner_init(&pair[1], b, "12", "0000:01:00.0");
 	pair[1].job.verb = BINDER_RELEASE;
-	binder_start(b.binder, &pair[0].job, on_first_end, pair);
-	bench_run_until(&b, &pair[1].ended, 1);
+	binder_start(b->binder, &pair[0].job, on_first_end, pair);
+	bench_run_until(b, &pair[1].ended, 1);
 	assert_int_equal(pair[0].outcome.result, BINDER_DONE);
 	assert_int_equal(pair[1].outcome.result, BINDER_DONE);
-	bench_assert_metric(&b, "hostdev_transitions_total{verb=\"release\",result=\"Done\"} 1\n");
-	bench_done(&b);
-	owner_done(&pair[0]);
-	owner_done(&pair[1]);
+	bench_assert_metric(b, "hostdev_transitions_total{verb=\"release\",result=\"Done\"} 1\n");
 }
 
 /* What the agent logs while one transition runs. The caller frees. */
@@ -285,31 +261,30 @@ static char *log_of(struct bench *b, enum binder_verb verb)
 
 static void every_transition_is_logged(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 	auto_free char *failed = NULL;
 	auto_free char *plan = NULL;
 
-	(void)state;
-	bench_begin(&b,
+	bench_begin(b,
 		    SAY("{\"kind\":\"end\",\"result\":\"Failed\",\"reason\":\"ProbeFailed\","
 			"\"step\":\"Probe\",\"errno\":\"EIO\",\"message\":\"no\",\"micros\":3}"));
-	failed = log_of(&b, BINDER_BIND);
+	failed = log_of(b, BINDER_BIND);
 	assert_non_null(strstr(failed, " level=info msg=\"transition ended\" verb=bind group=12 "
 				       "functions=0000:01:00.0,0000:01:00.1 result=Failed "
 				       "reason=ProbeFailed took_ms="));
 	assert_non_null(strstr(failed, " helper_us=3 kernel_us=0 step=Probe errno=EIO "
 				       "message=no\n"));
-	plan = log_of(&b, BINDER_PLAN_BIND);
+	plan = log_of(b, BINDER_PLAN_BIND);
 	assert_string_equal(plan, "");
-	bench_assert_metric(&b,
+	bench_assert_metric(b,
 			    "hostdev_transitions_total{verb=\"plan-bind\",result=\"Failed\"} 1\n");
-	bench_done(&b);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a transition is done", a_transition_is_done, NULL);
 	suite_add(&suite, "the helper gets the job as words", the_helper_gets_the_words, NULL);
 	suite_add(&suite, "a job without a group says so", a_job_without_a_group_says_so, NULL);

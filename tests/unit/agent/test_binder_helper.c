@@ -73,7 +73,7 @@ static void machine_begin(struct machine *m, const char *driver)
 
 static void machine_done(struct machine *m)
 {
-	bench_done(&m->bench);
+	bench_close(&m->bench);
 	tree_done(&m->tree);
 	free(m->helper);
 	free(m->state_dir);
@@ -199,7 +199,7 @@ static void the_helper_is_understood(void **state)
 {
 	const struct helper_case *c = suite_row(state);
 	struct machine *m = *state;
-	struct owner owner;
+	struct owner *owner = &m->bench.owners[0];
 
 	machine_begin(m, c->driver);
 	for (size_t i = 0; i < ARRAY_LEN(c->entries) && c->entries[i]; i++) {
@@ -208,65 +208,62 @@ static void the_helper_is_understood(void **state)
 		(void)unlinkat(m->tree.fd, path, 0);
 		tree_add(&m->tree, c->entries[i]);
 	}
-	owner_init(&owner, &m->bench, "12", c->address);
-	owner.job.verb = c->verb;
-	owner.job.items[0].native = xstrdup("e1000e");
-	owner.job.items[0].allow_unknown = c->allow_unknown;
-	owner_start(&owner);
-	bench_run_until(&m->bench, &owner.ended, 1);
-	assert_string_equal(binder_result_text(owner.outcome.result),
+	owner_init(owner, &m->bench, "12", c->address);
+	owner->job.verb = c->verb;
+	owner->job.items[0].native = xstrdup("e1000e");
+	owner->job.items[0].allow_unknown = c->allow_unknown;
+	owner_start(owner);
+	bench_run_until(&m->bench, &owner->ended, 1);
+	assert_string_equal(binder_result_text(owner->outcome.result),
 			    binder_result_text(c->result));
-	assert_text(owner.outcome.reason, c->reason);
-	assert_text(owner.outcome.step, c->step);
-	assert_text(owner.outcome.error_name, c->error_name);
-	assert_text(owner.outcome.holder, c->holder);
-	assert_int_equal(owner.outcome.holder_pid, c->holder_pid);
-	if (!strstr(owner.outcome.message, c->says))
-		fail_msg("no '%s' in '%s'", c->says, owner.outcome.message);
-	assert_true(owner.outcome.helper_us > 0);
+	assert_text(owner->outcome.reason, c->reason);
+	assert_text(owner->outcome.step, c->step);
+	assert_text(owner->outcome.error_name, c->error_name);
+	assert_text(owner->outcome.holder, c->holder);
+	assert_int_equal(owner->outcome.holder_pid, c->holder_pid);
+	if (!strstr(owner->outcome.message, c->says))
+		fail_msg("no '%s' in '%s'", c->says, owner->outcome.message);
+	assert_true(owner->outcome.helper_us > 0);
 	if (c->steps)
-		assert_steps(&owner.outcome.lines, c->steps);
+		assert_steps(&owner->outcome.lines, c->steps);
 	if (strcmp(c->address, A) == 0) {
-		assert_int_equal(owner.outcome.seen.len, 1);
-		assert_string_equal(owner.outcome.seen.items[0].driver, c->driver);
+		assert_int_equal(owner->outcome.seen.len, 1);
+		assert_string_equal(owner->outcome.seen.items[0].driver, c->driver);
 	}
-	owner_done(&owner);
 }
 
 static void who_has_the_lock_is_named(void **state)
 {
 	struct machine *m = *state;
-	struct owner owner;
+	struct owner *owner = &m->bench.owners[0];
 	int fd;
 
 	machine_begin(m, "e1000e");
 	tree_add(&m->tree, "state/group-12.lock=815\n");
 	fd = openat(m->tree.fd, "state/group-12.lock", O_RDWR | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	owner_init(&owner, &m->bench, "12", A);
-	owner_start(&owner);
-	bench_run_until(&m->bench, &owner.ended, 1);
-	assert_int_equal(owner.outcome.result, BINDER_BUSY);
-	assert_int_equal(owner.outcome.holder_pid, 815);
-	assert_null(owner.outcome.holder);
-	assert_non_null(strstr(owner.outcome.message, "815"));
+	owner_init(owner, &m->bench, "12", A);
+	owner_start(owner);
+	bench_run_until(&m->bench, &owner->ended, 1);
+	assert_int_equal(owner->outcome.result, BINDER_BUSY);
+	assert_int_equal(owner->outcome.holder_pid, 815);
+	assert_null(owner->outcome.holder);
+	assert_non_null(strstr(owner->outcome.message, "815"));
 	close(fd);
-	owner_done(&owner);
 }
 
 static void wrong_words_are_a_failure_of_the_helper(void **state)
 {
 	struct machine *m = *state;
-	struct owner owner;
+	struct owner *owner = &m->bench.owners[0];
 
 	machine_begin(m, "e1000e");
-	owner_init(&owner, &m->bench, "twelve", A);
-	owner_start(&owner);
-	bench_run_until(&m->bench, &owner.ended, 1);
-	assert_int_equal(owner.outcome.result, BINDER_FAILED);
-	assert_string_equal(owner.outcome.reason, "HelperFailed");
-	assert_non_null(strstr(owner.outcome.message, "status 2"));
-	owner_done(&owner);
+	owner_init(owner, &m->bench, "twelve", A);
+	owner_start(owner);
+	bench_run_until(&m->bench, &owner->ended, 1);
+	assert_int_equal(owner->outcome.result, BINDER_FAILED);
+	assert_string_equal(owner->outcome.reason, "HelperFailed");
+	assert_non_null(strstr(owner->outcome.message, "status 2"));
 }
 
 int main(void)

@@ -88,21 +88,21 @@ static struct facts_case {
 	{ "what is no pod", "[]", "", "" },
 };
 
+SUITE_CLOSING(pod_facts, struct pod_facts, pod_facts_done);
+
 static void pod_has_facts(void **state)
 {
-	const struct facts_case *c = *state;
+	const struct facts_case *c = suite_row(state);
 	auto_free char *json = made_json(c->json);
-	struct pod_facts found = { 0 };
+	struct pod_facts *found = *state;
 
-	assert_int_equal(pod_facts_parse(json, strlen(json), &found, NULL), 0);
-	assert_string_equal(found.machine ? found.machine : "", c->machine);
-	assert_string_equal(found.started ? found.started : "", c->started);
-	pod_facts_done(&found);
+	assert_int_equal(pod_facts_parse(json, strlen(json), found, NULL), 0);
+	assert_string_equal(found->machine ? found->machine : "", c->machine);
+	assert_string_equal(found->started ? found->started : "", c->started);
 }
 
 static void worse_is_an_interrupt_then_a_refusal_then_a_wait(void **state)
 {
-	(void)state;
 	assert_int_equal(claim_worse(COMMAND_OK, COMMAND_OK), COMMAND_OK);
 	assert_int_equal(claim_worse(COMMAND_OK, COMMAND_LATE), COMMAND_LATE);
 	assert_int_equal(claim_worse(COMMAND_FAILED, COMMAND_LATE), COMMAND_FAILED);
@@ -115,8 +115,9 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, claim_stands_so);
-	suite_rows(&suite, facts, pod_has_facts);
 	suite_add(&suite, "worse is an interrupt, then a refusal, then a wait",
 		  worse_is_an_interrupt_then_a_refusal_then_a_wait, NULL);
+	suite_fixture(&suite, &pod_facts_fixture);
+	suite_rows(&suite, facts, pod_has_facts);
 	return suite_run(&suite, "claim_wait");
 }

@@ -353,6 +353,8 @@ static inline void machine_done(struct machine *m)
 	tree_done(&m->tree);
 }
 
+SUITE_FIXTURE(machine, struct machine, machine_init, machine_done);
+
 /* Run @verb with the words @text (parted by blanks); what it says, with single quotes and without
  * times, is appended to @ret_lines. */
 static inline void machine_run(struct machine *m, enum transition_verb verb, const char *text,

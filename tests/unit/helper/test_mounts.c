@@ -32,21 +32,22 @@ static struct parse_case {
 };
 /* clang-format on */
 
+SUITE_CLOSING(mounts, struct mounts, mounts_done);
+
 static void parse_matches_table(void **state)
 {
-	const struct parse_case *c = *state;
-	struct mounts mounts = { 0 };
+	const struct parse_case *c = suite_row(state);
+	struct mounts *mounts = *state;
 	auto_str struct str seen = STR_INIT;
 
-	assert_int_equal(mounts_parse(c->text, strlen(c->text), &mounts), c->bad);
-	for (size_t i = 0; i < mounts.len; i++) {
-		const struct mount *m = &mounts.items[i];
+	assert_int_equal(mounts_parse(c->text, strlen(c->text), mounts), c->bad);
+	for (size_t i = 0; i < mounts->len; i++) {
+		const struct mount *m = &mounts->items[i];
 
 		str_addf(&seen, "%u:%u %s %s %s %s;", m->major, m->minor, m->point, m->fstype,
 			 m->source, m->options);
 	}
 	assert_string_equal(str_cstr(&seen), c->seen);
-	mounts_done(&mounts);
 }
 
 /* clang-format off */
@@ -70,19 +71,17 @@ static void backing_matches_table(void **state)
 				   "3 2 8:3 / /var/lib rw - ext4 c rw\n"
 				   "4 1 8:4 / /boot rw - ext4 d rw\n"
 				   "5 4 8:5 / /boot rw - ext4 e rw\n";
-	const struct backing_case *c = *state;
-	struct mounts mounts = { 0 };
+	const struct backing_case *c = suite_row(state);
+	struct mounts *mounts = *state;
 
-	assert_int_equal(mounts_parse(text, strlen(text), &mounts), 0);
-	assert_int_equal(mounts_backing(&mounts, c->path)->minor, c->minor);
-	mounts_done(&mounts);
+	assert_int_equal(mounts_parse(text, strlen(text), mounts), 0);
+	assert_int_equal(mounts_backing(mounts, c->path)->minor, c->minor);
 }
 
 static void no_mounts(void **state)
 {
 	struct mounts mounts = { 0 };
 
-	(void)state;
 	assert_null(mounts_backing(&mounts, "/"));
 }
 
@@ -94,7 +93,6 @@ static void swaps(void **state)
 		"/swap\\040file file 1 0 -3\n\nnonsense\n";
 	struct swaps swaps = { 0 };
 
-	(void)state;
 	assert_int_equal(swaps_parse(text, strlen(text), &swaps), 1);
 	assert_int_equal(swaps.len, 2);
 	assert_string_equal(swaps.items[0], "/dev/dm-1");
@@ -106,9 +104,10 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, parses, parse_matches_table);
-	suite_rows(&suite, backings, backing_matches_table);
 	suite_add(&suite, "without mounts nothing is held", no_mounts, NULL);
 	suite_add(&suite, "swap areas, without the heading", swaps, NULL);
+	suite_fixture(&suite, &mounts_fixture);
+	suite_rows(&suite, parses, parse_matches_table);
+	suite_rows(&suite, backings, backing_matches_table);
 	return suite_run(&suite, "mounts");
 }

@@ -169,17 +169,16 @@ static struct lost_list {
 
 static void a_list_that_cannot_be_read_fails_the_scan(void **state)
 {
-	const struct lost_list *c = *state;
+	const struct lost_list *c = suite_row(state);
 	const char *const entries[] = { "sys/", "state/", PROC_OF_HOST, c->entry, NULL };
 	struct report report = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	tree_make(&tree, entries);
-	scan_report(&tree, NULL, &report);
+	tree_make(tree, entries);
+	scan_report(tree, NULL, &report);
 	assert_true(report.failure.code < 0);
 	assert_string_equal(report.failure.msg, c->message);
 	report_done(&report);
-	tree_done(&tree);
 }
 
 enum { STARVED = 0, WHOLE = 1, NEITHER = 2 };
@@ -210,23 +209,21 @@ static void without_descriptors_the_scan_fails(void **state)
 		"state/devices/0000:00:02.0.json={}", PROC_OF_HOST, NULL
 	};
 	int ends[8] = { 0 };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, entries);
+	tree_make(tree, entries);
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
 		int status = 0;
 		pid_t child = fork();
 
 		if (child == 0)
-			_exit(scan_with_descriptors(&tree, i));
+			_exit(scan_with_descriptors(tree, i));
 		assert_int_equal(waitpid(child, &status, 0), child);
 		ends[i] = WEXITSTATUS(status);
 		assert_in_range(ends[i], STARVED, WHOLE);
 	}
 	assert_int_equal(ends[0], STARVED);
 	assert_int_equal(ends[ARRAY_LEN(ends) - 1], WHOLE);
-	tree_done(&tree);
 }
 
 /* Equal states give equal bytes, whatever order the files were made in. */
@@ -245,7 +242,6 @@ static void order_does_not_matter(void **state)
 	auto_str struct str one = STR_INIT;
 	auto_str struct str two = STR_INIT;
 
-	(void)state;
 	scan_entries(forward, NULL, ALL, &one);
 	scan_entries(backward, NULL, ALL, &two);
 	assert_string_equal(str_cstr(&one), str_cstr(&two));
@@ -256,9 +252,10 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, report_matches_table);
+	suite_add(&suite, "equal states give equal bytes", order_does_not_matter, NULL);
+	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, lost_lists, a_list_that_cannot_be_read_fails_the_scan);
 	suite_add(&suite, "without descriptors the scan fails", without_descriptors_the_scan_fails,
 		  NULL);
-	suite_add(&suite, "equal states give equal bytes", order_does_not_matter, NULL);
 	return suite_run(&suite, "scan");
 }

@@ -366,23 +366,21 @@ static char *unescape(const char *lines)
 
 static void transition_matches_table(void **state)
 {
-	const struct transition_case *c = *state;
+	const struct transition_case *c = suite_row(state);
 	auto_free char *lines = unescape(c->lines);
 	auto_str struct str said = STR_INIT;
-	struct machine m;
+	struct machine *m = *state;
 
-	machine_init(&m);
-	m.records_come_first = c->verb == TRANSITION_BIND;
-	machine_add_driver(&m, "uio_pci_generic");
-	machine_add(&m, A, c->first[0], c->first[1]);
+	m->records_come_first = c->verb == TRANSITION_BIND;
+	machine_add_driver(m, "uio_pci_generic");
+	machine_add(m, A, c->first[0], c->first[1]);
 	if (c->two)
-		machine_add(&m, B, "e1000e", NULL);
+		machine_add(m, B, "e1000e", NULL);
 	for (size_t i = 0; i < ARRAY_LEN(c->entries) && c->entries[i]; i++)
-		tree_add(&m.tree, c->entries[i]);
-	machine_run(&m, c->verb, c->words, &said);
+		tree_add(&m->tree, c->entries[i]);
+	machine_run(m, c->verb, c->words, &said);
 	assert_string_equal(str_cstr(&said), lines);
-	check_left(&m, c->left);
-	machine_done(&m);
+	check_left(m, c->left);
 }
 
 /* Run A alone through @verb and expect @reason in the last line, and @left of it. */
@@ -403,7 +401,6 @@ static void lent_before(void **state)
 	static const char *const overrides[] = { NULL, "vfio-pci" };
 	static const char *const left[] = { "vfio-pci - -", "vfio-pci vfio-pci -" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(overrides); i++) {
 		auto_str struct str said = STR_INIT;
 		struct machine m;
@@ -427,38 +424,32 @@ static void lent_before(void **state)
 static void driverless_as_recorded(void **state)
 {
 	auto_str struct str said = STR_INIT;
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, A, "e1000e", NULL);
-	m.vfio_refuses = true;
-	machine_run(&m, TRANSITION_BIND, NATIVE " release=none", &said);
-	check_left(&m, "e1000e - -");
-	m.vfio_refuses = false;
-	machine_run(&m, TRANSITION_BIND, NATIVE " release=none", &said);
-	machine_run(&m, TRANSITION_BIND,
+	machine_add(m, A, "e1000e", NULL);
+	m->vfio_refuses = true;
+	machine_run(m, TRANSITION_BIND, NATIVE " release=none", &said);
+	check_left(m, "e1000e - -");
+	m->vfio_refuses = false;
+	machine_run(m, TRANSITION_BIND, NATIVE " release=none", &said);
+	machine_run(m, TRANSITION_BIND,
 		    "address=" A " id=8086:10d3 driver=vfio-pci claim=vm1-x uid=u2", &said);
-	machine_run(&m, TRANSITION_RELEASE, NATIVE, &said);
-	check_left(&m, "- - -");
-	machine_done(&m);
+	machine_run(m, TRANSITION_RELEASE, NATIVE, &said);
+	check_left(m, "- - -");
 }
 
 /* A node that boots without the administrator's setting: its own driver is what it goes back to. */
 static void lent_no_more(void **state)
 {
 	auto_str struct str said = STR_INIT;
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, A, "e1000e", NULL);
-	tree_add(&m.tree, RECORD("\"native\":\"vfio-pci\",\"id\":\"8086:10d3\","));
-	machine_run(&m, TRANSITION_BIND, MACHINE_WORDS(A, " native=vfio-pci"), &said);
-	check_left(&m, "vfio-pci vfio-pci recorded");
-	machine_run(&m, TRANSITION_RELEASE, MACHINE_WORDS(A, ""), &said);
-	check_left(&m, "e1000e - -");
-	machine_done(&m);
+	machine_add(m, A, "e1000e", NULL);
+	tree_add(&m->tree, RECORD("\"native\":\"vfio-pci\",\"id\":\"8086:10d3\","));
+	machine_run(m, TRANSITION_BIND, MACHINE_WORDS(A, " native=vfio-pci"), &said);
+	check_left(m, "vfio-pci vfio-pci recorded");
+	machine_run(m, TRANSITION_RELEASE, MACHINE_WORDS(A, ""), &said);
+	check_left(m, "e1000e - -");
 }
 
 /* As with vDPA: a driver has the card, and no interface tells of it. */
@@ -479,7 +470,6 @@ static void without_an_interface(void **state)
 		{ "odd_vfio_pci", NATIVE, "'result':'Done'" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		auto_str struct str said = STR_INIT;
 		struct machine m;
@@ -530,96 +520,81 @@ static void disks_are_taken(void **state)
 		"sys/devices/pci0000:00/0000:09:00.0/block/sdb/dev=8:16\n",
 		"sys/class/block/sdb->../../devices/pci0000:00/0000:09:00.0/block/sdb",
 	};
-	const struct disk_case *c = *state;
+	const struct disk_case *c = suite_row(state);
 	auto_str struct str said = STR_INIT;
-	struct machine m;
+	struct machine *m = *state;
 
-	machine_init(&m);
-	machine_add(&m, A, "e1000e", NULL);
+	machine_add(m, A, "e1000e", NULL);
 	for (size_t i = 0; i < ARRAY_LEN(entries); i++)
-		tree_add(&m.tree, entries[i]);
-	m.disk_fault = c->fault;
-	m.disk_number = c->minor < 0 ? 0 : makedev(8, (unsigned)c->minor);
-	m.held = c->held;
-	machine_run(&m, TRANSITION_BIND, c->words, &said);
+		tree_add(&m->tree, entries[i]);
+	m->disk_fault = c->fault;
+	m->disk_number = c->minor < 0 ? 0 : makedev(8, (unsigned)c->minor);
+	m->held = c->held;
+	machine_run(m, TRANSITION_BIND, c->words, &said);
 	if (!strstr(str_cstr(&said), c->said))
 		fail_msg("no %s in %s", c->said, str_cstr(&said));
-	assert_int_equal(m.writes, strlen(c->held));
+	assert_int_equal(m->writes, strlen(c->held));
 	assert_false(machine_holds_disk());
-	machine_done(&m);
 }
 
 static void missing_drivers(void **state)
 {
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, A, "e1000e", NULL);
-	assert_int_equal(unlinkat(m.tree.fd, "sys/bus/pci/drivers/vfio-pci", AT_REMOVEDIR), 0);
-	expect(&m, TRANSITION_BIND, "'reason':'DriverMissing'", "e1000e - -");
-	m.loads = "vfio-pci";
-	assert_int_equal(unlinkat(m.tree.fd, "sys/module/vfio_iommu_type1", AT_REMOVEDIR), 0);
-	expect(&m, TRANSITION_BIND, "'reason':'NoIOMMUBackend'", "e1000e - -");
-	tree_add(&m.tree, "dev/iommu=");
-	expect(&m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
-	assert_int_equal(unlinkat(m.tree.fd, "sys/bus/pci/drivers/e1000e", AT_REMOVEDIR), 0);
-	expect(&m, TRANSITION_RELEASE, "'reason':'NativeDriverMissing'", "- - recorded");
-	m.loads = "e1000e";
-	expect(&m, TRANSITION_RELEASE, "'result':'Done'", "e1000e - -");
-	machine_done(&m);
+	machine_add(m, A, "e1000e", NULL);
+	assert_int_equal(unlinkat(m->tree.fd, "sys/bus/pci/drivers/vfio-pci", AT_REMOVEDIR), 0);
+	expect(m, TRANSITION_BIND, "'reason':'DriverMissing'", "e1000e - -");
+	m->loads = "vfio-pci";
+	assert_int_equal(unlinkat(m->tree.fd, "sys/module/vfio_iommu_type1", AT_REMOVEDIR), 0);
+	expect(m, TRANSITION_BIND, "'reason':'NoIOMMUBackend'", "e1000e - -");
+	tree_add(&m->tree, "dev/iommu=");
+	expect(m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
+	assert_int_equal(unlinkat(m->tree.fd, "sys/bus/pci/drivers/e1000e", AT_REMOVEDIR), 0);
+	expect(m, TRANSITION_RELEASE, "'reason':'NativeDriverMissing'", "- - recorded");
+	m->loads = "e1000e";
+	expect(m, TRANSITION_RELEASE, "'result':'Done'", "e1000e - -");
 }
 
 /* As after `modprobe -r vfio-pci`: the driver_override stays. */
 static void driver_takes_it_when_loaded(void **state)
 {
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, A, NULL, "vfio-pci");
-	assert_int_equal(unlinkat(m.tree.fd, "sys/bus/pci/drivers/vfio-pci", AT_REMOVEDIR), 0);
-	m.loads = "vfio-pci";
-	expect(&m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
-	machine_done(&m);
+	machine_add(m, A, NULL, "vfio-pci");
+	assert_int_equal(unlinkat(m->tree.fd, "sys/bus/pci/drivers/vfio-pci", AT_REMOVEDIR), 0);
+	m->loads = "vfio-pci";
+	expect(m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
 }
 
 static void what_the_kernel_will_not(void **state)
 {
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, A, "e1000e", NULL);
-	m.vfio_refuses = true;
-	expect(&m, TRANSITION_BIND, "'reason':'ProbeFailed'", "e1000e - -");
-	m.vfio_refuses = false;
-	m.no_node = true;
-	expect(&m, TRANSITION_BIND, "'reason':'NodeMissing'", "e1000e - -");
-	machine_done(&m);
+	machine_add(m, A, "e1000e", NULL);
+	m->vfio_refuses = true;
+	expect(m, TRANSITION_BIND, "'reason':'ProbeFailed'", "e1000e - -");
+	m->vfio_refuses = false;
+	m->no_node = true;
+	expect(m, TRANSITION_BIND, "'reason':'NodeMissing'", "e1000e - -");
 }
 
 /* new_id makes vfio-pci take every device of the kind, so the kernel's choice is vfio-pci again. */
 static void dynamic_id(void **state)
 {
 	auto_str struct str said = STR_INIT;
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, A, "vfio-pci", "vfio-pci");
-	m.grabs = true;
-	machine_run(&m, TRANSITION_RELEASE, MACHINE_WORDS(A, ""), &said);
+	machine_add(m, A, "vfio-pci", "vfio-pci");
+	m->grabs = true;
+	machine_run(m, TRANSITION_RELEASE, MACHINE_WORDS(A, ""), &said);
 	assert_non_null(strstr(str_cstr(&said), "'reason':'NativeBindFailed'"));
 	assert_non_null(strstr(str_cstr(&said), "remove_id"));
-	machine_done(&m);
 }
 
 static void no_record_no_change(void **state)
 {
 	struct machine m;
 
-	(void)state;
 	machine_init(&m);
 	machine_add(&m, A, "e1000e", NULL);
 	tree_add(&m.tree, "state/devices=a file where the folder should be");
@@ -638,66 +613,61 @@ static void no_record_no_change(void **state)
 
 static void locked_group(void **state)
 {
-	struct machine m;
+	struct machine *m = *state;
 	int fd;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, A, "e1000e", NULL);
-	tree_add(&m.tree, "state/group-12.lock=4711\n");
-	fd = openat(m.tree.fd, "state/group-12.lock", O_RDWR | O_CLOEXEC);
+	machine_add(m, A, "e1000e", NULL);
+	tree_add(&m->tree, "state/group-12.lock=4711\n");
+	fd = openat(m->tree.fd, "state/group-12.lock", O_RDWR | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	expect(&m, TRANSITION_BIND, "'result':'Busy','reason':'Busy'", "e1000e - -");
-	expect(&m, TRANSITION_BIND, "'pid':4711", "e1000e - -");
+	expect(m, TRANSITION_BIND, "'result':'Busy','reason':'Busy'", "e1000e - -");
+	expect(m, TRANSITION_BIND, "'pid':4711", "e1000e - -");
 	close(fd);
-	expect(&m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
-	machine_done(&m);
+	expect(m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
 }
 
 /* The agent hangs up when the claim is deleted, and when it ends itself. */
 static void nobody_wants_it_any_more(void **state)
 {
-	struct machine m;
+	struct machine *m = *state;
 	int ends[2];
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, A, "e1000e", NULL);
+	machine_add(m, A, "e1000e", NULL);
 	assert_int_equal(pipe(ends), 0);
-	m.cancel_fd = ends[0];
+	m->cancel_fd = ends[0];
 	close(ends[1]);
-	expect(&m, TRANSITION_PLAN_BIND, "'result':'Done'", "e1000e - -");
-	expect(&m, TRANSITION_BIND, "'result':'Busy','reason':'ClaimDeleted'", "e1000e - -");
-	assert_int_equal(m.writes, 0);
+	expect(m, TRANSITION_PLAN_BIND, "'result':'Done'", "e1000e - -");
+	expect(m, TRANSITION_BIND, "'result':'Busy','reason':'ClaimDeleted'", "e1000e - -");
+	assert_int_equal(m->writes, 0);
 	close(ends[0]);
 	assert_int_equal(pipe(ends), 0);
-	assert_int_equal(m.cancel_fd, ends[0]);
-	expect(&m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
+	assert_int_equal(m->cancel_fd, ends[0]);
+	expect(m, TRANSITION_BIND, "'result':'Done'", "vfio-pci vfio-pci recorded");
 	close(ends[1]);
-	expect(&m, TRANSITION_RELEASE, "'result':'Done'", "e1000e - -");
+	expect(m, TRANSITION_RELEASE, "'result':'Done'", "e1000e - -");
 	close(ends[0]);
-	machine_done(&m);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
-	suite_rows(&suite, cases, transition_matches_table);
-	suite_rows(&suite, disks, disks_are_taken);
 	suite_add(&suite, "what was on vfio-pci before the claim is so after it", lent_before,
 		  NULL);
+	suite_add(&suite, "without a record nothing is changed", no_record_no_change, NULL);
+	suite_add(&suite, "a network card whose driver shows no interface may be in use",
+		  without_an_interface, NULL);
+	suite_fixture(&suite, &machine_fixture);
+	suite_rows(&suite, cases, transition_matches_table);
+	suite_rows(&suite, disks, disks_are_taken);
 	suite_add(&suite, "what is to have no driver afterwards has none", driverless_as_recorded,
 		  NULL);
 	suite_add(&suite, "what comes up on its own driver goes back to that", lent_no_more, NULL);
-	suite_add(&suite, "a network card whose driver shows no interface may be in use",
-		  without_an_interface, NULL);
 	suite_add(&suite, "missing drivers are asked for, and told", missing_drivers, NULL);
 	suite_add(&suite, "a driver that takes its function when it is loaded has bound it",
 		  driver_takes_it_when_loaded, NULL);
 	suite_add(&suite, "what the kernel will not do is undone", what_the_kernel_will_not, NULL);
 	suite_add(&suite, "a dynamic id of vfio-pci is told", dynamic_id, NULL);
-	suite_add(&suite, "without a record nothing is changed", no_record_no_change, NULL);
 	suite_add(&suite, "one helper at a time for a group", locked_group, NULL);
 	suite_add(&suite, "a bind that nobody wants any more changes nothing",
 		  nobody_wants_it_any_more, NULL);

@@ -25,6 +25,8 @@ static void group_init(struct machine *m)
 	m->records_come_first = true;
 }
 
+SUITE_FIXTURE(group, struct machine, group_init, machine_done);
+
 static void bind_whole(struct machine *m)
 {
 	auto_str struct str said = STR_INIT;
@@ -138,17 +140,14 @@ static void bind_keeps_records(void **state)
 static void first_cause_is_told(void **state)
 {
 	auto_str struct str said = STR_INIT;
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	group_init(&m);
-	m.fault_at = 2;
-	m.fault_stays = true;
-	m.fault = -EIO;
-	machine_run(&m, TRANSITION_BIND, GROUP, &said);
+	m->fault_at = 2;
+	m->fault_stays = true;
+	m->fault = -EIO;
+	machine_run(m, TRANSITION_BIND, GROUP, &said);
 	assert_non_null(strstr(str_cstr(&said),
 			       "'reason':'UnbindFailed','address':'" A "','step':'Unbind'"));
-	machine_done(&m);
 }
 
 /* One failed write of a release: the other functions come back all the same, this one keeps its
@@ -188,16 +187,13 @@ static void release_goes_on(void **state)
 /* The kernel says no and has done it all the same: what counts is what is there. */
 static void effect_counts(void **state)
 {
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	group_init(&m);
-	m.fault_at = 1;
-	m.fault_stays = true;
-	m.fault = MACHINE_ERROR_ONLY;
-	bind_whole(&m);
-	assert_true(is_bound(&m));
-	machine_done(&m);
+	m->fault_at = 1;
+	m->fault_stays = true;
+	m->fault = MACHINE_ERROR_ONLY;
+	bind_whole(m);
+	assert_true(is_bound(m));
 }
 
 /* Run @verb in a process of its own that dies before its @at-th write; false if it came to its
@@ -264,9 +260,10 @@ int main(void)
 	suite_rows(&suite, faults, bind_rolls_back);
 	suite_rows(&suite, faults, bind_keeps_records);
 	suite_rows(&suite, faults, release_goes_on);
-	suite_add(&suite, "the first cause is told", first_cause_is_told, NULL);
-	suite_add(&suite, "what is there counts, not what a write says", effect_counts, NULL);
 	suite_add(&suite, "power goes at any write of a bind", crashes_do_not_matter, &verbs[0]);
 	suite_add(&suite, "power goes at any write of a release", crashes_do_not_matter, &verbs[1]);
+	suite_fixture(&suite, &group_fixture);
+	suite_add(&suite, "the first cause is told", first_cause_is_told, NULL);
+	suite_add(&suite, "what is there counts, not what a write says", effect_counts, NULL);
 	return suite_run(&suite, "transition_faults");
 }

@@ -101,50 +101,46 @@ static void check(struct machine *m, enum transition_verb verb, const char *word
 
 static void serial_matches_table(void **state)
 {
-	const struct serial_case *c = *state;
+	const struct serial_case *c = suite_row(state);
 	bool bound = c->verb == TRANSITION_RELEASE;
 	auto_free char *left = NULL;
-	struct machine m;
+	struct machine *m = *state;
 
-	machine_init(&m);
-	machine_add(&m, A, bound ? "vfio-pci" : "e1000e", bound ? "vfio-pci" : NULL);
+	machine_add(m, A, bound ? "vfio-pci" : "e1000e", bound ? "vfio-pci" : NULL);
 	if (c->serial)
-		machine_set_serial(&m, A, c->serial);
+		machine_set_serial(m, A, c->serial);
 	if (c->record)
-		tree_add(&m.tree, c->record);
-	check(&m, c->verb, c->words, c->said);
-	left = left_of(&m, A);
+		tree_add(&m->tree, c->record);
+	check(m, c->verb, c->words, c->said);
+	left = left_of(m, A);
 	assert_string_equal(left, c->left);
-	machine_done(&m);
 }
 
 static void change_matches_table(void **state)
 {
-	const struct change_case *c = *state;
+	const struct change_case *c = suite_row(state);
 	static const char *const addresses[] = { A, B };
-	struct machine m;
+	struct machine *m = *state;
 
-	machine_init(&m);
-	machine_add_driver(&m, "uio_pci_generic");
+	machine_add_driver(m, "uio_pci_generic");
 	for (size_t i = 0; i < ARRAY_LEN(addresses); i++)
-		machine_add(&m, addresses[i], c->first[i][0], c->first[i][1]);
+		machine_add(m, addresses[i], c->first[i][0], c->first[i][1]);
 	if (c->record)
-		tree_add(&m.tree, c->record);
+		tree_add(&m->tree, c->record);
 	if (c->address) {
-		m.other.at = c->at;
-		m.other.address = c->address;
-		m.other.driver = c->driver;
+		m->other.at = c->at;
+		m->other.address = c->address;
+		m->other.driver = c->driver;
 	} else {
-		m.fault_at = c->at;
-		m.fault = MACHINE_NO_EFFECT;
+		m->fault_at = c->at;
+		m->fault = MACHINE_NO_EFFECT;
 	}
-	check(&m, TRANSITION_BIND, c->words, c->said);
+	check(m, TRANSITION_BIND, c->words, c->said);
 	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
-		auto_free char *left = left_of(&m, addresses[i]);
+		auto_free char *left = left_of(m, addresses[i]);
 
 		assert_string_equal(left, c->left[i]);
 	}
-	machine_done(&m);
 }
 
 /* The device is there, and tells its index and maybe an address; the record or the job says @known. */
@@ -175,37 +171,36 @@ static struct identity_case {
 
 static void identity_matches_table(void **state)
 {
-	const struct identity_case *c = *state;
+	const struct identity_case *c = suite_row(state);
 	auto_free char *words =
 		xasprintf(BARE "%s%s", c->job ? " identity=" : "", c->job ? c->job : "");
 	char text[1024] = "";
 	auto_close int fd = -1;
-	struct machine m;
+	struct machine *m = *state;
 
-	machine_init(&m);
-	machine_add(&m, A, "e1000e", NULL);
-	tree_add(&m.tree, "sys/bus/pci/devices/" A "/acpi_index=7\n");
+	machine_add(m, A, "e1000e", NULL);
+	tree_add(&m->tree, "sys/bus/pci/devices/" A "/acpi_index=7\n");
 	if (c->has_mac) {
-		tree_add(&m.tree, "sys/bus/pci/devices/" A "/net/eth1/address=52:54:00:00:00:01\n");
-		tree_add(&m.tree, "sys/bus/pci/devices/" A "/net/eth1/addr_assign_type=0\n");
-		tree_add(&m.tree, "sys/bus/pci/devices/" A "/net/eth1/flags=0x1002\n");
+		tree_add(&m->tree,
+			 "sys/bus/pci/devices/" A "/net/eth1/address=52:54:00:00:00:01\n");
+		tree_add(&m->tree, "sys/bus/pci/devices/" A "/net/eth1/addr_assign_type=0\n");
+		tree_add(&m->tree, "sys/bus/pci/devices/" A "/net/eth1/flags=0x1002\n");
 	}
 	if (c->serials)
-		machine_set_serial(&m, A, 1);
+		machine_set_serial(m, A, 1);
 	if (c->record) {
 		auto_free char *record = xasprintf(
 			RECORD(A, "%s%s%s\"identity\":\"%s\","), c->serials ? "\"serial\":\"" : "",
 			c->serials ? c->serials : "", c->serials ? "\"," : "", c->record);
-		tree_add(&m.tree, record);
+		tree_add(&m->tree, record);
 	}
-	check(&m, TRANSITION_BIND, words, c->said);
-	fd = openat(m.tree.fd, "state/devices/" A ".json", O_RDONLY | O_CLOEXEC);
+	check(m, TRANSITION_BIND, words, c->said);
+	fd = openat(m->tree.fd, "state/devices/" A ".json", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(fd >= 0, c->left != NULL);
 	if (fd >= 0)
 		assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	if (c->left && !strstr(text, c->left))
 		fail_msg("no %s in %s", c->left, text);
-	machine_done(&m);
 }
 
 /* A record that is written again keeps what is known. */
@@ -213,49 +208,44 @@ static void serial_is_kept(void **state)
 {
 	char text[1024] = "";
 	auto_close int fd = -1;
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, A, "e1000e", NULL);
-	tree_add(&m.tree, RECORD(A, "\"serial\":\"" S1 "\","));
-	check(&m, TRANSITION_BIND, BARE, "'Done'");
-	fd = openat(m.tree.fd, "state/devices/" A ".json", O_RDONLY | O_CLOEXEC);
+	machine_add(m, A, "e1000e", NULL);
+	tree_add(&m->tree, RECORD(A, "\"serial\":\"" S1 "\","));
+	check(m, TRANSITION_BIND, BARE, "'Done'");
+	fd = openat(m->tree.fd, "state/devices/" A ".json", O_RDONLY | O_CLOEXEC);
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	assert_non_null(strstr(text, S1));
 	assert_non_null(strstr(text, "\"bound\":\"b00t\""));
-	machine_done(&m);
 }
 
 /* Groups are numbered as the kernel finds them: a job of an old numbering is about nothing. */
 static void groups_are_compared(void **state)
 {
 	auto_free char *left = NULL;
-	struct machine m;
+	struct machine *m = *state;
 
-	(void)state;
-	machine_init(&m);
-	machine_add(&m, A, "e1000e", NULL);
-	assert_int_equal(unlinkat(m.tree.fd, "sys/bus/pci/devices/" A "/iommu_group", 0), 0);
-	check(&m, TRANSITION_BIND, BARE,
+	machine_add(m, A, "e1000e", NULL);
+	assert_int_equal(unlinkat(m->tree.fd, "sys/bus/pci/devices/" A "/iommu_group", 0), 0);
+	check(m, TRANSITION_BIND, BARE,
 	      "'result':'Failed','reason':'NoIOMMUBackend','address':'" A "','message':'" A
 	      " has no IOMMU group");
-	tree_add(&m.tree,
+	tree_add(&m->tree,
 		 "sys/bus/pci/devices/" A "/iommu_group->../../../../kernel/iommu_groups/13");
-	tree_add(&m.tree, "sys/kernel/iommu_groups/13/devices/");
-	check(&m, TRANSITION_BIND, BARE,
+	tree_add(&m->tree, "sys/kernel/iommu_groups/13/devices/");
+	check(m, TRANSITION_BIND, BARE,
 	      "'result':'Refused','reason':'DifferentDevice','address':'" A "','message':'" A
 	      " is in IOMMU group 13 now, not 12");
-	assert_int_equal(m.writes, 0);
-	left = left_of(&m, A);
+	assert_int_equal(m->writes, 0);
+	left = left_of(m, A);
 	assert_string_equal(left, "e1000e - -");
-	machine_done(&m);
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_fixture(&suite, &machine_fixture);
 	suite_rows(&suite, serials, serial_matches_table);
 	suite_rows(&suite, identities, identity_matches_table);
 	suite_rows(&suite, changes, change_matches_table);

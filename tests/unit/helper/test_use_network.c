@@ -230,7 +230,6 @@ static void interfaces_that_are_not_listed_are_counted(void **state)
 	};
 	auto_str struct str lines = STR_INIT;
 
-	(void)state;
 	assert_int_equal(setenv("TMPDIR", "/dev/shm", 1), 0);
 	scan_entries(entries, NULL, "use unknown", &lines);
 	assert_int_equal(unsetenv("TMPDIR"), 0);

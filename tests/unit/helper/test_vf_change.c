@@ -180,71 +180,66 @@ static struct fault_case {
 
 static void changes_match_the_table(void **state)
 {
-	const struct change_case *c = *state;
+	const struct change_case *c = suite_row(state);
 	auto_str struct str end = STR_INIT;
-	struct vf_machine m;
+	struct vf_machine *m = *state;
 
-	vf_machine_init(&m, c->before);
+	vf_machine_init(m, c->before);
 	for (size_t i = 0; i < ARRAY_LEN(c->entries) && c->entries[i]; i++)
-		tree_add(&m.tree, c->entries[i]);
-	vf_machine_run(&m, c->words, &end);
-	assert_string_equal(str_cstr(&m.log), c->log);
+		tree_add(&m->tree, c->entries[i]);
+	vf_machine_run(m, c->words, &end);
+	assert_string_equal(str_cstr(&m->log), c->log);
 	assert_string_equal(str_cstr(&end), c->end);
-	assert_int_equal(m.count, c->after);
-	assert_string_equal(vf_machine_autoprobe(&m), c->autoprobe);
+	assert_int_equal(m->count, c->after);
+	assert_string_equal(vf_machine_autoprobe(m), c->autoprobe);
 	/* The folders of those with more below cannot be removed by the machine. */
-	vf_machine_done(&m);
 }
 
 static void settings_match_the_table(void **state)
 {
-	const struct settings_case *c = *state;
+	const struct settings_case *c = suite_row(state);
 	auto_str struct str end = STR_INIT;
-	struct vf_machine m;
+	struct vf_machine *m = *state;
 
-	vf_machine_init(&m, 2);
-	m.fault_at = c->fault_at;
-	m.fault = c->fault;
-	m.read_fault = c->read_fault;
-	m.links.is_admin = c->is_admin;
-	vf_machine_run(&m, c->words, &end);
-	assert_string_equal(str_cstr(&m.log), c->log);
+	vf_machine_init(m, 2);
+	m->fault_at = c->fault_at;
+	m->fault = c->fault;
+	m->read_fault = c->read_fault;
+	m->links.is_admin = c->is_admin;
+	vf_machine_run(m, c->words, &end);
+	assert_string_equal(str_cstr(&m->log), c->log);
 	assert_string_equal(str_cstr(&end), c->end);
-	vf_machine_done(&m);
 }
 
 static void faults_match_the_table(void **state)
 {
-	const struct fault_case *c = *state;
+	const struct fault_case *c = suite_row(state);
 	auto_str struct str end = STR_INIT;
-	struct vf_machine m;
+	struct vf_machine *m = *state;
 
-	vf_machine_init(&m, 2);
-	m.fault_at = c->fault_at;
-	m.fault = c->fault;
-	vf_machine_run(&m, c->words, &end);
-	assert_string_equal(str_cstr(&m.log), c->log);
+	vf_machine_init(m, 2);
+	m->fault_at = c->fault_at;
+	m->fault = c->fault;
+	vf_machine_run(m, c->words, &end);
+	assert_string_equal(str_cstr(&m->log), c->log);
 	assert_string_equal(str_cstr(&end), c->end);
-	assert_int_equal(m.count, c->after);
-	assert_string_equal(vf_machine_autoprobe(&m), "on");
-	vf_machine_done(&m);
+	assert_int_equal(m->count, c->after);
+	assert_string_equal(vf_machine_autoprobe(m), "on");
 }
 
 static void no_interface_is_told(void **state)
 {
 	auto_str struct str end = STR_INIT;
-	struct vf_machine m;
+	struct vf_machine *m = *state;
 
-	(void)state;
-	vf_machine_init(&m, 1);
-	m.no_links = true;
-	vf_machine_run(&m, WORDS " vf=0 trust=1", &end);
+	vf_machine_init(m, 1);
+	m->no_links = true;
+	vf_machine_run(m, WORDS " vf=0 trust=1", &end);
 	assert_string_equal(str_cstr(&end),
 			    "'Failed','reason':'SettingsFailed'" AT(
 				    "SetFunctions") ",'message':'" VF_PF
 						    " has no network interface, through which its "
 						    "virtual functions are set'");
-	vf_machine_done(&m);
 }
 
 /* Whoever has a trusted function may have changed its address; its VLAN is not his. */
@@ -252,19 +247,17 @@ static void a_trusted_user_keeps_his_address(void **state)
 {
 	static const char words[] = WORDS " vf=1 mac=02:00:00:00:00:01 vlan=5 trust=1";
 	auto_str struct str end = STR_INIT;
-	struct vf_machine m;
+	struct vf_machine *m = *state;
 
-	(void)state;
-	vf_machine_init(&m, 2);
-	m.settings.items[1].trust = 1;
-	tree_add(&m.tree, "dev/vfio/31=");
-	vf_machine_run(&m, words, &end);
-	assert_string_equal(str_cstr(&m.log), "vf1:VLAN");
+	vf_machine_init(m, 2);
+	m->settings.items[1].trust = 1;
+	tree_add(&m->tree, "dev/vfio/31=");
+	vf_machine_run(m, words, &end);
+	assert_string_equal(str_cstr(&m->log), "vf1:VLAN");
 	assert_string_equal(str_cstr(&end), DONE);
-	assert_int_equal(unlinkat(m.tree.fd, "dev/vfio/31", 0), 0);
-	vf_machine_run(&m, words, &end);
-	assert_string_equal(str_cstr(&m.log), "vf1:VLAN vf1:MAC address");
-	vf_machine_done(&m);
+	assert_int_equal(unlinkat(m->tree.fd, "dev/vfio/31", 0), 0);
+	vf_machine_run(m, words, &end);
+	assert_string_equal(str_cstr(&m->log), "vf1:VLAN vf1:MAC address");
 }
 
 /* Somebody moves one of the functions: not even autoprobe is touched. */
@@ -272,7 +265,6 @@ static void a_group_that_is_moved_is_left_alone(void **state)
 {
 	static const char *const locks[] = { "state/group-20.lock", "state/group-31.lock" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(locks); i++) {
 		auto_str struct str end = STR_INIT;
 		struct vf_machine m;
@@ -292,22 +284,19 @@ static void a_group_that_is_moved_is_left_alone(void **state)
 static void functions_of_one_group_have_one_lock(void **state)
 {
 	auto_str struct str end = STR_INIT;
-	struct vf_machine m;
+	struct vf_machine *m = *state;
 
-	(void)state;
-	vf_machine_init(&m, 0);
-	m.one_group = true;
-	assert_int_equal(vf_machine_set(&m, 2), 0);
-	vf_machine_run(&m, WORDS " count=0", &end);
+	vf_machine_init(m, 0);
+	m->one_group = true;
+	assert_int_equal(vf_machine_set(m, 2), 0);
+	vf_machine_run(m, WORDS " count=0", &end);
 	assert_string_equal(str_cstr(&end), DONE);
-	assert_int_equal(m.count, 0);
-	vf_machine_done(&m);
+	assert_int_equal(m->count, 0);
 }
 
 /* The power goes before each write in turn; the next run gets where it should. */
 static void a_crash_anywhere_is_made_good(void **state)
 {
-	(void)state;
 	for (int at = 1; at <= 5; at++) {
 		auto_str struct str end = STR_INIT;
 		struct vf_machine m;
@@ -354,7 +343,6 @@ static void the_scan_tells_what_is_to_be_put_back(void **state)
 					       NULL };
 	auto_str struct str lines = STR_INIT;
 
-	(void)state;
 	scan_entries(entries, NULL, "autoprobe", &lines);
 	assert_string_equal(str_cstr(&lines), "{'kind':'autoprobe','address':'0000:03:00.0'}\n"
 					      "{'kind':'autoprobe','address':'0000:03:00.1'}\n");
@@ -364,19 +352,20 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "a group that is moved is left alone",
+		  a_group_that_is_moved_is_left_alone, NULL);
+	suite_add(&suite, "a crash before any write is made good by the next run",
+		  a_crash_anywhere_is_made_good, NULL);
+	suite_add(&suite, "the scan tells what is to be put back",
+		  the_scan_tells_what_is_to_be_put_back, NULL);
+	suite_fixture(&suite, &vf_machine_fixture);
 	suite_rows(&suite, cases, changes_match_the_table);
 	suite_rows(&suite, settings, settings_match_the_table);
 	suite_rows(&suite, faults, faults_match_the_table);
 	suite_add(&suite, "no interface is told", no_interface_is_told, NULL);
 	suite_add(&suite, "a trusted user keeps his address", a_trusted_user_keeps_his_address,
 		  NULL);
-	suite_add(&suite, "a group that is moved is left alone",
-		  a_group_that_is_moved_is_left_alone, NULL);
 	suite_add(&suite, "functions of one group have one lock",
 		  functions_of_one_group_have_one_lock, NULL);
-	suite_add(&suite, "a crash before any write is made good by the next run",
-		  a_crash_anywhere_is_made_good, NULL);
-	suite_add(&suite, "the scan tells what is to be put back",
-		  the_scan_tells_what_is_to_be_put_back, NULL);
 	return suite_run(&suite, "vf_change");
 }

@@ -189,6 +189,8 @@ static inline void vf_machine_done(struct vf_machine *m)
 	tree_done(&m->tree);
 }
 
+SUITE_CLOSING(vf_machine, struct vf_machine, vf_machine_done);
+
 /* Run the verb with the words @text; the last line that it says, with single quotes and without times,
  * is appended to @ret_end. */
 static inline void vf_machine_run(struct vf_machine *m, const char *text, struct str *ret_end)

@@ -20,68 +20,151 @@ static void assert_takes(struct workq *q, const char *key, uint64_t now_ms)
 
 SUITE_OBJECT(workq, workq_new(), workq_free);
 
-static void keys_come_in_order(void **state)
-{
-	struct workq *q = *state;
+enum happens {
+	END_OF_SCRIPT,
+	ADD,    /* at @n */
+	ADD_AT, /* for @n */
+	TAKE,   /* at @n; the key that comes, NULL for none */
+	END,
+	RETRY, /* at @n */
+	FORGET,
+	WAITS,  /* so many keys wait */
+	RUNS,   /* so many keys run */
+	ADDED,  /* so many were added */
+	WAITED, /* so long the key waited */
+	FAILED, /* so often the key failed */
+};
 
-	workq_add(q, "b", 0);
-	workq_add(q, "a", 0);
-	workq_add(q, "c", 0);
-	assert_int_equal(workq_due_ms(q), 0);
-	assert_takes(q, "b", 0);
-	assert_takes(q, "a", 0);
-	assert_takes(q, "c", 0);
-	assert_takes(q, NULL, 0);
-	assert_int_equal(workq_running(q), 3);
+#define NEVER UINT64_MAX
+
+/* What happens or holds, with which key, at which time or how often, and when there is work after it. */
+/* clang-format off */
+static struct script_case {
+	const char *name;
+	struct step {
+		enum happens what;
+		const char *key;
+		uint64_t n;
+		uint64_t due_ms;
+	} steps[16];
+} scripts[] = {
+	{ "keys come in order of arrival", {
+		{ ADD,    "b",  0,    0 },
+		{ ADD,    "a",  0,    0 },
+		{ ADD,    "c",  0,    0 },
+		{ TAKE,   "b",  0,    0 },
+		{ TAKE,   "a",  0,    0 },
+		{ TAKE,   "c",  0,    NEVER },
+		{ TAKE,   NULL, 0,    NEVER },
+		{ RUNS,   NULL, 3,    NEVER } } },
+	{ "a waiting key waits once", {
+		{ ADD,    "a",  0,    0 },
+		{ ADD,    "a",  0,    0 },
+		{ WAITS,  NULL, 1,    0 },
+		{ TAKE,   "a",  0,    NEVER },
+		{ END,    "a",  0,    NEVER },
+		{ TAKE,   NULL, 0,    NEVER } } },
+	{ "a key added while it runs runs once more", {
+		{ ADD,    "a",  0,    0 },
+		{ TAKE,   "a",  0,    NEVER },
+		{ ADD,    "a",  0,    NEVER },
+		{ ADD,    "a",  0,    NEVER },
+		{ TAKE,   NULL, 0,    NEVER },
+		{ END,    "a",  0,    0 },
+		{ TAKE,   "a",  0,    NEVER },
+		{ END,    "a",  0,    NEVER },
+		{ TAKE,   NULL, 0,    NEVER } } },
+	{ "success forgets failures", {
+		{ RETRY,  "a",  0,    5 },
+		{ RETRY,  "a",  0,    5 },
+		{ FORGET, "a",  0,    5 },
+		{ FAILED, "a",  0,    5 },
+		{ TAKE,   "a",  10,   NEVER },
+		{ RETRY,  "a",  10,   15 },
+		{ END,    "a",  0,    15 } } },
+	{ "an edit does not wait for a backoff", {
+		{ ADD_AT, "a",  1000, 1000 },
+		{ ADD,    "a",  0,    0 },
+		{ TAKE,   "a",  0,    1000 },
+		{ END,    "a",  0,    1000 }, /* the promised look still comes */
+		{ TAKE,   NULL, 999,  1000 },
+		{ TAKE,   "a",  1000, NEVER } } },
+	{ "a running key knows how long it waited", {
+		{ ADD,    "a",  100,  0 },
+		{ ADD,    "a",  200,  0 }, /* it waits already */
+		{ TAKE,   "a",  350,  NEVER },
+		{ WAITED, "a",  250,  NEVER },
+		{ ADD,    "a",  400,  NEVER }, /* once more, from now on */
+		{ END,    "a",  0,    0 },
+		{ TAKE,   "a",  1000, NEVER },
+		{ WAITED, "a",  600,  NEVER },
+		{ END,    "a",  0,    NEVER },
+		{ ADD_AT, "a",  2000, 2000 }, /* until then nobody waits */
+		{ ADDED,  NULL, 2,    2000 },
+		{ TAKE,   "a",  2007, NEVER },
+		{ WAITED, "a",  7,    NEVER },
+		{ ADDED,  NULL, 3,    NEVER } } },
+	{ "of two times the earlier counts", {
+		{ ADD_AT, "a",  1000, 1000 },
+		{ ADD_AT, "a",  2000, 1000 },
+		{ ADD_AT, "a",  500,  500 },
+		{ TAKE,   "a",  500,  NEVER },
+		{ END,    "a",  0,    NEVER } } },
+};
+/* clang-format on */
+
+static void do_step(struct workq *q, const struct step *step)
+{
+	switch (step->what) {
+	case END_OF_SCRIPT:
+		break;
+	case ADD:
+		workq_add(q, step->key, step->n);
+		break;
+	case ADD_AT:
+		workq_add_at(q, step->key, step->n);
+		break;
+	case TAKE:
+		assert_takes(q, step->key, step->n);
+		break;
+	case END:
+		workq_end(q, step->key);
+		break;
+	case RETRY:
+		workq_retry(q, step->key, &workq_usual_pace, step->n);
+		break;
+	case FORGET:
+		workq_forget(q, step->key);
+		break;
+	case WAITS:
+		assert_int_equal(workq_waiting(q), step->n);
+		break;
+	case RUNS:
+		assert_int_equal(workq_running(q), step->n);
+		break;
+	case ADDED:
+		assert_int_equal(workq_added(q), step->n);
+		break;
+	case WAITED:
+		assert_int_equal(workq_waited_ms(q, step->key), step->n);
+		break;
+	case FAILED:
+		assert_int_equal(workq_failures(q, step->key), step->n);
+		break;
+	}
 }
 
-static void a_waiting_key_waits_once(void **state)
+static void script_is_followed(void **state)
 {
 	struct workq *q = *state;
+	const struct script_case *c = suite_row(state);
 
-	workq_add(q, "a", 0);
-	workq_add(q, "a", 0);
-	assert_int_equal(workq_waiting(q), 1);
-	assert_takes(q, "a", 0);
-	workq_end(q, "a");
-	assert_takes(q, NULL, 0);
-}
-
-static void a_running_key_knows_how_long_it_waited(void **state)
-{
-	struct workq *q = *state;
-
-	workq_add(q, "a", 100);
-	workq_add(q, "a", 200); /* it waits already */
-	assert_takes(q, "a", 350);
-	assert_int_equal(workq_waited_ms(q, "a"), 250);
-	workq_add(q, "a", 400); /* once more, from now on */
-	workq_end(q, "a");
-	assert_takes(q, "a", 1000);
-	assert_int_equal(workq_waited_ms(q, "a"), 600);
-	workq_end(q, "a");
-	workq_add_at(q, "a", 2000); /* until then nobody waits */
-	assert_int_equal(workq_added(q), 2);
-	assert_takes(q, "a", 2007);
-	assert_int_equal(workq_waited_ms(q, "a"), 7);
-	assert_int_equal(workq_added(q), 3);
-}
-
-static void a_running_key_runs_once_more(void **state)
-{
-	struct workq *q = *state;
-
-	workq_add(q, "a", 0);
-	assert_takes(q, "a", 0);
-	workq_add(q, "a", 0);
-	workq_add(q, "a", 0);
-	assert_takes(q, NULL, 0);
-	assert_int_equal(workq_due_ms(q), UINT64_MAX);
-	workq_end(q, "a");
-	assert_int_equal(workq_due_ms(q), 0);
-	assert_takes(q, "a", 0);
-	workq_end(q, "a");
-	assert_takes(q, NULL, 0);
+	for (size_t i = 0; i < ARRAY_LEN(c->steps) && c->steps[i].what != END_OF_SCRIPT; i++) {
+		do_step(q, &c->steps[i]);
+		if (workq_due_ms(q) != c->steps[i].due_ms)
+			fail_msg("step %zu: due %lld instead of %lld", i + 1,
+				 (long long)workq_due_ms(q), (long long)c->steps[i].due_ms);
+	}
 }
 
 static void failures_space_retries(void **state)
@@ -102,47 +185,6 @@ static void failures_space_retries(void **state)
 		now_ms += delays[i];
 	}
 	assert_int_equal(workq_failures(q, "a"), ARRAY_LEN(delays));
-}
-
-static void success_forgets_failures(void **state)
-{
-	struct workq *q = *state;
-
-	workq_retry(q, "a", &workq_usual_pace, 0);
-	workq_retry(q, "a", &workq_usual_pace, 0);
-	workq_forget(q, "a");
-	assert_int_equal(workq_failures(q, "a"), 0);
-	assert_takes(q, "a", 10);
-	workq_retry(q, "a", &workq_usual_pace, 10);
-	workq_end(q, "a");
-	assert_int_equal(workq_due_ms(q), 15);
-}
-
-static void an_edit_does_not_wait_for_a_backoff(void **state)
-{
-	struct workq *q = *state;
-
-	workq_add_at(q, "a", 1000);
-	workq_add(q, "a", 0);
-	assert_takes(q, "a", 0);
-	workq_end(q, "a");
-	/* The promised look still comes. */
-	assert_takes(q, NULL, 999);
-	assert_takes(q, "a", 1000);
-}
-
-static void the_earlier_time_counts(void **state)
-{
-	struct workq *q = *state;
-
-	workq_add_at(q, "a", 1000);
-	workq_add_at(q, "a", 2000);
-	assert_int_equal(workq_due_ms(q), 1000);
-	workq_add_at(q, "a", 500);
-	assert_int_equal(workq_due_ms(q), 500);
-	assert_takes(q, "a", 500);
-	workq_end(q, "a");
-	assert_int_equal(workq_due_ms(q), UINT64_MAX);
 }
 
 enum { KEYS = 8, STEPS = 200000 };
@@ -235,18 +277,9 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &workq_fixture);
-	suite_add(&suite, "keys come in order of arrival", keys_come_in_order, NULL);
-	suite_add(&suite, "a waiting key waits once", a_waiting_key_waits_once, NULL);
-	suite_add(&suite, "a key added while it runs runs once more", a_running_key_runs_once_more,
-		  NULL);
+	suite_rows(&suite, scripts, script_is_followed);
 	suite_add(&suite, "failures space retries from 5 ms to 1000 s", failures_space_retries,
 		  NULL);
-	suite_add(&suite, "success forgets failures", success_forgets_failures, NULL);
-	suite_add(&suite, "an edit does not wait for a backoff",
-		  an_edit_does_not_wait_for_a_backoff, NULL);
-	suite_add(&suite, "a running key knows how long it waited",
-		  a_running_key_knows_how_long_it_waited, NULL);
-	suite_add(&suite, "of two times the earlier counts", the_earlier_time_counts, NULL);
 	suite_add(&suite, "the queue does as the model", the_queue_does_as_the_model, NULL);
 	return suite_run(&suite, "workq");
 }

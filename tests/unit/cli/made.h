@@ -9,17 +9,7 @@
 #include "base/str.h"
 #include "cli/model/cluster.h"
 #include "cli/show/out.h"
-
-static inline char *made_json(const char *text)
-{
-	char *json = xstrdup(text);
-
-	for (char *c = json; *c; c++) {
-		if (*c == '\'')
-			*c = '"';
-	}
-	return json;
-}
+#include "unit/made_json.h"
 
 static inline void made_put(struct cluster *cluster, enum cluster_kind kind, const char *text)
 {

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "cli/login/exec_credential.h"
 #include "kube/config.h"
-#include "unit/cli/made.h"
+#include "unit/made_json.h"
 
 #define V1                 "client.authentication.k8s.io/v1"
 #define CREDENTIAL(status) "{'kind':'ExecCredential','apiVersion':'" V1 "','status':" status "}"

@@ -244,13 +244,12 @@ static void descriptors_are_bounded(void **state)
 		""
 	};
 	struct job job = { .group = "-" };
-	struct tree tree;
+	struct tree *tree = *state;
 
-	(void)state;
-	tree_make(&tree, entries);
+	tree_make(tree, entries);
 	*array_add(&job) = functions[0];
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
-		auto_close int proc_fd = tree_open(&tree, "proc");
+		auto_close int proc_fd = tree_open(tree, "proc");
 		auto_holders struct holders holders = { 0 };
 		auto_str struct str out = STR_INIT;
 
@@ -260,7 +259,6 @@ static void descriptors_are_bounded(void **state)
 		assert_string_equal(str_cstr(&out), seen[i]);
 	}
 	job_done(&job);
-	tree_done(&tree);
 }
 
 /* May this process open what another one has for itself alone (TIOCEXCL)? Returns what it was. */

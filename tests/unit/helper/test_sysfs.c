@@ -170,13 +170,13 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_rows(&suite, shortages, a_shortage_is_remembered);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, reads, read_matches_table);
 	suite_add(&suite, "an attribute is at most a page", limit, NULL);
 	suite_add(&suite, "a pipe does not block", pipes_do_not_block, NULL);
 	suite_add(&suite, "links and their last part", links, NULL);
 	suite_add(&suite, "folders list their names in the order of numbers", lists, NULL);
-	suite_rows(&suite, shortages, a_shortage_is_remembered);
 	suite_add(&suite, "the first failure is remembered", the_first_failure_is_remembered, NULL);
 	return suite_run(&suite, "sysfs");
 }

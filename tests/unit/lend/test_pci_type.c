@@ -344,14 +344,12 @@ static void a_group_that_is_read_in_part_is_not_given(void **state)
 	static const char *const functions[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", "") };
 	static const char *const claims[2] = { NIC_CLAIM("", "", READY_OF("True")) };
 	struct pci_type *type;
-	struct node1 node;
+	struct node1 *node = *state;
 
-	(void)state;
-	open_case(&node, functions, claims, NULL);
-	type = pci_type_new(&node.view);
+	open_case(node, functions, claims, NULL);
+	type = pci_type_new(&node->view);
 	assert_true(syscall_fails_for(SYS_getdents64, EIO, is_refused_unread, type));
 	pci_type_free(type);
-	node1_close(&node);
 }
 
 static void show(struct str *out, const struct allocation *allocation)

@@ -7,39 +7,15 @@
 #include "agent/claim/claim_plan.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/inventory/twin.h"
 #include "api/meta.h"
 #include "api/names.h"
 #include "api/pcideviceclaim.h"
 
-/* NULL equals NULL. */
-static bool same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 enum device_identity_match claim_twin_compare(const struct pci_facts *pci,
 					      const struct record_facts *record)
 {
-	if (pci->serial && record->serial && *record->serial)
-		return strcmp(pci->serial, record->serial) == 0 ? DEVICE_IDENTITY_SAME
-								: DEVICE_IDENTITY_OTHER;
-	return device_identity_compare(pci->identity, record->identity);
-}
-
-static bool is_model(const struct pci_facts *a, const struct pci_facts *b)
-{
-	return same(a->vendor, b->vendor) && same(a->device, b->device) &&
-	       same(a->subsystem_vendor, b->subsystem_vendor) &&
-	       same(a->subsystem_device, b->subsystem_device);
-}
-
-/* The functions of one device, and the virtual ones of one function, keep their order. */
-static bool may_change_places(const struct pci_facts *a, const struct pci_facts *b)
-{
-	if (a->physical_function || b->physical_function)
-		return a->physical_function && b->physical_function &&
-		       strcmp(a->physical_function, b->physical_function) != 0;
-	return a->address[strlen(a->address) - 1] == b->address[strlen(b->address) - 1];
+	return twin_compare(pci->serial, pci->identity, record->serial, record->identity);
 }
 
 const struct pci_facts *claim_twin_find(const struct claim_case *c, const struct claim_function *f)
@@ -52,8 +28,7 @@ const struct pci_facts *claim_twin_find(const struct claim_case *c, const struct
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *other = &facts->pci.items[i];
 
-		if (other != f->pci && is_model(other, f->pci) &&
-		    may_change_places(other, f->pci) &&
+		if (twin_may_swap(other, f->pci) &&
 		    claim_twin_compare(other, f->record) != DEVICE_IDENTITY_OTHER)
 			return other;
 	}

@@ -1,5 +1,6 @@
 #include "agent/inventory/inventory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/inventory/claimable.h"
@@ -9,6 +10,7 @@
 #include "agent/inventory/inventory_pci.h"
 #include "agent/inventory/inventory_usb.h"
 #include "agent/inventory/limits.h"
+#include "agent/inventory/twin.h"
 #include "api/mediateddevice.h"
 #include "api/mediateddeviceparent.h"
 #include "api/meta.h"
@@ -48,12 +50,20 @@ static bool is_port(const struct pci_facts *pci)
 	return pci->class_code && strncmp(pci->class_code, "0604", 4) == 0;
 }
 
+/* Nobody claims parts of the machine, of which there are many equal ones. */
+static bool is_of_the_machine(const struct verdict *verdict)
+{
+	return strcmp(verdict->reason, "HostBridge") == 0 ||
+	       strcmp(verdict->reason, "HostFunction") == 0;
+}
+
 static void add_pci(struct inventory *inventory, const struct inventory_options *options,
 		    const struct id_names *names, int64_t now_wall_ms)
 {
 	struct inventory_set *set = &inventory->sets[INVENTORY_PCI];
 	const struct facts *facts = inventory->facts;
 	struct map *groups = inventory_pci_groups(facts);
+	auto_free const struct pci_facts **twins = twins_find(facts);
 
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
@@ -63,6 +73,7 @@ static void add_pci(struct inventory *inventory, const struct inventory_options 
 			.names = names,
 			.groups = groups,
 			.verdict = &inventory->pci_verdicts[i],
+			.twin = is_of_the_machine(&inventory->pci_verdicts[i]) ? NULL : twins[i],
 		};
 
 		if (options->show_bridges || !is_port(pci))

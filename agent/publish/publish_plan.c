@@ -25,7 +25,8 @@ static const struct shape {
 	const struct api_kind *kind;
 	const struct json_row *status_map;
 	size_t status;
-	const char *condition; /* the one that is told; NULL: the kind has none */
+	const char *condition; /* the one that is always told; NULL: the kind has none   */
+	const char *sometimes; /* one that is told if the inventory has it; NULL: none   */
 	size_t conditions;
 	size_t allocations; /* 0: the kind has none */
 } shapes[] = {
@@ -34,6 +35,7 @@ static const struct shape {
 		.status_map = pcidevice_status_map,
 		.status = offsetof(struct pcidevice, status),
 		.condition = claimable,
+		.sometimes = "Distinguishable",
 		.conditions = offsetof(struct pcidevice, status.conditions),
 		.allocations = offsetof(struct pcidevice, status.allocations),
 	},
@@ -65,20 +67,23 @@ static struct api_conditions *conditions_of(const struct shape *shape, void *obj
 	return (void *)((char *)object + shape->conditions);
 }
 
-/* What others wrote may even lack its type. */
+/* In our order, whatever the API server's is. What others wrote may even lack its type. */
 static void keep_own(const struct shape *shape, struct api_conditions *list)
 {
-	size_t kept = 0;
+	const char *const types[] = { shape->condition, shape->sometimes };
+	struct api_conditions kept = { 0 };
 
-	for (size_t i = 0; i < list->len; i++) {
-		struct api_condition *condition = &list->items[i];
+	for (size_t t = 0; t < ARRAY_LEN(types); t++) {
+		const struct api_condition *own =
+			types[t] ? api_conditions_find(list, types[t]) : NULL;
 
-		if (condition->type && strcmp(condition->type, shape->condition) == 0)
-			list->items[kept++] = *condition;
-		else
-			json_map_done(api_condition_map, condition);
+		if (own)
+			json_map_copy(api_condition_map, array_add(&kept), own);
 	}
-	list->len = kept;
+	for (size_t i = 0; i < list->len; i++)
+		json_map_done(api_condition_map, &list->items[i]);
+	free(list->items);
+	*list = kept;
 }
 
 /* The status as JSON, reduced to what is ours. */
@@ -89,42 +94,55 @@ static json_t *own_status(const struct shape *shape, void *object)
 	return json_map_encode(shape->status_map, (char *)object + shape->status);
 }
 
-/* Say on @object what @seen (may be NULL) says, and then @value (NULL: no more), with the transition time
- * of @seen if that said it already. */
+/* Say on @object what @seen (may be NULL) says, and then @value (with reason NULL: no more), with the
+ * transition time of @seen if that said it already. */
 static void set_condition(const struct shape *shape, void *object, void *seen,
 			  const struct api_condition_value *value, int64_t now_wall_ms)
 {
 	struct api_conditions *list = conditions_of(shape, object);
 	const struct api_condition *before =
-		seen ? api_conditions_find(conditions_of(shape, seen), shape->condition) : NULL;
+		seen ? api_conditions_find(conditions_of(shape, seen), value->type) : NULL;
 
-	api_conditions_remove(list, shape->condition);
+	api_conditions_remove(list, value->type);
 	if (before)
 		json_map_copy(api_condition_map, array_add(list), before);
-	if (value)
+	if (value->reason)
 		api_conditions_set(list, value, now_wall_ms);
 }
 
-/* What the inventory says, or else what somebody else knows of it. */
-static void take_condition(const struct publish_case *c, const struct shape *shape, void *object,
-			   void *seen)
+/* What the inventory says of @type, borrowed from it; reason NULL: nothing. */
+static struct api_condition_value wanted_condition(const struct publish_case *c,
+						   const struct shape *shape, const char *type)
 {
-	/* The values are borrowed from @wanted, which stays as it is. */
 	const void *conditions = (const char *)c->wanted + shape->conditions;
-	const struct api_condition *is =
-		shape->condition ? api_conditions_find(conditions, shape->condition) : NULL;
-	struct api_condition_value value = { .type = shape->condition };
+	const struct api_condition *is = api_conditions_find(conditions, type);
+	struct api_condition_value value = { .type = type };
 
-	if (!shape->condition)
-		return;
-	if (!is) {
-		set_condition(shape, object, seen, c->condition, c->now_wall_ms);
-		return;
-	}
+	if (!is)
+		return value;
 	value.status = strcmp(is->status, "True") == 0 ? API_TRUE : API_FALSE;
 	value.reason = is->reason;
 	value.message = is->message;
+	return value;
+}
+
+/* What the inventory says, or else what somebody else knows of it. */
+static void take_conditions(const struct publish_case *c, const struct shape *shape, void *object,
+			    void *seen)
+{
+	struct api_condition_value value;
+
+	if (!shape->condition)
+		return;
+	value = wanted_condition(c, shape, shape->condition);
+	if (!value.reason && c->condition)
+		value = *c->condition;
 	set_condition(shape, object, seen, &value, c->now_wall_ms);
+	if (!shape->sometimes)
+		return;
+	value = wanted_condition(c, shape, shape->sometimes);
+	if (value.reason)
+		set_condition(shape, object, seen, &value, c->now_wall_ms);
 }
 
 static json_t *status_body(json_t *status)
@@ -230,7 +248,7 @@ static json_t *plan_status(const struct publish_case *c)
 	void *seen = api_object_copy(shape->kind, c->seen);
 	json_t *body;
 
-	take_condition(c, shape, object, seen);
+	take_conditions(c, shape, object, seen);
 	take_lent(c, object);
 	body = status_difference(shape, object, seen);
 	api_object_free(shape->kind, object);
@@ -253,6 +271,8 @@ static json_t *plan_gone(const struct publish_case *c)
 	json_t *body;
 
 	set_condition(shape, object, seen, &value, c->now_wall_ms);
+	if (shape->sometimes)
+		api_conditions_remove(conditions_of(shape, object), shape->sometimes);
 	if (c->kind == INVENTORY_USB)
 		take_lent(c, object);
 	body = status_difference(shape, object, seen);
@@ -371,7 +391,7 @@ json_t *publish_first_status(const struct publish_case *c)
 	json_t *status;
 
 	first.seen = NULL;
-	take_condition(&first, shape, object, NULL);
+	take_conditions(&first, shape, object, NULL);
 	take_lent(&first, object);
 	status = own_status(shape, object);
 	api_object_free(shape->kind, object);

@@ -36,7 +36,7 @@ static const struct {
 	{ "DriverNotAllowed", "Have the agents allow that driver (--vfio-driver), or claim without --driver." },
 	{ "DeviceNotFound", "The claim waits until such a device is plugged; release it if it will not be." },
 	{ "DifferentDevice", "Release the claim, or delete the object, of the former device: another one is in its place." },
-	{ "IdentityByModelOnly", "See which of the devices is meant: annotate the claim with hostdev.io/identify-by-address=true, or claim the other." },
+	{ "IdentityByModelOnly", "Check which of the equal devices this one is. A claim that waits for that after a boot goes on with the annotation hostdev.io/identify-by-address=true." },
 	{ "USBDevicesClaimed", "Release the USB devices that the message names first." },
 	{ "ControllerClaimed", "Release the USB controller that the message names first." },
 	{ "SiblingBound", "Claim that function of the group as well, or claim with --include-group." },

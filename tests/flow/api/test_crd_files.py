@@ -122,6 +122,9 @@ CLAIM_REASONS = {
 }
 
 
+DEVICE_REASONS = {"Claimable": "Available GroupShared UseUnknown DeviceGone", "Distinguishable": "IdentityByModelOnly"}
+
+
 NIC_REASONS = {
     "Accepted": "Accepted DeviceNotFound DeviceGone DifferentDevice Duplicate NotPhysicalFunction TooManyVFs "
                 "PassedThrough DuplicateMAC NoInterface VFsInUse HostNetwork HostFilesystem HostSwap Console",
@@ -152,7 +155,8 @@ CONFIG_REASONS = {"Accepted": "Accepted EntriesLeftOut"}
 
 
 @pytest.mark.parametrize("name, wanted", [
-    ("PCIDeviceClaim", CLAIM_REASONS), ("SRIOVNetworkDevice", NIC_REASONS), ("HostDeviceConfig", CONFIG_REASONS),
+    ("PCIDevice", DEVICE_REASONS), ("PCIDeviceClaim", CLAIM_REASONS), ("SRIOVNetworkDevice", NIC_REASONS),
+    ("HostDeviceConfig", CONFIG_REASONS),
     ("SRIOVGPUDevice", GPU_REASONS), ("VGPUDevice", VGPU_REASONS), ("MigConfiguration", MIG_REASONS),
 ])
 def test_every_condition_is_explained_with_its_reasons(name, wanted):

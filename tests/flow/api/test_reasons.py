@@ -20,7 +20,7 @@ WORD = re.compile(r"\b[A-Z](?=[A-Za-z]{1,39}\b)[A-Z]*[a-z][A-Za-z]*\b")
 # Words of the code that have the form of a reason and are none. What is added to the code and is neither here nor on
 # the page fails; so does what is here and not in the code any more.
 NO_REASONS = """
-  conditions: Claimable DriverBound GroupViable NodeReachable
+  conditions: Claimable Distinguishable DriverBound GroupViable NodeReachable
   truths and words of settings: True False Unknown Null All
   kinds: AdmissionReview DeleteOptions DevicePool Event HostDeviceConfig KubeVirt Lease List MediatedDevice
     MediatedDeviceParent MigConfiguration MutatingWebhookConfiguration Node PCIDevice PCIDeviceClaim Pod Secret
@@ -187,6 +187,8 @@ def test_the_page_says_which_refusals_the_override_lifts():
     told = {reason for row in rows() if row.heading == HEADINGS["PCIDevice"] and "the override" in row.do for reason in
             row.reasons}
     assert lifted and told == lifted
-    [section] = re.findall(r"^### What the node needs\n(.*?)\n## ", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    [section] = re.findall(r"^### What the node needs\n(.*?)\n###? ", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", section)) & set().union(*tables().values()) == lifted
+    assert set(re.findall(r"`(\w+)`", section)) & set().union(*tables().values()) == lifted
+    assert "hostdev.io/allow-host-critical" in section
     assert "hostdev.io/allow-host-critical" in section

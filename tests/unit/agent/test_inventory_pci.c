@@ -1,9 +1,11 @@
 /* inventory_pci: each line of a scan as the PCIDevice that the API server gets, whole. */
 #include "agent/inventory/inventory_pci.h"
 
+#include "api/condition.h"
 #include "api/json_map.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "unit/agent/world.h"
 #include "unit/schema.h"
@@ -198,6 +200,125 @@ static void a_huge_group_is_cut(void **state)
 	assert_in_schema(json);
 }
 
+#define NIC(address, more)                         \
+	"{\"kind\":\"pci\",\"address\":\"" address \
+	"\",\"vendor\":\"8086\",\"device\":\"10d3\"" more "}"
+#define RECORD(address, more) "{\"kind\":\"record\",\"address\":\"" address "\"" more "}"
+#define MAC(last)             ",\"identity\":\"mac=52:54:00:12:00:" last "\""
+#define VF(pf)                ",\"role\":\"VirtualFunction\",\"physicalFunction\":\"" pf "\""
+
+/* What the first function's condition Distinguishable names. */
+static struct twin_case {
+	const char *name;
+	const char *lines[4];
+	const char *names; /* NULL: there is no such condition */
+} twins[] = {
+	{ "a function alone of its model has no twin",
+	  { NIC("0000:01:00.0", ""),
+	    "{\"kind\":\"pci\",\"address\":\"0000:02:00.0\",\"vendor\":\"8086\",\"device\":\"10c9\"}" },
+	  NULL },
+	{ "an equal one of which nothing is known is a twin",
+	  { NIC("0000:01:00.0", ""), NIC("0000:02:00.0", "") },
+	  "distinguishes 0000:01:00.0 from 0000:02:00.0" },
+	{ "so it is where something is known of one only",
+	  { NIC("0000:01:00.0", MAC("01")), NIC("0000:02:00.0", "") },
+	  "from 0000:02:00.0" },
+	{ "addresses of network cards tell them apart",
+	  { NIC("0000:01:00.0", MAC("01")), NIC("0000:02:00.0", MAC("02")) },
+	  NULL },
+	{ "so do serial numbers",
+	  { NIC("0000:01:00.0", ",\"serial\":\"1\""), NIC("0000:02:00.0", ",\"serial\":\"2\"") },
+	  NULL },
+	{ "of one that is bound, the record knows more",
+	  { NIC("0000:01:00.0", ""), NIC("0000:02:00.0", MAC("02")),
+	    RECORD("0000:01:00.0", MAC("01")) },
+	  NULL },
+	{ "one record knows nothing of another function",
+	  { NIC("0000:01:00.0", ""), NIC("0000:02:00.0", MAC("02")),
+	    RECORD("0000:03:00.0", MAC("01")) },
+	  "from 0000:02:00.0" },
+	{ "another of three is no twin, the third is",
+	  { NIC("0000:01:00.0", MAC("01")), NIC("0000:02:00.0", MAC("02")),
+	    NIC("0000:03:00.0", "") },
+	  "from 0000:03:00.0" },
+	{ "the functions of one device keep their order",
+	  { NIC("0000:01:00.0", ""), NIC("0000:01:00.1", "") },
+	  NULL },
+	{ "another board is no twin",
+	  { NIC("0000:01:00.0", ",\"subsystemDevice\":\"0001\""), NIC("0000:02:00.0", "") },
+	  NULL },
+	{ "a virtual function is known by its physical one",
+	  { NIC("0000:01:10.0", VF("0000:01:00.0")), NIC("0000:01:00.0", ""),
+	    NIC("0000:02:00.0", "") },
+	  "distinguishes its physical function 0000:01:00.0 from 0000:02:00.0" },
+	{ "the virtual functions of one card are no twins",
+	  { NIC("0000:01:10.0", VF("0000:01:00.0")), NIC("0000:01:00.0", ""),
+	    NIC("0000:01:11.0", VF("0000:01:00.0")) },
+	  NULL },
+	{ "of functions without ids nothing is said",
+	  { FIRST "}", "{\"kind\":\"pci\",\"address\":\"0000:02:00.0\"}" },
+	  NULL },
+	{ "parts of the machine have no claims",
+	  { NIC("0000:01:00.0", ",\"class\":\"088000\""),
+	    NIC("0000:02:00.0", ",\"class\":\"088000\"") },
+	  NULL },
+};
+
+static const struct pcidevice *find_device(const struct world *world, const char *address)
+{
+	const struct inventory_set *set = &world->inventory->sets[INVENTORY_PCI];
+
+	for (size_t i = 0; i < set->len; i++) {
+		const struct pcidevice *device = set->objects[i];
+
+		if (strcmp(device->status.address, address) == 0)
+			return device;
+	}
+	fail_msg("no device at %s", address);
+	return NULL;
+}
+
+static void twin_matches_table(void **state)
+{
+	const struct twin_case *row = *state;
+	const struct api_condition *told;
+	struct world world;
+
+	world_of(&world, row->lines, ARRAY_LEN(row->lines));
+	told = api_conditions_find(&first_of(&world)->status.conditions, "Distinguishable");
+	if (!row->names != !told)
+		fail_msg("Distinguishable: %s", told ? told->message : "not there");
+	if (told) {
+		assert_string_equal(told->status, "False");
+		assert_string_equal(told->reason, "IdentityByModelOnly");
+		if (!strstr(told->message, row->names))
+			fail_msg("%s", told->message);
+	}
+	world_close(&world);
+}
+
+/* Of two, each names the other, whichever comes first; of three, each names one. */
+static void twins_name_each_other(void **state)
+{
+	static const char *const lines[] = { NIC("0000:01:00.0", ""), NIC("0000:02:00.0", ""),
+					     NIC("0000:03:00.0", "") };
+	static const char *const others[] = { "from 0000:02:00.0", "from 0000:01:00.0",
+					      "from 0000:0" };
+	struct world world;
+
+	(void)state;
+	world_of(&world, lines, ARRAY_LEN(lines));
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		auto_free char *address = xasprintf("0000:0%zu:00.0", i + 1);
+		const struct api_condition *told = api_conditions_find(
+			&find_device(&world, address)->status.conditions, "Distinguishable");
+
+		assert_non_null(told);
+		assert_non_null(strstr(told->message, others[i]));
+	}
+	world_close(&world);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -208,5 +329,7 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a huge group is cut, the function itself stays", a_huge_group_is_cut,
 		  NULL);
+	suite_rows(&suite, twins, twin_matches_table);
+	suite_add(&suite, "twins name each other", twins_name_each_other, NULL);
 	return suite_run(&suite, "inventory_pci");
 }

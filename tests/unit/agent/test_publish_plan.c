@@ -135,6 +135,29 @@ static void only_the_message_changed(struct pcidevice *wanted, struct pcidevice 
 	verdict_say(&wanted->status.conditions, "Claimable", API_TRUE, "GroupShared", NOW);
 }
 
+static void twin_found(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)seen;
+	verdict_say(&wanted->status.conditions, "Distinguishable", API_FALSE, "IdentityByModelOnly",
+		    NOW);
+}
+
+static void twin_told_in_another_order(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	twin_found(wanted, seen);
+	api_conditions_remove(&seen->status.conditions, "Claimable");
+	verdict_say(&seen->status.conditions, "Distinguishable", API_FALSE, "IdentityByModelOnly",
+		    THEN);
+	verdict_say(&seen->status.conditions, "Claimable", API_TRUE, "Available", THEN);
+}
+
+static void twin_gone(struct pcidevice *wanted, struct pcidevice *seen)
+{
+	(void)wanted;
+	verdict_say(&seen->status.conditions, "Distinguishable", API_FALSE, "IdentityByModelOnly",
+		    THEN);
+}
+
 static void lent_as_told(struct pcidevice *wanted, struct pcidevice *seen)
 {
 	(void)wanted;
@@ -181,6 +204,11 @@ static struct plan_case {
 	  PUBLISH_NOTHING, "", NULL },
 	{ "a new verdict moves the transition time", verdict_changed, PUBLISH_STATUS,
 	  "1970-01-01T00:33:20Z", "1970-01-01T00:16:40Z" },
+	{ "a twin that has come is told", twin_found, PUBLISH_STATUS,
+	  "\"reason\":\"IdentityByModelOnly\"", NULL },
+	{ "a twin that is told is not told again", twin_told_in_another_order, PUBLISH_NOTHING, "",
+	  NULL },
+	{ "a twin that has gone goes", twin_gone, PUBLISH_STATUS, "Claimable", "Distinguishable" },
 	{ "a new reason with the same verdict keeps it", only_the_message_changed, PUBLISH_STATUS,
 	  "1970-01-01T00:16:40Z", "1970-01-01T00:33:20Z" },
 };

@@ -1,0 +1,25 @@
+/*
+ * twin: functions of one model, which a boot may give each other's addresses.
+ *
+ * Pure. Two of them are told apart by a serial number, or by what else is known of both
+ * (base/device_identity.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/device_identity.h"
+
+struct facts;
+struct pci_facts;
+
+/* Are they of one model, and could each have the other's address after a boot? */
+bool twin_may_swap(const struct pci_facts *a, const struct pci_facts *b);
+
+/* By serial number, else by what else is known of both. Any may be NULL. */
+enum device_identity_match twin_compare(const char *serial, const char *identity,
+					const char *other_serial, const char *other_identity);
+
+/* For each facts->pci a function that nothing tells it from but the address; NULL: none. Of a virtual
+ * function it is what its physical function cannot be told from. The caller frees the array. */
+const struct pci_facts **twins_find(const struct facts *facts);

@@ -66,8 +66,9 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	{ .name = "transition-deadline", .type = OPTION_DURATION, AT(transition_deadline_ms), \
 	  .fallback = "4s", .min = 100, .argument = "TIME", \
 	  .help = "How long one step of a change of drivers may take before the claim says that it " \
-		  "is stuck; four times as long before the first change. The kernel cannot be " \
-		  "interrupted: nothing is undone then." }, \
+		  "is stuck; four times as long before the first change. A step that still runs, or a " \
+		  "busy machine, has up to eight times as long. The kernel cannot be interrupted: " \
+		  "nothing is undone then." }, \
 	{ .name = "dev-root", .type = OPTION_STRING, AT(dev_root), .argument = "DIR", \
 	  .help = "Where the host's device nodes are, if not in /dev." }
 

@@ -288,6 +288,7 @@ static void task_start(struct task *task, const struct binder_job *job)
 	struct helper_spec spec = {
 		.path = binder->options.helper.path,
 		.deadline_ms = task_deadline_ms(task),
+		.patience = HELPER_PATIENCE,
 		.metrics = binder->options.metrics,
 		.on_line = on_line,
 		.on_end = on_end,

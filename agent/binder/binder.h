@@ -25,7 +25,8 @@ enum { BINDER_FUNCTIONS_MAX = 1024 }; /* of one job */
 struct binder_options {
 	struct helper_place helper;
 	uint64_t
-		deadline_ms; /* of one step, four times that while it only looks; later it is stuck */
+		deadline_ms; /* of one step, four times that while it only looks; later it is stuck, if
+				      * helper_run has no more patience                                 */
 	struct metrics *metrics; /* may be NULL */
 };
 

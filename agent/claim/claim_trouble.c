@@ -72,9 +72,10 @@ static void set_stuck(const struct claim_case *c, struct claim_trouble *trouble)
 	}
 	timefmt_rfc3339(c->now_wall_ms - (int64_t)t->age_ms, since);
 	set(trouble, "Stuck",
-	    xasprintf("%s%s; nothing else is done with the group until the kernel lets it go: end "
-		      "what uses the device",
-		      what, since));
+	    xasprintf(
+		    "%s%s; nothing else is done with the group until the kernel lets it go: see the "
+		    "node's kernel log; if a process still uses the device, end it",
+		    what, since));
 }
 
 static bool is_reason(const char *text)

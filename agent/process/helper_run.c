@@ -1,18 +1,25 @@
 #include "agent/process/helper_run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "agent/process/helper_meter.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/num.h"
 
-enum { CHUNK = 16 << 10 };
+enum {
+	CHUNK = 16 << 10,
+	PROC_MAX = 4096, /* bytes of a file of /proc */
+};
 
 /*
  * The run is freed by the close callback of its last handle. The owner has been told (on_end NULL)
@@ -36,8 +43,13 @@ struct helper_run {
 	line_fn *on_line;
 	helper_end_fn *on_end; /* NULL once the owner has been told or has gone */
 	helper_gone_fn *on_gone;
-	bool overdue; /* the deadline has passed, and what it said before is being read */
-	bool stuck;   /* the owner was told of the deadline */
+	uint64_t deadline_ms;
+	unsigned patience;
+	const char *proc;
+	unsigned looks; /* since the deadline began, two in each */
+	char *times;    /* of its processor, at the last look    */
+	bool overdue;   /* the deadline has passed, and what it said before is being read */
+	bool stuck;     /* the owner was told of the deadline */
 	struct helper_meter meter;
 	uint64_t began_ms; /* on the loop's clock */
 	void *arg;
@@ -50,6 +62,7 @@ static void on_closed(uv_handle_t *handle)
 	if (--run->open > 0)
 		return;
 	lines_done(&run->lines);
+	free(run->times);
 	free(run);
 }
 
@@ -118,6 +131,8 @@ static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 	*buf = uv_buf_init(run->chunk, sizeof(run->chunk));
 }
 
+static void on_deadline(uv_timer_t *timer);
+
 /* The owner may have gone in the middle of a chunk. */
 static int on_whole_line(void *arg, const char *line, size_t len, struct err *err)
 {
@@ -152,6 +167,73 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	take_chunk(run, (size_t)n, &run->failure);
 }
 
+/* The caller frees; NULL: it cannot be read. */
+static char *read_proc(const struct helper_run *run, const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", run->proc, name);
+	char *text = NULL;
+
+	return file_read(AT_FDCWD, path, PROC_MAX, &text, NULL, NULL) == 0 ? text : NULL;
+}
+
+/* Has it run, or waited for a processor, since the last look? */
+static bool child_moves(struct helper_run *run)
+{
+	auto_free char *times_name = xasprintf("%d/schedstat", run->process.pid);
+	auto_free char *stat_name = xasprintf("%d/stat", run->process.pid);
+	auto_free char *before = run->times;
+	auto_free char *stat = read_proc(run, stat_name);
+	const char *state = stat ? strrchr(stat, ')') : NULL;
+
+	run->times = read_proc(run, times_name);
+	if (state && strncmp(state, ") R", 3) == 0)
+		return true;
+	return run->times && before && strcmp(run->times, before) != 0;
+}
+
+/* Does anything but ourselves wait for a processor? "0.20 0.18 0.12 3/427 11206": 3 run or could. */
+static bool is_machine_busy(const struct helper_run *run)
+{
+	auto_free char *load = read_proc(run, "loadavg");
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	char *slash = load ? strchr(load, '/') : NULL;
+	uint64_t running;
+	const char *number;
+
+	if (!slash)
+		return false;
+	*slash = '\0';
+	number = strrchr(load, ' ');
+	return number && str_to_u64(number + 1, &running) && (int64_t)running - 1 > processors;
+}
+
+static void start_deadline(struct helper_run *run)
+{
+	uint64_t ms = run->patience > 0 ? run->deadline_ms / 2 : run->deadline_ms;
+
+	run->overdue = false;
+	uv_timer_start(&run->deadline, on_deadline, ms, 0);
+}
+
+/* Looks at it halfway through each deadline and at its end. */
+static bool is_given_time(struct helper_run *run)
+{
+	bool moves;
+
+	if (run->patience == 0)
+		return false;
+	moves = child_moves(run);
+	run->looks++;
+	if (run->looks == 1)
+		return true;
+	if (run->looks >= 2 * run->patience || !(moves || is_machine_busy(run)))
+		return false;
+	if (run->looks == 2)
+		log_info("helper takes long, waiting for it", log_int("pid", run->process.pid),
+			 log_str("reason", moves ? "it runs" : "the machine is busy"));
+	return true;
+}
+
 static void on_deadline(uv_timer_t *timer)
 {
 	struct helper_run *run = timer->data;
@@ -162,6 +244,10 @@ static void on_deadline(uv_timer_t *timer)
 	if (!run->overdue) {
 		run->overdue = true;
 		uv_timer_start(timer, on_deadline, 1, 0);
+		return;
+	}
+	if (is_given_time(run)) {
+		start_deadline(run);
 		return;
 	}
 	r = err_set(&err, ERR_STUCK, -ETIMEDOUT,
@@ -229,7 +315,10 @@ int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 	/* To start a program holds the loop up, several of them for seconds on a busy machine; its clock stood
 	 * still meanwhile. */
 	uv_update_time(loop);
-	uv_timer_start(&run->deadline, on_deadline, spec->deadline_ms, 0);
+	run->deadline_ms = spec->deadline_ms;
+	run->patience = spec->patience;
+	run->proc = spec->proc ? spec->proc : "/proc";
+	start_deadline(run);
 	run->began_ms = uv_now(loop);
 	helper_meter_start(&run->meter, spec->metrics, spec->args[0] ? spec->args[0] : "");
 	*ret_run = run;
@@ -250,8 +339,9 @@ void helper_run_extend(struct helper_run *run, uint64_t deadline_ms)
 {
 	if (!uv_is_active((uv_handle_t *)&run->deadline))
 		return;
-	run->overdue = false;
-	uv_timer_start(&run->deadline, on_deadline, deadline_ms, 0);
+	run->deadline_ms = deadline_ms;
+	run->looks = 0;
+	start_deadline(run);
 }
 
 struct helper_run *helper_run_abandon(struct helper_run *run)

@@ -4,6 +4,10 @@
  * Owns the child until it has ended. A child that misses its deadline is abandoned, not killed:
  * one that waits inside the kernel does not die of SIGKILL before the kernel lets it go, and nothing
  * would be won. It is still reaped when it ends.
+ *
+ * With patience, a child has missed its deadline only if it did not run in the latter half of it while the
+ * machine had a processor free, or when that many deadlines have passed. On a busy machine the kernel's own
+ * threads, for which a child waits, are slow as well.
  */
 #pragma once
 
@@ -20,6 +24,7 @@ struct uv_loop_s;
 enum {
 	HELPER_LINE_MAX = 64 << 10,
 	HELPER_OUTPUT_MAX = 32 << 20,
+	HELPER_PATIENCE = 8, /* deadlines, for a step of a transition */
 };
 
 /* How it ended: 0 when it exited with status 0 and every line was taken; else < 0 with @err:
@@ -34,6 +39,8 @@ struct helper_spec {
 	const char *path;        /* of the program                   */
 	const char *const *args; /* without its name; NULL ends      */
 	uint64_t deadline_ms;
+	unsigned patience; /* 0 for one deadline and no more */
+	const char *proc;  /* where processes are seen; NULL: /proc; outlives the run */
 	struct metrics
 		*metrics; /* helper_meter; may be NULL, outlives the run or is abandoned first */
 	line_fn *on_line;
@@ -57,7 +64,7 @@ int helper_run_pid(const struct helper_run *run);
  * it has begun to change something. on_end runs as ever. */
 void helper_run_cancel(struct helper_run *run);
 
-/* The deadline is @deadline_ms from now, unless it has passed already. */
+/* The deadline is @deadline_ms from now, with all its patience, unless it has passed already. */
 void helper_run_extend(struct helper_run *run, uint64_t deadline_ms);
 
 /* Nobody waits for it any more: no callback runs after this. A cancellable helper is cancelled. Takes NULL,

@@ -26,7 +26,7 @@ struct uv_loop_s;
 /* Borrowed texts that outlive it. */
 struct sriov_options {
 	struct helper_place helper;
-	uint64_t deadline_ms; /* of one helper; later it is stuck */
+	uint64_t deadline_ms; /* of one helper; later it is stuck, see helper_run */
 };
 
 /* Borrowed, all of it outlives it. */

@@ -16,7 +16,6 @@ struct sriov_helper {
 	void (*on_gone)(void *arg);
 	void *arg;
 	char *address; /* "address=0000:03:00.0" */
-	uint64_t deadline_ms;
 	struct helper_run *run;
 	struct sriov_lines lines;
 	char *text;
@@ -87,6 +86,7 @@ struct sriov_helper *sriov_helper_start(const struct sriov_helper_spec *spec, st
 	struct helper_spec run = {
 		.path = spec->options->helper.path,
 		.deadline_ms = spec->options->deadline_ms,
+		.patience = HELPER_PATIENCE,
 		.metrics = spec->options->helper.metrics,
 		.on_line = on_line,
 		.on_end = on_end,
@@ -100,7 +100,6 @@ struct sriov_helper *sriov_helper_start(const struct sriov_helper_spec *spec, st
 		.on_gone = spec->on_gone,
 		.arg = spec->arg,
 		.address = xstrdup(spec->job->words.items[0]),
-		.deadline_ms = spec->options->deadline_ms,
 	};
 	sriov_job_line(&spec->options->helper, spec->node_address, spec->job, &words);
 	args = xcalloc(words.len + 1, sizeof(*args));
@@ -128,11 +127,10 @@ struct sriov_helper *sriov_helper_abandon(struct sriov_helper *helper)
 const char *sriov_helper_text(struct sriov_helper *helper)
 {
 	free(helper->text);
-	helper->text = xasprintf("hostdev-helper (pid %d) has not come back from step %s within "
-				 "%llu s; nothing else is tried until it ends: free the virtual "
-				 "functions from what uses them, or see the kernel's log",
+	helper->text = xasprintf("hostdev-helper (pid %d) has not come back from step %s; nothing "
+				 "else is tried until it ends: end what uses the virtual "
+				 "functions, or see the node's kernel log",
 				 helper_run_pid(helper->run),
-				 helper->lines.step ? helper->lines.step : "(none)",
-				 (unsigned long long)(helper->deadline_ms / 1000));
+				 helper->lines.step ? helper->lines.step : "(none)");
 	return helper->text;
 }

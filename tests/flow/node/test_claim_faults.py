@@ -162,7 +162,7 @@ def stuck_release(claims):
     try:
         with Holder(claims.function(NIC)) as holder:
             claims.delete(NIC)
-            claim = claims.wait(NIC, "Ready", "False", "Stuck", "Unbind", timeout=30)
+            claim = claims.wait(NIC, "Ready", "False", "Stuck", "Unbind", timeout=60)
             message = condition(claim, "Ready")[2]
             assert NIC in message
             yield holder, int(re.search(r"pid (\d+)", message)[1])

@@ -72,6 +72,26 @@ static inline void fake_helper_expire(struct fake_helper *fake, uv_timer_t *spar
 	uv_walk(&fake->loop, fake_helper_expire_one, spared);
 }
 
+static inline void fake_helper_find_due(uv_handle_t *handle, void *arg)
+{
+	if (handle->type == UV_TIMER && uv_is_active(handle))
+		*(uint64_t *)arg += uv_timer_get_due_in((uv_timer_t *)handle);
+}
+
+/* Let one look at the only deadline that runs come and go: a helper with patience is looked at twice in each of
+ * its deadlines. It ends when @ended is set, or the next look is far. */
+static inline void fake_helper_pass_look(struct fake_helper *fake, const int *ended)
+{
+	uint64_t due_ms;
+
+	fake_helper_expire(fake, NULL);
+	do {
+		uv_run(&fake->loop, UV_RUN_ONCE);
+		due_ms = 0;
+		uv_walk(&fake->loop, fake_helper_find_due, &due_ms);
+	} while (!*ended && due_ms < AMPLE_MS / 4);
+}
+
 static inline void fake_helper_count(uv_handle_t *handle, void *arg)
 {
 	(void)handle;

@@ -386,6 +386,118 @@ static void a_stuck_run_is_counted_until_it_ends(void **state)
 	done(&l);
 }
 
+enum { PATIENCE = 3 };
+
+/* How many threads /proc/loadavg says run. */
+enum { NOT_SEEN, IDLE, FULL = -1, BUSY = 9999 };
+
+/* A child that waits for something, and what /proc says of it at each look. */
+static struct patience_case {
+	const char *name;
+	int first; /* load at the first two looks */
+	int later;
+	const char *state; /* NULL: it is not to be seen */
+	bool runs;         /* its times go on */
+	unsigned patience;
+	int looks; /* until it is said to be stuck */
+} patiences[] = {
+	{ "a child that sleeps on an idle machine is stuck at its deadline", IDLE, IDLE, "D", false,
+	  PATIENCE, 2 },
+	{ "one that runs now and then is waited for", IDLE, IDLE, "D", true, PATIENCE,
+	  2 * PATIENCE },
+	{ "one that could run is waited for", IDLE, IDLE, "R", false, PATIENCE, 2 * PATIENCE },
+	{ "on a busy machine one that sleeps is waited for", BUSY, BUSY, "D", false, PATIENCE,
+	  2 * PATIENCE },
+	{ "a machine whose processors all have work is not busy", FULL, FULL, "D", false, PATIENCE,
+	  2 },
+	{ "when the machine is not busy any more, the next look tells", BUSY, IDLE, "D", false,
+	  PATIENCE, 3 },
+	{ "what is not to be seen is not waited for", NOT_SEEN, NOT_SEEN, NULL, false, PATIENCE,
+	  2 },
+	{ "a look at nonsense is none", NOT_SEEN, NOT_SEEN, "", false, PATIENCE, 2 },
+	{ "who has no patience does not look", BUSY, BUSY, "R", true, 0, 1 },
+};
+
+static void show_child(const struct listener *l, const struct patience_case *row, int look)
+{
+	int load = look <= 2 ? row->first : row->later;
+	int pid = helper_run_pid(l->run);
+	auto_free char *stat_name = xasprintf("%d/stat", pid);
+	auto_free char *times_name = xasprintf("%d/schedstat", pid);
+	auto_free char *stat =
+		xasprintf("%d (a ) R b) %s 1 1 1\n", pid, row->state ? row->state : "");
+	auto_free char *times = xasprintf("%d 5 7\n", row->runs ? 1000 + look : 1000);
+	auto_free char *text =
+		xasprintf("9.1 9.1 9.1 %d/9999 77\n",
+			  load == FULL ? (int)sysconf(_SC_NPROCESSORS_ONLN) + 1 : load);
+
+	folder_put(&l->fake.folder, "loadavg", load == NOT_SEEN ? "9/9" : text);
+	if (!row->state)
+		return;
+	folder_put(&l->fake.folder, stat_name, stat);
+	folder_put(&l->fake.folder, times_name, times);
+}
+
+static void patience_matches_table(void **state)
+{
+	static const char *const args[] = { "bind", NULL };
+	const struct patience_case *row = *state;
+	struct listener l = { .result = 1 };
+	struct helper_spec spec = {
+		.args = args,
+		.deadline_ms = AMPLE_MS,
+		.patience = row->patience,
+		.on_line = on_line,
+		.on_end = on_end,
+		.arg = &l,
+	};
+	int looks = 0;
+
+	fake_helper_init(&l.fake, "read x <$gate");
+	spec.path = l.fake.path;
+	spec.proc = l.fake.folder.path;
+	assert_int_equal(helper_run_start(&l.fake.loop, &spec, &l.run, &l.err), 0);
+	while (!l.ended && looks++ < 100) {
+		show_child(&l, row, looks);
+		fake_helper_pass_look(&l.fake, &l.ended);
+	}
+	assert_int_equal(looks, row->looks);
+	assert_int_equal(l.err.kind, ERR_STUCK);
+	assert_null(helper_run_abandon(l.run));
+	done(&l);
+}
+
+/* Its patience is that of each step: what it has had to wait for before counts no more. */
+static void a_line_begins_the_patience_anew(void **state)
+{
+	static const char *const args[] = { "bind", NULL };
+	struct listener l = { .result = 1 };
+	struct helper_spec spec = {
+		.args = args,
+		.deadline_ms = AMPLE_MS,
+		.patience = PATIENCE,
+		.on_line = on_line,
+		.on_end = on_end,
+		.arg = &l,
+	};
+
+	fake_helper_init(&l.fake, "read x <$gate");
+	spec.path = l.fake.path;
+	spec.proc = l.fake.folder.path;
+	folder_put(&l.fake.folder, "loadavg", "9.1 9.1 9.1 9999/9999 77");
+	assert_int_equal(helper_run_start(&l.fake.loop, &spec, &l.run, &l.err), 0);
+	for (int i = 0; i < 2 * PATIENCE - 1; i++)
+		fake_helper_pass_look(&l.fake, &l.ended);
+	helper_run_extend(l.run, AMPLE_MS);
+	for (int i = 0; i < 2 * PATIENCE - 1 && !l.ended; i++)
+		fake_helper_pass_look(&l.fake, &l.ended);
+	assert_int_equal(l.ended, 0);
+	fake_helper_pass_look(&l.fake, &l.ended);
+	assert_int_equal(l.ended, 1);
+	assert_null(helper_run_abandon(l.run));
+	done(&l);
+}
+
 static void who_leaves_at_a_line_hears_no_other(void **state)
 {
 	struct listener l;
@@ -424,6 +536,8 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, ends, child_ends);
+	suite_rows(&suite, patiences, patience_matches_table);
+	suite_add(&suite, "a line begins the patience anew", a_line_begins_the_patience_anew, NULL);
 	suite_add(&suite, "what cannot be started says why, at once", what_cannot_start_says_why,
 		  NULL);
 	suite_add(&suite, "a child that misses its deadline is left alone, and its end is told",

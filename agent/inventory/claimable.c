@@ -128,6 +128,12 @@ static bool judge_unread_class(const struct pci_facts *pci, const struct map *re
 	       refuse_unknown("its class cannot be read", v);
 }
 
+/* A class that could not be read may be any. */
+static bool concerns(const struct unknown_facts *unknown, const struct pci_facts *pci)
+{
+	return !pci->class_code || has_prefix(&unknown->pci_classes, pci->class_code);
+}
+
 static bool judge_unknown(const struct facts *facts, const struct pci_facts *pci,
 			  const struct map *records, struct verdict *v)
 {
@@ -137,10 +143,21 @@ static bool judge_unknown(const struct facts *facts, const struct pci_facts *pci
 	for (size_t i = 0; i < facts->unknowns.len; i++) {
 		const struct unknown_facts *unknown = &facts->unknowns.items[i];
 
-		if (has_prefix(&unknown->pci_classes, pci->class_code))
+		if (concerns(unknown, pci))
 			return refuse_unknown(unknown->detail, v);
 	}
 	return false;
+}
+
+const char *claimable_unread(const struct facts *facts, const struct pci_facts *pci)
+{
+	for (size_t i = 0; i < facts->unknowns.len; i++) {
+		const struct unknown_facts *unknown = &facts->unknowns.items[i];
+
+		if (unknown->unread && concerns(unknown, pci))
+			return unknown->detail;
+	}
+	return NULL;
 }
 
 static bool judge_unknown_usb(const struct facts *facts, const struct usb_facts *usb,

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 struct facts;
+struct pci_facts;
 
 /*
  * Reasons of the condition Claimable. True:
@@ -44,6 +45,10 @@ struct verdict *claimable_judge_pci(const struct facts *facts);
 
 /* One verdict per facts->usb. */
 struct verdict *claimable_judge_usb(const struct facts *facts);
+
+/* What of the scan's questions about functions such as @pci could not be read on the node, so that nobody can say
+ * whether the host uses them; NULL: nothing. */
+const char *claimable_unread(const struct facts *facts, const struct pci_facts *pci);
 
 /* Is a device refused with @reason because of what uses it, or may: itself or another of its group? Uses end. */
 bool claimable_is_use(const char *reason);

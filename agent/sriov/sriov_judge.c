@@ -150,6 +150,19 @@ static bool judge_critical(const struct sriov_case *c, struct sriov_verdict *v)
 				verdict->message));
 }
 
+/* The node may need the card itself, and what would tell cannot be read. */
+static bool judge_unread(const struct sriov_case *c, struct sriov_verdict *v)
+{
+	const char *unread = sriov_look_unread(c->inventory, c->pf);
+
+	if (!unread)
+		return false;
+	return refuse(v, "UseUnknown",
+		      xasprintf("number and settings of its virtual functions stay as they are, "
+				"because it cannot be known whether the node needs the card: %s",
+				unread));
+}
+
 /* Their number is to change. */
 static bool judge_change(const struct sriov_case *c, struct sriov_verdict *v)
 {
@@ -203,7 +216,7 @@ static bool judge_addresses(const struct sriov_case *c, int count, struct sriov_
 	return refused;
 }
 
-/* The node itself needs one of those that are to be set. */
+/* The node itself needs one of those that are to be set, or may need it. */
 static bool judge_own(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	const struct json_strs *functions = &c->pf->virtual_functions;
@@ -212,14 +225,16 @@ static bool judge_own(const struct sriov_case *c, struct sriov_verdict *v)
 		const struct verdict *verdict =
 			sriov_look_verdict(c->inventory, functions->items[i]);
 		const char *critical = verdict ? sriov_look_critical(verdict) : NULL;
+		bool unknown = verdict && strcmp(verdict->reason, "UseUnknown") == 0;
 
-		if (critical && sriov_job_sets(c->object, (int)i))
+		if ((critical || unknown) && sriov_job_sets(c->object, (int)i))
 			return refuse(
-				v, critical,
+				v, critical ? critical : "UseUnknown",
 				xasprintf("the settings of its virtual functions stay as they are, "
-					  "because the node needs %s: %s; remove index %zu from "
+					  "because the node %s %s: %s; remove index %zu from "
 					  "spec.virtualFunctions",
-					  functions->items[i], verdict->message, i));
+					  critical ? "needs" : "may need", functions->items[i],
+					  verdict->message, i));
 	}
 	return false;
 }
@@ -248,7 +263,8 @@ void sriov_judge(const struct sriov_case *c, struct sriov_verdict *ret_verdict)
 	v.change = count != have;
 	v.settings = sriov_job_has_settings(c->object, count);
 	if (!(judge_gone(c, &v) || judge_duplicate(c, &v) || judge_identity(c, &v) ||
-	      judge_kind(c, &v) || ((v.change || v.settings) && judge_critical(c, &v)) ||
+	      judge_kind(c, &v) ||
+	      ((v.change || v.settings) && (judge_critical(c, &v) || judge_unread(c, &v))) ||
 	      (v.change && judge_change(c, &v)) || (v.settings && judge_settings(c, count, &v)))) {
 		v.ok = true;
 		v.reason = "Accepted";

@@ -10,11 +10,13 @@
  *   TooManyVFs          it cannot make that many
  *   (only if their number is to change, or there are settings)
  *   HostNetwork ...     the node cannot spare the card (sriov_look_critical)
+ *   UseUnknown          it cannot be read whether it can (sriov_look_unread)
  *   (only if their number is to change)
  *   PassedThrough       the card itself is claimed
  *   VFsInUse            somebody has one of those that would have to be removed
  *   (only if there are settings)
  *   HostNetwork ...     the node cannot spare a virtual function that is to be set
+ *   UseUnknown          it cannot be seen whether it can
  *   DuplicateMAC        two virtual functions are to have one address
  *   NoInterface         the card has no network interface
  */

@@ -6,6 +6,7 @@
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/inventory/native_driver.h"
 #include "api/names.h"
 #include "api/sriovnetworkdevice.h"
 #include "kube/store.h"
@@ -69,6 +70,13 @@ const char *sriov_look_critical(const struct verdict *verdict)
 			return reasons[i];
 	}
 	return NULL;
+}
+
+const char *sriov_look_unread(const struct inventory *inventory, const struct pci_facts *pf)
+{
+	if (!pf->driver || native_driver_lends(pf->driver))
+		return NULL;
+	return claimable_unread(inventory->facts, pf);
 }
 
 /* Timestamps of RFC 3339 in UTC are in the order of their characters. */

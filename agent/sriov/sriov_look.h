@@ -35,6 +35,11 @@ bool sriov_look_is_nic(const struct pci_facts *pci);
  * this. */
 const char *sriov_look_critical(const struct verdict *verdict);
 
+/* Why it cannot be seen whether the node itself needs the card: what would tell could not be read. NULL: it was,
+ * or the card is on no driver of the node. That its interface is up is no reason: so it has to be for its virtual
+ * functions. */
+const char *sriov_look_unread(const struct inventory *inventory, const struct pci_facts *pf);
+
 /* Name of the oldest object (of those of one second the first by name) that is about the card at @address: who
  * makes another takes no card over. NULL: none. Valid until the store changes. */
 const char *sriov_look_object(const struct store *objects, const char *address);

@@ -39,7 +39,7 @@ static void write_step(struct look *look, enum sriov_step step, json_t *body)
 	look->decision->body = body;
 }
 
-/* A card gets an object if the node can spare it, and nobody has made one for it under another
+/* A card gets an object if the node can spare it as far as can be seen, and nobody has made one for it under another
  * name. */
 static void plan_new(struct look *look)
 {
@@ -49,7 +49,7 @@ static void plan_new(struct look *look)
 	if (!c->pf || !sriov_look_is_nic(c->pf) || sriov_look_object(c->objects, c->pf->address))
 		return;
 	verdict = sriov_look_verdict(c->inventory, c->pf->address);
-	if (!verdict || !sriov_look_critical(verdict))
+	if ((!verdict || !sriov_look_critical(verdict)) && !sriov_look_unread(c->inventory, c->pf))
 		write_step(look, SRIOV_CREATE, sriov_mark_new(c));
 }
 

@@ -42,6 +42,8 @@ static char *used_by_host(const struct inventory *inventory, const char *address
 {
 	const struct verdict *verdict = sriov_look_verdict(inventory, address);
 
+	if (verdict && strcmp(verdict->reason, "UseUnknown") == 0)
+		return xasprintf("%s may be in use by the node: %s", address, verdict->message);
 	if (!verdict || (strcmp(verdict->reason, "InUse") != 0 && !sriov_look_critical(verdict)))
 		return NULL;
 	return xasprintf("%s is in use by the node: %s", address, verdict->message);

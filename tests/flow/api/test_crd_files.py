@@ -127,7 +127,7 @@ DEVICE_REASONS = {"Claimable": "Available GroupShared UseUnknown DeviceGone", "D
 
 NIC_REASONS = {
     "Accepted": "Accepted DeviceNotFound DeviceGone DifferentDevice Duplicate NotPhysicalFunction TooManyVFs "
-                "PassedThrough DuplicateMAC NoInterface VFsInUse HostNetwork HostFilesystem HostSwap Console",
+                "PassedThrough DuplicateMAC NoInterface VFsInUse HostNetwork HostFilesystem HostSwap Console UseUnknown",
     "Ready": "Ready AsFound Applying Busy Held Stuck NumVFsFailed AutoprobeFailed SettingsFailed AgentNotPrivileged "
              "StateNotWritable HelperFailed",
 }

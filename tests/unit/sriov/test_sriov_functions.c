@@ -46,6 +46,35 @@ static void a_pod_is_waited_for(void **state)
 	assert_int_equal(fake.starts, 1);
 }
 
+/* A virtual function that the node itself uses, or may use, is removed when that has ended. */
+static struct use_case {
+	const char *name;
+	const char *use; /* of 0000:03:10.2 */
+	bool waits;
+} uses[] = {
+	{ "the node uses one", "InterfaceUp", true },
+	{ "the node needs one", "HostNetwork", true },
+	{ "the node may use one", "Unknown", true },
+	{ "the node uses another device", NULL, false },
+};
+
+static void the_node_is_waited_for(void **state)
+{
+	const struct use_case *row = suite_row(state);
+	auto_free char *use = xasprintf(
+		"{'kind':'use','pci':'%s','reason':'%s','detail':'it is up'}",
+		row->use ? "0000:03:10.2" : "0000:04:00.0", row->use ? row->use : "InterfaceUp");
+	const char *const lines[] = { CARD_2, VF("0", ""), VF("2", ""), use, NULL };
+	struct bench *b = *state;
+
+	bench_begin(b, OBJECT_SEEN("2"), lines);
+	bench_edit(b, "{'numVFs':3}");
+	bench_settle(b);
+	assert_int_equal(fake.starts, row->waits ? 0 : 1);
+	if (row->waits)
+		assert_ready(b, "False VFsInUse");
+}
+
 /* Settings come before anybody is given the function, and are looked at after every scan. */
 static void functions_are_held_until_their_settings_are_right(void **state)
 {
@@ -107,6 +136,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &bench_fixture);
+	suite_rows(&suite, uses, the_node_is_waited_for);
 	suite_add(&suite, "a claim is waited for", a_claim_is_waited_for, NULL);
 	suite_add(&suite, "a pod is waited for", a_pod_is_waited_for, NULL);
 	suite_add(&suite, "settings that fail hold nobody", settings_that_fail_hold_nobody, NULL);

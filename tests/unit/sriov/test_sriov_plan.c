@@ -19,6 +19,11 @@
 	"wanted','observedGeneration':" generation                                                \
 	",'lastTransitionTime':'2026-01-01T00:00:00Z'}]"
 
+#define CARD_DRIVEN CARD_WITH(",'driver':'igb'" VFS)
+#define UNREAD(class_)                                                                     \
+	"{'kind':'unknown','question':'Routes','unread':true,'pciClasses':['" class_ "']," \
+	"'usbClasses':[],'detail':'the routes cannot be read'}"
+
 /* clang-format off */
 static struct plan_case {
 	const char *name;
@@ -127,6 +132,28 @@ static struct plan_case {
 	  .says = "because the node needs 0000:03:10.2: it is needed; remove index 1 from spec.virtualFunctions" },
 	{ "the node needs another virtual function than that which is to be set", { CARD_2, VF("0", ""), VF("2", ""),
 	  USE("0000:03:10.0", "HostNetwork") }, OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), .step = SRIOV_APPLY,
+	  .writes = 1, .job = JOB " vf=1 vlan=5", .accepted = "True Accepted", .ready = "False Applying", .event = "" },
+	{ "whether the node needs the card cannot be read: its number stays", { CARD_DRIVEN, UNREAD("02") },
+	  OBJECT_SEEN("3"), .step = SRIOV_REST, .writes = 1, .accepted = "False UseUnknown",
+	  .ready = "False UseUnknown", .event = " UseUnknown",
+	  .says = "because it cannot be known whether the node needs the card: the routes cannot be read" },
+	{ "whether the node needs the card cannot be read: its settings stay", { CARD_DRIVEN, UNREAD("02") },
+	  OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), .step = SRIOV_REST, .writes = 1,
+	  .accepted = "False UseUnknown", .ready = "False UseUnknown", .event = " UseUnknown" },
+	{ "whether the node needs the card cannot be read, and it is as wanted", { CARD_DRIVEN, UNREAD("02") },
+	  OBJECT_SEEN("2"), .step = SRIOV_REST, .writes = 1, .accepted = "True Accepted", .ready = "True Ready", .event = "" },
+	{ "what cannot be read is about disks", { CARD_DRIVEN, UNREAD("01") }, OBJECT_SEEN("3"), .step = SRIOV_APPLY,
+	  .writes = 1, .job = JOB " count=3 autoprobe=0", .accepted = "True Accepted", .ready = "False Applying", .event = "" },
+	{ "a card without a driver is not the node's, whatever cannot be read", { CARD_2, UNREAD("02") }, OBJECT_SEEN("3"),
+	  .step = SRIOV_APPLY, .writes = 1, .job = JOB " count=3 autoprobe=0", .accepted = "True Accepted",
+	  .ready = "False Applying", .event = "" },
+	{ "a card of which that cannot be read gets no object", { CARD_DRIVEN, UNREAD("02") }, .step = SRIOV_REST },
+	{ "the node may need the virtual function that is to be set", { CARD_2, VF("0", ""), VF("2", ""),
+	  USE("0000:03:10.2", "Unknown") }, OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), .step = SRIOV_REST,
+	  .writes = 1, .accepted = "False UseUnknown", .ready = "False UseUnknown", .event = " UseUnknown",
+	  .says = "because the node may need 0000:03:10.2: it is needed; remove index 1 from spec.virtualFunctions" },
+	{ "the node may need another virtual function than that which is to be set", { CARD_2, VF("0", ""), VF("2", ""),
+	  USE("0000:03:10.0", "Unknown") }, OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), .step = SRIOV_APPLY,
 	  .writes = 1, .job = JOB " vf=1 vlan=5", .accepted = "True Accepted", .ready = "False Applying", .event = "" },
 	{ "the card itself is claimed", { CARD }, OBJECT_SEEN("2"), .claimed = "node1-000003000", .step = SRIOV_REST,
 	  .writes = 1, .accepted = "False PassedThrough", .ready = "False PassedThrough", .event = " PassedThrough",

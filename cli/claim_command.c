@@ -32,6 +32,7 @@ static struct claim_spec spec_of(const struct command_settings *settings)
 		.user = settings->claim_user,
 		.driver = settings->driver,
 		.include_group = settings->include_group,
+		.driverless = settings->release_without_driver,
 	};
 }
 
@@ -287,6 +288,11 @@ static const char *const dry_runs[] = { "none", "client", "server", NULL };
 static const struct option_row claim_rows[] = {
 	WAIT_ROWS("the device is ready"),
 	COMMAND_CLAIM_ROWS,
+	{ .name = "release-without-driver",
+	  .type = OPTION_BOOL,
+	  COMMAND_AT(release_without_driver),
+	  .help = "Leave the device without a driver after the claim, so that the node does not read "
+		  "what is written on it (spec.release: None)." },
 	COMMAND_OUTPUT_ROW,
 	COMMAND_CLUSTER_ROWS,
 };

@@ -60,7 +60,8 @@ struct command_settings {
 	bool no_wait;
 	int dry_run; /* enum command_dry_run */
 	bool include_group;
-	bool release; /* plan */
+	bool release;                /* plan */
+	bool release_without_driver; /* claim */
 	char *driver;
 	char *claim_user; /* --for */
 	bool client;      /* version */

@@ -56,6 +56,7 @@ static json_t *body_of(const struct claim_target *target, const struct claim_spe
 		add_text(fields, "driver", spec->driver);
 		if (spec->include_group)
 			json_object_set_new(fields, "includeIOMMUGroup", json_true());
+		add_text(fields, "release", spec->driverless ? "None" : NULL);
 	}
 	add_text(fields, "userName", spec->user);
 	return json_pack("{ss,ss,s{ss},so}", "apiVersion", version, "kind", kind->kind, "metadata",
@@ -75,6 +76,8 @@ const char *claim_misfit(enum device_type type, const struct claim_spec *spec)
 		return NULL;
 	if (spec->driver)
 		return "it is a USB device: --driver is of PCI devices";
+	if (spec->driverless)
+		return "it is a USB device: --release-without-driver is of PCI devices";
 	return spec->include_group ? "it is a USB device: --include-group is of PCI devices" : NULL;
 }
 

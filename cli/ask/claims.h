@@ -23,6 +23,7 @@ struct claim_spec {
 	const char *user;
 	const char *driver; /* of PCI functions */
 	bool include_group; /* likewise         */
+	bool driverless;    /* likewise: no driver after the claim */
 };
 
 enum cluster_kind claim_kind(enum device_type type);

@@ -106,8 +106,9 @@ def test_flags_of_pci_devices_are_refused_for_usb_devices(plugin, world, node, n
     usb = f"{node}-0951-1666-001003"
     world.create(f"{PATH}/usbdevices", {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "USBDevice",
                                         "metadata": {"name": usb, "labels": {"nodename": node}}})
-    for command in ("claim", "plan"):
-        for flag in (("--driver", "foo"), ("--include-group",)):
+    both = [("--driver", "foo"), ("--include-group",)]
+    for command, flags in ("plan", both), ("claim", [*both, ("--release-without-driver",)]):
+        for flag in flags:
             out = plugin(command, usb, *flag, status=1)
             assert f"{usb}: " in out + plugin.said
             assert f"it is a USB device: {flag[0]} is of PCI devices" in out + plugin.said

@@ -212,6 +212,15 @@ def test_agents_that_listen_on_the_node_end_before_the_next_one_begins(installed
     assert strategy == {"maxUnavailable": "10%" if on_node else 0, "maxSurge": 0 if on_node else "10%"}
 
 
+@pytest.mark.parametrize("component", [None, *COMPONENTS])
+def test_disks_lose_their_driver_after_a_claim_where_that_is_wanted(installed, component, tmp_path):
+    [agent] = [o for o in with_components(installed, tmp_path, *filter(None, [component])) if o["kind"] == "DaemonSet"]
+    args = agent["spec"]["template"]["spec"]["containers"][0]["args"]
+    told = [arg for arg in args if "without-driver" in arg]
+    assert told == (["--release-without-driver=01"] if component == "release-disks-without-driver" else [])
+    assert run("hostdev-agent", *args, "--help").returncode == 0, "the program does not know its flags"
+
+
 def test_agents_run_on_every_node(installed):
     assert template(installed, "DaemonSet", "hostdev-agent")["spec"]["tolerations"] == [{"operator": "Exists"}]
     [control_plane] = template(installed, "Deployment", "hostdev-controller")["spec"]["tolerations"]

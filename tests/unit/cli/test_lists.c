@@ -391,6 +391,45 @@ static void a_refusal_is_said_in_full(void **state)
 	session_answer_done(&said);
 }
 
+/* What a claim of the command line asks for, and what of it a USB device cannot have. */
+static struct spec_case {
+	const char *name;
+	struct claim_spec spec;
+	const char *body;   /* of spec, of a PCI device           */
+	const char *misfit; /* of a USB device; NULL: nothing     */
+} specs[] = {
+	{ "nothing more",
+	  { 0 },
+	  "\"spec\":{\"address\":\"0000:01:00.0\",\"nodeName\":\"n\"}",
+	  NULL },
+	{ "its group", { .include_group = true }, "\"includeIOMMUGroup\":true", "--include-group" },
+	{ "another driver",
+	  { .driver = "mlx5_vfio_pci" },
+	  "\"driver\":\"mlx5_vfio_pci\"",
+	  "--driver" },
+	{ "no driver afterwards",
+	  { .driverless = true },
+	  "\"release\":\"None\"",
+	  "--release-without-driver" },
+};
+
+static void spec_matches_table(void **state)
+{
+	const struct spec_case *row = *state;
+	char name[] = "a", node[] = "n", address[] = "0000:01:00.0";
+	const struct claim_target target = { DEVICE_PCI, name, node, address };
+	auto_free char *text = claim_text(&target, &row->spec);
+	const char *misfit = claim_misfit(DEVICE_USB, &row->spec);
+
+	if (!strstr(text, row->body))
+		fail_msg("%s", text);
+	assert_null(claim_misfit(DEVICE_PCI, &row->spec));
+	if (row->misfit)
+		assert_non_null(strstr(misfit, row->misfit));
+	else
+		assert_null(misfit);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -416,5 +455,6 @@ int main(void)
 		  who_may_list_nothing_gets_along_with_names, NULL);
 	suite_add(&suite, "a refusal is said in full, and cleaned", a_refusal_is_said_in_full,
 		  NULL);
+	suite_rows(&suite, specs, spec_matches_table);
 	return suite_run(&suite, "lists");
 }

@@ -1,26 +1,69 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "cli/ask/session.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/map/map_view.h"
 #include "kube/clock.h"
 
-/* The desktop's way to open an address; it ends by itself, and what it says is its own. */
-static void open_browser(const char *address)
+/* The user's own folder for such files, if he has one that nobody else looks into. */
+static const char *private_folder(void)
+{
+	const char *folder = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (folder && *folder == '/' && stat(folder, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+		return folder;
+	return "/tmp";
+}
+
+/* A file that only its owner reads and that leads to @address, whose token must not be on command lines: every
+ * user sees those. The caller unlinks and frees; NULL: it cannot be written. */
+static char *write_redirect(const char *address)
+{
+	static const char suffix[] = ".html";
+	auto_free char *path = xasprintf("%s/hostdev-map-XXXXXX%s", private_folder(), suffix);
+	auto_str struct str text = STR_INIT;
+	auto_close int fd = mkostemps(path, (int)sizeof(suffix) - 1, O_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	str_addf(&text,
+		 "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n"
+		 "<meta name=\"referrer\" content=\"no-referrer\">\n"
+		 "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n"
+		 "<title>kubectl hostdev map</title>\n<a href=\"%s\">kubectl hostdev map</a>\n",
+		 address, address);
+	if (file_write_all(fd, str_cstr(&text), text.len) == 0)
+		return take_ptr(path);
+	(void)unlink(path);
+	return NULL;
+}
+
+/* The desktop's way to open a file; it ends by itself, and what it says is its own. */
+static void open_browser(const char *file)
 {
 	char opener[] = "xdg-open";
-	auto_free char *copy = xstrdup(address);
+	auto_free char *copy = file ? xstrdup(file) : NULL;
 	char *const argv[] = { opener, copy, NULL };
 	pid_t pid;
 
-	if (posix_spawnp(&pid, opener, NULL, NULL, argv, environ) != 0)
-		command_note("xdg-open cannot be started: open the address by hand");
+	if (!file || posix_spawnp(&pid, opener, NULL, NULL, argv, environ) != 0)
+		command_note("%s: open the address by hand",
+			     file ? "xdg-open cannot be started"
+				  : "the file for xdg-open cannot be written");
 }
 
 static void say_line(const char *line)
@@ -51,6 +94,7 @@ static int serve(struct command_run *run, struct session *session, struct clock 
 		.say = say_line,
 	};
 	static const size_t for_ever = 1;
+	auto_free char *redirect = NULL;
 	struct map_view *view;
 	struct err err = { 0 };
 	int r;
@@ -64,9 +108,13 @@ static int serve(struct command_run *run, struct session *session, struct clock 
 		return COMMAND_FAILED;
 	}
 	command_note("The address is for you alone: who has it sees the devices. Ctrl-C ends it.");
-	if (run->settings.open)
-		open_browser(map_view_address(view));
+	if (run->settings.open) {
+		redirect = write_redirect(map_view_address(view));
+		open_browser(redirect);
+	}
 	(void)session_run(session, &for_ever);
+	if (redirect)
+		(void)unlink(redirect);
 	map_view_free(view);
 	return COMMAND_OK;
 }
@@ -99,7 +147,7 @@ static const struct option_row rows[] = {
 	{ .name = "open",
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(open),
-	  .help = "Open the page with xdg-open." },
+	  .help = "Open the page with xdg-open, which gets a file that only you can read." },
 	COMMAND_CLUSTER_ROWS,
 };
 

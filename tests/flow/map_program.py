@@ -10,9 +10,10 @@ from programs import clean_environment, program
 class Map:
     """The program: its address, and requests to it as a browser would not send them."""
 
-    def __init__(self, kubeconfig, *flags):
+    def __init__(self, kubeconfig, *flags, env=None):
         self.process = subprocess.Popen([program("kubectl-hostdev"), "map", "--kubeconfig", kubeconfig, *flags],
-                                        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        env=clean_environment(**(env or {})), stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
         self.at = urlsplit(self.address)
 

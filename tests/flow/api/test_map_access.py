@@ -1,9 +1,12 @@
 """kubectl hostdev map: who gets an answer of its server, and what of it."""
 
 import json
+import os
 import socket
+import stat
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -118,6 +121,66 @@ def test_streams_are_bounded_and_freed(served):
         connection.close()
         return answer.status == 200
     wait_until(answered, 15, "a stream once the others are closed")
+
+
+OPENER = """#!/bin/sh
+printf '%s\\n' "$@" >"$0.new"
+mv "$0.new" "$0.args"
+"""
+
+
+@pytest.fixture
+def opened(crds, tmp_path):
+    """opened(folder) -> (the map, what xdg-open gets) with that XDG_RUNTIME_DIR."""
+    opener, made = tmp_path / "bin/xdg-open", []
+    opener.parent.mkdir()
+    opener.write_text(OPENER)
+    opener.chmod(0o755)
+
+    def start(folder):
+        args = opener.with_name("xdg-open.args")
+        made.append(Map(crds.kubeconfig, "--open", env={
+            "PATH": f"{opener.parent}:{os.environ['PATH']}", "XDG_RUNTIME_DIR": str(folder)}))
+        wait_until(args.exists, 20, "xdg-open")
+        return made[-1], args.read_text().splitlines()
+    yield start
+    for one in made:
+        if one.process.returncode is None:
+            one.stop()
+
+
+def command_lines(pid):
+    """Of a process and its children, as every user of the machine can read them."""
+    children = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()
+    return "".join(Path(f"/proc/{one}/cmdline").read_text() for one in [pid, *children])
+
+
+def test_the_browser_gets_the_address_by_a_file_that_is_its_owners(opened, tmp_path):
+    folder = tmp_path / "runtime"
+    folder.mkdir(0o700)
+    shown, [path] = opened(folder)
+    file = Path(path)
+    assert file.parent == folder and file.suffix == ".html" and stat.S_IMODE(file.stat().st_mode) == 0o600
+    token = shown.at.path.strip("/")
+    assert token not in path and token not in command_lines(shown.process.pid)
+    browser = Chromium()
+    try:
+        browser.open(file.as_uri())
+        browser.wait("location.pathname.endsWith('/') && document.getElementById('link')?.dataset.link === 'live'")
+    finally:
+        browser.close()
+    shown.stop()
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("mode", [None, 0o755, 0o770])
+def test_a_folder_that_others_look_into_is_not_used(opened, tmp_path, mode):
+    folder = tmp_path / "runtime"
+    if mode:
+        folder.mkdir()
+        folder.chmod(mode)
+    _, [path] = opened(folder if mode else "")
+    assert Path(path).parent == Path("/tmp") and stat.S_IMODE(os.stat(path).st_mode) == 0o600
 
 
 def test_a_port_in_use_is_explained(crds, served):

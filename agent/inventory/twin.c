@@ -99,9 +99,9 @@ static void find_twin(struct known *self)
 	}
 }
 
-const struct pci_facts **twins_find(const struct facts *facts)
+struct twin *twins_find(const struct facts *facts)
 {
-	const struct pci_facts **twins = xcalloc(facts->pci.len + 1, sizeof(*twins));
+	struct twin *twins = xcalloc(facts->pci.len + 1, sizeof(*twins));
 	struct known *known = chain_models(facts);
 	struct map *by_address = map_new();
 
@@ -113,7 +113,7 @@ const struct pci_facts **twins_find(const struct facts *facts)
 		const char *pf = facts->pci.items[i].physical_function;
 		const struct known *self = pf ? map_get(by_address, pf) : &known[i];
 
-		twins[i] = self ? self->twin : NULL;
+		twins[i].pci = self ? self->twin : NULL;
 	}
 	for (size_t i = 0; i < facts->pci.len; i++)
 		str_done(&known[i].identity);

@@ -20,6 +20,11 @@ bool twin_may_swap(const struct pci_facts *a, const struct pci_facts *b);
 enum device_identity_match twin_compare(const char *serial, const char *identity,
 					const char *other_serial, const char *other_identity);
 
-/* For each facts->pci a function that nothing tells it from but the address; NULL: none. Of a virtual
- * function it is what its physical function cannot be told from. The caller frees the array. */
-const struct pci_facts **twins_find(const struct facts *facts);
+/* A function that nothing tells another from but the address. */
+struct twin {
+	const struct pci_facts *pci; /* NULL: there is none */
+};
+
+/* One for each facts->pci. Of a virtual function it is what its physical function cannot be told from. The caller
+ * frees the array. */
+struct twin *twins_find(const struct facts *facts);

@@ -24,6 +24,7 @@ struct binder {
 	struct binder_options options;
 	char *node_address;
 	binder_free_fn *on_free;
+	binder_late_fn *on_late; /* NULL: nobody asks */
 	void *arg;
 	struct binder_note note;
 
@@ -47,6 +48,7 @@ struct task {
 	struct helper_run *run; /* NULL: none could be started      */
 	int pid;                /* of the helper                    */
 	struct err failure;     /* why there is none                */
+	bool late;              /* its step takes longer than the deadline */
 	bool stuck;             /* @end was told so                 */
 	uint64_t began_ms;      /* monotonic                        */
 	struct binder_lines lines;
@@ -97,6 +99,11 @@ struct binder *binder_free(struct binder *binder)
 	binder->by_address = map_free(binder->by_address);
 	uv_close((uv_handle_t *)&binder->unstarted, on_closed);
 	return NULL;
+}
+
+void binder_set_late(struct binder *binder, binder_late_fn *on_late)
+{
+	binder->on_late = on_late;
 }
 
 void binder_set_node_address(struct binder *binder, const char *address)
@@ -192,9 +199,20 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 	struct task *task = arg;
 
 	(void)err;
+	task->late = false;
 	binder_lines_take(&task->lines, line, len);
 	helper_run_extend(task->run, task_deadline_ms(task));
 	return 0;
+}
+
+static void on_late(void *arg)
+{
+	struct task *task = arg;
+	struct binder *binder = task->binder;
+
+	task->late = true;
+	if (binder->on_late)
+		binder->on_late(binder->arg, task->addresses.items[0]);
 }
 
 static void on_end(void *arg, int result, const struct err *err)
@@ -289,10 +307,12 @@ static void task_start(struct task *task, const struct binder_job *job)
 		.path = binder->options.helper.path,
 		.deadline_ms = task_deadline_ms(task),
 		.patience = HELPER_PATIENCE,
+		.proc = binder->options.proc,
 		.metrics = binder->options.metrics,
 		.on_line = on_line,
 		.on_end = on_end,
 		.on_gone = on_gone,
+		.on_late = on_late,
 		.cancellable = job->verb == BINDER_BIND,
 		.arg = task,
 	};
@@ -352,6 +372,7 @@ enum binder_state binder_look(const struct binder *binder, const char *address,
 			.step = task->lines.step ? task->lines.step : "",
 			.address = task->lines.address ? task->lines.address : "",
 			.age_ms = task_age_ms(task),
+			.late = task->late,
 		};
 	return task->stuck ? BINDER_IS_STUCK : BINDER_RUNNING;
 }

@@ -28,6 +28,7 @@ struct binder_options {
 		deadline_ms; /* of one step, four times that while it only looks; later it is stuck, if
 				      * helper_run has no more patience                                 */
 	struct metrics *metrics; /* may be NULL */
+	const char *proc;        /* where helpers are seen; NULL: /proc */
 };
 
 /* One function of a transition. The texts of a job are its own (binder_job_done). */
@@ -116,6 +117,13 @@ typedef void binder_end_fn(void *arg, const struct binder_outcome *outcome);
  * again. What it did in the end is not known: look at the devices. */
 typedef void binder_free_fn(void *arg, const char *group);
 
+/* The step of the job that moves @address takes longer than the deadline, and is waited for: binder_look() tells
+ * which. */
+typedef void binder_late_fn(void *arg, const char *address);
+
+/* @on_late gets the binder's @arg. */
+void binder_set_late(struct binder *binder, binder_late_fn *on_late);
+
 /* @on_free may be NULL. */
 struct binder *binder_new(struct uv_loop_s *loop, const struct binder_options *options,
 			  binder_free_fn *on_free, void *arg);
@@ -135,6 +143,7 @@ struct binder_trouble {
 	const char *step;    /* "" before the first            */
 	const char *address; /* of the function; "" if unknown */
 	uint64_t age_ms;
+	bool late; /* its step takes longer than the deadline */
 };
 
 /*

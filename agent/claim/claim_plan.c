@@ -339,17 +339,39 @@ static void plan_live(struct look *look)
 	claim_verdict_done(&verdict);
 }
 
+/* A transition runs: all there is to do is to say that it takes long. */
+static void plan_running(struct look *look)
+{
+	const struct claim_case *c = look->c;
+	bool live = c->claim && !c->claim->meta.deletion_timestamp;
+	struct claim_verdict verdict = { .ok = true };
+	struct claim_trouble trouble;
+
+	if (!c->claim || !claim_is_marked(c->claim))
+		return;
+	if (live)
+		claim_judge(c, &look->group, &verdict);
+	claim_trouble_late(c, live, &trouble);
+	if (verdict.ok)
+		(void)tell(look, live ? &verdict : NULL, &trouble);
+	claim_trouble_done(&trouble);
+	claim_verdict_done(&verdict);
+}
+
 void claim_plan(const struct claim_case *c, struct claim_decision *ret_decision)
 {
 	const struct pcideviceclaim *claim = c->claim;
 	struct look look = { .c = c, .decision = ret_decision };
 
 	*ret_decision = (struct claim_decision){ 0 };
-	if (c->state == BINDER_RUNNING || (claim && !claim_is_ours(c->node_name, c->name, claim)))
+	if ((c->state == BINDER_RUNNING && !c->trouble.late) ||
+	    (claim && !claim_is_ours(c->node_name, c->name, claim)))
 		return;
 	claim_group_look(c, &look.group);
 	claim_cover_group(c, &look.group);
-	if (!claim || (claim->meta.deletion_timestamp && !claim_is_marked(claim)))
+	if (c->state == BINDER_RUNNING)
+		plan_running(&look);
+	else if (!claim || (claim->meta.deletion_timestamp && !claim_is_marked(claim)))
 		plan_orphans(&look);
 	else if (claim->meta.deletion_timestamp)
 		plan_deleted(&look);

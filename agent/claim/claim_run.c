@@ -54,7 +54,8 @@ struct claim_run {
 	struct claim_decision decision;
 	char *event_reason; /* of the decision, ours */
 	struct kube_call *call;
-	bool moved; /* a transition ended well in this run */
+	bool moving; /* a transition runs */
+	bool moved;  /* a transition ended well in this run */
 	enum binder_verb verb;
 };
 
@@ -264,9 +265,11 @@ static void on_transition_end(void *arg, const struct binder_outcome *outcome)
 
 	failpoint(failpoints[run->decision.step].after);
 	claim_history_end(context->history, address, outcome);
+	run->moving = false;
 	run->moved = outcome->result == BINDER_DONE;
 	context->on_moved(context->arg, address, run->name);
-	finish_step(run);
+	if (!run->call) /* else when it has been told how long that takes */
+		finish_step(run);
 }
 
 static void transit(struct claim_run *run)
@@ -291,6 +294,7 @@ static void transit(struct claim_run *run)
 		return;
 	}
 	run->verb = job->verb;
+	run->moving = true;
 	failpoint(failpoints[run->decision.step].before);
 	binder_start(context->binder, job, on_transition_end, run);
 }
@@ -368,7 +372,8 @@ static uint64_t unproven_ms(const struct claim_run *run)
 	return longest_ms;
 }
 
-static void decide(struct claim_run *run, const struct claim_view *view)
+static void decide(struct claim_run *run, const struct claim_view *view,
+		   struct claim_decision *ret_decision)
 {
 	const struct claim_context *context = run->context;
 	auto_free char *holder = NULL;
@@ -399,9 +404,8 @@ static void decide(struct claim_run *run, const struct claim_view *view)
 	if (lead)
 		c.state = binder_look(context->binder, lead, &c.trouble);
 	claim_pods_usb(context->deps, context->inventory, run->address, &usb_pods);
-	claim_plan(&c, &run->decision);
+	claim_plan(&c, ret_decision);
 	json_pairs_done(&usb_pods);
-	run->event_reason = xstrdup_or_null(run->decision.event_reason);
 }
 
 /* The one who runs a transition, or the next inventory, has the claim looked at again. */
@@ -424,7 +428,8 @@ static void go_on(struct claim_run *run)
 		end_run(run, 0, NULL);
 		return;
 	}
-	decide(run, &view);
+	decide(run, &view, &run->decision);
+	run->event_reason = xstrdup_or_null(run->decision.event_reason);
 	log_debug("claim step", log_str("claim", run->name), log_int("step", run->decision.step));
 	do_step(run);
 }
@@ -432,4 +437,39 @@ static void go_on(struct claim_run *run)
 void claim_run_start(struct claim_run *run)
 {
 	go_on(run);
+}
+
+/* If it could not be written, the end of the transition will be. */
+static void on_late_told(void *arg, int result, const struct kube_response *response,
+			 const struct err *err)
+{
+	struct claim_run *run = arg;
+	struct err cause = *err;
+
+	run->call = NULL;
+	if (result == 0)
+		(void)take_answer(run, response, &cause);
+	if (!run->moving)
+		finish_step(run);
+}
+
+void claim_run_late(struct claim_run *run, const char *address)
+{
+	struct claim_view view = view_of(run);
+	struct claim_decision late;
+
+	if (!run->moving || run->call || strcmp(run->decision.job.items[0].address, address) != 0)
+		return;
+	decide(run, &view, &late);
+	if (late.step == CLAIM_TELL)
+		run->call = apply_merge(run->context->deps->client,
+					&(struct apply_request){
+						.kind = &pcideviceclaim_kind,
+						.name = run->name,
+						.subresource = "status",
+						.field_manager = "hostdev-agent",
+						.object = late.body,
+					},
+					on_late_told, run);
+	claim_decision_done(&late);
 }

@@ -51,6 +51,9 @@ struct claim_run *claim_run_new(const struct claim_context *context, const char 
 /* @end runs exactly once, maybe before this returns; then the run is gone. */
 void claim_run_start(struct claim_run *run);
 
+/* The step of the transition that moves @address takes long: if it is this run's, that is told on the claim. */
+void claim_run_late(struct claim_run *run, const char *address);
+
 /* Give up: calls are cancelled, a transition under way must have been abandoned (binder_free). @end
  * runs, on_gone does not. Takes NULL, returns NULL. */
 struct claim_run *claim_run_free(struct claim_run *run);

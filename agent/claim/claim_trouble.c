@@ -233,3 +233,17 @@ void claim_trouble_release(const struct claim_case *c, struct claim_trouble *ret
 	else
 		set_outcome(c->past.outcome, "Release", ret_trouble);
 }
+
+/* Without a time or a pid, so that it is told once of each step. */
+void claim_trouble_late(const struct claim_case *c, bool live, struct claim_trouble *ret_trouble)
+{
+	const struct binder_trouble *t = &c->trouble;
+	bool step = t->step && *t->step;
+
+	*ret_trouble = (struct claim_trouble){ .step = step ? t->step : NULL, .unclear = true };
+	set(ret_trouble, live ? "Binding" : "Releasing",
+	    xasprintf("step %s of %s takes longer than usual: the node is busy, or the kernel "
+		      "waits for the device",
+		      step ? t->step : "WaitLock",
+		      t->address && *t->address ? t->address : "the IOMMU group"));
+}

@@ -29,6 +29,9 @@ void claim_trouble_bind(const struct claim_case *c, const struct claim_group *gr
 /* Of a deleted claim that has still something to give back. */
 void claim_trouble_release(const struct claim_case *c, struct claim_trouble *ret_trouble);
 
+/* Of a transition under way whose step takes long; @live: its claim is not being deleted. */
+void claim_trouble_late(const struct claim_case *c, bool live, struct claim_trouble *ret_trouble);
+
 /* Did the last transition, for the direction that is wanted now, come to anything but its end? */
 bool claim_trouble_holds(const struct claim_case *c, bool live);
 

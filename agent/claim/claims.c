@@ -172,6 +172,14 @@ static void on_free(void *arg, const char *group)
 	claims->deps.on_moved(claims->deps.arg);
 }
 
+static void on_late(void *arg, const char *address)
+{
+	struct claims *claims = arg;
+
+	for (size_t i = 0; i < claims->running; i++)
+		claim_run_late(claims->runs[i], address);
+}
+
 /* Is its device still being set up? Giving one back never waits for that. */
 static bool is_held(const struct claims *claims, const char *name,
 		    const struct pcideviceclaim *claim)
@@ -246,6 +254,7 @@ struct claims *claims_new(const struct claims_deps *deps)
 		.on_gone = on_gone,
 		.arg = claims,
 	};
+	binder_set_late(claims->context.binder, on_late);
 	metric_show(claims->context.seconds, (const char *const[]){ "bind" });
 	metric_show(claims->context.seconds, (const char *const[]){ "release" });
 	claims->queue = workq_run_new(&(struct workq_run_spec){

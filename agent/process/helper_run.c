@@ -43,6 +43,7 @@ struct helper_run {
 	line_fn *on_line;
 	helper_end_fn *on_end; /* NULL once the owner has been told or has gone */
 	helper_gone_fn *on_gone;
+	void (*on_late)(void *arg);
 	uint64_t deadline_ms;
 	unsigned patience;
 	const char *proc;
@@ -248,6 +249,8 @@ static void on_deadline(uv_timer_t *timer)
 	}
 	if (is_given_time(run)) {
 		start_deadline(run);
+		if (run->looks == 2 && run->on_late)
+			run->on_late(run->arg);
 		return;
 	}
 	r = err_set(&err, ERR_STUCK, -ETIMEDOUT,
@@ -299,6 +302,7 @@ int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 	run->on_line = spec->on_line;
 	run->on_end = spec->on_end;
 	run->on_gone = spec->on_gone;
+	run->on_late = spec->on_late;
 	run->arg = spec->arg;
 	uv_pipe_init(loop, &run->input, 0);
 	uv_pipe_init(loop, &run->output, 0);
@@ -351,6 +355,7 @@ struct helper_run *helper_run_abandon(struct helper_run *run)
 		run->on_end = NULL;
 		run->on_line = NULL;
 		run->on_gone = NULL;
+		run->on_late = NULL;
 		helper_meter_drop(&run->meter);
 		uv_timer_stop(&run->deadline);
 		/* A child that never ends must not keep the loop, and so the program, alive. */

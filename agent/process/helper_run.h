@@ -45,7 +45,8 @@ struct helper_spec {
 		*metrics; /* helper_meter; may be NULL, outlives the run or is abandoned first */
 	line_fn *on_line;
 	helper_end_fn *on_end;
-	helper_gone_fn *on_gone; /* may be NULL */
+	helper_gone_fn *on_gone;    /* may be NULL */
+	void (*on_late)(void *arg); /* its deadline is over, and it is waited for; may be NULL */
 	bool cancellable; /* its standard input stays open until helper_run_cancel() or our end */
 	void *arg;
 };

@@ -31,6 +31,7 @@ struct bench {
 	struct binder_options options;
 	struct binder *binder;
 	int freed; /* groups */
+	int late;
 	char *freed_group;
 	bool frees_binder; /* whoever is told next */
 	struct owner owners[3];
@@ -66,16 +67,28 @@ static inline void bench_on_free(void *arg, const char *group)
 	bench_react(b);
 }
 
+static inline void bench_on_late(void *arg, const char *address)
+{
+	struct bench *b = arg;
+	struct binder_trouble trouble;
+
+	assert_int_equal(binder_look(b->binder, address, &trouble), BINDER_RUNNING);
+	assert_true(trouble.late);
+	b->late++;
+}
+
 static inline void bench_begin(struct bench *b, const char *body)
 {
 	*b = (struct bench){ .metrics = metrics_new() };
 	fake_helper_init(&b->fake, body);
 	b->options = (struct binder_options){
+		.proc = b->fake.folder.path,
 		.helper = { .path = b->fake.path, .state_dir = "/state" },
 		.deadline_ms = AMPLE_MS,
 		.metrics = b->metrics,
 	};
 	b->binder = binder_new(&b->fake.loop, &b->options, bench_on_free, b);
+	binder_set_late(b->binder, bench_on_late);
 }
 
 /* A test may do so itself, to see that nobody is told of anything. */

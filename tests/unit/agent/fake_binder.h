@@ -24,6 +24,7 @@ struct fake_job {
 	struct json_pairs claims;
 	bool cancelled;
 	bool stuck;
+	bool late;
 	binder_end_fn *end;
 	void *arg;
 };
@@ -36,6 +37,7 @@ struct pid_watch {
 
 struct binder {
 	binder_free_fn *on_free;
+	binder_late_fn *on_late;
 	void *arg;
 	struct {
 		struct fake_job *items[32]; /* oldest first */
@@ -89,6 +91,11 @@ void binder_set_node_address(struct binder *binder, const char *address)
 	(void)address;
 }
 
+void binder_set_late(struct binder *binder, binder_late_fn *on_late)
+{
+	binder->on_late = on_late;
+}
+
 static inline struct fake_job *fake_job_of(const struct binder *binder, const char *address)
 {
 	for (size_t i = 0; i < binder->jobs.len; i++) {
@@ -112,6 +119,7 @@ enum binder_state binder_look(const struct binder *binder, const char *address,
 			.step = "Unbind",
 			.address = job->addresses.items[0],
 			.age_ms = 7000,
+			.late = job->late,
 		};
 	return job->stuck ? BINDER_IS_STUCK : BINDER_RUNNING;
 }
@@ -179,6 +187,15 @@ static inline void fake_binder_end(struct binder_outcome outcome)
 	job->end(job->arg, &outcome);
 	if (outcome.result != BINDER_STUCK)
 		fake_job_free(job);
+}
+
+/* The step of the oldest job takes long. */
+static inline void fake_binder_late(void)
+{
+	struct fake_job *job = fake.binder->jobs.items[0];
+
+	job->late = true;
+	fake.binder->on_late(fake.binder->arg, job->addresses.items[0]);
 }
 
 /* The helper of the oldest job, which is stuck, ends. */

@@ -64,6 +64,35 @@ static void a_helper_that_told_its_end_is_not_stuck(void **state)
 	assert_int_equal(b->freed, 0);
 }
 
+/* Its own words are heard until its end, however long that takes. */
+static void on_a_busy_machine_a_helper_is_late_and_not_stuck(void **state)
+{
+	struct bench b;
+	struct owner owner;
+	struct binder_trouble trouble;
+
+	(void)state;
+	bench_begin(&b, STEP("Unbind") HANG STEP("Probe") HANG DONE);
+	folder_put(&b.fake.folder, "loadavg", "9.1 9.1 9.1 9999/9999 77");
+	owner_init(&owner, &b, "12", "0000:01:00.0");
+	owner_start(&owner);
+	bench_run_until_step(&b, "0000:01:00.0", "Unbind");
+	for (int i = 0; i < 5; i++)
+		fake_helper_pass_look(&b.fake, &owner.ended);
+	assert_int_equal(b.late, 1);
+	assert_int_equal(owner.ended, 0);
+	assert_int_equal(write(b.fake.gate_fd, "\n", 1), 1);
+	bench_run_until_step(&b, "0000:01:00.0", "Probe");
+	assert_int_equal(binder_look(b.binder, "0000:01:00.0", &trouble), BINDER_RUNNING);
+	assert_false(trouble.late);
+	fake_helper_open_gate(&b.fake);
+	bench_run_until(&b, &owner.ended, 1);
+	assert_int_equal(owner.outcome.result, BINDER_DONE);
+	bench_assert_metric(&b, "hostdev_transitions_stuck 0\n");
+	bench_done(&b);
+	owner_done(&owner);
+}
+
 static void a_stuck_group_keeps_no_other_waiting(void **state)
 {
 	struct bench *b = *state;
@@ -236,6 +265,8 @@ int main(void)
 		  a_stuck_group_is_free_when_its_helper_ends, NULL);
 	suite_add(&suite, "a helper that has told its end is not stuck",
 		  a_helper_that_told_its_end_is_not_stuck, NULL);
+	suite_add(&suite, "on a busy machine a helper is late and not stuck",
+		  on_a_busy_machine_a_helper_is_late_and_not_stuck, NULL);
 	suite_add(&suite, "a stuck group keeps no other waiting",
 		  a_stuck_group_keeps_no_other_waiting, NULL);
 	suite_add(&suite, "who is told can free the binder", who_is_told_can_free_the_binder, NULL);

@@ -81,6 +81,7 @@ static struct plan_case {
 	const char *other; /* NULL: likewise, of the sibling */
 	struct past past;
 	enum binder_state state;
+	bool late;              /* the step takes long */
 	const char *driverless; /* a class that the node leaves without driver; NULL: none */
 	bool unpublished;       /* there is no PCIDevice yet */
 
@@ -213,7 +214,8 @@ static void room_open(struct room *room, const struct plan_case *row)
 			     .verb = "bind",
 			     .step = "Unbind",
 			     .address = ADDRESS,
-			     .age_ms = 7000 },
+			     .age_ms = 7000,
+			     .late = row->late },
 		.unproven_ms = row->unproven_ms,
 		.allocated = row->allocated,
 		.allocated_to = row->allocated_to,

@@ -270,6 +270,45 @@ static void a_busy_group_is_tried_again_soon(void **state)
 	assert_int_equal(fake.binder->jobs.len, 1);
 }
 
+/* What takes long is told with its step, and ends as ever. */
+static void a_helper_that_takes_long_is_waited_for(void **state)
+{
+	struct bench *b = *state;
+
+	fake_binder_late();
+	bench_serve(b);
+	bench_has(b, NAME, "\"step\":\"Unbind\"");
+	bench_has(b, NAME, "takes longer than usual");
+	bench_has(b, NAME, "\"reason\":\"Binding\"");
+	fake_binder_late();
+	assert_int_equal(bench_asking(b), 0);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_has(b, NAME, "\"reason\":\"Ready\"");
+	assert_int_equal(fake.binder->started, 1);
+}
+
+static void a_helper_that_ends_while_that_is_told_has_ended(void **state)
+{
+	struct bench *b = *state;
+
+	fake_binder_late();
+	assert_int_equal(bench_asking(b), 1);
+	bench_end(b, BOUND);
+	assert_int_equal(bench_asking(b), 1);
+	bench_serve(b);
+	bench_has(b, NAME, "\"reason\":\"Ready\"");
+	assert_int_equal(fake.binder->started, 1);
+}
+
+static void claims_can_be_freed_while_that_is_told(void **state)
+{
+	struct bench *b = *state;
+
+	fake_binder_late();
+	assert_int_equal(bench_asking(b), 1);
+}
+
 static void a_stuck_helper_is_waited_for(void **state)
 {
 	struct bench *b = *state;
@@ -501,6 +540,12 @@ static struct claims_case {
 	{ "an agent that begins waits, too", &bench_fixture, an_agent_that_begins_waits_too },
 	{ "a busy group is tried again after 250 ms",
 	  &binding_fixture, a_busy_group_is_tried_again_soon },
+	{ "a helper that takes long is waited for, and that is told",
+	  &binding_fixture, a_helper_that_takes_long_is_waited_for },
+	{ "a helper that ends while that is told has ended",
+	  &binding_fixture, a_helper_that_ends_while_that_is_told_has_ended },
+	{ "claims can be freed while that is told",
+	  &binding_fixture, claims_can_be_freed_while_that_is_told },
 	{ "a stuck helper is waited for, then the devices are looked at first",
 	  &binding_fixture, a_stuck_helper_is_waited_for },
 	{ "a 404 that does not name the claim releases nothing",

@@ -22,6 +22,7 @@ struct listener {
 	const char *refuse;  /* a line to refuse                */
 	const char *give_up; /* a line at which the owner leaves */
 	int ended;
+	int late;
 	int gone;
 	int result;
 	struct err err;
@@ -63,6 +64,14 @@ static void on_gone(void *arg, struct helper_run *run)
 	assert_int_equal(l->ended, 1);
 	l->gone++;
 	uv_stop(&l->fake.loop);
+}
+
+static void on_late(void *arg)
+{
+	struct listener *l = arg;
+
+	assert_int_equal(l->ended, 0);
+	l->late++;
 }
 
 static int start(struct listener *l, const char *const *args)
@@ -449,6 +458,7 @@ static void patience_matches_table(void **state)
 		.patience = row->patience,
 		.on_line = on_line,
 		.on_end = on_end,
+		.on_late = on_late,
 		.arg = &l,
 	};
 	int looks = 0;
@@ -462,6 +472,7 @@ static void patience_matches_table(void **state)
 		fake_helper_pass_look(&l.fake, &l.ended);
 	}
 	assert_int_equal(looks, row->looks);
+	assert_int_equal(l.late, row->looks > 2);
 	assert_int_equal(l.err.kind, ERR_STUCK);
 	assert_null(helper_run_abandon(l.run));
 	done(&l);

@@ -48,14 +48,20 @@ wait_for_pods() {
 	step "waiting for the pods of hostdev"
 	rolled_out daemonset hostdev-agent
 	rolled_out deployment hostdev-controller
-	wait_until 60 webhook_is_known || die "the controller did not put its certificate into the webhook's configuration" \
-		"within 60 s; see: kubectl -n hostdev-system logs deployment/hostdev-controller"
+	wait_until 60 webhook_answers || die "no controller answered the API server's admission review of a claim within 60 s;" \
+		"see: kubectl -n hostdev-system logs deployment/hostdev-controller"
 }
 
-# Its leader tells the API server whom to trust; before that, claims are refused.
-webhook_is_known() {
-	[[ -n $(kubectl get validatingwebhookconfiguration hostdev-webhook \
-		-o 'jsonpath={.webhooks[0].clientConfig.caBundle}') ]]
+# A claim of no device, which is not created. Only the webhook refuses it, and only once the API server trusts the
+# controller's certificate and the controller has read all devices.
+webhook_answers() {
+	local answer
+	! answer=$(kubectl create --dry-run=server -f - 2>&1 <<-END
+		apiVersion: devices.harvesterhci.io/v1beta1
+		kind: PCIDeviceClaim
+		metadata: {name: hostdev-up-asks}
+		END
+	) && [[ $answer == *"there is no PCIDevice of this name"* ]]
 }
 
 rolled_out() {

@@ -73,7 +73,7 @@ static void make_informers(struct node_agent *agent, const struct informer_deps 
 	agent->node = informer_new(deps, &(struct informer_spec){
 						 .kind = &node_kind,
 						 .field_selector = self,
-						 .handlers = { tie_node, NULL },
+						 .handlers = { tie_node, tie_node_list },
 						 .arg = agent,
 					 });
 }
@@ -132,6 +132,7 @@ static void make_claims(struct node_agent *agent, struct uv_loop_s *loop,
 		.is_free = tie_is_free,
 		.is_usb_free = tie_is_usb_free,
 		.is_held = tie_is_held,
+		.ask_offer = tie_ask_offer,
 		.arg = agent,
 	});
 }
@@ -150,6 +151,7 @@ static void make_lend(struct node_agent *agent, struct uv_loop_s *loop,
 		.vfio_drivers = &agent->options.vfio_drivers,
 		.options = agent->options.lend,
 		.changed = tie_lent,
+		.offered = tie_offer,
 		.arg = agent,
 	});
 }

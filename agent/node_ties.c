@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/adopt.h"
+#include "agent/claim/claim_plan.h"
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
 #include "agent/device_count.h"
@@ -85,6 +86,22 @@ void tie_list(void *arg)
 	lend_touch(watched->agent->lend);
 }
 
+/* A Node that no kubelet has ever told anything of lists nothing that a claim could wait for. */
+static void hand_allocatable(const struct node_agent *agent)
+{
+	const struct node *node =
+		store_object(informer_store(agent->node), agent->options.node_name);
+
+	lend_set_allocatable(agent->lend, node && node_heartbeat_ms(node) > 0
+						  ? &node->status.allocatable
+						  : NULL);
+}
+
+void tie_node_list(void *arg)
+{
+	hand_allocatable(arg);
+}
+
 void tie_node(void *arg, const char *name, const struct entry *before, const struct entry *after)
 {
 	struct node_agent *agent = arg;
@@ -92,11 +109,15 @@ void tie_node(void *arg, const char *name, const struct entry *before, const str
 
 	(void)name;
 	(void)before;
-	if (!after || !after->object)
+	if (!after || !after->object) {
+		if (informer_synced(agent->node))
+			hand_allocatable(agent);
 		return;
+	}
 	generics_set_labels(agent->generics, &((const struct node *)after->object)->meta.labels);
 	mdevs_set_labels(agent->mdevs, &((const struct node *)after->object)->meta.labels);
 	lend_set_heartbeat(agent->lend, node_heartbeat_ms(after->object));
+	hand_allocatable(agent);
 	address = node_internal_ip(after->object);
 	look_set_node_address(agent->look, address);
 	claims_set_node_address(agent->pci_claims, address);
@@ -230,6 +251,30 @@ const struct pcidevice_allocations *tie_allocations(void *arg, enum inventory_ki
 	if (names_pcidevice_address(agent->options.node_name, name, address) < 0)
 		return &none;
 	return lend_allocations(agent->lend, address);
+}
+
+void tie_ask_offer(void *arg, const char *address, struct claim_offer *ret_offer)
+{
+	static const enum claim_offer_state states[] = {
+		[OFFERED_BY_NOBODY] = CLAIM_OFFER_NONE,
+		[OFFERED_NOT_YET] = CLAIM_OFFER_AWAITED,
+		[OFFERED] = CLAIM_OFFERED,
+	};
+	const struct node_agent *agent = arg;
+	struct offered_answer answer = lend_offered(agent->lend, address);
+
+	*ret_offer = (struct claim_offer){ .state = states[answer.state],
+					   .resource = answer.resource,
+					   .trouble = answer.trouble,
+					   .taken = answer.owner != NULL };
+}
+
+void tie_offer(void *arg, const char *address)
+{
+	const struct node_agent *agent = arg;
+	auto_free char *name = names_pcidevice(agent->options.node_name, address);
+
+	claims_touch(agent->pci_claims, name);
 }
 
 const char *tie_held_as(void *arg, const char *name)

@@ -12,6 +12,7 @@
 
 struct api_condition_value;
 struct api_kind;
+struct claim_offer;
 struct config;
 struct config_troubles;
 struct entry;
@@ -27,6 +28,7 @@ void tie_object(void *arg, const char *name, const struct entry *before, const s
 /* The list of a kind is there. */
 void tie_list(void *arg);
 void tie_node(void *arg, const char *name, const struct entry *before, const struct entry *after);
+void tie_node_list(void *arg);
 void tie_config(void *arg, const struct config *config);
 
 /* --- from the kernel ------------------------------------------------------------------------ */
@@ -51,6 +53,10 @@ bool tie_is_held(void *arg, const char *address);
 
 /* As lend_is_free(). */
 bool tie_is_free(void *arg, const char *address, char **ret_holder);
+/* Does the kubelet offer the claimed function @address? As claims_deps has it. */
+void tie_ask_offer(void *arg, const char *address, struct claim_offer *ret_offer);
+/* That is not what it was. */
+void tie_offer(void *arg, const char *address);
 bool tie_is_taken(void *arg, const char *resource);
 void tie_hidden(void *arg, const struct api_kind *kind, const char *name);
 /* As usb_is_free(). */

@@ -317,6 +317,8 @@ static void plan_judged(struct look *look, const struct claim_verdict *verdict)
 		write_step(look, CLAIM_MARK, mark);
 		return;
 	}
+	if (verdict->ok && !due && claim_status_awaits_device(c, &look->group))
+		return; /* a change of the PCIDevice has the claim looked at again */
 	claim_trouble_bind(c, &look->group, verdict, due && is_amiss(c, &look->group), &trouble);
 	if (!tell(look, verdict, &trouble) && due && c->state != BINDER_IS_STUCK)
 		plan_bind(look);

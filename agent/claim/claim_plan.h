@@ -43,6 +43,20 @@ struct claim_past {
 	bool newer; /* it ended after the inventory's scan began: it tells the drivers better */
 };
 
+/* Can pods have the device, by the Node's status.allocatable? */
+enum claim_offer_state {
+	CLAIM_OFFER_NONE, /* the node has no kubelet that offers devices: nothing is waited for */
+	CLAIM_OFFER_AWAITED,
+	CLAIM_OFFERED,
+};
+
+struct claim_offer {
+	enum claim_offer_state state;
+	const char *resource; /* as which it is lent; NULL: it is not yet                    */
+	const char *trouble;  /* why the kubelet is told that it is not healthy; NULL: it is */
+	bool taken;           /* claimed devices of another type have the resource           */
+};
+
 /* All borrowed. */
 struct claim_case {
 	const char *node_name;
@@ -59,7 +73,8 @@ struct claim_case {
 	struct claim_past past;
 	enum binder_state state; /* of the group */
 	struct binder_trouble trouble;
-	uint64_t unproven_ms;  /* until the group counts as free, see CLAIM_FREE_MS; 0: it does */
+	uint64_t unproven_ms; /* until the group counts as free, see CLAIM_FREE_MS; 0: it does */
+	struct claim_offer offer;
 	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
 	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */
 	const struct json_strs *vfio_drivers; /* that spec.driver may name, beside vfio-pci     */

@@ -401,6 +401,8 @@ static void decide(struct claim_run *run, const struct claim_view *view,
 		.now_wall_ms = clock_wall_ms(context->deps->clock),
 	};
 
+	if (run->address && context->deps->ask_offer)
+		context->deps->ask_offer(context->deps->arg, run->address, &c.offer);
 	if (lead)
 		c.state = binder_look(context->binder, lead, &c.trouble);
 	claim_pods_usb(context->deps, context->inventory, run->address, &usb_pods);

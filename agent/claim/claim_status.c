@@ -20,12 +20,13 @@
 
 enum {
 	CONDITIONS_MAX = 16, /* the schema's */
-	OURS = 4,
+	OURS = 5,
 	LISTED = 8,
 	NAME_SHOWN = 80,
 };
 
-static const char *const our_types[OURS] = { "Accepted", "GroupViable", "DriverBound", "Ready" };
+static const char *const our_types[OURS] = { "Accepted", "GroupViable", "DriverBound", "Offered",
+					     "Ready" };
 
 /* One status in the making. */
 struct sketch {
@@ -34,7 +35,8 @@ struct sketch {
 	const struct claim_news *news;
 	struct pcideviceclaim_status want;
 	bool bound;
-	bool viable; /* meant only if it is bound */
+	bool viable;           /* meant only if it is bound */
+	const char *unoffered; /* why Ready waits for the kubelet; NULL: it does not */
 };
 
 static bool is_ours(const char *type)
@@ -182,7 +184,109 @@ static char *ready_message(const struct sketch *s)
 	return xstrdup(str_cstr(&message));
 }
 
-/* The first that is missing speaks for the whole. */
+static bool says_true(const struct claim_case *c, const char *type)
+{
+	return api_conditions_status(&c->claim->status.conditions, type) == API_TRUE;
+}
+
+/* Says the claim already that the device is offered, under the name that it has now? A kubelet that restarts changes
+ * nothing of that, nor does a device of the same resource that the kubelet does not count yet. */
+static bool stays_offered(const struct sketch *s, const char *message)
+{
+	const struct api_condition *old =
+		api_conditions_find(&s->c->claim->status.conditions, "Offered");
+
+	return says_true(s->c, "Offered") &&
+	       (!s->c->offer.resource || strcmp(old->message ? old->message : "", message) == 0);
+}
+
+static char *offered_message(const struct sketch *s)
+{
+	const struct claim_offer *offer = &s->c->offer;
+	const struct api_condition *old =
+		api_conditions_find(&s->c->claim->status.conditions, "Offered");
+
+	if (offer->resource)
+		return xasprintf("node %s offers it as %s", s->c->node_name, offer->resource);
+	return xstrdup(old && old->message ? old->message : "");
+}
+
+static const char *offered_reason(const struct sketch *s)
+{
+	const struct api_meta *seen = s->c->device ? &s->c->device->meta : NULL;
+
+	return resource_lent_refused(seen, s->c->claim) ? "NameIgnored" : "Offered";
+}
+
+/* The trouble of a claim that does not say yet that it is bound is just that. */
+static char *awaited_message(const struct sketch *s)
+{
+	const char *trouble = pcideviceclaim_lends(s->c->claim) ? s->c->offer.trouble : NULL;
+
+	if (s->c->offer.taken)
+		return xasprintf(
+			"claimed devices of another kind are lent as %s on this node: give "
+			"those another name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
+			")",
+			s->c->offer.resource);
+	if (trouble)
+		return xasprintf("the kubelet is told that the device is not healthy: %s", trouble);
+	return xasprintf(
+		"the kubelet does not list it in the allocatable resources of node %s yet; "
+		"it does so every 10 s",
+		s->c->node_name);
+}
+
+/* Is there something else that Ready waits for? Then the kubelet is told that the device is not healthy. */
+static bool is_blocked(const struct sketch *s)
+{
+	const struct claim_verdict *v = s->news->verdict;
+
+	return (v && !v->ok) || !s->viable || s->news->reason;
+}
+
+static void say_offered(struct sketch *s)
+{
+	auto_free char *message = NULL;
+
+	if (!s->bound) {
+		say(s, "Offered", API_FALSE, "NotBound", "the device is not bound");
+		return;
+	}
+	if (s->c->claim->meta.deletion_timestamp) {
+		say(s, "Offered", API_FALSE, "Releasing", "the claim is being deleted");
+		return;
+	}
+	if (is_blocked(s)) {
+		say(s, "Offered", API_FALSE, "Waiting",
+		    "the device is offered when Ready waits for nothing else");
+		return;
+	}
+	message = offered_message(s);
+	if (s->c->offer.state == CLAIM_OFFERED || stays_offered(s, message)) {
+		say(s, "Offered", API_TRUE, offered_reason(s), message);
+		return;
+	}
+	if (s->c->offer.state == CLAIM_OFFER_NONE) {
+		say(s, "Offered", API_UNKNOWN, "NoKubelet",
+		    "no kubelet offers devices on this node");
+		return;
+	}
+	free(message);
+	message = awaited_message(s);
+	s->unoffered = s->c->offer.taken ? "NameTaken" : "NotOffered";
+	say(s, "Offered", API_FALSE, s->unoffered, message);
+}
+
+static void say_unoffered(struct sketch *s)
+{
+	const struct api_condition *offered = api_conditions_find(&s->want.conditions, "Offered");
+	auto_free char *message = xstrdup(offered->message);
+
+	say(s, "Ready", API_FALSE, s->unoffered, message);
+}
+
+/* The first that is missing speaks for the whole. What was Ready stays so while the kubelet is away. */
 static void say_ready(struct sketch *s, const char *natives)
 {
 	const struct claim_verdict *v = s->news->verdict;
@@ -194,6 +298,8 @@ static void say_ready(struct sketch *s, const char *natives)
 		say(s, "Ready", API_FALSE, "SiblingBound", natives);
 	} else if (s->news->reason) {
 		say(s, "Ready", API_FALSE, s->news->reason, s->news->message);
+	} else if (s->unoffered && !says_true(s->c, "Ready")) {
+		say_unoffered(s);
 	} else {
 		message = ready_message(s);
 		say(s, "Ready", API_TRUE, "Ready", message);
@@ -219,14 +325,15 @@ static void fill(struct sketch *s)
 	say_accepted(s);
 	say_viable(s, str_cstr(&natives));
 	say_bound(s);
+	say_offered(s);
 	say_ready(s, str_cstr(&natives));
 }
 
 /* Reasons that say that things go their way. */
 static bool is_progress(const char *reason)
 {
-	static const char *const reasons[] = { "Waiting", "Binding", "Releasing", "Released",
-					       "SkippedByAnnotation" };
+	static const char *const reasons[] = { "Waiting",  "Binding",    "Releasing",
+					       "Released", "NotOffered", "SkippedByAnnotation" };
 
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
 		if (strcmp(reason, reasons[i]) == 0)
@@ -258,7 +365,8 @@ static void tell_change(const struct sketch *s, struct claim_change *change)
 		*change = (struct claim_change){ .warning = true };
 		change->reason = v && !v->ok                                  ? v->reason
 				 : strcmp(ready->reason, "SiblingBound") == 0 ? "SiblingBound"
-									      : s->news->reason;
+				 : s->news->reason                            ? s->news->reason
+									      : s->unoffered;
 	}
 	if (change->reason)
 		change->message = xstrdup(ready->message);
@@ -275,6 +383,17 @@ static json_t *status_json(json_t *want, const json_t *have)
 			json_object_set_new(status, row->key, json_null());
 	}
 	return status;
+}
+
+bool claim_status_awaits_device(const struct claim_case *c, const struct claim_group *group)
+{
+	const struct claim_function *self = claim_group_self(group);
+	const char *shown = c->device ? c->device->status.kernel_driver_in_use : NULL;
+
+	if (!c->device || !self->driver || !claim_function_on_driver(self, c->claim) ||
+	    says_true(c, "DriverBound"))
+		return false;
+	return !shown || strcmp(shown, self->driver) != 0;
 }
 
 json_t *claim_status_patch(const struct claim_case *c, const struct claim_group *group,

@@ -1,7 +1,7 @@
 /*
  * claim_status: the status that a claim should have, and the text that makes it so.
  *
- * Conditions: Accepted, GroupViable, DriverBound, Ready; those of others are kept. A status that
+ * Conditions: Accepted, GroupViable, DriverBound, Offered, Ready; those of others are kept. A status that
  * says all of it already gives no text: this is where "an unchanged claim writes nothing" is decided.
  */
 #pragma once
@@ -29,6 +29,10 @@ struct claim_change {
 	const char *reason; /* NULL: nothing; static, or part of the case and its news */
 	char *message;      /* the caller's */
 };
+
+/* Is the device bound, which the claim does not say yet and its PCIDevice neither? Then the PCIDevice is to say so first:
+ * whoever has waited for the claim finds the driver there. */
+bool claim_status_awaits_device(const struct claim_case *c, const struct claim_group *group);
 
 /* The patch; NULL, and no change, if the status is so already. The caller releases both. */
 json_t *claim_status_patch(const struct claim_case *c, const struct claim_group *group,

@@ -11,6 +11,7 @@
 
 #include "agent/binder/binder.h"
 
+struct claim_offer;
 struct claims;
 struct clock;
 struct events;
@@ -46,6 +47,9 @@ struct claims_deps {
 	/* Must the device at @address not be bound yet, because it is still being set up? Its claim is
 	 * looked at again by claims_touch() or claims_synced(). May be NULL. */
 	bool (*is_held)(void *arg, const char *address);
+	/* Does the node's kubelet offer the device at @address (claim_plan.h)? Its claim is looked at again by
+	 * claims_touch() when that changes. May be NULL: there is no kubelet. */
+	void (*ask_offer)(void *arg, const char *address, struct claim_offer *ret_offer);
 	void *arg;
 };
 

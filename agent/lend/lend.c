@@ -28,6 +28,7 @@ struct lend {
 	struct told told;
 	struct pci_view view;
 	struct pci_type *pci;
+	struct offered *offered;
 	struct {
 		struct lend_type *items;
 		size_t len, cap;
@@ -118,6 +119,33 @@ const char *lend_resource(const struct lend *lend, const char *id, bool *ret_our
 const char *lend_owner(const struct lend *lend, const char *resource)
 {
 	return lend->plugins ? plugins_owner(lend->plugins, resource) : NULL;
+}
+
+void lend_set_allocatable(struct lend *lend, const struct json_pairs *allocatable)
+{
+	offered_set(lend->offered, allocatable);
+}
+
+struct offered_answer lend_offered(struct lend *lend, const char *address)
+{
+	struct offered_answer answer = { .state = OFFERED_BY_NOBODY };
+	const char *owner;
+
+	if (!lend->plugins)
+		return answer;
+	answer = offered_ask(lend->offered, address);
+	owner = answer.resource ? lend_owner(lend, answer.resource) : NULL;
+	if (owner && strcmp(owner, pci_device_type.name) != 0)
+		answer.owner = owner;
+	return answer;
+}
+
+static void on_offered(void *arg, const char *address)
+{
+	const struct lend *lend = arg;
+
+	if (lend->deps.offered)
+		lend->deps.offered(lend->deps.arg, address);
 }
 
 static const char *held_as(void *arg, const char *address, bool *ret_ours)
@@ -309,6 +337,7 @@ static void offer(struct lend *lend)
 	for (size_t i = 0; i < lend->types.len; i++)
 		lend->types.items[i].offer(lend->types.items[i].arg, lend->plugins);
 	custody_offered(lend->custody);
+	offered_look_again(lend->offered);
 }
 
 static void on_stopped(void *arg)
@@ -418,6 +447,7 @@ struct lend *lend_new(const struct lend_deps *deps)
 					.same_pod = is_same_pod,
 					.arg = lend };
 	lend->pci = pci_type_new(&lend->view);
+	lend->offered = offered_new(lend->pci, on_offered, lend);
 	lend_add(lend, &(struct lend_type){
 			       .offer = offer_pci, .arg = lend->pci, .nodes = nodes_of_pci });
 	lend->timer = clock_timer_new(deps->clock, on_due, lend);
@@ -440,6 +470,7 @@ struct lend *lend_free(struct lend *lend)
 	kubelet_watch_free(lend->watch);
 	clock_timer_free(lend->deps.clock, lend->timer);
 	clock_timer_free(lend->deps.clock, lend->apart);
+	offered_free(lend->offered);
 	pci_type_free(lend->pci);
 	array_done(&lend->types);
 	free(lend->plugins_dir);

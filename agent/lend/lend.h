@@ -11,11 +11,13 @@
 
 #include <stdbool.h>
 
+#include "agent/lend/offered.h"
 #include "agent/plugin/registration.h"
 
 struct clock;
 struct config;
 struct inventory;
+struct json_pairs;
 struct json_strs;
 struct lend;
 struct metrics;
@@ -48,6 +50,8 @@ struct lend_deps {
 	/* Who has the device @id (NULL: any device) is not what it was. Never runs before the function
 	 * that was called has returned, but for lend_set(). */
 	void (*changed)(void *arg, const char *id);
+	/* lend_offered() has another answer about the PCI function @address. As `changed`; may be NULL. */
+	void (*offered)(void *arg, const char *address);
 	void *arg;
 };
 
@@ -79,6 +83,14 @@ void lend_set_config(struct lend *lend, const struct config *config);
 
 /* When the kubelet told its Node's condition Ready last, in ms of the wall clock; 0: the Node has none. */
 void lend_set_heartbeat(struct lend *lend, int64_t heartbeat_ms);
+
+/* The Node's status.allocatable (copied); NULL: there is no Node, or no kubelet has written it. Before the first call
+ * nothing counts as offered. */
+void lend_set_allocatable(struct lend *lend, const struct json_pairs *allocatable);
+
+/* Does the node's kubelet offer the PCI function @address, so that the scheduler finds it? Whoever hears
+ * OFFERED_NOT_YET is told by `offered` when that changes. */
+struct offered_answer lend_offered(struct lend *lend, const char *address);
 
 /* Something that a type offers may have changed: look soon. */
 void lend_touch(struct lend *lend);

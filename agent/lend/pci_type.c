@@ -26,8 +26,20 @@
 
 static const char env_prefix[] = "PCI_RESOURCE";
 
+/* What the kubelet was told of a function. */
+struct told_function {
+	char *address;
+	char *resource;
+	char *trouble;  /* NULL: it is healthy */
+	size_t healthy; /* functions of its resource */
+};
+
 struct pci_type {
 	const struct pci_view *view;
+	struct {
+		struct told_function *items;
+		size_t len, cap;
+	} told;
 };
 
 /* A function that is lent. Texts are borrowed from the view, but for two. */
@@ -107,7 +119,7 @@ static char *trouble_of(const struct pci_view *view, const struct pcidevice *dev
 
 	if (claim->meta.deletion_timestamp)
 		return xstrdup("its claim is being deleted");
-	if (!ready || !same(ready->status, "True"))
+	if (!pcideviceclaim_lends(claim))
 		return xasprintf("its claim is not ready: %s",
 				 ready && ready->message ? ready->message : "it says nothing yet");
 	if (!on_driver(view, device, claim))
@@ -234,6 +246,56 @@ static void offer(struct pci_type *type, const struct lents *lents, struct plugi
 	free(devices);
 }
 
+static void forget_told(struct pci_type *type)
+{
+	for (size_t i = 0; i < type->told.len; i++) {
+		free(type->told.items[i].address);
+		free(type->told.items[i].resource);
+		free(type->told.items[i].trouble);
+	}
+	type->told.len = 0;
+}
+
+/* In the order of resources. */
+static void remember_told(struct pci_type *type, const struct lents *lents)
+{
+	size_t from = 0;
+	size_t healthy = 0;
+
+	forget_told(type);
+	for (size_t i = 0; i < lents->len; i++) {
+		const struct lent *lent = &lents->items[i];
+		bool last = i + 1 == lents->len ||
+			    strcmp(lents->items[i + 1].resource, lent->resource) != 0;
+
+		*array_add(&type->told) =
+			(struct told_function){ .address = xstrdup(lent->address),
+						.resource = xstrdup(lent->resource),
+						.trouble = xstrdup_or_null(lent->trouble) };
+		healthy += !lent->trouble;
+		for (; last && from <= i; from++)
+			type->told.items[from].healthy = healthy;
+		if (last)
+			healthy = 0;
+	}
+}
+
+bool pci_type_offered(const struct pci_type *type, const char *address, const char **ret_resource,
+		      const char **ret_trouble, size_t *ret_healthy)
+{
+	for (size_t i = 0; i < type->told.len; i++) {
+		const struct told_function *told = &type->told.items[i];
+
+		if (strcmp(told->address, address) != 0)
+			continue;
+		*ret_resource = told->resource;
+		*ret_trouble = told->trouble;
+		*ret_healthy = told->healthy;
+		return true;
+	}
+	return false;
+}
+
 void pci_type_offer(struct pci_type *type, struct plugins *plugins)
 {
 	struct lents lents = { 0 };
@@ -241,6 +303,7 @@ void pci_type_offer(struct pci_type *type, struct plugins *plugins)
 	if (type->view->inventory)
 		look_at_all(type->view, &lents);
 	offer(type, &lents, plugins);
+	remember_told(type, &lents);
 	for (size_t i = 0; i < lents.len; i++)
 		lent_done(&lents.items[i]);
 	array_done(&lents);
@@ -366,6 +429,10 @@ struct pci_type *pci_type_new(const struct pci_view *view)
 
 struct pci_type *pci_type_free(struct pci_type *type)
 {
+	if (!type)
+		return NULL;
+	forget_told(type);
+	array_done(&type->told);
 	free(type);
 	return NULL;
 }

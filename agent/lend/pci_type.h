@@ -2,15 +2,15 @@
  * pci_type: PCI functions as devices that the kubelet lends to pods.
  *
  * A function is offered once its claim has bound it, or when nobody claims it and the HostDeviceConfig
- * selects it (pci_selected.h); its ID is its address. A claimed one is healthy while its claim is Ready
- * and not being deleted, it is on the claim's driver, and its VFIO node is there: all of it read back, and once more from
- * the kernel before it is handed out (pci_now.h). What
- * is offered follows from the view each time anew; nothing is remembered. A resource that is named anew
- * while a pod has the device keeps its old name until the pod is gone.
+ * selects it (pci_selected.h); its ID is its address. A claimed one is healthy while its claim is Ready,
+ * or would be but for the kubelet, and is not being deleted, it is on the claim's driver, and its VFIO node is there: all
+ * of it read back, and once more from the kernel before it is handed out (pci_now.h). What is offered follows from the
+ * view each time anew. A resource that is named anew while a pod has the device keeps its old name until the pod is gone.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct config;
@@ -51,6 +51,11 @@ struct pci_type *pci_type_free(struct pci_type *type);
 
 /* Make what @plugins offer what the view says. */
 void pci_type_offer(struct pci_type *type, struct plugins *plugins);
+
+/* How the function @address was offered last: its resource, why it is not healthy (NULL: it is), and how many functions
+ * of the resource are healthy. False: it was not. The texts are valid until the next offer. */
+bool pci_type_offered(const struct pci_type *type, const char *address, const char **ret_resource,
+		      const char **ret_trouble, size_t *ret_healthy);
 
 /* Add the nodes that what is offered now needs. */
 void pci_type_nodes(struct pci_type *type, struct json_strs *nodes);

@@ -21,7 +21,7 @@ struct uv_loop_s;
 
 enum {
 	PODRESOURCES_SOON_MS = 100,    /* from a request to the call; more requests come with it */
-	PODRESOURCES_PAUSE_MS = 1000,  /* from one call to the next, at least                   */
+	PODRESOURCES_PAUSE_MS = 250,   /* from one call to the next, at least                   */
 	PODRESOURCES_SECOND_MS = 2000, /* a request's second call: an allocation may be in no
 					* list yet when its first one comes                     */
 	PODRESOURCES_SLOW_MS = 30000,  /* while anything is allocated                           */

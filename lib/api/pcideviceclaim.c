@@ -1,5 +1,7 @@
 #include "api/pcideviceclaim.h"
 
+#include <string.h>
+
 #include "api/names.h"
 
 static const struct json_row spec_map[] = {
@@ -46,3 +48,14 @@ const struct api_kind pcideviceclaim_kind = {
 	.size = sizeof(struct pcideviceclaim),
 	.map = map,
 };
+
+bool pcideviceclaim_lends(const struct pcideviceclaim *claim)
+{
+	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");
+
+	if (!ready || !ready->status)
+		return false;
+	return strcmp(ready->status, "True") == 0 ||
+	       (ready->reason && (strcmp(ready->reason, "NotOffered") == 0 ||
+				  strcmp(ready->reason, "NameTaken") == 0));
+}

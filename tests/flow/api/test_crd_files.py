@@ -117,6 +117,7 @@ CLAIM_REASONS = {
                    "DifferentDevice OverrideOwned InUse UseUnknown DriverChanged DriverMissing NoIOMMUBackend StateNotWritable "
                    "OverrideFailed UnbindFailed ProbeFailed NativeDriverMissing NativeBindFailed GroupNotViable "
                    "NodeMissing HelperFailed",
+    "Offered": "Offered NameIgnored NotBound NotOffered NameTaken Waiting Releasing NoKubelet",
     "Ready": "Ready",
     "NodeReachable": "Reachable NodeGone NodeNotReady AgentNotRunning",
 }

@@ -10,10 +10,11 @@
 #define RECORD(uid)                                                                               \
 	"{\"kind\":\"record\",\"address\":\"0000:01:00.0\",\"claim\":\"" NAME "\",\"uid\":\"" uid \
 	"\",\"driver\":\"vfio-pci\",\"native\":\"e1000e\",\"id\":\"8086:10d3\"}"
-#define DEVICE                                                                            \
-	"{\"metadata\":{\"name\":\"" NAME "\",\"uid\":\"d1\",\"resourceVersion\":\"7\","  \
-	"\"annotations\":{\"harvesterhci.io/pcideviceDriver\":\"e1000e\"}},\"status\":{}" \
-	"}"
+/* It says the driver of a bound one, as if each write of the agent were there at once. */
+#define DEVICE                                                                           \
+	"{\"metadata\":{\"name\":\"" NAME "\",\"uid\":\"d1\",\"resourceVersion\":\"7\"," \
+	"\"annotations\":{\"harvesterhci.io/pcideviceDriver\":\"e1000e\"}},\"status\":{" \
+	"\"kernelDriverInUse\":\"vfio-pci\"}}"
 #define IOMMU  "{\"kind\":\"host\",\"iommu\":true}"
 #define CLAIM  "{\"address\":\"0000:01:00.0\",\"nodeName\":\"node1\",\"userName\":\"admin\"}"
 #define LAUNCH "bind 1: 0000:01:00.0 e1000e->vfio-pci for " NAME "/u1"

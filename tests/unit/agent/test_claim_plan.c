@@ -61,6 +61,8 @@
 #define READY   LENT ",'conditions':[{'type':'Ready','status':'True','reason':'Ready'}," \
 	"{'type':'DriverBound','status':'True','reason':'Bound'}]"
 #define REFUSED(reason) "'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}]"
+#define OFFERED_AS(resource) "{'type':'Offered','status':'True','reason':'Offered','message':" \
+	"'node node1 offers it as " resource "'}"
 #define GROUP   "'includeIOMMUGroup':true"
 #define SIBLING_CLAIM(meta, spec) CLAIM_OF(SIBLINGS, "u2", meta, spec, "'iommuGroup':'12'")
 /* clang-format on */
@@ -84,15 +86,18 @@ static struct plan_case {
 	bool late;              /* the step takes long */
 	const char *driverless; /* a class that the node leaves without driver; NULL: none */
 	bool unpublished;       /* there is no PCIDevice yet */
+	bool lags;              /* it says another driver    */
+	struct claim_offer offer;
 
 	/* Where it comes to, when what it wants written is written. */
 	enum claim_step step;
 	int writes;
-	const char *job;    /* BIND, RELEASE: as job_text() tells it              */
-	const char *ready;  /* reason of Ready in the end; NULL: there is none    */
-	const char *event;  /* reasons of events on the way, in order; NULL: none */
-	const char *says;   /* part of the message of Ready; NULL: not looked at  */
-	const char *native; /* what the status says it goes back to; NULL: not looked at */
+	const char *job;     /* BIND, RELEASE: as job_text() tells it              */
+	const char *ready;   /* reason of Ready in the end; NULL: there is none    */
+	const char *event;   /* reasons of events on the way, in order; NULL: none */
+	const char *says;    /* part of the message of Ready; NULL: not looked at  */
+	const char *offered; /* status and reason of Offered; NULL: not looked at */
+	const char *native;  /* what the status says it goes back to; NULL: not looked at */
 
 	const char *allocated, *allocated_to;
 	const char *usb_pod_of; /* the controller that a pod has a device of; NULL: none */
@@ -148,7 +153,8 @@ static void add_usb_claims(struct room *room, const struct plan_case *row)
 	}
 }
 
-static struct pcidevice *published(const struct world *world)
+/* As the agent writes it once it has seen the device. */
+static struct pcidevice *published(const struct world *world, const struct plan_case *row)
 {
 	const struct pcidevice *device = inventory_find(world->inventory, INVENTORY_PCI, NAME);
 	struct pcidevice *copy;
@@ -159,6 +165,11 @@ static struct pcidevice *published(const struct world *world)
 	copy->meta.uid = xstrdup("d1");
 	if (copy->status.kernel_driver_in_use)
 		json_pairs_set(&copy->meta.annotations, NAMES_ANNOTATION_DRIVER, "e1000e");
+	if (row->lags || row->past.driver) {
+		free(copy->status.kernel_driver_in_use);
+		copy->status.kernel_driver_in_use =
+			xstrdup(row->lags ? "e1000e" : row->past.driver);
+	}
 	return copy;
 }
 
@@ -194,7 +205,7 @@ static void room_open(struct room *room, const struct plan_case *row)
 	add_claim(room, row->claim);
 	add_claim(room, row->other);
 	add_usb_claims(room, row);
-	room->device = row->unpublished ? NULL : published(&room->world);
+	room->device = row->unpublished ? NULL : published(&room->world, row);
 	json_strs_add(&room->drivers, "mlx5_vfio_pci");
 	if (row->driverless)
 		json_strs_add(&room->driverless, row->driverless);
@@ -217,6 +228,7 @@ static void room_open(struct room *room, const struct plan_case *row)
 			     .age_ms = 7000,
 			     .late = row->late },
 		.unproven_ms = row->unproven_ms,
+		.offer = row->offer,
 		.allocated = row->allocated,
 		.allocated_to = row->allocated_to,
 		.vfio_drivers = &room->drivers,
@@ -329,6 +341,12 @@ static void comes_to(void **state)
 	assert_string_equal(str_cstr(&room->events), row->event ? row->event : "");
 	if (row->says && !strstr(ready->message, row->says))
 		fail_msg("%s", ready->message);
+	if (row->offered) {
+		const struct api_condition *offered = condition(&room, "Offered");
+		auto_free char *text = xasprintf("%s %s", offered->status, offered->reason);
+
+		assert_string_equal(text, row->offered);
+	}
 	if (row->native) {
 		const struct pcideviceclaim *claim = store_object(room->claims, NAME);
 

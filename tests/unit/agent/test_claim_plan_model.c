@@ -282,13 +282,14 @@ static bool act(struct model *m, struct claim_case *c, const struct claim_decisi
 	return !crash;
 }
 
-/* One run of the agent's work on one claim. */
+/* One run of the agent's work on one claim. The PCIDevice says at once which driver the device is on. */
 static void work(struct model *m, int i)
 {
 	bool more = true;
 	bool fresh = false;
 
 	while (more) {
+		char **shown = &m->devices[i]->status.kernel_driver_in_use;
 		struct claim_decision decision;
 		struct claim_case c = {
 			.node_name = NODE,
@@ -302,6 +303,8 @@ static void work(struct model *m, int i)
 			.now_wall_ms = WORLD_NOW + m->steps * 1000,
 		};
 
+		free(*shown);
+		*shown = xstrdup(m->functions[i].driver);
 		claim_plan(&c, &decision);
 		more = act(m, &c, &decision);
 		fresh = c.fresh;

@@ -12,7 +12,7 @@
 #define PART_DEVICE(nth)                                                               \
 	"{\"metadata\":{\"name\":\"node1-0000070" nth "0\",\"uid\":\"d" nth "\","      \
 	"\"resourceVersion\":\"7\",\"annotations\":{\"harvesterhci.io/pcideviceDriver" \
-	"\":\"8139cp\"}},\"status\":{}}"
+	"\":\"8139cp\"}},\"status\":{\"kernelDriverInUse\":\"vfio-pci\"}}"
 #define PART_CLAIM(nth) "{\"address\":\"0000:07:0" nth ".0\",\"nodeName\":\"node1\"}"
 
 static struct binder_seen both_on_vfio[] = {

@@ -74,6 +74,13 @@ static inline void on_changed(void *arg, const char *address)
 	str_addf(&scene->stage.log, "changed %s|", address ? address : "all");
 }
 
+static inline void on_offered(void *arg, const char *address)
+{
+	struct scene *scene = arg;
+
+	str_addf(&scene->stage.log, "offered %s|", address);
+}
+
 static inline void lend_begin(struct scene *scene, bool off)
 {
 	scene->lend = lend_new(&(struct lend_deps){
@@ -89,6 +96,7 @@ static inline void lend_begin(struct scene *scene, bool off)
 			     .dev_root = scene->node.dev,
 			     .sysfs_root = scene->node.sysfs },
 		.changed = on_changed,
+		.offered = on_offered,
 		.arg = scene,
 	});
 	lend_set(scene->lend, scene->node.world.inventory);

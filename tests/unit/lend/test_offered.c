@@ -1,0 +1,159 @@
+/* offered: what the Node's status.allocatable says of what is lent. */
+#include "agent/lend/offered.h"
+
+#include "api/json_values.h"
+#include "fake/fake_clock.h"
+#include "unit/lend/lend_scene.h"
+
+static const char *const pair[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
+					       FUNCTION(TWIN, "vfio-pci", "13", "") };
+
+#define WAITS                                                                               \
+	"'passthroughEnabled':true,'conditions':[{'type':'Ready','status':'False','reason'" \
+	":'NotOffered','message':'it is not there yet'}]"
+
+/* The Node lists @quantity of MODEL; NULL: none. */
+static void node_lists(struct scene *scene, const char *quantity)
+{
+	struct json_pairs list = { 0 };
+
+	json_pairs_set(&list, "cpu", "8");
+	if (quantity)
+		json_pairs_set(&list, MODEL, quantity);
+	lend_set_allocatable(scene->lend, &list);
+	json_pairs_done(&list);
+}
+
+/* Both functions are claimed, and wait for the kubelet. */
+static struct scene *scene_of_two(void)
+{
+	struct scene *scene = scene_of(pair);
+
+	node1_nodes(&scene->node, "13");
+	node1_claim(&scene->node, NIC_CLAIM("", "", WAITS));
+	node1_claim(&scene->node, TWIN_CLAIM("", "", WAITS));
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	await_stream(scene);
+	return scene;
+}
+
+static enum offered_state state_of(struct scene *scene, const char *address)
+{
+	return lend_offered(scene->lend, address).state;
+}
+
+static void a_claim_that_waits_for_the_kubelet_is_healthy_for_it(void **state)
+{
+	struct scene *scene = scene_of_two();
+	struct offered_answer answer = lend_offered(scene->lend, NIC);
+
+	(void)state;
+	assert_int_equal(scene->kubelet.unhealthy, 0);
+	assert_string_equal(answer.resource, MODEL);
+	assert_null(answer.trouble);
+	assert_null(answer.owner);
+	scene_free(scene);
+}
+
+static void the_node_lists_as_many_as_are_lent(void **state)
+{
+	static const struct {
+		const char *quantity;
+		enum offered_state state;
+	} rows[] = {
+		{ NULL, OFFERED_NOT_YET }, { "0", OFFERED_NOT_YET }, { "1", OFFERED_NOT_YET },
+		{ "2", OFFERED },          { "3", OFFERED },         { "1k", OFFERED },
+		{ "k", OFFERED_NOT_YET },  { "", OFFERED_NOT_YET },  { "2Gi", OFFERED_NOT_YET },
+	};
+	struct scene *scene = scene_of_two();
+
+	(void)state;
+	assert_int_equal(state_of(scene, NIC), OFFERED_NOT_YET); /* no Node seen */
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		node_lists(scene, rows[i].quantity);
+		assert_int_equal(state_of(scene, NIC), rows[i].state);
+		assert_int_equal(state_of(scene, TWIN), rows[i].state);
+	}
+	assert_int_equal(state_of(scene, "0000:03:00.0"), OFFERED_NOT_YET);
+	scene_free(scene);
+}
+
+static void a_node_without_a_kubelet_offers_nothing(void **state)
+{
+	struct scene *scene = scene_of_two();
+
+	(void)state;
+	lend_set_allocatable(scene->lend, NULL);
+	assert_int_equal(state_of(scene, NIC), OFFERED_BY_NOBODY);
+	node_lists(scene, "2");
+	assert_int_equal(state_of(scene, NIC), OFFERED);
+	scene_free(scene);
+}
+
+static void without_a_kubelets_folder_too(void **state)
+{
+	struct scene *scene = scene_new();
+
+	(void)state;
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, true);
+	node_lists(scene, "2");
+	assert_int_equal(state_of(scene, NIC), OFFERED_BY_NOBODY);
+	scene_free(scene);
+}
+
+static void who_waits_is_told_once(void **state)
+{
+	struct scene *scene = scene_of_two();
+
+	(void)state;
+	node_lists(scene, "1");
+	assert_int_equal(state_of(scene, NIC), OFFERED_NOT_YET);
+	str_clear(&scene->stage.log);
+	node_lists(scene, "1");
+	lend_set(scene->lend, scene->node.world.inventory);
+	assert_string_equal(str_cstr(&scene->stage.log), "");
+	node_lists(scene, "2");
+	assert_string_equal(str_cstr(&scene->stage.log), "offered " NIC "|");
+	node_lists(scene, "3");
+	assert_string_equal(str_cstr(&scene->stage.log), "offered " NIC "|");
+	scene_free(scene);
+}
+
+static void who_waits_is_told_of_what_is_wrong(void **state)
+{
+	struct scene *scene = scene_of_two();
+	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
+	struct offered_answer answer;
+
+	(void)state;
+	node_lists(scene, "1");
+	assert_int_equal(state_of(scene, NIC), OFFERED_NOT_YET);
+	str_clear(&scene->stage.log);
+	assert_int_equal(unlink(path), 0);
+	lend_set(scene->lend, scene->node.world.inventory);
+	assert_true(told(scene, "offered " NIC "|"));
+	answer = lend_offered(scene->lend, NIC);
+	assert_int_equal(answer.state, OFFERED_NOT_YET);
+	assert_string_equal(answer.trouble, "/dev/vfio/12 is not there");
+	assert_int_equal(state_of(scene, TWIN), OFFERED); /* one is healthy, and one is listed */
+	scene_free(scene);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_add(&suite, "a claim that waits for the kubelet is healthy for it",
+		  a_claim_that_waits_for_the_kubelet_is_healthy_for_it, NULL);
+	suite_add(&suite, "the Node lists as many as are lent", the_node_lists_as_many_as_are_lent,
+		  NULL);
+	suite_add(&suite, "a Node without a kubelet offers nothing",
+		  a_node_without_a_kubelet_offers_nothing, NULL);
+	suite_add(&suite, "without a kubelet's folder too", without_a_kubelets_folder_too, NULL);
+	suite_add(&suite, "who waits is told once", who_waits_is_told_once, NULL);
+	suite_add(&suite, "who waits is told of what is wrong", who_waits_is_told_of_what_is_wrong,
+		  NULL);
+	return suite_run(&suite, "offered");
+}

@@ -78,10 +78,7 @@ static int name_check(const char *name, struct err *err)
 	if (!names_valid_lent_resource(name))
 		return err_set(
 			err, ERR_INVALID, -EINVAL,
-			"no kubelet takes a resource of this name: it wants DOMAIN/NAME, the "
-			"domain not of kubernetes.io and not beginning with 'requests.', the "
-			"name of at most %d letters, digits, '.', '-' or '_'",
-			NAMES_LABEL_MAX);
+			"no kubelet takes a resource of this name: " NAMES_LENT_RESOURCE_FORM);
 	return 0;
 }
 

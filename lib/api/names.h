@@ -65,6 +65,10 @@ bool names_valid_resource(const char *name);
 /* The same as a kubelet's Register takes it from a plugin: no domain of kubernetes.io, and room for
  * "requests." in front. */
 bool names_valid_lent_resource(const char *name);
+/* The same in words, which go on a sentence. */
+#define NAMES_LENT_RESOURCE_FORM                                                        \
+	"it wants DOMAIN/NAME, the domain not of kubernetes.io and not beginning with " \
+	"'requests.', the name of at most 63 letters, digits, '.', '-' or '_'"
 /* "devices.kubevirt.io/...": virt-handler offers those itself. */
 bool names_kubevirts_resource(const char *name);
 

@@ -15,6 +15,7 @@
 #define CLAIM_META(name, meta) "{'kind':'PCIDeviceClaim','metadata':{'name':'" name "'," meta "}}"
 #define NOTE(name, key, value) CLAIM_META(name, "'annotations':{'" key "':'" value "'}")
 #define OVERRIDE(name) NOTE(name, "hostdev.io/allow-host-critical", "true")
+#define NAMED(name, resource) NOTE(name, "pcidevice.harvesterhci.io/override-resource-name", resource)
 #define SKIP(name)     NOTE(name, "pcidevices.harvesterhci.io/skip-vfio-binding", "true")
 #define OWNER(kind, name, uid) \
 	"'ownerReferences':[{'apiVersion':'devices.harvesterhci.io/v1beta1','kind':'" kind "','name':'" name \
@@ -53,6 +54,15 @@ static struct cluster_case creations[] = {
 	  NULL, NULL, false, "spec.address is '0000:09:00.0', but the PCIDevice of this name has '0000:01:00.0'", NULL },
 	{ "another node is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'nodeName':'node2'"), NULL,
 	  NULL, false, "spec.nodeName is 'node2'", NULL },
+	{ "a name for its resource that a kubelet takes is allowed", NULL, ADMISSION_CREATE, RESOURCE,
+	  NAMED(NIC, "vendor.com/NIC"), NULL, NULL, false, NULL, NULL },
+	{ "one that is no name is refused, with what a name looks like", NULL, ADMISSION_CREATE, RESOURCE,
+	  NAMED(NIC, "not a name!!"), NULL, NULL, false,
+	  "override-resource-name is 'not a name!!', but no kubelet takes a resource of that name: it wants DOMAIN/NAME", NULL },
+	{ "so is one that is a resource of the kubelet itself", NULL, ADMISSION_CREATE, RESOURCE, NAMED(NIC, "cpu"), NULL,
+	  NULL, false, "is 'cpu', but no kubelet", NULL },
+	{ "so is one of KubeVirt's", NULL, ADMISSION_CREATE, RESOURCE, NAMED(NIC, "devices.kubevirt.io/kvm"), NULL,
+	  NULL, false, "devices.kubevirt.io is KubeVirt's own domain", NULL },
 	{ "its device may be its owner", NULL, ADMISSION_CREATE, RESOURCE,
 	  CLAIM_META(NIC, OWNER("PCIDevice", NIC, "u-" NIC)), NULL, NULL, false, NULL, NULL },
 	{ "another owner is refused", NULL, ADMISSION_CREATE, RESOURCE,
@@ -153,6 +163,10 @@ static struct cluster_case updates[] = {
 	  CLAIM("node1-000000020", ""), NULL, false, NULL, NULL },
 	{ "a claim whose device is away", NULL, ADMISSION_UPDATE, RESOURCE, CLAIM("away", "'disableResourcePooling':true"),
 	  CLAIM("away", ""), NULL, false, NULL, NULL },
+	{ "a name for its resource that is none is refused", NULL, ADMISSION_UPDATE, RESOURCE, NAMED(NIC, "cpu"),
+	  CLAIM(NIC, ""), NULL, false, "is 'cpu', but no kubelet", NULL },
+	{ "one that is there already is nobody's hindrance", NULL, ADMISSION_UPDATE, RESOURCE, NAMED(NIC, "cpu"),
+	  NAMED(NIC, "cpu"), NULL, false, NULL, NULL },
 	{ "the right address is filled in", NULL, ADMISSION_UPDATE, RESOURCE, CLAIM(NIC, "'address':'0000:01:00.0'"),
 	  CLAIM(NIC, ""), NULL, false, NULL, NULL },
 	{ "a wrong one is refused", NULL, ADMISSION_UPDATE, RESOURCE, CLAIM(NIC, "'address':'0000:01:00.1'"),

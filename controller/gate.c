@@ -12,6 +12,7 @@
 #include "controller/leader.h"
 #include "controller/webhook/webhook.h"
 #include "kube/clock.h"
+#include "kube/events.h"
 #include "kube/listen.h"
 #include "kube/program.h"
 #include "kube/serve.h"
@@ -21,6 +22,7 @@ enum { CLIENT_CA_MAX = 256 * 1024 };
 struct gate {
 	struct leader *leader;
 	struct clock *clock;
+	struct events *events;
 	struct admission *admission;
 	struct webhook *webhook;
 	struct clock_timer *timer; /* of the end */
@@ -114,7 +116,13 @@ int gate_new(struct program *program, struct leader *leader, struct views *views
 	gate->leader = leader;
 	gate->clock = clock_new(&program->loop);
 	gate->timer = clock_timer_new(gate->clock, on_drained, gate);
-	gate->admission = admission_new(views);
+	gate->events = events_new(&(struct events_deps){ .client = program->client,
+							 .clock = gate->clock,
+							 .metrics = program->metrics,
+							 .component = "hostdev-controller",
+							 .host = options->pod_name });
+	gate->admission = admission_new(&(struct admission_options){
+		.views = views, .events = gate->events, .refuse_pinned = options->refuse_pinned });
 	r = open_webhook(gate, program, options, err);
 	if (r < 0) {
 		gate_free(gate);
@@ -146,6 +154,7 @@ struct gate *gate_free(struct gate *gate)
 	clock_timer_free(gate->clock, gate->timer);
 	webhook_free(gate->webhook);
 	admission_free(gate->admission);
+	events_free(gate->events);
 	clock_free(gate->clock);
 	free(gate);
 	return NULL;

@@ -22,6 +22,8 @@ struct gate_options {
 	const char *listen; /* "ADDRESS:PORT", or "off" */
 	const char *ns;
 	const struct option_list *hosts; /* what the webhook is called beside its Service's name */
+	const char *pod_name;            /* of this replica */
+	bool refuse_pinned;              /* as admission_options has it */
 	const char *client_ca; /* file of the CAs of those who may ask; NULL or "": anybody may */
 };
 

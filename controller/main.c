@@ -52,8 +52,12 @@ static void on_signal(void *arg)
 static int run(const struct settings *s)
 {
 	struct leader_options options = { .ns = s->ns, .identity = s->pod_name };
-	struct gate_options gate = { s->webhook_listen, s->ns, &s->webhook_hosts,
-				     s->webhook_client_ca };
+	struct gate_options gate = { .listen = s->webhook_listen,
+				     .ns = s->ns,
+				     .hosts = &s->webhook_hosts,
+				     .pod_name = s->pod_name,
+				     .refuse_pinned = s->pinned_pods == PINNED_PODS_REFUSE,
+				     .client_ca = s->webhook_client_ca };
 	struct upkeep_options upkeep = {
 		.ns = s->ns,
 		.agents = s->agent_pods,

@@ -12,6 +12,9 @@
 /* By enum kubevirt_mode. */
 static const char *const kubevirt_modes[] = { "follow", "create", "off", NULL };
 
+/* By enum pinned_pods. */
+static const char *const pinned_pods[] = { "warn", "refuse", NULL };
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct settings, member)
 
@@ -37,6 +40,10 @@ static const struct option_row rows[] = {
 	{ .name = "webhook-client-ca", .type = OPTION_STRING, AT(webhook_client_ca), .argument = "FILE",
 	  .help = "Answer reviews only for clients with a certificate of one of the CAs in this PEM file. API "
 		  "servers send one only if their AdmissionConfiguration says so." },
+	{ .name = "pinned-pods", .type = OPTION_ENUM, AT(pinned_pods), .choices = pinned_pods,
+	  .argument = "warn|refuse",
+	  .help = "What the webhook does about a pod with spec.nodeName whose node does not offer a resource that the "
+		  "pod asks for, so that it would run without the device." },
 	{ .name = "agent-pods", .type = OPTION_STRING, AT(agent_pods), .argument = "SELECTOR",
 	  .fallback = "app.kubernetes.io/part-of=hostdev,app.kubernetes.io/component=agent",
 	  .group = "Nodes",

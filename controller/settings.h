@@ -4,12 +4,16 @@
 #include "base/options.h"
 #include "kube/program.h"
 
+/* What the webhook does about pods that name a node which does not offer what they ask for. */
+enum pinned_pods { PINNED_PODS_WARN, PINNED_PODS_REFUSE };
+
 struct settings {
 	struct program_settings common;
 	char *pod_name; /* this replica's identity in the election */
 	char *ns;       /* of the Lease, and of the webhook        */
 	char *webhook_listen;
 	char *webhook_client_ca; /* a file */
+	int pinned_pods;         /* enum pinned_pods */
 	char *agent_pods;
 	uint64_t node_gone_after_ms;
 	int kubevirt;                     /* enum kubevirt_mode */

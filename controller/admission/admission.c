@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "api/object.h"
+#include "api/pod.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/admission/known.h"
@@ -9,6 +11,7 @@
 #include "controller/admission/rules.h"
 #include "controller/views/views.h"
 #include "controller/webhook/admission_review.h"
+#include "kube/events.h"
 
 /* All that the rules look at. */
 static const enum view_kind kinds[] = {
@@ -18,6 +21,8 @@ static const enum view_kind kinds[] = {
 
 struct admission {
 	struct views *views;
+	struct events *events;
+	bool refuse_pinned;
 	struct resources *resources;
 	struct admission_rules rules;
 };
@@ -26,11 +31,34 @@ struct admission {
 static struct known look(const struct admission *admission)
 {
 	struct known known = { .stores = views_stores(admission->views),
-			       .resources = admission->resources };
+			       .resources = admission->resources,
+			       .refuse_pinned = admission->refuse_pinned };
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		known.synced[kinds[i]] = views_synced(admission->views, kinds[i]);
 	return known;
+}
+
+/* The API server gives a new object its uid before it asks. jansson's walks take no const. */
+static void record(struct events *events, const struct admission_request *request,
+		   const struct admission_answer *answer)
+{
+	union {
+		const json_t *read;
+		json_t *walked;
+	} object = { .read = request->object };
+	struct pod *pod = NULL;
+	void *decoded = NULL;
+
+	if (answer->warnings.len == 0 ||
+	    api_object_decode(&pod_kind, object.walked, &decoded, NULL) < 0)
+		return;
+	pod = decoded;
+	if (pod->meta.name && pod->meta.uid)
+		events_record(events,
+			      &(struct events_about){ .kind = &pod_kind, .meta = &pod->meta },
+			      EVENTS_WARNING, answer->event, "%s", answer->warnings.items[0]);
+	api_object_free(&pod_kind, decoded);
 }
 
 static void validate(void *arg, const struct admission_request *request,
@@ -40,6 +68,8 @@ static void validate(void *arg, const struct admission_request *request,
 	struct known known = look(admission);
 
 	rules_validate(&known, request, answer);
+	if (answer->event && answer->allowed && !request->dry_run && admission->events)
+		record(admission->events, request, answer);
 }
 
 static void mutate(void *arg, const struct admission_request *request,
@@ -74,16 +104,19 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 	resources_hear(admission->resources, kind, before, after);
 }
 
-struct admission *admission_new(struct views *views)
+struct admission *admission_new(const struct admission_options *options)
 {
 	struct admission *admission = xcalloc(1, sizeof(*admission));
 
-	admission->views = views;
+	admission->views = options->views;
+	admission->events = options->events;
+	admission->refuse_pinned = options->refuse_pinned;
 	admission->resources = resources_new();
 	admission->rules = (struct admission_rules){
 		.validate = validate, .mutate = mutate, .ready = is_ready, .arg = admission
 	};
-	views_listen(views, &(struct views_listener){ .on_change = on_change, .arg = admission });
+	views_listen(admission->views,
+		     &(struct views_listener){ .on_change = on_change, .arg = admission });
 	return admission;
 }
 

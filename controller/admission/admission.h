@@ -5,13 +5,22 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct admission;
 struct admission_rules;
+struct events;
 struct views;
 
-/* @views, which watch virtual machines too, are borrowed and outlive it. Before the loop runs, so that no change
- * is missed. */
-struct admission *admission_new(struct views *views);
+/* All is borrowed, and outlives it. */
+struct admission_options {
+	struct views *views;   /* which watch virtual machines too                              */
+	struct events *events; /* NULL: nothing is recorded                                     */
+	bool refuse_pinned;    /* pods that name a node which does not offer what they ask for  */
+};
+
+/* Before the loop runs, so that no change is missed. */
+struct admission *admission_new(const struct admission_options *options);
 /* Takes NULL, returns NULL. */
 struct admission *admission_free(struct admission *admission);
 

@@ -55,6 +55,11 @@ const char *known_uid(const struct known *known, enum view_kind kind, const char
 	return entry ? entry->uid : "";
 }
 
+const struct view_node *known_node(const struct known *known, const char *name)
+{
+	return known_empty(name) ? NULL : store_object(known->stores[VIEW_NODE], name);
+}
+
 bool known_node_gone(const struct known *known, const char *name)
 {
 	const struct entry *entry =

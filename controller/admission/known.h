@@ -12,12 +12,14 @@
 
 struct resources;
 struct store;
+struct view_node;
 
 /* Borrowed. */
 struct known {
 	const struct store *const *stores; /* by enum view_kind                               */
 	bool synced[VIEW_KINDS];           /* the store has had a list                        */
 	const struct resources *resources; /* that devices have, or that nodes offer          */
+	bool refuse_pinned; /* pods that name a node which does not offer what they ask for   */
 };
 
 /* NULL: there is none, or it cannot be read. Valid until the stores change. */
@@ -30,6 +32,9 @@ const struct view *known_vgpu(const struct known *known, const char *name);
 
 /* The uid of the object of that kind and name; "" if there is none. */
 const char *known_uid(const struct known *known, enum view_kind kind, const char *name);
+
+/* NULL: there is no such node. */
+const struct view_node *known_node(const struct known *known, const char *name);
 
 /* Is there no such node, or is it being deleted? Also true of no name at all. */
 bool known_node_gone(const struct known *known, const char *name);

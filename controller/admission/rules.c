@@ -7,6 +7,7 @@
 #include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
+#include "api/pod.h"
 #include "api/sriovgpudevice.h"
 #include "api/sriovnetworkdevice.h"
 #include "api/usbdevice.h"
@@ -21,6 +22,7 @@
 #include "controller/admission/known.h"
 #include "controller/admission/network_card.h"
 #include "controller/admission/pci_claim.h"
+#include "controller/admission/pod.h"
 #include "controller/admission/rule.h"
 #include "controller/admission/usb_claim.h"
 #include "controller/admission/vgpu.h"
@@ -74,6 +76,8 @@ static const struct rules_row rows[] = {
 		[ADMISSION_DELETE] = { pci_device_delete, CLAIMS | NODES } } },
 	{ .kind = &usbdevice_kind, .on = {
 		[ADMISSION_DELETE] = { usb_device_delete, CLAIMS | NODES } } },
+	{ .kind = &pod_kind, .lenient = true, .on = {
+		[ADMISSION_CREATE] = { pod_create, PCI | USB | CLAIMS | NODES } } },
 	{ .kind = &virtualmachine_kind, .lenient = true, .fill = vm_move, .on = {
 		[ADMISSION_CREATE] = { vm_create, PCI | USB | CLAIMS | NODES | VMS },
 		[ADMISSION_UPDATE] = { vm_update, PCI | USB | CLAIMS | NODES | VMS } } },

@@ -74,6 +74,11 @@ static void set_new(json_t *object, const char *key, json_t *value)
 		abort(); /* out of memory, or a path that is not UTF-8: ours to prevent */
 }
 
+void admission_answer_event(struct admission_answer *answer, const char *reason)
+{
+	answer->event = reason;
+}
+
 void admission_answer_patch(struct admission_answer *answer, const char *op, const char *path,
 			    json_t *value)
 {

@@ -20,6 +20,9 @@ void admission_answer_refuse(struct admission_answer *answer, int code, const ch
 void admission_answer_warn(struct admission_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* What the first warning says is to be an event of the object, too, unless the request is a dry run. @reason is static. */
+void admission_answer_event(struct admission_answer *answer, const char *reason);
+
 /* Add one step to the JSON patch. @path is a JSON pointer, see admission_pointer_add(). @value is taken
  * over; NULL for "remove". */
 void admission_answer_patch(struct admission_answer *answer, const char *op, const char *path,

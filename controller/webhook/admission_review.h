@@ -55,6 +55,8 @@ struct admission_answer {
 	struct str message; /* of a refusal: object, rule and way out             */
 	struct json_strs warnings;
 	json_t *patch; /* JSON patch (RFC 6902), an array; NULL: as it is         */
+	const char *
+		event; /* reason of an event on the object, which says the first warning; NULL: none */
 };
 
 /* Who decides. The functions look into stores and must neither block nor call back. */

@@ -232,6 +232,48 @@ def test_a_card_has_one_object_and_a_second_may_go(webhook, claims, rest):
         rest.remove(path("sriovnetworkdevices", second))
 
 
+RENAMED = "pcidevice.harvesterhci.io/override-resource-name"
+
+
+def test_a_resource_name_that_no_kubelet_takes_is_refused_with_what_one_looks_like(webhook):
+    for name in ("not a name!!", "cpu"):
+        refused(dry_apply(webhook, claim(NIC, annotations={RENAMED: name})), f"{RENAMED} is '{name}', but no kubelet "
+                "takes a resource of that name: it wants DOMAIN/NAME", "such as 'vendor.com/NIC'")
+    assert dry_apply(webhook, claim(NIC, annotations={RENAMED: "vendor.com/NIC"}), check=True).returncode == 0
+
+
+def pod(name, node=None, resource="adm.test/e1000e"):
+    """A ServiceAccount is there only where the manifests have one."""
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "hostdev-system"},
+            "spec": {**({"nodeName": node} if node else {}), "serviceAccountName": "hostdev-agent",
+                     "automountServiceAccountToken": False, "containers": [{
+                         "name": "main", "image": "i", "resources": {"limits": {resource: "1"}}}]}}
+
+
+SILENT = f"spec.nodeName skips the scheduler, and node {NODE} does not offer adm.test/e1000e: it runs without the device"
+
+
+def test_a_pod_that_names_a_node_without_its_device_is_warned_of_and_says_so(webhook, rest):
+    kubectl, asked = webhook.cluster.kubectl, len(webhook.cluster.audit())
+    says(dry_apply(webhook, pod("pinned", NODE), check=True), f"Warning: Pod 'hostdev-system/pinned': {SILENT}")
+    assert SILENT not in dry_apply(webhook, pod("placed"), check=True).stderr
+    assert SILENT not in dry_apply(webhook, pod("other", NODE, "gone.test/x"), check=True).stderr
+    try:
+        says(kubectl("create", "-f", "-", input=pod("pinned", NODE)), SILENT)
+        made = webhook.cluster.get("pod", "pinned", "-n", "hostdev-system")
+        about = f"involvedObject.uid={made['metadata']['uid']}"
+        events = wait_until(lambda: webhook.cluster.get("events", "-n", "hostdev-system", "--field-selector", about),
+                            20, "an event of the pod")
+        assert [(e["type"], e["reason"], e["count"]) for e in events] == [("Warning", "DeviceNotOffered", 1)]
+        assert SILENT in events[0]["message"]
+        # Of the dry runs nothing was recorded.
+        writes = [e for e in webhook.cluster.audit()[asked:] if e.get("objectRef", {}).get("resource") == "events"
+                  and e["user"]["username"].endswith(":hostdev-controller") and e["verb"] == "create"]
+        assert len(writes) == 1, writes
+    finally:
+        kubectl("delete", "pod", "pinned", "-n", "hostdev-system", "--force", "--ignore-not-found", check=False)
+
+
 def test_a_claim_says_all_of_its_device_and_user(webhook, rest):
     kubectl = webhook.cluster.kubectl
     me = json.loads(kubectl("auth", "whoami", "-o", "json").stdout)["status"]["userInfo"]["username"]

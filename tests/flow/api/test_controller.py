@@ -143,6 +143,7 @@ def test_the_controller_has_these_rights_and_no_more(installed):
         ("kubevirt.io", "virtualmachines"): {*read, "patch"},
         ("kubevirt.io", "kubevirts"): {*read, "get", "patch"},
         ("", "nodes"): {*read, "get"},
+        ("", "events"): {"create", "patch"},
         # In its namespace.
         ("", "pods"): read,
         ("", "secrets", "hostdev-webhook-tls"): {*read, "create", "patch"},

@@ -192,10 +192,13 @@ static inline void cluster_ask(const struct cluster *cluster, const struct clust
 	auto_json json_t *user = json_object();
 	const json_t *named = object ? object : old;
 	bool kubevirt = strcmp(row->resource, "virtualmachines") == 0;
+	bool core = strcmp(row->resource, "pods") == 0;
 	struct admission_request request = {
 		.uid = "1",
-		.group = kubevirt ? "kubevirt.io" : "devices.harvesterhci.io",
-		.version = kubevirt ? "v1" : "v1beta1",
+		.group = kubevirt ? "kubevirt.io"
+			 : core   ? ""
+				  : "devices.harvesterhci.io",
+		.version = kubevirt || core ? "v1" : "v1beta1",
 		.resource = row->resource,
 		.subresource = "",
 		.name = cluster_meta(named, "name"),

@@ -49,7 +49,7 @@ static void open_bench(struct bench *b)
 			     &(struct views_spec){ .machines = true,
 						   .on_change = on_change,
 						   .on_synced = on_synced });
-	b->admission = admission_new(b->views);
+	b->admission = admission_new(&(struct admission_options){ .views = b->views });
 }
 
 static void close_bench(struct bench *b)

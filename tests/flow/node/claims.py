@@ -131,7 +131,7 @@ class Claims:
                 f"status: {(claim or {}).get('status')}; agent: {self.node.agent.log()[-1500:]}")
             time.sleep(0.02)
 
-    def wait_ready(self, address, timeout=30):
+    def wait_ready(self, address, timeout=60):
         return self.wait(address, "Ready", "True", timeout=timeout)
 
     def wait_gone(self, *addresses, timeout=30):

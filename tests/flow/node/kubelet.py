@@ -63,7 +63,10 @@ class Kubelet:
         return self.guest.run("bash", "-euc", f"source {ROOT}/hack/lib.sh; export PATH={path}:$PATH; {script}")
 
     def stop(self):
+        """The Node is again as it was before a kubelet told anything of it, or claims would wait for that one."""
         self.in_node_shell(f"stop_process {RUN} kubelet; stop_process {RUN} containerd")
+        self.kubectl("patch", "node", self.node, "--subresource=status", "--type=merge", "-p", json.dumps({"status": {
+            key: None for key in ("conditions", "allocatable", "capacity")}}))
 
     def restart(self):
         """The kubelet alone; the pods stay with containerd."""

@@ -123,6 +123,27 @@ def test_a_pod_gets_what_was_claimed_and_keeps_it(node, kubelet, claims, pods, r
     wait_allocations(node, IGB)
 
 
+def test_a_claim_is_ready_when_its_node_lists_the_device(node, kubelet, claims):
+    """What is read at once after the wait: nothing of it lags behind."""
+    claims.apply(NIC)
+    kubelet.kubectl("wait", f"pcideviceclaim/{pci_name(NIC)}", "--for=condition=Ready", "--timeout=60s")
+    listed = kubelet.cluster.get("node", kubelet.node)["status"]["allocatable"]
+    device, claim = node.pci_object(NIC), kubelet.cluster.get("pcideviceclaim", pci_name(NIC))
+    resource = device["status"]["resourceName"]
+    assert device["status"]["kernelDriverInUse"] == "vfio-pci"
+    assert listed[resource] == "1"
+    assert condition(claim, "Offered") == ("True", "Offered", f"node {kubelet.node} offers it as {resource}")
+
+    claims.apply(TWIN)  # of the same resource, which the Node lists already
+    kubelet.kubectl("wait", f"pcideviceclaim/{pci_name(TWIN)}", "--for=condition=Ready", "--timeout=60s")
+    assert kubelet.allocatable(resource) == "2"
+    writes = [event for event in kubelet.cluster.audit() if event["verb"] == "patch"
+              and event.get("objectRef", {}).get("name") == pci_name(TWIN)
+              and event["objectRef"]["resource"] == "pcideviceclaims"
+              and event["userAgent"].startswith("hostdev-agent/")]
+    assert len(writes) == 4, writes  # mark, intent, bound, Ready
+
+
 def test_a_kubelet_that_cannot_reach_its_api_server_takes_nothing_from_pods(node, kubelet, claims, pods):
     claims.bind(IGB)
     resource = resource_of(node, IGB)

@@ -53,7 +53,6 @@ static void what_is_warned_of_is_an_event(void **state)
 {
 	struct admission_answer answer;
 
-	(void)state;
 	ask(&silent, false, &answer);
 	assert_string_equal(answer.event, "DeviceNotOffered");
 	admission_answer_done(&answer);
@@ -64,7 +63,6 @@ static void a_policy_refuses_it(void **state)
 	struct cluster_case row = silent;
 	struct admission_answer answer;
 
-	(void)state;
 	row.warned = NULL;
 	row.refused = "node node1 does not offer x.com/e1000e, and spec.nodeName skips the "
 		      "scheduler: the pod would run without the device; use nodeSelector";
@@ -81,8 +79,9 @@ int main(void)
 		creations[i].operation = ADMISSION_CREATE;
 		creations[i].resource = "pods";
 	}
-	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
 	suite_add(&suite, "what is warned of is an event", what_is_warned_of_is_an_event, NULL);
 	suite_add(&suite, "a policy refuses it", a_policy_refuses_it, NULL);
+	suite_fixture(&suite, &cluster_fixture);
+	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
 	return suite_run(&suite, "pod");
 }

@@ -67,30 +67,27 @@ static void a_helper_that_told_its_end_is_not_stuck(void **state)
 /* Its own words are heard until its end, however long that takes. */
 static void on_a_busy_machine_a_helper_is_late_and_not_stuck(void **state)
 {
-	struct bench b;
-	struct owner owner;
+	struct bench *b = *state;
+	struct owner *owner = &b->owners[0];
 	struct binder_trouble trouble;
 
-	(void)state;
-	bench_begin(&b, STEP("Unbind") HANG STEP("Probe") HANG DONE);
-	folder_put(&b.fake.folder, "loadavg", "9.1 9.1 9.1 9999/9999 77");
-	owner_init(&owner, &b, "12", "0000:01:00.0");
-	owner_start(&owner);
-	bench_run_until_step(&b, "0000:01:00.0", "Unbind");
+	bench_begin(b, STEP("Unbind") HANG STEP("Probe") HANG DONE);
+	folder_put(&b->fake.folder, "loadavg", "9.1 9.1 9.1 9999/9999 77");
+	owner_init(owner, b, "12", "0000:01:00.0");
+	owner_start(owner);
+	bench_run_until_step(b, "0000:01:00.0", "Unbind");
 	for (int i = 0; i < 5; i++)
-		fake_helper_pass_look(&b.fake, &owner.ended);
-	assert_int_equal(b.late, 1);
-	assert_int_equal(owner.ended, 0);
-	assert_int_equal(write(b.fake.gate_fd, "\n", 1), 1);
-	bench_run_until_step(&b, "0000:01:00.0", "Probe");
-	assert_int_equal(binder_look(b.binder, "0000:01:00.0", &trouble), BINDER_RUNNING);
+		fake_helper_pass_look(&b->fake, &owner->ended);
+	assert_int_equal(b->late, 1);
+	assert_int_equal(owner->ended, 0);
+	assert_int_equal(write(b->fake.gate_fd, "\n", 1), 1);
+	bench_run_until_step(b, "0000:01:00.0", "Probe");
+	assert_int_equal(binder_look(b->binder, "0000:01:00.0", &trouble), BINDER_RUNNING);
 	assert_false(trouble.late);
-	fake_helper_open_gate(&b.fake);
-	bench_run_until(&b, &owner.ended, 1);
-	assert_int_equal(owner.outcome.result, BINDER_DONE);
-	bench_assert_metric(&b, "hostdev_transitions_stuck 0\n");
-	bench_done(&b);
-	owner_done(&owner);
+	fake_helper_open_gate(&b->fake);
+	bench_run_until(b, &owner->ended, 1);
+	assert_int_equal(owner->outcome.result, BINDER_DONE);
+	bench_assert_metric(b, "hostdev_transitions_stuck 0\n");
 }
 
 static void a_stuck_group_keeps_no_other_waiting(void **state)

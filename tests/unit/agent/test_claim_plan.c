@@ -342,7 +342,7 @@ static void comes_to(void **state)
 	if (row->says && !strstr(ready->message, row->says))
 		fail_msg("%s", ready->message);
 	if (row->offered) {
-		const struct api_condition *offered = condition(&room, "Offered");
+		const struct api_condition *offered = condition(room, "Offered");
 		auto_free char *text = xasprintf("%s %s", offered->status, offered->reason);
 
 		assert_string_equal(text, row->offered);

@@ -280,12 +280,12 @@ static const struct pcidevice *find_device(const struct world *world, const char
 
 static void twin_matches_table(void **state)
 {
-	const struct twin_case *row = *state;
+	const struct twin_case *row = suite_row(state);
 	const struct api_condition *told;
-	struct world world;
+	struct world *world = *state;
 
-	world_of(&world, row->lines, ARRAY_LEN(row->lines));
-	told = api_conditions_find(&first_of(&world)->status.conditions, "Distinguishable");
+	world_of(world, row->lines, ARRAY_LEN(row->lines));
+	told = api_conditions_find(&first_of(world)->status.conditions, "Distinguishable");
 	if (!row->names != !told)
 		fail_msg("Distinguishable: %s", told ? told->message : "not there");
 	if (told) {
@@ -294,7 +294,6 @@ static void twin_matches_table(void **state)
 		if (!strstr(told->message, row->names))
 			fail_msg("%s", told->message);
 	}
-	world_close(&world);
 }
 
 /* Of two, each names the other, whichever comes first; of three, each names one. */
@@ -304,19 +303,17 @@ static void twins_name_each_other(void **state)
 					     NIC("0000:03:00.0", "") };
 	static const char *const others[] = { "from 0000:02:00.0", "from 0000:01:00.0",
 					      "from 0000:0" };
-	struct world world;
+	struct world *world = *state;
 
-	(void)state;
-	world_of(&world, lines, ARRAY_LEN(lines));
+	world_of(world, lines, ARRAY_LEN(lines));
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
 		auto_free char *address = xasprintf("0000:0%zu:00.0", i + 1);
 		const struct api_condition *told = api_conditions_find(
-			&find_device(&world, address)->status.conditions, "Distinguishable");
+			&find_device(world, address)->status.conditions, "Distinguishable");
 
 		assert_non_null(told);
 		assert_non_null(strstr(told->message, others[i]));
 	}
-	world_close(&world);
 }
 
 int main(void)

@@ -435,6 +435,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, checks, lists_say_something_or_not);
+	suite_rows(&suite, specs, spec_matches_table);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "pages are read to the end", pages_are_read_to_the_end, NULL);
 	suite_add(&suite, "nodes are known once they are read", nodes_are_known_once_they_are_read,
@@ -455,6 +456,5 @@ int main(void)
 		  who_may_list_nothing_gets_along_with_names, NULL);
 	suite_add(&suite, "a refusal is said in full, and cleaned", a_refusal_is_said_in_full,
 		  NULL);
-	suite_rows(&suite, specs, spec_matches_table);
 	return suite_run(&suite, "lists");
 }

@@ -48,7 +48,6 @@ static void a_claim_that_waits_for_the_kubelet_is_healthy_for_it(void **state)
 	struct scene *scene = scene_of_two();
 	struct offered_answer answer = lend_offered(scene->lend, NIC);
 
-	(void)state;
 	assert_int_equal(scene->kubelet.unhealthy, 0);
 	assert_string_equal(answer.resource, MODEL);
 	assert_null(answer.trouble);
@@ -68,7 +67,6 @@ static void the_node_lists_as_many_as_are_lent(void **state)
 	};
 	struct scene *scene = scene_of_two();
 
-	(void)state;
 	assert_int_equal(state_of(scene, NIC), OFFERED_NOT_YET); /* no Node seen */
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		node_lists(scene, rows[i].quantity);
@@ -83,7 +81,6 @@ static void a_node_without_a_kubelet_offers_nothing(void **state)
 {
 	struct scene *scene = scene_of_two();
 
-	(void)state;
 	lend_set_allocatable(scene->lend, NULL);
 	assert_int_equal(state_of(scene, NIC), OFFERED_BY_NOBODY);
 	node_lists(scene, "2");
@@ -95,7 +92,6 @@ static void without_a_kubelets_folder_too(void **state)
 {
 	struct scene *scene = scene_new();
 
-	(void)state;
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, true);
 	node_lists(scene, "2");
@@ -107,7 +103,6 @@ static void who_waits_is_told_once(void **state)
 {
 	struct scene *scene = scene_of_two();
 
-	(void)state;
 	node_lists(scene, "1");
 	assert_int_equal(state_of(scene, NIC), OFFERED_NOT_YET);
 	str_clear(&scene->stage.log);
@@ -127,7 +122,6 @@ static void who_waits_is_told_of_what_is_wrong(void **state)
 	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
 	struct offered_answer answer;
 
-	(void)state;
 	node_lists(scene, "1");
 	assert_int_equal(state_of(scene, NIC), OFFERED_NOT_YET);
 	str_clear(&scene->stage.log);

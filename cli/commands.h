@@ -5,6 +5,7 @@ struct command;
 
 extern const struct command claim_command;
 extern const struct command completion_command;
+extern const struct command log_command;
 extern const struct command plan_command;
 extern const struct command release_command;
 extern const struct command top_command;

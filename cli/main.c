@@ -20,6 +20,7 @@ static const struct command *const commands[] = {
 	&tree_command,
 	&why_command,
 	&who_command,
+	&log_command,
 	&plan_command,
 	&claim_command,
 	&release_command,

@@ -11,6 +11,7 @@
 #include "agent/claim/claim_ties.h"
 #include "agent/claim/claims.h"
 #include "agent/inventory/claimable.h"
+#include "api/names.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
@@ -19,6 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "kube/apply.h"
+#include "kube/audit.h"
 #include "kube/clock.h"
 #include "kube/echoes.h"
 #include "kube/fetch.h"
@@ -137,13 +139,29 @@ static struct claim_view view_of(const struct claim_run *run)
 	return view;
 }
 
+/* Of the last transition, if the event says what that came to. */
+static const char *result_of(const struct claim_run *run)
+{
+	struct claim_view view = view_of(run);
+	const struct binder_outcome *outcome = view.past.outcome;
+
+	if (run->decision.warning && outcome && outcome->reason &&
+	    strcmp(outcome->reason, run->event_reason) == 0)
+		return binder_result_text(outcome->result);
+	return audit_result(run->event_reason, run->decision.warning);
+}
+
 static void tell_event(struct claim_run *run)
 {
+	const struct pcideviceclaim *claim = claim_now(run);
+
 	if (!run->event_reason)
 		return;
 	claim_event_tell(run->context->deps,
 			 &(struct claim_event){ .name = run->name,
-						.claim = claim_now(run),
+						.claim = claim,
+						.release = !claim || claim->meta.deletion_timestamp,
+						.result = result_of(run),
 						.reason = run->event_reason,
 						.message = run->decision.event_message,
 						.warning = run->decision.warning });
@@ -257,6 +275,41 @@ static void on_read(void *arg, int result, const struct kube_response *response,
 	finish_step(run);
 }
 
+/* Does the status of a claim tell what became of the device @name? */
+static bool is_told(const struct claim_run *run, const char *name)
+{
+	if (strcmp(name, run->name) == 0)
+		return claim_now(run) != NULL;
+	return store_get(informer_store(run->context->deps->claims), name) != NULL;
+}
+
+/* The functions that were moved and have no claim of their own, or none any more. */
+static void tell_moved(const struct claim_run *run)
+{
+	const struct claims_deps *deps = run->context->deps;
+	const struct pcideviceclaim *claim = claim_now(run);
+	const struct binder_job *job = &run->decision.job;
+	bool release = job->verb == BINDER_RELEASE;
+
+	for (size_t i = 0; i < job->len; i++) {
+		const struct binder_function *f = &job->items[i];
+		auto_free char *name = names_pcidevice(deps->node_name, f->address);
+		auto_free char *message =
+			release ? xasprintf("%s was given back", f->address)
+				: xasprintf("bound to %s for the claim %s", f->driver, f->claim);
+
+		if (!is_told(run, name))
+			claim_event_tell(deps, &(struct claim_event){
+						       .name = name,
+						       .user = claim ? claim->spec.user_name : NULL,
+						       .release = release,
+						       .result = binder_result_text(BINDER_DONE),
+						       .reason = release ? "Released" : "Bound",
+						       .message = message,
+					       });
+	}
+}
+
 static void on_transition_end(void *arg, const struct binder_outcome *outcome)
 {
 	struct claim_run *run = arg;
@@ -267,6 +320,8 @@ static void on_transition_end(void *arg, const struct binder_outcome *outcome)
 	claim_history_end(context->history, address, outcome);
 	run->moving = false;
 	run->moved = outcome->result == BINDER_DONE;
+	if (run->moved)
+		tell_moved(run);
 	context->on_moved(context->arg, address, run->name);
 	if (!run->call) /* else when it has been told how long that takes */
 		finish_step(run);

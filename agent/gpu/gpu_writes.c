@@ -6,9 +6,10 @@
 #include "agent/gpu/gpu_keys.h"
 #include "agent/gpu/gpu_write.h"
 #include "agent/gpu/gpus.h"
+#include "api/pcidevice.h"
 #include "base/array.h"
-#include "base/log.h"
 #include "base/mem.h"
+#include "kube/audit.h"
 #include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/store.h"
@@ -63,22 +64,31 @@ struct gpu_writes *gpu_writes_free(struct gpu_writes *writes)
 	return NULL;
 }
 
+/* The PCIDevice has the name of its card's or vGPU's object; it has this in its history, too. */
 static void tell_event(const struct item *item)
 {
-	const struct gpu_world *world = item->writes->world;
+	const struct gpus_deps *deps = item->writes->world->deps;
 	const struct gpu_decision *d = &item->decision;
 	enum gpu_kind kind = gpu_key_kind(item->key);
+	const char *name = item->key + GPU_KEY_NAME;
 	const struct api_meta *meta =
-		store_object(informer_store(world->objects[kind]), item->key + GPU_KEY_NAME);
+		store_object(informer_store(item->writes->world->objects[kind]), name);
+	const struct api_meta *device = store_object(informer_store(deps->devices), name);
 
 	if (!d->event_reason || !meta)
 		return;
-	log_write(d->warning ? LOG_WARN : LOG_INFO, "graphics card",
-		  (const struct log_field[]){ log_str("object", item->key),
-					      log_str("reason", d->event_reason),
-					      log_str("message", d->event_message),
-					      { 0 } });
-	events_record(world->deps->events, &(struct events_about){ gpu_kind_api(kind), meta },
+	audit_record(deps->events, &(struct events_about){ &pcidevice_kind, device },
+		     &(struct audit){
+			     .action = "configure",
+			     .result = audit_result(d->event_reason, d->warning),
+			     .kind = gpu_kind_api(kind)->kind,
+			     .device = name,
+			     .node = deps->node_name,
+			     .reason = d->event_reason,
+			     .message = d->event_message,
+			     .warning = d->warning,
+		     });
+	events_record(deps->events, &(struct events_about){ gpu_kind_api(kind), meta },
 		      d->warning ? EVENTS_WARNING : EVENTS_NORMAL, d->event_reason, "%s",
 		      d->event_message);
 }

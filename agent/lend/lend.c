@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/audit.h"
 #include "kube/clock.h"
 
 enum { LOGGED_MAX = 16 }; /* devices in a line */
@@ -212,8 +213,12 @@ static void on_plugin(void *arg, const struct plugin_event *event)
 		on_allocated(lend, event);
 		return;
 	case PLUGIN_NOT_ALLOCATED:
-		log_warn("a pod was refused its devices", log_str("resource", resource),
-			 log_str("reason", event->err->msg));
+		audit_log(&(struct audit){ .action = "allocate",
+					   .result = "Refused",
+					   .node = lend->deps.node_name,
+					   .resource = resource,
+					   .message = event->err->msg,
+					   .warning = true });
 		return;
 	case PLUGIN_REFUSED:
 		log_warn("device cannot be offered", log_str("resource", resource),

@@ -103,6 +103,7 @@ static void finish(struct task *task, int result, const struct err *err)
 	uint64_t now_ms = clock_now_ms(jobs->deps.clock);
 
 	mdev_lines_end(&task->lines, task->pid, result, err);
+	task->lines.outcome.removes = task->removes;
 	task->stuck = result < 0 && err->kind == ERR_STUCK && !task->lines.ended;
 	if (result < 0 && err->kind == ERR_STUCK && !task->stuck)
 		task->run = helper_run_abandon(task->run); /* it has told its end: nobody waits */

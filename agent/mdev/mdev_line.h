@@ -20,6 +20,7 @@ struct mdev_outcome {
 	char *message; /* for a person */
 	char *uuid;    /* of the instance concerned */
 	size_t count;  /* instances that are as they should be */
+	bool removes;  /* they were to be removed; else made */
 };
 
 struct mdev_lines {

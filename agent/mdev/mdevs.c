@@ -14,6 +14,7 @@
 #include "api/names.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "kube/audit.h"
 #include "kube/clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
@@ -65,19 +66,32 @@ static bool same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Of the object of the parent, if the API server has it by now. */
-static void record_event(struct mdevs *mdevs, const char *parent, enum events_type type,
-			 const char *reason, const char *message)
+/* The event is on the object of the parent, if the API server has it by now. */
+static void tell_outcome(struct mdevs *mdevs, const char *parent,
+			 const struct mdev_outcome *outcome)
 {
 	auto_free char *name = names_mediateddeviceparent(mdevs->deps.node_name, parent);
+	auto_free char *message = xasprintf("%zu mediated devices %s", outcome->count,
+					    outcome->removes ? "removed" : "made");
 	const struct mediateddeviceparent *object =
 		store_object(informer_store(mdevs->deps.parents), name);
+	const char *done = outcome->removes ? "MediatedDevicesRemoved" : "MediatedDevicesMade";
 
-	if (object)
-		events_record(mdevs->deps.events,
-			      &(struct events_about){ .kind = &mediateddeviceparent_kind,
-						      .meta = &object->meta },
-			      type, reason, "%s", message);
+	audit_record(
+		mdevs->deps.events,
+		&(struct events_about){ &mediateddeviceparent_kind, object ? &object->meta : NULL },
+		&(struct audit){
+			.action = outcome->removes ? "remove" : "create",
+			.result = outcome->done   ? "Done"
+				  : outcome->held ? "Held"
+						  : "Failed",
+			.kind = mediateddeviceparent_kind.kind,
+			.device = name,
+			.node = mdevs->deps.node_name,
+			.reason = outcome->done ? done : outcome->reason,
+			.message = outcome->done ? message : outcome->message,
+			.warning = !outcome->done,
+		});
 }
 
 /* Takes @fare. */
@@ -197,8 +211,8 @@ static void on_ended(void *arg, const char *parent, const struct mdev_outcome *o
 	struct told *told = told_of(mdevs, parent);
 	const char *reason = outcome && !outcome->done ? outcome->reason : NULL;
 
-	if (reason && !same(told->event, reason))
-		record_event(mdevs, parent, EVENTS_WARNING, reason, outcome->message);
+	if (outcome && (outcome->done ? outcome->count > 0 : reason && !same(told->event, reason)))
+		tell_outcome(mdevs, parent, outcome);
 	if (outcome) {
 		free(told->event);
 		told->event = xstrdup_or_null(reason);

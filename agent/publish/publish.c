@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/publish/publish_audit.h"
 #include "agent/publish/publish_plan.h"
 #include "agent/publish/publish_view.h"
 #include "api/kind.h"
 #include "api/meta.h"
+#include "api/pcideviceclaim.h"
+#include "api/usbdeviceclaim.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -44,6 +47,7 @@ struct write {
 	bool first; /* the status follows the object, which was created just now */
 	struct kube_call *call;
 	json_t *sent; /* the status that was applied, NULL before */
+	json_t *had;  /* who had the device, by the object as it was seen */
 	work_end_fn *end;
 	void *end_arg;
 };
@@ -84,6 +88,7 @@ static void end_write(struct write *write, int result, const struct err *err)
 		log_debug("written", log_str("object", write->name), log_int("result", result));
 	write->end(write->end_arg, result, err);
 	json_decref(write->sent);
+	json_decref(write->had);
 	free(write);
 }
 
@@ -116,6 +121,37 @@ static char *outcome_of(int result, const struct kube_response *response, struct
 	return version;
 }
 
+/* Whose claim the device is; NULL: nobody's. */
+static const char *user_of(const struct write *write)
+{
+	const struct informer *claims = write->publish->deps.claims[write->kind];
+	const void *claim = claims ? store_object(informer_store(claims), write->name) : NULL;
+
+	if (!claim)
+		return NULL;
+	return write->kind == INVENTORY_PCI
+		       ? ((const struct pcideviceclaim *)claim)->spec.user_name
+		       : ((const struct usbdeviceclaim *)claim)->spec.user_name;
+}
+
+static void tell_allocations(const struct write *write)
+{
+	const struct publish *publish = write->publish;
+	const struct api_meta *meta =
+		store_object(informer_store(publish->deps.devices[write->kind]), write->name);
+
+	publish_audit_tell(
+		&(struct publish_audit){
+			.events = publish->deps.events,
+			.kind = publish->inventory->sets[write->kind].kind,
+			.name = write->name,
+			.meta = meta,
+			.node_name = publish->deps.node_name,
+			.user = user_of(write),
+		},
+		write->had, json_object_get(write->sent, "status"));
+}
+
 static void on_written(void *arg, int result, const struct kube_response *response,
 		       const struct err *err)
 {
@@ -125,6 +161,8 @@ static void on_written(void *arg, int result, const struct kube_response *respon
 
 	if (version)
 		expect_echo(write, version);
+	if (version && write->sent)
+		tell_allocations(write);
 	end_write(write, version ? 0 : cause.code, &cause);
 }
 
@@ -207,10 +245,12 @@ static void on_deleted(void *arg, int result, const struct kube_response *respon
 		result = 0;
 	else if (result == 0)
 		result = json_map_load(response->body, response->body_len, &answer, &cause);
-	if (result == 0)
+	if (result == 0) {
+		tell_allocations(write);
 		expect_echo(write, NULL);
-	else if (cause.kind == ERR_INVALID)
+	} else if (cause.kind == ERR_INVALID) {
 		cause.kind = ERR_RETRY; /* nothing in a deletion can be wrong for good */
+	}
 	end_write(write, result, &cause);
 }
 
@@ -303,6 +343,7 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 				 .kind = kind,
 				 .key = key,
 				 .name = name,
+				 .had = publish_audit_list(publish_allocations(kind, c.seen)),
 				 .end = end,
 				 .end_arg = end_arg };
 	do_step(write, step, body, entry);
@@ -335,6 +376,7 @@ struct publish *publish_free(struct publish *publish)
 		kube_call_cancel(write->call);
 		write->end(write->end_arg, 0, NULL);
 		json_decref(write->sent);
+		json_decref(write->had);
 		free(write);
 	}
 	workq_run_free(publish->queue);

@@ -13,6 +13,7 @@
 
 struct api_condition_value;
 struct clock;
+struct events;
 struct informer;
 struct kube_client;
 struct mediateddevice;
@@ -25,6 +26,8 @@ struct publish_deps {
 	struct kube_client *client;
 	struct clock *clock;
 	struct metrics *metrics;
+	struct events *events; /* may be NULL */
+	const char *node_name; /* for the audit trail */
 	const struct informer
 		*devices[INVENTORY_KINDS]; /* with the label of this node; NULL: not published */
 	const struct informer *claims[INVENTORY_KINDS]; /* NULL: nobody claims that kind */

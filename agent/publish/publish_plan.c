@@ -431,3 +431,13 @@ json_t *publish_object(enum inventory_kind kind, const void *wanted)
 	}
 	return object;
 }
+
+const struct pcidevice_allocations *publish_allocations(enum inventory_kind kind,
+							const void *object)
+{
+	const struct shape *shape = &shapes[kind];
+
+	if (!object || !shape->allocations)
+		return NULL;
+	return (const void *)((const char *)object + shape->allocations);
+}

@@ -60,3 +60,7 @@ json_t *publish_left_over(enum inventory_kind kind, const json_t *body, const js
 
 /* The whole object as the steps above would make it, for the caller to json_decref(). */
 json_t *publish_object(enum inventory_kind kind, const void *wanted);
+
+/* Who has the device, as its object @object (may be NULL) tells; NULL: none, or the kind has no such list. */
+const struct pcidevice_allocations *publish_allocations(enum inventory_kind kind,
+							const void *object);

@@ -35,8 +35,9 @@ struct sriov_deps {
 	struct kube_client *client;
 	struct clock *clock;
 	struct events *events;
-	struct metrics *metrics;       /* may be NULL                       */
-	const struct informer *claims; /* PCIDeviceClaims of all nodes      */
+	struct metrics *metrics;        /* may be NULL                       */
+	const struct informer *claims;  /* PCIDeviceClaims of all nodes      */
+	const struct informer *devices; /* PCIDevices of this node; may be NULL */
 	const char *node_name;
 	struct sriov_options options;
 	/* Virtual functions were made or removed: the devices are to be looked at anew. */

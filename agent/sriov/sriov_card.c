@@ -11,12 +11,15 @@
 #include "agent/sriov/sriov_past.h"
 #include "agent/sriov/sriov_plan.h"
 #include "agent/sriov/sriov_view.h"
+#include "api/names.h"
 #include "api/object.h"
+#include "api/pcidevice.h"
 #include "api/sriovnetworkdevice.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "kube/apply.h"
+#include "kube/audit.h"
 #include "kube/clock.h"
 #include "kube/echoes.h"
 #include "kube/events.h"
@@ -131,19 +134,37 @@ bool sriov_card_holds(const struct sriov_card *card)
 
 static void go_on(struct sriov_card *card);
 
+/* The PCIDevice of the card, so that its history has this, too; NULL: it is not known. */
+static const struct api_meta *device_of(const struct sriov_card *card, const char *address)
+{
+	const struct sriov_deps *deps = card->context->deps;
+	auto_free char *name = address ? names_pcidevice(deps->node_name, address) : NULL;
+
+	return name && deps->devices ? store_object(informer_store(deps->devices), name) : NULL;
+}
+
 static void tell_event(struct sriov_card *card)
 {
 	const struct sriovnetworkdevice *object = object_now(card);
 	const struct sriov_decision *decision = &card->decision;
+	const struct sriov_deps *deps = card->context->deps;
 
 	if (!decision->event_reason || !object)
 		return;
-	log_write(decision->warning ? LOG_WARN : LOG_INFO, "network card",
-		  (const struct log_field[]){ log_str("object", card->name),
-					      log_str("reason", decision->event_reason),
-					      log_str("message", decision->event_message),
-					      { 0 } });
-	events_record(card->context->deps->events,
+	audit_record(
+		deps->events,
+		&(struct events_about){ &pcidevice_kind, device_of(card, object->spec.address) },
+		&(struct audit){
+			.action = "configure",
+			.result = audit_result(decision->event_reason, decision->warning),
+			.kind = sriovnetworkdevice_kind.kind,
+			.device = card->name,
+			.node = deps->node_name,
+			.reason = decision->event_reason,
+			.message = decision->event_message,
+			.warning = decision->warning,
+		});
+	events_record(deps->events,
 		      &(struct events_about){ &sriovnetworkdevice_kind, &object->meta },
 		      decision->warning ? EVENTS_WARNING : EVENTS_NORMAL, decision->event_reason,
 		      "%s", decision->event_message);

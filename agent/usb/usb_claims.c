@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "kube/apply.h"
+#include "kube/audit.h"
 #include "kube/clock.h"
 #include "kube/echoes.h"
 #include "kube/events.h"
@@ -113,19 +114,30 @@ static void end_failed(struct run *run, const struct err *err)
 
 static void tell_event(struct run *run)
 {
+	const struct usb_claims_deps *deps = &run->claims->deps;
+	const struct usb_claim_decision *decision = &run->decision;
 	const struct usbdeviceclaim *claim = claim_now(run);
+	const struct usbdevice *device = store_object(informer_store(deps->devices), run->name);
 
 	if (!run->event_reason || !claim)
 		return;
-	log_write(run->decision.warning ? LOG_WARN : LOG_INFO, "claim",
-		  (const struct log_field[]){ log_str("claim", run->name),
-					      log_str("reason", run->event_reason),
-					      log_str("message", run->decision.event_message),
-					      { 0 } });
-	events_record(run->claims->deps.events,
+	audit_record(deps->events,
+		     &(struct events_about){ &usbdevice_kind, device ? &device->meta : NULL },
+		     &(struct audit){
+			     .action = claim->meta.deletion_timestamp ? "release" : "bind",
+			     .result = audit_result(run->event_reason, decision->warning),
+			     .user = claim->spec.user_name,
+			     .kind = usbdevice_kind.kind,
+			     .device = run->name,
+			     .node = deps->node_name,
+			     .reason = run->event_reason,
+			     .message = decision->event_message,
+			     .warning = decision->warning,
+		     });
+	events_record(deps->events,
 		      &(struct events_about){ .kind = &usbdeviceclaim_kind, .meta = &claim->meta },
-		      run->decision.warning ? EVENTS_WARNING : EVENTS_NORMAL, run->event_reason,
-		      "%s", run->decision.event_message);
+		      decision->warning ? EVENTS_WARNING : EVENTS_NORMAL, run->event_reason, "%s",
+		      decision->event_message);
 }
 
 static void go_on(struct run *run);

@@ -7,8 +7,10 @@
 #include "api/json_map_read.h"
 #include "api/migconfiguration.h"
 #include "api/object.h"
+#include "api/pcideviceclaim.h"
 #include "api/sriovgpudevice.h"
 #include "api/sriovnetworkdevice.h"
+#include "api/usbdeviceclaim.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -17,8 +19,6 @@
 #include "cli/model/cluster.h"
 #include "kube/list_page.h"
 #include "kube/url.h"
-
-enum { EVENTS_ASKED = 500 };
 
 const char *device_event_time(const struct event *event)
 {
@@ -37,12 +37,31 @@ static int64_t wall_ms(const struct event *event)
 	return ms;
 }
 
+/* Times of events are whole seconds: within one, they are in the order in which a device lives. */
+static size_t stage(const struct event *event)
+{
+	static const char *const stages[] = { "Claimed", "ClaimChanged", NULL,
+					      "Bound",   "Offered",      "Allocated",
+					      "Freed",   "Unclaimed",    "Released" };
+	size_t other = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(stages); i++) {
+		if (!stages[i])
+			other = i;
+		else if (event->reason && strcmp(event->reason, stages[i]) == 0)
+			return i;
+	}
+	return other;
+}
+
 static int latest_first(const void *a, const void *b)
 {
 	const struct event *const *x = a;
 	const struct event *const *y = b;
 	int64_t difference = wall_ms(*y) - wall_ms(*x);
 
+	if (difference == 0 && stage(*x) != stage(*y))
+		return stage(*x) < stage(*y) ? 1 : -1;
 	if (difference == 0)
 		return strcmp((*x)->meta.name, (*y)->meta.name);
 	return difference > 0 ? 1 : -1;
@@ -62,14 +81,62 @@ static void take_event(void *arg, const struct json_text *text)
 	events->items[events->len++] = event;
 }
 
+static bool same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool device_event_of_claim(const struct event *event)
+{
+	const char *kind = event->involved_object.kind;
+
+	return same(kind, pcideviceclaim_kind.kind) || same(kind, usbdeviceclaim_kind.kind);
+}
+
+/* Does a claim of the same name tell it, too? Then its uid says which claim it was. */
+static bool is_claims(const struct device_events *events, const struct event *event)
+{
+	if (device_event_of_claim(event))
+		return false;
+	for (size_t i = 0; i < events->len; i++) {
+		const struct event *other = events->items[i];
+
+		if (device_event_of_claim(other) && same(other->reason, event->reason) &&
+		    same(other->message, event->message) &&
+		    same(other->involved_object.name, event->involved_object.name))
+			return true;
+	}
+	return false;
+}
+
+static void drop_doubles(struct device_events *events)
+{
+	size_t i = 0;
+
+	while (i < events->len) {
+		struct event *event = events->items[i];
+
+		if (!is_claims(events, event)) {
+			i++;
+			continue;
+		}
+		events->len--;
+		memmove(events->items + i, events->items + i + 1,
+			(events->len - i) * sizeof(struct event *));
+		api_object_free(&event_kind, event);
+	}
+}
+
 int device_events_add(struct device_events *events, const char *list, size_t len, struct err *err)
 {
 	struct list_page page = { 0 };
+	size_t max = events->max ? events->max : DEVICE_EVENTS_SHOWN;
 	int r = list_page_read(list, len, take_event, events, &page, err);
 
 	list_page_done(&page);
 	qsort(events->items, events->len, sizeof(struct event *), latest_first);
-	while (events->len > DEVICE_EVENTS_SHOWN)
+	drop_doubles(events);
+	while (events->len > max)
 		api_object_free(&event_kind, events->items[--events->len]);
 	return r;
 }
@@ -85,7 +152,7 @@ static int read_about(struct session *session, const char *name, struct device_e
 	url_object(&path, &event_kind, NULL, NULL, NULL);
 	url_add_query(&path, &(struct url_query){
 				     .field_selector = selector,
-				     .limit = EVENTS_ASKED,
+				     .limit = DEVICE_EVENTS_MAX,
 			     });
 	r = session_ask(session,
 			&(struct kube_request){

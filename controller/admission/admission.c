@@ -6,6 +6,7 @@
 #include "api/pod.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "controller/admission/admission_audit.h"
 #include "controller/admission/known.h"
 #include "controller/admission/resources.h"
 #include "controller/admission/rules.h"
@@ -70,6 +71,7 @@ static void validate(void *arg, const struct admission_request *request,
 	rules_validate(&known, request, answer);
 	if (answer->event && answer->allowed && !request->dry_run && admission->events)
 		record(admission->events, request, answer);
+	admission_audit(&known, admission->events, request, answer);
 }
 
 static void mutate(void *arg, const struct admission_request *request,

@@ -68,17 +68,21 @@ void log_format(struct str *out, enum log_level level, const char *msg,
 	}
 }
 
-void log_write(enum log_level level, const char *msg, const struct log_field *fields)
+void log_always(enum log_level level, const char *msg, const struct log_field *fields)
 {
 	auto_str struct str line = STR_INIT;
 	char stamp[TIMEFMT_MAX];
 
-	if (level < minimum)
-		return;
 	str_addf(&line, "time=%s ", timefmt_rfc3339_ms(timefmt_wall_ms(), stamp));
 	log_format(&line, level, msg, fields);
 	str_add_char(&line, '\n');
 	/* One write per line, so that lines of two processes do not mix. Nothing helps if it fails. */
 	if (write(STDERR_FILENO, line.buf, line.len) < 0)
 		return;
+}
+
+void log_write(enum log_level level, const char *msg, const struct log_field *fields)
+{
+	if (level >= minimum)
+		log_always(level, msg, fields);
 }

@@ -32,6 +32,9 @@ int log_level_from_text(const char *text, enum log_level *ret_level); /* 0, or -
 
 void log_write(enum log_level level, const char *msg, const struct log_field *fields);
 
+/* Likewise, whatever the level says: for lines that somebody else relies on. */
+void log_always(enum log_level level, const char *msg, const struct log_field *fields);
+
 #define log_at_(level, msg, ...) \
 	log_write(level, msg, (const struct log_field[]){ __VA_ARGS__ __VA_OPT__(, ){ 0 } })
 #define log_debug(msg, ...) log_at_(LOG_DEBUG, msg, __VA_ARGS__)

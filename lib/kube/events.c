@@ -285,14 +285,52 @@ static void cut(struct str *text)
 	text->len = len + 3;
 }
 
-__attribute__((format(printf, 1, 0))) static char *clean_message(const char *fmt, va_list ap)
+/* The length of "pod NAMESPACE/NAME" at the beginning of @text; 0: there is none. */
+static size_t pod_len(const char *text)
+{
+	static const char word[] = "pod ";
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+	size_t len = sizeof(word) - 1;
+	size_t ns;
+	size_t name;
+
+	if (strncmp(text, word, len) != 0)
+		return 0;
+	ns = strspn(text + len, letters);
+	name = text[len + ns] == '/' ? strspn(text + len + ns + 1, letters) : 0;
+	return ns > 0 && name > 0 ? len + ns + 1 + name : 0;
+}
+
+static void hide_pods(struct str *to, const char *text)
+{
+	bool begins = true; /* a word */
+
+	while (*text) {
+		size_t len = begins ? pod_len(text) : 0;
+
+		begins = *text == ' ' || *text == '(';
+		if (len > 0)
+			str_add(to, "a pod");
+		else
+			str_add_char(to, *text);
+		text += len > 0 ? len : 1;
+	}
+}
+
+__attribute__((format(printf, 2, 0))) static char *clean_message(bool hide, const char *fmt,
+								 va_list ap)
 {
 	char text[EVENTS_MESSAGE_MAX + 2]; /* one more than fits, so that cut() sees it */
+	auto_str struct str hidden = STR_INIT;
 	struct str clean = STR_INIT;
 
 	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
 		return xstrdup("");
-	str_add_clean(&clean, text, strlen(text));
+	if (hide)
+		hide_pods(&hidden, text);
+	else
+		str_add(&hidden, text);
+	str_add_clean(&clean, str_cstr(&hidden), hidden.len);
 	cut(&clean);
 	return str_detach(&clean);
 }
@@ -335,7 +373,7 @@ void events_record(struct events *events, const struct events_about *about, enum
 	saying->event.type = xstrdup(type == EVENTS_WARNING ? "Warning" : "Normal");
 	saying->event.reason = xstrdup(reason);
 	va_start(ap, fmt);
-	saying->event.message = clean_message(fmt, ap);
+	saying->event.message = clean_message(!about->meta->namespace_, fmt, ap);
 	va_end(ap);
 	saying->same = page_of(&saying->event);
 	saying->wall_ms = clock_wall_ms(events->deps.clock);

@@ -3,6 +3,9 @@
  *
  * Fire and forget: what cannot be sent is counted and dropped. The same event again raises the count
  * of the first. Each object may cause EVENTS_BURST in a row, then one in EVENTS_REFILL_MS.
+ *
+ * Events about objects of the cluster are in the namespace default, where people read them who may not know of the
+ * pods of others: "pod NAMESPACE/NAME" in a message of such a one becomes "a pod".
  */
 #pragma once
 

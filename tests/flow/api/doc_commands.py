@@ -20,7 +20,7 @@ IMAGE = r"build/images/hostdev-(?P<image>agent|controller)\.tar"
 OTHERS = {  # programs that the tree has not: the words that pages give them
     "ctr": rf"-n k8s.io images import {IMAGE}",
     "env": r"",
-    "grep": r"pcidevices",
+    "grep": r"pcidevices|msg=audit",
     "install": r"build/\S+/bin/kubectl-hostdev /usr/local/bin/",
     "ls": r"/dev/vfio",
     "lspci": r"-nnk|-k -s [\da-f:.]+",

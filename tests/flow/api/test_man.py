@@ -13,8 +13,8 @@ FOLDER = ROOT / "docs/man"
 FORMS = {
     "hostdev-agent.8": {"OPTIONS": [], "INSPECT": ["inspect"], "PLAN": ["plan"]},
     "hostdev-controller.8": {"OPTIONS": [], "UNINSTALL": ["uninstall"]},
-    "kubectl-hostdev.1": {word.upper(): [word] for word in ("tree", "why", "who", "plan", "claim", "release", "top", "map",
-                                                            "version", "completion")},
+    "kubectl-hostdev.1": {word.upper(): [word] for word in ("tree", "why", "who", "log", "plan", "claim", "release", "top",
+                                                            "map", "version", "completion")},
 }
 COMMON = {"kubectl-hostdev.1": "OPTIONS"}  # the heading of the flags that every form has
 FLAG = re.compile(r"^ {7}(?:-(\w), )?--([\w-]+)", re.MULTILINE)

@@ -25,7 +25,8 @@
 
 /* kube/events.h without an API server. */
 struct events {
-	struct str said; /* "Warning Held\n" for each event */
+	struct str
+		said; /* "Warning Held\n" for each event of a claim, "Warning Held of the device\n" */
 };
 
 void events_record(struct events *events, const struct events_about *about, enum events_type type,
@@ -33,7 +34,8 @@ void events_record(struct events *events, const struct events_about *about, enum
 {
 	assert_non_null(about->meta->name);
 	assert_non_null(fmt);
-	str_addf(&events->said, "%s %s\n", type == EVENTS_WARNING ? "Warning" : "Normal", reason);
+	str_addf(&events->said, "%s %s%s\n", type == EVENTS_WARNING ? "Warning" : "Normal", reason,
+		 about->kind == &pcidevice_kind ? " of the device" : "");
 }
 
 struct bench {

@@ -37,8 +37,9 @@ struct bench {
 	json_t *objects; /* the server's PCIDevices: name -> object */
 	int version;
 	size_t writes;
-	bool lagging; /* the watch tells nothing */
-	bool moving;  /* every PCI device is on its way to another driver */
+	bool lagging;                       /* the watch tells nothing */
+	bool moving;                        /* every PCI device is on its way to another driver */
+	struct pcidevice_allocations given; /* who has every PCI device */
 };
 
 static inline void on_change(void *arg, const char *name, const struct entry *before,
@@ -76,6 +77,16 @@ static inline bool bench_moving(void *arg, const char *name)
 	return b->moving;
 }
 
+static inline const struct pcidevice_allocations *
+bench_allocations(void *arg, enum inventory_kind kind, const char *name)
+{
+	static const struct pcidevice_allocations none = { 0 };
+	const struct bench *b = arg;
+
+	assert_non_null(name);
+	return kind == INVENTORY_PCI ? &b->given : &none;
+}
+
 /* Nothing is answered yet. */
 static inline void bench_open(struct bench *b)
 {
@@ -90,7 +101,9 @@ static inline void bench_open(struct bench *b)
 	bench_listen(b, &b->claims[INVENTORY_USB], INVENTORY_USB, &usbdeviceclaim_kind);
 	deps = (struct publish_deps){ .client = b->client,
 				      .clock = fake_clock_as_clock(b->clock),
+				      .node_name = "node1",
 				      .moving = bench_moving,
+				      .allocations = bench_allocations,
 				      .arg = b };
 	for (int kind = 0; kind < INVENTORY_KINDS; kind++) {
 		deps.devices[kind] = b->devices[kind].informer;

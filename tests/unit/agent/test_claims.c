@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "fake/fake_client.h"
 #include "unit/agent/claims_nic.h"
+#include "unit/captured.h"
 
 static void a_life_takes_four_writes(void **state)
 {
@@ -21,7 +22,7 @@ static void a_life_takes_four_writes(void **state)
 	bench_serve(b);
 	bench_logged(b, "PATCH " NAME "/status\n");
 	bench_has(b, NAME, "\"passthroughEnabled\":true");
-	bench_said(b, "Normal Bound\n");
+	bench_said(b, "Normal Bound of the device\nNormal Bound\n");
 	bench_look(b, bound_nic);
 	bench_delete(b, NAME);
 	bench_serve(b);
@@ -30,13 +31,51 @@ static void a_life_takes_four_writes(void **state)
 	bench_end(b, RETURNED);
 	bench_serve(b);
 	bench_logged(b, "PATCH " NAME "\n");
-	bench_said(b, "Normal Released\n");
+	bench_said(b, "Normal Released of the device\nNormal Released\n");
 	bench_look(b, free_nic);
 	bench_advance(b, 60000);
 	assert_int_equal(bench_asking(b), 0);
 	assert_int_equal(json_object_size(b->objects), 0);
 	assert_int_equal(b->writes, 4);
 	assert_int_equal(fake.binder->started, 2);
+}
+
+static void assert_line(const char *text, const char *line)
+{
+	if (!strstr(text, line))
+		fail_msg("no '%s' in:\n%s", line, text);
+}
+
+/* Who had what done to which device, in lines that people search for. */
+static void a_life_is_in_the_audit_trail(void **state)
+{
+	struct captured captured;
+	auto_free char *text = NULL;
+	struct bench *b = *state;
+
+	log_set_level(LOG_ERROR);
+	captured_begin(&captured);
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+	bench_serve(b);
+	bench_look(b, free_nic);
+	bench_advance(b, 60000);
+	bench_serve(b);
+	bench_end(b, BOUND);
+	bench_serve(b);
+	bench_look(b, bound_nic);
+	bench_delete(b, NAME);
+	bench_serve(b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	text = captured_end(&captured);
+	assert_line(text, "level=warn msg=audit action=bind result=Failed user=admin "
+			  "kind=PCIDevice device=" NAME " node=node1 reason=UnbindFailed message=");
+	assert_line(text, "level=info msg=audit action=bind result=Done user=admin kind=PCIDevice "
+			  "device=" NAME " node=node1 reason=Bound message=");
+	assert_line(text, "level=info msg=audit action=release result=Done user=admin "
+			  "kind=PCIDevice device=" NAME " node=node1 reason=Released message=");
 }
 
 static void a_ready_claim_is_left_alone(void **state)
@@ -189,6 +228,7 @@ static void a_record_without_a_claim_is_released(void **state)
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);
 	bench_end(b, RETURNED);
 	bench_serve(b);
+	bench_said(b, "Normal Released of the device\n");
 	assert_int_equal(fake.binder->jobs.len, 0);
 	bench_look(b, free_nic);
 	bench_serve(b);
@@ -206,7 +246,7 @@ static void devices_that_others_bound_are_left_alone_and_told_once(void **state)
 		bench_advance(b, 60000);
 		assert_int_equal(bench_asking(b), 0);
 	}
-	bench_said(b, "Normal LeftAlone\n");
+	bench_said(b, "Normal LeftAlone of the device\n");
 	assert_int_equal(fake.binder->started, 0);
 }
 
@@ -269,7 +309,7 @@ static void the_event_of_a_foreign_device_waits_for_its_object(void **state)
 	bench_look(b, foreign_nic);
 	bench_said(b, "");
 	bench_event(b, DEVICES_PATH, "ADDED", device);
-	bench_said(b, "Normal LeftAlone\n");
+	bench_said(b, "Normal LeftAlone of the device\n");
 	bench_stamp(b, device);
 	bench_event(b, DEVICES_PATH, "MODIFIED", device);
 	bench_said(b, "");
@@ -328,6 +368,7 @@ static struct claims_case {
 } cases[] = {
 	{ "a life takes four writes: mark, intent, ready, unmark",
 	  &free_fixture, a_life_takes_four_writes },
+	{ "a life is in the audit trail", &free_fixture, a_life_is_in_the_audit_trail },
 	{ "a claim that is as it should be takes no request",
 	  &ready_fixture, a_ready_claim_is_left_alone },
 	{ "nothing is decided before the lists are there",

@@ -14,7 +14,7 @@ static void a_pod_is_named_before_any_helper_runs(void **state)
 	assert_int_equal(fake.binder->jobs.len, 0);
 	bench_has(b, NAME, "\"holder\":\"pod default/vm-1\"");
 	bench_has(b, NAME, "\"passthroughEnabled\":true");
-	bench_said(b, "Warning Held\n");
+	bench_said(b, "Warning Held of the device\nWarning Held\n");
 
 	/* Looked at again, it says the same and writes nothing. */
 	str_clear(&b->log);

@@ -97,7 +97,7 @@ static void a_held_device_waits_for_its_holder(void **state)
 	bench_serve(b);
 	bench_logged(b, "PATCH " NAME "/status\n");
 	bench_has(b, NAME, "\"holder\":\"process 123 (qemu)\"");
-	bench_said(b, "Warning Held\n");
+	bench_said(b, "Warning Held of the device\nWarning Held\n");
 	assert_non_null(fake.watch);
 	assert_int_equal(fake.watch->pid, 123);
 	bench_advance(b, 4000);
@@ -131,7 +131,7 @@ static void a_holder_that_stays_is_looked_for_every_5_s(void **state)
 		assert_int_equal(fake.binder->jobs.len, 1);
 	}
 	assert_int_equal(fake.watches, 1);
-	bench_said(b, "Warning Held\n");
+	bench_said(b, "Warning Held of the device\nWarning Held\n");
 }
 
 static void a_failure_is_told_once_and_tried_again_with_backoff(void **state)
@@ -151,7 +151,7 @@ static void a_failure_is_told_once_and_tried_again_with_backoff(void **state)
 		assert_int_equal(fake.binder->jobs.len, 1);
 		hold_ms *= 2;
 	}
-	bench_said(b, "Warning UnbindFailed\n");
+	bench_said(b, "Warning UnbindFailed of the device\nWarning UnbindFailed\n");
 	bench_end(b, BOUND);
 	bench_serve(b);
 	bench_has(b, NAME, "\"passthroughEnabled\":true");
@@ -316,7 +316,7 @@ static void a_stuck_helper_is_waited_for(void **state)
 	bench_end(b, OUTCOME(BINDER_STUCK, "Stuck"));
 	bench_serve(b);
 	bench_has(b, NAME, "\"reason\":\"Stuck\"");
-	bench_said(b, "Warning Stuck\n");
+	bench_said(b, "Warning Stuck of the device\nWarning Stuck\n");
 	bench_look(b, free_nic);
 	bench_advance(b, 3600000);
 	bench_look(b, free_nic);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "fake/fake_client.h"
 #include "unit/agent/publish_bench.h"
+#include "unit/captured.h"
 
 #define NAME "node1-000001000"
 #define NIC(rest)                                                                                 \
@@ -61,6 +62,78 @@ static void the_first_status_waits_for_no_watch(void **state)
 	bench_serve_one(b);
 	assert_int_equal(bench_writing(b), 1);
 	fake_client_choose(b->client, "/pcidevices/" NAME "/status?");
+}
+
+/* The lines of the audit trail that come of @given as who has the device. The caller frees. */
+static char *lines_of(struct bench *b, struct pcidevice_allocations given)
+{
+	struct captured captured;
+
+	b->given = given;
+	captured_begin(&captured);
+	publish_touch(b->publish, INVENTORY_PCI, NAME);
+	fake_clock_settle(b->clock);
+	bench_serve(b);
+	return captured_end(&captured);
+}
+
+static void assert_audited(const char *text, const char *line)
+{
+	const char *found = strstr(text, "level=");
+
+	assert_non_null(found);
+	assert_string_equal(found, line);
+}
+
+static void pods_that_come_and_go_are_audited(void **state)
+{
+	char ns[] = "team-a";
+	char pod[] = "vm-1";
+	char other[] = "vm-2";
+	char container[] = "compute";
+	struct pcidevice_allocation one[] = { { ns, pod, container } };
+	struct pcidevice_allocation two[] = { { ns, other, container } };
+	auto_free char *first = NULL;
+	auto_free char *again = NULL;
+	auto_free char *second = NULL;
+	auto_free char *last = NULL;
+	struct bench *b = *state;
+
+	first = lines_of(b, (struct pcidevice_allocations){ one, 1, 0 });
+	again = lines_of(b, (struct pcidevice_allocations){ one, 1, 0 });
+	second = lines_of(b, (struct pcidevice_allocations){ two, 1, 0 });
+	last = lines_of(b, (struct pcidevice_allocations){ 0 });
+	assert_audited(first, "level=info msg=audit action=allocate result=Done kind=PCIDevice "
+			      "device=" NAME " node=node1 pod=team-a/vm-1 container=compute "
+			      "resource=unknown.com/10d3 reason=Allocated "
+			      "message=\"given to a pod as unknown.com/10d3\"\n");
+	assert_string_equal(again, "");
+	assert_non_null(strstr(second, "action=free result=Done kind=PCIDevice device=" NAME
+				       " node=node1 pod=team-a/vm-1 "));
+	assert_non_null(strstr(second, "action=allocate result=Done kind=PCIDevice device=" NAME
+				       " node=node1 pod=team-a/vm-2 "));
+	assert_non_null(strstr(last, "action=free result=Done kind=PCIDevice device=" NAME
+				     " node=node1 pod=team-a/vm-2 "));
+}
+
+static void a_refused_write_is_not_audited(void **state)
+{
+	char ns[] = "team-a";
+	char pod[] = "vm-1";
+	struct pcidevice_allocation one[] = { { ns, pod, NULL } };
+	struct captured captured;
+	auto_free char *text = NULL;
+	struct bench *b = *state;
+
+	b->given = (struct pcidevice_allocations){ one, 1, 0 };
+	captured_begin(&captured);
+	publish_touch(b->publish, INVENTORY_PCI, NAME);
+	fake_clock_settle(b->clock);
+	fake_client_choose(b->client, "/pcidevices/");
+	fake_client_answer(b->client, 500, "{}");
+	fake_clock_settle(b->clock);
+	text = captured_end(&captured);
+	assert_null(strstr(text, "msg=audit"));
 }
 
 static void no_change_takes_no_write(void **state)
@@ -370,6 +443,10 @@ static struct publish_case {
 	  &synced_fixture, a_new_device_takes_two_writes },
 	{ "the first status follows at once",
 	  &synced_fixture, the_first_status_waits_for_no_watch },
+	{ "pods that come and go are in the audit trail",
+	  &settled_fixture, pods_that_come_and_go_are_audited },
+	{ "a write that fails is not in the audit trail",
+	  &settled_fixture, a_refused_write_is_not_audited },
 	{ "no change takes no write", &settled_fixture, no_change_takes_no_write },
 	{ "another driver takes one write", &settled_fixture, another_driver_takes_one_write },
 	{ "a vanished device takes one delete, of that very object",

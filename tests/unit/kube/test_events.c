@@ -197,6 +197,42 @@ static void a_message_may_be_anything(void **state)
 	asks(b, "POST", "line\\\\x0afeed \\\\xff\"");
 }
 
+static struct pods_case {
+	const char *name;
+	const char *said;
+	const char *shown;
+} pods[] = {
+	{ "a pod has no name in an event of the cluster", "pod team-a/vm-1 has 0000:01:00.0",
+	  "\"message\":\"a pod has 0000:01:00.0\"" },
+	{ "each of several pods has none", "process 7 (qemu) of pod a/b and (pod c/d.e)",
+	  "\"message\":\"process 7 (qemu) of a pod and (a pod)\"" },
+	{ "a word that ends like it stays", "tripod a/b, pod x, pod /y and pod z/",
+	  "\"message\":\"tripod a/b, pod x, pod /y and pod z/\"" },
+};
+
+static void the_message_is(void **state)
+{
+	const struct pods_case *c = *state;
+	struct bench b;
+
+	open_bench(&b);
+	record(&b, c->said);
+	asks(&b, "POST", c->shown);
+	close_bench(&b);
+}
+
+static void in_a_namespace_a_pod_has_its_name(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b);
+	b.meta.namespace_ = xstrdup("team-a");
+	record(&b, "pod team-a/vm-1 has it");
+	asks(&b, "POST", "\"message\":\"pod team-a/vm-1 has it\"");
+	close_bench(&b);
+}
+
 static void freeing_forgets_what_waits(void **state)
 {
 	struct bench *b = *state;
@@ -221,6 +257,9 @@ int main(void)
 	suite_add(&suite, "an outage is outlasted for a while", an_outage_is_outlasted_for_a_while,
 		  NULL);
 	suite_add(&suite, "a message may be anything", a_message_may_be_anything, NULL);
+	suite_rows(&suite, pods, the_message_is);
+	suite_add(&suite, "in a namespace a pod has its name", in_a_namespace_a_pod_has_its_name,
+		  NULL);
 	suite_add(&suite, "freeing forgets what waits", freeing_forgets_what_waits, NULL);
 	return suite_run(&suite, "events");
 }

@@ -106,8 +106,7 @@ void events_record(struct events *events, const struct events_about *about, enum
 	(void)events;
 	(void)fmt;
 	assert_ptr_equal(about->kind, &mediateddeviceparent_kind);
-	assert_int_equal(type, EVENTS_WARNING);
-	str_addf(&bench.events, "%s ", reason);
+	str_addf(&bench.events, "%s%s ", type == EVENTS_WARNING ? "!" : "", reason);
 }
 
 /* Who is healthy: "+" or "-" for each device. */
@@ -171,6 +170,7 @@ static inline void bench_open(const char *script, const struct machine_card *car
 			  .clock = fake_clock_as_clock(bench.clock),
 			  .helper = { .path = bench.fake.path, .state_dir = "/state" },
 			  .deadline_ms = AMPLE_MS },
+		.events = (struct events *)&bench.events,
 		.node_name = "node1",
 		.moved = bench_on_moved,
 		.changed = bench_on_changed,

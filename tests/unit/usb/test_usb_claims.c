@@ -15,12 +15,12 @@ static void a_life_takes_three_writes(void **state)
 	bench_create(b);
 	bench_serve(b);
 	assert_log(b, MARK TELL);
-	assert_said(b, "Normal Offered|");
+	assert_said(b, "Normal Offered of the device|Normal Offered|");
 	assert_has(b, "\"portPath\":\"1-2\"");
 	bench_delete(b);
 	bench_serve(b);
 	assert_log(b, READ "give back 1-2|" UNMARK);
-	assert_said(b, "Normal Released|");
+	assert_said(b, "Normal Released of the device|Normal Released|");
 	assert_null(b->claim);
 }
 
@@ -60,12 +60,12 @@ static void unplugged_and_back_takes_a_write_each(void **state)
 	bench_look(b, "");
 	bench_serve(b);
 	assert_log(b, TELL);
-	assert_said(b, "Warning DeviceGone|");
+	assert_said(b, "Warning DeviceGone of the device|Warning DeviceGone|");
 	sticks_claim(&b->node, CLAIM(STICK, KNOWN("1-2", "A"))); /* for the names */
 	bench_look(b, "1-2=6:A");
 	bench_serve(b);
 	assert_log(b, TELL);
-	assert_said(b, "Normal Offered|");
+	assert_said(b, "Normal Offered of the device|Normal Offered|");
 }
 
 static void a_pod_keeps_the_claim(void **state)
@@ -76,7 +76,7 @@ static void a_pod_keeps_the_claim(void **state)
 	bench_delete(b);
 	bench_serve(b);
 	assert_log(b, TELL);
-	assert_said(b, "Warning Held|");
+	assert_said(b, "Warning Held of the device|Warning Held|");
 	assert_has(b, "\"holder\":\"pod default/vm-1\"");
 	fake_clock_advance(b->clock, 60000);
 	bench_serve(b);

@@ -31,7 +31,7 @@ static void a_conflict_at_the_release_is_tried_again(void **state)
 	fake_clock_advance(b->clock, 60000);
 	bench_serve(b);
 	assert_null(b->claim);
-	assert_said(b, "Normal Released|");
+	assert_said(b, "Normal Released of the device|Normal Released|");
 }
 
 static struct failure_case {

@@ -33,7 +33,8 @@ void events_record(struct events *events, const struct events_about *about, enum
 {
 	assert_string_equal(about->meta->name, STICK);
 	assert_non_null(fmt);
-	str_addf(&events->said, "%s %s|", type == EVENTS_WARNING ? "Warning" : "Normal", reason);
+	str_addf(&events->said, "%s %s%s|", type == EVENTS_WARNING ? "Warning" : "Normal", reason,
+		 about->kind == &usbdevice_kind ? " of the device" : "");
 }
 
 struct bench {

@@ -1,0 +1,143 @@
+#include "controller/admission/admission_audit.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/migconfiguration.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
+#include "api/sriovgpudevice.h"
+#include "api/sriovnetworkdevice.h"
+#include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "api/vgpudevice.h"
+#include "base/mem.h"
+#include "controller/admission/known.h"
+#include "controller/webhook/admission_review.h"
+#include "kube/audit.h"
+#include "kube/events.h"
+
+/* A kind of which requests are told. */
+struct row {
+	const struct api_kind *kind;
+	const struct api_kind *device; /* that it is a claim of; NULL: it is a card's settings */
+	enum view_kind view;           /* of the device */
+};
+
+static const struct row rows[] = {
+	{ &pcideviceclaim_kind, &pcidevice_kind, VIEW_PCIDEVICE },
+	{ &usbdeviceclaim_kind, &usbdevice_kind, VIEW_USBDEVICE },
+	{ .kind = &sriovnetworkdevice_kind },
+	{ .kind = &sriovgpudevice_kind },
+	{ .kind = &vgpudevice_kind },
+	{ .kind = &migconfiguration_kind },
+};
+
+/* How an operation on a claim is called, and what its event says: no user (events.h). */
+static const struct {
+	const char *action;
+	const char *reason;
+	const char *message;
+} operations[] = {
+	[ADMISSION_CREATE] = { "claim", "Claimed", "a claim of the device was created" },
+	[ADMISSION_UPDATE] = { "change", "ClaimChanged", "the claim of the device was changed" },
+	[ADMISSION_DELETE] = { "unclaim", "Unclaimed", "the claim of the device was deleted" },
+};
+
+static const struct row *find_row(const struct admission_request *request)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (strcmp(rows[i].kind->plural, request->resource) == 0 &&
+		    strcmp(rows[i].kind->group, request->group) == 0)
+			return &rows[i];
+	}
+	return NULL;
+}
+
+static const json_t *member(const json_t *object, const char *part, const char *key)
+{
+	return json_object_get(json_object_get(object, part), key);
+}
+
+static bool same(const json_t *a, const json_t *b)
+{
+	return a == b || (a && b && json_equal(a, b));
+}
+
+/* Does it ask for anything? Finalizers, labels and owners of objects come and go by themselves. */
+static bool is_wish(const struct admission_request *request)
+{
+	const json_t *object = request->object;
+	const json_t *old = request->old_object;
+
+	return request->operation != ADMISSION_UPDATE ||
+	       !same(json_object_get(object, "spec"), json_object_get(old, "spec")) ||
+	       !same(member(object, "metadata", "annotations"),
+		     member(old, "metadata", "annotations"));
+}
+
+/* The event of a refusal does not repeat the message, which may name other users and pods. */
+static void record(const struct known *known, struct events *events, const struct row *row,
+		   const struct audit *audit)
+{
+	const char *uid = known_uid(known, row->view, audit->device);
+	struct api_meta meta = { 0 };
+
+	if (!events || !*uid)
+		return;
+	meta.name = xstrdup(audit->device);
+	meta.uid = xstrdup(uid);
+	if (audit->warning)
+		events_record(
+			events, &(struct events_about){ row->device, &meta }, EVENTS_WARNING,
+			"ClaimRefused",
+			"the webhook has refused a request (%s) for its claim: the log of the "
+			"controller says whose and why",
+			audit->action);
+	else
+		events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_NORMAL,
+			      audit->reason, "%s", audit->message);
+	free(meta.name);
+	free(meta.uid);
+}
+
+static void tell(const struct known *known, struct events *events, const struct row *row,
+		 const struct audit *audit)
+{
+	audit_log(audit);
+	if (row->device)
+		record(known, events, row, audit);
+}
+
+void admission_audit(const struct known *known, struct events *events,
+		     const struct admission_request *request, const struct admission_answer *answer)
+{
+	const struct row *row = find_row(request);
+	const json_t *object = request->object ? request->object : request->old_object;
+	const char *name = json_string_value(member(object, "metadata", "name"));
+	const char *node = json_string_value(member(object, "spec", "nodeName"));
+	bool claim;
+
+	if (!row || *request->subresource || request->dry_run ||
+	    request->operation > ADMISSION_DELETE || !is_wish(request))
+		return;
+	claim = row->device != NULL;
+	tell(known, events, row,
+	     &(struct audit){
+		     .action = claim ? operations[request->operation].action : "configure",
+		     .result = answer->allowed ? "Done" : "Refused",
+		     .user = request->user,
+		     .owner = json_string_value(member(object, "spec", "userName")),
+		     .kind = claim ? row->device->kind : row->kind->kind,
+		     .device = name ? name : request->name,
+		     .node = node,
+		     .reason = !answer->allowed ? "ClaimRefused"
+			       : claim          ? operations[request->operation].reason
+						: NULL,
+		     .message = !answer->allowed ? answer->message.buf
+				: claim          ? operations[request->operation].message
+						 : NULL,
+		     .warning = !answer->allowed,
+	     });
+}

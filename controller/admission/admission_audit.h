@@ -1,0 +1,17 @@
+/*
+ * admission_audit: tells in the audit trail who asked for what of a claim or of the settings of a card, and whether it
+ * was admitted.
+ *
+ * What the API server refuses before it asks the webhook (by RBAC or a policy), or dry runs, is not told.
+ */
+#pragma once
+
+struct admission_answer;
+struct admission_request;
+struct events;
+struct known;
+
+/* Log a line, and record the event on the device of the claim if it is known. @events may be NULL. */
+void admission_audit(const struct known *known, struct events *events,
+		     const struct admission_request *request,
+		     const struct admission_answer *answer);

@@ -1,0 +1,70 @@
+#include "kube/audit.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/events.h"
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t len = strlen(text);
+	size_t end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+const char *audit_result(const char *reason, bool warning)
+{
+	if (!warning)
+		return "Done";
+	if (strcmp(reason, "Held") == 0)
+		return "Held";
+	if (strcmp(reason, "Stuck") == 0)
+		return "Stuck";
+	return ends_in(reason, "Failed") || ends_in(reason, "Lost") ? "Failed" : "Refused";
+}
+
+void audit_log(const struct audit *audit)
+{
+	auto_free char *pod = audit->ns && audit->pod ? xasprintf("%s/%s", audit->ns, audit->pod)
+						      : xstrdup_or_null(audit->pod);
+	const struct {
+		const char *key;
+		const char *text;
+	} rows[] = {
+		{ "action", audit->action },       { "result", audit->result },
+		{ "user", audit->user },           { "owner", audit->owner },
+		{ "kind", audit->kind },           { "device", audit->device },
+		{ "node", audit->node },           { "pod", pod },
+		{ "container", audit->container }, { "resource", audit->resource },
+		{ "reason", audit->reason },       { "message", audit->message },
+	};
+	struct log_field fields[ARRAY_LEN(rows) + 1] = { 0 };
+	struct str texts[ARRAY_LEN(rows)] = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (!rows[i].text || !*rows[i].text)
+			continue;
+		str_add(&texts[n], rows[i].text);
+		str_cut(&texts[n], AUDIT_TEXT_MAX);
+		fields[n] = log_str(rows[i].key, str_cstr(&texts[n]));
+		n++;
+	}
+	log_always(audit->warning ? LOG_WARN : LOG_INFO, "audit", fields);
+	for (size_t i = 0; i < n; i++)
+		str_done(&texts[i]);
+}
+
+void audit_record(struct events *events, const struct events_about *about,
+		  const struct audit *audit)
+{
+	audit_log(audit);
+	if (events && about->meta)
+		events_record(events, about, audit->warning ? EVENTS_WARNING : EVENTS_NORMAL,
+			      audit->reason, "%s", audit->message);
+}

@@ -1,0 +1,47 @@
+/*
+ * audit: who did what to which device: one line each in the log, and an event on the device.
+ *
+ *	level=info msg=audit action=bind result=Done user=alice kind=PCIDevice device=n-000001000 node=n ...
+ *
+ * Lines are written whatever --log-level says. Their fields are those of docs/audit.md, in that order, without those
+ * that have nothing to say: people search for them and ship them, so that names and meanings stay. Events name neither
+ * users nor pods, since other people may read those (events.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct events;
+struct events_about;
+
+enum { AUDIT_TEXT_MAX = 1024 }; /* bytes of a field; longer ones are cut, with "..." */
+
+/* Borrowed. NULL: nothing to say. */
+struct audit {
+	const char *action; /* "bind"                                                       */
+	const char *result; /* "Done", "Refused", or as binder_result_text()                */
+	const char *user;   /* the API server's name of who asked, or whose the claim is    */
+	const char *owner;  /* whose the claim is, where @user is who asked                 */
+	const char *kind;   /* of the object @device: "PCIDevice"                           */
+	const char *device; /* its name                                                     */
+	const char *node;
+	const char *ns; /* of @pod */
+	const char *pod;
+	const char *container;
+	const char *resource; /* as which the device was given */
+	const char *reason;   /* CamelCase, as in conditions; also the event's */
+	const char *message;
+	bool warning; /* somebody should look at it */
+};
+
+/* The result that an event with @reason stands for: "Held", "Stuck" and "Failed" (of reasons that end so, or in "Lost"), else
+ * "Refused"; "Done" if it is no warning. */
+const char *audit_result(const char *reason, bool warning);
+
+/* Write the line. */
+void audit_log(const struct audit *audit);
+
+/* Likewise, and record the event, which needs a reason and a message, on @about. @events or its meta may be NULL: there
+ * is no event. */
+void audit_record(struct events *events, const struct events_about *about,
+		  const struct audit *audit);

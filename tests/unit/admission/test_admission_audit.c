@@ -1,0 +1,111 @@
+/* admission_audit: the line of the audit trail and the event of each request. */
+#include "controller/admission/admission_audit.h"
+
+#include "api/meta.h"
+#include "kube/events.h"
+#include "unit/admission/cluster.h"
+#include "unit/captured.h"
+
+#define NAME              "node1-000001000"
+#define CLAIM(meta, spec) "{'metadata':{'name':'" NAME "'" meta "},'spec':{" spec "}}"
+#define MINE              "'userName':'alice','nodeName':'node1'"
+
+/* kube/events.h without an API server. */
+struct events {
+	struct str said;
+};
+
+void events_record(struct events *events, const struct events_about *about, enum events_type type,
+		   const char *reason, const char *fmt, ...)
+{
+	assert_null(strstr(fmt, "alice"));
+	str_addf(&events->said, "%s %s %s %s %s", about->kind->kind, about->meta->name,
+		 about->meta->uid, type == EVENTS_WARNING ? "Warning" : "Normal", reason);
+}
+
+/* clang-format off */
+static struct audit_case {
+	struct cluster_case request;
+	const char *line; /* NULL: none */
+	const char *event;
+} cases[] = {
+	{ { .name = "a claim", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims", .object = CLAIM("", MINE) },
+	  "level=info msg=audit action=claim result=Done user=alice owner=alice kind=PCIDevice device=" NAME " node=node1 "
+	  "reason=Claimed message=\"a claim of the device was created\"",
+	  "PCIDevice " NAME " u-" NAME " Normal Claimed" },
+	{ { .name = "a claim for another", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims", .user = "boss",
+	    .object = CLAIM("", MINE) },
+	  "action=claim result=Done user=boss owner=alice ", "PCIDevice " NAME " u-" NAME " Normal Claimed" },
+	{ { .name = "a refused claim says why, its event does not", .operation = ADMISSION_CREATE,
+	    .resource = "pcideviceclaims", .object = CLAIM("", MINE), .refused = "pod team-b/vm has it" },
+	  "level=warn msg=audit action=claim result=Refused user=alice owner=alice kind=PCIDevice device=" NAME " node=node1 "
+	  "reason=ClaimRefused message=\"pod team-b/vm has it\"",
+	  "PCIDevice " NAME " u-" NAME " Warning ClaimRefused" },
+	{ { .name = "a claim of what is not there has no event", .operation = ADMISSION_CREATE,
+	    .resource = "pcideviceclaims", .object = "{'metadata':{'name':'x'}}", .refused = "no such device" },
+	  "action=claim result=Refused user=alice kind=PCIDevice device=x reason=ClaimRefused", "" },
+	{ { .name = "a changed spec", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims",
+	    .object = CLAIM("", MINE ",'driver':'x'"), .old = CLAIM("", MINE) },
+	  "action=change result=Done ", "PCIDevice " NAME " u-" NAME " Normal ClaimChanged" },
+	{ { .name = "a changed annotation", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims",
+	    .object = CLAIM(",'annotations':{'hostdev.io/allow-host-critical':'true'}", MINE), .old = CLAIM("", MINE) },
+	  "action=change result=Done ", "PCIDevice " NAME " u-" NAME " Normal ClaimChanged" },
+	{ { .name = "a finalizer is no change", .operation = ADMISSION_UPDATE, .resource = "pcideviceclaims",
+	    .object = CLAIM(",'finalizers':['a']", MINE), .old = CLAIM("", MINE) }, NULL, "" },
+	{ { .name = "a deletion", .operation = ADMISSION_DELETE, .resource = "pcideviceclaims", .old = CLAIM("", MINE) },
+	  "action=unclaim result=Done user=alice ", "PCIDevice " NAME " u-" NAME " Normal Unclaimed" },
+	{ { .name = "a dry run is not told", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims",
+	    .object = CLAIM("", MINE), .dry_run = true }, NULL, "" },
+	{ { .name = "a claim of a USB device", .operation = ADMISSION_CREATE, .resource = "usbdeviceclaims",
+	    .object = "{'metadata':{'name':'" STICK "'}}" },
+	  "action=claim result=Done user=alice kind=USBDevice device=" STICK " ", "USBDevice " STICK " u-" STICK " Normal Claimed" },
+	{ { .name = "the settings of a card", .operation = ADMISSION_UPDATE, .resource = "sriovnetworkdevices",
+	    .object = "{'metadata':{'name':'node1-eth0'},'spec':{'numVFs':2,'nodeName':'node1'}}",
+	    .old = "{'metadata':{'name':'node1-eth0'},'spec':{'numVFs':0,'nodeName':'node1'}}" },
+	  "action=configure result=Done user=alice kind=SRIOVNetworkDevice device=node1-eth0 node=node1\n", "" },
+	{ { .name = "a device's own object is no claim", .operation = ADMISSION_DELETE, .resource = "pcidevices",
+	    .old = "{'metadata':{'name':'" NAME "'}}" }, NULL, "" },
+};
+/* clang-format on */
+
+static const struct audit_case *asked;
+static struct events events;
+
+static void ask(const struct known *known, const struct admission_request *request,
+		struct admission_answer *answer)
+{
+	if (asked->request.refused)
+		admission_answer_refuse(answer, 403, "%s", asked->request.refused);
+	admission_audit(known, &events, request, answer);
+}
+
+static void the_request_is_told(void **state)
+{
+	struct admission_answer answer;
+	struct captured captured;
+	struct cluster cluster;
+	auto_free char *text = NULL;
+
+	asked = *state;
+	cluster_open(&cluster);
+	captured_begin(&captured);
+	cluster_ask(&cluster, &asked->request, ask, &answer);
+	text = captured_end(&captured);
+	if (!asked->line)
+		assert_string_equal(text, "");
+	else if (!strstr(text, asked->line))
+		fail_msg("no '%s' in '%s'", asked->line, text);
+	assert_string_equal(str_cstr(&events.said), asked->event);
+	str_done(&events.said);
+	admission_answer_done(&answer);
+	cluster_close(&cluster);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		suite_add(&suite, cases[i].request.name, the_request_is_told, &cases[i]);
+	return suite_run(&suite, "admission_audit");
+}

@@ -1,0 +1,120 @@
+/* history: the events of a device and of its claims, oldest first, each with its user. */
+#include "unit/suite.h"
+
+#include <string.h>
+
+#include "cli/ask/device_events.h"
+#include "cli/history.h"
+#include "unit/cli/made.h"
+
+#define NAME "vm1-000003100"
+#define EVENT(kind, uid, reason, message, time)                                                 \
+	"{'metadata':{'name':'" reason "." uid "'},'type':'Normal','reason':'" reason           \
+	"','message':'" message "','count':1,'involvedObject':{'kind':'" kind "','name':'" NAME \
+	"','uid':'" uid "'},'lastTimestamp':'2026-01-02T03:" time "Z'}"
+
+static const char events_json[] =
+	"{'metadata':{'resourceVersion':'1'},'items':[" EVENT("PCIDevice", "d", "Released", "gone", "20:01") "," EVENT(
+		"PCIDevice", "d", "Claimed", "made",
+		"40:00") "," EVENT("PCIDevice", "d", "Bound", "bound",
+				   "40:00") "," EVENT("PCIDeviceClaim", "new", "Bound", "bound",
+						      "40:00") "," EVENT("PCIDeviceClaim", "old",
+									 "Released", "gone",
+									 "20:01") "," EVENT("PCIDevice",
+											    "d",
+											    "ClaimRefused",
+											    "no",
+											    "50:00") "," EVENT("PCIDevice",
+													       "d",
+													       "Allocated",
+													       "given",
+													       "59:00") "]}";
+
+static void put_claim(struct cluster *cluster)
+{
+	made_put(cluster, CLUSTER_PCICLAIM,
+		 "{'metadata':{'name':'" NAME
+		 "','uid':'new','creationTimestamp':'2026-01-02T03:40:00Z'},"
+		 "'spec':{'userName':'alice'}}");
+}
+
+static void put_nobodys_claim(struct cluster *cluster)
+{
+	made_put(cluster, CLUSTER_PCICLAIM,
+		 "{'metadata':{'name':'" NAME
+		 "','uid':'new','creationTimestamp':'2026-01-02T03:40:00Z'}}");
+}
+
+static struct history_case {
+	const char *name;
+	void (*put)(struct cluster *cluster);
+	const char *text;
+} cases[] = {
+	{ "the user is of the claim that is there, and of nothing before or beside it", put_claim,
+	  "TIME                   REASON         COUNT   USER    MESSAGE\n"
+	  "2026-01-02T03:20:01Z   Released       1               gone\n"
+	  "2026-01-02T03:40:00Z   Claimed        1       alice   made\n"
+	  "2026-01-02T03:40:00Z   Bound          1       alice   bound\n"
+	  "2026-01-02T03:50:00Z   ClaimRefused   1               no\n"
+	  "2026-01-02T03:59:00Z   Allocated      1       alice   given\n" },
+	{ "a claim may be nobody's", put_nobodys_claim,
+	  "TIME                   REASON         COUNT   USER   MESSAGE\n"
+	  "2026-01-02T03:20:01Z   Released       1              gone\n"
+	  "2026-01-02T03:40:00Z   Claimed        1              made\n"
+	  "2026-01-02T03:40:00Z   Bound          1              bound\n"
+	  "2026-01-02T03:50:00Z   ClaimRefused   1              no\n"
+	  "2026-01-02T03:59:00Z   Allocated      1              given\n" },
+};
+
+static void read_events(struct device_events *events)
+{
+	auto_free char *json = made_json(events_json);
+
+	assert_int_equal(device_events_add(events, json, strlen(json), NULL), 0);
+}
+
+static void a_history_reads_so(void **state)
+{
+	const struct history_case *c = *state;
+	struct cluster *cluster = made_cluster();
+	auto_events struct device_events events = { .max = DEVICE_EVENTS_MAX };
+	struct out out = { .format = OUT_TABLE };
+
+	c->put(cluster);
+	read_events(&events);
+	history_print(cluster_device(cluster, DEVICE_PCI, NAME), &events, &out);
+	assert_string_equal(str_cstr(&out.text), c->text);
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+static void programs_get_the_same(void **state)
+{
+	struct cluster *cluster = made_cluster();
+	auto_events struct device_events events = { .max = DEVICE_EVENTS_MAX };
+	struct out out = { .format = OUT_JSON };
+	auto_json json_t *json = NULL;
+	const json_t *list;
+
+	(void)state;
+	put_claim(cluster);
+	read_events(&events);
+	history_print(cluster_device(cluster, DEVICE_PCI, NAME), &events, &out);
+	assert_int_equal(json_map_load(out.text.buf, out.text.len, &json, NULL), 0);
+	list = json_object_get(json, "events");
+	assert_int_equal(json_array_size(list), 5);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "user")),
+			    "alice");
+	assert_null(json_object_get(json_array_get(list, 0), "user"));
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, cases, a_history_reads_so);
+	suite_add(&suite, "programs get the same", programs_get_the_same, NULL);
+	return suite_run(&suite, "history");
+}

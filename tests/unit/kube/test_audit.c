@@ -1,0 +1,155 @@
+#include "kube/audit.h"
+
+#include <string.h>
+
+#include "api/pcidevice.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/events.h"
+#include "unit/captured.h"
+#include "unit/suite.h"
+
+/* kube/events.h without an API server. */
+struct events {
+	struct str said;
+};
+
+void events_record(struct events *events, const struct events_about *about, enum events_type type,
+		   const char *reason, const char *fmt, ...)
+{
+	assert_string_equal(fmt, "%s");
+	str_addf(&events->said, "%s %s %s\n", about->meta->name,
+		 type == EVENTS_WARNING ? "Warning" : "Normal", reason);
+}
+
+static struct line_case {
+	const char *name;
+	struct audit audit;
+	const char *line;
+} lines[] = {
+	{ "all that is known is in the line, in the order of the page",
+	  { .action = "allocate",
+	    .result = "Done",
+	    .user = "alice",
+	    .owner = "bob",
+	    .kind = "PCIDevice",
+	    .device = "n-000001000",
+	    .node = "n",
+	    .ns = "team-a",
+	    .pod = "vm-1",
+	    .container = "main",
+	    .resource = "intel.com/X",
+	    .reason = "Allocated",
+	    .message = "given to a pod" },
+	  " level=info msg=audit action=allocate result=Done user=alice owner=bob kind=PCIDevice "
+	  "device=n-000001000 node=n pod=team-a/vm-1 container=main resource=intel.com/X "
+	  "reason=Allocated message=\"given to a pod\"\n" },
+	{ "what is not known is left out",
+	  { .action = "bind", .result = "Done", .user = "", .device = "d" },
+	  " level=info msg=audit action=bind result=Done device=d\n" },
+	{ "trouble is a warning",
+	  { .action = "bind", .result = "Stuck", .device = "d", .warning = true },
+	  " level=warn msg=audit action=bind result=Stuck device=d\n" },
+	{ "a name of a user forges no field and no line",
+	  { .action = "claim", .result = "Refused", .user = "eve result=Done\nlevel=info" },
+	  " level=info msg=audit action=claim result=Refused user=\"eve "
+	  "result=Done\\x0alevel=info\"\n" },
+};
+
+static struct result_case {
+	const char *name;
+	const char *reason;
+	bool warning;
+	const char *result;
+} results[] = {
+	{ "what is no warning is done", "Bound", false, "Done" },
+	{ "held is held", "Held", true, "Held" },
+	{ "stuck is stuck", "Stuck", true, "Stuck" },
+	{ "what has failed says so", "UnbindFailed", true, "Failed" },
+	{ "what is lost has failed", "DriverLost", true, "Failed" },
+	{ "all else was refused", "GroupShared", true, "Refused" },
+};
+
+static void the_result_is(void **state)
+{
+	const struct result_case *c = *state;
+
+	assert_string_equal(audit_result(c->reason, c->warning), c->result);
+}
+
+static char *logged(const struct audit *audit)
+{
+	struct captured captured;
+
+	captured_begin(&captured);
+	audit_log(audit);
+	return captured_end(&captured);
+}
+
+static void the_line_is(void **state)
+{
+	const struct line_case *c = *state;
+	auto_free char *text = logged(&c->audit);
+	const char *level = strstr(text, " level=");
+
+	assert_non_null(level);
+	assert_string_equal(level, c->line);
+}
+
+static void no_level_hides_a_line(void **state)
+{
+	auto_free char *text = NULL;
+
+	(void)state;
+	log_set_level(LOG_ERROR);
+	text = logged(&(struct audit){ .action = "bind", .result = "Done" });
+	log_set_level(LOG_INFO);
+	assert_non_null(strstr(text, "msg=audit action=bind"));
+}
+
+static void a_long_text_is_cut(void **state)
+{
+	char message[3 * AUDIT_TEXT_MAX];
+	auto_free char *text = NULL;
+
+	(void)state;
+	memset(message, 'a', sizeof(message) - 1);
+	message[sizeof(message) - 1] = '\0';
+	text = logged(&(struct audit){ .action = "claim", .message = message });
+	assert_non_null(strstr(text, "aaa...\n"));
+	assert_true(strlen(text) < AUDIT_TEXT_MAX + 200);
+}
+
+static void the_event_is_the_devices(void **state)
+{
+	static const struct audit audit = {
+		.action = "bind", .result = "Done", .reason = "Bound", .message = "bound to x"
+	};
+	char name[] = "n-1";
+	struct api_meta meta = { .name = name };
+	struct events events = { 0 };
+	struct captured captured;
+	auto_free char *text = NULL;
+
+	(void)state;
+	captured_begin(&captured);
+	audit_record(&events, &(struct events_about){ &pcidevice_kind, &meta }, &audit);
+	audit_record(&events, &(struct events_about){ &pcidevice_kind, NULL }, &audit);
+	audit_record(NULL, &(struct events_about){ &pcidevice_kind, &meta }, &audit);
+	text = captured_end(&captured);
+	assert_string_equal(str_cstr(&events.said), "n-1 Normal Bound\n");
+	str_done(&events.said);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_rows(&suite, lines, the_line_is);
+	suite_rows(&suite, results, the_result_is);
+	suite_add(&suite, "no --log-level hides a line", no_level_hides_a_line, NULL);
+	suite_add(&suite, "a long text is cut", a_long_text_is_cut, NULL);
+	suite_add(&suite, "the event is the device's", the_event_is_the_devices, NULL);
+	return suite_run(&suite, "audit");
+}

@@ -30,7 +30,7 @@ static bool is_before(const char *a, const char *b)
 
 /*
  * Events name no users: the claim that is there says whose it is, to who may read it. It has the events of its uid, and
- * those of the device since it was made; a refused request is somebody else's.
+ * those of the device since it was made; a refused request is somebody else's, and what is left alone nobody's.
  */
 static const char *user_of(const struct cluster_device *device, const struct event *event)
 {
@@ -42,7 +42,8 @@ static const char *user_of(const struct cluster_device *device, const struct eve
 		return "";
 	if (of_claim)
 		return uid && claim->uid && strcmp(uid, claim->uid) == 0 ? device->user : "";
-	if (event->reason && strcmp(event->reason, "ClaimRefused") == 0)
+	if (event->reason &&
+	    (strcmp(event->reason, "ClaimRefused") == 0 || strcmp(event->reason, "LeftAlone") == 0))
 		return "";
 	return is_before(device_event_time(event), claim->creation_timestamp) ? "" : device->user;
 }

@@ -40,9 +40,9 @@ static int64_t wall_ms(const struct event *event)
 /* Times of events are whole seconds: within one, they are in the order in which a device lives. */
 static size_t stage(const struct event *event)
 {
-	static const char *const stages[] = { "Claimed", "ClaimChanged", NULL,
-					      "Bound",   "Offered",      "Allocated",
-					      "Freed",   "Unclaimed",    "Released" };
+	static const char *const stages[] = { "LeftAlone", "Claimed", "ClaimChanged", NULL,
+					      "Bound",     "Offered", "Allocated",    "Freed",
+					      "Unclaimed", "Released" };
 	size_t other = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(stages); i++) {

@@ -25,7 +25,8 @@ const char *audit_result(const char *reason, bool warning)
 		return "Held";
 	if (strcmp(reason, "Stuck") == 0)
 		return "Stuck";
-	return ends_in(reason, "Failed") || ends_in(reason, "Lost") ? "Failed" : "Refused";
+	return ends_in(reason, "Failed") || strcmp(reason, "DriverLost") == 0 ? "Failed"
+									      : "Refused";
 }
 
 void audit_log(const struct audit *audit)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 
 import pytest
@@ -98,7 +99,16 @@ def open_files(node):
     return int(node.guest.sh(f"ls /proc/{node.agent.pid}/fd | wc -l"))
 
 
+def audit(node, address, before):
+    """What the agent has told of the device since its log was that: (action, result, pod)."""
+    lines = [line for line in node.agent.log()[len(before):].splitlines()
+             if "msg=audit" in line and f" device={pci_name(address)} " in line]
+    found = [dict(re.findall(r" (action|result|pod)=(\S+)", line)) for line in lines]
+    return [(line["action"], line["result"], line.get("pod")) for line in found]
+
+
 def test_a_pod_gets_what_was_claimed_and_keeps_it(node, kubelet, claims, pods, registered):
+    before = node.agent.log()
     claims.bind(IGB)
     resource = resource_of(node, IGB)
     kubelet.wait_allocatable(resource, 1)
@@ -121,6 +131,15 @@ def test_a_pod_gets_what_was_claimed_and_keeps_it(node, kubelet, claims, pods, r
     claims.wait_gone(IGB, timeout=60)
     claims.wait_drivers(IGB, "igb")
     wait_allocations(node, IGB)
+    told = [("bind", "Done", None), ("allocate", "Done", "default/vm-1"), ("release", "Held", None),
+            ("free", "Done", "default/vm-1"), ("release", "Done", None)]
+    wait_until(lambda: sorted(audit(node, IGB, before), key=str) == sorted(told, key=str), 20, "the audit trail")
+    assert audit(node, IGB, before)[:3] == told[:3]
+    messages = wait_until(lambda: {
+        event["reason"]: event["message"] for event in node.cluster.get("events", "-n", "default")
+        if event["involvedObject"]["kind"] == "PCIDevice" and event["involvedObject"]["name"] == pci_name(IGB)
+        and event["reason"] in ("Bound", "Allocated", "Held", "Freed", "Released")}, 20, "the events")
+    assert messages["Held"].startswith("a pod has it") and not [text for text in messages.values() if "vm-1" in text]
 
 
 def test_a_claim_is_ready_when_its_node_lists_the_device(node, kubelet, claims):

@@ -96,7 +96,6 @@ static void programs_get_the_same(void **state)
 	auto_json json_t *json = NULL;
 	const json_t *list;
 
-	(void)state;
 	put_claim(cluster);
 	read_events(&events);
 	history_print(cluster_device(cluster, DEVICE_PCI, NAME), &events, &out);

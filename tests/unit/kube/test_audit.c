@@ -101,7 +101,6 @@ static void no_level_hides_a_line(void **state)
 {
 	auto_free char *text = NULL;
 
-	(void)state;
 	log_set_level(LOG_ERROR);
 	text = logged(&(struct audit){ .action = "bind", .result = "Done" });
 	log_set_level(LOG_INFO);
@@ -113,7 +112,6 @@ static void a_long_text_is_cut(void **state)
 	char message[3 * AUDIT_TEXT_MAX];
 	auto_free char *text = NULL;
 
-	(void)state;
 	memset(message, 'a', sizeof(message) - 1);
 	message[sizeof(message) - 1] = '\0';
 	text = logged(&(struct audit){ .action = "claim", .message = message });
@@ -132,7 +130,6 @@ static void the_event_is_the_devices(void **state)
 	struct captured captured;
 	auto_free char *text = NULL;
 
-	(void)state;
 	captured_begin(&captured);
 	audit_record(&events, &(struct events_about){ &pcidevice_kind, &meta }, &audit);
 	audit_record(&events, &(struct events_about){ &pcidevice_kind, NULL }, &audit);

@@ -212,25 +212,20 @@ static struct pods_case {
 
 static void the_message_is(void **state)
 {
-	const struct pods_case *c = *state;
-	struct bench b;
+	const struct pods_case *c = suite_row(state);
+	struct bench *b = *state;
 
-	open_bench(&b);
-	record(&b, c->said);
-	asks(&b, "POST", c->shown);
-	close_bench(&b);
+	record(b, c->said);
+	asks(b, "POST", c->shown);
 }
 
 static void in_a_namespace_a_pod_has_its_name(void **state)
 {
-	struct bench b;
+	struct bench *b = *state;
 
-	(void)state;
-	open_bench(&b);
-	b.meta.namespace_ = xstrdup("team-a");
-	record(&b, "pod team-a/vm-1 has it");
-	asks(&b, "POST", "\"message\":\"pod team-a/vm-1 has it\"");
-	close_bench(&b);
+	b->meta.namespace_ = xstrdup("team-a");
+	record(b, "pod team-a/vm-1 has it");
+	asks(b, "POST", "\"message\":\"pod team-a/vm-1 has it\"");
 }
 
 static void freeing_forgets_what_waits(void **state)

@@ -36,6 +36,13 @@ static struct claim_spec spec_of(const struct command_settings *settings)
 	};
 }
 
+static bool is_waiting(const struct errand *errand)
+{
+	const struct command_settings *s = &errand->run->settings;
+
+	return s->wait && !s->no_wait && errand->dry_run == DRY_RUN_NONE;
+}
+
 static void give_up(struct errand *errand, struct claim_wait *wait, int status, const char *why)
 {
 	auto_str struct str text = STR_INIT;
@@ -70,6 +77,41 @@ static bool was_late(struct errand *errand, struct claim_wait *wait, const struc
 
 /* --- claim -------------------------------------------------------------------------------------- */
 
+/* Make the claim of the caller's own what the flags ask for, where it is not. */
+static void adapt_claim(struct errand *errand, struct claim_wait *wait,
+			const struct cluster_device *device)
+{
+	const struct claim_spec spec = spec_of(&errand->run->settings);
+	auto_answer struct session_answer answer = { 0 };
+	auto_free char *text = NULL;
+	auto_free char *why = NULL;
+	struct err err = { 0 };
+	int r = 0;
+
+	switch (claim_compare(device, &spec, &text)) {
+	case CLAIM_SAME:
+		command_note("%s: claimed already", wait->target.name);
+		return;
+	case CLAIM_OTHER:
+		refuse(errand, wait, text);
+		return;
+	case CLAIM_PATCH:
+		break;
+	}
+	command_note("%s: claimed already; --include-group is added to the claim",
+		     wait->target.name);
+	r = claim_patch(errand->run->session, &wait->target, text,
+			errand->dry_run == DRY_RUN_SERVER, &answer, &err);
+	claims_warn(&answer);
+	if (r == 0) {
+		wait->patched = true;
+		claim_wait_take(wait, &answer);
+	} else if (!was_late(errand, wait, &err)) {
+		why = claims_refusal(&answer, &err);
+		refuse(errand, wait, why);
+	}
+}
+
 /* A claim of the caller's own is as good as a new one; one of somebody else is not. */
 static void meet_claim(struct errand *errand, struct claim_wait *wait)
 {
@@ -98,9 +140,9 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 				device->claim->creation_timestamp);
 		refuse(errand, wait, why);
 	} else {
-		command_note("%s: claimed already", wait->target.name);
 		wait->existed = true;
 		claim_wait_take(wait, &answer);
+		adapt_claim(errand, wait, device);
 	}
 	cluster_free(cluster);
 }
@@ -153,6 +195,8 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 	claims_warn(&answer);
 	if (r == -ENOENT) {
 		refuse(errand, wait, "it is not claimed");
+	} else if (r < 0 && answer.status == 409 && is_waiting(errand)) {
+		wait->denied = true;
 	} else if (r < 0 && !was_late(errand, wait, &err)) {
 		why = claims_refusal(&answer, &err);
 		refuse(errand, wait, why);
@@ -187,13 +231,6 @@ static void print_errand(struct errand *errand, bool waited)
 
 	if (!claim_report_print(&report, &errand->run->out))
 		errand->status = COMMAND_FAILED;
-}
-
-static bool is_waiting(const struct errand *errand)
-{
-	const struct command_settings *s = &errand->run->settings;
-
-	return s->wait && !s->no_wait && errand->dry_run == DRY_RUN_NONE;
 }
 
 static void carry_out(struct errand *errand)
@@ -306,7 +343,10 @@ static const struct options_prose claim_prose = {
 		"until pods and virtual machines can have the device. What it waits for is told on "
 		"standard error. Ctrl-C ends the waiting, not the claim.\n\n"
 		"Functions that share an IOMMU group are claimed together: name them all, or use "
-		"--include-group.",
+		"--include-group.\n\n"
+		"A claim of your own that is there already is waited for like a new one. "
+		"--include-group is added to it. A flag that a claim cannot take on later (--driver, "
+		"--for) and that differs from the claim is an error.",
 	.exit_status =
 		"0 when all are ready (with --wait=false: made); 1 when one is refused or not to be had; "
 		"2 for a wrong flag; 3 when not ready within --timeout; 130 when interrupted.",
@@ -342,7 +382,9 @@ static const struct options_prose release_prose = {
 	.description =
 		"Deletes the claim of each DEVICE and waits until it is gone: until the device is back "
 		"on the driver that it had. While a pod or a process has the device, that waits, and "
-		"says for whom. Ctrl-C ends the waiting; the claim stays deleted.",
+		"says for whom. The webhook refuses to delete the claim of a device that a pod has: the "
+		"deletion is then asked for again until it is accepted, and with --wait=false the "
+		"refusal is an error. Ctrl-C ends the waiting; what is deleted stays deleted.",
 	.exit_status =
 		"0 when all are given back (with --wait=false: their claims are deleted); 1 when one is "
 		"refused or not claimed; 2 for a wrong flag; 3 when not given back within --timeout; 130 "

@@ -23,9 +23,13 @@ static const char *deed(const struct claim_report *report, const struct claim_wa
 		[DRY_RUN_CLIENT] = "deleted (dry run)",
 		[DRY_RUN_SERVER] = "deleted (server dry run)",
 	};
+	static const char *const patched[] = {
+		[DRY_RUN_NONE] = "patched",
+		[DRY_RUN_SERVER] = "patched (server dry run)",
+	};
 
 	if (report->goal == CLAIM_READY && wait->existed && !report->waited)
-		return existed[report->dry_run];
+		return wait->patched ? patched[report->dry_run] : existed[report->dry_run];
 	if (report->goal == CLAIM_READY)
 		return report->waited ? "ready" : created[report->dry_run];
 	return report->waited ? "released" : deleted[report->dry_run];

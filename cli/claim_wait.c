@@ -13,9 +13,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/timefmt.h"
 #include "cli/command.h"
 
-enum { LOOK_MS = 300, LINE_MAX_BYTES = 600 };
+enum { LOOK_MS = 300, DELETE_AGAIN_MS = 1000, LINE_MAX_BYTES = 600 };
 
 void claim_wait_done(struct claim_wait *wait)
 {
@@ -52,6 +53,15 @@ static const char *holder_of(enum device_type type, const void *object)
 				  : ((const struct pcideviceclaim *)object)->status.holder;
 }
 
+/* After a patch: does Ready speak of the claim as it was before? */
+static bool is_outdated(enum device_type type, const void *object)
+{
+	const struct pcideviceclaim *claim = object;
+
+	return type == DEVICE_PCI && claim->status.observed_generation > 0 &&
+	       claim->status.observed_generation < claim->meta.generation;
+}
+
 /* What stands between the claim and its goal, in its own words. */
 static void add_line(struct str *line, enum device_type type, const void *object)
 {
@@ -64,6 +74,10 @@ static void add_line(struct str *line, enum device_type type, const void *object
 		c = reach;
 	if (!c) {
 		str_add(line, "no agent has looked at it yet");
+		return;
+	}
+	if (c != reach && is_outdated(type, object)) {
+		str_add(line, "its agent has yet to see the change");
 		return;
 	}
 	if (((const struct api_meta *)object)->deletion_timestamp && c->status &&
@@ -91,6 +105,8 @@ static enum claim_progress judge_ready(enum device_type type, const void *object
 
 	if (meta->deletion_timestamp)
 		return PROGRESS_LOST;
+	if (is_outdated(type, object))
+		return PROGRESS_WAITING;
 	return ready && ready->status && strcmp(ready->status, "True") == 0 ? PROGRESS_DONE
 									    : PROGRESS_WAITING;
 }
@@ -144,6 +160,41 @@ static void tell(struct claim_wait *wait, const char *text)
 	wait->told = take_ptr(line);
 }
 
+/* Is there still the claim that is to be deleted, and no other one of its name? */
+static bool is_left(struct command_run *run, const struct claim_wait *wait)
+{
+	auto_answer struct session_answer answer = { 0 };
+	auto_str struct str line = STR_INIT;
+	int r = claim_read(run->session, &wait->target, &answer, NULL);
+
+	return r != -ENOENT && (r < 0 || claim_progress(CLAIM_GONE, wait->target.type, answer.body,
+							wait->uid, &line) != PROGRESS_DONE);
+}
+
+/* While somebody has the device, the webhook refuses the deletion: it is asked for until it is accepted. */
+static int delete_again(struct command_run *run, struct claim_wait *wait)
+{
+	auto_answer struct session_answer answer = { 0 };
+	auto_free char *why = NULL;
+	struct err err = { 0 };
+	int r;
+
+	if (timefmt_now_ms() < wait->again_ms)
+		return COMMAND_OK;
+	wait->again_ms = timefmt_now_ms() + DELETE_AGAIN_MS;
+	wait->denied = is_left(run, wait);
+	if (!wait->denied)
+		return COMMAND_OK;
+	r = claim_delete(run->session, &wait->target, false, &answer, &err);
+	wait->denied = r < 0 && r != -ENOENT;
+	if (!wait->denied || r == -EINTR || session_late(run->session))
+		return COMMAND_OK;
+	why = claims_refusal(&answer, &err);
+	tell(wait, why);
+	return answer.status == 409 || (err.kind == ERR_RETRY && r != -EACCES) ? COMMAND_OK
+									       : COMMAND_FAILED;
+}
+
 /* A reading that fails for the moment is no end: it is tried again. */
 static int look(struct command_run *run, struct claim_wait *wait, enum claim_goal goal)
 {
@@ -184,7 +235,8 @@ static size_t look_at_all(struct command_run *run, struct claim_wait *waits, siz
 	for (size_t i = 0; i < len && !session_interrupted(run->session); i++) {
 		if (waits[i].done || waits[i].skip)
 			continue;
-		if (look(run, &waits[i], goal) != COMMAND_OK) {
+		if ((waits[i].denied ? delete_again(run, &waits[i]) : look(run, &waits[i], goal)) !=
+		    COMMAND_OK) {
 			waits[i].skip = true;
 			*status = COMMAND_FAILED;
 		} else if (!waits[i].done) {
@@ -205,16 +257,28 @@ int claim_worse(int status, int other)
 	return COMMAND_OK;
 }
 
-static int say_interrupted(enum claim_goal goal)
+/* Of what a pod has, the claim is not even deleted when the waiting ends. */
+static void say_denied(const struct claim_wait *waits, size_t len)
 {
+	for (size_t i = 0; i < len; i++) {
+		if (waits[i].denied && !waits[i].skip)
+			command_note("%s: its claim is not deleted, because of what is said above: "
+				     "release it again when that has passed",
+				     waits[i].target.name);
+	}
+}
+
+static int say_interrupted(enum claim_goal goal, const struct claim_wait *waits, size_t len)
+{
+	say_denied(waits, len);
 	if (goal == CLAIM_READY)
 		command_note(
 			"Interrupted. What is claimed stays claimed; `kubectl hostdev release` "
 			"gives it back.");
 	else
 		command_note(
-			"Interrupted. The claims stay deleted: each goes once its device is given "
-			"back.");
+			"Interrupted. What is deleted stays deleted: each claim goes once its device "
+			"is given back.");
 	return COMMAND_INTERRUPTED;
 }
 
@@ -247,6 +311,7 @@ static int say_late(enum claim_goal goal, const struct claim_wait *waits, size_t
 			"The time is over (--timeout) and %zu of the devices %s not given back: %s. "
 			"%s will be once what is said above has passed.",
 			left, left == 1 ? "is" : "are", names, left == 1 ? "It" : "They");
+	say_denied(waits, len);
 	return COMMAND_LATE;
 }
 
@@ -258,10 +323,10 @@ int claim_wait_all(struct command_run *run, struct claim_wait *waits, size_t len
 
 	while ((left = look_at_all(run, waits, len, goal, &status)) > 0) {
 		if (session_interrupted(run->session))
-			return say_interrupted(goal);
+			return say_interrupted(goal, waits, len);
 		if (session_late(run->session))
 			return claim_worse(status, say_late(goal, waits, len, left));
 		(void)session_wait(run->session, LOOK_MS);
 	}
-	return session_interrupted(run->session) ? say_interrupted(goal) : status;
+	return session_interrupted(run->session) ? say_interrupted(goal, waits, len) : status;
 }

@@ -18,12 +18,15 @@ enum claim_goal { CLAIM_READY, CLAIM_GONE };
 
 struct claim_wait {
 	struct claim_target target;
-	char *uid;    /* of the claim; another one of the same name is not it. NULL: any */
-	char *object; /* JSON of it as it was seen last                                 */
-	bool skip;    /* nothing to wait for                                            */
-	bool done;    /* the goal is reached                                            */
-	bool existed; /* it was claimed already, by the caller                          */
-	char *told;   /* the line that was said last                                    */
+	char *uid;         /* of the claim; another one of the same name is not it. NULL: any */
+	char *object;      /* JSON of it as it was seen last                                 */
+	bool skip;         /* nothing to wait for                                            */
+	bool done;         /* the goal is reached                                            */
+	bool existed;      /* it was claimed already, by the caller                          */
+	bool patched;      /* and a flag has changed it                                      */
+	bool denied;       /* its deletion is refused for now (409): it is asked for again   */
+	uint64_t again_ms; /* not before this (timefmt_now_ms())                         */
+	char *told;        /* the line that was said last                                    */
 };
 
 void claim_wait_done(struct claim_wait *wait);

@@ -19,6 +19,7 @@ struct rehearsal {
 	const struct cluster_device *device;
 	bool accepted;
 	bool unknown;   /* nobody who judges it has answered */
+	bool waits;     /* a release of what a pod has       */
 	char *why;      /* not accepted: what was said */
 	char *warnings; /* one a line                  */
 };
@@ -50,6 +51,7 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 	/* Of a webhook that does not answer the API server says 500. */
 	rehearsal->unknown =
 		r < 0 && (answer.status < 400 || answer.status == 429 || answer.status >= 500);
+	rehearsal->waits = s->release && answer.status == 409;
 	rehearsal->warnings = xstrdup(answer.warnings ? answer.warnings : "");
 	if (r == -EEXIST && rehearsal->device->claim &&
 	    rehearsal->device->claim->deletion_timestamp)
@@ -104,6 +106,7 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 	str_add(to, waits                ? "would be accepted, but not carried out as things are"
 		    : good               ? "would be accepted"
 		    : rehearsal->unknown ? "could not be judged now"
+		    : rehearsal->waits   ? "would wait"
 					 : "would be refused");
 	out_colour(out, to, COLOUR_NONE);
 	str_add_char(to, '\n');

@@ -8,6 +8,7 @@
 
 #include "api/json_map.h"
 #include "api/object.h"
+#include "api/pcideviceclaim.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -81,12 +82,55 @@ const char *claim_misfit(enum device_type type, const struct claim_spec *spec)
 	return spec->include_group ? "it is a USB device: --include-group is of PCI devices" : NULL;
 }
 
+/* A claim without a driver means this one. */
+static const char *driver_of(const char *driver)
+{
+	return driver && driver[0] ? driver : "vfio-pci";
+}
+
+static enum claim_change compare_pci(const struct pcideviceclaim *claim,
+				     const struct claim_spec *spec, char **ret_text)
+{
+	const char *driver = driver_of(claim->spec.driver);
+
+	if (spec->driver && strcmp(driver, driver_of(spec->driver)) != 0) {
+		*ret_text = xasprintf("claimed already, with driver '%s': the driver of a claim "
+				      "cannot change; release it, and claim it again with "
+				      "--driver %s",
+				      driver, spec->driver);
+		return CLAIM_OTHER;
+	}
+	if (spec->include_group && !claim->spec.include_iommu_group) {
+		*ret_text = xstrdup("{\"spec\":{\"includeIOMMUGroup\":true}}");
+		return CLAIM_PATCH;
+	}
+	return CLAIM_SAME;
+}
+
+enum claim_change claim_compare(const struct cluster_device *device, const struct claim_spec *spec,
+				char **ret_text)
+{
+	*ret_text = NULL;
+	if (spec->user && strcmp(spec->user, device->user) != 0) {
+		*ret_text = xasprintf("claimed already, %s%s%s: release it, and claim it again "
+				      "with --for %s",
+				      device->user[0] ? "by '" : "for nobody", device->user,
+				      device->user[0] ? "'" : "", spec->user);
+		return CLAIM_OTHER;
+	}
+	if (device->type != DEVICE_PCI)
+		return CLAIM_SAME;
+	return compare_pci(device->claim_object, spec, ret_text);
+}
+
 /* One request about one claim. */
 struct question {
 	const char *verb;
 	const char *method;
 	const char *body; /* NULL: none */
 	bool dry_run;
+	bool of_all; /* of the collection, not of the claim */
+	const char *content_type;
 };
 
 static int ask(struct session *session, const struct claim_target *target,
@@ -99,7 +143,7 @@ static int ask(struct session *session, const struct claim_target *target,
 
 	if (body)
 		query.field_manager = "kubectl-hostdev";
-	url_object(&path, kind, NULL, body ? NULL : target->name, NULL);
+	url_object(&path, kind, NULL, question->of_all ? NULL : target->name, NULL);
 	url_add_query(&path, &query);
 	return session_ask(session,
 			   &(struct kube_request){
@@ -107,7 +151,7 @@ static int ask(struct session *session, const struct claim_target *target,
 				   .resource = kind->plural,
 				   .method = question->method,
 				   .path = str_cstr(&path),
-				   .content_type = body ? "application/json" : NULL,
+				   .content_type = question->content_type,
 				   .body = body,
 				   .body_len = body ? strlen(body) : 0,
 			   },
@@ -119,7 +163,18 @@ int claim_create(struct session *session, const struct claim_target *target,
 		 struct err *err)
 {
 	auto_free char *text = claim_text(target, spec);
-	const struct question question = { "create", "POST", text, dry_run };
+	const struct question question = {
+		"create", "POST", text, dry_run, true, "application/json"
+	};
+
+	return ask(session, target, &question, ret_answer, err);
+}
+
+int claim_patch(struct session *session, const struct claim_target *target, const char *patch,
+		bool dry_run, struct session_answer *ret_answer, struct err *err)
+{
+	const struct question question = { "patch", "PATCH", patch,
+					   dry_run, false,   "application/merge-patch+json" };
 
 	return ask(session, target, &question, ret_answer, err);
 }
@@ -127,7 +182,9 @@ int claim_create(struct session *session, const struct claim_target *target,
 int claim_delete(struct session *session, const struct claim_target *target, bool dry_run,
 		 struct session_answer *ret_answer, struct err *err)
 {
-	const struct question question = { "delete", "DELETE", NULL, dry_run };
+	const struct question question = { .verb = "delete",
+					   .method = "DELETE",
+					   .dry_run = dry_run };
 
 	return ask(session, target, &question, ret_answer, err);
 }
@@ -135,7 +192,7 @@ int claim_delete(struct session *session, const struct claim_target *target, boo
 int claim_read(struct session *session, const struct claim_target *target,
 	       struct session_answer *ret_answer, struct err *err)
 {
-	const struct question question = { "get", "GET", NULL, false };
+	const struct question question = { .verb = "get", .method = "GET" };
 
 	return ask(session, target, &question, ret_answer, err);
 }

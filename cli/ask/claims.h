@@ -38,10 +38,24 @@ char *claim_text(const struct claim_target *target, const struct claim_spec *spe
  * nothing. Static. */
 const char *claim_misfit(enum device_type type, const struct claim_spec *spec);
 
+/* How the claim that @device has compares with what @spec asks for. What @spec leaves out is not compared. */
+enum claim_change {
+	CLAIM_SAME,
+	CLAIM_PATCH, /* *@ret_text is a merge patch that makes it so   */
+	CLAIM_OTHER, /* it cannot become so; *@ret_text says what differs */
+};
+
+/* *@ret_text is the caller's to free; NULL with CLAIM_SAME. Pure. */
+enum claim_change claim_compare(const struct cluster_device *device, const struct claim_spec *spec,
+				char **ret_text);
+
 /* The results of these are session_ask()'s; the answer has the object, and the warnings. */
 int claim_create(struct session *session, const struct claim_target *target,
 		 const struct claim_spec *spec, bool dry_run, struct session_answer *ret_answer,
 		 struct err *err);
+/* @patch is a merge patch. */
+int claim_patch(struct session *session, const struct claim_target *target, const char *patch,
+		bool dry_run, struct session_answer *ret_answer, struct err *err);
 int claim_delete(struct session *session, const struct claim_target *target, bool dry_run,
 		 struct session_answer *ret_answer, struct err *err);
 int claim_read(struct session *session, const struct claim_target *target,

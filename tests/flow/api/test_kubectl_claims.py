@@ -11,7 +11,7 @@ import yaml
 
 from cluster import wait_until
 from faultproxy import FaultProxy
-from test_kubectl_hostdev import plugin  # noqa: F401, fixture
+from test_kubectl_hostdev import plugin, webhook  # noqa: F401, fixtures
 from test_kubectl_manners import PATH, devices  # noqa: F401, fixture
 
 CLAIM = "pcideviceclaim.devices.harvesterhci.io"
@@ -92,6 +92,54 @@ def test_what_is_claimed_already_is_unchanged(plugin, names, rest):  # noqa: F81
     assert plugin("claim", device, "--no-wait") == f"{CLAIM}/{device} unchanged\n"
     assert "claimed already" in plugin.said
     assert plugin("claim", device, "--dry-run=server") == f"{CLAIM}/{device} unchanged (server dry run)\n"
+
+
+def test_flags_that_differ_from_the_claim(plugin, names, rest):  # noqa: F811
+    """What a claim can take on is added to it; of the rest it is said that it cannot."""
+    (device, _) = names
+
+    def spec():
+        return rest.get(f"{PATH}/pcideviceclaims/{device}")["spec"]
+
+    plugin("claim", device, "--no-wait", "--for", "alice")
+    for flags, said in ((["--driver=evil"], "claimed already, with driver 'vfio-pci'"),
+                        (["--for", "bob"], "claimed already, by 'alice'")):
+        assert plugin("claim", device, "--for", "alice", *flags, status=1) == ""
+        assert f"{device}: {said}" in plugin.said
+    assert "driver" not in spec()
+    assert plugin("claim", device, "--no-wait", "--for", "alice", "--include-group", "--dry-run=server") == \
+        f"{CLAIM}/{device} patched (server dry run)\n"
+    assert "includeIOMMUGroup" not in spec()
+    assert plugin("claim", device, "--no-wait", "--for", "alice", "--include-group") == f"{CLAIM}/{device} patched\n"
+    assert spec()["includeIOMMUGroup"] is True
+    for flags in (["--include-group"], []):
+        assert plugin("claim", device, "--no-wait", "--for", "alice", *flags) == f"{CLAIM}/{device} unchanged\n"
+    assert spec()["includeIOMMUGroup"] is True
+
+
+def test_a_release_waits_while_a_pod_has_the_device(plugin, webhook, world, node, rest):  # noqa: F811
+    """The webhook refuses the deletion as long as that is so."""
+    wait_until(lambda: rest.request("GET", f"{PATH}/usbdevices?limit=1")[0] == 200, 20, "usbdevices")
+    world.node(node)  # of a node that is gone, everything may be deleted
+    path = world.device(node, 1, "example.com/x")
+    device = path.rsplit("/", 1)[1]
+    world.status(path, {"address": "0000:00:00.1", "iommuGroup": "1"})
+    wait_until(lambda: "NoIOMMU" not in plugin("claim", device, "--dry-run=server", status=None) + plugin.said, 20)
+    claim = world.claim(path, node, marked=False)
+    world.status(path, {"allocations": [{"namespace": "team-a", "pod": "p", "container": "c"}]})
+    refused = "pod team-a/p has it"
+    wait_until(lambda: refused in rest.request("DELETE", f"{claim}?dryRun=All")[1].get("message", ""), 20,
+               "the webhook knows")
+    assert plugin("release", device, "--no-wait", status=1) == "" and refused in plugin.said
+    assert plugin("release", device, "--timeout", "3s", status=3) == ""
+    assert refused in plugin.said and f"{device}: its claim is not deleted" in plugin.said
+    assert plugin("plan", device, "--release", status=1).startswith(f"{device}: would wait\n")
+    waiting = plugin.start("release", device)
+    assert refused in waiting.stderr.readline()
+    assert rest.request("GET", claim)[0] == 200
+    world.status(path, {"allocations": []})
+    out, said = waiting.communicate(timeout=40)
+    assert (waiting.returncode, out) == (0, f"{CLAIM}/{device} released\n"), said
 
 
 def test_objects_are_printed_as_kubectl_does(plugin, names, rest):  # noqa: F811

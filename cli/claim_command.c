@@ -209,7 +209,8 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 static void warn_of_node(const struct cluster_device *device)
 {
 	auto_free char *advice =
-		device->fault ? advice_about(device->fault->reason, device->node) : NULL;
+		device->fault ? advice_about(device->fault->reason, device->node, device->name)
+			      : NULL;
 	auto_free char *fault = NULL;
 
 	if (!device->fault)
@@ -276,6 +277,7 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 			     goal == CLAIM_READY ? "claimed" : "released");
 	if (status != COMMAND_OK)
 		return status;
+	command_tell_nodes(&targets.missing);
 	errand.len = targets.len;
 	errand.waits = xcalloc(targets.len + 1, sizeof(*errand.waits));
 	for (size_t i = 0; i < targets.len; i++) {

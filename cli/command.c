@@ -77,16 +77,21 @@ void command_note(const char *fmt, ...)
 	say(line);
 }
 
+static void tell(const struct lists_missing *missing, unsigned kinds)
+{
+	auto_str struct str text = STR_INIT;
+
+	lists_forbidden_text(missing, kinds, &text);
+	if (text.len > 0)
+		command_note("Not shown: %s", text.buf);
+}
+
 void command_tell_missing(const struct lists_missing *missing)
 {
-	for (int kind = 0; kind < CLUSTER_NODE; kind++) {
-		if (missing->kinds & missing->forbidden & CLUSTER_SET(kind))
-			command_note("Not shown: %s", missing->why[kind]);
-	}
+	tell(missing, ~0U);
 }
 
 void command_tell_nodes(const struct lists_missing *missing)
 {
-	if (missing->kinds & CLUSTER_SET(CLUSTER_NODE))
-		command_note("Not known whether nodes are ready: %s", missing->why[CLUSTER_NODE]);
+	tell(missing, CLUSTER_SET(CLUSTER_NODE));
 }

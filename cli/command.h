@@ -50,6 +50,7 @@ struct command_settings {
 	bool insecure;
 	uint64_t request_timeout_ms;
 	char *ns;
+	bool all_namespaces; /* tree, who, top: ns is not heeded */
 
 	int output; /* enum out_format */
 	bool no_headers;
@@ -112,10 +113,10 @@ void command_say(const struct command_run *run, const char *text);
 /* One line on standard error, cleaned: for what does not stop the command. */
 void command_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Say which kinds could not be read, but for Nodes; of those that the cluster does not have, nothing. */
+/* Say in one line what the caller may not read; of kinds that the cluster does not have, nothing. */
 void command_tell_missing(const struct lists_missing *missing);
 
-/* Say that Nodes could not be read, if that is so: their devices are shown as if they were well. */
+/* The same of Nodes alone, whose devices are shown as if they were well: for commands that show nothing. */
 void command_tell_nodes(const struct lists_missing *missing);
 
 /* clang-format off */
@@ -124,11 +125,16 @@ void command_tell_nodes(const struct lists_missing *missing);
 
 #define COMMAND_TEXT_ROW(name_, member_, argument_, help_) \
 	{ .name = (name_), .type = OPTION_STRING, COMMAND_AT(member_), .argument = (argument_), \
-	  .help = (help_) }
+	  .help = (help_), .common = true }
 
-/* kubectl's own, with kubectl's meaning. */
+/* Acting as somebody else is never offered: not by a shell, and not for what is misspelt. */
+#define COMMAND_AS_ROW(name_, member_, argument_, help_) \
+	{ .name = (name_), .type = OPTION_STRING, COMMAND_AT(member_), .argument = (argument_), \
+	  .help = (help_), .common = true, .unsuggested = true }
+
+/* kubectl's own, with kubectl's meaning; `kubectl hostdev options` lists them. */
 #define COMMAND_CLUSTER_ROWS \
-	{ .name = "kubeconfig", .type = OPTION_STRING, COMMAND_AT(kubeconfig), \
+	{ .name = "kubeconfig", .type = OPTION_STRING, COMMAND_AT(kubeconfig), .common = true, \
 	  .argument = "FILE", .group = "Cluster", \
 	  .help = "How to reach the API server. Without it: the files in $KUBECONFIG, else the pod's " \
 		  "service account, else ~/.kube/config." }, \
@@ -138,11 +144,12 @@ void command_tell_nodes(const struct lists_missing *missing);
 			 "The kubeconfig's cluster to use instead of the context's."), \
 	COMMAND_TEXT_ROW("user", kube_user, "NAME", \
 			 "The kubeconfig's user to use instead of the context's."), \
-	{ .name = "namespace", .letter = 'n', .type = OPTION_STRING, COMMAND_AT(ns), \
+	{ .name = "namespace", .letter = 'n', .type = OPTION_STRING, COMMAND_AT(ns), .common = true, \
 	  .argument = "NAME", \
 	  .help = "Of tree and who: show only what pods of this namespace have. Devices and claims are " \
 		  "in none, so that the others have no use for it, and say so." }, \
 	{ .name = "server", .letter = 's', .type = OPTION_STRING, COMMAND_AT(server), \
+	  .common = true, \
 	  .argument = "URL", .help = "The API server: https://HOST:PORT." }, \
 	COMMAND_TEXT_ROW("token", token, "TOKEN", \
 			 "Prove who you are by this bearer token, and by nothing of the kubeconfig."), \
@@ -152,14 +159,17 @@ void command_tell_nodes(const struct lists_missing *missing);
 	COMMAND_TEXT_ROW("certificate-authority", ca, "FILE", \
 			 "The CA of the API server's certificate."), \
 	{ .name = "insecure-skip-tls-verify", .type = OPTION_BOOL, COMMAND_AT(insecure), \
+	  .common = true, \
 	  .help = "Do not look at the API server's certificate: anybody may be it." }, \
 	COMMAND_TEXT_ROW("tls-server-name", tls_server_name, "NAME", \
 			 "The name to expect in the API server's certificate."), \
-	COMMAND_TEXT_ROW("as", as, "USER", "Act as this user, if you may impersonate."), \
+	COMMAND_AS_ROW("as", as, "USER", "Act as this user, if you may impersonate."), \
 	{ .name = "as-group", .type = OPTION_LIST, COMMAND_AT(as_groups), .whole = true, \
+	  .common = true, .unsuggested = true, \
 	  .argument = "GROUP", .help = "Act as a member of this group; goes with --as." }, \
-	COMMAND_TEXT_ROW("as-uid", as_uid, "UID", "Act as who has this UID; goes with --as."), \
+	COMMAND_AS_ROW("as-uid", as_uid, "UID", "Act as who has this UID; goes with --as."), \
 	{ .name = "request-timeout", .type = OPTION_DURATION, COMMAND_AT(request_timeout_ms), \
+	  .common = true, \
 	  .fallback = "30s", .argument = "TIME", \
 	  .help = "How long one request may take; 0 for as long as it likes." }
 
@@ -181,6 +191,11 @@ void command_tell_nodes(const struct lists_missing *missing);
 #define COMMAND_HEADERS_ROW \
 	{ .name = "no-headers", .type = OPTION_BOOL, COMMAND_AT(no_headers), \
 	  .help = "Print tables without their first line." }
+
+/* People type it behind every list of kubectl's. */
+#define COMMAND_ALL_ROW \
+	{ .name = "all-namespaces", .letter = 'A', .type = OPTION_BOOL, COMMAND_AT(all_namespaces), \
+	  .help = "Look at all namespaces: the same as without --namespace, which it beats." }
 
 #define COMMAND_SELECTOR_ROW(what_) \
 	{ .name = "selector", .letter = 'l', .type = OPTION_STRING, COMMAND_AT(selector), \

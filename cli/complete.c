@@ -55,7 +55,8 @@ static void offer_flags(const struct command *command, const char *prefix, struc
 		auto_free char *flag = xasprintf("--%s", row->name);
 		auto_free char *words = xstrndup(row->help, strcspn(row->help, ".\n"));
 
-		complete_offer(to, prefix, flag, words);
+		if (!row->unsuggested)
+			complete_offer(to, prefix, flag, words);
 	}
 	complete_offer(to, prefix, "--help", "Show the command's help");
 }

@@ -10,11 +10,8 @@
 static const char bash[] =
 	"# bash completion of kubectl-hostdev: source <(kubectl hostdev completion bash)\n"
 	"#\n"
-	"# For `kubectl hostdev`, kubectl's own completion asks a program on PATH that is called\n"
-	"# kubectl_complete-hostdev. These two lines are one:\n"
-	"#\n"
-	"#\t#!/bin/sh\n"
-	"#\texec kubectl-hostdev __complete \"$@\"\n"
+	"# `kubectl hostdev` is completed by kubectl's own script, with the program\n"
+	"# kubectl_complete-hostdev that is installed beside kubectl-hostdev.\n"
 	"_kubectl_hostdev()\n"
 	"{\n"
 	"\tlocal line words before=''\n"
@@ -39,11 +36,8 @@ static const char zsh[] =
 	"#compdef kubectl-hostdev\n"
 	"# zsh completion of kubectl-hostdev: source <(kubectl hostdev completion zsh)\n"
 	"#\n"
-	"# For `kubectl hostdev`, kubectl's own completion asks a program on PATH that is called\n"
-	"# kubectl_complete-hostdev. These two lines are one:\n"
-	"#\n"
-	"#\t#!/bin/sh\n"
-	"#\texec kubectl-hostdev __complete \"$@\"\n"
+	"# `kubectl hostdev` is completed by kubectl's own script, with the program\n"
+	"# kubectl_complete-hostdev that is installed beside kubectl-hostdev.\n"
 	"_kubectl_hostdev()\n"
 	"{\n"
 	"\tlocal line files\n"
@@ -86,10 +80,8 @@ static const struct options_prose prose = {
 	.description =
 		"Prints the script that has bash or zsh complete commands, flags and, from the cluster, the "
 		"names of nodes and devices of kubectl-hostdev.\n\n"
-		"For `kubectl hostdev`, kubectl's own completion asks a program on PATH with the name "
-		"kubectl_complete-hostdev. It is two lines:\n\n"
-		" #!/bin/sh\n"
-		" exec kubectl-hostdev __complete \"$@\"",
+		"`kubectl hostdev` needs no script of its own: kubectl's completion asks the program "
+		"kubectl_complete-hostdev, which is installed beside kubectl-hostdev.",
 	.examples = " source <(kubectl hostdev completion bash)",
 };
 

@@ -54,7 +54,8 @@ static void add_help(struct str *to)
 	str_add(to, "\nUsage:\n  kubectl hostdev COMMAND [flags] [words]\n\n"
 		    "A DEVICE is the name of an object (vm1-000001000), NODE/ADDRESS\n"
 		    "(vm1/0000:01:00.0, vm1/1-2.3), or an address that one node alone has.\n\n"
-		    "Use \"kubectl hostdev COMMAND --help\" for more about a command.\n");
+		    "Use \"kubectl hostdev COMMAND --help\" for more about a command.\n"
+		    "Use \"kubectl hostdev options\" for the flags that all commands take.\n");
 }
 
 static int print(const char *text, int status)
@@ -80,8 +81,34 @@ static int print_help(void)
 static int print_command_help(const struct command *command, const struct options *options)
 {
 	auto_str struct str text = STR_INIT;
+	struct options_prose prose = *command->prose;
 
-	options_help(options, command->prose, &text);
+	prose.common = "Use \"kubectl hostdev options\" for the flags that all commands take: the "
+		       "kubeconfig, the API server, and as whom to ask it.";
+	options_help(options, &prose, &text);
+	return print(str_cstr(&text), COMMAND_OK);
+}
+
+static const struct option_row common_rows[] = { COMMAND_CLUSTER_ROWS };
+
+/* kubectl hostdev options, as kubectl has it */
+static int print_options(void)
+{
+	static const struct options_prose prose = {
+		.program = "kubectl hostdev options",
+		.summary = "lists the flags that all commands take",
+		.synopsis = "kubectl hostdev COMMAND [FLAG]...",
+		.description = "These flags mean what they mean to kubectl.",
+		.examples = " kubectl hostdev tree --context lab\n"
+			    " kubectl hostdev who -n team-a --as jane --as-group team-a",
+	};
+	auto_str struct str text = STR_INIT;
+	struct command_settings ignored;
+	struct options options;
+
+	options_init(&options, common_rows, ARRAY_LEN(common_rows), &ignored);
+	options_help(&options, &prose, &text);
+	options_done(&options);
 	return print(str_cstr(&text), COMMAND_OK);
 }
 
@@ -149,6 +176,10 @@ static int run_command(struct command_run *run)
 
 	out_init(&run->out, (enum out_format)run->settings.output);
 	run->out.headless = run->settings.no_headers;
+	if (run->settings.all_namespaces) {
+		free(run->settings.ns);
+		run->settings.ns = NULL;
+	}
 	if (run->settings.ns && !run->command->of_pods)
 		command_note(
 			"kubectl hostdev %s: devices and claims are in no namespace: --namespace "
@@ -186,12 +217,11 @@ static int read_and_run(const struct command *command, int argc, char *const *ar
 /* Before the subcommand's word, what all of them take. */
 static int find_word(int argc, char *const *argv, int *ret_at, struct err *err)
 {
-	static const struct option_row rows[] = { COMMAND_CLUSTER_ROWS };
 	struct command_settings ignored;
 	struct options options;
 	int r;
 
-	options_init(&options, rows, ARRAY_LEN(rows), &ignored);
+	options_init(&options, common_rows, ARRAY_LEN(common_rows), &ignored);
 	r = options_args(&options, argc, argv, ret_at, err);
 	options_done(&options);
 	return r;
@@ -269,5 +299,7 @@ int main(int argc, char *argv[])
 		return run_complete(argc, argv, at);
 	if (strcmp(argv[at], "help") == 0)
 		return run_help(argc, argv, at);
+	if (strcmp(argv[at], "options") == 0)
+		return print_options();
 	return run_line(argc, argv, at);
 }

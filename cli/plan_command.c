@@ -4,6 +4,7 @@
 
 #include "api/json_map.h"
 #include "api/meta.h"
+#include "api/pcidevice.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -20,9 +21,70 @@ struct rehearsal {
 	bool accepted;
 	bool unknown;   /* nobody who judges it has answered */
 	bool waits;     /* a release of what a pod has       */
+	bool shared;    /* its group has functions that are neither claimed nor planned */
 	char *why;      /* not accepted: what was said */
 	char *warnings; /* one a line                  */
 };
+
+static bool is_planned(const struct targets *targets, const struct cluster_device *device)
+{
+	for (size_t i = 0; i < targets->len; i++) {
+		if (targets->devices[i] == device)
+			return true;
+	}
+	return false;
+}
+
+/* As the agent counts: a bridge, and what has no driver, does not keep a group back. */
+static bool is_group_shared(const struct targets *targets, const struct cluster_device *device)
+{
+	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
+
+	if (!pci || strcmp(device->verdict.reason, "GroupShared") != 0)
+		return false;
+	for (size_t i = 0; i < pci->status.iommu_group_members.len; i++) {
+		const struct cluster_device *other = cluster_device_at(
+			targets->cluster, device->node, pci->status.iommu_group_members.items[i]);
+
+		if (other != device && (!other || (other->driver[0] && !other->claim &&
+						   strncmp(other->class_id, "0604", 4) != 0 &&
+						   !is_planned(targets, other))))
+			return true;
+	}
+	return false;
+}
+
+/* Of a device that is claimed already: is it the caller's, and would the flags be added to it? */
+static int rehearse_change(struct command_run *run, struct rehearsal *rehearsal,
+			   const struct claim_spec *spec, struct session_answer *answer,
+			   struct err *err)
+{
+	const struct cluster_device *device = rehearsal->device;
+	auto_free char *caller = claims_caller(run->session);
+	bool mine =
+		device->claim && !(device->user[0] && caller && strcmp(device->user, caller) != 0);
+	auto_free char *text = NULL;
+	enum claim_change change = CLAIM_SAME;
+	struct claim_target target;
+	int r = -EEXIST;
+
+	if (device->claim && device->claim->deletion_timestamp)
+		rehearsal->why = xstrdup("it is being released; claim it when that is done");
+	else if (mine)
+		change = claim_compare(device, spec, &text);
+	if (change == CLAIM_PATCH) {
+		session_answer_done(answer);
+		claim_target_init(&target, device);
+		r = claim_patch(run->session, &target, text, true, answer, err);
+		claim_target_done(&target);
+	} else if (change == CLAIM_OTHER) {
+		rehearsal->why = take_ptr(text);
+	} else if (!rehearsal->why) {
+		rehearsal->why = xasprintf("it is claimed already%s%s",
+					   *device->user ? ", by " : "", device->user);
+	}
+	return r;
+}
 
 static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 {
@@ -47,22 +109,17 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 	r = s->release ? claim_delete(run->session, &target, true, &answer, &err)
 		       : claim_create(run->session, &target, &spec, true, &answer, &err);
 	claim_target_done(&target);
+	if (r == -EEXIST)
+		r = rehearse_change(run, rehearsal, &spec, &answer, &err);
 	rehearsal->accepted = r == 0;
 	/* Of a webhook that does not answer the API server says 500. */
 	rehearsal->unknown =
 		r < 0 && (answer.status < 400 || answer.status == 429 || answer.status >= 500);
 	rehearsal->waits = s->release && answer.status == 409;
 	rehearsal->warnings = xstrdup(answer.warnings ? answer.warnings : "");
-	if (r == -EEXIST && rehearsal->device->claim &&
-	    rehearsal->device->claim->deletion_timestamp)
-		rehearsal->why = xstrdup("it is being released; claim it when that is done");
-	else if (r == -EEXIST)
-		rehearsal->why =
-			xasprintf("it is claimed already%s%s",
-				  *rehearsal->device->user ? ", by " : "", rehearsal->device->user);
-	else if (r == -ENOENT && s->release)
+	if (r == -ENOENT && s->release)
 		rehearsal->why = xstrdup("it is not claimed");
-	else if (r < 0)
+	else if (r < 0 && !rehearsal->why)
 		rehearsal->why = claims_refusal(&answer, &err);
 }
 
@@ -98,7 +155,8 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 	const struct cluster_device *device = rehearsal->device;
 	struct str *to = &out->text;
 	bool good = rehearsal->accepted;
-	bool waits = good && !release && (device->verdict.state == STATE_REFUSED || device->fault);
+	bool waits = good && !release &&
+		     (device->verdict.state == STATE_REFUSED || device->fault || rehearsal->shared);
 
 	out_text(to, device->name);
 	str_add(to, ": ");
@@ -118,6 +176,11 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 	add_warnings(rehearsal, to);
 	if (good && !release)
 		add_verdict(&device->verdict, to);
+	if (rehearsal->shared) {
+		str_add(to, "  claim its whole IOMMU group: kubectl hostdev claim ");
+		out_text(to, device->name);
+		str_add(to, " --include-group\n");
+	}
 	if (good && !rehearsal->warnings[0])
 		str_add(to,
 			"  no webhook has judged it: where hostdev-controller's answers, it says "
@@ -168,6 +231,7 @@ static int run_plan(struct command_run *run)
 
 	if (status != COMMAND_OK)
 		return status;
+	command_tell_nodes(&targets.missing);
 	list = xcalloc(targets.len + 1, sizeof(*list));
 	for (size_t i = 0; i < targets.len; i++) {
 		list[i].device = targets.devices[i];
@@ -178,6 +242,9 @@ static int run_plan(struct command_run *run)
 					"lends them");
 		} else {
 			rehearse(run, &list[i]);
+			list[i].shared = list[i].accepted && !run->settings.release &&
+					 !run->settings.include_group &&
+					 is_group_shared(&targets, list[i].device);
 		}
 		if (!list[i].accepted)
 			status = COMMAND_FAILED;
@@ -208,8 +275,9 @@ static const struct options_prose prose = {
 	.synopsis = "kubectl hostdev plan DEVICE... [--release] [FLAG]...",
 	.description =
 		"Has the API server judge the claim of each DEVICE without making it (a server dry run), "
-		"and prints what its webhooks say would be done and what is in the way. Nothing is "
-		"changed.",
+		"and prints what its webhooks say would be done and what is in the way. Of a device that "
+		"shares its IOMMU group with others it names the command that claims them all. Nothing "
+		"is changed.",
 	.exit_status =
 		"0 when it would be accepted; 1 when not, or when nobody could judge it; 2 for a wrong "
 		"flag.",

@@ -102,11 +102,25 @@ static int read_all(struct command_run *run, unsigned kinds, struct targets *tar
 	return r;
 }
 
+/* Of NODE/ADDRESS: is there no such node? */
+static bool lacks_node(const struct cluster *cluster, const char *word)
+{
+	auto_free char *node = xstrndup(word, find_node_len(word));
+	const char *reason = node[0] ? cluster_node_fault(cluster, node).reason : NULL;
+
+	return reason && strcmp(reason, "NodeGone") == 0;
+}
+
 /* What is not there, and what is not shown, look the same to who may not read all. */
 static void say_not_found(const struct command_run *run, const struct targets *targets,
 			  const char *word, struct str *why)
 {
-	if (targets->missing.forbidden & CLUSTER_DEVICES) {
+	if (lacks_node(targets->cluster, word)) {
+		str_clear(why);
+		str_add(why, "there is no node '");
+		str_add_clean(why, word, find_node_len(word));
+		str_add(why, "': kubectl get nodes lists them");
+	} else if (targets->missing.forbidden & CLUSTER_DEVICES) {
 		str_clear(why);
 		str_add(why, "no device '");
 		out_text(why, word);
@@ -162,7 +176,6 @@ int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_ta
 		(void)command_fail(run, &err);
 		return session_late(run->session) ? COMMAND_LATE : COMMAND_FAILED;
 	}
-	command_tell_nodes(&ret_targets->missing);
 	return find_all(run, ret_targets);
 }
 
@@ -189,7 +202,6 @@ int targets_had(struct command_run *run, struct targets *ret_targets)
 		    0 ||
 	    lists_check(&ret_targets->missing, &err) < 0)
 		return command_fail(run, &err);
-	command_tell_nodes(&ret_targets->missing);
 	view = cluster_view(ret_targets->cluster);
 	ret_targets->devices = xcalloc(view->len + 1, sizeof(struct cluster_device *));
 	for (size_t i = 0; i < view->len; i++) {

@@ -49,6 +49,7 @@ static int run_top(struct command_run *run)
 
 static const struct option_row rows[] = {
 	COMMAND_SELECTOR_ROW("DevicePools"),
+	COMMAND_ALL_ROW,
 	{ .name = "nodes",
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(nodes),

@@ -22,16 +22,30 @@ static bool has_node(const struct cluster_view *view, const char *node)
 	return false;
 }
 
-static int print(struct command_run *run, const struct cluster_view *view, const char *node)
+/* A node of which nothing is listed: is there one of that name? */
+static int check_node(const struct command_run *run, const struct cluster *cluster,
+		      const char *node, struct err *err)
 {
+	if (cluster_node_fault(cluster, node).reason)
+		return err_set(err, ERR_INVALID, -ENOENT,
+			       "there is no node '%.253s': kubectl get nodes lists them", node);
+	if (run->settings.ns || run->settings.selector)
+		return 0;
+	return err_set(err, ERR_INVALID, -ENOENT,
+		       cluster_nodes_known(cluster)
+			       ? "node '%.253s' has no devices: does hostdev-agent run there?"
+			       : "no device of node '%.253s' is listed: is there such a node, and "
+				 "does hostdev-agent run there?",
+		       node);
+}
+
+static int print(struct command_run *run, struct cluster *cluster, const char *node)
+{
+	const struct cluster_view *view = cluster_view(cluster);
 	struct err err = { 0 };
 
-	if (node && !run->settings.ns && !run->settings.selector && !has_node(view, node)) {
-		err_set(&err, ERR_INVALID, -ENOENT,
-			"no device of node '%.100s' is listed: does hostdev-agent run there?",
-			node);
+	if (node && !has_node(view, node) && check_node(run, cluster, node, &err) < 0)
 		return command_fail(run, &err);
-	}
 	if (!has_node(view, node))
 		command_note("%s", run->settings.ns ? "No pod of this namespace has a device."
 				   : run->settings.selector
@@ -73,10 +87,9 @@ static int run_tree(struct command_run *run)
 		status = command_fail(run, &err);
 	} else {
 		command_tell_missing(&missing);
-		command_tell_nodes(&missing);
 		if (run->settings.ns)
 			narrow_to_namespace(cluster, run->settings.ns);
-		status = print(run, cluster_view(cluster), want.node);
+		status = print(run, cluster, want.node);
 	}
 	cluster_free(cluster);
 	return status;
@@ -84,6 +97,7 @@ static int run_tree(struct command_run *run)
 
 static const struct option_row rows[] = {
 	COMMAND_SELECTOR_ROW("devices"),
+	COMMAND_ALL_ROW,
 	COMMAND_OUTPUT_ROW,
 	COMMAND_HEADERS_ROW,
 	COMMAND_CLUSTER_ROWS,
@@ -92,7 +106,7 @@ static const struct option_row rows[] = {
 static const struct options_prose prose = {
 	.program = "kubectl hostdev tree",
 	.summary = "shows devices as a tree",
-	.synopsis = "kubectl hostdev tree [NODE] [-l SELECTOR] [-n NAMESPACE] [-o FORMAT]",
+	.synopsis = "kubectl hostdev tree [NODE] [-l SELECTOR] [-n NAMESPACE | -A] [-o FORMAT]",
 	.description =
 		"Shows the devices of the cluster, or of NODE: each root bus of a node, the "
 		"bridges and functions on it, and below these what is behind them or hangs on them: "

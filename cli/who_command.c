@@ -159,6 +159,7 @@ static int run_who(struct command_run *run)
 
 static const struct option_row rows[] = {
 	COMMAND_SELECTOR_ROW("devices"),
+	COMMAND_ALL_ROW,
 	COMMAND_OUTPUT_ROW,
 	COMMAND_HEADERS_ROW,
 	COMMAND_CLUSTER_ROWS,
@@ -167,7 +168,7 @@ static const struct option_row rows[] = {
 static const struct options_prose prose = {
 	.program = "kubectl hostdev who",
 	.summary = "says who has a device",
-	.synopsis = "kubectl hostdev who [DEVICE...] [-l SELECTOR] [-n NAMESPACE] [-o FORMAT]",
+	.synopsis = "kubectl hostdev who [DEVICE...] [-l SELECTOR] [-n NAMESPACE | -A] [-o FORMAT]",
 	.description =
 		"Shows of each DEVICE whose claim it is (spec.userName) and since when, which containers "
 		"have it, and of these the virtual machine that they run and since when they do, as far as "

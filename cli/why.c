@@ -229,7 +229,7 @@ static bool asks(const struct api_condition *c)
 static void advise(const struct cluster_device *device, const char *reason,
 		   struct json_strs *remedies)
 {
-	auto_free char *text = advice_about(reason, device->node);
+	auto_free char *text = advice_about(reason, device->node, device->name);
 
 	if (text)
 		json_strs_add_new(remedies, text);
@@ -251,7 +251,9 @@ static void collect(const struct cluster_device *device, struct json_strs *remed
 				advise(device, c->reason, remedies);
 		}
 	}
-	if (device->verdict.state == STATE_FREE && device->type != DEVICE_MDEV) {
+	/* Of a shared group the advice is the command. */
+	if (device->verdict.state == STATE_FREE && device->type != DEVICE_MDEV &&
+	    strcmp(device->verdict.reason, "GroupShared") != 0) {
 		auto_free char *line =
 			xasprintf("Claim it: kubectl hostdev claim %s", device->name);
 

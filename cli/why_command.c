@@ -21,9 +21,12 @@ static int run_why(struct command_run *run)
 
 	if (status != COMMAND_OK)
 		return status;
+	if (device_events_read(run->session, targets.devices[0], &events, &err) < 0) {
+		targets.missing.events = err.code == -EACCES;
+		if (!targets.missing.events)
+			command_note("Not shown: %s", err.msg);
+	}
 	command_tell_missing(&targets.missing);
-	if (device_events_read(run->session, targets.devices[0], &events, &err) < 0)
-		command_note("Not shown: %s", err.msg);
 	why_print(targets.cluster, targets.devices[0], &events, timefmt_wall_ms(), &run->out);
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }

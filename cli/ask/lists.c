@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/json_map.h"
 #include "api/json_map_read.h"
@@ -207,6 +208,43 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 	if (want->selector)
 		narrow_to_listed(cluster);
 	return r;
+}
+
+char *lists_forbidden_user(const char *message)
+{
+	static const char before[] = "User \"";
+	const char *user = strstr(message, before);
+	const char *end = user ? strstr(user + sizeof(before) - 1, "\" cannot ") : NULL;
+
+	if (!end)
+		return NULL;
+	user += sizeof(before) - 1;
+	return xstrndup(user, (size_t)(end - user));
+}
+
+void lists_forbidden_text(const struct lists_missing *missing, unsigned kinds, struct str *to)
+{
+	unsigned forbidden = missing->kinds & missing->forbidden & kinds;
+	auto_str struct str list = STR_INIT;
+	auto_free char *user = NULL;
+
+	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
+		if (!(forbidden & CLUSTER_SET(kind)))
+			continue;
+		str_addf(&list, "%s%s", list.len ? ", " : "", cluster_kind(kind)->plural);
+		if (!user)
+			user = lists_forbidden_user(missing->why[kind]);
+	}
+	if (missing->events)
+		str_addf(&list, "%sevents", list.len ? ", " : "");
+	if (list.len == 0)
+		return;
+	if (user)
+		str_addf(to, "user '%s' may not list %s (403 forbidden)", user, list.buf);
+	else
+		str_addf(to, "you may not list %s (403 forbidden)", list.buf);
+	if (forbidden & CLUSTER_SET(CLUSTER_NODE))
+		str_add(to, "; whether nodes are ready is not known");
 }
 
 int lists_check(const struct lists_missing *missing, struct err *err)

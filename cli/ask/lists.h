@@ -11,6 +11,7 @@
 
 struct err;
 struct session;
+struct str;
 
 enum {
 	LISTS_PAGE = 500,
@@ -30,12 +31,20 @@ struct lists_want {
 struct lists_missing {
 	unsigned kinds;
 	unsigned forbidden; /* of these: to the caller; the others are not served */
+	bool events;        /* forbidden, too; for who reads them to fill in      */
 	char why[CLUSTER_KINDS][240];
 };
 
 /* Fill @cluster. @ret_missing may be NULL. Errors are the first one of a kind that is not optional. */
 int lists_read(struct session *session, const struct lists_want *want, struct cluster *cluster,
 	       struct lists_missing *ret_missing, struct err *err);
+
+/* Append one line, without its end, about all of @kinds, and events, that the caller may not read: "user 'ann' may
+ * not list pcidevices, nodes; ...". Nothing if there are none. Pure. */
+void lists_forbidden_text(const struct lists_missing *missing, unsigned kinds, struct str *to);
+
+/* The user of a message like: User "ann" cannot list resource ...; NULL: it names none. The caller frees. Pure. */
+char *lists_forbidden_user(const char *message);
 
 /* 0 if the lists say anything of devices: hostdev is installed, and the caller may read some of them. */
 int lists_check(const struct lists_missing *missing, struct err *err);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/ask/lists.h"
 
 #define DIGITS "0123456789"
 
@@ -41,6 +42,27 @@ const char *map_trouble_text(const char *kind, const char *error)
 	return rest ? rest : error;
 }
 
+/* What is forbidden is one line, whichever kinds it names. */
+static bool is_forbidden(const char *text)
+{
+	return skip(text, "403 ") != NULL;
+}
+
+static bool is_alike(const char *a, const char *b)
+{
+	return (is_forbidden(a) && is_forbidden(b)) || is_same(a, b);
+}
+
+static void add_reason(struct str *line, const char *said)
+{
+	auto_free char *user = is_forbidden(said) ? lists_forbidden_user(said) : NULL;
+
+	if (user)
+		str_addf(line, ": user '%s' may not (403 forbidden)", user);
+	else
+		str_addf(line, ": %s", said);
+}
+
 /* True if there is some now, or was some before. */
 static bool look(struct map_trouble *trouble, bool *had)
 {
@@ -70,12 +92,12 @@ void map_troubles_say(struct map_trouble *troubles, size_t len, void (*say)(cons
 			continue;
 		str_addf(&line, "Cannot read %s", troubles[i].kind);
 		for (size_t j = i + 1; j < len; j++) {
-			if (!troubles[j].news || !is_same(troubles[i].said, troubles[j].said))
+			if (!troubles[j].news || !is_alike(troubles[i].said, troubles[j].said))
 				continue;
 			str_addf(&line, ", %s", troubles[j].kind);
 			troubles[j].news = false;
 		}
-		str_addf(&line, ": %s", troubles[i].said);
+		add_reason(&line, troubles[i].said);
 		say(str_cstr(&line));
 	}
 	if (had && !has)

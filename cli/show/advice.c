@@ -26,7 +26,7 @@ static const struct {
 	{ "GroupHostCritical", "Claim a device of another IOMMU group: the node needs the function that the message names." },
 	{ "WideDomain", "Claim another device: KubeVirt cannot parse its PCI address. The override lifts that, for pods that are no virtual machines." },
 	{ "DeviceGone", "Plug it in again, or release the claim; an object that is kept for its spec goes when it is deleted." },
-	{ "GroupShared", "Claim the other functions of its IOMMU group as well, or claim it with --include-group." },
+	{ "GroupShared", "Claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group" },
 	{ "NotSaid", "Is hostdev-agent running on its node? kubectl -n hostdev-system get pods -l app.kubernetes.io/component=agent -o wide" },
 	{ "NotLent", "Add an entry for its type to mediatedDevices of the HostDeviceConfig." },
 	/* of claims */
@@ -39,7 +39,7 @@ static const struct {
 	{ "IdentityByModelOnly", "Check which of the equal devices this one is. A claim that waits for that after a boot goes on with the annotation hostdev.io/identify-by-address=true." },
 	{ "USBDevicesClaimed", "Release the USB devices that the message names first." },
 	{ "ControllerClaimed", "Release the USB controller that the message names first." },
-	{ "SiblingBound", "Claim that function of the group as well, or claim with --include-group." },
+	{ "SiblingBound", "Claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group" },
 	{ "Held", "Nothing is done before the holder ends: stop the pod or process that the message names." },
 	{ "Stuck", "The kernel has not let a step end, and it goes on when the kernel does: look at the node's kernel log." },
 	{ "OverrideOwned", "Clear the driver_override that somebody else has set on the node." },
@@ -103,20 +103,24 @@ const char *advice_for(const char *reason)
 	return NULL;
 }
 
-char *advice_about(const char *reason, const char *node)
+static char *replaced(const char *from, const char *word, const char *by)
 {
-	static const char word[] = "NODE";
 	auto_str struct str text = STR_INIT;
-	const char *from = advice_for(reason);
 	const char *at;
 
-	if (!from)
-		return NULL;
-	while (*node && (at = strstr(from, word))) {
+	while (*by && (at = strstr(from, word))) {
 		str_add_mem(&text, from, (size_t)(at - from));
-		str_add(&text, node);
-		from = at + sizeof(word) - 1;
+		str_add(&text, by);
+		from = at + strlen(word);
 	}
 	str_add(&text, from);
 	return str_detach(&text);
+}
+
+char *advice_about(const char *reason, const char *node, const char *device)
+{
+	const char *from = advice_for(reason);
+	auto_free char *text = from ? replaced(from, "NODE", node) : NULL;
+
+	return text ? replaced(text, "DEVICE", device) : NULL;
 }

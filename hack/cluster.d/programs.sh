@@ -25,7 +25,7 @@ build_programs() {
 		cmake --build --preset "$PRESET" --target hostdev-{agent,helper,names,controller} kubectl-hostdev
 	) >"$log" 2>&1 && {
 		mkdir -p "$LOCAL/bin"
-		ln -sfn "$PROGRAMS/kubectl-hostdev" "$LOCAL/bin/"
+		ln -sfn "$PROGRAMS"/kubectl{-,_complete-}hostdev "$LOCAL/bin/"
 		return 0
 	}
 	grep -E 'error|Error' "$log" | head -n 10 >&2 || tail -n 20 "$log" >&2

@@ -151,7 +151,8 @@ static int unknown(const struct options *o, const char *where, const char *dashe
 	for (size_t i = 0; i < o->len; i++) {
 		size_t distance = edit_distance(name, o->rows[i].name);
 
-		if (distance < least && !(*dashes && o->rows[i].file_only)) {
+		if (distance < least && !o->rows[i].unsuggested &&
+		    !(*dashes && o->rows[i].file_only)) {
 			least = distance;
 			nearest = o->rows[i].name;
 		}

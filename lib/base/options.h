@@ -51,6 +51,8 @@ struct option_row {
 	const char *argument;       /* what the help calls the value, "NAME" */
 	const char *group;          /* the help's heading; NULL: the row's before */
 	const char *help;           /* one or more sentences; NULL with file_only */
+	bool common; /* of all commands of a program: in the help only where that has no prose.common */
+	bool unsuggested; /* what nobody is to use by a slip is never the nearest name */
 	bool file_only; /* no flag, not in the help: a key for another program that has the file */
 };
 
@@ -102,6 +104,7 @@ struct options_prose {
 	const char *examples;
 	const char *files;
 	const char *exit_status; /* NULL: the usual, 0, 1 and 2 */
+	const char *common;      /* where rows that are common are explained; NULL: here */
 };
 
 /* A page like man(1) shows, at most 80 columns wide. */

@@ -119,19 +119,28 @@ static void add_row(struct str *out, const struct option_row *row)
 	add_row_text(out, row);
 }
 
-static void add_flags(struct str *out, const struct options *o)
+static void add_flags(struct str *out, const struct options *o, const char *common)
 {
+	bool headed = false;
+
 	for (size_t i = 0; i < o->len; i++) {
-		if (o->rows[i].file_only)
+		if (o->rows[i].file_only || (common && o->rows[i].common))
 			continue;
-		if (o->rows[i].group || i == 0)
+		if (o->rows[i].group || !headed)
 			str_addf(out, "\n%s\n", o->rows[i].group ? o->rows[i].group : "FLAGS");
 		else
 			str_add_char(out, '\n');
 		add_row(out, &o->rows[i]);
+		headed = true;
 	}
+	if (!headed)
+		str_add(out, "\nFLAGS");
 	str_add(out, "\n       -h, --help\n              Show this text.\n"
 		     "\n       --version\n              Show the version.\n");
+	if (common) {
+		str_add_char(out, '\n');
+		add_wrapped(out, common, strlen(common), INDENT);
+	}
 }
 
 void options_help(const struct options *o, const struct options_prose *prose, struct str *out)
@@ -142,7 +151,7 @@ void options_help(const struct options *o, const struct options_prose *prose, st
 	add_section(out, "NAME", str_cstr(&name));
 	add_section(out, "SYNOPSIS", prose->synopsis);
 	add_section(out, "DESCRIPTION", prose->description);
-	add_flags(out, o);
+	add_flags(out, o, prose->common);
 	add_section(out, "EXAMPLES", prose->examples);
 	add_section(out, "FILES", prose->files);
 	add_section(

@@ -8,9 +8,8 @@ import time
 
 import pytest
 
-from cluster import ROOT
+from programs import program
 from test_kubectl_hostdev import NIC, TWIN, lender, name, plugin  # noqa: F401, fixtures
-from transcript import blocks
 
 SHELLS = {  # command, what makes it plain and lists at the first Tab
     "bash": (["bash", "--norc", "--noprofile", "-i"],
@@ -90,11 +89,12 @@ def test_devices_of_the_cluster(terminal, plugin, lender, node):  # noqa: F811
 
 
 def test_zsh_completes_the_plugin_by_kubectls_own_script(plugin, lender, node, tmp_path):  # noqa: F811
-    """With the two lines of docs/kubectl-hostdev.md on PATH. That for bash wants the package bash-completion."""
-    (program,) = [one.text for one in blocks(ROOT / "docs/kubectl-hostdev.md") if one.text.startswith("#!/bin/sh")]
-    (tmp_path / "kubectl_complete-hostdev").write_text(program)
-    (tmp_path / "kubectl_complete-hostdev").chmod(0o755)
-    env = {**plugin.env, "PATH": f"{tmp_path}:{plugin.env['PATH']}"}
+    """As the plugin is installed. That for bash wants the package bash-completion."""
+    subprocess.run(["cmake", "--install", program("kubectl-hostdev").parent.parent, "--component", "kubectl-hostdev",
+                    "--prefix", tmp_path], check=True, capture_output=True)
+    assert sorted(os.listdir(tmp_path / "bin")) == ["kubectl-hostdev", "kubectl_complete-hostdev"]
+    kept = [part for part in plugin.env["PATH"].split(":") if part != str(program("kubectl-hostdev").parent)]
+    env = {**plugin.env, "PATH": ":".join([str(tmp_path / "bin"), *kept])}
     terminal = Terminal("zsh", env, f"{plugin.kubectl} completion zsh")
     try:
         assert terminal.complete("kubectl hostdev rel")[0] == ["kubectl", "hostdev", "release"]

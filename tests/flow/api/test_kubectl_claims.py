@@ -142,6 +142,38 @@ def test_a_release_waits_while_a_pod_has_the_device(plugin, webhook, world, node
     assert (waiting.returncode, out) == (0, f"{CLAIM}/{device} released\n"), said
 
 
+def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):  # noqa: F811
+    for kind in ("usbdevices", "pcideviceclaims", "usbdeviceclaims"):
+        wait_until(lambda: rest.request("GET", f"{PATH}/{kind}?limit=1")[0] == 200, 20, kind)
+    world.node(node)
+    addresses = ["0000:01:00.0", "0000:01:00.1"]
+    paths = [world.device(node, number, "example.com/x") for number in range(2)]
+    for path, address in zip(paths, addresses):
+        world.status(path, {"address": address, "iommuGroup": "1", "iommuGroupMembers": addresses,
+                            "kernelDriverInUse": "e1000e", "conditions": [
+                                {"type": "Claimable", "status": "True", "reason": "GroupShared", "message": "both",
+                                 "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
+    first, second = (path.rsplit("/", 1)[1] for path in paths)
+    try:
+        command = f"kubectl hostdev claim {first} --include-group"
+        lines = plugin("plan", first).splitlines()
+        assert lines[0] == f"{first}: would be accepted, but not carried out as things are"
+        assert f"  claim its whole IOMMU group: {command}" in lines
+        assert f"  Claim its whole IOMMU group: {command}\n" in plugin("why", first)
+        for words in ([first, "--include-group"], [first, second]):
+            told = plugin("plan", *words)
+            assert f"{first}: would be accepted\n" in told and "claim its whole" not in told
+        # Of a claim that waits for the rest of the group, too.
+        plugin("claim", first, "--no-wait")
+        assert "it is claimed already" in plugin("plan", first, status=1)
+        assert plugin("plan", first, "--include-group").startswith(f"{first}: would be accepted")
+        assert "cannot change" in plugin("plan", first, "--driver", "evil", status=1)
+        assert plugin(*command.split()[2:], "--no-wait") == f"{CLAIM}/{first} patched\n"
+        assert rest.get(f"{PATH}/pcideviceclaims/{first}")["spec"]["includeIOMMUGroup"] is True
+    finally:
+        rest.remove(f"{PATH}/pcideviceclaims/{first}")
+
+
 def test_objects_are_printed_as_kubectl_does(plugin, names, rest):  # noqa: F811
     (device, _) = names
     made = json.loads(plugin("claim", device, "--no-wait", "-o", "json"))

@@ -127,7 +127,7 @@ def test_the_tree_of_a_node(plugin, lender, node):
     (only,) = tree["nodes"]
     assert [(one["reason"], one["bridges"]) for one in only["devices"] if one["address"] == NIC] == [
         ("HostNetwork", ["0000:00:01.0"])]
-    assert "no device of node 'nowhere' is listed" in (plugin("tree", "nowhere", status=1) or plugin.said)
+    assert "there is no node 'nowhere'" in (plugin("tree", "nowhere", status=1) or plugin.said)
 
 
 def test_why_says_what_is_in_the_way_and_what_to_do(plugin, lender, node):
@@ -352,16 +352,16 @@ def test_who_has_it(plugin, world, rest, node):
     assert row[6] == "my-machine" and row[7].endswith("d")
 
 
-def test_kubectl_completes_devices_of_the_cluster(plugin, lender, node, tmp_path):
-    """It asks kubectl_complete-hostdev. Shells: test_completion.py."""
-    link = tmp_path / "kubectl_complete-hostdev"
-    link.write_text('#!/bin/sh\nexec kubectl-hostdev __complete "$@"\n')
-    link.chmod(0o755)
-    env = {**plugin.env, "PATH": f"{tmp_path}:{plugin.env['PATH']}"}
-    run = subprocess.run([plugin.kubectl, "__complete", "hostdev", "claim", node], env=env, text=True,
-                         capture_output=True, timeout=60)
-    offered = [line.split("\t")[0] for line in run.stdout.splitlines()]
-    assert name(node, TWIN) in offered and name(node, NIC) not in offered and offered[-1] == ":4", run
+def test_kubectl_completes_devices_of_the_cluster(plugin, lender, node):
+    """It asks kubectl_complete-hostdev, which lies beside the plugin. Shells: test_completion.py."""
+    def offers(*words):
+        run = subprocess.run([plugin.kubectl, "__complete", "hostdev", *words], env=plugin.env, text=True,
+                             capture_output=True, timeout=60)
+        return [line.split("\t")[0] for line in run.stdout.splitlines()]
+
+    offered = offers("claim", node)
+    assert name(node, TWIN) in offered and name(node, NIC) not in offered and offered[-1] == ":4", offered
+    assert "--as" not in offers("tree", "--") and "--all-namespaces" in offers("tree", "--")
 
 
 def test_colour_is_for_terminals(plugin, lender, node):
@@ -387,6 +387,8 @@ def test_what_is_wrong_is_said_in_one_line(plugin, installed, tmp_path):
     assert "'jsn' is not table, wide, json, yaml or name" in plugin.said
     plugin("why", status=2)
     assert "DEVICE is missing" in plugin.said
+    plugin("tree", "--ass", "jane", status=2)
+    assert "unknown flag '--ass': see --help" in plugin.said  # and nobody is led to act as somebody
     plugin("clam", status=2)
     assert "unknown command 'clam'" in plugin.said
     assert "why" in plugin() and "why" in plugin("help") and "EXIT STATUS" in plugin("claim", "--help")

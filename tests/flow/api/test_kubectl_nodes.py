@@ -44,7 +44,7 @@ def states(plugin, node):
 
 def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
     assert states(plugin, node) == ["Free", "Ready"]
-    assert "Not known" not in plugin.said and "Node:" not in plugin("why", scene.name)
+    assert plugin.said == "" and "Node:" not in plugin("why", scene.name)
     scene.sicken()
     lines = plugin("tree", node).splitlines()
     assert re.match(rf"{node} +\? NotReady for \d+d: ByHand$", lines[1])
@@ -74,6 +74,20 @@ def test_a_node_that_is_gone(plugin, scene, node, world):  # noqa: F811
     world.delete(scene.node)
     assert re.match(rf"{node} +\? gone .* the cluster has no such node$", plugin("tree", node).splitlines()[1])
     assert states(plugin, node) == ["Unknown", "Unknown"]
+
+
+def test_a_node_that_does_not_exist(plugin, scene, node, world):  # noqa: F811
+    """Another matter than one without devices."""
+    world.node(f"{node}-bare")
+    plugin("tree", f"{node}-bare", status=1)
+    assert f"node '{node}-bare' has no devices: does hostdev-agent run there?" in plugin.said
+    missing = f"there is no node '{node}-none': kubectl get nodes lists them\n"
+    for words in (["tree", f"{node}-none"], ["tree", f"{node}-none", "-n", "team-a"], ["why", f"{node}-none/01:00.0"],
+                  ["claim", f"{node}-none/01:00.0"]):
+        plugin(*words, status=1)
+        assert plugin.said.endswith(missing) and plugin.said.count("\n") == 1, plugin.said
+    plugin("why", f"{node}-bare/01:00.0", status=1)
+    assert f"no device '{node}-bare/01:00.0' is listed" in plugin.said
 
 
 def test_an_agent_that_does_not_run_is_known_by_one_claim(plugin, scene, node, world):  # noqa: F811
@@ -109,8 +123,10 @@ def test_who_may_not_read_nodes_is_told_so_in_one_line(scene, node, installed, i
         scene.sicken()
         for words in (["tree", node], ["top"], ["who", scene.name], ["why", scene.name]):
             vera(*words)
-            (line,) = [line for line in vera.said.splitlines() if "nodes" in line]
-            assert re.match(r'Not known whether nodes are ready: .*cannot list resource "nodes"', line)
+            (line,) = [line for line in vera.said.splitlines() if "403" in line]
+            events = ", events" if words[0] == "why" else ""
+            assert line == (f"Not shown: user '{user}' may not list nodes{events} (403 forbidden); "
+                            "whether nodes are ready is not known")
         assert states(vera, node) == ["Free", "Ready"]
     finally:
         installed.kubectl("delete", "clusterrolebinding", user, "--ignore-not-found")

@@ -16,7 +16,7 @@ FORMS = {
     "kubectl-hostdev.1": {word.upper(): [word] for word in ("tree", "why", "who", "log", "plan", "claim", "release", "top",
                                                             "map", "version", "completion")},
 }
-COMMON = {"kubectl-hostdev.1": "OPTIONS"}  # the heading of the flags that every form has
+COMMON = {"kubectl-hostdev.1": "OPTIONS"}  # the heading of the flags that every form has: kubectl hostdev options
 FLAG = re.compile(r"^ {7}(?:-(\w), )?--([\w-]+)", re.MULTILINE)
 DEFAULT = re.compile(r"Default:\s+(.*?)\.(?:\n| +[A-Z])", re.DOTALL)
 
@@ -55,7 +55,12 @@ FORM_CASES = [(page, heading, words) for page, forms in FORMS.items() for headin
 @pytest.mark.parametrize("page, heading, words", FORM_CASES, ids=[f"{p} {h}" for p, h, _ in FORM_CASES])
 def test_flags_are_those_of_help(page, heading, words):
     text = run(page.rpartition(".")[0], *words, "--help").stdout
-    section = sections(page)[heading] + sections(page).get(COMMON.get(page), "")
+    section = sections(page)[heading]
+    if page in COMMON:
+        assert 'Use "kubectl hostdev options" for the flags that all commands take' in " ".join(text.split())
+        assert "--kubeconfig" not in text
+        text = text.split("EXAMPLES")[0] + run("kubectl-hostdev", "options").stdout
+        section += sections(page)[COMMON[page]]
     letters, names = zip(*FLAG.findall(text))
     assert set(re.findall(r"\bFl Fl ([\w-]+)", section)) == set(names)
     whole = (FOLDER / page).read_text()

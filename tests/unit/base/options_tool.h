@@ -19,6 +19,7 @@ struct settings {
 	char *other;
 	int way;
 	struct option_list groups;
+	char *as;
 };
 
 static const char *const levels[] = { "debug", "info", "warn", NULL };
@@ -78,6 +79,12 @@ static const struct option_row rows[] = {
 	  .whole = true,
 	  .argument = "NAME",
 	  .help = "Names with commas." },
+	{ .name = "as",
+	  .type = OPTION_STRING,
+	  .offset = offsetof(struct settings, as),
+	  .common = true,
+	  .unsuggested = true,
+	  .help = "Act as somebody else." },
 	{ .name = "colour",
 	  .type = OPTION_STRING,
 	  .offset = offsetof(struct settings, other),

@@ -43,6 +43,8 @@ static struct wrong_case {
 	  "unknown flag '--nod-nmae': did you mean '--node-name'?" },
 	{ "what is near nothing gets none", { "--xyzzy" },
 	  "unknown flag '--xyzzy': see --help" },
+	{ "what is not for a slip is near to nothing", { "--ass" },
+	  "unknown flag '--ass': see --help" },
 	{ "a prefix is not a name", { "--node=x" },
 	  "unknown flag '--node': see --help" },
 	{ "an unknown letter is named", { "-x" },

@@ -59,6 +59,38 @@ static void help_has_the_exit_statuses_of_the_program(void **state)
 	assert_null(strstr(str_cstr(&text), "went well"));
 }
 
+/* A program of several commands explains once what all of them take. */
+static void common_rows_are_explained_elsewhere(void **state)
+{
+	static const struct option_row common = { .name = "as", .common = true, .help = "Act." };
+	struct options_prose prose = { .program = "tool",
+				       .summary = "",
+				       .common = "See tool options." };
+	struct settings settings;
+	struct options o;
+	auto_str struct str text = STR_INIT;
+	struct tool tool;
+
+	(void)state;
+	tool_init(&tool);
+	options_help(&tool.o, &prose, &text);
+	assert_null(strstr(str_cstr(&text), "--as"));
+	assert_non_null(strstr(str_cstr(&text), "--way[=LEVEL]"));
+	assert_non_null(strstr(str_cstr(&text), "Show the version.\n\n       See tool options.\n"));
+	str_clear(&text);
+	prose.common = NULL;
+	options_help(&tool.o, &prose, &text);
+	assert_non_null(strstr(str_cstr(&text), "       --as TEXT\n"));
+	tool_done(&tool);
+	/* Where there are no others. */
+	str_clear(&text);
+	prose.common = "See tool options.";
+	options_init(&o, &common, 1, &settings);
+	options_help(&o, &prose, &text);
+	assert_non_null(strstr(str_cstr(&text), "\nFLAGS\n       -h, --help\n"));
+	options_done(&o);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -66,6 +98,8 @@ int main(void)
 	suite_fixture(&suite, &tool_fixture);
 	suite_add(&suite, "help names everything within 80 columns",
 		  help_names_everything_within_80_columns, NULL);
+	suite_add(&suite, "common rows are explained elsewhere",
+		  common_rows_are_explained_elsewhere, NULL);
 	suite_add(&suite, "help has the exit statuses of the program",
 		  help_has_the_exit_statuses_of_the_program, NULL);
 	return suite_run(&suite, "options_help");

@@ -28,6 +28,8 @@ static struct offer_case {
 	{ "one node is enough", "tree vm1 ", "" },
 	{ "its choices behind =", "claim --dry-run=s", "--dry-run=server\n" },
 	{ "flags of kubectl's", "tree --cl", "--cluster\n--client-certificate\n--client-key\n" },
+	{ "but not whom to act as", "tree --as", "" },
+	{ "all namespaces", "tree --al", "--all-namespaces\n" },
 	{ "nothing behind what is no command", "clam ", "tree\nwhy\nclaim\nrelease\ncompletion\n" },
 };
 

@@ -430,12 +430,57 @@ static void spec_matches_table(void **state)
 		assert_null(misfit);
 }
 
+#define WHY(resource)                                 \
+	"list " resource ": 403 forbidden: " resource \
+	" is forbidden: User \"ann\" cannot list resource"
+
+static struct forbidden_case {
+	const char *name;
+	struct lists_missing missing;
+	unsigned kinds;
+	const char *text;
+} forbidden_cases[] = {
+	{ "nothing is missing", { 0 }, ~0U, "" },
+	{ "what is not served is not forbidden", { .kinds = CLUSTER_SET(CLUSTER_MIG) }, ~0U, "" },
+	{ "all kinds are one line",
+	  { .kinds = CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_MDEV),
+	    .forbidden = CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_MDEV),
+	    .events = true,
+	    .why = { [CLUSTER_USBDEVICE] = WHY("usbdevices"),
+		     [CLUSTER_MDEV] = WHY("mediateddevices") } },
+	  ~0U,
+	  "user 'ann' may not list usbdevices, mediateddevices, events (403 forbidden)" },
+	{ "of nodes it is said what that means",
+	  { .kinds = CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_NODE),
+	    .forbidden = CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_NODE),
+	    .why = { [CLUSTER_USBDEVICE] = "list usbdevices: 403 forbidden" } },
+	  ~0U,
+	  "you may not list usbdevices, nodes (403 forbidden); whether nodes are ready is not "
+	  "known" },
+	{ "or of these kinds alone",
+	  { .kinds = CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_NODE),
+	    .forbidden = CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_NODE),
+	    .why = { [CLUSTER_NODE] = WHY("nodes") } },
+	  CLUSTER_SET(CLUSTER_NODE),
+	  "user 'ann' may not list nodes (403 forbidden); whether nodes are ready is not known" },
+};
+
+static void what_is_forbidden_reads_so(void **state)
+{
+	const struct forbidden_case *c = *state;
+	auto_str struct str text = STR_INIT;
+
+	lists_forbidden_text(&c->missing, c->kinds, &text);
+	assert_string_equal(str_cstr(&text), c->text);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, checks, lists_say_something_or_not);
 	suite_rows(&suite, specs, spec_matches_table);
+	suite_rows(&suite, forbidden_cases, what_is_forbidden_reads_so);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "pages are read to the end", pages_are_read_to_the_end, NULL);
 	suite_add(&suite, "nodes are known once they are read", nodes_are_known_once_they_are_read,

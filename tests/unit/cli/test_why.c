@@ -55,9 +55,8 @@ static struct why_case {
 	  "SRIOVNetworkDevice   Ready       False    VFsInUse      60m   vm1-000003100 is claimed\n"
 	  "\n"
 	  "What to do:\n"
-	  "  Claim the other functions of its IOMMU group as well, or claim it with --include-group.\n"
+	  "  Claim its whole IOMMU group: kubectl hostdev claim vm1-000003000 --include-group\n"
 	  "  Release the virtual function that the message names.\n"
-	  "  Claim it: kubectl hostdev claim vm1-000003000\n"
 	  "\n"
 	  "LAST SEEN   TYPE      REASON   ABOUT       MESSAGE\n"
 	  "10s         Warning   New      PCIDevice   then\n"
@@ -167,7 +166,7 @@ static void programs_get_it_all(void **state)
 	assert_int_equal(json_map_load(out.text.buf, out.text.len, &json, NULL), 0);
 	assert_int_equal(json_array_size(json_object_get(json, "conditions")), 2);
 	assert_int_equal(json_array_size(json_object_get(json, "events")), 2);
-	assert_int_equal(json_array_size(json_object_get(json, "whatToDo")), 3);
+	assert_int_equal(json_array_size(json_object_get(json, "whatToDo")), 2);
 	str_done(&out.text);
 }
 
@@ -261,12 +260,16 @@ static void unknown_reasons_have_no_advice(void **state)
 	assert_null(advice_for(""));
 	assert_non_null(advice_for("Held"));
 	assert_string_equal(advice_for("HostBridge"), "Claim a device behind it: it is a bridge.");
-	assert_null(advice_about("Ready", "vm1"));
-	advice = advice_about("NodeNotReady", "vm1");
+	assert_null(advice_about("Ready", "vm1", "vm1-a"));
+	advice = advice_about("NodeNotReady", "vm1", "vm1-a");
 	assert_string_equal(advice, "See why the node is not ready: kubectl describe node vm1");
 	free(advice);
-	advice = advice_about("NodeNotReady", "");
+	advice = advice_about("NodeNotReady", "", "");
 	assert_string_equal(advice, advice_for("NodeNotReady"));
+	free(advice);
+	advice = advice_about("SiblingBound", "vm1", "vm1-a");
+	assert_string_equal(advice, "Claim its whole IOMMU group: kubectl hostdev claim vm1-a "
+				    "--include-group");
 	free(advice);
 }
 

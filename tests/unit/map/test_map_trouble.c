@@ -49,6 +49,22 @@ static void kinds_of_one_error_are_one_line(void **state)
 	map_troubles_done(troubles, ARRAY_LEN(troubles));
 }
 
+#define FORBIDDEN(kind)                       \
+	"list " kind ": 403 forbidden: " kind \
+	" is forbidden: User \"ann\" cannot list resource \"" kind "\""
+
+static void what_is_forbidden_is_one_line(void **state)
+{
+	struct map_trouble troubles[2] = { 0 };
+
+	(void)state;
+	told(troubles, FORBIDDEN("as"), FORBIDDEN("bs"),
+	     "Cannot read as, bs: user 'ann' may not (403 forbidden)\n");
+	told(troubles, FORBIDDEN("as"), "list bs: 403 forbidden",
+	     "Cannot read bs: 403 forbidden\n");
+	map_troubles_done(troubles, ARRAY_LEN(troubles));
+}
+
 static void only_the_kind_itself_is_cut_off(void **state)
 {
 	assert_string_equal(map_trouble_text("as", "list as: x: y"), "x: y");
@@ -63,6 +79,7 @@ int main(void)
 
 	suite_add(&suite, "each change is said once", each_change_is_said_once, NULL);
 	suite_add(&suite, "kinds of one error are one line", kinds_of_one_error_are_one_line, NULL);
+	suite_add(&suite, "what is forbidden is one line", what_is_forbidden_is_one_line, NULL);
 	suite_add(&suite, "only the kind itself is cut off", only_the_kind_itself_is_cut_off, NULL);
 	return suite_run(&suite, "map_trouble");
 }

@@ -52,9 +52,10 @@ struct command_settings {
 	char *ns;
 	bool all_namespaces; /* tree, who, top: ns is not heeded */
 
-	int output; /* enum out_format */
+	char *output; /* of out_format_parse() */
 	bool no_headers;
 	char *selector; /* tree, who, top */
+	bool watch;     /* tree */
 
 	uint64_t timeout_ms; /* claim, release */
 	bool wait;
@@ -184,9 +185,11 @@ void command_tell_nodes(const struct lists_missing *missing);
 		  "need the verb manage." }
 
 #define COMMAND_OUTPUT_ROW \
-	{ .name = "output", .letter = 'o', .type = OPTION_ENUM, COMMAND_AT(output), \
+	{ .name = "output", .letter = 'o', .type = OPTION_STRING, COMMAND_AT(output), \
 	  .choices = out_formats, .fallback = "table", .argument = "FORMAT", .group = "Output", \
-	  .help = "How to print." }
+	  .help = "How to print. jsonpath=TEMPLATE prints of -o json what kubectl's templates " \
+		  "name: fields, [0], [-1], [*], [?(@.a==\"b\")] with == or !=, {range} and {end}, " \
+		  "{\"\\n\"}; not .., slices and other operators." }
 
 #define COMMAND_HEADERS_ROW \
 	{ .name = "no-headers", .type = OPTION_BOOL, COMMAND_AT(no_headers), \

@@ -82,7 +82,7 @@ static bool is_file(const struct option_row *row)
 static int offer_values(const struct option_row *row, const char *before, const char *prefix,
 			struct complete_want *want, struct str *to)
 {
-	for (size_t i = 0; row->type == OPTION_ENUM && row->choices[i]; i++) {
+	for (size_t i = 0; row->choices && row->choices[i]; i++) {
 		auto_free char *word = xasprintf("%s%s", before, row->choices[i]);
 
 		complete_offer(to, prefix, word, NULL);
@@ -221,7 +221,7 @@ static bool is_wanted(const struct complete_want *want, const struct cluster_dev
 		return true;
 	case COMPLETE_CLAIMABLE:
 		return !device->claim && device->is_there && device->type != DEVICE_MDEV &&
-		       (device->verdict.state == STATE_FREE ||
+		       (device->verdict.state == STATE_CLAIMABLE ||
 			device->verdict.state == STATE_UNKNOWN);
 	case COMPLETE_CLAIMED:
 		return device->claim != NULL;
@@ -270,7 +270,8 @@ void complete_names(struct cluster *cluster, const struct complete_want *want, c
 static void ask_cluster(const struct complete_want *want, const char *prefix, struct str *to)
 {
 	struct session_settings settings;
-	struct lists_want lists = { .kinds = CLUSTER_DEVICES, .optional = CLUSTER_DEVICES };
+	struct lists_want lists = { .kinds = CLUSTER_DEVICES | CLUSTER_CARDS,
+				    .optional = CLUSTER_DEVICES | CLUSTER_CARDS };
 	struct cluster *cluster;
 	struct session *session;
 	struct err err = { 0 };

@@ -154,9 +154,11 @@ static int read_line(struct options *options, int argc, char *const *argv, struc
 	return OPTIONS_OK;
 }
 
-static int check_line(const struct command_run *run, struct err *err)
+static int check_line(struct command_run *run, struct err *err)
 {
 	const struct command *command = run->command;
+	enum out_format format = OUT_TABLE;
+	const char *jsonpath = NULL;
 
 	if (run->words_len < command->words_min)
 		return err_set(err, ERR_INVALID, -EINVAL, "%s is missing; see --help",
@@ -164,9 +166,14 @@ static int check_line(const struct command_run *run, struct err *err)
 	if (run->words_len > command->words_max)
 		return err_set(err, ERR_INVALID, -EINVAL, "unexpected word '%s'; see --help",
 			       run->words[command->words_max]);
-	if (command->formats && !(command->formats & OUT_SET(run->settings.output)))
+	if (run->settings.output &&
+	    out_format_parse(run->settings.output, &format, &jsonpath, err) < 0)
+		return err->code;
+	if (command->formats && !(command->formats & OUT_SET(format)))
 		return err_set(err, ERR_INVALID, -EINVAL, "there is no -o %s of this; see --help",
-			       out_formats[run->settings.output]);
+			       out_formats[format]);
+	out_init(&run->out, format);
+	run->out.jsonpath = jsonpath;
 	return 0;
 }
 
@@ -174,7 +181,6 @@ static int run_command(struct command_run *run)
 {
 	int status;
 
-	out_init(&run->out, (enum out_format)run->settings.output);
 	run->out.headless = run->settings.no_headers;
 	if (run->settings.all_namespaces) {
 		free(run->settings.ns);

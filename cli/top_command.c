@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/devicepool.h"
 #include "api/json_map.h"
@@ -13,6 +14,36 @@
 #include "cli/commands.h"
 #include "cli/show/pools.h"
 
+/* What is claimable is counted by the devices themselves, of which a label of DevicePools says nothing. Who may not
+ * read them all gets no number. */
+static int read_devices(struct command_run *run, struct cluster *cluster,
+			struct lists_missing *missing, bool *ret_read, struct err *err)
+{
+	static const unsigned kinds = CLUSTER_DEVICES | CLUSTER_CARDS;
+	static const unsigned needed =
+		CLUSTER_SET(CLUSTER_PCIDEVICE) | CLUSTER_SET(CLUSTER_PCICLAIM) |
+		CLUSTER_SET(CLUSTER_USBDEVICE) | CLUSTER_SET(CLUSTER_USBCLAIM);
+	const struct lists_want want = { .kinds = kinds, .optional = kinds };
+	struct lists_missing devices;
+	int r = lists_read(run->session, &want, cluster, &devices, err);
+
+	if (r < 0)
+		return r;
+	*ret_read = !(devices.kinds & needed);
+	missing->kinds |= devices.kinds;
+	missing->forbidden |= devices.forbidden;
+	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
+		if (devices.kinds & CLUSTER_SET(kind))
+			memcpy(missing->why[kind], devices.why[kind], sizeof(missing->why[kind]));
+	}
+	return 0;
+}
+
+static bool is_table(const struct command_run *run)
+{
+	return run->out.format == OUT_TABLE || run->out.format == OUT_WIDE;
+}
+
 static int run_top(struct command_run *run)
 {
 	struct session *session = command_session(run);
@@ -21,7 +52,7 @@ static int run_top(struct command_run *run)
 		.optional = CLUSTER_SET(CLUSTER_NODE),
 		.selector = run->settings.selector,
 	};
-	struct pools_look look = { run->settings.nodes, timefmt_wall_ms() };
+	struct pools_look look = { .nodes = run->settings.nodes, .now_wall_ms = timefmt_wall_ms() };
 	struct lists_missing missing;
 	struct cluster *cluster;
 	struct err err = { 0 };
@@ -30,7 +61,9 @@ static int run_top(struct command_run *run)
 	if (!session)
 		return COMMAND_FAILED;
 	cluster = cluster_new();
-	if (lists_read(session, &want, cluster, &missing, &err) < 0)
+	if (lists_read(session, &want, cluster, &missing, &err) < 0 ||
+	    (is_table(run) && cluster_count(cluster, CLUSTER_POOL) > 0 &&
+	     read_devices(run, cluster, &missing, &look.devices, &err) < 0))
 		status = command_fail(run, &err);
 	else if (cluster_count(cluster, CLUSTER_POOL) == 0 && want.selector)
 		command_note("No DevicePool has these labels.");
@@ -38,7 +71,7 @@ static int run_top(struct command_run *run)
 		command_note("No DevicePools found: does hostdev-controller run, and do nodes have "
 			     "devices?");
 	if (status == COMMAND_OK) {
-		command_tell_nodes(&missing);
+		command_tell_missing(&missing);
 		pools_print(cluster, &look, &run->out);
 	}
 	cluster_free(cluster);
@@ -65,18 +98,22 @@ static const struct options_prose prose = {
 	.summary = "counts devices by resource name",
 	.synopsis = "kubectl hostdev top [--nodes] [-l SELECTOR] [-o FORMAT]",
 	.description =
-		"Shows for each resource name how many devices there are, how many of them are CLAIMED, "
-		"how many of these pods can have (HEALTHY), how many containers have (ALLOCATED), and "
-		"how many are FREE for the next pod. The numbers are the DevicePools', which "
-		"hostdev-controller keeps; devices of a node that is gone or NotReady are neither "
-		"HEALTHY nor FREE.",
+		"Shows for each resource name how many devices there are, and how many of them are\n\n"
+		" CLAIMABLE  may be claimed now; \"-\" if you may not read devices and claims\n"
+		" CLAIMED    have a claim\n"
+		" HEALTHY    are offered to the kubelet (-o wide)\n"
+		" ALLOCATED  are in a container\n"
+		" AVAILABLE  are offered to the kubelet and not allocated: the next pod can have one\n\n"
+		"These are the states of kubectl hostdev tree. CLAIMABLE is counted from the devices, the "
+		"other numbers are the DevicePools', which hostdev-controller keeps. Devices of a node "
+		"that is gone or NotReady are neither CLAIMABLE nor HEALTHY nor AVAILABLE.",
 	.examples = " kubectl hostdev top\n"
 		    " kubectl hostdev top --nodes",
 };
 
 const struct command top_command = {
 	.word = "top",
-	.summary = "Count devices by resource name: claimed, healthy, allocated",
+	.summary = "Count devices by resource name: claimable, claimed, allocated, available",
 	.prose = &prose,
 	.rows = rows,
 	.rows_len = ARRAY_LEN(rows),

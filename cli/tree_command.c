@@ -3,8 +3,10 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/timefmt.h"
 #include "cli/ask/find.h"
+#include "cli/ask/follow.h"
 #include "cli/ask/lists.h"
 #include "cli/ask/session.h"
 #include "cli/command.h"
@@ -12,6 +14,8 @@
 #include "cli/model/cluster.h"
 #include "cli/model/narrow.h"
 #include "cli/show/tree.h"
+
+enum { WATCH_MS = 500 }; /* changes are shown at most that often */
 
 static bool has_node(const struct cluster_view *view, const char *node)
 {
@@ -39,7 +43,9 @@ static int check_node(const struct command_run *run, const struct cluster *clust
 		       node);
 }
 
-static int print(struct command_run *run, struct cluster *cluster, const char *node)
+/* What is printed is in *@shown, too. */
+static int print(struct command_run *run, struct cluster *cluster, const char *node,
+		 struct str *shown)
 {
 	const struct cluster_view *view = cluster_view(cluster);
 	struct err err = { 0 };
@@ -53,13 +59,72 @@ static int print(struct command_run *run, struct cluster *cluster, const char *n
 					   : "No devices found: does hostdev-agent "
 					     "run on the nodes?");
 	tree_print(view, node, timefmt_wall_ms(), &run->out);
+	str_add(shown, str_cstr(&run->out.text));
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
+}
+
+/* On a terminal in the place of the former tree, elsewhere below it. */
+static void print_again(struct command_run *run, struct str *text)
+{
+	str_add(&run->out.text, run->out.terminal ? "\033[H\033[2J" : "\n");
+	str_add(&run->out.text, str_cstr(text));
+}
+
+/* The tree that is there now; true if it is another than @last, which then is it. */
+static bool take_tree(struct command_run *run, const struct follow *follow,
+		      const struct lists_want *want, struct str *last)
+{
+	struct cluster *cluster = cluster_new();
+	bool other;
+
+	follow_fill(follow, cluster);
+	if (want->selector)
+		narrow_to_listed(cluster);
+	if (run->settings.ns)
+		narrow_to_namespace(cluster, run->settings.ns);
+	str_clear(&run->out.text);
+	tree_print(cluster_view(cluster), want->node, timefmt_wall_ms(), &run->out);
+	other = strcmp(str_cstr(&run->out.text), str_cstr(last)) != 0;
+	str_clear(last);
+	str_add(last, str_cstr(&run->out.text));
+	str_clear(&run->out.text);
+	cluster_free(cluster);
+	return other;
+}
+
+/* Until a signal ends the process, as with kubectl. @shown is the tree that is printed already. */
+static int watch(struct command_run *run, const struct lists_want *want, struct str *shown)
+{
+	struct follow *follow = follow_new(run->session, want);
+	bool told = false;
+	bool good = true;
+
+	while (good && session_wait(run->session, WATCH_MS) == 0) {
+		const char *error = follow_error(follow);
+
+		if (error[0] && !told)
+			command_note("Not up to date: %s", error);
+		told = error[0] != '\0';
+		if (follow_changed(follow) && take_tree(run, follow, want, shown)) {
+			print_again(run, shown);
+			good = out_flush(&run->out);
+		}
+	}
+	follow_free(follow);
+	return COMMAND_FAILED;
+}
+
+static int check_watch(const struct command_run *run, struct err *err)
+{
+	if (!run->settings.watch || run->out.format == OUT_TABLE || run->out.format == OUT_WIDE)
+		return 0;
+	return err_set(err, ERR_INVALID, -EINVAL,
+		       "--watch prints tables: leave -o out, or say -o wide");
 }
 
 static int run_tree(struct command_run *run)
 {
-	static const unsigned shown = CLUSTER_DEVICES | CLUSTER_SET(CLUSTER_VGPU) |
-				      CLUSTER_SET(CLUSTER_MIG) | CLUSTER_SET(CLUSTER_NODE);
+	static const unsigned shown = CLUSTER_DEVICES | CLUSTER_CARDS | CLUSTER_SET(CLUSTER_NODE);
 	struct session *session;
 	struct cluster *cluster;
 	struct lists_missing missing;
@@ -70,8 +135,13 @@ static int run_tree(struct command_run *run)
 		.node = run->words_len > 0 ? find_node_part(run->words[0]) : NULL,
 		.selector = run->settings.selector,
 	};
+	auto_str struct str text = STR_INIT;
 	int status;
 
+	if (check_watch(run, &err) < 0) {
+		(void)command_fail(run, &err);
+		return COMMAND_MISUSED;
+	}
 	if (want.node && !want.node[0]) {
 		err_set(&err, ERR_INVALID, -EINVAL,
 			"the name of a node is empty: leave it out for all nodes");
@@ -89,15 +159,21 @@ static int run_tree(struct command_run *run)
 		command_tell_missing(&missing);
 		if (run->settings.ns)
 			narrow_to_namespace(cluster, run->settings.ns);
-		status = print(run, cluster, want.node);
+		status = print(run, cluster, want.node, &text);
 	}
 	cluster_free(cluster);
-	return status;
+	return status == COMMAND_OK && run->settings.watch ? watch(run, &want, &text) : status;
 }
 
 static const struct option_row rows[] = {
 	COMMAND_SELECTOR_ROW("devices"),
 	COMMAND_ALL_ROW,
+	{ .name = "watch",
+	  .letter = 'w',
+	  .type = OPTION_BOOL,
+	  COMMAND_AT(watch),
+	  .help = "Go on, and print the tree again whenever it has changed: on a terminal in the "
+		  "place of the former one. Ends by Ctrl-C." },
 	COMMAND_OUTPUT_ROW,
 	COMMAND_HEADERS_ROW,
 	COMMAND_CLUSTER_ROWS,
@@ -106,18 +182,20 @@ static const struct option_row rows[] = {
 static const struct options_prose prose = {
 	.program = "kubectl hostdev tree",
 	.summary = "shows devices as a tree",
-	.synopsis = "kubectl hostdev tree [NODE] [-l SELECTOR] [-n NAMESPACE | -A] [-o FORMAT]",
+	.synopsis =
+		"kubectl hostdev tree [NODE] [-w] [-l SELECTOR] [-n NAMESPACE | -A] [-o FORMAT]",
 	.description =
 		"Shows the devices of the cluster, or of NODE: each root bus of a node, the "
 		"bridges and functions on it, and below these what is behind them or hangs on them: "
 		"virtual functions, USB devices, mediated devices, vGPUs and MIG instances.\n\n"
 		"Bridges stand there as addresses alone, since nothing can be lent of them. GROUP is "
 		"the IOMMU group, with the number of its functions in parentheses if it has several: "
-		"these are lent together. STATE is one of\n\n"
-		" o free       may be claimed\n"
-		" - refused    its node needs it, or it cannot be lent: the reason says why\n"
+		"these are lent together. On a terminal the description is cut to its width; never in a "
+		"pipe, nor with -o wide. STATE is one of\n\n"
+		" o claimable  may be claimed now (GroupShared: with its whole IOMMU group)\n"
+		" - refused    its node needs it, or it cannot be claimed as things are\n"
 		" ~ pending    claimed, not ready yet\n"
-		" + ready      claimed, and pods can have it\n"
+		" + available  offered to the kubelet, and no pod has it\n"
 		" # in use     a pod has it\n"
 		" < releasing  its claim is being deleted\n"
 		" ! missing    claimed, but not on its node\n"
@@ -125,6 +203,7 @@ static const struct options_prose prose = {
 		" ? unknown    nobody has said, or its node is not well: the node's own line says why",
 	.examples = " kubectl hostdev tree\n"
 		    " kubectl hostdev tree vm1 -o wide\n"
+		    " kubectl hostdev tree vm1 -w\n"
 		    " kubectl hostdev tree -n team-a",
 };
 

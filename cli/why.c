@@ -220,8 +220,10 @@ static void add_conditions(const struct cluster_device *device, int64_t now_wall
 /* --- what to do --------------------------------------------------------------------------------- */
 
 /* Conditions that are False say what is wrong; GroupShared is a True one that asks for something. */
-static bool asks(const struct api_condition *c)
+static bool asks(const struct cluster_device *device, const struct api_condition *c)
 {
+	if (device->conflict && c->reason && strcmp(c->reason, "GroupShared") == 0)
+		return false;
 	return c->reason && c->status &&
 	       (strcmp(c->status, "True") != 0 || strcmp(c->reason, "GroupShared") == 0);
 }
@@ -247,12 +249,12 @@ static void collect(const struct cluster_device *device, struct json_strs *remed
 		for (size_t j = 0; owners[i].conditions && j < owners[i].conditions->len; j++) {
 			const struct api_condition *c = &owners[i].conditions->items[j];
 
-			if (asks(c))
+			if (asks(device, c))
 				advise(device, c->reason, remedies);
 		}
 	}
 	/* Of a shared group the advice is the command. */
-	if (device->verdict.state == STATE_FREE && device->type != DEVICE_MDEV &&
+	if (device->verdict.state == STATE_CLAIMABLE && device->type != DEVICE_MDEV &&
 	    strcmp(device->verdict.reason, "GroupShared") != 0) {
 		auto_free char *line =
 			xasprintf("Claim it: kubectl hostdev claim %s", device->name);

@@ -22,8 +22,8 @@ struct listing {
 	struct session *session;
 	struct cluster *cluster;
 	enum cluster_kind kind;
-	const char *label_selector; /* NULL: none */
-	const char *field_selector; /* likewise   */
+	char *label_selector; /* NULL: none */
+	char *field_selector; /* likewise   */
 	size_t *pending;
 	size_t objects;
 	size_t broken; /* objects that cannot be read */
@@ -166,15 +166,26 @@ static void run_lists(struct session *session, struct listing *listings, size_t 
 	}
 }
 
+void lists_select(const struct lists_want *want, enum cluster_kind kind, char **ret_labels,
+		  char **ret_fields)
+{
+	auto_free char *label = want->node ? names_label_value(want->node) : NULL;
+	bool of_node = label && has_node_label(kind);
+	bool selected = want->selector && (has_node_label(kind) || kind == CLUSTER_POOL);
+
+	*ret_labels = of_node || selected
+			      ? xasprintf("%s%s%s%s", of_node ? NAMES_LABEL_NODE "=" : "",
+					  of_node ? label : "", of_node && selected ? "," : "",
+					  selected ? want->selector : "")
+			      : NULL;
+	*ret_fields =
+		label && kind == CLUSTER_NODE ? xasprintf("metadata.name=%s", want->node) : NULL;
+}
+
 int lists_read(struct session *session, const struct lists_want *want, struct cluster *cluster,
 	       struct lists_missing *ret_missing, struct err *err)
 {
 	struct listing listings[CLUSTER_KINDS];
-	auto_free char *label = want->node ? names_label_value(want->node) : NULL;
-	auto_free char *of_node = label ? xasprintf(NAMES_LABEL_NODE "=%s", label) : NULL;
-	auto_free char *node = label ? xasprintf("metadata.name=%s", want->node) : NULL;
-	auto_free char *both =
-		of_node && want->selector ? xasprintf("%s,%s", of_node, want->selector) : NULL;
 	size_t pending = 0;
 	size_t len = 0;
 	int r = 0;
@@ -192,19 +203,19 @@ int lists_read(struct session *session, const struct lists_want *want, struct cl
 			.kind = (enum cluster_kind)kind,
 			.pending = &pending,
 		};
-		if (has_node_label(listing->kind))
-			listing->label_selector = both ? both : of_node ? of_node : want->selector;
-		if (listing->kind == CLUSTER_POOL)
-			listing->label_selector = want->selector;
-		if (listing->kind == CLUSTER_NODE)
-			listing->field_selector = node;
+		lists_select(want, listing->kind, &listing->label_selector,
+			     &listing->field_selector);
 		len++;
 		pending++;
 		ask_page(listing, NULL);
 	}
 	run_lists(session, listings, len, &pending);
-	for (size_t i = 0; i < len && r == 0; i++)
-		r = judge(&listings[i], want, ret_missing, err);
+	for (size_t i = 0; i < len; i++) {
+		if (r == 0)
+			r = judge(&listings[i], want, ret_missing, err);
+		free(listings[i].label_selector);
+		free(listings[i].field_selector);
+	}
 	if (want->selector)
 		narrow_to_listed(cluster);
 	return r;

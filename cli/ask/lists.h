@@ -35,6 +35,10 @@ struct lists_missing {
 	char why[CLUSTER_KINDS][240];
 };
 
+/* By which labels and fields @want narrows the list of @kind; NULL: by none. The caller frees both. Pure. */
+void lists_select(const struct lists_want *want, enum cluster_kind kind, char **ret_labels,
+		  char **ret_fields);
+
 /* Fill @cluster. @ret_missing may be NULL. Errors are the first one of a kind that is not optional. */
 int lists_read(struct session *session, const struct lists_want *want, struct cluster *cluster,
 	       struct lists_missing *ret_missing, struct err *err);

@@ -87,7 +87,8 @@ static void pci_device(struct str *out, const struct pcidevice *device)
 }
 
 char *map_card_pci(const char *id, const struct pcidevice *device,
-		   const struct pcideviceclaim *claim, const struct node_fault *fault)
+		   const struct pcideviceclaim *claim, const struct node_fault *fault,
+		   enum state_conflict conflict)
 {
 	const struct api_meta *meta = device ? &device->meta : &claim->meta;
 	struct str out = STR_INIT;
@@ -104,6 +105,7 @@ char *map_card_pci(const char *id, const struct pcidevice *device,
 				     .allocations = device ? &device->status.allocations : NULL,
 				     .claim = claim ? &claim->meta : NULL,
 				     .claim_conditions = claim ? &claim->status.conditions : NULL,
+				     .conflict = conflict,
 				     .fault = fault,
 			     });
 	if (device)

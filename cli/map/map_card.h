@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "cli/model/state.h"
+
 struct event;
 struct mediateddevice;
 struct migconfiguration;
@@ -21,7 +23,8 @@ struct vgpudevice;
 
 /* One of @device and @claim may be NULL, not both: a claim without its device is shown as gone. */
 char *map_card_pci(const char *id, const struct pcidevice *device,
-		   const struct pcideviceclaim *claim, const struct node_fault *fault);
+		   const struct pcideviceclaim *claim, const struct node_fault *fault,
+		   enum state_conflict conflict);
 char *map_card_usb(const char *id, const struct usbdevice *device,
 		   const struct usbdeviceclaim *claim, const struct node_fault *fault);
 char *map_card_mdev(const char *id, const struct mediateddevice *device,

@@ -3,9 +3,11 @@
 #include "cli/model/state.h"
 
 static const char *const words[STATES] = {
-	[STATE_UNKNOWN] = "unknown",     [STATE_FREE] = "free",       [STATE_REFUSED] = "refused",
-	[STATE_PENDING] = "pending",     [STATE_READY] = "ready",     [STATE_USED] = "used",
-	[STATE_RELEASING] = "releasing", [STATE_MISSING] = "missing", [STATE_STUCK] = "stuck",
+	[STATE_UNKNOWN] = "unknown",     [STATE_CLAIMABLE] = "claimable",
+	[STATE_REFUSED] = "refused",     [STATE_PENDING] = "pending",
+	[STATE_AVAILABLE] = "available", [STATE_USED] = "used",
+	[STATE_RELEASING] = "releasing", [STATE_MISSING] = "missing",
+	[STATE_STUCK] = "stuck",
 };
 
 const char *map_state_word(enum device_state state)

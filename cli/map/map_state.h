@@ -3,5 +3,5 @@
 
 #include "cli/model/state.h"
 
-/* "free", "refused", "pending", "ready", "used", "releasing", "stuck", "missing" or "unknown". */
+/* "claimable", "refused", "pending", "available", "used", "releasing", "stuck", "missing" or "unknown". */
 const char *map_state_word(enum device_state state);

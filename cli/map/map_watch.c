@@ -4,8 +4,12 @@
 #include <string.h>
 
 #include "api/kind.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
+#include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
+#include "api/vgpudevice.h"
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -66,6 +70,37 @@ static bool read_both(const struct map_watch *watch, enum map_kind a, enum map_k
 				  informer_synced(watch->kinds[b].informer));
 }
 
+static bool is_on(const struct usbdevice *usb, const struct pcidevice *controller)
+{
+	const char *node = usb->status.node_name;
+	const char *address = usb->status.pci_address;
+
+	return node && address && controller->status.node_name && controller->status.address &&
+	       strcmp(node, controller->status.node_name) == 0 &&
+	       strcmp(address, controller->status.address) == 0;
+}
+
+/* Of what the page reads, what has a claim of @device refused; what divides network cards it does not read. */
+static enum state_conflict conflict_of(const struct map_watch *watch,
+				       const struct pcidevice *device)
+{
+	const struct store *store = informer_store(watch->kinds[MAP_USB].informer);
+	const struct vgpudevice *vgpu = object(watch, MAP_VGPU, device->meta.name);
+	const char *class_id = device->status.class_id;
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	if (vgpu && vgpu->spec.enabled)
+		return CONFLICT_DIVIDED;
+	while (class_id && strncmp(class_id, "0c03", 4) == 0 &&
+	       (entry = store_next(store, &cursor)) != NULL) {
+		if (entry->object && is_on(entry->object, device) &&
+		    object(watch, MAP_USB_CLAIM, entry->name))
+			return CONFLICT_USB;
+	}
+	return CONFLICT_NONE;
+}
+
 static char *make_pci(struct making *making)
 {
 	const struct pcidevice *device = object(making->watch, MAP_PCI, making->name);
@@ -75,7 +110,8 @@ static char *make_pci(struct making *making)
 		return NULL;
 	return map_card_pci(making->id, device, claim,
 			    device ? fault_of(making, MAP_PCI, device)
-				   : fault_of(making, MAP_PCI_CLAIM, claim));
+				   : fault_of(making, MAP_PCI_CLAIM, claim),
+			    device ? conflict_of(making->watch, device) : CONFLICT_NONE);
 }
 
 static char *make_usb(struct making *making)
@@ -206,6 +242,18 @@ static void hear_claim(struct map_watch *watch, enum map_kind what, const struct
 	touch_node(watch, map_kind_node(what, object));
 }
 
+/* It cannot be claimed while USB devices on it are. */
+static void touch_controller(struct map_watch *watch, const struct usbdevice *usb)
+{
+	auto_free char *name = NULL;
+
+	if (!usb || !usb->status.node_name || !usb->status.pci_address)
+		return;
+	name = names_pcidevice(usb->status.node_name, usb->status.pci_address);
+	if (object(watch, MAP_PCI, name))
+		touch(watch, MAP_PCI, name);
+}
+
 static void on_change(void *arg, const char *name, const struct entry *before,
 		      const struct entry *after)
 {
@@ -215,6 +263,10 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 	touch(watch, kind->what, name);
 	if (kind->what == MAP_PCI && object(watch, MAP_VGPU, name))
 		touch(watch, MAP_VGPU, name);
+	if (kind->what == MAP_VGPU && object(watch, MAP_PCI, name))
+		touch(watch, MAP_PCI, name);
+	if (kind->what == MAP_USB || kind->what == MAP_USB_CLAIM)
+		touch_controller(watch, object(watch, MAP_USB, name));
 	if (kind->what == MAP_PCI_CLAIM || kind->what == MAP_USB_CLAIM) {
 		hear_claim(watch, kind->what, after, 1);
 		hear_claim(watch, kind->what, before, -1);

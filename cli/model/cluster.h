@@ -87,6 +87,7 @@ struct cluster_device {
 	const struct vgpudevice *vgpu;
 	const struct migconfiguration *mig;
 
+	enum state_conflict conflict;
 	const struct node_fault *fault; /* its node's; NULL: none that is known of */
 	struct state_verdict verdict;
 

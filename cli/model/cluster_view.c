@@ -218,6 +218,64 @@ static struct node_fault fault_of(const struct cluster *cluster, const struct cl
 	return fault;
 }
 
+static bool has_usb_claim(const struct cluster_device *device)
+{
+	bool found = false;
+
+	for (const struct cluster_device *d = device->first_child; d && !found; d = d->next)
+		found = d->type == DEVICE_USB && (d->claim || has_usb_claim(d));
+	return found;
+}
+
+static bool is_divided(const struct cluster_device *device)
+{
+	bool found = (device->sriov && device->sriov->spec.num_vfs > 0) ||
+		     (device->gpu && device->gpu->spec.enabled) ||
+		     (device->vgpu && device->vgpu->spec.enabled);
+
+	for (const struct cluster_device *d = device->first_child; d && !found; d = d->next)
+		found = d->vgpu && d->vgpu->spec.enabled;
+	return found;
+}
+
+static bool has_claimed_vf(const struct cluster_device *device)
+{
+	bool found = false;
+
+	for (const struct cluster_device *d = device->first_child; d && !found; d = d->next)
+		found = d->type == DEVICE_PCI && d->claim;
+	return found;
+}
+
+/* The nearest PCI function that @device hangs on is claimed. */
+static bool has_claimed_parent(const struct cluster_device *device)
+{
+	const struct cluster_device *parent = device->parent;
+
+	while (parent && parent->type != DEVICE_PCI)
+		parent = parent->parent;
+	return parent && parent->claim;
+}
+
+static enum state_conflict conflict_of(const struct cluster_device *device)
+{
+	switch (device->type) {
+	case DEVICE_PCI:
+		if (has_claimed_parent(device))
+			return CONFLICT_PF;
+		if (has_claimed_vf(device))
+			return CONFLICT_VF;
+		if (is_divided(device))
+			return CONFLICT_DIVIDED;
+		return has_usb_claim(device) ? CONFLICT_USB : CONFLICT_NONE;
+	case DEVICE_USB:
+		return has_claimed_parent(device) ? CONFLICT_CONTROLLER : CONFLICT_NONE;
+	case DEVICE_MDEV:
+		break;
+	}
+	return CONFLICT_NONE;
+}
+
 static void judge_node(struct cluster_node *node, const struct cluster *cluster)
 {
 	node->fault = fault_of(cluster, node);
@@ -225,6 +283,7 @@ static void judge_node(struct cluster_node *node, const struct cluster *cluster)
 		struct cluster_device *device = &node->devices[i];
 
 		device->fault = node->fault.reason ? &node->fault : NULL;
+		device->conflict = conflict_of(device);
 		device->verdict = state_judge(device);
 		node->by_state[device->verdict.state]++;
 	}

@@ -12,10 +12,10 @@
 /* clang-format off */
 static const struct state_look looks[STATES] = {
 	[STATE_UNKNOWN]   = { "unknown",   "Unknown",   '?', COLOUR_RED,    "nobody has said, or its node is not well" },
-	[STATE_FREE]      = { "free",      "Free",      'o', COLOUR_NONE,   "may be claimed" },
-	[STATE_REFUSED]   = { "refused",   "Refused",   '-', COLOUR_DIM,    "its node needs it, or it cannot be lent" },
+	[STATE_CLAIMABLE]      = { "claimable", "Claimable", 'o', COLOUR_NONE,   "may be claimed now" },
+	[STATE_REFUSED]   = { "refused",   "Refused",   '-', COLOUR_DIM,    "its node needs it, or it cannot be claimed as things are" },
 	[STATE_PENDING]   = { "pending",   "Pending",   '~', COLOUR_YELLOW, "claimed, not ready yet" },
-	[STATE_READY]     = { "ready",     "Ready",     '+', COLOUR_GREEN,  "claimed, and pods can have it" },
+	[STATE_AVAILABLE]     = { "available", "Available", '+', COLOUR_GREEN,  "offered to the kubelet, and no pod has it" },
 	[STATE_USED]      = { "in use",    "InUse",     '#', COLOUR_BLUE,   "a pod has it" },
 	[STATE_RELEASING] = { "releasing", "Releasing", '<', COLOUR_YELLOW, "its claim is being deleted" },
 	[STATE_MISSING]   = { "missing",   "Missing",   '!', COLOUR_RED,    "claimed, but not on its node" },
@@ -74,21 +74,39 @@ static struct state_verdict by_claim(const struct cluster_device *device)
 			"no agent has looked at the claim yet: is there a device of that name, and "
 			"does hostdev-agent run on its node?");
 	if (says(ready, "True"))
-		return by_condition(STATE_READY, ready);
+		return by_condition(STATE_AVAILABLE, ready);
 	return by_condition(device->is_there ? STATE_PENDING : STATE_MISSING, ready);
 }
+
+/* Why a claim is refused by what else is claimed or asked for, as controller/admission refuses it. */
+static const struct {
+	const char *reason;
+	const char *message;
+} conflicts[] = {
+	[CONFLICT_DIVIDED] = { "Divided",
+			       "an SRIOVNetworkDevice, SRIOVGPUDevice or VGPUDevice divides it" },
+	[CONFLICT_VF] = { "VirtualFunctionClaimed", "a virtual function of it is claimed" },
+	[CONFLICT_PF] = { "PhysicalFunctionClaimed",
+			  "it is a virtual function, and its physical function is claimed" },
+	[CONFLICT_USB] = { "USBDevicesClaimed", "USB devices that hang on it are claimed" },
+	[CONFLICT_CONTROLLER] = { "ControllerClaimed",
+				  "the USB controller that it hangs on is claimed" },
+};
 
 static struct state_verdict by_itself(const struct cluster_device *device)
 {
 	const struct api_condition *claimable = find(device->conditions, "Claimable");
 
 	if (device->type == DEVICE_MDEV && device->resource[0])
-		return plain(STATE_READY, "Lent", "the HostDeviceConfig lends it");
+		return plain(STATE_AVAILABLE, "Lent", "the HostDeviceConfig lends it");
 	if (device->type == DEVICE_MDEV)
-		return plain(STATE_FREE, "NotLent",
+		return plain(STATE_REFUSED, "NotLent",
 			     "no entry of the HostDeviceConfig lends mediated devices of its type");
+	if (says(claimable, "True") && device->conflict)
+		return plain(STATE_REFUSED, conflicts[device->conflict].reason,
+			     conflicts[device->conflict].message);
 	if (says(claimable, "True"))
-		return by_condition(STATE_FREE, claimable);
+		return by_condition(STATE_CLAIMABLE, claimable);
 	if (says(claimable, "False") && claimable->reason &&
 	    strcmp(claimable->reason, "DeviceGone") == 0)
 		return by_condition(STATE_MISSING, claimable);
@@ -101,10 +119,10 @@ static struct state_verdict by_itself(const struct cluster_device *device)
 static bool yields_to_pod(const struct cluster_device *device, enum device_state state)
 {
 	switch (state) {
-	case STATE_FREE:
+	case STATE_CLAIMABLE:
 	case STATE_REFUSED:
 	case STATE_PENDING:
-	case STATE_READY:
+	case STATE_AVAILABLE:
 		return true;
 	case STATE_UNKNOWN:
 		return !device->claim;
@@ -166,7 +184,7 @@ struct state_verdict state_judge_part(const struct api_conditions *conditions, b
 	if (!ready)
 		return plain(STATE_PENDING, "NotSeen", "no agent has looked at it yet");
 	if (says(ready, "True"))
-		return by_condition(used ? STATE_USED : STATE_READY, ready);
+		return by_condition(used ? STATE_USED : STATE_AVAILABLE, ready);
 	if (strcmp(text(ready->reason), "DeviceGone") == 0)
 		return by_condition(STATE_MISSING, ready);
 	return by_condition(STATE_PENDING, ready);

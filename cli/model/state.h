@@ -13,15 +13,25 @@ struct node_fault;
 
 enum device_state {
 	STATE_UNKNOWN,   /* nobody has said, or who said it is not well           */
-	STATE_FREE,      /* may be claimed                                        */
-	STATE_REFUSED,   /* its node needs it, or it cannot be lent               */
+	STATE_CLAIMABLE, /* may be claimed now                                    */
+	STATE_REFUSED,   /* its node needs it, or it cannot be claimed as things are */
 	STATE_PENDING,   /* claimed, not ready yet                                */
-	STATE_READY,     /* claimed, and pods can have it                         */
+	STATE_AVAILABLE, /* offered to the kubelet, and no pod has it             */
 	STATE_USED,      /* a pod has it                                          */
 	STATE_RELEASING, /* its claim is being deleted                            */
 	STATE_MISSING,   /* claimed, but not on the node                          */
 	STATE_STUCK, /* the kernel has not let a step end: somebody has to look at the machine */
 	STATES,
+};
+
+/* What else is claimed or asked for that has a claim of the device refused. */
+enum state_conflict {
+	CONFLICT_NONE,
+	CONFLICT_DIVIDED,    /* virtual functions or vGPUs of it are asked for */
+	CONFLICT_VF,         /* a virtual function of it is claimed            */
+	CONFLICT_PF,         /* it is one, and its physical function is        */
+	CONFLICT_USB,        /* USB devices that hang on it are                */
+	CONFLICT_CONTROLLER, /* the USB controller that it hangs on is         */
 };
 
 enum state_colour {

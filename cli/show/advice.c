@@ -27,6 +27,9 @@ static const struct {
 	{ "WideDomain", "Claim another device: KubeVirt cannot parse its PCI address. The override lifts that, for pods that are no virtual machines." },
 	{ "DeviceGone", "Plug it in again, or release the claim; an object that is kept for its spec goes when it is deleted." },
 	{ "GroupShared", "Claim its whole IOMMU group: kubectl hostdev claim DEVICE --include-group" },
+	{ "Divided", "Set spec.numVFs: 0 of its SRIOVNetworkDevice, or spec.enabled: false of its SRIOVGPUDevice or VGPUDevice, first." },
+	{ "VirtualFunctionClaimed", "Release its virtual functions first." },
+	{ "PhysicalFunctionClaimed", "Release its physical function first." },
 	{ "NotSaid", "Is hostdev-agent running on its node? kubectl -n hostdev-system get pods -l app.kubernetes.io/component=agent -o wide" },
 	{ "NotLent", "Add an entry for its type to mediatedDevices of the HostDeviceConfig." },
 	/* of claims */

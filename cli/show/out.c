@@ -7,15 +7,55 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "api/kind.h"
+#include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "cli/show/jsonpath.h"
 #include "kube/yaml.h"
 
-const char *const out_formats[] = { "table", "wide", "json", "yaml", "name", NULL };
+const char *const out_formats[] = { "table", "wide", "json", "yaml", "name", "jsonpath=", NULL };
+
+static int take_template(const char *text, const char **ret_jsonpath, struct err *err)
+{
+	auto_str struct str nothing = STR_INIT;
+
+	if (!*text)
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "--output: jsonpath= needs a template, such as "
+			       "-o jsonpath='{.nodes[*].name}'");
+	if (jsonpath_print(text, NULL, &nothing, err) < 0)
+		return err_wrap(err, "--output");
+	*ret_jsonpath = text;
+	return 0;
+}
+
+int out_format_parse(const char *text, enum out_format *ret_format, const char **ret_jsonpath,
+		     struct err *err)
+{
+	static const char jsonpath[] = "jsonpath";
+	size_t len = sizeof(jsonpath) - 1;
+
+	*ret_jsonpath = NULL;
+	for (int i = OUT_TABLE; i <= OUT_NAME; i++) {
+		if (strcmp(text, out_formats[i]) == 0) {
+			*ret_format = (enum out_format)i;
+			return 0;
+		}
+	}
+	if (strncmp(text, jsonpath, len) == 0 && (!text[len] || text[len] == '=')) {
+		*ret_format = OUT_JSON;
+		return take_template(text + len + (text[len] == '='), ret_jsonpath, err);
+	}
+	return err_set(
+		err, ERR_INVALID, -EINVAL,
+		"--output: '%.40s' is not table, wide, json, yaml, name or jsonpath=TEMPLATE",
+		text);
+}
 
 static bool is_set(const char *text)
 {
@@ -38,6 +78,13 @@ bool out_utf8_rule(const struct out_env *env)
 	return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
 }
 
+static size_t terminal_width(void)
+{
+	struct winsize size = { 0 };
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 void out_init(struct out *out, enum out_format format)
 {
 	struct out_env env = {
@@ -51,8 +98,10 @@ void out_init(struct out *out, enum out_format format)
 
 	*out = (struct out){
 		.format = format,
+		.terminal = env.terminal,
 		.colour = out_colour_rule(&env),
 		.utf8 = out_utf8_rule(&env),
+		.width = env.terminal ? terminal_width() : 0,
 	};
 }
 
@@ -147,6 +196,11 @@ void out_json(struct out *out, json_t *value)
 {
 	auto_free char *text = NULL;
 
+	if (out->jsonpath) {
+		/* out_format_parse() has read it. */
+		(void)jsonpath_print(out->jsonpath, value, &out->text, NULL);
+		return;
+	}
 	if (out->format == OUT_YAML) {
 		yaml_write(value, &out->text);
 		return;

@@ -12,6 +12,7 @@
 #include "cli/model/state.h"
 
 struct api_kind;
+struct err;
 
 /* In the order of out_formats. */
 enum out_format { OUT_TABLE, OUT_WIDE, OUT_JSON, OUT_YAML, OUT_NAME };
@@ -22,14 +23,17 @@ enum {
 	OUT_TEXT_MAX = 4096, /* bytes of one text from the API that are shown */
 };
 
-extern const char *const out_formats[];
+extern const char *const out_formats[]; /* the last one, "jsonpath=", takes a template behind it */
 
 /* How it may look. */
 struct out {
 	enum out_format format;
 	bool colour;
-	bool headless; /* tables go without titles */
-	bool utf8;     /* box-drawing characters are understood */
+	bool terminal;        /* standard output is one */
+	const char *jsonpath; /* with OUT_JSON: the template that prints it; NULL: all of it */
+	bool headless;        /* tables go without titles */
+	bool utf8;            /* box-drawing characters are understood */
+	size_t width; /* of the terminal, in characters; 0: there is none, lines are as long as they are */
 	struct str text;
 };
 
@@ -46,6 +50,11 @@ bool out_colour_rule(const struct out_env *env);
 /* Does the locale say UTF-8? */
 bool out_utf8_rule(const struct out_env *env);
 
+/* @text of --output: a format, and with OUT_JSON the template of "jsonpath=TEMPLATE", which is valid, or NULL. Borrows
+ * from @text. Pure. */
+int out_format_parse(const char *text, enum out_format *ret_format, const char **ret_jsonpath,
+		     struct err *err);
+
 void out_init(struct out *out, enum out_format format);
 
 /* Append @text, cut at OUT_TEXT_MAX, with what could move a terminal's cursor shown as \xNN, and what is
@@ -58,7 +67,7 @@ void out_colour(const struct out *out, struct str *to, enum state_colour colour)
 /* Append "pcidevice.devices.harvesterhci.io/NAME", as kubectl's -o name does. */
 void out_kind_name(struct str *to, const struct api_kind *kind, const char *name);
 
-/* Append @value as --output says, json or yaml; what could move a cursor is escaped by either. */
+/* Append @value as --output says, json, yaml or by a JSONPath template; what could move a cursor is escaped by either. */
 void out_json(struct out *out, json_t *value);
 
 /* Write out->text to standard output, and empty it. When nobody reads any more, the process ends as others

@@ -61,26 +61,51 @@ struct printing {
 	const struct out *out;
 	struct str *to;
 	size_t widths[TABLE_COLUMNS_MAX];
-	size_t last; /* the last column that is shown */
+	bool empty[TABLE_COLUMNS_MAX];  /* nothing stands in it */
+	bool hidden[TABLE_COLUMNS_MAX]; /* for want of room     */
+	size_t last;                    /* the last column that is shown */
 };
 
 static bool is_shown(const struct printing *p, size_t column)
 {
-	return !p->table->columns[column].wide || p->out->format == OUT_WIDE;
+	return (!p->table->columns[column].wide || p->out->format == OUT_WIDE) &&
+	       !p->hidden[column];
+}
+
+/* @len characters of @text, of which the last is an ellipsis. */
+static void add_cut(const struct printing *p, const char *text, size_t len)
+{
+	const char *ellipsis = p->out->utf8 ? "…" : "...";
+	size_t keep = len - width(ellipsis);
+	const char *end = text;
+
+	while (*end && (keep > 0 || ((unsigned char)*end & 0xc0) == 0x80)) {
+		keep -= ((unsigned char)*end & 0xc0) != 0x80;
+		end++;
+	}
+	str_add_mem(p->to, text, (size_t)(end - text));
+	str_add(p->to, ellipsis);
 }
 
 static void print_cell(const struct printing *p, size_t column, const char *text,
 		       enum state_colour colour)
 {
+	size_t len = width(text);
+
 	if (!is_shown(p, column))
 		return;
 	if (colour != COLOUR_NONE && text[0])
 		out_colour(p->out, p->to, colour);
-	str_add(p->to, text);
+	if (len > p->widths[column])
+		add_cut(p, text, p->widths[column]);
+	else
+		str_add(p->to, text);
 	if (colour != COLOUR_NONE && text[0])
 		out_colour(p->out, p->to, COLOUR_NONE);
 	if (column < p->last)
-		add_blanks(p->to, p->widths[column] - width(text) + GAP);
+		add_blanks(p->to, p->widths[column] -
+					  (len < p->widths[column] ? len : p->widths[column]) +
+					  GAP);
 }
 
 /* No line ends in blanks. */
@@ -97,14 +122,52 @@ static void measure(struct printing *p, bool titles)
 
 	for (size_t i = 0; i < table->columns_len; i++) {
 		p->widths[i] = titles ? width(table->columns[i].title) : 0;
+		p->empty[i] = true;
 		if (is_shown(p, i))
 			p->last = i;
 	}
 	for (size_t i = 0; i < table->len; i++) {
 		size_t cell = width(table->cells[i].text);
 
+		p->empty[i % table->columns_len] &= cell == 0;
 		if (cell > p->widths[i % table->columns_len])
 			p->widths[i % table->columns_len] = cell;
+	}
+}
+
+void table_may_cut(struct table *table, size_t column, size_t least)
+{
+	assert(column < table->columns_len && least > 3);
+	table->least[column] = least;
+}
+
+static size_t total_width(const struct printing *p)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < p->table->columns_len; i++)
+		total += is_shown(p, i) ? p->widths[i] + (i < p->last ? GAP : 0) : 0;
+	return total;
+}
+
+/* Leave out what may be cut and is empty, and cut the others until the table fits. */
+static void fit(struct printing *p)
+{
+	const struct table *table = p->table;
+
+	if (p->out->width == 0 || p->out->format != OUT_TABLE)
+		return;
+	for (size_t i = 0; i < p->last && total_width(p) > p->out->width; i++)
+		p->hidden[i] = table->least[i] && p->empty[i];
+	for (size_t i = table->columns_len; i-- > 0;) {
+		size_t total = total_width(p);
+		size_t over = total > p->out->width ? total - p->out->width : 0;
+		size_t room = table->least[i] && p->widths[i] > table->least[i]
+				      ? p->widths[i] - table->least[i]
+				      : 0;
+
+		if (is_shown(p, i))
+			p->widths[i] -= over < room ? over : room;
 	}
 }
 
@@ -116,6 +179,7 @@ void table_print(const struct table *table, const struct out *out, bool titles, 
 	titles = titles && !out->headless;
 	assert(columns > 0 && table->len % columns == 0);
 	measure(&p, titles);
+	fit(&p);
 	for (size_t i = 0; titles && i < columns; i++)
 		print_cell(&p, i, table->columns[i].title, COLOUR_NONE);
 	if (titles)

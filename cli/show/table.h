@@ -31,6 +31,7 @@ struct table {
 	struct table_cell *cells; /* row by row */
 	size_t len;
 	size_t cap;
+	size_t least[TABLE_COLUMNS_MAX]; /* to which a terminal may cut a column; 0: it may not */
 };
 
 void table_init(struct table *table, const struct table_column *columns, size_t len);
@@ -41,6 +42,10 @@ void table_done(struct table *table);
 void table_add(struct table *table, const char *text);
 /* The same in a colour. */
 void table_add_coloured(struct table *table, const char *text, enum state_colour colour);
+
+/* Where the table is wider than out->width, this column may be left out if nothing stands in it, or else cut to @least
+ * characters, an ellipsis at the end; the last such column first. Never in -o wide. */
+void table_may_cut(struct table *table, size_t column, size_t least);
 
 /* Append the table to @to, with the columns that @out's format has, with or without titles;
  * without any if @out is headless. */

@@ -13,6 +13,9 @@
 #include "cli/show/table.h"
 #include "cli/show/tree_roots.h"
 
+/* Those that a terminal may cut; a pod's or user's name says something in eight characters. */
+enum { COLUMN_CLAIM = 4, COLUMN_POD = 5, COLUMN_DESCRIPTION = 7 };
+enum { NAME_LEAST = 8, DESCRIPTION_LEAST = 12 };
 enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + TREE_BRIDGES_MAX + 4 };
 
 static const struct table_column columns[COLUMNS] = {
@@ -71,12 +74,15 @@ static void add_node_heading(struct table *table, const struct cluster_node *nod
 	table_add(table, node->fault.message);
 }
 
-/* "o free", "+ ready", "- refused: HostNetwork". */
+/* "o claimable", "+ available", "- refused: HostNetwork". */
 static void add_state(struct table *table, const struct state_verdict *verdict)
 {
 	const struct state_look *look = state_look(verdict->state);
-	bool silent = verdict->state == STATE_FREE || verdict->state == STATE_READY ||
-		      verdict->state == STATE_USED || verdict->state == STATE_STUCK;
+	/* Of what can be claimed with its group alone, it is said so. */
+	bool silent = (verdict->state == STATE_CLAIMABLE &&
+		       strcmp(verdict->reason, "GroupShared") != 0) ||
+		      verdict->state == STATE_AVAILABLE || verdict->state == STATE_USED ||
+		      verdict->state == STATE_STUCK;
 	auto_free char *text =
 		silent ? xasprintf("%c %s", look->sign, look->word)
 		       : xasprintf("%c %s: %s", look->sign, look->word, verdict->reason);
@@ -295,6 +301,9 @@ static void print_table(const struct cluster_view *view, const char *name, int64
 	struct table table;
 
 	table_init(&table, columns, COLUMNS);
+	table_may_cut(&table, COLUMN_CLAIM, NAME_LEAST);
+	table_may_cut(&table, COLUMN_POD, NAME_LEAST);
+	table_may_cut(&table, COLUMN_DESCRIPTION, DESCRIPTION_LEAST);
 	for (size_t i = 0; i < view->nodes_len; i++) {
 		if (!is_wanted(&view->nodes[i], name))
 			continue;

@@ -41,16 +41,17 @@ struct option_row {
 	char letter; /* of the short flag; 0: none */
 	enum option_type type;
 	size_t offset;
-	const char *env;            /* NULL: none */
-	const char *fallback;       /* the default as text; NULL: empty, zero, the first choice */
-	const char *const *choices; /* OPTION_ENUM: ends in NULL */
-	uint64_t min;               /* OPTION_U64, OPTION_DURATION (ms) */
-	uint64_t max;               /* 0: no limit */
-	const char *bare;           /* the value of the flag alone; any other only behind "="  */
-	bool whole;                 /* OPTION_LIST: a value is one item, commas and all        */
-	const char *argument;       /* what the help calls the value, "NAME" */
-	const char *group;          /* the help's heading; NULL: the row's before */
-	const char *help;           /* one or more sentences; NULL with file_only */
+	const char *env;      /* NULL: none */
+	const char *fallback; /* the default as text; NULL: empty, zero, the first choice */
+	const char *const
+		*choices;     /* OPTION_ENUM: ends in NULL; OPTION_STRING: for help and shells */
+	uint64_t min;         /* OPTION_U64, OPTION_DURATION (ms) */
+	uint64_t max;         /* 0: no limit */
+	const char *bare;     /* the value of the flag alone; any other only behind "="  */
+	bool whole;           /* OPTION_LIST: a value is one item, commas and all        */
+	const char *argument; /* what the help calls the value, "NAME" */
+	const char *group;    /* the help's heading; NULL: the row's before */
+	const char *help;     /* one or more sentences; NULL with file_only */
 	bool common; /* of all commands of a program: in the help only where that has no prose.common */
 	bool unsuggested; /* what nobody is to use by a slip is never the nearest name */
 	bool file_only; /* no flag, not in the help: a key for another program that has the file */

@@ -87,7 +87,7 @@ static void add_row_text(struct str *out, const struct option_row *row)
 	auto_str struct str text = STR_INIT;
 
 	str_add(&text, row->help);
-	if (row->type == OPTION_ENUM) {
+	if (row->choices) {
 		str_add(&text, " One of:");
 		for (size_t i = 0; row->choices[i]; i++)
 			str_addf(&text, " %s%s", row->choices[i], row->choices[i + 1] ? "," : ".");

@@ -116,15 +116,15 @@ class Scene:
                  interfaces=[{"class": "08", "subclass": "06", "protocol": "50", "driver": "usb-storage"}])
         stick = self.usb(a, "1050-0407-001003", "1-3", "0000:00:14.0", "Yubico.com Yubikey 4/5 OTP+U2F+CCID")
         self.claim(stick, kind="USBDeviceClaim", user="ben")
-        made = {"free": self.pci(a, "0000:01:00.0", NIC, 14, numaNode=0), "usb": usb, "nodes": (a, b, c)}
+        made = {"claimable": self.pci(a, "0000:01:00.0", NIC, 14, numaNode=0), "usb": usb, "nodes": (a, b, c)}
         made["refused"] = self.pci(a, "0000:02:00.0", NVME, 15, claimable(
             "HostFilesystem", "/var/lib/kubelet is on it: /dev/nvme0n1p2, mounted at /var", "False"))
         made["used"] = self.pci(a, "0000:03:00.0", (*GPU[:4], "vfio-pci"), 16, allocations=pod, numaNode=0,
                                 iommuGroupMembers=["0000:03:00.0", "0000:03:00.1"])
         self.claim(made["used"])
-        made["ready"] = self.pci(a, "0000:03:00.1", (*AUDIO[:4], "vfio-pci"), 16,
+        made["available"] = self.pci(a, "0000:03:00.1", (*AUDIO[:4], "vfio-pci"), 16,
                                  iommuGroupMembers=["0000:03:00.0", "0000:03:00.1"])
-        self.claim(made["ready"])
+        self.claim(made["available"])
         for number in range(2):
             self.mdev(a, f"c0ffee00-1111-4222-8333-44445555666{number}", "0000:04:00.0",
                       **({"resourceName": "nvidia.com/GRID_A100-10C"} if number else {}))

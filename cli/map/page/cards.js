@@ -17,10 +17,10 @@ function footOf(data) {
   if (data.pods && data.pods.length) return data.pods.map((p) => p.pod).join(", ");
   if (data.state === "unknown") return data.reason || "";
   if (data.claim) {
-    if (data.state === "ready") return data.claim.owner ? `claimed by ${data.claim.owner}` : "claimed";
+    if (data.state === "available") return data.claim.owner ? `claimed by ${data.claim.owner}` : "claimed";
     return data.claim.step || data.reason || "claimed";
   }
-  return ["free", "ready", "used"].includes(data.state) ? "" : data.reason || "";
+  return ["claimable", "available", "used"].includes(data.state) ? "" : data.reason || "";
 }
 
 function hayOf(data) {
@@ -71,7 +71,7 @@ class Card {
     this.text.textContent = data.text ? shortText(data.text) : data.address ? data.name : "";
     this.pill.textContent = data.group || "";
     this.foot.textContent = footOf(data);
-    this.foot.classList.toggle("says", !["free", "refused", "ready"].includes(data.state));
+    this.foot.classList.toggle("says", !["claimable", "refused", "available"].includes(data.state));
     this.button.title = data.text || "";
     this.el.classList.toggle("port", Boolean(data.port));
     if (!before || before.state !== data.state) {

@@ -66,7 +66,7 @@ function detailsOf(data) {
   const title = make("h2", "", data.address || data.name);
   const head = make("p", `head s-${data.state}`);
   title.tabIndex = -1;
-  const why = data.reason && !["ready", "used"].includes(data.state) ? `: ${data.reason}` : "";
+  const why = data.reason && !["available", "used"].includes(data.state) ? `: ${data.reason}` : "";
   head.append(makeSign(data.state), make("span", "", WORD[data.state] + why));
   made.append(title, make("p", "", data.text || ""), head);
   if (data.say) made.append(make("p", "", data.say));

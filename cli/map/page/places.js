@@ -12,9 +12,9 @@ const STATES = [
   ["pending", "pending", "claimed, not ready yet"],
   ["releasing", "releasing", "its claim is being deleted"],
   ["used", "in use", "a pod has it"],
-  ["ready", "ready", "claimed, and pods can have it"],
-  ["free", "free", "may be claimed"],
-  ["refused", "refused", "its node needs it, or it cannot be lent"],
+  ["available", "available", "offered to the kubelet, and no pod has it"],
+  ["claimable", "claimable", "may be claimed now"],
+  ["refused", "refused", "its node needs it, or it cannot be claimed as things are"],
 ];
 const WORD = Object.fromEntries(STATES.map(([state, word]) => [state, word]));
 const KIDS_BELOW = 3; /* cards below each other at most */

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import termios
 
 import pytest
 import yaml
@@ -47,8 +48,9 @@ class Plugin:
         self.said = run.stderr
         return run.stdout
 
-    def on_terminal(self, *words, **env):
+    def on_terminal(self, *words, columns=0, **env):
         ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (24, columns))
         text = b""
         with subprocess.Popen([self.kubectl, "hostdev", *words], env={**self.env, **env}, stdout=theirs) as process:
             os.close(theirs)
@@ -117,7 +119,7 @@ def test_the_tree_of_a_node(plugin, lender, node):
     assert lines[0].split()[:3] == ["DEVICE", "STATE", "GROUP"] and lines[1] == node
     assert lines[2:4] == ["├─0000:00", "│ └─0000:00:01.0"]
     assert re.fullmatch(rf"│   ├─{NIC} +- refused: HostNetwork +1 +e1000e +Ethernet controller: Intel .*", lines[4])
-    assert re.fullmatch(rf"│   ├─{TWIN} +o free +2 +vfio-pci +Ethernet controller: Intel .*", lines[5])
+    assert re.fullmatch(rf"│   ├─{TWIN} +o claimable +2 +vfio-pci +Ethernet controller: Intel .*", lines[5])
     assert any("USB 1-1.1" in line and "usbhid" in line for line in lines)
     names = plugin("tree", node, "-o", "name").split()
     assert f"pcidevice.devices.harvesterhci.io/{name(node, NIC)}" in names
@@ -127,6 +129,9 @@ def test_the_tree_of_a_node(plugin, lender, node):
     (only,) = tree["nodes"]
     assert [(one["reason"], one["bridges"]) for one in only["devices"] if one["address"] == NIC] == [
         ("HostNetwork", ["0000:00:01.0"])]
+    claimable = plugin("tree", node, "-o", "jsonpath={.nodes[*].devices[?(@.state==\"Claimable\")].address}").split(" ")
+    assert claimable[:2] == [TWIN, THIRD] and claimable[-1] == "1-1.1" and NIC not in claimable
+    assert plugin("tree", node, "-o=jsonpath={range .nodes[*]}{.name}{'\\n'}{end}") == f"{node}\n"
     assert "there is no node 'nowhere'" in (plugin("tree", "nowhere", status=1) or plugin.said)
 
 
@@ -137,7 +142,7 @@ def test_why_says_what_is_in_the_way_and_what_to_do(plugin, lender, node):
     assert "What to do:\n  Move the node's address or default route to another interface first." in text
     wait_until(lambda: "LeftAlone" in plugin("why", f"{node}/{TWIN}"), 10, "the event")
     told = json.loads(plugin("why", name(node, TWIN), "-o", "json"))
-    assert told["state"] == "Free" and told["conditions"][0]["of"] == "PCIDevice"
+    assert told["state"] == "Claimable" and told["conditions"][0]["of"] == "PCIDevice"
     assert told["events"][0]["reason"] == "LeftAlone"
 
 
@@ -145,10 +150,10 @@ def test_claimed_until_ready_and_given_back(plugin, lender, node, rest):
     device = name(node, TWIN)
     assert plugin("claim", f"{node}/01:00.1", "--timeout", "20s") == f"{CLAIM}/{device} ready\n"
     assert rest.get(f"{CLAIMS}/{device}")["spec"]["address"] == TWIN
-    assert re.search(rf"{TWIN} +\+ ready", plugin("tree", node))
+    assert re.search(rf"{TWIN} +\+ available", plugin("tree", node))
     assert plugin("claim", device) == f"{CLAIM}/{device} ready\n" and "claimed already" in plugin.said
     assert "Ready" in plugin("why", device) and "Bound" in plugin("why", device)
-    assert plugin("who", device).splitlines()[1].split()[:4] == [device, "ready", "(no", "user)"]
+    assert plugin("who", device).splitlines()[1].split()[:4] == [device, "available", "(no", "user)"]
     lender.was_on("e1000e")
     assert plugin("release", device, "--timeout", "3s", status=3) == ""
     assert f"The time is over (--timeout) and 1 of the devices is not given back: {device}." in plugin.said
@@ -303,7 +308,7 @@ def test_who_may_read_one_device_alone_claims_it(plugin, lender, identities, ins
         wait_until(lambda: subprocess.run([nora.kubectl, "auth", "can-i", "create", "pcideviceclaims"],
                                           env=nora.env, capture_output=True).returncode == 0, 20, "her role")
         assert nora("claim", device, "--timeout", "20s") == f"{CLAIM}/{device} ready\n"
-        assert "State:       + ready" in nora("why", device)
+        assert "State:       + available" in nora("why", device)
         assert "forbidden" in nora.said
         nora("claim", name(node, THIRD), status=1)
         nora("tree", status=1)
@@ -328,10 +333,17 @@ def test_top_counts_by_resource_name(plugin, controllers, world, node):
     world.claim(devices[1], node, ready=None)
     wait_until(lambda: world.counts(resource) == (3, 2, 1, 0, 1), 20, lambda: world.pool(resource))
     rows = [line.split() for line in plugin("top").splitlines()]
-    assert rows[0] == ["RESOURCE", "DEVICES", "CLAIMED", "HEALTHY", "ALLOCATED", "FREE"]
-    assert [resource, "3", "2", "1", "0", "1"] in rows
+    assert rows[0] == ["RESOURCE", "DEVICES", "CLAIMABLE", "CLAIMED", "ALLOCATED", "AVAILABLE"]
+    assert [resource, "3", "0", "2", "0", "1"] in rows
     rows = [line.split() for line in plugin("top", "--nodes").splitlines()]
-    assert [resource, node, "3", "2", "1", "0", "1"] in rows
+    assert [resource, node, "3", "0", "2", "0", "1"] in rows
+    assert [resource, "3", "0", "2", "1", "0", "1", "1"] in [line.split() for line in plugin("top", "-o", "wide").splitlines()]
+    world.status(devices[2], {"conditions": [{"type": "Claimable", "status": "True", "reason": "Available", "message": "",
+                                              "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
+    assert [resource, "3", "1", "2", "0", "1"] in [line.split() for line in plugin("top").splitlines()]
+    # The states of the tree are the same.
+    tree = [line.split()[1:3] for line in plugin("tree", node).splitlines() if "─" in line]
+    assert (tree.count(["o", "claimable"]), tree.count(["+", "available"])) == (1, 1)
     assert resource in [one["spec"]["resourceName"] for one in json.loads(plugin("top", "-o", "json"))["items"]]
 
 
@@ -371,6 +383,26 @@ def test_colour_is_for_terminals(plugin, lender, node):
     assert "\x1b" not in plugin("tree", node)
 
 
+def test_tables_fit_the_terminal(plugin, lender, node, rest):
+    """Descriptions are cut, on a terminal alone; the tables of kubectl have the rest in -o wide."""
+    whole = plugin("tree", node)
+    cut = plugin.on_terminal("tree", node, columns=100, TERM="dumb").replace("\r\n", "\n")
+    assert max(map(len, whole.splitlines())) > 130
+    assert max(map(len, cut.splitlines())) == 100 and "…" in cut
+    assert cut.splitlines()[0].split() == ["DEVICE", "STATE", "GROUP", "DRIVER", "DESCRIPTION"]  # nothing is claimed
+    for short, long in zip(cut.splitlines(), whole.splitlines(), strict=True):
+        assert short[-1] != "…" or short[:-1].split("  ")[-1].strip() in long
+    assert "…" not in plugin.on_terminal("tree", node, "-o", "wide", columns=100, TERM="dumb")
+    assert plugin.on_terminal("tree", node, columns=0, TERM="dumb").replace("\r\n", "\n") == whole
+
+    def table(*words):
+        return subprocess.run([plugin.kubectl, "get", "pcidevices", "-l", f"nodename={node}", *words], env=plugin.env,
+                              check=True, capture_output=True, text=True).stdout.splitlines()
+    assert table()[0].split() == ["NAME", "DRIVER", "CLAIMABLE", "DESCRIPTION"]
+    assert max(map(len, table())) <= 120
+    assert "ADDRESS" in table("-o", "wide")[0] and table("-o", "wide")[0].endswith("DESCRIPTION")
+
+
 def test_a_reader_who_leaves_is_no_error(plugin, lender, node):
     ours, theirs = os.pipe()
     os.close(ours)
@@ -384,7 +416,9 @@ def test_what_is_wrong_is_said_in_one_line(plugin, installed, tmp_path):
     plugin("tree", "--context", "none", status=1)
     assert "context" in plugin.said and plugin.said.count("\n") == 1
     plugin("tree", "-o", "jsn", status=2)
-    assert "'jsn' is not table, wide, json, yaml or name" in plugin.said
+    assert "'jsn' is not table, wide, json, yaml, name or jsonpath=TEMPLATE" in plugin.said
+    plugin("tree", "-o", "jsonpath={.nodes", status=2)
+    assert "--output: jsonpath: } is missing" in plugin.said and plugin.said.count("\n") == 1
     plugin("why", status=2)
     assert "DEVICE is missing" in plugin.said
     plugin("tree", "--ass", "jane", status=2)

@@ -1,7 +1,9 @@
 """What `kubectl hostdev` says of devices whose node is not ready, gone, without an agent, or not to be read."""
 
 import json
+import os
 import re
+import signal
 
 import pytest
 
@@ -43,7 +45,7 @@ def states(plugin, node):
 
 
 def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
-    assert states(plugin, node) == ["Free", "Ready"]
+    assert states(plugin, node) == ["Claimable", "Available"]
     assert plugin.said == "" and "Node:" not in plugin("why", scene.name)
     scene.sicken()
     lines = plugin("tree", node).splitlines()
@@ -104,10 +106,37 @@ def test_top_leaves_out_what_is_not_to_be_had(plugin, scene, node, controllers, 
     wait_until(replica.leads, 30)
     wait_until(lambda: world.counts(scene.resource) == (2, 1, 1, 0, 1), 20)
     replica.stop()
+    assert [scene.resource, "2", "1", "1", "0", "1"] in [line.split() for line in plugin("top").splitlines()]
     scene.sicken()
     rows = [line.split() for line in plugin("top").splitlines()]
-    assert [scene.resource, "2", "1", "0", "0", "0"] in rows
-    assert re.search(rf"{scene.resource} +{node} +2 +1 +0 +0 +0 +NotReady for \d+d: ByHand\n", plugin("top", "--nodes"))
+    assert [scene.resource, "2", "0", "1", "0", "0"] in rows
+    assert re.search(rf"{scene.resource} +{node} +2 +0 +1 +0 +0 +NotReady for \d+d: ByHand\n", plugin("top", "--nodes"))
+
+
+def test_the_tree_is_watched(plugin, scene, node, world):  # noqa: F811
+    """It is printed again whenever it has changed, and only then."""
+    watching = plugin.start("tree", node, "-w", start_new_session=True)
+    try:
+        def read():
+            lines = []
+            while (line := watching.stdout.readline()).strip():
+                lines.append(line)
+                if len(lines) == 5:
+                    break
+            return "".join(lines)
+        first = read()
+        assert first == plugin("tree", node) and first.count("\n") == 5 and "o claimable" in first
+        world.claim(scene.devices[0], node, marked=False)
+        assert watching.stdout.readline() == "\n"
+        assert "o claimable" not in (second := read()) and second == plugin("tree", node)
+        scene.sicken()
+        assert watching.stdout.readline() == "\n"
+        assert re.search(rf"{node} +\? NotReady", read())
+    finally:
+        os.killpg(watching.pid, signal.SIGINT)
+    assert watching.wait(10) == -signal.SIGINT and watching.stdout.read() == "" and watching.stderr.read() == ""
+    plugin("tree", "-w", "-o", "json", status=2)
+    assert "--watch prints tables" in plugin.said
 
 
 def test_who_may_not_read_nodes_is_told_so_in_one_line(scene, node, installed, identities, rest):
@@ -127,6 +156,6 @@ def test_who_may_not_read_nodes_is_told_so_in_one_line(scene, node, installed, i
             events = ", events" if words[0] == "why" else ""
             assert line == (f"Not shown: user '{user}' may not list nodes{events} (403 forbidden); "
                             "whether nodes are ready is not known")
-        assert states(vera, node) == ["Free", "Ready"]
+        assert states(vera, node) == ["Claimable", "Available"]
     finally:
         installed.kubectl("delete", "clusterrolebinding", user, "--ignore-not-found")

@@ -40,7 +40,7 @@ NO_REASONS = """
   questions of the helper: Disks HostFolder Interfaces Members Mounts NodeAddress Routes Server Swaps
   words of the kernel's tables, kinds of targets: Id Iface NVMe
   groups of flags: Claim Claims Cluster Election General Kubelet Nodes Output Uninstall Webhook
-  states that the plugin gives devices: Free Missing Pending
+  states that the plugin gives devices: Missing Pending
   kinds, headings and words that only the plugin has: DevicePools ExecCredential Flags It NotReady Page Parent Subsystem They
     Type VirtualMachineInstance
   classes of devices: Audio Billboard Class Communications Device Diagnostic Image Miscellaneous Physical Printer Vendor

@@ -30,7 +30,7 @@ static inline void made_put(struct cluster *cluster, enum cluster_kind kind, con
 	"{'metadata':{'name':'" name "'},'status':{'nodeName':'" node "','address':'" address "'," more "}}"
 
 /* vm1: a NIC that the node needs, a card with a virtual function that a pod has, one of two functions
- * in a group, a USB controller with a hub and a stick; vm2: the same address as one of vm1, and a claim
+ * in a group, the other one, a USB controller with a hub and a stick that is claimed; vm2: the same address as one of vm1, and a claim
  * of what is not there. */
 static const struct { enum cluster_kind kind; const char *json; } made_objects[] = {
 	{ CLUSTER_PCIDEVICE, MADE_PCI("vm1-000000020", "vm1", "0000:00:02.0",
@@ -45,7 +45,8 @@ static const struct { enum cluster_kind kind; const char *json; } made_objects[]
 		MADE_CONDITION("Claimable", "True", "GroupShared", "0000:03:00.1 must be claimed with it") "]") },
 	{ CLUSTER_PCIDEVICE, MADE_PCI("vm1-000003001", "vm1", "0000:03:00.1",
 		"'iommuGroup':'5','kernelDriverInUse':'igb','description':'82576',"
-		"'iommuGroupMembers':['0000:03:00.0','0000:03:00.1']") },
+		"'iommuGroupMembers':['0000:03:00.0','0000:03:00.1'],'conditions':["
+		MADE_CONDITION("Claimable", "True", "GroupShared", "0000:03:00.0 must be claimed with it") "]") },
 	{ CLUSTER_PCIDEVICE, MADE_PCI("vm1-000003100", "vm1", "0000:03:10.0",
 		"'iommuGroup':'7','kernelDriverInUse':'vfio-pci','description':'82576 VF','role':'VirtualFunction',"
 		"'physicalFunction':'0000:03:00.0','resourceName':'intel.com/VF',"

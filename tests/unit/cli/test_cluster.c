@@ -34,7 +34,7 @@ static void nodes_and_devices_are_in_order(void **state)
 	assert_string_equal(view->nodes[0].name, "vm1");
 	assert_int_equal(view->nodes[0].len, 8);
 	assert_string_equal(view->nodes[1].name, "vm2");
-	assert_int_equal(view->nodes[0].by_state[STATE_REFUSED], 1);
+	assert_int_equal(view->nodes[0].by_state[STATE_REFUSED], 4);
 	assert_int_equal(view->nodes[1].by_state[STATE_MISSING], 1);
 }
 
@@ -45,13 +45,17 @@ static struct state_case {
 	const char *reason;
 } states[] = {
 	{ "what the node needs is refused", "vm1-000000020", STATE_REFUSED, "HostNetwork" },
-	{ "what may be claimed is free", "vm1-0000001f0", STATE_FREE, "Available" },
-	{ "a shared group is free as a whole", "vm1-000003000", STATE_FREE, "GroupShared" },
-	{ "without a condition nobody has said", "vm1-000003001", STATE_UNKNOWN, "NotSaid" },
+	{ "a shared group is claimable as a whole", "vm1-000003001", STATE_CLAIMABLE,
+	  "GroupShared" },
+	{ "a USB controller is not while a device on it is claimed", "vm1-0000001f0", STATE_REFUSED,
+	  "USBDevicesClaimed" },
+	{ "nor a card while a virtual function of it is", "vm1-000003000", STATE_REFUSED,
+	  "VirtualFunctionClaimed" },
+	{ "without a condition nobody has said", "vm2-000003000", STATE_UNKNOWN, "NotSaid" },
 	{ "what a pod has is in use", "vm1-000003100", STATE_USED, "Ready" },
 	{ "a claim that waits is pending", "vm1-0951-1666-001005", STATE_PENDING, "Held" },
-	{ "an mdev that no entry lends is free", "vm1-11111111-2222-3333-4444-555555555555",
-	  STATE_FREE, "NotLent" },
+	{ "an mdev that no entry lends cannot be had", "vm1-11111111-2222-3333-4444-555555555555",
+	  STATE_REFUSED, "NotLent" },
 	{ "a claim without a device has one missing", "vm2-000009000", STATE_MISSING, "NotSeen" },
 };
 
@@ -66,6 +70,65 @@ static void device_has_state(void **state)
 	assert_string_equal(d->verdict.reason, c->reason);
 }
 
+#define AVAILABLE(name, node, address, more) \
+	MADE_PCI(name, node, address,        \
+		 more "'conditions':[" MADE_CONDITION("Claimable", "True", "Available", "") "]")
+
+/* What else there is in a cluster of a claimable function w-1, with a child w-2, and a USB device on it. */
+static struct conflict_case {
+	const char *name;
+	enum cluster_kind kind;
+	const char *other;
+	const char *device;
+	const char *reason; /* "Available": it is claimable */
+} conflicts[] = {
+	{ "nothing else", CLUSTER_POOL, "{'metadata':{'name':'x'}}", "w-1", "Available" },
+	{ "a card of which virtual functions are asked for", CLUSTER_SRIOV,
+	  "{'metadata':{'name':'s'},'spec':{'address':'0000:01:00.0','nodeName':'w','numVFs':2}}",
+	  "w-1", "Divided" },
+	{ "but not of which none are", CLUSTER_SRIOV,
+	  "{'metadata':{'name':'s'},'spec':{'address':'0000:01:00.0','nodeName':'w','numVFs':0}}",
+	  "w-1", "Available" },
+	{ "a GPU of which they are", CLUSTER_GPU,
+	  "{'metadata':{'name':'g'},'spec':{'address':'0000:01:00.0','nodeName':'w','enabled':true}}",
+	  "w-1", "Divided" },
+	{ "a vGPU", CLUSTER_VGPU,
+	  "{'metadata':{'name':'w-2'},'spec':{'address':'0000:01:10.0','nodeName':'w','enabled':true}}",
+	  "w-2", "Divided" },
+	{ "the card of a vGPU", CLUSTER_VGPU,
+	  "{'metadata':{'name':'w-2'},'spec':{'address':'0000:01:10.0','nodeName':'w','enabled':true}}",
+	  "w-1", "Divided" },
+	{ "a function of a card that is claimed", CLUSTER_PCICLAIM, "{'metadata':{'name':'w-1'}}",
+	  "w-2", "PhysicalFunctionClaimed" },
+	{ "a card of which a function is claimed", CLUSTER_PCICLAIM, "{'metadata':{'name':'w-2'}}",
+	  "w-1", "VirtualFunctionClaimed" },
+	{ "a USB device of a controller that is claimed", CLUSTER_PCICLAIM,
+	  "{'metadata':{'name':'w-1'}}", "w-u", "ControllerClaimed" },
+	{ "a controller of a USB device that is claimed", CLUSTER_USBCLAIM,
+	  "{'metadata':{'name':'w-u'}}", "w-1", "USBDevicesClaimed" },
+};
+
+static void what_would_be_refused_is_not_claimable(void **state)
+{
+	const struct conflict_case *c = *state;
+	struct cluster *cluster = cluster_new();
+	const struct cluster_device *d;
+
+	made_put(cluster, CLUSTER_PCIDEVICE, AVAILABLE("w-1", "w", "0000:01:00.0", ""));
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 AVAILABLE("w-2", "w", "0000:01:10.0", "'physicalFunction':'0000:01:00.0',"));
+	made_put(
+		cluster, CLUSTER_USBDEVICE,
+		"{'metadata':{'name':'w-u'},'status':{'nodeName':'w','pciAddress':'0000:01:00.0','portPath':'1-1',"
+		"'conditions':[" MADE_CONDITION("Claimable", "True", "Available", "") "]}}");
+	made_put(cluster, c->kind, c->other);
+	d = device(cluster, c->device);
+	assert_string_equal(d->verdict.reason, c->reason);
+	assert_int_equal(d->verdict.state,
+			 strcmp(c->reason, "Available") == 0 ? STATE_CLAIMABLE : STATE_REFUSED);
+	cluster_free(cluster);
+}
+
 static struct claim_case {
 	const char *name;
 	const char *claim; /* of vm1-0000001f0 */
@@ -77,7 +140,7 @@ static struct claim_case {
 	{ "a claim that is Ready is ready",
 	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'conditions':[" MADE_CONDITION(
 		  "Ready", "True", "Ready", "") "]}}",
-	  STATE_READY, "Ready" },
+	  STATE_AVAILABLE, "Ready" },
 	{ "a claim that is being deleted is releasing, whatever Ready says",
 	  "{'metadata':{'name':'vm1-0000001f0','deletionTimestamp':'2026-01-02T03:00:00Z'},"
 	  "'status':{'conditions':[" MADE_CONDITION("Ready", "True", "Ready", "") "]}}",
@@ -133,7 +196,7 @@ static void nodes_that_are_not_well_make_devices_unknown(void **state)
 
 	made_put(cluster, CLUSTER_NODE, NODE("vm1", NOT_READY));
 	made_put(cluster, CLUSTER_NODE, NODE("vm2", MADE_CONDITION("Ready", "True", "R", "")));
-	assert_int_equal(device(cluster, "vm1-0000001f0")->verdict.state, STATE_FREE);
+	assert_int_equal(device(cluster, "vm1-000003001")->verdict.state, STATE_CLAIMABLE);
 	cluster_know_nodes(cluster);
 	d = device(cluster, "vm1-0000001f0");
 	assert_int_equal(d->verdict.state, STATE_UNKNOWN);
@@ -218,13 +281,13 @@ static void what_is_put_again_counts_and_what_is_removed_does_not(void **state)
 		 MADE_PCI("vm2-000003000", "vm2", "0000:03:00.0",
 			  "'conditions':[" MADE_CONDITION("Claimable", "True", "Available",
 							  "") "]"));
-	assert_int_equal(device(cluster, "vm2-000003000")->verdict.state, STATE_FREE);
+	assert_int_equal(device(cluster, "vm2-000003000")->verdict.state, STATE_CLAIMABLE);
 	cluster_remove(cluster, CLUSTER_PCIDEVICE, "vm2-000003000");
 	cluster_remove(cluster, CLUSTER_PCIDEVICE, "never-there");
 	assert_null(device(cluster, "vm2-000003000"));
 	cluster_remove(cluster, CLUSTER_PCIDEVICE, "vm1-000003100");
 	assert_int_equal(device(cluster, "vm1-000003100")->is_there, false);
-	assert_int_equal(device(cluster, "vm1-000003100")->verdict.state, STATE_READY);
+	assert_int_equal(device(cluster, "vm1-000003100")->verdict.state, STATE_AVAILABLE);
 }
 
 static void an_empty_cluster_has_an_empty_view(void **state)
@@ -244,6 +307,7 @@ int main(void)
 	suite_add(&suite, "rings and long chains are cut", rings_and_long_chains_are_cut, NULL);
 	suite_add(&suite, "an empty cluster has an empty view", an_empty_cluster_has_an_empty_view,
 		  NULL);
+	suite_rows(&suite, conflicts, what_would_be_refused_is_not_claimable);
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, states, device_has_state);
 	suite_rows(&suite, claims, claim_gives_state);

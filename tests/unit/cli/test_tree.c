@@ -13,24 +13,24 @@ static struct tree_case {
 	const char *text;
 } trees[] = {
 	{ "a table", { .format = OUT_TABLE, .utf8 = true }, NULL,
-	  "DEVICE                                          STATE                    GROUP   DRIVER        CLAIM OF    POD            DESCRIPTION\n"
+	  "DEVICE                                          STATE                               GROUP   DRIVER        CLAIM OF    POD            DESCRIPTION\n"
 	  "vm1\n"
 	  "├─0000:00\n"
-	  "│ ├─0000:00:02.0                                - refused: HostNetwork   1       virtio-pci                               Virtio network device\n"
-	  "│ └─0000:00:1f.0                                o free                   2       xhci_hcd                                 USB controller\n"
-	  "│   └─USB 1-2                                   ? unknown: NotSaid                                                        Hub\n"
-	  "│     └─USB 1-2.3                               ~ pending: Held                  usb-storage   (no user)                  Stick\n"
+	  "│ ├─0000:00:02.0                                - refused: HostNetwork              1       virtio-pci                               Virtio network device\n"
+	  "│ └─0000:00:1f.0                                - refused: USBDevicesClaimed        2       xhci_hcd                                 USB controller\n"
+	  "│   └─USB 1-2                                   ? unknown: NotSaid                                                                   Hub\n"
+	  "│     └─USB 1-2.3                               ~ pending: Held                             usb-storage   (no user)                  Stick\n"
 	  "├─0000:03\n"
-	  "│ ├─0000:03:00.0                                o free                   5 (2)   igb                                      82576\n"
-	  "│ │ └─0000:03:10.0                              # in use                 7       vfio-pci      alice       default/vm-a   82576 VF\n"
-	  "│ └─0000:03:00.1                                ? unknown: NotSaid       5 (2)   igb                                      82576\n"
+	  "│ ├─0000:03:00.0                                - refused: VirtualFunctionClaimed   5 (2)   igb                                      82576\n"
+	  "│ │ └─0000:03:10.0                              # in use                            7       vfio-pci      alice       default/vm-a   82576 VF\n"
+	  "│ └─0000:03:00.1                                o claimable: GroupShared            5 (2)   igb                                      82576\n"
 	  "└─mdev, parent not listed\n"
-	  "  └─mdev 11111111-2222-3333-4444-555555555555   o free                                                                    Dual\n"
+	  "  └─mdev 11111111-2222-3333-4444-555555555555   - refused: NotLent                                                                   Dual\n"
 	  "vm2\n"
 	  "├─0000:03\n"
-	  "│ └─0000:03:00.0                                ? unknown: NotSaid                                                        82576\n"
+	  "│ └─0000:03:00.0                                ? unknown: NotSaid                                                                   82576\n"
 	  "└─0000:09\n"
-	  "  └─0000:09:00.0                                ! missing: NotSeen                             (no user)\n" },
+	  "  └─0000:09:00.0                                ! missing: NotSeen                                        (no user)\n" },
 	{ "of one node, where the locale has no boxes", { .format = OUT_TABLE }, "vm2",
 	  "DEVICE             STATE                GROUP   DRIVER   CLAIM OF    POD   DESCRIPTION\n"
 	  "vm2\n"
@@ -52,6 +52,20 @@ static struct tree_case {
 	  "| `-0000:03:00.0   ? unknown: NotSaid                                                 82576\n"
 	  "`-0000:09\n"
 	  "  `-0000:09:00.0   ! missing: NotSeen                    (no user)\n" },
+	{ "fit to a terminal: without a column in which nothing stands", { .format = OUT_TABLE, .width = 80 }, "vm2",
+	  "DEVICE             STATE                GROUP   DRIVER   CLAIM OF    DESCRIPTION\n"
+	  "vm2\n"
+	  "+-0000:03\n"
+	  "| `-0000:03:00.0   ? unknown: NotSaid                                82576\n"
+	  "`-0000:09\n"
+	  "  `-0000:09:00.0   ! missing: NotSeen                    (no user)\n" },
+	{ "and cut", { .format = OUT_TABLE, .width = 75 }, "vm2",
+	  "DEVICE             STATE                GROUP   DRIVER   CLAIM OF   DESCRIPTION\n"
+	  "vm2\n"
+	  "+-0000:03\n"
+	  "| `-0000:03:00.0   ? unknown: NotSaid                               82576\n"
+	  "`-0000:09\n"
+	  "  `-0000:09:00.0   ! missing: NotSeen                    (no u...\n" },
 	{ "names", { .format = OUT_NAME }, "vm2",
 	  "pcidevice.devices.harvesterhci.io/vm2-000003000\n"
 	  "pcideviceclaim.devices.harvesterhci.io/vm2-000009000\n" },
@@ -91,6 +105,65 @@ static void tree_looks_so(void **state)
 	tree_print(cluster_view(cluster), c->node, NOW_MS, &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
 	str_done(&out.text);
+}
+
+static size_t longest(const char *text)
+{
+	size_t most = 0;
+
+	for (size_t len = 0; *text; text++) {
+		if (((unsigned char)*text & 0xc0) != 0x80)
+			len++;
+		if (*text == '\n') {
+			most = len - 1 > most ? len - 1 : most;
+			len = 0;
+		}
+	}
+	return most;
+}
+
+static struct cluster *wordy_cluster(void)
+{
+	struct cluster *cluster = made_cluster();
+
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("vm2-000003000", "vm2", "0000:03:00.0",
+			  "'description':'Ethernet controller: Intel Corporation 82574L Gigabit "
+			  "Network Connection','allocations':[{'namespace':'default',"
+			  "'pod':'virt-launcher-machine-x7k2p','container':'compute'}]"));
+	return cluster;
+}
+
+/* As far as a tree can be narrow: what says which device it is, and its state, is never cut. */
+static void a_terminal_is_filled_and_no_more(void **state)
+{
+	enum { NARROWEST = 19 + 22 + 8 + 9 + 11 + 11 + 12 };
+	struct cluster *cluster = wordy_cluster();
+	struct out whole = { .format = OUT_TABLE, .utf8 = true };
+	struct out wide = { .format = OUT_WIDE, .utf8 = true, .width = 80 };
+
+	tree_print(cluster_view(cluster), "vm2", NOW_MS, &whole);
+	tree_print(cluster_view(cluster), "vm2", NOW_MS, &wide);
+	assert_true(longest(str_cstr(&wide.text)) > longest(str_cstr(&whole.text)));
+	assert_null(strstr(str_cstr(&wide.text), "…"));
+	for (size_t width = 60; width < 260; width++) {
+		struct out out = { .format = OUT_TABLE, .utf8 = true, .width = width };
+		size_t shown;
+
+		tree_print(cluster_view(cluster), "vm2", NOW_MS, &out);
+		shown = longest(str_cstr(&out.text));
+		if (width >= longest(str_cstr(&whole.text)))
+			assert_string_equal(str_cstr(&out.text), str_cstr(&whole.text));
+		else if (width > NARROWEST)
+			assert_int_equal(shown, width);
+		else
+			assert_true(shown <= NARROWEST);
+		assert_non_null(strstr(str_cstr(&out.text), "0000:03:00.0"));
+		str_done(&out.text);
+	}
+	str_done(&whole.text);
+	str_done(&wide.text);
+	cluster_free(cluster);
 }
 
 /* vm1 is not ready, and there is no vm2 any more. */
@@ -275,6 +348,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "a terminal is filled, and no more", a_terminal_is_filled_and_no_more,
+		  NULL);
 	suite_add(&suite, "nodes that are not well say so", nodes_that_are_not_well_say_so, NULL);
 	suite_add(&suite, "parts stand below what they are of", parts_stand_below_what_they_are_of,
 		  NULL);

@@ -41,13 +41,31 @@ static struct why_case {
 	  "LAST SEEN   TYPE      REASON   ABOUT       MESSAGE\n"
 	  "10s         Warning   New      PCIDevice   then\n"
 	  "10m         Normal    Old      PCIDevice   first\n" },
+	{ "one of two functions of a group", "vm1-000003001",
+	  "Name:        vm1-000003001\n"
+	  "Device:      PCI 0000:03:00.1 on node vm1\n"
+	  "Description: 82576\n"
+	  "State:       o claimable, GroupShared: 0000:03:00.0 must be claimed with it\n"
+	  "Driver:      igb\n"
+	  "IOMMU group: 5, with 0000:03:00.0 (igb, refused)\n"
+	  "Claim:       none\n"
+	  "\n"
+	  "OF          CONDITION   STATUS   REASON        FOR   MESSAGE\n"
+	  "PCIDevice   Claimable   True     GroupShared   60m   0000:03:00.0 must be claimed with it\n"
+	  "\n"
+	  "What to do:\n"
+	  "  Claim its whole IOMMU group: kubectl hostdev claim vm1-000003001 --include-group\n"
+	  "\n"
+	  "LAST SEEN   TYPE      REASON   ABOUT       MESSAGE\n"
+	  "10s         Warning   New      PCIDevice   then\n"
+	  "10m         Normal    Old      PCIDevice   first\n" },
 	{ "a card with its own object, in a group", "vm1-000003000",
 	  "Name:        vm1-000003000\n"
 	  "Device:      PCI 0000:03:00.0 on node vm1\n"
 	  "Description: 82576\n"
-	  "State:       o free, GroupShared: 0000:03:00.1 must be claimed with it\n"
+	  "State:       - refused, VirtualFunctionClaimed: a virtual function of it is claimed\n"
 	  "Driver:      igb\n"
-	  "IOMMU group: 5, with 0000:03:00.1 (igb, unknown)\n"
+	  "IOMMU group: 5, with 0000:03:00.1 (igb, claimable)\n"
 	  "Claim:       none\n"
 	  "\n"
 	  "OF                   CONDITION   STATUS   REASON        FOR   MESSAGE\n"
@@ -55,7 +73,7 @@ static struct why_case {
 	  "SRIOVNetworkDevice   Ready       False    VFsInUse      60m   vm1-000003100 is claimed\n"
 	  "\n"
 	  "What to do:\n"
-	  "  Claim its whole IOMMU group: kubectl hostdev claim vm1-000003000 --include-group\n"
+	  "  Release its virtual functions first.\n"
 	  "  Release the virtual function that the message names.\n"
 	  "\n"
 	  "LAST SEEN   TYPE      REASON   ABOUT       MESSAGE\n"
@@ -185,17 +203,26 @@ static struct pools_case {
 	const char *name;
 	enum out_format format;
 	bool nodes;
+	bool devices;
 	const char *text;
 } pools[] = {
-	{ "counts", OUT_TABLE, false,
-	  "RESOURCE   DEVICES   CLAIMED   HEALTHY   ALLOCATED   FREE\n"
-	  "a.com/x    1         1         0         1           0\n"
-	  "b.com/y    5         4         3         1           2\n" },
-	{ "counts of nodes", OUT_TABLE, true,
-	  "RESOURCE   NODE   DEVICES   CLAIMED   HEALTHY   ALLOCATED   FREE   NODE IS\n"
-	  "b.com/y    n1     3         2         2         1           1\n"
-	  "b.com/y    n2     2         2         1         0           1\n" },
-	{ "names", OUT_NAME, false, "devicepool.hostdev.io/z\ndevicepool.hostdev.io/y\n" },
+	{ "counts", OUT_TABLE, false, true,
+	  "RESOURCE   DEVICES   CLAIMABLE   CLAIMED   ALLOCATED   AVAILABLE\n"
+	  "a.com/x    1         0           1         1           0\n"
+	  "b.com/y    5         1           4         1           2\n" },
+	{ "more of them", OUT_WIDE, false, true,
+	  "RESOURCE   DEVICES   CLAIMABLE   CLAIMED   HEALTHY   ALLOCATED   AVAILABLE   NODES\n"
+	  "a.com/x    1         0           1         0         1           0           1\n"
+	  "b.com/y    5         1           4         3         1           2           2\n" },
+	{ "counts of nodes", OUT_TABLE, true, true,
+	  "RESOURCE   NODE   DEVICES   CLAIMABLE   CLAIMED   ALLOCATED   AVAILABLE   NODE IS\n"
+	  "b.com/y    n1     3         1           2         1           1\n"
+	  "b.com/y    n2     2         0           2         0           1\n" },
+	{ "counts for who may not read devices", OUT_TABLE, false, false,
+	  "RESOURCE   DEVICES   CLAIMABLE   CLAIMED   ALLOCATED   AVAILABLE\n"
+	  "a.com/x    1         -           1         1           0\n"
+	  "b.com/y    5         -           4         1           2\n" },
+	{ "names", OUT_NAME, false, false, "devicepool.hostdev.io/z\ndevicepool.hostdev.io/y\n" },
 };
 /* clang-format on */
 
@@ -211,13 +238,22 @@ static struct cluster *pools_cluster(void)
 	made_put(cluster, CLUSTER_POOL,
 		 "{'metadata':{'name':'z'},'spec':{'resourceName':'a.com/x'},'status':{'devices':1,"
 		 "'claimed':1,'healthy':0,'allocated':1,'nodes':1}}");
+	/* May be claimed, and is refused. */
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("n1-1", "n1", "0000:00:01.0",
+			  "'resourceName':'b.com/y','conditions':[" MADE_CONDITION(
+				  "Claimable", "True", "Available", "") "]"));
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("n2-1", "n2", "0000:00:01.0",
+			  "'resourceName':'b.com/y','conditions':[" MADE_CONDITION(
+				  "Claimable", "False", "HostSwap", "") "]"));
 	return cluster;
 }
 
 SUITE_OBJECT(pools_cluster, pools_cluster(), cluster_free);
 
 /* n1 is not ready: neither what pods have there nor what they could have helps anybody else. */
-static void nodes_that_are_not_well_have_nothing_free(void **state)
+static void nodes_that_are_not_well_have_nothing_to_give(void **state)
 {
 	struct cluster *cluster = *state;
 	struct out out = { .format = OUT_TABLE };
@@ -227,17 +263,24 @@ static void nodes_that_are_not_well_have_nothing_free(void **state)
 			 "Ready", "Unknown", "NodeStatusUnknown", "") "]}}");
 	made_put(cluster, CLUSTER_NODE, "{'metadata':{'name':'n2'}}");
 	cluster_know_nodes(cluster);
-	pools_print(cluster, &(struct pools_look){ false, NOW_MS_S * INT64_C(1000) }, &out);
-	pools_print(cluster, &(struct pools_look){ true, NOW_MS_S * INT64_C(1000) }, &out);
+	pools_print(
+		cluster,
+		&(struct pools_look){ .devices = true, .now_wall_ms = NOW_MS_S * INT64_C(1000) },
+		&out);
+	pools_print(cluster,
+		    &(struct pools_look){ .devices = true,
+					  .nodes = true,
+					  .now_wall_ms = NOW_MS_S * INT64_C(1000) },
+		    &out);
 	assert_string_equal(
 		str_cstr(&out.text),
-		"RESOURCE   DEVICES   CLAIMED   HEALTHY   ALLOCATED   FREE\n"
-		"a.com/x    1         1         0         1           0\n"
-		"b.com/y    5         4         1         1           1\n"
-		"RESOURCE   NODE   DEVICES   CLAIMED   HEALTHY   ALLOCATED   FREE   NODE IS\n"
-		"b.com/y    n1     3         2         0         1           0      "
+		"RESOURCE   DEVICES   CLAIMABLE   CLAIMED   ALLOCATED   AVAILABLE\n"
+		"a.com/x    1         0           1         1           0\n"
+		"b.com/y    5         0           4         1           1\n"
+		"RESOURCE   NODE   DEVICES   CLAIMABLE   CLAIMED   ALLOCATED   AVAILABLE   NODE IS\n"
+		"b.com/y    n1     3         0           2         1           0           "
 		"NotReady for 60m: NodeStatusUnknown\n"
-		"b.com/y    n2     2         2         1         0           1\n");
+		"b.com/y    n2     2         0           2         0           1\n");
 	str_done(&out.text);
 }
 
@@ -247,7 +290,8 @@ static void pools_look_so(void **state)
 	struct cluster *cluster = *state;
 	struct out out = { .format = c->format };
 
-	pools_print(cluster, &(struct pools_look){ c->nodes, NOW_MS_S * INT64_C(1000) }, &out);
+	pools_print(cluster, &(struct pools_look){ c->nodes, c->devices, NOW_MS_S * INT64_C(1000) },
+		    &out);
 	assert_string_equal(str_cstr(&out.text), c->text);
 	str_done(&out.text);
 }
@@ -288,7 +332,7 @@ int main(void)
 	suite_add(&suite, "programs get it all", programs_get_it_all, NULL);
 	suite_fixture(&suite, &pools_cluster_fixture);
 	suite_rows(&suite, pools, pools_look_so);
-	suite_add(&suite, "nodes that are not well have nothing free",
-		  nodes_that_are_not_well_have_nothing_free, NULL);
+	suite_add(&suite, "nodes that are not well have nothing to give",
+		  nodes_that_are_not_well_have_nothing_to_give, NULL);
 	return suite_run(&suite, "why");
 }

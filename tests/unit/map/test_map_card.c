@@ -70,7 +70,8 @@ static struct pci_case {
 	const char *state;
 	const char *reason;
 } pci_cases[] = {
-	{ "may be claimed", PCI CLAIMABLE("True", "Available") "}}", NULL, "free", "Available" },
+	{ "may be claimed", PCI CLAIMABLE("True", "Available") "}}", NULL, "claimable",
+	  "Available" },
 	{ "may not", PCI CLAIMABLE("False", "HostNetwork") "}}", NULL, "refused", "HostNetwork" },
 	{ "nobody has said", PCI "\"numVFs\":0}}", NULL, "unknown", "NotSaid" },
 	{ "a claim that nobody has looked at", PCI CLAIMABLE("True", "Available") "}}", CLAIM "}",
@@ -83,8 +84,8 @@ static struct pci_case {
 	  DELETING READY("False", "Stuck"), "stuck", "Stuck" },
 	{ "stuck in a pod, too", PCI POD CLAIMABLE("True", "Available") "}}",
 	  CLAIM READY("False", "Stuck"), "stuck", "Stuck" },
-	{ "bound", PCI CLAIMABLE("True", "Available") "}}", CLAIM READY("True", "Ready"), "ready",
-	  "Ready" },
+	{ "bound", PCI CLAIMABLE("True", "Available") "}}", CLAIM READY("True", "Ready"),
+	  "available", "Ready" },
 	{ "in a pod", PCI POD CLAIMABLE("True", "Available") "}}", CLAIM READY("True", "Ready"),
 	  "used", "Ready" },
 	{ "given back", PCI CLAIMABLE("True", "Available") "}}", DELETING READY("True", "Ready"),
@@ -98,7 +99,8 @@ static void pci_card_has_state(void **state)
 	const struct pci_case *c = *state;
 	struct pcidevice *device = object(&pcidevice_kind, c->device);
 	struct pcideviceclaim *claim = object(&pcideviceclaim_kind, c->claim);
-	json_t *json = card_json(map_card_pci("pci/n1-000001000", device, claim, NULL));
+	json_t *json =
+		card_json(map_card_pci("pci/n1-000001000", device, claim, NULL, CONFLICT_NONE));
 
 	assert_string_equal(member(json, "state"), c->state);
 	assert_string_equal(member(json, "reason"), c->reason);
@@ -114,7 +116,8 @@ static void pci_card_says_all(void **state)
 	struct pcidevice *device =
 		object(&pcidevice_kind, PCI POD CLAIMABLE("True", "Available") "}}");
 	struct pcideviceclaim *claim = object(&pcideviceclaim_kind, CLAIM READY("True", "Ready"));
-	json_t *json = card_json(map_card_pci("pci/n1-000001000", device, claim, NULL));
+	json_t *json =
+		card_json(map_card_pci("pci/n1-000001000", device, claim, NULL, CONFLICT_NONE));
 	const json_t *one;
 
 	assert_string_equal(member(json, "node"), "n1");
@@ -142,7 +145,7 @@ static void what_is_not_said_is_left_out(void **state)
 	struct pcidevice *device = object(
 		&pcidevice_kind, "{\"metadata\":{\"name\":\"x\",\"labels\":{\"nodename\":\"n2\"}},"
 				 "\"status\":{\"classId\":\"0604\"}}");
-	json_t *json = card_json(map_card_pci("pci/x", device, NULL, NULL));
+	json_t *json = card_json(map_card_pci("pci/x", device, NULL, NULL, CONFLICT_NONE));
 
 	assert_string_equal(member(json, "node"), "n2");
 	assert_true(json_is_true(json_object_get(json, "port")));
@@ -158,7 +161,8 @@ static void device_of_a_sick_node_is_unknown(void **state)
 	static const struct node_fault fault = { "NodeNotReady", "", "down", "" };
 	struct pcidevice *device =
 		object(&pcidevice_kind, PCI POD CLAIMABLE("True", "Available") "}}");
-	json_t *json = card_json(map_card_pci("pci/n1-000001000", device, NULL, &fault));
+	json_t *json =
+		card_json(map_card_pci("pci/n1-000001000", device, NULL, &fault, CONFLICT_NONE));
 
 	assert_string_equal(member(json, "state"), "unknown");
 	assert_string_equal(member(json, "reason"), "NodeNotReady");
@@ -190,7 +194,7 @@ static void mediated_device_is_lent_or_not(void **state)
 		"\"parent\":\"mtty\",\"resourceName\":\"a.b/c\"}}");
 	json_t *json = card_json(map_card_mdev("mdev/m", device, NULL));
 
-	assert_string_equal(member(json, "state"), "ready");
+	assert_string_equal(member(json, "state"), "available");
 	assert_string_equal(member(json, "on"), "mtty");
 	json_decref(json);
 	api_object_free(&mediateddevice_kind, device);
@@ -202,7 +206,7 @@ static void virtual_function_is_on_its_card(void **state)
 		object(&pcidevice_kind,
 		       "{\"metadata\":{\"name\":\"v\"},\"status\":{\"nodeName\":\"n1\",\"address\":"
 		       "\"0000:03:10.0\",\"physicalFunction\":\"0000:03:00.0\"}}");
-	json_t *json = card_json(map_card_pci("pci/v", device, NULL, NULL));
+	json_t *json = card_json(map_card_pci("pci/v", device, NULL, NULL, CONFLICT_NONE));
 
 	assert_string_equal(member(json, "on"), "0000:03:00.0");
 	json_decref(json);
@@ -220,7 +224,7 @@ static struct vgpu_case {
 	const char *function; /* NULL: not known */
 	const char *state;    /* NULL: no card  */
 } vgpus[] = {
-	{ "a vGPU that is there", VGPU("true", "True"), NULL, "ready" },
+	{ "a vGPU that is there", VGPU("true", "True"), NULL, "available" },
 	{ "one that a pod has", VGPU("true", "True"), PCI POD CLAIMABLE("True", "Available") "}}",
 	  "used" },
 	{ "one that is not there yet", VGPU("true", "False"), NULL, "pending" },
@@ -260,7 +264,7 @@ static void mig_instances_are_counted(void **state)
 	json_t *json = card_json(map_card_mig("mig/n1-2", mig, NULL));
 	json_t *lost = card_json(map_card_mig("mig/n1-2", mig, &fault));
 
-	assert_string_equal(member(json, "state"), "ready");
+	assert_string_equal(member(json, "state"), "available");
 	assert_string_equal(member(json, "on"), "0000:08:00.0");
 	assert_string_equal(member(json, "text"), "2 of 7 MIG 1g.5gb");
 	assert_string_equal(member(lost, "state"), "unknown");

@@ -263,12 +263,12 @@ static void devices_follow_their_node(void **state)
 	open_page(s);
 	answer(s, "pcidevices", FREE);
 	answer(s, "pcideviceclaims", NOTHING);
-	page_hears_after(s, 250, "\"state\":\"free\"");
+	page_hears_after(s, 250, "\"state\":\"claimable\"");
 	answer(s, "nodes", NOTHING);
 	page_hears_after(s, 250, "\"state\":\"unknown\",\"reason\":\"NodeGone\"");
 	str_clear(&s->heard);
 	send_change(s, "nodes", "ADDED", NODE("6", "True"));
-	page_hears_after(s, 250, "\"state\":\"free\"");
+	page_hears_after(s, 250, "\"state\":\"claimable\"");
 	send_change(s, "nodes", "MODIFIED", NODE("7", "False"));
 	page_hears_after(s, 250, "\"reason\":\"NodeNotReady\"");
 	page_hears(s, "\"fault\":\"NodeNotReady\"");
@@ -284,13 +284,13 @@ static void devices_follow_a_claim_of_their_node(void **state)
 	answer(s, "pcideviceclaims", CLAIM("AgentNotRunning"));
 	page_hears_after(s, 250, "\"id\":\"pci/n1-1\"");
 	page_hears(s, "\"id\":\"pci/n1-2\"");
-	assert_false(page_has_heard(s, "\"state\":\"free\""));
+	assert_false(page_has_heard(s, "\"state\":\"claimable\""));
 	str_clear(&s->heard);
 	send_change(
 		s, "pcideviceclaims", "DELETED",
 		"{\"metadata\":{\"name\":\"n1-2\",\"uid\":\"c\",\"resourceVersion\":\"6\"}," OF_N1
 		"}");
-	page_hears_after(s, 250, "\"state\":\"free\"");
+	page_hears_after(s, 250, "\"state\":\"claimable\"");
 }
 
 static void streams_are_bounded(void **state)

@@ -98,7 +98,7 @@ static void adapt_claim(struct errand *errand, struct claim_wait *wait,
 	case CLAIM_PATCH:
 		break;
 	}
-	command_note("%s: claimed already; --include-group is added to the claim",
+	command_note("%s: claimed already; what the flags ask for is added to the claim",
 		     wait->target.name);
 	r = claim_patch(errand->run->session, &wait->target, text,
 			errand->dry_run == DRY_RUN_SERVER, &answer, &err);

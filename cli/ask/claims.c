@@ -92,6 +92,8 @@ static enum claim_change compare_pci(const struct pcideviceclaim *claim,
 				     const struct claim_spec *spec, char **ret_text)
 {
 	const char *driver = driver_of(claim->spec.driver);
+	bool group;
+	bool driverless;
 
 	if (spec->driver && strcmp(driver, driver_of(spec->driver)) != 0) {
 		*ret_text = xasprintf("claimed already, with driver '%s': the driver of a claim "
@@ -100,11 +102,15 @@ static enum claim_change compare_pci(const struct pcideviceclaim *claim,
 				      driver, spec->driver);
 		return CLAIM_OTHER;
 	}
-	if (spec->include_group && !claim->spec.include_iommu_group) {
-		*ret_text = xstrdup("{\"spec\":{\"includeIOMMUGroup\":true}}");
-		return CLAIM_PATCH;
-	}
-	return CLAIM_SAME;
+	group = spec->include_group && !claim->spec.include_iommu_group;
+	driverless = spec->driverless &&
+		     !(claim->spec.release && strcmp(claim->spec.release, "None") == 0);
+	if (!group && !driverless)
+		return CLAIM_SAME;
+	*ret_text =
+		xasprintf("{\"spec\":{%s%s%s}}", group ? "\"includeIOMMUGroup\":true" : "",
+			  group && driverless ? "," : "", driverless ? "\"release\":\"None\"" : "");
+	return CLAIM_PATCH;
 }
 
 enum claim_change claim_compare(const struct cluster_device *device, const struct claim_spec *spec,

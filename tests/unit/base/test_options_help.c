@@ -69,19 +69,16 @@ static void common_rows_are_explained_elsewhere(void **state)
 	struct settings settings;
 	struct options o;
 	auto_str struct str text = STR_INIT;
-	struct tool tool;
+	struct tool *tool = *state;
 
-	(void)state;
-	tool_init(&tool);
-	options_help(&tool.o, &prose, &text);
+	options_help(&tool->o, &prose, &text);
 	assert_null(strstr(str_cstr(&text), "--as"));
 	assert_non_null(strstr(str_cstr(&text), "--way[=LEVEL]"));
 	assert_non_null(strstr(str_cstr(&text), "Show the version.\n\n       See tool options.\n"));
 	str_clear(&text);
 	prose.common = NULL;
-	options_help(&tool.o, &prose, &text);
+	options_help(&tool->o, &prose, &text);
 	assert_non_null(strstr(str_cstr(&text), "       --as TEXT\n"));
-	tool_done(&tool);
 	/* Where there are no others. */
 	str_clear(&text);
 	prose.common = "See tool options.";

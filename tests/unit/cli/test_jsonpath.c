@@ -115,7 +115,6 @@ static void any_piece_of_a_template_is_read_to_an_end(void **state)
 		"a{range .devices[?(@.state==\"Cl\\\"aim\")]['x'][-1][*].*}{\"\\n\"}{$.a\\.b}{end}";
 	auto_json json_t *json = read_document();
 
-	(void)state;
 	for (size_t from = 0; from < sizeof(whole); from++) {
 		for (size_t len = 0; from + len < sizeof(whole); len++) {
 			auto_free char *piece = xstrndup(whole + from, len);

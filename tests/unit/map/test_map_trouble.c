@@ -57,7 +57,6 @@ static void what_is_forbidden_is_one_line(void **state)
 {
 	struct map_trouble troubles[2] = { 0 };
 
-	(void)state;
 	told(troubles, FORBIDDEN("as"), FORBIDDEN("bs"),
 	     "Cannot read as, bs: user 'ann' may not (403 forbidden)\n");
 	told(troubles, FORBIDDEN("as"), "list bs: 403 forbidden",

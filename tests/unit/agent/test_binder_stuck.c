@@ -50,8 +50,8 @@ static void a_helper_that_told_its_end_is_not_stuck(void **state)
 	struct owner *owner = &b->owners[0];
 
 	bench_begin(b, "printf '%s\\n%s\\n'"
-			" '{\"kind\":\"step\",\"address\":\"0000:01:00.0\",\"step\":\"Unbind\"}'"
-			" '{\"kind\":\"end\",\"result\":\"Done\"}'\n" HANG);
+		       " '{\"kind\":\"step\",\"address\":\"0000:01:00.0\",\"step\":\"Unbind\"}'"
+		       " '{\"kind\":\"end\",\"result\":\"Done\"}'\n" HANG);
 	owner_init(owner, b, "12", "0000:01:00.0");
 	owner_start(owner);
 	bench_run_until_step(b, "0000:01:00.0", "Unbind");

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from builds import build_twice
+from builds import build_elsewhere
 from cluster import ROOT
 from programs import program
 from programs import run as run_program
@@ -273,7 +273,7 @@ def test_an_archive_for_docker_has_one_architecture(tmp_path):
 @pytest.mark.timeout(900)
 def test_builds_in_two_folders_give_the_same_images(tmp_path):
     """No path, no time and no number of the build is in what ships, nor in the debugging information."""
-    first, second = build_twice(tmp_path, "release")
+    first, second = build_elsewhere(tmp_path, "release")
     assert make(tmp_path / "a", programs=first) == make(tmp_path / "b", programs=second)
 
 

@@ -1,5 +1,6 @@
 """The node under test: what its guest, its agent and the API server say together."""
 
+import base64
 import os
 import time
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from cluster import wait_until
 from guest import Guest
 from kubectl_watch import KubectlWatch
 from listing import pci_fields, pci_functions, usb_devices
-from node_agent import NodeAgent
+from node_agent import STATE, NodeAgent
 
 NODE = "flow" + os.environ.get("PYTEST_XDIST_WORKER", "")  # a process of its own has a machine of its own
 OURS = f"nodename={NODE}"  # the label of its objects
@@ -32,6 +33,17 @@ class Node:
         self.agent.install()
         self.agent.start()
         self.wait_converged()
+
+    def boot_with(self, devices, kept, start=None):
+        """Power off and on with more devices; kept: the state directory is on a disk, as it should be."""
+        folder = base64.b64encode(base64.b64decode(self.guest.sh(f"tar -C {STATE} -c . | base64"))).decode()
+        self.guest.stop()
+        self.guest.start(*(word for device in devices for word in ("--qemu", "-device", "--qemu", device)))
+        if kept:
+            self.guest.sh(f"mkdir -p {STATE}; base64 -d | tar -C {STATE} -x", input=folder)
+        self.agent.install()
+        (start or NodeAgent.start)(self.agent)
+        wait_until(self.agent.ready, 60, "the agent's readiness")
 
     def get(self, kind):
         """The node's objects as `kubectl get` has them now."""

@@ -3,36 +3,21 @@
 The tests that follow run on the machine of the last boot.
 """
 
-import base64
-
 import pytest
 
 from claims import NIC, PAIR
 from cluster import wait_until
-from node_agent import STATE
 
 LENT = "vfio-pci", "vfio-pci"  # driver and override
 # Every group behind them gets a number that it had in no other boot of these tests.
 BEFORE_ALL = ("edu,id=extra-edu,bus=pcie.0,addr=09.0", "edu,id=extra-edu2,bus=pcie.0,addr=0a.0")
 
 
-def reboot(node, devices, kept):
-    """Power off and on; kept: the state directory is on a disk, as it should be."""
-    folder = base64.b64decode(node.guest.sh(f"tar -C {STATE} -c . | base64"))
-    node.guest.stop()
-    node.guest.start(*(word for device in devices for word in ("--qemu", "-device", "--qemu", device)))
-    if kept:
-        node.guest.sh(f"mkdir -p {STATE}; base64 -d | tar -C {STATE} -x", input=base64.b64encode(folder).decode())
-    node.agent.install()
-    node.agent.start()
-    wait_until(node.agent.ready, 60, "the agent's readiness")
-
-
 @pytest.mark.parametrize("devices, kept", [(BEFORE_ALL, True), ((), False)], ids=["state-kept", "state-lost"])
 def test_row_24_a_node_boots_anew_with_claims(booted, claims, devices, kept):
     before = claims.bind(NIC)
     claims.bind(PAIR[0], includeIOMMUGroup=True)
-    reboot(booted, devices, kept)
+    booted.boot_with(devices, kept)
     for address in (NIC, *PAIR):
         claims.wait_drivers(address, *LENT)
     group = claims.function(NIC).group()

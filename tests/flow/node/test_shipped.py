@@ -8,9 +8,11 @@ from contextlib import contextmanager
 
 import pytest
 
+from claims import EDU, NIC, TWIN, condition
+from cluster import wait_until
+from node import pci_name
 from node_agent import HOME
 
-NIC = "0000:01:00.0"
 VIRTIO_NIC = "0000:00:02.0"
 NVME = "0000:04:00.0"
 HOST = "/run/shipped"  # where its host's trees are
@@ -141,3 +143,50 @@ def test_few_descriptors_fail_the_scan_instead_of_shortening_it(shipped):
             assert [line["kind"] for line in lines] in ([], ["failed"])
         ends.add(status)
     assert ends == {0, 1}
+
+
+TWIN_EDU = "0000:00:09.0"
+TWINS = "edu,id=twin-edu,bus=pcie.0,addr=09.0",
+RENUMBERED = "pcie-root-port,id=rp-first,bus=pcie.0,addr=0a.0,chassis=21,slot=21",  # its bus comes before all others
+BY_ADDRESS = "hostdev.io/identify-by-address=true"
+
+
+def start_shipped(agent):
+    """The agent with the rights of its pod, but for the network, which is the guest's."""
+    agent.guest.write("/run/shipped-agent", SHIPPED)
+    agent.launch("unshare --mount --pid --fork --kill-child sh -eu /run/shipped-agent " + agent.command(
+        "--sysfs-root", f"{HOST}/sys", "--proc-root", f"{HOST}/proc", "--dev-root", f"{HOST}/dev"))
+
+
+def distinguishable(node, address):
+    """(status, reason, message) of the condition, which is there only while it is False."""
+    return condition(node.pci_object(address), "Distinguishable")
+
+
+def test_no_twin_is_bound_in_the_place_of_a_claimed_device_after_a_renumbering(booted, claims):
+    """Of two network cards their addresses tell, of two others nothing does. The machine is as before at the end."""
+    def start(agent):
+        agent.guest.sh("modprobe vfio-pci")
+        start_shipped(agent)
+    try:
+        booted.boot_with(TWINS, False, start)
+        wait_until(lambda: distinguishable(booted, EDU)[0] == "False", 30, "the twin")
+        for address, other in (EDU, TWIN_EDU), (TWIN_EDU, EDU):
+            status, reason, message = distinguishable(booted, address)
+            assert (status, reason) == ("False", "IdentityByModelOnly") and other in message
+        assert distinguishable(booted, NIC) == distinguishable(booted, TWIN) == (None, None, None)
+        for address in TWIN, EDU:
+            claims.bind(address)
+        assert "mac=52:54:00:12:00:02" in claims.records()[TWIN]["identity"]
+
+        booted.boot_with(TWINS + RENUMBERED, True, start)
+        claims.wait(TWIN, "Ready", "False", "DifferentDevice", timeout=60)
+        claims.wait(EDU, "Ready", "False", "IdentityByModelOnly", TWIN_EDU, timeout=60)
+        assert claims.function(TWIN).drivers() == ("e1000e", None), "it was 0000:01:00.0 before"
+        assert claims.function(EDU).drivers() == claims.function(TWIN_EDU).drivers() == (None, None)
+        claims.kubectl("annotate", "pcideviceclaim", pci_name(EDU), BY_ADDRESS)
+        claims.wait_ready(EDU)
+        assert claims.function(TWIN_EDU).drivers() == (None, None)
+    finally:
+        claims.kubectl("delete", "pcideviceclaims", "--all", "--wait=false")
+        booted.boot_with((), False)

@@ -242,7 +242,8 @@ void lists_forbidden_text(const struct lists_missing *missing, unsigned kinds, s
 	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
 		if (!(forbidden & CLUSTER_SET(kind)))
 			continue;
-		str_addf(&list, "%s%s", list.len ? ", " : "", cluster_kind(kind)->plural);
+		str_addf(&list, "%s%s", list.len ? ", " : "",
+			 cluster_kind((enum cluster_kind)kind)->plural);
 		if (!user)
 			user = lists_forbidden_user(missing->why[kind]);
 	}

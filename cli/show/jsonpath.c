@@ -17,14 +17,16 @@ enum { RANGES_MAX = 16 }; /* in each other */
 
 /* Borrowed from the root; with none, a path is read and gives nothing. */
 struct values {
-	const json_t **items;
+	struct value {
+		json_t *json;
+	} * items;
 	size_t len;
 	size_t cap;
 };
 
 struct reader {
 	const char *at;
-	const json_t *root;
+	json_t *root;
 	unsigned ranges; /* that are open */
 	struct err *err;
 };
@@ -34,10 +36,10 @@ static int wrong(struct reader *r, const char *what)
 	return err_set(r->err, ERR_INVALID, -EINVAL, "jsonpath: %s at '%.40s'", what, r->at);
 }
 
-static void values_add(struct values *values, const json_t *value)
+static void values_add(struct values *values, json_t *value)
 {
 	if (value)
-		*array_add(values) = value;
+		array_add(values)->json = value;
 }
 
 static void skip_blanks(struct reader *r)
@@ -48,15 +50,14 @@ static void skip_blanks(struct reader *r)
 
 /* --- steps of a path ---------------------------------------------------------------------------- */
 
-static void add_all(struct values *to, const json_t *value)
+static void add_all(struct values *to, json_t *value)
 {
 	void *at;
 
 	for (size_t i = 0; i < json_array_size(value); i++)
 		values_add(to, json_array_get(value, i));
-	/* jansson's iterators want what they could change. */
-	at = json_is_object(value) ? json_object_iter((json_t *)(uintptr_t)value) : NULL;
-	for (; at; at = json_object_iter_next((json_t *)(uintptr_t)value, at))
+	at = json_is_object(value) ? json_object_iter(value) : NULL;
+	for (; at; at = json_object_iter_next(value, at))
 		values_add(to, json_object_iter_value(at));
 }
 
@@ -65,7 +66,7 @@ static void step_all(struct values *values)
 	struct values next = { 0 };
 
 	for (size_t i = 0; i < values->len; i++)
-		add_all(&next, values->items[i]);
+		add_all(&next, values->items[i].json);
 	array_done(values);
 	*values = next;
 }
@@ -75,7 +76,7 @@ static void step_name(struct values *values, const char *name)
 	struct values next = { 0 };
 
 	for (size_t i = 0; i < values->len; i++)
-		values_add(&next, json_object_get(values->items[i], name));
+		values_add(&next, json_object_get(values->items[i].json, name));
 	array_done(values);
 	*values = next;
 }
@@ -85,12 +86,12 @@ static void step_index(struct values *values, uint64_t index, bool from_end)
 	struct values next = { 0 };
 
 	for (size_t i = 0; i < values->len; i++) {
-		size_t len = json_array_size(values->items[i]);
+		size_t len = json_array_size(values->items[i].json);
 
 		if (from_end && index <= len)
-			values_add(&next, json_array_get(values->items[i], len - index));
+			values_add(&next, json_array_get(values->items[i].json, len - index));
 		else if (!from_end)
-			values_add(&next, json_array_get(values->items[i], index));
+			values_add(&next, json_array_get(values->items[i].json, index));
 	}
 	array_done(values);
 	*values = next;
@@ -116,7 +117,7 @@ static int read_quoted(struct reader *r, struct str *to)
 	return 0;
 }
 
-static int read_path(struct reader *r, const json_t *here, struct values *ret_values);
+static int read_path(struct reader *r, json_t *here, struct values *ret_values);
 
 /* --- filters ------------------------------------------------------------------------------------ */
 
@@ -184,7 +185,7 @@ static int read_filter(struct reader *r, struct filter *ret_filter)
 	return status;
 }
 
-static bool passes(struct reader *r, const struct filter *filter, const json_t *item)
+static bool passes(struct reader *r, const struct filter *filter, json_t *item)
 {
 	struct reader again = { .at = filter->path, .root = r->root, .err = r->err };
 	struct values found;
@@ -193,7 +194,7 @@ static bool passes(struct reader *r, const struct filter *filter, const json_t *
 	(void)read_path(&again, item, &found);
 	for (size_t i = 0; i < found.len && !passed; i++)
 		passed = filter->comparison == IS_THERE ||
-			 (json_equal(found.items[i], filter->value) == 1) ==
+			 (json_equal(found.items[i].json, filter->value) == 1) ==
 				 (filter->comparison == IS_EQUAL);
 	array_done(&found);
 	return passed;
@@ -206,8 +207,8 @@ static int step_filter(struct reader *r, struct values *values)
 	int status = read_filter(r, &filter);
 
 	for (size_t i = 0; status == 0 && i < values->len; i++) {
-		for (size_t j = 0; j < json_array_size(values->items[i]); j++) {
-			const json_t *item = json_array_get(values->items[i], j);
+		for (size_t j = 0; j < json_array_size(values->items[i].json); j++) {
+			json_t *item = json_array_get(values->items[i].json, j);
 
 			if (passes(r, &filter, item))
 				values_add(&next, item);
@@ -281,7 +282,7 @@ static int read_name(struct reader *r, struct values *values)
 }
 
 /* @here NULL: to see whether it is one. *@ret_values is for array_done() in any case. */
-static int read_path(struct reader *r, const json_t *here, struct values *ret_values)
+static int read_path(struct reader *r, json_t *here, struct values *ret_values)
 {
 	int status = 0;
 
@@ -295,7 +296,7 @@ static int read_path(struct reader *r, const json_t *here, struct values *ret_va
 
 /* --- templates ---------------------------------------------------------------------------------- */
 
-static void add_value(struct str *to, const json_t *value)
+static void add_value(struct str *to, json_t *value)
 {
 	auto_free char *text = NULL;
 
@@ -307,7 +308,7 @@ static void add_value(struct str *to, const json_t *value)
 	str_add(to, text && !json_is_null(value) ? text : "");
 }
 
-static int print_path(struct reader *r, const json_t *here, struct str *to)
+static int print_path(struct reader *r, json_t *here, struct str *to)
 {
 	struct values values;
 	int status;
@@ -318,7 +319,7 @@ static int print_path(struct reader *r, const json_t *here, struct str *to)
 	for (size_t i = 0; status == 0 && i < values.len; i++) {
 		if (i > 0)
 			str_add_char(to, ' ');
-		add_value(to, values.items[i]);
+		add_value(to, values.items[i].json);
 	}
 	array_done(&values);
 	return status;
@@ -333,10 +334,10 @@ static int read_end(struct reader *r)
 	return 0;
 }
 
-static int print_template(struct reader *r, const json_t *here, struct str *to, bool *ret_ended);
+static int print_template(struct reader *r, json_t *here, struct str *to, bool *ret_ended);
 
 /* Behind "range": the part up to {end}, once for each value; without a value it is only read. */
-static int print_range(struct reader *r, const json_t *here, struct str *to)
+static int print_range(struct reader *r, json_t *here, struct str *to)
 {
 	auto_str struct str nothing = STR_INIT;
 	struct values values;
@@ -355,7 +356,7 @@ static int print_range(struct reader *r, const json_t *here, struct str *to)
 		status = print_template(r, NULL, &nothing, &ended);
 	for (size_t i = 0; status == 0 && i < values.len; i++) {
 		r->at = body;
-		status = print_template(r, values.items[i], to, &ended);
+		status = print_template(r, values.items[i].json, to, &ended);
 	}
 	if (status == 0 && !ended)
 		status = wrong(r, "{end} is missing");
@@ -372,7 +373,7 @@ static bool is_word(const struct reader *r, const char *word)
 }
 
 /* Behind "{", up to and with "}"; *@ret_ended if that was {end}. */
-static int print_action(struct reader *r, const json_t *here, struct str *to, bool *ret_ended)
+static int print_action(struct reader *r, json_t *here, struct str *to, bool *ret_ended)
 {
 	int status;
 
@@ -392,7 +393,7 @@ static int print_action(struct reader *r, const json_t *here, struct str *to, bo
 	return status < 0 ? status : read_end(r);
 }
 
-static int print_template(struct reader *r, const json_t *here, struct str *to, bool *ret_ended)
+static int print_template(struct reader *r, json_t *here, struct str *to, bool *ret_ended)
 {
 	int status = 0;
 
@@ -408,7 +409,7 @@ static int print_template(struct reader *r, const json_t *here, struct str *to, 
 	return status;
 }
 
-int jsonpath_print(const char *template_, const json_t *root, struct str *to, struct err *err)
+int jsonpath_print(const char *template_, json_t *root, struct str *to, struct err *err)
 {
 	struct reader r = { .at = template_, .root = root, .err = err };
 	bool ended;

@@ -15,4 +15,4 @@ struct str;
 
 /* Append to @to what @template_ makes of @root; what @root does not have is nothing, as with kubectl get. Text of @root
  * is cleaned (out_text). -EINVAL (ERR_INVALID): what is wrong with the template; @root NULL finds that out. */
-int jsonpath_print(const char *template_, const json_t *root, struct str *to, struct err *err);
+int jsonpath_print(const char *template_, json_t *root, struct str *to, struct err *err);

@@ -374,35 +374,33 @@ LISTED = table(
     ("a device at a glance", "PCIDevice", ["pcidev"], {"status": {
         "address": A, "vendorId": "10de", "deviceId": "20b0", "nodeName": "janus", "description": "A100",
         "kernelDriverInUse": "nvidia", "conditions": [condition("Claimable", "False", "Console")]}},
-     "NAME ADDRESS VENDOR_ID DEVICE_ID NODE_NAME DESCRIPTION KERNEL_DRIVER_IN_USE CLAIMABLE AGE",
-     f"{A} 10de 20b0 janus A100 nvidia False"),
+     "NAME DRIVER CLAIMABLE DESCRIPTION", "nvidia False A100"),
     ("a device in full", "PCIDevice", ["pcidevices", "-o", "wide"], {"status": {
         "address": A, "vendorId": "10de", "deviceId": "20b0", "nodeName": "janus", "description": "A100",
         "kernelDriverInUse": "nvidia", "iommuGroup": "27", "numaNode": 0, "role": "Function",
         "resourceName": "nvidia.com/A100", "conditions": [condition("Claimable", "False", "Console")],
         "allocations": [{"namespace": "default", "pod": "vm-1", "container": "compute"}]}},
-     "NAME ADDRESS VENDOR_ID DEVICE_ID NODE_NAME DESCRIPTION KERNEL_DRIVER_IN_USE CLAIMABLE AGE REASON "
-     "IOMMU_GROUP NUMA_NODE ROLE RESOURCE_NAME POD",
-     f"{A} 10de 20b0 janus A100 nvidia False AGE Console 27 0 Function nvidia.com/A100 vm-1"),
+     "NAME DRIVER CLAIMABLE REASON AGE ADDRESS NODE_NAME VENDOR_ID DEVICE_ID IOMMU_GROUP NUMA_NODE ROLE RESOURCE_NAME "
+     "POD DESCRIPTION",
+     f"nvidia False Console AGE {A} janus 10de 20b0 27 0 Function nvidia.com/A100 vm-1 A100"),
     ("a claim at a glance", "PCIDeviceClaim", ["pciclaim"], {
         "spec": {"address": A, "nodeName": "janus", "userName": "admin"},
         "status": {"kernelDriverToUnbind": "nvidia", "passthroughEnabled": True, "conditions": [condition("Ready")]}},
-     "NAME ADDRESS NODE_NAME USER_NAME KERNEL_DRIVER_TO_UNBIND PASSTHROUGH_ENABLED READY AGE",
-     f"{A} janus admin nvidia true True"),
+     "NAME ADDRESS NODE_NAME USER_NAME PASSTHROUGH_ENABLED READY AGE", f"{A} janus admin true True AGE"),
     ("a USB device in full", "USBDevice", ["usbdev", "-o", "wide"], {"status": {
         "vendorID": "0951", "productID": "1666", "nodeName": "janus", "description": "stick",
         "resourceName": "kubevirt.io/x", "pciAddress": A, "enabled": False, "serialNumber": "123",
         "portPath": "1-4", "speedMbps": 480, "classType": "Storage", "holder": "/srv",
         "allocations": [{"namespace": "default", "pod": "vm-1", "container": "compute"}],
         "conditions": [condition("Claimable")]}},
-     "NAME VENDOR_ID PRODUCT_ID NODE_NAME DESCRIPTION RESOURCE_NAME PCI_ADDRESS ENABLED CLAIMABLE AGE REASON "
-     "SERIAL PORT SPEED CLASS HOLDER POD",
-     f"0951 1666 janus stick kubevirt.io/x {A} false True AGE Because 123 1-4 480 Storage /srv vm-1"),
+     "NAME ENABLED CLAIMABLE REASON AGE NODE_NAME VENDOR_ID PRODUCT_ID RESOURCE_NAME PCI_ADDRESS SERIAL PORT SPEED "
+     "CLASS HOLDER POD DESCRIPTION",
+     f"false True Because AGE janus 0951 1666 kubevirt.io/x {A} 123 1-4 480 Storage /srv vm-1 stick"),
     ("a network card in full", "SRIOVNetworkDevice", ["sriovnet", "-o", "wide"], {
         "spec": {"address": A, "nodeName": "janus", "numVFs": 1},
         "status": {"vfAddresses": [B], "status": "on", "conditions": [condition("Ready")]}},
-     "NAME ADDRESS NODE_NAME NUMVFS VF_ADDRESSES READY AGE INTERFACE STATUS REASON MESSAGE",
-     f'{A} janus 1 ["{B}"] True AGE eno1 on Because'),
+     "NAME ADDRESS NODE_NAME NUMVFS READY AGE INTERFACE STATUS REASON VF_ADDRESSES MESSAGE",
+     f'{A} janus 1 True AGE eno1 on Because ["{B}"]'),
 )
 
 
@@ -416,8 +414,9 @@ def test_lists(kubectl, kind, what, parts, header, cells):
         lines[0] = lines[0].replace(column.replace("_", " "), column)
     assert lines[0].split() == header.split()
     (row,) = (line.split() for line in lines if line.startswith(name))
-    age = header.split().index("AGE")
-    assert [*row[1:age], "AGE", *row[age + 1 :]] == (cells if "AGE" in cells else cells + " AGE").split()
+    if "AGE" in header.split():
+        row[header.split().index("AGE")] = "AGE"
+    assert row[1:] == cells.split()
 
 
 def test_the_category_lists_every_kind(kubectl):

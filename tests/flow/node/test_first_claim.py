@@ -17,7 +17,6 @@ from transcript import Shell, commands
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCS_STICK, STICK = "vm1-46f4-0001-002002", "STICK0001"
 RESOURCE = "intel.com/82574L_GIGABIT_NETWORK_CONNECTION"
-LATE = {"README.md", "first-claim.md"}  # look at what follows a claim that is ready, and the end of a pod
 RUN = [page for page in PAGES if commands(page, "vm")]
 
 
@@ -32,7 +31,7 @@ def shell(hostdev):  # noqa: F811
     stick = next(one["metadata"]["name"] for one in cluster.get("usbdevices", "--selector", f"nodename={NODE}")
                  if one["status"]["serialNumber"] == STICK)
     replace = {DOCS_STICK: stick, DOCS_STICK.upper(): stick.upper()} | replace
-    yield Shell(ROOT, Path(cluster._kubectl).parent, cluster.kubeconfig, replace)
+    yield Shell(ROOT, f"{Path(cluster._kubectl).parent}:{os.path.abspath(PROGRAMS)}", cluster.kubeconfig, replace)
     cluster.kubectl("delete", "pod", "try", "stick", "serial", "-n", "default", "--ignore-not-found", "--timeout=60s")
     cluster.kubectl("delete", "hostdeviceconfig", "default", "--ignore-not-found")
     wait_until(lambda: not cluster.get("mediateddevices"), 60, "no mediated devices")
@@ -45,7 +44,6 @@ def shell(hostdev):  # noqa: F811
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_commands_print_what_is_written(page, shell):
-    shell.repeat = 90 if page.name in LATE else 0
     for command in commands(page, "vm"):
         shell.run(command)
 

@@ -93,7 +93,6 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 		.user = s->claim_user,
 		.driver = s->driver,
 		.include_group = s->include_group,
-		.driverless = s->release_without_driver,
 	};
 	const char *misfit = s->release ? NULL : claim_misfit(rehearsal->device->type, &spec);
 	auto_answer struct session_answer answer = { 0 };

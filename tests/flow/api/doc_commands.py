@@ -15,13 +15,12 @@ from programs import program
 from shell_words import NotRead, simple_commands
 from transcript import blocks, commands_of
 
-SHELL = {"echo", "exec", "export", "source", "[", "mkdir", "cat"}
+SHELL = {"echo", "export", "source", "[", "mkdir", "cat"}
 IMAGE = r"build/images/hostdev-(?P<image>agent|controller)\.tar"
 OTHERS = {  # programs that the tree has not: the words that pages give them
     "ctr": rf"-n k8s.io images import {IMAGE}",
     "env": r"",
     "grep": r"pcidevices|msg=audit",
-    "install": r"build/\S+/bin/kubectl-hostdev /usr/local/bin/",
     "ls": r"/dev/vfio",
     "lspci": r"-nnk|-k -s [\da-f:.]+",
     "pkill": r"-9 (kubelet|hostdev-agent)",
@@ -170,8 +169,6 @@ class Commands:
     def check_shell(self, name, words, page):
         if name == "mkdir":
             page.files |= {os.path.normpath(word) for word in words if not word.startswith("-")}
-        elif name == "exec":
-            self.check(words, page)
         elif name == "export":
             for word in words:
                 for path in re.findall(r"\$PWD/([^:]+)", word):
@@ -198,7 +195,8 @@ class Commands:
         self.built(name)
         verbs = [word for word in words if not word.startswith("-") and word != "COMMAND"][:1]
         if name == "kubectl-hostdev" and verbs:
-            if not re.search(rf"^  {verbs[0]} ", help_of(program(name)), re.MULTILINE) and verbs != ["__complete"]:
+            if not re.search(rf"^  {verbs[0]} ", help_of(program(name)), re.MULTILINE) \
+                    and verbs[0] not in ("__complete", "options"):
                 raise Wrong(f"kubectl hostdev has no verb {verbs[0]!r}")
         elif name != "kubectl-hostdev" and words and not words[0].startswith("-") and not re.search(
                 rf"^       {name} {words[0]}\b", help_of(program(name)), re.MULTILINE):
@@ -208,6 +206,8 @@ class Commands:
         if verbs == ["__complete"]:
             return
         text = help_of(program(name), *verbs)
+        if name == "kubectl-hostdev":
+            text += help_of(program(name), "options")
         rest = self.check_flags(text, words, r"^ {7}(?:(-\w), )?(--[\w-]+)(?:\[=\w+\])?(?: (\S+))?$")
         for word in rest[len(verbs):] if name == "kubectl-hostdev" and verbs else []:
             choice = re.search(r"^       kubectl hostdev \w+ ([a-z|]+)$", text, re.MULTILINE)
@@ -238,7 +238,8 @@ class Commands:
                     raise Wrong(f"{name} wants a value")
                 value = words.pop(0)
             choices = re.search(r"One\s+of:\s+([^.]*)\.", self.paragraph(text, name))
-            if choices and value and value not in re.split(r",\s+", choices[1]):
+            taken = re.split(r",\s+", choices[1]) if choices else []
+            if taken and value and value not in taken and value.partition("=")[0] + "=" not in taken:
                 raise Wrong(f"{name} does not take {value!r}")
         return rest
 
@@ -293,6 +294,9 @@ class Commands:
                 raise Wrong(f"there is no figure {word!r}")
 
     def check_cmake(self, words):
+        if installed := re.fullmatch(r"--install build/(\S+) --component kubectl-hostdev --prefix /usr/local", " ".join(words)):
+            self.in_presets("configure", installed[1])
+            return
         kind = "build" if words[:1] == ["--build"] else "workflow" if words[:1] == ["--workflow"] else "configure"
         words = words[kind != "configure":]
         if words[:1] != ["--preset"]:

@@ -121,7 +121,7 @@ def test_every_flag_is_on_the_page_of_settings():
     there = set(re.findall(r"--[a-z][\w-]*", text)) - {"--help"}
     known = set()
     listed = run("kubectl-hostdev", "--help").stdout.split("Commands:\n")[1].split("\n\n")[0]
-    commands = [["kubectl-hostdev", line.split()[0]] for line in listed.splitlines()]
+    commands = [["kubectl-hostdev", word] for word in ["options", *(line.split()[0] for line in listed.splitlines())]]
     for words in (["hostdev-agent"], ["hostdev-agent", "inspect"], ["hostdev-agent", "plan"], ["hostdev-controller"],
                   ["hostdev-controller", "uninstall"], *commands):
         known |= set(re.findall(r"^ {7}(?:-\w, )?(--[\w-]+)", run(*words, "--help").stdout, re.MULTILINE))

@@ -67,4 +67,5 @@ class HollowNodes(threading.Thread):
             "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDevice",
             "metadata": {"name": name, "labels": {"nodename": node}}})
         self.rest.request("PATCH", f"{GROUP}/pcidevices/{name}/status", {"status": {
-            "address": "0000:01:00.0", "nodeName": node, "vendorId": "8086", "deviceId": "10d3"}}, MERGE)
+            "address": "0000:01:00.0", "nodeName": node, "vendorId": "8086", "deviceId": "10d3",
+            "kernelDriverInUse": "e1000e"}}, MERGE)

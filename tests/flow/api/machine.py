@@ -56,8 +56,9 @@ class Machine:
         return Path(os.path.realpath(self.folder / "sys/bus/pci/devices" / address))
 
     def add(self, address, driver="e1000e"):
+        """A card of its own model: nothing changes for the others."""
         function = list(make_tree.ENDPOINTS[0])
-        function[4] = driver
+        function[2], function[4] = 0x10F6, driver
         make_tree.add_function(self.tree, address, f"sys/devices/pci0000:00/{address}", function, 0)
 
     def remove(self, address):

@@ -88,12 +88,13 @@ class Pair:
         return self.claims[-1]
 
     def essence(self, name):
-        """Of a claim that is carried out: which it is, and since when its conditions are so."""
+        """Of a claim that is carried out: which it is, and since when its conditions are so that both versions know."""
         found = self.taken.wait_ready("PCIDeviceClaim", name)
         meta, conditions = found["metadata"], found["status"]["conditions"]
         return (meta["uid"], meta["finalizers"], meta["ownerReferences"], found["spec"],
                 found["status"]["kernelDriverToUnbind"], found["status"]["passthroughEnabled"],
-                sorted((c["type"], c["status"], c["reason"], c["lastTransitionTime"]) for c in conditions))
+                sorted((c["type"], c["status"], c["reason"], c["lastTransitionTime"]) for c in conditions
+                       if c["type"] != "Offered"))
 
     def wait_counted(self, world):
         """Until the controller has counted the devices and their claims."""

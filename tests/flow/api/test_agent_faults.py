@@ -85,7 +85,7 @@ FAULTS = [
     Fault("a list breaks its connection", [on("list", "reset")], BROKE, ERRORS),
     Fault("a list breaks its stream", [on("list", "reset-stream")], FAILED, request("list", "error")),
     Fault("a list comes byte by byte", [on("list", "drip", 1)], (), request("list", 200)),
-    Fault("the lists of everything fail", [status("list", 500, 8, path="")],
+    Fault("the lists of everything fail", [status("list", 500, 24, path="")],
           ("list or watch interrupted", "resource=usbdeviceclaims"), request("list", 500)),
 
     Fault("a watch is gone", [status("watch", 410, 1)], GONE, trouble("gone")),

@@ -128,7 +128,7 @@ layer_api() {
 	link_prometheus "$ROOT/build/local/bin"
 	find_go
 	export GO
-	flow_tests api 3 1500
+	flow_tests api 4 1500
 }
 
 layer_node() {

@@ -42,8 +42,8 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 		  "beside --sysfs-root)." }, \
 	{ .name = "state-dir", .type = OPTION_STRING, AT(state_dir), .argument = "DIR", \
 	  .fallback = "/var/lib/hostdev", \
-	  .help = "Where the agent notes which devices it has taken and from which driver. It must " \
-		  "outlast the agent and a reboot." }, \
+	  .help = "Folder for the records of bound devices and their former drivers. It must survive " \
+		  "restarts of the agent and reboots." }, \
 	{ .name = "pci-ids", .type = OPTION_STRING, AT(pci_ids), .argument = "FILE", \
 	  .help = "The list of PCI names, if not in its usual place." }, \
 	{ .name = "usb-ids", .type = OPTION_STRING, AT(usb_ids), .argument = "FILE", \
@@ -52,23 +52,23 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	  .help = "The program hostdev-helper, if not beside this one; hostdev-names is beside it." }, \
 	{ .name = "scan-deadline", .type = OPTION_DURATION, AT(scan_deadline_ms), \
 	  .fallback = "30s", .min = 100, .argument = "TIME", \
-	  .help = "How long one look at the devices may take before it counts as stuck." }
+	  .help = "How long one scan of the devices may take before it counts as stuck." }
 
 #define CLAIM_ROWS \
 	{ .name = "vfio-driver", .type = OPTION_LIST, AT(vfio_drivers), .argument = "NAME", \
 	  .group = "Claims", \
-	  .help = "A driver that a claim may name (spec.driver) beside vfio-pci, such as " \
+	  .help = "A driver that a claim may name (spec.driver) in addition to vfio-pci, such as " \
 		  "mlx5_vfio_pci." }, \
 	{ .name = "release-without-driver", .type = OPTION_LIST, AT(driverless), .argument = "CLASS", \
 	  .help = "Leave devices whose PCI class begins with these digits without a driver after their " \
-		  "claim, so that the host does not read them; 01 is storage. A claim can request " \
-		  "the same (spec.release)." }, \
+		  "claim, so that the host does not read what is on them; 01 is storage. A claim can " \
+		  "request the same (spec.release)." }, \
 	{ .name = "transition-deadline", .type = OPTION_DURATION, AT(transition_deadline_ms), \
 	  .fallback = "4s", .min = 100, .argument = "TIME", \
-	  .help = "How long one step of a change of drivers may take before the claim says that it " \
-		  "is stuck; four times as long before the first change. A step that still runs, or a " \
-		  "busy machine, has up to eight times as long. The kernel cannot be interrupted: " \
-		  "nothing is undone then." }, \
+	  .help = "How long one step of a driver change may take before the claim shows Stuck; the " \
+		  "steps before the first change may take four times as long. If the step still uses " \
+		  "a CPU, or the machine is busy, the limit is up to eight times as long. Nothing is " \
+		  "undone after it, because the kernel cannot be interrupted." }, \
 	{ .name = "dev-root", .type = OPTION_STRING, AT(dev_root), .argument = "DIR", \
 	  .help = "Where the host's device nodes are, if not in /dev." }
 
@@ -76,32 +76,33 @@ static const char *const registrations[] = { "auto", "direct", "registry", NULL 
 	{ .name = "sriov-manage", .type = OPTION_STRING, AT(sriov_manage), .argument = "FILE", \
 	  .fallback = "/usr/lib/nvidia/sriov-manage", .group = "NVIDIA graphics cards", \
 	  .help = "The command of NVIDIA's vGPU driver that makes and removes the virtual functions of " \
-		  "a card, called with -e or -d and its address. Empty: the kernel's sriov_numvfs is " \
-		  "written instead, which suits drivers that need no more." }, \
+		  "a card, called with -e or -d and its address. Empty: the agent writes the kernel's " \
+		  "sriov_numvfs instead, which is enough for some drivers." }, \
 	{ .name = "nvidia-smi", .type = OPTION_STRING, AT(nvidia_smi), .argument = "FILE", \
 	  .fallback = "/usr/bin/nvidia-smi", \
 	  .help = "NVIDIA's nvidia-smi, which divides a card into MIG instances." }, \
 	{ .name = "gpu-deadline", .type = OPTION_DURATION, AT(gpu_deadline_ms), .fallback = "1m", \
 	  .min = 100, .argument = "TIME", \
-	  .help = "How long one of these may take before it counts as stuck. It is not ended then." }
+	  .help = "How long one run of these commands may take before it counts as stuck. It is not ended " \
+		  "then." }
 
 #define LEND_ROWS \
 	{ .name = "device-plugins", .type = OPTION_BOOL, AT(device_plugins), .fallback = "true", \
 	  .group = "Kubelet", \
-	  .help = "Offer claimed devices to the node's kubelet, which lends them to pods. Where there " \
-		  "is no kubelet, that begins when there is one." }, \
+	  .help = "Offer claimed devices to the node's kubelet, which allocates them to pods. If no " \
+		  "kubelet runs, the agent waits for one." }, \
 	{ .name = "kubelet-dir", .type = OPTION_STRING, AT(kubelet_dir), .argument = "DIR", \
 	  .fallback = "/var/lib/kubelet", \
 	  .help = "The kubelet's folder. Its sockets are in device-plugins, plugins_registry and " \
 		  "pod-resources below it." }, \
 	{ .name = "host-root", .type = OPTION_STRING, AT(host_root), .argument = "DIR", \
-	  .help = "Where the host's file system is, if not at /: there the sockets are that the " \
-		  "HostDeviceConfig names." }, \
+	  .help = "Where the host's file system is mounted, if not at /; used for the sockets in the " \
+		  "HostDeviceConfig." }, \
 	{ .name = "registration", .type = OPTION_ENUM, AT(registration), .choices = registrations, \
 	  .fallback = "auto", .argument = "WAY", \
-	  .help = "How the kubelet comes to know of resources: direct calls its registration socket, " \
-		  "registry puts sockets into plugins_registry, auto is registry where that folder " \
-		  "is there." }
+	  .help = "How resources are registered with the kubelet: direct calls its registration socket, " \
+		  "registry puts sockets into plugins_registry, auto is registry if that folder exists, " \
+		  "else direct." }
 
 /* Both commands take the same file: each knows the keys of the other, too. */
 #define FILE_KEY(name_, type_, member_) \
@@ -125,8 +126,8 @@ static const struct option_row run_rows[] = {
 	NODE_ROWS,
 	{ .name = "rescan-interval", .type = OPTION_DURATION, AT(rescan_interval_ms),
 	  .fallback = "10m", .argument = "TIME",
-	  .help = "Look at the devices at least this often, even if the kernel told of no change. "
-		  "0 switches it off. Without uevents it is one minute at most." },
+	  .help = "Scan the devices at least this often, even without uevents from the kernel. "
+		  "0 disables it. If uevents cannot be received, it is at most one minute." },
 	CLAIM_ROWS,
 	GPU_ROWS,
 	LEND_ROWS,
@@ -136,8 +137,8 @@ static const struct option_row run_rows[] = {
 static const struct option_row inspect_rows[] = {
 	{ .name = "output", .letter = 'o', .type = OPTION_ENUM, AT(output), .choices = outputs,
 	  .fallback = "table", .argument = "FORMAT", .group = "Output",
-	  .help = "How to print. wide is a table with more columns; yaml and json give one v1 List "
-		  "of the objects that the agent would apply." },
+	  .help = "The output format. wide is a table with more columns; yaml and json print one v1 "
+		  "List of the objects that the agent would apply." },
 	NODE_ROWS,
 	PROGRAM_LOG_ROWS(struct settings, common),
 	FILE_KEY("kubeconfig", OPTION_STRING, common.kubeconfig),
@@ -159,7 +160,7 @@ static const struct option_row plan_rows[] = {
 	{ .name = "driver", .type = OPTION_STRING, AT(driver), .argument = "NAME",
 	  .help = "As if the claims named this driver in spec.driver." },
 	{ .name = "release", .type = OPTION_BOOL, AT(release),
-	  .help = "What deleting the claims would do." },
+	  .help = "Show what deleting the claims would do." },
 	CLAIM_ROWS,
 	NODE_ROWS,
 	PROGRAM_LOG_ROWS(struct settings, common),
@@ -193,7 +194,7 @@ const struct options_prose settings_run_prose = {
 	.files = "  hostdev-helper   beside this program; it alone opens devices' files in /sys\n"
 		 "  hostdev-names    beside hostdev-helper; looks up the names of devices\n"
 		 "  /var/lib/hostdev/devices\n"
-		 "                   one record per device that was taken (--state-dir)",
+		 "                   one record per bound device (--state-dir)",
 };
 
 const struct options_prose settings_inspect_prose = {
@@ -201,7 +202,7 @@ const struct options_prose settings_inspect_prose = {
 	.summary = "prints the devices of this machine as the agent would publish them",
 	.synopsis = "hostdev-agent inspect [FLAG]...",
 	.description =
-		"Looks at the machine once and prints its PCI functions and USB devices, "
+		"Scans the machine once and prints its PCI functions and USB devices, "
 		"with the driver, the IOMMU group, and whether each could be claimed and why "
 		"not. Needs no cluster and changes nothing.",
 	.examples = "  hostdev-agent inspect\n"
@@ -215,11 +216,11 @@ const struct options_prose settings_plan_prose = {
 	.summary = "prints what claims would do, and does nothing",
 	.synopsis = "hostdev-agent plan [FLAG]... CLAIM|DEVICE|ADDRESS...",
 	.description =
-		"Says of claims of devices of this machine whether they would be carried out, and why "
-		"not; which functions would change their driver, in which steps, and who uses them. "
-		"Several words are claims that exist side by side, as those of one IOMMU group must. "
+		"Shows whether claims of devices of this machine would be carried out, and if not, why; "
+		"which functions would change their driver, in which steps, and who uses them. Name all "
+		"claims that are to exist together, such as those of one IOMMU group. "
 		"Needs no cluster.\n\n"
-		"Exit status: 0 all would be done, 1 not all, 2 wrong usage.",
+		"Exit status: 0 all would be carried out, 1 not all, 2 wrong usage.",
 	.examples = "  hostdev-agent plan 0000:04:00.0\n"
 		    "  hostdev-agent plan --include-iommu-group node1-000004000\n"
 		    "  hostdev-agent plan --release node1-000004000",

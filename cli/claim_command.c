@@ -216,7 +216,7 @@ static void warn_of_node(const struct cluster_device *device)
 	if (!device->fault)
 		return;
 	fault = node_fault_text(device->fault, timefmt_wall_ms());
-	command_note("%s: its node is %s: nobody carries this out until it is well. %s",
+	command_note("%s: its node is %s: nothing is done until the node recovers. %s",
 		     device->name, fault, advice ? advice : "");
 }
 
@@ -310,18 +310,18 @@ static const char *const dry_runs[] = { "none", "client", "server", NULL };
 #define WAIT_ROWS(until_) \
 	{ .name = "wait", .type = OPTION_BOOL, COMMAND_AT(wait), .fallback = "true", \
 	  .group = "Flags", .argument = "BOOL", .bare = "true", \
-	  .help = "Wait until " until_ "; progress is told on standard error. --wait=false does not." }, \
+	  .help = "Wait until " until_ ", with progress on standard error. --wait=false does not wait." }, \
 	{ .name = "no-wait", .type = OPTION_BOOL, COMMAND_AT(no_wait), \
 	  .help = "The same as --wait=false." }, \
 	{ .name = "timeout", .type = OPTION_DURATION, COMMAND_AT(timeout_ms), .fallback = "1m", \
 	  .argument = "TIME", \
-	  .help = "How long to wait; 0 for ever. When it is over, the exit status is 3, and nothing is " \
-		  "undone." }, \
+	  .help = "How long to wait; 0 waits without end. After it, the exit status is 3, and nothing " \
+		  "is undone." }, \
 	{ .name = "dry-run", .type = OPTION_ENUM, COMMAND_AT(dry_run), .choices = dry_runs, \
 	  .bare = "server", .argument = "WAY", \
-	  .help = "Change nothing. With client, print what would be asked of the API server; with server, " \
-		  "which is what the flag alone means, have it and its webhooks judge that, and print what " \
-		  "they warn of." }
+	  .help = "Change nothing. client prints the objects that would be sent to the API server; server, " \
+		  "the meaning of the flag alone, sends them as a dry run and prints the warnings of its " \
+		  "webhooks." }
 /* clang-format on */
 
 static const struct option_row claim_rows[] = {
@@ -341,16 +341,16 @@ static const struct options_prose claim_prose = {
 	.summary = "claims devices",
 	.synopsis = "kubectl hostdev claim DEVICE... [FLAG]...",
 	.description =
-		"Makes a PCIDeviceClaim or USBDeviceClaim for each DEVICE and waits until it is Ready: "
-		"until pods and virtual machines can have the device. What it waits for is told on "
-		"standard error. Ctrl-C ends the waiting, not the claim.\n\n"
+		"Creates a PCIDeviceClaim or USBDeviceClaim for each DEVICE and waits until it is Ready: "
+		"until pods and virtual machines can have the device. Standard error shows what it waits "
+		"for. Ctrl-C ends the waiting, not the claim.\n\n"
 		"Functions that share an IOMMU group are claimed together: name them all, or use "
 		"--include-group.\n\n"
-		"A claim of your own that is there already is waited for like a new one. "
-		"--include-group is added to it. A flag that a claim cannot take on later (--driver, "
-		"--for) and that differs from the claim is an error.",
+		"If you have claimed the device already, it waits for that claim. "
+		"--include-group is added to it. It is an error if --driver or --for differs from "
+		"the claim, because a claim cannot change these.",
 	.exit_status =
-		"0 when all are ready (with --wait=false: made); 1 when one is refused or not to be had; "
+		"0 when all are ready (with --wait=false: created); 1 when one is refused or not found; "
 		"2 for a wrong flag; 3 when not ready within --timeout; 130 when interrupted.",
 	.examples = " kubectl hostdev claim vm1-000001000\n"
 		    " kubectl hostdev claim vm1/01:00.0 --dry-run=server\n"
@@ -379,14 +379,14 @@ static const struct option_row release_rows[] = {
 
 static const struct options_prose release_prose = {
 	.program = "kubectl hostdev release",
-	.summary = "gives claimed devices back",
+	.summary = "releases claimed devices",
 	.synopsis = "kubectl hostdev release DEVICE... [FLAG]...",
 	.description =
 		"Deletes the claim of each DEVICE and waits until it is gone: until the device is back "
-		"on the driver that it had. While a pod or a process has the device, that waits, and "
-		"says for whom. The webhook refuses to delete the claim of a device that a pod has: the "
-		"deletion is then asked for again until it is accepted, and with --wait=false the "
-		"refusal is an error. Ctrl-C ends the waiting; what is deleted stays deleted.",
+		"on its former driver. While a pod or a process has the device, the command waits and "
+		"names it. The webhook refuses to delete the claim of a device that a pod has: the "
+		"command then tries again until the deletion is accepted; with --wait=false the "
+		"refusal is an error. Ctrl-C ends the waiting; a deleted claim stays deleted.",
 	.exit_status =
 		"0 when all are given back (with --wait=false: their claims are deleted); 1 when one is "
 		"refused or not claimed; 2 for a wrong flag; 3 when not given back within --timeout; 130 "
@@ -397,7 +397,7 @@ static const struct options_prose release_prose = {
 
 const struct command release_command = {
 	.word = "release",
-	.summary = "Give claimed devices back, and wait until that is done",
+	.summary = "Release claimed devices, and wait until they are released",
 	.prose = &release_prose,
 	.rows = release_rows,
 	.rows_len = ARRAY_LEN(release_rows),

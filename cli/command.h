@@ -147,32 +147,32 @@ void command_tell_nodes(const struct lists_missing *missing);
 			 "The kubeconfig's user to use instead of the context's."), \
 	{ .name = "namespace", .letter = 'n', .type = OPTION_STRING, COMMAND_AT(ns), .common = true, \
 	  .argument = "NAME", \
-	  .help = "Of tree and who: show only what pods of this namespace have. Devices and claims are " \
-		  "in none, so that the others have no use for it, and say so." }, \
+	  .help = "In tree and who: show only devices that pods of this namespace have. Other commands " \
+		  "do not use it, because devices and claims are cluster-scoped." }, \
 	{ .name = "server", .letter = 's', .type = OPTION_STRING, COMMAND_AT(server), \
 	  .common = true, \
 	  .argument = "URL", .help = "The API server: https://HOST:PORT." }, \
 	COMMAND_TEXT_ROW("token", token, "TOKEN", \
-			 "Prove who you are by this bearer token, and by nothing of the kubeconfig."), \
+			 "Log in with this bearer token instead of the kubeconfig's credentials."), \
 	COMMAND_TEXT_ROW("client-certificate", cert, "FILE", \
-			 "Prove who you are by this certificate, and by nothing of the kubeconfig."), \
+			 "Log in with this certificate instead of the kubeconfig's credentials."), \
 	COMMAND_TEXT_ROW("client-key", key, "FILE", "The key of --client-certificate."), \
 	COMMAND_TEXT_ROW("certificate-authority", ca, "FILE", \
 			 "The CA of the API server's certificate."), \
 	{ .name = "insecure-skip-tls-verify", .type = OPTION_BOOL, COMMAND_AT(insecure), \
 	  .common = true, \
-	  .help = "Do not look at the API server's certificate: anybody may be it." }, \
+	  .help = "Skip verification of the API server's certificate (insecure)." }, \
 	COMMAND_TEXT_ROW("tls-server-name", tls_server_name, "NAME", \
 			 "The name to expect in the API server's certificate."), \
-	COMMAND_AS_ROW("as", as, "USER", "Act as this user, if you may impersonate."), \
+	COMMAND_AS_ROW("as", as, "USER", "Act as this user; takes the right to impersonate."), \
 	{ .name = "as-group", .type = OPTION_LIST, COMMAND_AT(as_groups), .whole = true, \
 	  .common = true, .unsuggested = true, \
 	  .argument = "GROUP", .help = "Act as a member of this group; goes with --as." }, \
-	COMMAND_AS_ROW("as-uid", as_uid, "UID", "Act as who has this UID; goes with --as."), \
+	COMMAND_AS_ROW("as-uid", as_uid, "UID", "Act as the user with this UID; goes with --as."), \
 	{ .name = "request-timeout", .type = OPTION_DURATION, COMMAND_AT(request_timeout_ms), \
 	  .common = true, \
 	  .fallback = "30s", .argument = "TIME", \
-	  .help = "How long one request may take; 0 for as long as it likes." }
+	  .help = "Timeout for one request; 0 disables it." }
 
 #define COMMAND_CLAIM_ROWS \
 	{ .name = "include-group", .type = OPTION_BOOL, COMMAND_AT(include_group), \
@@ -181,24 +181,24 @@ void command_tell_nodes(const struct lists_missing *missing);
 	{ .name = "driver", .type = OPTION_STRING, COMMAND_AT(driver), .argument = "NAME", \
 	  .help = "Bind this vfio variant driver instead of vfio-pci (spec.driver)." }, \
 	{ .name = "for", .type = OPTION_STRING, COMMAND_AT(claim_user), .argument = "NAME", \
-	  .help = "For whom (spec.userName); yourself, where the webhook is installed. For others you " \
-		  "need the verb manage." }
+	  .help = "The owner of the claim (spec.userName). Without it, the webhook fills in yourself. " \
+		  "Another user takes the verb manage." }
 
 #define COMMAND_OUTPUT_ROW \
 	{ .name = "output", .letter = 'o', .type = OPTION_STRING, COMMAND_AT(output), \
 	  .choices = out_formats, .fallback = "table", .argument = "FORMAT", .group = "Output", \
-	  .help = "How to print. jsonpath=TEMPLATE prints of -o json what kubectl's templates " \
-		  "name: fields, [0], [-1], [*], [?(@.a==\"b\")] with == or !=, {range} and {end}, " \
+	  .help = "The output format. jsonpath=TEMPLATE prints parts of the -o json output, as kubectl " \
+		  "does: fields, [0], [-1], [*], [?(@.a==\"b\")] with == or !=, {range} and {end}, " \
 		  "{\"\\n\"}; not .., slices and other operators." }
 
 #define COMMAND_HEADERS_ROW \
 	{ .name = "no-headers", .type = OPTION_BOOL, COMMAND_AT(no_headers), \
-	  .help = "Print tables without their first line." }
+	  .help = "Print tables without the heading line." }
 
 /* People type it behind every list of kubectl's. */
 #define COMMAND_ALL_ROW \
 	{ .name = "all-namespaces", .letter = 'A', .type = OPTION_BOOL, COMMAND_AT(all_namespaces), \
-	  .help = "Look at all namespaces: the same as without --namespace, which it beats." }
+	  .help = "Show all namespaces, which is the default; overrides --namespace." }
 
 #define COMMAND_SELECTOR_ROW(what_) \
 	{ .name = "selector", .letter = 'l', .type = OPTION_STRING, COMMAND_AT(selector), \

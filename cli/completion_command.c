@@ -78,9 +78,9 @@ static const struct options_prose prose = {
 	.summary = "prints a shell's completion script",
 	.synopsis = "kubectl hostdev completion bash|zsh",
 	.description =
-		"Prints the script that has bash or zsh complete commands, flags and, from the cluster, the "
-		"names of nodes and devices of kubectl-hostdev.\n\n"
-		"`kubectl hostdev` needs no script of its own: kubectl's completion asks the program "
+		"Prints the script with which bash or zsh completes commands and flags of kubectl-hostdev "
+		"and, from the cluster, the names of nodes and devices.\n\n"
+		"`kubectl hostdev` needs no script of its own: kubectl's completion runs the program "
 		"kubectl_complete-hostdev, which is installed beside kubectl-hostdev.",
 	.examples = " source <(kubectl hostdev completion bash)",
 };

@@ -37,18 +37,18 @@ static const struct options_prose prose = {
 	.summary = "shows the history of a device",
 	.synopsis = "kubectl hostdev log DEVICE [-o FORMAT]",
 	.description =
-		"Shows what was done with DEVICE in the last hour, oldest first: claims that were made, "
-		"refused and deleted, when it was bound, given to pods and released. These are the events of "
-		"its objects (its own, its claim's, its card's) in the namespace default.\n\n"
-		"Events name neither users nor pods. USER is whose claim it is now, if you may read "
-		"that. With COUNT above 1, TIME is the last time.",
+		"Shows what was done with DEVICE in the last hour, oldest first: claims that were created, "
+		"refused and deleted, when it was bound, allocated to pods and released. These are the events "
+		"of its objects (its own, its claim's, its card's) in the namespace default.\n\n"
+		"Events name neither users nor pods. USER is the owner of the present claim, if you may read "
+		"it. With COUNT above 1, TIME is the last time.",
 	.examples = " kubectl hostdev log vm1-000001000\n"
 		    " kubectl hostdev log vm1/01:00.0 -o wide",
 };
 
 const struct command log_command = {
 	.word = "log",
-	.summary = "Show what was done with a device, and for whom",
+	.summary = "Show what was done with a device in the last hour",
 	.prose = &prose,
 	.rows = rows,
 	.rows_len = ARRAY_LEN(rows),

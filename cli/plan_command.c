@@ -263,7 +263,7 @@ static const struct option_row rows[] = {
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(release),
 	  .group = "Flags",
-	  .help = "Ask what releasing the device would do." },
+	  .help = "Show what releasing the device would do." },
 	COMMAND_CLAIM_ROWS,
 	COMMAND_OUTPUT_ROW,
 	COMMAND_CLUSTER_ROWS,
@@ -271,23 +271,22 @@ static const struct option_row rows[] = {
 
 static const struct options_prose prose = {
 	.program = "kubectl hostdev plan",
-	.summary = "says what claiming a device would do",
+	.summary = "shows what claiming a device would do",
 	.synopsis = "kubectl hostdev plan DEVICE... [--release] [FLAG]...",
 	.description =
-		"Has the API server judge the claim of each DEVICE without making it (a server dry run), "
-		"and prints what its webhooks say would be done and what is in the way. Of a device that "
-		"shares its IOMMU group with others it names the command that claims them all. Nothing "
-		"is changed.",
+		"Sends the claim of each DEVICE to the API server as a dry run, and prints what its "
+		"webhooks say would be done or refused. For a device that shares its IOMMU group with "
+		"others it prints the command that claims them all. Nothing is changed.",
 	.exit_status =
-		"0 when it would be accepted; 1 when not, or when nobody could judge it; 2 for a wrong "
-		"flag.",
+		"0 when it would be accepted; 1 when not, or when that could not be checked; 2 for a "
+		"wrong flag.",
 	.examples = " kubectl hostdev plan vm1-000001000\n"
 		    " kubectl hostdev plan vm1/01:00.0 --release",
 };
 
 const struct command plan_command = {
 	.word = "plan",
-	.summary = "Say what claiming or releasing a device would do, without doing it",
+	.summary = "Show what claiming or releasing a device would do, without doing it",
 	.prose = &prose,
 	.rows = rows,
 	.rows_len = ARRAY_LEN(rows),

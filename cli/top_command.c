@@ -102,10 +102,10 @@ static const struct options_prose prose = {
 		" CLAIMABLE  may be claimed now; \"-\" if you may not read devices and claims\n"
 		" CLAIMED    have a claim\n"
 		" HEALTHY    are offered to the kubelet (-o wide)\n"
-		" ALLOCATED  are in a container\n"
+		" ALLOCATED  are allocated to a container\n"
 		" AVAILABLE  are offered to the kubelet and not allocated: the next pod can have one\n\n"
 		"These are the states of kubectl hostdev tree. CLAIMABLE is counted from the devices, the "
-		"other numbers are the DevicePools', which hostdev-controller keeps. Devices of a node "
+		"other numbers come from the DevicePools of hostdev-controller. Devices of a node "
 		"that is gone or NotReady are neither CLAIMABLE nor HEALTHY nor AVAILABLE.",
 	.examples = " kubectl hostdev top\n"
 		    " kubectl hostdev top --nodes",

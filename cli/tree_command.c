@@ -172,8 +172,8 @@ static const struct option_row rows[] = {
 	  .letter = 'w',
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(watch),
-	  .help = "Go on, and print the tree again whenever it has changed: on a terminal in the "
-		  "place of the former one. Ends by Ctrl-C." },
+	  .help = "Print the tree again whenever it changes; on a terminal it replaces the previous "
+		  "one. Ends by Ctrl-C." },
 	COMMAND_OUTPUT_ROW,
 	COMMAND_HEADERS_ROW,
 	COMMAND_CLUSTER_ROWS,
@@ -186,11 +186,11 @@ static const struct options_prose prose = {
 		"kubectl hostdev tree [NODE] [-w] [-l SELECTOR] [-n NAMESPACE | -A] [-o FORMAT]",
 	.description =
 		"Shows the devices of the cluster, or of NODE: each root bus of a node, the "
-		"bridges and functions on it, and below these what is behind them or hangs on them: "
+		"bridges and functions on it, and below these the devices behind them, "
 		"virtual functions, USB devices, mediated devices, vGPUs and MIG instances.\n\n"
-		"Bridges stand there as addresses alone, since nothing can be lent of them. GROUP is "
+		"Bridges show only their address because they cannot be claimed. GROUP is "
 		"the IOMMU group, with the number of its functions in parentheses if it has several: "
-		"these are lent together. On a terminal the description is cut to its width; never in a "
+		"these are claimed together. On a terminal the description is cut to its width; not in a "
 		"pipe, nor with -o wide. STATE is one of\n\n"
 		" o claimable  may be claimed now (GroupShared: with its whole IOMMU group)\n"
 		" - refused    its node needs it, or it cannot be claimed as things are\n"
@@ -200,7 +200,7 @@ static const struct options_prose prose = {
 		" < releasing  its claim is being deleted\n"
 		" ! missing    claimed, but not on its node\n"
 		" X stuck      the kernel has not let a step end\n"
-		" ? unknown    nobody has said, or its node is not well: the node's own line says why",
+		" ? unknown    no agent has reported on it, or its node has a problem: see the node's line",
 	.examples = " kubectl hostdev tree\n"
 		    " kubectl hostdev tree vm1 -o wide\n"
 		    " kubectl hostdev tree vm1 -w\n"

@@ -136,7 +136,7 @@ static const struct option_row rows[] = {
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(client),
 	  .group = "Flags",
-	  .help = "Show the plugin's version alone, and ask nobody." },
+	  .help = "Show only the plugin's version, without contacting the API server." },
 	COMMAND_OUTPUT_ROW,
 	COMMAND_CLUSTER_ROWS,
 };

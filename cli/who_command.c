@@ -167,14 +167,14 @@ static const struct option_row rows[] = {
 
 static const struct options_prose prose = {
 	.program = "kubectl hostdev who",
-	.summary = "says who has a device",
+	.summary = "shows who has a device",
 	.synopsis = "kubectl hostdev who [DEVICE...] [-l SELECTOR] [-n NAMESPACE | -A] [-o FORMAT]",
 	.description =
-		"Shows of each DEVICE whose claim it is (spec.userName) and since when, which containers "
-		"have it, and of these the virtual machine that they run and since when they do, as far as "
-		"you may see pods. MACHINE is KubeVirt's VirtualMachine.\n\n"
-		"Without a DEVICE: of all that are claimed or that a pod has. With --namespace, only "
-		"what pods of that namespace have.",
+		"Shows for each DEVICE the owner of its claim (spec.userName) and since when it is claimed, "
+		"and the containers that have it. If you may read pods, it also shows since when the "
+		"containers run, and MACHINE, KubeVirt's VirtualMachine that they run.\n\n"
+		"Without a DEVICE: all devices that are claimed or that a pod has. With --namespace: only "
+		"devices that pods of that namespace have.",
 	.examples = " kubectl hostdev who vm1-000001000\n"
 		    " kubectl hostdev who vm1/1-2.3 -o wide\n"
 		    " kubectl hostdev who -n team-a",
@@ -182,7 +182,7 @@ static const struct options_prose prose = {
 
 const struct command who_command = {
 	.word = "who",
-	.summary = "Say who has a device: its claim's user, its pod, its virtual machine",
+	.summary = "Show who has a device: its claim's user, its pod, its virtual machine",
 	.prose = &prose,
 	.rows = rows,
 	.rows_len = ARRAY_LEN(rows),

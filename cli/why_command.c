@@ -38,8 +38,8 @@ static const struct options_prose prose = {
 	.summary = "explains the state of a device",
 	.synopsis = "kubectl hostdev why DEVICE [-o FORMAT]",
 	.description =
-		"Shows all that explains why DEVICE can or cannot be claimed, is ready or not, and who has "
-		"it: the conditions of its objects (its own, its claim's, its card's) with reason, message "
+		"Shows why DEVICE can or cannot be claimed, why it is ready or not, and who has it: the "
+		"conditions of its objects (its own, its claim's, its card's) with reason, message "
 		"and since when, what to do about them, and the latest events.",
 	.examples = " kubectl hostdev why vm1-000000020\n"
 		    " kubectl hostdev why vm1/01:00.0",

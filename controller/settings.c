@@ -23,8 +23,8 @@ static const struct option_row rows[] = {
 	PROGRAM_CLUSTER_ROWS(struct settings, common, "127.0.0.1:9808"),
 	{ .name = "pod-name", .type = OPTION_STRING, AT(pod_name), .env = "POD_NAME",
 	  .argument = "NAME", .group = "Election",
-	  .help = "What this replica is called in the election of the leader. Without it, the host "
-		  "name and the process id." },
+	  .help = "Name of this replica in the leader election. Without it, the host name and the "
+		  "process id." },
 	{ .name = "namespace", .type = OPTION_STRING, AT(ns), .env = "POD_NAMESPACE",
 	  .fallback = NAMES_NAMESPACE, .argument = "NAME",
 	  .help = "Namespace of the Lease by which the leader is elected, and of the webhook's Service "
@@ -32,11 +32,11 @@ static const struct option_row rows[] = {
 	{ .name = "webhook-listen", .type = OPTION_STRING, AT(webhook_listen), .fallback = "off",
 	  .argument = "ADDRESS:PORT", .group = "Webhook",
 	  .help = "Answer admission reviews here, over TLS; \":PORT\" for all addresses, \"off\" for "
-		  "none. The certificate is made and renewed by the leader, in the Secret "
+		  "none. The leader creates and renews the certificate, in the Secret "
 		  "hostdev-webhook-tls." },
 	{ .name = "webhook-host", .type = OPTION_LIST, AT(webhook_hosts), .argument = "NAME,...",
-	  .help = "DNS names and addresses by which API servers reach the webhook, beside that of the "
-		  "Service hostdev-webhook." },
+	  .help = "DNS names and addresses by which API servers reach the webhook, in addition to that of "
+		  "the Service hostdev-webhook." },
 	{ .name = "webhook-client-ca", .type = OPTION_STRING, AT(webhook_client_ca), .argument = "FILE",
 	  .help = "Answer reviews only for clients with a certificate of one of the CAs in this PEM file. API "
 		  "servers send one only if their AdmissionConfiguration says so." },
@@ -47,22 +47,22 @@ static const struct option_row rows[] = {
 	{ .name = "agent-pods", .type = OPTION_STRING, AT(agent_pods), .argument = "SELECTOR",
 	  .fallback = "app.kubernetes.io/part-of=hostdev,app.kubernetes.io/component=agent",
 	  .group = "Nodes",
-	  .help = "Labels of the agents' pods, in this namespace: claims of a node on which none of them "
-		  "is Ready say so. \"none\" where agents are no pods." },
+	  .help = "Labels of the agents' pods, in this namespace. Claims of a node on which none of them "
+		  "is Ready show AgentNotRunning. \"none\" if the agents are not pods." },
 	{ .name = "node-gone-after", .type = OPTION_DURATION, AT(node_gone_after_ms), .fallback = "5m",
 	  .min = 1000, .argument = "TIME",
-	  .help = "Remove what is left of a node when the cluster has had no such Node for so long." },
+	  .help = "Delete a node's devices and claims when the cluster has had no such Node for so long." },
 	{ .name = "kubevirt", .type = OPTION_ENUM, AT(kubevirt), .choices = kubevirt_modes,
 	  .argument = "follow|create|off", .group = "KubeVirt",
-	  .help = "Keep what is lent in permittedHostDevices of the KubeVirt object, and on virtual machines what "
-		  "they were given. \"follow\" leaves a KubeVirt without permittedHostDevices as it is, since that "
-		  "permits every device; \"create\" makes them, and KubeVirt permits nothing else then." },
+	  .help = "Keep hostdev's resources in permittedHostDevices of the KubeVirt object, and record on virtual "
+		  "machines the devices that they got. \"follow\" leaves a KubeVirt without permittedHostDevices as "
+		  "it is, since that permits every device; \"create\" adds it, and KubeVirt then permits nothing else." },
 };
 
 static const struct option_row uninstall_rows[] = {
 	{ .name = "timeout", .type = OPTION_DURATION, AT(timeout_ms), .fallback = "10m",
 	  .argument = "TIME", .group = "Uninstall",
-	  .help = "End with status 1 when something is still lent after so long; 0 waits for ever." },
+	  .help = "Exit with status 1 when a claim still exists after so long; 0 waits without end." },
 	PROGRAM_LOG_ROWS(struct settings, common),
 	PROGRAM_CLUSTER_ROWS(struct settings, common, "off"),
 };
@@ -70,12 +70,12 @@ static const struct option_row uninstall_rows[] = {
 
 const struct options_prose settings_prose = {
 	.program = "hostdev-controller",
-	.summary = "does for the cluster what no single node can decide",
+	.summary = "counts devices, cleans up after nodes and serves the admission webhook",
 	.synopsis = " hostdev-controller [FLAG]...\n hostdev-controller uninstall [FLAG]...",
 	.description =
 		"One of its replicas leads, by the Lease hostdev-controller; the others wait "
 		"to take over. It serves its probes and metrics from the start.\n\n"
-		"`hostdev-controller uninstall` gives back everything that is lent; it has its own "
+		"`hostdev-controller uninstall` releases all devices; it has its own "
 		"--help.",
 	.examples = "  hostdev-controller --kubeconfig ~/.kube/config --namespace default",
 };
@@ -88,13 +88,14 @@ const struct option_row *settings_rows(size_t *ret_len)
 
 const struct options_prose settings_uninstall_prose = {
 	.program = "hostdev-controller uninstall",
-	.summary = "gives back everything that is lent, and waits until that is done",
+	.summary = "releases all devices, and waits until that is done",
 	.synopsis = "hostdev-controller uninstall [FLAG]...",
 	.description =
-		"Deletes the HostDeviceConfig and all claims and waits until the agents have given every "
-		"device back to its driver, so that what was deployed can be deleted without leaving a "
-		"finalizer behind, and takes what is lent no more out of KubeVirt's permittedHostDevices. The agents must still run; claims of nodes that are gone are let go. "
-		"What it waits for is said on standard output.",
+		"Deletes the HostDeviceConfig and all claims, waits until the agents have returned every "
+		"device to its driver, and removes hostdev's entries from KubeVirt's permittedHostDevices. "
+		"Then the installed objects can be deleted, and no finalizer is left. The agents must still "
+		"run; finalizers of claims of nodes that are gone are removed. Standard output shows what "
+		"it waits for.",
 	.examples = "  hostdev-controller uninstall --kubeconfig ~/.kube/config --timeout 5m",
 };
 

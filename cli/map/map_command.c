@@ -107,7 +107,8 @@ static int serve(struct command_run *run, struct session *session, struct clock 
 		map_view_free(view);
 		return COMMAND_FAILED;
 	}
-	command_note("The address is for you alone: who has it sees the devices. Ctrl-C ends it.");
+	command_note(
+		"Keep the address secret: everybody who has it can see the devices. Ctrl-C ends it.");
 	if (run->settings.open) {
 		redirect = write_redirect(map_view_address(view));
 		open_browser(redirect);
@@ -143,7 +144,7 @@ static const struct option_row rows[] = {
 	  .max = 65535,
 	  .argument = "PORT",
 	  .group = "Page",
-	  .help = "Listen on this port of 127.0.0.1. Without it: on any that is free." },
+	  .help = "Listen on this port of 127.0.0.1. Without it: on any free port." },
 	{ .name = "open",
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(open),
@@ -157,10 +158,10 @@ static const struct options_prose prose = {
 	.synopsis = "kubectl hostdev map [--port PORT] [--open]",
 	.description =
 		"Serves a page on 127.0.0.1 that shows the nodes of the cluster, their buses, IOMMU "
-		"groups and devices, and follows every change; prints its address, and runs until "
+		"groups and devices, and updates itself. Prints the page's address, and runs until "
 		"Ctrl-C.\n\n"
 		"It reads the cluster with the rights of your kubeconfig and changes nothing. The "
-		"address has a random token in it: who does not have it gets no answer.",
+		"address contains a random token, without which there is no answer.",
 	.examples = " kubectl hostdev map\n"
 		    " kubectl hostdev map --port 8800 --open",
 };

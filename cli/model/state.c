@@ -11,7 +11,7 @@
 
 /* clang-format off */
 static const struct state_look looks[STATES] = {
-	[STATE_UNKNOWN]   = { "unknown",   "Unknown",   '?', COLOUR_RED,    "nobody has said, or its node is not well" },
+	[STATE_UNKNOWN]   = { "unknown",   "Unknown",   '?', COLOUR_RED,    "no agent has reported on it, or its node has a problem" },
 	[STATE_CLAIMABLE]      = { "claimable", "Claimable", 'o', COLOUR_NONE,   "may be claimed now" },
 	[STATE_REFUSED]   = { "refused",   "Refused",   '-', COLOUR_DIM,    "its node needs it, or it cannot be claimed as things are" },
 	[STATE_PENDING]   = { "pending",   "Pending",   '~', COLOUR_YELLOW, "claimed, not ready yet" },

@@ -94,7 +94,7 @@ static void add_row_text(struct str *out, const struct option_row *row)
 	}
 	if (row->type == OPTION_LIST)
 		str_addf(&text, " Takes several values, %sby repeating the flag.",
-			 row->whole ? "" : "parted by commas or ");
+			 row->whole ? "" : "separated by commas or ");
 	if (row->fallback && *row->fallback)
 		str_addf(&text, " Default: %s.", row->fallback);
 	else if (row->type == OPTION_ENUM)

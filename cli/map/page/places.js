@@ -8,7 +8,7 @@
 const STATES = [
   ["stuck", "stuck", "the kernel has not let a step end"],
   ["missing", "missing", "claimed, but not on its node"],
-  ["unknown", "unknown", "nobody has said, or its node is not well"],
+  ["unknown", "unknown", "no agent has reported on it, or its node has a problem"],
   ["pending", "pending", "claimed, not ready yet"],
   ["releasing", "releasing", "its claim is being deleted"],
   ["used", "in use", "a pod has it"],

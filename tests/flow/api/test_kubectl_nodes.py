@@ -60,7 +60,7 @@ def test_a_node_that_is_not_ready(plugin, scene, node):  # noqa: F811
 
 
 def test_a_claim_warns_at_once(plugin, scene, node):  # noqa: F811
-    warning = rf"{scene.name}: its node is NotReady for \d+d: ByHand: nobody carries this out until it is well."
+    warning = rf"{scene.name}: its node is NotReady for \d+d: ByHand: nothing is done until the node recovers."
     plugin("claim", scene.name, "--no-wait")
     assert "its node" not in plugin.said
     plugin("release", scene.name, "--no-wait")

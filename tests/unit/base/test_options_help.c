@@ -13,7 +13,7 @@ static void help_names_everything_within_80_columns(void **state)
 		"       -d, --dry-run\n",
 		"       -w, --way[=LEVEL]\n",
 		"Names with commas. Takes several values, by repeating the flag.",
-		"parted by commas or",
+		"separated by commas or",
 		"Default: 5m.",
 		"One of: debug, info, warn. Default: info.",
 		"\nLOG\n",

@@ -55,9 +55,9 @@ static bool is_contradictory(const struct claim_case *c, const struct claim_func
 		shown = quoted(f->claim->spec.node_name);
 		return refuse(
 			v, "Contradictory",
-			xasprintf("spec.nodeName is '%s', but the claim's name is none of a "
-				  "PCI device of that node: delete it and create one with the "
-				  "name of the device",
+			xasprintf("spec.nodeName is '%s', but that node has no PCI device with the "
+				  "claim's name: delete the claim and create one with the name of "
+				  "the device",
 				  shown));
 	}
 	if (!address || !*address)
@@ -66,11 +66,10 @@ static bool is_contradictory(const struct claim_case *c, const struct claim_func
 	if (strcmp(name, f->name) == 0)
 		return false;
 	shown = quoted(address);
-	return refuse(
-		v, "Contradictory",
-		xasprintf("spec.address is '%s', but the claim's name means %s: delete it and "
-			  "create one with the name of the device",
-			  shown, f->address));
+	return refuse(v, "Contradictory",
+		      xasprintf("spec.address is '%s', but the claim's name means %s: delete the "
+				"claim and create one with the name of the device",
+				shown, f->address));
 }
 
 static bool is_driver_refused(const struct claim_case *c, const struct claim_function *f,
@@ -83,9 +82,8 @@ static bool is_driver_refused(const struct claim_case *c, const struct claim_fun
 		return false;
 	shown = quoted(driver);
 	return refuse(v, "DriverNotAllowed",
-		      xasprintf("the agent of the node does not allow the driver '%s': it is to be "
-				"started with --vfio-driver %s, or the claim created without "
-				"spec.driver",
+		      xasprintf("the agent of the node does not allow the driver '%s': start it "
+				"with --vfio-driver %s, or create the claim without spec.driver",
 				shown, shown));
 }
 
@@ -132,8 +130,8 @@ static bool is_ambiguous(const struct claim_case *c, const struct claim_function
 	return refuse(
 		v, "IdentityByModelOnly",
 		xasprintf(
-			"the node has booted, and nothing tells %s from %s, which is of the "
-			"same model: see which one is meant, and set the annotation " NAMES_ANNOTATION_BY_ADDRESS
+			"the node has booted, and only the address distinguishes %s from %s, which is of the "
+			"same model: check which one is meant, and set the annotation " NAMES_ANNOTATION_BY_ADDRESS
 			": \"true\" on the claim, or delete it and claim the other",
 			f->address, twin->address));
 }

@@ -226,7 +226,7 @@ static char *awaited_message(const struct sketch *s)
 	if (s->c->offer.taken)
 		return xasprintf(
 			"claimed devices of another kind are lent as %s on this node: give "
-			"those another name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
+			"those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
 			")",
 			s->c->offer.resource);
 	if (trouble)

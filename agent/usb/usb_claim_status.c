@@ -201,7 +201,8 @@ static void say_judged(struct sketch *s)
 	if (s->c->taken) {
 		message = xasprintf(
 			"claimed devices of another kind are lent as %s on this node: give those "
-			"another name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
+			"another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
+			")",
 			v->device->status.resource_name);
 		say(s, "Ready", API_FALSE, "NameTaken", message);
 		return;

@@ -88,9 +88,9 @@ static const struct {
 	[CONFLICT_VF] = { "VirtualFunctionClaimed", "a virtual function of it is claimed" },
 	[CONFLICT_PF] = { "PhysicalFunctionClaimed",
 			  "it is a virtual function, and its physical function is claimed" },
-	[CONFLICT_USB] = { "USBDevicesClaimed", "USB devices that hang on it are claimed" },
+	[CONFLICT_USB] = { "USBDevicesClaimed", "USB devices behind this controller are claimed" },
 	[CONFLICT_CONTROLLER] = { "ControllerClaimed",
-				  "the USB controller that it hangs on is claimed" },
+				  "the USB controller of this device is claimed" },
 };
 
 static struct state_verdict by_itself(const struct cluster_device *device)

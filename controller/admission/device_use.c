@@ -161,5 +161,5 @@ char *device_use(const struct known *known, const char *name)
 
 	if (!pod)
 		return NULL;
-	return xasprintf("pod %s has it: delete that, or stop its virtual machine, first", pod);
+	return xasprintf("pod %s has it: delete the pod, or stop its virtual machine, first", pod);
 }

@@ -15,7 +15,7 @@ static bool refuse_missing(const struct rule_case *c)
 	return rule_refuse(
 		c, RULE_INVALID,
 		"there is no USBDevice of this name: a claim has the name of its device, "
-		"which changes when that is plugged in anew; see kubectl get usbdevices");
+		"which may change when it is plugged in again; see kubectl get usbdevices");
 }
 
 /* A claim of the controller, or one that takes the controller's whole group. */
@@ -47,7 +47,7 @@ static bool is_controller_claimed(const struct rule_case *c, const struct view *
 		return false;
 	return rule_refuse(
 		c, RULE_CONFLICT,
-		"PCIDeviceClaim '%s' lends %s, the USB controller that it hangs on: delete "
+		"PCIDeviceClaim '%s' lends %s, the USB controller of this device: delete "
 		"that claim first",
 		name, view_text(device, VIEW_TEXT_ADDRESS));
 }

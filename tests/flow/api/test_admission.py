@@ -321,7 +321,7 @@ def test_a_claim_in_use_stays_until_the_user_is_gone(webhook, rest):
     try:
         rest.patch("pcidevices", NIC, {"status": {"allocations": pod}}, "status")
         wait_until(lambda: "pod default/launcher has it" in kubectl(*gone, check=False).stderr, 10, "it is in use")
-        refused(kubectl("delete", "pcideviceclaim", NIC, check=False), "pod default/launcher has it: delete that")
+        refused(kubectl("delete", "pcideviceclaim", NIC, check=False), "pod default/launcher has it: delete the pod")
         refused(kubectl("delete", "pcidevice", NIC, check=False), f"PCIDeviceClaim '{NIC}' would be deleted with it")
         rest.patch("pcidevices", NIC, {"status": {"allocations": None}}, "status")
         wait_until(lambda: kubectl(*gone, check=False).returncode == 0, 10, "it is free")

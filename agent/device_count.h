@@ -1,4 +1,4 @@
-/* device_count: how many devices of each kind the node has, and whether they may be lent, as a metric. */
+/* device_count: how many devices of each kind the node has, and whether they may be claimed, as a metric. */
 #pragma once
 
 struct inventory;

@@ -291,6 +291,6 @@ void claim_judge(const struct claim_case *c, const struct claim_group *group,
 	*ret_verdict = (struct claim_verdict){
 		.ok = true,
 		.reason = "Accepted",
-		.message = xasprintf("%s may be lent", self->address),
+		.message = xasprintf("%s may be claimed", self->address),
 	};
 }

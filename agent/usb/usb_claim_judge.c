@@ -168,7 +168,8 @@ static void judge_device(const struct usb_claim_case *c, struct usb_claim_verdic
 	}
 	v->ok = true;
 	v->reason = "Accepted";
-	v->message = xasprintf("the device in socket %s may be lent", v->device->status.port_path);
+	v->message =
+		xasprintf("the device in socket %s may be claimed", v->device->status.port_path);
 }
 
 /* A device that the claim has not got yet. */

@@ -1,4 +1,4 @@
-/* claimable: which devices of a node may be lent, told by the lines that a scan prints. */
+/* claimable: which devices of a node may be claimed, told by the lines that a scan prints. */
 #include <stdbool.h>
 #include <string.h>
 

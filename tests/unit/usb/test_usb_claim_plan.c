@@ -63,14 +63,14 @@ static struct plan_case {
 	  .says = { "\"portPath\":\"1-2\"" }, .never = { "serialNumber" }, .event = "Normal Offered" },
 	{ "what is told already is not told again", "1-2=5:A",
 	  { CLAIM(STICK, KNOWN("1-2", "A") ",'observedGeneration':1,'conditions':["
-		  "{'type':'Accepted','status':'True','reason':'Accepted','message':'the device in socket 1-2 may be lent',"
+		  "{'type':'Accepted','status':'True','reason':'Accepted','message':'the device in socket 1-2 may be claimed',"
 		  "'observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'},"
 		  "{'type':'Ready','status':'True','reason':'Ready','message':'socket 1-2 is offered as kubevirt.io/" STICK "',"
 		  "'observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'}]") },
 	  .step = "rest" },
 	{ "nor when its numbers are others", "1-2=99:A",
 	  { CLAIM(STICK, KNOWN("1-2", "A") ",'observedGeneration':1,'conditions':["
-		  "{'type':'Accepted','status':'True','reason':'Accepted','message':'the device in socket 1-2 may be lent',"
+		  "{'type':'Accepted','status':'True','reason':'Accepted','message':'the device in socket 1-2 may be claimed',"
 		  "'observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'},"
 		  "{'type':'Ready','status':'True','reason':'Ready','message':'socket 1-2 is offered as kubevirt.io/" STICK "',"
 		  "'observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'}]") },

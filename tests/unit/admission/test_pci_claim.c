@@ -184,7 +184,7 @@ static struct cluster_case updates[] = {
 static struct cluster_case deletions[] = {
 	{ "a claim that nobody uses", NULL, ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL, false, NULL, NULL },
 	{ "a pod has the device", POD_HAS(NIC), ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL, false,
-	  "PCIDeviceClaim '" NIC "': pod default/launcher has it: delete that", NULL },
+	  "PCIDeviceClaim '" NIC "': pod default/launcher has it: delete the pod", NULL },
 	{ "a machine names it, which is nobody's hindrance", VM("web", "", "{'name':'" NIC "'}"), ADMISSION_DELETE, RESOURCE,
 	  NULL, CLAIM(NIC, ""), NULL, false, NULL, "virtual machine default/web names it, and does not have it" },
 	{ "a machine that is off names it", VM("web", "'running':false,", "{'name':'" NIC "'}"), ADMISSION_DELETE, RESOURCE,

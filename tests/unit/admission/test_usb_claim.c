@@ -32,7 +32,7 @@ static struct cluster_case creations[] = {
 	  .object = "{'metadata':{'name':'" STICK "','annotations':{'hostdev.io/allow-host-critical':'true'}}}",
 	  .refused = "HostFilesystem: sda1 is on /: move that to another disk, or claim another device" },
 	{ .name = "what may be in use is refused, with the way to override it",
-	  .more = UNSEEN, .object = CLAIM(STICK, ""), .refused = "verb 'override') can set the annotation" },
+	  .more = UNSEEN, .object = CLAIM(STICK, ""), .refused = "verb 'override' can set the annotation" },
 	{ .name = "overridden it is allowed, with a warning", .more = UNSEEN,
 	  .object = "{'metadata':{'name':'" STICK "','annotations':{'hostdev.io/allow-host-critical':'true'}}}",
 	  .warned = "UseUnknown: cannot look" },
@@ -54,7 +54,7 @@ static struct cluster_case deletions[] = {
 	{ .name = "a machine names the device", .more = VM("{'name':'" STICK "'}"), .old = CLAIM(STICK, ""),
 	  .warned = "virtual machine default/web names it, and does not have it" },
 	{ .name = "a pod has it", .more = OBJECT("USBDevice", STICK, ",'status':{'nodeName':'node1','pciAddress':'0000:00:14.0',"
-	  "'allocations':[{'namespace':'default','pod':'launcher'}]}"), .old = ON("node1"), .refused = "pod default/launcher has it: delete that" },
+	  "'allocations':[{'namespace':'default','pod':'launcher'}]}"), .old = ON("node1"), .refused = "pod default/launcher has it: delete the pod" },
 	{ .name = "a machine names it, and the node is gone", .more = VM("{'name':'" STICK "'}"), .old = ON("node3") },
 	{ .name = "a machine names it, and it is being deleted", .more = VM("{'name':'" STICK "'}"), .old = DELETING },
 };

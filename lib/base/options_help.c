@@ -97,7 +97,7 @@ static void add_row_text(struct str *out, const struct option_row *row)
 			 row->whole ? "" : "separated by commas or ");
 	if (row->fallback && *row->fallback)
 		str_addf(&text, " Default: %s.", row->fallback);
-	else if (row->type == OPTION_ENUM)
+	else if (row->type == OPTION_ENUM && row->choices)
 		str_addf(&text, " Default: %s.", row->choices[0]);
 	if (row->env)
 		str_addf(&text, " Environment: %s.", row->env);

@@ -170,7 +170,7 @@ static int stub_open_disk(void *arg, int dev_fd, const char *name, dev_t *ret_nu
 	(void)arg;
 	(void)dev_fd;
 	(void)name;
-	(void)ret_number;
+	*ret_number = 0;
 	return -ENOENT;
 }
 

@@ -5,6 +5,7 @@ on a control plane of their own, with its controllers, and nodes whose pods are 
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,7 @@ def test_replicas_stand_on_different_nodes(fresh, installed):
     """Nodes that are in no zone, as most people's are, and of each roll-out anew."""
     own = ("-n", "hostdev-system", "-l", "app.kubernetes.io/component=controller")
     for _ in range(2):
+        time.sleep(1)  # kubectl restarts nothing twice in a second
         fresh.kubectl("-n", "hostdev-system", "rollout", "restart", "deployment/hostdev-controller")
         fresh.kubectl("-n", "hostdev-system", "rollout", "status", "deployment/hostdev-controller", "--timeout=60s")
         wait_until(lambda: len(fresh.get("pods", *own)) == 2, 30, "two replicas")

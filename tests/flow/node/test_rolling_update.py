@@ -116,6 +116,10 @@ def audit(hostdev):
     return Audit(hostdev.cluster)
 
 
+NO_POD_WEBHOOK = ("patch", "validatingwebhookconfiguration", "hostdev-webhook",
+                  "-p", '{"webhooks":[{"name":"pods.hostdev.io","$patch":"delete"}]}')
+
+
 class Versions:
     """Brings one component after the other to another version, as docs/upgrade.md says."""
 
@@ -265,6 +269,8 @@ def test_versions_change_under_a_pod_that_has_a_device(hostdev, node, before, ov
     restarts = [gaps.measure("restart", lambda: node.guest.run("kill", hostdev.agent_process()))]
     definitions.change(*APPLY, "-f", ROOT / "crds")
     for tag, version, which in ("local", VERSION, LOCAL), ("previous", before.version, overlay):
+        if which == overlay:
+            hostdev.cluster.kubectl(*NO_POD_WEBHOOK)
         gaps.assert_none(partial(versions.controller, which, tag, version))
         claims.bind(IGB)  # by an agent of the version that the controller was
         claims.release(IGB, timeout=90)

@@ -111,7 +111,8 @@ class TestNetwork:
         name = self.interface(shipped)
         undo = (f"ip link del vrf-test 2>/dev/null || true; ip route del 198.51.100.0/24 2>/dev/null || true; "
                 f"ip link set {name} down")
-        with shipped.with_host(f"ip link set {name} up; {route.format(name=name)}", undo):
+        up = f"ip link set {name} up; until [ \"$(cat /sys/class/net/{name}/carrier)\" = 1 ]; do sleep 0.1; done"
+        with shipped.with_host(f"{up}; {route.format(name=name)}", undo):
             [(reason, detail)] = shipped.uses(NIC)
         assert reason in ("Unknown", "InterfaceUp")
         assert f"{name} is up" in detail

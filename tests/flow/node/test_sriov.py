@@ -8,7 +8,6 @@ from cards import FOUND, INTERFACE, KIND, PARENT, Card, own_object
 from claims import IGB, NVME
 from cluster import wait_until
 from node import NODE, pci_name
-from test_reboot_claims import reboot
 from vfio_user import Holder
 
 MAC = "02:00:00:00:00:0a"
@@ -240,7 +239,7 @@ def test_row_24_virtual_functions_and_their_claims_after_a_reboot(booted, card, 
     functions = card.wait_number(2)
     claims.bind(functions[1])
     name = card.name()
-    reboot(booted, (), kept=True)
+    booted.boot_with((), kept=True)
     card.wait_number(2, timeout=120)
     assert card.name() == name
     assert card.functions() == functions

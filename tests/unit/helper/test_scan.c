@@ -8,7 +8,7 @@
 #define VGA(boot)                                                                                   \
 	"sys/bus/pci/devices/0000:00:02.0/uevent=PCI_CLASS=30000\nPCI_ID=1:2\nPCI_SUBSYS_ID=1:2\n", \
 		"sys/bus/pci/devices/0000:00:02.0/revision=0x0\n",                                  \
-		"sys/bus/pci/devices/0000:00:02.0/boot_vga" boot
+		("sys/bus/pci/devices/0000:00:02.0/boot_vga" boot)
 #define SCREEN                                                       \
 	"sys/class/vtconsole/vtcon1/name=(M) frame buffer device\n", \
 		"sys/class/vtconsole/vtcon1/bind=1\n"

@@ -121,7 +121,7 @@ def essence(claim):
     """Of a claim what no version writes anew: which it is, and since when its agent's conditions are so."""
     meta, status = claim["metadata"], claim["status"]
     conditions = sorted((c["type"], c["status"], c["reason"], c["lastTransitionTime"]) for c in status["conditions"]
-                        if c["type"] != "NodeReachable")
+                        if c["type"] not in ("NodeReachable", "Offered"))  # the previous version has no Offered
     return (meta["uid"], meta["finalizers"], claim["spec"], status["kernelDriverToUnbind"],
             status["passthroughEnabled"], conditions)
 

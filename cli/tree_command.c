@@ -30,7 +30,9 @@ static bool has_node(const struct cluster_view *view, const char *node)
 static int check_node(const struct command_run *run, const struct cluster *cluster,
 		      const char *node, struct err *err)
 {
-	if (cluster_node_fault(cluster, node).reason)
+	const char *reason = cluster_node_fault(cluster, node).reason;
+
+	if (reason && strcmp(reason, "NodeGone") == 0)
 		return err_set(err, ERR_INVALID, -ENOENT,
 			       "there is no node '%.253s': kubectl get nodes lists them", node);
 	if (run->settings.ns || run->settings.selector)

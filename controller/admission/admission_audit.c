@@ -23,11 +23,12 @@ struct row {
 	const struct api_kind *kind;
 	const struct api_kind *device; /* that it is a claim of; NULL: it is a card's settings */
 	enum view_kind view;           /* of the device */
+	enum view_kind claims;         /* where it is a claim */
 };
 
 static const struct row rows[] = {
-	{ &pcideviceclaim_kind, &pcidevice_kind, VIEW_PCIDEVICE },
-	{ &usbdeviceclaim_kind, &usbdevice_kind, VIEW_USBDEVICE },
+	{ &pcideviceclaim_kind, &pcidevice_kind, VIEW_PCIDEVICE, VIEW_PCICLAIM },
+	{ &usbdeviceclaim_kind, &usbdevice_kind, VIEW_USBDEVICE, VIEW_USBCLAIM },
 	{ .kind = &sriovnetworkdevice_kind },
 	{ .kind = &sriovgpudevice_kind },
 	{ .kind = &vgpudevice_kind },
@@ -77,6 +78,14 @@ static bool is_wish(const struct admission_request *request)
 		     member(old, "metadata", "annotations"));
 }
 
+/* The API server asks webhooks before it answers that an object exists already. */
+static bool exists_already(const struct known *known, const struct row *row,
+			   const struct admission_request *request, const char *name)
+{
+	return row->device && name && request->operation == ADMISSION_CREATE &&
+	       *known_uid(known, row->claims, name);
+}
+
 /* The event of a refusal does not repeat the message, which may name other users and pods. */
 static void record(const struct known *known, struct events *events, const struct row *row,
 		   const struct audit *audit)
@@ -120,7 +129,8 @@ void admission_audit(const struct known *known, struct events *events,
 	bool claim;
 
 	if (!row || *request->subresource || request->dry_run ||
-	    request->operation > ADMISSION_DELETE || !is_wish(request))
+	    request->operation > ADMISSION_DELETE || !is_wish(request) ||
+	    (answer->allowed && exists_already(known, row, request, name)))
 		return;
 	claim = row->device != NULL;
 	tell(known, events, row,

@@ -23,6 +23,8 @@ void events_record(struct events *events, const struct events_about *about, enum
 		 about->meta->uid, type == EVENTS_WARNING ? "Warning" : "Normal", reason);
 }
 
+#define HAS_CLAIM "{'kind':'PCIDeviceClaim','metadata':{'name':'" NAME "','uid':'c'}}"
+
 /* clang-format off */
 static struct audit_case {
 	struct cluster_case request;
@@ -54,6 +56,11 @@ static struct audit_case {
 	    .object = CLAIM(",'finalizers':['a']", MINE), .old = CLAIM("", MINE) }, NULL, "" },
 	{ { .name = "a deletion", .operation = ADMISSION_DELETE, .resource = "pcideviceclaims", .old = CLAIM("", MINE) },
 	  "action=unclaim result=Done user=alice ", "PCIDevice " NAME " u-" NAME " Normal Unclaimed" },
+	{ { .name = "a claim that exists already is not created", .operation = ADMISSION_CREATE,
+	    .resource = "pcideviceclaims", .object = CLAIM("", MINE), .more = HAS_CLAIM }, NULL, "" },
+	{ { .name = "but its refusal is told", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims",
+	    .object = CLAIM("", MINE), .more = HAS_CLAIM, .refused = "no" }, "result=Refused ",
+	  "PCIDevice " NAME " u-" NAME " Warning ClaimRefused" },
 	{ { .name = "a dry run is not told", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims",
 	    .object = CLAIM("", MINE), .dry_run = true }, NULL, "" },
 	{ { .name = "a claim of a USB device", .operation = ADMISSION_CREATE, .resource = "usbdeviceclaims",
@@ -88,6 +95,8 @@ static void the_request_is_told(void **state)
 
 	asked = *state;
 	cluster_open(&cluster);
+	if (asked->request.more)
+		cluster_put_all(&cluster, asked->request.more);
 	captured_begin(&captured);
 	cluster_ask(&cluster, &asked->request, ask, &answer);
 	text = captured_end(&captured);

@@ -47,7 +47,7 @@ struct transition {
 
 /* A function that a scan saw in use. */
 struct use {
-	uint64_t seen_ms; /* when the last such scan began */
+	uint64_t seen_ms; /* when the last such scan began, or the first one after it */
 	bool now;         /* the last scan of all is one   */
 };
 
@@ -347,9 +347,14 @@ static void forget_uses(struct claim_history *history, uint64_t now_ms)
 	while (map_next(history->uses, &cursor, &address, &value)) {
 		struct use *use = value;
 
+		if (!use->now) {
+			if (now_ms > use->seen_ms + CLAIM_FREE_MS)
+				free(map_remove(history->uses, address));
+			continue;
+		}
+		/* Nobody has looked since the scan before: it may have ended just now. */
 		use->now = false;
-		if (now_ms > use->seen_ms + CLAIM_FREE_MS)
-			free(map_remove(history->uses, address));
+		use->seen_ms = now_ms;
 	}
 }
 

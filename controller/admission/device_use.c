@@ -149,8 +149,7 @@ char *device_use_wish(const struct known *known, const char *name)
 	while ((vm = known_next(known, VIEW_VM, &cursor, NULL))) {
 		if (!vm->meta.meta.deletion_timestamp &&
 		    (asks_for(vm, name) || was_given(vm, name)))
-			return xasprintf("virtual machine %s/%s names it, and does not have it",
-					 namespace_of(vm), vm->meta.meta.name);
+			return xstrdup("a virtual machine names it, and does not have it");
 	}
 	return NULL;
 }

@@ -201,12 +201,14 @@ static void look_at_descriptor(struct search *search, struct process *process, i
 		add_holder(search, process, search->job->items[0].address);
 }
 
-/* The size of the folder @path in proc; 0 if it is gone. */
+/* The size of the folder @path in proc; 0 if it is gone, 1 if that is hidden: opening it tells. */
 static uint64_t folder_size(const struct search *search, const char *path)
 {
 	struct statx st;
 
-	return statx(search->look->proc_fd, path, 0, STATX_SIZE, &st) == 0 ? st.stx_size : 0;
+	if (statx(search->look->proc_fd, path, 0, STATX_SIZE, &st) == 0)
+		return st.stx_size;
+	return errno == ENOENT || errno == ESRCH ? 0 : 1;
 }
 
 static void look_at_process(struct search *search, struct process *process)
@@ -253,6 +255,9 @@ static void look_at_processes(struct search *search)
 		search->holders->hidden = true;
 		return;
 	}
+	/* Of a node, the first process always runs: hidepid hides others, too (proc(5)). */
+	if (faccessat(search->look->proc_fd, "1", F_OK, 0) < 0)
+		search->holders->hidden = true;
 	/* This process has some. */
 	search->has_counts = folder_size(search, "self/fd") > 0;
 	while (search->holders->len < HOLDERS_MAX && (name = dir_next(&dir)) != NULL) {

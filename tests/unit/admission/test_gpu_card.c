@@ -29,7 +29,7 @@ static struct cluster_case cards[] = {
 	  .refused = "SRIOVGPUDevice '" GPU "': PCIDeviceClaim '" GPU "' lends the card as a whole" },
 	{ .name = "a card is put together again", G, .old = ON, .object = OFF },
 	{ .name = "a machine names a part, which is no hindrance", G, .more = PART(VF, "", BEHIND) VM(VF), .old = ON, .object = OFF,
-	  .warned = "VGPUDevice '" VF "' is a part of it: virtual machine default/web names it" },
+	  .warned = "VGPUDevice '" VF "' is a part of it: a virtual machine names it" },
 	{ .name = "a part may be known by its label", G, .more = PART(VF, LABEL, "'enabled':false") POD_HAS(VF), .old = ON, .object = OFF,
 	  .refused = "VGPUDevice '" VF "'" },
 	{ .name = "not while a pod has a part", G, .more = PART(VF, "", BEHIND) POD_HAS(VF), .old = ON, .object = OFF,
@@ -78,7 +78,7 @@ static struct cluster_case vgpus[] = {
 
 static struct cluster_case vgpu_deletions[] = {
 	{ .name = "a vGPU that nobody has may go", V, .old = VGPU("'enabled':true", "") },
-	{ .name = "one that a machine names may", V, .more = VM(VF), .old = VGPU("'enabled':true", ""), .warned = "virtual machine default/web names it" },
+	{ .name = "one that a machine names may", V, .more = VM(VF), .old = VGPU("'enabled':true", ""), .warned = "a virtual machine names it" },
 	{ .name = "one that a pod has may not", V, .more = POD_HAS(VF), .old = VGPU("'enabled':true", ""), .refused = "pod default/launcher has it" },
 	{ .name = "it may with its node", V, .more = VM(VF) POD_HAS(VF), .old = "{'metadata':{'name':'" VF "'},'spec':{'nodeName':'node3'}}" },
 };

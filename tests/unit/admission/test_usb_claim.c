@@ -52,7 +52,7 @@ static struct cluster_case creations[] = {
 static struct cluster_case deletions[] = {
 	{ .name = "a claim that nobody uses may go", .old = CLAIM(STICK, "") },
 	{ .name = "a machine names the device", .more = VM("{'name':'" STICK "'}"), .old = CLAIM(STICK, ""),
-	  .warned = "virtual machine default/web names it, and does not have it" },
+	  .warned = "a virtual machine names it, and does not have it" },
 	{ .name = "a pod has it", .more = OBJECT("USBDevice", STICK, ",'status':{'nodeName':'node1','pciAddress':'0000:00:14.0',"
 	  "'allocations':[{'namespace':'default','pod':'launcher'}]}"), .old = ON("node1"), .refused = "pod default/launcher has it: delete the pod" },
 	{ .name = "a machine names it, and the node is gone", .more = VM("{'name':'" STICK "'}"), .old = ON("node3") },

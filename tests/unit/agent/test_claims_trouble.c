@@ -228,6 +228,20 @@ static void what_ends_for_a_moment_is_not_taken(void **state)
 	bench_binds_between(b, 4900, 5100);
 }
 
+/* Nobody looks while nothing changes: when it ended is not known. */
+static void the_end_of_a_long_use_is_waited_for_too(void **state)
+{
+	struct bench *b = *state;
+
+	bench_look(b, used);
+	bench_create(b, NAME, CLAIM, true);
+	bench_serve(b);
+	bench_advance(b, 60000);
+	bench_serve(b);
+	bench_look(b, free_nic);
+	bench_binds_between(b, 4900, 5100);
+}
+
 /* A claim that is made while the device is free for a moment waits as one that was made before. */
 static void a_new_claim_waits_too(void **state)
 {
@@ -536,6 +550,8 @@ static struct claims_case {
 	  &binding_fixture, a_refusal_is_tried_again_after_30_s },
 	{ "a use that ends for a moment is none that has ended",
 	  &free_fixture, what_ends_for_a_moment_is_not_taken },
+	{ "so is the end of one that lasted long",
+	  &free_fixture, the_end_of_a_long_use_is_waited_for_too },
 	{ "a claim that was made since waits, too", &free_fixture, a_new_claim_waits_too },
 	{ "an agent that begins waits, too", &bench_fixture, an_agent_that_begins_waits_too },
 	{ "a busy group is tried again after 250 ms",

@@ -214,6 +214,34 @@ static void no_functions(void **state)
 	holders_done(&holders);
 }
 
+/* What a process has open cannot be seen, or which processes there are. */
+static struct hidden_case {
+	const char *name;
+	const char *entries[3];
+	bool hidden;
+} hiddens[] = {
+	{ "all that runs is seen", { "proc/1/fd/", OPEN("5", "1", "/x") }, false },
+	{ "hidepid hides the first process, and so others", { OPEN("5", "1", "/x") }, true },
+	{ "what one has open may be hidden", { "proc/1/fd/", "proc/5/fd=no folder" }, true },
+	{ "or where that is", { "proc/1/fd/", "proc/5->5" }, true },
+};
+
+static void what_is_hidden_is_told(void **state)
+{
+	const struct hidden_case *c = suite_row(state);
+	struct job job = { .group = "-" };
+	auto_holders struct holders holders = { 0 };
+	struct tree *tree = *state;
+	auto_close int proc_fd = -1;
+
+	tree_make(tree, c->entries);
+	proc_fd = tree_open(tree, "proc");
+	*array_add(&job) = functions[0];
+	holders_find(&(struct holders_look){ -1, proc_fd, -1, "-", false, 0 }, &job, &holders);
+	assert_int_equal(holders.hidden, c->hidden);
+	job_done(&job);
+}
+
 static void bounded(void **state)
 {
 	auto_str struct str out = STR_INIT;
@@ -407,6 +435,7 @@ int main(void)
 	suite_add(&suite, "a job without functions has no holders", no_functions, NULL);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, cases, holders_match_table);
+	suite_rows(&suite, hiddens, what_is_hidden_is_told);
 	suite_add(&suite, "at most 256 processes are named", bounded, NULL);
 	suite_add(&suite, "descriptors are looked at up to a bound", descriptors_are_bounded, NULL);
 	suite_add(&suite, "a holder that /proc does not show is asked of the kernel",

@@ -274,11 +274,18 @@ static void add_disk(struct use_look *look, size_t top, const struct use_cause *
 		add_lost_loop(look, top, cause);
 }
 
-/* XFS may have its log, or files' data, on other disks than the one that is mounted. */
+/* XFS may have its log, or files' data, on other disks than the one that is mounted; EROFS names further disks, and
+ * F2FS, which may have some, does not. */
 static void add_further_disks(struct use_look *look, const struct mount *mount,
 			      const struct use_cause *cause)
 {
-	static const char *const keys[] = { "logdev=", "rtdev=" };
+	static const char *const keys[] = { "logdev=", "rtdev=", "device=" };
+
+	if (strcmp(mount->fstype, "f2fs") == 0)
+		uses_add_unknown(
+			&look->uses, USE_ASK_MEMBERS,
+			xasprintf("which further disks the F2FS at %s is on cannot be seen",
+				  mount->point));
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		auto_free char *path = option_of(mount, keys[i]);
@@ -434,12 +441,12 @@ static void add_swaps(struct use_look *look)
 /* Filesystems of some types have a folder in /sys as long as they are mounted, also in another mount
  * namespace: a container's, or what was there before the root was switched. It has the name of the disk,
  * or with btrfs lists the disks. */
-static void add_hidden_disks(struct use_look *look, const char *folder)
+static void add_listed_disks(struct use_look *look, int dir_fd, const char *folder, const char *why)
 {
-	static const struct use_cause cause = { USE_MOUNTED, "is mounted out of sight" };
+	const struct use_cause cause = { USE_MOUNTED, why };
 	auto_names struct sysfs_names names = { 0 };
 
-	if (sysfs_list(look->sysfs_fd, folder, &names, NULL) != 0)
+	if (dir_fd < 0 || sysfs_list(dir_fd, folder, &names, NULL) != 0)
 		return;
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *path = xasprintf("/dev/%s", names.items[i]);
@@ -448,6 +455,18 @@ static void add_hidden_disks(struct use_look *look, const char *folder)
 		if (block != BLOCK_NONE)
 			add_disk(look, (size_t)block, &cause);
 	}
+}
+
+static void add_hidden_disks(struct use_look *look, const char *folder)
+{
+	add_listed_disks(look, look->sysfs_fd, folder, "is mounted out of sight");
+}
+
+/* An ext4 journal on a disk of its own has that disk's name there; others add a dash and their inode's number
+ * (journal_init_common() of the kernel's fs/jbd2/journal.c). */
+static void add_journals(struct use_look *look)
+{
+	add_listed_disks(look, look->proc_fd, "fs/jbd2", "holds the journal of a file system");
 }
 
 static void add_hidden_mounts(struct use_look *look)
@@ -575,6 +594,7 @@ void use_storage_collect(struct use_look *look)
 	add_zram_disks(look);
 	add_other_mounts(look);
 	add_hidden_mounts(look);
+	add_journals(look);
 	add_holders(look);
 	add_zfs_pools(look);
 	add_takers(look);

@@ -135,6 +135,15 @@ static struct storage_case {
 	  UNKNOWN_STORAGE("Members", "false", "which disk rtdev=/dev/odd/log of /srv is cannot be seen")
 	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted at /srv") },
+	{ "so may F2FS, which does not say so",
+	  { SATA("a", "1"), MOUNTS(MOUNT("8:1", "/srv", "f2fs /dev/sda rw")) },
+	  UNKNOWN_STORAGE("Members", "false", "which further disks the F2FS at /srv is on cannot be seen")
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv") },
+	{ "an ext4 may have its journal on another disk",
+	  { NVME, NVME_P("1"), SATA("a", "1"), "proc/fs/jbd2/nvme0n1p1/", "proc/fs/jbd2/sda1-8/",
+	    MOUNTS(MOUNT("8:1", "/srv", "ext4 /dev/sda rw")) },
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 holds the journal of a file system") },
 	{ "a USB stick as root names the stick and its controller",
 	  { BLOCK_AT("sdb", PCI("0000:00:14.0/usb1/1-2/1-2.3/1-2.3:1.0/host6/block/sdb"), "8:16"),
 	    MOUNTS(MOUNT("8:16", "/", "ext4 /dev/sdb rw")) },

@@ -280,7 +280,8 @@ def test_versions_change_under_a_pod_that_has_a_device(hostdev, node, before, ov
         held.check()
         check_ended(asked.forget(), version)
     held.check_history(restarts)
-    assert audit.rejected() == {}
+    # On the way back the older roles come before the older controllers, which record no events.
+    assert [one for one in audit.rejected() if one[1:4] != ("create", "/api/v1/namespaces/default/events", 403)] == []
     asked.end()
     check_ended(asked.forget(), before.version)
     assert asked.times > 10

@@ -51,14 +51,11 @@ static void add_uppers_of(int class_fd, const char *name, struct sysfs_names *up
 	}
 }
 
-static bool is_up(int class_fd, const char *name)
+static bool is_up(const struct sysfs_attr *flags_attr)
 {
-	auto_free char *path = xasprintf("%s/flags", name);
-	struct sysfs_attr attr;
 	uint64_t flags;
 
-	return sysfs_read(class_fd, path, &attr, NULL) == 0 && str_to_hex(attr.text, &flags) &&
-	       flags & IFF_UP_FLAG;
+	return str_to_hex(flags_attr->text, &flags) && flags & IFF_UP_FLAG;
 }
 
 /* RFC 2863's operational state: a driver that does not know is taken at its word that it is up. Unlike
@@ -69,7 +66,7 @@ static bool is_connected(int class_fd, const char *name)
 	auto_free char *path = xasprintf("%s/operstate", name);
 	struct sysfs_attr attr;
 
-	if (sysfs_read(class_fd, path, &attr, NULL) != 0)
+	if (sysfs_read_interface(class_fd, path, &attr, NULL) != 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(unconnected); i++) {
 		if (strcmp(attr.text, unconnected[i]) == 0)
@@ -80,19 +77,22 @@ static bool is_connected(int class_fd, const char *name)
 
 static void read_link(struct netlinks *links, int class_fd, const char *name)
 {
+	auto_free char *path = xasprintf("%s/flags", name);
 	char target[SYSFS_LINK_MAX + 1];
+	struct sysfs_attr flags = { 0 };
 	struct devpath device;
 	struct link *link;
 
 	if (sysfs_link(class_fd, name, target, NULL) != 0)
 		return;
 	devpath_parse(target, &device);
-	if (!devpath_found(&device))
+	if (!devpath_found(&device) ||
+	    sysfs_read_interface(class_fd, path, &flags, NULL) == SYSFS_ABSENT)
 		return;
 	link = array_add(links);
 	link->name = xstrdup(name);
 	link->device = device;
-	link->up = is_up(class_fd, name);
+	link->up = is_up(&flags);
 	link->connected = link->up && is_connected(class_fd, name);
 	*array_add(&link->uppers) = xstrdup(name);
 	/* The list grows while it is walked, by each name once. */

@@ -11,7 +11,8 @@
 
 struct netlinks;
 
-/* Look at the interfaces below @sysfs_fd, which is borrowed for the call. */
+/* Look at the interfaces below @sysfs_fd, which is borrowed for the call. One that the kernel is taking away is
+ * none any more. */
 struct netlinks *netlinks_new(int sysfs_fd);
 struct netlinks *netlinks_free(struct netlinks *links); /* takes NULL, returns NULL */
 

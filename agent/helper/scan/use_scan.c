@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/helper/scan/block.h"
@@ -19,6 +20,7 @@
 #include "base/num.h"
 
 enum { PROC_FILE_MAX = 16 << 20, CLASS_VGA = 0x0300, CLASS_VGA_OLD = 0x0001 };
+enum { NET_DEV_TRIES = 5, NET_DEV_PAUSE_NS = 20000000 };
 
 /*
  * Text of the file @path below /proc, NULL if it cannot be read: then @question has no answer, unless the
@@ -113,29 +115,45 @@ static bool has_interface(const char *text, const char *name)
 	return false;
 }
 
+/* An interface of hardware in /sys that @text, process 1's /proc/net/dev, does not name; NULL if it names all that
+ * are still there. */
+static const char *missing_interface(const struct use_look *look, const char *text)
+{
+	for (size_t i = 0; i < netlinks_len(look->links); i++) {
+		const char *name = netlinks_name(look->links, i);
+		auto_free char *path = xasprintf("class/net/%s/flags", name);
+		struct sysfs_attr flags;
+
+		if (!has_interface(text, name) &&
+		    sysfs_read_interface(look->sysfs_fd, path, &flags, NULL) != SYSFS_ABSENT)
+			return name;
+	}
+	return NULL;
+}
+
 /*
  * Interfaces of hardware in /sys that process 1 does not have: the proc tree is another's, such as that of
- * the pod itself, and nothing in it is about the host.
+ * the pod itself, and nothing in it is about the host. A new interface is in /sys a moment before it is in the list
+ * (register_netdevice() of net/core/dev.c), so the list is read again.
  */
 static void check_namespace(struct use_look *look)
 {
-	size_t len;
-	auto_free char *text = read_proc(look, "1/net/dev", USE_ASK_ROUTES, true, &len);
+	const struct timespec pause = { 0, NET_DEV_PAUSE_NS };
+	const char *missing = NULL;
 
-	for (size_t i = 0; text && i < netlinks_len(look->links); i++) {
-		const char *name = netlinks_name(look->links, i);
-		auto_free char *path = xasprintf("class/net/%s", name);
+	for (int i = 0; i < NET_DEV_TRIES; i++) {
+		size_t len;
+		auto_free char *text = read_proc(look, "1/net/dev", USE_ASK_ROUTES, true, &len);
 
-		/* One that has gone meanwhile says nothing. */
-		if (has_interface(text, name) ||
-		    faccessat(look->sysfs_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-			continue;
-		uses_add_unknown(&look->uses, USE_ASK_MOUNTS,
-				 xasprintf("process 1 of the proc tree does not have the interface "
-					   "%s: it is not the host's",
-					   name));
-		return;
+		missing = text ? missing_interface(look, text) : NULL;
+		if (!missing)
+			return;
+		(void)nanosleep(&pause, NULL);
 	}
+	uses_add_unknown(&look->uses, USE_ASK_MOUNTS,
+			 xasprintf("process 1 of the proc tree does not have the interface %s: it "
+				   "is not the host's",
+				   missing));
 }
 
 /*

@@ -68,7 +68,9 @@ static int fail_long(const char *path, int code, const char *what, int max, stru
 	return remember(&failure, err);
 }
 
-int sysfs_read(int dir_fd, const char *path, struct sysfs_attr *ret_attr, struct err *err)
+/* @gone is a further errno of the read that says absence; 0: none does. */
+static int read_attr(int dir_fd, const char *path, struct sysfs_attr *ret_attr, int gone,
+		     struct err *err)
 {
 	auto_close int fd = -1;
 	ssize_t n;
@@ -79,6 +81,8 @@ int sysfs_read(int dir_fd, const char *path, struct sysfs_attr *ret_attr, struct
 		return fail("open", path, -errno, err);
 	/* The kernel gives a whole attribute to one read of a page. */
 	n = read(fd, ret_attr->text, SYSFS_ATTR_MAX + 1);
+	if (n < 0 && errno == gone)
+		return SYSFS_ABSENT;
 	if (n < 0)
 		return fail("read", path, -errno, err);
 	if (n > SYSFS_ATTR_MAX)
@@ -88,6 +92,16 @@ int sysfs_read(int dir_fd, const char *path, struct sysfs_attr *ret_attr, struct
 	ret_attr->text[n] = '\0';
 	ret_attr->len = (size_t)n;
 	return 0;
+}
+
+int sysfs_read(int dir_fd, const char *path, struct sysfs_attr *ret_attr, struct err *err)
+{
+	return read_attr(dir_fd, path, ret_attr, 0, err);
+}
+
+int sysfs_read_interface(int dir_fd, const char *path, struct sysfs_attr *ret_attr, struct err *err)
+{
+	return read_attr(dir_fd, path, ret_attr, EINVAL, err);
 }
 
 int sysfs_link(int dir_fd, const char *path, char ret_target[SYSFS_LINK_MAX + 1], struct err *err)

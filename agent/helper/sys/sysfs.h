@@ -41,6 +41,11 @@ struct sysfs_attr {
  * longer than SYSFS_ATTR_MAX). */
 int sysfs_read(int dir_fd, const char *path, struct sysfs_attr *ret_attr, struct err *err);
 
+/* The same of an attribute such as "flags" that every network interface has. The kernel says EINVAL for one that it
+ * is taking away and whose folder is still there (dev_isalive() of net/core/net-sysfs.c): that is absence too. */
+int sysfs_read_interface(int dir_fd, const char *path, struct sysfs_attr *ret_attr,
+			 struct err *err);
+
 /* Read the target of the link @path into @ret_target. 0, SYSFS_ABSENT (also when it is not a link),
  * or < 0 with @err set. */
 int sysfs_link(int dir_fd, const char *path, char ret_target[SYSFS_LINK_MAX + 1], struct err *err);

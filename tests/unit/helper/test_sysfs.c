@@ -166,11 +166,41 @@ static void a_shortage_is_remembered(void **state)
 	assert_true(syscall_fails_for(SYS_openat, (unsigned)c->code, runs_short, c));
 }
 
+/* The folder of an interface that the kernel takes away is there a while longer, its attributes are not. */
+static bool reads_no_interface(void *arg)
+{
+	struct sysfs_attr attr;
+
+	(void)arg;
+	sysfs_forget_failure();
+	return sysfs_read_interface(AT_FDCWD, "/proc/self/stat", &attr, NULL) == SYSFS_ABSENT &&
+	       sysfs_failure()->code == 0 &&
+	       sysfs_read(AT_FDCWD, "/proc/self/stat", &attr, NULL) == -EINVAL;
+}
+
+static bool reads_a_bad_interface(void *arg)
+{
+	struct sysfs_attr attr;
+
+	(void)arg;
+	return sysfs_read_interface(AT_FDCWD, "/proc/self/stat", &attr, NULL) == -EIO &&
+	       sysfs_failure()->code == -EIO;
+}
+
+static void an_interface_that_goes_is_absent(void **state)
+{
+	(void)state;
+	assert_true(syscall_fails_for(SYS_read, EINVAL, reads_no_interface, NULL));
+	assert_true(syscall_fails_for(SYS_read, EIO, reads_a_bad_interface, NULL));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, shortages, a_shortage_is_remembered);
+	suite_add(&suite, "an interface that goes is absent", an_interface_that_goes_is_absent,
+		  NULL);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, reads, read_matches_table);
 	suite_add(&suite, "an attribute is at most a page", limit, NULL);

@@ -1,5 +1,11 @@
 /* Which interfaces the host cannot do without, from the routes down to the PCI function. */
+#include <errno.h>
+
+#include "agent/helper/scan/netlinks.h"
+#include "agent/helper/sys/sysfs.h"
+#include "base/err.h"
 #include "fake/tree/scan_tree.h"
+#include "unit/syscall_fails.h"
 
 #define NIC(name, pci)                                                \
 	"sys/devices/pci0000:00/" pci "/net/" name "/flags=0x1003\n", \
@@ -239,6 +245,34 @@ static void interfaces_that_are_not_listed_are_counted(void **state)
 				"pods'"));
 }
 
+/* As while the kernel takes it away. */
+static bool leaves_out_what_goes(void *arg)
+{
+	struct netlinks *links = netlinks_new(*(int *)arg);
+	bool none = netlinks_len(links) == 0 && sysfs_failure()->code == 0;
+
+	links = netlinks_free(links);
+	return none;
+}
+
+static void an_interface_that_goes_is_none(void **state)
+{
+	static const char *const entries[] = { NIC("eno1", "0000:01:00.0"), NULL };
+	struct netlinks *links;
+	struct tree tree;
+	int sysfs_fd;
+
+	(void)state;
+	tree_make(&tree, entries);
+	sysfs_fd = sysfs_open_dir(tree.fd, "sys");
+	links = netlinks_new(sysfs_fd);
+	assert_int_equal(netlinks_len(links), 1);
+	links = netlinks_free(links);
+	assert_true(syscall_fails_for(SYS_read, EINVAL, leaves_out_what_goes, &sysfs_fd));
+	close(sysfs_fd);
+	tree_done(&tree);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -246,5 +280,6 @@ int main(void)
 	suite_rows(&suite, cases, uses_match_table);
 	suite_add(&suite, "interfaces that are not listed are counted",
 		  interfaces_that_are_not_listed_are_counted, NULL);
+	suite_add(&suite, "an interface that goes is none", an_interface_that_goes_is_none, NULL);
 	return suite_run(&suite, "use_network");
 }

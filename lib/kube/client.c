@@ -2,24 +2,199 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
 #include <uv.h>
 
+#include "api/json_values.h"
+#include "base/array.h"
 #include "base/err.h"
+#include "base/lines.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "kube/answer.h"
-#include "kube/client_call.h"
-#include "kube/client_metrics.h"
-#include "kube/client_transport.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
+#include "kube/impersonate.h"
+#include "kube/metrics.h"
 #include "kube/proof.h"
 #include "kube/provider.h"
 #include "kube/transport.h"
+
+/* By transport_new(): its server, how it is judged, by which proxy, and as whom. */
+static struct transport *client_transport(struct uv_loop_s *loop, const struct kube_config *config,
+					  const char *user_agent)
+{
+	struct transport *transport;
+	struct json_strs headers = { 0 };
+
+	impersonate_headers(&config->as, &headers);
+	*array_add(&headers) = NULL;
+	transport = transport_new(loop, &(struct transport_config){
+						.server = config->server,
+						.tls_server_name = config->tls_server_name,
+						.user_agent = user_agent,
+						.insecure = config->insecure,
+						.proxy = config->proxy,
+						.proxy_env = config->proxy_env,
+						.headers = (const char *const *)headers.items,
+					});
+	json_strs_done(&headers);
+	return transport;
+}
+
+struct transfer;
+
+struct kube_call {
+	struct kube_client *client;
+	struct kube_call *next;
+	struct kube_call **link; /* what points to us */
+	char *verb;
+	char *resource;
+	char *method;
+	char *path;
+	char *content_type;
+	char *body;
+	size_t body_len;
+	uint64_t timeout_ms;
+	line_fn *on_line; /* NULL: not a stream */
+	kube_done_fn *done;
+	void *arg;
+
+	struct transfer *transfer; /* NULL: could not be started, or is over */
+	struct lines lines;        /* of a stream that goes well     */
+	struct str text;           /* the body, or that of an error  */
+	struct err err;            /* why we stopped it ourselves    */
+	const char *warnings;      /* what came with the answer, while it ends */
+	uint64_t start_ms;
+	uint64_t proof; /* which of the provider's it went with                  */
+	bool waiting;   /* for the provider                                      */
+	bool retried;   /* after a 401                                             */
+	bool feeding;   /* on_line may be on the stack: the memory must stay        */
+	bool cancelled;
+	bool ended; /* done is on the stack: too late to cancel                */
+};
+
+enum { TIMEOUT_MS = 30 * 1000, LINE_MAX_BYTES = 8 << 20 };
+
+/* It is out of its list, and nothing of it is on the stack. */
+static void call_free(struct kube_call *call)
+{
+	free(call->verb);
+	free(call->resource);
+	free(call->method);
+	free(call->path);
+	free(call->content_type);
+	free(call->body);
+	lines_done(&call->lines);
+	str_done(&call->text);
+	free(call);
+}
+
+/* Out of its list. */
+static void call_unlink(struct kube_call *call)
+{
+	*call->link = call->next;
+	if (call->next)
+		call->next->link = call->link;
+}
+
+/* A copy of @request, first in @list. */
+static struct kube_call *call_new(struct kube_client *client, const struct kube_request *request,
+				  struct kube_call **list, uint64_t now_ms)
+{
+	struct kube_call *call = xcalloc(1, sizeof(*call));
+
+	call->client = client;
+	call->verb = xstrdup(request->verb);
+	call->resource = xstrdup(request->resource);
+	call->method = xstrdup(request->method);
+	call->path = xstrdup(request->path);
+	call->content_type = xstrdup_or_null(request->content_type);
+	if (request->body) {
+		call->body = xmalloc(request->body_len);
+		memcpy(call->body, request->body, request->body_len);
+		call->body_len = request->body_len;
+	}
+	call->timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_MS;
+	call->lines.max = LINE_MAX_BYTES;
+	call->start_ms = now_ms;
+	call->next = *list;
+	call->link = list;
+	if (call->next)
+		call->next->link = &call->next;
+	*list = call;
+	return call;
+}
+
+struct metric;
+
+struct metrics;
+
+struct client_metrics {
+	struct metric *requests;
+	struct metric *durations;
+	struct metric *retries;
+};
+
+static const struct metric_desc requests_desc = {
+	.name = "hostdev_api_requests_total",
+	.help = "Requests to the API server by their outcome: an HTTP status, timeout or error.",
+	.type = METRIC_COUNTER,
+	.labels = { "verb", "resource", "code" },
+};
+static const struct metric_desc durations_desc = {
+	.name = "hostdev_api_request_duration_seconds",
+	.help = "Time from a request to the end of its answer; watches are left out.",
+	.type = METRIC_SECONDS,
+	.labels = { "verb" },
+	.buckets_ms = { 5, 25, 100, 250, 1000, 2500, 5000, 10000, 30000 },
+};
+static const struct metric_desc retries_desc = {
+	.name = "hostdev_api_retries_total",
+	.help = "Requests sent a second time by the client itself.",
+	.type = METRIC_COUNTER,
+	.labels = { "reason" },
+};
+
+/* The families in @metrics, which may be NULL. */
+static void client_metrics_init(struct client_metrics *m, struct metrics *metrics)
+{
+	m->requests = metrics_family(metrics, &requests_desc);
+	m->durations = metrics_family(metrics, &durations_desc);
+	m->retries = metrics_family(metrics, &retries_desc);
+	metric_show(m->retries, (const char *const[]){ "unauthorized" });
+}
+
+/* A call ended with @result (client.h) and HTTP's @status, 0 for none. @took_ms of a stream says
+ * nothing: UINT64_MAX leaves it out. */
+static void client_metrics_ended(const struct client_metrics *m, const char *verb,
+				 const char *resource, int result, int status, uint64_t took_ms)
+{
+	char number[16];
+	const char *code = number;
+
+	(void)snprintf(number, sizeof(number), "%d", status);
+	if (result == -ETIMEDOUT)
+		code = "timeout";
+	else if (status == 0 || result == -EIO)
+		code = "error";
+	metric_count(m->requests, verb, resource, code);
+	if (took_ms != UINT64_MAX)
+		metric_observe(m->durations, took_ms, (const char *const[]){ verb });
+}
+
+/* A call is sent a second time. */
+static void client_metrics_retried(const struct client_metrics *m, const char *reason)
+{
+	metric_count(m->retries, reason);
+}
 
 enum {
 	LIST_MAX = 16 << 20,

@@ -1,25 +1,501 @@
 /*
- * New certificates, or silence, retire a wire (client_wire.h): it takes no new transfers and goes
+ * New certificates, or silence, retire a wire: it takes no new transfers and goes
  * when its last has ended.
  *
  * curl must not be entered from its own callbacks. While it is on the stack (inside > 0), starting
  * and cancelling only leave a mark; settle() acts on the marks as soon as curl has returned.
  */
-#include "kube/transport.h"
 
 #include <assert.h>
-#include <string.h>
-
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <uv.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "kube/client_easy.h"
-#include "kube/client_wire.h"
 #include "kube/credentials.h"
+#include "kube/liveness.h"
+#include "kube/transport.h"
+#include "kube/url.h"
 #include "kube/warning.h"
+
+/* What wires need of their owner, and count for it. */
+struct wire_env {
+	uv_loop_t *loop;
+	unsigned handles;                    /* libuv's, not closed yet                          */
+	unsigned inside;                     /* curl is on the stack: it must not be entered now */
+	void (*after)(struct wire_env *env); /* curl has done something and has returned */
+	void (*gone)(struct wire_env *env);  /* the last handle is closed                */
+};
+
+/* One curl multi handle with its connections, tied to the libuv loop: in the normal case one HTTP/2 connection that
+ * carries everything. */
+struct wire {
+	struct wire_env *env;
+	struct wire *next;
+	CURLM *multi;
+	uv_timer_t timer; /* curl's */
+	struct liveness liveness;
+	unsigned transfers; /* the owner counts */
+	bool retired;       /* takes no new transfers           */
+	bool broken;        /* and all that is on it is to end  */
+	bool http1;         /* seen to speak it                 */
+};
+
+/* One of curl's sockets. */
+struct sock {
+	struct wire_env *env;
+	struct wire *wire; /* not to be used once closing */
+	curl_socket_t fd;
+	uv_poll_t poll;
+};
+
+/* One of the handles counted in @env is closed. */
+static void wire_env_unref(struct wire_env *env)
+{
+	if (--env->handles == 0)
+		env->gone(env);
+}
+
+static void on_sock_closed(uv_handle_t *handle)
+{
+	struct sock *sock = handle->data;
+	struct wire_env *env = sock->env;
+
+	free(sock);
+	wire_env_unref(env);
+}
+
+static void on_wire_closed(uv_handle_t *handle)
+{
+	struct wire *wire = handle->data;
+	struct wire_env *env = wire->env;
+
+	free(wire);
+	wire_env_unref(env);
+}
+
+/* Something came on it. Its sockets notice that by themselves, but for what curl reads right after it
+ * has written: the owner tells of answers. */
+static void wire_heard(struct wire *wire)
+{
+	liveness_heard(&wire->liveness, uv_now(wire->env->loop));
+}
+
+/* Let curl act on a socket or, with CURL_SOCKET_TIMEOUT, on its timers. The wire, and the socket,
+ * may be gone afterwards. */
+static void wire_act(struct wire *wire, curl_socket_t fd, int events)
+{
+	struct wire_env *env = wire->env;
+	int running;
+
+	env->inside++;
+	curl_multi_socket_action(wire->multi, fd, events, &running);
+	env->inside--;
+	env->after(env);
+}
+
+static void on_socket_ready(uv_poll_t *poll, int status, int events)
+{
+	struct sock *sock = poll->data;
+	int flags = status < 0 ? CURL_CSELECT_ERR : 0;
+
+	if (events & UV_READABLE) {
+		flags |= CURL_CSELECT_IN;
+		wire_heard(sock->wire);
+	}
+	if (events & UV_WRITABLE)
+		flags |= CURL_CSELECT_OUT;
+	wire_act(sock->wire, sock->fd, flags);
+}
+
+static struct sock *sock_new(struct wire *wire, curl_socket_t fd)
+{
+	struct sock *sock = xcalloc(1, sizeof(*sock));
+
+	sock->env = wire->env;
+	sock->wire = wire;
+	sock->fd = fd;
+	sock->poll.data = sock;
+	if (uv_poll_init_socket(wire->env->loop, &sock->poll, fd) < 0) {
+		free(sock);
+		return NULL;
+	}
+	wire->env->handles++;
+	return sock;
+}
+
+/* curl's CURLMOPT_SOCKETFUNCTION: which events of @fd it wants to hear of. */
+static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *arg, void *sock_arg)
+{
+	struct wire *wire = arg;
+	struct sock *sock = sock_arg;
+	int events = 0;
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		if (sock)
+			uv_close((uv_handle_t *)&sock->poll, on_sock_closed);
+		return 0;
+	}
+	if (!sock) {
+		sock = sock_new(wire, fd);
+		if (!sock)
+			return -1;
+		curl_multi_assign(wire->multi, fd, sock);
+	}
+	if (what & CURL_POLL_IN)
+		events |= UV_READABLE;
+	if (what & CURL_POLL_OUT)
+		events |= UV_WRITABLE;
+	return uv_poll_start(&sock->poll, events, on_socket_ready) < 0 ? -1 : 0;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	wire_act(timer->data, CURL_SOCKET_TIMEOUT, 0);
+}
+
+/* curl's CURLMOPT_TIMERFUNCTION. */
+static int on_timer_wanted(CURLM *multi, long timeout_ms, void *arg)
+{
+	struct wire *wire = arg;
+
+	(void)multi;
+	if (timeout_ms < 0)
+		uv_timer_stop(&wire->timer);
+	else
+		uv_timer_start(&wire->timer, on_timer, (uint64_t)timeout_ms, 0);
+	return 0;
+}
+
+static struct wire *wire_new(struct wire_env *env, struct wire **list)
+{
+	struct wire *wire = xcalloc(1, sizeof(*wire));
+
+	wire->env = env;
+	wire->next = *list;
+	*list = wire;
+	wire->multi = curl_multi_init();
+	assert(wire->multi); /* only memory can lack */
+	uv_timer_init(env->loop, &wire->timer);
+	wire->timer.data = wire;
+	env->handles++;
+	curl_multi_setopt(wire->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+	curl_multi_setopt(wire->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
+	curl_multi_setopt(wire->multi, CURLMOPT_SOCKETDATA, wire);
+	curl_multi_setopt(wire->multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
+	curl_multi_setopt(wire->multi, CURLMOPT_TIMERDATA, wire);
+	return wire;
+}
+
+/* Closes its connections and, once libuv lets go of it, its memory. No transfer is on it. */
+static void wire_close(struct wire *wire)
+{
+	curl_multi_cleanup(wire->multi);
+	uv_close((uv_handle_t *)&wire->timer, on_wire_closed);
+}
+
+/* The wire for new transfers: the first of *@list, or a new one ahead of it if that is retired. */
+static struct wire *wire_current(struct wire_env *env, struct wire **list)
+{
+	return *list && !(*list)->retired ? *list : wire_new(env, list);
+}
+
+/* Close the retired wires that nobody is on any more. Calls nobody back; while curl is on the stack
+ * it does nothing. */
+static void wire_sweep(struct wire_env *env, struct wire **list)
+{
+	while (env->inside == 0 && *list) {
+		struct wire *wire = *list;
+
+		if (!wire->retired || wire->transfers > 0) {
+			list = &wire->next;
+			continue;
+		}
+		*list = wire->next;
+		wire_close(wire);
+	}
+}
+
+enum { EASY_POOL_MAX = 4 };
+
+/* What all transfers of a transport have in common. */
+struct easy_common {
+	char *base; /* "https://host:port/prefix" as curl gets it */
+	char *user_agent;
+	char *authorization; /* the newest; NULL: none */
+	char *ca;
+	char *cert;
+	char *key;
+	struct curl_slist *connect_to; /* where that host really is; NULL: there */
+	struct curl_slist *headers;    /* of every request; NULL: none     */
+	bool insecure;
+	char *proxy;               /* URL; "" is none, NULL what the environment says */
+	CURL *pool[EASY_POOL_MAX]; /* handles at rest */
+	size_t pooled;
+};
+
+enum {
+	CONNECT_TIMEOUT_MS = 10 * 1000,
+	BUFFER_BYTES = 16 * 1024,
+	RETRY_AFTER_MAX_S = 3600,
+};
+
+/* A name to expect in place of the server's own goes into the URL, so that the TLS handshake asks
+ * for it and the certificate is held against it; curl is then told where that name really is. */
+static void use_tls_name(struct easy_common *common, const char *name)
+{
+	struct url_server server = { 0 };
+	auto_free char *to = NULL;
+
+	if (url_server_parse(common->base, &server, NULL) < 0)
+		return;
+	to = xasprintf("%s:%u:%s:%u", name, server.port, server.host, server.port);
+	common->connect_to = curl_slist_append(NULL, to);
+	free(common->base);
+	common->base = xasprintf("%s://%s:%u%s", server.scheme, name, server.port, server.prefix);
+	url_server_done(&server);
+}
+
+/* Of this machine: no proxy leads there (as in Go's net/http). */
+static bool is_local(const char *url)
+{
+	struct url_server server = { 0 };
+	bool local;
+
+	if (url_server_parse(url, &server, NULL) < 0)
+		return false;
+	local = strcmp(server.host, "localhost") == 0 || strncmp(server.host, "127.", 4) == 0 ||
+		strcmp(server.host, "[::1]") == 0;
+	url_server_done(&server);
+	return local;
+}
+
+static char *choose_proxy(const struct transport_config *config)
+{
+	if (config->proxy)
+		return xstrdup(config->proxy);
+	return config->proxy_env && !is_local(config->server) ? NULL : xstrdup("");
+}
+
+static void easy_common_init(struct easy_common *common, const struct transport_config *config)
+{
+	*common = (struct easy_common){
+		.base = xstrdup(config->server),
+		.user_agent = xstrdup(config->user_agent),
+		.insecure = config->insecure,
+		.proxy = choose_proxy(config),
+	};
+	for (size_t i = 0; config->headers && config->headers[i]; i++)
+		common->headers = curl_slist_append(common->headers, config->headers[i]);
+	if (config->tls_server_name)
+		use_tls_name(common, config->tls_server_name);
+}
+
+static void replace(char **at, const char *text)
+{
+	free(*at);
+	*at = xstrdup_or_null(text);
+}
+
+static void easy_common_files(struct easy_common *common, const struct credential_files *files)
+{
+	replace(&common->ca, files->ca);
+	replace(&common->cert, files->cert);
+	replace(&common->key, files->key);
+}
+
+/* Nothing of a token stays in memory that is given back. */
+static void easy_common_authorize(struct easy_common *common, const char *authorization)
+{
+	if (common->authorization)
+		explicit_bzero(common->authorization, strlen(common->authorization));
+	replace(&common->authorization, authorization);
+}
+
+static void easy_common_done(struct easy_common *common)
+{
+	easy_common_authorize(common, NULL);
+	while (common->pooled > 0)
+		curl_easy_cleanup(common->pool[--common->pooled]);
+	free(common->base);
+	free(common->user_agent);
+	free(common->ca);
+	free(common->cert);
+	free(common->key);
+	free(common->proxy);
+	curl_slist_free_all(common->connect_to);
+	curl_slist_free_all(common->headers);
+	*common = (struct easy_common){ 0 };
+}
+
+/* A handle without options, and back. */
+static CURL *easy_take(struct easy_common *common)
+{
+	CURL *easy = common->pooled > 0 ? common->pool[--common->pooled] : curl_easy_init();
+
+	assert(easy); /* only memory can lack */
+	return easy;
+}
+
+static void easy_give(struct easy_common *common, CURL *easy)
+{
+	curl_easy_reset(easy);
+	if (common->pooled < EASY_POOL_MAX)
+		common->pool[common->pooled++] = easy;
+	else
+		curl_easy_cleanup(easy);
+}
+
+/* A peer that is gone is noticed after 30 s: an idle connection by keepalive probes, one with
+ * unanswered data by TCP_USER_TIMEOUT, which also bounds the probes (net/ipv4/tcp_timer.c). None
+ * of these is needed for the connection to work, so failing to set one is passed over. */
+static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+	static const struct {
+		int level;
+		int name;
+		int value;
+	} options[] = {
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, 15 },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, 5 },
+		{ IPPROTO_TCP, TCP_KEEPCNT, 3 },
+		{ IPPROTO_TCP, TCP_USER_TIMEOUT, 30 * 1000 },
+	};
+
+	(void)arg;
+	(void)purpose;
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		(void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+				 sizeof(options[i].value));
+	return CURL_SOCKOPT_OK;
+}
+
+static void set_connection(CURL *easy, const struct easy_common *common)
+{
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https,http");
+	curl_easy_setopt(easy, CURLOPT_PROXY, common->proxy);
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_BYTES);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_made);
+	curl_easy_setopt(easy, CURLOPT_USERAGENT, common->user_agent);
+	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, common->connect_to);
+}
+
+/* Without a CA of our own the system's certificates count, as in kubectl. With one, the folder of
+ * the system's must not be read as well: GnuTLS would load every certificate of it (7 MiB). */
+static void set_tls(CURL *easy, const struct easy_common *common)
+{
+	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, common->insecure ? 0L : 1L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, common->insecure ? 0L : 2L);
+	if (common->ca || common->insecure) {
+		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+		curl_easy_setopt(easy, CURLOPT_CAINFO, common->ca);
+	}
+	if (common->cert && common->key) {
+		curl_easy_setopt(easy, CURLOPT_SSLCERT, common->cert);
+		curl_easy_setopt(easy, CURLOPT_SSLKEY, common->key);
+	}
+}
+
+static void add_header(struct curl_slist **list, const char *name, const char *value)
+{
+	auto_free char *line = xasprintf("%s: %s", name, value);
+	struct curl_slist *longer = curl_slist_append(*list, line);
+
+	assert(longer); /* only memory can lack */
+	explicit_bzero(line, strlen(line));
+	*list = longer;
+}
+
+static void set_body(CURL *easy, const struct transport_request *request)
+{
+	if (!request->body) {
+		curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+		return;
+	}
+	curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
+	curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body);
+}
+
+/* Set everything but the callbacks. The list returned lives as long as the transfer. */
+static struct curl_slist *easy_prepare(CURL *easy, const struct easy_common *common,
+				       const struct transport_request *request)
+{
+	auto_free char *url = xasprintf("%s%s", common->base, request->path);
+	struct curl_slist *headers = NULL;
+
+	add_header(&headers, "Accept", "application/json");
+	headers = curl_slist_append(headers, "Expect:");
+	if (request->content_type)
+		add_header(&headers, "Content-Type", request->content_type);
+	for (const struct curl_slist *header = common->headers; header; header = header->next)
+		headers = curl_slist_append(headers, header->data);
+	if (request->authorization)
+		add_header(&headers, "Authorization", request->authorization);
+
+	set_connection(easy, common);
+	set_tls(easy, common);
+	set_body(easy, request);
+	curl_easy_setopt(easy, CURLOPT_URL, url);
+	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+	if (!request->stream)
+		curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+	return headers;
+}
+
+/* The status of the answer; 0 as long as none came. */
+static int easy_status(CURL *easy)
+{
+	long status = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+	return (int)status;
+}
+
+/* Has the answer come by HTTP/2? */
+static bool easy_is_http2(CURL *easy)
+{
+	long version = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
+	return version == CURL_HTTP_VERSION_2_0;
+}
+
+/* How long the answer asks to wait, an hour at most; 0: it does not say. */
+static uint64_t easy_retry_after_ms(CURL *easy)
+{
+	curl_off_t wait_s = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s);
+	if (wait_s > RETRY_AFTER_MAX_S)
+		wait_s = RETRY_AFTER_MAX_S;
+	return wait_s > 0 ? (uint64_t)wait_s * 1000 : 0;
+}
+
+/* What curl's @code of a transfer at its end means. */
+static enum transfer_result easy_result(CURLcode code)
+{
+	if (code == CURLE_OK)
+		return TRANSFER_DONE;
+	if (code == CURLE_OPERATION_TIMEDOUT)
+		return TRANSFER_TIMEOUT;
+	return code == CURLE_WRITE_ERROR ? TRANSFER_STOPPED : TRANSFER_BROKEN;
+}
 
 enum {
 	TICK_MS = 5000,      /* while there are transfers          */

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +16,72 @@
 #include "base/str.h"
 #include "kube/client.h"
 #include "kube/clock.h"
-#include "kube/election_report.h"
 #include "kube/elector.h"
+#include "kube/metrics.h"
 #include "kube/url.h"
+
+struct election_report {
+	const char *lease; /* borrowed, as is the next */
+	const char *identity;
+	int told; /* the code of the trouble that the log told last; 0 while all is well */
+	struct metric *leading;
+	struct metric *changes;
+};
+
+static const struct metric_desc leading_desc = {
+	.name = "hostdev_leader",
+	.help = "1 while this process leads.",
+	.type = METRIC_GAUGE,
+	.labels = { "lease" },
+};
+
+static const struct metric_desc changes_desc = {
+	.name = "hostdev_leader_changes_total",
+	.help = "Times that this process began or ceased to lead.",
+	.type = METRIC_COUNTER,
+	.labels = { "lease", "to" },
+};
+
+static void election_report_init(struct election_report *report, struct metrics *metrics,
+				 const char *lease, const char *identity)
+{
+	*report = (struct election_report){
+		.lease = lease,
+		.identity = identity,
+		.leading = metrics_family(metrics, &leading_desc),
+		.changes = metrics_family(metrics, &changes_desc),
+	};
+	metric_show(report->leading, &report->lease);
+	metric_show(report->changes, (const char *const[]){ lease, "leader" });
+	metric_show(report->changes, (const char *const[]){ lease, "follower" });
+}
+
+/* We begin or cease to lead. */
+static void election_report_leads(const struct election_report *report, bool leads)
+{
+	metric_set(report->leading, leads, &report->lease);
+	metric_count(report->changes, report->lease, leads ? "leader" : "follower");
+	log_info(leads ? "leading" : "leading no more", log_str("lease", report->lease),
+		 log_str("identity", report->identity));
+}
+
+/* Requests for the Lease ended: well if @err is NULL, else @what is the line to log. A trouble that stays is told once. That
+ * another replica was quicker is none. */
+static void election_report_end(struct election_report *report, const char *what,
+				const struct err *err)
+{
+	enum log_level level = LOG_DEBUG;
+
+	if (!err) {
+		report->told = 0;
+		return;
+	}
+	if (err->kind != ERR_CONFLICT && err->code != report->told) {
+		level = LOG_WARN;
+		report->told = err->code;
+	}
+	log_at_(level, what, log_str("lease", report->lease), log_str("error", err->msg));
+}
 
 /* A request that takes longer than this would leave no time for another before the deadline. */
 enum { REQUEST_MS = 5 * 1000 };

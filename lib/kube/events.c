@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +13,120 @@
 #include "api/object.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "kube/backoff.h"
 #include "kube/client.h"
 #include "kube/clock.h"
-#include "kube/event_book.h"
 #include "kube/metrics.h"
 #include "kube/url.h"
+
+/* Something that was said before, and will be said again as one more of the same. */
+struct event_said {
+	char *name; /* of the Event object; NULL: it is yet to be created */
+	int64_t count;
+	int64_t first_wall_ms;
+};
+
+struct budget {
+	unsigned tokens;
+	uint64_t filled_ms; /* when the last token came */
+};
+
+/* What was already said of which object, and how much more may be said of it. Bounded: when it is full it forgets
+ * everything and counts from one again. */
+struct event_book {
+	struct map *said;
+	struct map *budgets;
+};
+
+static void said_free(void *value)
+{
+	struct event_said *said = value;
+
+	free(said->name);
+	free(said);
+}
+
+static void clear(struct map **map, void (*value_free)(void *value))
+{
+	size_t cursor = 0;
+	void *value;
+
+	while (*map && map_next(*map, &cursor, NULL, &value))
+		value_free(value);
+	map_free(*map);
+	*map = NULL;
+}
+
+/* The value of @key, a zeroed one of @size bytes if it had none. */
+static void *get(struct map **map, const char *key, size_t size, void (*value_free)(void *value))
+{
+	void *value = *map ? map_get(*map, key) : NULL;
+
+	if (value)
+		return value;
+	if (*map && map_len(*map) >= EVENTS_KNOWN)
+		clear(map, value_free);
+	if (!*map)
+		*map = map_new();
+	value = xcalloc(1, size);
+	map_set(*map, key, value);
+	return value;
+}
+
+static struct event_book *event_book_new(void)
+{
+	return xcalloc(1, sizeof(struct event_book));
+}
+
+/* takes NULL, returns NULL */
+static struct event_book *event_book_free(struct event_book *book)
+{
+	if (!book)
+		return NULL;
+	clear(&book->said, said_free);
+	clear(&book->budgets, free);
+	free(book);
+	return NULL;
+}
+
+static void refill(struct budget *budget, uint64_t now_ms)
+{
+	uint64_t tokens = (now_ms - budget->filled_ms) / EVENTS_REFILL_MS;
+
+	if (budget->tokens + tokens >= EVENTS_BURST) {
+		budget->tokens = EVENTS_BURST;
+		budget->filled_ms = now_ms;
+	} else {
+		budget->tokens += (unsigned)tokens;
+		budget->filled_ms += tokens * EVENTS_REFILL_MS;
+	}
+}
+
+/* May the object @uid cause one more event now? Takes it from its budget if so. */
+static bool event_book_allow(struct event_book *book, const char *uid, uint64_t now_ms)
+{
+	bool known = book->budgets && map_get(book->budgets, uid);
+	struct budget *budget = get(&book->budgets, uid, sizeof(*budget), free);
+
+	if (!known)
+		*budget = (struct budget){ .tokens = EVENTS_BURST, .filled_ms = now_ms };
+	refill(budget, now_ms);
+	if (budget->tokens == 0)
+		return false;
+	budget->tokens--;
+	return true;
+}
+
+/* The page of what is the same in all its words (@same); a new one has count 0. Valid until the next
+ * call. */
+static struct event_said *event_book_find(struct event_book *book, const char *same)
+{
+	return get(&book->said, same, sizeof(struct event_said), said_free);
+}
 
 enum {
 	ATTEMPTS = 5,

@@ -2,20 +2,169 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "api/kind.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/client.h"
 #include "kube/clock.h"
 #include "kube/feed.h"
-#include "kube/informer_url.h"
 #include "kube/list_page.h"
+#include "kube/metrics.h"
 #include "kube/reflector.h"
-#include "kube/report.h"
 #include "kube/store.h"
+#include "kube/url.h"
+
+static void add(struct str *out, const struct informer_spec *spec, struct url_query *query)
+{
+	query->label_selector = spec->label_selector;
+	query->field_selector = spec->field_selector;
+	url_object(out, spec->kind, NULL, NULL, NULL);
+	url_add_query(out, query);
+}
+
+/* Append path and query of the list, or of the watch, that @asked is about. */
+static void informer_list_url(struct str *out, const struct informer_spec *spec,
+			      const struct reflector_query *asked)
+{
+	struct url_query query = {
+		.resource_version = asked->resource_version,
+		.resource_version_match = asked->resource_version_match,
+		.continue_token = asked->continue_,
+		.limit = asked->limit,
+	};
+
+	add(out, spec, &query);
+}
+
+static void informer_watch_url(struct str *out, const struct informer_spec *spec,
+			       const struct reflector_query *asked)
+{
+	struct url_query query = {
+		.resource_version = asked->resource_version,
+		.timeout_seconds = asked->timeout_s,
+		.watch = true,
+		.bookmarks = true,
+	};
+
+	add(out, spec, &query);
+}
+
+struct report {
+	const char *resource; /* static text */
+	bool optional;        /* that the kind is not installed is nothing to warn of */
+	struct metric *troubles;
+	struct metric *events;
+	struct metric *objects;
+	struct metric *unreadable;
+	size_t len; /* what the gauges last said */
+	size_t len_unreadable;
+};
+
+static const struct metric_desc troubles_desc = {
+	.name = "hostdev_watch_troubles_total",
+	.help = "Lists and watches that ended otherwise than by running their time, by reason.",
+	.type = METRIC_COUNTER,
+	.labels = { "resource", "reason" },
+};
+
+static const struct metric_desc events_desc = {
+	.name = "hostdev_watch_events_total",
+	.help = "Events that watches brought.",
+	.type = METRIC_COUNTER,
+	.labels = { "resource" },
+};
+
+static const struct metric_desc objects_desc = {
+	.name = "hostdev_store_objects",
+	.help = "Objects held in memory.",
+	.type = METRIC_GAUGE,
+	.labels = { "resource" },
+};
+
+static const struct metric_desc unreadable_desc = {
+	.name = "hostdev_store_unreadable_objects",
+	.help = "Objects of which only the metadata could be read.",
+	.type = METRIC_GAUGE,
+	.labels = { "resource" },
+};
+
+static void report_init(struct report *report, struct metrics *metrics, const char *resource)
+{
+	*report = (struct report){
+		.resource = resource,
+		.troubles = metrics_family(metrics, &troubles_desc),
+		.events = metrics_family(metrics, &events_desc),
+		.objects = metrics_family(metrics, &objects_desc),
+		.unreadable = metrics_family(metrics, &unreadable_desc),
+	};
+	metric_show(report->events, &resource);
+	metric_show(report->objects, &resource);
+	metric_show(report->unreadable, &resource);
+	for (enum reflector_event event = REFLECTOR_ENDED; event < REFLECTOR_NEVENTS; event++)
+		metric_show(report->troubles,
+			    (const char *const[]){ resource, reflector_event_text(event) });
+}
+
+/* A list or watch ended by @event and @step follows. Said aloud when it is news. */
+static void report_end(const struct report *report, enum reflector_event event,
+		       const struct reflector_step *step, const struct err *err)
+{
+	const char *reason = reflector_event_text(event);
+	const char *why = err->msg;
+	enum log_level level = !step->news                                     ? LOG_DEBUG
+			       : report->optional && event == REFLECTOR_ABSENT ? LOG_INFO
+									       : LOG_WARN;
+
+	if (event < REFLECTOR_FAILED && step->wait_ms == 0)
+		return;
+	if (event == REFLECTOR_TIMER || event == REFLECTOR_STARTED)
+		return;
+	metric_count(report->troubles, report->resource, reason);
+	if (event == REFLECTOR_ENDED)
+		why = "the watch was over at once";
+	log_at_(level, "list or watch interrupted", log_str("resource", report->resource),
+		log_str("reason", reason), log_int("wait_ms", step->wait_ms),
+		log_str("error", why));
+}
+
+/* A watch brought a line. */
+static void report_line(const struct report *report)
+{
+	metric_count(report->events, report->resource);
+}
+
+/* The store may have changed. */
+static void report_store(struct report *report, const struct store *store)
+{
+	size_t len = store_len(store);
+	size_t unreadable = store_unreadable(store);
+
+	if (len != report->len)
+		metric_set(report->objects, (int64_t)len, &report->resource);
+	if (unreadable != report->len_unreadable)
+		metric_set(report->unreadable, (int64_t)unreadable, &report->resource);
+	report->len = len;
+	report->len_unreadable = unreadable;
+}
+
+static void report_synced(const struct report *report, const struct store *store)
+{
+	log_info("synced", log_str("resource", report->resource),
+		 log_int("objects", store_len(store)));
+}
+
+static void report_unreadable(const struct report *report, const struct err *err)
+{
+	log_warn("object unreadable", log_str("resource", report->resource),
+		 log_str("error", err->msg));
+}
 
 enum {
 	LIST_TIMEOUT_MS = 60 * 1000,

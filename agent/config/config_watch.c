@@ -1,13 +1,16 @@
 #include "agent/config/config_watch.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/config/config_parts.h"
+#include "agent/config/config.h"
 #include "agent/config/config_tell.h"
 #include "api/hostdeviceconfig.h"
 #include "api/names.h"
+#include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -19,6 +22,118 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 #include "kube/workq_run.h"
+
+/*
+ * What the parts of the agent cannot carry out of a HostDeviceConfig on this node, right though it is. Each part tells
+ * all of its own again and again. What it said of the config before counts until then, but is not to be told of the
+ * config of now: config_parts_ask() and config_parts_heard() are for that. Zero at first.
+ */
+struct config_parts {
+	struct config_part *items;
+	size_t len, cap;
+};
+
+struct config_part {
+	const char *name;
+	struct config_troubles troubles;
+	bool heard;
+};
+
+static bool same(const struct config_trouble *a, const struct config_trouble *b)
+{
+	auto_free char *x = config_tell_text(a);
+	auto_free char *y = config_tell_text(b);
+
+	return strcmp(x, y) == 0 && strcmp(a->reason, b->reason) == 0;
+}
+
+static bool has(const struct config_troubles *list, const struct config_trouble *trouble)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (same(&list->items[i], trouble))
+			return true;
+	}
+	return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct config_part *x = a;
+	const struct config_part *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static struct config_part *part_of(struct config_parts *parts, const char *name)
+{
+	const struct config_part key = { .name = name };
+	struct config_part *part =
+		parts->len > 0 ? bsearch(&key, parts->items, parts->len, sizeof(key), by_name)
+			       : NULL;
+
+	if (part)
+		return part;
+	*array_add(parts) = key;
+	qsort(parts->items, parts->len, sizeof(key), by_name);
+	return bsearch(&key, parts->items, parts->len, sizeof(key), by_name);
+}
+
+/* These are all troubles of the part @name (static), copied; @news is told those that it did not have before, if
+ * not NULL. True if anything is not as it was, or if it is the part's first word since config_parts_ask(). */
+static bool config_parts_set(struct config_parts *parts, const char *name,
+			     const struct config_troubles *troubles,
+			     void (*news)(void *arg, const struct config_trouble *trouble),
+			     void *arg)
+{
+	struct config_part *part = part_of(parts, name);
+	struct config_troubles before = part->troubles;
+	bool changed = before.len != troubles->len || !part->heard;
+
+	part->heard = true;
+	part->troubles = (struct config_troubles){ 0 };
+	config_troubles_join(&part->troubles, troubles);
+	for (size_t i = 0; i < part->troubles.len; i++) {
+		if (has(&before, &part->troubles.items[i]))
+			continue;
+		changed = true;
+		if (news)
+			news(arg, &part->troubles.items[i]);
+	}
+	config_troubles_done(&before);
+	return changed;
+}
+
+/* There is another config: nothing has been heard of it. */
+static void config_parts_ask(struct config_parts *parts)
+{
+	for (size_t i = 0; i < parts->len; i++)
+		parts->items[i].heard = false;
+}
+
+/* How many parts have told something of it. */
+static size_t config_parts_heard(const struct config_parts *parts)
+{
+	size_t heard = 0;
+
+	for (size_t i = 0; i < parts->len; i++)
+		heard += parts->items[i].heard;
+	return heard;
+}
+
+/* Append all troubles of all parts, always in the same order. */
+static void config_parts_all(const struct config_parts *parts, struct config_troubles *troubles)
+{
+	for (size_t i = 0; i < parts->len; i++)
+		config_troubles_join(troubles, &parts->items[i].troubles);
+}
+
+/* Release; there are none again. */
+static void config_parts_done(struct config_parts *parts)
+{
+	for (size_t i = 0; i < parts->len; i++)
+		config_troubles_done(&parts->items[i].troubles);
+	array_done(parts);
+}
 
 enum {
 	SPREAD_MS = 500, /* so that the first of many agents has written before the others would */

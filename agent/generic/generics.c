@@ -1,22 +1,63 @@
 #include "agent/generic/generics.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/config/config.h"
 #include "agent/generic/generic_type.h"
 #include "agent/generic/handover.h"
-#include "agent/generic/iommu_open.h"
 #include "agent/generic/iommufd_type.h"
 #include "agent/generic/pre_open.h"
 #include "agent/generic/socket_type.h"
 #include "agent/plugin/node_watch.h"
 #include "api/json_values.h"
 #include "base/array.h"
+#include "base/err.h"
 #include "base/mem.h"
+
+/* Of linux/iommufd.h, which is newer than the headers that this builds with. */
+struct iommu_option {
+	uint32_t size;
+	uint32_t option_id;
+	uint16_t op;
+	uint16_t reserved;
+	uint32_t object_id;
+	uint64_t val64 __attribute__((aligned(8)));
+};
+
+enum {
+	IOMMU_OPTION_IOCTL = 0x3b87,
+	OPTION_RLIMIT_MODE = 0, /* its value 1: by process, as vfio does it, not by user */
+	OPTION_OP_SET = 0,
+};
+
+_Static_assert(sizeof(struct iommu_option) == 24, "the kernel knows it by its size");
+
+/* Open the node below @dev_root (NULL: /dev), which counts the memory that is pinned through it as its
+ * process' own from then on, into *@ret_fd. */
+static int iommu_open(const char *dev_root, int *ret_fd, struct err *err)
+{
+	auto_free char *path = xasprintf("%s/iommu", dev_root ? dev_root : "/dev");
+	auto_close int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	struct iommu_option option = { .size = sizeof(option),
+				       .option_id = OPTION_RLIMIT_MODE,
+				       .op = OPTION_OP_SET,
+				       .val64 = 1 };
+
+	if (fd < 0)
+		return err_set(err, ERR_RETRY, -errno, "open '%s': %s", path, strerror(errno));
+	if (ioctl(fd, IOMMU_OPTION_IOCTL, &option) < 0)
+		return err_set(err, ERR_RETRY, -errno, "set how '%s' counts pinned memory: %s",
+			       path, strerror(errno));
+	*ret_fd = take_fd(fd);
+	return 0;
+}
 
 /* What a container of a node with SELinux may connect to. */
 static const char socket_label[] = "system_u:object_r:container_file_t:s0";

@@ -2,24 +2,156 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "agent/publish/publish_audit.h"
 #include "agent/publish/publish_plan.h"
-#include "agent/publish/publish_view.h"
+#include "api/json_map.h"
 #include "api/kind.h"
+#include "api/mediateddeviceparent.h"
 #include "api/meta.h"
+#include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/usbdeviceclaim.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "kube/apply.h"
+#include "kube/audit.h"
 #include "kube/clock.h"
 #include "kube/echoes.h"
+#include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/store.h"
 #include "kube/workq_run.h"
+
+static const struct pcidevice_allocations *
+allocations_of(const struct publish_deps *deps, enum inventory_kind kind, const char *name)
+{
+	static const struct pcidevice_allocations none = { 0 };
+
+	return deps->allocations ? deps->allocations(deps->arg, kind, name) : &none;
+}
+
+/* What others know of a mediated device, or of a parent of them. */
+static void fill_mdev(const struct publish_deps *deps, struct publish_case *c)
+{
+	if (c->kind == INVENTORY_MDEV && c->wanted && deps->resource)
+		c->resource = deps->resource(deps->arg, c->wanted);
+	if (c->kind == INVENTORY_MDEV_PARENT && c->wanted && deps->condition) {
+		const struct mediateddeviceparent *parent = c->wanted;
+
+		c->condition = deps->condition(deps->arg, parent->status.parent);
+	}
+}
+
+/* Of the object @name, which the API server has as @entry (NULL: it has none). Borrowed, until the loop
+ * goes on. */
+static struct publish_case publish_view(const struct publish_deps *deps,
+					const struct inventory *inventory, enum inventory_kind kind,
+					const char *name, const struct entry *entry)
+{
+	const struct informer *claims = deps->claims[kind];
+	const struct entry *claim = claims ? store_get(informer_store(claims), name) : NULL;
+	struct publish_case c = {
+		.kind = kind,
+		.wanted = inventory_find(inventory, kind, name),
+		.seen = entry ? entry->object : NULL,
+		.claimed = claim != NULL,
+		.allocations = allocations_of(deps, kind, name),
+		.now_wall_ms = clock_wall_ms(deps->clock),
+	};
+
+	if (kind == INVENTORY_PCI && deps->parent)
+		c.parent = deps->parent(deps->arg, name, &c.parent_key);
+	if (kind == INVENTORY_PCI && deps->held_as)
+		c.resource = deps->held_as(deps->arg, name);
+	if (kind == INVENTORY_PCI)
+		c.claim = claim ? claim->object : NULL;
+	else if (kind == INVENTORY_USB)
+		c.usb_claim = claim ? claim->object : NULL;
+	fill_mdev(deps, &c);
+	return c;
+}
+
+/* Borrowed. */
+struct publish_audit {
+	struct events *events; /* may be NULL */
+	const struct api_kind *kind;
+	const char *name;
+	const struct api_meta *meta; /* of the object; NULL: it is not seen yet, or not any more */
+	const char *node_name;
+	const char *user; /* whose claim it is; NULL: nobody's, or not known */
+};
+
+/* The list as JSON, [] for NULL, for the caller to json_decref(). */
+static json_t *publish_audit_list(const struct pcidevice_allocations *list)
+{
+	json_t *json = json_array();
+
+	for (size_t i = 0; list && i < list->len; i++)
+		json_array_append_new(json,
+				      json_map_encode(pcidevice_allocation_map, &list->items[i]));
+	return json;
+}
+
+static bool has(const json_t *list, const json_t *item)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (json_equal(json_array_get(list, i), item))
+			return true;
+	}
+	return false;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* The pod has its name in the line alone: see events.h. */
+static void tell(const struct publish_audit *about, const json_t *item, const char *resource,
+		 bool given)
+{
+	auto_free char *message = resource && given ? xasprintf("given to a pod as %s", resource)
+						    : xstrdup("given to a pod");
+
+	audit_record(about->events, &(struct events_about){ about->kind, about->meta },
+		     &(struct audit){
+			     .action = given ? "allocate" : "free",
+			     .result = "Done",
+			     .user = about->user,
+			     .kind = about->kind->kind,
+			     .device = about->name,
+			     .node = about->node_name,
+			     .ns = text_of(item, "namespace"),
+			     .pod = text_of(item, "pod"),
+			     .container = text_of(item, "container"),
+			     .resource = resource,
+			     .reason = given ? "Allocated" : "Freed",
+			     .message = given ? message
+					      : "no pod's any more: the one that had it has ended",
+		     });
+}
+
+/* @before: as publish_audit_list(); @status: the status that was written, NULL: the object was deleted. */
+static void publish_audit_tell(const struct publish_audit *audit, const json_t *before,
+			       const json_t *status)
+{
+	const json_t *after = json_object_get(status, "allocations");
+	const char *resource = text_of(status, "resourceName");
+
+	for (size_t i = 0; i < json_array_size(before); i++) {
+		if (!has(after, json_array_get(before, i)))
+			tell(audit, json_array_get(before, i), resource, false);
+	}
+	for (size_t i = 0; i < json_array_size(after); i++) {
+		if (!has(before, json_array_get(after, i)))
+			tell(audit, json_array_get(after, i), resource, true);
+	}
+}
 
 enum {
 	WRITES_AT_A_TIME = 16,

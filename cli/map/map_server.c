@@ -1,21 +1,80 @@
 #include "cli/map/map_server.h"
 
 #include <errno.h>
+#include <microhttpd.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <microhttpd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/map/map_callers.h"
 #include "cli/map/map_guard.h"
-#include "cli/map/map_page.h"
 #include "cli/map/map_reply.h"
 #include "cli/map/map_streams.h"
+#include "embedded/cli_map.h"
+#include "kube/callers.h"
 #include "kube/http_loop.h"
 #include "kube/listen.h"
+
+struct map_file {
+	const char *path; /* behind the token */
+	const char *type; /* content type     */
+	const unsigned char *data;
+	size_t len;
+};
+
+static const struct map_file files[] = {
+	{ "", "text/html; charset=utf-8", index_html, sizeof(index_html) },
+	{ "map.css", "text/css; charset=utf-8", map_css, sizeof(map_css) },
+	{ "places.js", "text/javascript; charset=utf-8", places_js, sizeof(places_js) },
+	{ "cards.js", "text/javascript; charset=utf-8", cards_js, sizeof(cards_js) },
+	{ "details.js", "text/javascript; charset=utf-8", details_js, sizeof(details_js) },
+	{ "map.js", "text/javascript; charset=utf-8", map_js, sizeof(map_js) },
+	{ "icon.svg", "image/svg+xml", icon_svg, sizeof(icon_svg) },
+};
+
+/* NULL: there is none such. */
+static const struct map_file *map_page_file(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		if (strcmp(path, files[i].path) == 0)
+			return &files[i];
+	}
+	return NULL;
+}
+
+enum {
+	MAP_STRANGERS_MAX = 32, /* connections without the token          */
+	MAP_STRANGER_S = 5,     /* that such a one may say nothing        */
+	MAP_FRIEND_S = 30,      /* and one that has shown it              */
+	MAP_CONNECTIONS_MAX = 256,
+};
+
+/* The daemon's MHD_OPTION_NOTIFY_CONNECTION; @arg: the struct callers of the strangers. */
+static void map_callers_notify(void *arg, struct MHD_Connection *connection, void **socket_context,
+			       enum MHD_ConnectionNotificationCode what)
+{
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		*socket_context = xcalloc(1, sizeof(struct caller));
+		callers_put(arg, *socket_context, connection);
+		return;
+	}
+	callers_take_out(*socket_context);
+	free(*socket_context);
+	*socket_context = NULL;
+}
+
+/* Who has sent a request with the token is none of the strangers any more. */
+static void map_callers_admit(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	callers_take_out(info->socket_context);
+	(void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+					(unsigned)MAP_FRIEND_S);
+}
 
 enum { CONNECTION_MEMORY = 64 * 1024 }; /* of which a stream's block is a half */
 

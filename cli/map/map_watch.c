@@ -1,25 +1,214 @@
 #include "cli/map/map_watch.h"
 
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/event.h"
 #include "api/kind.h"
+#include "api/mediateddevice.h"
+#include "api/migconfiguration.h"
 #include "api/names.h"
+#include "api/node.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "api/vgpudevice.h"
 #include "base/json_write.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/map/map_board.h"
 #include "cli/map/map_card.h"
-#include "cli/map/map_kind.h"
-#include "cli/map/map_nodes.h"
+#include "cli/map/map_card_parts.h"
 #include "cli/map/map_trouble.h"
+#include "cli/model/node_fault.h"
 #include "kube/informer.h"
 #include "kube/store.h"
+
+enum map_kind {
+	MAP_PCI,
+	MAP_PCI_CLAIM,
+	MAP_USB,
+	MAP_USB_CLAIM,
+	MAP_MDEV,
+	MAP_VGPU,
+	MAP_MIG,
+	MAP_NODE,
+	MAP_EVENT_DEVICE,
+	MAP_EVENT_OWN,
+	MAP_KINDS
+};
+
+/* A card's id is the prefix, "/" and the name; a claim is told on the card of its device. */
+struct map_kind_row {
+	const struct api_kind *kind;
+	const char *prefix;
+	const char *fields; /* field selector; NULL: none */
+};
+
+extern const struct map_kind_row map_kinds[MAP_KINDS];
+
+const struct map_kind_row map_kinds[MAP_KINDS] = {
+	[MAP_PCI] = { &pcidevice_kind, "pci", NULL },
+	[MAP_PCI_CLAIM] = { &pcideviceclaim_kind, "pci", NULL },
+	[MAP_USB] = { &usbdevice_kind, "usb", NULL },
+	[MAP_USB_CLAIM] = { &usbdeviceclaim_kind, "usb", NULL },
+	[MAP_MDEV] = { &mediateddevice_kind, "mdev", NULL },
+	[MAP_VGPU] = { &vgpudevice_kind, "vgpu", NULL },
+	[MAP_MIG] = { &migconfiguration_kind, "mig", NULL },
+	[MAP_NODE] = { &node_kind, "node", NULL },
+	/* Of all the events of a cluster only those about devices. */
+	[MAP_EVENT_DEVICE] = { &event_kind, "event",
+			       "involvedObject.apiVersion=devices.harvesterhci.io/v1beta1" },
+	[MAP_EVENT_OWN] = { &event_kind, "event", "involvedObject.apiVersion=hostdev.io/v1alpha1" },
+};
+
+/* What the object says itself; may be NULL. */
+static const char *said_node_of(enum map_kind what, const void *object)
+{
+	switch (what) {
+	case MAP_PCI:
+		return ((const struct pcidevice *)object)->status.node_name;
+	case MAP_PCI_CLAIM:
+		return ((const struct pcideviceclaim *)object)->spec.node_name;
+	case MAP_USB:
+		return ((const struct usbdevice *)object)->status.node_name;
+	case MAP_USB_CLAIM:
+		return ((const struct usbdeviceclaim *)object)->status.node_name;
+	case MAP_MDEV:
+		return ((const struct mediateddevice *)object)->status.node_name;
+	case MAP_VGPU:
+		return ((const struct vgpudevice *)object)->spec.node_name;
+	case MAP_MIG:
+		return ((const struct migconfiguration *)object)->spec.node_name;
+	case MAP_NODE:
+		return ((const struct node *)object)->meta.name;
+	case MAP_EVENT_DEVICE:
+	case MAP_EVENT_OWN:
+	case MAP_KINDS:
+		break;
+	}
+	return NULL;
+}
+
+/* The node that @object is of, or is; "" if it does not say. */
+static const char *map_kind_node(enum map_kind what, const void *object)
+{
+	const char *node = map_card_node_name(said_node_of(what, object), object);
+
+	return node ? node : "";
+}
+
+/* In the order in which they count. Of a Node that was read only the last is of interest. */
+static const char *const told[][2] = {
+	{ "NodeGone", "a claim says that the cluster has no such node" },
+	{ "NodeNotReady", "a claim says that the node is not Ready" },
+	{ "AgentNotRunning", "a claim says that no pod of hostdev-agent runs on the node" },
+};
+enum { TOLD = ARRAY_LEN(told) };
+
+/* What is wrong with the nodes, for the cards of their devices (cli/model/node_fault.h): by the informer of Nodes, which
+ * is borrowed, and by what is told of claims. */
+struct map_nodes {
+	const struct informer *nodes;
+	struct map *counts; /* node -> size_t[TOLD]: how many claims say so */
+};
+
+/* @informer: of kind node_kind. */
+static struct map_nodes *map_nodes_new(const struct informer *informer)
+{
+	struct map_nodes *nodes = xcalloc(1, sizeof(*nodes));
+
+	nodes->nodes = informer;
+	nodes->counts = map_new();
+	return nodes;
+}
+
+/* Takes NULL, returns NULL. */
+static struct map_nodes *map_nodes_free(struct map_nodes *nodes)
+{
+	size_t cursor = 0;
+	void *counts;
+
+	if (!nodes)
+		return NULL;
+	while (map_next(nodes->counts, &cursor, NULL, &counts))
+		free(counts);
+	map_free(nodes->counts);
+	free(nodes);
+	return NULL;
+}
+
+/* Have Nodes been read? Else nothing is known of them but by claims. */
+static bool map_nodes_known(const struct map_nodes *nodes)
+{
+	return informer_synced(nodes->nodes) && informer_installed(nodes->nodes);
+}
+
+static void count(size_t *number, int sign)
+{
+	assert(sign > 0 || *number > 0);
+	*number = sign > 0 ? *number + 1 : *number - 1;
+}
+
+/* One more claim of @node says by its NodeReachable that its node is not well (@sign 1), or one less (-1). Reasons
+ * that are none of a node's faults are not counted. */
+static void map_nodes_tell(struct map_nodes *nodes, const char *node, const char *reason, int sign)
+{
+	size_t *counts = map_get(nodes->counts, node);
+
+	if (!counts) {
+		counts = xcalloc(TOLD, sizeof(*counts));
+		map_set(nodes->counts, node, counts);
+	}
+	for (size_t i = 0; i < TOLD; i++) {
+		if (strcmp(reason, told[i][0]) == 0)
+			count(&counts[i], sign);
+	}
+}
+
+/* An unreadable Node is there, and nobody can say that it is not well. */
+static struct node_fault node_fault_of(const struct entry *entry)
+{
+	if (entry && !entry->object)
+		return (struct node_fault){ 0 };
+	return node_judge(entry ? entry->object : NULL);
+}
+
+/* What is wrong with @node; its reason is NULL: nothing that is known of. */
+static struct node_fault map_nodes_fault(const struct map_nodes *nodes, const char *node)
+{
+	bool known = map_nodes_known(nodes);
+	const size_t *counts = map_get(nodes->counts, node);
+	struct node_fault fault = { 0 };
+
+	if (known)
+		fault = node_fault_of(store_get(informer_store(nodes->nodes), node));
+	for (size_t i = known ? TOLD - 1 : 0; counts && i < TOLD && !fault.reason; i++) {
+		if (counts[i] > 0)
+			fault = (struct node_fault){ told[i][0], "", told[i][1], "" };
+	}
+	return fault;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Does a Node that was @before (NULL: not there) have another fault @after? */
+static bool map_nodes_differ(const struct entry *before, const struct entry *after)
+{
+	struct node_fault was = node_fault_of(before);
+	struct node_fault is = node_fault_of(after);
+
+	return !same(was.reason, is.reason) || !same(was.why, is.why) ||
+	       !same(was.message, is.message) || !same(was.since, is.since);
+}
 
 struct map_watch {
 	struct kind {

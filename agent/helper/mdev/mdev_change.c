@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,6 @@
 #include <unistd.h>
 
 #include "agent/helper/mdev/mdev_job.h"
-#include "agent/helper/mdev/mdev_out.h"
 #include "agent/helper/record/mdev.h"
 #include "agent/helper/record/mdev_record.h"
 #include "agent/helper/sys/bind_look.h"
@@ -19,11 +20,116 @@
 #include "agent/helper/sys/job.h"
 #include "agent/helper/sys/kernel.h"
 #include "agent/helper/sys/progress.h"
+#include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/failpoint.h"
+#include "base/json_write.h"
 #include "base/mem.h"
+
+enum mdev_step {
+	MDEV_STEP_NONE,
+	MDEV_STEP_WAIT_LOCK,
+	MDEV_STEP_WRITE_RECORD,
+	MDEV_STEP_CREATE,
+	MDEV_STEP_CHECK_HOLDERS,
+	MDEV_STEP_REMOVE,
+	MDEV_STEP_REMOVE_RECORD,
+};
+
+/* Why not all was done; each belongs to one result. */
+enum mdev_reason {
+	MDEV_REASON_NONE,
+	MDEV_REASON_HELD,
+	MDEV_REASON_BUSY,
+	/* Refused. */
+	MDEV_REASON_UUID_TAKEN,
+	MDEV_REASON_TYPE_GONE,
+	MDEV_REASON_NOT_OURS,
+	/* Failed. */
+	MDEV_REASON_STATE_NOT_WRITABLE,
+	MDEV_REASON_CREATE_FAILED,
+	MDEV_REASON_REMOVE_FAILED,
+	MDEV_REASON_LOOK_FAILED,
+};
+
+/* The last line. Zero is "Done". */
+struct mdev_end {
+	enum mdev_reason reason;
+	enum mdev_step step;
+	const char *uuid; /* of the instance concerned, NULL: none          */
+	int code;         /* negative errno of the kernel's answer, 0: none */
+	int pid;          /* MDEV_REASON_BUSY: who has the lock, 0: unknown */
+	char message[240];
+	uint64_t took_us;
+};
+
+static const char *const step_names[] = {
+	[MDEV_STEP_WAIT_LOCK] = "WaitLock", [MDEV_STEP_WRITE_RECORD] = "WriteRecord",
+	[MDEV_STEP_CREATE] = "Create",      [MDEV_STEP_CHECK_HOLDERS] = "CheckHolders",
+	[MDEV_STEP_REMOVE] = "Remove",      [MDEV_STEP_REMOVE_RECORD] = "RemoveRecord",
+};
+
+/* clang-format off */
+static const struct {
+	const char *result;
+	const char *name;
+} reason_rows[] = {
+	[MDEV_REASON_NONE]               = { "Done",    NULL },
+	[MDEV_REASON_HELD]               = { "Held",    "Held" },
+	[MDEV_REASON_BUSY]               = { "Busy",    "Busy" },
+	[MDEV_REASON_UUID_TAKEN]         = { "Refused", "UUIDTaken" },
+	[MDEV_REASON_TYPE_GONE]          = { "Refused", "TypeGone" },
+	[MDEV_REASON_NOT_OURS]           = { "Refused", "NotOurs" },
+	[MDEV_REASON_STATE_NOT_WRITABLE] = { "Failed",  "StateNotWritable" },
+	[MDEV_REASON_CREATE_FAILED]      = { "Failed",  "CreateFailed" },
+	[MDEV_REASON_REMOVE_FAILED]      = { "Failed",  "RemoveFailed" },
+	[MDEV_REASON_LOOK_FAILED]        = { "Failed",  "LookFailed" },
+};
+/* clang-format on */
+
+static void mdev_out_step(struct progress *out, const char *uuid, enum mdev_step step)
+{
+	progress_step(out, "uuid", uuid, step_names[step]);
+}
+
+static void mdev_out_holder(struct progress *out, const struct holder *holder)
+{
+	progress_holder(out, "uuid", holder);
+}
+
+/* The instance is as it was wanted now. */
+static void mdev_out_done(struct progress *out, const char *uuid)
+{
+	auto_str struct str line = STR_INIT;
+
+	report_open(&line, "done");
+	json_write_str(&line, "uuid", uuid);
+	report_close(&line);
+	progress_send(out, &line);
+}
+
+static void mdev_out_end(struct progress *out, const struct mdev_end *end)
+{
+	auto_str struct str line = STR_INIT;
+	struct progress_cause cause = {
+		.reason = reason_rows[end->reason].name,
+		.about = end->uuid,
+		.step = step_names[end->step],
+		.code = end->code,
+		.pid = end->pid,
+		.message = end->message,
+	};
+
+	report_open(&line, "end");
+	json_write_str(&line, "result", reason_rows[end->reason].result);
+	if (end->reason != MDEV_REASON_NONE)
+		progress_cause(&line, "uuid", &cause);
+	json_write_int(&line, "micros", (int64_t)end->took_us);
+	report_close(&line);
+	progress_send(out, &line);
+}
 
 enum { STATE_DIR_MODE = 0700, STOPPED = -1 };
 

@@ -3,19 +3,62 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/helper/record/record.h"
+#include "agent/helper/record/vf_record.h"
+#include "agent/helper/scan/nodes.h"
+#include "agent/helper/scan/pci_scan.h"
+#include "agent/helper/scan/scan.h"
+#include "agent/helper/scan/use_scan.h"
+#include "agent/helper/scan/vf_look.h"
 #include "agent/helper/sys/bind_look.h"
+#include "agent/helper/sys/group_lock.h"
+#include "agent/helper/sys/holders.h"
+#include "agent/helper/sys/job.h"
 #include "agent/helper/sys/kernel.h"
+#include "agent/helper/sys/progress.h"
+#include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
-#include "agent/helper/vf/vf_change_state.h"
+#include "agent/helper/transition/transition_out.h"
+#include "agent/helper/vf/vf_job.h"
+#include "agent/helper/vf/vf_link.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/num.h"
+
+struct vf_change {
+	const struct vf_change_options *options;
+	const struct vf_job *job;
+	int state_fd;
+	int dir_fd; /* of the physical function */
+	struct vf_seen seen;
+	struct {
+		struct vf_lock {
+			int group;
+			int fd;
+		} * items;
+		size_t len;
+		size_t cap;
+	} locks;
+	bool changed;  /* something may have been                     */
+	bool recorded; /* this run has switched autoprobe as the first */
+	enum transition_step step;
+	uint64_t kernel_us;
+	struct progress out;
+	struct transition_end end;
+};
+
+/* What vf_change_stop() returns. */
+enum { VF_CHANGE_STOPPED = -1 };
 
 enum { STATE_DIR_MODE = 0700 };
 
@@ -27,14 +70,17 @@ static uint64_t now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-void vf_change_step(struct vf_change *c, enum transition_step step)
+/* Say that @step begins. */
+static void vf_change_step(struct vf_change *c, enum transition_step step)
 {
 	c->step = step;
 	transition_out_step(&c->out, c->job->address, step);
 }
 
-int vf_change_stop(struct vf_change *c, enum transition_reason reason, int code, const char *fmt,
-		   ...)
+/* The change ends here, for @reason; @code is the kernel's answer, if that was it. The first cause
+ * stays. Returns VF_CHANGE_STOPPED. */
+static int vf_change_stop(struct vf_change *c, enum transition_reason reason, int code,
+			  const char *fmt, ...)
 {
 	va_list args;
 	size_t len;
@@ -56,7 +102,8 @@ int vf_change_stop(struct vf_change *c, enum transition_reason reason, int code,
 	return VF_CHANGE_STOPPED;
 }
 
-int vf_change_write(struct vf_change *c, const char *name, const char *text)
+/* Write @text to the attribute @name of the physical function; 0, or the negative errno. */
+static int vf_change_write(struct vf_change *c, const char *name, const char *text)
 {
 	const struct kernel *kernel = c->options->kernel;
 	auto_free char *path = xasprintf("bus/pci/devices/%s/%s", c->job->address, name);
@@ -67,6 +114,507 @@ int vf_change_write(struct vf_change *c, const char *name, const char *text)
 	r = kernel->write(kernel->arg, c->options->sysfs_fd, path, text);
 	c->kernel_us += now_us() - began_us;
 	return r;
+}
+
+/* The number of the IOMMU group as a text, "-" for none. The caller frees. */
+static char *group_text(int group)
+{
+	return group < 0 ? xstrdup("-") : xasprintf("%d", group);
+}
+
+/* Told without the device's lock, which another helper may wait for with the group's lock taken. */
+static int group_of(const struct vf_change *c, const char *address)
+{
+	auto_free char *path = xasprintf("bus/pci/devices/%s/iommu_group", address);
+	char target[SYSFS_LINK_MAX + 1];
+	uint64_t group;
+
+	if (sysfs_link(c->options->sysfs_fd, path, target, NULL) != 0 ||
+	    !str_to_u64(sysfs_base_name(target), &group) || group > INT32_MAX)
+		return -1;
+	return (int)group;
+}
+
+static bool is_locked(const struct vf_change *c, int group)
+{
+	for (size_t i = 0; i < c->locks.len; i++) {
+		if (c->locks.items[i].group == group)
+			return true;
+	}
+	return false;
+}
+
+/* Functions of one group have one lock, which cannot be taken twice. */
+static int vf_change_lock(struct vf_change *c, const char *address)
+{
+	int group = group_of(c, address);
+	auto_free char *text = group_text(group);
+	struct err err = { 0 };
+	int pid = 0;
+	int fd = -1;
+	int r;
+
+	if (is_locked(c, group))
+		return 0;
+	r = group_lock_take(c->state_fd, text, &fd, &pid, &err);
+	if (r < 0)
+		return vf_change_stop(c, REASON_STATE_NOT_WRITABLE, err.code,
+				      "in the state directory '%s': %s", c->options->state_dir,
+				      err.msg);
+	if (r == GROUP_LOCK_BUSY) {
+		c->end.pid = pid;
+		return vf_change_stop(c, REASON_BUSY, 0, "another hostdev-helper moves %s",
+				      address);
+	}
+	*array_add(&c->locks) = (struct vf_lock){ group, fd };
+	return 0;
+}
+
+static int check_claimed(struct vf_change *c, const char *address)
+{
+	auto_record struct record record = { 0 };
+	struct err err = { 0 };
+	int r = record_read(c->state_fd, address, &record, &err);
+
+	if (r == RECORD_ABSENT)
+		return 0;
+	if (r < 0)
+		return vf_change_stop(c, REASON_VFS_IN_USE, 0,
+				      "%s may be claimed: its record cannot be read: %s", address,
+				      err.msg);
+	return vf_change_stop(c, REASON_VFS_IN_USE, 0, "%s is claimed by '%s'", address,
+			      record.claim);
+}
+
+static int tell_holders(struct vf_change *c, const struct holders *holders)
+{
+	if (holders->len == 0)
+		return 0;
+	for (size_t i = 0; i < holders->len; i++)
+		transition_out_holder(&c->out, &holders->items[i]);
+	return vf_change_stop(c, REASON_HELD, 0, "%s", holders->items[0].detail);
+}
+
+/* Only one that a driver gives to user space has a node of its group. */
+static bool vf_change_is_open(const struct vf_change *c, const char *address)
+{
+	const struct vf_change_options *o = c->options;
+	int group = group_of(c, address);
+	auto_free char *text = group_text(group);
+
+	return group >= 0 && nodes_of_group(o->sysfs_fd, o->dev_fd, text) &&
+	       !bind_look_is_free(o->dev_fd, group);
+}
+
+static int check_group(struct vf_change *c, const char *address)
+{
+	const struct vf_change_options *o = c->options;
+	int group = group_of(c, address);
+	auto_free char *text = group_text(group);
+	auto_holders struct holders holders = { 0 };
+	struct job job = { .group = text };
+	const struct holders_look look = {
+		.sysfs_fd = o->sysfs_fd,
+		.proc_fd = o->proc_fd,
+		.dev_fd = o->dev_fd,
+		.group = text,
+		.confirm_by_open = true,
+	};
+
+	if (!vf_change_is_open(c, address))
+		return 0;
+	array_add(&job)->address = address;
+	holders_find(&look, &job, &holders);
+	array_done(&job);
+	return tell_holders(c, &holders);
+}
+
+/* Device nodes below any of them, in one walk through all processes. */
+static int check_nodes(struct vf_change *c)
+{
+	const struct vf_change_options *o = c->options;
+	auto_holders struct holders holders = { 0 };
+	struct job job = { .group = "-" };
+	const struct holders_look look = {
+		.sysfs_fd = o->sysfs_fd,
+		.proc_fd = o->proc_fd,
+		.dev_fd = o->dev_fd,
+		.group = "-",
+	};
+
+	for (size_t i = 0; i < c->seen.functions.len && job.len < JOB_FUNCTIONS_MAX; i++) {
+		const char *address = c->seen.functions.items[i];
+
+		if (nodes_below(o->sysfs_fd, address))
+			array_add(&job)->address = address;
+	}
+	if (job.len > 0)
+		holders_find(&look, &job, &holders);
+	array_done(&job);
+	return tell_holders(c, &holders);
+}
+
+static bool is_ours(const struct vf_change *c, const char *address)
+{
+	for (size_t i = 0; i < c->seen.functions.len; i++) {
+		if (strcmp(c->seen.functions.items[i], address) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void check_unknown(struct vf_change *c, const struct uses *uses,
+			  const struct pci_function *function)
+{
+	auto_free char *unseen = use_network_unseen(c->options->sysfs_fd, function);
+	const char *why = uses_unknown_for(uses, function->class_id);
+
+	if (!function->driver || strcmp(function->driver, "vfio-pci") == 0)
+		return;
+	why = why ? why : unseen;
+	if (why)
+		(void)vf_change_stop(c, REASON_VFS_IN_USE, 0,
+				     "it cannot be known whether the host uses %s: %s",
+				     function->address, why);
+}
+
+/* What the host itself does with them. */
+static int check_uses(struct vf_change *c)
+{
+	const struct scan_options options = {
+		.sysfs_fd = c->options->sysfs_fd,
+		.proc_fd = c->options->proc_fd,
+		.state_fd = -1,
+		.node_address = c->options->node_address,
+	};
+	struct pci_functions functions = { 0 };
+	struct report report = { 0 };
+	struct uses uses = { 0 };
+
+	for (size_t i = 0; i < c->seen.functions.len; i++)
+		use_add_function(options.sysfs_fd, c->seen.functions.items[i], &functions);
+	use_collect(&options, &functions, &report, &uses);
+	for (size_t i = 0; i < uses.len; i++) {
+		const struct use *use = &uses.items[i];
+
+		if (is_ours(c, use->device.pci))
+			(void)vf_change_stop(c, REASON_VFS_IN_USE, 0,
+					     use->reason == USE_UNKNOWN
+						     ? "%s may be in use by the host: %s"
+						     : "%s is in use by the host: %s",
+					     use->device.pci, use->detail);
+	}
+	for (size_t i = 0; i < functions.len; i++)
+		check_unknown(c, &uses, &functions.items[i]);
+	pci_functions_done(&functions);
+	uses_done(&uses);
+	report_done(&report);
+	return c->end.reason == REASON_NONE ? 0 : VF_CHANGE_STOPPED;
+}
+
+static int vf_change_guard(struct vf_change *c)
+{
+	const struct sysfs_names *functions = &c->seen.functions;
+
+	if (functions->len == 0)
+		return 0;
+	for (size_t i = 0; i < functions->len; i++) {
+		if (vf_change_lock(c, functions->items[i]) < 0)
+			return VF_CHANGE_STOPPED;
+	}
+	vf_change_step(c, STEP_CHECK_HOLDERS);
+	for (size_t i = 0; i < functions->len; i++) {
+		if (check_claimed(c, functions->items[i]) < 0 ||
+		    check_group(c, functions->items[i]) < 0)
+			return VF_CHANGE_STOPPED;
+	}
+	return check_nodes(c) < 0 ? VF_CHANGE_STOPPED : check_uses(c);
+}
+
+static const char autoprobe[] = "sriov_drivers_autoprobe";
+
+/* Whether drivers take new virtual functions; false if the kernel has no such switch. */
+static bool read_autoprobe(const struct vf_change *c, bool *ret_on)
+{
+	struct sysfs_attr attr;
+
+	return sysfs_read(c->dir_fd, autoprobe, &attr, NULL) == 0 && str_to_bool(attr.text, ret_on);
+}
+
+static int stop_state(struct vf_change *c, const struct err *err)
+{
+	return vf_change_stop(c, REASON_STATE_NOT_WRITABLE, err->code,
+			      "in the state directory '%s': %s", c->options->state_dir, err->msg);
+}
+
+/* Why a write to the card's files in /sys did not do what it should; @code is the kernel's answer. */
+static enum transition_reason write_reason(int code, enum transition_reason reason)
+{
+	/* /sys is read-only, or a security module keeps the container from it; drivers answer EPERM. */
+	return code == -EROFS || code == -EACCES ? REASON_AGENT_NOT_PRIVILEGED : reason;
+}
+
+static int switch_autoprobe(struct vf_change *c, bool on)
+{
+	bool is = !on;
+	int r;
+
+	vf_change_step(c, STEP_SET_AUTOPROBE);
+	r = vf_change_write(c, autoprobe, on ? "1" : "0");
+	if (read_autoprobe(c, &is) && is == on)
+		return 0;
+	return vf_change_stop(c, write_reason(r, REASON_AUTOPROBE_FAILED), r,
+			      "write %d to '%s' of %s: %s", on, autoprobe, c->job->address,
+			      r < 0 ? strerror(-r) : "the kernel took it, but nothing came of it");
+}
+
+/* The record of a run that was cut off has what it was before that. */
+static int set_autoprobe(struct vf_change *c)
+{
+	const struct vf_change_options *o = c->options;
+	struct err err = { 0 };
+	bool before;
+	bool is;
+	int r;
+
+	if (c->job->count == 0 || !read_autoprobe(c, &is) || is == c->job->autoprobe)
+		return 0;
+	r = vf_record_read(c->state_fd, o->proc_fd, c->job->address, &before, &err);
+	if (r == VF_RECORD_ABSENT) {
+		vf_change_step(c, STEP_WRITE_RECORD);
+		r = vf_record_write(c->state_fd, o->proc_fd, c->job->address, is, &err);
+		c->recorded = r == 0;
+	}
+	if (r < 0)
+		return stop_state(c, &err);
+	return switch_autoprobe(c, c->job->autoprobe);
+}
+
+static int read_total(const struct vf_change *c)
+{
+	struct sysfs_attr attr;
+	uint64_t total;
+
+	if (sysfs_read(c->dir_fd, "sriov_totalvfs", &attr, NULL) != 0 ||
+	    !str_to_u64(attr.text, &total) || total > VF_INDEX_MAX + 1)
+		return 0;
+	return (int)total;
+}
+
+/* Have @count of them, and look whether it is so. */
+static int write_number(struct vf_change *c, int count)
+{
+	char text[16];
+	int r;
+
+	(void)snprintf(text, sizeof(text), "%d", count);
+	vf_change_step(c, count == 0 ? STEP_REMOVE_FUNCTIONS : STEP_MAKE_FUNCTIONS);
+	r = vf_change_write(c, "sriov_numvfs", text);
+	vf_seen_done(&c->seen);
+	vf_look(c->dir_fd, &c->seen);
+	if ((int)c->seen.functions.len == count)
+		return 0;
+	return vf_change_stop(c, write_reason(r, REASON_NUM_VFS_FAILED), r,
+			      "write %d to 'sriov_numvfs' of %s: %s; it has %zu virtual functions",
+			      count, c->job->address,
+			      r < 0 ? strerror(-r) : "the kernel took it, but nothing came of it",
+			      c->seen.functions.len);
+}
+
+static int vf_change_number(struct vf_change *c)
+{
+	int count = c->job->count;
+	int total;
+
+	if (count < 0 || (int)c->seen.functions.len == count)
+		return 0;
+	total = read_total(c);
+	if (count > total)
+		return vf_change_stop(c, REASON_TOO_MANY_VFS, 0,
+				      "%s can make %d virtual functions, not %d", c->job->address,
+				      total, count);
+	if (vf_change_guard(c) < 0 || set_autoprobe(c) < 0)
+		return VF_CHANGE_STOPPED;
+	/* The kernel goes from one number to another by way of 0 only. */
+	if (c->seen.functions.len > 0 && write_number(c, 0) < 0)
+		return VF_CHANGE_STOPPED;
+	return count > 0 ? write_number(c, count) : 0;
+}
+
+/*
+ * The kernel asks for it at each probe, also that of a module which is loaded much later
+ * (pci_device_can_probe() in drivers/pci/pci-driver.c), so that it stays while there are functions
+ * that it was switched for. A driver_override is probed for all the same, as a claim needs it.
+ */
+static bool is_needed(const struct vf_change *c, bool done)
+{
+	return c->seen.functions.len > 0 && (done || !c->recorded);
+}
+
+/* Put autoprobe back if a change of the number, maybe of an earlier run, has switched it, and either
+ * no virtual function is left or this run wanted others and is not @done. */
+static int vf_change_restore(struct vf_change *c, bool done)
+{
+	const struct vf_change_options *o = c->options;
+	struct err err = { 0 };
+	bool before = false;
+	bool is;
+	int r = vf_record_read(c->state_fd, o->proc_fd, c->job->address, &before, &err);
+
+	if (r < 0)
+		return stop_state(c, &err);
+	if (r == VF_RECORD_ABSENT)
+		return 0;
+	if (read_autoprobe(c, &is) && is != before) {
+		if (is_needed(c, done))
+			return 0;
+		if (switch_autoprobe(c, before) < 0)
+			return VF_CHANGE_STOPPED;
+	}
+	if (vf_record_remove(c->state_fd, c->job->address, &err) < 0)
+		return stop_state(c, &err);
+	return 0;
+}
+
+enum { IFINDEX_MAX = 0x7fffffff };
+
+/* The kernel's number of the interface; 0: it has none. */
+static int read_ifindex(const struct vf_change *c)
+{
+	auto_free char *path = xasprintf("net/%s/ifindex", c->seen.interface);
+	struct sysfs_attr attr;
+	uint64_t number;
+
+	if (!c->seen.interface[0] || sysfs_read(c->dir_fd, path, &attr, NULL) != 0 ||
+	    !str_to_u64(attr.text, &number) || number > IFINDEX_MAX)
+		return 0;
+	return (int)number;
+}
+
+/*
+ * An agent in a pod finds the interface in the node's /sys, and rtnetlink of its own network namespace
+ * does not know it (ENODEV). One that is in the node's namespace without CAP_NET_ADMIN gets EPERM;
+ * drivers answer that as well.
+ */
+static bool is_agents_fault(const struct vf_change *c, const struct vf_link *link, int code)
+{
+	if (code == -EPERM)
+		return !c->options->links->is_admin;
+	return code == -ENODEV && read_ifindex(c) == link->ifindex;
+}
+
+static int stop_settings(struct vf_change *c, const struct vf_link *link, const struct err *err)
+{
+	enum transition_reason reason = is_agents_fault(c, link, err->code)
+						? REASON_AGENT_NOT_PRIVILEGED
+						: REASON_SETTINGS_FAILED;
+
+	return vf_change_stop(c, reason, err->code, "%s", err->msg);
+}
+
+/*
+ * Is @field of @want to be written? The MAC address of a trusted function that somebody has is his: he
+ * may change it, and would lose his connections.
+ */
+static bool is_wrong(const struct vf_change *c, const struct vf_setting *want,
+		     const struct vf_setting *has, enum vf_field field)
+{
+	if (!vf_setting_differs(want, has, field))
+		return false;
+	return field != VF_FIELD_MAC || !has || has->trust != 1 ||
+	       !vf_change_is_open(c, c->seen.functions.items[want->index]);
+}
+
+/* Write what differs. That one cannot be set keeps no other from it. */
+static void write_all(struct vf_change *c, const struct vf_link *link,
+		      const struct vf_settings *have)
+{
+	const struct vf_links *links = c->options->links;
+
+	for (size_t i = 0; i < c->job->settings.len; i++) {
+		const struct vf_setting *want = &c->job->settings.items[i];
+		const struct vf_setting *has = vf_settings_find(have, want->index);
+
+		if (want->index >= (int)c->seen.functions.len)
+			continue;
+		for (int f = 0; f < VF_FIELDS; f++) {
+			enum vf_field field = (enum vf_field)f;
+			struct err err = { 0 };
+
+			if (!is_wrong(c, want, has, field))
+				continue;
+			c->changed = true;
+			if (links->write(links->arg, link, want, field, &err) == 0)
+				continue;
+			err_wrap(&err, "the %s of virtual function %d", vf_field_text(field),
+				 want->index);
+			(void)stop_settings(c, link, &err);
+		}
+	}
+}
+
+/* How many settings are not as they are wanted; the first is *@ret_want and *@ret_field. */
+static size_t count_wrong(const struct vf_change *c, const struct vf_settings *have,
+			  const struct vf_setting **ret_want, enum vf_field *ret_field)
+{
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < c->job->settings.len; i++) {
+		const struct vf_setting *want = &c->job->settings.items[i];
+		const struct vf_setting *has = vf_settings_find(have, want->index);
+
+		if (want->index >= (int)c->seen.functions.len)
+			continue;
+		for (int f = 0; f < VF_FIELDS; f++) {
+			if (!is_wrong(c, want, has, (enum vf_field)f) || wrong++ > 0)
+				continue;
+			*ret_want = want;
+			*ret_field = (enum vf_field)f;
+		}
+	}
+	return wrong;
+}
+
+static int apply(struct vf_change *c, const struct vf_link *link)
+{
+	const struct vf_links *links = c->options->links;
+	auto_vf_settings struct vf_settings before = { 0 };
+	auto_vf_settings struct vf_settings after = { 0 };
+	const struct vf_setting *want = NULL;
+	enum vf_field field = VF_FIELD_MAC;
+	struct err err = { 0 };
+	size_t wrong;
+
+	if (links->read(links->arg, link, &before, &err) < 0)
+		return stop_settings(c, link, &err);
+	if (count_wrong(c, &before, &want, &field) == 0)
+		return 0;
+	write_all(c, link, &before);
+	if (links->read(links->arg, link, &after, &err) < 0)
+		return stop_settings(c, link, &err);
+	wrong = count_wrong(c, &after, &want, &field);
+	if (wrong > 0)
+		return vf_change_stop(c, REASON_SETTINGS_FAILED, 0,
+				      "the %s of virtual function %d is not what it was set to, "
+				      "and %zu more settings are not",
+				      vf_field_text(field), want->index, wrong - 1);
+	return c->end.reason == REASON_NONE ? 0 : VF_CHANGE_STOPPED;
+}
+
+static int vf_change_settings(struct vf_change *c)
+{
+	struct vf_link link = { .interface = c->seen.interface };
+
+	if (c->job->settings.len == 0 || c->seen.functions.len == 0)
+		return 0;
+	vf_change_step(c, STEP_SET_FUNCTIONS);
+	link.ifindex = read_ifindex(c);
+	if (link.ifindex == 0 || !c->options->links)
+		return vf_change_stop(c, REASON_SETTINGS_FAILED, 0,
+				      "%s has no network interface, through which its virtual "
+				      "functions are set",
+				      c->job->address);
+	return apply(c, &link);
 }
 
 static int open_state(struct vf_change *c)

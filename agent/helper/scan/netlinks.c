@@ -18,6 +18,7 @@ struct link {
 	struct devpath device;
 	bool up;
 	bool connected;
+	bool was_connected;
 	struct sysfs_names uppers; /* itself and everything above it */
 };
 
@@ -75,6 +76,17 @@ static bool is_connected(int class_fd, const char *name)
 	return true;
 }
 
+/* How often it has got a carrier since it has its driver; Linux before 4.16 does not count. No lock either. */
+static bool was_connected(int class_fd, const char *name)
+{
+	auto_free char *path = xasprintf("%s/carrier_up_count", name);
+	struct sysfs_attr attr;
+	uint64_t count;
+
+	return sysfs_read(class_fd, path, &attr, NULL) == 0 && str_to_u64(attr.text, &count) &&
+	       count > 0;
+}
+
 static void read_link(struct netlinks *links, int class_fd, const char *name)
 {
 	auto_free char *path = xasprintf("%s/flags", name);
@@ -94,6 +106,7 @@ static void read_link(struct netlinks *links, int class_fd, const char *name)
 	link->device = device;
 	link->up = is_up(&flags);
 	link->connected = link->up && is_connected(class_fd, name);
+	link->was_connected = link->up && (link->connected || was_connected(class_fd, name));
 	*array_add(&link->uppers) = xstrdup(name);
 	/* The list grows while it is walked, by each name once. */
 	for (size_t i = 0; i < link->uppers.len; i++)
@@ -149,6 +162,11 @@ bool netlinks_is_up(const struct netlinks *links, size_t link)
 bool netlinks_is_connected(const struct netlinks *links, size_t link)
 {
 	return links->items[link].connected;
+}
+
+bool netlinks_was_connected(const struct netlinks *links, size_t link)
+{
+	return links->items[link].was_connected;
 }
 
 const char *netlinks_upper(const struct netlinks *links, size_t link)

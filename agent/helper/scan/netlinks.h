@@ -26,6 +26,8 @@ const char *netlinks_upper(const struct netlinks *links, size_t link);
 bool netlinks_is_up(const struct netlinks *links, size_t link);
 /* Up, and its cable or radio is not known to be unconnected. */
 bool netlinks_is_connected(const struct netlinks *links, size_t link);
+/* Up, and connected now or at some time since its driver has it. */
+bool netlinks_was_connected(const struct netlinks *links, size_t link);
 
 /* Does what goes through the interface @name go through this hardware? True for itself and for all
  * that stands on it. */

@@ -62,8 +62,12 @@ static void add_node_address(struct use_look *look)
 	add_under(look, route->interface, USE_HOST_NETWORK, tail);
 }
 
-/* Interfaces with an address that go through hardware, parts of bonds and bridges without, and those that
- * may be an uplink by a route that cannot be seen (routes.h). */
+/*
+ * Interfaces with an address that go through hardware, parts of bonds and bridges without, and those that
+ * may be an uplink by a route that cannot be seen (routes.h). Neither addresses, routes nor bonds need a
+ * carrier. But some who configure a network take the addresses away with it and give them back when it is back
+ * (systemd-networkd does): then all that is left to see is that there was one.
+ */
 static void add_interface_up(struct use_look *look, size_t link)
 {
 	const char *name = netlinks_name(look->links, link);
@@ -87,6 +91,11 @@ static void add_interface_up(struct use_look *look, size_t link)
 		uses_add(&look->uses, device, USE_UNKNOWN, name,
 			 xasprintf("%s is up and connected, and may carry routes that cannot be "
 				   "seen: take it down (ip link set %s down) if it does not",
+				   name, name));
+	else if (netlinks_was_connected(look->links, link))
+		uses_add(&look->uses, device, USE_UNKNOWN, name,
+			 xasprintf("%s is up and has been connected, and may be an uplink again: "
+				   "take it down (ip link set %s down) if it is not",
 				   name, name));
 }
 

@@ -27,6 +27,8 @@
 #define LINK_LOCAL6(name) \
 	"fe800000000000000000000000000002 80 " ZERO " 00 " ZERO " 0 1 0 80200001 " name "\n"
 #define STATE(name, pci, state) "sys/devices/pci0000:00/" pci "/net/" name "/operstate=" state "\n"
+#define CARRIERS(name, pci, count) \
+	"sys/devices/pci0000:00/" pci "/net/" name "/carrier_up_count=" count "\n"
 #define FUNCTION(pci, driver)                                                              \
 	"sys/devices/pci0000:00/" pci "/class=0x020000\n",                                 \
 		"sys/devices/pci0000:00/" pci "/vendor=0x8086\n",                          \
@@ -136,6 +138,36 @@ static struct network_case {
 	{ "up without a cable is free", NULL,
 	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), ROUTES("") },
 	  "" },
+	{ "also if the driver has never found one", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), CARRIERS("eno1", "0000:01:00.0", "0"),
+	    ROUTES("") },
+	  "" },
+	{ "without the cable that it had it may be an uplink again", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), CARRIERS("eno1", "0000:01:00.0", "1"),
+	    ROUTES("") },
+	  USE("0000:01:00.0", "Unknown", "eno1 is up and has been connected, and may be an uplink again: take it "
+	      "down (ip link set eno1 down) if it is not") },
+	{ "unless it is down", NULL,
+	  { NIC("eno1", "0000:01:00.0"), "sys/devices/pci0000:00/0000:01:00.0/net/eno1/flags=0x1002",
+	    STATE("eno1", "0000:01:00.0", "down"), CARRIERS("eno1", "0000:01:00.0", "3"), ROUTES("") },
+	  "" },
+	{ "how often it had one cannot be read", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"),
+	    "sys/devices/pci0000:00/0000:01:00.0/net/eno1/carrier_up_count/", ROUTES("") },
+	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: read 'eno1/carrier_up_count': Is a directory") },
+	{ "the default route's interface does not need a cable", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), ROUTES(DEFAULT("eno1")) },
+	  USE("0000:01:00.0", "HostNetwork", "eno1 has the default route") },
+	{ "nor does an address", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), ROUTES(SUBNET("eno1")) },
+	  USE("0000:01:00.0", "InterfaceUp", "eno1 is up and has an address") },
+	{ "nor one of IPv6", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), ROUTES(""), ROUTES6(LOCAL6("eno1")) },
+	  USE("0000:01:00.0", "InterfaceUp", "eno1 is up and has an address") },
+	{ "nor a part of a bond or bridge", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "lowerlayerdown"), VIRTUAL("bond0"),
+	    UPPER("eno1", "0000:01:00.0", "bond0"), ROUTES("") },
+	  USE("0000:01:00.0", "InterfaceUp", "eno1 is up under bond0") },
 	{ "unless another table has a default route", NULL,
 	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), ROUTES(""),
 	    TRIE("Main:\n" TRIE_DEFAULT "Local:\n" TRIE_DEFAULT "Id 100:\n" TRIE_DEFAULT) },

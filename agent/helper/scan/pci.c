@@ -152,6 +152,7 @@ static void read_driver_link(struct reading *reading)
 
 	if (r < 0)
 		problem(reading, "driver", "%s", err.msg);
+	reading->function->driver_unread = r < 0;
 	if (r != 0)
 		return;
 	name = sysfs_base_name(target);

@@ -32,6 +32,7 @@ struct pci_function {
 	int num_vfs;
 	int boot_vga;
 	char *driver;
+	bool driver_unread;  /* whether it has one could not be read */
 	char *reset_methods; /* separated by blanks; NULL: the kernel does not tell */
 	char *path;          /* where the device stands in the kernel's tree */
 	char *slot;

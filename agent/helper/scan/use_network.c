@@ -232,7 +232,7 @@ void use_network_collect(struct use_look *look, const struct pci_functions *func
 	for (size_t i = 0; i < netlinks_len(look->links); i++)
 		add_interface_up(look, i);
 	for (size_t i = 0; i < functions->len; i++) {
-		if (functions->items[i].driver)
+		if (functions->items[i].driver || functions->items[i].driver_unread)
 			add_moved_of_function(look, &functions->items[i]);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(buses); i++)

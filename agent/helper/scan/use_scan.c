@@ -218,6 +218,20 @@ static void collect_console(struct use_look *look, const struct pci_functions *f
 	}
 }
 
+/* The host may use what has any driver. */
+static void collect_unread_drivers(struct use_look *look, const struct pci_functions *functions)
+{
+	for (size_t i = 0; i < functions->len; i++) {
+		struct devpath device = { "", "" };
+
+		if (!functions->items[i].driver_unread)
+			continue;
+		memcpy(device.pci, functions->items[i].address, sizeof(device.pci));
+		uses_add(&look->uses, &device, USE_UNKNOWN, "driver",
+			 xstrdup("its driver cannot be read"));
+	}
+}
+
 void use_add_function(int sysfs_fd, const char *address, struct pci_functions *functions)
 {
 	auto_free char *class_path = xasprintf("bus/pci/devices/%s/class", address);
@@ -227,13 +241,16 @@ void use_add_function(int sysfs_fd, const char *address, struct pci_functions *f
 	char driver[SYSFS_LINK_MAX + 1];
 	struct sysfs_attr attr;
 	uint64_t class_id;
+	int r;
 
 	pci_function_init(function, address);
 	if (sysfs_read(sysfs_fd, class_path, &attr, NULL) == 0 &&
 	    str_to_hex(attr.text, &class_id) && class_id <= 0xffffff)
 		function->class_id = (int)class_id;
-	if (sysfs_link(sysfs_fd, driver_path, driver, NULL) == 0)
+	r = sysfs_link(sysfs_fd, driver_path, driver, NULL);
+	if (r == 0)
 		function->driver = xstrdup(sysfs_base_name(driver));
+	function->driver_unread = r < 0;
 	if (sysfs_read(sysfs_fd, vga_path, &attr, NULL) == 0 &&
 	    (strcmp(attr.text, "0") == 0 || strcmp(attr.text, "1") == 0))
 		function->boot_vga = attr.text[0] == '1';
@@ -307,6 +324,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	check_reads(&look, USE_ASK_INTERFACES);
 	collect_console(&look, functions);
 	check_reads(&look, USE_ASK_CONSOLE);
+	collect_unread_drivers(&look, functions);
 	for (size_t i = 0, len = look.uses.len; i < len; i++)
 		add_carriers(&look, look.uses.items[i]);
 	*ret_uses = look.uses;

@@ -10,15 +10,17 @@
 
 #define NODE "/dev/nvidia"
 
+/* A driver that cannot be read may be it. */
 static bool is_driver(int sysfs_fd, const char *address)
 {
 	auto_free char *driver = xasprintf("bus/pci/devices/%s/driver", address);
 	auto_free char *physical = xasprintf("bus/pci/devices/%s/physfn", address);
 	char target[SYSFS_LINK_MAX + 1];
+	int r = sysfs_link(sysfs_fd, driver, target, NULL);
 
-	return sysfs_link(sysfs_fd, driver, target, NULL) == 0 &&
-	       strcmp(sysfs_base_name(target), "nvidia") == 0 &&
-	       sysfs_link(sysfs_fd, physical, target, NULL) != 0;
+	if (r == SYSFS_ABSENT || (r == 0 && strcmp(sysfs_base_name(target), "nvidia") != 0))
+		return false;
+	return sysfs_link(sysfs_fd, physical, target, NULL) != 0;
 }
 
 /* nv_procfs_read_gpu_info() of the driver's nv-procfs.c: "Device Minor: \t 0". */

@@ -17,6 +17,10 @@
 #include "base/mem.h"
 #include "unit/suite.h"
 
+/* The target of a link that cannot be read: it is longer than any that is. */
+#define TREE_TEN(text)  text text text text text text text text text text
+#define TREE_UNREADABLE TREE_TEN(TREE_TEN("../unreadable/"))
+
 struct tree {
 	char root[64];
 	int fd;

@@ -117,6 +117,16 @@ static struct pci_case {
 	    AT "device=0x10d3\n", AT "subsystem_vendor=0x8086\n", AT "subsystem_device=0xa01f\n",
 	    AT "driver->../../../bus/pci/drivers/e1000e" },
 	  NIC_HEAD TAIL PROBLEM("uevent", "'PCI_ID=8086' is not what it should be") },
+	{ "a link to the driver that cannot be read is a problem",
+	  { LINK, REVISION, AT "uevent=PCI_ID=8086\nPCI_CLASS=20000\n", AT "vendor=0x8086\n",
+	    AT "device=0x10d3\n", AT "subsystem_vendor=0x8086\n", AT "subsystem_device=0xa01f\n",
+	    AT "driver->" TREE_UNREADABLE },
+	  "{'kind':'pci','address':'0000:00:03.0','vendor':'8086','device':'10d3','class':'020000',"
+	  "'revision':'02','subsystemVendor':'8086','subsystemDevice':'a01f'," TAIL
+	  PROBLEM("uevent", "'PCI_ID=8086' is not what it should be")
+	  PROBLEM("driver", "'driver' has more than 1023 bytes") },
+	{ "nor does it show that the driver of the uevent lets go",
+	  { LINK, AT "uevent=" NIC_UEVENT, REVISION, AT "driver->" TREE_UNREADABLE }, NIC_HEAD TAIL },
 	{ "an empty uevent and nothing else: still listed",
 	  { LINK, REVISION, AT "uevent=" },
 	  "{'kind':'pci','address':'0000:00:03.0','revision':'02'," TAIL

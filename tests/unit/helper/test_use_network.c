@@ -226,6 +226,14 @@ static struct network_case {
 	{ "a card on a driver of UIO that has no node yet is nobody's", NULL,
 	  { FUNCTION("0000:01:00.0", "uio_pci_generic"), ROUTES("") },
 	  "" },
+	{ "a card whose driver cannot be read may have any", NULL,
+	  { FUNCTION("0000:01:00.0", TREE_UNREADABLE), ROUTES("") },
+	  USE("0000:01:00.0", "Unknown", "its driver cannot be read") },
+	{ "also one whose interface is in another network namespace", NULL,
+	  { FUNCTION("0000:01:00.0", TREE_UNREADABLE), "sys/devices/pci0000:00/0000:01:00.0/net/", ROUTES("") },
+	  USE("0000:01:00.0", "InterfaceMoved", "its interface is in another network namespace, such as a "
+	      "pod's")
+	  USE("0000:01:00.0", "Unknown", "its driver cannot be read") },
 	{ "one that a program drives may be in use", NULL,
 	  { FUNCTION("0000:01:00.0", "uio_pci_generic"),
 	    "sys/devices/pci0000:00/0000:01:00.0/uio/uio3/dev=242:3\n", ROUTES("") },

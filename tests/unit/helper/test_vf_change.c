@@ -98,6 +98,12 @@ static struct change_case {
 	  "", "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'message':'it cannot be known whether the host uses " VF0
 	  ": its driver mlx5_core shows no interface; take it off that driver if nothing uses it'", 2, "on" },
 
+	{ "the driver of one of them cannot be read", WORDS " count=0", 2,
+	  { "sys/bus/pci/devices/" VF0 "/class=0x120000\n",
+	    "sys/bus/pci/devices/" VF0 "/driver->" TREE_UNREADABLE, PROC_OF_HOST },
+	  "", "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'message':'" VF0
+	  " may be in use by the host: its driver cannot be read'", 2, "on" },
+
 	{ "settings of what was made just now", WORDS " count=2 vf=0 mac=02:00:00:00:00:01 vlan=5 vf=1 trust=1", 0,
 	  { NULL }, AUTO "=0 numvfs=2 vf0:MAC address vf0:VLAN vf1:trust", DONE, 2, "off recorded" },
 	{ "settings are put back when they were made anew", WORDS " count=1 vf=0 spoofcheck=0", 2, { NULL },

@@ -211,3 +211,10 @@ int transition_check_host(struct transition *t, const struct job *taken)
 		r = take_disks(t, taken);
 	return r == 0 ? check_uses(t, taken) : r;
 }
+
+int transition_check_host_again(struct transition *t, const struct job *taken)
+{
+	int r = check_virtual(t, taken);
+
+	return r == 0 ? check_uses(t, taken) : r;
+}

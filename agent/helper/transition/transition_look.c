@@ -182,8 +182,9 @@ static int look_at(struct transition *t, struct transition_part *part, bool bind
 	t->step = STEP_NONE;
 	if (read_record(t, part) < 0)
 		return TRANSITION_STOPPED;
+	/* What cannot be read is neither gone nor without a driver. */
 	if (bind_look(t->options->sysfs_fd, t->address, &part->first, &err) < 0)
-		return transition_stop(t, REASON_DEVICE_GONE, err.code, "%s", err.msg);
+		return transition_stop(t, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	if (part->first.present) {
 		bind_look_serial(t->options->sysfs_fd, t->address, part->serial);
 		pci_identity_look(t->options->sysfs_fd, t->address, &part->identity);
@@ -342,13 +343,23 @@ int transition_check_holders(struct transition *t, bool binding)
 	return r;
 }
 
-/* Was the function on its passthrough driver before the claim? Then that is also its native driver. */
-static bool is_lent_by_others(const struct transition_part *part)
+/*
+ * Has the function a driver that hands it to programs, whom the bind would take it from? It does so if that is another
+ * driver than the claim's. If it is the claim's, a program of somebody else's may have it only if it was there
+ * before the claim, and is the native driver, too: a pod that was lent it by us goes on, even if its record is lost.
+ */
+static bool is_lent_by_others(const struct transition *t, const struct transition_part *part)
 {
 	const struct job_function *word = part->word;
+	const char *driver = part->first.driver;
 
-	return !part->recorded && word->native && strcmp(word->native, word->driver) == 0 &&
-	       strcmp(part->first.driver, word->driver) == 0;
+	/* What pci-stub has nobody can open. */
+	if (!driver[0] || strcmp(driver, "pci-stub") == 0 ||
+	    !bind_look_hands_on(t->options->sysfs_fd, word->address, driver))
+		return false;
+	if (strcmp(driver, word->driver) != 0)
+		return true;
+	return !part->recorded && word->native && strcmp(word->native, driver) == 0;
 }
 
 /* VFIO enables a function when a program opens it (vfio_pci_core_enable() in drivers/vfio/pci/vfio_pci_core.c).
@@ -356,6 +367,7 @@ static bool is_lent_by_others(const struct transition_part *part)
 static int check_enabled(struct transition *t, const struct job_function *word)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s/enable", word->address);
+	const struct transition_part *part = transition_find_part(t, word->address);
 	struct sysfs_attr attr;
 	int r = sysfs_read(t->options->sysfs_fd, path, &attr, NULL);
 
@@ -363,9 +375,17 @@ static int check_enabled(struct transition *t, const struct job_function *word)
 		return 0;
 	t->address = word->address;
 	return transition_stop(t, REASON_USE_UNKNOWN, 0,
-			       "%s was on %s before it was claimed, and is enabled: a program may "
-			       "have it open",
-			       word->address, word->driver);
+			       "%s is on %s, and is enabled: a program may have it open",
+			       word->address, part->first.driver);
+}
+
+static int check_lent(struct transition *t, const struct job *taken)
+{
+	int r = check_processes(t, taken, false);
+
+	for (size_t i = 0; i < taken->len && r == 0; i++)
+		r = check_enabled(t, &taken->items[i]);
+	return r;
 }
 
 int transition_check_lent(struct transition *t)
@@ -374,15 +394,30 @@ int transition_check_lent(struct transition *t)
 	int r = 0;
 
 	for (size_t i = 0; i < t->job->len; i++) {
-		if (is_lent_by_others(&t->parts[i]))
+		if (is_lent_by_others(t, &t->parts[i]))
 			*array_add(&taken) = t->job->items[i];
 	}
 	if (taken.len > 0) {
 		transition_step(t, taken.items[0].address, STEP_CHECK_HOLDERS);
-		r = check_processes(t, &taken, false);
+		r = check_lent(t, &taken);
 	}
-	for (size_t i = 0; i < taken.len && r == 0; i++)
-		r = check_enabled(t, &taken.items[i]);
+	array_done(&taken);
+	return r;
+}
+
+int transition_check_again(struct transition *t, const struct transition_part *part)
+{
+	bool binding = part->target.want == WANT_VFIO;
+	struct job taken = { .group = t->job->group };
+	int r;
+
+	*array_add(&taken) = *part->word;
+	t->step = STEP_CHECK_HOLDERS;
+	r = check_processes(t, &taken, binding);
+	if (r == 0 && binding)
+		r = transition_check_host_again(t, &taken);
+	if (r == 0 && binding && is_lent_by_others(t, part))
+		r = check_lent(t, &taken);
 	array_done(&taken);
 	return r;
 }

@@ -147,7 +147,17 @@ static bool has_arrived(const struct transition_part *part)
 	       bind_step_driver(&part->target, &part->seen) == DRIVER_VFIO;
 }
 
-/* What has been checked was checked for the state that was seen first. */
+/* Are functions moved before this one, and this one taken from a driver? */
+static bool is_late_unbind(const struct transition *t, const struct transition_part *part)
+{
+	enum bind_want want = part->target.want;
+
+	return t->changed && part->seen.driver[0] &&
+	       (want == WANT_VFIO ||
+		(want != WANT_LEFT && bind_step_driver(&part->target, &part->seen) == DRIVER_VFIO));
+}
+
+/* What has been checked was checked for the state that was seen first, before others were moved. */
 static int look_again(struct move *move)
 {
 	struct transition *t = move->t;
@@ -160,10 +170,12 @@ static int look_again(struct move *move)
 	t->address = part->target.address;
 	t->step = STEP_NONE;
 	if (bind_look(t->options->sysfs_fd, t->address, &now, &err) < 0)
-		return transition_stop(t, REASON_DRIVER_CHANGED, err.code, "%s", err.msg);
+		return transition_stop(t, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	part->seen = now;
-	if (!now.present || strcmp(now.driver, part->first.driver) == 0 || has_arrived(part))
+	if (!now.present || has_arrived(part))
 		return 0;
+	if (strcmp(now.driver, part->first.driver) == 0)
+		return is_late_unbind(t, part) ? transition_check_again(t, part) : 0;
 	return transition_stop(t, REASON_DRIVER_CHANGED, 0,
 			       "%s had the driver '%s' and has '%s' now; somebody else moves it",
 			       t->address, part->first.driver, now.driver);

@@ -71,16 +71,20 @@ int transition_look(struct transition *t, bool binding);
 int transition_check_members(struct transition *t, bool after);
 /* Who uses the functions that @binding, or a release, would take away from somebody? */
 int transition_check_holders(struct transition *t, bool binding);
-/* Does somebody use functions that he has put on their passthrough driver himself? */
+/* Does somebody use functions that he has put on a driver for programs himself? */
 int transition_check_lent(struct transition *t);
+/* Is @part still free, now that other functions have been moved and its own unbind is next? */
+int transition_check_again(struct transition *t, const struct transition_part *part);
 struct transition_part *transition_find_part(const struct transition *t, const char *address);
 /* Would the move take the function away from somebody? Releasing one that is driverless may: the
  * driver's link goes first, the one who holds it goes on. */
 bool transition_may_be_held(const struct transition_part *part, bool binding);
 
 /* transition_host.c: does the host itself use the functions of @taken, which are to be bound? Of their
- * disks it takes hold, where it may, until transition_drop_disks(). */
+ * disks it takes hold, where it may, until transition_drop_disks(). The second time it takes none: those that
+ * we hold would count as taken. */
 int transition_check_host(struct transition *t, const struct job *taken);
+int transition_check_host_again(struct transition *t, const struct job *taken);
 void transition_drop_disks(struct transition_part *part);
 
 /* transition_move.c: one function, step by step. */

@@ -40,6 +40,7 @@ struct machine {
 		int at; /* after this write somebody else acts, 0: nobody does       */
 		const char *address;
 		const char *driver; /* that has the function then; NULL: it is gone  */
+		const char *entry;  /* NULL; or what comes into the tree instead     */
 	} other;
 };
 
@@ -212,12 +213,18 @@ static inline int machine_effect(struct machine *m, const char *path, const char
 	return machine_drive(m, driver, slash + 1, text);
 }
 
-/* Somebody else gives the function to another driver, or pulls it out. */
+/* Somebody else gives the function to another driver, pulls it out, or begins to use it. */
 static inline void machine_interfere(struct machine *m)
 {
-	auto_free char *link = machine_path(m->other.address, "driver");
-	auto_free char *vendor = machine_path(m->other.address, "vendor");
+	auto_free char *link = NULL;
+	auto_free char *vendor = NULL;
 
+	if (m->other.entry) {
+		tree_add(&m->tree, m->other.entry);
+		return;
+	}
+	link = machine_path(m->other.address, "driver");
+	vendor = machine_path(m->other.address, "vendor");
 	(void)unlinkat(m->tree.fd, link, 0);
 	if (m->other.driver)
 		machine_link(m, m->other.address, m->other.driver);
@@ -260,21 +267,6 @@ static inline int machine_answer(struct machine *m, int n, const char *path, con
 	return m->fault == MACHINE_NO_EFFECT ? 0 : m->fault;
 }
 
-/* A file of the tree stands for the disk "sda". */
-static inline int machine_open_disk(void *arg, int dev_fd, const char *name, dev_t *ret_number)
-{
-	struct machine *m = arg;
-	int fd;
-
-	assert_string_equal(name, "sda");
-	if (m->disk_fault)
-		return m->disk_fault;
-	fd = openat(dev_fd, name, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	*ret_number = m->disk_number;
-	return fd;
-}
-
 /* Has this process the node of the disk open? */
 static inline bool machine_holds_disk(void)
 {
@@ -291,6 +283,21 @@ static inline bool machine_holds_disk(void)
 			return true;
 	}
 	return false;
+}
+
+/* A file of the tree stands for the disk "sda"; as O_EXCL has it, one descriptor at a time. */
+static inline int machine_open_disk(void *arg, int dev_fd, const char *name, dev_t *ret_number)
+{
+	struct machine *m = arg;
+	int fd;
+
+	assert_string_equal(name, "sda");
+	if (m->disk_fault || machine_holds_disk())
+		return m->disk_fault ? m->disk_fault : -EBUSY;
+	fd = openat(dev_fd, name, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	*ret_number = m->disk_number;
+	return fd;
 }
 
 static inline int machine_write(void *arg, int sysfs_fd, const char *path, const char *text)

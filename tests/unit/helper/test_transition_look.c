@@ -8,6 +8,9 @@
 #define BARE  MACHINE_WORDS(A, " native=e1000e")
 #define BOTH  BARE " " MACHINE_WORDS(B, " native=e1000e")
 #define KNOWN MACHINE_WORDS(A, " serial=" S1 " native=e1000e")
+#define MOUNTED                                               \
+	"proc/1/mountinfo=22 1 0:20 / / rw - tmpfs none rw\n" \
+	"23 22 8:0 / /data rw - ext4 /dev/sda rw\n"
 #define RECORD(address, more)                                                                     \
 	"state/devices/" address ".json={\"address\":\"" address "\",\"claim\":\"vm1-x\","        \
 	"\"uid\":\"u1\",\"driver\":\"vfio-pci\",\"native\":\"e1000e\",\"id\":\"8086:10d3\"," more \
@@ -80,6 +83,56 @@ static struct change_case {
 	  { { "vfio-pci" }, { "e1000e" } }, RECORD(A, ""), 4, NULL, NULL, "'reason':'ProbeFailed','address':'" B "'",
 	  { "vfio-pci vfio-pci recorded", "e1000e - -" } },
 };
+
+/* A and B go from their drivers to vfio-pci by six writes, three each; or back. Somebody begins to use B. */
+static struct use_case {
+	const char *name;
+	enum transition_verb verb;
+	const char *driver;  /* of B                                      */
+	const char *entry;   /* of the tree, after the write @at          */
+	int at;
+	bool may_open_disks; /* then those of B are held until its unbind */
+	const char *more;    /* words about B                             */
+	const char *said;
+	const char *left[2]; /* of A, and of B; NULL: it cannot be read   */
+} later_uses[] = {
+	{ "its disk is mounted while the first function is moved", TRANSITION_BIND, "e1000e", MOUNTED, 1, false, "",
+	  "'result':'Failed','reason':'InUse','address':'" B "','step':'CheckHolders','message':'" B
+	  " is in use by the host: sda is mounted at /data'", { "e1000e - -", "e1000e - -" } },
+	{ "or just before its own turn", TRANSITION_BIND, "e1000e", MOUNTED, 3, false, "", "'reason':'InUse','address':'" B,
+	  { "e1000e - -", "e1000e - -" } },
+	{ "the claim may take what cannot be known, not what is used", TRANSITION_BIND, "e1000e", MOUNTED, 1, false,
+	  " allow-unknown=1", "'reason':'InUse','address':'" B, { "e1000e - -", "e1000e - -" } },
+	{ "a process opens what is below it", TRANSITION_BIND, "e1000e", "proc/123/fd/5->/dev/null", 3, false, "",
+	  "'result':'Failed','reason':'Held','address':'" B "','step':'CheckHolders','message':'process 123 has /dev/null "
+	  "open'", { "e1000e - -", "e1000e - -" } },
+	{ "it gets virtual functions", TRANSITION_BIND, "e1000e", "sys/bus/pci/devices/" B "/virtfn0->../0000:01:10.0", 3,
+	  false, "", "'reason':'InUse','address':'" B "','step':'CheckHolders','message':'" B " has virtual functions",
+	  { "e1000e - -", "e1000e - -" } },
+	{ "what the host uses can be seen no more", TRANSITION_BIND, "e1000e", "proc/1/net/route=odd\n", 3, false, "",
+	  "'reason':'UseUnknown','address':'" B, { "e1000e - -", "e1000e - -" } },
+	{ "as far as the claim says that it may be", TRANSITION_BIND, "e1000e", "proc/1/net/route=odd\n", 3, false,
+	  " allow-unknown=1", "'result':'Done'", { "vfio-pci vfio-pci recorded", "vfio-pci vfio-pci recorded" } },
+	{ "a program opens it at the driver of VFIO that it has", TRANSITION_BIND, "odd_vfio_pci",
+	  "sys/bus/pci/devices/" B "/enable=1\n", 3, false, "", "'reason':'UseUnknown','address':'" B
+	  "','step':'CheckHolders','message':'" B " is on odd_vfio_pci, and is enabled: a program may have it open'",
+	  { "e1000e - -", "odd_vfio_pci - -" } },
+	{ "a disk that is held until then is no use of the host's", TRANSITION_BIND, "e1000e", NULL, 0, true, "",
+	  "'result':'Done'", { "vfio-pci vfio-pci recorded", "vfio-pci vfio-pci recorded" } },
+	{ "it has no driver that could use it", TRANSITION_BIND, NULL, "proc/1/net/route=odd\n", 3, false, "", "'result':'Done'",
+	  { "vfio-pci vfio-pci recorded", "vfio-pci vfio-pci recorded" } },
+	{ "its driver can be read no more", TRANSITION_BIND, NULL, "sys/bus/pci/devices/" B "/driver->" TREE_UNREADABLE, 3,
+	  false, "", "'reason':'UseUnknown','address':'" B "','errno':'ENAMETOOLONG','message':'" B ": 'driver' has more",
+	  { "e1000e - -", NULL } },
+	{ "after its unbind, of which the host knows", TRANSITION_BIND, "e1000e", MOUNTED, 5, false, "", "'result':'Done'",
+	  { "vfio-pci vfio-pci recorded", "vfio-pci vfio-pci recorded" } },
+	{ "nobody else looks at the rest of a group that goes back", TRANSITION_RELEASE, "vfio-pci", MOUNTED, 3, false, "",
+	  "'result':'Done'", { "e1000e - -", "e1000e - -" } },
+	{ "a process opens the group of which a part has gone back", TRANSITION_RELEASE, "vfio-pci",
+	  "proc/123/fd/5->/dev/vfio/12", 3, false, "", "'result':'Failed','reason':'Held','address':'" B
+	  "','step':'CheckHolders','message':'process 123 has /dev/vfio/12 open'",
+	  { "e1000e - -", "vfio-pci vfio-pci recorded" } },
+};
 /* clang-format on */
 
 static char *left_of(struct machine *m, const char *address)
@@ -140,6 +193,45 @@ static void change_matches_table(void **state)
 		auto_free char *left = left_of(m, addresses[i]);
 
 		assert_string_equal(left, c->left[i]);
+	}
+}
+
+static void later_use_stops_it(void **state)
+{
+	static const char *const entries[] = {
+		"sys/devices/pci0000:00/" B "/block/sda/dev=8:0\n",
+		"sys/class/block/sda->../../devices/pci0000:00/" B "/block/sda",
+		"sys/bus/pci/devices/" B "/ptp/ptp0/dev=1:3\n",
+		"sys/dev/char/1:3->../../devices/x/" B "/ptp/ptp0",
+		"sys/bus/pci/devices/" B "/enable=0\n",
+		"dev/vfio/12=",
+	};
+	const struct use_case *c = suite_row(state);
+	static const char *const addresses[] = { A, B };
+	bool back = c->verb == TRANSITION_RELEASE;
+	auto_free char *words = xasprintf("%s%s", BOTH, c->more);
+	struct machine *m = *state;
+
+	machine_add_driver(m, "odd_vfio_pci");
+	machine_add(m, A, back ? "vfio-pci" : "e1000e", back ? "vfio-pci" : NULL);
+	machine_add(m, B, c->driver, back ? "vfio-pci" : NULL);
+	for (size_t i = 0; i < ARRAY_LEN(entries); i++)
+		tree_add(&m->tree, entries[i]);
+	if (back)
+		tree_add(&m->tree, RECORD(A, ""));
+	if (back)
+		tree_add(&m->tree, RECORD(B, ""));
+	m->disk_fault = c->may_open_disks ? 0 : -EPERM;
+	m->disk_number = makedev(8, 0);
+	m->held = c->may_open_disks ? "111110" : NULL;
+	m->other.at = c->at;
+	m->other.entry = c->entry;
+	check(m, c->verb, words, c->said);
+	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
+		auto_free char *left = left_of(m, addresses[i]);
+
+		if (c->left[i])
+			assert_string_equal(left, c->left[i]);
 	}
 }
 
@@ -249,6 +341,7 @@ int main(void)
 	suite_rows(&suite, serials, serial_matches_table);
 	suite_rows(&suite, identities, identity_matches_table);
 	suite_rows(&suite, changes, change_matches_table);
+	suite_rows(&suite, later_uses, later_use_stops_it);
 	suite_add(&suite, "a record that is written again keeps the serial number", serial_is_kept,
 		  NULL);
 	suite_add(&suite, "a job for another group than the function's is refused",

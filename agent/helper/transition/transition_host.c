@@ -202,19 +202,13 @@ void transition_drop_disks(struct transition_part *part)
 	array_done(&part->disks);
 }
 
-int transition_check_host(struct transition *t, const struct job *taken)
+int transition_check_host(struct transition *t, const struct job *taken, bool again)
 {
 	int r = check_virtual(t, taken);
 
-	/* With the disks in hand first, nothing is mounted after the look. */
-	if (r == 0)
+	/* With the disks in hand first, nothing is mounted after the look. Those that are in hand already
+	 * the kernel would not give twice. */
+	if (r == 0 && !again)
 		r = take_disks(t, taken);
-	return r == 0 ? check_uses(t, taken) : r;
-}
-
-int transition_check_host_again(struct transition *t, const struct job *taken)
-{
-	int r = check_virtual(t, taken);
-
 	return r == 0 ? check_uses(t, taken) : r;
 }

@@ -338,7 +338,7 @@ int transition_check_holders(struct transition *t, bool binding)
 		r = check_processes(t, &taken, binding);
 	}
 	if (r == 0 && taken.len > 0 && binding)
-		r = transition_check_host(t, &taken);
+		r = transition_check_host(t, &taken, false);
 	array_done(&taken);
 	return r;
 }
@@ -415,7 +415,7 @@ int transition_check_again(struct transition *t, const struct transition_part *p
 	t->step = STEP_CHECK_HOLDERS;
 	r = check_processes(t, &taken, binding);
 	if (r == 0 && binding)
-		r = transition_check_host_again(t, &taken);
+		r = transition_check_host(t, &taken, true);
 	if (r == 0 && binding && is_lent_by_others(t, part))
 		r = check_lent(t, &taken);
 	array_done(&taken);

@@ -147,14 +147,11 @@ static bool has_arrived(const struct transition_part *part)
 	       bind_step_driver(&part->target, &part->seen) == DRIVER_VFIO;
 }
 
-/* Are functions moved before this one, and this one taken from a driver? */
+/* Were functions moved before this one, and is this one taken from a driver? */
 static bool is_late_unbind(const struct transition *t, const struct transition_part *part)
 {
-	enum bind_want want = part->target.want;
-
 	return t->changed && part->seen.driver[0] &&
-	       (want == WANT_VFIO ||
-		(want != WANT_LEFT && bind_step_driver(&part->target, &part->seen) == DRIVER_VFIO));
+	       transition_may_be_held(part, part->target.want == WANT_VFIO);
 }
 
 /* What has been checked was checked for the state that was seen first, before others were moved. */

@@ -81,10 +81,8 @@ struct transition_part *transition_find_part(const struct transition *t, const c
 bool transition_may_be_held(const struct transition_part *part, bool binding);
 
 /* transition_host.c: does the host itself use the functions of @taken, which are to be bound? Of their
- * disks it takes hold, where it may, until transition_drop_disks(). The second time it takes none: those that
- * we hold would count as taken. */
-int transition_check_host(struct transition *t, const struct job *taken);
-int transition_check_host_again(struct transition *t, const struct job *taken);
+ * disks it takes hold, where it may, until transition_drop_disks(); not @again. */
+int transition_check_host(struct transition *t, const struct job *taken, bool again);
 void transition_drop_disks(struct transition_part *part);
 
 /* transition_move.c: one function, step by step. */

@@ -640,7 +640,7 @@ static int check_identity(struct vf_change *c)
 	struct err err = { 0 };
 
 	if (bind_look(c->options->sysfs_fd, job->address, &seen, &err) < 0)
-		return vf_change_stop(c, REASON_DEVICE_GONE, err.code, "%s", err.msg);
+		return vf_change_stop(c, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	if (!seen.present)
 		return vf_change_stop(c, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
 				      job->address);

@@ -69,6 +69,9 @@ static struct change_case {
 	{ "no card at all", "address=0000:04:00.0 id=8086:10c9 count=0", 2, { NULL }, "",
 	  "'Refused','reason':'DeviceGone','address':'0000:04:00.0','step':'WaitLock',"
 	  "'message':'there is no PCI function 0000:04:00.0'", 2, "on" },
+	{ "a card whose driver cannot be read is not gone", WORDS " count=0", 2, { VF_DIR "driver->" TREE_UNREADABLE }, "",
+	  "'Refused','reason':'UseUnknown'" AT("WaitLock") ",'errno':'ENAMETOOLONG','message':'" VF_PF
+	  ": 'driver' has more than 1023 bytes'", 2, "on" },
 	{ "one of them is claimed", WORDS " count=3", 2, { "state/devices/" VF0 ".json=" RECORD "\n" }, "",
 	  "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'message':'" VF0 " is claimed by 'vm1-x''", 2, "on" },
 	{ "the claims of those that are yet to be made stand in nobody's way", WORDS " count=3", 0,

@@ -280,10 +280,12 @@ const char *custody_resource(struct custody *custody, const char *id)
 	const struct starting *starting = map_get(custody->starting, id);
 	const char *listed = lent_pods_resource(custody->pods, id);
 
-	if (listed || !starting || is_listed(custody, id, starting) ||
-	    (clock_now_ms(custody->deps.clock) >= starting->until_ms && !is_silent(custody)))
+	if (listed)
 		return listed;
-	return starting->resource;
+	if (starting && !is_listed(custody, id, starting) &&
+	    (clock_now_ms(custody->deps.clock) < starting->until_ms || is_silent(custody)))
+		return starting->resource;
+	return custody->answered ? NULL : checkpoint_resource(custody->checkpoint, id);
 }
 
 /* Has the kubelet written its checkpoint since? What it named before that somebody had before. */
@@ -347,6 +349,13 @@ static const struct pcidevice_allocation *listed_pod(const struct custody *custo
 										: NULL;
 }
 
+static bool is_readable(struct custody *custody, const char *id)
+{
+	enum checkpoint_says says = checkpoint_find(custody->checkpoint, id);
+
+	return says == CHECKPOINT_NAMES || says == CHECKPOINT_NAMES_NOT;
+}
+
 bool custody_same_pod(struct custody *custody, const char *a, const char *b)
 {
 	const struct pcidevice_allocation *x = listed_pod(custody, a);
@@ -354,7 +363,7 @@ bool custody_same_pod(struct custody *custody, const char *a, const char *b)
 	auto_free char *uid = NULL;
 	const char *other;
 
-	if (checkpoint_find(custody->checkpoint, a) == CHECKPOINT_UNKNOWN)
+	if (!is_readable(custody, a))
 		return x && y && strcmp(x->namespace, y->namespace) == 0 &&
 		       strcmp(x->pod, y->pod) == 0;
 	uid = xstrdup_or_null(written_pod(custody, a));
@@ -378,9 +387,21 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 	return false;
 }
 
-bool custody_was_given(struct custody *custody, const char *id)
+const char *custody_written(struct custody *custody, const char *id)
 {
-	return !custody->answered && checkpoint_find(custody->checkpoint, id) == CHECKPOINT_NAMES;
+	if (custody->answered)
+		return NULL;
+	switch (checkpoint_find(custody->checkpoint, id)) {
+	case CHECKPOINT_NAMES:
+		return "a pod in the checkpoint of the kubelet, which does not answer";
+	case CHECKPOINT_UNKNOWN:
+		return "a pod that is not known: the kubelet does not answer, and its checkpoint "
+		       "cannot be read";
+	case CHECKPOINT_MISSING:
+	case CHECKPOINT_NAMES_NOT:
+		break;
+	}
+	return NULL;
 }
 
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,

@@ -63,8 +63,8 @@ void custody_hear(struct custody *custody, int64_t heartbeat_ms);
 /* The devices @ids of @resource were just given to a pod, whose name is not known yet. */
 void custody_give(struct custody *custody, const char *resource, const struct json_strs *ids);
 
-/* The resource under which a pod has the device, or is about to; NULL: none, as far as is known. Valid until
- * `changed` is called or custody_give(). */
+/* The resource under which a pod has the device, or is about to; NULL: none, as far as is known. Before the kubelet has
+ * said a word its checkpoint counts. Valid until the next question about a device, or `changed` is called. */
 const char *custody_resource(struct custody *custody, const char *id);
 
 /*
@@ -83,8 +83,9 @@ bool custody_same_pod(struct custody *custody, const char *a, const char *b);
  * without pods; one that answers no more has those that it had. */
 bool custody_is_free(struct custody *custody, const char *id, char **ret_holder);
 
-/* Before the kubelet has said a word: had a container the device when the kubelet wrote that down last? */
-bool custody_was_given(struct custody *custody, const char *id);
+/* Who has the device by what the kubelet wrote down last, before it has said a word: a pod, or one that may be, where its
+ * checkpoint is there and cannot be read. NULL: nobody, or the kubelet has spoken. Not to be freed. */
+const char *custody_written(struct custody *custody, const char *id);
 
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */
 const struct pcidevice_allocations *custody_allocations(const struct custody *custody,

@@ -68,6 +68,12 @@ static bool askers(const struct pci_view *view, const struct asked *asked, const
 	return gift.resource && gift.open && strcmp(gift.resource, asked->resource) != 0;
 }
 
+/* Who has it as far as the kubelet's checkpoint says, while the kubelet has not spoken; NULL: nobody. */
+static const char *written(const struct pci_view *view, const char *address)
+{
+	return view->written ? view->written(view->arg, address) : NULL;
+}
+
 /* NULL: the function at @address is in nobody's hands, or in those of whoever asks. */
 static char *taken(const struct pci_view *view, const char *group, const struct asked *asked,
 		   const char *address)
@@ -83,6 +89,10 @@ static char *taken(const struct pci_view *view, const char *group, const struct 
 		return xasprintf("IOMMU group %s serves one pod at a time, and %s of it was just "
 				 "given to another container",
 				 group, address);
+	if (written(view, address))
+		return xasprintf("IOMMU group %s serves one pod at a time, and %s of it belongs to "
+				 "%s",
+				 group, address, written(view, address));
 	return NULL;
 }
 

@@ -63,9 +63,8 @@ bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
 	if (custody_allocations(lend->custody, id))
 		return true;
 	*ret_holder = told_holder(&lend->told, id);
-	if (!*ret_holder && custody_was_given(lend->custody, id))
-		*ret_holder = xstrdup("a pod in the checkpoint of the kubelet, which does not "
-				      "answer");
+	if (!*ret_holder)
+		*ret_holder = xstrdup_or_null(custody_written(lend->custody, id));
 	return !*ret_holder;
 }
 
@@ -168,6 +167,13 @@ static struct custody_gift gift_of(void *arg, const char *address)
 	const struct lend *lend = arg;
 
 	return lend->custody ? custody_gift(lend->custody, address) : (struct custody_gift){ 0 };
+}
+
+static const char *written(void *arg, const char *address)
+{
+	const struct lend *lend = arg;
+
+	return lend->custody ? custody_written(lend->custody, address) : NULL;
 }
 
 static bool is_same_pod(void *arg, const char *a, const char *b)
@@ -449,6 +455,7 @@ struct lend *lend_new(const struct lend_deps *deps)
 					.held_as = held_as,
 					.pods = pods_of,
 					.gift = gift_of,
+					.written = written,
 					.same_pod = is_same_pod,
 					.arg = lend };
 	lend->pci = pci_type_new(&lend->view);

@@ -39,6 +39,8 @@ struct pci_view {
 	const struct pcidevice_allocations *(*pods)(void *arg, const char *address);
 	/* As custody_gift(). May be NULL. */
 	struct custody_gift (*gift)(void *arg, const char *address);
+	/* As custody_written(). May be NULL. */
+	const char *(*written)(void *arg, const char *address);
 	/* As custody_same_pod(). NULL: never. */
 	bool (*same_pod)(void *arg, const char *a, const char *b);
 	void *arg;

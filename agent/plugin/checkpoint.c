@@ -1,5 +1,6 @@
 #include "agent/plugin/checkpoint.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -27,7 +28,13 @@ struct checkpoint {
 	uint64_t version;      /* of the stamp                           */
 	uint64_t versions;     /* that there have been                   */
 	uint64_t read_version; /* that `ids` are of; 0: of none          */
-	struct map *ids;       /* ID -> its pod's UID, "": of several pods; NULL: not known */
+	bool missing;          /* there is no such file                  */
+	struct map *ids;       /* ID -> struct holder *; NULL: not known */
+};
+
+struct holder {
+	char *pod; /* its UID; "": of several pods    */
+	char *resource;
 };
 
 static bool same_stamp(const struct stamp *a, const struct stamp *b)
@@ -41,7 +48,12 @@ uint64_t checkpoint_version(struct checkpoint *checkpoint)
 	struct stamp now;
 	struct stat st;
 
-	if (stat(checkpoint->path, &st) < 0 || !S_ISREG(st.st_mode))
+	checkpoint->missing = false;
+	if (stat(checkpoint->path, &st) < 0) {
+		checkpoint->missing = errno == ENOENT;
+		return checkpoint->version = 0;
+	}
+	if (!S_ISREG(st.st_mode))
 		return checkpoint->version = 0;
 	now = (struct stamp){ .inode = st.st_ino, .size = st.st_size, .written = st.st_mtim };
 	if (checkpoint->version == 0 || !same_stamp(&now, &checkpoint->stamp))
@@ -53,31 +65,49 @@ uint64_t checkpoint_version(struct checkpoint *checkpoint)
 static struct map *ids_free(struct map *ids)
 {
 	size_t cursor = 0;
-	void *pod;
+	void *value;
 
-	while (ids && map_next(ids, &cursor, NULL, &pod))
-		free(pod);
+	while (ids && map_next(ids, &cursor, NULL, &value)) {
+		struct holder *holder = value;
+
+		free(holder->pod);
+		free(holder->resource);
+		free(holder);
+	}
 	return map_free(ids);
 }
 
-static void add_id(struct map *ids, const char *id, const char *pod)
+static void add_holder(struct map *ids, const char *id, const char *pod, const char *resource)
+{
+	struct holder *holder = map_get(ids, id);
+
+	if (!holder) {
+		holder = xcalloc(1, sizeof(*holder));
+		holder->pod = xstrdup(pod);
+		holder->resource = xstrdup(resource);
+		map_set(ids, id, holder);
+	} else if (strcmp(holder->pod, pod) != 0) {
+		*holder->pod = '\0';
+	}
+}
+
+static void add_id(struct map *ids, const char *id, const char *pod, const char *resource)
 {
 	auto_free char *copy = xstrdup(id);
 	char *rest = copy;
 	const char *part;
 
-	while ((part = strsep(&rest, ","))) {
-		const char *before = map_get(ids, part);
-
-		free(map_set(ids, part, xstrdup(before && strcmp(before, pod) != 0 ? "" : pod)));
-	}
+	while ((part = strsep(&rest, ",")))
+		add_holder(ids, part, pod, resource);
 }
 
 /* {"<NUMA node>": ["ID", ...]}; kubelets up to 1.19 wrote the bare list. */
 static void add_entry(struct map *ids, const json_t *entry)
 {
 	const char *uid = json_string_value(json_object_get(entry, "PodUID"));
+	const char *name = json_string_value(json_object_get(entry, "ResourceName"));
 	const char *pod = uid ? uid : "";
+	const char *resource = name ? name : "";
 	json_t *nodes = json_object_get(entry, "DeviceIDs");
 	const char *node;
 	json_t *list;
@@ -87,12 +117,12 @@ static void add_entry(struct map *ids, const json_t *entry)
 	json_object_foreach (nodes, node, list) {
 		json_array_foreach (list, i, id) {
 			if (json_is_string(id))
-				add_id(ids, json_string_value(id), pod);
+				add_id(ids, json_string_value(id), pod, resource);
 		}
 	}
 	json_array_foreach (nodes, i, id) {
 		if (json_is_string(id))
-			add_id(ids, json_string_value(id), pod);
+			add_id(ids, json_string_value(id), pod, resource);
 	}
 }
 
@@ -139,17 +169,28 @@ enum checkpoint_says checkpoint_find(struct checkpoint *checkpoint, const char *
 {
 	read_anew(checkpoint, checkpoint_version(checkpoint));
 	if (!checkpoint->ids)
-		return CHECKPOINT_UNKNOWN;
+		return checkpoint->missing ? CHECKPOINT_MISSING : CHECKPOINT_UNKNOWN;
 	return map_get(checkpoint->ids, id) ? CHECKPOINT_NAMES : CHECKPOINT_NAMES_NOT;
+}
+
+static const struct holder *holder_of(struct checkpoint *checkpoint, const char *id)
+{
+	return checkpoint_find(checkpoint, id) == CHECKPOINT_NAMES ? map_get(checkpoint->ids, id)
+								   : NULL;
 }
 
 const char *checkpoint_pod(struct checkpoint *checkpoint, const char *id)
 {
-	const char *pod = NULL;
+	const struct holder *holder = holder_of(checkpoint, id);
 
-	if (checkpoint_find(checkpoint, id) == CHECKPOINT_NAMES)
-		pod = map_get(checkpoint->ids, id);
-	return pod && *pod ? pod : NULL;
+	return holder && *holder->pod ? holder->pod : NULL;
+}
+
+const char *checkpoint_resource(struct checkpoint *checkpoint, const char *id)
+{
+	const struct holder *holder = holder_of(checkpoint, id);
+
+	return holder && *holder->resource ? holder->resource : NULL;
 }
 
 struct checkpoint *checkpoint_new(const char *path)

@@ -16,8 +16,9 @@ struct checkpoint;
 enum { CHECKPOINT_MAX = 16 << 20 }; /* bytes; a longer one counts as unreadable */
 
 enum checkpoint_says {
-	CHECKPOINT_UNKNOWN, /* there is no such file, or it is not understood */
-	CHECKPOINT_NAMES,   /* a container has the device                     */
+	CHECKPOINT_MISSING, /* there is no such file: no container was given anything */
+	CHECKPOINT_UNKNOWN, /* it cannot be read, or is not understood                */
+	CHECKPOINT_NAMES,   /* a container has the device                             */
 	CHECKPOINT_NAMES_NOT,
 };
 
@@ -35,3 +36,6 @@ enum checkpoint_says checkpoint_find(struct checkpoint *checkpoint, const char *
 
 /* The UID of the pod that has the device @id; NULL: it names none, or several. Valid until the next question. */
 const char *checkpoint_pod(struct checkpoint *checkpoint, const char *id);
+
+/* The resource as which a container has the device @id, of several the first; NULL: it names none. Valid likewise. */
+const char *checkpoint_resource(struct checkpoint *checkpoint, const char *id);

@@ -7,6 +7,7 @@
 #define SAYS   "IOMMU group 12 serves one pod at a time, and "
 #define JUST   SAYS NIC " of it was just given to another container"
 #define LISTED SAYS "n/p has " NIC " of it"
+#define WROTE  SAYS NIC " of it belongs to a pod in the checkpoint"
 #define THIRD  "0000:03:00.0"
 #define GPU    "a.io/gpu"
 #define AUDIO  "a.io/audio"
@@ -22,6 +23,7 @@ static struct group_case {
 	bool listed;       /* a list says that n/p has NIC                               */
 	char own_pod[2];   /* and that this pod has the device itself; "": none has      */
 	bool same_pod;     /* what the kubelet has told since gives both devices to one  */
+	bool written;      /* the kubelet has not spoken, and its checkpoint names NIC   */
 	const char *with;  /* asked for in the same call; NULL: nothing is */
 	bool for_list;     /* nobody asks                         */
 	const char *says;  /* NULL: it may be given               */
@@ -54,6 +56,11 @@ static struct group_case {
 	{ "another group does not mind", .twin_group = "13", .given_as = GPU },
 	{ "a pod that is listed has the group", .listed = true, .says = LISTED },
 	{ "a list does not end the moment of a container", .listed = true, .given_as = AUDIO, .open = true },
+	{ "what is written down counts until the kubelet speaks", .written = true, .says = WROTE },
+	{ "also for the list", .written = true, .for_list = true, .says = WROTE },
+	{ "but not against the pod that has both", .written = true, .same_pod = true },
+	{ "nor against whoever asks for both", .written = true, .with = NIC },
+	{ "nor against a container that is not done", .written = true, .given_as = AUDIO, .open = true },
 	/* clang-format on */
 };
 
@@ -86,6 +93,13 @@ static struct custody_gift gift_of(void *arg, const char *address)
 				      .recent = row->given_as && !row->long_ago };
 }
 
+static const char *written(void *arg, const char *address)
+{
+	const struct group_case *row = arg;
+
+	return row->written && strcmp(address, NIC) == 0 ? "a pod in the checkpoint" : NULL;
+}
+
 static bool is_same_pod(void *arg, const char *a, const char *b)
 {
 	const struct group_case *row = arg;
@@ -109,6 +123,7 @@ static void is_judged(void **state)
 		json_strs_add(&asked, row->with);
 	node->view.pods = pods_of;
 	node->view.gift = gift_of;
+	node->view.written = written;
 	node->view.same_pod = is_same_pod;
 	node->view.arg = row;
 	says = group_pods_trouble(

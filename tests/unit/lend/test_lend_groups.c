@@ -151,6 +151,69 @@ static void an_agent_that_began_anew(void **state)
 	}
 }
 
+/* What the kubelet's checkpoint says that two pods have, or one pod. */
+#define ENTRY(uid, id)                                     \
+	"{\"PodUID\":\"" uid "\",\"ContainerName\":\"c\"," \
+	"\"ResourceName\":\"" MODEL "\",\"DeviceIDs\":{\"-1\":[\"" id "\"]}}"
+#define ENTRIES(entries) "{\"Data\":{\"PodDeviceEntries\":[" entries "]}}"
+
+static struct written_case {
+	const char *name;
+	const char *checkpoint; /* NULL: there is none               */
+	bool fails;             /* podresources is there, and answers nothing */
+	bool granted;           /* TWIN is, before the kubelet answers        */
+} writtens[] = {
+	/* clang-format off */
+	{ "the checkpoint names a pod that has the other function", ENTRIES(ENTRY("u", NIC)), .granted = false },
+	{ "also while the kubelet is slow", ENTRIES(ENTRY("u", NIC)), .fails = true },
+	{ "of one pod that has both, both may be given again", ENTRIES(ENTRY("u", NIC) "," ENTRY("u", TWIN)), .granted = true },
+	{ "of two pods that have one each, none", ENTRIES(ENTRY("u", NIC) "," ENTRY("v", TWIN)), .granted = false },
+	{ "it names nobody", ENTRIES(ENTRY("u", "a")), .granted = true },
+	{ "without one nobody was given anything", NULL, .granted = true },
+	{ "it is empty", "", .granted = false },
+	{ "it is cut off", "{\"Data\":{\"PodDeviceEntries\":[", .granted = false },
+	/* clang-format on */
+};
+
+static void on_no_answer(void *arg, struct grpc_call *call, const char *request, size_t len)
+{
+	(void)arg;
+	(void)call;
+	(void)request;
+	(void)len;
+}
+
+/* Nothing but the file says who has what: the PCIDevices were written before the pod came. */
+static void an_agent_goes_by_the_checkpoint_until_the_kubelet_answers(void **state)
+{
+	static const struct grpc_method silent[] = { { "/v1.PodResourcesLister/List",
+						       on_no_answer } };
+	static const struct grpc_method lister[] = { { "/v1.PodResourcesLister/List", on_listed } };
+	const struct written_case *row = suite_row(state);
+	enum grpc_status wanted = row->granted ? GRPC_OK : GRPC_FAILED_PRECONDITION;
+	struct scene *scene = *state;
+
+	if (row->checkpoint)
+		folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint",
+			   row->checkpoint);
+	if (row->fails) {
+		scene->pods_service = (struct grpc_service){ silent, 1, scene };
+		pods_serve(scene);
+	}
+	lend_begin(scene, false);
+	await_stream(scene);
+	assert_int_equal(allocate_one(scene, TWIN), wanted);
+	if (row->granted)
+		return;
+	pass(scene, CUSTODY_UNKNOWN_MS + 15000);
+	assert_int_equal(allocate_one(scene, TWIN), wanted);
+	scene->pods = grpc_uv_server_free(scene->pods);
+	scene->pods_service = (struct grpc_service){ lister, 1, scene };
+	pods_serve(scene);
+	pass(scene, 60000);
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK); /* whatever the file says */
+}
+
 /* The kubelet's socket was made now. */
 static void make_young(struct scene *scene)
 {
@@ -279,6 +342,7 @@ int main(void)
 	suite_add(&suite, "an init container's device and one more are one pod's",
 		  an_init_containers_device_and_one_more, NULL);
 	suite_fixture(&suite, &pair_fixture);
+	suite_rows(&suite, writtens, an_agent_goes_by_the_checkpoint_until_the_kubelet_answers);
 	suite_add(&suite, "a pod that never was had both", after_a_pod_with_both_that_never_was,
 		  NULL);
 	suite_add(&suite, "so it does while a young kubelet lists nothing",

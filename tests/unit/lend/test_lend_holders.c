@@ -105,6 +105,42 @@ static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state
 	assert_holder(scene, "free"); /* whatever the file still says */
 }
 
+/* What stands there is not known: it may be a pod that has the device. */
+static void a_checkpoint_that_cannot_be_read_holds_likewise(void **state)
+{
+	struct scene *scene = *state;
+
+	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint", "{");
+	lend_begin(scene, false);
+	pass(scene, CUSTODY_UNKNOWN_MS + 30000);
+	assert_holder(scene, "a pod that is not known: the kubelet does not answer, and its "
+			     "checkpoint cannot be read");
+	pods_serve(scene);
+	pass(scene, 40000);
+	assert_holder(scene, "free");
+}
+
+/* The claim's resource was named anew while no agent ran: under both names it would be given to two pods. */
+static void what_the_checkpoint_says_it_was_given_as_holds_likewise(void **state)
+{
+	struct scene *scene = *state;
+	bool ours = true;
+
+	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint",
+		   "{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\"u\",\"ContainerName\":\"main\","
+		   "\"ResourceName\":\"a.io/old\",\"DeviceIDs\":{\"-1\":[\"" NIC "\"]}}]}}");
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	await_stream(scene);
+	assert_string_equal(lend_resource(scene->lend, NIC, &ours), "a.io/old");
+	assert_false(ours);
+	assert_int_equal(allocate_one(scene, NIC), GRPC_FAILED_PRECONDITION);
+	pods_serve(scene);
+	pass(scene, 40000);
+	assert_null(lend_resource(scene->lend, NIC, &ours));
+	assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
+}
+
 /* A process held it, and that is looked for in other ways. */
 static void a_process_that_the_claim_names_is_no_pod(void **state)
 {
@@ -351,6 +387,10 @@ int main(void)
 		  what_was_told_before_holds_until_the_kubelet_speaks, NULL);
 	suite_add(&suite, "what the kubelet's checkpoint says holds until the kubelet speaks",
 		  what_the_checkpoint_says_holds_until_the_kubelet_speaks, NULL);
+	suite_add(&suite, "a checkpoint that cannot be read holds likewise",
+		  a_checkpoint_that_cannot_be_read_holds_likewise, NULL);
+	suite_add(&suite, "and so does the resource that the checkpoint names",
+		  what_the_checkpoint_says_it_was_given_as_holds_likewise, NULL);
 	suite_add(&suite, "a process that the claim names is no pod",
 		  a_process_that_the_claim_names_is_no_pod, NULL);
 	suite_add(&suite, "what was told of a mediated device before holds likewise",

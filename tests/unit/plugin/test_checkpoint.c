@@ -31,7 +31,7 @@ static struct find_case {
 	{ "odd entries count for nothing",
 	  "{\"Data\":{\"PodDeviceEntries\":[1,{\"DeviceIDs\":7},{\"DeviceIDs\":{\"0\":[null]}}]}}",
 	  NIC, CHECKPOINT_NAMES_NOT },
-	{ "no file", NULL, NIC, CHECKPOINT_UNKNOWN },
+	{ "no file", NULL, NIC, CHECKPOINT_MISSING },
 	{ "an empty file", "", NIC, CHECKPOINT_UNKNOWN },
 	{ "half a file", "{\"Data\":{\"PodDeviceEntries\":[", NIC, CHECKPOINT_UNKNOWN },
 	{ "another file", "{\"Data\":{}}", NIC, CHECKPOINT_UNKNOWN },
@@ -75,6 +75,8 @@ static void pods_are_told_apart(void **state)
 	assert_string_equal(checkpoint_pod(checkpoint, NIC),
 			    "9f6ee2b6-0000-4000-8000-000000000001");
 	assert_null(checkpoint_pod(checkpoint, "a"));
+	assert_string_equal(checkpoint_resource(checkpoint, NIC), "unknown.com/10d3");
+	assert_null(checkpoint_resource(checkpoint, "a"));
 	replace(folder, "{\"Data\":{\"PodDeviceEntries\":["
 			"{\"PodUID\":\"p\",\"DeviceIDs\":[\"a\",\"b\"]},"
 			"{\"PodUID\":\"p\",\"DeviceIDs\":[\"a\"]},"
@@ -83,6 +85,7 @@ static void pods_are_told_apart(void **state)
 	assert_null(checkpoint_pod(checkpoint, "b"));
 	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_NAMES);
 	assert_null(checkpoint_pod(checkpoint, "c"));
+	assert_null(checkpoint_resource(checkpoint, "c"));
 	checkpoint_free(checkpoint);
 }
 
@@ -106,7 +109,7 @@ static void each_writing_counts(void **state)
 	assert_int_equal(checkpoint_find(checkpoint, "a"), CHECKPOINT_NAMES_NOT);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(checkpoint_version(checkpoint), 0);
-	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_UNKNOWN);
+	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_MISSING);
 	replace(folder, OF("{\"0\":[\"b\"]}"));
 	assert_true(checkpoint_version(checkpoint) > version);
 	assert_int_equal(checkpoint_find(checkpoint, "b"), CHECKPOINT_NAMES);

@@ -23,6 +23,8 @@ struct gate {
 	struct leader *leader;
 	struct clock *clock;
 	struct events *events;
+	struct events
+		*doubts; /* budgets and a queue of their own: nobody is to use up the others' */
 	struct admission *admission;
 	struct webhook *webhook;
 	struct clock_timer *timer; /* of the end */
@@ -103,6 +105,17 @@ bool gate_opens(const struct gate_options *options)
 	return strcmp(options->listen, "off") != 0;
 }
 
+static struct events *make_events(const struct gate *gate, struct program *program,
+				  const struct gate_options *options, bool together)
+{
+	return events_new(&(struct events_deps){ .client = program->client,
+						 .clock = gate->clock,
+						 .metrics = program->metrics,
+						 .component = "hostdev-controller",
+						 .host = options->pod_name,
+						 .together = together });
+}
+
 int gate_new(struct program *program, struct leader *leader, struct views *views,
 	     const struct gate_options *options, struct gate **ret_gate, struct err *err)
 {
@@ -116,13 +129,15 @@ int gate_new(struct program *program, struct leader *leader, struct views *views
 	gate->leader = leader;
 	gate->clock = clock_new(&program->loop);
 	gate->timer = clock_timer_new(gate->clock, on_drained, gate);
-	gate->events = events_new(&(struct events_deps){ .client = program->client,
-							 .clock = gate->clock,
-							 .metrics = program->metrics,
-							 .component = "hostdev-controller",
-							 .host = options->pod_name });
-	gate->admission = admission_new(&(struct admission_options){
-		.views = views, .events = gate->events, .refuse_pinned = options->refuse_pinned });
+	gate->events = make_events(gate, program, options, false);
+	gate->doubts = make_events(gate, program, options, true);
+	gate->admission = admission_new(
+		&(struct admission_options){ .views = views,
+					     .events = gate->events,
+					     .doubts = gate->doubts,
+					     .leads = leads,
+					     .arg = gate,
+					     .refuse_pinned = options->refuse_pinned });
 	r = open_webhook(gate, program, options, err);
 	if (r < 0) {
 		gate_free(gate);
@@ -155,6 +170,7 @@ struct gate *gate_free(struct gate *gate)
 	webhook_free(gate->webhook);
 	admission_free(gate->admission);
 	events_free(gate->events);
+	events_free(gate->doubts);
 	clock_free(gate->clock);
 	free(gate);
 	return NULL;

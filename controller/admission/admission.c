@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/admission/admission_audit.h"
+#include "controller/admission/claim_events.h"
 #include "controller/admission/known.h"
 #include "controller/admission/resources.h"
 #include "controller/admission/rules.h"
@@ -23,6 +24,9 @@ static const enum view_kind kinds[] = {
 struct admission {
 	struct views *views;
 	struct events *events;
+	struct events *doubts;
+	bool (*leads)(void *arg);
+	void *arg;
 	bool refuse_pinned;
 	struct resources *resources;
 	struct admission_rules rules;
@@ -40,7 +44,8 @@ static struct known look(const struct admission *admission)
 	return known;
 }
 
-/* The API server gives a new object its uid before it asks. jansson's walks take no const. */
+/* The API server gives a new object its uid before it asks; only its word is taken for that, and for the name of the pod.
+ * jansson's walks take no const. */
 static void record(struct events *events, const struct admission_request *request,
 		   const struct admission_answer *answer)
 {
@@ -69,9 +74,11 @@ static void validate(void *arg, const struct admission_request *request,
 	struct known known = look(admission);
 
 	rules_validate(&known, request, answer);
-	if (answer->event && answer->allowed && !request->dry_run && admission->events)
+	if (answer->event && answer->allowed && !request->dry_run && request->verified &&
+	    admission->events)
 		record(admission->events, request, answer);
-	admission_audit(&known, admission->events, request, answer);
+	admission_audit(&known, request->verified ? admission->events : admission->doubts, request,
+			answer);
 }
 
 static void mutate(void *arg, const struct admission_request *request,
@@ -102,8 +109,11 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 {
 	const struct admission *admission = arg;
 
-	(void)name;
 	resources_hear(admission->resources, kind, before, after);
+	if (admission->events && views_synced(admission->views, kind) &&
+	    (!admission->leads || admission->leads(admission->arg)))
+		claim_events_hear(admission->events, views_stores(admission->views), kind, name,
+				  before, after);
 }
 
 struct admission *admission_new(const struct admission_options *options)
@@ -112,6 +122,9 @@ struct admission *admission_new(const struct admission_options *options)
 
 	admission->views = options->views;
 	admission->events = options->events;
+	admission->doubts = options->doubts;
+	admission->leads = options->leads;
+	admission->arg = options->arg;
 	admission->refuse_pinned = options->refuse_pinned;
 	admission->resources = resources_new();
 	admission->rules = (struct admission_rules){

@@ -14,9 +14,13 @@ struct views;
 
 /* All is borrowed, and outlives it. */
 struct admission_options {
-	struct views *views;   /* which watch virtual machines too                              */
-	struct events *events; /* NULL: nothing is recorded                                     */
-	bool refuse_pinned;    /* pods that name a node which does not offer what they ask for  */
+	struct views *views; /* which watch virtual machines too                              */
+	struct events *
+		events; /* of what is seen, and of what API servers ask; NULL: nothing is recorded */
+	struct events *doubts; /* of refusals that may be made up; NULL: nothing is recorded    */
+	bool (*leads)(void *arg); /* one replica tells what all see; NULL: this one does */
+	void *arg;
+	bool refuse_pinned; /* pods that name a node which does not offer what they ask for  */
 };
 
 /* Before the loop runs, so that no change is missed. */

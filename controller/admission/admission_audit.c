@@ -35,7 +35,7 @@ static const struct row rows[] = {
 	{ .kind = &migconfiguration_kind },
 };
 
-/* How an operation on a claim is called, and what its event says: no user (events.h). */
+/* How an operation on a claim is called. */
 static const struct {
 	const char *action;
 	const char *reason;
@@ -88,7 +88,7 @@ static bool exists_already(const struct known *known, const struct row *row,
 
 /* The event of a refusal does not repeat the message, which may name other users and pods. */
 static void record(const struct known *known, struct events *events, const struct row *row,
-		   const struct audit *audit)
+		   const struct audit *audit, bool verified)
 {
 	const char *uid = known_uid(known, row->view, audit->device);
 	struct api_meta meta = { 0 };
@@ -97,26 +97,14 @@ static void record(const struct known *known, struct events *events, const struc
 		return;
 	meta.name = xstrdup(audit->device);
 	meta.uid = xstrdup(uid);
-	if (audit->warning)
-		events_record(
-			events, &(struct events_about){ row->device, &meta }, EVENTS_WARNING,
-			"ClaimRefused",
-			"the webhook has refused a request (%s) for its claim: the log of the "
-			"controller says whose and why",
-			audit->action);
-	else
-		events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_NORMAL,
-			      audit->reason, "%s", audit->message);
+	events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_WARNING,
+		      audit->reason,
+		      "the webhook has refused a request (%s) for its claim: the log of the "
+		      "controller says whose and why%s",
+		      audit->action,
+		      verified ? "" : "; it is not verified that an API server sent the request");
 	free(meta.name);
 	free(meta.uid);
-}
-
-static void tell(const struct known *known, struct events *events, const struct row *row,
-		 const struct audit *audit)
-{
-	audit_log(audit);
-	if (row->device)
-		record(known, events, row, audit);
 }
 
 void admission_audit(const struct known *known, struct events *events,
@@ -126,6 +114,7 @@ void admission_audit(const struct known *known, struct events *events,
 	const json_t *object = request->object ? request->object : request->old_object;
 	const char *name = json_string_value(member(object, "metadata", "name"));
 	const char *node = json_string_value(member(object, "spec", "nodeName"));
+	struct audit audit;
 	bool claim;
 
 	if (!row || *request->subresource || request->dry_run ||
@@ -133,21 +122,24 @@ void admission_audit(const struct known *known, struct events *events,
 	    (answer->allowed && exists_already(known, row, request, name)))
 		return;
 	claim = row->device != NULL;
-	tell(known, events, row,
-	     &(struct audit){
-		     .action = claim ? operations[request->operation].action : "configure",
-		     .result = answer->allowed ? "Done" : "Refused",
-		     .user = request->user,
-		     .owner = json_string_value(member(object, "spec", "userName")),
-		     .kind = claim ? row->device->kind : row->kind->kind,
-		     .device = name ? name : request->name,
-		     .node = node,
-		     .reason = !answer->allowed ? "ClaimRefused"
-			       : claim          ? operations[request->operation].reason
-						: NULL,
-		     .message = !answer->allowed ? answer->message.buf
-				: claim          ? operations[request->operation].message
-						 : NULL,
-		     .warning = !answer->allowed,
-	     });
+	audit = (struct audit){
+		.action = claim ? operations[request->operation].action : "configure",
+		.result = answer->allowed ? "Done" : "Refused",
+		.user = request->user,
+		.owner = json_string_value(member(object, "spec", "userName")),
+		.kind = claim ? row->device->kind : row->kind->kind,
+		.device = name ? name : request->name,
+		.node = node,
+		.reason = !answer->allowed ? "ClaimRefused"
+			  : claim          ? operations[request->operation].reason
+					   : NULL,
+		.message = !answer->allowed ? answer->message.buf
+			   : claim          ? operations[request->operation].message
+					    : NULL,
+		.verified = request->verified ? "true" : "false",
+		.warning = !answer->allowed,
+	};
+	audit_log(&audit);
+	if (claim && !answer->allowed)
+		record(known, events, row, &audit, request->verified);
 }

@@ -11,7 +11,8 @@ struct admission_request;
 struct events;
 struct known;
 
-/* Log a line, and record the event on the device of the claim if it is known. @events may be NULL. */
+/* Log a line, and record a refusal in @events, on the device of the claim if it is known; what is admitted is told when it is
+ * seen (claim_events.h). @events may be NULL. */
 void admission_audit(const struct known *known, struct events *events,
 		     const struct admission_request *request,
 		     const struct admission_answer *answer);

@@ -15,6 +15,16 @@
 #include "controller/views/view_kinds.h"
 #include "controller/views/view_text.h"
 
+static const unsigned long long hash_start = 0xcbf29ce484222325;
+
+/* One text more, after those of @h. */
+static unsigned long long hash(unsigned long long h, const char *text)
+{
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3;
+	return h;
+}
+
 /* --- objects of a node -------------------------------------------------------------------------- */
 
 /* NULL: it has none. */
@@ -72,6 +82,21 @@ void *view_of_pcidevice(const void *object)
 	return view;
 }
 
+/* The API server raises the generation with every change of the spec. */
+static uint32_t wish_of(const struct api_meta *meta)
+{
+	auto_free char *generation = xasprintf("%lld", (long long)meta->generation);
+	unsigned long long h = hash(hash_start, generation);
+
+	for (size_t i = 0; i < meta->annotations.len; i++) {
+		h = hash(h, "\n");
+		h = hash(h, meta->annotations.items[i].key);
+		h = hash(h, "=");
+		h = hash(h, meta->annotations.items[i].value);
+	}
+	return (uint32_t)(h ^ h >> 32);
+}
+
 static struct view *view_of_claim(const struct owned *owned, const char *finalizer)
 {
 	struct view *view = view_of_owned(owned);
@@ -84,6 +109,7 @@ static struct view *view_of_claim(const struct owned *owned, const char *finaliz
 	view->marked = api_meta_has_finalizer(&owned->meta, finalizer);
 	view->ready = api_conditions_status(conditions, "Ready") == API_TRUE;
 	view->reach = reach_said(conditions);
+	view->wish = wish_of(&owned->meta);
 	return view;
 }
 
@@ -161,21 +187,12 @@ void *view_of_agent(const void *object)
 	return view;
 }
 
-static unsigned long long hash(const char *text)
-{
-	unsigned long long h = 0xcbf29ce484222325;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3;
-	return h;
-}
-
 unsigned long long view_status_hash(const struct devicepool_status *status)
 {
 	auto_json json_t *json = json_map_encode(devicepool_status_map, status);
 	auto_free char *text = json_map_text(json);
 
-	return hash(text);
+	return hash(hash_start, text);
 }
 
 void *view_of_pool(const void *object)

@@ -57,6 +57,7 @@ struct view {
 	bool deleting : 1;
 	uint16_t vfs; /* a PCI device: how many it can make; a network card: how many it is to */
 	enum reach reach; /* a claim: what NodeReachable says */
+	uint32_t wish;    /* a claim: a hash of what it asks for, its spec and annotations */
 };
 
 struct view_node {

@@ -42,7 +42,8 @@ struct admission_request {
 	const char *ns;   /* "" for what is cluster-scoped                        */
 	const char *user;
 	enum admission_operation operation;
-	bool dry_run;             /* nothing may be written on behalf of it       */
+	bool dry_run;  /* nothing may be written on behalf of it       */
+	bool verified; /* an API server asks, by its certificate; else all of it may be made up */
 	const json_t *object;     /* NULL for a deletion                          */
 	const json_t *old_object; /* NULL for a creation                          */
 	const json_t *user_info;  /* never NULL: username, uid, groups, extra     */

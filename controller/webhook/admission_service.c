@@ -89,8 +89,8 @@ static void tell(const struct admission_service *service, const char *path,
 			  log_str("reason", str_cstr(&answer->message)));
 }
 
-static int answer_review(struct admission_service *service, const char *path, const char *body,
-			 size_t len, struct str *out)
+static int answer_review(struct admission_service *service, const char *path, bool verified,
+			 const char *body, size_t len, struct str *out)
 {
 	struct admission_review review = { 0 };
 	struct admission_answer answer;
@@ -102,6 +102,7 @@ static int answer_review(struct admission_service *service, const char *path, co
 		str_addf(out, "%s\n", err.msg);
 		return r == -EMSGSIZE ? TOO_LARGE : BAD_REQUEST;
 	}
+	review.request.verified = verified;
 	admission_answer_init(&answer);
 	decide(service, path, &review.request, &answer);
 	tell(service, path, &review.request, &answer);
@@ -111,8 +112,8 @@ static int answer_review(struct admission_service *service, const char *path, co
 	return OK;
 }
 
-int admission_service_answer(struct admission_service *service, const char *path, const char *body,
-			     size_t len, struct str *out)
+int admission_service_answer(struct admission_service *service, const char *path, bool verified,
+			     const char *body, size_t len, struct str *out)
 {
 	uint64_t began_ms = timefmt_now_ms();
 	int status;
@@ -121,7 +122,7 @@ int admission_service_answer(struct admission_service *service, const char *path
 		str_add(out, "there is /validate and /mutate\n");
 		return NOT_FOUND;
 	}
-	status = answer_review(service, path, body, len, out);
+	status = answer_review(service, path, verified, body, len, out);
 	metric_observe(service->seconds, timefmt_now_ms() - began_ms,
 		       (const char *const[]){ path + 1 });
 	return status;

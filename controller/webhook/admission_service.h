@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct admission_rules;
@@ -17,7 +18,7 @@ struct admission_service *admission_service_new(const struct admission_rules *ru
 /* Takes NULL, returns NULL. */
 struct admission_service *admission_service_free(struct admission_service *service);
 
-/* The answer to @body posted to @path, as listener.h wants it: HTTP's status, and in @out the review,
- * or why there is none. */
-int admission_service_answer(struct admission_service *service, const char *path, const char *body,
-			     size_t len, struct str *out);
+/* The answer to @body posted to @path by a client that is @verified, as listener.h wants it: HTTP's status, and in @out the
+ * review, or why there is none. */
+int admission_service_answer(struct admission_service *service, const char *path, bool verified,
+			     const char *body, size_t len, struct str *out);

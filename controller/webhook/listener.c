@@ -189,12 +189,18 @@ static enum MHD_Result refuse(const struct listener *listener, struct MHD_Connec
 	return respond(listener, connection, status, &body);
 }
 
-/* A connection with a request is closed last when there are too many. False: the client may not ask. */
-static bool keep(struct listener *listener, struct MHD_Connection *connection)
+static struct line *line_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct line *line = info->socket_context;
+
+	return info->socket_context;
+}
+
+/* A connection with a request is closed last when there are too many. False: the client may not ask. */
+static bool keep(struct listener *listener, struct MHD_Connection *connection)
+{
+	struct line *line = line_of(connection);
 
 	if (line->known)
 		callers_put(&listener->guests, &line->caller, connection);
@@ -245,7 +251,9 @@ static enum MHD_Result finish(struct listener *listener, struct MHD_Connection *
 {
 	struct str out = STR_INIT;
 	const char *body = str_cstr(&exchange->body);
-	int status = listener->answer(listener->arg, path, body, exchange->body.len, &out);
+	bool verified = listener->client_ca && line_of(connection)->known;
+	int status =
+		listener->answer(listener->arg, path, verified, body, exchange->body.len, &out);
 
 	return respond(listener, connection, status, &out);
 }

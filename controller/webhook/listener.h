@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct clock;
@@ -36,8 +37,9 @@ enum {
 extern const char listener_priorities[];
 
 /* Answer a POST to @path with @body, which is terminated: HTTP's status, and JSON or text in @out. Must
- * not block. */
-typedef int listener_fn(void *arg, const char *path, const char *body, size_t len, struct str *out);
+ * not block. @verified: the client has shown a certificate of client_ca. */
+typedef int listener_fn(void *arg, const char *path, bool verified, const char *body, size_t len,
+			struct str *out);
 
 /* Borrowed, but for the address. */
 struct listener_options {

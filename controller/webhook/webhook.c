@@ -27,11 +27,12 @@ struct webhook {
 	bool serves; /* there is a certificate */
 };
 
-static int on_request(void *arg, const char *path, const char *body, size_t len, struct str *out)
+static int on_request(void *arg, const char *path, bool verified, const char *body, size_t len,
+		      struct str *out)
 {
 	struct webhook *webhook = arg;
 
-	return admission_service_answer(webhook->service, path, body, len, out);
+	return admission_service_answer(webhook->service, path, verified, body, len, out);
 }
 
 static bool leads(void *arg)

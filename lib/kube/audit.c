@@ -43,6 +43,7 @@ void audit_log(const struct audit *audit)
 		{ "node", audit->node },           { "pod", pod },
 		{ "container", audit->container }, { "resource", audit->resource },
 		{ "reason", audit->reason },       { "message", audit->message },
+		{ "verified", audit->verified },
 	};
 	struct log_field fields[ARRAY_LEN(rows) + 1] = { 0 };
 	struct str texts[ARRAY_LEN(rows)] = { 0 };

@@ -31,7 +31,8 @@ struct audit {
 	const char *resource; /* as which the device was given */
 	const char *reason;   /* CamelCase, as in conditions; also the event's */
 	const char *message;
-	bool warning; /* somebody should look at it */
+	const char *verified; /* "true", "false": is it known that an API server has asked? */
+	bool warning;         /* somebody should look at it */
 };
 
 /* The result that an event with @reason stands for: "Held", "Stuck" and "Failed" (of reasons that end so, and DriverLost), else

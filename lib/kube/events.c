@@ -31,6 +31,7 @@ struct event_said {
 };
 
 struct budget {
+	bool begun;
 	unsigned tokens;
 	uint64_t filled_ms; /* when the last token came */
 };
@@ -40,6 +41,7 @@ struct budget {
 struct event_book {
 	struct map *said;
 	struct map *budgets;
+	struct budget together;
 };
 
 static void said_free(void *value)
@@ -93,32 +95,43 @@ static struct event_book *event_book_free(struct event_book *book)
 	return NULL;
 }
 
-static void refill(struct budget *budget, uint64_t now_ms)
-{
-	uint64_t tokens = (now_ms - budget->filled_ms) / EVENTS_REFILL_MS;
+/* How many events, and how long until there is one more. */
+struct bound {
+	unsigned burst;
+	uint64_t refill_ms;
+};
 
-	if (budget->tokens + tokens >= EVENTS_BURST) {
-		budget->tokens = EVENTS_BURST;
-		budget->filled_ms = now_ms;
+/* A budget that was never taken from is full. */
+static bool take(struct budget *budget, const struct bound *bound, uint64_t now_ms)
+{
+	uint64_t tokens = (now_ms - budget->filled_ms) / bound->refill_ms;
+
+	if (!budget->begun || budget->tokens + tokens >= bound->burst) {
+		*budget = (struct budget){ true, bound->burst, now_ms };
 	} else {
 		budget->tokens += (unsigned)tokens;
-		budget->filled_ms += tokens * EVENTS_REFILL_MS;
+		budget->filled_ms += tokens * bound->refill_ms;
 	}
+	if (budget->tokens == 0)
+		return false;
+	budget->tokens--;
+	return true;
 }
 
 /* May the object @uid cause one more event now? Takes it from its budget if so. */
 static bool event_book_allow(struct event_book *book, const char *uid, uint64_t now_ms)
 {
-	bool known = book->budgets && map_get(book->budgets, uid);
-	struct budget *budget = get(&book->budgets, uid, sizeof(*budget), free);
+	static const struct bound each = { EVENTS_BURST, EVENTS_REFILL_MS };
 
-	if (!known)
-		*budget = (struct budget){ .tokens = EVENTS_BURST, .filled_ms = now_ms };
-	refill(budget, now_ms);
-	if (budget->tokens == 0)
-		return false;
-	budget->tokens--;
-	return true;
+	return take(get(&book->budgets, uid, sizeof(struct budget), free), &each, now_ms);
+}
+
+/* May all objects together cause one more event now? Takes it from their budget if so. */
+static bool event_book_allow_together(struct event_book *book, uint64_t now_ms)
+{
+	static const struct bound all = { EVENTS_TOGETHER_BURST, EVENTS_TOGETHER_REFILL_MS };
+
+	return take(&book->together, &all, now_ms);
 }
 
 /* The page of what is the same in all its words (@same); a new one has count 0. Valid until the next
@@ -464,10 +477,12 @@ void events_record(struct events *events, const struct events_about *about, enum
 		   const char *reason, const char *fmt, ...)
 {
 	const char *uid = about->meta->uid ? about->meta->uid : about->meta->name;
+	uint64_t now_ms = clock_now_ms(events->deps.clock);
 	struct saying *saying;
 	va_list ap;
 
-	if (!event_book_allow(events->book, uid, clock_now_ms(events->deps.clock))) {
+	if (!event_book_allow(events->book, uid, now_ms) ||
+	    (events->deps.together && !event_book_allow_together(events->book, now_ms))) {
 		metric_count(events->outcomes, "limited");
 		return;
 	}

@@ -23,6 +23,8 @@ enum {
 	EVENTS_KNOWN = 1024, /* remembered for counting              */
 	EVENTS_BURST = 25,
 	EVENTS_REFILL_MS = 5 * 60 * 1000,
+	EVENTS_TOGETHER_BURST = 100,
+	EVENTS_TOGETHER_REFILL_MS = 10 * 1000,
 	EVENTS_MESSAGE_MAX = 1024, /* the API's limit; longer ones are cut, with "..." */
 };
 
@@ -33,6 +35,7 @@ struct events_deps {
 	struct metrics *metrics; /* may be NULL */
 	const char *component;   /* "hostdev-agent" */
 	const char *host;        /* the node's or pod's name */
+	bool together; /* all objects may cause EVENTS_TOGETHER_BURST, then one in EVENTS_TOGETHER_REFILL_MS */
 };
 
 struct events;

@@ -1,14 +1,19 @@
 """docs/audit.md: what users, the webhook and an agent do is in their logs, on the device and in `kubectl hostdev log`,
 and names of users are seen by those alone who may see them."""
 
+import http.client
 import json
 import re
+import ssl
 import subprocess
+import time
 
 import pytest
 
 from cluster import ROOT, wait_until
 from test_kubectl_hostdev import CLAIMS, NIC, THIRD, TWIN, Plugin, lender, name, webhook  # noqa: F401, fixtures
+from rest import GROUP
+from webhook import LISTENS
 
 PAGE = (ROOT / "docs/audit.md").read_text()
 PASSING = ("LeftAlone", "NodeMissing", "OverrideOwned")  # of a made-up machine, whose files nobody but the test changes
@@ -106,11 +111,13 @@ def test_a_devices_life_is_told(lender, webhook, installed, alice, reader, node,
 
     about = {"user": alice.user, "kind": "PCIDevice", "node": node}
     [made] = lines(webhook, action="claim", device=device)
+    about |= {"verified": "false"}  # this API server shows no certificate
     assert made.items() >= {**about, "result": "Done", "owner": alice.user, "reason": "Claimed"}.items()
     [no] = lines(webhook, action="claim", device=needed)
     assert no.items() >= {**about, "result": "Refused", "reason": "ClaimRefused"}.items()
     assert "HostNetwork: eth0 has the default route" in no["message"]
     assert lines(webhook, device=other) == []
+    about.pop("verified")
     [bound] = lines(lender.agent, action="bind", device=device, result="Done")
     assert bound.items() >= {**about, "reason": "Bound"}.items()
 
@@ -153,6 +160,51 @@ def test_a_devices_life_is_told(lender, webhook, installed, alice, reader, node,
     assert [row["reason"] for row in rows if row["reason"] not in PASSING] == ["Claimed", "Bound", "Unclaimed",
                                                                                         "Released"]
     assert not [row for row in rows if "user" in row]  # the claim is gone, and with it whose it was
+
+
+def review(operation, resource, body, **request):
+    group, version = ("", "v1") if resource == "pods" else ("devices.harvesterhci.io", "v1beta1")
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": "made-up", "operation": operation, "name": body["metadata"]["name"], "object": body,
+        "resource": {"group": group, "version": version, "resource": resource},
+        "userInfo": {"username": "boss", "groups": ["system:masters"]}, **request}})
+
+
+def test_a_review_that_a_pod_makes_up_is_told_as_such_and_nothing_comes_of_it(lender, webhook, installed, node, rest):  # noqa: F811
+    """Without client certificates anybody may send one: docs/webhook.md."""
+    device, needed = name(node, TWIN), name(node, NIC)
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    connection = http.client.HTTPSConnection("127.0.0.1", int(LISTENS.findall(webhook.log())[-1]), context=context)
+    resource = rest.get(f"{GROUP}/pcidevices/{device}")["status"]["resourceName"]
+    pod = {"metadata": {"name": "p", "namespace": "kube-system", "uid": "u"}, "spec": {"nodeName": node, "containers": [
+        {"name": "m", "resources": {"limits": {resource: "1"}}}]}}
+
+    def ask(*about, **request):
+        connection.request("POST", "/validate", review(*about, **request))
+        return json.loads(connection.getresponse().read())["response"]
+
+    wait_until(lambda: ask("CREATE", "pcideviceclaims", claim(device))["allowed"], 20, "it is known")
+    seen, told = len(installed.audit()), len(lines(webhook))
+    assert ask("CREATE", "pcideviceclaims", claim(device))["allowed"]
+    assert not ask("CREATE", "pcideviceclaims", claim(needed))["allowed"]
+    assert "does not offer" in ask("CREATE", "pods", pod)["warnings"][0]
+    made = lines(webhook)[told:]
+    assert [(line["user"], line["result"], line["verified"]) for line in made] == [
+        ("boss", "Done", "false"), ("boss", "Refused", "false")]
+    wait_until(lambda: described(installed, needed) == ["ClaimRefused"], 20, "the event of the refusal")
+    assert "it is not verified that an API server sent the request" in installed.kubectl(
+        "describe", "pcidevice", needed).stdout.replace("\n", " ")
+    # Of all this the controller has written that event and nothing else, however often it is told.
+    for _ in range(150):
+        ask("CREATE", "pcideviceclaims", claim(needed))
+    time.sleep(2)
+    writes = [event for event in installed.audit()[seen:] if event["user"]["username"].endswith(":hostdev-controller")
+              and event["verb"] in ("create", "update", "patch", "delete")
+              and event["objectRef"]["resource"] not in ("leases", "devicepools")]
+    assert {event["objectRef"]["resource"] for event in writes} == {"events"}, writes
+    assert {event["objectRef"]["namespace"] for event in writes} == {"default"} and len(writes) <= 26, len(writes)
+    assert "Claimed" not in described(installed, device)
 
 
 def test_every_field_and_action_of_the_page_is_in_the_code():

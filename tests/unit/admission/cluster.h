@@ -79,6 +79,7 @@ struct cluster_case {
 	const char *old;      /* NULL: none        */
 	const char *user;     /* NULL: alice       */
 	bool dry_run;
+	bool unverified;     /* anybody may have sent it */
 	const char *refused; /* part of the message; NULL: it is allowed         */
 	const char *warned;  /* part of a warning; NULL: there is none at all   */
 };
@@ -206,6 +207,7 @@ static inline void cluster_ask(const struct cluster *cluster, const struct clust
 		.user = row->user ? row->user : "alice",
 		.operation = row->operation,
 		.dry_run = row->dry_run,
+		.verified = !row->unverified,
 		.object = object,
 		.old_object = old,
 		.user_info = user,

@@ -41,10 +41,11 @@ static struct line_case {
 	    .container = "main",
 	    .resource = "intel.com/X",
 	    .reason = "Allocated",
-	    .message = "given to a pod" },
+	    .message = "given to a pod",
+	    .verified = "true" },
 	  " level=info msg=audit action=allocate result=Done user=alice owner=bob kind=PCIDevice "
 	  "device=n-000001000 node=n pod=team-a/vm-1 container=main resource=intel.com/X "
-	  "reason=Allocated message=\"given to a pod\"\n" },
+	  "reason=Allocated message=\"given to a pod\" verified=true\n" },
 	{ "what is not known is left out",
 	  { .action = "bind", .result = "Done", .user = "", .device = "d" },
 	  " level=info msg=audit action=bind result=Done device=d\n" },

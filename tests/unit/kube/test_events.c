@@ -145,6 +145,36 @@ static void an_object_has_a_budget(void **state)
 	assert_int_equal(drain(b), 1);
 }
 
+static void record_of(struct bench *b, int object)
+{
+	free(b->meta.uid);
+	b->meta.uid = xasprintf("u-%d", object);
+	record(b, "x");
+}
+
+/* More objects than are remembered, so that the budgets of each do not bound it. */
+static void all_together_have_one_where_that_is_asked_for(void **state)
+{
+	struct bench *b = *state;
+
+	events_free(b->events);
+	b->events = events_new(&(struct events_deps){ .client = b->client,
+						      .clock = fake_clock_as_clock(b->clock),
+						      .component = "hostdev-controller",
+						      .host = "c-1",
+						      .together = true });
+	for (int i = 0; i < 3 * EVENTS_KNOWN; i++)
+		record_of(b, i);
+	assert_int_equal(drain(b), EVENTS_TOGETHER_BURST);
+	fake_clock_advance(b->clock, EVENTS_TOGETHER_REFILL_MS - 1);
+	record_of(b, -1);
+	assert_int_equal(drain(b), 0);
+	fake_clock_advance(b->clock, 1);
+	record_of(b, -2);
+	record_of(b, -3);
+	assert_int_equal(drain(b), 1);
+}
+
 static void what_waits_is_bounded(void **state)
 {
 	struct bench *b = *state;
@@ -248,6 +278,8 @@ int main(void)
 	suite_add(&suite, "the same again is counted", the_same_again_is_counted, NULL);
 	suite_add(&suite, "one that expired is made anew", one_that_expired_is_made_anew, NULL);
 	suite_add(&suite, "an object has a budget", an_object_has_a_budget, NULL);
+	suite_add(&suite, "all together have one where that is asked for",
+		  all_together_have_one_where_that_is_asked_for, NULL);
 	suite_add(&suite, "what waits is bounded", what_waits_is_bounded, NULL);
 	suite_add(&suite, "an outage is outlasted for a while", an_outage_is_outlasted_for_a_while,
 		  NULL);

@@ -60,14 +60,44 @@ static void post_is_answered(void **state)
 	auto_str struct str seen = STR_INIT;
 	auto_free char *counted = NULL;
 
-	assert_int_equal(admission_service_answer(service, c->path, c->body, strlen(c->body), &out),
-			 c->status);
+	assert_int_equal(
+		admission_service_answer(service, c->path, false, c->body, strlen(c->body), &out),
+		c->status);
 	assert_non_null(strstr(str_cstr(&out), c->part));
 	metrics_write(metrics, &seen);
 	assert_non_null(strstr(str_cstr(&seen), c->metric));
 	counted = xasprintf("hostdev_webhook_seconds_count{path=\"%s\"} 1\n", c->path + 1);
 	assert_int_equal(strstr(str_cstr(&seen), counted) != NULL, *c->metric != '\0');
 	admission_service_free(service);
+}
+
+static void see_verified(void *arg, const struct admission_request *request,
+			 struct admission_answer *answer)
+{
+	bool *verified = arg;
+
+	(void)answer;
+	*verified = request->verified;
+}
+
+/* Whatever its text says. */
+static void the_rules_hear_whether_an_api_server_asks(void **state)
+{
+	static const char body[] = REVIEW("DELETE");
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		bool verified = i == 0;
+		struct admission_rules rules = { .validate = see_verified, .arg = &verified };
+		struct admission_service *service = admission_service_new(&rules, NULL);
+		auto_str struct str out = STR_INIT;
+
+		assert_int_equal(admission_service_answer(service, "/validate", i == 1, body,
+							  strlen(body), &out),
+				 200);
+		assert_int_equal(verified, i == 1);
+		admission_service_free(service);
+	}
 }
 
 static void a_review_that_is_too_large_is_told_so(void **state)
@@ -79,8 +109,9 @@ static void a_review_that_is_too_large_is_told_so(void **state)
 
 	for (size_t i = 0; i <= ADMISSION_VALUES_MAX; i++)
 		str_add_char(&body, '[');
-	assert_int_equal(admission_service_answer(service, "/validate", body.buf, body.len, &out),
-			 413);
+	assert_int_equal(
+		admission_service_answer(service, "/validate", false, body.buf, body.len, &out),
+		413);
 	assert_non_null(strstr(str_cstr(&out), "values: shorten the object\n"));
 	admission_service_free(service);
 }
@@ -91,6 +122,8 @@ int main(void)
 
 	suite_add(&suite, "a review that is too large is told so",
 		  a_review_that_is_too_large_is_told_so, NULL);
+	suite_add(&suite, "the rules hear whether an API server asks",
+		  the_rules_hear_whether_an_api_server_asks, NULL);
 	suite_fixture(&suite, &metrics_fixture);
 	suite_rows(&suite, cases, post_is_answered);
 	return suite_run(&suite, "admission_service");

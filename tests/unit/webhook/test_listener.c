@@ -23,10 +23,11 @@ struct bench {
 };
 
 /* Answers with what it was asked. */
-static int echo(void *arg, const char *path, const char *body, size_t len, struct str *out)
+static int echo(void *arg, const char *path, bool verified, const char *body, size_t len,
+		struct str *out)
 {
 	(void)arg;
-	str_addf(out, "%s %zu %.16s", path, len, body);
+	str_addf(out, "%s %zu %.16s%s", path, len, body, verified ? " of a known client" : "");
 	return strcmp(path, "/nowhere") == 0 ? 404 : 200;
 }
 
@@ -102,6 +103,7 @@ static void reviews_are_answered(void **state)
 	assert_int_equal(tls_client_post(&c, "/validate", "{\"a\":1}", 7), 200);
 	assert_non_null(strstr(c.answer.buf, "Content-Type: application/json\r\n"));
 	assert_non_null(strstr(c.answer.buf, "\r\n\r\n/validate 7 {\"a\":1}"));
+	assert_null(strstr(c.answer.buf, "known client")); /* nobody has to be */
 	assert_int_equal(tls_client_post(&c, "/nowhere", "", 0), 404);
 	assert_int_equal(tls_client_post(&c, "/mutate", "x", 1), 200);
 	tls_client_close(&c);

@@ -61,6 +61,18 @@ class Cluster:
         command = [self._kubectl, "--kubeconfig", self.kubeconfig, *args]
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
+    def install_kinds(self, *flags):
+        """Our kinds, served. While an API server fills the watch cache of a kind that is new, it answers 429."""
+        self.kubectl("apply", *flags, "-f", ROOT / "crds")
+        self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", ROOT / "crds")
+        for crd in self.get("-f", ROOT / "crds"):
+            wait_until(lambda: self.serves(crd["spec"]), 30, f"{crd['metadata']['name']} served")
+
+    def serves(self, spec):
+        """Does it answer from the watch cache of the kind that a CustomResourceDefinition's spec says?"""
+        path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}?resourceVersion=0&limit=1"
+        return self.kubectl("get", "--raw", path, check=False).returncode == 0
+
     def get(self, *args):
         """What `kubectl get ARGS -o json` prints, decoded; of a list its items."""
         answer = json.loads(self.kubectl("get", *args, "-o", "json").stdout)

@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from cluster import ROOT, Cluster, wait_until
+from cluster import Cluster
 
 
 @pytest.fixture(scope="session")
@@ -35,17 +35,8 @@ def cluster(cluster_options):
 @pytest.fixture(scope="session")
 def crds(cluster):
     """The cluster with crds/ installed and served."""
-    cluster.kubectl("apply", "-f", ROOT / "crds")
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", ROOT / "crds")
-    for crd in cluster.get("-f", ROOT / "crds"):
-        wait_until(lambda: serves_from_cache(cluster, crd["spec"]), 30, f"{crd['metadata']['name']} served")
+    cluster.install_kinds()
     return cluster
-
-
-def serves_from_cache(cluster, spec):
-    """An API server refuses watches of a new kind (429) until its watch cache has been filled."""
-    path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}?resourceVersion=0&limit=1"
-    return cluster.kubectl("get", "--raw", path, check=False).returncode == 0
 
 
 @pytest.fixture

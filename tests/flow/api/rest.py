@@ -12,7 +12,7 @@ import yaml
 
 GROUP = "/apis/devices.harvesterhci.io/v1beta1"
 MERGE = "application/merge-patch+json"
-ASKED_AGAIN = 20  # times, a second apart
+TRIED_AGAIN = 20  # times, a second apart
 DEVICES = {"PCIDevice": "pcidevices", "USBDevice": "usbdevices"}
 
 
@@ -54,12 +54,7 @@ class Rest:
         return None
 
     def get(self, path, **query):
-        """An API server that has no storage yet for a kind that is new says 429; it is asked again."""
-        for _ in range(ASKED_AGAIN):
-            status, answer = self.request("GET", path + (f"?{urlencode(query)}" if query else ""))
-            if status != 429:
-                break
-            time.sleep(1)
+        status, answer = self.request("GET", path + (f"?{urlencode(query)}" if query else ""))
         if status != 200:
             raise Refused(f"{path}: {answer}")
         return answer
@@ -102,7 +97,7 @@ class Rest:
         server goes on asking a webhook for a while after its configuration went, and a webhook remembers for a while what
         is no more.
         """
-        for pause in [0] * 3 + [1] * ASKED_AGAIN:
+        for pause in [0] * 3 + [1] * TRIED_AGAIN:
             status, answer = self.request("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
             if status == 200:
                 status, answer = self.request("DELETE", f"{path}?gracePeriodSeconds=0")

@@ -38,8 +38,7 @@ class Own:
         self.cluster.control("start")
 
     def install(self):
-        self.cluster.kubectl("apply", "-f", ROOT / "crds")
-        self.cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", ROOT / "crds")
+        self.cluster.install_kinds()
 
     def manifests(self, *names):
         for name in names:

@@ -41,8 +41,7 @@ class Site:
 
     def __init__(self, cluster, folder):
         self.cluster = cluster
-        cluster.kubectl("apply", "-f", ROOT / "crds")
-        cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", ROOT / "crds")
+        cluster.install_kinds()
         cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests/overlays/processes")
         self.rest = Rest(cluster.kubeconfig)
         wait_fenced(cluster, self.rest, folder)

@@ -8,18 +8,33 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Classes that are the machine itself. A prefix of the six digits; the longest match counts. */
+/* clang-format off */
+/*
+ * What is the machine itself: by a prefix of the six digits of the class, and where the class is also that of
+ * devices to be lent (NVIDIA's cards have a 0c80, modems are 0780) by vendor or driver. The first match counts.
+ */
 static const struct {
 	const char *prefix;
+	const char *vendor; /* NULL: any */
+	const char *driver; /* NULL: any, or none */
 	const char *reason;
 	const char *message;
 } host_classes[] = {
-	{ "0604", "HostBridge", "a PCI bridge: other devices are reached through it" },
-	{ "06", "HostFunction", "a bridge of the machine itself (host, ISA, ...)" },
-	{ "0502", "HostFunction", "memory of the machine (CXL)" },
-	{ "0c05", "HostFunction", "the machine's SMBus" },
-	{ "08", "HostFunction", "a system peripheral of the machine (timer, IOMMU, ...)" },
+	{ "0604", NULL,   NULL,      "HostBridge",   "a PCI bridge: other devices are reached through it" },
+	{ "06",   NULL,   NULL,      "HostFunction", "a bridge of the machine itself (host, ISA, ...)" },
+	{ "0300", "1a03", NULL,      "HostFunction", "the screen of the machine's management controller (BMC)" },
+	{ "0502", NULL,   NULL,      "HostFunction", "memory of the machine (CXL)" },
+	{ "0780", "8086", "mei_me",  "HostFunction", "the machine's management engine" },
+	{ "0780", "8086", "mei_txe", "HostFunction", "the machine's management engine" },
+	{ "0c05", NULL,   NULL,      "HostFunction", "the machine's SMBus" },
+	/* Whoever has it commands the BMC, without a password: accounts, power, virtual media. */
+	{ "0c07", NULL,   NULL,      "HostFunction", "the way to the machine's management controller (IPMI)" },
+	{ "0c80", "8086", NULL,      "HostFunction", "a bus of the chipset (I2C, SPI, flash of the firmware)" },
+	{ "08",   NULL,   NULL,      "HostFunction", "a system peripheral of the machine (timer, IOMMU, ...)" },
+	/* Nothing in /sys leads from SEV or the TPM to it. */
+	{ "1080", "1022", NULL,      "HostFunction", "the machine's security processor (AMD PSP)" },
 };
+/* clang-format on */
 
 /* What a use of a device means for lending it. */
 static const struct {
@@ -45,12 +60,19 @@ static bool refuse(struct verdict *v, const char *reason, char *message)
 	return true;
 }
 
+static bool is_given(const char *wanted, const char *found)
+{
+	return !wanted || (found && strcmp(wanted, found) == 0);
+}
+
 static bool judge_class(const struct pci_facts *pci, struct verdict *v)
 {
 	for (size_t i = 0; pci->class_code && i < ARRAY_LEN(host_classes); i++) {
 		const char *prefix = host_classes[i].prefix;
 
-		if (strncmp(pci->class_code, prefix, strlen(prefix)) == 0)
+		if (strncmp(pci->class_code, prefix, strlen(prefix)) == 0 &&
+		    is_given(host_classes[i].vendor, pci->vendor) &&
+		    is_given(host_classes[i].driver, pci->driver))
 			return refuse(v, host_classes[i].reason, xstrdup(host_classes[i].message));
 	}
 	return false;

@@ -18,7 +18,7 @@ struct pci_facts;
  *   GroupShared            it may be claimed together with the others of its IOMMU group
  * False:
  *   HostBridge             a bridge or port: other devices are reached through it
- *   HostFunction           part of the machine itself (SMBus, interrupt controller, ...)
+ *   HostFunction           part of the machine itself (SMBus, interrupt controller, BMC, ...)
  *   HostFilesystem         it backs /, /boot or a directory that the node needs
  *   HostSwap               the node swaps to it
  *   HostNetwork            it carries the default route or the node's address

@@ -1,6 +1,9 @@
 #include "agent/helper/scan/scan.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/helper/record/record.h"
 #include "agent/helper/record/vf_record.h"
@@ -14,6 +17,26 @@
 #include "agent/helper/sys/sysfs.h"
 #include "base/err.h"
 #include "base/json_write.h"
+#include "base/mem.h"
+
+/* Every kernel's tree has these. Without them an empty list of devices would pass for the machine's. */
+static void check_tree(int sysfs_fd, struct report *report)
+{
+	static const char *const folders[] = { "bus", "class" };
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		struct err err = { 0 };
+
+		if (faccessat(sysfs_fd, folders[i], F_OK, 0) == 0)
+			continue;
+		(void)err_set(&err, ERR_RETRY, -errno,
+			      "the sysfs tree has no folder '%s' (%s): mount the node's /sys, or "
+			      "correct --sysfs-root",
+			      folders[i], strerror(errno));
+		report_fail(report, &err);
+		return;
+	}
+}
 
 void scan_run(const struct scan_options *options, struct report *report)
 {
@@ -21,6 +44,7 @@ void scan_run(const struct scan_options *options, struct report *report)
 	struct err err = { 0 };
 	size_t usb_len;
 
+	check_tree(options->sysfs_fd, report);
 	host_scan(options->sysfs_fd, report);
 	pci_scan(options->sysfs_fd, report, &functions);
 	for (size_t i = 0; i < functions.len; i++)

@@ -22,7 +22,7 @@ static const char *const reason_names[] = {
 };
 
 /* clang-format off */
-enum { STORAGE = 1, NETWORK = 2, DISPLAY = 4 };
+enum { STORAGE = 1, NETWORK = 2, CONSOLE = 4 };
 
 static const struct {
 	const char *name;
@@ -38,24 +38,26 @@ static const struct {
 	[USE_ASK_INTERFACES]   = { "Interfaces",  NETWORK,           true  },
 	[USE_ASK_NODE_ADDRESS] = { "NodeAddress", NETWORK,           false },
 	[USE_ASK_SERVER]       = { "Server",      NETWORK,           false },
-	[USE_ASK_CONSOLE]      = { "Console",     DISPLAY,           true  },
+	[USE_ASK_CONSOLE]      = { "Console",     CONSOLE,           true  },
 };
 
-/* Functions through which disks, networks or the screen are reached: the first digits of their classes (pci.ids). */
+/* Functions through which disks, networks or the console are reached: the first digits of their classes (pci.ids). */
 static const struct {
 	const char *prefix;
 	unsigned about;
 } pci_classes[] = {
-	{ "0001", DISPLAY           }, /* VGA before classes            */
-	{ "00ff", STORAGE           }, /* virtio's 9p                   */
-	{ "01",   STORAGE           },
-	{ "02",   NETWORK           },
-	{ "0300", DISPLAY           },
-	{ "0c00", STORAGE           }, /* FireWire                      */
-	{ "0c03", STORAGE | NETWORK }, /* USB                           */
-	{ "0c04", STORAGE | NETWORK }, /* Fibre Channel                 */
-	{ "0c06", STORAGE | NETWORK }, /* InfiniBand                    */
-	{ "0d",   NETWORK           }, /* wireless                      */
+	{ "0001", CONSOLE                     }, /* VGA before classes            */
+	{ "00ff", STORAGE                     }, /* virtio's 9p                   */
+	{ "01",   STORAGE                     },
+	{ "02",   NETWORK                     },
+	{ "0300", CONSOLE                     },
+	{ "0380", CONSOLE                     }, /* displays that are no VGA      */
+	{ "07",   CONSOLE                     }, /* serial ports                  */
+	{ "0c00", STORAGE                     }, /* FireWire                      */
+	{ "0c03", STORAGE | NETWORK | CONSOLE }, /* USB                           */
+	{ "0c04", STORAGE | NETWORK           }, /* Fibre Channel                 */
+	{ "0c06", STORAGE | NETWORK           }, /* InfiniBand                    */
+	{ "0d",   NETWORK                     }, /* wireless                      */
 };
 
 /* Of USB interfaces. */
@@ -63,11 +65,11 @@ static const struct {
 	const char *prefix;
 	unsigned about;
 } usb_classes[] = {
-	{ "02", NETWORK           }, /* communications (CDC)             */
+	{ "02", NETWORK | CONSOLE }, /* communications (CDC), serial ports too */
 	{ "08", STORAGE           },
-	{ "0a", NETWORK           }, /* data of CDC                      */
-	{ "e0", NETWORK           }, /* wireless                         */
-	{ "ff", NETWORK           }, /* vendor's own: many network cards */
+	{ "0a", NETWORK | CONSOLE }, /* data of CDC                            */
+	{ "e0", NETWORK           }, /* wireless                               */
+	{ "ff", NETWORK | CONSOLE }, /* vendor's own: many network cards, serial ports and screens */
 };
 /* clang-format on */
 

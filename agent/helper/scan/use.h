@@ -15,7 +15,7 @@ enum use_reason {
 	USE_HOST_FILESYSTEM, /* backs /, /boot, or a folder of the kubelet, the runtime or etcd  */
 	USE_HOST_SWAP,       /* holds memory that was swapped out                                */
 	USE_HOST_NETWORK,    /* the default route or the node's address goes through it          */
-	USE_CONSOLE,         /* the kernel's console is on its screen                            */
+	USE_CONSOLE,         /* the machine's console is on its screen or its serial port        */
 	USE_MOUNTED,         /* another filesystem on it is mounted                              */
 	USE_BLOCK_HOLDER,    /* part of a volume or array that is not mounted                    */
 	USE_INTERFACE_UP,    /* its interface is up and has an address, or is part of a bond ... */
@@ -35,7 +35,7 @@ enum use_question {
 	USE_ASK_INTERFACES,   /* which interfaces are there, on which others?            */
 	USE_ASK_NODE_ADDRESS, /* which interface has the node's address?                 */
 	USE_ASK_SERVER,       /* which interface leads to the server of a filesystem?    */
-	USE_ASK_CONSOLE,      /* is the console on the screen?                           */
+	USE_ASK_CONSOLE,      /* which screen and which port is the console on?          */
 	USE_QUESTIONS,
 };
 /* clang-format on */

@@ -19,12 +19,11 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-enum { PROC_FILE_MAX = 16 << 20, CLASS_VGA = 0x0300, CLASS_VGA_OLD = 0x0001 };
-enum { NET_DEV_TRIES = 5, NET_DEV_PAUSE_NS = 20000000 };
+enum { PROC_FILE_MAX = 16 << 20, NET_DEV_TRIES = 5, NET_DEV_PAUSE_NS = 20000000 };
 
 /*
  * Text of the file @path below /proc, NULL if it cannot be read: then @question has no answer, unless the
- * file is @optional and there is none.
+ * file is @optional and the kernel has none.
  *
  * Process 1 is the host's, seen from the host's process namespace or through a mounted /proc of it. Its
  * mounts and routes need no right to be read, but it can be hidden (mount option hidepid, proc(5)). No
@@ -49,7 +48,20 @@ static char *read_proc(struct use_look *look, const char *path, enum use_questio
 				"by the mount option hidepid, or this is not the host's"));
 	else if (!optional || err.code != -ENOENT)
 		uses_add_unknown(&look->uses, question, xasprintf("in the proc tree: %s", err.msg));
+	else
+		use_check_proc(look, question);
 	return NULL;
+}
+
+/* Every kernel has this one. The mount option subset=pid leaves the processes and nothing besides. */
+void use_check_proc(struct use_look *look, enum use_question question)
+{
+	if (faccessat(look->proc_fd, "meminfo", F_OK, 0) != 0)
+		uses_add_unknown(
+			&look->uses, question,
+			xasprintf("the proc tree is not whole, meminfo cannot be opened (%s): "
+				  "it is mounted with subset=pid, or is not the kernel's",
+				  strerror(errno)));
 }
 
 static void add_bad_lines(struct use_look *look, enum use_question question, const char *file,
@@ -156,68 +168,6 @@ static void check_namespace(struct use_look *look)
 				   missing));
 }
 
-/*
- * A bound console driver other than the dummy draws on the VGA text buffer or on the framebuffer.
- * With firmware framebuffers (efifb, simplefb) that is the boot VGA's memory although no link in
- * /sys says so, hence the boot VGA and not the framebuffer's parent decides.
- */
-static bool screen_has_console(int sysfs_fd)
-{
-	auto_names struct sysfs_names names = { 0 };
-
-	if (sysfs_list(sysfs_fd, "class/vtconsole", &names, NULL) != 0)
-		return false;
-	for (size_t i = 0; i < names.len; i++) {
-		auto_free char *bind_path = xasprintf("class/vtconsole/%s/bind", names.items[i]);
-		auto_free char *name_path = xasprintf("class/vtconsole/%s/name", names.items[i]);
-		struct sysfs_attr bind;
-		struct sysfs_attr name;
-
-		if (sysfs_read(sysfs_fd, bind_path, &bind, NULL) == 0 &&
-		    sysfs_read(sysfs_fd, name_path, &name, NULL) == 0 &&
-		    strcmp(bind.text, "1") == 0 && !strstr(name.text, "dummy"))
-			return true;
-	}
-	return false;
-}
-
-static bool may_be_boot_vga(const struct pci_function *function)
-{
-	int base = function->class_id >> 8;
-
-	/* A VGA always says whether it is the one, if it can be read. */
-	return function->boot_vga == 1 || (function->boot_vga < 0 && function->class_id >= 0 &&
-					   (base == CLASS_VGA || base == CLASS_VGA_OLD));
-}
-
-static void add_console(struct use_look *look, const struct pci_function *function)
-{
-	bool has_console = screen_has_console(look->sysfs_fd);
-	bool unread = !has_console && sysfs_failure()->code < 0;
-	struct devpath device = { "", "" };
-
-	memcpy(device.pci, function->address, sizeof(device.pci));
-	if (has_console && function->boot_vga == 1)
-		uses_add(&look->uses, &device, USE_CONSOLE, "console",
-			 xstrdup("the console is on this boot VGA"));
-	else if (has_console)
-		uses_add(&look->uses, &device, USE_UNKNOWN, "console",
-			 xstrdup("the console is on the boot VGA, and whether this is it cannot be "
-				 "read"));
-	else if (unread)
-		uses_add(&look->uses, &device, USE_UNKNOWN, "console",
-			 xasprintf("whether the console is on it cannot be read: %s",
-				   sysfs_failure()->msg));
-}
-
-static void collect_console(struct use_look *look, const struct pci_functions *functions)
-{
-	for (size_t i = 0; i < functions->len; i++) {
-		if (may_be_boot_vga(&functions->items[i]))
-			add_console(look, &functions->items[i]);
-	}
-}
-
 /* The host may use what has any driver. */
 static void collect_unread_drivers(struct use_look *look, const struct pci_functions *functions)
 {
@@ -322,7 +272,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	check_reads(&look, USE_ASK_DISKS);
 	use_network_collect(&look, functions);
 	check_reads(&look, USE_ASK_INTERFACES);
-	collect_console(&look, functions);
+	use_console_collect(&look, functions);
 	check_reads(&look, USE_ASK_CONSOLE);
 	collect_unread_drivers(&look, functions);
 	for (size_t i = 0, len = look.uses.len; i < len; i++)

@@ -51,6 +51,10 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 void use_scan(const struct scan_options *options, const struct pci_functions *functions,
 	      struct report *report);
 
+/* A file of the proc tree is not there: the kernel has no such thing, unless it shows a part of its tree only. Then
+ * @question has no answer. */
+void use_check_proc(struct use_look *look, enum use_question question);
+
 /* use_storage.c: filesystems, swap, volumes. */
 void use_storage_collect(struct use_look *look);
 
@@ -66,6 +70,9 @@ void use_network_add_server(struct use_look *look, const char *address, enum use
  * is used by. A driver shows nothing either while it takes a card, so this is for who is about to unbind it. The
  * caller frees. */
 char *use_network_unseen(int sysfs_fd, const struct pci_function *function);
+
+/* use_console.c: the console's screen, of @functions or another's, and its ports. */
+void use_console_collect(struct use_look *look, const struct pci_functions *functions);
 
 /* use_served.c: add the virtio devices that serve @mount, a 9p or virtiofs; false if there are none.
  * Virtiofs does not say which device it is, so all of them count. */

@@ -441,13 +441,12 @@ static void add_swaps(struct use_look *look)
 /* Filesystems of some types have a folder in /sys as long as they are mounted, also in another mount
  * namespace: a container's, or what was there before the root was switched. It has the name of the disk,
  * or with btrfs lists the disks. */
-static void add_listed_disks(struct use_look *look, int dir_fd, const char *folder, const char *why)
+static int add_listed_disks(struct use_look *look, int dir_fd, const char *folder, const char *why)
 {
 	const struct use_cause cause = { USE_MOUNTED, why };
 	auto_names struct sysfs_names names = { 0 };
+	int r = sysfs_list(dir_fd, folder, &names, NULL);
 
-	if (dir_fd < 0 || sysfs_list(dir_fd, folder, &names, NULL) != 0)
-		return;
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *path = xasprintf("/dev/%s", names.items[i]);
 		long block = blocks_by_path(look->blocks, path);
@@ -455,18 +454,23 @@ static void add_listed_disks(struct use_look *look, int dir_fd, const char *fold
 		if (block != BLOCK_NONE)
 			add_disk(look, (size_t)block, &cause);
 	}
+	return r;
 }
 
 static void add_hidden_disks(struct use_look *look, const char *folder)
 {
-	add_listed_disks(look, look->sysfs_fd, folder, "is mounted out of sight");
+	(void)add_listed_disks(look, look->sysfs_fd, folder, "is mounted out of sight");
 }
 
 /* An ext4 journal on a disk of its own has that disk's name there; others add a dash and their inode's number
  * (journal_init_common() of the kernel's fs/jbd2/journal.c). */
 static void add_journals(struct use_look *look)
 {
-	add_listed_disks(look, look->proc_fd, "fs/jbd2", "holds the journal of a file system");
+	if (look->proc_fd < 0)
+		return;
+	if (add_listed_disks(look, look->proc_fd, "fs/jbd2",
+			     "holds the journal of a file system") == SYSFS_ABSENT)
+		use_check_proc(look, USE_ASK_DISKS);
 }
 
 static void add_hidden_mounts(struct use_look *look)
@@ -535,17 +539,19 @@ static void add_zfs_pools(struct use_look *look)
 	if (look->proc_fd < 0)
 		return;
 	if (dir_open(&dir, look->proc_fd, "spl/kstat/zfs") < 0) {
-		if (errno != ENOENT)
-			uses_add_unknown(
-				&look->uses, USE_ASK_MEMBERS,
-				xasprintf("ZFS pools cannot be listed: %s", strerror(errno)));
-		return;
+		dir.code = -errno;
+		if (dir.code == -ENOENT)
+			use_check_proc(look, USE_ASK_MEMBERS);
+	} else {
+		while ((name = dir_next(&dir)) != NULL) {
+			if (dir.type == DT_DIR)
+				add_zfs_pool(look, name);
+		}
+		dir_done(&dir);
 	}
-	while ((name = dir_next(&dir)) != NULL) {
-		if (dir.type == DT_DIR)
-			add_zfs_pool(look, name);
-	}
-	dir_done(&dir);
+	if (dir.code < 0 && dir.code != -ENOENT)
+		uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+				 xasprintf("ZFS pools cannot be listed: %s", strerror(-dir.code)));
 }
 
 /* Disks that are handed on or replicated by the kernel are held by it, and nothing in /sys says so. */

@@ -11,6 +11,7 @@
 #define PROC_ROUTES  "proc/1/net/route=Iface Destination Gateway Flags RefCnt Use Metric Mask\n"
 #define PROC_MOUNTS  "proc/1/mountinfo=20 1 0:20 / / rw - tmpfs tmpfs rw\n"
 #define PROC_OF_HOST PROC_MOUNTS, PROC_ROUTES
+#define PROC_WHOLE   "proc/meminfo=MemTotal: 1 kB\n"
 
 /* Lines of questions without an answer, with single quotes. */
 #define UNKNOWN_LINE(question, unread, pci, usb, detail)                                     \
@@ -52,8 +53,8 @@ static inline void single_quotes(struct str *lines)
 }
 
 /* Scan the machine in @tree/sys and @tree/proc, with the records in @tree/state if it has one. */
-static inline void scan_report(const struct tree *tree, const char *node_address,
-			       struct report *report)
+static inline void scan_bare(const struct tree *tree, const char *node_address,
+			     struct report *report)
 {
 	auto_close int sysfs_fd = tree_open(tree, "sys");
 	auto_close int proc_fd = tree_open(tree, "proc");
@@ -61,6 +62,18 @@ static inline void scan_report(const struct tree *tree, const char *node_address
 
 	assert_true(sysfs_fd >= 0);
 	scan_run(&(struct scan_options){ sysfs_fd, proc_fd, state_fd, node_address }, report);
+}
+
+/* The same, with what is in the trees of every kernel. An entry "proc/meminfo->meminfo" leaves that out. */
+static inline void scan_report(const struct tree *tree, const char *node_address,
+			       struct report *report)
+{
+	tree_add(tree, "sys/bus/");
+	tree_add(tree, "sys/class/");
+	if (faccessat(tree->fd, "proc", F_OK, 0) == 0 &&
+	    faccessat(tree->fd, "proc/meminfo", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		tree_add(tree, PROC_WHOLE);
+	scan_bare(tree, node_address, report);
 }
 
 /* The same; keep the lines of @kinds, with single quotes. */

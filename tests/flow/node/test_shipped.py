@@ -123,7 +123,7 @@ class TestStorage:
     def test_pools_that_do_not_show_their_disks(self, shipped):
         """A made-up tree: the host's, with ZFS in it."""
         made = "/run/made-proc"
-        pool = f"mkdir -p {made}/spl/kstat/zfs/tank; for f in 1 swaps; do ln -sfn {HOST}/proc/$f {made}/$f; done"
+        pool = f"mkdir -p {made}/spl/kstat/zfs/tank; for f in 1 meminfo swaps; do ln -sfn {HOST}/proc/$f {made}/$f; done"
         with shipped.with_host(pool, f"rm -r {made}"):
             unknown = shipped.unknown(proc=made)
         assert set(unknown) == {"Members"}

@@ -345,8 +345,10 @@ static inline int machine_load(void *arg, const char *module, struct err *err)
 
 static inline void machine_init(struct machine *m)
 {
-	static const char *const entries[] = { "sys/module/vfio_iommu_type1/", PROC_OF_HOST, "dev/",
-					       "proc/sys/kernel/random/boot_id=b00t\n", NULL };
+	static const char *const entries[] = {
+		"sys/module/vfio_iommu_type1/",          PROC_OF_HOST, "dev/",
+		"proc/sys/kernel/random/boot_id=b00t\n", PROC_WHOLE,   NULL
+	};
 
 	*m = (struct machine){ .native = "e1000e", .cancel_fd = -1 };
 	m->kernel = (struct kernel){ machine_write, machine_load, machine_open_disk, m };

@@ -12,10 +12,29 @@
 #define SCREEN                                                       \
 	"sys/class/vtconsole/vtcon1/name=(M) frame buffer device\n", \
 		"sys/class/vtconsole/vtcon1/bind=1\n"
+#define UNKNOWN_CONSOLE(detail)                                                               \
+	UNKNOWN_LINE("Console", "true", "'0001','0300','0380','07','0c03'", "'02','0a','ff'", \
+		     detail)
 #define SCREEN_UNKNOWN(detail)                                                                       \
-	UNKNOWN_LINE("Console", "true", "'0001','0300'", "", "in /sys: " detail)                     \
+	UNKNOWN_CONSOLE("in /sys: " detail)                                                          \
 	"{'kind':'use','pci':'0000:00:02.0','reason':'Unknown','detail':'whether the console is on " \
 	"it cannot be read: " detail "'}\n"
+#define DISPLAY(address, class)                                       \
+	"sys/devices/pci0000:00/" address "/class=0x" class "00\n",   \
+		"sys/devices/pci0000:00/" address "/vendor=0x1002\n", \
+		"sys/devices/pci0000:00/" address "/device=0x1\n",    \
+		"sys/bus/pci/devices/" address "->../../../devices/pci0000:00/" address
+#define FRAMEBUFFER(name, path) "sys/class/graphics/" name "->../../devices/" path "/graphics/" name
+#define ACTIVE(ports)           "sys/class/tty/console/active=" ports "\n"
+#define TTY(name, path)         "sys/class/tty/" name "->../../devices/" path "/tty/" name
+#define CONSOLE(device, detail) \
+	"{'kind':'use'," device ",'reason':'Console','detail':'" detail "'}\n"
+#define SCREEN_OF_NOBODY                                                                       \
+	"{'kind':'use','pci':'0000:03:00.0','reason':'Unknown','detail':'the console is on a " \
+	"screen, and whether that is this one's cannot be seen'}\n"
+#define NOT_WHOLE                                                                                    \
+	"the proc tree is not whole, meminfo cannot be opened (Too many levels of symbolic links): " \
+	"it is mounted with subset=pid, or is not the kernel's"
 #define HIDDEN                                                                                             \
 	"process 1 is not to be seen in the proc tree: it is hidden by the mount option hidepid, or this " \
 	"is not the host's"
@@ -71,14 +90,65 @@ static struct scan_case {
 	{ "so may one that cannot be read",
 	  { VGA("=1\n"), "sys/class/vtconsole/vtcon1/bind->bind", PROC_OF_HOST }, "use unknown",
 	  SCREEN_UNKNOWN("open 'class/vtconsole/vtcon1/bind': Too many levels of symbolic links") },
-	{ "another VGA does not have the console, whatever cannot be read",
-	  { VGA("=0\n"), "sys/class/vtconsole->vtconsole", PROC_OF_HOST }, "use unknown", "" },
+	{ "or on another screen, by its framebuffer",
+	  { VGA("=0\n"), "sys/class/vtconsole->vtconsole", PROC_OF_HOST }, "use unknown",
+	  UNKNOWN_CONSOLE("in /sys: list 'class/vtconsole': Too many levels of symbolic links") },
 	{ "a VGA that does not tell whether it is the boot VGA may have the console",
 	  { VGA("/"), SCREEN, PROC_OF_HOST }, "use unknown",
 	  "{'kind':'use','pci':'0000:00:02.0','reason':'Unknown','detail':'the console is on the boot VGA, and "
 	  "whether this is it cannot be read'}\n" },
 	{ "but not if no screen has it",
 	  { VGA("/"), PROC_OF_HOST }, "use unknown", "" },
+	{ "a display controller that is no VGA has the console by its framebuffer",
+	  { DISPLAY("0000:03:00.0", "0380"), FRAMEBUFFER("fb0", "pci0000:00/0000:03:00.0"),
+	    "sys/class/graphics/fbcon->../../devices/virtual/graphics/fbcon", SCREEN, PROC_OF_HOST },
+	  "use unknown", CONSOLE("'pci':'0000:03:00.0'", "the console is on its framebuffer fb0") },
+	{ "so has a VGA that is not the boot VGA, or a screen on virtio",
+	  { VGA("=0\n"), FRAMEBUFFER("fb0", "pci0000:00/0000:00:02.0/virtio1"), SCREEN, PROC_OF_HOST },
+	  "use unknown", CONSOLE("'pci':'0000:00:02.0'", "the console is on its framebuffer fb0") },
+	{ "a screen on USB has it with the controller",
+	  { FRAMEBUFFER("fb0", "pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0"), SCREEN, PROC_OF_HOST },
+	  "use unknown", CONSOLE("'pci':'0000:00:14.0','usb':'2-1'", "the console is on its framebuffer fb0") },
+	{ "of several framebuffers the first has it",
+	  { DISPLAY("0000:03:00.0", "0380"), FRAMEBUFFER("fb10", "pci0000:00/0000:03:00.0"),
+	    DISPLAY("0000:04:00.0", "0380"), FRAMEBUFFER("fb2", "pci0000:00/0000:04:00.0"), SCREEN, PROC_OF_HOST },
+	  "use unknown", CONSOLE("'pci':'0000:04:00.0'", "the console is on its framebuffer fb2") },
+	{ "without a console on a screen, a framebuffer is nobody's",
+	  { DISPLAY("0000:03:00.0", "0380"), FRAMEBUFFER("fb0", "pci0000:00/0000:03:00.0"), PROC_OF_HOST },
+	  "use unknown", "" },
+	{ "a framebuffer of the firmware may be the memory of any, without a boot VGA",
+	  { DISPLAY("0000:03:00.0", "0380"), DISPLAY("0000:04:00.0", "0302"),
+	    FRAMEBUFFER("fb0", "platform/simple-framebuffer.0"), SCREEN, PROC_OF_HOST },
+	  "use unknown", SCREEN_OF_NOBODY },
+	{ "so may the console of a kernel that shows no framebuffers",
+	  { DISPLAY("0000:03:00.0", "0380"), SCREEN, PROC_OF_HOST }, "use unknown", SCREEN_OF_NOBODY },
+	{ "but a boot VGA has it first",
+	  { VGA("=1\n"), DISPLAY("0000:03:00.0", "0380"), FRAMEBUFFER("fb0", "platform/efi-framebuffer.0"),
+	    SCREEN, PROC_OF_HOST },
+	  "use unknown", CONSOLE("'pci':'0000:00:02.0'", "the console is on this boot VGA") },
+	{ "ports that the kernel writes its messages to",
+	  { ACTIVE("tty0 ttyS0 ttyUSB0 ttyS4"), "sys/class/tty/tty0->../../devices/virtual/tty/tty0",
+	    TTY("ttyS0", "pnp0/00:04/00:04:0/00:04:0.0"),
+	    TTY("ttyS4", "pci0000:00/0000:05:00.0/0000:05:00.0:0/0000:05:00.0:0.0"),
+	    TTY("ttyS5", "pci0000:00/0000:06:00.0"),
+	    TTY("ttyUSB0", "pci0000:00/0000:00:14.0/usb1/1-3/1-3:1.0/ttyUSB0"), PROC_OF_HOST },
+	  "use unknown",
+	  CONSOLE("'pci':'0000:00:14.0','usb':'1-3'", "the kernel's console is on its port ttyUSB0")
+	  CONSOLE("'pci':'0000:05:00.0'", "the kernel's console is on its port ttyS4") },
+	{ "a console of virtio may be on any of its devices",
+	  { ACTIVE("hvc0"), "sys/class/tty/hvc0->../../devices/virtual/tty/hvc0",
+	    "sys/bus/virtio/drivers/virtio_console/virtio1->../../../../devices/pci0000:00/0000:00:05.0/virtio1",
+	    "sys/bus/virtio/drivers/virtio_console/bind=", PROC_OF_HOST },
+	  "use unknown",
+	  "{'kind':'use','pci':'0000:00:05.0','reason':'Unknown','detail':'the kernel's console hvc0 may be on "
+	  "it'}\n" },
+	{ "ports that cannot be read are no answer",
+	  { "sys/class/tty/console/active/", PROC_OF_HOST }, "use unknown",
+	  UNKNOWN_CONSOLE("in /sys: read 'class/tty/console/active': Is a directory") },
+	{ "a proc tree with the processes alone says nothing of swap, pools and journals",
+	  { "sys/", PROC_MOUNTS, PROC_ROUTES, "proc/meminfo->meminfo" }, "use unknown",
+	  UNKNOWN_STORAGE("Swaps", "true", NOT_WHOLE) UNKNOWN_STORAGE("Disks", "true", NOT_WHOLE)
+	  UNKNOWN_STORAGE("Members", "false", NOT_WHOLE) UNKNOWN_NETWORK("Routes", "true", NOT_WHOLE) },
 	{ "mounts and routes of the helper itself never stand in for those of process 1",
 	  { "proc/self/mountinfo=1 0 8:0 / / rw - ext4 /dev/sda rw\n",
 	    "proc/net/route=Iface\neth0 00000000 010200C0 0003 0 0 0 00000000\n",
@@ -181,6 +251,30 @@ static void a_list_that_cannot_be_read_fails_the_scan(void **state)
 	report_done(&report);
 }
 
+/* Trees of which a part is not mounted: there are devices, and not one would be listed. */
+static struct lost_list lost_trees[] = {
+	{ "buses", "sys/class/net/",
+	  "the sysfs tree has no folder 'bus' (No such file or directory): mount the node's /sys, or correct "
+	  "--sysfs-root" },
+	{ "classes", "sys/bus/pci/devices/",
+	  "the sysfs tree has no folder 'class' (No such file or directory): mount the node's /sys, or "
+	  "correct --sysfs-root" },
+};
+
+static void a_tree_without_its_folders_fails_the_scan(void **state)
+{
+	const struct lost_list *c = suite_row(state);
+	const char *const entries[] = { PROC_OF_HOST, c->entry, NULL };
+	struct report report = { 0 };
+	struct tree *tree = *state;
+
+	tree_make(tree, entries);
+	scan_bare(tree, NULL, &report);
+	assert_true(report.failure.code < 0);
+	assert_string_equal(report.failure.msg, c->message);
+	report_done(&report);
+}
+
 enum { STARVED = 0, WHOLE = 1, NEITHER = 2 };
 
 /* How a scan with @left descriptors beside the roots of its trees ends. */
@@ -255,6 +349,7 @@ int main(void)
 	suite_add(&suite, "equal states give equal bytes", order_does_not_matter, NULL);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, lost_lists, a_list_that_cannot_be_read_fails_the_scan);
+	suite_rows(&suite, lost_trees, a_tree_without_its_folders_fails_the_scan);
 	suite_add(&suite, "without descriptors the scan fails", without_descriptors_the_scan_fails,
 		  NULL);
 	return suite_run(&suite, "scan");

@@ -29,24 +29,40 @@ static char *host_path(const struct generic_type *type, const struct config_gene
 	return xasprintf("%s%s", type->dev_root ? type->dev_root : dev, entry->path + strlen(dev));
 }
 
-/* Is the character device a way to a disk beside its block device: /dev/nvme0, /dev/ng0n1, /dev/sg0? With
- * multipath, which is NVMe's default, ng0n1 belongs to the subsystem (drivers/nvme/host/multipath.c). */
-static bool controls_disk(const struct generic_type *type, dev_t number)
+/*
+ * What a character device is a way to: a disk, beside its block device (/dev/nvme0, /dev/ng0n1, /dev/sg0; with
+ * multipath, which is NVMe's default, ng0n1 belongs to the subsystem, drivers/nvme/host/multipath.c), or what
+ * commands the machine. NULL: to neither.
+ */
+static const char *controlled(const struct generic_type *type, dev_t number)
 {
-	static const char *const parts[] = { "/nvme/", "/nvme-subsystem/", "/scsi_generic/",
-					     "/bsg/" };
+	static const struct {
+		const char *part;
+		const char *what;
+	} rows[] = {
+		{ "/nvme/", "a control node of a disk" },
+		{ "/nvme-subsystem/", "a control node of a disk" },
+		{ "/scsi_generic/", "a control node of a disk" },
+		{ "/bsg/", "a control node of a disk" },
+		{ "/ipmi/", "the way to the machine's management controller (IPMI)" },
+		{ "/mei/", "the way to the machine's management engine" },
+		{ "/mtd/", "flash memory of the machine" },
+	};
 	auto_free char *link =
 		xasprintf("%s/dev/char/%u:%u", type->sysfs_root ? type->sysfs_root : "/sys",
 			  major(number), minor(number));
 	char target[PATH_MAX];
 	ssize_t n = readlink(link, target, sizeof(target) - 1);
 
+	/* Many have no link, such as those of NVIDIA's driver. */
+	if (n < 0 && errno != ENOENT)
+		return "a device of which nothing can be read below /sys";
 	target[n > 0 ? n : 0] = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		if (strstr(target, parts[i]))
-			return true;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (strstr(target, rows[i].part))
+			return rows[i].what;
 	}
-	return false;
+	return NULL;
 }
 
 /* What it is if it is something through which the node can be taken over; NULL: it is not. */
@@ -61,8 +77,7 @@ static const char *critical_node(const struct generic_type *type, const struct s
 		return "a disk";
 	if (memory)
 		return "the memory of the machine";
-	return S_ISCHR(st->st_mode) && controls_disk(type, st->st_rdev) ? "a control node of a disk"
-									: NULL;
+	return S_ISCHR(st->st_mode) ? controlled(type, st->st_rdev) : NULL;
 }
 
 /* NULL: it may be offered. The caller frees. */

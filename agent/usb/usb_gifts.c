@@ -57,7 +57,7 @@ static int open_folder(const struct usb_gifts *gifts, struct err *err)
 	return fd;
 }
 
-/* Inodes are counted anew with each boot. NULL: not known, and no record is good. */
+/* Inodes are counted anew with each boot. NULL: not known, nor is of what boot a record is. */
 static char *boot_id(void)
 {
 	char *text = NULL;
@@ -131,39 +131,77 @@ int usb_gifts_add(struct usb_gifts *gifts, const struct usbdevice_status *device
 	return 0;
 }
 
-/* Is the record that of a node which is given, and still the same one? */
-static bool is_good(const struct usb_gifts *gifts, const json_t *json, struct usb_node *ret_owner)
+enum recalled { RECALLED_GOOD, RECALLED_STALE, RECALLED_UNREAD };
+
+/* Is it that of a node which is given, and still the same one? */
+static enum recalled look_at_node(const struct usb_gifts *gifts, const json_t *json,
+				  struct usb_node *ret_owner, struct err *err)
 {
-	const char *boot = json_string_value(json_object_get(json, "boot"));
 	struct usb_node_at at = { gifts->view->dev_root,
 				  json_string_value(json_object_get(json, "devicePath")),
 				  gifts->view->calls };
-	struct usb_node node;
+	struct usb_node node = { 0 };
+	int r;
 
 	*ret_owner = (struct usb_node){
 		.inode = (uint64_t)json_integer_value(json_object_get(json, "inode")),
 		.uid = (uid_t)json_integer_value(json_object_get(json, "uid")),
 		.gid = (gid_t)json_integer_value(json_object_get(json, "gid")),
 	};
-	return boot && gifts->boot && strcmp(boot, gifts->boot) == 0 && at.device_path &&
-	       usb_node_look(&at, &node, NULL) == 0 && node.inode == ret_owner->inode &&
-	       usb_node_is_given(&node);
+	if (!at.device_path)
+		return RECALLED_STALE;
+	r = usb_node_look(&at, &node, err);
+	if (r < 0)
+		return r == -ENOENT || err->kind == ERR_INVALID ? RECALLED_STALE : RECALLED_UNREAD;
+	return node.inode == ret_owner->inode && usb_node_is_given(&node) ? RECALLED_GOOD
+									  : RECALLED_STALE;
 }
 
+static enum recalled read_record(const struct usb_gifts *gifts, const char *path, json_t **ret_json,
+				 struct usb_node *ret_owner, struct err *err)
+{
+	auto_free char *text = NULL;
+	const char *boot;
+	size_t len = 0;
+
+	if (file_read(AT_FDCWD, path, RECORD_MAX, &text, &len, err) < 0)
+		return err->code == -ENOENT || err->kind == ERR_INVALID ? RECALLED_STALE
+									: RECALLED_UNREAD;
+	if (json_map_load(text, len, ret_json, NULL) < 0)
+		return RECALLED_STALE;
+	boot = json_string_value(json_object_get(*ret_json, "boot"));
+	if (boot && !gifts->boot) {
+		(void)err_set(err, ERR_RETRY, -EIO, "'%s' cannot be read", boot_id_path);
+		return RECALLED_UNREAD;
+	}
+	if (!boot || strcmp(boot, gifts->boot) != 0)
+		return RECALLED_STALE;
+	return look_at_node(gifts, *ret_json, ret_owner, err);
+}
+
+/* Without its record, a node would stay the pod's for good: one that could not be read is left to the next agent. */
 static void recall(struct usb_gifts *gifts, const char *port_path)
 {
 	auto_free char *path = record_path(gifts, port_path);
-	auto_free char *text = NULL;
 	auto_json json_t *json = NULL;
-	struct usb_node owner;
-	size_t len = 0;
+	struct usb_node owner = { 0 };
+	struct err err = { 0 };
 
-	if (file_read(AT_FDCWD, path, RECORD_MAX, &text, &len, NULL) == 0 &&
-	    json_map_load(text, len, &json, NULL) == 0 && is_good(gifts, json, &owner))
+	switch (read_record(gifts, path, &json, &owner, &err)) {
+	case RECALLED_GOOD:
 		set(gifts, port_path, json_string_value(json_object_get(json, "devicePath")),
 		    &owner);
-	else
+		return;
+	case RECALLED_STALE:
 		forget(gifts, port_path);
+		return;
+	case RECALLED_UNREAD:
+		log_warn(
+			"a device node that a pod had cannot be looked at; it is given back when the "
+			"agent starts again",
+			log_str("file", path), log_str("reason", err.msg));
+		return;
+	}
 }
 
 /* What processes before us gave. */
@@ -174,6 +212,9 @@ static void recall_all(struct usb_gifts *gifts)
 	const size_t suffix_len = strlen(suffix);
 	const struct dirent *entry;
 
+	if (!dir && errno != ENOENT)
+		log_warn("device nodes that pods had cannot be looked up", log_str("folder", path),
+			 log_str("reason", strerror(errno)));
 	while (dir && (entry = readdir(dir))) {
 		size_t len = strlen(entry->d_name);
 		auto_free char *port_path = NULL;

@@ -1,5 +1,6 @@
 #include "agent/helper/record/mdev.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -42,29 +43,33 @@ static void take_parent(const char *path, char ret_parent[MDEV_NAME_SIZE])
 	ret_parent[before_len] = '\0';
 }
 
-static int read_group(int sysfs_fd, const char *uuid)
+/* < 0: it cannot be read, with @err set. */
+static int read_group(int sysfs_fd, const char *uuid, int *ret_group, struct err *err)
 {
 	auto_free char *path = xasprintf(MDEV_DEVICES "/%s/iommu_group", uuid);
 	char target[SYSFS_LINK_MAX + 1];
 	uint64_t group;
+	int r = sysfs_link(sysfs_fd, path, target, err);
 
-	if (sysfs_link(sysfs_fd, path, target, NULL) != 0 ||
-	    !str_to_u64(sysfs_base_name(target), &group) || group > INT_MAX)
-		return -1;
-	return (int)group;
+	if (r == 0 && str_to_u64(sysfs_base_name(target), &group) && group <= INT_MAX)
+		*ret_group = (int)group;
+	return r;
 }
 
-static void take_type(int sysfs_fd, const char *uuid, char ret_type[MDEV_NAME_SIZE])
+/* The same. */
+static int read_type(int sysfs_fd, const char *uuid, char ret_type[MDEV_NAME_SIZE], struct err *err)
 {
 	auto_free char *path = xasprintf(MDEV_DEVICES "/%s/mdev_type", uuid);
 	char target[SYSFS_LINK_MAX + 1];
 	const char *name;
+	int r = sysfs_link(sysfs_fd, path, target, err);
 
-	if (sysfs_link(sysfs_fd, path, target, NULL) != 0)
-		return;
+	if (r != 0)
+		return r;
 	name = sysfs_base_name(target);
 	if (mdev_name_valid(name, strlen(name)))
 		memcpy(ret_type, name, strlen(name) + 1);
+	return 0;
 }
 
 int mdev_look(int sysfs_fd, const char *uuid, struct mdev_seen *ret_seen, struct err *err)
@@ -82,8 +87,9 @@ int mdev_look(int sysfs_fd, const char *uuid, struct mdev_seen *ret_seen, struct
 		take_parent(target, seen.parent);
 		devpath_parse(target, &devpath);
 		memcpy(seen.pci, devpath.pci, sizeof(seen.pci));
-		take_type(sysfs_fd, uuid, seen.type);
-		seen.group = read_group(sysfs_fd, uuid);
+		if (read_type(sysfs_fd, uuid, seen.type, err) < 0 ||
+		    read_group(sysfs_fd, uuid, &seen.group, err) < 0)
+			return -EIO;
 	}
 	*ret_seen = seen;
 	return 0;

@@ -95,8 +95,15 @@ static void scan_parent(int sysfs_fd, int parents_fd, const char *name, struct r
 {
 	char target[SYSFS_LINK_MAX + 1];
 	struct devpath devpath;
+	struct err err = { 0 };
+	int r;
 
-	if (!mdev_name_valid(name, strlen(name)) || sysfs_link(parents_fd, name, target, NULL) != 0)
+	if (!mdev_name_valid(name, strlen(name)))
+		return;
+	r = sysfs_link(parents_fd, name, target, &err);
+	if (r < 0)
+		report_fail(report, &err);
+	if (r != 0)
 		return;
 	devpath_parse(target, &devpath);
 	report_open(&report->lines, "mdevParent");
@@ -145,7 +152,7 @@ static void scan_instance(int sysfs_fd, const char *uuid, struct report *report)
 	struct err err = { 0 };
 
 	if (mdev_look(sysfs_fd, uuid, &seen, &err) < 0)
-		report_problem(report, uuid, "mdev", "%s", err.msg);
+		report_fail(report, &err);
 	else if (seen.present && !seen.parent[0])
 		report_problem(report, uuid, "mdev", "it hangs on no parent that has a name");
 	else if (seen.present)

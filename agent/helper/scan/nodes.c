@@ -27,7 +27,7 @@ static bool has_number(int dir_fd, const char *path, unsigned depth)
 		found = found || strcmp(name, "dev") == 0;
 	}
 	dir_done(&dir);
-	return found;
+	return found || dir.code < 0;
 }
 
 bool nodes_below(int sysfs_fd, const char *address)
@@ -37,6 +37,13 @@ bool nodes_below(int sysfs_fd, const char *address)
 	return has_number(sysfs_fd, path, DEPTH_MAX);
 }
 
+/* Is there anything at @path, for all that is known? */
+static bool may_exist(int dir_fd, const char *path)
+{
+	return faccessat(dir_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       (errno != ENOENT && errno != ENOTDIR);
+}
+
 bool nodes_of_group(int sysfs_fd, int dev_fd, const char *group)
 {
 	auto_free char *path = xasprintf("class/vfio/%s", group);
@@ -44,6 +51,6 @@ bool nodes_of_group(int sysfs_fd, int dev_fd, const char *group)
 	if (strcmp(group, "-") == 0)
 		return false;
 	/* Without the class in its name it is the node. */
-	return faccessat(sysfs_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-	       faccessat(dev_fd, path + strlen("class/"), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return may_exist(sysfs_fd, path) ||
+	       (dev_fd >= 0 && may_exist(dev_fd, path + strlen("class/")));
 }

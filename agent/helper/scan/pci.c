@@ -1,5 +1,6 @@
 #include "agent/helper/scan/pci.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,10 +220,15 @@ void pci_function_read_physical(struct report *report, int bus_fd, struct pci_fu
 {
 	char path[PCI_ADDRESS_SIZE + sizeof("/physfn")];
 	char target[SYSFS_LINK_MAX + 1];
+	struct err err = { 0 };
 	const char *name;
+	int r;
 
 	(void)snprintf(path, sizeof(path), "%s/physfn", function->address);
-	if (sysfs_link(bus_fd, path, target, NULL) != 0)
+	r = sysfs_link(bus_fd, path, target, &err);
+	if (r < 0)
+		report_problem(report, function->address, "physfn", "%s", err.msg);
+	if (r != 0)
 		return;
 	name = sysfs_base_name(target);
 	if (pci_address_valid(name, strlen(name)))
@@ -305,7 +311,8 @@ int pci_function_read(struct pci_context *context, int bus_fd, int dir_fd,
 	read_details(&reading);
 
 	/* The kernel removes attributes first and the link on the bus after them. */
-	if (!reading.missing || faccessat(bus_fd, function->address, F_OK, 0) == 0)
+	if (!reading.missing || faccessat(bus_fd, function->address, F_OK, 0) == 0 ||
+	    errno != ENOENT)
 		return 0;
 	report_rewind(context->report, mark);
 	return PCI_GONE;

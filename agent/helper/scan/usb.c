@@ -210,13 +210,18 @@ static void read_interface(struct reading *parent, int bus_fd, const char *name,
 
 /* Is the folder that was read still the device's? One that went away meanwhile lacks what it had, such
  * as its serial number, and may be back under the same name as another. */
-static bool is_same(int dir_fd, int bus_fd, const char *name)
+static bool is_same(struct report *report, int dir_fd, int bus_fd, const char *name)
 {
 	struct stat before;
 	struct stat now;
+	struct err err = { 0 };
+	int r = sysfs_stat(dir_fd, ".", &before, &err);
 
-	return fstat(dir_fd, &before) == 0 && fstatat(bus_fd, name, &now, 0) == 0 &&
-	       before.st_dev == now.st_dev && before.st_ino == now.st_ino;
+	if (r == 0)
+		r = sysfs_stat(bus_fd, name, &now, &err);
+	if (r < 0)
+		report_fail(report, &err);
+	return r == 0 && before.st_dev == now.st_dev && before.st_ino == now.st_ino;
 }
 
 /* False when the device went away while it was read. */
@@ -242,7 +247,7 @@ static bool read_device(struct report *report, int bus_fd, const struct sysfs_na
 		if (interface_of(names->items[i], device->name))
 			read_interface(&reading, bus_fd, names->items[i], device);
 	}
-	return is_same(dir_fd, bus_fd, device->name);
+	return is_same(report, dir_fd, bus_fd, device->name);
 }
 
 static bool scan_one(struct report *report, int bus_fd, const struct sysfs_names *names,

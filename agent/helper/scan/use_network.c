@@ -109,7 +109,7 @@ static size_t count_moved(int sysfs_fd, const char *folder)
 	auto_names struct sysfs_names names = { 0 };
 	struct stat st;
 
-	if (fstatat(sysfs_fd, folder, &st, 0) != 0 || !S_ISDIR(st.st_mode) ||
+	if (sysfs_stat(sysfs_fd, folder, &st, NULL) != 0 || !S_ISDIR(st.st_mode) ||
 	    sysfs_list(sysfs_fd, folder, &names, NULL) != 0)
 		return 0;
 	if (st.st_nlink > 2 + names.len)

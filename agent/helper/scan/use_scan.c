@@ -277,6 +277,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	collect_unread_drivers(&look, functions);
 	for (size_t i = 0, len = look.uses.len; i < len; i++)
 		add_carriers(&look, look.uses.items[i]);
+	check_reads(&look, USE_ASK_DISKS);
 	*ret_uses = look.uses;
 
 	mounts_done(&look.mounts);

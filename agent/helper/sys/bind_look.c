@@ -16,7 +16,6 @@
 
 enum { CLASS_BRIDGE_PCI = 0x0604, CLASS_BRIDGE_CARDBUS = 0x0607, DEVICE_PATH_SIZE = 64 };
 
-/* -1: there is no such function, or it cannot be opened. */
 static int open_function(int sysfs_fd, const char *address)
 {
 	char path[DEVICE_PATH_SIZE];
@@ -31,17 +30,6 @@ static void take_name(char ret_text[BIND_NAME_SIZE], const char *text)
 
 	memcpy(ret_text, text, len);
 	ret_text[len] = '\0';
-}
-
-/* A folder that could not be opened and yet may be there: < 0 with @err set. Call before it
- * sysfs_forget_failure(). */
-static int check_opened(int fd, struct err *err)
-{
-	if (fd >= 0 || sysfs_failure()->code == 0)
-		return 0;
-	if (err)
-		*err = *sysfs_failure();
-	return sysfs_failure()->code;
 }
 
 /* The last part of the link @name; "" if there is none. */
@@ -66,19 +54,6 @@ static int read_hex(int dir_fd, const char *name, unsigned max)
 	    number > max)
 		return -1;
 	return (int)number;
-}
-
-/* One of the ids; -1: there is none (any more). */
-static int read_id(int dir_fd, const char *name, int *ret_id, struct err *err)
-{
-	struct sysfs_attr attr;
-	uint64_t number;
-	int r = sysfs_read(dir_fd, name, &attr, err);
-
-	if (r < 0)
-		return r;
-	*ret_id = r == 0 && str_to_hex(attr.text, &number) && number <= 0xffff ? (int)number : -1;
-	return 0;
 }
 
 static int read_group(int dir_fd, int *ret_group, struct err *err)
@@ -117,22 +92,30 @@ static bool has_no_autoprobe(int dir_fd)
 	       strcmp(attr.text, "0") == 0;
 }
 
+/* What could not be read is not absent: whoever asks would take it for gone, or for not in the way. */
+static int check_reads(struct err *err)
+{
+	const struct err *failure = sysfs_failure();
+
+	if (failure->code < 0 && err)
+		*err = *failure;
+	return failure->code;
+}
+
 int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, struct err *err)
 {
 	auto_close int dir_fd = -1;
 	struct bind_seen seen = { .group = -1 };
-	int vendor = -1;
-	int device = -1;
+	int vendor;
+	int device;
 
 	sysfs_forget_failure();
 	dir_fd = open_function(sysfs_fd, address);
-	if (check_opened(dir_fd, err) < 0 ||
-	    (dir_fd >= 0 && (read_id(dir_fd, "vendor", &vendor, err) < 0 ||
-			     read_id(dir_fd, "device", &device, err) < 0)))
-		return err_wrap(err, "%s", address);
+	vendor = dir_fd >= 0 ? read_hex(dir_fd, "vendor", 0xffff) : -1;
+	device = dir_fd >= 0 ? read_hex(dir_fd, "device", 0xffff) : -1;
 	if (vendor < 0 || device < 0) {
 		*ret_seen = seen;
-		return 0;
+		return check_reads(err) < 0 ? err_wrap(err, "%s", address) : 0;
 	}
 	(void)snprintf(seen.id, sizeof(seen.id), "%04x:%04x", (unsigned)vendor & 0xffff,
 		       (unsigned)device & 0xffff);
@@ -141,6 +124,8 @@ int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, str
 	    read_group(dir_fd, &seen.group, err) < 0)
 		return err_wrap(err, "%s", address);
 	seen.no_autoprobe = has_no_autoprobe(dir_fd);
+	if (check_reads(err) < 0)
+		return err_wrap(err, "%s", address);
 	seen.present = true;
 	*ret_seen = seen;
 	return 0;
@@ -169,14 +154,12 @@ void bind_look_serial(int sysfs_fd, const char *address, char ret_serial[PCI_SER
 static int read_member(int group_fd, const char *name, struct bind_member *ret_member,
 		       struct err *err)
 {
-	auto_close int dir_fd = -1;
+	auto_close int dir_fd = sysfs_open_dir(group_fd, name);
 	int class_id;
 
 	take_name(ret_member->name, name);
-	sysfs_forget_failure();
-	dir_fd = sysfs_open_dir(group_fd, name);
 	if (dir_fd < 0)
-		return check_opened(dir_fd, err); /* 0: it has just gone */
+		return 0; /* it has just gone */
 	class_id = read_hex(dir_fd, "class", 0xffffff) >> 8;
 	ret_member->port = class_id == CLASS_BRIDGE_PCI || class_id == CLASS_BRIDGE_CARDBUS;
 	ret_member->vfio = faccessat(dir_fd, "vfio-dev", F_OK, 0) == 0;
@@ -192,6 +175,7 @@ int bind_look_members(int sysfs_fd, int group, struct bind_members *ret_members,
 	int r;
 
 	(void)snprintf(path, sizeof(path), "kernel/iommu_groups/%d/devices", group);
+	sysfs_forget_failure();
 	r = sysfs_list(sysfs_fd, path, &names, err);
 	if (r < 0)
 		return r;
@@ -200,6 +184,8 @@ int bind_look_members(int sysfs_fd, int group, struct bind_members *ret_members,
 		if (read_member(group_fd, names.items[i], array_add(&members), err) < 0)
 			return err_wrap(err, "group %d", group);
 	}
+	if (check_reads(err) < 0)
+		return err_wrap(err, "group %d", group);
 	*ret_members = members;
 	members = (struct bind_members){ 0 };
 	return 0;

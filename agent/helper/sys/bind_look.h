@@ -30,7 +30,7 @@ struct bind_seen {
 };
 
 /* Look at the function @address. One that is not there, or just going, is !present and not an
- * error; what cannot be read, such as the link to its driver, is one. */
+ * error; one of which something cannot be read is. */
 int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, struct err *err);
 
 /* The serial of the device that @address is a function of; "" if it cannot be had without waking

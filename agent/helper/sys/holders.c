@@ -153,15 +153,20 @@ static bool find_device(const struct search *search, int dir_fd, const char *fd,
 {
 	char number[64];
 	struct statx st;
+	int r;
 
-	if (statx(dir_fd, fd, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0)
+	if (statx(dir_fd, fd, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0) {
+		search->holders->hidden |= errno != ENOENT && errno != ESRCH;
 		return false;
+	}
 	if (!S_ISCHR(st.stx_mode) && !S_ISBLK(st.stx_mode))
 		return false;
 	(void)snprintf(number, sizeof(number), "dev/%s/%u:%u",
 		       S_ISCHR(st.stx_mode) ? "char" : "block", st.stx_rdev_major,
 		       st.stx_rdev_minor);
-	return sysfs_link(search->look->sysfs_fd, number, ret_path, NULL) == 0;
+	r = sysfs_link(search->look->sysfs_fd, number, ret_path, NULL);
+	search->holders->hidden |= r < 0;
+	return r == 0;
 }
 
 /* By name, when the kernel has forgotten the device's number: "/dev/vfio/12 (deleted)". */
@@ -231,6 +236,8 @@ static void look_at_process(struct search *search, struct process *process)
 		search->descriptors_left--;
 		look_at_descriptor(search, process, dir.fd, fd);
 	}
+	/* ENOENT, ESRCH: it has ended meanwhile. */
+	search->holders->hidden |= dir.code < 0 && dir.code != -ENOENT && dir.code != -ESRCH;
 	dir_done(&dir);
 }
 
@@ -269,6 +276,7 @@ static void look_at_processes(struct search *search)
 		process.pid = (int)pid;
 		look_at_process(search, &process);
 	}
+	search->holders->hidden |= dir.code < 0;
 	dir_done(&dir);
 }
 
@@ -282,6 +290,9 @@ static void ask_kernel(struct search *search)
 	if (fd < 0 && errno == EBUSY)
 		add_unseen(search, xasprintf("a process that cannot be seen has %s open",
 					     search->group_node));
+	else if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		add_unseen(search, xasprintf("whether a process has %s open cannot be asked: %s",
+					     search->group_node, strerror(errno)));
 }
 
 static int by_pid(const void *a, const void *b)

@@ -10,8 +10,8 @@
 
 #define NODE "/dev/nvidia"
 
-/* A driver that cannot be read may be it. */
-static bool is_driver(int sysfs_fd, const char *address)
+/* A driver that cannot be read may be NVIDIA's. */
+static bool may_be_driver(int sysfs_fd, const char *address)
 {
 	auto_free char *driver = xasprintf("bus/pci/devices/%s/driver", address);
 	auto_free char *physical = xasprintf("bus/pci/devices/%s/physfn", address);
@@ -33,7 +33,7 @@ int nvidia_node_minor(int sysfs_fd, int proc_fd, const char *address)
 	const char *at;
 	uint64_t minor;
 
-	if (!is_driver(sysfs_fd, address))
+	if (!may_be_driver(sysfs_fd, address))
 		return NVIDIA_NODE_NONE;
 	if (proc_fd < 0 || sysfs_read(proc_fd, path, &text, NULL) != 0)
 		return NVIDIA_NODE_ANY;

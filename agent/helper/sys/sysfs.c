@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -193,6 +194,13 @@ void sysfs_names_done(struct sysfs_names *names)
 	for (size_t i = 0; i < names->len; i++)
 		free(names->items[i]);
 	array_done(names);
+}
+
+int sysfs_stat(int dir_fd, const char *path, struct stat *ret_stat, struct err *err)
+{
+	if (fstatat(dir_fd, path, ret_stat, 0) < 0)
+		return fail("look at", path, -errno, err);
+	return 0;
 }
 
 char *sysfs_any_entry(int dir_fd, const char *path)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 struct err;
+struct stat;
 
 enum {
 	SYSFS_ATTR_MAX = 4095, /* the kernel's own limit is one page with its terminator */
@@ -77,6 +78,9 @@ int sysfs_open_list(int dir_fd, const char *path, int *ret_fd, struct sysfs_name
 int sysfs_list_prefix(int dir_fd, const char *path, const char *prefix,
 		      struct sysfs_names *ret_names, struct err *err);
 void sysfs_names_done(struct sysfs_names *names);
+
+/* What @path, or what a link of that name leads to, is. 0, SYSFS_ABSENT, or < 0 with @err set. */
+int sysfs_stat(int dir_fd, const char *path, struct stat *ret_stat, struct err *err);
 
 /* The name of some entry of the folder @path, NULL if it has none or is not there. The caller frees. */
 char *sysfs_any_entry(int dir_fd, const char *path);

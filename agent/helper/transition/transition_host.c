@@ -16,15 +16,27 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+static int stop_unknown(struct transition *t, const char *address, int code, const char *why)
+{
+	t->address = address;
+	return transition_stop(t, REASON_USE_UNKNOWN, code,
+			       "it cannot be known whether the host uses %s: %s", address, why);
+}
+
 /* Unbinding the driver removes the virtual functions, even if they are in use. */
 static int check_virtual(struct transition *t, const struct job *taken)
 {
 	for (size_t i = 0; i < taken->len; i++) {
 		const char *address = taken->items[i].address;
 		auto_free char *path = xasprintf("bus/pci/devices/%s/virtfn0", address);
+		char target[SYSFS_LINK_MAX + 1];
+		struct err err = { 0 };
+		int r = sysfs_link(t->options->sysfs_fd, path, target, &err);
 
-		if (faccessat(t->options->sysfs_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		if (r == SYSFS_ABSENT)
 			continue;
+		if (r < 0)
+			return stop_unknown(t, address, r, err.msg);
 		t->address = address;
 		return transition_stop(t, REASON_IN_USE, 0,
 				       "%s has virtual functions; claim those, or remove them "
@@ -32,13 +44,6 @@ static int check_virtual(struct transition *t, const struct job *taken)
 				       address);
 	}
 	return 0;
-}
-
-static int stop_unknown(struct transition *t, const char *address, int code, const char *why)
-{
-	t->address = address;
-	return transition_stop(t, REASON_USE_UNKNOWN, code,
-			       "it cannot be known whether the host uses %s: %s", address, why);
 }
 
 /* The host cannot use a function without a driver. */

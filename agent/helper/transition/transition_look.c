@@ -189,6 +189,11 @@ static int look_at(struct transition *t, struct transition_part *part, bool bind
 		bind_look_serial(t->options->sysfs_fd, t->address, part->serial);
 		pci_identity_look(t->options->sysfs_fd, t->address, &part->identity);
 	}
+	/* What tells it from another may be among what this process has no room to read. */
+	if (sysfs_shortage() < 0)
+		return transition_stop(t, REASON_USE_UNKNOWN, sysfs_shortage(),
+				       "%s cannot be looked at: %s", t->address,
+				       strerror(-sysfs_shortage()));
 	part->seen = part->first;
 	aim(t, part, binding);
 	if (check_identity(t, part, binding) < 0)

@@ -318,10 +318,17 @@ static int vf_change_guard(struct vf_change *c)
 
 	if (functions->len == 0)
 		return 0;
+	sysfs_forget_failure();
 	for (size_t i = 0; i < functions->len; i++) {
 		if (vf_change_lock(c, functions->items[i]) < 0)
 			return VF_CHANGE_STOPPED;
 	}
+	/* Of a group that cannot be read, the lock was another one. */
+	if (sysfs_failure()->code < 0)
+		return vf_change_stop(
+			c, REASON_VFS_IN_USE, sysfs_failure()->code,
+			"the IOMMU groups of its virtual functions cannot be read: %s",
+			sysfs_failure()->msg);
 	vf_change_step(c, STEP_CHECK_HOLDERS);
 	for (size_t i = 0; i < functions->len; i++) {
 		if (check_claimed(c, functions->items[i]) < 0 ||
@@ -666,7 +673,13 @@ static int look(struct vf_change *c)
 				      c->job->address);
 	if (check_identity(c) < 0)
 		return VF_CHANGE_STOPPED;
+	sysfs_forget_failure();
 	vf_look(c->dir_fd, &c->seen);
+	/* One that cannot be seen may be in use. */
+	if (sysfs_failure()->code < 0)
+		return vf_change_stop(c, REASON_VFS_IN_USE, sysfs_failure()->code,
+				      "its virtual functions cannot be seen: %s",
+				      sysfs_failure()->msg);
 	return 0;
 }
 

@@ -17,9 +17,9 @@
 #include "base/mem.h"
 #include "unit/suite.h"
 
-/* The target of a link that cannot be read: it is longer than any that is. */
+/* What a link leads to that cannot be read, since it is longer than any of the kernel's. */
 #define TREE_TEN(text)  text text text text text text text text text text
-#define TREE_UNREADABLE TREE_TEN(TREE_TEN("../unreadable/"))
+#define TREE_UNREADABLE TREE_TEN(TREE_TEN("0123456789a"))
 
 struct tree {
 	char root[64];

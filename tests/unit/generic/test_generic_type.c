@@ -76,6 +76,18 @@ static struct type_case {
 	  "/dev/ng0n1 is a control node of a disk: set allowHostCritical to offer it all the same",
 	  .troubles = "genericDevices[0] a.io/kvm NodeHostCritical: /dev/ng0n1 is a control node of a disk: set allowHostCritical to "
 	  "offer it all the same|" },
+	{ "nor is the way to the BMC", ONE("kvm", "/dev/ipmi0", ""), { "ipmi0", "bmc" },
+	  "a.io/kvm !/dev/ipmi0 is the way to the machine's management controller (IPMI): set allowHostCritical to offer it all "
+	  "the same kvm0 kvm1|",
+	  "/dev/ipmi0 is the way to the machine's management controller (IPMI): set allowHostCritical to offer it all the same",
+	  .troubles = "genericDevices[0] a.io/kvm NodeHostCritical: /dev/ipmi0 is the way to the machine's management controller "
+	  "(IPMI): set allowHostCritical to offer it all the same|" },
+	{ "nor is what cannot be looked up", ONE("kvm", "/dev/odd", ""), { "odd", "unread" },
+	  "a.io/kvm !/dev/odd is a device of which nothing can be read below /sys: set allowHostCritical to offer it all the same "
+	  "kvm0 kvm1|",
+	  "/dev/odd is a device of which nothing can be read below /sys: set allowHostCritical to offer it all the same",
+	  .troubles = "genericDevices[0] a.io/kvm NodeHostCritical: /dev/odd is a device of which nothing can be read below /sys: "
+	  "set allowHostCritical to offer it all the same|" },
 	{ "unless the entry says so", ONE("kvm", "/dev/nvme0", ",'allowHostCritical':true"), { "nvme0", "disk" },
 	  "a.io/kvm kvm0 kvm1|", "/dev/nvme0>/dev/nvme0:rw", .troubles = "" },
 	{ "one that is not there, of an entry for other nodes, is nobody's trouble",
@@ -157,6 +169,10 @@ static void scene_open(struct scene *scene, const struct type_case *row)
 		put_disk(&scene->folder, "pci0000:00/0000:01:00.0/nvme/nvme0");
 	if (row->nodes[1] && strcmp(row->nodes[1], "paths") == 0)
 		put_disk(&scene->folder, "virtual/nvme-subsystem/nvme-subsys0/ng0n1");
+	if (row->nodes[1] && strcmp(row->nodes[1], "bmc") == 0)
+		put_disk(&scene->folder, "pci0000:00/0000:01:00.2/ipmi/ipmi0");
+	if (row->nodes[1] && strcmp(row->nodes[1], "unread") == 0)
+		folder_put(&scene->folder, "sys/dev", "no folder");
 	scene->config = asked_config(row->spec);
 	scene->type = generic_type_new(scene->dev, scene->sysfs, NULL);
 	generic_type_set(scene->type, scene->config, &scene->labels);

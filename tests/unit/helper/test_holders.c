@@ -2,6 +2,7 @@
  * /dev/zero is 1:5, and the made-up /sys says what stands behind the numbers. */
 #include "agent/helper/sys/holders.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,6 +14,7 @@
 #include "base/array.h"
 #include "base/str.h"
 #include "fake/tree/tree.h"
+#include "unit/syscall_fails.h"
 
 #define F0 "0000:01:00.0"
 #define F1 "0000:01:00.1"
@@ -145,6 +147,11 @@ static struct holders_case {
 	  "12",
 	  { CARD(F1), PROCESS("5", "x"), OPEN("5", "1", "/dev/nvidia7 (deleted)") },
 	  HELD(F1, "5", "x", "/dev/nvidia7 (deleted)") },
+	{ "a device whose driver cannot be read may be a card",
+	  "12",
+	  { "sys/bus/pci/devices/" F0 "/driver->" TREE_UNREADABLE, PROCESS("5", "x"),
+	    OPEN("5", "1", "/dev/nvidia3") },
+	  HELD(F0, "5", "x", "/dev/nvidia3") },
 	{ "nodes of other cards, and what is none",
 	  "12",
 	  { CARD(F0), MINOR(F0, "1"), PROCESS("5", "x"), OPEN("5", "1", "/dev/nvidia11"),
@@ -222,13 +229,19 @@ static void no_functions(void **state)
 /* What a process has open cannot be seen, or which processes there are. */
 static struct hidden_case {
 	const char *name;
-	const char *entries[3];
+	const char *entries[4];
 	bool hidden;
 } hiddens[] = {
 	{ "all that runs is seen", { "proc/1/fd/", OPEN("5", "1", "/x") }, false },
 	{ "hidepid hides the first process, and so others", { OPEN("5", "1", "/x") }, true },
 	{ "what one has open may be hidden", { "proc/1/fd/", "proc/5/fd=no folder" }, true },
 	{ "or where that is", { "proc/1/fd/", "proc/5->5" }, true },
+	{ "or which device it is",
+	  { "proc/1/fd/", OPEN("5", "1", "/dev/null"), "sys/dev/char->char" },
+	  true },
+	{ "or what its name leads to",
+	  { "proc/1/fd/", OPEN("5", "1", "/dev/" TREE_UNREADABLE) },
+	  true },
 };
 
 static void what_is_hidden_is_told(void **state)
@@ -237,12 +250,16 @@ static void what_is_hidden_is_told(void **state)
 	struct job job = { .group = "-" };
 	auto_holders struct holders holders = { 0 };
 	struct tree *tree = *state;
+	auto_close int sysfs_fd = -1;
 	auto_close int proc_fd = -1;
 
 	tree_make(tree, c->entries);
 	proc_fd = tree_open(tree, "proc");
 	*array_add(&job) = functions[0];
-	holders_find(&(struct holders_look){ -1, proc_fd, -1, "-", false, 0 }, &job, &holders);
+	tree_add(tree, "sys/");
+	sysfs_fd = tree_open(tree, "sys");
+	holders_find(&(struct holders_look){ sysfs_fd, proc_fd, -1, "-", false, 0 }, &job,
+		     &holders);
 	assert_int_equal(holders.hidden, c->hidden);
 	job_done(&job);
 }
@@ -357,6 +374,43 @@ static void kernel_is_asked(void **state)
 	assert_string_equal(str_cstr(&seen), HELD(F0, "5", "qemu", "/dev/vfio/12"));
 }
 
+struct starved {
+	int proc_fd;
+	int dev_fd;
+	unsigned number; /* the system call that fails */
+};
+
+/* The kernel cannot be asked, which is no "no"; nor is a folder that ends early. */
+static bool does_not_know(void *arg)
+{
+	const struct starved *s = arg;
+	struct job job = { .group = "12" };
+	struct holders holders = { 0 };
+
+	*array_add(&job) = functions[0];
+	holders_find(&(struct holders_look){ -1, s->proc_fd, s->dev_fd, "12", true, 0 }, &job,
+		     &holders);
+	return holders.hidden &&
+	       (s->number != SYS_openat ||
+		(holders.len == 1 && strstr(holders.items[0].detail, "cannot be asked")));
+}
+
+static void what_cannot_be_asked_is_not_free(void **state)
+{
+	static const char *const entries[] = { "proc/1/fd/", "dev/vfio/12=", NULL };
+	struct tree *tree = *state;
+	struct starved starved = { .number = SYS_openat };
+
+	tree_make(tree, entries);
+	starved.proc_fd = tree_open(tree, "proc");
+	starved.dev_fd = tree_open(tree, "dev");
+	assert_true(syscall_fails_for(SYS_openat, EMFILE, does_not_know, &starved));
+	starved.number = SYS_getdents64;
+	assert_true(syscall_fails_for(SYS_getdents64, EIO, does_not_know, &starved));
+	close(starved.proc_fd);
+	close(starved.dev_fd);
+}
+
 static struct answer_case {
 	const char *name;
 	const char *group;
@@ -441,6 +495,8 @@ int main(void)
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, cases, holders_match_table);
 	suite_rows(&suite, hiddens, what_is_hidden_is_told);
+	suite_add(&suite, "what cannot be asked is not free", what_cannot_be_asked_is_not_free,
+		  NULL);
 	suite_add(&suite, "at most 256 processes are named", bounded, NULL);
 	suite_add(&suite, "descriptors are looked at up to a bound", descriptors_are_bounded, NULL);
 	suite_add(&suite, "a holder that /proc does not show is asked of the kernel",

@@ -125,6 +125,40 @@ static void lines_match_table(void **state)
 	report_done(&report);
 }
 
+/* The agent would delete what is not in the list. */
+static struct lost_case {
+	const char *name;
+	const char *entries[4];
+	const char *message;
+} losts[] = {
+	{ "a parent",
+	  { "sys/class/mdev_bus/mtty->" TREE_UNREADABLE },
+	  "'mtty' has more than 1023 bytes" },
+	{ "the type of an instance",
+	  { "sys/bus/mdev/devices/" U1 "->../../../devices/virtual/mtty/mtty/" U1,
+	    MTTY U1 "/mdev_type->" TREE_UNREADABLE },
+	  "'bus/mdev/devices/" U1 "/mdev_type' has more than 1023 bytes" },
+	{ "its group",
+	  { "sys/bus/mdev/devices/" U1 "->../../../devices/virtual/mtty/mtty/" U1,
+	    MTTY U1 "/iommu_group->" TREE_UNREADABLE },
+	  "'bus/mdev/devices/" U1 "/iommu_group' has more than 1023 bytes" },
+};
+
+static void what_cannot_be_read_fails_the_scan(void **state)
+{
+	const struct lost_case *c = suite_row(state);
+	struct report report = { 0 };
+	struct tree *tree = *state;
+	auto_close int sysfs_fd = -1;
+
+	tree_make(tree, c->entries);
+	sysfs_fd = tree_open(tree, "sys");
+	mdev_scan(sysfs_fd, -1, -1, &report);
+	assert_true(report.failure.code < 0);
+	assert_string_equal(report.failure.msg, c->message);
+	report_done(&report);
+}
+
 static void a_scan_tells_them(void **state)
 {
 	static const char *const entries[] = { MTTY_LINK, MTTY "mdev_supported_types/", NULL };
@@ -141,5 +175,6 @@ int main(void)
 	suite_add(&suite, "a scan of the machine tells them", a_scan_tells_them, NULL);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, cases, lines_match_table);
+	suite_rows(&suite, losts, what_cannot_be_read_fails_the_scan);
 	return suite_run(&suite, "mdev_scan");
 }

@@ -39,6 +39,8 @@ static struct group_case {
 	{ "the group in the class", "12", "sys/class/vfio/12->../../devices/virtual/vfio/12", true },
 	{ "the group's node alone", "12", "dev/vfio/12=", true },
 	{ "the node of another group", "12", "dev/vfio/1=", false },
+	{ "a class that cannot be read may have it", "12", "sys/class/vfio->vfio", true },
+	{ "so may a folder of nodes", "12", "dev/vfio->vfio", true },
 	{ "no group", "-", "dev/vfio/-=", false },
 };
 /* clang-format on */

@@ -4,6 +4,8 @@
 #include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/sys/sysfs.h"
 #include "fake/tree/scan_tree.h"
+#include "unit/syscall_fails.h"
+#include <errno.h>
 
 #define AT         "sys/devices/pci0000:00/0000:00:03.0/"
 #define LINK       "sys/bus/pci/devices/0000:00:03.0->../../../devices/pci0000:00/0000:00:03.0"
@@ -198,6 +200,37 @@ static void vanishes_between_reads(void **state)
 	report_done(&report);
 }
 
+struct look {
+	int bus_fd;
+	int dir_fd;
+};
+
+/* It asserts nothing. */
+static bool stays(void *arg)
+{
+	const struct look *look = arg;
+	struct report report = { 0 };
+	struct pci_context context = { .report = &report };
+	struct pci_function function;
+
+	pci_function_init(&function, "0000:00:03.0");
+	return pci_function_read(&context, look->bus_fd, look->dir_fd, &function) == 0;
+}
+
+/* An attribute is missing, and whether the device has gone cannot be looked up. */
+static void what_cannot_be_looked_up_is_not_gone(void **state)
+{
+	static const char *const entries[] = { LINK, UEVENT, NULL };
+	struct tree *tree = *state;
+	struct look look;
+
+	tree_make(tree, entries);
+	look = (struct look){ tree_open(tree, "sys/bus/pci/devices"), tree_open(tree, AT) };
+	assert_true(syscall_fails_for(SYS_faccessat, EACCES, stays, &look));
+	close(look.bus_fd);
+	close(look.dir_fd);
+}
+
 /* Which of a device's files a look opens must not depend on luck: these two can block for ever. */
 static void dangerous_files_stay_closed(void **state)
 {
@@ -262,6 +295,8 @@ int main(void)
 	suite_add(&suite, "an attribute of 4 KiB", long_attribute, NULL);
 	suite_fixture(&suite, &tree_fixture);
 	suite_add(&suite, "a device that vanishes between two reads", vanishes_between_reads, NULL);
+	suite_add(&suite, "what cannot be looked up is not gone",
+		  what_cannot_be_looked_up_is_not_gone, NULL);
 	suite_add(&suite, "files that can block are not opened", dangerous_files_stay_closed, NULL);
 	suite_add(&suite, "a large machine comes out sorted", large_machines_are_sorted, NULL);
 	return suite_run(&suite, "pci");

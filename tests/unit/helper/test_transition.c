@@ -201,6 +201,15 @@ static struct transition_case {
 	  { "proc/123/fd/5->/dev/vfio/12 (deleted)" }, STEP("WaitLock") STEP("CheckHolders")
 	  STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
+	{ "bind: virtual functions that cannot be seen may be there", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
+	  { "sys/bus/pci/devices/" A "/virtfn0->" TREE_UNREADABLE }, STEP("WaitLock") STEP("CheckHolders")
+	  AT_END(A, ",'driver':'e1000e'") END("Refused", "UseUnknown", ",'address':'" A "','step':'CheckHolders','errno':"
+	  "'ENAMETOOLONG','message':'it cannot be known whether the host uses " A ": 'bus/pci/devices/" A "/virtfn0' has more "
+	  "than 1023 bytes'"), "e1000e - -" },
+	{ "release: a device that cannot be looked at is not gone, and its record stays", TRANSITION_RELEASE, NATIVE,
+	  { "vfio-pci", "vfio-pci" }, false, { KNOWN, "sys/bus/pci/devices/" A "/physfn/sriov_drivers_autoprobe/" },
+	  STEP("WaitLock") END("Refused", "UseUnknown", ",'address':'" A "','errno':'EISDIR','message':'" A ": read "
+	  "'physfn/sriov_drivers_autoprobe': Is a directory'"), "vfio-pci vfio-pci recorded" },
 	{ "bind: one that is gone", TRANSITION_BIND, MACHINE_WORDS(B, ""), { "e1000e" }, false, { NULL },
 	  "{" ON(B) ":'WaitLock'}\n" END("Refused", "DeviceGone", ",'address':'" B "','message':"
 	  "'there is no PCI function " B "'"), "e1000e - -" },

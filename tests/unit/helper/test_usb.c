@@ -1,6 +1,8 @@
 #include "agent/helper/scan/usb.h"
 
 #include "fake/tree/scan_tree.h"
+#include "unit/syscall_fails.h"
+#include <errno.h>
 
 #define AT   "sys/devices/pci0000:00/0000:00:14.0/usb1/1-2/"
 #define LINK "sys/bus/usb/devices/1-2->../../../devices/pci0000:00/0000:00:14.0/usb1/1-2"
@@ -78,10 +80,41 @@ static void devices_match_table(void **state)
 	assert_string_equal(str_cstr(&lines), c->lines);
 }
 
+struct lookup {
+	int sysfs_fd;
+};
+
+/* It asserts nothing. */
+static bool scan_fails(void *arg)
+{
+	const struct lookup *lookup = arg;
+	struct report report = { 0 };
+
+	(void)usb_scan(lookup->sysfs_fd, &report);
+	return report.failure.code == -EACCES;
+}
+
+/* It has not gone: the agent would delete it. */
+static void a_device_that_cannot_be_looked_at_fails_the_scan(void **state)
+{
+	static const char *const entries[] = { LINK, UEVENT, SPEED, NULL };
+	struct tree tree;
+	struct lookup lookup;
+
+	(void)state;
+	tree_make(&tree, entries);
+	lookup.sysfs_fd = tree_open(&tree, "sys");
+	assert_true(syscall_fails_for(SYS_newfstatat, EACCES, scan_fails, &lookup));
+	close(lookup.sysfs_fd);
+	tree_done(&tree);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, devices_match_table);
+	suite_add(&suite, "a device that cannot be looked at fails the scan",
+		  a_device_that_cannot_be_looked_at_fails_the_scan, NULL);
 	return suite_run(&suite, "usb");
 }

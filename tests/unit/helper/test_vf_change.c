@@ -79,6 +79,9 @@ static struct change_case {
 	{ "a record that cannot be read counts as a claim", WORDS " count=0", 2, { "state/devices/" VF0 ".json={}\n" },
 	  "", "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'message':'" VF0
 	  " may be claimed: its record cannot be read: '" VF0 ".json': 'address' is missing'", 2, "on" },
+	{ "what cannot be seen may be in use: the functions", WORDS " count=0", 0, { VF_DIR "virtfn0->" TREE_UNREADABLE },
+	  "", "'Refused','reason':'VFsInUse'" AT("WaitLock") ",'errno':'ENAMETOOLONG','message':'its virtual functions cannot be seen: "
+	  "'virtfn0' has more than 1023 bytes'", 0, "on" },
 	{ "a process has the group of one of them open", WORDS " count=0", 2,
 	  { "dev/vfio/31=", "sys/dev/char/1:3->../../devices/virtual/vfio/31", "proc/123/fd/5->/dev/null" }, "",
 	  "'Held','reason':'Held'" AT("CheckHolders") ",'message':'process 123 has /dev/null open'", 2, "on" },

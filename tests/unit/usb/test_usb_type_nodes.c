@@ -195,6 +195,28 @@ static void a_record_of_another_boot_counts_for_nothing(void **state)
 	assert_owner(5, "107:107");
 }
 
+/* Without its record it would stay the pod's for good. */
+static void the_record_of_a_node_that_cannot_be_looked_at_stays(void **state)
+{
+	auto_free char *away = NULL;
+	struct scene *scene = *state;
+
+	scene_open(scene, MINE);
+	nodes_make(5);
+	nodes()->items[0].gid = 46;
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	away = folder_path(&nodes()->folder, "away");
+	assert_int_equal(rename(nodes()->dev, away), 0);
+	assert_int_equal(symlink("dev", nodes()->dev), 0);
+	restart(scene);
+	assert_int_equal(unlink(nodes()->dev), 0);
+	assert_int_equal(rename(away, nodes()->dev), 0);
+	restart(scene);
+	scene_offer(scene);
+	assert_owner(5, "0:46");
+}
+
 static void a_node_whose_owner_cannot_be_kept_is_not_given(void **state)
 {
 	struct scene *scene = *state;
@@ -302,6 +324,8 @@ int main(void)
 		  a_node_that_somebody_else_gave_stays_so, NULL);
 	suite_add(&suite, "a record of another boot counts for nothing",
 		  a_record_of_another_boot_counts_for_nothing, NULL);
+	suite_add(&suite, "the record of a node that cannot be looked at stays",
+		  the_record_of_a_node_that_cannot_be_looked_at_stays, NULL);
 	suite_add(&suite, "a node that cannot be given is not offered",
 		  a_node_that_cannot_be_given_is_not_offered, NULL);
 	suite_add(&suite, "whose a given node was is known after a restart",

@@ -226,7 +226,7 @@ static void what_cannot_be_looked_up_is_not_gone(void **state)
 
 	tree_make(tree, entries);
 	look = (struct look){ tree_open(tree, "sys/bus/pci/devices"), tree_open(tree, AT) };
-	assert_true(syscall_fails_for(SYS_faccessat, EACCES, stays, &look));
+	assert_true(syscall_fails_for(SYS_faccessat2, EACCES, stays, &look));
 	close(look.bus_fd);
 	close(look.dir_fd);
 }

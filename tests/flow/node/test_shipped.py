@@ -17,6 +17,19 @@ VIRTIO_NIC = "0000:00:02.0"
 NVME = "0000:04:00.0"
 HOST = "/run/shipped"  # where its host's trees are
 STORAGE, NETWORK, USB = "01", "02", "0c03"
+HIDEPID = ["hidepid=invisible,gid=999", "hidepid=ptraceable", "hidepid=noaccess,gid=999"]
+
+# A tree with an NVIDIA card in it: only who has its node open says that it is in use.
+CARD, CARDS = "0000:0b:00.0", "/run/made-card"
+MAKE_CARD = f"""
+at={CARDS}/sys/bus/pci/devices/{CARD}; group={CARDS}/sys/kernel/iommu_groups/12
+mkdir -p $at $group/devices {CARDS}/sys/class {CARDS}/sys/bus/pci/drivers/nvidia {CARDS}/sys/module/vfio_iommu_type1 {CARDS}/dev
+echo 0x10de >$at/vendor; echo 0x25b6 >$at/device; echo 0x030200 >$at/class; echo '(null)' >$at/driver_override
+ln -s ../../drivers/nvidia $at/driver; ln -s $group $at/iommu_group; ln -s $at $group/devices/{CARD}
+mknod /dev/nvidia7 c 1 3
+"""
+PLAN = ["plan-bind", "--sysfs-root", f"{CARDS}/sys", "--dev-root", f"{CARDS}/dev", "--state-dir", f"{CARDS}/state",
+        "--group", "12", f"address={CARD}", "id=10de:25b6", "driver=vfio-pci", "native=nvidia", "claim=c", "uid=u"]
 
 # Runs the words behind it as the DaemonSet's container runs the agent.
 SHIPPED = f"""
@@ -32,7 +45,10 @@ class Shipped:
 
     def scan(self, proc=f"{HOST}/proc", descriptors=1024):
         """(exit status, lines, standard error) of a scan."""
-        words = f"{HOME}/hostdev-helper scan --sysfs-root {HOST}/sys --proc-root {proc}"
+        return self.helper(f"scan --sysfs-root {HOST}/sys --proc-root {proc}", descriptors)
+
+    def helper(self, words, descriptors=1024):
+        words = f"{HOME}/hostdev-helper {words}"
         script = f"(ulimit -n {descriptors}; exec {words}) >/run/shipped.out 2>/run/shipped.err; echo $?"
         status = int(self.guest.run("unshare", "--mount", "--net", "--pid", "--fork", "sh", "-euc", SHIPPED, "sh",
                                     "sh", "-c", script))
@@ -74,7 +90,7 @@ def test_it_sees_what_an_agent_with_all_rights_sees(shipped):
 
 
 class TestProcessOne:
-    @pytest.mark.parametrize("options", ["hidepid=invisible,gid=999", "hidepid=ptraceable", "hidepid=noaccess,gid=999"])
+    @pytest.mark.parametrize("options", HIDEPID)
     def test_a_host_that_hides_its_processes_hides_what_it_uses(self, shipped, options):
         with shipped.with_host(f"mount -o remount,{options} /proc", "mount -o remount,hidepid=off,gid=0 /proc"):
             unknown = shipped.unknown()
@@ -91,6 +107,31 @@ class TestProcessOne:
         unknown = shipped.unknown(proc="/proc")
         assert "it is not the host's" in unknown["Mounts"]["detail"]
         assert {STORAGE, NETWORK, USB} <= set(unknown["Mounts"]["pciClasses"])
+
+
+class TestCard:
+    """Who has /dev/nvidia7 open: an agent that cannot see it does not take the card."""
+
+    def held(self, guest):
+        """(reason, message) with all rights."""
+        end = json.loads(guest.run(f"{HOME}/hostdev-helper", *PLAN, "--proc-root", "/proc").splitlines()[-1])
+        return end.get("reason"), end.get("message", "")
+
+    @pytest.mark.parametrize("options", ["hidepid=off"] + HIDEPID)
+    def test_a_card_is_not_free_where_its_holders_are_hidden(self, shipped, options):
+        guest = shipped.guest
+        with shipped.with_host(MAKE_CARD, f"rm -r {CARDS}; rm /dev/nvidia7"), \
+                shipped.with_host(f"mount -o remount,{options} /proc", "mount -o remount,hidepid=off,gid=0 /proc"):
+            _, lines, _ = shipped.helper(f"{' '.join(PLAN)} --proc-root {HOST}/proc")
+            assert (lines[-1]["result"], lines[-1].get("reason")) == ("Refused", "UseUnknown")
+            assert "SYS_PTRACE" in lines[-1]["message"]
+            assert self.held(guest)[0] is None
+            holder = int(guest.sh("setsid sleep 1000 3</dev/nvidia7 </dev/null >/dev/null 2>&1 & echo $!"))
+            try:
+                reason, message = self.held(guest)
+            finally:
+                guest.run("kill", str(holder))
+        assert reason == "Held" and f"process {holder} (sleep) has /dev/nvidia7 open" in message
 
 
 class TestNetwork:

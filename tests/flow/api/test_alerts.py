@@ -18,7 +18,7 @@ RUNBOOKS = ROOT / "docs/runbooks.md"
 EQUIVALENT = {
     ("HostdevScanFailing", 'without result="failed"'): "scans are failed or ok, and `unless` takes out what is ok",
 }
-PARTS = ("Means", "Look at", "Do")
+PARTS = ("Meaning", "Diagnosis", "Mitigation")
 
 
 def judge(folder, change=None):

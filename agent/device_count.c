@@ -26,7 +26,7 @@ static const char *const state_texts[STATES] = {
 
 static const struct metric_desc devices_desc = {
 	.name = "hostdev_devices",
-	.help = "Devices of this node that are listed, by kind and whether they may be claimed.",
+	.help = "Devices of this node by kind and whether they can be claimed.",
 	.type = METRIC_GAUGE,
 	.labels = { "kind", "state" },
 };

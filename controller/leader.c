@@ -18,7 +18,7 @@ struct leader {
 
 static const struct metric_desc leads_desc = {
 	.name = "hostdev_controller_leader",
-	.help = "1 while this replica leads.",
+	.help = "1 while this replica does the leader's work.",
 	.type = METRIC_GAUGE,
 };
 

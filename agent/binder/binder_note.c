@@ -9,14 +9,14 @@ enum { FUNCTIONS_MAX = 240 }; /* bytes of addresses in a log line */
 
 static const struct metric_desc transitions_desc = {
 	.name = "hostdev_transitions_total",
-	.help = "Transitions of IOMMU groups, by what they came to.",
+	.help = "Binds and releases of IOMMU groups, and plans of them, by verb and result.",
 	.type = METRIC_COUNTER,
 	.labels = { "verb", "result" },
 };
 
 static const struct metric_desc seconds_desc = {
 	.name = "hostdev_transition_seconds",
-	.help = "Time from the start of a transition's helper to its end.",
+	.help = "Duration of the helper that binds or releases an IOMMU group.",
 	.type = METRIC_SECONDS,
 	.labels = { "verb" },
 	.buckets_ms = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 15000, 60000 },
@@ -24,19 +24,19 @@ static const struct metric_desc seconds_desc = {
 
 static const struct metric_desc running_desc = {
 	.name = "hostdev_transitions_running",
-	.help = "Transitions whose helper has not ended, stuck ones too.",
+	.help = "Helpers that bind or release an IOMMU group now, including stuck ones.",
 	.type = METRIC_GAUGE,
 };
 
 static const struct metric_desc stuck_desc = {
 	.name = "hostdev_transitions_stuck",
-	.help = "Transitions past their deadline: the kernel does not let a step end.",
+	.help = "Helpers that bind or release an IOMMU group and are past their deadline.",
 	.type = METRIC_GAUGE,
 };
 
 static const struct metric_desc oldest_desc = {
 	.name = "hostdev_transitions_oldest_start_timestamp_seconds",
-	.help = "When the oldest transition began whose helper has not ended; 0 if none runs.",
+	.help = "Unix time at which the oldest running bind or release started; 0 if none runs.",
 	.type = METRIC_GAUGE,
 };
 

@@ -16,29 +16,28 @@
 
 static const struct metric_desc scans_desc = {
 	.name = "hostdev_scans_total",
-	.help = "Scans of the node's devices.",
+	.help = "Scans of the node's devices by result.",
 	.type = METRIC_COUNTER,
 	.labels = { "result" },
 };
 
 static const struct metric_desc duration_desc = {
 	.name = "hostdev_scan_duration_seconds",
-	.help = "How long a scan took, from the start of the helper to the inventory.",
+	.help = "Duration of a scan, from the start of the helper to the inventory.",
 	.type = METRIC_SECONDS,
 	.buckets_ms = { 5, 10, 25, 50, 100, 250, 500, 1000, 5000 },
 };
 
 static const struct metric_desc hints_desc = {
 	.name = "hostdev_change_hints_total",
-	.help = "Hints that something changed: uevents, lost uevents, changes of mounts and routes, "
-		"transitions of claims.",
+	.help = "Hints that devices may have changed, by source.",
 	.type = METRIC_COUNTER,
 	.labels = { "source" },
 };
 
 static const struct metric_desc heard_desc = {
 	.name = "hostdev_uevents_heard",
-	.help = "1 while the kernel tells of devices that come and go, 0 while only scans find out.",
+	.help = "1 while the agent receives uevents, 0 while only scans find changes.",
 	.type = METRIC_GAUGE,
 };
 

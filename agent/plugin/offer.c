@@ -33,14 +33,14 @@ struct offer {
 
 static const struct metric_desc devices_desc = {
 	.name = "hostdev_plugin_devices",
-	.help = "Devices that the kubelet is told of.",
+	.help = "Devices in the lists for the kubelet, by resource and health.",
 	.type = METRIC_GAUGE,
 	.labels = { "resource", "health" },
 };
 
 static const struct metric_desc allocations_desc = {
 	.name = "hostdev_plugin_allocations_total",
-	.help = "Containers that were given devices, and Allocate calls that were refused.",
+	.help = "Allocate requests for containers, by resource and result.",
 	.type = METRIC_COUNTER,
 	.labels = { "resource", "result" },
 };

@@ -41,7 +41,7 @@ struct podresources {
 
 static const struct metric_desc calls_desc = {
 	.name = "hostdev_podresources_calls_total",
-	.help = "Questions to the kubelet about who has which device.",
+	.help = "Calls of the kubelet's podresources API by result.",
 	.type = METRIC_COUNTER,
 	.labels = { "result" },
 };

@@ -25,14 +25,14 @@ struct registration {
 
 static const struct metric_desc registrations_desc = {
 	.name = "hostdev_kubelet_registrations_total",
-	.help = "Times that the kubelet took a resource, or did not.",
+	.help = "Registrations of resources with the kubelet by result.",
 	.type = METRIC_COUNTER,
 	.labels = { "resource", "way", "result" },
 };
 
 static const struct metric_desc registered_desc = {
 	.name = "hostdev_kubelet_registered",
-	.help = "1 while the kubelet knows the resource.",
+	.help = "1 while the resource is registered with the kubelet.",
 	.type = METRIC_GAUGE,
 	.labels = { "resource" },
 };

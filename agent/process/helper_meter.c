@@ -7,7 +7,7 @@
 
 static const struct metric_desc seconds_desc = {
 	.name = "hostdev_helper_seconds",
-	.help = "How long runs of helpers took, which wait for the kernel, by what they do.",
+	.help = "Duration of helper runs by verb.",
 	.type = METRIC_SECONDS,
 	.labels = { "verb" },
 	.buckets_ms = { 10, 50, 250, 1000, 5000, 15000, 60000 },
@@ -15,14 +15,14 @@ static const struct metric_desc seconds_desc = {
 
 static const struct metric_desc running_desc = {
 	.name = "hostdev_helpers_running",
-	.help = "Helpers that have not ended, stuck ones too, by what they do.",
+	.help = "Running helpers by verb, including stuck ones.",
 	.type = METRIC_GAUGE,
 	.labels = { "verb" },
 };
 
 static const struct metric_desc stuck_desc = {
 	.name = "hostdev_helpers_stuck",
-	.help = "Helpers past their deadline, which the kernel does not let end, by what they do.",
+	.help = "Helpers that the kernel blocks past their deadline, by verb.",
 	.type = METRIC_GAUGE,
 	.labels = { "verb" },
 };

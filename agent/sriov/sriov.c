@@ -37,7 +37,7 @@ struct sriov {
 
 static const struct metric_desc changes_desc = {
 	.name = "hostdev_sriov_runs_total",
-	.help = "Runs of the helper on network cards with virtual functions, by what they came to.",
+	.help = "Helper runs for virtual functions of network cards, by result.",
 	.type = METRIC_COUNTER,
 	.labels = { "result" },
 };

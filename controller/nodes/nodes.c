@@ -18,7 +18,7 @@ enum { LOOK_MS = 250 }; /* many nodes are looked at together */
 
 static const struct metric_desc count_desc = {
 	.name = "hostdev_cluster_nodes",
-	.help = "Nodes that have devices, claims or a pod of the agent, by whether they can be reached.",
+	.help = "Nodes with devices, claims or an agent's pod, by whether an agent can serve them.",
 	.type = METRIC_GAUGE,
 	.labels = { "reach" },
 };

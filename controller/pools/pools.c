@@ -32,7 +32,7 @@ struct pools {
 
 static const struct metric_desc known_desc = {
 	.name = "hostdev_controller_pools",
-	.help = "Resource names of which there are devices.",
+	.help = "Resource names that have devices.",
 	.type = METRIC_GAUGE,
 };
 

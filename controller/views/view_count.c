@@ -7,14 +7,14 @@
 
 static const struct metric_desc devices_desc = {
 	.name = "hostdev_cluster_devices",
-	.help = "Devices of all nodes, by kind and whether containers have them.",
+	.help = "Devices of all nodes by kind and whether they are allocated to containers.",
 	.type = METRIC_GAUGE,
 	.labels = { "kind", "state" },
 };
 
 static const struct metric_desc claims_desc = {
 	.name = "hostdev_cluster_claims",
-	.help = "Claims of all nodes, by kind, whether they are ready and how their node is.",
+	.help = "Claims of all nodes by kind, condition Ready and state of the node.",
 	.type = METRIC_GAUGE,
 	.labels = { "kind", "ready", "reach" },
 };

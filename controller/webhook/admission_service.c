@@ -17,14 +17,14 @@ enum { OK = 200, BAD_REQUEST = 400, NOT_FOUND = 404, TOO_LARGE = 413 };
 
 static const struct metric_desc requests_desc = {
 	.name = "hostdev_webhook_requests_total",
-	.help = "Admission reviews, by path and by what became of them.",
+	.help = "Admission reviews by path and result.",
 	.type = METRIC_COUNTER,
 	.labels = { "path", "result" },
 };
 
 static const struct metric_desc seconds_desc = {
 	.name = "hostdev_webhook_seconds",
-	.help = "How long an admission review took to be answered.",
+	.help = "Duration of an admission review by path.",
 	.type = METRIC_SECONDS,
 	.labels = { "path" },
 	.buckets_ms = { 1, 2, 5, 10, 25, 100, 500, 1000, 2500 },

@@ -29,7 +29,7 @@ static const char external[] = "cert-manager.io/certificate-name";
 
 static const struct metric_desc end_desc = {
 	.name = "hostdev_webhook_certificate_end_timestamp_seconds",
-	.help = "When the webhook's certificate runs out; 0 while there is none.",
+	.help = "Unix time at which the webhook's certificate expires; 0 without a certificate.",
 	.type = METRIC_GAUGE,
 };
 

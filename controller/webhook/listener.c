@@ -34,7 +34,7 @@ const char listener_priorities[] =
 
 static const struct metric_desc connections_desc = {
 	.name = "hostdev_webhook_connections",
-	.help = "Connections to the webhook that are open.",
+	.help = "Open connections to the webhook.",
 	.type = METRIC_GAUGE,
 };
 

@@ -145,20 +145,20 @@ struct client_metrics {
 
 static const struct metric_desc requests_desc = {
 	.name = "hostdev_api_requests_total",
-	.help = "Requests to the API server by their outcome: an HTTP status, timeout or error.",
+	.help = "Requests to the API server by verb, resource and code.",
 	.type = METRIC_COUNTER,
 	.labels = { "verb", "resource", "code" },
 };
 static const struct metric_desc durations_desc = {
 	.name = "hostdev_api_request_duration_seconds",
-	.help = "Time from a request to the end of its answer; watches are left out.",
+	.help = "Duration of requests to the API server, without watches.",
 	.type = METRIC_SECONDS,
 	.labels = { "verb" },
 	.buckets_ms = { 5, 25, 100, 250, 1000, 2500, 5000, 10000, 30000 },
 };
 static const struct metric_desc retries_desc = {
 	.name = "hostdev_api_retries_total",
-	.help = "Requests sent a second time by the client itself.",
+	.help = "Requests that the client sent again, by reason.",
 	.type = METRIC_COUNTER,
 	.labels = { "reason" },
 };

@@ -30,14 +30,14 @@ struct election_report {
 
 static const struct metric_desc leading_desc = {
 	.name = "hostdev_leader",
-	.help = "1 while this process leads.",
+	.help = "1 while this process holds the Lease.",
 	.type = METRIC_GAUGE,
 	.labels = { "lease" },
 };
 
 static const struct metric_desc changes_desc = {
 	.name = "hostdev_leader_changes_total",
-	.help = "Times that this process began or ceased to lead.",
+	.help = "Times that this process became leader or follower.",
 	.type = METRIC_COUNTER,
 	.labels = { "lease", "to" },
 };

@@ -171,7 +171,7 @@ struct events {
 
 static const struct metric_desc outcomes_desc = {
 	.name = "hostdev_events_total",
-	.help = "Events by what became of them: sent, limited, or dropped.",
+	.help = "Kubernetes events by outcome: sent, limited or dropped.",
 	.type = METRIC_COUNTER,
 	.labels = { "outcome" },
 };

@@ -69,28 +69,28 @@ struct report {
 
 static const struct metric_desc troubles_desc = {
 	.name = "hostdev_watch_troubles_total",
-	.help = "Lists and watches that ended otherwise than by running their time, by reason.",
+	.help = "Failed lists and watches by resource and reason.",
 	.type = METRIC_COUNTER,
 	.labels = { "resource", "reason" },
 };
 
 static const struct metric_desc events_desc = {
 	.name = "hostdev_watch_events_total",
-	.help = "Events that watches brought.",
+	.help = "Events received from watches.",
 	.type = METRIC_COUNTER,
 	.labels = { "resource" },
 };
 
 static const struct metric_desc objects_desc = {
 	.name = "hostdev_store_objects",
-	.help = "Objects held in memory.",
+	.help = "Objects in the cache.",
 	.type = METRIC_GAUGE,
 	.labels = { "resource" },
 };
 
 static const struct metric_desc unreadable_desc = {
 	.name = "hostdev_store_unreadable_objects",
-	.help = "Objects of which only the metadata could be read.",
+	.help = "Objects in the cache with fields of a wrong type.",
 	.type = METRIC_GAUGE,
 	.labels = { "resource" },
 };

@@ -21,7 +21,7 @@ const char *const program_log_levels[] = { "debug", "info", "warn", "error", NUL
 
 static const struct metric_desc build_desc = {
 	.name = "hostdev_build_info",
-	.help = "Always 1; the label says which version runs.",
+	.help = "Always 1; the label is the version of the program.",
 	.type = METRIC_GAUGE,
 	.labels = { "version" },
 };

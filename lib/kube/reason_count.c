@@ -21,7 +21,7 @@ struct reason_count {
 
 static const struct metric_desc claims_desc = {
 	.name = "hostdev_claims",
-	.help = "Claims of this node, by kind, how far they are and the reason that Ready gives.",
+	.help = "Claims of this node by kind, state and reason of the condition Ready.",
 	.type = METRIC_GAUGE,
 	.labels = { "kind", "state", "reason" },
 };

@@ -36,21 +36,21 @@ struct work {
 
 static const struct metric_desc results_desc = {
 	.name = "hostdev_reconciles_total",
-	.help = "Looks at one key of a queue, by how they ended.",
+	.help = "Reconciliations by queue and result.",
 	.type = METRIC_COUNTER,
 	.labels = { "queue", "result" },
 };
 
 static const struct metric_desc waiting_desc = {
 	.name = "hostdev_queue_waiting",
-	.help = "Keys that wait for their turn.",
+	.help = "Keys that wait in the queue.",
 	.type = METRIC_GAUGE,
 	.labels = { "queue" },
 };
 
 static const struct metric_desc waited_desc = {
 	.name = "hostdev_queue_duration_seconds",
-	.help = "Time that a key waited for its turn.",
+	.help = "Time that a key waited in the queue.",
 	.type = METRIC_SECONDS,
 	.labels = { "queue" },
 	.buckets_ms = { 1, 10, 100, 1000, 10000, 60000 },
@@ -58,21 +58,21 @@ static const struct metric_desc waited_desc = {
 
 static const struct metric_desc adds_desc = {
 	.name = "hostdev_queue_adds_total",
-	.help = "Times that a key began to wait for its turn.",
+	.help = "Keys added to the queue.",
 	.type = METRIC_COUNTER,
 	.labels = { "queue" },
 };
 
 static const struct metric_desc retries_desc = {
 	.name = "hostdev_queue_retries_total",
-	.help = "Looks that failed and are tried again.",
+	.help = "Reconciliations that failed and are retried.",
 	.type = METRIC_COUNTER,
 	.labels = { "queue" },
 };
 
 static const struct metric_desc took_desc = {
 	.name = "hostdev_reconcile_duration_seconds",
-	.help = "Time that one look at a key took.",
+	.help = "Duration of one reconciliation.",
 	.type = METRIC_SECONDS,
 	.labels = { "queue" },
 	.buckets_ms = { 1, 10, 100, 1000, 10000, 100000 },

@@ -1,7 +1,7 @@
 /*
- * led_type: lends the LEDs of a node: an example of a device type.
+ * led_type: an example of a device type, which offers the LEDs of a node.
  *
- * A LED is a folder below /sys/class/leds; a container gets the files of the ones that it was given.
+ * A LED is a folder below /sys/class/leds. A container gets the folders of its LEDs as mounts.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* What the functions get as their arg. */
+/* The arg of the functions. */
 struct leds {
 	const char *root; /* "/sys/class/leds" */
 };
@@ -29,7 +29,7 @@ static int leds_allocate(void *arg, const char *resource, const struct json_strs
 	for (size_t i = 0; i < ids->len; i++) {
 		auto_free char *path = xasprintf("%s/%s", leds->root, ids->items[i]);
 
-		/* It may have gone since the list was made. */
+		/* The LED may have gone since the last leds_offer(). */
 		if (access(path, F_OK) < 0)
 			return err_set(err, ERR_RETRY, -errno, "look at LED '%s': %s",
 				       ids->items[i], strerror(errno));
@@ -37,13 +37,13 @@ static int leds_allocate(void *arg, const char *resource, const struct json_strs
 		str_addf(&names, "%s%s", i ? "," : "", ids->items[i]);
 	}
 	json_pairs_set(&allocation->envs, "LEDS", str_cstr(&names));
-	log_debug("LEDs lent", log_str("resource", resource));
+	log_debug("LEDs allocated", log_str("resource", resource));
 	return 0;
 }
 
 static const struct device_type led_type = { .name = "led", .allocate = leds_allocate };
 
-/* Called whenever the LEDs or their state may have changed; the same again costs nothing. */
+/* Call this whenever the LEDs or their state may have changed; an unchanged list costs nothing. */
 static void leds_offer(struct plugins *plugins, struct leds *leds)
 {
 	const struct plugin_device devices[] = {

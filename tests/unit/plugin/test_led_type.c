@@ -13,7 +13,7 @@ static void on_event(void *arg, const struct plugin_event *event)
 	str_addf(&stage->log, "event %d|", (int)event->kind);
 }
 
-static void leds_are_lent(void **state)
+static void leds_are_allocated(void **state)
 {
 	struct stage *stage = *state;
 	struct caller caller;
@@ -72,6 +72,6 @@ int main(void)
 
 	suite_add(&suite, "the text of the docs is the code", text_is_the_code, NULL);
 	suite_fixture(&suite, &stage_fixture);
-	suite_add(&suite, "LEDs are lent", leds_are_lent, NULL);
+	suite_add(&suite, "LEDs are allocated", leds_are_allocated, NULL);
 	return suite_run(&suite, "led_type");
 }

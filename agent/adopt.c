@@ -9,6 +9,7 @@
 #include "api/kind.h"
 #include "api/migconfiguration.h"
 #include "api/names.h"
+#include "api/patch.h"
 #include "api/sriovgpudevice.h"
 #include "api/sriovnetworkdevice.h"
 #include "api/vgpudevice.h"
@@ -123,11 +124,11 @@ static void on_labelled(void *arg, int result, const struct kube_response *respo
 
 static void give_label(struct errand *errand, const json_t *object)
 {
-	auto_json json_t *body = json_pack("{s:{s:s, s:s, s:{s:s}}}", "metadata", "uid",
-					   text_in(object, "metadata", "uid"), "resourceVersion",
-					   text_in(object, "metadata", "resourceVersion"), "labels",
-					   NAMES_LABEL_NODE, errand->adopt->label);
+	auto_json json_t *body = patch_new_at(text_in(object, "metadata", "uid"),
+					      text_in(object, "metadata", "resourceVersion"));
 
+	json_object_set_new(json_object_get(body, "metadata"), "labels",
+			    json_pack("{s:s}", NAMES_LABEL_NODE, errand->adopt->label));
 	errand->call = apply_merge(errand->adopt->deps.client,
 				   &(struct apply_request){
 					   .kind = kinds[errand->kind].kind,

@@ -11,10 +11,6 @@ struct claim_case;
 struct claim_group;
 struct pcideviceclaim;
 
-/* {"metadata": {"uid", "resourceVersion"}} of the state of @claim that is known: a merge patch with
- * it is made on exactly that state or not at all. The caller releases it. */
-json_t *claim_patch_new(const struct pcideviceclaim *claim);
-
 /* Is our finalizer on it? */
 bool claim_is_marked(const struct pcideviceclaim *claim);
 

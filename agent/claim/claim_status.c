@@ -7,10 +7,10 @@
 #include "agent/claim/claim_group.h"
 #include "agent/claim/claim_judge.h"
 #include "agent/claim/claim_limits.h"
-#include "agent/claim/claim_mark.h"
 #include "agent/claim/claim_native.h"
 #include "agent/claim/claim_plan.h"
 #include "api/names.h"
+#include "api/patch.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/resource_lent.h"
@@ -19,14 +19,12 @@
 #include "base/str.h"
 
 enum {
-	CONDITIONS_MAX = 16, /* the schema's */
-	OURS = 5,
 	LISTED = 8,
 	NAME_SHOWN = 80,
 };
 
-static const char *const our_types[OURS] = { "Accepted", "GroupViable", "DriverBound", "Offered",
-					     "Ready" };
+static const char *const our_types[] = { "Accepted", "GroupViable", "DriverBound", "Offered",
+					 "Ready" };
 
 /* One status in the making. */
 struct sketch {
@@ -34,51 +32,16 @@ struct sketch {
 	const struct claim_group *group;
 	const struct claim_news *news;
 	struct pcideviceclaim_status want;
+	struct patch_status status; /* that says @want */
 	bool bound;
 	bool viable;           /* meant only if it is bound */
 	const char *unoffered; /* why Ready waits for the kubelet; NULL: it does not */
 };
 
-static bool is_ours(const char *type)
-{
-	for (size_t i = 0; i < OURS; i++) {
-		if (strcmp(our_types[i], type) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Room for ours, whatever others wrote. */
-static void keep_conditions(struct api_conditions *list)
-{
-	size_t kept = 0;
-	size_t foreign = 0;
-
-	for (size_t i = 0; i < list->len; i++) {
-		struct api_condition *condition = &list->items[i];
-		bool keep = condition->type &&
-			    (is_ours(condition->type) || foreign++ < CONDITIONS_MAX - OURS);
-
-		if (keep)
-			list->items[kept++] = *condition;
-		else
-			json_map_done(api_condition_map, condition);
-	}
-	list->len = kept;
-}
-
 static void say(struct sketch *s, const char *type, enum api_truth truth, const char *reason,
 		const char *message)
 {
-	api_conditions_set(&s->want.conditions,
-			   &(struct api_condition_value){
-				   .type = type,
-				   .status = truth,
-				   .reason = reason,
-				   .message = message,
-				   .observed_generation = s->c->claim->meta.generation,
-			   },
-			   s->c->now_wall_ms);
+	patch_status_condition(&s->status, type, truth, reason, message);
 }
 
 static void put(char **member, const char *text)
@@ -314,7 +277,7 @@ static void fill(struct sketch *s)
 	s->bound =
 		!s->news->unclear && (self->vendor || claim_function_on_driver(self, s->c->claim));
 	list_natives(s, &natives);
-	keep_conditions(&s->want.conditions);
+	api_conditions_make_room(&s->want.conditions, our_types, ARRAY_LEN(our_types));
 	s->want.observed_generation = s->c->claim->meta.generation;
 	s->want.passthrough_enabled = s->bound;
 	set_group(s);
@@ -372,19 +335,6 @@ static void tell_change(const struct sketch *s, struct claim_change *change)
 		change->message = xstrdup(ready->message);
 }
 
-/* @want with null for each field that must go. */
-static json_t *status_json(json_t *want, const json_t *have)
-{
-	json_t *status = json_copy(want);
-
-	for (const struct json_row *row = pcideviceclaim_status_map; row->type != JSON_ROW_END;
-	     row++) {
-		if (json_object_get(have, row->key) && !json_object_get(want, row->key))
-			json_object_set_new(status, row->key, json_null());
-	}
-	return status;
-}
-
 bool claim_status_awaits_device(const struct claim_case *c, const struct claim_group *group)
 {
 	const struct claim_function *self = claim_group_self(group);
@@ -400,20 +350,22 @@ json_t *claim_status_patch(const struct claim_case *c, const struct claim_group 
 			   const struct claim_news *news, struct claim_change *ret_change)
 {
 	struct sketch s = { .c = c, .group = group, .news = news };
-	auto_json json_t *have = NULL;
-	auto_json json_t *want = NULL;
-	json_t *body = NULL;
+	json_t *body;
 
 	*ret_change = (struct claim_change){ 0 };
 	json_map_copy(pcideviceclaim_status_map, &s.want, &c->claim->status);
+	s.status = (struct patch_status){
+		.meta = &c->claim->meta,
+		.map = pcideviceclaim_status_map,
+		.have = &c->claim->status,
+		.want = &s.want,
+		.conditions = &s.want.conditions,
+		.now_wall_ms = c->now_wall_ms,
+	};
 	fill(&s);
-	have = json_map_encode(pcideviceclaim_status_map, &c->claim->status);
-	want = json_map_encode(pcideviceclaim_status_map, &s.want);
-	if (!json_equal(want, have)) {
-		body = claim_patch_new(c->claim);
-		json_object_set_new(body, "status", status_json(want, have));
+	body = patch_status_body(&s.status);
+	if (body)
 		tell_change(&s, ret_change);
-	}
 	json_map_done(pcideviceclaim_status_map, &s.want);
 	return body;
 }

@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "api/hostdeviceconfig.h"
+#include "api/patch.h"
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 enum {
 	NODES_MAX = 64, /* the schema's */
-	CONDITIONS_MAX = 16,
 	LISTED_MAX = 8, /* in one text */
 };
 
@@ -57,6 +57,8 @@ static void fill_entries(const struct config_troubles *troubles,
 	}
 }
 
+static const char *const accepted = "Accepted";
+
 /* --- what is wrong with the spec ------------------------------------------------------------ */
 
 static bool is_judged(const struct config_case *c)
@@ -64,7 +66,7 @@ static bool is_judged(const struct config_case *c)
 	const struct hostdeviceconfig_status *status = &c->object->status;
 
 	return status->observed_generation == c->object->meta.generation &&
-	       api_conditions_find(&status->conditions, "Accepted");
+	       api_conditions_find(&status->conditions, accepted);
 }
 
 static void set_accepted(const struct config_case *c, struct api_conditions *conditions)
@@ -75,22 +77,13 @@ static void set_accepted(const struct config_case *c, struct api_conditions *con
 
 	api_conditions_set(conditions,
 			   &(struct api_condition_value){
-				   .type = "Accepted",
+				   .type = accepted,
 				   .status = ok ? API_TRUE : API_FALSE,
 				   .reason = ok ? "Accepted" : "EntriesLeftOut",
 				   .message = ok ? "all entries are right" : message,
 				   .observed_generation = c->object->meta.generation,
 			   },
 			   c->now_wall_ms);
-}
-
-/* Made on this state of the object: of several agents one gets through. */
-static json_t *body_new(const struct config_case *c)
-{
-	const struct api_meta *meta = &c->object->meta;
-
-	return json_pack("{s:{s:s*, s:s*}}", "metadata", "resourceVersion", meta->resource_version,
-			 "uid", meta->uid);
 }
 
 json_t *config_tell_verdict(const struct config_case *c)
@@ -102,8 +95,7 @@ json_t *config_tell_verdict(const struct config_case *c)
 	if (is_judged(c) || c->object->meta.deletion_timestamp)
 		return NULL;
 	json_map_copy(hostdeviceconfig_status_map, &status, &c->object->status);
-	if (status.conditions.len >= CONDITIONS_MAX) /* others', beyond what the schema takes */
-		json_map_done(api_condition_map, &status.conditions.items[--status.conditions.len]);
+	api_conditions_make_room(&status.conditions, &accepted, 1);
 	set_accepted(c, &status.conditions);
 	json = json_map_encode(hostdeviceconfig_status_map, &status);
 	json_map_done(hostdeviceconfig_status_map, &status);
@@ -111,7 +103,7 @@ json_t *config_tell_verdict(const struct config_case *c)
 	json_map_init(hostdeviceconfig_status_map, &status);
 	status.observed_generation = c->object->meta.generation;
 	fill_entries(&c->config->troubles, &status.entries);
-	body = body_new(c);
+	body = patch_new(&c->object->meta); /* of several agents one gets through */
 	json_object_set_new(body, "status", json_map_encode(hostdeviceconfig_status_map, &status));
 	json_map_done(hostdeviceconfig_status_map, &status);
 

@@ -7,6 +7,7 @@
 #include "agent/inventory/facts.h"
 #include "api/names.h"
 #include "api/object.h"
+#include "api/patch.h"
 #include "api/sriovgpudevice.h"
 #include "base/mem.h"
 
@@ -35,7 +36,7 @@ static void adopt(const struct card_case *c, struct gpu_decision *d)
 
 	json_object_set_new(spec, "enabled", json_true());
 	d->step = GPU_SPEC;
-	d->body = gpu_patch_new(&c->object->meta);
+	d->body = patch_new(&c->object->meta);
 	json_object_set_new(d->body, "spec", spec);
 	d->event_reason = "Adopted";
 	d->event_message = xasprintf("somebody else has made the virtual functions of %s: "
@@ -68,7 +69,7 @@ static bool tell(const struct card_case *c, bool managed, const struct gpu_news 
 	want.managed = managed;
 	list_functions(c, &want);
 	told = gpu_tell(
-		&(struct gpu_status){
+		&(struct patch_status){
 			.meta = &c->object->meta,
 			.map = sriovgpudevice_status_map,
 			.have = &c->object->status,

@@ -13,8 +13,7 @@
 
 #include "api/condition.h"
 
-struct api_meta;
-struct json_row;
+struct patch_status;
 
 enum gpu_step {
 	GPU_REST,    /* as it should be, or waits for a change                          */
@@ -92,21 +91,12 @@ struct gpu_news {
 	const char *message; /* NULL: none                  */
 };
 
-/* The members of one kind's object that a status is made of. */
-struct gpu_status {
-	const struct api_meta *meta;
-	const struct json_row *map;
-	const void *have;
-	void *want;                        /* a copy, changed already but for the conditions  */
-	struct api_conditions *conditions; /* of @want                                        */
-	int64_t now_wall_ms;
-};
-
 /*
- * Make @s say @news, and the decision GPU_TELL with the patch, and with an event if Ready changes to something
- * that people should know. False, and nothing decided, if the status says all of it already.
+ * Make the condition Ready of @s say @news; the rest of @s is as wanted already. True: the decision
+ * is GPU_TELL with the patch, and with an event if people should know of the change. False, with
+ * @decision as it was, if the status says all of it already.
  */
-bool gpu_tell(const struct gpu_status *s, const struct gpu_news *news,
+bool gpu_tell(const struct patch_status *s, const struct gpu_news *news,
 	      struct gpu_decision *decision);
 
 /*
@@ -116,7 +106,3 @@ bool gpu_tell(const struct gpu_status *s, const struct gpu_news *news,
 bool gpu_is_strange(const struct api_conditions *conditions);
 
 #define GPU_NOT_SUPPORTED "NotSupported"
-
-/* {"metadata": {"uid", "resourceVersion"}}: a merge patch with it is made on exactly that state or not at
- * all. The caller releases it. */
-json_t *gpu_patch_new(const struct api_meta *meta);

@@ -12,6 +12,7 @@
 #include "api/migconfiguration.h"
 #include "api/names.h"
 #include "api/object.h"
+#include "api/patch.h"
 #include "api/sriovgpudevice.h"
 #include "base/array.h"
 #include "base/mem.h"
@@ -239,7 +240,7 @@ static bool tell(const struct mig_case *c, const struct said *said, struct gpu_d
 	if (c->look)
 		list_profiles(c->look, &want.profiles);
 	told = gpu_tell(
-		&(struct gpu_status){
+		&(struct patch_status){
 			.meta = &c->object->meta,
 			.map = migconfiguration_status_map,
 			.have = &c->object->status,

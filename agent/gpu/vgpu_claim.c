@@ -8,6 +8,7 @@
 #include "api/meta.h"
 #include "api/names.h"
 #include "api/object.h"
+#include "api/patch.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/vgpudevice.h"
@@ -93,7 +94,7 @@ json_t *vgpu_claim_patch(const struct vgpu_case *c, const char *type_name)
 		return NULL;
 	annotations = json_object();
 	json_object_set_new(annotations, NAMES_ANNOTATION_RESOURCE_NAME, json_string(resource));
-	body = gpu_patch_new(&c->claim->meta);
+	body = patch_new(&c->claim->meta);
 	json_object_set_new(json_object_get(body, "metadata"), "annotations", annotations);
 	return body;
 }

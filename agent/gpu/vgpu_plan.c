@@ -10,6 +10,7 @@
 #include "agent/mdev/mdev_uuid.h"
 #include "api/names.h"
 #include "api/object.h"
+#include "api/patch.h"
 #include "api/pcideviceclaim.h"
 #include "api/vgpudevice.h"
 #include "base/mem.h"
@@ -91,7 +92,7 @@ static void adopt(const struct vgpu_case *c, struct gpu_decision *d)
 	json_object_set_new(spec, "enabled", json_true());
 	json_object_set_new(spec, "vGPUTypeName", json_string(current_name(c)));
 	d->step = GPU_SPEC;
-	d->body = gpu_patch_new(&c->object->meta);
+	d->body = patch_new(&c->object->meta);
 	json_object_set_new(d->body, "spec", spec);
 	d->event_reason = "Adopted";
 	d->event_message = xasprintf("somebody else has made %s a vGPU of the type '%s': the spec "
@@ -140,7 +141,7 @@ static bool tell(const struct vgpu_case *c, const char *managed, const struct gp
 	show(c, &want);
 	show_types(c, &want);
 	told = gpu_tell(
-		&(struct gpu_status){
+		&(struct patch_status){
 			.meta = &c->object->meta,
 			.map = vgpudevice_status_map,
 			.have = &c->object->status,

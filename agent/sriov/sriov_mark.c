@@ -6,23 +6,13 @@
 #include "agent/inventory/facts.h"
 #include "agent/sriov/sriov_plan.h"
 #include "api/names.h"
+#include "api/patch.h"
 #include "api/sriovnetworkdevice.h"
 #include "base/mem.h"
 
 static void set_text(json_t *object, const char *key, const char *text)
 {
 	json_object_set_new(object, key, json_string(text ? text : ""));
-}
-
-json_t *sriov_patch_new(const struct sriovnetworkdevice *object)
-{
-	json_t *body = json_object();
-	json_t *meta = json_object();
-
-	set_text(meta, "uid", object->meta.uid);
-	set_text(meta, "resourceVersion", object->meta.resource_version);
-	json_object_set_new(body, "metadata", meta);
-	return body;
 }
 
 /* How many there are, as the annotation says it. The caller frees. */
@@ -97,7 +87,7 @@ static void mark_spec(const struct sriov_case *c, json_t *spec)
 
 json_t *sriov_mark(const struct sriov_case *c)
 {
-	json_t *body = sriov_patch_new(c->object);
+	json_t *body = patch_new(&c->object->meta);
 	json_t *meta = json_object_get(body, "metadata");
 	json_t *annotations = json_object();
 	json_t *spec = json_object();

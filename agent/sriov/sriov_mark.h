@@ -6,10 +6,6 @@
 struct sriov_case;
 struct sriovnetworkdevice;
 
-/* {"metadata": {"uid", "resourceVersion"}} of the state of @object that is known: a merge patch
- * with it is made on exactly that state or not at all. The caller releases it. */
-json_t *sriov_patch_new(const struct sriovnetworkdevice *object);
-
 /* The object to post for the card of the case; its spec says what was found, and an annotation that
  * nobody has asked for it. */
 json_t *sriov_mark_new(const struct sriov_case *c);

@@ -6,9 +6,9 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/limits.h"
 #include "agent/sriov/sriov_judge.h"
-#include "agent/sriov/sriov_mark.h"
 #include "agent/sriov/sriov_plan.h"
 #include "api/names.h"
+#include "api/patch.h"
 #include "api/sriovnetworkdevice.h"
 #include "base/array.h"
 #include "base/mem.h"
@@ -20,11 +20,10 @@ enum {
 	ADDRESS_MAX = 16,
 	DEVICE_MAX = 9,
 	SERIAL_MAX = 64,
-	CONDITIONS_MAX = 16,
-	OURS = 2,
 	LISTED_MAX = 8, /* indexes in a text */
 };
 
+static const char *const our_types[] = { "Accepted", "Ready" };
 static const char no_such_vf[] = "NoSuchVF";
 
 #define S struct sriovnetworkdevice_status
@@ -34,29 +33,6 @@ static const struct limit limits[] = {
 	LIMIT(S, serial_number, SERIAL_MAX, NULL),
 };
 #undef S
-
-static bool is_ours(const char *type)
-{
-	return strcmp(type, "Accepted") == 0 || strcmp(type, "Ready") == 0;
-}
-
-/* Room for ours, whatever others wrote. */
-static void keep_conditions(struct api_conditions *list)
-{
-	size_t kept = 0;
-	size_t foreign = 0;
-
-	for (size_t i = 0; i < list->len; i++) {
-		struct api_condition *condition = &list->items[i];
-
-		if (condition->type &&
-		    (is_ours(condition->type) || foreign++ < CONDITIONS_MAX - OURS))
-			list->items[kept++] = *condition;
-		else
-			json_map_done(api_condition_map, condition);
-	}
-	list->len = kept;
-}
 
 static void put(char **member, const char *text)
 {
@@ -97,15 +73,6 @@ static void set_identity(const struct sriov_case *c, const struct sriov_verdict 
 		put(&want->serial_number, c->pf->serial);
 }
 
-static void say(const struct sriov_case *c, struct sriovnetworkdevice_status *want,
-		const struct api_condition_value *value)
-{
-	struct api_condition_value full = *value;
-
-	full.observed_generation = c->object->meta.generation;
-	api_conditions_set(&want->conditions, &full, c->now_wall_ms);
-}
-
 /* Settings of virtual functions that there are not; NULL: none. Of a card that has none at all, they wait for the
  * day that it has some. */
 static char *beyond_text(const struct sriov_case *c)
@@ -133,7 +100,7 @@ static char *beyond_text(const struct sriov_case *c)
 }
 
 /* What is true when nothing is to be done. */
-static void say_done(const struct sriov_case *c, struct sriovnetworkdevice_status *want)
+static void say_done(const struct sriov_case *c, const struct patch_status *status)
 {
 	size_t len = c->pf->virtual_functions.len;
 	auto_free char *beyond = beyond_text(c);
@@ -141,8 +108,7 @@ static void say_done(const struct sriov_case *c, struct sriovnetworkdevice_statu
 	bool found = sriov_is_as_found(c->object);
 
 	if (beyond) {
-		say(c, want,
-		    &(struct api_condition_value){ "Ready", API_FALSE, no_such_vf, beyond, 0 });
+		patch_status_condition(status, "Ready", API_FALSE, no_such_vf, beyond);
 		return;
 	}
 	if (found)
@@ -152,28 +118,22 @@ static void say_done(const struct sriov_case *c, struct sriovnetworkdevice_statu
 				  len, NAMES_ANNOTATION_FOUND_VFS);
 	else
 		message = xasprintf("%zu virtual functions, as wanted", len);
-	say(c, want,
-	    &(struct api_condition_value){ "Ready", API_TRUE, found ? "AsFound" : "Ready", message,
-					   0 });
+	patch_status_condition(status, "Ready", API_TRUE, found ? "AsFound" : "Ready", message);
 }
 
 static void say_conditions(const struct sriov_case *c, const struct sriov_news *news,
-			   struct sriovnetworkdevice_status *want)
+			   const struct patch_status *status)
 {
 	const struct sriov_verdict *v = news->verdict;
 
-	say(c, want,
-	    &(struct api_condition_value){ "Accepted", v->ok ? API_TRUE : API_FALSE, v->reason,
-					   v->message, 0 });
+	patch_status_condition(status, "Accepted", v->ok ? API_TRUE : API_FALSE, v->reason,
+			       v->message);
 	if (news->reason)
-		say(c, want,
-		    &(struct api_condition_value){ "Ready", API_FALSE, news->reason, news->message,
-						   0 });
+		patch_status_condition(status, "Ready", API_FALSE, news->reason, news->message);
 	else if (!v->ok)
-		say(c, want,
-		    &(struct api_condition_value){ "Ready", API_FALSE, v->reason, v->message, 0 });
+		patch_status_condition(status, "Ready", API_FALSE, v->reason, v->message);
 	else
-		say_done(c, want);
+		say_done(c, status);
 }
 
 /* One for each change of what Ready says; of the steps on the way, only that somebody else has
@@ -203,43 +163,31 @@ static void tell_change(const struct sriov_case *c, const struct sriov_news *new
 		change->message = xstrdup(ready->message);
 }
 
-/* @want with null for each field that must go. */
-static json_t *status_json(json_t *want, const json_t *have)
-{
-	json_t *status = json_copy(want);
-
-	for (const struct json_row *row = sriovnetworkdevice_status_map; row->type != JSON_ROW_END;
-	     row++) {
-		if (json_object_get(have, row->key) && !json_object_get(want, row->key))
-			json_object_set_new(status, row->key, json_null());
-	}
-	return status;
-}
-
 json_t *sriov_status_patch(const struct sriov_case *c, const struct sriov_news *news,
 			   struct sriov_change *ret_change)
 {
-	const struct json_row *map = sriovnetworkdevice_status_map;
-	struct sriovnetworkdevice_status status;
-	auto_json json_t *have = json_map_encode(map, &c->object->status);
-	auto_json json_t *want = NULL;
-	json_t *body = NULL;
+	struct sriovnetworkdevice_status want;
+	const struct patch_status status = {
+		.meta = &c->object->meta,
+		.map = sriovnetworkdevice_status_map,
+		.have = &c->object->status,
+		.want = &want,
+		.conditions = &want.conditions,
+		.now_wall_ms = c->now_wall_ms,
+	};
+	json_t *body;
 
 	*ret_change = (struct sriov_change){ 0 };
-	json_map_copy(map, &status, &c->object->status);
-	keep_conditions(&status.conditions);
-	status.observed_generation = c->object->meta.generation;
-	set_functions(c, &status);
-	set_identity(c, news->verdict, &status);
-	limits_apply(limits, ARRAY_LEN(limits), &status);
+	json_map_copy(status.map, &want, &c->object->status);
+	api_conditions_make_room(&want.conditions, our_types, ARRAY_LEN(our_types));
+	want.observed_generation = c->object->meta.generation;
+	set_functions(c, &want);
+	set_identity(c, news->verdict, &want);
+	limits_apply(limits, ARRAY_LEN(limits), &want);
 	say_conditions(c, news, &status);
-	want = json_map_encode(map, &status);
-	/* One that was never written has none of the fields that are always there. */
-	if (!json_equal(want, have) || !c->object->status.status) {
-		body = sriov_patch_new(c->object);
-		json_object_set_new(body, "status", status_json(want, have));
-		tell_change(c, news, &status, ret_change);
-	}
-	json_map_done(map, &status);
+	body = patch_status_body(&status);
+	if (body)
+		tell_change(c, news, &want, ret_change);
+	json_map_done(status.map, &want);
 	return body;
 }

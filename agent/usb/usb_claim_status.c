@@ -7,71 +7,20 @@
 #include "agent/usb/usb_claim_plan.h"
 #include "agent/usb/usb_node.h"
 #include "api/names.h"
+#include "api/patch.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
 
 static const char finalizer[] = NAMES_FINALIZER_HARVESTER_USB;
 
-enum {
-	CONDITIONS_MAX = 16, /* the schema's */
-	OURS = 2,
-};
+static const char *const our_types[] = { "Accepted", "Ready" };
 
 /* --- the mark ------------------------------------------------------------------------- */
-
-static void set_text(json_t *object, const char *key, const char *text)
-{
-	json_object_set_new(object, key, json_string(text ? text : ""));
-}
-
-/* Made on exactly the state of @claim that is known, or not at all. */
-static json_t *patch_new(const struct usbdeviceclaim *claim)
-{
-	json_t *body = json_object();
-	json_t *meta = json_object();
-
-	set_text(meta, "uid", claim->meta.uid);
-	set_text(meta, "resourceVersion", claim->meta.resource_version);
-	json_object_set_new(body, "metadata", meta);
-	return body;
-}
 
 bool usb_claim_is_marked(const struct usbdeviceclaim *claim)
 {
 	return api_meta_has_finalizer(&claim->meta, finalizer);
-}
-
-/* A merge patch replaces the list whole: what others put there goes with it. */
-static json_t *finalizers(const struct usbdeviceclaim *claim, bool ours)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < claim->meta.finalizers.len; i++) {
-		const char *text = claim->meta.finalizers.items[i];
-
-		if (strcmp(text, finalizer) != 0)
-			json_array_append_new(list, json_string(text));
-	}
-	if (ours)
-		json_array_append_new(list, json_string(finalizer));
-	return list;
-}
-
-static json_t *owner_refs(const struct usb_claim_case *c)
-{
-	auto_json json_t *meta = json_map_encode(api_meta_map, &c->claim->meta);
-	json_t *list = json_incref(json_object_get(meta, "ownerReferences"));
-	json_t *ours = json_object();
-
-	if (!list)
-		list = json_array();
-	set_text(ours, "apiVersion", NAMES_GROUP "/" NAMES_VERSION);
-	set_text(ours, "kind", usbdevice_kind.kind);
-	set_text(ours, "name", c->owner->name);
-	set_text(ours, "uid", c->owner->uid);
-	json_array_append_new(list, ours);
-	return list;
 }
 
 json_t *usb_claim_mark(const struct usb_claim_case *c)
@@ -79,25 +28,22 @@ json_t *usb_claim_mark(const struct usb_claim_case *c)
 	bool owner =
 		c->owner && c->owner->uid && !api_meta_owner(&c->claim->meta, usbdevice_kind.kind);
 	json_t *body;
-	json_t *meta;
 
 	if (usb_claim_is_marked(c->claim) && !owner)
 		return NULL;
-	body = patch_new(c->claim);
-	meta = json_object_get(body, "metadata");
+	body = patch_new(&c->claim->meta);
 	if (!usb_claim_is_marked(c->claim))
-		json_object_set_new(meta, "finalizers", finalizers(c->claim, true));
+		patch_add_finalizer(body, &c->claim->meta, finalizer);
 	if (owner)
-		json_object_set_new(meta, "ownerReferences", owner_refs(c));
+		patch_add_owner(body, &c->claim->meta, &usbdevice_kind, c->owner, PATCH_LAST);
 	return body;
 }
 
 json_t *usb_claim_unmark(const struct usbdeviceclaim *claim)
 {
-	json_t *body = patch_new(claim);
+	json_t *body = patch_new(&claim->meta);
 
-	json_object_set_new(json_object_get(body, "metadata"), "finalizers",
-			    finalizers(claim, false));
+	patch_remove_finalizer(body, &claim->meta, finalizer);
 	return body;
 }
 
@@ -108,45 +54,8 @@ struct sketch {
 	const struct usb_claim_case *c;
 	const struct usb_claim_verdict *verdict;
 	struct usbdeviceclaim_status want;
+	struct patch_status status; /* that says @want */
 };
-
-static bool is_ours(const char *type)
-{
-	return strcmp(type, "Accepted") == 0 || strcmp(type, "Ready") == 0;
-}
-
-/* Room for ours, whatever others wrote. */
-static void keep_conditions(struct api_conditions *list)
-{
-	size_t kept = 0;
-	size_t foreign = 0;
-
-	for (size_t i = 0; i < list->len; i++) {
-		struct api_condition *condition = &list->items[i];
-		bool keep = condition->type &&
-			    (is_ours(condition->type) || foreign++ < CONDITIONS_MAX - OURS);
-
-		if (keep)
-			list->items[kept++] = *condition;
-		else
-			json_map_done(api_condition_map, condition);
-	}
-	list->len = kept;
-}
-
-static void say(struct sketch *s, const char *type, enum api_truth truth, const char *reason,
-		const char *message)
-{
-	api_conditions_set(&s->want.conditions,
-			   &(struct api_condition_value){
-				   .type = type,
-				   .status = truth,
-				   .reason = reason,
-				   .message = message,
-				   .observed_generation = s->c->claim->meta.generation,
-			   },
-			   s->c->now_wall_ms);
-}
 
 static void put(char **member, const char *text)
 {
@@ -193,9 +102,10 @@ static void say_judged(struct sketch *s)
 	const struct usb_claim_verdict *v = s->verdict;
 	auto_free char *message = NULL;
 
-	say(s, "Accepted", v->ok ? API_TRUE : API_FALSE, v->reason, v->message);
+	patch_status_condition(&s->status, "Accepted", v->ok ? API_TRUE : API_FALSE, v->reason,
+			       v->message);
 	if (!v->ok) {
-		say(s, "Ready", API_FALSE, v->reason, v->message);
+		patch_status_condition(&s->status, "Ready", API_FALSE, v->reason, v->message);
 		return;
 	}
 	if (s->c->taken) {
@@ -204,17 +114,17 @@ static void say_judged(struct sketch *s)
 			"another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
 			")",
 			v->device->status.resource_name);
-		say(s, "Ready", API_FALSE, "NameTaken", message);
+		patch_status_condition(&s->status, "Ready", API_FALSE, "NameTaken", message);
 		return;
 	}
 	if (s->c->out_of_reach) {
 		message = usb_node_advice(v->device->status.device_path);
-		say(s, "Ready", API_FALSE, "NodeNotWritable", message);
+		patch_status_condition(&s->status, "Ready", API_FALSE, "NodeNotWritable", message);
 		return;
 	}
 	message = xasprintf("socket %s is offered as %s", v->device->status.port_path,
 			    v->device->status.resource_name);
-	say(s, "Ready", API_TRUE, "Ready", message);
+	patch_status_condition(&s->status, "Ready", API_TRUE, "Ready", message);
 }
 
 static void say_held(struct sketch *s)
@@ -222,12 +132,12 @@ static void say_held(struct sketch *s)
 	auto_free char *message =
 		xasprintf("%s has the device: it is given back when that is gone", s->c->holder);
 
-	say(s, "Ready", API_FALSE, "Held", message);
+	patch_status_condition(&s->status, "Ready", API_FALSE, "Held", message);
 }
 
 static void fill(struct sketch *s)
 {
-	keep_conditions(&s->want.conditions);
+	api_conditions_make_room(&s->want.conditions, our_types, ARRAY_LEN(our_types));
 	put(&s->want.node_name, s->c->node_name);
 	s->want.observed_generation = s->c->claim->meta.generation;
 	put(&s->want.holder, s->verdict ? NULL : s->c->holder);
@@ -236,19 +146,6 @@ static void fill(struct sketch *s)
 		say_judged(s);
 	else
 		say_held(s);
-}
-
-/* @want with null for each field that must go. */
-static json_t *status_json(json_t *want, const json_t *have)
-{
-	json_t *status = json_copy(want);
-
-	for (const struct json_row *row = usbdeviceclaim_status_map; row->type != JSON_ROW_END;
-	     row++) {
-		if (json_object_get(have, row->key) && !json_object_get(want, row->key))
-			json_object_set_new(status, row->key, json_null());
-	}
-	return status;
 }
 
 /* One event for each change of what Ready says. */
@@ -273,21 +170,22 @@ bool usb_claim_tell(const struct usb_claim_case *c, const struct usb_claim_verdi
 		    struct usb_claim_decision *decision)
 {
 	struct sketch s = { .c = c, .verdict = verdict };
-	auto_json json_t *have = NULL;
-	auto_json json_t *want = NULL;
-	bool changed;
 
 	json_map_copy(usbdeviceclaim_status_map, &s.want, &c->claim->status);
+	s.status = (struct patch_status){
+		.meta = &c->claim->meta,
+		.map = usbdeviceclaim_status_map,
+		.have = &c->claim->status,
+		.want = &s.want,
+		.conditions = &s.want.conditions,
+		.now_wall_ms = c->now_wall_ms,
+	};
 	fill(&s);
-	have = json_map_encode(usbdeviceclaim_status_map, &c->claim->status);
-	want = json_map_encode(usbdeviceclaim_status_map, &s.want);
-	changed = !json_equal(want, have);
-	if (changed) {
+	decision->body = patch_status_body(&s.status);
+	if (decision->body) {
 		decision->step = USB_CLAIM_TELL;
-		decision->body = patch_new(c->claim);
-		json_object_set_new(decision->body, "status", status_json(want, have));
 		tell_change(&s, decision);
 	}
 	json_map_done(usbdeviceclaim_status_map, &s.want);
-	return changed;
+	return decision->body != NULL;
 }

@@ -6,6 +6,7 @@
 #include "api/condition.h"
 #include "api/json_map_read.h"
 #include "api/meta.h"
+#include "api/patch.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/nodes/node_book.h"
@@ -18,8 +19,7 @@
 #include "kube/workq_run.h"
 
 enum {
-	CONDITIONS_MAX = 16, /* the schema's */
-	WRITES_MAX = 8,      /* at a time    */
+	WRITES_MAX = 8, /* at a time */
 };
 
 struct claim_reach {
@@ -105,20 +105,17 @@ static bool say(struct spoken *claim, enum reach reach, int64_t now_wall_ms)
 				  now_wall_ms);
 }
 
-static json_t *body_of(const struct spoken *claim)
-{
-	return json_pack("{s:{s:s*, s:s*}, s:o}", "metadata", "uid", claim->meta.uid,
-			 "resourceVersion", claim->meta.resource_version, "status",
-			 json_map_encode(status_map, &claim->status));
-}
-
 /* A generation that has changed since is the agent's to write about. */
 static json_t *patch_of(struct spoken *claim, enum reach reach, int64_t now_wall_ms)
 {
+	json_t *body;
+
 	if (claim_reach_plan(reach_said(&claim->status.conditions), reach) == REACH_UNSAID)
 		return NULL;
 	say(claim, reach, now_wall_ms);
-	return body_of(claim);
+	body = patch_new(&claim->meta);
+	json_object_set_new(body, "status", json_map_encode(status_map, &claim->status));
+	return body;
 }
 
 int claim_reach_patch(const char *text, size_t len, enum reach reach, int64_t now_wall_ms,
@@ -130,12 +127,12 @@ int claim_reach_patch(const char *text, size_t len, enum reach reach, int64_t no
 	if (r < 0)
 		return r;
 	*ret_body = patch_of(&claim, reach, now_wall_ms);
-	if (claim.status.conditions.len > CONDITIONS_MAX) {
+	if (claim.status.conditions.len > API_CONDITIONS_MAX) {
 		json_decref(*ret_body);
 		*ret_body = NULL;
 		r = err_set(err, ERR_INVALID, -E2BIG,
 			    "status.conditions: no room for one more beside the %d that there are",
-			    CONDITIONS_MAX);
+			    API_CONDITIONS_MAX);
 	}
 	json_map_done(spoken_map, &claim);
 	return r;

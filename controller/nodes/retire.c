@@ -6,6 +6,7 @@
 #include "api/json_map_read.h"
 #include "api/meta.h"
 #include "api/names.h"
+#include "api/patch.h"
 #include "base/err.h"
 #include "controller/nodes/node_ties.h"
 #include "controller/views/errand.h"
@@ -67,17 +68,13 @@ static const char *finalizer_of(enum view_kind kind)
 /* Without our finalizer; NULL: there is nothing to take off, or it is not being deleted. */
 static json_t *stripped(const struct api_meta *meta, const char *ours)
 {
-	json_t *list;
+	json_t *body;
 
 	if (!meta->deletion_timestamp || !api_meta_has_finalizer(meta, ours))
 		return NULL;
-	list = json_array();
-	for (size_t i = 0; i < meta->finalizers.len; i++) {
-		if (strcmp(meta->finalizers.items[i], ours) != 0)
-			json_array_append_new(list, json_string(meta->finalizers.items[i]));
-	}
-	return json_pack("{s:{s:s*, s:s*, s:o}}", "metadata", "uid", meta->uid, "resourceVersion",
-			 meta->resource_version, "finalizers", list);
+	body = patch_new(meta);
+	patch_remove_finalizer(body, meta, ours);
+	return body;
 }
 
 static void send_strip(struct errand *errand, const json_t *body)

@@ -5,6 +5,7 @@
 
 #include "api/devicepool.h"
 #include "api/json_map.h"
+#include "api/patch.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/pools/pool_book.h"
@@ -198,9 +199,9 @@ static void send_create(struct pools *pools, const char *name, struct errand *er
 static void send_status(struct pools *pools, const struct entry *entry, json_t *status,
 			struct errand *errand)
 {
-	auto_json json_t *body = json_pack("{s:{s:s, s:s}, s:o}", "metadata", "uid", entry->uid,
-					   "resourceVersion", entry->version, "status", status);
+	auto_json json_t *body = patch_new_at(entry->uid, entry->version);
 
+	json_object_set_new(body, "status", status);
 	errand->call = apply_merge(pools->deps.client,
 				   &(struct apply_request){
 					   .kind = &devicepool_kind,

@@ -106,3 +106,30 @@ bool api_conditions_remove(struct api_conditions *list, const char *type)
 		(size_t)(&list->items[list->len] - condition) * sizeof(*condition));
 	return true;
 }
+
+static bool is_one_of(const char *const *types, size_t len, const char *type)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (strcmp(types[i], type) == 0)
+			return true;
+	}
+	return false;
+}
+
+void api_conditions_make_room(struct api_conditions *list, const char *const *ours, size_t len)
+{
+	size_t foreign = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->len; i++) {
+		struct api_condition *condition = &list->items[i];
+		bool keep = condition->type && (is_one_of(ours, len, condition->type) ||
+						foreign++ < API_CONDITIONS_MAX - len);
+
+		if (keep)
+			list->items[kept++] = *condition;
+		else
+			json_map_done(api_condition_map, condition);
+	}
+	list->len = kept;
+}

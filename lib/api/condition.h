@@ -3,7 +3,10 @@
 
 #include "api/json_map.h"
 
-enum { API_MESSAGE_MAX = 4096 }; /* bytes of a message; longer ones are cut and end in "..." */
+enum {
+	API_MESSAGE_MAX = 4096,  /* bytes of a message; longer ones are cut and end in "..." */
+	API_CONDITIONS_MAX = 16, /* in a list, as every schema of ours has it                     */
+};
 
 struct api_condition {
 	char *type;
@@ -54,3 +57,7 @@ bool api_conditions_set(struct api_conditions *list, const struct api_condition_
 
 /* True if it was there. */
 bool api_conditions_remove(struct api_conditions *list, const char *type);
+
+/* Make room for conditions of the @len types @ours: drop those of others that do not fit beside
+ * them in API_CONDITIONS_MAX. */
+void api_conditions_make_room(struct api_conditions *list, const char *const *ours, size_t len);

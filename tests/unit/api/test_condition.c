@@ -173,6 +173,36 @@ static void long_messages_are_cut(void **state)
 	}
 }
 
+static void add_types(struct api_conditions *list, const char *prefix, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		auto_free char *type = xasprintf("%s%zu", prefix, i);
+
+		api_conditions_set(list,
+				   &(struct api_condition_value){
+					   .type = type, .status = API_TRUE, .reason = "R" },
+				   epoch_ms);
+	}
+}
+
+/* Ours stay wherever they are, and the first of the others. */
+static void there_is_room_for_ours(void **state)
+{
+	static const char *const ours[] = { "Ours0", "Ours1" };
+	struct api_conditions *list = *state;
+
+	add_types(list, "Foreign", 3);
+	api_conditions_make_room(list, ours, ARRAY_LEN(ours));
+	assert_int_equal(list->len, 3);
+	add_types(list, "More", 14);
+	add_types(list, "Ours", 1);
+	api_conditions_make_room(list, ours, ARRAY_LEN(ours));
+	assert_int_equal(list->len, API_CONDITIONS_MAX - 1);
+	assert_non_null(api_conditions_find(list, "More10"));
+	assert_null(api_conditions_find(list, "More11"));
+	assert_non_null(api_conditions_find(list, "Ours0"));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -185,5 +215,8 @@ int main(void)
 	suite_add(&suite, "what metav1 requires is always written",
 		  what_metav1_requires_is_always_written, NULL);
 	suite_add(&suite, "messages are cleaned", messages_are_cleaned, NULL);
+	suite_fixture(&suite, &api_conditions_fixture);
+	suite_add(&suite, "there is room for our conditions among those of others",
+		  there_is_room_for_ours, NULL);
 	return suite_run(&suite, "condition");
 }

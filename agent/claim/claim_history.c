@@ -9,6 +9,7 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "api/pcideviceclaim.h"
+#include "api/reason.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -365,7 +366,7 @@ static void see_uses(struct claim_history *history, const struct inventory *inve
 		const struct verdict *verdict = &inventory->pci_verdicts[i];
 		struct use *use;
 
-		if (verdict->claimable || !claimable_is_use(verdict->reason))
+		if (verdict->claimable || !reason_is(verdict->reason, REASON_USE))
 			continue;
 		use = xcalloc(1, sizeof(*use));
 		*use = (struct use){ .seen_ms = inventory->began_ms, .now = true };

@@ -10,11 +10,11 @@
 #include "agent/claim/claim_pods.h"
 #include "agent/claim/claim_ties.h"
 #include "agent/claim/claims.h"
-#include "agent/inventory/claimable.h"
 #include "api/names.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
+#include "api/reason.h"
 #include "base/err.h"
 #include "base/failpoint.h"
 #include "base/log.h"
@@ -403,7 +403,7 @@ static bool was_in_use(const struct pcideviceclaim *claim)
 	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");
 
 	return ready && strcmp(ready->status, "False") == 0 && ready->reason &&
-	       claimable_is_use(ready->reason);
+	       reason_is(ready->reason, REASON_USE);
 }
 
 /* Of the whole group; what is in use now is judged by itself. */

@@ -13,6 +13,7 @@
 #include "api/patch.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
+#include "api/reason.h"
 #include "api/resource_lent.h"
 #include "base/array.h"
 #include "base/mem.h"
@@ -292,19 +293,6 @@ static void fill(struct sketch *s)
 	say_ready(s, str_cstr(&natives));
 }
 
-/* Reasons that say that things go their way. */
-static bool is_progress(const char *reason)
-{
-	static const char *const reasons[] = { "Waiting",  "Binding",    "Releasing",
-					       "Released", "NotOffered", "SkippedByAnnotation" };
-
-	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
-		if (strcmp(reason, reasons[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 static bool is_true(const struct api_conditions *list, const char *type)
 {
 	return api_conditions_status(list, type) == API_TRUE;
@@ -321,7 +309,7 @@ static void tell_change(const struct sketch *s, struct claim_change *change)
 	if (is_true(&s->want.conditions, "Ready")) {
 		if (!is_true(old, "Ready"))
 			*change = (struct claim_change){ .reason = "Bound" };
-	} else if (is_progress(ready->reason)) {
+	} else if (reason_is(ready->reason, REASON_PROGRESS)) {
 		if (v && is_true(old, "DriverBound") && !s->bound)
 			*change = (struct claim_change){ .warning = true, .reason = "DriverLost" };
 	} else if (!before || !before->reason || strcmp(before->reason, ready->reason) != 0) {

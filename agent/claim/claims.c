@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/claim/claim_count.h"
 #include "agent/claim/claim_foreign.h"
 #include "agent/claim/claim_history.h"
 #include "agent/claim/claim_plan.h"
@@ -14,6 +13,7 @@
 #include "agent/process/pid_watch.h"
 #include "api/names.h"
 #include "api/pcideviceclaim.h"
+#include "api/reason.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -242,7 +242,7 @@ struct claims *claims_new(const struct claims_deps *deps)
 	claims->deps = *deps;
 	claims->holders = map_new();
 	claims->foreign = claim_foreign_new(&claims->deps);
-	claims->count = claim_count_new(deps->metrics);
+	claims->count = reason_count_of(deps->metrics, pcideviceclaim_kind.kind, REASON_PCI_CLAIM);
 	claims->context = (struct claim_context){
 		.deps = &claims->deps,
 		.binder = binder_new(deps->loop, &deps->binder, on_free, claims),

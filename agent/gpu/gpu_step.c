@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/patch.h"
+#include "api/reason.h"
 #include "base/mem.h"
 
 static const char ready_type[] = "Ready";
@@ -27,17 +28,12 @@ bool gpu_past_holds(const struct gpu_past *past, const struct gpu_act *act)
 	return past->act && past->failed && past->wait_ms > 0 && gpu_act_same(past->act, act);
 }
 
-static bool is_progress(const char *reason)
-{
-	return strcmp(reason, "Applying") == 0 || strcmp(reason, "Disabled") == 0;
-}
-
 /* An event for each change of what Ready says, but for a step on the way, and for what a new object says
  * of a card that nobody has asked anything of. */
 static void add_event(struct gpu_decision *decision, const char *before,
 		      const struct gpu_news *news)
 {
-	if ((before && strcmp(before, news->reason) == 0) || is_progress(news->reason))
+	if ((before && strcmp(before, news->reason) == 0) || reason_is(news->reason, REASON_PROGRESS))
 		return;
 	decision->warning = !news->ready;
 	decision->event_reason = news->reason;

@@ -438,15 +438,6 @@ struct verdict *claimable_judge_usb(const struct facts *facts)
 	return verdicts;
 }
 
-bool claimable_is_use(const char *reason)
-{
-	bool found = strcmp(reason, "GroupHostCritical") == 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(use_reasons) && !found; i++)
-		found = strcmp(use_reasons[i].reason, reason) == 0;
-	return found;
-}
-
 void verdicts_free(struct verdict *verdicts, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -50,7 +50,4 @@ struct verdict *claimable_judge_usb(const struct facts *facts);
  * whether the host uses them; NULL: nothing. */
 const char *claimable_unread(const struct facts *facts, const struct pci_facts *pci);
 
-/* Is a device refused with @reason because of what uses it, or may: itself or another of its group? Uses end. */
-bool claimable_is_use(const char *reason);
-
 void verdicts_free(struct verdict *verdicts, size_t len);

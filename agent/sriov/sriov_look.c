@@ -8,6 +8,7 @@
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/native_driver.h"
 #include "api/names.h"
+#include "api/reason.h"
 #include "api/sriovnetworkdevice.h"
 #include "kube/store.h"
 
@@ -62,14 +63,9 @@ const struct pci_facts *sriov_look_card(const char *node_name, const struct inve
 
 const char *sriov_look_critical(const struct verdict *verdict)
 {
-	static const char *const reasons[] = { "HostNetwork", "HostFilesystem", "HostSwap",
-					       "Console" };
+	const struct reason *reason = reason_find(verdict->reason);
 
-	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
-		if (strcmp(verdict->reason, reasons[i]) == 0)
-			return reasons[i];
-	}
-	return NULL;
+	return reason && (reason->flags & REASON_CRITICAL) ? reason->name : NULL;
 }
 
 const char *sriov_look_unread(const struct inventory *inventory, const struct pci_facts *pf)

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "agent/inventory/inventory.h"
-#include "agent/usb/usb_claim_count.h"
 #include "agent/usb/usb_claim_plan.h"
 #include "agent/usb/usb_identity.h"
 #include "api/object.h"
+#include "api/reason.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/err.h"
@@ -379,7 +379,7 @@ struct usb_claims *usb_claims_new(const struct usb_claims_deps *deps)
 
 	claims->deps = *deps;
 	claims->echoes = echoes_new();
-	claims->count = usb_claim_count_new(deps->metrics);
+	claims->count = reason_count_of(deps->metrics, usbdeviceclaim_kind.kind, REASON_USB_CLAIM);
 	claims->queue = workq_run_new(&(struct workq_run_spec){
 		.name = "usbdeviceclaims",
 		.max_running = RUNS_AT_A_TIME,

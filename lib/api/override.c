@@ -1,30 +1,19 @@
 #include "api/override.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/names.h"
-#include "base/mem.h"
-
-/* Not in it: what cannot be lent (NoIOMMU, HostBridge, VirtualFunctionsActive), and what passes (InUse). */
-static const char *const lifted[] = {
-	"HostFunction", "HostFilesystem", "HostSwap",          "HostNetwork",
-	"Console",      "UseUnknown",     "GroupHostCritical", "WideDomain",
-};
+#include "api/reason.h"
 
 bool override_lifts(const char *reason)
 {
-	for (size_t i = 0; reason && i < ARRAY_LEN(lifted); i++) {
-		if (strcmp(lifted[i], reason) == 0)
-			return true;
-	}
-	return false;
+	return reason_is(reason, REASON_LIFTED);
 }
 
 bool override_lifts_usb(const char *reason)
 {
-	return reason && strcmp(reason, "UseUnknown") == 0;
+	return reason_is(reason, REASON_LIFTED_USB);
 }
 
 bool override_given(const struct api_meta *meta, const char *reason)

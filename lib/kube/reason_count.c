@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/condition.h"
+#include "api/reason.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "kube/metrics.h"
@@ -17,6 +18,7 @@ struct reason_count {
 	size_t len;
 	struct map *row_of;           /* name -> the place of its row */
 	char places[REASON_ROWS_MAX]; /* one for each of rows         */
+	struct reason_row own[REASON_ROWS_MAX]; /* of reason_count_of() */
 };
 
 static const struct metric_desc claims_desc = {
@@ -32,21 +34,49 @@ static void add(const struct reason_count *count, const struct reason_row *row, 
 		   (const char *const[]){ count->kind, row->state, row->reason });
 }
 
-struct reason_count *reason_count_new(struct metrics *metrics, const char *kind,
-				      const struct reason_row *rows, size_t len)
+static void show_rows(struct reason_count *count, const struct reason_row *rows, size_t len)
+{
+	assert(len >= 3 && len <= REASON_ROWS_MAX);
+	count->rows = rows;
+	count->len = len;
+	for (size_t i = 0; i < len; i++)
+		add(count, &rows[i], 0);
+}
+
+static struct reason_count *count_new(struct metrics *metrics, const char *kind)
 {
 	struct reason_count *count = xcalloc(1, sizeof(*count));
 
-	assert(len >= 3 && len <= REASON_ROWS_MAX);
-	*count = (struct reason_count){
-		.claims = metrics_family(metrics, &claims_desc),
-		.kind = kind,
-		.rows = rows,
-		.len = len,
-		.row_of = map_new(),
-	};
-	for (size_t i = 0; i < len; i++)
-		add(count, &rows[i], 0);
+	count->claims = metrics_family(metrics, &claims_desc);
+	count->kind = kind;
+	count->row_of = map_new();
+	return count;
+}
+
+struct reason_count *reason_count_new(struct metrics *metrics, const char *kind,
+				      const struct reason_row *rows, size_t len)
+{
+	struct reason_count *count = count_new(metrics, kind);
+
+	show_rows(count, rows, len);
+	return count;
+}
+
+struct reason_count *reason_count_of(struct metrics *metrics, const char *kind, unsigned flag)
+{
+	struct reason_count *count = count_new(metrics, kind);
+	const struct reason *reason;
+	size_t cursor = 0;
+	size_t len = 0;
+
+	while ((reason = reason_next(flag, &cursor))) {
+		assert(len < REASON_ROWS_MAX - 2 && reason->state);
+		count->own[len++] = (struct reason_row){ reason->name, reason->state };
+	}
+	count->own[len++] = (struct reason_row){ "Unknown", "waiting" };
+	count->own[len++] = (struct reason_row){ "Other", "failed" };
+	assert(strcmp(count->own[0].state, "ready") == 0);
+	show_rows(count, count->own, len);
 	return count;
 }
 

@@ -14,6 +14,7 @@ from crds import ALL, crd
 
 PAGE = ROOT / "docs/reasons.md"
 ADVICE = ROOT / "cli/show/advice.c"
+TABLE = ROOT / "lib/api/reason.c"
 TOKEN = re.compile(r"""/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"|'(?:\\.|[^'\\])+'""", re.DOTALL)
 WORD = re.compile(r"\b[A-Z](?=[A-Za-z]{1,39}\b)[A-Z]*[a-z][A-Za-z]*\b")
 
@@ -54,8 +55,8 @@ def literals():
     files = subprocess.run(["git", "-C", ROOT, "ls-files", "--", "agent", "cli", "controller", "lib"],
                            check=True, capture_output=True, text=True).stdout.split()
     for name in files:
-        # What the plugin advises about is no reason for that alone.
-        if name.endswith((".c", ".h")) and ROOT / name != ADVICE:
+        # What the plugin advises about, or the table has, is no reason for that alone.
+        if name.endswith((".c", ".h")) and ROOT / name not in (ADVICE, TABLE):
             for token in TOKEN.finditer((ROOT / name).read_text()):
                 if token[1] and WORD.fullmatch(token[1]):
                     found[token[1]].add(name)
@@ -181,9 +182,20 @@ def test_the_plugin_advises_where_the_page_says_what_to_do_and_nowhere_else():
     assert [reason for reason, text in advices().items() if trivial(text)] == []
 
 
+def table():
+    """The rows of the table: the reason and its flags."""
+    found = dict(re.findall(r'^\t\{ "(\w+)", (?:"\w+"|NULL), ([^\n]*) \},$', TABLE.read_text(), re.MULTILINE))
+    assert len(found) == len(re.findall(r'^\t\{ "', TABLE.read_text(), re.MULTILINE)) > 40
+    return found
+
+
+def test_the_table_has_reasons_of_the_code_alone():
+    assert sorted(table().keys() - literals().keys()) == []
+    assert sorted(table().keys() - set().union(*tables().values())) == []
+
+
 def test_the_page_says_which_refusals_the_override_lifts():
-    text = (ROOT / "lib/api/override.c").read_text()
-    lifted = set(WORD.findall(re.search(r"lifted\[\] = \{(.*?)\}", text, re.DOTALL)[1]))
+    lifted = {reason for reason, flags in table().items() if re.search(r"\b(LIFTED|NEEDED)\b", flags)}
     told = {reason for row in rows() if row.heading == HEADINGS["PCIDevice"] and "the override" in row.do for reason in
             row.reasons}
     assert lifted and told == lifted

@@ -211,16 +211,25 @@ void claim_trouble_bind(const struct claim_case *c, const struct claim_group *gr
 		set_binding(c, group, ret_trouble);
 }
 
+/* The pod of another function of the group may be somebody else's, who has claimed that one. */
 static void set_allocated(const struct claim_case *c, struct claim_trouble *trouble)
 {
-	auto_free char *own = names_pcidevice(c->node_name, c->allocated);
-	bool sibling = strcmp(own, c->name) != 0;
+	auto_free char *name = names_pcidevice(c->node_name, c->allocated);
 
 	trouble->step = "Release";
-	trouble->holder = c->allocated_to;
+	if (strcmp(name, c->name) == 0) {
+		trouble->holder = c->allocated_to;
+		set(trouble, "Held",
+		    xasprintf("%s has it: delete the pod, and the device is released",
+			      c->allocated_to));
+		return;
+	}
+	trouble->holder = "a pod that has another function of the IOMMU group";
 	set(trouble, "Held",
-	    xasprintf("%s has %s%s: delete the pod, and the device is released", c->allocated_to,
-		      sibling ? c->allocated : "it", sibling ? " of its IOMMU group" : ""));
+	    xasprintf(
+		    "a pod has %s of its IOMMU group: delete the pod, and the device is released; "
+		    "kubectl hostdev who %s names it",
+		    c->allocated, name));
 }
 
 void claim_trouble_release(const struct claim_case *c, struct claim_trouble *ret_trouble)

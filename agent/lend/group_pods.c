@@ -19,12 +19,12 @@ struct asked {
 	const struct json_strs *together; /* NULL: nobody asks, it is listed */
 };
 
-static const struct pcidevice_allocation *pod_of(const struct pci_view *view, const char *address)
+static bool has_pod(const struct pci_view *view, const char *address)
 {
 	const struct pcidevice_allocations *list =
 		view->pods ? view->pods(view->arg, address) : NULL;
 
-	return list && list->len > 0 ? &list->items[0] : NULL;
+	return list && list->len > 0;
 }
 
 static struct custody_gift gift_of(const struct pci_view *view, const char *address)
@@ -74,17 +74,16 @@ static const char *written(const struct pci_view *view, const char *address)
 	return view->written ? view->written(view->arg, address) : NULL;
 }
 
-/* NULL: the function at @address is in nobody's hands, or in those of whoever asks. */
+/* NULL: the function at @address is in nobody's hands, or in those of whoever asks. Without the pod's name, which
+ * may be none of the business of whoever reads this. */
 static char *taken(const struct pci_view *view, const char *group, const struct asked *asked,
 		   const char *address)
 {
-	const struct pcidevice_allocation *pod = pod_of(view, address);
-
 	if (askers(view, asked, address))
 		return NULL;
-	if (pod)
-		return xasprintf("IOMMU group %s serves one pod at a time, and %s/%s has %s of it",
-				 group, pod->namespace, pod->pod, address);
+	if (has_pod(view, address))
+		return xasprintf("IOMMU group %s serves one pod at a time, and a pod has %s of it",
+				 group, address);
 	if (gift_of(view, address).resource)
 		return xasprintf("IOMMU group %s serves one pod at a time, and %s of it was just "
 				 "given to another container",

@@ -474,7 +474,7 @@
 { "a pod that has a sibling of its group keeps it, too",
   { NIC("vfio-pci"), OTHER("vfio-pci"), RECORD, OTHERS }, CLAIM(MARKED DELETED, "", READY), SIBLING_CLAIM(MARKED, ""),
   .step = CLAIM_REST, .writes = 1, .ready = "Held", .event = "Held",
-  .says = "pod default/vm-1 has " SIBLING " of its IOMMU group", .allocated = SIBLING, .allocated_to =
+  .says = "a pod has " SIBLING " of its IOMMU group", .allocated = SIBLING, .allocated_to =
   "pod default/vm-1" },
 { "as long as it is not known who has it, nothing is done or told",
   { NIC("vfio-pci"), RECORD }, CLAIM(MARKED DELETED, "", READY), .step = CLAIM_REST, .ready = "Ready",

@@ -136,7 +136,7 @@ static struct offer_case {
 	{ "a group that a pod has a function of is no other pod's",
 	  { FUNCTION(NIC, "vfio-pci", "12", ""), FUNCTION(TWIN, "vfio-pci", "12", "") },
 	  { NIC_CLAIM("", "", READY_OF("True")), TWIN_CLAIM("", "", READY_OF("True")) }, .taken = NIC,
-	  .offers = MODEL ": " NIC " " TWIN "! (IOMMU group 12 serves one pod at a time, and n/p has " NIC " of it)" },
+	  .offers = MODEL ": " NIC " " TWIN "! (IOMMU group 12 serves one pod at a time, and a pod has " NIC " of it)" },
 	{ "a pod may have several functions of a group",
 	  { FUNCTION(NIC, "vfio-pci", "12", ""), FUNCTION(TWIN, "vfio-pci", "12", "") },
 	  { NIC_CLAIM("", "", READY_OF("True")), TWIN_CLAIM("", "", READY_OF("True")) }, .taken = NIC " " TWIN,

@@ -70,12 +70,13 @@ static void make_informers(struct node_agent *agent, const struct informer_deps 
 		if (claim_kinds[i])
 			claims->informer = watch(deps, claim_kinds[i], NULL, claims);
 	}
-	agent->node = informer_new(deps, &(struct informer_spec){
-						 .kind = &node_kind,
-						 .field_selector = self,
-						 .handlers = { tie_node, tie_node_list },
-						 .arg = agent,
-					 });
+	agent->node =
+		informer_new(deps, &(struct informer_spec){
+					   .kind = &node_kind,
+					   .field_selector = self,
+					   .handlers = { tie_node, tie_node_list, tie_node_denied },
+					   .arg = agent,
+				   });
 }
 
 static void start(struct node_agent *agent)

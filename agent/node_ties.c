@@ -87,19 +87,30 @@ void tie_list(void *arg)
 }
 
 /* A Node that no kubelet has ever told anything of lists nothing that a claim could wait for. */
-static void hand_allocatable(const struct node_agent *agent)
+static void hand_node(const struct node_agent *agent)
 {
-	const struct node *node =
-		store_object(informer_store(agent->node), agent->options.node_name);
+	const struct store *store = informer_store(agent->node);
+	const struct entry *entry = store_get(store, agent->options.node_name);
+	const struct node *node = entry ? entry->object : NULL;
 
-	lend_set_allocatable(agent->lend, node && node_heartbeat_ms(node) > 0
-						  ? &node->status.allocatable
-						  : NULL);
+	if (informer_denied(agent->node))
+		lend_set_no_node(agent->lend, informer_error(agent->node));
+	else if (node)
+		lend_set_allocatable(agent->lend, node_heartbeat_ms(node) > 0
+							  ? &node->status.allocatable
+							  : NULL);
+	else if (!entry && informer_synced(agent->node))
+		lend_set_no_node(agent->lend, NULL);
+}
+
+void tie_node_denied(void *arg)
+{
+	hand_node(arg);
 }
 
 void tie_node_list(void *arg)
 {
-	hand_allocatable(arg);
+	hand_node(arg);
 }
 
 void tie_node(void *arg, const char *name, const struct entry *before, const struct entry *after)
@@ -110,14 +121,13 @@ void tie_node(void *arg, const char *name, const struct entry *before, const str
 	(void)name;
 	(void)before;
 	if (!after || !after->object) {
-		if (informer_synced(agent->node))
-			hand_allocatable(agent);
+		hand_node(agent);
 		return;
 	}
 	generics_set_labels(agent->generics, &((const struct node *)after->object)->meta.labels);
 	mdevs_set_labels(agent->mdevs, &((const struct node *)after->object)->meta.labels);
 	lend_set_heartbeat(agent->lend, node_heartbeat_ms(after->object));
-	hand_allocatable(agent);
+	hand_node(agent);
 	address = node_internal_ip(after->object);
 	look_set_node_address(agent->look, address);
 	claims_set_node_address(agent->pci_claims, address);
@@ -259,6 +269,8 @@ void tie_ask_offer(void *arg, const char *address, struct claim_offer *ret_offer
 		[OFFERED_BY_NOBODY] = CLAIM_OFFER_NONE,
 		[OFFERED_NOT_YET] = CLAIM_OFFER_AWAITED,
 		[OFFERED] = CLAIM_OFFERED,
+		[OFFERED_NODE_GONE] = CLAIM_OFFER_NODE_GONE,
+		[OFFERED_NODE_UNREADABLE] = CLAIM_OFFER_NODE_UNREADABLE,
 	};
 	const struct node_agent *agent = arg;
 	struct offered_answer answer = lend_offered(agent->lend, address);
@@ -266,7 +278,10 @@ void tie_ask_offer(void *arg, const char *address, struct claim_offer *ret_offer
 	*ret_offer = (struct claim_offer){ .state = states[answer.state],
 					   .resource = answer.resource,
 					   .trouble = answer.trouble,
-					   .taken = answer.owner != NULL };
+					   .taken = answer.owner != NULL,
+					   .group_taken = answer.group_taken,
+					   .held = answer.held,
+					   .denied = answer.denied };
 }
 
 void tie_offer(void *arg, const char *address)

@@ -29,6 +29,7 @@ void tie_object(void *arg, const char *name, const struct entry *before, const s
 void tie_list(void *arg);
 void tie_node(void *arg, const char *name, const struct entry *before, const struct entry *after);
 void tie_node_list(void *arg);
+void tie_node_denied(void *arg);
 void tie_config(void *arg, const struct config *config);
 
 /* --- from the kernel ------------------------------------------------------------------------ */

@@ -43,11 +43,13 @@ struct claim_past {
 	bool newer; /* it ended after the inventory's scan began: it tells the drivers better */
 };
 
-/* Can pods have the device, by the Node's status.allocatable? */
+/* Can pods have the device, by the Node's status.allocatable and the kubelet's list? */
 enum claim_offer_state {
 	CLAIM_OFFER_NONE, /* the node has no kubelet that offers devices: nothing is waited for */
 	CLAIM_OFFER_AWAITED,
 	CLAIM_OFFERED,
+	CLAIM_OFFER_NODE_GONE,       /* the cluster has no such Node    */
+	CLAIM_OFFER_NODE_UNREADABLE, /* the agent may not read the Node */
 };
 
 struct claim_offer {
@@ -55,6 +57,9 @@ struct claim_offer {
 	const char *resource; /* as which it is lent; NULL: it is not yet                    */
 	const char *trouble;  /* why the kubelet is told that it is not healthy; NULL: it is */
 	bool taken;           /* claimed devices of another type have the resource           */
+	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group  */
+	bool held;            /* a pod has it                                                */
+	const char *denied;   /* NODE_UNREADABLE: what the API server answers                */
 };
 
 /* All borrowed. */

@@ -37,6 +37,7 @@ struct sketch {
 	bool bound;
 	bool viable;           /* meant only if it is bound */
 	const char *unoffered; /* why Ready waits for the kubelet; NULL: it does not */
+	bool lapsed;           /* what was Ready stays so all the same               */
 };
 
 static void say(struct sketch *s, const char *type, enum api_truth truth, const char *reason,
@@ -153,26 +154,36 @@ static bool says_true(const struct claim_case *c, const char *type)
 	return api_conditions_status(&c->claim->status.conditions, type) == API_TRUE;
 }
 
-/* Says the claim already that the device is offered, under the name that it has now? A kubelet that restarts changes
- * nothing of that, nor does a device of the same resource that the kubelet does not count yet. */
-static bool stays_offered(const struct sketch *s, const char *message)
+static const struct api_condition *old_offered(const struct sketch *s)
 {
-	const struct api_condition *old =
-		api_conditions_find(&s->c->claim->status.conditions, "Offered");
-
-	return says_true(s->c, "Offered") &&
-	       (!s->c->offer.resource || strcmp(old->message ? old->message : "", message) == 0);
+	return api_conditions_find(&s->c->claim->status.conditions, "Offered");
 }
 
 static char *offered_message(const struct sketch *s)
 {
 	const struct claim_offer *offer = &s->c->offer;
-	const struct api_condition *old =
-		api_conditions_find(&s->c->claim->status.conditions, "Offered");
+	const struct api_condition *old = old_offered(s);
 
 	if (offer->resource)
 		return xasprintf("node %s offers it as %s", s->c->node_name, offer->resource);
 	return xstrdup(old && old->message ? old->message : "");
+}
+
+/* Was the device offered under a name that it no longer has? */
+static bool is_renamed(const struct sketch *s, const char *message)
+{
+	const struct api_condition *old = old_offered(s);
+
+	return says_true(s->c, "Offered") && strcmp(old->message ? old->message : "", message) != 0;
+}
+
+/* Why the kubelet is told that the device is not healthy; NULL: it is, or the device is its own pod's, or it is told
+ * so only because the claim does not say yet that the device is bound. */
+static const char *trouble_of(const struct sketch *s)
+{
+	const struct claim_offer *offer = &s->c->offer;
+
+	return !offer->held && pcideviceclaim_lends(s->c->claim) ? offer->trouble : NULL;
 }
 
 static const char *offered_reason(const struct sketch *s)
@@ -180,25 +191,6 @@ static const char *offered_reason(const struct sketch *s)
 	const struct api_meta *seen = s->c->device ? &s->c->device->meta : NULL;
 
 	return resource_lent_refused(seen, s->c->claim) ? "NameIgnored" : "Offered";
-}
-
-/* The trouble of a claim that does not say yet that it is bound is just that. */
-static char *awaited_message(const struct sketch *s)
-{
-	const char *trouble = pcideviceclaim_lends(s->c->claim) ? s->c->offer.trouble : NULL;
-
-	if (s->c->offer.taken)
-		return xasprintf(
-			"claimed devices of another kind are lent as %s on this node: give "
-			"those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
-			")",
-			s->c->offer.resource);
-	if (trouble)
-		return xasprintf("the kubelet is told that the device is not healthy: %s", trouble);
-	return xasprintf(
-		"the kubelet does not list it in the allocatable resources of node %s yet; "
-		"it does so every 10 s",
-		s->c->node_name);
 }
 
 /* Is there something else that Ready waits for? Then the kubelet is told that the device is not healthy. */
@@ -209,37 +201,99 @@ static bool is_blocked(const struct sketch *s)
 	return (v && !v->ok) || !s->viable || s->news->reason;
 }
 
-static void say_offered(struct sketch *s)
+/* Takes @message. */
+static void say_awaited(struct sketch *s, enum api_truth truth, const char *reason, char *message)
 {
-	auto_free char *message = NULL;
+	s->unoffered = reason;
+	say(s, "Offered", truth, reason, message);
+	free(message);
+}
 
-	if (!s->bound) {
-		say(s, "Offered", API_FALSE, "NotBound", "the device is not bound");
-		return;
-	}
-	if (s->c->claim->meta.deletion_timestamp) {
-		say(s, "Offered", API_FALSE, "Releasing", "the claim is being deleted");
-		return;
-	}
-	if (is_blocked(s)) {
-		say(s, "Offered", API_FALSE, "Waiting",
-		    "the device is offered when Ready waits for nothing else");
-		return;
-	}
-	message = offered_message(s);
-	if (s->c->offer.state == CLAIM_OFFERED || stays_offered(s, message)) {
+static void say_not_listed(struct sketch *s)
+{
+	say_awaited(s, API_FALSE, "NotOffered",
+		    xasprintf("the kubelet does not list it in the allocatable resources of node "
+			      "%s yet; it does so every 10 s",
+			      s->c->node_name));
+}
+
+static void say_trouble(struct sketch *s, const char *trouble)
+{
+	if (s->c->offer.group_taken)
+		say_awaited(s, API_FALSE, "GroupInUse", xstrdup(trouble));
+	else
+		say_awaited(s, API_FALSE, "Unhealthy",
+			    xasprintf("the kubelet is told that the device is not healthy: %s",
+				      trouble));
+}
+
+static void say_taken(struct sketch *s)
+{
+	say_awaited(
+		s, API_FALSE, "NameTaken",
+		xasprintf(
+			"claimed devices of another kind are lent as %s on this node: give "
+			"those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
+			")",
+			s->c->offer.resource));
+}
+
+static void say_no_node(struct sketch *s)
+{
+	s->lapsed = true;
+	say_awaited(s, API_UNKNOWN, "NodeGone",
+		    xasprintf("the cluster has no Node %s that could offer it: has it been "
+			      "deleted? A kubelet that is restarted creates it again",
+			      s->c->node_name));
+}
+
+static void say_unreadable(struct sketch *s)
+{
+	s->lapsed = true;
+	say_awaited(s, API_UNKNOWN, "NodeUnreadable",
+		    xasprintf("the agent cannot read Node %s (%s): give the agent's ClusterRole "
+			      "get, list and watch of nodes",
+			      s->c->node_name, s->c->offer.denied ? s->c->offer.denied : "denied"));
+}
+
+/* A kubelet that restarts changes nothing of what was offered, nor does a device of the same resource that it does not
+ * count yet. A device that it must not give to a pod, and that no pod has, is offered no more. */
+static void say_bound_offered(struct sketch *s)
+{
+	const struct claim_offer *offer = &s->c->offer;
+	auto_free char *message = offered_message(s);
+	bool renamed = is_renamed(s, message);
+
+	if (offer->state == CLAIM_OFFER_NODE_GONE)
+		say_no_node(s);
+	else if (offer->taken)
+		say_taken(s);
+	else if (offer->state != CLAIM_OFFER_NONE && trouble_of(s))
+		say_trouble(s, trouble_of(s));
+	else if (offer->state == CLAIM_OFFERED || (says_true(s->c, "Offered") && !renamed))
 		say(s, "Offered", API_TRUE, offered_reason(s), message);
-		return;
-	}
-	if (s->c->offer.state == CLAIM_OFFER_NONE) {
+	else if (offer->state == CLAIM_OFFER_NONE)
 		say(s, "Offered", API_UNKNOWN, "NoKubelet",
 		    "no kubelet offers devices on this node");
-		return;
+	else if (offer->state == CLAIM_OFFER_NODE_UNREADABLE)
+		say_unreadable(s);
+	else {
+		s->lapsed = !renamed;
+		say_not_listed(s);
 	}
-	free(message);
-	message = awaited_message(s);
-	s->unoffered = s->c->offer.taken ? "NameTaken" : "NotOffered";
-	say(s, "Offered", API_FALSE, s->unoffered, message);
+}
+
+static void say_offered(struct sketch *s)
+{
+	if (!s->bound)
+		say(s, "Offered", API_FALSE, "NotBound", "the device is not bound");
+	else if (s->c->claim->meta.deletion_timestamp)
+		say(s, "Offered", API_FALSE, "Releasing", "the claim is being deleted");
+	else if (is_blocked(s))
+		say(s, "Offered", API_FALSE, "Waiting",
+		    "the device is offered when Ready waits for nothing else");
+	else
+		say_bound_offered(s);
 }
 
 static void say_unoffered(struct sketch *s)
@@ -250,7 +304,7 @@ static void say_unoffered(struct sketch *s)
 	say(s, "Ready", API_FALSE, s->unoffered, message);
 }
 
-/* The first that is missing speaks for the whole. What was Ready stays so while the kubelet is away. */
+/* The first that is missing speaks for the whole. What was Ready stays so while the kubelet or the Node is away. */
 static void say_ready(struct sketch *s, const char *natives)
 {
 	const struct claim_verdict *v = s->news->verdict;
@@ -262,7 +316,7 @@ static void say_ready(struct sketch *s, const char *natives)
 		say(s, "Ready", API_FALSE, "SiblingBound", natives);
 	} else if (s->news->reason) {
 		say(s, "Ready", API_FALSE, s->news->reason, s->news->message);
-	} else if (s->unoffered && !says_true(s->c, "Ready")) {
+	} else if (s->unoffered && !(s->lapsed && says_true(s->c, "Ready"))) {
 		say_unoffered(s);
 	} else {
 		message = ready_message(s);
@@ -298,6 +352,17 @@ static bool is_true(const struct api_conditions *list, const char *type)
 	return api_conditions_status(list, type) == API_TRUE;
 }
 
+/* It was bound, and told so, before something came between. */
+static void tell_ready(const struct api_condition *before, struct claim_change *change)
+{
+	const char *reason = before && before->reason ? before->reason : "";
+
+	if (strcmp(reason, "Unhealthy") == 0)
+		change->reason = "Healthy";
+	else if (strcmp(reason, "GroupInUse") != 0)
+		change->reason = "Bound";
+}
+
 /* One for each change of what Ready says, none for a step on the way. */
 static void tell_change(const struct sketch *s, struct claim_change *change)
 {
@@ -308,7 +373,7 @@ static void tell_change(const struct sketch *s, struct claim_change *change)
 
 	if (is_true(&s->want.conditions, "Ready")) {
 		if (!is_true(old, "Ready"))
-			*change = (struct claim_change){ .reason = "Bound" };
+			tell_ready(before, change);
 	} else if (reason_is(ready->reason, REASON_PROGRESS)) {
 		if (v && is_true(old, "DriverBound") && !s->bound)
 			*change = (struct claim_change){ .warning = true, .reason = "DriverLost" };

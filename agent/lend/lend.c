@@ -126,18 +126,37 @@ void lend_set_allocatable(struct lend *lend, const struct json_pairs *allocatabl
 	offered_set(lend->offered, allocatable);
 }
 
+void lend_set_no_node(struct lend *lend, const char *denied)
+{
+	offered_set_no_node(lend->offered, denied);
+}
+
 struct offered_answer lend_offered(struct lend *lend, const char *address)
 {
-	struct offered_answer answer = { .state = OFFERED_BY_NOBODY };
-	const char *owner;
+	struct offered_answer nobody = { .state = OFFERED_BY_NOBODY };
 
-	if (!lend->plugins)
-		return answer;
-	answer = offered_ask(lend->offered, address);
-	owner = answer.resource ? lend_owner(lend, answer.resource) : NULL;
-	if (owner && strcmp(owner, pci_device_type.name) != 0)
-		answer.owner = owner;
-	return answer;
+	return lend->plugins ? offered_ask(lend->offered, address) : nobody;
+}
+
+static bool is_listed(void *arg, const char *resource, const char *address)
+{
+	const struct lend *lend = arg;
+
+	return lend->plugins && plugins_list(lend->plugins, &pci_device_type, resource, address);
+}
+
+static const char *other_owner(void *arg, const char *resource)
+{
+	const char *owner = lend_owner(arg, resource);
+
+	return owner && strcmp(owner, pci_device_type.name) != 0 ? owner : NULL;
+}
+
+static bool is_held(void *arg, const char *address)
+{
+	bool ours;
+
+	return lend_resource(arg, address, &ours);
 }
 
 static void on_offered(void *arg, const char *address)
@@ -147,6 +166,8 @@ static void on_offered(void *arg, const char *address)
 	if (lend->deps.offered)
 		lend->deps.offered(lend->deps.arg, address);
 }
+
+static const struct offered_ops offered_ops = { is_listed, other_owner, is_held, on_offered };
 
 static const char *held_as(void *arg, const char *address, bool *ret_ours)
 {
@@ -210,6 +231,9 @@ static void on_plugin(void *arg, const struct plugin_event *event)
 	case PLUGIN_REGISTERED:
 		log_info("resource registered", log_str("resource", resource));
 		custody_ask(lend->custody);
+		return;
+	case PLUGIN_LISTED:
+		offered_look_again(lend->offered);
 		return;
 	case PLUGIN_WAITING:
 		log_warn("resource not registered yet", log_str("resource", resource),
@@ -459,7 +483,7 @@ struct lend *lend_new(const struct lend_deps *deps)
 					.same_pod = is_same_pod,
 					.arg = lend };
 	lend->pci = pci_type_new(&lend->view);
-	lend->offered = offered_new(lend->pci, on_offered, lend);
+	lend->offered = offered_new(lend->pci, &offered_ops, lend);
 	lend_add(lend, &(struct lend_type){
 			       .offer = offer_pci, .arg = lend->pci, .nodes = nodes_of_pci });
 	lend->timer = clock_timer_new(deps->clock, on_due, lend);

@@ -84,12 +84,15 @@ void lend_set_config(struct lend *lend, const struct config *config);
 /* When the kubelet told its Node's condition Ready last, in ms of the wall clock; 0: the Node has none. */
 void lend_set_heartbeat(struct lend *lend, int64_t heartbeat_ms);
 
-/* The Node's status.allocatable (copied); NULL: there is no Node, or no kubelet has written it. Before the first call
+/* As offered_set(): the Node's status.allocatable (copied); NULL: no kubelet has written it. Before the first call
  * nothing counts as offered. */
 void lend_set_allocatable(struct lend *lend, const struct json_pairs *allocatable);
 
-/* Does the node's kubelet offer the PCI function @address, so that the scheduler finds it? Whoever hears
- * OFFERED_NOT_YET is told by `offered` when that changes. */
+/* As offered_set_no_node(). */
+void lend_set_no_node(struct lend *lend, const char *denied);
+
+/* Does the node's kubelet offer the PCI function @address, so that the scheduler finds it? Whoever asks is told by
+ * `offered` when the answer changes. */
 struct offered_answer lend_offered(struct lend *lend, const char *address);
 
 /* Something that a type offers may have changed: look soon. */

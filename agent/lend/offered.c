@@ -10,23 +10,33 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-/* Somebody was told OFFERED_NOT_YET. */
-struct waiting {
+/* What somebody was told. Its texts are ours, but for the owner, which is static. */
+struct asked {
 	char *address;
-	char *trouble; /* which was the reason; NULL: none */
+	char *resource;
+	char *trouble;
+	struct offered_answer answer;
+};
+
+enum node_view {
+	NODE_UNSEEN, /* it has not been looked at */
+	NODE_BARE,   /* no kubelet has written it */
+	NODE_LISTS,
+	NODE_GONE,
+	NODE_DENIED,
 };
 
 struct offered {
 	const struct pci_type *pci;
-	void (*changed)(void *arg, const char *address);
+	const struct offered_ops *ops;
 	void *arg;
-	bool known; /* the Node has been looked at */
-	bool has_kubelet;
-	struct json_pairs allocatable;
+	enum node_view node;
+	struct json_pairs allocatable; /* NODE_LISTS  */
+	char *denied;                  /* NODE_DENIED */
 	struct {
-		struct waiting *items;
+		struct asked *items;
 		size_t len, cap;
-	} waiting;
+	} asked;
 };
 
 /* Of an extended resource the quantity is a whole number, "2"; from 1000 on it may be "1k". */
@@ -47,23 +57,34 @@ static uint64_t count_of(const struct offered *offered, const char *resource)
 
 static struct offered_answer answer(const struct offered *offered, const char *address)
 {
-	struct offered_answer answer = { .state = OFFERED_NOT_YET };
-	size_t healthy = 0;
+	static const enum offered_state states[] = {
+		[NODE_UNSEEN] = OFFERED_NOT_YET,         [NODE_BARE] = OFFERED_BY_NOBODY,
+		[NODE_LISTS] = OFFERED_NOT_YET,          [NODE_GONE] = OFFERED_NODE_GONE,
+		[NODE_DENIED] = OFFERED_NODE_UNREADABLE,
+	};
+	const struct pci_told *told = pci_type_told(offered->pci, address);
+	struct offered_answer answer = { .state = states[offered->node],
+					 .denied = offered->denied };
 
-	if (offered->known && !offered->has_kubelet)
-		answer.state = OFFERED_BY_NOBODY;
-	if (!pci_type_offered(offered->pci, address, &answer.resource, &answer.trouble, &healthy))
+	if (!told)
 		return answer;
-	if (offered->known && offered->has_kubelet && !answer.trouble &&
-	    count_of(offered, answer.resource) >= healthy)
+	answer.resource = told->resource;
+	answer.trouble = told->trouble;
+	answer.group_taken = told->group_taken;
+	answer.held = offered->ops->held(offered->arg, address);
+	answer.owner = offered->ops->owner(offered->arg, told->resource);
+	if (offered->node == NODE_LISTS && !told->trouble && !answer.owner &&
+	    count_of(offered, told->resource) >= told->healthy &&
+	    offered->ops->lists(offered->arg, told->resource, address))
 		answer.state = OFFERED;
 	return answer;
 }
 
-static void waiting_done(struct waiting *waiting)
+static void asked_done(struct asked *asked)
 {
-	free(waiting->address);
-	free(waiting->trouble);
+	free(asked->address);
+	free(asked->resource);
+	free(asked->trouble);
 }
 
 static bool is_same(const char *a, const char *b)
@@ -71,72 +92,97 @@ static bool is_same(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static bool is_changed(const struct asked *asked, const struct offered_answer *now)
+{
+	const struct offered_answer *before = &asked->answer;
+	bool lapsed = before->state == OFFERED && now->state == OFFERED_NOT_YET;
+
+	return (now->state != before->state && !lapsed) || now->held != before->held ||
+	       !is_same(now->resource, asked->resource) || !is_same(now->trouble, asked->trouble) ||
+	       !is_same(now->owner, before->owner);
+}
+
 void offered_look_again(struct offered *offered)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < offered->waiting.len; i++) {
-		struct waiting *waiting = &offered->waiting.items[i];
-		struct offered_answer now = answer(offered, waiting->address);
+	for (size_t i = 0; i < offered->asked.len; i++) {
+		struct asked *asked = &offered->asked.items[i];
+		struct offered_answer now = answer(offered, asked->address);
 
-		if (now.state == OFFERED_NOT_YET && is_same(now.trouble, waiting->trouble)) {
-			offered->waiting.items[kept++] = *waiting;
+		if (!is_changed(asked, &now)) {
+			offered->asked.items[kept++] = *asked;
 			continue;
 		}
-		offered->changed(offered->arg, waiting->address);
-		waiting_done(waiting);
+		offered->ops->changed(offered->arg, asked->address);
+		asked_done(asked);
 	}
-	offered->waiting.len = kept;
+	offered->asked.len = kept;
 }
 
-void offered_set(struct offered *offered, const struct json_pairs *allocatable)
+static void set_node(struct offered *offered, enum node_view node,
+		     const struct json_pairs *allocatable, const char *denied)
 {
-	bool same = offered->known && offered->has_kubelet == (allocatable != NULL) &&
-		    (!allocatable || json_pairs_equal(&offered->allocatable, allocatable));
-
-	if (same)
-		return;
-	offered->known = true;
-	offered->has_kubelet = allocatable;
+	offered->node = node;
 	json_pairs_done(&offered->allocatable);
 	for (size_t i = 0; allocatable && i < allocatable->len; i++)
 		json_pairs_set(&offered->allocatable, allocatable->items[i].key,
 			       allocatable->items[i].value);
+	free(offered->denied);
+	offered->denied = xstrdup_or_null(denied);
 	offered_look_again(offered);
 }
 
-static void wait_for(struct offered *offered, const char *address, const char *trouble)
+void offered_set(struct offered *offered, const struct json_pairs *allocatable)
 {
-	struct waiting *waiting = NULL;
+	enum node_view node = allocatable ? NODE_LISTS : NODE_BARE;
 
-	for (size_t i = 0; i < offered->waiting.len && !waiting; i++) {
-		if (strcmp(offered->waiting.items[i].address, address) == 0)
-			waiting = &offered->waiting.items[i];
+	if (offered->node != node ||
+	    (allocatable && !json_pairs_equal(&offered->allocatable, allocatable)))
+		set_node(offered, node, allocatable, NULL);
+}
+
+void offered_set_no_node(struct offered *offered, const char *denied)
+{
+	enum node_view node = denied ? NODE_DENIED : NODE_GONE;
+
+	if (offered->node != node)
+		set_node(offered, node, NULL, denied);
+}
+
+static void remember(struct offered *offered, const char *address,
+		     const struct offered_answer *answer)
+{
+	struct asked *asked = NULL;
+
+	for (size_t i = 0; i < offered->asked.len && !asked; i++) {
+		if (strcmp(offered->asked.items[i].address, address) == 0)
+			asked = &offered->asked.items[i];
 	}
-	if (!waiting) {
-		waiting = array_add(&offered->waiting);
-		waiting->address = xstrdup(address);
-	}
-	free(waiting->trouble);
-	waiting->trouble = xstrdup_or_null(trouble);
+	if (asked)
+		asked_done(asked);
+	else
+		asked = array_add(&offered->asked);
+	*asked = (struct asked){ .address = xstrdup(address),
+				 .resource = xstrdup_or_null(answer->resource),
+				 .trouble = xstrdup_or_null(answer->trouble),
+				 .answer = *answer };
 }
 
 struct offered_answer offered_ask(struct offered *offered, const char *address)
 {
 	struct offered_answer now = answer(offered, address);
 
-	if (now.state == OFFERED_NOT_YET)
-		wait_for(offered, address, now.trouble);
+	remember(offered, address, &now);
 	return now;
 }
 
-struct offered *offered_new(const struct pci_type *pci,
-			    void (*changed)(void *arg, const char *address), void *arg)
+struct offered *offered_new(const struct pci_type *pci, const struct offered_ops *ops, void *arg)
 {
 	struct offered *offered = xcalloc(1, sizeof(*offered));
 
 	offered->pci = pci;
-	offered->changed = changed;
+	offered->ops = ops;
 	offered->arg = arg;
 	return offered;
 }
@@ -145,10 +191,11 @@ struct offered *offered_free(struct offered *offered)
 {
 	if (!offered)
 		return NULL;
-	for (size_t i = 0; i < offered->waiting.len; i++)
-		waiting_done(&offered->waiting.items[i]);
-	array_done(&offered->waiting);
+	for (size_t i = 0; i < offered->asked.len; i++)
+		asked_done(&offered->asked.items[i]);
+	array_done(&offered->asked);
 	json_pairs_done(&offered->allocatable);
+	free(offered->denied);
 	free(offered);
 	return NULL;
 }

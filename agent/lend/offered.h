@@ -1,11 +1,14 @@
 /*
  * offered: does the node's kubelet offer the PCI functions that this agent lends? By the Node's status.allocatable, which
- * the scheduler goes by, too.
+ * the scheduler goes by, and by the list that the kubelet has of the device plugin.
  *
- * The kubelet writes that list every 10 s, so that a function is registered with it for some seconds before the list
- * counts it. Owns a copy of the list, and remembers who is waited for.
+ * The kubelet writes allocatable every 10 s: a function is on its list for some seconds before it counts there, and a
+ * function that was there before still counts for some seconds after it went. Owns a copy of what the Node lists, and
+ * remembers what it answered.
  */
 #pragma once
+
+#include <stdbool.h>
 
 struct json_pairs;
 struct offered;
@@ -15,30 +18,48 @@ enum offered_state {
 	OFFERED_BY_NOBODY, /* the node has no kubelet, or none that takes devices */
 	OFFERED_NOT_YET,
 	OFFERED,
+	OFFERED_NODE_GONE,       /* the cluster has no such Node                       */
+	OFFERED_NODE_UNREADABLE, /* the agent may not read the Node                    */
 };
 
-/* Texts are borrowed from the pci_type: valid until what is offered changes. */
+/* Texts are borrowed: valid until what is offered changes, or the Node. */
 struct offered_answer {
 	enum offered_state state;
 	const char *resource; /* as which it is lent; NULL: it is not                */
 	const char *trouble;  /* why the kubelet is told that it is not healthy; NULL: it is  */
-	const char *
-		owner; /* the type of devices that has that resource instead; NULL: none. Of lend_offered() */
+	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group   */
+	bool held;            /* a pod has it                                                 */
+	const char *owner;    /* the type of devices that has that resource instead; NULL: none */
+	const char *denied;   /* NODE_UNREADABLE: what the API server answers                 */
 };
 
-/* @changed: the answer about @address is another than it was when somebody waited for it. It asks
- * later, not from inside. */
-struct offered *offered_new(const struct pci_type *pci,
-			    void (*changed)(void *arg, const char *address), void *arg);
+struct offered_ops {
+	/* Has the kubelet the function @address on its list of @resource, as healthy? */
+	bool (*lists)(void *arg, const char *resource, const char *address);
+	/* The type of devices that has @resource, if it is not that of PCI functions; NULL. */
+	const char *(*owner)(void *arg, const char *resource);
+	/* Has a pod the function? */
+	bool (*held)(void *arg, const char *address);
+	/* The answer about @address is another than somebody got. It asks later, not from inside. That what was
+	 * OFFERED is not listed for a while, as by a kubelet that restarts, is no such change. */
+	void (*changed)(void *arg, const char *address);
+};
+
+/* @ops is borrowed. */
+struct offered *offered_new(const struct pci_type *pci, const struct offered_ops *ops, void *arg);
 /* Takes NULL, returns NULL. */
 struct offered *offered_free(struct offered *offered);
 
-/* The Node's allocatable (copied); NULL: there is no Node, or no kubelet has ever written it. Before the first call
- * nothing is offered yet. `changed` runs inside. */
+/* The Node's allocatable (copied); NULL: no kubelet has ever written it. Before the first call nothing is offered yet.
+ * `changed` runs inside. */
 void offered_set(struct offered *offered, const struct json_pairs *allocatable);
 
-/* What is lent may not be what it was: `changed` runs inside. */
+/* There is no such Node; or the agent may not read it, and @denied (copied) is what the API server answers. `changed`
+ * runs inside. */
+void offered_set_no_node(struct offered *offered, const char *denied);
+
+/* What is lent, or what the kubelet has of it, may not be what it was: `changed` runs inside. */
 void offered_look_again(struct offered *offered);
 
-/* An answer OFFERED_NOT_YET makes somebody wait. */
+/* Whoever asks is told by `changed` when it should ask again. */
 struct offered_answer offered_ask(struct offered *offered, const char *address);

@@ -26,18 +26,10 @@
 
 static const char env_prefix[] = "PCI_RESOURCE";
 
-/* What the kubelet was told of a function. */
-struct told_function {
-	char *address;
-	char *resource;
-	char *trouble;  /* NULL: it is healthy */
-	size_t healthy; /* functions of its resource */
-};
-
 struct pci_type {
 	const struct pci_view *view;
 	struct {
-		struct told_function *items;
+		struct pci_told *items;
 		size_t len, cap;
 	} told;
 };
@@ -49,7 +41,8 @@ struct lent {
 	const char *root;
 	bool claimed;
 	char *resource;
-	char *trouble; /* NULL: it is healthy */
+	char *trouble;    /* NULL: it is healthy                                   */
+	bool group_taken; /* the trouble: a pod has another function of its group */
 };
 
 struct lents {
@@ -211,8 +204,10 @@ static void look_at_all(const struct pci_view *view, struct lents *lents)
 
 		if (!device || !look(view, device, &lent))
 			continue;
-		if (!lent.trouble)
+		if (!lent.trouble) {
 			lent.trouble = group_pods_trouble(view, device, lent.resource, NULL);
+			lent.group_taken = lent.trouble != NULL;
+		}
 		lent.root = pci->parents.len > 0 ? pci->parents.items[0] : NULL;
 		*array_add(lents) = lent;
 	}
@@ -269,9 +264,10 @@ static void remember_told(struct pci_type *type, const struct lents *lents)
 			    strcmp(lents->items[i + 1].resource, lent->resource) != 0;
 
 		*array_add(&type->told) =
-			(struct told_function){ .address = xstrdup(lent->address),
-						.resource = xstrdup(lent->resource),
-						.trouble = xstrdup_or_null(lent->trouble) };
+			(struct pci_told){ .address = xstrdup(lent->address),
+					   .resource = xstrdup(lent->resource),
+					   .trouble = xstrdup_or_null(lent->trouble),
+					   .group_taken = lent->group_taken };
 		healthy += !lent->trouble;
 		for (; last && from <= i; from++)
 			type->told.items[from].healthy = healthy;
@@ -280,20 +276,13 @@ static void remember_told(struct pci_type *type, const struct lents *lents)
 	}
 }
 
-bool pci_type_offered(const struct pci_type *type, const char *address, const char **ret_resource,
-		      const char **ret_trouble, size_t *ret_healthy)
+const struct pci_told *pci_type_told(const struct pci_type *type, const char *address)
 {
 	for (size_t i = 0; i < type->told.len; i++) {
-		const struct told_function *told = &type->told.items[i];
-
-		if (strcmp(told->address, address) != 0)
-			continue;
-		*ret_resource = told->resource;
-		*ret_trouble = told->trouble;
-		*ret_healthy = told->healthy;
-		return true;
+		if (strcmp(type->told.items[i].address, address) == 0)
+			return &type->told.items[i];
 	}
-	return false;
+	return NULL;
 }
 
 void pci_type_offer(struct pci_type *type, struct plugins *plugins)

@@ -54,10 +54,17 @@ struct pci_type *pci_type_free(struct pci_type *type);
 /* Make what @plugins offer what the view says. */
 void pci_type_offer(struct pci_type *type, struct plugins *plugins);
 
-/* How the function @address was offered last: its resource, why it is not healthy (NULL: it is), and how many functions
- * of the resource are healthy. False: it was not. The texts are valid until the next offer. */
-bool pci_type_offered(const struct pci_type *type, const char *address, const char **ret_resource,
-		      const char **ret_trouble, size_t *ret_healthy);
+/* What the kubelet was told of a function. */
+struct pci_told {
+	char *address;
+	char *resource;
+	char *trouble;    /* why it is not healthy; NULL: it is                    */
+	bool group_taken; /* the trouble: a pod has another function of its group */
+	size_t healthy;   /* functions of its resource                             */
+};
+
+/* How the function @address was offered last; NULL: it was not. Valid until the next offer. */
+const struct pci_told *pci_type_told(const struct pci_type *type, const char *address);
 
 /* Add the nodes that what is offered now needs. */
 void pci_type_nodes(struct pci_type *type, struct json_strs *nodes);

@@ -91,12 +91,17 @@ static void on_allocated(void *arg, const struct json_strs *ids)
 	tell(offer, (struct plugin_event){ .kind = PLUGIN_ALLOCATED, .ids = ids });
 }
 
-static void on_refused(void *arg, const struct err *err)
+static void on_refused(void *arg, const struct json_strs *ids, const struct err *err)
 {
 	const struct offer *offer = arg;
 
 	metric_count(offer->allocations, offer->resource, "refused");
-	tell(offer, (struct plugin_event){ .kind = PLUGIN_NOT_ALLOCATED, .err = err });
+	tell(offer, (struct plugin_event){ .kind = PLUGIN_NOT_ALLOCATED, .ids = ids, .err = err });
+}
+
+static void on_listed(void *arg)
+{
+	tell(arg, (struct plugin_event){ .kind = PLUGIN_LISTED });
 }
 
 /* --- registered, and again ------------------------------------------------------------- */
@@ -146,6 +151,7 @@ static const struct plugin_ops plugin_ops = {
 	.on_stream_closed = on_stream_closed,
 	.on_allocated = on_allocated,
 	.on_refused = on_refused,
+	.on_kubelet = on_listed,
 };
 
 /* --- served, and anew --------------------------------------------------------------------- */
@@ -339,4 +345,9 @@ const struct device_type *offer_type(const struct offer *offer)
 bool offer_is_withdrawn(const struct offer *offer)
 {
 	return offer->withdrawn;
+}
+
+bool offer_lists(const struct offer *offer, const char *id)
+{
+	return offer->plugin && !offer->withdrawn && plugin_lists(offer->plugin, id);
 }

@@ -48,3 +48,6 @@ void offer_show(const struct offer *offer);
 const char *offer_resource(const struct offer *offer);
 const struct device_type *offer_type(const struct offer *offer);
 bool offer_is_withdrawn(const struct offer *offer);
+
+/* Does the kubelet have the device @id of it on its list, as healthy? */
+bool offer_lists(const struct offer *offer, const char *id);

@@ -125,6 +125,8 @@ static void handle_list_and_watch(void *arg, struct grpc_call *call, const char 
 	note_kubelet(plugin, stream);
 	grpc_call_on_cancel(call, on_stream_cancelled, stream);
 	stream_tell(stream, &plugin->list->message);
+	if (plugin->kubelets == stream && plugin->ops->on_kubelet)
+		plugin->ops->on_kubelet(plugin->arg);
 }
 
 /* --- the other calls -------------------------------------------------------------------- */
@@ -145,6 +147,20 @@ static void handle_options(void *arg, struct grpc_call *call, const char *reques
 		grpc_call_finish(call, status, err.msg);
 }
 
+/* In one list: which container was to get what does not matter any more. */
+static void tell_refused(const struct plugin *plugin, const struct plugin_ids *asked,
+			 const struct err *err)
+{
+	struct json_strs ids = { 0 };
+
+	for (size_t i = 0; i < asked->len; i++) {
+		for (size_t k = 0; k < asked->items[i].len; k++)
+			json_strs_add(&ids, asked->items[i].items[k]);
+	}
+	plugin->ops->on_refused(plugin->arg, &ids, err);
+	json_strs_done(&ids);
+}
+
 static void handle_allocate(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
 	struct plugin *plugin = arg;
@@ -154,15 +170,14 @@ static void handle_allocate(void *arg, struct grpc_call *call, const char *reque
 	enum grpc_status status =
 		plugin_answer_allocate(&plugin->source, request, len, &out, &ids, &err);
 
-	if (status != GRPC_OK) {
+	if (status == GRPC_OK)
+		grpc_call_answer(call, str_cstr(&out), out.len);
+	else
 		grpc_call_finish(call, status, err.msg);
-		if (!plugin->ending)
-			plugin->ops->on_refused(plugin->arg, &err);
-		return;
-	}
-	grpc_call_answer(call, str_cstr(&out), out.len);
-	for (size_t i = 0; i < ids.len; i++)
+	for (size_t i = 0; status == GRPC_OK && i < ids.len; i++)
 		plugin->ops->on_allocated(plugin->arg, &ids.items[i]);
+	if (status != GRPC_OK && !plugin->ending)
+		tell_refused(plugin, &ids, &err);
 	plugin_ids_done(&ids);
 }
 
@@ -303,6 +318,14 @@ void plugin_await_kubelet(struct plugin *plugin)
 bool plugin_has_kubelet(const struct plugin *plugin)
 {
 	return plugin->kubelets;
+}
+
+/* Every change of the list is sent at once. */
+bool plugin_lists(const struct plugin *plugin, const char *id)
+{
+	const struct plugin_device *device = device_list_find(plugin->list, id);
+
+	return plugin->kubelets && !plugin->ending && device && device->healthy;
 }
 
 bool plugin_hang_up(struct plugin *plugin)

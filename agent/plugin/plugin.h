@@ -28,8 +28,11 @@ struct plugin_ops {
 	void (*on_stream_closed)(void *arg, size_t left, bool kubelets);
 	/* A container was given the devices @ids. Does not free the plugin. */
 	void (*on_allocated)(void *arg, const struct json_strs *ids);
-	/* An Allocate was refused. Does not free the plugin. */
-	void (*on_refused)(void *arg, const struct err *err);
+	/* An Allocate of the devices @ids was refused; of a request that cannot be read there are none. Does not free
+	 * the plugin. */
+	void (*on_refused)(void *arg, const struct json_strs *ids, const struct err *err);
+	/* The kubelet has opened its stream, and gets the list on it. May be NULL. Does not free the plugin. */
+	void (*on_kubelet)(void *arg);
 };
 
 struct plugin_settings {
@@ -68,6 +71,9 @@ void plugin_await_kubelet(struct plugin *plugin);
 
 /* Is the kubelet's stream open? */
 bool plugin_has_kubelet(const struct plugin *plugin);
+
+/* Is it, and was the device @id told on it as healthy? */
+bool plugin_lists(const struct plugin *plugin, const char *id);
 
 /* If the kubelet's stream is open, close all connections; the owner is not told of their streams. Was it? Not
  * from within a call. */

@@ -124,12 +124,8 @@ enum grpc_status plugin_answer_allocate(const struct plugin_source *source, cons
 
 	if (r >= 0)
 		r = allocate_all(source, &ids, out, err);
-	if (r < 0) {
-		plugin_ids_done(&ids);
-		return status_of(err);
-	}
 	*ret_ids = ids;
-	return GRPC_OK;
+	return r < 0 ? status_of(err) : GRPC_OK;
 }
 
 /* --- GetPreferredAllocation ---------------------------------------------------------- */

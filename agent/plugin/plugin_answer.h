@@ -28,7 +28,8 @@ enum grpc_status plugin_answer_options(struct str *out, struct err *err);
 /*
  * One allocation for each container of the request, for exactly the devices that it names, in that
  * order. All or nothing: a device that is not in the list, not healthy or named twice, and a type that
- * fails or finds nothing to give, fail the call. What was allocated goes to @ret_ids.
+ * fails or finds nothing to give, fail the call. What was asked for goes to @ret_ids, also if it fails: the caller
+ * releases it.
  */
 enum grpc_status plugin_answer_allocate(const struct plugin_source *source, const char *request,
 					size_t len, struct str *out, struct plugin_ids *ret_ids,

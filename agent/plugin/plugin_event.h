@@ -6,6 +6,7 @@ struct json_strs;
 
 enum plugin_event_kind {
 	PLUGIN_REGISTERED,    /* the kubelet took the resource                                   */
+	PLUGIN_LISTED,        /* it has opened its stream, and gets the list of the devices      */
 	PLUGIN_WAITING,       /* it is not served or not registered yet; that goes on being tried */
 	PLUGIN_ALLOCATED,     /* a container was given devices                                   */
 	PLUGIN_NOT_ALLOCATED, /* an Allocate was refused: a pod failed                           */
@@ -19,9 +20,9 @@ struct plugin_event {
 	const char *type; /* the device type's name */
 	const char *resource;
 	const char *id;              /* REFUSED: the device; NULL: the whole resource */
-	const struct json_strs *ids; /* ALLOCATED, in the order of the request        */
+	const struct json_strs *ids; /* ALLOCATED and NOT_ALLOCATED, in the order of the request */
 	const struct err *err;       /* WAITING, NOT_ALLOCATED, REFUSED               */
 };
 
-/* May call nothing of what tells it. */
+/* May change nothing of what tells it. */
 typedef void plugin_event_fn(void *arg, const struct plugin_event *event);

@@ -468,6 +468,14 @@ const char *plugins_owner(const struct plugins *plugins, const char *resource)
 	return offer && !offer_is_withdrawn(offer) ? offer_type(offer)->name : NULL;
 }
 
+bool plugins_list(const struct plugins *plugins, const struct device_type *type,
+		  const char *resource, const char *id)
+{
+	const struct offer *offer = map_get(plugins->offers, resource);
+
+	return offer && offer_type(offer) == type && offer_lists(offer, id);
+}
+
 void plugins_stop(struct plugins *plugins, void (*stopped)(void *arg), void *arg)
 {
 	plugins->stopped = stopped;

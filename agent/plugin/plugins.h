@@ -63,6 +63,10 @@ bool plugins_offer(const struct plugins *plugins, const char *resource);
  * being withdrawn. */
 const char *plugins_owner(const struct plugins *plugins, const char *resource);
 
+/* Does the kubelet have the device @id of @type on its list as one of @resource, and as healthy? */
+bool plugins_list(const struct plugins *plugins, const struct device_type *type,
+		  const char *resource, const char *id);
+
 /* Withdraw everything. @stopped is called once when that is done, at the latest after PLUGIN_STOP_MS,
  * never before this returns, and may free the plugins. plugins_set() must not follow. */
 void plugins_stop(struct plugins *plugins, void (*stopped)(void *arg), void *arg);

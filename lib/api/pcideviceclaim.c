@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/names.h"
+#include "base/mem.h"
 
 static const struct json_row spec_map[] = {
 	JSON_STR(struct pcideviceclaim_spec, address, "address", JSON_OPTIONAL),
@@ -51,11 +52,18 @@ const struct api_kind pcideviceclaim_kind = {
 
 bool pcideviceclaim_lends(const struct pcideviceclaim *claim)
 {
+	/* Of the condition Offered: agent/claim/claim_status.c. */
+	static const char *const awaited[] = { "NotOffered", "NameTaken", "GroupInUse",
+					       "Unhealthy",  "NodeGone",  "NodeUnreadable" };
 	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");
 
 	if (!ready || !ready->status)
 		return false;
-	return strcmp(ready->status, "True") == 0 ||
-	       (ready->reason && (strcmp(ready->reason, "NotOffered") == 0 ||
-				  strcmp(ready->reason, "NameTaken") == 0));
+	if (strcmp(ready->status, "True") == 0)
+		return true;
+	for (size_t i = 0; ready->reason && i < ARRAY_LEN(awaited); i++) {
+		if (strcmp(ready->reason, awaited[i]) == 0)
+			return true;
+	}
+	return false;
 }

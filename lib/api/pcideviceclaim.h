@@ -36,5 +36,6 @@ struct pcideviceclaim {
 extern const struct json_row pcideviceclaim_status_map[];
 extern const struct api_kind pcideviceclaim_kind;
 
-/* Is its device bound and fit to be lent? Then Ready is True, or waits for nothing but the kubelet's offer. */
+/* Is its device bound and fit to be lent? Then Ready is True, or waits for nothing but the kubelet's offer: whatever hinders
+ * that alone. */
 bool pcideviceclaim_lends(const struct pcideviceclaim *claim);

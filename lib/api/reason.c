@@ -20,9 +20,12 @@ static const struct reason reasons[] = {
 	{ "Released", "waiting", CLAIMS | PROGRESS },
 	{ "Busy", "waiting", PCI },
 	{ "NotOffered", "waiting", PCI | PROGRESS },
+	{ "NodeGone", "waiting", PCI | PROGRESS },
+	{ "NodeUnreadable", "waiting", PCI | PROGRESS },
 	{ "ClaimDeleted", "waiting", PCI },
 	{ "SkippedByAnnotation", "waiting", PCI | PROGRESS },
 	{ "Held", "held", CLAIMS },
+	{ "GroupInUse", "held", PCI | PROGRESS },
 	{ "Stuck", "stuck", PCI },
 	/* of the claim, or of others that keep it from its device */
 	{ "AlreadyClaimed", "refused", REASON_USB_CLAIM },
@@ -68,6 +71,8 @@ static const struct reason reasons[] = {
 	{ "ProbeFailed", "failed", PCI },
 	{ "StateNotWritable", "failed", PCI },
 	{ "UnbindFailed", "failed", PCI },
+	/* what the kubelet is told: agent/lend/pci_type.c */
+	{ "Unhealthy", "failed", PCI },
 	/* of cards, beside some of the above */
 	{ "Applying", NULL, PROGRESS },
 	{ "Disabled", NULL, PROGRESS },

@@ -25,8 +25,10 @@ const char *audit_result(const char *reason, bool warning)
 		return "Held";
 	if (strcmp(reason, "Stuck") == 0)
 		return "Stuck";
-	return ends_in(reason, "Failed") || strcmp(reason, "DriverLost") == 0 ? "Failed"
-									      : "Refused";
+	return ends_in(reason, "Failed") || strcmp(reason, "DriverLost") == 0 ||
+			       strcmp(reason, "Unhealthy") == 0
+		       ? "Failed"
+		       : "Refused";
 }
 
 void audit_log(const struct audit *audit)

@@ -35,7 +35,7 @@ struct audit {
 	bool warning;         /* somebody should look at it */
 };
 
-/* The result that an event with @reason stands for: "Held", "Stuck" and "Failed" (of reasons that end so, and DriverLost), else
+/* The result that an event with @reason stands for: "Held", "Stuck" and "Failed" (of reasons that end so, DriverLost and Unhealthy), else
  * "Refused"; "Done" if it is no warning. */
 const char *audit_result(const char *reason, bool warning);
 

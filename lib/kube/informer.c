@@ -186,8 +186,9 @@ struct informer {
 	struct feed feed;
 	bool running;
 	bool synced;
-	bool busy;  /* one of our callbacks is on the stack            */
-	bool dying; /* freed meanwhile: the callback releases us       */
+	bool busy;   /* one of our callbacks is on the stack            */
+	bool dying;  /* freed meanwhile: the callback releases us       */
+	bool denied; /* as the owner was told last                      */
 	struct str text;
 	struct err last; /* of the trouble */
 	struct report report;
@@ -282,6 +283,11 @@ static bool in_trouble(const struct informer *inf)
 	return r->trouble != REFLECTOR_STARTED && !answered;
 }
 
+bool informer_denied(const struct informer *inf)
+{
+	return in_trouble(inf) && inf->reflector.trouble == REFLECTOR_DENIED;
+}
+
 const char *informer_error(const struct informer *inf)
 {
 	return in_trouble(inf) ? inf->last.msg : "";
@@ -307,6 +313,17 @@ static void on_change(void *arg, const struct entry *before, const struct entry 
 
 	if (!inf->dying)
 		inf->spec.handlers.on_change(inf->spec.arg, either->name, before, after);
+}
+
+static void notice_denied(struct informer *inf)
+{
+	bool denied = informer_denied(inf);
+
+	if (inf->dying || inf->denied == denied)
+		return;
+	inf->denied = denied;
+	if (inf->spec.handlers.on_denied)
+		inf->spec.handlers.on_denied(inf->spec.arg);
 }
 
 static void on_unreadable(void *arg, const struct err *err)
@@ -378,6 +395,7 @@ static void tell(struct informer *inf, enum reflector_event event, uint64_t retr
 		err_set(&inf->last, ERR_RETRY, -EIO, "the watch was over at once");
 	report_end(&inf->report, event, &step, err);
 	act(inf, &step);
+	notice_denied(inf);
 }
 
 void informer_start(struct informer *inf)
@@ -478,6 +496,7 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 	r = feed_line(&inf->feed, line, len, err);
 	report_line(&inf->report);
 	report_store(&inf->report, inf->store);
+	notice_denied(inf);
 	/* Stopped or freed by a handler: the call is cancelled, its other lines are nobody's. */
 	if (!inf->running)
 		r = err_set(err, ERR_RETRY, -ECANCELED, "nobody listens any more");

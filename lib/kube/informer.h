@@ -31,6 +31,8 @@ struct informer_handlers {
 			  const struct entry *after);
 	/* The first list is in the store; called once. May be NULL. */
 	void (*on_synced)(void *arg);
+	/* informer_denied() says something else than before. As on_change; may be NULL. */
+	void (*on_denied)(void *arg);
 };
 
 /* Copied, but for the kind. */
@@ -61,6 +63,9 @@ bool informer_synced(const struct informer *informer);
 
 /* False while the API server says that it does not know the kind: writes of it would fail. */
 bool informer_installed(const struct informer *informer);
+
+/* Does the API server refuse to let it read (401, 403)? Then informer_error() says what it answers. */
+bool informer_denied(const struct informer *informer);
 
 /* One line for readyz and people: "pcidevices: listing (gone)". Valid until the next call. A watch that
  * the API server answers ends the trouble, even if it has brought nothing yet. */

@@ -1,5 +1,6 @@
 """A kubelet's folder with nobody behind it: what an agent offers there, asked by our own gRPC client."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from cluster import ROOT
 
 PROBE = ROOT / os.environ.get("HOSTDEV_TEST_BUILD", "build/dev") / "bin/grpc-probe"
 TIMEOUT_MS = 20000
+STREAM_MS = 600000
 
 
 def fields(data):
@@ -108,6 +110,18 @@ class FakeKubelet:
         message = self.call(endpoint, "/v1beta1.DevicePlugin/ListAndWatch", stream=True)
         devices = [texts_of_device(value) for _, value in fields(message)]
         return {device[1]: device[2] == "Healthy" for device in devices}
+
+    @contextlib.contextmanager
+    def listing(self, resource):
+        """The kubelet's stream of the resource, open meanwhile."""
+        with subprocess.Popen([PROBE, "call", self.endpoints()[resource]], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as probe:
+            assert probe.stdout.readline() == "ready\n"
+            probe.stdin.write(f"call /v1beta1.DevicePlugin/ListAndWatch {STREAM_MS} stream -\n")
+            probe.stdin.flush()
+            answered(probe.stdout.readline())
+            yield
+            probe.stdin.close()
 
     def allocate(self, resource, *containers):
         """What each container gets: {"envs", "mounts", "devices"}; containers are lists of IDs."""

@@ -131,7 +131,8 @@ CLAIM_REASONS = {
                    "DifferentDevice OverrideOwned InUse UseUnknown DriverChanged DriverMissing NoIOMMUBackend StateNotWritable "
                    "OverrideFailed UnbindFailed ProbeFailed NativeDriverMissing NativeBindFailed GroupNotViable "
                    "NodeMissing HelperFailed",
-    "Offered": "Offered NameIgnored NotBound NotOffered NameTaken Waiting Releasing NoKubelet",
+    "Offered": "Offered NameIgnored NotBound NotOffered Unhealthy GroupInUse NameTaken Waiting Releasing NoKubelet "
+               "NodeGone NodeUnreadable",
     "Ready": "Ready",
     "NodeReachable": "Reachable NodeGone NodeNotReady AgentNotRunning",
 }

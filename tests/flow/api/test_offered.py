@@ -74,8 +74,11 @@ def test_ready_waits_until_the_node_lists_the_device(agent, rest, node, kubelet,
     assert rest.get(f"{GROUP}/pcidevices/{node}-000001001")["status"]["kernelDriverInUse"] == "vfio-pci"
     wait_until(lambda: kubelet.devices(POOL) == {NIC: True}, 20, "the device is healthy for the kubelet")
 
-    lists(rest, node, **{POOL: "1"})
-    claimed.wait("Ready", "True", "Ready")
+    lists(rest, node, **{POOL: "1"})  # as it still does for a while of what was released and claimed again
+    agent.wait_converged()
+    assert claimed.says("Ready")[:2] == ("False", "NotOffered"), "no kubelet has it"
+    with kubelet.listing(POOL):
+        claimed.wait("Ready", "True", "Ready")
     assert claimed.says("Offered") == ("True", "Offered", f"node {node} offers it as {POOL}")
     version = rest.get(claimed.path)["metadata"]["resourceVersion"]
 
@@ -85,6 +88,52 @@ def test_ready_waits_until_the_node_lists_the_device(agent, rest, node, kubelet,
     assert rest.get(claimed.path)["metadata"]["resourceVersion"] == version
 
 
+def offered(rest, node, kubelet, agent, claimed, **more):
+    """A claim that waits for the kubelet alone; a context in which that has the resource."""
+    lists(rest, node, **{POOL: "1"})
+    agent.start()
+    claimed(**more)
+    claimed.wait("Ready", "False", "NotOffered")
+    wait_until(lambda: kubelet.devices(POOL) == {NIC: True}, 20, "the device is healthy for the kubelet")
+    return kubelet.listing(POOL)
+
+
+def test_what_is_not_healthy_is_not_ready(agent, rest, node, kubelet, claimed, tmp_path):
+    (group,) = {path for path in (tmp_path / "dev/vfio").iterdir() if path.name != "vfio"}
+    with offered(rest, node, kubelet, agent, claimed):
+        claimed.wait("Ready", "True", "Ready")
+        group.unlink()
+        claimed.wait("Ready", "False", "Unhealthy")
+        assert claimed.says("Offered") == ("False", "Unhealthy", "the kubelet is told that the device is not healthy: "
+                                           f"/dev/vfio/{group.name} is not there")
+        assert kubelet.devices(POOL) == {NIC: False}
+        group.symlink_to("/dev/null")
+        claimed.wait("Ready", "True", "Ready")
+        assert claimed.says("Offered")[:2] == ("True", "Offered")
+
+
+def test_another_name_is_waited_for(agent, rest, node, kubelet, claimed):
+    name = "a.io/renamed"
+    with offered(rest, node, kubelet, agent, claimed):
+        claimed.wait("Ready", "True", "Ready")
+        accepted(rest.request("PATCH", claimed.path, {"metadata": {"annotations": {
+            "pcidevice.harvesterhci.io/override-resource-name": name}}}, MERGE))
+        claimed.wait("Ready", "False", "NotOffered")
+        wait_until(lambda: kubelet.devices(name) == {NIC: True}, 20, "the other resource")
+        with kubelet.listing(name):
+            lists(rest, node, **{name: "1"})
+            claimed.wait("Ready", "True", "Ready")
+            assert claimed.says("Offered") == ("True", "Offered", f"node {node} offers it as {name}")
+
+
+def test_a_node_that_is_deleted_offers_nothing(agent, rest, node, kubelet, claimed):
+    with offered(rest, node, kubelet, agent, claimed):
+        claimed.wait("Ready", "True", "Ready")
+        rest.remove(f"/api/v1/nodes/{node}")
+        claimed.wait("Offered", "Unknown", "NodeGone")
+        assert claimed.says("Ready")[:2] == ("True", "Ready"), "what was Ready stays so"
+
+
 def test_a_node_without_a_kubelet_makes_nobody_wait(agent, rest, node, claimed):
     agent.start()
     claimed()
@@ -92,10 +141,9 @@ def test_a_node_without_a_kubelet_makes_nobody_wait(agent, rest, node, claimed):
     assert claimed.says("Offered")[:2] == ("Unknown", "NoKubelet")
 
 
-def test_an_ignored_name_is_a_reason(agent, rest, node, claimed):
-    lists(rest, node, **{POOL: "1"})
-    agent.start()
-    claimed(annotations={"pcidevice.harvesterhci.io/override-resource-name": "not a name!!"})
-    claimed.wait("Ready", "True", "Ready")
+def test_an_ignored_name_is_a_reason(agent, rest, node, kubelet, claimed):
+    ignored = {"pcidevice.harvesterhci.io/override-resource-name": "not a name!!"}
+    with offered(rest, node, kubelet, agent, claimed, annotations=ignored):
+        claimed.wait("Ready", "True", "Ready")
     assert claimed.says("Offered")[:2] == ("True", "NameIgnored")
     assert "'not a name!!'" in claimed.says("Ready")[2]

@@ -99,7 +99,8 @@ static void on_event(void *arg, const struct plugin_event *event)
 	};
 
 	(void)arg;
-	if (event->kind == PLUGIN_ALLOCATED || event->kind == PLUGIN_NOT_ALLOCATED)
+	if (event->kind == PLUGIN_ALLOCATED || event->kind == PLUGIN_NOT_ALLOCATED ||
+	    event->kind == PLUGIN_LISTED)
 		return;
 	say("%s %s%s%s", names[event->kind], event->resource, event->err ? ": " : "",
 	    event->err ? event->err->msg : "");

@@ -68,10 +68,10 @@ static void try_allocate(const struct plugin_source *source, const char *data, s
 
 	if (plugin_answer_allocate(source, data, len, &out, &ids, &err) == GRPC_OK) {
 		check_allocations(&out, &ids);
-		plugin_ids_done(&ids);
-		return;
+	} else {
+		assert(err.code < 0 && err.msg[0] && out.len == 0);
 	}
-	assert(err.code < 0 && err.msg[0] && out.len == 0 && ids.len == 0);
+	plugin_ids_done(&ids);
 }
 
 static void try_preferred(const struct plugin_source *source, const char *data, size_t len)

@@ -58,11 +58,14 @@
 #define OVERRIDE ",'annotations':{'" NAMES_ANNOTATION_OVERRIDE "':'true'}"
 #define TOLD    "'kernelDriverToUnbind':'e1000e','iommuGroup':'12','passthroughEnabled':false"
 #define LENT    "'kernelDriverToUnbind':'e1000e','iommuGroup':'12','passthroughEnabled':true"
-#define READY   LENT ",'conditions':[{'type':'Ready','status':'True','reason':'Ready'}," \
-	"{'type':'DriverBound','status':'True','reason':'Bound'}]"
+#define READY   READY_ONLY "]"
 #define REFUSED(reason) "'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}]"
 #define OFFERED_AS(resource) "{'type':'Offered','status':'True','reason':'Offered','message':" \
 	"'node node1 offers it as " resource "'}"
+#define WAS_OFFERED READY_ONLY "," OFFERED_AS("intel.com/NIC") "]"
+#define READY_ONLY  LENT ",'conditions':[{'type':'Ready','status':'True','reason':'Ready'}," \
+	"{'type':'DriverBound','status':'True','reason':'Bound'}"
+#define REFUSED_LENT(reason) LENT ",'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}]"
 #define GROUP   "'includeIOMMUGroup':true"
 #define SIBLING_CLAIM(meta, spec) CLAIM_OF(SIBLINGS, "u2", meta, spec, "'iommuGroup':'12'")
 /* clang-format on */

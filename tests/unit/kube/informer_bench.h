@@ -44,16 +44,23 @@ static inline void on_synced(void *arg)
 	str_add(&b->log, " synced");
 }
 
+static inline void on_denied(void *arg)
+{
+	struct bench *b = arg;
+
+	str_add(&b->log, informer_denied(b->informer) ? " denied" : " allowed");
+}
+
 static inline void open_bench(struct bench *b)
 {
 	*b = (struct bench){ .client = fake_client_new(), .clock = fake_clock_new() };
-	b->informer =
-		informer_new(&(struct informer_deps){ .client = b->client,
-						      .clock = fake_clock_as_clock(b->clock) },
-			     &(struct informer_spec){ .kind = &pcidevice_kind,
-						      .label_selector = "nodename=n",
-						      .handlers = { on_change, on_synced },
-						      .arg = b });
+	b->informer = informer_new(
+		&(struct informer_deps){ .client = b->client,
+					 .clock = fake_clock_as_clock(b->clock) },
+		&(struct informer_spec){ .kind = &pcidevice_kind,
+					 .label_selector = "nodename=n",
+					 .handlers = { on_change, on_synced, on_denied },
+					 .arg = b });
 	informer_start(b->informer);
 	assert_string_equal(str_cstr(&b->log), "");
 }

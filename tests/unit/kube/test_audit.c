@@ -69,6 +69,7 @@ static struct result_case {
 	{ "stuck is stuck", "Stuck", true, "Stuck" },
 	{ "what has failed says so", "UnbindFailed", true, "Failed" },
 	{ "what is lost has failed", "DriverLost", true, "Failed" },
+	{ "as has what is not healthy", "Unhealthy", true, "Failed" },
 	{ "all else was refused", "GroupShared", true, "Refused" },
 };
 

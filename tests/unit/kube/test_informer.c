@@ -146,6 +146,19 @@ static void a_watch_that_is_answered_ends_the_trouble(void **state)
 	assert_non_null(strstr(informer_error(b->informer), "no answer"));
 }
 
+static void a_watch_that_is_refused_is_allowed_again_by_what_it_brings(void **state)
+{
+	struct bench *b = *state;
+
+	open_watching(b);
+	fake_client_answer(b->client, 403, "{}");
+	heard(b, " denied");
+	fake_clock_advance(b->clock, fake_clock_next(b->clock));
+	asks(b, "watch=true");
+	send_event(b, "ADDED", "x", "6");
+	heard(b, " +x allowed");
+}
+
 static void a_server_that_is_down_at_start_is_waited_for(void **state)
 {
 	struct bench *b = *state;
@@ -157,10 +170,15 @@ static void a_server_that_is_down_at_start_is_waited_for(void **state)
 	assert_in_range(fake_clock_next(b->clock), 7000, 11500);
 	fake_clock_advance(b->clock, fake_clock_next(b->clock));
 	fake_client_answer(b->client, 403, "{}");
+	heard(b, " denied");
 	assert_in_range(fake_clock_next(b->clock), 5000, 7500);
 	assert_false(informer_synced(b->informer));
 	fake_clock_advance(b->clock, fake_clock_next(b->clock));
+	fake_client_answer(b->client, 403, "{}");
+	heard(b, "");
+	fake_clock_advance(b->clock, fake_clock_next(b->clock));
 	fake_client_answer(b->client, 200, "<html>");
+	heard(b, " allowed");
 	fake_clock_advance(b->clock, fake_clock_next(b->clock));
 	fake_client_answer(b->client, 200, EMPTY_LIST);
 	heard(b, " synced");
@@ -259,6 +277,8 @@ int main(void)
 	suite_add(&suite, "an outage keeps the version", an_outage_keeps_the_version, NULL);
 	suite_add(&suite, "a watch that is answered ends the trouble",
 		  a_watch_that_is_answered_ends_the_trouble, NULL);
+	suite_add(&suite, "a watch that is refused is allowed again by what it brings",
+		  a_watch_that_is_refused_is_allowed_again_by_what_it_brings, NULL);
 	suite_add(&suite, "a server that is down at start is waited for",
 		  a_server_that_is_down_at_start_is_waited_for, NULL);
 	suite_add(&suite, "a kind that is not installed is empty",

@@ -2,6 +2,7 @@
 #include "agent/lend/offered.h"
 
 #include "api/json_values.h"
+#include "api/names.h"
 #include "fake/fake_clock.h"
 #include "unit/lend/lend_scene.h"
 
@@ -35,6 +36,7 @@ static struct scene *scene_of_two(void)
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, false);
 	await_stream(scene);
+	settle(scene);
 	return scene;
 }
 
@@ -131,7 +133,163 @@ static void who_waits_is_told_of_what_is_wrong(void **state)
 	answer = lend_offered(scene->lend, NIC);
 	assert_int_equal(answer.state, OFFERED_NOT_YET);
 	assert_string_equal(answer.trouble, "/dev/vfio/12 is not there");
+	assert_false(answer.group_taken || answer.held);
 	assert_int_equal(state_of(scene, TWIN), OFFERED); /* one is healthy, and one is listed */
+	scene_free(scene);
+}
+
+/* It counts for some seconds after it was withdrawn, and the kubelet knows nothing of it yet when it is claimed again. */
+static void what_the_node_still_lists_is_not_offered_before_the_kubelet_has_it(void **state)
+{
+	struct scene *scene = scene_of(pair);
+
+	node1_nodes(&scene->node, "13");
+	node1_claim(&scene->node, TWIN_CLAIM("", "", READY_OF("True")));
+	scene->kubelet.mood = KUBELET_HANGS;
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	node_lists(scene, "2");
+	settle(scene);
+	assert_int_equal(state_of(scene, NIC), OFFERED_NOT_YET);
+	str_clear(&scene->stage.log);
+	kubelet_call_back(&scene->kubelet);
+	await_stream(scene);
+	settle(scene);
+	assert_true(told(scene, "offered " NIC "|"));
+	assert_int_equal(state_of(scene, NIC), OFFERED);
+	scene_free(scene);
+}
+
+static void what_is_offered_is_told_when_something_is_wrong_and_when_no_more(void **state)
+{
+	struct scene *scene = scene_of_two();
+	auto_free char *path = folder_path(&scene->node.folder, "dev/vfio/12");
+	struct offered_answer answer;
+
+	node_lists(scene, "2");
+	assert_int_equal(state_of(scene, NIC), OFFERED);
+	assert_int_equal(state_of(scene, TWIN), OFFERED);
+	str_clear(&scene->stage.log);
+	assert_int_equal(unlink(path), 0);
+	lend_set(scene->lend, scene->node.world.inventory);
+	assert_string_equal(str_cstr(&scene->stage.log), "offered " NIC "|");
+	answer = lend_offered(scene->lend, NIC);
+	assert_int_equal(answer.state, OFFERED_NOT_YET);
+	assert_string_equal(answer.trouble, "/dev/vfio/12 is not there");
+	str_clear(&scene->stage.log);
+	node1_nodes(&scene->node, "12");
+	lend_set(scene->lend, scene->node.world.inventory);
+	assert_string_equal(str_cstr(&scene->stage.log), "offered " NIC "|");
+	assert_int_equal(state_of(scene, NIC), OFFERED);
+	scene_free(scene);
+}
+
+static void a_kubelet_that_restarts_wakes_nobody_who_knows_it_offered(void **state)
+{
+	struct scene *scene = scene_of_two();
+
+	node_lists(scene, "2");
+	assert_int_equal(state_of(scene, NIC), OFFERED);
+	str_clear(&scene->stage.log);
+	node_lists(scene, "0");
+	node_lists(scene, "2");
+	assert_string_equal(str_cstr(&scene->stage.log), "");
+	node_lists(scene, "0");
+	assert_int_equal(state_of(scene, NIC), OFFERED_NOT_YET);
+	node_lists(scene, "2");
+	assert_string_equal(str_cstr(&scene->stage.log), "offered " NIC "|");
+	scene_free(scene);
+}
+
+static void another_name_is_told(void **state)
+{
+	struct scene *scene = scene_of_two();
+	struct offered_answer answer;
+
+	node_lists(scene, "2");
+	assert_int_equal(state_of(scene, NIC), OFFERED);
+	str_clear(&scene->stage.log);
+	node1_claim(&scene->node,
+		    NIC_CLAIM(",'annotations':{'" NAMES_ANNOTATION_RESOURCE_NAME "':'a.io/b'}", "",
+			      READY_OF("True")));
+	lend_touch(scene->lend);
+	settle(scene);
+	assert_true(told(scene, "offered " NIC "|"));
+	answer = lend_offered(scene->lend, NIC);
+	assert_string_equal(answer.resource, "a.io/b");
+	assert_int_equal(answer.state, OFFERED_NOT_YET);
+	scene_free(scene);
+}
+
+static void a_node_that_is_gone_or_unreadable_is_told(void **state)
+{
+	struct scene *scene = scene_of_two();
+
+	node_lists(scene, "2");
+	assert_int_equal(state_of(scene, NIC), OFFERED);
+	str_clear(&scene->stage.log);
+	lend_set_no_node(scene->lend, NULL);
+	assert_string_equal(str_cstr(&scene->stage.log), "offered " NIC "|");
+	assert_int_equal(state_of(scene, NIC), OFFERED_NODE_GONE);
+	lend_set_no_node(scene->lend, "HTTP 403");
+	assert_int_equal(state_of(scene, NIC), OFFERED_NODE_UNREADABLE);
+	assert_string_equal(lend_offered(scene->lend, NIC).denied, "HTTP 403");
+	str_clear(&scene->stage.log);
+	node_lists(scene, "2");
+	assert_string_equal(str_cstr(&scene->stage.log), "offered " NIC "|");
+	assert_int_equal(state_of(scene, NIC), OFFERED);
+	scene_free(scene);
+}
+
+/* Two functions of one group, and podresources that answers. */
+static struct scene *scene_of_group(void)
+{
+	static const char *const group[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
+							FUNCTION(TWIN, "vfio-pci", "12", "") };
+	struct scene *scene = scene_of(group);
+
+	node1_claim(&scene->node, TWIN_CLAIM("", "", READY_OF("True")));
+	kubelet_start(&scene->kubelet);
+	pods_serve(scene);
+	lend_begin(scene, false);
+	await_stream(scene);
+	node_lists(scene, "2");
+	pass(scene, 2000);
+	assert_int_equal(state_of(scene, NIC), OFFERED);
+	assert_int_equal(state_of(scene, TWIN), OFFERED);
+	return scene;
+}
+
+static void a_pod_takes_the_group_but_what_it_has_itself_is_held(void **state)
+{
+	struct scene *scene = scene_of_group();
+	struct offered_answer answer;
+
+	give(scene, "vm-1");
+	allocate(scene);
+	pass(scene, 5000);
+	assert_true(told(scene, "offered " TWIN "|"));
+	answer = lend_offered(scene->lend, TWIN);
+	assert_int_equal(answer.state, OFFERED_NOT_YET);
+	assert_true(answer.group_taken && !answer.held);
+	assert_null(strstr(answer.trouble, "vm-1"));
+	answer = lend_offered(scene->lend, NIC);
+	assert_null(answer.trouble);
+	assert_true(answer.held);
+
+	/* podresources that comes and goes is no news */
+	for (int i = 0; i < 3; i++) {
+		scene->pods = grpc_uv_server_free(scene->pods);
+		pass(scene, 40000);
+		pods_serve(scene);
+		pass(scene, 40000);
+	}
+	assert_false(told(scene, "offered "));
+
+	scene->given.pod = NULL;
+	pass(scene, 60000);
+	assert_true(told(scene, "offered " TWIN "|"));
+	assert_int_equal(state_of(scene, TWIN), OFFERED);
 	scene_free(scene);
 }
 
@@ -149,5 +307,16 @@ int main(void)
 	suite_add(&suite, "who waits is told once", who_waits_is_told_once, NULL);
 	suite_add(&suite, "who waits is told of what is wrong", who_waits_is_told_of_what_is_wrong,
 		  NULL);
+	suite_add(&suite, "what the Node still lists is not offered before the kubelet has it",
+		  what_the_node_still_lists_is_not_offered_before_the_kubelet_has_it, NULL);
+	suite_add(&suite, "what is offered is told when something is wrong and when no more",
+		  what_is_offered_is_told_when_something_is_wrong_and_when_no_more, NULL);
+	suite_add(&suite, "a kubelet that restarts wakes nobody who knows it offered",
+		  a_kubelet_that_restarts_wakes_nobody_who_knows_it_offered, NULL);
+	suite_add(&suite, "another name is told", another_name_is_told, NULL);
+	suite_add(&suite, "a Node that is gone or unreadable is told",
+		  a_node_that_is_gone_or_unreadable_is_told, NULL);
+	suite_add(&suite, "a pod takes the group, but what it has itself is held",
+		  a_pod_takes_the_group_but_what_it_has_itself_is_held, NULL);
 	return suite_run(&suite, "offered");
 }

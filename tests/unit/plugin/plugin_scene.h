@@ -12,6 +12,7 @@ struct scene {
 	struct plugin *plugin;
 	struct caller caller;
 	bool free_when_alone;
+	int kubelets; /* streams of the kubelet so far */
 };
 
 static inline void on_stream_closed(void *arg, size_t left, bool kubelets)
@@ -34,15 +35,28 @@ static inline void on_allocated(void *arg, const struct json_strs *ids)
 	str_add_char(&scene->stage.log, '|');
 }
 
-static inline void on_refused(void *arg, const struct err *err)
+static inline void on_refused(void *arg, const struct json_strs *ids, const struct err *err)
 {
 	struct scene *scene = arg;
 
 	assert_true(err->code < 0);
-	stage_say(&scene->stage, "refused");
+	str_add(&scene->stage.log, "refused");
+	for (size_t i = 0; i < ids->len; i++)
+		str_addf(&scene->stage.log, " %s", ids->items[i]);
+	str_add_char(&scene->stage.log, '|');
 }
 
-static const struct plugin_ops ops = { on_stream_closed, on_allocated, on_refused };
+static inline void on_kubelet(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->kubelets++;
+}
+
+static const struct plugin_ops ops = { .on_stream_closed = on_stream_closed,
+				       .on_allocated = on_allocated,
+				       .on_refused = on_refused,
+				       .on_kubelet = on_kubelet };
 
 static inline int serve(struct scene *scene, const char *words, struct err *err)
 {

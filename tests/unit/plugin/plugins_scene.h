@@ -29,6 +29,8 @@ static inline void on_event(void *arg, const struct plugin_event *event)
 	};
 	struct scene *scene = arg;
 
+	if (event->kind == PLUGIN_LISTED)
+		return; /* in no order with the others */
 	str_addf(&scene->stage.log, "%s %s %s", event->type, event->resource, names[event->kind]);
 	if (event->id)
 		str_addf(&scene->stage.log, " %s", event->id);

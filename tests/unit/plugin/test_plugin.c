@@ -43,7 +43,7 @@ static void same_list_is_not_sent(void **state)
 	update(scene, "a x!");
 	stage_await(&scene->stage, "list: a x!|");
 	caller_allocate(&scene->caller, "x");
-	stage_await(&scene->stage, "refused|FailedPrecondition: device 'x' of 't.io/toy' is not "
+	stage_await(&scene->stage, "refused x|FailedPrecondition: device 'x' of 't.io/toy' is not "
 				   "ready: it is on fire|");
 	scene_free(scene);
 }
@@ -114,10 +114,14 @@ static void the_first_stream_from_then_on_is_the_kubelets(void **state)
 	stage_await(&scene->stage, "list: a|");
 	assert_false(plugin_has_kubelet(scene->plugin));
 	assert_false(plugin_hang_up(scene->plugin));
+	assert_false(plugin_lists(scene->plugin, "a"));
 	plugin_await_kubelet(scene->plugin);
 	caller_watch(&kubelet);
 	stage_await(&scene->stage, "list: a|");
 	assert_true(plugin_has_kubelet(scene->plugin));
+	assert_true(plugin_lists(scene->plugin, "a"));
+	assert_false(plugin_lists(scene->plugin, "b"));
+	assert_int_equal(scene->kubelets, 1);
 	caller_watch(&after);
 	stage_await(&scene->stage, "list: a|");
 	caller_done(&after);
@@ -125,6 +129,8 @@ static void the_first_stream_from_then_on_is_the_kubelets(void **state)
 	caller_done(&kubelet);
 	stage_await(&scene->stage, "kubelet's stream closed, 1 left|");
 	assert_false(plugin_has_kubelet(scene->plugin));
+	assert_false(plugin_lists(scene->plugin, "a"));
+	assert_int_equal(scene->kubelets, 1);
 	caller_done(&before);
 	stage_await(&scene->stage, "stream closed, 0 left|");
 }

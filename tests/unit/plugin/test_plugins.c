@@ -72,9 +72,10 @@ static void allocate_refused_is_told(void **state)
 	stage_await(&scene->stage, "register t.io/a|");
 	watch(scene, "t.io/a");
 	stage_await(&scene->stage, "list: x!|");
+	assert_false(plugins_list(scene->plugins, &toy_type, "t.io/a", "x"));
 	caller_allocate(&scene->caller, "x");
 	stage_await(&scene->stage,
-		    "toy t.io/a not allocated: device 'x' of 't.io/a' is not ready: it "
+		    "toy t.io/a not allocated x: device 'x' of 't.io/a' is not ready: it "
 		    "is on fire|FailedPrecondition: device 'x' of 't.io/a' is not "
 		    "ready: it is on fire|");
 }

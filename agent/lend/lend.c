@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/inventory/inventory.h"
 #include "agent/lend/custody.h"
 #include "agent/lend/pci_type.h"
 #include "agent/lend/told.h"
@@ -13,7 +14,10 @@
 #include "agent/plugin/node_watch.h"
 #include "agent/plugin/plugins.h"
 #include "api/json_values.h"
+#include "api/mediateddevice.h"
+#include "api/names.h"
 #include "api/pcidevice.h"
+#include "api/usbdevice.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -22,7 +26,7 @@
 #include "kube/audit.h"
 #include "kube/clock.h"
 
-enum { LOGGED_MAX = 16 }; /* devices in a line */
+enum { LOGGED_MAX = 16 }; /* devices in a line, or lines of a refusal */
 
 struct lend {
 	struct lend_deps deps;
@@ -222,6 +226,56 @@ static void on_allocated(struct lend *lend, const struct plugin_event *event)
 	clock_timer_start(lend->deps.clock, lend->apart, CUSTODY_RECENT_MS + 1);
 }
 
+/* The name of the object of the device @id; NULL: not known. The caller frees. */
+static char *device_name(const struct lend *lend, const char *type, const char *id,
+			 const char **ret_kind)
+{
+	const struct inventory *inventory = lend->view.inventory;
+	const struct inventory_set *usb = inventory ? &inventory->sets[INVENTORY_USB] : NULL;
+
+	*ret_kind = NULL;
+	if (strcmp(type, pci_device_type.name) == 0) {
+		*ret_kind = pcidevice_kind.kind;
+		return names_pcidevice(lend->deps.node_name, id);
+	}
+	if (strcmp(type, "mdev") == 0) {
+		*ret_kind = mediateddevice_kind.kind;
+		return names_mediateddevice(lend->deps.node_name, id);
+	}
+	for (size_t i = 0; usb && strcmp(type, "usb") == 0 && i < usb->len; i++) {
+		const struct usbdevice *device = usb->objects[i];
+
+		if (!device->status.port_path || strcmp(device->status.port_path, id) != 0)
+			continue;
+		*ret_kind = usbdevice_kind.kind;
+		return xstrdup(device->meta.name);
+	}
+	return xstrdup(id);
+}
+
+/* Of a request that cannot be read, @id is NULL. The kubelet does not say for which pod it asks. */
+static void tell_refused(const struct lend *lend, const struct plugin_event *event, const char *id)
+{
+	struct audit audit = { .action = "allocate",
+			       .result = "Refused",
+			       .node = lend->deps.node_name,
+			       .resource = event->resource,
+			       .message = event->err->msg,
+			       .warning = true };
+	auto_free char *name = id ? device_name(lend, event->type, id, &audit.kind) : NULL;
+
+	audit.device = name;
+	audit_log(&audit);
+}
+
+static void on_refused(const struct lend *lend, const struct plugin_event *event)
+{
+	if (event->ids->len == 0)
+		tell_refused(lend, event, NULL);
+	for (size_t i = 0; i < event->ids->len && i < LOGGED_MAX; i++)
+		tell_refused(lend, event, event->ids->items[i]);
+}
+
 static void on_plugin(void *arg, const struct plugin_event *event)
 {
 	struct lend *lend = arg;
@@ -243,12 +297,7 @@ static void on_plugin(void *arg, const struct plugin_event *event)
 		on_allocated(lend, event);
 		return;
 	case PLUGIN_NOT_ALLOCATED:
-		audit_log(&(struct audit){ .action = "allocate",
-					   .result = "Refused",
-					   .node = lend->deps.node_name,
-					   .resource = resource,
-					   .message = event->err->msg,
-					   .warning = true });
+		on_refused(lend, event);
 		return;
 	case PLUGIN_REFUSED:
 		log_warn("device cannot be offered", log_str("resource", resource),

@@ -74,6 +74,7 @@ static void validate(void *arg, const struct admission_request *request,
 	struct known known = look(admission);
 
 	rules_validate(&known, request, answer);
+	admission_audit_refusal(&known, request, answer);
 	if (answer->event && answer->allowed && !request->dry_run && request->verified &&
 	    admission->events)
 		record(admission->events, request, answer);

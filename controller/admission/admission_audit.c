@@ -7,13 +7,16 @@
 #include "api/migconfiguration.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
+#include "api/pod.h"
 #include "api/sriovgpudevice.h"
 #include "api/sriovnetworkdevice.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "api/vgpudevice.h"
+#include "api/virtualmachine.h"
 #include "base/mem.h"
 #include "controller/admission/known.h"
+#include "controller/views/view_text.h"
 #include "controller/webhook/admission_review.h"
 #include "kube/audit.h"
 #include "kube/events.h"
@@ -76,6 +79,86 @@ static bool is_wish(const struct admission_request *request)
 	       !same(json_object_get(object, "spec"), json_object_get(old, "spec")) ||
 	       !same(member(object, "metadata", "annotations"),
 		     member(old, "metadata", "annotations"));
+}
+
+/* What is told of other kinds, if it is refused. */
+enum refusal {
+	REFUSAL_OF_DEVICE, /* the object is the device            */
+	REFUSAL_OF_VM,     /* the object asks for the device      */
+	REFUSAL_OF_POD,
+};
+
+static const struct {
+	const struct api_kind *kind;
+	enum refusal refusal;
+} refusals[] = {
+	{ &pcidevice_kind, REFUSAL_OF_DEVICE },
+	{ &usbdevice_kind, REFUSAL_OF_DEVICE },
+	{ &virtualmachine_kind, REFUSAL_OF_VM },
+	{ &pod_kind, REFUSAL_OF_POD },
+};
+
+/* The device that a virtual machine or pod asks for, as far as it is known. */
+static void add_device(const struct known *known, const struct admission_answer *answer,
+		       struct audit *audit)
+{
+	const char *name = answer->device ? answer->device : "";
+	const struct view *pci = known_pcidevice(known, name);
+	const struct view *usb = pci ? NULL : known_usbdevice(known, name);
+
+	audit->resource = answer->resource;
+	if (!pci && !usb)
+		return;
+	audit->device = name;
+	audit->kind = pci ? pcidevice_kind.kind : usbdevice_kind.kind;
+	audit->node = view_text(pci ? pci : usb, VIEW_TEXT_NODE);
+}
+
+static void add_object(enum refusal refusal, const struct admission_request *request,
+		       struct audit *audit)
+{
+	const json_t *object = request->object ? request->object : request->old_object;
+	const char *told = json_string_value(member(object, "metadata", "name"));
+	const char *name = told ? told : request->name;
+
+	audit->ns = request->ns;
+	switch (refusal) {
+	case REFUSAL_OF_DEVICE:
+		audit->device = name;
+		audit->node = json_string_value(member(object, "status", "nodeName"));
+		return;
+	case REFUSAL_OF_VM:
+		audit->vm = name;
+		return;
+	case REFUSAL_OF_POD:
+		audit->pod = name;
+		audit->node = json_string_value(member(object, "spec", "nodeName"));
+		return;
+	}
+}
+
+void admission_audit_refusal(const struct known *known, const struct admission_request *request,
+			     const struct admission_answer *answer)
+{
+	for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
+		bool device = refusals[i].refusal == REFUSAL_OF_DEVICE;
+		struct audit audit = { .action = device ? "delete" : "use",
+				       .result = "Refused",
+				       .user = request->user,
+				       .kind = device ? refusals[i].kind->kind : NULL,
+				       .message = answer->message.buf,
+				       .verified = request->verified ? "true" : "false",
+				       .warning = true };
+
+		if (answer->allowed || request->dry_run || *request->subresource ||
+		    strcmp(refusals[i].kind->plural, request->resource) != 0 ||
+		    strcmp(refusals[i].kind->group, request->group) != 0)
+			continue;
+		add_object(refusals[i].refusal, request, &audit);
+		if (!device)
+			add_device(known, answer, &audit);
+		audit_log(&audit);
+	}
 }
 
 /* The API server asks webhooks before it answers that an object exists already. */

@@ -59,6 +59,7 @@ void pod_create(const struct rule_case *c)
 	if (!missing)
 		return;
 	if (c->known->refuse_pinned) {
+		admission_answer_about(c->answer, NULL, missing);
 		rule_refuse(
 			c, RULE_INVALID,
 			"node %s does not offer %s, and spec.nodeName skips the scheduler: the pod "

@@ -11,6 +11,7 @@
 #include "controller/admission/rule.h"
 #include "controller/views/view.h"
 #include "controller/views/view_text.h"
+#include "controller/webhook/admission_answer.h"
 
 #define HOSTNAME "kubernetes.io/hostname"
 
@@ -172,8 +173,11 @@ static void warn_scheduling(const struct walk *w)
 static bool judge_list(struct walk *w, const struct virtualmachine_devices *list)
 {
 	for (size_t i = 0; i < list->len; i++) {
-		if (judge_device(w, &list->items[i]))
-			return true;
+		if (!judge_device(w, &list->items[i]))
+			continue;
+		admission_answer_about(w->c->answer, list->items[i].name,
+				       list->items[i].device_name);
+		return true;
 	}
 	return false;
 }

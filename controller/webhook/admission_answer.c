@@ -20,6 +20,8 @@ void admission_answer_done(struct admission_answer *answer)
 	json_strs_done(&answer->warnings);
 	json_decref(answer->patch);
 	answer->patch = NULL;
+	free(take_ptr(answer->device));
+	free(take_ptr(answer->resource));
 }
 
 /* Names in it come from outside: controls and what is no UTF-8 are shown, never sent. */
@@ -77,6 +79,15 @@ static void set_new(json_t *object, const char *key, json_t *value)
 void admission_answer_event(struct admission_answer *answer, const char *reason)
 {
 	answer->event = reason;
+}
+
+void admission_answer_about(struct admission_answer *answer, const char *device,
+			    const char *resource)
+{
+	if (answer->device || answer->resource)
+		return;
+	answer->device = device && *device ? xstrdup(device) : NULL;
+	answer->resource = resource && *resource ? xstrdup(resource) : NULL;
 }
 
 void admission_answer_patch(struct admission_answer *answer, const char *op, const char *path,

@@ -23,6 +23,10 @@ void admission_answer_warn(struct admission_answer *answer, const char *fmt, ...
 /* What the first warning says is to be an event of the object, too, unless the request is a dry run. @reason is static. */
 void admission_answer_event(struct admission_answer *answer, const char *reason);
 
+/* A refusal is about this device and resource (copied; NULL or "": about none), for the audit trail. The first counts. */
+void admission_answer_about(struct admission_answer *answer, const char *device,
+			    const char *resource);
+
 /* Add one step to the JSON patch. @path is a JSON pointer, see admission_pointer_add(). @value is taken
  * over; NULL for "remove". */
 void admission_answer_patch(struct admission_answer *answer, const char *op, const char *path,

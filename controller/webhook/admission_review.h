@@ -58,6 +58,8 @@ struct admission_answer {
 	json_t *patch; /* JSON patch (RFC 6902), an array; NULL: as it is         */
 	const char *
 		event; /* reason of an event on the object, which says the first warning; NULL: none */
+	char *device; /* of a refusal: name of the device that the object asks for; NULL: not said */
+	char *resource; /* likewise, as which                                                      */
 };
 
 /* Who decides. The functions look into stores and must neither block nor call back. */

@@ -31,20 +31,32 @@ const char *audit_result(const char *reason, bool warning)
 		       : "Refused";
 }
 
+static char *name_in(const char *ns, const char *name)
+{
+	return ns && *ns && name ? xasprintf("%s/%s", ns, name) : xstrdup_or_null(name);
+}
+
 void audit_log(const struct audit *audit)
 {
-	auto_free char *pod = audit->ns && audit->pod ? xasprintf("%s/%s", audit->ns, audit->pod)
-						      : xstrdup_or_null(audit->pod);
+	auto_free char *pod = name_in(audit->ns, audit->pod);
+	auto_free char *vm = name_in(audit->ns, audit->vm);
 	const struct {
 		const char *key;
 		const char *text;
 	} rows[] = {
-		{ "action", audit->action },       { "result", audit->result },
-		{ "user", audit->user },           { "owner", audit->owner },
-		{ "kind", audit->kind },           { "device", audit->device },
-		{ "node", audit->node },           { "pod", pod },
-		{ "container", audit->container }, { "resource", audit->resource },
-		{ "reason", audit->reason },       { "message", audit->message },
+		{ "action", audit->action },
+		{ "result", audit->result },
+		{ "user", audit->user },
+		{ "owner", audit->owner },
+		{ "kind", audit->kind },
+		{ "device", audit->device },
+		{ "node", audit->node },
+		{ "pod", pod },
+		{ "container", audit->container },
+		{ "resource", audit->resource },
+		{ "reason", audit->reason },
+		{ "message", audit->message },
+		{ "vm", vm },
 		{ "verified", audit->verified },
 	};
 	struct log_field fields[ARRAY_LEN(rows) + 1] = { 0 };

@@ -25,12 +25,13 @@ struct audit {
 	const char *kind;   /* of the object @device: "PCIDevice"                           */
 	const char *device; /* its name                                                     */
 	const char *node;
-	const char *ns; /* of @pod */
+	const char *ns; /* of @pod and @vm */
 	const char *pod;
 	const char *container;
 	const char *resource; /* as which the device was given */
 	const char *reason;   /* CamelCase, as in conditions; also the event's */
 	const char *message;
+	const char *vm;       /* the virtual machine that asks for the device               */
 	const char *verified; /* "true", "false": is it known that an API server has asked? */
 	bool warning;         /* somebody should look at it */
 };

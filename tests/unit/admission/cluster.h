@@ -67,6 +67,7 @@ struct cluster {
 	enum view_kind changing;
 	struct resources *resources;
 	struct known known;
+	bool unverified; /* anybody may have sent what it is asked */
 };
 
 /* A row of a test's table. Texts are JSON, but for the last two. */
@@ -79,7 +80,6 @@ struct cluster_case {
 	const char *old;      /* NULL: none        */
 	const char *user;     /* NULL: alice       */
 	bool dry_run;
-	bool unverified;     /* anybody may have sent it */
 	const char *refused; /* part of the message; NULL: it is allowed         */
 	const char *warned;  /* part of a warning; NULL: there is none at all   */
 };
@@ -207,7 +207,7 @@ static inline void cluster_ask(const struct cluster *cluster, const struct clust
 		.user = row->user ? row->user : "alice",
 		.operation = row->operation,
 		.dry_run = row->dry_run,
-		.verified = !row->unverified,
+		.verified = !cluster->unverified,
 		.object = object,
 		.old_object = old,
 		.user_info = user,

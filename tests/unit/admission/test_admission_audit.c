@@ -35,13 +35,16 @@ void events_record(struct events *events, const struct events_about *about, enum
 	     " Warning ClaimRefused: the webhook has refused a request (" action \
 	     ") for its claim: the log of the controller says whose and why"
 #define DOUBTED   "; it is not verified that an API server sent the request"
+#define VM(device)                                                                            \
+	"{'metadata':{'name':'web','namespace':'team'},'spec':{'template':{'spec':{'domain':" \
+	"{'devices':{'hostDevices':[{" device "}]}}}}}}"
 #define HAS_CLAIM "{'kind':'PCIDeviceClaim','metadata':{'name':'" NAME "','uid':'c'}}"
 
 /* clang-format off */
 static struct audit_case {
 	struct cluster_case request;
 	const char *line; /* NULL: none */
-	const char *event;
+	const char *event; /* NULL: it is a request that the rules refuse or not */
 } cases[] = {
 	{ { .name = "a claim", .operation = ADMISSION_CREATE, .resource = "pcideviceclaims", .object = CLAIM("", MINE) },
 	  "level=info msg=audit action=claim result=Done user=alice owner=alice kind=PCIDevice device=" NAME " node=node1 "
@@ -56,10 +59,10 @@ static struct audit_case {
 	  "reason=ClaimRefused message=\"pod team-b/vm has it\" verified=true\n",
 	  REFUSED("PCIDevice", NAME, "claim") },
 	{ { .name = "a review that anybody may have sent says so", .operation = ADMISSION_CREATE,
-	    .resource = "pcideviceclaims", .object = CLAIM("", MINE), .unverified = true },
+	    .resource = "pcideviceclaims", .object = CLAIM("", MINE) },
 	  "reason=Claimed message=\"a claim of the device was created\" verified=false\n", "" },
 	{ { .name = "also if it is refused, and so does the event", .operation = ADMISSION_CREATE,
-	    .resource = "pcideviceclaims", .object = CLAIM("", MINE), .refused = "no", .unverified = true },
+	    .resource = "pcideviceclaims", .object = CLAIM("", MINE), .refused = "no" },
 	  "reason=ClaimRefused message=no verified=false\n",
 	  REFUSED("PCIDevice", NAME, "claim") DOUBTED },
 	{ { .name = "a claim of what is not there has no event", .operation = ADMISSION_CREATE,
@@ -89,6 +92,26 @@ static struct audit_case {
 	    .object = "{'metadata':{'name':'node1-eth0'},'spec':{'numVFs':2,'nodeName':'node1'}}",
 	    .old = "{'metadata':{'name':'node1-eth0'},'spec':{'numVFs':0,'nodeName':'node1'}}" },
 	  "action=configure result=Done user=alice kind=SRIOVNetworkDevice device=node1-eth0 node=node1 verified=true\n", "" },
+	{ { .name = "the refused deletion of a device", .operation = ADMISSION_DELETE, .resource = "pcidevices", .more = HAS_CLAIM,
+	    .old = "{'metadata':{'name':'" NAME "'},'status':{'nodeName':'node1'}}" },
+	  "level=warn msg=audit action=delete result=Refused user=alice kind=PCIDevice device=" NAME " node=node1 message=\"PCIDevice '"
+	  NAME "': PCIDeviceClaim '" NAME "' would be deleted with it", NULL },
+	{ { .name = "a refused virtual machine", .operation = ADMISSION_CREATE, .resource = "virtualmachines",
+	    .object = VM("'name':'" NAME "','deviceName':'x.com/no'") },
+	  "level=warn msg=audit action=use result=Refused user=alice kind=PCIDevice device=" NAME " node=node1 resource=x.com/no "
+	  "message=\"VirtualMachine 'team/web': device '" NAME "' asks for resource", NULL },
+	{ { .name = "and which one", .operation = ADMISSION_CREATE, .resource = "virtualmachines",
+	    .object = VM("'name':'" NAME "','deviceName':'x.com/no'") }, " vm=team/web verified=true\n", NULL },
+	{ { .name = "one that names no device of ours", .operation = ADMISSION_CREATE, .resource = "virtualmachines",
+	    .object = VM("'name':'gpu1','deviceName':'x.com/no'") }, "user=alice resource=x.com/no message=", NULL },
+	{ { .name = "a virtual machine that is admitted", .operation = ADMISSION_CREATE, .resource = "virtualmachines",
+	    .object = VM("'name':'" NAME "','deviceName':'x.com/e1000e'") }, NULL, NULL },
+	{ { .name = "a dry run of a refused one", .operation = ADMISSION_CREATE, .resource = "virtualmachines", .dry_run = true,
+	    .object = VM("'name':'" NAME "','deviceName':'x.com/no'") }, NULL, NULL },
+	{ { .name = "a refused pod", .operation = ADMISSION_CREATE, .resource = "pods",
+	    .object = "{'metadata':{'name':'web-1','namespace':'team'},'spec':{'nodeName':'node2','containers':[{'name':'c',"
+		      "'resources':{'limits':{'x.com/igb':'1'}}}]}}" },
+	  "action=use result=Refused user=alice node=node2 pod=team/web-1 resource=x.com/igb message=", NULL },
 	{ { .name = "a device's own object is no claim", .operation = ADMISSION_DELETE, .resource = "pcidevices",
 	    .old = "{'metadata':{'name':'" NAME "'}}" }, NULL, "" },
 };
@@ -100,8 +123,11 @@ static struct events events;
 static void ask(const struct known *known, const struct admission_request *request,
 		struct admission_answer *answer)
 {
+	if (!asked->event)
+		rules_validate(known, request, answer);
 	if (asked->request.refused)
 		admission_answer_refuse(answer, 403, "%s", asked->request.refused);
+	admission_audit_refusal(known, request, answer);
 	admission_audit(known, &events, request, answer);
 }
 
@@ -114,6 +140,8 @@ static void the_request_is_told(void **state)
 
 	asked = *state;
 	cluster_open(&cluster);
+	cluster.known.refuse_pinned = true;
+	cluster.unverified = asked->line && strstr(asked->line, "verified=false");
 	if (asked->request.more)
 		cluster_put_all(&cluster, asked->request.more);
 	captured_begin(&captured);
@@ -123,7 +151,7 @@ static void the_request_is_told(void **state)
 		assert_string_equal(text, "");
 	else if (!strstr(text, asked->line))
 		fail_msg("no '%s' in '%s'", asked->line, text);
-	assert_string_equal(str_cstr(&events.said), asked->event);
+	assert_string_equal(str_cstr(&events.said), asked->event ? asked->event : "");
 	str_done(&events.said);
 	admission_answer_done(&answer);
 	cluster_close(&cluster);

@@ -28,6 +28,7 @@ static const char *const entries[] = {
 	"sys/bus/pci/drivers/vfio-pci/",
 	"sys/bus/pci/drivers/e1000e/",
 	"sys/module/vfio_iommu_type1/",
+	PROC_WHOLE,
 	"proc/sys/kernel/random/boot_id=b00t\n",
 	PROC_OF_HOST,
 	"proc/4711/comm=qemu-system-x86\n",

@@ -2,6 +2,7 @@
 #include "agent/lend/lend.h"
 
 #include "fake/fake_clock.h"
+#include "unit/captured.h"
 #include "unit/lend/lend_scene.h"
 
 static void claimed_devices_are_registered(void **state)
@@ -215,6 +216,24 @@ static void a_stop_without_a_kubelet_ends_at_once(void **state)
 	assert_true(scene->stopped);
 }
 
+static void a_refused_allocation_is_told_with_its_device(void **state)
+{
+	struct scene *scene = *state;
+	struct captured captured;
+	auto_free char *text = NULL;
+
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	await_stream(scene);
+	captured_begin(&captured);
+	assert_int_equal(allocate_one(scene, "0000:09:00.0"), GRPC_NOT_FOUND);
+	settle(scene);
+	text = captured_end(&captured);
+	if (!strstr(text, "level=warn msg=audit action=allocate result=Refused kind=PCIDevice "
+			  "device=node1-000009000 node=node1 resource=" MODEL " message="))
+		fail_msg("%s", text);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -237,5 +256,7 @@ int main(void)
 	suite_add(&suite, "a stop withdraws everything and ends", a_stop_withdraws_and_ends, NULL);
 	suite_add(&suite, "a stop without a kubelet ends at once",
 		  a_stop_without_a_kubelet_ends_at_once, NULL);
+	suite_add(&suite, "a refused allocation is told with its device",
+		  a_refused_allocation_is_told_with_its_device, NULL);
 	return suite_run(&suite, "lend");
 }

@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "kube/apply.h"
 #include "kube/fetch.h"
-#include "kube/informer.h"
 #include "kube/store.h"
 #include "kube/workq_run.h"
 
@@ -21,7 +20,6 @@ enum { ASK_AGAIN_MS = 60 * 1000 }; /* about a node that is there, but not in the
 
 struct config_nodes {
 	struct config_nodes_deps deps;
-	struct informer *informer;
 	struct workq_run *queue; /* of names of nodes, one at a time */
 	/* What is under way; NULL: nothing. */
 	struct kube_call *call;
@@ -33,7 +31,7 @@ struct config_nodes {
 static const struct hostdeviceconfig_nodes *listed(const struct config_nodes *nodes)
 {
 	const struct hostdeviceconfig *object =
-		store_object(informer_store(nodes->informer), HOSTDEVICECONFIG_NAME);
+		store_object(nodes->deps.configs, HOSTDEVICECONFIG_NAME);
 
 	return object ? &object->status.nodes : NULL;
 }
@@ -123,7 +121,7 @@ void config_nodes_gone(struct config_nodes *nodes, const char *name)
 	workq_run_add(nodes->queue, name);
 }
 
-static void look(struct config_nodes *nodes)
+void config_nodes_look(struct config_nodes *nodes)
 {
 	const struct hostdeviceconfig_nodes *list = listed(nodes);
 
@@ -131,15 +129,6 @@ static void look(struct config_nodes *nodes)
 		if (list->items[i].node)
 			workq_run_add(nodes->queue, list->items[i].node);
 	}
-}
-
-static void on_change(void *arg, const char *name, const struct entry *before,
-		      const struct entry *after)
-{
-	(void)name;
-	(void)before;
-	(void)after;
-	look(arg);
 }
 
 struct config_nodes *config_nodes_new(const struct config_nodes_deps *deps)
@@ -153,13 +142,7 @@ struct config_nodes *config_nodes_new(const struct config_nodes_deps *deps)
 							       .arg = nodes,
 							       .clock = deps->clock,
 							       .metrics = deps->metrics });
-	nodes->informer = informer_new(
-		&(struct informer_deps){ deps->client, deps->clock, deps->metrics },
-		&(struct informer_spec){ .kind = &hostdeviceconfig_kind,
-					 .field_selector = "metadata.name=" HOSTDEVICECONFIG_NAME,
-					 .handlers = { on_change, NULL },
-					 .arg = nodes });
-	informer_start(nodes->informer);
+	config_nodes_look(nodes);
 	return nodes;
 }
 
@@ -172,7 +155,6 @@ struct config_nodes *config_nodes_free(struct config_nodes *nodes)
 		end(nodes, 0, NULL);
 	}
 	workq_run_free(nodes->queue);
-	informer_free(nodes->informer);
 	free(nodes);
 	return NULL;
 }

@@ -19,14 +19,17 @@ struct store;
 struct config_nodes_deps {
 	struct kube_client *client;
 	struct clock *clock;
-	struct metrics *metrics;   /* may be NULL                                 */
-	const struct store *nodes; /* those that there are, as far as it was read */
-	bool (*leads)(void *arg);  /* asked before each write */
+	struct metrics *metrics;     /* may be NULL                                 */
+	const struct store *nodes;   /* those that there are, as far as it was read */
+	const struct store *configs; /* the HostDeviceConfig, likewise                 */
+	bool (*leads)(void *arg);    /* asked before each write */
 	void *arg;
 };
 
-/* Begins at once. */
+/* Begins with what the stores have. */
 struct config_nodes *config_nodes_new(const struct config_nodes_deps *deps);
+/* The HostDeviceConfig has changed. */
+void config_nodes_look(struct config_nodes *nodes);
 /* The Node @name is deleted. */
 void config_nodes_gone(struct config_nodes *nodes, const char *name);
 /* Takes NULL, returns NULL. */

@@ -46,7 +46,11 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 	pools_hear(upkeep->pools, kind, name, before, after);
 	nodes_hear(upkeep->nodes, kind, name, before, after);
 	kubevirt_hear(upkeep->kubevirt, kind, name, before, after);
-	if (kind == VIEW_NODE && !after && upkeep->config_nodes)
+	if (!upkeep->config_nodes)
+		return;
+	if (kind == VIEW_CONFIG)
+		config_nodes_look(upkeep->config_nodes);
+	else if (kind == VIEW_NODE && !after)
 		config_nodes_gone(upkeep->config_nodes, name);
 }
 
@@ -99,6 +103,7 @@ static void on_started(void *arg)
 					     .clock = upkeep->clock,
 					     .metrics = upkeep->metrics,
 					     .nodes = views_stores(upkeep->views)[VIEW_NODE],
+					     .configs = views_stores(upkeep->views)[VIEW_CONFIG],
 					     .leads = leads,
 					     .arg = upkeep });
 	upkeep->kubevirt = make_kubevirt(upkeep);

@@ -348,11 +348,9 @@ int config_take_socket(struct config_maker *maker, size_t i, struct err *err)
 
 int config_take_iommufd(struct config_maker *maker, size_t i, struct err *err)
 {
-	static const char usual[] =
-		"devices.kubevirt.io/iommufd"; /* where a launcher looks for it */
 	const struct hostdeviceconfig_iommufd *from = &maker->spec->iommufd;
 	struct config_iommufd *to = &maker->config->iommufd;
-	const char *name = from->resource_name ? from->resource_name : usual;
+	const char *name = hostdeviceconfig_iommufd_resource(from);
 
 	(void)i;
 	if (!from->enabled)

@@ -17,8 +17,8 @@
 
 /* All that the rules look at. */
 static const enum view_kind kinds[] = {
-	VIEW_PCIDEVICE, VIEW_USBDEVICE, VIEW_PCICLAIM, VIEW_USBCLAIM, VIEW_NODE,
-	VIEW_NIC,       VIEW_GPU,       VIEW_VGPU,     VIEW_VM,
+	VIEW_PCIDEVICE, VIEW_USBDEVICE, VIEW_PCICLAIM, VIEW_USBCLAIM,       VIEW_NODE,   VIEW_NIC,
+	VIEW_GPU,       VIEW_VGPU,      VIEW_VM,       VIEW_MEDIATEDDEVICE, VIEW_CONFIG,
 };
 
 struct admission {

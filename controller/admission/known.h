@@ -18,7 +18,7 @@ struct view_node;
 struct known {
 	const struct store *const *stores; /* by enum view_kind                               */
 	bool synced[VIEW_KINDS];           /* the store has had a list                        */
-	const struct resources *resources; /* that devices have, or that nodes offer          */
+	const struct resources *resources; /* that objects of ours name, or nodes offer       */
 	bool refuse_pinned; /* pods that name a node which does not offer what they ask for   */
 };
 

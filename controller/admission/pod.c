@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "api/names.h"
 #include "api/pod.h"
 #include "base/mem.h"
 #include "controller/admission/known.h"
@@ -23,12 +24,46 @@ static bool node_has(const struct view_node *node, const char *resource)
 	return false;
 }
 
-/* What no device has and no node offers is not ours to judge, nor are "cpu" and the like. */
-static bool is_missing(const struct rule_case *c, const struct view_node *node,
-		       const char *resource)
+/* The name that a PCI device gets by a claim with disableResourcePooling, if there is one or not. */
+static bool is_of_one_device(const struct known *known, const char *resource)
 {
-	return strchr(resource, '/') && resources_has(c->known->resources, resource) &&
-	       !node_has(node, resource);
+	const struct view claim = { .alone = true };
+	const char *name = strchr(resource, '/') + 1;
+	const struct view *device = known_pcidevice(known, name);
+	auto_free char *lent = device ? view_lent(name, device, &claim) : NULL;
+
+	return lent && strcmp(lent, resource) == 0;
+}
+
+/* One that an object of ours names, or that only hostdev can offer: USB devices that are not plugged in have
+ * the domain kubevirt.io (resource_name.h). All else is not ours to judge, nor are "cpu" and the like. */
+static bool is_ours(const struct known *known, const char *resource)
+{
+	static const char *const domains[] = { "kubevirt.io/", NAMES_GROUP "/",
+					       NAMES_OWN_GROUP "/" };
+
+	if (!strchr(resource, '/'))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(domains); i++) {
+		if (strncmp(resource, domains[i], strlen(domains[i])) == 0)
+			return true;
+	}
+	return resources_has(known->resources, resource) || is_of_one_device(known, resource);
+}
+
+/* "0", "0k", "0.0": no digit but 0 before its unit or exponent. */
+static bool is_zero(const char *quantity)
+{
+	char end = quantity[strspn(quantity, "+-0.")];
+
+	return end < '1' || end > '9';
+}
+
+static bool is_missing(const struct rule_case *c, const struct view_node *node,
+		       const struct json_pair *limit)
+{
+	return !is_zero(limit->value) && is_ours(c->known, limit->key) &&
+	       !node_has(node, limit->key);
 }
 
 static const char *find_missing(const struct rule_case *c, const struct view_node *node,
@@ -38,11 +73,18 @@ static const char *find_missing(const struct rule_case *c, const struct view_nod
 		const struct json_pairs *limits = &list->items[i].resources.limits;
 
 		for (size_t k = 0; k < limits->len; k++) {
-			if (is_missing(c, node, limits->items[k].key))
+			if (is_missing(c, node, &limits->items[k]))
 				return limits->items[k].key;
 		}
 	}
 	return NULL;
+}
+
+/* A kubelet posts it for a static pod of its node, which runs whether it is admitted or not; of anybody else's,
+ * the kubelet deletes it and runs nothing. */
+static bool is_mirror(const struct pod *pod)
+{
+	return api_meta_annotation(&pod->meta, "kubernetes.io/config.mirror") != NULL;
 }
 
 void pod_create(const struct rule_case *c)
@@ -58,7 +100,7 @@ void pod_create(const struct rule_case *c)
 		missing = find_missing(c, node, &pod->spec.init_containers);
 	if (!missing)
 		return;
-	if (c->known->refuse_pinned) {
+	if (c->known->refuse_pinned && !is_mirror(pod)) {
 		admission_answer_about(c->answer, NULL, missing);
 		rule_refuse(
 			c, RULE_INVALID,

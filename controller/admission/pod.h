@@ -9,5 +9,6 @@
 
 struct rule_case;
 
-/* Warns, or refuses where known.refuse_pinned says so; what it warns of is an event of the pod as well. */
+/* Warns, or refuses where known.refuse_pinned says so and it is no mirror pod; what it warns of is an event of the
+ * pod as well. */
 void pod_create(const struct rule_case *c);

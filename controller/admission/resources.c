@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "api/hostdeviceconfig.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "controller/views/view.h"
@@ -76,9 +77,13 @@ static void change(struct resources *resources, const struct entry *before,
 		each(resources, before->object, resources_remove);
 }
 
-static void each_of_device(struct resources *resources, const void *object, count_fn *count)
+/* The name in its status, and the one that its annotation wants. */
+static void each_of_owned(struct resources *resources, const void *object, count_fn *count)
 {
-	count(resources, view_text(object, VIEW_TEXT_RESOURCE));
+	const struct view *view = object;
+
+	count(resources, view_text(view, VIEW_TEXT_RESOURCE));
+	count(resources, view_text(view, VIEW_TEXT_OVERRIDE));
 }
 
 static void each_of_node(struct resources *resources, const void *object, count_fn *count)
@@ -90,11 +95,30 @@ static void each_of_node(struct resources *resources, const void *object, count_
 		count(resources, name);
 }
 
+#define COUNT_LIST(list_)                                   \
+	for (size_t i = 0; i < config->spec.list_.len; i++) \
+	count(resources, config->spec.list_.items[i].resource_name)
+
+static void each_of_config(struct resources *resources, const void *object, count_fn *count)
+{
+	const struct hostdeviceconfig *config = object;
+
+	COUNT_LIST(pci_host_devices);
+	COUNT_LIST(usb);
+	COUNT_LIST(mediated_devices);
+	COUNT_LIST(generic_devices);
+	COUNT_LIST(socket_devices);
+	if (config->spec.iommufd.enabled)
+		count(resources, hostdeviceconfig_iommufd_resource(&config->spec.iommufd));
+}
+
 void resources_hear(struct resources *resources, enum view_kind kind, const struct entry *before,
 		    const struct entry *after)
 {
-	if (kind == VIEW_PCIDEVICE || kind == VIEW_USBDEVICE)
-		change(resources, before, after, each_of_device);
+	if (kind < VIEW_OWNED)
+		change(resources, before, after, each_of_owned);
+	else if (kind == VIEW_CONFIG)
+		change(resources, before, after, each_of_config);
 	else if (kind == VIEW_NODE)
 		change(resources, before, after, each_of_node);
 }

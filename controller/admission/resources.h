@@ -1,5 +1,6 @@
 /*
- * resources: the extended resources that there are in the cluster: of devices, and what nodes offer.
+ * resources: the extended resources that there are in the cluster: those that devices, claims and the
+ * HostDeviceConfig name, and those that nodes offer.
  *
  * A count per name, so that a question needs no walk over all devices.
  */

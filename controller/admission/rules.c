@@ -39,6 +39,9 @@ enum { OPERATIONS = ADMISSION_DELETE + 1 };
 #define NODES       NEEDS(VIEW_NODE)
 #define CARDS       (NEEDS(VIEW_NIC) | NEEDS(VIEW_GPU) | NEEDS(VIEW_VGPU))
 #define VMS         NEEDS(VIEW_VM)
+#define NAMES                         \
+	(NEEDS(VIEW_MEDIATEDDEVICE) | \
+	 NEEDS(VIEW_CONFIG)) /* of resources, beside devices and claims */
 
 /* The rules about one kind. */
 struct rules_row {
@@ -77,7 +80,7 @@ static const struct rules_row rows[] = {
 	{ .kind = &usbdevice_kind, .on = {
 		[ADMISSION_DELETE] = { usb_device_delete, CLAIMS | NODES } } },
 	{ .kind = &pod_kind, .lenient = true, .on = {
-		[ADMISSION_CREATE] = { pod_create, PCI | USB | CLAIMS | NODES } } },
+		[ADMISSION_CREATE] = { pod_create, PCI | USB | CLAIMS | NODES | NAMES } } },
 	{ .kind = &virtualmachine_kind, .lenient = true, .fill = vm_move, .on = {
 		[ADMISSION_CREATE] = { vm_create, PCI | USB | CLAIMS | NODES | VMS },
 		[ADMISSION_UPDATE] = { vm_update, PCI | USB | CLAIMS | NODES | VMS } } },

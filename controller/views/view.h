@@ -32,7 +32,8 @@ enum view_kind {
 	VIEW_NODE = VIEW_OWNED,
 	VIEW_AGENT, /* pods of the agents' DaemonSet */
 	VIEW_POOL,
-	VIEW_VM, /* virtual machines, whole (api/virtualmachine.h), by "namespace/name" */
+	VIEW_CONFIG, /* the HostDeviceConfig, whole (api/hostdeviceconfig.h) */
+	VIEW_VM,     /* virtual machines, whole (api/virtualmachine.h), by "namespace/name" */
 	VIEW_KINDS,
 };
 

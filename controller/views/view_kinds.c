@@ -1,6 +1,7 @@
 #include "controller/views/view_kinds.h"
 
 #include "api/devicepool.h"
+#include "api/hostdeviceconfig.h"
 #include "api/json_map.h"
 #include "api/mediateddevice.h"
 #include "api/mediateddeviceparent.h"
@@ -203,12 +204,14 @@ static const struct api_kind *const whole[VIEW_KINDS] = {
 	[VIEW_USBCLAIM] = &usbdeviceclaim_kind,
 	[VIEW_NODE] = &node_kind,
 	[VIEW_POOL] = &devicepool_kind,
+	[VIEW_CONFIG] = &hostdeviceconfig_kind,
 	[VIEW_VM] = &virtualmachine_kind,
 };
 
 struct api_kind view_kind(enum view_kind kind)
 {
-	struct api_kind copy = kind == VIEW_VM ? virtualmachine_kind : kinds[kind];
+	bool is_whole = kind == VIEW_VM || kind == VIEW_CONFIG;
+	struct api_kind copy = is_whole ? *whole[kind] : kinds[kind];
 
 	if (kind == VIEW_POOL)
 		copy.map = devicepool_kind.map;

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "api/hostdeviceconfig.h"
 #include "base/mem.h"
 #include "kube/informer.h"
 
@@ -48,6 +49,8 @@ static void on_synced(void *arg)
 	views->spec.on_synced(views->spec.arg);
 }
 
+#define CONFIG_ALONE "metadata.name=" HOSTDEVICECONFIG_NAME
+
 static void watch(struct views *views, enum view_kind kind, const struct informer_deps *deps)
 {
 	struct watched *watched = &views->watched[kind];
@@ -60,6 +63,7 @@ static void watch(struct views *views, enum view_kind kind, const struct informe
 		deps, &(struct informer_spec){
 			      .kind = &watched->api,
 			      .label_selector = agents ? views->spec.agents_selector : NULL,
+			      .field_selector = kind == VIEW_CONFIG ? CONFIG_ALONE : NULL,
 			      .optional = kind == VIEW_VM,
 			      .handlers = { on_change, on_synced },
 			      .arg = watched,

@@ -150,3 +150,8 @@ const struct api_kind hostdeviceconfig_kind = {
 	.size = sizeof(struct hostdeviceconfig),
 	.map = map,
 };
+
+const char *hostdeviceconfig_iommufd_resource(const struct hostdeviceconfig_iommufd *iommufd)
+{
+	return iommufd->resource_name ? iommufd->resource_name : "devices.kubevirt.io/iommufd";
+}

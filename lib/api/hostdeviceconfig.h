@@ -155,6 +155,9 @@ struct hostdeviceconfig {
 	struct hostdeviceconfig_status status;
 };
 
+/* The resource that it is lent as: its own name, or the one that KubeVirt's launchers ask for. */
+const char *hostdeviceconfig_iommufd_resource(const struct hostdeviceconfig_iommufd *iommufd);
+
 extern const struct json_row hostdeviceconfig_status_map[];
 extern const struct json_row hostdeviceconfig_node_map[];
 extern const struct api_kind hostdeviceconfig_kind;

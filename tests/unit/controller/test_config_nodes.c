@@ -21,8 +21,11 @@ struct scene {
 	struct fake_clock *clock;
 	struct config_nodes *nodes;
 	struct api_kind kind;
-	struct store *there; /* nodes, as the views have them */
-	bool follows;        /* somebody else leads           */
+	struct api_kind config_kind;
+	struct store *there;   /* nodes, as the views have them */
+	struct store *configs; /* the HostDeviceConfig, likewise */
+	int version;
+	bool follows; /* somebody else leads           */
 };
 
 static bool leads(void *arg)
@@ -39,25 +42,29 @@ static void answer(struct scene *scene, const char *part, int status, const char
 	fake_clock_settle(scene->clock);
 }
 
-static void list(struct scene *scene, const char *items)
+static void on_change(void *arg, const struct entry *before, const struct entry *after)
 {
-	auto_free char *body = xasprintf(
-		"{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":"
-		"\"default\",\"uid\":\"u\",\"resourceVersion\":\"1\"},\"status\":{\"nodes\":[%s]}}]}",
-		items);
+	(void)arg;
+	(void)before;
+	(void)after;
+}
 
-	answer(scene, "/hostdeviceconfigs?", 200, body);
+/* The views have read the HostDeviceConfig with these nodes. */
+static void put(struct scene *scene, const char *items)
+{
+	auto_free char *text = xasprintf("{\"metadata\":{\"name\":\"default\",\"uid\":\"u\","
+					 "\"resourceVersion\":\"%d\"},\"status\":{\"nodes\":[%s]}}",
+					 ++scene->version, items);
+	struct json_text json = { text, strlen(text) };
+	struct err err = { 0 };
+
+	store_put(scene->configs, entry_decode(&scene->config_kind, &json, &err), on_change, NULL);
 }
 
 static void tell(struct scene *scene, const char *items)
 {
-	auto_free char *line = xasprintf(
-		"{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"default\",\"uid\":\"u\","
-		"\"resourceVersion\":\"2\"},\"status\":{\"nodes\":[%s]}}}",
-		items);
-
-	fake_client_choose(scene->client, "/hostdeviceconfigs?");
-	fake_client_line(scene->client, line);
+	put(scene, items);
+	config_nodes_look(scene->nodes);
 	fake_clock_settle(scene->clock);
 }
 
@@ -72,34 +79,32 @@ static void scene_open(struct scene *scene, const char *items)
 	log_set_level(LOG_ERROR);
 	*scene = (struct scene){ .client = fake_client_new(),
 				 .clock = fake_clock_new(),
-				 .kind = view_kind(VIEW_NODE) };
+				 .kind = view_kind(VIEW_NODE),
+				 .config_kind = view_kind(VIEW_CONFIG) };
 	scene->there = store_new(&scene->kind);
+	scene->configs = store_new(&scene->config_kind);
+	put(scene, items);
 	scene->nodes = config_nodes_new(
 		&(struct config_nodes_deps){ .client = scene->client,
 					     .clock = fake_clock_as_clock(scene->clock),
 					     .nodes = scene->there,
+					     .configs = scene->configs,
 					     .leads = leads,
 					     .arg = scene });
-	list(scene, items);
+	fake_clock_settle(scene->clock);
 }
 
 static void scene_close(struct scene *scene)
 {
 	config_nodes_free(scene->nodes);
 	store_free(scene->there);
+	store_free(scene->configs);
 	assert_int_equal(fake_client_open(scene->client), 0);
 	kube_client_free(scene->client);
 	fake_clock_free(scene->clock);
 }
 
 SUITE_CLOSING(scene, struct scene, scene_close);
-
-static void on_change(void *arg, const struct entry *before, const struct entry *after)
-{
-	(void)arg;
-	(void)before;
-	(void)after;
-}
 
 /* The views have read that there is node1. */
 static void see(struct scene *scene)
@@ -119,10 +124,10 @@ static void lose(struct scene *scene)
 	fake_clock_settle(scene->clock);
 }
 
-/* Requests that wait, but for the watch. */
+/* Requests that wait. */
 static size_t waiting(const struct scene *scene)
 {
-	return fake_client_open(scene->client) - 1;
+	return fake_client_open(scene->client);
 }
 
 static void that_of_a_deleted_node_goes_and_no_other(void **state)

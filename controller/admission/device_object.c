@@ -1,11 +1,38 @@
 #include "controller/admission/device_object.h"
 
+#include "api/names.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
+#include "api/resource_lent.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
+#include "base/mem.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
+
+bool resource_misnamed(const struct rule_case *c, const struct api_meta *meta,
+		       const struct api_meta *old)
+{
+	const char *refused = resource_lent_refused(meta, NULL);
+	auto_free char *shown = NULL;
+
+	if (!refused || known_same(refused, old ? resource_lent_refused(old, NULL) : NULL))
+		return false;
+	shown = rule_quote(refused);
+	return rule_refuse(c, RULE_INVALID,
+			   "the annotation " NAMES_ANNOTATION_RESOURCE_NAME
+			   " is '%s', but %s: " NAMES_LENT_RESOURCE_FORM
+			   ", such as 'vendor.com/NIC'",
+			   shown, resource_lent_reason(refused));
+}
+
+void pci_device_write(const struct rule_case *c)
+{
+	const struct pcidevice *device = c->object;
+	const struct pcidevice *old = c->old;
+
+	resource_misnamed(c, &device->meta, old ? &old->meta : NULL);
+}
 
 /* The garbage collector deletes what the device owns. */
 static void refuse_claimed(const struct rule_case *c, const char *kind, const char *name)

@@ -3,10 +3,10 @@
 #include "api/names.h"
 #include "api/override.h"
 #include "api/pcideviceclaim.h"
-#include "api/resource_lent.h"
 #include "base/mem.h"
 #include "controller/admission/claim_owner.h"
 #include "controller/admission/claimable_rule.h"
+#include "controller/admission/device_object.h"
 #include "controller/admission/known.h"
 #include "controller/admission/pci_claim_advice.h"
 #include "controller/admission/pci_claim_conflict.h"
@@ -59,24 +59,6 @@ static bool has_no_group(const struct rule_case *c, const struct view *device)
 		view_text(device, VIEW_TEXT_NODE) ? view_text(device, VIEW_TEXT_NODE) : "");
 }
 
-/* A name that is there already is told by the claim's condition Offered. */
-static bool is_misnamed(const struct rule_case *c, const struct pcideviceclaim *claim,
-			const struct pcideviceclaim *old)
-{
-	const char *refused = resource_lent_refused(NULL, claim);
-	const char *before = old ? resource_lent_refused(NULL, old) : NULL;
-	auto_free char *shown = NULL;
-
-	if (!refused || known_same(refused, before))
-		return false;
-	shown = rule_quote(refused);
-	return rule_refuse(c, RULE_INVALID,
-			   "the annotation " NAMES_ANNOTATION_RESOURCE_NAME
-			   " is '%s', but %s: " NAMES_LENT_RESOURCE_FORM
-			   ", such as 'vendor.com/NIC'",
-			   shown, resource_lent_reason(refused));
-}
-
 static bool is_refused(const struct rule_case *c, const struct pcideviceclaim *claim,
 		       const struct view *device)
 {
@@ -93,7 +75,7 @@ void pci_claim_create(const struct rule_case *c)
 		refuse_missing(c);
 		return;
 	}
-	if (is_contradictory(c, claim, device) || is_misnamed(c, claim, NULL) ||
+	if (is_contradictory(c, claim, device) || resource_misnamed(c, &claim->meta, NULL) ||
 	    claim_owner_refused(c, VIEW_PCIDEVICE, &claim->meta) || is_refused(c, claim, device))
 		return;
 	pci_claim_advise(c, claim, device);
@@ -106,7 +88,8 @@ void pci_claim_update(const struct rule_case *c)
 	const struct pcideviceclaim *old = c->old;
 	const struct view *device = known_pcidevice(c->known, claim->meta.name);
 
-	if (!device || claim->meta.deletion_timestamp || is_misnamed(c, claim, old))
+	if (!device || claim->meta.deletion_timestamp ||
+	    resource_misnamed(c, &claim->meta, &old->meta))
 		return;
 	if (!known_same(claim->spec.address, old->spec.address) ||
 	    !known_same(claim->spec.node_name, old->spec.node_name)) {

@@ -76,6 +76,8 @@ static const struct rules_row rows[] = {
 	{ .kind = &migconfiguration_kind, .on = {
 		[ADMISSION_UPDATE] = { mig_update, CARDS } } },
 	{ .kind = &pcidevice_kind, .on = {
+		[ADMISSION_CREATE] = { pci_device_write, 0 },
+		[ADMISSION_UPDATE] = { pci_device_write, 0 },
 		[ADMISSION_DELETE] = { pci_device_delete, CLAIMS | NODES } } },
 	{ .kind = &usbdevice_kind, .on = {
 		[ADMISSION_DELETE] = { usb_device_delete, CLAIMS | NODES } } },

@@ -242,6 +242,18 @@ def test_a_resource_name_that_no_kubelet_takes_is_refused_with_what_one_looks_li
     assert dry_apply(webhook, claim(NIC, annotations={RENAMED: "vendor.com/NIC"}), check=True).returncode == 0
 
 
+def test_a_pcidevice_is_not_given_such_a_name_either(webhook):
+    def named(name):
+        return webhook.cluster.kubectl("annotate", "--overwrite", "--dry-run=server", "pcidevice", NIC,
+                                       f"{RENAMED}={name}", check=False)
+
+    for name in ("not a name!!", "cpu"):
+        refused(named(name), f"PCIDevice '{NIC}': the annotation {RENAMED} is '{name}', but no kubelet takes a resource "
+                "of that name: it wants DOMAIN/NAME", "such as 'vendor.com/NIC'")
+    refused(named("devices.kubevirt.io/x"), "KubeVirt's own domain")
+    assert named("vendor.com/NIC").returncode == 0
+
+
 def pod(name, node=None, resource="adm.test/e1000e"):
     """A ServiceAccount is there only where the manifests have one."""
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "hostdev-system"},

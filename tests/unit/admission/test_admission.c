@@ -98,8 +98,9 @@ static void answer_list(struct bench *b, const char *part, const char *body)
 }
 
 static const char *const lists[] = {
-	"/pcideviceclaims?", "/usbdeviceclaims?", "/usbdevices?",          "/api/v1/nodes?",
-	"/sriovgpudevices?", "/vgpudevices?",     "/sriovnetworkdevices?",
+	"/pcideviceclaims?",     "/usbdeviceclaims?", "/usbdevices?",
+	"/api/v1/nodes?",        "/sriovgpudevices?", "/vgpudevices?",
+	"/sriovnetworkdevices?", "/mediateddevices?", "/hostdeviceconfigs?",
 };
 
 static bool is_ready(const struct bench *b, struct err *err)
@@ -271,7 +272,7 @@ static void it_is_ready_once_all_is_read(void **state)
 	struct err err = { 0 };
 
 	assert_int_equal(fake_client_open(b->client),
-			 13); /* what pools and nodes need among them */
+			 14); /* what pools and nodes need among them */
 	assert_false(is_ready(b, &err));
 	assert_non_null(strstr(err.msg, "pcidevices"));
 	ask(b, &answer);

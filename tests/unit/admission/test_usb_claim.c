@@ -73,6 +73,16 @@ static struct cluster_case devices[] = {
 	{ .name = "one that is claimed may with its node", .resource = "pcidevices", .more = PCICLAIM(HC, ""),
 	  .old = "{'metadata':{'name':'" HC "'},'status':{'nodeName':'node3'}}" },
 };
+
+#define NAMED(resource) "{'metadata':{'name':'" HC "','annotations':{'pcidevice.harvesterhci.io/override-resource-name':'" resource "'}}}"
+static struct cluster_case names[] = {
+	{ .name = "a PCIDevice may name its resource", .object = NAMED("vendor.com/HC"), .old = "{'metadata':{'name':'" HC "'}}" },
+	{ .name = "but not as no kubelet takes it", .object = NAMED("not a name!!"), .old = "{'metadata':{'name':'" HC "'}}",
+	  .refused = "PCIDevice '" HC "': the annotation pcidevice.harvesterhci.io/override-resource-name is 'not a name!!', but no kubelet" },
+	{ .name = "nor as one of the kubelet itself", .object = NAMED("cpu"), .old = NAMED("vendor.com/HC"), .refused = "is 'cpu', but no kubelet" },
+	{ .name = "what is there already may stay", .object = NAMED("cpu"), .old = NAMED("cpu") },
+	{ .name = "a new one is looked at, too", .object = NAMED("cpu"), .refused = "is 'cpu'" },
+};
 /* clang-format on */
 
 static void fill(struct cluster_case *rows, size_t len, enum admission_operation operation)
@@ -90,9 +100,14 @@ int main(void)
 	fill(creations, ARRAY_LEN(creations), ADMISSION_CREATE);
 	fill(deletions, ARRAY_LEN(deletions), ADMISSION_DELETE);
 	fill(devices, ARRAY_LEN(devices), ADMISSION_DELETE);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		names[i].resource = "pcidevices";
+		names[i].operation = names[i].old ? ADMISSION_UPDATE : ADMISSION_CREATE;
+	}
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
 	suite_rows(&suite, deletions, cluster_answers_as_the_table_says);
 	suite_rows(&suite, devices, cluster_answers_as_the_table_says);
+	suite_rows(&suite, names, cluster_answers_as_the_table_says);
 	return suite_run(&suite, "usb_claim");
 }

@@ -15,11 +15,11 @@ Kind = namedtuple("Kind", "kind plural short columns fields group version", defa
 
 S, B, I, L, M = "string", "boolean", "integer", "array", "object"
 
-# Harvester's own: its columns, of which Kernel Driver In Use is Driver, and its fields with their types.
+# Harvester's own: its columns and its fields with their types.
 KINDS = [
     Kind(
         "PCIDevice", "pcidevices", "pcidev",
-        "Address, Vendor Id, Device Id, Node Name, Description, Driver",
+        "Address, Vendor Id, Device Id, Node Name, Description, Kernel Driver In Use",
         {
             "status.address": S, "status.vendorId": S, "status.deviceId": S, "status.classId": S,
             "status.iommuGroup": S, "status.nodeName": S, "status.resourceName": S,

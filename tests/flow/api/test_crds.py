@@ -380,9 +380,9 @@ LISTED = table(
         "kernelDriverInUse": "nvidia", "iommuGroup": "27", "numaNode": 0, "role": "Function",
         "resourceName": "nvidia.com/A100", "conditions": [condition("Claimable", "False", "Console")],
         "allocations": [{"namespace": "default", "pod": "vm-1", "container": "compute"}]}},
-     "NAME DRIVER CLAIMABLE REASON AGE ADDRESS NODE_NAME VENDOR_ID DEVICE_ID IOMMU_GROUP NUMA_NODE ROLE RESOURCE_NAME "
-     "POD DESCRIPTION",
-     f"nvidia False Console AGE {A} janus 10de 20b0 27 0 Function nvidia.com/A100 vm-1 A100"),
+     "NAME DRIVER CLAIMABLE REASON AGE ADDRESS NODE_NAME VENDOR_ID DEVICE_ID KERNEL_DRIVER_IN_USE IOMMU_GROUP NUMA_NODE "
+     "ROLE RESOURCE_NAME POD DESCRIPTION",
+     f"nvidia False Console AGE {A} janus 10de 20b0 nvidia 27 0 Function nvidia.com/A100 vm-1 A100"),
     ("a claim at a glance", "PCIDeviceClaim", ["pciclaim"], {
         "spec": {"address": A, "nodeName": "janus", "userName": "admin"},
         "status": {"kernelDriverToUnbind": "nvidia", "passthroughEnabled": True, "conditions": [condition("Ready")]}},

@@ -262,7 +262,7 @@ static void what_was_there_before_is_not_told(void **state)
 		    "\"n-000001000\",\"uid\":\"c\",\"resourceVersion\":\"4\"}}]}");
 	fake_clock_settle(b->clock);
 	sends(b, fake_client_sent(b->client), none);
-	assert_int_equal(fake_client_open(b->client), 13);
+	assert_int_equal(fake_client_open(b->client), 14);
 }
 
 static void it_is_ready_once_all_is_read(void **state)

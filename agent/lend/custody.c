@@ -33,6 +33,7 @@ struct custody {
 	struct clock_timer *passed; /* what was not known for a while is by then, said or not */
 	bool waits;                 /* for that */
 	bool answered;              /* the kubelet has said once who has what */
+	bool doubted;               /* somebody was told what its checkpoint says instead */
 	uint64_t calls;             /* Allocate calls so far */
 	uint64_t known_ms;          /* who has what counts as known from then on, answer or not */
 };
@@ -129,16 +130,25 @@ static void match_pods(struct custody *custody, bool whole)
 		      custody);
 }
 
-/* The first whole answer tells of every device, since nothing was known of any. */
+/* The kubelet says nothing now, so that nothing can be concluded from what it has not said. */
+static bool is_silent(struct custody *custody)
+{
+	return !custody->answered || podresources_stale(custody->podresources) ||
+	       unsure_for_ms(custody) > 0;
+}
+
+/* The first whole answer tells of every device, since nothing was known of any; and so does one that ends a doubt. */
 static void take_pods(struct custody *custody, bool whole)
 {
-	bool first = whole && !custody->answered;
+	bool all = whole && (!custody->answered || custody->doubted);
 
 	custody->answered = custody->answered || whole;
 	match_pods(custody, whole);
 	forget_started(custody);
-	if (first)
-		custody->deps.changed(custody->deps.arg, NULL);
+	if (!all)
+		return;
+	custody->doubted = false;
+	custody->deps.changed(custody->deps.arg, NULL);
 }
 
 /* It was unsure when it answered last: its answer now may be the same, which is not told of. */
@@ -159,6 +169,14 @@ static void on_grown(void *arg)
 	}
 }
 
+static void look_when_grown(struct custody *custody, uint64_t unsure_ms)
+{
+	if (unsure_ms == 0)
+		return;
+	custody->asked_grown = false;
+	clock_timer_start(custody->deps.clock, custody->grown, unsure_ms);
+}
+
 static void on_podresources(void *arg)
 {
 	struct custody *custody = arg;
@@ -170,10 +188,7 @@ static void on_podresources(void *arg)
 		return;
 	}
 	take_pods(custody, unsure_ms == 0);
-	if (unsure_ms > 0) {
-		custody->asked_grown = false;
-		clock_timer_start(custody->deps.clock, custody->grown, unsure_ms);
-	}
+	look_when_grown(custody, unsure_ms);
 }
 
 /* The answer may be older than what was given since: it may name who had that before. */
@@ -194,13 +209,6 @@ static void tell_when_passed(struct custody *custody, uint64_t wait_ms)
 		return; /* that is earlier, and looks again */
 	custody->waits = true;
 	clock_timer_start(custody->deps.clock, custody->passed, wait_ms);
-}
-
-/* The kubelet says nothing now, so that nothing can be concluded from what it has not said. */
-static bool is_silent(struct custody *custody)
-{
-	return !custody->answered || podresources_stale(custody->podresources) ||
-	       unsure_for_ms(custody) > 0;
 }
 
 /* Nobody else tells that a device counts as free for want of an answer, or because no list has named its pod. */
@@ -285,7 +293,7 @@ const char *custody_resource(struct custody *custody, const char *id)
 	if (starting && !is_listed(custody, id, starting) &&
 	    (clock_now_ms(custody->deps.clock) < starting->until_ms || is_silent(custody)))
 		return starting->resource;
-	return custody->answered ? NULL : checkpoint_resource(custody->checkpoint, id);
+	return is_silent(custody) ? checkpoint_resource(custody->checkpoint, id) : NULL;
 }
 
 /* Has the kubelet written its checkpoint since? What it named before that somebody had before. */
@@ -339,14 +347,26 @@ static const char *written_pod(struct custody *custody, const char *id)
 							  : checkpoint_pod(custody->checkpoint, id);
 }
 
-/* The pod in the list; NULL: it names none since the device was given last. */
+static bool is_one_pods(const struct pcidevice_allocations *list)
+{
+	for (size_t i = 1; i < list->len; i++) {
+		if (strcmp(list->items[i].namespace, list->items[0].namespace) != 0 ||
+		    strcmp(list->items[i].pod, list->items[0].pod) != 0)
+			return false;
+	}
+	return list->len > 0;
+}
+
+/* The pod in the list; NULL: it names none since the device was given last, or several: kubelets up to 1.33 list pods that
+ * have ended beside the one that has the device now. */
 static const struct pcidevice_allocation *listed_pod(const struct custody *custody, const char *id)
 {
 	const struct starting *starting = map_get(custody->starting, id);
 	const struct pcidevice_allocations *list = lent_pods_of(custody->pods, id);
 
-	return list->len > 0 && (!starting || is_listed(custody, id, starting)) ? &list->items[0]
-										: NULL;
+	return is_one_pods(list) && (!starting || is_listed(custody, id, starting))
+		       ? &list->items[0]
+		       : NULL;
 }
 
 static bool is_readable(struct custody *custody, const char *id)
@@ -387,16 +407,25 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 	return false;
 }
 
+/* What is said now ends with the kubelet's silence, of which an answer that says the same as before does not tell. */
+static void doubt(struct custody *custody)
+{
+	custody->doubted = true;
+	look_when_grown(custody, unsure_for_ms(custody));
+}
+
 const char *custody_written(struct custody *custody, const char *id)
 {
-	if (custody->answered)
+	if (!is_silent(custody))
 		return NULL;
 	switch (checkpoint_find(custody->checkpoint, id)) {
 	case CHECKPOINT_NAMES:
-		return "a pod in the checkpoint of the kubelet, which does not answer";
+		doubt(custody);
+		return "a pod in the kubelet's checkpoint; the kubelet does not say who has what";
 	case CHECKPOINT_UNKNOWN:
-		return "a pod that is not known: the kubelet does not answer, and its checkpoint "
-		       "cannot be read";
+		doubt(custody);
+		return "a pod that is not known; the kubelet does not say who has what, and its "
+		       "checkpoint cannot be read";
 	case CHECKPOINT_MISSING:
 	case CHECKPOINT_NAMES_NOT:
 		break;

@@ -38,7 +38,7 @@ struct custody_deps {
 	struct metrics *metrics; /* may be NULL */
 	const char *socket_path;
 	const char *checkpoint_path; /* the kubelet's; agent/plugin/checkpoint.h */
-	/* Who has the device @id (NULL: any device) is not what it was. Never runs before the function
+	/* Who has the device @id (NULL: any device) is not what it was, or no longer in doubt (custody_written()). Never runs before the function
 	 * that was called has returned, but for custody_offered(). */
 	void (*changed)(void *arg, const char *id);
 	bool (*offers)(void *arg, const char *resource);         /* as lent_pods.h says */
@@ -63,8 +63,8 @@ void custody_hear(struct custody *custody, int64_t heartbeat_ms);
 /* The devices @ids of @resource were just given to a pod, whose name is not known yet. */
 void custody_give(struct custody *custody, const char *resource, const struct json_strs *ids);
 
-/* The resource under which a pod has the device, or is about to; NULL: none, as far as is known. Before the kubelet has
- * said a word its checkpoint counts. Valid until the next question about a device, or `changed` is called. */
+/* The resource under which a pod has the device, or is about to; NULL: none, as far as is known. While the kubelet
+ * does not say who has what its checkpoint counts. Valid until the next question about a device, or `changed` is called. */
 const char *custody_resource(struct custody *custody, const char *id);
 
 /*
@@ -83,8 +83,9 @@ bool custody_same_pod(struct custody *custody, const char *a, const char *b);
  * without pods; one that answers no more has those that it had. */
 bool custody_is_free(struct custody *custody, const char *id, char **ret_holder);
 
-/* Who has the device by what the kubelet wrote down last, before it has said a word: a pod, or one that may be, where its
- * checkpoint is there and cannot be read. NULL: nobody, or the kubelet has spoken. Not to be freed. */
+/* Who has the device by what the kubelet wrote down last, while it does not say it: it has not answered yet, answers no
+ * more, or has just begun. A pod, or one that may be, where its checkpoint is there and cannot be read. NULL: nobody, or the
+ * kubelet says it. Not to be freed. */
 const char *custody_written(struct custody *custody, const char *id);
 
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */

@@ -68,7 +68,7 @@ static bool askers(const struct pci_view *view, const struct asked *asked, const
 	return gift.resource && gift.open && strcmp(gift.resource, asked->resource) != 0;
 }
 
-/* Who has it as far as the kubelet's checkpoint says, while the kubelet has not spoken; NULL: nobody. */
+/* As custody_written(). */
 static const char *written(const struct pci_view *view, const char *address)
 {
 	return view->written ? view->written(view->arg, address) : NULL;

@@ -13,8 +13,9 @@
  *   (the device was given again after the other, or with it) or the UIDs in the checkpoint;
  * - or if it asks for a device of another resource while the container that was given the first one is not done yet
  *   (custody_gift.open). Without a checkpoint none is.
- * An agent that began anew knows no calls. Until the kubelet has answered it once, a function that the checkpoint names is
- * somebody's, and so is each one while the checkpoint cannot be read.
+ * An agent that began anew knows no calls, and a list of a kubelet that began anew may name nobody. While the kubelet does not
+ * say who has what (custody_written()), a function that its checkpoint names is somebody's, and so is each one while the
+ * checkpoint cannot be read.
  * Everybody else is refused, at any distance in time. That may be the same pod: two of its containers that are given
  * different functions of a group, of which the second has none of the first's, look like two pods; side by side they
  * could not open the group either.

@@ -133,6 +133,7 @@ static struct same_case {
 	bool asked;         /* for a list since                                    */
 	bool same;
 	const char *other[2]; /* namespace and pod of TWIN in the list; NULL: as NIC */
+	const char *besides;  /* another pod that is listed with NIC; NULL: none      */
 } sames[] = {
 	/* clang-format off */
 	{ "the kubelet has written down that one pod has both", BOTH("u", "u"), .same = true },
@@ -149,6 +150,7 @@ static struct same_case {
 	{ "of both", .listed = { true, false } },
 	{ "of one pod, not of two", .listed = { true, true }, .other = { "default", "vm-2" } },
 	{ "and pods of one name in two namespaces are two", .listed = { true, true }, .other = { "tenant", "vm-1" } },
+	{ "a device that is listed with two pods is no proof", .listed = { true, true }, .besides = "vm-2" },
 	{ "not one that was asked for before", .given = true, .listed = { true, true } },
 	{ "but one since", .given = true, .listed = { true, true }, .asked = true, .same = true },
 	/* clang-format on */
@@ -157,7 +159,7 @@ static struct same_case {
 static void list_pods(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
 	const struct same_case *row = arg;
-	struct pod_device items[2];
+	struct pod_device items[3];
 	size_t n = 0;
 	auto_str struct str message = STR_INIT;
 
@@ -165,6 +167,8 @@ static void list_pods(void *arg, struct grpc_call *call, const char *request, si
 	(void)len;
 	if (row->listed[0])
 		items[n++] = (struct pod_device){ MODEL, NIC, "default", "vm-1", "main" };
+	if (row->besides)
+		items[n++] = (struct pod_device){ MODEL, NIC, "default", row->besides, "main" };
 	if (row->listed[1])
 		items[n++] =
 			(struct pod_device){ MODEL, TWIN, row->other[0] ? row->other[0] : "default",

@@ -238,6 +238,53 @@ static void agent_and_kubelet_began_anew(void **state)
 	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
 }
 
+/* Both began while there was no API server: the kubelet knows no pods, and the agent not that it has no heartbeat. */
+static void agent_and_kubelet_began_anew_without_an_api_server(void **state)
+{
+	struct scene *scene = *state;
+	int64_t before_ms = clock_wall_ms(scene->stage.clock) - 20000;
+
+	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint",
+		   ENTRIES(ENTRY("u", NIC)));
+	pods_serve(scene);
+	make_young(scene);
+	lend_begin(scene, false);
+	await_stream(scene);
+	pass(scene, 30000);
+	assert_holder(scene, "free"); /* as far as is known */
+	lend_set_heartbeat(scene->lend, before_ms);
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+	lend_touch(scene->lend);
+	pass(scene, 60000);
+	assert_int_equal(scene->kubelet.unhealthy, 1);
+	lend_set_heartbeat(scene->lend, clock_wall_ms(scene->stage.clock));
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
+	pass(scene, 60000);
+	assert_int_equal(scene->kubelet.unhealthy, 0);
+	assert_int_equal(allocate_one(scene, TWIN), GRPC_OK);
+}
+
+/* The pod is gone, and the checkpoint names it until the kubelet writes it again. */
+static void a_kubelet_that_is_away_for_a_while(void **state)
+{
+	struct scene *scene = *state;
+
+	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint",
+		   ENTRIES(ENTRY("u", NIC)));
+	add("0000:09:00.0", "z"); /* who has something is asked for again and again */
+	begin(scene);
+	pass(scene, 5000);
+	assert_int_equal(scene->kubelet.unhealthy, 0);
+	scene->pods = grpc_uv_server_free(scene->pods);
+	pass(scene, 60000);
+	lend_touch(scene->lend);
+	pass(scene, 50);
+	assert_int_equal(scene->kubelet.unhealthy, 1);
+	pods_serve(scene);
+	pass(scene, 120000);
+	assert_int_equal(scene->kubelet.unhealthy, 0);
+}
+
 static void a_pod_came_to_nothing_while_the_kubelet_was_silent(void **state)
 {
 	struct scene *scene = *state;
@@ -347,6 +394,10 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "so it does while a young kubelet lists nothing",
 		  agent_and_kubelet_began_anew, NULL);
+	suite_add(&suite, "and by the checkpoint while that kubelet has no API server",
+		  agent_and_kubelet_began_anew_without_an_api_server, NULL);
+	suite_add(&suite, "what is unhealthy while the kubelet is away is healthy again after it",
+		  a_kubelet_that_is_away_for_a_while, NULL);
 	suite_add(&suite, "a pod that came to nothing while the kubelet was silent is forgotten",
 		  a_pod_came_to_nothing_while_the_kubelet_was_silent, NULL);
 	suite_add(&suite, "also while the kubelet began anew",

@@ -98,7 +98,8 @@ static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state
 		   "\"ResourceName\":\"" MODEL "\",\"DeviceIDs\":{\"-1\":[\"" NIC "\"]}}]}}");
 	lend_begin(scene, false);
 	pass(scene, CUSTODY_UNKNOWN_MS + 30000);
-	assert_holder(scene, "a pod in the checkpoint of the kubelet, which does not answer");
+	assert_holder(scene, "a pod in the kubelet's checkpoint; the kubelet does not say who "
+			     "has what");
 	assert_null(lend_allocations(scene->lend, NIC)); /* it is a reason to hold, not to tell */
 	pods_serve(scene);
 	pass(scene, 40000);
@@ -113,8 +114,8 @@ static void a_checkpoint_that_cannot_be_read_holds_likewise(void **state)
 	folder_put(&scene->stage.folder, "device-plugins/kubelet_internal_checkpoint", "{");
 	lend_begin(scene, false);
 	pass(scene, CUSTODY_UNKNOWN_MS + 30000);
-	assert_holder(scene, "a pod that is not known: the kubelet does not answer, and its "
-			     "checkpoint cannot be read");
+	assert_holder(scene, "a pod that is not known; the kubelet does not say who has what, "
+			     "and its checkpoint cannot be read");
 	pods_serve(scene);
 	pass(scene, 40000);
 	assert_holder(scene, "free");

@@ -16,23 +16,28 @@
 static const struct {
 	const char *prefix;
 	const char *vendor; /* NULL: any */
+	const char *device; /* NULL: any */
 	const char *driver; /* NULL: any, or none */
 	const char *reason;
 	const char *message;
 } host_classes[] = {
-	{ "0604", NULL,   NULL,      "HostBridge",   "a PCI bridge: other devices are reached through it" },
-	{ "06",   NULL,   NULL,      "HostFunction", "a bridge of the machine itself (host, ISA, ...)" },
-	{ "0300", "1a03", NULL,      "HostFunction", "the screen of the machine's management controller (BMC)" },
-	{ "0502", NULL,   NULL,      "HostFunction", "memory of the machine (CXL)" },
-	{ "0780", "8086", "mei_me",  "HostFunction", "the machine's management engine" },
-	{ "0780", "8086", "mei_txe", "HostFunction", "the machine's management engine" },
-	{ "0c05", NULL,   NULL,      "HostFunction", "the machine's SMBus" },
+	/* Without it the hypervisor takes back the memory that the kernel uses. */
+	{ "00ff", "1af4", "1058", NULL,      "HostFunction", "memory of the machine (virtio-mem)" },
+	{ "0300", "1a03", NULL,   NULL,      "HostFunction", "the screen of the machine's management controller (BMC)" },
+	{ "0502", NULL,   NULL,   NULL,      "HostFunction", "memory of the machine (CXL)" },
+	{ "0604", NULL,   NULL,   NULL,      "HostBridge",   "a PCI bridge: other devices are reached through it" },
+	{ "06",   NULL,   NULL,   NULL,      "HostFunction", "a bridge of the machine itself (host, ISA, ...)" },
+	{ "0780", "8086", NULL,   "mei_me",  "HostFunction", "the machine's management engine" },
+	{ "0780", "8086", NULL,   "mei_txe", "HostFunction", "the machine's management engine" },
+	{ "08",   NULL,   NULL,   NULL,      "HostFunction", "a system peripheral of the machine (timer, IOMMU, ...)" },
+	/* PCI devices are tunnelled through it, and do not stand below it. */
+	{ "0c0340", NULL, NULL,   NULL,      "HostFunction", "a USB4 or Thunderbolt controller: other devices are reached through it" },
+	{ "0c05", NULL,   NULL,   NULL,      "HostFunction", "the machine's SMBus" },
 	/* Whoever has it commands the BMC, without a password: accounts, power, virtual media. */
-	{ "0c07", NULL,   NULL,      "HostFunction", "the way to the machine's management controller (IPMI)" },
-	{ "0c80", "8086", NULL,      "HostFunction", "a bus of the chipset (I2C, SPI, flash of the firmware)" },
-	{ "08",   NULL,   NULL,      "HostFunction", "a system peripheral of the machine (timer, IOMMU, ...)" },
+	{ "0c07", NULL,   NULL,   NULL,      "HostFunction", "the way to the machine's management controller (IPMI)" },
+	{ "0c80", "8086", NULL,   NULL,      "HostFunction", "a bus of the chipset (I2C, SPI, flash of the firmware)" },
 	/* Nothing in /sys leads from SEV or the TPM to it. */
-	{ "1080", "1022", NULL,      "HostFunction", "the machine's security processor (AMD PSP)" },
+	{ "1080", "1022", NULL,   NULL,      "HostFunction", "the machine's security processor (AMD PSP)" },
 };
 /* clang-format on */
 
@@ -72,6 +77,7 @@ static bool judge_class(const struct pci_facts *pci, struct verdict *v)
 
 		if (strncmp(pci->class_code, prefix, strlen(prefix)) == 0 &&
 		    is_given(host_classes[i].vendor, pci->vendor) &&
+		    is_given(host_classes[i].device, pci->device) &&
 		    is_given(host_classes[i].driver, pci->driver))
 			return refuse(v, host_classes[i].reason, xstrdup(host_classes[i].message));
 	}

@@ -219,7 +219,9 @@ static void recall_all(struct usb_gifts *gifts)
 		size_t len = strlen(entry->d_name);
 		auto_free char *port_path = NULL;
 
-		if (len <= suffix_len || strcmp(entry->d_name + len - suffix_len, suffix) != 0)
+		/* A pipe of that name would make the reader wait. */
+		if ((entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN) || len <= suffix_len ||
+		    strcmp(entry->d_name + len - suffix_len, suffix) != 0)
 			continue;
 		port_path = xstrndup(entry->d_name, len - suffix_len);
 		recall(gifts, port_path);

@@ -75,6 +75,16 @@ static void write_interfaces(const struct usb_interfaces *interfaces, struct str
 	json_write_close(lines, ']');
 }
 
+/* The hub driver takes both (hub_id_table of drivers/usb/core/hub.c). */
+static bool is_hub(const struct usb_device *device)
+{
+	bool found = device->type[0] == CLASS_HUB;
+
+	for (size_t i = 0; i < device->interfaces.len && !found; i++)
+		found = device->interfaces.items[i].type[0] == CLASS_HUB;
+	return found;
+}
+
 void usb_device_write(const struct usb_device *device, struct str *lines)
 {
 	report_open(lines, "usb");
@@ -88,7 +98,7 @@ void usb_device_write(const struct usb_device *device, struct str *lines)
 	write_text(lines, "manufacturer", device->manufacturer);
 	write_text(lines, "productName", device->product);
 	write_text(lines, "serial", device->serial);
-	json_write_bool(lines, "hub", device->type[0] == CLASS_HUB);
+	json_write_bool(lines, "hub", is_hub(device));
 	write_text(lines, "pciAddress", device->pci_address);
 	write_interfaces(&device->interfaces, lines);
 	report_close(lines);

@@ -187,7 +187,8 @@ static void match_cards(struct search *search, const struct process *process)
 	}
 }
 
-static void look_at_descriptor(struct search *search, struct process *process, int dir_fd,
+/* False: this process does not show what it has open. */
+static bool look_at_descriptor(struct search *search, struct process *process, int dir_fd,
 			       const char *fd)
 {
 	char path[SYSFS_LINK_MAX + 1];
@@ -195,15 +196,16 @@ static void look_at_descriptor(struct search *search, struct process *process, i
 
 	if (r < 0)
 		search->holders->hidden = true;
-	if (r != 0)
-		return;
-	if (strncmp(process->link, DEV, sizeof(DEV) - 1) != 0)
-		return;
+	if (r == -EACCES || r == -EPERM)
+		return false;
+	if (r != 0 || strncmp(process->link, DEV, sizeof(DEV) - 1) != 0)
+		return true;
 	match_cards(search, process);
 	if (find_device(search, dir_fd, fd, path))
 		match_path(search, process, path);
 	else if (is_group_link(search, process->link))
 		add_holder(search, process, search->job->items[0].address);
+	return true;
 }
 
 /* The size of the folder @path in proc; 0 if it is gone, 1 if that is hidden: opening it tells. */
@@ -221,6 +223,7 @@ static void look_at_process(struct search *search, struct process *process)
 	char path[sizeof("2147483647/fd")];
 	const char *fd;
 	struct dir dir;
+	bool shown = true;
 
 	(void)snprintf(path, sizeof(path), "%d/fd", process->pid);
 	process->first = search->holders->len;
@@ -232,9 +235,10 @@ static void look_at_process(struct search *search, struct process *process)
 			search->holders->hidden = true;
 		return;
 	}
-	while (search->descriptors_left > 0 && (fd = dir_next(&dir)) != NULL) {
-		search->descriptors_left--;
-		look_at_descriptor(search, process, dir.fd, fd);
+	/* What shows nothing does not use up the number either, or a pod with many would hinder everybody. */
+	while (shown && search->descriptors_left > 0 && (fd = dir_next(&dir)) != NULL) {
+		shown = look_at_descriptor(search, process, dir.fd, fd);
+		search->descriptors_left -= shown;
 	}
 	/* ENOENT, ESRCH: it has ended meanwhile. */
 	search->holders->hidden |= dir.code < 0 && dir.code != -ENOENT && dir.code != -ESRCH;

@@ -329,6 +329,30 @@ static struct claimable_case {
 	  true,
 	  "Available",
 	  "may be claimed" },
+	{ "memory that a hypervisor adds",
+	  { "{\"kind\":\"pci\",\"address\":\"0000:00:16.0\",\"vendor\":\"1af4\",\"device\":\"1058\","
+	    "\"class\":\"00ff00\",\"driver\":\"virtio-pci\",\"iommuGroup\":\"5\"}" },
+	  false,
+	  "HostFunction",
+	  "virtio-mem" },
+	{ "another device of virtio is not memory",
+	  { "{\"kind\":\"pci\",\"address\":\"0000:00:16.0\",\"vendor\":\"1af4\",\"device\":\"1052\","
+	    "\"class\":\"00ff00\",\"driver\":\"virtio-pci\",\"iommuGroup\":\"5\"}" },
+	  true,
+	  "Available",
+	  "may be claimed" },
+	{ "a Thunderbolt controller",
+	  { "{\"kind\":\"pci\",\"address\":\"0000:00:16.0\",\"vendor\":\"8086\",\"device\":\"1\","
+	    "\"class\":\"0c0340\",\"driver\":\"thunderbolt\",\"iommuGroup\":\"5\"}" },
+	  false,
+	  "HostFunction",
+	  "Thunderbolt" },
+	{ "a USB controller of another kind is none",
+	  { "{\"kind\":\"pci\",\"address\":\"0000:00:16.0\",\"vendor\":\"8086\",\"device\":\"1\","
+	    "\"class\":\"0c0330\",\"driver\":\"xhci_hcd\",\"iommuGroup\":\"5\"}" },
+	  true,
+	  "Available",
+	  "may be claimed" },
 	{ "so is memory on CXL",
 	  { "{\"kind\":\"pci\",\"address\":\"0000:38:00.0\",\"vendor\":\"1e98\",\"device\":\"1\","
 	    "\"class\":\"050210\",\"driver\":\"cxl_pci\",\"iommuGroup\":\"5\"}" },

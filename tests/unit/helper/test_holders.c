@@ -411,6 +411,31 @@ static void what_cannot_be_asked_is_not_free(void **state)
 	close(starved.dev_fd);
 }
 
+static bool nobody_is_named(void *arg)
+{
+	const int *proc_fd = arg;
+	struct job job = { .group = "-" };
+	struct holders holders = { 0 };
+
+	*array_add(&job) = functions[0];
+	holders_find(&(struct holders_look){ -1, *proc_fd, -1, "-", false, 2 }, &job, &holders);
+	return holders.hidden && holders.len == 0;
+}
+
+/* As for an agent without SYS_PTRACE: however many a pod has open, it hinders nobody's claim. */
+static void descriptors_that_do_not_show_are_not_counted(void **state)
+{
+	static const char *const entries[] = { OPEN("5", "1", "/x"), OPEN("5", "2", "/y"),
+					       OPEN("5", "3", "/z"), OPEN("6", "1", "/z"), NULL };
+	struct tree *tree = *state;
+	int proc_fd;
+
+	tree_make(tree, entries);
+	proc_fd = tree_open(tree, "proc");
+	assert_true(syscall_fails_for(SYS_readlinkat, EACCES, nobody_is_named, &proc_fd));
+	close(proc_fd);
+}
+
 static struct answer_case {
 	const char *name;
 	const char *group;
@@ -495,6 +520,8 @@ int main(void)
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, cases, holders_match_table);
 	suite_rows(&suite, hiddens, what_is_hidden_is_told);
+	suite_add(&suite, "descriptors that do not show are not counted",
+		  descriptors_that_do_not_show_are_not_counted, NULL);
 	suite_add(&suite, "what cannot be asked is not free", what_cannot_be_asked_is_not_free,
 		  NULL);
 	suite_add(&suite, "at most 256 processes are named", bounded, NULL);

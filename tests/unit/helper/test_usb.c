@@ -42,6 +42,12 @@ static struct usb_case {
 	  "{'kind':'usb','name':'1-2','bus':1,'device':2,'vendor':'05e3','product':'0608',"
 	  "'class':'09','subclass':'00','protocol':'01','speed':480,'hub':true,"
 	  "'pciAddress':'0000:00:14.0','interfaces':[]}\n" },
+	{ "a device with the interface of a hub is one",
+	  { LINK, UEVENT, SPEED,
+	    "sys/bus/usb/devices/1-2:1.0->../../../devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0",
+	    AT "1-2:1.0/uevent=DEVTYPE=usb_interface\nINTERFACE=9/0/0\n" },
+	  HEAD "'speed':480,'hub':true,'pciAddress':'0000:00:14.0','interfaces':["
+	  "{'class':'09','subclass':'00','protocol':'00'}]}\n" },
 	{ "low speed counts as 1", { LINK, UEVENT, AT "speed=1.5\n" }, HEAD "'speed':1," TAIL },
 	{ "a speed the kernel does not know", { LINK, UEVENT, AT "speed=unknown\n" }, HEAD TAIL },
 	{ "ports are sorted as numbers",

@@ -217,6 +217,25 @@ static void the_record_of_a_node_that_cannot_be_looked_at_stays(void **state)
 	assert_owner(5, "0:46");
 }
 
+static void a_pipe_among_the_records_does_not_block(void **state)
+{
+	auto_free char *pipe_path = NULL;
+	struct scene *scene = *state;
+
+	scene_open(scene, MINE);
+	nodes_make(5);
+	nodes()->items[0].gid = 46;
+	scene_look(scene, "1-2=5:A");
+	assert_gives(scene, RESOURCE, "1-2", ENV "=1:5 /dev/bus/usb/001/005:mrw");
+	pipe_path = folder_path(&nodes()->folder, "state/usb-nodes/1-3.json");
+	assert_int_equal(mkfifo(pipe_path, 0600), 0);
+	alarm(10); /* ends the program if it waits */
+	restart(scene);
+	alarm(0);
+	scene_offer(scene);
+	assert_owner(5, "0:46");
+}
+
 static void a_node_whose_owner_cannot_be_kept_is_not_given(void **state)
 {
 	struct scene *scene = *state;
@@ -324,6 +343,8 @@ int main(void)
 		  a_node_that_somebody_else_gave_stays_so, NULL);
 	suite_add(&suite, "a record of another boot counts for nothing",
 		  a_record_of_another_boot_counts_for_nothing, NULL);
+	suite_add(&suite, "a pipe among the records does not block",
+		  a_pipe_among_the_records_does_not_block, NULL);
 	suite_add(&suite, "the record of a node that cannot be looked at stays",
 		  the_record_of_a_node_that_cannot_be_looked_at_stays, NULL);
 	suite_add(&suite, "a node that cannot be given is not offered",

@@ -33,7 +33,8 @@ bool gpu_past_holds(const struct gpu_past *past, const struct gpu_act *act)
 static void add_event(struct gpu_decision *decision, const char *before,
 		      const struct gpu_news *news)
 {
-	if ((before && strcmp(before, news->reason) == 0) || reason_is(news->reason, REASON_PROGRESS))
+	if ((before && strcmp(before, news->reason) == 0) ||
+	    reason_is(news->reason, REASON_PROGRESS))
 		return;
 	decision->warning = !news->ready;
 	decision->event_reason = news->reason;

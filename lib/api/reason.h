@@ -20,8 +20,9 @@ enum reason_flag {
 
 struct reason {
 	const char *name;
-	const char *state; /* of a claim: "ready", "waiting", "refused", "held", "stuck", "failed" */
-	unsigned flags;    /* enum reason_flag */
+	const char
+		*state; /* of a claim: "ready", "waiting", "refused", "held", "stuck", "failed" */
+	unsigned flags; /* enum reason_flag */
 };
 
 /* The table's row of @name (NULL: none); NULL if the table does not have it. */

@@ -39,11 +39,14 @@ bool claim_owner_refused(const struct rule_case *c, enum view_kind kind,
 	return false;
 }
 
-/* A vGPU's claim goes with the vGPU. */
+/* A vGPU's claim goes with the vGPU, and has its name: anybody may write any vGPU into his own claim, which would keep
+ * the claim of another device from being deleted. */
 static bool refuse_vgpu(const struct rule_case *c, const struct api_meta *claim)
 {
 	const struct api_owner_ref *owner = api_meta_owner(claim, vgpudevice_kind.kind);
-	const struct view *vgpu = owner ? known_vgpu(c->known, owner->name) : NULL;
+	const struct view *vgpu = owner && known_same(owner->name, claim->name)
+					  ? known_vgpu(c->known, owner->name)
+					  : NULL;
 
 	if (!vgpu || vgpu->deleting || !vgpu->enabled || known_same(c->request->user, harvester))
 		return false;

@@ -209,6 +209,8 @@ static struct cluster_case deletions[] = {
 	  CLAIM_META(NIC, "'deletionTimestamp':'2026-01-01T00:00:00Z'"), NULL, false, NULL, NULL },
 	{ "it belongs to a vGPU", OBJECT("VGPUDevice", VF, ",'spec':{'enabled':true}"), ADMISSION_DELETE, RESOURCE, NULL,
 	  CLAIM_META(VF, OWNER("VGPUDevice", VF, "u-" VF)), NULL, false, "it belongs to VGPUDevice '" VF "'", NULL },
+	{ "it belongs to no vGPU, whatever its user has written", OBJECT("VGPUDevice", VF, ",'spec':{'enabled':true}"),
+	  ADMISSION_DELETE, RESOURCE, NULL, CLAIM_META(NIC, OWNER("VGPUDevice", VF, "u-" VF)), NULL, false, NULL, NULL },
 	{ "it belongs to a vGPU that is off", OBJECT("VGPUDevice", VF, ",'spec':{'enabled':false}"), ADMISSION_DELETE,
 	  RESOURCE, NULL, CLAIM_META(VF, OWNER("VGPUDevice", VF, "u-" VF)), NULL, false, NULL, NULL },
 	{ "Harvester deletes what it made", OBJECT("VGPUDevice", VF, ",'spec':{'enabled':true}"), ADMISSION_DELETE, RESOURCE,

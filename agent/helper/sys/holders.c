@@ -194,6 +194,11 @@ static bool look_at_descriptor(struct search *search, struct process *process, i
 	char path[SYSFS_LINK_MAX + 1];
 	int r = sysfs_link(dir_fd, fd, process->link, NULL);
 
+	/* A pod may give any file such a name. No driver's node has one, and the number tells all the same. */
+	if (r == -ENAMETOOLONG) {
+		(void)snprintf(process->link, sizeof(process->link), DEV "(long name)");
+		r = 0;
+	}
 	if (r < 0)
 		search->holders->hidden = true;
 	if (r == -EACCES || r == -EPERM)

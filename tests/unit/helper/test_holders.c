@@ -35,6 +35,8 @@
 #define HELD(address, pid, command, what) \
 	address " " pid " '" command "' - process " pid " (" command ") has " what " open\n"
 
+#define LONG_WAY TREE_TEN(TREE_TEN("../dev/")) TREE_TEN(TREE_TEN("../dev/"))
+
 static const struct job_function functions[] = { { .address = F0 }, { .address = F1 } };
 
 static struct holders_case {
@@ -152,6 +154,10 @@ static struct holders_case {
 	  { "sys/bus/pci/devices/" F0 "/driver->" TREE_UNREADABLE, PROCESS("5", "x"),
 	    OPEN("5", "1", "/dev/nvidia3") },
 	  HELD(F0, "5", "x", "/dev/nvidia3") },
+	{ "a device is found by its number, however long its name is",
+	  "12",
+	  { NULL_IS(PCI(F1) "/x"), PROCESS("5", "x"), OPEN("5", "1", "/dev/" LONG_WAY "null") },
+	  HELD(F1, "5", "x", "/dev/(long name)") },
 	{ "nodes of other cards, and what is none",
 	  "12",
 	  { CARD(F0), MINOR(F0, "1"), PROCESS("5", "x"), OPEN("5", "1", "/dev/nvidia11"),
@@ -239,9 +245,9 @@ static struct hidden_case {
 	{ "or which device it is",
 	  { "proc/1/fd/", OPEN("5", "1", "/dev/null"), "sys/dev/char->char" },
 	  true },
-	{ "or what its name leads to",
-	  { "proc/1/fd/", OPEN("5", "1", "/dev/" TREE_UNREADABLE) },
-	  true },
+	{ "a file with a long name hides nothing",
+	  { "proc/1/fd/", OPEN("5", "1", "/dev/" LONG_WAY "none") },
+	  false },
 };
 
 static void what_is_hidden_is_told(void **state)

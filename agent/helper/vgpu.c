@@ -49,12 +49,18 @@ static void write_lines(struct str *lines, const char *key, char *text)
 void vgpu_write_line(int sysfs_fd, const char *address, struct report *report)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s", address);
-	auto_close int dir_fd = sysfs_open_dir(sysfs_fd, path);
+	auto_close int dir_fd = -1;
 	struct sysfs_attr current;
 	struct sysfs_attr creatable;
 	struct err err = { 0 };
-	int r = dir_fd < 0 ? SYSFS_ABSENT : sysfs_read(dir_fd, CURRENT, &current, &err);
+	int r;
 
+	sysfs_forget_failure();
+	dir_fd = sysfs_open_dir(sysfs_fd, path);
+	r = dir_fd < 0 ? SYSFS_ABSENT : sysfs_read(dir_fd, CURRENT, &current, &err);
+	/* Else it would pass for one that is no vGPU. */
+	if (dir_fd < 0 && sysfs_failure()->code < 0)
+		report_fail(report, sysfs_failure());
 	if (r < 0)
 		report_problem(report, address, CURRENT, "%s", err.msg);
 	if (r != 0)

@@ -340,12 +340,19 @@ static int vf_change_guard(struct vf_change *c)
 
 static const char autoprobe[] = "sriov_drivers_autoprobe";
 
-/* Whether drivers take new virtual functions; false if the kernel has no such switch. */
-static bool read_autoprobe(const struct vf_change *c, bool *ret_on)
+/* Whether drivers take new virtual functions. 0; SYSFS_ABSENT: the kernel has no such switch; or < 0. */
+static int read_autoprobe(const struct vf_change *c, bool *ret_on, struct err *err)
 {
 	struct sysfs_attr attr;
+	int r = sysfs_read(c->dir_fd, autoprobe, &attr, err);
 
-	return sysfs_read(c->dir_fd, autoprobe, &attr, NULL) == 0 && str_to_bool(attr.text, ret_on);
+	return r == 0 && !str_to_bool(attr.text, ret_on) ? SYSFS_ABSENT : r;
+}
+
+static int stop_unread(struct vf_change *c, const struct err *err)
+{
+	return vf_change_stop(c, REASON_AUTOPROBE_FAILED, err->code, "of %s: %s", c->job->address,
+			      err->msg);
 }
 
 static int stop_state(struct vf_change *c, const struct err *err)
@@ -368,7 +375,7 @@ static int switch_autoprobe(struct vf_change *c, bool on)
 
 	vf_change_step(c, STEP_SET_AUTOPROBE);
 	r = vf_change_write(c, autoprobe, on ? "1" : "0");
-	if (read_autoprobe(c, &is) && is == on)
+	if (read_autoprobe(c, &is, NULL) == 0 && is == on)
 		return 0;
 	return vf_change_stop(c, write_reason(r, REASON_AUTOPROBE_FAILED), r,
 			      "write %d to '%s' of %s: %s", on, autoprobe, c->job->address,
@@ -384,7 +391,12 @@ static int set_autoprobe(struct vf_change *c)
 	bool is;
 	int r;
 
-	if (c->job->count == 0 || !read_autoprobe(c, &is) || is == c->job->autoprobe)
+	if (c->job->count == 0)
+		return 0;
+	r = read_autoprobe(c, &is, &err);
+	if (r < 0)
+		return stop_unread(c, &err);
+	if (r != 0 || is == c->job->autoprobe)
 		return 0;
 	r = vf_record_read(c->state_fd, o->proc_fd, c->job->address, &before, &err);
 	if (r == VF_RECORD_ABSENT) {
@@ -472,7 +484,11 @@ static int vf_change_restore(struct vf_change *c, bool done)
 		return stop_state(c, &err);
 	if (r == VF_RECORD_ABSENT)
 		return 0;
-	if (read_autoprobe(c, &is) && is != before) {
+	r = read_autoprobe(c, &is, &err);
+	/* The record stays: it alone knows what the switch was. */
+	if (r < 0)
+		return stop_unread(c, &err);
+	if (r == 0 && is != before) {
 		if (is_needed(c, done))
 			return 0;
 		if (switch_autoprobe(c, before) < 0)

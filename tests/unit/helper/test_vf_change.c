@@ -3,10 +3,11 @@
 
 #include "unit/helper/vf_machine.h"
 
-#define WORDS "address=" VF_PF " id=8086:10c9"
-#define DONE  "'Done'"
-#define AUTO  "drivers_autoprobe"
-#define VF0   "0000:03:10.0"
+#define UNREADABLE_SWITCH VF_DIR "sriov_drivers_autoprobe=" TREE_TEN(TREE_TEN(TREE_TEN("01234")))
+#define WORDS             "address=" VF_PF " id=8086:10c9"
+#define DONE              "'Done'"
+#define AUTO              "drivers_autoprobe"
+#define VF0               "0000:03:10.0"
 #define RECORD                \
 	"{\"address\":\"" VF0 \
 	"\",\"claim\":\"vm1-x\",\"uid\":\"u1\",\"driver\":\"vfio-pci\",\"id\":\"8086:10ca\"}"
@@ -54,6 +55,12 @@ static struct change_case {
 	  AUTO "=1 numvfs=0 numvfs=3", DONE, 3, "on" },
 	{ "a record of another boot is nobody's", WORDS " count=2", 2,
 	  { VF_DIR "sriov_drivers_autoprobe=0\n", "state/autoprobe/" VF_PF "=on old\n" }, "", DONE, 2, "off recorded" },
+	{ "a switch that cannot be read is not taken for none", WORDS " count=2", 0, { UNREADABLE_SWITCH }, "",
+	  "'Failed','reason':'AutoprobeFailed'" AT("WaitLock") ",'errno':'EFBIG','message':'of " VF_PF
+	  ": 'sriov_drivers_autoprobe' has more than 4095 bytes'", 0, "off" },
+	{ "nor is its record forgotten", WORDS, 0, { UNREADABLE_SWITCH, "state/autoprobe/" VF_PF "=on b00t\n" }, "",
+	  "'Failed','reason':'AutoprobeFailed'" AT("WaitLock") ",'errno':'EFBIG','message':'of " VF_PF
+	  ": 'sriov_drivers_autoprobe' has more than 4095 bytes'", 0, "off recorded" },
 	{ "a run after one that was cut off goes on", WORDS " count=2", 0, { SWITCHED }, "numvfs=2", DONE, 2,
 	  "off recorded" },
 

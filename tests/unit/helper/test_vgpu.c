@@ -114,6 +114,22 @@ static struct set_case {
 };
 /* clang-format on */
 
+/* Its VGPUDevice would be taken for one of no vGPU. */
+static void what_cannot_be_looked_at_fails_the_look(void **state)
+{
+	struct report report = { 0 };
+	struct tree *tree = *state;
+	auto_close int sysfs_fd = -1;
+
+	tree_make(tree,
+		  (const char *const[]){ "sys/bus/pci/devices/0000:08:00.4->0000:08:00.4", NULL });
+	sysfs_fd = tree_open(tree, "sys");
+	vgpu_write_line(sysfs_fd, "0000:08:00.4", &report);
+	assert_int_equal(report.failure.code, -ELOOP);
+	vgpu_write_line(sysfs_fd, "0000:08:00.5", &report);
+	report_done(&report);
+}
+
 static void set_makes(void **state)
 {
 	const struct set_case *c = *state;
@@ -190,5 +206,7 @@ int main(void)
 	suite_rows(&suite, number_cases, number_is);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, look_cases, look_tells);
+	suite_add(&suite, "what cannot be looked at fails the look",
+		  what_cannot_be_looked_at_fails_the_look, NULL);
 	return suite_run(&suite, "vgpu");
 }

@@ -31,6 +31,7 @@ static const char *const entries[] = {
 	PROC_WHOLE,
 	"proc/sys/kernel/random/boot_id=b00t\n",
 	PROC_OF_HOST,
+	PROC_WHOLE,
 	"proc/4711/comm=qemu-system-x86\n",
 	"proc/4711/fd/7->/dev/vfio/12",
 	"dev/vfio/12=",

@@ -102,6 +102,7 @@ static void make_publish(struct node_agent *agent, const struct informer_deps *f
 		.moving = tie_is_moving,
 		.allocations = tie_allocations,
 		.held_as = tie_held_as,
+		.offer = tie_selected,
 		.resource = tie_mdev_resource,
 		.condition = tie_mdev_condition,
 		.parent = tie_parent,

@@ -11,12 +11,14 @@
 #include "agent/gpu/gpus.h"
 #include "agent/lend/lend.h"
 #include "agent/lend/pci_selected.h"
+#include "agent/lend/pci_type.h"
 #include "agent/look/look.h"
 #include "agent/mdev/mdev_type.h"
 #include "agent/mdev/mdevs.h"
 #include "agent/node_parts.h"
 #include "agent/plugin/device_type.h"
 #include "agent/publish/publish.h"
+#include "agent/publish/publish_plan.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
 #include "api/mediateddevice.h"
@@ -303,6 +305,23 @@ const char *tie_held_as(void *arg, const char *name)
 		return NULL;
 	resource = lend_resource(agent->lend, address, &ours);
 	return ours ? resource : NULL;
+}
+
+void tie_selected(void *arg, const char *name, struct publish_offer *ret_offer)
+{
+	const struct node_agent *agent = arg;
+	char address[NAMES_ADDRESS_SIZE];
+	const struct pci_told *told = NULL;
+
+	*ret_offer = (struct publish_offer){ .known = true };
+	if (names_pcidevice_address(agent->options.node_name, name, address) < 0)
+		return;
+	ret_offer->known = lend_selected(agent->lend, address, &told);
+	if (!told)
+		return;
+	ret_offer->resource = told->resource;
+	ret_offer->trouble = told->trouble;
+	ret_offer->group_taken = told->group_taken;
 }
 
 const char *tie_mdev_resource(void *arg, const struct mediateddevice *device)

@@ -49,6 +49,7 @@ struct lend {
 	struct plugins *plugins; /* NULL: there is no kubelet's folder */
 	struct node_watch *node_watch;
 	struct json_strs nodes; /* that it watches */
+	bool selects;           /* what the HostDeviceConfig selects has been offered once */
 	bool stopping;
 	void (*stopped)(void *arg);
 	void *stopped_arg;
@@ -140,6 +141,21 @@ struct offered_answer lend_offered(struct lend *lend, const char *address)
 	struct offered_answer nobody = { .state = OFFERED_BY_NOBODY };
 
 	return lend->plugins ? offered_ask(lend->offered, address) : nobody;
+}
+
+bool lend_selected(const struct lend *lend, const char *address, const struct pci_told **ret_told)
+{
+	const struct pci_told *told = lend->plugins ? pci_type_told(lend->pci, address) : NULL;
+
+	*ret_told = told && !told->claimed ? told : NULL;
+	return !lend->plugins || lend->selects;
+}
+
+static void on_selected(void *arg, const char *address)
+{
+	const struct lend *lend = arg;
+
+	lend->deps.changed(lend->deps.arg, address);
 }
 
 static bool is_listed(void *arg, const char *resource, const char *address)
@@ -422,6 +438,10 @@ static void offer(struct lend *lend)
 		lend->types.items[i].offer(lend->types.items[i].arg, lend->plugins);
 	custody_offered(lend->custody);
 	offered_look_again(lend->offered);
+	if (lend->selects || !lend->view.config || !lend->view.inventory)
+		return;
+	lend->selects = true;
+	lend->deps.changed(lend->deps.arg, NULL);
 }
 
 static void on_stopped(void *arg)
@@ -529,6 +549,7 @@ struct lend *lend_new(const struct lend_deps *deps)
 					.pods = pods_of,
 					.gift = gift_of,
 					.written = written,
+					.selected = on_selected,
 					.same_pod = is_same_pod,
 					.arg = lend };
 	lend->pci = pci_type_new(&lend->view);

@@ -21,6 +21,7 @@ struct json_pairs;
 struct json_strs;
 struct lend;
 struct metrics;
+struct pci_told;
 struct pcidevice_allocations;
 struct plugins;
 struct pod_device;
@@ -47,7 +48,7 @@ struct lend_deps {
 	const struct store *mdevs;            /* its MediatedDevices; NULL: none */
 	const struct json_strs *vfio_drivers; /* beside vfio-pci */
 	struct lend_options options;
-	/* Who has the device @id (NULL: any device) is not what it was. Never runs before the function
+	/* Who has the device @id (NULL: any device), or what the HostDeviceConfig lends of it, is not what it was. Never runs before the function
 	 * that was called has returned, but for lend_set(). */
 	void (*changed)(void *arg, const char *id);
 	/* lend_offered() has another answer about the PCI function @address. As `changed`; may be NULL. */
@@ -94,6 +95,10 @@ void lend_set_no_node(struct lend *lend, const char *denied);
 /* Does the node's kubelet offer the PCI function @address, so that the scheduler finds it? Whoever asks is told by
  * `offered` when the answer changes. */
 struct offered_answer lend_offered(struct lend *lend, const char *address);
+
+/* Does the HostDeviceConfig lend the PCI function @address? *@ret_told: how; NULL: it does not. False: that is not known
+ * yet. `changed` tells when that is another. Valid until then. */
+bool lend_selected(const struct lend *lend, const char *address, const struct pci_told **ret_told);
 
 /* Something that a type offers may have changed: look soon. */
 void lend_touch(struct lend *lend);

@@ -26,12 +26,14 @@
 
 static const char env_prefix[] = "PCI_RESOURCE";
 
+struct told_list {
+	struct pci_told *items;
+	size_t len, cap;
+};
+
 struct pci_type {
 	const struct pci_view *view;
-	struct {
-		struct pci_told *items;
-		size_t len, cap;
-	} told;
+	struct told_list told;
 };
 
 /* A function that is lent. Texts are borrowed from the view, but for two. */
@@ -241,23 +243,55 @@ static void offer(struct pci_type *type, const struct lents *lents, struct plugi
 	free(devices);
 }
 
-static void forget_told(struct pci_type *type)
+static void told_list_done(struct told_list *list)
 {
-	for (size_t i = 0; i < type->told.len; i++) {
-		free(type->told.items[i].address);
-		free(type->told.items[i].resource);
-		free(type->told.items[i].trouble);
+	for (size_t i = 0; i < list->len; i++) {
+		free(list->items[i].address);
+		free(list->items[i].resource);
+		free(list->items[i].trouble);
 	}
-	type->told.len = 0;
+	array_done(list);
+}
+
+static const struct pci_told *find_told(const struct told_list *list, const char *address)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (strcmp(list->items[i].address, address) == 0)
+			return &list->items[i];
+	}
+	return NULL;
+}
+
+static bool is_selected_alike(const struct pci_told *a, const struct pci_told *b)
+{
+	a = a && !a->claimed ? a : NULL;
+	b = b && !b->claimed ? b : NULL;
+	if (!a || !b)
+		return a == b;
+	return strcmp(a->resource, b->resource) == 0 &&
+	       (a->trouble == b->trouble || same(a->trouble, b->trouble));
+}
+
+/* Of each function in @list that @other has otherwise, or of those that it lacks if @lacks. */
+static void tell_selected(const struct pci_type *type, const struct told_list *list,
+			  const struct told_list *other, bool lacks)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		const struct pci_told *is = find_told(other, list->items[i].address);
+
+		if (!(lacks && is) && !is_selected_alike(&list->items[i], is))
+			type->view->selected(type->view->arg, list->items[i].address);
+	}
 }
 
 /* In the order of resources. */
 static void remember_told(struct pci_type *type, const struct lents *lents)
 {
+	struct told_list before = type->told;
 	size_t from = 0;
 	size_t healthy = 0;
 
-	forget_told(type);
+	type->told = (struct told_list){ 0 };
 	for (size_t i = 0; i < lents->len; i++) {
 		const struct lent *lent = &lents->items[i];
 		bool last = i + 1 == lents->len ||
@@ -267,22 +301,24 @@ static void remember_told(struct pci_type *type, const struct lents *lents)
 			(struct pci_told){ .address = xstrdup(lent->address),
 					   .resource = xstrdup(lent->resource),
 					   .trouble = xstrdup_or_null(lent->trouble),
-					   .group_taken = lent->group_taken };
+					   .group_taken = lent->group_taken,
+					   .claimed = lent->claimed };
 		healthy += !lent->trouble;
 		for (; last && from <= i; from++)
 			type->told.items[from].healthy = healthy;
 		if (last)
 			healthy = 0;
 	}
+	if (type->view->selected) {
+		tell_selected(type, &type->told, &before, false);
+		tell_selected(type, &before, &type->told, true);
+	}
+	told_list_done(&before);
 }
 
 const struct pci_told *pci_type_told(const struct pci_type *type, const char *address)
 {
-	for (size_t i = 0; i < type->told.len; i++) {
-		if (strcmp(type->told.items[i].address, address) == 0)
-			return &type->told.items[i];
-	}
-	return NULL;
+	return find_told(&type->told, address);
 }
 
 void pci_type_offer(struct pci_type *type, struct plugins *plugins)
@@ -420,8 +456,7 @@ struct pci_type *pci_type_free(struct pci_type *type)
 {
 	if (!type)
 		return NULL;
-	forget_told(type);
-	array_done(&type->told);
+	told_list_done(&type->told);
 	free(type);
 	return NULL;
 }

@@ -41,6 +41,8 @@ struct pci_view {
 	struct custody_gift (*gift)(void *arg, const char *address);
 	/* As custody_written(). May be NULL. */
 	const char *(*written)(void *arg, const char *address);
+	/* What the HostDeviceConfig lends of the function is not what it was. May be NULL. */
+	void (*selected)(void *arg, const char *address);
 	/* As custody_same_pod(). NULL: never. */
 	bool (*same_pod)(void *arg, const char *a, const char *b);
 	void *arg;
@@ -60,6 +62,7 @@ struct pci_told {
 	char *resource;
 	char *trouble;    /* why it is not healthy; NULL: it is                    */
 	bool group_taken; /* the trouble: a pod has another function of its group */
+	bool claimed;     /* else the HostDeviceConfig selects it                  */
 	size_t healthy;   /* functions of its resource                             */
 };
 

@@ -68,6 +68,8 @@ static struct publish_case publish_view(const struct publish_deps *deps,
 		c.parent = deps->parent(deps->arg, name, &c.parent_key);
 	if (kind == INVENTORY_PCI && deps->held_as)
 		c.resource = deps->held_as(deps->arg, name);
+	if (kind == INVENTORY_PCI && deps->offer)
+		deps->offer(deps->arg, name, &c.offer);
 	if (kind == INVENTORY_PCI)
 		c.claim = claim ? claim->object : NULL;
 	else if (kind == INVENTORY_USB)

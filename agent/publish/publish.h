@@ -20,6 +20,7 @@ struct mediateddevice;
 struct metrics;
 struct pcidevice_allocations;
 struct publish;
+struct publish_offer;
 
 /* Borrowed. */
 struct publish_deps {
@@ -41,6 +42,8 @@ struct publish_deps {
 	/* As what a pod has the PCI device @name, which keeps that name as long; NULL: none has it. May be
 	 * NULL. */
 	const char *(*held_as)(void *arg, const char *name);
+	/* What the HostDeviceConfig lends of the PCI device @name. May be NULL. */
+	void (*offer)(void *arg, const char *name, struct publish_offer *ret_offer);
 	/* As what @device is lent; NULL: it is not. Without it: none is. */
 	const char *(*resource)(void *arg, const struct mediateddevice *device);
 	/* How the parent @parent of mediated devices is; NULL: that is not known now. May be NULL. */

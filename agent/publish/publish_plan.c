@@ -27,6 +27,7 @@ static const struct shape {
 	size_t status;
 	const char *condition; /* the one that is always told; NULL: the kind has none   */
 	const char *sometimes; /* one that is told if the inventory has it; NULL: none   */
+	const char *offered;   /* one that is told if a HostDeviceConfig lends it; NULL: none */
 	size_t conditions;
 	size_t allocations; /* 0: the kind has none */
 } shapes[] = {
@@ -36,6 +37,7 @@ static const struct shape {
 		.status = offsetof(struct pcidevice, status),
 		.condition = claimable,
 		.sometimes = "Distinguishable",
+		.offered = "Offered",
 		.conditions = offsetof(struct pcidevice, status.conditions),
 		.allocations = offsetof(struct pcidevice, status.allocations),
 	},
@@ -70,7 +72,7 @@ static struct api_conditions *conditions_of(const struct shape *shape, void *obj
 /* In our order, whatever the API server's is. What others wrote may even lack its type. */
 static void keep_own(const struct shape *shape, struct api_conditions *list)
 {
-	const char *const types[] = { shape->condition, shape->sometimes };
+	const char *const types[] = { shape->condition, shape->sometimes, shape->offered };
 	struct api_conditions kept = { 0 };
 
 	for (size_t t = 0; t < ARRAY_LEN(types); t++) {
@@ -126,6 +128,30 @@ static struct api_condition_value wanted_condition(const struct publish_case *c,
 	return value;
 }
 
+/* Of a device that is claimed, its claim says it. */
+static void take_offered(const struct publish_case *c, const struct shape *shape, void *object,
+			 void *seen)
+{
+	const struct publish_offer *offer = &c->offer;
+	struct api_condition_value value = { .type = shape->offered, .status = API_FALSE };
+	auto_free char *message = NULL;
+
+	if (c->claimed || (offer->known && !offer->resource))
+		return;
+	if (offer->known && offer->trouble) {
+		value.reason = offer->group_taken ? "GroupInUse" : "Unhealthy";
+		message = xasprintf("the HostDeviceConfig offers it as %s, but the kubelet is told "
+				    "not to give it to a pod: %s",
+				    offer->resource, offer->trouble);
+	} else if (offer->known) {
+		value.status = API_TRUE;
+		value.reason = "Offered";
+		message = xasprintf("the HostDeviceConfig offers it as %s", offer->resource);
+	}
+	value.message = message;
+	set_condition(shape, object, seen, &value, c->now_wall_ms);
+}
+
 /* What the inventory says, or else what somebody else knows of it. */
 static void take_conditions(const struct publish_case *c, const struct shape *shape, void *object,
 			    void *seen)
@@ -138,11 +164,12 @@ static void take_conditions(const struct publish_case *c, const struct shape *sh
 	if (!value.reason && c->condition)
 		value = *c->condition;
 	set_condition(shape, object, seen, &value, c->now_wall_ms);
-	if (!shape->sometimes)
-		return;
-	value = wanted_condition(c, shape, shape->sometimes);
-	if (value.reason)
+	if (shape->sometimes)
+		value = wanted_condition(c, shape, shape->sometimes);
+	if (shape->sometimes && value.reason)
 		set_condition(shape, object, seen, &value, c->now_wall_ms);
+	if (shape->offered)
+		take_offered(c, shape, object, seen);
 }
 
 static json_t *status_body(json_t *status)
@@ -201,6 +228,21 @@ static void take_holder(const struct publish_case *c, struct usbdevice *device)
 	device->status.holder = text.len ? str_detach(&text) : NULL;
 }
 
+/* The caller frees; NULL: none. What a HostDeviceConfig lends it as stays while that is not known. */
+static char *resource_of(const struct publish_case *c)
+{
+	const struct pcidevice *seen = c->seen;
+	bool selected = seen && api_conditions_find(&seen->status.conditions, "Offered");
+
+	if (c->resource)
+		return xstrdup(c->resource);
+	if (c->offer.resource && !c->claimed)
+		return xstrdup(c->offer.resource);
+	if (!c->offer.known && !c->claimed && selected && seen->status.resource_name)
+		return xstrdup(seen->status.resource_name);
+	return resource_lent(c->wanted, c->seen, c->claim);
+}
+
 /* What the inventory cannot know of a device: what it is lent as, and to whom. */
 static void take_lent(const struct publish_case *c, void *object)
 {
@@ -210,9 +252,7 @@ static void take_lent(const struct publish_case *c, void *object)
 		struct pcidevice *device = object;
 
 		free(device->status.resource_name);
-		device->status.resource_name =
-			c->resource ? xstrdup(c->resource)
-				    : resource_lent(c->wanted, c->seen, c->claim);
+		device->status.resource_name = resource_of(c);
 	} else if (c->kind == INVENTORY_USB) {
 		struct usbdevice *usb = object;
 
@@ -273,6 +313,8 @@ static json_t *plan_gone(const struct publish_case *c)
 	set_condition(shape, object, seen, &value, c->now_wall_ms);
 	if (shape->sometimes)
 		api_conditions_remove(conditions_of(shape, object), shape->sometimes);
+	if (shape->offered)
+		api_conditions_remove(conditions_of(shape, object), shape->offered);
 	if (c->kind == INVENTORY_USB)
 		take_lent(c, object);
 	body = status_difference(shape, object, seen);

@@ -25,6 +25,14 @@ enum publish_step {
 	PUBLISH_DELETE, /* the device is not there, and nobody claims it                    */
 };
 
+/* What a HostDeviceConfig lends of a PCI device. */
+struct publish_offer {
+	bool known;           /* else it stays as it is told                                 */
+	const char *resource; /* NULL: it does not lend the device                           */
+	const char *trouble;  /* why the kubelet is told that it is not healthy; NULL: it is */
+	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group  */
+};
+
 struct publish_case {
 	enum inventory_kind kind;
 	const void *wanted; /* the inventory's object; NULL: the node has no such device */
@@ -37,6 +45,7 @@ struct publish_case {
 	/* As which a mediated device is lent, NULL: it is not; or as which a pod has a PCI device, NULL:
 	 * none has it. */
 	const char *resource;
+	struct publish_offer offer;
 	/* Of a parent of mediated devices; NULL: not known, then it stays as it is told. */
 	const struct api_condition_value *condition;
 	const char *parent; /* a label of a PCI device, beside those of @wanted; NULL: none */

@@ -96,7 +96,10 @@ static const struct {
 static struct state_verdict by_itself(const struct cluster_device *device)
 {
 	const struct api_condition *claimable = find(device->conditions, "Claimable");
+	const struct api_condition *offered = find(device->conditions, "Offered");
 
+	if (says(offered, "True"))
+		return by_condition(STATE_AVAILABLE, offered);
 	if (device->type == DEVICE_MDEV && device->resource[0])
 		return plain(STATE_AVAILABLE, "Lent", "the HostDeviceConfig lends it");
 	if (device->type == DEVICE_MDEV)

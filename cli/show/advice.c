@@ -62,7 +62,6 @@ static const struct {
 	{ "NodeNotWritable", "Install manifests/components/usb, or have a udev rule of the host give the device's node to 107:107." },
 	{ "NotOffered", "Wait for the kubelet, which updates its Node every 10 s." },
 	{ "Unhealthy", "Do what the message says: the claim is ready again when the cause is gone." },
-	{ "GroupInUse", "Wait until the pod that has another function of its IOMMU group ends, or claim a device of another group." },
 	{ "NodeUnreadable", "Let the agent read its Node: give its ClusterRole get, list and watch of nodes." },
 	{ "NameIgnored", "Give the device a resource name DOMAIN/NAME that a kubelet takes, or remove the annotation." },
 	{ "NoKubelet", "Run a kubelet on the node, and its agent with device plugins, if pods are to have the device." },

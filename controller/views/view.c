@@ -77,6 +77,8 @@ void *view_of_pcidevice(const void *object)
 	if (override)
 		view->resource = override;
 	view->fixed = override != NULL;
+	view->lent = api_conditions_find(&owned->status.conditions, "Offered") != NULL;
+	view->ready = api_conditions_status(&owned->status.conditions, "Offered") == API_TRUE;
 	view->bridge = class_id && strcmp(class_id, "0604") == 0;
 	view->vfs = count_of(owned->status.total_vfs);
 	return view;

@@ -50,7 +50,8 @@ struct view {
 	bool allocated : 1; /* a device: containers have it                               */
 	bool bridge : 1;    /* a PCI device: a port, which stays with its driver          */
 	bool alone : 1;     /* a claim: its device is lent under a name of its own        */
-	bool ready : 1;     /* a claim: its condition Ready is True                       */
+	bool lent : 1;      /* a PCI device: a HostDeviceConfig lends it                  */
+	bool ready : 1;     /* a claim: its condition Ready is True; such a device: Offered is */
 	bool marked : 1;    /* a claim: our finalizer is on it                            */
 	bool group : 1;     /* a claim: it is for the whole IOMMU group                   */
 	bool skipped : 1;   /* a claim: its annotation keeps the device on its driver     */

@@ -138,7 +138,8 @@ CLAIM_REASONS = {
 }
 
 
-DEVICE_REASONS = {"Claimable": "Available GroupShared UseUnknown DeviceGone", "Distinguishable": "IdentityByModelOnly"}
+DEVICE_REASONS = {"Claimable": "Available GroupShared UseUnknown DeviceGone", "Distinguishable": "IdentityByModelOnly",
+                  "Offered": "Offered Unhealthy GroupInUse"}
 
 
 NIC_REASONS = {

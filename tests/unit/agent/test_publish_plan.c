@@ -476,6 +476,89 @@ static void a_device_that_a_pod_has_keeps_the_name_that_it_has_it_as(void **stat
 	api_object_free(&pcidevice_kind, seen);
 }
 
+/* What the object says of a HostDeviceConfig: "STATUS REASON RESOURCE", or "NOTHING" if nothing is to be written. */
+static char *said_of(const struct publish_case *question)
+{
+	auto_json json_t *body = NULL;
+	const json_t *status;
+	const json_t *conditions;
+	const json_t *offered = NULL;
+
+	if (publish_plan(question, &body) == PUBLISH_NOTHING)
+		return xstrdup("NOTHING");
+	status = json_object_get(body, "status");
+	conditions = json_object_get(status, "conditions");
+	for (size_t i = 0; i < json_array_size(conditions); i++) {
+		const json_t *one = json_array_get(conditions, i);
+
+		if (strcmp(json_string_value(json_object_get(one, "type")), "Offered") == 0)
+			offered = one;
+	}
+	return xasprintf("%s %s %s",
+			 offered ? json_string_value(json_object_get(offered, "status")) : "-",
+			 offered ? json_string_value(json_object_get(offered, "reason")) : "-",
+			 json_string_value(json_object_get(status, "resourceName")));
+}
+
+static struct offer_case {
+	const char *name;
+	struct publish_offer offer;
+	bool claimed;
+	bool seen; /* the object says already that it is offered as a.io/nic */
+	const char *says;
+} offers[] = {
+	{ "it is lent", { true, "a.io/nic", NULL, false }, false, false, "True Offered a.io/nic" },
+	{ "it is said already", { true, "a.io/nic", NULL, false }, false, true, "NOTHING" },
+	{ "it is not healthy",
+	  { true, "a.io/nic", "/dev/vfio/12 is not there", false },
+	  false,
+	  true,
+	  "False Unhealthy a.io/nic" },
+	{ "a pod has another of its group",
+	  { true, "a.io/nic", "a pod has it", true },
+	  false,
+	  true,
+	  "False GroupInUse a.io/nic" },
+	{ "it is lent no more", { true, NULL, NULL, false }, false, true, "- - intel.com/NIC" },
+	{ "it is not known yet", { false, NULL, NULL, false }, false, true, "NOTHING" },
+	{ "it was never lent", { true, NULL, NULL, false }, false, false, "NOTHING" },
+	{ "it is claimed meanwhile",
+	  { true, "a.io/nic", NULL, false },
+	  true,
+	  true,
+	  "- - intel.com/NIC" },
+};
+
+static void what_a_config_lends_is_said(void **state)
+{
+	const struct offer_case *row = suite_row(state);
+	struct pcidevice *wanted = nic(NOW);
+	struct pcidevice *seen = nic(NOW);
+	struct publish_case question = { .kind = INVENTORY_PCI,
+					 .wanted = wanted,
+					 .seen = seen,
+					 .offer = row->offer,
+					 .claimed = row->claimed };
+	auto_free char *says = NULL;
+
+	if (row->seen) {
+		free(seen->status.resource_name);
+		seen->status.resource_name = xstrdup("a.io/nic");
+		api_conditions_set(&seen->status.conditions,
+				   &(struct api_condition_value){
+					   .type = "Offered",
+					   .status = API_TRUE,
+					   .reason = "Offered",
+					   .message = "the HostDeviceConfig offers it as a.io/nic",
+				   },
+				   NOW);
+	}
+	says = said_of(&question);
+	assert_string_equal(says, row->says);
+	api_object_free(&pcidevice_kind, wanted);
+	api_object_free(&pcidevice_kind, seen);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -483,6 +566,7 @@ int main(void)
 	suite_rows(&suite, cases, plan_is);
 	suite_rows(&suite, claimed_cases, plan_of_a_claimed_one_is);
 	suite_rows(&suite, tolds, claim_tells_the_driver);
+	suite_rows(&suite, offers, what_a_config_lends_is_said);
 	for (size_t i = 0; i < ARRAY_LEN(lents); i++)
 		suite_add(&suite, lents[i].plan.name, plan_of_lent_is, &lents[i]);
 	suite_add(&suite, "a new device is created, then gets its status", a_new_device_is_created,

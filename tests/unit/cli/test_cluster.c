@@ -184,6 +184,21 @@ static void claim_gives_state(void **state)
 	assert_string_equal(d->verdict.reason, c->reason);
 }
 
+/* It may be claimed all the same. */
+static void what_a_config_offers_is_available(void **state)
+{
+	struct cluster *cluster = *state;
+
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("w-1", "w", "0000:01:00.0",
+			  "'conditions':[" MADE_CONDITION("Claimable", "True", "Available",
+							  "") "," MADE_CONDITION("Offered", "True",
+										 "Offered",
+										 "as it is") "]"));
+	assert_int_equal(device(cluster, "w-1")->verdict.state, STATE_AVAILABLE);
+	assert_string_equal(device(cluster, "w-1")->verdict.message, "as it is");
+}
+
 #define NODE(name, conditions) \
 	"{'metadata':{'name':'" name "'},'status':{'conditions':[" conditions "]}}"
 #define NOT_READY MADE_CONDITION("Ready", "Unknown", "NodeStatusUnknown", "no word of it")
@@ -311,6 +326,8 @@ int main(void)
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, states, device_has_state);
 	suite_rows(&suite, claims, claim_gives_state);
+	suite_add(&suite, "what a HostDeviceConfig offers is available",
+		  what_a_config_offers_is_available, NULL);
 	suite_add(&suite, "nodes and devices are in order", nodes_and_devices_are_in_order, NULL);
 	suite_add(&suite, "nodes that are not well make devices unknown",
 		  nodes_that_are_not_well_make_devices_unknown, NULL);

@@ -1,4 +1,5 @@
 /* lend: claimed devices at a kubelet, and who has what by its word. */
+#include "agent/config/config.h"
 #include "agent/lend/lend.h"
 
 #include "fake/fake_clock.h"
@@ -216,6 +217,45 @@ static void a_stop_without_a_kubelet_ends_at_once(void **state)
 	assert_true(scene->stopped);
 }
 
+/* What nobody claims. */
+static void what_a_config_selects_is_known_once_it_is_offered(void **state)
+{
+	static const char *const two[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),
+						      FUNCTION(TWIN, "vfio-pci", "13", "") };
+	struct config_pci entry = { .resource = pods_unconst("a.io/nic"),
+				    .vendor = 0x8086,
+				    .device = 0x10d3 };
+	struct config config = { .pci = { .items = &entry, .len = 1 } };
+	struct config none = { 0 };
+	struct scene *scene = scene_of(two);
+	const struct pci_told *how;
+
+	node1_nodes(&scene->node, "13");
+	kubelet_start(&scene->kubelet);
+	lend_begin(scene, false);
+	assert_false(lend_selected(scene->lend, TWIN, &how));
+	str_clear(&scene->stage.log);
+	lend_set_config(scene->lend, &config);
+	assert_false(lend_selected(scene->lend, TWIN, &how));
+	fake_clock_settle(scene->stage.fake);
+	assert_true(told(scene, "changed " TWIN "|changed all|"));
+	assert_true(lend_selected(scene->lend, TWIN, &how));
+	assert_string_equal(how->resource, "a.io/nic");
+	assert_null(how->trouble);
+	assert_true(lend_selected(scene->lend, NIC, &how)); /* it is claimed */
+	assert_null(how);
+
+	lend_touch(scene->lend);
+	fake_clock_settle(scene->stage.fake);
+	assert_false(told(scene, "changed"));
+	lend_set_config(scene->lend, &none);
+	fake_clock_settle(scene->stage.fake);
+	assert_true(told(scene, "changed " TWIN "|"));
+	assert_true(lend_selected(scene->lend, TWIN, &how));
+	assert_null(how);
+	scene_free(scene);
+}
+
 static void a_refused_allocation_is_told_with_its_device(void **state)
 {
 	struct scene *scene = *state;
@@ -240,6 +280,8 @@ int main(void)
 
 	suite_add(&suite, "functions of an IOMMU group go to one pod",
 		  functions_of_a_group_go_to_one_pod, NULL);
+	suite_add(&suite, "what a HostDeviceConfig selects is known once it is offered",
+		  what_a_config_selects_is_known_once_it_is_offered, NULL);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "a node that goes and comes is told at once", a_nodes_end_is_told_at_once,
 		  NULL);

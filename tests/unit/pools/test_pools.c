@@ -11,6 +11,10 @@
 
 #define DEVICE "\"status\":{\"nodeName\":\"n\",\"resourceName\":\"a.b/c\"}"
 
+#define LENT(status)                                                                  \
+	"\"status\":{\"nodeName\":\"n\",\"resourceName\":\"a.b/c\",\"conditions\":[{" \
+	"\"type\":\"Offered\",\"status\":\"" status "\",\"reason\":\"R\"}]}"
+
 struct bench {
 	struct stage stage;
 	struct kube_client *client;
@@ -203,6 +207,21 @@ static void claims_count(void **state)
 	assert_idle(b);
 }
 
+static void what_a_config_lends_counts_as_claimed(void **state)
+{
+	struct bench *b = *state;
+
+	open_settled(b);
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", LENT("True"));
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "PATCH", COUNTS(1, 1, 1), 200);
+	put_pool(b, COUNTS(1, 1, 1));
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", LENT("False"));
+	fake_clock_advance(b->clock, 1000);
+	serve(b, "PATCH", COUNTS(1, 1, 0), 200);
+	assert_idle(b);
+}
+
 static void a_usb_device_counts_while_it_is_claimed(void **state)
 {
 	struct bench *b = *state;
@@ -294,6 +313,8 @@ int main(void)
 		  many_changes_are_one_write_a_second_later, NULL);
 	suite_add(&suite, "a change taken back is no write", a_change_taken_back_is_no_write, NULL);
 	suite_add(&suite, "claims count", claims_count, NULL);
+	suite_add(&suite, "what a HostDeviceConfig lends counts as claimed",
+		  what_a_config_lends_counts_as_claimed, NULL);
 	suite_add(&suite, "a USB device counts while it is claimed",
 		  a_usb_device_counts_while_it_is_claimed, NULL);
 	suite_add(&suite, "the last device takes its pool with it",

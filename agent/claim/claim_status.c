@@ -256,6 +256,19 @@ static void say_unreadable(struct sketch *s)
 			      s->c->node_name, s->c->offer.denied ? s->c->offer.denied : "denied"));
 }
 
+/* An agent that begins does not know what it tells the kubelet before it has: what was in the way stays told. */
+static bool keep_trouble(struct sketch *s)
+{
+	const struct api_condition *old = old_offered(s);
+	const char *reason = old && old->reason ? old->reason : "";
+
+	if (s->c->offer.state != CLAIM_OFFER_AWAITED || s->c->offer.resource ||
+	    (strcmp(reason, "Unhealthy") != 0 && strcmp(reason, "GroupInUse") != 0))
+		return false;
+	say_awaited(s, API_FALSE, reason, xstrdup(old->message ? old->message : ""));
+	return true;
+}
+
 /* A kubelet that restarts changes nothing of what was offered, nor does a device of the same resource that it does not
  * count yet. A device that it must not give to a pod, and that no pod has, is offered no more. */
 static void say_bound_offered(struct sketch *s)
@@ -264,6 +277,8 @@ static void say_bound_offered(struct sketch *s)
 	auto_free char *message = offered_message(s);
 	bool renamed = is_renamed(s, message);
 
+	if (keep_trouble(s))
+		return;
 	if (offer->state == CLAIM_OFFER_NODE_GONE)
 		say_no_node(s);
 	else if (offer->taken)

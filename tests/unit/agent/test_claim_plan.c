@@ -65,6 +65,8 @@
 #define WAS_OFFERED READY_ONLY "," OFFERED_AS("intel.com/NIC") "]"
 #define READY_ONLY  LENT ",'conditions':[{'type':'Ready','status':'True','reason':'Ready'}," \
 	"{'type':'DriverBound','status':'True','reason':'Bound'}"
+#define REFUSED_AS(reason) LENT ",'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}," \
+	"{'type':'Offered','status':'False','reason':'" reason "','message':'m'}]"
 #define REFUSED_LENT(reason) LENT ",'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}]"
 #define GROUP   "'includeIOMMUGroup':true"
 #define SIBLING_CLAIM(meta, spec) CLAIM_OF(SIBLINGS, "u2", meta, spec, "'iommuGroup':'12'")

@@ -141,6 +141,10 @@ static struct claim_case {
 	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'conditions':[" MADE_CONDITION(
 		  "Ready", "True", "Ready", "") "]}}",
 	  STATE_AVAILABLE, "Ready" },
+	{ "a claim of a device that is not healthy is pending",
+	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'conditions':[" MADE_CONDITION(
+		  "Ready", "False", "Unhealthy", "") "]}}",
+	  STATE_PENDING, "Unhealthy" },
 	{ "a claim that is being deleted is releasing, whatever Ready says",
 	  "{'metadata':{'name':'vm1-0000001f0','deletionTimestamp':'2026-01-02T03:00:00Z'},"
 	  "'status':{'conditions':[" MADE_CONDITION("Ready", "True", "Ready", "") "]}}",

@@ -242,10 +242,21 @@ def test_a_function_on_vfio_is_lent_by_selector_and_by_its_claim(start, machine,
         kubelet.allocate("a.io/nic", ["0000:09:00.0"])  # defect 7: unknown IDs were passed over
 
     name = f"{node}-{NIC.replace(':', '').replace('.', '')}"
+
+    def said():
+        """The name of its resource, and what its PCIDevice says of the HostDeviceConfig."""
+        status = rest.get(f"/apis/devices.harvesterhci.io/v1beta1/pcidevices/{name}")["status"]
+        offered = [(c["status"], c["reason"]) for c in status["conditions"] if c["type"] == "Offered"]
+        return status["resourceName"], offered
+    wait_until(lambda: said() == ("a.io/nic", [("True", "Offered")]), 20, "the PCIDevice says so")
+    (host / "dev/vfio" / group).unlink()
+    wait_until(lambda: said() == ("a.io/nic", [("False", "Unhealthy")]), 20, "its node in /dev/vfio is missed")
+    (host / "dev/vfio" / group).symlink_to("/dev/null")
     rest.create("pcideviceclaims", {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim",
                                     "metadata": {"name": name}})
     try:
         wait_until(lambda: "a.io/nic" not in kubelet.endpoints(), 20, "the claim's own resource")
+        wait_until(lambda: said()[0] != "a.io/nic" and not said()[1], 20, "the claim says it now")
     finally:
         rest.remove(f"{CLAIMS}/{name}")
 

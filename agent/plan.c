@@ -162,7 +162,7 @@ static void print_claim(struct plan *plan, struct rehearsal *rehearsal, size_t a
 	else if (decision.step == CLAIM_BIND || decision.step == CLAIM_RELEASE)
 		ask_helper(plan, &decision.job);
 	else if (decision.step == CLAIM_UNMARK)
-		str_add(&plan->text, "  nothing to give back\n");
+		str_add(&plan->text, "  nothing to release\n");
 	else
 		print_rest(plan, claim);
 	claim_decision_done(&decision);

@@ -120,7 +120,7 @@ static bool add_others(const struct view *view, struct str *line)
 		return false;
 	str_add(line, "has the finalizer ");
 	str_add_clean(line, finalizers, strlen(finalizers));
-	str_add(line, " of somebody else, who is to take it off");
+	str_add(line, " of another controller, which must remove it");
 	return true;
 }
 

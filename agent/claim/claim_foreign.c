@@ -84,10 +84,10 @@ void claim_foreign_hear(struct claim_foreign *foreign, const char *name)
 	if (!device)
 		return;
 	driver = map_remove(foreign->pending, name);
-	events_record(
-		foreign->deps->events, &(struct events_about){ &pcidevice_kind, &device->meta },
-		EVENTS_NORMAL, "LeftAlone",
-		"bound to %s by somebody else and not claimed: hostdev leaves it as it is", driver);
+	events_record(foreign->deps->events,
+		      &(struct events_about){ &pcidevice_kind, &device->meta }, EVENTS_NORMAL,
+		      "LeftAlone", "bound to %s without a claim: hostdev does not change it",
+		      driver);
 }
 
 void claim_foreign_look(struct claim_foreign *foreign, const struct inventory *inventory)
@@ -103,7 +103,7 @@ void claim_foreign_look(struct claim_foreign *foreign, const struct inventory *i
 		name = names_pcidevice(foreign->deps->node_name, pci->address);
 		if (map_get(foreign->told, name) || is_claimed(foreign, inventory, pci->address))
 			continue;
-		log_info("device is bound for passthrough by somebody else, left alone",
+		log_info("device is bound to a vfio driver without a claim, not changed",
 			 log_str("address", pci->address), log_str("driver", pci->driver));
 		map_set(foreign->told, name, foreign);
 		map_set(foreign->pending, name, xstrdup(pci->driver));

@@ -151,7 +151,7 @@ static bool is_usb_claimed(const struct claim_case *c, const struct claim_functi
 	if (!pod)
 		return false;
 	return refuse(v, "USBDevicesClaimed",
-		      xasprintf("USB devices on %s are lent: %s", f->address, pod));
+		      xasprintf("USB devices on %s are in use: %s", f->address, pod));
 }
 
 /* What speaks against the claim of @f, its group left aside. */

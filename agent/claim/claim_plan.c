@@ -121,7 +121,7 @@ static void tell_released(struct look *look)
 {
 	static const struct claim_trouble released = {
 		.reason = "Released",
-		.message = "the device was given back",
+		.message = "the device was released",
 	};
 
 	if (look->c->claim->status.passthrough_enabled)
@@ -163,7 +163,7 @@ static void unmark(struct look *look)
 		look->decision->event_message = xasprintf("%s has no driver now", self->address);
 	else
 		look->decision->event_message =
-			xstrdup("the device is gone: nothing is left to give back");
+			xstrdup("the device is gone: there is nothing to release");
 }
 
 static void plan_deleted(struct look *look)

@@ -35,9 +35,9 @@ static void add_usb(const struct claims_deps *deps, const struct usb_facts *usb,
 	if (json_pairs_get(pods, usb->pci_address) ||
 	    deps->is_usb_free(deps->arg, usb->port, &holder))
 		return;
-	text = holder ? xasprintf("%s has that in socket %s: delete the pod, or this claim", holder,
-				  usb->port)
-		      : xasprintf("whether a pod has that in socket %s is not known yet",
+	text = holder ? xasprintf("%s has the device in port %s: delete the pod, or this claim",
+				  holder, usb->port)
+		      : xasprintf("it is not known yet whether a pod has the device in port %s",
 				  usb->port);
 	json_pairs_set(pods, usb->pci_address, text);
 }

@@ -295,7 +295,7 @@ static void tell_moved(const struct claim_run *run)
 		const struct binder_function *f = &job->items[i];
 		auto_free char *name = names_pcidevice(deps->node_name, f->address);
 		auto_free char *message =
-			release ? xasprintf("%s was given back", f->address)
+			release ? xasprintf("%s was released", f->address)
 				: xasprintf("bound to %s for the claim %s", f->driver, f->claim);
 
 		if (!is_told(run, name))

@@ -212,8 +212,8 @@ static void say_awaited(struct sketch *s, enum api_truth truth, const char *reas
 static void say_not_listed(struct sketch *s)
 {
 	say_awaited(s, API_FALSE, "NotOffered",
-		    xasprintf("the kubelet does not list it in the allocatable resources of node "
-			      "%s yet; it does so every 10 s",
+		    xasprintf("the kubelet does not list the device in the allocatable resources "
+			      "of node %s yet; it updates them every 10 s",
 			      s->c->node_name));
 }
 
@@ -232,8 +232,8 @@ static void say_taken(struct sketch *s)
 	say_awaited(
 		s, API_FALSE, "NameTaken",
 		xasprintf(
-			"claimed devices of another kind are lent as %s on this node: give "
-			"those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
+			"claimed devices of another type already have the resource %s on this "
+			"node: give those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
 			")",
 			s->c->offer.resource));
 }

@@ -43,10 +43,11 @@ int config_take_pci(struct config_maker *maker, size_t i, struct err *err)
 		const struct config_pci *other = &config->pci.items[k];
 
 		if (other->vendor == pci.vendor && other->device == pci.device)
-			return err_set(err, ERR_INVALID, -EEXIST,
-				       "pciVendorSelector '%s': such devices are lent as '%s' "
-				       "already",
-				       from->pci_vendor_selector, other->resource);
+			return err_set(
+				err, ERR_INVALID, -EEXIST,
+				"pciVendorSelector '%s': an entry with resource '%s' already "
+				"selects these devices",
+				from->pci_vendor_selector, other->resource);
 	}
 	if (take_name(maker, from->resource_name, claim, err) < 0)
 		return err->code;
@@ -127,10 +128,11 @@ int config_take_mdev(struct config_maker *maker, size_t i, struct err *err)
 		return err_wrap(err, "mdevNameSelector");
 	for (size_t k = 0; k < config->mdevs.len; k++) {
 		if (strcmp(config->mdevs.items[k].type, type) == 0)
-			return err_set(err, ERR_INVALID, -EEXIST,
-				       "mdevNameSelector '%.64s': such devices are lent as '%s' "
-				       "already",
-				       type, config->mdevs.items[k].resource);
+			return err_set(
+				err, ERR_INVALID, -EEXIST,
+				"mdevNameSelector '%.64s': an entry with resource '%s' already "
+				"selects these devices",
+				type, config->mdevs.items[k].resource);
 	}
 	if (take_name(maker, from->resource_name, claim, err) < 0)
 		return err->code;

@@ -245,7 +245,7 @@ static void on_deadline(void *arg)
 {
 	struct handover *h = arg;
 
-	log_info("nobody took over a descriptor", log_str("socket", h->path));
+	log_info("a container did not fetch its descriptor in time", log_str("socket", h->path));
 	finish(h);
 }
 
@@ -289,7 +289,7 @@ static void on_peer(uv_poll_t *poll, int status, int events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n == 1) {
-		log_info("descriptor taken over", log_str("socket", h->path));
+		log_info("descriptor handed over", log_str("socket", h->path));
 		finish(h);
 	} else {
 		close_peer(h);
@@ -386,7 +386,7 @@ int handovers_add(struct handovers *all, char **ret_path, struct err *err)
 
 	if (all->len >= HANDOVERS_MAX)
 		return err_set(err, ERR_RETRY, -EAGAIN,
-			       "%d containers have not taken over their descriptor yet",
+			       "%d containers have not fetched their descriptor yet",
 			       HANDOVERS_MAX);
 	if (try_open(all, err) < 0 || begin(all, &file, HANDOVER_MS, err) < 0)
 		return err->code;
@@ -420,7 +420,7 @@ static void take_over(struct handovers *all, const char *name)
 	    begin(all, &file, HANDOVER_MS - age_ms, &err) == 0)
 		return;
 	if (err.code)
-		log_warn("a socket that was left is not taken over", log_str("socket", name),
+		log_warn("cannot restore a socket of an earlier run", log_str("socket", name),
 			 log_str("reason", err.msg));
 	(void)unlink(path);
 }

@@ -117,9 +117,10 @@ static void tell_plugins(const struct shared *shared, struct plugins *plugins,
 static void tell_taken(const struct shared_item *item, const char *owner,
 		       struct config_troubles *troubles)
 {
-	auto_free char *text = xasprintf("the resource is offered for devices of another kind (%s) "
-					 "on this node already: give it another name",
-					 owner);
+	auto_free char *text = xasprintf(
+		"devices of another type (%s) already have this resource name on this node: give "
+		"the entry another name",
+		owner);
 
 	shared_tell(item, CONFIG_NAME_TAKEN, text, troubles);
 }

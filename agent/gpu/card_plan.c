@@ -39,9 +39,10 @@ static void adopt(const struct card_case *c, struct gpu_decision *d)
 	d->body = patch_new(&c->object->meta);
 	json_object_set_new(d->body, "spec", spec);
 	d->event_reason = "Adopted";
-	d->event_message = xasprintf("somebody else has made the virtual functions of %s: "
-				     "spec.enabled is true now",
-				     c->card->pci->address);
+	d->event_message = xasprintf(
+		"the virtual functions of %s exist, and hostdev did not create them: spec.enabled is "
+		"set to true",
+		c->card->pci->address);
 }
 
 static void list_functions(const struct card_case *c, struct sriovgpudevice_status *status)

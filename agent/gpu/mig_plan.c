@@ -307,7 +307,7 @@ static void tell_surplus(const struct mig_case *c, const struct mig_need *surplu
 			 struct gpu_decision *d)
 {
 	auto_free char *message =
-		xasprintf("the card has %d of '%s', and profileSpec asks for %d: remove them, or "
+		xasprintf("the card has %d of '%s', and profileSpec requests %d: remove them, or "
 			  "set spec.enabled to false to have all instances removed",
 			  surplus->there, surplus->name, surplus->wanted);
 
@@ -390,8 +390,9 @@ static void plan_disabled(const struct mig_case *c, struct gpu_decision *d)
 	}
 	if (c->look->instances.len > 0) {
 		off.reason = "Unmanaged";
-		off.message = "the card has instances that somebody else has made: they are left "
-			      "alone";
+		off.message =
+			"the card has instances that hostdev did not create, and does not change "
+			"them";
 	}
 	if (!tell(c, &off, d))
 		d->again_ms = LOOK_AGAIN_MS;

@@ -95,9 +95,10 @@ static void adopt(const struct vgpu_case *c, struct gpu_decision *d)
 	d->body = patch_new(&c->object->meta);
 	json_object_set_new(d->body, "spec", spec);
 	d->event_reason = "Adopted";
-	d->event_message = xasprintf("somebody else has made %s a vGPU of the type '%s': the spec "
-				     "says so now",
-				     c->function->pci->address, current_name(c));
+	d->event_message = xasprintf(
+		"%s is a vGPU of the type '%s' that hostdev did not create: the spec is set "
+		"accordingly",
+		c->function->pci->address, current_name(c));
 }
 
 static void put(char **member, const char *text)
@@ -221,7 +222,8 @@ static void remove_vgpu(const struct vgpu_case *c, struct gpu_decision *d)
 		tell_trouble(c, managed, "InUse", message, IN_USE_AGAIN_MS, d);
 	} else if (c->function->backend == GPU_MDEV && !c->function->own) {
 		tell_trouble(c, managed, "WriteFailed",
-			     "somebody else has made the mediated device: remove it there", 0, d);
+			     "hostdev did not create the mediated device: remove it on the node", 0,
+			     d);
 	} else {
 		act(c, NULL, d);
 	}
@@ -248,10 +250,11 @@ static void plan_configured(const struct vgpu_case *c, struct gpu_decision *d)
 	struct gpu_news news;
 
 	if (c->taken)
-		message = xasprintf("the vGPU is there, but nobody is given it: claimed devices of "
-				    "another kind are lent as %s on this node: give those another "
-				    "name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
-				    c->function->resource);
+		message = xasprintf(
+			"the vGPU exists, but is not offered: claimed devices of another type "
+			"already have the resource %s on this node: give those another name (see "
+			"the annotation " NAMES_ANNOTATION_RESOURCE_NAME ")",
+			c->function->resource);
 	else
 		message = xasprintf("vGPU of the type '%s'", current_name(c));
 	news = (struct gpu_news){ !c->taken, c->taken ? VGPU_NAME_TAKEN : "Configured", message };

@@ -192,7 +192,7 @@ static void set_twin(struct api_conditions *conditions, const struct inventory_p
 		return;
 	message = xasprintf(
 		"only the address distinguishes %s%s from %s, which is of the same model: "
-		"after a boot a claim of it waits until somebody has checked which one it is",
+		"after a boot, a claim of it waits until you confirm its address",
 		pf ? "its physical function " : "", pf ? pf : source->pci->address,
 		source->twin->address);
 	api_conditions_set(conditions,

@@ -184,7 +184,8 @@ static void on_podresources(void *arg)
 	uint64_t unsure_ms = unsure_for_ms(custody);
 
 	if (stale) {
-		log_warn("who has which device is not known anew", log_str("reason", stale->msg));
+		log_warn("cannot refresh device allocations from podresources",
+			 log_str("reason", stale->msg));
 		return;
 	}
 	take_pods(custody, unsure_ms == 0);

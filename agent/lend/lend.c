@@ -365,7 +365,7 @@ static void begin(struct lend *lend)
 	lend->node_watch = node_watch_new(lend->deps.loop, lend->deps.clock, on_nodes, lend);
 	lend->custody = custody_new(&custody);
 	custody_hear(lend->custody, lend->heartbeat_ms);
-	log_info("devices are lent through the kubelet", log_str("folder", lend->plugins_dir),
+	log_info("offering devices to the kubelet", log_str("folder", lend->plugins_dir),
 		 log_str("registration",
 			 lend->registration.mode == REGISTRATION_REGISTRY ? "registry" : "direct"));
 	custody_ask(lend->custody);
@@ -526,7 +526,7 @@ static void watch_kubelet(struct lend *lend)
 	};
 	begin(lend);
 	if (!lend->plugins)
-		log_info("no kubelet here: devices are lent when there is one",
+		log_info("no kubelet on this node, waiting for one to offer devices to",
 			 log_str("folder", lend->plugins_dir));
 }
 

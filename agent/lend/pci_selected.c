@@ -90,9 +90,10 @@ static void tell_taken(const struct plugins *plugins, const char *type,
 
 	if (!owner || strcmp(owner, type) == 0)
 		return;
-	text = xasprintf("the resource is offered for devices of another kind (%s) on this "
-			 "node already: give it another name",
-			 owner);
+	text = xasprintf(
+		"devices of another type (%s) already have this resource name on this node: give "
+		"the entry another name",
+		owner);
 	trouble.reason = CONFIG_NAME_TAKEN;
 	trouble.message = text;
 	config_troubles_add(troubles, &trouble);

@@ -386,7 +386,7 @@ static int add_device(const struct pci_view *view, const char *resource, const c
 	int r = 0;
 
 	if (!device || !look(view, device, &lent))
-		return err_set(err, ERR_INVALID, -ENODEV, "there is no device '%s' to lend",
+		return err_set(err, ERR_INVALID, -ENODEV, "there is no device '%s' to allocate",
 			       address);
 	if (!lent.trouble)
 		lent.trouble = pci_now_trouble(view, device);

@@ -11,11 +11,17 @@ static const struct {
 	const char *reason;
 	const char *message; /* NULL: it has figures in it */
 } rows[] = {
-	[MDEV_UNCONFIGURED] = { "NotConfigured",  "the HostDeviceConfig wants no type of mediated devices on this node" },
-	[MDEV_DISABLED]     = { "Disabled",       "mediatedDevicesConfiguration.enabled is false: nothing is made or removed" },
-	[MDEV_NO_TYPE_FITS] = { "NoTypeFits",     "it has none of the types that the HostDeviceConfig wants on this node" },
-	[MDEV_NOT_DEALT]    = { "NoneAvailable",  "its driver would make no instance of the types that are wanted now" },
-	[MDEV_TAKEN]        = { "OtherInstances", "it has instances of a type that is not wanted, and hostdev has not made them; remove them, or leave the device to who did" },
+	[MDEV_UNCONFIGURED] = { "NotConfigured",
+		"the HostDeviceConfig names no type of mediated devices for this node" },
+	[MDEV_DISABLED]     = { "Disabled",
+		"mediatedDevicesConfiguration.enabled is false: hostdev creates and removes nothing" },
+	[MDEV_NO_TYPE_FITS] = { "NoTypeFits",
+		"its driver supports none of the types that the HostDeviceConfig names for this node" },
+	[MDEV_NOT_DEALT]    = { "NoneAvailable",
+		"its driver cannot create an instance of the types in the HostDeviceConfig now" },
+	[MDEV_TAKEN]        = { "OtherInstances",
+		"it has instances of a type that the HostDeviceConfig does not name, and hostdev did not "
+		"create them; remove them, or leave the device to whoever created them" },
 	[MDEV_INCOMPLETE]   = { "Creating",       NULL },
 	[MDEV_COMPLETE]     = { "Configured",     NULL },
 	[MDEV_TO_REMOVE]    = { "Removing",       NULL },
@@ -27,19 +33,21 @@ static char *message_of(const struct mdev_parent_plan *plan, const char *holder)
 {
 	switch (plan->state) {
 	case MDEV_INCOMPLETE:
-		return xasprintf("%zu instances of '%s' are there, and %zu are to be made",
+		return xasprintf("%zu instances of '%s' exist, and %zu are still to be created",
 				 plan->there, plan->type, plan->create.len);
 	case MDEV_COMPLETE:
-		return xasprintf("all %zu instances of '%s' are there", plan->there, plan->type);
+		return xasprintf("all %zu instances of '%s' exist", plan->there, plan->type);
 	case MDEV_TO_REMOVE:
-		return xasprintf("%zu instances of a type that is not wanted any more are to be "
-				 "removed",
-				 plan->remove.len);
+		return xasprintf(
+			"%zu instances of a type that the HostDeviceConfig no longer names are to "
+			"be removed",
+			plan->remove.len);
 	case MDEV_IN_USE:
-		return xasprintf("%zu instances of a type that is not wanted any more are in use "
-				 "and stay until they are not: %s by %s",
-				 plan->in_use.len, plan->in_use.items[0],
-				 holder ? holder : "somebody that is not known yet");
+		return xasprintf(
+			"%zu instances of a type that the HostDeviceConfig no longer names are in "
+			"use, and will be removed when they are free: %s by %s",
+			plan->in_use.len, plan->in_use.items[0],
+			holder ? holder : "an unknown user");
 	case MDEV_UNCONFIGURED:
 	case MDEV_DISABLED:
 	case MDEV_NO_TYPE_FITS:

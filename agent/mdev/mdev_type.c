@@ -176,9 +176,10 @@ static void tell_taken(const struct mdev_view *view, struct config_troubles *tro
 
 		if (!other)
 			continue;
-		text = xasprintf("all instances of this type are lent as '%s' by entry %zu, which "
-				 "names the type, too: the first counts, so remove one of them",
-				 other->resource, other->index);
+		text = xasprintf(
+			"entry %zu with resource '%s' already selects all instances of this type: "
+			"remove one of the two entries",
+			other->index, other->resource);
 		config_troubles_add(troubles, &(struct config_trouble_value){
 						      .list = CONFIG_LIST_MDEV,
 						      .index = (int64_t)entry->index,
@@ -254,7 +255,7 @@ static int add_device(const struct mdev_view *view, const char *resource, const 
 
 	if (!device || !look(view, device, &lent))
 		return err_set(err, ERR_INVALID, -ENODEV,
-			       "there is no mediated device '%s' to lend", uuid);
+			       "there is no mediated device '%s' to allocate", uuid);
 	trouble = lent.trouble;
 	if (strcmp(lent.resource, resource) != 0)
 		return err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", uuid,

@@ -57,7 +57,7 @@ static int devices_check(const struct plugin_source *source, const struct json_s
 			 struct map *seen, struct err *err)
 {
 	if (ids->len == 0)
-		return err_set(err, ERR_INVALID, -EINVAL, "a container asks for no device of '%s'",
+		return err_set(err, ERR_INVALID, -EINVAL, "a container requests no device of '%s'",
 			       source->resource);
 	for (size_t i = 0; i < ids->len; i++) {
 		int r = device_check(source, ids->items[i], err);
@@ -66,7 +66,7 @@ static int devices_check(const struct plugin_source *source, const struct json_s
 			return r;
 		if (map_set(seen, ids->items[i], ids->items[i]))
 			return err_set(err, ERR_INVALID, -EINVAL,
-				       "device '%s' of '%s' is asked for twice", ids->items[i],
+				       "device '%s' of '%s' is requested twice", ids->items[i],
 				       source->resource);
 	}
 	return 0;

@@ -112,12 +112,12 @@ static void say_done(const struct sriov_case *c, const struct patch_status *stat
 		return;
 	}
 	if (found)
-		message =
-			xasprintf("nobody has set spec.numVFs: the %zu virtual functions are left "
-				  "as they are; set it, or remove the annotation %s",
-				  len, NAMES_ANNOTATION_FOUND_VFS);
+		message = xasprintf(
+			"spec.numVFs is not set: the %zu existing virtual functions stay as they "
+			"are; set it, or remove the annotation %s",
+			len, NAMES_ANNOTATION_FOUND_VFS);
 	else
-		message = xasprintf("%zu virtual functions, as wanted", len);
+		message = xasprintf("%zu virtual functions, as requested", len);
 	patch_status_condition(status, "Ready", API_TRUE, found ? "AsFound" : "Ready", message);
 }
 

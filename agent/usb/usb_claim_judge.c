@@ -101,14 +101,12 @@ static void judge_gone(const struct usb_claim_case *c, struct usb_claim_verdict 
 		return;
 	refuse(v, "DeviceGone",
 	       v->seen.ambiguous
-		       ? xasprintf(
-				 "socket %s is empty, and several devices could be this one: plug "
-				 "it in there, or delete the claim and create one for the other "
-				 "socket",
-				 status->port_path)
-		       : xasprintf(
-				 "socket %s is empty: the claim waits for the device to come back",
-				 status->port_path));
+		       ? xasprintf("port %s is empty, and several devices could be this one: plug "
+				   "it in there, or delete the claim and create one for the other "
+				   "port",
+				   status->port_path)
+		       : xasprintf("port %s is empty: the claim waits for the device to come back",
+				   status->port_path));
 }
 
 static void judge_different(const struct usb_claim_case *c, struct usb_claim_verdict *v)
@@ -118,9 +116,9 @@ static void judge_different(const struct usb_claim_case *c, struct usb_claim_ver
 
 	refuse(v, "DifferentDevice",
 	       xasprintf(
-		       "socket %s has another device (%s:%s, serial number %s) than the one that was "
-		       "claimed (%s:%s, %s), which is not lent: plug that one in again, or delete the "
-		       "claim",
+		       "port %s has another device (%s:%s, serial number %s) than the one that was "
+		       "claimed (%s:%s, %s), and is not offered: plug the claimed one in again, "
+		       "or delete the claim",
 		       claimed->port_path, or_none(is->vendor_id), or_none(is->product_id),
 		       or_none(is->serial_number), or_none(claimed->vendor_id),
 		       or_none(claimed->product_id), or_none(claimed->serial_number)));
@@ -150,7 +148,7 @@ static bool judge_new(const struct usb_claim_case *c, struct usb_claim_verdict *
 		return true;
 	if (other)
 		refuse(v, "AlreadyClaimed",
-		       xasprintf("the device in socket %s is that of claim '%s'", is->port_path,
+		       xasprintf("the device in port %s is that of claim '%s'", is->port_path,
 				 other->meta.name));
 	return !other;
 }
@@ -168,8 +166,7 @@ static void judge_device(const struct usb_claim_case *c, struct usb_claim_verdic
 	}
 	v->ok = true;
 	v->reason = "Accepted";
-	v->message =
-		xasprintf("the device in socket %s may be claimed", v->device->status.port_path);
+	v->message = xasprintf("the device in port %s may be claimed", v->device->status.port_path);
 }
 
 /* A device that the claim has not got yet. */

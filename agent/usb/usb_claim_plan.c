@@ -50,7 +50,7 @@ static void plan_deleted(const struct usb_claim_case *c, struct usb_claim_decisi
 		return;
 	decision->event_reason = "Released";
 	decision->event_message =
-		xasprintf("the device in socket %s is the node's again", status->port_path);
+		xasprintf("the device in port %s is the node's again", status->port_path);
 }
 
 /* Whether a pod has the device matters only before it is the claim's, and before it moves. */

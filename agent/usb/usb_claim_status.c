@@ -110,8 +110,8 @@ static void say_judged(struct sketch *s)
 	}
 	if (s->c->taken) {
 		message = xasprintf(
-			"claimed devices of another kind are lent as %s on this node: give those "
-			"another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
+			"claimed devices of another type already have the resource %s on this "
+			"node: give those another resource name (see the annotation " NAMES_ANNOTATION_RESOURCE_NAME
 			")",
 			v->device->status.resource_name);
 		patch_status_condition(&s->status, "Ready", API_FALSE, "NameTaken", message);
@@ -122,7 +122,7 @@ static void say_judged(struct sketch *s)
 		patch_status_condition(&s->status, "Ready", API_FALSE, "NodeNotWritable", message);
 		return;
 	}
-	message = xasprintf("socket %s is offered as %s", v->device->status.port_path,
+	message = xasprintf("port %s is offered as %s", v->device->status.port_path,
 			    v->device->status.resource_name);
 	patch_status_condition(&s->status, "Ready", API_TRUE, "Ready", message);
 }
@@ -130,7 +130,7 @@ static void say_judged(struct sketch *s)
 static void say_held(struct sketch *s)
 {
 	auto_free char *message =
-		xasprintf("%s has the device: it is given back when that is gone", s->c->holder);
+		xasprintf("in use by %s; the device will be released when that ends", s->c->holder);
 
 	patch_status_condition(&s->status, "Ready", API_FALSE, "Held", message);
 }

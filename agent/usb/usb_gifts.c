@@ -242,11 +242,11 @@ void usb_gifts_give_back(struct usb_gifts *gifts, const char *port_path)
 	at.device_path = gift->device_path;
 	r = usb_node_give(&at, &gift->owner, &err);
 	if (r < 0 && r != -ENOENT && r != -ESTALE)
-		log_warn("a device node cannot be given back", log_str("node", gift->device_path),
-			 log_str("reason", err.msg));
+		log_warn("cannot restore the owner of a device node",
+			 log_str("node", gift->device_path), log_str("reason", err.msg));
 	else if (r == 0)
-		log_info("device node given back", log_str("node", gift->device_path),
-			 log_str("socket", port_path));
+		log_info("restored the owner of a device node", log_str("node", gift->device_path),
+			 log_str("port", port_path));
 	forget(gifts, port_path);
 	gift_free(gift);
 }

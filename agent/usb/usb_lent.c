@@ -68,11 +68,11 @@ static char *claim_trouble(const struct usb_view *view, const struct usbdevicecl
 	case USB_HERE:
 		return device_trouble(view, seen->device);
 	case USB_DIFFERENT:
-		return xstrdup("another device is in its socket");
+		return xstrdup("another device is in its port");
 	case USB_UNKNOWN:
 	case USB_MOVED:
 	case USB_GONE:
-		return xstrdup("its socket is empty");
+		return xstrdup("its port is empty");
 	}
 	return NULL;
 }
@@ -125,7 +125,7 @@ static char *unit_trouble(const struct usb_view *view, const struct usb_unit *un
 		const struct usbdevice *device = unit->devices[i];
 
 		if (!device)
-			trouble = xstrdup("a socket of it is empty");
+			trouble = xstrdup("a port of it is empty");
 		else if (is_elsewhere(view, unit, device->status.port_path))
 			trouble = xstrdup("a pod has a device of it as part of another one");
 		else
@@ -259,7 +259,7 @@ static bool tell_node(const struct usb_view *view, const struct config_usb *entr
 
 		if (!trouble)
 			continue;
-		text = xasprintf("the device in socket %s: %s", device->status.port_path, trouble);
+		text = xasprintf("the device in port %s: %s", device->status.port_path, trouble);
 		tell(entry, reason, text, troubles);
 		return true;
 	}

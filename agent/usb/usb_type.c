@@ -85,17 +85,17 @@ static int give(struct usb_type *type, const struct usbdevice_status *device, st
 	int r = usb_node_look(&at, &node, err);
 
 	if (r < 0)
-		return err_wrap(err, "device in socket '%s' is gone, or was plugged in again",
+		return err_wrap(err, "device in port '%s' is gone, or was plugged in again",
 				device->port_path);
 	if (!seen || *seen != node.inode)
 		return err_set(err, ERR_RETRY, -ESTALE,
-			       "device in socket '%s' was plugged in again and is not known yet",
+			       "device in port '%s' was plugged in again and is not known yet",
 			       device->port_path);
 	owner.inode = node.inode;
 	r = usb_gifts_add(type->gifts, device, &node, err);
 	if (r == 0)
 		r = usb_node_give(&at, &owner, err);
-	return r < 0 ? err_wrap(err, "device in socket '%s'", device->port_path) : 0;
+	return r < 0 ? err_wrap(err, "device in port '%s'", device->port_path) : 0;
 }
 
 static bool pod_has(const struct usb_type *type, const char *port_path)

@@ -228,7 +228,7 @@ static char *selector_text(const struct config_usb_selector *selector)
 	if (selector->serial)
 		str_addf(&text, ", serial number '%s'", selector->serial);
 	if (selector->port_path)
-		str_addf(&text, ", socket %s", selector->port_path);
+		str_addf(&text, ", port %s", selector->port_path);
 	return str_detach(&text);
 }
 
@@ -271,19 +271,20 @@ static char *lack_text(const struct config_usb_selector *selector,
 	if (hub) {
 		*ret_reason = CONFIG_DEVICES_REFUSED;
 		return xasprintf(
-			"the device in socket %s (%s) is a hub, which is never lent: name the "
+			"the device in port %s (%s) is a hub, which cannot be offered: name the "
 			"devices behind it",
 			hub, wanted);
 	}
 	if (near && near->taken && near->by) {
 		*ret_reason = CONFIG_DEVICES_TAKEN;
-		return xasprintf("the device in socket %s (%s) is lent as '%s' already: the first "
-				 "claim or entry counts, so change one of them",
-				 near->device->status.port_path, wanted, near->by);
+		return xasprintf(
+			"the device in port %s (%s) is already offered as '%s': change one of "
+			"the two claims or entries",
+			near->device->status.port_path, wanted, near->by);
 	}
 	if (near && !near->usable) {
 		*ret_reason = CONFIG_DEVICES_REFUSED;
-		return xasprintf("the device in socket %s (%s) may not be lent: see the condition "
+		return xasprintf("the device in port %s (%s) cannot be offered: see the condition "
 				 "Claimable of its USBDevice",
 				 near->device->status.port_path, wanted);
 	}

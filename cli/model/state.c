@@ -101,10 +101,11 @@ static struct state_verdict by_itself(const struct cluster_device *device)
 	if (says(offered, "True"))
 		return by_condition(STATE_AVAILABLE, offered);
 	if (device->type == DEVICE_MDEV && device->resource[0])
-		return plain(STATE_AVAILABLE, "Lent", "the HostDeviceConfig lends it");
+		return plain(STATE_AVAILABLE, "Lent", "the HostDeviceConfig offers it");
 	if (device->type == DEVICE_MDEV)
-		return plain(STATE_REFUSED, "NotLent",
-			     "no entry of the HostDeviceConfig lends mediated devices of its type");
+		return plain(
+			STATE_REFUSED, "NotLent",
+			"no entry of the HostDeviceConfig offers mediated devices of its type");
 	if (says(claimable, "True") && device->conflict)
 		return plain(STATE_REFUSED, conflicts[device->conflict].reason,
 			     conflicts[device->conflict].message);

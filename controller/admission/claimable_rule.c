@@ -21,7 +21,7 @@ static const struct reason_row {
 	{ "WideDomain", "claim another device" },
 	{ "UseUnknown", "make visible what the message names, or claim another device" },
 	{ "VirtualFunctionsActive", "or claim a virtual function" },
-	{ "NoIOMMU", "only devices in an IOMMU group can be lent" },
+	{ "NoIOMMU", "only devices in an IOMMU group can be claimed" },
 	{ "Hub", "claim the devices behind it" },
 	{ "DeviceGone", "put it back and create the claim then" },
 	{ "InUse", NULL },

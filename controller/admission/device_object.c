@@ -37,11 +37,10 @@ void pci_device_write(const struct rule_case *c)
 /* The garbage collector deletes what the device owns. */
 static void refuse_claimed(const struct rule_case *c, const char *kind, const char *name)
 {
-	rule_refuse(
-		c, RULE_CONFLICT,
-		"%s '%s' would be deleted with it, and the device taken from whoever has it: delete "
-		"that claim first",
-		kind, name);
+	rule_refuse(c, RULE_CONFLICT,
+		    "%s '%s' would be deleted with it, and its user would lose the device: delete "
+		    "that claim first",
+		    kind, name);
 }
 
 void pci_device_delete(const struct rule_case *c)
@@ -65,5 +64,5 @@ void usb_device_delete(const struct rule_case *c)
 		refuse_claimed(c, usbdeviceclaim_kind.kind, old->meta.name);
 	else if (old->status.enabled)
 		rule_refuse(c, RULE_CONFLICT,
-			    "it is lent (status.enabled): delete its USBDeviceClaim first");
+			    "it is claimed (status.enabled): delete its USBDeviceClaim first");
 }

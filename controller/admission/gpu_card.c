@@ -55,10 +55,10 @@ void gpu_card_update(const struct rule_case *c)
 	if (old->spec.enabled)
 		refuse_used(c, old);
 	else if (known_pciclaim(c->known, card->meta.name))
-		rule_refuse(
-			c, RULE_CONFLICT,
-			"PCIDeviceClaim '%s' lends the card as a whole: delete that claim first",
-			card->meta.name);
+		rule_refuse(c, RULE_CONFLICT,
+			    "PCIDeviceClaim '%s' passes the whole card through: delete that claim "
+			    "first",
+			    card->meta.name);
 }
 
 void gpu_card_delete(const struct rule_case *c)

@@ -48,9 +48,10 @@ static bool refuse_passed_through(const struct rule_case *c, const struct sriovn
 
 	if (!claim || card->spec.num_vfs <= 0)
 		return false;
-	return rule_refuse(c, RULE_CONFLICT,
-			   "PCIDeviceClaim '%s' lends the card itself: delete that claim first",
-			   name);
+	return rule_refuse(
+		c, RULE_CONFLICT,
+		"PCIDeviceClaim '%s' passes the card itself through: delete that claim first",
+		name);
 }
 
 static bool refuse_critical(const struct rule_case *c, const struct sriovnetworkdevice *card)
@@ -108,8 +109,8 @@ static bool refuse_claimed(const struct rule_case *c, const struct sriovnetworkd
 		if (listed || child)
 			return rule_refuse(
 				c, RULE_CONFLICT,
-				"PCIDeviceClaim '%s' lends one of its virtual functions, all of "
-				"which would be removed: delete that claim first",
+				"PCIDeviceClaim '%s' has one of its virtual functions, and all of "
+				"them would be removed: delete that claim first",
 				name);
 	}
 	return false;

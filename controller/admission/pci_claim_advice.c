@@ -230,7 +230,7 @@ void pci_claim_advise_release(const struct rule_case *c, const struct pcidevicec
 		rule_warn(c, "release %s from %s to %s", view_text(device, VIEW_TEXT_ADDRESS),
 			  driver_of(claim), native_of(claim, device));
 	else
-		rule_warn(c, "nothing to give back: %s is on %s",
+		rule_warn(c, "nothing to release: %s is on %s",
 			  view_text(device, VIEW_TEXT_ADDRESS),
 			  known_empty(view_text(device, VIEW_TEXT_DRIVER))
 				  ? "no driver"

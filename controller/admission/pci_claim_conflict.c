@@ -39,10 +39,11 @@ static bool has_usb_claim(const struct rule_case *c, const struct pcideviceclaim
 		const char *address = view_text(usb ? usb : other, VIEW_TEXT_ADDRESS);
 
 		if (takes(claim, device, node, address))
-			return rule_refuse(c, RULE_CONFLICT,
-					   "USBDeviceClaim '%s' lends a device behind the USB "
-					   "controller %s: delete that claim first",
-					   name, address);
+			return rule_refuse(
+				c, RULE_CONFLICT,
+				"USBDeviceClaim '%s' has a device of the USB controller %s: "
+				"delete that claim first",
+				name, address);
 	}
 	return false;
 }
@@ -78,8 +79,8 @@ static bool has_claimed_pf(const struct rule_case *c, const struct view *device)
 		return false;
 	return rule_refuse(
 		c, RULE_CONFLICT,
-		"PCIDeviceClaim '%s' has %s, of which this is a virtual function: delete "
-		"that claim first",
+		"PCIDeviceClaim '%s' has %s, the physical function of this device: delete that "
+		"claim first",
 		name, view_text(device, VIEW_TEXT_PARENT));
 }
 

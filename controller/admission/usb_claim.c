@@ -47,8 +47,8 @@ static bool is_controller_claimed(const struct rule_case *c, const struct view *
 		return false;
 	return rule_refuse(
 		c, RULE_CONFLICT,
-		"PCIDeviceClaim '%s' lends %s, the USB controller of this device: delete "
-		"that claim first",
+		"PCIDeviceClaim '%s' has %s, the USB controller of this device: delete that claim "
+		"first",
 		name, view_text(device, VIEW_TEXT_ADDRESS));
 }
 
@@ -70,7 +70,7 @@ static bool is_socket_claimed(const struct rule_case *c, const char *name,
 			continue;
 		return rule_refuse(
 			c, RULE_CONFLICT,
-			"USBDeviceClaim '%s' is for the device in socket %s, which is this "
+			"USBDeviceClaim '%s' is for the device in port %s, which is this "
 			"one: use that claim, or delete it first",
 			is, view_text(device, VIEW_TEXT_PORT));
 	}
@@ -91,7 +91,7 @@ void usb_claim_create(const struct rule_case *c)
 	    is_controller_claimed(c, device) || is_socket_claimed(c, claim->meta.name, device))
 		return;
 	if (c->request->dry_run && !known_empty(view_text(device, VIEW_TEXT_RESOURCE)))
-		rule_warn(c, "lend the device in socket %s as %s",
+		rule_warn(c, "offer the device in port %s as %s",
 			  view_text(device, VIEW_TEXT_PORT) ? view_text(device, VIEW_TEXT_PORT)
 							    : "?",
 			  view_text(device, VIEW_TEXT_RESOURCE));

@@ -52,8 +52,8 @@ static bool refuse_claimed(const struct rule_case *c, const struct vgpudevice *v
 		return false;
 	return rule_refuse(
 		c, RULE_CONFLICT,
-		"PCIDeviceClaim '%s' lends the virtual function itself: delete that claim "
-		"first",
+		"PCIDeviceClaim '%s' passes the virtual function itself through: delete that "
+		"claim first",
 		vgpu->meta.name);
 }
 

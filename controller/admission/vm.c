@@ -63,11 +63,12 @@ static bool refuse_unknown(const struct walk *w, const struct virtualmachine_dev
 		return false;
 	resource = rule_quote(device->device_name);
 	name = rule_quote(device->name);
-	return rule_refuse(w->c, RULE_INVALID,
-			   "device '%s' asks for resource '%s', which no device has and no node "
-			   "offers: kubectl get pcidevices,usbdevices -o yaml shows the names "
-			   "(status.resourceName)",
-			   name, resource);
+	return rule_refuse(
+		w->c, RULE_INVALID,
+		"device '%s' requests resource '%s', which no device has and no node offers: "
+		"kubectl get pcidevices,usbdevices -o yaml shows the names "
+		"(status.resourceName)",
+		name, resource);
 }
 
 static bool refuse_twice(struct walk *w, const char *name)
@@ -133,7 +134,7 @@ static void warn_named(const struct walk *w, const struct virtualmachine_device 
 			  "device '%s' is not claimed: it starts once there is a %s of that name",
 			  device->name, named->claim_kind);
 	if (!known_empty(device->device_name) && !known_same(device->device_name, named->resource))
-		rule_warn(w->c, "device '%s' is lent as another resource than it asks for: %s",
+		rule_warn(w->c, "device '%s' has another resource than it requests: %s",
 			  device->name, named->resource ? named->resource : "none");
 }
 
@@ -166,7 +167,8 @@ static void warn_scheduling(const struct walk *w)
 			": %s keeps it where '%s' is",
 			w->node, w->first);
 	else if (!known_same(node, w->node))
-		rule_warn(w->c, "its nodeSelector wants node %.63s, but device '%s' is on node %s",
+		rule_warn(w->c,
+			  "its nodeSelector selects node %.63s, but device '%s' is on node %s",
 			  node, w->first, w->node);
 }
 
@@ -189,7 +191,7 @@ static void judge(const struct rule_case *c, const struct virtualmachine *vm)
 	struct walk walk = { .c = c, .vm = vm };
 
 	if (devices->host_devices.len + devices->gpus.len > DEVICES_MAX) {
-		rule_refuse(c, RULE_INVALID, "it asks for %zu devices: at most %d are taken",
+		rule_refuse(c, RULE_INVALID, "it requests %zu devices: at most %d are allowed",
 			    devices->host_devices.len + devices->gpus.len, DEVICES_MAX);
 		return;
 	}

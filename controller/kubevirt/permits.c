@@ -99,10 +99,10 @@ static void on_written(void *arg, int result, const struct kube_response *respon
 static void tell_clash(struct permits *permits, const char *key, char *clash)
 {
 	if (clash && (!permits->clash || strcmp(clash, permits->clash) != 0))
-		log_warn(
-			"an entry of permittedHostDevices that is not ours has KubeVirt serve a resource that "
-			"hostdev lends: set its externalResourceProvider, or remove it",
-			log_str("kubevirt", key), log_str("resource", clash));
+		log_warn("KubeVirt serves a resource that hostdev offers, because of an entry in "
+			 "permittedHostDevices that hostdev did not create: set its "
+			 "externalResourceProvider, or remove it",
+			 log_str("kubevirt", key), log_str("resource", clash));
 	free(permits->clash);
 	permits->clash = clash;
 }

@@ -13,13 +13,15 @@ static const struct {
 	[REACH_UNSAID]         = { "", "" },
 	[REACH_OK]             = { "Reachable", "the node is Ready and its agent runs" },
 	[REACH_NODE_GONE]      = { "NodeGone",
-		"the cluster has no such node; if it does not come back, its devices and the claims that its agent "
-		"has carried out are removed in a few minutes, and other claims are yours to delete" },
+		"the cluster has no such Node; if it does not come back, its devices and the "
+		"claims that its agent has carried out are deleted in a few minutes; delete other "
+		"claims yourself" },
 	[REACH_NODE_NOT_READY] = { "NodeNotReady",
-		"the node is not Ready, so what else is said here may be out of date; look at the node's conditions" },
+		"the node is not Ready, so the other conditions may be out of date; look at the "
+		"node's conditions" },
 	[REACH_AGENT_DOWN]     = { "AgentNotRunning",
-		"no pod of hostdev-agent runs on the node, so that the claim is neither carried out nor "
-		"given back; look at the pods of its DaemonSet" },
+		"no pod of hostdev-agent runs on the node, so the claim is neither carried out "
+		"nor released; look at the pods of its DaemonSet" },
 };
 /* clang-format on */
 

@@ -66,9 +66,9 @@ bool names_valid_resource(const char *name);
  * "requests." in front. */
 bool names_valid_lent_resource(const char *name);
 /* The same in words, which go on a sentence. */
-#define NAMES_LENT_RESOURCE_FORM                                                        \
-	"it wants DOMAIN/NAME, the domain not of kubernetes.io and not beginning with " \
-	"'requests.', the name of at most 63 letters, digits, '.', '-' or '_'"
+#define NAMES_LENT_RESOURCE_FORM                                                                \
+	"it must be DOMAIN/NAME, with a domain outside kubernetes.io that does not begin with " \
+	"'requests.', and a name of at most 63 letters, digits, '.', '-' or '_'"
 /* "devices.kubevirt.io/...": virt-handler offers those itself. */
 bool names_kubevirts_resource(const char *name);
 

@@ -257,10 +257,11 @@ static int read_version(const struct kubeconfig_entry *entry, const json_t *body
 				  "is missing: client.authentication.k8s.io/v1, or v1beta1", err);
 	if (strcmp(version, "client.authentication.k8s.io/v1") != 0 &&
 	    strcmp(version, "client.authentication.k8s.io/v1beta1") != 0)
-		return exec_error(entry, "apiVersion",
-				  "is not client.authentication.k8s.io/v1 or v1beta1: have the "
-				  "kubeconfig made anew by what made it",
-				  err);
+		return exec_error(
+			entry, "apiVersion",
+			"is not client.authentication.k8s.io/v1 or v1beta1: create the kubeconfig "
+			"again with the tool that created it",
+			err);
 	exec->api_version = xstrdup(version);
 	return 0;
 }

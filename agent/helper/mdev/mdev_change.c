@@ -206,9 +206,8 @@ static int open_state(struct change *c)
 	if (!c->boot[0])
 		return stop(
 			c, MDEV_REASON_STATE_NOT_WRITABLE, 0,
-			xasprintf(
-				"the kernel's boot id cannot be read below /proc, so that nobody could "
-				"tell later what hostdev has made"));
+			xasprintf("the kernel's boot id in /proc cannot be read, so hostdev could "
+				  "not recognize its instances later"));
 	return 0;
 }
 
@@ -287,9 +286,9 @@ static int check_taken(struct change *c, const struct mdev_seen *seen)
 		return 0;
 	return stop(
 		c, MDEV_REASON_UUID_TAKEN, 0,
-		xasprintf(
-			"somebody else has made a mediated device with this UUID, of type '%s' on '%s'",
-			seen->type, seen->parent));
+		xasprintf("a mediated device with this UUID exists that hostdev did not create, of "
+			  "type '%s' on '%s'",
+			  seen->type, seen->parent));
 }
 
 /* What it came to counts, not what the write said. */

@@ -130,10 +130,11 @@ static int move_on(struct move *move)
 				       "the driver_override of %s has become '%s' meanwhile",
 				       target->address, move->part->seen.override);
 	if (act == ACT_UNBIND && move->probed)
-		return transition_stop(t, REASON_NATIVE_BIND_FAILED, 0,
-				       "%s takes %s whenever it is offered: somebody has written "
-				       "'%s' to its new_id; write that to its remove_id",
-				       target->driver, target->address, move->part->seen.id);
+		return transition_stop(
+			t, REASON_NATIVE_BIND_FAILED, 0,
+			"%s binds %s at every probe, because '%s' was written to its new_id; "
+			"write that to its remove_id",
+			target->driver, target->address, move->part->seen.id);
 	if (is_for_native(target, act) && !move->asked &&
 	    !kernel_module_has_driver(t->options->sysfs_fd, target->native))
 		return load_native(move);
@@ -173,9 +174,10 @@ static int look_again(struct move *move)
 		return 0;
 	if (strcmp(now.driver, part->first.driver) == 0)
 		return is_late_unbind(t, part) ? transition_check_again(t, part) : 0;
-	return transition_stop(t, REASON_DRIVER_CHANGED, 0,
-			       "%s had the driver '%s' and has '%s' now; somebody else moves it",
-			       t->address, part->first.driver, now.driver);
+	return transition_stop(
+		t, REASON_DRIVER_CHANGED, 0,
+		"%s had the driver '%s' and now has '%s'; something else changes its driver",
+		t->address, part->first.driver, now.driver);
 }
 
 int transition_move(struct transition *t, struct transition_part *part)
@@ -189,7 +191,7 @@ int transition_move(struct transition *t, struct transition_part *part)
 		return TRANSITION_STOPPED;
 	if (part->seen.present && r == 0)
 		return transition_stop(t, REASON_DRIVER_CHANGED, 0,
-				       "%s does not come to rest; somebody else moves it",
+				       "the driver of %s keeps changing; something else changes it",
 				       part->target.address);
 	if (part->seen.present || part->target.want != WANT_VFIO)
 		return 0;

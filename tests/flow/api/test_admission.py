@@ -167,9 +167,9 @@ def test_what_cannot_be_is_refused_with_the_way_out(webhook, body, text):
 # What is claimed before, then what is wanted, and why not.
 CONFLICTS = {
     "a USB controller of which a device is claimed": ((STICK, "usbdeviceclaims"), claim(CONTROLLER),
-                                                      f"USBDeviceClaim '{STICK}' lends a device behind"),
+                                                      f"USBDeviceClaim '{STICK}' has a device of"),
     "a USB device whose controller is claimed": ((CONTROLLER, "pcideviceclaims"), claim(STICK, "usbdeviceclaims"),
-                                                 f"PCIDeviceClaim '{CONTROLLER}' lends 0000:00:14.0"),
+                                                 f"PCIDeviceClaim '{CONTROLLER}' has 0000:00:14.0"),
     "a card of which a function is claimed": ((VF, "pcideviceclaims"), claim(CARD),
                                               f"PCIDeviceClaim '{VF}' has 0000:03:10.0, a virtual function"),
     "a function of a card that is claimed": ((CARD, "pcideviceclaims"), claim(VF),
@@ -205,7 +205,7 @@ def test_a_card_whose_function_is_claimed_keeps_its_functions(webhook, claims):
     kubectl("patch", "sriovnetworkdevice", ETH, "--type=merge", "-p", '{"spec":{"numVFs":2}}')
     claims(VF)
     no_more = ("patch", "sriovnetworkdevice", ETH, "--type=merge", "-p", '{"spec":{"numVFs":0}}')
-    text = f"PCIDeviceClaim '{VF}' lends one of its virtual functions"
+    text = f"PCIDeviceClaim '{VF}' has one of its virtual functions"
     wait_until(lambda: text in kubectl(*no_more, "--dry-run=server", check=False).stderr, 10, text)
     refused(kubectl(*no_more, check=False), text)
     refused(kubectl("delete", "sriovnetworkdevice", ETH, check=False), text)
@@ -223,7 +223,7 @@ def test_a_card_has_one_object_and_a_second_may_go(webhook, claims, rest):
         claims(VF)
         says_so = {"type": "Accepted", "status": "False", "reason": "Duplicate", "message": "", "lastTransitionTime": WHEN}
         rest.patch("sriovnetworkdevices", second, {"status": {"vfPCIDevices": [VF]}}, "status")
-        text = f"PCIDeviceClaim '{VF}' lends one of its virtual functions"
+        text = f"PCIDeviceClaim '{VF}' has one of its virtual functions"
         gone = ("delete", "sriovnetworkdevice", second)
         wait_until(lambda: text in kubectl(*gone, "--dry-run=server", check=False).stderr, 10, text)
         rest.patch("sriovnetworkdevices", second, {"status": {"conditions": [says_so]}}, "status")
@@ -238,7 +238,7 @@ RENAMED = "pcidevice.harvesterhci.io/override-resource-name"
 def test_a_resource_name_that_no_kubelet_takes_is_refused_with_what_one_looks_like(webhook):
     for name in ("not a name!!", "cpu"):
         refused(dry_apply(webhook, claim(NIC, annotations={RENAMED: name})), f"{RENAMED} is '{name}', but no kubelet "
-                "takes a resource of that name: it wants DOMAIN/NAME", "such as 'vendor.com/NIC'")
+                "takes a resource of that name: it must be DOMAIN/NAME", "such as 'vendor.com/NIC'")
     assert dry_apply(webhook, claim(NIC, annotations={RENAMED: "vendor.com/NIC"}), check=True).returncode == 0
 
 
@@ -338,7 +338,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(webhook, rest):
     says(dry_apply(webhook, claim(USED), check=True), "waits until this ends: nvme0n1 is mounted at /mnt")
     says(dry_apply(webhook, claim(NEEDED, annotations={"hostdev.io/allow-host-critical": "true"}), check=True),
          "the node loses the device with this claim, and needs it: HostNetwork: eth0 has the default route")
-    says(dry_apply(webhook, claim(STICK, "usbdeviceclaims"), check=True), f"socket 1-2 as kubevirt.io/{STICK}")
+    says(dry_apply(webhook, claim(STICK, "usbdeviceclaims"), check=True), f"port 1-2 as kubevirt.io/{STICK}")
     for plural in ("pcideviceclaims", "usbdeviceclaims"):
         assert rest.get(path(plural))["items"] == []
     writes = [event for event in webhook.cluster.audit()[before:] if event["verb"] in ("create", "patch", "delete")

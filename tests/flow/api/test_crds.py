@@ -446,4 +446,4 @@ def test_field_selector_finds(crds, kubectl, kind, selector, parts):
 def test_explain_tells_what_a_field_is(kubectl):
     text = " ".join(kubectl("explain", "pcidevices.status.iommuGroup").stdout.split())
     assert "KIND: PCIDevice" in text
-    assert "so a group is lent as a whole" in text
+    assert "so a group can be claimed only as a whole" in text

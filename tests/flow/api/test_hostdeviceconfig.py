@@ -343,9 +343,9 @@ def test_entries_that_give_nothing_are_told_and_taken_back(start, machine, kubel
     wait_until(lambda: {k: reason for k, (reason, _) in told(config, node).items()} == wanted, 20,
                f"{wanted}, not {told(config, node)}")
     messages = {k: message for k, (_, message) in told(config, node).items()}
-    assert messages["usb", 1] == (f"the device in socket {port} ({stick['vendor']}:{stick['product']}) is lent as 'a.io/stick' "
-                                  "already: the first claim or entry counts, so change one of them")
-    assert f"the device in socket {port}: /dev/bus/usb/" in messages["usb", 0]  # the made-up node has none
+    assert messages["usb", 1] == (f"the device in port {port} ({stick['vendor']}:{stick['product']}) is already offered as "
+                                  "'a.io/stick': change one of the two claims or entries")
+    assert f"the device in port {port}: /dev/bus/usb/" in messages["usb", 0]  # the made-up node has none
     assert "0bad:0001" in messages["usb", 2] and "capacity 'tdx'" in messages["socketDevices", 0]
     assert "load the module iommufd" in messages["iommufd", -1] and "/dev/kvm is not there" in messages["genericDevices", 0]
 
@@ -400,7 +400,7 @@ def test_a_name_that_a_function_on_vfio_has_is_another_kinds(start, machine, kub
         wait_devices(kubelet, "a.io/tun", units("tun"))
         wait_until(lambda: troubled(config) == {node}, 20, "the collision in the status")
         (entry,) = config.status()["nodes"][0]["entries"]
-        assert "devices of another kind (pci) on this node already" in entry["message"]
+        assert "devices of another type (pci) already have this resource name on this node" in entry["message"]
         assert NIC in kubelet.devices(resource)
     finally:
         config.rest.remove(f"{CLAIMS}/{name}")

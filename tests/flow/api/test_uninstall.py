@@ -59,7 +59,7 @@ def test_it_names_what_others_keep_a_claim_by(uninstall, world, node, tmp_path):
     try:
         def says(path, where):
             return f"pcideviceclaims {path.rsplit('/', 1)[1]} on node {where}: " \
-                "has the finalizer example.com/keep of somebody else, who is to take it off"
+                "has the finalizer example.com/keep of another controller, which must remove it"
         said = (tmp_path / "said").read_text
         wait_until(lambda: says(orphan, f"{node}-gone") in said(), 30, said)
         assert says(claim, node) not in said()  # its agent has yet to give the device back

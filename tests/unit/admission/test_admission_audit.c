@@ -99,7 +99,7 @@ static struct audit_case {
 	{ { .name = "a refused virtual machine", .operation = ADMISSION_CREATE, .resource = "virtualmachines",
 	    .object = VM("'name':'" NAME "','deviceName':'x.com/no'") },
 	  "level=warn msg=audit action=use result=Refused user=alice kind=PCIDevice device=" NAME " node=node1 resource=x.com/no "
-	  "message=\"VirtualMachine 'team/web': device '" NAME "' asks for resource", NULL },
+	  "message=\"VirtualMachine 'team/web': device '" NAME "' requests resource", NULL },
 	{ { .name = "and which one", .operation = ADMISSION_CREATE, .resource = "virtualmachines",
 	    .object = VM("'name':'" NAME "','deviceName':'x.com/no'") }, " vm=team/web verified=true\n", NULL },
 	{ { .name = "one that names no device of ours", .operation = ADMISSION_CREATE, .resource = "virtualmachines",

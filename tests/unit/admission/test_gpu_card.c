@@ -26,7 +26,7 @@
 static struct cluster_case cards[] = {
 	{ .name = "a card is divided", G, .old = OFF, .object = ON },
 	{ .name = "a card that is lent as a whole is not", G, .more = CLAIM(GPU, ""), .old = OFF, .object = ON,
-	  .refused = "SRIOVGPUDevice '" GPU "': PCIDeviceClaim '" GPU "' lends the card as a whole" },
+	  .refused = "SRIOVGPUDevice '" GPU "': PCIDeviceClaim '" GPU "' passes the whole card through" },
 	{ .name = "a card is put together again", G, .old = ON, .object = OFF },
 	{ .name = "a machine names a part, which is no hindrance", G, .more = PART(VF, "", BEHIND) VM(VF), .old = ON, .object = OFF,
 	  .warned = "VGPUDevice '" VF "' is a part of it: a virtual machine names it" },
@@ -60,7 +60,8 @@ static struct cluster_case vgpus[] = {
 	{ .name = "no room for any", V, .old = VGPU("'enabled':false", ""), .object = VGPU("'enabled':true,'vGPUTypeName':'NVIDIA A2-4C'", ""),
 	  .refused = "it can have no type at present" },
 	{ .name = "the function is claimed itself", V, .more = CLAIM(VF, ""), .old = VGPU("'enabled':false", A2),
-	  .object = VGPU("'enabled':true,'vGPUTypeName':'NVIDIA A2-4C'", ""), .refused = "PCIDeviceClaim '" VF "' lends the virtual function itself" },
+	  .object = VGPU("'enabled':true,'vGPUTypeName':'NVIDIA A2-4C'", ""), .refused = "PCIDeviceClaim '" VF "' passes the virtual "
+	  "function itself through" },
 	{ .name = "its own claim does not matter", V, .more = CLAIM(VF, SKIP), .old = VGPU("'enabled':false", A2),
 	  .object = VGPU("'enabled':true,'vGPUTypeName':'NVIDIA A2-4C'", "") },
 	{ .name = "it is switched off", V, .old = VGPU("'enabled':true,'vGPUTypeName':'a'", ""), .object = VGPU("'enabled':false", "") },

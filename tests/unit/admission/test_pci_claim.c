@@ -58,7 +58,7 @@ static struct cluster_case creations[] = {
 	  NAMED(NIC, "vendor.com/NIC"), NULL, NULL, false, NULL, NULL },
 	{ "one that is no name is refused, with what a name looks like", NULL, ADMISSION_CREATE, RESOURCE,
 	  NAMED(NIC, "not a name!!"), NULL, NULL, false,
-	  "override-resource-name is 'not a name!!', but no kubelet takes a resource of that name: it wants DOMAIN/NAME", NULL },
+	  "override-resource-name is 'not a name!!', but no kubelet takes a resource of that name: it must be DOMAIN/NAME", NULL },
 	{ "so is one that is a resource of the kubelet itself", NULL, ADMISSION_CREATE, RESOURCE, NAMED(NIC, "cpu"), NULL,
 	  NULL, false, "is 'cpu', but no kubelet", NULL },
 	{ "so is one of KubeVirt's", NULL, ADMISSION_CREATE, RESOURCE, NAMED(NIC, "devices.kubevirt.io/kvm"), NULL,
@@ -94,7 +94,7 @@ static struct cluster_case creations[] = {
 	{ "what is in use is waited for", NULL, ADMISSION_CREATE, RESOURCE, CLAIM("node1-000004000", ""), NULL,
 	  NULL, false, NULL, "waits until this ends: nvme0n1 is mounted at /mnt" },
 	{ "a USB device of the controller is claimed", OBJECT("USBDeviceClaim", STICK, ""), ADMISSION_CREATE,
-	  RESOURCE, CLAIM(HC, ""), NULL, NULL, false, "USBDeviceClaim '" STICK "' lends a device behind", NULL },
+	  RESOURCE, CLAIM(HC, ""), NULL, NULL, false, "USBDeviceClaim '" STICK "' has a device of", NULL },
 	{ "a claim whose USB device is away counts by its status", OBJECT("USBDeviceClaim", "gone",
 	  ",'status':{'nodeName':'node1','pciAddress':'0000:00:14.0'}"), ADMISSION_CREATE, RESOURCE, CLAIM(HC, ""),
 	  NULL, NULL, false, "USBDeviceClaim 'gone'", NULL },
@@ -108,7 +108,7 @@ static struct cluster_case creations[] = {
 	{ "a virtual function of it is claimed", CLAIM(VF, ""), ADMISSION_CREATE, RESOURCE, CLAIM(CARD, ""), NULL,
 	  NULL, false, "PCIDeviceClaim '" VF "' has 0000:03:10.0, a virtual function", NULL },
 	{ "the card of a virtual function is claimed", CLAIM(CARD, ""), ADMISSION_CREATE, RESOURCE, CLAIM(VF, ""),
-	  NULL, NULL, false, "PCIDeviceClaim '" CARD "' has 0000:03:00.0, of which this is a virtual function", NULL },
+	  NULL, NULL, false, "PCIDeviceClaim '" CARD "' has 0000:03:00.0, the physical function of this device", NULL },
 	{ "a card that is to be divided", OBJECT("SRIOVNetworkDevice", "node1-eth3",
 	  ",'spec':{'address':'0000:03:00.0','nodeName':'node1','numVFs':4}"), ADMISSION_CREATE, RESOURCE,
 	  CLAIM(CARD, ""), NULL, NULL, false, "SRIOVNetworkDevice 'node1-eth3' divides it into 4", NULL },
@@ -227,8 +227,8 @@ static struct cluster_case deletions[] = {
 	  "0000:01:00.0 is bound to vfio-pci already; goes back to vfio-pci" },
 	{ "a dry run tells what it goes back to", PCI(NIC, "node1", "0000:01:00.0", "1", "", "vfio-pci", AVAILABLE),
 	  ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL, true, NULL, "release 0000:01:00.0 from vfio-pci to" },
-	{ "or that there is nothing to give back", NULL, ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL, true,
-	  NULL, "nothing to give back: 0000:01:00.0 is on e1000e" },
+	{ "or that there is nothing to release", NULL, ADMISSION_DELETE, RESOURCE, NULL, CLAIM(NIC, ""), NULL, true,
+	  NULL, "nothing to release: 0000:01:00.0 is on e1000e" },
 };
 /* clang-format on */
 

@@ -32,12 +32,13 @@ static struct cluster_case creations[] = {
 	{ .name = "by any name", .object = VM(DEVICE("nic1", "x.com/e1000e")) },
 	{ .name = "a resource that nodes offer by others", .object = VM(DEVICE("thing", "other.com/thing")) },
 	{ .name = "a resource that nobody has", .object = VM(DEVICE("gpu1", "nvidia.com/A2")),
-	  .refused = "VirtualMachine 'default/web': device 'gpu1' asks for resource 'nvidia.com/A2', which no device has and no node offers" },
+	  .refused = "VirtualMachine 'default/web': device 'gpu1' requests resource 'nvidia.com/A2', which no device has and no node offers" },
 	{ .name = "a GPU of a resource that nobody has", .object = FULL("web", "default", "", "", DEVICE("g", "nvidia.com/A2")), .refused = "'nvidia.com/A2'" },
 	{ .name = "a device of the DRA kind has no resource", .object = VM("{'name':'x','claimName':'c'}") },
 	{ .name = "a device that nobody has claimed", .object = VM(MINE), .warned = "device '" NIC "' is not claimed: it starts once there is a PCIDeviceClaim" },
 	{ .name = "a USB device likewise", .object = VM(DEVICE(STICK, "kubevirt.io/" STICK)), .warned = "there is a USBDeviceClaim" },
-	{ .name = "a device that is lent as something else", .more = CLAIMS, .object = VM(DEVICE(NIC, "x.com/igb")), .warned = "lent as another resource than it asks for: x.com/e1000e" },
+	{ .name = "a device that is lent as something else", .more = CLAIMS, .object = VM(DEVICE(NIC, "x.com/igb")), .warned = "has "
+	"another resource than it requests: x.com/e1000e" },
 	{ .name = "two devices of one node", .more = CLAIMS, .object = VM(MINE "," DEVICE(AUDIO, "x.com/snd_hda_intel")) },
 	{ .name = "two devices of two nodes", .more = CLAIMS, .object = VM(MINE "," DEVICE(NIC2, "x.com/e1000e")),
 	  .refused = "device '" NIC "' is on node node1, but '" NIC2 "' on node node2" },
@@ -65,7 +66,7 @@ static struct cluster_case creations[] = {
 	{ .name = "itself, as it was seen already", .more = CLAIMS VM(MINE), .object = VM(MINE) },
 	{ .name = "nothing keeps it on its node", .more = CLAIMS, .object = FREE(MINE, ""), .warned = "nodeSelector kubernetes.io/hostname: node1 keeps it where '" NIC "' is" },
 	{ .name = "its selector wants another node", .more = CLAIMS, .object = FREE(MINE, "'nodeSelector':{'kubernetes.io/hostname':'node2'},"),
-	  .warned = "its nodeSelector wants node node2, but device '" NIC "' is on node node1" },
+	  .warned = "its nodeSelector selects node node2, but device '" NIC "' is on node node1" },
 	{ .name = "a list that is none passes, unchecked", .object = "{'metadata':{'name':'web'},'spec':{'template':{'spec':{'domain':{'devices':{'hostDevices':7}}}}}}",
 	  .warned = "not checked: VirtualMachine 'web': spec.template.spec.domain.devices.hostDevices: expected a list" },
 };
@@ -136,7 +137,7 @@ static void too_many_devices_are_refused(void **state)
 {
 	struct cluster_case row = { .operation = ADMISSION_CREATE,
 				    .resource = "virtualmachines",
-				    .refused = "it asks for 257 devices: at most 256 are taken" };
+				    .refused = "it requests 257 devices: at most 256 are allowed" };
 	auto_str struct str object = STR_INIT;
 	struct admission_answer answer;
 	struct cluster *cluster = *state;

@@ -52,7 +52,7 @@ struct bench {
 	int uids;
 	bool lagging;        /* the watch tells nothing */
 	const char *pod;     /* that has 0000:01:00.0; "": not known; NULL: none */
-	const char *usb_pod; /* likewise, of the USB device in socket 1-2 */
+	const char *usb_pod; /* likewise, of the USB device in port 1-2 */
 	bool held;           /* 0000:01:00.0 is still being set up */
 	bool early;          /* the watch tells of a write before it is answered */
 	struct str log;      /* "PATCH <name>/status\n" for each request of a claim */

@@ -216,7 +216,7 @@ static void room_open(struct room *room, const struct plan_case *row)
 		json_strs_add(&room->driverless, row->driverless);
 	if (row->usb_pod_of)
 		json_pairs_set(&room->usb_pods, row->usb_pod_of,
-			       "pod default/vm has that in socket 1-2");
+			       "pod default/vm has the device in port 1-2");
 	room->c = (struct claim_case){
 		.node_name = NODE,
 		.name = NAME,

@@ -102,14 +102,15 @@ static void a_controller_waits_for_the_pod_of_a_usb_device(void **state)
 	bench_create(b, NAME, CLAIM, true);
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 0);
-	bench_has(b, NAME, "whether a pod has that in socket 1-2 is not known yet");
+	bench_has(b, NAME, "it is not known yet whether a pod has the device in port 1-2");
 	b->usb_pod = "pod default/vm-2";
 	bench_advance(b, 5000);
 	bench_serve(b);
 	assert_int_equal(fake.binder->started, 0);
 	bench_has(b, NAME, "\"USBDevicesClaimed\"");
-	bench_has(b, NAME,
-		  "USB devices on 0000:01:00.0 are lent: pod default/vm-2 has that in socket 1-2");
+	bench_has(
+		b, NAME,
+		"USB devices on 0000:01:00.0 are in use: pod default/vm-2 has the device in port 1-2");
 	b->usb_pod = NULL;
 	bench_advance(b, 5000);
 	bench_serve(b);

@@ -167,8 +167,7 @@ static struct text_case {
 	  "pci a.io/x 1af4:1041;pci a.io/x 1af4:1042;" },
 	{ "one selector is one resource's: the first keeps it",
 	  "'pciHostDevices':[" PCI("a.io/x", "1af4:1041") "," PCI("a.io/y", "1AF4:1041") "]",
-	  "pci a.io/x 1af4:1041;! pciHostDevices[1] a.io/y: pciVendorSelector '1AF4:1041': such devices are lent as "
-	  "'a.io/x' already;" },
+	  "pci a.io/x 1af4:1041;! pciHostDevices[1] a.io/y: pciVendorSelector '1AF4:1041': an entry with resource 'a.io/x' already selects these devices;" },
 	{ "what another plugin serves is known as such", "'pciHostDevices':[" PCIX("nvidia.com/a", "10de:20b0") "]",
 	  "pci nvidia.com/a 10de:20b0 external;" },
 	{ "half of a pool cannot be another plugin's",
@@ -215,7 +214,7 @@ static struct text_case {
 	{ "blanks of a type are underscores, and those around it nothing",
 	  "'mediatedDevices':[" MDEV("nvidia.com/GRID_T4-1Q", " GRID T4-1Q ") "]", "mdev nvidia.com/GRID_T4-1Q GRID_T4-1Q;" },
 	{ "a type is one resource's", "'mediatedDevices':[" MDEV("a.io/x", "A B") "," MDEV("a.io/y", "A_B") "]",
-	  "mdev a.io/x A_B;! mediatedDevices[1] a.io/y: mdevNameSelector 'A_B': such devices are lent as 'a.io/x' already;" },
+	  "mdev a.io/x A_B;! mediatedDevices[1] a.io/y: mdevNameSelector 'A_B': an entry with resource 'a.io/x' already selects these devices;" },
 	{ "types of the cluster and of nodes, in the order that was written",
 	  "'mediatedDevicesConfiguration':{'mediatedDeviceTypes':['z','a b','z'],'nodeMediatedDeviceTypes':["
 	  "{'nodeSelector':{'k':'v','a':''},'mediatedDeviceTypes':['y','b']},{'mediatedDeviceTypes':['x']}]}",

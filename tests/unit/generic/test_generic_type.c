@@ -103,8 +103,8 @@ static struct type_case {
 	{ "a resource that a claimed device has is told of, and hurts no other",
 	  "'genericDevices':[" NODE("kvm", "/dev/kvm", "") "," NODE("sev", "/dev/sev", "") "]", { "kvm", "sev" },
 	  "a.io/kvm kvm0 kvm1|a.io/sev sev0 sev1|", NULL,
-	  "genericDevices[0] a.io/kvm NameTaken: the resource is offered for devices of another kind (pci) on this node already: give "
-	  "it another name|", .taken = "a.io/kvm" },
+	  "genericDevices[0] a.io/kvm NameTaken: devices of another type (pci) already have this resource name on this node: give the "
+	  "entry another name|", .taken = "a.io/kvm" },
 	/* clang-format on */
 };
 

@@ -222,7 +222,7 @@ static void they_are_bounded(void **state)
 		free(add(scene));
 	}
 	assert_int_equal(handovers_add(scene->all, &path, &err), -EAGAIN);
-	assert_string_equal(err.msg, "256 containers have not taken over their descriptor yet");
+	assert_string_equal(err.msg, "256 containers have not fetched their descriptor yet");
 	fake_clock_advance(scene->stage.fake, HANDOVER_MS);
 	settle(scene);
 	free(add(scene));

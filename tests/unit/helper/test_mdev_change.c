@@ -44,12 +44,12 @@ static struct change_case {
 	{ "one that is ours already is left as it is", { INSTANCE(U1, "mtty-2"), OURS(U1) }, CREATE, 0, 0,
 	  LOCK DONE(U1) END, "ir - -" },
 	{ "one of somebody else is not taken over", { INSTANCE(U1, "mtty-2") }, CREATE, 0, 0,
-	  LOCK ENDED("Refused", "UUIDTaken", U1, "'message':'somebody else has made a mediated device with this "
-	  "UUID, of type 'mtty-2' on 'mtty''"), "i - -" },
+	  LOCK ENDED("Refused", "UUIDTaken", U1, "'message':'a mediated device with this UUID exists that hostdev did not create, of type "
+	  "'mtty-2' on 'mtty''"), "i - -" },
 	{ "one that hostdev made for another purpose is not taken over",
 	  { INSTANCE(U1, "mtty-2"), RECORD(U1, "mtty-2", "vgpu", "b00t") }, CREATE, 0, 0,
-	  LOCK ENDED("Refused", "UUIDTaken", U1, "'message':'somebody else has made a mediated device with this "
-	  "UUID, of type 'mtty-2' on 'mtty''"), "ir - -" },
+	  LOCK ENDED("Refused", "UUIDTaken", U1, "'message':'a mediated device with this UUID exists that hostdev did not create, of type "
+	  "'mtty-2' on 'mtty''"), "ir - -" },
 	{ "a type that is gone is refused, and leaves no record", { NULL },
 	  "parent=mtty type=mtty-9 owner=types uuid=" U1, 0, 0,
 	  LOCK ENDED("Refused", "TypeGone", U1, "'errno':'ENOENT','message':''mtty' has no type 'mtty-9' (any "
@@ -110,8 +110,8 @@ static struct change_case {
 	{ "nothing is made where no record can be written", { "state=a file\n" }, CREATE, 0, 0,
 	  NULL, "- - -" },
 	{ "nothing is made if the boot cannot be told", { "proc/sys/kernel/random/boot_id=\n" }, CREATE, 0, 0,
-	  "{'kind':'end','result':'Failed','reason':'StateNotWritable','message':'the kernel's boot id cannot be read below "
-	  "/proc, so that nobody could tell later what hostdev has made'}\n", "- - -" },
+	  "{'kind':'end','result':'Failed','reason':'StateNotWritable','message':'the kernel's boot id in /proc cannot be read, so "
+	  "hostdev could not recognize its instances later'}\n", "- - -" },
 };
 /* clang-format on */
 

@@ -60,7 +60,7 @@ static struct change_case {
 } changes[] = {
 	{ "another driver has taken the second function while the first was moved", BOTH,
 	  { { "e1000e" }, { "e1000e" } }, NULL, 1, B, "uio_pci_generic", "'reason':'DriverChanged','address':'" B
-	  "','message':'" B " had the driver 'e1000e' and has 'uio_pci_generic' now; somebody else moves it'",
+	  "','message':'" B " had the driver 'e1000e' and now has 'uio_pci_generic'; something else changes its driver'",
 	  { "e1000e - -", "uio_pci_generic - -" } },
 	{ "it has lost its driver meanwhile", BOTH, { { "e1000e" }, { "uio_pci_generic" } }, NULL, 3, B, "e1000e",
 	  "'reason':'DriverChanged'", { "e1000e - -", "e1000e - -" } },

@@ -223,8 +223,7 @@ static void a_name_of_another_kind_is_told(void **state)
 	assert_string_equal(troubles.items[0].list, "pciHostDevices");
 	assert_string_equal(
 		troubles.items[0].message,
-		"the resource is offered for devices of another kind (usb) on this node "
-		"already: give it another name");
+		"devices of another type (usb) already have this resource name on this node: give the entry another name");
 	config_troubles_done(&troubles);
 	free(asked.text);
 }
@@ -249,7 +248,7 @@ static void so_is_one_of_usb_or_mediated_devices(void **state)
 	assert_int_equal(troubles.len, 2);
 	assert_int_equal(troubles.items[0].index, 5);
 	assert_string_equal(troubles.items[0].list, CONFIG_LIST_USB);
-	assert_non_null(strstr(troubles.items[0].message, "another kind (pci)"));
+	assert_non_null(strstr(troubles.items[0].message, "another type (pci)"));
 	assert_int_equal(troubles.items[1].index, 8);
 	assert_string_equal(troubles.items[1].list, CONFIG_LIST_MDEV);
 	assert_string_equal(troubles.items[1].reason, CONFIG_NAME_TAKEN);

@@ -93,10 +93,10 @@ static struct fare_case {
 } fares[] = {
 	{ "all instances are there",
 	  { .state = MDEV_COMPLETE, .type = type_text, .there = 24 },
-	  .fare = "yes Configured: all 24 instances of 'mtty-1' are there" },
+	  .fare = "yes Configured: all 24 instances of 'mtty-1' exist" },
 	{ "some are to be made",
 	  { .state = MDEV_INCOMPLETE, .type = type_text, .there = 3, .create = ONE },
-	  .fare = "no Creating: 3 instances of 'mtty-1' are there, and 1 are to be made" },
+	  .fare = "no Creating: 3 instances of 'mtty-1' exist, and 1 are still to be created" },
 	{ "the last try at it went wrong",
 	  { .state = MDEV_INCOMPLETE, .type = type_text, .create = ONE },
 	  true,
@@ -106,7 +106,7 @@ static struct fare_case {
 	  { .state = MDEV_COMPLETE, .type = type_text, .there = 24 },
 	  true,
 	  FAILED,
-	  .fare = "yes Configured: all 24 instances of 'mtty-1' are there" },
+	  .fare = "yes Configured: all 24 instances of 'mtty-1' exist" },
 	{ "what a process holds is in use",
 	  { .state = MDEV_TO_REMOVE, .remove = ONE },
 	  true,
@@ -115,32 +115,27 @@ static struct fare_case {
 	{ "what a pod has is in use",
 	  { .state = MDEV_IN_USE, .in_use = ONE },
 	  .holder = "pod default/vm-1",
-	  .fare = "no InUse: 1 instances of a type that is not wanted any more are in use and stay "
-		  "until they are not: u1 by pod default/vm-1" },
+	  .fare = "no InUse: 1 instances of a type that the HostDeviceConfig no longer names are in use, and will be removed when they "
+		  "are free: u1 by pod default/vm-1" },
 	{ "instances are to be removed",
 	  { .state = MDEV_TO_REMOVE, .remove = ONE },
-	  .fare = "no Removing: 1 instances of a type that is not wanted any more are to be "
-		  "removed" },
+	  .fare = "no Removing: 1 instances of a type that the HostDeviceConfig no longer names are to be removed" },
 	{ "no type is wanted",
 	  { .state = MDEV_UNCONFIGURED },
-	  .fare = "no NotConfigured: the HostDeviceConfig wants no type of mediated devices on this "
-		  "node" },
+	  .fare = "no NotConfigured: the HostDeviceConfig names no type of mediated devices for this node" },
 	{ "switched off",
 	  { .state = MDEV_DISABLED },
-	  .fare = "no Disabled: mediatedDevicesConfiguration.enabled is false: nothing is made or "
-		  "removed" },
+	  .fare = "no Disabled: mediatedDevicesConfiguration.enabled is false: hostdev creates and removes nothing" },
 	{ "no type fits",
 	  { .state = MDEV_NO_TYPE_FITS },
-	  .fare = "no NoTypeFits: it has none of the types that the HostDeviceConfig wants on this "
-		  "node" },
+	  .fare = "no NoTypeFits: its driver supports none of the types that the HostDeviceConfig names for this node" },
 	{ "none can be made",
 	  { .state = MDEV_NOT_DEALT },
-	  .fare = "no NoneAvailable: its driver would make no instance of the types that are wanted "
-		  "now" },
+	  .fare = "no NoneAvailable: its driver cannot create an instance of the types in the HostDeviceConfig now" },
 	{ "somebody else has it",
 	  { .state = MDEV_TAKEN },
-	  .fare = "no OtherInstances: it has instances of a type that is not wanted, and hostdev has "
-		  "not made them; remove them, or leave the device to who did" },
+	  .fare = "no OtherInstances: it has instances of a type that the HostDeviceConfig does not name, and hostdev did not create "
+		  "them; remove them, or leave the device to whoever created them" },
 };
 
 static void fare_matches_table(void **state)

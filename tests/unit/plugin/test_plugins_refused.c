@@ -2,9 +2,9 @@
 #include "fake/fake_clock.h"
 #include "unit/plugin/plugins_scene.h"
 
-#define BAD_NAME                                                                             \
-	"no kubelet takes a resource of this name: it wants DOMAIN/NAME, the domain not of " \
-	"kubernetes.io and not beginning with 'requests.', the name of at most 63 letters, digits, '.', '-' or '_'"
+#define BAD_NAME                                                                           \
+	"no kubelet takes a resource of this name: it must be DOMAIN/NAME, with a domain " \
+	"outside kubernetes.io that does not begin with 'requests.', and a name of at most 63 letters, digits, '.', '-' or '_'"
 #define SIXTY "123456789012345678901234567890123456789012345678901234567890"
 
 static struct refused_case {

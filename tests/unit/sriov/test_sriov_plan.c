@@ -16,7 +16,7 @@
 	"'message':'may be carried out','observedGeneration':" generation                         \
 	",'lastTransitionTime':'2026-01-01T00:00:00Z'},"                                          \
 	"{'type':'Ready','status':'True','reason':'Ready','message':'2 virtual functions, as "    \
-	"wanted','observedGeneration':" generation                                                \
+	"requested','observedGeneration':" generation                                             \
 	",'lastTransitionTime':'2026-01-01T00:00:00Z'}]"
 
 #define CARD_DRIVEN CARD_WITH(",'driver':'igb'" VFS)
@@ -48,7 +48,7 @@ static struct plan_case {
 } cases[] = {
 	{ "a card of which there is no object gets one that asks for nothing", { CARD_2 }, .step = SRIOV_REST,
 	  .writes = 2, .accepted = "True Accepted", .ready = "True AsFound", .event = "",
-	  .says = "nobody has set spec.numVFs: the 2 virtual functions are left as they are" },
+	  .says = "spec.numVFs is not set: the 2 existing virtual functions stay as they are" },
 	{ "a card that the node needs gets none", { CARD, USE(PF, "HostNetwork") }, .step = SRIOV_REST },
 	{ "a card whose interface has an address gets one", { CARD, USE(PF, "InterfaceUp") }, .step = SRIOV_REST,
 	  .writes = 2, .accepted = "True Accepted", .ready = "True AsFound", .event = "" },
@@ -77,7 +77,7 @@ static struct plan_case {
 	  "'lastTransitionTime':'2026-01-01T00:00:00Z'}]"),
 	  .step = SRIOV_READ, .accepted = "True Accepted", .ready = "False Applying", .event = "" },
 	{ "as many as wanted", { CARD_2 }, OBJECT_SEEN("2"), .step = SRIOV_REST, .writes = 1,
-	  .accepted = "True Accepted", .ready = "True Ready", .event = "", .says = "2 virtual functions, as wanted" },
+	  .accepted = "True Accepted", .ready = "True Ready", .event = "", .says = "2 virtual functions, as requested" },
 	{ "what is as wanted, and said, writes nothing", { CARD_2 }, OBJECT_OF(NAME, MARKED, SPEC("2"), READY_AT("3")),
 	  .step = SRIOV_REST, .writes = 0, .accepted = "True Accepted", .ready = "True Ready", .event = "" },
 	{ "others of the same number are listed without an event",

@@ -37,7 +37,8 @@ static void who_held_it_holds_it_until_the_kubelet_speaks(void **state)
 	assert_int_equal(asking(scene), 1);
 	fake_client_choose(scene->client, "/usbdeviceclaims/");
 	assert_string_equal(fake_client_request(scene->client)->method, "PATCH");
-	assert_non_null(strstr(fake_client_request(scene->client)->body, "pod default/p0 has"));
+	assert_non_null(
+		strstr(fake_client_request(scene->client)->body, "in use by pod default/p0"));
 }
 
 static void an_offer_before_the_claims_are_known_does_not_count(void **state)

@@ -57,22 +57,22 @@ static struct plan_case {
 	{ "then it is told which device it is for", "1-2.3=5:A", { CLAIM(STICK, "") }, .step = "tell",
 	  .says = { "\"portPath\":\"1-2.3\"", "\"vendorID\":\"0951\",\"productID\":\"1666\",\"serialNumber\":\"A\"",
 		    "\"nodeName\":\"node1\",\"pciAddress\":\"0000:00:14.0\"",
-		    "socket 1-2.3 is offered as kubevirt.io/node1-0951-1666-001005" },
+		    "port 1-2.3 is offered as kubevirt.io/node1-0951-1666-001005" },
 	  .event = "Normal Offered" },
 	{ "a device without a serial number is told without one", "1-2=5", { CLAIM(STICK, "") }, .step = "tell",
 	  .says = { "\"portPath\":\"1-2\"" }, .never = { "serialNumber" }, .event = "Normal Offered" },
 	{ "what is told already is not told again", "1-2=5:A",
 	  { CLAIM(STICK, KNOWN("1-2", "A") ",'observedGeneration':1,'conditions':["
-		  "{'type':'Accepted','status':'True','reason':'Accepted','message':'the device in socket 1-2 may be claimed',"
+		  "{'type':'Accepted','status':'True','reason':'Accepted','message':'the device in port 1-2 may be claimed',"
 		  "'observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'},"
-		  "{'type':'Ready','status':'True','reason':'Ready','message':'socket 1-2 is offered as kubevirt.io/" STICK "',"
+		  "{'type':'Ready','status':'True','reason':'Ready','message':'port 1-2 is offered as kubevirt.io/" STICK "',"
 		  "'observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'}]") },
 	  .step = "rest" },
 	{ "nor when its numbers are others", "1-2=99:A",
 	  { CLAIM(STICK, KNOWN("1-2", "A") ",'observedGeneration':1,'conditions':["
-		  "{'type':'Accepted','status':'True','reason':'Accepted','message':'the device in socket 1-2 may be claimed',"
+		  "{'type':'Accepted','status':'True','reason':'Accepted','message':'the device in port 1-2 may be claimed',"
 		  "'observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'},"
-		  "{'type':'Ready','status':'True','reason':'Ready','message':'socket 1-2 is offered as kubevirt.io/" STICK "',"
+		  "{'type':'Ready','status':'True','reason':'Ready','message':'port 1-2 is offered as kubevirt.io/" STICK "',"
 		  "'observedGeneration':1,'lastTransitionTime':'2026-01-01T00:00:00Z'}]") },
 	  .step = "rest" },
 	{ "a device that is not there is waited for, unmarked", "1-3=6:B", { NEW }, .step = "tell",

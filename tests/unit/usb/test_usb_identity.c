@@ -13,7 +13,7 @@ static struct sight_case {
 } sights[] = {
 	/* clang-format off */
 	{ "a claim that does not say its device yet", "1-2=5:A", { CLAIM_OF(STICK, "", "") }, "unknown" },
-	{ "the device in its socket", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, "here 1-2" },
+	{ "the device in its port", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, "here 1-2" },
 	{ "plugged in again it has another number, and is the same", "1-2=77:A",
 	  { CLAIM(STICK, KNOWN("1-2", "A")) }, "here 1-2" },
 	{ "without a serial number the socket and the ids say it", "1-2=77", { CLAIM(STICK, KNOWN("1-2", "")) },

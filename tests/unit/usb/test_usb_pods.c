@@ -189,13 +189,13 @@ int main(void)
 	suite_add(&suite, "a claim whose resource claimed devices of another kind have is told",
 		  a_claim_whose_resource_another_kind_has_is_told, NULL);
 	suite_fixture(&suite, &scene_fixture);
-	suite_add(&suite, "a pod has the device of its socket", a_pod_has_the_device_of_its_socket,
+	suite_add(&suite, "a pod has the device of its port", a_pod_has_the_device_of_its_socket,
 		  NULL);
 	suite_add(&suite, "a pod has a device that the config selects, too",
 		  a_pod_has_a_selected_device_too, NULL);
 	suite_add(&suite, "what a pod has is not what was plugged into its socket since",
 		  what_a_pod_has_is_not_what_was_plugged_into_its_socket, NULL);
-	suite_add(&suite, "what a pod has of a bundle is not the claim's that waits for its socket",
+	suite_add(&suite, "what a pod has of a bundle is not the claim's that waits for its port",
 		  what_a_pod_has_of_a_bundle_is_not_the_claims, NULL);
 	suite_add(&suite, "a USBDevice says which pod had it", a_usbdevice_says_which_pod_had_it,
 		  NULL);

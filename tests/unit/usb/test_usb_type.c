@@ -14,7 +14,7 @@ static struct offer_case {
 	const char *offers;
 } offers[] = {
 	/* clang-format off */
-	{ "a claimed device is offered as a resource of its own, by its socket", MINE, "1-2=5:A", NULL, 5,
+	{ "a claimed device is offered as a resource of its own, by its port", MINE, "1-2=5:A", NULL, 5,
 	  RESOURCE ": 1-2" },
 	{ "with other numbers it is the same", MINE, "1-2=77:A", NULL, 77, RESOURCE ": 1-2" },
 	{ "what nobody claims is not offered", NULL, "1-2=5:A", NULL, 5, "" },
@@ -22,12 +22,12 @@ static struct offer_case {
 	  5, "" },
 	{ "a claim without its mark offers nothing", CLAIM_OF(STICK, "", KNOWN("1-2", "A")), "1-2=5:A", NULL, 5, "" },
 	{ "another node's claim is its own", CLAIM(STICK, "'nodeName':'node2','portPath':'1-2'"), "1-2=5:A", NULL, 5, "" },
-	{ "an empty socket", MINE, "", NULL, 5, RESOURCE ": 1-2! (its socket is empty)" },
+	{ "an empty socket", MINE, "", NULL, 5, RESOURCE ": 1-2! (its port is empty)" },
 	{ "kubevirt-contract 1.5: an unplug is seen by the node alone, before any scan", MINE, "1-2=5:A", NULL, 6,
 	  RESOURCE ": 1-2! (/dev/bus/usb/001/005 is not there)" },
-	{ "another device in the socket", MINE, "1-2=5:B", NULL, 5, RESOURCE ": 1-2! (another device is in its socket)" },
+	{ "another device in the socket", MINE, "1-2=5:B", NULL, 5, RESOURCE ": 1-2! (another device is in its port)" },
 	{ "the device in another socket, which its claim does not say yet", MINE, "1-3=5:A", NULL, 5,
-	  RESOURCE ": 1-2! (its socket is empty)" },
+	  RESOURCE ": 1-2! (its port is empty)" },
 	{ "a claim that is being deleted takes no new pod", DELETED, "1-2=5:A", NULL, 5,
 	  RESOURCE ": 1-2! (its claim is being deleted)" },
 	{ "what the node mounted meanwhile", MINE, "1-2=5:A", MOUNTED, 5,
@@ -61,7 +61,7 @@ static void an_unplugged_device_is_well_again_when_it_is_back(void **state)
 	nodes_remove(5);
 	assert_offers(scene, RESOURCE ": 1-2! (/dev/bus/usb/001/005 is not there)");
 	scene_again(scene, "");
-	assert_offers(scene, RESOURCE ": 1-2! (its socket is empty)");
+	assert_offers(scene, RESOURCE ": 1-2! (its port is empty)");
 	nodes_make(6);
 	scene_again(scene, "1-2=6:A");
 	assert_offers(scene, RESOURCE ": 1-2");

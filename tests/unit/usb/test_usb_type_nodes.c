@@ -288,7 +288,7 @@ static void a_node_that_cannot_be_given_is_not_offered(void **state)
 	assert_offers(scene, "a.io/stick: 1-2 1-3! (" NOT_WRITABLE ")");
 	assert_string_equal(
 		str_cstr(&stage.troubles),
-		"usb[0] a.io/stick NodeNotWritable: the device in socket 1-3: " NOT_WRITABLE "|");
+		"usb[0] a.io/stick NodeNotWritable: the device in port 1-3: " NOT_WRITABLE "|");
 	assert_refuses(scene, "a.io/stick", "1-3", -EHOSTDOWN, "the capability CHOWN");
 	assert_gives(scene, "a.io/stick", "1-2",
 		     "USB_RESOURCE_A_IO_STICK=1:5 /dev/bus/usb/001/005:mrw");
@@ -312,14 +312,13 @@ static void a_node_that_is_not_the_devices_is_told(void **state)
 	nodes_remove(6);
 	assert_offers(scene, "a.io/stick: 1-2 1-3! (/dev/bus/usb/001/006 is not there)");
 	assert_string_equal(str_cstr(&stage.troubles),
-			    "usb[0] a.io/stick NodeMissing: the device in socket 1-3: "
+			    "usb[0] a.io/stick NodeMissing: the device in port 1-3: "
 			    "/dev/bus/usb/001/006 is not there|");
 	folder_put(&nodes()->folder, "dev/bus/usb/001/006", "a file");
 #define FOREIGN "/dev/bus/usb/001/006 is not the node of USB device 1:6: leave it to the kernel"
 	assert_offers(scene, "a.io/stick: 1-2 1-3! (" FOREIGN ")");
 	assert_string_equal(str_cstr(&stage.troubles),
-			    "usb[0] a.io/stick NodeUnusable: the device in socket 1-3: " FOREIGN
-			    "|");
+			    "usb[0] a.io/stick NodeUnusable: the device in port 1-3: " FOREIGN "|");
 }
 
 int main(void)

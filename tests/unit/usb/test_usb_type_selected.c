@@ -41,11 +41,10 @@ static void an_entry_that_gives_nothing_is_told(void **state)
 	nodes_make(6);
 	scene_look(scene, "1-2=5:A");
 	assert_offers(scene, RESOURCE ": 1-2");
-	assert_string_equal(
-		str_cstr(&stage.troubles),
-		"usb[0] a.io/stick DevicesTaken: the device in socket 1-2 (0951:1666) is "
-		"lent as '" RESOURCE "' already: the first claim or entry counts, so change "
-		"one of them|");
+	assert_string_equal(str_cstr(&stage.troubles),
+			    "usb[0] a.io/stick DevicesTaken: the device in port 1-2 (0951:1666) is "
+			    "already offered as '" RESOURCE
+			    "': change one of the two claims or entries|");
 	scene_again(scene, "1-2=5:A 1-3=6:B");
 	assert_offers(scene, "a.io/stick: 1-3; " RESOURCE ": 1-2");
 	assert_string_equal(str_cstr(&stage.troubles), "");
@@ -84,7 +83,7 @@ static void a_bundle_is_well_only_as_a_whole(void **state)
 	assert_owner(6, "107:107");
 	nodes_remove(5);
 	scene_again(scene, "1-3=6:B");
-	assert_offers(scene, "a.io/pair: 1-2,1-3! (a socket of it is empty)");
+	assert_offers(scene, "a.io/pair: 1-2,1-3! (a port of it is empty)");
 	assert_owner(6, "0:0");
 }
 

@@ -46,7 +46,7 @@ struct bench {
 	struct sticks node;
 	json_t *claim; /* at the server; NULL: there is none */
 	int version;
-	const char *pod; /* that has socket 1-2 */
+	const char *pod; /* that has port 1-2 */
 	struct str log;  /* requests, and nodes given back */
 };
 

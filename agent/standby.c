@@ -147,7 +147,7 @@ static void on_timer(void *arg)
 		return;
 	}
 	if (standby->waits)
-		log_info("the other agent has ended, this one takes over");
+		log_info("the other agent has ended, taking over");
 	standby->claims = informer_free(standby->claims);
 	standby->waits = false;
 	metric_set(standby->standing_by, 0, NULL);
@@ -178,7 +178,7 @@ struct standby *standby_new(const struct standby_deps *deps)
 	standby->waits = standby->lock_fd >= 0 && is_others_turn(standby);
 	metric_set(standby->standing_by, standby->waits, NULL);
 	if (standby->waits) {
-		log_info("another agent works with this kubelet, this one stands by",
+		log_info("another agent works with this kubelet, standing by",
 			 log_str("kubelet", deps->kubelet_dir));
 		rehearse(standby, deps);
 	}

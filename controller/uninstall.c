@@ -231,7 +231,7 @@ static void on_timer(void *arg)
 
 	if (un->timeout_ms > 0 && clock_now_ms(un->clock) - un->began_ms >= un->timeout_ms) {
 		say(un->synced
-			    ? "the time is over; the claims above say in their status what is in the way"
+			    ? "timed out; the status of the claims above shows what they wait for"
 			    : "the time is over before everything could be listed");
 		end_with(un, 1);
 		return;

@@ -42,7 +42,7 @@ struct binder_function {
 	char *claim;
 	char *uid;
 	bool driverless; /* a release leaves it without driver                                  */
-	bool allow_unknown; /* bind it also where it cannot be known whether the host uses it */
+	bool allow_unknown; /* bind it also where the agent cannot see whether the host uses it */
 };
 
 enum binder_verb { BINDER_BIND, BINDER_RELEASE, BINDER_PLAN_BIND, BINDER_PLAN_RELEASE };

@@ -99,10 +99,11 @@ static bool is_missing(const struct claim_function *f, struct claim_verdict *v)
 	if (f->pci)
 		return false;
 	if (was_there(f))
-		return refuse(v, "DeviceGone",
-			      xasprintf("%s is not on the node any more: the claim waits for it to "
-					"come back",
-					f->address));
+		return refuse(
+			v, "DeviceGone",
+			xasprintf(
+				"%s is no longer on the node: the claim waits until it comes back",
+				f->address));
 	return refuse(v, "DeviceNotFound",
 		      xasprintf("%s is not on the node: the claim waits for it", f->address));
 }
@@ -113,7 +114,7 @@ static bool is_different(const struct claim_function *f, struct claim_verdict *v
 		return false;
 	return refuse(v, "DifferentDevice",
 		      xasprintf("%s is another device (%s:%s) than the one that was claimed (%s): "
-				"delete the claim, and create one if this device is wanted",
+				"delete the claim, and create another to claim this device",
 				f->address, f->pci->vendor ? f->pci->vendor : "?",
 				f->pci->device ? f->pci->device : "?",
 				f->record->id ? f->record->id : "?"));

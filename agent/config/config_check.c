@@ -32,9 +32,10 @@ int config_check_resource(const char *text, struct err *err)
 {
 	if (text && names_valid_lent_resource(text))
 		return 0;
-	return wrong(err, "resourceName", text,
-		     "a kubelet takes DOMAIN/NAME, the domain not of kubernetes.io, the name of at "
-		     "most 63 letters, digits, '.', '-' or '_'");
+	return wrong(
+		err, "resourceName", text,
+		"must be DOMAIN/NAME, with a domain outside kubernetes.io and a name of at most "
+		"63 letters, digits, '.', '-' or '_'");
 }
 
 static bool is_hex(const char *text, size_t len)
@@ -56,7 +57,7 @@ int config_check_pci_ids(const char *text, uint16_t *ret_vendor, uint16_t *ret_d
 	if (!text || strlen(text) != PCI_IDS_LEN || text[4] != ':' || !is_hex(text, 4) ||
 	    !is_hex(text + 5, 4))
 		return wrong(err, "pciVendorSelector", text,
-			     "vendor and device are wanted, four hexadecimal digits each, such as "
+			     "must be vendor and device, four hexadecimal digits each, such as "
 			     "8086:10d3");
 	memcpy(vendor, text, 4);
 	(void)str_to_hex(vendor, &v);
@@ -71,7 +72,7 @@ int config_check_usb_id(const char *what, const char *text, uint16_t *ret_id, st
 	uint64_t id = 0;
 
 	if (!text || strlen(text) > 4 || !is_hex(text, strlen(text)) || !str_to_hex(text, &id))
-		return wrong(err, what, text, "up to four hexadecimal digits are wanted");
+		return wrong(err, what, text, "must be up to four hexadecimal digits");
 	*ret_id = (uint16_t)id;
 	return 0;
 }
@@ -92,11 +93,11 @@ int config_check_port_path(const char *text, struct err *err)
 	len = digits(at);
 	at += len;
 	if (len == 0 || *at++ != '-' || strlen(text) > CONFIG_TEXT_MAX)
-		return wrong(err, "portPath", text, "a bus and its ports are wanted, as in 1-2.3");
+		return wrong(err, "portPath", text, "must be a bus and its ports, such as 1-2.3");
 	while ((len = digits(at)) > 0 && at[len] == '.')
 		at += len + 1;
 	if (len == 0 || at[len])
-		return wrong(err, "portPath", text, "a bus and its ports are wanted, as in 1-2.3");
+		return wrong(err, "portPath", text, "must be a bus and its ports, such as 1-2.3");
 	return 0;
 }
 
@@ -130,14 +131,14 @@ int config_check_path(const char *what, const char *text, struct err *err)
 	    !has_odd_part(text))
 		return 0;
 	return wrong(err, what, text,
-		     "a whole path is wanted, without '..' and double '/', at most 255 bytes");
+		     "must be an absolute path without '..' and '//', of at most 255 bytes");
 }
 
 int config_check_text(const char *what, const char *text, struct err *err)
 {
 	if (text && *text && strlen(text) <= CONFIG_TEXT_MAX && is_printable(text))
 		return 0;
-	return wrong(err, what, text, "printable text of at most 255 bytes is wanted");
+	return wrong(err, what, text, "must be printable text of at most 255 bytes");
 }
 
 int config_check_permissions(const char *text, struct err *err)
@@ -148,7 +149,7 @@ int config_check_permissions(const char *text, struct err *err)
 
 	if (text && *text && strlen(text) == (size_t)r + (size_t)w + (size_t)m)
 		return 0;
-	return wrong(err, "permissions", text, "some of the letters r, w and m are wanted");
+	return wrong(err, "permissions", text, "must be some of the letters r, w and m");
 }
 
 int config_check_count(int64_t count, unsigned *ret_count, struct err *err)
@@ -170,7 +171,7 @@ int config_check_labels(const struct json_pairs *labels, struct err *err)
 	for (size_t i = 0; i < labels->len; i++) {
 		if (!labels->items[i].key[0] || strlen(labels->items[i].key) > LABEL_KEY_MAX)
 			return wrong(err, "nodeSelector", labels->items[i].key,
-				     "the key of a label is wanted");
+				     "must be the key of a label");
 		if (!names_valid_label(labels->items[i].value))
 			return wrong(err, "nodeSelector", labels->items[i].value,
 				     "a label can have no such value");

@@ -41,9 +41,9 @@ static int compare(const struct config_claim *has, const struct config_claim *wa
 			       "the name is that of an entry of %s already: give it another",
 			       has->list);
 	if (has->external != wants->external)
-		return err_set(err, ERR_INVALID, -EEXIST,
-			       "another entry of the same name says otherwise who serves it "
-			       "(externalResourceProvider)");
+		return err_set(
+			err, ERR_INVALID, -EEXIST,
+			"another entry with the same name has another externalResourceProvider");
 	if (!has->pools || !wants->pools)
 		return err_set(err, ERR_INVALID, -EEXIST,
 			       "another entry of this list has the name already: give it another");

@@ -77,7 +77,7 @@ static int take_selectors(const struct hostdeviceconfig_usb *from, struct config
 {
 	if (from->selectors.len == 0 || from->selectors.len > CONFIG_SELECTORS_MAX)
 		return err_set(err, ERR_INVALID, -EINVAL,
-			       "selectors has %zu items: 1 to %d are wanted", from->selectors.len,
+			       "selectors has %zu items: must be 1 to %d", from->selectors.len,
 			       CONFIG_SELECTORS_MAX);
 	for (size_t i = 0; i < from->selectors.len; i++) {
 		if (take_selector(&from->selectors.items[i], usb, err) < 0)
@@ -153,7 +153,7 @@ static int take_type_list(const struct json_strs *now, const struct json_strs *o
 
 	if (from->len > CONFIG_TYPES_MAX)
 		return err_set(err, ERR_INVALID, -E2BIG,
-			       "%s has %zu items, more than %d: none counts", name, from->len,
+			       "%s has %zu items, more than %d: none is used", name, from->len,
 			       CONFIG_TYPES_MAX);
 	for (size_t i = 0; i < from->len; i++) {
 		auto_free char *type = NULL;
@@ -239,7 +239,7 @@ int config_take_generic(struct config_maker *maker, size_t i, struct err *err)
 		return err->code;
 	if (strncmp(from->path, dev, strlen(dev)) != 0)
 		return err_set(err, ERR_INVALID, -EINVAL,
-			       "path '%s': a device node below /dev is wanted", from->path);
+			       "path '%s': must be a device node below /dev", from->path);
 	if (take_name(maker, from->resource_name, claim, err) < 0)
 		return err->code;
 	generic.resource = xstrdup(from->resource_name);
@@ -291,10 +291,10 @@ static int check_misc(const char *misc, struct err *err)
 
 	if (!misc || (strlen(misc) < 32 && strspn(misc, allowed) == strlen(misc)))
 		return 0;
-	return err_set(err, ERR_INVALID, -EINVAL,
-		       "countFromMisc '%.64s': a resource of the misc controller is wanted, such "
-		       "as tdx",
-		       misc);
+	return err_set(
+		err, ERR_INVALID, -EINVAL,
+		"countFromMisc '%.64s': must be a resource of the misc controller, such as tdx",
+		misc);
 }
 
 static int check_owner(const struct hostdeviceconfig_owner *owner, struct err *err)
@@ -307,7 +307,7 @@ static int check_owner(const struct hostdeviceconfig_owner *owner, struct err *e
 	if (none || fits)
 		return 0;
 	return err_set(err, ERR_INVALID, -EINVAL,
-		       "owner: both uid and gid are wanted, each from 0 to 4294967294");
+		       "owner: must have both uid and gid, each from 0 to 4294967294");
 }
 
 static int check_socket(const struct hostdeviceconfig_socket *from, struct config_socket *socket,

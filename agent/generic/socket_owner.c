@@ -78,10 +78,11 @@ static int set_both(int fd, const char *what, const struct socket_owner *owner, 
 static int open_failed(const char *what, struct err *err)
 {
 	if (errno == ELOOP)
-		return err_set(err, ERR_INVALID, -ELOOP,
-			       "'%s' is reached by a symbolic link, and none is followed: name the "
-			       "place itself",
-			       what);
+		return err_set(
+			err, ERR_INVALID, -ELOOP,
+			"'%s' is behind a symbolic link, which is not followed: use the path "
+			"without links",
+			what);
 	return err_set(err, ERR_RETRY, -errno, "open '%s': %s", what, strerror(errno));
 }
 

@@ -113,7 +113,7 @@ static void act(const struct card_case *c, enum gpu_verb verb, struct gpu_decisi
 	}
 	if (!c->object->status.managed) {
 		tell_trouble(c, true, "Applying",
-			     verb == GPU_ENABLE_VFS ? "the virtual functions are being made"
+			     verb == GPU_ENABLE_VFS ? "the virtual functions are being created"
 						    : "the virtual functions are being removed",
 			     0, d);
 		return;

@@ -329,7 +329,7 @@ static void plan_instances(const struct mig_case *c, const struct mig_needs *nee
 
 	if (missing) {
 		wanted.profile = missing->profile;
-		message = xasprintf("an instance of '%s' is being made", missing->name);
+		message = xasprintf("an instance of '%s' is being created", missing->name);
 		act(c, &wanted, message, d);
 	} else if (surplus) {
 		tell_surplus(c, surplus, d);
@@ -423,8 +423,8 @@ static void plan_object(const struct mig_case *c, struct gpu_decision *d)
 		plan_no_card(c, d);
 	else if (mig_is_skipped(c->object, c->parent))
 		tell_trouble(c, managed, "Skipped",
-			     "the card is left alone: the annotation " NAMES_ANNOTATION_SKIP_MIG
-			     " says so",
+			     "the card is not changed because of the annotation "
+			     "" NAMES_ANNOTATION_SKIP_MIG " says so",
 			     0, d);
 	else if (c->look_trouble)
 		tell_trouble(c, managed, c->look_reason, c->look_trouble, LOOK_AGAIN_MS, d);

@@ -200,7 +200,7 @@ static void act(const struct vgpu_case *c, const char *type, struct gpu_decision
 	} else if (gpu_past_holds(&c->past, &wanted)) {
 		tell_trouble(c, managed, c->past.reason, c->past.message, c->past.wait_ms, d);
 	} else if (!is(c->object->status.managed_type, managed)) {
-		tell_trouble(c, managed, "Applying", "the vGPU is being made", 0, d);
+		tell_trouble(c, managed, "Applying", "the vGPU is being created", 0, d);
 	} else {
 		d->step = GPU_ACT;
 		d->act = wanted;
@@ -269,16 +269,17 @@ static void plan_make(const struct vgpu_case *c, struct gpu_decision *d)
 	auto_free char *message = NULL;
 
 	if (c->claim && !vgpu_claim_is_ours(c->claim)) {
-		tell_trouble(c, NULL, "Claimed",
-			     "a PCIDeviceClaim passes the function itself through: delete it to "
-			     "make a vGPU of it",
-			     0, d);
+		tell_trouble(
+			c, NULL, "Claimed",
+			"a PCIDeviceClaim passes the function itself through: delete it to create "
+			"a vGPU",
+			0, d);
 	} else if (c->function->backend == GPU_NO_BACKEND) {
 		tell_trouble(c, NULL, "NoBackend",
 			     "its driver offers no vGPU types: is NVIDIA's vGPU driver loaded?", 0,
 			     d);
 	} else if (!want) {
-		message = xasprintf("'%s' cannot be made of the function now: choose one of "
+		message = xasprintf("'%s' is not available for the function now: choose one of "
 				    "status.availableTypes",
 				    c->object->spec.type_name ? c->object->spec.type_name : "");
 		tell_trouble(c, NULL, "TypeNotAvailable", message, 0, d);

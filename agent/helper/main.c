@@ -58,7 +58,7 @@ static const char usage_text[] =
 	"                          kernel picks one\n"
 	"  claim=NAME uid=UID      who claims it\n"
 	"  release=none            a release leaves it without driver\n"
-	"  allow-unknown=1         bind it even if it cannot be known whether the host uses it\n"
+	"  allow-unknown=1         bind it even if the agent cannot see whether the host uses it\n"
 	"\n"
 	"options\n"
 	"  --sysfs-root DIR        a sysfs tree (default /sys)\n"

@@ -25,13 +25,13 @@ static const struct {
 	{ "00ff", "1af4", "1058", NULL,      "HostFunction", "memory of the machine (virtio-mem)" },
 	{ "0300", "1a03", NULL,   NULL,      "HostFunction", "the screen of the machine's management controller (BMC)" },
 	{ "0502", NULL,   NULL,   NULL,      "HostFunction", "memory of the machine (CXL)" },
-	{ "0604", NULL,   NULL,   NULL,      "HostBridge",   "a PCI bridge: other devices are reached through it" },
+	{ "0604", NULL,   NULL,   NULL,      "HostBridge",   "a PCI bridge: other devices are behind it" },
 	{ "06",   NULL,   NULL,   NULL,      "HostFunction", "a bridge of the machine itself (host, ISA, ...)" },
 	{ "0780", "8086", NULL,   "mei_me",  "HostFunction", "the machine's management engine" },
 	{ "0780", "8086", NULL,   "mei_txe", "HostFunction", "the machine's management engine" },
 	{ "08",   NULL,   NULL,   NULL,      "HostFunction", "a system peripheral of the machine (timer, IOMMU, ...)" },
 	/* PCI devices are tunnelled through it, and do not stand below it. */
-	{ "0c0340", NULL, NULL,   NULL,      "HostFunction", "a USB4 or Thunderbolt controller: other devices are reached through it" },
+	{ "0c0340", NULL, NULL,   NULL,      "HostFunction", "a USB4 or Thunderbolt controller: other devices are behind it" },
 	{ "0c05", NULL,   NULL,   NULL,      "HostFunction", "the machine's SMBus" },
 	/* Whoever has it commands the BMC, without a password: accounts, power, virtual media. */
 	{ "0c07", NULL,   NULL,   NULL,      "HostFunction", "the way to the machine's management controller (IPMI)" },
@@ -134,7 +134,7 @@ static bool has_prefix(const struct json_strs *prefixes, const char *text)
 static bool refuse_unknown(const char *why, struct verdict *v)
 {
 	return refuse(v, "UseUnknown",
-		      xasprintf("it cannot be known whether the host uses it: %s", why));
+		      xasprintf("the agent cannot see whether the host uses it: %s", why));
 }
 
 static bool is_on_passthrough_driver(const struct pci_facts *pci, const struct map *records)
@@ -433,7 +433,7 @@ struct verdict *claimable_judge_usb(const struct facts *facts)
 		struct verdict *v = &verdicts[i];
 
 		if (usb->hub)
-			refuse(v, "Hub", xstrdup("a hub: other devices are reached through it"));
+			refuse(v, "Hub", xstrdup("a hub: other devices are behind it"));
 		else if (!judge_use(map_get(uses, usb->port), v) &&
 			 !judge_unknown_usb(facts, usb, v))
 			*v = (struct verdict){ .claimable = true,

@@ -130,7 +130,7 @@ static void listen_to_kernel(struct look *look)
 		log_warn("no uevents, scanning periodically", log_str("reason", err.msg),
 			 log_int("interval_ms", RESCAN_DEAF_MS));
 	if (!look->rescan.deaf && was_deaf) {
-		log_info("uevents are heard again");
+		log_info("receiving uevents again");
 		hint(look, RESCAN_NOW, "uevents lost");
 	}
 }
@@ -146,7 +146,7 @@ static void on_scanned(void *arg, struct inventory *inventory, const struct err 
 	metric_count(look->scans, inventory ? "ok" : "failed");
 	metric_observe(look->duration, uv_now(look->timer.loop) - look->began_ms, NULL);
 	if (!inventory)
-		log_error("scan of the devices failed, keeping what is known",
+		log_error("scan of the devices failed, keeping the last result",
 			  log_str("reason", err->msg));
 	if (inventory) {
 		free(look->unread);
@@ -221,7 +221,7 @@ bool look_is_settled(const struct look *look)
 bool look_sees_host(const struct look *look, struct str *reason)
 {
 	if (look->unread && reason)
-		str_addf(reason, "it cannot be known what the host uses: %s", look->unread);
+		str_addf(reason, "cannot read what the host uses: %s", look->unread);
 	return !look->unread;
 }
 

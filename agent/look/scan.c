@@ -204,7 +204,7 @@ static void tell_problems(struct scan *scan)
 		const struct unknown_facts *unknown = &scan->facts->unknowns.items[i];
 
 		if (is_new_problem(scan, unknown->question, NULL, unknown->detail))
-			log_warn("cannot tell what the host uses",
+			log_warn("cannot read what the host uses",
 				 log_str("question", unknown->question),
 				 log_str("reason", unknown->detail));
 	}

@@ -91,7 +91,7 @@ static void tell_end(const struct task *task)
 			 log_int("count", (int64_t)outcome->count));
 	else
 		log_warn(task->removes ? "mediated devices not removed"
-				       : "mediated devices not made",
+				       : "cannot create mediated devices",
 			 log_str("parent", task->parent), log_int("done", (int64_t)outcome->count),
 			 log_str("reason", outcome->reason), log_str("message", outcome->message),
 			 log_str("device", outcome->uuid));

@@ -97,7 +97,7 @@ static void fail(struct mdev_lines *lines, int pid, int result, const struct err
 					     pid, step);
 	else
 		outcome->message = xasprintf("hostdev-helper did not finish (%s): %s", step,
-					     result < 0 ? err->msg : "it told no end");
+					     result < 0 ? err->msg : "it ended without a result");
 }
 
 void mdev_lines_end(struct mdev_lines *lines, int pid, int result, const struct err *err)

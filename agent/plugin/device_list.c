@@ -27,7 +27,7 @@ static int id_check(const char *id, struct err *err)
 		return err_set(err, ERR_INVALID, -EINVAL, "the device's ID is empty");
 	if (len > PLUGIN_ID_MAX)
 		return err_set(err, ERR_INVALID, -ENAMETOOLONG,
-			       "the device's ID has %zu bytes; kubelets want at most %d", len,
+			       "the device's ID has %zu bytes; kubelets accept at most %d", len,
 			       PLUGIN_ID_MAX);
 	if (!is_printable(id))
 		return err_set(err, ERR_INVALID, -EINVAL,

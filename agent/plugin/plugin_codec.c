@@ -64,7 +64,7 @@ static int containers_check(size_t n, struct err *err)
 {
 	if (n > PLUGIN_CONTAINERS_MAX)
 		return err_set(err, ERR_INVALID, -EMSGSIZE,
-			       "%zu containers in one request; at most %d are taken", n,
+			       "%zu containers in one request; at most %d are allowed", n,
 			       PLUGIN_CONTAINERS_MAX);
 	return 0;
 }

@@ -173,9 +173,8 @@ static const struct want *wants_find(const struct wants *wants, const char *name
 static int name_check(const char *name, struct err *err)
 {
 	if (!names_valid_lent_resource(name))
-		return err_set(
-			err, ERR_INVALID, -EINVAL,
-			"no kubelet takes a resource of this name: " NAMES_LENT_RESOURCE_FORM);
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "kubelets refuse this resource name: " NAMES_LENT_RESOURCE_FORM);
 	return 0;
 }
 
@@ -214,7 +213,7 @@ static void want_add(struct family *family, struct wants *wants,
 	int r = name_check(resource->name, &err);
 
 	if (r >= 0 && wants_find(wants, resource->name))
-		r = err_set(&err, ERR_INVALID, -EEXIST, "the resource stands in the list twice");
+		r = err_set(&err, ERR_INVALID, -EEXIST, "the resource is in the list twice");
 	if (r < 0) {
 		refusals_add(family->refusals, resource->name, NULL, &err);
 		return;

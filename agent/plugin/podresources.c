@@ -125,7 +125,7 @@ static void on_end(void *arg, const struct grpc_result *result)
 		err_set(&err, ERR_RETRY, -EIO, "%s: %s", grpc_status_name(result->status),
 			result->message);
 	if (err.kind != ERR_NONE)
-		err_wrap(&err, "ask the kubelet at '%s' who has which device", p->socket_path);
+		err_wrap(&err, "read device allocations from the kubelet at '%s'", p->socket_path);
 	call_ends(p, err.kind == ERR_NONE ? NULL : &err);
 }
 
@@ -165,7 +165,7 @@ static void on_timer(void *arg)
 		return;
 	}
 	err_set(&err, ERR_RETRY, -ETIMEDOUT,
-		"the kubelet has not said at '%s' for %d s who has which device", p->socket_path,
+		"the kubelet at '%s' has not reported device allocations for %d s", p->socket_path,
 		PODRESOURCES_CALL_MS / 1000);
 	call_ends(p, &err);
 }
@@ -234,7 +234,7 @@ struct podresources *podresources_new(const struct podresources_deps *deps)
 				       .max_ms = RETRY_MAX_MS,
 				       .jitter_percent = JITTER_PERCENT };
 	err_set(&p->stale, ERR_RETRY, -EAGAIN,
-		"the kubelet was not asked yet who has which device");
+		"device allocations have not been read from the kubelet yet");
 	p->calls = metrics_family(deps->metrics, &calls_desc);
 	metric_show(p->calls, (const char *const[]){ "done" });
 	metric_show(p->calls, (const char *const[]){ "failed" });

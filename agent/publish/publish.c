@@ -328,7 +328,7 @@ static void on_status_applied(void *arg, int result, const struct kube_response 
 		on_written(write, result, response, err);
 		return;
 	}
-	log_info("removing status fields that others wrote", log_str("object", write->name));
+	log_info("removing status fields of other writers", log_str("object", write->name));
 	request = request_of(write, "status", left_over);
 	write->call = apply_merge(write->publish->deps.client, &request, on_written, write);
 }

@@ -41,9 +41,9 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 static void log_end(const struct sriov_helper *helper, const struct sriov_outcome *outcome)
 {
 	if (outcome->done)
-		log_debug("virtual functions are as wanted", log_str("card", helper->address));
+		log_debug("virtual functions are as requested", log_str("card", helper->address));
 	else
-		log_info("virtual functions are not as wanted", log_str("card", helper->address),
+		log_info("virtual functions are not as requested", log_str("card", helper->address),
 			 log_str("reason", outcome->reason), log_str("message", outcome->message));
 }
 
@@ -127,10 +127,10 @@ struct sriov_helper *sriov_helper_abandon(struct sriov_helper *helper)
 const char *sriov_helper_text(struct sriov_helper *helper)
 {
 	free(helper->text);
-	helper->text = xasprintf("hostdev-helper (pid %d) has not come back from step %s; nothing "
-				 "else is tried until it ends: end what uses the virtual "
-				 "functions, or see the node's kernel log",
-				 helper_run_pid(helper->run),
-				 helper->lines.step ? helper->lines.step : "(none)");
+	helper->text = xasprintf(
+		"hostdev-helper (pid %d) is blocked in step %s; the agent waits until it ends: "
+		"end what uses the virtual "
+		"functions, or see the node's kernel log",
+		helper_run_pid(helper->run), helper->lines.step ? helper->lines.step : "(none)");
 	return helper->text;
 }

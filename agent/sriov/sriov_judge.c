@@ -120,11 +120,11 @@ static bool judge_kind(const struct sriov_case *c, struct sriov_verdict *v)
 
 	if (!sriov_look_is_physical(c->pf))
 		return refuse(v, "NotPhysicalFunction",
-			      xasprintf("%s cannot make virtual functions", c->pf->address));
+			      xasprintf("%s does not support virtual functions", c->pf->address));
 	if (want > c->pf->total_vfs)
 		return refuse(
 			v, "TooManyVFs",
-			xasprintf("%s can make %d virtual functions, not %d: set spec.numVFs to "
+			xasprintf("%s supports %d virtual functions, not %d: set spec.numVFs to "
 				  "%d or less",
 				  c->pf->address, c->pf->total_vfs, want, c->pf->total_vfs));
 	return false;
@@ -159,7 +159,7 @@ static bool judge_unread(const struct sriov_case *c, struct sriov_verdict *v)
 		return false;
 	return refuse(v, "UseUnknown",
 		      xasprintf("number and settings of its virtual functions stay as they are, "
-				"because it cannot be known whether the node needs the card: %s",
+				"because the agent cannot see whether the node needs the card: %s",
 				unread));
 }
 

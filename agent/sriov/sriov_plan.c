@@ -92,7 +92,7 @@ static char *applying_text(const struct look *look)
 
 	if (!look->verdict.change)
 		return xstrdup("the settings of the virtual functions are looked at");
-	return xasprintf("there are %zu virtual functions, and %d are wanted",
+	return xasprintf("there are %zu virtual functions, and %d are requested",
 			 c->pf->virtual_functions.len, c->object->spec.num_vfs);
 }
 

@@ -95,7 +95,7 @@ static char *beyond_text(const struct sriov_case *c)
 	return xasprintf(
 		"spec.virtualFunctions has settings for index %s, but numVFs is %d, and the "
 		"%zu virtual functions have the indexes 0 to %zu: raise it, or remove these "
-		"settings. All others are in place",
+		"settings. The other settings are applied",
 		str_cstr(&list), c->object->spec.num_vfs, len, len - 1);
 }
 

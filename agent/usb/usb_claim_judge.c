@@ -85,7 +85,7 @@ static bool refuse_controller(const struct usb_claim_case *c, const char *addres
 static void judge_missing(const struct usb_claim_case *c, struct usb_claim_verdict *v)
 {
 	if (is_hub(c))
-		refuse(v, "Hub", xstrdup("a hub: other devices are reached through it"));
+		refuse(v, "Hub", xstrdup("a hub: other devices are behind it"));
 	else
 		refuse(v, "DeviceNotFound",
 		       xstrdup("the node has no USB device of this name: the claim waits for it; if "

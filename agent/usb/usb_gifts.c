@@ -126,7 +126,7 @@ int usb_gifts_add(struct usb_gifts *gifts, const struct usbdevice_status *device
 		return 0;
 	if (gifts->view->state_dir &&
 	    keep(gifts, device->port_path, device->device_path, node, err) < 0)
-		return err_wrap(err, "note whose '%s' is", device->device_path);
+		return err_wrap(err, "record the owner of '%s'", device->device_path);
 	set(gifts, device->port_path, device->device_path, node);
 	return 0;
 }

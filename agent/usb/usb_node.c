@@ -152,10 +152,11 @@ bool usb_node_is_out_of_reach(const struct usb_node *node)
 
 char *usb_node_advice(const char *device_path)
 {
-	return xasprintf("its node %s cannot be given to QEMU: the agent needs the capability "
-			 "CHOWN and a writable /dev (manifests/components/usb), or the node a "
-			 "udev rule that makes it %d:%d's",
-			 device_path, USB_NODE_UID, USB_NODE_GID);
+	return xasprintf(
+		"its node %s cannot be given to QEMU: the agent needs the capability "
+		"CHOWN and a writable /dev (manifests/components/usb), or a udev rule must set "
+		"the owner of the node to %d:%d",
+		device_path, USB_NODE_UID, USB_NODE_GID);
 }
 
 int usb_node_look(const struct usb_node_at *at, struct usb_node *ret_node, struct err *err)

@@ -182,8 +182,8 @@ static void record(const struct known *known, struct events *events, const struc
 	meta.uid = xstrdup(uid);
 	events_record(events, &(struct events_about){ row->device, &meta }, EVENTS_WARNING,
 		      audit->reason,
-		      "the webhook has refused a request (%s) for its claim: the log of the "
-		      "controller says whose and why%s",
+		      "the webhook refused a request (%s) for its claim: the controller's log "
+		      "has the user and the cause%s",
 		      audit->action,
 		      verified ? "" : "; it is not verified that an API server sent the request");
 	free(meta.name);

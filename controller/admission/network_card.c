@@ -27,14 +27,15 @@ static bool refuse_count(const struct rule_case *c, const struct sriovnetworkdev
 	if (!device || want <= 0)
 		return false;
 	if (device->vfs == 0)
-		return rule_refuse(c, RULE_INVALID,
-				   "%s cannot make virtual functions: set spec.address to a device "
-				   "whose PCIDevice has status.totalVFs",
-				   view_text(device, VIEW_TEXT_ADDRESS));
+		return rule_refuse(
+			c, RULE_INVALID,
+			"%s does not support virtual functions: set spec.address to a device "
+			"whose PCIDevice has status.totalVFs",
+			view_text(device, VIEW_TEXT_ADDRESS));
 	if (want > device->vfs)
 		return rule_refuse(
 			c, RULE_INVALID,
-			"spec.numVFs is %d, but %s can make %d virtual functions: set it to "
+			"spec.numVFs is %d, but %s supports %d virtual functions: set it to "
 			"that or less",
 			want, view_text(device, VIEW_TEXT_ADDRESS), device->vfs);
 	return false;

@@ -135,10 +135,11 @@ static bool is_vgpu(const struct rule_case *c, const struct pcideviceclaim *clai
 	if (!vgpu || !vgpu->enabled ||
 	    api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO))
 		return false;
-	return rule_refuse(c, RULE_CONFLICT,
-			   "VGPUDevice '%s' is enabled, and its claim is made by itself: set "
-			   "spec.enabled of that to false first",
-			   claim->meta.name);
+	return rule_refuse(
+		c, RULE_CONFLICT,
+		"VGPUDevice '%s' is enabled, and creates its claim itself: set its spec.enabled "
+		"to false first",
+		claim->meta.name);
 }
 
 bool pci_claim_conflict(const struct rule_case *c, const struct pcideviceclaim *claim,

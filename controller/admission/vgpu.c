@@ -33,8 +33,8 @@ static bool refuse_type(const struct rule_case *c, const struct vgpudevice *vgpu
 	if (types->len == 0)
 		return rule_refuse(
 			c, RULE_INVALID,
-			"it can have no type at present (status.availableTypes is empty): "
-			"is the card enabled, and has it room beside its other vGPUs?");
+			"no type is available now (status.availableTypes is empty): check that "
+			"the card is enabled and has room for another vGPU");
 	if (known_empty(vgpu->spec.type_name))
 		return rule_refuse(c, RULE_INVALID,
 				   "spec.vGPUTypeName is missing: set it to one of %s",

@@ -45,7 +45,7 @@ static int check_size(const char *text, size_t len, struct err *err)
 {
 	if (len > ADMISSION_TEXT_MAX)
 		return err_set(err, ERR_INVALID, -EMSGSIZE,
-			       "the review has %zu bytes, at most %d are taken", len,
+			       "the review has %zu bytes, at most %d are allowed", len,
 			       ADMISSION_TEXT_MAX);
 	if (count_values(text, len) > ADMISSION_VALUES_MAX)
 		return err_set(err, ERR_INVALID, -EMSGSIZE,

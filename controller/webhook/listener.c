@@ -270,8 +270,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	if (!*state) {
 		if (!keep(listener, connection))
 			return refuse(listener, connection, MHD_HTTP_FORBIDDEN,
-				      "only API servers are answered, who have a client "
-				      "certificate of --webhook-client-ca\n");
+				      "only API servers with a client certificate of "
+				      "--webhook-client-ca get an answer\n");
 		return begin(arg, connection, method, state);
 	}
 	if (*upload_size > 0)

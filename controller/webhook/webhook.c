@@ -155,7 +155,7 @@ int webhook_ready(struct webhook *webhook, struct err *err)
 {
 	if (!webhook->serves)
 		return err_set(err, ERR_RETRY, -EAGAIN,
-			       "there is no certificate yet, which the leader makes (%s)",
+			       "there is no certificate yet; the leader creates it (%s)",
 			       certificate_keeper_text(webhook->keeper));
 	if (webhook->rules->ready && !webhook->rules->ready(webhook->rules->arg, err))
 		return -EAGAIN;

@@ -312,7 +312,7 @@ int json_map_load(const char *text, size_t len, json_t **ret_json, struct err *e
 
 	if (len > JSON_TEXT_MAX)
 		return err_set(err, ERR_INVALID, -EMSGSIZE,
-			       "JSON of %zu bytes, at most %d are taken", len, JSON_TEXT_MAX);
+			       "JSON of %zu bytes, at most %d are allowed", len, JSON_TEXT_MAX);
 
 	json = json_loadb(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
 	if (!json) {

@@ -69,7 +69,7 @@ int json_row_check_list(const json_t *value, const struct json_path *path, struc
 	if (!json_is_array(value))
 		return json_row_fail_type(path, err, "a list", value);
 	if (json_array_size(value) > JSON_ITEMS_MAX)
-		return json_row_fail(path, err, "too many items, at most 65536 are taken");
+		return json_row_fail(path, err, "too many items, at most 65536 are allowed");
 	return 0;
 }
 

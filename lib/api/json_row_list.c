@@ -102,7 +102,7 @@ static int pairs_decode(const struct json_row *row, json_t *value, void *member,
 	if (!json_is_object(value))
 		return json_row_fail_type(path, err, "an object", value);
 	if (json_object_size(value) > JSON_ITEMS_MAX)
-		return json_row_fail(path, err, "too many entries, at most 65536 are taken");
+		return json_row_fail(path, err, "too many entries, at most 65536 are allowed");
 
 	json_object_foreach (value, key, item) {
 		struct json_path here = { .up = path, .key = key };

@@ -39,7 +39,7 @@ const char *resource_lent_refused(const struct api_meta *seen, const struct pcid
 const char *resource_lent_reason(const char *refused)
 {
 	return names_kubevirts_resource(refused) ? "devices.kubevirt.io is KubeVirt's own domain"
-						 : "no kubelet takes a resource of that name";
+						 : "kubelets refuse that resource name";
 }
 
 /* "<vendor>.com/<name of the PCIDevice>" */

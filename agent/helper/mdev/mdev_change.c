@@ -177,7 +177,7 @@ static int stop(struct change *c, enum mdev_reason reason, int code, char *messa
 static int stop_state(struct change *c, const struct err *err)
 {
 	return stop(c, MDEV_REASON_STATE_NOT_WRITABLE, err->code,
-		    xasprintf("%s; nothing is made or removed without a record of it", err->msg));
+		    xasprintf("%s; without a record, nothing is created or removed", err->msg));
 }
 
 static int look(struct change *c, struct mdev_seen *ret_seen)
@@ -199,10 +199,9 @@ static int open_state(struct change *c)
 	if (c->state_fd < 0)
 		return stop(
 			c, MDEV_REASON_STATE_NOT_WRITABLE, -errno,
-			xasprintf(
-				"open the state directory '%s': %s; nothing is made or removed without "
-				"a record of it",
-				path, strerror(errno)));
+			xasprintf("open the state directory '%s': %s; without a record, nothing is "
+				  "created or removed",
+				  path, strerror(errno)));
 	if (!c->boot[0])
 		return stop(
 			c, MDEV_REASON_STATE_NOT_WRITABLE, 0,
@@ -301,9 +300,12 @@ static int check_made(struct change *c, int code)
 	if (seen.present && strcmp(seen.parent, c->job->parent) == 0 &&
 	    strcmp(seen.type, c->job->type) == 0)
 		return 0;
-	(void)stop(c, MDEV_REASON_CREATE_FAILED, code,
-		   xasprintf("make a '%s' on %s: %s", c->job->type, c->job->parent,
-			     code < 0 ? strerror(-code) : "the kernel took it, but there is none"));
+	(void)stop(
+		c, MDEV_REASON_CREATE_FAILED, code,
+		xasprintf(
+			"make a '%s' on %s: %s", c->job->type, c->job->parent,
+			code < 0 ? strerror(-code)
+				 : "the kernel accepted the write, but the device does not exist"));
 	if (!seen.present)
 		(void)remove_record(c);
 	return STOPPED;
@@ -389,10 +391,11 @@ static int remove_instance(struct change *c)
 		return STOPPED;
 	if (!seen.present)
 		return 0;
-	return stop(c, MDEV_REASON_REMOVE_FAILED, code,
-		    xasprintf("remove it from %s: %s", seen.parent,
-			      code < 0 ? strerror(-code)
-				       : "the kernel took it, but it is still there"));
+	return stop(
+		c, MDEV_REASON_REMOVE_FAILED, code,
+		xasprintf("remove it from %s: %s", seen.parent,
+			  code < 0 ? strerror(-code)
+				   : "the kernel accepted the write, but the device still exists"));
 }
 
 static int remove_one(struct change *c)
@@ -408,7 +411,7 @@ static int remove_one(struct change *c)
 	if (r == MDEV_RECORD_ABSENT || strcmp(record.owner, c->job->owner) != 0 ||
 	    strcmp(record.parent, c->job->parent) != 0)
 		return stop(c, MDEV_REASON_NOT_OURS, 0,
-			    xasprintf("no record says that hostdev has made it on %s for '%s'",
+			    xasprintf("no record shows that hostdev created it on %s for '%s'",
 				      c->job->parent, c->job->owner));
 	/* A record that is left over says nothing about who is there now. */
 	if (!mdev_record_owns(&record, &seen, c->boot))

@@ -148,10 +148,9 @@ static void add_user_driven(struct use_look *look, const struct devpath *device,
 	if (node)
 		uses_add(
 			&look->uses, device, USE_UNKNOWN, node,
-			xasprintf(
-				"a program may drive it by /dev/%s: take it off its driver if none "
-				"does",
-				node));
+			xasprintf("a program may use it through /dev/%s: unbind its driver if none "
+				  "does",
+				  node));
 }
 
 static void add_moved_of_function(struct use_look *look, const struct pci_function *function)

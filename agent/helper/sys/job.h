@@ -12,16 +12,17 @@ enum { JOB_FUNCTIONS_MAX = 1024 };
 
 /* All texts point into the words. NULL: the word is not there. */
 struct job_function {
-	const char *address;       /* valid, in the kernel's lower case             */
-	const char *id;            /* "8086:10d3"                                   */
-	const char *serial;        /* "00-11-22-33-44-55-66-77"                     */
-	const char *identity;      /* base/device_identity.h                        */
-	const char *native;        /* "": it had no driver; NULL: that is not known */
-	const char *driver;        /* the passthrough driver                        */
-	const char *claim;         /* the claim's name                              */
-	const char *uid;           /* the claim's uid                               */
-	const char *release;       /* "none": a release leaves it without driver    */
-	const char *allow_unknown; /* "1": also where it cannot be known whether the host uses it */
+	const char *address;  /* valid, in the kernel's lower case             */
+	const char *id;       /* "8086:10d3"                                   */
+	const char *serial;   /* "00-11-22-33-44-55-66-77"                     */
+	const char *identity; /* base/device_identity.h                        */
+	const char *native;   /* "": it had no driver; NULL: that is not known */
+	const char *driver;   /* the passthrough driver                        */
+	const char *claim;    /* the claim's name                              */
+	const char *uid;      /* the claim's uid                               */
+	const char *release;  /* "none": a release leaves it without driver    */
+	const char
+		*allow_unknown; /* "1": also where the agent cannot see whether the host uses it */
 };
 
 struct job {

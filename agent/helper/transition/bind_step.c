@@ -163,8 +163,9 @@ int bind_step_run(struct bind_hands *hands, enum bind_act act, const struct bind
 	if (written < 0)
 		return err_set(err, ERR_RETRY, written, "write %s to '%s': %s", text, path,
 			       strerror(-written));
-	(void)err_set(err, ERR_RETRY, 0, "the kernel took %s for '%s', but nothing came of it",
-		      text, path);
+	(void)err_set(err, ERR_RETRY, 0,
+		      "the kernel accepted the write of %s for '%s', but nothing changed", text,
+		      path);
 	return BIND_NO_EFFECT;
 }
 

@@ -20,7 +20,7 @@ static int stop_unknown(struct transition *t, const char *address, int code, con
 {
 	t->address = address;
 	return transition_stop(t, REASON_USE_UNKNOWN, code,
-			       "it cannot be known whether the host uses %s: %s", address, why);
+			       "the agent cannot see whether the host uses %s: %s", address, why);
 }
 
 /* Unbinding the driver removes the virtual functions, even if they are in use. */
@@ -171,8 +171,8 @@ static int take_disk(struct transition *t, struct transition_part *part,
 	if (fd == -EBUSY)
 		return transition_stop(
 			t, REASON_IN_USE, -EBUSY,
-			"%s is in use by the host: the kernel has taken the disk %s, "
-			"for a file system, ZFS, a RAID, a volume or a target",
+			"%s is in use by the host: the kernel uses the disk %s, for a file "
+			"system, ZFS, a RAID, a volume or a target",
 			t->address, name);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
 		return stop_unknown(t, t->address, fd, strerror(-fd));

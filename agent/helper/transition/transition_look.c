@@ -204,10 +204,11 @@ static int look_at(struct transition *t, struct transition_part *part, bool bind
 	part->moving = act != ACT_DONE;
 	if (act != ACT_REFUSE)
 		return 0;
-	return transition_stop(t, REASON_OVERRIDE_OWNED, 0,
-			       "the driver_override of %s is '%s', which is not hostdev's; clear "
-			       "it, or leave the device to who has set it",
-			       t->address, part->first.override);
+	return transition_stop(
+		t, REASON_OVERRIDE_OWNED, 0,
+		"the driver_override of %s is '%s', which hostdev did not set; clear it, or leave "
+		"the device to whoever set it",
+		t->address, part->first.override);
 }
 
 int transition_look(struct transition *t, bool binding)
@@ -293,7 +294,7 @@ static int check_hidden(struct transition *t, const struct job *taken)
 		t->address = word->address;
 		return transition_stop(
 			t, REASON_USE_UNKNOWN, 0,
-			"it cannot be known whether a process uses %s: the agent "
+			"the agent cannot see whether a process uses %s: the agent "
 			"needs the capability SYS_PTRACE to see what processes have open",
 			word->address);
 	}

@@ -127,7 +127,7 @@ static int move_on(struct move *move)
 		return 1;
 	if (act == ACT_REFUSE)
 		return transition_stop(t, REASON_OVERRIDE_OWNED, 0,
-				       "the driver_override of %s has become '%s' meanwhile",
+				       "the driver_override of %s changed to '%s' in between",
 				       target->address, move->part->seen.override);
 	if (act == ACT_UNBIND && move->probed)
 		return transition_stop(
@@ -195,7 +195,7 @@ int transition_move(struct transition *t, struct transition_part *part)
 				       part->target.address);
 	if (part->seen.present || part->target.want != WANT_VFIO)
 		return 0;
-	return transition_stop(t, REASON_DEVICE_GONE, 0, "%s has gone meanwhile",
+	return transition_stop(t, REASON_DEVICE_GONE, 0, "%s was removed in between",
 			       part->target.address);
 }
 

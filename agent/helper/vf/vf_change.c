@@ -274,7 +274,7 @@ static void check_unknown(struct vf_change *c, const struct uses *uses,
 	why = why ? why : unseen;
 	if (why)
 		(void)vf_change_stop(c, REASON_VFS_IN_USE, 0,
-				     "it cannot be known whether the host uses %s: %s",
+				     "the agent cannot see whether the host uses %s: %s",
 				     function->address, why);
 }
 
@@ -377,9 +377,11 @@ static int switch_autoprobe(struct vf_change *c, bool on)
 	r = vf_change_write(c, autoprobe, on ? "1" : "0");
 	if (read_autoprobe(c, &is, NULL) == 0 && is == on)
 		return 0;
-	return vf_change_stop(c, write_reason(r, REASON_AUTOPROBE_FAILED), r,
-			      "write %d to '%s' of %s: %s", on, autoprobe, c->job->address,
-			      r < 0 ? strerror(-r) : "the kernel took it, but nothing came of it");
+	return vf_change_stop(
+		c, write_reason(r, REASON_AUTOPROBE_FAILED), r, "write %d to '%s' of %s: %s", on,
+		autoprobe, c->job->address,
+		r < 0 ? strerror(-r)
+		      : "the kernel accepted the write, but the number did not change");
 }
 
 /* The record of a run that was cut off has what it was before that. */
@@ -433,11 +435,13 @@ static int write_number(struct vf_change *c, int count)
 	vf_look(c->dir_fd, &c->seen);
 	if ((int)c->seen.functions.len == count)
 		return 0;
-	return vf_change_stop(c, write_reason(r, REASON_NUM_VFS_FAILED), r,
-			      "write %d to 'sriov_numvfs' of %s: %s; it has %zu virtual functions",
-			      count, c->job->address,
-			      r < 0 ? strerror(-r) : "the kernel took it, but nothing came of it",
-			      c->seen.functions.len);
+	return vf_change_stop(
+		c, write_reason(r, REASON_NUM_VFS_FAILED), r,
+		"write %d to 'sriov_numvfs' of %s: %s; it has %zu virtual functions", count,
+		c->job->address,
+		r < 0 ? strerror(-r)
+		      : "the kernel accepted the write, but the number did not change",
+		c->seen.functions.len);
 }
 
 static int vf_change_number(struct vf_change *c)
@@ -450,7 +454,7 @@ static int vf_change_number(struct vf_change *c)
 	total = read_total(c);
 	if (count > total)
 		return vf_change_stop(c, REASON_TOO_MANY_VFS, 0,
-				      "%s can make %d virtual functions, not %d", c->job->address,
+				      "%s supports %d virtual functions, not %d", c->job->address,
 				      total, count);
 	if (vf_change_guard(c) < 0 || set_autoprobe(c) < 0)
 		return VF_CHANGE_STOPPED;

@@ -186,7 +186,7 @@ def test_claims_that_exclude_each_other(webhook, claims, before, body, text):
 
 CHANGES = {
     "more functions than it can make": ("sriovnetworkdevice", ETH, {"numVFs": 8},
-                                        "spec.numVFs is 8, but 0000:03:00.0 can make 7"),
+                                        "spec.numVFs is 8, but 0000:03:00.0 supports 7"),
     "a vGPU type that is not available": ("vgpudevice", VGPU, {"enabled": True, "vGPUTypeName": "NVIDIA A2-8C"},
                                           "'NVIDIA A2-8C' is not available: set it to one of 'NVIDIA A2-4C'"),
     "more instances than are available": ("migconfiguration", A100, {"enabled": True, "profileSpec": [
@@ -237,8 +237,8 @@ RENAMED = "pcidevice.harvesterhci.io/override-resource-name"
 
 def test_a_resource_name_that_no_kubelet_takes_is_refused_with_what_one_looks_like(webhook):
     for name in ("not a name!!", "cpu"):
-        refused(dry_apply(webhook, claim(NIC, annotations={RENAMED: name})), f"{RENAMED} is '{name}', but no kubelet "
-                "takes a resource of that name: it must be DOMAIN/NAME", "such as 'vendor.com/NIC'")
+        refused(dry_apply(webhook, claim(NIC, annotations={RENAMED: name})), f"{RENAMED} is '{name}', but kubelets refuse "
+                "that resource name: it must be DOMAIN/NAME", "such as 'vendor.com/NIC'")
     assert dry_apply(webhook, claim(NIC, annotations={RENAMED: "vendor.com/NIC"}), check=True).returncode == 0
 
 
@@ -248,8 +248,8 @@ def test_a_pcidevice_is_not_given_such_a_name_either(webhook):
                                        f"{RENAMED}={name}", check=False)
 
     for name in ("not a name!!", "cpu"):
-        refused(named(name), f"PCIDevice '{NIC}': the annotation {RENAMED} is '{name}', but no kubelet takes a resource "
-                "of that name: it wants DOMAIN/NAME", "such as 'vendor.com/NIC'")
+        refused(named(name), f"PCIDevice '{NIC}': the annotation {RENAMED} is '{name}', but kubelets refuse that "
+                "resource name: it must be DOMAIN/NAME", "such as 'vendor.com/NIC'")
     refused(named("devices.kubevirt.io/x"), "KubeVirt's own domain")
     assert named("vendor.com/NIC").returncode == 0
 

@@ -133,7 +133,7 @@ def test_what_goes_wrong_is_a_condition_and_one_event(serial, agents, machine, n
     serial.configure(mediatedDevicesConfiguration={"mediatedDeviceTypes": ["Dual_port_serial"]})
     serial.wait("False", "CreateFailed")  # this kernel takes what is written and does nothing
     (condition,) = serial.parent()["status"]["conditions"]
-    assert "the kernel took it, but there is none" in condition["message"]
+    assert "the kernel accepted the write, but the device does not exist" in condition["message"]
     events = [e for e in crds.get("events.events.k8s.io", "-A") if e["regarding"].get("name") == f"{node}-mtty"]
     assert [(e["reason"], e["type"]) for e in events] == [("CreateFailed", "Warning")]
     assert not list((machine.folder / "state/mdevs").glob("*.json")), "a record of what was not made"

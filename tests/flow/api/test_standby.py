@@ -22,7 +22,7 @@ clusters: [{name: it, cluster: {server: "https://127.0.0.1:1"}}]
 users: [{name: it, user: {token: none}}]
 """
 STANDING_BY = "hostdev_agent_standing_by"
-TAKES_OVER = "the other agent has ended, this one takes over"
+TAKES_OVER = "the other agent has ended, taking over"
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_the_second_agent_takes_over(agents, first, machine, node, things, end):
     things.make("pcideviceclaims", claim("elsewhere-000001000", address="0000:01:00.0", nodeName="elsewhere"))
     second = stands_by(agents(machine, node).start())
     wait_until(second.ready, 20, "an agent that could take over")
-    assert second.lines("this one stands by") and not second.lines(TAKES_OVER) and not second.lines("level=error")
+    assert second.lines("standing by") and not second.lines(TAKES_OVER) and not second.lines("level=error")
     assert first.metric(STANDING_BY) == 0
     leave(first, end)
     assert_at_work(second)

@@ -77,7 +77,7 @@ def test_it_ends_when_its_time_is_over(uninstall, world, node, tmp_path):
     world.claim(world.device(node, 0, "example.com/a"), node)
     process = uninstall("--timeout", "4s")
     assert process.wait(30) == 1
-    assert "the time is over; the claims above say" in (tmp_path / "said").read_text()
+    assert "timed out; the status of the claims above" in (tmp_path / "said").read_text()
 
 
 def test_with_nothing_lent_it_ends_at_once_and_again(crds):

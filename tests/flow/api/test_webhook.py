@@ -258,8 +258,7 @@ def test_only_who_has_a_certificate_is_answered_where_that_is_asked_for(site, tm
 
     assert status("by-ours")[0] == 400, "it is answered: this is no review"
     for stranger in (None, "by-theirs"):
-        assert status(stranger) == (403, "only API servers are answered, who have a client certificate of "
-                                         "--webhook-client-ca\n")
+        assert status(stranger) == (403, "only API servers with a client certificate of --webhook-client-ca get an answer\n")
 
 
 def test_until_there_is_a_certificate_a_replica_is_not_ready(site):

@@ -174,5 +174,5 @@ def test_what_it_asks_is_told_as_verified(careful, controller):
 def test_one_without_it_is_not(careful, controller):
     """The same API server and a controller that wants certificates of another CA: so the first one was what counted."""
     controller("theirs")
-    wait_until(lambda: "failed calling webhook" in claim(careful) and "only API servers are answered" in claim(careful),
+    wait_until(lambda: "failed calling webhook" in claim(careful) and "only API servers with a client certificate" in claim(careful),
                20, "the refusal")

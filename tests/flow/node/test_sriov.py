@@ -104,7 +104,7 @@ def test_more_than_the_card_can_make(card):
     card.patch(numVFs=2)
     card.wait_number(2)
     card.patch(numVFs=8)
-    card.wait("False", "TooManyVFs", "can make 7 virtual functions, not 8")
+    card.wait("False", "TooManyVFs", "supports 7 virtual functions, not 8")
     assert card.condition("Accepted")[:2] == ("False", "TooManyVFs")
     assert card.number() == 2
 

@@ -185,7 +185,7 @@ static struct review_case {
 	{ "a claim that is admitted is told when it is seen", "pcideviceclaims",
 	  "{\"metadata\":{\"name\":\"n-000001000\"}}", true, false, { NULL } },
 	{ "a claim that is refused to an API server", "pcideviceclaims", WRONG, true, true,
-	  { "ClaimRefused", "whose and why\"", "\"host\":\"sure\"" } },
+	  { "ClaimRefused", "user and the cause\"", "\"host\":\"sure\"" } },
 	{ "a refusal of what may be made up has another budget", "pcideviceclaims", WRONG, false, true,
 	  { "ClaimRefused", "not verified", "\"host\":\"doubts\"" } },
 	/* clang-format on */

@@ -32,8 +32,8 @@ void events_record(struct events *events, const struct events_about *about, enum
 
 #define REFUSED(kind, name, action)                                              \
 	kind " " name " u-" name                                                 \
-	     " Warning ClaimRefused: the webhook has refused a request (" action \
-	     ") for its claim: the log of the controller says whose and why"
+	     " Warning ClaimRefused: the webhook refused a request (" action \
+	     ") for its claim: the controller's log has the user and the cause"
 #define DOUBTED   "; it is not verified that an API server sent the request"
 #define VM(device)                                                                            \
 	"{'metadata':{'name':'web','namespace':'team'},'spec':{'template':{'spec':{'domain':" \

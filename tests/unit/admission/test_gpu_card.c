@@ -58,7 +58,7 @@ static struct cluster_case vgpus[] = {
 	  .object = VGPU("'enabled':true,'vGPUTypeName':'x'", "'x':'1'"), .refused = "'x' is not available" },
 	{ .name = "no type", V, .old = VGPU("'enabled':false", A2), .object = VGPU("'enabled':true", A2), .refused = "spec.vGPUTypeName is missing" },
 	{ .name = "no room for any", V, .old = VGPU("'enabled':false", ""), .object = VGPU("'enabled':true,'vGPUTypeName':'NVIDIA A2-4C'", ""),
-	  .refused = "it can have no type at present" },
+	  .refused = "no type is available now" },
 	{ .name = "the function is claimed itself", V, .more = CLAIM(VF, ""), .old = VGPU("'enabled':false", A2),
 	  .object = VGPU("'enabled':true,'vGPUTypeName':'NVIDIA A2-4C'", ""), .refused = "PCIDeviceClaim '" VF "' passes the virtual "
 	  "function itself through" },

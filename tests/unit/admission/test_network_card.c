@@ -20,9 +20,9 @@
 static struct cluster_case creations[] = {
 	{ .name = "a card that can be divided", .object = VFS("7") },
 	{ .name = "more than it can make", .object = VFS("8"),
-	  .refused = "SRIOVNetworkDevice 'node1-eth3': spec.numVFs is 8, but 0000:03:00.0 can make 7 virtual functions" },
+	  .refused = "SRIOVNetworkDevice 'node1-eth3': spec.numVFs is 8, but 0000:03:00.0 supports 7 virtual functions" },
 	{ .name = "a device that makes none", .object = NIC("", "'address':'0000:01:00.0','numVFs':1", ""),
-	  .refused = "0000:01:00.0 cannot make virtual functions" },
+	  .refused = "0000:01:00.0 does not support virtual functions" },
 	{ .name = "a card that is not known", .object = NIC("", "'address':'0000:09:00.0','numVFs':1", "") },
 	{ .name = "a card that is claimed", .more = CLAIM(CARD), .object = VFS("1"), .refused = "PCIDeviceClaim '" CARD "' passes the "
 	"card itself through" },
@@ -43,7 +43,7 @@ static struct cluster_case creations[] = {
 static struct cluster_case updates[] = {
 	{ .name = "none to some", .old = VFS("0"), .object = VFS("4") },
 	{ .name = "some to none", .old = VFS("4"), .object = VFS("0") },
-	{ .name = "none to too many", .old = VFS("0"), .object = VFS("70000"), .refused = "can make 7" },
+	{ .name = "none to too many", .old = VFS("0"), .object = VFS("70000"), .refused = "supports 7" },
 	{ .name = "a number that was too large already may stay", .old = VFS("9"), .object = VFS("9") },
 	{ .name = "some to none while one is claimed", .more = CLAIM(VF), .old = VFS("4"), .object = VFS("0"),
 	  .refused = "PCIDeviceClaim '" VF "' has one of its virtual functions" },

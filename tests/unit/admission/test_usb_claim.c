@@ -78,8 +78,8 @@ static struct cluster_case devices[] = {
 static struct cluster_case names[] = {
 	{ .name = "a PCIDevice may name its resource", .object = NAMED("vendor.com/HC"), .old = "{'metadata':{'name':'" HC "'}}" },
 	{ .name = "but not as no kubelet takes it", .object = NAMED("not a name!!"), .old = "{'metadata':{'name':'" HC "'}}",
-	  .refused = "PCIDevice '" HC "': the annotation pcidevice.harvesterhci.io/override-resource-name is 'not a name!!', but no kubelet" },
-	{ .name = "nor as one of the kubelet itself", .object = NAMED("cpu"), .old = NAMED("vendor.com/HC"), .refused = "is 'cpu', but no kubelet" },
+	  .refused = "PCIDevice '" HC "': the annotation pcidevice.harvesterhci.io/override-resource-name is 'not a name!!', but kubelets refuse" },
+	{ .name = "nor as one of the kubelet itself", .object = NAMED("cpu"), .old = NAMED("vendor.com/HC"), .refused = "is 'cpu', but kubelets refuse" },
 	{ .name = "what is there already may stay", .object = NAMED("cpu"), .old = NAMED("cpu") },
 	{ .name = "a new one is looked at, too", .object = NAMED("cpu"), .refused = "is 'cpu'" },
 };

@@ -10,7 +10,7 @@
 #include "unit/agent/world.h"
 #include "unit/schema.h"
 
-#define UNREAD_CLASS "it cannot be known whether the host uses it: its class cannot be read"
+#define UNREAD_CLASS "the agent cannot see whether the host uses it: its class cannot be read"
 #define FIRST        "{\"kind\":\"pci\",\"address\":\"0000:01:00.0\""
 #define CLAIMABLE(status, reason, message)                                                       \
 	"\"conditions\":[{\"type\":\"Claimable\",\"status\":\"" status "\",\"reason\":\"" reason \

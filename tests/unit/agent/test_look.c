@@ -200,7 +200,7 @@ static void what_hides_the_host_is_known(void **state)
 	look_once(look, &loop);
 	assert_false(look_sees_host(look, &reason));
 	assert_string_equal(str_cstr(&reason),
-			    "it cannot be known what the host uses: process 1 is hidden");
+			    "cannot read what the host uses: process 1 is hidden");
 	stage.unread = NULL;
 	look_once(look, &loop);
 	assert_true(look_sees_host(look, NULL));

@@ -259,7 +259,7 @@ static void lists_are_bounded(void **state)
 		assert_int_equal(r, too_many ? -EINVAL : 0);
 		if (too_many)
 			assert_string_equal(err.msg,
-					    "strs: too many items, at most 65536 are taken");
+					    "strs: too many items, at most 65536 are allowed");
 		json_map_done(outer_map, &object);
 	}
 }
@@ -275,7 +275,7 @@ static void pairs_are_bounded(void **state)
 		str_addf(&text, ",\"%d\":\"\"", i);
 	str_add(&text, "}}");
 	assert_int_equal(parse(text.buf, &object, &err), -EINVAL);
-	assert_string_equal(err.msg, "pairs: too many entries, at most 65536 are taken");
+	assert_string_equal(err.msg, "pairs: too many entries, at most 65536 are allowed");
 }
 
 static void init_makes_all_absent(void **state)

@@ -147,12 +147,12 @@ static void say(struct str *out, const struct config *c)
 #define KVM(more)        NODE("a.io/kvm", ",'path':'/dev/kvm'" more)
 #define QGS(more)        NODE("a.io/tdx", ",'socketPath':'/var/run/tdx-qgs/qgs.socket'" more)
 #define USB(selectors)   "'usb':[{'resourceName':'a.io/u','selectors':[" selectors "]}]"
-#define NAME_RULE                                                                               \
-	"a kubelet takes DOMAIN/NAME, the domain not of kubernetes.io, the name of at most 63 " \
+#define NAME_RULE                                                                            \
+	"must be DOMAIN/NAME, with a domain outside kubernetes.io and a name of at most 63 " \
 	"letters, digits, '.', '-' or '_'"
-#define IDS_RULE  "vendor and device are wanted, four hexadecimal digits each, such as 8086:10d3"
-#define PATH_RULE "a whole path is wanted, without '..' and double '/', at most 255 bytes"
-#define PORT_RULE "a bus and its ports are wanted, as in 1-2.3"
+#define IDS_RULE  "must be vendor and device, four hexadecimal digits each, such as 8086:10d3"
+#define PATH_RULE "must be an absolute path without '..' and '//', of at most 255 bytes"
+#define PORT_RULE "must be a bus and its ports, such as 1-2.3"
 
 static struct text_case {
 	const char *name;
@@ -172,8 +172,7 @@ static struct text_case {
 	  "pci nvidia.com/a 10de:20b0 external;" },
 	{ "half of a pool cannot be another plugin's",
 	  "'pciHostDevices':[" PCIX("a.io/x", "10de:20b0") "," PCI("a.io/x", "10de:20b1") "]",
-	  "pci a.io/x 10de:20b0 external;! pciHostDevices[1] a.io/x: another entry of the same name says otherwise who "
-	  "serves it (externalResourceProvider);" },
+	  "pci a.io/x 10de:20b0 external;! pciHostDevices[1] a.io/x: another entry with the same name has another externalResourceProvider;" },
 	{ "a selector is vendor and device", "'pciHostDevices':[" PCI("a.io/x", "10de:*") "," PCI("a.io/x", "10de") ","
 	  PCI("a.io/x", "10de:20bg") "," PCI("a.io/x", "110de:20b0") "," PCI("a.io/x", "") "]",
 	  "! pciHostDevices[0] a.io/x: pciVendorSelector '10de:*': " IDS_RULE
@@ -204,8 +203,8 @@ static struct text_case {
 	{ "a bundle keeps the order of its selectors", USB("{'vendor':'2','product':'1'},{'vendor':'1','product':'2'}"),
 	  "usb a.io/u 0002:0001 0001:0002;" },
 	{ "the selector that is wrong is named", USB("{'vendor':'2','product':'1'},{'vendor':'1','product':'x'}"),
-	  "! usb[0] a.io/u: selectors[1]: product 'x': up to four hexadecimal digits are wanted;" },
-	{ "a bundle of nothing is wrong", USB(""), "! usb[0] a.io/u: selectors has 0 items: 1 to 16 are wanted;" },
+	  "! usb[0] a.io/u: selectors[1]: product 'x': must be up to four hexadecimal digits;" },
+	{ "a bundle of nothing is wrong", USB(""), "! usb[0] a.io/u: selectors has 0 items: must be 1 to 16;" },
 	{ "a port path has a bus and ports", USB("{'vendor':'2','product':'1','portPath':'1-2.'}"),
 	  "! usb[0] a.io/u: selectors[0]: portPath '1-2.': " PORT_RULE ";" },
 	{ "a bus alone is no port path", USB("{'vendor':'2','product':'1','portPath':'1'}"),
@@ -224,12 +223,10 @@ static struct text_case {
 	  "{'mediatedDevicesTypes':['x']},{'mediatedDeviceTypes':['y'],'mediatedDevicesTypes':['x']}]}",
 	  "types z a_b;types x;types y;" },
 	{ "a wrong one of those is named so", "'mediatedDevicesConfiguration':{'mediatedDevicesTypes':['a',' ']}",
-	  "types a;! mediatedDevicesConfiguration[-1] -: mediatedDevicesTypes[1]: type is missing: printable text of at "
-	  "most 255 bytes is wanted;" },
+	  "types a;! mediatedDevicesConfiguration[-1] -: mediatedDevicesTypes[1]: type is missing: must be printable text of at most 255 bytes;" },
 	{ "types can be switched off", "'mediatedDevicesConfiguration':{'enabled':false}", "types off;" },
 	{ "a type without a name is left out", "'mediatedDevicesConfiguration':{'mediatedDeviceTypes':['a',' ','b']}",
-	  "types a b;! mediatedDevicesConfiguration[-1] -: mediatedDeviceTypes[1]: type is missing: printable text of at "
-	  "most 255 bytes is wanted;" },
+	  "types a b;! mediatedDevicesConfiguration[-1] -: mediatedDeviceTypes[1]: type is missing: must be printable text of at most 255 bytes;" },
 	{ "a label that no node can have", "'mediatedDevicesConfiguration':{'nodeMediatedDeviceTypes':[{'nodeSelector':"
 	  "{'k':'-'},'mediatedDeviceTypes':['a']}]}",
 	  "! mediatedDevicesConfiguration.nodeMediatedDeviceTypes[0] -: nodeSelector '-': a label can have no such value;" },
@@ -241,7 +238,7 @@ static struct text_case {
 	{ "a node that may be a disk", "'genericDevices':[" KVM(",'allowHostCritical':true") "]",
 	  "node a.io/kvm /dev/kvm>/dev/kvm rw 1000 critical;" },
 	{ "a node is below /dev", "'genericDevices':[" NODE("a.io/x", ",'path':'/etc/shadow'") "]",
-	  "! genericDevices[0] a.io/x: path '/etc/shadow': a device node below /dev is wanted;" },
+	  "! genericDevices[0] a.io/x: path '/etc/shadow': must be a device node below /dev;" },
 	{ "a path leads nowhere else", "'genericDevices':[" NODE("a.io/x", ",'path':'/dev/../etc/shadow'") ","
 	  NODE("a.io/x", ",'path':'/dev//kvm'") "," NODE("a.io/x", ",'path':'/dev/kvm/'") "," NODE("a.io/x", ",'path':'/dev/.'") ","
 	  NODE("a.io/x", ",'path':'dev/kvm'") "]",
@@ -249,8 +246,8 @@ static struct text_case {
 	  PATH_RULE ";! genericDevices[2] a.io/x: path '/dev/kvm/': " PATH_RULE ";! genericDevices[3] a.io/x: path '/dev/.': "
 	  PATH_RULE ";! genericDevices[4] a.io/x: path 'dev/kvm': " PATH_RULE ";" },
 	{ "permissions are of three letters", "'genericDevices':[" KVM(",'permissions':'rx'") "," KVM(",'permissions':'rr'") "]",
-	  "! genericDevices[0] a.io/kvm: permissions 'rx': some of the letters r, w and m are wanted;"
-	  "! genericDevices[1] a.io/kvm: permissions 'rr': some of the letters r, w and m are wanted;" },
+	  "! genericDevices[0] a.io/kvm: permissions 'rx': must be some of the letters r, w and m;"
+	  "! genericDevices[1] a.io/kvm: permissions 'rr': must be some of the letters r, w and m;" },
 	{ "units are counted within bounds", "'genericDevices':[" KVM(",'count':10001") "," KVM(",'count':-1") "]",
 	  "! genericDevices[0] a.io/kvm: count 10001: a resource has 1 to 10000 units;"
 	  "! genericDevices[1] a.io/kvm: count -1: a resource has 1 to 10000 units;" },
@@ -275,10 +272,10 @@ static struct text_case {
 	  "of its own, since containers get the whole folder;! socketDevices[2] a.io/x: socketPath '/x.sock': the socket must "
 	  "be in a folder of its own, since containers get the whole folder;" },
 	{ "an owner is a user and a group", "'socketDevices':[" QGS(",'owner':{'uid':107}") "," QGS(",'owner':{'uid':0,'gid':4294967295}") "]",
-	  "! socketDevices[0] a.io/tdx: owner: both uid and gid are wanted, each from 0 to 4294967294;"
-	  "! socketDevices[1] a.io/tdx: owner: both uid and gid are wanted, each from 0 to 4294967294;" },
+	  "! socketDevices[0] a.io/tdx: owner: must have both uid and gid, each from 0 to 4294967294;"
+	  "! socketDevices[1] a.io/tdx: owner: must have both uid and gid, each from 0 to 4294967294;" },
 	{ "a resource of the misc controller is no path", "'socketDevices':[" QGS(",'countFromMisc':'../x'") "]",
-	  "! socketDevices[0] a.io/tdx: countFromMisc '../x': a resource of the misc controller is wanted, such as tdx;" },
+	  "! socketDevices[0] a.io/tdx: countFromMisc '../x': must be a resource of the misc controller, such as tdx;" },
 
 	{ "iommufd is where a launcher looks for it", "'iommufd':{'enabled':true}", "iommufd devices.kubevirt.io/iommufd 1000;" },
 	{ "iommufd under another name", "'iommufd':{'enabled':true,'resourceName':'a.io/fd','count':7}", "iommufd a.io/fd 7;" },

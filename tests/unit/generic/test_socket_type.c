@@ -9,7 +9,7 @@
 #define SOCKET(more) \
 	"'socketDevices':[{'resourceName':'a.io/tdx','socketPath':'" QGS "','count':2" more "}]"
 
-#define BY_LINK " is reached by a symbolic link, and none is followed: name the place itself"
+#define BY_LINK " is behind a symbolic link, which is not followed: use the path without links"
 
 /* What is told of the entry when its socket, or what is in its place, is not right. */
 #define MISSING_AT(resource, path)                                                                \
@@ -245,10 +245,8 @@ static void an_owner_that_cannot_be_set_is_told(void **state)
 	make_folders(&scene->folder, "var/run");
 	make_link(&scene->folder, "../../elsewhere", "var/run/tdx-qgs");
 	expect(scene,
-	       "a.io/tdx !'/var/run/tdx-qgs' is reached by a symbolic link, and none is followed: name "
-	       "the place itself tdx0 tdx1|",
-	       "socketDevices[0] a.io/tdx OwnerNotSet: '/var/run/tdx-qgs' is reached by a symbolic link, and none is "
-	       "followed: name the place itself|");
+	       "a.io/tdx !'/var/run/tdx-qgs' is behind a symbolic link, which is not followed: use the path without links tdx0 tdx1|",
+	       "socketDevices[0] a.io/tdx OwnerNotSet: '/var/run/tdx-qgs' is behind a symbolic link, which is not followed: use the path without links|");
 	drop(&scene->folder, "var/run/tdx-qgs");
 	make_folders(&scene->folder, "var/run/tdx-qgs");
 	make_socket(&scene->folder, "var/run/tdx-qgs/qgs.socket");

@@ -63,8 +63,7 @@ static struct change_case {
 	  "users'"), "ir - -" },
 	{ "kubevirt-contract 2 (step 5): a write without effect is no success", { NULL }, CREATE, 1, NO_EFFECT,
 	  LOCK STEP(U1, "WriteRecord") STEP(U1, "Create") STEP(U1, "RemoveRecord")
-	  ENDED("Failed", "CreateFailed", U1, "'step':'Create','message':'make a 'mtty-2' on mtty: the kernel took it, but "
-	  "there is none'"), "- - -" },
+	  ENDED("Failed", "CreateFailed", U1, "'step':'Create','message':'make a 'mtty-2' on mtty: the kernel accepted the write, but the device does not exist'"), "- - -" },
 	{ "an error with effect is no failure", { NULL }, CREATE, 1, ERROR_ONLY, LOCK MADE(U1) END, "ir - -" },
 	{ "a record of before the last boot is written anew", { RECORD(U1, "mtty-2", "types", "0ld") }, CREATE, 0, 0,
 	  LOCK MADE(U1) END, "ir - -" },
@@ -73,14 +72,14 @@ static struct change_case {
 	  { INSTANCE(U1, "mtty-2"), OURS(U1) }, REMOVE, 0, 0,
 	  LOCK GONE(U1) END, "- - -" },
 	{ "kubevirt-contract 2 (edge: foreign mdevs): an instance without a record stays", { INSTANCE(U1, "mtty-2") }, REMOVE, 0, 0,
-	  LOCK ENDED("Refused", "NotOurs", U1, "'message':'no record says that hostdev has made it on mtty for "
+	  LOCK ENDED("Refused", "NotOurs", U1, "'message':'no record shows that hostdev created it on mtty for "
 	  "'types''"), "i - -" },
 	{ "a record that cannot be read owns nothing", { INSTANCE(U1, "mtty-2"), "state/mdevs/" U1 ".json={" }, REMOVE, 0, 0,
-	  LOCK ENDED("Refused", "NotOurs", U1, "'message':'no record says that hostdev has made it on mtty for "
+	  LOCK ENDED("Refused", "NotOurs", U1, "'message':'no record shows that hostdev created it on mtty for "
 	  "'types''"), "ir - -" },
 	{ "one that hostdev made for another purpose stays",
 	  { INSTANCE(U1, "mtty-2"), RECORD(U1, "mtty-2", "vgpu", "b00t") }, REMOVE, 0, 0,
-	  LOCK ENDED("Refused", "NotOurs", U1, "'message':'no record says that hostdev has made it on mtty for "
+	  LOCK ENDED("Refused", "NotOurs", U1, "'message':'no record shows that hostdev created it on mtty for "
 	  "'types''"), "ir - -" },
 	{ "somebody else's instance under an old record of ours stays, and the record goes",
 	  { INSTANCE(U1, "mtty-2"), RECORD(U1, "mtty-2", "types", "0ld") }, REMOVE, 0, 0,
@@ -105,8 +104,7 @@ static struct change_case {
 	  "busy'"), "ir - -" },
 	{ "a removal without effect is no success", { INSTANCE(U1, "mtty-2"), OURS(U1) }, REMOVE, 1, NO_EFFECT,
 	  LOCK STEP(U1, "CheckHolders") STEP(U1, "Remove")
-	  ENDED("Failed", "RemoveFailed", U1, "'step':'Remove','message':'remove it from mtty: the kernel took it, but it is "
-	  "still there'"), "ir - -" },
+	  ENDED("Failed", "RemoveFailed", U1, "'step':'Remove','message':'remove it from mtty: the kernel accepted the write, but the device still exists'"), "ir - -" },
 	{ "nothing is made where no record can be written", { "state=a file\n" }, CREATE, 0, 0,
 	  NULL, "- - -" },
 	{ "nothing is made if the boot cannot be told", { "proc/sys/kernel/random/boot_id=\n" }, CREATE, 0, 0,

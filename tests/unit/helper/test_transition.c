@@ -31,15 +31,17 @@
 #define NULL_HELD      NULL_OPEN AT_END(A, ",'driver':'e1000e'") NULL_END
 #define NULL_HELD_BARE NULL_OPEN AT_END(A, "") NULL_END
 
-#define NO_ROUTES                                                                                 \
-	AT_END(A, ",'driver':'e1000e'")                                                           \
-	END("Refused", "UseUnknown",                                                              \
-	    ",'address':'" A "','step':'CheckHolders','message':'it cannot be known whether the " \
+#define NO_ROUTES                                                                  \
+	AT_END(A, ",'driver':'e1000e'")                                            \
+	END("Refused", "UseUnknown",                                               \
+	    ",'address':'" A                                                       \
+	    "','step':'CheckHolders','message':'the agent cannot see whether the " \
 	    "host uses " A ": 1 line of net/route has another form than expected'")
-#define NOT_KNOWN(driver, why)                                                                    \
-	AT_END(A, ",'driver':'" driver "'")                                                       \
-	END("Refused", "UseUnknown",                                                              \
-	    ",'address':'" A "','step':'CheckHolders','message':'it cannot be known whether the " \
+#define NOT_KNOWN(driver, why)                                                     \
+	AT_END(A, ",'driver':'" driver "'")                                        \
+	END("Refused", "UseUnknown",                                               \
+	    ",'address':'" A                                                       \
+	    "','step':'CheckHolders','message':'the agent cannot see whether the " \
 	    "host uses " A ": " why "'")
 #define ENABLED(count) "sys/bus/pci/devices/" A "/enable=" #count "\n"
 #define MAY_BE_OPEN(driver)                                                           \
@@ -194,7 +196,7 @@ static struct transition_case {
 	{ "bind: an NVIDIA card is not free where it is hidden what processes have open", TRANSITION_BIND,
 	  MACHINE_WORDS(A, " native=nvidia"), { "nvidia" }, false, { "proc/123/fd=no folder" },
 	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'nvidia'") END("Refused", "UseUnknown",
-	  ",'address':'" A "','step':'CheckHolders','message':'it cannot be known whether a process uses " A ": the "
+	  ",'address':'" A "','step':'CheckHolders','message':'the agent cannot see whether a process uses " A ": the "
 	  "agent needs the capability SYS_PTRACE to see what processes have open'"), "nvidia - -" },
 	{ "bind: unless the claim says that it may be in use", TRANSITION_BIND,
 	  MACHINE_WORDS(A, " native=nvidia allow-unknown=1"), { "nvidia" }, false,
@@ -207,7 +209,7 @@ static struct transition_case {
 	{ "bind: virtual functions that cannot be seen may be there", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
 	  { "sys/bus/pci/devices/" A "/virtfn0->" TREE_UNREADABLE }, STEP("WaitLock") STEP("CheckHolders")
 	  AT_END(A, ",'driver':'e1000e'") END("Refused", "UseUnknown", ",'address':'" A "','step':'CheckHolders','errno':"
-	  "'ENAMETOOLONG','message':'it cannot be known whether the host uses " A ": 'bus/pci/devices/" A "/virtfn0' has more "
+	  "'ENAMETOOLONG','message':'the agent cannot see whether the host uses " A ": 'bus/pci/devices/" A "/virtfn0' has more "
 	  "than 1023 bytes'"), "e1000e - -" },
 	{ "release: a device that cannot be looked at is not gone, and its record stays", TRANSITION_RELEASE, NATIVE,
 	  { "vfio-pci", "vfio-pci" }, false, { KNOWN, "sys/bus/pci/devices/" A "/physfn/sriov_drivers_autoprobe/" },
@@ -229,12 +231,12 @@ static struct transition_case {
 	{ "bind: an override that is somebody else's", TRANSITION_BIND, NATIVE, { "e1000e", "pci-stub" },
 	  false, { NULL }, STEP("WaitLock") AT_END(A, ",'driver':'e1000e','override':'pci-stub'")
 	  END("Refused", "OverrideOwned", ",'address':'" A "','message':'the driver_override of " A
-	  " is \\'pci-stub\\', which is not hostdev\\'s; clear it, or leave the device to who has set it'"),
+	  " is \\'pci-stub\\', which hostdev did not set; clear it, or leave the device to whoever set it'"),
 	  "e1000e pci-stub -" },
 	{ "bind: an override of its own driver that is somebody else's", TRANSITION_BIND, NATIVE, { "e1000e", "e1000e" },
 	  false, { NULL }, STEP("WaitLock") AT_END(A, ",'driver':'e1000e','override':'e1000e'")
 	  END("Refused", "OverrideOwned", ",'address':'" A "','message':'the driver_override of " A
-	  " is \\'e1000e\\', which is not hostdev\\'s; clear it, or leave the device to who has set it'"),
+	  " is \\'e1000e\\', which hostdev did not set; clear it, or leave the device to whoever set it'"),
 	  "e1000e e1000e -" },
 	{ "bind: one that a release left when it was cut off", TRANSITION_BIND, NATIVE, { "e1000e", "e1000e" }, false,
 	  { KNOWN }, STEP("WaitLock") STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind")
@@ -269,7 +271,7 @@ static struct transition_case {
 	  STEP("Probe") AT_END(A, BOUND) DONE, "vfio-pci vfio-pci recorded" },
 	{ "bind: an interface that may be an uplink", TRANSITION_BIND, NATIVE, { "e1000e" }, false, { UPLINK },
 	  STEP("WaitLock") STEP("CheckHolders") AT_END(A, ",'driver':'e1000e'") END("Refused", "UseUnknown",
-	  ",'address':'" A "','step':'CheckHolders','message':'it cannot be known whether the host uses " A
+	  ",'address':'" A "','step':'CheckHolders','message':'the agent cannot see whether the host uses " A
 	  ": eth1 is up and connected, and may carry routes that cannot be seen: take it down (ip link set "
 	  "eth1 down) if it does not'"), "e1000e - -" },
 	{ "bind: ... may be taken by a claim that allows it", TRANSITION_BIND, NATIVE " allow-unknown=1",
@@ -525,7 +527,7 @@ static void without_an_interface(void **state)
 		const char *reason;
 	} rows[] = {
 		{ "mlx5_core", NATIVE,
-		  "'message':'it cannot be known whether the host uses " A
+		  "'message':'the agent cannot see whether the host uses " A
 		  ": its driver mlx5_core shows no interface; take it off that driver if "
 		  "nothing uses it'" },
 		{ "mlx5_core", NATIVE " allow-unknown=1", "'result':'Done'" },
@@ -564,7 +566,7 @@ static struct disk_case {
 	{ "a disk is held until its driver has gone", NATIVE, 0, 0, "110", "'result':'Done'" },
 	{ "one that the kernel has taken is in use", NATIVE " allow-unknown=1", -EBUSY, 0, "",
 	  "'reason':'InUse','address':'" A "','step':'CheckHolders','errno':'EBUSY','message':'" A
-	  " is in use by the host: the kernel has taken the disk sda, for a file system, ZFS, a RAID, a volume or a target'" },
+	  " is in use by the host: the kernel uses the disk sda, for a file system, ZFS, a RAID, a volume or a target'" },
 	{ "without descriptors nothing is known", NATIVE, -EMFILE, 0, "",
 	  "'reason':'UseUnknown','address':'" A "','step':'CheckHolders','errno':'EMFILE'" },
 	{ "nor without files", NATIVE, -ENFILE, 0, "", "'errno':'ENFILE'" },

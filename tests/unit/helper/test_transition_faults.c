@@ -76,7 +76,7 @@ static struct fault_case {
 	{ "invalid", -EINVAL, "'errno':'EINVAL'" },
 	{ "input/output error", -EIO, "'errno':'EIO'" },
 	{ "not permitted", -EPERM, "'errno':'EPERM'" },
-	{ "taken without effect", MACHINE_NO_EFFECT, "but nothing came of it" },
+	{ "taken without effect", MACHINE_NO_EFFECT, "but nothing changed" },
 };
 /* clang-format on */
 

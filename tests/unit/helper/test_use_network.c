@@ -241,8 +241,7 @@ static struct network_case {
 	{ "one that a program drives may be in use", NULL,
 	  { FUNCTION("0000:01:00.0", "uio_pci_generic"),
 	    "sys/devices/pci0000:00/0000:01:00.0/uio/uio3/dev=242:3\n", ROUTES("") },
-	  USE("0000:01:00.0", "Unknown", "a program may drive it by /dev/uio3: take it off its driver if "
-	      "none does") },
+	  USE("0000:01:00.0", "Unknown", "a program may use it through /dev/uio3: unbind its driver if none does") },
 	{ "a NIC on USB names the device", NULL,
 	  { "sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/net/enx0/flags=0x1003\n",
 	    "sys/class/net/enx0->../../devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/net/enx0",

@@ -68,7 +68,7 @@ static struct change_case {
 	  { "state/autoprobe/" VF_PF "=off b00t\n" }, AUTO "=0 numvfs=2", DONE, 2, "off" },
 
 	{ "more than the card can make", WORDS " count=8", 2, { NULL }, "",
-	  "'Refused','reason':'TooManyVFs'" AT("WaitLock") ",'message':'" VF_PF " can make 7 virtual functions, not 8'",
+	  "'Refused','reason':'TooManyVFs'" AT("WaitLock") ",'message':'" VF_PF " supports 7 virtual functions, not 8'",
 	  2, "on" },
 	{ "another card", "address=" VF_PF " id=8086:1533 count=0", 2, { NULL }, "",
 	  "'Refused','reason':'DifferentDevice'" AT("WaitLock") ",'message':'" VF_PF
@@ -108,7 +108,7 @@ static struct change_case {
 	{ "one of them has a driver that shows no interface", WORDS " count=0", 2,
 	  { "sys/bus/pci/devices/" VF0 "/class=0x020000\n", "sys/bus/pci/devices/" VF0 "/driver->../../drivers/mlx5_core",
 	    PROC_OF_HOST },
-	  "", "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'message':'it cannot be known whether the host uses " VF0
+	  "", "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'message':'the agent cannot see whether the host uses " VF0
 	  ": its driver mlx5_core shows no interface; take it off that driver if nothing uses it'", 2, "on" },
 
 	{ "the driver of one of them cannot be read", WORDS " count=0", 2,
@@ -183,7 +183,7 @@ static struct fault_case {
 	{ "a write that the kernel takes and nothing comes of", WORDS " count=3", 3, VF_MACHINE_NO_EFFECT,
 	  AUTO "=0 numvfs=0 numvfs=3 " AUTO "=1",
 	  "'Failed','reason':'NumVFsFailed'" AT("MakeFunctions") ",'message':'write 3 to 'sriov_numvfs' of " VF_PF
-	  ": the kernel took it, but nothing came of it; it has 0 virtual functions'", 0 },
+	  ": the kernel accepted the write, but the number did not change; it has 0 virtual functions'", 0 },
 	{ "/sys that is read-only for the agent", WORDS " count=3", 1, -EROFS, AUTO "=0",
 	  "'Failed','reason':'AgentNotPrivileged'" AT("SetAutoprobe") ",'errno':'EROFS','message':'write 0 to "
 	  "'sriov_drivers_autoprobe' of " VF_PF ": Read-only file system" PRIVILEGED "'", 2 },

@@ -35,7 +35,7 @@ static struct line_case {
 	  ERR_NONE, "Odd 0 : a\\x1bb" },
 	{ "lines that are no JSON are passed over", { "garbage", STEP, MADE, END("\"result\":\"Done\"") }, ERR_NONE, "done 1" },
 	{ "no end is a failure", { STEP, MADE }, ERR_NONE,
-	  "HelperFailed 1 : hostdev-helper did not finish (Create): it told no end" },
+	  "HelperFailed 1 : hostdev-helper did not finish (Create): it ended without a result" },
 	{ "a helper that dies is one", { STEP }, ERR_RETRY, "HelperFailed 0 : hostdev-helper did not finish (Create): died" },
 	{ "a helper that could not be started is one", { NULL }, ERR_RETRY,
 	  "HelperFailed 0 : hostdev-helper did not finish (no step): died" },

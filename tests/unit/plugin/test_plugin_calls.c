@@ -80,9 +80,9 @@ static void too_many_containers(void **state)
 		str_add(&words, "a / ");
 	str_add(&words, "a");
 	caller_allocate(&scene->caller, str_cstr(&words));
-	stage_await(&scene->stage,
-		    "refused|ResourceExhausted: 65 containers in one request; at most "
-		    "64 are taken|");
+	stage_await(
+		&scene->stage,
+		"refused|ResourceExhausted: 65 containers in one request; at most 64 are allowed|");
 }
 
 /* --- the other calls ------------------------------------------------------------------ */

@@ -2,8 +2,8 @@
 #include "fake/fake_clock.h"
 #include "unit/plugin/plugins_scene.h"
 
-#define BAD_NAME                                                                           \
-	"no kubelet takes a resource of this name: it must be DOMAIN/NAME, with a domain " \
+#define BAD_NAME                                                                     \
+	"kubelets refuse this resource name: it must be DOMAIN/NAME, with a domain " \
 	"outside kubernetes.io that does not begin with 'requests.', and a name of at most 63 letters, digits, '.', '-' or '_'"
 #define SIXTY "123456789012345678901234567890123456789012345678901234567890"
 
@@ -29,12 +29,12 @@ static struct refused_case {
 	  SIXTY "." SIXTY "." SIXTY "." SIXTY ".a/a: x",
 	  "toy " SIXTY "." SIXTY "." SIXTY "." SIXTY ".a/a refused: " BAD_NAME "|" },
 	{ "a resource twice", "t.io/good: y; t.io/good: z",
-	  "toy t.io/good refused: the resource stands in the list twice|" },
+	  "toy t.io/good refused: the resource is in the list twice|" },
 	{ "a device twice", "t.io/good: x x",
 	  "toy t.io/good refused x: two devices have the ID 'x'|" },
 	{ "an ID that is too long", "t.io/good: " SIXTY "1234 x",
 	  "toy t.io/good refused " SIXTY
-	  "1234: the device's ID has 64 bytes; kubelets want at most 63|" },
+	  "1234: the device's ID has 64 bytes; kubelets accept at most 63|" },
 	{ "an ID that is not ASCII", "t.io/good: \xc3\xbc x",
 	  "toy t.io/good refused \xc3\xbc: the device's ID has bytes that are not printable "
 	  "ASCII|" },

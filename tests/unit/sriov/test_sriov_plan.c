@@ -63,7 +63,7 @@ static struct plan_case {
 
 	{ "from none to two", { CARD }, OBJECT_SEEN("2"), .step = SRIOV_APPLY, .writes = 1,
 	  .job = JOB " count=2 autoprobe=0", .accepted = "True Accepted", .ready = "False Applying", .event = "",
-	  .says = "there are 0 virtual functions, and 2 are wanted" },
+	  .says = "there are 0 virtual functions, and 2 are requested" },
 	{ "harvester 2.6: from two to seven is one job, which goes by way of none", { CARD_2 }, OBJECT_SEEN("7"),
 	  .step = SRIOV_APPLY, .writes = 1, .job = JOB " count=7 autoprobe=0", .accepted = "True Accepted",
 	  .ready = "False Applying", .event = "" },
@@ -73,7 +73,7 @@ static struct plan_case {
 	  "'vfPCIDevices':['node1-000003100','node1-000003102'],'conditions':[{'type':'Accepted','status':'True',"
 	  "'reason':'Accepted','message':'may be carried out','observedGeneration':3,"
 	  "'lastTransitionTime':'2026-01-01T00:00:00Z'},{'type':'Ready','status':'False','reason':'Applying',"
-	  "'message':'there are 2 virtual functions, and 0 are wanted','observedGeneration':3,"
+	  "'message':'there are 2 virtual functions, and 0 are requested','observedGeneration':3,"
 	  "'lastTransitionTime':'2026-01-01T00:00:00Z'}]"),
 	  .step = SRIOV_READ, .accepted = "True Accepted", .ready = "False Applying", .event = "" },
 	{ "as many as wanted", { CARD_2 }, OBJECT_SEEN("2"), .step = SRIOV_REST, .writes = 1,
@@ -100,7 +100,7 @@ static struct plan_case {
 
 	{ "harvester 2.6: more than the card can make", { CARD }, OBJECT_SEEN("8"), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "False TooManyVFs", .ready = "False TooManyVFs", .event = " TooManyVFs",
-	  .says = PF " can make 7 virtual functions, not 8: set spec.numVFs to 7 or less" },
+	  .says = PF " supports 7 virtual functions, not 8: set spec.numVFs to 7 or less" },
 	{ "one of them is claimed", { CARD_2 }, OBJECT_SEEN("3"), .user = "0000:03:10.2 is claimed by node1-000003102",
 	  .step = SRIOV_REST, .writes = 1, .accepted = "False VFsInUse", .ready = "False VFsInUse",
 	  .event = " VFsInUse", .says = "there are 2 virtual functions, and all of them would be removed to have 3, but "
@@ -136,7 +136,7 @@ static struct plan_case {
 	{ "whether the node needs the card cannot be read: its number stays", { CARD_DRIVEN, UNREAD("02") },
 	  OBJECT_SEEN("3"), .step = SRIOV_REST, .writes = 1, .accepted = "False UseUnknown",
 	  .ready = "False UseUnknown", .event = " UseUnknown",
-	  .says = "because it cannot be known whether the node needs the card: the routes cannot be read" },
+	  .says = "because the agent cannot see whether the node needs the card: the routes cannot be read" },
 	{ "whether the node needs the card cannot be read: its settings stay", { CARD_DRIVEN, UNREAD("02") },
 	  OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "False UseUnknown", .ready = "False UseUnknown", .event = " UseUnknown" },
@@ -235,7 +235,7 @@ static struct plan_case {
 	  OBJECT_OF(NAME, MARKED, SPEC("2") FAR, READY_AT("3")), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "True Accepted", .ready = "False NoSuchVF", .event = " NoSuchVF",
 	  .says = "spec.virtualFunctions has settings for index 6, but numVFs is 2, and the 2 virtual functions have the "
-	  "indexes 0 to 1: raise it, or remove these settings. All others are in place" },
+	  "indexes 0 to 1: raise it, or remove these settings. The other settings are applied" },
 	{ "settings of what there is not are told of functions that were found, too", { CARD_2 },
 	  OBJECT_OF(NAME, "," LABELS ",'annotations':{" ETH1 FOUND("2") "}", SPEC("2") FAR, SEEN), .step = SRIOV_REST,
 	  .writes = 1, .accepted = "True Accepted", .ready = "False NoSuchVF", .event = " NoSuchVF" },

@@ -245,10 +245,12 @@ static void a_node_whose_owner_cannot_be_kept_is_not_given(void **state)
 	nodes_make(5);
 	nodes()->items[0].gid = 46;
 	scene_look(scene, "1-2=5:A");
-	assert_refuses(scene, RESOURCE, "1-2", -ENOTDIR, "note whose '/dev/bus/usb/001/005' is");
+	assert_refuses(scene, RESOURCE, "1-2", -ENOTDIR,
+		       "record the owner of '/dev/bus/usb/001/005'");
 	assert_owner(5, "0:46");
 	nodes()->items[0].gid = 0;
-	assert_refuses(scene, RESOURCE, "1-2", -ENOTDIR, "note whose '/dev/bus/usb/001/005' is");
+	assert_refuses(scene, RESOURCE, "1-2", -ENOTDIR,
+		       "record the owner of '/dev/bus/usb/001/005'");
 }
 
 /* A node that is made anew is the kernel's, not ours to give back. */
@@ -270,8 +272,8 @@ static void a_node_of_another_device_is_left_alone(void **state)
 
 #define NOT_WRITABLE                                                                                   \
 	"its node /dev/bus/usb/001/006 cannot be given to QEMU: the agent needs the capability CHOWN " \
-	"and a writable /dev (manifests/components/usb), or the node a udev rule that makes it "       \
-	"107:107's"
+	"and a writable /dev (manifests/components/usb), or a udev rule must set the owner of "        \
+	"the node to 107:107"
 
 /* An agent in a pod without CHOWN or with a read-only /dev; the host's rule gives one of the nodes to QEMU. */
 static void a_node_that_cannot_be_given_is_not_offered(void **state)

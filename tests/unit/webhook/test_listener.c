@@ -240,7 +240,8 @@ static void who_has_to_show_a_certificate_and_does_not_is_refused(void **state)
 			tls_client_show(&client, b->serving.cert, b->serving.key);
 		assert_int_equal(tls_client_handshake(&client), 0);
 		assert_int_equal(tls_client_post(&client, "/validate", "x", 1), 403);
-		assert_non_null(strstr(client.answer.buf, "only API servers are answered"));
+		assert_non_null(
+			strstr(client.answer.buf, "only API servers with a client certificate"));
 		tls_client_close(&client);
 	}
 }

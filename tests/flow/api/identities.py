@@ -66,4 +66,4 @@ def wait_fenced(cluster, rest, folder):
     agent = Rest(unbound.kubeconfig("unbound", {"token": unbound.token("hostdev-agent")}))
     device = {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDevice", "metadata": {"name": "unbound"}}
     path = "/apis/devices.harvesterhci.io/v1beta1/pcidevices?dryRun=All"
-    wait_until(lambda: "says no node" in str(agent.request("POST", path, device)[1]), 30, "the write fence")
+    wait_until(lambda: "names no node" in str(agent.request("POST", path, device)[1]), 30, "the write fence")

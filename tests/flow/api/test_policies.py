@@ -125,7 +125,7 @@ CHANGES = [
     # who, whose claim, the patch, what they are told
     pytest.param("alice", "alice", {SPEC: {"disableResourcePooling": True}}, None, id="by its owner"),
     pytest.param("bob", "alice", {SPEC: {"disableResourcePooling": True}},
-                 f"user 'bob' may not change this claim of user 'alice': its owner may, and who has the verb manage on "
+                 f"user 'bob' may not change this claim of user 'alice': only its owner may, and users with the verb manage on "
                  f"pcidevices/{LENT}", id="by another who may claim the device"),
     pytest.param("bob", "alice", {META: {"labels": {"a": "b"}}}, "may not change this claim", id="its labels"),
     pytest.param("gina", "alice", {SPEC: {"disableResourcePooling": True}}, "may not change", id="by hostdev-claim"),
@@ -143,7 +143,7 @@ CHANGES = [
     pytest.param("erik", "erik", {META: {"annotations": {CRITICAL: "true"}}}, None, id="what a node needs by who may"),
     pytest.param("alice", "alice", {META: {"annotations": {RENAMED: "a.io/b"}}}, "verb manage", id="its resource"),
     pytest.param("alice", "alice", {META: {"finalizers": None}},
-                 "user 'alice' may not take the finalizer from this claim", id="its finalizer"),
+                 "user 'alice' may not remove the finalizer of this claim", id="its finalizer"),
     pytest.param("alice", "alice", {META: {"finalizers": [FINALIZER, "example.com/a"]}}, None, id="one more finalizer"),
     pytest.param("fred", "alice", {META: {"finalizers": None}}, None, id="its finalizer by a manager"),
 ]

@@ -143,10 +143,10 @@ def test_an_agent_without_a_node_writes_nothing(identities, node):
     agent = Rest(identities.kubeconfig("unbound", {"token": identities.token("hostdev-agent")}))
     for plural in KINDS:
         body = device(plural, f"{node}-{KINDS[plural][1]}", node)
-        refused(agent.request("POST", path(plural), body), "this token of the agent says no node",
+        refused(agent.request("POST", path(plural), body), "this token of the agent names no node",
                 "--bound-object-kind Node --bound-object-name NODE")
     # As if its name began with nothing.
-    refused(agent.request("POST", path("pcidevices"), device("pcidevices", "000001000", "")), "says no node")
+    refused(agent.request("POST", path("pcidevices"), device("pcidevices", "000001000", "")), "names no node")
 
 
 def test_a_pod_says_its_node(identities, rest, things, node):
@@ -226,7 +226,7 @@ def test_in_the_configs_status_an_agent_writes_its_own_entry(agent_of, identitie
             "observedGeneration": generation,
             "nodes": [{"node": one, "observedGeneration": 1} for one in nodes]}}, MERGE)
 
-    words = "may not write what other nodes say in the status of hostdeviceconfigs/default"
+    words = "may not change entries of other nodes in the status of hostdeviceconfigs/default"
     accepted(tell(agent_of(own), 1, own))
     refused(tell(agent, 1, node), words)
     refused(tell(agent, 1, own, "third"), words)
@@ -235,12 +235,12 @@ def test_in_the_configs_status_an_agent_writes_its_own_entry(agent_of, identitie
     accepted(tell(agent, 1, own, node))
     accepted(tell(agent, 1, own))
     refused(tell(agent, 1), words)
-    refused(tell(agent, 2), "may not say that it has seen generation 2", "which is at 1")
-    refused(tell(agent, 0, own), "may not say that it has seen generation 0")
+    refused(tell(agent, 2), "may not report generation 2", "it is at 1")
+    refused(tell(agent, 0, own), "may not report generation 0")
     accepted(rest.request("PATCH", path("hostdeviceconfigs", "default"), {"spec": {"usb": []}}, MERGE))
     accepted(tell(agent, 2))
     unbound = Rest(identities.kubeconfig("unbound", {"token": identities.token("hostdev-agent")}))
-    refused(tell(unbound, 3), "this token of the agent says no node")
+    refused(tell(unbound, 3), "this token of the agent names no node")
 
 
 def test_an_agent_speaks_for_no_other_in_events(agent_of, rest, node):
@@ -255,7 +255,7 @@ def test_an_agent_speaks_for_no_other_in_events(agent_of, rest, node):
     events = "/api/v1/namespaces/default/events"
     own = accepted(agent.request("POST", events, event(node)))["metadata"]["name"]
     accepted(agent.request("PATCH", f"{events}/{own}", {"count": 2}, MERGE))
-    words = f"the agent of node '{node}' may not write an event in another's name"
+    words = f"the agent of node '{node}' may not write an event of another reporter"
     refused(agent.request("POST", events, event("elsewhere")), words)
     refused(agent.request("POST", events, event(node, "kubelet")), words)
     foreign = accepted(rest.request("POST", events, event("elsewhere")))["metadata"]["name"]

@@ -101,7 +101,7 @@ def agent(site, tmp_path_factory):
 @pytest.fixture(scope="module")
 def lent(site, agent):
     """What the administrator applies: the example, with a device of the made-up node."""
-    example = (EXAMPLES / "lend-one-device.yaml").read_text()
+    example = (EXAMPLES / "claim-one-device.yaml").read_text()
     assert NAMED in example and NAMED in DOCUMENT
     site.cluster.kubectl("apply", "-f", "-", input=example.replace(NAMED, DEVICE))
     site.cluster.kubectl("apply", "-f", EXAMPLES / "devices-by-quota.yaml")

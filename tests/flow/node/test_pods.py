@@ -17,7 +17,7 @@ from node_agent import PROGRAMS
 NAMESPACE = "hostdev-system"
 GROUP = "devices.harvesterhci.io"
 LOCAL = ROOT / "manifests/overlays/local"
-LEND = ROOT / "manifests/examples/lend-one-device.yaml"
+EXAMPLE = ROOT / "manifests/examples/claim-one-device.yaml"
 KINDS = ("daemonset,deployment,poddisruptionbudget,networkpolicy,service,"
          "validatingwebhookconfiguration,mutatingwebhookconfiguration")
 OURS = "app.kubernetes.io/part-of=hostdev"
@@ -195,7 +195,7 @@ def test_a_claimed_device_is_lent_and_outlives_the_agents_pod(hostdev, node, cla
 @pytest.fixture
 def people(hostdev, tmp_path):
     """As docs/self-service.md has it: alice is lent the NIC, and bob may make claims and is lent nothing."""
-    example = [part for part in yaml.safe_load_all(LEND.read_text()) if part["kind"].startswith("ClusterRole")]
+    example = [part for part in yaml.safe_load_all(EXAMPLE.read_text()) if part["kind"].startswith("ClusterRole")]
     text = yaml.safe_dump_all(example).replace("vm1-000002000", pci_name(NIC))
     hostdev.cluster.kubectl("apply", "-f", "-", input=text)
     hostdev.cluster.kubectl("create", "clusterrolebinding", "bob", "--clusterrole=hostdev-user", "--user=bob")

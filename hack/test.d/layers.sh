@@ -7,7 +7,11 @@ layer_lint() {
 	check includes "$ROOT/hack/check-includes"
 	check format check_format
 	check shellcheck check_shell
-	check tidy check_tidy
+}
+
+layer_tidy() {
+	"$ROOT/hack/packages" install build test
+	if [[ -n $TIDY ]]; then check tidy await_tidy; else check tidy check_tidy; fi
 }
 
 # The programs without sanitizers are what the flow layers run.
@@ -35,6 +39,24 @@ check_tidy() {
 		cmake --build --preset clang --target proto generated/embedded/cli_map.h &&
 		export -f tidy_one &&
 		tidy_files | xargs -d '\n' -r -P "$(nproc)" -I '{}' bash -c 'tidy_one "{}"'
+}
+
+# start_tidy: the tests of the api layer wait most of the time; clang-tidy takes what they leave, and no more.
+start_tidy() {
+	"$ROOT/hack/packages" install build test
+	rm -f "$LOGS/tidy-beside.status"
+	export ROOT LOGS CHANGED
+	export -f check_tidy tidy_files changed_parts
+	# shellcheck disable=SC2016 # the variables are those of the shell that it starts
+	setsid nice -n 19 bash -o pipefail -c 'status=0; check_tidy || status=$?; echo "$status" >"$LOGS/tidy-beside.status"' \
+		>"$LOGS/tidy-beside.log" 2>&1 </dev/null &
+	TIDY=$!
+	trap 'kill -- -"$TIDY" 2>/dev/null || true' EXIT
+}
+
+await_tidy() {
+	tail -n +1 -f --pid "$TIDY" "$LOGS/tidy-beside.log"
+	return "$(cat "$LOGS/tidy-beside.status" 2>/dev/null || echo 1)"
 }
 
 # tidy_one FILE: without the count of the warnings in headers that are not ours, which --quiet leaves.

@@ -43,7 +43,8 @@ static const struct reason reasons[] = {
 	{ "SiblingBound", "refused", PCI },
 	{ "Unreadable", "refused", REASON_USB_CLAIM },
 	{ "USBDevicesClaimed", "refused", PCI },
-	/* of the device: agent/inventory/claimable.h. What cannot be lent at all is not lifted, nor what passes */
+	/* of the device: agent/inventory/claimable.h. Neither what cannot be claimed at all is
+	 * lifted, nor what passes */
 	{ "Console", "refused", CLAIMS | NEEDED },
 	{ "GroupHostCritical", "refused", PCI | USE | LIFTED },
 	{ "HostBridge", "refused", PCI },
@@ -54,7 +55,8 @@ static const struct reason reasons[] = {
 	{ "Hub", "refused", REASON_USB_CLAIM },
 	{ "InUse", "refused", CLAIMS | USE },
 	{ "NoIOMMU", "refused", PCI },
-	/* nothing makes the host let go of a USB device before a pod gets it: only of this the owner may know better */
+	/* the one that a USBDeviceClaim may override: nothing makes the host let go of a USB
+	 * device before a pod gets it */
 	{ "UseUnknown", "refused", CLAIMS | USE | LIFTED | REASON_LIFTED_USB },
 	{ "VirtualFunctionsActive", "refused", PCI },
 	{ "WideDomain", "refused", PCI | LIFTED },

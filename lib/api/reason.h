@@ -1,6 +1,6 @@
 /*
- * reason: what the code has to know of the reasons in conditions, in one table. docs/reasons.md says
- * what they mean to people.
+ * reason: what the code has to know of the reasons in conditions, in one table. docs/reasons.md
+ * says what they mean to people.
  */
 #pragma once
 

@@ -16,8 +16,8 @@ struct reason_count {
 	const char *kind;
 	const struct reason_row *rows;
 	size_t len;
-	struct map *row_of;           /* name -> the place of its row */
-	char places[REASON_ROWS_MAX]; /* one for each of rows         */
+	struct map *row_of;                     /* name -> the place of its row */
+	char places[REASON_ROWS_MAX];           /* one for each of rows         */
 	struct reason_row own[REASON_ROWS_MAX]; /* of reason_count_of() */
 };
 

@@ -22,7 +22,7 @@ enum { REASON_ROWS_MAX = 64 };
  * is ready, the last but one of what has no reason yet. @metrics may be NULL. */
 struct reason_count *reason_count_new(struct metrics *metrics, const char *kind,
 				      const struct reason_row *rows, size_t len);
-/* The same with the rows of lib/api/reason.h that have @flag, between "Ready" and "Unknown", "Other". */
+/* The same with the rows of lib/api/reason.h that have @flag, then "Unknown" and "Other". */
 struct reason_count *reason_count_of(struct metrics *metrics, const char *kind, unsigned flag);
 /* Takes NULL, returns NULL. */
 struct reason_count *reason_count_free(struct reason_count *count);

@@ -154,6 +154,13 @@ const struct fake_request *fake_client_request(const struct kube_client *client)
 	return &client->calls->request;
 }
 
+static void put_first(struct kube_client *client, struct kube_call *call)
+{
+	unlink_call(call);
+	call->next = client->calls;
+	client->calls = call;
+}
+
 void fake_client_choose(struct kube_client *client, const char *part)
 {
 	struct kube_call *call = client->calls;
@@ -161,9 +168,28 @@ void fake_client_choose(struct kube_client *client, const char *part)
 	while (call && !strstr(call->request.path, part))
 		call = call->next;
 	assert(call);
-	unlink_call(call);
-	call->next = client->calls;
-	client->calls = call;
+	put_first(client, call);
+}
+
+static bool choose(struct kube_client *client, bool stream)
+{
+	struct kube_call *call = client->calls;
+
+	while (call && call->request.stream != stream)
+		call = call->next;
+	if (call)
+		put_first(client, call);
+	return call != NULL;
+}
+
+bool fake_client_choose_call(struct kube_client *client)
+{
+	return choose(client, false);
+}
+
+bool fake_client_choose_stream(struct kube_client *client)
+{
+	return choose(client, true);
 }
 
 static void end_call(struct kube_client *client, int result, const struct kube_response *response,
@@ -225,7 +251,8 @@ void fake_client_fail(struct kube_client *client, int code)
 	struct err err = { 0 };
 
 	assert(client->calls);
-	err_set(&err, ERR_RETRY, code, "no answer: %s", strerror(-code));
+	err_set(&err, code == -EMSGSIZE ? ERR_INVALID : ERR_RETRY, code, "no answer: %s",
+		strerror(-code));
 	end_call(client, code, &response, &err);
 }
 

@@ -1,0 +1,583 @@
+#include "kube/reconcile.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "api/kind.h"
+#include "api/meta.h"
+#include "base/array.h"
+#include "base/json_read.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/apply.h"
+#include "kube/clock.h"
+#include "kube/echoes.h"
+#include "kube/events.h"
+#include "kube/fetch.h"
+#include "kube/informer.h"
+#include "kube/store.h"
+#include "kube/workq_run.h"
+
+/* One run for one key. */
+struct run {
+	struct reconcile *reconcile;
+	const char *key; /* the queue's, until end */
+	work_end_fn *end;
+	void *end_arg;
+	unsigned steps;
+	bool answered; /* the API server itself told of the object in this run */
+	bool hidden;
+	struct entry *entry; /* what it said; NULL: that there is none */
+	char *text;          /* likewise, as JSON                      */
+	struct decision decision;
+	struct kube_call *call; /* under way; NULL: none */
+	bool acting;            /* reconcile_acted() is to come */
+};
+
+struct slot {
+	struct run *run;
+};
+
+struct reconcile {
+	struct reconcile_spec spec;
+	struct workq_run *queue;
+	struct echoes *echoes;
+	ARRAY(struct slot) runs;
+};
+
+static uint64_t now_ms(const struct reconcile *reconcile)
+{
+	return clock_now_ms(reconcile->spec.clock);
+}
+
+static void decision_done(struct decision *decision)
+{
+	json_decref(decision->body);
+	free(decision->event_reason);
+	free(decision->event_message);
+	if (decision->job && decision->job_free)
+		decision->job_free(decision->job);
+	*decision = (struct decision){ 0 };
+}
+
+/* --- what is known --------------------------------------------------------------------------- */
+
+/* The newest; NULL: there is none, or it cannot be read. */
+static const struct entry *entry_now(const struct run *run)
+{
+	const struct entry *entry =
+		run->answered ? run->entry
+			      : store_get(informer_store(run->reconcile->spec.objects), run->key);
+
+	return entry && entry->object ? entry : NULL;
+}
+
+static struct reconcile_view view_of(const struct run *run)
+{
+	const struct entry *entry = entry_now(run);
+
+	return (struct reconcile_view){
+		.key = run->key,
+		.object = entry ? entry->object : NULL,
+		.uid = entry ? entry->uid : NULL,
+		.version = entry ? entry->version : NULL,
+		.text = run->answered && entry ? run->text : NULL,
+		.fresh = run->answered,
+		.hidden = run->hidden,
+		.now_wall_ms = clock_wall_ms(run->reconcile->spec.clock),
+	};
+}
+
+/* NULL also of a kind whose objects are digests. */
+static const struct api_meta *meta_of(const struct run *run)
+{
+	const struct entry *entry = run->reconcile->spec.kind->digest ? NULL : entry_now(run);
+
+	return entry ? entry->object : NULL;
+}
+
+static bool is_informed(const struct reconcile *reconcile)
+{
+	const struct reconcile_spec *spec = &reconcile->spec;
+
+	if (!informer_synced(spec->objects) || (spec->is_ready && !spec->is_ready(spec->arg)))
+		return false;
+	for (const struct informer *const *need = spec->needs; need && *need; need++) {
+		if (!informer_synced(*need))
+			return false;
+	}
+	return true;
+}
+
+/* --- the end of a run ------------------------------------------------------------------------ */
+
+static void run_free(struct run *run)
+{
+	decision_done(&run->decision);
+	entry_free(run->reconcile->spec.kind, run->entry);
+	free(run->text);
+	free(run);
+}
+
+static struct run *find_run(const struct reconcile *reconcile, const char *key)
+{
+	for (size_t i = 0; i < reconcile->runs.len; i++) {
+		if (strcmp(reconcile->runs.items[i].run->key, key) == 0)
+			return reconcile->runs.items[i].run;
+	}
+	return NULL;
+}
+
+static void run_end(struct run *run, int result, const struct err *err)
+{
+	struct reconcile *reconcile = run->reconcile;
+
+	assert(!run->call && !run->acting);
+	for (size_t i = 0; i < reconcile->runs.len; i++) {
+		if (reconcile->runs.items[i].run == run)
+			reconcile->runs.items[i] = reconcile->runs.items[--reconcile->runs.len];
+	}
+	run->end(run->end_arg, result, err);
+	run_free(run);
+}
+
+/* The object is not what it was taken for: the next run waits until the cache has another. */
+static void run_fail(struct run *run, const struct err *err)
+{
+	const struct entry *entry = entry_now(run);
+	struct err cause = *err;
+
+	if (cause.code == -ENOENT)
+		cause.kind = ERR_CONFLICT; /* deleted meanwhile */
+	/* An answer that is too large says nothing; nothing in a deletion can be wrong for good. */
+	if (cause.code == -EMSGSIZE ||
+	    (run->decision.step == STEP_DELETE && cause.kind == ERR_INVALID))
+		cause.kind = ERR_RETRY;
+	if (cause.kind == ERR_CONFLICT && !run->answered && entry)
+		echoes_distrust(run->reconcile->echoes, run->key, entry->version,
+				now_ms(run->reconcile));
+	run_end(run, cause.code, &cause);
+}
+
+static void rested(const struct reconcile *reconcile, const char *key, const void *object)
+{
+	if (reconcile->spec.rested)
+		reconcile->spec.rested(reconcile->spec.arg, key, object);
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static void go_on(struct run *run);
+
+/* The step has been done, on what is still the view. */
+static void finish_step(struct run *run)
+{
+	const struct reconcile_spec *spec = &run->reconcile->spec;
+	const struct decision *decision = &run->decision;
+	const struct reconcile_view view = view_of(run);
+	const struct api_meta *meta = meta_of(run);
+
+	if (spec->after)
+		spec->after(spec->arg, &view, decision);
+	if (decision->event_reason && meta && spec->events)
+		events_record(spec->events, &(struct events_about){ spec->kind, meta },
+			      decision->warning ? EVENTS_WARNING : EVENTS_NORMAL,
+			      decision->event_reason, "%s",
+			      decision->event_message ? decision->event_message : "");
+}
+
+/* What the API server says of the object (NULL: there is none) counts more than the cache. One
+ * that is being deleted and has no finalizer has been shown for the last time. */
+static void take_answer(struct run *run, struct entry *entry, const struct kube_response *response)
+{
+	const struct api_kind *kind = run->reconcile->spec.kind;
+	const struct api_meta *meta = entry && !kind->digest ? entry->object : NULL;
+
+	if (meta && meta->deletion_timestamp && meta->finalizers.len == 0)
+		entry = entry_free(kind, entry);
+	entry_free(kind, run->entry);
+	run->entry = entry;
+	free(run->text);
+	run->text = entry ? xstrndup(response->body, response->body_len) : NULL;
+	run->answered = true;
+	echoes_expect(run->reconcile->echoes, run->key, entry ? entry->version : NULL,
+		      now_ms(run->reconcile));
+}
+
+/* The object of an answer; NULL: it is none, or another. */
+static struct entry *decode(const struct run *run, const struct kube_response *response)
+{
+	const struct api_kind *kind = run->reconcile->spec.kind;
+	const struct json_text text = { response->body, response->body_len };
+	struct entry *entry = entry_decode(kind, &text, NULL);
+
+	if (entry && entry->object && entry->version[0] && strcmp(entry->name, run->key) == 0)
+		return entry;
+	return entry_free(kind, entry);
+}
+
+static void next_step(struct run *run)
+{
+	decision_done(&run->decision);
+	go_on(run);
+}
+
+static void on_answer(void *arg, int result, const struct kube_response *response,
+		      const struct err *err)
+{
+	struct run *run = arg;
+	bool read = run->decision.step == STEP_READ;
+	bool gone = read && result == -ENOENT && fetch_says_gone(response, run->key);
+	struct entry *entry = result == 0 ? decode(run, response) : NULL;
+	struct err cause = *err;
+
+	run->call = NULL;
+	if (result == 0 && !entry)
+		err_set(&cause, ERR_RETRY, -EBADMSG, "the answer is not the object '%s'", run->key);
+	else if (read && result == -ENOENT) /* the path is not served: that says nothing of it */
+		err_set(&cause, ERR_RETRY, -EIO, "%s", err->msg);
+	if (!entry && !gone) {
+		run_fail(run, &cause);
+		return;
+	}
+	finish_step(run);
+	take_answer(run, entry, response);
+	next_step(run);
+}
+
+/* A finalizer keeps it a while: then the answer is the object. */
+static void on_deleted(void *arg, int result, const struct kube_response *response,
+		       const struct err *err)
+{
+	struct run *run = arg;
+	auto_json json_t *json = NULL;
+	struct err cause = *err;
+
+	run->call = NULL;
+	if (result == 0)
+		result = json_map_load(response->body, response->body_len, &json, &cause);
+	if (result < 0 && result != -ENOENT) {
+		run_fail(run, &cause);
+		return;
+	}
+	finish_step(run);
+	take_answer(run, result == 0 ? decode(run, response) : NULL, response);
+	next_step(run);
+}
+
+static void read_object(struct run *run)
+{
+	const struct reconcile_spec *spec = &run->reconcile->spec;
+
+	run->decision.step = STEP_READ;
+	run->call = fetch_object(spec->client, spec->kind, run->key, on_answer, run);
+}
+
+static void on_created(void *arg, int result, const struct kube_response *response,
+		       const struct err *err)
+{
+	struct run *run = arg;
+
+	if (result != -EEXIST) {
+		on_answer(run, result, response, err);
+		return;
+	}
+	decision_done(&run->decision);
+	run->hidden = true;
+	read_object(run);
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static const char *meta_text(const json_t *body, const char *key)
+{
+	const char *text =
+		json_string_value(json_object_get(json_object_get(body, "metadata"), key));
+
+	return text ? text : "";
+}
+
+static bool removes_finalizer(const struct run *run, const json_t *body)
+{
+	const json_t *list = json_object_get(json_object_get(body, "metadata"), "finalizers");
+	const struct api_meta *meta = meta_of(run);
+
+	return list && meta && json_array_size(list) < meta->finalizers.len;
+}
+
+/* What the head of reconcile.h says of a patch. */
+static void check_patch(const struct run *run)
+{
+	const json_t *body = run->decision.body;
+	const struct entry *entry = entry_now(run);
+
+	assert(entry);
+	assert(strcmp(meta_text(body, "uid"), entry->uid) == 0);
+	assert(strcmp(meta_text(body, "resourceVersion"), entry->version) == 0);
+	assert(json_object_size(body) > 1 ||
+	       json_object_size(json_object_get(body, "metadata")) > 2);
+	assert(run->answered || !removes_finalizer(run, body));
+}
+
+static struct apply_request request_of(const struct run *run, const char *subresource)
+{
+	return (struct apply_request){
+		.kind = run->reconcile->spec.kind,
+		.name = run->key,
+		.subresource = subresource,
+		.field_manager = run->reconcile->spec.field_manager,
+		.force = true,
+		.object = run->decision.body,
+	};
+}
+
+static void send_patch(struct run *run, const char *subresource)
+{
+	struct apply_request request = request_of(run, subresource);
+
+	check_patch(run);
+	run->call = apply_merge(run->reconcile->spec.client, &request, on_answer, run);
+}
+
+static void send_apply(struct run *run, const char *subresource)
+{
+	struct apply_request request = request_of(run, subresource);
+
+	run->call = apply_send(run->reconcile->spec.client, &request, on_answer, run);
+}
+
+static void send_create(struct run *run)
+{
+	struct apply_request request = request_of(run, NULL);
+
+	assert(!entry_now(run));
+	run->call = apply_create(run->reconcile->spec.client, &request, on_created, run);
+}
+
+static void send_delete(struct run *run)
+{
+	const struct entry *entry = entry_now(run);
+
+	assert(entry);
+	run->call = apply_delete(run->reconcile->spec.client,
+				 &(struct delete_request){
+					 .kind = run->reconcile->spec.kind,
+					 .name = run->key,
+					 .uid = entry->uid,
+					 .version = entry->version,
+				 },
+				 on_deleted, run);
+}
+
+static void act(struct run *run)
+{
+	const struct reconcile_spec *spec = &run->reconcile->spec;
+	const struct reconcile_view view = view_of(run);
+
+	assert(spec->act && run->answered);
+	run->acting = spec->act(spec->arg, &view, &run->decision);
+	if (!run->acting)
+		run_end(run, 0, NULL);
+}
+
+static void rest(struct run *run)
+{
+	const struct entry *entry = entry_now(run);
+	struct err failure = run->decision.failure;
+
+	assert(!run->decision.event_reason && !run->decision.body);
+	rested(run->reconcile, run->key, entry ? entry->object : NULL);
+	if (run->decision.again_ms > 0)
+		workq_run_add_after(run->reconcile->queue, run->key, run->decision.again_ms);
+	run_end(run, failure.kind == ERR_NONE ? 0 : failure.code, &failure);
+}
+
+static void do_step(struct run *run)
+{
+	switch (run->decision.step) {
+	case STEP_REST:
+		rest(run);
+		return;
+	case STEP_CREATE:
+		send_create(run);
+		return;
+	case STEP_PATCH:
+		send_patch(run, NULL);
+		return;
+	case STEP_PATCH_STATUS:
+		send_patch(run, "status");
+		return;
+	case STEP_APPLY:
+		send_apply(run, NULL);
+		return;
+	case STEP_APPLY_STATUS:
+		send_apply(run, "status");
+		return;
+	case STEP_DELETE:
+		send_delete(run);
+		return;
+	case STEP_READ:
+		read_object(run);
+		return;
+	case STEP_ACT:
+		act(run);
+		return;
+	}
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static void go_on(struct run *run)
+{
+	const struct reconcile_spec *spec = &run->reconcile->spec;
+	const struct reconcile_view view = view_of(run);
+
+	if (!spec->is_ours(spec->arg, run->key, view.object)) {
+		rested(run->reconcile, run->key, NULL);
+		run_end(run, 0, NULL);
+		return;
+	}
+	assert(run->answered || run->steps == 0);
+	if (run->steps++ == RECONCILE_STEPS_MAX) {
+		workq_run_add_after(run->reconcile->queue, run->key, RECONCILE_AGAIN_MS);
+		run_end(run, 0, NULL);
+		return;
+	}
+	spec->plan(spec->arg, &view, &run->decision);
+	log_debug("reconcile step", log_str("queue", spec->name), log_str("key", run->key),
+		  log_int("step", run->decision.step), log_int("detail", run->decision.detail));
+	if (spec->before && run->decision.step != STEP_REST)
+		spec->before(spec->arg, &view, &run->decision);
+	do_step(run);
+}
+
+/* How long the key has to wait, unless a change of its object comes first: until the cache shows
+ * what the API server has answered, and until the kind is installed. */
+static uint64_t wait_of(const struct reconcile *reconcile, const char *key,
+			const struct entry *entry)
+{
+	uint64_t wait_ms = echoes_wait_ms(reconcile->echoes, key, entry, now_ms(reconcile));
+
+	if (wait_ms == 0 && !informer_installed(reconcile->spec.objects))
+		return RECONCILE_AGAIN_MS;
+	return wait_ms;
+}
+
+/* True if there is something to decide on @key, now. What cannot be read is left alone: a change
+ * enqueues it. */
+static bool is_to_be_decided(struct reconcile *reconcile, const char *key)
+{
+	const struct reconcile_spec *spec = &reconcile->spec;
+	const struct entry *entry = store_get(informer_store(spec->objects), key);
+	uint64_t wait_ms;
+
+	if (!is_informed(reconcile)) {
+		workq_run_add_after(reconcile->queue, key, RECONCILE_AGAIN_MS);
+		return false;
+	}
+	if (entry && !entry->object)
+		return false;
+	if (!spec->is_ours(spec->arg, key, entry ? entry->object : NULL)) {
+		rested(reconcile, key, NULL);
+		return false;
+	}
+	wait_ms = wait_of(reconcile, key, entry);
+	if (wait_ms > 0)
+		workq_run_add_after(reconcile->queue, key, wait_ms);
+	return wait_ms == 0;
+}
+
+static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+{
+	struct reconcile *reconcile = arg;
+	struct run *run;
+
+	if (!is_to_be_decided(reconcile, key)) {
+		end(end_arg, 0, NULL);
+		return;
+	}
+	assert(!find_run(reconcile, key));
+	run = xcalloc(1, sizeof(*run));
+	*run = (struct run){ .reconcile = reconcile, .key = key, .end = end, .end_arg = end_arg };
+	array_add(&reconcile->runs)->run = run;
+	go_on(run);
+}
+
+void reconcile_enqueue(struct reconcile *reconcile, const char *key)
+{
+	workq_run_add(reconcile->queue, key);
+}
+
+void reconcile_enqueue_all(struct reconcile *reconcile)
+{
+	const struct reconcile_spec *spec = &reconcile->spec;
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	if (!is_informed(reconcile))
+		return;
+	while ((entry = store_next(informer_store(spec->objects), &cursor))) {
+		if (entry->object && spec->is_ours(spec->arg, entry->name, entry->object))
+			workq_run_add(reconcile->queue, entry->name);
+	}
+}
+
+void reconcile_changed(struct reconcile *reconcile, const char *key)
+{
+	const struct store *store = informer_store(reconcile->spec.objects);
+
+	echoes_hear(reconcile->echoes, key, store_get(store, key));
+	workq_run_add(reconcile->queue, key);
+}
+
+void reconcile_acted(struct reconcile *reconcile, const char *key)
+{
+	struct run *run = find_run(reconcile, key);
+
+	assert(run && run->acting);
+	run->acting = false;
+	finish_step(run);
+	next_step(run);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+struct reconcile *reconcile_new(const struct reconcile_spec *spec)
+{
+	struct reconcile *reconcile = xcalloc(1, sizeof(*reconcile));
+
+	assert(spec->plan && spec->is_ours && spec->max_running > 0);
+	reconcile->spec = *spec;
+	reconcile->echoes = echoes_new();
+	reconcile->queue = workq_run_new(&(struct workq_run_spec){
+		.name = spec->name,
+		.max_running = spec->max_running,
+		.work = work,
+		.arg = reconcile,
+		.clock = spec->clock,
+		.metrics = spec->metrics,
+	});
+	return reconcile;
+}
+
+struct reconcile *reconcile_free(struct reconcile *reconcile)
+{
+	if (!reconcile)
+		return NULL;
+	while (reconcile->runs.len > 0) {
+		struct run *run = reconcile->runs.items[--reconcile->runs.len].run;
+
+		if (run->call)
+			kube_call_cancel(run->call);
+		run->end(run->end_arg, 0, NULL);
+		run_free(run);
+	}
+	array_done(&reconcile->runs);
+	workq_run_free(reconcile->queue);
+	echoes_free(reconcile->echoes);
+	free(reconcile);
+	return NULL;
+}

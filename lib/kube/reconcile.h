@@ -1,0 +1,160 @@
+/*
+ * reconcile: makes the objects of one kind what they should be: a queue of keys, the cache of an
+ * informer, writes, events and metrics. A kind decides; this does what is decided.
+ *
+ * One run for one key: ask plan() for the next single step, do it, ask again, until it says REST
+ * or a step fails. The queue repeats failed runs by the kind of their error (workq_run.h). Nothing
+ * is remembered between two runs but which answers the cache does not show yet (echoes.h).
+ *
+ * Invariants, asserted where that is possible:
+ *  - one run per key at a time; plan() is asked again after every step, at most
+ *    RECONCILE_STEPS_MAX times in a run; then the run ends and the key waits RECONCILE_AGAIN_MS;
+ *  - plan() sees the cache only when all lists that it needs are there, and only when the cache
+ *    shows what the API server has answered;
+ *  - ACT, and a patch that removes a finalizer, need an object that the API server itself has
+ *    returned in this run (view.fresh);
+ *  - a write is an apply, or creates, or carries uid and resourceVersion of what plan() saw;
+ *  - an event is recorded once, after the step that it belongs to has succeeded;
+ *  - an unchanged world gives no write: plan() depends on its view alone, and no patch is empty.
+ * The order of enqueues, changes and lists does not matter.
+ *
+ * The kinds, and what each needs beside PATCH, PATCH_STATUS and READ:
+ *
+ *	USBDeviceClaim           before(): gives the device's node back
+ *	PCIDeviceClaim           ACT; is_ours() without an object, for a record that is left;
+ *	                         failure, for a transition that is tried again; before() and after()
+ *	                         for failpoints and audit. To be added: a status during an act
+ *	SRIOVNetworkDevice       CREATE, DELETE, ACT; view.hidden, for an object without our label
+ *	SRIOVGPUDevice, VGPUDevice, MigConfiguration
+ *	                         likewise, a reconcile each; READ before ACT is new to them
+ *	PCIDeviceClaims of vGPUs CREATE, DELETE; a reconcile of their own, instead of writes by
+ *	                         that of the vGPUs
+ *	PCIDevice, USBDevice, MediatedDevice, MediatedDeviceParent
+ *	                         APPLY, APPLY_STATUS, DELETE; plan() sees the answer of an apply:
+ *	                         the status follows a new object, and nulls follow an apply that
+ *	                         left fields of others; after() for the audit of allocations
+ *	HostDeviceConfig         APPLY_STATUS, field_manager per node; again_ms spreads the agents
+ *	DevicePool               CREATE, DELETE; objects are digests: no events, and no check of
+ *	                         finalizers; is_ready(): this replica leads
+ *	claims, for the controller
+ *	                         DELETE; view.text, since a digest is too little to patch
+ *	Node, KubeVirt, VirtualMachine
+ *	                         ACT; to be added with them: keys "namespace/name"
+ *	Secret and webhook configurations
+ *	                         CREATE, APPLY with resourceVersion in the body
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct api_kind;
+struct clock;
+struct events;
+struct informer;
+struct kube_client;
+struct metrics;
+struct reconcile;
+
+enum {
+	RECONCILE_STEPS_MAX = 16,
+	RECONCILE_AGAIN_MS = 2000, /* also between looks whether the kind is installed by now */
+};
+
+enum step {
+	STEP_REST,         /* as it should be, or waits for a change             */
+	STEP_CREATE,       /* post body; -EEXIST: read what is there             */
+	STEP_PATCH,        /* merge body into the object                         */
+	STEP_PATCH_STATUS, /* merge body into its status                         */
+	STEP_APPLY,        /* apply body, taking fields over from others         */
+	STEP_APPLY_STATUS, /* apply body as the status, likewise                 */
+	STEP_DELETE,       /* delete the object as it was seen                   */
+	STEP_READ,         /* read the object: the next step cannot be taken back */
+	STEP_ACT,          /* have the kind's act() do something                 */
+};
+
+/* All that is known of one key. Borrowed, for the call. */
+struct reconcile_view {
+	const char *key;     /* the object's name                                               */
+	const void *object;  /* the newest: of an answer in this run, else of the cache; NULL:  */
+			     /* there is none                                                   */
+	const char *uid;     /* of it                                                           */
+	const char *version; /* of it                                                           */
+	const char *text;    /* the answer that it is of, as JSON; NULL: it is of the cache     */
+	bool fresh;          /* the API server itself has said so in this run                   */
+	bool hidden;         /* CREATE has found it, though the cache does not show it          */
+	int64_t now_wall_ms;
+};
+
+/* What to do next; {0} is REST. All of it is the reconcile's to release. */
+struct decision {
+	enum step step;
+	int detail;         /* the kind's own word for the step, for its callbacks and the log  */
+	json_t *body;       /* of a write: patch.h                                              */
+	uint64_t again_ms;  /* REST: run again after this; 0: not before a change               */
+	struct err failure; /* REST: the run fails with this; kind ERR_NONE: it does not        */
+	void *job;          /* ACT: the kind's own                                              */
+	void (*job_free)(void *job);
+
+	/* An event on the object that goes with the step; NULL reason: none. */
+	bool warning;
+	char *event_reason;
+	char *event_message;
+};
+
+/* What a kind is. Copied; what it points to is borrowed and outlives the reconcile. */
+struct reconcile_spec {
+	const char *name; /* of the queue, in logs and metrics: "usbdeviceclaims"  */
+	const struct api_kind *kind;
+	const struct informer *objects;      /* of the kind                                  */
+	const struct informer *const *needs; /* other lists that must be there; NULL ends it,
+						and may be NULL                              */
+	const char *field_manager;
+	size_t max_running; /* keys at a time */
+
+	/* Is all there that is no list, such as an inventory? May be NULL. */
+	bool (*is_ready)(void *arg);
+	/* Has this program to do with the key? @object NULL: there is none. */
+	bool (*is_ours)(void *arg, const char *key, const void *object);
+	/* The next step. Pure: it writes nothing but @ret_decision, which is {0}. */
+	void (*plan)(void *arg, const struct reconcile_view *view, struct decision *ret_decision);
+	/* A step is about to be done, and has been done; @view is what it was decided on. Not of a
+	 * REST. May be NULL. */
+	void (*before)(void *arg, const struct reconcile_view *view,
+		       const struct decision *decision);
+	void (*after)(void *arg, const struct reconcile_view *view,
+		      const struct decision *decision);
+	/* Begin @decision->job. True: reconcile_acted() will be called, not before this has
+	 * returned. False: it cannot be done now; the kind enqueues the key when it can. NULL: the
+	 * kind never decides on ACT. */
+	bool (*act)(void *arg, const struct reconcile_view *view, const struct decision *decision);
+	/* A run has come to rest; @object NULL: there is none, or it is not ours. May be NULL. */
+	void (*rested)(void *arg, const char *key, const void *object);
+	void *arg;
+
+	struct kube_client *client;
+	struct clock *clock;
+	struct events *events;   /* NULL: none */
+	struct metrics *metrics; /* may be NULL */
+};
+
+struct reconcile *reconcile_new(const struct reconcile_spec *spec);
+/* Cancels calls under way; acts under way are to end without reconcile_acted(). No callback runs
+ * any more. Takes NULL, returns NULL. */
+struct reconcile *reconcile_free(struct reconcile *reconcile);
+
+/* Run @key, once all that is needed is there. */
+void reconcile_enqueue(struct reconcile *reconcile, const char *key);
+/* The same for every object of the cache that is ours. Does nothing before all that is needed is
+ * there: whoever brings the last of it calls this. */
+void reconcile_enqueue_all(struct reconcile *reconcile);
+
+/* The object @key changed in the cache: to be called for each change that the informer reports. */
+void reconcile_changed(struct reconcile *reconcile, const char *key);
+
+/* The act of @key has ended: its run goes on. */
+void reconcile_acted(struct reconcile *reconcile, const char *key);

@@ -1,0 +1,492 @@
+#include "fake/fake_server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_map.h"
+#include "api/kind.h"
+#include "base/array.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "fake/fake_client.h"
+
+struct line {
+	char *text;
+};
+
+struct fake_server {
+	const struct api_kind *kind;
+	struct kube_client *client;
+	json_t *objects;            /* name -> object                                        */
+	json_t *answered;           /* name -> resourceVersion that was answered last        */
+	ARRAY(struct line) changes; /* that the watch has not shown                */
+	char *hidden;
+	int version;
+	int uids;
+	size_t writes;
+	struct str log, told;
+};
+
+struct fake_server *fake_server_new(const struct api_kind *kind)
+{
+	struct fake_server *server = xcalloc(1, sizeof(*server));
+
+	server->kind = kind;
+	server->client = fake_client_new();
+	server->objects = json_object();
+	server->answered = json_object();
+	server->hidden = xstrdup("");
+	server->version = 100;
+	return server;
+}
+
+static void forget_changes(struct fake_server *server)
+{
+	for (size_t i = 0; i < server->changes.len; i++)
+		free(server->changes.items[i].text);
+	server->changes.len = 0;
+}
+
+struct fake_server *fake_server_free(struct fake_server *server)
+{
+	if (!server)
+		return NULL;
+	forget_changes(server);
+	array_done(&server->changes);
+	json_decref(server->objects);
+	json_decref(server->answered);
+	str_done(&server->log);
+	str_done(&server->told);
+	free(server->hidden);
+	free(server);
+	return NULL;
+}
+
+struct kube_client *fake_server_client(struct fake_server *server)
+{
+	return server->client;
+}
+
+/* --- objects ----------------------------------------------------------------------------- */
+
+static json_t *meta_of(const json_t *object)
+{
+	return json_object_get(object, "metadata");
+}
+
+static const char *meta_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(meta_of(object), key));
+
+	return text ? text : "";
+}
+
+static void set_meta(json_t *object, const char *key, const char *text)
+{
+	if (!meta_of(object))
+		json_object_set_new(object, "metadata", json_object());
+	json_object_set_new(meta_of(object), key, json_string(text));
+}
+
+static void merge(json_t *target, json_t *patch)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (patch, key, value) {
+		if (json_is_null(value)) {
+			json_object_del(target, key);
+			continue;
+		}
+		if (!json_is_object(value)) {
+			json_object_set(target, key, value);
+			continue;
+		}
+		if (!json_is_object(json_object_get(target, key)))
+			json_object_set_new(target, key, json_object());
+		merge(json_object_get(target, key), value);
+	}
+}
+
+static void change(struct fake_server *server, const char *type, json_t *object)
+{
+	char version[16];
+	auto_free char *text = NULL;
+
+	(void)snprintf(version, sizeof(version), "%d", ++server->version);
+	set_meta(object, "resourceVersion", version);
+	server->writes++;
+	if (strcmp(meta_text(object, "name"), server->hidden) == 0)
+		return;
+	text = json_map_text(object);
+	array_add(&server->changes)->text =
+		xasprintf("{\"type\":\"%s\",\"object\":%s}", type, text);
+}
+
+static bool is_over(const json_t *object)
+{
+	return *meta_text(object, "deletionTimestamp") &&
+	       json_array_size(json_object_get(meta_of(object), "finalizers")) == 0;
+}
+
+static void create(struct fake_server *server, const char *name, json_t *object)
+{
+	auto_free char *uid = xasprintf("u%d", ++server->uids);
+
+	set_meta(object, "name", name);
+	set_meta(object, "uid", uid);
+	json_object_set_new(meta_of(object), "generation", json_integer(1));
+	json_object_del(object, "status");
+	json_object_set(server->objects, name, object);
+	change(server, "ADDED", object);
+}
+
+/* Put @changed in the place of the object @name. */
+static void replace(struct fake_server *server, const char *name, json_t *changed)
+{
+	const json_t *before = json_object_get(server->objects, name);
+	json_int_t generation = json_integer_value(json_object_get(meta_of(before), "generation"));
+
+	if (json_equal(before, changed))
+		return;
+	if (json_object_get(changed, "spec") &&
+	    !json_equal(json_object_get(before, "spec"), json_object_get(changed, "spec")))
+		json_object_set_new(meta_of(changed), "generation", json_integer(generation + 1));
+	change(server, is_over(changed) ? "DELETED" : "MODIFIED", changed);
+	if (is_over(changed))
+		json_object_del(server->objects, name);
+	else
+		json_object_set(server->objects, name, changed);
+}
+
+/* The object after the patch, as the API server makes it: status and the rest apart. */
+static json_t *patched(const json_t *object, const json_t *patch, bool status)
+{
+	json_t *changed = json_deep_copy(object);
+	auto_json json_t *part = json_deep_copy(patch);
+
+	if (!status) {
+		json_object_del(part, "status");
+		merge(changed, part);
+	} else if (json_object_get(part, "status")) {
+		auto_json json_t *alone =
+			json_pack("{s:O}", "status", json_object_get(part, "status"));
+
+		merge(changed, alone);
+	}
+	set_meta(changed, "uid", meta_text(object, "uid"));
+	set_meta(changed, "resourceVersion", meta_text(object, "resourceVersion"));
+	return changed;
+}
+
+void fake_server_write(struct fake_server *server, const char *name, const char *text)
+{
+	const json_t *object = json_object_get(server->objects, name);
+	auto_free char *made = xstrdup(text);
+	auto_json json_t *json = NULL;
+	auto_json json_t *changed = NULL;
+
+	for (char *c = made; *c; c++)
+		*c = *c == '\'' ? '"' : *c;
+	json = json_loads(made, 0, NULL);
+	assert(json);
+	if (!object) {
+		create(server, name, json);
+		return;
+	}
+	changed = patched(object, json, false);
+	replace(server, name, changed);
+}
+
+void fake_server_delete(struct fake_server *server, const char *name)
+{
+	const json_t *object = json_object_get(server->objects, name);
+	auto_json json_t *changed = json_deep_copy(object);
+
+	if (!object || *meta_text(object, "deletionTimestamp"))
+		return;
+	set_meta(changed, "deletionTimestamp", "2026-01-02T03:04:05Z");
+	replace(server, name, changed);
+}
+
+void fake_server_hide(struct fake_server *server, const char *name)
+{
+	free(server->hidden);
+	server->hidden = xstrdup(name);
+}
+
+const json_t *fake_server_get(const struct fake_server *server, const char *name)
+{
+	return json_object_get(server->objects, name);
+}
+
+const char *fake_server_text(const struct fake_server *server, const char *name, const char *member)
+{
+	const json_t *at = fake_server_get(server, name);
+	auto_free char *copy = xstrdup(member);
+	char *rest = copy;
+	char *key;
+	const char *text;
+
+	while ((key = strsep(&rest, ".")))
+		at = json_object_get(at, key);
+	text = json_string_value(at);
+	return text ? text : "";
+}
+
+/* --- requests ---------------------------------------------------------------------------- */
+
+/* One request, and what is to be answered. */
+struct served {
+	struct fake_server *server;
+	const struct fake_request *request;
+	char *name; /* "": of the collection */
+	bool is_status;
+	json_t *body;
+	int status;
+	json_t *answer;
+};
+
+static void fail_with(struct served *s, int status, const char *reason)
+{
+	s->status = status;
+	s->answer = json_pack("{s:s, s:s, s:{s:s}}", "kind", "Status", "reason", reason, "details",
+			      "name", s->name);
+}
+
+static void answer_object(struct served *s, json_t *object)
+{
+	s->status = 200;
+	s->answer = json_incref(object);
+	if (!is_over(object))
+		json_object_set(s->server->answered, s->name,
+				json_object_get(meta_of(object), "resourceVersion"));
+}
+
+static void serve_list(struct served *s)
+{
+	json_t *items = json_array();
+	const char *name;
+	json_t *object;
+	char version[16];
+
+	(void)snprintf(version, sizeof(version), "%d", s->server->version);
+	json_object_foreach (s->server->objects, name, object) {
+		if (strcmp(name, s->server->hidden) != 0)
+			json_array_append(items, object);
+	}
+	forget_changes(s->server);
+	s->status = 200;
+	s->answer =
+		json_pack("{s:{s:s}, s:o}", "metadata", "resourceVersion", version, "items", items);
+}
+
+static void serve_create(struct served *s)
+{
+	free(s->name);
+	s->name = xstrdup(meta_text(s->body, "name"));
+	if (json_object_get(s->server->objects, s->name)) {
+		fail_with(s, 409, "AlreadyExists");
+		return;
+	}
+	create(s->server, s->name, s->body);
+	answer_object(s, s->body);
+}
+
+static size_t finalizers(const json_t *object)
+{
+	return json_array_size(json_object_get(meta_of(object), "finalizers"));
+}
+
+static void serve_patch(struct served *s, json_t *object)
+{
+	bool apply = strstr(s->request->content_type, "apply") != NULL;
+	auto_json json_t *changed = NULL;
+	const char *answered = json_string_value(json_object_get(s->server->answered, s->name));
+
+	if (!object && apply && !s->is_status) {
+		create(s->server, s->name, s->body);
+		answer_object(s, s->body);
+		return;
+	}
+	if (!object) {
+		fail_with(s, 404, "NotFound");
+		return;
+	}
+	assert(apply || (*meta_text(s->body, "uid") && *meta_text(s->body, "resourceVersion")));
+	if (!apply && (strcmp(meta_text(s->body, "uid"), meta_text(object, "uid")) != 0 ||
+		       strcmp(meta_text(s->body, "resourceVersion"),
+			      meta_text(object, "resourceVersion")) != 0)) {
+		fail_with(s, 409, "Conflict");
+		return;
+	}
+	changed = patched(object, s->body, s->is_status);
+	if (finalizers(changed) < finalizers(object))
+		assert(answered && strcmp(answered, meta_text(object, "resourceVersion")) == 0);
+	replace(s->server, s->name, changed);
+	answer_object(s, changed);
+}
+
+static void serve_delete(struct served *s, json_t *object)
+{
+	json_t *conditions = json_object_get(s->body, "preconditions");
+	const char *uid = json_string_value(json_object_get(conditions, "uid"));
+	const char *version = json_string_value(json_object_get(conditions, "resourceVersion"));
+
+	assert(uid && version);
+	if (!object) {
+		fail_with(s, 404, "NotFound");
+		return;
+	}
+	if (strcmp(uid, meta_text(object, "uid")) != 0 ||
+	    strcmp(version, meta_text(object, "resourceVersion")) != 0) {
+		fail_with(s, 409, "Conflict");
+		return;
+	}
+	fake_server_delete(s->server, s->name);
+	object = json_object_get(s->server->objects, s->name);
+	if (object)
+		answer_object(s, object);
+	else
+		s->answer = json_pack("{s:s}", "kind", "Status");
+	s->status = 200;
+}
+
+static void serve(struct served *s)
+{
+	json_t *object = json_object_get(s->server->objects, s->name);
+	const char *method = s->request->method;
+
+	if (strcmp(method, "POST") == 0)
+		serve_create(s);
+	else if (!*s->name)
+		serve_list(s);
+	else if (strcmp(method, "PATCH") == 0)
+		serve_patch(s, object);
+	else if (strcmp(method, "DELETE") == 0)
+		serve_delete(s, object);
+	else if (object)
+		answer_object(s, object);
+	else
+		fail_with(s, 404, "NotFound");
+}
+
+/* "/apis/.../PLURAL/NAME/status?x" */
+static void parse(struct served *s)
+{
+	auto_free char *plural = xasprintf("/%s", s->server->kind->plural);
+	const char *at = strstr(s->request->path, plural);
+	size_t len;
+
+	assert(at);
+	at += strlen(plural);
+	at += *at == '/';
+	len = strcspn(at, "/?");
+	s->name = xstrndup(at, len);
+	s->is_status = strncmp(at + len, "/status", strlen("/status")) == 0;
+	s->body = json_loads(s->request->body, 0, NULL);
+}
+
+/* True if something in place of an answer was given. */
+static bool serve_badly(struct served *s, enum fake_fault fault)
+{
+	struct kube_client *client = s->server->client;
+
+	switch (fault) {
+	case FAULT_NONE:
+	case FAKE_FAULTS:
+		return false;
+	case FAULT_LOST:
+		serve(s);
+		fake_client_fail(client, -EIO);
+		return true;
+	case FAULT_TOO_LARGE:
+		serve(s);
+		fake_client_fail(client, -EMSGSIZE);
+		return true;
+	case FAULT_NO_ANSWER:
+		fake_client_fail(client, -ETIMEDOUT);
+		return true;
+	case FAULT_TROUBLE:
+		fake_client_answer(client, 500, "{\"kind\":\"Status\"}");
+		return true;
+	case FAULT_TOO_MANY:
+		fake_client_answer_later(client, 429, "{\"kind\":\"Status\"}", 1000);
+		return true;
+	case FAULT_CONFLICT:
+		fake_client_answer(client, 409, "{\"kind\":\"Status\"}");
+		return true;
+	case FAULT_GONE:
+		fake_client_answer(client, 410, "{\"kind\":\"Status\"}");
+		return true;
+	case FAULT_STRANGE:
+		fake_client_answer(client, 200, "{}");
+		return true;
+	case FAULT_NOT_SERVED:
+		fake_client_answer(client, 404, "{\"kind\":\"Status\"}");
+		return true;
+	}
+	return false;
+}
+
+bool fake_server_serve(struct fake_server *server, enum fake_fault fault)
+{
+	struct served s = { .server = server };
+
+	if (!fake_client_choose_call(server->client))
+		return false;
+	s.request = fake_client_request(server->client);
+	parse(&s);
+	if (*s.name || strcmp(s.request->method, "GET") != 0)
+		str_addf(&server->log, "%s%s%s%s|", s.request->method, *s.name ? " " : "", s.name,
+			 s.is_status ? "/status" : "");
+	if (!serve_badly(&s, fault)) {
+		auto_free char *text = NULL;
+
+		serve(&s);
+		text = json_map_text(s.answer);
+		fake_client_answer(server->client, s.status, text);
+	}
+	free(s.name);
+	json_decref(s.body);
+	json_decref(s.answer);
+	return true;
+}
+
+bool fake_server_show(struct fake_server *server, size_t count)
+{
+	bool shown = false;
+
+	while (count-- > 0 && server->changes.len > 0 &&
+	       fake_client_choose_stream(server->client)) {
+		auto_free char *text = server->changes.items[0].text;
+
+		memmove(server->changes.items, server->changes.items + 1,
+			--server->changes.len * sizeof(*server->changes.items));
+		(void)fake_client_line(server->client, text);
+		shown = true;
+	}
+	return shown;
+}
+
+void fake_server_end_watch(struct fake_server *server)
+{
+	if (fake_client_choose_stream(server->client))
+		fake_client_answer(server->client, 410, "{\"kind\":\"Status\"}");
+}
+
+const char *fake_server_log(struct fake_server *server)
+{
+	str_clear(&server->told);
+	str_add(&server->told, str_cstr(&server->log));
+	str_clear(&server->log);
+	return str_cstr(&server->told);
+}
+
+size_t fake_server_writes(const struct fake_server *server)
+{
+	return server->writes;
+}

@@ -1,0 +1,61 @@
+/*
+ * fake_server: an API server with the objects of one kind, behind fake_client: lists, a watch,
+ * reads, and writes with preconditions, finalizers and generations. A test serves one request
+ * after the other, well or badly, and says when the watch shows what has changed.
+ *
+ * Asserts what no program of ours may do: patch or delete without uid and resourceVersion, remove
+ * a finalizer from an object that the server has not returned in this state.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct api_kind;
+struct fake_server;
+struct kube_client;
+
+enum fake_fault {
+	FAULT_NONE,
+	FAULT_NO_ANSWER,  /* nothing was done                              */
+	FAULT_LOST,       /* it was done, and the answer does not come     */
+	FAULT_TROUBLE,    /* 500                                           */
+	FAULT_TOO_MANY,   /* 429                                           */
+	FAULT_CONFLICT,   /* 409                                           */
+	FAULT_GONE,       /* 410                                           */
+	FAULT_TOO_LARGE,  /* the answer passes the limit: it was done      */
+	FAULT_STRANGE,    /* 200 with something else                       */
+	FAULT_NOT_SERVED, /* 404 that names nothing                        */
+	FAKE_FAULTS,
+};
+
+struct fake_server *fake_server_new(const struct api_kind *kind);
+/* The client is to be freed before. Takes NULL, returns NULL. */
+struct fake_server *fake_server_free(struct fake_server *server);
+/* A client of it, to be freed by the caller. The same one at each call. */
+struct kube_client *fake_server_client(struct fake_server *server);
+
+/* A user creates the object @name, or changes it, by a merge patch; @text has ' for ". */
+void fake_server_write(struct fake_server *server, const char *name, const char *text);
+void fake_server_delete(struct fake_server *server, const char *name);
+/* Neither lists nor watch have the object @name from now on; "": all have. */
+void fake_server_hide(struct fake_server *server, const char *name);
+
+/* The object; NULL: there is none. */
+const json_t *fake_server_get(const struct fake_server *server, const char *name);
+/* The text of its member "spec.userName"; "" without it. */
+const char *fake_server_text(const struct fake_server *server, const char *name,
+			     const char *member);
+
+/* Serve the oldest request that is no watch. False: there is none. */
+bool fake_server_serve(struct fake_server *server, enum fake_fault fault);
+/* Let the watch show the next @count changes. False: there was none, or there is no watch. */
+bool fake_server_show(struct fake_server *server, size_t count);
+/* End the watch; what it has not shown is in the next list. */
+void fake_server_end_watch(struct fake_server *server);
+
+/* Requests of objects since the last call, as "PATCH a/status|GET a|", valid until the next; all
+ * changes so far. */
+const char *fake_server_log(struct fake_server *server);
+size_t fake_server_writes(const struct fake_server *server);

@@ -1,0 +1,352 @@
+/*
+ * reconcile_bench: a toy kind on reconcile.h, between a fake_server and a clock that stands still.
+ *
+ * The toy's objects are USBDeviceClaims. What spec.userName says is to be in status.portPath. Each
+ * has a finalizer; before that is removed, the toy acts on the object. Objects whose names begin
+ * with "w" are wanted by the toy itself, those with "x" are unwanted, those with "o" are others',
+ * and those with "apply" in it are written by applies.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "api/patch.h"
+#include "api/usbdevice.h"
+#include "api/usbdeviceclaim.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "fake/fake_client.h"
+#include "fake/fake_clock.h"
+#include "fake/fake_server.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "kube/reconcile.h"
+#include "kube/store.h"
+#include "unit/suite.h"
+
+#define TOY_FINALIZER "example.com/toy"
+
+/* kube/events.h without an API server. */
+struct events {
+	struct str recorded;
+	size_t count;
+};
+
+void events_record(struct events *events, const struct events_about *about, enum events_type type,
+		   const char *reason, const char *fmt, ...)
+{
+	(void)type;
+	assert_non_null(fmt);
+	str_addf(&events->recorded, "%s %s|", reason, about->meta->name);
+	events->count++;
+}
+
+struct bench {
+	struct fake_server *server;
+	struct fake_clock *clock;
+	struct informer *informer;
+	struct reconcile *reconcile;
+	struct events events;
+	struct json_strs acting; /* keys of acts under way                                */
+	struct map *acted;       /* uid -> something, of objects that were acted on       */
+	struct str steps;        /* what before(), after() and rested() were told         */
+	const struct informer *needs[2];
+	bool ready;
+	bool busy;          /* nothing can be acted on now                */
+	bool writes_always; /* the toy is never content                   */
+	bool starts_wanted; /* names that begin with "w" are to be there  */
+	struct err failure; /* of a REST */
+	uint64_t again_ms;  /* likewise  */
+	size_t plans;
+};
+
+static inline bool toy_wants(const struct bench *b, const char *key)
+{
+	return key[0] == 'w' && b->starts_wanted;
+}
+
+static inline bool toy_is_ready(void *arg)
+{
+	const struct bench *b = arg;
+
+	return b->ready;
+}
+
+static inline bool toy_is_ours(void *arg, const char *key, const void *object)
+{
+	return (object && key[0] != 'o') || toy_wants(arg, key);
+}
+
+static inline void toy_plan_absent(const struct reconcile_view *view, struct decision *d)
+{
+	bool apply = strstr(view->key, "apply") != NULL;
+
+	d->step = apply ? STEP_APPLY : STEP_CREATE;
+	d->body = json_pack("{s:{s:s}}", "spec", "userName", "made");
+}
+
+static inline void toy_plan_deleted(const struct bench *b, const struct reconcile_view *view,
+				    struct decision *d)
+{
+	const struct usbdeviceclaim *claim = view->object;
+
+	if (!api_meta_has_finalizer(&claim->meta, TOY_FINALIZER))
+		return;
+	if (!view->fresh) {
+		d->step = STEP_READ;
+		return;
+	}
+	if (!map_get(b->acted, view->uid)) {
+		d->step = STEP_ACT;
+		d->job = xstrdup(view->key);
+		d->job_free = free;
+		return;
+	}
+	d->step = STEP_PATCH;
+	d->detail = 7;
+	d->body = patch_new(&claim->meta);
+	patch_remove_finalizer(d->body, &claim->meta, TOY_FINALIZER);
+	d->event_reason = xstrdup("Released");
+}
+
+/* True if something of the status differs. */
+static inline bool toy_plan_status(const struct bench *b, const struct reconcile_view *view,
+				   struct decision *d)
+{
+	const struct usbdeviceclaim *claim = view->object;
+	struct usbdeviceclaim_status want;
+	const struct patch_status status = { .meta = &claim->meta,
+					     .map = usbdeviceclaim_status_map,
+					     .have = &claim->status,
+					     .want = &want,
+					     .conditions = &want.conditions,
+					     .now_wall_ms = view->now_wall_ms };
+
+	json_map_copy(status.map, &want, &claim->status);
+	free(want.port_path);
+	want.port_path = xstrdup_or_null(claim->spec.user_name);
+	if (b->writes_always)
+		want.observed_generation = claim->status.observed_generation + 1;
+	patch_status_condition(&status, "Ready", API_TRUE, "Ready", claim->spec.user_name);
+	d->body = patch_status_body(&status);
+	json_map_done(status.map, &want);
+	if (!d->body)
+		return false;
+	d->step = STEP_PATCH_STATUS;
+	d->event_reason = xstrdup("Told");
+	d->event_message = xstrdup("message");
+	if (strstr(view->key, "apply")) {
+		d->step = STEP_APPLY_STATUS;
+		json_object_del(d->body, "metadata");
+	}
+	return true;
+}
+
+static inline void toy_plan(void *arg, const struct reconcile_view *view, struct decision *d)
+{
+	struct bench *b = arg;
+	const struct usbdeviceclaim *claim = view->object;
+
+	b->plans++;
+	if (view->hidden)
+		str_addf(&b->steps, "hidden %s|", view->key);
+	if (!claim) {
+		toy_plan_absent(view, d);
+	} else if (claim->meta.deletion_timestamp) {
+		toy_plan_deleted(b, view, d);
+	} else if (view->key[0] == 'x') {
+		d->step = STEP_DELETE;
+	} else if (!api_meta_has_finalizer(&claim->meta, TOY_FINALIZER)) {
+		d->step = STEP_PATCH;
+		d->body = patch_new(&claim->meta);
+		patch_add_finalizer(d->body, &claim->meta, TOY_FINALIZER);
+	} else if (!toy_plan_status(b, view, d)) {
+		d->again_ms = b->again_ms;
+		d->failure = b->failure;
+	}
+}
+
+static inline void toy_before(void *arg, const struct reconcile_view *view,
+			      const struct decision *decision)
+{
+	struct bench *b = arg;
+
+	if (decision->detail)
+		str_addf(&b->steps, "before %d %s|", decision->detail, view->version);
+}
+
+static inline void toy_after(void *arg, const struct reconcile_view *view,
+			     const struct decision *decision)
+{
+	struct bench *b = arg;
+
+	if (decision->detail)
+		str_addf(&b->steps, "after %d %s|", decision->detail, view->version);
+}
+
+static inline bool toy_act(void *arg, const struct reconcile_view *view,
+			   const struct decision *decision)
+{
+	struct bench *b = arg;
+
+	assert_true(view->fresh);
+	assert_string_equal(decision->job, view->key);
+	if (b->busy)
+		return false;
+	json_strs_add(&b->acting, view->key);
+	return true;
+}
+
+static inline void toy_rested(void *arg, const char *key, const void *object)
+{
+	struct bench *b = arg;
+
+	str_addf(&b->steps, "%s %s|", object ? "rests" : "gone", key);
+}
+
+/* The oldest act ends. False: there is none. */
+static inline bool bench_end_act(struct bench *b)
+{
+	auto_free char *key = NULL;
+	const json_t *object;
+
+	if (b->acting.len == 0)
+		return false;
+	key = xstrdup(b->acting.items[0]);
+	json_strs_remove(&b->acting, key);
+	object = fake_server_get(b->server, key);
+	if (object)
+		(void)map_set(b->acted, fake_server_text(b->server, key, "metadata.uid"), b);
+	reconcile_acted(b->reconcile, key);
+	return true;
+}
+
+static inline void bench_on_change(void *arg, const char *name, const struct entry *before,
+				   const struct entry *after)
+{
+	struct bench *b = arg;
+
+	(void)before;
+	(void)after;
+	if (b->reconcile)
+		reconcile_changed(b->reconcile, name);
+}
+
+static inline void bench_enqueue_all(struct bench *b)
+{
+	if (!b->reconcile)
+		return;
+	reconcile_enqueue_all(b->reconcile);
+	if (b->starts_wanted) {
+		reconcile_enqueue(b->reconcile, "w1");
+		reconcile_enqueue(b->reconcile, "wapply");
+	}
+}
+
+static inline void bench_on_synced(void *arg)
+{
+	bench_enqueue_all(arg);
+}
+
+/* The program begins, or begins again. */
+static inline void bench_begin(struct bench *b)
+{
+	struct kube_client *client = fake_server_client(b->server);
+	struct clock *clock = fake_clock_as_clock(b->clock);
+
+	b->informer = informer_new(
+		&(struct informer_deps){ .client = client, .clock = clock },
+		&(struct informer_spec){ .kind = &usbdeviceclaim_kind,
+					 .handlers = { bench_on_change, bench_on_synced },
+					 .arg = b });
+	b->reconcile = reconcile_new(&(struct reconcile_spec){
+		.name = "toys",
+		.kind = &usbdeviceclaim_kind,
+		.objects = b->informer,
+		.needs = b->needs,
+		.field_manager = "toy",
+		.max_running = 4,
+		.is_ready = toy_is_ready,
+		.is_ours = toy_is_ours,
+		.plan = toy_plan,
+		.before = toy_before,
+		.after = toy_after,
+		.act = toy_act,
+		.rested = toy_rested,
+		.arg = b,
+		.client = client,
+		.clock = clock,
+		.events = &b->events,
+	});
+	informer_start(b->informer);
+}
+
+static inline void bench_end(struct bench *b)
+{
+	b->reconcile = reconcile_free(b->reconcile);
+	b->informer = informer_free(b->informer);
+	json_strs_done(&b->acting);
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), 0);
+}
+
+static inline void bench_open(struct bench *b)
+{
+	*b = (struct bench){ .server = fake_server_new(&usbdeviceclaim_kind),
+			     .clock = fake_clock_new(),
+			     .acted = map_new(),
+			     .ready = true };
+	bench_begin(b);
+}
+
+static inline void bench_close(struct bench *b)
+{
+	bench_end(b);
+	kube_client_free(fake_server_client(b->server));
+	fake_server_free(b->server);
+	fake_clock_free(b->clock);
+	map_free(b->acted);
+	str_done(&b->events.recorded);
+	str_done(&b->steps);
+}
+
+SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
+
+/* Everything is served and shown at once, and acts end, until nothing is left to do now. */
+static inline void bench_settle(struct bench *b)
+{
+	unsigned left = 2000;
+
+	do {
+		fake_clock_settle(b->clock);
+		if (left-- == 0)
+			fail_msg("it does not come to rest: %s", fake_server_log(b->server));
+	} while (fake_server_serve(b->server, FAULT_NONE) || fake_server_show(b->server, 1) ||
+		 bench_end_act(b));
+}
+
+/* The same for @ms. */
+static inline void bench_run(struct bench *b, uint64_t ms)
+{
+	bench_settle(b);
+	for (uint64_t gone = 0; gone < ms; gone += 100) {
+		fake_clock_advance(b->clock, 100);
+		bench_settle(b);
+	}
+}
+
+static inline void assert_log(struct bench *b, const char *wanted)
+{
+	assert_string_equal(fake_server_log(b->server), wanted);
+}
+
+static inline void assert_events(struct bench *b, const char *wanted)
+{
+	assert_string_equal(str_cstr(&b->events.recorded), wanted);
+	str_clear(&b->events.recorded);
+}
+
+static inline void assert_steps(struct bench *b, const char *wanted)
+{
+	assert_string_equal(str_cstr(&b->steps), wanted);
+	str_clear(&b->steps);
+}

@@ -1,0 +1,550 @@
+#include "kube/reconcile.h"
+
+#include "base/log.h"
+#include "fake/fake_server.h"
+#include "kube/echoes.h"
+#include "unit/kube/reconcile_bench.h"
+
+#define LIFE "PATCH a|PATCH a/status|"
+
+static void a_life_is_written_step_by_step(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_settle(b);
+	assert_log(b, LIFE);
+	assert_events(b, "Told a|");
+	assert_string_equal(fake_server_text(b->server, "a", "status.portPath"), "one");
+	fake_server_write(b->server, "a", "{'spec':{'userName':'two'}}");
+	bench_settle(b);
+	assert_log(b, "PATCH a/status|");
+	assert_events(b, "Told a|");
+	fake_server_delete(b->server, "a");
+	bench_settle(b);
+	assert_log(b, "GET a|PATCH a|");
+	assert_events(b, "Released a|");
+	assert_null(fake_server_get(b->server, "a"));
+}
+
+static void what_is_wanted_is_made(void **state)
+{
+	struct bench *b = *state;
+
+	b->starts_wanted = true;
+	bench_settle(b);
+	assert_log(b,
+		   "POST|PATCH wapply|PATCH w1|PATCH wapply|PATCH w1/status|PATCH wapply/status|");
+	assert_string_equal(fake_server_text(b->server, "w1", "status.portPath"), "made");
+	assert_string_equal(fake_server_text(b->server, "wapply", "status.portPath"), "made");
+	assert_events(b, "Told w1|Told wapply|");
+}
+
+static void what_is_unwanted_is_deleted(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "x1", "{'spec':{}}");
+	bench_settle(b);
+	assert_log(b, "DELETE x1|");
+	assert_null(fake_server_get(b->server, "x1"));
+	fake_server_write(b->server, "x2", "{'metadata':{'finalizers':['" TOY_FINALIZER "']}}");
+	bench_settle(b);
+	assert_log(b, "DELETE x2|PATCH x2|");
+	assert_null(fake_server_get(b->server, "x2"));
+}
+
+static void an_unchanged_world_gives_no_write(void **state)
+{
+	struct bench *b = *state;
+
+	b->starts_wanted = true;
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_settle(b);
+	(void)fake_server_log(b->server);
+	for (int i = 0; i < 3; i++) {
+		bench_enqueue_all(b);
+		reconcile_changed(b->reconcile, "a");
+		bench_run(b, 5000);
+		assert_log(b, "");
+	}
+	bench_end(b);
+	bench_begin(b);
+	bench_run(b, 60000);
+	assert_log(b, "");
+}
+
+static void one_that_the_cache_does_not_show_is_read(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "w1", "{'spec':{'userName':'theirs'}}");
+	fake_server_hide(b->server, "w1");
+	bench_settle(b);
+	str_clear(&b->steps);
+	b->starts_wanted = true;
+	reconcile_enqueue(b->reconcile, "w1");
+	bench_settle(b);
+	assert_log(b, "POST|GET w1|PATCH w1|PATCH w1/status|");
+	assert_steps(b, "hidden w1|hidden w1|hidden w1|rests w1|");
+}
+
+/* --- before a decision ------------------------------------------------------------------- */
+
+static void nothing_is_decided_before_the_list_is_there(void **state)
+{
+	struct bench *b = *state;
+
+	b->starts_wanted = true;
+	reconcile_enqueue(b->reconcile, "w1");
+	fake_clock_advance(b->clock, 60000);
+	assert_int_equal(b->plans, 0);
+	bench_settle(b);
+	assert_true(b->plans > 0);
+}
+
+static void nothing_is_decided_before_it_is_ready(void **state)
+{
+	struct bench *b = *state;
+
+	b->ready = false;
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_run(b, 1000);
+	reconcile_enqueue(b->reconcile, "a");
+	bench_run(b, 1000);
+	assert_int_equal(b->plans, 0);
+	b->ready = true;
+	reconcile_enqueue_all(b->reconcile);
+	bench_settle(b);
+	assert_log(b, LIFE);
+}
+
+/* The second list never comes. */
+static void nothing_is_decided_before_other_lists_are_there(void **state)
+{
+	struct bench *b = *state;
+	struct informer *other = informer_new(
+		&(struct informer_deps){ .client = fake_server_client(b->server),
+					 .clock = fake_clock_as_clock(b->clock) },
+		&(struct informer_spec){
+			.kind = &usbdevice_kind, .handlers = { bench_on_change, NULL }, .arg = b });
+
+	bench_end(b);
+	b->needs[0] = other;
+	bench_begin(b);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_run(b, 1000);
+	assert_int_equal(b->plans, 0);
+	informer_start(other);
+	fake_client_choose(fake_server_client(b->server), "/usbdevices?");
+	fake_client_answer(fake_server_client(b->server), 200,
+			   "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}");
+	reconcile_enqueue_all(b->reconcile);
+	bench_settle(b);
+	assert_log(b, LIFE);
+	informer_free(other);
+	b->needs[0] = NULL;
+}
+
+static void others_objects_are_left_alone(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "o", "{'spec':{}}");
+	bench_settle(b);
+	reconcile_enqueue_all(b->reconcile);
+	bench_settle(b);
+	assert_log(b, "");
+	assert_steps(b, "gone o|");
+	assert_int_equal(b->plans, 0);
+}
+
+static void what_cannot_be_read_is_left_alone(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'spec':{'userName':{'not':'a text'}}}");
+	bench_settle(b);
+	reconcile_enqueue_all(b->reconcile);
+	reconcile_enqueue(b->reconcile, "a");
+	bench_settle(b);
+	assert_log(b, "");
+	assert_int_equal(b->plans, 0);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_settle(b);
+	assert_log(b, LIFE);
+}
+
+/* The watch is slow: a write that it does not show yet is not made again. */
+static void a_cache_behind_an_answer_is_not_believed(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	fake_clock_settle(b->clock);
+	while (fake_server_serve(b->server, FAULT_NONE))
+		fake_clock_settle(b->clock);
+	assert_true(fake_server_log(b->server) != NULL);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'two'}}");
+	b->plans = 0;
+	reconcile_enqueue(b->reconcile, "a");
+	fake_clock_advance(b->clock, ECHOES_MS - 100);
+	assert_int_equal(b->plans, 0);
+	assert_true(fake_server_show(b->server, 1)); /* the finalizer */
+	fake_clock_advance(b->clock, 10);
+	assert_int_equal(b->plans, 0);
+	assert_true(fake_server_show(b->server, 1)); /* the status */
+	fake_clock_advance(b->clock, 10);
+	assert_int_equal(b->plans, 1);
+	bench_settle(b);
+	assert_string_equal(fake_server_text(b->server, "a", "status.portPath"), "two");
+}
+
+/* What was decided on the cache was refused: nothing is tried before the cache has changed. */
+static void a_conflict_waits_for_the_cache(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	assert_true(fake_server_show(b->server, 1));
+	fake_server_write(b->server, "a", "{'spec':{'userName':'two'}}");
+	fake_clock_settle(b->clock);
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
+	assert_log(b, "PATCH a|");
+	assert_int_equal(b->plans, 1);
+	fake_clock_advance(b->clock, ECHOES_MS - 100);
+	assert_int_equal(b->plans, 1);
+	bench_settle(b);
+	assert_log(b, LIFE);
+}
+
+/* --- the end of a run -------------------------------------------------------------------- */
+
+/* The watch shows nothing, so that nothing else has it run again. */
+static void a_run_has_sixteen_steps(void **state)
+{
+	struct bench *b = *state;
+
+	b->writes_always = true;
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	for (int i = 0; i < 100; i++) {
+		fake_clock_settle(b->clock);
+		(void)fake_server_serve(b->server, FAULT_NONE);
+	}
+	assert_int_equal(b->plans, RECONCILE_STEPS_MAX);
+	assert_int_equal(fake_server_writes(b->server), 1 + RECONCILE_STEPS_MAX);
+	b->writes_always = false;
+	b->plans = 0;
+	fake_clock_advance(b->clock, RECONCILE_AGAIN_MS - 100);
+	assert_int_equal(b->plans, 0);
+	bench_run(b, ECHOES_MS);
+	assert_in_range(b->plans, 1, 3);
+}
+
+static void a_rest_may_be_for_a_while(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_run(b, ECHOES_MS + 100);
+	b->again_ms = 5000;
+	reconcile_enqueue(b->reconcile, "a");
+	bench_settle(b);
+	b->plans = 0;
+	bench_run(b, 4900);
+	assert_int_equal(b->plans, 0);
+	bench_run(b, 200);
+	assert_int_equal(b->plans, 1);
+}
+
+static void a_rest_may_be_a_failure(void **state)
+{
+	struct bench *b = *state;
+
+	err_set(&b->failure, ERR_RETRY, -EAGAIN, "not yet");
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_run(b, 3000);
+	assert_in_range(b->plans, 6, 12);
+	b->failure = (struct err){ 0 };
+	bench_run(b, 60000);
+	b->plans = 0;
+	bench_run(b, 60000);
+	assert_int_equal(b->plans, 0);
+	assert_log(b, LIFE);
+}
+
+/* --- acts -------------------------------------------------------------------------------- */
+
+static void an_act_that_cannot_be_begun_is_tried_when_it_can(void **state)
+{
+	struct bench *b = *state;
+
+	b->busy = true;
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_settle(b);
+	fake_server_delete(b->server, "a");
+	bench_run(b, ECHOES_MS + 100); /* and what waited for the cache is over */
+	assert_log(b, LIFE "GET a|GET a|");
+	bench_run(b, 60000);
+	assert_log(b, "");
+	b->busy = false;
+	reconcile_enqueue(b->reconcile, "a");
+	bench_settle(b);
+	assert_log(b, "GET a|PATCH a|");
+}
+
+static void a_key_has_one_run_while_it_acts(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'metadata':{'finalizers':['" TOY_FINALIZER "']}}");
+	fake_server_delete(b->server, "a");
+	for (int i = 0; i < 4; i++) {
+		fake_clock_settle(b->clock);
+		(void)fake_server_serve(b->server, FAULT_NONE);
+		(void)fake_server_show(b->server, 9);
+	}
+	assert_int_equal(b->acting.len, 1);
+	reconcile_changed(b->reconcile, "a");
+	fake_clock_advance(b->clock, 60000);
+	assert_int_equal(b->acting.len, 1);
+	assert_log(b, "GET a|");
+	str_clear(&b->steps);
+	bench_settle(b);
+	assert_log(b, "PATCH a|");
+	assert_steps(b, "before 7 102|after 7 102|gone a|gone a|");
+}
+
+static void the_end_leaves_nothing(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'metadata':{'finalizers':['" TOY_FINALIZER "']}}");
+	fake_server_write(b->server, "b", "{'spec':{'userName':'one'}}");
+	fake_server_delete(b->server, "a");
+	for (int i = 0; i < 4 && b->acting.len == 0; i++) {
+		fake_clock_settle(b->clock);
+		(void)fake_server_serve(b->server, FAULT_NONE);
+	}
+	assert_int_equal(b->acting.len, 1); /* and the fixture ends it, with a call of "b" */
+}
+
+/* --- faults ------------------------------------------------------------------------------ */
+
+static struct fault_case {
+	const char *name;
+	enum fake_fault fault;
+} faults[] = {
+	{ "no answer", FAULT_NO_ANSWER },
+	{ "an answer that is lost", FAULT_LOST },
+	{ "a server in trouble", FAULT_TROUBLE },
+	{ "too many requests", FAULT_TOO_MANY },
+	{ "a conflict", FAULT_CONFLICT },
+	{ "gone", FAULT_GONE },
+	{ "an answer that is too large", FAULT_TOO_LARGE },
+	{ "an answer that is something else", FAULT_STRANGE },
+	{ "a path that is not served", FAULT_NOT_SERVED },
+};
+
+/* Serve what there is, the request number @at badly. */
+static void run_badly(struct bench *b, int at, enum fake_fault fault)
+{
+	for (int i = 0, quiet = 0; quiet < 700; i++) {
+		bool served;
+
+		fake_clock_settle(b->clock);
+		served = fake_server_serve(b->server, i == at ? fault : FAULT_NONE);
+		if (fake_server_show(b->server, 1) || bench_end_act(b) || served) {
+			quiet = 0;
+		} else {
+			i--;
+			quiet++;
+			fake_clock_advance(b->clock, 100);
+		}
+	}
+}
+
+/* One fault at each request of a life, in turn. An event comes once, unless its answer was lost. */
+static void a_fault_is_outlived(void **state)
+{
+	const struct fault_case *c = *state;
+	bool loses = c->fault == FAULT_LOST || c->fault == FAULT_TOO_LARGE;
+
+	for (int at = 0; at < 6; at++) {
+		struct bench b;
+
+		bench_open(&b);
+		fake_server_write(b.server, "a", "{'spec':{'userName':'one'}}");
+		run_badly(&b, at, c->fault);
+		assert_string_equal(fake_server_text(b.server, "a", "status.portPath"), "one");
+		fake_server_delete(b.server, "a");
+		run_badly(&b, at - 3, c->fault);
+		assert_null(fake_server_get(b.server, "a"));
+		assert_in_range(b.events.count, loses ? 1 : 2, 2);
+		bench_close(&b);
+	}
+}
+
+/* --- at random --------------------------------------------------------------------------- */
+
+static const char *const names[] = { "a", "b", "w1", "wapply", "x1", "apply2" };
+
+static const char *any_name(uint64_t *seed)
+{
+	return names[suite_random(seed) % ARRAY_LEN(names)];
+}
+
+static void user_does(struct bench *b, uint64_t *seed)
+{
+	const char *name = any_name(seed);
+	auto_free char *text =
+		xasprintf("{'spec':{'userName':'u%d'}}", (int)(suite_random(seed) % 5));
+
+	switch (suite_random(seed) % 4) {
+	case 0:
+		fake_server_delete(b->server, name);
+		return;
+	case 1: /* another program's finalizer comes and goes */
+		fake_server_write(b->server, name, "{'metadata':{'labels':{'l':'1'}}}");
+		return;
+	default:
+		fake_server_write(b->server, name, text);
+		return;
+	}
+}
+
+static void one_random_thing(struct bench *b, uint64_t *seed)
+{
+	enum fake_fault fault = FAULT_NONE;
+
+	switch (suite_random(seed) % 24) {
+	case 0:
+	case 1:
+		user_does(b, seed);
+		return;
+	case 2:
+		fault = (enum fake_fault)(suite_random(seed) % FAKE_FAULTS);
+		break;
+	case 3:
+	case 4:
+	case 5:
+	case 6:
+		(void)fake_server_show(b->server, 1 + suite_random(seed) % 3);
+		return;
+	case 7:
+	case 8:
+		fake_clock_advance(b->clock, suite_random(seed) % 2000);
+		return;
+	case 9:
+		(void)bench_end_act(b);
+		return;
+	case 10:
+		b->busy = suite_random(seed) % 4 == 0;
+		bench_enqueue_all(b);
+		return;
+	case 11:
+		if (suite_random(seed) % 8 == 0) {
+			bench_end(b);
+			bench_begin(b);
+		} else if (suite_random(seed) % 4 == 0) {
+			fake_server_end_watch(b->server);
+		}
+		return;
+	default:
+		break;
+	}
+	(void)fake_server_serve(b->server, fault);
+}
+
+static void assert_settled(struct bench *b)
+{
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const json_t *object = fake_server_get(b->server, names[i]);
+
+		if (!object) {
+			assert_true(names[i][0] != 'w');
+			continue;
+		}
+		assert_true(names[i][0] != 'x');
+		assert_string_equal(
+			fake_server_text(b->server, names[i], "metadata.deletionTimestamp"), "");
+		assert_string_equal(fake_server_text(b->server, names[i], "status.portPath"),
+				    fake_server_text(b->server, names[i], "spec.userName"));
+	}
+}
+
+/* Whatever happens: in the end every object is as it should be, and then nothing is written. The
+ * server and the reconcile assert on the way what they promise. */
+static void a_random_life_ends_well(void **state)
+{
+	for (uint64_t run = 0; run < 300; run++) {
+		uint64_t seed = run;
+		struct bench b;
+		size_t writes;
+
+		bench_open(&b);
+		b.starts_wanted = true;
+		for (int i = 0; i < 300; i++) {
+			fake_clock_settle(b.clock);
+			one_random_thing(&b, &seed);
+		}
+		b.busy = false;
+		bench_enqueue_all(&b);
+		for (int i = 0; i < 40; i++) {
+			bench_settle(&b);
+			fake_clock_advance(b.clock, 5000);
+		}
+		bench_enqueue_all(&b);
+		bench_run(&b, 1000);
+		assert_settled(&b);
+		writes = fake_server_writes(b.server);
+		bench_enqueue_all(&b);
+		bench_run(&b, 5000);
+		assert_int_equal(fake_server_writes(b.server), writes);
+		bench_close(&b);
+	}
+}
+
+static void add_decisions(struct suite *suite)
+{
+	suite_add(suite, "nothing is decided before the list is there",
+		  nothing_is_decided_before_the_list_is_there, NULL);
+	suite_add(suite, "nothing is decided before the kind is ready",
+		  nothing_is_decided_before_it_is_ready, NULL);
+	suite_add(suite, "nothing is decided before other lists are there",
+		  nothing_is_decided_before_other_lists_are_there, NULL);
+	suite_add(suite, "objects of others are left alone", others_objects_are_left_alone, NULL);
+	suite_add(suite, "what cannot be read is left alone", what_cannot_be_read_is_left_alone,
+		  NULL);
+	suite_add(suite, "a cache that is behind an answer is not believed",
+		  a_cache_behind_an_answer_is_not_believed, NULL);
+	suite_add(suite, "a conflict waits for the cache", a_conflict_waits_for_the_cache, NULL);
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	log_set_level(LOG_ERROR);
+	suite_rows(&suite, faults, a_fault_is_outlived);
+	suite_add(&suite, "a random life ends well", a_random_life_ends_well, NULL);
+	suite_fixture(&suite, &bench_fixture);
+	suite_add(&suite, "a life is written step by step", a_life_is_written_step_by_step, NULL);
+	suite_add(&suite, "what is wanted is made", what_is_wanted_is_made, NULL);
+	suite_add(&suite, "what is unwanted is deleted", what_is_unwanted_is_deleted, NULL);
+	suite_add(&suite, "an unchanged world gives no write", an_unchanged_world_gives_no_write,
+		  NULL);
+	suite_add(&suite, "one that the cache does not show is read",
+		  one_that_the_cache_does_not_show_is_read, NULL);
+	add_decisions(&suite);
+	suite_add(&suite, "a run has sixteen steps", a_run_has_sixteen_steps, NULL);
+	suite_add(&suite, "a rest may be for a while", a_rest_may_be_for_a_while, NULL);
+	suite_add(&suite, "a rest may be a failure", a_rest_may_be_a_failure, NULL);
+	suite_add(&suite, "an act that cannot be begun is tried when it can",
+		  an_act_that_cannot_be_begun_is_tried_when_it_can, NULL);
+	suite_add(&suite, "a key has one run while it acts", a_key_has_one_run_while_it_acts, NULL);
+	suite_add(&suite, "the end in the middle of an act and of a call leaves nothing",
+		  the_end_leaves_nothing, NULL);
+	return suite_run(&suite, "reconcile");
+}

@@ -62,6 +62,8 @@ class Kubectl:
             aliases = {words[0], kind.name.lower()} | (set(words[1].split(",")) if version == 2 else set())
             for alias in aliases | {f"{alias}.{group}" for alias in aliases if group}:
                 self.kinds.setdefault(alias, kind)
+        assert cluster.kubectl("api-resources", "--categories=hostdev", "--no-headers").stdout
+        self.kinds["hostdev"] = Kind("PCIDevice", True)  # and all the others: it is a category
         self.objects, self.labels, self.containers = set(OTHERS), {"nodename"}, set()
         self.set_labels, self.rights = set(OTHERS_LABELS), set()
         for text in self.manifests():

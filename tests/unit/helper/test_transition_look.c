@@ -1,4 +1,8 @@
 /* transition: is it still the device, the group and the driver that were meant? Before, between and after. */
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "agent/helper/sys/sysfs.h"
 #include "unit/helper/machine.h"
 
 #define A     "0000:01:00.0"
@@ -335,6 +339,43 @@ static void groups_are_compared(void **state)
 	assert_string_equal(left, "e1000e - -");
 }
 
+/* It asserts nothing: it runs in a child. What it could read may be without what tells the device from another. */
+static bool ends_short(struct machine *m)
+{
+	struct rlimit before;
+	struct rlimit none;
+	auto_str struct str said = STR_INIT;
+	struct sysfs_attr attr;
+
+	if (getrlimit(RLIMIT_NOFILE, &before) != 0)
+		return false;
+	none = (struct rlimit){ 0, before.rlim_max };
+	if (setrlimit(RLIMIT_NOFILE, &none) != 0 ||
+	    sysfs_read(AT_FDCWD, "/dev/null", &attr, NULL) != -EMFILE ||
+	    setrlimit(RLIMIT_NOFILE, &before) != 0)
+		return false;
+	machine_run(m, TRANSITION_BIND, BARE, &said);
+	return strstr(str_cstr(&said), "'reason':'UseUnknown'") &&
+	       strstr(str_cstr(&said), A " cannot be looked at: Too many open files");
+}
+
+static void a_helper_that_ran_short_of_descriptors_changes_nothing(void **state)
+{
+	struct machine *m = *state;
+	auto_free char *left = NULL;
+	int status = -1;
+	pid_t child;
+
+	machine_add(m, A, "e1000e", NULL);
+	child = fork();
+	if (child == 0)
+		_exit(ends_short(m) ? 0 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	left = left_of(m, A);
+	assert_string_equal(left, "e1000e - -");
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -348,5 +389,7 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "a job for another group than the function's is refused",
 		  groups_are_compared, NULL);
+	suite_add(&suite, "a helper that ran short of descriptors changes nothing",
+		  a_helper_that_ran_short_of_descriptors_changes_nothing, NULL);
 	return suite_run(&suite, "transition_look");
 }

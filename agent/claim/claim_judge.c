@@ -155,6 +155,12 @@ static bool is_usb_claimed(const struct claim_case *c, const struct claim_functi
 		      xasprintf("USB devices on %s are in use: %s", f->address, pod));
 }
 
+/* What stays on its driver is taken from nobody. */
+static bool is_left_in_use(const struct claim_function *f)
+{
+	return claim_is_skipped(f->claim) && strcmp(f->verdict->reason, "InUse") == 0;
+}
+
 /* What speaks against the claim of @f, its group left aside. */
 static bool refuse_alone(const struct claim_case *c, const struct claim_function *f,
 			 struct claim_verdict *v)
@@ -162,7 +168,8 @@ static bool refuse_alone(const struct claim_case *c, const struct claim_function
 	if (is_contradictory(c, f, v) || is_driver_refused(c, f, v) || is_missing(f, v) ||
 	    is_different(f, v) || is_ambiguous(c, f, v))
 		return true;
-	if (!f->verdict->claimable && !override_given(&f->claim->meta, f->verdict->reason))
+	if (!f->verdict->claimable && !is_left_in_use(f) &&
+	    !override_given(&f->claim->meta, f->verdict->reason))
 		return refuse(v, f->verdict->reason, xstrdup(f->verdict->message));
 	return is_usb_claimed(c, f, v);
 }

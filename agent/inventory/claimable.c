@@ -223,6 +223,25 @@ static bool judge_virtual_functions(const struct pci_facts *pci, struct verdict 
 					   : "write 0 to its sriov_numvfs"));
 }
 
+/* The unbind takes them from the pods that have them. */
+static bool judge_mediated(const struct facts *facts, const struct pci_facts *pci,
+			   struct verdict *v)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < facts->mdevs.len; i++) {
+		const char *address = facts->mdevs.items[i].pci_address;
+
+		len += address && strcmp(address, pci->address) == 0;
+	}
+	if (len == 0)
+		return false;
+	return refuse(v, "InUse",
+		      xasprintf("%zu mediated device%s on it: remove %s first (the types in the "
+				"HostDeviceConfig, or write 1 to 'remove')",
+				len, len == 1 ? " is" : "s are", len == 1 ? "it" : "them"));
+}
+
 /* What each function is refused for on its own account, its group left aside; reason NULL: nothing. */
 static struct verdict *judge_alone(const struct facts *facts, const struct map *records)
 {
@@ -236,6 +255,7 @@ static struct verdict *judge_alone(const struct facts *facts, const struct map *
 		       judge_use(map_get(uses, pci->address), &alone[i]) ||
 		       judge_unread_class(pci, records, &alone[i]) ||
 		       judge_unknown(facts, pci, records, &alone[i]) ||
+		       judge_mediated(facts, pci, &alone[i]) ||
 		       judge_virtual_functions(pci, &alone[i]));
 	}
 	map_free(uses);

@@ -25,7 +25,7 @@ struct pci_facts;
  *   Console                the machine's console is on it
  *   VirtualFunctionsActive it is an SR-IOV PF with VFs: vfio-pci refuses it while they exist
  *   InUse                  a mounted filesystem, an interface with an address or in another network
- *                          namespace: free it first
+ *                          namespace, mediated devices: free it first
  *   UseUnknown             it may be in use, and what would tell cannot be seen: not free
  *   GroupHostCritical      another function of its IOMMU group is one of the above
  *   NoIOMMU                it is in no IOMMU group

@@ -94,3 +94,25 @@ int mdev_look(int sysfs_fd, const char *uuid, struct mdev_seen *ret_seen, struct
 	*ret_seen = seen;
 	return 0;
 }
+
+int mdev_below(int sysfs_fd, const char *address, struct err *err)
+{
+	auto_names struct sysfs_names names = { 0 };
+	int r = sysfs_list(sysfs_fd, MDEV_DEVICES, &names, err);
+
+	for (size_t i = 0; i < names.len; i++) {
+		auto_free char *link = xasprintf(MDEV_DEVICES "/%s", names.items[i]);
+		char target[SYSFS_LINK_MAX + 1];
+		struct devpath devpath;
+
+		r = sysfs_link(sysfs_fd, link, target, err);
+		if (r < 0)
+			return r;
+		if (r != 0)
+			continue;
+		devpath_parse(target, &devpath);
+		if (strcmp(devpath.pci, address) == 0)
+			return 1;
+	}
+	return r < 0 ? r : 0;
+}

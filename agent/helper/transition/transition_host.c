@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "agent/helper/record/mdev.h"
 #include "agent/helper/scan/block.h"
 #include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/scan/scan.h"
@@ -42,6 +43,25 @@ static int check_virtual(struct transition *t, const struct job *taken)
 				       "%s has virtual functions; claim those, or remove them "
 				       "(write 0 to its sriov_numvfs)",
 				       address);
+	}
+	return 0;
+}
+
+/* Unbinding the driver takes mediated devices from whoever has them, and waits until they are let go. */
+static int check_mediated(struct transition *t, const struct job *taken)
+{
+	for (size_t i = 0; i < taken->len; i++) {
+		const char *address = taken->items[i].address;
+		struct err err = { 0 };
+		int r = mdev_below(t->options->sysfs_fd, address, &err);
+
+		if (r < 0)
+			return stop_unknown(t, address, r, err.msg);
+		if (r == 0)
+			continue;
+		t->address = address;
+		return transition_stop(t, REASON_IN_USE, 0,
+				       "%s has mediated devices; remove them first", address);
 	}
 	return 0;
 }
@@ -211,6 +231,8 @@ int transition_check_host(struct transition *t, const struct job *taken, bool ag
 {
 	int r = check_virtual(t, taken);
 
+	if (r == 0)
+		r = check_mediated(t, taken);
 	/* With the disks in hand first, nothing is mounted after the look. Those that are in hand already
 	 * the kernel would not give twice. */
 	if (r == 0 && !again)

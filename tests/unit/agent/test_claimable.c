@@ -26,6 +26,9 @@
 	": claim them all, or set includeIOMMUGroup in the claim"
 #define FIRST  "0000:01:00.0"
 #define SECOND "0000:02:00.0"
+#define MDEV(uuid, address)                                              \
+	"{\"kind\":\"mdev\",\"uuid\":\"" uuid "\",\"parent\":\"" address \
+	"\",\"pciAddress\":\"" address "\"}"
 
 static struct claimable_case {
 	const char *name;
@@ -70,6 +73,17 @@ static struct claimable_case {
 	  false,
 	  "NoIOMMU",
 	  "IOMMU" },
+	{ "a card is not taken from those who have its mediated devices",
+	  { NIC(FIRST, BOUND GROUP("5")), MDEV("1", FIRST), MDEV("2", FIRST), MDEV("3", SECOND) },
+	  false,
+	  "InUse",
+	  "2 mediated devices are on it" },
+	{ "mediated devices of another card, or of none, do not matter",
+	  { NIC(FIRST, BOUND GROUP("5")), MDEV("3", SECOND),
+	    "{\"kind\":\"mdev\",\"uuid\":\"4\",\"parent\":\"mtty\"}" },
+	  true,
+	  "Available",
+	  "may be claimed" },
 	{ "a sibling with a driver is named",
 	  { NIC(FIRST, BOUND GROUP("5")), NIC(SECOND, BOUND GROUP("5")) },
 	  true,

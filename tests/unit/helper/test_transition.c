@@ -206,6 +206,14 @@ static struct transition_case {
 	  { "proc/123/fd/5->/dev/vfio/12 (deleted)" }, STEP("WaitLock") STEP("CheckHolders")
 	  STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
+	{ "bind: refused while mediated devices hang on it", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
+	  { "sys/bus/mdev/devices/x->../../../devices/pci0000:00/0000:00:01.0/" A "/x" }, STEP("WaitLock") STEP("CheckHolders")
+	  AT_END(A, ",'driver':'e1000e'") END("Refused", "InUse", ",'address':'" A "','step':'CheckHolders','message':'" A
+	  " has mediated devices; remove them first'"), "e1000e - -" },
+	{ "bind: those of another card do not matter", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
+	  { "sys/bus/mdev/devices/x->../../../devices/pci0000:00/" A "/" B "/x" }, STEP("WaitLock") STEP("CheckHolders")
+	  STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
+	  "vfio-pci vfio-pci recorded" },
 	{ "bind: virtual functions that cannot be seen may be there", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
 	  { "sys/bus/pci/devices/" A "/virtfn0->" TREE_UNREADABLE }, STEP("WaitLock") STEP("CheckHolders")
 	  AT_END(A, ",'driver':'e1000e'") END("Refused", "UseUnknown", ",'address':'" A "','step':'CheckHolders','errno':"

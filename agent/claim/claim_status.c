@@ -367,15 +367,30 @@ static bool is_true(const struct api_conditions *list, const char *type)
 	return api_conditions_status(list, type) == API_TRUE;
 }
 
-/* It was bound, and told so, before something came between. */
-static void tell_ready(const struct api_condition *before, struct claim_change *change)
+static bool is_reason(const struct api_condition *condition, const char *reason)
 {
-	const char *reason = before && before->reason ? before->reason : "";
+	return condition && condition->reason && strcmp(condition->reason, reason) == 0;
+}
 
-	if (strcmp(reason, "Unhealthy") == 0)
-		change->reason = "Healthy";
-	else if (strcmp(reason, "GroupInUse") != 0)
-		change->reason = "Bound";
+/* Has the claim been offered since its device was bound? Offered is False from before that on. RFC 3339 sorts. */
+static bool was_offered(const struct api_conditions *old)
+{
+	const struct api_condition *bound = api_conditions_find(old, "DriverBound");
+	const struct api_condition *offered = api_conditions_find(old, "Offered");
+
+	return is_true(old, "DriverBound") && offered && offered->last_transition_time &&
+	       bound->last_transition_time &&
+	       strcmp(offered->last_transition_time, bound->last_transition_time) > 0;
+}
+
+/* That it is bound is not told again of a claim that waited for its offer alone. */
+static const char *reason_of_ready(const struct sketch *s)
+{
+	const struct api_conditions *old = &s->c->claim->status.conditions;
+
+	if (!pcideviceclaim_lends(s->c->claim) || !was_offered(old))
+		return "Bound";
+	return is_reason(api_conditions_find(old, "Ready"), "Unhealthy") ? "Healthy" : NULL;
 }
 
 /* One for each change of what Ready says, none for a step on the way. */
@@ -388,11 +403,13 @@ static void tell_change(const struct sketch *s, struct claim_change *change)
 
 	if (is_true(&s->want.conditions, "Ready")) {
 		if (!is_true(old, "Ready"))
-			tell_ready(before, change);
+			change->reason = reason_of_ready(s);
 	} else if (reason_is(ready->reason, REASON_PROGRESS)) {
 		if (v && is_true(old, "DriverBound") && !s->bound)
 			*change = (struct claim_change){ .warning = true, .reason = "DriverLost" };
-	} else if (!before || !before->reason || strcmp(before->reason, ready->reason) != 0) {
+		else if (s->unoffered && is_reason(before, "Unhealthy"))
+			change->reason = "Healthy";
+	} else if (!is_reason(before, ready->reason)) {
 		*change = (struct claim_change){ .warning = true };
 		change->reason = v && !v->ok                                  ? v->reason
 				 : strcmp(ready->reason, "SiblingBound") == 0 ? "SiblingBound"

@@ -67,7 +67,9 @@
 	"{'type':'DriverBound','status':'True','reason':'Bound'}"
 #define REFUSED_AS(reason) LENT ",'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}," \
 	"{'type':'Offered','status':'False','reason':'" reason "','message':'m'}]"
-#define REFUSED_LENT(reason) LENT ",'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}]"
+#define AFTER_READY(reason) LENT ",'conditions':[{'type':'Ready','status':'False','reason':'" reason "','message':'m'}," \
+	"{'type':'DriverBound','status':'True','reason':'Bound','lastTransitionTime':'2026-01-01T00:00:00Z'}," \
+	"{'type':'Offered','status':'False','reason':'" reason "','message':'m','lastTransitionTime':'2026-01-01T00:00:07Z'}]"
 #define GROUP   "'includeIOMMUGroup':true"
 #define SIBLING_CLAIM(meta, spec) CLAIM_OF(SIBLINGS, "u2", meta, spec, "'iommuGroup':'12'")
 /* clang-format on */

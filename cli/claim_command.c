@@ -26,16 +26,6 @@ struct errand {
 	int status;
 };
 
-static struct claim_spec spec_of(const struct command_settings *settings)
-{
-	return (struct claim_spec){
-		.user = settings->claim_user,
-		.driver = settings->driver,
-		.include_group = settings->include_group,
-		.driverless = settings->release_without_driver,
-	};
-}
-
 static bool is_waiting(const struct errand *errand)
 {
 	const struct command_settings *s = &errand->run->settings;
@@ -63,10 +53,10 @@ static void refuse(struct errand *errand, struct claim_wait *wait, const char *w
 static bool was_late(struct errand *errand, struct claim_wait *wait, const struct err *err)
 {
 	static const char *const unknown[] = {
-		[CLAIM_READY] = "no answer within --timeout: whether it is claimed is not known; "
-				"kubectl hostdev who tells",
-		[CLAIM_GONE] = "no answer within --timeout: whether its claim is deleted is not "
-			       "known; kubectl hostdev who tells",
+		[CLAIM_READY] = "no answer within --timeout: see kubectl hostdev who for whether "
+				"it is claimed",
+		[CLAIM_GONE] = "no answer within --timeout: see kubectl hostdev who for whether "
+			       "its claim is deleted",
 	};
 
 	if (err->code != -ETIMEDOUT || !session_late(errand->run->session))
@@ -81,16 +71,17 @@ static bool was_late(struct errand *errand, struct claim_wait *wait, const struc
 static void adapt_claim(struct errand *errand, struct claim_wait *wait,
 			const struct cluster_device *device)
 {
-	const struct claim_spec spec = spec_of(&errand->run->settings);
+	struct claim_spec spec;
 	auto_answer struct session_answer answer = { 0 };
 	auto_free char *text = NULL;
 	auto_free char *why = NULL;
 	struct err err = { 0 };
 	int r = 0;
 
+	command_claim(&errand->run->settings, &spec);
 	switch (claim_compare(device, &spec, &text)) {
 	case CLAIM_SAME:
-		command_note("%s: claimed already", wait->target.name);
+		command_note("%s: already claimed", wait->target.name);
 		return;
 	case CLAIM_OTHER:
 		refuse(errand, wait, text);
@@ -98,8 +89,7 @@ static void adapt_claim(struct errand *errand, struct claim_wait *wait,
 	case CLAIM_PATCH:
 		break;
 	}
-	command_note("%s: claimed already; what the flags ask for is added to the claim",
-		     wait->target.name);
+	command_note("%s: already claimed; the flags are added to the claim", wait->target.name);
 	r = claim_patch(errand->run->session, &wait->target, text,
 			errand->dry_run == DRY_RUN_SERVER, &answer, &err);
 	claims_warn(&answer);
@@ -136,7 +126,7 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 	if (device->claim->deletion_timestamp)
 		refuse(errand, wait, "it is being released; claim it again when that is done");
 	else if (device->user[0] && caller && strcmp(device->user, caller) != 0) {
-		why = xasprintf("claimed already, by '%s' since %s", device->user,
+		why = xasprintf("already claimed, by '%s' since %s", device->user,
 				device->claim->creation_timestamp);
 		refuse(errand, wait, why);
 	} else {
@@ -149,17 +139,13 @@ static void meet_claim(struct errand *errand, struct claim_wait *wait)
 
 static void create(struct errand *errand, struct claim_wait *wait)
 {
-	const struct claim_spec spec = spec_of(&errand->run->settings);
-	const char *misfit = claim_misfit(wait->target.type, &spec);
+	struct claim_spec spec;
 	auto_answer struct session_answer answer = { 0 };
 	auto_free char *why = NULL;
 	struct err err = { 0 };
 	int r;
 
-	if (misfit) {
-		refuse(errand, wait, misfit);
-		return;
-	}
+	command_claim(&errand->run->settings, &spec);
 	if (errand->dry_run == DRY_RUN_CLIENT) {
 		wait->object = claim_text(&wait->target, &spec);
 		return;
@@ -264,6 +250,8 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 		.goal = goal,
 		.dry_run = (enum command_dry_run)run->settings.dry_run,
 	};
+	struct claim_spec spec;
+	const char *misfit;
 	int status;
 
 	if (!command_session(run))
@@ -273,19 +261,20 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 		session_set_end(run->session, run->settings.timeout_ms);
 	status = targets_find(run, 0, &targets);
 	if (status == COMMAND_LATE)
-		command_note("The time is over (--timeout), and nothing has been %s.",
+		command_note("Timed out (--timeout): nothing was %s.",
 			     goal == CLAIM_READY ? "claimed" : "released");
 	if (status != COMMAND_OK)
 		return status;
 	command_tell_nodes(&targets.missing);
+	command_claim(&run->settings, &spec);
 	errand.len = targets.len;
 	errand.waits = xcalloc(targets.len + 1, sizeof(*errand.waits));
 	for (size_t i = 0; i < targets.len; i++) {
 		claim_target_init(&errand.waits[i].target, targets.devices[i]);
 		warn_of_node(targets.devices[i]);
-		if (targets.devices[i]->type == DEVICE_MDEV)
-			refuse(&errand, &errand.waits[i],
-			       "mediated devices are not claimed; the HostDeviceConfig lends them");
+		misfit = claim_misfit(targets.devices[i]->type, &spec);
+		if (misfit)
+			refuse(&errand, &errand.waits[i], misfit);
 	}
 	carry_out(&errand);
 	for (size_t i = 0; i < errand.len; i++)
@@ -315,13 +304,12 @@ static const char *const dry_runs[] = { "none", "client", "server", NULL };
 	  .help = "The same as --wait=false." }, \
 	{ .name = "timeout", .type = OPTION_DURATION, COMMAND_AT(timeout_ms), .fallback = "1m", \
 	  .argument = "TIME", \
-	  .help = "How long to wait; 0 waits without end. After it, the exit status is 3, and nothing " \
-		  "is undone." }, \
+	  .help = "How long to wait; 0 waits forever. After that, the exit status is 3, and nothing is " \
+		  "undone." }, \
 	{ .name = "dry-run", .type = OPTION_ENUM, COMMAND_AT(dry_run), .choices = dry_runs, \
-	  .bare = "server", .argument = "WAY", \
-	  .help = "Change nothing. client prints the objects that would be sent to the API server; server, " \
-		  "the meaning of the flag alone, sends them as a dry run and prints the warnings of its " \
-		  "webhooks." }
+	  .bare = "server", .argument = "STRATEGY", \
+	  .help = "Change nothing. client prints the objects that would be sent to the API server. server " \
+		  "sends them as a dry run and prints the webhook's warnings. The flag alone means server." }
 /* clang-format on */
 
 static const struct option_row claim_rows[] = {
@@ -330,9 +318,9 @@ static const struct option_row claim_rows[] = {
 	{ .name = "release-without-driver",
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(release_without_driver),
-	  .help = "Leave the device without a driver after the claim, so that the node does not read "
-		  "what is written on it (spec.release: None)." },
-	COMMAND_OUTPUT_ROW,
+	  .help = "When the claim is deleted, leave the device without a driver, so that the node does "
+		  "not read the data on it (spec.release: None)." },
+	COMMAND_OUTPUT_ROW(out_formats),
 	COMMAND_CLUSTER_ROWS,
 };
 
@@ -341,14 +329,14 @@ static const struct options_prose claim_prose = {
 	.summary = "claims devices",
 	.synopsis = "kubectl hostdev claim DEVICE... [FLAG]...",
 	.description =
-		"Creates a PCIDeviceClaim or USBDeviceClaim for each DEVICE and waits until it is Ready: "
-		"until pods and virtual machines can have the device. Standard error shows what it waits "
-		"for. Ctrl-C ends the waiting, not the claim.\n\n"
+		"Creates a PCIDeviceClaim or USBDeviceClaim for each DEVICE and waits until it is Ready, so "
+		"that pods and virtual machines can use the device. Progress goes to standard error. "
+		"Ctrl-C ends the wait; the claim stays.\n\n"
 		"Functions that share an IOMMU group are claimed together: name them all, or use "
 		"--include-group.\n\n"
-		"If you have claimed the device already, it waits for that claim. "
-		"--include-group is added to it. It is an error if --driver or --for differs from "
-		"the claim, because a claim cannot change these.",
+		"If you have already claimed the device, the command waits for that claim, and adds "
+		"--include-group to it. It is an error if --driver or --for differs from the claim, "
+		"because a claim cannot change these.",
 	.exit_status =
 		"0 when all are ready (with --wait=false: created); 1 when one is refused or not found; "
 		"2 for a wrong flag; 3 when not ready within --timeout; 130 when interrupted.",
@@ -360,20 +348,14 @@ static const struct options_prose claim_prose = {
 const struct command claim_command = {
 	.word = "claim",
 	.summary = "Claim devices, and wait until they are ready",
-	.prose = &claim_prose,
-	.rows = claim_rows,
-	.rows_len = ARRAY_LEN(claim_rows),
-	.words_min = 1,
-	.words_max = COMMAND_WORDS_MAX,
-	.words = "DEVICE",
-	.formats = OUT_ALL,
-	.completes = COMPLETE_CLAIMABLE,
+	COMMAND_LINE(claim_prose, claim_rows),
+	COMMAND_DEVICES(COMMAND_WORDS_MAX, COMPLETE_CLAIMABLE),
 	.run = run_claim,
 };
 
 static const struct option_row release_rows[] = {
-	WAIT_ROWS("the device is given back"),
-	COMMAND_OUTPUT_ROW,
+	WAIT_ROWS("the device is released"),
+	COMMAND_OUTPUT_ROW(out_formats),
 	COMMAND_CLUSTER_ROWS,
 };
 
@@ -382,14 +364,14 @@ static const struct options_prose release_prose = {
 	.summary = "releases claimed devices",
 	.synopsis = "kubectl hostdev release DEVICE... [FLAG]...",
 	.description =
-		"Deletes the claim of each DEVICE and waits until it is gone: until the device is back "
-		"on its former driver. While a pod or a process has the device, the command waits and "
-		"names it. The webhook refuses to delete the claim of a device that a pod has: the "
-		"command then tries again until the deletion is accepted; with --wait=false the "
-		"refusal is an error. Ctrl-C ends the waiting; a deleted claim stays deleted.",
+		"Deletes the claim of each DEVICE and waits until the device is back on its former "
+		"driver. While a pod or a process has the device, the command waits and names it. The "
+		"webhook refuses to delete the claim of a device that a pod has: the command tries again "
+		"until the deletion is accepted. With --wait=false, the refusal is an error. Ctrl-C ends "
+		"the wait; a deleted claim stays deleted.",
 	.exit_status =
-		"0 when all are given back (with --wait=false: their claims are deleted); 1 when one is "
-		"refused or not claimed; 2 for a wrong flag; 3 when not given back within --timeout; 130 "
+		"0 when all are released (with --wait=false: their claims are deleted); 1 when one is "
+		"refused or not claimed; 2 for a wrong flag; 3 when not released within --timeout; 130 "
 		"when interrupted.",
 	.examples = " kubectl hostdev release vm1-000001000\n"
 		    " kubectl hostdev release vm1/01:00.0 vm1/01:00.1 --no-wait",
@@ -398,13 +380,7 @@ static const struct options_prose release_prose = {
 const struct command release_command = {
 	.word = "release",
 	.summary = "Release claimed devices, and wait until they are released",
-	.prose = &release_prose,
-	.rows = release_rows,
-	.rows_len = ARRAY_LEN(release_rows),
-	.words_min = 1,
-	.words_max = COMMAND_WORDS_MAX,
-	.words = "DEVICE",
-	.formats = OUT_ALL,
-	.completes = COMPLETE_CLAIMED,
+	COMMAND_LINE(release_prose, release_rows),
+	COMMAND_DEVICES(COMMAND_WORDS_MAX, COMPLETE_CLAIMED),
 	.run = run_release,
 };

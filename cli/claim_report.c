@@ -54,7 +54,6 @@ static void print_lines(const struct claim_report *report, struct out *out)
 static void print_objects(const struct claim_report *report, struct out *out)
 {
 	json_t *items = json_array();
-	auto_json json_t *list = NULL;
 
 	for (size_t i = 0; i < report->len; i++) {
 		const char *text = report->waits[i].object;
@@ -66,17 +65,17 @@ static void print_objects(const struct claim_report *report, struct out *out)
 			json_array_append_new(items, object);
 		}
 	}
-	if (report->len == 1 && json_array_size(items) == 1)
-		list = json_incref(json_array_get(items, 0));
-	else
-		list = json_pack("{ss,ss,sO}", "apiVersion", "v1", "kind", "List", "items", items);
-	json_decref(items);
-	out_json(out, list);
+	if (report->len == 1 && json_array_size(items) == 1) {
+		out_json(out, json_array_get(items, 0));
+		json_decref(items);
+	} else {
+		out_json_list(out, items);
+	}
 }
 
 bool claim_report_print(const struct claim_report *report, struct out *out)
 {
-	if (out->format == OUT_JSON || out->format == OUT_YAML)
+	if (out_is_json(out))
 		print_objects(report, out);
 	else
 		print_lines(report, out);

@@ -73,16 +73,16 @@ static void add_line(struct str *line, enum device_type type, const void *object
 	if (reach && reach->status && strcmp(reach->status, "False") == 0)
 		c = reach;
 	if (!c) {
-		str_add(line, "no agent has looked at it yet");
+		str_add(line, "no agent has handled it yet");
 		return;
 	}
 	if (c != reach && is_outdated(type, object)) {
-		str_add(line, "its agent has yet to see the change");
+		str_add(line, "its agent has not seen the change yet");
 		return;
 	}
 	if (((const struct api_meta *)object)->deletion_timestamp && c->status &&
 	    strcmp(c->status, "True") == 0) {
-		str_add(line, "its agent has yet to begin");
+		str_add(line, "its agent has not started yet");
 		return;
 	}
 	out_text(line, c->reason ? c->reason : "");
@@ -124,7 +124,7 @@ enum claim_progress claim_progress(enum claim_goal goal, enum device_type type, 
 	else
 		progress = is_it ? judge_ready(type, object) : PROGRESS_LOST;
 	if (progress == PROGRESS_LOST)
-		str_add(line, "somebody has deleted the claim");
+		str_add(line, "the claim was deleted");
 	else if (progress == PROGRESS_WAITING)
 		add_line(line, type, object);
 	str_cut(line, LINE_MAX_BYTES);
@@ -262,9 +262,10 @@ static void say_denied(const struct claim_wait *waits, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (waits[i].denied && !waits[i].skip)
-			command_note("%s: its claim is not deleted, because of what is said above: "
-				     "release it again when that has passed",
-				     waits[i].target.name);
+			command_note(
+				"%s: its claim is not deleted, for the reason above: release it again "
+				"when that is resolved",
+				waits[i].target.name);
 	}
 }
 
@@ -273,12 +274,12 @@ static int say_interrupted(enum claim_goal goal, const struct claim_wait *waits,
 	say_denied(waits, len);
 	if (goal == CLAIM_READY)
 		command_note(
-			"Interrupted. What is claimed stays claimed; `kubectl hostdev release` "
-			"gives it back.");
+			"Interrupted. Claims that were created stay; `kubectl hostdev release` deletes "
+			"them.");
 	else
 		command_note(
-			"Interrupted. What is deleted stays deleted: each claim goes once its device "
-			"is given back.");
+			"Interrupted. Deleted claims stay deleted: each is gone once its device is "
+			"released.");
 	return COMMAND_INTERRUPTED;
 }
 
@@ -301,16 +302,16 @@ static int say_late(enum claim_goal goal, const struct claim_wait *waits, size_t
 
 	if (goal == CLAIM_READY)
 		command_note(
-			"The time is over (--timeout) and %zu of the claims %s not ready: %s. %s, and "
-			"`kubectl hostdev why` says what is in the way; `kubectl hostdev release` "
-			"takes %s back.",
-			left, left == 1 ? "is" : "are", names, left == 1 ? "It stays" : "They stay",
-			left == 1 ? "it" : "them");
+			"Timed out (--timeout): %zu %s not ready: %s. %s; `kubectl hostdev why` shows "
+			"what it waits for, `kubectl hostdev release` deletes %s.",
+			left, left == 1 ? "claim is" : "claims are", names,
+			left == 1 ? "It stays" : "They stay", left == 1 ? "it" : "them");
 	else
 		command_note(
-			"The time is over (--timeout) and %zu of the devices %s not given back: %s. "
-			"%s will be once what is said above has passed.",
-			left, left == 1 ? "is" : "are", names, left == 1 ? "It" : "They");
+			"Timed out (--timeout): %zu %s not released: %s. %s will be once the reason "
+			"above is resolved.",
+			left, left == 1 ? "device is" : "devices are", names,
+			left == 1 ? "It" : "They");
 	say_denied(waits, len);
 	return COMMAND_LATE;
 }

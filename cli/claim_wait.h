@@ -22,7 +22,7 @@ struct claim_wait {
 	char *object;      /* JSON of it as it was seen last                                 */
 	bool skip;         /* nothing to wait for                                            */
 	bool done;         /* the goal is reached                                            */
-	bool existed;      /* it was claimed already, by the caller                          */
+	bool existed;      /* it was already claimed, by the caller                          */
 	bool patched;      /* and a flag has changed it                                      */
 	bool denied;       /* its deletion is refused for now (409): it is asked for again   */
 	uint64_t again_ms; /* not before this (timefmt_now_ms())                         */

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/ask/claims.h"
 #include "cli/ask/lists.h"
 #include "cli/ask/session.h"
 
@@ -31,6 +32,16 @@ void command_cluster(const struct command_settings *settings, struct session_set
 			.insecure = settings->insecure,
 		},
 		.timeout_ms = settings->request_timeout_ms,
+	};
+}
+
+void command_claim(const struct command_settings *settings, struct claim_spec *ret_spec)
+{
+	*ret_spec = (struct claim_spec){
+		.user = settings->claim_user,
+		.driver = settings->driver,
+		.include_group = settings->include_group,
+		.driverless = settings->release_without_driver,
 	};
 }
 
@@ -59,6 +70,18 @@ int command_fail(const struct command_run *run, const struct err *err)
 
 	say(line);
 	return COMMAND_FAILED;
+}
+
+int command_misused(const struct command_run *run, const char *fmt, ...)
+{
+	char line[OUT_TEXT_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	command_note("kubectl hostdev %s: %s", run->command->word, line);
+	return COMMAND_MISUSED;
 }
 
 void command_say(const struct command_run *run, const char *text)

@@ -12,10 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/options.h"
 #include "cli/complete.h"
 #include "cli/show/out.h"
 
+struct claim_spec;
 struct err;
 struct lists_missing;
 struct session;
@@ -92,7 +94,6 @@ struct command {
 	size_t words_min;
 	size_t words_max;
 	const char *words;                   /* what they are called, for errors: "DEVICE" */
-	unsigned formats;                    /* OUT_SET()s that it can print, or 0            */
 	int (*run)(struct command_run *run); /* the exit status */
 	enum complete_words completes;       /* what its words are */
 	bool hidden;
@@ -102,11 +103,18 @@ struct command {
 /* How the settings say to reach the cluster, borrowed from them. */
 void command_cluster(const struct command_settings *settings, struct session_settings *ret_session);
 
+/* How they say to claim, likewise. */
+void command_claim(const struct command_settings *settings, struct claim_spec *ret_spec);
+
 /* The session, made with the first call. NULL: it was said why; end with COMMAND_FAILED. */
 struct session *command_session(struct command_run *run);
 
 /* One line on standard error: "kubectl hostdev tree: MESSAGE". Returns COMMAND_FAILED. */
 int command_fail(const struct command_run *run, const struct err *err);
+
+/* The same of what the command line says wrong. Returns COMMAND_MISUSED. */
+int command_misused(const struct command_run *run, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* "kubectl hostdev tree: TEXT" on standard error; the text is clean already and may have lines. */
 void command_say(const struct command_run *run, const char *text);
@@ -137,8 +145,8 @@ void command_tell_nodes(const struct lists_missing *missing);
 #define COMMAND_CLUSTER_ROWS \
 	{ .name = "kubeconfig", .type = OPTION_STRING, COMMAND_AT(kubeconfig), .common = true, \
 	  .argument = "FILE", .group = "Cluster", \
-	  .help = "How to reach the API server. Without it: the files in $KUBECONFIG, else the pod's " \
-		  "service account, else ~/.kube/config." }, \
+	  .help = "The kubeconfig to use. Without it, the files in $KUBECONFIG, else the pod's service " \
+		  "account, else ~/.kube/config." }, \
 	COMMAND_TEXT_ROW("context", context, "NAME", \
 			 "The kubeconfig's context to use instead of its current one."), \
 	COMMAND_TEXT_ROW("cluster", cluster, "NAME", \
@@ -151,11 +159,11 @@ void command_tell_nodes(const struct lists_missing *missing);
 		  "do not use it, because devices and claims are cluster-scoped." }, \
 	{ .name = "server", .letter = 's', .type = OPTION_STRING, COMMAND_AT(server), \
 	  .common = true, \
-	  .argument = "URL", .help = "The API server: https://HOST:PORT." }, \
+	  .argument = "URL", .help = "The address of the API server: https://HOST:PORT." }, \
 	COMMAND_TEXT_ROW("token", token, "TOKEN", \
-			 "Log in with this bearer token instead of the kubeconfig's credentials."), \
+			 "Authenticate with this bearer token instead of the kubeconfig's credentials."), \
 	COMMAND_TEXT_ROW("client-certificate", cert, "FILE", \
-			 "Log in with this certificate instead of the kubeconfig's credentials."), \
+			 "Authenticate with this certificate instead of the kubeconfig's credentials."), \
 	COMMAND_TEXT_ROW("client-key", key, "FILE", "The key of --client-certificate."), \
 	COMMAND_TEXT_ROW("certificate-authority", ca, "FILE", \
 			 "The CA of the API server's certificate."), \
@@ -164,11 +172,11 @@ void command_tell_nodes(const struct lists_missing *missing);
 	  .help = "Skip verification of the API server's certificate (insecure)." }, \
 	COMMAND_TEXT_ROW("tls-server-name", tls_server_name, "NAME", \
 			 "The name to expect in the API server's certificate."), \
-	COMMAND_AS_ROW("as", as, "USER", "Act as this user; takes the right to impersonate."), \
+	COMMAND_AS_ROW("as", as, "USER", "Act as this user; requires the right to impersonate."), \
 	{ .name = "as-group", .type = OPTION_LIST, COMMAND_AT(as_groups), .whole = true, \
 	  .common = true, .unsuggested = true, \
-	  .argument = "GROUP", .help = "Act as a member of this group; goes with --as." }, \
-	COMMAND_AS_ROW("as-uid", as_uid, "UID", "Act as the user with this UID; goes with --as."), \
+	  .argument = "GROUP", .help = "Act as a member of this group; use it with --as." }, \
+	COMMAND_AS_ROW("as-uid", as_uid, "UID", "Act as the user with this UID; use it with --as."), \
 	{ .name = "request-timeout", .type = OPTION_DURATION, COMMAND_AT(request_timeout_ms), \
 	  .common = true, \
 	  .fallback = "30s", .argument = "TIME", \
@@ -177,19 +185,21 @@ void command_tell_nodes(const struct lists_missing *missing);
 #define COMMAND_CLAIM_ROWS \
 	{ .name = "include-group", .type = OPTION_BOOL, COMMAND_AT(include_group), \
 	  .group = "Claim", \
-	  .help = "Claim all functions of the device's IOMMU group with it (spec.includeIOMMUGroup)." }, \
+	  .help = "Also claim the other functions of the device's IOMMU group (spec.includeIOMMUGroup)." }, \
 	{ .name = "driver", .type = OPTION_STRING, COMMAND_AT(driver), .argument = "NAME", \
 	  .help = "Bind this vfio variant driver instead of vfio-pci (spec.driver)." }, \
 	{ .name = "for", .type = OPTION_STRING, COMMAND_AT(claim_user), .argument = "NAME", \
-	  .help = "The owner of the claim (spec.userName). Without it, the webhook fills in yourself. " \
-		  "Another user takes the verb manage." }
+	  .help = "The owner of the claim (spec.userName); without it, you. Another user requires the RBAC " \
+		  "verb manage." }
 
-#define COMMAND_OUTPUT_ROW \
+/* @choices_: those of out.h that it can print. */
+#define COMMAND_OUTPUT_ROW(choices_) \
 	{ .name = "output", .letter = 'o', .type = OPTION_STRING, COMMAND_AT(output), \
-	  .choices = out_formats, .fallback = "table", .argument = "FORMAT", .group = "Output", \
-	  .help = "The output format. jsonpath=TEMPLATE prints parts of the -o json output, as kubectl " \
-		  "does: fields, [0], [-1], [*], [?(@.a==\"b\")] with == or !=, {range} and {end}, " \
-		  "{\"\\n\"}; not .., slices and other operators." }
+	  .choices = (choices_), .fallback = "table", .argument = "FORMAT", .group = "Output", \
+	  .help = "The output format. On a terminal, table is cut to its width; wide is not. " \
+		  "jsonpath=TEMPLATE prints parts of the -o json output, as kubectl does. It supports " \
+		  "fields, [0], [-1], [*], [?(@.a==\"b\")] with == or !=, {range}, {end} and {\"\\n\"}, " \
+		  "but not .., slices and other operators." }
 
 #define COMMAND_HEADERS_ROW \
 	{ .name = "no-headers", .type = OPTION_BOOL, COMMAND_AT(no_headers), \
@@ -203,6 +213,12 @@ void command_tell_nodes(const struct lists_missing *missing);
 #define COMMAND_SELECTOR_ROW(what_) \
 	{ .name = "selector", .letter = 'l', .type = OPTION_STRING, COMMAND_AT(selector), \
 	  .argument = "SELECTOR", .group = "Flags", \
-	  .help = "Show only " what_ " with these labels, as kubectl get -l takes them: \"a=b,c!=d\"." }
+	  .help = "Show only " what_ " with these labels, in the syntax of kubectl get -l: \"a=b,c!=d\"." }
+
+/* Of a struct command: its flags and help, and DEVICEs as its words. */
+#define COMMAND_LINE(prose_, rows_) \
+	.prose = &(prose_), .rows = (rows_), .rows_len = ARRAY_LEN(rows_)
+#define COMMAND_DEVICES(max_, completes_) \
+	.words_min = 1, .words_max = (max_), .words = "DEVICE", .completes = (completes_)
 /* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */

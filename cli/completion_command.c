@@ -1,7 +1,5 @@
-#include <errno.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/command.h"
@@ -59,16 +57,12 @@ static const char zsh[] =
 
 static int run_completion(struct command_run *run)
 {
-	struct err err = { 0 };
-
 	if (strcmp(run->words[0], "bash") == 0) {
 		str_add(&run->out.text, bash);
 	} else if (strcmp(run->words[0], "zsh") == 0) {
 		str_add(&run->out.text, zsh);
 	} else {
-		err_set(&err, ERR_INVALID, -EINVAL, "'%.40s' is not bash or zsh", run->words[0]);
-		command_fail(run, &err);
-		return COMMAND_MISUSED;
+		return command_misused(run, "'%.40s' is not bash or zsh", run->words[0]);
 	}
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }
@@ -90,9 +84,7 @@ static const struct option_row rows[] = { COMMAND_CLUSTER_ROWS };
 const struct command completion_command = {
 	.word = "completion",
 	.summary = "Print a shell's completion script: bash or zsh",
-	.prose = &prose,
-	.rows = rows,
-	.rows_len = ARRAY_LEN(rows),
+	COMMAND_LINE(prose, rows),
 	.words_min = 1,
 	.words_max = 1,
 	.words = "bash or zsh",

@@ -13,9 +13,15 @@
 #include "cli/show/table.h"
 
 static const struct table_column columns[] = {
-	{ "TIME", false },  { "FIRST", true }, { "REASON", false },
-	{ "COUNT", false }, { "USER", false }, { "TYPE", true },
-	{ "ABOUT", true },  { "FROM", true },  { "MESSAGE", false },
+	{ .title = "TIME" },
+	{ .title = "FIRST", .wide = true },
+	{ .title = "REASON" },
+	{ .title = "COUNT" },
+	{ .title = "USER", .least = TABLE_NAME_LEAST },
+	{ .title = "TYPE", .wide = true },
+	{ .title = "ABOUT", .wide = true },
+	{ .title = "FROM", .wide = true },
+	{ .title = "MESSAGE", .least = 12 },
 };
 
 static bool is_before(const char *a, const char *b)
@@ -70,25 +76,19 @@ static void add_row(struct table *table, const struct cluster_device *device,
 	table_add(table, event->message);
 }
 
-static void set_text(json_t *json, const char *key, const char *text)
-{
-	if (text && *text)
-		json_object_set_new(json, key, json_string(text));
-}
-
 static json_t *event_json(const struct cluster_device *device, const struct event *event)
 {
 	json_t *json = json_object();
 
-	set_text(json, "time", device_event_time(event));
-	set_text(json, "first", event->first_timestamp);
-	set_text(json, "reason", event->reason);
+	out_set_text(json, "time", device_event_time(event));
+	out_set_text(json, "first", event->first_timestamp);
+	out_set_text(json, "reason", event->reason);
 	json_object_set_new(json, "count", json_integer(count_of(event)));
-	set_text(json, "user", user_of(device, event));
-	set_text(json, "type", event->type);
-	set_text(json, "about", event->involved_object.kind);
-	set_text(json, "from", event->source.host);
-	set_text(json, "message", event->message);
+	out_set_text(json, "user", user_of(device, event));
+	out_set_text(json, "type", event->type);
+	out_set_text(json, "about", event->involved_object.kind);
+	out_set_text(json, "from", event->source.host);
+	out_set_text(json, "message", event->message);
 	return json;
 }
 
@@ -104,7 +104,7 @@ void history_print(const struct cluster_device *device, const struct device_even
 		add_row(&table, device, events->items[i]);
 		json_array_append_new(list, event_json(device, events->items[i]));
 	}
-	if (out->format == OUT_JSON || out->format == OUT_YAML)
+	if (out_is_json(out))
 		out_json(out, json);
 	else if (table.len > 0)
 		table_print(&table, out, true, &out->text);

@@ -45,15 +45,16 @@ static const struct command *find_command(const char *word)
 
 static void add_help(struct str *to)
 {
-	str_add(to, "kubectl hostdev shows and lends the devices of the cluster's nodes.\n\n"
-		    "Commands:\n");
+	str_add(to,
+		"kubectl hostdev shows, claims and releases the devices of the cluster's nodes.\n\n"
+		"Commands:\n");
 	for (size_t i = 0; commands[i]; i++) {
 		if (!commands[i]->hidden)
 			str_addf(to, "  %-11s %s\n", commands[i]->word, commands[i]->summary);
 	}
-	str_add(to, "\nUsage:\n  kubectl hostdev COMMAND [flags] [words]\n\n"
-		    "A DEVICE is the name of an object (vm1-000001000), NODE/ADDRESS\n"
-		    "(vm1/0000:01:00.0, vm1/1-2.3), or an address that one node alone has.\n\n"
+	str_add(to, "\nUsage:\n  kubectl hostdev COMMAND [ARGUMENT]... [FLAG]...\n\n"
+		    "A DEVICE is the name of its object (vm1-000001000), NODE/ADDRESS\n"
+		    "(vm1/0000:01:00.0, vm1/1-2.3), or an address that only one node has.\n\n"
 		    "Use \"kubectl hostdev COMMAND --help\" for more about a command.\n"
 		    "Use \"kubectl hostdev options\" for the flags that all commands take.\n");
 }
@@ -83,8 +84,9 @@ static int print_command_help(const struct command *command, const struct option
 	auto_str struct str text = STR_INIT;
 	struct options_prose prose = *command->prose;
 
-	prose.common = "Use \"kubectl hostdev options\" for the flags that all commands take: the "
-		       "kubeconfig, the API server, and as whom to ask it.";
+	prose.common =
+		"Use \"kubectl hostdev options\" for the flags that all commands take, such as "
+		"--context and --namespace.";
 	options_help(options, &prose, &text);
 	return print(str_cstr(&text), COMMAND_OK);
 }
@@ -98,7 +100,7 @@ static int print_options(void)
 		.program = "kubectl hostdev options",
 		.summary = "lists the flags that all commands take",
 		.synopsis = "kubectl hostdev COMMAND [FLAG]...",
-		.description = "These flags mean what they mean to kubectl.",
+		.description = "These flags have the same meaning as in kubectl.",
 		.examples = " kubectl hostdev tree --context lab\n"
 			    " kubectl hostdev who -n team-a --as jane --as-group team-a",
 	};
@@ -154,6 +156,20 @@ static int read_line(struct options *options, int argc, char *const *argv, struc
 	return OPTIONS_OK;
 }
 
+static bool prints(const struct command *command, enum out_format format)
+{
+	for (size_t i = 0; i < command->rows_len; i++) {
+		const char *const *choice = command->rows[i].choices;
+
+		if (strcmp(command->rows[i].name, "output") != 0)
+			continue;
+		while (*choice && strcmp(*choice, out_formats[format]) != 0)
+			choice++;
+		return *choice != NULL;
+	}
+	return true;
+}
+
 static int check_line(struct command_run *run, struct err *err)
 {
 	const struct command *command = run->command;
@@ -169,8 +185,9 @@ static int check_line(struct command_run *run, struct err *err)
 	if (run->settings.output &&
 	    out_format_parse(run->settings.output, &format, &jsonpath, err) < 0)
 		return err->code;
-	if (command->formats && !(command->formats & OUT_SET(format)))
-		return err_set(err, ERR_INVALID, -EINVAL, "there is no -o %s of this; see --help",
+	if (!prints(command, format))
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "-o %s is not supported by this command; see --help",
 			       out_formats[format]);
 	out_init(&run->out, format);
 	run->out.jsonpath = jsonpath;
@@ -188,8 +205,8 @@ static int run_command(struct command_run *run)
 	}
 	if (run->settings.ns && !run->command->of_pods)
 		command_note(
-			"kubectl hostdev %s: devices and claims are in no namespace: --namespace "
-			"has no part in this",
+			"kubectl hostdev %s: devices and claims are cluster-scoped: --namespace has no "
+			"effect",
 			run->command->word);
 	status = run->command->run(run);
 	str_done(&run->out.text);

@@ -54,7 +54,7 @@ static bool is_group_shared(const struct targets *targets, const struct cluster_
 	return false;
 }
 
-/* Of a device that is claimed already: is it the caller's, and would the flags be added to it? */
+/* Of a device that is already claimed: is it the caller's, and would the flags be added to it? */
 static int rehearse_change(struct command_run *run, struct rehearsal *rehearsal,
 			   const struct claim_spec *spec, struct session_answer *answer,
 			   struct err *err)
@@ -80,7 +80,7 @@ static int rehearse_change(struct command_run *run, struct rehearsal *rehearsal,
 	} else if (change == CLAIM_OTHER) {
 		rehearsal->why = take_ptr(text);
 	} else if (!rehearsal->why) {
-		rehearsal->why = xasprintf("it is claimed already%s%s",
+		rehearsal->why = xasprintf("it is already claimed%s%s",
 					   *device->user ? ", by " : "", device->user);
 	}
 	return r;
@@ -89,17 +89,15 @@ static int rehearse_change(struct command_run *run, struct rehearsal *rehearsal,
 static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 {
 	const struct command_settings *s = &run->settings;
-	const struct claim_spec spec = {
-		.user = s->claim_user,
-		.driver = s->driver,
-		.include_group = s->include_group,
-	};
-	const char *misfit = s->release ? NULL : claim_misfit(rehearsal->device->type, &spec);
+	const char *misfit;
+	struct claim_spec spec;
 	auto_answer struct session_answer answer = { 0 };
 	struct claim_target target;
 	struct err err = { 0 };
 	int r;
 
+	command_claim(s, &spec);
+	misfit = claim_misfit(rehearsal->device->type, &spec);
 	if (misfit) {
 		rehearsal->warnings = xstrdup("");
 		rehearsal->why = xstrdup(misfit);
@@ -161,9 +159,9 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 	out_text(to, device->name);
 	str_add(to, ": ");
 	out_colour(out, to, waits ? COLOUR_YELLOW : good ? COLOUR_GREEN : COLOUR_RED);
-	str_add(to, waits                ? "would be accepted, but not carried out as things are"
+	str_add(to, waits                ? "would be accepted, but not carried out now"
 		    : good               ? "would be accepted"
-		    : rehearsal->unknown ? "could not be judged now"
+		    : rehearsal->unknown ? "could not be checked"
 		    : rehearsal->waits   ? "would wait"
 					 : "would be refused");
 	out_colour(out, to, COLOUR_NONE);
@@ -183,8 +181,8 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 	}
 	if (good && !rehearsal->warnings[0])
 		str_add(to,
-			"  no webhook has judged it: where hostdev-controller's answers, it says "
-			"what would be done, and may refuse\n");
+			"  no webhook has checked it: where hostdev-controller's webhook is installed, "
+			"it says what would be done, and may refuse\n");
 }
 
 static json_t *json_of(const struct rehearsal *rehearsal)
@@ -235,17 +233,10 @@ static int run_plan(struct command_run *run)
 	list = xcalloc(targets.len + 1, sizeof(*list));
 	for (size_t i = 0; i < targets.len; i++) {
 		list[i].device = targets.devices[i];
-		if (targets.devices[i]->type == DEVICE_MDEV) {
-			list[i].warnings = xstrdup("");
-			list[i].why =
-				xstrdup("mediated devices are not claimed; the HostDeviceConfig "
-					"lends them");
-		} else {
-			rehearse(run, &list[i]);
-			list[i].shared = list[i].accepted && !run->settings.release &&
-					 !run->settings.include_group &&
-					 is_group_shared(&targets, list[i].device);
-		}
+		rehearse(run, &list[i]);
+		list[i].shared = list[i].accepted && !run->settings.release &&
+				 !run->settings.include_group &&
+				 is_group_shared(&targets, list[i].device);
 		if (!list[i].accepted)
 			status = COMMAND_FAILED;
 	}
@@ -265,17 +256,17 @@ static const struct option_row rows[] = {
 	  .group = "Flags",
 	  .help = "Show what releasing the device would do." },
 	COMMAND_CLAIM_ROWS,
-	COMMAND_OUTPUT_ROW,
+	COMMAND_OUTPUT_ROW(out_formats_narrow),
 	COMMAND_CLUSTER_ROWS,
 };
 
 static const struct options_prose prose = {
 	.program = "kubectl hostdev plan",
-	.summary = "shows what claiming a device would do",
+	.summary = "shows what claiming or releasing a device would do",
 	.synopsis = "kubectl hostdev plan DEVICE... [--release] [FLAG]...",
 	.description =
-		"Sends the claim of each DEVICE to the API server as a dry run, and prints what its "
-		"webhooks say would be done or refused. For a device that shares its IOMMU group with "
+		"Sends the claim of each DEVICE to the API server as a dry run, and prints what the "
+		"webhook would do or refuse. For a device that shares its IOMMU group with "
 		"others it prints the command that claims them all. Nothing is changed.",
 	.exit_status =
 		"0 when it would be accepted; 1 when not, or when that could not be checked; 2 for a "
@@ -287,13 +278,7 @@ static const struct options_prose prose = {
 const struct command plan_command = {
 	.word = "plan",
 	.summary = "Show what claiming or releasing a device would do, without doing it",
-	.prose = &prose,
-	.rows = rows,
-	.rows_len = ARRAY_LEN(rows),
-	.words_min = 1,
-	.words_max = COMMAND_WORDS_MAX,
-	.words = "DEVICE",
-	.formats = OUT_SET(OUT_TABLE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML),
-	.completes = COMPLETE_DEVICES,
+	COMMAND_LINE(prose, rows),
+	COMMAND_DEVICES(COMMAND_WORDS_MAX, COMPLETE_DEVICES),
 	.run = run_plan,
 };

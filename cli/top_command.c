@@ -86,9 +86,9 @@ static const struct option_row rows[] = {
 	{ .name = "nodes",
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(nodes),
-	  .help = "Show each node's numbers; the cluster keeps them for the first 64 nodes of a "
+	  .help = "Show the numbers of each node; DevicePools have them for at most 64 nodes of a "
 		  "resource." },
-	COMMAND_OUTPUT_ROW,
+	COMMAND_OUTPUT_ROW(out_formats),
 	COMMAND_HEADERS_ROW,
 	COMMAND_CLUSTER_ROWS,
 };
@@ -104,9 +104,9 @@ static const struct options_prose prose = {
 		" HEALTHY    are offered to the kubelet (-o wide)\n"
 		" ALLOCATED  are allocated to a container\n"
 		" AVAILABLE  are offered to the kubelet and not allocated: the next pod can have one\n\n"
-		"These are the states of kubectl hostdev tree. CLAIMABLE is counted from the devices, the "
-		"other numbers come from the DevicePools of hostdev-controller. Devices of a node "
-		"that is gone or NotReady are neither CLAIMABLE nor HEALTHY nor AVAILABLE.",
+		"The words mean the same as in kubectl hostdev tree. CLAIMABLE is counted from the devices; "
+		"the other numbers come from the DevicePools of hostdev-controller. Devices of a node "
+		"that is gone or NotReady are not counted as CLAIMABLE, HEALTHY or AVAILABLE.",
 	.examples = " kubectl hostdev top\n"
 		    " kubectl hostdev top --nodes",
 };
@@ -114,9 +114,6 @@ static const struct options_prose prose = {
 const struct command top_command = {
 	.word = "top",
 	.summary = "Count devices by resource name: claimable, claimed, allocated, available",
-	.prose = &prose,
-	.rows = rows,
-	.rows_len = ARRAY_LEN(rows),
-	.formats = OUT_ALL,
+	COMMAND_LINE(prose, rows),
 	.run = run_top,
 };

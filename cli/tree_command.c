@@ -116,14 +116,6 @@ static int watch(struct command_run *run, const struct lists_want *want, struct 
 	return COMMAND_FAILED;
 }
 
-static int check_watch(const struct command_run *run, struct err *err)
-{
-	if (!run->settings.watch || run->out.format == OUT_TABLE || run->out.format == OUT_WIDE)
-		return 0;
-	return err_set(err, ERR_INVALID, -EINVAL,
-		       "--watch prints tables: leave -o out, or say -o wide");
-}
-
 static int run_tree(struct command_run *run)
 {
 	static const unsigned shown = CLUSTER_DEVICES | CLUSTER_CARDS | CLUSTER_SET(CLUSTER_NODE);
@@ -140,16 +132,11 @@ static int run_tree(struct command_run *run)
 	auto_str struct str text = STR_INIT;
 	int status;
 
-	if (check_watch(run, &err) < 0) {
-		(void)command_fail(run, &err);
-		return COMMAND_MISUSED;
-	}
-	if (want.node && !want.node[0]) {
-		err_set(&err, ERR_INVALID, -EINVAL,
-			"the name of a node is empty: leave it out for all nodes");
-		(void)command_fail(run, &err);
-		return COMMAND_MISUSED;
-	}
+	if (run->settings.watch && run->out.format != OUT_TABLE && run->out.format != OUT_WIDE)
+		return command_misused(run, "--watch supports only -o table and -o wide");
+	if (want.node && !want.node[0])
+		return command_misused(run,
+				       "the name of a node is empty: leave it out for all nodes");
 	session = command_session(run);
 	if (!session)
 		return COMMAND_FAILED;
@@ -174,9 +161,9 @@ static const struct option_row rows[] = {
 	  .letter = 'w',
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(watch),
-	  .help = "Print the tree again whenever it changes; on a terminal it replaces the previous "
-		  "one. Ends by Ctrl-C." },
-	COMMAND_OUTPUT_ROW,
+	  .help = "Print the tree again whenever it changes, on a terminal in place of the previous one. "
+		  "Ctrl-C ends it." },
+	COMMAND_OUTPUT_ROW(out_formats),
 	COMMAND_HEADERS_ROW,
 	COMMAND_CLUSTER_ROWS,
 };
@@ -192,17 +179,16 @@ static const struct options_prose prose = {
 		"virtual functions, USB devices, mediated devices, vGPUs and MIG instances.\n\n"
 		"Bridges show only their address because they cannot be claimed. GROUP is "
 		"the IOMMU group, with the number of its functions in parentheses if it has several: "
-		"these are claimed together. On a terminal the description is cut to its width; not in a "
-		"pipe, nor with -o wide. STATE is one of\n\n"
+		"these are claimed together. STATE is one of\n\n"
 		" o claimable  may be claimed now (GroupShared: with its whole IOMMU group)\n"
-		" - refused    its node needs it, or it cannot be claimed as things are\n"
+		" - refused    its node needs it, or it cannot be claimed now\n"
 		" ~ pending    claimed, not ready yet\n"
 		" + available  offered to the kubelet, and no pod has it\n"
 		" # in use     a pod has it\n"
 		" < releasing  its claim is being deleted\n"
 		" ! missing    claimed, but not on its node\n"
-		" X stuck      the kernel has not let a step end\n"
-		" ? unknown    no agent has reported on it, or its node has a problem: see the node's line",
+		" X stuck      the kernel has not finished a step\n"
+		" ? unknown    no agent has reported it, or its node has a problem: see the node's line",
 	.examples = " kubectl hostdev tree\n"
 		    " kubectl hostdev tree vm1 -o wide\n"
 		    " kubectl hostdev tree vm1 -w\n"
@@ -212,12 +198,9 @@ static const struct options_prose prose = {
 const struct command tree_command = {
 	.word = "tree",
 	.summary = "Show devices as a tree, with state, group, driver, claim and pod",
-	.prose = &prose,
-	.rows = rows,
-	.rows_len = ARRAY_LEN(rows),
+	COMMAND_LINE(prose, rows),
 	.words_max = 1,
 	.words = "NODE",
-	.formats = OUT_ALL,
 	.completes = COMPLETE_NODES,
 	.of_pods = true,
 	.run = run_tree,

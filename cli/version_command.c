@@ -137,7 +137,7 @@ static const struct option_row rows[] = {
 	  COMMAND_AT(client),
 	  .group = "Flags",
 	  .help = "Show only the plugin's version, without contacting the API server." },
-	COMMAND_OUTPUT_ROW,
+	COMMAND_OUTPUT_ROW(out_formats_narrow),
 	COMMAND_CLUSTER_ROWS,
 };
 
@@ -146,18 +146,15 @@ static const struct options_prose prose = {
 	.summary = "shows what is installed",
 	.synopsis = "kubectl hostdev version [--client] [-o FORMAT]",
 	.description =
-		"Shows the plugin's version, the cluster's, and, as far as you may see them, the "
-		"images of hostdev that the cluster runs.",
+		"Shows the versions of the plugin and of Kubernetes and, if you may read them, the images "
+		"of hostdev that the cluster runs.",
 	.examples = " kubectl hostdev version\n"
 		    " kubectl hostdev version --client",
 };
 
 const struct command version_command = {
 	.word = "version",
-	.summary = "Show the versions of plugin, cluster and installed images",
-	.prose = &prose,
-	.rows = rows,
-	.rows_len = ARRAY_LEN(rows),
-	.formats = OUT_SET(OUT_TABLE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML),
+	.summary = "Show the versions of the plugin, the cluster and the installed images",
+	COMMAND_LINE(prose, rows),
 	.run = run_version,
 };

@@ -1,11 +1,9 @@
-#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "api/json_map.h"
 #include "api/meta.h"
 #include "api/pcidevice.h"
-#include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
@@ -21,9 +19,17 @@
 #include "cli/target.h"
 
 static const struct table_column columns[] = {
-	{ "DEVICE", false }, { "STATE", false },     { "CLAIM OF", false }, { "SINCE", false },
-	{ "POD", false },    { "CONTAINER", false }, { "MACHINE", false },  { "STARTED", false },
-	{ "NODE", true },    { "ADDRESS", true },    { "RESOURCE", true },
+	{ .title = "DEVICE" },
+	{ .title = "STATE" },
+	{ .title = "CLAIM OF", .least = TABLE_NAME_LEAST },
+	{ .title = "SINCE" },
+	{ .title = "POD", .least = TABLE_NAME_LEAST },
+	{ .title = "CONTAINER", .least = TABLE_NAME_LEAST },
+	{ .title = "MACHINE", .least = TABLE_NAME_LEAST },
+	{ .title = "STARTED" },
+	{ .title = "NODE", .wide = true },
+	{ .title = "ADDRESS", .wide = true },
+	{ .title = "RESOURCE", .wide = true },
 };
 
 /* One holder of a device, or nobody: @a may be NULL. */
@@ -63,10 +69,8 @@ static json_t *holder_json(const struct pcidevice_allocation *a, const struct po
 {
 	json_t *json = json_map_encode(pcidevice_allocation_map, a);
 
-	if (facts->machine)
-		json_object_set_new(json, "machine", json_string(facts->machine));
-	if (facts->started)
-		json_object_set_new(json, "started", json_string(facts->started));
+	out_set_text(json, "machine", facts->machine);
+	out_set_text(json, "started", facts->started);
 	return json;
 }
 
@@ -120,20 +124,16 @@ static void add_all(struct command_run *run, const struct targets *targets, stru
 	}
 	if (targets->len == 0)
 		command_note("%s", ns ? "No pod of this namespace has a device."
-				      : "Nobody has a device.");
+				      : "No device is claimed or in use.");
 }
 
 static int find_targets(struct command_run *run, struct targets *ret_targets)
 {
-	struct err err = { 0 };
-
 	if (run->words_len == 0)
 		return targets_had(run, ret_targets);
 	if (!run->settings.selector)
 		return targets_find(run, 0, ret_targets);
-	err_set(&err, ERR_INVALID, -EINVAL, "--selector and DEVICE exclude each other");
-	command_fail(run, &err);
-	return COMMAND_MISUSED;
+	return command_misused(run, "--selector and DEVICE cannot be combined");
 }
 
 static int run_who(struct command_run *run)
@@ -149,7 +149,7 @@ static int run_who(struct command_run *run)
 	table_init(&table, columns, ARRAY_LEN(columns));
 	add_all(run, &targets, &table, list);
 	command_tell_missing(&targets.missing);
-	if (run->out.format == OUT_JSON || run->out.format == OUT_YAML)
+	if (out_is_json(&run->out))
 		out_json(&run->out, all);
 	else if (table.len > 0)
 		table_print(&table, &run->out, true, &run->out.text);
@@ -160,7 +160,7 @@ static int run_who(struct command_run *run)
 static const struct option_row rows[] = {
 	COMMAND_SELECTOR_ROW("devices"),
 	COMMAND_ALL_ROW,
-	COMMAND_OUTPUT_ROW,
+	COMMAND_OUTPUT_ROW(out_formats_unnamed),
 	COMMAND_HEADERS_ROW,
 	COMMAND_CLUSTER_ROWS,
 };
@@ -170,11 +170,11 @@ static const struct options_prose prose = {
 	.summary = "shows who has a device",
 	.synopsis = "kubectl hostdev who [DEVICE...] [-l SELECTOR] [-n NAMESPACE | -A] [-o FORMAT]",
 	.description =
-		"Shows for each DEVICE the owner of its claim (spec.userName) and since when it is claimed, "
-		"and the containers that have it. If you may read pods, it also shows since when the "
-		"containers run, and MACHINE, KubeVirt's VirtualMachine that they run.\n\n"
-		"Without a DEVICE: all devices that are claimed or that a pod has. With --namespace: only "
-		"devices that pods of that namespace have.",
+		"Shows for each DEVICE the owner of its claim (spec.userName), how long it has been claimed "
+		"(SINCE), and the containers that have it. If you may read pods, it also shows how long the "
+		"containers have run (STARTED) and the KubeVirt VirtualMachine in them (MACHINE).\n\n"
+		"Without DEVICE, it shows all devices that are claimed or that a pod has. With --namespace, "
+		"it shows only devices that pods of that namespace have.",
 	.examples = " kubectl hostdev who vm1-000001000\n"
 		    " kubectl hostdev who vm1/1-2.3 -o wide\n"
 		    " kubectl hostdev who -n team-a",
@@ -182,13 +182,10 @@ static const struct options_prose prose = {
 
 const struct command who_command = {
 	.word = "who",
-	.summary = "Show who has a device: its claim's user, its pod, its virtual machine",
-	.prose = &prose,
-	.rows = rows,
-	.rows_len = ARRAY_LEN(rows),
+	.summary = "Show who has a device: the owner of its claim, its pod, its virtual machine",
+	COMMAND_LINE(prose, rows),
 	.words_max = COMMAND_WORDS_MAX,
 	.words = "DEVICE",
-	.formats = OUT_SET(OUT_TABLE) | OUT_SET(OUT_WIDE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML),
 	.completes = COMPLETE_DEVICES,
 	.of_pods = true,
 	.run = run_who,

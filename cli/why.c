@@ -176,8 +176,8 @@ static void add_head(struct cluster *cluster, const struct cluster_device *devic
 /* --- conditions --------------------------------------------------------------------------------- */
 
 static const struct table_column columns[] = {
-	{ "OF", false },     { "CONDITION", false }, { "STATUS", false },
-	{ "REASON", false }, { "FOR", false },       { "MESSAGE", false },
+	{ .title = "OF" },     { .title = "CONDITION" }, { .title = "STATUS" },
+	{ .title = "REASON" }, { .title = "FOR" },       { .title = "MESSAGE" },
 };
 
 static enum state_colour colour_of(const struct api_condition *c)
@@ -281,8 +281,8 @@ static void add_remedies(const struct cluster_device *device, struct str *to)
 /* --- events ------------------------------------------------------------------------------------- */
 
 static const struct table_column event_columns[] = {
-	{ "LAST SEEN", false }, { "TYPE", false },    { "REASON", false },
-	{ "ABOUT", false },     { "MESSAGE", false },
+	{ .title = "LAST SEEN" }, { .title = "TYPE" },    { .title = "REASON" },
+	{ .title = "ABOUT" },     { .title = "MESSAGE" },
 };
 
 static void add_events(const struct device_events *events, int64_t now_wall_ms, struct out *out)
@@ -350,7 +350,7 @@ static void print_json(const struct cluster_device *device, const struct device_
 void why_print(struct cluster *cluster, const struct cluster_device *device,
 	       const struct device_events *events, int64_t now_wall_ms, struct out *out)
 {
-	if (out->format == OUT_JSON || out->format == OUT_YAML) {
+	if (out_is_json(out)) {
 		print_json(device, events, out);
 		return;
 	}

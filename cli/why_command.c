@@ -31,30 +31,25 @@ static int run_why(struct command_run *run)
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }
 
-static const struct option_row rows[] = { COMMAND_OUTPUT_ROW, COMMAND_CLUSTER_ROWS };
+static const struct option_row rows[] = { COMMAND_OUTPUT_ROW(out_formats_unnamed),
+					  COMMAND_CLUSTER_ROWS };
 
 static const struct options_prose prose = {
 	.program = "kubectl hostdev why",
 	.summary = "explains the state of a device",
 	.synopsis = "kubectl hostdev why DEVICE [-o FORMAT]",
 	.description =
-		"Shows why DEVICE can or cannot be claimed, why it is ready or not, and who has it: the "
-		"conditions of its objects (its own, its claim's, its card's) with reason, message "
-		"and since when, what to do about them, and the latest events.",
+		"Shows why DEVICE can or cannot be claimed, why it is ready or not, and who has it. It prints "
+		"the conditions of its objects (the device, its claim, its card), what to do about "
+		"them, and the latest events.",
 	.examples = " kubectl hostdev why vm1-000000020\n"
 		    " kubectl hostdev why vm1/01:00.0",
 };
 
 const struct command why_command = {
 	.word = "why",
-	.summary = "Explain why a device is, or is not, claimable, ready or in use",
-	.prose = &prose,
-	.rows = rows,
-	.rows_len = ARRAY_LEN(rows),
-	.words_min = 1,
-	.words_max = 1,
-	.words = "DEVICE",
-	.formats = OUT_SET(OUT_TABLE) | OUT_SET(OUT_WIDE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML),
-	.completes = COMPLETE_DEVICES,
+	.summary = "Explain why a device can or cannot be claimed, and why it is or is not ready",
+	COMMAND_LINE(prose, rows),
+	COMMAND_DEVICES(1, COMPLETE_DEVICES),
 	.run = run_why,
 };

@@ -38,12 +38,6 @@ void claim_target_done(struct claim_target *target)
 	*target = (struct claim_target){ 0 };
 }
 
-static void add_text(json_t *object, const char *key, const char *text)
-{
-	if (text && text[0])
-		json_object_set_new(object, key, json_string(text));
-}
-
 /* Harvester's controllers need address and node; ours take them from the name, too. */
 static json_t *body_of(const struct claim_target *target, const struct claim_spec *spec)
 {
@@ -52,14 +46,14 @@ static json_t *body_of(const struct claim_target *target, const struct claim_spe
 	json_t *fields = json_object();
 
 	if (target->type == DEVICE_PCI) {
-		add_text(fields, "address", target->address);
-		add_text(fields, "nodeName", target->node);
-		add_text(fields, "driver", spec->driver);
+		out_set_text(fields, "address", target->address);
+		out_set_text(fields, "nodeName", target->node);
+		out_set_text(fields, "driver", spec->driver);
 		if (spec->include_group)
 			json_object_set_new(fields, "includeIOMMUGroup", json_true());
-		add_text(fields, "release", spec->driverless ? "None" : NULL);
+		out_set_text(fields, "release", spec->driverless ? "None" : NULL);
 	}
-	add_text(fields, "userName", spec->user);
+	out_set_text(fields, "userName", spec->user);
 	return json_pack("{ss,ss,s{ss},so}", "apiVersion", version, "kind", kind->kind, "metadata",
 			 "name", target->name, "spec", fields);
 }
@@ -73,13 +67,17 @@ char *claim_text(const struct claim_target *target, const struct claim_spec *spe
 
 const char *claim_misfit(enum device_type type, const struct claim_spec *spec)
 {
+	if (type == DEVICE_MDEV)
+		return "mediated devices cannot be claimed; the HostDeviceConfig offers them";
 	if (type != DEVICE_USB)
 		return NULL;
 	if (spec->driver)
-		return "it is a USB device: --driver is of PCI devices";
+		return "it is a USB device: --driver applies only to PCI devices";
 	if (spec->driverless)
-		return "it is a USB device: --release-without-driver is of PCI devices";
-	return spec->include_group ? "it is a USB device: --include-group is of PCI devices" : NULL;
+		return "it is a USB device: --release-without-driver applies only to PCI devices";
+	return spec->include_group
+		       ? "it is a USB device: --include-group applies only to PCI devices"
+		       : NULL;
 }
 
 /* A claim without a driver means this one. */
@@ -96,7 +94,7 @@ static enum claim_change compare_pci(const struct pcideviceclaim *claim,
 	bool driverless;
 
 	if (spec->driver && strcmp(driver, driver_of(spec->driver)) != 0) {
-		*ret_text = xasprintf("claimed already, with driver '%s': the driver of a claim "
+		*ret_text = xasprintf("already claimed, with driver '%s': the driver of a claim "
 				      "cannot change; release it, and claim it again with "
 				      "--driver %s",
 				      driver, spec->driver);
@@ -118,7 +116,7 @@ enum claim_change claim_compare(const struct cluster_device *device, const struc
 {
 	*ret_text = NULL;
 	if (spec->user && strcmp(spec->user, device->user) != 0) {
-		*ret_text = xasprintf("claimed already, %s%s%s: release it, and claim it again "
+		*ret_text = xasprintf("already claimed, %s%s%s: release it, and claim it again "
 				      "with --for %s",
 				      device->user[0] ? "by '" : "for nobody", device->user,
 				      device->user[0] ? "'" : "", spec->user);

@@ -34,7 +34,7 @@ void claim_target_done(struct claim_target *target);
 /* The claim that would be made, as JSON for the caller to free. */
 char *claim_text(const struct claim_target *target, const struct claim_spec *spec);
 
-/* What of @spec devices of that type cannot have: "it is a USB device: --driver is of PCI devices"; NULL:
+/* Why @spec cannot be for a device of that type: "it is a USB device: --driver applies only to PCI devices"; NULL:
  * nothing. Static. */
 const char *claim_misfit(enum device_type type, const struct claim_spec *spec);
 

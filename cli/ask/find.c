@@ -171,7 +171,7 @@ int find_device(struct cluster *cluster, const char *word, struct cluster_device
 	} else {
 		str_add_char(why, '\'');
 		out_text(why, word);
-		str_addf(why, "' may be any of %zu devices; take NAME or NODE/ADDRESS of one:%s",
+		str_addf(why, "' matches %zu devices; use the name or NODE/ADDRESS of one:%s",
 			 found->count, str_cstr(&found->candidates));
 		r = -ENOTUNIQ;
 	}

@@ -108,7 +108,7 @@ static int serve(struct command_run *run, struct session *session, struct clock 
 		return COMMAND_FAILED;
 	}
 	command_note(
-		"Keep the address secret: everybody who has it can see the devices. Ctrl-C ends it.");
+		"Keep the address secret: anyone who has it can see the devices. Ctrl-C ends the map.");
 	if (run->settings.open) {
 		redirect = write_redirect(map_view_address(view));
 		open_browser(redirect);
@@ -144,7 +144,7 @@ static const struct option_row rows[] = {
 	  .max = 65535,
 	  .argument = "PORT",
 	  .group = "Page",
-	  .help = "Listen on this port of 127.0.0.1. Without it: on any free port." },
+	  .help = "The port of 127.0.0.1 to listen on. Without it, any free port." },
 	{ .name = "open",
 	  .type = OPTION_BOOL,
 	  COMMAND_AT(open),
@@ -161,7 +161,7 @@ static const struct options_prose prose = {
 		"groups and devices, and updates itself. Prints the page's address, and runs until "
 		"Ctrl-C.\n\n"
 		"It reads the cluster with the rights of your kubeconfig and changes nothing. The "
-		"address contains a random token, without which there is no answer.",
+		"address contains a random token; requests without it are refused.",
 	.examples = " kubectl hostdev map\n"
 		    " kubectl hostdev map --port 8800 --open",
 };
@@ -169,8 +169,6 @@ static const struct options_prose prose = {
 const struct command map_command = {
 	.word = "map",
 	.summary = "Show the devices live in a browser, with groups, states and events",
-	.prose = &prose,
-	.rows = rows,
-	.rows_len = ARRAY_LEN(rows),
+	COMMAND_LINE(prose, rows),
 	.run = run_map,
 };

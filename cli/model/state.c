@@ -11,15 +11,15 @@
 
 /* clang-format off */
 static const struct state_look looks[STATES] = {
-	[STATE_UNKNOWN]   = { "unknown",   "Unknown",   '?', COLOUR_RED,    "no agent has reported on it, or its node has a problem" },
+	[STATE_UNKNOWN]   = { "unknown",   "Unknown",   '?', COLOUR_RED,    "no agent has reported it, or its node has a problem" },
 	[STATE_CLAIMABLE]      = { "claimable", "Claimable", 'o', COLOUR_NONE,   "may be claimed now" },
-	[STATE_REFUSED]   = { "refused",   "Refused",   '-', COLOUR_DIM,    "its node needs it, or it cannot be claimed as things are" },
+	[STATE_REFUSED]   = { "refused",   "Refused",   '-', COLOUR_DIM,    "its node needs it, or it cannot be claimed now" },
 	[STATE_PENDING]   = { "pending",   "Pending",   '~', COLOUR_YELLOW, "claimed, not ready yet" },
 	[STATE_AVAILABLE]     = { "available", "Available", '+', COLOUR_GREEN,  "offered to the kubelet, and no pod has it" },
 	[STATE_USED]      = { "in use",    "InUse",     '#', COLOUR_BLUE,   "a pod has it" },
 	[STATE_RELEASING] = { "releasing", "Releasing", '<', COLOUR_YELLOW, "its claim is being deleted" },
 	[STATE_MISSING]   = { "missing",   "Missing",   '!', COLOUR_RED,    "claimed, but not on its node" },
-	[STATE_STUCK]     = { "stuck",     "Stuck",     'X', COLOUR_RED,    "the kernel has not let a step end" },
+	[STATE_STUCK]     = { "stuck",     "Stuck",     'X', COLOUR_RED,    "the kernel has not finished a step" },
 };
 /* clang-format on */
 
@@ -186,7 +186,7 @@ struct state_verdict state_judge_part(const struct api_conditions *conditions, b
 	if (fault)
 		return by_fault(fault);
 	if (!ready)
-		return plain(STATE_PENDING, "NotSeen", "no agent has looked at it yet");
+		return plain(STATE_PENDING, "NotSeen", "no agent has handled it yet");
 	if (says(ready, "True"))
 		return by_condition(used ? STATE_USED : STATE_AVAILABLE, ready);
 	if (strcmp(text(ready->reason), "DeviceGone") == 0)

@@ -14,13 +14,13 @@ struct node_fault;
 enum device_state {
 	STATE_UNKNOWN,   /* nobody has said, or who said it is not well           */
 	STATE_CLAIMABLE, /* may be claimed now                                    */
-	STATE_REFUSED,   /* its node needs it, or it cannot be claimed as things are */
+	STATE_REFUSED,   /* its node needs it, or it cannot be claimed now */
 	STATE_PENDING,   /* claimed, not ready yet                                */
 	STATE_AVAILABLE, /* offered to the kubelet, and no pod has it             */
 	STATE_USED,      /* a pod has it                                          */
 	STATE_RELEASING, /* its claim is being deleted                            */
 	STATE_MISSING,   /* claimed, but not on the node                          */
-	STATE_STUCK, /* the kernel has not let a step end: somebody has to look at the machine */
+	STATE_STUCK, /* the kernel has not finished a step: somebody has to look at the machine */
 	STATES,
 };
 

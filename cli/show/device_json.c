@@ -12,12 +12,6 @@
 #include "cli/model/part.h"
 #include "cli/show/out.h"
 
-static void add_text(json_t *object, const char *key, const char *text)
-{
-	if (text && text[0])
-		json_object_set_new(object, key, json_string(text));
-}
-
 static json_t *pods_json(const struct pcidevice_allocations *list)
 {
 	json_t *pods = json_array();
@@ -25,9 +19,9 @@ static json_t *pods_json(const struct pcidevice_allocations *list)
 	for (size_t i = 0; i < list->len; i++) {
 		json_t *pod = json_object();
 
-		add_text(pod, "namespace", list->items[i].namespace);
-		add_text(pod, "pod", list->items[i].pod);
-		add_text(pod, "container", list->items[i].container);
+		out_set_text(pod, "namespace", list->items[i].namespace);
+		out_set_text(pod, "pod", list->items[i].pod);
+		out_set_text(pod, "container", list->items[i].container);
 		json_array_append_new(pods, pod);
 	}
 	return pods;
@@ -37,10 +31,10 @@ static json_t *claim_json(const struct cluster_device *device)
 {
 	json_t *claim = json_object();
 
-	add_text(claim, "name", device->claim->name);
-	add_text(claim, "userName", device->user);
-	add_text(claim, "since", device->claim->creation_timestamp);
-	add_text(claim, "deletedSince", device->claim->deletion_timestamp);
+	out_set_text(claim, "name", device->claim->name);
+	out_set_text(claim, "userName", device->user);
+	out_set_text(claim, "since", device->claim->creation_timestamp);
+	out_set_text(claim, "deletedSince", device->claim->deletion_timestamp);
 	return claim;
 }
 
@@ -48,27 +42,27 @@ json_t *node_fault_json(const struct node_fault *fault)
 {
 	json_t *json = json_object();
 
-	add_text(json, "reason", fault->reason);
-	add_text(json, "nodeReason", fault->why);
-	add_text(json, "message", fault->message);
-	add_text(json, "since", fault->since);
+	out_set_text(json, "reason", fault->reason);
+	out_set_text(json, "nodeReason", fault->why);
+	out_set_text(json, "message", fault->message);
+	out_set_text(json, "since", fault->since);
 	return json;
 }
 
 static void add_verdict(json_t *json, const struct state_verdict *verdict)
 {
-	add_text(json, "state", state_look(verdict->state)->key);
-	add_text(json, "reason", verdict->reason);
-	add_text(json, "message", verdict->message);
-	add_text(json, "since", verdict->since);
+	out_set_text(json, "state", state_look(verdict->state)->key);
+	out_set_text(json, "reason", verdict->reason);
+	out_set_text(json, "message", verdict->message);
+	out_set_text(json, "since", verdict->since);
 }
 
 json_t *part_json(const struct part *part)
 {
 	json_t *json = json_object();
 
-	add_text(json, "type", part->what);
-	add_text(json, "description", part->text);
+	out_set_text(json, "type", part->what);
+	out_set_text(json, "description", part->text);
 	add_verdict(json, &part->verdict);
 	return json;
 }
@@ -89,18 +83,18 @@ json_t *device_json(const struct cluster_device *device)
 {
 	json_t *json = json_object();
 
-	add_text(json, "type", device_type_word(device->type));
-	add_text(json, "name", device->name);
-	add_text(json, "nodeName", device->node);
-	add_text(json, "address", device->address);
+	out_set_text(json, "type", device_type_word(device->type));
+	out_set_text(json, "name", device->name);
+	out_set_text(json, "nodeName", device->node);
+	out_set_text(json, "address", device->address);
 	add_bridges(json, device);
 	add_verdict(json, &device->verdict);
-	add_text(json, "iommuGroup", device->group);
-	add_text(json, "driver", device->driver);
-	add_text(json, "resourceName", device->resource);
-	add_text(json, "description", device->description);
-	add_text(json, "holder", device->holder);
-	add_text(json, "parent", device->parent ? device->parent->name : "");
+	out_set_text(json, "iommuGroup", device->group);
+	out_set_text(json, "driver", device->driver);
+	out_set_text(json, "resourceName", device->resource);
+	out_set_text(json, "description", device->description);
+	out_set_text(json, "holder", device->holder);
+	out_set_text(json, "parent", device->parent ? device->parent->name : "");
 	if (device->fault)
 		json_object_set_new(json, "nodeFault", node_fault_json(device->fault));
 	if (device->numa_node >= 0)

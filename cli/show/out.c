@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "api/json_map.h"
 #include "api/kind.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -19,6 +20,8 @@
 #include "kube/yaml.h"
 
 const char *const out_formats[] = { "table", "wide", "json", "yaml", "name", "jsonpath=", NULL };
+const char *const out_formats_unnamed[] = { "table", "wide", "json", "yaml", "jsonpath=", NULL };
+const char *const out_formats_narrow[] = { "table", "json", "yaml", "jsonpath=", NULL };
 
 static int take_template(const char *text, const char **ret_jsonpath, struct err *err)
 {
@@ -192,6 +195,12 @@ void out_kind_name(struct str *to, const struct api_kind *kind, const char *name
 	out_text(to, name);
 }
 
+void out_set_text(json_t *object, const char *key, const char *text)
+{
+	if (text && *text)
+		json_object_set_new(object, key, json_string(text));
+}
+
 void out_json(struct out *out, json_t *value)
 {
 	auto_free char *text = NULL;
@@ -208,6 +217,19 @@ void out_json(struct out *out, json_t *value)
 	text = json_dumps(value, JSON_INDENT(4) | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 	str_add(&out->text, text ? text : "null");
 	str_add_char(&out->text, '\n');
+}
+
+bool out_is_json(const struct out *out)
+{
+	return out->format == OUT_JSON || out->format == OUT_YAML;
+}
+
+void out_json_list(struct out *out, json_t *items)
+{
+	auto_json json_t *list =
+		json_pack("{ss,ss,so}", "apiVersion", "v1", "kind", "List", "items", items);
+
+	out_json(out, list);
 }
 
 /* Others are ended by the signal; we ignore it for the sake of the connection to the API server. */

@@ -16,14 +16,12 @@ struct err;
 
 /* In the order of out_formats. */
 enum out_format { OUT_TABLE, OUT_WIDE, OUT_JSON, OUT_YAML, OUT_NAME };
-#define OUT_SET(format) (1u << (format))
-enum {
-	OUT_ALL = OUT_SET(OUT_TABLE) | OUT_SET(OUT_WIDE) | OUT_SET(OUT_JSON) | OUT_SET(OUT_YAML) |
-		  OUT_SET(OUT_NAME),
-	OUT_TEXT_MAX = 4096, /* bytes of one text from the API that are shown */
-};
+enum { OUT_TEXT_MAX = 4096 }; /* bytes of one text from the API that are shown */
 
-extern const char *const out_formats[]; /* the last one, "jsonpath=", takes a template behind it */
+/* The last one, "jsonpath=", takes a template behind it. */
+extern const char *const out_formats[];
+extern const char *const out_formats_unnamed[]; /* without name          */
+extern const char *const out_formats_narrow[];  /* without name and wide */
 
 /* How it may look. */
 struct out {
@@ -67,8 +65,17 @@ void out_colour(const struct out *out, struct str *to, enum state_colour colour)
 /* Append "pcidevice.devices.harvesterhci.io/NAME", as kubectl's -o name does. */
 void out_kind_name(struct str *to, const struct api_kind *kind, const char *name);
 
+/* Give @object the field @key; not where @text is NULL or "". */
+void out_set_text(json_t *object, const char *key, const char *text);
+
 /* Append @value as --output says, json, yaml or by a JSONPath template; what could move a cursor is escaped by either. */
 void out_json(struct out *out, json_t *value);
+
+/* Is it JSON or YAML? */
+bool out_is_json(const struct out *out);
+
+/* The same of a List with @items, which it takes. */
+void out_json_list(struct out *out, json_t *items);
 
 /* Write out->text to standard output, and empty it. When nobody reads any more, the process ends as others
  * do then, without a word (SIGPIPE). Otherwise an error is told, and false returned. */

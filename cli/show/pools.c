@@ -13,14 +13,26 @@
 #include "cli/show/table.h"
 
 static const struct table_column columns[] = {
-	{ "RESOURCE", false }, { "DEVICES", false },   { "CLAIMABLE", false }, { "CLAIMED", false },
-	{ "HEALTHY", true },   { "ALLOCATED", false }, { "AVAILABLE", false }, { "NODES", true },
+	{ .title = "RESOURCE", .least = TABLE_NAME_LEAST },
+	{ .title = "DEVICES" },
+	{ .title = "CLAIMABLE" },
+	{ .title = "CLAIMED" },
+	{ .title = "HEALTHY", .wide = true },
+	{ .title = "ALLOCATED" },
+	{ .title = "AVAILABLE" },
+	{ .title = "NODES", .wide = true },
 };
 
 static const struct table_column node_columns[] = {
-	{ "RESOURCE", false },  { "NODE", false },      { "DEVICES", false },
-	{ "CLAIMABLE", false }, { "CLAIMED", false },   { "HEALTHY", true },
-	{ "ALLOCATED", false }, { "AVAILABLE", false }, { "NODE IS", false },
+	{ .title = "RESOURCE", .least = TABLE_NAME_LEAST },
+	{ .title = "NODE", .least = TABLE_NAME_LEAST },
+	{ .title = "DEVICES" },
+	{ .title = "CLAIMABLE" },
+	{ .title = "CLAIMED" },
+	{ .title = "HEALTHY", .wide = true },
+	{ .title = "ALLOCATED" },
+	{ .title = "AVAILABLE" },
+	{ .title = "NODE IS", .least = TABLE_NAME_LEAST },
 };
 
 static void add_number(struct table *table, int number)
@@ -221,12 +233,10 @@ static void print_table(struct cluster *cluster, const void *const *list, size_t
 static void print_json(const void *const *list, size_t len, struct out *out)
 {
 	json_t *items = json_array();
-	auto_json json_t *all =
-		json_pack("{ss,ss,so}", "apiVersion", "v1", "kind", "List", "items", items);
 
 	for (size_t i = 0; i < len; i++)
 		json_array_append_new(items, api_object_encode(&devicepool_kind, list[i]));
-	out_json(out, all);
+	out_json_list(out, items);
 }
 
 void pools_print(struct cluster *cluster, const struct pools_look *look, struct out *out)

@@ -116,6 +116,14 @@ static void end_line(struct str *to)
 	str_add_char(to, '\n');
 }
 
+static void find_last(struct printing *p)
+{
+	for (size_t i = 0; i < p->table->columns_len; i++) {
+		if (is_shown(p, i))
+			p->last = i;
+	}
+}
+
 static void measure(struct printing *p, bool titles)
 {
 	const struct table *table = p->table;
@@ -123,9 +131,8 @@ static void measure(struct printing *p, bool titles)
 	for (size_t i = 0; i < table->columns_len; i++) {
 		p->widths[i] = titles ? width(table->columns[i].title) : 0;
 		p->empty[i] = true;
-		if (is_shown(p, i))
-			p->last = i;
 	}
+	find_last(p);
 	for (size_t i = 0; i < table->len; i++) {
 		size_t cell = width(table->cells[i].text);
 
@@ -133,12 +140,6 @@ static void measure(struct printing *p, bool titles)
 		if (cell > p->widths[i % table->columns_len])
 			p->widths[i % table->columns_len] = cell;
 	}
-}
-
-void table_may_cut(struct table *table, size_t column, size_t least)
-{
-	assert(column < table->columns_len && least > 3);
-	table->least[column] = least;
 }
 
 static size_t total_width(const struct printing *p)
@@ -157,14 +158,15 @@ static void fit(struct printing *p)
 
 	if (p->out->width == 0 || p->out->format != OUT_TABLE)
 		return;
-	for (size_t i = 0; i < p->last && total_width(p) > p->out->width; i++)
-		p->hidden[i] = table->least[i] && p->empty[i];
+	for (size_t i = 0; i < table->columns_len && total_width(p) > p->out->width; i++) {
+		p->hidden[i] = table->columns[i].least && p->empty[i];
+		find_last(p);
+	}
 	for (size_t i = table->columns_len; i-- > 0;) {
 		size_t total = total_width(p);
 		size_t over = total > p->out->width ? total - p->out->width : 0;
-		size_t room = table->least[i] && p->widths[i] > table->least[i]
-				      ? p->widths[i] - table->least[i]
-				      : 0;
+		size_t least = table->columns[i].least;
+		size_t room = least && p->widths[i] > least ? p->widths[i] - least : 0;
 
 		if (is_shown(p, i))
 			p->widths[i] -= over < room ? over : room;

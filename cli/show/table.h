@@ -13,11 +13,15 @@
 struct out;
 struct str;
 
-enum { TABLE_COLUMNS_MAX = 16 };
+enum {
+	TABLE_COLUMNS_MAX = 16,
+	TABLE_NAME_LEAST = 8, /* in which a name of a pod, a user or a node says something */
+};
 
 struct table_column {
 	const char *title;
-	bool wide; /* only with -o wide                               */
+	bool wide;    /* only with -o wide                                     */
+	size_t least; /* characters to which a terminal may cut it; 0: it is whole */
 };
 
 struct table_cell {
@@ -31,7 +35,6 @@ struct table {
 	struct table_cell *cells; /* row by row */
 	size_t len;
 	size_t cap;
-	size_t least[TABLE_COLUMNS_MAX]; /* to which a terminal may cut a column; 0: it may not */
 };
 
 void table_init(struct table *table, const struct table_column *columns, size_t len);
@@ -43,10 +46,7 @@ void table_add(struct table *table, const char *text);
 /* The same in a colour. */
 void table_add_coloured(struct table *table, const char *text, enum state_colour colour);
 
-/* Where the table is wider than out->width, this column may be left out if nothing stands in it, or else cut to @least
- * characters, an ellipsis at the end; the last such column first. Never in -o wide. */
-void table_may_cut(struct table *table, size_t column, size_t least);
-
 /* Append the table to @to, with the columns that @out's format has, with or without titles;
- * without any if @out is headless. */
+ * without any if @out is headless. Where it is wider than out->width, columns that may be cut are left out if nothing
+ * stands in them, and else cut, an ellipsis at the end; the last one first. Never in -o wide. */
 void table_print(const struct table *table, const struct out *out, bool titles, struct str *to);

@@ -131,14 +131,17 @@ static void tree_roots_done(struct tree_roots *roots)
 	*roots = (struct tree_roots){ 0 };
 }
 
-/* Those that a terminal may cut; a pod's or user's name says something in eight characters. */
-enum { COLUMN_CLAIM = 4, COLUMN_POD = 5, COLUMN_DESCRIPTION = 7 };
-enum { NAME_LEAST = 8, DESCRIPTION_LEAST = 12 };
 enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + TREE_BRIDGES_MAX + 4 };
 
 static const struct table_column columns[COLUMNS] = {
-	{ "DEVICE", false },   { "STATE", false }, { "GROUP", false },   { "DRIVER", false },
-	{ "CLAIM OF", false }, { "POD", false },   { "RESOURCE", true }, { "DESCRIPTION", false },
+	{ .title = "DEVICE" },
+	{ .title = "STATE" },
+	{ .title = "GROUP" },
+	{ .title = "DRIVER" },
+	{ .title = "CLAIM OF", .least = TABLE_NAME_LEAST },
+	{ .title = "POD", .least = TABLE_NAME_LEAST },
+	{ .title = "RESOURCE", .wide = true },
+	{ .title = "DESCRIPTION", .least = 12 },
 };
 
 /* The lines to the left of an entry, from the outermost: does each of these levels go on below? */
@@ -419,9 +422,6 @@ static void print_table(const struct cluster_view *view, const char *name, int64
 	struct table table;
 
 	table_init(&table, columns, COLUMNS);
-	table_may_cut(&table, COLUMN_CLAIM, NAME_LEAST);
-	table_may_cut(&table, COLUMN_POD, NAME_LEAST);
-	table_may_cut(&table, COLUMN_DESCRIPTION, DESCRIPTION_LEAST);
 	for (size_t i = 0; i < view->nodes_len; i++) {
 		if (!is_wanted(&view->nodes[i], name))
 			continue;

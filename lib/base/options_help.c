@@ -154,9 +154,8 @@ void options_help(const struct options *o, const struct options_prose *prose, st
 	add_flags(out, o, prose->common);
 	add_section(out, "EXAMPLES", prose->examples);
 	add_section(out, "FILES", prose->files);
-	add_section(
-		out, "EXIT STATUS",
-		prose->exit_status
-			? prose->exit_status
-			: "0 when all went well, 1 when it did not, 2 for a wrong flag or setting.");
+	add_section(out, "EXIT STATUS",
+		    prose->exit_status
+			    ? prose->exit_status
+			    : "0 on success, 1 on failure, 2 for a wrong flag or setting.");
 }

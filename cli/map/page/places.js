@@ -6,15 +6,15 @@
 "use strict";
 
 const STATES = [
-  ["stuck", "stuck", "the kernel has not let a step end"],
+  ["stuck", "stuck", "the kernel has not finished a step"],
   ["missing", "missing", "claimed, but not on its node"],
-  ["unknown", "unknown", "no agent has reported on it, or its node has a problem"],
+  ["unknown", "unknown", "no agent has reported it, or its node has a problem"],
   ["pending", "pending", "claimed, not ready yet"],
   ["releasing", "releasing", "its claim is being deleted"],
   ["used", "in use", "a pod has it"],
   ["available", "available", "offered to the kubelet, and no pod has it"],
   ["claimable", "claimable", "may be claimed now"],
-  ["refused", "refused", "its node needs it, or it cannot be claimed as things are"],
+  ["refused", "refused", "its node needs it, or it cannot be claimed now"],
 ];
 const WORD = Object.fromEntries(STATES.map(([state, word]) => [state, word]));
 const KIDS_BELOW = 3; /* cards below each other at most */

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -46,14 +47,14 @@ def test_a_server_that_hangs_is_not_waited_for_longer(plugin, hanging, names, re
     os.kill(hanging.process.pid, signal.SIGSTOP)
     status, out, said, took = ended(waiting, began)
     assert (status, out) == (3, ""), said
-    assert f"The time is over (--timeout) and 1 of the claims is not ready: {names[0]}. It stays" in said
+    assert f"Timed out (--timeout): 1 claim is not ready: {names[0]}. It stays" in said
     assert 4 < took < 7, took
 
     began = time.monotonic()
     waiting = plugin.start("claim", names[1], "--timeout", "2s", "--server", hanging.server)
     status, out, said, took = ended(waiting, began)
     assert (status, out) == (3, ""), said
-    assert "The time is over (--timeout), and nothing has been claimed." in said
+    assert "Timed out (--timeout): nothing was claimed." in said
     assert "level=" not in said
     assert 1 < took < 4, took
 
@@ -81,7 +82,7 @@ def test_a_refusal_counts_more_than_the_time(plugin, installed, names):  # noqa:
             capture_output=True, timeout=60).stderr, 30, "the policy")
         assert plugin("claim", *names, "--timeout", "2s", status=1) == ""
         assert "not this one" in plugin.said
-        assert f"1 of the claims is not ready: {names[0]}." in plugin.said
+        assert f"1 claim is not ready: {names[0]}." in plugin.said
     finally:
         installed.kubectl("delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", user)
 
@@ -90,7 +91,7 @@ def test_what_is_claimed_already_is_unchanged(plugin, names, rest):  # noqa: F81
     (device, _) = names
     assert plugin("claim", device, "--no-wait") == f"{CLAIM}/{device} created\n"
     assert plugin("claim", device, "--no-wait") == f"{CLAIM}/{device} unchanged\n"
-    assert "claimed already" in plugin.said
+    assert "already claimed" in plugin.said
     assert plugin("claim", device, "--dry-run=server") == f"{CLAIM}/{device} unchanged (server dry run)\n"
 
 
@@ -102,8 +103,8 @@ def test_flags_that_differ_from_the_claim(plugin, names, rest):  # noqa: F811
         return rest.get(f"{PATH}/pcideviceclaims/{device}")["spec"]
 
     plugin("claim", device, "--no-wait", "--for", "alice")
-    for flags, said in ((["--driver=evil"], "claimed already, with driver 'vfio-pci'"),
-                        (["--for", "bob"], "claimed already, by 'alice'")):
+    for flags, said in ((["--driver=evil"], "already claimed, with driver 'vfio-pci'"),
+                        (["--for", "bob"], "already claimed, by 'alice'")):
         assert plugin("claim", device, "--for", "alice", *flags, status=1) == ""
         assert f"{device}: {said}" in plugin.said
     assert "driver" not in spec()
@@ -157,7 +158,7 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
     try:
         command = f"kubectl hostdev claim {first} --include-group"
         lines = plugin("plan", first).splitlines()
-        assert lines[0] == f"{first}: would be accepted, but not carried out as things are"
+        assert lines[0] == f"{first}: would be accepted, but not carried out now"
         assert f"  claim its whole IOMMU group: {command}" in lines
         assert f"  Claim its whole IOMMU group: {command}\n" in plugin("why", first)
         for words in ([first, "--include-group"], [first, second]):
@@ -165,7 +166,7 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
             assert f"{first}: would be accepted\n" in told and "claim its whole" not in told
         # Of a claim that waits for the rest of the group, too.
         plugin("claim", first, "--no-wait")
-        assert "it is claimed already" in plugin("plan", first, status=1)
+        assert "it is already claimed" in plugin("plan", first, status=1)
         assert plugin("plan", first, "--include-group").startswith(f"{first}: would be accepted")
         assert "cannot change" in plugin("plan", first, "--driver", "evil", status=1)
         assert plugin(*command.split()[2:], "--no-wait") == f"{CLAIM}/{first} patched\n"
@@ -191,15 +192,25 @@ def test_flags_of_pci_devices_are_refused_for_usb_devices(plugin, world, node, n
         for flag in flags:
             out = plugin(command, usb, *flag, status=1)
             assert f"{usb}: " in out + plugin.said
-            assert f"it is a USB device: {flag[0]} is of PCI devices" in out + plugin.said
+            assert f"it is a USB device: {flag[0]} applies only to PCI devices" in out + plugin.said
     assert rest.request("GET", f"{PATH}/usbdeviceclaims/{usb}")[0] == 404
 
 
+def test_formats_are_those_of_the_command(plugin):  # noqa: F811
+    for command, formats in (("tree", "table, wide, json, yaml, name, jsonpath="), ("why", "table, wide, json, yaml, jsonpath="),
+                             ("plan", "table, json, yaml, jsonpath=")):
+        assert f"One of: {formats}. Default: table." in " ".join(plugin(command, "--help").split())
+    plugin("why", "-o", "name", "x", status=2)
+    assert "-o name is not supported by this command" in plugin.said
+    plugin("plan", "-o", "wide", "x", status=2)
+    assert "-o wide is not supported by this command" in plugin.said
+
+
 def test_statuses_are_those_of_the_command(plugin):  # noqa: F811
-    for command, wanted in (("claim", "3 when not ready within --timeout"), ("release", "3 when not given back"),
-                            ("plan", "could not be checked"), ("tree", "0 when all went well")):
+    for command, wanted in (("claim", "3 when not ready within --timeout"), ("release", "3 when not released"),
+                            ("plan", "could not be checked"), ("tree", "0 on success")):
         text = " ".join(plugin(command, "--help").split())
-        assert text.count(" 0 when") == 1 and "Exit status:" not in text
+        assert len(re.findall(" 0 (?:when|on)", text)) == 1 and "Exit status:" not in text
         assert wanted in text.split("EXIT STATUS")[1]
     assert "--wait[=BOOL]" in plugin("claim", "--help") and "--wait[=BOOL]" in plugin("release", "--help")
 

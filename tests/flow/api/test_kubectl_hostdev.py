@@ -151,12 +151,12 @@ def test_claimed_until_ready_and_given_back(plugin, lender, node, rest):
     assert plugin("claim", f"{node}/01:00.1", "--timeout", "20s") == f"{CLAIM}/{device} ready\n"
     assert rest.get(f"{CLAIMS}/{device}")["spec"]["address"] == TWIN
     assert re.search(rf"{TWIN} +\+ available", plugin("tree", node))
-    assert plugin("claim", device) == f"{CLAIM}/{device} ready\n" and "claimed already" in plugin.said
+    assert plugin("claim", device) == f"{CLAIM}/{device} ready\n" and "already claimed" in plugin.said
     assert "Ready" in plugin("why", device) and "Bound" in plugin("why", device)
     assert plugin("who", device).splitlines()[1].split()[:4] == [device, "available", "(no", "user)"]
     lender.was_on("e1000e")
     assert plugin("release", device, "--timeout", "3s", status=3) == ""
-    assert f"The time is over (--timeout) and 1 of the devices is not given back: {device}." in plugin.said
+    assert f"Timed out (--timeout): 1 device is not released: {device}." in plugin.said
     assert "< releasing" in plugin("tree", node)
     plugin("claim", device, status=1)
     assert "it is being released" in plugin.said
@@ -195,7 +195,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_claim(plugin, lender, node, r
     os.killpg(waiting.pid, signal.SIGINT)
     out, said = waiting.communicate(timeout=10)
     assert waiting.returncode == 130 and out == "", said
-    assert "Interrupted. What is claimed stays claimed; `kubectl hostdev release` gives it back." in said
+    assert "Interrupted. Claims that were created stay; `kubectl hostdev release` deletes them." in said
     assert rest.request("GET", f"{CLAIMS}/{device}")[0] == 200
     plugin("release", device)
 
@@ -248,10 +248,10 @@ def test_a_plan_says_what_is_known_and_what_is_not(plugin, lender, world, node):
     """Nobody has the API server ask a webhook."""
     device = name(node, NIC)
     assert plugin("plan", device).splitlines()[:2] == [
-        f"{device}: would be accepted, but not carried out as things are",
+        f"{device}: would be accepted, but not carried out now",
         "  its node says: HostNetwork: eth0 has the default route"]
     free = plugin("plan", name(node, TWIN))
-    assert free.startswith(f"{name(node, TWIN)}: would be accepted\n") and "no webhook has judged it" in free
+    assert free.startswith(f"{name(node, TWIN)}: would be accepted\n") and "no webhook has checked it" in free
     unsaid = world.create(f"{GROUP}/pcidevices", {
         "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDevice", "metadata": {"name": f"{node}-x"}})
     assert plugin("plan", f"{node}-x").splitlines()[1] == "  no agent has said whether it may be claimed"
@@ -260,9 +260,9 @@ def test_a_plan_says_what_is_known_and_what_is_not(plugin, lender, world, node):
     world.create(f"{GROUP}/pcideviceclaims", {
         "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim",
         "metadata": {"name": f"{node}-y", "finalizers": ["example.com/stays"]}})
-    assert "it is claimed already" in plugin("plan", f"{node}-y", status=1)
+    assert "it is already claimed" in plugin("plan", f"{node}-y", status=1)
     plugin("release", f"{node}-y", "--timeout", "3s", status=3)
-    assert f"1 of the devices is not given back: {node}-y. It will be" in plugin.said
+    assert f"1 device is not released: {node}-y. It will be" in plugin.said
     assert plugin("plan", f"{node}-y", status=1) == \
         f"{node}-y: would be refused\n  it is being released; claim it when that is done\n"
 
@@ -271,7 +271,7 @@ def test_a_plan_that_nobody_judges_is_no_refusal(plugin, lender, webhook, node):
     webhook.stop()
     device = name(node, TWIN)
     said = plugin("plan", device, status=1)
-    assert said.startswith(f"{device}: could not be judged now\n") and "webhook" in said
+    assert said.startswith(f"{device}: could not be checked\n") and "webhook" in said
     [plan] = json.loads(plugin("plan", device, "-o", "json", status=1))["plans"]
     assert "accepted" not in plan and "webhook" in plan["message"]
 
@@ -289,7 +289,7 @@ def test_somebody_elses_claim_is_not_mine(plugin, lender, webhook, identities, i
     rest.create("pcideviceclaims", {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim",
                                     "metadata": {"name": device}, "spec": {"userName": "somebody"}})
     plugin("claim", device, status=1)
-    assert re.search(r"claimed already, by 'somebody' since \d{4}-", plugin.said)
+    assert re.search(r"already claimed, by 'somebody' since \d{4}-", plugin.said)
     assert re.search(rf"{TWIN} .* somebody ", plugin("tree", node))
 
 
@@ -341,6 +341,9 @@ def test_top_counts_by_resource_name(plugin, controllers, world, node):
     world.status(devices[2], {"conditions": [{"type": "Claimable", "status": "True", "reason": "Available", "message": "",
                                               "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
     assert [resource, "3", "1", "2", "0", "1"] in [line.split() for line in plugin("top").splitlines()]
+    for words in (("top",), ("top", "--nodes")):
+        lines = plugin.on_terminal(*words, columns=80, TERM="dumb").splitlines()
+        assert len(lines) > 1 and max(map(len, lines)) <= 80, lines
     # The states of the tree are the same.
     tree = [line.split()[1:3] for line in plugin("tree", node).splitlines() if "─" in line]
     assert (tree.count(["o", "claimable"]), tree.count(["+", "available"])) == (1, 1)
@@ -394,6 +397,10 @@ def test_tables_fit_the_terminal(plugin, lender, node, rest):
         assert short[-1] != "…" or short[:-1].split("  ")[-1].strip() in long
     assert "…" not in plugin.on_terminal("tree", node, "-o", "wide", columns=100, TERM="dumb")
     assert plugin.on_terminal("tree", node, columns=0, TERM="dumb").replace("\r\n", "\n") == whole
+    assert max(map(len, plugin("who", f"{node}-000001001").splitlines())) > 80
+    for words in (("who", f"{node}-000001001"), ("log", f"{node}-000001001")):
+        lines = plugin.on_terminal(*words, columns=80, TERM="dumb").splitlines()
+        assert lines and max(map(len, lines)) <= 80, lines
 
     def table(*words):
         return subprocess.run([plugin.kubectl, "get", "pcidevices", "-l", f"nodename={node}", *words], env=plugin.env,

@@ -384,10 +384,10 @@ def test_namespaces_are_those_of_pods(plugin, devices, node, rest):
         assert len(plugin("tree", node, *everywhere, "-o", "name").split()) == 2
         assert {f"{node}-000000000", f"{node}-000000001"} <= set(plugin("who", *everywhere).split())
     plugin("top", "-A")
-    assert "has no part in this" not in plugin.said
+    assert "has no effect" not in plugin.said
     assert plugin("who", "-n", "team-c") == "" and "No pod of this namespace has a device." in plugin.said
     plugin("why", "-n", "team-a", f"{node}-000000000")
-    assert "kubectl hostdev why: devices and claims are in no namespace: --namespace has no part in this" in plugin.said
+    assert "kubectl hostdev why: devices and claims are cluster-scoped: --namespace has no effect" in plugin.said
     complete = subprocess.run([program("kubectl-hostdev"), "__complete", "who", "-n", "kube-s"], env=plugin.env,
                               text=True, capture_output=True, timeout=60)
     assert complete.stdout == "kube-system\n:4\n"
@@ -403,7 +403,7 @@ def test_labels_are_the_api_servers_to_judge(plugin, devices, node, rest):
     plugin("tree", "-l", "a b", status=1)
     assert "400" in plugin.said
     plugin("who", first, "-l", "a=b", status=2)
-    assert "--selector and DEVICE exclude each other" in plugin.said
+    assert "--selector and DEVICE cannot be combined" in plugin.said
     assert plugin("top", "-l", "colour=none") == "" and "No DevicePool has these labels." in plugin.said
 
 

@@ -40,7 +40,7 @@ static void help_names_everything_within_80_columns(void **state)
 		if (!strstr(str_cstr(&text), wanted[i]))
 			fail_msg("no \"%s\" in:\n%s", wanted[i], str_cstr(&text));
 	}
-	assert_non_null(strstr(str_cstr(&text), "EXIT STATUS\n       0 when all went well, 1 "));
+	assert_non_null(strstr(str_cstr(&text), "EXIT STATUS\n       0 on success, 1 "));
 	assert_null(strstr(str_cstr(&text), "FILES"));
 	for (line = str_cstr(&text); *line; line += strcspn(line, "\n") + 1)
 		assert_in_range(strcspn(line, "\n"), 0, 80);
@@ -56,7 +56,7 @@ static void help_has_the_exit_statuses_of_the_program(void **state)
 
 	options_help(&tool->o, &prose, &text);
 	assert_non_null(strstr(str_cstr(&text), "\nEXIT STATUS\n       0 or 3.\n"));
-	assert_null(strstr(str_cstr(&text), "went well"));
+	assert_null(strstr(str_cstr(&text), "on success"));
 }
 
 /* A program of several commands explains once what all of them take. */

@@ -21,7 +21,7 @@ static struct progress_case {
 	const char *line;
 } cases[] = {
 	{ "a claim that nobody has seen waits", CLAIM_READY, CLAIM("", ""), PROGRESS_WAITING,
-	  "no agent has looked at it yet" },
+	  "no agent has handled it yet" },
 	{ "what it waits for is said", CLAIM_READY,
 	  CLAIM("", READY("False", "GroupShared", "with 01:00.1")), PROGRESS_WAITING,
 	  "GroupShared: with 01:00.1" },
@@ -35,7 +35,7 @@ static struct progress_case {
 	  PROGRESS_WAITING, "Binding" },
 	{ "Ready of before a change is not the goal", CLAIM_READY,
 	  CLAIM(",'generation':2", "'observedGeneration':1," READY("True", "Ready", "bound")),
-	  PROGRESS_WAITING, "its agent has yet to see the change" },
+	  PROGRESS_WAITING, "its agent has not seen the change yet" },
 	{ "Ready of after it is", CLAIM_READY,
 	  CLAIM(",'generation':2", "'observedGeneration':2," READY("True", "Ready", "bound")),
 	  PROGRESS_DONE, "" },
@@ -43,9 +43,8 @@ static struct progress_case {
 	  PROGRESS_DONE, "" },
 	{ "a claim that is deleted meanwhile is lost, even if it is ready", CLAIM_READY,
 	  CLAIM(",'deletionTimestamp':'2026-01-02T03:00:00Z'", READY("True", "Ready", "")),
-	  PROGRESS_LOST, "somebody has deleted the claim" },
-	{ "so is one that is gone", CLAIM_READY, NULL, PROGRESS_LOST,
-	  "somebody has deleted the claim" },
+	  PROGRESS_LOST, "the claim was deleted" },
+	{ "so is one that is gone", CLAIM_READY, NULL, PROGRESS_LOST, "the claim was deleted" },
 	{ "a node that is not well goes before all", CLAIM_READY,
 	  CLAIM("",
 		"'conditions':[" MADE_CONDITION("Ready", "False", "Binding", "") "," MADE_CONDITION(
@@ -57,11 +56,11 @@ static struct progress_case {
 	  PROGRESS_WAITING, "Held: pod a/b" },
 	{ "what was ready has yet to begin", CLAIM_GONE,
 	  CLAIM(",'deletionTimestamp':'2026-01-02T03:00:00Z'", READY("True", "Ready", "bound")),
-	  PROGRESS_WAITING, "its agent has yet to begin" },
+	  PROGRESS_WAITING, "its agent has not started yet" },
 	{ "another claim of that name is not it", CLAIM_GONE,
 	  "{'metadata':{'name':'a','uid':'u2'}}", PROGRESS_DONE, "" },
 	{ "nor is it waited for", CLAIM_READY, "{'metadata':{'name':'a','uid':'u2'}}",
-	  PROGRESS_LOST, "somebody has deleted the claim" },
+	  PROGRESS_LOST, "the claim was deleted" },
 	{ "messages are cleaned", CLAIM_READY, CLAIM("", READY("False", "X", "a\\u001b[2Jb")),
 	  PROGRESS_WAITING, "X: a\\x1b[2Jb" },
 };

@@ -54,24 +54,24 @@ static struct compare_case {
 	  ALICE "}}",
 	  { .driver = "evil" },
 	  CLAIM_OTHER,
-	  "claimed already, with driver 'vfio-pci': the driver of a claim cannot change; release "
+	  "already claimed, with driver 'vfio-pci': the driver of a claim cannot change; release "
 	  "it, and claim it again with --driver evil" },
 	{ "also beside what could be added",
 	  ALICE ",'driver':'mlx5_vfio_pci'}}",
 	  { .driver = "vfio-pci", .include_group = true },
 	  CLAIM_OTHER,
-	  "claimed already, with driver 'mlx5_vfio_pci': the driver of a claim cannot change; "
+	  "already claimed, with driver 'mlx5_vfio_pci': the driver of a claim cannot change; "
 	  "release it, and claim it again with --driver vfio-pci" },
 	{ "so is another user",
 	  ALICE "}}",
 	  { .user = "bob" },
 	  CLAIM_OTHER,
-	  "claimed already, by 'alice': release it, and claim it again with --for bob" },
+	  "already claimed, by 'alice': release it, and claim it again with --for bob" },
 	{ "and a user where there is none",
 	  "{'metadata':{'name':'vm1-000003000'}}",
 	  { .user = "bob" },
 	  CLAIM_OTHER,
-	  "claimed already, for nobody: release it, and claim it again with --for bob" },
+	  "already claimed, for nobody: release it, and claim it again with --for bob" },
 };
 
 static void claims_compare_so(void **state)

@@ -29,7 +29,7 @@ static struct find_case {
 	{ "a mediated device's UUID", "11111111-2222-3333-4444-555555555555",
 	  "vm1-11111111-2222-3333-4444-555555555555", 0, "" },
 	{ "an address that two nodes have lists both", "0000:03:00.0", NULL, -ENOTUNIQ,
-	  "'0000:03:00.0' may be any of 2 devices; take NAME or NODE/ADDRESS of one:\n"
+	  "'0000:03:00.0' matches 2 devices; use the name or NODE/ADDRESS of one:\n"
 	  "  vm1-000003000  (vm1/0000:03:00.0)\n"
 	  "  vm2-000003000  (vm2/0000:03:00.0)" },
 	{ "a name behind another kind", "usbdevice/vm1-000003000", NULL, -EINVAL,
@@ -106,7 +106,7 @@ static void many_candidates_are_cut(void **state)
 	for (const char *c = str_cstr(&why); *c; c++)
 		lines += *c == '\n';
 	assert_int_equal(lines, FIND_LISTED + 1);
-	assert_non_null(strstr(why.buf, "any of 100 devices"));
+	assert_non_null(strstr(why.buf, "matches 100 devices"));
 	cluster_free(cluster);
 }
 

@@ -88,6 +88,24 @@ static void a_history_reads_so(void **state)
 	cluster_free(cluster);
 }
 
+static void a_terminal_cuts_the_message(void **state)
+{
+	struct cluster *cluster = made_cluster();
+	auto_events struct device_events events = { .max = DEVICE_EVENTS_MAX };
+	struct out out = { .format = OUT_TABLE, .width = 60 };
+	auto_free char *json = made_json("{'metadata':{'resourceVersion':'1'},'items':[" EVENT(
+		"PCIDevice", "d", "Released", "0000:01:00.0 is on e1000e again", "20:01") "]}");
+
+	put_claim(cluster);
+	assert_int_equal(device_events_add(&events, json, strlen(json), NULL), 0);
+	history_print(cluster_device(cluster, DEVICE_PCI, NAME), &events, &out);
+	assert_string_equal(str_cstr(&out.text),
+			    "TIME                   REASON     COUNT   MESSAGE\n"
+			    "2026-01-02T03:20:01Z   Released   1       0000:01:00.0 is...\n");
+	str_done(&out.text);
+	cluster_free(cluster);
+}
+
 static void programs_get_the_same(void **state)
 {
 	struct cluster *cluster = made_cluster();
@@ -114,6 +132,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, a_history_reads_so);
+	suite_add(&suite, "a terminal cuts the message", a_terminal_cuts_the_message, NULL);
 	suite_add(&suite, "programs get the same", programs_get_the_same, NULL);
 	return suite_run(&suite, "history");
 }

@@ -128,9 +128,9 @@ static void hidden_is_shown(void **state)
 
 static void tables_count_characters(void **state)
 {
-	static const struct table_column columns[] = { { "NAME", false },
-						       { "WIDE", true },
-						       { "LAST", false } };
+	static const struct table_column columns[] = { { .title = "NAME" },
+						       { .title = "WIDE", .wide = true },
+						       { .title = "LAST" } };
 	struct out out = { .format = OUT_TABLE };
 	struct table table;
 
@@ -159,6 +159,55 @@ static void tables_count_characters(void **state)
 	str_done(&out.text);
 }
 
+static const struct table_column fitting[] = { { .title = "NAME" },
+					       { .title = "EMPTY", .least = 8 },
+					       { .title = "POD", .least = 5 },
+					       { .title = "NUMBER" },
+					       { .title = "MESSAGE", .least = 6 } };
+
+static struct fit_case {
+	const char *name;
+	size_t width;
+	const char *text;
+} fits[] = {
+	{ "no terminal: nothing is cut", 0,
+	  "NAME   EMPTY   POD          NUMBER   MESSAGE\n"
+	  "a              default/ab   1        all of it is said\n" },
+	{ "a wide one: nor here", 54,
+	  "NAME   EMPTY   POD          NUMBER   MESSAGE\n"
+	  "a              default/ab   1        all of it is said\n" },
+	{ "first an empty column goes", 53,
+	  "NAME   POD          NUMBER   MESSAGE\n"
+	  "a      default/ab   1        all of it is said\n" },
+	{ "then the last one is cut", 40,
+	  "NAME   POD          NUMBER   MESSAGE\n"
+	  "a      default/ab   1        all of it …\n" },
+	{ "then those before it", 33,
+	  "NAME   POD        NUMBER   MESSA…\n"
+	  "a      default…   1        all o…\n" },
+	{ "and no more than they may", 10,
+	  "NAME   POD     NUMBER   MESSA…\n"
+	  "a      defa…   1        all o…\n" },
+};
+
+static void table_fits_the_terminal(void **state)
+{
+	const struct fit_case *c = *state;
+	struct out out = { .format = OUT_TABLE, .utf8 = true, .width = c->width };
+	struct table table;
+
+	table_init(&table, fitting, ARRAY_LEN(fitting));
+	table_add(&table, "a");
+	table_add(&table, NULL);
+	table_add(&table, "default/ab");
+	table_add(&table, "1");
+	table_add(&table, "all of it is said");
+	table_print(&table, &out, true, &out.text);
+	assert_string_equal(str_cstr(&out.text), c->text);
+	table_done(&table);
+	str_done(&out.text);
+}
+
 static void kinds_are_named_as_kubectl_does(void **state)
 {
 	auto_str struct str text = STR_INIT;
@@ -174,6 +223,7 @@ int main(void)
 
 	suite_rows(&suite, colours, colour_follows_the_rule);
 	suite_rows(&suite, locales, locale_tells_utf8);
+	suite_rows(&suite, fits, table_fits_the_terminal);
 	suite_rows(&suite, ages, age_reads_so);
 	suite_rows(&suite, hidden, hidden_is_shown);
 	suite_add(&suite, "text is cleaned and cut", text_is_cleaned_and_cut, NULL);

@@ -168,7 +168,7 @@ static void a_node_that_is_not_well_comes_first(void **state)
 	assert_non_null(strstr(out.text.buf,
 			       "What to do:\n"
 			       "  See why the node is not ready: kubectl describe node vm1\n"
-			       "  The kernel has not let a step end"));
+			       "  The kernel has not finished a step"));
 	str_done(&out.text);
 }
 

@@ -59,8 +59,12 @@ function(fakes name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/tests)
 endfunction()
 
-# fuzz_targets(<area> USES ...): every tests/fuzz/<area>/fuzz_*.c is one libFuzzer program.
+# fuzz_targets(<area> USES ...): every tests/fuzz/<area>/fuzz_*.c is one libFuzzer program. The target `fuzzers` is all
+# of them, and what the preset fuzz builds.
 function(fuzz_targets area)
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
   cmake_parse_arguments(F "" "" "USES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/${area}/fuzz_*.c)
   foreach(source ${sources})
@@ -68,5 +72,6 @@ function(fuzz_targets area)
     add_executable(${stem} ${source})
     target_link_libraries(${stem} PRIVATE build_flags ${F_USES})
     target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzzers ${stem})
   endforeach()
 endfunction()

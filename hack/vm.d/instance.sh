@@ -155,10 +155,12 @@ launch() {
 	local kernel=$1
 	local -a command devices
 	mapfile -t devices < <(device_arguments)
+	# Without the processor's fast string instructions: kernel and libraries clear and copy pages with them where they
+	# are, and the emulator does that byte by byte.
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	command=(
 		qemu-system-x86_64 -name "hostdev-$NAME" -accel tcg,thread=single
-		-machine q35,kernel-irqchip=split -cpu max -nodefaults -display none -no-reboot
+		-machine q35,kernel-irqchip=split -cpu max,-erms,-fsrm,-fsrs,-fzrm -nodefaults -display none -no-reboot
 		-smp 2,sockets=2 -m "$OPT_MEMORY"
 		-object "memory-backend-ram,id=m0,size=$((OPT_MEMORY / 2))M" -numa node,nodeid=0,cpus=0,memdev=m0
 		-object "memory-backend-ram,id=m1,size=$((OPT_MEMORY - OPT_MEMORY / 2))M" -numa node,nodeid=1,cpus=1,memdev=m1

@@ -151,7 +151,7 @@ CREATIONS = {
     "a card that is divided": (claim(SPLIT), f"VirtualFunctionsActive: {LONG}: or claim a virtual function"),
     "no IOMMU group": (claim(ALONE), "NoIOMMU: the kernel put it in no IOMMU group"),
     "no USB device of that name": (claim("adm-stick", "usbdeviceclaims"), "there is no USBDevice of this name"),
-    "a resource that nobody has": (vm("a", [("x", "adm.test/none")]), "VirtualMachine 'default/a': device 'x' asks for "
+    "a resource that nobody has": (vm("a", [("x", "adm.test/none")]), "VirtualMachine 'default/a': device 'x' requests "
                                    "resource 'adm.test/none', which no device has"),
     "devices of two nodes": (vm("a", [(NIC, "adm.test/e1000e"), (NIC2, "adm.test/e1000e")]),
                              f"device '{NIC}' is on node {NODE}, but '{NIC2}' on node {OTHER}"),

@@ -133,7 +133,7 @@ CHANGES = [
     pytest.param("hugo", "alice", {SPEC: {"disableResourcePooling": True}}, None, id="by hostdev-admin"),
     pytest.param("alice", "", {SPEC: {"userName": "alice"}}, None, id="nobody's is taken"),
     pytest.param("alice", "", {SPEC: {"userName": "bob"}}, "may not claim for user 'bob'", id="nobody's is given away"),
-    pytest.param("carol", "", {SPEC: {"userName": "carol"}}, "user 'carol' may not change this claim: its owner",
+    pytest.param("carol", "", {SPEC: {"userName": "carol"}}, "user 'carol' may not change this claim: only its owner",
                  id="nobody's by who may not claim the device"),
     pytest.param("fred", "", {SPEC: {"userName": "bob"}}, None, id="nobody's is given away by a manager"),
     pytest.param("alice", "alice", {SPEC: {"includeIOMMUGroup": True}}, "may not claim the whole IOMMU group",
@@ -172,12 +172,12 @@ def test_what_an_administrator_wrote_into_a_claim_does_not_bind_its_owner(people
 
 DELETIONS = [
     pytest.param("alice", "alice", None, id="by its owner"),
-    pytest.param("bob", "alice", "user 'bob' may not delete this claim of user 'alice': its owner", id="by another"),
+    pytest.param("bob", "alice", "user 'bob' may not delete this claim of user 'alice': only its owner", id="by another"),
     pytest.param("gina", "alice", "may not delete", id="by hostdev-claim"),
     pytest.param("fred", "alice", None, id="by a manager"),
     pytest.param("hugo", "alice", None, id="by hostdev-admin"),
     pytest.param("bob", "", None, id="nobody's by who may claim the device"),
-    pytest.param("carol", "", "user 'carol' may not delete this claim: its owner may", id="nobody's by another"),
+    pytest.param("carol", "", "user 'carol' may not delete this claim: only its owner may", id="nobody's by another"),
 ]
 
 

@@ -303,7 +303,7 @@ def test_a_vgpu_that_is_a_mediated_device_is_adopted_and_lent_by_its_uuid(gpu, a
         assert not gpu.find("pcideviceclaims", VFS[0])
         gpu.patch("vgpudevices", VFS[0], enabled=False)
         vgpu = gpu.wait("vgpudevices", VFS[0], "WriteFailed")
-        assert "remove it there" in vgpu["status"]["conditions"][0]["message"]
+        assert "remove it on the node" in vgpu["status"]["conditions"][0]["message"]
         wait_until(lambda: not lent(kubelet), 60, "no resource")
     finally:
         kubelet.remove()

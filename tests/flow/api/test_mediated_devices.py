@@ -169,5 +169,5 @@ def test_kubectl_has_its_columns(serial, agents, machine, node, kubectl):
         assert text in lines[1]
     assert "mtty" in kubectl("get", "mdev", "-o", "wide", "-l", f"nodename={node}").stdout
     wide = kubectl("get", "mdevparent", "-o", "wide", "-l", f"nodename={node}").stdout
-    for text in ("CONFIGURED", "NotConfigured", "wants no type of mediated devices on this node"):
+    for text in ("CONFIGURED", "NotConfigured", "names no type of mediated devices for this node"):
         assert text in wide

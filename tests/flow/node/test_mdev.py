@@ -102,7 +102,7 @@ def test_row_22_what_others_have_made_is_listed_and_never_removed(mdevs):
     assert mdevs.objects()[UUID]["createdByHostdev"] is False
 
     mdevs.want("mtty-2")
-    mdevs.wait_reason("mtty", "OtherInstances", "hostdev has not made them")
+    mdevs.wait_reason("mtty", "OtherInstances", "hostdev did not create them")
     assert mdevs.instances() == {UUID: ("mtty", "mtty-1")}
     mdevs.want("mtty-1")
     mdevs.wait_count("mtty", "mtty-1", 24)

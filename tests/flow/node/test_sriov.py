@@ -52,7 +52,7 @@ def test_a_number_that_nobody_has_set_follows_the_card(card):
     card.wait("True", "AsFound")
     card.write_number(3)
     wait_until(lambda: card.object()["spec"]["numVFs"] == 3, 30, "spec.numVFs 3")
-    card.wait("True", "AsFound", "the 3 virtual functions are left as they are")
+    card.wait("True", "AsFound", "the 3 existing virtual functions stay as they are")
     assert card.object()["metadata"]["annotations"][FOUND] == "3"
     card.write_number(0)
     wait_until(lambda: card.object()["spec"]["numVFs"] == 0, 30, "spec.numVFs 0")

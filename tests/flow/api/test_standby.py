@@ -189,7 +189,7 @@ def test_one_that_stands_by_ends_at_once(agents, first, machine, node):
     since = time.monotonic()
     second.stop()
     assert time.monotonic() - since < 3
-    assert second.lines("takes over") == []
+    assert second.lines("taking over") == []
     assert first.ready()
 
 

@@ -156,9 +156,9 @@ static const struct option_row inspect_rows[] = {
 
 static const struct option_row plan_rows[] = {
 	{ .name = "include-iommu-group", .type = OPTION_BOOL, AT(include_group), .group = "Claim",
-	  .help = "As if the claims said spec.includeIOMMUGroup: true." },
+	  .help = "Assume spec.includeIOMMUGroup: true in the claims." },
 	{ .name = "driver", .type = OPTION_STRING, AT(driver), .argument = "NAME",
-	  .help = "As if the claims named this driver in spec.driver." },
+	  .help = "Assume this driver in spec.driver of the claims." },
 	{ .name = "release", .type = OPTION_BOOL, AT(release),
 	  .help = "Show what deleting the claims would do." },
 	CLAIM_ROWS,
@@ -177,18 +177,19 @@ static const struct option_row plan_rows[] = {
 
 const struct options_prose settings_run_prose = {
 	.program = "hostdev-agent",
-	.summary = "publishes the devices of a node in the Kubernetes API",
+	.summary = "publish the devices of a node in the Kubernetes API and offer them to pods",
 	.synopsis = " hostdev-agent [FLAG]...\n hostdev-agent inspect [FLAG]...\n"
 		    " hostdev-agent plan [FLAG]... CLAIM|DEVICE|ADDRESS...",
 	.description =
 		"Keeps one PCIDevice per PCI function and one USBDevice per USB device of this node in "
 		"the API group devices.harvesterhci.io/v1beta1, and follows the kernel: a device that is "
 		"plugged in, removed or bound to another driver shows within a tenth of a second. It "
-		"writes nothing while nothing changes, and touches no other node's objects. Carries out "
-		"the node's PCIDeviceClaims: binds claimed devices to vfio-pci, and gives them back to "
-		"their drivers when the claims are deleted.\n\n"
-		"Two commands need no cluster: `hostdev-agent inspect` prints what it would publish, "
-		"`hostdev-agent plan` what a claim would do. Each has its own --help.",
+		"writes nothing while nothing changes, and does not write objects of other nodes. Carries "
+		"out the node's claims: binds claimed devices to vfio-pci, offers them to the kubelet, and "
+		"returns them to their drivers when the claims are deleted.\n\n"
+		"Two commands need no cluster: `hostdev-agent inspect` prints the objects that the agent "
+		"would publish, `hostdev-agent plan` prints what a claim would do. Each has its own "
+		"--help.",
 	.examples = "  hostdev-agent --node-name node1 --kubeconfig ~/.kube/config\n"
 		    "  hostdev-agent inspect -o wide",
 	.files = "  hostdev-helper   beside this program; it alone opens devices' files in /sys\n"
@@ -199,7 +200,7 @@ const struct options_prose settings_run_prose = {
 
 const struct options_prose settings_inspect_prose = {
 	.program = "hostdev-agent inspect",
-	.summary = "prints the devices of this machine as the agent would publish them",
+	.summary = "print the devices of this machine as the agent would publish them",
 	.synopsis = "hostdev-agent inspect [FLAG]...",
 	.description =
 		"Scans the machine once and prints its PCI functions and USB devices, "
@@ -213,12 +214,12 @@ const struct options_prose settings_inspect_prose = {
 
 const struct options_prose settings_plan_prose = {
 	.program = "hostdev-agent plan",
-	.summary = "prints what claims would do, and does nothing",
+	.summary = "print what claims would do, and change nothing",
 	.synopsis = "hostdev-agent plan [FLAG]... CLAIM|DEVICE|ADDRESS...",
 	.description =
 		"Shows whether claims of devices of this machine would be carried out, and if not, why; "
-		"which functions would change their driver, in which steps, and who uses them. Name all "
-		"claims that are to exist together, such as those of one IOMMU group. "
+		"which functions would change their driver, in which steps, and what uses them. Name all "
+		"claims that should exist together, such as those of one IOMMU group. "
 		"Needs no cluster.\n\n"
 		"Exit status: 0 all would be carried out, 1 not all, 2 wrong usage.",
 	.examples = "  hostdev-agent plan 0000:04:00.0\n"

@@ -70,11 +70,11 @@ static const struct option_row uninstall_rows[] = {
 
 const struct options_prose settings_prose = {
 	.program = "hostdev-controller",
-	.summary = "counts devices, cleans up after nodes and serves the admission webhook",
+	.summary = "count devices, clean up after nodes and serve the admission webhook",
 	.synopsis = " hostdev-controller [FLAG]...\n hostdev-controller uninstall [FLAG]...",
 	.description =
-		"One of its replicas leads, by the Lease hostdev-controller; the others wait "
-		"to take over. It serves its probes and metrics from the start.\n\n"
+		"One replica is the leader and holds the Lease hostdev-controller; the others wait to "
+		"take over. Every replica serves its probes and metrics from the start.\n\n"
 		"`hostdev-controller uninstall` releases all devices; it has its own "
 		"--help.",
 	.examples = "  hostdev-controller --kubeconfig ~/.kube/config --namespace default",
@@ -88,13 +88,13 @@ const struct option_row *settings_rows(size_t *ret_len)
 
 const struct options_prose settings_uninstall_prose = {
 	.program = "hostdev-controller uninstall",
-	.summary = "releases all devices, and waits until that is done",
+	.summary = "release all devices and wait until that is done",
 	.synopsis = "hostdev-controller uninstall [FLAG]...",
 	.description =
 		"Deletes the HostDeviceConfig and all claims, waits until the agents have returned every "
 		"device to its driver, and removes hostdev's entries from KubeVirt's permittedHostDevices. "
-		"Then the installed objects can be deleted, and no finalizer is left. The agents must still "
-		"run; finalizers of claims of nodes that are gone are removed. Standard output shows what "
+		"Then the installed objects can be deleted without a finalizer in the way. The agents must "
+		"still run. Finalizers of claims on deleted nodes are removed. Standard output shows what "
 		"it waits for.",
 	.examples = "  hostdev-controller uninstall --kubeconfig ~/.kube/config --timeout 5m",
 };

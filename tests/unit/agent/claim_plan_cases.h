@@ -194,6 +194,10 @@
 { "nor does it take anything from who has its mediated devices",
   { NIC("nvidia"), "{'kind':'mdev','uuid':'1','parent':'" ADDRESS "','pciAddress':'" ADDRESS "'}" },
   CLAIM(SKIPPED, "", ""), .step = CLAIM_REST, .writes = 1, .ready = "SkippedByAnnotation" },
+{ "what was bound before it counted as a part of the machine stays bound, and says so",
+  { "{'kind':'pci','address':'" ADDRESS "','vendor':'8086','device':'10d3','class':'0c0700','iommuGroup':'12',"
+    "'driver':'vfio-pci'}", RECORD }, CLAIM(MARKED, "", TOLD), .step = CLAIM_REST, .writes = 2,
+  .ready = "HostFunction", .event = "HostFunction" },
 { "another claim waits for them",
   { NIC("nvidia"), "{'kind':'mdev','uuid':'1','parent':'" ADDRESS "','pciAddress':'" ADDRESS "'}" },
   CLAIM("", "", ""), .step = CLAIM_REST, .writes = 1, .ready = "InUse", .event = "InUse" },

@@ -27,10 +27,10 @@ class Kinds:
         inside = ["namespaces", namespace] if namespaced and namespace else []
         answer = self.rest.get("/".join([version, *inside, plural, *name]), **query)
         if name:
-            return answer
+            return as_printed(answer)
         # As kubectl has it: each with its kind, which lists of built-in kinds leave out.
         common = {"apiVersion": answer["apiVersion"], "kind": answer["kind"].removesuffix("List")}
-        return [{**common, **item} for item in answer["items"]]
+        return [{**common, **as_printed(item)} for item in answer["items"]]
 
     def _discover(self):
         """(path of the version, plural, whether it has namespaces) by each name that kubectl takes for it."""
@@ -46,6 +46,11 @@ class Kinds:
                     for known_as in (name, f"{name}.{group}"):
                         found.setdefault(known_as, (path, one["name"], one["namespaced"]))
         return found
+
+
+def as_printed(obj):
+    obj["metadata"].pop("managedFields", None)
+    return obj
 
 
 def parse(words):

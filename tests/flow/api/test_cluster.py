@@ -1,5 +1,7 @@
 """The fixtures themselves: what measurements of writes stand on."""
 
+import json
+
 import pytest
 
 from cluster import wait_until
@@ -29,3 +31,17 @@ def test_wait_until_gives_the_first_true_value_and_gives_up():
     assert wait_until(lambda: next(values)) == "now"
     with pytest.raises(AssertionError, match="the sun to rise"):
         wait_until(lambda: False, timeout=0.01, what="the sun to rise")
+
+
+@pytest.mark.parametrize("words", [
+    ["namespace", "default"], ["ns"], ["-n", "kube-system", "configmaps"], ["serviceaccounts", "-A"],
+    ["clusterrole", "cluster-admin"], ["crd", "--field-selector", "metadata.name=pcidevices.devices.harvesterhci.io"],
+    ["PCIDevice.devices.harvesterhci.io"], ["pcidevices", "--selector", "nodename=none"]], ids=" ".join)
+def test_get_answers_as_kubectl_prints(crds, words):
+    printed = json.loads(crds.kubectl("get", *words, "-o", "json").stdout)
+    assert crds._get_here(words) == (printed["items"] if printed["kind"] == "List" else printed)
+
+
+def test_get_says_what_is_not_there(crds):
+    with pytest.raises(AssertionError, match="nowhere"):
+        crds.get("pcidevice", "nowhere")

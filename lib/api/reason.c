@@ -18,7 +18,7 @@ static const struct reason reasons[] = {
 	{ "Binding", "waiting", PCI | PROGRESS },
 	{ "Releasing", "waiting", PCI | PROGRESS },
 	{ "Released", "waiting", CLAIMS | PROGRESS },
-	{ "Busy", "waiting", PCI },
+	{ "Busy", "waiting", PCI | PROGRESS },
 	{ "NotOffered", "waiting", PCI | PROGRESS },
 	{ "NodeGone", "waiting", PCI | PROGRESS },
 	{ "NodeUnreadable", "waiting", PCI | PROGRESS },

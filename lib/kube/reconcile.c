@@ -31,7 +31,6 @@ struct run {
 	bool answered; /* the API server itself told of the object in this run */
 	bool hidden;
 	struct entry *entry; /* what it said; NULL: that there is none */
-	char *text;          /* likewise, as JSON                      */
 	struct decision decision;
 	struct kube_call *call; /* under way; NULL: none */
 	bool acting;            /* reconcile_acted() is to come */
@@ -84,7 +83,6 @@ static struct reconcile_view view_of(const struct run *run)
 		.object = entry ? entry->object : NULL,
 		.uid = entry ? entry->uid : NULL,
 		.version = entry ? entry->version : NULL,
-		.text = run->answered && entry ? run->text : NULL,
 		.fresh = run->answered,
 		.hidden = run->hidden,
 		.now_wall_ms = clock_wall_ms(run->reconcile->spec.clock),
@@ -118,7 +116,6 @@ static void run_free(struct run *run)
 {
 	decision_done(&run->decision);
 	entry_free(run->reconcile->spec.kind, run->entry);
-	free(run->text);
 	free(run);
 }
 
@@ -191,7 +188,7 @@ static void finish_step(struct run *run)
 
 /* What the API server says of the object (NULL: there is none) counts more than the cache. One
  * that is being deleted and has no finalizer has been shown for the last time. */
-static void take_answer(struct run *run, struct entry *entry, const struct kube_response *response)
+static void take_answer(struct run *run, struct entry *entry)
 {
 	const struct api_kind *kind = run->reconcile->spec.kind;
 	const struct api_meta *meta = entry && !kind->digest ? entry->object : NULL;
@@ -200,8 +197,6 @@ static void take_answer(struct run *run, struct entry *entry, const struct kube_
 		entry = entry_free(kind, entry);
 	entry_free(kind, run->entry);
 	run->entry = entry;
-	free(run->text);
-	run->text = entry ? xstrndup(response->body, response->body_len) : NULL;
 	run->answered = true;
 	echoes_expect(run->reconcile->echoes, run->key, entry ? entry->version : NULL,
 		      now_ms(run->reconcile));
@@ -244,7 +239,7 @@ static void on_answer(void *arg, int result, const struct kube_response *respons
 		return;
 	}
 	finish_step(run);
-	take_answer(run, entry, response);
+	take_answer(run, entry);
 	next_step(run);
 }
 
@@ -264,7 +259,7 @@ static void on_deleted(void *arg, int result, const struct kube_response *respon
 		return;
 	}
 	finish_step(run);
-	take_answer(run, result == 0 ? decode(run, response) : NULL, response);
+	take_answer(run, result == 0 ? decode(run, response) : NULL);
 	next_step(run);
 }
 
@@ -480,10 +475,6 @@ static bool is_to_be_decided(struct reconcile *reconcile, const char *key)
 	}
 	if (entry && !entry->object)
 		return false;
-	if (!spec->is_ours(spec->arg, key, entry ? entry->object : NULL)) {
-		rested(reconcile, key, NULL);
-		return false;
-	}
 	wait_ms = wait_of(reconcile, key, entry);
 	if (wait_ms > 0)
 		workq_run_add_after(reconcile->queue, key, wait_ms);

@@ -37,9 +37,10 @@
  *	DevicePool               CREATE, DELETE; objects are digests: no events, and no check of
  *	                         finalizers; is_ready(): this replica leads
  *	claims, for the controller
- *	                         DELETE; view.text, since a digest is too little to patch
+ *	                         DELETE; to be added: the text of a READ, since a digest is too
+ *	                         little to patch
  *	Node, KubeVirt, VirtualMachine
- *	                         ACT; to be added with them: keys "namespace/name"
+ *	                         ACT; to be added: keys "namespace/name"
  *	Secret and webhook configurations
  *	                         CREATE, APPLY with resourceVersion in the body
  */
@@ -84,7 +85,6 @@ struct reconcile_view {
 			     /* there is none                                                   */
 	const char *uid;     /* of it                                                           */
 	const char *version; /* of it                                                           */
-	const char *text;    /* the answer that it is of, as JSON; NULL: it is of the cache     */
 	bool fresh;          /* the API server itself has said so in this run                   */
 	bool hidden;         /* CREATE has found it, though the cache does not show it          */
 	int64_t now_wall_ms;

@@ -390,6 +390,18 @@ static void parse(struct served *s)
 	s->body = json_loads(s->request->body, 0, NULL);
 }
 
+/* An object in the place of the one that was asked for; nothing of a collection. */
+static void answer_like(const struct served *s, bool unreadable)
+{
+	const char *name = *s->name ? s->name : meta_text(s->body, "name");
+	auto_free char *text = xasprintf(
+		"{\"metadata\":{\"name\":\"%s%s\",\"uid\":\"u\",\"resourceVersion\":\"1\"}"
+		"%s}",
+		name, unreadable ? "" : "-other", unreadable ? ",\"spec\":7" : "");
+
+	fake_client_answer(s->server->client, 200, *name ? text : "{}");
+}
+
 /* True if something in place of an answer was given. */
 static bool serve_badly(struct served *s, enum fake_fault fault)
 {
@@ -424,6 +436,13 @@ static bool serve_badly(struct served *s, enum fake_fault fault)
 		return true;
 	case FAULT_STRANGE:
 		fake_client_answer(client, 200, "{}");
+		return true;
+	case FAULT_ANOTHER:
+	case FAULT_UNREADABLE:
+		answer_like(s, fault == FAULT_UNREADABLE);
+		return true;
+	case FAULT_INVALID:
+		fake_client_answer(client, 422, "{\"kind\":\"Status\"}");
 		return true;
 	case FAULT_NOT_SERVED:
 		fake_client_answer(client, 404, "{\"kind\":\"Status\"}");

@@ -26,7 +26,10 @@ enum fake_fault {
 	FAULT_GONE,       /* 410                                           */
 	FAULT_TOO_LARGE,  /* the answer passes the limit: it was done      */
 	FAULT_STRANGE,    /* 200 with something else                       */
+	FAULT_ANOTHER,    /* 200 with an object of another name            */
+	FAULT_UNREADABLE, /* 200 with the object, which does not decode    */
 	FAULT_NOT_SERVED, /* 404 that names nothing                        */
+	FAULT_INVALID,    /* 422                                           */
 	FAKE_FAULTS,
 };
 

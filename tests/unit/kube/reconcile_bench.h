@@ -98,6 +98,7 @@ static inline void toy_plan_deleted(const struct bench *b, const struct reconcil
 	}
 	if (!map_get(b->acted, view->uid)) {
 		d->step = STEP_ACT;
+		d->detail = 8;
 		d->job = xstrdup(view->key);
 		d->job_free = free;
 		return;
@@ -110,8 +111,7 @@ static inline void toy_plan_deleted(const struct bench *b, const struct reconcil
 }
 
 /* True if something of the status differs. */
-static inline bool toy_plan_status(const struct bench *b, const struct reconcile_view *view,
-				   struct decision *d)
+static inline bool toy_plan_status(const struct reconcile_view *view, struct decision *d)
 {
 	const struct usbdeviceclaim *claim = view->object;
 	struct usbdeviceclaim_status want;
@@ -125,8 +125,6 @@ static inline bool toy_plan_status(const struct bench *b, const struct reconcile
 	json_map_copy(status.map, &want, &claim->status);
 	free(want.port_path);
 	want.port_path = xstrdup_or_null(claim->spec.user_name);
-	if (b->writes_always)
-		want.observed_generation = claim->status.observed_generation + 1;
 	patch_status_condition(&status, "Ready", API_TRUE, "Ready", claim->spec.user_name);
 	d->body = patch_status_body(&status);
 	json_map_done(status.map, &want);
@@ -160,7 +158,12 @@ static inline void toy_plan(void *arg, const struct reconcile_view *view, struct
 		d->step = STEP_PATCH;
 		d->body = patch_new(&claim->meta);
 		patch_add_finalizer(d->body, &claim->meta, TOY_FINALIZER);
-	} else if (!toy_plan_status(b, view, d)) {
+	} else if (b->writes_always) {
+		d->step = STEP_PATCH;
+		d->body = patch_new(&claim->meta);
+		json_object_set_new(json_object_get(d->body, "metadata"), "labels",
+				    json_pack("{s:s}", "l", "1"));
+	} else if (!toy_plan_status(view, d)) {
 		d->again_ms = b->again_ms;
 		d->failure = b->failure;
 	}

@@ -119,7 +119,19 @@ static void nothing_is_decided_before_it_is_ready(void **state)
 	assert_log(b, LIFE);
 }
 
-/* The second list never comes. */
+static void what_is_enqueued_too_early_is_run_later(void **state)
+{
+	struct bench *b = *state;
+
+	b->ready = false;
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_run(b, 5000);
+	b->ready = true;
+	bench_run(b, RECONCILE_AGAIN_MS);
+	assert_log(b, LIFE);
+}
+
+/* The second list comes late. */
 static void nothing_is_decided_before_other_lists_are_there(void **state)
 {
 	struct bench *b = *state;
@@ -163,16 +175,36 @@ static void what_cannot_be_read_is_left_alone(void **state)
 {
 	struct bench *b = *state;
 
-	fake_server_write(b->server, "a", "{'spec':{'userName':{'not':'a text'}}}");
+	b->starts_wanted = true;
+	fake_server_write(b->server, "wapply", "{'spec':{'userName':'one'}}");
+	fake_server_write(b->server, "w1", "{'spec':{'userName':{'not':'a text'}}}");
 	bench_settle(b);
-	reconcile_enqueue_all(b->reconcile);
-	reconcile_enqueue(b->reconcile, "a");
+	(void)fake_server_log(b->server);
+	b->plans = 0;
+	reconcile_enqueue(b->reconcile, "w1");
 	bench_settle(b);
 	assert_log(b, "");
 	assert_int_equal(b->plans, 0);
-	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	fake_server_write(b->server, "w1", "{'spec':{'userName':'one'}}");
 	bench_settle(b);
-	assert_log(b, LIFE);
+	assert_log(b, "PATCH w1|PATCH w1/status|");
+}
+
+/* No list comes of it, and no write would be possible. */
+static void nothing_is_decided_before_the_kind_is_installed(void **state)
+{
+	struct bench *b = *state;
+
+	b->starts_wanted = true;
+	fake_clock_settle(b->clock);
+	assert_true(fake_server_serve(b->server, FAULT_NOT_SERVED));
+	fake_clock_settle(b->clock);
+	assert_true(informer_synced(b->informer));
+	assert_false(informer_installed(b->informer));
+	assert_int_equal(b->plans, 0);
+	bench_run(b, 60000);
+	assert_true(informer_installed(b->informer));
+	assert_string_equal(fake_server_text(b->server, "w1", "status.portPath"), "made");
 }
 
 /* The watch is slow: a write that it does not show yet is not made again. */
@@ -200,6 +232,21 @@ static void a_cache_behind_an_answer_is_not_believed(void **state)
 	assert_string_equal(fake_server_text(b->server, "a", "status.portPath"), "two");
 }
 
+/* The cache had what was waited for, if only until the next change. */
+static void a_cache_that_is_ahead_of_an_answer_is_believed(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	fake_clock_settle(b->clock);
+	while (fake_server_serve(b->server, FAULT_NONE))
+		fake_clock_settle(b->clock);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'two'}}");
+	assert_true(fake_server_show(b->server, 9));
+	bench_settle(b);
+	assert_string_equal(fake_server_text(b->server, "a", "status.portPath"), "two");
+}
+
 /* What was decided on the cache was refused: nothing is tried before the cache has changed. */
 static void a_conflict_waits_for_the_cache(void **state)
 {
@@ -219,27 +266,42 @@ static void a_conflict_waits_for_the_cache(void **state)
 	assert_log(b, LIFE);
 }
 
+/* What it was decided on was an answer, which the cache does not show yet. */
+static void a_conflict_on_an_answer_leaves_the_cache_behind(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	assert_true(fake_server_show(b->server, 1));
+	fake_clock_settle(b->clock);
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
+	assert_true(fake_server_serve(b->server, FAULT_CONFLICT));
+	assert_log(b, LIFE);
+	assert_int_equal(b->plans, 2);
+	fake_clock_advance(b->clock, ECHOES_MS - 100);
+	assert_int_equal(b->plans, 2);
+	bench_settle(b);
+	assert_log(b, "PATCH a/status|");
+}
+
 /* --- the end of a run -------------------------------------------------------------------- */
 
-/* The watch shows nothing, so that nothing else has it run again. */
+/* A plan that is never content, although its writes change nothing any more. */
 static void a_run_has_sixteen_steps(void **state)
 {
 	struct bench *b = *state;
 
 	b->writes_always = true;
 	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
-	for (int i = 0; i < 100; i++) {
-		fake_clock_settle(b->clock);
-		(void)fake_server_serve(b->server, FAULT_NONE);
-	}
-	assert_int_equal(b->plans, RECONCILE_STEPS_MAX);
-	assert_int_equal(fake_server_writes(b->server), 1 + RECONCILE_STEPS_MAX);
-	b->writes_always = false;
+	bench_run(b, 100);
+	assert_int_equal(fake_server_writes(b->server), 3);
+	assert_int_equal(b->plans % RECONCILE_STEPS_MAX, 0);
 	b->plans = 0;
-	fake_clock_advance(b->clock, RECONCILE_AGAIN_MS - 100);
+	bench_run(b, RECONCILE_AGAIN_MS - 300);
 	assert_int_equal(b->plans, 0);
-	bench_run(b, ECHOES_MS);
-	assert_in_range(b->plans, 1, 3);
+	bench_run(b, 300);
+	assert_int_equal(b->plans, RECONCILE_STEPS_MAX);
 }
 
 static void a_rest_may_be_for_a_while(void **state)
@@ -313,7 +375,7 @@ static void a_key_has_one_run_while_it_acts(void **state)
 	str_clear(&b->steps);
 	bench_settle(b);
 	assert_log(b, "PATCH a|");
-	assert_steps(b, "before 7 102|after 7 102|gone a|gone a|");
+	assert_steps(b, "after 8 102|before 7 102|after 7 102|gone a|gone a|");
 }
 
 static void the_end_leaves_nothing(void **state)
@@ -344,6 +406,8 @@ static struct fault_case {
 	{ "gone", FAULT_GONE },
 	{ "an answer that is too large", FAULT_TOO_LARGE },
 	{ "an answer that is something else", FAULT_STRANGE },
+	{ "an answer about another object", FAULT_ANOTHER },
+	{ "an answer that does not decode", FAULT_UNREADABLE },
 	{ "a path that is not served", FAULT_NOT_SERVED },
 };
 
@@ -384,6 +448,86 @@ static void a_fault_is_outlived(void **state)
 		assert_in_range(b.events.count, loses ? 1 : 2, 2);
 		bench_close(&b);
 	}
+}
+
+/* Nothing can mend it but a change. */
+static void an_invalid_write_waits_for_a_change(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	assert_true(fake_server_show(b->server, 1));
+	fake_clock_settle(b->clock);
+	assert_true(fake_server_serve(b->server, FAULT_INVALID));
+	assert_log(b, "PATCH a|");
+	bench_run(b, 60000);
+	assert_log(b, "");
+	fake_server_write(b->server, "a", "{'spec':{'userName':'two'}}");
+	bench_settle(b);
+	assert_log(b, LIFE);
+}
+
+/* The server has the object @name, which somebody deletes, and the program has sent a request. */
+static void send_for_deletion(struct bench *b, const char *name)
+{
+	bench_settle(b);
+	fake_server_write(b->server, name, "{'metadata':{'finalizers':['" TOY_FINALIZER "']}}");
+	if (name[0] != 'x')
+		fake_server_delete(b->server, name);
+	assert_true(fake_server_show(b->server, 9));
+	fake_clock_settle(b->clock);
+	str_clear(&b->steps);
+}
+
+static void an_invalid_deletion_is_tried_again(void **state)
+{
+	struct bench *b = *state;
+
+	send_for_deletion(b, "x1");
+	assert_true(fake_server_serve(b->server, FAULT_INVALID));
+	bench_run(b, 10000);
+	assert_null(fake_server_get(b->server, "x1"));
+}
+
+/* It vanishes before the answer; the watch is slow. */
+static void what_is_gone_is_not_read_again(void **state)
+{
+	struct bench *b = *state;
+
+	send_for_deletion(b, "a");
+	fake_server_write(b->server, "a", "{'metadata':{'finalizers':[]}}");
+	assert_null(fake_server_get(b->server, "a"));
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
+	assert_steps(b, "gone a|");
+	fake_clock_advance(b->clock, ECHOES_MS - 100);
+	assert_log(b, "GET a|");
+	assert_false(fake_server_serve(b->server, FAULT_NONE));
+}
+
+static void what_is_gone_is_not_deleted_again(void **state)
+{
+	struct bench *b = *state;
+
+	send_for_deletion(b, "x1");
+	fake_server_delete(b->server, "x1");
+	fake_server_write(b->server, "x1", "{'metadata':{'finalizers':[]}}");
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
+	assert_steps(b, "gone x1|");
+	assert_log(b, "DELETE x1|");
+}
+
+/* A 404 of the path says nothing of the object: the cache is as good as before. */
+static void a_path_that_is_not_served_is_asked_again_soon(void **state)
+{
+	struct bench *b = *state;
+
+	send_for_deletion(b, "a");
+	assert_true(fake_server_serve(b->server, FAULT_NOT_SERVED));
+	assert_steps(b, "");
+	fake_clock_advance(b->clock, 1000);
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
+	assert_log(b, "GET a|GET a|");
 }
 
 /* --- at random --------------------------------------------------------------------------- */
@@ -512,14 +656,35 @@ static void add_decisions(struct suite *suite)
 		  nothing_is_decided_before_the_list_is_there, NULL);
 	suite_add(suite, "nothing is decided before the kind is ready",
 		  nothing_is_decided_before_it_is_ready, NULL);
+	suite_add(suite, "what is enqueued too early is run later",
+		  what_is_enqueued_too_early_is_run_later, NULL);
 	suite_add(suite, "nothing is decided before other lists are there",
 		  nothing_is_decided_before_other_lists_are_there, NULL);
 	suite_add(suite, "objects of others are left alone", others_objects_are_left_alone, NULL);
 	suite_add(suite, "what cannot be read is left alone", what_cannot_be_read_is_left_alone,
 		  NULL);
+	suite_add(suite, "nothing is decided before the kind is installed",
+		  nothing_is_decided_before_the_kind_is_installed, NULL);
+	suite_add(suite, "a cache that is ahead of an answer is believed",
+		  a_cache_that_is_ahead_of_an_answer_is_believed, NULL);
 	suite_add(suite, "a cache that is behind an answer is not believed",
 		  a_cache_behind_an_answer_is_not_believed, NULL);
 	suite_add(suite, "a conflict waits for the cache", a_conflict_waits_for_the_cache, NULL);
+	suite_add(suite, "a conflict on an answer leaves the cache behind",
+		  a_conflict_on_an_answer_leaves_the_cache_behind, NULL);
+}
+
+static void add_faults(struct suite *suite)
+{
+	suite_add(suite, "an invalid write waits for a change", an_invalid_write_waits_for_a_change,
+		  NULL);
+	suite_add(suite, "an invalid deletion is tried again", an_invalid_deletion_is_tried_again,
+		  NULL);
+	suite_add(suite, "what is gone is not read again", what_is_gone_is_not_read_again, NULL);
+	suite_add(suite, "what is gone is not deleted again", what_is_gone_is_not_deleted_again,
+		  NULL);
+	suite_add(suite, "a path that is not served is asked again soon",
+		  a_path_that_is_not_served_is_asked_again_soon, NULL);
 }
 
 int main(void)
@@ -538,6 +703,7 @@ int main(void)
 	suite_add(&suite, "one that the cache does not show is read",
 		  one_that_the_cache_does_not_show_is_read, NULL);
 	add_decisions(&suite);
+	add_faults(&suite);
 	suite_add(&suite, "a run has sixteen steps", a_run_has_sixteen_steps, NULL);
 	suite_add(&suite, "a rest may be for a while", a_rest_may_be_for_a_while, NULL);
 	suite_add(&suite, "a rest may be a failure", a_rest_may_be_a_failure, NULL);

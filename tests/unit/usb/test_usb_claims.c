@@ -88,6 +88,73 @@ static void a_pod_keeps_the_claim(void **state)
 	assert_null(b->claim);
 }
 
+static void a_held_device_is_looked_at_again(void **state)
+{
+	struct bench *b = *state;
+
+	b->pod = "pod default/vm-1";
+	bench_delete(b);
+	bench_serve(b);
+	b->pod = NULL; /* and nobody says so */
+	fake_clock_advance(b->clock, 6000);
+	bench_serve(b);
+	assert_null(b->claim);
+}
+
+static void nothing_is_decided_without_an_inventory(void **state)
+{
+	struct bench *b = *state;
+
+	usb_claims_set(b->claims, NULL);
+	bench_list_all(b);
+	bench_create(b);
+	fake_clock_advance(b->clock, 60000);
+	assert_null(bench_next(b));
+	bench_look(b, "1-2=5:A");
+	bench_serve(b);
+	assert_log(b, MARK TELL);
+}
+
+static void a_claim_of_another_node_is_left_alone(void **state)
+{
+	struct bench *b = *state;
+
+	bench_list_all(b);
+	bench_look(b, "1-2=5:A");
+	b->claim = claim_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
+			      "'status':{'nodeName':'node2'}}");
+	bench_tell(b, "ADDED");
+	fake_clock_advance(b->clock, 60000);
+	assert_null(bench_next(b));
+}
+
+static void counts(const struct bench *b, const char *state, const char *reason, int n)
+{
+	auto_str struct str text = STR_INIT;
+	auto_free char *line =
+		xasprintf("hostdev_claims{kind=\"USBDeviceClaim\",state=\"%s\",reason=\"%s\"} %d\n",
+			  state, reason, n);
+
+	metrics_write(b->metrics, &text);
+	if (!strstr(str_cstr(&text), line))
+		fail_msg("no %s in %s", line, str_cstr(&text));
+}
+
+static void claims_are_counted_by_reason(void **state)
+{
+	struct bench *b = *state;
+
+	counts(b, "ready", "Ready", 1);
+	bench_look(b, "");
+	bench_serve(b);
+	counts(b, "ready", "Ready", 0);
+	counts(b, "refused", "DeviceGone", 1);
+	bench_delete(b);
+	bench_serve(b);
+	assert_null(b->claim);
+	counts(b, "refused", "DeviceGone", 0);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -98,10 +165,17 @@ int main(void)
 		  a_life_takes_three_writes, NULL);
 	suite_add(&suite, "nothing is decided before all is known",
 		  nothing_is_decided_before_all_is_known, NULL);
+	suite_add(&suite, "nothing is decided without an inventory",
+		  nothing_is_decided_without_an_inventory, NULL);
+	suite_add(&suite, "a claim of another node is left alone",
+		  a_claim_of_another_node_is_left_alone, NULL);
 	suite_fixture(&suite, &ready_fixture);
 	suite_add(&suite, "a ready claim is left alone", a_ready_claim_is_left_alone, NULL);
 	suite_add(&suite, "unplugged and back takes a write each",
 		  unplugged_and_back_takes_a_write_each, NULL);
 	suite_add(&suite, "a pod keeps the claim", a_pod_keeps_the_claim, NULL);
+	suite_add(&suite, "a held device is looked at again", a_held_device_is_looked_at_again,
+		  NULL);
+	suite_add(&suite, "claims are counted by reason", claims_are_counted_by_reason, NULL);
 	return suite_run(&suite, "usb_claims");
 }

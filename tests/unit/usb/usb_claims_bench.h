@@ -9,6 +9,7 @@
 #include "kube/clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
+#include "kube/metrics.h"
 #include "unit/usb/sticks.h"
 
 #define CLAIMS  "/usbdeviceclaims?"
@@ -41,6 +42,7 @@ struct bench {
 	struct kube_client *client;
 	struct fake_clock *clock;
 	struct events events;
+	struct metrics *metrics;
 	struct informer *claim_informer, *device_informer, *pci_informer;
 	struct usb_claims *claims;
 	struct sticks node;
@@ -135,6 +137,7 @@ static inline void bench_open(struct bench *b)
 {
 	*b = (struct bench){ .client = fake_client_new(),
 			     .clock = fake_clock_new(),
+			     .metrics = metrics_new(),
 			     .version = 100 };
 	sticks_open(&b->node);
 	b->claim_informer = bench_informer(b, &usbdeviceclaim_kind);
@@ -144,6 +147,7 @@ static inline void bench_open(struct bench *b)
 		.client = b->client,
 		.clock = fake_clock_as_clock(b->clock),
 		.events = &b->events,
+		.metrics = b->metrics,
 		.claims = b->claim_informer,
 		.devices = b->device_informer,
 		.pci_claims = b->pci_informer,
@@ -171,6 +175,7 @@ static inline void bench_close(struct bench *b)
 	assert_int_equal(fake_client_open(b->client), 0);
 	kube_client_free(b->client);
 	fake_clock_free(b->clock);
+	metrics_free(b->metrics);
 	sticks_close(&b->node);
 	json_decref(b->claim);
 	str_done(&b->log);

@@ -184,7 +184,8 @@ static struct transition_case {
 	  { KNOWN, "dev/vfio/12=" }, STEP("WaitLock") STEP("WriteRecord") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },
 	{ "bind: a native driver that the record does not know is added", TRANSITION_BIND, NATIVE, { "e1000e" }, false,
-	  { RECORD("\"id\":\"8086:10d3\",\"serial\":\"00-00-00-00-00-00-00-01\","),
+	  { "state/devices/" A ".json={\"address\":\"" A "\",\"claim\":\"vm1-x\",\"uid\":\"u1\",\"driver\":\"vfio-pci\","
+	    "\"id\":\"8086:10d3\",\"serial\":\"00-00-00-00-00-00-00-01\",\"bound\":\"old\"}",
 	    "proc/sys/kernel/random/boot_id=old\n" }, STEP("WaitLock")
 	  STEP("CheckHolders") STEP("WriteRecord") STEP("SetOverride") STEP("Unbind") STEP("Probe") AT_END(A, BOUND) DONE,
 	  "vfio-pci vfio-pci recorded" },

@@ -23,7 +23,7 @@ from agent_cost import program, smaps
 from cluster import ROOT, Cluster, wait_until
 from reconnects import Reconnects
 from report import figure, heading, quantile
-from api.rest import GROUP, Rest
+from rest import GROUP, Rest
 
 NAMESPACE = "hostdev-system"
 POOLS = "/apis/hostdev.io/v1alpha1/devicepools"

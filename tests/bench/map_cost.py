@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 from agent_cost import program, smaps
-from api.rest import Rest
 from chromium import Chromium
 from cluster import ROOT, Cluster
 from map_scene import Scene
 from report import figure, heading, quantile
+from rest import Rest
 
 NODES, PER_NODE = 20, 100
 CHANGES_S = 6

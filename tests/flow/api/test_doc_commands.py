@@ -119,7 +119,7 @@ kubectl -n hostdev-system rollout status daemonset/hostdev-agents
 kubectl -n hostdev-system rollout status demonset/hostdev-agent
 kubectl -n hostdev-system logs daemonset/hostdev-controller
 kubectl -n hostdev-system set image daemonset/hostdev-agent controller=x
-kubectl apply -f manifests/examples/lend-two-devices.yaml
+kubectl apply -f manifests/examples/claim-two-devices.yaml
 kubectl apply -k manifests/overlays/kubervirt
 kubectl apply -k ../site
 kubectl apply --server-sid -f crds/

@@ -154,7 +154,7 @@ COMMANDS = [  # of the page's table: words, and the role that they need beside t
 @pytest.mark.parametrize("words, role", COMMANDS, ids=[" ".join(words) for words, _ in COMMANDS])
 def test_alice_may_run_what_the_table_says(site, lent, agent, words, role):
     """A user of her rights, without a claim."""
-    for part in ("hostdev-user", f"lend-{DEVICE}", *([role] if role else [])):
+    for part in ("hostdev-user", f"claim-{DEVICE}", *([role] if role else [])):
         site.bind("eve", part)
     wait_until(lambda: site.can("eve", "claim", f"pcidevices.devices.harvesterhci.io/{DEVICE}"), 20, "the roles")
     wait_until(lambda: not role or site.can("eve", "list", "pcidevices.devices.harvesterhci.io"), 20, "the role")

@@ -68,7 +68,21 @@ class NodeAgent:
         return self.guest.run("cat", f"{self.home}/agent.log")
 
     def ready(self):
-        return self.guest.try_sh(f"curl -fsS http://{self.listen}/readyz")
+        return self.guest.try_bash(self._is_ready())
+
+    def alive_and_ready(self):
+        """Both in one question, which starts one program in the guest; False also of a guest that does not answer."""
+        is_alive = f"read -rd '' name </proc/{self.pid}/cmdline; [[ $name == */hostdev-agent ]]; "
+        try:
+            return self.guest.try_bash(is_alive + self._is_ready())
+        except AssertionError:
+            return False
+
+    def _is_ready(self):
+        host, port = self.listen.split(":")
+        return (f"exec 3<>/dev/tcp/{host}/{port}; "
+                r"printf 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' >&3; "
+                "read -rt 30 line <&3; [[ $line == 'HTTP/1.1 200'* ]]")
 
     def metrics(self):
         """Samples by (name, labels as text)."""

@@ -185,6 +185,35 @@ static void add_moved_on_bus(struct use_look *look, const char *bus)
 	}
 }
 
+/* A virtual machine's memory has its queues, whatever its interface does; who has the node open does not show either.
+ * virtio_vdpa makes it an interface or a disk of the host's, which is looked at like any other. */
+static void add_vdpa(struct use_look *look)
+{
+	static const char folder[] = "bus/vdpa/devices";
+	auto_names struct sysfs_names names = { 0 };
+
+	if (sysfs_list(look->sysfs_fd, folder, &names, NULL) != 0)
+		return;
+	for (size_t i = 0; i < names.len; i++) {
+		auto_free char *path = xasprintf("%s/%s", folder, names.items[i]);
+		auto_free char *driver_path = xasprintf("%s/driver", path);
+		char target[SYSFS_LINK_MAX + 1];
+		struct devpath device;
+
+		if (sysfs_link(look->sysfs_fd, path, target, NULL) != 0)
+			continue;
+		devpath_parse(target, &device);
+		if (!devpath_found(&device) ||
+		    sysfs_link(look->sysfs_fd, driver_path, target, NULL) != 0 ||
+		    strcmp(sysfs_base_name(target), "virtio_vdpa") == 0)
+			continue;
+		uses_add(&look->uses, &device, USE_UNKNOWN, names.items[i],
+			 xasprintf("a program may have its vDPA device %s: delete that (vdpa dev "
+				   "del %s) if none does",
+				   names.items[i], names.items[i]));
+	}
+}
+
 /* An interface in another network namespace leaves the folder. Of virtio it is the child's. */
 static bool shows_interface(int sysfs_fd, const char *folder)
 {
@@ -236,4 +265,5 @@ void use_network_collect(struct use_look *look, const struct pci_functions *func
 	}
 	for (size_t i = 0; i < ARRAY_LEN(buses); i++)
 		add_moved_on_bus(look, buses[i]);
+	add_vdpa(look);
 }

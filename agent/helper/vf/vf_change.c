@@ -229,6 +229,34 @@ static int check_group(struct vf_change *c, const char *address)
 	return tell_holders(c, &holders);
 }
 
+/* VFIO enables a function when a program opens it (as check_enabled() of transition_look.c). Whether one of ours has it
+ * open has been asked: this is somebody else's, whom an agent without capabilities does not see. */
+static int check_enabled(struct vf_change *c, const char *address)
+{
+	const struct vf_change_options *o = c->options;
+	auto_free char *path = xasprintf("bus/pci/devices/%s/enable", address);
+	auto_free char *link = xasprintf("bus/pci/devices/%s/driver", address);
+	int group = group_of(c, address);
+	char target[SYSFS_LINK_MAX + 1];
+	const char *driver;
+	struct sysfs_attr attr;
+	int r;
+
+	/* One that cannot be read is check_uses()'s to refuse. */
+	if (sysfs_link(o->sysfs_fd, link, target, NULL) != 0)
+		return 0;
+	driver = sysfs_base_name(target);
+	if (strcmp(driver, "pci-stub") == 0 || !bind_look_hands_on(o->sysfs_fd, address, driver) ||
+	    (group >= 0 && bind_look_is_free(o->dev_fd, group)))
+		return 0;
+	r = sysfs_read(o->sysfs_fd, path, &attr, NULL);
+	if (r == SYSFS_ABSENT || (r == 0 && strcmp(attr.text, "0") == 0))
+		return 0;
+	return vf_change_stop(c, REASON_VFS_IN_USE, r < 0 ? r : 0,
+			      "%s is on %s, and is enabled: a program may have it open", address,
+			      driver);
+}
+
 /* Device nodes below any of them, in one walk through all processes. */
 static int check_nodes(struct vf_change *c)
 {
@@ -332,7 +360,8 @@ static int vf_change_guard(struct vf_change *c)
 	vf_change_step(c, STEP_CHECK_HOLDERS);
 	for (size_t i = 0; i < functions->len; i++) {
 		if (check_claimed(c, functions->items[i]) < 0 ||
-		    check_group(c, functions->items[i]) < 0)
+		    check_group(c, functions->items[i]) < 0 ||
+		    check_enabled(c, functions->items[i]) < 0)
 			return VF_CHANGE_STOPPED;
 	}
 	return check_nodes(c) < 0 ? VF_CHANGE_STOPPED : check_uses(c);

@@ -12,6 +12,7 @@
 	"{\"address\":\"" VF0 \
 	"\",\"claim\":\"vm1-x\",\"uid\":\"u1\",\"driver\":\"vfio-pci\",\"id\":\"8086:10ca\"}"
 #define SWITCHED   VF_DIR "sriov_drivers_autoprobe=0\n", "state/autoprobe/" VF_PF "=on b00t\n"
+#define ON_VFIO    "sys/bus/pci/devices/" VF0 "/driver->../../drivers/mlx5_vfio_pci"
 #define PRIVILEGED "; install the agent with manifests/components/privileged"
 #define AT(step)   ",'address':'" VF_PF "','step':'" step "'"
 
@@ -111,6 +112,17 @@ static struct change_case {
 	  "", "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'message':'the agent cannot see whether the host uses " VF0
 	  ": its driver mlx5_core shows no interface; take it off that driver if nothing uses it'", 2, "on" },
 
+	{ "one of them is open for all that VFIO shows", WORDS " count=0", 2,
+	  { ON_VFIO, "sys/bus/pci/devices/" VF0 "/enable=1\n" }, "",
+	  "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'message':'" VF0
+	  " is on mlx5_vfio_pci, and is enabled: a program may have it open'", 2, "on" },
+	{ "or may be", WORDS " count=0", 2, { ON_VFIO, "sys/bus/pci/devices/" VF0 "/enable=" TREE_TEN(TREE_TEN(TREE_TEN("01234"))) },
+	  "", "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'errno':'EFBIG','message':'" VF0
+	  " is on mlx5_vfio_pci, and is enabled: a program may have it open'", 2, "on" },
+	{ "nobody has it open, so that the next one is looked at", WORDS " count=0", 2,
+	  { ON_VFIO, "sys/bus/pci/devices/" VF0 "/enable=0\n", "state/devices/0000:03:10.1.json={}\n" }, "",
+	  "'Refused','reason':'VFsInUse'" AT("CheckHolders") ",'message':'0000:03:10.1 may be claimed: its record cannot "
+	  "be read: '0000:03:10.1.json': 'address' is missing'", 2, "on" },
 	{ "the driver of one of them cannot be read", WORDS " count=0", 2,
 	  { "sys/bus/pci/devices/" VF0 "/class=0x120000\n",
 	    "sys/bus/pci/devices/" VF0 "/driver->" TREE_UNREADABLE, PROC_OF_HOST },

@@ -44,6 +44,7 @@ struct listener {
 	struct metric *connections;
 	struct callers strangers; /* without a handshake */
 	struct callers guests;    /* who have made one   */
+	struct callers arriving;  /* of those, who send a body */
 	listener_fn *answer;
 	void *arg;
 	struct tls_pair *pair; /* NULL: handshakes fail  */
@@ -64,8 +65,10 @@ struct line {
 
 /* A request that comes in. */
 struct exchange {
+	struct caller caller; /* the first, for the row of those that arrive */
 	struct str body;
 	uint64_t until_ms;
+	bool given_up; /* for want of room */
 };
 
 /* --- TLS --- */
@@ -228,17 +231,38 @@ static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *c
 	exchange = xcalloc(1, sizeof(*exchange));
 	exchange->until_ms = clock_now_ms(listener->clock) + (uint64_t)LISTENER_ARRIVAL_S * 1000;
 	*state = exchange;
+	callers_put(&listener->arriving, &exchange->caller, connection);
 	allow_seconds(connection, LISTENER_ARRIVAL_S);
 	return MHD_YES;
+}
+
+static void forget_body(struct listener *listener, struct exchange *exchange)
+{
+	listener->bodies -= exchange->body.len;
+	str_done(&exchange->body);
+}
+
+/* Ends those that have been coming in for longer than @exchange until @len bytes more fit; false: they do not. */
+static bool make_room(struct listener *listener, const struct exchange *exchange, size_t len)
+{
+	while (listener->bodies + len > LISTENER_BODIES_MAX) {
+		struct exchange *oldest = (struct exchange *)listener->arriving.oldest;
+
+		if (oldest == exchange)
+			return false;
+		forget_body(listener, oldest);
+		oldest->given_up = true;
+		callers_show_out(&oldest->caller);
+	}
+	return true;
 }
 
 /* One more piece of the body; a refusal in the middle of it is the end of the connection. */
 static enum MHD_Result take(struct listener *listener, struct exchange *exchange, const char *data,
 			    size_t *len)
 {
-	if (clock_now_ms(listener->clock) > exchange->until_ms ||
-	    exchange->body.len + *len > LISTENER_BODY_MAX ||
-	    listener->bodies + *len > LISTENER_BODIES_MAX)
+	if (exchange->given_up || clock_now_ms(listener->clock) > exchange->until_ms ||
+	    exchange->body.len + *len > LISTENER_BODY_MAX || !make_room(listener, exchange, *len))
 		return MHD_NO;
 	str_add_mem(&exchange->body, data, *len);
 	listener->bodies += *len;
@@ -252,9 +276,11 @@ static enum MHD_Result finish(struct listener *listener, struct MHD_Connection *
 	struct str out = STR_INIT;
 	const char *body = str_cstr(&exchange->body);
 	bool verified = listener->client_ca && line_of(connection)->known;
-	int status =
-		listener->answer(listener->arg, path, verified, body, exchange->body.len, &out);
+	int status;
 
+	if (exchange->given_up)
+		return MHD_NO;
+	status = listener->answer(listener->arg, path, verified, body, exchange->body.len, &out);
 	return respond(listener, connection, status, &out);
 }
 
@@ -302,8 +328,8 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
 	if (!exchange)
 		return;
 	len = exchange->body.len;
-	listener->bodies -= len;
-	str_done(&exchange->body);
+	callers_take_out(&exchange->caller);
+	forget_body(listener, exchange);
 	free(exchange);
 	*state = NULL;
 	give_back(len);
@@ -364,6 +390,7 @@ int listener_new(struct uv_loop_s *loop, const struct listener_options *options,
 	listener->clock = options->clock;
 	listener->strangers.max = LISTENER_STRANGERS_MAX;
 	listener->guests.max = LISTENER_GUESTS_MAX;
+	listener->arriving.max = LISTENER_CONNECTIONS_MAX;
 	listener->connections = metrics_family(options->metrics, &connections_desc);
 	listener->answer = options->answer;
 	listener->arg = options->arg;

@@ -5,7 +5,8 @@
  * All that a caller can make grow is bounded: connections, bodies, all bodies together, and the time that a
  * handshake and a request take to arrive. Whoever reaches the port can connect, and stay silent: of one
  * connection too many, the one without a handshake goes that is there the longest, and of those with one the
- * one that has asked for nothing the longest; so an API server is always let in.
+ * one that has asked for nothing the longest; so an API server is always let in. Of bodies that are too much
+ * together, the one goes that has been coming in the longest: those of an API server are there at once.
  */
 #pragma once
 

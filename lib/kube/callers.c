@@ -23,7 +23,7 @@ void callers_take_out(struct caller *caller)
 }
 
 /* The library has no call that ends a connection; that nothing more comes on it, it finds out at once. */
-static void show_out(struct caller *caller)
+void callers_show_out(struct caller *caller)
 {
 	(void)shutdown(caller->fd, SHUT_RDWR);
 	callers_take_out(caller);
@@ -46,5 +46,5 @@ void callers_put(struct callers *callers, struct caller *caller, struct MHD_Conn
 		callers->oldest = caller;
 	callers->newest = caller;
 	if (++callers->len > callers->max)
-		show_out(callers->oldest);
+		callers_show_out(callers->oldest);
 }

@@ -33,3 +33,6 @@ void callers_put(struct callers *callers, struct caller *caller, struct MHD_Conn
 
 /* Out of the row that it is in, if any: at the end of a connection at the latest. */
 void callers_take_out(struct caller *caller);
+
+/* The same, and its connection ends. It is in a row. */
+void callers_show_out(struct caller *caller);

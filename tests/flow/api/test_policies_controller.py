@@ -1,5 +1,5 @@
-"""The policy about the controller's own webhook configurations on a real API server: it may say whom API servers trust,
-and neither what they ask about nor whom they ask.
+"""The policies about the controller's own webhook configurations and about claims on a real API server: it may say whom
+API servers trust, and neither what they ask about nor whom they ask; and it may end a claim, and not change it.
 
 That it writes caBundle and all goes on: test_webhook.py. The policies about KubeVirt: test_kubevirt.py.
 """
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from cluster import ROOT
-from policies import MERGE, accepted, refused
+from policies import FINALIZER, MERGE, RENAMED, VGPU, accepted, claim, path, refused
 from rest import Rest
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1"
@@ -113,3 +113,41 @@ def test_neither_may_it_make_nor_delete_one(hooks, token, rest):
 
 def test_others_are_not_asked_about(hooks, rest):
     accepted(rest.request("PATCH", hooks, [put(f"{FIRST}/timeoutSeconds", 7)], PATCH))
+
+
+CLAIMS = {"pcideviceclaims": FINALIZER, "usbdeviceclaims": "wrangler.cattle.io/usbClaimClient-device-claim-remove"}
+WHOLE = "hostdev's controller may change nothing of a claim but its finalizers"
+HELD = "hostdev's controller may only remove hostdev's finalizer, from a claim that is being deleted"
+OWNER = [{"apiVersion": "v1", "kind": "Node", "name": "x", "uid": "x"}]
+
+
+@pytest.fixture(params=CLAIMS)
+def held(request, things, rest, node):
+    """The path of a user's claim, as its agent has marked it, and the finalizer."""
+    rest_of_name = {"pcideviceclaims": "000001000", "usbdeviceclaims": "0951-1666-001002"}[request.param]
+    body = claim(f"{node}-{rest_of_name}", request.param)
+    body["metadata"]["finalizers"] = ["example.com/theirs", CLAIMS[request.param]]
+    at = path(request.param, things.make(request.param, body))
+    yield at, CLAIMS[request.param]
+    rest.request("PATCH", at, {"metadata": {"finalizers": None}}, MERGE)
+
+
+@pytest.mark.parametrize("patch, words", [
+    pytest.param({"metadata": {"annotations": {RENAMED: "example.com/x"}}}, WHOLE, id="another resource"),
+    pytest.param({"metadata": {"annotations": {VGPU: "true"}}}, WHOLE, id="left on its driver"),
+    pytest.param({"metadata": {"labels": {"a": "b"}}}, WHOLE, id="labels"),
+    pytest.param({"metadata": {"ownerReferences": OWNER}}, WHOLE, id="owners"),
+    pytest.param({"spec": {"userName": "somebody"}}, WHOLE, id="an owner"),
+    pytest.param({"metadata": {"finalizers": None}}, HELD, id="no finalizers"),
+    pytest.param({"metadata": {"finalizers": ["example.com/theirs"]}}, HELD, id="without the agent's, of a living one"),
+])
+def test_a_claim_stays_as_its_user_wants_it(held, token, patch, words):
+    refused(token.request("PATCH", held[0], patch, MERGE), words)
+
+
+def test_a_claim_may_end(held, token, rest):
+    at, finalizer = held
+    assert token.request("DELETE", at)[0] == 200
+    refused(token.request("PATCH", at, {"metadata": {"finalizers": [finalizer]}}, MERGE), HELD)  # somebody else's
+    accepted(token.request("PATCH", at, {"metadata": {"finalizers": ["example.com/theirs"]}}, MERGE))
+    accepted(token.request("PATCH", f"{at}/status", {"status": {"conditions": []}}, MERGE))

@@ -501,6 +501,47 @@ static void add_holders(struct use_look *look)
 	}
 }
 
+/* "cache0" links the folder "bcache" below the disk. */
+static void add_bcache(struct use_look *look, const char *set, const char *name,
+		       const struct use_cause *cause)
+{
+	auto_free char *link = xasprintf("%s/%s", set, name);
+	char target[SYSFS_LINK_MAX + 1];
+	auto_free char *path = NULL;
+	char *slash;
+	long block;
+
+	if (sysfs_link(look->sysfs_fd, link, target, NULL) != 0)
+		return;
+	slash = strrchr(target, '/');
+	if (slash)
+		*slash = '\0';
+	path = xasprintf("/dev/%s", sysfs_base_name(target));
+	block = blocks_by_path(look->blocks, path);
+	if (block != BLOCK_NONE && !block_set_has(&look->used, (size_t)block))
+		add_disk(look, (size_t)block, cause);
+}
+
+/* A cache of bcache is held as soon as it is known, with what has not been written back yet; it is below a disk of its
+ * own kind only while it caches one (register_cache() of the kernel's drivers/md/bcache/super.c). */
+static void add_bcaches(struct use_look *look)
+{
+	static const struct use_cause cause = { USE_BLOCK_HOLDER, "is a cache of bcache" };
+	auto_names struct sysfs_names sets = { 0 };
+
+	if (sysfs_list(look->sysfs_fd, "fs/bcache", &sets, NULL) != 0)
+		return;
+	for (size_t i = 0; i < sets.len; i++) {
+		auto_free char *set = xasprintf("fs/bcache/%s", sets.items[i]);
+		auto_names struct sysfs_names names = { 0 };
+
+		if (sysfs_list_prefix(look->sysfs_fd, set, "cache", &names, NULL) != 0)
+			continue; /* "register" and the like are files */
+		for (size_t k = 0; k < names.len; k++)
+			add_bcache(look, set, names.items[k], &cause);
+	}
+}
+
 /* A zram writes what it has no room for to a disk, which it holds without being built on it. */
 static void add_zram_disk(struct use_look *look, size_t block)
 {
@@ -602,6 +643,7 @@ void use_storage_collect(struct use_look *look)
 	add_hidden_mounts(look);
 	add_journals(look);
 	add_holders(look);
+	add_bcaches(look);
 	add_zfs_pools(look);
 	add_takers(look);
 }

@@ -144,6 +144,14 @@ static struct storage_case {
 	    MOUNTS(MOUNT("8:1", "/srv", "ext4 /dev/sda rw")) },
 	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 holds the journal of a file system") },
+	{ "bcache has its caches, whether or not they cache a disk",
+	  { NVME, NVME_P("1"), SATA("a", "1"), VIRTUAL("bcache0", "251:0"), SLAVE("bcache0", "sda"), "sys/fs/bcache/register=",
+	    "sys/fs/bcache/e1/cache0->../../../" PCI("0000:00:1d.0/0000:03:00.0/nvme/nvme0/nvme0n1/nvme0n1p1/bcache"),
+	    "sys/fs/bcache/e2/cache0->../../../" PCI("0000:00:17.0/ata1/host/target/block/sda/bcache"),
+	    "sys/fs/bcache/e2/bdev0->../../../" PCI("0000:00:17.0/ata1/host/target/block/sda/bcache"),
+	    MOUNTS(MOUNT("0:5", "/run/user", "tmpfs tmpfs rw")) },
+	  USE("0000:00:17.0", "BlockHolder", "bcache0 on sda is set up")
+	  USE("0000:03:00.0", "BlockHolder", "nvme0n1p1 is a cache of bcache") },
 	{ "a USB stick as root names the stick and its controller",
 	  { BLOCK_AT("sdb", PCI("0000:00:14.0/usb1/1-2/1-2.3/1-2.3:1.0/host6/block/sdb"), "8:16"),
 	    MOUNTS(MOUNT("8:16", "/", "ext4 /dev/sdb rw")) },

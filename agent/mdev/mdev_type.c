@@ -1,8 +1,10 @@
 #include "agent/mdev/mdev_type.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
@@ -246,6 +248,28 @@ static void add_nodes(const struct mdev_view *view, const struct mediateddevice 
 		allocation_add_device(allocation, own, "mrw");
 }
 
+/* The number of a group that is gone is the next one's: its node would be there, and another's. NULL: it is in the group
+ * that the last scan saw it in. */
+static char *trouble_now(const struct mdev_view *view, const struct mediateddevice *device)
+{
+	auto_free char *path =
+		xasprintf("%s/bus/mdev/devices/%s/iommu_group",
+			  view->sysfs_root ? view->sysfs_root : "/sys", device->status.uuid);
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
+	const char *group;
+
+	if (n < 0)
+		return errno == ENOENT
+			       ? xstrdup("it is gone from the node")
+			       : xasprintf("its IOMMU group cannot be read: %s", strerror(errno));
+	target[n] = '\0';
+	group = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
+	if (strcmp(group, device->status.iommu_group) == 0)
+		return NULL;
+	return xasprintf("it is in the IOMMU group %s now", group);
+}
+
 static int add_device(const struct mdev_view *view, const char *resource, const char *uuid,
 		      struct allocation *allocation, struct err *err)
 {
@@ -260,6 +284,8 @@ static int add_device(const struct mdev_view *view, const char *resource, const 
 	if (strcmp(lent.resource, resource) != 0)
 		return err_set(err, ERR_INVALID, -ENODEV, "device '%s' belongs to '%s' now", uuid,
 			       lent.resource);
+	if (!trouble)
+		trouble = trouble_now(view, device);
 	if (trouble)
 		return err_set(err, ERR_INVALID, -EHOSTDOWN, "device '%s' is not ready: %s", uuid,
 			       trouble);

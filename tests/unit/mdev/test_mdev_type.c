@@ -147,7 +147,10 @@ SUITE_CLOSING(world, struct world, world_close);
 #define T4_ENV   "MDEV_PCI_RESOURCE_NVIDIA_COM_GRID_T4-1B="
 #define VFIO     " /dev/vfio/vfio:mrw"
 #define NODE(n)  " /dev/vfio/" n ":mrw"
-#define NODES    "dev/vfio/vfio=", "dev/vfio/14=", "dev/vfio/15=", "dev/vfio/16="
+#define IN(uuid, group) \
+	"sys/bus/mdev/devices/" uuid "/iommu_group->../../../../kernel/iommu_groups/" group
+#define NODES  "dev/vfio/vfio=", "dev/vfio/14=", "dev/vfio/15=", "dev/vfio/16="
+#define GROUPS IN(U1, "14"), IN(U2, "15"), IN(U3, "16")
 
 /* clang-format off */
 static struct offer_case {
@@ -272,35 +275,43 @@ static void a_node_that_comes_back_makes_its_instance_healthy(void **state)
 static struct allocate_case {
 	const char *name;
 	const char *lines[4];
-	const char *nodes[8];
+	const char *nodes[12];
 	const char *ids[4];
 	const char *gives; /* NULL: it fails with @says */
 	const char *says;
 } allocates[] = {
 	{ "kubevirt-contract 1.2 (mdev): the container node, that of its group, and its UUID",
-	  { T4(U1, GROUP("14")) }, { NODES }, { U1 },
+	  { T4(U1, GROUP("14")) }, { NODES, GROUPS }, { U1 },
 	  T4_ENV U1 VFIO NODE("14"), NULL },
 	{ "several: in the order asked for, each group once",
-	  { T4(U1, GROUP("14")), T4(U2, GROUP("15")) }, { NODES }, { U2, U1 },
+	  { T4(U1, GROUP("14")), T4(U2, GROUP("15")) }, { NODES, GROUPS }, { U2, U1 },
 	  T4_ENV U2 "," U1
 	  VFIO NODE("15") NODE("14"), NULL },
 	{ "the instance's own node where the kernel has it",
-	  { T4(U1, GROUP("14")) }, { NODES, "dev/vfio/devices/vfio3=", OWN_NODE }, { U1 },
+	  { T4(U1, GROUP("14")) }, { NODES, GROUPS, "dev/vfio/devices/vfio3=", OWN_NODE }, { U1 },
 	  T4_ENV U1 VFIO NODE("14") NODE("devices/vfio3"), NULL },
 	{ "kubevirt-contract 1.6 (8): but not if its node does not exist",
-	  { T4(U1, GROUP("14")) }, { NODES, OWN_NODE }, { U1 },
+	  { T4(U1, GROUP("14")) }, { NODES, GROUPS, OWN_NODE }, { U1 },
 	  T4_ENV U1 VFIO NODE("14"), NULL },
 	{ "kubevirt-contract 1.6 (7): an ID that is not known is an error, never an empty answer",
-	  { T4(U1, GROUP("14")) }, { NODES }, { U2 }, NULL, "there is no mediated device '" U2 "' to allocate" },
-	{ "so is one of several", { T4(U1, GROUP("14")) }, { NODES }, { U1, U2 }, NULL,
+	  { T4(U1, GROUP("14")) }, { NODES, GROUPS }, { U2 }, NULL, "there is no mediated device '" U2 "' to allocate" },
+	{ "so is one of several", { T4(U1, GROUP("14")) }, { NODES, GROUPS }, { U1, U2 }, NULL,
 	  "there is no mediated device '" U2 "' to allocate" },
-	{ "kubevirt-contract 1.2 (mdev): a group's node that is gone is an error", { T4(U1, GROUP("99")) }, { NODES }, { U1 }, NULL,
+	{ "kubevirt-contract 1.2 (mdev): a group's node that is gone is an error", { T4(U1, GROUP("99")) }, { NODES, GROUPS }, { U1 }, NULL,
 	  "device '" U1 "' is not ready: /dev/vfio/99 is not there" },
+	{ "one that is gone is an error, although another now has a group of its number",
+	  { T4(U1, GROUP("14")) }, { NODES, IN(U2, "14") }, { U1 }, NULL, "device '" U1 "' is not ready: it is gone from the node" },
+	{ "so is one that has been made anew, in another group",
+	  { T4(U1, GROUP("14")) }, { NODES, IN(U1, "15") }, { U1 }, NULL,
+	  "device '" U1 "' is not ready: it is in the IOMMU group 15 now" },
+	{ "and one whose group cannot be read",
+	  { T4(U1, GROUP("14")) }, { NODES, "sys/bus/mdev/devices/" U1 "/iommu_group=" }, { U1 }, NULL,
+	  "device '" U1 "' is not ready: its IOMMU group cannot be read: Invalid argument" },
 	{ "an instance of a type that is not lent is an error",
-	  { INSTANCE(U1, "mtty-1", "Serial", GROUP("14")) }, { NODES }, { U1 }, NULL,
+	  { INSTANCE(U1, "mtty-1", "Serial", GROUP("14")) }, { NODES, GROUPS }, { U1 }, NULL,
 	  "there is no mediated device '" U1 "' to allocate" },
 	{ "an instance of another resource is an error",
-	  { INSTANCE(U1, "nvidia-223", "GRID T4-2B", GROUP("14")) }, { NODES }, { U1 }, NULL,
+	  { INSTANCE(U1, "nvidia-223", "GRID T4-2B", GROUP("14")) }, { NODES, GROUPS }, { U1 }, NULL,
 	  "device '" U1 "' belongs to 'nvidia.com/T4-2B' now" },
 };
 /* clang-format on */
@@ -352,7 +363,7 @@ static void allocate_matches_table(void **state)
 static void a_second_container_gets_its_own_only(void **state)
 {
 	static const char *const lines[4] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")) };
-	static const char *const nodes[] = { NODES, NULL };
+	static const char *const nodes[] = { NODES, GROUPS, NULL };
 	struct allocation gifts[2] = { 0 };
 	struct err err = { 0 };
 	struct world *w = *state;
@@ -410,7 +421,7 @@ static struct held_case {
 static void what_a_pod_has_is_lent_once(void **state)
 {
 	static const char *const lines[] = { T4(U1, GROUP("14")), T4(U2, GROUP("15")), NULL };
-	static const char *const nodes[] = { NODES, NULL };
+	static const char *const nodes[] = { NODES, GROUPS, NULL };
 	const struct held_case *row = suite_row(state);
 	auto_free char *as = xstrdup(row->as);
 	struct config_troubles troubles = { 0 };

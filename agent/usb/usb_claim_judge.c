@@ -153,14 +153,22 @@ static bool judge_new(const struct usb_claim_case *c, struct usb_claim_verdict *
 	return !other;
 }
 
+bool usb_claim_spares(const struct usbdeviceclaim *claim, const struct usbdevice *device)
+{
+	const struct api_condition *claimable =
+		api_conditions_find(&device->status.conditions, "Claimable");
+
+	return !claimable || strcmp(claimable->status, "True") == 0 ||
+	       (override_lifts_usb(claimable->reason) &&
+		override_given(&claim->meta, claimable->reason));
+}
+
 static void judge_device(const struct usb_claim_case *c, struct usb_claim_verdict *v)
 {
 	const struct api_condition *claimable =
 		api_conditions_find(&v->device->status.conditions, "Claimable");
-	bool lifted = claimable && override_lifts_usb(claimable->reason) &&
-		      override_given(&c->claim->meta, claimable->reason);
 
-	if (claimable && strcmp(claimable->status, "True") != 0 && !lifted) {
+	if (!usb_claim_spares(c->claim, v->device)) {
 		refuse(v, claimable->reason, xstrdup(claimable->message));
 		return;
 	}

@@ -6,6 +6,8 @@
 #include "agent/usb/usb_identity.h"
 
 struct usb_claim_case;
+struct usbdevice;
+struct usbdeviceclaim;
 
 struct usb_claim_verdict {
 	bool ok;
@@ -15,6 +17,9 @@ struct usb_claim_verdict {
 	/* What the claim is for: HERE, MOVED, or, while the claim does not say it, what has its name. */
 	const struct usbdevice *device;
 };
+
+/* Can the node spare @device, or does @claim override what speaks against it? */
+bool usb_claim_spares(const struct usbdeviceclaim *claim, const struct usbdevice *device);
 
 /* The caller releases *@ret_verdict. */
 void usb_claim_judge(const struct usb_claim_case *c, struct usb_claim_verdict *ret_verdict);

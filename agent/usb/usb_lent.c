@@ -8,6 +8,7 @@
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
+#include "agent/usb/usb_claim_judge.h"
 #include "agent/usb/usb_identity.h"
 #include "agent/usb/usb_node.h"
 #include "agent/usb/usb_type.h"
@@ -31,23 +32,32 @@ static bool is_claimable(const struct usbdevice *device)
 	return api_conditions_status(&device->status.conditions, "Claimable") == API_TRUE;
 }
 
-/* Why the device that is there cannot be lent; NULL: it can. */
-static char *device_trouble(const struct usb_view *view, const struct usbdevice *device)
+static char *use_trouble(const struct usbdevice *device)
 {
 	const struct api_condition *claimable =
 		api_conditions_find(&device->status.conditions, "Claimable");
+
+	return xasprintf("the node needs it: %s",
+			 claimable ? claimable->message : "nothing is known");
+}
+
+/* Why the device that is there cannot be lent, whether or not the node can spare it; NULL: it can. */
+static char *reach_trouble(const struct usb_view *view, const struct usbdevice *device)
+{
 	struct usb_node_at at = { view->dev_root, device->status.device_path, view->calls };
 	struct usb_node node;
 	struct err err = { 0 };
 
-	if (!is_claimable(device))
-		return xasprintf("the node needs it: %s",
-				 claimable ? claimable->message : "nothing is known");
 	if (!at.device_path)
 		return xstrdup("it has no number on its bus");
 	if (usb_node_look(&at, &node, &err) < 0)
 		return xstrdup(err.msg);
 	return usb_node_is_out_of_reach(&node) ? usb_node_advice(at.device_path) : NULL;
+}
+
+static char *device_trouble(const struct usb_view *view, const struct usbdevice *device)
+{
+	return is_claimable(device) ? reach_trouble(view, device) : use_trouble(device);
 }
 
 bool usb_lent_is_out_of_reach(const struct usb_view *view, const struct usbdevice *device)
@@ -66,7 +76,8 @@ static char *claim_trouble(const struct usb_view *view, const struct usbdevicecl
 		return xstrdup("its claim is being deleted");
 	switch (seen->sight) {
 	case USB_HERE:
-		return device_trouble(view, seen->device);
+		return usb_claim_spares(claim, seen->device) ? reach_trouble(view, seen->device)
+							     : use_trouble(seen->device);
 	case USB_DIFFERENT:
 		return xstrdup("another device is in its port");
 	case USB_UNKNOWN:

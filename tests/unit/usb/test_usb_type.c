@@ -3,6 +3,12 @@
 
 #include "unit/usb/usb_type_scene.h"
 
+#define UNSEEN "{'kind':'use','usb':'1-2','reason':'Unknown','detail':'eth9 may be an uplink'}"
+#define OVERRIDING                                                                                \
+	CLAIM_OF(STICK,                                                                           \
+		 "," MARKED "," OWNED ",'annotations':{'hostdev.io/allow-host-critical':'true'}", \
+		 KNOWN("1-2", "A"))
+
 /* --- what is offered ---------------------------------------------------------------------- */
 
 static struct offer_case {
@@ -31,6 +37,11 @@ static struct offer_case {
 	{ "a claim that is being deleted takes no new pod", DELETED, "1-2=5:A", NULL, 5,
 	  RESOURCE ": 1-2! (its claim is being deleted)" },
 	{ "what the node mounted meanwhile", MINE, "1-2=5:A", MOUNTED, 5,
+	  RESOURCE ": 1-2! (the node needs it: sdb1 is mounted at /mnt)" },
+	{ "of which nobody knows whether the node needs it", MINE, "1-2=5:A", UNSEEN, 5,
+	  RESOURCE ": 1-2! (the node needs it: eth9 may be an uplink)" },
+	{ "unless its claim overrides that", OVERRIDING, "1-2=5:A", UNSEEN, 5, RESOURCE ": 1-2" },
+	{ "which lifts no use that is known", OVERRIDING, "1-2=5:A", MOUNTED, 5,
 	  RESOURCE ": 1-2! (the node needs it: sdb1 is mounted at /mnt)" },
 	/* clang-format on */
 };

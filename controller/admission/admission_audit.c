@@ -161,6 +161,20 @@ void admission_audit_refusal(const struct known *known, const struct admission_r
 	}
 }
 
+/* A claim of a USB device does not say it; NULL: it is not known. */
+static const char *node_of(const struct known *known, const struct row *row, const json_t *object,
+			   const char *name)
+{
+	const char *told = json_string_value(member(object, "spec", "nodeName"));
+	const struct view *device = NULL;
+
+	if (told || !row->device)
+		return told;
+	device = row->view == VIEW_USBDEVICE ? known_usbdevice(known, name)
+					     : known_pcidevice(known, name);
+	return device ? view_text(device, VIEW_TEXT_NODE) : NULL;
+}
+
 /* The API server asks webhooks before it answers that an object exists already. */
 static bool exists_already(const struct known *known, const struct row *row,
 			   const struct admission_request *request, const char *name)
@@ -196,7 +210,6 @@ void admission_audit(const struct known *known, struct events *events,
 	const struct row *row = find_row(request);
 	const json_t *object = request->object ? request->object : request->old_object;
 	const char *name = json_string_value(member(object, "metadata", "name"));
-	const char *node = json_string_value(member(object, "spec", "nodeName"));
 	struct audit audit;
 	bool claim;
 
@@ -212,7 +225,7 @@ void admission_audit(const struct known *known, struct events *events,
 		.owner = json_string_value(member(object, "spec", "userName")),
 		.kind = claim ? row->device->kind : row->kind->kind,
 		.device = name ? name : request->name,
-		.node = node,
+		.node = node_of(known, row, object, name),
 		.reason = !answer->allowed ? "ClaimRefused"
 			  : claim          ? operations[request->operation].reason
 					   : NULL,

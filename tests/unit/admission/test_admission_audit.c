@@ -30,11 +30,10 @@ void events_record(struct events *events, const struct events_about *about, enum
 	str_add(&events->said, message);
 }
 
-#define REFUSED(kind, name, action)                                              \
-	kind " " name " u-" name                                                 \
-	     " Warning ClaimRefused: the webhook refused a request (" action \
+#define REFUSED(kind, name, action)                                                              \
+	kind " " name " u-" name " Warning ClaimRefused: the webhook refused a request (" action \
 	     ") for its claim: the controller's log has the user and the cause"
-#define DOUBTED   "; it is not verified that an API server sent the request"
+#define DOUBTED "; it is not verified that an API server sent the request"
 #define VM(device)                                                                            \
 	"{'metadata':{'name':'web','namespace':'team'},'spec':{'template':{'spec':{'domain':" \
 	"{'devices':{'hostDevices':[{" device "}]}}}}}}"
@@ -87,7 +86,7 @@ static struct audit_case {
 	    .object = CLAIM("", MINE), .dry_run = true }, NULL, "" },
 	{ { .name = "a claim of a USB device", .operation = ADMISSION_CREATE, .resource = "usbdeviceclaims",
 	    .object = "{'metadata':{'name':'" STICK "'}}" },
-	  "action=claim result=Done user=alice kind=USBDevice device=" STICK " ", "" },
+	  "action=claim result=Done user=alice kind=USBDevice device=" STICK " node=node1 ", "" },
 	{ { .name = "the settings of a card", .operation = ADMISSION_UPDATE, .resource = "sriovnetworkdevices",
 	    .object = "{'metadata':{'name':'node1-eth0'},'spec':{'numVFs':2,'nodeName':'node1'}}",
 	    .old = "{'metadata':{'name':'node1-eth0'},'spec':{'numVFs':0,'nodeName':'node1'}}" },

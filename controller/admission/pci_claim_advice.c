@@ -53,7 +53,10 @@ static void advise_bind(const struct rule_case *c, const struct pcideviceclaim *
 	const char *driver = driver_of(claim);
 	const char *native = native_of(claim, device);
 
-	if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver))
+	if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver) && known_same(native, driver))
+		rule_warn(c, "%s is bound to %s already, and stays on it",
+			  view_text(device, VIEW_TEXT_ADDRESS), driver);
+	else if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver))
 		rule_warn(c, "%s is bound to %s already; goes back to %s",
 			  view_text(device, VIEW_TEXT_ADDRESS), driver, native);
 	else
@@ -224,11 +227,17 @@ void pci_claim_advise_update(const struct rule_case *c, const struct pcidevicecl
 void pci_claim_advise_release(const struct rule_case *c, const struct pcideviceclaim *claim,
 			      const struct view *device)
 {
+	const char *driver = driver_of(claim);
+	const char *native = native_of(claim, device);
+
 	if (!c->request->dry_run || !c->answer->allowed || is_skipped(claim))
 		return;
-	if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver_of(claim)))
+	if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver) && known_same(native, driver))
+		rule_warn(c, "%s stays on %s, where it was before the claim",
+			  view_text(device, VIEW_TEXT_ADDRESS), driver);
+	else if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver))
 		rule_warn(c, "release %s from %s to %s", view_text(device, VIEW_TEXT_ADDRESS),
-			  driver_of(claim), native_of(claim, device));
+			  driver, native);
 	else
 		rule_warn(c, "nothing to release: %s is on %s",
 			  view_text(device, VIEW_TEXT_ADDRESS),

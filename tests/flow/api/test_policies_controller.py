@@ -10,7 +10,7 @@ import copy
 import pytest
 import yaml
 
-from cluster import ROOT
+from cluster import ROOT, wait_until
 from policies import FINALIZER, MERGE, RENAMED, VGPU, accepted, claim, path, refused
 from rest import Rest
 
@@ -32,7 +32,7 @@ def token(identities):
 
 
 @pytest.fixture(params=CONFIGURATIONS, ids=lambda one: one["kind"])
-def hooks(request, installed, rest):
+def hooks(request, installed, rest, token):
     """The path of a configuration of the manifest, about a kind that there is not, so that nobody is asked."""
     body = copy.deepcopy(request.param)
     for hook in body["webhooks"]:
@@ -42,8 +42,15 @@ def hooks(request, installed, rest):
     at = f"{collection}/hostdev-webhook"
     remove(rest, at)
     accepted(rest.request("POST", collection, body))
+    wait_in_force(token, at)
     yield at
     remove(rest, at)
+
+
+def wait_in_force(token, at):
+    """The API server looks for policies once a second: the fixture `installed` waits for that of the agents alone."""
+    change = {"metadata": {"labels": {"a": "b"}}}
+    wait_until(lambda: token.request("PATCH", f"{at}?dryRun=All", change, MERGE)[0] == 403, 30, "the policy")
 
 
 def remove(rest, at):
@@ -122,12 +129,13 @@ OWNER = [{"apiVersion": "v1", "kind": "Node", "name": "x", "uid": "x"}]
 
 
 @pytest.fixture(params=CLAIMS)
-def held(request, things, rest, node):
+def held(request, things, rest, token, node):
     """The path of a user's claim, as its agent has marked it, and the finalizer."""
     rest_of_name = {"pcideviceclaims": "000001000", "usbdeviceclaims": "0951-1666-001002"}[request.param]
     body = claim(f"{node}-{rest_of_name}", request.param)
     body["metadata"]["finalizers"] = ["example.com/theirs", CLAIMS[request.param]]
     at = path(request.param, things.make(request.param, body))
+    wait_in_force(token, at)
     yield at, CLAIMS[request.param]
     rest.request("PATCH", at, {"metadata": {"finalizers": None}}, MERGE)
 

@@ -335,8 +335,8 @@ static const struct options_prose claim_prose = {
 		"Functions that share an IOMMU group are claimed together: name them all, or use "
 		"--include-group.\n\n"
 		"If you have already claimed the device, the command waits for that claim, and adds "
-		"--include-group to it. It is an error if --driver or --for differs from the claim, "
-		"because a claim cannot change these.",
+		"--include-group and --release-without-driver to it. It is an error if --driver or --for "
+		"differs from the claim, because a claim cannot change these.",
 	.exit_status =
 		"0 when all are ready (with --wait=false: created); 1 when one is refused or not found; "
 		"2 for a wrong flag; 3 when not ready within --timeout; 130 when interrupted.",

@@ -79,8 +79,8 @@ static void vf_change_step(struct vf_change *c, enum transition_step step)
 
 /* The change ends here, for @reason; @code is the kernel's answer, if that was it. The first cause
  * stays. Returns VF_CHANGE_STOPPED. */
-static int vf_change_stop(struct vf_change *c, enum transition_reason reason, int code,
-			  const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static int
+vf_change_stop(struct vf_change *c, enum transition_reason reason, int code, const char *fmt, ...)
 {
 	va_list args;
 	size_t len;

@@ -393,6 +393,17 @@ static const char *reason_of_ready(const struct sketch *s)
 	return is_reason(api_conditions_find(old, "Ready"), "Unhealthy") ? "Healthy" : NULL;
 }
 
+static const char *reason_of_unready(const struct sketch *s, const struct api_condition *ready)
+{
+	const struct claim_verdict *v = s->news->verdict;
+
+	if (v && !v->ok)
+		return v->reason;
+	if (strcmp(ready->reason, "SiblingBound") == 0)
+		return "SiblingBound";
+	return s->news->reason ? s->news->reason : s->unoffered;
+}
+
 /* One for each change of what Ready says, none for a step on the way. */
 static void tell_change(const struct sketch *s, struct claim_change *change)
 {
@@ -411,10 +422,7 @@ static void tell_change(const struct sketch *s, struct claim_change *change)
 			change->reason = "Healthy";
 	} else if (!is_reason(before, ready->reason)) {
 		*change = (struct claim_change){ .warning = true };
-		change->reason = v && !v->ok                                  ? v->reason
-				 : strcmp(ready->reason, "SiblingBound") == 0 ? "SiblingBound"
-				 : s->news->reason                            ? s->news->reason
-									      : s->unoffered;
+		change->reason = reason_of_unready(s, ready);
 	}
 	if (change->reason)
 		change->message = xstrdup(ready->message);

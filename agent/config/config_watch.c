@@ -409,7 +409,7 @@ struct config_watch *config_watch_new(const struct config_watch_deps *deps)
 		&from, &(struct informer_spec){
 			       .kind = &hostdeviceconfig_kind,
 			       .field_selector = "metadata.name=" HOSTDEVICECONFIG_NAME,
-			       .handlers = { on_change, on_synced },
+			       .handlers = { .on_change = on_change, .on_synced = on_synced },
 			       .arg = watch,
 		       });
 	return watch;

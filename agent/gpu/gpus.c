@@ -300,13 +300,14 @@ static void start(struct gpus *gpus)
 		struct watched *watched = &gpus->watched[kind];
 
 		*watched = (struct watched){ .gpus = gpus, .kind = (enum gpu_kind)kind };
-		watched->informer =
-			informer_new(&deps, &(struct informer_spec){
-						    .kind = gpu_kind_api(watched->kind),
-						    .label_selector = ours,
-						    .handlers = { on_change, on_synced },
-						    .arg = watched,
-					    });
+		watched->informer = informer_new(
+			&deps,
+			&(struct informer_spec){
+				.kind = gpu_kind_api(watched->kind),
+				.label_selector = ours,
+				.handlers = { .on_change = on_change, .on_synced = on_synced },
+				.arg = watched,
+			});
 		gpus->world.objects[kind] = watched->informer;
 	}
 	for (int kind = 0; kind < GPU_KINDS; kind++)

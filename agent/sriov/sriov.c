@@ -162,7 +162,7 @@ static struct informer *watch(struct sriov *sriov)
 			    &(struct informer_spec){
 				    .kind = &sriovnetworkdevice_kind,
 				    .label_selector = ours,
-				    .handlers = { on_change, on_synced },
+				    .handlers = { .on_change = on_change, .on_synced = on_synced },
 				    .arg = sriov,
 			    });
 }

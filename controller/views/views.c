@@ -65,7 +65,7 @@ static void watch(struct views *views, enum view_kind kind, const struct informe
 			      .label_selector = agents ? views->spec.agents_selector : NULL,
 			      .field_selector = kind == VIEW_CONFIG ? CONFIG_ALONE : NULL,
 			      .optional = kind == VIEW_VM,
-			      .handlers = { on_change, on_synced },
+			      .handlers = { .on_change = on_change, .on_synced = on_synced },
 			      .arg = watched,
 		      });
 	views->stores[kind] = informer_store(watched->informer);

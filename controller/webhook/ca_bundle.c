@@ -72,7 +72,7 @@ struct ca_bundle *ca_bundle_new(const struct ca_bundle_options *options)
 			&(struct informer_spec){
 				.kind = side->kind,
 				.field_selector = "metadata.name=" CA_BUNDLE_CONFIGURATION,
-				.handlers = { on_change, on_synced },
+				.handlers = { .on_change = on_change, .on_synced = on_synced },
 				.arg = side,
 			});
 	}

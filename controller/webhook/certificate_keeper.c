@@ -78,7 +78,7 @@ struct certificate_keeper *certificate_keeper_new(const struct certificate_keepe
 		&(struct informer_spec){
 			.kind = &keeper->kind,
 			.field_selector = "metadata.name=" CERTIFICATE_KEEPER_SECRET,
-			.handlers = { on_change, on_synced },
+			.handlers = { .on_change = on_change, .on_synced = on_synced },
 			.arg = keeper,
 		});
 	return keeper;

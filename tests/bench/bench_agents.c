@@ -107,7 +107,7 @@ static void start_watch(struct bench *bench, uint64_t number, size_t i)
 	auto_free char *self = xasprintf("metadata.name=worker-%05u", (unsigned)number);
 	struct informer_spec spec = {
 		.kind = watches[i].kind,
-		.handlers = { on_change, on_synced },
+		.handlers = { .on_change = on_change, .on_synced = on_synced },
 		.arg = bench,
 	};
 

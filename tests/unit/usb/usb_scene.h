@@ -138,7 +138,7 @@ static inline struct informer *informer(struct scene *scene, const struct api_ki
 		&(struct informer_deps){ .client = scene->client,
 					 .clock = fake_clock_as_clock(scene->clock) },
 		&(struct informer_spec){
-			.kind = kind, .handlers = { on_change, on_synced }, .arg = scene });
+			.kind = kind, .handlers = { .on_change = on_change, .on_synced = on_synced }, .arg = scene });
 
 	return made;
 }

@@ -46,12 +46,13 @@ static const struct api_kind *const claim_kinds[INVENTORY_KINDS] = {
 static struct informer *watch(const struct informer_deps *deps, const struct api_kind *kind,
 			      const char *label_selector, struct watched *watched)
 {
-	return informer_new(deps, &(struct informer_spec){
-					  .kind = kind,
-					  .label_selector = label_selector,
-					  .handlers = { tie_object, tie_list },
-					  .arg = watched,
-				  });
+	return informer_new(deps,
+			    &(struct informer_spec){
+				    .kind = kind,
+				    .label_selector = label_selector,
+				    .handlers = { .on_change = tie_object, .on_synced = tie_list },
+				    .arg = watched,
+			    });
 }
 
 static void make_informers(struct node_agent *agent, const struct informer_deps *deps)
@@ -70,13 +71,14 @@ static void make_informers(struct node_agent *agent, const struct informer_deps 
 		if (claim_kinds[i])
 			claims->informer = watch(deps, claim_kinds[i], NULL, claims);
 	}
-	agent->node =
-		informer_new(deps, &(struct informer_spec){
-					   .kind = &node_kind,
-					   .field_selector = self,
-					   .handlers = { tie_node, tie_node_list, tie_node_denied },
-					   .arg = agent,
-				   });
+	agent->node = informer_new(deps, &(struct informer_spec){
+						 .kind = &node_kind,
+						 .field_selector = self,
+						 .handlers = { .on_change = tie_node,
+							       .on_synced = tie_node_list,
+							       .on_denied = tie_node_denied },
+						 .arg = agent,
+					 });
 }
 
 static void start(struct node_agent *agent)

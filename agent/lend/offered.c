@@ -69,7 +69,8 @@ static struct offered_answer answer(const struct offered *offered, const char *a
 	if (!told)
 		return answer;
 	answer.resource = told->resource;
-	answer.trouble = told->trouble;
+	/* The claim knows better what it says itself, which the offer follows. */
+	answer.trouble = told->by_claim ? NULL : told->trouble;
 	answer.group_taken = told->group_taken;
 	answer.held = offered->ops->held(offered->arg, address);
 	answer.owner = offered->ops->owner(offered->arg, told->resource);

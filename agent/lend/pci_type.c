@@ -45,6 +45,7 @@ struct lent {
 	char *resource;
 	char *trouble;    /* NULL: it is healthy                                   */
 	bool group_taken; /* the trouble: a pod has another function of its group */
+	bool by_claim;    /* the trouble: its claim is not ready, or is deleted   */
 };
 
 struct lents {
@@ -152,7 +153,9 @@ static bool look_wanted(const struct pci_view *view, const struct pcidevice *dev
 				   .device = device,
 				   .claimed = true,
 				   .resource = resource,
-				   .trouble = trouble_of(view, device, claim) };
+				   .trouble = trouble_of(view, device, claim),
+				   .by_claim = claim->meta.deletion_timestamp ||
+					       !pcideviceclaim_lends(claim) };
 	return true;
 }
 
@@ -167,6 +170,7 @@ static void keep_name(const struct pci_view *view, struct lent *lent)
 	if (!ours) {
 		free(lent->trouble);
 		lent->trouble = xasprintf("a pod has it as %s", held);
+		lent->by_claim = false;
 		return;
 	}
 	free(lent->resource);
@@ -302,6 +306,7 @@ static void remember_told(struct pci_type *type, const struct lents *lents)
 					   .resource = xstrdup(lent->resource),
 					   .trouble = xstrdup_or_null(lent->trouble),
 					   .group_taken = lent->group_taken,
+					   .by_claim = lent->by_claim,
 					   .claimed = lent->claimed };
 		healthy += !lent->trouble;
 		for (; last && from <= i; from++)

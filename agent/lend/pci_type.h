@@ -62,6 +62,7 @@ struct pci_told {
 	char *resource;
 	char *trouble;    /* why it is not healthy; NULL: it is                    */
 	bool group_taken; /* the trouble: a pod has another function of its group */
+	bool by_claim;    /* the trouble: its claim is not ready, or is deleted   */
 	bool claimed;     /* else the HostDeviceConfig selects it                  */
 	size_t healthy;   /* functions of its resource                             */
 };

@@ -169,7 +169,7 @@ class Gaps:
         none = [(begin + ahead, end + ahead) for begin, end in self._without(seen)]
         self.found[what] = f"{restart}; the Node had none for {sum(end - begin for begin, end in none):.1f} s"
         assert restart.stood_by == (self.longest is not None), self.found
-        self.longest = self.longest or restart.took + NOISE
+        self.longest = self.longest or 2 * restart.took + NOISE
         assert len(none) <= 1 and restart.took < self.longest, self.found
         for begin, end in none:
             assert restart.lost - SLACK < begin, self.found

@@ -113,13 +113,14 @@ static inline bool bench_is_usb_free(void *arg, const char *port, char **ret_hol
 
 static inline struct informer *bench_informer(struct bench *b, const struct api_kind *kind)
 {
-	return informer_new(&(struct informer_deps){ .client = b->client,
-						     .clock = fake_clock_as_clock(b->clock) },
-			    &(struct informer_spec){
-				    .kind = kind,
-				    .handlers = { bench_on_change, bench_on_synced },
-				    .arg = b,
-			    });
+	return informer_new(
+		&(struct informer_deps){ .client = b->client,
+					 .clock = fake_clock_as_clock(b->clock) },
+		&(struct informer_spec){
+			.kind = kind,
+			.handlers = { .on_change = bench_on_change, .on_synced = bench_on_synced },
+			.arg = b,
+		});
 }
 
 /* Nothing is answered yet, and the node has not been looked at. */

@@ -63,7 +63,9 @@ static inline void bench_listen(struct bench *b, struct listener *l, enum invent
 				const struct api_kind *of)
 {
 	struct informer_deps deps = { .client = b->client, .clock = fake_clock_as_clock(b->clock) };
-	struct informer_spec spec = { .kind = of, .handlers = { .on_change = on_change, .on_synced = on_synced }, .arg = l };
+	struct informer_spec spec = {
+		.kind = of, .handlers = { .on_change = on_change, .on_synced = on_synced }, .arg = l
+	};
 
 	*l = (struct listener){ .publish = &b->publish, .kind = kind };
 	l->informer = informer_new(&deps, &spec);

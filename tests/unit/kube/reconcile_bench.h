@@ -257,11 +257,12 @@ static inline void bench_begin(struct bench *b)
 	struct kube_client *client = fake_server_client(b->server);
 	struct clock *clock = fake_clock_as_clock(b->clock);
 
-	b->informer = informer_new(
-		&(struct informer_deps){ .client = client, .clock = clock },
-		&(struct informer_spec){ .kind = &usbdeviceclaim_kind,
-					 .handlers = { bench_on_change, bench_on_synced },
-					 .arg = b });
+	b->informer =
+		informer_new(&(struct informer_deps){ .client = client, .clock = clock },
+			     &(struct informer_spec){ .kind = &usbdeviceclaim_kind,
+						      .handlers = { .on_change = bench_on_change,
+								    .on_synced = bench_on_synced },
+						      .arg = b });
 	b->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "toys",
 		.kind = &usbdeviceclaim_kind,

@@ -57,6 +57,24 @@ static void a_claim_that_waits_for_the_kubelet_is_healthy_for_it(void **state)
 	scene_free(scene);
 }
 
+/* The kubelet is told so, and the claim is not told what it says itself: its next status may say otherwise already. */
+static void what_the_claim_says_itself_is_no_trouble_of_its(void **state)
+{
+	struct scene *scene = scene_of_two();
+	struct offered_answer answer;
+
+	node_lists(scene, "2");
+	node1_claim(&scene->node, NIC_CLAIM("", "", "'passthroughEnabled':false"));
+	lend_set(scene->lend, scene->node.world.inventory);
+	settle(scene);
+	assert_int_equal(scene->kubelet.unhealthy, 1);
+	answer = lend_offered(scene->lend, NIC);
+	assert_int_equal(answer.state, OFFERED_NOT_YET);
+	assert_string_equal(answer.resource, MODEL);
+	assert_null(answer.trouble);
+	scene_free(scene);
+}
+
 static void the_node_lists_as_many_as_are_lent(void **state)
 {
 	static const struct {
@@ -297,6 +315,8 @@ int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_add(&suite, "what the claim says itself is no trouble of its",
+		  what_the_claim_says_itself_is_no_trouble_of_its, NULL);
 	suite_add(&suite, "a claim that waits for the kubelet is healthy for it",
 		  a_claim_that_waits_for_the_kubelet_is_healthy_for_it, NULL);
 	suite_add(&suite, "the Node lists as many as are lent", the_node_lists_as_many_as_are_lent,

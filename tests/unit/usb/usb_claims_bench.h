@@ -87,11 +87,12 @@ static inline void bench_give_back(void *arg, const char *port)
 
 static inline struct informer *bench_informer(struct bench *b, const struct api_kind *kind)
 {
-	return informer_new(
-		&(struct informer_deps){ .client = b->client,
-					 .clock = fake_clock_as_clock(b->clock) },
-		&(struct informer_spec){
-			.kind = kind, .handlers = { bench_on_change, bench_on_synced }, .arg = b });
+	return informer_new(&(struct informer_deps){ .client = b->client,
+						     .clock = fake_clock_as_clock(b->clock) },
+			    &(struct informer_spec){ .kind = kind,
+						     .handlers = { .on_change = bench_on_change,
+								   .on_synced = bench_on_synced },
+						     .arg = b });
 }
 
 static inline void bench_settle(struct bench *b)

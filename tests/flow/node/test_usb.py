@@ -116,7 +116,8 @@ def test_a_pod_gets_the_node_of_a_stick_and_the_node_gets_it_back(kubelet, usb, 
     assert [a["pod"] for a in usb.device(name)["status"]["allocations"]] == ["usb-1"]
 
     usb.delete(name)
-    held = usb.wait(name, "Ready", "False", "Held", "in use by pod default/usb-1; the device will be released when that ends")
+    held = usb.wait(name, "Ready", "False", "Held",
+                    "in use by pod default/usb-1; the device will be released when that ends")
     assert held["status"]["holder"] == "pod default/usb-1"
     allocatable_is(kubelet, resource, 0)
     pod.delete()

@@ -134,11 +134,13 @@ static inline void on_synced(void *arg)
 
 static inline struct informer *informer(struct scene *scene, const struct api_kind *kind)
 {
-	struct informer *made = informer_new(
-		&(struct informer_deps){ .client = scene->client,
-					 .clock = fake_clock_as_clock(scene->clock) },
-		&(struct informer_spec){
-			.kind = kind, .handlers = { .on_change = on_change, .on_synced = on_synced }, .arg = scene });
+	struct informer *made =
+		informer_new(&(struct informer_deps){ .client = scene->client,
+						      .clock = fake_clock_as_clock(scene->clock) },
+			     &(struct informer_spec){
+				     .kind = kind,
+				     .handlers = { .on_change = on_change, .on_synced = on_synced },
+				     .arg = scene });
 
 	return made;
 }

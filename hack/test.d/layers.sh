@@ -46,7 +46,7 @@ start_tidy() {
 	"$ROOT/hack/packages" install build test
 	rm -f "$LOGS/tidy-beside.status"
 	export ROOT LOGS CHANGED
-	export -f check_tidy tidy_files changed_parts
+	export -f check_tidy tidy_one tidy_files changed_parts
 	# A session of its own has a share of its own (sched(7), autogroup), whatever the nice values in it.
 	# shellcheck disable=SC2016 # the variables are those of the shell that it starts
 	setsid nice -n 19 bash -o pipefail -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null; status=0; check_tidy || status=$?; echo "$status" >"$LOGS/tidy-beside.status"' \

@@ -135,11 +135,12 @@ static void what_is_enqueued_too_early_is_run_later(void **state)
 static void nothing_is_decided_before_other_lists_are_there(void **state)
 {
 	struct bench *b = *state;
-	struct informer *other = informer_new(
-		&(struct informer_deps){ .client = fake_server_client(b->server),
-					 .clock = fake_clock_as_clock(b->clock) },
-		&(struct informer_spec){
-			.kind = &usbdevice_kind, .handlers = { bench_on_change, NULL }, .arg = b });
+	struct informer *other =
+		informer_new(&(struct informer_deps){ .client = fake_server_client(b->server),
+						      .clock = fake_clock_as_clock(b->clock) },
+			     &(struct informer_spec){ .kind = &usbdevice_kind,
+						      .handlers = { .on_change = bench_on_change },
+						      .arg = b });
 
 	bench_end(b);
 	b->needs[0] = other;

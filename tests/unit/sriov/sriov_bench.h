@@ -166,7 +166,8 @@ static inline void bench_open(struct bench *b)
 		&(struct informer_deps){ .client = b->client,
 					 .clock = fake_clock_as_clock(b->clock) },
 		&(struct informer_spec){ .kind = &pcideviceclaim_kind,
-					 .handlers = { bench_on_claim, bench_on_claims_synced },
+					 .handlers = { .on_change = bench_on_claim,
+						       .on_synced = bench_on_claims_synced },
 					 .arg = b });
 	b->sriov = sriov_new(&(struct sriov_deps){
 		.client = b->client,

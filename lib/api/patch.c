@@ -96,6 +96,22 @@ void patch_status_condition(const struct patch_status *status, const char *type,
 			   status->now_wall_ms);
 }
 
+/* A merge patch goes into objects: a key of one that must go needs its null, too. */
+static void add_nulls(json_t *want, json_t *have)
+{
+	const char *key;
+	json_t *was;
+
+	json_object_foreach (have, key, was) {
+		json_t *is = json_object_get(want, key);
+
+		if (!is)
+			set_new(want, key, json_null());
+		else if (json_is_object(is) && json_is_object(was))
+			add_nulls(is, was);
+	}
+}
+
 json_t *patch_status_body(const struct patch_status *status)
 {
 	auto_json json_t *have = json_map_encode(status->map, status->have);
@@ -106,10 +122,7 @@ json_t *patch_status_body(const struct patch_status *status)
 		json_decref(want);
 		return NULL;
 	}
-	for (const struct json_row *row = status->map; row->type != JSON_ROW_END; row++) {
-		if (json_object_get(have, row->key) && !json_object_get(want, row->key))
-			set_new(want, row->key, json_null());
-	}
+	add_nulls(want, have);
 	body = patch_new(status->meta);
 	set_new(body, "status", want);
 	return body;

@@ -51,5 +51,6 @@ struct patch_status {
 void patch_status_condition(const struct patch_status *status, const char *type,
 			    enum api_truth truth, const char *reason, const char *message);
 
-/* The patch from @have to @want, with null for each field that must go; NULL: nothing differs. */
+/* The patch from @have to @want, with null for each field, and each key of a map, that must go; NULL:
+ * nothing differs. */
 json_t *patch_status_body(const struct patch_status *status);

@@ -5,6 +5,7 @@
 #include "api/meta.h"
 #include "api/pcidevice.h"
 #include "api/usbdeviceclaim.h"
+#include "api/vgpudevice.h"
 #include "unit/made_json.h"
 #include "unit/suite.h"
 
@@ -154,11 +155,39 @@ static void a_status_is_patched(void **state)
 	json_map_done(map, &want);
 }
 
+/* What is left of a map is merged: a key that is gone stays, unless it is null. */
+static void a_key_of_a_map_is_removed(void **state)
+{
+	static const char *const texts[] = { "{'availableTypes':{'a':'1','b':'2'}}",
+					     "{'availableTypes':{'b':'3'}}" };
+	const struct json_row *map = vgpudevice_status_map;
+	struct vgpudevice_status told[2];
+	struct api_meta meta;
+	auto_json json_t *body = NULL;
+
+	(void)state;
+	meta_of("{'name':'n','uid':'u1','resourceVersion':'7'}", &meta);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		auto_json json_t *json = json_of(texts[i]);
+
+		assert_int_equal(json_map_decode(map, json, &told[i], NULL), 0);
+	}
+	body = patch_status_body(&(struct patch_status){
+		.meta = &meta, .map = map, .have = &told[0], .want = &told[1] });
+	assert_is(json_object_get(json_object_get(body, "status"), "availableTypes"),
+		  "{'a':null,'b':'3'}");
+	json_map_done(api_meta_map, &meta);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		json_map_done(map, &told[i]);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, metas, metadata_is_patched);
 	suite_rows(&suite, statuses, a_status_is_patched);
+	suite_add(&suite, "a key of a map that must go is removed", a_key_of_a_map_is_removed,
+		  NULL);
 	return suite_run(&suite, "patch");
 }

@@ -178,29 +178,35 @@ static inline char *gpu_scene_decision(const struct gpu_decision *d)
 	return str_detach(&out);
 }
 
-/*
- * The object after a TELL of @body: its status is the patch's, fields that are null are gone. The caller frees both.
- */
+/* Merge @patch into @target as the API server does (RFC 7396): null removes a key. */
+static inline void gpu_scene_merge(json_t *target, json_t *patch)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (patch, key, value) {
+		if (json_is_null(value)) {
+			json_object_del(target, key);
+		} else if (!json_is_object(value)) {
+			json_object_set(target, key, value);
+		} else {
+			if (!json_is_object(json_object_get(target, key)))
+				json_object_set_new(target, key, json_object());
+			gpu_scene_merge(json_object_get(target, key), value);
+		}
+	}
+}
+
+/* The object after a TELL of @body. The caller frees both. */
 static inline void *gpu_scene_told(const struct api_kind *kind, const void *object,
 				   const json_t *body)
 {
 	auto_json json_t *json = api_object_encode(kind, object);
-	json_t *status = json_object_get(json, "status");
-	const char *key;
-	json_t *value;
+	auto_json json_t *patch = json_pack("{s:O}", "status", json_object_get(body, "status"));
 	void *told = NULL;
 	struct err err = { 0 };
 
-	if (!status) {
-		status = json_object();
-		json_object_set_new(json, "status", status);
-	}
-	json_object_foreach (json_object_get(body, "status"), key, value) {
-		if (json_is_null(value))
-			json_object_del(status, key);
-		else
-			json_object_set(status, key, value);
-	}
+	gpu_scene_merge(json, patch);
 	assert_int_equal(api_object_decode(kind, json, &told, &err), 0);
 	return told;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/helper/scan/netlinks.h"
@@ -11,7 +12,7 @@
 #include "agent/helper/sys/sysfs.h"
 #include "base/mem.h"
 
-enum { CLASS_NETWORK = 0x02 };
+enum { CLASS_NETWORK = 0x02, PROBE_TRIES = 60, PROBE_PAUSE_NS = 50000000 };
 
 /* Add @reason to all hardware under the interface @name: "eth0[ under bond0] <tail>". */
 static void add_under(struct use_look *look, const char *name, enum use_reason reason,
@@ -231,13 +232,27 @@ static bool shows_interface(int sysfs_fd, const char *folder)
 	return found;
 }
 
-char *use_network_unseen(int sysfs_fd, const struct pci_function *function)
+static bool is_unseen(int sysfs_fd, const struct pci_function *function)
 {
 	auto_free char *folder = xasprintf("bus/pci/devices/%s", function->address);
 
-	if (!function->driver || function->class_id >> 16 != CLASS_NETWORK ||
-	    bind_look_hands_on(sysfs_fd, function->address, function->driver) ||
-	    shows_interface(sysfs_fd, folder))
+	return function->driver && function->class_id >> 16 == CLASS_NETWORK &&
+	       !bind_look_hands_on(sysfs_fd, function->address, function->driver) &&
+	       !shows_interface(sysfs_fd, folder);
+}
+
+bool use_network_await(int sysfs_fd, const struct pci_function *function)
+{
+	const struct timespec pause = { 0, PROBE_PAUSE_NS };
+
+	for (int i = 0; i < PROBE_TRIES && is_unseen(sysfs_fd, function); i++)
+		(void)nanosleep(&pause, NULL);
+	return !is_unseen(sysfs_fd, function);
+}
+
+char *use_network_unseen(int sysfs_fd, const struct pci_function *function)
+{
+	if (!is_unseen(sysfs_fd, function))
 		return NULL;
 	return xasprintf(
 		"its driver %s shows no interface; take it off that driver if nothing uses it",

@@ -66,6 +66,11 @@ void use_network_collect(struct use_look *look, const struct pci_functions *func
 void use_network_add_server(struct use_look *look, const char *address, enum use_reason reason,
 			    const char *what);
 
+/* The kernel links a driver to its device before the driver's probe() registers an interface (really_probe() of
+ * drivers/base/dd.c). Wait for one if @function is a network card whose driver shows none; false: there is none after
+ * 3 s. */
+bool use_network_await(int sysfs_fd, const struct pci_function *function);
+
 /* Why it cannot be seen who uses the network card @function; NULL: its driver shows an interface, or what else it
  * is used by. A driver shows nothing either while it takes a card, so this is for who is about to unbind it. The
  * caller frees. */

@@ -119,6 +119,11 @@ static int check_uses(struct transition *t, const struct job *taken)
 
 	for (size_t i = 0; i < taken->len; i++)
 		use_add_function(t->options->sysfs_fd, taken->items[i].address, &functions);
+	for (size_t i = 0; i < taken->len; i++) {
+		if (!taken->items[i].allow_unknown &&
+		    !use_network_await(options.sysfs_fd, &functions.items[i]))
+			break;
+	}
 	use_collect(&options, &functions, &report, &uses);
 	for (size_t i = 0; i < uses.len && r == 0; i++)
 		r = check_use(t, &uses.items[i]);

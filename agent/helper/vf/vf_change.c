@@ -321,6 +321,10 @@ static int check_uses(struct vf_change *c)
 
 	for (size_t i = 0; i < c->seen.functions.len; i++)
 		use_add_function(options.sysfs_fd, c->seen.functions.items[i], &functions);
+	for (size_t i = 0; i < functions.len; i++) {
+		if (!use_network_await(options.sysfs_fd, &functions.items[i]))
+			break;
+	}
 	use_collect(&options, &functions, &report, &uses);
 	for (size_t i = 0; i < uses.len; i++) {
 		const struct use *use = &uses.items[i];

@@ -2,6 +2,8 @@
 #include <errno.h>
 
 #include "agent/helper/scan/netlinks.h"
+#include "agent/helper/scan/pci_scan.h"
+#include "agent/helper/scan/use_scan.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/err.h"
 #include "fake/tree/scan_tree.h"
@@ -340,6 +342,32 @@ static void an_interface_that_goes_is_none(void **state)
 	tree_done(&tree);
 }
 
+/* As a driver that is about to take the card: its link is there before its interface. */
+static void an_interface_that_comes_is_awaited(void **state)
+{
+	static const char *const entries[] = { FUNCTION("0000:01:00.0", "e1000e"), NULL };
+	struct pci_functions functions = { 0 };
+	struct tree tree;
+	int sysfs_fd;
+	pid_t child;
+
+	(void)state;
+	tree_make(&tree, entries);
+	sysfs_fd = sysfs_open_dir(tree.fd, "sys");
+	use_add_function(sysfs_fd, "0000:01:00.0", &functions);
+	child = fork();
+	if (child == 0) {
+		(void)usleep(100 * 1000);
+		_exit(mkdirat(sysfs_fd, "bus/pci/devices/0000:01:00.0/net", 0755) == 0 ? 0 : 1);
+	}
+	assert_true(use_network_await(sysfs_fd, &functions.items[0]));
+	assert_null(use_network_unseen(sysfs_fd, &functions.items[0]));
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	pci_functions_done(&functions);
+	close(sysfs_fd);
+	tree_done(&tree);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -348,5 +376,7 @@ int main(void)
 	suite_add(&suite, "interfaces that are not listed are counted",
 		  interfaces_that_are_not_listed_are_counted, NULL);
 	suite_add(&suite, "an interface that goes is none", an_interface_that_goes_is_none, NULL);
+	suite_add(&suite, "an interface that comes is awaited", an_interface_that_comes_is_awaited,
+		  NULL);
 	return suite_run(&suite, "use_network");
 }

@@ -25,7 +25,7 @@
 		"sys/devices/pci0000:00/" address "/device=0x1\n",    \
 		"sys/bus/pci/devices/" address "->../../../devices/pci0000:00/" address
 #define FRAMEBUFFER(name, path) "sys/class/graphics/" name "->../../devices/" path "/graphics/" name
-#define ACTIVE(ports)           "sys/class/tty/console/active=" ports "\n"
+#define ACTIVE(ports)           ("sys/class/tty/console/active=" ports "\n")
 #define TTY(name, path)         "sys/class/tty/" name "->../../devices/" path "/tty/" name
 #define CONSOLE(device, detail) \
 	"{'kind':'use'," device ",'reason':'Console','detail':'" detail "'}\n"

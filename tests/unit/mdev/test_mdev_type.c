@@ -148,7 +148,7 @@ SUITE_CLOSING(world, struct world, world_close);
 #define VFIO     " /dev/vfio/vfio:mrw"
 #define NODE(n)  " /dev/vfio/" n ":mrw"
 #define IN(uuid, group) \
-	"sys/bus/mdev/devices/" uuid "/iommu_group->../../../../kernel/iommu_groups/" group
+	("sys/bus/mdev/devices/" uuid "/iommu_group->../../../../kernel/iommu_groups/" group)
 #define NODES  "dev/vfio/vfio=", "dev/vfio/14=", "dev/vfio/15=", "dev/vfio/16="
 #define GROUPS IN(U1, "14"), IN(U2, "15"), IN(U3, "16")
 
@@ -305,7 +305,7 @@ static struct allocate_case {
 	  { T4(U1, GROUP("14")) }, { NODES, IN(U1, "15") }, { U1 }, NULL,
 	  "device '" U1 "' is not ready: it is in the IOMMU group 15 now" },
 	{ "and one whose group cannot be read",
-	  { T4(U1, GROUP("14")) }, { NODES, "sys/bus/mdev/devices/" U1 "/iommu_group=" }, { U1 }, NULL,
+	  { T4(U1, GROUP("14")) }, { NODES, ("sys/bus/mdev/devices/" U1 "/iommu_group=") }, { U1 }, NULL,
 	  "device '" U1 "' is not ready: its IOMMU group cannot be read: Invalid argument" },
 	{ "an instance of a type that is not lent is an error",
 	  { INSTANCE(U1, "mtty-1", "Serial", GROUP("14")) }, { NODES, GROUPS }, { U1 }, NULL,

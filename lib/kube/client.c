@@ -284,18 +284,17 @@ static int on_data(void *arg, int status, const char *data, size_t len)
 	return 0;
 }
 
-/* What the end of the transfer means; call->err is filled unless it is 0. */
-static int judge(struct kube_call *call, const struct transfer_end *end)
+/* What the end of the transfer with @status means; call->err is filled unless it is 0. */
+static int judge(struct kube_call *call, const struct transfer_end *end, int status)
 {
 	uint64_t took_ms = uv_now(call->client->loop) - call->start_ms;
 
 	if (call->err.code)
 		return call->err.code;
 	/* A refusal is one even if its body was cut: the API server may close right behind it. */
-	if (end->status >= 400 ||
-	    (end->status && (end->result == TRANSFER_DONE || end->result == TRANSFER_STOPPED)))
-		return answer_result(end->status, str_cstr(&call->text), call->text.len,
-				     &call->err);
+	if (status >= 400 ||
+	    (status && (end->result == TRANSFER_DONE || end->result == TRANSFER_STOPPED)))
+		return answer_result(status, str_cstr(&call->text), call->text.len, &call->err);
 	if (end->result == TRANSFER_TIMEOUT && took_ms >= call->timeout_ms)
 		return err_set(&call->err, ERR_RETRY, -ETIMEDOUT,
 			       "%s did not answer within %" PRIu64 " ms",
@@ -319,32 +318,43 @@ static void call_retry(struct kube_call *call)
 	call->retried = true;
 	client_metrics_retried(&call->client->metrics, "unauthorized");
 	credentials_reject(call->client->credentials);
-	proof_refuse(&call->client->proof, call->proof);
 	str_clear(&call->text);
 	if (call_start(call) < 0)
 		call_end_later(call);
 }
 
+/* HTTP's status, 0 without one. With its 401, the API server ends the HTTP/2 connection, and every other request
+ * on it that went with the same token: they are refused, and no failure of the network. */
+static int end_status(const struct kube_call *call, const struct transfer_end *end)
+{
+	if (end->status == 0 && end->result == TRANSFER_BROKEN &&
+	    proof_is_refused(&call->client->proof, call->proof))
+		return 401;
+	return end->status;
+}
+
 static void on_end(void *arg, const struct transfer_end *end)
 {
 	struct kube_call *call = arg;
+	int status = end_status(call, end);
+	bool another = status == 401 && proof_refuse(&call->client->proof, call->proof);
 	int result;
 
 	call->transfer = NULL;
-	if (end->status == 401 && !call->retried && call->err.code == 0) {
+	if (another && !call->retried && call->err.code == 0) {
 		call_retry(call);
 		return;
 	}
 	call->warnings = end->warnings;
-	result = judge(call, end);
+	result = judge(call, end, status);
 	if (result < 0)
 		call->err.wait_ms = (unsigned)end->retry_after_ms;
-	call_end(call, result, end->status, end->retry_after_ms);
+	call_end(call, result, status, end->retry_after_ms);
 }
 
 static const struct transfer_ops ops = { .on_data = on_data, .on_end = on_end };
 
-/* Credentials as they are now; a change of certificates means a new connection. */
+/* Credentials as they are now; a change of them means a new connection. */
 static int refresh(struct kube_client *client, struct err *err)
 {
 	struct credential_files files;

@@ -192,8 +192,10 @@ static int token_refresh(struct credentials *c, struct err *err)
 	r = read_token(path, &token, err);
 	if (!token)
 		return c->token ? 0 : r;
-	if (c->token && strcmp(c->token, token) != 0)
+	if (c->token && strcmp(c->token, token) != 0) {
 		log_info("token read again", log_str("file", path));
+		c->changed |= c->rejected;
+	}
 	drop_token(c);
 	c->token = token;
 	c->token_stamp = stamp;
@@ -246,32 +248,34 @@ static bool is_text(const struct kube_pem *pem, const char *text)
 	return pem->data ? text && strcmp(pem->data, text) == 0 : !text;
 }
 
-static void give_pem(struct credentials *c, struct pem *pem, struct kube_pem *given,
-		     const char *text)
+/* Is it another one? */
+static bool give_pem(struct pem *pem, struct kube_pem *given, const char *text)
 {
 	if (is_text(given, text))
-		return;
+		return false;
 	kube_pem_done(given);
 	if (text)
 		*given = (struct kube_pem){ .data = xstrdup(text), .len = strlen(text) };
 	free(pem->path);
 	auto_close_(&pem->fd);
 	*pem = (struct pem){ .from = given, .fd = -1 };
-	c->changed = true;
+	return true;
 }
 
 void credentials_give(struct credentials *c, const struct kube_proof *proof)
 {
 	const struct kube_pem *cert = &c->config->cert;
 
+	if (!c->token || !proof->token || strcmp(c->token, proof->token) != 0)
+		c->changed = true;
 	drop_token(c);
 	c->token = xstrdup_or_null(proof->token);
 	c->given = true;
 	c->looked = false;
 	if (cert->path || cert->data)
 		return;
-	give_pem(c, &c->pems[PEM_CERT], &c->given_cert, proof->cert);
-	give_pem(c, &c->pems[PEM_KEY], &c->given_key, proof->key);
+	c->changed |= give_pem(&c->pems[PEM_CERT], &c->given_cert, proof->cert);
+	c->changed |= give_pem(&c->pems[PEM_KEY], &c->given_key, proof->key);
 }
 
 void credentials_reject(struct credentials *c)

@@ -27,8 +27,9 @@ struct credential_files {
 };
 
 /*
- * Look again at what may have changed. *@ret_changed says that a certificate file is not what it
- * was at the last call (also at the first): connections made before it are of the old ones.
+ * Look again at what may have changed. *@ret_changed (also at the first call) says that connections made before
+ * are not for requests from now on: a certificate file is not what it was at the last call, or another token
+ * stands in for one that was rejected. With each 401 the API server ends the HTTP/2 connection that it came on.
  * Errors (ERR_RETRY): an inline certificate that cannot be put into memory, or a token file that
  * cannot be read and never could. One that could keeps its last token.
  */

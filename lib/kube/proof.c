@@ -2,19 +2,26 @@
 
 bool proof_is_needed(const struct proof *proof, int64_t wall_ms)
 {
-	return proof->provider &&
-	       (proof->number == 0 || proof->refused || wall_ms >= proof->expires_ms);
+	return proof->provider && (proof->number == 0 || proof->refused == proof->number ||
+				   wall_ms >= proof->expires_ms);
 }
 
-void proof_refuse(struct proof *proof, uint64_t number)
+bool proof_refuse(struct proof *proof, uint64_t number)
 {
-	if (number == proof->number)
-		proof->refused = true;
+	bool newest_too = number < proof->refused && proof->refused == proof->number;
+
+	if (number > proof->refused)
+		proof->refused = number;
+	return !newest_too;
+}
+
+bool proof_is_refused(const struct proof *proof, uint64_t number)
+{
+	return number > 0 && number <= proof->refused;
 }
 
 void proof_came(struct proof *proof, int64_t expires_ms)
 {
 	proof->number++;
 	proof->expires_ms = expires_ms;
-	proof->refused = false;
 }

@@ -72,6 +72,7 @@ static void a_new_token_is_seen_within_a_second(void **state)
 	assert_string_equal(credentials_token(l->credentials), "one");
 	assert_int_equal(look(l, START + 1000), 0);
 	assert_string_equal(credentials_token(l->credentials), "two");
+	assert_false(l->changed); /* the first one was good: its connection is */
 }
 
 static void a_rejected_token_is_read_at_once(void **state)
@@ -84,6 +85,10 @@ static void a_rejected_token_is_read_at_once(void **state)
 	credentials_reject(l->credentials);
 	assert_int_equal(look(l, START + 1), 0);
 	assert_string_equal(credentials_token(l->credentials), "two");
+	assert_true(l->changed);
+	credentials_reject(l->credentials);
+	assert_int_equal(look(l, START + 2), 0);
+	assert_false(l->changed);
 }
 
 static void a_swapped_symlink_is_a_new_token(void **state)
@@ -231,7 +236,7 @@ static void what_is_given_counts_over_the_configuration(void **state)
 	credentials_reject(l->credentials);
 	assert_int_equal(look(l, START), 0);
 	assert_string_equal(credentials_token(l->credentials), "one");
-	/* The same again needs no new connection, and a new token does not either. */
+	/* The same again needs no new connection. */
 	credentials_give(l->credentials, &first);
 	assert_int_equal(look(l, START), 0);
 	assert_false(l->changed);

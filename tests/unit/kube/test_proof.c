@@ -42,6 +42,24 @@ static void what_is_refused_is_needed_anew(void **state)
 	assert_false(proof_is_needed(&proof, NOW));
 }
 
+static void which_ones_are_refused_stays_known(void **state)
+{
+	struct proof proof = { 0 };
+
+	assert_false(proof_is_refused(&proof, 0));
+	proof_refuse(&proof, 0);
+	assert_false(proof_is_refused(&proof, 0));
+	proof_came(&proof, INT64_MAX);
+	proof_came(&proof, INT64_MAX);
+	assert_false(proof_is_refused(&proof, 1));
+	assert_true(proof_refuse(&proof, 2));
+	assert_false(proof_refuse(&proof, 1));
+	proof_came(&proof, INT64_MAX);
+	assert_true(proof_refuse(&proof, 1));
+	assert_true(proof_is_refused(&proof, 1) && proof_is_refused(&proof, 2));
+	assert_false(proof_is_refused(&proof, 3));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -51,5 +69,7 @@ int main(void)
 	suite_add(&suite, "it is needed until it came, and once it is over",
 		  it_is_needed_until_it_came_and_once_it_is_over, NULL);
 	suite_add(&suite, "what is refused is needed anew", what_is_refused_is_needed_anew, NULL);
+	suite_add(&suite, "which ones are refused stays known", which_ones_are_refused_stays_known,
+		  NULL);
 	return suite_run(&suite, "proof");
 }

@@ -48,7 +48,7 @@ def webhook(installed, identities, tmp_path):
 
 def test_the_plugins_page(nodes, webhook, installed, rest):
     path = f"{program('kubectl-hostdev').parent}:{Path(installed._kubectl).parent}"
-    shell = Shell(ROOT, path, installed.kubeconfig)
+    shell = Shell(ROOT, path, installed.kubeconfig, repeat=10)
     shell.env |= {"LC_ALL": "C.UTF-8", "TERM": "dumb"}
     installed.kubectl("create", "-f", "-", input={
         "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim", "metadata": {"name": "node1-000001001"}})

@@ -48,7 +48,7 @@ def webhook(installed, identities, tmp_path):
 
 def test_the_plugins_page(nodes, webhook, installed, rest):
     path = f"{program('kubectl-hostdev').parent}:{Path(installed._kubectl).parent}"
-    shell = Shell(ROOT, path, installed.kubeconfig, repeat=10)
+    shell = Shell(ROOT, path, installed.kubeconfig)
     shell.env |= {"LC_ALL": "C.UTF-8", "TERM": "dumb"}
     installed.kubectl("create", "-f", "-", input={
         "apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim", "metadata": {"name": "node1-000001001"}})
@@ -56,6 +56,9 @@ def test_the_plugins_page(nodes, webhook, installed, rest):
     kernels[0].start()
     try:
         installed.kubectl("wait", "pcideviceclaim/node1-000001001", "--for=condition=Ready", "--timeout=30s")
+        # The page's cluster is at rest; the controller writes pools a second after the claim.
+        wait_until(lambda: [pool for pool in rest.get(f"{GROUP}/devicepools")["items"]
+                            if pool.get("status", {}).get("claimed")], 20, "the claim counts in its pool")
         for command in commands(ROOT / "docs/kubectl-hostdev.md", "api"):
             shell.run(command)
     finally:

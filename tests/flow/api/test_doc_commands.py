@@ -9,7 +9,7 @@ from doc_commands import OTHERS, SHELL, Commands, Page, executed, inline
 from shell_words import simple_commands
 from transcript import blocks, commands_of
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PLACES = {  # by what the commands of ```console PLACE are run
     "api": ["tests/flow/api/test_docs.py"],
     "vm": ["tests/flow/node/test_first_claim.py"],

@@ -153,6 +153,7 @@ def test_a_devices_life_is_told(lender, webhook, installed, alice, reader, node,
     wait_until(lambda: rest.request("GET", f"{CLAIMS}/{device}")[0] == 404, 60, "the claim's end")
     [asked] = lines(webhook, action="unclaim")
     assert asked.items() >= {**about, "result": "Done", "device": device}.items()
+    wait_until(lambda: lines(lender.agent, action="release", result="Done"), 10, "it is told once it is written")
     [back] = lines(lender.agent, action="release", result="Done")
     assert back.items() >= {**about, "device": device, "reason": "Released"}.items()
     wait_until(lambda: {"Claimed", "Bound", "Unclaimed", "Released"} <= set(described(installed, device)), 20, "all of it")

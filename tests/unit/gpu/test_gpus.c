@@ -1,0 +1,472 @@
+/* gpus: the lives of a card's objects, request by request and program by program. */
+#include "agent/gpu/gpus.h"
+
+#include <errno.h>
+
+#include "api/names.h"
+#include "base/log.h"
+#include "fake/fake_clock.h"
+#include "unit/gpu/gpus_bench.h"
+#include "unit/gpu/smi_texts.h"
+
+#define CARDS     "sriovgpudevices"
+#define VGPUS     "vgpudevices"
+#define MIGS      "migconfigurations"
+#define CLAIMS    "pcideviceclaims"
+#define ASK       "/smi -i " PF " --query-gpu=mig.mode.current --format=csv,noheader|"
+#define LGIP      "/smi mig -i " PF " -lgip|"
+#define LGI       "/smi mig -i " PF " -lgi|"
+#define LCI       "/smi mig -i " PF " -lci|"
+#define SET(type) "helper vgpu-set address=" VF1 " type=" type "|"
+#define ON        "{'spec':{'enabled':true}}"
+#define OFF       "{'spec':{'enabled':false}}"
+#define A_TYPE    "{'spec':{'enabled':true,'vGPUTypeName':'NVIDIA A2-4C'}}"
+
+static void make_devices(struct bench *b)
+{
+	bench_user_writes(b, "pcidevices", CARD_NAME, "{}");
+	bench_user_writes(b, "pcidevices", FN4, "{}");
+	bench_user_writes(b, "pcidevices", FN5, "{}");
+}
+
+static void forget(struct bench *b)
+{
+	str_clear(&b->writes);
+	str_clear(&b->reads);
+	str_clear(&b->events.recorded);
+	str_clear(&programs);
+}
+
+/* A card that is divided, has no MIG mode, and of which no function is a vGPU. */
+static void begin_divided(struct bench *b)
+{
+	bench_settle(b);
+	make_devices(b);
+	bench_has(b, NO_VGPU);
+	bench_settle(b);
+	bench_finish(b, "[N/A]", NULL);
+	forget(b);
+}
+
+static void a_card_is_divided_and_is_one_again(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	make_devices(b);
+	bench_has(b, BARE_CARD);
+	assert_writes(b, "POST card|PATCH card/status Disabled|");
+	assert_events(b, "");
+	bench_user_writes(b, CARDS, CARD_NAME, ON);
+	bench_settle(b);
+	assert_writes(b, "PATCH card/status Applying|");
+	assert_events(b, "");
+	/* The card is asked about MIG before, and is kept alone meanwhile. */
+	assert_programs(ASK);
+	bench_finish(b, "[N/A]", NULL);
+	assert_programs("/sm -e " PF "|");
+	assert_int_equal(b->moves, 0);
+	bench_finish(b, "", NULL);
+	assert_int_equal(b->moves, 1);
+	bench_run(b, 5000); /* nothing is done again before a scan has shown what was done */
+	assert_writes(b, "");
+	bench_has(b, NO_VGPU);
+	bench_finish(b, "[N/A]", NULL);
+	assert_events(b, "Enabled card|Enabled device|");
+	assert_string_equal(bench_ready(b, CARDS, CARD_NAME), "Enabled");
+	assert_writes(
+		b,
+		"PATCH card/status Enabled|POST vgpu4|PATCH vgpu4/status Disabled|POST vgpu5|PATCH vgpu5/status Disabled|");
+	assert_programs(ASK);
+	bench_user_writes(b, CARDS, CARD_NAME, OFF);
+	bench_settle(b);
+	assert_programs("/sm -d " PF "|");
+	bench_finish(b, "", NULL);
+	bench_has(b, BARE_CARD);
+	assert_writes(b, "PATCH card/status Disabled|DELETE vgpu4|DELETE vgpu5|");
+}
+
+static void a_function_becomes_a_vgpu_and_is_one_no_more(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	assert_writes(b, "PATCH vgpu4/status Applying|");
+	assert_programs(SET("1146"));
+	bench_finish(b, DONE, NULL);
+	assert_programs(ASK);
+	bench_finish(b, "[N/A]", NULL);
+	bench_has(b, A_VGPU);
+	assert_writes(b, "POST claim4|PATCH vgpu4/status Configured|");
+	assert_events(b, "Configured device4|Configured vgpu4|");
+	assert_string_equal(
+		json_string_value(json_object_get(
+			json_object_get(bench_meta(bench_object(b, CLAIMS, FN4)), "annotations"),
+			NAMES_ANNOTATION_RESOURCE_NAME)),
+		"nvidia.com/NVIDIA_A2-4C");
+	forget(b);
+	/* Nobody can be given it any more before it is taken away. */
+	bench_user_writes(b, VGPUS, FN4, OFF);
+	bench_settle(b);
+	assert_writes(b, "DELETE claim4|");
+	assert_programs(SET("0"));
+	bench_finish(b, DONE, NULL);
+	bench_finish(b, "[N/A]", NULL);
+	bench_has(b, NO_VGPU);
+	assert_writes(b, "PATCH vgpu4/status Disabled|");
+	assert_events(b, "");
+}
+
+/* nvidia-smi is asked, and answers. */
+static void answer_smi(struct bench *b, const char *mode, const char *instances)
+{
+	bench_finish(b, mode, NULL);
+	bench_finish(b, SMI_A100_PROFILES, NULL);
+	if (strcmp(mode, "Enabled") != 0)
+		return;
+	bench_finish(b, instances, *instances == '+' ? NULL : &bench_failed);
+	bench_finish(b, SMI_NO_COMPUTES, &bench_failed);
+}
+
+#define LOOK ASK LGIP LGI LCI
+#define TWO_3G \
+	"{'spec':{'enabled':true,'profileSpec':[{'name':'MIG 3g.20gb','id':9,'requested':2}]}}"
+
+/* The card is divided and can do MIG; its MigConfiguration asks for nothing. */
+static void begin_mig(struct bench *b)
+{
+	bench_settle(b);
+	make_devices(b);
+	bench_has(b, NO_VGPU);
+	answer_smi(b, "Disabled", "");
+	bench_settle(b);
+	assert_string_equal(bench_ready(b, MIGS, CARD_NAME), "Disabled");
+	bench_run(b, 6000); /* what nvidia-smi has said is too old for another spec */
+	forget(b);
+}
+
+static void mig_instances_are_made(void **state)
+{
+	struct bench *b = *state;
+
+	begin_mig(b);
+	bench_user_writes(b, MIGS, CARD_NAME, TWO_3G);
+	bench_settle(b);
+	assert_programs(ASK);
+	answer_smi(b, "Disabled", "");
+	assert_writes(b, "PATCH mig/status Applying|");
+	assert_programs(LGIP "/smi -i " PF " -mig 1|");
+	bench_finish(b, "", NULL);
+	answer_smi(b, "Enabled", SMI_NO_INSTANCES);
+	assert_programs(LOOK "/smi mig -i " PF " -cgi 9 -C|");
+	bench_finish(b, "", NULL);
+	answer_smi(b, "Enabled", SMI_A100_INSTANCES);
+	assert_programs(LOOK);
+	assert_writes(b, "PATCH mig/status Synced|");
+	assert_events(b, "Synced device|Synced mig|");
+	bench_run(b, 6000);
+	bench_user_writes(b, MIGS, CARD_NAME, OFF);
+	bench_settle(b);
+	answer_smi(b, "Enabled", SMI_A100_INSTANCES);
+	assert_programs(LOOK "/smi mig -i " PF " -dgi -gi 1|");
+	bench_finish(b, "", NULL);
+	answer_smi(b, "Enabled", SMI_NO_INSTANCES);
+	assert_programs(LOOK);
+	assert_writes(b, "PATCH mig/status Disabled|");
+}
+
+/* Somebody changes his mind while the card is divided for him: it is not divided further. */
+static void a_spec_that_changes_meanwhile_counts(void **state)
+{
+	struct bench *b = *state;
+
+	begin_mig(b);
+	bench_user_writes(b, MIGS, CARD_NAME, TWO_3G);
+	bench_settle(b);
+	answer_smi(b, "Enabled", SMI_NO_INSTANCES);
+	assert_programs(LOOK "/smi mig -i " PF " -cgi 9 -C|");
+	bench_user_writes(b, MIGS, CARD_NAME, OFF);
+	bench_settle(b);
+	bench_finish(b, "", NULL);
+	bench_run(b, 5000);
+	answer_smi(b, "Enabled", SMI_A100_INSTANCES);
+	assert_programs(LOOK "/smi mig -i " PF " -dgi -gi 1|");
+}
+
+static void what_failed_is_told_and_tried_again(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	bench_user_writes(b, CARDS, CARD_NAME, OFF);
+	bench_settle(b);
+	forget(b);
+	bench_finish(b, "it is in use", &bench_failed);
+	assert_writes(b, "");
+	bench_has(b, NO_VGPU);
+	assert_writes(b, "PATCH card/status ToolFailed|");
+	assert_events(b, "!ToolFailed card|!ToolFailed device|");
+	assert_programs("");
+	bench_run(b, 6000);
+	assert_programs("/sm -d " PF "|");
+	bench_finish(b, "it is in use", &bench_failed);
+	bench_has(b, NO_VGPU);
+	forget(b);
+	bench_run(b, 9000);
+	assert_programs("");
+	/* Another spec is another matter. */
+	bench_user_writes(b, CARDS, CARD_NAME, "{'spec':{'note':'x'}}");
+	bench_settle(b);
+	assert_programs("/sm -d " PF "|");
+	bench_finish(b, "", NULL);
+}
+
+static void a_program_that_does_not_end_keeps_the_card(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	bench_user_writes(b, VGPUS, FN5, A_TYPE);
+	bench_settle(b);
+	assert_programs(SET("1146")); /* one at a time */
+	forget(b);
+	bench_finish(b, "", &bench_stuck);
+	bench_has(b, NO_VGPU);
+	bench_run(b, 20000);
+	assert_programs("");
+	assert_writes(b, "PATCH vgpu4/status Stuck|PATCH vgpu5/status Stuck|");
+	assert_events(b, "!Stuck device4|!Stuck device5|!Stuck vgpu4|!Stuck vgpu5|");
+	runs.items[0].run->spec.on_gone(runs.items[0].run->spec.arg, runs.items[0].run);
+	runs_remove(runs.items[0].run);
+	bench_has(b, NO_VGPU);
+	bench_finish(b, "[N/A]", NULL);
+	bench_run(b, 20000);
+	assert_int_equal(runs.len, 1);
+}
+
+static void a_vgpu_in_a_pod_is_kept(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	bench_finish(b, DONE, NULL);
+	bench_finish(b, "[N/A]", NULL);
+	bench_has(b, A_VGPU);
+	forget(b);
+	b->pod = "pod default/vm";
+	bench_user_writes(b, VGPUS, FN4, OFF);
+	bench_settle(b);
+	assert_writes(b, "DELETE claim4|PATCH vgpu4/status InUse|");
+	bench_user_writes(b, CARDS, CARD_NAME, OFF);
+	bench_run(b, 20000);
+	assert_writes(b, "PATCH card/status InUse|");
+	assert_programs("");
+	b->pod = NULL; /* and nobody says so */
+	bench_run(b, 6000);
+	assert_programs(SET("0"));
+	bench_finish(b, DONE, NULL);
+}
+
+/* The watch of claims is slow: the vGPU is not taken away while the API server has its claim. */
+static void a_vgpu_outlives_its_claim(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	bench_finish(b, DONE, NULL);
+	bench_finish(b, "[N/A]", NULL);
+	b->slow = CLAIMS;
+	bench_has(b, A_VGPU);
+	assert_non_null(bench_object(b, CLAIMS, FN4));
+	forget(b);
+	bench_user_writes(b, VGPUS, FN4, OFF);
+	bench_run(b, 2000);
+	assert_programs("");
+	assert_writes(b, "");
+	bench_catch_up(b);
+	bench_settle(b);
+	assert_writes(b, "DELETE claim4|");
+	assert_programs(SET("0"));
+	bench_finish(b, DONE, NULL);
+	bench_finish(b, "[N/A]", NULL);
+}
+
+/* Nothing is decided on what the watch of the vGPUs shows, as long as it is behind. */
+static void a_claim_waits_for_its_vgpu(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	bench_finish(b, DONE, NULL);
+	bench_finish(b, "[N/A]", NULL);
+	b->slow = VGPUS;
+	forget(b);
+	bench_has(b, A_VGPU);
+	bench_run(b, 2000);
+	assert_writes(b, "PATCH vgpu4/status Configured|");
+	bench_catch_up(b);
+	bench_settle(b);
+	assert_writes(b, "POST claim4|");
+}
+
+static void a_claim_is_made_again_and_gets_the_resource_of_the_type(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	bench_finish(b, DONE, NULL);
+	bench_finish(b, "[N/A]", NULL);
+	bench_has(b, A_VGPU);
+	forget(b);
+	bench_remove(b, CLAIMS, FN4);
+	bench_settle(b);
+	assert_writes(b, "POST claim4|");
+	bench_user_writes(b, CLAIMS, FN4,
+			  "{'metadata':{'annotations':{'" NAMES_ANNOTATION_RESOURCE_NAME
+			  "':'nvidia.com/other'}}}");
+	bench_settle(b);
+	assert_writes(b, "PATCH claim4|");
+	/* A claim of the function itself is left alone. */
+	bench_user_writes(b, CLAIMS, FN5, "{}");
+	bench_run(b, 20000);
+	assert_writes(b, "");
+}
+
+static void an_unchanged_node_is_not_written_about(void **state)
+{
+	struct bench *b = *state;
+
+	begin_mig(b);
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	bench_finish(b, DONE, NULL);
+	answer_smi(b, "Disabled", "");
+	bench_has(b, A_VGPU);
+	assert_non_null(bench_object(b, CLAIMS, FN4));
+	forget(b);
+	for (int i = 0; i < 3; i++) {
+		bench_has(b, A_VGPU);
+		gpus_synced(b->gpus);
+		gpus_touch(b->gpus, CARD_NAME);
+		gpus_touch(b->gpus, FN4);
+		gpus_offered(b->gpus);
+		bench_run(b, 10000);
+	}
+	assert_writes(b, "");
+	assert_programs("");
+	bench_end(b);
+	bench_begin(b);
+	bench_settle(b);
+	gpus_set(b->gpus, b->world.inventory);
+	bench_settle(b);
+	answer_smi(b, "Disabled", "");
+	bench_run(b, 10000);
+	assert_writes(b, "");
+	assert_events(b, "");
+}
+
+static void who_loses_the_name_is_told(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	make_devices(b);
+	bench_has(b, CARD, FUNCTIONS, MDEV_PARENT(VF1, "0"), MDEV, MDEV_RECORD);
+	bench_finish(b, "[N/A]", NULL);
+	assert_string_equal(bench_ready(b, VGPUS, FN4), "Configured");
+	assert_string_equal(gpus_resource(b->gpus, MDEV_UUID), "nvidia.com/NVIDIA_A2-4C");
+	assert_string_equal(gpus_parent(b->gpus, VF1), CARD_NAME);
+	assert_null(gpus_parent(b->gpus, PF));
+	forget(b);
+	b->is_taken = true;
+	gpus_offered(b->gpus);
+	bench_settle(b);
+	assert_writes(b, "PATCH vgpu4/status NameTaken|");
+	b->is_taken = false;
+	gpus_offered(b->gpus);
+	bench_settle(b);
+	assert_writes(b, "PATCH vgpu4/status Configured|");
+}
+
+static void nothing_is_decided_before_all_is_known(void **state)
+{
+	struct bench *b = *state;
+	auto_str struct str reason = STR_INIT;
+
+	bench_settle(b);
+	assert_true(gpus_ready(b->gpus, NULL)); /* nothing has been asked yet */
+	b->unlisted = MIGS;
+	bench_has(b, NO_VGPU);
+	bench_run(b, 20000);
+	assert_false(gpus_ready(b->gpus, &reason));
+	assert_non_null(strstr(str_cstr(&reason), MIGS));
+	assert_writes(b, "");
+	assert_programs("");
+	b->unlisted = NULL;
+	bench_settle(b);
+	assert_true(gpus_ready(b->gpus, NULL));
+	assert_writes(
+		b,
+		"POST card|PATCH card/status Enabled|POST vgpu4|PATCH vgpu4/status Disabled|POST vgpu5|PATCH vgpu5/status Disabled|");
+	bench_finish(b, "[N/A]", NULL);
+}
+
+static void an_object_of_another_node_is_left_alone(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	bench_has(b, VF_LINE(VF1));
+	bench_user_writes(b, CARDS, CARD_NAME,
+			  "{'metadata':{'labels':{'nodename':'node1'}},'spec':{'address':'" PF
+			  "','nodeName':'node2','enabled':false}}");
+	bench_has(b, BARE_CARD);
+	bench_run(b, 20000);
+	assert_writes(b, "");
+	assert_programs("");
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	log_set_level(LOG_ERROR);
+	suite_fixture(&suite, &bench_fixture);
+	suite_add(&suite, "a card is divided, and is one again", a_card_is_divided_and_is_one_again,
+		  NULL);
+	suite_add(&suite, "a function becomes a vGPU, and is one no more",
+		  a_function_becomes_a_vgpu_and_is_one_no_more, NULL);
+	suite_add(&suite, "MIG instances are made and removed", mig_instances_are_made, NULL);
+	suite_add(&suite, "a spec that changes while a card is divided counts",
+		  a_spec_that_changes_meanwhile_counts, NULL);
+	suite_add(&suite, "what failed is told, and tried again",
+		  what_failed_is_told_and_tried_again, NULL);
+	suite_add(&suite, "a program that does not end keeps the card",
+		  a_program_that_does_not_end_keeps_the_card, NULL);
+	suite_add(&suite, "a vGPU in a pod is kept", a_vgpu_in_a_pod_is_kept, NULL);
+	suite_add(&suite, "a vGPU outlives its claim", a_vgpu_outlives_its_claim, NULL);
+	suite_add(&suite, "a claim waits for its vGPU", a_claim_waits_for_its_vgpu, NULL);
+	suite_add(&suite, "a claim is made again, and gets the resource of the type",
+		  a_claim_is_made_again_and_gets_the_resource_of_the_type, NULL);
+	suite_add(&suite, "an unchanged node is not written about",
+		  an_unchanged_node_is_not_written_about, NULL);
+	suite_add(&suite, "a vGPU whose name another kind has is told", who_loses_the_name_is_told,
+		  NULL);
+	suite_add(&suite, "nothing is decided before all is known",
+		  nothing_is_decided_before_all_is_known, NULL);
+	suite_add(&suite, "an object of another node is left alone",
+		  an_object_of_another_node_is_left_alone, NULL);
+	return suite_run(&suite, "gpus");
+}

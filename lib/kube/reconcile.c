@@ -34,6 +34,7 @@ struct run {
 	struct decision decision;
 	struct kube_call *call; /* under way; NULL: none */
 	bool acting;            /* reconcile_acted() is to come */
+	bool outdated;          /* the object has changed since the act began */
 };
 
 struct slot {
@@ -192,6 +193,8 @@ static void take_answer(struct run *run, struct entry *entry)
 {
 	const struct api_kind *kind = run->reconcile->spec.kind;
 	const struct api_meta *meta = entry && !kind->digest ? entry->object : NULL;
+	const struct entry *cached =
+		store_get(informer_store(run->reconcile->spec.objects), run->key);
 
 	if (meta && meta->deletion_timestamp && meta->finalizers.len == 0)
 		entry = entry_free(kind, entry);
@@ -200,6 +203,8 @@ static void take_answer(struct run *run, struct entry *entry)
 	run->answered = true;
 	echoes_expect(run->reconcile->echoes, run->key, entry ? entry->version : NULL,
 		      now_ms(run->reconcile));
+	if (cached) /* which may show it already, and something newer before the next run */
+		echoes_hear(run->reconcile->echoes, run->key, cached);
 }
 
 /* The object of an answer; NULL: it is none, or another. */
@@ -516,12 +521,31 @@ void reconcile_enqueue_all(struct reconcile *reconcile)
 	}
 }
 
+/* Is @entry of the cache another than the one that the run acts on? */
+static bool is_another(const struct run *run, const struct entry *entry)
+{
+	const struct entry *now = entry_now(run);
+
+	return !entry != !now || (now && strcmp(now->version, entry->version) != 0);
+}
+
 void reconcile_changed(struct reconcile *reconcile, const char *key)
 {
-	const struct store *store = informer_store(reconcile->spec.objects);
+	const struct entry *entry = store_get(informer_store(reconcile->spec.objects), key);
+	struct run *run = find_run(reconcile, key);
 
-	echoes_hear(reconcile->echoes, key, store_get(store, key));
+	echoes_hear(reconcile->echoes, key, entry);
+	if (run && run->acting && is_another(run, entry))
+		run->outdated = true;
 	workq_run_add(reconcile->queue, key);
+}
+
+bool reconcile_is_settled(const struct reconcile *reconcile, const char *key)
+{
+	const struct entry *entry = store_get(informer_store(reconcile->spec.objects), key);
+
+	return !find_run(reconcile, key) &&
+	       echoes_wait_ms(reconcile->echoes, key, entry, now_ms(reconcile)) == 0;
 }
 
 void reconcile_acted(struct reconcile *reconcile, const char *key)
@@ -531,7 +555,10 @@ void reconcile_acted(struct reconcile *reconcile, const char *key)
 	assert(run && run->acting);
 	run->acting = false;
 	finish_step(run);
-	next_step(run);
+	if (run->outdated)
+		run_end(run, 0, NULL); /* the change has enqueued the key */
+	else
+		next_step(run);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */

@@ -14,6 +14,8 @@
  *  - ACT, and a patch that removes a finalizer, need an object that the API server itself has
  *    returned in this run (view.fresh);
  *  - a write is an apply, or creates, or carries uid and resourceVersion of what plan() saw;
+ *  - nothing that is older than a change of the object during an act is believed after the act: the
+ *    run ends, and the key is run again;
  *  - an event is recorded once, after the step that it belongs to has succeeded;
  *  - an unchanged world gives no write: plan() depends on its view alone, and no patch is empty.
  * The order of enqueues, changes and lists does not matter.
@@ -26,9 +28,10 @@
  *	                         for failpoints and audit. To be added: a status during an act
  *	SRIOVNetworkDevice       CREATE, DELETE, ACT; view.hidden, for an object without our label
  *	SRIOVGPUDevice, VGPUDevice, MigConfiguration
- *	                         likewise, a reconcile each; READ before ACT is new to them
- *	PCIDeviceClaims of vGPUs CREATE, DELETE; a reconcile of their own, instead of writes by
- *	                         that of the vGPUs
+ *	                         likewise, a reconcile each, which run side by side; ACT also for
+ *	                         a question to nvidia-smi
+ *	PCIDeviceClaims of vGPUs CREATE, DELETE; is_settled(): neither they nor the vGPUs are
+ *	                         decided on while the other kind's cache is behind
  *	PCIDevice, USBDevice, MediatedDevice, MediatedDeviceParent
  *	                         APPLY, APPLY_STATUS, DELETE; plan() sees the answer of an apply:
  *	                         the status follows a new object, and nulls follow an apply that
@@ -156,5 +159,9 @@ void reconcile_enqueue_all(struct reconcile *reconcile);
 /* The object @key changed in the cache: to be called for each change that the informer reports. */
 void reconcile_changed(struct reconcile *reconcile, const char *key);
 
-/* The act of @key has ended: its run goes on. */
+/* Does the cache show all that is known of @key, and is nothing under way for it? What decides on
+ * this kind's objects for another kind asks before. */
+bool reconcile_is_settled(const struct reconcile *reconcile, const char *key);
+
+/* The act of @key has ended: its run goes on, unless the object has changed meanwhile. */
 void reconcile_acted(struct reconcile *reconcile, const char *key);

@@ -379,6 +379,66 @@ static void a_key_has_one_run_while_it_acts(void **state)
 	assert_steps(b, "after 8 102|before 7 102|after 7 102|gone a|gone a|");
 }
 
+/* The plan is asked what is to be done of the object as it is now, not as it was before the act. */
+static void a_change_during_an_act_counts(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'metadata':{'finalizers':['" TOY_FINALIZER "']}}");
+	fake_server_delete(b->server, "a");
+	for (int i = 0; i < 4; i++) {
+		fake_clock_settle(b->clock);
+		(void)fake_server_serve(b->server, FAULT_NONE);
+		(void)fake_server_show(b->server, 9);
+	}
+	assert_int_equal(b->acting.len, 1);
+	fake_server_write(b->server, "a", "{'metadata':{'labels':{'l':'1'}}}");
+	assert_true(fake_server_show(b->server, 9));
+	assert_log(b, "GET a|");
+	str_clear(&b->steps);
+	bench_settle(b);
+	assert_log(b, "GET a|PATCH a|");
+	assert_steps(b, "after 8 102|before 7 103|after 7 103|gone a|gone a|");
+}
+
+/* An object that is gone meanwhile is not written. */
+static void a_deletion_during_an_act_counts(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'metadata':{'finalizers':['" TOY_FINALIZER "']}}");
+	fake_server_delete(b->server, "a");
+	for (int i = 0; i < 4; i++) {
+		fake_clock_settle(b->clock);
+		(void)fake_server_serve(b->server, FAULT_NONE);
+		(void)fake_server_show(b->server, 9);
+	}
+	assert_int_equal(b->acting.len, 1);
+	fake_server_write(b->server, "a", "{'metadata':{'finalizers':[]}}");
+	assert_true(fake_server_show(b->server, 9));
+	bench_settle(b);
+	assert_log(b, "GET a|");
+}
+
+static void a_key_is_settled_when_the_cache_shows_all(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	assert_true(reconcile_is_settled(b->reconcile, "a"));
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	assert_true(fake_server_show(b->server, 1));
+	fake_clock_settle(b->clock);
+	assert_false(reconcile_is_settled(b->reconcile, "a")); /* a call is under way */
+	assert_true(reconcile_is_settled(b->reconcile, "b"));
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
+	assert_false(reconcile_is_settled(b->reconcile, "a")); /* the watch is behind */
+	assert_true(fake_server_show(b->server, 9));
+	fake_clock_settle(b->clock);
+	assert_true(reconcile_is_settled(b->reconcile, "a"));
+}
+
 static void the_end_leaves_nothing(void **state)
 {
 	struct bench *b = *state;
@@ -711,6 +771,10 @@ int main(void)
 	suite_add(&suite, "an act that cannot be begun is tried when it can",
 		  an_act_that_cannot_be_begun_is_tried_when_it_can, NULL);
 	suite_add(&suite, "a key has one run while it acts", a_key_has_one_run_while_it_acts, NULL);
+	suite_add(&suite, "a change during an act counts", a_change_during_an_act_counts, NULL);
+	suite_add(&suite, "a deletion during an act counts", a_deletion_during_an_act_counts, NULL);
+	suite_add(&suite, "a key is settled when the cache shows all that is known",
+		  a_key_is_settled_when_the_cache_shows_all, NULL);
 	suite_add(&suite, "the end in the middle of an act and of a call leaves nothing",
 		  the_end_leaves_nothing, NULL);
 	return suite_run(&suite, "reconcile");

@@ -59,8 +59,6 @@ struct adopt {
 	size_t len;
 };
 
-enum owner { OWNER_SEEN, OWNER_US, OWNER_ANOTHER };
-
 static const char *text_in(const json_t *object, const char *part, const char *member)
 {
 	const char *text =
@@ -77,22 +75,19 @@ static const char *label_of(const json_t *object)
 	return label ? label : "";
 }
 
-/* An object for a graphics card must have the name of a function: the policy refuses writes to any other. */
-static enum owner owner_of(const struct adopt *adopt, size_t kind, const json_t *object)
+/* Is it one of this node without a label? An object for a graphics card must have the name of a function: the policy refuses writes to any other. */
+static bool is_ours(const struct adopt *adopt, size_t kind, const json_t *object)
 {
 	const char *node = adopt->deps.node_name;
-	const char *label = label_of(object);
 	const char *said = text_in(object, "spec", "nodeName");
 	char address[NAMES_ADDRESS_SIZE];
 
-	if (*label)
-		return strcmp(label, adopt->label) == 0 ? OWNER_SEEN : OWNER_ANOTHER;
-	if (*said && strcmp(said, node) != 0)
-		return OWNER_ANOTHER;
+	if (*label_of(object) || (*said && strcmp(said, node) != 0))
+		return false;
 	if (kinds[kind].named &&
 	    names_pcidevice_address(node, text_in(object, "metadata", "name"), address) < 0)
-		return OWNER_ANOTHER;
-	return *said || kinds[kind].named ? OWNER_US : OWNER_ANOTHER;
+		return false;
+	return *said || kinds[kind].named;
 }
 
 static void end_errand(struct errand *errand, int result, const struct err *err)
@@ -139,14 +134,6 @@ static void give_label(struct errand *errand, const json_t *object)
 				   on_labelled, errand);
 }
 
-static void tell_another(const struct errand *errand, const json_t *object)
-{
-	log_warn("an object that this node needs is another node's: correct or delete it",
-		 log_str("kind", kinds[errand->kind].kind->kind), log_str("object", errand->name),
-		 log_str("label", label_of(object)),
-		 log_str("nodeName", text_in(object, "spec", "nodeName")));
-}
-
 static void on_object(void *arg, int result, const struct kube_response *response,
 		      const struct err *err)
 {
@@ -160,17 +147,10 @@ static void on_object(void *arg, int result, const struct kube_response *respons
 		end_errand(errand, result == -ENOENT ? 0 : result, &cause);
 		return;
 	}
-	switch (owner_of(errand->adopt, errand->kind, object)) {
-	case OWNER_US:
+	if (is_ours(errand->adopt, errand->kind, object))
 		give_label(errand, object);
-		return;
-	case OWNER_ANOTHER:
-		tell_another(errand, object);
-		break;
-	case OWNER_SEEN:
-		break;
-	}
-	end_errand(errand, 0, NULL);
+	else
+		end_errand(errand, 0, NULL); /* by now */
 }
 
 /* --- lists ------------------------------------------------------------------------------------- */
@@ -210,7 +190,7 @@ static void take_list(struct errand *errand, const json_t *body)
 		auto_free char *key =
 			xasprintf("%s/%s", errand->key, text_in(item, "metadata", "name"));
 
-		if (owner_of(adopt, errand->kind, item) == OWNER_US)
+		if (is_ours(adopt, errand->kind, item))
 			workq_run_add(adopt->queue, key);
 	}
 }
@@ -297,11 +277,4 @@ struct adopt *adopt_free(struct adopt *adopt)
 	free(adopt->label);
 	free(adopt);
 	return NULL;
-}
-
-void adopt_object(struct adopt *adopt, const struct api_kind *kind, const char *name)
-{
-	auto_free char *key = xasprintf("%s/%s", kind->plural, name);
-
-	workq_run_add(adopt->queue, key);
 }

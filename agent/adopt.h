@@ -4,12 +4,11 @@
  * Harvester makes MigConfigurations without it, and people may make any object by hand without it. Of the kinds
  * whose objects are not made by the agents alone it lists, now and then, what has no such label; what says this
  * node is labelled, of graphics cards also what only has the name of one of its functions. Objects of other nodes
- * are left alone.
+ * are left alone. What is in the way of an object that the agent makes is found by its reconcile at once.
  */
 #pragma once
 
 struct adopt;
-struct api_kind;
 struct clock;
 struct kube_client;
 struct metrics;
@@ -26,7 +25,3 @@ struct adopt_deps {
 struct adopt *adopt_new(const struct adopt_deps *deps);
 /* Takes NULL, returns NULL. */
 struct adopt *adopt_free(struct adopt *adopt);
-
-/* The object @name of @kind could not be made, since it is there, but is not seen: read it, and label it or say
- * in the log whose it is. @kind is one of those that are listed. */
-void adopt_object(struct adopt *adopt, const struct api_kind *kind, const char *name);

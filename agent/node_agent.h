@@ -6,7 +6,7 @@
 #pragma once
 
 #include "agent/binder/binder.h"
-#include "agent/gpu/gpu_acts.h"
+#include "agent/gpu/gpu_task.h"
 #include "agent/lend/lend.h"
 #include "agent/look/look.h"
 

@@ -223,7 +223,6 @@ static void make_gpus(struct node_agent *agent, struct uv_loop_s *loop,
 		.on_moved = tie_moved,
 		.on_lent = tie_vgpus,
 		.is_free = tie_is_free,
-		.on_hidden = tie_hidden,
 		.is_taken = tie_is_taken,
 		.arg = agent,
 	});

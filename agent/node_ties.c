@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "agent/adopt.h"
 #include "agent/claim/claim_plan.h"
 #include "agent/claim/claims.h"
 #include "agent/config/config_watch.h"
@@ -358,13 +357,6 @@ bool tie_is_taken(void *arg, const char *resource)
 	const char *owner = lend_owner(agent->lend, resource);
 
 	return owner && strcmp(owner, mdev_device_type.name) != 0;
-}
-
-void tie_hidden(void *arg, const struct api_kind *kind, const char *name)
-{
-	const struct node_agent *agent = arg;
-
-	adopt_object(agent->adopt, kind, name);
 }
 
 void tie_vgpus(void *arg)

@@ -11,7 +11,6 @@
 #include "agent/inventory/inventory.h"
 
 struct api_condition_value;
-struct api_kind;
 struct claim_offer;
 struct publish_offer;
 struct config;
@@ -60,7 +59,6 @@ void tie_ask_offer(void *arg, const char *address, struct claim_offer *ret_offer
 /* That is not what it was. */
 void tie_offer(void *arg, const char *address);
 bool tie_is_taken(void *arg, const char *resource);
-void tie_hidden(void *arg, const struct api_kind *kind, const char *name);
 /* As usb_is_free(). */
 bool tie_is_usb_free(void *arg, const char *port, char **ret_holder);
 const struct pcidevice_allocations *tie_allocations(void *arg, enum inventory_kind kind,

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "agent/binder/binder.h"
-#include "agent/gpu/gpu_acts.h"
+#include "agent/gpu/gpu_task.h"
 #include "agent/node_agent.h"
 #include "base/options.h"
 #include "kube/program.h"

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/gpu/gpu_acts.h"
+#include "agent/gpu/gpu_attempt.h"
 #include "agent/gpu/gpu_cards.h"
-#include "agent/gpu/gpu_keys.h"
-#include "agent/gpu/gpu_memory.h"
+#include "agent/gpu/gpu_task.h"
 #include "agent/gpu/gpus.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
@@ -19,6 +18,7 @@
 #include "base/mem.h"
 #include "kube/clock.h"
 #include "kube/informer.h"
+#include "kube/reconcile.h"
 #include "kube/store.h"
 
 enum {
@@ -26,6 +26,17 @@ enum {
 	LOOK_AGE_NEW_SPEC_MS = 5000, /* what is to be done now is not decided on old news */
 	LOOK_AGE_NO_OBJECT_MS = 60 * 60 * 1000,
 };
+
+const struct api_kind *gpu_kind_api(enum gpu_kind kind)
+{
+	static const struct api_kind *const kinds[GPU_KINDS] = {
+		[GPU_KIND_CARD] = &sriovgpudevice_kind,
+		[GPU_KIND_VGPU] = &vgpudevice_kind,
+		[GPU_KIND_MIG] = &migconfiguration_kind,
+	};
+
+	return kinds[kind];
+}
 
 static const void *object_of(const struct gpu_world *world, enum gpu_kind kind, const char *name)
 {
@@ -63,12 +74,10 @@ static bool is_used(const struct gpu_world *world, const char *id, char **ret_us
 static void fill_past(const struct gpu_world *world, enum gpu_kind kind, const char *name,
 		      const struct gpu_card *card, int64_t generation, struct gpu_past *past)
 {
-	auto_free char *key = gpu_key(kind, name);
-
-	gpu_memory_past(world->memory, key, generation, world->inventory->began_ms,
-			clock_now_ms(world->deps->clock), past);
+	gpu_attempts_last(world->attempts[kind], name, generation, world->inventory->began_ms,
+			  clock_now_ms(world->deps->clock), past);
 	if (card)
-		past->stuck = gpu_acts_stuck(world->acts, card->pci->address);
+		past->stuck = gpu_tasks_stuck(world->tasks, card->pci->address);
 }
 
 /* Why @f is not to be taken away, in words, ours to free; NULL: nobody has anything of it. */
@@ -100,10 +109,12 @@ static char *card_user(const struct gpu_world *world, const struct gpu_card *car
 	return NULL;
 }
 
-static void plan_card(const struct gpu_world *world, const char *name, struct gpu_decision *d)
+static void plan_card(const struct gpu_world *world, const struct reconcile_view *view,
+		      struct gpu_decision *d)
 {
+	const char *name = view->key;
 	const struct gpu_card *card = gpu_view_card(world, GPU_KIND_CARD, name);
-	const struct sriovgpudevice *object = object_of(world, GPU_KIND_CARD, name);
+	const struct sriovgpudevice *object = view->object;
 	auto_free char *user = card_user(world, card);
 	struct card_case c = {
 		.node_name = world->deps->node_name,
@@ -113,7 +124,7 @@ static void plan_card(const struct gpu_world *world, const char *name, struct gp
 		.known = world->cards->known,
 		.claimed = claim_of(world, name) != NULL,
 		.user = user,
-		.now_wall_ms = clock_wall_ms(world->deps->clock),
+		.now_wall_ms = view->now_wall_ms,
 	};
 
 	fill_past(world, GPU_KIND_CARD, name, card, object ? object->meta.generation : 0, &c.past);
@@ -139,10 +150,12 @@ bool gpu_view_taken(const struct gpu_world *world, const struct gpu_function *fu
 	       deps->is_taken(deps->arg, function->resource);
 }
 
-static void plan_vgpu(const struct gpu_world *world, const char *name, struct gpu_decision *d)
+static void plan_vgpu(const struct gpu_world *world, const struct reconcile_view *view,
+		      const struct vgpudevice *object, const struct pcideviceclaim *claim,
+		      struct gpu_decision *d)
 {
+	const char *name = view->key;
 	const struct gpu_card *card = gpu_view_card(world, GPU_KIND_VGPU, name);
-	const struct vgpudevice *object = object_of(world, GPU_KIND_VGPU, name);
 	char address[NAMES_ADDRESS_SIZE] = "";
 	auto_free char *user = NULL;
 	struct vgpu_case c = {
@@ -153,8 +166,8 @@ static void plan_vgpu(const struct gpu_world *world, const char *name, struct gp
 		.known = world->cards->known,
 		.card_wanted = is_card_wanted(world, object),
 		.device = store_object(informer_store(world->deps->devices), name),
-		.claim = claim_of(world, name),
-		.now_wall_ms = clock_wall_ms(world->deps->clock),
+		.claim = claim,
+		.now_wall_ms = view->now_wall_ms,
 	};
 
 	if (names_pcidevice_address(world->deps->node_name, name, address) == 0)
@@ -176,10 +189,12 @@ static uint64_t look_age_ms(const struct migconfiguration *object)
 									     : LOOK_AGE_NEW_SPEC_MS;
 }
 
-static void plan_mig(const struct gpu_world *world, const char *name, struct gpu_decision *d)
+static void plan_mig(const struct gpu_world *world, const struct reconcile_view *view,
+		     struct gpu_decision *d)
 {
+	const char *name = view->key;
 	const struct gpu_card *card = gpu_view_card(world, GPU_KIND_MIG, name);
-	const struct migconfiguration *object = object_of(world, GPU_KIND_MIG, name);
+	const struct migconfiguration *object = view->object;
 	struct gpu_said said = { 0 };
 	struct mig_case c = {
 		.node_name = world->deps->node_name,
@@ -187,7 +202,7 @@ static void plan_mig(const struct gpu_world *world, const char *name, struct gpu
 		.object = object,
 		.parent = object_of(world, GPU_KIND_CARD, name),
 		.card = card,
-		.now_wall_ms = clock_wall_ms(world->deps->clock),
+		.now_wall_ms = view->now_wall_ms,
 	};
 	auto_free char *user = NULL;
 
@@ -196,8 +211,8 @@ static void plan_mig(const struct gpu_world *world, const char *name, struct gpu
 			user = function_user(world, &card->items[i]);
 	}
 	if (card)
-		gpu_memory_said(world->memory, card->pci->address, clock_now_ms(world->deps->clock),
-				look_age_ms(object), &said);
+		gpu_attempts_look(world->attempts[GPU_KIND_MIG], card->pci->address,
+				  clock_now_ms(world->deps->clock), look_age_ms(object), &said);
 	c.user = user;
 	c.look = said.look;
 	c.look_reason = said.reason;
@@ -206,21 +221,41 @@ static void plan_mig(const struct gpu_world *world, const char *name, struct gpu
 	mig_plan(&c, d);
 }
 
-void gpu_view_plan(const struct gpu_world *world, enum gpu_kind kind, const char *name,
-		   struct gpu_decision *ret_decision)
+void gpu_view_plan(const struct gpu_world *world, enum gpu_kind kind,
+		   const struct reconcile_view *view, struct gpu_decision *ret_decision)
 {
 	*ret_decision = (struct gpu_decision){ 0 };
 	switch (kind) {
 	case GPU_KIND_CARD:
-		plan_card(world, name, ret_decision);
+		plan_card(world, view, ret_decision);
 		return;
 	case GPU_KIND_VGPU:
-		plan_vgpu(world, name, ret_decision);
+		plan_vgpu(world, view, view->object, claim_of(world, view->key), ret_decision);
 		return;
 	case GPU_KIND_MIG:
-		plan_mig(world, name, ret_decision);
+		plan_mig(world, view, ret_decision);
 		return;
 	case GPU_KINDS:
 		return;
 	}
+}
+
+void gpu_view_plan_claim(const struct gpu_world *world, const struct reconcile_view *view,
+			 struct gpu_decision *ret_decision)
+{
+	*ret_decision = (struct gpu_decision){ 0 };
+	plan_vgpu(world, view, object_of(world, GPU_KIND_VGPU, view->key), view->object,
+		  ret_decision);
+}
+
+bool gpu_view_is_foreign(const struct gpu_world *world, enum gpu_kind kind, const void *object)
+{
+	const struct sriovgpudevice *card = object;
+	const struct vgpudevice *vgpu = object;
+	const struct migconfiguration *mig = object;
+	const char *node = kind == GPU_KIND_CARD   ? card->spec.node_name
+			   : kind == GPU_KIND_VGPU ? vgpu->spec.node_name
+						   : mig->spec.node_name;
+
+	return node && *node && strcmp(node, world->deps->node_name) != 0;
 }

@@ -1,38 +1,48 @@
 /*
- * gpu_view: what a plan is to know of one object, taken from the stores, the cards and the memory of acts.
+ * gpu_view: what the plan of one object is to know, from the caches, the cards and the attempts. Pure.
  */
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "agent/gpu/card_plan.h"
 #include "agent/gpu/mig_plan.h"
 #include "agent/gpu/vgpu_plan.h"
 
-struct gpu_acts;
+struct api_kind;
+struct gpu_attempts;
 struct gpu_cards;
 struct gpu_function;
-struct gpu_memory;
+struct gpu_tasks;
 struct gpus_deps;
+struct informer;
 struct inventory;
-struct map;
+struct reconcile_view;
 
 enum gpu_kind { GPU_KIND_CARD, GPU_KIND_VGPU, GPU_KIND_MIG, GPU_KINDS };
+
+const struct api_kind *gpu_kind_api(enum gpu_kind kind);
 
 /* Borrowed. */
 struct gpu_world {
 	const struct gpus_deps *deps;
 	const struct informer *objects[GPU_KINDS];
-	const struct inventory *inventory;
+	struct gpu_attempts *attempts[GPU_KINDS]; /* by the objects' names */
+	const struct inventory *inventory;        /* NULL: nothing has been scanned yet */
 	const struct gpu_cards *cards;
-	const struct gpu_acts *acts;
-	const struct gpu_memory *memory;
+	const struct gpu_tasks *tasks;
 };
 
-/* Decide on the object @name of @kind; the caller releases *@ret_decision. */
-void gpu_view_plan(const struct gpu_world *world, enum gpu_kind kind, const char *name,
-		   struct gpu_decision *ret_decision);
+/* Decide on the object of @view, of @kind; the caller releases *@ret_decision. */
+void gpu_view_plan(const struct gpu_world *world, enum gpu_kind kind,
+		   const struct reconcile_view *view, struct gpu_decision *ret_decision);
+
+/* Decide on the VGPUDevice, if its PCIDeviceClaim is the object of @view. Likewise. */
+void gpu_view_plan_claim(const struct gpu_world *world, const struct reconcile_view *view,
+			 struct gpu_decision *ret_decision);
+
+/* Does the object, of @kind, say that it is another node's? */
+bool gpu_view_is_foreign(const struct gpu_world *world, enum gpu_kind kind, const void *object);
 
 /* Have devices of another kind the resource of the vGPU that @function is? */
 bool gpu_view_taken(const struct gpu_world *world, const struct gpu_function *function);

@@ -1,275 +1,445 @@
 #include "agent/gpu/gpus.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/gpu/gpu_attempt.h"
 #include "agent/gpu/gpu_cards.h"
-#include "agent/gpu/gpu_deeds.h"
-#include "agent/gpu/gpu_keys.h"
-#include "agent/gpu/gpu_memory.h"
+#include "agent/gpu/gpu_task.h"
 #include "agent/gpu/gpu_view.h"
-#include "agent/gpu/gpu_write.h"
-#include "agent/gpu/gpu_writes.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "api/condition.h"
+#include "api/kind.h"
 #include "api/meta.h"
 #include "api/names.h"
+#include "api/patch.h"
+#include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
 #include "api/vgpudevice.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/audit.h"
 #include "kube/clock.h"
-#include "kube/echoes.h"
+#include "kube/events.h"
 #include "kube/informer.h"
+#include "kube/reconcile.h"
 #include "kube/store.h"
-#include "kube/workq_run.h"
 
 enum {
-	RUNS_AT_A_TIME = 8,
-	INSTALL_MS = 2000, /* how often to look whether the kinds have been installed */
+	RUNS_AT_A_TIME = 32, /* of each kind; a run lasts as long as its task on a card */
+	DETAIL_LABEL = -1,   /* in the place of an enum gpu_step: the object gets its label */
 };
 
-/* What an informer's handlers get. */
-struct watched {
+/* One kind of objects. */
+struct kind {
 	struct gpus *gpus;
 	enum gpu_kind kind;
 	struct informer *informer;
+	struct gpu_attempts *attempts;
+	struct reconcile *reconcile;
 };
 
 struct gpus {
 	struct gpus_deps deps;
-	struct gpu_world world;
+	char *node_label;
 	struct gpu_cards cards;
-	struct gpu_deeds *deeds;
-	struct watched watched[GPU_KINDS];
-	bool started; /* the informers exist, since the node was looked at once */
-	struct workq_run *queue;
-	struct echoes *echoes;
-	char *label; /* the last that was asked for */
-	struct gpu_writes *writes;
+	struct gpu_tasks *tasks;
+	struct kind kinds[GPU_KINDS];
+	struct reconcile *claims; /* PCIDeviceClaims of vGPUs */
+	const struct informer *needs[GPU_KINDS + 3];
+	struct gpu_world world;
+	bool started; /* the informers, since the node has been scanned once */
+	char *label;  /* the last that was asked for */
 };
 
-static void touch(struct gpus *gpus, enum gpu_kind kind, const char *name)
-{
-	auto_free char *key = gpu_key(kind, name);
+/* --- what changed -> which keys ------------------------------------------------------------------ */
 
-	workq_run_add(gpus->queue, key);
-}
-
-/* All that a change of the card, or of who has it, may concern. */
-static void touch_card(struct gpus *gpus, const struct gpu_card *card)
+/* All that a change of the card, or of who has it, may concern. The claim of a vGPU comes after it. */
+static void enqueue_card(struct gpus *gpus, const struct gpu_card *card)
 {
 	auto_free char *name = names_pcidevice(gpus->deps.node_name, card->pci->address);
 
-	touch(gpus, GPU_KIND_CARD, name);
-	touch(gpus, GPU_KIND_MIG, name);
+	reconcile_enqueue(gpus->kinds[GPU_KIND_CARD].reconcile, name);
+	reconcile_enqueue(gpus->kinds[GPU_KIND_MIG].reconcile, name);
 	for (size_t i = 0; i < card->len; i++) {
 		auto_free char *function =
 			names_pcidevice(gpus->deps.node_name, card->items[i].pci->address);
 
-		touch(gpus, GPU_KIND_VGPU, function);
+		reconcile_enqueue(gpus->kinds[GPU_KIND_VGPU].reconcile, function);
 	}
-}
-
-static void touch_all(struct gpus *gpus)
-{
-	const struct entry *entry;
-
-	for (size_t i = 0; i < gpus->cards.len; i++)
-		touch_card(gpus, &gpus->cards.items[i]);
-	for (int kind = 0; kind < GPU_KINDS; kind++) {
-		size_t cursor = 0;
-
-		while ((entry = store_next(informer_store(gpus->world.objects[kind]), &cursor)))
-			touch(gpus, (enum gpu_kind)kind, entry->name);
-	}
-}
-
-static bool informed(const struct gpus *gpus)
-{
-	if (!gpus->started || !gpus->world.inventory || !informer_synced(gpus->deps.claims) ||
-	    !informer_synced(gpus->deps.devices))
-		return false;
-	for (int kind = 0; kind < GPU_KINDS; kind++) {
-		if (!informer_synced(gpus->world.objects[kind]))
-			return false;
-	}
-	return true;
 }
 
 void gpus_synced(struct gpus *gpus)
 {
-	if (informed(gpus))
-		touch_all(gpus);
+	for (size_t i = 0; i < gpus->cards.len; i++)
+		enqueue_card(gpus, &gpus->cards.items[i]);
+	for (int kind = 0; kind < GPU_KINDS; kind++)
+		reconcile_enqueue_all(gpus->kinds[kind].reconcile);
 }
 
 void gpus_touch(struct gpus *gpus, const char *name)
 {
-	auto_free char *key = gpu_write_claim_key(name);
-	const struct gpu_card *card;
+	const struct gpu_card *card = gpu_view_card(&gpus->world, GPU_KIND_CARD, name);
 
-	echoes_hear(gpus->echoes, key, store_get(informer_store(gpus->deps.claims), name));
-	if (!informed(gpus))
-		return; /* gpus_set() or gpus_synced() looks at all of them */
-	card = gpu_view_card(&gpus->world, GPU_KIND_CARD, name);
-	if (!card)
+	if (!card) {
 		card = gpu_view_card(&gpus->world, GPU_KIND_VGPU, name);
+		if (card)
+			reconcile_changed(gpus->claims, name);
+	}
 	if (card)
-		touch_card(gpus, card);
+		enqueue_card(gpus, card);
 }
 
-static bool is_lent_as_mdev(const struct watched *watched, const char *name)
+static bool is_lent_as_mdev(const struct kind *kind, const char *name)
 {
 	char address[NAMES_ADDRESS_SIZE];
 	const struct gpu_function *f;
 
-	if (watched->kind != GPU_KIND_VGPU ||
-	    names_pcidevice_address(watched->gpus->deps.node_name, name, address) < 0)
+	if (kind->kind != GPU_KIND_VGPU ||
+	    names_pcidevice_address(kind->gpus->deps.node_name, name, address) < 0)
 		return false;
-	f = gpu_cards_function(&watched->gpus->cards, address, NULL);
+	f = gpu_cards_function(&kind->gpus->cards, address, NULL);
 	return f && f->mdev;
 }
 
-/* An object of a card tells the others of it, too: a function waits for its card, the card for its
+/* An object of a card concerns the others of it, too: a function waits for its card, the card for its
  * functions. */
 static void on_change(void *arg, const char *name, const struct entry *before,
 		      const struct entry *after)
 {
-	struct watched *watched = arg;
-	struct gpus *gpus = watched->gpus;
-	auto_free char *key = gpu_key(watched->kind, name);
-	const struct gpu_card *card;
+	struct kind *kind = arg;
+	struct gpus *gpus = kind->gpus;
+	const struct gpu_card *card = gpu_view_card(&gpus->world, kind->kind, name);
 
 	(void)before;
-	echoes_hear(gpus->echoes, key, after);
 	if (!after)
-		gpu_memory_forget(gpu_deeds_memory(gpus->deeds), key);
-	if (!informed(gpus))
-		return;
-	if (is_lent_as_mdev(watched, name))
+		gpu_attempts_forget(kind->attempts, name);
+	if (is_lent_as_mdev(kind, name))
 		gpus->deps.on_lent(gpus->deps.arg);
-	touch(gpus, watched->kind, name);
-	card = gpu_view_card(&gpus->world, watched->kind, name);
+	reconcile_changed(kind->reconcile, name);
 	if (card)
-		touch_card(gpus, card);
+		enqueue_card(gpus, card);
 }
 
 static void on_synced(void *arg)
 {
-	const struct watched *watched = arg;
+	const struct kind *kind = arg;
 
-	gpus_synced(watched->gpus);
+	gpus_synced(kind->gpus);
 }
 
-static void on_over(void *arg, const char *key, const char *card, bool changed)
+/* A task for @card is over. @changed: what a scan sees of it may be different now. */
+static void card_is_free(struct gpus *gpus, const char *card, bool changed)
 {
-	struct gpus *gpus = arg;
 	const struct gpu_card *found = gpu_cards_find(&gpus->cards, card);
 
-	if (key)
-		workq_run_add(gpus->queue, key);
 	if (found)
-		touch_card(gpus, found);
+		enqueue_card(gpus, found);
 	if (changed)
 		gpus->deps.on_moved(gpus->deps.arg);
 }
 
-static int64_t generation_of(const struct gpus *gpus, const char *key)
-{
-	const struct informer *informer = gpus->world.objects[gpu_key_kind(key)];
-	const struct api_meta *meta = store_object(informer_store(informer), key + GPU_KEY_NAME);
-
-	return meta ? meta->generation : 0;
-}
-
-static void ask(struct gpus *gpus, const char *key)
-{
-	const struct gpu_card *card =
-		gpu_view_card(&gpus->world, gpu_key_kind(key), key + GPU_KEY_NAME);
-
-	if (card)
-		gpu_deeds_ask(gpus->deeds, key, card->pci->address);
-}
-
-/* --- the queue ----------------------------------------------------------------------------------- */
-
-/* True if it is too early to decide: then it has been put off, or waits for a change. */
-static bool put_off(struct gpus *gpus, const char *key)
-{
-	const char *name = key + GPU_KEY_NAME;
-	const struct informer *informer = gpus->world.objects[gpu_key_kind(key)];
-	const struct entry *entry =
-		informed(gpus) ? store_get(informer_store(informer), name) : NULL;
-	const struct entry *claim = store_get(informer_store(gpus->deps.claims), name);
-	auto_free char *claim_key = gpu_write_claim_key(name);
-	uint64_t now = clock_now_ms(gpus->deps.clock);
-	uint64_t wait_ms;
-
-	if (!informed(gpus) || (entry && !entry->object))
-		return true;
-	wait_ms = echoes_wait_ms(gpus->echoes, key, entry, now);
-	if (wait_ms == 0)
-		wait_ms = echoes_wait_ms(gpus->echoes, claim_key, claim, now);
-	if (wait_ms == 0 && !informer_installed(informer))
-		wait_ms = INSTALL_MS;
-	if (wait_ms > 0)
-		workq_run_add_after(gpus->queue, key, wait_ms);
-	return wait_ms > 0;
-}
-
-static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+static void on_free(void *arg, const char *card)
 {
 	struct gpus *gpus = arg;
-	struct gpu_decision decision = { 0 };
 
-	if (!put_off(gpus, key))
-		gpu_view_plan(&gpus->world, gpu_key_kind(key), key + GPU_KEY_NAME, &decision);
-	switch (decision.step) {
-	case GPU_CREATE:
-	case GPU_SPEC:
-	case GPU_TELL:
-	case GPU_DELETE:
-	case GPU_CLAIM:
-	case GPU_UNCLAIM:
-		gpu_writes_start(gpus->writes, key, &decision, end, end_arg);
-		return;
-	case GPU_ACT:
-		gpu_deeds_act(gpus->deeds, key, generation_of(gpus, key), &decision.act);
-		break;
-	case GPU_LOOK:
-		ask(gpus, key);
-		break;
-	case GPU_REST:
-		if (decision.again_ms > 0)
-			workq_run_add_after(gpus->queue, key, decision.again_ms);
-		break;
-	}
-	gpu_decision_done(&decision);
-	end(end_arg, 0, NULL);
+	gpu_attempts_drop_look(gpus->kinds[GPU_KIND_MIG].attempts, card);
+	card_is_free(gpus, card, true);
 }
 
-/* --- the whole ----------------------------------------------------------------------------------- */
+/* --- the three kinds, as struct reconcile_spec has them -------------------------------------------- */
+
+static bool has_inventory(void *arg)
+{
+	const struct kind *kind = arg;
+
+	return kind->gpus->world.inventory != NULL;
+}
+
+static bool is_ours(void *arg, const char *name, const void *object)
+{
+	const struct kind *kind = arg;
+
+	return object || gpu_view_card(&kind->gpus->world, kind->kind, name);
+}
+
+/* An object that somebody made without the label by which it is seen gets it. False: it has it. */
+static bool plan_label(const struct kind *kind, const struct reconcile_view *view,
+		       struct decision *ret_decision)
+{
+	const struct gpus *gpus = kind->gpus;
+	const struct api_meta *meta = view->object;
+	const char *label = meta ? api_meta_label(meta, NAMES_LABEL_NODE) : NULL;
+
+	if (!meta || meta->deletion_timestamp || (label && strcmp(label, gpus->node_label) == 0))
+		return false;
+	if ((label && *label) || gpu_view_is_foreign(&gpus->world, kind->kind, view->object)) {
+		err_set(&ret_decision->failure, ERR_RETRY, -EEXIST,
+			"an object that this node needs is another node's: correct or delete it");
+		return true;
+	}
+	ret_decision->step = STEP_PATCH;
+	ret_decision->detail = DETAIL_LABEL;
+	ret_decision->body = patch_new(meta);
+	json_object_set_new(json_object_get(ret_decision->body, "metadata"), "labels",
+			    json_pack("{s:s}", NAMES_LABEL_NODE, gpus->node_label));
+	return true;
+}
+
+/* While another task has the card its end is waited for; then the object is read, and then the task
+ * begins. */
+static void plan_task(const struct kind *kind, const struct reconcile_view *view,
+		      struct gpu_decision *d, struct decision *ret_decision)
+{
+	const struct gpu_card *card = gpu_view_card(&kind->gpus->world, kind->kind, view->key);
+	struct gpu_act *job;
+
+	if (gpu_tasks_is_busy(kind->gpus->tasks, card->pci->address)) {
+		ret_decision->step = STEP_REST;
+		return;
+	}
+	if (!view->fresh) {
+		ret_decision->step = STEP_READ;
+		return;
+	}
+	job = xcalloc(1, sizeof(*job));
+	*job = d->act;
+	(void)snprintf(job->card, sizeof(job->card), "%s", card->pci->address);
+	ret_decision->job = job;
+	ret_decision->job_free = free;
+}
+
+static void plan_object(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
+{
+	static const enum step steps[] = {
+		[GPU_REST] = STEP_REST,         [GPU_CREATE] = STEP_CREATE, [GPU_SPEC] = STEP_PATCH,
+		[GPU_TELL] = STEP_PATCH_STATUS, [GPU_DELETE] = STEP_DELETE, [GPU_ACT] = STEP_ACT,
+		[GPU_CLAIM] = STEP_REST, /* the claims' reconcile does it */
+		[GPU_UNCLAIM] = STEP_REST,      [GPU_LOOK] = STEP_ACT,
+	};
+	const struct kind *kind = arg;
+	const struct gpus *gpus = kind->gpus;
+	struct gpu_decision d;
+
+	if (plan_label(kind, view, ret_decision))
+		return;
+	if (kind->kind == GPU_KIND_VGPU && !reconcile_is_settled(gpus->claims, view->key)) {
+		ret_decision->again_ms = RECONCILE_AGAIN_MS;
+		return;
+	}
+	gpu_view_plan(&gpus->world, kind->kind, view, &d);
+	*ret_decision = (struct decision){
+		.step = steps[d.step],
+		.detail = (int)d.step,
+		.body = steps[d.step] == STEP_REST ? NULL : take_ptr(d.body),
+		.again_ms = d.again_ms,
+		.warning = d.warning,
+		.event_reason = xstrdup_or_null(d.event_reason),
+		.event_message = take_ptr(d.event_message),
+	};
+	if (ret_decision->step == STEP_ACT)
+		plan_task(kind, view, &d, ret_decision);
+	gpu_decision_done(&d);
+}
+
+static void on_end(void *arg, const struct gpu_task_end *end)
+{
+	struct kind *kind = arg;
+	struct gpus *gpus = kind->gpus;
+	uint64_t now_ms = clock_now_ms(gpus->deps.clock);
+
+	if (end->outcome->failed)
+		log_warn("a card was not changed", log_str("kind", gpu_kind_api(kind->kind)->kind),
+			 log_str("object", end->key), log_str("card", end->card),
+			 log_str("reason", end->outcome->message));
+	gpu_attempts_end(kind->attempts, end->key, end->outcome, now_ms);
+	gpu_attempts_drop_look(gpus->kinds[GPU_KIND_MIG].attempts, end->card);
+	reconcile_acted(kind->reconcile, end->key);
+	card_is_free(gpus, end->card, true);
+}
+
+static void on_look(void *arg, const struct gpu_task_end *end)
+{
+	struct kind *kind = arg;
+
+	gpu_attempts_keep_look(kind->attempts, end->card, end->look, end->outcome,
+			       clock_now_ms(kind->gpus->deps.clock));
+	reconcile_acted(kind->reconcile, end->key);
+	card_is_free(kind->gpus, end->card, false);
+}
+
+static bool begin_task(void *arg, const struct reconcile_view *view,
+		       const struct decision *decision)
+{
+	struct kind *kind = arg;
+	const struct gpu_act *act = decision->job;
+	const struct api_meta *meta = view->object;
+
+	if (decision->detail == GPU_LOOK) {
+		gpu_tasks_look(kind->gpus->tasks, view->key, act->card, on_look, kind);
+		return true;
+	}
+	gpu_attempts_begin(kind->attempts, view->key, meta->generation, act);
+	gpu_tasks_act(kind->gpus->tasks, view->key, act, on_end, kind);
+	return true;
+}
+
+/* The PCIDevice has the name of its card's or vGPU's object; it has this in its history, too. */
+static void audit_step(void *arg, const struct reconcile_view *view,
+		       const struct decision *decision)
+{
+	const struct kind *kind = arg;
+	const struct gpus_deps *deps = &kind->gpus->deps;
+	const char *word = gpu_kind_api(kind->kind)->kind;
+	const struct api_meta *device = store_object(informer_store(deps->devices), view->key);
+
+	if (decision->detail == DETAIL_LABEL)
+		log_info("object had no label of its node and has it now", log_str("kind", word),
+			 log_str("object", view->key));
+	if (!decision->event_reason)
+		return;
+	audit_record(deps->events, &(struct events_about){ &pcidevice_kind, device },
+		     &(struct audit){
+			     .action = "configure",
+			     .result = audit_result(decision->event_reason, decision->warning),
+			     .kind = word,
+			     .device = view->key,
+			     .node = deps->node_name,
+			     .reason = decision->event_reason,
+			     .message = decision->event_message,
+			     .warning = decision->warning,
+		     });
+}
+
+/* The next step may be one of its claim. */
+static void enqueue_claim(void *arg, const char *name, const void *object)
+{
+	const struct kind *kind = arg;
+
+	(void)object;
+	reconcile_enqueue(kind->gpus->claims, name);
+}
+
+/* --- the claims of vGPUs: the steps of the same plan that are about them ---------------------------- */
+
+static bool is_of_a_function(void *arg, const char *name, const void *object)
+{
+	const struct kind *vgpus = arg;
+
+	(void)object;
+	return gpu_view_card(&vgpus->gpus->world, GPU_KIND_VGPU, name) != NULL;
+}
+
+static void plan_claim(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
+{
+	const struct kind *vgpus = arg;
+	struct gpu_decision d;
+
+	if (!reconcile_is_settled(vgpus->reconcile, view->key)) {
+		ret_decision->again_ms = RECONCILE_AGAIN_MS;
+		return;
+	}
+	gpu_view_plan_claim(&vgpus->gpus->world, view, &d);
+	ret_decision->detail = (int)d.step;
+	if (d.step == GPU_CLAIM) {
+		ret_decision->step = view->object ? STEP_PATCH : STEP_CREATE;
+		ret_decision->body = take_ptr(d.body);
+	} else if (d.step == GPU_UNCLAIM) {
+		ret_decision->step = STEP_DELETE;
+	}
+	gpu_decision_done(&d);
+}
+
+/* --- life ---------------------------------------------------------------------------------------- */
+
+static struct reconcile_spec spec_of(const struct gpus *gpus, const char *name,
+				     const struct api_kind *kind, const struct informer *objects)
+{
+	return (struct reconcile_spec){
+		.name = name,
+		.kind = kind,
+		.objects = objects,
+		.needs = gpus->needs,
+		.field_manager = "hostdev-agent",
+		.max_running = RUNS_AT_A_TIME,
+		.client = gpus->deps.client,
+		.clock = gpus->deps.clock,
+		.events = gpus->deps.events,
+		.metrics = gpus->deps.metrics,
+	};
+}
+
+static void make_kind(struct gpus *gpus, enum gpu_kind which)
+{
+	const struct api_kind *api = gpu_kind_api(which);
+	struct kind *kind = &gpus->kinds[which];
+	struct reconcile_spec spec = spec_of(gpus, api->plural, api, kind->informer);
+
+	spec.is_ready = has_inventory;
+	spec.is_ours = is_ours;
+	spec.plan = plan_object;
+	spec.after = audit_step;
+	spec.act = begin_task;
+	spec.rested = which == GPU_KIND_VGPU ? enqueue_claim : NULL;
+	spec.arg = kind;
+	kind->reconcile = reconcile_new(&spec);
+}
+
+static void make_claims(struct gpus *gpus)
+{
+	struct reconcile_spec spec =
+		spec_of(gpus, "vgpuclaims", &pcideviceclaim_kind, gpus->deps.claims);
+
+	spec.is_ready = has_inventory;
+	spec.is_ours = is_of_a_function;
+	spec.plan = plan_claim;
+	spec.arg = &gpus->kinds[GPU_KIND_VGPU];
+	gpus->claims = reconcile_new(&spec);
+}
+
+static void make_informers(struct gpus *gpus)
+{
+	auto_free char *ours = xasprintf("%s=%s", NAMES_LABEL_NODE, gpus->node_label);
+	struct informer_deps deps = { gpus->deps.client, gpus->deps.clock, gpus->deps.metrics };
+
+	gpus->needs[GPU_KINDS] = gpus->deps.claims;
+	gpus->needs[GPU_KINDS + 1] = gpus->deps.devices;
+	for (int i = 0; i < GPU_KINDS; i++) {
+		struct kind *kind = &gpus->kinds[i];
+
+		*kind = (struct kind){ .gpus = gpus, .kind = (enum gpu_kind)i };
+		kind->attempts = gpu_attempts_new();
+		kind->informer = informer_new(&deps, &(struct informer_spec){
+							     .kind = gpu_kind_api(kind->kind),
+							     .label_selector = ours,
+							     .handlers = { .on_change = on_change,
+									   .on_synced = on_synced },
+							     .arg = kind,
+						     });
+		gpus->world.objects[i] = gpus->needs[i] = kind->informer;
+		gpus->world.attempts[i] = kind->attempts;
+	}
+}
 
 struct gpus *gpus_new(const struct gpus_deps *deps)
 {
 	struct gpus *gpus = xcalloc(1, sizeof(*gpus));
 
 	gpus->deps = *deps;
-	gpus->deeds = gpu_deeds_new(deps->loop, deps->clock, &deps->options, on_over, gpus);
-	gpus->echoes = echoes_new();
-	gpus->world = (struct gpu_world){ .deps = &gpus->deps,
-					  .cards = &gpus->cards,
-					  .acts = gpu_deeds_acts(gpus->deeds),
-					  .memory = gpu_deeds_memory(gpus->deeds) };
-	gpus->writes = gpu_writes_new(&gpus->world, gpus->echoes);
-	gpus->queue = workq_run_new(&(struct workq_run_spec){
-		.name = "gpus",
-		.max_running = RUNS_AT_A_TIME,
-		.work = work,
-		.arg = gpus,
-		.clock = deps->clock,
-		.metrics = deps->metrics,
-	});
+	gpus->node_label = names_label_value(deps->node_name);
+	gpus->tasks = gpu_tasks_new(deps->loop, &deps->options, on_free, gpus);
+	gpus->world.deps = &gpus->deps;
+	gpus->world.cards = &gpus->cards;
+	gpus->world.tasks = gpus->tasks;
+	make_informers(gpus);
+	make_claims(gpus);
+	for (int kind = 0; kind < GPU_KINDS; kind++)
+		make_kind(gpus, (enum gpu_kind)kind);
 	return gpus;
 }
 
@@ -277,50 +447,31 @@ struct gpus *gpus_free(struct gpus *gpus)
 {
 	if (!gpus)
 		return NULL;
-	gpu_writes_free(gpus->writes);
-	workq_run_free(gpus->queue);
 	for (int kind = 0; kind < GPU_KINDS; kind++)
-		informer_free(gpus->watched[kind].informer);
-	echoes_free(gpus->echoes);
-	gpu_deeds_free(gpus->deeds);
+		reconcile_free(gpus->kinds[kind].reconcile);
+	reconcile_free(gpus->claims);
+	gpu_tasks_free(gpus->tasks);
+	for (int kind = 0; kind < GPU_KINDS; kind++) {
+		informer_free(gpus->kinds[kind].informer);
+		gpu_attempts_free(gpus->kinds[kind].attempts);
+	}
 	gpu_cards_done(&gpus->cards);
+	free(gpus->node_label);
 	free(gpus->label);
 	free(gpus);
 	return NULL;
 }
 
-static void start(struct gpus *gpus)
-{
-	auto_free char *label = names_label_value(gpus->deps.node_name);
-	auto_free char *ours = xasprintf("%s=%s", NAMES_LABEL_NODE, label);
-	struct informer_deps deps = { gpus->deps.client, gpus->deps.clock, gpus->deps.metrics };
-
-	gpus->started = true;
-	for (int kind = 0; kind < GPU_KINDS; kind++) {
-		struct watched *watched = &gpus->watched[kind];
-
-		*watched = (struct watched){ .gpus = gpus, .kind = (enum gpu_kind)kind };
-		watched->informer = informer_new(
-			&deps,
-			&(struct informer_spec){
-				.kind = gpu_kind_api(watched->kind),
-				.label_selector = ours,
-				.handlers = { .on_change = on_change, .on_synced = on_synced },
-				.arg = watched,
-			});
-		gpus->world.objects[kind] = watched->informer;
-	}
-	for (int kind = 0; kind < GPU_KINDS; kind++)
-		informer_start(gpus->watched[kind].informer);
-}
-
 void gpus_set(struct gpus *gpus, const struct inventory *inventory)
 {
+	bool start = !gpus->started; /* also without a card: who made an object for none is told */
+
 	gpu_cards_done(&gpus->cards);
 	gpu_cards_make(inventory->facts, &gpus->cards);
 	gpus->world.inventory = inventory;
-	if (!gpus->started)
-		start(gpus); /* also without a card: who made an object for none is told */
+	gpus->started = true;
+	for (int kind = 0; start && kind < GPU_KINDS; kind++)
+		informer_start(gpus->kinds[kind].informer);
 	gpus_synced(gpus);
 }
 
@@ -336,8 +487,6 @@ static bool says_taken(const struct gpus *gpus, const char *name)
 
 void gpus_offered(struct gpus *gpus)
 {
-	if (!informed(gpus))
-		return;
 	for (size_t i = 0; i < gpus->cards.len; i++) {
 		const struct gpu_card *card = &gpus->cards.items[i];
 
@@ -346,7 +495,7 @@ void gpus_offered(struct gpus *gpus)
 				names_pcidevice(gpus->deps.node_name, card->items[j].pci->address);
 
 			if (gpu_view_taken(&gpus->world, &card->items[j]) != says_taken(gpus, name))
-				touch(gpus, GPU_KIND_VGPU, name);
+				reconcile_enqueue(gpus->kinds[GPU_KIND_VGPU].reconcile, name);
 		}
 	}
 }
@@ -371,7 +520,7 @@ const char *gpus_resource(const struct gpus *gpus, const char *uuid)
 	auto_free char *name = NULL;
 	const struct vgpudevice *object;
 
-	if (!f || !gpus->started)
+	if (!f)
 		return NULL;
 	name = names_pcidevice(gpus->deps.node_name, f->pci->address);
 	object = store_object(informer_store(gpus->world.objects[GPU_KIND_VGPU]), name);
@@ -381,7 +530,7 @@ const char *gpus_resource(const struct gpus *gpus, const char *uuid)
 bool gpus_ready(struct gpus *gpus, struct str *reason)
 {
 	for (int kind = 0; gpus->started && kind < GPU_KINDS; kind++) {
-		struct informer *informer = gpus->watched[kind].informer;
+		struct informer *informer = gpus->kinds[kind].informer;
 
 		if (informer_synced(informer))
 			continue;

@@ -1,17 +1,17 @@
 /*
- * gpus: carries out the SRIOVGPUDevices, VGPUDevices and MigConfigurations of this node.
+ * gpus: reconciles the SRIOVGPUDevices, VGPUDevices and MigConfigurations of this node, and the
+ * PCIDeviceClaims by which vGPUs without a mediated device are offered: a reconcile (kube/reconcile.h)
+ * each, with the plans card_plan, vgpu_plan (for the claims, too) and mig_plan.
  *
- * Looks at one object at a time, several side by side: asks its plan for the next step, does it, and waits
- * for the world to show it. On a node without an NVIDIA card that can be divided nothing runs, and nothing is
- * written but that an object which somebody made there is about none.
+ * ACT runs one task of gpu_task.h for the card. On a node without an NVIDIA card that can be divided
+ * nothing runs, and nothing is written but that an object which somebody made there is about none.
  */
 #pragma once
 
 #include <stdbool.h>
 
-#include "agent/gpu/gpu_acts.h"
+#include "agent/gpu/gpu_task.h"
 
-struct api_kind;
 struct clock;
 struct events;
 struct gpus;
@@ -39,8 +39,6 @@ struct gpus_deps {
 	/* Has no pod the device @id (an address, or the UUID of a mediated device)? If one has, *@ret_holder says
 	 * which (the caller frees), NULL if that is not known yet. May be NULL: no pod ever has one. */
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
-	/* The object @name of @kind cannot be made, since there is one, which is not seen. */
-	void (*on_hidden)(void *arg, const struct api_kind *kind, const char *name);
 	/* Is the resource, of a mediated device, another kind's on this node? May be NULL: it never is. */
 	bool (*is_taken)(void *arg, const char *resource);
 	void *arg;

@@ -1,6 +1,7 @@
-#include "agent/gpu/gpu_words.h"
+/* gpu_task: the command lines of acts. */
+#include "agent/gpu/gpu_task.h"
 
-#include "agent/gpu/gpu_acts.h"
+#include "api/json_values.h"
 #include "base/str.h"
 #include "unit/suite.h"
 
@@ -49,7 +50,7 @@ static void words_are(void **state)
 	};
 	struct json_strs *words = *state;
 	auto_str struct str got = STR_INIT;
-	const char *tool = gpu_words(&options, &c->act, words);
+	const char *tool = gpu_task_words(&options, &c->act, words);
 
 	str_add(&got, tool ? tool : "helper");
 	for (size_t i = 0; i < words->len; i++)

@@ -48,6 +48,19 @@ static void begin_divided(struct bench *b)
 	forget(b);
 }
 
+/* And the first function is a vGPU by now. */
+static void begin_configured(struct bench *b)
+{
+	begin_divided(b);
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	bench_finish(b, DONE, NULL);
+	bench_finish(b, "[N/A]", NULL);
+	bench_has(b, A_VGPU);
+	assert_non_null(bench_object(b, CLAIMS, FN4));
+	forget(b);
+}
+
 static void a_card_is_divided_and_is_one_again(void **state)
 {
 	struct bench *b = *state;
@@ -61,10 +74,7 @@ static void a_card_is_divided_and_is_one_again(void **state)
 	bench_settle(b);
 	assert_writes(b, "PATCH card/status Applying|");
 	assert_events(b, "");
-	/* The card is asked about MIG before, and is kept alone meanwhile. */
-	assert_programs(ASK);
-	bench_finish(b, "[N/A]", NULL);
-	assert_programs("/sm -e " PF "|");
+	assert_programs("/sm -e " PF "|"); /* and no question about MIG meanwhile */
 	assert_int_equal(b->moves, 0);
 	bench_finish(b, "", NULL);
 	assert_int_equal(b->moves, 1);
@@ -223,6 +233,60 @@ static void what_failed_is_told_and_tried_again(void **state)
 	bench_finish(b, "", NULL);
 }
 
+/* Another object of the name is another matter, even at the same generation. */
+static void a_new_object_waits_for_no_old_failure(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	bench_finish(b, "", &bench_failed);
+	bench_finish(b, "[N/A]", NULL);
+	bench_has(b, NO_VGPU);
+	assert_string_equal(bench_ready(b, VGPUS, FN4), "HelperFailed");
+	forget(b);
+	bench_remove(b, VGPUS, FN4);
+	bench_settle(b);
+	assert_writes(b, "POST vgpu4|PATCH vgpu4/status Disabled|");
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	assert_programs(SET("1146"));
+	bench_finish(b, DONE, NULL);
+	bench_finish(b, "[N/A]", NULL);
+}
+
+/* On a node with many cards no card waits for the others. */
+static void cards_are_divided_side_by_side(void **state)
+{
+	enum { CARDS_HERE = 12 };
+	struct bench *b = *state;
+	char *lines[CARDS_HERE + 1] = { NULL };
+	char *at;
+	int divided = 0;
+
+	for (int i = 0; i < CARDS_HERE; i++) {
+		lines[i] = xstrdup(BARE_CARD);
+		at = strstr(lines[i], PF);
+		at[5] = i < 6 ? 'a' : 'b';
+		at[6] = (char)('0' + i % 6);
+	}
+	bench_settle(b);
+	bench_scan(b, (const char *const *)lines);
+	for (int i = 0; i < CARDS_HERE; i++) {
+		auto_free char *name = xasprintf("node1-0000%c%d000", i < 6 ? 'a' : 'b', i % 6);
+
+		bench_user_writes(b, CARDS, name, ON);
+		free(lines[i]);
+	}
+	bench_settle(b);
+	for (const char *p = strstr(str_cstr(&programs), "/sm -e"); p; p = strstr(p + 1, "/sm -e"))
+		divided++;
+	assert_int_equal(divided, CARDS_HERE);
+	while (runs.len > 0)
+		bench_finish(b, "", NULL);
+}
+
 static void a_program_that_does_not_end_keeps_the_card(void **state)
 {
 	struct bench *b = *state;
@@ -252,13 +316,7 @@ static void a_vgpu_in_a_pod_is_kept(void **state)
 {
 	struct bench *b = *state;
 
-	begin_divided(b);
-	bench_user_writes(b, VGPUS, FN4, A_TYPE);
-	bench_settle(b);
-	bench_finish(b, DONE, NULL);
-	bench_finish(b, "[N/A]", NULL);
-	bench_has(b, A_VGPU);
-	forget(b);
+	begin_configured(b);
 	b->pod = "pod default/vm";
 	bench_user_writes(b, VGPUS, FN4, OFF);
 	bench_settle(b);
@@ -319,17 +377,52 @@ static void a_claim_waits_for_its_vgpu(void **state)
 	assert_writes(b, "POST claim4|");
 }
 
+/* A claim is not made for what the watch of the vGPUs shows, while that is behind. */
+static void a_claim_is_not_made_for_what_is_outdated(void **state)
+{
+	struct bench *b = *state;
+
+	begin_configured(b);
+	b->slow = VGPUS;
+	bench_has(b, CARD, FUNCTIONS, VGPU(VF1, "1146", ",'7  : NVIDIA A2-1B'"),
+		  VGPU(VF2, "0", A2_TYPES));
+	assert_writes(b, "PATCH vgpu4/status Configured|");
+	bench_has(b, A_VGPU); /* as it was, and as the watch shows it */
+	bench_remove(b, CLAIMS, FN4);
+	bench_run(b, 1000);
+	assert_writes(b, "");
+	bench_catch_up(b);
+	bench_settle(b);
+	assert_writes(b, "POST claim4|PATCH vgpu4/status Configured|");
+}
+
+/* The watch of the claims shows the new claim, and at once that another program has changed it. */
+static void a_claim_that_changes_at_once_is_known(void **state)
+{
+	struct bench *b = *state;
+
+	begin_configured(b);
+	b->slow = CLAIMS;
+	bench_remove(b, CLAIMS, FN4);
+	bench_catch_up(b);
+	b->slow = CLAIMS;
+	bench_settle(b);
+	assert_writes(b, "POST claim4|");
+	bench_user_writes(b, CLAIMS, FN4, "{'metadata':{'labels':{'l':'1'}}}");
+	bench_catch_up(b);
+	bench_user_writes(b, VGPUS, FN4, OFF);
+	bench_settle(b);
+	assert_writes(b, "DELETE claim4|");
+	assert_programs(SET("0"));
+	bench_finish(b, DONE, NULL);
+	bench_finish(b, "[N/A]", NULL);
+}
+
 static void a_claim_is_made_again_and_gets_the_resource_of_the_type(void **state)
 {
 	struct bench *b = *state;
 
-	begin_divided(b);
-	bench_user_writes(b, VGPUS, FN4, A_TYPE);
-	bench_settle(b);
-	bench_finish(b, DONE, NULL);
-	bench_finish(b, "[N/A]", NULL);
-	bench_has(b, A_VGPU);
-	forget(b);
+	begin_configured(b);
 	bench_remove(b, CLAIMS, FN4);
 	bench_settle(b);
 	assert_writes(b, "POST claim4|");
@@ -389,6 +482,11 @@ static void who_loses_the_name_is_told(void **state)
 	assert_string_equal(gpus_resource(b->gpus, MDEV_UUID), "nvidia.com/NVIDIA_A2-4C");
 	assert_string_equal(gpus_parent(b->gpus, VF1), CARD_NAME);
 	assert_null(gpus_parent(b->gpus, PF));
+	assert_true(b->lent > 0); /* as what it is lent depends on its object */
+	b->lent = 0;
+	bench_user_writes(b, VGPUS, FN5, "{'metadata':{'labels':{'l':'1'}}}");
+	bench_settle(b);
+	assert_int_equal(b->lent, 0);
 	forget(b);
 	b->is_taken = true;
 	gpus_offered(b->gpus);
@@ -415,7 +513,7 @@ static void nothing_is_decided_before_all_is_known(void **state)
 	assert_writes(b, "");
 	assert_programs("");
 	b->unlisted = NULL;
-	bench_settle(b);
+	bench_run(b, 60000);
 	assert_true(gpus_ready(b->gpus, NULL));
 	assert_writes(
 		b,
@@ -438,6 +536,102 @@ static void an_object_of_another_node_is_left_alone(void **state)
 	assert_programs("");
 }
 
+/* Somebody made it by hand, without the label by which it is seen. */
+static void an_object_without_the_label_gets_it(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	b->hidden = CARDS "/" CARD_NAME;
+	bench_user_writes(b, CARDS, CARD_NAME, ON);
+	bench_has(b, BARE_CARD);
+	assert_writes(b, "POST card|PATCH card|PATCH card/status Applying|");
+	assert_null(b->hidden);
+	assert_programs("/sm -e " PF "|");
+}
+
+/* A question reads the object before, too, and may find one that it did not see. */
+static void a_question_finds_an_object_without_the_label(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	b->hidden = MIGS "/" CARD_NAME;
+	bench_user_writes(b, MIGS, CARD_NAME,
+			  "{'spec':{'nodeName':'node1','gpuAddress':'" PF "'}}");
+	bench_has(b, NO_VGPU);
+	answer_smi(b, "Disabled", "");
+	assert_string_equal(bench_ready(b, MIGS, CARD_NAME), "Disabled");
+	assert_null(b->hidden);
+}
+
+static struct foreign_case {
+	const char *name;
+	const char *text;
+} foreigns[] = {
+	{ "an object that says another node is in the way", "{'spec':{'nodeName':'node2'}}" },
+	{ "an object with another node's label is in the way",
+	  "{'metadata':{'labels':{'nodename':'node2'}},'spec':{'nodeName':'node1'}}" },
+};
+
+static void an_object_is_in_the_way(void **state)
+{
+	const struct foreign_case *c = suite_row(state);
+	struct bench *b = *state;
+
+	bench_settle(b);
+	b->hidden = CARDS "/" CARD_NAME;
+	bench_user_writes(b, CARDS, CARD_NAME, c->text);
+	bench_has(b, BARE_CARD);
+	bench_run(b, 20000);
+	assert_in_range(b->writes.len, 1,
+			10 * strlen("POST card|")); /* refused, and not again and again */
+	assert_null(strstr(str_cstr(&b->writes), "PATCH"));
+	bench_remove(b, CARDS, CARD_NAME);
+	b->hidden = NULL;
+	forget(b);
+	bench_run(b, 60000);
+	assert_writes(b, "POST card|PATCH card/status Disabled|");
+}
+
+/* A task cannot be taken back. The answer to a write is as good as a read, and while another task has the
+ * card nothing is read for the next. */
+static void an_object_is_read_before_its_task(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_settle(b);
+	assert_programs(SET("1146"));
+	bench_user_writes(b, VGPUS, FN5, A_TYPE);
+	bench_run(b, 20000);
+	assert_string_equal(str_cstr(&b->reads), "");
+	bench_finish(b, DONE, NULL);
+	bench_finish(b, "[N/A]", NULL);
+	assert_non_null(strstr(str_cstr(&b->reads), "vgpu5|"));
+	assert_null(strstr(str_cstr(&b->reads), "vgpu4|"));
+	assert_int_equal(runs.len, 1);
+}
+
+/* The watch is slow: what is to be done is not what it shows. */
+static void what_is_read_counts(void **state)
+{
+	struct bench *b = *state;
+
+	begin_divided(b);
+	bench_user_writes(b, VGPUS, FN4, "{'status':{'managedType':'1146'}}");
+	bench_settle(b);
+	forget(b);
+	b->slow = VGPUS;
+	bench_user_writes(b, VGPUS, FN4, A_TYPE);
+	bench_user_writes(b, VGPUS, FN4, OFF);
+	json_array_remove(b->unshown, 1); /* the last word comes with the object */
+	bench_catch_up(b);
+	bench_settle(b);
+	assert_programs("");
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -453,11 +647,18 @@ int main(void)
 		  a_spec_that_changes_meanwhile_counts, NULL);
 	suite_add(&suite, "what failed is told, and tried again",
 		  what_failed_is_told_and_tried_again, NULL);
+	suite_add(&suite, "a new object waits for no old failure",
+		  a_new_object_waits_for_no_old_failure, NULL);
+	suite_add(&suite, "cards are divided side by side", cards_are_divided_side_by_side, NULL);
 	suite_add(&suite, "a program that does not end keeps the card",
 		  a_program_that_does_not_end_keeps_the_card, NULL);
 	suite_add(&suite, "a vGPU in a pod is kept", a_vgpu_in_a_pod_is_kept, NULL);
 	suite_add(&suite, "a vGPU outlives its claim", a_vgpu_outlives_its_claim, NULL);
 	suite_add(&suite, "a claim waits for its vGPU", a_claim_waits_for_its_vgpu, NULL);
+	suite_add(&suite, "a claim is not made for what is outdated",
+		  a_claim_is_not_made_for_what_is_outdated, NULL);
+	suite_add(&suite, "a claim that changes at once is known",
+		  a_claim_that_changes_at_once_is_known, NULL);
 	suite_add(&suite, "a claim is made again, and gets the resource of the type",
 		  a_claim_is_made_again_and_gets_the_resource_of_the_type, NULL);
 	suite_add(&suite, "an unchanged node is not written about",
@@ -468,5 +669,14 @@ int main(void)
 		  nothing_is_decided_before_all_is_known, NULL);
 	suite_add(&suite, "an object of another node is left alone",
 		  an_object_of_another_node_is_left_alone, NULL);
+	suite_add(&suite, "an object without the label gets it",
+		  an_object_without_the_label_gets_it, NULL);
+	suite_add(&suite, "a question finds an object without the label",
+		  a_question_finds_an_object_without_the_label, NULL);
+	suite_rows(&suite, foreigns, an_object_is_in_the_way);
+	suite_add(&suite, "an object is read before its task", an_object_is_read_before_its_task,
+		  NULL);
+	suite_add(&suite, "what is read counts, not what the watch shows", what_is_read_counts,
+		  NULL);
 	return suite_run(&suite, "gpus");
 }

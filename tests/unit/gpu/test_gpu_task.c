@@ -1,5 +1,5 @@
-/* gpu_acts: a script in the place of hostdev-helper and of the vendor's commands. */
-#include "agent/gpu/gpu_acts.h"
+/* gpu_task: a script in the place of hostdev-helper and of the vendor's commands. */
+#include "agent/gpu/gpu_task.h"
 
 #include <string.h>
 
@@ -7,13 +7,14 @@
 #include "unit/agent/fake_helper.h"
 #include "unit/gpu/smi_texts.h"
 
+#define KEY   "node1-000008000"
 #define PF    "0000:08:00.0"
 #define OTHER "0000:09:00.0"
 #define CALLS "echo \"$*\" >>$here/calls\n"
 
 struct scene {
 	struct fake_helper fake;
-	struct gpu_acts *acts;
+	struct gpu_tasks *tasks;
 	int ended, freed;
 	struct gpu_outcome outcome;
 	struct mig_look look;
@@ -25,7 +26,7 @@ static void on_free(void *arg, const char *card)
 	struct scene *s = arg;
 
 	assert_string_equal(card, PF);
-	assert_false(gpu_acts_busy(s->acts, card));
+	assert_false(gpu_tasks_is_busy(s->tasks, card));
 	s->freed++;
 	uv_stop(&s->fake.loop);
 }
@@ -40,38 +41,34 @@ static void keep(struct scene *s, const struct gpu_outcome *outcome)
 	uv_stop(&s->fake.loop);
 }
 
-static void on_acted(void *arg, const struct gpu_outcome *outcome)
-{
-	keep(arg, outcome);
-}
-
-static void on_said(void *arg, struct mig_look *look, const struct gpu_outcome *outcome)
+static void on_end(void *arg, const struct gpu_task_end *end)
 {
 	struct scene *s = arg;
 
-	assert_int_equal(look == NULL, outcome->failed);
-	if (look) {
-		s->look = *look;
-		*look = (struct mig_look){ 0 };
+	assert_string_equal(end->key, KEY);
+	if (end->look) {
+		assert_false(end->outcome->failed);
+		s->look = *end->look;
+		*end->look = (struct mig_look){ 0 };
 	}
-	keep(s, outcome);
+	keep(s, end->outcome);
 }
 
 static void open_scene(struct scene *s, const char *body)
 {
 	*s = (struct scene){ 0 };
 	fake_helper_init(&s->fake, body);
-	s->acts = gpu_acts_new(&s->fake.loop,
-			       &(struct gpu_options){ .helper = { .path = s->fake.path },
-						      .sriov_manage = s->fake.path,
-						      .nvidia_smi = s->fake.path,
-						      .deadline_ms = AMPLE_MS },
-			       on_free, s);
+	s->tasks = gpu_tasks_new(&s->fake.loop,
+				 &(struct gpu_options){ .helper = { .path = s->fake.path },
+							.sriov_manage = s->fake.path,
+							.nvidia_smi = s->fake.path,
+							.deadline_ms = AMPLE_MS },
+				 on_free, s);
 }
 
 static void close_scene(struct scene *s)
 {
-	assert_null(gpu_acts_free(s->acts));
+	assert_null(gpu_tasks_free(s->tasks));
 	fake_helper_done(&s->fake);
 	gpu_outcome_done(&s->outcome);
 	mig_look_done(&s->look);
@@ -83,9 +80,9 @@ static void run(struct scene *s, const struct gpu_act *act)
 {
 	int before = s->ended;
 
-	gpu_acts_start(s->acts, act, on_acted, s);
+	gpu_tasks_act(s->tasks, KEY, act, on_end, s);
 	assert_int_equal(s->ended, before);
-	assert_true(gpu_acts_busy(s->acts, act->card));
+	assert_true(gpu_tasks_is_busy(s->tasks, act->card));
 	uv_run(&s->fake.loop, UV_RUN_DEFAULT);
 	assert_int_equal(s->ended, before + 1);
 }
@@ -103,7 +100,7 @@ static void acts_are_run(void **state)
 	open_scene(s, CALLS "[ $1 = vgpu-set ] && echo '{\"kind\":\"end\",\"result\":\"Done\"}'");
 	run(s, &set);
 	assert_false(s->outcome.failed);
-	assert_false(gpu_acts_busy(s->acts, PF));
+	assert_false(gpu_tasks_is_busy(s->tasks, PF));
 	fake_helper_does(&s->fake, CALLS "echo no; exit 3");
 	run(s, &enable);
 	assert_string_equal(s->outcome.reason, "ToolFailed");
@@ -120,7 +117,7 @@ static void a_command_that_is_not_there_is_told_from_the_loop(void **state)
 	run(s, &enable);
 	assert_string_equal(s->outcome.reason, "ToolMissing");
 	assert_non_null(strstr(s->outcome.message, s->fake.path));
-	assert_false(gpu_acts_busy(s->acts, PF));
+	assert_false(gpu_tasks_is_busy(s->tasks, PF));
 }
 
 static void on_pulse(uv_timer_t *timer)
@@ -153,10 +150,10 @@ static void a_child_that_does_not_end_keeps_its_card_alone(void **state)
 	run(s, &enable);
 	uv_close((uv_handle_t *)&s->pulse, NULL);
 	assert_string_equal(s->outcome.reason, "Stuck");
-	assert_true(gpu_acts_busy(s->acts, PF));
-	assert_non_null(strstr(gpu_acts_stuck(s->acts, PF), "does not end"));
+	assert_true(gpu_tasks_is_busy(s->tasks, PF));
+	assert_non_null(strstr(gpu_tasks_stuck(s->tasks, PF), "does not end"));
 	/* Another card goes on. */
-	assert_null(gpu_acts_stuck(s->acts, OTHER));
+	assert_null(gpu_tasks_stuck(s->tasks, OTHER));
 	run(s, &other);
 	assert_false(s->outcome.failed);
 	/* Once it ends its card is free again. */
@@ -172,7 +169,7 @@ static void who_leaves_hears_nothing(void **state)
 	struct scene s;
 
 	open_scene(&s, "read x <$gate");
-	gpu_acts_start(s.acts, &set, on_acted, &s);
+	gpu_tasks_act(s.tasks, KEY, &set, on_end, &s);
 	uv_run(&s.fake.loop, UV_RUN_NOWAIT);
 	close_scene(&s);
 	assert_int_equal(s.ended, 0);
@@ -183,10 +180,10 @@ static void ask(struct scene *s)
 	int before = s->ended;
 
 	mig_look_done(&s->look);
-	gpu_acts_look(s->acts, PF, on_said, s);
+	gpu_tasks_look(s->tasks, KEY, PF, on_end, s);
 	uv_run(&s->fake.loop, UV_RUN_DEFAULT);
 	assert_int_equal(s->ended, before + 1);
-	assert_false(gpu_acts_busy(s->acts, PF));
+	assert_false(gpu_tasks_is_busy(s->tasks, PF));
 }
 
 #define ANSWER(word, file) "case \"$*\" in *" word "*) cat $here/" file "; exit 0;; esac\n"
@@ -273,5 +270,5 @@ int main(void)
 		  nvidia_smi_is_asked_one_thing_after_the_other, NULL);
 	suite_rows(&suite, failures, a_look_fails);
 	suite_add(&suite, "an endless answer is cut", an_endless_answer_is_cut, NULL);
-	return suite_run(&suite, "gpu_acts");
+	return suite_run(&suite, "gpu_task");
 }

@@ -59,7 +59,7 @@ void tie_object(void *arg, const char *name, const struct entry *before, const s
 		usb_pci_claims_changed(watched->agent->usb);
 	claims_touch(watched->agent->pci_claims, name);
 	sriov_touch_waiting(watched->agent->sriov);
-	gpus_touch(watched->agent->gpus, name);
+	gpus_enqueue_device(watched->agent->gpus, name);
 	lend_touch(watched->agent->lend);
 }
 
@@ -81,7 +81,7 @@ void tie_list(void *arg)
 	if (watched->kind != INVENTORY_PCI)
 		return;
 	sriov_synced(watched->agent->sriov);
-	gpus_synced(watched->agent->gpus);
+	gpus_enqueue_all(watched->agent->gpus);
 	claims_synced(watched->agent->pci_claims);
 	hand_config(watched->agent);
 	lend_touch(watched->agent->lend);
@@ -166,7 +166,7 @@ void tie_inventory(void *arg, struct inventory *inventory, const struct err *err
 	device_count_set(agent->listed, inventory);
 	usb_set(agent->usb, inventory); /* before the one it has is freed; names are made here */
 	sriov_set(agent->sriov, inventory); /* likewise; it may hold back what claims bind */
-	gpus_set(agent->gpus, inventory);
+	gpus_set_inventory(agent->gpus, inventory);
 	claims_set(agent->pci_claims, inventory);
 	mdevs_set(agent->mdevs, inventory);
 	lend_set(agent->lend, inventory);
@@ -241,7 +241,7 @@ const char *tie_parent(void *arg, const char *name, const char **ret_key)
 	*ret_key = NAMES_LABEL_PARENT_NIC;
 	if (names_pcidevice_address(agent->options.node_name, name, address) < 0)
 		return NULL;
-	card = gpus_parent(agent->gpus, address);
+	card = gpus_parent_label(agent->gpus, address);
 	if (!card)
 		return sriov_parent(agent->sriov, address);
 	*ret_key = NAMES_LABEL_PARENT_GPU;
@@ -375,7 +375,7 @@ void tie_lent(void *arg, const char *address)
 	usb_lent_changed(agent->usb);
 	mdevs_lent_changed(agent->mdevs);
 	sriov_touch_waiting(agent->sriov);
-	gpus_synced(agent->gpus);
+	gpus_enqueue_all(agent->gpus);
 	if (!address || !strchr(address, ':')) { /* no PCI device's */
 		claims_synced(agent->pci_claims);
 		publish_synced(agent->publish);
@@ -431,7 +431,7 @@ void tie_offer_shared(void *arg, struct plugins *plugins)
 	struct config_troubles troubles = { 0 };
 
 	generics_offer(agent->generics, plugins);
-	gpus_offered(agent->gpus);
+	gpus_enqueue_taken(agent->gpus);
 	if (!agent->asked)
 		return;
 	pci_selected_collisions(agent->asked, plugins, &troubles);

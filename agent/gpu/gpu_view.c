@@ -142,7 +142,7 @@ static bool is_card_wanted(const struct gpu_world *world, const struct vgpudevic
 	return card && card->spec.enabled;
 }
 
-bool gpu_view_taken(const struct gpu_world *world, const struct gpu_function *function)
+bool gpu_view_is_taken(const struct gpu_world *world, const struct gpu_function *function)
 {
 	const struct gpus_deps *deps = world->deps;
 
@@ -174,7 +174,7 @@ static void plan_vgpu(const struct gpu_world *world, const struct reconcile_view
 		c.function = gpu_cards_function(world->cards, address, NULL);
 	if (c.function) {
 		c.used = is_used(world, c.function->mdev ? c.function->mdev->uuid : address, &user);
-		c.taken = gpu_view_taken(world, c.function);
+		c.taken = gpu_view_is_taken(world, c.function);
 	}
 	c.user = user;
 	fill_past(world, GPU_KIND_VGPU, name, card, object ? object->meta.generation : 0, &c.past);

@@ -44,8 +44,8 @@ void gpu_view_plan_claim(const struct gpu_world *world, const struct reconcile_v
 /* Does the object, of @kind, say that it is another node's? */
 bool gpu_view_is_foreign(const struct gpu_world *world, enum gpu_kind kind, const void *object);
 
-/* Have devices of another kind the resource of the vGPU that @function is? */
-bool gpu_view_taken(const struct gpu_world *world, const struct gpu_function *function);
+/* Has a device of another type the resource of the vGPU @function? */
+bool gpu_view_is_taken(const struct gpu_world *world, const struct gpu_function *function);
 
 /* The card that the object @name of @kind is about; NULL: it is not on the node. */
 const struct gpu_card *gpu_view_card(const struct gpu_world *world, enum gpu_kind kind,

@@ -74,7 +74,7 @@ static void enqueue_card(struct gpus *gpus, const struct gpu_card *card)
 	}
 }
 
-void gpus_synced(struct gpus *gpus)
+void gpus_enqueue_all(struct gpus *gpus)
 {
 	for (size_t i = 0; i < gpus->cards.len; i++)
 		enqueue_card(gpus, &gpus->cards.items[i]);
@@ -82,7 +82,7 @@ void gpus_synced(struct gpus *gpus)
 		reconcile_enqueue_all(gpus->kinds[kind].reconcile);
 }
 
-void gpus_touch(struct gpus *gpus, const char *name)
+void gpus_enqueue_device(struct gpus *gpus, const char *name)
 {
 	const struct gpu_card *card = gpu_view_card(&gpus->world, GPU_KIND_CARD, name);
 
@@ -95,7 +95,7 @@ void gpus_touch(struct gpus *gpus, const char *name)
 		enqueue_card(gpus, card);
 }
 
-static bool is_lent_as_mdev(const struct kind *kind, const char *name)
+static bool is_mdev(const struct kind *kind, const char *name)
 {
 	char address[NAMES_ADDRESS_SIZE];
 	const struct gpu_function *f;
@@ -119,8 +119,8 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 	(void)before;
 	if (!after)
 		gpu_attempts_forget(kind->attempts, name);
-	if (is_lent_as_mdev(kind, name))
-		gpus->deps.on_lent(gpus->deps.arg);
+	if (is_mdev(kind, name))
+		gpus->deps.offers_changed(gpus->deps.arg);
 	reconcile_changed(kind->reconcile, name);
 	if (card)
 		enqueue_card(gpus, card);
@@ -130,7 +130,7 @@ static void on_synced(void *arg)
 {
 	const struct kind *kind = arg;
 
-	gpus_synced(kind->gpus);
+	gpus_enqueue_all(kind->gpus);
 }
 
 /* A task for @card is over. @changed: what a scan sees of it may be different now. */
@@ -141,7 +141,7 @@ static void card_is_free(struct gpus *gpus, const char *card, bool changed)
 	if (found)
 		enqueue_card(gpus, found);
 	if (changed)
-		gpus->deps.on_moved(gpus->deps.arg);
+		gpus->deps.request_scan(gpus->deps.arg);
 }
 
 static void on_free(void *arg, const char *card)
@@ -462,7 +462,7 @@ struct gpus *gpus_free(struct gpus *gpus)
 	return NULL;
 }
 
-void gpus_set(struct gpus *gpus, const struct inventory *inventory)
+void gpus_set_inventory(struct gpus *gpus, const struct inventory *inventory)
 {
 	bool start = !gpus->started; /* also without a card: who made an object for none is told */
 
@@ -472,7 +472,7 @@ void gpus_set(struct gpus *gpus, const struct inventory *inventory)
 	gpus->started = true;
 	for (int kind = 0; start && kind < GPU_KINDS; kind++)
 		informer_start(gpus->kinds[kind].informer);
-	gpus_synced(gpus);
+	gpus_enqueue_all(gpus);
 }
 
 static bool says_taken(const struct gpus *gpus, const char *name)
@@ -485,7 +485,7 @@ static bool says_taken(const struct gpus *gpus, const char *name)
 	return ready && ready->reason && strcmp(ready->reason, VGPU_NAME_TAKEN) == 0;
 }
 
-void gpus_offered(struct gpus *gpus)
+void gpus_enqueue_taken(struct gpus *gpus)
 {
 	for (size_t i = 0; i < gpus->cards.len; i++) {
 		const struct gpu_card *card = &gpus->cards.items[i];
@@ -494,13 +494,14 @@ void gpus_offered(struct gpus *gpus)
 			auto_free char *name =
 				names_pcidevice(gpus->deps.node_name, card->items[j].pci->address);
 
-			if (gpu_view_taken(&gpus->world, &card->items[j]) != says_taken(gpus, name))
+			if (gpu_view_is_taken(&gpus->world, &card->items[j]) !=
+			    says_taken(gpus, name))
 				reconcile_enqueue(gpus->kinds[GPU_KIND_VGPU].reconcile, name);
 		}
 	}
 }
 
-const char *gpus_parent(struct gpus *gpus, const char *address)
+const char *gpus_parent_label(struct gpus *gpus, const char *address)
 {
 	const struct gpu_card *card = NULL;
 	const struct gpu_function *f = gpu_cards_function(&gpus->cards, address, &card);

@@ -32,41 +32,44 @@ struct gpus_deps {
 	const struct informer *devices; /* PCIDevices of this node      */
 	const char *node_name;
 	struct gpu_options options;
-	/* A card was changed: the devices are to be looked at anew. Never runs before gpus_new() has returned. */
-	void (*on_moved)(void *arg);
-	/* What gpus_resource() says may have changed. Likewise. */
-	void (*on_lent)(void *arg);
-	/* Has no pod the device @id (an address, or the UUID of a mediated device)? If one has, *@ret_holder says
-	 * which (the caller frees), NULL if that is not known yet. May be NULL: no pod ever has one. */
+	/* A task has changed a card: scan the node. Never called before gpus_new() has returned. */
+	void (*request_scan)(void *arg);
+	/* What gpus_resource() returns may have changed. Likewise. */
+	void (*offers_changed)(void *arg);
+	/* Is the device @id (a PCI address, or the UUID of a mediated device) in no pod? If not, *@ret_holder
+	 * is the holder, which the caller frees, or NULL if it is not known yet. May be NULL: no device is
+	 * ever in use. */
 	bool (*is_free)(void *arg, const char *id, char **ret_holder);
-	/* Is the resource, of a mediated device, another kind's on this node? May be NULL: it never is. */
+	/* Has a device of another type on this node the resource @resource of a mediated device? May be
+	 * NULL: it never has. */
 	bool (*is_taken)(void *arg, const char *resource);
 	void *arg;
 };
 
 struct gpus *gpus_new(const struct gpus_deps *deps);
-/* Takes NULL, returns NULL. Children under way are left to end by themselves. */
+/* Takes NULL, returns NULL. Programs that run are left to end by themselves. */
 struct gpus *gpus_free(struct gpus *gpus);
 
-/* What the node has now; borrowed until the next call or the end. */
-void gpus_set(struct gpus *gpus, const struct inventory *inventory);
+/* Use @inventory from now on, and enqueue everything. Borrowed until the next call or the end. */
+void gpus_set_inventory(struct gpus *gpus, const struct inventory *inventory);
 
-/* The PCIDeviceClaim or the PCIDevice @name changed; or who has that device. */
-void gpus_touch(struct gpus *gpus, const char *name);
+/* The PCIDeviceClaim or the PCIDevice @name changed, or the holder of the device: enqueue the objects of
+ * its card. */
+void gpus_enqueue_device(struct gpus *gpus, const char *name);
 
-/* A list of claims or devices is there, or who has any device may have changed: look at all. */
-void gpus_synced(struct gpus *gpus);
+/* Enqueue everything: a list of claims or devices is there, or the holder of any device may have changed. */
+void gpus_enqueue_all(struct gpus *gpus);
 
-/* What is lent to the kubelet, and as what, has been settled anew: who of one name goes first. */
-void gpus_offered(struct gpus *gpus);
+/* The kubelet's offers changed: enqueue the vGPUs whose resource has another owner than their status says. */
+void gpus_enqueue_taken(struct gpus *gpus);
 
-/* The label that says of which card the function at @address is a vGPU; NULL: it is none. Valid until the
- * next call. */
-const char *gpus_parent(struct gpus *gpus, const char *address);
+/* The label with the name of the card of which the function at @address is a vGPU; NULL: it is not a vGPU.
+ * Valid until the next call. */
+const char *gpus_parent_label(struct gpus *gpus, const char *address);
 
-/* As what the mediated device @uuid is lent, since it is the vGPU of an enabled VGPUDevice; NULL: it is none.
- * Valid until gpus_set(). */
+/* The resource of the mediated device @uuid; NULL: it is not the vGPU of an enabled VGPUDevice. Valid until
+ * gpus_set_inventory(). */
 const char *gpus_resource(const struct gpus *gpus, const char *uuid);
 
-/* Are the lists that it needs there? If not, @reason (may be NULL) says which. */
+/* Are all lists that it needs there? If not, @reason (may be NULL) gets the one that is missing. */
 bool gpus_ready(struct gpus *gpus, struct str *reason);

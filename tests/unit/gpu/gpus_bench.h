@@ -156,24 +156,24 @@ static inline void bench_on_change(void *arg, const char *name, const struct ent
 
 	(void)before;
 	(void)after;
-	gpus_touch(b->gpus, name);
+	gpus_enqueue_device(b->gpus, name);
 }
 
 static inline void bench_on_synced(void *arg)
 {
 	struct bench *b = arg;
 
-	gpus_synced(b->gpus);
+	gpus_enqueue_all(b->gpus);
 }
 
-static inline void bench_on_moved(void *arg)
+static inline void bench_request_scan(void *arg)
 {
 	struct bench *b = arg;
 
 	b->moves++;
 }
 
-static inline void bench_on_lent(void *arg)
+static inline void bench_offers_changed(void *arg)
 {
 	struct bench *b = arg;
 
@@ -226,8 +226,8 @@ static inline void bench_begin(struct bench *b)
 			     .sriov_manage = "/sm",
 			     .nvidia_smi = "/smi",
 			     .deadline_ms = 1000 },
-		.on_moved = bench_on_moved,
-		.on_lent = bench_on_lent,
+		.request_scan = bench_request_scan,
+		.offers_changed = bench_offers_changed,
 		.is_free = bench_is_free,
 		.is_taken = bench_is_taken,
 		.arg = b,
@@ -600,7 +600,7 @@ static inline void bench_scan(struct bench *b, const char *const *lines)
 		free(copies[i]);
 	b->world.inventory->began_ms = clock_now_ms(fake_clock_as_clock(b->clock));
 	b->world.inventory->facts->vgpus_known = true;
-	gpus_set(b->gpus, b->world.inventory);
+	gpus_set_inventory(b->gpus, b->world.inventory);
 	if (before.inventory)
 		world_close(&before);
 	bench_settle(b);

@@ -451,10 +451,10 @@ static void an_unchanged_node_is_not_written_about(void **state)
 	forget(b);
 	for (int i = 0; i < 3; i++) {
 		bench_has(b, A_VGPU);
-		gpus_synced(b->gpus);
-		gpus_touch(b->gpus, CARD_NAME);
-		gpus_touch(b->gpus, FN4);
-		gpus_offered(b->gpus);
+		gpus_enqueue_all(b->gpus);
+		gpus_enqueue_device(b->gpus, CARD_NAME);
+		gpus_enqueue_device(b->gpus, FN4);
+		gpus_enqueue_taken(b->gpus);
 		bench_run(b, 10000);
 	}
 	assert_writes(b, "");
@@ -462,7 +462,7 @@ static void an_unchanged_node_is_not_written_about(void **state)
 	bench_end(b);
 	bench_begin(b);
 	bench_settle(b);
-	gpus_set(b->gpus, b->world.inventory);
+	gpus_set_inventory(b->gpus, b->world.inventory);
 	bench_settle(b);
 	answer_smi(b, "Disabled", "");
 	bench_run(b, 10000);
@@ -480,8 +480,8 @@ static void who_loses_the_name_is_told(void **state)
 	bench_finish(b, "[N/A]", NULL);
 	assert_string_equal(bench_ready(b, VGPUS, FN4), "Configured");
 	assert_string_equal(gpus_resource(b->gpus, MDEV_UUID), "nvidia.com/NVIDIA_A2-4C");
-	assert_string_equal(gpus_parent(b->gpus, VF1), CARD_NAME);
-	assert_null(gpus_parent(b->gpus, PF));
+	assert_string_equal(gpus_parent_label(b->gpus, VF1), CARD_NAME);
+	assert_null(gpus_parent_label(b->gpus, PF));
 	assert_true(b->lent > 0); /* as what it is lent depends on its object */
 	b->lent = 0;
 	bench_user_writes(b, VGPUS, FN5, "{'metadata':{'labels':{'l':'1'}}}");
@@ -489,11 +489,11 @@ static void who_loses_the_name_is_told(void **state)
 	assert_int_equal(b->lent, 0);
 	forget(b);
 	b->is_taken = true;
-	gpus_offered(b->gpus);
+	gpus_enqueue_taken(b->gpus);
 	bench_settle(b);
 	assert_writes(b, "PATCH vgpu4/status NameTaken|");
 	b->is_taken = false;
-	gpus_offered(b->gpus);
+	gpus_enqueue_taken(b->gpus);
 	bench_settle(b);
 	assert_writes(b, "PATCH vgpu4/status Configured|");
 }

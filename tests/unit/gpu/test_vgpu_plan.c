@@ -1,6 +1,5 @@
 #include "agent/gpu/vgpu_plan.h"
 
-#include "agent/gpu/vgpu_claim.h"
 #include "api/names.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"

@@ -20,11 +20,14 @@ struct attempt {
 	struct gpu_outcome outcome;
 };
 
+/* What is known of one card. */
 struct answer {
+	bool known; /* nvidia-smi was asked, and the card was not changed since */
 	struct mig_look look;
 	uint64_t at_ms;
 	char *reason;
 	char *trouble;
+	uint64_t changed_ms; /* when a task that changes it ended last; 0: none did */
 };
 
 struct gpu_attempts {
@@ -49,14 +52,26 @@ static void attempt_free(struct attempt *attempt)
 	free(attempt);
 }
 
-static void answer_free(struct answer *answer)
+static void answer_clear(struct answer *answer)
 {
-	if (!answer)
-		return;
 	mig_look_done(&answer->look);
-	free(answer->reason);
-	free(answer->trouble);
-	free(answer);
+	free(take_ptr(answer->reason));
+	free(take_ptr(answer->trouble));
+	answer->known = false;
+}
+
+/* Empty, but for when the card was changed. */
+static struct answer *answer_new(struct gpu_attempts *attempts, const char *card)
+{
+	struct answer *answer = map_get(attempts->answers, card);
+
+	if (answer) {
+		answer_clear(answer);
+		return answer;
+	}
+	answer = xcalloc(1, sizeof(*answer));
+	(void)map_set(attempts->answers, card, answer);
+	return answer;
 }
 
 struct gpu_attempts *gpu_attempts_free(struct gpu_attempts *attempts)
@@ -69,8 +84,10 @@ struct gpu_attempts *gpu_attempts_free(struct gpu_attempts *attempts)
 	while (map_next(attempts->by_key, &cursor, NULL, &value))
 		attempt_free(value);
 	cursor = 0;
-	while (map_next(attempts->answers, &cursor, NULL, &value))
-		answer_free(value);
+	while (map_next(attempts->answers, &cursor, NULL, &value)) {
+		answer_clear(value);
+		free(value);
+	}
 	map_free(attempts->by_key);
 	map_free(attempts->answers);
 	free(attempts);
@@ -106,8 +123,7 @@ void gpu_attempts_end(struct gpu_attempts *attempts, const char *key,
 						 .message = xstrdup_or_null(outcome->message) };
 }
 
-/* What nvidia-smi does is seen by asking it again, not by a scan. */
-static bool is_seen_by_scan(enum gpu_verb verb)
+bool gpu_attempts_is_scanned(enum gpu_verb verb)
 {
 	switch (verb) {
 	case GPU_ENABLE_VFS:
@@ -144,8 +160,8 @@ void gpu_attempts_last(const struct gpu_attempts *attempts, const char *key, int
 	if (!attempt)
 		return;
 	ret_past->act = &attempt->act;
-	ret_past->newer = attempt->running ||
-			  (is_seen_by_scan(attempt->act.verb) && attempt->ended_ms >= facts_ms);
+	ret_past->newer = attempt->running || (gpu_attempts_is_scanned(attempt->act.verb) &&
+					       attempt->ended_ms >= facts_ms);
 	ret_past->failed = attempt->outcome.failed;
 	ret_past->reason = attempt->outcome.reason;
 	ret_past->message = attempt->outcome.message;
@@ -165,8 +181,9 @@ void gpu_attempts_forget(struct gpu_attempts *attempts, const char *key)
 void gpu_attempts_keep_look(struct gpu_attempts *attempts, const char *card, struct mig_look *look,
 			    const struct gpu_outcome *outcome, uint64_t now_ms)
 {
-	struct answer *answer = xcalloc(1, sizeof(*answer));
+	struct answer *answer = answer_new(attempts, card);
 
+	answer->known = true;
 	answer->at_ms = now_ms;
 	if (look) {
 		answer->look = *look;
@@ -175,12 +192,22 @@ void gpu_attempts_keep_look(struct gpu_attempts *attempts, const char *card, str
 		answer->reason = xstrdup_or_null(outcome->reason);
 		answer->trouble = xstrdup_or_null(outcome->message);
 	}
-	answer_free(map_set(attempts->answers, card, answer));
 }
 
-void gpu_attempts_drop_look(struct gpu_attempts *attempts, const char *card)
+void gpu_attempts_change_card(struct gpu_attempts *attempts, const char *card, uint64_t now_ms)
 {
-	answer_free(map_remove(attempts->answers, card));
+	struct answer *answer = answer_new(attempts, card);
+
+	if (now_ms > 0)
+		answer->changed_ms = now_ms;
+}
+
+bool gpu_attempts_is_outdated(const struct gpu_attempts *attempts, const char *card,
+			      uint64_t facts_ms)
+{
+	const struct answer *answer = map_get(attempts->answers, card);
+
+	return answer && answer->changed_ms > 0 && answer->changed_ms >= facts_ms;
 }
 
 void gpu_attempts_look(const struct gpu_attempts *attempts, const char *card, uint64_t now_ms,
@@ -189,7 +216,7 @@ void gpu_attempts_look(const struct gpu_attempts *attempts, const char *card, ui
 	const struct answer *answer = map_get(attempts->answers, card);
 
 	*ret_said = (struct gpu_said){ 0 };
-	if (!answer || now_ms - answer->at_ms >= max_age_ms)
+	if (!answer || !answer->known || now_ms - answer->at_ms >= max_age_ms)
 		return;
 	ret_said->look = answer->look.known ? &answer->look : NULL;
 	ret_said->reason = answer->reason;

@@ -40,8 +40,15 @@ struct gpu_said {
 /* nvidia-smi has answered: takes the members of @look; or it has not: @look is NULL, @outcome why. */
 void gpu_attempts_keep_look(struct gpu_attempts *attempts, const char *card, struct mig_look *look,
 			    const struct gpu_outcome *outcome, uint64_t now_ms);
-/* The card was changed, or may have been. */
-void gpu_attempts_drop_look(struct gpu_attempts *attempts, const char *card);
+/* Does a scan show what such an act does? What nvidia-smi does is seen by asking it again. */
+bool gpu_attempts_is_scanned(enum gpu_verb verb);
+
+/* A task that changes @card has ended at @now_ms; 0: a scan does not show what it does. What nvidia-smi
+ * has said before does not count any more. */
+void gpu_attempts_change_card(struct gpu_attempts *attempts, const char *card, uint64_t now_ms);
+/* Has one ended since the scan began, at @facts_ms? */
+bool gpu_attempts_is_outdated(const struct gpu_attempts *attempts, const char *card,
+			      uint64_t facts_ms);
 /* What is older than @max_age_ms is not known. */
 void gpu_attempts_look(const struct gpu_attempts *attempts, const char *card, uint64_t now_ms,
 		       uint64_t max_age_ms, struct gpu_said *ret_said);

@@ -123,9 +123,9 @@ static void task_end(struct task *task, const struct gpu_outcome *outcome, bool 
 {
 	struct mig_look look = task->look;
 	auto_free char *key = take_ptr(task->key);
-	struct gpu_task_end end = { .key = key,
-				    .outcome = outcome,
-				    .look = has_look ? &look : NULL };
+	struct gpu_task_end end = {
+		.key = key, .verb = task->verb, .outcome = outcome, .look = has_look ? &look : NULL
+	};
 	gpu_task_end_fn *on_end = task->on_end;
 	void *arg = task->arg;
 	char card[sizeof(task->card)];

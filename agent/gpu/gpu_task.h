@@ -44,6 +44,7 @@ const char *gpu_tasks_stuck(const struct gpu_tasks *tasks, const char *card);
 struct gpu_task_end {
 	const char *key; /* of the object that it was for */
 	const char *card;
+	enum gpu_verb verb; /* of an act */
 	const struct gpu_outcome *outcome;
 	struct mig_look *look; /* of a question that was answered: its members are the receiver's to
 				  take, it is emptied then; else NULL */

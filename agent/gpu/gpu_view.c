@@ -76,8 +76,12 @@ static void fill_past(const struct gpu_world *world, enum gpu_kind kind, const c
 {
 	gpu_attempts_last(world->attempts[kind], name, generation, world->inventory->began_ms,
 			  clock_now_ms(world->deps->clock), past);
-	if (card)
-		past->stuck = gpu_tasks_stuck(world->tasks, card->pci->address);
+	if (!card)
+		return;
+	if (gpu_attempts_is_outdated(world->attempts[GPU_KIND_MIG], card->pci->address,
+				     world->inventory->began_ms))
+		past->newer = true;
+	past->stuck = gpu_tasks_stuck(world->tasks, card->pci->address);
 }
 
 /* Why @f is not to be taken away, in words, ours to free; NULL: nobody has anything of it. */

@@ -148,7 +148,8 @@ static void on_free(void *arg, const char *card)
 {
 	struct gpus *gpus = arg;
 
-	gpu_attempts_drop_look(gpus->kinds[GPU_KIND_MIG].attempts, card);
+	gpu_attempts_change_card(gpus->kinds[GPU_KIND_MIG].attempts, card,
+				 clock_now_ms(gpus->deps.clock));
 	card_is_free(gpus, card, true);
 }
 
@@ -258,7 +259,8 @@ static void on_end(void *arg, const struct gpu_task_end *end)
 			 log_str("object", end->key), log_str("card", end->card),
 			 log_str("reason", end->outcome->message));
 	gpu_attempts_end(kind->attempts, end->key, end->outcome, now_ms);
-	gpu_attempts_drop_look(gpus->kinds[GPU_KIND_MIG].attempts, end->card);
+	gpu_attempts_change_card(gpus->kinds[GPU_KIND_MIG].attempts, end->card,
+				 gpu_attempts_is_scanned(end->verb) ? now_ms : 0);
 	reconcile_acted(kind->reconcile, end->key);
 	card_is_free(gpus, end->card, true);
 }

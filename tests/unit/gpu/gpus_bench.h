@@ -38,6 +38,7 @@
 /* One program that runs. */
 struct helper_run {
 	struct helper_spec spec;
+	char *words;
 	bool is_stuck;
 };
 
@@ -61,10 +62,13 @@ int helper_run_start(struct uv_loop_s *loop, const struct helper_spec *spec,
 	(void)err;
 	run->spec = *spec;
 	array_add(&runs)->run = run;
-	str_add(&programs, spec->path);
-	for (const char *const *arg = spec->args; *arg; arg++)
-		str_addf(&programs, " %s", *arg);
-	str_add_char(&programs, '|');
+	run->words = xstrdup(spec->path);
+	for (const char *const *arg = spec->args; *arg; arg++) {
+		auto_free char *before = run->words;
+
+		run->words = xasprintf("%s %s", before, *arg);
+	}
+	str_addf(&programs, "%s|", run->words);
 	*ret_run = run;
 	return 0;
 }
@@ -81,6 +85,7 @@ static inline void runs_remove(struct helper_run *run)
 		if (runs.items[i].run == run)
 			runs.items[i] = runs.items[--runs.len];
 	}
+	free(run->words);
 	free(run);
 }
 

@@ -133,10 +133,32 @@ static void answers_grow_old(void **state)
 	gpu_attempts_look(attempts, "a", 2000, 100, &said);
 	assert_null(said.look);
 	assert_string_equal(said.reason, "ToolMissing");
-	gpu_attempts_drop_look(attempts, "a");
+	gpu_attempts_change_card(attempts, "a", 2100);
 	gpu_attempts_look(attempts, "a", 2000, 100, &said);
 	assert_null(said.reason);
 	gpu_outcome_done(&failed);
+}
+
+static void what_was_scanned_before_a_task_ended_is_outdated(void **state)
+{
+	struct gpu_attempts *attempts = *state;
+	struct mig_look look = { .known = true, .mode = SMI_MODE_NONE };
+	struct gpu_said said;
+
+	assert_false(gpu_attempts_is_outdated(attempts, "a", 1000));
+	gpu_attempts_keep_look(attempts, "a", &look, NULL, 1000);
+	assert_false(gpu_attempts_is_outdated(attempts, "a", 0));
+	gpu_attempts_change_card(attempts, "a", 2000);
+	assert_true(gpu_attempts_is_outdated(attempts, "a", 2000));
+	assert_false(gpu_attempts_is_outdated(attempts, "a", 2001));
+	assert_false(gpu_attempts_is_outdated(attempts, "b", 1000));
+	/* What no scan shows leaves it as it is, and nvidia-smi is asked again. */
+	gpu_attempts_keep_look(attempts, "a", &look, NULL, 2500);
+	gpu_attempts_change_card(attempts, "a", 0);
+	assert_false(gpu_attempts_is_outdated(attempts, "a", 2001));
+	assert_true(gpu_attempts_is_outdated(attempts, "a", 1999));
+	gpu_attempts_look(attempts, "a", 2500, 100, &said);
+	assert_null(said.look);
 }
 
 int main(void)
@@ -154,6 +176,8 @@ int main(void)
 		  who_is_in_the_way_is_asked_soon_again, NULL);
 	suite_add(&suite, "what is under way is not forgotten", what_is_under_way_is_not_forgotten,
 		  NULL);
+	suite_add(&suite, "what was scanned before a task ended is outdated",
+		  what_was_scanned_before_a_task_ended_is_outdated, NULL);
 	suite_add(&suite, "answers grow old", answers_grow_old, NULL);
 	return suite_run(&suite, "gpu_attempt");
 }

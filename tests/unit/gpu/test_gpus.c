@@ -37,6 +37,16 @@ static void forget(struct bench *b)
 	str_clear(&programs);
 }
 
+/* nvidia-smi, if it was asked anything, answers that the card has no MIG mode. */
+static void answer_na(struct bench *b)
+{
+	for (int left = 4; runs.len > 0 && left > 0; left--) {
+		if (strncmp(runs.items[0].run->words, "/smi", strlen("/smi")) != 0)
+			return;
+		bench_finish(b, "[N/A]", NULL);
+	}
+}
+
 /* A card that is divided, has no MIG mode, and of which no function is a vGPU. */
 static void begin_divided(struct bench *b)
 {
@@ -44,7 +54,7 @@ static void begin_divided(struct bench *b)
 	make_devices(b);
 	bench_has(b, NO_VGPU);
 	bench_settle(b);
-	bench_finish(b, "[N/A]", NULL);
+	answer_na(b);
 	forget(b);
 }
 
@@ -55,8 +65,8 @@ static void begin_configured(struct bench *b)
 	bench_user_writes(b, VGPUS, FN4, A_TYPE);
 	bench_settle(b);
 	bench_finish(b, DONE, NULL);
-	bench_finish(b, "[N/A]", NULL);
 	bench_has(b, A_VGPU);
+	answer_na(b);
 	assert_non_null(bench_object(b, CLAIMS, FN4));
 	forget(b);
 }
@@ -81,7 +91,7 @@ static void a_card_is_divided_and_is_one_again(void **state)
 	bench_run(b, 5000); /* nothing is done again before a scan has shown what was done */
 	assert_writes(b, "");
 	bench_has(b, NO_VGPU);
-	bench_finish(b, "[N/A]", NULL);
+	answer_na(b);
 	assert_events(b, "Enabled card|Enabled device|");
 	assert_string_equal(bench_ready(b, CARDS, CARD_NAME), "Enabled");
 	assert_writes(
@@ -106,9 +116,9 @@ static void a_function_becomes_a_vgpu_and_is_one_no_more(void **state)
 	assert_writes(b, "PATCH vgpu4/status Applying|");
 	assert_programs(SET("1146"));
 	bench_finish(b, DONE, NULL);
-	assert_programs(ASK);
-	bench_finish(b, "[N/A]", NULL);
+	assert_programs(""); /* nothing is believed of the card before it has been scanned */
 	bench_has(b, A_VGPU);
+	answer_na(b);
 	assert_writes(b, "POST claim4|PATCH vgpu4/status Configured|");
 	assert_events(b, "Configured device4|Configured vgpu4|");
 	assert_string_equal(
@@ -123,8 +133,8 @@ static void a_function_becomes_a_vgpu_and_is_one_no_more(void **state)
 	assert_writes(b, "DELETE claim4|");
 	assert_programs(SET("0"));
 	bench_finish(b, DONE, NULL);
-	bench_finish(b, "[N/A]", NULL);
 	bench_has(b, NO_VGPU);
+	answer_na(b);
 	assert_writes(b, "PATCH vgpu4/status Disabled|");
 	assert_events(b, "");
 }
@@ -242,8 +252,8 @@ static void a_new_object_waits_for_no_old_failure(void **state)
 	bench_user_writes(b, VGPUS, FN4, A_TYPE);
 	bench_settle(b);
 	bench_finish(b, "", &bench_failed);
-	bench_finish(b, "[N/A]", NULL);
 	bench_has(b, NO_VGPU);
+	answer_na(b);
 	assert_string_equal(bench_ready(b, VGPUS, FN4), "HelperFailed");
 	forget(b);
 	bench_remove(b, VGPUS, FN4);
@@ -253,7 +263,7 @@ static void a_new_object_waits_for_no_old_failure(void **state)
 	bench_settle(b);
 	assert_programs(SET("1146"));
 	bench_finish(b, DONE, NULL);
-	bench_finish(b, "[N/A]", NULL);
+	answer_na(b);
 }
 
 /* On a node with many cards no card waits for the others. */
@@ -306,8 +316,10 @@ static void a_program_that_does_not_end_keeps_the_card(void **state)
 	assert_events(b, "!Stuck device4|!Stuck device5|!Stuck vgpu4|!Stuck vgpu5|");
 	runs.items[0].run->spec.on_gone(runs.items[0].run->spec.arg, runs.items[0].run);
 	runs_remove(runs.items[0].run);
+	bench_run(b, 20000); /* and what it has done is not known before a scan */
+	assert_programs("");
 	bench_has(b, NO_VGPU);
-	bench_finish(b, "[N/A]", NULL);
+	answer_na(b);
 	bench_run(b, 20000);
 	assert_int_equal(runs.len, 1);
 }
@@ -340,9 +352,10 @@ static void a_vgpu_outlives_its_claim(void **state)
 	bench_user_writes(b, VGPUS, FN4, A_TYPE);
 	bench_settle(b);
 	bench_finish(b, DONE, NULL);
-	bench_finish(b, "[N/A]", NULL);
+	answer_na(b);
 	b->slow = CLAIMS;
 	bench_has(b, A_VGPU);
+	answer_na(b);
 	assert_non_null(bench_object(b, CLAIMS, FN4));
 	forget(b);
 	bench_user_writes(b, VGPUS, FN4, OFF);
@@ -354,7 +367,7 @@ static void a_vgpu_outlives_its_claim(void **state)
 	assert_writes(b, "DELETE claim4|");
 	assert_programs(SET("0"));
 	bench_finish(b, DONE, NULL);
-	bench_finish(b, "[N/A]", NULL);
+	answer_na(b);
 }
 
 /* Nothing is decided on what the watch of the vGPUs shows, as long as it is behind. */
@@ -366,7 +379,7 @@ static void a_claim_waits_for_its_vgpu(void **state)
 	bench_user_writes(b, VGPUS, FN4, A_TYPE);
 	bench_settle(b);
 	bench_finish(b, DONE, NULL);
-	bench_finish(b, "[N/A]", NULL);
+	answer_na(b);
 	b->slow = VGPUS;
 	forget(b);
 	bench_has(b, A_VGPU);
@@ -415,7 +428,7 @@ static void a_claim_that_changes_at_once_is_known(void **state)
 	assert_writes(b, "DELETE claim4|");
 	assert_programs(SET("0"));
 	bench_finish(b, DONE, NULL);
-	bench_finish(b, "[N/A]", NULL);
+	answer_na(b);
 }
 
 static void a_claim_is_made_again_and_gets_the_resource_of_the_type(void **state)
@@ -445,8 +458,8 @@ static void an_unchanged_node_is_not_written_about(void **state)
 	bench_user_writes(b, VGPUS, FN4, A_TYPE);
 	bench_settle(b);
 	bench_finish(b, DONE, NULL);
-	answer_smi(b, "Disabled", "");
 	bench_has(b, A_VGPU);
+	answer_smi(b, "Disabled", "");
 	assert_non_null(bench_object(b, CLAIMS, FN4));
 	forget(b);
 	for (int i = 0; i < 3; i++) {
@@ -477,7 +490,7 @@ static void who_loses_the_name_is_told(void **state)
 	bench_settle(b);
 	make_devices(b);
 	bench_has(b, CARD, FUNCTIONS, MDEV_PARENT(VF1, "0"), MDEV, MDEV_RECORD);
-	bench_finish(b, "[N/A]", NULL);
+	answer_na(b);
 	assert_string_equal(bench_ready(b, VGPUS, FN4), "Configured");
 	assert_string_equal(gpus_resource(b->gpus, MDEV_UUID), "nvidia.com/NVIDIA_A2-4C");
 	assert_string_equal(gpus_parent_label(b->gpus, VF1), CARD_NAME);
@@ -518,7 +531,7 @@ static void nothing_is_decided_before_all_is_known(void **state)
 	assert_writes(
 		b,
 		"POST card|PATCH card/status Enabled|POST vgpu4|PATCH vgpu4/status Disabled|POST vgpu5|PATCH vgpu5/status Disabled|");
-	bench_finish(b, "[N/A]", NULL);
+	answer_na(b);
 }
 
 static void an_object_of_another_node_is_left_alone(void **state)
@@ -608,7 +621,8 @@ static void an_object_is_read_before_its_task(void **state)
 	bench_run(b, 20000);
 	assert_string_equal(str_cstr(&b->reads), "");
 	bench_finish(b, DONE, NULL);
-	bench_finish(b, "[N/A]", NULL);
+	bench_has(b, A_VGPU);
+	answer_na(b);
 	assert_non_null(strstr(str_cstr(&b->reads), "vgpu5|"));
 	assert_null(strstr(str_cstr(&b->reads), "vgpu4|"));
 	assert_int_equal(runs.len, 1);
@@ -632,11 +646,197 @@ static void what_is_read_counts(void **state)
 	assert_programs("");
 }
 
+/* --- at random ------------------------------------------------------------------------------- */
+
+/* The card as it is. */
+struct card {
+	bool is_divided;
+	bool is_vgpu[2];
+};
+
+static const char *const functions[] = { FN4, FN5 };
+static const char *const addresses[] = { VF1, VF5 };
+
+static void scan_card(struct bench *b, const struct card *card)
+{
+	const char *lines[] = { BARE_CARD, NULL, NULL, NULL, NULL, NULL };
+
+	if (card->is_divided) {
+		lines[0] = CARD;
+		lines[1] = VF_LINE(VF1);
+		lines[2] = VF_LINE(VF2);
+		lines[3] =
+			card->is_vgpu[0] ? VGPU(VF1, "1146", A2_TYPES) : VGPU(VF1, "0", A2_TYPES);
+		lines[4] =
+			card->is_vgpu[1] ? VGPU(VF2, "1146", A2_TYPES) : VGPU(VF2, "0", A2_TYPES);
+	}
+	bench_scan(b, lines);
+}
+
+/* Does the API server offer the function to anybody? */
+static bool is_claimed(struct bench *b, const char *function)
+{
+	const json_t *claim = bench_object(b, CLAIMS, function);
+
+	return claim && !*bench_meta_text(claim, "deletionTimestamp");
+}
+
+/* What a program that succeeds does to the card; and what no program may do. */
+static void change_card(struct bench *b, struct card *card, const char *words)
+{
+	if (strncmp(words, "/sm", strlen("/sm")) == 0) {
+		card->is_divided = strstr(words, "-e") != NULL;
+		assert_true(card->is_divided || (!card->is_vgpu[0] && !card->is_vgpu[1]));
+	}
+	for (int i = 0; i < 2; i++) {
+		if (!strstr(words, "vgpu-set") || !strstr(words, addresses[i]))
+			continue;
+		card->is_vgpu[i] = strstr(words, "type=0") == NULL;
+		assert_true(card->is_divided);
+		assert_true(card->is_vgpu[i] || !is_claimed(b, functions[i]));
+	}
+}
+
+static void end_program(struct bench *b, struct card *card, bool fails)
+{
+	const char *text = DONE;
+
+	if (runs.len == 0)
+		return;
+	if (strncmp(runs.items[0].run->words, "/smi", strlen("/smi")) == 0)
+		text = "[N/A]";
+	else if (!fails)
+		change_card(b, card, runs.items[0].run->words);
+	bench_finish(b, fails ? "" : text, fails ? &bench_failed : NULL);
+}
+
+static void user_does(struct bench *b, uint64_t *seed)
+{
+	static const char *const kinds[] = { CARDS, VGPUS, VGPUS, CLAIMS };
+	const char *kind = kinds[suite_random(seed) % ARRAY_LEN(kinds)];
+	const char *name = functions[suite_random(seed) % ARRAY_LEN(functions)];
+
+	if (kind == kinds[0])
+		name = CARD_NAME;
+	if (!bench_object(b, kind, name))
+		return;
+	if (kind == kinds[3] || suite_random(seed) % 8 == 0)
+		bench_remove(b, kind, name);
+	else if (suite_random(seed) % 2 == 0)
+		bench_user_writes(b, kind, name, OFF);
+	else
+		bench_user_writes(b, kind, name, kind == kinds[0] ? ON : A_TYPE);
+}
+
+/* A new agent scans before anything else. */
+static void begin_again(struct bench *b, const struct card *card)
+{
+	bench_end(b);
+	b->slow = NULL;
+	json_array_clear(b->unshown);
+	bench_begin(b);
+	bench_settle(b);
+	scan_card(b, card);
+}
+
+static void one_random_thing(struct bench *b, struct card *card, uint64_t *seed)
+{
+	static const char *const kinds[] = { CARDS, VGPUS, CLAIMS };
+
+	switch (suite_random(seed) % 16) {
+	case 0:
+	case 1:
+	case 2:
+		user_does(b, seed);
+		return;
+	case 3:
+		bench_catch_up(b);
+		b->slow = kinds[suite_random(seed) % ARRAY_LEN(kinds)];
+		return;
+	case 4:
+	case 5:
+	case 6:
+		bench_catch_up(b);
+		return;
+	case 7:
+	case 8:
+		scan_card(b, card);
+		return;
+	case 9:
+		if (suite_random(seed) % 4 == 0)
+			begin_again(b, card);
+		return;
+	case 10:
+	case 11:
+		fake_clock_advance(b->clock, suite_random(seed) % 5000);
+		return;
+	case 12:
+	case 13:
+		end_program(b, card, suite_random(seed) % 4 == 0);
+		return;
+	default:
+		(void)bench_serve(b);
+		return;
+	}
+}
+
+static bool is_enabled(struct bench *b, const char *kind, const char *name)
+{
+	return json_is_true(
+		json_object_get(json_object_get(bench_object(b, kind, name), "spec"), "enabled"));
+}
+
+static void assert_settled(struct bench *b, const struct card *card)
+{
+	bool has_vgpu = card->is_vgpu[0] || card->is_vgpu[1];
+
+	assert_int_equal(card->is_divided, is_enabled(b, CARDS, CARD_NAME) || has_vgpu);
+	for (int i = 0; card->is_divided && i < 2; i++) {
+		assert_int_equal(card->is_vgpu[i], is_enabled(b, VGPUS, functions[i]));
+		assert_int_equal(card->is_vgpu[i], is_claimed(b, functions[i]));
+		assert_string_equal(bench_ready(b, VGPUS, functions[i]),
+				    card->is_vgpu[i] ? "Configured" : "Disabled");
+	}
+}
+
+/* Whatever happens: no function is taken away that is a vGPU, no vGPU that is claimed; in the end all is
+ * as it should be, and then nothing is written. */
+static void a_random_life_ends_well(void **state)
+{
+	(void)state;
+	for (uint64_t run = 0; run < 60; run++) {
+		struct card card = { 0 };
+		uint64_t seed = run;
+		struct bench b;
+
+		bench_open(&b);
+		bench_settle(&b);
+		make_devices(&b);
+		scan_card(&b, &card);
+		for (int i = 0; i < 300; i++)
+			one_random_thing(&b, &card, &seed);
+		for (int i = 0; i < 60; i++) {
+			bench_catch_up(&b);
+			bench_run(&b, 30000);
+			for (int left = 20; runs.len > 0 && left > 0; left--)
+				end_program(&b, &card, false);
+			scan_card(&b, &card);
+		}
+		assert_settled(&b, &card);
+		forget(&b);
+		scan_card(&b, &card);
+		bench_run(&b, 30000);
+		assert_writes(&b, "");
+		bench_close(&b);
+	}
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	log_set_level(LOG_ERROR);
+	suite_add(&suite, "a random life ends well", a_random_life_ends_well, NULL);
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a card is divided, and is one again", a_card_is_divided_and_is_one_again,
 		  NULL);

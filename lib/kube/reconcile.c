@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/json_map.h"
+#include "api/json_map_read.h"
 #include "api/kind.h"
 #include "api/meta.h"
 #include "base/array.h"
@@ -21,6 +22,25 @@
 #include "kube/store.h"
 #include "kube/workq_run.h"
 
+/* All that an object of a kind with digests is read for here. */
+struct head {
+	struct api_meta meta;
+};
+
+static const struct json_row head_map[] = {
+	API_META(struct head),
+	JSON_END,
+};
+
+/* What the API server said of an object; {0}: that there is none. */
+struct answer {
+	struct entry *entry;
+	/* Of a kind with digests. */
+	char *bytes;
+	struct json_text text; /* the same */
+	struct head head;
+};
+
 /* One run for one key. */
 struct run {
 	struct reconcile *reconcile;
@@ -30,7 +50,7 @@ struct run {
 	unsigned steps;
 	bool answered; /* the API server itself told of the object in this run */
 	bool hidden;
-	struct entry *entry; /* what it said; NULL: that there is none */
+	struct answer answer;
 	struct decision decision;
 	struct kube_call *call; /* under way; NULL: none */
 	bool acting;            /* reconcile_acted() is to come */
@@ -69,7 +89,7 @@ static void decision_done(struct decision *decision)
 static const struct entry *entry_now(const struct run *run)
 {
 	const struct entry *entry =
-		run->answered ? run->entry
+		run->answered ? run->answer.entry
 			      : store_get(informer_store(run->reconcile->spec.objects), run->key);
 
 	return entry && entry->object ? entry : NULL;
@@ -86,16 +106,21 @@ static struct reconcile_view view_of(const struct run *run)
 		.version = entry ? entry->version : NULL,
 		.fresh = run->answered,
 		.hidden = run->hidden,
+		.text = entry && run->answer.bytes ? &run->answer.text : NULL,
 		.now_wall_ms = clock_wall_ms(run->reconcile->spec.clock),
 	};
 }
 
-/* NULL also of a kind whose objects are digests. */
+/* NULL also of a digest that is not fresh. */
 static const struct api_meta *meta_of(const struct run *run)
 {
-	const struct entry *entry = run->reconcile->spec.kind->digest ? NULL : entry_now(run);
+	const struct entry *entry = entry_now(run);
 
-	return entry ? entry->object : NULL;
+	if (!entry)
+		return NULL;
+	if (!run->reconcile->spec.kind->digest)
+		return entry->object;
+	return run->answer.bytes ? &run->answer.head.meta : NULL;
 }
 
 static bool is_informed(const struct reconcile *reconcile)
@@ -111,12 +136,26 @@ static bool is_informed(const struct reconcile *reconcile)
 	return true;
 }
 
+static bool leads(const struct reconcile *reconcile)
+{
+	return !reconcile->spec.leads || reconcile->spec.leads(reconcile->spec.arg);
+}
+
 /* --- the end of a run ------------------------------------------------------------------------ */
+
+static void answer_done(const struct api_kind *kind, struct answer *answer)
+{
+	if (answer->bytes)
+		json_map_done(head_map, &answer->head);
+	free(answer->bytes);
+	entry_free(kind, answer->entry);
+	*answer = (struct answer){ 0 };
+}
 
 static void run_free(struct run *run)
 {
 	decision_done(&run->decision);
-	entry_free(run->reconcile->spec.kind, run->entry);
+	answer_done(run->reconcile->spec.kind, &run->answer);
 	free(run);
 }
 
@@ -187,36 +226,44 @@ static void finish_step(struct run *run)
 			      decision->event_message ? decision->event_message : "");
 }
 
-/* What the API server says of the object (NULL: there is none) counts more than the cache. One
- * that is being deleted and has no finalizer has been shown for the last time. */
-static void take_answer(struct run *run, struct entry *entry)
+/* The object of an answer; {0}: it is none, or another. */
+static struct answer decode(const struct run *run, const struct kube_response *response)
 {
 	const struct api_kind *kind = run->reconcile->spec.kind;
-	const struct api_meta *meta = entry && !kind->digest ? entry->object : NULL;
+	struct answer answer = { .text = { response->body, response->body_len } };
+
+	answer.entry = entry_decode(kind, &answer.text, NULL);
+	if (answer.entry && kind->digest &&
+	    json_map_read(head_map, response->body, response->body_len, &answer.head, NULL) == 0) {
+		answer.bytes = xstrndup(response->body, response->body_len);
+		answer.text.text = answer.bytes;
+	}
+	if (!answer.entry || !answer.entry->object || !answer.entry->version[0] ||
+	    (kind->digest && !answer.bytes) || strcmp(answer.entry->name, run->key) != 0)
+		answer_done(kind, &answer);
+	return answer;
+}
+
+/* What the API server says of the object counts more than the cache. One that is being deleted and
+ * has no finalizer has been shown for the last time. */
+static void take_answer(struct run *run, const struct answer *answer)
+{
+	const struct api_kind *kind = run->reconcile->spec.kind;
 	const struct entry *cached =
 		store_get(informer_store(run->reconcile->spec.objects), run->key);
+	const struct api_meta *meta;
 
-	if (meta && meta->deletion_timestamp && meta->finalizers.len == 0)
-		entry = entry_free(kind, entry);
-	entry_free(kind, run->entry);
-	run->entry = entry;
+	answer_done(kind, &run->answer);
+	run->answer = *answer;
 	run->answered = true;
-	echoes_expect(run->reconcile->echoes, run->key, entry ? entry->version : NULL,
+	meta = meta_of(run);
+	if (meta && meta->deletion_timestamp && meta->finalizers.len == 0)
+		answer_done(kind, &run->answer);
+	echoes_expect(run->reconcile->echoes, run->key,
+		      run->answer.entry ? run->answer.entry->version : NULL,
 		      now_ms(run->reconcile));
 	if (cached) /* which may show it already, and something newer before the next run */
 		echoes_hear(run->reconcile->echoes, run->key, cached);
-}
-
-/* The object of an answer; NULL: it is none, or another. */
-static struct entry *decode(const struct run *run, const struct kube_response *response)
-{
-	const struct api_kind *kind = run->reconcile->spec.kind;
-	const struct json_text text = { response->body, response->body_len };
-	struct entry *entry = entry_decode(kind, &text, NULL);
-
-	if (entry && entry->object && entry->version[0] && strcmp(entry->name, run->key) == 0)
-		return entry;
-	return entry_free(kind, entry);
 }
 
 static void next_step(struct run *run)
@@ -231,20 +278,22 @@ static void on_answer(void *arg, int result, const struct kube_response *respons
 	struct run *run = arg;
 	bool read = run->decision.step == STEP_READ;
 	bool gone = read && result == -ENOENT && fetch_says_gone(response, run->key);
-	struct entry *entry = result == 0 ? decode(run, response) : NULL;
+	struct answer answer = { 0 };
 	struct err cause = *err;
 
 	run->call = NULL;
-	if (result == 0 && !entry)
+	if (result == 0)
+		answer = decode(run, response);
+	if (result == 0 && !answer.entry)
 		err_set(&cause, ERR_RETRY, -EBADMSG, "the answer is not the object '%s'", run->key);
 	else if (read && result == -ENOENT) /* the path is not served: that says nothing of it */
 		err_set(&cause, ERR_RETRY, -EIO, "%s", err->msg);
-	if (!entry && !gone) {
+	if (!answer.entry && !gone) {
 		run_fail(run, &cause);
 		return;
 	}
 	finish_step(run);
-	take_answer(run, entry);
+	take_answer(run, &answer);
 	next_step(run);
 }
 
@@ -254,6 +303,7 @@ static void on_deleted(void *arg, int result, const struct kube_response *respon
 {
 	struct run *run = arg;
 	auto_json json_t *json = NULL;
+	struct answer answer = { 0 };
 	struct err cause = *err;
 
 	run->call = NULL;
@@ -264,7 +314,9 @@ static void on_deleted(void *arg, int result, const struct kube_response *respon
 		return;
 	}
 	finish_step(run);
-	take_answer(run, result == 0 ? decode(run, response) : NULL);
+	if (result == 0)
+		answer = decode(run, response);
+	take_answer(run, &answer);
 	next_step(run);
 }
 
@@ -305,7 +357,7 @@ static bool removes_finalizer(const struct run *run, const json_t *body)
 	const json_t *list = json_object_get(json_object_get(body, "metadata"), "finalizers");
 	const struct api_meta *meta = meta_of(run);
 
-	return list && meta && json_array_size(list) < meta->finalizers.len;
+	return list && (!meta || json_array_size(list) < meta->finalizers.len);
 }
 
 /* What the head of reconcile.h says of a patch. */
@@ -435,6 +487,10 @@ static void go_on(struct run *run)
 	const struct reconcile_spec *spec = &run->reconcile->spec;
 	const struct reconcile_view view = view_of(run);
 
+	if (!leads(run->reconcile)) {
+		run_end(run, 0, NULL);
+		return;
+	}
 	if (!spec->is_ours(spec->arg, run->key, view.object)) {
 		rested(run->reconcile, run->key, NULL);
 		run_end(run, 0, NULL);
@@ -474,6 +530,8 @@ static bool is_to_be_decided(struct reconcile *reconcile, const char *key)
 	const struct entry *entry = store_get(informer_store(spec->objects), key);
 	uint64_t wait_ms;
 
+	if (!leads(reconcile))
+		return false;
 	if (!is_informed(reconcile)) {
 		workq_run_add_after(reconcile->queue, key, RECONCILE_AGAIN_MS);
 		return false;
@@ -507,6 +565,14 @@ void reconcile_enqueue(struct reconcile *reconcile, const char *key)
 	workq_run_add(reconcile->queue, key);
 }
 
+void reconcile_enqueue_after(struct reconcile *reconcile, const char *key, uint64_t delay_ms)
+{
+	if (delay_ms == 0)
+		workq_run_add(reconcile->queue, key);
+	else
+		workq_run_add_after(reconcile->queue, key, delay_ms);
+}
+
 void reconcile_enqueue_all(struct reconcile *reconcile)
 {
 	const struct reconcile_spec *spec = &reconcile->spec;
@@ -537,7 +603,7 @@ void reconcile_changed(struct reconcile *reconcile, const char *key)
 	echoes_hear(reconcile->echoes, key, entry);
 	if (run && run->acting && is_another(run, entry))
 		run->outdated = true;
-	workq_run_add(reconcile->queue, key);
+	reconcile_enqueue_after(reconcile, key, reconcile->spec.quiet_ms);
 }
 
 bool reconcile_is_settled(const struct reconcile *reconcile, const char *key)

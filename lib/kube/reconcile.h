@@ -12,11 +12,13 @@
  *  - plan() sees the cache only when all lists that it needs are there, and only when the cache
  *    shows what the API server has answered;
  *  - ACT, and a patch that removes a finalizer, need an object that the API server itself has
- *    returned in this run (view.fresh);
+ *    returned in this run (view.fresh); of a digest, so does every patch of finalizers;
  *  - a write is an apply, or creates, or carries uid and resourceVersion of what plan() saw;
  *  - nothing that is older than a change of the object during an act is believed after the act: the
  *    run ends, and the key is run again;
  *  - an event is recorded once, after the step that it belongs to has succeeded;
+ *  - a program that does not lead plans nothing, and so writes nothing: leads() is asked before
+ *    each step;
  *  - an unchanged world gives no write: plan() depends on its view alone, and no patch is empty.
  * The order of enqueues, changes and lists does not matter.
  *
@@ -37,11 +39,11 @@
  *	                         the status follows a new object, and nulls follow an apply that
  *	                         left fields of others; after() for the audit of allocations
  *	HostDeviceConfig         APPLY_STATUS, field_manager per node; again_ms spreads the agents
- *	DevicePool               CREATE, DELETE; objects are digests: no events, and no check of
- *	                         finalizers; is_ready(): this replica leads
+ *	DevicePool               CREATE, DELETE; leads(); quiet_ms: many changes make one write.
+ *	                         Objects are digests: events need an answer
  *	claims, for the controller
- *	                         DELETE; to be added: the text of a READ, since a digest is too
- *	                         little to patch
+ *	                         DELETE; leads(); the text of a READ, since a digest is too little
+ *	                         to patch
  *	Node, KubeVirt, VirtualMachine
  *	                         ACT; to be added: keys "namespace/name"
  *	Secret and webhook configurations
@@ -60,6 +62,7 @@ struct api_kind;
 struct clock;
 struct events;
 struct informer;
+struct json_text;
 struct kube_client;
 struct metrics;
 struct reconcile;
@@ -90,6 +93,8 @@ struct reconcile_view {
 	const char *version; /* of it                                                           */
 	bool fresh;          /* the API server itself has said so in this run                   */
 	bool hidden;         /* CREATE has found it, though the cache does not show it          */
+	/* What @object is the digest of, if it is fresh; else, and of a kind without digests, NULL. */
+	const struct json_text *text;
 	int64_t now_wall_ms;
 };
 
@@ -103,7 +108,8 @@ struct decision {
 	void *job;          /* ACT: the kind's own                                              */
 	void (*job_free)(void *job);
 
-	/* An event on the object that goes with the step; NULL reason: none. */
+	/* An event on the object that goes with the step; NULL reason: none. Of a digest only if it
+	 * is fresh. */
 	bool warning;
 	char *event_reason;
 	char *event_message;
@@ -118,9 +124,13 @@ struct reconcile_spec {
 						and may be NULL                              */
 	const char *field_manager;
 	size_t max_running; /* keys at a time */
+	uint64_t quiet_ms;  /* from a change of an object to its run: many changes make one run */
 
 	/* Is all there that is no list, such as an inventory? May be NULL. */
 	bool (*is_ready)(void *arg);
+	/* Is it this program that writes, of several that run? Keys are dropped while it is not:
+	 * whoever learns that it leads enqueues all. NULL: it is. */
+	bool (*leads)(void *arg);
 	/* Has this program to do with the key? @object NULL: there is none. */
 	bool (*is_ours)(void *arg, const char *key, const void *object);
 	/* The next step. Pure: it writes nothing but @ret_decision, which is {0}. */
@@ -152,11 +162,14 @@ struct reconcile *reconcile_free(struct reconcile *reconcile);
 
 /* Run @key, once all that is needed is there. */
 void reconcile_enqueue(struct reconcile *reconcile, const char *key);
+/* The same in @delay_ms, unless the key is to be run before that. */
+void reconcile_enqueue_after(struct reconcile *reconcile, const char *key, uint64_t delay_ms);
 /* The same for every object of the cache that is ours. Does nothing before all that is needed is
  * there: whoever brings the last of it calls this. */
 void reconcile_enqueue_all(struct reconcile *reconcile);
 
-/* The object @key changed in the cache: to be called for each change that the informer reports. */
+/* The object @key changed in the cache: to be called for each change that the informer reports.
+ * Runs it, after spec.quiet_ms. */
 void reconcile_changed(struct reconcile *reconcile, const char *key);
 
 /* Does the cache show all that is known of @key, and is nothing under way for it? What decides on

@@ -51,7 +51,11 @@ struct bench {
 	struct map *acted;       /* uid -> something, of objects that were acted on       */
 	struct str steps;        /* what before(), after() and rested() were told         */
 	const struct informer *needs[2];
+	const struct api_kind *kind;
+	void (*plan)(void *arg, const struct reconcile_view *view, struct decision *d);
+	uint64_t quiet_ms;
 	bool ready;
+	bool follows;       /* another program leads                     */
 	bool busy;          /* nothing can be acted on now                */
 	bool writes_always; /* the toy is never content                   */
 	bool starts_wanted; /* names that begin with "w" are to be there  */
@@ -70,6 +74,13 @@ static inline bool toy_is_ready(void *arg)
 	const struct bench *b = arg;
 
 	return b->ready;
+}
+
+static inline bool toy_leads(void *arg)
+{
+	const struct bench *b = arg;
+
+	return !b->follows;
 }
 
 static inline bool toy_is_ours(void *arg, const char *key, const void *object)
@@ -259,20 +270,22 @@ static inline void bench_begin(struct bench *b)
 
 	b->informer =
 		informer_new(&(struct informer_deps){ .client = client, .clock = clock },
-			     &(struct informer_spec){ .kind = &usbdeviceclaim_kind,
+			     &(struct informer_spec){ .kind = b->kind,
 						      .handlers = { .on_change = bench_on_change,
 								    .on_synced = bench_on_synced },
 						      .arg = b });
 	b->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "toys",
-		.kind = &usbdeviceclaim_kind,
+		.kind = b->kind,
 		.objects = b->informer,
 		.needs = b->needs,
 		.field_manager = "toy",
 		.max_running = 4,
+		.quiet_ms = b->quiet_ms,
 		.is_ready = toy_is_ready,
+		.leads = toy_leads,
 		.is_ours = toy_is_ours,
-		.plan = toy_plan,
+		.plan = b->plan,
 		.before = toy_before,
 		.after = toy_after,
 		.act = toy_act,
@@ -298,6 +311,8 @@ static inline void bench_open(struct bench *b)
 	*b = (struct bench){ .server = fake_server_new(&usbdeviceclaim_kind),
 			     .clock = fake_clock_new(),
 			     .acted = map_new(),
+			     .kind = &usbdeviceclaim_kind,
+			     .plan = toy_plan,
 			     .ready = true };
 	bench_begin(b);
 }

@@ -1,5 +1,6 @@
 #include "kube/reconcile.h"
 
+#include "base/json_read.h"
 #include "base/log.h"
 #include "fake/fake_server.h"
 #include "kube/echoes.h"
@@ -282,6 +283,84 @@ static void a_conflict_on_an_answer_leaves_the_cache_behind(void **state)
 	assert_int_equal(b->plans, 2);
 	fake_clock_advance(b->clock, ECHOES_MS - 100);
 	assert_int_equal(b->plans, 2);
+	bench_settle(b);
+	assert_log(b, "PATCH a/status|");
+}
+
+/* --- who leads --------------------------------------------------------------------------- */
+
+static void who_does_not_lead_plans_nothing(void **state)
+{
+	struct bench *b = *state;
+
+	b->follows = true;
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_run(b, 60000);
+	bench_enqueue_all(b);
+	bench_run(b, 60000);
+	b->ready = false; /* nor does it wait for that */
+	reconcile_enqueue(b->reconcile, "a");
+	bench_run(b, 100);
+	b->ready = true;
+	assert_int_equal(b->plans, 0);
+	assert_steps(b, "");
+	b->follows = false;
+	bench_run(b, 60000); /* its keys are dropped, and looked at by nobody */
+	assert_int_equal(b->plans, 0);
+	bench_enqueue_all(b);
+	bench_settle(b);
+	assert_log(b, LIFE);
+}
+
+/* It ends between two steps. */
+static void who_leads_no_more_writes_nothing_more(void **state)
+{
+	struct bench *b = *state;
+
+	bench_settle(b);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	assert_true(fake_server_show(b->server, 1));
+	fake_clock_settle(b->clock);
+	b->follows = true;
+	bench_run(b, 60000);
+	assert_log(b, "PATCH a|");
+	b->follows = false;
+	bench_enqueue_all(b);
+	bench_settle(b);
+	assert_log(b, "PATCH a/status|");
+}
+
+static void many_changes_make_one_run(void **state)
+{
+	struct bench *b = *state;
+
+	bench_end(b);
+	b->quiet_ms = 1000;
+	bench_begin(b);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_run(b, 10000);
+	assert_log(b, LIFE);
+	for (int i = 0; i < 9; i++) {
+		auto_free char *text = xasprintf("{'spec':{'userName':'u%d'}}", i);
+
+		fake_server_write(b->server, "a", text);
+		bench_run(b, 100);
+	}
+	assert_log(b, "");
+	bench_run(b, 200);
+	assert_log(b, "PATCH a/status|");
+	assert_string_equal(fake_server_text(b->server, "a", "status.portPath"), "u8");
+	fake_server_write(b->server, "a", "{'spec':{'userName':'now'}}");
+	assert_true(fake_server_show(b->server, 1));
+	reconcile_enqueue_after(b->reconcile, "a", 500);
+	bench_run(b, 400);
+	assert_log(b, "");
+	bench_run(b, 200);
+	assert_log(b, "PATCH a/status|");
+	bench_run(b, 10000);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'at once'}}");
+	assert_true(fake_server_show(b->server, 1));
+	reconcile_enqueue(b->reconcile, "a");
 	bench_settle(b);
 	assert_log(b, "PATCH a/status|");
 }
@@ -711,6 +790,126 @@ static void a_random_life_ends_well(void **state)
 	}
 }
 
+/* --- digests ----------------------------------------------------------------------------- */
+
+struct toy_digest {
+	bool deleting;
+	bool content;
+};
+
+static void *toy_digest_of(const void *object)
+{
+	const struct usbdeviceclaim *claim = object;
+	struct toy_digest *digest = xcalloc(1, sizeof(*digest));
+
+	digest->deleting = claim->meta.deletion_timestamp != NULL;
+	digest->content = claim->status.port_path && claim->spec.user_name &&
+			  strcmp(claim->status.port_path, claim->spec.user_name) == 0;
+	return digest;
+}
+
+/* What a digest is too little for is taken from the text. */
+static void plan_digest(void *arg, const struct reconcile_view *view, struct decision *d)
+{
+	struct bench *b = arg;
+	const struct toy_digest *digest = view->object;
+	auto_json json_t *object = NULL;
+	const char *user;
+
+	b->plans++;
+	if (!digest || (digest->content && !digest->deleting)) {
+		assert_true(!view->text || digest);
+		return;
+	}
+	if (!view->fresh) {
+		assert_null(view->text);
+		d->step = STEP_READ;
+		return;
+	}
+	object = json_loadb(view->text->text, view->text->len, 0, NULL);
+	assert_non_null(object);
+	d->body = patch_new_at(view->uid, view->version);
+	d->event_reason = xstrdup(digest->deleting ? "Released" : "Told");
+	if (digest->deleting) {
+		d->step = STEP_PATCH;
+		json_object_set_new(json_object_get(d->body, "metadata"), "finalizers",
+				    json_array());
+		return;
+	}
+	user = json_string_value(json_object_get(json_object_get(object, "spec"), "userName"));
+	d->step = STEP_PATCH_STATUS;
+	json_object_set_new(d->body, "status", json_pack("{s:s}", "portPath", user));
+}
+
+static void begin_with_digests(struct bench *b)
+{
+	static struct api_kind kind;
+
+	bench_end(b);
+	kind = usbdeviceclaim_kind;
+	kind.digest = toy_digest_of;
+	b->kind = &kind;
+	b->plan = plan_digest;
+	bench_begin(b);
+}
+
+static void a_digest_is_read_before_it_is_patched(void **state)
+{
+	struct bench *b = *state;
+
+	begin_with_digests(b);
+	fake_server_write(b->server, "a",
+			  "{'spec':{'userName':'one'},'metadata':{'finalizers':['" TOY_FINALIZER
+			  "']}}");
+	bench_settle(b);
+	assert_log(b, "GET a|PATCH a/status|");
+	assert_string_equal(fake_server_text(b->server, "a", "status.portPath"), "one");
+	assert_events(b, "Told a|");
+	fake_server_delete(b->server, "a");
+	bench_settle(b);
+	assert_log(b, "GET a|PATCH a|");
+	assert_events(b, "Released a|");
+	assert_null(fake_server_get(b->server, "a"));
+}
+
+/* The answer to the last patch shows the object once more. */
+static void a_digest_without_finalizers_is_gone(void **state)
+{
+	struct bench *b = *state;
+
+	begin_with_digests(b);
+	fake_server_write(b->server, "a",
+			  "{'spec':{'userName':'one'},'metadata':{'finalizers':['" TOY_FINALIZER
+			  "']}}");
+	bench_settle(b);
+	fake_server_delete(b->server, "a");
+	str_clear(&b->steps);
+	bench_settle(b);
+	assert_steps(b, "gone a|gone a|");
+}
+
+/* Of the read that the patch is made from. */
+static void faults_of_digests_are_outlived(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+		struct bench b;
+
+		bench_open(&b);
+		begin_with_digests(&b);
+		bench_settle(&b);
+		fake_server_write(b.server, "a", "{'spec':{'userName':'one'}}");
+		assert_true(fake_server_show(b.server, 1));
+		fake_clock_settle(b.clock);
+		assert_true(fake_server_serve(b.server, faults[i].fault));
+		assert_log(&b, "GET a|");
+		bench_run(&b, 60000);
+		assert_string_equal(fake_server_text(b.server, "a", "status.portPath"), "one");
+		bench_close(&b);
+	}
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
 static void add_decisions(struct suite *suite)
 {
 	suite_add(suite, "nothing is decided before the list is there",
@@ -733,6 +932,24 @@ static void add_decisions(struct suite *suite)
 	suite_add(suite, "a conflict waits for the cache", a_conflict_waits_for_the_cache, NULL);
 	suite_add(suite, "a conflict on an answer leaves the cache behind",
 		  a_conflict_on_an_answer_leaves_the_cache_behind, NULL);
+}
+
+static void add_digests(struct suite *suite)
+{
+	suite_add(suite, "a digest is read before it is patched",
+		  a_digest_is_read_before_it_is_patched, NULL);
+	suite_add(suite, "a digest without finalizers is gone", a_digest_without_finalizers_is_gone,
+		  NULL);
+	suite_add(suite, "faults of digests are outlived", faults_of_digests_are_outlived, NULL);
+}
+
+static void add_leads(struct suite *suite)
+{
+	suite_add(suite, "a program that does not lead plans nothing",
+		  who_does_not_lead_plans_nothing, NULL);
+	suite_add(suite, "a program that leads no more writes nothing more",
+		  who_leads_no_more_writes_nothing_more, NULL);
+	suite_add(suite, "many changes make one run", many_changes_make_one_run, NULL);
 }
 
 static void add_faults(struct suite *suite)
@@ -765,6 +982,8 @@ int main(void)
 		  one_that_the_cache_does_not_show_is_read, NULL);
 	add_decisions(&suite);
 	add_faults(&suite);
+	add_leads(&suite);
+	add_digests(&suite);
 	suite_add(&suite, "a run has sixteen steps", a_run_has_sixteen_steps, NULL);
 	suite_add(&suite, "a rest may be for a while", a_rest_may_be_for_a_while, NULL);
 	suite_add(&suite, "a rest may be a failure", a_rest_may_be_a_failure, NULL);

@@ -43,7 +43,7 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 	struct upkeep *upkeep = arg;
 
 	view_count_hear(&upkeep->count, kind, before, after);
-	pools_hear(upkeep->pools, kind, name, before, after);
+	pools_on_change(upkeep->pools, kind, name, before, after);
 	nodes_hear(upkeep->nodes, kind, name, before, after);
 	kubevirt_hear(upkeep->kubevirt, kind, name, before, after);
 	if (!upkeep->config_nodes)
@@ -58,14 +58,14 @@ static void on_reach(void *arg, const char *node, bool reachable)
 {
 	struct upkeep *upkeep = arg;
 
-	pools_reach(upkeep->pools, node, reachable);
+	pools_set_reachable(upkeep->pools, node, reachable);
 }
 
 static void look(struct upkeep *upkeep)
 {
 	if (!upkeep->synced)
 		return;
-	pools_look(upkeep->pools);
+	pools_enqueue_all(upkeep->pools);
 	nodes_look(upkeep->nodes);
 	kubevirt_look(upkeep->kubevirt);
 }
@@ -125,6 +125,7 @@ static struct pools *make_pools(struct upkeep *upkeep, struct program *program)
 		.clock = upkeep->clock,
 		.metrics = program->metrics,
 		.stores = views_stores(upkeep->views),
+		.pools = views_informer(upkeep->views, VIEW_POOL),
 		.leads = leads,
 		.arg = upkeep,
 	});

@@ -6,16 +6,11 @@
 #include "api/devicepool.h"
 #include "api/json_map.h"
 #include "api/patch.h"
-#include "base/err.h"
 #include "base/mem.h"
 #include "controller/pools/pool_book.h"
-#include "controller/pools/pool_share.h"
-#include "controller/views/errand.h"
-#include "kube/apply.h"
-#include "kube/clock.h"
 #include "kube/metrics.h"
+#include "kube/reconcile.h"
 #include "kube/store.h"
-#include "kube/workq_run.h"
 
 enum {
 	QUIET_MS = 1000, /* from the first change to the write */
@@ -24,9 +19,9 @@ enum {
 
 struct pools {
 	struct pools_deps deps;
+	struct api_kind kind; /* of the digests */
 	struct pool_book *book;
-	struct workq_run *queue; /* of names of DevicePools */
-	struct errands errands;
+	struct reconcile *reconcile; /* of DevicePools, by name */
 	struct metric *known;
 	bool started;
 };
@@ -37,46 +32,42 @@ static const struct metric_desc known_desc = {
 	.type = METRIC_GAUGE,
 };
 
-static void on_changed(void *arg, const char *pool)
-{
-	struct pools *pools = arg;
+/* --- shares ------------------------------------------------------------------------------ */
 
-	if (pools->started)
-		workq_run_add_after(pools->queue, pool, QUIET_MS);
+static bool is_counted(enum view_kind kind)
+{
+	return kind == VIEW_PCIDEVICE || kind == VIEW_USBDEVICE || kind == VIEW_MEDIATEDDEVICE;
 }
 
-static void work(void *arg, const char *name, work_end_fn *end, void *end_arg);
-
-struct pools *pools_new(const struct pools_deps *deps)
+/* VIEW_KINDS: it has none. */
+static enum view_kind claim_kind_of(enum view_kind kind)
 {
-	struct pools *pools = xcalloc(1, sizeof(*pools));
-
-	pools->deps = *deps;
-	pools->book = pool_book_new(on_changed, pools);
-	pools->known = metrics_family(deps->metrics, &known_desc);
-	pools->queue = workq_run_new(&(struct workq_run_spec){
-		.name = "devicepools",
-		.max_running = WRITES_MAX,
-		.work = work,
-		.arg = pools,
-		.clock = deps->clock,
-		.metrics = deps->metrics,
-	});
-	return pools;
+	if (kind == VIEW_PCIDEVICE)
+		return VIEW_PCICLAIM;
+	return kind == VIEW_USBDEVICE ? VIEW_USBCLAIM : VIEW_KINDS;
 }
 
-struct pools *pools_free(struct pools *pools)
+/* A PCI device may be offered by a HostDeviceConfig, unless it is claimed. A mediated device has a
+ * resource while it is offered. A USB device has a resource of its own, which counts only while the
+ * device is claimed. */
+struct pool_share pools_share(enum view_kind kind, const char *name, const struct view *device,
+			      const struct view *claim, char **ret_text)
 {
-	if (!pools)
-		return NULL;
-	workq_run_free(pools->queue);
-	errands_end(&pools->errands);
-	pool_book_free(pools->book);
-	free(pools);
-	return NULL;
-}
+	bool mediated = kind == VIEW_MEDIATEDDEVICE;
+	struct pool_share share = { 0 };
 
-/* --- changes ------------------------------------------------------------------------------------ */
+	*ret_text = NULL;
+	if (!device || (kind == VIEW_USBDEVICE && !claim))
+		return share;
+	*ret_text = view_lent(name, device, kind == VIEW_PCIDEVICE ? claim : NULL);
+	share.resource = *ret_text;
+	share.node = device->node;
+	share.claimed = mediated || claim || device->lent;
+	share.ready = mediated ||
+		      (claim ? claim->ready && !claim->deleting : device->lent && device->ready);
+	share.allocated = device->allocated;
+	return share;
+}
 
 static const struct view *view_at(const struct pools *pools, enum view_kind kind, const char *name)
 {
@@ -94,177 +85,166 @@ struct pool_sides {
 	const struct view *claim[2];
 };
 
-static void move(struct pools *pools, enum view_kind kind, const char *name,
-		 const struct pool_sides *sides)
+static void move_share(struct pools *pools, enum view_kind kind, const char *name,
+		       const struct pool_sides *sides)
 {
 	auto_free char *before_text = NULL;
 	auto_free char *after_text = NULL;
 	struct pool_share before =
-		pool_share_of(kind, name, sides->device[0], sides->claim[0], &before_text);
+		pools_share(kind, name, sides->device[0], sides->claim[0], &before_text);
 	struct pool_share after =
-		pool_share_of(kind, name, sides->device[1], sides->claim[1], &after_text);
+		pools_share(kind, name, sides->device[1], sides->claim[1], &after_text);
 
 	pool_book_move(pools->book, &before, &after);
 	metric_set(pools->known, (int64_t)pool_book_len(pools->book), NULL);
 }
 
-static void hear_device(struct pools *pools, enum view_kind kind, const char *name,
+static void move_device(struct pools *pools, enum view_kind kind, const char *name,
 			const struct entry *before, const struct entry *after)
 {
-	const struct view *claim = view_at(pools, pool_share_claim_kind(kind), name);
+	const struct view *claim = view_at(pools, claim_kind_of(kind), name);
 	struct pool_sides sides = { { object_of(before), object_of(after) }, { claim, claim } };
 
-	move(pools, kind, name, &sides);
+	move_share(pools, kind, name, &sides);
 }
 
-static void hear_claim(struct pools *pools, enum view_kind kind, const char *name,
+static void move_claim(struct pools *pools, enum view_kind kind, const char *name,
 		       const struct entry *before, const struct entry *after)
 {
 	const struct view *device = view_at(pools, kind, name);
 	struct pool_sides sides = { { device, device }, { object_of(before), object_of(after) } };
 
-	move(pools, kind, name, &sides);
+	move_share(pools, kind, name, &sides);
 }
 
-/* What nobody has counted yet needs no second to come to rest. */
-static void hear_pool(struct pools *pools, const char *name, const struct entry *before)
+/* --- as struct reconcile_spec has them --------------------------------------------------- */
+
+static bool is_started(void *arg)
 {
-	if (!pools->started)
-		return;
-	if (before)
-		workq_run_add_after(pools->queue, name, QUIET_MS);
-	else
-		workq_run_add(pools->queue, name);
+	const struct pools *pools = arg;
+
+	return pools->started;
 }
 
-void pools_hear(struct pools *pools, enum view_kind kind, const char *name,
-		const struct entry *before, const struct entry *after)
+static bool leads(void *arg)
+{
+	const struct pools *pools = arg;
+
+	return pools->deps.leads(pools->deps.arg);
+}
+
+static bool is_pool(void *arg, const char *name, const void *object)
+{
+	const struct pools *pools = arg;
+
+	return object || pool_book_resource(pools->book, name);
+}
+
+static void plan_status(const struct pools *pools, const struct reconcile_view *view,
+			struct decision *ret_decision)
+{
+	const struct view_pool *pool = view->object;
+	struct devicepool_status status;
+
+	pool_book_status(pools->book, view->key, &status);
+	if (pool->hash != view_status_hash(&status)) {
+		ret_decision->step = STEP_PATCH_STATUS;
+		ret_decision->body = patch_new_at(view->uid, view->version);
+		json_object_set_new(ret_decision->body, "status",
+				    json_map_encode(devicepool_status_map, &status));
+	}
+	json_map_done(devicepool_status_map, &status);
+}
+
+static void plan_pool(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
+{
+	const struct pools *pools = arg;
+	const struct view_pool *pool = view->object;
+	const char *resource = pool_book_resource(pools->book, view->key);
+
+	if (!pool) {
+		ret_decision->step = STEP_CREATE;
+		ret_decision->body = json_pack("{s:{s:s}}", "spec", "resourceName", resource);
+	} else if (pool->deleting) {
+		ret_decision->step = STEP_REST; /* until others have removed their finalizers */
+	} else if (!resource || strcmp(pool->resource, resource) != 0) {
+		ret_decision->step = STEP_DELETE;
+	} else {
+		plan_status(pools, view, ret_decision);
+	}
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
+static void on_count(void *arg, const char *pool)
+{
+	const struct pools *pools = arg;
+
+	reconcile_enqueue_after(pools->reconcile, pool, QUIET_MS);
+}
+
+void pools_on_change(struct pools *pools, enum view_kind kind, const char *name,
+		     const struct entry *before, const struct entry *after)
 {
 	if (kind == VIEW_POOL)
-		hear_pool(pools, name, before);
+		reconcile_changed(pools->reconcile, name);
 	else if (kind == VIEW_PCICLAIM)
-		hear_claim(pools, VIEW_PCIDEVICE, name, before, after);
+		move_claim(pools, VIEW_PCIDEVICE, name, before, after);
 	else if (kind == VIEW_USBCLAIM)
-		hear_claim(pools, VIEW_USBDEVICE, name, before, after);
-	else if (pool_share_counts(kind))
-		hear_device(pools, kind, name, before, after);
+		move_claim(pools, VIEW_USBDEVICE, name, before, after);
+	else if (is_counted(kind))
+		move_device(pools, kind, name, before, after);
 }
 
-void pools_reach(struct pools *pools, const char *node, bool reachable)
+void pools_set_reachable(struct pools *pools, const char *node, bool reachable)
 {
 	pool_book_reach(pools->book, node, reachable);
 }
 
-void pools_look(struct pools *pools)
+void pools_enqueue_all(struct pools *pools)
 {
-	const struct entry *entry;
 	const char *name;
 	size_t cursor = 0;
 
 	pools->started = true;
 	while ((name = pool_book_next(pools->book, &cursor)))
-		workq_run_add(pools->queue, name);
-	cursor = 0;
-	while ((entry = store_next(pools->deps.stores[VIEW_POOL], &cursor)))
-		workq_run_add(pools->queue, entry->name);
+		reconcile_enqueue(pools->reconcile, name);
+	reconcile_enqueue_all(pools->reconcile);
 }
 
-/* --- writes ------------------------------------------------------------------------------------- */
-
-/* The watch tells what comes of it, so that somebody else's deletion is no trouble. */
-static void on_written(void *arg, int result, const struct kube_response *response,
-		       const struct err *err)
+struct pools *pools_new(const struct pools_deps *deps)
 {
-	(void)response;
-	errand_end(arg, result, err);
+	struct pools *pools = xcalloc(1, sizeof(*pools));
+
+	pools->deps = *deps;
+	pools->kind = view_kind(VIEW_POOL);
+	pools->book = pool_book_new(on_count, pools);
+	pools->known = metrics_family(deps->metrics, &known_desc);
+	pools->reconcile = reconcile_new(&(struct reconcile_spec){
+		.name = "devicepools",
+		.kind = &pools->kind,
+		.objects = deps->pools,
+		.field_manager = "hostdev-controller",
+		.max_running = WRITES_MAX,
+		.quiet_ms = QUIET_MS,
+		.is_ready = is_started,
+		.leads = leads,
+		.is_ours = is_pool,
+		.plan = plan_pool,
+		.arg = pools,
+		.client = deps->client,
+		.clock = deps->clock,
+		.metrics = deps->metrics,
+	});
+	return pools;
 }
 
-static void send_create(struct pools *pools, const char *name, struct errand *errand)
+struct pools *pools_free(struct pools *pools)
 {
-	const char *resource = pool_book_resource(pools->book, name);
-	auto_json json_t *body = json_pack("{s:{s:s}}", "spec", "resourceName", resource);
-
-	errand->call = apply_create(pools->deps.client,
-				    &(struct apply_request){
-					    .kind = &devicepool_kind,
-					    .name = name,
-					    .field_manager = "hostdev-controller",
-					    .object = body,
-				    },
-				    on_written, errand);
-}
-
-/* Only if it is as we have seen it: a leader that was stopped for a while changes nothing that another one
- * has written since. */
-static void send_status(struct pools *pools, const struct entry *entry, json_t *status,
-			struct errand *errand)
-{
-	auto_json json_t *body = patch_new_at(entry->uid, entry->version);
-
-	json_object_set_new(body, "status", status);
-	errand->call = apply_merge(pools->deps.client,
-				   &(struct apply_request){
-					   .kind = &devicepool_kind,
-					   .name = entry->name,
-					   .subresource = "status",
-					   .field_manager = "hostdev-controller",
-					   .object = body,
-				   },
-				   on_written, errand);
-}
-
-static void send_delete(struct pools *pools, const struct entry *entry, struct errand *errand)
-{
-	errand->call = apply_delete(pools->deps.client,
-				    &(struct delete_request){
-					    .kind = &devicepool_kind,
-					    .name = entry->name,
-					    .uid = entry->uid,
-					    .version = entry->version,
-				    },
-				    on_written, errand);
-}
-
-/* Does @entry say @status, and of this resource? */
-static bool is_told(const struct entry *entry, const struct devicepool_status *status)
-{
-	const struct view_pool *view = entry->object;
-
-	return view && view->hash == view_status_hash(status);
-}
-
-static bool is_of(const struct entry *entry, const char *resource)
-{
-	const struct view_pool *view = entry->object;
-
-	return view && strcmp(view->resource, resource) == 0;
-}
-
-static void update(struct pools *pools, const struct entry *entry, work_end_fn *end, void *end_arg)
-{
-	struct devicepool_status status;
-
-	pool_book_status(pools->book, entry->name, &status);
-	if (is_told(entry, &status))
-		end(end_arg, 0, NULL);
-	else
-		send_status(pools, entry, json_map_encode(devicepool_status_map, &status),
-			    errand_new(&pools->errands, pools, entry->name, end, end_arg));
-	json_map_done(devicepool_status_map, &status);
-}
-
-static void work(void *arg, const char *name, work_end_fn *end, void *end_arg)
-{
-	struct pools *pools = arg;
-	const struct entry *entry = store_get(pools->deps.stores[VIEW_POOL], name);
-	const char *resource = pool_book_resource(pools->book, name);
-
-	if (!pools->deps.leads(pools->deps.arg) || (!entry && !resource))
-		end(end_arg, 0, NULL);
-	else if (!entry)
-		send_create(pools, name, errand_new(&pools->errands, pools, name, end, end_arg));
-	else if (!resource || !is_of(entry, resource))
-		send_delete(pools, entry, errand_new(&pools->errands, pools, name, end, end_arg));
-	else
-		update(pools, entry, end, end_arg);
+	if (!pools)
+		return NULL;
+	reconcile_free(pools->reconcile);
+	pool_book_free(pools->book);
+	free(pools);
+	return NULL;
 }

@@ -205,5 +205,6 @@ void *view_of_pool(const void *object)
 
 	memcpy(view->resource, resource, strlen(resource) + 1);
 	view->hash = view_status_hash(&pool->status);
+	view->deleting = pool->meta.deletion_timestamp != NULL;
 	return view;
 }

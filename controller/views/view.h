@@ -75,6 +75,7 @@ struct view_agent {
 
 struct view_pool {
 	unsigned long long hash; /* of its status */
+	bool deleting;
 	char resource[];
 };
 

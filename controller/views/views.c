@@ -125,6 +125,11 @@ const struct store *const *views_stores(const struct views *views)
 	return views->stores;
 }
 
+const struct informer *views_informer(const struct views *views, enum view_kind kind)
+{
+	return views->watched[kind].informer;
+}
+
 bool views_synced(const struct views *views, enum view_kind kind)
 {
 	return informer_synced(views->watched[kind].informer);

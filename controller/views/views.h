@@ -10,6 +10,7 @@
 #include "controller/views/view.h"
 
 struct entry;
+struct informer;
 struct informer_deps;
 struct store;
 struct views;
@@ -44,6 +45,9 @@ void views_forget(struct views *views, const void *arg);
 
 /* By enum view_kind; the stores are there as long as the views. */
 const struct store *const *views_stores(const struct views *views);
+
+/* Of one kind, likewise. */
+const struct informer *views_informer(const struct views *views, enum view_kind kind);
 
 /* Has @kind had its list? */
 bool views_synced(const struct views *views, enum view_kind kind);

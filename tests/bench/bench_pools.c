@@ -17,7 +17,7 @@
 #include "controller/admission/resources.h"
 #include "controller/nodes/node_book.h"
 #include "controller/pools/pool_book.h"
-#include "controller/pools/pool_share.h"
+#include "controller/pools/pools.h"
 #include "controller/views/view.h"
 #include "kube/store.h"
 
@@ -96,10 +96,10 @@ static void move(struct bench *b, const char *name, const struct view *was, cons
 	enum view_kind other = claim ? VIEW_PCIDEVICE : VIEW_PCICLAIM;
 	const struct view *stays = store_object(b->stores[other], name);
 	char *texts[2] = { NULL };
-	struct pool_share before = pool_share_of(VIEW_PCIDEVICE, name, claim ? stays : was,
-						 claim ? was : stays, &texts[0]);
-	struct pool_share after = pool_share_of(VIEW_PCIDEVICE, name, claim ? stays : is,
-						claim ? is : stays, &texts[1]);
+	struct pool_share before = pools_share(VIEW_PCIDEVICE, name, claim ? stays : was,
+					       claim ? was : stays, &texts[0]);
+	struct pool_share after = pools_share(VIEW_PCIDEVICE, name, claim ? stays : is,
+					      claim ? is : stays, &texts[1]);
 
 	pool_book_move(b->pools, &before, &after);
 	free(texts[0]);

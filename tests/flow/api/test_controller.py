@@ -135,7 +135,7 @@ def test_the_controller_has_these_rights_and_no_more(installed):
         **{(own, kind): {*read, "delete"} for kind in ("mediateddevices", "mediateddeviceparents")},
         (own, "hostdeviceconfigs"): read,
         (own, "hostdeviceconfigs/status"): {"patch"},
-        (own, "devicepools"): {*read, "create", "delete"},
+        (own, "devicepools"): {"get", *read, "create", "delete"},
         (own, "devicepools/status"): {"patch"},
         (hooks, "validatingwebhookconfigurations", "hostdev-webhook"): {*read, "patch"},
         (hooks, "mutatingwebhookconfigurations", "hostdev-webhook"): {*read, "patch"},

@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "fake/fake_server.h"
+#include "kube/informer.h"
 #include "unit/suite.h"
 #include "unit/views/stage.h"
 
@@ -16,109 +18,139 @@
 	"\"type\":\"Offered\",\"status\":\"" status "\",\"reason\":\"R\"}]}"
 
 struct bench {
-	struct stage stage;
-	struct kube_client *client;
+	struct stage stage; /* of devices and claims */
+	struct fake_server *server;
 	struct fake_clock *clock;
+	struct informer *informer;
 	struct pools *pools;
-	bool leads;
-	char *pool; /* the name of a.b/c's */
+	bool follows; /* another replica leads */
+	char *pool;   /* the name of a.b/c's   */
 };
 
 static bool leads(void *arg)
 {
 	const struct bench *b = arg;
 
-	return b->leads;
+	return !b->follows;
 }
 
-static void hear(void *arg, enum view_kind kind, const char *name, const struct entry *before,
-		 const struct entry *after)
+static void on_change(void *arg, enum view_kind kind, const char *name, const struct entry *before,
+		      const struct entry *after)
 {
 	struct bench *b = arg;
 
-	pools_hear(b->pools, kind, name, before, after);
+	pools_on_change(b->pools, kind, name, before, after);
+}
+
+static void on_pool(void *arg, const char *name, const struct entry *before,
+		    const struct entry *after)
+{
+	on_change(arg, VIEW_POOL, name, before, after);
+}
+
+/* Everything is served and shown at once. */
+static void settle(struct bench *b)
+{
+	do {
+		fake_clock_settle(b->clock);
+	} while (fake_server_serve(b->server, FAULT_NONE) || fake_server_show(b->server, 9));
+}
+
+static void run(struct bench *b, uint64_t ms)
+{
+	settle(b);
+	for (uint64_t gone = 0; gone < ms; gone += 10) {
+		fake_clock_advance(b->clock, ms - gone < 10 ? ms - gone : 10);
+		settle(b);
+	}
 }
 
 static void open_bench(struct bench *b)
 {
-	*b = (struct bench){ .client = fake_client_new(),
-			     .clock = fake_clock_new(),
-			     .leads = true };
+	struct clock *clock;
+
+	*b = (struct bench){ .clock = fake_clock_new(), .pool = names_devicepool("a.b/c") };
+	clock = fake_clock_as_clock(b->clock);
 	stage_open(&b->stage);
-	b->stage.hear = hear;
+	b->stage.hear = on_change;
 	b->stage.arg = b;
-	b->pool = names_devicepool("a.b/c");
+	b->server = fake_server_new(&b->stage.kinds[VIEW_POOL]);
+	b->informer = informer_new(
+		&(struct informer_deps){ .client = fake_server_client(b->server), .clock = clock },
+		&(struct informer_spec){ .kind = &b->stage.kinds[VIEW_POOL],
+					 .handlers = { .on_change = on_pool },
+					 .arg = b });
 	b->pools = pools_new(&(struct pools_deps){
-		.client = b->client,
-		.clock = fake_clock_as_clock(b->clock),
+		.client = fake_server_client(b->server),
+		.clock = clock,
 		.stores = b->stage.seen,
+		.pools = b->informer,
 		.leads = leads,
 		.arg = b,
 	});
+	informer_start(b->informer);
+	settle(b);
 }
 
 static void close_bench(struct bench *b)
 {
 	pools_free(b->pools);
-	assert_int_equal(fake_client_open(b->client), 0);
+	informer_free(b->informer);
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), 0);
 	stage_close(&b->stage);
+	kube_client_free(fake_server_client(b->server));
+	fake_server_free(b->server);
 	free(b->pool);
-	kube_client_free(b->client);
 	fake_clock_free(b->clock);
 }
 
 SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
 
-/* Nothing is under way any more. */
-static void assert_idle(const struct bench *b)
+static int count(const json_t *object, const char *key)
 {
-	assert_int_equal(fake_client_open(b->client), 0);
+	return (int)json_integer_value(json_object_get(object, key));
 }
 
-/* The oldest request is this one; it is answered so. */
-static void serve(struct bench *b, const char *method, const char *part, int status)
+/* These requests have been made, in which $ is the pool. */
+static void assert_log(struct bench *b, const char *wanted)
 {
-	const struct fake_request *request = fake_client_request(b->client);
+	auto_str struct str text = STR_INIT;
 
-	assert_string_equal(request->method, method);
-	if (!strstr(request->path, part) && !strstr(request->body, part))
-		fail_msg("no '%s' in %s %s", part, request->path, request->body);
-	fake_client_answer(b->client, status, "{\"kind\":\"Status\"}");
-	fake_clock_settle(b->clock);
+	for (const char *c = wanted; *c; c++) {
+		if (*c == '$')
+			str_add(&text, b->pool);
+		else
+			str_add_mem(&text, c, 1);
+	}
+	assert_string_equal(fake_server_log(b->server), str_cstr(&text));
 }
 
-static void assert_quiet(struct bench *b, uint64_t ms)
+/* Its only node has as many. */
+static void assert_counts(struct bench *b, int devices, int claimed, int healthy)
 {
-	fake_clock_advance(b->clock, ms);
-	assert_int_equal(fake_client_open(b->client), 0);
+	const json_t *status = json_object_get(fake_server_get(b->server, b->pool), "status");
+	const json_t *node = json_array_get(json_object_get(status, "perNode"), 0);
+
+	assert_int_equal(count(status, "nodes"), 1);
+	assert_string_equal(json_string_value(json_object_get(node, "nodeName")), "n");
+	for (int i = 0; i < 2; i++, status = node) {
+		assert_int_equal(count(status, "devices"), devices);
+		assert_int_equal(count(status, "claimed"), claimed);
+		assert_int_equal(count(status, "healthy"), healthy);
+		assert_int_equal(count(status, "allocated"), 0);
+	}
 }
-
-/* As the watch tells it. */
-static void put_pool(struct bench *b, const char *status)
-{
-	auto_free char *rest =
-		xasprintf("\"spec\":{\"resourceName\":\"a.b/c\"}%s%s", *status ? "," : "", status);
-
-	stage_put(&b->stage, VIEW_POOL, b->pool, rest);
-	fake_clock_settle(b->clock);
-}
-
-#define COUNTS(devices, claimed, healthy)                                                     \
-	"\"status\":{\"devices\":" #devices ",\"claimed\":" #claimed ",\"healthy\":" #healthy \
-	",\"allocated\":0,\"nodes\":1,\"perNode\":[{\"nodeName\":\"n\",\"devices\":" #devices \
-	",\"claimed\":" #claimed ",\"healthy\":" #healthy ",\"allocated\":0}]}"
 
 /* A bench with one device, whose pool says so. */
 static void open_settled(struct bench *b)
 {
 	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", DEVICE);
-	pools_look(b->pools);
-	fake_clock_settle(b->clock);
-	serve(b, "POST", "\"resourceName\":\"a.b/c\"", 201);
-	put_pool(b, "");
-	serve(b, "PATCH", COUNTS(1, 0, 0), 200);
-	put_pool(b, COUNTS(1, 0, 0));
-	assert_quiet(b, 60000);
+	pools_enqueue_all(b->pools);
+	settle(b);
+	assert_log(b, "POST|PATCH $/status|");
+	assert_counts(b, 1, 0, 0);
+	run(b, 10000);
+	assert_log(b, "");
 }
 
 static void a_pool_is_made_and_counted(void **state)
@@ -126,7 +158,7 @@ static void a_pool_is_made_and_counted(void **state)
 	struct bench *b = *state;
 
 	open_settled(b);
-	assert_idle(b);
+	assert_string_equal(fake_server_text(b->server, b->pool, "spec.resourceName"), "a.b/c");
 }
 
 static void nothing_is_written_before_all_is_known(void **state)
@@ -134,9 +166,9 @@ static void nothing_is_written_before_all_is_known(void **state)
 	struct bench *b = *state;
 
 	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", DEVICE);
-	put_pool(b, "");
-	assert_quiet(b, 60000);
-	assert_idle(b);
+	fake_server_write(b->server, b->pool, "{'spec':{'resourceName':'a.b/c'}}");
+	run(b, 10000);
+	assert_log(b, "");
 }
 
 static void who_does_not_lead_counts_and_writes_nothing(void **state)
@@ -144,15 +176,16 @@ static void who_does_not_lead_counts_and_writes_nothing(void **state)
 	struct bench *b = *state;
 
 	open_settled(b);
-	b->leads = false;
+	b->follows = true;
 	stage_put(&b->stage, VIEW_PCIDEVICE, "n-2", DEVICE);
-	assert_quiet(b, 60000);
-	b->leads = true;
-	pools_look(b->pools);
-	fake_clock_settle(b->clock);
-	serve(b, "PATCH", COUNTS(2, 0, 0), 200);
-	assert_quiet(b, 0);
-	assert_idle(b);
+	fake_server_write(b->server, "stray", "{'spec':{'resourceName':'x.y/z'}}");
+	run(b, 10000);
+	assert_log(b, "");
+	b->follows = false;
+	pools_enqueue_all(b->pools);
+	settle(b);
+	assert_log(b, "PATCH $/status|DELETE stray|");
+	assert_counts(b, 2, 0, 0);
 }
 
 static void many_changes_are_one_write_a_second_later(void **state)
@@ -164,14 +197,33 @@ static void many_changes_are_one_write_a_second_later(void **state)
 		auto_free char *name = xasprintf("n-%d", i);
 
 		stage_put(&b->stage, VIEW_PCIDEVICE, name, DEVICE);
-		fake_clock_advance(b->clock, 10);
+		run(b, 10);
 	}
-	assert_quiet(b, 9); /* the first of them was 999 ms ago */
-	fake_clock_advance(b->clock, 1);
-	serve(b, "PATCH", COUNTS(100, 0, 0), 200);
-	put_pool(b, COUNTS(100, 0, 0));
-	assert_quiet(b, 60000);
-	assert_idle(b);
+	run(b, 9);
+	assert_log(b, ""); /* the first of them was 999 ms ago */
+	run(b, 1);
+	assert_log(b, "PATCH $/status|");
+	assert_counts(b, 100, 0, 0);
+	run(b, 10000);
+	assert_log(b, "");
+}
+
+/* What the watch shows of a write is no reason to write again before the second is over. */
+static void a_pool_that_changes_all_the_time_is_written_once_a_second(void **state)
+{
+	struct bench *b = *state;
+
+	open_settled(b);
+	for (int i = 0; i < 500; i++) {
+		auto_free char *name = xasprintf("n-%d", 2 + i);
+
+		stage_put(&b->stage, VIEW_PCIDEVICE, name, DEVICE);
+		(void)fake_server_show(b->server, 9);
+		fake_clock_advance(b->clock, 10);
+		(void)fake_server_serve(b->server, FAULT_NONE);
+	}
+	assert_in_range(strlen(fake_server_log(b->server)), 1,
+			5 * (strlen(b->pool) + strlen("PATCH /status|")));
 }
 
 static void a_change_taken_back_is_no_write(void **state)
@@ -181,8 +233,17 @@ static void a_change_taken_back_is_no_write(void **state)
 	open_settled(b);
 	stage_put(&b->stage, VIEW_PCIDEVICE, "n-2", DEVICE);
 	stage_remove(&b->stage, VIEW_PCIDEVICE, "n-2");
-	assert_quiet(b, 60000);
-	assert_idle(b);
+	run(b, 10000);
+	assert_log(b, "");
+}
+
+static void assert_written(struct bench *b, int devices, int claimed, int healthy)
+{
+	run(b, 990);
+	assert_log(b, "");
+	run(b, 10);
+	assert_log(b, "PATCH $/status|");
+	assert_counts(b, devices, claimed, healthy);
 }
 
 static void claims_count(void **state)
@@ -192,19 +253,15 @@ static void claims_count(void **state)
 	open_settled(b);
 	stage_put(&b->stage, VIEW_PCICLAIM, "n-1", "\"spec\":{\"nodeName\":\"n\"}");
 	stage_put(&b->stage, VIEW_PCICLAIM, "n-9", "\"spec\":{\"nodeName\":\"n\"}");
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "PATCH", COUNTS(1, 1, 0), 200);
-	put_pool(b, COUNTS(1, 1, 0));
+	assert_written(b, 1, 1, 0);
 	stage_put(&b->stage, VIEW_PCICLAIM, "n-1",
 		  "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":"
 		  "\"Ready\"}]}");
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "PATCH", COUNTS(1, 1, 1), 200);
-	put_pool(b, COUNTS(1, 1, 1));
-	pools_reach(b->pools, "n", false);
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "PATCH", COUNTS(1, 1, 0), 200);
-	assert_idle(b);
+	run(b, 2000);
+	assert_log(b, "PATCH $/status|");
+	assert_counts(b, 1, 1, 1);
+	pools_set_reachable(b->pools, "n", false);
+	assert_written(b, 1, 1, 0);
 }
 
 static void what_a_config_lends_counts_as_claimed(void **state)
@@ -213,31 +270,27 @@ static void what_a_config_lends_counts_as_claimed(void **state)
 
 	open_settled(b);
 	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", LENT("True"));
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "PATCH", COUNTS(1, 1, 1), 200);
-	put_pool(b, COUNTS(1, 1, 1));
+	assert_written(b, 1, 1, 1);
+	run(b, 2000);
 	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", LENT("False"));
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "PATCH", COUNTS(1, 1, 0), 200);
-	assert_idle(b);
+	assert_written(b, 1, 1, 0);
 }
 
 static void a_usb_device_counts_while_it_is_claimed(void **state)
 {
 	struct bench *b = *state;
 
-	pools_look(b->pools);
+	pools_enqueue_all(b->pools);
 	stage_put(&b->stage, VIEW_USBDEVICE, "stick", DEVICE);
-	assert_quiet(b, 60000);
+	run(b, 10000);
+	assert_log(b, "");
 	stage_put(&b->stage, VIEW_USBCLAIM, "stick", "");
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "POST", "a.b/c", 201);
-	put_pool(b, "");
-	serve(b, "PATCH", COUNTS(1, 1, 0), 200);
+	run(b, 1000);
+	assert_log(b, "POST|PATCH $/status|");
+	assert_counts(b, 1, 1, 0);
 	stage_remove(&b->stage, VIEW_USBCLAIM, "stick");
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "DELETE", "u-a-b-c", 200);
-	assert_idle(b);
+	run(b, 1000);
+	assert_log(b, "DELETE $|");
 }
 
 static void the_last_device_takes_its_pool_with_it(void **state)
@@ -246,11 +299,31 @@ static void the_last_device_takes_its_pool_with_it(void **state)
 
 	open_settled(b);
 	stage_remove(&b->stage, VIEW_PCIDEVICE, "n-1");
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "DELETE", "\"resourceVersion\"", 404);
-	stage_remove(&b->stage, VIEW_POOL, b->pool);
-	assert_quiet(b, 60000);
-	assert_idle(b);
+	run(b, 1000);
+	assert_log(b, "DELETE $|");
+	assert_null(fake_server_get(b->server, b->pool));
+	run(b, 10000);
+	assert_log(b, "");
+}
+
+/* Somebody's finalizer is on it. */
+static void a_pool_that_is_being_deleted_is_left_alone(void **state)
+{
+	struct bench *b = *state;
+
+	open_settled(b);
+	fake_server_write(b->server, b->pool, "{'metadata':{'finalizers':['x.y/z']}}");
+	run(b, 2000);
+	stage_remove(&b->stage, VIEW_PCIDEVICE, "n-1");
+	run(b, 10000);
+	assert_log(b, "DELETE $|");
+	stage_put(&b->stage, VIEW_PCIDEVICE, "n-1", DEVICE);
+	run(b, 10000);
+	assert_log(b, "");
+	fake_server_write(b->server, b->pool, "{'metadata':{'finalizers':[]}}");
+	run(b, 10000);
+	assert_log(b, "POST|PATCH $/status|");
+	assert_counts(b, 1, 0, 0);
 }
 
 static void a_write_on_an_older_state_is_refused_and_made_again(void **state)
@@ -260,13 +333,14 @@ static void a_write_on_an_older_state_is_refused_and_made_again(void **state)
 	open_settled(b);
 	stage_put(&b->stage, VIEW_PCIDEVICE, "n-2", DEVICE);
 	fake_clock_advance(b->clock, 1000);
-	serve(b, "PATCH", "\"resourceVersion\"", 409);
-	put_pool(b, COUNTS(9, 0, 0));
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "PATCH", COUNTS(2, 0, 0), 200);
-	put_pool(b, COUNTS(2, 0, 0));
-	assert_quiet(b, 60000);
-	assert_idle(b);
+	fake_server_write(b->server, b->pool, "{'metadata':{'labels':{'a':'b'}}}");
+	assert_true(fake_server_serve(b->server, FAULT_NONE)); /* a conflict */
+	assert_log(b, "PATCH $/status|");
+	run(b, 1000);
+	assert_log(b, "PATCH $/status|");
+	assert_counts(b, 2, 0, 0);
+	run(b, 10000);
+	assert_log(b, "");
 }
 
 static void what_others_write_is_put_right(void **state)
@@ -274,17 +348,17 @@ static void what_others_write_is_put_right(void **state)
 	struct bench *b = *state;
 
 	open_settled(b);
-	put_pool(b, COUNTS(7, 7, 7));
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "PATCH", COUNTS(1, 0, 0), 200);
-	put_pool(b, COUNTS(1, 0, 0));
-	stage_put(&b->stage, VIEW_POOL, "stray", "\"spec\":{\"resourceName\":\"a.b/c\"}");
-	fake_clock_settle(b->clock);
-	serve(b, "DELETE", "/stray", 200);
-	stage_put(&b->stage, VIEW_POOL, b->pool, "\"spec\":{\"resourceName\":\"x.y/z\"}");
-	fake_clock_advance(b->clock, 1000);
-	serve(b, "DELETE", b->pool, 200);
-	assert_idle(b);
+	fake_server_write(b->server, "stray", "{'spec':{'resourceName':'a.b/c'}}");
+	run(b, 1000);
+	assert_log(b, "DELETE stray|");
+	fake_server_write(b->server, b->pool, "{'spec':{'resourceName':'x.y/z'}}");
+	run(b, 1000);
+	assert_log(b, "DELETE $|POST|PATCH $/status|");
+	run(b, 2000);
+	fake_server_delete(b->server, b->pool);
+	run(b, 1000);
+	assert_log(b, "POST|PATCH $/status|");
+	assert_counts(b, 1, 0, 0);
 }
 
 static void what_is_under_way_ends_with_the_pools(void **state)
@@ -296,7 +370,7 @@ static void what_is_under_way_ends_with_the_pools(void **state)
 	stage_put(&b->stage, VIEW_PCIDEVICE, "n-3",
 		  "\"status\":{\"nodeName\":\"n\",\"resourceName\":\"x.y/z\"}");
 	fake_clock_advance(b->clock, 1000);
-	assert_int_equal(fake_client_open(b->client), 2);
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), 3); /* and the watch */
 }
 
 int main(void)
@@ -311,6 +385,8 @@ int main(void)
 		  who_does_not_lead_counts_and_writes_nothing, NULL);
 	suite_add(&suite, "many changes are one write, a second later",
 		  many_changes_are_one_write_a_second_later, NULL);
+	suite_add(&suite, "a pool that changes all the time is written once a second",
+		  a_pool_that_changes_all_the_time_is_written_once_a_second, NULL);
 	suite_add(&suite, "a change taken back is no write", a_change_taken_back_is_no_write, NULL);
 	suite_add(&suite, "claims count", claims_count, NULL);
 	suite_add(&suite, "what a HostDeviceConfig lends counts as claimed",
@@ -319,6 +395,8 @@ int main(void)
 		  a_usb_device_counts_while_it_is_claimed, NULL);
 	suite_add(&suite, "the last device takes its pool with it",
 		  the_last_device_takes_its_pool_with_it, NULL);
+	suite_add(&suite, "a pool that is being deleted is left alone",
+		  a_pool_that_is_being_deleted_is_left_alone, NULL);
 	suite_add(&suite, "a write on an older state is refused and made again",
 		  a_write_on_an_older_state_is_refused_and_made_again, NULL);
 	suite_add(&suite, "what others write is put right", what_others_write_is_put_right, NULL);

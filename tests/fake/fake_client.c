@@ -171,11 +171,11 @@ void fake_client_choose(struct kube_client *client, const char *part)
 	put_first(client, call);
 }
 
-static bool choose(struct kube_client *client, bool stream)
+static bool choose(struct kube_client *client, bool stream, const char *part)
 {
 	struct kube_call *call = client->calls;
 
-	while (call && call->request.stream != stream)
+	while (call && (call->request.stream != stream || !strstr(call->request.path, part)))
 		call = call->next;
 	if (call)
 		put_first(client, call);
@@ -184,12 +184,12 @@ static bool choose(struct kube_client *client, bool stream)
 
 bool fake_client_choose_call(struct kube_client *client)
 {
-	return choose(client, false);
+	return choose(client, false, "");
 }
 
-bool fake_client_choose_stream(struct kube_client *client)
+bool fake_client_choose_stream(struct kube_client *client, const char *part)
 {
-	return choose(client, true);
+	return choose(client, true, part);
 }
 
 static void end_call(struct kube_client *client, int result, const struct kube_response *response,

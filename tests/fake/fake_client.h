@@ -34,9 +34,10 @@ const struct fake_request *fake_client_request(const struct kube_client *client)
 /* The oldest open request whose path contains @part comes next. */
 void fake_client_choose(struct kube_client *client, const char *part);
 
-/* The oldest that is no stream, or the oldest stream, comes next. False: there is none. */
+/* The oldest that is no stream, or the oldest stream whose path contains @part, comes next. False:
+ * there is none. */
 bool fake_client_choose_call(struct kube_client *client);
-bool fake_client_choose_stream(struct kube_client *client);
+bool fake_client_choose_stream(struct kube_client *client, const char *part);
 
 /* End the oldest open request with an HTTP status, as client.h says it ends then. */
 void fake_client_answer(struct kube_client *client, int status, const char *body);

@@ -19,6 +19,8 @@ struct line {
 
 struct fake_server {
 	const struct api_kind *kind;
+	struct fake_server *first; /* whose client it is       */
+	struct fake_server *next;  /* of those that have joined */
 	struct kube_client *client;
 	json_t *objects;            /* name -> object                                        */
 	json_t *answered;           /* name -> resourceVersion that was answered last        */
@@ -30,17 +32,27 @@ struct fake_server {
 	struct str log, told;
 };
 
-struct fake_server *fake_server_new(const struct api_kind *kind)
+struct fake_server *fake_server_join(struct fake_server *first, const struct api_kind *kind)
 {
 	struct fake_server *server = xcalloc(1, sizeof(*server));
 
 	server->kind = kind;
-	server->client = fake_client_new();
+	server->first = first ? first : server;
+	server->client = first ? first->client : fake_client_new();
+	if (first) {
+		server->next = first->next;
+		first->next = server;
+	}
 	server->objects = json_object();
 	server->answered = json_object();
 	server->hidden = xstrdup("");
 	server->version = 100;
 	return server;
+}
+
+struct fake_server *fake_server_new(const struct api_kind *kind)
+{
+	return fake_server_join(NULL, kind);
 }
 
 static void forget_changes(struct fake_server *server)
@@ -182,22 +194,41 @@ static json_t *patched(const json_t *object, const json_t *patch, bool status)
 	return changed;
 }
 
-void fake_server_write(struct fake_server *server, const char *name, const char *text)
+/* @text with " for '; the caller frees. */
+static char *with_quotes(const char *text)
 {
-	const json_t *object = json_object_get(server->objects, name);
-	auto_free char *made = xstrdup(text);
-	auto_json json_t *json = NULL;
-	auto_json json_t *changed = NULL;
+	char *made = xstrdup(text);
 
 	for (char *c = made; *c; c++)
 		*c = *c == '\'' ? '"' : *c;
-	json = json_loads(made, 0, NULL);
+	return made;
+}
+
+void fake_server_write(struct fake_server *server, const char *name, const char *text)
+{
+	const json_t *object = json_object_get(server->objects, name);
+	auto_free char *made = with_quotes(text);
+	auto_json json_t *json = json_loads(made, 0, NULL);
+	auto_json json_t *changed = NULL;
+
 	assert(json);
 	if (!object) {
 		create(server, name, json);
 		return;
 	}
 	changed = patched(object, json, false);
+	replace(server, name, changed);
+}
+
+void fake_server_write_status(struct fake_server *server, const char *name, const char *text)
+{
+	const json_t *object = json_object_get(server->objects, name);
+	auto_free char *made = with_quotes(text);
+	auto_json json_t *status = json_loads(made, 0, NULL);
+	auto_json json_t *json = json_pack("{s:O}", "status", status);
+	auto_json json_t *changed = patched(object, json, true);
+
+	assert(object);
 	replace(server, name, changed);
 }
 
@@ -374,15 +405,28 @@ static void serve(struct served *s)
 		fail_with(s, 404, "NotFound");
 }
 
+/* Where the plural of the server's kind ends in @path; NULL: it is of another kind. */
+static const char *after_plural(const struct fake_server *server, const char *path)
+{
+	auto_free char *plural = xasprintf("/%s", server->kind->plural);
+	const char *at = strstr(path, plural);
+
+	at = at ? at + strlen(plural) : NULL;
+	return at && strchr("/?", *at) ? at : NULL;
+}
+
 /* "/apis/.../PLURAL/NAME/status?x" */
 static void parse(struct served *s)
 {
-	auto_free char *plural = xasprintf("/%s", s->server->kind->plural);
-	const char *at = strstr(s->request->path, plural);
+	const char *at = NULL;
 	size_t len;
 
+	for (s->server = s->server->first; s->server; s->server = s->server->next) {
+		at = after_plural(s->server, s->request->path);
+		if (at)
+			break;
+	}
 	assert(at);
-	at += strlen(plural);
 	at += *at == '/';
 	len = strcspn(at, "/?");
 	s->name = xstrndup(at, len);
@@ -451,6 +495,18 @@ static bool serve_badly(struct served *s, enum fake_fault fault)
 	return false;
 }
 
+static void log_request(const struct served *s)
+{
+	struct fake_server *first = s->server->first;
+	bool several = first->next != NULL;
+
+	if (!*s->name && strcmp(s->request->method, "GET") == 0)
+		return;
+	str_addf(&first->log, "%s%s%s%s%s%s|", s->request->method, several || *s->name ? " " : "",
+		 several ? s->server->kind->plural : "", several && *s->name ? "/" : "", s->name,
+		 s->is_status ? "/status" : "");
+}
+
 bool fake_server_serve(struct fake_server *server, enum fake_fault fault)
 {
 	struct served s = { .server = server };
@@ -459,9 +515,7 @@ bool fake_server_serve(struct fake_server *server, enum fake_fault fault)
 		return false;
 	s.request = fake_client_request(server->client);
 	parse(&s);
-	if (*s.name || strcmp(s.request->method, "GET") != 0)
-		str_addf(&server->log, "%s%s%s%s|", s.request->method, *s.name ? " " : "", s.name,
-			 s.is_status ? "/status" : "");
+	log_request(&s);
 	if (!serve_badly(&s, fault)) {
 		auto_free char *text = NULL;
 
@@ -477,10 +531,11 @@ bool fake_server_serve(struct fake_server *server, enum fake_fault fault)
 
 bool fake_server_show(struct fake_server *server, size_t count)
 {
+	auto_free char *plural = xasprintf("/%s?", server->kind->plural);
 	bool shown = false;
 
 	while (count-- > 0 && server->changes.len > 0 &&
-	       fake_client_choose_stream(server->client)) {
+	       fake_client_choose_stream(server->client, plural)) {
 		auto_free char *text = server->changes.items[0].text;
 
 		memmove(server->changes.items, server->changes.items + 1,
@@ -493,7 +548,9 @@ bool fake_server_show(struct fake_server *server, size_t count)
 
 void fake_server_end_watch(struct fake_server *server)
 {
-	if (fake_client_choose_stream(server->client))
+	auto_free char *plural = xasprintf("/%s?", server->kind->plural);
+
+	if (fake_client_choose_stream(server->client, plural))
 		fake_client_answer(server->client, 410, "{\"kind\":\"Status\"}");
 }
 

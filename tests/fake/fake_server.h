@@ -1,7 +1,8 @@
 /*
  * fake_server: an API server with the objects of one kind, behind fake_client: lists, a watch,
  * reads, and writes with preconditions, finalizers and generations. A test serves one request
- * after the other, well or badly, and says when the watch shows what has changed.
+ * after the other, well or badly, and says when the watch shows what has changed. More kinds join
+ * it, which have objects and a watch of their own.
  *
  * Asserts what no program of ours may do: patch or delete without uid and resourceVersion, remove
  * a finalizer from an object that the server has not returned in this state.
@@ -34,6 +35,9 @@ enum fake_fault {
 };
 
 struct fake_server *fake_server_new(const struct api_kind *kind);
+/* The same for one more kind, by the client of @first, which serves its requests and has them in its
+ * log; to be freed before @first. */
+struct fake_server *fake_server_join(struct fake_server *first, const struct api_kind *kind);
 /* The client is to be freed before. Takes NULL, returns NULL. */
 struct fake_server *fake_server_free(struct fake_server *server);
 /* A client of it, to be freed by the caller. The same one at each call. */
@@ -42,6 +46,8 @@ struct kube_client *fake_server_client(struct fake_server *server);
 /* A user creates the object @name, or changes it, by a merge patch; @text has ' for ". */
 void fake_server_write(struct fake_server *server, const char *name, const char *text);
 void fake_server_delete(struct fake_server *server, const char *name);
+/* Somebody changes the status of the object @name, likewise. */
+void fake_server_write_status(struct fake_server *server, const char *name, const char *text);
 /* Neither lists nor watch have the object @name from now on; "": all have. */
 void fake_server_hide(struct fake_server *server, const char *name);
 
@@ -58,7 +64,7 @@ bool fake_server_show(struct fake_server *server, size_t count);
 /* End the watch; what it has not shown is in the next list. */
 void fake_server_end_watch(struct fake_server *server);
 
-/* Requests of objects since the last call, as "PATCH a/status|GET a|", valid until the next; all
- * changes so far. */
+/* Requests of objects since the last call, as "PATCH a/status|GET a|", valid until the next; if there
+ * are several kinds, "PATCH pods/a|". All changes so far. */
 const char *fake_server_log(struct fake_server *server);
 size_t fake_server_writes(const struct fake_server *server);

@@ -10,9 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/kubevirt/withdraw.h"
-#include "controller/nodes/node_ties.h"
-#include "controller/nodes/retire.h"
-#include "controller/views/errand.h"
+#include "controller/nodes/node_plan.h"
 #include "controller/views/view.h"
 #include "controller/views/view_text.h"
 #include "controller/views/views.h"
@@ -20,15 +18,23 @@
 #include "kube/clock.h"
 #include "kube/informer.h"
 #include "kube/program.h"
+#include "kube/reconcile.h"
 #include "kube/store.h"
 #include "kube/url.h"
-#include "kube/workq_run.h"
 
 enum {
 	LOOK_MS = 1000,
 	REMIND_MS = 30 * 1000,   /* say again what is waited for, though it is the same */
 	KUBEVIRT_MS = 15 * 1000, /* for entries of KubeVirts to go */
-	WRITES_MAX = 8,
+	RUNS_AT_A_TIME = 8,      /* of one kind */
+};
+
+/* The claims of one kind. */
+struct claims {
+	const struct uninstall *un;
+	enum view_kind kind;
+	struct api_kind api;
+	struct reconcile *reconcile; /* by name */
 };
 
 struct uninstall {
@@ -36,9 +42,9 @@ struct uninstall {
 	struct clock *clock;
 	struct clock_timer *timer;
 	struct views *views;
-	struct node_ties ties;
-	struct errands errands;
-	struct workq_run *queue; /* of kind and name of claims */
+	const struct store *const *stores; /* of the views */
+	struct claims pci;
+	struct claims usb;
 	struct withdraw *withdraw;
 	uint64_t free_ms; /* since when nothing is claimed; 0: something is */
 	uint64_t timeout_ms;
@@ -49,12 +55,6 @@ struct uninstall {
 	bool started; /* the HostDeviceConfig is deleted */
 	int status;
 };
-
-static bool always(void *arg)
-{
-	(void)arg;
-	return true;
-}
 
 static void say(const char *line)
 {
@@ -73,40 +73,52 @@ static void end_with(struct uninstall *un, int status)
 /* A node that nobody knows the name of is not known to be gone. */
 static bool node_is_gone(const struct uninstall *un, const char *node)
 {
-	return node[0] && !store_get(un->ties.stores[VIEW_NODE], node);
+	return node[0] && !store_get(un->stores[VIEW_NODE], node);
 }
 
-static enum retire_step plan(const struct uninstall *un, enum view_kind kind,
-			     const struct entry *entry)
+static bool is_started(void *arg)
 {
-	const struct view *view = entry ? entry->object : NULL;
+	const struct claims *claims = arg;
 
-	if (!view)
-		return RETIRE_NOTHING;
-	if (!view->deleting)
-		return RETIRE_DELETE;
-	if (view->marked && node_is_gone(un, node_ties_node(&un->ties, kind, entry->name, view)))
-		return RETIRE_STRIP;
-	return RETIRE_NOTHING;
+	return claims->un->started;
 }
 
-static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+static bool is_there(void *arg, const char *name, const void *object)
 {
-	struct uninstall *un = arg;
-	enum view_kind kind = (enum view_kind)(key[0] - '0');
-	const struct entry *entry = store_get(un->ties.stores[kind], key + 2);
+	(void)arg;
+	(void)name;
+	return object;
+}
 
-	switch (plan(un, kind, entry)) {
-	case RETIRE_NOTHING:
-		end(end_arg, 0, NULL);
-		return;
-	case RETIRE_DELETE:
-		retire_delete(&un->ties, kind, entry, end, end_arg);
-		return;
-	case RETIRE_STRIP:
-		retire_strip(&un->ties, kind, entry->name, end, end_arg);
-		return;
-	}
+static void plan_claim(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
+{
+	const struct claims *claims = arg;
+	const struct uninstall *un = claims->un;
+	const struct view *claim = view->object;
+
+	if (!claim->deleting)
+		ret_decision->step = STEP_DELETE;
+	else if (claim->marked &&
+		 node_is_gone(un, node_plan_node(un->stores, claims->kind, view->key, claim)))
+		retire_strip(claims->kind, view, ret_decision);
+}
+
+static void open_claims(struct uninstall *un, struct claims *claims, enum view_kind kind)
+{
+	*claims = (struct claims){ .un = un, .kind = kind, .api = view_kind(kind) };
+	claims->reconcile = reconcile_new(&(struct reconcile_spec){
+		.name = claims->api.plural,
+		.kind = &claims->api,
+		.objects = views_informers(un->views)[kind],
+		.field_manager = "hostdev-controller",
+		.max_running = RUNS_AT_A_TIME,
+		.is_ready = is_started,
+		.is_ours = is_there,
+		.plan = plan_claim,
+		.arg = claims,
+		.client = un->program->client,
+		.clock = un->clock,
+	});
 }
 
 /* --- all of them -------------------------------------------------------------------------------- */
@@ -141,27 +153,26 @@ static void add_line(struct uninstall *un, enum view_kind kind, const struct ent
 		     struct str *line)
 {
 	const struct view *view = entry->object;
-	const char *node = view ? node_ties_node(&un->ties, kind, entry->name, view) : "";
+	const char *node = view ? node_plan_node(un->stores, kind, entry->name, view) : "";
 
 	str_addf(line, "\n  %s %s on node %s: ", view_whole(kind)->plural, entry->name,
 		 node[0] ? node : "(unknown)");
 	add_why(un, view, node, line);
 }
 
-/* Have each claim of @kind looked at; how many there are. */
-static size_t look_at(struct uninstall *un, enum view_kind kind, size_t before, struct str *line)
+/* Run each claim of a kind; how many there are, after @before others. */
+static size_t run_claims(struct uninstall *un, const struct claims *claims, size_t before,
+			 struct str *line)
 {
-	const struct store *store = un->ties.stores[kind];
+	const struct store *store = un->stores[claims->kind];
 	const struct entry *entry;
 	size_t len = before;
 	size_t cursor = 0;
 
 	while ((entry = store_next(store, &cursor))) {
-		auto_free char *key = xasprintf("%d/%s", (int)kind, entry->name);
-
-		workq_run_add(un->queue, key);
+		reconcile_enqueue(claims->reconcile, entry->name);
 		if (len++ < UNINSTALL_LISTED)
-			add_line(un, kind, entry, line);
+			add_line(un, claims->kind, entry, line);
 	}
 	return len;
 }
@@ -206,9 +217,9 @@ static bool is_withdrawn(const struct uninstall *un)
 static void look(struct uninstall *un)
 {
 	auto_str struct str list = STR_INIT;
-	size_t len = look_at(un, VIEW_PCICLAIM, 0, &list);
+	size_t len = run_claims(un, &un->pci, 0, &list);
 
-	len = look_at(un, VIEW_USBCLAIM, len, &list);
+	len = run_claims(un, &un->usb, len, &list);
 	if (len > 0) {
 		un->free_ms = 0;
 		tell(un, len, &list);
@@ -275,11 +286,14 @@ static void delete_config(struct uninstall *un)
 static void on_change(void *arg, enum view_kind kind, const char *name, const struct entry *before,
 		      const struct entry *after)
 {
-	(void)arg;
-	(void)kind;
-	(void)name;
+	const struct uninstall *un = arg;
+
 	(void)before;
 	(void)after;
+	if (un->started && kind == VIEW_PCICLAIM)
+		reconcile_changed(un->pci.reconcile, name);
+	else if (un->started && kind == VIEW_USBCLAIM)
+		reconcile_changed(un->usb.reconcile, name);
 }
 
 static void on_synced(void *arg)
@@ -299,25 +313,14 @@ static void open_all(struct uninstall *un)
 					     .on_synced = on_synced,
 					     .arg = un,
 				     });
-	un->ties = (struct node_ties){
-		.client = un->program->client,
-		.clock = un->clock,
-		.stores = views_stores(un->views),
-		.errands = &un->errands,
-		.leads = always,
-	};
+	un->stores = views_stores(un->views);
 	un->withdraw = withdraw_new(&(struct withdraw_deps){
 		.client = un->program->client,
 		.clock = un->clock,
-		.stores = un->ties.stores,
+		.stores = un->stores,
 	});
-	un->queue = workq_run_new(&(struct workq_run_spec){
-		.name = "claims",
-		.max_running = WRITES_MAX,
-		.work = work,
-		.arg = un,
-		.clock = un->clock,
-	});
+	open_claims(un, &un->pci, VIEW_PCICLAIM);
+	open_claims(un, &un->usb, VIEW_USBCLAIM);
 }
 
 int uninstall_run(struct program *program, uint64_t timeout_ms)
@@ -330,8 +333,8 @@ int uninstall_run(struct program *program, uint64_t timeout_ms)
 	open_all(&un);
 	clock_timer_start(un.clock, un.timer, LOOK_MS);
 	program_run(program, NULL, NULL);
-	workq_run_free(un.queue);
-	errands_end(&un.errands);
+	reconcile_free(un.pci.reconcile);
+	reconcile_free(un.usb.reconcile);
 	withdraw_free(un.withdraw);
 	views_free(un.views);
 	clock_timer_free(un.clock, un.timer);

@@ -44,7 +44,7 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 
 	view_count_hear(&upkeep->count, kind, before, after);
 	pools_on_change(upkeep->pools, kind, name, before, after);
-	nodes_hear(upkeep->nodes, kind, name, before, after);
+	nodes_on_change(upkeep->nodes, kind, name, before, after);
 	kubevirt_hear(upkeep->kubevirt, kind, name, before, after);
 	if (!upkeep->config_nodes)
 		return;
@@ -66,7 +66,7 @@ static void look(struct upkeep *upkeep)
 	if (!upkeep->synced)
 		return;
 	pools_enqueue_all(upkeep->pools);
-	nodes_look(upkeep->nodes);
+	nodes_enqueue_all(upkeep->nodes);
 	kubevirt_look(upkeep->kubevirt);
 }
 
@@ -125,7 +125,7 @@ static struct pools *make_pools(struct upkeep *upkeep, struct program *program)
 		.clock = upkeep->clock,
 		.metrics = program->metrics,
 		.stores = views_stores(upkeep->views),
-		.pools = views_informer(upkeep->views, VIEW_POOL),
+		.pools = views_informers(upkeep->views)[VIEW_POOL],
 		.leads = leads,
 		.arg = upkeep,
 	});
@@ -139,6 +139,7 @@ static struct nodes *make_nodes(struct upkeep *upkeep, struct program *program,
 		.clock = upkeep->clock,
 		.metrics = program->metrics,
 		.stores = views_stores(upkeep->views),
+		.informers = views_informers(upkeep->views),
 		.agents = agents,
 		.gone_ms = options->gone_ms,
 		.leads = leads,

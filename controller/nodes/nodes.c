@@ -3,18 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_read.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "controller/nodes/claim_reach.h"
-#include "controller/nodes/cleanup.h"
 #include "controller/nodes/node_book.h"
-#include "controller/nodes/node_ties.h"
-#include "controller/views/errand.h"
+#include "controller/nodes/node_plan.h"
 #include "kube/clock.h"
 #include "kube/metrics.h"
+#include "kube/reconcile.h"
 #include "kube/store.h"
 
-enum { LOOK_MS = 250 }; /* many nodes are looked at together */
+enum {
+	SETTLE_MS = 250,      /* many nodes are looked at together                       */
+	AGAIN_MS = 60 * 1000, /* between two looks at what a gone node has left          */
+	RUNS_AT_A_TIME = 8,   /* of one kind                                             */
+};
 
 static const struct metric_desc count_desc = {
 	.name = "hostdev_cluster_nodes",
@@ -23,26 +27,39 @@ static const struct metric_desc count_desc = {
 	.labels = { "reach" },
 };
 
+/* A kind of objects that belong to nodes. */
+struct owned {
+	struct nodes *nodes;
+	enum view_kind kind;
+	struct api_kind api;
+	struct reconcile *reconcile; /* by name */
+};
+
 struct nodes {
 	struct nodes_deps deps;
 	struct metric *count;
 	size_t shown[REACH_LEN];
-	struct node_ties ties;
-	struct errands errands;
-	struct claim_reach *told;
-	struct cleanup *cleanup;
-	struct map *changed; /* keys of nodes to look at -> the nodes, for want of a value */
+	struct node_book *book;
+	struct owned owned[VIEW_OWNED];
+	struct api_kind node_kind;
+	struct reconcile *gone; /* of Nodes that are missing, by name               */
+	struct map *swept;      /* key of a node that is gone for good -> struct sweep */
+	struct map *left;       /* "kind/name" of what sweeps have found -> key of the node: the
+				 * device that alone says whose a claim is may go before it    */
+	struct map *changed;    /* keys of nodes to settle -> the nodes, for want of a value  */
 	struct clock_timer *timer;
 	uint64_t due_ms; /* when the timer runs out; UINT64_MAX: it does not run */
 	bool started;
 };
 
-static void on_timer(void *arg);
+struct sweep {
+	uint64_t at_ms;
+};
 
 static void show_count(struct nodes *nodes, bool all)
 {
 	for (enum reach reach = REACH_OK; reach < REACH_LEN; reach++) {
-		size_t n = node_book_count(nodes->ties.book, reach);
+		size_t n = node_book_count(nodes->book, reach);
 
 		if (!all && n == nodes->shown[reach])
 			continue;
@@ -51,11 +68,447 @@ static void show_count(struct nodes *nodes, bool all)
 	}
 }
 
+static uint64_t now_ms(const struct nodes *nodes)
+{
+	return clock_now_ms(nodes->deps.clock);
+}
+
+static bool is_started(void *arg)
+{
+	const struct nodes *nodes = arg;
+
+	return nodes->started;
+}
+
 static bool leads(void *arg)
 {
 	const struct nodes *nodes = arg;
 
-	return nodes->started && nodes->deps.leads(nodes->deps.arg);
+	return nodes->deps.leads(nodes->deps.arg);
+}
+
+/* --- nodes that are gone ----------------------------------------------------------------- */
+
+/* How long until @node may be swept; UINT64_MAX: never, it is not gone. */
+static uint64_t wait_ms(const struct nodes *nodes, const char *node)
+{
+	auto_free char *key = node_book_key(node);
+	const struct sweep *sweep = map_get(nodes->swept, key);
+	uint64_t due_ms;
+
+	if (!node_book_gone(nodes->book, node, &due_ms))
+		return UINT64_MAX;
+	due_ms += nodes->deps.gone_ms;
+	if (sweep && sweep->at_ms + AGAIN_MS > due_ms)
+		due_ms = sweep->at_ms + AGAIN_MS;
+	return due_ms > now_ms(nodes) ? due_ms - now_ms(nodes) : 0;
+}
+
+/* Has the API server said that there is no such node? A Node that comes back is forgotten at once. */
+static bool is_gone_for_good(const struct nodes *nodes, const char *node)
+{
+	auto_free char *key = node_book_key(node);
+
+	return map_get(nodes->swept, key);
+}
+
+static void enqueue_if_gone(struct nodes *nodes, const char *node)
+{
+	auto_free char *key = node_book_key(node);
+	uint64_t wait = wait_ms(nodes, node);
+
+	if (wait != UINT64_MAX)
+		reconcile_enqueue_after(nodes->gone, node_book_name(nodes->book, key), wait);
+}
+
+static void forget(struct nodes *nodes, const char *node)
+{
+	auto_free char *key = node_book_key(node);
+	size_t cursor = 0;
+	const char *object;
+	void *of;
+
+	free(map_remove(nodes->swept, key));
+	while (map_next(nodes->left, &cursor, &object, &of)) {
+		if (strcmp(of, key) == 0)
+			free(map_remove(nodes->left, object));
+	}
+}
+
+static bool is_any(void *arg, const char *name, const void *object)
+{
+	(void)arg;
+	(void)name;
+	(void)object;
+	return true;
+}
+
+static void plan_node(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
+{
+	const struct nodes *nodes = arg;
+	uint64_t wait = wait_ms(nodes, view->key);
+
+	if (wait == UINT64_MAX)
+		return;
+	if (wait > 0)
+		ret_decision->again_ms = wait;
+	else if (!view->fresh)
+		ret_decision->step = STEP_READ;
+	else if (view->object) /* the watch will show it */
+		ret_decision->again_ms = AGAIN_MS;
+	else
+		ret_decision->step = STEP_ACT;
+}
+
+static const char *node_of(const struct nodes *nodes, enum view_kind kind, const char *name,
+			   const struct view *view)
+{
+	return node_plan_node(nodes->deps.stores, kind, name, view);
+}
+
+static char *left_key(enum view_kind kind, const char *name)
+{
+	return xasprintf("%d/%s", (int)kind, name);
+}
+
+/* Have all of a kind removed that the node has left. */
+static size_t sweep_kind(struct nodes *nodes, const struct owned *owned, const char *key)
+{
+	const char *name = node_book_name(nodes->book, key);
+	const struct entry *entry;
+	size_t cursor = 0;
+	size_t found = 0;
+
+	while ((entry = store_next(nodes->deps.stores[owned->kind], &cursor))) {
+		const struct view *view = entry->object;
+		auto_free char *object = NULL;
+		const char *node;
+
+		if (!view || retire_plan(owned->kind, view) == RETIRE_NOTHING)
+			continue;
+		node = node_of(nodes, owned->kind, entry->name, view);
+		if (strcmp(node, name) != 0 && strcmp(node, key) != 0)
+			continue;
+		object = left_key(owned->kind, entry->name);
+		free(map_set(nodes->left, object, xstrdup(key)));
+		reconcile_enqueue(owned->reconcile, entry->name);
+		found++;
+	}
+	return found;
+}
+
+/* Claims first: their devices' objects are what they are known by. */
+static bool sweep(void *arg, const struct reconcile_view *view, const struct decision *decision)
+{
+	struct nodes *nodes = arg;
+	auto_free char *key = node_book_key(view->key);
+	struct sweep *done = xcalloc(1, sizeof(*done));
+	size_t found = 0;
+
+	(void)decision;
+	done->at_ms = now_ms(nodes);
+	free(map_set(nodes->swept, key, done));
+	for (int kind = VIEW_OWNED - 1; kind >= 0; kind--)
+		found += sweep_kind(nodes, &nodes->owned[kind], key);
+	if (found > 0)
+		log_info("node is gone, what it has left is removed", log_str("node", view->key),
+			 log_int("objects", (int64_t)found));
+	reconcile_enqueue_after(nodes->gone, view->key, AGAIN_MS);
+	return false;
+}
+
+static void forget_if_not_gone(void *arg, const char *node, const void *object)
+{
+	struct nodes *nodes = arg;
+	uint64_t since_ms;
+
+	(void)object;
+	if (!node_book_gone(nodes->book, node, &since_ms))
+		forget(nodes, node);
+}
+
+/* --- objects of nodes -------------------------------------------------------------------- */
+
+static bool is_there(void *arg, const char *name, const void *object)
+{
+	(void)arg;
+	(void)name;
+	return object;
+}
+
+static bool owned_is_ready(void *arg)
+{
+	const struct owned *owned = arg;
+
+	return is_started(owned->nodes);
+}
+
+static bool owned_leads(void *arg)
+{
+	const struct owned *owned = arg;
+
+	return leads(owned->nodes);
+}
+
+/* Of a claim. Whoever waits until it is known how a node is enqueues its claims then. */
+static void plan_reach(const struct owned *owned, const struct reconcile_view *view,
+		       const char *node, struct decision *ret_decision)
+{
+	const struct nodes *nodes = owned->nodes;
+	const struct view *claim = view->object;
+	enum reach reach = REACH_UNSAID;
+	uint64_t wait;
+
+	if (node[0])
+		reach = claim_reach_plan(claim->reach,
+					 node_book_reach(nodes->book, node, now_ms(nodes), &wait));
+	if (reach == REACH_UNSAID)
+		return;
+	if (!view->fresh)
+		ret_decision->step = STEP_READ;
+	else if (claim_reach_patch(view->text->text, view->text->len, reach, view->now_wall_ms,
+				   &ret_decision->body, &ret_decision->failure) == 0 &&
+		 ret_decision->body)
+		ret_decision->step = STEP_PATCH_STATUS;
+}
+
+/* What comes to be again is not deleted before the next sweep has asked the API server. */
+static void plan_owned(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
+{
+	const struct owned *owned = arg;
+	const struct nodes *nodes = owned->nodes;
+	auto_free char *object = left_key(owned->kind, view->key);
+	const char *left = map_get(nodes->left, object);
+	const char *node = node_of(nodes, owned->kind, view->key, view->object);
+	enum retire_step step = RETIRE_NOTHING;
+
+	if (!node[0] && left)
+		node = left;
+	if (is_gone_for_good(nodes, node))
+		step = retire_plan(owned->kind, view->object);
+	if (step == RETIRE_DELETE && left)
+		ret_decision->step = STEP_DELETE;
+	else if (step == RETIRE_STRIP)
+		retire_strip(owned->kind, view, ret_decision);
+	else if (node_plan_is_claim(owned->kind))
+		plan_reach(owned, view, node, ret_decision);
+}
+
+/* --- changes ----------------------------------------------------------------------------- */
+
+static void on_timer(void *arg);
+
+/* Settle in @wait, or earlier. */
+static void settle_in(struct nodes *nodes, uint64_t wait)
+{
+	uint64_t due_ms = now_ms(nodes) + wait;
+
+	if (!nodes->started || due_ms >= nodes->due_ms)
+		return;
+	nodes->due_ms = due_ms;
+	clock_timer_start(nodes->deps.clock, nodes->timer, wait);
+}
+
+static void note_change(struct nodes *nodes, const char *name)
+{
+	auto_free char *key = node_book_key(name);
+
+	map_set(nodes->changed, key, nodes);
+	settle_in(nodes, SETTLE_MS);
+}
+
+/* An unreadable Node is there, and nobody can say that it is not well. */
+static void change_node(struct nodes *nodes, const char *name, const struct entry *after)
+{
+	const struct view_node *view = after ? after->object : NULL;
+
+	node_book_set(nodes->book, name, after, !view || view->ready, now_ms(nodes));
+	note_change(nodes, name);
+	if (after)
+		forget(nodes, name);
+	else if (nodes->started)
+		enqueue_if_gone(nodes, name);
+}
+
+static void count_agent(struct nodes *nodes, const struct entry *entry, int sign)
+{
+	const struct view_agent *view = entry ? entry->object : NULL;
+
+	if (!view || !view->node[0])
+		return;
+	node_book_pod(nodes->book, view->node, sign, now_ms(nodes));
+	if (view->running)
+		node_book_agent(nodes->book, view->node, sign, now_ms(nodes));
+	if (view->running || !node_book_has(nodes->book, view->node))
+		note_change(nodes, view->node);
+}
+
+/* A node that nothing is left of is to be forgotten. */
+static void count_object(struct nodes *nodes, const struct view *view, int sign)
+{
+	if (!view || !view->node[0])
+		return;
+	node_book_object(nodes->book, view->node, sign, now_ms(nodes));
+	if (!node_book_has(nodes->book, view->node))
+		note_change(nodes, view->node);
+}
+
+/* Of kinds without claims, only what sweeps have found is ever written. */
+static void change_owned(struct nodes *nodes, const struct owned *owned, const char *name,
+			 const struct entry *before, const struct entry *after)
+{
+	auto_free char *object = NULL;
+	const struct view *was = before ? before->object : NULL;
+	const struct view *is = after ? after->object : NULL;
+
+	count_object(nodes, is, 1);
+	count_object(nodes, was, -1);
+	if (!nodes->started)
+		return;
+	object = left_key(owned->kind, name);
+	if (node_plan_is_claim(owned->kind) || map_get(nodes->left, object))
+		reconcile_changed(owned->reconcile, name);
+	if (!after)
+		free(map_remove(nodes->left, object));
+	if (is)
+		enqueue_if_gone(nodes, node_of(nodes, owned->kind, name, is));
+}
+
+void nodes_on_change(struct nodes *nodes, enum view_kind kind, const char *name,
+		     const struct entry *before, const struct entry *after)
+{
+	if (kind < VIEW_OWNED) {
+		change_owned(nodes, &nodes->owned[kind], name, before, after);
+	} else if (kind == VIEW_NODE) {
+		change_node(nodes, name, after);
+	} else if (kind == VIEW_AGENT) {
+		count_agent(nodes, after, 1);
+		count_agent(nodes, before, -1);
+	}
+	show_count(nodes, false);
+}
+
+/* --- settling ---------------------------------------------------------------------------- */
+
+/* Move the nodes of which it is known how they are to *@known, and tell; how long until the next is. */
+static uint64_t settle(struct nodes *nodes, struct map *known)
+{
+	uint64_t least_ms = UINT64_MAX;
+	const char *key;
+	size_t cursor = 0;
+
+	while (map_next(nodes->changed, &cursor, &key, NULL)) {
+		uint64_t wait;
+		enum reach reach = node_book_reach(nodes->book, key, now_ms(nodes), &wait);
+
+		if (wait > 0) {
+			least_ms = wait < least_ms ? wait : least_ms;
+			continue;
+		}
+		map_set(known, key, nodes);
+		if (nodes->deps.on_reach)
+			nodes->deps.on_reach(nodes->deps.arg, node_book_name(nodes->book, key),
+					     reach == REACH_OK || !node_book_has(nodes->book, key));
+		map_remove(nodes->changed, key);
+	}
+	return least_ms;
+}
+
+static void enqueue_claims(const struct nodes *nodes, const struct owned *owned,
+			   const struct map *known)
+{
+	const struct entry *entry;
+	size_t cursor = 0;
+
+	while ((entry = store_next(nodes->deps.stores[owned->kind], &cursor))) {
+		const struct view *view = entry->object;
+		auto_free char *key = NULL;
+
+		if (!view)
+			continue;
+		key = node_book_key(node_of(nodes, owned->kind, entry->name, view));
+		if (map_get(known, key))
+			reconcile_enqueue(owned->reconcile, entry->name);
+	}
+}
+
+static void on_timer(void *arg)
+{
+	struct nodes *nodes = arg;
+	struct map *known = map_new();
+	uint64_t wait;
+
+	nodes->due_ms = UINT64_MAX;
+	wait = settle(nodes, known);
+	if (map_len(known) > 0) {
+		enqueue_claims(nodes, &nodes->owned[VIEW_PCICLAIM], known);
+		enqueue_claims(nodes, &nodes->owned[VIEW_USBCLAIM], known);
+	}
+	map_free(known);
+	if (wait != UINT64_MAX)
+		settle_in(nodes, wait);
+}
+
+void nodes_enqueue_all(struct nodes *nodes)
+{
+	const char *key;
+	size_t cursor = 0;
+
+	nodes->started = true;
+	while ((key = node_book_next(nodes->book, &cursor))) {
+		map_set(nodes->changed, key, nodes);
+		enqueue_if_gone(nodes, key);
+	}
+	settle_in(nodes, SETTLE_MS);
+}
+
+/* --- life -------------------------------------------------------------------------------- */
+
+static void open_owned(struct nodes *nodes, enum view_kind kind)
+{
+	struct owned *owned = &nodes->owned[kind];
+	const struct nodes_deps *deps = &nodes->deps;
+
+	*owned = (struct owned){ .nodes = nodes, .kind = kind, .api = view_kind(kind) };
+	owned->reconcile = reconcile_new(&(struct reconcile_spec){
+		.name = owned->api.plural,
+		.kind = &owned->api,
+		.objects = deps->informers[kind],
+		.field_manager = "hostdev-controller",
+		.max_running = RUNS_AT_A_TIME,
+		.is_ready = owned_is_ready,
+		.leads = owned_leads,
+		.is_ours = is_there,
+		.plan = plan_owned,
+		.arg = owned,
+		.client = deps->client,
+		.clock = deps->clock,
+		.metrics = deps->metrics,
+	});
+}
+
+static struct reconcile *make_gone(struct nodes *nodes)
+{
+	const struct nodes_deps *deps = &nodes->deps;
+
+	nodes->node_kind = view_kind(VIEW_NODE);
+	return reconcile_new(&(struct reconcile_spec){
+		.name = nodes->node_kind.plural,
+		.kind = &nodes->node_kind,
+		.objects = deps->informers[VIEW_NODE],
+		.field_manager = "hostdev-controller",
+		.max_running = 1,
+		.is_ready = is_started,
+		.leads = leads,
+		.is_ours = is_any,
+		.plan = plan_node,
+		.act = sweep,
+		.rested = forget_if_not_gone,
+		.arg = nodes,
+		.client = deps->client,
+		.clock = deps->clock,
+		.metrics = deps->metrics,
+	});
 }
 
 struct nodes *nodes_new(const struct nodes_deps *deps)
@@ -63,19 +516,12 @@ struct nodes *nodes_new(const struct nodes_deps *deps)
 	struct nodes *nodes = xcalloc(1, sizeof(*nodes));
 
 	nodes->deps = *deps;
-	nodes->ties = (struct node_ties){
-		.client = deps->client,
-		.clock = deps->clock,
-		.metrics = deps->metrics,
-		.stores = deps->stores,
-		.book = node_book_new(deps->agents),
-		.errands = &nodes->errands,
-		.gone_ms = deps->gone_ms,
-		.leads = leads,
-		.arg = nodes,
-	};
-	nodes->told = claim_reach_new(&nodes->ties);
-	nodes->cleanup = cleanup_new(&nodes->ties);
+	nodes->book = node_book_new(deps->agents);
+	for (int kind = 0; kind < VIEW_OWNED; kind++)
+		open_owned(nodes, (enum view_kind)kind);
+	nodes->gone = make_gone(nodes);
+	nodes->swept = map_new();
+	nodes->left = map_new();
 	nodes->changed = map_new();
 	nodes->timer = clock_timer_new(deps->clock, on_timer, nodes);
 	nodes->due_ms = UINT64_MAX;
@@ -84,179 +530,28 @@ struct nodes *nodes_new(const struct nodes_deps *deps)
 	return nodes;
 }
 
+static void free_values(struct map *map)
+{
+	size_t cursor = 0;
+	void *value;
+
+	while (map_next(map, &cursor, NULL, &value))
+		free(value);
+	map_free(map);
+}
+
 struct nodes *nodes_free(struct nodes *nodes)
 {
 	if (!nodes)
 		return NULL;
 	clock_timer_free(nodes->deps.clock, nodes->timer);
-	errands_end(&nodes->errands);
-	claim_reach_free(nodes->told);
-	cleanup_free(nodes->cleanup);
-	node_book_free(nodes->ties.book);
+	for (int kind = 0; kind < VIEW_OWNED; kind++)
+		reconcile_free(nodes->owned[kind].reconcile);
+	reconcile_free(nodes->gone);
+	node_book_free(nodes->book);
+	free_values(nodes->swept);
+	free_values(nodes->left);
 	map_free(nodes->changed);
 	free(nodes);
 	return NULL;
-}
-
-/* --- changes ------------------------------------------------------------------------------------ */
-
-/* Look in @wait_ms, or earlier. */
-static void look_in(struct nodes *nodes, uint64_t wait_ms)
-{
-	uint64_t due_ms = clock_now_ms(nodes->deps.clock) + wait_ms;
-
-	if (!nodes->started || due_ms >= nodes->due_ms)
-		return;
-	nodes->due_ms = due_ms;
-	clock_timer_start(nodes->deps.clock, nodes->timer, wait_ms);
-}
-
-static void touch(struct nodes *nodes, const char *name)
-{
-	auto_free char *key = node_book_key(name);
-
-	map_set(nodes->changed, key, nodes);
-	look_in(nodes, LOOK_MS);
-}
-
-/* An unreadable Node is there, and nobody can say that it is not well. */
-static void hear_node(struct nodes *nodes, const char *name, const struct entry *after)
-{
-	const struct view_node *view = after ? after->object : NULL;
-
-	node_book_set(nodes->ties.book, name, after, !view || view->ready,
-		      clock_now_ms(nodes->deps.clock));
-	touch(nodes, name);
-	if (after)
-		cleanup_back(nodes->cleanup, name);
-	else if (nodes->started)
-		cleanup_node(nodes->cleanup, name);
-}
-
-static void count_agent(struct nodes *nodes, const struct entry *entry, int sign)
-{
-	const struct view_agent *view = entry ? entry->object : NULL;
-	uint64_t now_ms = clock_now_ms(nodes->deps.clock);
-
-	if (!view || !view->node[0])
-		return;
-	node_book_pod(nodes->ties.book, view->node, sign, now_ms);
-	if (view->running)
-		node_book_agent(nodes->ties.book, view->node, sign, now_ms);
-	if (view->running || !node_book_has(nodes->ties.book, view->node))
-		touch(nodes, view->node);
-}
-
-/* A node that nothing is left of is to be forgotten. */
-static void count_object(struct nodes *nodes, const struct view *view, int sign)
-{
-	if (!view || !view->node[0])
-		return;
-	node_book_object(nodes->ties.book, view->node, sign, clock_now_ms(nodes->deps.clock));
-	if (!node_book_has(nodes->ties.book, view->node))
-		touch(nodes, view->node);
-}
-
-static void hear_owned(struct nodes *nodes, enum view_kind kind, const char *name,
-		       const struct entry *before, const struct entry *after)
-{
-	const struct view *was = before ? before->object : NULL;
-	const struct view *is = after ? after->object : NULL;
-
-	count_object(nodes, is, 1);
-	count_object(nodes, was, -1);
-	if (!nodes->started || !is)
-		return;
-	if (node_ties_is_claim(kind))
-		claim_reach_touch(nodes->told, kind, name);
-	cleanup_hear(nodes->cleanup, kind, name, is, node_ties_node(&nodes->ties, kind, name, is));
-}
-
-void nodes_hear(struct nodes *nodes, enum view_kind kind, const char *name,
-		const struct entry *before, const struct entry *after)
-{
-	if (kind < VIEW_OWNED) {
-		hear_owned(nodes, kind, name, before, after);
-	} else if (kind == VIEW_NODE) {
-		hear_node(nodes, name, after);
-	} else if (kind == VIEW_AGENT) {
-		count_agent(nodes, after, 1);
-		count_agent(nodes, before, -1);
-	}
-	show_count(nodes, false);
-}
-
-/* --- looks -------------------------------------------------------------------------------------- */
-
-/* Move the nodes of which it is known how they are to *@known, and tell; how long until the next is. */
-static uint64_t settle(struct nodes *nodes, struct map *known)
-{
-	uint64_t now_ms = clock_now_ms(nodes->deps.clock);
-	uint64_t least_ms = UINT64_MAX;
-	const char *key;
-	size_t cursor = 0;
-
-	while (map_next(nodes->changed, &cursor, &key, NULL)) {
-		uint64_t wait_ms;
-		enum reach reach = node_book_reach(nodes->ties.book, key, now_ms, &wait_ms);
-
-		if (wait_ms > 0) {
-			least_ms = wait_ms < least_ms ? wait_ms : least_ms;
-			continue;
-		}
-		map_set(known, key, nodes);
-		if (nodes->deps.on_reach)
-			nodes->deps.on_reach(nodes->deps.arg, node_book_name(nodes->ties.book, key),
-					     reach == REACH_OK ||
-						     !node_book_has(nodes->ties.book, key));
-		map_remove(nodes->changed, key);
-	}
-	return least_ms;
-}
-
-static void touch_claims(struct nodes *nodes, enum view_kind kind, const struct map *known)
-{
-	const struct entry *entry;
-	size_t cursor = 0;
-
-	while ((entry = store_next(nodes->deps.stores[kind], &cursor))) {
-		const struct view *view = entry->object;
-		auto_free char *key = NULL;
-
-		if (!view)
-			continue;
-		key = node_book_key(node_ties_node(&nodes->ties, kind, entry->name, view));
-		if (map_get(known, key))
-			claim_reach_touch(nodes->told, kind, entry->name);
-	}
-}
-
-static void on_timer(void *arg)
-{
-	struct nodes *nodes = arg;
-	struct map *known = map_new();
-	uint64_t wait_ms;
-
-	nodes->due_ms = UINT64_MAX;
-	wait_ms = settle(nodes, known);
-	if (map_len(known) > 0) {
-		touch_claims(nodes, VIEW_PCICLAIM, known);
-		touch_claims(nodes, VIEW_USBCLAIM, known);
-	}
-	map_free(known);
-	if (wait_ms != UINT64_MAX)
-		look_in(nodes, wait_ms);
-}
-
-void nodes_look(struct nodes *nodes)
-{
-	const char *key;
-	size_t cursor = 0;
-
-	nodes->started = true;
-	while ((key = node_book_next(nodes->ties.book, &cursor))) {
-		map_set(nodes->changed, key, nodes);
-		cleanup_node(nodes->cleanup, key);
-	}
-	look_in(nodes, LOOK_MS);
 }

@@ -20,6 +20,7 @@ struct views {
 	struct views_listener listeners[VIEWS_LISTENERS_MAX]; /* on_change NULL: a free place */
 	struct watched watched[VIEW_KINDS];
 	const struct store *stores[VIEW_KINDS];
+	const struct informer *informers[VIEW_KINDS];
 	bool told; /* on_synced has been called */
 };
 
@@ -69,6 +70,7 @@ static void watch(struct views *views, enum view_kind kind, const struct informe
 			      .arg = watched,
 		      });
 	views->stores[kind] = informer_store(watched->informer);
+	views->informers[kind] = watched->informer;
 }
 
 static bool is_watched(const struct views *views, enum view_kind kind)
@@ -125,9 +127,9 @@ const struct store *const *views_stores(const struct views *views)
 	return views->stores;
 }
 
-const struct informer *views_informer(const struct views *views, enum view_kind kind)
+const struct informer *const *views_informers(const struct views *views)
 {
-	return views->watched[kind].informer;
+	return views->informers;
 }
 
 bool views_synced(const struct views *views, enum view_kind kind)

@@ -46,8 +46,8 @@ void views_forget(struct views *views, const void *arg);
 /* By enum view_kind; the stores are there as long as the views. */
 const struct store *const *views_stores(const struct views *views);
 
-/* Of one kind, likewise. */
-const struct informer *views_informer(const struct views *views, enum view_kind kind);
+/* Likewise. */
+const struct informer *const *views_informers(const struct views *views);
 
 /* Has @kind had its list? */
 bool views_synced(const struct views *views, enum view_kind kind);

@@ -142,8 +142,8 @@ struct reconcile_spec {
 	void (*after)(void *arg, const struct reconcile_view *view,
 		      const struct decision *decision);
 	/* Begin @decision->job. True: reconcile_acted() will be called, not before this has
-	 * returned. False: it cannot be done now; the kind enqueues the key when it can. NULL: the
-	 * kind never decides on ACT. */
+	 * returned. False: it is done, or cannot be done now; the run ends, and the kind enqueues the
+	 * key when there is more to decide. NULL: the kind never decides on ACT. */
 	bool (*act)(void *arg, const struct reconcile_view *view, const struct decision *decision);
 	/* A run has come to rest; @object NULL: there is none, or it is not ours. May be NULL. */
 	void (*rested)(void *arg, const char *key, const void *object);

@@ -1,4 +1,4 @@
-#include "controller/nodes/claim_reach.h"
+#include "controller/nodes/node_plan.h"
 
 #include <errno.h>
 #include <string.h>
@@ -6,7 +6,6 @@
 #include "api/json_map.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "controller/nodes/retire.h"
 #include "unit/suite.h"
 
 #define META \
@@ -170,5 +169,5 @@ int main(void)
 	suite_add(&suite, "a full list is left alone, with an error", a_full_list_is_left_alone,
 		  NULL);
 	suite_rows(&suite, retires, retire_matches);
-	return suite_run(&suite, "claim_reach");
+	return suite_run(&suite, "node_plan");
 }

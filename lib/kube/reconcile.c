@@ -35,16 +35,18 @@ static const struct json_row head_map[] = {
 /* What the API server said of an object; {0}: that there is none. */
 struct answer {
 	struct entry *entry;
-	/* Of a kind with digests. */
 	char *bytes;
-	struct json_text text; /* the same */
-	struct head head;
+	struct json_text text; /* the same                    */
+	struct head head;      /* of a kind with digests only */
 };
 
 /* One run for one key. */
 struct run {
 	struct reconcile *reconcile;
-	const char *key; /* the queue's, until end */
+	const char *key;      /* the queue's, until end              */
+	struct api_kind kind; /* in the namespace that the key names */
+	char *ns;             /* the same; NULL: none                */
+	const char *name;     /* in it                               */
 	work_end_fn *end;
 	void *end_arg;
 	unsigned steps;
@@ -106,7 +108,7 @@ static struct reconcile_view view_of(const struct run *run)
 		.version = entry ? entry->version : NULL,
 		.fresh = run->answered,
 		.hidden = run->hidden,
-		.text = entry && run->answer.bytes ? &run->answer.text : NULL,
+		.text = entry && run->answered ? &run->answer.text : NULL,
 		.now_wall_ms = clock_wall_ms(run->reconcile->spec.clock),
 	};
 }
@@ -120,7 +122,7 @@ static const struct api_meta *meta_of(const struct run *run)
 		return NULL;
 	if (!run->reconcile->spec.kind->digest)
 		return entry->object;
-	return run->answer.bytes ? &run->answer.head.meta : NULL;
+	return run->answered ? &run->answer.head.meta : NULL;
 }
 
 static bool is_informed(const struct reconcile *reconcile)
@@ -145,7 +147,7 @@ static bool leads(const struct reconcile *reconcile)
 
 static void answer_done(const struct api_kind *kind, struct answer *answer)
 {
-	if (answer->bytes)
+	if (answer->bytes && kind->digest)
 		json_map_done(head_map, &answer->head);
 	free(answer->bytes);
 	entry_free(kind, answer->entry);
@@ -156,6 +158,7 @@ static void run_free(struct run *run)
 {
 	decision_done(&run->decision);
 	answer_done(run->reconcile->spec.kind, &run->answer);
+	free(run->ns);
 	free(run);
 }
 
@@ -233,13 +236,14 @@ static struct answer decode(const struct run *run, const struct kube_response *r
 	struct answer answer = { .text = { response->body, response->body_len } };
 
 	answer.entry = entry_decode(kind, &answer.text, NULL);
-	if (answer.entry && kind->digest &&
-	    json_map_read(head_map, response->body, response->body_len, &answer.head, NULL) == 0) {
+	if (answer.entry &&
+	    (!kind->digest || json_map_read(head_map, response->body, response->body_len,
+					    &answer.head, NULL) == 0)) {
 		answer.bytes = xstrndup(response->body, response->body_len);
 		answer.text.text = answer.bytes;
 	}
-	if (!answer.entry || !answer.entry->object || !answer.entry->version[0] ||
-	    (kind->digest && !answer.bytes) || strcmp(answer.entry->name, run->key) != 0)
+	if (!answer.bytes || !answer.entry->object || !answer.entry->version[0] ||
+	    strcmp(answer.entry->name, run->key) != 0)
 		answer_done(kind, &answer);
 	return answer;
 }
@@ -277,7 +281,7 @@ static void on_answer(void *arg, int result, const struct kube_response *respons
 {
 	struct run *run = arg;
 	bool read = run->decision.step == STEP_READ;
-	bool gone = read && result == -ENOENT && fetch_says_gone(response, run->key);
+	bool gone = read && result == -ENOENT && fetch_says_gone(response, run->name);
 	struct answer answer = { 0 };
 	struct err cause = *err;
 
@@ -325,7 +329,7 @@ static void read_object(struct run *run)
 	const struct reconcile_spec *spec = &run->reconcile->spec;
 
 	run->decision.step = STEP_READ;
-	run->call = fetch_object(spec->client, spec->kind, run->key, on_answer, run);
+	run->call = fetch_object(spec->client, &run->kind, run->name, on_answer, run);
 }
 
 static void on_created(void *arg, int result, const struct kube_response *response,
@@ -377,8 +381,8 @@ static void check_patch(const struct run *run)
 static struct apply_request request_of(const struct run *run, const char *subresource)
 {
 	return (struct apply_request){
-		.kind = run->reconcile->spec.kind,
-		.name = run->key,
+		.kind = &run->kind,
+		.name = run->name,
 		.subresource = subresource,
 		.field_manager = run->reconcile->spec.field_manager,
 		.force = true,
@@ -416,8 +420,8 @@ static void send_delete(struct run *run)
 	assert(entry);
 	run->call = apply_delete(run->reconcile->spec.client,
 				 &(struct delete_request){
-					 .kind = run->reconcile->spec.kind,
-					 .name = run->key,
+					 .kind = &run->kind,
+					 .name = run->name,
 					 .uid = entry->uid,
 					 .version = entry->version,
 				 },
@@ -482,12 +486,23 @@ static void do_step(struct run *run)
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
+/* May @key be planned now? It is run again while something that is needed is not there. */
+static bool may_plan(const struct reconcile *reconcile, const char *key)
+{
+	if (!leads(reconcile))
+		return false;
+	if (is_informed(reconcile))
+		return true;
+	workq_run_add_after(reconcile->queue, key, RECONCILE_AGAIN_MS);
+	return false;
+}
+
 static void go_on(struct run *run)
 {
 	const struct reconcile_spec *spec = &run->reconcile->spec;
 	const struct reconcile_view view = view_of(run);
 
-	if (!leads(run->reconcile)) {
+	if (!may_plan(run->reconcile, run->key)) {
 		run_end(run, 0, NULL);
 		return;
 	}
@@ -530,18 +545,24 @@ static bool is_to_be_decided(struct reconcile *reconcile, const char *key)
 	const struct entry *entry = store_get(informer_store(spec->objects), key);
 	uint64_t wait_ms;
 
-	if (!leads(reconcile))
-		return false;
-	if (!is_informed(reconcile)) {
-		workq_run_add_after(reconcile->queue, key, RECONCILE_AGAIN_MS);
-		return false;
-	}
-	if (entry && !entry->object)
+	if (!may_plan(reconcile, key) || (entry && !entry->object))
 		return false;
 	wait_ms = wait_of(reconcile, key, entry);
 	if (wait_ms > 0)
 		workq_run_add_after(reconcile->queue, key, wait_ms);
 	return wait_ms == 0;
+}
+
+static void name_object(struct run *run)
+{
+	const char *slash = strchr(run->key, '/');
+
+	run->kind = *run->reconcile->spec.kind;
+	run->name = slash ? slash + 1 : run->key;
+	if (!slash)
+		return;
+	run->ns = xstrndup(run->key, (size_t)(slash - run->key));
+	run->kind.ns = run->ns;
 }
 
 static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
@@ -556,6 +577,7 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 	assert(!find_run(reconcile, key));
 	run = xcalloc(1, sizeof(*run));
 	*run = (struct run){ .reconcile = reconcile, .key = key, .end = end, .end_arg = end_arg };
+	name_object(run);
 	array_add(&reconcile->runs)->run = run;
 	go_on(run);
 }

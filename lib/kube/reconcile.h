@@ -9,8 +9,8 @@
  * Invariants, asserted where that is possible:
  *  - one run per key at a time; plan() is asked again after every step, at most
  *    RECONCILE_STEPS_MAX times in a run; then the run ends and the key waits RECONCILE_AGAIN_MS;
- *  - plan() sees the cache only when all lists that it needs are there, and only when the cache
- *    shows what the API server has answered;
+ *  - plan() sees the cache only when all that it needs is there, which is asked before each step,
+ *    and only when the cache shows what the API server has answered;
  *  - ACT, and a patch that removes a finalizer, need an object that the API server itself has
  *    returned in this run (view.fresh); of a digest, so does every patch of finalizers;
  *  - a write is an apply, or creates, or carries uid and resourceVersion of what plan() saw;
@@ -44,8 +44,9 @@
  *	claims, for the controller
  *	                         DELETE; leads(); the text of a READ, since a digest is too little
  *	                         to patch
- *	Node, KubeVirt, VirtualMachine
- *	                         ACT; to be added: keys "namespace/name"
+ *	Node                     ACT that is done at once: what a node that is gone has left is
+ *	                         enqueued elsewhere
+ *	KubeVirt, VirtualMachine keys "namespace/name"; the text of a READ, for what has no struct
  *	Secret and webhook configurations
  *	                         CREATE, APPLY with resourceVersion in the body
  */
@@ -86,15 +87,15 @@ enum step {
 
 /* All that is known of one key. Borrowed, for the call. */
 struct reconcile_view {
-	const char *key;     /* the object's name                                               */
+	const char *key;     /* the object's name, or "namespace/name": as the informer has it  */
 	const void *object;  /* the newest: of an answer in this run, else of the cache; NULL:  */
 			     /* there is none                                                   */
 	const char *uid;     /* of it                                                           */
 	const char *version; /* of it                                                           */
 	bool fresh;          /* the API server itself has said so in this run                   */
 	bool hidden;         /* CREATE has found it, though the cache does not show it          */
-	/* What @object is the digest of, if it is fresh; else, and of a kind without digests, NULL. */
-	const struct json_text *text;
+	const struct json_text
+		*text; /* what @object has been read from, if it is fresh; else NULL */
 	int64_t now_wall_ms;
 };
 

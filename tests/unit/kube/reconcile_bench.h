@@ -222,15 +222,15 @@ static inline void toy_rested(void *arg, const char *key, const void *object)
 static inline bool bench_end_act(struct bench *b)
 {
 	auto_free char *key = NULL;
-	const json_t *object;
+	const char *name;
 
 	if (b->acting.len == 0)
 		return false;
 	key = xstrdup(b->acting.items[0]);
 	json_strs_remove(&b->acting, key);
-	object = fake_server_get(b->server, key);
-	if (object)
-		(void)map_set(b->acted, fake_server_text(b->server, key, "metadata.uid"), b);
+	name = strchr(key, '/') ? strchr(key, '/') + 1 : key;
+	if (fake_server_get(b->server, name))
+		(void)map_set(b->acted, fake_server_text(b->server, name, "metadata.uid"), b);
 	reconcile_acted(b->reconcile, key);
 	return true;
 }

@@ -45,7 +45,7 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 	view_count_hear(&upkeep->count, kind, before, after);
 	pools_on_change(upkeep->pools, kind, name, before, after);
 	nodes_on_change(upkeep->nodes, kind, name, before, after);
-	kubevirt_hear(upkeep->kubevirt, kind, name, before, after);
+	kubevirt_on_change(upkeep->kubevirt, kind, name, before, after);
 	if (!upkeep->config_nodes)
 		return;
 	if (kind == VIEW_CONFIG)
@@ -67,7 +67,7 @@ static void look(struct upkeep *upkeep)
 		return;
 	pools_enqueue_all(upkeep->pools);
 	nodes_enqueue_all(upkeep->nodes);
-	kubevirt_look(upkeep->kubevirt);
+	kubevirt_enqueue_all(upkeep->kubevirt);
 }
 
 static struct kubevirt_upkeep *make_kubevirt(struct upkeep *upkeep)

@@ -10,7 +10,6 @@
 #include "controller/kubevirt/permit_lent.h"
 #include "controller/kubevirt/permits.h"
 #include "controller/kubevirt/vm_notes.h"
-#include "controller/views/errand.h"
 #include "controller/views/views.h"
 #include "kube/informer.h"
 #include "kube/store.h"
@@ -23,7 +22,6 @@ static const enum view_kind lending[] = {
 struct kubevirt_upkeep {
 	struct kubevirt_deps deps;
 	struct kubevirt_ties ties;
-	struct errands errands;
 	struct informer *config;
 	struct informer *kubevirts;
 	struct permits *permits;
@@ -60,7 +58,7 @@ static void on_config(void *arg, const char *name, const struct entry *before,
 	(void)name;
 	(void)before;
 	(void)after;
-	permits_look(kubevirt->permits);
+	permits_enqueue_all(kubevirt->permits);
 }
 
 static void on_kubevirt(void *arg, const char *name, const struct entry *before,
@@ -69,8 +67,8 @@ static void on_kubevirt(void *arg, const char *name, const struct entry *before,
 	const struct kubevirt_upkeep *kubevirt = arg;
 
 	(void)before;
-	if (after)
-		permits_touch(kubevirt->permits, name);
+	(void)after;
+	permits_on_change(kubevirt->permits, name);
 }
 
 static void open_informers(struct kubevirt_upkeep *kubevirt)
@@ -91,8 +89,8 @@ static void open_informers(struct kubevirt_upkeep *kubevirt)
 						.arg = kubevirt });
 }
 
-/* What the views have had before this replica led. At machines kubevirt_look() looks. */
-static void hear_past(struct kubevirt_upkeep *kubevirt)
+/* What the views have had before this replica led. kubevirt_enqueue_all() has the machines. */
+static void count_past(struct kubevirt_upkeep *kubevirt)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lending); i++) {
 		const struct store *store = kubevirt->ties.stores[lending[i]];
@@ -100,7 +98,7 @@ static void hear_past(struct kubevirt_upkeep *kubevirt)
 		size_t cursor = 0;
 
 		while ((entry = store_next(store, &cursor)))
-			vm_notes_hear(kubevirt->notes, lending[i], entry->name, NULL, entry);
+			vm_notes_on_change(kubevirt->notes, lending[i], entry->name, NULL, entry);
 	}
 }
 
@@ -116,8 +114,8 @@ struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps)
 		.metrics = deps->metrics,
 		.stores = views_stores(deps->views),
 		.config = informer_store(kubevirt->config),
-		.kubevirts = informer_store(kubevirt->kubevirts),
-		.errands = &kubevirt->errands,
+		.kubevirts = kubevirt->kubevirts,
+		.machines = views_informers(deps->views)[VIEW_VM],
 		.create = deps->create,
 		.ready = is_ready,
 		.leads = leads,
@@ -125,7 +123,7 @@ struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps)
 	};
 	kubevirt->permits = permits_new(&kubevirt->ties);
 	kubevirt->notes = vm_notes_new(&kubevirt->ties);
-	hear_past(kubevirt);
+	count_past(kubevirt);
 	informer_start(kubevirt->config);
 	informer_start(kubevirt->kubevirts);
 	return kubevirt;
@@ -135,7 +133,6 @@ struct kubevirt_upkeep *kubevirt_free(struct kubevirt_upkeep *kubevirt)
 {
 	if (!kubevirt)
 		return NULL;
-	errands_end(&kubevirt->errands);
 	permits_free(kubevirt->permits);
 	vm_notes_free(kubevirt->notes);
 	informer_free(kubevirt->config);
@@ -153,21 +150,21 @@ static bool is_lending(enum view_kind kind)
 	return false;
 }
 
-void kubevirt_hear(struct kubevirt_upkeep *kubevirt, enum view_kind kind, const char *name,
-		   const struct entry *before, const struct entry *after)
+void kubevirt_on_change(struct kubevirt_upkeep *kubevirt, enum view_kind kind, const char *name,
+			const struct entry *before, const struct entry *after)
 {
 	if (!kubevirt)
 		return;
-	vm_notes_hear(kubevirt->notes, kind, name, before, after);
+	vm_notes_on_change(kubevirt->notes, kind, name, before, after);
 	if (is_lending(kind) &&
 	    permit_lent_changed(kubevirt->ties.stores, kind, name, before, after))
-		permits_look(kubevirt->permits);
+		permits_enqueue_all(kubevirt->permits);
 }
 
-void kubevirt_look(struct kubevirt_upkeep *kubevirt)
+void kubevirt_enqueue_all(struct kubevirt_upkeep *kubevirt)
 {
 	if (!kubevirt)
 		return;
-	permits_look(kubevirt->permits);
-	vm_notes_look(kubevirt->notes);
+	permits_enqueue_all(kubevirt->permits);
+	vm_notes_enqueue_all(kubevirt->notes);
 }

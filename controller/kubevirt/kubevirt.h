@@ -42,8 +42,8 @@ struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps);
 struct kubevirt_upkeep *kubevirt_free(struct kubevirt_upkeep *kubevirt);
 
 /* An object of @kind changed; as informer_handlers has it. Takes NULL. */
-void kubevirt_hear(struct kubevirt_upkeep *kubevirt, enum view_kind kind, const char *name,
-		   const struct entry *before, const struct entry *after);
+void kubevirt_on_change(struct kubevirt_upkeep *kubevirt, enum view_kind kind, const char *name,
+			const struct entry *before, const struct entry *after);
 
 /* Every view has had its list. Takes NULL. */
-void kubevirt_look(struct kubevirt_upkeep *kubevirt);
+void kubevirt_enqueue_all(struct kubevirt_upkeep *kubevirt);

@@ -4,15 +4,12 @@
 #include <stdbool.h>
 
 struct clock;
-struct errands;
+struct informer;
 struct kube_client;
 struct metrics;
 struct store;
 
-enum {
-	KUBEVIRT_QUIET_MS = 1000,      /* from the first change to the write     */
-	KUBEVIRT_AGAIN_MS = 10 * 1000, /* to the next look while not all is known */
-};
+enum { KUBEVIRT_QUIET_MS = 1000 }; /* from the first change to the write */
 
 struct kubevirt_ties {
 	struct kube_client *client;
@@ -20,10 +17,10 @@ struct kubevirt_ties {
 	struct metrics *metrics;           /* may be NULL                                      */
 	const struct store *const *stores; /* by enum view_kind                                */
 	const struct store *config;        /* of the HostDeviceConfig                          */
-	const struct store *kubevirts;
-	struct errands *errands;  /* calls under way                                  */
-	bool create;              /* make permittedHostDevices where there are none   */
-	bool (*ready)(void *arg); /* all is known that is to be written of            */
-	bool (*leads)(void *arg); /* asked before each write                          */
+	const struct informer *kubevirts;
+	const struct informer *machines; /* of the kind VIEW_VM                            */
+	bool create;                     /* make permittedHostDevices where there are none   */
+	bool (*ready)(void *arg);        /* all is known that is to be written of            */
+	bool (*leads)(void *arg);        /* asked before each write                          */
 	void *arg;
 };

@@ -7,20 +7,18 @@
 
 #include "api/json_map.h"
 #include "api/names.h"
+#include "api/patch.h"
 #include "api/virtualmachine.h"
 #include "base/array.h"
-#include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "controller/kubevirt/kubevirt_ties.h"
 #include "controller/kubevirt/launcher.h"
 #include "controller/kubevirt/vm_asks.h"
 #include "controller/kubevirt/vm_given.h"
-#include "controller/views/errand.h"
 #include "controller/views/view.h"
-#include "kube/apply.h"
+#include "kube/reconcile.h"
 #include "kube/store.h"
-#include "kube/workq_run.h"
 
 /* A device that a pod has. */
 struct vm_book_item {
@@ -132,42 +130,13 @@ static const struct vm_book_items *vm_book_get(const struct vm_book *book, const
 	return map_get(book->by_key, key);
 }
 
-enum { WRITES_MAX = 4 }; /* at a time */
+enum { RUNS_AT_A_TIME = 4 };
 
 struct vm_notes {
 	const struct kubevirt_ties *ties;
 	struct vm_book *book;
-	struct workq_run *queue; /* of "namespace/name" of machines */
+	struct reconcile *reconcile; /* of machines, by "namespace/name" */
 };
-
-static void work(void *arg, const char *key, work_end_fn *end, void *end_arg);
-
-struct vm_notes *vm_notes_new(const struct kubevirt_ties *ties)
-{
-	struct vm_notes *notes = xcalloc(1, sizeof(*notes));
-
-	notes->ties = ties;
-	notes->book = vm_book_new();
-	notes->queue = workq_run_new(&(struct workq_run_spec){
-		.name = "virtualmachines",
-		.max_running = WRITES_MAX,
-		.work = work,
-		.arg = notes,
-		.clock = ties->clock,
-		.metrics = ties->metrics,
-	});
-	return notes;
-}
-
-struct vm_notes *vm_notes_free(struct vm_notes *notes)
-{
-	if (!notes)
-		return NULL;
-	workq_run_free(notes->queue);
-	vm_book_free(notes->book);
-	free(notes);
-	return NULL;
-}
 
 /* --- changes ------------------------------------------------------------------------------------ */
 
@@ -176,12 +145,12 @@ static const struct store *vms_of(const struct vm_notes *notes)
 	return notes->ties->stores[VIEW_VM];
 }
 
-static void touch(struct vm_notes *notes, const char *vm)
+static void enqueue(struct vm_notes *notes, const char *vm)
 {
-	workq_run_add_after(notes->queue, vm, KUBEVIRT_QUIET_MS);
+	reconcile_enqueue_after(notes->reconcile, vm, KUBEVIRT_QUIET_MS);
 }
 
-static void touch_pod(struct vm_notes *notes, const char *pod)
+static void enqueue_of_pod(struct vm_notes *notes, const char *pod)
 {
 	auto_free char *key = pod ? launcher_key_of_pod(pod) : NULL;
 	const struct entry *entry;
@@ -190,12 +159,12 @@ static void touch_pod(struct vm_notes *notes, const char *pod)
 	if (!key)
 		return;
 	if (!launcher_is_cut(pod)) {
-		touch(notes, key); /* which is the machine's name */
+		enqueue(notes, key); /* which is the machine's name */
 		return;
 	}
 	while ((entry = store_next(vms_of(notes), &cursor))) {
 		if (launcher_runs(pod, entry->name))
-			touch(notes, entry->name);
+			enqueue(notes, entry->name);
 	}
 }
 
@@ -219,51 +188,62 @@ static const struct vm_book_items *given_to(const struct vm_notes *notes, const 
 }
 
 /* Machines whose names begin alike may take each other's pods. */
-static void touch_alike(struct vm_notes *notes, const char *vm)
+static void enqueue_alike(struct vm_notes *notes, const char *vm)
 {
 	const struct vm_book_items *given = given_to(notes, vm);
 
 	for (size_t i = 0; given && i < given->len; i++)
-		touch_pod(notes, given->items[i].pod);
+		enqueue_of_pod(notes, given->items[i].pod);
 }
 
-static void hear_vm(struct vm_notes *notes, const char *name, const struct entry *before,
-		    const struct entry *after)
+/* Has the machine anything to do with devices? */
+static bool is_of_devices(const struct vm_notes *notes, const char *name, const struct entry *entry)
+{
+	const struct virtualmachine *vm = entry ? entry->object : NULL;
+
+	return vm && (vm->meta.annotations.allocation || given_to(notes, name));
+}
+
+static void change_machine(struct vm_notes *notes, const char *name, const struct entry *before,
+			   const struct entry *after)
 {
 	const struct virtualmachine *was = before ? before->object : NULL;
 	const struct virtualmachine *is = after ? after->object : NULL;
 
 	if (!was || !is)
-		touch_alike(notes, name);
-	if (is && (!was || !vm_asks_same(was, is)) &&
-	    (is->meta.annotations.allocation || given_to(notes, name)))
-		touch(notes, name);
+		enqueue_alike(notes, name);
+	if (was && is && vm_asks_same(was, is))
+		return;
+	if (is_of_devices(notes, name, before) || is_of_devices(notes, name, after))
+		reconcile_changed(notes->reconcile, name);
 }
 
-void vm_notes_hear(struct vm_notes *notes, enum view_kind kind, const char *name,
-		   const struct entry *before, const struct entry *after)
+void vm_notes_on_change(struct vm_notes *notes, enum view_kind kind, const char *name,
+			const struct entry *before, const struct entry *after)
 {
 	const struct view *device;
 
 	if (is_device(kind)) {
 		vm_book_move(notes->book, kind, name, pod_of(before), pod_of(after));
-		touch_pod(notes, pod_of(before));
-		touch_pod(notes, pod_of(after));
-	} else if (kind == VIEW_PCICLAIM) { /* says as what the device is lent */
+		enqueue_of_pod(notes, pod_of(before));
+		enqueue_of_pod(notes, pod_of(after));
+	} else if (kind == VIEW_PCICLAIM) { /* says as what the device is offered */
 		device = store_object(notes->ties->stores[VIEW_PCIDEVICE], name);
-		touch_pod(notes, device ? device->pod : NULL);
+		enqueue_of_pod(notes, device ? device->pod : NULL);
 	} else if (kind == VIEW_VM) {
-		hear_vm(notes, name, before, after);
+		change_machine(notes, name, before, after);
 	}
 }
 
-void vm_notes_look(struct vm_notes *notes)
+void vm_notes_enqueue_all(struct vm_notes *notes)
 {
 	const struct entry *entry;
 	size_t cursor = 0;
 
-	while ((entry = store_next(vms_of(notes), &cursor)))
-		hear_vm(notes, entry->name, NULL, entry);
+	while ((entry = store_next(vms_of(notes), &cursor))) {
+		if (is_of_devices(notes, entry->name, entry))
+			enqueue(notes, entry->name);
+	}
 }
 
 /* --- one machine -------------------------------------------------------------------------------- */
@@ -313,54 +293,79 @@ static char *note_of(const struct vm_notes *notes, const char *name,
 	return vm_given_text(&note);
 }
 
-static void on_written(void *arg, int result, const struct kube_response *response,
-		       const struct err *err)
+/* --- as struct reconcile_spec has them --------------------------------------------------- */
+
+static bool is_ready(void *arg)
 {
-	(void)response;
-	errand_end(arg, result, err);
+	const struct vm_notes *notes = arg;
+
+	return notes->ties->ready(notes->ties->arg);
 }
 
-static void send_note(struct vm_notes *notes, const struct entry *entry, const char *text,
-		      struct errand *errand)
+static bool leads(void *arg)
 {
-	const char *slash = strchr(entry->name, '/');
-	auto_free char *ns = xstrndup(entry->name, slash ? (size_t)(slash - entry->name) : 0);
-	struct api_kind kind = virtualmachine_kind;
-	auto_json json_t *body =
-		json_pack("{s:{s:s, s:{s:s?}}}", "metadata", "resourceVersion", entry->version,
-			  "annotations", NAMES_ANNOTATION_ALLOCATION, text);
+	const struct vm_notes *notes = arg;
 
-	kind.ns = slash ? ns : NULL;
-	errand->call = apply_merge(notes->ties->client,
-				   &(struct apply_request){
-					   .kind = &kind,
-					   .name = slash ? slash + 1 : entry->name,
-					   .field_manager = "hostdev-controller",
-					   .object = body,
-				   },
-				   on_written, errand);
+	return notes->ties->leads(notes->ties->arg);
 }
 
-static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+static bool is_to_be_kept(void *arg, const char *key, const void *object)
 {
-	struct vm_notes *notes = arg;
-	const struct kubevirt_ties *ties = notes->ties;
-	const struct entry *entry = store_get(vms_of(notes), key);
-	const struct virtualmachine *vm = entry ? entry->object : NULL;
-	auto_free char *note = NULL;
+	const struct virtualmachine *vm = object;
 
-	if (!vm || vm->meta.meta.deletion_timestamp || !ties->leads(ties->arg)) {
-		end(end_arg, 0, NULL);
-		return;
-	}
-	if (!ties->ready(ties->arg)) {
-		workq_run_add_after(notes->queue, key, KUBEVIRT_AGAIN_MS);
-		end(end_arg, 0, NULL);
-		return;
-	}
-	note = note_of(notes, key, vm);
+	(void)arg;
+	(void)key;
+	return vm && !vm->meta.meta.deletion_timestamp;
+}
+
+static void plan_machine(void *arg, const struct reconcile_view *view,
+			 struct decision *ret_decision)
+{
+	const struct vm_notes *notes = arg;
+	const struct virtualmachine *vm = view->object;
+	auto_free char *note = note_of(notes, view->key, vm);
+
 	if (vm_given_same(note, vm->meta.annotations.allocation))
-		end(end_arg, 0, NULL);
-	else
-		send_note(notes, entry, note, errand_new(ties->errands, notes, key, end, end_arg));
+		return;
+	ret_decision->step = STEP_PATCH;
+	ret_decision->body = patch_new_at(view->uid, view->version);
+	json_object_set_new(json_object_get(ret_decision->body, "metadata"), "annotations",
+			    json_pack("{s:s?}", NAMES_ANNOTATION_ALLOCATION, note));
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
+struct vm_notes *vm_notes_new(const struct kubevirt_ties *ties)
+{
+	struct vm_notes *notes = xcalloc(1, sizeof(*notes));
+
+	notes->ties = ties;
+	notes->book = vm_book_new();
+	notes->reconcile = reconcile_new(&(struct reconcile_spec){
+		.name = "virtualmachines",
+		.kind = &virtualmachine_kind,
+		.objects = ties->machines,
+		.field_manager = "hostdev-controller",
+		.max_running = RUNS_AT_A_TIME,
+		.quiet_ms = KUBEVIRT_QUIET_MS,
+		.is_ready = is_ready,
+		.leads = leads,
+		.is_ours = is_to_be_kept,
+		.plan = plan_machine,
+		.arg = notes,
+		.client = ties->client,
+		.clock = ties->clock,
+		.metrics = ties->metrics,
+	});
+	return notes;
+}
+
+struct vm_notes *vm_notes_free(struct vm_notes *notes)
+{
+	if (!notes)
+		return NULL;
+	reconcile_free(notes->reconcile);
+	vm_book_free(notes->book);
+	free(notes);
+	return NULL;
 }

@@ -19,8 +19,8 @@ struct vm_notes *vm_notes_new(const struct kubevirt_ties *ties);
 struct vm_notes *vm_notes_free(struct vm_notes *notes);
 
 /* A device, claim or machine changed; as informer_handlers has it. */
-void vm_notes_hear(struct vm_notes *notes, enum view_kind kind, const char *name,
-		   const struct entry *before, const struct entry *after);
+void vm_notes_on_change(struct vm_notes *notes, enum view_kind kind, const char *name,
+			const struct entry *before, const struct entry *after);
 
-/* All is known now: look at every machine. */
-void vm_notes_look(struct vm_notes *notes);
+/* All is known now: run every machine. */
+void vm_notes_enqueue_all(struct vm_notes *notes);

@@ -8,16 +8,15 @@
 #include "controller/kubevirt/kubevirt_ties.h"
 #include "controller/kubevirt/permit_plan.h"
 #include "controller/kubevirt/permits.h"
-#include "controller/views/errand.h"
 #include "kube/informer.h"
 #include "kube/store.h"
 
 struct withdraw {
 	struct kubevirt_ties ties;
-	struct errands errands;
 	struct store *config; /* always empty: it is deleted first */
 	struct informer *kubevirts;
 	struct permits *permits;
+	bool asked; /* to take them out */
 };
 
 static bool always(void *arg)
@@ -26,14 +25,22 @@ static bool always(void *arg)
 	return true;
 }
 
-/* Asked for by withdraw_is_done(). */
+static bool is_asked(void *arg)
+{
+	const struct withdraw *withdraw = arg;
+
+	return withdraw->asked;
+}
+
 static void on_change(void *arg, const char *name, const struct entry *before,
 		      const struct entry *after)
 {
-	(void)arg;
-	(void)name;
+	const struct withdraw *withdraw = arg;
+
 	(void)before;
 	(void)after;
+	if (withdraw->asked)
+		permits_on_change(withdraw->permits, name);
 }
 
 struct withdraw *withdraw_new(const struct withdraw_deps *deps)
@@ -52,10 +59,10 @@ struct withdraw *withdraw_new(const struct withdraw_deps *deps)
 		.clock = deps->clock,
 		.stores = deps->stores,
 		.config = withdraw->config,
-		.kubevirts = informer_store(withdraw->kubevirts),
-		.errands = &withdraw->errands,
-		.ready = always,
+		.kubevirts = withdraw->kubevirts,
+		.ready = is_asked,
 		.leads = always,
+		.arg = withdraw,
 	};
 	withdraw->permits = permits_new(&withdraw->ties);
 	informer_start(withdraw->kubevirts);
@@ -66,7 +73,6 @@ struct withdraw *withdraw_free(struct withdraw *withdraw)
 {
 	if (!withdraw)
 		return NULL;
-	errands_end(&withdraw->errands);
 	permits_free(withdraw->permits);
 	informer_free(withdraw->kubevirts);
 	store_free(withdraw->config);
@@ -85,7 +91,8 @@ static const struct entry *next_with_ours(const struct withdraw *withdraw, size_
 {
 	const struct entry *entry;
 
-	while ((entry = store_next(withdraw->ties.kubevirts, cursor)) && !has_ours(entry))
+	while ((entry = store_next(informer_store(withdraw->kubevirts), cursor)) &&
+	       !has_ours(entry))
 		;
 	return entry;
 }
@@ -95,8 +102,9 @@ void withdraw_look(struct withdraw *withdraw)
 	const struct entry *entry;
 	size_t cursor = 0;
 
+	withdraw->asked = true;
 	while ((entry = next_with_ours(withdraw, &cursor)))
-		permits_touch(withdraw->permits, entry->name);
+		permits_enqueue(withdraw->permits, entry->name);
 }
 
 bool withdraw_is_done(const struct withdraw *withdraw, const char **ret_name)

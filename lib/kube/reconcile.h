@@ -106,7 +106,7 @@ struct decision {
 	json_t *body;       /* of a write: patch.h                                              */
 	uint64_t again_ms;  /* REST: run again after this; 0: not before a change               */
 	struct err failure; /* REST: the run fails with this; kind ERR_NONE: it does not        */
-	void *job;          /* ACT: the kind's own                                              */
+	void *job;          /* the kind's own, for act() and its other callbacks                */
 	void (*job_free)(void *job);
 
 	/* An event on the object that goes with the step; NULL reason: none. Of a digest only if it

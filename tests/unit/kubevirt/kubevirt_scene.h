@@ -1,5 +1,6 @@
-/* kubevirt_scene: what the parts of kubevirt work with, all of it in the test's hand. Tests that use it include the
- * fakes themselves, too: by that they are linked with them. */
+/* kubevirt_scene: what the parts of kubevirt work with, all of it in the test's hand: devices and claims
+ * in a stage, KubeVirts and machines on a fake API server. Tests that use it include the fakes themselves,
+ * too: by that they are linked with them. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,27 +8,33 @@
 
 #include "api/hostdeviceconfig.h"
 #include "api/kubevirt.h"
+#include "api/virtualmachine.h"
 #include "base/json_read.h"
 #include "base/log.h"
 #include "controller/kubevirt/kubevirt_ties.h"
-#include "controller/views/errand.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "fake/fake_server.h"
+#include "kube/informer.h"
 #include "kube/store.h"
 #include "unit/suite.h"
 #include "unit/views/stage.h"
 
 struct kubevirt_scene {
 	struct stage stage;
-	struct kube_client *client;
+	struct fake_server *kubevirts;
+	struct fake_server *machines;
+	struct informer *kubevirt_cache;
+	struct informer *machine_cache;
 	struct fake_clock *clock;
 	struct store *config;
-	struct store *kubevirts;
-	struct errands errands;
 	struct kubevirt_ties ties;
-	bool follows; /* somebody else leads */
+	/* A KubeVirt or a machine has changed. */
+	void (*on_change)(void *arg, const char *name, const struct entry *before,
+			  const struct entry *after);
+	void *arg;
+	bool follows; /* another replica leads */
 	bool unready;
-	int versions;
 };
 
 static inline bool scene_leads(void *arg)
@@ -44,83 +51,103 @@ static inline bool scene_ready(void *arg)
 	return !scene->unready;
 }
 
+static inline void scene_on_change(void *arg, const char *name, const struct entry *before,
+				   const struct entry *after)
+{
+	struct kubevirt_scene *scene = arg;
+
+	if (scene->on_change)
+		scene->on_change(scene->arg, name, before, after);
+}
+
+static inline bool scene_show(struct kubevirt_scene *scene)
+{
+	bool shown = fake_server_show(scene->kubevirts, 9);
+
+	return fake_server_show(scene->machines, 9) || shown;
+}
+
+/* Everything is served and shown at once. */
+static inline void scene_settle(struct kubevirt_scene *scene)
+{
+	do {
+		fake_clock_settle(scene->clock);
+	} while (fake_server_serve(scene->kubevirts, FAULT_NONE) || scene_show(scene));
+}
+
+/* The same for @ms. */
+static inline void scene_run(struct kubevirt_scene *scene, uint64_t ms)
+{
+	scene_settle(scene);
+	for (uint64_t gone = 0; gone < ms; gone += 100) {
+		fake_clock_advance(scene->clock, ms - gone < 100 ? ms - gone : 100);
+		scene_settle(scene);
+	}
+}
+
+static inline struct informer *scene_cache(struct kubevirt_scene *scene,
+					   const struct api_kind *kind)
+{
+	struct informer *informer = informer_new(
+		&(struct informer_deps){ fake_server_client(scene->kubevirts),
+					 fake_clock_as_clock(scene->clock), NULL },
+		&(struct informer_spec){
+			.kind = kind, .handlers = { .on_change = scene_on_change }, .arg = scene });
+
+	informer_start(informer);
+	return informer;
+}
+
 static inline void scene_open(struct kubevirt_scene *scene)
 {
 	log_set_level(LOG_ERROR);
-	*scene = (struct kubevirt_scene){ .client = fake_client_new(), .clock = fake_clock_new() };
+	*scene = (struct kubevirt_scene){ .clock = fake_clock_new() };
 	stage_open(&scene->stage);
 	scene->config = store_new(&hostdeviceconfig_kind);
-	scene->kubevirts = store_new(&kubevirt_kind);
+	scene->kubevirts = fake_server_new(&kubevirt_kind);
+	scene->machines = fake_server_join(scene->kubevirts, &virtualmachine_kind);
+	scene->kubevirt_cache = scene_cache(scene, &kubevirt_kind);
+	scene->machine_cache = scene_cache(scene, &virtualmachine_kind);
+	scene->stage.seen[VIEW_VM] = informer_store(scene->machine_cache);
 	scene->ties = (struct kubevirt_ties){
-		.client = scene->client,
+		.client = fake_server_client(scene->kubevirts),
 		.clock = fake_clock_as_clock(scene->clock),
 		.stores = scene->stage.seen,
 		.config = scene->config,
-		.kubevirts = scene->kubevirts,
-		.errands = &scene->errands,
+		.kubevirts = scene->kubevirt_cache,
+		.machines = scene->machine_cache,
 		.ready = scene_ready,
 		.leads = scene_leads,
 		.arg = scene,
 	};
+	scene_settle(scene);
 }
 
 /* After its parts have been freed. */
 static inline void scene_close(struct kubevirt_scene *scene)
 {
-	assert_int_equal(fake_client_open(scene->client), 0);
+	struct kube_client *client = fake_server_client(scene->kubevirts);
+
+	informer_free(scene->kubevirt_cache);
+	informer_free(scene->machine_cache);
+	assert_int_equal(fake_client_open(client), 0);
+	kube_client_free(client);
+	fake_server_free(scene->machines);
+	fake_server_free(scene->kubevirts);
 	store_free(scene->config);
-	store_free(scene->kubevirts);
 	stage_close(&scene->stage);
-	kube_client_free(scene->client);
 	fake_clock_free(scene->clock);
 }
 
-/* An object: its metadata is "namespace", @name, and @meta; @rest follows. */
-struct scene_object {
-	const struct api_kind *kind;
-	const char *name;
-	const char *meta;
-	const char *rest;
-};
-
-static inline void scene_put(struct kubevirt_scene *scene, struct store *store,
-			     const struct scene_object *object, store_change_fn *change, void *arg)
+/* These requests have been made since the last call. */
+static inline void scene_assert_log(struct kubevirt_scene *scene, const char *wanted)
 {
-	auto_free char *text =
-		xasprintf("{\"metadata\":{\"namespace\":\"d\",\"name\":\"%s\",\"uid\":\"u-%s\","
-			  "\"resourceVersion\":\"v%d\"%s%s}%s%s}",
-			  object->name, object->name, ++scene->versions, *object->meta ? "," : "",
-			  object->meta, *object->rest ? "," : "", object->rest);
-	struct json_text json = { text, strlen(text) };
-	struct err err = { 0 };
-	struct entry *entry = entry_decode(object->kind, &json, &err);
-
-	if (!entry || !entry->object)
-		fail_msg("%s: %s", text, err.msg);
-	store_put(store, entry, change, arg);
+	assert_string_equal(fake_server_log(scene->kubevirts), wanted);
 }
 
-/* The oldest request is this one: its method, and what is in its path and in its body. */
-static inline void scene_expect(struct kubevirt_scene *scene, const char *method, const char *path,
-				const char *body)
-{
-	const struct fake_request *request = fake_client_request(scene->client);
-
-	assert_string_equal(request->method, method);
-	if (!strstr(request->path, path))
-		fail_msg("no '%s' in %s", path, request->path);
-	if (!strstr(request->body, body))
-		fail_msg("no '%s' in %s", body, request->body);
-}
-
-static inline void scene_answer(struct kubevirt_scene *scene, int status, const char *body)
-{
-	fake_client_answer(scene->client, status, body);
-	fake_clock_settle(scene->clock);
-}
-
+/* Nothing is asked for or written within @ms. */
 static inline void scene_quiet(struct kubevirt_scene *scene, uint64_t ms)
 {
-	fake_clock_advance(scene->clock, ms);
-	assert_int_equal(fake_client_open(scene->client), 0);
+	scene_run(scene, ms);
+	scene_assert_log(scene, "");
 }

@@ -1,41 +1,45 @@
 /* permits: when a KubeVirt is read and written, and what comes of the answers. */
 #include "controller/kubevirt/permits.h"
 
-#include <errno.h>
-
+#include "controller/kubevirt/permit_plan.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "fake/fake_server.h"
+#include "unit/captured.h"
 #include "unit/kubevirt/kubevirt_scene.h"
 
 #define NIC    "\"status\":{\"resourceName\":\"i.com/x\",\"vendorId\":\"8086\",\"deviceId\":\"10d3\"}"
-#define STATUS "{\"kind\":\"Status\"}"
-#define KUBEVIRT(version, permitted)                                                               \
-	"{\"metadata\":{\"name\":\"kv\",\"namespace\":\"d\",\"resourceVersion\":\"" version "\"}," \
-	"\"spec\":{\"configuration\":{\"permittedHostDevices\":{" permitted "}}}}"
-#define THEIRS "\"pciHostDevices\":[{\"pciVendorSelector\":\"1:2\",\"resourceName\":\"t.com/t\"}]"
+#define THEIRS "'pciHostDevices':[{'pciVendorSelector':'1:2','resourceName':'t.com/t'}]"
 #define OURS                                                                                       \
 	"{\"externalResourceProvider\":true,\"pciVendorSelector\":\"8086:10d3\",\"resourceName\":" \
 	"\"i.com/x\"}"
-#define PATH "/namespaces/d/kubevirts/kv"
+#define ANNOTATION "{\"pciHostDevices\":[\"8086:10d3=i.com/x\"]}"
+#define READ       "GET kubevirts/kv|"
+#define WRITE      "PATCH kubevirts/kv|"
 
 struct bench {
 	struct kubevirt_scene scene;
 	struct permits *permits;
 };
 
-static void on_kubevirt(void *arg, const struct entry *before, const struct entry *after)
+static void on_kubevirt(void *arg, const char *name, const struct entry *before,
+			const struct entry *after)
 {
 	struct bench *b = arg;
 
 	(void)before;
-	if (after)
-		permits_touch(b->permits, after->name);
+	(void)after;
+	permits_on_change(b->permits, name);
 }
 
-static void put_kubevirt(struct bench *b)
+/* A user writes these lists. */
+static void permit(struct bench *b, const char *permitted)
 {
-	scene_put(&b->scene, b->scene.kubevirts,
-		  &(struct scene_object){ &kubevirt_kind, "kv", "", "" }, on_kubevirt, b);
+	auto_free char *text = xasprintf("{'metadata':{'namespace':'d'},'spec':{'configuration':{"
+					 "'permittedHostDevices':{%s}}}}",
+					 permitted);
+
+	fake_server_write(b->scene.kubevirts, "kv", text);
 }
 
 static void ignore_change(void *arg, const struct entry *before, const struct entry *after)
@@ -57,113 +61,152 @@ static void put_config(struct bench *b, const char *spec)
 		  NULL);
 }
 
-/* With a KubeVirt and one claimed device. */
+/* With one claimed device. */
 static void open_bench(struct bench *b)
 {
 	scene_open(&b->scene);
 	b->permits = permits_new(&b->scene.ties);
+	b->scene.on_change = on_kubevirt;
+	b->scene.arg = b;
 	stage_put(&b->scene.stage, VIEW_PCIDEVICE, "n-1", NIC);
 	stage_put(&b->scene.stage, VIEW_PCICLAIM, "n-1", "");
-	put_kubevirt(b);
 }
 
 static void close_bench(struct bench *b)
 {
-	errands_end(&b->scene.errands);
 	permits_free(b->permits);
 	scene_close(&b->scene);
 }
 
 SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
 
-static void read_it(struct bench *b, const char *kubevirt)
+static const json_t *configuration(const struct bench *b)
 {
-	scene_expect(&b->scene, "GET", PATH, "");
-	scene_answer(&b->scene, 200, kubevirt);
+	const json_t *spec = json_object_get(fake_server_get(b->scene.kubevirts, "kv"), "spec");
+
+	return json_object_get(spec, "configuration");
+}
+
+static size_t entries(const struct bench *b)
+{
+	const json_t *lists = json_object_get(configuration(b), "permittedHostDevices");
+
+	return json_array_size(json_object_get(lists, "pciHostDevices"));
+}
+
+/* The last entry is ours, after @others, and the annotation says so. */
+static void assert_ours(const struct bench *b, size_t others)
+{
+	const json_t *kubevirt = fake_server_get(b->scene.kubevirts, "kv");
+	const json_t *notes = json_object_get(json_object_get(kubevirt, "metadata"), "annotations");
+	const json_t *lists = json_object_get(configuration(b), "permittedHostDevices");
+	const json_t *last = json_array_get(json_object_get(lists, "pciHostDevices"), others);
+	auto_json json_t *ours = json_loads(OURS, 0, NULL);
+
+	assert_int_equal(entries(b), others + 1);
+	assert_true(json_equal(last, ours));
+	assert_string_equal(json_string_value(json_object_get(notes, PERMIT_ANNOTATION)),
+			    ANNOTATION);
 }
 
 static void an_entry_is_added_on_the_state_that_was_read(void **state)
 {
 	struct bench *b = *state;
 
+	permit(b, THEIRS);
 	scene_quiet(&b->scene, KUBEVIRT_QUIET_MS - 1);
-	fake_clock_advance(b->scene.clock, 1);
-	read_it(b, KUBEVIRT("41", THEIRS));
-	scene_expect(&b->scene, "PATCH", PATH, "\"resourceVersion\":\"41\"");
-	scene_expect(&b->scene, "PATCH", "fieldManager=hostdev-controller",
-		     "{\"pciVendorSelector\":\"1:2\",\"resourceName\":\"t.com/t\"}," OURS "]");
-	scene_expect(&b->scene, "PATCH", PATH,
-		     "\"hostdev.io/permitted-host-devices\":\"{\\\"pciHostDevices\\\":["
-		     "\\\"8086:10d3=i.com/x\\\"]}\"");
-	assert_string_equal(fake_client_request(b->scene.client)->content_type,
-			    "application/merge-patch+json");
-	scene_answer(&b->scene, 200, "{}");
-	scene_quiet(&b->scene, 60000);
+	scene_run(&b->scene, 1);
+	scene_assert_log(&b->scene, READ WRITE);
+	assert_ours(b, 1);
+	scene_run(&b->scene, 60000);
+	scene_assert_log(&b->scene, READ); /* since it has changed */
 }
 
 static void what_is_as_it_should_be_is_not_written(void **state)
 {
 	struct bench *b = *state;
 
-	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(b, KUBEVIRT("41", "\"pciHostDevices\":[" OURS "]"));
-	scene_quiet(&b->scene, 60000);
+	permit(b, "'pciHostDevices':[" OURS "]");
+	scene_run(&b->scene, 60000);
+	scene_assert_log(&b->scene, READ);
+	permits_enqueue_all(b->permits);
+	scene_run(&b->scene, 60000);
+	scene_assert_log(&b->scene, READ);
 }
 
 static void many_changes_are_one_write(void **state)
 {
 	struct bench *b = *state;
 
+	permit(b, "");
 	for (int i = 0; i < 50; i++) {
-		permits_look(b->permits);
-		fake_clock_advance(b->scene.clock, 10);
+		scene_run(&b->scene, 10);
+		permits_enqueue_all(b->permits);
 	}
-	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS - 500);
-	read_it(b, KUBEVIRT("41", ""));
-	scene_answer(&b->scene, 200, "{}");
-	scene_quiet(&b->scene, 60000);
+	scene_quiet(&b->scene, KUBEVIRT_QUIET_MS - 501);
+	scene_run(&b->scene, 1);
+	scene_assert_log(&b->scene, READ WRITE);
 }
 
 static void a_conflict_is_read_and_planned_anew(void **state)
 {
 	struct bench *b = *state;
 
+	permit(b, "");
+	scene_show(&b->scene);
 	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(b, KUBEVIRT("41", ""));
-	scene_answer(&b->scene, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
-	fake_clock_advance(b->scene.clock, 1000);
-	read_it(b, KUBEVIRT("42", THEIRS));
-	scene_expect(&b->scene, "PATCH", PATH, "\"resourceVersion\":\"42\"");
-	scene_expect(&b->scene, "PATCH", PATH, "\"t.com/t\"");
-	scene_answer(&b->scene, 200, "{}");
-	scene_quiet(&b->scene, 60000);
+	assert_true(fake_server_serve(b->scene.kubevirts, FAULT_NONE));
+	permit(b, THEIRS);
+	assert_true(fake_server_serve(b->scene.kubevirts, FAULT_NONE));
+	scene_assert_log(&b->scene, READ WRITE);
+	assert_int_equal(entries(b), 1);
+	scene_run(&b->scene, 10000);
+	scene_assert_log(&b->scene, READ WRITE READ);
+	assert_ours(b, 1);
 }
 
-static void a_server_that_does_not_answer_is_asked_again(void **state)
-{
-	struct bench *b = *state;
+static struct fault_case {
+	const char *name;
+	enum fake_fault fault;
+} faults[] = {
+	{ "no answer", FAULT_NO_ANSWER },
+	{ "a server in trouble", FAULT_TROUBLE },
+	{ "a path that is not served", FAULT_NOT_SERVED },
+	{ "an answer that is something else", FAULT_STRANGE },
+};
 
-	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	fake_client_fail(b->scene.client, -EIO);
-	fake_clock_advance(b->scene.clock, 1000);
-	read_it(b, KUBEVIRT("41", ""));
-	scene_answer(&b->scene, 503, STATUS);
-	fake_clock_advance(b->scene.clock, 2000);
-	read_it(b, KUBEVIRT("41", ""));
-	scene_answer(&b->scene, 200, "{}");
-	scene_quiet(&b->scene, 60000);
+static void a_fault_is_outlived(void **state)
+{
+	const struct fault_case *c = *state;
+
+	for (int at = 0; at < 2; at++) {
+		struct bench b;
+
+		open_bench(&b);
+		permit(&b, "");
+		scene_show(&b.scene);
+		fake_clock_advance(b.scene.clock, KUBEVIRT_QUIET_MS);
+		if (at > 0)
+			assert_true(fake_server_serve(b.scene.kubevirts, FAULT_NONE));
+		assert_true(fake_server_serve(b.scene.kubevirts, c->fault));
+		scene_run(&b.scene, 60000);
+		assert_ours(&b, 0);
+		close_bench(&b);
+	}
 }
 
 static void a_kubevirt_that_is_gone_is_no_trouble(void **state)
 {
 	struct bench *b = *state;
 
+	permit(b, "");
+	scene_show(&b->scene);
 	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	scene_expect(&b->scene, "GET", PATH, "");
-	scene_answer(&b->scene, 404, STATUS);
-	scene_quiet(&b->scene, 60000);
-	permits_look(b->permits);
-	store_remove(b->scene.kubevirts, "d/kv", NULL, on_kubevirt, b);
+	fake_server_delete(b->scene.kubevirts, "kv");
+	assert_true(fake_server_serve(b->scene.kubevirts, FAULT_NONE));
+	scene_run(&b->scene, 60000);
+	scene_assert_log(&b->scene, READ);
+	permits_enqueue(b->permits, "d/kv");
 	scene_quiet(&b->scene, 60000);
 }
 
@@ -171,18 +214,14 @@ static void one_that_is_about_to_go_is_left_alone(void **state)
 {
 	struct bench *b = *state;
 
+	permit(b, "");
+	fake_server_write(b->scene.kubevirts, "kv", "{'metadata':{'finalizers':['x/y']}}");
+	scene_show(&b->scene);
 	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(b, "{\"metadata\":{\"name\":\"kv\",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"},"
-		   "\"spec\":{\"configuration\":{\"permittedHostDevices\":{}}}}");
-	scene_quiet(&b->scene, 60000);
-}
-
-static void an_answer_that_is_no_object_is_none(void **state)
-{
-	struct bench *b = *state;
-
-	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(b, "{\"metadata\":");
+	fake_server_delete(b->scene.kubevirts, "kv");
+	scene_run(&b->scene, 60000);
+	scene_assert_log(&b->scene, READ);
+	permits_enqueue_all(b->permits);
 	scene_quiet(&b->scene, 60000);
 }
 
@@ -191,14 +230,14 @@ static void who_does_not_lead_reads_and_writes_nothing(void **state)
 	struct bench *b = *state;
 
 	b->scene.follows = true;
+	permit(b, "");
 	scene_quiet(&b->scene, 60000);
 	b->scene.follows = false;
-	permits_look(b->permits);
+	permits_enqueue_all(b->permits);
 	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	scene_expect(&b->scene, "GET", PATH, "");
-	b->scene.follows = true; /* while it was under way */
-	scene_answer(&b->scene, 200, KUBEVIRT("41", ""));
-	scene_quiet(&b->scene, 60000);
+	b->scene.follows = true; /* while it is read */
+	scene_run(&b->scene, 60000);
+	scene_assert_log(&b->scene, READ);
 }
 
 static void nothing_is_taken_away_while_a_kind_is_away(void **state)
@@ -206,59 +245,88 @@ static void nothing_is_taken_away_while_a_kind_is_away(void **state)
 	struct bench *b = *state;
 
 	b->scene.unready = true;
+	permit(b, "");
 	scene_quiet(&b->scene, 60000);
 	b->scene.unready = false;
-	fake_clock_advance(b->scene.clock, KUBEVIRT_AGAIN_MS);
-	scene_expect(&b->scene, "GET", PATH, "");
-	b->scene.unready = true; /* while it was under way */
-	scene_answer(&b->scene, 200, KUBEVIRT("41", ""));
-	assert_int_equal(fake_client_open(b->scene.client), 0);
+	fake_clock_advance(b->scene.clock, 10000);
+	b->scene.unready = true; /* while it is read */
+	scene_run(&b->scene, 60000);
+	scene_assert_log(&b->scene, READ);
+	b->scene.unready = false;
+	scene_run(&b->scene, 10000);
+	assert_ours(b, 0);
 }
 
 static void asked_to_it_makes_permitted_host_devices(void **state)
 {
-	static const char bare[] =
-		"{\"metadata\":{\"name\":\"kv\",\"resourceVersion\":\"1\"},\"spec\":{}}";
 	struct bench *b = *state;
 
-	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(b, bare);
-	scene_quiet(&b->scene, 60000);
+	fake_server_write(b->scene.kubevirts, "kv", "{'metadata':{'namespace':'d'},'spec':{}}");
+	scene_run(&b->scene, 60000);
+	scene_assert_log(&b->scene, READ);
 	b->scene.ties.create = true;
-	permits_look(b->permits);
-	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(b, bare);
-	scene_expect(&b->scene, "PATCH", PATH,
-		     "\"permittedHostDevices\":{\"pciHostDevices\":[" OURS "]}");
-	scene_answer(&b->scene, 200, "{}");
+	permits_enqueue_all(b->permits);
+	scene_run(&b->scene, KUBEVIRT_QUIET_MS);
+	scene_assert_log(&b->scene, READ WRITE);
+	assert_int_equal(entries(b), 1);
 }
 
 static void the_configuration_counts(void **state)
 {
 	struct bench *b = *state;
+	const json_t *lists;
 
 	stage_remove(&b->scene.stage, VIEW_PCICLAIM, "n-1");
 	put_config(
 		b,
 		"\"pciHostDevices\":[{\"resourceName\":\"c.com/c\",\"pciVendorSelector\":\"1:1\"}]");
-	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	read_it(b, KUBEVIRT("41", ""));
-	scene_expect(&b->scene, "PATCH", PATH, "\"resourceName\":\"c.com/c\"");
-	scene_answer(&b->scene, 200, "{}");
+	permit(b, "");
+	scene_run(&b->scene, KUBEVIRT_QUIET_MS);
+	scene_assert_log(&b->scene, READ WRITE);
+	lists = json_object_get(configuration(b), "permittedHostDevices");
+	lists = json_array_get(json_object_get(lists, "pciHostDevices"), 0);
+	assert_string_equal(json_string_value(json_object_get(lists, "resourceName")), "c.com/c");
+}
+
+/* An entry of somebody else has KubeVirt serve what is offered. */
+static void a_clash_is_logged_once(void **state)
+{
+	struct bench *b = *state;
+	struct captured captured;
+	auto_free char *text = NULL;
+	const char *at;
+
+	permit(b, "'pciHostDevices':[{'pciVendorSelector':'8086:10d3','resourceName':'i.com/x'}]");
+	log_set_level(LOG_WARN);
+	captured_begin(&captured);
+	for (int i = 0; i < 3; i++) {
+		scene_run(&b->scene, 2 * KUBEVIRT_QUIET_MS);
+		permits_enqueue_all(b->permits);
+	}
+	text = captured_end(&captured);
+	log_set_level(LOG_ERROR);
+	scene_assert_log(&b->scene, READ READ READ);
+	at = strstr(text, "KubeVirt serves a resource");
+	assert_non_null(at);
+	assert_non_null(strstr(at, "kubevirt=d/kv resource=i.com/x"));
+	assert_null(strstr(at + 1, "KubeVirt serves a resource"));
 }
 
 static void what_is_under_way_ends_with_it(void **state)
 {
 	struct bench *b = *state;
 
+	permit(b, "");
+	scene_show(&b->scene);
 	fake_clock_advance(b->scene.clock, KUBEVIRT_QUIET_MS);
-	assert_int_equal(fake_client_open(b->scene.client), 1);
+	assert_true(fake_client_choose_call(fake_server_client(b->scene.kubevirts)));
 }
 
 int main(void)
 {
 	struct suite suite = { 0 };
 
+	suite_rows(&suite, faults, a_fault_is_outlived);
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "an entry is added, on the state that was read",
 		  an_entry_is_added_on_the_state_that_was_read, NULL);
@@ -267,14 +335,10 @@ int main(void)
 	suite_add(&suite, "many changes are one write", many_changes_are_one_write, NULL);
 	suite_add(&suite, "a conflict is read and planned anew",
 		  a_conflict_is_read_and_planned_anew, NULL);
-	suite_add(&suite, "a server that does not answer is asked again",
-		  a_server_that_does_not_answer_is_asked_again, NULL);
 	suite_add(&suite, "a KubeVirt that is gone is no trouble",
 		  a_kubevirt_that_is_gone_is_no_trouble, NULL);
 	suite_add(&suite, "one that is about to go is left alone",
 		  one_that_is_about_to_go_is_left_alone, NULL);
-	suite_add(&suite, "an answer that is no object is none",
-		  an_answer_that_is_no_object_is_none, NULL);
 	suite_add(&suite, "who does not lead reads and writes nothing",
 		  who_does_not_lead_reads_and_writes_nothing, NULL);
 	suite_add(&suite, "nothing is taken away while a kind is away",
@@ -282,6 +346,7 @@ int main(void)
 	suite_add(&suite, "asked to, it makes permittedHostDevices",
 		  asked_to_it_makes_permitted_host_devices, NULL);
 	suite_add(&suite, "the configuration counts", the_configuration_counts, NULL);
+	suite_add(&suite, "a clash is logged once", a_clash_is_logged_once, NULL);
 	suite_add(&suite, "what is under way ends with it", what_is_under_way_ends_with_it, NULL);
 	return suite_run(&suite, "permits");
 }

@@ -184,6 +184,12 @@ static void run_end(struct run *run, int result, const struct err *err)
 	run_free(run);
 }
 
+/* Then a 404 is about the namespace or the kind; else the object has been deleted meanwhile. */
+static bool makes_object(const struct decision *decision)
+{
+	return decision->step == STEP_CREATE || decision->step == STEP_APPLY;
+}
+
 /* The object is not what it was taken for: the next run waits until the cache has another. */
 static void run_fail(struct run *run, const struct err *err)
 {
@@ -191,10 +197,11 @@ static void run_fail(struct run *run, const struct err *err)
 	struct err cause = *err;
 
 	if (cause.code == -ENOENT)
-		cause.kind = ERR_CONFLICT; /* deleted meanwhile */
+		cause.kind = makes_object(&run->decision) ? ERR_RETRY : ERR_CONFLICT;
 	/* An answer that is too large says nothing; nothing in a deletion can be wrong for good. */
 	if (cause.code == -EMSGSIZE ||
-	    (run->decision.step == STEP_DELETE && cause.kind == ERR_INVALID))
+	    (cause.kind == ERR_INVALID &&
+	     (run->decision.step == STEP_DELETE || run->reconcile->spec.insists)))
 		cause.kind = ERR_RETRY;
 	if (cause.kind == ERR_CONFLICT && !run->answered && entry)
 		echoes_distrust(run->reconcile->echoes, run->key, entry->version,
@@ -384,7 +391,8 @@ static struct apply_request request_of(const struct run *run, const char *subres
 		.kind = &run->kind,
 		.name = run->name,
 		.subresource = subresource,
-		.field_manager = run->reconcile->spec.field_manager,
+		.field_manager = run->decision.manager ? run->decision.manager
+						       : run->reconcile->spec.field_manager,
 		.force = true,
 		.object = run->decision.body,
 	};

@@ -48,7 +48,9 @@
  *	                         enqueued elsewhere
  *	KubeVirt, VirtualMachine keys "namespace/name"; the text of a READ, for what has no struct
  *	Secret and webhook configurations
- *	                         CREATE, APPLY with resourceVersion in the body
+ *	                         APPLY, of the configurations with resourceVersion in the body;
+ *	                         leads(); insists. READ and CREATE are not used: their roles name the
+ *	                         object, and have no get
  */
 #pragma once
 
@@ -102,11 +104,12 @@ struct reconcile_view {
 /* What to do next; {0} is REST. All of it is the reconcile's to release. */
 struct decision {
 	enum step step;
-	int detail;         /* the kind's own word for the step, for its callbacks and the log  */
-	json_t *body;       /* of a write: patch.h                                              */
-	uint64_t again_ms;  /* REST: run again after this; 0: not before a change               */
-	struct err failure; /* REST: the run fails with this; kind ERR_NONE: it does not        */
-	void *job;          /* the kind's own, for act() and its other callbacks                */
+	int detail;          /* the kind's own word for the step, for its callbacks and the log  */
+	json_t *body;        /* of a write: patch.h                                              */
+	const char *manager; /* of the write, static; NULL: the spec's field_manager            */
+	uint64_t again_ms;   /* REST: run again after this; 0: not before a change               */
+	struct err failure;  /* REST: the run fails with this; kind ERR_NONE: it does not        */
+	void *job;           /* the kind's own, for act() and its other callbacks                */
 	void (*job_free)(void *job);
 
 	/* An event on the object that goes with the step; NULL reason: none. Of a digest only if it
@@ -126,6 +129,7 @@ struct reconcile_spec {
 	const char *field_manager;
 	size_t max_running; /* keys at a time */
 	uint64_t quiet_ms;  /* from a change of an object to its run: many changes make one run */
+	bool insists; /* what is refused as invalid is tried again: it may be allowed later  */
 
 	/* Is all there that is no list, such as an inventory? May be NULL. */
 	bool (*is_ready)(void *arg);

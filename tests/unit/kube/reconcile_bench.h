@@ -54,6 +54,8 @@ struct bench {
 	const struct api_kind *kind;
 	void (*plan)(void *arg, const struct reconcile_view *view, struct decision *d);
 	uint64_t quiet_ms;
+	bool insists;
+	const char *manager; /* of creations */
 	bool ready;
 	bool follows;       /* another program leads                     */
 	bool busy;          /* nothing can be acted on now                */
@@ -88,11 +90,13 @@ static inline bool toy_is_ours(void *arg, const char *key, const void *object)
 	return (object && key[0] != 'o') || toy_wants(arg, key);
 }
 
-static inline void toy_plan_absent(const struct reconcile_view *view, struct decision *d)
+static inline void toy_plan_absent(const struct bench *b, const struct reconcile_view *view,
+				   struct decision *d)
 {
 	bool apply = strstr(view->key, "apply") != NULL;
 
 	d->step = apply ? STEP_APPLY : STEP_CREATE;
+	d->manager = b->manager;
 	d->body = json_pack("{s:{s:s}}", "spec", "userName", "made");
 }
 
@@ -160,7 +164,7 @@ static inline void toy_plan(void *arg, const struct reconcile_view *view, struct
 	if (view->hidden)
 		str_addf(&b->steps, "hidden %s|", view->key);
 	if (!claim) {
-		toy_plan_absent(view, d);
+		toy_plan_absent(b, view, d);
 	} else if (claim->meta.deletion_timestamp) {
 		toy_plan_deleted(b, view, d);
 	} else if (view->key[0] == 'x') {
@@ -282,6 +286,7 @@ static inline void bench_begin(struct bench *b)
 		.field_manager = "toy",
 		.max_running = 4,
 		.quiet_ms = b->quiet_ms,
+		.insists = b->insists,
 		.is_ready = toy_is_ready,
 		.leads = toy_leads,
 		.is_ours = toy_is_ours,

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "fake/fake_server.h"
 #include "kube/echoes.h"
+#include "unit/captured.h"
 #include "unit/kube/reconcile_bench.h"
 
 #define LIFE "PATCH a|PATCH a/status|"
@@ -609,6 +610,48 @@ static void an_invalid_write_waits_for_a_change(void **state)
 }
 
 /* The server has the object @name, which somebody deletes, and the program has sent a request. */
+static void an_invalid_write_of_one_that_insists_is_tried_again(void **state)
+{
+	struct bench *b = *state;
+
+	bench_end(b);
+	b->insists = true;
+	bench_begin(b);
+	bench_settle(b);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	assert_true(fake_server_show(b->server, 1));
+	fake_clock_settle(b->clock);
+	assert_true(fake_server_serve(b->server, FAULT_INVALID));
+	assert_log(b, "PATCH a|");
+	bench_run(b, 1000);
+	assert_log(b, LIFE);
+}
+
+/* A namespace that is not there yet is no conflict, of which only debug logs would tell. */
+static void an_object_that_cannot_be_made_is_tried_again(void **state)
+{
+	struct bench *b = *state;
+	struct captured captured;
+	auto_free char *text = NULL;
+
+	b->manager = "somebody";
+	bench_settle(b);
+	b->starts_wanted = true;
+	reconcile_enqueue(b->reconcile, "wapply");
+	fake_clock_settle(b->clock);
+	log_set_level(LOG_WARN);
+	captured_begin(&captured);
+	assert_true(fake_client_choose_call(fake_server_client(b->server)));
+	assert_non_null(strstr(fake_client_request(fake_server_client(b->server))->path,
+			       "fieldManager=somebody"));
+	assert_true(fake_server_serve(b->server, FAULT_NOT_SERVED));
+	text = captured_end(&captured);
+	log_set_level(LOG_ERROR);
+	assert_non_null(strstr(text, "kind=retry"));
+	bench_run(b, 1000);
+	assert_string_equal(fake_server_text(b->server, "wapply", "status.portPath"), "made");
+}
+
 static void send_for_deletion(struct bench *b, const char *name)
 {
 	bench_settle(b);
@@ -1013,6 +1056,10 @@ static void add_faults(struct suite *suite)
 {
 	suite_add(suite, "an invalid write waits for a change", an_invalid_write_waits_for_a_change,
 		  NULL);
+	suite_add(suite, "an invalid write of one that insists is tried again",
+		  an_invalid_write_of_one_that_insists_is_tried_again, NULL);
+	suite_add(suite, "an object that cannot be made is tried again",
+		  an_object_that_cannot_be_made_is_tried_again, NULL);
 	suite_add(suite, "an invalid deletion is tried again", an_invalid_deletion_is_tried_again,
 		  NULL);
 	suite_add(suite, "what is gone is not read again", what_is_gone_is_not_read_again, NULL);

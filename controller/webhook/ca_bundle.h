@@ -34,8 +34,8 @@ void ca_bundle_start(struct ca_bundle *bundle);
 /* What it is to be (PEM, copied); NULL: unknown, leave all as it is. */
 void ca_bundle_set(struct ca_bundle *bundle, const char *pem);
 
-/* Look again soon: we lead now. */
-void ca_bundle_look(struct ca_bundle *bundle);
+/* Run both: this replica leads now. */
+void ca_bundle_enqueue(struct ca_bundle *bundle);
 
 /* True while all configurations that there are have it. */
 bool ca_bundle_trusted(const struct ca_bundle *bundle);

@@ -41,8 +41,8 @@ struct certificate_keeper *certificate_keeper_free(struct certificate_keeper *ke
 
 void certificate_keeper_start(struct certificate_keeper *keeper);
 
-/* Look again soon: we lead now, or more is trusted. */
-void certificate_keeper_look(struct certificate_keeper *keeper);
+/* Run it: this replica leads now, or more is trusted. */
+void certificate_keeper_enqueue(struct certificate_keeper *keeper);
 
 /* One line about the Secret's informer, for readyz. Valid until the next call. */
 const char *certificate_keeper_text(struct certificate_keeper *keeper);

@@ -53,7 +53,7 @@ static void on_trusted(void *arg)
 {
 	struct webhook *webhook = arg;
 
-	certificate_keeper_look(webhook->keeper);
+	certificate_keeper_enqueue(webhook->keeper);
 }
 
 /* A set that is good for nothing changes nothing: what is served stays, and so does what is trusted. */
@@ -147,8 +147,8 @@ struct webhook *webhook_free(struct webhook *webhook)
 
 void webhook_lead(struct webhook *webhook)
 {
-	certificate_keeper_look(webhook->keeper);
-	ca_bundle_look(webhook->bundle);
+	certificate_keeper_enqueue(webhook->keeper);
+	ca_bundle_enqueue(webhook->bundle);
 }
 
 int webhook_ready(struct webhook *webhook, struct err *err)

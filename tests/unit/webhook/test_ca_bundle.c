@@ -53,19 +53,25 @@ static void close_bench(struct bench *b)
 
 SUITE_FIXTURE(bench, struct bench, open_bench, close_bench);
 
-/* Configurations as the API has them: each with two webhooks of this bundle; NULL: none there. */
-static void list(struct bench *b, const char *kind, const char *pem)
+/* A configuration of @version with two webhooks of this bundle; "" for NULL. The caller frees. */
+static char *configuration(const char *version, const char *pem)
 {
 	auto_free char *base64 = pem ? base64_encode(pem, strlen(pem)) : NULL;
-	auto_free char *items =
-		pem ? xasprintf(
-			      "{\"metadata\":{\"name\":\"hostdev-webhook\",\"uid\":\"u\","
-			      "\"resourceVersion\":\"7\"},\"webhooks\":[{\"name\":\"a\","
-			      "\"failurePolicy\":\"Fail\",\"clientConfig\":{\"caBundle\":\"%s\"}},"
-			      "{\"name\":\"b\",\"clientConfig\":{\"url\":\"https://x\","
-			      "\"caBundle\":\"%s\"}}]}",
-			      base64, base64)
-		    : xstrdup("");
+
+	if (!pem)
+		return xstrdup("");
+	return xasprintf("{\"metadata\":{\"name\":\"hostdev-webhook\",\"uid\":\"u\","
+			 "\"resourceVersion\":\"%s\"},\"webhooks\":[{\"name\":\"a\","
+			 "\"failurePolicy\":\"Fail\",\"clientConfig\":{\"caBundle\":\"%s\"}},"
+			 "{\"name\":\"b\",\"clientConfig\":{\"url\":\"https://x\","
+			 "\"caBundle\":\"%s\"}}]}",
+			 version, base64, base64);
+}
+
+/* Configurations as the API has them; NULL: none there. */
+static void list(struct bench *b, const char *kind, const char *pem)
+{
+	auto_free char *items = configuration("7", pem);
 	auto_free char *body =
 		xasprintf("{\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[%s]}", items);
 
@@ -93,6 +99,8 @@ static const struct fake_request *patch_of(struct bench *b, const char *kind)
 static void only_the_bundle_is_written(void **state)
 {
 	auto_free char *base64 = base64_encode(PEM, strlen(PEM));
+	auto_free char *written = configuration("8", PEM);
+	auto_free char *line = xasprintf("{\"type\":\"MODIFIED\",\"object\":%s}", written);
 	auto_free char *expected =
 		xasprintf("{\"metadata\":{\"resourceVersion\":\"7\",\"name\":\"hostdev-webhook\"},"
 			  "\"webhooks\":[{\"name\":\"a\",\"clientConfig\":{\"caBundle\":\"%s\"}},"
@@ -113,8 +121,14 @@ static void only_the_bundle_is_written(void **state)
 	assert_non_null(strstr(request->path, "force=true"));
 	assert_string_equal(request->body, expected);
 	assert_false(ca_bundle_trusted(b->bundle));
-	fake_client_answer(b->client, 200, "{}");
+	fake_client_answer(b->client, 200, written);
+	fake_clock_advance(b->clock, 60000);
 	assert_int_equal(fake_client_open(b->client), 2);
+	assert_false(ca_bundle_trusted(b->bundle)); /* before the watch shows it */
+	assert_true(fake_client_choose_stream(b->client, VALIDATING));
+	fake_client_line(b->client, line);
+	assert_true(ca_bundle_trusted(b->bundle));
+	assert_int_equal(b->trusted, 1);
 }
 
 static struct rest_case {
@@ -159,7 +173,7 @@ static void who_begins_to_lead_writes(void **state)
 	list(b, MUTATING, PEM);
 	assert_null(patch_of(b, VALIDATING));
 	b->leads = true;
-	ca_bundle_look(b->bundle);
+	ca_bundle_enqueue(b->bundle);
 	fake_clock_settle(b->clock);
 	assert_non_null(patch_of(b, VALIDATING));
 }

@@ -7,50 +7,81 @@
 
 #include "api/hostdeviceconfig.h"
 #include "api/names.h"
-#include "api/node.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/views/view.h"
 #include "kube/apply.h"
-#include "kube/fetch.h"
+#include "kube/informer.h"
+#include "kube/reconcile.h"
 #include "kube/store.h"
-#include "kube/workq_run.h"
 
-enum { ASK_AGAIN_MS = 60 * 1000 }; /* about a node that is there, but not in the views yet */
+enum { AGAIN_MS = 60 * 1000 }; /* for a node that is there, but not in the cache yet */
 
 struct config_nodes {
 	struct config_nodes_deps deps;
-	struct workq_run *queue; /* of names of nodes, one at a time */
-	/* What is under way; NULL: nothing. */
-	struct kube_call *call;
-	const char *name; /* the queue's, until end */
-	work_end_fn *end;
-	void *end_arg;
+	struct api_kind kind;        /* of Nodes                                       */
+	struct reconcile *reconcile; /* of listed Nodes, by name, one at a time        */
+	struct kube_call *call;      /* the removal under way; NULL: none              */
+	char *name;                  /* of its node; of the last one if none           */
+	char *removed_at; /* the version of the HostDeviceConfig at that; NULL: it has failed */
 };
+
+static const struct entry *config_of(const struct config_nodes *nodes)
+{
+	const struct entry *entry =
+		store_get(informer_store(nodes->deps.configs), HOSTDEVICECONFIG_NAME);
+
+	return entry && entry->object ? entry : NULL;
+}
 
 static const struct hostdeviceconfig_nodes *listed(const struct config_nodes *nodes)
 {
-	const struct hostdeviceconfig *object =
-		store_object(nodes->deps.configs, HOSTDEVICECONFIG_NAME);
+	const struct entry *entry = config_of(nodes);
+	const struct hostdeviceconfig *config = entry ? entry->object : NULL;
 
-	return object ? &object->status.nodes : NULL;
+	return config ? &config->status.nodes : NULL;
 }
 
-static bool is_listed(const struct config_nodes *nodes, const char *name)
+/* Has the item of @name been removed, and does the cache not show that yet? */
+static bool is_removed(const struct config_nodes *nodes, const char *name)
 {
+	const struct entry *entry = config_of(nodes);
+
+	return entry && nodes->removed_at && strcmp(nodes->name, name) == 0 &&
+	       strcmp(nodes->removed_at, entry->version) == 0;
+}
+
+/* --- as struct reconcile_spec has them --------------------------------------------------- */
+
+static bool leads(void *arg)
+{
+	const struct config_nodes *nodes = arg;
+
+	return nodes->deps.leads(nodes->deps.arg);
+}
+
+static bool is_listed(void *arg, const char *name, const void *object)
+{
+	const struct config_nodes *nodes = arg;
 	const struct hostdeviceconfig_nodes *list = listed(nodes);
 
+	(void)object;
 	for (size_t i = 0; list && i < list->len; i++) {
 		if (list->items[i].node && strcmp(list->items[i].node, name) == 0)
-			return true;
+			return !is_removed(nodes, name);
 	}
 	return false;
 }
 
-static void end(struct config_nodes *nodes, int result, const struct err *err)
+static void plan_node(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
-	nodes->call = NULL;
-	nodes->end(nodes->end_arg, result, err);
+	(void)arg;
+	if (!view->fresh && !view->object)
+		ret_decision->step = STEP_READ;
+	else if (!view->object)
+		ret_decision->step = STEP_ACT;
+	else if (view->fresh)
+		ret_decision->again_ms = AGAIN_MS;
 }
 
 static void on_removed(void *arg, int result, const struct kube_response *response,
@@ -59,75 +90,57 @@ static void on_removed(void *arg, int result, const struct kube_response *respon
 	struct config_nodes *nodes = arg;
 
 	(void)response;
+	nodes->call = NULL;
+	if (result < 0 && result != -ENOENT) {
+		free(take_ptr(nodes->removed_at));
+		reconcile_failed(nodes->reconcile, nodes->name, err);
+		return;
+	}
 	if (result == 0)
 		log_info("what a deleted node had in the HostDeviceConfig is removed",
 			 log_str("node", nodes->name));
-	end(nodes, result == -ENOENT ? 0 : result, err);
+	reconcile_acted(nodes->reconcile, nodes->name);
 }
 
 /* In the name of the node's own agent, whose fields these are: nobody else's are touched. */
-static struct kube_call *send_removal(struct config_nodes *nodes)
+static bool remove_item(void *arg, const struct reconcile_view *view,
+			const struct decision *decision)
 {
-	auto_free char *label = names_label_value(nodes->name);
+	struct config_nodes *nodes = arg;
+	auto_free char *label = names_label_value(view->key);
 	auto_free char *manager = xasprintf("hostdev-agent-%s", label);
 	auto_json json_t *nothing = json_pack("{s:{}}", "status");
 
-	return apply_send(nodes->deps.client,
-			  &(struct apply_request){ .kind = &hostdeviceconfig_kind,
-						   .name = HOSTDEVICECONFIG_NAME,
-						   .subresource = "status",
-						   .field_manager = manager,
-						   .force = true,
-						   .object = nothing },
-			  on_removed, nodes);
+	(void)decision;
+	free(nodes->name);
+	free(nodes->removed_at);
+	nodes->name = xstrdup(view->key);
+	nodes->removed_at = xstrdup(config_of(nodes)->version);
+	nodes->call = apply_send(nodes->deps.client,
+				 &(struct apply_request){ .kind = &hostdeviceconfig_kind,
+							  .name = HOSTDEVICECONFIG_NAME,
+							  .subresource = "status",
+							  .field_manager = manager,
+							  .force = true,
+							  .object = nothing },
+				 on_removed, nodes);
+	return true;
 }
 
-static void on_asked(void *arg, int result, const struct kube_response *response,
-		     const struct err *err)
+/* --- the whole --------------------------------------------------------------------------- */
+
+void config_nodes_on_change(struct config_nodes *nodes, const char *name)
 {
-	struct config_nodes *nodes = arg;
-	struct err cause = *err;
-
-	if (result == -ENOENT && fetch_says_gone(response, nodes->name)) {
-		if (is_listed(nodes, nodes->name) && nodes->deps.leads(nodes->deps.arg))
-			nodes->call = send_removal(nodes);
-		else
-			end(nodes, 0, NULL);
-		return;
-	}
-	if (result == 0)
-		workq_run_add_after(nodes->queue, nodes->name, ASK_AGAIN_MS);
-	if (result == -ENOENT) /* that says nothing of the node */
-		err_set(&cause, ERR_RETRY, -EIO, "%s", err->msg);
-	end(nodes, result, &cause);
+	reconcile_changed(nodes->reconcile, name);
 }
 
-static void work(void *arg, const char *name, work_end_fn *end_fn, void *end_arg)
-{
-	struct config_nodes *nodes = arg;
-
-	if (!is_listed(nodes, name) || store_get(nodes->deps.nodes, name)) {
-		end_fn(end_arg, 0, NULL);
-		return;
-	}
-	nodes->name = name;
-	nodes->end = end_fn;
-	nodes->end_arg = end_arg;
-	nodes->call = fetch_object(nodes->deps.client, &node_kind, name, on_asked, nodes);
-}
-
-void config_nodes_gone(struct config_nodes *nodes, const char *name)
-{
-	workq_run_add(nodes->queue, name);
-}
-
-void config_nodes_look(struct config_nodes *nodes)
+void config_nodes_enqueue_all(struct config_nodes *nodes)
 {
 	const struct hostdeviceconfig_nodes *list = listed(nodes);
 
 	for (size_t i = 0; list && i < list->len; i++) {
 		if (list->items[i].node)
-			workq_run_add(nodes->queue, list->items[i].node);
+			reconcile_enqueue(nodes->reconcile, list->items[i].node);
 	}
 }
 
@@ -136,13 +149,21 @@ struct config_nodes *config_nodes_new(const struct config_nodes_deps *deps)
 	struct config_nodes *nodes = xcalloc(1, sizeof(*nodes));
 
 	nodes->deps = *deps;
-	nodes->queue = workq_run_new(&(struct workq_run_spec){ .name = "configs",
-							       .max_running = 1,
-							       .work = work,
-							       .arg = nodes,
-							       .clock = deps->clock,
-							       .metrics = deps->metrics });
-	config_nodes_look(nodes);
+	nodes->kind = view_kind(VIEW_NODE);
+	nodes->reconcile = reconcile_new(&(struct reconcile_spec){
+		.name = "hostdeviceconfigs",
+		.kind = &nodes->kind,
+		.objects = deps->nodes,
+		.max_running = 1,
+		.leads = leads,
+		.is_ours = is_listed,
+		.plan = plan_node,
+		.act = remove_item,
+		.arg = nodes,
+		.client = deps->client,
+		.clock = deps->clock,
+		.metrics = deps->metrics,
+	});
 	return nodes;
 }
 
@@ -150,11 +171,11 @@ struct config_nodes *config_nodes_free(struct config_nodes *nodes)
 {
 	if (!nodes)
 		return NULL;
-	if (nodes->call) {
+	if (nodes->call)
 		kube_call_cancel(nodes->call);
-		end(nodes, 0, NULL);
-	}
-	workq_run_free(nodes->queue);
+	reconcile_free(nodes->reconcile);
+	free(nodes->name);
+	free(nodes->removed_at);
 	free(nodes);
 	return NULL;
 }

@@ -20,7 +20,7 @@ struct upkeep {
 	struct clock *clock;
 	struct kube_client *client;
 	struct metrics *metrics;
-	struct config_nodes *config_nodes; /* NULL: another leads */
+	struct config_nodes *config_nodes;
 	struct views *views;
 	struct view_count count;
 	struct pools *pools;
@@ -46,12 +46,10 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 	pools_on_change(upkeep->pools, kind, name, before, after);
 	nodes_on_change(upkeep->nodes, kind, name, before, after);
 	kubevirt_on_change(upkeep->kubevirt, kind, name, before, after);
-	if (!upkeep->config_nodes)
-		return;
 	if (kind == VIEW_CONFIG)
-		config_nodes_look(upkeep->config_nodes);
+		config_nodes_enqueue_all(upkeep->config_nodes);
 	else if (kind == VIEW_NODE && !after)
-		config_nodes_gone(upkeep->config_nodes, name);
+		config_nodes_on_change(upkeep->config_nodes, name);
 }
 
 static void on_reach(void *arg, const char *node, bool reachable)
@@ -98,14 +96,7 @@ static void on_started(void *arg)
 {
 	struct upkeep *upkeep = arg;
 
-	upkeep->config_nodes = config_nodes_new(
-		&(struct config_nodes_deps){ .client = upkeep->client,
-					     .clock = upkeep->clock,
-					     .metrics = upkeep->metrics,
-					     .nodes = views_stores(upkeep->views)[VIEW_NODE],
-					     .configs = views_stores(upkeep->views)[VIEW_CONFIG],
-					     .leads = leads,
-					     .arg = upkeep });
+	config_nodes_enqueue_all(upkeep->config_nodes);
 	upkeep->kubevirt = make_kubevirt(upkeep);
 	look(upkeep);
 }
@@ -114,7 +105,6 @@ static void on_stopped(void *arg)
 {
 	struct upkeep *upkeep = arg;
 
-	upkeep->config_nodes = config_nodes_free(upkeep->config_nodes);
 	upkeep->kubevirt = kubevirt_free(upkeep->kubevirt);
 }
 
@@ -148,6 +138,21 @@ static struct nodes *make_nodes(struct upkeep *upkeep, struct program *program,
 	});
 }
 
+static struct config_nodes *make_config_nodes(struct upkeep *upkeep)
+{
+	const struct informer *const *informers = views_informers(upkeep->views);
+
+	return config_nodes_new(&(struct config_nodes_deps){
+		.client = upkeep->client,
+		.clock = upkeep->clock,
+		.metrics = upkeep->metrics,
+		.nodes = informers[VIEW_NODE],
+		.configs = informers[VIEW_CONFIG],
+		.leads = leads,
+		.arg = upkeep,
+	});
+}
+
 struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 			  const struct upkeep_options *options)
 {
@@ -172,6 +177,7 @@ struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 					 });
 	upkeep->pools = make_pools(upkeep, program);
 	upkeep->nodes = make_nodes(upkeep, program, options, agents);
+	upkeep->config_nodes = make_config_nodes(upkeep);
 	leader_add_work(leader, &(struct leader_work){ .started = on_started,
 						       .stopped = on_stopped,
 						       .arg = upkeep });

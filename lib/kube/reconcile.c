@@ -644,12 +644,27 @@ bool reconcile_is_settled(const struct reconcile *reconcile, const char *key)
 	       echoes_wait_ms(reconcile->echoes, key, entry, now_ms(reconcile)) == 0;
 }
 
-void reconcile_acted(struct reconcile *reconcile, const char *key)
+static struct run *end_act(const struct reconcile *reconcile, const char *key)
 {
 	struct run *run = find_run(reconcile, key);
 
 	assert(run && run->acting);
 	run->acting = false;
+	return run;
+}
+
+void reconcile_failed(struct reconcile *reconcile, const char *key, const struct err *err)
+{
+	struct run *run = end_act(reconcile, key);
+
+	assert(err->kind != ERR_NONE && err->code < 0);
+	run_end(run, err->code, err);
+}
+
+void reconcile_acted(struct reconcile *reconcile, const char *key)
+{
+	struct run *run = end_act(reconcile, key);
+
 	finish_step(run);
 	if (run->outdated)
 		run_end(run, 0, NULL); /* the change has enqueued the key */

@@ -45,7 +45,7 @@
  *	                         DELETE; leads(); the text of a READ, since a digest is too little
  *	                         to patch
  *	Node                     ACT that is done at once: what a node that is gone has left is
- *	                         enqueued elsewhere
+ *	                         enqueued elsewhere; ACT that is a write of the HostDeviceConfig
  *	KubeVirt, VirtualMachine keys "namespace/name"; the text of a READ, for what has no struct
  *	Secret and webhook configurations
  *	                         APPLY, of the configurations with resourceVersion in the body;
@@ -146,8 +146,8 @@ struct reconcile_spec {
 		       const struct decision *decision);
 	void (*after)(void *arg, const struct reconcile_view *view,
 		      const struct decision *decision);
-	/* Begin @decision->job. True: reconcile_acted() will be called, not before this has
-	 * returned. False: it is done, or cannot be done now; the run ends, and the kind enqueues the
+	/* Begin @decision->job. True: reconcile_acted() or reconcile_failed() will be called, not
+	 * before this has returned. False: it is done, or cannot be done now; the run ends, and the kind enqueues the
 	 * key when there is more to decide. NULL: the kind never decides on ACT. */
 	bool (*act)(void *arg, const struct reconcile_view *view, const struct decision *decision);
 	/* A run has come to rest; @object NULL: there is none, or it is not ours. May be NULL. */
@@ -161,7 +161,7 @@ struct reconcile_spec {
 };
 
 struct reconcile *reconcile_new(const struct reconcile_spec *spec);
-/* Cancels calls under way; acts under way are to end without reconcile_acted(). No callback runs
+/* Cancels calls under way; acts under way are to end without a word. No callback runs
  * any more. Takes NULL, returns NULL. */
 struct reconcile *reconcile_free(struct reconcile *reconcile);
 
@@ -183,3 +183,6 @@ bool reconcile_is_settled(const struct reconcile *reconcile, const char *key);
 
 /* The act of @key has ended: its run goes on, unless the object has changed meanwhile. */
 void reconcile_acted(struct reconcile *reconcile, const char *key);
+/* It has failed: its run ends with @err, by whose kind it is repeated. For acts whose failures the
+ * kind does not remember; others end as acted, and plan() gives the failure. */
+void reconcile_failed(struct reconcile *reconcile, const char *key, const struct err *err);

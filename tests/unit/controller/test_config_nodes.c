@@ -4,28 +4,31 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json_read.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/views/view.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
-#include "kube/store.h"
+#include "fake/fake_server.h"
+#include "kube/informer.h"
 #include "unit/suite.h"
 
 enum { MINUTE_MS = 60 * 1000 };
 
+#define REMOVE "PATCH hostdeviceconfigs/default/status|"
+
 struct scene {
-	struct kube_client *client;
 	struct fake_clock *clock;
 	struct config_nodes *nodes;
 	struct api_kind kind;
 	struct api_kind config_kind;
-	struct store *there;   /* nodes, as the views have them */
-	struct store *configs; /* the HostDeviceConfig, likewise */
-	int version;
-	bool follows; /* somebody else leads           */
+	struct fake_server *there;
+	struct fake_server *configs;
+	struct informer *node_cache;
+	struct informer *config_cache;
+	struct kube_client *client;
+	bool follows; /* another replica leads */
 };
 
 static bool leads(void *arg)
@@ -35,99 +38,132 @@ static bool leads(void *arg)
 	return !scene->follows;
 }
 
+/* As the controller does it. */
+static void on_node(void *arg, const char *name, const struct entry *before,
+		    const struct entry *after)
+{
+	const struct scene *scene = arg;
+
+	(void)before;
+	if (!after)
+		config_nodes_on_change(scene->nodes, name);
+}
+
+static void on_config(void *arg, const char *name, const struct entry *before,
+		      const struct entry *after)
+{
+	const struct scene *scene = arg;
+
+	(void)name;
+	(void)before;
+	(void)after;
+	config_nodes_enqueue_all(scene->nodes);
+}
+
+static bool show(struct scene *scene)
+{
+	bool shown = fake_server_show(scene->there, 9);
+
+	return fake_server_show(scene->configs, 9) || shown;
+}
+
+/* Everything is served and shown at once. */
+static void run(struct scene *scene, uint64_t ms)
+{
+	for (uint64_t gone = 0;; gone += 500) {
+		do {
+			fake_clock_settle(scene->clock);
+		} while (fake_server_serve(scene->there, FAULT_NONE) || show(scene));
+		if (gone >= ms)
+			return;
+		fake_clock_advance(scene->clock, 500);
+	}
+}
+
+/* The oldest request, which is about @part, is answered so. */
 static void answer(struct scene *scene, const char *part, int status, const char *body)
 {
+	fake_clock_settle(scene->clock);
 	fake_client_choose(scene->client, part);
 	fake_client_answer(scene->client, status, body);
 	fake_clock_settle(scene->clock);
 }
 
-static void on_change(void *arg, const struct entry *before, const struct entry *after)
+static void assert_log(struct scene *scene, const char *wanted)
 {
-	(void)arg;
-	(void)before;
-	(void)after;
+	assert_string_equal(fake_server_log(scene->there), wanted);
 }
 
-/* The views have read the HostDeviceConfig with these nodes. */
-static void put(struct scene *scene, const char *items)
-{
-	auto_free char *text = xasprintf("{\"metadata\":{\"name\":\"default\",\"uid\":\"u\","
-					 "\"resourceVersion\":\"%d\"},\"status\":{\"nodes\":[%s]}}",
-					 ++scene->version, items);
-	struct json_text json = { text, strlen(text) };
-	struct err err = { 0 };
-
-	store_put(scene->configs, entry_decode(&scene->config_kind, &json, &err), on_change, NULL);
-}
-
-static void tell(struct scene *scene, const char *items)
-{
-	put(scene, items);
-	config_nodes_look(scene->nodes);
-	fake_clock_settle(scene->clock);
-}
-
-#define ITEM(node) "{\"node\":\"" node "\",\"observedGeneration\":1}"
+#define ITEM(node) "{'node':'" node "','observedGeneration':1}"
 #define GONE(node)                                                                   \
 	"{\"kind\":\"Status\",\"reason\":\"NotFound\",\"details\":{\"name\":\"" node \
 	"\",\"kind\":\"nodes\"}}"
-#define NODE(node) "{\"metadata\":{\"name\":\"" node "\",\"uid\":\"n\"}}"
 
-static void scene_open(struct scene *scene, const char *items)
+/* The HostDeviceConfig lists these nodes. */
+static void list(struct scene *scene, const char *items)
+{
+	auto_free char *status = xasprintf("{'nodes':[%s]}", items);
+
+	fake_server_write_status(scene->configs, "default", status);
+	show(scene);
+}
+
+static struct informer *cache(struct scene *scene, const struct api_kind *kind,
+			      void (*on_change)(void *arg, const char *name,
+						const struct entry *before,
+						const struct entry *after))
+{
+	struct informer *informer = informer_new(
+		&(struct informer_deps){ scene->client, fake_clock_as_clock(scene->clock), NULL },
+		&(struct informer_spec){
+			.kind = kind, .handlers = { .on_change = on_change }, .arg = scene });
+
+	return informer;
+}
+
+static void scene_open(struct scene *scene)
 {
 	log_set_level(LOG_ERROR);
-	*scene = (struct scene){ .client = fake_client_new(),
-				 .clock = fake_clock_new(),
+	*scene = (struct scene){ .clock = fake_clock_new(),
 				 .kind = view_kind(VIEW_NODE),
 				 .config_kind = view_kind(VIEW_CONFIG) };
-	scene->there = store_new(&scene->kind);
-	scene->configs = store_new(&scene->config_kind);
-	put(scene, items);
+	scene->there = fake_server_new(&scene->kind);
+	scene->configs = fake_server_join(scene->there, &scene->config_kind);
+	scene->client = fake_server_client(scene->there);
+	scene->node_cache = cache(scene, &scene->kind, on_node);
+	scene->config_cache = cache(scene, &scene->config_kind, on_config);
 	scene->nodes = config_nodes_new(
 		&(struct config_nodes_deps){ .client = scene->client,
 					     .clock = fake_clock_as_clock(scene->clock),
-					     .nodes = scene->there,
-					     .configs = scene->configs,
+					     .nodes = scene->node_cache,
+					     .configs = scene->config_cache,
 					     .leads = leads,
 					     .arg = scene });
-	fake_clock_settle(scene->clock);
+	fake_server_write(scene->configs, "default", "{'spec':{}}");
+	informer_start(scene->node_cache);
+	informer_start(scene->config_cache);
+	run(scene, 0);
 }
 
 static void scene_close(struct scene *scene)
 {
 	config_nodes_free(scene->nodes);
-	store_free(scene->there);
-	store_free(scene->configs);
+	informer_free(scene->node_cache);
+	informer_free(scene->config_cache);
 	assert_int_equal(fake_client_open(scene->client), 0);
 	kube_client_free(scene->client);
+	fake_server_free(scene->configs);
+	fake_server_free(scene->there);
 	fake_clock_free(scene->clock);
 }
 
-SUITE_CLOSING(scene, struct scene, scene_close);
+SUITE_FIXTURE(scene, struct scene, scene_open, scene_close);
 
-/* The views have read that there is node1. */
+/* There is node1, and the cache shows it. */
 static void see(struct scene *scene)
 {
-	static const char text[] = NODE("node1");
-	struct json_text json = { text, strlen(text) };
-	struct err err = { 0 };
-
-	store_put(scene->there, entry_decode(&scene->kind, &json, &err), on_change, NULL);
-}
-
-/* The views have read that it is deleted. */
-static void lose(struct scene *scene)
-{
-	store_remove(scene->there, "node1", NULL, on_change, NULL);
-	config_nodes_gone(scene->nodes, "node1");
-	fake_clock_settle(scene->clock);
-}
-
-/* Requests that wait. */
-static size_t waiting(const struct scene *scene)
-{
-	return fake_client_open(scene->client);
+	fake_server_write(scene->there, "node1", "{}");
+	run(scene, 0);
 }
 
 static void that_of_a_deleted_node_goes_and_no_other(void **state)
@@ -135,73 +171,81 @@ static void that_of_a_deleted_node_goes_and_no_other(void **state)
 	const struct fake_request *request;
 	struct scene *scene = *state;
 
-	scene_open(scene, ITEM("node1") "," ITEM("node2"));
-	answer(scene, "/nodes/node1", 200, NODE("node1"));
-	answer(scene, "/nodes/node2", 404, GONE("node2"));
+	see(scene);
+	list(scene, ITEM("node1") "," ITEM("node2"));
+	fake_clock_settle(scene->clock);
+	assert_true(fake_server_serve(scene->there, FAULT_NONE));
 	fake_client_choose(scene->client, "/default/status?");
 	request = fake_client_request(scene->client);
 	assert_non_null(strstr(request->path, "fieldManager=hostdev-agent-node2&"));
 	assert_non_null(strstr(request->body, "\"status\":{}"));
-	answer(scene, "/default/status?", 200, "{}");
-	tell(scene, ITEM("node1"));
-	answer(scene, "/nodes/node1", 200, NODE("node1"));
-	assert_int_equal(waiting(scene), 0);
+	assert_true(fake_server_serve(scene->there, FAULT_NONE));
+	assert_log(scene, "GET nodes/node2|" REMOVE);
+	run(scene, 2UL * MINUTE_MS); /* the watch does not show it */
+	assert_log(scene, "");
+	list(scene, ITEM("node1"));
+	run(scene, 2UL * MINUTE_MS);
+	assert_log(scene, "");
+}
+
+static void all_that_are_gone_go(void **state)
+{
+	struct scene *scene = *state;
+
+	list(scene, ITEM("node1") "," ITEM("node2"));
+	run(scene, 0);
+	assert_log(scene, "GET nodes/node1|" REMOVE "GET nodes/node2|" REMOVE);
 }
 
 static void a_node_that_is_deleted_later_is_noticed_within_a_minute(void **state)
 {
 	struct scene *scene = *state;
 
-	scene_open(scene, ITEM("node1"));
-	answer(scene, "/nodes/node1", 200, NODE("node1"));
-	fake_clock_advance(scene->clock, MINUTE_MS - 1);
-	assert_int_equal(waiting(scene), 0);
-	fake_clock_advance(scene->clock, 1);
-	answer(scene, "/nodes/node1", 404, GONE("node1"));
-	answer(scene, "/default/status?", 200, "{}");
-	tell(scene, "");
-	fake_clock_advance(scene->clock, 2UL * MINUTE_MS);
-	assert_int_equal(waiting(scene), 0);
+	fake_server_hide(scene->there, "node1");
+	fake_server_write(scene->there, "node1", "{}");
+	list(scene, ITEM("node1"));
+	run(scene, MINUTE_MS - 1000);
+	assert_log(scene, "GET nodes/node1|");
+	fake_server_delete(scene->there, "node1");
+	run(scene, 2000);
+	assert_log(scene, "GET nodes/node1|" REMOVE);
 }
 
 static void what_the_views_have_is_not_asked_for(void **state)
 {
 	struct scene *scene = *state;
 
-	scene_open(scene, "");
 	see(scene);
-	tell(scene, ITEM("node1"));
-	fake_clock_advance(scene->clock, 2UL * MINUTE_MS);
-	assert_int_equal(waiting(scene), 0);
-	lose(scene);
-	answer(scene, "/nodes/node1", 404, GONE("node1"));
-	answer(scene, "/default/status?", 200, "{}");
+	list(scene, ITEM("node1"));
+	run(scene, 2UL * MINUTE_MS);
+	assert_log(scene, "");
+	fake_server_delete(scene->there, "node1");
+	run(scene, 0);
+	assert_log(scene, "GET nodes/node1|" REMOVE);
 }
 
 static void a_node_that_is_not_listed_is_nobodys_business(void **state)
 {
 	struct scene *scene = *state;
 
-	scene_open(scene, ITEM("node2"));
-	answer(scene, "/nodes/node2", 200, NODE("node2"));
 	see(scene);
-	lose(scene);
-	assert_int_equal(waiting(scene), 0);
+	fake_server_delete(scene->there, "node1");
+	run(scene, 2UL * MINUTE_MS);
+	assert_log(scene, "");
 }
 
 static void what_comes_back_meanwhile_stays(void **state)
 {
 	struct scene *scene = *state;
 
-	scene_open(scene, "");
 	see(scene);
-	tell(scene, ITEM("node1"));
-	lose(scene);
-	answer(scene, "/nodes/node1", 200, NODE("node1"));
-	assert_int_equal(waiting(scene), 0);
-	see(scene);
-	fake_clock_advance(scene->clock, 2UL * MINUTE_MS);
-	assert_int_equal(waiting(scene), 0);
+	list(scene, ITEM("node1"));
+	fake_server_delete(scene->there, "node1");
+	show(scene);
+	fake_clock_settle(scene->clock);
+	fake_server_write(scene->there, "node1", "{}");
+	run(scene, 2UL * MINUTE_MS);
+	assert_log(scene, "GET nodes/node1|");
 }
 
 static struct doubt {
@@ -220,9 +264,9 @@ static void is_left_and_asked_again(void **state)
 	const struct doubt *row = suite_row(state);
 	struct scene *scene = *state;
 
-	scene_open(scene, ITEM("node1"));
+	list(scene, ITEM("node1"));
 	answer(scene, "/nodes/node1", row->status, row->body);
-	assert_int_equal(waiting(scene), 0);
+	assert_false(fake_client_choose_call(scene->client));
 	fake_clock_advance(scene->clock, MINUTE_MS);
 	fake_client_choose(scene->client, "/nodes/node1");
 }
@@ -231,22 +275,53 @@ static void who_leads_no_more_removes_nothing(void **state)
 {
 	struct scene *scene = *state;
 
-	scene_open(scene, ITEM("node1"));
+	list(scene, ITEM("node1"));
+	fake_clock_settle(scene->clock);
 	scene->follows = true;
-	answer(scene, "/nodes/node1", 404, GONE("node1"));
-	assert_int_equal(waiting(scene), 0);
+	run(scene, 2UL * MINUTE_MS);
+	assert_log(scene, "GET nodes/node1|");
+	scene->follows = false;
+	config_nodes_enqueue_all(scene->nodes);
+	run(scene, 0);
+	assert_log(scene, "GET nodes/node1|" REMOVE);
 }
 
 static void a_write_that_failed_is_made_again(void **state)
 {
 	struct scene *scene = *state;
 
-	scene_open(scene, ITEM("node1"));
-	answer(scene, "/nodes/node1", 404, GONE("node1"));
-	answer(scene, "/default/status?", 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
-	fake_clock_advance(scene->clock, MINUTE_MS);
-	answer(scene, "/nodes/node1", 404, GONE("node1"));
-	answer(scene, "/default/status?", 200, "{}");
+	list(scene, ITEM("node1"));
+	fake_clock_settle(scene->clock);
+	assert_true(fake_server_serve(scene->there, FAULT_NONE));
+	assert_true(fake_server_serve(scene->there, FAULT_CONFLICT));
+	assert_log(scene, "GET nodes/node1|" REMOVE);
+	run(scene, MINUTE_MS);
+	assert_log(scene, "GET nodes/node1|" REMOVE);
+}
+
+/* Its agent runs once more, and the node is deleted again. */
+static void what_is_listed_again_goes_again(void **state)
+{
+	struct scene *scene = *state;
+
+	list(scene, ITEM("node1"));
+	run(scene, 0);
+	list(scene, "");
+	run(scene, 0);
+	(void)fake_server_log(scene->there);
+	list(scene, ITEM("node1"));
+	run(scene, 0);
+	assert_log(scene, "GET nodes/node1|" REMOVE);
+}
+
+static void what_is_under_way_ends_with_it(void **state)
+{
+	struct scene *scene = *state;
+
+	list(scene, ITEM("node1"));
+	fake_clock_settle(scene->clock);
+	assert_true(fake_server_serve(scene->there, FAULT_NONE));
+	assert_true(fake_client_choose_call(scene->client));
 }
 
 int main(void)
@@ -256,6 +331,9 @@ int main(void)
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "that of a deleted node goes, and no other",
 		  that_of_a_deleted_node_goes_and_no_other, NULL);
+	suite_add(&suite, "all that are gone go", all_that_are_gone_go, NULL);
+	suite_add(&suite, "what is listed again goes again", what_is_listed_again_goes_again, NULL);
+	suite_add(&suite, "what is under way ends with it", what_is_under_way_ends_with_it, NULL);
 	suite_add(&suite, "a node that is deleted later is noticed within a minute",
 		  a_node_that_is_deleted_later_is_noticed_within_a_minute, NULL);
 	suite_add(&suite, "what the views have is not asked for",

@@ -62,6 +62,7 @@ struct bench {
 	bool writes_always; /* the toy is never content                   */
 	bool starts_wanted; /* names that begin with "w" are to be there  */
 	struct err failure; /* of a REST */
+	struct err trouble; /* of the next act */
 	uint64_t again_ms;  /* likewise  */
 	size_t plans;
 };
@@ -232,6 +233,13 @@ static inline bool bench_end_act(struct bench *b)
 		return false;
 	key = xstrdup(b->acting.items[0]);
 	json_strs_remove(&b->acting, key);
+	if (b->trouble.kind != ERR_NONE) {
+		struct err trouble = b->trouble;
+
+		b->trouble = (struct err){ 0 };
+		reconcile_failed(b->reconcile, key, &trouble);
+		return true;
+	}
 	name = strchr(key, '/') ? strchr(key, '/') + 1 : key;
 	if (fake_server_get(b->server, name))
 		(void)map_set(b->acted, fake_server_text(b->server, name, "metadata.uid"), b);

@@ -1,5 +1,8 @@
 #include "kube/reconcile.h"
 
+#include <errno.h>
+
+#include "base/err.h"
 #include "base/json_read.h"
 #include "base/log.h"
 #include "fake/fake_server.h"
@@ -517,6 +520,24 @@ static void a_key_is_settled_when_the_cache_shows_all(void **state)
 	assert_true(fake_server_show(b->server, 9));
 	fake_clock_settle(b->clock);
 	assert_true(reconcile_is_settled(b->reconcile, "a"));
+}
+
+static void an_act_that_failed_is_repeated(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_settle(b);
+	(void)fake_server_log(b->server);
+	err_set(&b->trouble, ERR_RETRY, -EIO, "no answer");
+	fake_server_delete(b->server, "a");
+	str_clear(&b->steps);
+	bench_settle(b);
+	assert_log(b, "GET a|");
+	assert_steps(b, "before 8 104|");
+	bench_run(b, 1000);
+	assert_log(b, "GET a|PATCH a|");
+	assert_null(fake_server_get(b->server, "a"));
 }
 
 static void the_end_leaves_nothing(void **state)
@@ -1093,6 +1114,7 @@ int main(void)
 	suite_add(&suite, "a rest may be a failure", a_rest_may_be_a_failure, NULL);
 	suite_add(&suite, "an act that cannot be begun is tried when it can",
 		  an_act_that_cannot_be_begun_is_tried_when_it_can, NULL);
+	suite_add(&suite, "an act that failed is repeated", an_act_that_failed_is_repeated, NULL);
 	suite_add(&suite, "a key has one run while it acts", a_key_has_one_run_while_it_acts, NULL);
 	suite_add(&suite, "a change during an act counts", a_change_during_an_act_counts, NULL);
 	suite_add(&suite, "a deletion during an act counts", a_deletion_during_an_act_counts, NULL);

@@ -789,6 +789,9 @@ static void one_random_thing(struct bench *b, uint64_t *seed)
 		return;
 	case 10:
 		b->busy = suite_random(seed) % 4 == 0;
+		b->follows = suite_random(seed) % 4 == 0;
+		if (suite_random(seed) % 4 == 0)
+			err_set(&b->trouble, ERR_RETRY, -EIO, "no answer");
 		bench_enqueue_all(b);
 		return;
 	case 11:
@@ -805,55 +808,6 @@ static void one_random_thing(struct bench *b, uint64_t *seed)
 	(void)fake_server_serve(b->server, fault);
 }
 
-static void assert_settled(struct bench *b)
-{
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		const json_t *object = fake_server_get(b->server, names[i]);
-
-		if (!object) {
-			assert_true(names[i][0] != 'w');
-			continue;
-		}
-		assert_true(names[i][0] != 'x');
-		assert_string_equal(
-			fake_server_text(b->server, names[i], "metadata.deletionTimestamp"), "");
-		assert_string_equal(fake_server_text(b->server, names[i], "status.portPath"),
-				    fake_server_text(b->server, names[i], "spec.userName"));
-	}
-}
-
-/* Whatever happens: in the end every object is as it should be, and then nothing is written. The
- * server and the reconcile assert on the way what they promise. */
-static void a_random_life_ends_well(void **state)
-{
-	for (uint64_t run = 0; run < 300; run++) {
-		uint64_t seed = run;
-		struct bench b;
-		size_t writes;
-
-		bench_open(&b);
-		b.starts_wanted = true;
-		for (int i = 0; i < 300; i++) {
-			fake_clock_settle(b.clock);
-			one_random_thing(&b, &seed);
-		}
-		b.busy = false;
-		bench_enqueue_all(&b);
-		for (int i = 0; i < 40; i++) {
-			bench_settle(&b);
-			fake_clock_advance(b.clock, 5000);
-		}
-		bench_enqueue_all(&b);
-		bench_run(&b, 1000);
-		assert_settled(&b);
-		writes = fake_server_writes(b.server);
-		bench_enqueue_all(&b);
-		bench_run(&b, 5000);
-		assert_int_equal(fake_server_writes(b.server), writes);
-		bench_close(&b);
-	}
-}
-
 /* --- digests ----------------------------------------------------------------------------- */
 
 struct toy_digest {
@@ -864,11 +818,12 @@ struct toy_digest {
 static void *toy_digest_of(const void *object)
 {
 	const struct usbdeviceclaim *claim = object;
+	const char *port = claim->status.port_path;
+	const char *user = claim->spec.user_name;
 	struct toy_digest *digest = xcalloc(1, sizeof(*digest));
 
 	digest->deleting = claim->meta.deletion_timestamp != NULL;
-	digest->content = claim->status.port_path && claim->spec.user_name &&
-			  strcmp(claim->status.port_path, claim->spec.user_name) == 0;
+	digest->content = strcmp(port ? port : "", user ? user : "") == 0;
 	return digest;
 }
 
@@ -967,6 +922,92 @@ static void faults_of_digests_are_outlived(void **state)
 		assert_log(&b, "GET a|");
 		bench_run(&b, 60000);
 		assert_string_equal(fake_server_text(b.server, "a", "status.portPath"), "one");
+		bench_close(&b);
+	}
+}
+
+/* --- random lives ------------------------------------------------------------------------ */
+
+static void assert_settled(struct bench *b)
+{
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const json_t *object = fake_server_get(b->server, names[i]);
+
+		if (!object) {
+			assert_true(names[i][0] != 'w');
+			continue;
+		}
+		assert_true(names[i][0] != 'x');
+		assert_string_equal(
+			fake_server_text(b->server, names[i], "metadata.deletionTimestamp"), "");
+		assert_string_equal(fake_server_text(b->server, names[i], "status.portPath"),
+				    fake_server_text(b->server, names[i], "spec.userName"));
+	}
+}
+
+/* Of one that plans on digests, which makes and deletes nothing. */
+static void assert_settled_digests(struct bench *b)
+{
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		assert_string_equal(
+			fake_server_text(b->server, names[i], "metadata.deletionTimestamp"), "");
+		if (names[i][0] != 'o')
+			assert_string_equal(
+				fake_server_text(b->server, names[i], "status.portPath"),
+				fake_server_text(b->server, names[i], "spec.userName"));
+	}
+}
+
+/* Whatever happens: in the end every object is as it should be, and then nothing is written. The
+ * server and the reconcile assert on the way what they promise. */
+static void live(struct bench *b, uint64_t seed, void (*assert_end)(struct bench *b))
+{
+	size_t writes;
+
+	for (int i = 0; i < 300; i++) {
+		fake_clock_settle(b->clock);
+		one_random_thing(b, &seed);
+	}
+	b->busy = b->follows = false;
+	bench_enqueue_all(b);
+	for (int i = 0; i < 40; i++) {
+		bench_settle(b);
+		fake_clock_advance(b->clock, 5000);
+	}
+	bench_enqueue_all(b);
+	bench_run(b, 1000);
+	assert_end(b);
+	writes = fake_server_writes(b->server);
+	bench_enqueue_all(b);
+	bench_run(b, 5000);
+	assert_int_equal(fake_server_writes(b->server), writes);
+}
+
+static void a_random_life_ends_well(void **state)
+{
+	for (uint64_t run = 0; run < 300; run++) {
+		struct bench b;
+
+		bench_open(&b);
+		b.starts_wanted = true;
+		if (run % 3 == 0) { /* one that has its changes wait */
+			bench_end(&b);
+			b.quiet_ms = 300;
+			bench_begin(&b);
+		}
+		live(&b, run, assert_settled);
+		bench_close(&b);
+	}
+}
+
+static void a_random_life_of_digests_ends_well(void **state)
+{
+	for (uint64_t run = 0; run < 100; run++) {
+		struct bench b;
+
+		bench_open(&b);
+		begin_with_digests(&b);
+		live(&b, run, assert_settled_digests);
 		bench_close(&b);
 	}
 }
@@ -1097,6 +1138,8 @@ int main(void)
 	log_set_level(LOG_ERROR);
 	suite_rows(&suite, faults, a_fault_is_outlived);
 	suite_add(&suite, "a random life ends well", a_random_life_ends_well, NULL);
+	suite_add(&suite, "a random life of digests ends well", a_random_life_of_digests_ends_well,
+		  NULL);
 	suite_fixture(&suite, &bench_fixture);
 	suite_add(&suite, "a life is written step by step", a_life_is_written_step_by_step, NULL);
 	suite_add(&suite, "what is wanted is made", what_is_wanted_is_made, NULL);

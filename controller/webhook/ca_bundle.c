@@ -183,7 +183,7 @@ static void open_side(struct side *side)
 		&(struct informer_spec){
 			.kind = side->kind,
 			.field_selector = "metadata.name=" CA_BUNDLE_CONFIGURATION,
-			.handlers = { on_change, on_synced },
+			.handlers = { .on_change = on_change, .on_synced = on_synced },
 			.arg = side,
 		});
 	side->reconcile = reconcile_new(&(struct reconcile_spec){

@@ -182,7 +182,7 @@ static void open_reconcile(struct certificate_keeper *keeper)
 			     &(struct informer_spec){
 				     .kind = &keeper->kind,
 				     .field_selector = "metadata.name=" CERTIFICATE_KEEPER_SECRET,
-				     .handlers = { on_change, on_synced },
+				     .handlers = { .on_change = on_change, .on_synced = on_synced },
 				     .arg = keeper,
 			     });
 	keeper->reconcile = reconcile_new(&(struct reconcile_spec){

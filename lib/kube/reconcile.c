@@ -240,18 +240,20 @@ static void finish_step(struct run *run)
 static struct answer decode(const struct run *run, const struct kube_response *response)
 {
 	const struct api_kind *kind = run->reconcile->spec.kind;
-	struct answer answer = { .text = { response->body, response->body_len } };
+	const struct json_text text = { response->body, response->body_len };
+	struct answer answer = { .entry = entry_decode(kind, &text, NULL) };
 
-	answer.entry = entry_decode(kind, &answer.text, NULL);
-	if (answer.entry &&
-	    (!kind->digest || json_map_read(head_map, response->body, response->body_len,
-					    &answer.head, NULL) == 0)) {
-		answer.bytes = xstrndup(response->body, response->body_len);
-		answer.text.text = answer.bytes;
+	if (!answer.entry)
+		return answer;
+	if (!answer.entry->object || !answer.entry->version[0] ||
+	    strcmp(answer.entry->name, run->key) != 0 ||
+	    (kind->digest &&
+	     json_map_read(head_map, text.text, text.len, &answer.head, NULL) < 0)) {
+		answer.entry = entry_free(kind, answer.entry);
+		return answer;
 	}
-	if (!answer.bytes || !answer.entry->object || !answer.entry->version[0] ||
-	    strcmp(answer.entry->name, run->key) != 0)
-		answer_done(kind, &answer);
+	answer.bytes = xstrndup(text.text, text.len);
+	answer.text = (struct json_text){ answer.bytes, text.len };
 	return answer;
 }
 

@@ -300,7 +300,7 @@ static void a_clash_is_logged_once(void **state)
 	log_set_level(LOG_WARN);
 	captured_begin(&captured);
 	for (int i = 0; i < 3; i++) {
-		scene_run(&b->scene, 2 * KUBEVIRT_QUIET_MS);
+		scene_run(&b->scene, 2UL * KUBEVIRT_QUIET_MS);
 		permits_enqueue_all(b->permits);
 	}
 	text = captured_end(&captured);

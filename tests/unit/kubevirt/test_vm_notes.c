@@ -98,7 +98,7 @@ static void written(struct bench *b, const char *name, const char *note)
 	scene_run(&b->scene, 1);
 	scene_assert_log(&b->scene, log);
 	assert_says(b, name, note);
-	scene_quiet(&b->scene, 2 * KUBEVIRT_QUIET_MS);
+	scene_quiet(&b->scene, 2UL * KUBEVIRT_QUIET_MS);
 }
 
 static void a_machine_is_told_and_told_otherwise(void **state)

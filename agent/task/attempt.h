@@ -1,0 +1,69 @@
+/*
+ * attempt: the last task for one key, as far as it still matters: what it came to, when the next
+ * may begin, and which scans are older than what it did. Pure; times are the loop's.
+ *
+ * An outcome holds for one state of one object: an object with another uid or generation has not
+ * been tried. What a task did to the hardware does not depend on the object: attempt_is_newer().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/task/task_line.h"
+
+/* How long after an attempt that was not done the next may begin. */
+struct attempt_backoff {
+	uint64_t held_ms;
+	uint64_t refused_ms;
+	uint64_t first_ms; /* one that failed; doubled with each failure in a row ... */
+	uint64_t max_ms;   /* ... up to this                                          */
+};
+
+/* Of which object, and at which generation. Borrowed. */
+struct attempt_object {
+	const char *uid;
+	int64_t generation;
+};
+
+/* {0} is: nothing has been tried. */
+struct attempt {
+	char *uid; /* of the object that the last was begun for */
+	int64_t generation;
+	bool changes; /* it is to change what scans show   */
+	uint64_t began_ms;
+	struct task_outcome outcome; /* TASK_NONE: it runs, or nobody knows */
+	unsigned failures;           /* in a row, for this object           */
+	uint64_t due_ms;             /* when the next may begin             */
+	uint64_t done_ms; /* when the last that was done for this object began; 0: none */
+	uint64_t
+		changed_ms; /* when the last that may have changed what scans show ended; 0: none */
+};
+
+void attempt_done(struct attempt *attempt);
+
+/* A task begins. @changes: it is to change what scans show. */
+void attempt_begin(struct attempt *attempt, const struct attempt_object *object, bool changes,
+		   uint64_t now_ms);
+
+/* The task came to @outcome, which is taken over (it is empty afterwards). True if what scans show
+ * may have changed. */
+bool attempt_end(struct attempt *attempt, struct task_outcome *outcome,
+		 const struct attempt_backoff *backoff, uint64_t now_ms);
+
+/* The task was stuck and has ended; nobody knows what it came to. */
+void attempt_end_unknown(struct attempt *attempt, uint64_t now_ms);
+
+/* Is a scan that began at @scan_ms older than what was done? Within one millisecond nobody knows;
+ * then it is, because another scan follows every change. */
+bool attempt_is_newer(const struct attempt *attempt, uint64_t scan_ms);
+
+/* What the last attempt for @object came to, if it was not done, else NULL; *@ret_hold_ms: the next
+ * may not begin before this has gone by. Valid until the attempt changes. */
+const struct task_outcome *attempt_failure(const struct attempt *attempt,
+					   const struct attempt_object *object, uint64_t now_ms,
+					   uint64_t *ret_hold_ms);
+
+/* Has a task for @object that began after the scan of @scan_ms been done? */
+bool attempt_is_done(const struct attempt *attempt, const struct attempt_object *object,
+		     uint64_t scan_ms);

@@ -1,0 +1,126 @@
+#include "agent/task/task_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inventory/limits.h"
+#include "api/json_map.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { WORD_MAX = 64, MESSAGE_MAX = 1024 };
+
+struct helper_line {
+	char *kind;
+	char *step;
+	char *result;
+	char *reason;
+	char *message;
+};
+
+static const struct json_row line_map[] = {
+	JSON_STR(struct helper_line, kind, "kind", JSON_REQUIRED),
+	JSON_STR(struct helper_line, step, "step", JSON_OPTIONAL),
+	JSON_STR(struct helper_line, result, "result", JSON_OPTIONAL),
+	JSON_STR(struct helper_line, reason, "reason", JSON_OPTIONAL),
+	JSON_STR(struct helper_line, message, "message", JSON_OPTIONAL),
+	JSON_END,
+};
+
+/* As agent/helper prints them; every other is a failure. */
+static const struct {
+	const char *text;
+	enum task_result result;
+} results[] = {
+	{ "Done", TASK_DONE },
+	{ "Held", TASK_HELD },
+	{ "Refused", TASK_REFUSED },
+};
+
+void task_outcome_done(struct task_outcome *outcome)
+{
+	free(outcome->reason);
+	free(outcome->message);
+	*outcome = (struct task_outcome){ 0 };
+}
+
+void task_lines_done(struct task_lines *lines)
+{
+	task_outcome_done(&lines->outcome);
+	free(lines->step);
+	*lines = (struct task_lines){ 0 };
+}
+
+static char *clean(const char *text)
+{
+	struct str out = STR_INIT;
+
+	if (text)
+		str_add_clean(&out, text, strlen(text));
+	str_cut(&out, MESSAGE_MAX);
+	return str_detach(&out);
+}
+
+static char *word_or_null(const char *text)
+{
+	return text && limit_is_word(text, WORD_MAX) ? xstrdup(text) : NULL;
+}
+
+static enum task_result result_of(const char *text)
+{
+	for (size_t i = 0; text && i < ARRAY_LEN(results); i++) {
+		if (strcmp(results[i].text, text) == 0)
+			return results[i].result;
+	}
+	return TASK_FAILED;
+}
+
+static void take_end(struct task_lines *lines, const struct helper_line *line)
+{
+	struct task_outcome *outcome = &lines->outcome;
+
+	lines->ended = true;
+	outcome->result = result_of(line->result);
+	outcome->message = clean(line->message);
+	if (outcome->result == TASK_DONE)
+		return;
+	outcome->reason = word_or_null(line->reason);
+	if (!outcome->reason)
+		outcome->reason = xstrdup("HelperFailed");
+}
+
+void task_lines_take(struct task_lines *lines, const char *line, size_t len)
+{
+	struct helper_line fields;
+
+	if (lines->ended || len == 0 || json_map_parse(line_map, line, len, &fields, NULL) < 0)
+		return;
+	if (strcmp(fields.kind, "step") == 0) {
+		free(lines->step);
+		lines->step = word_or_null(fields.step);
+	}
+	if (strcmp(fields.kind, "end") == 0)
+		take_end(lines, &fields);
+	json_map_done(line_map, &fields);
+}
+
+void task_lines_end(struct task_lines *lines, const char *verb, int result, const struct err *err,
+		    struct task_outcome *ret_outcome)
+{
+	struct task_outcome *outcome = &lines->outcome;
+
+	if (!lines->ended) {
+		auto_free char *message =
+			xasprintf("hostdev-helper %s%s%s: %s", verb, lines->step ? " in step " : "",
+				  lines->step ? lines->step : "",
+				  result < 0 ? err->msg : "it ended without a result");
+
+		outcome->result = TASK_FAILED;
+		outcome->reason = xstrdup("HelperFailed");
+		outcome->message = clean(message);
+	}
+	*ret_outcome = *outcome;
+	*outcome = (struct task_outcome){ 0 };
+}

@@ -1,0 +1,43 @@
+/*
+ * task_line: the lines of one run of hostdev-helper, put together to its outcome. No I/O, and what
+ * the helper prints is not trusted: texts are cleaned and cut.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+enum task_result {
+	TASK_NONE,    /* none is known                                         */
+	TASK_DONE,    /* all is as it was requested                            */
+	TASK_HELD,    /* nothing was changed: somebody uses what would be      */
+	TASK_REFUSED, /* nothing was changed, and trying again does not help   */
+	TASK_FAILED,  /* something may have been changed                       */
+};
+
+/* Texts are its own. */
+struct task_outcome {
+	enum task_result result;
+	char *reason;  /* CamelCase, for a condition; NULL when done        */
+	char *message; /* for a person; never NULL but for TASK_NONE        */
+};
+
+void task_outcome_done(struct task_outcome *outcome);
+
+/* {0} is: no line was read. */
+struct task_lines {
+	char *step; /* that the helper does now; NULL: before the first */
+	struct task_outcome outcome;
+	bool ended; /* by an "end" line: what follows does not count */
+};
+
+void task_lines_done(struct task_lines *lines);
+/* One line; what cannot be read is passed over. */
+void task_lines_take(struct task_lines *lines, const char *line, size_t len);
+
+/* The helper has ended as helper_run_start() says; @verb is what it was started for. The caller
+ * releases *@ret_outcome. */
+void task_lines_end(struct task_lines *lines, const char *verb, int result, const struct err *err,
+		    struct task_outcome *ret_outcome);

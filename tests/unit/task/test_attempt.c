@@ -1,0 +1,191 @@
+/* attempt: how long what a task came to matters. */
+#include "agent/task/attempt.h"
+
+#include <string.h>
+
+#include "unit/suite.h"
+
+static const struct attempt_object spec = { "u1", 3 };
+static const struct attempt_object edited = { "u1", 4 };
+static const struct attempt_object recreated = { "u2", 3 };
+
+static const struct attempt_backoff backoff = {
+	.held_ms = 5000,
+	.refused_ms = 30000,
+	.first_ms = 1000,
+	.max_ms = 50000,
+};
+
+static struct task_outcome outcome_of(enum task_result result)
+{
+	if (result == TASK_DONE)
+		return (struct task_outcome){ .result = result, .message = xstrdup("") };
+	return (struct task_outcome){ .result = result,
+				      .reason = xstrdup("NumVFsFailed"),
+				      .message = xstrdup("it did not work") };
+}
+
+/* One task of a second for @object that ends at @now. */
+static bool run(struct attempt *attempt, const struct attempt_object *object, bool changes,
+		enum task_result result, uint64_t now)
+{
+	struct task_outcome outcome = outcome_of(result);
+
+	attempt_begin(attempt, object, changes, now - 1000);
+	return attempt_end(attempt, &outcome, &backoff, now);
+}
+
+static struct retry_case {
+	const char *name;
+	enum task_result result;
+	int times;
+	uint64_t want_ms;
+} retries[] = {
+	{ "the first failure is repeated after a second", TASK_FAILED, 1, 1000 },
+	{ "the second after two", TASK_FAILED, 2, 2000 },
+	{ "the sixth after 32", TASK_FAILED, 6, 32000 },
+	{ "the seventh after the longest pause", TASK_FAILED, 7, 50000 },
+	{ "no pause is longer", TASK_FAILED, 400, 50000 },
+	{ "what somebody holds is tried every five", TASK_HELD, 9, 5000 },
+	{ "what is refused every thirty", TASK_REFUSED, 9, 30000 },
+};
+
+SUITE_CLOSING(attempt, struct attempt, attempt_done);
+
+static void attempts_are_repeated(void **state)
+{
+	const struct retry_case *c = suite_row(state);
+	struct attempt *attempt = *state;
+	uint64_t hold_ms = 0;
+
+	for (int i = 0; i < c->times; i++)
+		(void)run(attempt, &spec, true, c->result, 100000);
+	assert_non_null(attempt_failure(attempt, &spec, 100000, &hold_ms));
+	assert_int_equal(hold_ms, c->want_ms);
+	assert_non_null(attempt_failure(attempt, &spec, 100001, &hold_ms));
+	assert_int_equal(hold_ms, c->want_ms - 1);
+	assert_non_null(attempt_failure(attempt, &spec, 100001 + c->want_ms, &hold_ms));
+	assert_int_equal(hold_ms, 0);
+}
+
+static void a_failure_is_of_one_state_of_one_object(void **state)
+{
+	struct attempt *attempt = *state;
+	uint64_t hold_ms = 7;
+
+	assert_null(attempt_failure(attempt, &spec, 5000, &hold_ms));
+	(void)run(attempt, &spec, true, TASK_FAILED, 5000);
+	assert_null(attempt_failure(attempt, &edited, 5000, &hold_ms));
+	assert_null(attempt_failure(attempt, &recreated, 5000, &hold_ms));
+	assert_int_equal(hold_ms, 7);
+	assert_string_equal(attempt_failure(attempt, &spec, 5000, &hold_ms)->reason,
+			    "NumVFsFailed");
+	(void)run(attempt, &spec, true, TASK_DONE, 9000);
+	assert_null(attempt_failure(attempt, &spec, 9000, &hold_ms));
+	/* The next failure is the first again. */
+	(void)run(attempt, &spec, true, TASK_FAILED, 20000);
+	(void)attempt_failure(attempt, &spec, 20000, &hold_ms);
+	assert_int_equal(hold_ms, 1000);
+}
+
+/* What is told of the last one is not told while the next runs. */
+static void one_that_runs_has_not_failed(void **state)
+{
+	struct attempt *attempt = *state;
+	uint64_t hold_ms = 0;
+
+	(void)run(attempt, &spec, true, TASK_FAILED, 5000);
+	attempt_begin(attempt, &spec, true, 6000);
+	assert_null(attempt_failure(attempt, &spec, 6000, &hold_ms));
+	attempt_end_unknown(attempt, 7000);
+	assert_null(attempt_failure(attempt, &spec, 7000, &hold_ms));
+	assert_true(attempt_is_newer(attempt, 7000));
+	assert_false(attempt_is_newer(attempt, 7001));
+}
+
+static struct object_case {
+	const char *name;
+	const struct attempt_object *object;
+} others[] = {
+	{ "an edited spec is tried without a pause", &edited },
+	{ "another object of the same name is tried without a pause", &recreated },
+};
+
+static void others_begin_anew(void **state)
+{
+	const struct object_case *c = suite_row(state);
+	struct attempt *attempt = *state;
+	uint64_t hold_ms = 0;
+
+	for (int i = 0; i < 5; i++)
+		(void)run(attempt, &spec, true, TASK_FAILED, 5000);
+	(void)run(attempt, c->object, true, TASK_FAILED, 7000);
+	(void)attempt_failure(attempt, c->object, 7000, &hold_ms);
+	assert_int_equal(hold_ms, 1000);
+}
+
+static struct change_case {
+	const char *name;
+	enum task_result result;
+	bool changes;
+	bool newer;
+} changed[] = {
+	{ "what was changed is seen by a later scan only", TASK_DONE, true, true },
+	{ "what changes nothing that scans show leaves them true", TASK_DONE, false, false },
+	{ "one that failed may have changed something", TASK_FAILED, true, true },
+	{ "one that was refused has not", TASK_REFUSED, true, false },
+	{ "one that found a holder has not", TASK_HELD, true, false },
+};
+
+static void scans_before_a_change_are_old(void **state)
+{
+	const struct change_case *c = suite_row(state);
+	struct attempt *attempt = *state;
+
+	assert_false(attempt_is_newer(attempt, 0));
+	assert_int_equal(run(attempt, &spec, c->changes, c->result, 5000), c->newer);
+	assert_int_equal(attempt_is_newer(attempt, 5000), c->newer);
+	assert_false(attempt_is_newer(attempt, 5001));
+}
+
+static void what_was_done_is_done_until_the_next_scan(void **state)
+{
+	struct attempt *attempt = *state;
+
+	assert_false(attempt_is_done(attempt, &spec, 0));
+	(void)run(attempt, &spec, false, TASK_DONE, 5000); /* from 4000 */
+	assert_true(attempt_is_done(attempt, &spec, 4000));
+	assert_false(attempt_is_done(attempt, &spec, 4001));
+	assert_false(attempt_is_done(attempt, &edited, 4000));
+	assert_false(attempt_is_done(attempt, &recreated, 4000));
+}
+
+/* The one before was done, and no scan has begun since. */
+static void what_was_done_for_another_spec_is_not_done_for_this(void **state)
+{
+	struct attempt *attempt = *state;
+
+	(void)run(attempt, &spec, false, TASK_DONE, 5000);
+	(void)run(attempt, &edited, false, TASK_FAILED, 7000);
+	assert_false(attempt_is_done(attempt, &edited, 4000));
+	(void)run(attempt, &edited, false, TASK_DONE, 9000);
+	assert_true(attempt_is_done(attempt, &edited, 4000));
+}
+
+int main(void)
+{
+	struct suite suite = { 0 };
+
+	suite_fixture(&suite, &attempt_fixture);
+	suite_rows(&suite, retries, attempts_are_repeated);
+	suite_rows(&suite, others, others_begin_anew);
+	suite_rows(&suite, changed, scans_before_a_change_are_old);
+	suite_add(&suite, "a failure is of one state of one object",
+		  a_failure_is_of_one_state_of_one_object, NULL);
+	suite_add(&suite, "one that runs has not failed", one_that_runs_has_not_failed, NULL);
+	suite_add(&suite, "what was done is done until the next scan",
+		  what_was_done_is_done_until_the_next_scan, NULL);
+	suite_add(&suite, "what was done for another spec is not done for this",
+		  what_was_done_for_another_spec_is_not_done_for_this, NULL);
+	return suite_run(&suite, "attempt");
+}

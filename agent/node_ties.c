@@ -58,7 +58,7 @@ void tie_object(void *arg, const char *name, const struct entry *before, const s
 	if (watched == &watched->agent->claims[INVENTORY_PCI] && (!before || !after))
 		usb_pci_claims_changed(watched->agent->usb);
 	claims_touch(watched->agent->pci_claims, name);
-	sriov_touch_waiting(watched->agent->sriov);
+	sriov_enqueue_all(watched->agent->sriov);
 	gpus_enqueue_device(watched->agent->gpus, name);
 	lend_touch(watched->agent->lend);
 }
@@ -80,7 +80,7 @@ void tie_list(void *arg)
 		claims_synced(watched->agent->pci_claims);
 	if (watched->kind != INVENTORY_PCI)
 		return;
-	sriov_synced(watched->agent->sriov);
+	sriov_enqueue_all(watched->agent->sriov);
 	gpus_enqueue_all(watched->agent->gpus);
 	claims_synced(watched->agent->pci_claims);
 	hand_config(watched->agent);
@@ -165,7 +165,8 @@ void tie_inventory(void *arg, struct inventory *inventory, const struct err *err
 	agent->scanned = true;
 	device_count_set(agent->listed, inventory);
 	usb_set(agent->usb, inventory); /* before the one it has is freed; names are made here */
-	sriov_set(agent->sriov, inventory); /* likewise; it may hold back what claims bind */
+	/* Likewise; it may hold back what claims bind. */
+	sriov_set_inventory(agent->sriov, inventory);
 	gpus_set_inventory(agent->gpus, inventory);
 	claims_set(agent->pci_claims, inventory);
 	mdevs_set(agent->mdevs, inventory);
@@ -374,7 +375,7 @@ void tie_lent(void *arg, const char *address)
 
 	usb_lent_changed(agent->usb);
 	mdevs_lent_changed(agent->mdevs);
-	sriov_touch_waiting(agent->sriov);
+	sriov_enqueue_all(agent->sriov);
 	gpus_enqueue_all(agent->gpus);
 	if (!address || !strchr(address, ':')) { /* no PCI device's */
 		claims_synced(agent->pci_claims);

@@ -3,119 +3,468 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
-#include "agent/sriov/sriov_card.h"
+#include "agent/sriov/sriov_judge.h"
 #include "agent/sriov/sriov_look.h"
+#include "agent/sriov/sriov_plan.h"
+#include "agent/task/attempt.h"
+#include "agent/task/task.h"
 #include "api/names.h"
+#include "api/pcidevice.h"
 #include "api/sriovnetworkdevice.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/audit.h"
 #include "kube/clock.h"
-#include "kube/echoes.h"
+#include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/metrics.h"
+#include "kube/reconcile.h"
 #include "kube/store.h"
-#include "kube/workq_run.h"
 
-enum {
-	RUNS_AT_A_TIME = 8,
-	INSTALL_MS = 2000, /* how often to look whether the kind has been installed */
+enum { RUNS_AT_A_TIME = 8 };
+
+/* What is remembered of the card of one object. */
+struct card {
+	struct sriov *sriov;
+	char *name;        /* of the object        */
+	struct task *task; /* NULL: none, see act() */
+	struct attempt attempt;
 };
 
 struct sriov {
 	struct sriov_deps deps;
-	struct sriov_context context;
-	struct informer *objects;
-	char *node_address;
-	char *label; /* the last that was asked for */
-	struct workq_run *queue;
-	struct map *cards; /* name of the object -> struct sriov_card           */
-	struct map *above; /* address of a virtual function -> that of its card */
+	const struct informer *needs[2];
+	const struct inventory *inventory; /* NULL: not there yet */
+	struct informer *objects;          /* SRIOVNetworkDevices of this node */
+	struct reconcile *reconcile;
+	struct metric *runs; /* {result}, may be NULL */
+	char *node_address;  /* NULL: not known       */
+	char *label;         /* the last that was asked for */
+	struct map *cards;   /* name of the object -> struct card              */
+	struct map *above;   /* address of a virtual function -> that of its card */
 };
 
-static const struct metric_desc changes_desc = {
+static const struct attempt_backoff backoff = {
+	.held_ms = 5000,
+	.refused_ms = 30000,
+	.first_ms = 1000,
+	.max_ms = 64000,
+};
+
+static const struct metric_desc runs_desc = {
 	.name = "hostdev_sriov_runs_total",
 	.help = "Helper runs for virtual functions of network cards, by result.",
 	.type = METRIC_COUNTER,
 	.labels = { "result" },
 };
 
-/* Nothing can be decided before all of it is there. */
-static bool informed(const struct sriov *sriov)
+static uint64_t now_ms(const struct sriov *sriov)
 {
-	return sriov->context.inventory && informer_synced(sriov->objects) &&
-	       informer_synced(sriov->deps.claims);
+	return clock_now_ms(sriov->deps.clock);
 }
 
-static void on_again(void *arg, const char *name, uint64_t ms)
+/* --- who uses a function ------------------------------------------------------------------ */
+
+/* The claim of the function at @address, or the record of one, which outlives the claim until the
+ * device is released; NULL: none. The caller frees. */
+static char *claim_of(const struct sriov *sriov, const char *address)
 {
-	struct sriov *sriov = arg;
+	auto_free char *name = names_pcidevice(sriov->deps.node_name, address);
+	const struct facts *facts = sriov->inventory->facts;
 
-	workq_run_add_after(sriov->queue, name, ms);
-}
+	if (store_get(informer_store(sriov->deps.claims), name))
+		return take_ptr(name);
+	for (size_t i = 0; i < facts->records.len; i++) {
+		const struct record_facts *record = &facts->records.items[i];
 
-/* True if there is something to decide on @name, now. */
-static bool to_be_decided(struct sriov *sriov, const char *name)
-{
-	const struct entry *entry = store_get(informer_store(sriov->objects), name);
-	uint64_t wait_ms;
-
-	if (!informed(sriov) || (entry && !entry->object))
-		return false; /* a change of it adds it again */
-	wait_ms =
-		echoes_wait_ms(sriov->context.echoes, name, entry, clock_now_ms(sriov->deps.clock));
-	if (wait_ms == 0 && !informer_installed(sriov->objects))
-		wait_ms = INSTALL_MS;
-	if (wait_ms > 0)
-		workq_run_add_after(sriov->queue, name, wait_ms);
-	return wait_ms == 0;
-}
-
-static struct sriov_card *card_of(struct sriov *sriov, const char *name)
-{
-	struct sriov_card *card = map_get(sriov->cards, name);
-
-	if (!card) {
-		card = sriov_card_new(&sriov->context, name);
-		map_set(sriov->cards, name, card);
+		if (strcmp(record->address, address) == 0)
+			return xstrdup(record->claim ? record->claim : name);
 	}
-	return card;
+	return NULL;
+}
+
+/* What the node does with it itself; NULL: nothing. The caller frees. */
+static char *use_of_node(const struct sriov *sriov, const char *address)
+{
+	const struct verdict *verdict = sriov_look_verdict(sriov->inventory, address);
+
+	if (verdict && strcmp(verdict->reason, "UseUnknown") == 0)
+		return xasprintf("%s may be in use by the node: %s", address, verdict->message);
+	if (!verdict || (strcmp(verdict->reason, "InUse") != 0 && !sriov_look_critical(verdict)))
+		return NULL;
+	return xasprintf("%s is in use by the node: %s", address, verdict->message);
+}
+
+/* Why the virtual function at @address cannot be removed; NULL: it can, unless *@ret_unknown is
+ * set: whether a pod has it will be known in a moment. The caller frees. */
+static char *use_of(const struct sriov *sriov, const char *address, bool *ret_unknown)
+{
+	const struct sriov_deps *deps = &sriov->deps;
+	auto_free char *claim = claim_of(sriov, address);
+	auto_free char *holder = NULL;
+
+	if (claim)
+		return xasprintf("%s is claimed by %s", address, claim);
+	if (!deps->is_free || deps->is_free(deps->arg, address, &holder))
+		return use_of_node(sriov, address);
+	if (holder)
+		return xasprintf("%s was given to %s", address, holder);
+	*ret_unknown = true;
+	return NULL;
+}
+
+/* --- what is known of one object ------------------------------------------------------------- */
+
+/* A case, and what it borrows beside what lives longer. */
+struct view {
+	struct sriov_case c;
+	char *user;
+	char *claimed;
+	char *stuck;
+};
+
+static const struct card *card_of(const struct sriov *sriov, const char *name)
+{
+	static const struct card none = { 0 };
+	const struct card *card = map_get(sriov->cards, name);
+
+	return card ? card : &none;
+}
+
+static struct attempt_object attempt_object(const struct sriovnetworkdevice *object)
+{
+	return (struct attempt_object){
+		.uid = object->meta.uid ? object->meta.uid : "",
+		.generation = object->meta.generation,
+	};
+}
+
+/* Only then it matters who uses what. */
+static bool number_changes(const struct sriov_case *c)
+{
+	return c->object && c->pf && !sriov_is_as_found(c->object) &&
+	       c->object->spec.num_vfs != (int)c->pf->virtual_functions.len;
+}
+
+static void find_users(const struct sriov *sriov, struct view *view)
+{
+	struct sriov_case *c = &view->c;
+	const struct json_strs *functions = &c->pf->virtual_functions;
+
+	for (size_t i = 0; i < functions->len && !view->user; i++)
+		view->user = use_of(sriov, functions->items[i], &c->unknown);
+	view->claimed = claim_of(sriov, c->pf->address);
+	c->user = view->user;
+	c->claimed = view->claimed;
+}
+
+static char *describe_stuck(const struct task *task)
+{
+	auto_free char *what = task_describe(task);
+
+	return xasprintf("%s; the agent waits until it ends: end what uses the virtual functions, "
+			 "or see the node's kernel log",
+			 what);
+}
+
+/* @object: the newest of @name that is known; NULL: there is none. The caller sets c.fresh, and
+ * releases the view. */
+static void view_init(struct view *view, const struct sriov *sriov, const char *name,
+		      const struct sriovnetworkdevice *object)
+{
+	const struct sriov_deps *deps = &sriov->deps;
+	const struct card *card = card_of(sriov, name);
+	struct sriov_case *c = &view->c;
+
+	*view = (struct view){ 0 };
+	if (card->task && task_is_stuck(card->task))
+		view->stuck = describe_stuck(card->task);
+	*c = (struct sriov_case){
+		.node_name = deps->node_name,
+		.name = name,
+		.object = object,
+		.inventory = sriov->inventory,
+		.objects = informer_store(sriov->objects),
+		.pf = sriov_look_card(deps->node_name, sriov->inventory, name, object),
+		.stuck = view->stuck,
+		.now_wall_ms = clock_wall_ms(deps->clock),
+	};
+	if (object) {
+		const struct attempt_object of = attempt_object(object);
+
+		c->failure = attempt_failure(&card->attempt, &of, now_ms(sriov), &c->hold_ms);
+		c->verified = attempt_is_done(&card->attempt, &of, sriov->inventory->began_ms);
+	}
+	if (number_changes(c))
+		find_users(sriov, view);
+}
+
+static void view_done(struct view *view)
+{
+	free(view->user);
+	free(view->claimed);
+	free(view->stuck);
+	*view = (struct view){ 0 };
+}
+
+/* Will a task come that puts settings in place? */
+static bool awaits_settings(const struct sriov_case *c)
+{
+	struct sriov_verdict verdict;
+	bool awaits;
+
+	if (!c->object || !c->pf || !c->pf->vendor || !c->pf->device)
+		return false;
+	sriov_judge(c, &verdict);
+	awaits = verdict.ok && verdict.settings && !c->verified && !c->failure;
+	sriov_verdict_done(&verdict);
+	return awaits;
+}
+
+/* --- as struct reconcile_spec has them ------------------------------------------------------ */
+
+static bool has_inventory(void *arg)
+{
+	const struct sriov *sriov = arg;
+
+	return sriov->inventory != NULL;
+}
+
+/* Of another node's object the plan asks for nothing, and on_rest() says so. */
+static bool is_ours(void *arg, const char *name, const void *object)
+{
+	const struct sriov *sriov = arg;
+
+	return object || sriov_look_card(sriov->deps.node_name, sriov->inventory, name, NULL);
+}
+
+static void job_free(void *job)
+{
+	sriov_job_done(job);
+	free(job);
+}
+
+/* Takes what @from has. */
+static void hand_over(struct sriov_decision *from, bool fresh, struct decision *ret_decision)
+{
+	static const enum step steps[] = {
+		[SRIOV_REST] = STEP_REST,     [SRIOV_CREATE] = STEP_CREATE,
+		[SRIOV_MARK] = STEP_PATCH,    [SRIOV_TELL] = STEP_PATCH_STATUS,
+		[SRIOV_READ] = STEP_READ,     [SRIOV_APPLY] = STEP_ACT,
+		[SRIOV_DELETE] = STEP_DELETE,
+	};
+	struct sriov_job *job;
+
+	*ret_decision = (struct decision){
+		.step = steps[from->step],
+		.detail = (int)from->step,
+		.body = take_ptr(from->body),
+		.again_ms = from->again_ms,
+		.warning = from->warning,
+		.event_reason = xstrdup_or_null(from->event_reason),
+		.event_message = take_ptr(from->event_message),
+	};
+	if (from->step != SRIOV_APPLY)
+		return;
+	/* Settings alone can be taken back, so the plan does not ask for this; every act does. */
+	if (!fresh) {
+		ret_decision->step = STEP_READ;
+		return;
+	}
+	job = xcalloc(1, sizeof(*job));
+	*job = from->job;
+	from->job = (struct sriov_job){ 0 };
+	ret_decision->job = job;
+	ret_decision->job_free = job_free;
+}
+
+static void plan_card(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
+{
+	const struct sriov *sriov = arg;
+	struct sriov_decision decision;
+	struct view known;
+
+	/* Only the next inventory tells what there is now. */
+	if (attempt_is_newer(&card_of(sriov, view->key)->attempt, sriov->inventory->began_ms))
+		return;
+	view_init(&known, sriov, view->key, view->object);
+	known.c.fresh = view->fresh;
+	sriov_plan(&known.c, &decision);
+	hand_over(&decision, view->fresh, ret_decision);
+	sriov_decision_done(&decision);
+	view_done(&known);
+}
+
+/* The PCIDevice of the card, so that its events say this, too; NULL: it is not known. */
+static const struct api_meta *device_of(const struct sriov *sriov, const char *address)
+{
+	const struct sriov_deps *deps = &sriov->deps;
+	auto_free char *name = address ? names_pcidevice(deps->node_name, address) : NULL;
+
+	return name && deps->devices ? store_object(informer_store(deps->devices), name) : NULL;
+}
+
+static void audit_step(void *arg, const struct reconcile_view *view,
+		       const struct decision *decision)
+{
+	const struct sriov *sriov = arg;
+	const struct sriovnetworkdevice *object = view->object;
+
+	if (!decision->event_reason)
+		return;
+	audit_record(
+		sriov->deps.events,
+		&(struct events_about){ &pcidevice_kind, device_of(sriov, object->spec.address) },
+		&(struct audit){
+			.action = "configure",
+			.result = audit_result(decision->event_reason, decision->warning),
+			.kind = sriovnetworkdevice_kind.kind,
+			.device = view->key,
+			.node = sriov->deps.node_name,
+			.reason = decision->event_reason,
+			.message = decision->event_message,
+			.warning = decision->warning,
+		});
+}
+
+static void card_free(struct card *card)
+{
+	if (!card)
+		return;
+	task_abandon(card->task);
+	attempt_done(&card->attempt);
+	free(card->name);
+	free(card);
 }
 
 /* What is neither at the API server nor on the node is nothing to remember anything of. */
-static bool is_forgotten(struct sriov *sriov, const char *name)
+static void forget_card(struct sriov *sriov, const char *name)
 {
-	struct sriov_card *card = map_get(sriov->cards, name);
+	const struct card *card = map_get(sriov->cards, name);
 
-	if (store_get(informer_store(sriov->objects), name) ||
-	    sriov_look_card(sriov->deps.node_name, sriov->context.inventory, name, NULL))
-		return false;
-	if (card && !sriov_card_is_busy(card)) {
-		map_remove(sriov->cards, name);
-		sriov_card_free(card);
-	}
-	return true;
+	if (card && !card->task)
+		card_free(map_remove(sriov->cards, name));
 }
 
-static void work(void *arg, const char *name, work_end_fn *end, void *end_arg)
+/* An object without our label was found because its name is taken, and is another node's: the
+ * cache never shows it, so only the log can say so. */
+static void warn_of_another(const struct sriov *sriov, const char *name,
+			    const struct sriovnetworkdevice *object)
+{
+	const char *node = object->spec.node_name;
+
+	if (node && strcmp(node, sriov->deps.node_name) != 0 &&
+	    !store_get(informer_store(sriov->objects), name))
+		log_warn("an object that this node needs is another node's: correct or delete it",
+			 log_str("kind", sriovnetworkdevice_kind.kind), log_str("object", name),
+			 log_str("nodeName", node));
+}
+
+static void on_rest(void *arg, const char *name, const void *object)
 {
 	struct sriov *sriov = arg;
 
-	if (!to_be_decided(sriov, name) || is_forgotten(sriov, name))
-		end(end_arg, 0, NULL);
-	else
-		sriov_card_look(card_of(sriov, name), end, end_arg);
+	if (object)
+		warn_of_another(sriov, name, object);
+	else if (!is_ours(sriov, name, NULL))
+		forget_card(sriov, name);
+}
+
+/* --- tasks ------------------------------------------------------------------------------------- */
+
+static void on_task_end(void *arg, struct task_outcome *outcome)
+{
+	struct card *card = arg;
+	struct sriov *sriov = card->sriov;
+	const struct sriov_deps *deps = &sriov->deps;
+
+	if (outcome) {
+		card->task = NULL;
+		metric_count(sriov->runs, outcome->result == TASK_DONE ? "Done" : outcome->reason);
+		if (attempt_end(&card->attempt, outcome, &backoff, now_ms(sriov)))
+			deps->on_moved(deps->arg);
+		deps->on_free(deps->arg);
+	}
+	reconcile_acted(sriov->reconcile, card->name);
+}
+
+static void on_task_gone(void *arg)
+{
+	struct card *card = arg;
+	struct sriov *sriov = card->sriov;
+
+	card->task = NULL;
+	attempt_end_unknown(&card->attempt, now_ms(sriov));
+	sriov->deps.on_moved(sriov->deps.arg);
+	reconcile_enqueue(sriov->reconcile, card->name);
+}
+
+static struct card *new_card(struct sriov *sriov, const char *name)
+{
+	struct card *card = map_get(sriov->cards, name);
+
+	if (card)
+		return card;
+	card = xcalloc(1, sizeof(*card));
+	*card = (struct card){ .sriov = sriov, .name = xstrdup(name) };
+	map_set(sriov->cards, name, card);
+	return card;
+}
+
+static bool act(void *arg, const struct reconcile_view *view, const struct decision *decision)
+{
+	struct sriov *sriov = arg;
+	struct card *card = new_card(sriov, view->key);
+	const struct sriov_job *job = decision->job;
+	const struct attempt_object of = attempt_object(view->object);
+	const struct task_spec spec = {
+		.loop = sriov->deps.loop,
+		.helper = &sriov->deps.options.helper,
+		.node_address = sriov->node_address,
+		.deadline_ms = sriov->deps.options.deadline_ms,
+		.verb = "vfs",
+		.key = view->key,
+		.words = &job->words,
+		.on_end = on_task_end,
+		.on_gone = on_task_gone,
+		.arg = card,
+	};
+	struct task_outcome none = { .result = TASK_REFUSED };
+	struct err err = { 0 };
+
+	attempt_begin(&card->attempt, &of, job->count, now_ms(sriov));
+	card->task = task_start(&spec, &err);
+	if (card->task)
+		return true;
+	none.reason = xstrdup("HelperFailed");
+	none.message = xstrdup(err.msg);
+	(void)attempt_end(&card->attempt, &none, &backoff, now_ms(sriov));
+	reconcile_enqueue(sriov->reconcile, view->key); /* the status says so */
+	return false;
+}
+
+/* --- changes ----------------------------------------------------------------------------------- */
+
+/* Nothing can be decided before all of it is there. */
+static bool is_informed(const struct sriov *sriov)
+{
+	return sriov->inventory && informer_synced(sriov->objects) &&
+	       informer_synced(sriov->deps.claims);
 }
 
 /* The virtual functions of the card at @address may have got or lost their object. */
-static void tell_named(const struct sriov *sriov, const char *address)
+static void report_named(const struct sriov *sriov, const char *address)
 {
 	const struct pci_facts *pf = NULL;
 
-	if (sriov->context.inventory)
-		pf = sriov_look_function(sriov->context.inventory, address);
+	if (sriov->inventory)
+		pf = sriov_look_function(sriov->inventory, address);
 	for (size_t i = 0; pf && i < pf->virtual_functions.len; i++)
 		sriov->deps.on_named(sriov->deps.arg, pf->virtual_functions.items[i]);
 }
@@ -132,25 +481,112 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 {
 	struct sriov *sriov = arg;
 
-	echoes_hear(sriov->context.echoes, name, after);
 	if (!before || !after || strcmp(address_in(before), address_in(after)) != 0) {
-		tell_named(sriov, address_in(before));
-		tell_named(sriov, address_in(after));
+		report_named(sriov, address_in(before));
+		report_named(sriov, address_in(after));
 		/* One object less or more may concern another of the same card. */
-		sriov_synced(sriov);
+		sriov_enqueue_all(sriov);
 	}
-	workq_run_add(sriov->queue, name);
+	reconcile_changed(sriov->reconcile, name);
 }
 
 static void on_synced(void *arg)
 {
 	struct sriov *sriov = arg;
 
-	sriov_synced(sriov);
+	sriov_enqueue_all(sriov);
 	sriov->deps.on_free(sriov->deps.arg);
 }
 
-static struct informer *watch(struct sriov *sriov)
+void sriov_enqueue_all(struct sriov *sriov)
+{
+	const struct facts *facts;
+
+	if (!is_informed(sriov))
+		return;
+	reconcile_enqueue_all(sriov->reconcile);
+	facts = sriov->inventory->facts;
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		const struct pci_facts *pci = &facts->pci.items[i];
+		auto_free char *name = NULL;
+
+		if (!sriov_look_is_nic(pci))
+			continue;
+		name = names_sriovnetworkdevice(sriov->deps.node_name, pci->interface);
+		reconcile_enqueue(sriov->reconcile, name);
+	}
+}
+
+void sriov_set_inventory(struct sriov *sriov, const struct inventory *inventory)
+{
+	const struct facts *facts = inventory->facts;
+
+	sriov->inventory = inventory;
+	map_free(sriov->above);
+	sriov->above = map_new();
+	for (size_t i = 0; i < facts->pci.len; i++) {
+		struct pci_facts *pci = &facts->pci.items[i];
+
+		if (pci->physical_function)
+			map_set(sriov->above, pci->address, pci->physical_function);
+	}
+	sriov_enqueue_all(sriov);
+}
+
+void sriov_set_node_address(struct sriov *sriov, const char *address)
+{
+	free(sriov->node_address);
+	sriov->node_address = xstrdup_or_null(address);
+}
+
+/* --- questions --------------------------------------------------------------------------------- */
+
+bool sriov_ready(struct sriov *sriov, struct str *reason)
+{
+	if (informer_synced(sriov->objects))
+		return true;
+	if (reason)
+		str_addf(reason, "waiting for %s", informer_text(sriov->objects));
+	return false;
+}
+
+/* The name of the object of the card whose virtual function is at @address; NULL: none. */
+static const char *object_above(const struct sriov *sriov, const char *address)
+{
+	const char *above = map_get(sriov->above, address);
+
+	return above ? sriov_look_object(informer_store(sriov->objects), above) : NULL;
+}
+
+bool sriov_holds(struct sriov *sriov, const char *address)
+{
+	const char *name = object_above(sriov, address);
+	const struct task *task = name ? card_of(sriov, name)->task : NULL;
+	struct view view;
+	bool holds;
+
+	if (!is_informed(sriov))
+		return map_get(sriov->above, address) != NULL;
+	if (!name || task)
+		return task && !task_is_stuck(task);
+	view_init(&view, sriov, name, store_object(informer_store(sriov->objects), name));
+	holds = awaits_settings(&view.c);
+	view_done(&view);
+	return holds;
+}
+
+const char *sriov_parent(struct sriov *sriov, const char *address)
+{
+	const char *name = object_above(sriov, address);
+
+	free(sriov->label);
+	sriov->label = name ? names_label_value(name) : NULL;
+	return sriov->label;
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static struct informer *new_informer(struct sriov *sriov)
 {
 	const struct sriov_deps *deps = &sriov->deps;
 	auto_free char *label = names_label_value(deps->node_name);
@@ -167,32 +603,49 @@ static struct informer *watch(struct sriov *sriov)
 			    });
 }
 
+static struct reconcile *new_reconcile(struct sriov *sriov)
+{
+	const struct sriov_deps *deps = &sriov->deps;
+
+	return reconcile_new(&(struct reconcile_spec){
+		.name = "sriovnetworkdevices",
+		.kind = &sriovnetworkdevice_kind,
+		.objects = sriov->objects,
+		.needs = sriov->needs,
+		.field_manager = "hostdev-agent",
+		.max_running = RUNS_AT_A_TIME,
+		.is_ready = has_inventory,
+		.is_ours = is_ours,
+		.plan = plan_card,
+		.after = audit_step,
+		.act = act,
+		.rested = on_rest,
+		.arg = sriov,
+		.client = deps->client,
+		.clock = deps->clock,
+		.events = deps->events,
+		.metrics = deps->metrics,
+	});
+}
+
 struct sriov *sriov_new(const struct sriov_deps *deps)
 {
 	struct sriov *sriov = xcalloc(1, sizeof(*sriov));
 
 	sriov->deps = *deps;
+	sriov->needs[0] = deps->claims;
 	sriov->cards = map_new();
 	sriov->above = map_new();
-	sriov->objects = watch(sriov);
-	sriov->context = (struct sriov_context){
-		.deps = &sriov->deps,
-		.objects = sriov->objects,
-		.echoes = echoes_new(),
-		.changes = metrics_family(deps->metrics, &changes_desc),
-		.again = on_again,
-		.arg = sriov,
-	};
-	metric_show(sriov->context.changes, (const char *const[]){ "Done" });
-	sriov->queue = workq_run_new(&(struct workq_run_spec){
-		.name = "sriovnetworkdevices",
-		.max_running = RUNS_AT_A_TIME,
-		.work = work,
-		.arg = sriov,
-		.clock = deps->clock,
-		.metrics = deps->metrics,
-	});
+	sriov->runs = metrics_family(deps->metrics, &runs_desc);
+	metric_show(sriov->runs, (const char *const[]){ "Done" });
+	sriov->objects = new_informer(sriov);
+	sriov->reconcile = new_reconcile(sriov);
 	return sriov;
+}
+
+void sriov_start(struct sriov *sriov)
+{
+	informer_start(sriov->objects);
 }
 
 struct sriov *sriov_free(struct sriov *sriov)
@@ -202,117 +655,14 @@ struct sriov *sriov_free(struct sriov *sriov)
 
 	if (!sriov)
 		return NULL;
+	reconcile_free(sriov->reconcile);
 	while (map_next(sriov->cards, &cursor, NULL, &card))
-		sriov_card_free(card);
-	workq_run_free(sriov->queue);
+		card_free(card);
 	map_free(sriov->cards);
 	map_free(sriov->above);
 	informer_free(sriov->objects);
-	echoes_free(sriov->context.echoes);
 	free(sriov->node_address);
 	free(sriov->label);
 	free(sriov);
 	return NULL;
-}
-
-void sriov_start(struct sriov *sriov)
-{
-	informer_start(sriov->objects);
-}
-
-bool sriov_ready(struct sriov *sriov, struct str *reason)
-{
-	if (informer_synced(sriov->objects))
-		return true;
-	if (reason)
-		str_addf(reason, "waiting for %s", informer_text(sriov->objects));
-	return false;
-}
-
-void sriov_set_node_address(struct sriov *sriov, const char *address)
-{
-	free(sriov->node_address);
-	sriov->node_address = xstrdup_or_null(address);
-	sriov->context.node_address = sriov->node_address;
-}
-
-/* Each object, and each card that has or should have one. */
-void sriov_synced(struct sriov *sriov)
-{
-	const struct store *store = informer_store(sriov->objects);
-	const struct facts *facts;
-	const struct entry *entry;
-	size_t cursor = 0;
-
-	if (!informed(sriov))
-		return;
-	facts = sriov->context.inventory->facts;
-	while ((entry = store_next(store, &cursor)))
-		workq_run_add(sriov->queue, entry->name);
-	for (size_t i = 0; i < facts->pci.len; i++) {
-		const struct pci_facts *pci = &facts->pci.items[i];
-		auto_free char *name = NULL;
-
-		if (!sriov_look_is_nic(pci))
-			continue;
-		name = names_sriovnetworkdevice(sriov->deps.node_name, pci->interface);
-		workq_run_add(sriov->queue, name);
-	}
-}
-
-void sriov_set(struct sriov *sriov, const struct inventory *inventory)
-{
-	const struct facts *facts = inventory->facts;
-
-	sriov->context.inventory = inventory;
-	map_free(sriov->above);
-	sriov->above = map_new();
-	for (size_t i = 0; i < facts->pci.len; i++) {
-		struct pci_facts *pci = &facts->pci.items[i];
-
-		if (pci->physical_function)
-			map_set(sriov->above, pci->address, pci->physical_function);
-	}
-	sriov_synced(sriov);
-}
-
-void sriov_touch_waiting(struct sriov *sriov)
-{
-	size_t cursor = 0;
-	const char *name;
-	void *card;
-
-	while (map_next(sriov->cards, &cursor, &name, &card)) {
-		if (sriov_card_waits(card))
-			workq_run_add(sriov->queue, name);
-	}
-}
-
-/* The address of the card whose virtual function is at @address; NULL: it is none. */
-static const char *card_above(const struct sriov *sriov, const char *address)
-{
-	return map_get(sriov->above, address);
-}
-
-bool sriov_holds(struct sriov *sriov, const char *address)
-{
-	const char *above = card_above(sriov, address);
-	const char *name;
-
-	if (!above || !informed(sriov))
-		return above != NULL;
-	name = sriov_look_object(informer_store(sriov->objects), above);
-	return name && sriov_card_holds(card_of(sriov, name));
-}
-
-const char *sriov_parent(struct sriov *sriov, const char *address)
-{
-	const char *above = card_above(sriov, address);
-	const char *name = NULL;
-
-	if (above)
-		name = sriov_look_object(informer_store(sriov->objects), above);
-	free(sriov->label);
-	sriov->label = name ? names_label_value(name) : NULL;
-	return sriov->label;
 }

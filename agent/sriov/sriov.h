@@ -1,10 +1,10 @@
 /*
- * sriov: carries out the SRIOVNetworkDevices of this node.
+ * sriov: reconciles the SRIOVNetworkDevices of this node.
  *
- * Watches them, creates one for each network card that can make virtual functions, keeps its
+ * Watches them, creates one for each network card that can make virtual functions, writes its
  * status, and has hostdev-helper give the card as many virtual functions as its spec wants, with
- * their settings. Looks at one object at a time, several side by side: asks sriov_plan for the next
- * step, does it, asks again.
+ * their settings. sriov_plan decides, kube/reconcile.h does it; the act is a task (agent/task) for
+ * the object. Owns the informer, the reconcile, the tasks and their attempts.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ struct uv_loop_s;
 /* Borrowed texts that outlive it. */
 struct sriov_options {
 	struct helper_place helper;
-	uint64_t deadline_ms; /* of one helper; later it is stuck, see helper_run */
+	uint64_t deadline_ms; /* of one task; later it is stuck: helper_run.h */
 };
 
 /* Borrowed, all of it outlives it. */
@@ -40,35 +40,33 @@ struct sriov_deps {
 	const struct informer *devices; /* PCIDevices of this node; may be NULL */
 	const char *node_name;
 	struct sriov_options options;
-	/* Virtual functions were made or removed: the devices are to be looked at anew. */
+	/* Virtual functions were made or removed: a scan is needed. */
 	void (*on_moved)(void *arg);
 	/* Claims that were held back (sriov_holds()) may go on. */
 	void (*on_free)(void *arg);
 	/* What sriov_parent() says of the function at @address may not be what it was. */
 	void (*on_named)(void *arg, const char *address);
-	/* As claims_deps has it. May be NULL. */
+	/* Has no pod the function at @address? As lend_is_free() says. May be NULL. */
 	bool (*is_free)(void *arg, const char *address, char **ret_holder);
 	void *arg;
 };
 
-/* Owns its informer, which sriov_start() starts. No callback runs before that. */
+/* No callback runs before sriov_start(), which starts the informer. */
 struct sriov *sriov_new(const struct sriov_deps *deps);
-/* Takes NULL, returns NULL. Helpers under way are left to end by themselves. */
+/* Tasks under way are left to end by themselves. Takes NULL, returns NULL. */
 struct sriov *sriov_free(struct sriov *sriov);
 
 void sriov_start(struct sriov *sriov);
 
-/* Has its list been seen? If not, the reason is appended to @reason (may be NULL). */
+/* Is its list there? If not, the reason is appended to @reason (may be NULL). */
 bool sriov_ready(struct sriov *sriov, struct str *reason);
 
 /* What the node has now; borrowed until the next call or the end. */
-void sriov_set(struct sriov *sriov, const struct inventory *inventory);
+void sriov_set_inventory(struct sriov *sriov, const struct inventory *inventory);
 
-/* A claim, or who has a device, changed: look at what waits for that. */
-void sriov_touch_waiting(struct sriov *sriov);
-
-/* The list of claims is there: look at all. */
-void sriov_synced(struct sriov *sriov);
+/* Anything else that decisions depend on changed, such as a claim, or which pod has a device:
+ * enqueue each object, and each card that has or should have one. */
+void sriov_enqueue_all(struct sriov *sriov);
 
 /* The node's address, whose interface is never taken away (copied; NULL: not known). */
 void sriov_set_node_address(struct sriov *sriov, const char *address);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "agent/inventory/facts.h"
-#include "agent/process/helper_place.h"
 #include "api/json_map.h"
 #include "api/sriovnetworkdevice.h"
 #include "base/array.h"
@@ -107,13 +106,4 @@ bool sriov_job_sets(const struct sriovnetworkdevice *object, int index)
 			return true;
 	}
 	return false;
-}
-
-void sriov_job_line(const struct helper_place *place, const char *node_address,
-		    const struct sriov_job *job, struct json_strs *ret_line)
-{
-	json_strs_add(ret_line, "vfs");
-	helper_place_words(place, node_address, ret_line);
-	for (size_t i = 0; i < job->words.len; i++)
-		json_strs_add(ret_line, job->words.items[i]);
 }

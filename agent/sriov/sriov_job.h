@@ -1,5 +1,4 @@
-/* sriov_job: what one run of hostdev-helper vfs is to do with one card, and its command line. Text
- * only. */
+/* sriov_job: what one run of hostdev-helper vfs is to do with one card. Text only. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,12 +6,11 @@
 #include "api/json_values.h"
 
 struct pci_facts;
-struct helper_place;
 struct sriovnetworkdevice;
 
 /* The texts of a job are its own (sriov_job_done). */
 struct sriov_job {
-	struct json_strs words; /* empty: no job                 */
+	struct json_strs words; /* of the command line; empty: no job */
 	bool count;             /* it changes how many there are */
 };
 
@@ -26,7 +24,3 @@ bool sriov_job_has_settings(const struct sriovnetworkdevice *object, int count);
 
 /* Has it settings of the virtual function @index? */
 bool sriov_job_sets(const struct sriovnetworkdevice *object, int index);
-
-/* Append the whole command line, without the program. @node_address may be NULL. */
-void sriov_job_line(const struct helper_place *place, const char *node_address,
-		    const struct sriov_job *job, struct json_strs *ret_line);

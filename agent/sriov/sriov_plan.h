@@ -19,9 +19,9 @@
 
 struct inventory;
 struct pci_facts;
-struct sriov_outcome;
 struct sriovnetworkdevice;
 struct store;
+struct task_outcome;
 
 enum sriov_step {
 	SRIOV_REST,   /* as it should be, or waits for a change            */
@@ -47,7 +47,7 @@ struct sriov_case {
 	bool unknown;     /* whether a pod has one will be known in a moment */
 
 	/* The last run of the helper, if it was for this spec and did not do it. */
-	const struct sriov_outcome *failure;
+	const struct task_outcome *failure;
 	uint64_t hold_ms; /* no other try before this has gone by */
 
 	bool verified;     /* a run after the scan found, or put, all settings right */
@@ -60,7 +60,6 @@ struct sriov_decision {
 	json_t *body;         /* CREATE: an object; MARK, TELL: a merge patch           */
 	struct sriov_job job; /* APPLY                                                  */
 	uint64_t again_ms;    /* REST: look again after this; 0: not before a change     */
-	bool waits;           /* REST: for claims, or for pods                           */
 
 	/* An event that goes with the step; NULL reason: none. On the object. */
 	bool warning;

@@ -28,7 +28,8 @@
  *	PCIDeviceClaim           ACT; is_ours() without an object, for a record that is left;
  *	                         failure, for a transition that is tried again; before() and after()
  *	                         for failpoints and audit. To be added: a status during an act
- *	SRIOVNetworkDevice       CREATE, DELETE, ACT; view.hidden, for an object without our label
+ *	SRIOVNetworkDevice       CREATE, DELETE, ACT; an object without our label that CREATE finds;
+ *	                         after() for audit, rested() for what is remembered of tasks
  *	SRIOVGPUDevice, VGPUDevice, MigConfiguration
  *	                         likewise, a reconcile each, which run side by side; ACT also for
  *	                         a question to nvidia-smi

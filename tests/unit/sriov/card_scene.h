@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "agent/sriov/sriov_look.h"
-#include "agent/sriov/sriov_outcome.h"
 #include "agent/sriov/sriov_plan.h"
+#include "agent/task/task_line.h"
 #include "api/names.h"
 #include "api/object.h"
 #include "api/sriovnetworkdevice.h"

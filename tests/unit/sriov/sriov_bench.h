@@ -1,71 +1,77 @@
-/* sriov_bench: cards between a made-up node, a helper that does what the test says, and an API server of a few
- * lines. */
+/* sriov_bench: cards between a made-up node, a task that does what the test says, and an API server. */
 #pragma once
 
 #include "agent/sriov/sriov.h"
-#include "agent/sriov/sriov_helper.h"
-#include "agent/sriov/sriov_job.h"
+#include "agent/task/task.h"
 #include "api/pcideviceclaim.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "fake/fake_server.h"
 #include "kube/clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
 #include "unit/sriov/card_scene.h"
 
-#define CARDS_PATH  "/sriovnetworkdevices?"
-#define CLAIMS_PATH "/pcideviceclaims?"
-#define JOB         "address=" PF " id=8086:10c9"
-#define SETTING     ",'virtualFunctions':[{'index':1,'vlan':5}]"
+#define JOB       "address=" PF " id=8086:10c9"
+#define SETTING   ",'virtualFunctions':[{'index':1,'vlan':5}]"
+#define STATUS_OF "PATCH " NAME "/status|"
 
 enum { A_MINUTE = 60000 };
 
 /* --- fakes ------------------------------------------------------------------------------------ */
 
-struct sriov_helper {
-	struct sriov_helper_spec spec;
+struct task {
+	struct task_spec spec;
+	bool stuck;
 };
 
-/* The helper that runs, and how it was told to; there is never a second one in these tests. */
+/* The task that runs, and what it was told; there is never a second one in these tests. */
 static struct {
-	struct sriov_helper helper;
+	struct task task;
 	bool runs;
 	struct str words;
 	int starts;
 	bool refuses;
 } fake;
 
-struct sriov_helper *sriov_helper_start(const struct sriov_helper_spec *spec, struct err *err)
+struct task *task_start(const struct task_spec *spec, struct err *err)
 {
 	if (fake.refuses)
 		err_set(err, ERR_RETRY, -2, "start the helper: no such file");
 	if (fake.refuses)
 		return NULL;
 	assert_false(fake.runs);
-	fake.helper.spec = *spec;
+	assert_string_equal(spec->verb, "vfs");
+	assert_string_equal(spec->key, NAME);
+	fake.task = (struct task){ .spec = *spec };
 	fake.runs = true;
 	fake.starts++;
 	str_clear(&fake.words);
-	for (size_t i = 0; i < spec->job->words.len; i++)
-		str_addf(&fake.words, "%s%s", i ? " " : "", spec->job->words.items[i]);
-	return &fake.helper;
+	for (size_t i = 0; i < spec->words->len; i++)
+		str_addf(&fake.words, "%s%s", i ? " " : "", spec->words->items[i]);
+	return &fake.task;
 }
 
-struct sriov_helper *sriov_helper_abandon(struct sriov_helper *helper)
+struct task *task_abandon(struct task *task)
 {
-	if (helper)
+	if (task)
 		fake.runs = false;
 	return NULL;
 }
 
-const char *sriov_helper_text(struct sriov_helper *helper)
+bool task_is_stuck(const struct task *task)
 {
-	assert_ptr_equal(helper, &fake.helper);
-	return "it does not come back";
+	return task->stuck;
+}
+
+char *task_describe(const struct task *task)
+{
+	assert_ptr_equal(task, &fake.task);
+	return xstrdup("it does not come back");
 }
 
 struct events {
-	struct str said;
+	struct str recorded;
 };
 
 void events_record(struct events *events, const struct events_about *about, enum events_type type,
@@ -73,24 +79,19 @@ void events_record(struct events *events, const struct events_about *about, enum
 {
 	assert_non_null(about->meta->name);
 	assert_non_null(fmt);
-	str_addf(&events->said, "%s%s ", type == EVENTS_WARNING ? "!" : "", reason);
+	str_addf(&events->recorded, "%s%s ", type == EVENTS_WARNING ? "!" : "", reason);
 }
 
 /* --- the bench ---------------------------------------------------------------------------------- */
 
 struct bench {
-	struct kube_client *client;
+	struct fake_server *server; /* of SRIOVNetworkDevices */
+	struct fake_server *claim_server;
 	struct fake_clock *clock;
 	struct events events;
 	struct informer *claims;
 	struct sriov *sriov;
 	struct world world;
-	json_t *object; /* of the server; NULL: there is none */
-	bool hidden;    /* it lacks the label                  */
-	bool refused;   /* a second one was not made           */
-	int version;
-	int writes;
-	struct str log; /* "PATCH status " for each request */
 	int moves, frees;
 	struct str named;
 	const char *pod; /* that has 0000:03:10.0; "": not known */
@@ -104,14 +105,15 @@ static inline void bench_on_claim(void *arg, const char *name, const struct entr
 	(void)name;
 	(void)before;
 	(void)after;
-	sriov_touch_waiting(b->sriov);
+	if (b->sriov)
+		sriov_enqueue_all(b->sriov);
 }
 
 static inline void bench_on_claims_synced(void *arg)
 {
 	struct bench *b = arg;
 
-	sriov_synced(b->sriov);
+	sriov_enqueue_all(b->sriov);
 }
 
 static inline void bench_on_moved(void *arg)
@@ -145,33 +147,21 @@ static inline bool bench_is_free(void *arg, const char *address, char **ret_hold
 	return false;
 }
 
-static inline void bench_list(struct bench *b, const char *path, const char *items)
+/* The agent begins; nothing is listed yet. */
+static inline void bench_start(struct bench *b)
 {
-	auto_free char *copy = scene_quotes(items);
-	auto_free char *text =
-		xasprintf("{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[%s]}", copy);
+	struct clock *clock = fake_clock_as_clock(b->clock);
 
-	fake_client_choose(b->client, path);
-	fake_client_answer(b->client, 200, text);
-	fake_clock_settle(b->clock);
-}
-
-/* Nothing has been listed. */
-static inline void bench_open(struct bench *b)
-{
-	*b = (struct bench){ .client = fake_client_new(), .clock = fake_clock_new(), .version = 7 };
-	fake.starts = 0;
-	fake.runs = fake.refuses = false;
 	b->claims = informer_new(
-		&(struct informer_deps){ .client = b->client,
-					 .clock = fake_clock_as_clock(b->clock) },
+		&(struct informer_deps){ .client = fake_server_client(b->claim_server),
+					 .clock = clock },
 		&(struct informer_spec){ .kind = &pcideviceclaim_kind,
 					 .handlers = { .on_change = bench_on_claim,
 						       .on_synced = bench_on_claims_synced },
 					 .arg = b });
 	b->sriov = sriov_new(&(struct sriov_deps){
-		.client = b->client,
-		.clock = fake_clock_as_clock(b->clock),
+		.client = fake_server_client(b->server),
+		.clock = clock,
 		.events = &b->events,
 		.claims = b->claims,
 		.node_name = "node1",
@@ -185,23 +175,64 @@ static inline void bench_open(struct bench *b)
 	sriov_start(b->sriov);
 }
 
+static inline void bench_end(struct bench *b)
+{
+	b->sriov = sriov_free(b->sriov);
+	b->claims = informer_free(b->claims);
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), 0);
+	assert_false(fake.runs);
+	world_close(&b->world);
+	b->world = (struct world){ 0 };
+}
+
+static inline void bench_open(struct bench *b)
+{
+	*b = (struct bench){ .server = fake_server_new(&sriovnetworkdevice_kind),
+			     .claim_server = fake_server_new(&pcideviceclaim_kind),
+			     .clock = fake_clock_new() };
+	fake.starts = 0;
+	fake.runs = fake.refuses = false;
+	bench_start(b);
+}
+
 static inline void bench_close(struct bench *b)
 {
-	sriov_free(b->sriov);
-	informer_free(b->claims);
-	assert_int_equal(fake_client_open(b->client), 0);
-	assert_false(fake.runs);
-	kube_client_free(b->client);
+	bench_end(b);
+	kube_client_free(fake_server_client(b->server));
+	kube_client_free(fake_server_client(b->claim_server));
+	fake_server_free(b->server);
+	fake_server_free(b->claim_server);
 	fake_clock_free(b->clock);
-	world_close(&b->world);
-	json_decref(b->object);
-	str_done(&b->log);
 	str_done(&b->named);
-	str_done(&b->events.said);
+	str_done(&b->events.recorded);
 	str_done(&fake.words);
 }
 
 SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
+
+/* Everything is served and shown at once, until nothing is left to do now. */
+static inline void bench_settle(struct bench *b)
+{
+	unsigned left = 2000;
+
+	do {
+		fake_clock_settle(b->clock);
+		if (left-- == 0)
+			fail_msg("it does not come to rest: %s", fake_server_log(b->server));
+	} while (fake_server_serve(b->claim_server, FAULT_NONE) ||
+		 fake_server_show(b->claim_server, 1) || fake_server_serve(b->server, FAULT_NONE) ||
+		 fake_server_show(b->server, 1));
+}
+
+/* The same for @ms. */
+static inline void bench_run(struct bench *b, uint64_t ms)
+{
+	bench_settle(b);
+	for (uint64_t gone = 0; gone < ms; gone += 100) {
+		fake_clock_advance(b->clock, 100);
+		bench_settle(b);
+	}
+}
 
 /* What the node has from now on, by a scan that begins a moment later. */
 static inline void bench_look(struct bench *b, const char *const *lines)
@@ -211,133 +242,82 @@ static inline void bench_look(struct bench *b, const char *const *lines)
 	fake_clock_advance(b->clock, 1);
 	scene_world(&b->world, lines, 8);
 	b->world.inventory->began_ms = clock_now_ms(fake_clock_as_clock(b->clock));
-	sriov_set(b->sriov, b->world.inventory);
+	sriov_set_inventory(b->sriov, b->world.inventory);
 	if (before.inventory)
 		world_close(&before);
 	fake_clock_settle(b->clock);
 }
 
-static inline void bench_tell(struct bench *b, const char *path, const char *type, json_t *object)
-{
-	auto_free char *text = json_map_text(object);
-	auto_free char *line = xasprintf("{\"type\":\"%s\",\"object\":%s}", type, text);
-
-	fake_client_choose(b->client, path);
-	fake_client_line(b->client, line);
-	fake_clock_settle(b->clock);
-}
-
-static inline void bench_stamp(struct bench *b)
-{
-	auto_free char *version = xasprintf("%d", ++b->version);
-	json_t *meta = json_object_get(b->object, "metadata");
-
-	json_object_set_new(meta, "resourceVersion", json_string(version));
-	if (!json_object_get(meta, "uid"))
-		json_object_set_new(meta, "uid", json_string("u1"));
-	if (!json_object_get(meta, "generation"))
-		json_object_set_new(meta, "generation", json_integer(1));
-}
-
 /* kubectl patch: the spec is another one. */
 static inline void bench_edit(struct bench *b, const char *spec)
 {
-	auto_json json_t *patch = scene_json(spec);
-	json_t *meta = json_object_get(b->object, "metadata");
+	auto_free char *patch = xasprintf("{'spec':%s}", spec);
 
-	scene_merge(json_object_get(b->object, "spec"), patch);
-	json_object_set_new(
-		meta, "generation",
-		json_integer(json_integer_value(json_object_get(meta, "generation")) + 1));
-	bench_stamp(b);
-	bench_tell(b, CARDS_PATH, "MODIFIED", b->object);
+	fake_server_write(b->server, NAME, patch);
 }
 
-/* The oldest request that is no watch is answered; false if there is none. */
-static inline bool bench_answer(struct bench *b)
-{
-	const struct fake_request *request;
-	auto_json json_t *body = NULL;
-	auto_free char *text = NULL;
-	bool status;
-	bool post;
-
-	if (fake_client_open(b->client) <= 2)
-		return false;
-	post = !b->refused && (!b->object || b->hidden);
-	fake_client_choose(b->client, post ? "?fieldManager" : "/" NAME);
-	request = fake_client_request(b->client);
-	assert_int_equal(strcmp(request->method, "POST") == 0, post);
-	status = strstr(request->path, "/status?") != NULL;
-	str_addf(&b->log, "%s%s ", request->method, status ? " status" : "");
-	if (post && b->object) {
-		b->refused = true;
-		fake_client_answer(b->client, 409, "{\"reason\":\"AlreadyExists\"}");
-	} else if (strcmp(request->method, "GET") == 0) {
-		text = json_map_text(b->object);
-		fake_client_answer(b->client, 200, text);
-	} else {
-		body = json_loads(request->body, 0, NULL);
-		assert_non_null(body);
-		if (!b->object)
-			b->object = json_object();
-		scene_merge(b->object, body);
-		b->writes++;
-		bench_stamp(b);
-		text = json_map_text(b->object);
-		fake_client_answer(b->client, post ? 201 : 200, text);
-		bench_tell(b, CARDS_PATH, post || b->hidden ? "ADDED" : "MODIFIED", b->object);
-		b->hidden = false;
-	}
-	fake_clock_settle(b->clock);
-	return true;
-}
-
-/* Everything that is asked is answered. */
-static inline void bench_settle(struct bench *b)
-{
-	for (int i = 0; bench_answer(b); i++)
-		assert_true(i < 20);
-}
-
-/* Listed, @object among it (NULL: none), and looked at. */
+/* Listed, @object among it (NULL: none), and everything done but tasks. */
 static inline void bench_begin(struct bench *b, const char *object, const char *const *lines)
 {
 	if (object)
-		b->object = scene_json(object);
-	bench_list(b, CARDS_PATH, object ? object : "");
-	bench_list(b, CLAIMS_PATH, "");
+		fake_server_write(b->server, NAME, object);
+	bench_settle(b);
 	bench_look(b, lines);
 	bench_settle(b);
 }
 
-static inline void bench_end_helper(struct bench *b, struct sriov_outcome outcome)
+/* The task ends; the rest is still to come. */
+static inline void bench_end_task(struct bench *b, enum task_result result, const char *reason)
 {
+	struct task_outcome outcome = { .result = result,
+					.reason = xstrdup_or_null(reason),
+					.message = xstrdup("so it was") };
+
 	assert_true(fake.runs);
 	fake.runs = false;
-	if (!outcome.done)
-		outcome.message = xstrdup("so it was");
-	fake.helper.spec.on_end(fake.helper.spec.arg, &outcome);
-	sriov_outcome_done(&outcome);
+	fake.task.spec.on_end(fake.task.spec.arg, &outcome);
+	task_outcome_done(&outcome);
 	fake_clock_settle(b->clock);
+}
+
+static inline void bench_task_done(struct bench *b)
+{
+	bench_end_task(b, TASK_DONE, NULL);
 	bench_settle(b);
 }
 
-static inline void bench_fail_helper(struct bench *b, const char *reason)
+static inline void bench_task_fails(struct bench *b, const char *reason)
 {
-	bench_end_helper(b, (struct sriov_outcome){ .reason = xstrdup(reason) });
+	bench_end_task(b, TASK_FAILED, reason);
+	bench_settle(b);
 }
 
-static inline void assert_ready(struct bench *b, const char *want)
+static inline void assert_log(struct bench *b, const char *wanted)
 {
+	assert_string_equal(fake_server_log(b->server), wanted);
+}
+
+/* Status and reason of Ready; the caller frees. */
+static inline char *bench_ready(const struct bench *b)
+{
+	auto_json json_t *json = json_deep_copy(fake_server_get(b->server, NAME));
 	void *decoded = NULL;
 	struct err err = { 0 };
-	auto_free char *is = NULL;
+	char *ready;
 
-	assert_int_equal(api_object_decode(&sriovnetworkdevice_kind, b->object, &decoded, &err), 0);
-	is = scene_condition(decoded, "Ready");
+	if (!json)
+		return xstrdup("gone");
+	assert_int_equal(api_object_decode(&sriovnetworkdevice_kind, json, &decoded, &err), 0);
+	ready = scene_condition(decoded, "Ready");
 	api_object_free(&sriovnetworkdevice_kind, decoded);
-	assert_string_equal(is, want);
+	return ready;
+}
+
+static inline void assert_ready(struct bench *b, const char *wanted)
+{
+	auto_free char *is = bench_ready(b);
+
+	assert_string_equal(is, wanted);
 }
 
 static const char *const none[] = { CARD, NULL };

@@ -7,19 +7,16 @@
 
 static void a_claim_is_waited_for(void **state)
 {
-	static const char claim[] =
-		"{'metadata':{'name':'node1-000003102','uid':'c','resourceVersion':"
-		"'3'},'spec':{}}";
 	struct bench *b = *state;
-	auto_json json_t *claimed = scene_json(claim);
 
 	bench_begin(b, OBJECT_SEEN("2"), two);
-	bench_tell(b, CLAIMS_PATH, "ADDED", claimed);
+	fake_server_write(b->claim_server, "node1-000003102", "{'spec':{}}");
+	bench_settle(b);
 	bench_edit(b, "{'numVFs':3}");
 	bench_settle(b);
 	assert_ready(b, "False VFsInUse");
 	assert_int_equal(fake.starts, 0);
-	bench_tell(b, CLAIMS_PATH, "DELETED", claimed);
+	fake_server_delete(b->claim_server, "node1-000003102");
 	bench_settle(b);
 	assert_int_equal(fake.starts, 1);
 	assert_string_equal(str_cstr(&fake.words), JOB " count=3 autoprobe=0");
@@ -35,13 +32,11 @@ static void a_pod_is_waited_for(void **state)
 	bench_settle(b);
 	assert_ready(b, "True Ready");
 	b->pod = "pod default/vm-1";
-	fake_clock_advance(b->clock, 500);
-	bench_settle(b);
+	bench_run(b, 500);
 	assert_ready(b, "False VFsInUse");
 	assert_int_equal(fake.starts, 0);
 	b->pod = NULL;
-	sriov_touch_waiting(b->sriov);
-	fake_clock_settle(b->clock);
+	sriov_enqueue_all(b->sriov);
 	bench_settle(b);
 	assert_int_equal(fake.starts, 1);
 }
@@ -79,33 +74,43 @@ static void the_node_is_waited_for(void **state)
 static void functions_are_held_until_their_settings_are_right(void **state)
 {
 	struct bench *b = *state;
-	int writes;
 
-	b->object = scene_json(OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN));
-	scene_world(&b->world, two, 8);
-	b->world.inventory->began_ms = clock_now_ms(fake_clock_as_clock(b->clock));
-	sriov_set(b->sriov, b->world.inventory);
+	fake_server_write(b->server, NAME, OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, ""));
+	bench_look(b, two);
 	assert_true(sriov_holds(b->sriov, "0000:03:10.0")); /* nothing is known yet */
 	assert_false(sriov_holds(b->sriov, PF));
-	bench_list(b, CARDS_PATH, OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN));
-	bench_list(b, CLAIMS_PATH, "");
-	assert_true(sriov_holds(b->sriov, "0000:03:10.0"));
 	bench_settle(b);
 	assert_string_equal(str_cstr(&fake.words), JOB " vf=1 vlan=5");
 	assert_true(sriov_holds(b->sriov, "0000:03:10.0"));
-	bench_end_helper(b, (struct sriov_outcome){ .done = true });
+	bench_task_done(b);
 	assert_int_equal(b->frees, 2); /* with the list, and now */
 	assert_int_equal(b->moves, 0);
 	assert_false(sriov_holds(b->sriov, "0000:03:10.0"));
 	assert_ready(b, "True Ready");
 
-	writes = b->writes;
+	(void)fake_server_log(b->server);
 	bench_look(b, two);
+	assert_true(sriov_holds(b->sriov, "0000:03:10.2"));
 	bench_settle(b);
 	assert_int_equal(fake.starts, 2);
 	assert_true(sriov_holds(b->sriov, "0000:03:10.2"));
-	bench_end_helper(b, (struct sriov_outcome){ .done = true });
-	assert_int_equal(b->writes, writes);
+	bench_task_done(b);
+	assert_false(sriov_holds(b->sriov, "0000:03:10.2"));
+	assert_log(b, "GET " NAME "|");
+}
+
+/* While it is stuck nobody knows when it ends: the claims' own checks have to do. */
+static void a_stuck_helper_holds_nobody(void **state)
+{
+	struct bench *b = *state;
+
+	bench_begin(b, OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), two);
+	assert_true(sriov_holds(b->sriov, "0000:03:10.0"));
+	fake.task.stuck = true;
+	fake.task.spec.on_end(fake.task.spec.arg, NULL);
+	bench_settle(b);
+	assert_ready(b, "False Stuck");
+	assert_false(sriov_holds(b->sriov, "0000:03:10.0"));
 }
 
 static void settings_that_fail_hold_nobody(void **state)
@@ -113,7 +118,7 @@ static void settings_that_fail_hold_nobody(void **state)
 	struct bench *b = *state;
 
 	bench_begin(b, OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), two);
-	bench_fail_helper(b, "SettingsFailed");
+	bench_task_fails(b, "SettingsFailed");
 	assert_ready(b, "False SettingsFailed");
 	assert_false(sriov_holds(b->sriov, "0000:03:10.0"));
 }
@@ -127,7 +132,8 @@ static void functions_are_named_after_their_card(void **state)
 	assert_string_equal(sriov_parent(b->sriov, "0000:03:10.2"), NAME);
 	assert_null(sriov_parent(b->sriov, PF));
 	assert_null(sriov_parent(b->sriov, "0000:07:00.0"));
-	bench_tell(b, CARDS_PATH, "DELETED", b->object);
+	fake_server_delete(b->server, NAME);
+	assert_true(fake_server_show(b->server, 9));
 	assert_null(sriov_parent(b->sriov, "0000:03:10.2"));
 }
 
@@ -139,6 +145,7 @@ int main(void)
 	suite_rows(&suite, uses, the_node_is_waited_for);
 	suite_add(&suite, "a claim is waited for", a_claim_is_waited_for, NULL);
 	suite_add(&suite, "a pod is waited for", a_pod_is_waited_for, NULL);
+	suite_add(&suite, "a stuck helper holds nobody", a_stuck_helper_holds_nobody, NULL);
 	suite_add(&suite, "settings that fail hold nobody", settings_that_fail_hold_nobody, NULL);
 	suite_add(&suite, "functions are named after their card",
 		  functions_are_named_after_their_card, NULL);

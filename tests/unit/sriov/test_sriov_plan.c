@@ -347,9 +347,9 @@ static void plan_once(const struct plan_case *c, const char *name, const struct 
 		      struct run *run, struct sriov_decision *decision)
 {
 	struct store *store = store_new(&sriovnetworkdevice_kind);
-	struct sriov_outcome failure = { .reason = xstrdup_or_null(c->failed),
-					 .message = xstrdup("it did not work"),
-					 .held = c->held };
+	struct task_outcome failure = { .result = c->held ? TASK_HELD : TASK_FAILED,
+					.reason = xstrdup_or_null(c->failed),
+					.message = xstrdup("it did not work") };
 	struct sriov_case plan = {
 		.node_name = "node1",
 		.name = name,
@@ -380,7 +380,7 @@ static void plan_once(const struct plan_case *c, const char *name, const struct 
 		str_addf(&run->events, " %s", decision->event_reason);
 	/* What was decided may point to it. */
 	decision->event_reason = NULL;
-	sriov_outcome_done(&failure);
+	task_outcome_done(&failure);
 	store_free(store);
 }
 

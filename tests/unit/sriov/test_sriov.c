@@ -85,7 +85,7 @@ static void a_number_is_not_made_by_an_old_spec(void **state)
 }
 
 /* The card goes while its functions are made: nothing of it is believed before the next scan. */
-static void an_object_that_is_deleted_meanwhile_is_made_anew_by_a_later_scan(void **state)
+static void an_object_that_is_deleted_meanwhile_is_made_again_by_a_later_scan(void **state)
 {
 	struct bench *b = *state;
 
@@ -165,6 +165,45 @@ static void nothing_else_is_tried_while_the_helper_is_stuck(void **state)
 	bench_run(b, 1000);
 	assert_int_equal(fake.starts, 1);
 	bench_look(b, two);
+	bench_settle(b);
+	assert_ready(b, "True Ready");
+}
+
+/* Its task is all that is known of it, until that has ended. */
+static void a_stuck_helper_outlives_card_and_object(void **state)
+{
+	static const char *const nothing[] = { NULL };
+	struct bench *b = *state;
+
+	bench_begin(b, OBJECT_SEEN("2"), none);
+	fake.task.stuck = true;
+	fake.task.spec.on_end(fake.task.spec.arg, NULL);
+	bench_settle(b);
+	bench_look(b, nothing);
+	fake_server_delete(b->server, NAME);
+	bench_settle(b);
+	assert_true(fake.runs);
+	bench_look(b, none);
+	bench_settle(b);
+	assert_ready(b, "False Stuck");
+	fake.runs = false;
+	fake.task.spec.on_gone(fake.task.spec.arg);
+	bench_settle(b);
+	assert_ready(b, "False Stuck");
+	bench_look(b, none);
+	bench_settle(b);
+	assert_ready(b, "True AsFound");
+	assert_int_equal(fake.starts, 1);
+}
+
+static void a_card_goes_to_the_other_object_when_the_first_is_deleted(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "node1-card", OBJECT_OF("node1-card", MARKED, SPEC("0"), ""));
+	bench_begin(b, OBJECT("0"), none);
+	assert_ready(b, "False Duplicate");
+	fake_server_delete(b->server, "node1-card");
 	bench_settle(b);
 	assert_ready(b, "True Ready");
 }
@@ -380,12 +419,16 @@ int main(void)
 		  a_helper_under_way_is_left_to_end_by_itself, NULL);
 	suite_add(&suite, "an object without the label is taken up",
 		  an_object_without_the_label_is_taken_up, NULL);
+	suite_add(&suite, "a stuck helper outlives card and object",
+		  a_stuck_helper_outlives_card_and_object, NULL);
+	suite_add(&suite, "a card goes to the other object when the first is deleted",
+		  a_card_goes_to_the_other_object_when_the_first_is_deleted, NULL);
 	suite_add(&suite, "an object of another node is left alone",
 		  an_object_of_another_node_is_left_alone, NULL);
 	suite_add(&suite, "a number is not made by an old spec",
 		  a_number_is_not_made_by_an_old_spec, NULL);
-	suite_add(&suite, "an object that is deleted meanwhile is made anew by a later scan",
-		  an_object_that_is_deleted_meanwhile_is_made_anew_by_a_later_scan, NULL);
+	suite_add(&suite, "an object that is deleted meanwhile is made again by a later scan",
+		  an_object_that_is_deleted_meanwhile_is_made_again_by_a_later_scan, NULL);
 	suite_add(&suite, "an object whose card is gone goes if it asks for nothing",
 		  an_object_whose_card_is_gone_goes_if_it_asks_for_nothing, NULL);
 	return suite_run(&suite, "sriov");

@@ -22,6 +22,26 @@ static void a_claim_is_waited_for(void **state)
 	assert_string_equal(str_cstr(&fake.words), JOB " count=3 autoprobe=0");
 }
 
+/* The list of claims comes late. */
+static void nothing_is_removed_before_the_claims_are_known(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->claim_server, "node1-000003102", "{'spec':{}}");
+	fake_server_write(b->server, NAME, OBJECT_SEEN("0"));
+	bench_look(b, two);
+	for (int i = 0; i < 50; i++) {
+		(void)fake_server_serve(b->server, FAULT_NONE);
+		(void)fake_server_show(b->server, 1);
+		fake_clock_advance(b->clock, 100);
+	}
+	assert_int_equal(fake_server_writes(b->server), 1);
+	assert_int_equal(fake.starts, 0);
+	bench_settle(b);
+	assert_ready(b, "False VFsInUse");
+	assert_int_equal(fake.starts, 0);
+}
+
 static void a_pod_is_waited_for(void **state)
 {
 	struct bench *b = *state;
@@ -99,6 +119,21 @@ static void functions_are_held_until_their_settings_are_right(void **state)
 	assert_log(b, "GET " NAME "|");
 }
 
+/* No watch event follows, since nothing was written. */
+static void settings_that_cannot_be_looked_at_are_told(void **state)
+{
+	struct bench *b = *state;
+
+	bench_begin(b, OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), two);
+	bench_task_done(b);
+	assert_ready(b, "True Ready");
+	bench_run(b, 10000);
+	fake.refuses = true;
+	bench_look(b, two);
+	bench_settle(b);
+	assert_ready(b, "False HelperFailed");
+}
+
 /* While it is stuck nobody knows when it ends: the claims' own checks have to do. */
 static void a_stuck_helper_holds_nobody(void **state)
 {
@@ -145,6 +180,10 @@ int main(void)
 	suite_rows(&suite, uses, the_node_is_waited_for);
 	suite_add(&suite, "a claim is waited for", a_claim_is_waited_for, NULL);
 	suite_add(&suite, "a pod is waited for", a_pod_is_waited_for, NULL);
+	suite_add(&suite, "nothing is removed before the claims are known",
+		  nothing_is_removed_before_the_claims_are_known, NULL);
+	suite_add(&suite, "settings that cannot be looked at are told",
+		  settings_that_cannot_be_looked_at_are_told, NULL);
 	suite_add(&suite, "a stuck helper holds nobody", a_stuck_helper_holds_nobody, NULL);
 	suite_add(&suite, "settings that fail hold nobody", settings_that_fail_hold_nobody, NULL);
 	suite_add(&suite, "functions are named after their card",

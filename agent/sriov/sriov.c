@@ -6,8 +6,8 @@
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/sriov/sriov_card.h"
 #include "agent/sriov/sriov_judge.h"
-#include "agent/sriov/sriov_look.h"
 #include "agent/sriov/sriov_plan.h"
 #include "agent/task/attempt.h"
 #include "agent/task/task.h"
@@ -92,11 +92,11 @@ static char *claim_of(const struct sriov *sriov, const char *address)
 /* What the node does with it itself; NULL: nothing. The caller frees. */
 static char *use_of_node(const struct sriov *sriov, const char *address)
 {
-	const struct verdict *verdict = sriov_look_verdict(sriov->inventory, address);
+	const struct verdict *verdict = sriov_card_verdict(sriov->inventory, address);
 
 	if (verdict && strcmp(verdict->reason, "UseUnknown") == 0)
 		return xasprintf("%s may be in use by the node: %s", address, verdict->message);
-	if (!verdict || (strcmp(verdict->reason, "InUse") != 0 && !sriov_look_critical(verdict)))
+	if (!verdict || (strcmp(verdict->reason, "InUse") != 0 && !sriov_card_critical(verdict)))
 		return NULL;
 	return xasprintf("%s is in use by the node: %s", address, verdict->message);
 }
@@ -191,7 +191,7 @@ static void view_init(struct view *view, const struct sriov *sriov, const char *
 		.object = object,
 		.inventory = sriov->inventory,
 		.objects = informer_store(sriov->objects),
-		.pf = sriov_look_card(deps->node_name, sriov->inventory, name, object),
+		.pf = sriov_card_find(deps->node_name, sriov->inventory, name, object),
 		.stuck = view->stuck,
 		.now_wall_ms = clock_wall_ms(deps->clock),
 	};
@@ -241,7 +241,7 @@ static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct sriov *sriov = arg;
 
-	return object || sriov_look_card(sriov->deps.node_name, sriov->inventory, name, NULL);
+	return object || sriov_card_find(sriov->deps.node_name, sriov->inventory, name, NULL);
 }
 
 static void job_free(void *job)
@@ -255,7 +255,7 @@ static void hand_over(struct sriov_decision *from, bool fresh, struct decision *
 {
 	static const enum step steps[] = {
 		[SRIOV_REST] = STEP_REST,     [SRIOV_CREATE] = STEP_CREATE,
-		[SRIOV_MARK] = STEP_PATCH,    [SRIOV_TELL] = STEP_PATCH_STATUS,
+		[SRIOV_PATCH] = STEP_PATCH,   [SRIOV_PATCH_STATUS] = STEP_PATCH_STATUS,
 		[SRIOV_READ] = STEP_READ,     [SRIOV_APPLY] = STEP_ACT,
 		[SRIOV_DELETE] = STEP_DELETE,
 	};
@@ -464,7 +464,7 @@ static void report_named(const struct sriov *sriov, const char *address)
 	const struct pci_facts *pf = NULL;
 
 	if (sriov->inventory)
-		pf = sriov_look_function(sriov->inventory, address);
+		pf = sriov_card_function(sriov->inventory, address);
 	for (size_t i = 0; pf && i < pf->virtual_functions.len; i++)
 		sriov->deps.on_named(sriov->deps.arg, pf->virtual_functions.items[i]);
 }
@@ -510,7 +510,7 @@ void sriov_enqueue_all(struct sriov *sriov)
 		const struct pci_facts *pci = &facts->pci.items[i];
 		auto_free char *name = NULL;
 
-		if (!sriov_look_is_nic(pci))
+		if (!sriov_card_is_nic(pci))
 			continue;
 		name = names_sriovnetworkdevice(sriov->deps.node_name, pci->interface);
 		reconcile_enqueue(sriov->reconcile, name);
@@ -555,7 +555,7 @@ static const char *object_above(const struct sriov *sriov, const char *address)
 {
 	const char *above = map_get(sriov->above, address);
 
-	return above ? sriov_look_object(informer_store(sriov->objects), above) : NULL;
+	return above ? sriov_card_object(informer_store(sriov->objects), above) : NULL;
 }
 
 bool sriov_holds(struct sriov *sriov, const char *address)

@@ -8,7 +8,7 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/native_driver.h"
-#include "agent/sriov/sriov_look.h"
+#include "agent/sriov/sriov_card.h"
 #include "agent/sriov/sriov_plan.h"
 #include "api/sriovnetworkdevice.h"
 #include "base/map.h"
@@ -46,7 +46,7 @@ static const struct pci_facts *find_moved(const struct sriov_case *c)
 		const struct pci_facts *pci = &facts->pci.items[i];
 		auto_free char *id = NULL;
 
-		if (!sriov_look_is_physical(pci) || !pci->serial || !pci->vendor || !pci->device ||
+		if (!sriov_card_is_physical(pci) || !pci->serial || !pci->vendor || !pci->device ||
 		    strcmp(pci->serial, was->serial_number) != 0 ||
 		    strcmp(pci->address + strlen(pci->address) - 1, function) != 0)
 			continue; /* the ports of a card share its serial */
@@ -84,7 +84,7 @@ static bool judge_gone(const struct sriov_case *c, struct sriov_verdict *v)
 
 static bool judge_duplicate(const struct sriov_case *c, struct sriov_verdict *v)
 {
-	const char *first = sriov_look_object(c->objects, c->pf->address);
+	const char *first = sriov_card_object(c->objects, c->pf->address);
 
 	if (!first || strcmp(first, c->name) == 0)
 		return false;
@@ -118,7 +118,7 @@ static bool judge_kind(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	int want = c->object->spec.num_vfs;
 
-	if (!sriov_look_is_physical(c->pf))
+	if (!sriov_card_is_physical(c->pf))
 		return refuse(v, "NotPhysicalFunction",
 			      xasprintf("%s does not support virtual functions", c->pf->address));
 	if (want > c->pf->total_vfs)
@@ -133,8 +133,8 @@ static bool judge_kind(const struct sriov_case *c, struct sriov_verdict *v)
 /* The node needs the card itself: what is done to its virtual functions, its driver does to the card. */
 static bool judge_critical(const struct sriov_case *c, struct sriov_verdict *v)
 {
-	const struct verdict *verdict = sriov_look_verdict(c->inventory, c->pf->address);
-	const char *critical = verdict ? sriov_look_critical(verdict) : NULL;
+	const struct verdict *verdict = sriov_card_verdict(c->inventory, c->pf->address);
+	const char *critical = verdict ? sriov_card_critical(verdict) : NULL;
 
 	if (!critical)
 		return false;
@@ -153,7 +153,7 @@ static bool judge_critical(const struct sriov_case *c, struct sriov_verdict *v)
 /* The node may need the card itself, and what would tell cannot be read. */
 static bool judge_unread(const struct sriov_case *c, struct sriov_verdict *v)
 {
-	const char *unread = sriov_look_unread(c->inventory, c->pf);
+	const char *unread = sriov_card_unread(c->inventory, c->pf);
 
 	if (!unread)
 		return false;
@@ -167,9 +167,9 @@ static bool judge_unread(const struct sriov_case *c, struct sriov_verdict *v)
 static bool judge_change(const struct sriov_case *c, struct sriov_verdict *v)
 {
 	int want = c->object->spec.num_vfs;
-	bool lent = native_driver_lends(c->pf->driver);
+	bool passed = native_driver_lends(c->pf->driver);
 
-	if (want > 0 && (c->claimed || lent))
+	if (want > 0 && (c->claimed || passed))
 		return refuse(v, "PassedThrough",
 			      c->claimed
 				      ? xasprintf("the card itself is claimed by %s", c->claimed)
@@ -223,8 +223,8 @@ static bool judge_own(const struct sriov_case *c, struct sriov_verdict *v)
 
 	for (size_t i = 0; i < functions->len; i++) {
 		const struct verdict *verdict =
-			sriov_look_verdict(c->inventory, functions->items[i]);
-		const char *critical = verdict ? sriov_look_critical(verdict) : NULL;
+			sriov_card_verdict(c->inventory, functions->items[i]);
+		const char *critical = verdict ? sriov_card_critical(verdict) : NULL;
 		bool unknown = verdict && strcmp(verdict->reason, "UseUnknown") == 0;
 
 		if ((critical || unknown) && sriov_job_sets(c->object, (int)i))

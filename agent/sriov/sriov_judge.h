@@ -1,23 +1,23 @@
 /*
- * sriov_judge: may the spec of an SRIOVNetworkDevice be carried out?
+ * sriov_judge: may the spec of an SRIOVNetworkDevice be applied to its card?
  *
  * Reasons of the condition Accepted. True: Accepted. False, in this order:
- *   DeviceNotFound      neither name nor address stands for a card of the node
+ *   DeviceNotFound      neither name nor address is that of a card of the node
  *   DeviceGone          the card was there
  *   Duplicate           another object is about the same card
  *   DifferentDevice     another card is at its address
- *   NotPhysicalFunction it cannot make virtual functions
- *   TooManyVFs          it cannot make that many
+ *   NotPhysicalFunction it does not support virtual functions
+ *   TooManyVFs          it does not support that many
  *   (only if their number is to change, or there are settings)
- *   HostNetwork ...     the node cannot spare the card (sriov_look_critical)
- *   UseUnknown          it cannot be read whether it can (sriov_look_unread)
+ *   HostNetwork ...     the node needs the card (sriov_card_critical)
+ *   UseUnknown          it is unknown whether it does (sriov_card_unread)
  *   (only if their number is to change)
  *   PassedThrough       the card itself is claimed
- *   VFsInUse            somebody has one of those that would have to be removed
+ *   VFsInUse            one of those that would be removed is in use
  *   (only if there are settings)
- *   HostNetwork ...     the node cannot spare a virtual function that is to be set
- *   UseUnknown          it cannot be seen whether it can
- *   DuplicateMAC        two virtual functions are to have one address
+ *   HostNetwork ...     the node needs a virtual function that is to be set
+ *   UseUnknown          it is unknown whether it does
+ *   DuplicateMAC        two virtual functions would have one address
  *   NoInterface         the card has no network interface
  */
 #pragma once

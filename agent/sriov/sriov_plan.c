@@ -7,8 +7,8 @@
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/sriov/sriov_card.h"
 #include "agent/sriov/sriov_judge.h"
-#include "agent/sriov/sriov_look.h"
 #include "agent/sriov/sriov_status.h"
 #include "agent/task/task_line.h"
 #include "api/names.h"
@@ -19,8 +19,8 @@
 
 enum { UNKNOWN_AGAIN_MS = 500 };
 
-/* One look at one card. */
-struct look {
+/* One call of sriov_plan(). */
+struct pass {
 	const struct sriov_case *c;
 	struct sriov_decision *decision;
 	struct sriov_verdict verdict;
@@ -56,8 +56,8 @@ bool sriov_is_as_found(const struct sriovnetworkdevice *object)
 	return found && strcmp(found, count) == 0;
 }
 
-/* The object to post for the card of the case; its spec says what was found, and an annotation
- * that nobody has asked for it. */
+/* The object for a card without one. Its spec is what was found; an annotation says that nobody
+ * has set it. */
 static json_t *new_object(const struct sriov_case *c)
 {
 	auto_free char *label = names_label_value(c->node_name);
@@ -70,7 +70,7 @@ static json_t *new_object(const struct sriov_case *c)
 			 (int)c->pf->virtual_functions.len);
 }
 
-static void mark_labels(const struct sriov_case *c, json_t *meta)
+static void correct_labels(const struct sriov_case *c, json_t *meta)
 {
 	const char *has = api_meta_label(&c->object->meta, NAMES_LABEL_NODE);
 	auto_free char *label = names_label_value(c->node_name);
@@ -79,8 +79,8 @@ static void mark_labels(const struct sriov_case *c, json_t *meta)
 		json_object_set_new(meta, "labels", json_pack("{s:s}", NAMES_LABEL_NODE, label));
 }
 
-/* While the card is lent it has no interface: then the annotation stays. */
-static void mark_interface(const struct sriov_case *c, json_t *annotations)
+/* A card that is passed through has no interface: then the annotation stays. */
+static void correct_interface(const struct sriov_case *c, json_t *annotations)
 {
 	const char *has = api_meta_annotation(&c->object->meta, NAMES_ANNOTATION_INTERFACE);
 	const char *is = c->pf ? c->pf->interface : NULL;
@@ -89,7 +89,7 @@ static void mark_interface(const struct sriov_case *c, json_t *annotations)
 		set_text(annotations, NAMES_ANNOTATION_INTERFACE, is);
 }
 
-static void mark_found(const struct sriov_case *c, json_t *annotations, json_t *spec)
+static void correct_found(const struct sriov_case *c, json_t *annotations, json_t *spec)
 {
 	auto_free char *found = c->pf ? found_text(c) : NULL;
 	const char *has = api_meta_annotation(&c->object->meta, NAMES_ANNOTATION_FOUND_VFS);
@@ -105,7 +105,7 @@ static void mark_found(const struct sriov_case *c, json_t *annotations, json_t *
 	}
 }
 
-static void mark_spec(const struct sriov_case *c, json_t *spec)
+static void fill_spec(const struct sriov_case *c, json_t *spec)
 {
 	if (!c->object->spec.address && c->pf)
 		set_text(spec, "address", c->pf->address);
@@ -113,9 +113,9 @@ static void mark_spec(const struct sriov_case *c, json_t *spec)
 		set_text(spec, "nodeName", c->node_name);
 }
 
-/* The patch that corrects label and annotations, fills in address and node name, and lets a
- * spec.numVFs that nobody has set follow the card; NULL if all is so. */
-static json_t *mark_patch(const struct sriov_case *c)
+/* The patch that corrects label and annotations, fills in address and node name, and sets a
+ * spec.numVFs that nobody has set to what the card has; NULL if nothing differs. */
+static json_t *object_patch(const struct sriov_case *c)
 {
 	json_t *body = patch_new(&c->object->meta);
 	json_t *meta = json_object_get(body, "metadata");
@@ -123,10 +123,10 @@ static json_t *mark_patch(const struct sriov_case *c)
 	json_t *spec = json_object();
 	size_t before = json_object_size(meta);
 
-	mark_labels(c, meta);
-	mark_interface(c, annotations);
-	mark_found(c, annotations, spec);
-	mark_spec(c, spec);
+	correct_labels(c, meta);
+	correct_interface(c, annotations);
+	correct_found(c, annotations, spec);
+	fill_spec(c, spec);
 	if (json_object_size(annotations) > 0)
 		json_object_set(meta, "annotations", annotations);
 	if (json_object_size(spec) > 0)
@@ -142,24 +142,24 @@ static json_t *mark_patch(const struct sriov_case *c)
 /* --- steps ----------------------------------------------------------------------------------- */
 
 /* Takes @body. */
-static void write_step(struct look *look, enum sriov_step step, json_t *body)
+static void write_step(struct pass *pass, enum sriov_step step, json_t *body)
 {
-	look->decision->step = step;
-	look->decision->body = body;
+	pass->decision->step = step;
+	pass->decision->body = body;
 }
 
-/* A card gets an object if the node can spare it as far as can be seen, and nobody has made one for it under another
+/* A card gets an object unless the node needs it, or may need it, or it has one under another
  * name. */
-static void plan_new(struct look *look)
+static void plan_new(struct pass *pass)
 {
-	const struct sriov_case *c = look->c;
+	const struct sriov_case *c = pass->c;
 	const struct verdict *verdict;
 
-	if (!c->pf || !sriov_look_is_nic(c->pf) || sriov_look_object(c->objects, c->pf->address))
+	if (!c->pf || !sriov_card_is_nic(c->pf) || sriov_card_object(c->objects, c->pf->address))
 		return;
-	verdict = sriov_look_verdict(c->inventory, c->pf->address);
-	if ((!verdict || !sriov_look_critical(verdict)) && !sriov_look_unread(c->inventory, c->pf))
-		write_step(look, SRIOV_CREATE, new_object(c));
+	verdict = sriov_card_verdict(c->inventory, c->pf->address);
+	if ((!verdict || !sriov_card_critical(verdict)) && !sriov_card_unread(c->inventory, c->pf))
+		write_step(pass, SRIOV_CREATE, new_object(c));
 }
 
 static bool asks_for_something(const struct sriovnetworkdevice *object)
@@ -168,138 +168,138 @@ static bool asks_for_something(const struct sriovnetworkdevice *object)
 	       object->spec.virtual_functions.len > 0 || object->spec.drivers_autoprobe;
 }
 
-/* True if there is something to write. */
-static bool tell(struct look *look, const char *reason, const char *message)
+/* True if the status differs and is to be written. */
+static bool write_status(struct pass *pass, const char *reason, const char *message)
 {
-	struct sriov_news news = {
-		.verdict = &look->verdict,
+	struct sriov_pending pending = {
+		.verdict = &pass->verdict,
 		.reason = reason,
 		.message = message,
 	};
-	struct sriov_change change;
-	json_t *body = sriov_status_patch(look->c, &news, &change);
+	struct sriov_event event;
+	json_t *body = sriov_status_patch(pass->c, &pending, &event);
 
 	if (!body)
 		return false;
-	write_step(look, SRIOV_TELL, body);
-	look->decision->warning = change.warning;
-	look->decision->event_reason = change.reason;
-	look->decision->event_message = change.message;
+	write_step(pass, SRIOV_PATCH_STATUS, body);
+	pass->decision->warning = event.warning;
+	pass->decision->event_reason = event.reason;
+	pass->decision->event_message = event.message;
 	return true;
 }
 
-/* Is autoprobe still as it was switched for virtual functions that are gone? */
+/* Is autoprobe still switched for virtual functions that are gone? */
 static bool is_left_switched(const struct sriov_case *c)
 {
 	return c->pf->virtual_functions.len == 0 &&
 	       json_strs_has(&c->inventory->facts->autoprobes, c->pf->address);
 }
 
-static char *applying_text(const struct look *look)
+static char *applying_text(const struct pass *pass)
 {
-	const struct sriov_case *c = look->c;
+	const struct sriov_case *c = pass->c;
 
-	if (!look->verdict.change)
+	if (!pass->verdict.change)
 		return xstrdup("the settings of the virtual functions are looked at");
 	return xasprintf("there are %zu virtual functions, and %d are requested",
 			 c->pf->virtual_functions.len, c->object->spec.num_vfs);
 }
 
-/* What is in order already is looked at without a word. */
-static bool tell_applying(struct look *look)
+/* Settings that were right before are checked again without a change of the status. */
+static bool write_applying(struct pass *pass)
 {
-	auto_free char *message = applying_text(look);
+	auto_free char *message = applying_text(pass);
 
-	if (!look->verdict.change) {
+	if (!pass->verdict.change) {
 		struct sriov_decision quiet = { 0 };
-		struct look silent = { look->c, &quiet, look->verdict };
-		bool differs = tell(&silent, NULL, NULL);
+		struct pass again = { pass->c, &quiet, pass->verdict };
+		bool differs = write_status(&again, NULL, NULL);
 
 		sriov_decision_done(&quiet);
 		if (!differs)
 			return false;
 	}
-	return tell(look, "Applying", message);
+	return write_status(pass, "Applying", message);
 }
 
-static void apply(struct look *look)
+static void apply(struct pass *pass)
 {
-	const struct sriov_case *c = look->c;
+	const struct sriov_case *c = pass->c;
 
-	/* To remove what somebody has cannot be taken back. */
-	if (look->verdict.change && !c->fresh) {
-		look->decision->step = SRIOV_READ;
+	/* Removing virtual functions cannot be undone. */
+	if (pass->verdict.change && !c->fresh) {
+		pass->decision->step = SRIOV_READ;
 		return;
 	}
-	look->decision->step = SRIOV_APPLY;
-	sriov_job_make(c->object, c->pf, look->verdict.change, &look->decision->job);
+	pass->decision->step = SRIOV_APPLY;
+	sriov_job_make(c->object, c->pf, pass->verdict.change, &pass->decision->job);
 }
 
-/* The card may be given what the spec wants. */
-static void plan_due(struct look *look)
+/* The spec may be applied to the card, and has not been. */
+static void plan_due(struct pass *pass)
 {
-	const struct sriov_case *c = look->c;
+	const struct sriov_case *c = pass->c;
 
-	if (c->failure && tell(look, c->failure->reason, c->failure->message))
+	if (c->failure && write_status(pass, c->failure->reason, c->failure->message))
 		return;
 	if (c->failure && c->hold_ms > 0) {
-		look->decision->again_ms = c->hold_ms;
+		pass->decision->again_ms = c->hold_ms;
 		return;
 	}
-	if (c->failure || !tell_applying(look))
-		apply(look);
+	if (c->failure || !write_applying(pass))
+		apply(pass);
 }
 
-static void plan_judged(struct look *look)
+static void plan_judged(struct pass *pass)
 {
-	const struct sriov_case *c = look->c;
-	const struct sriov_verdict *v = &look->verdict;
+	const struct sriov_case *c = pass->c;
+	const struct sriov_verdict *v = &pass->verdict;
 	bool due = v->ok && (v->change || (v->settings && !c->verified) || is_left_switched(c));
 
 	if (c->stuck) {
-		(void)tell(look, "Stuck", c->stuck);
+		(void)write_status(pass, "Stuck", c->stuck);
 		return;
 	}
 	if (v->ok && v->change && c->unknown) {
-		look->decision->again_ms = UNKNOWN_AGAIN_MS;
+		pass->decision->again_ms = UNKNOWN_AGAIN_MS;
 		return;
 	}
 	if (due)
-		plan_due(look);
+		plan_due(pass);
 	else
-		(void)tell(look, NULL, NULL);
+		(void)write_status(pass, NULL, NULL);
 }
 
-static void plan_object(struct look *look)
+static void plan_object(struct pass *pass)
 {
-	const struct sriov_case *c = look->c;
-	json_t *mark;
+	const struct sriov_case *c = pass->c;
+	json_t *body;
 
 	if (!c->pf && c->object->status.address && !asks_for_something(c->object)) {
-		look->decision->step = SRIOV_DELETE;
+		pass->decision->step = SRIOV_DELETE;
 		return;
 	}
-	mark = mark_patch(c);
-	if (mark) {
-		write_step(look, SRIOV_MARK, mark);
+	body = object_patch(c);
+	if (body) {
+		write_step(pass, SRIOV_PATCH, body);
 		return;
 	}
-	sriov_judge(c, &look->verdict);
-	plan_judged(look);
-	sriov_verdict_done(&look->verdict);
+	sriov_judge(c, &pass->verdict);
+	plan_judged(pass);
+	sriov_verdict_done(&pass->verdict);
 }
 
 void sriov_plan(const struct sriov_case *c, struct sriov_decision *ret_decision)
 {
 	const struct sriovnetworkdevice *object = c->object;
-	struct look look = { .c = c, .decision = ret_decision };
+	struct pass pass = { .c = c, .decision = ret_decision };
 
 	*ret_decision = (struct sriov_decision){ 0 };
 	if (c->pf && (!c->pf->vendor || !c->pf->device))
 		return; /* the scan could not read it: nothing is known of it */
 	if (!object)
-		plan_new(&look);
+		plan_new(&pass);
 	else if (!object->meta.deletion_timestamp &&
 		 (!object->spec.node_name || strcmp(object->spec.node_name, c->node_name) == 0))
-		plan_object(&look);
+		plan_object(&pass);
 }

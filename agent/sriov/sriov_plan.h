@@ -1,13 +1,13 @@
 /*
  * sriov_plan: the next single step for one SRIOVNetworkDevice, from what is true now.
  *
- * Pure: the object, the devices of the node, who has its virtual functions, and what the last run
- * of the helper came to go in; one step comes out, with the text to write or the job to run.
+ * Pure: it takes the object, the devices of the node, what uses its virtual functions, and the
+ * result of the last task; it returns one step, with the body to write or the job to run.
  *
- * 	no object: CREATE -> TELL
- * 	object:    MARK -> TELL (Applying) -> READ -> APPLY -> TELL (Ready) -> REST
- * 	settings:  APPLY after each scan, silently while all is as it should be
- * 	card gone: TELL (DeviceGone), or DELETE if the spec asks for nothing
+ * 	no object: CREATE -> PATCH_STATUS
+ * 	object:    PATCH -> PATCH_STATUS (Applying) -> READ -> APPLY -> PATCH_STATUS (Ready) -> REST
+ * 	settings:  APPLY after each scan; the status changes only if something was wrong
+ * 	card gone: PATCH_STATUS (DeviceGone), or DELETE if the spec asks for nothing
  */
 #pragma once
 
@@ -24,13 +24,13 @@ struct store;
 struct task_outcome;
 
 enum sriov_step {
-	SRIOV_REST,   /* as it should be, or waits for a change            */
-	SRIOV_CREATE, /* post decision->body                               */
-	SRIOV_MARK,   /* write label, annotations, address (decision->body) */
-	SRIOV_TELL,   /* write the status (decision->body)                 */
-	SRIOV_READ,   /* read the object anew: the next step cannot be taken back */
-	SRIOV_APPLY,  /* have the helper do decision->job                  */
-	SRIOV_DELETE, /* the card is gone, and the spec asks for nothing   */
+	SRIOV_REST,         /* as it should be, or waits for a change               */
+	SRIOV_CREATE,       /* create the object: decision->body                    */
+	SRIOV_PATCH,        /* write label, annotations, address: decision->body    */
+	SRIOV_PATCH_STATUS, /* write the status: decision->body                     */
+	SRIOV_READ,         /* read the object: the next step cannot be undone      */
+	SRIOV_APPLY,        /* have the helper do decision->job                     */
+	SRIOV_DELETE,       /* the card is gone, and the spec asks for nothing      */
 };
 
 /* All borrowed. */
@@ -38,28 +38,28 @@ struct sriov_case {
 	const char *node_name;
 	const char *name;
 	const struct sriovnetworkdevice *object; /* the newest that is known; NULL: none */
-	bool fresh; /* the API server itself said so since this work began */
+	bool fresh; /* the API server itself has returned it in this run */
 	const struct inventory *inventory;
 	const struct store *objects; /* those of this node */
 	const struct pci_facts *pf;  /* the card that is meant; NULL: not on the node */
 	const char *claimed;         /* the claim of the card itself; NULL: none */
-	const char *user; /* who has one of its virtual functions, in words; NULL: nobody */
+	const char *user; /* what uses one of its virtual functions, for people; NULL: nothing */
 	bool unknown;     /* whether a pod has one will be known in a moment */
 
-	/* The last run of the helper, if it was for this spec and did not do it. */
+	/* Of the last task for this spec, if it was not done; NULL: it was, or there was none. */
 	const struct task_outcome *failure;
-	uint64_t hold_ms; /* no other try before this has gone by */
+	uint64_t hold_ms; /* the next may not begin before this has gone by */
 
-	bool verified;     /* a run after the scan found, or put, all settings right */
-	const char *stuck; /* what a helper past its deadline does; NULL: there is none */
+	bool verified;     /* a task after the scan has found, or made, all settings right */
+	const char *stuck; /* what a stuck helper does, for people; NULL: there is none */
 	int64_t now_wall_ms;
 };
 
 struct sriov_decision {
 	enum sriov_step step;
-	json_t *body;         /* CREATE: an object; MARK, TELL: a merge patch           */
+	json_t *body;         /* CREATE: an object; PATCH, PATCH_STATUS: a merge patch   */
 	struct sriov_job job; /* APPLY                                                  */
-	uint64_t again_ms;    /* REST: look again after this; 0: not before a change     */
+	uint64_t again_ms;    /* REST: plan again after this; 0: not before a change     */
 
 	/* An event that goes with the step; NULL reason: none. On the object. */
 	bool warning;

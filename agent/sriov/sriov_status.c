@@ -54,7 +54,7 @@ static void set_functions(const struct sriov_case *c, struct sriovnetworkdevice_
 	    want->vf_addresses.len > 0 ? SRIOVNETWORKDEVICE_ENABLED : SRIOVNETWORKDEVICE_DISABLED);
 }
 
-/* Which card is meant is learned once for each address. */
+/* The identity of the card is recorded once for each address. */
 static void set_identity(const struct sriov_case *c, const struct sriov_verdict *verdict,
 			 struct sriovnetworkdevice_status *want)
 {
@@ -73,8 +73,8 @@ static void set_identity(const struct sriov_case *c, const struct sriov_verdict 
 		put(&want->serial_number, c->pf->serial);
 }
 
-/* Settings of virtual functions that there are not; NULL: none. Of a card that has none at all, they wait for the
- * day that it has some. */
+/* Settings of virtual functions that do not exist; NULL: none. While a card has none at all, they
+ * are kept for later. */
 static char *beyond_text(const struct sriov_case *c)
 {
 	const struct sriovnetworkdevice_vfs *vfs = &c->object->spec.virtual_functions;
@@ -100,7 +100,7 @@ static char *beyond_text(const struct sriov_case *c)
 }
 
 /* What is true when nothing is to be done. */
-static void say_done(const struct sriov_case *c, const struct patch_status *status)
+static void set_done(const struct sriov_case *c, const struct patch_status *status)
 {
 	size_t len = c->pf->virtual_functions.len;
 	auto_free char *beyond = beyond_text(c);
@@ -121,25 +121,26 @@ static void say_done(const struct sriov_case *c, const struct patch_status *stat
 	patch_status_condition(status, "Ready", API_TRUE, found ? "AsFound" : "Ready", message);
 }
 
-static void say_conditions(const struct sriov_case *c, const struct sriov_news *news,
+static void set_conditions(const struct sriov_case *c, const struct sriov_pending *pending,
 			   const struct patch_status *status)
 {
-	const struct sriov_verdict *v = news->verdict;
+	const struct sriov_verdict *v = pending->verdict;
 
 	patch_status_condition(status, "Accepted", v->ok ? API_TRUE : API_FALSE, v->reason,
 			       v->message);
-	if (news->reason)
-		patch_status_condition(status, "Ready", API_FALSE, news->reason, news->message);
+	if (pending->reason)
+		patch_status_condition(status, "Ready", API_FALSE, pending->reason,
+				       pending->message);
 	else if (!v->ok)
 		patch_status_condition(status, "Ready", API_FALSE, v->reason, v->message);
 	else
-		say_done(c, status);
+		set_done(c, status);
 }
 
-/* One for each change of what Ready says; of the steps on the way, only that somebody else has
- * changed the card. */
-static void tell_change(const struct sriov_case *c, const struct sriov_news *news,
-			const struct sriovnetworkdevice_status *want, struct sriov_change *change)
+/* One for each change of Ready; while it is Applying, only if another program has changed the
+ * card. */
+static void choose_event(const struct sriov_case *c, const struct sriov_pending *pending,
+			 const struct sriovnetworkdevice_status *want, struct sriov_event *event)
 {
 	const struct sriovnetworkdevice_status *old = &c->object->status;
 	const struct api_condition *before = api_conditions_find(&old->conditions, "Ready");
@@ -149,22 +150,22 @@ static void tell_change(const struct sriov_case *c, const struct sriov_news *new
 
 	if (api_conditions_status(&want->conditions, "Ready") == API_TRUE) {
 		if (before && !was_true)
-			*change = (struct sriov_change){ .reason = "Applied" };
+			*event = (struct sriov_event){ .reason = "Applied" };
 	} else if (strcmp(ready->reason, "Applying") == 0) {
-		if (was_true && same_spec && news->verdict->change)
-			*change = (struct sriov_change){ .warning = true, .reason = "Drifted" };
+		if (was_true && same_spec && pending->verdict->change)
+			*event = (struct sriov_event){ .warning = true, .reason = "Drifted" };
 	} else if (!before || !before->reason || strcmp(before->reason, ready->reason) != 0) {
-		*change = (struct sriov_change){ .warning = true };
-		change->reason = news->reason         ? news->reason
-				 : !news->verdict->ok ? news->verdict->reason
-						      : no_such_vf;
+		*event = (struct sriov_event){ .warning = true };
+		event->reason = pending->reason         ? pending->reason
+				: !pending->verdict->ok ? pending->verdict->reason
+							: no_such_vf;
 	}
-	if (change->reason)
-		change->message = xstrdup(ready->message);
+	if (event->reason)
+		event->message = xstrdup(ready->message);
 }
 
-json_t *sriov_status_patch(const struct sriov_case *c, const struct sriov_news *news,
-			   struct sriov_change *ret_change)
+json_t *sriov_status_patch(const struct sriov_case *c, const struct sriov_pending *pending,
+			   struct sriov_event *ret_event)
 {
 	struct sriovnetworkdevice_status want;
 	const struct patch_status status = {
@@ -177,17 +178,17 @@ json_t *sriov_status_patch(const struct sriov_case *c, const struct sriov_news *
 	};
 	json_t *body;
 
-	*ret_change = (struct sriov_change){ 0 };
+	*ret_event = (struct sriov_event){ 0 };
 	json_map_copy(status.map, &want, &c->object->status);
 	api_conditions_make_room(&want.conditions, our_types, ARRAY_LEN(our_types));
 	want.observed_generation = c->object->meta.generation;
 	set_functions(c, &want);
-	set_identity(c, news->verdict, &want);
+	set_identity(c, pending->verdict, &want);
 	limits_apply(limits, ARRAY_LEN(limits), &want);
-	say_conditions(c, news, &status);
+	set_conditions(c, pending, &status);
 	body = patch_status_body(&status);
 	if (body)
-		tell_change(c, news, &want, ret_change);
+		choose_event(c, pending, &want, ret_event);
 	json_map_done(status.map, &want);
 	return body;
 }

@@ -1,8 +1,8 @@
 /*
- * sriov_status: the status that an SRIOVNetworkDevice should have, and the text that makes it so.
+ * sriov_status: the status that an SRIOVNetworkDevice should have, as a patch of the one it has.
  *
- * Conditions: Accepted, Ready; those of others are kept. A status that says all of it already gives
- * no text: this is where "an unchanged card writes nothing" is decided.
+ * Conditions: Accepted, Ready; those of others are kept. A status without a difference gives no
+ * patch: this is where "an unchanged card is not written" is decided.
  */
 #pragma once
 
@@ -12,20 +12,20 @@
 struct sriov_case;
 struct sriov_verdict;
 
-/* What is to be said beside the facts. All borrowed. */
-struct sriov_news {
+/* What the status depends on beside the case. All borrowed. */
+struct sriov_pending {
 	const struct sriov_verdict *verdict;
-	const char *reason;  /* what Ready waits for; NULL: nothing */
+	const char *reason;  /* why Ready is False; NULL: by the verdict and the card */
 	const char *message; /* with a reason                       */
 };
 
-/* What writing it would tell people. */
-struct sriov_change {
+/* The event that goes with the patch. */
+struct sriov_event {
 	bool warning;
-	const char *reason; /* NULL: nothing; static, or part of the case and its news */
+	const char *reason; /* NULL: none; static, or part of the case and of what is pending */
 	char *message;      /* the caller's */
 };
 
-/* The patch; NULL, and no change, if the status is so already. The caller releases both. */
-json_t *sriov_status_patch(const struct sriov_case *c, const struct sriov_news *news,
-			   struct sriov_change *ret_change);
+/* The patch; NULL, and no event, if the status is so already. The caller releases both. */
+json_t *sriov_status_patch(const struct sriov_case *c, const struct sriov_pending *pending,
+			   struct sriov_event *ret_event);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/sriov/sriov_look.h"
+#include "agent/sriov/sriov_card.h"
 #include "agent/sriov/sriov_plan.h"
 #include "agent/task/task_line.h"
 #include "api/names.h"

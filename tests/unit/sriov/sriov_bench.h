@@ -235,7 +235,7 @@ static inline void bench_run(struct bench *b, uint64_t ms)
 }
 
 /* What the node has from now on, by a scan that begins a moment later. */
-static inline void bench_look(struct bench *b, const char *const *lines)
+static inline void bench_scan(struct bench *b, const char *const *lines)
 {
 	struct world before = b->world;
 
@@ -262,7 +262,7 @@ static inline void bench_begin(struct bench *b, const char *object, const char *
 	if (object)
 		fake_server_write(b->server, NAME, object);
 	bench_settle(b);
-	bench_look(b, lines);
+	bench_scan(b, lines);
 	bench_settle(b);
 }
 

@@ -14,7 +14,7 @@ static void a_card_gets_an_object_and_then_nothing_is_written(void **state)
 	assert_log(b, "POST|" STATUS_OF);
 	assert_ready(b, "True AsFound");
 	for (int i = 0; i < 3; i++)
-		bench_look(b, none);
+		bench_scan(b, none);
 	bench_run(b, A_MINUTE);
 	assert_log(b, "");
 	assert_int_equal(fake.starts, 0);
@@ -57,7 +57,7 @@ static void a_number_is_made_and_told_when_a_scan_has_seen_it(void **state)
 	bench_task_done(b);
 	assert_int_equal(b->moves, 1);
 	assert_ready(b, "False Applying");
-	bench_look(b, two);
+	bench_scan(b, two);
 	bench_settle(b);
 	assert_ready(b, "True Ready");
 	assert_int_equal(fake.starts, 1);
@@ -71,7 +71,7 @@ static void a_number_is_not_made_by_an_old_spec(void **state)
 
 	bench_begin(b, OBJECT_SEEN("2"), none);
 	bench_task_fails(b, "NumVFsFailed");
-	bench_look(b, none);
+	bench_scan(b, none);
 	bench_settle(b);
 	assert_int_equal(fake.starts, 1);
 	bench_edit(b, "{'numVFs':0}");
@@ -96,7 +96,7 @@ static void an_object_that_is_deleted_meanwhile_is_made_again_by_a_later_scan(vo
 	sriov_enqueue_all(b->sriov);
 	bench_run(b, 10000);
 	assert_null(fake_server_get(b->server, NAME));
-	bench_look(b, two);
+	bench_scan(b, two);
 	bench_settle(b);
 	assert_ready(b, "True AsFound");
 	assert_int_equal(fake.starts, 1);
@@ -110,14 +110,14 @@ static void a_failure_is_told_and_tried_again(void **state)
 	bench_edit(b, "{'numVFs':2}");
 	bench_settle(b);
 	bench_task_fails(b, "NumVFsFailed");
-	bench_look(b, none);
+	bench_scan(b, none);
 	bench_settle(b);
 	assert_ready(b, "False NumVFsFailed");
 	assert_int_equal(fake.starts, 1);
 	bench_run(b, 1000);
 	assert_int_equal(fake.starts, 2);
 	bench_task_fails(b, "NumVFsFailed");
-	bench_look(b, none);
+	bench_scan(b, none);
 	bench_run(b, 1900);
 	assert_int_equal(fake.starts, 2);
 	bench_run(b, 200);
@@ -154,7 +154,7 @@ static void nothing_else_is_tried_while_the_helper_is_stuck(void **state)
 	assert_ready(b, "False Stuck");
 	assert_non_null(strstr(fake_server_log(b->server), STATUS_OF));
 	for (int i = 0; i < 3; i++)
-		bench_look(b, none);
+		bench_scan(b, none);
 	bench_run(b, A_MINUTE);
 	assert_log(b, "");
 	assert_int_equal(fake.starts, 1);
@@ -164,7 +164,7 @@ static void nothing_else_is_tried_while_the_helper_is_stuck(void **state)
 	assert_int_equal(b->moves, 1);
 	bench_run(b, 1000);
 	assert_int_equal(fake.starts, 1);
-	bench_look(b, two);
+	bench_scan(b, two);
 	bench_settle(b);
 	assert_ready(b, "True Ready");
 }
@@ -179,18 +179,18 @@ static void a_stuck_helper_outlives_card_and_object(void **state)
 	fake.task.stuck = true;
 	fake.task.spec.on_end(fake.task.spec.arg, NULL);
 	bench_settle(b);
-	bench_look(b, nothing);
+	bench_scan(b, nothing);
 	fake_server_delete(b->server, NAME);
 	bench_settle(b);
 	assert_true(fake.runs);
-	bench_look(b, none);
+	bench_scan(b, none);
 	bench_settle(b);
 	assert_ready(b, "False Stuck");
 	fake.runs = false;
 	fake.task.spec.on_gone(fake.task.spec.arg);
 	bench_settle(b);
 	assert_ready(b, "False Stuck");
-	bench_look(b, none);
+	bench_scan(b, none);
 	bench_settle(b);
 	assert_ready(b, "True AsFound");
 	assert_int_equal(fake.starts, 1);
@@ -223,11 +223,11 @@ static void an_object_whose_card_is_gone_goes_if_it_asks_for_nothing(void **stat
 
 	bench_begin(b, NULL, none);
 	(void)fake_server_log(b->server);
-	bench_look(b, nothing);
+	bench_scan(b, nothing);
 	bench_settle(b);
 	assert_log(b, "DELETE " NAME "|");
 	assert_null(fake_server_get(b->server, NAME));
-	bench_look(b, none);
+	bench_scan(b, none);
 	bench_settle(b);
 	assert_ready(b, "True AsFound");
 }
@@ -247,7 +247,7 @@ static void life_scan(struct life *l)
 	static const char *const nothing[] = { NULL };
 
 	l->scanned = l->b.moves;
-	bench_look(&l->b, !l->has_card ? nothing : l->vfs > 0 ? two : none);
+	bench_scan(&l->b, !l->has_card ? nothing : l->vfs > 0 ? two : none);
 }
 
 /* The kernel does what the task that runs was told. */

@@ -29,7 +29,7 @@ static void nothing_is_removed_before_the_claims_are_known(void **state)
 
 	fake_server_write(b->claim_server, "node1-000003102", "{'spec':{}}");
 	fake_server_write(b->server, NAME, OBJECT_SEEN("0"));
-	bench_look(b, two);
+	bench_scan(b, two);
 	for (int i = 0; i < 50; i++) {
 		(void)fake_server_serve(b->server, FAULT_NONE);
 		(void)fake_server_show(b->server, 1);
@@ -96,7 +96,7 @@ static void functions_are_held_until_their_settings_are_right(void **state)
 	struct bench *b = *state;
 
 	fake_server_write(b->server, NAME, OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, ""));
-	bench_look(b, two);
+	bench_scan(b, two);
 	assert_true(sriov_holds(b->sriov, "0000:03:10.0")); /* nothing is known yet */
 	assert_false(sriov_holds(b->sriov, PF));
 	bench_settle(b);
@@ -109,7 +109,7 @@ static void functions_are_held_until_their_settings_are_right(void **state)
 	assert_ready(b, "True Ready");
 
 	(void)fake_server_log(b->server);
-	bench_look(b, two);
+	bench_scan(b, two);
 	assert_true(sriov_holds(b->sriov, "0000:03:10.2"));
 	bench_settle(b);
 	assert_int_equal(fake.starts, 2);
@@ -129,7 +129,7 @@ static void settings_that_cannot_be_looked_at_are_told(void **state)
 	assert_ready(b, "True Ready");
 	bench_run(b, 10000);
 	fake.refuses = true;
-	bench_look(b, two);
+	bench_scan(b, two);
 	bench_settle(b);
 	assert_ready(b, "False HelperFailed");
 }

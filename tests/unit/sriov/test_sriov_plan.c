@@ -374,7 +374,7 @@ static void plan_once(const struct plan_case *c, const char *name, const struct 
 	if (run->object)
 		scene_put(store, run->object);
 	plan.object = store_object(store, name);
-	plan.pf = sriov_look_card("node1", world->inventory, name, plan.object);
+	plan.pf = sriov_card_find("node1", world->inventory, name, plan.object);
 	sriov_plan(&plan, decision);
 	if (decision->event_reason)
 		str_addf(&run->events, " %s", decision->event_reason);
@@ -386,7 +386,7 @@ static void plan_once(const struct plan_case *c, const char *name, const struct 
 
 static bool is_write(enum sriov_step step)
 {
-	return step == SRIOV_CREATE || step == SRIOV_MARK || step == SRIOV_TELL;
+	return step == SRIOV_CREATE || step == SRIOV_PATCH || step == SRIOV_PATCH_STATUS;
 }
 
 static void assert_end(const struct plan_case *c, const struct run *run,
@@ -453,7 +453,7 @@ static void plans_match_the_table(void **state)
 	str_done(&run.events);
 }
 
-/* Until there is no mark to write any more. */
+/* Until no patch is left to write. */
 static void marks_match_the_table(void **state)
 {
 	const struct mark_case *c = suite_row(state);
@@ -468,7 +468,7 @@ static void marks_match_the_table(void **state)
 	for (int i = 0; i < 3; i++) {
 		sriov_decision_done(&decision);
 		plan_once(&plain, NAME, world, &run, &decision);
-		if (decision.step != SRIOV_CREATE && decision.step != SRIOV_MARK)
+		if (decision.step != SRIOV_CREATE && decision.step != SRIOV_PATCH)
 			break;
 		write_it(&run, NAME, &decision);
 	}
@@ -500,7 +500,7 @@ static void functions_that_are_gone_are_not_listed(void **state)
 
 	scene_world(world, lines, 1);
 	plan_once(&c, NAME, world, &run, &decision);
-	assert_int_equal(decision.step, SRIOV_TELL);
+	assert_int_equal(decision.step, SRIOV_PATCH_STATUS);
 	status = json_object_get(decision.body, "status");
 	/* Harvester's status has no empty lists. */
 	assert_true(json_is_null(json_object_get(status, "vfAddresses")));

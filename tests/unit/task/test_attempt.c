@@ -88,7 +88,7 @@ static void a_failure_is_of_one_state_of_one_object(void **state)
 	assert_int_equal(hold_ms, 1000);
 }
 
-/* What is told of the last one is not told while the next runs. */
+/* Nothing is reported of the last one while the next runs. */
 static void one_that_runs_has_not_failed(void **state)
 {
 	struct attempt *attempt = *state;
@@ -111,7 +111,7 @@ static struct object_case {
 	{ "another object of the same name is tried without a pause", &recreated },
 };
 
-static void others_begin_anew(void **state)
+static void others_start_over(void **state)
 {
 	const struct object_case *c = suite_row(state);
 	struct attempt *attempt = *state;
@@ -178,7 +178,7 @@ int main(void)
 
 	suite_fixture(&suite, &attempt_fixture);
 	suite_rows(&suite, retries, attempts_are_repeated);
-	suite_rows(&suite, others, others_begin_anew);
+	suite_rows(&suite, others, others_start_over);
 	suite_rows(&suite, changed, scans_before_a_change_are_old);
 	suite_add(&suite, "a failure is of one state of one object",
 		  a_failure_is_of_one_state_of_one_object, NULL);

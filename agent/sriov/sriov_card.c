@@ -1,4 +1,4 @@
-#include "agent/sriov/sriov_look.h"
+#include "agent/sriov/sriov_card.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "api/sriovnetworkdevice.h"
 #include "kube/store.h"
 
-const struct pci_facts *sriov_look_function(const struct inventory *inventory, const char *address)
+const struct pci_facts *sriov_card_function(const struct inventory *inventory, const char *address)
 {
 	const struct facts *facts = inventory->facts;
 
@@ -23,36 +23,36 @@ const struct pci_facts *sriov_look_function(const struct inventory *inventory, c
 	return NULL;
 }
 
-const struct verdict *sriov_look_verdict(const struct inventory *inventory, const char *address)
+const struct verdict *sriov_card_verdict(const struct inventory *inventory, const char *address)
 {
-	const struct pci_facts *pci = sriov_look_function(inventory, address);
+	const struct pci_facts *pci = sriov_card_function(inventory, address);
 
 	return pci ? &inventory->pci_verdicts[pci - inventory->facts->pci.items] : NULL;
 }
 
-bool sriov_look_is_physical(const struct pci_facts *pci)
+bool sriov_card_is_physical(const struct pci_facts *pci)
 {
 	return pci->role && strcmp(pci->role, "PhysicalFunction") == 0 && pci->total_vfs > 0;
 }
 
-bool sriov_look_is_nic(const struct pci_facts *pci)
+bool sriov_card_is_nic(const struct pci_facts *pci)
 {
-	return sriov_look_is_physical(pci) && pci->class_code &&
+	return sriov_card_is_physical(pci) && pci->class_code &&
 	       strncmp(pci->class_code, "02", 2) == 0 && pci->interface;
 }
 
-const struct pci_facts *sriov_look_card(const char *node_name, const struct inventory *inventory,
+const struct pci_facts *sriov_card_find(const char *node_name, const struct inventory *inventory,
 					const char *name, const struct sriovnetworkdevice *object)
 {
 	const struct facts *facts = inventory->facts;
 
 	if (object && object->spec.address)
-		return sriov_look_function(inventory, object->spec.address);
+		return sriov_card_function(inventory, object->spec.address);
 	for (size_t i = 0; i < facts->pci.len; i++) {
 		const struct pci_facts *pci = &facts->pci.items[i];
 		auto_free char *own = NULL;
 
-		if (!sriov_look_is_nic(pci))
+		if (!sriov_card_is_nic(pci))
 			continue;
 		own = names_sriovnetworkdevice(node_name, pci->interface);
 		if (strcmp(own, name) == 0)
@@ -61,14 +61,14 @@ const struct pci_facts *sriov_look_card(const char *node_name, const struct inve
 	return NULL;
 }
 
-const char *sriov_look_critical(const struct verdict *verdict)
+const char *sriov_card_critical(const struct verdict *verdict)
 {
 	const struct reason *reason = reason_find(verdict->reason);
 
 	return reason && (reason->flags & REASON_CRITICAL) ? reason->name : NULL;
 }
 
-const char *sriov_look_unread(const struct inventory *inventory, const struct pci_facts *pf)
+const char *sriov_card_unread(const struct inventory *inventory, const struct pci_facts *pf)
 {
 	if (!pf->driver || native_driver_lends(pf->driver))
 		return NULL;
@@ -87,7 +87,7 @@ static bool is_before(const struct entry *a, const struct entry *b)
 	return order < 0 || (order == 0 && strcmp(a->name, b->name) < 0);
 }
 
-const char *sriov_look_object(const struct store *objects, const char *address)
+const char *sriov_card_object(const struct store *objects, const char *address)
 {
 	const struct entry *entry;
 	const struct entry *first = NULL;

@@ -372,7 +372,7 @@ static void life_settle(struct life *l)
  * server, the reconcile and the fake task assert on the way what they promise. */
 static void a_random_life_ends_well(void **state)
 {
-	for (uint64_t run = 0; run < 40; run++) {
+	for (uint64_t run = 0; run < 200; run++) {
 		struct life l = { .has_card = true };
 		uint64_t seed = run;
 		size_t writes;

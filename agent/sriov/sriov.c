@@ -435,16 +435,16 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 		.on_gone = on_task_gone,
 		.arg = card,
 	};
-	struct task_outcome none = { .result = TASK_REFUSED };
 	struct err err = { 0 };
 
-	attempt_begin(&card->attempt, &of, job->count, now_ms(sriov));
 	card->task = task_start(&spec, &err);
-	if (card->task)
+	if (card->task) {
+		attempt_begin(&card->attempt, &of,
+			      job->count ? ATTEMPT_CHANGES_ONE : ATTEMPT_CHANGES_NOTHING,
+			      now_ms(sriov));
 		return true;
-	none.reason = xstrdup("HelperFailed");
-	none.message = xstrdup(err.msg);
-	(void)attempt_end(&card->attempt, &none, &backoff, now_ms(sriov));
+	}
+	attempt_not_started(&card->attempt, &of, &backoff, &err, now_ms(sriov));
 	reconcile_enqueue(sriov->reconcile, view->key); /* the status says so */
 	return false;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 
 void attempt_done(struct attempt *attempt)
@@ -18,8 +19,8 @@ static bool is_for(const struct attempt *attempt, const struct attempt_object *o
 	       attempt->generation == object->generation;
 }
 
-void attempt_begin(struct attempt *attempt, const struct attempt_object *object, bool changes,
-		   uint64_t now_ms)
+void attempt_begin(struct attempt *attempt, const struct attempt_object *object,
+		   enum attempt_effect effect, uint64_t now_ms)
 {
 	if (!is_for(attempt, object)) {
 		free(attempt->uid);
@@ -29,35 +30,38 @@ void attempt_begin(struct attempt *attempt, const struct attempt_object *object,
 		attempt->done_ms = 0;
 	}
 	task_outcome_done(&attempt->outcome);
-	attempt->changes = changes;
+	attempt->effect = effect;
 	attempt->began_ms = now_ms;
 }
 
 static uint64_t pause_ms(const struct attempt *attempt, const struct attempt_backoff *backoff)
 {
+	enum task_result result = attempt->outcome.result;
 	uint64_t pause_ms = backoff->first_ms;
 
-	switch (attempt->outcome.result) {
-	case TASK_NONE:
-	case TASK_DONE:
+	if (result == TASK_DONE)
 		return 0;
-	case TASK_HELD:
+	if (result == TASK_HELD && backoff->held_ms > 0)
 		return backoff->held_ms;
-	case TASK_REFUSED:
+	if (result == TASK_REFUSED && backoff->refused_ms > 0)
 		return backoff->refused_ms;
-	case TASK_FAILED:
-		break;
-	}
 	for (unsigned i = 1; i < attempt->failures && pause_ms < backoff->max_ms; i++)
 		pause_ms *= 2;
 	return pause_ms < backoff->max_ms ? pause_ms : backoff->max_ms;
+}
+
+/* May what scans show have changed, now that the task has come to @result? */
+static bool has_changed(enum attempt_effect effect, enum task_result result)
+{
+	return effect == ATTEMPT_CHANGES_MANY ||
+	       (effect == ATTEMPT_CHANGES_ONE && (result == TASK_DONE || result == TASK_FAILED));
 }
 
 bool attempt_end(struct attempt *attempt, struct task_outcome *outcome,
 		 const struct attempt_backoff *backoff, uint64_t now_ms)
 {
 	enum task_result result = outcome->result;
-	bool changed = attempt->changes && (result == TASK_DONE || result == TASK_FAILED);
+	bool changed = has_changed(attempt->effect, result);
 
 	task_outcome_done(&attempt->outcome);
 	attempt->outcome = *outcome;
@@ -69,6 +73,18 @@ bool attempt_end(struct attempt *attempt, struct task_outcome *outcome,
 	if (changed)
 		attempt->changed_ms = now_ms;
 	return changed;
+}
+
+void attempt_not_started(struct attempt *attempt, const struct attempt_object *object,
+			 const struct attempt_backoff *backoff, const struct err *err,
+			 uint64_t now_ms)
+{
+	struct task_outcome outcome = { .result = TASK_REFUSED,
+					.reason = xstrdup("HelperFailed"),
+					.message = xstrdup(err->msg) };
+
+	attempt_begin(attempt, object, ATTEMPT_CHANGES_NOTHING, now_ms);
+	(void)attempt_end(attempt, &outcome, backoff, now_ms);
 }
 
 void attempt_end_unknown(struct attempt *attempt, uint64_t now_ms)

@@ -12,12 +12,21 @@
 
 #include "agent/task/task_line.h"
 
+struct err;
+
 /* How long after an attempt that was not done the next may begin. */
 struct attempt_backoff {
-	uint64_t held_ms;
-	uint64_t refused_ms;
-	uint64_t first_ms; /* one that failed; doubled with each failure in a row ... */
-	uint64_t max_ms;   /* ... up to this                                          */
+	uint64_t held_ms;    /* 0: as after one that failed */
+	uint64_t refused_ms; /* likewise                    */
+	uint64_t first_ms;   /* one that failed; doubled with each failure in a row ... */
+	uint64_t max_ms;     /* ... up to this                                          */
+};
+
+/* What a task may change of what scans show. */
+enum attempt_effect {
+	ATTEMPT_CHANGES_NOTHING,
+	ATTEMPT_CHANGES_ONE,  /* one device: if that is held or refused, nothing was changed      */
+	ATTEMPT_CHANGES_MANY, /* several: one may be held or refused when others have been changed */
 };
 
 /* Of which object, and at which generation. Borrowed. */
@@ -30,7 +39,7 @@ struct attempt_object {
 struct attempt {
 	char *uid; /* of the object that the last was begun for */
 	int64_t generation;
-	bool changes; /* it is to change what scans show   */
+	enum attempt_effect effect;
 	uint64_t began_ms;
 	struct task_outcome outcome; /* TASK_NONE: it runs, or nobody knows */
 	unsigned failures;           /* in a row, for this object           */
@@ -42,14 +51,19 @@ struct attempt {
 
 void attempt_done(struct attempt *attempt);
 
-/* A task begins. @changes: it is to change what scans show. */
-void attempt_begin(struct attempt *attempt, const struct attempt_object *object, bool changes,
-		   uint64_t now_ms);
+/* A task begins. */
+void attempt_begin(struct attempt *attempt, const struct attempt_object *object,
+		   enum attempt_effect effect, uint64_t now_ms);
 
 /* The task came to @outcome, which is taken over (it is empty afterwards). True if what scans show
  * may have changed. */
 bool attempt_end(struct attempt *attempt, struct task_outcome *outcome,
 		 const struct attempt_backoff *backoff, uint64_t now_ms);
+
+/* No task was started: @err says why. It counts as one that was refused with HelperFailed. */
+void attempt_not_started(struct attempt *attempt, const struct attempt_object *object,
+			 const struct attempt_backoff *backoff, const struct err *err,
+			 uint64_t now_ms);
 
 /* The task was stuck and has ended; nobody knows what it came to. */
 void attempt_end_unknown(struct attempt *attempt, uint64_t now_ms);

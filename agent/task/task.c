@@ -1,6 +1,7 @@
 #include "agent/task/task.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <uv.h>
 
 #include "agent/process/helper_place.h"
@@ -15,6 +16,7 @@
 struct task {
 	const char *verb;
 	char *key;
+	struct json_strs keys;
 	void (*on_end)(void *arg, struct task_outcome *outcome);
 	void (*on_gone)(void *arg);
 	void *arg;
@@ -26,6 +28,7 @@ struct task {
 static void release(struct task *task)
 {
 	task_lines_done(&task->lines);
+	json_strs_done(&task->keys);
 	free(task->key);
 	free(task);
 }
@@ -115,6 +118,8 @@ struct task *task_start(const struct task_spec *spec, struct err *err)
 		.on_gone = spec->on_gone,
 		.arg = spec->arg,
 	};
+	for (size_t i = 0; spec->keys && i < spec->keys->len; i++)
+		json_strs_add(&task->keys, spec->keys->items[i]);
 	add_line(spec, &line);
 	args = xcalloc(line.len + 1, sizeof(*args));
 	for (size_t i = 0; i < line.len; i++)
@@ -135,6 +140,11 @@ struct task *task_abandon(struct task *task)
 	helper_run_abandon(task->run);
 	release(task);
 	return NULL;
+}
+
+bool task_has_key(const struct task *task, const char *key)
+{
+	return strcmp(task->key, key) == 0 || json_strs_has(&task->keys, key);
 }
 
 bool task_is_stuck(const struct task *task)

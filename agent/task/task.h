@@ -1,9 +1,10 @@
 /*
- * task: one run of hostdev-helper for one key of a reconcile, which is its act.
+ * task: one run of hostdev-helper for one key of a reconcile, which is its act, and for a set of
+ * keys of what it changes.
  *
  * Owns the child until it has ended, and its lines. A helper past its deadline is stuck: it is not
- * killed (helper_run.h says why), and no other is to be started for its key until it has ended. What
- * the run came to is the caller's to keep: attempt.h.
+ * killed (helper_run.h says why), and no other is to be started for any of its keys until it has
+ * ended. What the run came to is the caller's to keep: attempt.h.
  */
 #pragma once
 
@@ -24,7 +25,8 @@ struct task_spec {
 	const char *node_address; /* may be NULL */
 	uint64_t deadline_ms;
 	const char *verb;              /* static: "vfs"                              */
-	const char *key;               /* for the log                                */
+	const char *key;               /* of the reconcile; for the log              */
+	const struct json_strs *keys;  /* exclusive beside @key; NULL: none          */
 	const struct json_strs *words; /* of the command line, after verb and places */
 	/* It has ended. What it came to may be taken over (it is empty then). The task is gone when
 	 * this returns. NULL: it is stuck; then it stays until on_gone. */
@@ -39,6 +41,9 @@ struct task *task_start(const struct task_spec *spec, struct err *err);
 
 /* Nobody waits for it any more: no callback runs, and it ends by itself. Takes NULL, returns NULL. */
 struct task *task_abandon(struct task *task);
+
+/* Is @key one of its keys? They are its own until it is gone, also while it is stuck. */
+bool task_has_key(const struct task *task, const char *key);
 
 /* Has on_end said that it is stuck? */
 bool task_is_stuck(const struct task *task);

@@ -12,9 +12,12 @@
 
 enum { WORD_MAX = 64, MESSAGE_MAX = 1024 };
 
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
 struct helper_line {
 	char *kind;
 	char *step;
+	char *uuid;
 	char *result;
 	char *reason;
 	char *message;
@@ -23,6 +26,7 @@ struct helper_line {
 static const struct json_row line_map[] = {
 	JSON_STR(struct helper_line, kind, "kind", JSON_REQUIRED),
 	JSON_STR(struct helper_line, step, "step", JSON_OPTIONAL),
+	JSON_STR(struct helper_line, uuid, "uuid", JSON_OPTIONAL),
 	JSON_STR(struct helper_line, result, "result", JSON_OPTIONAL),
 	JSON_STR(struct helper_line, reason, "reason", JSON_OPTIONAL),
 	JSON_STR(struct helper_line, message, "message", JSON_OPTIONAL),
@@ -43,6 +47,7 @@ void task_outcome_done(struct task_outcome *outcome)
 {
 	free(outcome->reason);
 	free(outcome->message);
+	free(outcome->uuid);
 	*outcome = (struct task_outcome){ 0 };
 }
 
@@ -68,6 +73,17 @@ static char *word_or_null(const char *text)
 	return text && limit_is_word(text, WORD_MAX) ? xstrdup(text) : NULL;
 }
 
+/* The API server takes no condition whose reason is anything else. */
+static char *reason_or_null(const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	if (len == 0 || len > WORD_MAX || text[0] < 'A' || text[0] > 'Z' ||
+	    strspn(text, LETTERS) < len)
+		return NULL;
+	return xstrdup(text);
+}
+
 static enum task_result result_of(const char *text)
 {
 	for (size_t i = 0; text && i < ARRAY_LEN(results); i++) {
@@ -83,10 +99,13 @@ static void take_end(struct task_lines *lines, const struct helper_line *line)
 
 	lines->ended = true;
 	outcome->result = result_of(line->result);
-	outcome->message = clean(line->message);
-	if (outcome->result == TASK_DONE)
+	if (outcome->result == TASK_DONE) {
+		outcome->message = clean(line->message);
 		return;
-	outcome->reason = word_or_null(line->reason);
+	}
+	outcome->message = clean(line->message ? line->message : "hostdev-helper does not say why");
+	outcome->uuid = word_or_null(line->uuid);
+	outcome->reason = reason_or_null(line->reason);
 	if (!outcome->reason)
 		outcome->reason = xstrdup("HelperFailed");
 }
@@ -101,6 +120,8 @@ void task_lines_take(struct task_lines *lines, const char *line, size_t len)
 		free(lines->step);
 		lines->step = word_or_null(fields.step);
 	}
+	if (strcmp(fields.kind, "done") == 0)
+		lines->outcome.count++;
 	if (strcmp(fields.kind, "end") == 0)
 		take_end(lines, &fields);
 	json_map_done(line_map, &fields);

@@ -1,6 +1,9 @@
 /*
  * task_line: the lines of one run of hostdev-helper, put together to its outcome. No I/O, and what
  * the helper prints is not trusted: texts are cleaned and cut.
+ *
+ * The "end" line has the result; without one the helper has failed. A helper that changes several
+ * devices prints a "done" line for each one that is as requested.
  */
 #pragma once
 
@@ -12,8 +15,8 @@ struct err;
 enum task_result {
 	TASK_NONE,    /* none is known                                         */
 	TASK_DONE,    /* all is as it was requested                            */
-	TASK_HELD,    /* nothing was changed: somebody uses what would be      */
-	TASK_REFUSED, /* nothing was changed, and trying again does not help   */
+	TASK_HELD,    /* a device was not changed: somebody uses it            */
+	TASK_REFUSED, /* a device was not changed, and trying again is no help */
 	TASK_FAILED,  /* something may have been changed                       */
 };
 
@@ -22,6 +25,8 @@ struct task_outcome {
 	enum task_result result;
 	char *reason;  /* CamelCase, for a condition; NULL when done        */
 	char *message; /* for a person; never NULL but for TASK_NONE        */
+	char *uuid;    /* of the device that the reason is about; NULL: not known */
+	size_t count;  /* devices for which a "done" line came              */
 };
 
 void task_outcome_done(struct task_outcome *outcome);

@@ -1,8 +1,10 @@
 /* attempt: how long what a task came to matters. */
 #include "agent/task/attempt.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "unit/suite.h"
 
 static const struct attempt_object spec = { "u1", 3 };
@@ -26,12 +28,12 @@ static struct task_outcome outcome_of(enum task_result result)
 }
 
 /* One task of a second for @object that ends at @now. */
-static bool run(struct attempt *attempt, const struct attempt_object *object, bool changes,
-		enum task_result result, uint64_t now)
+static bool run(struct attempt *attempt, const struct attempt_object *object,
+		enum attempt_effect effect, enum task_result result, uint64_t now)
 {
 	struct task_outcome outcome = outcome_of(result);
 
-	attempt_begin(attempt, object, changes, now - 1000);
+	attempt_begin(attempt, object, effect, now - 1000);
 	return attempt_end(attempt, &outcome, &backoff, now);
 }
 
@@ -59,7 +61,7 @@ static void attempts_are_repeated(void **state)
 	uint64_t hold_ms = 0;
 
 	for (int i = 0; i < c->times; i++)
-		(void)run(attempt, &spec, true, c->result, 100000);
+		(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, c->result, 100000);
 	assert_non_null(attempt_failure(attempt, &spec, 100000, &hold_ms));
 	assert_int_equal(hold_ms, c->want_ms);
 	assert_non_null(attempt_failure(attempt, &spec, 100001, &hold_ms));
@@ -74,18 +76,57 @@ static void a_failure_is_of_one_state_of_one_object(void **state)
 	uint64_t hold_ms = 7;
 
 	assert_null(attempt_failure(attempt, &spec, 5000, &hold_ms));
-	(void)run(attempt, &spec, true, TASK_FAILED, 5000);
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 5000);
 	assert_null(attempt_failure(attempt, &edited, 5000, &hold_ms));
 	assert_null(attempt_failure(attempt, &recreated, 5000, &hold_ms));
 	assert_int_equal(hold_ms, 7);
 	assert_string_equal(attempt_failure(attempt, &spec, 5000, &hold_ms)->reason,
 			    "NumVFsFailed");
-	(void)run(attempt, &spec, true, TASK_DONE, 9000);
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_DONE, 9000);
 	assert_null(attempt_failure(attempt, &spec, 9000, &hold_ms));
 	/* The next failure is the first again. */
-	(void)run(attempt, &spec, true, TASK_FAILED, 20000);
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 20000);
 	(void)attempt_failure(attempt, &spec, 20000, &hold_ms);
 	assert_int_equal(hold_ms, 1000);
+}
+
+/* Without pauses of their own, what is held or refused is repeated as a failure is. */
+static void all_attempts_may_be_repeated_alike(void **state)
+{
+	const struct attempt_backoff growing = { .first_ms = 1000, .max_ms = 3000 };
+	static const enum task_result results[] = { TASK_HELD, TASK_REFUSED, TASK_FAILED,
+						    TASK_HELD };
+	static const uint64_t want_ms[] = { 1000, 2000, 3000, 3000 };
+	struct attempt *attempt = *state;
+	uint64_t hold_ms = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(results); i++) {
+		struct task_outcome outcome = outcome_of(results[i]);
+
+		attempt_begin(attempt, &spec, ATTEMPT_CHANGES_MANY, 5000);
+		(void)attempt_end(attempt, &outcome, &growing, 6000);
+		assert_non_null(attempt_failure(attempt, &spec, 6000, &hold_ms));
+		assert_int_equal(hold_ms, want_ms[i]);
+	}
+}
+
+static void one_that_was_not_started_is_refused_and_changes_nothing(void **state)
+{
+	struct attempt *attempt = *state;
+	const struct task_outcome *outcome;
+	struct err err = { 0 };
+	uint64_t hold_ms = 0;
+
+	(void)err_set(&err, ERR_RETRY, -ENOENT, "start '/x'");
+	attempt_begin(attempt, &spec, ATTEMPT_CHANGES_MANY, 4000);
+	attempt_not_started(attempt, &spec, &backoff, &err, 5000);
+	outcome = attempt_failure(attempt, &spec, 5000, &hold_ms);
+	assert_int_equal(outcome->result, TASK_REFUSED);
+	assert_string_equal(outcome->reason, "HelperFailed");
+	assert_string_equal(outcome->message, "start '/x'");
+	assert_int_equal(hold_ms, backoff.refused_ms);
+	assert_null(attempt_failure(attempt, &edited, 5000, &hold_ms));
+	assert_false(attempt_is_newer(attempt, 1));
 }
 
 /* Nothing is reported of the last one while the next runs. */
@@ -94,8 +135,8 @@ static void one_that_runs_has_not_failed(void **state)
 	struct attempt *attempt = *state;
 	uint64_t hold_ms = 0;
 
-	(void)run(attempt, &spec, true, TASK_FAILED, 5000);
-	attempt_begin(attempt, &spec, true, 6000);
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 5000);
+	attempt_begin(attempt, &spec, ATTEMPT_CHANGES_ONE, 6000);
 	assert_null(attempt_failure(attempt, &spec, 6000, &hold_ms));
 	attempt_end_unknown(attempt, 7000);
 	assert_null(attempt_failure(attempt, &spec, 7000, &hold_ms));
@@ -118,8 +159,8 @@ static void others_start_over(void **state)
 	uint64_t hold_ms = 0;
 
 	for (int i = 0; i < 5; i++)
-		(void)run(attempt, &spec, true, TASK_FAILED, 5000);
-	(void)run(attempt, c->object, true, TASK_FAILED, 7000);
+		(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 5000);
+	(void)run(attempt, c->object, ATTEMPT_CHANGES_ONE, TASK_FAILED, 7000);
 	(void)attempt_failure(attempt, c->object, 7000, &hold_ms);
 	assert_int_equal(hold_ms, 1000);
 }
@@ -127,14 +168,21 @@ static void others_start_over(void **state)
 static struct change_case {
 	const char *name;
 	enum task_result result;
-	bool changes;
+	enum attempt_effect effect;
 	bool newer;
 } changed[] = {
-	{ "what was changed is seen by a later scan only", TASK_DONE, true, true },
-	{ "what changes nothing that scans show leaves them true", TASK_DONE, false, false },
-	{ "one that failed may have changed something", TASK_FAILED, true, true },
-	{ "one that was refused has not", TASK_REFUSED, true, false },
-	{ "one that found a holder has not", TASK_HELD, true, false },
+	{ "what was changed is seen by a later scan only", TASK_DONE, ATTEMPT_CHANGES_ONE, true },
+	{ "what changes nothing that scans show leaves them true", TASK_DONE,
+	  ATTEMPT_CHANGES_NOTHING, false },
+	{ "a failure that changes nothing does, too", TASK_FAILED, ATTEMPT_CHANGES_NOTHING, false },
+	{ "one that failed may have changed something", TASK_FAILED, ATTEMPT_CHANGES_ONE, true },
+	{ "one that was refused has not", TASK_REFUSED, ATTEMPT_CHANGES_ONE, false },
+	{ "one that found a holder has not", TASK_HELD, ATTEMPT_CHANGES_ONE, false },
+	{ "of several devices, all may be changed", TASK_DONE, ATTEMPT_CHANGES_MANY, true },
+	{ "of several devices, one may fail after another was changed", TASK_FAILED,
+	  ATTEMPT_CHANGES_MANY, true },
+	{ "or be refused", TASK_REFUSED, ATTEMPT_CHANGES_MANY, true },
+	{ "or be held", TASK_HELD, ATTEMPT_CHANGES_MANY, true },
 };
 
 static void scans_before_a_change_are_old(void **state)
@@ -143,7 +191,7 @@ static void scans_before_a_change_are_old(void **state)
 	struct attempt *attempt = *state;
 
 	assert_false(attempt_is_newer(attempt, 0));
-	assert_int_equal(run(attempt, &spec, c->changes, c->result, 5000), c->newer);
+	assert_int_equal(run(attempt, &spec, c->effect, c->result, 5000), c->newer);
 	assert_int_equal(attempt_is_newer(attempt, 5000), c->newer);
 	assert_false(attempt_is_newer(attempt, 5001));
 }
@@ -153,7 +201,7 @@ static void what_was_done_is_done_until_the_next_scan(void **state)
 	struct attempt *attempt = *state;
 
 	assert_false(attempt_is_done(attempt, &spec, 0));
-	(void)run(attempt, &spec, false, TASK_DONE, 5000); /* from 4000 */
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_NOTHING, TASK_DONE, 5000); /* from 4000 */
 	assert_true(attempt_is_done(attempt, &spec, 4000));
 	assert_false(attempt_is_done(attempt, &spec, 4001));
 	assert_false(attempt_is_done(attempt, &edited, 4000));
@@ -165,10 +213,10 @@ static void what_was_done_for_another_spec_is_not_done_for_this(void **state)
 {
 	struct attempt *attempt = *state;
 
-	(void)run(attempt, &spec, false, TASK_DONE, 5000);
-	(void)run(attempt, &edited, false, TASK_FAILED, 7000);
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_NOTHING, TASK_DONE, 5000);
+	(void)run(attempt, &edited, ATTEMPT_CHANGES_NOTHING, TASK_FAILED, 7000);
 	assert_false(attempt_is_done(attempt, &edited, 4000));
-	(void)run(attempt, &edited, false, TASK_DONE, 9000);
+	(void)run(attempt, &edited, ATTEMPT_CHANGES_NOTHING, TASK_DONE, 9000);
 	assert_true(attempt_is_done(attempt, &edited, 4000));
 }
 
@@ -182,6 +230,10 @@ int main(void)
 	suite_rows(&suite, changed, scans_before_a_change_are_old);
 	suite_add(&suite, "a failure is of one state of one object",
 		  a_failure_is_of_one_state_of_one_object, NULL);
+	suite_add(&suite, "all attempts may be repeated alike", all_attempts_may_be_repeated_alike,
+		  NULL);
+	suite_add(&suite, "one that was not started is refused, and changes nothing",
+		  one_that_was_not_started_is_refused_and_changes_nothing, NULL);
 	suite_add(&suite, "one that runs has not failed", one_that_runs_has_not_failed, NULL);
 	suite_add(&suite, "what was done is done until the next scan",
 		  what_was_done_is_done_until_the_next_scan, NULL);

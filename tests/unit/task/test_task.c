@@ -56,8 +56,11 @@ static void bench_start(struct bench *b, const char *body)
 {
 	struct helper_place place = { .state_dir = "/state", .sysfs_root = "/tree" };
 	struct json_strs words = { 0 };
+	struct json_strs keys = { 0 };
 
 	fake_helper_init(&b->fake, body);
+	json_strs_add(&keys, "0000:03:10.0");
+	json_strs_add(&keys, "0000:03:10.2");
 	place.path = b->fake.path;
 	json_strs_add(&words, "address=0000:03:00.0");
 	json_strs_add(&words, "count=2");
@@ -67,12 +70,14 @@ static void bench_start(struct bench *b, const char *body)
 						  .deadline_ms = AMPLE_MS,
 						  .verb = "vfs",
 						  .key = "node1-eth1",
+						  .keys = &keys,
 						  .words = &words,
 						  .on_end = on_end,
 						  .on_gone = on_gone,
 						  .arg = b },
 			     &b->err);
 	json_strs_done(&words);
+	json_strs_done(&keys);
 	assert_int_equal(b->ended, 0);
 }
 
@@ -156,6 +161,14 @@ static void run_until_step(struct bench *b, const char *step)
 	}
 }
 
+static void assert_has_keys(const struct task *task)
+{
+	assert_true(task_has_key(task, "node1-eth1"));
+	assert_true(task_has_key(task, "0000:03:10.0"));
+	assert_true(task_has_key(task, "0000:03:10.2"));
+	assert_false(task_has_key(task, "0000:03:10.1"));
+}
+
 static void a_stuck_one_stays_until_it_has_ended(void **state)
 {
 	struct bench *b = *state;
@@ -163,9 +176,11 @@ static void a_stuck_one_stays_until_it_has_ended(void **state)
 
 	bench_start(b, STEP("Unbind") HANG END("\"Done\""));
 	assert_false(task_is_stuck(b->task));
+	assert_has_keys(b->task);
 	run_until_step(b, "in step Unbind");
 	pass_deadlines(b);
 	assert_int_equal(b->stuck, 1);
+	assert_has_keys(b->task);
 	text = task_describe(b->task);
 	assert_non_null(strstr(text, "hostdev-helper (pid "));
 	assert_non_null(strstr(text, ") is blocked in step Unbind"));

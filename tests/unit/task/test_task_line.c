@@ -43,6 +43,18 @@ static struct outcome_case {
 	  { "{'kind':'end','result':'Done'}", "{'kind':'end','result':'Failed','reason':'X'}" },
 	  0,
 	  "d - " },
+	{ "a reason that the API server would not take is none",
+	  { "{'kind':'end','result':'Failed','reason':'a-b','message':'m'}" },
+	  0,
+	  " HelperFailed m" },
+	{ "nor is one that begins small",
+	  { "{'kind':'end','result':'Failed','reason':'noSpace','message':'m'}" },
+	  0,
+	  " HelperFailed m" },
+	{ "a failure without a message says so",
+	  { "{'kind':'end','result':'Odd'}" },
+	  0,
+	  " HelperFailed hostdev-helper does not say why" },
 	{ "lines that cannot be read are passed over",
 	  { "{", "[]", "7", "{'kind':'end','result':'Done'}" },
 	  0,
@@ -61,6 +73,40 @@ static struct outcome_case {
 	  " X a\\x1bb" },
 };
 
+/* A helper that changes several devices. */
+static struct outcome_case several[] = {
+	{ "all done",
+	  { "{'kind':'step','uuid':'u1','step':'Create'}", "{'kind':'done','uuid':'u1'}",
+	    "{'kind':'done','uuid':'u1'}", "{'kind':'end','result':'Done'}" },
+	  0,
+	  "d 2 -" },
+	{ "one failed",
+	  { "{'kind':'step','uuid':'u1','step':'Create'}", "{'kind':'done','uuid':'u1'}",
+	    "{'kind':'end','result':'Failed','reason':'CreateFailed','uuid':'u2','message':'no'}" },
+	  0,
+	  " 1 u2" },
+	{ "one is held",
+	  { "{'kind':'end','result':'Held','reason':'Held','uuid':'u2','message':'qemu'}" },
+	  0,
+	  "h 0 u2" },
+	{ "lines that are no JSON are passed over",
+	  { "garbage", "{'kind':'done','uuid':'u1'}", "{'kind':'end','result':'Done'}" },
+	  0,
+	  "d 1 -" },
+	{ "no end is a failure",
+	  { "{'kind':'step','uuid':'u1','step':'Create'}", "{'kind':'done','uuid':'u1'}" },
+	  0,
+	  " 1 -" },
+	{ "a UUID that is no word is none",
+	  { "{'kind':'end','result':'Held','reason':'Held','uuid':'a b','message':'qemu'}" },
+	  0,
+	  "h 0 -" },
+	{ "what comes after the end does not count",
+	  { "{'kind':'end','result':'Done'}", "{'kind':'done','uuid':'u1'}" },
+	  0,
+	  "d 0 -" },
+};
+
 static const char *const letters[] = {
 	[TASK_NONE] = "-",    [TASK_DONE] = "d",  [TASK_HELD] = "h",
 	[TASK_REFUSED] = "r", [TASK_FAILED] = "",
@@ -68,13 +114,10 @@ static const char *const letters[] = {
 
 SUITE_CLOSING(task_lines, struct task_lines, task_lines_done);
 
-static void outcomes_match(void **state)
+static void end_lines(struct task_lines *lines, const struct outcome_case *c,
+		      struct task_outcome *ret_outcome)
 {
-	const struct outcome_case *c = suite_row(state);
-	struct task_lines *lines = *state;
-	struct task_outcome outcome = { 0 };
 	struct err err = { 0 };
-	auto_free char *said = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(c->lines) && c->lines[i]; i++) {
 		auto_free char *line = xstrdup(c->lines[i]);
@@ -85,9 +128,31 @@ static void outcomes_match(void **state)
 	}
 	if (c->result < 0)
 		(void)err_set(&err, ERR_RETRY, c->result, "it was killed");
-	task_lines_end(lines, "vfs", c->result, &err, &outcome);
+	task_lines_end(lines, "vfs", c->result, &err, ret_outcome);
+}
+
+static void outcomes_match(void **state)
+{
+	const struct outcome_case *c = suite_row(state);
+	struct task_outcome outcome = { 0 };
+	auto_free char *said = NULL;
+
+	end_lines(*state, c, &outcome);
 	said = xasprintf("%s %s %s", letters[outcome.result], outcome.reason ? outcome.reason : "-",
 			 outcome.message);
+	assert_string_equal(said, c->want);
+	task_outcome_done(&outcome);
+}
+
+static void devices_match(void **state)
+{
+	const struct outcome_case *c = suite_row(state);
+	struct task_outcome outcome = { 0 };
+	auto_free char *said = NULL;
+
+	end_lines(*state, c, &outcome);
+	said = xasprintf("%s %zu %s", letters[outcome.result], outcome.count,
+			 outcome.uuid ? outcome.uuid : "-");
 	assert_string_equal(said, c->want);
 	task_outcome_done(&outcome);
 }
@@ -111,6 +176,7 @@ int main(void)
 
 	suite_fixture(&suite, &task_lines_fixture);
 	suite_rows(&suite, cases, outcomes_match);
+	suite_rows(&suite, several, devices_match);
 	suite_add(&suite, "a long message is cut", a_long_message_is_cut, NULL);
 	return suite_run(&suite, "task_line");
 }

@@ -237,16 +237,16 @@ static void make_mdevs(struct node_agent *agent, struct uv_loop_s *loop)
 	const struct binder_options *options = &agent->options.binder;
 
 	agent->mdevs = mdevs_new(&(struct mdevs_deps){
-		.jobs = { .loop = loop,
-			  .clock = agent->clock,
-			  .helper = options->helper,
-			  .deadline_ms = options->deadline_ms },
+		.loop = loop,
+		.clock = agent->clock,
+		.helper = options->helper,
+		.deadline_ms = options->deadline_ms,
 		.events = agent->events,
 		.parents = agent->devices[INVENTORY_MDEV_PARENT].informer,
 		.node_name = agent->options.node_name,
 		.lend = agent->lend,
-		.moved = tie_moved,
-		.changed = tie_mdevs,
+		.on_moved = tie_moved,
+		.on_changed = tie_mdevs,
 		.report = tie_mdev_trouble,
 		.otherwise = tie_vgpu_resource,
 		.arg = agent,

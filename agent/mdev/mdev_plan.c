@@ -8,6 +8,7 @@
 #include "agent/inventory/mdev_names.h"
 #include "agent/mdev/mdev_uuid.h"
 #include "agent/mdev/mdev_wish.h"
+#include "agent/task/task_line.h"
 #include "base/array.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -341,4 +342,98 @@ void mdev_plan_done(struct mdev_plan *plan)
 		json_strs_done(&item->in_use);
 	}
 	array_done(plan);
+}
+
+/* --- the condition Configured ------------------------------------------------------------------ */
+
+/* clang-format off */
+static const struct {
+	const char *reason;
+	const char *message; /* NULL: it has figures in it */
+} conditions[] = {
+	[MDEV_UNCONFIGURED] = { "NotConfigured",
+		"the HostDeviceConfig names no type of mediated devices for this node" },
+	[MDEV_DISABLED]     = { "Disabled",
+		"mediatedDevicesConfiguration.enabled is false: hostdev creates and removes nothing" },
+	[MDEV_NO_TYPE_FITS] = { "NoTypeFits",
+		"its driver supports none of the types that the HostDeviceConfig names for this node" },
+	[MDEV_NOT_DEALT]    = { "NoneAvailable",
+		"its driver cannot create an instance of the types in the HostDeviceConfig now" },
+	[MDEV_TAKEN]        = { "OtherInstances",
+		"it has instances of a type that the HostDeviceConfig does not name, and hostdev did not "
+		"create them; remove them, or leave the device to whoever created them" },
+	[MDEV_INCOMPLETE]   = { "Creating",       NULL },
+	[MDEV_COMPLETE]     = { "Configured",     NULL },
+	[MDEV_TO_REMOVE]    = { "Removing",       NULL },
+	[MDEV_IN_USE]       = { "InUse",          NULL },
+};
+/* clang-format on */
+
+static char *state_message(const struct mdev_parent_plan *plan, const char *holder)
+{
+	switch (plan->state) {
+	case MDEV_INCOMPLETE:
+		return xasprintf("%zu instances of '%s' exist, and %zu are still to be created",
+				 plan->there, plan->type, plan->create.len);
+	case MDEV_COMPLETE:
+		return xasprintf("all %zu instances of '%s' exist", plan->there, plan->type);
+	case MDEV_TO_REMOVE:
+		return xasprintf(
+			"%zu instances of a type that the HostDeviceConfig no longer names are to "
+			"be removed",
+			plan->remove.len);
+	case MDEV_IN_USE:
+		return xasprintf(
+			"%zu instances of a type that the HostDeviceConfig no longer names are in "
+			"use, and will be removed when they are free: %s by %s",
+			plan->in_use.len, plan->in_use.items[0],
+			holder ? holder : "an unknown user");
+	case MDEV_UNCONFIGURED:
+	case MDEV_DISABLED:
+	case MDEV_NO_TYPE_FITS:
+	case MDEV_NOT_DEALT:
+	case MDEV_TAKEN:
+		return xstrdup(conditions[plan->state].message);
+	}
+	abort();
+}
+
+bool mdev_plan_has_work(const struct mdev_parent_plan *plan)
+{
+	return plan->create.len + plan->remove.len + plan->forget.len > 0;
+}
+
+static void set_obstacle(const struct mdev_obstacle *obstacle, struct mdev_condition *condition)
+{
+	const struct task_outcome *failure = obstacle->failure;
+
+	if (obstacle->stuck) {
+		condition->reason = xstrdup("Stuck");
+		condition->message = xstrdup(obstacle->stuck);
+		return;
+	}
+	condition->reason = xstrdup(failure->result == TASK_HELD ? "InUse" : failure->reason);
+	condition->message = task_outcome_text(failure);
+}
+
+void mdev_condition_make(const struct mdev_parent_plan *plan, const struct mdev_obstacle *obstacle,
+			 struct mdev_condition *ret_condition)
+{
+	struct mdev_condition condition = { .configured = plan->state == MDEV_COMPLETE };
+
+	if ((obstacle->stuck || obstacle->failure) && mdev_plan_has_work(plan)) {
+		condition.configured = false;
+		set_obstacle(obstacle, &condition);
+	} else {
+		condition.reason = xstrdup(conditions[plan->state].reason);
+		condition.message = state_message(plan, obstacle->holder);
+	}
+	*ret_condition = condition;
+}
+
+void mdev_condition_done(struct mdev_condition *condition)
+{
+	free(condition->reason);
+	free(condition->message);
+	*condition = (struct mdev_condition){ 0 };
 }

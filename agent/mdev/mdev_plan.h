@@ -1,5 +1,6 @@
 /*
- * mdev_plan: what must be made or removed so that this node has the mediated devices that are wanted.
+ * mdev_plan: what must be made or removed so that this node has the mediated devices that are wanted,
+ * and the condition of each parent.
  *
  * Pure: facts and wish in, one small plan for each parent out, the same each time. One type for each
  * parent: the one that it has; those without any are dealt out, in the order of their addresses, to the
@@ -15,6 +16,7 @@
 
 struct facts;
 struct mdev_wish;
+struct task_outcome;
 
 enum {
 	MDEV_RUN_MAX =
@@ -67,3 +69,24 @@ struct mdev_plan_case {
 
 void mdev_plan_make(const struct mdev_plan_case *c, struct mdev_plan *ret_plan);
 void mdev_plan_done(struct mdev_plan *plan);
+
+/* Is there anything to create, to remove or to forget? */
+bool mdev_plan_has_work(const struct mdev_parent_plan *plan);
+
+/* The condition Configured of a parent. Texts are its own. */
+struct mdev_condition {
+	bool configured;
+	char *reason;
+	char *message;
+};
+
+/* Why a plan is not carried out at once. Borrowed; NULL: not the case, or not known. */
+struct mdev_obstacle {
+	const char *stuck;                  /* what a helper of the parent is blocked in    */
+	const struct task_outcome *failure; /* what the last attempt at the plan came to    */
+	const char *holder;                 /* who uses the first instance of @plan->in_use */
+};
+
+void mdev_condition_make(const struct mdev_parent_plan *plan, const struct mdev_obstacle *obstacle,
+			 struct mdev_condition *ret_condition);
+void mdev_condition_done(struct mdev_condition *condition);

@@ -6,12 +6,14 @@
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
 #include "agent/lend/lend.h"
-#include "agent/mdev/mdev_fare.h"
 #include "agent/mdev/mdev_plan.h"
 #include "agent/mdev/mdev_type.h"
 #include "agent/mdev/mdev_wish.h"
+#include "agent/task/attempt.h"
+#include "agent/task/task.h"
 #include "api/mediateddeviceparent.h"
 #include "api/names.h"
+#include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "kube/audit.h"
@@ -20,106 +22,297 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-/* What was told last of one parent. */
-struct told {
-	struct mdev_fare fare;
-	char *reason; /* the fare's, kept */
-	char *event;  /* reason of the last event; NULL: none since it went well */
-	struct api_condition_value value;
+enum { EACH_INSTANCE_MS = 500 };
+
+/* One parent for which there is a condition, or was a task. */
+struct parent {
+	struct mdevs *mdevs;
+	char *name;
+	struct task *task; /* NULL: none runs and none is stuck */
+	bool removes;      /* the task, or the last one         */
+	struct attempt attempt;
+	struct mdev_condition condition;
+	struct api_condition_value value; /* of the condition, for publish */
+	char *event; /* reason of the last failure that has an event; NULL: it was done since */
 };
 
 struct mdevs {
 	struct mdevs_deps deps;
-	struct mdev_jobs *jobs;
 	struct mdev_view view;
 	struct mdev_type *type;
 	struct json_pairs labels;
 	bool has_labels;
 	struct mdev_wish wish;
-	struct map *told; /* parent -> struct told */
+	struct map *parents; /* name -> struct parent */
+	size_t running;      /* tasks without those that are stuck */
 	struct clock_timer *timer;
 };
 
-/* --- what is told ---------------------------------------------------------------------------- */
+static const struct attempt_backoff backoff = {
+	.first_ms = MDEVS_RETRY_MS,
+	.max_ms = MDEVS_RETRY_MAX_MS,
+};
 
-static void told_free(struct told *told)
+static uint64_t now_ms(const struct mdevs *mdevs)
 {
-	mdev_fare_done(&told->fare);
-	free(told->reason);
-	free(told->event);
-	free(told);
+	return clock_now_ms(mdevs->deps.clock);
 }
 
-static struct told *told_of(struct mdevs *mdevs, const char *parent)
+static struct parent *parent_of(struct mdevs *mdevs, const char *name)
 {
-	struct told *told = map_get(mdevs->told, parent);
+	struct parent *parent = map_get(mdevs->parents, name);
 
-	if (!told) {
-		told = xcalloc(1, sizeof(*told));
-		map_set(mdevs->told, parent, told);
-	}
-	return told;
+	if (parent)
+		return parent;
+	parent = xcalloc(1, sizeof(*parent));
+	parent->mdevs = mdevs;
+	parent->name = xstrdup(name);
+	map_set(mdevs->parents, name, parent);
+	return parent;
 }
 
-static bool same(const char *a, const char *b)
+static void parent_free(struct parent *parent)
+{
+	task_abandon(parent->task);
+	attempt_done(&parent->attempt);
+	mdev_condition_done(&parent->condition);
+	free(parent->event);
+	free(parent->name);
+	free(parent);
+}
+
+/* From the loop, as several reasons may come in a row. */
+static void plan_soon(struct mdevs *mdevs)
+{
+	clock_timer_start(mdevs->deps.clock, mdevs->timer, 0);
+}
+
+/* --- events and conditions ------------------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 /* The event is on the object of the parent, if the API server has it by now. */
-static void tell_outcome(struct mdevs *mdevs, const char *parent,
-			 const struct mdev_outcome *outcome)
+static void record_event(const struct parent *parent, const char *reason, const char *message,
+			 bool warning)
 {
-	auto_free char *name = names_mediateddeviceparent(mdevs->deps.node_name, parent);
-	auto_free char *message = xasprintf("%zu mediated devices %s", outcome->count,
-					    outcome->removes ? "removed" : "made");
+	const struct mdevs_deps *deps = &parent->mdevs->deps;
+	auto_free char *name = names_mediateddeviceparent(deps->node_name, parent->name);
 	const struct mediateddeviceparent *object =
-		store_object(informer_store(mdevs->deps.parents), name);
-	const char *done = outcome->removes ? "MediatedDevicesRemoved" : "MediatedDevicesMade";
+		store_object(informer_store(deps->parents), name);
 
 	audit_record(
-		mdevs->deps.events,
+		deps->events,
 		&(struct events_about){ &mediateddeviceparent_kind, object ? &object->meta : NULL },
 		&(struct audit){
-			.action = outcome->removes ? "remove" : "create",
-			.result = outcome->done   ? "Done"
-				  : outcome->held ? "Held"
-						  : "Failed",
+			.action = parent->removes ? "remove" : "create",
+			.result = audit_result(reason, warning),
 			.kind = mediateddeviceparent_kind.kind,
 			.device = name,
-			.node = mdevs->deps.node_name,
-			.reason = outcome->done ? done : outcome->reason,
-			.message = outcome->done ? message : outcome->message,
-			.warning = !outcome->done,
+			.node = deps->node_name,
+			.reason = reason,
+			.message = message,
+			.warning = warning,
 		});
 }
 
-/* Takes @fare. */
-static void tell(struct mdevs *mdevs, const char *parent, struct mdev_fare *fare)
+static void record_done(struct parent *parent, size_t count)
 {
-	struct told *told = told_of(mdevs, parent);
+	auto_free char *message =
+		xasprintf("%zu mediated devices %s", count, parent->removes ? "removed" : "made");
 
-	if (same(told->reason, fare->reason) && same(told->fare.message, fare->message)) {
-		mdev_fare_done(fare);
+	free(parent->event);
+	parent->event = NULL;
+	if (count > 0)
+		record_event(parent,
+			     parent->removes ? "MediatedDevicesRemoved" : "MediatedDevicesMade",
+			     message, false);
+}
+
+/* The same failure again is no news. */
+static void record_failure(struct parent *parent, const char *reason, const char *message)
+{
+	if (same_text(parent->event, reason))
+		return;
+	record_event(parent, reason, message, true);
+	free(parent->event);
+	parent->event = xstrdup(reason);
+}
+
+/* Takes @condition. */
+static void set_condition(struct parent *parent, struct mdev_condition *condition)
+{
+	const struct mdevs_deps *deps = &parent->mdevs->deps;
+
+	if (same_text(parent->condition.reason, condition->reason) &&
+	    same_text(parent->condition.message, condition->message)) {
+		mdev_condition_done(condition);
 		return;
 	}
-	mdev_fare_done(&told->fare);
-	free(told->reason);
-	told->reason = xstrdup(fare->reason);
-	told->fare = *fare;
-	told->fare.reason = told->reason;
-	told->value = mdev_fare_value(&told->fare);
-	mdevs->deps.changed(mdevs->deps.arg);
+	mdev_condition_done(&parent->condition);
+	parent->condition = *condition;
+	parent->value = (struct api_condition_value){
+		.type = "Configured",
+		.status = condition->configured ? API_TRUE : API_FALSE,
+		.reason = condition->reason,
+		.message = condition->message,
+	};
+	deps->on_changed(deps->arg);
 }
 
 const struct api_condition_value *mdevs_condition(const struct mdevs *mdevs, const char *parent)
 {
-	const struct told *told = map_get(mdevs->told, parent);
+	const struct parent *known = map_get(mdevs->parents, parent);
 
-	return told && told->reason ? &told->value : NULL;
+	return known && known->condition.reason ? &known->value : NULL;
 }
 
-/* --- the type manager ---------------------------------------------------------------------------- */
+/* --- tasks ------------------------------------------------------------------------------------- */
+
+static char *describe_stuck(const struct task *task)
+{
+	auto_free char *what = task_describe(task);
+
+	return xasprintf("%s; the agent changes nothing else here until it ends: see the node's "
+			 "kernel log",
+			 what);
+}
+
+/* What the task has done is seen by the next scan only. */
+static void on_task_change(struct mdevs *mdevs)
+{
+	lend_touch(mdevs->deps.lend);
+	mdevs->deps.on_moved(mdevs->deps.arg);
+	plan_soon(mdevs);
+}
+
+static void on_task_end(void *arg, struct task_outcome *outcome)
+{
+	struct parent *parent = arg;
+	struct mdevs *mdevs = parent->mdevs;
+	auto_free char *message =
+		outcome ? task_outcome_text(outcome) : describe_stuck(parent->task);
+
+	mdevs->running--;
+	if (!outcome)
+		record_failure(parent, "Stuck", message);
+	else if (outcome->result == TASK_DONE)
+		record_done(parent, outcome->count);
+	else
+		record_failure(parent, outcome->reason, message);
+	if (outcome) {
+		parent->task = NULL;
+		(void)attempt_end(&parent->attempt, outcome, &backoff, now_ms(mdevs));
+	}
+	on_task_change(mdevs);
+}
+
+static void on_task_gone(void *arg)
+{
+	struct parent *parent = arg;
+	struct mdevs *mdevs = parent->mdevs;
+
+	parent->task = NULL;
+	attempt_end_unknown(&parent->attempt, now_ms(mdevs));
+	on_task_change(mdevs);
+}
+
+static bool creates(const struct mdev_parent_plan *plan)
+{
+	return plan->create.len > 0;
+}
+
+/* What has failed for one type is not known to fail for another. */
+static struct attempt_object attempt_object(const struct mdev_parent_plan *plan)
+{
+	return (struct attempt_object){ .uid = creates(plan) ? plan->type : "" };
+}
+
+static void add_word(struct json_strs *words, const char *key, const char *value)
+{
+	auto_free char *word = xasprintf("%s=%s", key, value);
+
+	json_strs_add(words, word);
+}
+
+static void add_uuids(const struct json_strs *from, struct json_strs *words, struct json_strs *keys)
+{
+	for (size_t i = 0; i < from->len; i++) {
+		add_word(words, "uuid", from->items[i]);
+		json_strs_add(keys, from->items[i]);
+	}
+}
+
+static void make_words(const struct mdev_parent_plan *plan, struct json_strs *words,
+		       struct json_strs *keys)
+{
+	add_word(words, "parent", plan->parent);
+	add_word(words, "owner", MDEV_OWNER_TYPES);
+	if (creates(plan)) {
+		add_word(words, "type", plan->type);
+		add_uuids(&plan->create, words, keys);
+		return;
+	}
+	add_uuids(&plan->remove, words, keys);
+	add_uuids(&plan->forget, words, keys);
+}
+
+static void start_task(struct parent *parent, const struct mdev_parent_plan *plan)
+{
+	struct mdevs *mdevs = parent->mdevs;
+	const struct attempt_object of = attempt_object(plan);
+	struct json_strs words = { 0 };
+	struct json_strs keys = { 0 };
+	struct err err = { 0 };
+
+	make_words(plan, &words, &keys);
+	parent->removes = !creates(plan);
+	parent->task = task_start(
+		&(struct task_spec){
+			.loop = mdevs->deps.loop,
+			.helper = &mdevs->deps.helper,
+			.deadline_ms = mdevs->deps.deadline_ms + keys.len * EACH_INSTANCE_MS,
+			.verb = parent->removes ? "mdev-remove" : "mdev-create",
+			.key = parent->name,
+			.keys = &keys,
+			.words = &words,
+			.on_end = on_task_end,
+			.on_gone = on_task_gone,
+			.arg = parent,
+		},
+		&err);
+	json_strs_done(&words);
+	json_strs_done(&keys);
+	if (parent->task) {
+		mdevs->running++;
+		attempt_begin(&parent->attempt, &of, ATTEMPT_CHANGES_MANY, now_ms(mdevs));
+		return;
+	}
+	attempt_not_started(&parent->attempt, &of, &backoff, &err, now_ms(mdevs));
+	record_failure(parent, "HelperFailed", err.msg);
+}
+
+/* Returns for how long the plan must wait; UINT64_MAX: it runs, or something has to change first, which
+ * plans again. */
+static uint64_t start_or_wait(struct parent *parent, const struct mdev_parent_plan *plan)
+{
+	const struct mdevs *mdevs = parent->mdevs;
+	const struct attempt_object of = attempt_object(plan);
+	uint64_t hold_ms = 0;
+
+	if (parent->task || mdevs->running >= MDEVS_TASKS_MAX ||
+	    attempt_is_newer(&parent->attempt, mdevs->view.inventory->began_ms))
+		return UINT64_MAX;
+	if (attempt_failure(&parent->attempt, &of, now_ms(mdevs), &hold_ms) && hold_ms > 0)
+		return hold_ms;
+	start_task(parent, plan);
+	return attempt_failure(&parent->attempt, &of, now_ms(mdevs), &hold_ms) ? hold_ms
+									       : UINT64_MAX;
+}
+
+/* --- plans ------------------------------------------------------------------------------------- */
 
 static bool is_free(void *arg, const char *uuid)
 {
@@ -129,56 +322,52 @@ static bool is_free(void *arg, const char *uuid)
 	return lend_is_free(mdevs->deps.lend, uuid, &holder);
 }
 
-static void fare_of(struct mdevs *mdevs, const struct mdev_parent_plan *plan)
-{
-	auto_free char *holder = NULL;
-	struct mdev_fare fare;
-
-	if (plan->in_use.len > 0)
-		(void)lend_is_free(mdevs->deps.lend, plan->in_use.items[0], &holder);
-	fare = mdev_fare(plan, mdev_jobs_trouble(mdevs->jobs, plan->parent), holder);
-	tell(mdevs, plan->parent, &fare);
-}
-
-/* True if there is something to do for the parent. */
-static bool job_of(const struct mdev_parent_plan *plan, struct mdev_job *ret_job)
-{
-	bool create = plan->create.len > 0;
-
-	*ret_job = (struct mdev_job){
-		.parent = plan->parent,
-		.type = create ? plan->type : NULL,
-		.owner = MDEV_OWNER_TYPES,
-		.uuids = create ? &plan->create : &plan->remove,
-		.more = create ? NULL : &plan->forget,
-	};
-	return plan->create.len + plan->remove.len + plan->forget.len > 0;
-}
-
-static void start_some(struct mdevs *mdevs, const struct mdev_plan *plan)
+static void start_tasks(struct mdevs *mdevs, const struct mdev_plan *plan)
 {
 	uint64_t wait_ms = UINT64_MAX;
-	uint64_t one_ms;
-	struct mdev_job job;
 
 	for (size_t i = 0; i < plan->len; i++) {
-		if (!job_of(&plan->items[i], &job))
-			continue;
-		if (mdev_jobs_may_start(mdevs->jobs, job.parent, mdevs->view.inventory->began_ms,
-					&one_ms))
-			mdev_jobs_start(mdevs->jobs, &job);
-		else if (one_ms < wait_ms)
+		const struct mdev_parent_plan *one = &plan->items[i];
+		uint64_t one_ms = UINT64_MAX;
+
+		if (mdev_plan_has_work(one))
+			one_ms = start_or_wait(parent_of(mdevs, one->parent), one);
+		if (one_ms < wait_ms)
 			wait_ms = one_ms;
 	}
 	if (wait_ms < UINT64_MAX)
-		clock_timer_start(mdevs->deps.jobs.clock, mdevs->timer, wait_ms);
+		clock_timer_start(mdevs->deps.clock, mdevs->timer, wait_ms);
 }
 
-static void look(struct mdevs *mdevs)
+static void update_condition(struct mdevs *mdevs, const struct mdev_parent_plan *plan)
+{
+	struct parent *parent = parent_of(mdevs, plan->parent);
+	const struct attempt_object of = attempt_object(plan);
+	auto_free char *holder = NULL;
+	auto_free char *stuck = NULL;
+	struct mdev_condition condition;
+	uint64_t hold_ms;
+
+	if (plan->in_use.len > 0)
+		(void)lend_is_free(mdevs->deps.lend, plan->in_use.items[0], &holder);
+	if (parent->task && task_is_stuck(parent->task))
+		stuck = describe_stuck(parent->task);
+	mdev_condition_make(
+		plan,
+		&(struct mdev_obstacle){
+			.stuck = stuck,
+			.failure = attempt_failure(&parent->attempt, &of, now_ms(mdevs), &hold_ms),
+			.holder = holder,
+		},
+		&condition);
+	set_condition(parent, &condition);
+}
+
+static void plan_parents(struct mdevs *mdevs)
 {
 	struct mdev_plan plan;
 
-	clock_timer_stop(mdevs->deps.jobs.clock, mdevs->timer);
+	clock_timer_stop(mdevs->deps.clock, mdevs->timer);
 	if (!mdevs->view.inventory || !mdevs->view.config || !mdevs->has_labels)
 		return;
 	mdev_plan_make(&(struct mdev_plan_case){ .node_name = mdevs->deps.node_name,
@@ -187,42 +376,18 @@ static void look(struct mdevs *mdevs)
 						 .is_free = is_free,
 						 .arg = mdevs },
 		       &plan);
-	start_some(mdevs, &plan);
+	start_tasks(mdevs, &plan);
 	for (size_t i = 0; i < plan.len; i++)
-		fare_of(mdevs, &plan.items[i]);
+		update_condition(mdevs, &plan.items[i]);
 	mdev_plan_done(&plan);
 }
 
 static void on_timer(void *arg)
 {
-	look(arg);
+	plan_parents(arg);
 }
 
-/* From the loop, as one of several reasons may come in a row. */
-static void look_soon(struct mdevs *mdevs)
-{
-	clock_timer_start(mdevs->deps.jobs.clock, mdevs->timer, 0);
-}
-
-/* The same trouble again is no news. */
-static void on_ended(void *arg, const char *parent, const struct mdev_outcome *outcome)
-{
-	struct mdevs *mdevs = arg;
-	struct told *told = told_of(mdevs, parent);
-	const char *reason = outcome && !outcome->done ? outcome->reason : NULL;
-
-	if (outcome && (outcome->done ? outcome->count > 0 : reason && !same(told->event, reason)))
-		tell_outcome(mdevs, parent, outcome);
-	if (outcome) {
-		free(told->event);
-		told->event = xstrdup_or_null(reason);
-	}
-	lend_touch(mdevs->deps.lend);
-	mdevs->deps.moved(mdevs->deps.arg);
-	look_soon(mdevs);
-}
-
-static void wish(struct mdevs *mdevs)
+static void update_wish(struct mdevs *mdevs)
 {
 	struct mdev_wish now;
 
@@ -233,15 +398,15 @@ static void wish(struct mdevs *mdevs)
 	}
 	mdev_wish_done(&mdevs->wish);
 	mdevs->wish = now;
-	look_soon(mdevs);
+	plan_soon(mdevs);
 }
 
-/* --- what it hears --------------------------------------------------------------------------------- */
+/* --- changes ----------------------------------------------------------------------------------- */
 
 void mdevs_set(struct mdevs *mdevs, const struct inventory *inventory)
 {
 	mdevs->view.inventory = inventory;
-	look(mdevs);
+	plan_parents(mdevs);
 }
 
 void mdevs_set_config(struct mdevs *mdevs, const struct config *config)
@@ -249,11 +414,11 @@ void mdevs_set_config(struct mdevs *mdevs, const struct config *config)
 	bool first = !mdevs->view.config;
 
 	mdevs->view.config = config;
-	wish(mdevs);
+	update_wish(mdevs);
 	if (first)
-		look_soon(mdevs);
+		plan_soon(mdevs);
 	lend_touch(mdevs->deps.lend);
-	mdevs->deps.changed(mdevs->deps.arg);
+	mdevs->deps.on_changed(mdevs->deps.arg);
 }
 
 void mdevs_set_labels(struct mdevs *mdevs, const struct json_pairs *labels)
@@ -261,18 +426,18 @@ void mdevs_set_labels(struct mdevs *mdevs, const struct json_pairs *labels)
 	if (mdevs->has_labels && json_pairs_equal(&mdevs->labels, labels))
 		return;
 	if (!mdevs->has_labels)
-		look_soon(mdevs);
+		plan_soon(mdevs);
 	json_pairs_done(&mdevs->labels);
 	for (size_t i = 0; i < labels->len; i++)
 		json_pairs_set(&mdevs->labels, labels->items[i].key, labels->items[i].value);
 	mdevs->has_labels = true;
-	wish(mdevs);
+	update_wish(mdevs);
 }
 
 void mdevs_lent_changed(struct mdevs *mdevs)
 {
 	if (mdevs->view.inventory && mdevs->view.inventory->sets[INVENTORY_MDEV].len > 0)
-		look_soon(mdevs);
+		plan_soon(mdevs);
 }
 
 const char *mdevs_resource(const struct mdevs *mdevs, const struct mediateddevice *device)
@@ -304,7 +469,16 @@ static bool removing(void *arg, const char *uuid)
 {
 	const struct mdevs *mdevs = arg;
 
-	return mdev_jobs_removing(mdevs->jobs, uuid);
+	size_t cursor = 0;
+	void *value;
+
+	while (map_next(mdevs->parents, &cursor, NULL, &value)) {
+		const struct parent *parent = value;
+
+		if (parent->task && parent->removes && task_has_key(parent->task, uuid))
+			return true;
+	}
+	return false;
 }
 
 static const char *otherwise(void *arg, const char *uuid)
@@ -324,21 +498,17 @@ static const char *held_as(void *arg, const char *uuid, bool *ret_ours)
 struct mdevs *mdevs_new(const struct mdevs_deps *deps)
 {
 	struct mdevs *mdevs = xcalloc(1, sizeof(*mdevs));
-	struct mdev_jobs_deps jobs = deps->jobs;
 
 	mdevs->deps = *deps;
-	jobs.ended = on_ended;
-	jobs.arg = mdevs;
-	mdevs->jobs = mdev_jobs_new(&jobs);
-	mdevs->view = (struct mdev_view){ .dev_root = deps->jobs.helper.dev_root,
-					  .sysfs_root = deps->jobs.helper.sysfs_root,
+	mdevs->view = (struct mdev_view){ .dev_root = deps->helper.dev_root,
+					  .sysfs_root = deps->helper.sysfs_root,
 					  .removing = removing,
 					  .otherwise = otherwise,
 					  .held_as = held_as,
 					  .arg = mdevs };
 	mdevs->type = mdev_type_new(&mdevs->view);
-	mdevs->told = map_new();
-	mdevs->timer = clock_timer_new(deps->jobs.clock, on_timer, mdevs);
+	mdevs->parents = map_new();
+	mdevs->timer = clock_timer_new(deps->clock, on_timer, mdevs);
 	lend_add(deps->lend, &(struct lend_type){ .offer = offer, .arg = mdevs, .nodes = nodes });
 	return mdevs;
 }
@@ -346,18 +516,17 @@ struct mdevs *mdevs_new(const struct mdevs_deps *deps)
 struct mdevs *mdevs_free(struct mdevs *mdevs)
 {
 	size_t cursor = 0;
-	void *told;
+	void *parent;
 
 	if (!mdevs)
 		return NULL;
-	clock_timer_free(mdevs->deps.jobs.clock, mdevs->timer);
-	mdev_jobs_free(mdevs->jobs);
+	clock_timer_free(mdevs->deps.clock, mdevs->timer);
 	mdev_type_free(mdevs->type);
 	mdev_wish_done(&mdevs->wish);
 	json_pairs_done(&mdevs->labels);
-	while (map_next(mdevs->told, &cursor, NULL, &told))
-		told_free(told);
-	map_free(mdevs->told);
+	while (map_next(mdevs->parents, &cursor, NULL, &parent))
+		parent_free(parent);
+	map_free(mdevs->parents);
 	free(mdevs);
 	return NULL;
 }

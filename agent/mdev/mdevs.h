@@ -1,18 +1,20 @@
 /*
- * mdevs: everything of one node that has to do with mediated devices: the type manager, which makes and
- * removes them as the HostDeviceConfig wants it, and what of them is lent.
+ * mdevs: the mediated devices of one node: creates and removes them as the HostDeviceConfig asks for,
+ * and offers them to the kubelet.
  *
- * Owns mdev_jobs and mdev_type, and ties them to lend. Writes nothing to the API but events: how each
- * parent fares is told by publish.
+ * Runs hostdev-helper for one parent at a time, and for a few parents in all. A parent on which it fails
+ * waits longer each time; the others do not. Nothing else is started for a parent whose helper is stuck.
+ * Writes nothing to the API but events; publish writes the condition of each parent.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/mdev/mdev_jobs.h"
+#include "agent/process/helper_place.h"
 
 struct api_condition_value;
+struct clock;
 struct config;
 struct config_troubles;
 struct events;
@@ -22,18 +24,28 @@ struct json_pairs;
 struct lend;
 struct mdevs;
 struct mediateddevice;
+struct uv_loop_s;
+
+enum {
+	MDEVS_TASKS_MAX = 4, /* helpers at a time, without those that are stuck */
+	MDEVS_RETRY_MS = 1000,
+	MDEVS_RETRY_MAX_MS = 60000,
+};
 
 /* Borrowed, all of it outlives the mdevs, but for @lend, which is freed first. */
 struct mdevs_deps {
-	struct mdev_jobs_deps jobs; /* without @ended and @arg */
+	struct uv_loop_s *loop;
+	struct clock *clock;
+	struct helper_place helper;
+	uint64_t deadline_ms; /* of a helper, beside the time for each instance */
 	struct events *events;
 	const struct informer *parents; /* MediatedDeviceParents of this node */
 	const char *node_name;
 	struct lend *lend;
-	/* Instances were made or removed: look again. */
-	void (*moved)(void *arg);
-	/* How parents fare, or as what instances are lent, may not be what it was. */
-	void (*changed)(void *arg);
+	/* A helper may have created or removed instances: scan again. */
+	void (*on_moved)(void *arg);
+	/* Conditions of parents, or resources of instances, may have changed. */
+	void (*on_changed)(void *arg);
 	/* All that this node cannot carry out of the HostDeviceConfig's entries of mediated devices, once these are
 	 * known. May be NULL. */
 	void (*report)(void *arg, const struct config_troubles *troubles);
@@ -63,5 +75,5 @@ void mdevs_lent_changed(struct mdevs *mdevs);
 /* As what @device is lent; NULL: it is not. Valid until the config changes. */
 const char *mdevs_resource(const struct mdevs *mdevs, const struct mediateddevice *device);
 
-/* How @parent fares; NULL: not known yet. Valid until the loop goes on. */
+/* The condition Configured of @parent; NULL: not known yet. Valid until the loop goes on. */
 const struct api_condition_value *mdevs_condition(const struct mdevs *mdevs, const char *parent);

@@ -51,6 +51,12 @@ void task_outcome_done(struct task_outcome *outcome)
 	*outcome = (struct task_outcome){ 0 };
 }
 
+char *task_outcome_text(const struct task_outcome *outcome)
+{
+	return outcome->uuid ? xasprintf("%s: %s", outcome->uuid, outcome->message)
+			     : xstrdup(outcome->message);
+}
+
 void task_lines_done(struct task_lines *lines)
 {
 	task_outcome_done(&lines->outcome);

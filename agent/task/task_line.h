@@ -31,6 +31,9 @@ struct task_outcome {
 
 void task_outcome_done(struct task_outcome *outcome);
 
+/* The message, after the UUID if there is one: "11111111-...: no space". The caller frees. */
+char *task_outcome_text(const struct task_outcome *outcome);
+
 /* {0} is: no line was read. */
 struct task_lines {
 	char *step; /* that the helper does now; NULL: before the first */

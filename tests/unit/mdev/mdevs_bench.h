@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>
@@ -103,10 +104,15 @@ const void *store_object(const struct store *store, const char *name)
 void events_record(struct events *events, const struct events_about *about, enum events_type type,
 		   const char *reason, const char *fmt, ...)
 {
+	va_list args;
+
 	(void)events;
-	(void)fmt;
 	assert_ptr_equal(about->kind, &mediateddeviceparent_kind);
-	str_addf(&bench.events, "%s%s ", type == EVENTS_WARNING ? "!" : "", reason);
+	assert_string_equal(fmt, "%s");
+	va_start(args, fmt);
+	str_addf(&bench.events, "%s%s=%s;", type == EVENTS_WARNING ? "!" : "", reason,
+		 va_arg(args, const char *));
+	va_end(args);
 }
 
 /* Who is healthy: "+" or "-" for each device. */
@@ -166,14 +172,14 @@ static inline void bench_open(const char *script, const struct machine_card *car
 	bench.machine = &machine;
 	bench.has_objects = true;
 	bench.mdevs = mdevs_new(&(struct mdevs_deps){
-		.jobs = { .loop = &bench.fake.loop,
-			  .clock = fake_clock_as_clock(bench.clock),
-			  .helper = { .path = bench.fake.path, .state_dir = "/state" },
-			  .deadline_ms = AMPLE_MS },
+		.loop = &bench.fake.loop,
+		.clock = fake_clock_as_clock(bench.clock),
+		.helper = { .path = bench.fake.path, .state_dir = "/state" },
+		.deadline_ms = AMPLE_MS,
 		.events = (struct events *)&bench.events,
 		.node_name = "node1",
-		.moved = bench_on_moved,
-		.changed = bench_on_changed,
+		.on_moved = bench_on_moved,
+		.on_changed = bench_on_changed,
 	});
 }
 
@@ -233,6 +239,18 @@ static inline void bench_run_until_moved(int n)
 		fake_clock_settle(bench.clock);
 	}
 	assert_int_equal(bench.moved, n);
+}
+
+/* Likewise, and the helpers that run miss their deadlines, however often they are given more time. */
+static inline void bench_expire_until_moved(int n)
+{
+	while (bench.moved < n) {
+		fake_helper_expire(&bench.fake, NULL);
+		bench.running = true;
+		uv_run(&bench.fake.loop, UV_RUN_ONCE);
+		bench.running = false;
+	}
+	bench_run_until_moved(n);
 }
 
 /* The parents for which helpers were started, sorted, since they run side by side: "+c1 -c2" (made,

@@ -1,6 +1,6 @@
 /*
- * fuzz_mdev_line: any bytes as the lines of mdev-create or mdev-remove. What comes of them is one outcome
- * that a condition and a log line can hold.
+ * fuzz_task_line: any bytes as the lines of hostdev-helper. What comes of them is one outcome that a
+ * condition and a log line can hold.
  */
 #include <assert.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/mdev/mdev_line.h"
+#include "agent/task/task_line.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
@@ -31,20 +31,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int result = size > 0 && data[0] & 1 ? -EPIPE : 0;
 	struct err err = { .kind = size > 0 && data[0] & 2 ? ERR_STUCK : ERR_RETRY,
 			   .code = result };
-	struct mdev_lines lines = { 0 };
+	struct task_lines lines = { 0 };
+	struct task_outcome outcome = { 0 };
 
 	for (size_t i = 1, len; i < size; i += len + 1) {
 		const char *end = memchr(text + i, '\n', size - i);
 
 		len = end ? (size_t)(end - text) - i : size - i;
-		mdev_lines_take(&lines, text + i, len);
+		task_lines_take(&lines, text + i, len);
 	}
-	mdev_lines_end(&lines, 7, result, &err);
-	assert(lines.outcome.done || (lines.outcome.reason && *lines.outcome.reason));
-	assert(lines.outcome.done || lines.outcome.message);
-	check_text(lines.outcome.reason, 63);
-	check_text(lines.outcome.message, 1024);
-	check_text(lines.outcome.uuid, 512);
-	mdev_lines_done(&lines);
+	task_lines_end(&lines, "mdev-create", result, &err, &outcome);
+	assert(outcome.result != TASK_NONE);
+	assert(outcome.result == TASK_DONE || (outcome.reason && *outcome.reason));
+	assert(outcome.message);
+	check_text(outcome.reason, 64);
+	check_text(outcome.message, 1024);
+	check_text(outcome.uuid, 64);
+	task_outcome_done(&outcome);
+	task_lines_done(&lines);
 	return 0;
 }

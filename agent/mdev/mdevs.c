@@ -288,6 +288,9 @@ static void start_task(struct parent *parent, const struct mdev_parent_plan *pla
 	if (parent->task) {
 		mdevs->running++;
 		attempt_begin(&parent->attempt, &of, ATTEMPT_CHANGES_MANY, now_ms(mdevs));
+		/* What is being removed is not to be given to a pod any more. */
+		if (parent->removes)
+			lend_touch(mdevs->deps.lend);
 		return;
 	}
 	attempt_not_started(&parent->attempt, &of, &backoff, &err, now_ms(mdevs));

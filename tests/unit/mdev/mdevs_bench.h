@@ -49,6 +49,7 @@ struct bench {
 	int moved;
 	bool running; /* the loop */
 	int changed;
+	int touched; /* lend */
 	struct str events;
 	bool has_objects;
 	const char *holder; /* of whatever is asked for */
@@ -68,6 +69,7 @@ void lend_add(struct lend *lend, const struct lend_type *type)
 void lend_touch(struct lend *lend)
 {
 	(void)lend;
+	bench.touched++;
 }
 
 const char *lend_resource(const struct lend *lend, const char *id, bool *ret_ours)

@@ -72,10 +72,13 @@ static void what_a_pod_has_waits_for_it(void **state)
 	assert_fares("c1", "InUse");
 	assert_non_null(strstr(mdevs_condition(bench.mdevs, "c1")->message, "pod default/vm-1"));
 	bench.holder = NULL;
+	bench.touched = 0;
 	mdevs_lent_changed(bench.mdevs);
 	fake_clock_settle(bench.clock);
+	assert_int_equal(bench.touched, 1); /* the kubelet is told before it gives it away again */
 	bench_run_until_moved(1);
 	assert_started("-c1");
+	assert_int_equal(bench.touched, 2);
 	bench_close();
 }
 

@@ -48,7 +48,7 @@ static bool has_type(const struct json_strs *types, const struct mdev_facts *mde
 	return false;
 }
 
-/* --- parents -------------------------------------------------------------------------- */
+/* --- parents ---------------------------------------------------------------------------------- */
 
 static struct parent *parent_of(struct planner *p, const char *name)
 {
@@ -116,7 +116,7 @@ static void match_types(struct planner *p)
 	}
 }
 
-/* --- what is there ---------------------------------------------------------------------- */
+/* --- what is there ---------------------------------------------------------------------------- */
 
 /* Somebody's instance fixes the parent's type: the first of those that are wanted. */
 static void take_type(struct planner *p, struct parent *parent, const struct mdev_facts *mdev)
@@ -160,7 +160,7 @@ static void look_at_instance(struct planner *p, const struct mdev_facts *mdev)
 		json_strs_add(&plan->remove, mdev->uuid);
 }
 
-/* --- who gets what --------------------------------------------------------------------------- */
+/* --- who gets what ---------------------------------------------------------------------------- */
 
 /* The first parent without any instance that can make one of the @wish-th type; NULL: there is none. */
 static struct parent *find_parent(const struct planner *p, size_t wish)
@@ -209,7 +209,7 @@ static void deal(struct planner *p)
 	free(counts);
 }
 
-/* --- what is to be done ------------------------------------------------------------------------ */
+/* --- what is to be done ----------------------------------------------------------------------- */
 
 static void add_new(struct planner *p, struct mdev_parent_plan *plan, int available)
 {
@@ -344,7 +344,7 @@ void mdev_plan_done(struct mdev_plan *plan)
 	array_done(plan);
 }
 
-/* --- the condition Configured ------------------------------------------------------------------ */
+/* --- the condition Configured ----------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct {

@@ -87,7 +87,7 @@ static void plan_soon(struct mdevs *mdevs)
 	clock_timer_start(mdevs->deps.clock, mdevs->timer, 0);
 }
 
-/* --- events and conditions ------------------------------------------------------------------- */
+/* --- events and conditions -------------------------------------------------------------------- */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -169,7 +169,7 @@ const struct api_condition_value *mdevs_condition(const struct mdevs *mdevs, con
 	return known && known->condition.reason ? &known->value : NULL;
 }
 
-/* --- tasks ------------------------------------------------------------------------------------- */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 static char *describe_stuck(const struct task *task)
 {
@@ -297,8 +297,8 @@ static void start_task(struct parent *parent, const struct mdev_parent_plan *pla
 	record_failure(parent, "HelperFailed", err.msg);
 }
 
-/* Returns for how long the plan must wait; UINT64_MAX: it runs, or something has to change first, which
- * plans again. */
+/* Returns for how long the plan must wait; UINT64_MAX: it runs, or something has to change first,
+ * which plans again. */
 static uint64_t start_or_wait(struct parent *parent, const struct mdev_parent_plan *plan)
 {
 	const struct mdevs *mdevs = parent->mdevs;
@@ -315,7 +315,7 @@ static uint64_t start_or_wait(struct parent *parent, const struct mdev_parent_pl
 									       : UINT64_MAX;
 }
 
-/* --- plans ------------------------------------------------------------------------------------- */
+/* --- plans ------------------------------------------------------------------------------------ */
 
 static bool is_free(void *arg, const char *uuid)
 {
@@ -404,7 +404,7 @@ static void update_wish(struct mdevs *mdevs)
 	plan_soon(mdevs);
 }
 
-/* --- changes ----------------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 void mdevs_set(struct mdevs *mdevs, const struct inventory *inventory)
 {
@@ -448,7 +448,7 @@ const char *mdevs_resource(const struct mdevs *mdevs, const struct mediateddevic
 	return mdev_type_resource(&mdevs->view, device);
 }
 
-/* --- life ------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void nodes(void *arg, struct json_strs *list)
 {

@@ -1,10 +1,11 @@
 /*
- * mdevs: the mediated devices of one node: creates and removes them as the HostDeviceConfig asks for,
+ * mdevs: the mediated devices of one node: creates and removes them as the HostDeviceConfig asks,
  * and offers them to the kubelet.
  *
- * Runs hostdev-helper for one parent at a time, and for a few parents in all. A parent on which it fails
- * waits longer each time; the others do not. Nothing else is started for a parent whose helper is stuck.
- * Writes nothing to the API but events; publish writes the condition of each parent.
+ * Runs hostdev-helper once at a time for each parent, and for a few parents in all. A parent on
+ * which it fails waits longer each time; the others do not. Nothing else is started for a parent
+ * whose helper is stuck. Writes nothing to the API but events; publish writes the condition of each
+ * parent.
  */
 #pragma once
 
@@ -46,8 +47,8 @@ struct mdevs_deps {
 	void (*on_moved)(void *arg);
 	/* Conditions of parents, or resources of instances, may have changed. */
 	void (*on_changed)(void *arg);
-	/* All that this node cannot carry out of the HostDeviceConfig's entries of mediated devices, once these are
-	 * known. May be NULL. */
+	/* All that this node cannot carry out of the HostDeviceConfig's entries of mediated devices,
+	 * once these are known. May be NULL. */
 	void (*report)(void *arg, const struct config_troubles *troubles);
 	/* As mdev_view has it. May be NULL. */
 	const char *(*otherwise)(void *arg, const char *uuid);

@@ -84,8 +84,7 @@ static char *reason_or_null(const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
 
-	if (len == 0 || len > WORD_MAX || text[0] < 'A' || text[0] > 'Z' ||
-	    strspn(text, LETTERS) < len)
+	if (len == 0 || len > WORD_MAX || strspn(text, LETTERS) < len || text[0] > 'Z')
 		return NULL;
 	return xstrdup(text);
 }

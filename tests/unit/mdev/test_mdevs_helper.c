@@ -8,6 +8,7 @@
 #define FAILED(r) \
 	SAY("{\"kind\":\"end\",\"result\":\"Failed\",\"reason\":\"" r "\",\"message\":\"no\"}")
 #define UUID1   "11111111-2222-3333-4444-555555555551"
+#define UUID2   "11111111-2222-3333-4444-555555555552"
 #define FAIL_C1 "case \"$*\" in *parent=c1*) " FAILED_INLINE "; exit 0;; esac\n"
 #define FAILED_INLINE \
 	"echo '{\"kind\":\"end\",\"result\":\"Failed\",\"reason\":\"CreateFailed\",\"message\":\"no\"}'"
@@ -25,6 +26,40 @@ static void the_helper_gets_the_words(void **state)
 	assert_non_null(strstr(words, "mdev-create --state-dir /state parent=c1 owner=types "
 				      "type=a-1 uuid="));
 	assert_non_null(strstr(strstr(words, " uuid=") + 1, " uuid="));
+	bench_close();
+}
+
+static void records_of_what_is_gone_are_removed_too(void **state)
+{
+	auto_free char *words = NULL;
+
+	bench_open(WORDS END, one, 1);
+	machine_add(bench.machine, UUID1, "c1", "a-1", MDEV_OWNER_TYPES);
+	machine_add(bench.machine, UUID2, "c1", "a-1", MDEV_OWNER_TYPES);
+	bench.machine->rebooted = true; /* what exists now is somebody else's */
+	bench_label();
+	bench_ask("");
+	bench_see();
+	bench_run_until_moved(1);
+	words = fake_helper_wrote(&bench.fake, "words");
+	assert_string_equal(words,
+			    "mdev-remove --state-dir /state parent=c1 owner=types uuid=" UUID1
+			    " uuid=" UUID2 "\n");
+	bench_close();
+}
+
+/* A helper with patience is looked at in the middle of its deadline. */
+static void the_deadline_grows_with_the_instances(void **state)
+{
+	uint64_t due_ms = 0;
+
+	bench_open(WORDS END, one, 1);
+	bench_label();
+	bench_ask(WANT("'a-1'"));
+	bench_see();
+	uv_walk(&bench.fake.loop, fake_helper_find_due, &due_ms);
+	assert_int_equal(due_ms, (AMPLE_MS + 2 * 500) / 2);
+	bench_run_until_moved(1);
 	bench_close();
 }
 
@@ -264,6 +299,10 @@ int main(void)
 
 	suite_add(&suite, "the helper gets parent, type, owner and UUIDs",
 		  the_helper_gets_the_words, NULL);
+	suite_add(&suite, "records of what is gone are removed, too",
+		  records_of_what_is_gone_are_removed_too, NULL);
+	suite_add(&suite, "the deadline grows with the instances",
+		  the_deadline_grows_with_the_instances, NULL);
 	suite_add(&suite, "a parent that fails waits longer each time, and blocks no other",
 		  a_failing_parent_waits_and_blocks_no_other, NULL);
 	suite_add(&suite, "one that has come right and fails again is news",

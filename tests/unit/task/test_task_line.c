@@ -44,7 +44,7 @@ static struct outcome_case {
 	  0,
 	  "d - " },
 	{ "a reason that the API server would not take is none",
-	  { "{'kind':'end','result':'Failed','reason':'a-b','message':'m'}" },
+	  { "{'kind':'end','result':'Failed','reason':'Odd-one','message':'m'}" },
 	  0,
 	  " HelperFailed m" },
 	{ "nor is one that begins small",

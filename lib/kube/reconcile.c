@@ -285,6 +285,12 @@ static void next_step(struct run *run)
 	go_on(run);
 }
 
+/* The path is not served: that says nothing of the object. */
+static int not_served(const struct err *err, struct err *ret_cause)
+{
+	return err_set(ret_cause, ERR_RETRY, -EIO, "%s", err->msg);
+}
+
 static void on_answer(void *arg, int result, const struct kube_response *response,
 		      const struct err *err)
 {
@@ -299,8 +305,8 @@ static void on_answer(void *arg, int result, const struct kube_response *respons
 		answer = decode(run, response);
 	if (result == 0 && !answer.entry)
 		err_set(&cause, ERR_RETRY, -EBADMSG, "the answer is not the object '%s'", run->key);
-	else if (read && result == -ENOENT) /* the path is not served: that says nothing of it */
-		err_set(&cause, ERR_RETRY, -EIO, "%s", err->msg);
+	else if (read && result == -ENOENT && !gone)
+		not_served(err, &cause);
 	if (!answer.entry && !gone) {
 		run_fail(run, &cause);
 		return;
@@ -322,6 +328,8 @@ static void on_deleted(void *arg, int result, const struct kube_response *respon
 	run->call = NULL;
 	if (result == 0)
 		result = json_map_load(response->body, response->body_len, &json, &cause);
+	else if (result == -ENOENT && !fetch_says_gone(response, run->name))
+		result = not_served(err, &cause);
 	if (result < 0 && result != -ENOENT) {
 		run_fail(run, &cause);
 		return;

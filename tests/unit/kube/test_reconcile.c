@@ -734,6 +734,17 @@ static void a_path_that_is_not_served_is_asked_again_soon(void **state)
 	assert_log(b, "GET a|GET a|");
 }
 
+static void a_deletion_on_a_path_that_is_not_served_is_repeated(void **state)
+{
+	struct bench *b = *state;
+
+	send_for_deletion(b, "x1");
+	assert_true(fake_server_serve(b->server, FAULT_NOT_SERVED));
+	assert_steps(b, "");
+	bench_run(b, 1000);
+	assert_log(b, "DELETE x1|DELETE x1|PATCH x1|");
+}
+
 /* --- at random --------------------------------------------------------------------------- */
 
 static const char *const names[] = { "a", "b", "w1", "wapply", "x1", "apply2" };
@@ -1129,6 +1140,8 @@ static void add_faults(struct suite *suite)
 		  NULL);
 	suite_add(suite, "a path that is not served is asked again soon",
 		  a_path_that_is_not_served_is_asked_again_soon, NULL);
+	suite_add(suite, "a deletion on a path that is not served is repeated",
+		  a_deletion_on_a_path_that_is_not_served_is_repeated, NULL);
 }
 
 int main(void)

@@ -281,7 +281,8 @@ def test_versions_change_under_a_pod_that_has_a_device(hostdev, node, before, ov
         check_ended(asked.forget(), version)
     held.check_history(restarts)
     # On the way back the older roles come before the older controllers, which record no events.
-    assert [one for one in audit.rejected() if one[1:4] != ("create", "/api/v1/namespaces/default/events", 403)] == []
+    assert [one for one in audit.rejected()
+            if one[3] != 403 or not one[2].startswith("/api/v1/namespaces/default/events")] == []
     asked.end()
     check_ended(asked.forget(), before.version)
     assert asked.times > 10

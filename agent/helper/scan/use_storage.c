@@ -595,22 +595,9 @@ static void add_zfs_pools(struct use_look *look)
 				 xasprintf("ZFS pools cannot be listed: %s", strerror(-dir.code)));
 }
 
-/* Disks that are handed on or replicated by the kernel are held by it, and nothing in /sys says so. */
-static void add_takers(struct use_look *look)
+/* DRBD and ZFS volumes: the kernel holds their disks, and nothing in /sys says so. */
+static void add_replicated(struct use_look *look)
 {
-	/* The file of a fileio target may be a disk's node. */
-	static const struct {
-		const char *folder;
-		const char *prefix;
-		const char *what;
-	} targets[] = {
-		{ "kernel/config/target/core", "iblock_", "SCSI" },
-		{ "kernel/config/target/core", "pscsi_", "SCSI" },
-		{ "kernel/config/target/core", "fileio_", "SCSI" },
-		{ "kernel/config/target/core", "user_", "SCSI" },
-		{ "kernel/config/nvmet/subsystems", "", "NVMe" },
-	};
-
 	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
 		const char *name = blocks_name(look->blocks, i);
 
@@ -618,19 +605,60 @@ static void add_takers(struct use_look *look)
 		    blocks_is_opaque(look->blocks, i))
 			add_opaque(look, i);
 	}
-	for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
-		auto_names struct sysfs_names names = { 0 };
+}
 
-		if (sysfs_list_prefix(look->sysfs_fd, targets[i].folder, targets[i].prefix, &names,
-				      NULL) != 0)
-			continue;
-		for (size_t k = 0; k < names.len; k++)
-			uses_add_unknown(
-				&look->uses, USE_ASK_MEMBERS,
-				xasprintf("which disks the %s target '%.64s' exports is not "
-					  "looked up",
-					  targets[i].what, names.items[k]));
+struct target_kind {
+	const char *what;
+	const char *module;
+	const char *folder; /* is there as long as the module is loaded and configfs is mounted */
+	const char *prefixes[5];
+};
+
+static bool is_target(const struct target_kind *kind, const char *name)
+{
+	for (const char *const *prefix = kind->prefixes; *prefix; prefix++) {
+		if (strncmp(name, *prefix, strlen(*prefix)) == 0)
+			return true;
 	}
+	return false;
+}
+
+/* The kernel holds a disk that it exports, and only configfs names it. Who sees no configfs, because it was mounted
+ * after the agent's pod began, sees no targets. */
+static void add_targets(struct use_look *look, const struct target_kind *kind)
+{
+	auto_names struct sysfs_names names = { 0 };
+	auto_free char *module = xasprintf("module/%s", kind->module);
+	int r = sysfs_list(look->sysfs_fd, kind->folder, &names, NULL);
+
+	for (size_t i = 0; i < names.len; i++) {
+		if (is_target(kind, names.items[i]))
+			uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+					 xasprintf("which disks the %s target '%.64s' exports is "
+						   "not looked up",
+						   kind->what, names.items[i]));
+	}
+	if (r == SYSFS_ABSENT && faccessat(look->sysfs_fd, module, F_OK, 0) == 0)
+		uses_add_unknown(
+			&look->uses, USE_ASK_MEMBERS,
+			xasprintf("which disks %s targets export cannot be seen: module %s is "
+				  "loaded, and /sys/%s is not there",
+				  kind->what, kind->module, kind->folder));
+}
+
+static void add_exported(struct use_look *look)
+{
+	static const struct target_kind kinds[] = {
+		/* The file of a fileio target may be a disk's node. */
+		{ "SCSI",
+		  "target_core_mod",
+		  "kernel/config/target/core",
+		  { "iblock_", "pscsi_", "fileio_", "user_" } },
+		{ "NVMe", "nvmet", "kernel/config/nvmet/subsystems", { "" } },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		add_targets(look, &kinds[i]);
 }
 
 void use_storage_collect(struct use_look *look)
@@ -645,5 +673,6 @@ void use_storage_collect(struct use_look *look)
 	add_holders(look);
 	add_bcaches(look);
 	add_zfs_pools(look);
-	add_takers(look);
+	add_replicated(look);
+	add_exported(look);
 }

@@ -308,6 +308,17 @@ static struct storage_case {
 	  UNKNOWN_STORAGE("Members", "false", "which disks the SCSI target 'iblock_0' exports is not looked up")
 	  UNKNOWN_STORAGE("Members", "false", "which disks the SCSI target 'pscsi_1' exports is not looked up")
 	  UNKNOWN_STORAGE("Members", "false", "which disks the SCSI target 'user_3' exports is not looked up") },
+	{ "disks that are exported cannot be told where configfs is not mounted",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/kernel/config/", "sys/module/target_core_mod/",
+	    "sys/module/nvmet/" },
+	  UNKNOWN_STORAGE("Members", "false", "which disks NVMe targets export cannot be seen: module nvmet is loaded, "
+			  "and /sys/kernel/config/nvmet/subsystems is not there")
+	  UNKNOWN_STORAGE("Members", "false", "which disks SCSI targets export cannot be seen: module target_core_mod "
+			  "is loaded, and /sys/kernel/config/target/core is not there") },
+	{ "without a target the modules export nothing",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/kernel/config/target/core/alua/",
+	    "sys/kernel/config/nvmet/subsystems/", "sys/module/target_core_mod/", "sys/module/nvmet/" },
+	  "" },
 	{ "a btrfs that is mounted in another mount namespace",
 	  { NVME, "sys/fs/btrfs/u-u-i-d/devices/nvme0n1->../../../../class/block/nvme0n1",
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },

@@ -5,6 +5,7 @@ All faults of this file happen at the same time, to one agent each: most of what
 
 import os
 import signal
+import time
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -114,7 +115,7 @@ FAULTS = [
           ("list or watch interrupted", "resource=pcideviceclaims"), trouble("failed", "pcideviceclaims")),
 
     Fault("a write meets 409", [status("write", 409, 3, reason="Conflict")], (), request("apply", 409)),
-    Fault("a write meets 429 with Retry-After", [status("write", 429, 3, retry_after="2")], (*WRITE, "test 429"),
+    Fault("a write meets 429 with Retry-After", [status("write", 429, 3, retry_after="2")], (*WRITE, "429 too many"),
           request("apply", 429)),
     Fault("a write meets 500", [status("write", 500, 5)], (*WRITE, "test 500"), request("apply", 500)),
     Fault("a write is forbidden at first", [status("write", 403, 3)], (*WRITE, "forbidden: test 403"),
@@ -177,6 +178,7 @@ class Ward:
         self.proxy.rules(rules)
         for patient in self.patients.values():
             patient.agent.start()
+            time.sleep(0.1)  # or the API server says 429 of its own to so many at once
 
     def admit(self, proxy):
         node = f"f-{uuid.uuid4().hex[:8]}"

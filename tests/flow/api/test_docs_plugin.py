@@ -8,6 +8,7 @@ import pytest
 
 from cluster import ROOT, wait_until
 from machine import Machine
+from map_scene import OWN
 from programs import program
 from replicas import MERGE
 from rest import GROUP
@@ -57,7 +58,7 @@ def test_the_plugins_page(nodes, webhook, installed, rest):
     try:
         installed.kubectl("wait", "pcideviceclaim/node1-000001001", "--for=condition=Ready", "--timeout=30s")
         # The page's cluster is at rest; the controller writes pools a second after the claim.
-        wait_until(lambda: [pool for pool in rest.get(f"{GROUP}/devicepools")["items"]
+        wait_until(lambda: [pool for pool in rest.get(f"{OWN}/devicepools")["items"]
                             if pool.get("status", {}).get("claimed")], 20, "the claim counts in its pool")
         for command in commands(ROOT / "docs/kubectl-hostdev.md", "api"):
             shell.run(command)

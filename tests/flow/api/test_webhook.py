@@ -206,9 +206,8 @@ def test_big_reviews_leave_no_memory_behind(served):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for statuses in pool.map(lambda _: list(send(replica.webhook_port, bodies * 8)), range(4)):
             assert statuses == [200] * 24
-    after = memory_kib(replica.process)
-    print(f"RSS {before} KiB, after 96 big reviews {after} KiB")
-    assert after - before < 4096, (before, after)
+    print(f"RSS {before} KiB, after 96 big reviews {memory_kib(replica.process)} KiB")
+    wait_until(lambda: memory_kib(replica.process) - before < 4096, 10)  # given back once the answer is sent
 
 
 def test_silent_connections_of_two_pods_keep_no_api_server_out(served, crds):

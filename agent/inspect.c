@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "kube/loop.h"
 
 struct inspection {
 	struct inventory *inventory;
@@ -35,8 +36,10 @@ int inspect_run(const struct scan_options *options, enum print_format format, st
 	struct inspection inspection = { 0 };
 	struct scan *scan;
 	uv_loop_t loop;
+	int r = loop_open(&loop, err);
 
-	uv_loop_init(&loop);
+	if (r < 0)
+		return r;
 	scan = scan_new(&loop, options, on_scanned, &inspection);
 	scan_start(scan);
 	while (!inspection.inventory && !inspection.err.code && uv_run(&loop, UV_RUN_ONCE))

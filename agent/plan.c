@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/loop.h"
 
 /* One run of the command. */
 struct plan {
@@ -212,9 +213,10 @@ static int write_out(const struct str *text, struct err *err)
 int plan_run(const struct plan_options *options, char *const *words, struct err *err)
 {
 	struct plan plan = { .options = options };
-	int r;
+	int r = loop_open(&plan.loop, err);
 
-	uv_loop_init(&plan.loop);
+	if (r < 0)
+		return r;
 	r = scan_devices(&plan, err);
 	if (r == 0) {
 		plan.binder = binder_new(&plan.loop, &options->binder, NULL, NULL);

@@ -15,6 +15,7 @@
 #include "cli/login/exec_plugin.h"
 #include "cli/show/out.h"
 #include "kube/config_load.h"
+#include "kube/loop.h"
 
 /* curl takes no more (CURLOPT_TIMEOUT_MS is an int inside). */
 enum { FOR_EVER_MS = 24 * 3600 * 1000 };
@@ -75,9 +76,14 @@ int session_new(const struct session_settings *settings, struct session **ret_se
 	if (r < 0)
 		return r;
 	session = xcalloc(1, sizeof(*session));
+	r = loop_open(&session->loop, err);
+	if (r < 0) {
+		kube_config_done(&config);
+		free(session);
+		return r;
+	}
 	session->config = config;
 	session->timeout_ms = settings->timeout_ms ? settings->timeout_ms : FOR_EVER_MS;
-	uv_loop_init(&session->loop);
 	uv_timer_init(&session->loop, &session->timer);
 	for (size_t i = 0; i < ARRAY_LEN(session->signals); i++) {
 		uv_signal_init(&session->loop, &session->signals[i]);

@@ -13,6 +13,7 @@
 #include "kube/client.h"
 #include "kube/config_load.h"
 #include "kube/listen.h"
+#include "kube/loop.h"
 #include "kube/metrics.h"
 #include "kube/options_file.h"
 #include "kube/serve.h"
@@ -117,7 +118,9 @@ int program_init(struct program *p, const struct program_settings *settings, con
 	int r;
 
 	*p = (struct program){ 0 };
-	uv_loop_init(&p->loop);
+	r = loop_open(&p->loop, err);
+	if (r < 0)
+		return r;
 	p->metrics = metrics_new();
 	metric_set(metrics_family(p->metrics, &build_desc), 1,
 		   (const char *const[]){ HOSTDEV_VERSION });

@@ -127,7 +127,7 @@ struct config_iommufd {
 #define CONFIG_SAME_NAME         "SameName"         /* another entry has its name on this node   */
 #define CONFIG_NAME_TAKEN        "NameTaken"        /* devices of another kind have it           */
 #define CONFIG_NODE_MISSING      "NodeMissing"      /* the device node is not there              */
-#define CONFIG_NODE_UNUSABLE     "NodeUnusable"     /* it is, and cannot be used                 */
+#define CONFIG_NODE_UNUSABLE     "NodeUnusable"     /* it is, and cannot be used, or is VFIO's   */
 #define CONFIG_NODE_CRITICAL     "NodeHostCritical" /* it is a disk or the machine's memory      */
 #define CONFIG_NODE_NOT_WRITABLE "NodeNotWritable"  /* the agent cannot give it to QEMU           */
 #define CONFIG_NO_CAPACITY       "NoCapacity"       /* the kernel has no such capacity           */

@@ -29,6 +29,39 @@ static char *host_path(const struct generic_type *type, const struct config_gene
 	return xasprintf("%s%s", type->dev_root ? type->dev_root : dev, entry->path + strlen(dev));
 }
 
+/* Where sysfs has the character device @number: 0, or < 0 with an empty path. Many have no link there, such as those
+ * of NVIDIA's driver: -ENOENT. */
+static int sysfs_place(const struct generic_type *type, dev_t number, char ret_path[PATH_MAX])
+{
+	auto_free char *link =
+		xasprintf("%s/dev/char/%u:%u", type->sysfs_root ? type->sysfs_root : "/sys",
+			  major(number), minor(number));
+	ssize_t n = readlink(link, ret_path, PATH_MAX - 1);
+
+	ret_path[n > 0 ? n : 0] = '\0';
+	return n < 0 ? -errno : 0;
+}
+
+/* A group, the container that groups go into, or a device's own node: of drivers/vfio/group.c, container.c and
+ * vfio_main.c. By its number as well, because a node may have any name. */
+static bool is_vfio(const struct generic_type *type, const char *path, const struct stat *st)
+{
+	static const char *const parts[] = { "/virtual/vfio/", "/misc/vfio", "/vfio-dev/" };
+	static const char folder[] = "/dev/vfio/";
+	char place[PATH_MAX];
+
+	if (strncmp(path, folder, sizeof(folder) - 1) == 0)
+		return true;
+	if (!st || !S_ISCHR(st->st_mode))
+		return false;
+	(void)sysfs_place(type, st->st_rdev, place);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (strstr(place, parts[i]))
+			return true;
+	}
+	return false;
+}
+
 /*
  * What a character device is a way to: a disk, beside its block device (/dev/nvme0, /dev/ng0n1, /dev/sg0; with
  * multipath, which is NVMe's default, ng0n1 belongs to the subsystem, drivers/nvme/host/multipath.c), or what
@@ -48,16 +81,11 @@ static const char *controlled(const struct generic_type *type, dev_t number)
 		{ "/mei/", "the way to the machine's management engine" },
 		{ "/mtd/", "flash memory of the machine" },
 	};
-	auto_free char *link =
-		xasprintf("%s/dev/char/%u:%u", type->sysfs_root ? type->sysfs_root : "/sys",
-			  major(number), minor(number));
 	char target[PATH_MAX];
-	ssize_t n = readlink(link, target, sizeof(target) - 1);
+	int r = sysfs_place(type, number, target);
 
-	/* Many have no link, such as those of NVIDIA's driver. */
-	if (n < 0 && errno != ENOENT)
+	if (r < 0 && r != -ENOENT)
 		return "a device of which nothing can be read below /sys";
-	target[n > 0 ? n : 0] = '\0';
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (strstr(target, rows[i].part))
 			return rows[i].what;
@@ -95,13 +123,30 @@ static char *critical_trouble(const struct generic_type *type, const struct conf
 		    : NULL;
 }
 
+/* However many pods ask, a group is one pod's, which agent/lend sees to. NULL: it is none of VFIO's. The caller frees. */
+static char *claimed_trouble(const struct generic_type *type, const struct config_generic *entry)
+{
+	auto_free char *path = host_path(type, entry);
+	struct stat st;
+
+	if (!is_vfio(type, entry->path, stat(path, &st) == 0 ? &st : NULL))
+		return NULL;
+	return xasprintf(
+		"%s is a VFIO device node, and pods get those with claims only: remove the "
+		"entry, and claim the device or add it to pciHostDevices",
+		entry->path);
+}
+
 /* NULL: it can be lent. The caller frees. */
 static char *trouble_of(const struct generic_type *type, const struct config_generic *entry)
 {
 	auto_free char *path = host_path(type, entry);
+	auto_free char *claimed = claimed_trouble(type, entry);
 	char *critical;
 	struct stat st;
 
+	if (claimed)
+		return take_ptr(claimed);
 	if (stat(path, &st) < 0)
 		return xasprintf("%s is not there", entry->path);
 	if (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode))
@@ -144,9 +189,13 @@ static char *report_of(const struct generic_type *type, const struct config_gene
 {
 	auto_free char *path = host_path(type, entry);
 	auto_free char *critical = critical_trouble(type, entry);
+	auto_free char *claimed = claimed_trouble(type, entry);
 
 	if (!trouble)
 		return NULL;
+	*ret_reason = CONFIG_NODE_UNUSABLE;
+	if (claimed)
+		return take_ptr(claimed);
 	*ret_reason = CONFIG_NODE_CRITICAL;
 	if (critical)
 		return xstrdup(critical);

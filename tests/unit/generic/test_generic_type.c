@@ -12,6 +12,9 @@
 	"{'resourceName':'a.io/" name "','path':'" path "','count':2" more "}"
 #define ONE(name, path, more) "'genericDevices':[" NODE(name, path, more) "]"
 #define OPEN                  ",'preOpen':true"
+#define CLAIMED(path)                                                                          \
+	path " is a VFIO device node, and pods get those with claims only: remove the entry, " \
+	     "and claim the device or add it to pciHostDevices"
 
 /* In place of the helper's: "/dev/net/tun" cannot be opened. */
 const char *pre_open_trouble(struct pre_open *opens, const char *path)
@@ -26,7 +29,7 @@ const char *pre_open_trouble(struct pre_open *opens, const char *path)
 bool pre_open_untried(const struct pre_open *opens, const char *path)
 {
 	assert_null(opens);
-	return strcmp(path, "/dev/new") == 0;
+	return strcmp(path, "/dev/new") == 0 || strcmp(path, "/dev/mine") == 0;
 }
 
 static struct type_case {
@@ -90,6 +93,21 @@ static struct type_case {
 	  "set allowHostCritical to offer it all the same|" },
 	{ "unless the entry says so", ONE("kvm", "/dev/nvme0", ",'allowHostCritical':true"), { "nvme0", "disk" },
 	  "a.io/kvm kvm0 kvm1|", "/dev/nvme0>/dev/nvme0:rw", .troubles = "" },
+	{ "a VFIO group is one pod's, with a claim, whatever the entry says",
+	  ONE("kvm", "/dev/vfio/12", ",'allowHostCritical':true"), { "vfio/12" }, "a.io/kvm !" CLAIMED("/dev/vfio/12") " kvm0 kvm1|",
+	  CLAIMED("/dev/vfio/12"), .troubles = "genericDevices[0] a.io/kvm NodeUnusable: " CLAIMED("/dev/vfio/12") "|" },
+	{ "also before there is a node, which preOpen would open", ONE("kvm", "/dev/vfio/devices/vfio0", OPEN), { NULL },
+	  "a.io/kvm !" CLAIMED("/dev/vfio/devices/vfio0") " kvm0 kvm1|", CLAIMED("/dev/vfio/devices/vfio0"),
+	  .troubles = "genericDevices[0] a.io/kvm NodeUnusable: " CLAIMED("/dev/vfio/devices/vfio0") "|" },
+	{ "also by another name, by the number of the group", ONE("kvm", "/dev/mine", OPEN), { "mine", "vfio group" },
+	  "a.io/kvm !" CLAIMED("/dev/mine") " kvm0 kvm1|", CLAIMED("/dev/mine"),
+	  .troubles = "genericDevices[0] a.io/kvm NodeUnusable: " CLAIMED("/dev/mine") "|" },
+	{ "of the container of groups", ONE("kvm", "/dev/mine", ""), { "mine", "vfio container" },
+	  "a.io/kvm !" CLAIMED("/dev/mine") " kvm0 kvm1|", CLAIMED("/dev/mine"),
+	  .troubles = "genericDevices[0] a.io/kvm NodeUnusable: " CLAIMED("/dev/mine") "|" },
+	{ "and of a device's own node", ONE("kvm", "/dev/mine", ""), { "mine", "vfio device" },
+	  "a.io/kvm !" CLAIMED("/dev/mine") " kvm0 kvm1|", CLAIMED("/dev/mine"),
+	  .troubles = "genericDevices[0] a.io/kvm NodeUnusable: " CLAIMED("/dev/mine") "|" },
 	{ "one that is not there, of an entry for other nodes, is nobody's trouble",
 	  ONE("kvm", "/dev/kvm", ",'nodeSelector':{'a':'1'}"), { NULL }, "", NULL, .troubles = "" },
 	{ "an entry for other nodes", ONE("kvm", "/dev/kvm", ",'nodeSelector':{'a':'1'}"), { "kvm" }, "",
@@ -156,6 +174,18 @@ static void put_disk(const struct folder *folder, const char *device)
 
 static void scene_open(struct scene *scene, const struct type_case *row)
 {
+	static const struct {
+		const char *name;
+		const char *device;
+	} places[] = {
+		{ "disk", "pci0000:00/0000:01:00.0/nvme/nvme0" },
+		{ "paths", "virtual/nvme-subsystem/nvme-subsys0/ng0n1" },
+		{ "bmc", "pci0000:00/0000:01:00.2/ipmi/ipmi0" },
+		{ "vfio group", "virtual/vfio/12" },
+		{ "vfio container", "virtual/misc/vfio" },
+		{ "vfio device", "pci0000:00/0000:01:00.0/vfio-dev/vfio0" },
+	};
+
 	*scene = (struct scene){ .plugins = { .taken = row->taken } };
 	folder_init(&scene->folder);
 	scene->dev = folder_path(&scene->folder, "dev");
@@ -165,12 +195,10 @@ static void scene_open(struct scene *scene, const struct type_case *row)
 	if (row->labels)
 		json_pairs_set(&scene->labels, "a", row->labels + strlen("a="));
 	scene->sysfs = folder_path(&scene->folder, "sys");
-	if (row->nodes[1] && strcmp(row->nodes[1], "disk") == 0)
-		put_disk(&scene->folder, "pci0000:00/0000:01:00.0/nvme/nvme0");
-	if (row->nodes[1] && strcmp(row->nodes[1], "paths") == 0)
-		put_disk(&scene->folder, "virtual/nvme-subsystem/nvme-subsys0/ng0n1");
-	if (row->nodes[1] && strcmp(row->nodes[1], "bmc") == 0)
-		put_disk(&scene->folder, "pci0000:00/0000:01:00.2/ipmi/ipmi0");
+	for (size_t i = 0; row->nodes[1] && i < ARRAY_LEN(places); i++) {
+		if (strcmp(row->nodes[1], places[i].name) == 0)
+			put_disk(&scene->folder, places[i].device);
+	}
 	if (row->nodes[1] && strcmp(row->nodes[1], "unread") == 0)
 		folder_put(&scene->folder, "sys/dev", "no folder");
 	scene->config = asked_config(row->spec);

@@ -145,25 +145,42 @@ static void match_path(struct search *search, const struct process *process, con
 	}
 }
 
-/* Where the device behind the descriptor @fd in the folder @dir_fd stands in the kernel's tree; false if it is no
- * device, or one that sysfs does not know (any more). Never asks the device, nor, with DONT_SYNC, the
- * server of a filesystem that a process has mounted below its /dev (fs/fuse/dir.c). */
-static bool find_device(const struct search *search, int dir_fd, const char *fd,
+/* What a descriptor refers to. */
+enum target {
+	TARGET_DEVICE,
+	TARGET_OTHER,  /* a file, a folder, a socket  */
+	TARGET_UNSEEN, /* only its name can be seen   */
+};
+
+/*
+ * What the descriptor @fd in the folder @dir_fd refers to, by its number: a container may make a node of any name. Never
+ * asks the device, nor, with DONT_SYNC, the server of a filesystem (fs/fuse/dir.c, fs/nfs/inode.c). A FUSE that its user
+ * has mounted for himself refuses everybody else; such a mount has no devices.
+ */
+static enum target read_target(const struct search *search, const struct process *process,
+			       int dir_fd, const char *fd, struct statx *ret_st)
+{
+	bool in_dev = strncmp(process->link, DEV, sizeof(DEV) - 1) == 0;
+
+	if (statx(dir_fd, fd, AT_STATX_DONT_SYNC, STATX_TYPE, ret_st) < 0) {
+		search->holders->hidden |=
+			errno != ENOENT && errno != ESRCH && (errno != EACCES || in_dev);
+		return TARGET_UNSEEN;
+	}
+	return S_ISCHR(ret_st->stx_mode) || S_ISBLK(ret_st->stx_mode) ? TARGET_DEVICE
+								      : TARGET_OTHER;
+}
+
+/* Where the device @st stands in the kernel's tree; false if sysfs does not know it (any more). */
+static bool find_device(const struct search *search, const struct statx *st,
 			char ret_path[SYSFS_LINK_MAX + 1])
 {
 	char number[64];
-	struct statx st;
 	int r;
 
-	if (statx(dir_fd, fd, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0) {
-		search->holders->hidden |= errno != ENOENT && errno != ESRCH;
-		return false;
-	}
-	if (!S_ISCHR(st.stx_mode) && !S_ISBLK(st.stx_mode))
-		return false;
 	(void)snprintf(number, sizeof(number), "dev/%s/%u:%u",
-		       S_ISCHR(st.stx_mode) ? "char" : "block", st.stx_rdev_major,
-		       st.stx_rdev_minor);
+		       S_ISCHR(st->stx_mode) ? "char" : "block", st->stx_rdev_major,
+		       st->stx_rdev_minor);
 	r = sysfs_link(search->look->sysfs_fd, number, ret_path, NULL);
 	search->holders->hidden |= r < 0;
 	return r == 0;
@@ -178,20 +195,42 @@ static bool is_group_link(const struct search *search, const char *link)
 	       (link[len] == '\0' || strcmp(link + len, " (deleted)") == 0);
 }
 
-/* Functions of NVIDIA cards whose node has the name @link: sysfs does not know its number. */
-static void match_cards(struct search *search, const struct process *process)
+/* Functions of NVIDIA cards whose node is open: sysfs does not know its number. @st NULL: only the name can be seen. */
+static void match_cards(struct search *search, const struct process *process,
+			const struct statx *st)
 {
 	for (size_t i = 0; i < search->job->len; i++) {
-		if (nvidia_node_is(process->link, search->minors[i]))
+		int minor = search->minors[i];
+		bool is = st ? S_ISCHR(st->stx_mode) &&
+					  nvidia_node_has_number(st->stx_rdev_major,
+								 st->stx_rdev_minor, minor)
+			     : nvidia_node_is(process->link, minor);
+
+		if (is)
 			add_holder(search, process, search->job->items[i].address);
 	}
+}
+
+static void match_target(struct search *search, const struct process *process, int dir_fd,
+			 const char *fd)
+{
+	char path[SYSFS_LINK_MAX + 1];
+	struct statx st;
+	enum target target = read_target(search, process, dir_fd, fd, &st);
+
+	if (target == TARGET_OTHER)
+		return;
+	match_cards(search, process, target == TARGET_DEVICE ? &st : NULL);
+	if (target == TARGET_DEVICE && find_device(search, &st, path))
+		match_path(search, process, path);
+	else if (is_group_link(search, process->link))
+		add_holder(search, process, search->job->items[0].address);
 }
 
 /* False: this process does not show what it has open. */
 static bool look_at_descriptor(struct search *search, struct process *process, int dir_fd,
 			       const char *fd)
 {
-	char path[SYSFS_LINK_MAX + 1];
 	int r = sysfs_link(dir_fd, fd, process->link, NULL);
 
 	/* A pod may give any file such a name. No driver's node has one, and the number tells all the same. */
@@ -203,13 +242,9 @@ static bool look_at_descriptor(struct search *search, struct process *process, i
 		search->holders->hidden = true;
 	if (r == -EACCES || r == -EPERM)
 		return false;
-	if (r != 0 || strncmp(process->link, DEV, sizeof(DEV) - 1) != 0)
-		return true;
-	match_cards(search, process);
-	if (find_device(search, dir_fd, fd, path))
-		match_path(search, process, path);
-	else if (is_group_link(search, process->link))
-		add_holder(search, process, search->job->items[0].address);
+	/* Sockets, pipes and the like have names without a slash (fs/dcache.c of the kernel: d_path()). */
+	if (r == 0 && process->link[0] == '/')
+		match_target(search, process, dir_fd, fd);
 	return true;
 }
 

@@ -10,6 +10,9 @@
 
 #define NODE "/dev/nvidia"
 
+/* Of nv.h and nv-chardev-numbers.h of the driver: 254 is nvidia-modeset and 255 nvidiactl. */
+enum { NVIDIA_MAJOR = 195, CARD_MINOR_MAX = 247 };
+
 /* A driver that cannot be read may be NVIDIA's. */
 static bool may_be_driver(int sysfs_fd, const char *address)
 {
@@ -44,6 +47,13 @@ int nvidia_node_minor(int sysfs_fd, int proc_fd, const char *address)
 	at += strspn(at, " \t");
 	number = xstrndup(at, strcspn(at, " \t\n"));
 	return str_to_u64(number, &minor) && minor <= INT_MAX ? (int)minor : NVIDIA_NODE_ANY;
+}
+
+bool nvidia_node_has_number(unsigned major, unsigned minor_number, int minor)
+{
+	if (minor == NVIDIA_NODE_NONE || major != NVIDIA_MAJOR || minor_number > CARD_MINOR_MAX)
+		return false;
+	return minor == NVIDIA_NODE_ANY || minor_number == (unsigned)minor;
 }
 
 bool nvidia_node_is(const char *path, int minor)

@@ -4,9 +4,13 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include "agent/helper/sys/job.h"
@@ -108,11 +112,15 @@ static struct holders_case {
 	    OPEN("5", "2", "/etc/passwd"), OPEN("5", "3", "/dev"), OPEN("5", "4", "/dev/shm"),
 	    OPEN("5", "5", "anon_inode:[vfio-device]"), "proc/5/fd/6=no link" },
 	  "" },
-	{ "only what lies in /dev is looked at",
+	{ "what is no path is not looked at",
 	  "12",
 	  { NULL_IS(GROUP("12")), PROCESS("5", "x"), OPEN("5", "1", "../../../null"),
 	    "null->/dev/null" },
 	  "" },
+	{ "a node that a container has made for itself, by its number",
+	  "12",
+	  { NULL_IS(GROUP("12")), PROCESS("5", "x"), OPEN("5", "1", "/proc/self/root/dev/null") },
+	  HELD(F0, "5", "x", "/proc/self/root/dev/null") },
 	{ "this process is never a holder, whatever its pid in that namespace",
 	  "12",
 	  { NULL_IS(GROUP("12")), "proc/self->42", PROCESS("42", "hostdev-helper"),
@@ -219,6 +227,138 @@ static void holders_match_table(void **state)
 	tree_add(tree, "sys/");
 	find(tree, c->group, false, &out);
 	assert_string_equal(str_cstr(&out), c->lines);
+}
+
+/* A node that a container has made, or was given, has any name. */
+static struct made_case {
+	const char *name;
+	unsigned major;
+	unsigned minor;
+	mode_t type;
+	const char *minor_of_card;
+	bool held;
+} mades[] = {
+	{ "a card's node by another name", 195, 1, S_IFCHR, "1", true },
+	{ "another card's node", 195, 0, S_IFCHR, "1", false },
+	{ "one of any card, where the driver does not say which", 195, 7, S_IFCHR, NULL, true },
+	{ "nvidiactl is no card's", 195, 255, S_IFCHR, NULL, false },
+	{ "nor is nvidia-modeset", 195, 254, S_IFCHR, NULL, false },
+	{ "a MIG capability, of a number that the kernel gave it", 235, 1, S_IFCHR, NULL, false },
+	{ "a block device of that number", 195, 1, S_IFBLK, "1", false },
+};
+
+static void cards_are_found_by_number(void **state)
+{
+	const struct made_case *c = suite_row(state);
+	auto_free char *minor = NULL;
+	auto_free char *target = NULL;
+	auto_free char *wanted = NULL;
+	auto_str struct str out = STR_INIT;
+	struct tree *tree = *state;
+
+	tree_make(tree,
+		  (const char *const[]){ "sys/", CARD(F0), PROCESS("5", "python3"), "x/", NULL });
+	if (c->minor_of_card) {
+		minor = xasprintf("proc/driver/nvidia/gpus/" F0
+				  "/information=Device Minor: \t %s\n",
+				  c->minor_of_card);
+		tree_add(tree, minor);
+	}
+	if (mknodat(tree->fd, "x/nvidia9", c->type | 0600, makedev(c->major, c->minor)) < 0)
+		skip(); /* takes the capability MKNOD */
+	target = xasprintf("proc/5/fd/3->%s/x/nvidia9", tree->root);
+	tree_add(tree, target);
+	wanted = xasprintf(F0 " 5 'python3' - process 5 (python3) has %s/x/nvidia9 open\n",
+			   tree->root);
+	find(tree, "12", false, &out);
+	assert_string_equal(str_cstr(&out), c->held ? wanted : "");
+}
+
+struct named {
+	const struct tree *tree;
+	bool held;
+	bool hidden;
+};
+
+static bool put(const char *path, const char *text)
+{
+	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
+/* With a /dev of its own, in which the names are those of files. */
+static bool has_files_in_dev(void)
+{
+	auto_free char *users = xasprintf("0 %u 1", geteuid());
+	auto_free char *groups = xasprintf("0 %u 1", getegid());
+
+	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && put("/proc/self/setgroups", "deny") &&
+	       put("/proc/self/uid_map", users) && put("/proc/self/gid_map", groups) &&
+	       mount("none", "/dev", "tmpfs", 0, NULL) == 0 && mkdir("/dev/vfio", 0700) == 0 &&
+	       put("/dev/vfio/12", "x") && put("/dev/nvidia1", "x");
+}
+
+static void look_for_names(struct named *named)
+{
+	auto_close int sysfs_fd = tree_open(named->tree, "sys");
+	auto_close int proc_fd = tree_open(named->tree, "proc");
+	auto_holders struct holders holders = { 0 };
+	struct holders_look look = { sysfs_fd, proc_fd, -1, "12", false, 0 };
+	struct job job = { .group = "12" };
+
+	*array_add(&job) = functions[0];
+	holders_find(&look, &job, &holders);
+	named->held = holders.len > 0;
+	named->hidden = holders.hidden;
+	job_done(&job);
+}
+
+/* A pod may give any file the name of a card's node, or of a group's: nobody's claim waits for that. */
+static void a_file_is_no_device(void **state)
+{
+	struct named named = { .tree = *state };
+	int status = -1;
+	pid_t child;
+
+	tree_make(*state, (const char *const[]){ "sys/", CARD(F0), PROCESS("5", "x"),
+						 OPEN("5", "3", "/dev/nvidia1"),
+						 OPEN("5", "4", "/dev/vfio/12"), NULL });
+	look_for_names(&named);
+	assert_true(named.held);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		if (!has_files_in_dev())
+			_exit(2);
+		look_for_names(&named);
+		_exit(named.held);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+		skip(); /* where no namespace may be made */
+	assert_int_equal(status, 0);
+}
+
+static bool is_hidden(void *arg)
+{
+	struct named *named = arg;
+
+	look_for_names(named);
+	return named->hidden;
+}
+
+/* A FUSE of some user refuses all others, who would else be kept from every claim. */
+static void a_file_system_that_refuses_hides_nothing(void **state)
+{
+	struct named named = { .tree = *state };
+
+	tree_make(*state, (const char *const[]){ "sys/", "proc/1/fd/", PROCESS("5", "x"),
+						 OPEN("5", "3", "/home/x/y"), NULL });
+	assert_false(syscall_fails_for(SYS_statx, EACCES, is_hidden, &named));
+	assert_true(syscall_fails_for(SYS_statx, EIO, is_hidden, &named));
+	tree_add(*state, OPEN("5", "4", "/dev/y"));
+	assert_true(syscall_fails_for(SYS_statx, EACCES, is_hidden, &named));
 }
 
 static void no_functions(void **state)
@@ -525,6 +665,10 @@ int main(void)
 	suite_add(&suite, "a job without functions has no holders", no_functions, NULL);
 	suite_fixture(&suite, &tree_fixture);
 	suite_rows(&suite, cases, holders_match_table);
+	suite_rows(&suite, mades, cards_are_found_by_number);
+	suite_add(&suite, "a file is no device, whatever its name", a_file_is_no_device, NULL);
+	suite_add(&suite, "a file system that refuses hides nothing",
+		  a_file_system_that_refuses_hides_nothing, NULL);
 	suite_rows(&suite, hiddens, what_is_hidden_is_told);
 	suite_add(&suite, "descriptors that do not show are not counted",
 		  descriptors_that_do_not_show_are_not_counted, NULL);

@@ -133,6 +133,7 @@ int gate_new(struct program *program, struct leader *leader, struct views *views
 	gate->doubts = make_events(gate, program, options, true);
 	gate->admission = admission_new(
 		&(struct admission_options){ .views = views,
+					     .clock = gate->clock,
 					     .events = gate->events,
 					     .doubts = gate->doubts,
 					     .leads = leads,

@@ -13,6 +13,7 @@
 #include "controller/admission/rules.h"
 #include "controller/views/views.h"
 #include "controller/webhook/admission_review.h"
+#include "kube/audit.h"
 #include "kube/events.h"
 
 /* All that the rules look at. */
@@ -25,6 +26,7 @@ struct admission {
 	struct views *views;
 	struct events *events;
 	struct events *doubts;
+	struct audit_quota *quota; /* of the lines about what may be made up */
 	bool (*leads)(void *arg);
 	void *arg;
 	bool refuse_pinned;
@@ -72,14 +74,17 @@ static void validate(void *arg, const struct admission_request *request,
 {
 	const struct admission *admission = arg;
 	struct known known = look(admission);
+	struct admission_trail trail = {
+		.events = request->verified ? admission->events : admission->doubts,
+		.quota = request->verified ? NULL : admission->quota,
+	};
 
 	rules_validate(&known, request, answer);
-	admission_audit_refusal(&known, request, answer);
+	admission_audit_refusal(&known, &trail, request, answer);
 	if (answer->event && answer->allowed && !request->dry_run && request->verified &&
 	    admission->events)
 		record(admission->events, request, answer);
-	admission_audit(&known, request->verified ? admission->events : admission->doubts, request,
-			answer);
+	admission_audit(&known, &trail, request, answer);
 }
 
 static void mutate(void *arg, const struct admission_request *request,
@@ -124,6 +129,7 @@ struct admission *admission_new(const struct admission_options *options)
 	admission->views = options->views;
 	admission->events = options->events;
 	admission->doubts = options->doubts;
+	admission->quota = audit_quota_new(options->clock);
 	admission->leads = options->leads;
 	admission->arg = options->arg;
 	admission->refuse_pinned = options->refuse_pinned;
@@ -142,6 +148,7 @@ struct admission *admission_free(struct admission *admission)
 		return NULL;
 	views_forget(admission->views, admission);
 	resources_free(admission->resources);
+	audit_quota_free(admission->quota);
 	free(admission);
 	return NULL;
 }

@@ -9,12 +9,14 @@
 
 struct admission;
 struct admission_rules;
+struct clock;
 struct events;
 struct views;
 
 /* All is borrowed, and outlives it. */
 struct admission_options {
 	struct views *views; /* which watch virtual machines too                              */
+	struct clock *clock;
 	struct events *
 		events; /* of what is seen, and of what API servers ask; NULL: nothing is recorded */
 	struct events *doubts; /* of refusals that may be made up; NULL: nothing is recorded    */

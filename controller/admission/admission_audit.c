@@ -137,7 +137,8 @@ static void add_object(enum refusal refusal, const struct admission_request *req
 	}
 }
 
-void admission_audit_refusal(const struct known *known, const struct admission_request *request,
+void admission_audit_refusal(const struct known *known, const struct admission_trail *trail,
+			     const struct admission_request *request,
 			     const struct admission_answer *answer)
 {
 	for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
@@ -157,7 +158,7 @@ void admission_audit_refusal(const struct known *known, const struct admission_r
 		add_object(refusals[i].refusal, request, &audit);
 		if (!device)
 			add_device(known, answer, &audit);
-		audit_log(&audit);
+		audit_quota_log(trail->quota, &audit);
 	}
 }
 
@@ -204,7 +205,7 @@ static void record(const struct known *known, struct events *events, const struc
 	free(meta.uid);
 }
 
-void admission_audit(const struct known *known, struct events *events,
+void admission_audit(const struct known *known, const struct admission_trail *trail,
 		     const struct admission_request *request, const struct admission_answer *answer)
 {
 	const struct row *row = find_row(request);
@@ -235,7 +236,7 @@ void admission_audit(const struct known *known, struct events *events,
 		.verified = request->verified ? "true" : "false",
 		.warning = !answer->allowed,
 	};
-	audit_log(&audit);
+	audit_quota_log(trail->quota, &audit);
 	if (claim && !answer->allowed)
-		record(known, events, row, &audit, request->verified);
+		record(known, trail->events, row, &audit, request->verified);
 }

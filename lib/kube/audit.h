@@ -11,10 +11,17 @@
 
 #include <stdbool.h>
 
+struct clock;
 struct events;
 struct events_about;
 
-enum { AUDIT_TEXT_MAX = 1024 }; /* bytes of a field; longer ones are cut, with "..." */
+enum {
+	AUDIT_TEXT_MAX = 1024,      /* bytes of a field; longer ones are cut, with "..."          */
+	AUDIT_QUOTA_TEXT_MAX = 256, /* likewise, of a line with a quota; a name has 253 at most   */
+	AUDIT_QUOTA_BURST = 500,    /* lines at once, then one in AUDIT_QUOTA_REFILL_MS           */
+	AUDIT_QUOTA_REFILL_MS = 1000,
+	AUDIT_QUOTA_TOLD_MS = 60 * 1000, /* at the latest; sooner with the next line */
+};
 
 /* Borrowed. NULL: nothing to say. */
 struct audit {
@@ -47,3 +54,16 @@ void audit_log(const struct audit *audit);
  * is no event. */
 void audit_record(struct events *events, const struct events_about *about,
 		  const struct audit *audit);
+
+/*
+ * The quota of lines that anybody can cause, who might else fill the disk and have the others rotated away. What is left
+ * out is counted, and told in a line of its own.
+ */
+struct audit_quota;
+
+struct audit_quota *audit_quota_new(struct clock *clock);
+/* Tells what is still to be told. Takes NULL, returns NULL. */
+struct audit_quota *audit_quota_free(struct audit_quota *quota);
+
+/* Write the line, if the quota has one left; with NULL as audit_log(). */
+void audit_quota_log(struct audit_quota *quota, const struct audit *audit);

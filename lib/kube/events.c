@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "kube/backoff.h"
+#include "kube/budget.h"
 #include "kube/client.h"
 #include "kube/clock.h"
 #include "kube/metrics.h"
@@ -28,12 +29,6 @@ struct event_said {
 	char *name; /* of the Event object; NULL: it is yet to be created */
 	int64_t count;
 	int64_t first_wall_ms;
-};
-
-struct budget {
-	bool begun;
-	unsigned tokens;
-	uint64_t filled_ms; /* when the last token came */
 };
 
 /* What was already said of which object, and how much more may be said of it. Bounded: when it is full it forgets
@@ -95,43 +90,20 @@ static struct event_book *event_book_free(struct event_book *book)
 	return NULL;
 }
 
-/* How many events, and how long until there is one more. */
-struct bound {
-	unsigned burst;
-	uint64_t refill_ms;
-};
-
-/* A budget that was never taken from is full. */
-static bool take(struct budget *budget, const struct bound *bound, uint64_t now_ms)
-{
-	uint64_t tokens = (now_ms - budget->filled_ms) / bound->refill_ms;
-
-	if (!budget->begun || budget->tokens + tokens >= bound->burst) {
-		*budget = (struct budget){ true, bound->burst, now_ms };
-	} else {
-		budget->tokens += (unsigned)tokens;
-		budget->filled_ms += tokens * bound->refill_ms;
-	}
-	if (budget->tokens == 0)
-		return false;
-	budget->tokens--;
-	return true;
-}
-
 /* May the object @uid cause one more event now? Takes it from its budget if so. */
 static bool event_book_allow(struct event_book *book, const char *uid, uint64_t now_ms)
 {
-	static const struct bound each = { EVENTS_BURST, EVENTS_REFILL_MS };
+	static const struct budget_bound each = { EVENTS_BURST, EVENTS_REFILL_MS };
 
-	return take(get(&book->budgets, uid, sizeof(struct budget), free), &each, now_ms);
+	return budget_take(get(&book->budgets, uid, sizeof(struct budget), free), &each, now_ms);
 }
 
 /* May all objects together cause one more event now? Takes it from their budget if so. */
 static bool event_book_allow_together(struct event_book *book, uint64_t now_ms)
 {
-	static const struct bound all = { EVENTS_TOGETHER_BURST, EVENTS_TOGETHER_REFILL_MS };
+	static const struct budget_bound all = { EVENTS_TOGETHER_BURST, EVENTS_TOGETHER_REFILL_MS };
 
-	return take(&book->together, &all, now_ms);
+	return budget_take(&book->together, &all, now_ms);
 }
 
 /* The page of what is the same in all its words (@same); a new one has count 0. Valid until the next

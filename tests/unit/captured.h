@@ -25,7 +25,7 @@ static inline void captured_begin(struct captured *captured)
 /* All of it; the caller frees. Standard error is what it was. */
 static inline char *captured_end(struct captured *captured)
 {
-	enum { SIZE = 64 * 1024 };
+	enum { SIZE = 512 * 1024 };
 	char *text = calloc(1, SIZE);
 
 	assert_non_null(text);

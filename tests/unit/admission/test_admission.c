@@ -10,8 +10,10 @@
 #include "controller/webhook/admission_review.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
+#include "kube/audit.h"
 #include "kube/events.h"
 #include "kube/informer.h"
+#include "unit/captured.h"
 #include "unit/suite.h"
 
 #define EMPTY "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}"
@@ -71,11 +73,13 @@ static void open_bench(struct bench *b)
 			     &(struct views_spec){ .machines = true,
 						   .on_change = on_change,
 						   .on_synced = on_synced });
-	b->admission = admission_new(&(struct admission_options){ .views = b->views,
-								  .events = b->events,
-								  .doubts = b->doubts,
-								  .leads = leads,
-								  .arg = b });
+	b->admission =
+		admission_new(&(struct admission_options){ .views = b->views,
+							   .clock = fake_clock_as_clock(b->clock),
+							   .events = b->events,
+							   .doubts = b->doubts,
+							   .leads = leads,
+							   .arg = b });
 }
 
 static void close_bench(struct bench *b)
@@ -222,6 +226,59 @@ static void a_review_is_recorded(void **state)
 	admission_answer_done(&answer);
 }
 
+static struct flood_case {
+	const char *name;
+	const char *resource;
+	const char *object;
+	bool verified;
+} floods[] = {
+	{ "claims that API servers ask about are all in the log", "pcideviceclaims", WRONG, true },
+	{ "claims that may be made up are some", "pcideviceclaims", WRONG, false },
+	{ "and so are refused deletions of devices", "pcidevices",
+	  "{\"metadata\":{\"name\":\"n-000001000\"},\"status\":{}}", false },
+};
+
+static void the_log_is_bounded(void **state)
+{
+	enum { ASKED = AUDIT_QUOTA_BURST + 5 };
+	const struct flood_case *c = suite_row(state);
+	struct bench *b = *state;
+	const struct admission_rules *rules = admission_rules(b->admission);
+	auto_json json_t *object = json_loads(c->object, 0, NULL);
+	bool device = strcmp(c->resource, "pcidevices") == 0;
+	struct admission_request request = { .uid = "1",
+					     .group = "devices.harvesterhci.io",
+					     .version = "v1beta1",
+					     .resource = c->resource,
+					     .subresource = "",
+					     .name = "",
+					     .ns = "",
+					     .user = "alice",
+					     .operation =
+						     device ? ADMISSION_DELETE : ADMISSION_CREATE,
+					     .verified = c->verified,
+					     .object = object };
+	auto_free char *text = NULL;
+	struct captured captured;
+	size_t lines = 0;
+
+	answer_lists(b);
+	captured_begin(&captured);
+	for (int i = 0; i < ASKED; i++) {
+		struct admission_answer answer;
+
+		admission_answer_init(&answer);
+		if (device)
+			admission_answer_refuse(&answer, 403, "no");
+		rules->validate(rules->arg, &request, &answer);
+		admission_answer_done(&answer);
+	}
+	text = captured_end(&captured);
+	for (const char *at = text; (at = strstr(at, "msg=audit ")) != NULL; at++)
+		lines++;
+	assert_int_equal(lines, c->verified ? ASKED : AUDIT_QUOTA_BURST);
+}
+
 #define ADDED                                                                                   \
 	"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"n-000001000\",\"uid\":\"c\"," \
 	"\"resourceVersion\":\"6\",\"generation\":1},\"spec\":{\"nodeName\":\"n\"}}}\n"
@@ -300,6 +357,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &bench_fixture);
+	suite_rows(&suite, floods, the_log_is_bounded);
 	suite_rows(&suite, reviews, a_review_is_recorded);
 	suite_add(&suite, "a claim that is seen is told, by the leader",
 		  a_claim_that_is_seen_is_told_by_the_leader, NULL);

@@ -122,12 +122,14 @@ static struct events events;
 static void ask(const struct known *known, const struct admission_request *request,
 		struct admission_answer *answer)
 {
+	const struct admission_trail trail = { .events = &events };
+
 	if (!asked->event)
 		rules_validate(known, request, answer);
 	if (asked->request.refused)
 		admission_answer_refuse(answer, 403, "%s", asked->request.refused);
-	admission_audit_refusal(known, request, answer);
-	admission_audit(known, &events, request, answer);
+	admission_audit_refusal(known, &trail, request, answer);
+	admission_audit(known, &trail, request, answer);
 }
 
 static void the_request_is_told(void **state)

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "fake/fake_clock.h"
 #include "kube/events.h"
 #include "unit/captured.h"
 #include "unit/suite.h"
@@ -121,6 +122,94 @@ static void a_long_text_is_cut(void **state)
 	assert_true(strlen(text) < AUDIT_TEXT_MAX + 200);
 }
 
+static size_t count(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+		n++;
+	return n;
+}
+
+static char *quota_logged(struct audit_quota *quota, size_t times)
+{
+	struct captured captured;
+
+	captured_begin(&captured);
+	for (size_t i = 0; i < times; i++)
+		audit_quota_log(quota, &(struct audit){ .action = "claim" });
+	return captured_end(&captured);
+}
+
+/* Who may cause lines without end causes a few, and a count of the others. */
+static void a_quota_bounds_the_lines(void **state)
+{
+	enum { FLOOD = AUDIT_QUOTA_BURST + 70 };
+	struct fake_clock *clock = fake_clock_new();
+	struct audit_quota *quota = audit_quota_new(fake_clock_as_clock(clock));
+	auto_free char *flood = quota_logged(quota, FLOOD);
+	auto_free char *later = NULL;
+	auto_free char *told = NULL;
+	auto_free char *end = NULL;
+	struct captured captured;
+
+	assert_int_equal(count(flood, "msg=audit action=claim"), AUDIT_QUOTA_BURST);
+	assert_null(strstr(flood, "left out"));
+
+	fake_clock_advance(clock, AUDIT_QUOTA_REFILL_MS);
+	later = quota_logged(quota, 3);
+	assert_int_equal(count(later, "msg=audit action=claim"), 1);
+	assert_non_null(strstr(later, "level=warn msg=\"audit lines left out\" lines=70 "
+				      "verified=false\n"));
+
+	captured_begin(&captured);
+	fake_clock_advance(clock, AUDIT_QUOTA_TOLD_MS);
+	told = captured_end(&captured);
+	assert_int_equal(count(told, "\n"), 1);
+	assert_non_null(strstr(told, " lines=2 "));
+
+	captured_begin(&captured);
+	fake_clock_advance(clock, 10 * AUDIT_QUOTA_TOLD_MS);
+	quota = audit_quota_free(quota);
+	end = captured_end(&captured);
+	assert_string_equal(end, "");
+	fake_clock_free(clock);
+}
+
+static void what_is_left_out_is_told_at_the_end(void **state)
+{
+	struct fake_clock *clock = fake_clock_new();
+	struct audit_quota *quota = audit_quota_new(fake_clock_as_clock(clock));
+	auto_free char *flood = quota_logged(quota, AUDIT_QUOTA_BURST + 1);
+	auto_free char *end = NULL;
+	struct captured captured;
+
+	captured_begin(&captured);
+	quota = audit_quota_free(quota);
+	end = captured_end(&captured);
+	assert_non_null(strstr(end, " lines=1 "));
+	fake_clock_free(clock);
+}
+
+static void a_quota_shortens_the_texts(void **state)
+{
+	struct fake_clock *clock = fake_clock_new();
+	struct audit_quota *quota = audit_quota_new(fake_clock_as_clock(clock));
+	char name[2 * AUDIT_QUOTA_TEXT_MAX];
+	auto_free char *text = NULL;
+	struct captured captured;
+
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	captured_begin(&captured);
+	audit_quota_log(quota, &(struct audit){ .action = "claim", .user = name, .device = name });
+	text = captured_end(&captured);
+	assert_int_equal(count(text, "aaa..."), 2);
+	assert_true(strlen(text) < (size_t)(2 * AUDIT_QUOTA_TEXT_MAX + 200));
+	audit_quota_free(quota);
+	fake_clock_free(clock);
+}
+
 static void the_event_is_the_devices(void **state)
 {
 	static const struct audit audit = {
@@ -149,6 +238,11 @@ int main(void)
 	suite_rows(&suite, results, the_result_is);
 	suite_add(&suite, "no --log-level hides a line", no_level_hides_a_line, NULL);
 	suite_add(&suite, "a long text is cut", a_long_text_is_cut, NULL);
+	suite_add(&suite, "a quota bounds the lines, and counts those that it leaves out",
+		  a_quota_bounds_the_lines, NULL);
+	suite_add(&suite, "what is left out is told at the end, too",
+		  what_is_left_out_is_told_at_the_end, NULL);
+	suite_add(&suite, "a quota shortens the texts", a_quota_shortens_the_texts, NULL);
 	suite_add(&suite, "the event is the device's", the_event_is_the_devices, NULL);
 	return suite_run(&suite, "audit");
 }

@@ -123,7 +123,8 @@ void claim_job_bind(const struct claim_case *c, const struct claim_group *group,
 		out->claim = xstrdup(f->cover->meta.name);
 		out->uid = xstrdup(f->cover->meta.uid ? f->cover->meta.uid : "");
 		out->driverless = claim_leaves_driverless(c, f, f->cover);
-		out->allow_unknown = override_given(&f->cover->meta, "UseUnknown");
+		out->allow_unknown =
+			f->cover == f->claim && override_given(&f->cover->meta, "UseUnknown");
 	}
 }
 

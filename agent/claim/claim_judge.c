@@ -231,6 +231,26 @@ static bool counts(const struct claim_function *f)
 	return f->recorded || (f->driver && !claim_function_is_port(f));
 }
 
+/* The annotation is for the device of its claim, as the verb `override` is. A reason of the group names another function, which
+ * is judged itself. */
+static bool is_sibling_spared(const struct claim_function *f)
+{
+	if (f->verdict->claimable || f->recorded ||
+	    strcmp(f->verdict->reason, "GroupHostCritical") == 0)
+		return true;
+	return f->cover && f->cover == f->claim &&
+	       override_given(&f->cover->meta, f->verdict->reason);
+}
+
+/* For who has overridden it for the claim that takes it along. */
+static const char *sibling_advice(const struct claim_function *f)
+{
+	if (!f->cover || !override_given(&f->cover->meta, f->verdict->reason))
+		return "";
+	return ": the annotation " NAMES_ANNOTATION_OVERRIDE
+	       " is for the claimed device only, so claim this one too, with the annotation";
+}
+
 /* The others of the group that count must be fit to be moved too. */
 static bool is_sibling_refused(const struct claim_case *c, const struct claim_function *f,
 			       struct claim_verdict *v)
@@ -239,12 +259,11 @@ static bool is_sibling_refused(const struct claim_case *c, const struct claim_fu
 		return false;
 	if (is_different(f, v) || is_ambiguous(c, f, v))
 		return true;
-	if (f->verdict->claimable || f->recorded ||
-	    (f->cover && override_given(&f->cover->meta, f->verdict->reason)))
+	if (is_sibling_spared(f))
 		return is_usb_claimed(c, f, v);
 	return refuse(v, f->verdict->reason,
-		      xasprintf("IOMMU group %s also holds %s: %s", f->group, f->address,
-				f->verdict->message));
+		      xasprintf("IOMMU group %s also holds %s: %s%s", f->group, f->address,
+				f->verdict->message, sibling_advice(f)));
 }
 
 static bool is_shared(const struct claim_group *group, struct claim_verdict *v)

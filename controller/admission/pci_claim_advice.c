@@ -1,7 +1,6 @@
 #include "controller/admission/pci_claim_advice.h"
 
 #include "api/names.h"
-#include "api/override.h"
 #include "api/pcideviceclaim.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -137,14 +136,14 @@ static void advise_group(const struct rule_case *c, const struct view *device)
 			view_text(device, VIEW_TEXT_GROUP), missing.buf);
 }
 
-/* As the agent judges it: what has a driver and cannot be lent keeps the whole group back. */
-static bool stays_back(const struct rule_case *c, const struct pcideviceclaim *claim,
-		       const struct view *sibling)
+/* As the agent judges it: what has a driver and cannot be lent keeps the whole group back. A reason of the group names
+ * another function, which is looked at, too. */
+static bool stays_back(const struct rule_case *c, const struct view *sibling)
 {
 	const char *reason = view_text(sibling, VIEW_TEXT_REASON);
 	auto_free char *message = NULL;
 
-	if (!*reason || override_given(&claim->meta, reason))
+	if (!*reason || known_same(reason, "GroupHostCritical"))
 		return false;
 	message = rule_quote_words(view_text(sibling, VIEW_TEXT_MESSAGE));
 	rule_warn(c, "waits, %s: IOMMU group %s also holds %s: %s", reason,
@@ -164,7 +163,7 @@ static void advise_members(const struct rule_case *c, const struct pcideviceclai
 
 		if (sibling && !sibling->bridge &&
 		    !known_empty(view_text(sibling, VIEW_TEXT_DRIVER)) && !claim_of(c, sibling) &&
-		    !stays_back(c, claim, sibling))
+		    !stays_back(c, sibling))
 			advise_bind(c, claim, sibling);
 	}
 }

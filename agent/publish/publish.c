@@ -23,6 +23,7 @@
 #include "kube/clock.h"
 #include "kube/echoes.h"
 #include "kube/events.h"
+#include "kube/fetch.h"
 #include "kube/informer.h"
 #include "kube/store.h"
 #include "kube/workq_run.h"
@@ -375,7 +376,8 @@ static void on_deleted(void *arg, int result, const struct kube_response *respon
 	auto_json json_t *answer = NULL;
 	struct err cause = *err;
 
-	if (result == -ENOENT)
+	/* A 404 that does not name it says that the path is not served, which may pass. */
+	if (result == -ENOENT && fetch_says_gone(response, write->name))
 		result = 0;
 	else if (result == 0)
 		result = json_map_load(response->body, response->body_len, &answer, &cause);

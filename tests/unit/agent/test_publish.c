@@ -356,7 +356,13 @@ static void what_is_deleted_already_is_deleted(void **state)
 
 	bench_look(b, nothing);
 	fake_client_choose(b->client, "/pcidevices/");
-	fake_client_answer(b->client, 404, "{}");
+	/* The path is not served just then. */
+	fake_client_answer(b->client, 404, "404 page not found");
+	fake_clock_advance(b->clock, 1000);
+	assert_int_equal(bench_writing(b), 1);
+	fake_client_choose(b->client, "/pcidevices/");
+	fake_client_answer(b->client, 404,
+			   "{\"kind\":\"Status\",\"details\":{\"name\":\"" NAME "\"}}");
 	fake_clock_settle(b->clock);
 	assert_int_equal(bench_writing(b), 0);
 	assert_true(publish_settled(b->publish));

@@ -252,6 +252,21 @@ static void read_twin_identity(struct reading *reading)
 		reading->function->identity = str_detach(&identity);
 }
 
+/*
+ * While a device is reset the kernel lets nobody read its config space (pci_cfg_access_lock() in drivers/pci/access.c), up
+ * to a minute for one that does not come back, and no signal ends the wait. A program that has the device by VFIO may reset
+ * it as often as it likes, and one scan is for all devices of the node. So what VFIO has is not read: of a claimed device the
+ * record has the serial. A helper that binds or releases reads it all the same: only its own group waits for that.
+ */
+static bool may_be_reset(const struct reading *reading)
+{
+	const struct pci_function *function = reading->function;
+
+	return function->driver_unread ||
+	       (function->driver && (strstr(function->driver, "vfio") ||
+				     faccessat(reading->dir_fd, "vfio-dev", F_OK, 0) == 0));
+}
+
 static void read_details(struct reading *reading)
 {
 	struct pci_function *function = reading->function;
@@ -272,7 +287,7 @@ static void read_details(struct reading *reading)
 		function->boot_vga = read_number(reading, "boot_vga", 1, false);
 	/* Other functions of a device may only repeat function 0's serial (PCIe 6.0, 7.9.3), so
 	 * theirs is taken from there. */
-	if (!bridge && is_first_function(function))
+	if (!bridge && is_first_function(function) && !may_be_reset(reading))
 		(void)pci_serial_read(reading->dir_fd, &reading->context->config_denied,
 				      function->serial);
 	if (!bridge)

@@ -5,6 +5,7 @@
 #include "agent/helper/sys/sysfs.h"
 #include "fake/tree/scan_tree.h"
 #include "unit/syscall_fails.h"
+#include <endian.h>
 #include <errno.h>
 
 #define AT         "sys/devices/pci0000:00/0000:00:03.0/"
@@ -250,6 +251,43 @@ static void dangerous_files_stay_closed(void **state)
 	assert_string_equal(str_cstr(&lines), "");
 }
 
+static struct config_case {
+	const char *name;
+	const char *driver;
+	const char *entry; /* NULL: none */
+	bool read;
+} configs[] = {
+	{ "config space is read of what the host has", "e1000e", NULL, true },
+	{ "of what nobody can open", "pci-stub", NULL, true },
+	{ "not of what a program has by VFIO, which may be in a reset", "vfio-pci", NULL, false },
+	{ "nor by a variant driver", "mlx5_vfio_pci", NULL, false },
+	{ "nor by a vendor's driver that hands it on itself", "nvidia", AT "vfio-dev/vfio0/",
+	  false },
+};
+
+static void config_space_is_read(void **state)
+{
+	const struct config_case *c = suite_row(state);
+	const uint32_t words[] = { htole32(0x00010003), htole32(7), 0 };
+	auto_free char *uevent = xasprintf(
+		AT "uevent=DRIVER=%s\nPCI_CLASS=20000\nPCI_ID=8086:10D3\nPCI_SUBSYS_ID=8086:A01F\n",
+		c->driver);
+	auto_free char *driver = xasprintf(AT "driver->../../../bus/pci/drivers/%s", c->driver);
+	const char *const entries[] = {
+		LINK, uevent, driver, REVISION, AT "power/runtime_status=active\n", c->entry, NULL
+	};
+	auto_str struct str lines = STR_INIT;
+	char space[4096] = { 0 };
+	struct tree *tree = *state;
+
+	tree_make(tree, entries);
+	memcpy(space + 0x100, words, sizeof(words));
+	tree_write(tree, AT "config", space, sizeof(space));
+	scan_tree(tree, NULL, "pci", &lines);
+	assert_non_null(strstr(str_cstr(&lines), c->driver));
+	assert_int_equal(strstr(str_cstr(&lines), "00-00-00-00-00-00-00-07") != NULL, c->read);
+}
+
 static void add_function(struct tree *tree, unsigned number)
 {
 	char path[128];
@@ -294,6 +332,7 @@ int main(void)
 	suite_rows(&suite, cases, functions_match_table);
 	suite_add(&suite, "an attribute of 4 KiB", long_attribute, NULL);
 	suite_fixture(&suite, &tree_fixture);
+	suite_rows(&suite, configs, config_space_is_read);
 	suite_add(&suite, "a device that vanishes between two reads", vanishes_between_reads, NULL);
 	suite_add(&suite, "what cannot be looked up is not gone",
 		  what_cannot_be_looked_up_is_not_gone, NULL);

@@ -8,10 +8,9 @@
 #include "agent/inventory/claimable.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/inventory/use_log.h"
 #include "api/pcideviceclaim.h"
-#include "api/reason.h"
 #include "base/err.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -46,17 +45,10 @@ struct transition {
 	char *seen; /* how the group looked to the first scan after the end */
 };
 
-/* A function that a scan saw in use. */
-struct use {
-	uint64_t seen_ms; /* when the last such scan began, or the first one after it */
-	bool now;         /* the last scan of all is one   */
-};
-
 struct claim_history {
 	struct transition *all; /* a function is in one of them */
 	const struct inventory *inventory;
-	struct map *uses;  /* address -> struct use, of the last CLAIM_FREE_MS and some */
-	uint64_t first_ms; /* when the first scan began */
+	struct use_log *uses; /* of functions, by address */
 };
 
 static void transition_free(struct transition *t)
@@ -74,21 +66,17 @@ struct claim_history *claim_history_new(void)
 {
 	struct claim_history *history = xcalloc(1, sizeof(*history));
 
-	history->uses = map_new();
+	history->uses = use_log_new();
 	return history;
 }
 
 struct claim_history *claim_history_free(struct claim_history *history)
 {
 	struct transition *t;
-	size_t cursor = 0;
-	void *use;
 
 	if (!history)
 		return NULL;
-	while (map_next(history->uses, &cursor, NULL, &use))
-		free(use);
-	map_free(history->uses);
+	use_log_free(history->uses);
 	while ((t = history->all)) {
 		history->all = t->next;
 		transition_free(t);
@@ -339,58 +327,28 @@ static bool is_over(const struct claim_history *history, const struct transition
 	return !t->running && !newer(history, t) && (t->outcome.result == BINDER_DONE || t->freed);
 }
 
-static void forget_uses(struct claim_history *history, uint64_t now_ms)
-{
-	const char *address;
-	size_t cursor = 0;
-	void *value;
-
-	while (map_next(history->uses, &cursor, &address, &value)) {
-		struct use *use = value;
-
-		if (!use->now) {
-			if (now_ms > use->seen_ms + CLAIM_FREE_MS)
-				free(map_remove(history->uses, address));
-			continue;
-		}
-		/* Nobody has looked since the scan before: it may have ended just now. */
-		use->now = false;
-		use->seen_ms = now_ms;
-	}
-}
-
 static void see_uses(struct claim_history *history, const struct inventory *inventory)
 {
-	forget_uses(history, inventory->began_ms);
+	use_log_scan(history->uses, inventory->began_ms);
 	for (size_t i = 0; i < inventory->facts->pci.len; i++) {
 		const struct verdict *verdict = &inventory->pci_verdicts[i];
-		struct use *use;
 
-		if (verdict->claimable || !reason_is(verdict->reason, REASON_USE))
-			continue;
-		use = xcalloc(1, sizeof(*use));
-		*use = (struct use){ .seen_ms = inventory->began_ms, .now = true };
-		free(map_set(history->uses, inventory->facts->pci.items[i].address, use));
+		if (!verdict->claimable)
+			use_log_add(history->uses, inventory->facts->pci.items[i].address,
+				    verdict->reason);
 	}
 }
 
 uint64_t claim_history_unproven_ms(const struct claim_history *history, const char *address,
 				   bool refused, uint64_t now_ms)
 {
-	const struct use *use = map_get(history->uses, address);
-	uint64_t proven_ms = (use ? use->seen_ms : history->first_ms) + CLAIM_FREE_MS;
-
-	if (use ? use->now : !refused)
-		return 0;
-	return now_ms >= proven_ms ? 0 : proven_ms - now_ms;
+	return use_log_unproven_ms(history->uses, address, refused, now_ms);
 }
 
 void claim_history_set(struct claim_history *history, const struct inventory *inventory)
 {
 	struct transition **at = &history->all;
 
-	if (!history->inventory)
-		history->first_ms = inventory->began_ms;
 	history->inventory = inventory;
 	see_uses(history, inventory);
 	while (*at) {

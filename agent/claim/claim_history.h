@@ -72,9 +72,7 @@ void claim_history_wake(struct claim_history *history, const char *address);
  * the next call. */
 void claim_history_set(struct claim_history *history, const struct inventory *inventory);
 
-/* For how many ms more scans have to see the function free of uses until it has been for CLAIM_FREE_MS; 0: it has been,
- * or it is in use now. Of a function that no scan has seen in use, the time of the first scan counts if its claim was
- * @refused because of a use, by an agent before this one. */
+/* use_log_unproven_ms() of the function. */
 uint64_t claim_history_unproven_ms(const struct claim_history *history, const char *address,
 				   bool refused, uint64_t now_ms);
 

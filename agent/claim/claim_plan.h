@@ -22,10 +22,6 @@ struct pcidevice;
 struct pcideviceclaim;
 struct store;
 
-/* For how long scans have to see a group free of a use before it is bound: what uses a device may let go of it for a
- * moment. After a start of the agent that goes for claims that were refused because of a use. */
-enum { CLAIM_FREE_MS = 5000 };
-
 enum claim_step {
 	CLAIM_REST,    /* as it should be, or waits for a change                        */
 	CLAIM_MARK,    /* write finalizer, address, node name, owner (decision->body)   */
@@ -78,7 +74,7 @@ struct claim_case {
 	struct claim_past past;
 	enum binder_state state; /* of the group */
 	struct binder_trouble trouble;
-	uint64_t unproven_ms; /* until the group counts as free, see CLAIM_FREE_MS; 0: it does */
+	uint64_t unproven_ms; /* until the group counts as free: use_log.h; 0: it does */
 	struct claim_offer offer;
 	const char *allocated; /* a function of its group that a pod was given; NULL: none      */
 	const char *allocated_to; /* "pod default/vm-1"; NULL: not known yet              */

@@ -10,11 +10,11 @@
 #include "agent/claim/claim_pods.h"
 #include "agent/claim/claim_ties.h"
 #include "agent/claim/claims.h"
+#include "agent/inventory/use_log.h"
 #include "api/names.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
-#include "api/reason.h"
 #include "base/err.h"
 #include "base/failpoint.h"
 #include "base/log.h"
@@ -398,19 +398,11 @@ static void do_step(struct claim_run *run)
 	}
 }
 
-static bool was_in_use(const struct pcideviceclaim *claim)
-{
-	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");
-
-	return ready && strcmp(ready->status, "False") == 0 && ready->reason &&
-	       reason_is(ready->reason, REASON_USE);
-}
-
 /* Of the whole group; what is in use now is judged by itself. */
 static uint64_t unproven_ms(const struct claim_run *run)
 {
 	const struct pcideviceclaim *claim = claim_now(run);
-	bool refused = claim && was_in_use(claim);
+	bool refused = claim && use_log_was_refused(&claim->status.conditions);
 	struct json_strs members = { 0 };
 	uint64_t longest_ms = 0;
 

@@ -5,6 +5,7 @@
 
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
+#include "agent/inventory/use_log.h"
 #include "agent/lend/lend.h"
 #include "agent/lend/told.h"
 #include "agent/plugin/device_type.h"
@@ -34,6 +35,8 @@ struct usb {
 	struct usb_claims *claims;
 	struct usb_type *type;
 	struct clock_timer *timer;
+	struct use_log *uses;           /* of sockets */
+	struct clock_timer *free_timer; /* runs until all of them count as free, or are used */
 	struct json_strs taken; /* claims whose resource claimed devices of another kind have */
 	bool offered;           /* everything that is claimed has been offered once */
 };
@@ -187,6 +190,41 @@ static bool find_taken(struct usb *usb)
 	return changed;
 }
 
+static uint64_t unproven_ms(void *arg, const char *port, bool refused)
+{
+	const struct usb *usb = arg;
+
+	return use_log_unproven_ms(usb->uses, port, refused, clock_now_ms(usb->deps.clock));
+}
+
+/* What has been free for long enough is offered without another scan; the claims wait by themselves. */
+static void on_free(void *arg)
+{
+	const struct usb *usb = arg;
+
+	lend_touch(usb->deps.lend);
+}
+
+static void see_uses(struct usb *usb)
+{
+	const struct inventory_set *set = &usb->inventory->sets[INVENTORY_USB];
+	uint64_t wait_ms;
+
+	use_log_scan(usb->uses, usb->inventory->began_ms);
+	for (size_t i = 0; i < set->len; i++) {
+		const struct usbdevice_status *is =
+			&((const struct usbdevice *)set->objects[i])->status;
+		const struct api_condition *claimable =
+			api_conditions_find(&is->conditions, "Claimable");
+
+		if (is->port_path && claimable && !same(claimable->status, "True"))
+			use_log_add(usb->uses, is->port_path, claimable->reason);
+	}
+	wait_ms = use_log_longest_ms(usb->uses, clock_now_ms(usb->deps.clock));
+	if (wait_ms > 0)
+		clock_timer_start(usb->deps.clock, usb->free_timer, wait_ms);
+}
+
 static void give_back(void *arg, const char *port)
 {
 	struct usb *usb = arg;
@@ -236,7 +274,11 @@ struct usb *usb_new(const struct usb_deps *deps)
 				       .claims = informer_store(deps->claims),
 				       .lend = deps->lend,
 				       .dev_root = deps->dev_root,
-				       .state_dir = deps->state_dir };
+				       .state_dir = deps->state_dir,
+				       .clock = deps->clock };
+	usb->uses = use_log_new();
+	usb->view.uses = usb->uses;
+	usb->free_timer = clock_timer_new(deps->clock, on_free, usb);
 	usb->type = usb_type_new(&usb->view);
 	usb->timer = clock_timer_new(deps->clock, on_timer, usb);
 	usb->claims = usb_claims_new(&(struct usb_claims_deps){
@@ -251,6 +293,7 @@ struct usb *usb_new(const struct usb_deps *deps)
 		.is_free = is_free,
 		.is_taken = is_taken,
 		.is_out_of_reach = is_out_of_reach,
+		.unproven_ms = unproven_ms,
 		.give_back = give_back,
 		.arg = usb,
 	});
@@ -266,6 +309,8 @@ struct usb *usb_free(struct usb *usb)
 	json_strs_done(&usb->taken);
 	usb_type_free(usb->type);
 	clock_timer_free(usb->deps.clock, usb->timer);
+	clock_timer_free(usb->deps.clock, usb->free_timer);
+	use_log_free(usb->uses);
 	free(usb);
 	return NULL;
 }
@@ -282,6 +327,7 @@ void usb_set(struct usb *usb, struct inventory *inventory)
 	usb->inventory = inventory;
 	usb->view.inventory = inventory;
 	(void)rename_all(usb);
+	see_uses(usb);
 	usb_type_seen(usb->type);
 	usb_claims_set(usb->claims, inventory);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/inventory/use_log.h"
 #include "agent/usb/usb_claim_judge.h"
 #include "agent/usb/usb_claim_status.h"
 #include "agent/usb/usb_names.h"
@@ -61,6 +62,15 @@ static bool is_unclear(const struct usb_claim_case *c, const struct usb_claim_ve
 		usbdeviceclaim_waits(c->claim));
 }
 
+/* It would get a device now that the node used a moment ago, or say that one is offered which is not yet. What it says is
+ * true until then. */
+static bool is_unproven(const struct usb_claim_case *c, const struct usb_claim_verdict *verdict)
+{
+	return verdict->ok && c->unproven_ms > 0 &&
+	       (verdict->seen.sight == USB_UNKNOWN || usbdeviceclaim_waits(c->claim) ||
+		use_log_was_refused(&c->claim->status.conditions));
+}
+
 static void plan_live(const struct usb_claim_case *c, struct usb_claim_decision *decision)
 {
 	struct usb_claim_verdict verdict;
@@ -68,8 +78,8 @@ static void plan_live(const struct usb_claim_case *c, struct usb_claim_decision 
 
 	usb_claim_judge(c, &verdict);
 	lent = verdict.ok || (verdict.seen.sight != USB_UNKNOWN && !usbdeviceclaim_waits(c->claim));
-	if (is_unclear(c, &verdict)) {
-		decision->again_ms = UNKNOWN_AGAIN_MS;
+	if (is_unclear(c, &verdict) || is_unproven(c, &verdict)) {
+		decision->again_ms = is_unclear(c, &verdict) ? UNKNOWN_AGAIN_MS : c->unproven_ms;
 		usb_claim_verdict_done(&verdict);
 		return;
 	}

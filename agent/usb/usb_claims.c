@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "agent/inventory/inventory.h"
+#include "agent/inventory/use_log.h"
 #include "agent/usb/usb_claim_plan.h"
 #include "agent/usb/usb_identity.h"
 #include "api/reason.h"
@@ -93,6 +94,9 @@ static void plan_claim(void *arg, const struct reconcile_view *view, struct deci
 		.now_wall_ms = view->now_wall_ms,
 	};
 
+	if (port && deps->unproven_ms)
+		c.unproven_ms = deps->unproven_ms(deps->arg, port,
+						  use_log_was_refused(&claim->status.conditions));
 	c.holder = holder;
 	usb_claim_plan(&c, &decision);
 	*ret_decision = (struct decision){

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct clock;
 struct events;
@@ -33,6 +34,8 @@ struct usb_claims_deps {
 	bool (*is_taken)(void *arg, const char *name);
 	/* Is the node of the device in socket @port not QEMU's, and cannot be made so? */
 	bool (*is_out_of_reach)(void *arg, const char *port);
+	/* How long until the device in socket @port counts as free? As use_log_unproven_ms(). May be NULL. */
+	uint64_t (*unproven_ms)(void *arg, const char *port, bool refused);
 	/* The claim of the device in socket @port is about to go: its node is the node's again. */
 	void (*give_back)(void *arg, const char *port);
 	void *arg;

@@ -7,6 +7,7 @@
 
 #include "agent/config/config.h"
 #include "agent/inventory/inventory.h"
+#include "agent/inventory/use_log.h"
 #include "agent/lend/lend.h"
 #include "agent/usb/usb_claim_judge.h"
 #include "agent/usb/usb_identity.h"
@@ -20,6 +21,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "kube/clock.h"
 #include "kube/store.h"
 
 static bool same(const char *a, const char *b)
@@ -41,13 +43,25 @@ static char *use_trouble(const struct usbdevice *device)
 			 claimable ? claimable->message : "nothing is known");
 }
 
-/* Why the device that is there cannot be lent, whether or not the node can spare it; NULL: it can. */
+/* What the node needed a moment ago it may need again. */
+static bool was_just_used(const struct usb_view *view, const struct usbdevice *device)
+{
+	return view->uses && device->status.port_path &&
+	       use_log_unproven_ms(view->uses, device->status.port_path, false,
+				   clock_now_ms(view->clock)) > 0;
+}
+
+/* Why the device that is there, and that the node can spare, cannot be lent; NULL: it can. */
 static char *reach_trouble(const struct usb_view *view, const struct usbdevice *device)
 {
 	struct usb_node_at at = { view->dev_root, device->status.device_path, view->calls };
 	struct usb_node node;
 	struct err err = { 0 };
 
+	if (was_just_used(view, device))
+		return xasprintf("the node used it a moment ago: it is offered when it has been "
+				 "free for %d s",
+				 USE_LOG_FREE_MS / 1000);
 	if (!at.device_path)
 		return xstrdup("it has no number on its bus");
 	if (usb_node_look(&at, &node, &err) < 0)

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+struct clock;
 struct config;
 struct config_troubles;
 struct device_type;
@@ -22,6 +23,7 @@ struct plugins;
 struct store;
 struct usb_node_calls;
 struct usb_type;
+struct use_log;
 
 /* What there is now. All borrowed, and read at every look and every Allocate. */
 struct usb_view {
@@ -33,6 +35,8 @@ struct usb_view {
 	const char *dev_root;               /* NULL: /dev                              */
 	const char *state_dir;              /* NULL: owners are forgotten at the end   */
 	const struct usb_node_calls *calls; /* NULL: the kernel's                     */
+	const struct use_log *uses;         /* of the sockets; NULL: not asked        */
+	struct clock *clock;                /* NULL: likewise                         */
 };
 
 /* @view may be changed between two calls, and outlives the type. */

@@ -1,6 +1,7 @@
 /* usb: claims between the node, the kubelet and the API server. */
 #include "agent/usb/usb.h"
 
+#include "agent/inventory/use_log.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
 #include "unit/usb/usb_scene.h"
@@ -93,6 +94,42 @@ static void what_changes_is_looked_at(void **state)
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 0);
 }
 
+/* Nothing tells the kubelet's offer that a device has been free for long enough. */
+static void what_has_been_free_for_a_while_is_offered(void **state)
+{
+	struct scene *scene = *state;
+	unsigned touches;
+
+	scene_open(scene, true);
+	list_all(scene, "");
+	look_used(scene, true);
+	fake_clock_advance(scene->clock, 60000);
+	look_used(scene, false);
+	touches = scene->lend.touches;
+	fake_clock_advance(scene->clock, USE_LOG_FREE_MS - 1);
+	assert_int_equal(scene->lend.touches, touches);
+	fake_clock_advance(scene->clock, 1);
+	assert_int_equal(scene->lend.touches, touches + 1);
+	fake_clock_advance(scene->clock, 60000);
+	assert_int_equal(scene->lend.touches, touches + 1);
+}
+
+/* A claim of a disk that is mounted anew: it is not marked, and so not offered, in between. */
+static void a_claim_waits_until_the_device_has_been_free(void **state)
+{
+	struct scene *scene = *state;
+
+	scene_open(scene, true);
+	look_used(scene, true);
+	look_used(scene, false);
+	list_all(scene, CLAIM_OF("node1-0951-1666-001077", "", ""));
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	fake_clock_advance(scene->clock, USE_LOG_FREE_MS - 1);
+	assert_int_equal(asking(scene), 0);
+	fake_clock_advance(scene->clock, 100);
+	assert_int_equal(asking(scene), 1);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -108,6 +145,10 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "names are those of the claims once they are known",
 		  names_are_those_of_the_claims_once_they_are_known, NULL);
+	suite_add(&suite, "what has been free for a while is offered",
+		  what_has_been_free_for_a_while_is_offered, NULL);
+	suite_add(&suite, "a claim waits until the device has been free",
+		  a_claim_waits_until_the_device_has_been_free, NULL);
 	suite_add(&suite, "what changes is looked at", what_changes_is_looked_at, NULL);
 	return suite_run(&suite, "usb");
 }

@@ -40,6 +40,7 @@ static struct plan_case {
 	const char *never[2]; /* not in it         */
 	const char *event;    /* NULL: none        */
 	unsigned again_ms;
+	uint64_t unproven_ms;
 } cases[] = {
 	/* clang-format off */
 	{ "a claim is marked first", "1-2=5:A", { NEW }, .step = "mark",
@@ -91,6 +92,16 @@ static struct plan_case {
 	  .event = "Warning HostFilesystem" },
 	{ "what is mounted is refused", "1-2=5:A", { NEW }, MOUNTED, .step = "tell",
 	  .says = { "\"reason\":\"InUse\"" }, .event = "Warning InUse" },
+	{ "what was in use a moment ago is not taken at once", "1-2=5:A", { NEW }, .unproven_ms = 3000, .step = "rest",
+	  .again_ms = 3000 },
+	{ "nor by a claim that was refused for that", "1-2=5:A", { WAITS(STICK, "1-2", "A") }, .unproven_ms = 1,
+	  .step = "rest", .again_ms = 1 },
+	{ "nor is it told that it is offered again", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A") SAID("False", "InUse")) },
+	  .unproven_ms = 3000, .step = "rest", .again_ms = 3000 },
+	{ "what else is wrong is told at once", "", { NEW }, .unproven_ms = 3000, .step = "tell",
+	  .says = { "DeviceNotFound" }, .event = "Warning DeviceNotFound" },
+	{ "and a claim keeps what it has", "1-2=5:A", { CLAIM(STICK, KNOWN("1-2", "A")) }, .unproven_ms = 3000,
+	  .step = "tell", .says = { "\"status\":\"True\"" }, .event = "Normal Offered" },
 	{ "kubevirt-contract 1.4: a hub is refused", "", { NEW }, HUB, .step = "tell",
 	  .says = { "\"reason\":\"Hub\"" }, .event = "Warning Hub" },
 	{ "a device whose controller is claimed is refused", "1-2=5:A", { NEW }, .pci = PCI(""), .step = "tell",
@@ -249,6 +260,7 @@ static void is_planned(void **state)
 						 .holder = row->pod && *row->pod ? row->pod : NULL,
 						 .taken = row->taken,
 						 .out_of_reach = row->out_of_reach,
+						 .unproven_ms = row->unproven_ms,
 						 .now_wall_ms = 1000 },
 		       &decision);
 	assert_string_equal(steps[decision.step], row->step);

@@ -1,6 +1,8 @@
 /* usb_type: which claimed USB devices are offered, when they are well, and what a container gets. */
 #include "agent/usb/usb_type.h"
 
+#include "agent/inventory/use_log.h"
+#include "fake/fake_clock.h"
 #include "unit/usb/usb_type_scene.h"
 
 #define UNSEEN "{'kind':'use','usb':'1-2','reason':'Unknown','detail':'eth9 may be an uplink'}"
@@ -148,6 +150,38 @@ static void a_node_that_cannot_be_given_fails_the_pod(void **state)
 	assert_refuses(scene, RESOURCE, "1-2", -EPERM, "change the owner of");
 }
 
+/* A file system that is mounted anew is away for some milliseconds, and no pod is to have the disk then. */
+static void what_the_node_used_a_moment_ago_is_not_offered(void **state)
+{
+	struct fake_clock *clock = fake_clock_new();
+	struct use_log *uses = use_log_new();
+	struct scene *scene = *state;
+
+	scene_open(scene, MINE);
+	scene->view.clock = fake_clock_as_clock(clock);
+	scene->view.uses = uses;
+	nodes_make(5);
+	scene_look(scene, "1-2=5:A");
+	use_log_scan(uses, clock_now_ms(scene->view.clock));
+	use_log_add(uses, "1-2", "InUse");
+	fake_clock_advance(clock, 60000);
+	use_log_scan(uses, clock_now_ms(scene->view.clock));
+	fake_clock_advance(clock, USE_LOG_FREE_MS - 1);
+	assert_offers(scene,
+		      RESOURCE ": 1-2! (the node used it a moment ago: it is offered when it "
+			       "has been free for 5 s)");
+	assert_refuses(scene, RESOURCE, "1-2", -EHOSTDOWN, "a moment ago");
+	scene_select(scene, "a.io/stick", 1);
+	store_remove(scene->node.claims, STICK, NULL, claim_store_heard, NULL);
+	assert_offers(scene,
+		      "a.io/stick: 1-2! (the node used it a moment ago: it is offered when it "
+		      "has been free for 5 s)");
+	fake_clock_advance(clock, 1);
+	assert_offers(scene, "a.io/stick: 1-2");
+	use_log_free(uses);
+	fake_clock_free(clock);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -168,5 +202,7 @@ int main(void)
 		  an_id_that_is_not_ours_is_an_error, NULL);
 	suite_add(&suite, "a node that cannot be given fails the pod",
 		  a_node_that_cannot_be_given_fails_the_pod, NULL);
+	suite_add(&suite, "what the node used a moment ago is not offered",
+		  what_the_node_used_a_moment_ago_is_not_offered, NULL);
 	return suite_run(&suite, "usb_type");
 }

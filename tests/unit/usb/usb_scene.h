@@ -203,14 +203,23 @@ static inline void list_all(struct scene *scene, const char *claim)
 	list(scene, "/pcideviceclaims?", "");
 }
 
-/* The device has other numbers than its claim's name says. */
-static inline void look(struct scene *scene)
+/* The device has other numbers than its claim's name says; the node has it mounted if it is @used. */
+static inline void look_used(struct scene *scene, bool used)
 {
 	sticks_again(&scene->node);
+	if (used)
+		sticks_line(&scene->node, "{'kind':'use','usb':'1-2','reason':'Mounted',"
+					  "'detail':'sdb1 is mounted at /mnt'}");
 	sticks_plug_all(&scene->node, "1-2=77:A");
 	world_look(&scene->node.world, &(struct inventory_options){ .node_name = "node1" });
+	scene->node.world.inventory->began_ms = clock_now_ms(fake_clock_as_clock(scene->clock));
 	usb_set(scene->usb, scene->node.world.inventory);
 	fake_clock_settle(scene->clock);
+}
+
+static inline void look(struct scene *scene)
+{
+	look_used(scene, false);
 }
 
 static inline bool is_named(const struct scene *scene, const char *name)

@@ -15,13 +15,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "kube/apply.h"
 #include "kube/clock.h"
-#include "kube/echoes.h"
 #include "kube/events.h"
 #include "kube/informer.h"
+#include "kube/reconcile.h"
 #include "kube/store.h"
-#include "kube/workq_run.h"
 
 /*
  * What the parts of the agent cannot carry out of a HostDeviceConfig on this node, right though it is. Each part tells
@@ -151,166 +149,116 @@ struct config_watch {
 	uint64_t verdict_ms; /* not before */
 	uint64_t told_ms; /* what this node cannot do is told then, heard of by all parts or not */
 	struct config_parts parts;
-	struct workq_run *queue;
-	struct echoes *echoes;
-	/* A write under way; NULL: none. */
-	struct kube_call *call;
-	work_end_fn *end;
-	void *end_arg;
-	bool judging;
+	char *node_manager; /* one field manager for each node: none takes another's item away */
+	struct reconcile *reconcile; /* of the status */
 };
 
-static const struct hostdeviceconfig *object_of(const struct config_watch *watch)
+/* --- as struct reconcile_spec has them ---------------------------------------------------------- */
+
+static bool is_known(void *arg)
 {
-	return store_object(informer_store(watch->informer), HOSTDEVICECONFIG_NAME);
+	const struct config_watch *watch = arg;
+
+	return watch->config != NULL;
 }
 
-static void touch(struct config_watch *watch)
+static bool is_default(void *arg, const char *name, const void *object)
 {
-	workq_run_add(watch->queue, HOSTDEVICECONFIG_NAME);
+	(void)arg;
+	return object && strcmp(name, HOSTDEVICECONFIG_NAME) == 0;
 }
 
-/* --- writes of the status --------------------------------------------------------------------- */
-
-static void tell_event(struct config_watch *watch, const char *reason, const char *message)
+/* A change of the status alone asks for nothing new. */
+static bool is_same_spec(const struct config_watch *watch, const struct hostdeviceconfig *object)
 {
-	const struct hostdeviceconfig *object = object_of(watch);
-
-	if (object)
-		events_record(watch->deps.events,
-			      &(struct events_about){ .kind = &hostdeviceconfig_kind,
-						      .meta = &object->meta },
-			      EVENTS_WARNING, reason, "%s", message);
+	if (!watch->config)
+		return false;
+	if (!object || !watch->uid)
+		return !object && !watch->uid;
+	return object->meta.uid && strcmp(object->meta.uid, watch->uid) == 0 &&
+	       object->meta.generation == watch->generation;
 }
 
-static char *version_in(const struct kube_response *response)
+static void plan_verdict(const struct config_watch *watch, json_t *verdict,
+			 struct decision *ret_decision)
 {
-	auto_json json_t *json = NULL;
+	const struct config_troubles *troubles = &watch->config->troubles;
 
-	if (json_map_load(response->body, response->body_len, &json, NULL) < 0)
-		return NULL;
-	return xstrdup_or_null(json_string_value(
-		json_object_get(json_object_get(json, "metadata"), "resourceVersion")));
+	ret_decision->step = STEP_PATCH_STATUS;
+	ret_decision->body = verdict;
+	if (troubles->len == 0)
+		return;
+	ret_decision->warning = true;
+	ret_decision->event_reason = xstrdup("EntriesLeftOut");
+	ret_decision->event_message = config_tell_all(troubles);
 }
 
-static void on_written(void *arg, int result, const struct kube_response *response,
-		       const struct err *err)
-{
-	struct config_watch *watch = arg;
-	auto_free char *version = result == 0 ? version_in(response) : NULL;
-
-	watch->call = NULL;
-	if (version)
-		echoes_expect(watch->echoes, HOSTDEVICECONFIG_NAME, version,
-			      clock_now_ms(watch->deps.clock));
-	if (result == 0 && watch->judging && watch->config->troubles.len > 0) {
-		auto_free char *message = config_tell_all(&watch->config->troubles);
-
-		tell_event(watch, "EntriesLeftOut", message);
-	}
-	/* Another agent was faster, or the object is gone: the watch tells. */
-	if (err->kind == ERR_CONFLICT || result == -ENOENT)
-		result = 0;
-	watch->end(watch->end_arg, result, err);
-}
-
-/* One field manager for each node, so that none takes another's item away. */
-static struct kube_call *apply_node(struct config_watch *watch, const json_t *body)
-{
-	auto_free char *label = names_label_value(watch->deps.node_name);
-	auto_free char *manager = xasprintf("%s-%s", field_manager, label);
-
-	return apply_send(watch->deps.client,
-			  &(struct apply_request){ .kind = &hostdeviceconfig_kind,
-						   .name = HOSTDEVICECONFIG_NAME,
-						   .subresource = "status",
-						   .field_manager = manager,
-						   .force = true,
-						   .object = body },
-			  on_written, watch);
-}
-
-static struct kube_call *merge_verdict(struct config_watch *watch, const json_t *body)
-{
-	return apply_merge(watch->deps.client,
-			   &(struct apply_request){ .kind = &hostdeviceconfig_kind,
-						    .name = HOSTDEVICECONFIG_NAME,
-						    .subresource = "status",
-						    .field_manager = field_manager,
-						    .object = body },
-			   on_written, watch);
-}
-
-/* The call that writes what there is to write now; NULL: nothing, or later. */
-static struct kube_call *write_next(struct config_watch *watch)
+/* What this node cannot carry out, and an item of it that others own, is applied once in a run. */
+static void plan_node(const struct config_watch *watch, const struct reconcile_view *view,
+		      const struct config_case *verdict, struct decision *ret_decision)
 {
 	struct config_troubles here = { 0 };
-	struct config_case c = { .object = object_of(watch),
-				 .config = watch->config,
-				 .here = &here,
-				 .node = watch->deps.node_name,
-				 .now_wall_ms = clock_wall_ms(watch->deps.clock) };
-	uint64_t now_ms = clock_now_ms(watch->deps.clock);
-	auto_json json_t *verdict = config_tell_verdict(&c);
-	auto_json json_t *node = NULL;
+	struct config_case c = *verdict;
 
-	watch->judging = verdict != NULL;
-	if (verdict && now_ms < watch->verdict_ms) {
-		workq_run_add_after(watch->queue, HOSTDEVICECONFIG_NAME,
-				    watch->verdict_ms - now_ms);
-		return NULL;
-	}
-	if (verdict)
-		return merge_verdict(watch, verdict);
-	if (config_parts_heard(&watch->parts) < watch->deps.parts && now_ms < watch->told_ms) {
-		workq_run_add_after(watch->queue, HOSTDEVICECONFIG_NAME, watch->told_ms - now_ms);
-		return NULL;
-	}
+	if (view->last == STEP_APPLY_STATUS)
+		return;
 	config_parts_all(&watch->parts, &here);
-	node = config_tell_node(&c);
+	c.here = &here;
+	ret_decision->body = config_tell_node(&c);
 	config_troubles_done(&here);
-	return node ? apply_node(watch, node) : NULL;
+	if (!ret_decision->body)
+		return;
+	ret_decision->step = STEP_APPLY_STATUS;
+	ret_decision->manager = watch->node_manager;
 }
 
-static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+/* The verdict, and then what this node cannot carry out. */
+static void plan_status(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
-	struct config_watch *watch = arg;
-	const struct entry *entry = store_get(informer_store(watch->informer), key);
-	uint64_t wait_ms =
-		echoes_wait_ms(watch->echoes, key, entry, clock_now_ms(watch->deps.clock));
+	const struct config_watch *watch = arg;
+	uint64_t now_ms = clock_now_ms(watch->deps.clock);
+	struct config_case c = { .object = view->object,
+				 .config = watch->config,
+				 .node = watch->deps.node_name,
+				 .now_wall_ms = view->now_wall_ms };
+	auto_json json_t *verdict = NULL;
 
-	if (wait_ms > 0)
-		workq_run_add_after(watch->queue, key, wait_ms);
-	if (wait_ms == 0 && watch->config && object_of(watch)) {
-		watch->end = end;
-		watch->end_arg = end_arg;
-		watch->call = write_next(watch);
-	}
-	if (!watch->call)
-		end(end_arg, 0, NULL);
+	if (!is_same_spec(watch, view->object))
+		return; /* the watch will show it */
+	verdict = config_tell_verdict(&c);
+	if (verdict && now_ms < watch->verdict_ms)
+		ret_decision->again_ms = watch->verdict_ms - now_ms;
+	else if (verdict)
+		plan_verdict(watch, take_ptr(verdict), ret_decision);
+	else if (config_parts_heard(&watch->parts) < watch->deps.parts && now_ms < watch->told_ms)
+		ret_decision->again_ms = watch->told_ms - now_ms;
+	else
+		plan_node(watch, view, &c, ret_decision);
 }
 
 /* --- what parts report ------------------------------------------------------------------------- */
 
-static void tell_trouble(struct config_watch *watch, const struct config_trouble *trouble)
-{
-	auto_free char *text = config_tell_text(trouble);
-	auto_free char *message = xasprintf("node %s: %s", watch->deps.node_name, text);
-
-	log_warn("an entry of the HostDeviceConfig is not carried out", log_str("entry", text));
-	tell_event(watch, "NotCarriedOut", message);
-}
-
 static void on_news(void *arg, const struct config_trouble *trouble)
 {
-	tell_trouble(arg, trouble);
+	const struct config_watch *watch = arg;
+	const struct hostdeviceconfig *object =
+		store_object(informer_store(watch->informer), HOSTDEVICECONFIG_NAME);
+	auto_free char *text = config_tell_text(trouble);
+
+	log_warn("an entry of the HostDeviceConfig is not carried out", log_str("entry", text));
+	if (object)
+		events_record(watch->deps.events,
+			      &(struct events_about){ .kind = &hostdeviceconfig_kind,
+						      .meta = &object->meta },
+			      EVENTS_WARNING, "NotCarriedOut", "node %s: %s", watch->deps.node_name,
+			      text);
 }
 
 void config_watch_report(struct config_watch *watch, const char *name,
 			 const struct config_troubles *troubles)
 {
 	if (config_parts_set(&watch->parts, name, troubles, on_news, watch))
-		touch(watch);
+		reconcile_enqueue(watch->reconcile, HOSTDEVICECONFIG_NAME);
 }
 
 /* --- what is asked for --------------------------------------------------------------------------- */
@@ -336,17 +284,6 @@ static void take(struct config_watch *watch, const struct hostdeviceconfig *obje
 	config_free(before);
 }
 
-/* A change of the status alone asks for nothing new. */
-static bool is_same_spec(const struct config_watch *watch, const struct hostdeviceconfig *object)
-{
-	if (!watch->config)
-		return false;
-	if (!object || !watch->uid)
-		return !object && !watch->uid;
-	return object->meta.uid && strcmp(object->meta.uid, watch->uid) == 0 &&
-	       object->meta.generation == watch->generation;
-}
-
 static void look(struct config_watch *watch)
 {
 	const struct entry *entry =
@@ -359,7 +296,7 @@ static void look(struct config_watch *watch)
 		return;
 	if (!is_same_spec(watch, object))
 		take(watch, object);
-	touch(watch);
+	reconcile_enqueue(watch->reconcile, HOSTDEVICECONFIG_NAME);
 }
 
 static void on_change(void *arg, const char *name, const struct entry *before,
@@ -368,9 +305,10 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 	struct config_watch *watch = arg;
 
 	(void)before;
+	(void)after;
 	if (strcmp(name, HOSTDEVICECONFIG_NAME) != 0)
 		return;
-	echoes_hear(watch->echoes, name, after);
+	reconcile_changed(watch->reconcile, name);
 	look(watch);
 }
 
@@ -390,21 +328,37 @@ bool config_watch_ready(struct config_watch *watch, struct str *reason)
 
 /* --- life ------------------------------------------------------------------------------------------ */
 
+static void make_reconcile(struct config_watch *watch)
+{
+	const struct config_watch_deps *deps = &watch->deps;
+
+	watch->reconcile = reconcile_new(&(struct reconcile_spec){
+		.name = "config",
+		.kind = &hostdeviceconfig_kind,
+		.objects = watch->informer,
+		.field_manager = field_manager,
+		.max_running = 1,
+		.is_ready = is_known,
+		.is_ours = is_default,
+		.plan = plan_status,
+		.arg = watch,
+		.client = deps->client,
+		.clock = deps->clock,
+		.events = deps->events,
+		.metrics = deps->metrics,
+	});
+}
+
 struct config_watch *config_watch_new(const struct config_watch_deps *deps)
 {
 	struct config_watch *watch = xcalloc(1, sizeof(*watch));
+	auto_free char *label = names_label_value(deps->node_name);
 	const struct informer_deps from = { .client = deps->client,
 					    .clock = deps->clock,
 					    .metrics = deps->metrics };
 
 	watch->deps = *deps;
-	watch->echoes = echoes_new();
-	watch->queue = workq_run_new(&(struct workq_run_spec){ .name = "config",
-							       .max_running = 1,
-							       .work = work,
-							       .arg = watch,
-							       .clock = deps->clock,
-							       .metrics = deps->metrics });
+	watch->node_manager = xasprintf("%s-%s", field_manager, label);
 	watch->informer = informer_new(
 		&from, &(struct informer_spec){
 			       .kind = &hostdeviceconfig_kind,
@@ -412,6 +366,7 @@ struct config_watch *config_watch_new(const struct config_watch_deps *deps)
 			       .handlers = { .on_change = on_change, .on_synced = on_synced },
 			       .arg = watch,
 		       });
+	make_reconcile(watch);
 	return watch;
 }
 
@@ -419,15 +374,11 @@ struct config_watch *config_watch_free(struct config_watch *watch)
 {
 	if (!watch)
 		return NULL;
-	if (watch->call) {
-		kube_call_cancel(watch->call);
-		watch->end(watch->end_arg, 0, NULL);
-	}
-	workq_run_free(watch->queue);
+	reconcile_free(watch->reconcile);
 	informer_free(watch->informer);
-	echoes_free(watch->echoes);
 	config_parts_done(&watch->parts);
 	config_free(watch->config);
+	free(watch->node_manager);
 	free(watch->uid);
 	free(watch);
 	return NULL;

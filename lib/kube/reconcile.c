@@ -52,6 +52,7 @@ struct run {
 	unsigned steps;
 	bool answered; /* the API server itself told of the object in this run */
 	bool hidden;
+	enum step last; /* that has been done; REST: none */
 	struct answer answer;
 	struct decision decision;
 	struct kube_call *call; /* under way; NULL: none */
@@ -108,6 +109,7 @@ static struct reconcile_view view_of(const struct run *run)
 		.version = entry ? entry->version : NULL,
 		.fresh = run->answered,
 		.hidden = run->hidden,
+		.last = run->last,
 		.text = entry && run->answered ? &run->answer.text : NULL,
 		.now_wall_ms = clock_wall_ms(run->reconcile->spec.clock),
 	};
@@ -281,6 +283,7 @@ static void take_answer(struct run *run, const struct answer *answer)
 
 static void next_step(struct run *run)
 {
+	run->last = run->decision.step;
 	decision_done(&run->decision);
 	go_on(run);
 }

@@ -97,6 +97,8 @@ struct reconcile_view {
 	const char *version; /* of it                                                           */
 	bool fresh;          /* the API server itself has said so in this run                   */
 	bool hidden;         /* CREATE has found it, though the cache does not show it          */
+	enum step last;      /* the step that this run has done before; REST: none. An apply    */
+			     /* that others' fields outlive is not to be decided on again       */
 	const struct json_text
 		*text; /* what @object has been read from, if it is fresh; else NULL */
 	int64_t now_wall_ms;
@@ -107,7 +109,7 @@ struct decision {
 	enum step step;
 	int detail;          /* the kind's own word for the step, for its callbacks and the log  */
 	json_t *body;        /* of a write: patch.h                                              */
-	const char *manager; /* of the write, static; NULL: the spec's field_manager            */
+	const char *manager; /* of the write, outlives it; NULL: the spec's field_manager       */
 	uint64_t again_ms;   /* REST: run again after this; 0: not before a change               */
 	struct err failure;  /* REST: the run fails with this; kind ERR_NONE: it does not        */
 	void *job;           /* the kind's own, for act() and its other callbacks                */

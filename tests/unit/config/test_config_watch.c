@@ -179,14 +179,20 @@ static void no_config_is_handed_on_as_an_empty_one(void **state)
 	assert_int_equal(writes(scene), 0);
 }
 
+#define REFUSED(generation)                                                                      \
+	"'observedGeneration':" generation ",'conditions':[{'type':'Accepted','status':'False'," \
+	"'reason':'EntriesLeftOut'}]"
+
 /* What others wrote of an older state is replaced; nodes' items go with the generation. */
 static void a_new_generation_is_judged(void **state)
 {
 	auto_free char *object = NULL;
+	auto_free char *judged = NULL;
 	auto_json json_t *status = NULL;
 	struct scene *scene = *state;
 
 	object = object_text(scene, KVM "," WRONG, 7, "'observedGeneration':6");
+	judged = object_text(scene, KVM "," WRONG, 7, REFUSED("7"));
 	answer_list(scene, object);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 1);
@@ -201,8 +207,9 @@ static void a_new_generation_is_judged(void **state)
 	assert_true(json_is_null(json_object_get(status, "nodes")));
 	assert_non_null(
 		strstr(fake_client_request(scene->client)->body, "\"resourceVersion\":\"1\""));
-	fake_client_answer(scene->client, 200, "{\"metadata\":{\"resourceVersion\":\"9\"}}");
+	fake_client_answer(scene->client, 200, judged);
 	fake_clock_settle(scene->clock);
+	assert_int_equal(writes(scene), 1);
 	fake_client_choose(scene->client, "/events"); /* and an event tells it to people */
 	assert_non_null(strstr(fake_client_request(scene->client)->body, "EntriesLeftOut"));
 }
@@ -216,32 +223,58 @@ static void what_is_judged_is_left_alone(void **state)
 
 	fake_clock_fix_random(scene->clock, 499); /* the last to come */
 	object = object_text(scene, KVM "," WRONG, 1, "");
-	judged = object_text(scene, KVM "," WRONG, 1,
-			     "'observedGeneration':1,'conditions':[{'type':'Accepted','status':"
-			     "'False','reason':'EntriesLeftOut'}]");
+	judged = object_text(scene, KVM "," WRONG, 1, REFUSED("1"));
 	answer_list(scene, object);
 	tell(scene, "MODIFIED", judged);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(fake_client_sent(scene->client), 2); /* the list and the watch */
 }
 
+/* The watch shows what the first has written, and until then nothing is decided. */
 static void who_comes_second_gives_way(void **state)
 {
 	auto_free char *object = NULL;
+	auto_free char *judged = NULL;
 	struct scene *scene = *state;
 
 	object = object_text(scene, WRONG, 1, "");
+	judged = object_text(scene, WRONG, 1, REFUSED("1"));
 	answer_list(scene, object);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	json_decref(written(scene, "hostdev-agent"));
 	fake_client_answer(scene->client, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
+	fake_clock_advance(scene->clock, 2900);
+	assert_int_equal(writes(scene), 0);
+	tell(scene, "MODIFIED", judged);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0);
 }
 
-#define JUDGED                                                                              \
-	"'observedGeneration':1,'conditions':[{'type':'Accepted','status':'True','reason':" \
-	"'Accepted'}]"
+/* One that the watch does not show yet may ask for something else: it is not judged by the old. */
+static void an_answer_of_another_generation_is_not_judged(void **state)
+{
+	auto_free char *object = NULL;
+	auto_free char *edited = NULL;
+	struct scene *scene = *state;
+
+	object = object_text(scene, WRONG, 1, "");
+	edited = object_text(scene, KVM, 2, REFUSED("1"));
+	answer_list(scene, object);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	json_decref(written(scene, "hostdev-agent"));
+	fake_client_answer(scene->client, 200, edited);
+	fake_clock_settle(scene->clock);
+	fake_client_choose(scene->client, "/events");
+	fake_client_answer(scene->client, 201, "{}");
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(writes(scene), 0);
+	tell(scene, "MODIFIED", edited);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	json_decref(written(scene, "hostdev-agent"));
+}
+
+#define ACCEPTED "'conditions':[{'type':'Accepted','status':'True','reason':'Accepted'}]"
+#define JUDGED   "'observedGeneration':1," ACCEPTED
 #define OURS                                                                                    \
 	",'nodes':[{'node':'node1','observedGeneration':1,'entries':[{'list':'genericDevices'," \
 	"'index':0,'resourceName':'a.io/kvm','reason':'NameTaken','message':'it is taken'}]}]"
@@ -291,7 +324,7 @@ static void a_nodes_trouble_is_its_own_item(void **state)
 	status = written(scene, "hostdev-agent-node1");
 	assert_string_equal(text_at(status, "nodes", "node"), "node1");
 	assert_int_equal(json_object_size(status), 1);
-	fake_client_answer(scene->client, 200, "{\"metadata\":{\"resourceVersion\":\"2\"}}");
+	fake_client_answer(scene->client, 200, listed);
 	tell(scene, "MODIFIED", listed);
 	report(scene, "it is taken"); /* again: nothing new */
 	fake_clock_advance(scene->clock, AMPLE_MS);
@@ -300,6 +333,21 @@ static void a_nodes_trouble_is_its_own_item(void **state)
 	report(scene, NULL);
 	empty = written(scene, "hostdev-agent-node1");
 	assert_int_equal(json_object_size(empty), 0);
+}
+
+/* An apply does not take away what others own, and so it is not applied again and again. */
+static void a_nodes_item_of_others_is_applied_once(void **state)
+{
+	auto_free char *object = NULL;
+	struct scene *scene = *state;
+
+	object = object_text(scene, KVM, 1, JUDGED OURS);
+	answer_list(scene, object);
+	fake_clock_settle(scene->clock);
+	json_decref(written(scene, "hostdev-agent-node1"));
+	fake_client_answer(scene->client, 200, object);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	assert_int_equal(writes(scene), 0);
 }
 
 /* As one that has just begun: what it told before stays until all of its parts have looked. */
@@ -320,9 +368,7 @@ static void a_nodes_trouble_is_told_when_all_parts_have_looked(void **state)
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	assert_int_equal(writes(scene), 0); /* it stands there already */
 
-	edited = object_text(scene, KVM "," KVM, 2,
-			     "'observedGeneration':2,'conditions':[{'type':'Accepted','status':"
-			     "'True','reason':'Accepted'}]");
+	edited = object_text(scene, KVM "," KVM, 2, "'observedGeneration':2," ACCEPTED);
 	tell(scene, "MODIFIED", edited);
 	report(scene, "it is taken"); /* of the new one */
 	assert_int_equal(writes(scene), 0);
@@ -351,15 +397,20 @@ static void silent_parts_have_no_trouble_in_the_end(void **state)
 static void a_nodes_trouble_waits_for_the_verdict(void **state)
 {
 	auto_free char *object = NULL;
+	auto_free char *judged = NULL;
 	struct scene *scene = *state;
 
 	object = object_text(scene, KVM, 2, JUDGED);
+	judged = object_text(scene, KVM, 2, "'observedGeneration':2," ACCEPTED);
 	answer_list(scene, object);
 	report(scene, "it is taken");
 	send_away_events(scene);
 	assert_int_equal(writes(scene), 0);
 	fake_clock_advance(scene->clock, AMPLE_MS);
 	json_decref(written(scene, "hostdev-agent"));
+	fake_client_answer(scene->client, 200, judged);
+	fake_clock_settle(scene->clock);
+	json_decref(written(scene, "hostdev-agent-node1"));
 }
 
 /* Beyond what the list takes, an event is all. */
@@ -392,6 +443,10 @@ int main(void)
 	suite_add(&suite, "a new generation is judged", a_new_generation_is_judged, NULL);
 	suite_add(&suite, "what is judged is left alone", what_is_judged_is_left_alone, NULL);
 	suite_add(&suite, "who comes second gives way", who_comes_second_gives_way, NULL);
+	suite_add(&suite, "an answer of another generation is not judged",
+		  an_answer_of_another_generation_is_not_judged, NULL);
+	suite_add(&suite, "a node's item of others is applied once",
+		  a_nodes_item_of_others_is_applied_once, NULL);
 	suite_add(&suite, "a node's trouble is its own item", a_nodes_trouble_is_its_own_item,
 		  NULL);
 	suite_add(&suite, "a node's trouble waits for the verdict",

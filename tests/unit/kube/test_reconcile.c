@@ -94,6 +94,30 @@ static void one_that_the_cache_does_not_show_is_read(void **state)
 	assert_steps(b, "hidden w1|hidden w1|hidden w1|rests w1|");
 }
 
+static void plan_and_tell(void *arg, const struct reconcile_view *view, struct decision *d)
+{
+	struct bench *b = arg;
+
+	assert_true(view->fresh || view->last == STEP_REST);
+	str_addf(&b->steps, "%d ", (int)view->last);
+	toy_plan(arg, view, d);
+}
+
+static void a_plan_sees_what_its_run_has_done(void **state)
+{
+	struct bench *b = *state;
+
+	assert_int_equal(STEP_PATCH, 2);
+	assert_int_equal(STEP_PATCH_STATUS, 3);
+	bench_end(b);
+	b->plan = plan_and_tell;
+	bench_begin(b);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_settle(b);
+	assert_log(b, LIFE);
+	assert_steps(b, "0 2 3 rests a|0 rests a|");
+}
+
 /* --- before a decision ------------------------------------------------------------------- */
 
 static void nothing_is_decided_before_the_list_is_there(void **state)
@@ -1081,6 +1105,8 @@ static void what_is_not_ready_any_more_waits(void **state)
 
 static void add_decisions(struct suite *suite)
 {
+	suite_add(suite, "a plan sees what its run has done", a_plan_sees_what_its_run_has_done,
+		  NULL);
 	suite_add(suite, "nothing is decided before the list is there",
 		  nothing_is_decided_before_the_list_is_there, NULL);
 	suite_add(suite, "nothing is decided before the kind is ready",

@@ -64,9 +64,18 @@ struct slot {
 	struct run *run;
 };
 
+struct member {
+	struct reconcile *reconcile;
+};
+
+struct reconcile_queue {
+	struct workq_run *run;
+	ARRAY(struct member) members;
+};
+
 struct reconcile {
-	struct reconcile_spec spec;
-	struct workq_run *queue;
+	struct reconcile_spec spec; /* its queue is NULL, too, if it is none that is shared */
+	struct reconcile_queue *queue;
 	struct echoes *echoes;
 	ARRAY(struct slot) runs;
 };
@@ -74,6 +83,19 @@ struct reconcile {
 static uint64_t now_ms(const struct reconcile *reconcile)
 {
 	return clock_now_ms(reconcile->spec.clock);
+}
+
+/* Run @key in @delay_ms, or now. */
+static void add(const struct reconcile *reconcile, const char *key, uint64_t delay_ms)
+{
+	auto_free char *shared =
+		reconcile->spec.queue ? xasprintf("%s%s", reconcile->spec.prefix, key) : NULL;
+	struct workq_run *run = reconcile->queue->run;
+
+	if (delay_ms == 0)
+		workq_run_add(run, shared ? shared : key);
+	else
+		workq_run_add_after(run, shared ? shared : key, delay_ms);
 }
 
 static void decision_done(struct decision *decision)
@@ -468,7 +490,7 @@ static void rest(struct run *run)
 	assert(!run->decision.event_reason && !run->decision.body);
 	rested(run->reconcile, run->key, entry ? entry->object : NULL);
 	if (run->decision.again_ms > 0)
-		workq_run_add_after(run->reconcile->queue, run->key, run->decision.again_ms);
+		add(run->reconcile, run->key, run->decision.again_ms);
 	run_end(run, failure.kind == ERR_NONE ? 0 : failure.code, &failure);
 }
 
@@ -514,7 +536,7 @@ static bool may_plan(const struct reconcile *reconcile, const char *key)
 		return false;
 	if (is_informed(reconcile))
 		return true;
-	workq_run_add_after(reconcile->queue, key, RECONCILE_AGAIN_MS);
+	add(reconcile, key, RECONCILE_AGAIN_MS);
 	return false;
 }
 
@@ -534,7 +556,7 @@ static void go_on(struct run *run)
 	}
 	assert(run->answered || run->steps == 0);
 	if (run->steps++ == RECONCILE_STEPS_MAX) {
-		workq_run_add_after(run->reconcile->queue, run->key, RECONCILE_AGAIN_MS);
+		add(run->reconcile, run->key, RECONCILE_AGAIN_MS);
 		run_end(run, 0, NULL);
 		return;
 	}
@@ -570,7 +592,7 @@ static bool is_to_be_decided(struct reconcile *reconcile, const char *key)
 		return false;
 	wait_ms = wait_of(reconcile, key, entry);
 	if (wait_ms > 0)
-		workq_run_add_after(reconcile->queue, key, wait_ms);
+		add(reconcile, key, wait_ms);
 	return wait_ms == 0;
 }
 
@@ -586,9 +608,8 @@ static void name_object(struct run *run)
 	run->kind.ns = run->ns;
 }
 
-static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+static void run_key(struct reconcile *reconcile, const char *key, work_end_fn *end, void *end_arg)
 {
-	struct reconcile *reconcile = arg;
 	struct run *run;
 
 	if (!is_to_be_decided(reconcile, key)) {
@@ -603,17 +624,30 @@ static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
 	go_on(run);
 }
 
+static void work(void *arg, const char *key, work_end_fn *end, void *end_arg)
+{
+	const struct reconcile_queue *queue = arg;
+
+	for (size_t i = 0; i < queue->members.len; i++) {
+		struct reconcile *reconcile = queue->members.items[i].reconcile;
+		size_t len = reconcile->spec.queue ? strlen(reconcile->spec.prefix) : 0;
+
+		if (len > 0 && strncmp(key, reconcile->spec.prefix, len) != 0)
+			continue;
+		run_key(reconcile, key + len, end, end_arg);
+		return;
+	}
+	end(end_arg, 0, NULL); /* its reconcile has been freed */
+}
+
 void reconcile_enqueue(struct reconcile *reconcile, const char *key)
 {
-	workq_run_add(reconcile->queue, key);
+	add(reconcile, key, 0);
 }
 
 void reconcile_enqueue_after(struct reconcile *reconcile, const char *key, uint64_t delay_ms)
 {
-	if (delay_ms == 0)
-		workq_run_add(reconcile->queue, key);
-	else
-		workq_run_add_after(reconcile->queue, key, delay_ms);
+	add(reconcile, key, delay_ms);
 }
 
 void reconcile_enqueue_all(struct reconcile *reconcile)
@@ -626,7 +660,7 @@ void reconcile_enqueue_all(struct reconcile *reconcile)
 		return;
 	while ((entry = store_next(informer_store(spec->objects), &cursor))) {
 		if (entry->object && spec->is_ours(spec->arg, entry->name, entry->object))
-			workq_run_add(reconcile->queue, entry->name);
+			add(reconcile, entry->name, 0);
 	}
 }
 
@@ -687,22 +721,64 @@ void reconcile_acted(struct reconcile *reconcile, const char *key)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
+struct reconcile_queue *reconcile_queue_new(const char *name, size_t max_running,
+					    struct clock *clock, struct metrics *metrics)
+{
+	struct reconcile_queue *queue = xcalloc(1, sizeof(*queue));
+
+	assert(max_running > 0);
+	queue->run = workq_run_new(&(struct workq_run_spec){
+		.name = name,
+		.max_running = max_running,
+		.work = work,
+		.arg = queue,
+		.clock = clock,
+		.metrics = metrics,
+	});
+	return queue;
+}
+
+struct reconcile_queue *reconcile_queue_free(struct reconcile_queue *queue)
+{
+	if (!queue)
+		return NULL;
+	assert(queue->members.len == 0);
+	workq_run_free(queue->run);
+	array_done(&queue->members);
+	free(queue);
+	return NULL;
+}
+
+bool reconcile_queue_is_idle(const struct reconcile_queue *queue)
+{
+	return workq_run_idle(queue->run);
+}
+
 struct reconcile *reconcile_new(const struct reconcile_spec *spec)
 {
 	struct reconcile *reconcile = xcalloc(1, sizeof(*reconcile));
 
-	assert(spec->plan && spec->is_ours && spec->max_running > 0);
+	assert(spec->plan && spec->is_ours);
+	assert(!spec->queue || (spec->prefix && spec->prefix[0]));
 	reconcile->spec = *spec;
 	reconcile->echoes = echoes_new();
-	reconcile->queue = workq_run_new(&(struct workq_run_spec){
-		.name = spec->name,
-		.max_running = spec->max_running,
-		.work = work,
-		.arg = reconcile,
-		.clock = spec->clock,
-		.metrics = spec->metrics,
-	});
+	reconcile->queue = spec->queue ? spec->queue
+				       : reconcile_queue_new(spec->name, spec->max_running,
+							     spec->clock, spec->metrics);
+	array_add(&reconcile->queue->members)->reconcile = reconcile;
 	return reconcile;
+}
+
+static void leave_queue(const struct reconcile *reconcile)
+{
+	struct reconcile_queue *queue = reconcile->queue;
+
+	for (size_t i = 0; i < queue->members.len; i++) {
+		if (queue->members.items[i].reconcile == reconcile)
+			queue->members.items[i] = queue->members.items[--queue->members.len];
+	}
+	if (!reconcile->spec.queue)
+		reconcile_queue_free(queue);
 }
 
 struct reconcile *reconcile_free(struct reconcile *reconcile)
@@ -718,7 +794,7 @@ struct reconcile *reconcile_free(struct reconcile *reconcile)
 		run_free(run);
 	}
 	array_done(&reconcile->runs);
-	workq_run_free(reconcile->queue);
+	leave_queue(reconcile);
 	echoes_free(reconcile->echoes);
 	free(reconcile);
 	return NULL;

@@ -36,9 +36,10 @@
  *	PCIDeviceClaims of vGPUs CREATE, DELETE; is_settled(): neither they nor the vGPUs are
  *	                         decided on while the other kind's cache is behind
  *	PCIDevice, USBDevice, MediatedDevice, MediatedDeviceParent
- *	                         APPLY, APPLY_STATUS, DELETE; plan() sees the answer of an apply:
- *	                         the status follows a new object, and nulls follow an apply that
- *	                         left fields of others; after() for the audit of allocations
+ *	                         a reconcile each, which share a queue; APPLY, APPLY_STATUS, DELETE;
+ *	                         plan() sees the answer of an apply: the status follows a new
+ *	                         object, and nulls follow an apply that left fields of others
+ *	                         (view.last); after() for the audit of allocations
  *	HostDeviceConfig         APPLY_STATUS, field_manager per node; again_ms spreads the agents
  *	DevicePool               CREATE, DELETE; leads(); quiet_ms: many changes make one write.
  *	                         Objects are digests: events need an answer
@@ -70,6 +71,7 @@ struct json_text;
 struct kube_client;
 struct metrics;
 struct reconcile;
+struct reconcile_queue;
 
 enum {
 	RECONCILE_STEPS_MAX = 16,
@@ -124,7 +126,9 @@ struct decision {
 
 /* What a kind is. Copied; what it points to is borrowed and outlives the reconcile. */
 struct reconcile_spec {
-	const char *name; /* of the queue, in logs and metrics: "usbdeviceclaims"  */
+	const char *name;              /* of the queue, in logs and metrics: "usbdeviceclaims"  */
+	struct reconcile_queue *queue; /* NULL: one of its own, of max_running and metrics     */
+	const char *prefix;            /* of the keys in a queue that is shared: "p/"          */
 	const struct api_kind *kind;
 	const struct informer *objects;      /* of the kind                                  */
 	const struct informer *const *needs; /* other lists that must be there; NULL ends it,
@@ -162,6 +166,15 @@ struct reconcile_spec {
 	struct events *events;   /* NULL: none */
 	struct metrics *metrics; /* may be NULL */
 };
+
+/* A queue that several reconciles share, each by a prefix of its own that no other begins with: so many
+ * keys run at a time of all of them together. @name is static; @metrics may be NULL. */
+struct reconcile_queue *reconcile_queue_new(const char *name, size_t max_running,
+					    struct clock *clock, struct metrics *metrics);
+/* Its reconciles are freed before. Takes NULL, returns NULL. */
+struct reconcile_queue *reconcile_queue_free(struct reconcile_queue *queue);
+/* True when nothing runs and nothing waits to be run. */
+bool reconcile_queue_is_idle(const struct reconcile_queue *queue);
 
 struct reconcile *reconcile_new(const struct reconcile_spec *spec);
 /* Cancels calls under way; acts under way are to end without a word. No callback runs

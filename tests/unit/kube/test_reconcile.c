@@ -118,6 +118,112 @@ static void a_plan_sees_what_its_run_has_done(void **state)
 	assert_steps(b, "0 2 3 rests a|0 rests a|");
 }
 
+/* --- a queue of several ------------------------------------------------------------------ */
+
+enum { TOGETHER = 3, WATCHES = 1 };
+
+static void plan_one_read(void *arg, const struct reconcile_view *view, struct decision *d)
+{
+	(void)arg;
+	d->step = view->last == STEP_READ ? STEP_REST : STEP_READ;
+}
+
+static struct reconcile *share(struct bench *b, struct reconcile_queue *queue, const char *prefix)
+{
+	return reconcile_new(&(struct reconcile_spec){
+		.name = "both",
+		.queue = queue,
+		.prefix = prefix,
+		.kind = b->kind,
+		.objects = b->informer,
+		.field_manager = "toy",
+		.is_ours = toy_is_ours,
+		.plan = plan_one_read,
+		.arg = b,
+		.client = fake_server_client(b->server),
+		.clock = fake_clock_as_clock(b->clock),
+	});
+}
+
+static struct reconcile_queue *queue_of_two(struct bench *b, struct reconcile *two[2])
+{
+	struct reconcile_queue *queue =
+		reconcile_queue_new("both", TOGETHER, fake_clock_as_clock(b->clock), NULL);
+
+	b->reconcile = reconcile_free(b->reconcile);
+	fake_server_write(b->server, "a", "{}");
+	fake_server_write(b->server, "b", "{}");
+	bench_settle(b);
+	two[0] = share(b, queue, "p/");
+	two[1] = share(b, queue, "u/");
+	reconcile_enqueue_all(two[0]);
+	reconcile_enqueue_all(two[1]);
+	fake_clock_settle(b->clock);
+	return queue;
+}
+
+static void a_queue_is_shared_key_by_key(void **state)
+{
+	struct reconcile_queue *queue;
+	struct reconcile *two[2];
+	struct bench *b = *state;
+
+	queue = queue_of_two(b, two);
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), WATCHES + TOGETHER);
+	assert_false(reconcile_is_settled(two[0], "a"));
+	assert_false(reconcile_queue_is_idle(queue));
+	bench_settle(b);
+	assert_log(b, "GET a|GET b|GET a|GET b|");
+	assert_true(reconcile_queue_is_idle(queue));
+	reconcile_enqueue_after(two[1], "b", 1000);
+	fake_clock_settle(b->clock);
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), WATCHES);
+	bench_run(b, 1000);
+	assert_log(b, "GET b|");
+	reconcile_free(two[0]);
+	reconcile_free(two[1]);
+	reconcile_queue_free(queue);
+}
+
+static void keys_of_one_that_has_left_a_queue_end(void **state)
+{
+	struct reconcile_queue *queue;
+	struct reconcile *two[2];
+	struct bench *b = *state;
+
+	queue = queue_of_two(b, two);
+	reconcile_enqueue(two[0], "a"); /* again, after its run */
+	reconcile_free(two[0]);
+	bench_settle(b);
+	assert_log(b, "GET a|GET b|");
+	assert_true(reconcile_queue_is_idle(queue));
+	reconcile_free(two[1]);
+	assert_null(reconcile_queue_free(queue));
+	assert_null(reconcile_queue_free(NULL));
+}
+
+static void a_shared_queue_tells_of_keys_with_their_prefix(void **state)
+{
+	struct captured captured;
+	auto_free char *text = NULL;
+	struct reconcile_queue *queue;
+	struct reconcile *two[2];
+	struct bench *b = *state;
+
+	log_set_level(LOG_WARN);
+	captured_begin(&captured);
+	queue = queue_of_two(b, two);
+	while (fake_server_serve(b->server, FAULT_TROUBLE))
+		fake_clock_settle(b->clock);
+	text = captured_end(&captured);
+	log_set_level(LOG_ERROR);
+	assert_non_null(strstr(text, "queue=both key=p/a "));
+	assert_null(strstr(strstr(text, "queue=both") + 1, "queue=both")); /* one trouble of all */
+	reconcile_free(two[1]);
+	reconcile_free(two[0]);
+	reconcile_queue_free(queue);
+}
+
 /* --- before a decision ------------------------------------------------------------------- */
 
 static void nothing_is_decided_before_the_list_is_there(void **state)
@@ -1105,6 +1211,11 @@ static void what_is_not_ready_any_more_waits(void **state)
 
 static void add_decisions(struct suite *suite)
 {
+	suite_add(suite, "a queue is shared key by key", a_queue_is_shared_key_by_key, NULL);
+	suite_add(suite, "keys of one that has left a queue end",
+		  keys_of_one_that_has_left_a_queue_end, NULL);
+	suite_add(suite, "a shared queue tells of keys with their prefix",
+		  a_shared_queue_tells_of_keys_with_their_prefix, NULL);
 	suite_add(suite, "a plan sees what its run has done", a_plan_sees_what_its_run_has_done,
 		  NULL);
 	suite_add(suite, "nothing is decided before the list is there",

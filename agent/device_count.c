@@ -2,7 +2,6 @@
 
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/native_driver.h"
-#include "agent/node_parts.h"
 #include "api/kind.h"
 #include "api/pcidevice.h"
 #include "api/usbdevice.h"
@@ -77,7 +76,7 @@ static void set(struct metric *devices, enum inventory_kind kind, const int64_t 
 	for (enum device_state state = 0; state < STATES; state++) {
 		if (can_be(kind, state))
 			metric_set(devices, n[state],
-				   (const char *const[]){ node_parts_kinds[kind]->kind,
+				   (const char *const[]){ inventory_kinds[kind]->kind,
 							  state_texts[state] });
 	}
 }

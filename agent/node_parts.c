@@ -14,14 +14,10 @@
 #include "agent/publish/publish.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
-#include "api/mediateddevice.h"
-#include "api/mediateddeviceparent.h"
 #include "api/names.h"
 #include "api/node.h"
 #include "api/object.h"
-#include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
-#include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -29,13 +25,6 @@
 #include "kube/informer.h"
 
 enum { VFS_DEADLINES = 4 }; /* a card may make its virtual functions one by one */
-
-const struct api_kind *const node_parts_kinds[INVENTORY_KINDS] = {
-	[INVENTORY_PCI] = &pcidevice_kind,
-	[INVENTORY_USB] = &usbdevice_kind,
-	[INVENTORY_MDEV] = &mediateddevice_kind,
-	[INVENTORY_MDEV_PARENT] = &mediateddeviceparent_kind,
-};
 
 /* NULL: nobody claims that kind. */
 static const struct api_kind *const claim_kinds[INVENTORY_KINDS] = {
@@ -67,7 +56,7 @@ static void make_informers(struct node_agent *agent, const struct informer_deps 
 
 		*devices = (struct watched){ .agent = agent, .kind = (enum inventory_kind)i };
 		*claims = *devices;
-		devices->informer = watch(deps, node_parts_kinds[i], ours, devices);
+		devices->informer = watch(deps, inventory_kinds[i], ours, devices);
 		if (claim_kinds[i])
 			claims->informer = watch(deps, claim_kinds[i], NULL, claims);
 	}

@@ -45,9 +45,6 @@ struct node_agent {
 	struct metric *listed;
 };
 
-/* By the kind of inventory. */
-extern const struct api_kind *const node_parts_kinds[INVENTORY_KINDS];
-
 /* Make all but `clock`, `events` and `options`, which are there, and begin to listen. */
 void node_parts_make(struct node_agent *agent, struct uv_loop_s *loop,
 		     const struct informer_deps *deps);

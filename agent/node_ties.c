@@ -50,7 +50,10 @@ void tie_object(void *arg, const char *name, const struct entry *before, const s
 		touch_controller(watched->agent, before);
 		touch_controller(watched->agent, after);
 	}
-	publish_touch(watched->agent->publish, watched->kind, name);
+	if (watched == &watched->agent->devices[watched->kind])
+		publish_changed(watched->agent->publish, watched->kind, name);
+	else
+		publish_touch(watched->agent->publish, watched->kind, name);
 	if (watched->kind == INVENTORY_USB && usb_touch(watched->agent->usb, name))
 		publish_synced(watched->agent->publish);
 	if (watched->kind != INVENTORY_PCI)

@@ -23,7 +23,7 @@
 
 enum { UUID_LEN = 36 };
 
-static const struct api_kind *const kinds[] = {
+const struct api_kind *const inventory_kinds[INVENTORY_KINDS] = {
 	[INVENTORY_PCI] = &pcidevice_kind,
 	[INVENTORY_USB] = &usbdevice_kind,
 	[INVENTORY_MDEV] = &mediateddevice_kind,
@@ -127,7 +127,7 @@ struct inventory *inventory_new(const struct inventory_options *options, struct 
 	inventory->facts = facts;
 	inventory->pci_verdicts = claimable_judge_pci(facts);
 	for (int i = 0; i < INVENTORY_KINDS; i++) {
-		inventory->sets[i].kind = kinds[i];
+		inventory->sets[i].kind = inventory_kinds[i];
 		inventory->sets[i].by_name = map_new();
 	}
 	add_pci(inventory, options, names, now_wall_ms);

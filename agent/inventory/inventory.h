@@ -39,6 +39,8 @@ enum inventory_kind {
 	INVENTORY_KINDS
 };
 
+extern const struct api_kind *const inventory_kinds[INVENTORY_KINDS];
+
 struct inventory {
 	struct inventory_set sets[INVENTORY_KINDS];
 	struct facts *facts;          /* what the objects were made of                 */

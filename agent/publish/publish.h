@@ -1,9 +1,9 @@
 /*
  * publish: keeps the API server's objects of this node equal to the inventory.
  *
- * Owns the inventory that it was given last. Reads the informers' stores, writes by server-side
- * apply; one key (kind and name) at a time, several keys side by side. Touches only objects that
- * carry this node's label, because its informers see no others.
+ * Owns the inventory that it was given last. A reconcile for each kind, in one queue; writes by
+ * server-side apply. Touches only objects that carry this node's label, because its informers see no
+ * others.
  */
 #pragma once
 
@@ -61,7 +61,10 @@ struct publish *publish_free(struct publish *publish);
 /* What the node has now. Takes @inventory. */
 void publish_set(struct publish *publish, struct inventory *inventory);
 
-/* Something was heard of @name at the API server: the object or a claim of it changed. */
+/* The object @name changed at the API server. */
+void publish_changed(struct publish *publish, enum inventory_kind kind, const char *name);
+
+/* What is known of @name changed, such as a claim of it. */
 void publish_touch(struct publish *publish, enum inventory_kind kind, const char *name);
 
 /* A list of objects or claims is there: look at everything again. */

@@ -56,8 +56,7 @@ struct publish_case {
 /* *@ret_body is what to apply (the caller's to json_decref), NULL for NOTHING and DELETE. */
 enum publish_step publish_plan(const struct publish_case *c, json_t **ret_body);
 
-/* The status to apply right after the object was created, when nothing has been seen of it yet; for the
- * caller to json_decref(). */
+/* The status of an object that the API server has nothing of, as a body; for the caller to json_decref(). */
 json_t *publish_first_status(const struct publish_case *c);
 
 /*

@@ -25,6 +25,7 @@ enum { WATCHES = 4 };
 struct listener {
 	struct publish **publish;
 	enum inventory_kind kind;
+	bool claims;
 	struct informer *informer;
 };
 
@@ -49,7 +50,10 @@ static inline void on_change(void *arg, const char *name, const struct entry *be
 
 	(void)before;
 	(void)after;
-	publish_touch(*l->publish, l->kind, name);
+	if (l->claims)
+		publish_touch(*l->publish, l->kind, name);
+	else
+		publish_changed(*l->publish, l->kind, name);
 }
 
 static inline void on_synced(void *arg)
@@ -67,7 +71,9 @@ static inline void bench_listen(struct bench *b, struct listener *l, enum invent
 		.kind = of, .handlers = { .on_change = on_change, .on_synced = on_synced }, .arg = l
 	};
 
-	*l = (struct listener){ .publish = &b->publish, .kind = kind };
+	*l = (struct listener){ .publish = &b->publish,
+				.kind = kind,
+				.claims = l == &b->claims[kind] };
 	l->informer = informer_new(&deps, &spec);
 }
 
@@ -173,8 +179,8 @@ static inline size_t bench_writing(const struct bench *b)
 	return fake_client_open(b->client) - WATCHES;
 }
 
-static inline void bench_event(struct bench *b, const char *plural, const char *type,
-			       json_t *object)
+/* The watch shows it, and nothing is done yet. */
+static inline void bench_show(struct bench *b, const char *plural, const char *type, json_t *object)
 {
 	auto_free char *text = json_map_text(object);
 	auto_free char *line = xasprintf("{\"type\":\"%s\",\"object\":%s}", type, text);
@@ -182,6 +188,12 @@ static inline void bench_event(struct bench *b, const char *plural, const char *
 
 	fake_client_choose(b->client, path);
 	fake_client_line(b->client, line);
+}
+
+static inline void bench_event(struct bench *b, const char *plural, const char *type,
+			       json_t *object)
+{
+	bench_show(b, plural, type, object);
 	fake_clock_settle(b->clock);
 }
 

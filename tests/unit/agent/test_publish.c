@@ -167,8 +167,34 @@ static void a_vanished_device_takes_one_delete(void **state)
 	fake_client_choose(b->client, "/pcidevices/");
 	assert_string_equal(fake_client_request(b->client)->method, "DELETE");
 	assert_non_null(strstr(fake_client_request(b->client)->body, "\"uid\":\"u\""));
+	assert_non_null(strstr(fake_client_request(b->client)->body, "\"resourceVersion\""));
 	assert_int_equal(bench_serve(b), 1);
 	assert_int_equal(json_object_size(b->objects), 0);
+	assert_true(publish_settled(b->publish));
+}
+
+/* Somebody's finalizer keeps it: it waits for them, however often the node is looked at. */
+static void what_is_being_deleted_is_not_deleted_again(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *text = NULL;
+	json_t *object;
+
+	bench_look(b, nothing);
+	object = json_object_get(b->objects, NAME);
+	json_object_update_new(json_object_get(object, "metadata"),
+			       json_pack("{s:s, s:[s]}", "deletionTimestamp",
+					 "2026-01-01T00:00:00Z", "finalizers", "a.io/b"));
+	bench_stamp(b, object);
+	text = json_map_text(object);
+	fake_client_choose(b->client, "/pcidevices/");
+	fake_client_answer(b->client, 200, text);
+	fake_clock_settle(b->clock);
+	assert_int_equal(bench_writing(b), 0);
+	bench_event(b, "pcidevices", "MODIFIED", object);
+	bench_look(b, nothing);
+	fake_clock_advance(b->clock, 20000);
+	assert_int_equal(bench_writing(b), 0);
 	assert_true(publish_settled(b->publish));
 }
 
@@ -201,6 +227,78 @@ static void an_edit_by_hand_is_repaired(void **state)
 	bench_event(b, "pcidevices", "MODIFIED", object);
 	assert_int_equal(bench_serve(b), 1);
 	assert_has(b, "status", "\"address\":\"0000:01:00.0\"");
+}
+
+/* Answers the write at hand with the server's object, in which @key of its status is @value, whatever
+ * was written. */
+static void answer_with(struct bench *b, const char *key, const char *value)
+{
+	json_t *object = json_object_get(b->objects, NAME);
+	auto_free char *text = NULL;
+
+	json_object_set_new(json_object_get(object, "status"), key, json_string(value));
+	text = json_map_text(object);
+	fake_client_choose(b->client, "/pcidevices/" NAME "/status?");
+	fake_client_answer(b->client, 200, text);
+	fake_clock_settle(b->clock);
+}
+
+/* An apply leaves what others have written; that goes by one patch of what the apply has answered. */
+static void fields_of_others_go_by_a_patch(void **state)
+{
+	struct bench *b = *state;
+	const struct fake_request *request;
+	auto_free char *version = NULL;
+	json_t *object;
+
+	object = json_object_get(b->objects, NAME);
+	json_object_set_new(json_object_get(object, "status"), "iommuGroup2", json_string("x"));
+	json_object_set_new(json_object_get(object, "status"), "numaNode", json_integer(1));
+	bench_stamp(b, object);
+	bench_event(b, "pcidevices", "MODIFIED", object);
+	fake_client_choose(b->client, "/pcidevices/" NAME "/status?");
+	assert_non_null(strstr(fake_client_request(b->client)->content_type, "apply-patch"));
+	answer_with(b, "iommuGroup2", "x");
+	fake_client_choose(b->client, "/pcidevices/" NAME "/status?");
+	request = fake_client_request(b->client);
+	version = xasprintf("\"resourceVersion\":\"%d\"", b->version);
+	assert_non_null(strstr(request->content_type, "merge-patch"));
+	assert_non_null(strstr(request->body, "\"status\":{\"numaNode\":null}"));
+	assert_non_null(strstr(request->body, "\"uid\":\"u\""));
+	assert_non_null(strstr(request->body, version));
+	answer_with(b, "iommuGroup2", "x"); /* and it is there again */
+	assert_int_equal(bench_writing(b), 0);
+	fake_clock_advance(b->clock, 20000);
+	assert_int_equal(bench_writing(b), 0);
+}
+
+/* What an apply does not change, it would not change again. */
+static void what_an_apply_does_not_change_is_applied_once(void **state)
+{
+	struct bench *b = *state;
+
+	bench_look(b, nic_lent);
+	answer_with(b, "kernelDriverInUse", "e1000e");
+	fake_clock_advance(b->clock, 20000);
+	assert_int_equal(bench_writing(b), 0);
+}
+
+static void a_label_that_does_not_stay_is_applied_once(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *text = NULL;
+	json_t *object;
+
+	object = json_object_get(b->objects, NAME);
+	json_object_del(json_object_get(object, "metadata"), "labels");
+	bench_stamp(b, object);
+	bench_event(b, "pcidevices", "MODIFIED", object);
+	assert_int_equal(bench_writing(b), 1);
+	text = json_map_text(object);
+	fake_client_choose(b->client, "/pcidevices/" NAME "?");
+	fake_client_answer(b->client, 200, text);
+	fake_clock_advance(b->clock, 20000);
+	assert_int_equal(bench_writing(b), 0);
 }
 
 static void a_deletion_by_hand_is_repaired(void **state)
@@ -243,6 +341,24 @@ static void a_slow_watch_is_waited_for(void **state)
 	assert_int_equal(bench_serve(b), 0);
 	fake_clock_advance(b->clock, 10000);
 	assert_int_equal(bench_writing(b), 0);
+}
+
+/* The watch has shown our write, and something newer right behind it. */
+static void a_watch_that_is_ahead_is_not_waited_for(void **state)
+{
+	struct bench *b = *state;
+	json_t *object;
+
+	b->lagging = true;
+	bench_look(b, nic_lent);
+	assert_int_equal(bench_serve(b), 1);
+	object = json_object_get(b->objects, NAME);
+	bench_show(b, "pcidevices", "MODIFIED", object);
+	json_object_set_new(json_object_get(object, "status"), "address", json_string("other"));
+	bench_stamp(b, object);
+	b->lagging = false;
+	bench_event(b, "pcidevices", "MODIFIED", object);
+	assert_int_equal(bench_serve(b), 1);
 }
 
 /* A watch that never shows it is behind, and waiting for it has an end. */
@@ -372,17 +488,40 @@ static void what_is_deleted_already_is_deleted(void **state)
 	assert_int_equal(bench_writing(b), 0);
 }
 
-/* 40 functions of one slot's kind: 0000:01:00.0 to 0000:01:04.7. */
-static void look_at_many(struct bench *b)
+/* 40 functions of one slot's kind, 0000:01:00.0 to 0000:01:04.7, and @usb USB devices. */
+static void look_at(struct bench *b, unsigned usb)
 {
-	char *lines[41] = { NULL };
+	char *lines[61] = { NULL };
 
 	for (unsigned i = 0; i < 40; i++)
 		lines[i] = xasprintf("{\"kind\":\"pci\",\"address\":\"0000:01:%02x.%u\"}", i / 8,
 				     i % 8);
+	for (unsigned i = 0; i < usb; i++)
+		lines[40 + i] = xasprintf("{\"kind\":\"usb\",\"name\":\"1-%u\",\"bus\":1,"
+					  "\"device\":%u}",
+					  i + 1, i + 2);
 	bench_look(b, (const char *const *)lines);
-	for (unsigned i = 0; i < 40; i++)
+	for (unsigned i = 0; i < 40 + usb; i++)
 		free(lines[i]);
+}
+
+static void look_at_many(struct bench *b)
+{
+	look_at(b, 0);
+}
+
+static void kinds_share_the_sixteen(void **state)
+{
+	struct bench *b = *state;
+
+	look_at(b, 20);
+	assert_int_equal(bench_writing(b), 16);
+	while (fake_client_choose_call(b->client) &&
+	       !strstr(fake_client_request(b->client)->path, "/usbdevices/")) {
+		bench_serve_one(b);
+		assert_in_range(bench_writing(b), 1, 16);
+	}
+	assert_int_equal(bench_writing(b), 16);
 }
 
 static void writes_are_few_at_a_time(void **state)
@@ -457,6 +596,13 @@ static struct publish_case {
 	{ "another driver takes one write", &settled_fixture, another_driver_takes_one_write },
 	{ "a vanished device takes one delete, of that very object",
 	  &settled_fixture, a_vanished_device_takes_one_delete },
+	{ "what is being deleted is not deleted again",
+	  &settled_fixture, what_is_being_deleted_is_not_deleted_again },
+	{ "fields of others go by a patch", &settled_fixture, fields_of_others_go_by_a_patch },
+	{ "what an apply does not change is applied once",
+	  &settled_fixture, what_an_apply_does_not_change_is_applied_once },
+	{ "a label that does not stay is applied once",
+	  &settled_fixture, a_label_that_does_not_stay_is_applied_once },
 	{ "a claimed device that vanished stays as long as its claim",
 	  &settled_fixture, a_claimed_device_that_vanished_stays_as_long_as_the_claim },
 	{ "an edit by hand is repaired by one write",
@@ -465,6 +611,8 @@ static struct publish_case {
 	{ "an object that cannot be read is not written",
 	  &settled_fixture, what_cannot_be_read_is_not_written },
 	{ "a slow watch is waited for", &settled_fixture, a_slow_watch_is_waited_for },
+	{ "a watch that is ahead is not waited for",
+	  &settled_fixture, a_watch_that_is_ahead_is_not_waited_for },
 	{ "a dead watch is not waited for without end",
 	  &settled_fixture, a_dead_watch_is_not_waited_for },
 	{ "nothing is written before the lists are there",
@@ -479,6 +627,7 @@ static struct publish_case {
 	{ "what is deleted already is deleted",
 	  &settled_fixture, what_is_deleted_already_is_deleted },
 	{ "at most sixteen writes run at a time", &synced_fixture, writes_are_few_at_a_time },
+	{ "the kinds share the sixteen", &synced_fixture, kinds_share_the_sixteen },
 	{ "who ends takes its writes along", &synced_fixture, who_ends_takes_its_writes_along },
 	{ "a device on its way to another driver is not written",
 	  &settled_fixture, a_device_on_its_way_is_not_written },

@@ -280,6 +280,7 @@ static void plan_object(void *arg, const struct reconcile_view *view, struct dec
 static void log_step(void *arg, const struct reconcile_view *view, const struct decision *decision)
 {
 	(void)arg;
+	log_debug("writing", log_str("object", view->key), log_int("step", decision->step));
 	if (decision->step == STEP_DELETE)
 		log_info("device gone, deleting its object", log_str("object", view->key));
 	if (decision->step == STEP_PATCH_STATUS)
@@ -293,6 +294,7 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 	const struct publish_deps *deps = &objects->publish->deps;
 	auto_json json_t *before = NULL;
 
+	log_debug("written", log_str("object", view->key), log_int("step", decision->step));
 	if (decision->step != STEP_APPLY_STATUS && decision->step != STEP_DELETE)
 		return;
 	before = publish_audit_list(publish_allocations(objects->kind, view->object));

@@ -93,7 +93,7 @@ static void make_publish(struct node_agent *agent, const struct informer_deps *f
 		.moving = tie_is_moving,
 		.allocations = tie_allocations,
 		.held_as = tie_held_as,
-		.offer = tie_selected,
+		.offer = tie_offer_selected,
 		.resource = tie_mdev_resource,
 		.condition = tie_mdev_condition,
 		.parent = tie_parent,
@@ -166,6 +166,7 @@ static void make_usb(struct node_agent *agent, const struct informer_deps *from)
 		.state_dir = agent->options.binder.helper.state_dir,
 		.lend = agent->lend,
 		.report = tie_usb_trouble,
+		.selected = tie_usb_selected,
 		.arg = agent,
 	});
 }

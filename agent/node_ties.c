@@ -20,6 +20,7 @@
 #include "agent/publish/publish_plan.h"
 #include "agent/sriov/sriov.h"
 #include "agent/usb/usb.h"
+#include "agent/usb/usb_type.h"
 #include "api/mediateddevice.h"
 #include "api/names.h"
 #include "api/node.h"
@@ -310,12 +311,29 @@ const char *tie_held_as(void *arg, const char *name)
 	return ours ? resource : NULL;
 }
 
-void tie_selected(void *arg, const char *name, struct publish_offer *ret_offer)
+static void usb_offer(const struct node_agent *agent, const char *name,
+		      struct publish_offer *ret_offer)
+{
+	const struct usb_selected *selected = NULL;
+
+	*ret_offer = (struct publish_offer){ .known = usb_selected(agent->usb, name, &selected) };
+	if (!selected)
+		return;
+	ret_offer->resource = selected->resource;
+	ret_offer->trouble = selected->trouble;
+}
+
+void tie_offer_selected(void *arg, enum inventory_kind kind, const char *name,
+			struct publish_offer *ret_offer)
 {
 	const struct node_agent *agent = arg;
 	char address[NAMES_ADDRESS_SIZE];
 	const struct pci_told *told = NULL;
 
+	if (kind == INVENTORY_USB) {
+		usb_offer(agent, name, ret_offer);
+		return;
+	}
 	*ret_offer = (struct publish_offer){ .known = true };
 	if (names_pcidevice_address(agent->options.node_name, name, address) < 0)
 		return;
@@ -325,6 +343,13 @@ void tie_selected(void *arg, const char *name, struct publish_offer *ret_offer)
 	ret_offer->resource = told->resource;
 	ret_offer->trouble = told->trouble;
 	ret_offer->group_taken = told->group_taken;
+}
+
+void tie_usb_selected(void *arg)
+{
+	const struct node_agent *agent = arg;
+
+	publish_synced(agent->publish);
 }
 
 const char *tie_mdev_resource(void *arg, const struct mediateddevice *device)

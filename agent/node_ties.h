@@ -76,7 +76,9 @@ void tie_usb_trouble(void *arg, const struct config_troubles *troubles);
 void tie_mdev_trouble(void *arg, const struct config_troubles *troubles);
 void tie_offer_shared(void *arg, struct plugins *plugins);
 const char *tie_held_as(void *arg, const char *name);
-void tie_selected(void *arg, const char *name, struct publish_offer *ret_offer);
+void tie_offer_selected(void *arg, enum inventory_kind kind, const char *name,
+			struct publish_offer *ret_offer);
+void tie_usb_selected(void *arg);
 const char *tie_mdev_resource(void *arg, const struct mediateddevice *device);
 const struct api_condition_value *tie_mdev_condition(void *arg, const char *parent);
 const char *tie_vgpu_resource(void *arg, const char *uuid);

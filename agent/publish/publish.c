@@ -92,8 +92,8 @@ static struct publish_case case_of(const struct objects *objects, const struct r
 		c.parent = deps->parent(deps->arg, view->key, &c.parent_key);
 	if (kind == INVENTORY_PCI && deps->held_as)
 		c.resource = deps->held_as(deps->arg, view->key);
-	if (kind == INVENTORY_PCI && deps->offer)
-		deps->offer(deps->arg, view->key, &c.offer);
+	if ((kind == INVENTORY_PCI || kind == INVENTORY_USB) && deps->offer)
+		deps->offer(deps->arg, kind, view->key, &c.offer);
 	if (kind == INVENTORY_PCI)
 		c.claim = claim ? claim->object : NULL;
 	else if (kind == INVENTORY_USB)

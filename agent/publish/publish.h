@@ -42,8 +42,9 @@ struct publish_deps {
 	/* As what a pod has the PCI device @name, which keeps that name as long; NULL: none has it. May be
 	 * NULL. */
 	const char *(*held_as)(void *arg, const char *name);
-	/* What the HostDeviceConfig lends of the PCI device @name. May be NULL. */
-	void (*offer)(void *arg, const char *name, struct publish_offer *ret_offer);
+	/* What the HostDeviceConfig offers of the PCI or USB device @name. May be NULL. */
+	void (*offer)(void *arg, enum inventory_kind kind, const char *name,
+		      struct publish_offer *ret_offer);
 	/* As what @device is lent; NULL: it is not. Without it: none is. */
 	const char *(*resource)(void *arg, const struct mediateddevice *device);
 	/* How the parent @parent of mediated devices is; NULL: that is not known now. May be NULL. */

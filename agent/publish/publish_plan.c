@@ -10,6 +10,7 @@
 #include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/resource_lent.h"
+#include "api/resource_name.h"
 #include "api/usbdevice.h"
 #include "api/usbdeviceclaim.h"
 #include "base/array.h"
@@ -46,6 +47,7 @@ static const struct shape {
 		.status_map = usbdevice_status_map,
 		.status = offsetof(struct usbdevice, status),
 		.condition = claimable,
+		.offered = "Offered",
 		.conditions = offsetof(struct usbdevice, status.conditions),
 		.allocations = offsetof(struct usbdevice, status.allocations),
 	},
@@ -228,19 +230,38 @@ static void take_holder(const struct publish_case *c, struct usbdevice *device)
 	device->status.holder = text.len ? str_detach(&text) : NULL;
 }
 
-/* The caller frees; NULL: none. What a HostDeviceConfig lends it as stays while that is not known. */
-static char *resource_of(const struct publish_case *c)
+/* The resource of the HostDeviceConfig's entry that selects the device; NULL: none does. While that is not known, what
+ * is published stays: @conditions (NULL: none) and @resource. */
+static const char *resource_selected(const struct publish_case *c,
+				     const struct api_conditions *conditions, const char *resource)
+{
+	if (c->claimed)
+		return NULL;
+	if (c->offer.known)
+		return c->offer.resource;
+	return conditions && api_conditions_find(conditions, "Offered") ? resource : NULL;
+}
+
+/* The caller frees; NULL: none. */
+static char *pci_resource(const struct publish_case *c)
 {
 	const struct pcidevice *seen = c->seen;
-	bool selected = seen && api_conditions_find(&seen->status.conditions, "Offered");
+	const char *selected = resource_selected(c, seen ? &seen->status.conditions : NULL,
+						 seen ? seen->status.resource_name : NULL);
 
 	if (c->resource)
 		return xstrdup(c->resource);
-	if (c->offer.resource && !c->claimed)
-		return xstrdup(c->offer.resource);
-	if (!c->offer.known && !c->claimed && selected && seen->status.resource_name)
-		return xstrdup(seen->status.resource_name);
-	return resource_lent(c->wanted, c->seen, c->claim);
+	return selected ? xstrdup(selected) : resource_lent(c->wanted, c->seen, c->claim);
+}
+
+/* The caller frees. */
+static char *usb_resource(const struct publish_case *c, const struct usbdevice *device)
+{
+	const struct usbdevice *seen = c->seen;
+	const char *selected = resource_selected(c, seen ? &seen->status.conditions : NULL,
+						 seen ? seen->status.resource_name : NULL);
+
+	return selected ? xstrdup(selected) : resource_name_usb(device->meta.name);
 }
 
 /* What the inventory cannot know of a device: what it is lent as, and to whom. */
@@ -252,10 +273,12 @@ static void take_lent(const struct publish_case *c, void *object)
 		struct pcidevice *device = object;
 
 		free(device->status.resource_name);
-		device->status.resource_name = resource_of(c);
+		device->status.resource_name = pci_resource(c);
 	} else if (c->kind == INVENTORY_USB) {
 		struct usbdevice *usb = object;
 
+		free(usb->status.resource_name);
+		usb->status.resource_name = usb_resource(c, usb);
 		usb->status.enabled = c->usb_claim && usbdeviceclaim_lends(c->usb_claim);
 		take_orphaned(c, usb);
 	} else if (c->kind == INVENTORY_MDEV) {

@@ -25,7 +25,7 @@ enum publish_step {
 	PUBLISH_DELETE, /* the device is not there, and nobody claims it                    */
 };
 
-/* What a HostDeviceConfig lends of a PCI device. */
+/* What a HostDeviceConfig offers of a PCI or USB device. */
 struct publish_offer {
 	bool known;           /* else it stays as it is told                                 */
 	const char *resource; /* NULL: it does not lend the device                           */

@@ -39,6 +39,7 @@ struct usb {
 	struct clock_timer *free_timer; /* runs until all of them count as free, or are used */
 	struct json_strs taken; /* claims whose resource claimed devices of another kind have */
 	bool offered;           /* everything that is claimed has been offered once */
+	bool selects;           /* everything that the HostDeviceConfig selects, too */
 };
 
 static bool same(const char *a, const char *b)
@@ -245,12 +246,13 @@ static void offer(void *arg, struct plugins *plugins)
 {
 	struct usb *usb = arg;
 	struct config_troubles troubles = { 0 };
+	bool selected;
 	bool changed;
 	bool known = usb->inventory && informer_synced(usb->deps.claims);
 
 	/* A pod's unit of an entry that was renamed meanwhile is not offered before it is known to be that pod's. */
 	usb->view.config = informer_synced(usb->deps.devices) ? usb->config : NULL;
-	usb_type_offer(usb->type, plugins, &troubles);
+	selected = usb_type_offer(usb->type, plugins, &troubles);
 	if (known && usb->view.config && usb->deps.report)
 		usb->deps.report(usb->deps.arg, &troubles);
 	config_troubles_done(&troubles);
@@ -260,6 +262,10 @@ static void offer(void *arg, struct plugins *plugins)
 	usb->offered = true;
 	if (changed)
 		usb_claims_look(usb->claims);
+	selected |= usb->view.config && !usb->selects;
+	usb->selects |= usb->view.config != NULL;
+	if (selected && usb->deps.selected)
+		usb->deps.selected(usb->deps.arg);
 	/* Whose pods' the devices are that are offered no more, their USBDevices say. */
 	if (informer_synced(usb->deps.devices))
 		clock_timer_start(usb->deps.clock, usb->timer, 0);
@@ -384,6 +390,17 @@ const struct pcidevice_allocations *usb_allocations(const struct usb *usb, const
 	const char *port = socket_of(usb, name);
 
 	return port ? lend_allocations(usb->deps.lend, port) : &none;
+}
+
+bool usb_selected(const struct usb *usb, const char *name, const struct usb_selected **ret_selected)
+{
+	const struct usbdevice *device =
+		usb->inventory ? inventory_find(usb->inventory, INVENTORY_USB, name) : NULL;
+
+	*ret_selected = device && device->status.port_path
+				? usb_type_selected(usb->type, device->status.port_path)
+				: NULL;
+	return !lend_is_on(usb->deps.lend) || usb->selects;
 }
 
 void usb_synced(struct usb *usb)

@@ -18,6 +18,7 @@ struct lend;
 struct metrics;
 struct pcidevice_allocations;
 struct usb;
+struct usb_selected;
 
 /* Borrowed, all of it outlives the usb, but for @lend, which is freed first. */
 struct usb_deps {
@@ -35,6 +36,8 @@ struct usb_deps {
 	/* All that this node cannot carry out of the HostDeviceConfig's USB entries, once its devices and claims are
 	 * known. May be NULL. */
 	void (*report)(void *arg, const struct config_troubles *troubles);
+	/* usb_selected() has another answer about a device. May be NULL. */
+	void (*selected)(void *arg);
 	void *arg;
 };
 
@@ -63,6 +66,11 @@ bool usb_is_free(struct usb *usb, const char *port, char **ret_holder);
 
 /* Who has the USBDevice @name; NULL: not known. */
 const struct pcidevice_allocations *usb_allocations(const struct usb *usb, const char *name);
+
+/* Does the HostDeviceConfig offer the USBDevice @name? *@ret_selected: how (usb_type.h), valid until the next offer;
+ * NULL: it does not. False: that is not known yet. `selected` is called when the answer changes. */
+bool usb_selected(const struct usb *usb, const char *name,
+		  const struct usb_selected **ret_selected);
 
 /* A PCIDeviceClaim came or went: it may be that of a controller. */
 void usb_pci_claims_changed(struct usb *usb);

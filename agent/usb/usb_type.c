@@ -24,8 +24,14 @@
 
 static const char env_prefix[] = "USB_RESOURCE";
 
+struct usb_selected_list {
+	struct usb_selected *items;
+	size_t len, cap;
+};
+
 struct usb_type {
 	const struct usb_view *view;
+	struct usb_selected_list selected;
 	struct usb_units units;
 	struct usb_gifts *gifts;
 	struct map *seen; /* port path -> uint64_t *: inode of its node when it was scanned */
@@ -174,15 +180,75 @@ static void offer(struct usb_type *type, const struct usb_lents *lents, struct p
 	free(devices);
 }
 
-void usb_type_offer(struct usb_type *type, struct plugins *plugins,
+static void selected_list_done(struct usb_selected_list *list)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		free(list->items[i].port_path);
+		free(list->items[i].resource);
+		free(list->items[i].trouble);
+	}
+	array_done(list);
+}
+
+static bool is_text_equal(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool is_selected_equal(const struct usb_selected_list *a, const struct usb_selected_list *b)
+{
+	bool equal = a->len == b->len;
+
+	for (size_t i = 0; i < a->len && equal; i++)
+		equal = strcmp(a->items[i].port_path, b->items[i].port_path) == 0 &&
+			strcmp(a->items[i].resource, b->items[i].resource) == 0 &&
+			is_text_equal(a->items[i].trouble, b->items[i].trouble);
+	return equal;
+}
+
+/* True: it is not what it was. */
+static bool remember_selected(struct usb_type *type, const struct usb_lents *lents)
+{
+	struct usb_selected_list before = type->selected;
+	bool changed;
+
+	type->selected = (struct usb_selected_list){ 0 };
+	for (size_t i = 0; i < lents->len; i++) {
+		const struct usb_lent *lent = &lents->items[i];
+
+		for (size_t k = 0; k < lent->len && !lent->claimed; k++)
+			*array_add(&type->selected) = (struct usb_selected){
+				.port_path = xstrdup(lent->devices[k]->status.port_path),
+				.resource = xstrdup(lent->resource),
+				.trouble = xstrdup_or_null(lent->trouble),
+			};
+	}
+	changed = !is_selected_equal(&before, &type->selected);
+	selected_list_done(&before);
+	return changed;
+}
+
+bool usb_type_offer(struct usb_type *type, struct plugins *plugins,
 		    struct config_troubles *troubles)
 {
 	struct usb_lents lents;
+	bool changed;
 
 	usb_lents_look(type->view, &type->units, &lents, troubles);
 	offer(type, &lents, plugins);
 	give_all_again(type, &lents);
+	changed = remember_selected(type, &lents);
 	usb_lents_done(&lents);
+	return changed;
+}
+
+const struct usb_selected *usb_type_selected(const struct usb_type *type, const char *port_path)
+{
+	for (size_t i = 0; i < type->selected.len; i++) {
+		if (strcmp(type->selected.items[i].port_path, port_path) == 0)
+			return &type->selected.items[i];
+	}
+	return NULL;
 }
 
 /* --- Allocate --------------------------------------------------------------------------------- */
@@ -274,6 +340,7 @@ struct usb_type *usb_type_free(struct usb_type *type)
 	usb_gifts_free(type->gifts);
 	inodes_free(type->seen);
 	usb_units_done(&type->units);
+	selected_list_done(&type->selected);
 	free(type);
 	return NULL;
 }

@@ -48,9 +48,20 @@ struct usb_type *usb_type_free(struct usb_type *type);
 void usb_type_seen(struct usb_type *type);
 
 /* Make what @plugins offer what the view says, and the nodes QEMU's that pods have. Entries of the config that
- * nothing comes of are added to @troubles. */
-void usb_type_offer(struct usb_type *type, struct plugins *plugins,
+ * nothing comes of are added to @troubles. True: usb_type_selected() has another answer than before. */
+bool usb_type_offer(struct usb_type *type, struct plugins *plugins,
 		    struct config_troubles *troubles);
+
+/* A device that the HostDeviceConfig selects, alone or in a bundle. */
+struct usb_selected {
+	char *port_path;
+	char *resource;
+	char *trouble; /* why the kubelet is told that it is not healthy; NULL: it is */
+};
+
+/* The device in this socket, as usb_type_offer() offered it last; NULL: the HostDeviceConfig does not select it.
+ * Borrowed until the next usb_type_offer(). */
+const struct usb_selected *usb_type_selected(const struct usb_type *type, const char *port_path);
 
 /* Give back the nodes that no pod has any more. Who has what must be known of all that is offered: after
  * lend has heard of the offer. */

@@ -142,6 +142,9 @@ DEVICE_REASONS = {"Claimable": "Available GroupShared UseUnknown DeviceGone", "D
                   "Offered": "Offered Unhealthy GroupInUse"}
 
 
+STICK_REASONS = {"Claimable": "Available InUse Hub DeviceGone", "Offered": "Offered Unhealthy"}
+
+
 NIC_REASONS = {
     "Accepted": "Accepted DeviceNotFound DeviceGone DifferentDevice Duplicate NotPhysicalFunction TooManyVFs "
                 "PassedThrough DuplicateMAC NoInterface VFsInUse HostNetwork HostFilesystem HostSwap Console UseUnknown",
@@ -172,7 +175,7 @@ CONFIG_REASONS = {"Accepted": "Accepted EntriesLeftOut"}
 
 
 @pytest.mark.parametrize("name, wanted", [
-    ("PCIDevice", DEVICE_REASONS), ("PCIDeviceClaim", CLAIM_REASONS), ("SRIOVNetworkDevice", NIC_REASONS),
+    ("PCIDevice", DEVICE_REASONS), ("USBDevice", STICK_REASONS), ("PCIDeviceClaim", CLAIM_REASONS), ("SRIOVNetworkDevice", NIC_REASONS),
     ("HostDeviceConfig", CONFIG_REASONS),
     ("SRIOVGPUDevice", GPU_REASONS), ("VGPUDevice", VGPU_REASONS), ("MigConfiguration", MIG_REASONS),
 ])

@@ -328,6 +328,13 @@ def told(config, node):
     return {}
 
 
+def stick_says(crds, model):
+    """The resource of the USBDevice of that model, and what it says of the HostDeviceConfig."""
+    (status,) = [one["status"] for one in crds.get("usbdevices")
+                 if (one["status"]["vendorID"], one["status"]["productID"]) == (model["vendor"], model["product"])]
+    return status["resourceName"], [(c["status"], c["reason"]) for c in status["conditions"] if c["type"] == "Offered"]
+
+
 def test_entries_that_give_nothing_are_told_and_taken_back(start, machine, kubelet, config, host, node, crds):
     """Each with its reason and what to do; they are right in themselves, and nothing is written at rest."""
     (host / "dev/kvm").unlink()
@@ -348,6 +355,7 @@ def test_entries_that_give_nothing_are_told_and_taken_back(start, machine, kubel
     assert f"the device in port {port}: /dev/bus/usb/" in messages["usb", 0]  # the made-up node has none
     assert "0bad:0001" in messages["usb", 2] and "capacity 'tdx'" in messages["socketDevices", 0]
     assert "load the module iommufd" in messages["iommufd", -1] and "/dev/kvm is not there" in messages["genericDevices", 0]
+    assert stick_says(crds, stick) == ("a.io/stick", [("False", "Unhealthy")])  # for want of the node
 
     wait_until(agent.idle, 30)
     before = len(agent.written(crds))

@@ -13,11 +13,14 @@
 #include "unit/agent/verdict.h"
 #include "unit/suite.h"
 
+#define OWN "kubevirt.io/node1-0627-0001-001002"
+
 static struct usbdevice *stick(int64_t when)
 {
 	struct usbdevice *device = api_object_new(&usbdevice_kind);
 
 	device->meta.name = xstrdup("node1-0627-0001-001002");
+	device->status.resource_name = xstrdup(OWN);
 	verdict_say(&device->status.conditions, "Claimable", API_TRUE, "Available", when);
 	return device;
 }
@@ -141,9 +144,80 @@ static void the_holder_of_a_usb_device_is_the_pod_first(void **state)
 	api_object_free(&usbdevice_kind, seen);
 }
 
+/* What is written, of a device that is published as offered by an entry of the HostDeviceConfig if `seen`. */
+static struct offer_case {
+	const char *name;
+	struct publish_offer offer;
+	bool claimed;
+	bool seen;
+	const char *writes[2]; /* parts of it; NULL: nothing is written */
+	const char *never;
+} offers[] = {
+	{ "an entry offers it",
+	  { true, "a.io/stick", NULL, false },
+	  .writes = { "\"resourceName\":\"a.io/stick\"",
+		      "\"status\":\"True\",\"reason\":\"Offered\"" } },
+	{ "that is published already", { true, "a.io/stick", NULL, false }, .seen = true },
+	{ "it is unhealthy",
+	  { true, "a.io/stick", "its node is gone", false },
+	  .seen = true,
+	  .writes = { "\"status\":\"False\",\"reason\":\"Unhealthy\"", "its node is gone" } },
+	{ "the entry is removed",
+	  { true, NULL, NULL, false },
+	  .seen = true,
+	  .writes = { "\"resourceName\":\"" OWN "\"", "Available" },
+	  .never = "Offered" },
+	{ "an agent that begins does not know it yet", { false, NULL, NULL, false }, .seen = true },
+	{ "it is claimed",
+	  { true, "a.io/stick", NULL, false },
+	  .claimed = true,
+	  .seen = true,
+	  .writes = { "\"resourceName\":\"" OWN "\"", "Available" },
+	  .never = "Offered" },
+};
+
+static void what_a_config_offers_is_published(void **state)
+{
+	const struct offer_case *row = suite_row(state);
+	struct usbdevice *wanted = stick(NOW);
+	struct usbdevice *seen = stick(THEN);
+	struct publish_case question = { .kind = INVENTORY_USB,
+					 .wanted = wanted,
+					 .seen = seen,
+					 .offer = row->offer,
+					 .claimed = row->claimed };
+	auto_free char *text = NULL;
+
+	if (row->seen) {
+		free(seen->status.resource_name);
+		seen->status.resource_name = xstrdup("a.io/stick");
+		api_conditions_set(
+			&seen->status.conditions,
+			&(struct api_condition_value){
+				.type = "Offered",
+				.status = API_TRUE,
+				.reason = "Offered",
+				.message = "the HostDeviceConfig offers it as a.io/stick",
+			},
+			NOW);
+	}
+	text = plan_of_stick(&question);
+	if (!row->writes[0])
+		assert_string_equal(text, "");
+	for (size_t i = 0; i < ARRAY_LEN(row->writes) && row->writes[i]; i++) {
+		if (!strstr(text, row->writes[i]))
+			fail_msg("no '%s' in '%s'", row->writes[i], text);
+	}
+	assert_true(!row->never || !strstr(text, row->never));
+	api_object_free(&usbdevice_kind, wanted);
+	api_object_free(&usbdevice_kind, seen);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
+
+	suite_rows(&suite, offers, what_a_config_offers_is_published);
 
 	suite_add(&suite, "a USB device is enabled while its claim lends it",
 		  a_usb_device_is_enabled_while_its_claim_lends_it, NULL);

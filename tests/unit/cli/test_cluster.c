@@ -201,6 +201,12 @@ static void what_a_config_offers_is_available(void **state)
 										 "as it is") "]"));
 	assert_int_equal(device(cluster, "w-1")->verdict.state, STATE_AVAILABLE);
 	assert_string_equal(device(cluster, "w-1")->verdict.message, "as it is");
+	made_put(cluster, CLUSTER_USBDEVICE,
+		 "{'metadata':{'name':'w-stick'},'status':{'nodeName':'w','portPath':'1-2',"
+		 "'conditions':[" MADE_CONDITION(
+			 "Claimable", "True", "Available",
+			 "") "," MADE_CONDITION("Offered", "True", "Offered", "as it is") "]}}");
+	assert_int_equal(device(cluster, "w-stick")->verdict.state, STATE_AVAILABLE);
 }
 
 #define NODE(name, conditions) \

@@ -1,7 +1,9 @@
 /* usb: claims between the node, the kubelet and the API server. */
 #include "agent/usb/usb.h"
 
+#include "agent/config/config.h"
 #include "agent/inventory/use_log.h"
+#include "agent/usb/usb_type.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
 #include "unit/usb/usb_scene.h"
@@ -130,6 +132,38 @@ static void a_claim_waits_until_the_device_has_been_free(void **state)
 	assert_int_equal(asking(scene), 1);
 }
 
+static void what_a_config_selects_is_known_once_it_is_offered(void **state)
+{
+	static const char name[] = "node1-0951-1666-001077";
+	char resource[] = "a.io/stick";
+	struct config_usb_selector selector = { .vendor = 0x951, .product = 0x1666 };
+	struct config_usb entry = { .resource = resource,
+				    .selectors = { .items = &selector, .len = 1 } };
+	struct config config = { .usb = { .items = &entry, .len = 1 } };
+	struct scene *scene = *state;
+	const struct usb_selected *selected;
+
+	scene_open(scene, true);
+	look(scene);
+	list_all(scene, "");
+	scene->lend.type.offer(scene->lend.type.arg, NULL); /* no HostDeviceConfig is known */
+	assert_false(usb_selected(scene->usb, name, &selected));
+	usb_set_config(scene->usb, &config);
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	assert_true(usb_selected(scene->usb, name, &selected));
+	assert_string_equal(selected->resource, resource);
+	assert_int_equal(scene->selections, 1);
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	assert_int_equal(scene->selections, 1);
+	assert_true(usb_selected(scene->usb, "node1-other", &selected));
+	assert_null(selected);
+	config.usb.len = 0;
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	assert_int_equal(scene->selections, 2);
+	assert_true(usb_selected(scene->usb, name, &selected));
+	assert_null(selected);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -149,6 +183,8 @@ int main(void)
 		  what_has_been_free_for_a_while_is_offered, NULL);
 	suite_add(&suite, "a claim waits until the device has been free",
 		  a_claim_waits_until_the_device_has_been_free, NULL);
+	suite_add(&suite, "what a HostDeviceConfig selects is known once it is offered",
+		  what_a_config_selects_is_known_once_it_is_offered, NULL);
 	suite_add(&suite, "what changes is looked at", what_changes_is_looked_at, NULL);
 	return suite_run(&suite, "usb");
 }

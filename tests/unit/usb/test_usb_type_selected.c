@@ -3,6 +3,43 @@
 
 #include "unit/usb/usb_type_scene.h"
 
+/* "RESOURCE", "RESOURCE: TROUBLE", or "" */
+static void assert_selected(const struct scene *scene, const char *port, const char *wanted)
+{
+	const struct usb_selected *is = usb_type_selected(scene->type, port);
+	const char *trouble = is && is->trouble ? is->trouble : "";
+	auto_free char *text =
+		is ? xasprintf("%s%s%s", is->resource, *trouble ? ": " : "", trouble) : xstrdup("");
+
+	assert_string_equal(text, wanted);
+}
+
+static void what_is_selected_is_known_and_its_change_is_told(void **state)
+{
+	struct scene *scene = *state;
+	struct config_troubles troubles = { 0 };
+
+	scene_open(scene, MINE);
+	nodes_make(5);
+	nodes_make(6);
+	scene_look(scene, "1-2=5:A 1-3=6:B"); /* the first is claimed */
+	assert_false(usb_type_offer(scene->type, NULL, &troubles));
+	assert_selected(scene, "1-3", "");
+	scene_select(scene, "a.io/stick", 1);
+	assert_true(usb_type_offer(scene->type, NULL, &troubles));
+	assert_false(usb_type_offer(scene->type, NULL, &troubles));
+	assert_selected(scene, "1-2", "");
+	assert_selected(scene, "1-3", "a.io/stick");
+	nodes_remove(6);
+	assert_true(usb_type_offer(scene->type, NULL, &troubles));
+	assert_non_null(usb_type_selected(scene->type, "1-3")->trouble);
+	scene->config.usb.len = 0;
+	assert_true(usb_type_offer(scene->type, NULL, &troubles));
+	assert_selected(scene, "1-3", "");
+	scene->config.usb.len = 1; /* to be released */
+	config_troubles_done(&troubles);
+}
+
 static void selected_devices_share_a_resource(void **state)
 {
 	struct scene *scene = *state;
@@ -81,9 +118,12 @@ static void a_bundle_is_well_only_as_a_whole(void **state)
 		     "/dev/bus/usb/001/006:mrw");
 	assert_owner(5, "107:107");
 	assert_owner(6, "107:107");
+	assert_selected(scene, "1-2", "a.io/pair");
 	nodes_remove(5);
 	scene_again(scene, "1-3=6:B");
 	assert_offers(scene, "a.io/pair: 1-2,1-3! (a port of it is empty)");
+	assert_selected(scene, "1-2", "");
+	assert_selected(scene, "1-3", "a.io/pair: a port of it is empty");
 	assert_owner(6, "0:0");
 }
 
@@ -178,6 +218,8 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_fixture(&suite, &scene_fixture);
+	suite_add(&suite, "what is selected is known, and its change is told",
+		  what_is_selected_is_known_and_its_change_is_told, NULL);
 	suite_add(&suite, "selected devices share a resource", selected_devices_share_a_resource,
 		  NULL);
 	suite_add(&suite, "a claim's resource is its device alone",

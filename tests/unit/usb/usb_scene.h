@@ -112,8 +112,16 @@ struct scene {
 	struct lend lend;
 	struct informer *claims, *devices, *pci_claims;
 	struct usb *usb;
+	unsigned selections; /* usb_selected() has another answer */
 	struct sticks node;
 };
+
+static inline void on_selected(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->selections++;
+}
 
 static inline void on_change(void *arg, const char *name, const struct entry *before,
 			     const struct entry *after)
@@ -162,7 +170,9 @@ static inline void scene_open(struct scene *scene, bool kubelet)
 						 .devices = scene->devices,
 						 .pci_claims = scene->pci_claims,
 						 .node_name = "node1",
-						 .lend = &scene->lend });
+						 .lend = &scene->lend,
+						 .selected = on_selected,
+						 .arg = scene });
 	informer_start(scene->claims);
 	informer_start(scene->devices);
 	informer_start(scene->pci_claims);

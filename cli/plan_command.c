@@ -15,10 +15,13 @@
 #include "cli/show/device_json.h"
 #include "cli/target.h"
 
+static const char unchanged[] = "already claimed, nothing would change";
+
 /* What the API server and its webhooks say to a claim, or a release, of one device. */
 struct rehearsal {
 	const struct cluster_device *device;
 	bool accepted;
+	bool unchanged; /* accepted: the caller has claimed it already, just so */
 	bool unknown;   /* nobody who judges it has answered */
 	bool waits;     /* a release of what a pod has       */
 	bool shared;    /* its group has functions that are neither claimed nor planned */
@@ -60,7 +63,7 @@ static int rehearse_change(struct command_run *run, struct rehearsal *rehearsal,
 			   struct err *err)
 {
 	const struct cluster_device *device = rehearsal->device;
-	auto_free char *caller = claims_caller(run->session);
+	auto_free char *caller = spec->user ? xstrdup(spec->user) : claims_caller(run->session);
 	bool mine =
 		device->claim && !(device->user[0] && caller && strcmp(device->user, caller) != 0);
 	auto_free char *text = NULL;
@@ -79,6 +82,9 @@ static int rehearse_change(struct command_run *run, struct rehearsal *rehearsal,
 		claim_target_done(&target);
 	} else if (change == CLAIM_OTHER) {
 		rehearsal->why = take_ptr(text);
+	} else if (mine && !rehearsal->why) {
+		rehearsal->unchanged = true;
+		r = 0;
 	} else if (!rehearsal->why) {
 		rehearsal->why = xasprintf("it is already claimed%s%s",
 					   *device->user ? ", by " : "", device->user);
@@ -114,7 +120,9 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 	rehearsal->unknown =
 		r < 0 && (answer.status < 400 || answer.status == 429 || answer.status >= 500);
 	rehearsal->waits = s->release && answer.status == 409;
-	rehearsal->warnings = xstrdup(answer.warnings ? answer.warnings : "");
+	/* What a webhook says of a new claim is not about the one that there is. */
+	rehearsal->warnings =
+		xstrdup(answer.warnings && !rehearsal->unchanged ? answer.warnings : "");
 	if (r == -ENOENT && s->release)
 		rehearsal->why = xstrdup("it is not claimed");
 	else if (r < 0 && !rehearsal->why)
@@ -153,13 +161,14 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 	const struct cluster_device *device = rehearsal->device;
 	struct str *to = &out->text;
 	bool good = rehearsal->accepted;
-	bool waits = good && !release &&
+	bool waits = good && !release && !rehearsal->unchanged &&
 		     (device->verdict.state == STATE_REFUSED || device->fault || rehearsal->shared);
 
 	out_text(to, device->name);
 	str_add(to, ": ");
 	out_colour(out, to, waits ? COLOUR_YELLOW : good ? COLOUR_GREEN : COLOUR_RED);
-	str_add(to, waits                ? "would be accepted, but not carried out now"
+	str_add(to, rehearsal->unchanged ? unchanged
+		    : waits              ? "would be accepted, but not carried out now"
 		    : good               ? "would be accepted"
 		    : rehearsal->unknown ? "could not be checked"
 		    : rehearsal->waits   ? "would wait"
@@ -179,7 +188,7 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 		out_text(to, device->name);
 		str_add(to, " --include-group\n");
 	}
-	if (good && !rehearsal->warnings[0])
+	if (good && !rehearsal->unchanged && !rehearsal->warnings[0])
 		str_add(to,
 			"  no webhook has checked it: where hostdev-controller's webhook is installed, "
 			"it says what would be done, and may refuse\n");
@@ -202,6 +211,8 @@ static json_t *json_of(const struct rehearsal *rehearsal)
 	json_object_set_new(json, "warnings", warnings);
 	if (rehearsal->why)
 		json_object_set_new(json, "message", json_string(rehearsal->why));
+	else if (rehearsal->unchanged)
+		json_object_set_new(json, "message", json_string(unchanged));
 	return json;
 }
 
@@ -269,8 +280,8 @@ static const struct options_prose prose = {
 		"webhook would do or refuse. For a device that shares its IOMMU group with "
 		"others it prints the command that claims them all. Nothing is changed.",
 	.exit_status =
-		"0 when it would be accepted; 1 when not, or when that could not be checked; 2 for a "
-		"wrong flag.",
+		"0 when it would be accepted, or nothing would change; 1 when not, or when that could "
+		"not be checked; 2 for a wrong flag.",
 	.examples = " kubectl hostdev plan vm1-000001000\n"
 		    " kubectl hostdev plan vm1/01:00.0 --release",
 };

@@ -113,6 +113,8 @@ def test_flags_that_differ_from_the_claim(plugin, names, rest):  # noqa: F811
     assert "includeIOMMUGroup" not in spec()
     assert plugin("claim", device, "--no-wait", "--for", "alice", "--include-group") == f"{CLAIM}/{device} patched\n"
     assert spec()["includeIOMMUGroup"] is True
+    assert plugin("plan", device, "--for", "alice").startswith(f"{device}: already claimed, nothing would change\n")
+    assert plugin("plan", device, "--for", "bob", status=1).splitlines()[1:] == ["  it is already claimed, by alice"]
     for flags in (["--include-group"], []):
         assert plugin("claim", device, "--no-wait", "--for", "alice", *flags) == f"{CLAIM}/{device} unchanged\n"
     assert spec()["includeIOMMUGroup"] is True
@@ -166,10 +168,14 @@ def test_a_shared_group_names_the_command_that_works(plugin, world, node, rest):
             assert f"{first}: would be accepted\n" in told and "claim its whole" not in told
         # Of a claim that waits for the rest of the group, too.
         plugin("claim", first, "--no-wait")
-        assert "it is already claimed" in plugin("plan", first, status=1)
+        same = f"{first}: already claimed, nothing would change\n"
+        assert plugin("plan", first).startswith(same) and "no webhook" not in plugin("plan", first)
+        [plan] = json.loads(plugin("plan", first, "-o", "json"))["plans"]
+        assert plan["accepted"] is True and plan["message"] == "already claimed, nothing would change"
         assert plugin("plan", first, "--include-group").startswith(f"{first}: would be accepted")
         assert "cannot change" in plugin("plan", first, "--driver", "evil", status=1)
         assert plugin(*command.split()[2:], "--no-wait") == f"{CLAIM}/{first} patched\n"
+        assert plugin("plan", first, "--include-group").startswith(same)
         assert rest.get(f"{PATH}/pcideviceclaims/{first}")["spec"]["includeIOMMUGroup"] is True
     finally:
         rest.remove(f"{PATH}/pcideviceclaims/{first}")

@@ -196,7 +196,7 @@ void command_tell_nodes(const struct lists_missing *missing);
 #define COMMAND_OUTPUT_ROW(choices_) \
 	{ .name = "output", .letter = 'o', .type = OPTION_STRING, COMMAND_AT(output), \
 	  .choices = (choices_), .fallback = "table", .argument = "FORMAT", .group = "Output", \
-	  .help = "The output format. On a terminal, table is cut to its width; wide is not. " \
+	  .help = "The output format. On a terminal, table is cut or wrapped to its width; wide is not. " \
 		  "jsonpath=TEMPLATE prints parts of the -o json output, as kubectl does. It supports " \
 		  "fields, [0], [-1], [*], [?(@.a==\"b\")] with == or !=, {range}, {end} and {\"\\n\"}, " \
 		  "but not .., slices and other operators." }

@@ -49,38 +49,48 @@ static void list_owners(const struct cluster_device *device, struct owner owners
 
 /* --- the head ----------------------------------------------------------------------------------- */
 
-static void add_field(struct str *to, const char *name, const char *text)
+enum { FIELD_WIDTH = 13 }; /* of the names in the head, with a blank */
+
+/* Append anybody's @text, in lines that fit. */
+static void add_text(struct out *out, const char *text, size_t from, size_t indent)
+{
+	auto_str struct str clean = STR_INIT;
+
+	out_text(&clean, text);
+	out_wrap(out, &out->text, str_cstr(&clean), from, indent);
+	str_add_char(&out->text, '\n');
+}
+
+static void add_field(struct out *out, const char *name, const char *text)
 {
 	if (!text[0])
 		return;
-	str_addf(to, "%-12s ", name);
-	out_text(to, text);
-	str_add_char(to, '\n');
+	str_addf(&out->text, "%-*s", FIELD_WIDTH, name);
+	add_text(out, text, FIELD_WIDTH, FIELD_WIDTH);
 }
 
 static void add_state(const struct cluster_device *device, struct out *out)
 {
 	const struct state_look *look = state_look(device->verdict.state);
+	const char *reason = device->verdict.reason;
+	const char *message = device->verdict.message;
+	auto_free char *text =
+		xasprintf("%s%s%s", reason, reason[0] && message[0] ? ": " : "", message);
 	struct str *to = &out->text;
+	size_t from = FIELD_WIDTH + 2 + strlen(look->word);
 
-	str_addf(to, "%-12s ", "State:");
+	str_addf(to, "%-*s", FIELD_WIDTH, "State:");
 	out_colour(out, to, look->colour);
 	str_addf(to, "%c %s", look->sign, look->word);
 	if (look->colour != COLOUR_NONE)
 		out_colour(out, to, COLOUR_NONE);
-	if (device->verdict.reason[0]) {
-		str_add(to, ", ");
-		out_text(to, device->verdict.reason);
-	}
-	if (device->verdict.message[0]) {
-		str_add(to, ": ");
-		out_text(to, device->verdict.message);
-	}
-	str_add_char(to, '\n');
+	if (text[0])
+		str_add(to, reason[0] ? ", " : ": ");
+	add_text(out, text, from + 2, FIELD_WIDTH);
 }
 
 /* "12, with 0000:01:00.1 (e1000e, free)": each member by what stands in the way of the whole. */
-static void add_group(struct cluster *cluster, const struct cluster_device *device, struct str *to)
+static void add_group(struct cluster *cluster, const struct cluster_device *device, struct out *out)
 {
 	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
 	auto_str struct str text = STR_INIT;
@@ -100,10 +110,10 @@ static void add_group(struct cluster *cluster, const struct cluster_device *devi
 			str_addf(&text, " (%s, %s)", other->driver[0] ? other->driver : "no driver",
 				 state_look(other->verdict.state)->word);
 	}
-	add_field(to, "IOMMU group:", str_cstr(&text));
+	add_field(out, "IOMMU group:", str_cstr(&text));
 }
 
-static void add_claim(const struct cluster_device *device, int64_t now_wall_ms, struct str *to)
+static void add_claim(const struct cluster_device *device, int64_t now_wall_ms, struct out *out)
 {
 	auto_str struct str text = STR_INIT;
 	char age[AGE_MAX];
@@ -111,7 +121,7 @@ static void add_claim(const struct cluster_device *device, int64_t now_wall_ms, 
 	if (device->type == DEVICE_MDEV)
 		return;
 	if (!device->claim) {
-		add_field(to, "Claim:", "none");
+		add_field(out, "Claim:", "none");
 		return;
 	}
 	str_addf(&text, "%s%s", device->user[0] ? "of " : "(no user)", device->user);
@@ -119,11 +129,11 @@ static void add_claim(const struct cluster_device *device, int64_t now_wall_ms, 
 		str_addf(&text, ", for %s", age);
 	if (*age_text(device->claim->deletion_timestamp, now_wall_ms, age))
 		str_addf(&text, ", deleted %s ago", age);
-	add_field(to, "Claim:", str_cstr(&text));
+	add_field(out, "Claim:", str_cstr(&text));
 }
 
 /* "PCI 0000:01:00.0 on node vm1", of a claim without a device "PCI, address not known, on node vm1". */
-static void add_place(const struct cluster_device *device, struct str *to)
+static void add_place(const struct cluster_device *device, struct out *out)
 {
 	auto_free char *text =
 		xasprintf("%s%s%s%s%s", device_type_word(device->type),
@@ -132,11 +142,11 @@ static void add_place(const struct cluster_device *device, struct str *to)
 					  : ", node not known",
 			  device->node);
 
-	add_field(to, "Device:", text);
+	add_field(out, "Device:", text);
 }
 
 /* First of all: what follows may be out of date. */
-static void add_fault(const struct cluster_device *device, int64_t now_wall_ms, struct str *to)
+static void add_fault(const struct cluster_device *device, int64_t now_wall_ms, struct out *out)
 {
 	auto_free char *fault = NULL;
 	auto_free char *text = NULL;
@@ -150,34 +160,33 @@ static void add_fault(const struct cluster_device *device, int64_t now_wall_ms, 
 	len -= len > 0 && device->fault->message[len - 1] == '.';
 	text = xasprintf("%s is %s%s%.*s; what follows is what was known before", device->node,
 			 fault, len > 0 ? ": " : "", (int)len, device->fault->message);
-	add_field(to, "Node:", text);
+	add_field(out, "Node:", text);
 }
 
 static void add_head(struct cluster *cluster, const struct cluster_device *device,
 		     int64_t now_wall_ms, struct out *out)
 {
 	auto_free char *pods = device_pods(device);
-	struct str *to = &out->text;
 
-	add_fault(device, now_wall_ms, to);
-	add_field(to, "Name:", device->name);
-	add_place(device, to);
-	add_field(to, "Description:", device->description);
+	add_fault(device, now_wall_ms, out);
+	add_field(out, "Name:", device->name);
+	add_place(device, out);
+	add_field(out, "Description:", device->description);
 	add_state(device, out);
-	add_field(to, "Driver:", device->driver);
-	add_group(cluster, device, to);
-	add_field(to, "Below:", device->parent ? device->parent->name : "");
-	add_field(to, "Resource:", device->resource);
-	add_claim(device, now_wall_ms, to);
-	add_field(to, "Holder:", device->holder);
-	add_field(to, "Pod:", pods);
+	add_field(out, "Driver:", device->driver);
+	add_group(cluster, device, out);
+	add_field(out, "Below:", device->parent ? device->parent->name : "");
+	add_field(out, "Resource:", device->resource);
+	add_claim(device, now_wall_ms, out);
+	add_field(out, "Holder:", device->holder);
+	add_field(out, "Pod:", pods);
 }
 
 /* --- conditions --------------------------------------------------------------------------------- */
 
 static const struct table_column columns[] = {
 	{ .title = "OF" },     { .title = "CONDITION" }, { .title = "STATUS" },
-	{ .title = "REASON" }, { .title = "FOR" },       { .title = "MESSAGE" },
+	{ .title = "REASON" }, { .title = "FOR" },       { .title = "MESSAGE", .wraps = true },
 };
 
 static enum state_colour colour_of(const struct api_condition *c)
@@ -263,17 +272,16 @@ static void collect(const struct cluster_device *device, struct json_strs *remed
 	}
 }
 
-static void add_remedies(const struct cluster_device *device, struct str *to)
+static void add_remedies(const struct cluster_device *device, struct out *out)
 {
 	struct json_strs remedies = { 0 };
 
 	collect(device, &remedies);
 	if (remedies.len > 0)
-		str_add(to, "\nWhat to do:\n");
+		str_add(&out->text, "\nWhat to do:\n");
 	for (size_t i = 0; i < remedies.len; i++) {
-		str_add(to, "  ");
-		out_text(to, remedies.items[i]);
-		str_add_char(to, '\n');
+		str_add(&out->text, "  ");
+		add_text(out, remedies.items[i], 2, 4);
 	}
 	json_strs_done(&remedies);
 }
@@ -281,8 +289,11 @@ static void add_remedies(const struct cluster_device *device, struct str *to)
 /* --- events ------------------------------------------------------------------------------------- */
 
 static const struct table_column event_columns[] = {
-	{ .title = "LAST SEEN" }, { .title = "TYPE" },    { .title = "REASON" },
-	{ .title = "ABOUT" },     { .title = "MESSAGE" },
+	{ .title = "LAST SEEN" },
+	{ .title = "TYPE" },
+	{ .title = "REASON" },
+	{ .title = "ABOUT" },
+	{ .title = "MESSAGE", .wraps = true },
 };
 
 static void add_events(const struct device_events *events, int64_t now_wall_ms, struct out *out)
@@ -356,6 +367,6 @@ void why_print(struct cluster *cluster, const struct cluster_device *device,
 	}
 	add_head(cluster, device, now_wall_ms, out);
 	add_conditions(device, now_wall_ms, out);
-	add_remedies(device, &out->text);
+	add_remedies(device, out);
 	add_events(events, now_wall_ms, out);
 }

@@ -60,6 +60,54 @@ int out_format_parse(const char *text, enum out_format *ret_format, const char *
 		text);
 }
 
+size_t out_width(const char *text)
+{
+	size_t len = 0;
+
+	for (; *text; text++) {
+		if (((unsigned char)*text & 0xc0) != 0x80)
+			len++;
+	}
+	return len;
+}
+
+/* Bytes up to where @text may be broken next; @at is where in it. */
+static size_t unbroken(const char *text, size_t at)
+{
+	static const char command[] = "kubectl ";
+
+	if (at >= 2 && strncmp(text + at - 2, ": ", 2) == 0 &&
+	    strncmp(text + at, command, sizeof(command) - 1) == 0)
+		return strlen(text + at);
+	return strcspn(text + at, " ");
+}
+
+void out_wrap(const struct out *out, struct str *to, const char *text, size_t from, size_t indent)
+{
+	size_t column = from;
+	size_t at = 0;
+
+	if (out->width == 0 || out->format != OUT_TABLE) {
+		str_add(to, text);
+		return;
+	}
+	while (text[at]) {
+		size_t blanks = strspn(text + at, " ");
+		size_t len = unbroken(text, at + blanks);
+		auto_free char *word = xstrndup(text + at + blanks, len);
+		size_t width = out_width(word);
+
+		if (column > indent && column + blanks + width > out->width) {
+			str_addf(to, "\n%*s%s", (int)indent, "", word);
+			column = indent + width;
+		} else {
+			str_addf(to, "%*s%s", (int)blanks, "", word);
+			column += blanks + width;
+		}
+		at += blanks + len;
+	}
+}
+
 static bool is_set(const char *text)
 {
 	return text && *text;

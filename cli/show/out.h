@@ -59,6 +59,14 @@ void out_init(struct out *out, enum out_format format);
  * invisible or turns the direction of text as \uNNNN. */
 void out_text(struct str *to, const char *text);
 
+/* Characters of @text, which is what a terminal shows of most text. */
+size_t out_width(const char *text);
+
+/* Append @text, which is clean, and break it at blanks where the terminal ends. It begins in column @from; its further
+ * lines begin with @indent blanks. A word is not broken, nor is a command behind ": ", so that it can be copied. In
+ * -o wide, and without a terminal, nothing is broken. */
+void out_wrap(const struct out *out, struct str *to, const char *text, size_t from, size_t indent);
+
 /* Append the sequence that begins @colour, or ends it (COLOUR_NONE); nothing without colours. */
 void out_colour(const struct out *out, struct str *to, enum state_colour colour);
 

@@ -38,18 +38,6 @@ void table_add(struct table *table, const char *text)
 	table_add_coloured(table, text, COLOUR_NONE);
 }
 
-/* Characters, which is what a terminal shows of most text; the rest only shifts a column. */
-static size_t width(const char *text)
-{
-	size_t len = 0;
-
-	for (; *text; text++) {
-		if (((unsigned char)*text & 0xc0) != 0x80)
-			len++;
-	}
-	return len;
-}
-
 static void add_blanks(struct str *to, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -64,6 +52,7 @@ struct printing {
 	bool empty[TABLE_COLUMNS_MAX];  /* nothing stands in it */
 	bool hidden[TABLE_COLUMNS_MAX]; /* for want of room     */
 	size_t last;                    /* the last column that is shown */
+	size_t wrap_at; /* where the last column begins if it is wrapped; 0: it is not, it fits */
 };
 
 static bool is_shown(const struct printing *p, size_t column)
@@ -76,7 +65,7 @@ static bool is_shown(const struct printing *p, size_t column)
 static void add_cut(const struct printing *p, const char *text, size_t len)
 {
 	const char *ellipsis = p->out->utf8 ? "…" : "...";
-	size_t keep = len - width(ellipsis);
+	size_t keep = len - out_width(ellipsis);
 	const char *end = text;
 
 	while (*end && (keep > 0 || ((unsigned char)*end & 0xc0) == 0x80)) {
@@ -87,13 +76,36 @@ static void add_cut(const struct printing *p, const char *text, size_t len)
 	str_add(p->to, ellipsis);
 }
 
+/* No line ends in blanks. */
+static void end_line(struct str *to)
+{
+	while (to->len > 0 && to->buf[to->len - 1] == ' ')
+		to->buf[--to->len] = '\0';
+	str_add_char(to, '\n');
+}
+
+static void print_wrapped(const struct printing *p, const char *text)
+{
+	size_t at = p->wrap_at;
+
+	if (at == TABLE_WRAP_INDENT && text[0]) {
+		end_line(p->to);
+		add_blanks(p->to, at);
+	}
+	out_wrap(p->out, p->to, text, at, at);
+}
+
 static void print_cell(const struct printing *p, size_t column, const char *text,
 		       enum state_colour colour)
 {
-	size_t len = width(text);
+	size_t len = out_width(text);
 
 	if (!is_shown(p, column))
 		return;
+	if (p->wrap_at && column == p->last) {
+		print_wrapped(p, text);
+		return;
+	}
 	if (colour != COLOUR_NONE && text[0])
 		out_colour(p->out, p->to, colour);
 	if (len > p->widths[column])
@@ -106,14 +118,6 @@ static void print_cell(const struct printing *p, size_t column, const char *text
 		add_blanks(p->to, p->widths[column] -
 					  (len < p->widths[column] ? len : p->widths[column]) +
 					  GAP);
-}
-
-/* No line ends in blanks. */
-static void end_line(struct str *to)
-{
-	while (to->len > 0 && to->buf[to->len - 1] == ' ')
-		to->buf[--to->len] = '\0';
-	str_add_char(to, '\n');
 }
 
 static void find_last(struct printing *p)
@@ -129,12 +133,12 @@ static void measure(struct printing *p, bool titles)
 	const struct table *table = p->table;
 
 	for (size_t i = 0; i < table->columns_len; i++) {
-		p->widths[i] = titles ? width(table->columns[i].title) : 0;
+		p->widths[i] = titles ? out_width(table->columns[i].title) : 0;
 		p->empty[i] = true;
 	}
 	find_last(p);
 	for (size_t i = 0; i < table->len; i++) {
-		size_t cell = width(table->cells[i].text);
+		size_t cell = out_width(table->cells[i].text);
 
 		p->empty[i % table->columns_len] &= cell == 0;
 		if (cell > p->widths[i % table->columns_len])
@@ -170,6 +174,11 @@ static void fit(struct printing *p)
 
 		if (is_shown(p, i))
 			p->widths[i] -= over < room ? over : room;
+	}
+	if (table->columns[p->last].wraps && total_width(p) > p->out->width) {
+		size_t at = total_width(p) - p->widths[p->last];
+
+		p->wrap_at = at + TABLE_WRAP_LEAST <= p->out->width ? at : TABLE_WRAP_INDENT;
 	}
 }
 

@@ -15,6 +15,8 @@ struct str;
 
 enum {
 	TABLE_COLUMNS_MAX = 16,
+	TABLE_WRAP_LEAST = 40, /* for less room, what wraps gets lines of its own */
+	TABLE_WRAP_INDENT = 4,
 	TABLE_NAME_LEAST = 8, /* in which a name of a pod, a user or a node says something */
 };
 
@@ -22,6 +24,7 @@ struct table_column {
 	const char *title;
 	bool wide;    /* only with -o wide                                     */
 	size_t least; /* characters to which a terminal may cut it; 0: it is whole */
+	bool wraps;   /* the last one: broken into lines where the terminal ends */
 };
 
 struct table_cell {
@@ -48,5 +51,6 @@ void table_add_coloured(struct table *table, const char *text, enum state_colour
 
 /* Append the table to @to, with the columns that @out's format has, with or without titles;
  * without any if @out is headless. Where it is wider than out->width, columns that may be cut are left out if nothing
- * stands in them, and else cut, an ellipsis at the end; the last one first. Never in -o wide. */
+ * stands in them, and else cut, an ellipsis at the end; the last one first; one that wraps is broken into lines.
+ * Never in -o wide. */
 void table_print(const struct table *table, const struct out *out, bool titles, struct str *to);

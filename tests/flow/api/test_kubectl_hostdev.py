@@ -401,6 +401,12 @@ def test_tables_fit_the_terminal(plugin, lender, node, rest):
     for words in (("who", f"{node}-000001001"), ("log", f"{node}-000001001")):
         lines = plugin.on_terminal(*words, columns=80, TERM="dumb").splitlines()
         assert lines and max(map(len, lines)) <= 80, lines
+    explained = plugin("why", name(node, NIC))
+    assert max(map(len, explained.splitlines())) > 80
+    for columns in 60, 80:  # the same words, in lines that fit; a command is not broken, so that it can be copied
+        text = plugin.on_terminal("why", name(node, NIC), columns=columns, TERM="dumb").replace("\r\n", "\n")
+        assert max(len(line) for line in text.splitlines() if " kubectl " not in line) <= columns, text
+        assert re.sub(r"\b\d+s\b", "", text).split() == re.sub(r"\b\d+s\b", "", explained).split()
 
     def table(*words):
         return subprocess.run([plugin.kubectl, "get", "pcidevices", "-l", f"nodename={node}", *words], env=plugin.env,

@@ -208,6 +208,71 @@ static void table_fits_the_terminal(void **state)
 	str_done(&out.text);
 }
 
+static const struct table_column wrapping[] = { { .title = "NAME" },
+						{ .title = "NUMBER" },
+						{ .title = "MESSAGE", .wraps = true } };
+
+/* clang-format off */
+static struct wrap_case {
+	const char *name;
+	enum out_format format;
+	size_t width;
+	const char *text;
+} wraps[] = {
+	{ "no terminal: one line", OUT_TABLE, 0,
+	  "NAME     NUMBER   MESSAGE\n"
+	  "device   1        it is claimed by somebody else already: claim another one of the group\n" },
+	{ "-o wide: one line", OUT_WIDE, 60,
+	  "NAME     NUMBER   MESSAGE\n"
+	  "device   1        it is claimed by somebody else already: claim another one of the group\n" },
+	{ "it fits", OUT_TABLE, 88,
+	  "NAME     NUMBER   MESSAGE\n"
+	  "device   1        it is claimed by somebody else already: claim another one of the group\n" },
+	{ "in its column", OUT_TABLE, 60,
+	  "NAME     NUMBER   MESSAGE\n"
+	  "device   1        it is claimed by somebody else already:\n"
+	  "                  claim another one of the group\n" },
+	{ "for too little room, below the other columns", OUT_TABLE, 57,
+	  "NAME     NUMBER\n"
+	  "    MESSAGE\n"
+	  "device   1\n"
+	  "    it is claimed by somebody else already: claim another\n"
+	  "    one of the group\n" },
+};
+/* clang-format on */
+
+static void table_is_wrapped_at_the_terminals_width(void **state)
+{
+	const struct wrap_case *c = *state;
+	struct out out = { .format = c->format, .utf8 = true, .width = c->width };
+	struct table table;
+
+	table_init(&table, wrapping, ARRAY_LEN(wrapping));
+	table_add(&table, "device");
+	table_add(&table, "1");
+	table_add(&table, "it is claimed by somebody else already: claim another one of the group");
+	table_print(&table, &out, true, &out.text);
+	assert_string_equal(str_cstr(&out.text), c->text);
+	table_done(&table);
+	str_done(&out.text);
+}
+
+static void words_and_commands_are_not_broken(void **state)
+{
+	struct out out = { .format = OUT_TABLE, .width = 24 };
+
+	(void)state;
+	out_wrap(&out, &out.text, "/a/path/that/is/longer/than/a/line is ööööö ööö", 2, 4);
+	str_add_char(&out.text, '\n');
+	out_wrap(&out, &out.text, "Claim the group: kubectl hostdev claim vm1-a --include-group", 0,
+		 2);
+	assert_string_equal(str_cstr(&out.text), "/a/path/that/is/longer/than/a/line\n"
+						 "    is ööööö ööö\n"
+						 "Claim the group:\n"
+						 "  kubectl hostdev claim vm1-a --include-group");
+	str_done(&out.text);
+}
+
 static void kinds_are_named_as_kubectl_does(void **state)
 {
 	auto_str struct str text = STR_INIT;
@@ -224,6 +289,9 @@ int main(void)
 	suite_rows(&suite, colours, colour_follows_the_rule);
 	suite_rows(&suite, locales, locale_tells_utf8);
 	suite_rows(&suite, fits, table_fits_the_terminal);
+	suite_rows(&suite, wraps, table_is_wrapped_at_the_terminals_width);
+	suite_add(&suite, "words and commands are not broken", words_and_commands_are_not_broken,
+		  NULL);
 	suite_rows(&suite, ages, age_reads_so);
 	suite_rows(&suite, hidden, hidden_is_shown);
 	suite_add(&suite, "text is cleaned and cut", text_is_cleaned_and_cut, NULL);

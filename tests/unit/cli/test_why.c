@@ -143,6 +143,39 @@ static void heads_read_so(void **state)
 	str_done(&out.text);
 }
 
+/* On a terminal of 80 columns. */
+static void lines_fit_the_terminal(void **state)
+{
+	static const char text[] =
+		"Name:        vm1-000003000\n"
+		"Device:      PCI 0000:03:00.0 on node vm1\n"
+		"Description: 82576\n"
+		"State:       - refused, VirtualFunctionClaimed: a virtual function of it is\n"
+		"             claimed\n"
+		"Driver:      igb\n"
+		"IOMMU group: 5, with 0000:03:00.1 (igb, claimable)\n"
+		"Claim:       none\n"
+		"\n"
+		"OF                   CONDITION   STATUS   REASON        FOR\n"
+		"    MESSAGE\n"
+		"PCIDevice            Claimable   True     GroupShared   60m\n"
+		"    0000:03:00.1 must be claimed with it\n"
+		"SRIOVNetworkDevice   Ready       False    VFsInUse      60m\n"
+		"    vm1-000003100 is claimed\n"
+		"\n"
+		"What to do:\n"
+		"  Release its virtual functions first.\n"
+		"  Release the virtual function that the message names.\n";
+	struct cluster *cluster = *state;
+	struct device_events none = { 0 };
+	struct out out = { .format = OUT_TABLE, .width = 80 };
+
+	why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000003000"), &none,
+		  NOW_MS_S * INT64_C(1000), &out);
+	assert_string_equal(str_cstr(&out.text), text);
+	str_done(&out.text);
+}
+
 /* Before all else, and with what to do about it; what is stuck stays so. */
 static void a_node_that_is_not_well_comes_first(void **state)
 {
@@ -327,6 +360,7 @@ int main(void)
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, whys, why_reads_so);
 	suite_rows(&suite, heads, heads_read_so);
+	suite_add(&suite, "lines fit the terminal", lines_fit_the_terminal, NULL);
 	suite_add(&suite, "a node that is not well comes first",
 		  a_node_that_is_not_well_comes_first, NULL);
 	suite_add(&suite, "programs get it all", programs_get_it_all, NULL);

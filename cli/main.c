@@ -250,18 +250,35 @@ static int find_word(int argc, char *const *argv, int *ret_at, struct err *err)
 	return r;
 }
 
+/* As kubectl, which ends with 1. @word: the command that was asked; NULL: kubectl hostdev itself. */
+static int unknown_command(const char *word, const char *unknown)
+{
+	auto_free char *message = NULL;
+	const char *nearest = NULL;
+	size_t least = str_far(unknown);
+
+	for (size_t i = 0; commands[i]; i++) {
+		size_t distance = str_distance(unknown, commands[i]->word);
+
+		if (distance < least && !commands[i]->hidden) {
+			least = distance;
+			nearest = commands[i]->word;
+		}
+	}
+	message = nearest ? xasprintf("unknown command '%s': did you mean '%s'?", unknown, nearest)
+			  : xasprintf("unknown command '%s': see kubectl hostdev --help", unknown);
+	(void)misused(word, message);
+	return COMMAND_FAILED;
+}
+
 /* The line without the subcommand's word, in its place the program's. */
 static int run_line(int argc, char *const *argv, int at)
 {
 	const struct command *command = find_command(argv[at]);
 	auto_free char **line = NULL;
-	struct err err = { 0 };
 
-	if (!command) {
-		err_set(&err, ERR_INVALID, -EINVAL,
-			"unknown command '%s'; see kubectl hostdev --help", argv[at]);
-		return misused(NULL, err.msg);
-	}
+	if (!command)
+		return unknown_command(NULL, argv[at]);
 	line = xcalloc((size_t)argc + 1, sizeof(*line));
 	for (int i = 0, to = 0; i < argc; i++) {
 		if (i != at)
@@ -273,13 +290,18 @@ static int run_line(int argc, char *const *argv, int at)
 /* kubectl hostdev help [COMMAND] */
 static int run_help(int argc, char *const *argv, int at)
 {
-	const struct command *command = at + 1 < argc ? find_command(argv[at + 1]) : NULL;
+	const char *word = at + 1 < argc && argv[at + 1][0] != '-' ? argv[at + 1] : "help";
+	const struct command *command = find_command(word);
 	struct command_settings ignored;
 	struct options options;
 	int status;
 
-	if (!command)
+	if (strcmp(word, "help") == 0)
 		return print_help();
+	if (strcmp(word, "options") == 0)
+		return print_options();
+	if (!command)
+		return unknown_command("help", word);
 	options_init(&options, command->rows, command->rows_len, &ignored);
 	status = print_command_help(command, &options);
 	options_done(&options);

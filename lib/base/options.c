@@ -116,40 +116,14 @@ static int set_value(const struct options *o, const struct option_row *row, cons
 	return 0;
 }
 
-/* How many letters must change to make @b of @a; counts no further than the shorter names need. */
-static size_t edit_distance(const char *a, const char *b)
-{
-	enum { NAME_MAX_LEN = 40 };
-	size_t row[NAME_MAX_LEN + 1];
-	size_t len = strlen(b);
-
-	if (len > NAME_MAX_LEN || strlen(a) > NAME_MAX_LEN)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= len; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 0; j < len; j++) {
-			size_t change = diagonal + (a[i] != b[j]);
-			size_t least = row[j] < row[j + 1] ? row[j] + 1 : row[j + 1] + 1;
-
-			diagonal = row[j + 1];
-			row[j + 1] = change < least ? change : least;
-		}
-	}
-	return row[len];
-}
-
 static int unknown(const struct options *o, const char *where, const char *dashes, const char *name,
 		   struct err *err)
 {
 	const char *nearest = NULL;
-	size_t least = strlen(name) / 3 + 2;
+	size_t least = str_far(name);
 
 	for (size_t i = 0; i < o->len; i++) {
-		size_t distance = edit_distance(name, o->rows[i].name);
+		size_t distance = str_distance(name, o->rows[i].name);
 
 		if (distance < least && !o->rows[i].unsuggested &&
 		    !(*dashes && o->rows[i].file_only)) {

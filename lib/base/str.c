@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,4 +123,34 @@ void str_done(struct str *s)
 {
 	free(s->buf);
 	*s = STR_INIT;
+}
+
+size_t str_distance(const char *a, const char *b)
+{
+	enum { NAME_MAX_LEN = 40 };
+	size_t row[NAME_MAX_LEN + 1];
+	size_t len = strlen(b);
+
+	if (len > NAME_MAX_LEN || strlen(a) > NAME_MAX_LEN)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= len; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i]; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 0; j < len; j++) {
+			size_t change = diagonal + (a[i] != b[j]);
+			size_t least = row[j] < row[j + 1] ? row[j] + 1 : row[j + 1] + 1;
+
+			diagonal = row[j + 1];
+			row[j + 1] = change < least ? change : least;
+		}
+	}
+	return row[len];
+}
+
+size_t str_far(const char *name)
+{
+	return strlen(name) / 3 + 2;
 }

@@ -38,3 +38,8 @@ char *str_detach(struct str *s);
 void str_done(struct str *s);
 
 #define auto_str __attribute__((cleanup(str_done)))
+
+/* How many letters must change to make @b of @a; SIZE_MAX if one of them is longer than a name is. */
+size_t str_distance(const char *a, const char *b);
+/* At this distance, another name is no longer what somebody meant who typed @name. */
+size_t str_far(const char *name);

@@ -436,6 +436,10 @@ def test_what_is_wrong_is_said_in_one_line(plugin, installed, tmp_path):
     assert "DEVICE is missing" in plugin.said
     plugin("tree", "--ass", "jane", status=2)
     assert "unknown flag '--ass': see --help" in plugin.said  # and nobody is led to act as somebody
-    plugin("clam", status=2)
-    assert "unknown command 'clam'" in plugin.said
+    for before in (), ("help",):
+        plugin(*before, "clam", status=1)
+        assert plugin.said.endswith("unknown command 'clam': did you mean 'claim'?\n") and plugin.said.count("\n") == 1
+        plugin(*before, "bogus", status=1)
+        assert plugin.said.endswith("unknown command 'bogus': see kubectl hostdev --help\n")
+    assert plugin("help", "claim") == plugin("claim", "--help") and plugin("help", "options") == plugin("options")
     assert "why" in plugin() and "why" in plugin("help") and "EXIT STATUS" in plugin("claim", "--help")

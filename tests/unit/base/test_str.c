@@ -198,9 +198,32 @@ static void cuts_keep_characters_whole(void **state)
 	}
 }
 
+static struct distance_case {
+	const char *name;
+	const char *a;
+	const char *b;
+	size_t distance;
+} distances[] = {
+	{ "equal", "claim", "claim", 0 },
+	{ "a letter less", "clam", "claim", 1 },
+	{ "two letters changed, one more", "relaesed", "release", 3 },
+	{ "nothing in common", "top", "claim", 5 },
+	{ "too long for a name", "claim", "a-name-that-is-longer-than-names-of-flags-are", SIZE_MAX },
+};
+
+static void distance_is(void **state)
+{
+	const struct distance_case *c = suite_row(state);
+
+	assert_int_equal(str_distance(c->a, c->b), c->distance);
+	assert_int_equal(str_distance(c->b, c->a), c->distance);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
+
+	suite_rows(&suite, distances, distance_is);
 
 	suite_rows(&suite, cleans, clean_matches_table);
 	suite_add(&suite, "clean text is UTF-8 without controls", clean_is_clean, NULL);

@@ -38,7 +38,7 @@ void claim_target_done(struct claim_target *target)
 	*target = (struct claim_target){ 0 };
 }
 
-/* Harvester's controllers need address and node; ours take them from the name, too. */
+/* Harvester's controllers need address and node. hostdev also finds them by the name. */
 static json_t *body_of(const struct claim_target *target, const struct claim_spec *spec)
 {
 	const struct api_kind *kind = cluster_kind(claim_kind(target->type));
@@ -80,7 +80,7 @@ const char *claim_misfit(enum device_type type, const struct claim_spec *spec)
 		       : NULL;
 }
 
-/* A claim without a driver means this one. */
+/* The driver of a claim that names none. */
 static const char *driver_of(const char *driver)
 {
 	return driver && driver[0] ? driver : "vfio-pci";
@@ -127,13 +127,13 @@ enum claim_change claim_compare(const struct cluster_device *device, const struc
 	return compare_pci(device->claim_object, spec, ret_text);
 }
 
-/* One request about one claim. */
+/* One request to the API server about one claim. */
 struct question {
 	const char *verb;
 	const char *method;
 	const char *body; /* NULL: none */
 	bool dry_run;
-	bool of_all; /* of the collection, not of the claim */
+	bool of_all; /* its path is the collection's, not the claim's */
 	const char *content_type;
 };
 

@@ -1,5 +1,5 @@
 /*
- * claims: what is asked of the API server about the claim of one device: make it, delete it, read it.
+ * claims: requests to the API server about the claim of one device: create, patch, delete, read.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 struct err;
 
-/* The claim that a device is claimed by. */
+/* Identifies the claim of one device. */
 struct claim_target {
 	enum device_type type; /* DEVICE_PCI or DEVICE_USB */
 	char *name;
@@ -18,7 +18,7 @@ struct claim_target {
 	char *address; /* likewise        */
 };
 
-/* What a claim is to say; NULL and false leave a field out. */
+/* The fields of a new claim. NULL and false leave a field out. */
 struct claim_spec {
 	const char *user;
 	const char *driver; /* of PCI functions */
@@ -31,25 +31,26 @@ enum cluster_kind claim_kind(enum device_type type);
 void claim_target_init(struct claim_target *target, const struct cluster_device *device);
 void claim_target_done(struct claim_target *target);
 
-/* The claim that would be made, as JSON for the caller to free. */
+/* The JSON of the claim that claim_create() would send. The caller frees. */
 char *claim_text(const struct claim_target *target, const struct claim_spec *spec);
 
-/* Why @spec cannot be for a device of that type: "it is a USB device: --driver applies only to PCI devices"; NULL:
- * nothing. Static. */
+/* Why @spec cannot apply to a device of this type: "it is a USB device: --driver applies only to
+ * PCI devices". NULL: it can. The text is static. */
 const char *claim_misfit(enum device_type type, const struct claim_spec *spec);
 
-/* How the claim that @device has compares with what @spec asks for. What @spec leaves out is not compared. */
+/* How the existing claim of @device compares with @spec. Fields that @spec leaves out are not
+ * compared. */
 enum claim_change {
 	CLAIM_SAME,
-	CLAIM_PATCH, /* *@ret_text is a merge patch that makes it so   */
-	CLAIM_OTHER, /* it cannot become so; *@ret_text says what differs */
+	CLAIM_PATCH, /* *@ret_text is the merge patch to apply */
+	CLAIM_OTHER, /* fields differ that cannot change; *@ret_text says which */
 };
 
-/* *@ret_text is the caller's to free; NULL with CLAIM_SAME. Pure. */
+/* The caller frees *@ret_text, which is NULL with CLAIM_SAME. Pure. */
 enum claim_change claim_compare(const struct cluster_device *device, const struct claim_spec *spec,
 				char **ret_text);
 
-/* The results of these are session_ask()'s; the answer has the object, and the warnings. */
+/* These return what session_ask() returns. The answer has the object and the warnings. */
 int claim_create(struct session *session, const struct claim_target *target,
 		 const struct claim_spec *spec, bool dry_run, struct session_answer *ret_answer,
 		 struct err *err);
@@ -61,12 +62,13 @@ int claim_delete(struct session *session, const struct claim_target *target, boo
 int claim_read(struct session *session, const struct claim_target *target,
 	       struct session_answer *ret_answer, struct err *err);
 
-/* Who the caller is to the API server, for the caller of this to free; NULL if that cannot be told (older
- * than Kubernetes 1.28). */
+/* The caller's user name at the API server (SelfSubjectReview). The caller of this function
+ * frees it. NULL if the API server is older than Kubernetes 1.28. */
 char *claims_caller(struct session *session);
 
-/* The warnings of @answer, on standard error as kubectl does it. */
+/* Print the warnings of @answer on standard error, as kubectl does. */
 void claims_warn(const struct session_answer *answer);
 
-/* In full what the API server said about an error, or else err.msg, cleaned; the caller frees. */
+/* The whole message of the API server about an error, or else err.msg; cleaned. The caller
+ * frees. */
 char *claims_refusal(const struct session_answer *answer, const struct err *err);

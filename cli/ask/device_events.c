@@ -37,7 +37,8 @@ static int64_t wall_ms(const struct event *event)
 	return ms;
 }
 
-/* Times of events are whole seconds: within one, they are in the order in which a device lives. */
+/* Times of events are whole seconds. Events of the same second are sorted by the order of a
+ * device's life. */
 static size_t stage(const struct event *event)
 {
 	static const char *const stages[] = { "LeftAlone", "Claimed", "ClaimChanged", NULL,
@@ -93,7 +94,8 @@ bool device_event_of_claim(const struct event *event)
 	return same(kind, pcideviceclaim_kind.kind) || same(kind, usbdeviceclaim_kind.kind);
 }
 
-/* Does a claim of the same name tell it, too? Then its uid says which claim it was. */
+/* Is the same event also recorded on a claim of the same name? Then the claim's one is kept,
+ * because its uid identifies the claim. */
 static bool is_claims(const struct device_events *events, const struct event *event)
 {
 	if (device_event_of_claim(event))

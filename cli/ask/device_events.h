@@ -1,4 +1,4 @@
-/* device_events: what events tell of a device, its claim and its card. */
+/* device_events: the events of a device, its claim and its card. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,17 +20,17 @@ struct device_events {
 	size_t cap;
 };
 
-/* When an event was told last, as RFC 3339; "" if it does not say. */
+/* When an event was last recorded, as RFC 3339; "" if it does not say. */
 const char *device_event_time(const struct event *event);
 
 /* Is it about a claim? */
 bool device_event_of_claim(const struct event *event);
 
-/* The objects of a list of events in JSON, the latest first, at most @events->max of them added to those that @events
- * has. What is told of a device and of its claim alike is there once, as the claim's. Pure. */
+/* Add the events of a list in JSON, the latest first, until there are @events->max. If the same
+ * event is recorded on a device and on its claim, only the claim's is added. Pure. */
 int device_events_add(struct device_events *events, const char *list, size_t len, struct err *err);
 
-/* Ask for those about @device's objects. */
+/* Read the events about the objects of @device from the API server. */
 int device_events_read(struct session *session, const struct cluster_device *device,
 		       struct device_events *events, struct err *err);
 

@@ -14,14 +14,16 @@
 #include "cli/model/cluster.h"
 #include "cli/show/out.h"
 
-/* The kind of KIND/NAME, as -o name prints it or people write it; CLUSTER_KINDS: @word is no such. */
+/* The kind of KIND/NAME, as -o name prints it or as people type it. CLUSTER_KINDS: @word has no
+ * such form. */
 static enum cluster_kind kind_part(const char *word)
 {
 	size_t len = strcspn(word, "/");
 
 	if (!word[len])
 		return CLUSTER_KINDS;
-	/* Of devices and what is about them: a node may have the name "node". */
+	/* Kinds of devices and of objects about devices. Not Node: a node may have the name
+	 * "node". */
 	for (int i = 0; i < CLUSTER_NODE; i++) {
 		const struct api_kind *kind = cluster_kind((enum cluster_kind)i);
 		size_t kind_len = strlen(kind->kind);

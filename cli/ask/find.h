@@ -1,4 +1,4 @@
-/* find: which device a word on the command line means. Pure. */
+/* find: the device that a word on the command line names. Pure. */
 #pragma once
 
 struct cluster;
@@ -16,11 +16,12 @@ enum { FIND_LISTED = 10 }; /* candidates that are named */
 int find_device(struct cluster *cluster, const char *word, struct cluster_device **ret_device,
 		struct str *why);
 
-/* The object's name in @word: behind "pcidevice.devices.harvesterhci.io/" and the like, or all of it. */
+/* The name of the object in @word: without the prefix "pcidevice.devices.harvesterhci.io/" or
+ * similar, if it has one. */
 const char *find_name_part(const char *word);
 
-/* The node's name in @word: behind "node/" or "nodes/", or all of it. */
+/* The name of the node in @word: without the prefix "node/" or "nodes/", if it has one. */
 const char *find_node_part(const char *word);
 
-/* Length of the node's name in NODE/ADDRESS; 0 if the word is no such. */
+/* Length of the node's name in NODE/ADDRESS; 0 if the word has another form. */
 unsigned find_node_len(const char *word);

@@ -123,7 +123,7 @@ const char *follow_error(const struct follow *follow)
 	for (size_t i = 0; i < follow->len; i++) {
 		const char *error = informer_error(follow->kinds[i].informer);
 
-		/* What was never read was told of when it was listed. */
+		/* A kind that could not be listed at first was reported then. */
 		if (error[0] && informer_synced(follow->kinds[i].informer) &&
 		    informer_installed(follow->kinds[i].informer))
 			return error;

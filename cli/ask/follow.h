@@ -1,8 +1,9 @@
 /*
- * follow: the objects that a command needs, kept equal to the API server's by watches, for commands that go on.
+ * follow: the objects that a command needs, kept up to date by watches, for commands that keep
+ * running.
  *
- * Owns the informers; lives on the session's loop, which turns in session_wait(). What cannot be read is tried again and
- * again, as watches are.
+ * Owns the informers; runs on the session's loop, which runs inside session_wait(). A kind that
+ * cannot be read is tried again, as watches are.
  */
 #pragma once
 
@@ -13,7 +14,7 @@ struct follow;
 struct lists_want;
 struct session;
 
-/* Nothing is asked before the loop turns. @want is read now. */
+/* No request is sent before the loop runs. @want is copied. */
 struct follow *follow_new(struct session *session, const struct lists_want *want);
 /* Takes NULL, returns NULL. */
 struct follow *follow_free(struct follow *follow);
@@ -24,6 +25,6 @@ bool follow_changed(struct follow *follow);
 /* Put copies of all objects into @cluster, which is empty. */
 void follow_fill(const struct follow *follow, struct cluster *cluster);
 
-/* What keeps a kind from being up to date, of those that the cluster has and the caller may read; "": nothing. Valid until
- * the loop turns. */
+/* Why a kind is not up to date, of the kinds that the cluster has and the caller may read; "":
+ * all are. Valid until the loop runs. */
 const char *follow_error(const struct follow *follow);

@@ -17,7 +17,7 @@
 #include "kube/list_page.h"
 #include "kube/url.h"
 
-/* One kind: a page after the other. */
+/* The list of one kind, read page by page. */
 struct listing {
 	struct session *session;
 	struct cluster *cluster;
@@ -64,7 +64,8 @@ static void end(struct listing *listing, int result)
 	(*listing->pending)--;
 }
 
-/* One that cannot be read, because a newer version of us has written it, hides no other. */
+/* An object that cannot be read because a newer version of hostdev wrote it does not hide the
+ * others. */
 static void take_object(void *arg, const struct json_text *text)
 {
 	struct listing *listing = arg;
@@ -102,7 +103,7 @@ static void on_page(void *arg, int result, const struct kube_response *response,
 	list_page_done(&page);
 }
 
-/* Of those that lists may be narrowed by the label of their node. */
+/* Kinds whose lists can be limited to a node by its label. */
 static bool has_node_label(enum cluster_kind kind)
 {
 	return kind == CLUSTER_PCIDEVICE || kind == CLUSTER_USBDEVICE || kind == CLUSTER_MDEV;
@@ -131,7 +132,7 @@ static int judge(struct listing *listing, const struct lists_want *want,
 	if (listing->result == 0)
 		return 0;
 	explain(listing, &why);
-	/* Who is nobody to the API server (401) sees nothing at all: that is another matter. */
+	/* 401: no identity, so every list fails. That is an error, not a missing right. */
 	if (!(want->optional & CLUSTER_SET(listing->kind)) || listing->status == 401 ||
 	    (listing->result != -ENOENT && listing->result != -EACCES)) {
 		*err = why;
@@ -152,7 +153,8 @@ static void run_lists(struct session *session, struct listing *listings, size_t 
 {
 	unsigned tries = 0;
 
-	/* Signals are caught by commands that wait, after their lists: here they end the process. */
+	/* Commands that wait catch signals, but only after their lists: here a signal ends the
+	 * process. */
 	if (session_run(session, pending) < 0)
 		exit(130);
 	for (size_t i = 0; i < len; i++) {

@@ -15,42 +15,45 @@ struct str;
 
 enum {
 	LISTS_PAGE = 500,
-	LISTS_OBJECTS_MAX = 500000, /* of one kind; more than that is nobody's cluster */
+	LISTS_OBJECTS_MAX = 500000, /* of one kind: more than any cluster has */
 };
 
 struct lists_want {
 	unsigned kinds; /* CLUSTER_SET()s; of these */
 	unsigned
 		optional; /* may be refused to the caller, or not be served: ret_missing says so   */
-	const char *node; /* this node and its devices alone; NULL: all. Claims come in any case  */
-	const char *
-		selector; /* devices and pools with these labels; NULL: all. Claims without one go */
+	const char *node; /* only this node and its devices; NULL: all. Claims are not limited */
+	const char *selector; /* devices and pools with these labels, and their claims; NULL: all */
 };
 
-/* What could not be read, and why, of optional kinds. */
+/* The optional kinds that could not be read, and why. */
 struct lists_missing {
 	unsigned kinds;
-	unsigned forbidden; /* of these: to the caller; the others are not served */
-	bool events;        /* forbidden, too; for who reads them to fill in      */
+	unsigned forbidden; /* of these: not readable; the others do not exist */
+	bool events;        /* not readable; set by the code that reads events */
 	char why[CLUSTER_KINDS][240];
 };
 
-/* By which labels and fields @want narrows the list of @kind; NULL: by none. The caller frees both. Pure. */
+/* The label and field selectors by which @want limits the list of @kind; NULL: none. The caller
+ * frees both. Pure. */
 void lists_select(const struct lists_want *want, enum cluster_kind kind, char **ret_labels,
 		  char **ret_fields);
 
-/* Fill @cluster. @ret_missing may be NULL. Errors are the first one of a kind that is not optional. */
+/* Fill @cluster. @ret_missing may be NULL. The error is the first one of a kind that is not
+ * optional. */
 int lists_read(struct session *session, const struct lists_want *want, struct cluster *cluster,
 	       struct lists_missing *ret_missing, struct err *err);
 
-/* Append one line, without its end, about all of @kinds, and events, that the caller may not read: "user 'ann' may
- * not list pcidevices, nodes; ...". Nothing if there are none. Pure. */
+/* Append one line, without a line break, that names the kinds and events that the caller may not
+ * read: "user 'ann' may not list pcidevices, nodes; ...". Appends nothing if there are none.
+ * Pure. */
 void lists_forbidden_text(const struct lists_missing *missing, unsigned kinds, struct str *to);
 
-/* The user of a message like: User "ann" cannot list resource ...; NULL: it names none. The caller frees. Pure. */
+/* The user in a message such as: User "ann" cannot list resource ...; NULL: it names none. The
+ * caller frees. Pure. */
 char *lists_forbidden_user(const char *message);
 
-/* 0 if the lists say anything of devices: hostdev is installed, and the caller may read some of them. */
+/* 0 if hostdev is installed and the caller may read at least one kind of devices. */
 int lists_check(const struct lists_missing *missing, struct err *err);
 
 /* Read the object @name of @kind into @cluster. -ENOENT: there is none. */

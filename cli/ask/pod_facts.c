@@ -10,8 +10,8 @@
 #include "cli/ask/session.h"
 #include "kube/url.h"
 
-/* virt-controller makes the pod of a VirtualMachineInstance its property, and names the machine in a
- * label (kubevirt.io/api/core/v1: VirtualMachineNameLabel). */
+/* virt-controller makes a VirtualMachineInstance the owner of its pod, and puts the machine's
+ * name into a label (kubevirt.io/api/core/v1: VirtualMachineNameLabel). */
 static char *machine_of(const json_t *meta)
 {
 	const json_t *labels = json_object_get(meta, "labels");

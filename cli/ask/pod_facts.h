@@ -1,4 +1,4 @@
-/* pod_facts: of a pod, what tells its people what it is for. */
+/* pod_facts: which virtual machine a pod runs, and since when. */
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 struct err;
 struct session;
 
-/* Texts are the struct's, by pod_facts_done(); NULL: not known. */
+/* pod_facts_done() releases the texts. NULL: not known. */
 struct pod_facts {
 	char *machine; /* KubeVirt's virtual machine that it runs */
 	char *started; /* RFC 3339                                */

@@ -20,14 +20,14 @@
 /* curl takes no more (CURLOPT_TIMEOUT_MS is an int inside). */
 enum { FOR_EVER_MS = 24 * 3600 * 1000 };
 
-/* An API server that asks to come again. */
+/* Limits on waiting when the API server answers with Retry-After. */
 enum { AGAIN_MAX = 10, AGAIN_WAIT_MAX_MS = 10 * 1000 };
 
 struct session {
 	uv_loop_t loop;
 	struct kube_config config;
 	struct kube_client *client;
-	struct exec_plugin *login; /* NULL: no program has to be asked */
+	struct exec_plugin *login; /* NULL: the kubeconfig has no credential plugin */
 	uint64_t timeout_ms;
 	uint64_t end_ms; /* by timefmt_now_ms(); 0: none */
 	uv_timer_t timer;
@@ -162,7 +162,7 @@ void session_catch_signals(struct session *session)
 
 	for (size_t i = 0; i < ARRAY_LEN(session->signals); i++) {
 		uv_signal_start(&session->signals[i], on_signal, numbers[i]);
-		/* It alone is no reason for the loop to go on. */
+		/* This handle does not keep the loop running. */
 		uv_unref((uv_handle_t *)&session->signals[i]);
 	}
 }
@@ -222,7 +222,7 @@ static int ask_once(struct session *session, const struct kube_request *request,
 	return asking.result;
 }
 
-/* As client-go does with Retry-After, to a point (rest: withRetry). */
+/* As client-go does with Retry-After, up to a limit (rest: withRetry). */
 bool session_again(struct session *session, int result, const struct err *err, unsigned *tries)
 {
 	if (result != -EAGAIN || err->wait_ms == 0 || err->wait_ms > AGAIN_WAIT_MAX_MS ||

@@ -1,8 +1,9 @@
 /*
- * session: one API server, asked one thing after the other: for commands that run and end.
+ * session: one API server, and one request after the other, for commands that run and end.
  *
- * Owns the loop, the client and its configuration. The loop turns inside session_ask() and session_wait()
- * only; who lives on the loop himself takes session_loop() and session_client().
+ * Owns the loop, the client and its configuration. The loop runs only inside session_ask() and
+ * session_wait(). Code with handles of its own on the loop uses session_loop() and
+ * session_client().
  */
 #pragma once
 
@@ -21,16 +22,16 @@ struct session_settings {
 	const char *kubeconfig; /* NULL: where kubectl looks           */
 	const char *context;    /* NULL: the kubeconfig's current one  */
 	struct kube_config_flags flags;
-	uint64_t timeout_ms; /* of one request; 0: as long as it likes */
-	/* How long a program may take that the kubeconfig names for credentials, which asks nobody then; 0: as
-	 * long as it likes, and it may ask. */
+	uint64_t timeout_ms; /* of one request; 0: no limit */
+	/* Time limit of a credential plugin of the kubeconfig, which then cannot ask the user;
+	 * 0: no limit, and it may ask. */
 	uint64_t login_ms;
 };
 
-/* Finds the configuration; the API server is not asked yet. */
+/* Load the configuration. No request is sent yet. */
 int session_new(const struct session_settings *settings, struct session **ret_session,
 		struct err *err);
-/* Takes NULL, returns NULL. Calls in flight are given up. */
+/* Takes NULL, returns NULL. Requests in flight are cancelled. */
 struct session *session_free(struct session *session);
 
 struct uv_loop_s *session_loop(struct session *session);
@@ -39,21 +40,20 @@ struct kube_client *session_client(struct session *session);
 /* "https://127.0.0.1:6443", for messages. */
 const char *session_server(const struct session *session);
 
-/* From now on everything that is asked has to end within @ms, all of it together, and fails with -ETIMEDOUT
- * after that; 0: no such end. */
+/* From now on all requests together must end within @ms; later ones fail with -ETIMEDOUT. 0: no
+ * such limit. */
 void session_set_end(struct session *session, uint64_t ms);
 /* Is that time over? */
 bool session_late(const struct session *session);
 
-/* From now on SIGINT and SIGTERM end whatever the session waits for, with -EINTR, instead of the
- * process. */
+/* From now on SIGINT and SIGTERM end the current wait with -EINTR, instead of the process. */
 void session_catch_signals(struct session *session);
-/* Has one come? */
+/* Has a signal arrived? */
 bool session_interrupted(const struct session *session);
 
-/* What came back; text and all, the caller's to release with session_answer_done(). */
+/* The answer to a request. The caller releases it with session_answer_done(). */
 struct session_answer {
-	int status; /* HTTP's; 0 when none came */
+	int status; /* of HTTP; 0: there was no answer */
 	char *body;
 	size_t len;
 	char *warnings; /* one a line; "" if there are none */
@@ -61,24 +61,25 @@ struct session_answer {
 void session_answer_done(struct session_answer *answer);
 #define auto_answer __attribute__((cleanup(session_answer_done)))
 
-/* Ask, and wait for the answer; when the API server asks for it, again a few times. Results as of a kube_done_fn, and -EINTR; @ret_answer is filled in either
- * case and holds nothing before. */
+/* Send a request and wait for the answer. Repeats it a few times if the API server asks for
+ * that. Results are those of a kube_done_fn, and -EINTR. @ret_answer is empty before, and filled
+ * in either case. */
 int session_ask(struct session *session, const struct kube_request *request,
 		struct session_answer *ret_answer, struct err *err);
 
-/* Has the API server asked to come again (429, 503), and not in too long? Then that time has passed, and
- * *@tries is one more. @err as of a kube_done_fn. */
+/* Has the API server asked to repeat the request (429, 503) after a time that is not too long?
+ * Then wait for that time and increment *@tries. @err is that of a kube_done_fn. */
 bool session_again(struct session *session, int result, const struct err *err, unsigned *tries);
 
-/* What the API server said about an error, in full (err.msg is short); NULL if it is no Status. The
- * caller frees. */
+/* The whole message of the API server about an error (err.msg is short); NULL if the answer is
+ * no Status. The caller frees. */
 char *session_answer_message(const struct session_answer *answer);
 
-/* Turn the loop until *@pending is 0: 0, or -EINTR. */
+/* Run the loop until *@pending is 0: 0, or -EINTR. */
 int session_run(struct session *session, const size_t *pending);
 
-/* Let time pass: 0, or -EINTR. */
+/* Sleep on the loop: 0, or -EINTR. */
 int session_wait(struct session *session, uint64_t ms);
 
-/* The time that one request may take, within what is left of session_set_end(); never 0. */
+/* The time limit of one request, within what is left of session_set_end(); never 0. */
 uint64_t session_timeout_ms(const struct session *session);

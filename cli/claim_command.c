@@ -16,7 +16,7 @@
 #include "cli/show/advice.h"
 #include "cli/target.h"
 
-/* claim and release are two directions of one thing. */
+/* The state of one run of `claim` or `release`, which share this code. */
 struct errand {
 	struct command_run *run;
 	enum claim_goal goal;
@@ -49,7 +49,7 @@ static void refuse(struct errand *errand, struct claim_wait *wait, const char *w
 	give_up(errand, wait, COMMAND_FAILED, why);
 }
 
-/* Of a request that has failed: was that for want of time? Then it is said so. */
+/* Did the request fail because --timeout has passed? Then print that. */
 static bool was_late(struct errand *errand, struct claim_wait *wait, const struct err *err)
 {
 	static const char *const unknown[] = {
@@ -67,7 +67,7 @@ static bool was_late(struct errand *errand, struct claim_wait *wait, const struc
 
 /* --- claim -------------------------------------------------------------------------------------- */
 
-/* Make the claim of the caller's own what the flags ask for, where it is not. */
+/* Add to the caller's own claim what the flags ask for and the claim does not have. */
 static void adapt_claim(struct errand *errand, struct claim_wait *wait,
 			const struct cluster_device *device)
 {
@@ -102,7 +102,8 @@ static void adapt_claim(struct errand *errand, struct claim_wait *wait,
 	}
 }
 
-/* A claim of the caller's own is as good as a new one; one of somebody else is not. */
+/* The claim exists already. If it is the caller's own, go on as with a new one; otherwise
+ * refuse. */
 static void meet_claim(struct errand *errand, struct claim_wait *wait)
 {
 	const char *wanted = errand->run->settings.claim_user;
@@ -191,7 +192,7 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 
 /* --- both --------------------------------------------------------------------------------------- */
 
-/* Its claim is made, and deleted, all the same: the agent goes on when it is back. */
+/* The claim is created or deleted nevertheless: the agent carries it out when it is back. */
 static void warn_of_node(const struct cluster_device *device)
 {
 	auto_free char *advice =
@@ -256,7 +257,8 @@ static int run_errand(struct command_run *run, enum claim_goal goal)
 
 	if (!command_session(run))
 		return COMMAND_FAILED;
-	/* From the first request on: an API server that hangs is not waited for longer. */
+	/* The time counts from the first request, so that an API server that hangs does not
+	 * extend it. */
 	if (is_waiting(&errand))
 		session_set_end(run->session, run->settings.timeout_ms);
 	status = targets_find(run, 0, &targets);

@@ -50,7 +50,8 @@ static void print_lines(const struct claim_report *report, struct out *out)
 	}
 }
 
-/* The objects as they came, but for what kubectl leaves out as well; one alone, or a list. */
+/* The objects as the API server returned them, without the fields that kubectl omits: one
+ * object, or a list. */
 static void print_objects(const struct claim_report *report, struct out *out)
 {
 	json_t *items = json_array();

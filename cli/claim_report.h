@@ -1,4 +1,4 @@
-/* claim_report: what `claim` and `release` print of each claim in the end. */
+/* claim_report: prints the results of `claim` and `release`. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,10 +12,10 @@ struct out;
 struct claim_report {
 	enum claim_goal goal;
 	enum command_dry_run dry_run;
-	bool waited; /* only what has reached the goal is printed */
+	bool waited; /* only claims that have reached the goal are printed */
 	const struct claim_wait *waits;
 	size_t len;
 };
 
-/* Lines, names or objects, as @out says, to standard output. False: that failed, and was told. */
+/* Print lines, names or objects, as @out says. False: writing failed, which has been reported. */
 bool claim_report_print(const struct claim_report *report, struct out *out);

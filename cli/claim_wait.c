@@ -53,7 +53,7 @@ static const char *holder_of(enum device_type type, const void *object)
 				  : ((const struct pcideviceclaim *)object)->status.holder;
 }
 
-/* After a patch: does Ready speak of the claim as it was before? */
+/* After a patch: is the condition Ready still about the claim as it was before? */
 static bool is_outdated(enum device_type type, const void *object)
 {
 	const struct pcideviceclaim *claim = object;
@@ -62,7 +62,7 @@ static bool is_outdated(enum device_type type, const void *object)
 	       claim->status.observed_generation < claim->meta.generation;
 }
 
-/* What stands between the claim and its goal, in its own words. */
+/* What the claim waits for, as its condition says it. */
 static void add_line(struct str *line, enum device_type type, const void *object)
 {
 	const struct api_conditions *list = conditions_of(type, object);
@@ -148,7 +148,7 @@ void claim_wait_take(struct claim_wait *wait, const struct session_answer *answe
 
 /* --- all of them -------------------------------------------------------------------------------- */
 
-/* A line is said once, until it changes. */
+/* Print a line only if it differs from the last one. */
 static void tell(struct claim_wait *wait, const char *text)
 {
 	auto_free char *line = xasprintf("%s: %s", wait->target.name, text);
@@ -160,7 +160,7 @@ static void tell(struct claim_wait *wait, const char *text)
 	wait->told = take_ptr(line);
 }
 
-/* Is there still the claim that is to be deleted, and no other one of its name? */
+/* Does the claim that is to be deleted still exist, and not another one of its name? */
 static bool is_left(struct command_run *run, const struct claim_wait *wait)
 {
 	auto_answer struct session_answer answer = { 0 };
@@ -171,7 +171,7 @@ static bool is_left(struct command_run *run, const struct claim_wait *wait)
 							wait->uid, &line) != PROGRESS_DONE);
 }
 
-/* While somebody has the device, the webhook refuses the deletion: it is asked for until it is accepted. */
+/* While a pod has the device, the webhook refuses the deletion. Repeat it until it is accepted. */
 static int delete_again(struct command_run *run, struct claim_wait *wait)
 {
 	auto_answer struct session_answer answer = { 0 };
@@ -195,7 +195,7 @@ static int delete_again(struct command_run *run, struct claim_wait *wait)
 									       : COMMAND_FAILED;
 }
 
-/* A reading that fails for the moment is no end: it is tried again. */
+/* A read that fails temporarily does not end the wait: it is repeated. */
 static int look(struct command_run *run, struct claim_wait *wait, enum claim_goal goal)
 {
 	auto_answer struct session_answer answer = { 0 };
@@ -226,7 +226,7 @@ static int look(struct command_run *run, struct claim_wait *wait, enum claim_goa
 	return COMMAND_FAILED;
 }
 
-/* The end of one that is lost does not keep the others from being waited for. */
+/* A claim that disappears does not end the wait for the others. */
 static size_t look_at_all(struct command_run *run, struct claim_wait *waits, size_t len,
 			  enum claim_goal goal, int *status)
 {
@@ -257,7 +257,7 @@ int claim_worse(int status, int other)
 	return COMMAND_OK;
 }
 
-/* Of what a pod has, the claim is not even deleted when the waiting ends. */
+/* If a pod still has the device when the wait ends, the claim has not been deleted. */
 static void say_denied(const struct claim_wait *waits, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {

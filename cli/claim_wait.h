@@ -1,8 +1,8 @@
 /*
- * claim_wait: waits until claims are Ready, or gone, and says on the way what they wait for.
+ * claim_wait: waits until claims are Ready, or gone, and prints what they wait for.
  *
- * Reads each claim again and again rather than watch it: who may claim one device may get its claim, but
- * often not list or watch claims.
+ * Reads the claims repeatedly and does not watch them: a user who may claim one device can often
+ * get its claim, but not list or watch claims.
  */
 #pragma once
 
@@ -18,34 +18,34 @@ enum claim_goal { CLAIM_READY, CLAIM_GONE };
 
 struct claim_wait {
 	struct claim_target target;
-	char *uid;         /* of the claim; another one of the same name is not it. NULL: any */
-	char *object;      /* JSON of it as it was seen last                                 */
-	bool skip;         /* nothing to wait for                                            */
-	bool done;         /* the goal is reached                                            */
-	bool existed;      /* it was already claimed, by the caller                          */
-	bool patched;      /* and a flag has changed it                                      */
-	bool denied;       /* its deletion is refused for now (409): it is asked for again   */
+	char *uid;         /* of the claim; NULL: any. A new claim of the same name has another */
+	char *object;      /* its JSON, as last read */
+	bool skip;         /* do not wait for it */
+	bool done;         /* it has reached the goal */
+	bool existed;      /* the caller had claimed it before */
+	bool patched;      /* and a flag was added to it */
+	bool denied;       /* its deletion is refused (409) and will be repeated */
 	uint64_t again_ms; /* not before this (timefmt_now_ms())                         */
-	char *told;        /* the line that was said last                                    */
+	char *told;        /* the line that was printed last */
 };
 
 void claim_wait_done(struct claim_wait *wait);
 
-/* Take uid and object from what the API server answered. */
+/* Take uid and object from an answer of the API server. */
 void claim_wait_take(struct claim_wait *wait, const struct session_answer *answer);
 
-/* 0, or the status to end with, after it was said on standard error why. For as long as session_set_end()
- * says. Signals must be caught (session_catch_signals()). */
+/* 0, or the exit status; then the cause has been printed on standard error. Waits until the time
+ * of session_set_end(). Signals must be caught (session_catch_signals()). */
 int claim_wait_all(struct command_run *run, struct claim_wait *waits, size_t len,
 		   enum claim_goal goal);
 
-/* Of two statuses the one to end with: an interrupt counts more than a refusal, that more than a wait that
- * took too long. Pure. */
+/* Which of two exit statuses counts: an interrupt more than a refusal, and a refusal more than a
+ * timeout. Pure. */
 int claim_worse(int status, int other);
 
 enum claim_progress { PROGRESS_WAITING, PROGRESS_DONE, PROGRESS_LOST };
 
-/* How the claim in @json (NULL: there is none of that name) stands to @goal; and, unless done, a line
- * about it for @line. @uid may be NULL. Pure. */
+/* Has the claim in @json (NULL: it does not exist) reached @goal? If not, @line gets a line that
+ * says what it waits for. @uid may be NULL. Pure. */
 enum claim_progress claim_progress(enum claim_goal goal, enum device_type type, const char *json,
 				   const char *uid, struct str *line);

@@ -1,10 +1,10 @@
 /*
- * command: what a subcommand of kubectl-hostdev is: a row in main.c's table, its flags, its help, and a
+ * command: a subcommand of kubectl-hostdev: a row in main.c's table, its flags, its help, and a
  * function.
  *
- * A subcommand is run with its settings read and its words counted. It connects by command_session() when
- * it needs the API server, fills struct str with what it has to say, and gives it to out_flush(): nothing
- * else writes to standard output.
+ * When the function runs, its settings have been read and its words counted. It connects with
+ * command_session() when it needs the API server, appends its output to a struct str, and passes
+ * that to out_flush(), which alone writes to standard output.
  */
 #pragma once
 
@@ -25,16 +25,16 @@ struct session_settings;
 
 enum { COMMAND_WORDS_MAX = 1000 };
 
-/* Of a process. */
+/* Exit statuses. */
 enum {
 	COMMAND_OK = 0,
 	COMMAND_FAILED = 1,  /* refused, not found, no answer  */
-	COMMAND_MISUSED = 2, /* the command line is wrong      */
-	COMMAND_LATE = 3,    /* --timeout is over              */
+	COMMAND_MISUSED = 2, /* a flag or another argument is wrong */
+	COMMAND_LATE = 3,    /* --timeout has passed */
 	COMMAND_INTERRUPTED = 130,
 };
 
-/* All that any subcommand can be told; a row is in the table of those that take it. */
+/* The flags of all subcommands. Each subcommand's table has the rows of those that it takes. */
 struct command_settings {
 	char *kubeconfig;
 	char *context;
@@ -52,7 +52,7 @@ struct command_settings {
 	bool insecure;
 	uint64_t request_timeout_ms;
 	char *ns;
-	bool all_namespaces; /* tree, who, top: ns is not heeded */
+	bool all_namespaces; /* tree, who, top: ignore ns */
 
 	char *output; /* of out_format_parse() */
 	bool no_headers;
@@ -79,7 +79,7 @@ enum command_dry_run { DRY_RUN_NONE, DRY_RUN_CLIENT, DRY_RUN_SERVER };
 struct command_run {
 	const struct command *command;
 	struct command_settings settings;
-	char *const *words; /* behind the flags, NULL ends them */
+	char *const *words; /* arguments that are no flags; NULL ends them */
 	size_t words_len;
 	struct out out;
 	struct session *session; /* of command_session() */
@@ -93,39 +93,43 @@ struct command {
 	size_t rows_len;
 	size_t words_min;
 	size_t words_max;
-	const char *words;                   /* what they are called, for errors: "DEVICE" */
+	const char *words;                   /* their name in errors: "DEVICE" */
 	int (*run)(struct command_run *run); /* the exit status */
-	enum complete_words completes;       /* what its words are */
+	enum complete_words completes;       /* how to complete its words */
 	bool hidden;
-	bool of_pods; /* it heeds --namespace; the others say that they have no use for it */
+	bool of_pods; /* it uses --namespace; the others print that they do not */
 };
 
-/* How the settings say to reach the cluster, borrowed from them. */
+/* The settings of the session, borrowed from the command's. */
 void command_cluster(const struct command_settings *settings, struct session_settings *ret_session);
 
-/* How they say to claim, likewise. */
+/* The fields of a claim, likewise. */
 void command_claim(const struct command_settings *settings, struct claim_spec *ret_spec);
 
-/* The session, made with the first call. NULL: it was said why; end with COMMAND_FAILED. */
+/* The session, created by the first call. NULL: the cause has been printed; end with
+ * COMMAND_FAILED. */
 struct session *command_session(struct command_run *run);
 
 /* One line on standard error: "kubectl hostdev tree: MESSAGE". Returns COMMAND_FAILED. */
 int command_fail(const struct command_run *run, const struct err *err);
 
-/* The same of what the command line says wrong. Returns COMMAND_MISUSED. */
+/* The same for a wrong command line. Returns COMMAND_MISUSED. */
 int command_misused(const struct command_run *run, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* "kubectl hostdev tree: TEXT" on standard error; the text is clean already and may have lines. */
+/* Print "kubectl hostdev tree: TEXT" on standard error. The text is clean and may have several
+ * lines. */
 void command_say(const struct command_run *run, const char *text);
 
-/* One line on standard error, cleaned: for what does not stop the command. */
+/* Print one line on standard error, cleaned, about something that does not stop the command. */
 void command_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Say in one line what the caller may not read; of kinds that the cluster does not have, nothing. */
+/* Print one line that names the kinds that the caller may not read. Kinds that the cluster does
+ * not have are not named. */
 void command_tell_missing(const struct lists_missing *missing);
 
-/* The same of Nodes alone, whose devices are shown as if they were well: for commands that show nothing. */
+/* The same, but only for Nodes, without which devices are shown as if their nodes were well. For
+ * commands that print no devices. */
 void command_tell_nodes(const struct lists_missing *missing);
 
 /* clang-format off */
@@ -136,12 +140,12 @@ void command_tell_nodes(const struct lists_missing *missing);
 	{ .name = (name_), .type = OPTION_STRING, COMMAND_AT(member_), .argument = (argument_), \
 	  .help = (help_), .common = true }
 
-/* Acting as somebody else is never offered: not by a shell, and not for what is misspelt. */
+/* Neither completion nor the hint for a misspelt flag suggests impersonation. */
 #define COMMAND_AS_ROW(name_, member_, argument_, help_) \
 	{ .name = (name_), .type = OPTION_STRING, COMMAND_AT(member_), .argument = (argument_), \
 	  .help = (help_), .common = true, .unsuggested = true }
 
-/* kubectl's own, with kubectl's meaning; `kubectl hostdev options` lists them. */
+/* Flags with the same meaning as in kubectl; `kubectl hostdev options` lists them. */
 #define COMMAND_CLUSTER_ROWS \
 	{ .name = "kubeconfig", .type = OPTION_STRING, COMMAND_AT(kubeconfig), .common = true, \
 	  .argument = "FILE", .group = "Cluster", \
@@ -192,7 +196,7 @@ void command_tell_nodes(const struct lists_missing *missing);
 	  .help = "The owner of the claim (spec.userName); without it, you. Another user requires the RBAC " \
 		  "verb manage." }
 
-/* @choices_: those of out.h that it can print. */
+/* @choices_: the formats of out.h that the command supports. */
 #define COMMAND_OUTPUT_ROW(choices_) \
 	{ .name = "output", .letter = 'o', .type = OPTION_STRING, COMMAND_AT(output), \
 	  .choices = (choices_), .fallback = "table", .argument = "FORMAT", .group = "Output", \
@@ -205,7 +209,7 @@ void command_tell_nodes(const struct lists_missing *missing);
 	{ .name = "no-headers", .type = OPTION_BOOL, COMMAND_AT(no_headers), \
 	  .help = "Print tables without the heading line." }
 
-/* People type it behind every list of kubectl's. */
+/* Users are used to add it to each kubectl get. */
 #define COMMAND_ALL_ROW \
 	{ .name = "all-namespaces", .letter = 'A', .type = OPTION_BOOL, COMMAND_AT(all_namespaces), \
 	  .help = "Show all namespaces, which is the default; overrides --namespace." }
@@ -215,7 +219,7 @@ void command_tell_nodes(const struct lists_missing *missing);
 	  .argument = "SELECTOR", .group = "Flags", \
 	  .help = "Show only " what_ " with these labels, in the syntax of kubectl get -l: \"a=b,c!=d\"." }
 
-/* Of a struct command: its flags and help, and DEVICEs as its words. */
+/* Members of a struct command: its flags and help; its words are DEVICEs. */
 #define COMMAND_LINE(prose_, rows_) \
 	.prose = &(prose_), .rows = (rows_), .rows_len = ARRAY_LEN(rows_)
 #define COMMAND_DEVICES(max_, completes_) \

@@ -14,7 +14,7 @@
 #include "cli/complete_values.h"
 #include "cli/model/cluster.h"
 
-enum { TIMEOUT_MS = 3000 }; /* nobody waits longer for a shell */
+enum { TIMEOUT_MS = 3000 }; /* time limit for the cluster while a shell waits */
 
 void complete_offer(struct str *to, const char *prefix, const char *name, const char *words)
 {
@@ -61,7 +61,7 @@ static void offer_flags(const struct command *command, const char *prefix, struc
 	complete_offer(to, prefix, "--help", "Show the command's help");
 }
 
-/* Of these the values are in the kubeconfig, or in the cluster. */
+/* Flags whose values are names in the kubeconfig or in the cluster. */
 static bool has_names(const struct option_row *row)
 {
 	static const char *const flags[] = { "context", "cluster", "user", "namespace" };
@@ -78,7 +78,7 @@ static bool is_file(const struct option_row *row)
 	return row->argument && strcmp(row->argument, "FILE") == 0;
 }
 
-/* "--output=js": the shell wants the whole word back. */
+/* "--output=js": the shell expects the whole word, with "--output=". */
 static int offer_values(const struct option_row *row, const char *before, const char *prefix,
 			struct complete_want *want, struct str *to)
 {
@@ -113,20 +113,20 @@ static const struct command *find_command(const struct command *const *commands,
 	return NULL;
 }
 
-/* What is no flag of the cluster's, or no value of one, is for the command to refuse. */
+/* Errors are ignored here: the command itself will report them. */
 static void note_flag(struct complete_want *want, const struct option_row *row, const char *value)
 {
 	(void)options_set(&want->cluster, row->name, value, OPTION_FLAG, "", NULL);
 }
 
-/* Flags that stand before the command are those that all commands have. */
+/* Before the command, only the flags that all commands have are valid. */
 static const struct command *any_command(const struct complete_line *line,
 					 const struct complete_want *want)
 {
 	return want->command ? want->command : line->commands[0];
 }
 
-/* Read the words before the last; the flag whose value the last one is, or NULL. */
+/* Read all words but the last. Returns the flag whose value the last word is, or NULL. */
 static const struct option_row *read_words(const struct complete_line *line,
 					   struct complete_want *want, char **taken)
 {
@@ -242,7 +242,7 @@ static void offer_device(const struct complete_want *want, const struct cluster_
 		xasprintf("%s: %s", state_look(device->verdict.state)->word, device->description);
 
 	complete_offer(to, prefix, device->name, words);
-	/* Only who has typed the slash means an address. */
+	/* Complete addresses only after a slash. */
 	if (strchr(prefix, '/') && device->node[0] && device->address[0]) {
 		auto_free char *place = xasprintf("%s/%s", device->node, device->address);
 
@@ -266,7 +266,7 @@ void complete_names(struct cluster *cluster, const struct complete_want *want, c
 	}
 }
 
-/* A shell shows no errors: what cannot be read is not offered. */
+/* A shell cannot show errors, so kinds that cannot be read are left out. */
 static void ask_cluster(const struct complete_want *want, const char *prefix, struct str *to)
 {
 	struct session_settings settings;

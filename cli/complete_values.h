@@ -1,10 +1,10 @@
-/* complete_values: what a flag could be given: names of the kubeconfig, or of the cluster. */
+/* complete_values: values of flags that are names in the kubeconfig or in the cluster. */
 #pragma once
 
 struct complete_want;
 struct session_settings;
 struct str;
 
-/* Append the values of the flag that is wanted, of what begins with @prefix. */
+/* Append the values of the wanted flag that begin with the prefix. */
 void complete_values(const struct complete_want *want, const struct session_settings *settings,
 		     const char *prefix, struct str *to);

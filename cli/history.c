@@ -35,8 +35,9 @@ static bool is_before(const char *a, const char *b)
 }
 
 /*
- * Events name no users: the claim that is there says whose it is, to who may read it. It has the events of its uid, and
- * those of the device since it was made; a refused request is somebody else's, and what is left alone nobody's.
+ * Events do not name users. The existing claim does, to users who may read it. Its user is shown
+ * with events that have the claim's uid, and with the device's events since the claim was created.
+ * Not with refused requests, which others sent.
  */
 static const char *user_of(const struct cluster_device *device, const struct event *event)
 {

@@ -1,4 +1,4 @@
-/* history: what events tell of one device, oldest first, with whose claim they are about. Pure. */
+/* history: the events of one device, oldest first, with the owner of the claim. Pure. */
 #pragma once
 
 struct cluster_device;

@@ -1,4 +1,5 @@
-/* kubectl-hostdev: the command line, as `kubectl hostdev`; what a subcommand does is in its own file. */
+/* kubectl-hostdev: parses the command line of `kubectl hostdev`. Each subcommand is in a file of
+ * its own. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -93,7 +94,7 @@ static int print_command_help(const struct command *command, const struct option
 
 static const struct option_row common_rows[] = { COMMAND_CLUSTER_ROWS };
 
-/* kubectl hostdev options, as kubectl has it */
+/* kubectl hostdev options, as kubectl options */
 static int print_options(void)
 {
 	static const struct options_prose prose = {
@@ -131,7 +132,7 @@ static int misused(const char *word, const char *message)
 	return COMMAND_MISUSED;
 }
 
-/* Flags stand before, between and behind words; "--" ends them. */
+/* Flags may be before, between and after words; "--" ends them. */
 static int read_line(struct options *options, int argc, char *const *argv, struct command_run *run,
 		     char **words, struct err *err)
 {
@@ -237,7 +238,7 @@ static int read_and_run(const struct command *command, int argc, char *const *ar
 	return status;
 }
 
-/* Before the subcommand's word, what all of them take. */
+/* Find the subcommand's word, after the flags that all commands take. */
 static int find_word(int argc, char *const *argv, int *ret_at, struct err *err)
 {
 	struct command_settings ignored;
@@ -250,7 +251,8 @@ static int find_word(int argc, char *const *argv, int *ret_at, struct err *err)
 	return r;
 }
 
-/* As kubectl, which ends with 1. @word: the command that was asked; NULL: kubectl hostdev itself. */
+/* Exits with 1, as kubectl does. @word: the command that the user ran; NULL: kubectl hostdev
+ * itself. */
 static int unknown_command(const char *word, const char *unknown)
 {
 	auto_free char *message = NULL;
@@ -271,7 +273,7 @@ static int unknown_command(const char *word, const char *unknown)
 	return COMMAND_FAILED;
 }
 
-/* The line without the subcommand's word, in its place the program's. */
+/* Run the command with the rest of the line: argv without the subcommand's word. */
 static int run_line(int argc, char *const *argv, int at)
 {
 	const struct command *command = find_command(argv[at]);
@@ -329,9 +331,10 @@ int main(int argc, char *argv[])
 	int r;
 
 	standard_fds_open();
-	/* Lines of a log are for services: what is wrong with a request, its error says. */
+	/* Log lines are for services. Here, errors are printed by the commands. */
 	log_set_level(LOG_ERROR);
-	/* Peers that close early are errors of a write; of standard output see out_flush(). */
+	/* With SIGPIPE ignored, a closed connection is an error of write(). out_flush() handles
+	 * a closed standard output. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	r = find_word(argc, argv, &at, &err);
 	if (r < 0)

@@ -17,16 +17,17 @@
 
 static const char unchanged[] = "already claimed, nothing would change";
 
-/* What the API server and its webhooks say to a claim, or a release, of one device. */
+/* The answer of the API server and its webhooks to a dry run: a claim, or a release, of one
+ * device. */
 struct rehearsal {
 	const struct cluster_device *device;
 	bool accepted;
-	bool unchanged; /* accepted: the caller has claimed it already, just so */
-	bool unknown;   /* nobody who judges it has answered */
-	bool waits;     /* a release of what a pod has       */
-	bool shared;    /* its group has functions that are neither claimed nor planned */
-	char *why;      /* not accepted: what was said */
-	char *warnings; /* one a line                  */
+	bool unchanged; /* accepted: the caller already has the same claim */
+	bool unknown;   /* no answer, so it could not be checked */
+	bool waits;     /* a release of a device that a pod has */
+	bool shared;    /* other functions of its group are neither claimed nor in this plan */
+	char *why;      /* not accepted: the cause */
+	char *warnings; /* one on each line */
 };
 
 static bool is_planned(const struct targets *targets, const struct cluster_device *device)
@@ -38,7 +39,7 @@ static bool is_planned(const struct targets *targets, const struct cluster_devic
 	return false;
 }
 
-/* As the agent counts: a bridge, and what has no driver, does not keep a group back. */
+/* As in the agent: bridges and functions without a driver do not make a group shared. */
 static bool is_group_shared(const struct targets *targets, const struct cluster_device *device)
 {
 	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
@@ -57,7 +58,7 @@ static bool is_group_shared(const struct targets *targets, const struct cluster_
 	return false;
 }
 
-/* Of a device that is already claimed: is it the caller's, and would the flags be added to it? */
+/* The device is already claimed. Is the claim the caller's, and would the flags change it? */
 static int rehearse_change(struct command_run *run, struct rehearsal *rehearsal,
 			   const struct claim_spec *spec, struct session_answer *answer,
 			   struct err *err)
@@ -116,11 +117,11 @@ static void rehearse(struct command_run *run, struct rehearsal *rehearsal)
 	if (r == -EEXIST)
 		r = rehearse_change(run, rehearsal, &spec, &answer, &err);
 	rehearsal->accepted = r == 0;
-	/* Of a webhook that does not answer the API server says 500. */
+	/* For a webhook that does not answer, the API server returns 500. */
 	rehearsal->unknown =
 		r < 0 && (answer.status < 400 || answer.status == 429 || answer.status >= 500);
 	rehearsal->waits = s->release && answer.status == 409;
-	/* What a webhook says of a new claim is not about the one that there is. */
+	/* The webhook's warnings are about a new claim, not about the existing one. */
 	rehearsal->warnings =
 		xstrdup(answer.warnings && !rehearsal->unchanged ? answer.warnings : "");
 	if (r == -ENOENT && s->release)
@@ -141,7 +142,7 @@ static void add_warnings(const struct rehearsal *rehearsal, struct str *to)
 	}
 }
 
-/* A verdict with a time is a condition that the agent has written. */
+/* A verdict with a time comes from a condition that the agent wrote. */
 static void add_verdict(const struct state_verdict *verdict, struct str *to)
 {
 	if (!verdict->reason[0])

@@ -15,12 +15,12 @@
 #include "cli/model/cluster.h"
 #include "cli/model/narrow.h"
 
-/* Kinds that have the names of devices, a device before its claim. */
+/* Kinds whose objects have the name of a device; devices before claims. */
 static const enum cluster_kind named[] = { CLUSTER_PCIDEVICE, CLUSTER_PCICLAIM, CLUSTER_USBDEVICE,
 					   CLUSTER_USBCLAIM, CLUSTER_MDEV };
 
-/* Look for objects of that name one by one, before anything is listed. Errors but of the connection
- * mean that there is none. */
+/* Get objects of that name one by one, before listing anything. Every error but one of the
+ * connection counts as "not found". */
 static int read_named(struct session *session, const char *name, struct cluster *cluster,
 		      struct err *err)
 {
@@ -38,7 +38,7 @@ static int read_named(struct session *session, const char *name, struct cluster 
 	return 0;
 }
 
-/* The node that the word is about; NULL if that cannot be told before everything is listed. */
+/* The node that the word names; NULL if only the lists can show it. */
 static char *node_of_word(struct cluster *cluster, const char *word)
 {
 	static const enum device_type types[] = { DEVICE_PCI, DEVICE_USB, DEVICE_MDEV };
@@ -94,7 +94,7 @@ static int read_all(struct command_run *run, unsigned kinds, struct targets *tar
 	want.node = node;
 	want.optional = want.kinds;
 	r = lists_read(run->session, &want, targets->cluster, &targets->missing, err);
-	/* Not there at all is another matter than not shown to the caller. */
+	/* Distinguish a device that does not exist from one that the caller may not read. */
 	if (r == 0 &&
 	    (targets->missing.kinds & ~targets->missing.forbidden & CLUSTER_SET(CLUSTER_PCIDEVICE)))
 		return err_set(err, ERR_INVALID, -ENOENT, "%s",
@@ -102,7 +102,7 @@ static int read_all(struct command_run *run, unsigned kinds, struct targets *tar
 	return r;
 }
 
-/* Of NODE/ADDRESS: is there no such node? */
+/* Does the node of NODE/ADDRESS not exist? */
 static bool lacks_node(const struct cluster *cluster, const char *word)
 {
 	auto_free char *node = xstrndup(word, find_node_len(word));
@@ -111,7 +111,7 @@ static bool lacks_node(const struct cluster *cluster, const char *word)
 	return reason && strcmp(reason, "NodeGone") == 0;
 }
 
-/* What is not there, and what is not shown, look the same to who may not read all. */
+/* A caller who may not read everything cannot tell whether an object is missing or hidden. */
 static void say_not_found(const struct command_run *run, const struct targets *targets,
 			  const char *word, struct str *why)
 {
@@ -138,7 +138,7 @@ static void add_once(struct targets *targets, struct cluster_device *device)
 	targets->devices[targets->len++] = device;
 }
 
-/* All words that mean nothing are told, not only the first. */
+/* Report every word that matches nothing, not only the first. */
 static int find_all(const struct command_run *run, struct targets *targets)
 {
 	int status = COMMAND_OK;

@@ -1,8 +1,8 @@
 /*
- * target: the devices that a command's words mean, with what there is about them in a cluster.
+ * target: the devices that a command's words name, in a cluster with the objects about them.
  *
- * Reads no more than that needs: where all devices are of one node, that node's. Who may read single
- * objects but no lists gets along with names.
+ * Reads no more than needed: if all devices are on one node, only that node's. A caller who may get
+ * single objects but not list them can use names.
  */
 #pragma once
 
@@ -18,15 +18,15 @@ struct targets {
 	struct cluster *cluster;
 	struct cluster_device **devices; /* in the order of the words, each once */
 	size_t len;
-	struct lists_missing missing; /* lists that the caller may not read */
+	struct lists_missing missing; /* kinds that the caller may not read */
 };
 
-/* 0, or the status to end with, after it was said why. @kinds are read beside CLUSTER_DEVICES. In either
- * case targets_done() releases. */
+/* 0, or the exit status; then the cause has been printed. Reads @kinds in addition to
+ * CLUSTER_DEVICES. In either case targets_done() releases. */
 int targets_find(struct command_run *run, unsigned kinds, struct targets *ret_targets);
 
-/* The same for devices that somebody has: with a claim or a pod; with --namespace, with a pod of that. Of
- * those with the labels of --selector. */
+/* The same for devices with a claim or a pod; with --namespace, only those that a pod of that
+ * namespace has. --selector limits them. */
 int targets_had(struct command_run *run, struct targets *ret_targets);
 
 void targets_done(struct targets *targets);

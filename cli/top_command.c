@@ -14,8 +14,8 @@
 #include "cli/commands.h"
 #include "cli/show/pools.h"
 
-/* What is claimable is counted by the devices themselves, of which a label of DevicePools says nothing. Who may not
- * read them all gets no number. */
+/* Claimable devices are counted from the devices, because the labels of DevicePools do not apply
+ * to them. A caller who may not read all of them gets "-". */
 static int read_devices(struct command_run *run, struct cluster *cluster,
 			struct lists_missing *missing, bool *ret_read, struct err *err)
 {

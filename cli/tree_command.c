@@ -15,7 +15,7 @@
 #include "cli/model/narrow.h"
 #include "cli/show/tree.h"
 
-enum { WATCH_MS = 500 }; /* changes are shown at most that often */
+enum { WATCH_MS = 500 }; /* least time between two trees */
 
 static bool has_node(const struct cluster_view *view, const char *node)
 {
@@ -26,7 +26,7 @@ static bool has_node(const struct cluster_view *view, const char *node)
 	return false;
 }
 
-/* A node of which nothing is listed: is there one of that name? */
+/* No device of the node is listed. Does the node exist? */
 static int check_node(const struct command_run *run, const struct cluster *cluster,
 		      const char *node, struct err *err)
 {
@@ -45,7 +45,7 @@ static int check_node(const struct command_run *run, const struct cluster *clust
 		       node);
 }
 
-/* What is printed is in *@shown, too. */
+/* Also stores the printed text in *@shown. */
 static int print(struct command_run *run, struct cluster *cluster, const char *node,
 		 struct str *shown)
 {
@@ -65,14 +65,14 @@ static int print(struct command_run *run, struct cluster *cluster, const char *n
 	return out_flush(&run->out) ? COMMAND_OK : COMMAND_FAILED;
 }
 
-/* On a terminal in the place of the former tree, elsewhere below it. */
+/* Print over the previous tree on a terminal, and after it elsewhere. */
 static void print_again(struct command_run *run, struct str *text)
 {
 	str_add(&run->out.text, run->out.terminal ? "\033[H\033[2J" : "\n");
 	str_add(&run->out.text, str_cstr(text));
 }
 
-/* The tree that is there now; true if it is another than @last, which then is it. */
+/* Make the current tree. True if it differs from @last, which it then replaces. */
 static bool take_tree(struct command_run *run, const struct follow *follow,
 		      const struct lists_want *want, struct str *last)
 {
@@ -94,7 +94,8 @@ static bool take_tree(struct command_run *run, const struct follow *follow,
 	return other;
 }
 
-/* Until a signal ends the process, as with kubectl. @shown is the tree that is printed already. */
+/* Runs until a signal ends the process, as kubectl does. @shown is the tree that has been
+ * printed. */
 static int watch(struct command_run *run, const struct lists_want *want, struct str *shown)
 {
 	struct follow *follow = follow_new(run->session, want);

@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 
-/* Of manifests/base. */
+/* As in manifests/base. */
 static const char ours[] = "labelSelector=app.kubernetes.io%2Fpart-of%3Dhostdev";
 
 static int get(struct command_run *run, const char *resource, const char *path, json_t **ret_json,
@@ -37,7 +37,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* "hostdev-agent" and its images: one part of what is installed. */
+/* One installed part, such as "hostdev-agent", and its images. */
 static void add_part(json_t *parts, const json_t *workload)
 {
 	const json_t *meta = json_object_get(workload, "metadata");
@@ -70,7 +70,7 @@ static int add_parts(struct command_run *run, const char *resource, json_t *part
 	return 0;
 }
 
-/* Which images run is for those who may read it; that is no error of the others. */
+/* A caller who may not read the workloads does not see the images; that is no error. */
 static int read_server(struct command_run *run, json_t *all, struct err *err)
 {
 	auto_json json_t *version = NULL;

@@ -32,7 +32,7 @@ static const struct table_column columns[] = {
 	{ .title = "RESOURCE", .wide = true },
 };
 
-/* One holder of a device, or nobody: @a may be NULL. */
+/* Add a row for one holder of a device. @a is NULL if it has none. */
 static void add_row(struct table *table, const struct cluster_device *device,
 		    const struct pcidevice_allocation *a, const struct pod_facts *facts)
 {
@@ -57,7 +57,7 @@ static void add_row(struct table *table, const struct cluster_device *device,
 	table_add(table, device->resource);
 }
 
-/* Who may not see pods gets along without their machines. */
+/* A caller who may not read pods does not see their virtual machines. */
 static void find_facts(struct command_run *run, const struct pcidevice_allocation *a,
 		       struct pod_facts *facts)
 {
@@ -74,7 +74,7 @@ static json_t *holder_json(const struct pcidevice_allocation *a, const struct po
 	return json;
 }
 
-/* With --namespace, those of it alone. */
+/* With --namespace, only pods of that namespace. */
 static bool is_asked_for(const struct command_run *run, const struct pcidevice_allocation *a)
 {
 	const char *ns = run->settings.ns;

@@ -23,7 +23,7 @@
 
 enum { OWNERS = 6 };
 
-/* The objects about a device that have conditions. */
+/* The objects about a device, and their conditions. */
 struct owner {
 	const char *kind;
 	const struct api_conditions *conditions;
@@ -49,9 +49,9 @@ static void list_owners(const struct cluster_device *device, struct owner owners
 
 /* --- the head ----------------------------------------------------------------------------------- */
 
-enum { FIELD_WIDTH = 13 }; /* of the names in the head, with a blank */
+enum { FIELD_WIDTH = 13 }; /* of the names in the head, and a blank */
 
-/* Append anybody's @text, in lines that fit. */
+/* Append @text, cleaned, in lines that fit the terminal. */
 static void add_text(struct out *out, const char *text, size_t from, size_t indent)
 {
 	auto_str struct str clean = STR_INIT;
@@ -89,7 +89,8 @@ static void add_state(const struct cluster_device *device, struct out *out)
 	add_text(out, text, from + 2, FIELD_WIDTH);
 }
 
-/* "12, with 0000:01:00.1 (e1000e, free)": each member by what stands in the way of the whole. */
+/* "12, with 0000:01:00.1 (e1000e, claimable)": each other member with what keeps the group from
+ * being claimed. */
 static void add_group(struct cluster *cluster, const struct cluster_device *device, struct out *out)
 {
 	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
@@ -132,7 +133,8 @@ static void add_claim(const struct cluster_device *device, int64_t now_wall_ms, 
 	add_field(out, "Claim:", str_cstr(&text));
 }
 
-/* "PCI 0000:01:00.0 on node vm1", of a claim without a device "PCI, address not known, on node vm1". */
+/* "PCI 0000:01:00.0 on node vm1"; for a claim without a device "PCI, address not known, on node
+ * vm1". */
 static void add_place(const struct cluster_device *device, struct out *out)
 {
 	auto_free char *text =
@@ -145,7 +147,7 @@ static void add_place(const struct cluster_device *device, struct out *out)
 	add_field(out, "Device:", text);
 }
 
-/* First of all: what follows may be out of date. */
+/* Printed first, because the rest may be out of date. */
 static void add_fault(const struct cluster_device *device, int64_t now_wall_ms, struct out *out)
 {
 	auto_free char *fault = NULL;
@@ -155,7 +157,7 @@ static void add_fault(const struct cluster_device *device, int64_t now_wall_ms, 
 	if (!device->fault)
 		return;
 	fault = node_fault_text(device->fault, now_wall_ms);
-	/* A message is a sentence, or several: its last full stop is not wanted here. */
+	/* Drop the full stop at the end of the message, because the sentence goes on. */
 	len = strlen(device->fault->message);
 	len -= len > 0 && device->fault->message[len - 1] == '.';
 	text = xasprintf("%s is %s%s%.*s; what follows is what was known before", device->node,
@@ -228,7 +230,7 @@ static void add_conditions(const struct cluster_device *device, int64_t now_wall
 
 /* --- what to do --------------------------------------------------------------------------------- */
 
-/* Conditions that are False say what is wrong; GroupShared is a True one that asks for something. */
+/* Does the condition ask for something? False ones do, and GroupShared, which is True. */
 static bool asks(const struct cluster_device *device, const struct api_condition *c)
 {
 	if (device->conflict && c->reason && strcmp(c->reason, "GroupShared") == 0)
@@ -262,7 +264,7 @@ static void collect(const struct cluster_device *device, struct json_strs *remed
 				advise(device, c->reason, remedies);
 		}
 	}
-	/* Of a shared group the advice is the command. */
+	/* For a shared group, the advice already has the command. */
 	if (device->verdict.state == STATE_CLAIMABLE && device->type != DEVICE_MDEV &&
 	    strcmp(device->verdict.reason, "GroupShared") != 0) {
 		auto_free char *line =

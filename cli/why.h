@@ -1,4 +1,4 @@
-/* why: all that explains the state of one device. Pure. */
+/* why: explains the state of one device. Pure. */
 #pragma once
 
 #include <stdint.h>

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Numbers in text count as numbers, of whichever base: leading zeros aside, the longer one is the
- * greater. A letter of a hexadecimal number is as good as a digit. */
+/* Compare numbers in the texts as numbers, decimal or hexadecimal: without leading zeros, the
+ * longer one is greater. */
 int address_compare(const char *a, const char *b)
 {
 	while (*a && *b) {
@@ -40,7 +40,7 @@ static size_t hex_digits(const char *text)
 	return len;
 }
 
-/* "BB:DD.F" and nothing behind. */
+/* Is the text exactly "BB:DD.F"? */
 static bool is_short(const char *text)
 {
 	return hex_digits(text) == 2 && text[2] == ':' && hex_digits(text + 3) == 2 &&

@@ -1,20 +1,20 @@
-/* address: where on a node a device is, in the words of people and of the kernel. Pure. */
+/* address: addresses of devices, as people and the kernel write them. Pure. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Order of addresses: PCI by domain, bus, device and function, USB ports by their numbers ("1-2" before
- * "1-10"); what is neither, by its text. */
+/* Compare addresses: PCI by domain, bus, device and function; USB ports by their numbers ("1-2"
+ * before "1-10"); others as text. */
 int address_compare(const char *a, const char *b);
 
 /* Is it a PCI address, with its domain ("0000:04:00.0") or without ("04:00.0")? */
 bool address_is_pci(const char *text);
 
-/* Does @text mean @address: the same, in whichever case, or the same without the domain 0000?
- * Nothing means an address that is not known, nor is it meant by no word. */
+/* Does @text mean @address? Case is ignored, and the domain 0000 may be left out. An empty text
+ * or address never matches. */
 bool address_means(const char *text, const char *address);
 
-/* Length of the part of a PCI address that says domain and bus ("0000:04" of "0000:04:00.0"); 0 if it is
- * no PCI address with its domain. */
+/* Length of the domain and bus of a PCI address ("0000:04" of "0000:04:00.0"); 0 if it is no PCI
+ * address with a domain. */
 size_t address_bus_len(const char *address);

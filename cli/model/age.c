@@ -5,7 +5,7 @@
 
 #include "base/timefmt.h"
 
-/* k8s.io/apimachinery/pkg/util/duration: two units while that helps, then one. */
+/* As k8s.io/apimachinery/pkg/util/duration: two units for short times, otherwise one. */
 const char *age_text(const char *since, int64_t now_wall_ms, char buf[AGE_MAX])
 {
 	int64_t then_ms;

@@ -1,8 +1,9 @@
 /*
- * cluster: the cluster's devices in memory: objects as they came, and what they mean together.
+ * cluster: the cluster's devices in memory: the objects, and the devices that they describe
+ * together.
  *
- * Owns the objects that it is given. Pure: who lists or watches them puts them in (lists.h does for the
- * commands). Of an object that is put in again the latest counts.
+ * Owns the objects that it is given. Pure: the code that lists or watches objects puts them in
+ * (lists.h for the commands). An object that is put in again replaces the earlier one.
  */
 #pragma once
 
@@ -33,7 +34,7 @@ enum cluster_kind {
 	CLUSTER_KINDS,
 };
 
-enum { CLUSTER_DEPTH_MAX = 16 }; /* of devices that hang on each other */
+enum { CLUSTER_DEPTH_MAX = 16 }; /* of devices below each other */
 
 /* Sets of kinds. */
 #define CLUSTER_SET(kind) (1u << (kind))
@@ -53,22 +54,22 @@ enum device_type { DEVICE_PCI, DEVICE_USB, DEVICE_MDEV };
 const char *device_type_word(enum device_type type);
 
 /*
- * A device: its own object, its claim, and what else there is about it. Texts and pointers are borrowed
- * from the objects and valid until the cluster changes; texts are never NULL, and as they came: whoever
- * prints them cleans them (str_add_clean).
+ * A device: its own object, its claim, and other objects about it. Texts and pointers are borrowed
+ * from the objects and valid until the cluster changes. Texts are never NULL and not cleaned: clean
+ * them before printing (str_add_clean).
  */
 struct cluster_device {
 	enum device_type type;
-	bool is_there;       /* has an object of its own; else there is its claim alone */
+	bool is_there;       /* has an object of its own; otherwise only its claim exists */
 	const char *name;    /* of the object and of the claim                           */
 	const char *node;    /* "" if not known                                          */
 	const char *address; /* "0000:04:00.0"; a USB port "1-2.3"; an mdev's UUID; or "" */
 	const char *group;   /* IOMMU group, decimal, or ""                              */
 	const char *driver;
 	const char *description;
-	const char *resource; /* under which it is, or would be, lent                     */
+	const char *resource; /* under which it is, or would be, offered */
 	const char *class_id; /* "0302"; of PCI functions                                 */
-	const char *holder;   /* who stands in the way of a claim or release, for people  */
+	const char *holder;   /* who uses it and blocks a claim or release, for people */
 	int numa_node;        /* -1: unknown                                              */
 
 	const void
@@ -88,19 +89,19 @@ struct cluster_device {
 	const struct migconfiguration *mig;
 
 	enum state_conflict conflict;
-	const struct node_fault *fault; /* its node's; NULL: none that is known of */
+	const struct node_fault *fault; /* its node's; NULL: none is known */
 	struct state_verdict verdict;
 
-	/* What it hangs on: a virtual function on its physical one, a USB device on its hub or controller, a
-	 * mediated device on its PCI function. NULL: not known, or not listed. Of PCI functions the API does
-	 * not say which bridge they are behind. */
+	/* The device above it: of a virtual function the physical one, of a USB device its hub
+	 * or controller, of a mediated device its PCI function. NULL: not known, or not listed.
+	 * The API does not say which bridge a PCI function is behind. */
 	struct cluster_device *parent;
 	struct cluster_device *first_child; /* in the order of the list */
 	struct cluster_device *next;        /* child of the same parent  */
 };
 
 struct cluster_node {
-	const char *name; /* "" for devices whose node is not known; that one comes last */
+	const char *name; /* "" for devices whose node is not known, which come last */
 	struct cluster_device *devices;
 	size_t len;
 	size_t by_state[STATES];
@@ -119,20 +120,20 @@ struct cluster *cluster_new(void);
 /* Takes NULL, returns NULL. */
 struct cluster *cluster_free(struct cluster *cluster);
 
-/* @object (api_object_new() and the like) is the cluster's from now on. */
+/* Put @object (of api_object_new() or similar) in. The cluster owns it from now on. */
 void cluster_put(struct cluster *cluster, enum cluster_kind kind, void *object);
 
-/* Nothing happens if there is none of that name. */
+/* Remove an object. Does nothing if there is none of that name. */
 void cluster_remove(struct cluster *cluster, enum cluster_kind kind, const char *name);
 
 /* NULL if there is none. */
 const void *cluster_get(const struct cluster *cluster, enum cluster_kind kind, const char *name);
 
-/* All Nodes that the devices can be of are put in: one that is not there is gone. */
+/* All Nodes of the cluster have been put in: from now on a node without a Node is gone. */
 void cluster_know_nodes(struct cluster *cluster);
 bool cluster_nodes_known(const struct cluster *cluster);
 
-/* What is wrong with the node @name, by its Node alone; nothing while Nodes are not known. */
+/* The fault of the node @name, only by its Node; none while Nodes are not known. */
 struct node_fault cluster_node_fault(const struct cluster *cluster, const char *name);
 
 size_t cluster_count(const struct cluster *cluster, enum cluster_kind kind);
@@ -142,7 +143,7 @@ size_t cluster_count(const struct cluster *cluster, enum cluster_kind kind);
 const void **cluster_objects(const struct cluster *cluster, enum cluster_kind kind,
 			     size_t *ret_len);
 
-/* What the objects mean together; made anew after changes, and valid until the next one. */
+/* The devices that the objects describe. Made again after changes, and valid until the next one. */
 const struct cluster_view *cluster_view(struct cluster *cluster);
 
 /* The device of @type and @name, NULL if there is none. */

@@ -1,12 +1,14 @@
-/* cluster_device: a device of a cluster out of its objects. A part of cluster_view.c, for nobody else. */
+/* cluster_device: makes a device of a cluster from its objects. Only for cluster_view.c. */
 #pragma once
 
 #include "cli/model/cluster.h"
 
-/* Make @device of its own object (of @kind: CLUSTER_PCIDEVICE, CLUSTER_USBDEVICE or CLUSTER_MDEV). */
+/* Make @device from its own object (of @kind: CLUSTER_PCIDEVICE, CLUSTER_USBDEVICE or
+ * CLUSTER_MDEV). */
 void cluster_device_take(struct cluster_device *device, enum cluster_kind kind, const void *object);
 
-/* Make @device of a claim (of @kind: CLUSTER_PCICLAIM or CLUSTER_USBCLAIM) whose device is not there. */
+/* Make @device from a claim (of @kind: CLUSTER_PCICLAIM or CLUSTER_USBCLAIM) whose device does
+ * not exist. */
 void cluster_device_take_claim(struct cluster_device *device, enum cluster_kind kind,
 			       const void *object);
 

@@ -32,7 +32,7 @@ static void add_devices(struct cluster_view *view, const struct cluster *cluster
 		cluster_device_take(&view->devices[view->len++], kind, list[i]);
 }
 
-/* A claim whose device is not listed is shown in its place. */
+/* A claim whose device is not listed is shown as a device. */
 static void add_lone_claims(struct cluster_view *view, const struct cluster *cluster,
 			    enum cluster_kind kind)
 {
@@ -89,13 +89,13 @@ static void index_devices(struct cluster_made *made)
 		auto_free char *address = key_of_address(device->node, device->address);
 
 		map_set(made->by_name, name, device);
-		/* What is there goes before a claim of what was there. */
+		/* A device that exists comes before a claim of one that does not. */
 		if (device->address[0] && (device->is_there || !map_get(made->by_address, address)))
 			map_set(made->by_address, address, device);
 	}
 }
 
-/* The hub "1-2" that a device on port "1-2.3" is plugged into, or its controller. */
+/* The hub "1-2" of a device on port "1-2.3", or the device's controller. */
 static struct cluster_device *usb_parent(const struct cluster_made *made,
 					 const struct cluster_device *device)
 {
@@ -132,7 +132,8 @@ static struct cluster_device *parent_of(const struct cluster_made *made,
 	return NULL;
 }
 
-/* Would a parent make a ring, or a chain that no hardware has? Objects say what their writers want. */
+/* Would this parent make a cycle, or a chain longer than hardware has? Anything may be written
+ * into an object. */
 static bool hangs_on(const struct cluster_device *device, const struct cluster_device *other)
 {
 	unsigned depth = 0;
@@ -144,7 +145,7 @@ static bool hangs_on(const struct cluster_device *device, const struct cluster_d
 	return false;
 }
 
-/* From the last to the first, so that each list of children comes out in order. */
+/* Goes from the last to the first, so that lists of children are in order. */
 static void link_devices(struct cluster_made *made)
 {
 	for (size_t i = made->view.len; i-- > 0;) {
@@ -204,7 +205,7 @@ static void add_cards(const struct cluster_made *made, const struct cluster *clu
 
 /* --- nodes -------------------------------------------------------------------------------------- */
 
-/* What is wrong with @node: by its Node, if Nodes have been read; else what a claim of it says of it. */
+/* The fault of @node: by its Node if Nodes have been read, otherwise by a claim of the node. */
 static struct node_fault fault_of(const struct cluster *cluster, const struct cluster_node *node)
 {
 	bool known = cluster_nodes_known(cluster);
@@ -247,7 +248,7 @@ static bool has_claimed_vf(const struct cluster_device *device)
 	return found;
 }
 
-/* The nearest PCI function that @device hangs on is claimed. */
+/* Is the nearest PCI function above @device claimed? */
 static bool has_claimed_parent(const struct cluster_device *device)
 {
 	const struct cluster_device *parent = device->parent;

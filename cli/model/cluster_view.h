@@ -1,4 +1,4 @@
-/* cluster_view: makes the view of a cluster out of its objects. A part of cluster.c, for nobody else. */
+/* cluster_view: makes the view of a cluster from its objects. Only for cluster.c. */
 #pragma once
 
 #include "cli/model/cluster.h"

@@ -21,7 +21,7 @@ bool narrow_has_pod(const struct cluster_device *device, const char *ns)
 	return false;
 }
 
-/* Names are copied: what they are borrowed from goes. */
+/* Names are copied, because the objects that they are borrowed from are removed. */
 static void remove_all(struct cluster *cluster, enum cluster_kind kind,
 		       const struct json_strs *names)
 {

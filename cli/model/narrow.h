@@ -1,4 +1,4 @@
-/* narrow: fewer devices in a cluster than were listed. Pure. */
+/* narrow: removes devices from a cluster. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,8 +9,9 @@ struct cluster_device;
 /* Keep only devices that a pod of the namespace @ns has. */
 void narrow_to_namespace(struct cluster *cluster, const char *ns);
 
-/* Drop claims whose devices were not listed: whether a selector is about these, nobody can tell. */
+/* Drop claims whose devices were not listed, because nobody can tell whether the selector
+ * matches these devices. */
 void narrow_to_listed(struct cluster *cluster);
 
-/* Is one of the pods that have it in @ns? NULL: in any. */
+/* Does a pod of the namespace @ns have it? NULL: of any namespace. */
 bool narrow_has_pod(const struct cluster_device *device, const char *ns);

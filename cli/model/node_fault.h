@@ -1,8 +1,8 @@
 /*
- * node_fault: what is wrong with a node, so that what is known of its devices may be out of date, and
- * nobody there carries out a claim.
+ * node_fault: why the reports about a node's devices may be out of date, and its claims are not
+ * carried out.
  *
- * Pure. Of a silent agent (its process gone, its node Ready) the claims of the node alone tell: the
+ * Pure. If only the agent is down (and the node Ready), only the claims of the node show it: the
  * controller writes it there.
  */
 #pragma once
@@ -14,7 +14,7 @@
 
 struct node;
 
-/* Texts are borrowed from the objects, or static; none is NULL but the reason. */
+/* Texts are borrowed from the objects, or static. Only the reason may be NULL. */
 struct node_fault {
 	const char *
 		reason; /* of NodeReachable: "NodeGone", "NodeNotReady", "AgentNotRunning"; NULL: well */
@@ -23,12 +23,12 @@ struct node_fault {
 	const char *since;   /* RFC 3339, or "" */
 };
 
-/* By its Node; NULL: there is none, although all were read. One of which no kubelet has said anything yet
- * has no fault. */
+/* The fault that a Node shows. NULL: the Node does not exist, although all have been read. A
+ * Node whose kubelet has not reported yet has no fault. */
 struct node_fault node_judge(const struct node *node);
 
-/* By the condition NodeReachable of a claim; @conditions may be NULL. With @node_known, as to the agent alone:
- * what the Node says itself is newer. */
+/* The fault that the condition NodeReachable of a claim shows; @conditions may be NULL. With
+ * @node_known only faults of the agent count, because the Node itself is newer. */
 struct node_fault node_told(const struct api_conditions *conditions, bool node_known);
 
 /* "NotReady for 60m: KubeletNotReady", for the caller to free. */

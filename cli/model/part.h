@@ -1,8 +1,8 @@
 /*
- * part: what a card is divided into that is no device of its own: the vGPU that a virtual function is, and
- * the MIG instances of a card.
+ * part: what a card is divided into and is no device of its own: the vGPU of a virtual function,
+ * and the MIG instances of a card.
  *
- * Pure. Parts are not claimed; their state is that of what somebody has asked for in the object's spec.
+ * Pure. Parts are not claimed. Their state is that of the object that asks for them.
  */
 #pragma once
 
@@ -24,13 +24,14 @@ struct part {
 	struct state_verdict verdict;
 };
 
-/* False: there is none, and nobody wants one. @used: a pod has the function. @fault of the node may be NULL. */
+/* False: there is none, and no object asks for one. @used: a pod has the function. @fault of the
+ * node may be NULL. */
 bool part_of_vgpu(const struct vgpudevice *vgpu, bool used, const struct node_fault *fault,
 		  struct part *ret_part);
 bool part_of_mig(const struct migconfiguration *mig, const struct node_fault *fault,
 		 struct part *ret_part);
 
-/* How many parts @device has, in @ret_parts for the caller to release one by one. */
+/* The parts of @device, in @ret_parts, and their number. The caller releases each. */
 size_t parts_of(const struct cluster_device *device, struct part ret_parts[PARTS_MAX]);
 
 void part_done(struct part *part);

@@ -55,7 +55,7 @@ static bool says(const struct api_condition *c, const char *status)
 	return c && c->status && strcmp(c->status, status) == 0;
 }
 
-/* Of a claim that is not done: the first thing that is missing. */
+/* The state of a device with a claim: the first thing that is missing. */
 static struct state_verdict by_claim(const struct cluster_device *device)
 {
 	const struct api_condition *reach = find(device->claim_conditions, "NodeReachable");
@@ -78,7 +78,7 @@ static struct state_verdict by_claim(const struct cluster_device *device)
 	return by_condition(device->is_there ? STATE_PENDING : STATE_MISSING, ready);
 }
 
-/* Why a claim is refused by what else is claimed or asked for, as controller/admission refuses it. */
+/* Why a claim is refused because of other claims and objects, as in controller/admission. */
 static const struct {
 	const char *reason;
 	const char *message;
@@ -119,7 +119,8 @@ static struct state_verdict by_itself(const struct cluster_device *device)
 	return plain(STATE_UNKNOWN, "NotSaid", "no agent has said whether it may be claimed");
 }
 
-/* A pod's having it says the most, unless it is on its way back, lost, or its node is not well. */
+/* Is a device of this state "in use" if a pod has it? Not while it is being released, is
+ * missing, or its node has a problem. */
 static bool yields_to_pod(const struct cluster_device *device, enum device_state state)
 {
 	switch (state) {
@@ -140,7 +141,7 @@ static bool yields_to_pod(const struct cluster_device *device, enum device_state
 	return false;
 }
 
-/* The condition that says so: Ready, or DriverBound while Ready says something else. */
+/* The condition with the reason Stuck: Ready, or DriverBound while Ready has another reason. */
 static const struct api_condition *find_stuck(const struct api_conditions *list)
 {
 	for (size_t i = 0; list && i < list->len; i++) {
@@ -157,8 +158,8 @@ static struct state_verdict by_fault(const struct node_fault *fault)
 	return (struct state_verdict){ STATE_UNKNOWN, fault->reason, fault->message, fault->since };
 }
 
-/* What is stuck stays so whatever becomes of pod, claim and node: only the kernel ends it. Then, what a node
- * that is not well has said last counts no more. */
+/* Stuck comes first, because only the kernel ends it, whatever happens to pod, claim and node.
+ * Then a fault of the node, because its reports are out of date. */
 struct state_verdict state_judge(const struct cluster_device *device)
 {
 	const struct api_condition *stuck = find_stuck(device->claim_conditions);

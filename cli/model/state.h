@@ -1,7 +1,7 @@
 /*
- * state: in one word what can be had of a device now, with the sign and the colour that it is shown by.
+ * state: the state of a device in one word, with its sign and colour.
  *
- * Pure. A sign goes with every colour, so that nothing is told by colour alone.
+ * Pure. Each colour has a sign, so that no information depends on colour alone.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ struct cluster_device;
 struct node_fault;
 
 enum device_state {
-	STATE_UNKNOWN,   /* nobody has said, or who said it is not well           */
+	STATE_UNKNOWN,   /* not reported, or its node has a problem */
 	STATE_CLAIMABLE, /* may be claimed now                                    */
 	STATE_REFUSED,   /* its node needs it, or it cannot be claimed now */
 	STATE_PENDING,   /* claimed, not ready yet                                */
@@ -20,18 +20,18 @@ enum device_state {
 	STATE_USED,      /* a pod has it                                          */
 	STATE_RELEASING, /* its claim is being deleted                            */
 	STATE_MISSING,   /* claimed, but not on the node                          */
-	STATE_STUCK, /* the kernel has not finished a step: somebody has to look at the machine */
+	STATE_STUCK,     /* the kernel has not finished a step; look at the machine */
 	STATES,
 };
 
-/* What else is claimed or asked for that has a claim of the device refused. */
+/* Other claims or objects because of which a claim of the device is refused. */
 enum state_conflict {
 	CONFLICT_NONE,
-	CONFLICT_DIVIDED,    /* virtual functions or vGPUs of it are asked for */
+	CONFLICT_DIVIDED,    /* an object asks for virtual functions or vGPUs of it */
 	CONFLICT_VF,         /* a virtual function of it is claimed            */
-	CONFLICT_PF,         /* it is one, and its physical function is        */
-	CONFLICT_USB,        /* USB devices that hang on it are                */
-	CONFLICT_CONTROLLER, /* the USB controller that it hangs on is         */
+	CONFLICT_PF,         /* it is one, and its physical function is claimed */
+	CONFLICT_USB,        /* USB devices behind it are claimed */
+	CONFLICT_CONTROLLER, /* its USB controller is claimed */
 };
 
 enum state_colour {
@@ -53,8 +53,8 @@ struct state_look {
 
 const struct state_look *state_look(enum device_state state);
 
-/* Of a state, its reason and message: the condition that they are from. Texts are borrowed from the
- * device's objects, or static; never NULL. */
+/* A state, with reason and message of the condition that it comes from. Texts are borrowed from
+ * the device's objects, or static; never NULL. */
 struct state_verdict {
 	enum device_state state;
 	const char *reason;  /* CamelCase, "" if there is none */
@@ -62,10 +62,10 @@ struct state_verdict {
 	const char *since;   /* RFC 3339, or ""                */
 };
 
-/* Judge by what @device's objects say; its own @verdict is not looked at. */
+/* The state by the objects of @device. Its own @verdict is ignored. */
 struct state_verdict state_judge(const struct cluster_device *device);
 
-/* Judge what a card is divided into by the condition Ready of the object that asks for it. @used: a pod has it;
- * @fault: what is wrong with the node, NULL: nothing. */
+/* The state of a part of a card, by the condition Ready of the object that asks for it. @used: a
+ * pod has it. @fault: that of the node; NULL: none. */
 struct state_verdict state_judge_part(const struct api_conditions *conditions, bool used,
 				      const struct node_fault *fault);

@@ -13,9 +13,9 @@
 #include "base/str.h"
 #include "cli/show/out.h"
 
-enum { RANGES_MAX = 16 }; /* in each other */
+enum { RANGES_MAX = 16 }; /* nested */
 
-/* Borrowed from the root; with none, a path is read and gives nothing. */
+/* Values, borrowed from the root. Without any, a path is parsed and has no result. */
 struct values {
 	struct value {
 		json_t *json;
@@ -97,7 +97,7 @@ static void step_index(struct values *values, uint64_t index, bool from_end)
 	*values = next;
 }
 
-/* What stands in quotes, "..." or '...', with \n, \t and \ before anything else. */
+/* Parse a quoted text, "..." or '...', with \n, \t, and \ before any other character. */
 static int read_quoted(struct reader *r, struct str *to)
 {
 	char quote = *r->at++;
@@ -155,7 +155,7 @@ static int read_value(struct reader *r, json_t **ret_value)
 	return *ret_value ? 0 : wrong(r, "a text in quotes, a number, true or false is missing");
 }
 
-/* Behind "[?(" up to ")". */
+/* Parse a filter, from after "[?(" up to ")". */
 static int read_filter(struct reader *r, struct filter *ret_filter)
 {
 	struct values none;
@@ -237,7 +237,7 @@ static int read_index(struct reader *r, struct values *values)
 	return 0;
 }
 
-/* Behind "[". */
+/* Parse an index or a filter, from after "[". */
 static int read_bracket(struct reader *r, struct values *values)
 {
 	auto_str struct str name = STR_INIT;
@@ -263,7 +263,7 @@ static int read_bracket(struct reader *r, struct values *values)
 	return 0;
 }
 
-/* Behind ".". */
+/* Parse a field, from after ".". */
 static int read_name(struct reader *r, struct values *values)
 {
 	auto_str struct str name = STR_INIT;
@@ -281,7 +281,7 @@ static int read_name(struct reader *r, struct values *values)
 	return 0;
 }
 
-/* @here NULL: to see whether it is one. *@ret_values is for array_done() in any case. */
+/* @here NULL: only check the path. *@ret_values needs array_done() in any case. */
 static int read_path(struct reader *r, json_t *here, struct values *ret_values)
 {
 	int status = 0;
@@ -336,7 +336,8 @@ static int read_end(struct reader *r)
 
 static int print_template(struct reader *r, json_t *here, struct str *to, bool *ret_ended);
 
-/* Behind "range": the part up to {end}, once for each value; without a value it is only read. */
+/* From after "range": the part up to {end}, once for each value. Without values it is only
+ * parsed. */
 static int print_range(struct reader *r, json_t *here, struct str *to)
 {
 	auto_str struct str nothing = STR_INIT;
@@ -372,7 +373,7 @@ static bool is_word(const struct reader *r, const char *word)
 	return strncmp(r->at, word, len) == 0 && strchr(" }", r->at[len]) && r->at[len];
 }
 
-/* Behind "{", up to and with "}"; *@ret_ended if that was {end}. */
+/* From after "{", including "}". *@ret_ended: it was {end}. */
 static int print_action(struct reader *r, json_t *here, struct str *to, bool *ret_ended)
 {
 	int status;

@@ -13,6 +13,7 @@
 struct err;
 struct str;
 
-/* Append to @to what @template_ makes of @root; what @root does not have is nothing, as with kubectl get. Text of @root
- * is cleaned (out_text). -EINVAL (ERR_INVALID): what is wrong with the template; @root NULL finds that out. */
+/* Append the result of @template_ for @root. Fields that @root does not have are empty, as with
+ * kubectl get. Text of @root is cleaned (out_text). -EINVAL (ERR_INVALID): the template is
+ * wrong; with @root NULL it is only checked. */
 int jsonpath_print(const char *template_, json_t *root, struct str *to, struct err *err);

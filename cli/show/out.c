@@ -71,7 +71,7 @@ size_t out_width(const char *text)
 	return len;
 }
 
-/* Bytes up to where @text may be broken next; @at is where in it. */
+/* Bytes of @text from @at up to the next place at which it may be broken. */
 static size_t unbroken(const char *text, size_t at)
 {
 	static const char command[] = "kubectl ";
@@ -156,8 +156,8 @@ void out_init(struct out *out, enum out_format format)
 	};
 }
 
-/* Nothing is to be seen of these, and some change what is seen around them: the direction of text (bidi),
- * line separators, characters without width, tags. */
+/* Invisible characters. Some change the text around them: its direction (bidi), line separators,
+ * characters without width, tags. */
 static const struct {
 	unsigned first, last;
 } invisible[] = {
@@ -166,7 +166,7 @@ static const struct {
 	{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 };
 
-/* The character that @text begins with, of @len bytes, well-formed. */
+/* The first character of @text: well-formed, of @len bytes. */
 static unsigned character(const char *text, size_t len)
 {
 	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
@@ -186,7 +186,7 @@ static bool is_invisible(unsigned code)
 	return false;
 }
 
-/* str_add_clean() has the controls; of what is invisible here are the numbers. */
+/* Show invisible characters as numbers. str_add_clean() does that with control characters. */
 static void add_visible(struct str *to, const char *text, size_t len)
 {
 	size_t begin = 0;
@@ -213,7 +213,7 @@ void out_text(struct str *to, const char *text)
 		add_visible(to, text, len);
 		return;
 	}
-	/* A character that is cut in two would be shown as bytes. */
+	/* Do not cut a character in two: its bytes would be shown as numbers. */
 	len = OUT_TEXT_MAX;
 	while (len > OUT_TEXT_MAX - 4 && ((unsigned char)text[len] & 0xc0) == 0x80)
 		len--;
@@ -254,7 +254,7 @@ void out_json(struct out *out, json_t *value)
 	auto_free char *text = NULL;
 
 	if (out->jsonpath) {
-		/* out_format_parse() has read it. */
+		/* out_format_parse() has checked the template. */
 		(void)jsonpath_print(out->jsonpath, value, &out->text, NULL);
 		return;
 	}
@@ -280,7 +280,8 @@ void out_json_list(struct out *out, json_t *items)
 	out_json(out, list);
 }
 
-/* Others are ended by the signal; we ignore it for the sake of the connection to the API server. */
+/* End as a program without our SIGPIPE handler does. We ignore the signal because of the
+ * connection to the API server. */
 static void end_by_pipe(void)
 {
 	(void)signal(SIGPIPE, SIG_DFL);

@@ -1,7 +1,8 @@
 /*
- * out: what a command prints: in which format, in colour or not, and how it gets to standard output.
+ * out: the output of a command: its format, its colours, and how it is written to standard output.
  *
- * Text from the API is anybody's: out_text() is the only way by which it gets into tables and lines.
+ * Anybody may have written text of the API, so it gets into tables and lines only through
+ * out_text().
  */
 #pragma once
 
@@ -16,26 +17,26 @@ struct err;
 
 /* In the order of out_formats. */
 enum out_format { OUT_TABLE, OUT_WIDE, OUT_JSON, OUT_YAML, OUT_NAME };
-enum { OUT_TEXT_MAX = 4096 }; /* bytes of one text from the API that are shown */
+enum { OUT_TEXT_MAX = 4096 }; /* shown bytes of one text from the API */
 
-/* The last one, "jsonpath=", takes a template behind it. */
+/* "jsonpath=", the last one, is followed by a template. */
 extern const char *const out_formats[];
 extern const char *const out_formats_unnamed[]; /* without name          */
 extern const char *const out_formats_narrow[];  /* without name and wide */
 
-/* How it may look. */
+/* The output, and how it may look. */
 struct out {
 	enum out_format format;
 	bool colour;
 	bool terminal;        /* standard output is one */
 	const char *jsonpath; /* with OUT_JSON: the template that prints it; NULL: all of it */
-	bool headless;        /* tables go without titles */
+	bool headless;        /* tables have no titles */
 	bool utf8;            /* box-drawing characters are understood */
-	size_t width; /* of the terminal, in characters; 0: there is none, lines are as long as they are */
+	size_t width; /* of the terminal, in characters; 0: no terminal, lines have any length */
 	struct str text;
 };
 
-/* What a program finds in its environment; NULL: not set. */
+/* The environment that decides about colours; NULL: not set. */
 struct out_env {
 	bool terminal; /* is standard output one? */
 	const char *no_color;
@@ -48,15 +49,15 @@ bool out_colour_rule(const struct out_env *env);
 /* Does the locale say UTF-8? */
 bool out_utf8_rule(const struct out_env *env);
 
-/* @text of --output: a format, and with OUT_JSON the template of "jsonpath=TEMPLATE", which is valid, or NULL. Borrows
- * from @text. Pure. */
+/* Parse the value of --output: a format, and with OUT_JSON the template of "jsonpath=TEMPLATE",
+ * which is checked, or NULL. Borrows from @text. Pure. */
 int out_format_parse(const char *text, enum out_format *ret_format, const char **ret_jsonpath,
 		     struct err *err);
 
 void out_init(struct out *out, enum out_format format);
 
-/* Append @text, cut at OUT_TEXT_MAX, with what could move a terminal's cursor shown as \xNN, and what is
- * invisible or turns the direction of text as \uNNNN. */
+/* Append @text, cut at OUT_TEXT_MAX. Control characters become \xNN, and characters that are
+ * invisible or change the direction of text \uNNNN. */
 void out_text(struct str *to, const char *text);
 
 /* Characters of @text, which is what a terminal shows of most text. */
@@ -67,24 +68,27 @@ size_t out_width(const char *text);
  * -o wide, and without a terminal, nothing is broken. */
 void out_wrap(const struct out *out, struct str *to, const char *text, size_t from, size_t indent);
 
-/* Append the sequence that begins @colour, or ends it (COLOUR_NONE); nothing without colours. */
+/* Append the escape sequence that starts @colour, or ends it (COLOUR_NONE). Appends nothing
+ * without colours. */
 void out_colour(const struct out *out, struct str *to, enum state_colour colour);
 
 /* Append "pcidevice.devices.harvesterhci.io/NAME", as kubectl's -o name does. */
 void out_kind_name(struct str *to, const struct api_kind *kind, const char *name);
 
-/* Give @object the field @key; not where @text is NULL or "". */
+/* Set the field @key of @object, unless @text is NULL or "". */
 void out_set_text(json_t *object, const char *key, const char *text);
 
-/* Append @value as --output says, json, yaml or by a JSONPath template; what could move a cursor is escaped by either. */
+/* Append @value as --output says: JSON, YAML, or a JSONPath template. Control characters are
+ * escaped. */
 void out_json(struct out *out, json_t *value);
 
 /* Is it JSON or YAML? */
 bool out_is_json(const struct out *out);
 
-/* The same of a List with @items, which it takes. */
+/* The same for a List with @items, which it takes. */
 void out_json_list(struct out *out, json_t *items);
 
-/* Write out->text to standard output, and empty it. When nobody reads any more, the process ends as others
- * do then, without a word (SIGPIPE). Otherwise an error is told, and false returned. */
+/* Write out->text to standard output, and empty it. If the reader has closed the pipe, end the
+ * process by SIGPIPE without a message, as other programs do. Returns false after another error,
+ * which it prints. */
 bool out_flush(struct out *out);

@@ -64,7 +64,7 @@ static void add_counts(struct table *table, const struct counts *counts)
 	add_number(table, counts->available);
 }
 
-/* Of resources, and of resource and node: how many devices may be claimed now. */
+/* The number of claimable devices by resource, and by resource and node. */
 struct claimables {
 	const struct pools_look *look;
 	struct map *counts; /* "RESOURCE" and "RESOURCE NODE" -> int * */
@@ -108,7 +108,7 @@ static void claimables_done(struct claimables *claimables)
 	map_free(claimables->counts);
 }
 
-/* @node may be NULL: of all nodes. */
+/* @node NULL: of all nodes. */
 static int claimables_of(const struct claimables *claimables, const char *resource,
 			 const char *node)
 {
@@ -120,13 +120,13 @@ static int claimables_of(const struct claimables *claimables, const char *resour
 	return count ? *count : 0;
 }
 
-/* What has become unhealthy under a pod counts as allocated alone. */
+/* A device that became unhealthy while a pod has it counts only as allocated. */
 static int available_of(int healthy, int allocated)
 {
 	return healthy > allocated ? healthy - allocated : 0;
 }
 
-/* The controller counts like this, too, once a node has not been well for a while. */
+/* The controller counts in the same way, once a node has had a problem for a while. */
 static struct counts count_node(const struct cluster *cluster, const struct devicepool_node *node)
 {
 	bool well = !cluster_node_fault(cluster, node->node_name).reason;
@@ -139,7 +139,7 @@ static struct counts count_node(const struct cluster *cluster, const struct devi
 				.available = available_of(healthy, node->allocated) };
 }
 
-/* Node by node as far as these are listed; what is not, the pool's own numbers have. */
+/* Sum the listed nodes; for the others, use the numbers of the pool. */
 static struct counts count_pool(const struct cluster *cluster, const struct devicepool *pool)
 {
 	const struct devicepool_status *s = &pool->status;

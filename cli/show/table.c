@@ -49,10 +49,10 @@ struct printing {
 	const struct out *out;
 	struct str *to;
 	size_t widths[TABLE_COLUMNS_MAX];
-	bool empty[TABLE_COLUMNS_MAX];  /* nothing stands in it */
-	bool hidden[TABLE_COLUMNS_MAX]; /* for want of room     */
+	bool empty[TABLE_COLUMNS_MAX];  /* all its cells are empty */
+	bool hidden[TABLE_COLUMNS_MAX]; /* for lack of space */
 	size_t last;                    /* the last column that is shown */
-	size_t wrap_at; /* where the last column begins if it is wrapped; 0: it is not, it fits */
+	size_t wrap_at; /* where the last column begins if it is wrapped; 0: it fits */
 };
 
 static bool is_shown(const struct printing *p, size_t column)
@@ -61,7 +61,7 @@ static bool is_shown(const struct printing *p, size_t column)
 	       !p->hidden[column];
 }
 
-/* @len characters of @text, of which the last is an ellipsis. */
+/* Append @len characters: the beginning of @text, and an ellipsis. */
 static void add_cut(const struct printing *p, const char *text, size_t len)
 {
 	const char *ellipsis = p->out->utf8 ? "…" : "...";
@@ -76,7 +76,7 @@ static void add_cut(const struct printing *p, const char *text, size_t len)
 	str_add(p->to, ellipsis);
 }
 
-/* No line ends in blanks. */
+/* End a line, without trailing blanks. */
 static void end_line(struct str *to)
 {
 	while (to->len > 0 && to->buf[to->len - 1] == ' ')
@@ -155,7 +155,7 @@ static size_t total_width(const struct printing *p)
 	return total;
 }
 
-/* Leave out what may be cut and is empty, and cut the others until the table fits. */
+/* Hide empty columns that may be cut, and cut the others, until the table fits. */
 static void fit(struct printing *p)
 {
 	const struct table *table = p->table;

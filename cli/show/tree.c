@@ -15,14 +15,15 @@
 #include "cli/show/out.h"
 #include "cli/show/table.h"
 
-enum { TREE_BRIDGES_MAX = 32 }; /* of one function; further ones are not drawn */
+enum { TREE_BRIDGES_MAX = 32 }; /* of one function; further ones are not shown */
 
 struct tree_roots {
-	const struct cluster_device **items; /* borrowed, in the order in which they are drawn */
+	const struct cluster_device **items; /* borrowed, in the order in which they are printed */
 	size_t len;
 };
 
-/* The bridges that a function is behind, from the root bus down, as far as they are drawn; borrowed. How many. */
+/* The bridges above a function, from the root bus down, up to the number that is shown;
+ * borrowed. Returns their number. */
 static size_t tree_bridges(const struct cluster_device *device, char *const **ret_bridges)
 {
 	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
@@ -34,7 +35,7 @@ static size_t tree_bridges(const struct cluster_device *device, char *const **re
 							  : TREE_BRIDGES_MAX;
 }
 
-/* The step @at on the way from the root bus to @device: a bridge, at last the device; then NULL. */
+/* Step @at of the path from the root bus to @device: a bridge, finally the device, then NULL. */
 static const char *step_of(const struct cluster_device *device, size_t at)
 {
 	char *const *bridges;
@@ -45,7 +46,7 @@ static const char *step_of(const struct cluster_device *device, size_t at)
 	return at == len ? device->address : NULL;
 }
 
-/* In the order of lspci: what is behind a bridge stands where the bridge does. */
+/* The order of lspci: functions behind a bridge are sorted by the bridge's address. */
 static int compare_ways(const void *a, const void *b)
 {
 	const struct cluster_device *x = *(const struct cluster_device *const *)a;
@@ -66,7 +67,7 @@ static int compare_ways(const void *a, const void *b)
 	}
 }
 
-/* What a device stands under that hangs on no other: its root bus, or what it is. The caller frees it. */
+/* The heading above a device without a parent: its root bus, or its type. The caller frees it. */
 static char *tree_branch(const struct cluster_device *device)
 {
 	const char *first = step_of(device, 0);
@@ -83,7 +84,7 @@ static char *tree_branch(const struct cluster_device *device)
 	return xstrdup("mdev, parent not listed");
 }
 
-/* Those of @node; tree_roots_done() frees the list. */
+/* The devices of @node without a parent; tree_roots_done() frees the list. */
 static void tree_roots_find(struct tree_roots *roots, const struct cluster_node *node)
 {
 	*roots = (struct tree_roots){ .items = xcalloc(node->len + 1,
@@ -96,7 +97,7 @@ static void tree_roots_find(struct tree_roots *roots, const struct cluster_node 
 		qsort(roots->items, roots->len, sizeof(struct cluster_device *), compare_ways);
 }
 
-/* The first behind those that stand under the same branch as the one @at. */
+/* The first one after those with the same heading as the one @at. */
 static size_t tree_next_branch(const struct tree_roots *roots, size_t at)
 {
 	auto_free char *branch = tree_branch(roots->items[at]);
@@ -112,7 +113,8 @@ static size_t tree_next_branch(const struct tree_roots *roots, size_t at)
 	return next;
 }
 
-/* The first before @end that is not behind the bridge that is step @level of the one @at, or is that one. */
+/* The first one before @end that is neither step @level of the path of the one @at, nor behind
+ * it. */
 static size_t tree_next_way(const struct tree_roots *roots, size_t at, size_t end, size_t level)
 {
 	const char *bridge = step_of(roots->items[at], level);
@@ -144,7 +146,8 @@ static const struct table_column columns[COLUMNS] = {
 	{ .title = "DESCRIPTION", .least = 12 },
 };
 
-/* The lines to the left of an entry, from the outermost: does each of these levels go on below? */
+/* The lines to the left of an entry, from the outermost: does each of these levels continue
+ * below? */
 struct tree_place {
 	bool goes_on[LEVELS_MAX];
 	size_t depth;
@@ -166,7 +169,7 @@ static void add_art(struct str *to, const struct out *out, const struct tree_pla
 	}
 }
 
-/* A line that is no device, such as a bus or a bridge: its name and nothing else. */
+/* Add a line that is no device, such as a bus or a bridge: only its name. */
 static void add_heading(struct table *table, const struct out *out, const struct tree_place *place,
 			const char *name)
 {
@@ -179,7 +182,7 @@ static void add_heading(struct table *table, const struct out *out, const struct
 		table_add(table, "");
 }
 
-/* Of a node that is not well: "? NotReady for 60m: KubeletNotReady", and what it says behind that. */
+/* The state of a node with a problem: "? NotReady for 60m: KubeletNotReady", and its message. */
 static void add_node_heading(struct table *table, const struct cluster_node *node,
 			     int64_t now_wall_ms)
 {
@@ -199,7 +202,7 @@ static void add_node_heading(struct table *table, const struct cluster_node *nod
 static void add_state(struct table *table, const struct state_verdict *verdict)
 {
 	const struct state_look *look = state_look(verdict->state);
-	/* Of what can be claimed with its group alone, it is said so. */
+	/* A device that can only be claimed with its group shows that. */
 	bool silent = (verdict->state == STATE_CLAIMABLE &&
 		       strcmp(verdict->reason, "GroupShared") != 0) ||
 		      verdict->state == STATE_AVAILABLE || verdict->state == STATE_USED ||
@@ -211,7 +214,7 @@ static void add_state(struct table *table, const struct state_verdict *verdict)
 	table_add_coloured(table, text, look->colour);
 }
 
-/* Whose the claim is: its user, or that there is one. */
+/* The owner of the claim, or that it has none. */
 static const char *claim_text(const struct cluster_device *device)
 {
 	if (!device->claim)
@@ -219,7 +222,7 @@ static const char *claim_text(const struct cluster_device *device)
 	return device->user[0] ? device->user : "(no user)";
 }
 
-/* "12", or "12 (3)" of a group of three functions. */
+/* "12", or "12 (3)" for a group of three functions. */
 static void add_group(struct table *table, const struct cluster_device *device)
 {
 	const struct pcidevice *pci = device->object;
@@ -276,7 +279,7 @@ static void add_part(struct table *table, const struct out *out, const struct tr
 	table_add(table, part->text);
 }
 
-/* What hangs on @device, and what it is divided into. */
+/* Add the devices below @device, and its parts. */
 static void add_children(struct table *table, const struct out *out, struct tree_place *place,
 			 const struct cluster_device *device)
 {
@@ -296,7 +299,7 @@ static void add_children(struct table *table, const struct out *out, struct tree
 	place->depth--;
 }
 
-/* A device and what hangs on it; the cluster bounds how deep that is. */
+/* Add a device and those below it. The cluster limits the depth. */
 static void add_branch(struct table *table, const struct out *out, struct tree_place *place,
 		       const struct cluster_device *device)
 {
@@ -313,8 +316,8 @@ struct drawing {
 	struct tree_roots roots;
 };
 
-/* Those from @begin to @end, which have the first @level steps in common. A bridge is drawn as a device where
- * bridges are listed (the agent's --show-bridges). */
+/* Add the devices from @begin to @end, whose paths begin with the same @level steps. A bridge is
+ * shown as a device if bridges are listed (the agent's --show-bridges). */
 static void add_ways(struct drawing *d, size_t begin, size_t end, size_t level)
 {
 	char *const *bridges;

@@ -1,5 +1,5 @@
 /*
- * tree: a node's devices as a tree: buses, functions, and what hangs on them. Pure.
+ * tree: a node's devices as a tree: buses, functions, and the devices below them. Pure.
  */
 #pragma once
 
@@ -8,7 +8,6 @@
 struct cluster_view;
 struct out;
 
-/* Append the tree of every node of @view, or of the one that is called @node, to out->text, as
- * out->format says. */
+/* Append the tree of every node of @view, or only of @node, to out->text, as out->format says. */
 void tree_print(const struct cluster_view *view, const char *node, int64_t now_wall_ms,
 		struct out *out);

@@ -1,6 +1,6 @@
 /*
- * exec_credential: what is said to and by a program that prints credentials: the ExecCredential of
- * client.authentication.k8s.io, v1 and v1beta1. Pure, but for the CA's file.
+ * exec_credential: the input and output of a credential plugin: the ExecCredential of
+ * client.authentication.k8s.io, v1 and v1beta1. Pure, except that it reads the CA's file.
  */
 #pragma once
 
@@ -11,23 +11,23 @@
 struct err;
 struct kube_config;
 
-/* What it gets in KUBERNETES_EXEC_INFO, for the caller to free. @config has an exec. @interactive: standard
- * input is its own. Errors: a CA that it is to know, and that cannot be read. */
+/* The value of KUBERNETES_EXEC_INFO, for the caller to free. @config has an exec. @interactive:
+ * the plugin gets standard input. Errors: the CA that the plugin is to get cannot be read. */
 int exec_credential_ask(const struct kube_config *config, bool interactive, char **ret_text,
 			struct err *err);
 
-/* What it has printed. */
+/* The credentials that the plugin printed. */
 struct exec_credential {
 	char *token; /* NULL: none */
 	char *cert;  /* PEM; NULL: none; goes with @key */
 	char *key;
-	int64_t expires_ms; /* INT64_MAX: not said */
+	int64_t expires_ms; /* INT64_MAX: not given */
 };
 
-/* Read @text. Errors (ERR_RETRY, -ENOKEY) say what is wrong with it, and quote nothing of it but its apiVersion:
- * there may be secrets in it. On success the caller releases by exec_credential_done(). */
+/* Parse @text. Errors (ERR_RETRY, -ENOKEY) describe what is wrong and quote only its apiVersion,
+ * because it may contain secrets. On success the caller releases with exec_credential_done(). */
 int exec_credential_read(const char *text, size_t len, const char *api_version,
 			 struct exec_credential *ret_credential, struct err *err);
 
-/* Wipes, too. */
+/* Wipes the secrets and frees them. */
 void exec_credential_done(struct exec_credential *credential);

@@ -20,7 +20,7 @@
 enum { READ_BYTES = 64 * 1024 };
 
 struct exec_plugin {
-	struct kube_provider provider; /* first: its functions come back with it */
+	struct kube_provider provider; /* must be first: its functions get a pointer to it */
 	uv_loop_t *loop;
 	const struct kube_config *config;
 	struct exec_plugin_options options;
@@ -28,16 +28,16 @@ struct exec_plugin {
 	bool told;       /* how to install it */
 };
 
-/* One run of the program. It outlives the plugin until libuv has let go of its handles. */
+/* One run of the plugin. It outlives the struct exec_plugin until libuv has closed its handles. */
 struct run {
-	struct exec_plugin *plugin; /* NULL: nobody waits any more */
+	struct exec_plugin *plugin; /* NULL: the request was cancelled */
 	kube_proof_fn *done;
 	void *arg;
 	uv_process_t process;
 	uv_pipe_t pipe;   /* its standard output                    */
-	uv_timer_t timer; /* its time is over, or it never began    */
+	uv_timer_t timer; /* ended by its time limit, or not started */
 	unsigned handles; /* not closed yet                         */
-	bool spawned;     /* or tried to: the process is a handle   */
+	bool spawned;     /* spawned, or tried to: the process is a handle */
 	bool ended;
 	bool eof;
 	int64_t status;
@@ -47,7 +47,7 @@ struct run {
 	char chunk[READ_BYTES];
 };
 
-/* Nothing of a secret stays in memory that is given back; where the text has grown it has moved before. */
+/* Wipe the text before freeing it. Growing it may have left copies. */
 static void wipe(struct str *text)
 {
 	if (text->buf)
@@ -72,7 +72,7 @@ static void close_handle(struct run *run, uv_handle_t *handle)
 	uv_close(handle, on_closed);
 }
 
-/* From here on it is nobody's. */
+/* From here on the run belongs to its handles. */
 static void run_close(struct run *run)
 {
 	if (run->plugin)
@@ -133,7 +133,7 @@ static void finish_if_over(struct run *run)
 		finish(run);
 }
 
-/* Its children may hold the pipe: nothing of them is waited for. */
+/* Do not wait for the end of the pipe: children of the plugin may hold it. */
 static void give_up(struct run *run)
 {
 	run->eof = true;
@@ -223,7 +223,7 @@ static int choose_input(const struct exec_plugin *plugin, bool *ret_interactive,
 	return 0;
 }
 
-/* What it says beside goes where ours goes. */
+/* Its standard error is ours. */
 static int spawn(struct run *run, const char *file, char **words, char **environment,
 		 bool interactive)
 {
@@ -269,7 +269,7 @@ static int spawn_found(struct run *run, const char *file, const char *info, bool
 	if (r < 0)
 		return no_key(err, "it cannot be started: %s", uv_strerror(r));
 	r = uv_read_start((uv_stream_t *)&run->pipe, on_room, on_printed);
-	assert(r == 0); /* a fresh pipe */
+	assert(r == 0); /* a new pipe */
 	return 0;
 }
 
@@ -316,7 +316,7 @@ static void plugin_start(struct kube_provider *provider, kube_proof_fn *done, vo
 	}
 }
 
-/* A program that waits for a person is asked to end; whether it does is not waited for. */
+/* Ask a running plugin to end (SIGTERM), for example one that waits for input. Does not wait for it. */
 static void plugin_stop(struct kube_provider *provider)
 {
 	struct exec_plugin *plugin = (struct exec_plugin *)provider;

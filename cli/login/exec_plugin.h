@@ -1,8 +1,9 @@
 /*
- * exec_plugin: credentials from the program that a kubeconfig names, as kubectl gets them (users[].user.exec).
+ * exec_plugin: credentials from the credential plugin of a kubeconfig, as kubectl gets them
+ * (users[].user.exec).
  *
- * A kube_provider for the client of a program that a person has started; services take no part in this.
- * Owns the child. What it prints is bounded, kept in memory alone, and wiped.
+ * A kube_provider for programs that a user runs; hostdev's services do not use it. Owns the child
+ * process. Its output is limited in size, kept only in memory, and wiped.
  */
 #pragma once
 
@@ -16,8 +17,8 @@ struct uv_loop_s;
 enum { EXEC_PLUGIN_PRINTS_MAX = 1 << 20 };
 
 struct exec_plugin_options {
-	uint64_t wait_ms;               /* how long it may run; 0: as long as it likes      */
-	void (*tell)(const char *text); /* how to install it, when it is not there; or NULL */
+	uint64_t wait_ms;               /* time limit; 0: none */
+	void (*tell)(const char *text); /* how to install it if it is missing; or NULL */
 	int input;                      /* the descriptor that is our standard input        */
 };
 
@@ -25,7 +26,7 @@ struct exec_plugin_options {
 struct exec_plugin *exec_plugin_new(struct uv_loop_s *loop, const struct kube_config *config,
 				    const struct exec_plugin_options *options);
 
-/* What runs is ended. The loop must run once more. Takes NULL, returns NULL. */
+/* Ends a running plugin. The loop must run once more. Takes NULL, returns NULL. */
 struct exec_plugin *exec_plugin_free(struct exec_plugin *plugin);
 
 struct kube_provider *exec_plugin_provider(struct exec_plugin *plugin);

@@ -49,7 +49,8 @@ void exec_environment(const struct kube_exec *exec, char *const *environment, co
 	auto_free char *line = xasprintf("KUBERNETES_EXEC_INFO=%s", info);
 	struct json_strs ours = { 0 };
 
-	/* Of one name the last counts, and what is asked is not the kubeconfig's to say. */
+	/* If a name is given twice, the last one counts. KUBERNETES_EXEC_INFO cannot be set by
+	 * the kubeconfig. */
 	json_strs_add(&ours, line);
 	for (size_t i = exec->env.len; i-- > 0;) {
 		if (!has_name_of(&ours, exec->env.items[i]))

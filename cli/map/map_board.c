@@ -8,13 +8,13 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { CHUNK = 64 * 1024 }; /* bytes of cards in one event, so that the page can draw in between */
+enum { CHUNK = 64 * 1024 }; /* bytes of cards in one event: the page draws between events */
 
 struct map_board {
 	map_board_fn *make;
 	void *arg;
-	struct map *cards;   /* id -> char *, as last told        */
-	struct map *touched; /* id -> the board, for want of a value */
+	struct map *cards;   /* id -> char *, the card as last sent */
+	struct map *touched; /* id -> the board (a set: the value does not matter) */
 };
 
 struct map_board *map_board_new(map_board_fn *make, void *arg)
@@ -83,13 +83,13 @@ static void add_card(struct change *change, const char *card, struct str *out)
 		flush(change, out);
 }
 
-/* An id goes out as JSON: names of objects are plain, but what an API server says is checked nowhere. */
+/* Ids are encoded as JSON, because names from an API server are not checked. */
 static void add_gone(struct change *change, const char *id)
 {
 	json_write_str(&change->gone, NULL, id);
 }
 
-/* True if the card is new or says something else than before. */
+/* True if the card is new or has changed. */
 static bool renew(struct map_board *board, const char *id, struct change *change, struct str *out)
 {
 	auto_free char *card = board->make(board->arg, id);
@@ -140,7 +140,7 @@ static int by_id(const void *a, const void *b)
 	return strcmp(one->id, other->id);
 }
 
-/* In order, so that the page has one node complete after the other. */
+/* Sorted, so that the page gets one node after the other. */
 void map_board_all(const struct map_board *board, struct str *out)
 {
 	auto_free struct told *all = xcalloc(map_len(board->cards) + 1, sizeof(*all));

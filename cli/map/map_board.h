@@ -1,8 +1,8 @@
 /*
- * map_board: the cards that the page shows, by id, as text, and what has changed of them.
+ * map_board: the page's cards by id, as text, and the changes that have not been sent yet.
  *
- * Changes are only noted until somebody asks for them: however often an object changes in between, its
- * card is made once, and not told if it says the same as before.
+ * A change only marks a card. The card is made when the changes are sent: once, however often its
+ * object has changed, and it is not sent if the text is the same.
  */
 #pragma once
 
@@ -12,23 +12,24 @@
 struct map_board;
 struct str;
 
-/* The card of @id as one line of JSON, which the caller frees; NULL: there is none (any more). */
+/* The card of @id as one line of JSON, which the caller frees; NULL: it does not exist (any
+ * more). */
 typedef char *map_board_fn(void *arg, const char *id);
 
 struct map_board *map_board_new(map_board_fn *make, void *arg);
 /* Takes NULL, returns NULL. */
 struct map_board *map_board_free(struct map_board *board);
 
-/* The card of @id is to be made anew. */
+/* Mark the card of @id as changed. */
 void map_board_touch(struct map_board *board, const char *id);
 
-/* Is there anything to be made anew? */
+/* Is any card marked? */
 bool map_board_touched(const struct map_board *board);
 
-/* Append what has changed since the last time, as server-sent events "change". False: nothing has. */
+/* Append the changes since the last call as server-sent events "change". False: there are none. */
 bool map_board_take(struct map_board *board, struct str *out);
 
-/* Append all cards, as the changes that make them of nothing. */
+/* Append all cards, as changes for a page that has none. */
 void map_board_all(const struct map_board *board, struct str *out);
 
 size_t map_board_len(const struct map_board *board);

@@ -223,7 +223,7 @@ char *map_card_mdev(const char *id, const struct mediateddevice *device,
 
 /* --- what cards are divided into --------------------------------------------------------------- */
 
-/* It has no address of its own: what it is stands in its place. */
+/* It has no address, so its type is shown there. */
 static void part_card(struct str *out, const struct part *part, const struct api_meta *meta,
 		      const struct api_conditions *conditions)
 {
@@ -289,7 +289,7 @@ char *map_card_node(const char *id, const struct node *node, const struct node_f
 	return end(&out);
 }
 
-/* Events of a device and of its claim, which has the same name, belong to its card. */
+/* Events of a device, and of its claim, which has the same name, are shown on the device's card. */
 static const char *const abouts[][2] = {
 	{ "PCIDevice", "pci" },        { "PCIDeviceClaim", "pci" },  { "USBDevice", "usb" },
 	{ "USBDeviceClaim", "usb" },   { "MediatedDevice", "mdev" }, { "VGPUDevice", "vgpu" },

@@ -1,10 +1,10 @@
 /*
- * map_card: what the page shows of one device, node or event, as one line of JSON. Pure.
+ * map_card: the card of one device, node or event, as one line of JSON. Pure.
  *
- * The page knows no kinds: a card says where it belongs (node, address, on), how it is (state), what
- * stands on it (text, driver, ...), and what the details are (facts, conditions, claim, pods).
- * Every function takes borrowed objects and gives text for the caller to free, without a line break. @fault
- * is what is wrong with the node, NULL: nothing.
+ * The page does not know kinds: a card has its place (node, address, on), its state, its texts
+ * (text, driver, ...), and its details (facts, conditions, claim, pods). Every function borrows the
+ * objects and returns text without a line break, which the caller frees. @fault is that of the
+ * node; NULL: none.
  */
 #pragma once
 
@@ -29,8 +29,8 @@ char *map_card_usb(const char *id, const struct usbdevice *device,
 		   const struct usbdeviceclaim *claim, const struct node_fault *fault);
 char *map_card_mdev(const char *id, const struct mediateddevice *device,
 		    const struct node_fault *fault);
-/* Of what a card is divided into (cli/model/part.h); NULL: there is none, and nobody wants one. @function is the virtual
- * function of the vGPU, NULL: not known. */
+/* The card of a part of a device (cli/model/part.h); NULL: it does not exist, and no object asks
+ * for it. @function is the virtual function of the vGPU; NULL: not known. */
 char *map_card_vgpu(const char *id, const struct vgpudevice *vgpu, const struct pcidevice *function,
 		    const struct node_fault *fault);
 char *map_card_mig(const char *id, const struct migconfiguration *mig,

@@ -17,7 +17,7 @@
 #include "cli/map/map_view.h"
 #include "kube/clock.h"
 
-/* The user's own folder for such files, if he has one that nobody else looks into. */
+/* The user's runtime folder, if it exists and only the user can read it. */
 static const char *private_folder(void)
 {
 	const char *folder = getenv("XDG_RUNTIME_DIR");
@@ -29,8 +29,9 @@ static const char *private_folder(void)
 	return "/tmp";
 }
 
-/* A file that only its owner reads and that leads to @address, whose token must not be on command lines: every
- * user sees those. The caller unlinks and frees; NULL: it cannot be written. */
+/* Write a file that only its owner can read and that redirects to @address. The address has the
+ * token, which must not be on a command line that other users see. The caller unlinks and frees;
+ * NULL: it cannot be written. */
 static char *write_redirect(const char *address)
 {
 	static const char suffix[] = ".html";
@@ -52,7 +53,7 @@ static char *write_redirect(const char *address)
 	return NULL;
 }
 
-/* The desktop's way to open a file; it ends by itself, and what it says is its own. */
+/* Start the desktop's program that opens a file. It ends by itself; its output is ignored. */
 static void open_browser(const char *file)
 {
 	char opener[] = "xdg-open";
@@ -71,7 +72,7 @@ static void say_line(const char *line)
 	command_note("%s", line);
 }
 
-/* The port is all that is chosen here of an address to listen on. */
+/* Only the port of the address can be chosen. */
 static int fail(const struct command_run *run, int r, struct err *err)
 {
 	if (r == -EADDRINUSE)
@@ -82,7 +83,7 @@ static int fail(const struct command_run *run, int r, struct err *err)
 	return command_fail(run, err);
 }
 
-/* Until a signal comes, which is how it is meant to end. */
+/* Run until a signal, which is the usual end. */
 static int serve(struct command_run *run, struct session *session, struct clock *clock)
 {
 	struct map_view_options options = {
@@ -128,7 +129,7 @@ static int run_map(struct command_run *run)
 
 	if (!session)
 		return COMMAND_FAILED;
-	/* What goes wrong with a watch is told on the page, and in words of its own (map_trouble.h). */
+	/* Errors of watches are shown on the page, in its own words (map_trouble.h). */
 	log_set_level(LOG_ERROR);
 	session_catch_signals(session);
 	clock = clock_new(session_loop(session));

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Nothing is loaded from elsewhere, no script or style but the files', nobody frames the page, and no
- * address of it is told to others or kept. Without CORS headers no other origin may read an answer. */
+/* Load nothing from other sites, run only our script and style, forbid frames, and neither send
+ * nor store the address. Without CORS headers, pages of other origins cannot read an answer. */
 const struct map_header map_guard_headers[] = {
 	{ "Content-Security-Policy",
 	  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -33,7 +33,7 @@ static bool is_ours(const struct map_guard *guard, const char *host)
 		(void)snprintf(ours, sizeof(ours), "%s:%u", names[i], guard->port);
 		if (strcasecmp(host, ours) == 0)
 			return true;
-		/* Browsers leave out the port of http. */
+		/* Browsers omit port 80. */
 		if (guard->port == 80 && strcasecmp(host, names[i]) == 0)
 			return true;
 	}

@@ -1,8 +1,9 @@
 /*
- * map_guard: which requests are answered, and with what. Pure.
+ * map_guard: decides which requests are answered. Pure.
  *
- * A request is for us by its Host: a page of another site whose name was made to point to 127.0.0.1
- * (DNS rebinding) sends that site's name. Then it must be a GET, and its path must begin with the token.
+ * The Host header must be ours: a page of another site whose name points to 127.0.0.1 (DNS
+ * rebinding) sends the name of that site. The method must be GET, and the path must begin with the
+ * token.
  */
 #pragma once
 
@@ -20,9 +21,9 @@ struct map_request {
 };
 
 struct map_verdict {
-	unsigned status;  /* HTTP's; 200: answer it                                         */
-	const char *page; /* with 200: the path behind the token, "" for the page itself    */
-	const char *why;  /* without: one line for a person                                 */
+	unsigned status;  /* of HTTP; 200: answer it */
+	const char *page; /* with 200: the path after the token, "" for the page itself */
+	const char *why;  /* otherwise: one line for people */
 };
 
 struct map_verdict map_guard_judge(const struct map_guard *guard,
@@ -33,5 +34,5 @@ struct map_header {
 	const char *value;
 };
 
-/* What every answer carries, refusals too; ends in {0}. */
+/* The headers of every answer, refusals included; {0} ends the list. */
 extern const struct map_header map_guard_headers[];

@@ -1,4 +1,4 @@
-/* map_reply: answers with the headers that every one of them carries (map_guard.h). */
+/* map_reply: answers with the headers of map_guard.h. */
 #pragma once
 
 #include <microhttpd.h>
@@ -13,6 +13,6 @@ enum MHD_Result map_reply(struct MHD_Connection *connection, unsigned status, co
 enum MHD_Result map_reply_copy(struct MHD_Connection *connection, unsigned status, const char *type,
 			       const void *data, size_t len);
 
-/* Queue the refusal that @verdict is. */
+/* Queue the refusal of @verdict. */
 enum MHD_Result map_reply_refuse(struct MHD_Connection *connection,
 				 const struct map_verdict *verdict);

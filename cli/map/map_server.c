@@ -18,7 +18,7 @@
 #include "kube/listen.h"
 
 struct map_file {
-	const char *path; /* behind the token */
+	const char *path; /* after the token */
 	const char *type; /* content type     */
 	const unsigned char *data;
 	size_t len;
@@ -34,7 +34,7 @@ static const struct map_file files[] = {
 	{ "icon.svg", "image/svg+xml", icon_svg, sizeof(icon_svg) },
 };
 
-/* NULL: there is none such. */
+/* NULL: there is no such file. */
 static const struct map_file *map_page_file(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
@@ -45,13 +45,14 @@ static const struct map_file *map_page_file(const char *path)
 }
 
 enum {
-	MAP_STRANGERS_MAX = 32, /* connections without the token          */
-	MAP_STRANGER_S = 5,     /* that such a one may say nothing        */
-	MAP_FRIEND_S = 30,      /* and one that has shown it              */
+	MAP_STRANGERS_MAX = 32, /* of connections that have not sent the token */
+	MAP_STRANGER_S = 5,     /* that such a connection may be idle */
+	MAP_FRIEND_S = 30,      /* that one with the token may be idle */
 	MAP_CONNECTIONS_MAX = 256,
 };
 
-/* The daemon's MHD_OPTION_NOTIFY_CONNECTION; @arg: the struct callers of the strangers. */
+/* The daemon's MHD_OPTION_NOTIFY_CONNECTION. @arg: the struct callers of connections without the
+ * token. */
 static void map_callers_notify(void *arg, struct MHD_Connection *connection, void **socket_context,
 			       enum MHD_ConnectionNotificationCode what)
 {
@@ -65,7 +66,7 @@ static void map_callers_notify(void *arg, struct MHD_Connection *connection, voi
 	*socket_context = NULL;
 }
 
-/* Who has sent a request with the token is none of the strangers any more. */
+/* A connection that has sent the token no longer counts among those without it. */
 static void map_callers_admit(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
@@ -76,7 +77,7 @@ static void map_callers_admit(struct MHD_Connection *connection)
 					(unsigned)MAP_FRIEND_S);
 }
 
-enum { CONNECTION_MEMORY = 64 * 1024 }; /* of which a stream's block is a half */
+enum { CONNECTION_MEMORY = 64 * 1024 }; /* twice the block of a stream */
 
 struct map_server {
 	struct http_loop http;
@@ -137,8 +138,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	(void)version;
 	(void)upload;
 	http_loop_progress(&server->http);
-	/* Called once for the head and again for each piece of a body, which is of no interest. Anything
-	 * but a GET is refused before it has sent one. */
+	/* Called once for the head, and again for each piece of a body, which is ignored.
+	 * Anything but a GET is refused before it can send one. */
 	if (!*state && strcmp(method, "GET") == 0) {
 		*state = server;
 		return MHD_YES;
@@ -150,7 +151,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	return answer(server, connection, &request);
 }
 
-/* Takes @fd over, also on error. */
+/* Takes ownership of @fd, also on error. */
 static int start_daemon(struct map_server *server, struct uv_loop_s *loop, int fd, struct err *err)
 {
 	struct MHD_Daemon *daemon = MHD_start_daemon(

@@ -1,4 +1,4 @@
-/* map_state: the state of a device as the page names it: that of `kubectl hostdev tree`, in one word. */
+/* map_state: the page's name of a device's state, which is that of `kubectl hostdev tree`. */
 #pragma once
 
 #include "cli/model/state.h"

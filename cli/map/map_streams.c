@@ -14,8 +14,8 @@ struct map_stream {
 	struct map_stream *next;
 	struct MHD_Connection *connection;
 	struct str text;
-	size_t sent; /* bytes of it */
-	size_t max;  /* that may wait */
+	size_t sent; /* bytes */
+	size_t max;  /* waiting to be sent */
 	bool suspended;
 	bool ended;
 };
@@ -28,7 +28,7 @@ static void wake(struct map_stream *stream)
 	MHD_resume_connection(stream->connection);
 }
 
-/* The daemon asks for more. */
+/* The daemon's callback that asks for more bytes. */
 static ssize_t on_read(void *arg, uint64_t at, char *buf, size_t max)
 {
 	struct map_stream *stream = arg;
@@ -47,7 +47,7 @@ static ssize_t on_read(void *arg, uint64_t at, char *buf, size_t max)
 	memcpy(buf, stream->text.buf + stream->sent, len);
 	stream->sent += len;
 	if (stream->sent == stream->text.len) {
-		str_done(&stream->text); /* the beginning is large, what follows is small */
+		str_done(&stream->text); /* the first events are large, later ones small */
 		stream->sent = 0;
 	}
 	return (ssize_t)len;

@@ -1,8 +1,8 @@
 /*
- * map_streams: the pages that listen: one endless answer of server-sent events each.
+ * map_streams: the connected pages: for each an endless answer of server-sent events.
  *
- * A stream is suspended in the HTTP daemon while there is nothing to send. One that takes too little of
- * what it is sent is ended, and its page comes again for all of it.
+ * A stream without events to send is suspended in the HTTP daemon. A stream that is read too slowly
+ * is ended; its page connects again and gets everything.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 enum {
 	MAP_STREAMS_MAX = 16,
-	MAP_STREAM_BACKLOG_MAX = 8 * 1024 * 1024, /* beyond what it began with */
+	MAP_STREAM_BACKLOG_MAX = 8 * 1024 * 1024, /* beyond the first events */
 };
 
 struct map_stream;
@@ -23,13 +23,13 @@ struct map_streams {
 	size_t len;
 };
 
-/* Answer with a new stream that begins with the @len bytes at @text, which are copied. The caller has
- * seen that there are less than MAP_STREAMS_MAX. */
+/* Answer with a new stream that starts with the @len bytes at @text, which are copied. The
+ * caller has checked that there are fewer than MAP_STREAMS_MAX. */
 enum MHD_Result map_streams_open(struct map_streams *streams, struct MHD_Connection *connection,
 				 const char *text, size_t len);
 
-/* Send to all. Not from within the daemon's callbacks. */
+/* Send to all streams. Do not call it from the daemon's callbacks. */
 void map_streams_send(struct map_streams *streams, const char *text, size_t len);
 
-/* End all: the daemon may be stopped then, and releases them. */
+/* End all streams. Then the daemon may be stopped, which releases them. */
 void map_streams_end(struct map_streams *streams);

@@ -11,7 +11,7 @@ int map_token_make(char ret_token[MAP_TOKEN_SIZE], struct err *err)
 	static const char digits[] = "0123456789abcdef";
 	unsigned char bytes[MAP_TOKEN_LEN / 2];
 
-	/* Up to 256 bytes come whole or not at all (getrandom(2)). */
+	/* getrandom(2) returns up to 256 bytes completely or not at all. */
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return err_set(err, ERR_RETRY, -errno, "get random bytes for the address: %s",
 			       strerror(errno));
@@ -25,7 +25,7 @@ int map_token_make(char ret_token[MAP_TOKEN_SIZE], struct err *err)
 
 bool map_token_is(const char token[MAP_TOKEN_SIZE], const char *text, size_t len)
 {
-	volatile unsigned char differ = 0; /* or a compiler may leave the loop early */
+	volatile unsigned char differ = 0; /* volatile: a compiler must not end the loop early */
 
 	if (len != MAP_TOKEN_LEN)
 		return false;

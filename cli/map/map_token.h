@@ -1,8 +1,8 @@
 /*
  * map_token: the secret in the address of the page.
  *
- * Who does not know it gets nothing: other users of this machine and pages of other origins can reach
- * the port, but not guess 128 random bits.
+ * Without it, a request gets nothing: other users of this machine and pages of other origins can
+ * reach the port, but cannot guess 128 random bits.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ struct err;
 
 enum { MAP_TOKEN_LEN = 32, MAP_TOKEN_SIZE = MAP_TOKEN_LEN + 1 };
 
-/* A new one, in hexadecimal and terminated. Fails only where the kernel has no randomness. */
+/* Make a token: hexadecimal, terminated. Fails only if the kernel has no randomness. */
 int map_token_make(char ret_token[MAP_TOKEN_SIZE], struct err *err);
 
 /* Are the @len bytes at @text the token? Takes the same time wherever they differ. */

@@ -42,7 +42,7 @@ const char *map_trouble_text(const char *kind, const char *error)
 	return rest ? rest : error;
 }
 
-/* What is forbidden is one line, whichever kinds it names. */
+/* All kinds that are forbidden share one line. */
 static bool is_forbidden(const char *text)
 {
 	return skip(text, "403 ") != NULL;
@@ -63,7 +63,7 @@ static void add_reason(struct str *line, const char *said)
 		str_addf(line, ": %s", said);
 }
 
-/* True if there is some now, or was some before. */
+/* True if there is an error now, or was one before. */
 static bool look(struct map_trouble *trouble, bool *had)
 {
 	const char *text = map_trouble_text(trouble->kind, trouble->error);

@@ -15,9 +15,9 @@
 #include "kube/informer.h"
 
 enum {
-	CHANGES_MS = 250, /* changes are told this long after the first of them     */
-	BEAT_MS = 5000,   /* pages hear something this often, and know that we live */
-	HURRY_BEATS = 3,  /* what has not been read by then is not waited for       */
+	CHANGES_MS = 250, /* time from the first change until changes are sent */
+	BEAT_MS = 5000,   /* time between events that show that the server is alive */
+	HURRY_BEATS = 3,  /* then cards are sent although kinds are unread */
 };
 
 struct map_view {
@@ -27,7 +27,7 @@ struct map_view {
 	struct map_server *server;
 	struct clock_timer *changes;
 	struct clock_timer *beat;
-	struct str told; /* the last beat */
+	struct str told; /* the last heartbeat */
 	bool waiting;    /* for @changes */
 	unsigned beats;
 };
@@ -48,7 +48,7 @@ static void add_beat(const struct map_view *view, struct str *out)
 	str_addf(out, "event: beat\ndata: %s\n\n", str_cstr(&json));
 }
 
-/* True if it says something else than the last one. */
+/* True if it differs from the last one. */
 static bool take_beat(struct map_view *view, struct str *out)
 {
 	size_t start = out->len;
@@ -61,7 +61,7 @@ static bool take_beat(struct map_view *view, struct str *out)
 	return other;
 }
 
-/* Without a page that listens, too: the next one gets cards that are made already. */
+/* Also without a connected page, so that the next one gets finished cards. */
 static void on_changes(void *arg)
 {
 	struct map_view *view = arg;
@@ -99,7 +99,7 @@ static void on_beat(void *arg)
 	clock_timer_start(view->options.clock, view->beat, BEAT_MS);
 }
 
-/* All there is; what the page had from an earlier stream and is not told by "end", is gone. */
+/* Send all cards. Cards of an earlier stream that are not sent before "end" are gone. */
 static void greet(void *arg, struct str *out)
 {
 	const struct map_view *view = arg;

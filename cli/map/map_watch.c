@@ -43,7 +43,7 @@ enum map_kind {
 	MAP_KINDS
 };
 
-/* A card's id is the prefix, "/" and the name; a claim is told on the card of its device. */
+/* The id of a card: prefix, "/" and name. A claim is shown on the card of its device. */
 struct map_kind_row {
 	const struct api_kind *kind;
 	const char *prefix;
@@ -61,13 +61,13 @@ const struct map_kind_row map_kinds[MAP_KINDS] = {
 	[MAP_VGPU] = { &vgpudevice_kind, "vgpu", NULL },
 	[MAP_MIG] = { &migconfiguration_kind, "mig", NULL },
 	[MAP_NODE] = { &node_kind, "node", NULL },
-	/* Of all the events of a cluster only those about devices. */
+	/* Watch only events about devices. */
 	[MAP_EVENT_DEVICE] = { &event_kind, "event",
 			       "involvedObject.apiVersion=devices.harvesterhci.io/v1beta1" },
 	[MAP_EVENT_OWN] = { &event_kind, "event", "involvedObject.apiVersion=hostdev.io/v1alpha1" },
 };
 
-/* What the object says itself; may be NULL. */
+/* The node in the object; may be NULL. */
 static const char *said_node_of(enum map_kind what, const void *object)
 {
 	switch (what) {
@@ -95,7 +95,7 @@ static const char *said_node_of(enum map_kind what, const void *object)
 	return NULL;
 }
 
-/* The node that @object is of, or is; "" if it does not say. */
+/* The node of @object, or that it is; "" if not known. */
 static const char *map_kind_node(enum map_kind what, const void *object)
 {
 	const char *node = map_card_node_name(said_node_of(what, object), object);
@@ -103,7 +103,8 @@ static const char *map_kind_node(enum map_kind what, const void *object)
 	return node ? node : "";
 }
 
-/* In the order in which they count. Of a Node that was read only the last is of interest. */
+/* Sources of a node's fault, by precedence. For a Node that has been read, only the last one
+ * counts. */
 static const char *const told[][2] = {
 	{ "NodeGone", "a claim says that the cluster has no such node" },
 	{ "NodeNotReady", "a claim says that the node is not Ready" },
@@ -111,11 +112,11 @@ static const char *const told[][2] = {
 };
 enum { TOLD = ARRAY_LEN(told) };
 
-/* What is wrong with the nodes, for the cards of their devices (cli/model/node_fault.h): by the informer of Nodes, which
- * is borrowed, and by what is told of claims. */
+/* The faults of nodes, for the cards of their devices (cli/model/node_fault.h): by the informer
+ * of Nodes, which is borrowed, and by the conditions of claims. */
 struct map_nodes {
 	const struct informer *nodes;
-	struct map *counts; /* node -> size_t[TOLD]: how many claims say so */
+	struct map *counts; /* node -> size_t[TOLD]: the number of claims that say so */
 };
 
 /* @informer: of kind node_kind. */
@@ -143,7 +144,7 @@ static struct map_nodes *map_nodes_free(struct map_nodes *nodes)
 	return NULL;
 }
 
-/* Have Nodes been read? Else nothing is known of them but by claims. */
+/* Have Nodes been read? If not, only claims show faults. */
 static bool map_nodes_known(const struct map_nodes *nodes)
 {
 	return informer_synced(nodes->nodes) && informer_installed(nodes->nodes);
@@ -155,8 +156,8 @@ static void count(size_t *number, int sign)
 	*number = sign > 0 ? *number + 1 : *number - 1;
 }
 
-/* One more claim of @node says by its NodeReachable that its node is not well (@sign 1), or one less (-1). Reasons
- * that are none of a node's faults are not counted. */
+/* Count a claim of @node whose NodeReachable shows a fault (@sign 1), or remove it from the
+ * count (-1). Reasons that are no fault of a node are ignored. */
 static void map_nodes_tell(struct map_nodes *nodes, const char *node, const char *reason, int sign)
 {
 	size_t *counts = map_get(nodes->counts, node);
@@ -171,7 +172,7 @@ static void map_nodes_tell(struct map_nodes *nodes, const char *node, const char
 	}
 }
 
-/* An unreadable Node is there, and nobody can say that it is not well. */
+/* A Node that cannot be decoded exists, and no fault of it is known. */
 static struct node_fault node_fault_of(const struct entry *entry)
 {
 	if (entry && !entry->object)
@@ -179,7 +180,7 @@ static struct node_fault node_fault_of(const struct entry *entry)
 	return node_judge(entry ? entry->object : NULL);
 }
 
-/* What is wrong with @node; its reason is NULL: nothing that is known of. */
+/* The fault of @node; its reason is NULL if none is known. */
 static struct node_fault map_nodes_fault(const struct map_nodes *nodes, const char *node)
 {
 	bool known = map_nodes_known(nodes);
@@ -200,7 +201,7 @@ static bool same(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Does a Node that was @before (NULL: not there) have another fault @after? */
+/* Has the fault of a Node changed between @before (NULL: it did not exist) and @after? */
 static bool map_nodes_differ(const struct entry *before, const struct entry *after)
 {
 	struct node_fault was = node_fault_of(before);
@@ -217,7 +218,7 @@ struct map_watch {
 		struct api_kind kind;
 		struct informer *informer;
 	} kinds[MAP_KINDS];
-	struct map_trouble troubles[MAP_EVENT_OWN]; /* events are told of once */
+	struct map_trouble troubles[MAP_EVENT_OWN]; /* both kinds of events share one */
 	struct map_board *board;
 	struct map_nodes *nodes;
 	void (*changed)(void *arg);
@@ -232,7 +233,7 @@ static const void *object(const struct map_watch *watch, enum map_kind what, con
 
 /* --- cards -------------------------------------------------------------------------------------- */
 
-/* A card on the way. */
+/* A card that is being made. */
 struct making {
 	const struct map_watch *watch;
 	const char *id;
@@ -242,7 +243,7 @@ struct making {
 
 typedef char *make_fn(struct making *making);
 
-/* What is wrong with the node of @object; NULL: nothing. Borrowed from @making. */
+/* The fault of the node of @object; NULL: none. Borrowed from @making. */
 static const struct node_fault *fault_of(struct making *making, enum map_kind what,
 					 const void *object)
 {
@@ -269,7 +270,8 @@ static bool is_on(const struct usbdevice *usb, const struct pcidevice *controlle
 	       strcmp(address, controller->status.address) == 0;
 }
 
-/* Of what the page reads, what has a claim of @device refused; what divides network cards it does not read. */
+/* Why a claim of @device is refused, as far as the page reads the objects. It does not read
+ * those that divide network cards. */
 static enum state_conflict conflict_of(const struct map_watch *watch,
 				       const struct pcidevice *device)
 {
@@ -323,7 +325,7 @@ static char *make_mdev(struct making *making)
 		      : NULL;
 }
 
-/* It has the name of its virtual function. */
+/* A vGPU's object has the name of its virtual function. */
 static char *make_vgpu(struct making *making)
 {
 	const struct vgpudevice *vgpu = object(making->watch, MAP_VGPU, making->name);
@@ -389,7 +391,7 @@ static void touch(struct map_watch *watch, enum map_kind what, const char *name)
 	watch->changed(watch->arg);
 }
 
-/* All of a kind, or of these those of @node. */
+/* Mark all cards of a kind, or only those of @node. */
 static void touch_all(struct map_watch *watch, enum map_kind what, const char *node)
 {
 	const struct store *store = informer_store(watch->kinds[what].informer);
@@ -403,7 +405,7 @@ static void touch_all(struct map_watch *watch, enum map_kind what, const char *n
 	}
 }
 
-/* What stands on the card of @node, and on those of its devices (NULL: of all), may be another. */
+/* Mark the card of @node and those of its devices (NULL: of all nodes). */
 static void touch_node(struct map_watch *watch, const char *node)
 {
 	for (enum map_kind what = MAP_PCI; what <= MAP_MIG; what++)
@@ -412,7 +414,7 @@ static void touch_node(struct map_watch *watch, const char *node)
 		touch(watch, MAP_NODE, node);
 }
 
-/* The claims of a node say whether its agent runs, for all of its devices. */
+/* A claim of a node shows whether the node's agent runs, which concerns all its devices. */
 static void hear_claim(struct map_watch *watch, enum map_kind what, const struct entry *entry,
 		       int sign)
 {
@@ -431,7 +433,7 @@ static void hear_claim(struct map_watch *watch, enum map_kind what, const struct
 	touch_node(watch, map_kind_node(what, object));
 }
 
-/* It cannot be claimed while USB devices on it are. */
+/* The controller cannot be claimed while USB devices behind it are. */
 static void touch_controller(struct map_watch *watch, const struct usbdevice *usb)
 {
 	auto_free char *name = NULL;
@@ -465,7 +467,7 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 		touch_node(watch, name);
 }
 
-/* What has waited for this kind. */
+/* Mark the cards that waited for this kind. */
 static void on_synced(void *arg)
 {
 	struct kind *kind = arg;
@@ -476,7 +478,7 @@ static void on_synced(void *arg)
 		if (strcmp(map_kinds[what].prefix, map_kinds[kind->what].prefix) == 0)
 			touch_all(kind->watch, what, NULL);
 	}
-	kind->watch->changed(kind->watch->arg); /* that it has been read */
+	kind->watch->changed(kind->watch->arg); /* the kind has been read */
 }
 
 void map_watch_hurry(struct map_watch *watch)
@@ -539,7 +541,8 @@ struct map_board *map_watch_board(struct map_watch *watch)
 	return watch->board;
 }
 
-/* Most clusters lack some kinds, which is no trouble; those of devices are what the map is for. */
+/* Most clusters do not have all kinds, which is no error. Without the kinds of devices, the map
+ * is useless. */
 static const char *error_of(const struct kind *kind)
 {
 	bool optional = kind->what != MAP_PCI && kind->what != MAP_USB;
@@ -565,7 +568,7 @@ void map_watch_tell(const struct map_watch *watch, struct str *out)
 		const struct kind *kind = &watch->kinds[i];
 
 		if (i == MAP_EVENT_OWN)
-			continue; /* the other one tells for both */
+			continue; /* the other kind reports for both */
 		json_write_open(out, kind->kind.plural, '{');
 		json_write_bool(out, "read", informer_synced(kind->informer));
 		json_write_bool(out, "installed", informer_installed(kind->informer));

@@ -1,8 +1,8 @@
 /*
- * map_watch: the informers of what the page shows, and the cards that come of them.
+ * map_watch: the informers of the map, and the cards made from their objects.
  *
- * Reads only. A kind that the cluster does not have, or that the caller may not read, is missing from
- * the page, which is told so.
+ * Only reads. Kinds that the cluster does not have, or that the caller may not read, are missing on
+ * the page, which shows that.
  */
 #pragma once
 
@@ -13,21 +13,21 @@ struct map_board;
 struct map_watch;
 struct str;
 
-/* @changed is called when cards have to be made anew; not before this has returned. */
+/* @changed is called when cards have changed, but not before this function has returned. */
 struct map_watch *map_watch_new(const struct informer_deps *deps, void (*changed)(void *arg),
 				void *arg);
 /* Takes NULL, returns NULL. */
 struct map_watch *map_watch_free(struct map_watch *watch);
 
-/* A device is shown once its claim would be known, too, and a claim once its device would, so that none
- * is taken for free, or for missing, which is only not read yet. After this they are not waited for: what
- * cannot be read would keep the rest from the page. */
+/* A device is shown when its claims have been read, and a claim when its devices have been read,
+ * so that nothing appears as claimable or missing only because it has not been read yet. After
+ * this call they are shown anyway: a kind that cannot be read must not hide the rest. */
 void map_watch_hurry(struct map_watch *watch);
 
 struct map_board *map_watch_board(struct map_watch *watch);
 
-/* Say what cannot be read and why, once for each change (map_trouble.h). */
+/* Print what cannot be read and why, once for each change (map_trouble.h). */
 void map_watch_say(struct map_watch *watch, void (*say)(const char *line));
 
-/* Append the member "kinds" of a JSON object: how far the watch of each kind is. */
+/* Append the member "kinds" of a JSON object: the state of the watch of each kind. */
 void map_watch_tell(const struct map_watch *watch, struct str *out);

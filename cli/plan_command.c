@@ -157,6 +157,19 @@ static void add_verdict(const struct state_verdict *verdict, struct str *to)
 	str_add_char(to, '\n');
 }
 
+static const char *result_text(const struct rehearsal *rehearsal, bool waits)
+{
+	if (rehearsal->unchanged)
+		return unchanged;
+	if (waits)
+		return "would be accepted, but not carried out now";
+	if (rehearsal->accepted)
+		return "would be accepted";
+	if (rehearsal->unknown)
+		return "could not be checked";
+	return rehearsal->waits ? "would wait" : "would be refused";
+}
+
 static void print_text(const struct rehearsal *rehearsal, bool release, struct out *out)
 {
 	const struct cluster_device *device = rehearsal->device;
@@ -168,12 +181,7 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 	out_text(to, device->name);
 	str_add(to, ": ");
 	out_colour(out, to, waits ? COLOUR_YELLOW : good ? COLOUR_GREEN : COLOUR_RED);
-	str_add(to, rehearsal->unchanged ? unchanged
-		    : waits              ? "would be accepted, but not carried out now"
-		    : good               ? "would be accepted"
-		    : rehearsal->unknown ? "could not be checked"
-		    : rehearsal->waits   ? "would wait"
-					 : "would be refused");
+	str_add(to, result_text(rehearsal, waits));
 	out_colour(out, to, COLOUR_NONE);
 	str_add_char(to, '\n');
 	if (rehearsal->why) {

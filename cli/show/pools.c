@@ -12,26 +12,27 @@
 #include "cli/show/out.h"
 #include "cli/show/table.h"
 
+/* What add_counts() adds. */
+/* clang-format off */
+#define COUNT_COLUMNS \
+	{ .title = "DEVICES" }, \
+	{ .title = "CLAIMABLE" }, \
+	{ .title = "CLAIMED" }, \
+	{ .title = "HEALTHY", .wide = true }, \
+	{ .title = "ALLOCATED" }, \
+	{ .title = "AVAILABLE" }
+/* clang-format on */
+
 static const struct table_column columns[] = {
 	{ .title = "RESOURCE", .least = TABLE_NAME_LEAST },
-	{ .title = "DEVICES" },
-	{ .title = "CLAIMABLE" },
-	{ .title = "CLAIMED" },
-	{ .title = "HEALTHY", .wide = true },
-	{ .title = "ALLOCATED" },
-	{ .title = "AVAILABLE" },
+	COUNT_COLUMNS,
 	{ .title = "NODES", .wide = true },
 };
 
 static const struct table_column node_columns[] = {
 	{ .title = "RESOURCE", .least = TABLE_NAME_LEAST },
 	{ .title = "NODE", .least = TABLE_NAME_LEAST },
-	{ .title = "DEVICES" },
-	{ .title = "CLAIMABLE" },
-	{ .title = "CLAIMED" },
-	{ .title = "HEALTHY", .wide = true },
-	{ .title = "ALLOCATED" },
-	{ .title = "AVAILABLE" },
+	COUNT_COLUMNS,
 	{ .title = "NODE IS", .least = TABLE_NAME_LEAST },
 };
 

@@ -208,7 +208,8 @@ static struct distance_case {
 	{ "a letter less", "clam", "claim", 1 },
 	{ "two letters changed, one more", "relaesed", "release", 3 },
 	{ "nothing in common", "top", "claim", 5 },
-	{ "too long for a name", "claim", "a-name-that-is-longer-than-names-of-flags-are", SIZE_MAX },
+	{ "too long for a name", "claim", "a-name-that-is-longer-than-names-of-flags-are",
+	  SIZE_MAX },
 };
 
 static void distance_is(void **state)

@@ -37,7 +37,7 @@ static inline void *array_room_(void *items, size_t len, size_t *cap, size_t siz
 		&(a)->items[(a)->len++];                                                        \
 	})
 
-/* Release the storage; what the items own is the caller's to release first. */
+/* Release the storage; the caller must release what the items own before. */
 #define array_done(a)                    \
 	do {                             \
 		free((a)->items);        \

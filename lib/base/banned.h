@@ -1,8 +1,8 @@
 /*
- * banned: calls that do not compile in this project. Included by the compiler ahead of every file.
+ * banned: calls that do not compile in this project. The compiler includes this before every file.
  *
- * The unbounded string functions write past what they are given; strtok and the time conversions
- * keep hidden global state; atoi and its kin cannot report an error (use num.h).
+ * The unbounded string functions write past their buffer; strtok and the time conversions keep
+ * hidden global state; atoi and similar functions cannot report an error (use num.h).
  */
 #pragma once
 

@@ -14,7 +14,8 @@ static int digit_value(char c)
 	return at ? (int)(at - alphabet) : -1;
 }
 
-/* The digits without line breaks and padding; @ret_pads counts the latter. */
+/* Copy the digits without line breaks and padding; @ret_pads is the number of padding
+ * characters. */
 static bool collect_digits(const char *text, size_t len, char *digits, size_t *ret_n,
 			   size_t *ret_pads)
 {

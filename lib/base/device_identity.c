@@ -8,12 +8,12 @@
 
 enum { VALUE_MAX = 48 };
 
-/* By weight; the first two are with the device, the others with its place. */
+/* By weight; the first two belong to the device, the others to its slot. */
 static const char *const keys[] = { "nvme", "mac", "slot", "index", "label" };
 enum { OWN_KEYS = 2 };
 
 struct value {
-	const char *text; /* NULL: it is not there */
+	const char *text; /* NULL: missing */
 	size_t len;
 };
 

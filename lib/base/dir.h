@@ -1,6 +1,6 @@
 /*
- * dir: the names in a folder, by as few system calls as there can be. opendir() makes three more for
- * every folder, and whoever reads /proc and /sys reads many small ones.
+ * dir: lists the names in a folder with as few system calls as possible. opendir() needs three more
+ * per folder, which matters for the many small folders of /proc and /sys.
  */
 #pragma once
 
@@ -11,19 +11,20 @@ enum { DIR_BUFFER = 4096 };
 
 /* Lives in the caller's memory. */
 struct dir {
-	int fd;             /* of the folder; usable for its files           */
-	unsigned char type; /* DT_DIR and so on, of the name returned last   */
-	int code;           /* negative errno that ended the list early, 0   */
+	int fd;             /* of the folder; may be used with openat() */
+	unsigned char type; /* DT_DIR and so on, of the last name */
+	int code;           /* negative errno that ended the list early, else 0 */
 	size_t at;
 	size_t len;
 	char buffer[DIR_BUFFER] __attribute__((aligned(__alignof__(struct dirent64))));
 };
 
-/* Open the folder @path below @dir_fd. -1 with errno set, and then nothing is to be released. */
+/* Open the folder @path below @dir_fd. Returns -1 with errno set on error; then there is nothing
+ * to release. */
 int dir_open(struct dir *dir, int dir_fd, const char *path);
 
-/* The next name, valid until the next call; names that begin with a dot are left out. NULL at the
- * end, and when the folder cannot be read any further: then dir->code says why (-ENOENT when it was
- * removed meanwhile). */
+/* The next name, valid until the next call; names that begin with a dot are skipped. NULL at the
+ * end or on error: then dir->code is the negative errno (-ENOENT if the folder was removed
+ * meanwhile). */
 const char *dir_next(struct dir *dir);
 void dir_done(struct dir *dir);

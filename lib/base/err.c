@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Three dots in place of whole characters, so that the message stays UTF-8. */
+/* Replace whole characters with "...", so that the message stays valid UTF-8. */
 static void mark_cut(char *msg, size_t size)
 {
 	char *at = msg + size - 4;

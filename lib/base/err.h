@@ -1,27 +1,27 @@
-/* err: one error value, filled where it happens, wrapped on the way up. */
+/* err: an error value, filled where the error occurs and wrapped on the way up. */
 #pragma once
 
-/* What to do next; the queue's policy reads this, never the message. */
+/* What to do next. The queue uses this and never the message. */
 enum err_kind {
 	ERR_NONE,
-	ERR_RETRY,    /* transient: try again with backoff                   */
-	ERR_CONFLICT, /* our view is stale (409/410): read again, then redo  */
-	ERR_INVALID,  /* the input is wrong: report it, await a change       */
-	ERR_STUCK,    /* the kernel missed its deadline: quarantine device   */
+	ERR_RETRY,    /* temporary: retry with backoff */
+	ERR_CONFLICT, /* our view is stale (409/410): read again, then retry */
+	ERR_INVALID,  /* the input is wrong: report it and wait for a change */
+	ERR_STUCK,    /* the kernel missed its deadline: quarantine the device */
 };
 
 /* Lives on the caller's stack; needs no init beyond `= { 0 }` and no release. */
 struct err {
 	enum err_kind kind;
-	int code;         /* negative errno; what callers branch on        */
-	unsigned wait_ms; /* do not try again sooner; 0: nobody asked for it */
-	char msg[240];    /* what a human reads; outermost context first   */
+	int code;         /* negative errno; callers branch on this */
+	unsigned wait_ms; /* do not retry sooner; 0: no limit */
+	char msg[240];    /* for people; outermost context first */
 };
 
-/* Fill @err and return @code, so that `return err_set(...)` reads as one act. A message that does
- * not fit ends in "...". wait_ms becomes 0. @err may be NULL. */
+/* Fill @err and return @code, for use as `return err_set(...)`. A message that does not fit ends
+ * in "...". wait_ms becomes 0. @err may be NULL. */
 int err_set(struct err *err, enum err_kind kind, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Put "context: " before the message, keep the rest, return the code. */
+/* Prepend "context: " to the message, keep the rest, return the code. */
 int err_wrap(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,6 @@
 #include "base/failpoint.h"
 
-/* Without it this file is empty, and failpoint() is the header's. */
+/* Otherwise this file is empty, and failpoint() is the header's empty function. */
 #ifdef HOSTDEV_FAILPOINTS
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 
-/* Does the environment mean @name? */
+/* True if the environment names this failpoint. */
 static bool is_chosen(const char *name, bool *ret_parent)
 {
 	const char *chosen = getenv("HOSTDEV_FAILPOINT");
@@ -41,7 +41,7 @@ void failpoint(const char *name)
 
 	if (!is_chosen(name, &parent) || !is_first_time())
 		return;
-	/* A parent that has gone left us to init. */
+	/* If the parent has exited, our parent is init, which must not be killed. */
 	if (parent && getppid() > 1)
 		kill(getppid(), SIGKILL);
 	kill(getpid(), SIGKILL);

@@ -1,15 +1,15 @@
 /*
- * failpoint: named places where a test can make the program die, as by a power cut.
+ * failpoint: named places where a test can kill the program, as a power failure would.
  *
- * Compiled in only with HOSTDEV_FAILPOINTS (the preset `failpoints`). With the environment
- * HOSTDEV_FAILPOINT=NAME the process kills itself with SIGKILL there; with NAME+parent, its parent
- * first (init is spared). HOSTDEV_FAILPOINT_ONCE=FILE: only if FILE does not exist yet, which is
- * created then; where it cannot be created, nobody dies.
+ * Compiled in only with HOSTDEV_FAILPOINTS (the preset `failpoints`). If the environment has
+ * HOSTDEV_FAILPOINT=NAME, the process kills itself with SIGKILL at that place; with NAME+parent, it
+ * kills its parent first (but never init). With HOSTDEV_FAILPOINT_ONCE=FILE, it does so only if it
+ * can create FILE, which must not exist.
  */
 #pragma once
 
 #ifdef HOSTDEV_FAILPOINTS
-/* Returns unless the environment says that the process dies here. */
+/* Kill the process if the environment selects @name. */
 void failpoint(const char *name);
 #else
 static inline void failpoint(const char *name)

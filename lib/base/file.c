@@ -13,7 +13,7 @@
 
 enum { FIRST_SIZE = 16 << 10 };
 
-/* Read up to @size bytes, one of them more than there may be, and leave room for a terminator. */
+/* Read up to @size bytes, which is one more than allowed, and leave room for a terminator. */
 static int read_all(int fd, size_t size, char **ret_text, size_t *ret_len)
 {
 	size_t room = size < FIRST_SIZE ? size : FIRST_SIZE;
@@ -85,7 +85,7 @@ int file_write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-/* Write the new file @part, without its name being safe yet. */
+/* Write and sync the new file @part; its name is not synced yet. */
 static int write_part(int dir_fd, const char *part, const char *text, size_t len, unsigned mode)
 {
 	auto_close int fd =
@@ -94,7 +94,7 @@ static int write_part(int dir_fd, const char *part, const char *text, size_t len
 
 	if (fd < 0)
 		return -errno;
-	/* The umask and what a crash left under this name have no say in the mode. */
+	/* The mode must not depend on the umask or on a file of this name left by a crash. */
 	if (fchmod(fd, mode) < 0)
 		return -errno;
 	r = file_write_all(fd, text, len);
@@ -129,12 +129,12 @@ int file_remove_at(int dir_fd, const char *name, struct err *err)
 
 int file_sync_names(int dir_fd, struct err *err)
 {
-	/* Opened anew: what was opened with O_PATH cannot be synced. */
+	/* Open the folder again, because an O_PATH descriptor cannot be synced. */
 	auto_close int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return err_set(err, ERR_RETRY, -errno, "open the folder: %s", strerror(errno));
-	/* EINVAL: a filesystem that has no such thing for folders. */
+	/* EINVAL: the file system cannot sync folders. */
 	if (fsync(fd) < 0 && errno != EINVAL)
 		return err_set(err, ERR_RETRY, -errno, "sync the folder: %s", strerror(errno));
 	return 0;

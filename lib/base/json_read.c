@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 
-/* Every failing call ends here: the text is at its end from now on. */
+/* Every failing call ends here: the position moves to the end of the text. */
 static bool fail(struct json_read *r)
 {
 	r->failed = true;
@@ -23,7 +23,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The next byte after blanks, '\0' at the end. */
+/* Skip blanks and return the next byte, '\0' at the end. */
 static char next(struct json_read *r)
 {
 	while (r->at < r->end && is_space(*r->at))
@@ -59,7 +59,7 @@ bool json_read_open(struct json_read *r, char bracket)
 	return true;
 }
 
-/* True if another member or element follows; past the comma then, or past the bracket. */
+/* True if another member or element follows; skips the comma or the closing bracket. */
 static bool follows(struct json_read *r, char bracket)
 {
 	char c = next(r);
@@ -111,7 +111,7 @@ bool json_read_item(struct json_read *r)
 	return json_read_peek(r) != '\0' || fail(r);
 }
 
-/* Four hex digits; -1 if they are not. */
+/* The value of four hex digits; -1 if there are none. */
 static int hex4(struct json_read *r)
 {
 	int value = 0;
@@ -131,7 +131,7 @@ static int hex4(struct json_read *r)
 	return value;
 }
 
-/* Past "\u": one code point that is not half a pair. */
+/* Skip the code point after "\u"; false for half of a surrogate pair. */
 static bool pass_unicode(struct json_read *r)
 {
 	int unit = hex4(r);
@@ -192,7 +192,7 @@ bool json_read_string(struct json_read *r, struct json_text *ret_string)
 	return true;
 }
 
-/* @fit: so many of them cannot make the number too large for whoever wants its value. */
+/* @fit: the number of digits that always fit into the reader's integer type. */
 static bool pass_digits(struct json_read *r, ptrdiff_t fit)
 {
 	const char *start = r->at;
@@ -236,7 +236,7 @@ static bool pass_word(struct json_read *r, const char *word)
 	return true;
 }
 
-/* A value that holds no others. */
+/* Skip a value that is not an object or array. */
 static bool pass_scalar(struct json_read *r, char c)
 {
 	struct json_text ignored;
@@ -255,8 +255,8 @@ static bool pass_scalar(struct json_read *r, char c)
 	}
 }
 
-/* To the next value inside the object or array (one bit of @objects per level says which); out of it
- * where it ends. */
+/* Move to the next value inside the object or array (one bit of @objects per level tells which);
+ * leave it at its end. */
 static bool pass_step(struct json_read *r, bool in_object)
 {
 	struct json_text key;
@@ -264,7 +264,7 @@ static bool pass_step(struct json_read *r, bool in_object)
 	return in_object ? json_read_member(r, &key) : json_read_item(r);
 }
 
-/* Without recursion: what nests is from outside. */
+/* Without recursion, because the nesting depth comes from outside. */
 static bool pass_nested(struct json_read *r)
 {
 	bool objects[JSON_READ_DEPTH + 1];

@@ -1,5 +1,5 @@
 /*
- * json_read: walks JSON text once, from front to back, without building a tree of it.
+ * json_read: reads JSON text once from start to end, without building a tree.
  *
  *	struct json_read r = json_read_start(text, len);
  *	struct json_text key;
@@ -9,10 +9,9 @@
  *		json_read_value(&r, NULL);
  *	ok = json_read_end(&r);
  *
- * The first thing that is not as RFC 8259 wants it ends the walk: every call returns false from then
- * on. What is skipped is checked as what is used: UTF-8, escapes, numbers, nesting of at most
- * JSON_READ_DEPTH, no NUL in a key. Keys and strings are handed out as they stand in the text, escapes
- * unresolved.
+ * After the first violation of RFC 8259 every call returns false. Skipped values are checked like
+ * the others: UTF-8, escapes, numbers, nesting of at most JSON_READ_DEPTH, no NUL in a key. Keys
+ * and strings are returned as they are in the text, with escapes unresolved.
  */
 #pragma once
 
@@ -21,13 +20,13 @@
 
 enum { JSON_READ_DEPTH = 128 };
 
-/* A part of the text. */
+/* A part of the input text. */
 struct json_text {
 	const char *text;
 	size_t len;
 };
 
-/* Lives on the caller's stack; needs no release. */
+/* Lives on the caller's stack; nothing to release. */
 struct json_read {
 	const char *at;
 	const char *end;
@@ -35,31 +34,32 @@ struct json_read {
 	bool first; /* nothing of the innermost object or array was read yet */
 	bool failed;
 	bool in_key;
-	bool large_number; /* passed one that may not fit into 64 bits, or into a double */
+	bool large_number; /* read a number that may not fit into 64 bits or a double */
 };
 
 struct json_read json_read_start(const char *text, size_t len);
 
-/* The first byte of the value to come: one of { [ " t f n - 0 to 9; '\0' if there is none. */
+/* The first byte of the next value: one of { [ " t f n - 0 to 9; '\0' if there is none. */
 char json_read_peek(struct json_read *r);
 
-/* Enter the object ('{') or array ('[') to come. */
+/* Enter the object ('{') or array ('[') that comes next. */
 bool json_read_open(struct json_read *r, char bracket);
 
-/* Go to the next member's value, after handing out its key; or leave the object and return false. */
+/* Move to the next member's value and return its key; at the end, leave the object and return
+ * false. */
 bool json_read_member(struct json_read *r, struct json_text *ret_key);
 
-/* Go to the next element of an array; or leave the array and return false. */
+/* Move to the next element of an array; at the end, leave the array and return false. */
 bool json_read_item(struct json_read *r);
 
-/* Pass the value to come, of any type; hand out its text (@ret_value may be NULL), strings with their
- * quotes. */
+/* Skip the next value, of any type, and return its text (@ret_value may be NULL), strings with
+ * their quotes. */
 bool json_read_value(struct json_read *r, struct json_text *ret_value);
 
-/* Pass the string to come; hand out what is between its quotes. */
+/* Skip the next string and return the text between its quotes. */
 bool json_read_string(struct json_read *r, struct json_text *ret_string);
 
-/* True if the whole text was one value and all of it was read. */
+/* True if the text was exactly one value and all of it was read. */
 bool json_read_end(struct json_read *r);
 
 bool json_text_is(const struct json_text *text, const char *word);

@@ -9,7 +9,8 @@
 
 enum { SHORT_MAX = 64 };
 
-/* Printable ASCII without the two characters that JSON escapes: nearly all of what is written. */
+/* True for printable ASCII without the two characters that JSON escapes, which is nearly all
+ * output. */
 static bool is_plain(const char *text, size_t *ret_len)
 {
 	const char *s = text;

@@ -1,8 +1,8 @@
 /*
- * json_write: JSON text straight into a string, for the helper, which links no JSON library.
+ * json_write: writes JSON text into a string, for the helper, which does not link a JSON library.
  *
- * Commas come by themselves: a member or element writes one when the text before it does not end
- * in an opening bracket. The caller opens and closes objects and arrays in pairs.
+ * Commas are added automatically: a member or element is preceded by one unless the text before it
+ * ends in an opening bracket. The caller must open and close objects and arrays in pairs.
  */
 #pragma once
 
@@ -11,10 +11,10 @@
 
 struct str;
 
-/* @key is NULL for an element of an array or for the outermost value. */
+/* @key is NULL for an array element or the outermost value. */
 void json_write_open(struct str *out, const char *key, char bracket); /* '{' or '[' */
 void json_write_close(struct str *out, char bracket);                 /* '}' or ']' */
-/* Text that is not UTF-8 is cleaned as str_add_clean() does. NULL is written as null. */
+/* Text that is not UTF-8 is sanitized as by str_add_clean(). NULL is written as null. */
 void json_write_str(struct str *out, const char *key, const char *value);
 void json_write_int(struct str *out, const char *key, int64_t value);
 void json_write_bool(struct str *out, const char *key, bool value);

@@ -36,8 +36,8 @@ int log_level_from_text(const char *text, enum log_level *ret_level)
 	return -EINVAL;
 }
 
-/* Bare when every character is safe in logfmt, else quoted with \ escapes. The escapes come before
- * the cleaning, so that "\x0a" is a newline and "\\x0a" the text of it. */
+/* Unquoted if every character is safe in logfmt, else quoted with \ escapes. Escaping comes
+ * before sanitizing, so that "\x0a" is a newline and "\\x0a" the literal text. */
 static void add_value(struct str *out, const char *text)
 {
 	auto_str struct str escaped = STR_INIT;
@@ -76,7 +76,8 @@ void log_always(enum log_level level, const char *msg, const struct log_field *f
 	str_addf(&line, "time=%s ", timefmt_rfc3339_ms(timefmt_wall_ms(), stamp));
 	log_format(&line, level, msg, fields);
 	str_add_char(&line, '\n');
-	/* One write per line, so that lines of two processes do not mix. Nothing helps if it fails. */
+	/* One write per line, so that lines of two processes do not mix. An error cannot be
+	 * reported anywhere. */
 	if (write(STDERR_FILENO, line.buf, line.len) < 0)
 		return;
 }

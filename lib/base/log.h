@@ -1,10 +1,10 @@
 /*
- * log: one structured line per event on standard error, in logfmt:
+ * log: structured log lines on standard error, in logfmt:
  *
  *	time=2026-01-02T03:04:05.678Z level=info msg="claim ready" claim=node1-000004000 took_ms=41
  *
- * Values are quoted where they need it and control characters are escaped, so that nothing from
- * outside can forge a line.
+ * Values are quoted if necessary and control characters are escaped, so that outside input cannot
+ * forge a line.
  */
 #pragma once
 
@@ -14,11 +14,11 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 struct log_field {
 	const char *key;  /* NULL ends the list */
-	const char *text; /* NULL: the number counts */
+	const char *text; /* NULL: log the number */
 	int64_t number;
 };
 
-/* A @text of NULL is logged as "". */
+/* A NULL @text is logged as "". */
 static inline struct log_field log_str(const char *key, const char *text)
 {
 	return (struct log_field){ .key = key, .text = text ? text : "" };
@@ -26,13 +26,13 @@ static inline struct log_field log_str(const char *key, const char *text)
 
 #define log_int(k, v) ((struct log_field){ .key = (k), .number = (int64_t)(v) })
 
-/* Lines below @level are dropped (default LOG_INFO). The only global state of the library. */
+/* Lines below @level are dropped (default LOG_INFO). The library's only global state. */
 void log_set_level(enum log_level level);
 int log_level_from_text(const char *text, enum log_level *ret_level); /* 0, or -EINVAL */
 
 void log_write(enum log_level level, const char *msg, const struct log_field *fields);
 
-/* Likewise, whatever the level says: for lines that somebody else relies on. */
+/* Log at every log level, for lines that other programs rely on. */
 void log_always(enum log_level level, const char *msg, const struct log_field *fields);
 
 #define log_at_(level, msg, ...) \
@@ -44,6 +44,6 @@ void log_always(enum log_level level, const char *msg, const struct log_field *f
 
 struct str;
 
-/* The line's text without the time, for tests and for other sinks; ends in no newline. */
+/* The line without time and newline, for tests and other outputs. */
 void log_format(struct str *out, enum log_level level, const char *msg,
 		const struct log_field *fields);

@@ -7,7 +7,8 @@
 
 #include "base/mem.h"
 
-/* Linear probing; a removed entry leaves a grave (key NULL, used), swept when the table grows. */
+/* Linear probing; a removed entry leaves a tombstone (key NULL, used), which is dropped when the
+ * table grows. */
 struct slot {
 	char *key;
 	void *value;
@@ -17,9 +18,9 @@ struct slot {
 
 struct map {
 	struct slot *slots;
-	size_t cap;   /* a power of two, or 0   */
-	size_t len;   /* live entries           */
-	size_t taken; /* live entries and graves */
+	size_t cap;   /* a power of two, or 0 */
+	size_t len;   /* live entries */
+	size_t taken; /* live entries and tombstones */
 };
 
 static uint64_t seed(void)
@@ -34,7 +35,7 @@ static uint64_t seed(void)
 	return value;
 }
 
-/* FNV-1a over a seed, finished by a multiply-xorshift so that the low bits are good. */
+/* FNV-1a with a seed, followed by a multiply-xorshift to mix the low bits. */
 static uint64_t hash_of(const char *key)
 {
 	uint64_t h = seed() ^ 0xcbf29ce484222325ULL;

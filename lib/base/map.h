@@ -1,8 +1,7 @@
 /*
  * map: a hash table from strings to pointers. Owns its keys, not its values.
  *
- * The hash is seeded per process (getrandom), so that names from outside cannot be chosen to
- * collide.
+ * The hash is seeded per process (getrandom), so that outside input cannot be chosen to collide.
  */
 #pragma once
 
@@ -11,20 +10,20 @@
 struct map;
 
 struct map *map_new(void);
-/* Takes NULL, returns NULL. Values are the caller's to release first (map_next). */
+/* Takes NULL, returns NULL. The caller must release the values before (map_next). */
 struct map *map_free(struct map *map);
 
-/* The value of @key, NULL if it has none. */
+/* The value of @key; NULL if there is none. */
 void *map_get(const struct map *map, const char *key);
 
-/* Give @key the value @value (not NULL; the key is copied). Returns the value it had, or NULL. */
+/* Set the value of @key (not NULL; the key is copied). Returns the old value, or NULL. */
 void *map_set(struct map *map, const char *key, void *value);
 
-/* Forget @key. Returns the value it had, or NULL. */
+/* Remove @key. Returns its value, or NULL. */
 void *map_remove(struct map *map, const char *key);
 
 size_t map_len(const struct map *map);
 
-/* Walk: start with *@cursor = 0; false at the end. No set while walking; removing the entry just
- * returned is fine. Order is arbitrary. */
+/* Iterate, starting with *@cursor = 0; false at the end. Do not call map_set() meanwhile;
+ * removing the entry just returned is allowed. The order is arbitrary. */
 int map_next(const struct map *map, size_t *cursor, const char **ret_key, void **ret_value);

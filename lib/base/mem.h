@@ -1,8 +1,8 @@
 /*
- * mem: allocation that aborts, and cleanup attributes.
+ * mem: allocation that aborts on failure, and cleanup attributes.
  *
- * Out of memory is not an error value here: the programs are crash-only and look again after a
- * restart. In exchange every size that comes from outside is bounded before it is used.
+ * Out of memory is not an error value: the programs are crash-only and start over after a restart.
+ * Therefore every size from outside is checked against a limit before it is used.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t max);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* strdup that takes NULL for NULL. */
+/* strdup() that returns NULL for NULL. */
 char *xstrdup_or_null(const char *s);
 
 static inline void auto_free_(void *p)
@@ -42,7 +42,8 @@ static inline void auto_dir_(DIR **dir)
 #define auto_close __attribute__((cleanup(auto_close_)))
 #define auto_dir   __attribute__((cleanup(auto_dir_)))
 
-/* Give a pointer (or descriptor) away: the variable is emptied, so its cleanup does nothing. */
+/* Move a pointer (or descriptor) out of its variable, so that the variable's cleanup does
+ * nothing. */
 #define take_ptr(p)                                 \
 	({                                          \
 		__typeof__(p) *take_from_ = &(p);   \

@@ -45,7 +45,7 @@ bool str_to_i64(const char *s, int64_t *ret_value)
 
 bool str_to_hex(const char *s, uint64_t *ret_value)
 {
-	/* strtoumax takes the prefix itself; without a digit after it the 'x' is left over. */
+	/* strtoumax accepts the prefix; if no digit follows it, the 'x' remains unparsed. */
 	return parse_unsigned(s, 16, ret_value);
 }
 
@@ -65,10 +65,10 @@ bool str_to_bool(const char *s, bool *ret_value)
 	return false;
 }
 
-/* Some 136 years, so that no sum of parts and no "now plus a duration" wraps around. */
+/* About 136 years, so that sums of parts and "now plus a duration" cannot overflow. */
 #define DURATION_MAX_MS (UINT32_MAX * UINT64_C(1000))
 
-/* One "<digits><unit>" at *@s; advances it. */
+/* Parse one "<digits><unit>" at *@s and advance it. */
 static bool duration_part(const char **s, uint64_t *total)
 {
 	static const struct {

@@ -1,11 +1,11 @@
-/* num: numbers from text, whole or not at all. */
+/* num: parses numbers strictly. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Each reads the whole of @s (no blanks, no sign for unsigned) and returns false, leaving @ret_value
- * untouched, if it is not such a number or does not fit. NULL is not a number. */
+/* Each parses all of @s (no blanks; no sign for unsigned). They return false and leave
+ * @ret_value untouched if @s is not a number, does not fit or is NULL. */
 bool str_to_u64(const char *s, uint64_t *ret_value);
 bool str_to_i64(const char *s, int64_t *ret_value);
 
@@ -15,6 +15,6 @@ bool str_to_hex(const char *s, uint64_t *ret_value);
 /* "true", "false", "yes", "no", "1", "0". */
 bool str_to_bool(const char *s, bool *ret_value);
 
-/* Go's form of a duration, as Kubernetes users write it: "250ms", "30s", "5m", "1h30m"; a bare
- * number is seconds. The result is in milliseconds, and longer than 2^32 seconds is no duration. */
+/* A duration in Go's format, as in Kubernetes: "250ms", "30s", "5m", "1h30m"; a number without
+ * unit is in seconds. The result is in milliseconds; more than 2^32 seconds is an error. */
 bool str_to_duration_ms(const char *s, uint64_t *ret_ms);

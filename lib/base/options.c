@@ -109,7 +109,7 @@ static int set_value(const struct options *o, const struct option_row *row, cons
 	case OPTION_ENUM:
 		return set_choice(row, at, value, where, err);
 	case OPTION_LIST:
-		/* A file has lists of its own, so that a value there may contain a comma. */
+		/* A file has real lists, so a value there may contain a comma. */
 		return list_add(at, value, source == OPTION_FILE || row->whole ? "" : ",", where,
 				err);
 	}
@@ -193,7 +193,7 @@ void options_init(struct options *o, const struct option_row *rows, size_t len, 
 		if (rows[i].fallback)
 			r = set_value(o, &rows[i], rows[i].fallback, OPTION_DEFAULT, rows[i].name,
 				      &err);
-		assert(r == 0); /* a row must not refuse its own default */
+		assert(r == 0); /* a row must accept its own default */
 	}
 }
 
@@ -211,7 +211,7 @@ void options_done(struct options *o)
 	}
 }
 
-/* The words after a flag's name: where its value comes from, and how many words it took. */
+/* The arguments being parsed and the index of the current one. */
 struct words {
 	int argc;
 	char *const *argv;

@@ -11,7 +11,7 @@ static void add_blanks(struct str *out, size_t n)
 	str_addf(out, "%*s", (int)n, "");
 }
 
-/* The words of one paragraph, in lines of at most COLUMNS. */
+/* One paragraph, wrapped at COLUMNS. */
 static void add_wrapped(struct str *out, const char *text, size_t len, size_t indent)
 {
 	const char *end = text + len;
@@ -36,7 +36,7 @@ static void add_wrapped(struct str *out, const char *text, size_t len, size_t in
 	str_add_char(out, '\n');
 }
 
-/* A paragraph that must stay as it is, line by line. */
+/* A preformatted paragraph, line by line. */
 static void add_lines(struct str *out, const char *text, size_t len, size_t indent)
 {
 	const char *end = text + len;
@@ -81,7 +81,7 @@ static const char *argument_of(const struct option_row *row)
 	return row->argument ? row->argument : usual[row->type];
 }
 
-/* The help of a row, followed by what is true of every row of its kind. */
+/* The help of a row, followed by the properties of its type. */
 static void add_row_text(struct str *out, const struct option_row *row)
 {
 	auto_str struct str text = STR_INIT;

@@ -7,10 +7,10 @@
 void standard_fds_open(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		/* The lowest free one is given, which is this one. */
+		/* open() returns the lowest free descriptor, which is this one. */
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
 		    open("/dev/null", O_RDWR) <
-			    0) /* NOLINT(android-cloexec-open): children have it, too */
+			    0) /* NOLINT(android-cloexec-open): children inherit it */
 			return;
 	}
 }

@@ -1,10 +1,11 @@
 /*
- * standard_fds: descriptors 0, 1 and 2 are there, whoever started the program.
+ * standard_fds: makes sure that descriptors 0, 1 and 2 are open.
  *
- * A shell closes them on request (`>&-`). What the program opens first would take their place: its lines would go
- * into a socket, and libuv aborts when it is to close one of them.
+ * A shell can close them (`>&-`). The first files that the program opens would then get these
+ * numbers: log lines would be written into a socket, and libuv aborts when it has to close one of
+ * them.
  */
 #pragma once
 
-/* Open /dev/null for those that are closed. To be called before anything else is opened. */
+/* Open /dev/null for each closed one. Must be called before anything else is opened. */
 void standard_fds_open(void);

@@ -56,8 +56,8 @@ void str_addf(struct str *s, const char *fmt, ...)
 	free(text);
 }
 
-/* C0, DEL and C1 (U+0080 to U+009F): terminals obey "\xc2\x9b" as they obey "\x1b[", and YAML
- * does not allow it. */
+/* C0, DEL and C1 (U+0080 to U+009F): terminals interpret "\xc2\x9b" like "\x1b[", and YAML does
+ * not allow it. */
 static bool is_control(const char *data, size_t len)
 {
 	unsigned char first = (unsigned char)data[0];
@@ -89,7 +89,7 @@ void str_cut(struct str *s, size_t max)
 	if (s->len <= max)
 		return;
 
-	/* Back to where a character begins: all its other bytes are 10xxxxxx. */
+	/* Back to the start of a character: all its other bytes are 10xxxxxx. */
 	s->len = max - 3;
 	while (s->len > 0 && ((unsigned char)s->buf[s->len] & 0xc0) == 0x80)
 		s->len--;

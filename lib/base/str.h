@@ -1,5 +1,5 @@
-/* str: a growable string to build with. @buf is never NULL after the first append or str_cstr(),
- * is always terminated, and holds @len bytes without the terminator. */
+/* str: a growable string. After the first append or str_cstr(), @buf is never NULL and always
+ * NUL-terminated; @len does not count the terminator. */
 #pragma once
 
 #include <stddef.h>
@@ -17,21 +17,21 @@ void str_add_mem(struct str *s, const void *data, size_t len);
 void str_add_char(struct str *s, char c);
 void str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Append @len bytes with every byte of what is not UTF-8, and of every control character (C0, DEL,
- * C1), shown as "\xNN": what comes out can stand in JSON, YAML, a log line or a terminal. */
+/* Append @len bytes. Bytes that are not UTF-8 and control characters (C0, DEL, C1) become
+ * "\xNN", so that the result is safe in JSON, YAML, log lines and terminals. */
 void str_add_clean(struct str *s, const char *data, size_t len);
 
-/* Make text (UTF-8) that is longer than @max bytes (at least 3) end in "..." there, without cutting a
- * character in two. */
+/* Cut text (UTF-8) longer than @max bytes (at least 3) at a character boundary and end it in
+ * "...". */
 void str_cut(struct str *s, size_t max);
 
-/* Empty the string, keep its memory. */
+/* Empty the string but keep its memory. */
 void str_clear(struct str *s);
 
-/* The text, "" when nothing was appended. Valid until the next call. */
+/* The text; "" if nothing was appended. Valid until the next call. */
 const char *str_cstr(struct str *s);
 
-/* Give the text away (never NULL); the string is empty again. The caller frees. */
+/* Return the text (never NULL), which the caller frees; the string is empty again. */
 char *str_detach(struct str *s);
 
 /* Release; a released string may be used again. */

@@ -30,7 +30,7 @@ static const char *format(int64_t wall_ms, int digits, char buf[TIMEFMT_MAX])
 	size_t n;
 	int used;
 
-	/* Before the epoch the second is the one below. */
+	/* Round down for times before the epoch. */
 	if (ms < 0) {
 		seconds--;
 		ms += 1000;
@@ -61,8 +61,8 @@ const char *timefmt_rfc3339_micro(int64_t wall_ms, char buf[TIMEFMT_MAX])
 	return format(wall_ms, 6, buf);
 }
 
-/* Read the digits of @form (a '0' is a digit, anything else is itself) at *@s into the numbers
- * between them; advances *@s. */
+/* Parse the digits of @form ('0' stands for a digit, other characters for themselves) at *@s
+ * into the numbers between them; advances *@s. */
 static bool parse_form(const char **s, const char *form, int *ret_numbers)
 {
 	const char *at = *s;
@@ -79,7 +79,7 @@ static bool parse_form(const char **s, const char *form, int *ret_numbers)
 	return true;
 }
 
-/* ".digits" if there is one at *@s, cut to milliseconds; advances *@s. */
+/* Parse an optional ".digits" at *@s, truncated to milliseconds; advances *@s. */
 static bool parse_fraction(const char **s, int64_t *ret_ms)
 {
 	const char *at = *s;
@@ -96,7 +96,7 @@ static bool parse_fraction(const char **s, int64_t *ret_ms)
 	return true;
 }
 
-/* "Z", "+hh:mm" or "-hh:mm" to the end of @s, as milliseconds east. */
+/* Parse "Z", "+hh:mm" or "-hh:mm" up to the end of @s, as milliseconds east of UTC. */
 static bool parse_offset(const char *s, int64_t *ret_ms)
 {
 	int sign = *s == '-' ? -1 : 1;
@@ -114,8 +114,8 @@ static bool parse_offset(const char *s, int64_t *ret_ms)
 	return true;
 }
 
-/* Year, month, day, hour, minute and second as seconds since the epoch; false if the calendar has
- * no such time. A second of 60 is a leap second and counts as the next one. */
+/* Convert year, month, day, hour, minute and second to seconds since the epoch; false if there
+ * is no such date or time. Second 60 is a leap second and equals the following second. */
 static bool calendar_seconds(const int parts[6], int64_t *ret_seconds)
 {
 	struct tm tm = {
@@ -129,7 +129,7 @@ static bool calendar_seconds(const int parts[6], int64_t *ret_seconds)
 		return false;
 	midnight = timegm(&tm);
 	if (tm.tm_mday != parts[2])
-		return false; /* the month is shorter, and timegm() went on into the next */
+		return false; /* the month is shorter, and timegm() has continued into the next */
 	*ret_seconds =
 		(int64_t)midnight + parts[3] * INT64_C(3600) + parts[4] * INT64_C(60) + parts[5];
 	return true;

@@ -1,10 +1,11 @@
-/* utf8: tells well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates, up to U+10FFFF). */
+/* utf8: recognises well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates, up to
+ * U+10FFFF). */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Length (1 to 4) of the sequence that @data begins with, 0 if it is not one. @len may be 0. */
+/* Length (1 to 4) of the sequence at the start of @data, 0 if it is not valid. @len may be 0. */
 size_t utf8_sequence(const char *data, size_t len);
 
 bool utf8_valid(const char *data, size_t len);

@@ -9,8 +9,8 @@
 #include "base/str.h"
 #include "base/timefmt.h"
 
-/* The first five are required by metav1.Condition's schema, so they are always written; what others
- * wrote may lack them. */
+/* metav1.Condition's schema requires the first five, so they are always written. Conditions
+ * written by others may lack them. */
 const struct json_row api_condition_map[] = {
 	JSON_STR(struct api_condition, type, "type", JSON_ALWAYS),
 	JSON_STR(struct api_condition, status, "status", JSON_ALWAYS),
@@ -54,7 +54,7 @@ enum api_truth api_conditions_status(const struct api_conditions *list, const ch
 	return API_UNKNOWN;
 }
 
-/* Make *@member a copy of @text. True if it was another text; "" and NULL are the same. */
+/* Make *@member a copy of @text. True if it changed; "" and NULL are equal. */
 static bool replace(char **member, const char *text)
 {
 	char *copy;

@@ -12,7 +12,7 @@ static bool has_text(const char *text)
 	return text && text[0];
 }
 
-/* Append the name, or "<what> <id>" for want of one. */
+/* Append the name, or "<what> <id>" if there is none. */
 static void add_name(struct str *out, const char *name, const char *what, uint16_t id)
 {
 	if (has_text(name))
@@ -58,7 +58,7 @@ char *description_usb(const struct description_usb *names)
 	return str_detach(&out);
 }
 
-/* The defined class codes of USB-IF, in Harvester's words. */
+/* The class codes defined by USB-IF, with Harvester's names. */
 static const struct {
 	int code;
 	const char *text;

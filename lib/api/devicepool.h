@@ -1,10 +1,10 @@
-/* devicepool: DevicePool of hostdev.io/v1alpha1: how many devices of one resource name there are. */
+/* devicepool: DevicePool of hostdev.io/v1alpha1: the number of devices per resource name. */
 #pragma once
 
 #include "api/kind.h"
 #include "api/meta.h"
 
-enum { DEVICEPOOL_NODES_MAX = 64 }; /* listed one by one */
+enum { DEVICEPOOL_NODES_MAX = 64 }; /* nodes listed individually */
 
 struct devicepool_spec {
 	char *resource_name;
@@ -26,11 +26,11 @@ struct devicepool_nodes {
 
 struct devicepool_status {
 	int devices;
-	int claimed;   /* are to be lent               */
-	int healthy;   /* of these, pods can have them */
-	int allocated; /* containers have them         */
+	int claimed;   /* number claimed for this resource */
+	int healthy;   /* of these, the ones that pods can get */
+	int allocated; /* of these, the ones in use by containers */
 	int nodes;
-	struct devicepool_nodes per_node; /* by name, at most DEVICEPOOL_NODES_MAX */
+	struct devicepool_nodes per_node; /* sorted by name, at most DEVICEPOOL_NODES_MAX */
 };
 
 struct devicepool {

@@ -39,7 +39,7 @@ const struct api_kind event_kind = {
 	.version = "v1",
 	.kind = "Event",
 	.plural = "events",
-	.ns = "default", /* where events about cluster-scoped objects belong */
+	.ns = "default", /* namespace of events about cluster-scoped objects */
 	.size = sizeof(struct event),
 	.map = map,
 };

@@ -1,4 +1,4 @@
-/* event: Event of the core group (v1). Times: timefmt.h; event_time is a MicroTime. */
+/* event: core/v1 Event. Times are in timefmt.h's format; event_time is a MicroTime. */
 #pragma once
 
 #include "api/kind.h"

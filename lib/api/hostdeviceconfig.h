@@ -1,8 +1,8 @@
 /*
- * hostdeviceconfig: HostDeviceConfig of hostdev.io/v1alpha1: what is lent beside claimed devices.
+ * hostdeviceconfig: HostDeviceConfig of hostdev.io/v1alpha1: resources offered without claims.
  *
- * There is one, HOSTDEVICECONFIG_NAME. The names of the first three lists' fields are those of
- * KubeVirt's permittedHostDevices.
+ * There is a single object, HOSTDEVICECONFIG_NAME. The fields of the first three lists have the
+ * names of KubeVirt's permittedHostDevices.
  */
 #pragma once
 
@@ -43,8 +43,7 @@ struct hostdeviceconfig_mdev {
 struct hostdeviceconfig_node_types {
 	struct json_pairs node_selector;
 	struct json_strs types;
-	struct json_strs
-		old_types; /* by KubeVirt's deprecated name; counts if there are no others */
+	struct json_strs old_types; /* KubeVirt's deprecated name; used if there are no others */
 };
 
 struct hostdeviceconfig_mdev_types {
@@ -68,7 +67,7 @@ struct hostdeviceconfig_generic {
 	struct json_pairs node_selector;
 };
 
-/* Both or nothing: -1 is absent. */
+/* -1 means absent; set both or neither. */
 struct hostdeviceconfig_owner {
 	int64_t uid;
 	int64_t gid;
@@ -116,10 +115,10 @@ struct hostdeviceconfig_spec {
 	struct hostdeviceconfig_iommufd iommufd;
 };
 
-/* An entry that is left out everywhere, or on one node. */
+/* An entry that is ignored on all nodes or on one. */
 struct hostdeviceconfig_entry {
 	char *list;
-	int64_t index; /* -1: the list has one entry only */
+	int64_t index; /* -1: the list has a single entry */
 	char *resource_name;
 	char *reason; /* one CamelCase word */
 	char *message;
@@ -130,7 +129,7 @@ struct hostdeviceconfig_entries {
 	size_t len, cap;
 };
 
-/* A node with trouble of its own. */
+/* The status of a node that differs from the others. */
 struct hostdeviceconfig_node {
 	char *node;
 	int64_t observed_generation;
@@ -155,7 +154,7 @@ struct hostdeviceconfig {
 	struct hostdeviceconfig_status status;
 };
 
-/* The resource that it is lent as: its own name, or the one that KubeVirt's launchers ask for. */
+/* The resource name: its own, or the one that KubeVirt's launchers request. */
 const char *hostdeviceconfig_iommufd_resource(const struct hostdeviceconfig_iommufd *iommufd);
 
 extern const struct json_row hostdeviceconfig_status_map[];

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* The shape of every list member, whatever its items are. Read and written by memcpy(), for to the
- * compiler each list is a type of its own. */
+/* The layout of every list member. It is accessed with memcpy(), because to the compiler each
+ * list is a different type. */
 struct any_list {
 	char *items;
 	size_t len;
@@ -72,9 +72,9 @@ static const struct json_row_ops json_row_struct = {
 	.done = struct_release,
 };
 
-/* --- lists of structs; null among the items is an empty one, as in Go --- */
+/* --- lists of structs; a null item is an empty struct, as in Go --- */
 
-/* Make the empty list @member one of @n initialised items. */
+/* Turn the empty list @member into one of @n initialised items. */
 static struct any_list list_make(const struct json_row *row, void *member, size_t n)
 {
 	struct any_list list = { .len = n, .cap = n };
@@ -181,7 +181,7 @@ static const struct json_row_ops *const ops_by_type[] = {
 
 static const struct json_row_ops *ops_of(const struct json_row *row)
 {
-	/* A row that nests names the C type and, apart from it, the map: they must fit. */
+	/* The row names the C type and the map separately: check that they match. */
 	assert(!row->map || row->map->owner == row->item);
 	return ops_by_type[row->type];
 }
@@ -238,7 +238,7 @@ static int decode_row(const struct json_row *row, json_t *value, void *object,
 	return 0;
 }
 
-/* json_map_decode() of what is at @path; on an error @object holds what came before. */
+/* json_map_decode() of the value at @path; on error @object holds what was decoded so far. */
 static int decode_at(const struct json_row *map, json_t *json, void *object,
 		     const struct json_path *path, struct err *err)
 {
@@ -316,7 +316,7 @@ int json_map_load(const char *text, size_t len, json_t **ret_json, struct err *e
 
 	json = json_loadb(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
 	if (!json) {
-		/* It may quote the text, cut anywhere. */
+		/* jansson's message may quote the text and cut it anywhere */
 		str_add_clean(&what, error.text, strlen(error.text));
 		return err_set(err, ERR_INVALID, -EINVAL, "JSON, line %d, column %d: %s",
 			       error.line, error.column, str_cstr(&what));

@@ -7,12 +7,13 @@
 #include "base/array.h"
 #include "base/json_read.h"
 
-/* Every function below returns false where the text is not ordinary; the object then holds what came
- * before. */
+/* Every function below returns false if the text needs the slow path; the object then holds what
+ * was decoded so far. */
 
 enum { ROWS_MAX = 64, DIGITS_MAX = 18 };
 
-/* As in json_map.c: to the compiler each list is a type of its own, so it is read by memcpy(). */
+/* As in json_map.c: accessed with memcpy(), because to the compiler each list is a different
+ * type. */
 struct any_list {
 	char *items;
 	size_t len;
@@ -21,7 +22,7 @@ struct any_list {
 
 static bool read_object(const struct json_row *map, struct json_read *r, void *object);
 
-/* A string without escapes, so that its text is its value. */
+/* A string without escapes, whose text is its value. */
 static bool read_plain(struct json_read *r, struct json_text *ret_text)
 {
 	return json_read_string(r, ret_text) && !memchr(ret_text->text, '\\', ret_text->len);
@@ -54,7 +55,7 @@ static bool read_bool(struct json_read *r, bool *member)
 	return text.text[0] == 't' || text.text[0] == 'f';
 }
 
-/* Eighteen digits fit into 64 bits whatever they are. */
+/* Any number of eighteen digits fits into 64 bits. */
 static bool read_number(struct json_read *r, int64_t *ret_number)
 {
 	struct json_text text;
@@ -126,7 +127,7 @@ static bool read_pairs(struct json_read *r, struct json_pairs *list)
 	return !r->failed && !pairs_have_twins(list);
 }
 
-/* One more item, initialised, in the list @member. */
+/* Append an initialised item to the list @member. */
 static void *list_add(const struct json_row *row, void *member)
 {
 	struct any_list list;
@@ -183,7 +184,7 @@ static bool is_key(const struct json_row *row, const struct json_text *key)
 	return row->key[0] == key->text[0] && json_text_is(key, row->key);
 }
 
-/* The row's place in the map; that of JSON_END for a field we do not know. */
+/* The index of the row; that of JSON_END for an unknown field. */
 static size_t find_row(const struct json_row *map, const struct json_text *key)
 {
 	size_t i = 0;
@@ -202,7 +203,8 @@ static bool has_required(const struct json_row *map, uint64_t seen)
 	return true;
 }
 
-/* A member of the object: into its row, or past it. @seen: a bit per row that came. */
+/* Decode a member of the object, or skip it if it is unknown. @seen has one bit per row already
+ * decoded. */
 static bool read_member(const struct json_row *map, struct json_read *r,
 			const struct json_text *key, void *object, uint64_t *seen)
 {
@@ -241,7 +243,7 @@ int json_map_read(const struct json_row *map, const char *text, size_t len, void
 
 	json_map_init(map, object);
 	if (len <= JSON_TEXT_MAX && read_object(map, &r, object) && json_read_end(&r) &&
-	    !r.large_number) /* which jansson refuses, also where it is skipped */
+	    !r.large_number) /* jansson refuses these even in ignored fields */
 		return 0;
 	json_map_done(map, object);
 	return json_map_parse(map, text, len, object, err);

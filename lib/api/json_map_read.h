@@ -1,9 +1,10 @@
 /*
- * json_map_read: json_map_parse() for objects that come by the thousand: the same results straight
- * from the text, several times faster and without a tree in memory.
+ * json_map_read: a fast version of json_map_parse() for large numbers of objects. It decodes
+ * directly from the text, without a tree in memory, and gives the same results several times
+ * faster.
  *
- * Reads what servers ordinarily send. Whatever is out of the ordinary (an escape in a string that
- * counts, a field twice, a wrong type) is left to json_map_parse(), and so are all errors.
+ * Handles what servers normally send. Everything else (an escape in a decoded string, a duplicate
+ * field, a wrong type) and all errors are left to json_map_parse().
  */
 #pragma once
 

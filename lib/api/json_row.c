@@ -76,7 +76,7 @@ int json_row_check_list(const json_t *value, const struct json_path *path, struc
 json_t *json_row_new(json_t *json)
 {
 	if (!json)
-		abort(); /* out of memory is all that is left */
+		abort(); /* only possible without memory */
 	return json;
 }
 

@@ -1,20 +1,20 @@
 /*
- * json_row: what the rows of a JSON map do, one set of functions per row type. Private to json_map:
- * json_row.c has the single values, json_row_list.c the lists of text, json_map.c what nests.
+ * json_row: functions of the row types of a JSON map. Private to json_map: json_row.c has the
+ * scalar values, json_row_list.c the lists of strings, json_map.c nested structs.
  */
 #pragma once
 
 #include "api/json_map.h"
 
-/* Where in the document we are: a chain on the stack, innermost first; NULL is the top. */
+/* A position in the document: a linked list on the stack, innermost first; NULL is the root. */
 struct json_path {
 	const struct json_path *up;
-	const char *key; /* NULL: the item @index */
+	const char *key; /* NULL: item number @index */
 	size_t index;
 };
 
 struct json_row_ops {
-	/* @value is there and not null; @member is in its initial state. */
+	/* @value is neither missing nor null; @member is in its initial state. */
 	int (*decode)(const struct json_row *row, json_t *value, void *member,
 		      const struct json_path *path, struct err *err);
 	json_t *(*encode)(const struct json_row *row, const void *member);
@@ -22,7 +22,7 @@ struct json_row_ops {
 	bool (*equal)(const struct json_row *row, const void *a, const void *b);
 	/* @to is in its initial state. */
 	void (*copy)(const struct json_row *row, void *to, const void *from);
-	void (*done)(const struct json_row *row, void *member); /* NULL: owns nothing */
+	void (*done)(const struct json_row *row, void *member); /* NULL: nothing to release */
 };
 
 extern const struct json_row_ops json_row_str;
@@ -35,12 +35,12 @@ extern const struct json_row_ops json_row_pairs;
 int json_row_fail(const struct json_path *path, struct err *err, const char *what);
 int json_row_fail_type(const struct json_path *path, struct err *err, const char *expected,
 		       const json_t *value);
-/* That @value is a list, and not too long a one. */
+/* Check that @value is a list, and not too long. */
 int json_row_check_list(const json_t *value, const struct json_path *path, struct err *err);
 
-/* @json, or the end of the program when jansson had no memory for it. */
+/* Return @json; abort if it is NULL, because jansson had no memory. */
 json_t *json_row_new(json_t *json);
-/* The text of a JSON string, with U+FFFD for each NUL in it; the caller frees. */
+/* A copy of a JSON string, with U+FFFD for each NUL in it; the caller frees it. */
 char *json_row_dup(const json_t *string);
-/* A JSON string; text that is not UTF-8 comes out cleaned. */
+/* A JSON string; text that is not UTF-8 is sanitized. */
 json_t *json_row_text(const char *text);

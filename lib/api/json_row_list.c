@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
-/* --- lists of strings; null among them is "", as in Go --- */
+/* --- lists of strings; null is "", as in Go --- */
 
 static int strs_decode(const struct json_row *row, json_t *value, void *member,
 		       const struct json_path *path, struct err *err)
@@ -81,7 +81,7 @@ const struct json_row_ops json_row_strs = {
 	.done = strs_release,
 };
 
-/* --- key-value pairs; a value null is "", as in Go --- */
+/* --- key-value pairs; null is "", as in Go --- */
 
 static void pairs_append(struct json_pairs *list, const char *key, const char *value)
 {

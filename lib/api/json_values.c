@@ -130,7 +130,7 @@ bool json_pairs_set(struct json_pairs *list, const char *key, const char *value)
 	if (strcmp(pair->value, value) == 0)
 		return false;
 
-	copy = xstrdup(value); /* before the old one goes: @value may be a part of it */
+	copy = xstrdup(value); /* copy before freeing the old value: @value may point into it */
 	free(pair->value);
 	pair->value = copy;
 	return true;

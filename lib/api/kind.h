@@ -1,8 +1,8 @@
 /*
- * kind: what the client machinery must know of a kind to list, watch, decode and write it.
+ * kind: what the client code must know about a kind to list, watch, decode and write it.
  *
- * Every object struct begins with its struct api_meta, so that machinery which knows no kind can
- * read names and versions.
+ * Every object struct begins with its struct api_meta, so that generic code can read names and
+ * versions.
  */
 #pragma once
 
@@ -11,14 +11,14 @@
 struct json_row;
 
 struct api_kind {
-	const char *group; /* "" for the core group       */
+	const char *group; /* "" for the core group */
 	const char *version;
-	const char *kind;   /* "PCIDevice"                 */
-	const char *plural; /* "pcidevices"                */
-	const char *ns;     /* NULL: cluster-scoped        */
-	size_t size;        /* sizeof the object's struct  */
+	const char *kind;   /* "PCIDevice" */
+	const char *plural; /* "pcidevices" */
+	const char *ns;     /* NULL: cluster-scoped */
+	size_t size;        /* sizeof the object's struct */
 	const struct json_row *map;
-	/* What a store keeps of a decoded object instead of all of it: one block of memory, for free().
-	 * NULL: the object. */
+	/* Converts a decoded object to what a store keeps instead: a single block of memory,
+	 * released with free(). NULL: keep the object. */
 	void *(*digest)(const void *object);
 };

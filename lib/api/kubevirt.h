@@ -1,5 +1,5 @@
-/* kubevirt: KubeVirt of kubevirt.io/v1: that there is one. What it configures is read and written as JSON,
- * so that what others wrote there stays as it is. */
+/* kubevirt: KubeVirt of kubevirt.io/v1; only its existence. Its configuration is read and
+ * written as JSON, so that fields of others are kept. */
 #pragma once
 
 #include "api/kind.h"

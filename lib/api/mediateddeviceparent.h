@@ -1,6 +1,6 @@
 /*
- * mediateddeviceparent: MediatedDeviceParent of hostdev.io/v1alpha1: one device of a node that can be
- * divided into mediated devices, with the types that it has, and how the type manager fares with it.
+ * mediateddeviceparent: MediatedDeviceParent of hostdev.io/v1alpha1: a device of a node that
+ * supports mediated devices, its types, and the state of the type manager for it.
  */
 #pragma once
 
@@ -9,12 +9,12 @@
 #include "api/meta.h"
 
 struct mediateddeviceparent_type {
-	char *id;   /* the kernel's, "nvidia-222"                                     */
-	char *name; /* as configuration has it, "GRID_T4-1B"; the id if it has none   */
+	char *id;   /* the kernel's id, "nvidia-222" */
+	char *name; /* as in configuration files, "GRID_T4-1B"; the id if it has no name */
 	char *description;
 	char *device_api;
-	int available_instances; /* that could be made now; -1: cannot be read */
-	int instances;           /* that there are                             */
+	int available_instances; /* that can be created now; -1: cannot be read */
+	int instances;           /* existing instances */
 };
 
 struct mediateddeviceparent_types {
@@ -25,15 +25,15 @@ struct mediateddeviceparent_types {
 
 struct mediateddeviceparent_status {
 	char *node_name;
-	char *parent;      /* "0000:3b:00.0", "mtty"                                     */
-	char *pci_address; /* of the function that it is, or hangs on; NULL: none        */
-	int numa_node;     /* -1: unknown                                                */
-	int instances;     /* of all types                                               */
+	char *parent;      /* "0000:3b:00.0", "mtty" */
+	char *pci_address; /* of the PCI function that is this device or its ancestor; NULL: none */
+	int numa_node;     /* -1: unknown */
+	int instances;     /* of all types */
 	struct mediateddeviceparent_types types;
 	struct api_conditions conditions;
 };
 
-/* Start one with api_object_new() or json_map_init(). */
+/* Initialise with api_object_new() or json_map_init(). */
 struct mediateddeviceparent {
 	struct api_meta meta;
 	struct mediateddeviceparent_status status;

@@ -1,5 +1,5 @@
-/* migconfiguration: MigConfiguration of devices.harvesterhci.io/v1beta1. The spec and the first three
- * status fields are Harvester's, the rest are ours and optional. */
+/* migconfiguration: MigConfiguration of devices.harvesterhci.io/v1beta1. The spec and the first
+ * three status fields are Harvester's; the others are ours and optional. */
 #pragma once
 
 #include "api/condition.h"
@@ -12,7 +12,7 @@
 
 struct mig_request {
 	char *name; /* "MIG 1g.5gb" */
-	int id;     /* -1: not said */
+	int id;     /* -1: not given */
 	int requested;
 };
 
@@ -47,7 +47,7 @@ struct migconfiguration_status {
 	char *status; /* MIGCONFIGURATION_..., or NULL */
 	char *message;
 	int64_t observed_generation;
-	bool managed; /* we made the instances */
+	bool managed; /* we created the instances */
 	struct api_conditions conditions;
 };
 

@@ -9,7 +9,7 @@
 
 enum {
 	HASH_LEN = 16,
-	SUFFIX_MAX = 64, /* an address is 12 to 17 bytes; whatever else comes is cut */
+	SUFFIX_MAX = 64, /* an address has 12 to 17 bytes; anything longer is cut */
 };
 
 static bool is_lower_alnum(char c)
@@ -85,7 +85,8 @@ bool names_valid_resource(const char *name)
 	return slash && is_subdomain(name, (size_t)(slash - name)) && is_name_part(slash + 1);
 }
 
-/* IsExtendedResourceName in pkg/apis/core/v1/helper, which checks "requests." and the name. */
+/* IsExtendedResourceName in pkg/apis/core/v1/helper, which checks the name with "requests."
+ * prepended. */
 bool names_valid_lent_resource(const char *name)
 {
 	static const char before[] = "requests.";
@@ -113,8 +114,8 @@ static uint64_t hash(const char *text)
 }
 
 /*
- * Append at most @max bytes that stand for @whole: as much of @text as leaves room for the hash of
- * @whole, with '-' for each byte that @keep does not take.
+ * Append at most @max bytes: @text, cut to leave room for the hash of @whole, with '-' for each
+ * byte not in @keep.
  */
 static void add_cut_of(struct str *out, const char *text, const char *whole, size_t max,
 		       bool (*keep)(char c))
@@ -181,7 +182,7 @@ char *names_pcidevice(const char *node, const char *address)
 			str_add_char(&suffix, c);
 	}
 	if (suffix.len == 0)
-		str_add_char(&suffix, '0'); /* no address at all: still a name */
+		str_add_char(&suffix, '0'); /* no address: still make a valid name */
 	return object_name(node, str_cstr(&suffix));
 }
 
@@ -223,7 +224,8 @@ char *names_usbdevice(const char *node, uint16_t vendor, uint16_t product, unsig
 
 enum { INTERFACE_MAX = 48 }; /* the kernel has at most 15 */
 
-/* A dash would let "b-eth0" of node n1 have the name of "eth0" of node n1-b. */
+/* With a dash in the interface name, "b-eth0" of node n1 and "eth0" of node n1-b would have the
+ * same name. */
 static bool is_plain(const char *interface)
 {
 	return strlen(interface) <= INTERFACE_MAX && names_valid_object(interface) &&

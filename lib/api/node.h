@@ -1,4 +1,4 @@
-/* node: core/v1 Node, what of it we use. */
+/* node: the parts of core/v1 Node that we use. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,19 +12,19 @@ struct node_address {
 	char *address;
 };
 
-/* Other than our own kinds' (api_condition) by the heartbeat. */
+/* Unlike our own kinds' conditions (api_condition), it has a heartbeat. */
 struct node_condition {
 	char *type;   /* "Ready", ... */
 	char *status; /* "True", "False", "Unknown" */
 	char *reason;
 	char *message;
 	char *last_transition_time;
-	char *heartbeat; /* lastHeartbeatTime: when the kubelet said so last */
+	char *heartbeat; /* lastHeartbeatTime: last report of the kubelet */
 };
 
 struct node_info {
 	char *kernel;  /* "6.1.0-25-amd64" */
-	char *kubelet; /* "v1.31.0"        */
+	char *kubelet; /* "v1.31.0" */
 };
 
 struct node_spec {
@@ -42,7 +42,7 @@ struct node_status {
 		size_t len;
 		size_t cap;
 	} addresses;
-	struct json_pairs allocatable; /* resource -> quantity, as text */
+	struct json_pairs allocatable; /* resource -> quantity, as strings */
 	struct node_info info;
 };
 
@@ -54,11 +54,11 @@ struct node {
 
 extern const struct api_kind node_kind;
 
-/* The node's first InternalIP, NULL if it has none. */
+/* The node's first InternalIP; NULL if it has none. */
 const char *node_internal_ip(const struct node *node);
 
-/* The condition Ready, NULL if no kubelet has said anything yet. */
+/* The condition Ready; NULL if no kubelet has reported yet. */
 const struct node_condition *node_condition_ready(const struct node *node);
 
-/* When the kubelet told the condition Ready last, in ms of the wall clock; 0: there is none. */
+/* The heartbeat of the condition Ready, in ms of the wall clock; 0 if there is none. */
 int64_t node_heartbeat_ms(const struct node *node);

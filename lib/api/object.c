@@ -48,7 +48,7 @@ char *api_kind_api_version(const struct api_kind *kind)
 	return xasprintf("%s/%s", kind->group, kind->version);
 }
 
-/* That the field @key, if @json has it, says @expected. */
+/* Check that the field @key, if present, equals @expected. */
 static int check_type(const json_t *json, const char *key, const char *expected, struct err *err)
 {
 	const char *found = json_string_value(json_object_get(json, key));

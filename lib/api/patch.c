@@ -11,7 +11,7 @@
 static void set_new(json_t *object, const char *key, json_t *value)
 {
 	if (json_object_set_new(object, key, value) < 0)
-		abort(); /* out of memory, or a text that is not UTF-8: ours to prevent */
+		abort(); /* out of memory, or a string that is not UTF-8 (our bug) */
 }
 
 static void set_text(json_t *object, const char *key, const char *text)
@@ -96,7 +96,7 @@ void patch_status_condition(const struct patch_status *status, const char *type,
 			   status->now_wall_ms);
 }
 
-/* A merge patch goes into objects: a key of one that must go needs its null, too. */
+/* A merge patch merges into objects, so a removed key inside an object needs its own null. */
 static void add_nulls(json_t *want, json_t *have)
 {
 	const char *key;

@@ -1,5 +1,5 @@
 /* pcidevice: PCIDevice of devices.harvesterhci.io/v1beta1. The first nine status fields are
- * Harvester's, the rest are ours and optional. */
+ * Harvester's; the others are ours and optional. */
 #pragma once
 
 #include "api/condition.h"
@@ -10,7 +10,7 @@
 #define PCIDEVICE_ROLE_PF       "PhysicalFunction"
 #define PCIDEVICE_ROLE_VF       "VirtualFunction"
 
-/* A container that was given the device. */
+/* A container that has the device. */
 struct pcidevice_allocation {
 	char *namespace;
 	char *pod;
@@ -26,34 +26,34 @@ struct pcidevice_allocations {
 extern const struct json_row pcidevice_allocation_map[];
 
 struct pcidevice_status {
-	char *address;     /* "0000:04:00.0"                       */
-	char *vendor_id;   /* four lower-case hex digits           */
-	char *device_id;   /* likewise                             */
-	char *class_id;    /* class and subclass, "0302"           */
-	char *iommu_group; /* decimal; NULL: none                  */
+	char *address;     /* "0000:04:00.0" */
+	char *vendor_id;   /* four lower-case hex digits */
+	char *device_id;   /* likewise */
+	char *class_id;    /* class and subclass, "0302" */
+	char *iommu_group; /* decimal; NULL: none */
 	char *node_name;
-	char *resource_name; /* resource_name.h                      */
-	char *description;   /* description.h                        */
+	char *resource_name; /* resource_name.h */
+	char *description;   /* description.h */
 	char *kernel_driver_in_use;
 
-	int numa_node; /* -1: unknown                          */
+	int numa_node; /* -1: unknown */
 	char *subsystem_vendor_id;
 	char *subsystem_device_id;
-	char *revision;                       /* two hex digits                       */
-	struct json_strs bridges;             /* addresses, from the root down        */
-	struct json_strs iommu_group_members; /* addresses, itself included, sorted   */
-	char *role;                           /* PCIDEVICE_ROLE_...                   */
-	char *physical_function;              /* address of a VF's PF                 */
+	char *revision;                       /* two hex digits */
+	struct json_strs bridges;             /* addresses, root first */
+	struct json_strs iommu_group_members; /* addresses, including its own, sorted */
+	char *role;                           /* PCIDEVICE_ROLE_... */
+	char *physical_function;              /* address of the physical function, for a VF */
 	int total_vfs;
 	int num_vfs;
-	char *serial_number; /* PCIe DSN, "00-11-22-33-44-55-66-77"  */
+	char *serial_number; /* PCIe DSN, "00-11-22-33-44-55-66-77" */
 	struct json_strs reset_methods;
 	bool boot_vga;
 	struct pcidevice_allocations allocations;
 	struct api_conditions conditions;
 };
 
-/* Start one with api_object_new() or json_map_init(): numa_node 0 is a node. */
+/* Initialise with api_object_new() or json_map_init(), because 0 is a valid NUMA node. */
 struct pcidevice {
 	struct api_meta meta;
 	struct pcidevice_status status;

@@ -52,7 +52,7 @@ const struct api_kind pcideviceclaim_kind = {
 
 bool pcideviceclaim_lends(const struct pcideviceclaim *claim)
 {
-	/* Of the condition Offered: agent/claim/claim_status.c. */
+	/* Reasons of the condition Offered: agent/claim/claim_status.c. */
 	static const char *const awaited[] = { "NotOffered", "NameTaken", "GroupInUse",
 					       "Unhealthy",  "NodeGone",  "NodeUnreadable" };
 	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");

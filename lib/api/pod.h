@@ -1,11 +1,11 @@
-/* pod: core/v1 Pod, what of it we use: the node that it is meant for, and what its containers ask for. */
+/* pod: the parts of core/v1 Pod that we use: its node and its containers' resource requests. */
 #pragma once
 
 #include "api/kind.h"
 #include "api/meta.h"
 
 struct pod_resources {
-	struct json_pairs limits; /* resource -> quantity, as text */
+	struct json_pairs limits; /* resource -> quantity, as strings */
 };
 
 struct pod_container {

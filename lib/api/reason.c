@@ -27,7 +27,7 @@ static const struct reason reasons[] = {
 	{ "Held", "held", CLAIMS },
 	{ "GroupInUse", "held", PCI | PROGRESS },
 	{ "Stuck", "stuck", PCI },
-	/* of the claim, or of others that keep it from its device */
+	/* about the claim, or about other claims that block it */
 	{ "AlreadyClaimed", "refused", REASON_USB_CLAIM },
 	{ "Contradictory", "refused", PCI },
 	{ "ControllerClaimed", "refused", REASON_USB_CLAIM },
@@ -43,8 +43,8 @@ static const struct reason reasons[] = {
 	{ "SiblingBound", "refused", PCI },
 	{ "Unreadable", "refused", REASON_USB_CLAIM },
 	{ "USBDevicesClaimed", "refused", PCI },
-	/* of the device: agent/inventory/claimable.h. Neither what cannot be claimed at all is
-	 * lifted, nor what passes */
+	/* about the device: agent/inventory/claimable.h. Neither a device that can never be
+	 * claimed nor a temporary state can be overridden */
 	{ "Console", "refused", CLAIMS | NEEDED },
 	{ "GroupHostCritical", "refused", PCI | USE | LIFTED },
 	{ "HostBridge", "refused", PCI },
@@ -55,12 +55,12 @@ static const struct reason reasons[] = {
 	{ "Hub", "refused", REASON_USB_CLAIM },
 	{ "InUse", "refused", CLAIMS | USE },
 	{ "NoIOMMU", "refused", PCI },
-	/* the one that a USBDeviceClaim may override: nothing makes the host let go of a USB
+	/* the only one that a USBDeviceClaim may override: nothing makes the host release a USB
 	 * device before a pod gets it */
 	{ "UseUnknown", "refused", CLAIMS | USE | LIFTED | REASON_LIFTED_USB },
 	{ "VirtualFunctionsActive", "refused", PCI },
 	{ "WideDomain", "refused", PCI | LIFTED },
-	/* what a transition came to: agent/helper/transition/transition_out.c */
+	/* results of a transition: agent/helper/transition/transition_out.c */
 	{ "DriverChanged", "failed", PCI },
 	{ "DriverMissing", "failed", PCI },
 	{ "GroupNotViable", "failed", PCI },
@@ -73,9 +73,9 @@ static const struct reason reasons[] = {
 	{ "ProbeFailed", "failed", PCI },
 	{ "StateNotWritable", "failed", PCI },
 	{ "UnbindFailed", "failed", PCI },
-	/* what the kubelet is told: agent/lend/pci_type.c */
+	/* reported to the kubelet: agent/lend/pci_type.c */
 	{ "Unhealthy", "failed", PCI },
-	/* of cards, beside some of the above */
+	/* of cards, in addition to some of the above */
 	{ "Applying", NULL, PROGRESS },
 	{ "Disabled", NULL, PROGRESS },
 };

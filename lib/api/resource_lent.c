@@ -19,7 +19,7 @@ static bool is_lendable(const char *name)
 	return names_valid_lent_resource(name) && !names_kubevirts_resource(name);
 }
 
-/* NULL if there is none that may be lent. */
+/* The override annotation; NULL if there is none, or it is not an allowed name. */
 static const char * override(const struct api_meta *meta)
 {
 	const char *name = annotation(meta);

@@ -1,8 +1,9 @@
 /*
- * resource_lent: the extended resource that a claimed PCI device is lent as.
+ * resource_lent: the extended resource under which a claimed PCI device is offered.
  *
- * The first of these that a kubelet takes, and that is not KubeVirt's own: the override annotation of the PCIDevice, that of the
- * claim, a name of the device's own if the claim switches pooling off, the name of the inventory.
+ * The first of these that the kubelet accepts and that is not reserved for KubeVirt: the override
+ * annotation of the PCIDevice, that of the claim, a name unique to the device if the claim disables
+ * pooling, the name in the inventory.
  */
 #pragma once
 
@@ -10,14 +11,15 @@ struct api_meta;
 struct pcidevice;
 struct pcideviceclaim;
 
-/* Of @device as the inventory has it; @seen is its object at the API server, @claim its claim; both may
- * be NULL. The caller frees. */
+/* The resource name of @device from the inventory. @seen is its object at the API server, @claim
+ * its claim; both may be NULL. The caller frees it. */
 char *resource_lent(const struct pcidevice *device, const struct api_meta *seen,
 		    const struct pcideviceclaim *claim);
 
-/* The override annotation that no kubelet would take as a name, or that is KubeVirt's, and that is ignored
- * therefore: the device's, or the claim's; NULL: there is none. Borrowed, and as it came from the user. */
+/* The override annotation that is ignored because the kubelet would refuse it or it is reserved
+ * for KubeVirt: the device's, or the claim's; NULL: none. Borrowed, and exactly as the user
+ * wrote it. */
 const char *resource_lent_refused(const struct api_meta *seen, const struct pcideviceclaim *claim);
 
-/* Why the name @refused is ignored. Static. */
+/* Why the name @refused is ignored. A static string. */
 const char *resource_lent_reason(const char *refused);

@@ -9,10 +9,10 @@
 #include "base/str.h"
 
 enum {
-	/* "/var/lib/kubelet/device-plugins/kubevirt-<vendor>-<product>.sock" has to fit into the
+	/* "/var/lib/kubelet/device-plugins/kubevirt-<vendor>-<product>.sock" must fit into the
 	 * 108 bytes of a socket address; this is what is left for vendor and product. */
 	PARTS_MAX = 60,
-	/* of the vendor's word: what leaves room for ".com" and an id */
+	/* bytes of the vendor's word, leaving room for ".com" and an id */
 	VENDOR_MAX = PARTS_MAX - 4 - 4,
 };
 
@@ -36,7 +36,7 @@ static char to_upper(char c)
 	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-/* Append the letters and digits of @text before the first of @end, lower case. */
+/* Append the letters and digits of @text up to the first character of @end, in lower case. */
 static void add_word(struct str *out, const char *text, const char *end)
 {
 	size_t len = strcspn(text, end);
@@ -47,7 +47,7 @@ static void add_word(struct str *out, const char *text, const char *end)
 	}
 }
 
-/* What follows the first '[' that is closed and not empty; NULL if there is none. */
+/* The text after the first '[' that is closed and not empty; NULL if there is none. */
 static const char *first_bracket(const char *name)
 {
 	const char *open = strchr(name, '[');
@@ -77,13 +77,14 @@ static void strip_ends(struct str *text)
 
 	while (text->len > start && strchr(marks, text->buf[text->len - 1]))
 		text->len--;
-	/* Harvester strips the end only; a name must not begin with a mark either. */
+	/* Harvester strips only the end, but a valid name must not begin with punctuation
+	 * either. */
 	memmove(text->buf, text->buf + start, text->len - start);
 	text->len -= start;
 	text->buf[text->len] = '\0';
 }
 
-/* The last one of a run of blanks. */
+/* True at the last blank of a run. */
 static bool ends_blanks(const char *s)
 {
 	return is_blank(s[0]) && !is_blank(s[1]);
@@ -100,7 +101,7 @@ static void add_product(struct str *out, const char *name)
 	strip_ends(out);
 }
 
-/* Replace every VIRTUAL_FUNCTION by VF. */
+/* Replace every VIRTUAL_FUNCTION with VF. */
 static void shorten(struct str *product)
 {
 	static const char longer[] = "VIRTUAL_FUNCTION";

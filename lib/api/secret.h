@@ -1,4 +1,4 @@
-/* secret: Secret of the core group (v1). The values of data are in base64, as they come. */
+/* secret: core/v1 Secret. The values of data are left in base64. */
 #pragma once
 
 #include "api/kind.h"

@@ -1,5 +1,5 @@
-/* sriovgpudevice: SRIOVGPUDevice of devices.harvesterhci.io/v1beta1. The spec and the first two status
- * fields are Harvester's, the rest are ours and optional. */
+/* sriovgpudevice: SRIOVGPUDevice of devices.harvesterhci.io/v1beta1. The spec and the first two
+ * status fields are Harvester's; the others are ours and optional. */
 #pragma once
 
 #include "api/condition.h"
@@ -16,7 +16,7 @@ struct sriovgpudevice_status {
 	struct json_strs vf_addresses;
 	struct json_strs vgpu_devices; /* names of VGPUDevices */
 	int64_t observed_generation;
-	bool managed; /* we made the virtual functions, or adopted them */
+	bool managed; /* we created or adopted the virtual functions */
 	struct api_conditions conditions;
 };
 

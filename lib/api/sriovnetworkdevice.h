@@ -1,5 +1,6 @@
-/* sriovnetworkdevice: SRIOVNetworkDevice of devices.harvesterhci.io/v1beta1. The first three spec
- * fields and the first three status fields are Harvester's, the rest are ours and optional. */
+/* sriovnetworkdevice: SRIOVNetworkDevice of devices.harvesterhci.io/v1beta1. The first three
+ * spec fields and the first three status fields are Harvester's; the others are ours and
+ * optional. */
 #pragma once
 
 #include "api/condition.h"
@@ -9,7 +10,7 @@
 #define SRIOVNETWORKDEVICE_ENABLED  "sriovNetworkDeviceEnabled"
 #define SRIOVNETWORKDEVICE_DISABLED "sriovNetworkDeviceDisabled"
 
-/* What is wanted of one virtual function; -1, or NULL: to be left as it is. */
+/* Desired settings of one virtual function; -1 or NULL: leave unchanged. */
 struct sriovnetworkdevice_vf {
 	int index;
 	char *mac_address;
@@ -29,7 +30,7 @@ struct sriovnetworkdevice_spec {
 	char *address;
 	char *node_name;
 	int num_vfs;
-	bool drivers_autoprobe; /* the node's own drivers take the virtual functions */
+	bool drivers_autoprobe; /* the node's own drivers bind the virtual functions */
 	struct sriovnetworkdevice_vfs virtual_functions;
 };
 
@@ -38,8 +39,8 @@ struct sriovnetworkdevice_status {
 	struct json_strs vf_pci_devices;
 	char *status;
 	int64_t observed_generation;
-	char *address; /* where the card below was seen  */
-	char *device;  /* "8086:10c9"                    */
+	char *address; /* address at which the card was last seen */
+	char *device;  /* "8086:10c9" */
 	char *serial_number;
 	struct api_conditions conditions;
 };

@@ -1,4 +1,4 @@
-/* status: metav1.Status, the API server's answer to what it did not do. Not an object: no name. */
+/* status: metav1.Status, the API server's error response. Not an object: it has no name. */
 #pragma once
 
 #include "api/json_map.h"
@@ -6,7 +6,7 @@
 struct api_status_cause {
 	char *reason; /* "FieldValueInvalid" */
 	char *message;
-	char *field; /* "spec.address"      */
+	char *field; /* "spec.address" */
 };
 
 struct api_status_causes {
@@ -28,7 +28,7 @@ struct api_status {
 	char *status; /* "Success" or "Failure" */
 	char *message;
 	char *reason; /* "NotFound", "Conflict", "Expired", ... */
-	int code;     /* HTTP's */
+	int code;     /* HTTP status */
 	struct api_status_details details;
 };
 

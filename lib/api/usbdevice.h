@@ -1,5 +1,5 @@
 /* usbdevice: USBDevice of devices.harvesterhci.io/v1beta1. The fields up to message are
- * Harvester's, the rest are ours and optional. */
+ * Harvester's; the others are ours and optional. */
 #pragma once
 
 #include "api/condition.h"
@@ -8,7 +8,7 @@
 #include "api/pcidevice.h"
 
 struct usbdevice_interface {
-	char *class_; /* two lower-case hex digits, as the next two */
+	char *class_; /* two lower-case hex digits, like the next two */
 	char *subclass;
 	char *protocol;
 	char *driver;
@@ -24,21 +24,21 @@ struct usbdevice_status {
 	char *vendor_id; /* four lower-case hex digits; "vendorID" in JSON */
 	char *product_id;
 	char *node_name;
-	char *resource_name; /* "kubevirt.io/<object name>"            */
-	char *device_path;   /* "/dev/bus/usb/001/002"                 */
-	char *description;   /* description.h                          */
-	char *pci_address;   /* of the controller                      */
-	char *class_type;    /* description.h                          */
+	char *resource_name; /* "kubevirt.io/<object name>" */
+	char *device_path;   /* "/dev/bus/usb/001/002" */
+	char *description;   /* description.h */
+	char *pci_address;   /* of the controller */
+	char *class_type;    /* description.h */
 	bool enabled;
-	char *status; /* NULL or "orphaned"                     */
+	char *status; /* NULL or "orphaned" */
 	char *message;
 
-	char *port_path; /* "1-2.3"                                */
+	char *port_path; /* "1-2.3" */
 	char *serial_number;
 	int speed_mbps;
 	bool hub;
 	struct usbdevice_interfaces interfaces;
-	char *holder; /* who uses it, for people                */
+	char *holder; /* what uses it, in words */
 	struct pcidevice_allocations allocations;
 	struct api_conditions conditions;
 };

@@ -40,7 +40,7 @@ const struct api_kind usbdeviceclaim_kind = {
 	.map = map,
 };
 
-/* One that was accepted has it, even if somebody took our finalizer off. */
+/* An accepted claim has its device, even if somebody removed our finalizer. */
 bool usbdeviceclaim_waits(const struct usbdeviceclaim *claim)
 {
 	return claim->status.port_path &&

@@ -12,12 +12,12 @@ struct usbdeviceclaim_spec {
 struct usbdeviceclaim_status {
 	char *node_name;
 	char *pci_address;
-	/* Which device it is, however it was enumerated; NULL port_path: not known yet. */
+	/* Identifies the device across re-enumeration; NULL port_path: not known yet. */
 	char *port_path; /* "1-2.3" */
 	char *vendor_id;
 	char *product_id;
-	char *serial_number; /* NULL: it has none                 */
-	char *holder;        /* who keeps it from being released  */
+	char *serial_number; /* NULL: it has none */
+	char *holder;        /* what prevents its release */
 	int64_t observed_generation;
 	struct api_conditions conditions;
 };
@@ -28,10 +28,11 @@ struct usbdeviceclaim {
 	struct usbdeviceclaim_status status;
 };
 
-/* Is its device lent to pods, well or not: is it known which one it is, and the claim marked as ours? */
+/* True if the claim's device is offered to pods, even with problems: the device is identified
+ * and the claim has our finalizer. */
 bool usbdeviceclaim_lends(const struct usbdeviceclaim *claim);
 
-/* Does it say which device it is for without having got it, since that was refused so far? */
+/* True if the claim names a device but was refused so far. */
 bool usbdeviceclaim_waits(const struct usbdeviceclaim *claim);
 
 extern const struct json_row usbdeviceclaim_status_map[];

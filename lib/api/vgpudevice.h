@@ -1,5 +1,5 @@
-/* vgpudevice: VGPUDevice of devices.harvesterhci.io/v1beta1. The spec and the first four status fields
- * are Harvester's, the rest are ours and optional. */
+/* vgpudevice: VGPUDevice of devices.harvesterhci.io/v1beta1. The spec and the first four status
+ * fields are Harvester's; the others are ours and optional. */
 #pragma once
 
 #include "api/condition.h"
@@ -13,16 +13,16 @@ struct vgpudevice_spec {
 	char *address;
 	bool enabled;
 	char *node_name;
-	char *parent_address; /* of the card */
+	char *parent_address; /* address of the card */
 };
 
 struct vgpudevice_status {
 	char *status; /* VGPUDEVICE_CONFIGURED, or NULL */
-	char *uuid;   /* of the mediated device, or the number of the type */
+	char *uuid;   /* UUID of the mediated device, or the type's number */
 	char *type_name;
-	struct json_pairs available_types; /* name -> id                                     */
+	struct json_pairs available_types; /* name -> id */
 	int64_t observed_generation;
-	char *managed_type; /* id of the type that we made, or adopted; NULL: none */
+	char *managed_type; /* id of the type that we created or adopted; NULL: none */
 	struct api_conditions conditions;
 };
 

@@ -1,6 +1,6 @@
 /*
- * virtualmachine: VirtualMachine of kubevirt.io/v1, what of it we use: which devices it asks for, and
- * which it was given. Of it only the annotation that says so is ever written.
+ * virtualmachine: the parts of VirtualMachine of kubevirt.io/v1 that we use: the devices it
+ * requests and the devices it was given. We write only the annotation that lists the latter.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 
 /* An item of hostDevices or gpus. */
 struct virtualmachine_device {
-	char *name;        /* with Harvester that of a PCIDevice or USBDevice; else free text */
-	char *device_name; /* the extended resource                                           */
+	char *name; /* with Harvester, the name of a PCIDevice or USBDevice; otherwise free text */
+	char *device_name; /* the extended resource */
 };
 
 struct virtualmachine_devices {
@@ -38,24 +38,25 @@ struct virtualmachine_template {
 };
 
 struct virtualmachine_spec {
-	bool running; /* true also when it is not said: see runStrategy */
+	bool running; /* also true if not set: see runStrategy */
 	char *run_strategy;
 	struct virtualmachine_template template_;
 };
 
 struct virtualmachine_annotations {
-	char *allocation; /* NAMES_ANNOTATION_ALLOCATION, JSON text */
+	char *allocation; /* NAMES_ANNOTATION_ALLOCATION, as JSON text */
 };
 
-/* Of the annotations and labels only what is needed is kept: a cluster has many, and large ones. */
+/* Only the needed annotations and labels are kept, because a cluster has many large virtual
+ * machines. */
 struct virtualmachine_meta {
 	struct api_meta meta;
 	struct virtualmachine_annotations annotations;
 };
 
 struct virtualmachine_status {
-	bool created; /* it has an instance */
-	bool ready;   /* which runs         */
+	bool created; /* an instance exists */
+	bool ready;   /* the instance is running */
 };
 
 struct virtualmachine {
@@ -66,6 +67,7 @@ struct virtualmachine {
 
 extern const struct api_kind virtualmachine_kind;
 
-/* Does it have an instance, or would KubeVirt start one by itself? Not one that is switched off by its
- * spec, or started by hand only (runStrategy Halted, Manual), until it has. */
+/* True if it has an instance, or KubeVirt would start one by itself. False for a virtual machine
+ * without an instance that its spec switches off or that is started by hand only (runStrategy
+ * Halted, Manual). */
 bool virtualmachine_may_run(const struct virtualmachine *vm);

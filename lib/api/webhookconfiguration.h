@@ -1,5 +1,5 @@
 /* webhookconfiguration: ValidatingWebhookConfiguration and MutatingWebhookConfiguration of
- * admissionregistration.k8s.io/v1: what of both says whom the API server trusts. */
+ * admissionregistration.k8s.io/v1: only the CA bundles that the API server trusts. */
 #pragma once
 
 #include "api/kind.h"

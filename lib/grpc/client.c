@@ -16,17 +16,17 @@ struct grpc_client {
 	bool closed;
 };
 
-/* Lives until its end was told, or until it is cancelled; its stream may live on for a while. */
+/* Exists until its end was reported or it is cancelled; its stream may exist longer. */
 struct grpc_rpc {
 	struct grpc_client *client;
 	struct grpc_stream *stream;
 	struct grpc_request request; /* without path and data */
 	uint64_t deadline_ms;        /* UINT64_MAX: none */
-	struct str answer;           /* of a call that has one */
+	struct str answer;           /* of a call with a single response */
 	bool has_answer;
 	bool ending;
-	bool cancelled;               /* while ending */
-	enum grpc_status head_status; /* not GRPC_OK: the head of the answer is none of gRPC */
+	bool cancelled;               /* cancelled by on_end while ending */
+	enum grpc_status head_status; /* not GRPC_OK: the response headers are not gRPC's */
 	char head_message[64];
 };
 
@@ -36,7 +36,7 @@ static void rpc_free(struct grpc_rpc *rpc)
 	free(rpc);
 }
 
-/* The status may be in the rpc, and the answer's function may cancel it. */
+/* The status may be part of the rpc, and the response callback may cancel it. */
 static void end(struct grpc_rpc *rpc, enum grpc_status status, const char *message)
 {
 	const struct grpc_result result = { status, message };
@@ -51,14 +51,14 @@ static void end(struct grpc_rpc *rpc, enum grpc_status status, const char *messa
 	rpc_free(rpc);
 }
 
-/* For what the server still sends there is no use. */
+/* Whatever else the server sends on this stream is not needed. */
 static void end_and_reset(struct grpc_rpc *rpc, enum grpc_status status, const char *message)
 {
 	grpc_stream_cancel(rpc->stream);
 	end(rpc, status, message);
 }
 
-/* --- what the server sends ------------------------------------------------------ */
+/* --- input from the server -------------------------------------------------------- */
 
 static void on_head(void *arg, struct grpc_stream *stream, const struct grpc_head *head)
 {
@@ -147,7 +147,8 @@ static void on_deadline(void *arg, struct grpc_stream *stream)
 		end_and_reset(rpc, GRPC_DEADLINE_EXCEEDED, "deadline exceeded");
 }
 
-/* The server's clock may strike before ours, and then it cancels the stream. */
+/* True if the deadline is reached. The server's clock may be ahead of ours, and then it cancels
+ * the stream first. */
 static bool is_late(const struct grpc_rpc *rpc, uint32_t http2_code)
 {
 	return http2_code == HTTP2_CANCEL &&

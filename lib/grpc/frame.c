@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* A finished message's memory is kept for the next one up to this size. */
+/* A finished message's buffer up to this size is reused for the next message. */
 enum { KEEP_MAX = 16384 };
 
 static size_t smaller(size_t a, size_t b)
@@ -36,7 +36,7 @@ static enum grpc_status prefix_read(struct grpc_frames *f, struct err *err)
 	return GRPC_OK;
 }
 
-/* @message has come whole: the part, or in one piece. */
+/* @message is complete, either collected or in one piece. */
 static bool message_end(struct grpc_frames *f, const char *message, grpc_frame_fn *fn, void *arg)
 {
 	bool more = fn(arg, message, f->want);

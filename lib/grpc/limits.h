@@ -1,31 +1,30 @@
-/* limits: what one connection may cost. GRPC_LIMITS are the values for a kubelet on a unix socket. */
+/* limits: resource limits of one connection. GRPC_LIMITS has the values for a kubelet on a unix
+ * socket. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct grpc_limits {
-	size_t message_max;       /* bytes of a message, either way                        */
-	size_t queue_max;         /* bytes that wait to be sent on one call                */
-	size_t unfinished_max;    /* bytes of messages that have not come whole, all calls */
-	uint32_t streams_max;     /* calls at a time that the peer may have open           */
-	uint32_t header_list_max; /* bytes of a call's headers, as RFC 9113 6.5.2 counts   */
-	uint32_t hpack_table_max; /* bytes of either dynamic table                         */
-	uint32_t stream_window;   /* bytes the peer may send on a call before we agree     */
+	size_t message_max;       /* bytes of a message, in both directions */
+	size_t queue_max;         /* bytes queued for sending per call */
+	size_t unfinished_max;    /* bytes of incomplete messages, over all calls */
+	uint32_t streams_max;     /* concurrent calls that the peer may open */
+	uint32_t header_list_max; /* bytes of a call's headers, counted as in RFC 9113 6.5.2 */
+	uint32_t hpack_table_max; /* bytes of each dynamic table */
+	uint32_t stream_window; /* bytes the peer may send on a call before we extend the window */
 	uint32_t connection_window;
-	size_t continuations_max; /* frames after HEADERS; nghttp2 counts one that comes in n
-				   * pieces as up to n                                     */
-	size_t settings_max;      /* entries of one SETTINGS frame                         */
-	size_t acks_max;          /* answers to PING and SETTINGS that wait to be sent     */
-	uint64_t resets_burst;    /* streams the peer may reset at once, ...               */
-	uint64_t resets_per_s;    /* ... and in the long run                               */
-	size_t barren_max;        /* DATA frames in a row that bring nothing               */
-	size_t output_frames_max; /* waiting frames above which no input should be read    */
-	uint64_t hello_ms;        /* the peer's first SETTINGS are due; 0: whenever        */
-	uint64_t request_ms;      /* a call's whole request is due; 0: whenever            */
-	uint64_t idle_ms;         /* server: who has no call for so long, and at most twice
-				   * as long, is sent away; 0: never                       */
-	uint64_t keepalive_ms;    /* PING after so long a silence; 0: never                */
+	size_t continuations_max; /* after HEADERS; nghttp2 counts one in n pieces as up to n */
+	size_t settings_max;      /* entries of one SETTINGS frame */
+	size_t acks_max;          /* queued answers to PING and SETTINGS */
+	uint64_t resets_burst;    /* streams the peer may reset in a burst, ... */
+	uint64_t resets_per_s;    /* ... and in the long run */
+	size_t barren_max;        /* consecutive DATA frames without data */
+	size_t output_frames_max; /* queued frames above which input is not read */
+	uint64_t hello_ms;        /* timeout for the peer's first SETTINGS; 0: none */
+	uint64_t request_ms;      /* timeout for a call's whole request; 0: none */
+	uint64_t idle_ms; /* server: close without a call for this to twice this time; 0: never */
+	uint64_t keepalive_ms; /* send a PING after a silence of this length; 0: never */
 	uint64_t keepalive_wait_ms;
 };
 

@@ -62,7 +62,7 @@ int grpc_message_unpack(const ProtobufCMessageDescriptor *type, const void *data
 	return 0;
 }
 
-/* What budget_alloc() gave is the C library's. */
+/* budget_alloc() allocates with malloc(), so no allocator is needed to free it. */
 void *grpc_message_free(void *message)
 {
 	if (message)

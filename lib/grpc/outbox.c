@@ -7,11 +7,11 @@
 
 struct grpc_outbox_message {
 	struct grpc_outbox_message *next;
-	size_t len; /* with the prefix */
+	size_t len; /* including the prefix */
 	unsigned char data[];
 };
 
-/* Append a message of @len bytes; they are the caller's to write. */
+/* Append a message of @len bytes, which the caller fills in. */
 static unsigned char *append(struct grpc_outbox *box, size_t len)
 {
 	struct grpc_outbox_message *message = xmalloc(sizeof(*message) + len);

@@ -1,4 +1,4 @@
-/* outbox: the messages of one call that wait to be sent, with their prefixes; bounded. */
+/* outbox: a bounded queue of a call's outgoing messages, with their prefixes. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,23 +7,23 @@
 struct grpc_outbox_message;
 
 struct grpc_outbox {
-	struct grpc_outbox_message *first; /* perhaps sent in part */
+	struct grpc_outbox_message *first; /* may be partly sent */
 	struct grpc_outbox_message *last;
-	size_t sent;  /* bytes of the first */
-	size_t bytes; /* that wait, of all  */
+	size_t sent;  /* bytes of the first message already sent */
+	size_t bytes; /* queued bytes of all messages */
 };
 
-/* Append a message. False, and nothing happened, if more than @max bytes would wait; an empty outbox
- * takes any message. */
+/* Append a message. Returns false and does nothing if more than @max bytes would be queued; an
+ * empty outbox accepts any message. */
 bool grpc_outbox_add(struct grpc_outbox *box, size_t max, const char *data, size_t len);
 
-/* Append bytes that are no message of gRPC, without a prefix. */
+/* Append bytes without a prefix, which are not a gRPC message. */
 void grpc_outbox_add_plain(struct grpc_outbox *box, const char *data, size_t len);
 
-/* Drop the messages of which nothing was read yet. */
+/* Drop the messages that have not been partly read. */
 void grpc_outbox_drop_waiting(struct grpc_outbox *box);
 
-/* Take up to @len bytes out. */
+/* Remove up to @len bytes. */
 size_t grpc_outbox_read(struct grpc_outbox *box, unsigned char *buf, size_t len);
 
 /* Release; the object may be used again. */

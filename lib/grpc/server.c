@@ -9,7 +9,7 @@
 #include "grpc/session.h"
 #include "grpc/timeout.h"
 
-/* Of the path, in messages. */
+/* bytes of the path in messages */
 enum { NAME_SHOWN_MAX = 200 };
 
 struct grpc_server {
@@ -19,18 +19,18 @@ struct grpc_server {
 	bool closed;
 };
 
-/* Lives as long as its stream. */
+/* Exists as long as its stream. */
 struct grpc_call {
 	struct grpc_server *server;
 	struct grpc_stream *stream;
 	const struct grpc_method *method;
 	uint64_t deadline_ms;    /* the client's */
-	const char *http_status; /* NULL: it is a call of gRPC */
+	const char *http_status; /* NULL: a gRPC call */
 	const char *http_text;
 	struct str request;
 	bool has_request;
-	bool handled;  /* the handler has it, or had it */
-	bool finished; /* an end is on its way          */
+	bool handled;  /* was passed to the handler */
+	bool finished; /* the status is queued */
 	void (*on_cancel)(void *arg);
 	void *arg;
 };
@@ -41,7 +41,7 @@ static void finish(struct grpc_call *call, enum grpc_status status, const char *
 	grpc_stream_finish(call->stream, status, message);
 }
 
-/* The handler learns that the call is not its own any more. */
+/* Tell the handler that it no longer owns the call. */
 static void cancel(struct grpc_call *call)
 {
 	void (*fn)(void *arg) = call->on_cancel;
@@ -62,7 +62,7 @@ static const struct grpc_method *method_find(const struct grpc_service *service,
 	return NULL;
 }
 
-/* False when the call was refused. */
+/* Returns false if the call was refused. */
 static bool method_take(struct grpc_call *call, const char *path)
 {
 	auto_str struct str message = STR_INIT;
@@ -96,7 +96,7 @@ static bool timeout_take(struct grpc_call *call, const char *text)
 	return true;
 }
 
-/* Whoever asks so speaks no gRPC, and gets an answer of HTTP once he has said all. */
+/* This peer does not speak gRPC; it gets an HTTP response after its whole request. */
 static void refuse_later(struct grpc_call *call, const char *http_status, const char *text)
 {
 	call->http_status = http_status;
@@ -188,7 +188,7 @@ static void on_bad(void *arg, struct grpc_stream *stream, enum grpc_status statu
 		finish(call, status, why);
 }
 
-/* The status first: when the handler is told, the call is not its own any more. */
+/* Send the status first: once the handler is told, it no longer owns the call. */
 static void on_deadline(void *arg, struct grpc_stream *stream)
 {
 	struct grpc_call *call = grpc_stream_arg(stream);
@@ -262,7 +262,7 @@ struct grpc_session *grpc_server_session(struct grpc_server *server)
 	return server->session;
 }
 
-/* --- answers ------------------------------------------------------------------ */
+/* --- responses ------------------------------------------------------------------ */
 
 static int message_check(const struct grpc_call *call, size_t len, struct err *err)
 {

@@ -11,7 +11,7 @@
 
 const uint8_t grpc_session_farewell[8] = "farewell";
 
-/* nghttp2 fails for want of memory, which is not to be survived, or for a bug of ours. */
+/* nghttp2 fails only without memory, in which case we abort, or because of a bug in our code. */
 static void must(int code)
 {
 	assert(code == 0);
@@ -76,7 +76,8 @@ static void settings_submit(struct grpc_session *session)
 		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits->header_list_max },
 		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
 	};
-	size_t n = ARRAY_LEN(entries) - (session->role == GRPC_SERVER); /* PUSH is the client's */
+	size_t n = ARRAY_LEN(entries) -
+		   (session->role == GRPC_SERVER); /* PUSH is only sent by the client */
 
 	must(nghttp2_submit_settings(session->http2, NGHTTP2_FLAG_NONE, entries, n));
 	must(nghttp2_session_set_local_window_size(session->http2, NGHTTP2_FLAG_NONE, 0,
@@ -160,7 +161,8 @@ static int tick_streams(struct grpc_session *session, struct err *err)
 		next = s->next;
 		if (s->deadline_ms > session->now_ms)
 			continue;
-		/* Nothing else can be said on a connection before a block of headers has ended. */
+		/* Before the peer's first header block has ended, only a connection error can be
+		 * sent. */
 		if (!s->announced)
 			return err_set(err, ERR_RETRY, -ETIMEDOUT,
 				       "a call's headers did not come in time");
@@ -170,7 +172,8 @@ static int tick_streams(struct grpc_session *session, struct err *err)
 	return 0;
 }
 
-/* Sent away with GOAWAY, for a call may be on its way; who does not read that is left at the next look. */
+/* An idle peer gets GOAWAY first, because a call may be on its way. If it does not react, the
+ * connection is closed at the next check. */
 static int tick_idle(struct grpc_session *session, struct err *err)
 {
 	bool idle = session->idle && !session->streams;
@@ -249,8 +252,8 @@ void grpc_session_lost(struct grpc_session *session, const char *why)
 		grpc_stream_close(session->streams, NGHTTP2_CANCEL, why);
 }
 
-/* The client may have sent requests that we do not have yet, so a server says GOAWAY twice: first
- * "send no more", and after a PING has gone there and back, "this was the last" (RFC 9113 6.8). */
+/* The client may have sent requests that have not arrived yet. So a server sends GOAWAY twice:
+ * first "send no more" and, after a PING round trip, "this was the last stream" (RFC 9113 6.8). */
 void grpc_session_shutdown(struct grpc_session *session)
 {
 	if (session->role == GRPC_SERVER) {

@@ -1,4 +1,4 @@
-/* session_http2: what the parts of the session share: its structs, as nghttp2 sees them. */
+/* session_http2: structs shared by the parts of the session that use nghttp2. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -18,52 +18,53 @@ struct grpc_session {
 	void (*on_output)(void *arg);
 	void *output_arg;
 	struct grpc_stream *streams;
-	size_t unfinished;              /* bytes of messages that have not come whole  */
-	uint64_t now_ms;                /* of the feed or tick that we are in or had   */
-	uint64_t heard_ms;              /* the last feed                               */
-	uint64_t hello_by_ms;           /* UINT64_MAX: it came                         */
-	uint64_t pong_by_ms;            /* UINT64_MAX: no keepalive PING is on its way */
-	uint64_t idle_look_ms;          /* when to look for calls; UINT64_MAX: never   */
-	bool idle;                      /* there was none since the last look          */
-	bool sent_away;                 /* for that                                    */
-	size_t barren;                  /* DATA frames since the last with something   */
-	bool gone;                      /* the connection is                           */
-	char trouble[GRPC_TROUBLE_MAX]; /* what nghttp2 said last */
+	size_t unfinished;    /* bytes of incomplete messages */
+	uint64_t now_ms;      /* time of the current or last feed or tick */
+	uint64_t heard_ms;    /* time of the last feed */
+	uint64_t hello_by_ms; /* deadline for the peer's first SETTINGS; UINT64_MAX: it arrived */
+	uint64_t
+		pong_by_ms; /* deadline for the keepalive PING's answer; UINT64_MAX: no PING sent */
+	uint64_t idle_look_ms;          /* next check whether there are calls; UINT64_MAX: never */
+	bool idle;                      /* no calls since the last check */
+	bool sent_away;                 /* GOAWAY was sent because of that */
+	size_t barren;                  /* consecutive DATA frames without data */
+	bool gone;                      /* the connection is gone */
+	char trouble[GRPC_TROUBLE_MAX]; /* nghttp2's last error message */
 };
 
 struct grpc_stream {
 	struct grpc_session *session;
 	struct grpc_stream *next;
-	struct grpc_stream **link; /* what points to us */
+	struct grpc_stream **link; /* the pointer that points to this stream */
 	int32_t id;
 	void *arg;
 	uint64_t deadline_ms;
-	struct grpc_head head; /* the block that is being read */
-	bool announced;        /* on_head was called, or the stream is of our making */
-	bool answered;         /* client: the head of the answer came */
-	bool deaf;             /* what comes is dropped */
-	bool skipping;         /* all of it but the end */
+	struct grpc_head head; /* the header block being read */
+	bool announced;        /* on_head was called, or we opened the stream */
+	bool answered;         /* client: the response headers arrived */
+	bool deaf;             /* input is dropped */
+	bool skipping;         /* input is dropped, but its end is reported */
 	struct grpc_frames frames;
-	size_t unfinished; /* its part of the session's sum */
+	size_t unfinished; /* its share of the session's unfinished */
 	struct grpc_outbox outbox;
-	bool responded; /* server: our head is on its way     */
-	bool refused;   /* server: in HTTP's words, so without a status of gRPC's */
-	bool finished;  /* nothing will be added to the outbox */
+	bool responded; /* server: our headers are queued */
+	bool refused;   /* server: answered with an HTTP status, so without a gRPC status */
+	bool finished;  /* nothing more will be added to the outbox */
 	enum grpc_status status;
 	char *message;
 };
 
-/* The calls that nghttp2 makes when something comes. */
+/* nghttp2 callbacks for received frames. */
 void grpc_session_recv_callbacks(nghttp2_session_callbacks *callbacks);
-/* Those that it makes when something is sent. */
+/* nghttp2 callbacks for sent frames. */
 void grpc_session_send_callbacks(nghttp2_session_callbacks *callbacks);
 
 struct grpc_stream *grpc_stream_new(struct grpc_session *session, int32_t id);
-/* Tell the engine above, and free. */
+/* Call on_close and free the stream. */
 void grpc_stream_close(struct grpc_stream *stream, uint32_t http2_code, const char *lost);
 
-/* nghttp2 wants to send something: say so. */
+/* Tell the owner that nghttp2 has output. */
 void grpc_session_touch(struct grpc_session *session);
 
-/* Our PING that waits for the peer to have seen the first GOAWAY. */
+/* Payload of the PING that is sent after the first GOAWAY. */
 extern const uint8_t grpc_session_farewell[8];

@@ -1,4 +1,4 @@
-/* What nghttp2 tells of the peer's frames. */
+/* nghttp2 callbacks for received frames. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "grpc/session_http2.h"
 
-/* So many times the longest list of headers is not even answered with a status. */
+/* Headers larger than this multiple of the limit are not even answered with a status. */
 enum { HEADERS_DROPPED = 4 };
 
 static struct grpc_stream *stream_of(const struct grpc_session *session, int32_t id)
@@ -39,7 +39,7 @@ static void peer_end(struct grpc_stream *stream, const struct grpc_head *last)
 		return;
 	}
 	session->ops->on_end(session->arg, stream, last);
-	/* The server wants no more of the request. */
+	/* The server does not want the rest of the request. */
 	if (session->role == GRPC_CLIENT && stream->outbox.first)
 		grpc_stream_cancel(stream);
 }
@@ -56,9 +56,9 @@ static int on_begin_headers(nghttp2_session *http2, const nghttp2_frame *frame, 
 	return 0;
 }
 
-/* A byte may stand for a header of four kilobytes, and nghttp2 looks at each of them until it hears that
- * none is wanted any more.
- * NOLINTNEXTLINE(readability-function-size): the library's signature */
+/* A single byte may stand for a header of four kilobytes (HPACK), and nghttp2 passes on each one
+ * until it is told that no more are wanted. NOLINTNEXTLINE(readability-function-size): the
+ * library's signature */
 static int on_header(nghttp2_session *http2, const nghttp2_frame *frame, const uint8_t *name,
 		     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
 		     void *arg)
@@ -79,7 +79,7 @@ static int on_header(nghttp2_session *http2, const nghttp2_frame *frame, const u
 	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
-/* The answer's head may come after others that only say "wait" (1xx). */
+/* The response headers may be preceded by interim ones (1xx). */
 static bool is_interim(const struct grpc_stream *stream)
 {
 	return stream->session->role == GRPC_CLIENT && !stream->answered &&
@@ -133,7 +133,7 @@ static bool on_message(void *arg, const char *data, size_t len)
 	return !stream->deaf;
 }
 
-/* Of these there could be any number: they take nothing from a window. */
+/* The number of empty frames is not limited by flow control. */
 static int on_begin_frame(nghttp2_session *http2, const nghttp2_frame_hd *hd, void *arg)
 {
 	struct grpc_session *session = arg;
@@ -178,7 +178,7 @@ static void data_end(struct grpc_session *session, int32_t id)
 		peer_end(stream, NULL);
 }
 
-/* --- the rest --------------------------------------------------------------- */
+/* --- other frames ------------------------------------------------------------- */
 
 static void ping_recv(struct grpc_session *session, const nghttp2_frame *frame)
 {

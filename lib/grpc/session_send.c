@@ -1,4 +1,4 @@
-/* What we send: requests, answers, messages, statuses. */
+/* Outgoing requests, responses, messages and statuses. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct headers {
 	size_t len;
 };
 
-/* nghttp2 copies what it is given; its struct only lacks the const. */
+/* nghttp2 copies its input; its struct merely lacks the const. */
 static uint8_t *bytes_of(const char *text)
 {
 	union {
@@ -42,7 +42,7 @@ static void must(int code)
 	assert(code == 0);
 }
 
-/* A session that waits for data is told that there is some, or that none will come. */
+/* Tell a session that waits for data that there is some, or that none will follow. */
 static void resume(struct grpc_stream *stream)
 {
 	(void)nghttp2_session_resume_data(stream->session->http2, stream->id);
@@ -119,7 +119,7 @@ void grpc_stream_drop_waiting(struct grpc_stream *stream)
 	grpc_outbox_drop_waiting(&stream->outbox);
 }
 
-/* The status alone, in the only block of headers that is sent. */
+/* Send the status alone, in a single header block. */
 static void respond_status(struct grpc_stream *stream)
 {
 	struct headers h = { .len = 0 };
@@ -174,7 +174,7 @@ void grpc_stream_refuse(struct grpc_stream *stream, const char *http_status, con
 	grpc_session_touch(stream->session);
 }
 
-/* A client that is still sending when it has its answer is told to stop (RFC 9113 8.1). */
+/* A client that is still sending when its response is complete is told to stop (RFC 9113 8.1). */
 static int on_frame_send(nghttp2_session *http2, const nghttp2_frame *frame, void *arg)
 {
 	const struct grpc_session *session = arg;
@@ -219,7 +219,7 @@ struct grpc_stream *grpc_session_request(struct grpc_session *session, const cha
 	return stream;
 }
 
-/* A request that could not be sent, of which nghttp2 may know nothing any more. */
+/* A request could not be sent; nghttp2 may no longer know its stream. */
 static int on_frame_not_send(nghttp2_session *http2, const nghttp2_frame *frame, int code,
 			     void *arg)
 {
@@ -243,7 +243,7 @@ void grpc_session_send_callbacks(nghttp2_session_callbacks *callbacks)
 	nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, on_frame_not_send);
 }
 
-/* --- either ------------------------------------------------------------------ */
+/* --- both roles ---------------------------------------------------------------- */
 
 void grpc_stream_set_arg(struct grpc_stream *stream, void *arg)
 {

@@ -62,20 +62,21 @@ enum grpc_status grpc_status_from_http(unsigned http)
 	}
 }
 
-/* "HTTP2 Transport Mapping" in gRPC's PROTOCOL-HTTP2.md. NO_ERROR without trailers is an error too. */
+/* "HTTP2 Transport Mapping" in gRPC's PROTOCOL-HTTP2.md. NO_ERROR without trailers is also an
+ * error. */
 static const enum grpc_status of_http2[] = {
-	GRPC_INTERNAL,           /* NO_ERROR            */
-	GRPC_INTERNAL,           /* PROTOCOL_ERROR      */
-	GRPC_INTERNAL,           /* INTERNAL_ERROR      */
-	GRPC_INTERNAL,           /* FLOW_CONTROL_ERROR  */
-	GRPC_INTERNAL,           /* SETTINGS_TIMEOUT    */
-	GRPC_INTERNAL,           /* STREAM_CLOSED       */
-	GRPC_INTERNAL,           /* FRAME_SIZE_ERROR    */
-	GRPC_UNAVAILABLE,        /* REFUSED_STREAM      */
-	GRPC_CANCELLED,          /* CANCEL              */
-	GRPC_INTERNAL,           /* COMPRESSION_ERROR   */
-	GRPC_INTERNAL,           /* CONNECT_ERROR       */
-	GRPC_RESOURCE_EXHAUSTED, /* ENHANCE_YOUR_CALM   */
+	GRPC_INTERNAL,           /* NO_ERROR */
+	GRPC_INTERNAL,           /* PROTOCOL_ERROR */
+	GRPC_INTERNAL,           /* INTERNAL_ERROR */
+	GRPC_INTERNAL,           /* FLOW_CONTROL_ERROR */
+	GRPC_INTERNAL,           /* SETTINGS_TIMEOUT */
+	GRPC_INTERNAL,           /* STREAM_CLOSED */
+	GRPC_INTERNAL,           /* FRAME_SIZE_ERROR */
+	GRPC_UNAVAILABLE,        /* REFUSED_STREAM */
+	GRPC_CANCELLED,          /* CANCEL */
+	GRPC_INTERNAL,           /* COMPRESSION_ERROR */
+	GRPC_INTERNAL,           /* CONNECT_ERROR */
+	GRPC_RESOURCE_EXHAUSTED, /* ENHANCE_YOUR_CALM */
 	GRPC_PERMISSION_DENIED,  /* INADEQUATE_SECURITY */
 };
 

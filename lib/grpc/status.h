@@ -1,4 +1,4 @@
-/* status: how a call ended: gRPC's codes, and the form of a message in the grpc-message header. */
+/* status: gRPC's status codes, and the encoding of the grpc-message header. */
 #pragma once
 
 #include <stddef.h>
@@ -26,25 +26,25 @@ enum grpc_status {
 	GRPC_UNAUTHENTICATED = 16,
 };
 
-/* Longest message that is sent or kept; longer ones end in "...". */
+/* Longest message that is sent or kept; longer ones are cut and end in "...". */
 enum { GRPC_MESSAGE_MAX = 1024 };
 
-/* "Unavailable", as grpc-go writes it; "Code(99)" has no name here: "Unknown". */
+/* "Unavailable", as in grpc-go; "Unknown" for codes without a name. */
 const char *grpc_status_name(enum grpc_status status);
 
-/* The value of a grpc-status header. What is no number from 0 to 16 is GRPC_UNKNOWN. */
+/* The value of a grpc-status header; GRPC_UNKNOWN unless it is a number from 0 to 16. */
 enum grpc_status grpc_status_from_text(const char *text);
 
-/* What an answer without grpc-status means (the table of gRPC's http-grpc-status-mapping). */
+/* The status of a response without grpc-status (the table in gRPC's http-grpc-status-mapping). */
 enum grpc_status grpc_status_from_http(unsigned http);
 
-/* What a stream that was reset with an HTTP/2 error code means. */
+/* The status of a stream that was reset with an HTTP/2 error code. */
 enum grpc_status grpc_status_from_http2(uint32_t code);
 
-/* Append @message, at most GRPC_MESSAGE_MAX bytes of it, percent-encoded: what is not printable ASCII,
- * and '%', as %XX. */
+/* Append at most GRPC_MESSAGE_MAX bytes of @message, percent-encoded: '%' and everything but
+ * printable ASCII as %XX. */
 void grpc_message_encode(struct str *out, const char *message);
 
-/* Append the decoded @text. Escapes that are none stay as they are; what is not UTF-8 or a control
- * character comes out as "\xNN", so that the result can stand in a log or an object. */
+/* Append the decoded @text. Invalid escapes are kept. Bytes that are not UTF-8 and control
+ * characters become "\xNN", so that the result is safe in logs and objects. */
 void grpc_message_decode(struct str *out, const char *text, size_t len);

@@ -8,7 +8,7 @@
 
 enum { DIGITS_MAX = 8, VALUE_MAX = 99999999 };
 
-/* A unit is @times milliseconds, or a millisecond is @parts of it. */
+/* A unit is @times milliseconds, or 1/@parts of a millisecond. */
 static const struct unit {
 	char letter;
 	uint64_t times;

@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GRPC_TIMEOUT_SIZE = 10 }; /* with the NUL */
+enum { GRPC_TIMEOUT_SIZE = 10 }; /* including the NUL */
 
-/* False if @text is not one. Parts of a millisecond count as a whole one. */
+/* False if @text is not valid. Fractions of a millisecond are rounded up. */
 bool grpc_timeout_parse(const char *text, uint64_t *ret_ms);
 
-/* Into @buf, which is returned: in the finest unit that holds it, rounded up; what is longer than
- * eight digits of hours becomes that. */
+/* Write @ms to @buf and return it: in the smallest unit that fits, rounded up; limited to eight
+ * digits of hours. */
 const char *grpc_timeout_format(uint64_t ms, char buf[GRPC_TIMEOUT_SIZE]);

@@ -10,16 +10,17 @@
 struct connection {
 	struct grpc_wire wire;
 	struct grpc_client *engine;
-	struct grpc_uv_client *client; /* NULL: it has forgotten us */
+	struct grpc_uv_client *client; /* NULL: the client was freed */
 	struct connection *next;
-	struct connection **link; /* what points to us */
+	struct connection **link; /* the pointer that points to this connection */
 };
 
 struct grpc_uv_client {
 	uv_loop_t *loop;
 	char *path;
 	struct grpc_limits limits;
-	struct connection *connections; /* the first may take calls; the others only end theirs */
+	struct connection
+		*connections; /* the first may take calls; the others only finish theirs */
 };
 
 static void connection_forget(struct connection *c)
@@ -32,7 +33,7 @@ static void connection_forget(struct connection *c)
 	c->client = NULL;
 }
 
-/* Who hears of it may call again, which makes a new connection, or free the client. */
+/* The callback may start a call, which makes a new connection, or free the client. */
 static void on_end(void *arg, const char *why)
 {
 	struct connection *c = arg;

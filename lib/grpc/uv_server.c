@@ -18,9 +18,9 @@ enum { CONNECTIONS_MAX = 16, BACKLOG = 64 };
 struct connection {
 	struct grpc_wire wire;
 	struct grpc_server *engine;
-	struct grpc_uv_server *server; /* NULL: it has forgotten us */
+	struct grpc_uv_server *server; /* NULL: the server was freed */
 	struct connection *next;
-	struct connection **link; /* what points to us */
+	struct connection **link; /* the pointer that points to this connection */
 };
 
 struct grpc_uv_server {
@@ -31,11 +31,11 @@ struct grpc_uv_server {
 	struct connection *connections;
 	size_t nconnections;
 	size_t connections_max;
-	bool crowded; /* told that there are too many, and since then never half as many */
+	bool crowded; /* limit reached and logged; cleared at half of it */
 	bool listening;
-	bool closed; /* the listener's handle is gone */
+	bool closed; /* the listener's handle is closed */
 	bool freed;
-	dev_t dev; /* of the socket in the file system */
+	dev_t dev; /* device and inode of the socket file */
 	ino_t ino;
 };
 
@@ -58,7 +58,7 @@ static void on_end(void *arg, const char *why)
 	struct connection *c = arg;
 
 	log_debug("gRPC connection ended", log_str("socket", c->server->path), log_str("why", why));
-	grpc_server_close(c->engine); /* a handler that hears of it may free the server */
+	grpc_server_close(c->engine); /* a handler that is told of it may free the server */
 	connection_forget(c);
 }
 
@@ -124,7 +124,8 @@ static void on_connection(uv_stream_t *listener, int status)
 
 /* --- the socket --------------------------------------------------------------- */
 
-/* libuv would remove the path when it closes a pipe that it has bound, whosever it is by then. */
+/* libuv would remove the path when it closes a pipe that it has bound, even if it belongs to
+ * somebody else by then. */
 static int socket_bind(struct grpc_uv_server *server, int *ret_fd, struct err *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -134,13 +135,14 @@ static int socket_bind(struct grpc_uv_server *server, int *ret_fd, struct err *e
 	if (fd < 0)
 		return err_set(err, ERR_RETRY, -errno, "make a socket: %s", strerror(errno));
 	memcpy(address.sun_path, server->path, strlen(server->path));
-	/* net/unix/af_unix.c makes the file with the mode that the socket has. */
+	/* net/unix/af_unix.c creates the file with the socket's mode. */
 	if (fchmod(fd, S_IRUSR | S_IWUSR) < 0)
 		return err_set(err, ERR_RETRY, -errno, "chmod a socket: %s", strerror(errno));
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return err_set(err, ERR_RETRY, -errno, "bind a socket to '%s': %s", server->path,
 			       strerror(errno));
-	/* At once: a client that waits for the path is told of it by bind(), and would be refused. */
+	/* Listen at once: a client that waits for the path would be refused between bind() and
+	 * listen(). */
 	if (listen(fd, BACKLOG) < 0)
 		return err_set(err, ERR_RETRY, -errno, "listen on '%s': %s", server->path,
 			       strerror(errno));

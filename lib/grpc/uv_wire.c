@@ -39,7 +39,7 @@ static void wire_end(struct grpc_wire *wire, const char *why)
 	wire->ops->on_end(wire->arg, why);
 }
 
-/* --- out ------------------------------------------------------------------ */
+/* --- output --------------------------------------------------------------- */
 
 /* True if there is something to write. */
 static bool collect(struct grpc_wire *wire)
@@ -70,7 +70,7 @@ static void on_written(uv_write_t *write, int status)
 		pump(wire);
 }
 
-/* The part that the socket does not take at once is left to libuv. */
+/* What the socket does not accept at once is left to libuv. */
 static int write_out(struct grpc_wire *wire)
 {
 	uv_stream_t *stream = (uv_stream_t *)&wire->pipe;
@@ -126,7 +126,7 @@ static void start_timer(struct grpc_wire *wire)
 			       0);
 }
 
-/* --- in --------------------------------------------------------------------- */
+/* --- input ---------------------------------------------------------------- */
 
 static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
@@ -158,7 +158,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		pump(wire);
 }
 
-/* A peer that does not read what we send is not read either, before much of it piles up. */
+/* Stop reading from a peer that does not read our output, before much of it is queued. */
 static void choose_reading(struct grpc_wire *wire)
 {
 	bool want = wire->connected && !grpc_session_is_full(wire->session);
@@ -194,7 +194,7 @@ static void on_flush(uv_idle_t *idle)
 	pump(idle->data);
 }
 
-/* The session is in the middle of something: later, but before the loop waits again. */
+/* The session is inside another call: flush later, but before the loop waits again. */
 static void on_output(void *arg)
 {
 	struct grpc_wire *wire = arg;

@@ -1,9 +1,9 @@
 /*
- * uv_wire: moves the bytes of a session through a unix socket. Below grpc/uv_server.h and
+ * uv_wire: transfers a session's bytes through a unix socket. Used by grpc/uv_server.h and
  * grpc/uv_client.h.
  *
- * Lives inside of what owns it, with the engine whose session it moves, and both may be released only
- * in on_closed. libuv writes with write(2): the program ignores SIGPIPE.
+ * Embedded in its owner, together with the session's server or client; both may be released only in
+ * on_closed. libuv uses write(2), so the program must ignore SIGPIPE.
  */
 #pragma once
 
@@ -16,9 +16,9 @@ struct err;
 struct grpc_session;
 
 struct grpc_wire_ops {
-	/* The connection ended by itself; the wire is closing. */
+	/* The connection ended by itself; the wire is being closed. */
 	void (*on_end)(void *arg, const char *why);
-	/* Comes once for every wire, at last. */
+	/* Called exactly once per wire, as the last callback. */
 	void (*on_closed)(void *arg);
 };
 
@@ -32,7 +32,7 @@ struct grpc_wire {
 	const struct grpc_wire_ops *ops;
 	void *arg;
 	struct str out; /* being written */
-	unsigned open;  /* handles       */
+	unsigned open;  /* handles */
 	bool connected;
 	bool reading;
 	bool writing;
@@ -42,13 +42,14 @@ struct grpc_wire {
 void grpc_wire_init(struct grpc_wire *wire, uv_loop_t *loop, struct grpc_session *session,
 		    const struct grpc_wire_ops *ops, void *arg);
 
-/* Take a connection that @listener has. */
+/* Accept a connection from @listener. */
 int grpc_wire_accept(struct grpc_wire *wire, uv_stream_t *listener, struct err *err);
 
-/* Connect to @path, which fits a socket's address; that it failed comes by on_end. */
+/* Connect to @path, which must fit into a socket address; a failure is reported by on_end. */
 void grpc_wire_connect(struct grpc_wire *wire, const char *path);
 
-/* Close, with what was not written. on_end does not come. From anywhere; twice is fine. */
+/* Close without sending the remaining output or calling on_end. May be called from anywhere,
+ * also twice. */
 void grpc_wire_close(struct grpc_wire *wire);
 
 /* -ENAMETOOLONG if @path is too long for a unix socket. */

@@ -51,7 +51,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* The message of a Status, or the first line of what came instead. */
+/* The Status object's message, or the first line of a body that is not a Status. */
 static void add_quote(struct str *out, const json_t *status, const char *body, size_t len)
 {
 	const char *message = text_of(status, "message");
@@ -65,8 +65,8 @@ static void add_quote(struct str *out, const json_t *status, const char *body, s
 		str_add_clean(out, body, len < QUOTE_MAX ? len : QUOTE_MAX);
 }
 
-/* What an API server says of a field that its definition does not have: to a strict write, and to an apply. Once the
- * definition is upgraded, the same write is good. */
+/* True if the API server refused a field that the installed CRD does not define, either in a
+ * strict write or in an apply. The same write succeeds once the CRD is upgraded. */
 static bool is_unknown_field(const json_t *status)
 {
 	const char *message = text_of(status, "message");

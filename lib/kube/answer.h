@@ -1,5 +1,5 @@
 /*
- * answer: what an HTTP status and its body mean, as client.h lists it. Pure.
+ * answer: maps an HTTP status and its body to the error codes listed in client.h. Pure.
  */
 #pragma once
 
@@ -7,9 +7,10 @@
 
 struct err;
 
-/* How much of an error's body is looked at. */
+/* Largest error body that is parsed. */
 enum { ANSWER_STATUS_MAX = 64 * 1024 };
 
-/* 0 for 2xx. Else fill @err with the code and kind of client.h's table and a message that quotes the
- * Status object in @body if there is one, or else the beginning of the text. */
+/* Return 0 for 2xx. Otherwise fill @err with the code and kind from client.h's table and a
+ * message that quotes the Status object in @body, or the beginning of the text if it is not a
+ * Status. */
 int answer_result(int status, const char *body, size_t len, struct err *err);

@@ -17,10 +17,10 @@ static const char apply_type[] = "application/apply-patch+yaml";
 static void set_new(json_t *object, const char *key, json_t *value)
 {
 	if (json_object_set_new(object, key, value) < 0)
-		abort(); /* out of memory, or a name that is not UTF-8: ours to prevent */
+		abort(); /* out of memory, or a name that is not UTF-8 (our bug) */
 }
 
-/* The object's text with apiVersion, kind and name. */
+/* The object as JSON text with apiVersion, kind and name filled in. */
 static char *body_of(const struct apply_request *request)
 {
 	auto_free char *api_version = api_kind_api_version(request->kind);
@@ -42,8 +42,9 @@ static char *body_of(const struct apply_request *request)
 	return json_map_text(object);
 }
 
-/* Where the cluster's definition is older than ours, what it does not know must not be dropped silently: it would be
- * written again and again. An apply is refused in any case; others' definitions are theirs. */
+/* If the installed CRD is older than this program, a field that it does not define must not be
+ * dropped silently, or the reconciler would write it again and again. An apply is refused in any
+ * case. CRDs of other projects are not checked. */
 static bool is_strict(const struct api_kind *kind)
 {
 	return strcmp(kind->group, NAMES_GROUP) == 0 || strcmp(kind->group, NAMES_OWN_GROUP) == 0;

@@ -5,16 +5,16 @@
 
 struct backoff {
 	uint64_t first_ms;
-	uint64_t max_ms;         /* of the part without jitter                       */
-	uint64_t reset_after_ms; /* this long without a failure: begin anew; 0 never */
-	unsigned jitter_percent; /* added at random, of the part without jitter      */
+	uint64_t max_ms;         /* upper limit, without jitter */
+	uint64_t reset_after_ms; /* after this long without a failure, start over; 0: never */
+	unsigned jitter_percent; /* random addition, in percent of the wait */
 	/* Private; zero at first. */
 	unsigned failures;
 	uint64_t failed_ms;
 };
 
-/* An attempt failed at @now_ms: the wait before the next one. @random: 64 random bits. */
+/* An attempt failed at @now_ms: return the wait before the next one. @random: 64 random bits. */
 uint64_t backoff_next(struct backoff *b, uint64_t now_ms, uint64_t random);
 
-/* The next failure counts as the first. */
+/* Reset the failure count. */
 void backoff_reset(struct backoff *b);

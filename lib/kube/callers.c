@@ -22,7 +22,8 @@ void callers_take_out(struct caller *caller)
 	row->len--;
 }
 
-/* The library has no call that ends a connection; that nothing more comes on it, it finds out at once. */
+/* libmicrohttpd has no call that closes a connection. shutdown() makes it see end of file at
+ * once. */
 void callers_show_out(struct caller *caller)
 {
 	(void)shutdown(caller->fd, SHUT_RDWR);

@@ -1,10 +1,10 @@
 /*
- * callers: the connections to a server of ours, or those that have not yet shown who they are, in the order in
- * which they go when there are too many.
+ * callers: a server's connections in the order in which they are closed when there are too many.
  *
- * Anybody can connect, and need not say anything. One too many ends the connection of the one that has been
- * silent the longest, so that who has something to say always gets to say it. The daemon's own limit must be
- * larger: a connection that was ended counts there until the daemon looks at it again.
+ * Anybody can connect and send nothing. When the limit is exceeded, the connection that has been
+ * silent the longest is closed, so idle connections cannot lock out active clients. The daemon's
+ * own connection limit must be larger, because a closed connection counts there until the daemon
+ * has processed it.
  */
 #pragma once
 
@@ -12,15 +12,15 @@
 
 struct MHD_Connection;
 
-/* A part of what a server keeps of a connection. Zeroed: in no row. */
+/* Embedded in the server's data for a connection. Zeroed: not in a list. */
 struct caller {
 	struct callers *row;
 	struct caller *older;
 	struct caller *newer;
-	int fd; /* the daemon's */
+	int fd; /* owned by the daemon */
 };
 
-/* Zeroed but for @max: nobody. */
+/* Zeroed except for @max: empty list. */
 struct callers {
 	size_t max;
 	size_t len;
@@ -28,11 +28,11 @@ struct callers {
 	struct caller *newest;
 };
 
-/* The last in the row from now on; it leaves the one that it is in, which may be the same. */
+/* Move the caller to the end of the list. It may already be in this or another list. */
 void callers_put(struct callers *callers, struct caller *caller, struct MHD_Connection *connection);
 
-/* Out of the row that it is in, if any: at the end of a connection at the latest. */
+/* Remove the caller from its list, if any. Must be called before the connection ends. */
 void callers_take_out(struct caller *caller);
 
-/* The same, and its connection ends. It is in a row. */
+/* Remove the caller from its list and close its connection. It must be in a list. */
 void callers_show_out(struct caller *caller);

@@ -27,7 +27,7 @@
 #include "kube/provider.h"
 #include "kube/transport.h"
 
-/* By transport_new(): its server, how it is judged, by which proxy, and as whom. */
+/* A transport for @config: server, TLS verification, proxy and impersonation headers. */
 static struct transport *client_transport(struct uv_loop_s *loop, const struct kube_config *config,
 					  const char *user_agent)
 {
@@ -54,7 +54,7 @@ struct transfer;
 struct kube_call {
 	struct kube_client *client;
 	struct kube_call *next;
-	struct kube_call **link; /* what points to us */
+	struct kube_call **link; /* the pointer that points to this call */
 	char *verb;
 	char *resource;
 	char *method;
@@ -67,23 +67,23 @@ struct kube_call {
 	kube_done_fn *done;
 	void *arg;
 
-	struct transfer *transfer; /* NULL: could not be started, or is over */
-	struct lines lines;        /* of a stream that goes well     */
-	struct str text;           /* the body, or that of an error  */
-	struct err err;            /* why we stopped it ourselves    */
-	const char *warnings;      /* what came with the answer, while it ends */
+	struct transfer *transfer; /* NULL: not started, or finished */
+	struct lines lines;        /* of a stream with a 2xx status */
+	struct str text;           /* the body, or an error's body */
+	struct err err;            /* set if we stopped the call ourselves */
+	const char *warnings;      /* Warning headers; set only while the call ends */
 	uint64_t start_ms;
-	uint64_t proof; /* which of the provider's it went with                  */
-	bool waiting;   /* for the provider                                      */
-	bool retried;   /* after a 401                                             */
-	bool feeding;   /* on_line may be on the stack: the memory must stay        */
+	uint64_t proof; /* number of the provider's credentials used for it */
+	bool waiting;   /* waits for the provider */
+	bool retried;   /* sent again after a 401 */
+	bool feeding;   /* on_line may be on the stack: do not free */
 	bool cancelled;
-	bool ended; /* done is on the stack: too late to cancel                */
+	bool ended; /* done is on the stack: too late to cancel */
 };
 
 enum { TIMEOUT_MS = 30 * 1000, LINE_MAX_BYTES = 8 << 20 };
 
-/* It is out of its list, and nothing of it is on the stack. */
+/* The call must be unlinked, and none of its callbacks may be on the stack. */
 static void call_free(struct kube_call *call)
 {
 	free(call->verb);
@@ -97,7 +97,7 @@ static void call_free(struct kube_call *call)
 	free(call);
 }
 
-/* Out of its list. */
+/* Remove the call from its list. */
 static void call_unlink(struct kube_call *call)
 {
 	*call->link = call->next;
@@ -105,7 +105,7 @@ static void call_unlink(struct kube_call *call)
 		call->next->link = call->link;
 }
 
-/* A copy of @request, first in @list. */
+/* Copy @request into a new call at the head of @list. */
 static struct kube_call *call_new(struct kube_client *client, const struct kube_request *request,
 				  struct kube_call **list, uint64_t now_ms)
 {
@@ -163,7 +163,6 @@ static const struct metric_desc retries_desc = {
 	.labels = { "reason" },
 };
 
-/* The families in @metrics, which may be NULL. */
 static void client_metrics_init(struct client_metrics *m, struct metrics *metrics)
 {
 	m->requests = metrics_family(metrics, &requests_desc);
@@ -172,8 +171,8 @@ static void client_metrics_init(struct client_metrics *m, struct metrics *metric
 	metric_show(m->retries, (const char *const[]){ "unauthorized" });
 }
 
-/* A call ended with @result (client.h) and HTTP's @status, 0 for none. @took_ms of a stream says
- * nothing: UINT64_MAX leaves it out. */
+/* A call ended with @result (client.h) and HTTP @status, 0 if none. @took_ms is UINT64_MAX for a
+ * stream, whose duration is not recorded. */
 static void client_metrics_ended(const struct client_metrics *m, const char *verb,
 				 const char *resource, int result, int status, uint64_t took_ms)
 {
@@ -190,7 +189,7 @@ static void client_metrics_ended(const struct client_metrics *m, const char *ver
 		metric_observe(m->durations, took_ms, (const char *const[]){ verb });
 }
 
-/* A call is sent a second time. */
+/* A call is sent again. */
 static void client_metrics_retried(const struct client_metrics *m, const char *reason)
 {
 	metric_count(m->retries, reason);
@@ -220,7 +219,7 @@ static void count_call(const struct kube_call *call, int result, int status)
 	client_metrics_ended(&client->metrics, call->verb, call->resource, result, status, took_ms);
 }
 
-/* The last act: the owner hears of it, then the call is gone. The client may be, too. */
+/* Report the result and free the call. The callback may free the client. */
 static void call_end(struct kube_call *call, int result, int status, uint64_t retry_after_ms)
 {
 	struct kube_response response = {
@@ -276,7 +275,7 @@ static int on_data(void *arg, int status, const char *data, size_t len)
 	if (call->on_line && good)
 		return feed_lines(call, data, len);
 	if (!good && call->text.len + len > ANSWER_STATUS_MAX)
-		return -1; /* more than a Status is not worth waiting for */
+		return -1; /* larger than any Status: stop reading */
 	if (call->text.len + len > max)
 		return err_set(&call->err, ERR_INVALID, -EMSGSIZE,
 			       "the answer is larger than %zu bytes", max);
@@ -284,14 +283,15 @@ static int on_data(void *arg, int status, const char *data, size_t len)
 	return 0;
 }
 
-/* What the end of the transfer with @status means; call->err is filled unless it is 0. */
+/* The result of a finished transfer with @status; call->err is filled unless the result is 0. */
 static int judge(struct kube_call *call, const struct transfer_end *end, int status)
 {
 	uint64_t took_ms = uv_now(call->client->loop) - call->start_ms;
 
 	if (call->err.code)
 		return call->err.code;
-	/* A refusal is one even if its body was cut: the API server may close right behind it. */
+	/* An error status counts even if the body was cut: the API server may close right after
+	 * the head. */
 	if (status >= 400 ||
 	    (status && (end->result == TRANSFER_DONE || end->result == TRANSFER_STOPPED)))
 		return answer_result(status, str_cstr(&call->text), call->text.len, &call->err);
@@ -307,7 +307,7 @@ static int call_start(struct kube_call *call);
 
 static void end_unstarted(uv_timer_t *timer);
 
-/* Not now: nobody is called back before the function that started it has returned. */
+/* Deferred: no callback may run before the function that started the call has returned. */
 static void call_end_later(struct kube_call *call)
 {
 	uv_timer_start(&call->client->later, end_unstarted, 0, 0);
@@ -323,8 +323,9 @@ static void call_retry(struct kube_call *call)
 		call_end_later(call);
 }
 
-/* HTTP's status, 0 without one. With its 401, the API server ends the HTTP/2 connection, and every other request
- * on it that went with the same token: they are refused, and no failure of the network. */
+/* The HTTP status, 0 if none. After a 401 the API server closes the HTTP/2 connection and with
+ * it all other requests that used the same token. Those are reported as 401 too, not as network
+ * errors. */
 static int end_status(const struct kube_call *call, const struct transfer_end *end)
 {
 	if (end->status == 0 && end->result == TRANSFER_BROKEN &&
@@ -354,7 +355,7 @@ static void on_end(void *arg, const struct transfer_end *end)
 
 static const struct transfer_ops ops = { .on_data = on_data, .on_end = on_end };
 
-/* Credentials as they are now; a change of them means a new connection. */
+/* Refresh the credentials; changed credentials need a new connection. */
 static int refresh(struct kube_client *client, struct err *err)
 {
 	struct credential_files files;
@@ -398,8 +399,9 @@ static int call_transfer(struct kube_call *call)
 	return 0;
 }
 
-/* Those that waited for the provider go on, or end with its error. One that is over at once serves them
- * all the same: else nobody would ever get on. */
+/* Start the calls that waited for the provider, or end them with its error. Credentials that
+ * have already expired are still used for the waiting calls; otherwise no call would ever be
+ * sent. */
 static void on_proof(void *arg, int result, const struct kube_proof *proof, const struct err *err)
 {
 	struct kube_client *client = arg;
@@ -444,7 +446,7 @@ static struct kube_call *find_unstarted(const struct kube_client *client)
 	return call;
 }
 
-/* One per turn: the callback may have freed the client. */
+/* Ends one call per loop iteration, because the callback may have freed the client. */
 static void end_unstarted(uv_timer_t *timer)
 {
 	struct kube_client *client = timer->data;
@@ -480,7 +482,7 @@ bool kube_call_begun(const struct kube_call *call)
 	return call->transfer && transfer_begun(call->transfer);
 }
 
-/* Off the list already. */
+/* The call is already unlinked. */
 static void call_drop(struct kube_call *call)
 {
 	call->cancelled = true;

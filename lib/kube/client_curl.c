@@ -1,9 +1,9 @@
 /*
- * New certificates, or silence, retire a wire: it takes no new transfers and goes
- * when its last has ended.
+ * A wire is retired by new certificates or by silence: it takes no new transfers and is closed when
+ * its last transfer has ended.
  *
- * curl must not be entered from its own callbacks. While it is on the stack (inside > 0), starting
- * and cancelling only leave a mark; settle() acts on the marks as soon as curl has returned.
+ * curl must not be called from its own callbacks. While curl is on the stack (inside > 0), starting
+ * and cancelling only set flags; settle_marks() acts on them as soon as curl has returned.
  */
 
 #include <assert.h>
@@ -26,13 +26,13 @@
 #include "kube/url.h"
 #include "kube/warning.h"
 
-/* What wires need of their owner, and count for it. */
+/* The part of the transport that wires use. */
 struct wire_env {
 	uv_loop_t *loop;
-	unsigned handles;                    /* libuv's, not closed yet                          */
-	unsigned inside;                     /* curl is on the stack: it must not be entered now */
-	void (*after)(struct wire_env *env); /* curl has done something and has returned */
-	void (*gone)(struct wire_env *env);  /* the last handle is closed                */
+	unsigned handles;                    /* libuv handles not closed yet */
+	unsigned inside;                     /* > 0: curl is on the stack and must not be called */
+	void (*after)(struct wire_env *env); /* curl has returned and may have made progress */
+	void (*gone)(struct wire_env *env);  /* the last handle is closed */
 };
 
 /* One curl multi handle with its connections, tied to the libuv loop: in the normal case one HTTP/2 connection that
@@ -43,21 +43,21 @@ struct wire {
 	CURLM *multi;
 	uv_timer_t timer; /* curl's */
 	struct liveness liveness;
-	unsigned transfers; /* the owner counts */
-	bool retired;       /* takes no new transfers           */
-	bool broken;        /* and all that is on it is to end  */
-	bool http1;         /* seen to speak it                 */
+	unsigned transfers; /* counted by the transport */
+	bool retired;       /* takes no new transfers */
+	bool broken;        /* all its transfers must end */
+	bool http1;         /* the server speaks HTTP/1 on it */
 };
 
 /* One of curl's sockets. */
 struct sock {
 	struct wire_env *env;
-	struct wire *wire; /* not to be used once closing */
+	struct wire *wire; /* must not be used once closing */
 	curl_socket_t fd;
 	uv_poll_t poll;
 };
 
-/* One of the handles counted in @env is closed. */
+/* One of the handles counted in @env was closed. */
 static void wire_env_unref(struct wire_env *env)
 {
 	if (--env->handles == 0)
@@ -82,15 +82,15 @@ static void on_wire_closed(uv_handle_t *handle)
 	wire_env_unref(env);
 }
 
-/* Something came on it. Its sockets notice that by themselves, but for what curl reads right after it
- * has written: the owner tells of answers. */
+/* Data has arrived on the wire. The socket callback notices all but what curl reads right after
+ * writing; for that, the transport calls this on each response. */
 static void wire_heard(struct wire *wire)
 {
 	liveness_heard(&wire->liveness, uv_now(wire->env->loop));
 }
 
-/* Let curl act on a socket or, with CURL_SOCKET_TIMEOUT, on its timers. The wire, and the socket,
- * may be gone afterwards. */
+/* Let curl process a socket or, with CURL_SOCKET_TIMEOUT, its timers. May free the wire and the
+ * socket. */
 static void wire_act(struct wire *wire, curl_socket_t fd, int events)
 {
 	struct wire_env *env = wire->env;
@@ -132,7 +132,7 @@ static struct sock *sock_new(struct wire *wire, curl_socket_t fd)
 	return sock;
 }
 
-/* curl's CURLMOPT_SOCKETFUNCTION: which events of @fd it wants to hear of. */
+/* curl's CURLMOPT_SOCKETFUNCTION: curl sets the events of @fd to poll for. */
 static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *arg, void *sock_arg)
 {
 	struct wire *wire = arg;
@@ -184,7 +184,7 @@ static struct wire *wire_new(struct wire_env *env, struct wire **list)
 	wire->next = *list;
 	*list = wire;
 	wire->multi = curl_multi_init();
-	assert(wire->multi); /* only memory can lack */
+	assert(wire->multi); /* fails only without memory */
 	uv_timer_init(env->loop, &wire->timer);
 	wire->timer.data = wire;
 	env->handles++;
@@ -196,21 +196,22 @@ static struct wire *wire_new(struct wire_env *env, struct wire **list)
 	return wire;
 }
 
-/* Closes its connections and, once libuv lets go of it, its memory. No transfer is on it. */
+/* Close the wire's connections; libuv's close callback frees the memory. The wire has no
+ * transfers. */
 static void wire_close(struct wire *wire)
 {
 	curl_multi_cleanup(wire->multi);
 	uv_close((uv_handle_t *)&wire->timer, on_wire_closed);
 }
 
-/* The wire for new transfers: the first of *@list, or a new one ahead of it if that is retired. */
+/* The wire for new transfers: the first of *@list, or a new one if that is retired. */
 static struct wire *wire_current(struct wire_env *env, struct wire **list)
 {
 	return *list && !(*list)->retired ? *list : wire_new(env, list);
 }
 
-/* Close the retired wires that nobody is on any more. Calls nobody back; while curl is on the stack
- * it does nothing. */
+/* Close the retired wires without transfers. Runs no callbacks; does nothing while curl is on
+ * the stack. */
 static void wire_sweep(struct wire_env *env, struct wire **list)
 {
 	while (env->inside == 0 && *list) {
@@ -227,19 +228,19 @@ static void wire_sweep(struct wire_env *env, struct wire **list)
 
 enum { EASY_POOL_MAX = 4 };
 
-/* What all transfers of a transport have in common. */
+/* Settings shared by all transfers of a transport. */
 struct easy_common {
-	char *base; /* "https://host:port/prefix" as curl gets it */
+	char *base; /* "https://host:port/prefix" as passed to curl */
 	char *user_agent;
-	char *authorization; /* the newest; NULL: none */
+	char *authorization; /* the last one used; NULL: none */
 	char *ca;
 	char *cert;
 	char *key;
-	struct curl_slist *connect_to; /* where that host really is; NULL: there */
-	struct curl_slist *headers;    /* of every request; NULL: none     */
+	struct curl_slist *connect_to; /* CURLOPT_CONNECT_TO for tls_server_name; NULL: none */
+	struct curl_slist *headers;    /* sent with every request; NULL: none */
 	bool insecure;
-	char *proxy;               /* URL; "" is none, NULL what the environment says */
-	CURL *pool[EASY_POOL_MAX]; /* handles at rest */
+	char *proxy;               /* URL; "": no proxy; NULL: from the environment */
+	CURL *pool[EASY_POOL_MAX]; /* idle handles */
 	size_t pooled;
 };
 
@@ -249,8 +250,8 @@ enum {
 	RETRY_AFTER_MAX_S = 3600,
 };
 
-/* A name to expect in place of the server's own goes into the URL, so that the TLS handshake asks
- * for it and the certificate is held against it; curl is then told where that name really is. */
+/* Put the TLS server name into the URL, so that SNI and certificate verification use it, and
+ * tell curl to connect to the server's real host. */
 static void use_tls_name(struct easy_common *common, const char *name)
 {
 	struct url_server server = { 0 };
@@ -265,7 +266,7 @@ static void use_tls_name(struct easy_common *common, const char *name)
 	url_server_done(&server);
 }
 
-/* Of this machine: no proxy leads there (as in Go's net/http). */
+/* True for addresses of this machine, which are never proxied (as in Go's net/http). */
 static bool is_local(const char *url)
 {
 	struct url_server server = { 0 };
@@ -313,7 +314,7 @@ static void easy_common_files(struct easy_common *common, const struct credentia
 	replace(&common->key, files->key);
 }
 
-/* Nothing of a token stays in memory that is given back. */
+/* The old token is wiped before its memory is freed. */
 static void easy_common_authorize(struct easy_common *common, const char *authorization)
 {
 	if (common->authorization)
@@ -337,12 +338,12 @@ static void easy_common_done(struct easy_common *common)
 	*common = (struct easy_common){ 0 };
 }
 
-/* A handle without options, and back. */
+/* Take a handle without options from the pool, or return one to it. */
 static CURL *easy_take(struct easy_common *common)
 {
 	CURL *easy = common->pooled > 0 ? common->pool[--common->pooled] : curl_easy_init();
 
-	assert(easy); /* only memory can lack */
+	assert(easy); /* fails only without memory */
 	return easy;
 }
 
@@ -355,9 +356,9 @@ static void easy_give(struct easy_common *common, CURL *easy)
 		curl_easy_cleanup(easy);
 }
 
-/* A peer that is gone is noticed after 30 s: an idle connection by keepalive probes, one with
- * unanswered data by TCP_USER_TIMEOUT, which also bounds the probes (net/ipv4/tcp_timer.c). None
- * of these is needed for the connection to work, so failing to set one is passed over. */
+/* Detect a dead peer after 30 s: on an idle connection by keepalive probes, on one with
+ * unacknowledged data by TCP_USER_TIMEOUT, which also bounds the probes (net/ipv4/tcp_timer.c).
+ * The connection works without these options, so errors are ignored. */
 static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
 	static const struct {
@@ -394,8 +395,8 @@ static void set_connection(CURL *easy, const struct easy_common *common)
 	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, common->connect_to);
 }
 
-/* Without a CA of our own the system's certificates count, as in kubectl. With one, the folder of
- * the system's must not be read as well: GnuTLS would load every certificate of it (7 MiB). */
+/* Without a configured CA, the system's certificates are used, as in kubectl. With one, CAPATH
+ * must be cleared, or GnuTLS would also load every certificate in the system's folder (7 MiB). */
 static void set_tls(CURL *easy, const struct easy_common *common)
 {
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
@@ -416,7 +417,7 @@ static void add_header(struct curl_slist **list, const char *name, const char *v
 	auto_free char *line = xasprintf("%s: %s", name, value);
 	struct curl_slist *longer = curl_slist_append(*list, line);
 
-	assert(longer); /* only memory can lack */
+	assert(longer); /* fails only without memory */
 	explicit_bzero(line, strlen(line));
 	*list = longer;
 }
@@ -431,7 +432,7 @@ static void set_body(CURL *easy, const struct transport_request *request)
 	curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body);
 }
 
-/* Set everything but the callbacks. The list returned lives as long as the transfer. */
+/* Set all options except the callbacks. The returned list must live as long as the transfer. */
 static struct curl_slist *easy_prepare(CURL *easy, const struct easy_common *common,
 				       const struct transport_request *request)
 {
@@ -458,7 +459,7 @@ static struct curl_slist *easy_prepare(CURL *easy, const struct easy_common *com
 	return headers;
 }
 
-/* The status of the answer; 0 as long as none came. */
+/* The HTTP status; 0 if there is no response yet. */
 static int easy_status(CURL *easy)
 {
 	long status = 0;
@@ -467,7 +468,6 @@ static int easy_status(CURL *easy)
 	return (int)status;
 }
 
-/* Has the answer come by HTTP/2? */
 static bool easy_is_http2(CURL *easy)
 {
 	long version = 0;
@@ -476,7 +476,7 @@ static bool easy_is_http2(CURL *easy)
 	return version == CURL_HTTP_VERSION_2_0;
 }
 
-/* How long the answer asks to wait, an hour at most; 0: it does not say. */
+/* The Retry-After of the response, at most an hour; 0: none. */
 static uint64_t easy_retry_after_ms(CURL *easy)
 {
 	curl_off_t wait_s = 0;
@@ -487,7 +487,7 @@ static uint64_t easy_retry_after_ms(CURL *easy)
 	return wait_s > 0 ? (uint64_t)wait_s * 1000 : 0;
 }
 
-/* What curl's @code of a transfer at its end means. */
+/* The result for curl's final @code of a transfer. */
 static enum transfer_result easy_result(CURLcode code)
 {
 	if (code == CURLE_OK)
@@ -498,29 +498,29 @@ static enum transfer_result easy_result(CURLcode code)
 }
 
 enum {
-	TICK_MS = 5000,      /* while there are transfers          */
-	HEAD_TICK_MS = 1000, /* while one of them waits for a head */
+	TICK_MS = 5000,      /* while there are transfers */
+	HEAD_TICK_MS = 1000, /* while a stream waits for its headers */
 };
 
 struct transfer {
 	struct transport *t;
 	struct transfer *next;
-	struct transfer **link; /* what points to us */
+	struct transfer **link; /* the pointer that points to this transfer */
 	struct wire *wire;      /* NULL: not added yet */
 	CURL *easy;
 	struct curl_slist *headers;
-	const struct transfer_ops *ops; /* NULL: a question of ours, or cancelled */
+	const struct transfer_ops *ops; /* NULL: our own probe, or cancelled */
 	void *arg;
-	uint64_t head_by_ms; /* a stream's head is due by then; 0: it came */
-	bool begun;          /* the head of a 2xx came */
+	uint64_t head_by_ms; /* deadline for a stream's headers; 0: they have arrived */
+	bool begun;          /* the headers of a 2xx response have arrived */
 	bool cancelled;
-	bool late;           /* with its head */
+	bool late;           /* the headers did not arrive in time */
 	struct str warnings; /* warning.h */
 	char why[CURL_ERROR_SIZE];
 };
 
 struct transport {
-	struct wire_env env; /* first: its callbacks come back with it */
+	struct wire_env env; /* must be first: callbacks are passed this pointer */
 	uv_timer_t tick;
 	struct easy_common common;
 	struct wire *wires; /* the first takes new transfers, unless retired */
@@ -554,10 +554,10 @@ static void transfer_add(struct transfer *tr, struct wire *wire)
 		liveness_heard(&wire->liveness, uv_now(tr->t->env.loop));
 	tr->wire = wire;
 	code = curl_multi_add_handle(wire->multi, tr->easy);
-	assert(code == CURLM_OK); /* only memory can lack */
+	assert(code == CURLM_OK); /* fails only without memory */
 }
 
-/* Out of curl; what is left is the struct itself. */
+/* Remove the transfer from curl; only the struct is left. */
 static void transfer_release(struct transfer *tr)
 {
 	if (tr->wire) {
@@ -579,7 +579,7 @@ static void transfer_detach(struct transfer *tr)
 
 static void transfer_finish(struct transfer *tr, enum transfer_result result, const char *why)
 {
-	auto_str struct str warnings = tr->warnings; /* they outlive the release */
+	auto_str struct str warnings = tr->warnings; /* must outlive the release */
 	struct transfer_end end = {
 		.result = result,
 		.status = easy_status(tr->easy),
@@ -608,7 +608,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	return stop ? 0 : size * n;
 }
 
-/* One line of the head; an empty one ends it, unless the answer is a 1xx. */
+/* One header line; an empty line ends the headers, unless the status is 1xx. */
 static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 {
 	struct transfer *tr = arg;
@@ -637,7 +637,7 @@ static void wire_break(struct transport *t, struct wire *wire)
 	wire->retired = true;
 }
 
-/* A transfer that ran out of time while its wire said nothing at all says that the wire is dead. */
+/* If a transfer timed out and its wire was silent all that time, the wire is dead. */
 static void doubt_wire(struct transport *t, struct wire *wire, CURLcode code)
 {
 	uint64_t silent_ms = uv_now(wire->env->loop) - wire->liveness.heard_ms;
@@ -656,7 +656,7 @@ static bool settle_done(struct transport *t, struct wire *wire)
 	msg = curl_multi_info_read(wire->multi, &left);
 	if (!msg || msg->msg != CURLMSG_DONE)
 		return false;
-	code = msg->data.result; /* the message is gone once its handle is removed */
+	code = msg->data.result; /* the message is invalid once its handle is removed */
 	curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&tr);
 	doubt_wire(t, wire, code);
 	if (!tr->why[0])
@@ -665,7 +665,7 @@ static bool settle_done(struct transport *t, struct wire *wire)
 	return true;
 }
 
-/* Act on one mark. The callbacks it may run can change everything, so nothing is held over it. */
+/* Act on one flag. The callbacks may change anything, so no pointer is kept across calls. */
 static bool settle_one(struct transport *t)
 {
 	for (struct transfer *tr = t->transfers; tr; tr = tr->next) {
@@ -699,7 +699,7 @@ static void on_tick_closed(uv_handle_t *handle)
 	wire_env_unref(handle->data);
 }
 
-/* Everything goes; the memory follows when libuv has closed the handles. */
+/* End everything; the memory is freed when libuv has closed the handles. */
 static void tear_down(struct transport *t)
 {
 	struct transfer *next;
@@ -758,9 +758,10 @@ static struct transfer *transfer_new(struct transport *t, const struct transport
 	return tr;
 }
 
-/* Ask a silent wire for a sign of life. /livez is answered ahead of all fairness queues, and any
- * answer will do. It must say who asks: behind an anonymous request the API server takes no more
- * on that connection (GOAWAY), and what comes next would need another. */
+/* Send a probe on a silent wire. The API server answers /livez ahead of all priority and
+ * fairness queues, and any response will do. The probe needs the credentials: after an anonymous
+ * request the API server stops the connection (GOAWAY), and the next request would need a new
+ * one. */
 static void wire_ask(struct transport *t, struct wire *wire)
 {
 	const struct transport_request question = {
@@ -786,7 +787,7 @@ static void check_wire(struct transport *t, struct wire *wire, uint64_t now_ms)
 		wire_break(t, wire);
 }
 
-/* A stream has no limit as a whole, so the wait for its head is measured here. */
+/* A stream has no overall timeout, so the timeout for its headers is checked here. */
 static void on_tick(uv_timer_t *timer)
 {
 	struct transport *t = timer->data;

@@ -8,7 +8,7 @@
 #include "kube/clock.h"
 
 struct clock_uv {
-	struct clock clock; /* first: the two are one */
+	struct clock clock; /* must be first: the pointer is cast */
 	uv_loop_t *loop;
 };
 
@@ -30,7 +30,7 @@ static int64_t wall_ms(struct clock *clock)
 	return timefmt_wall_ms();
 }
 
-/* Asked for a few times a minute, so it needs no generator of its own. */
+/* Called a few times a minute, so no user-space generator is needed. */
 static uint64_t random64(struct clock *clock)
 {
 	uint64_t value = 0;
@@ -59,7 +59,7 @@ static void on_timeout(uv_timer_t *handle)
 	timer->fn(timer->arg);
 }
 
-/* libuv counts from the loop's own idea of now, which is as old as this turn of the loop. */
+/* libuv adds the timeout to the loop's cached time, which may be as old as this loop iteration. */
 static void timer_start(struct clock_timer *timer, uint64_t delay_ms)
 {
 	uv_update_time(timer->handle.loop);

@@ -35,7 +35,7 @@ static int override_server(struct kube_config *config, const struct kube_config_
 	return 0;
 }
 
-/* As in client-go, either of these takes the place of both (clientcmd: getCluster). */
+/* As in client-go, each of these two flags replaces both settings (clientcmd: getCluster). */
 static int override_trust(struct kube_config *config, const struct kube_config_flags *flags,
 			  struct err *err)
 {
@@ -57,8 +57,8 @@ static int override_trust(struct kube_config *config, const struct kube_config_f
 	return 0;
 }
 
-/* kubectl sends a kubeconfig's certificate beside --token, and the API server then takes the certificate:
- * who says --token here means it. */
+/* kubectl sends a kubeconfig's client certificate along with --token, and the API server then
+ * uses the certificate. Here --token replaces the certificate. */
 static int override_proof(struct kube_config *config, const struct kube_config_flags *flags,
 			  struct err *err)
 {
@@ -82,7 +82,8 @@ static int override_proof(struct kube_config *config, const struct kube_config_f
 	return 0;
 }
 
-/* Whom the command line names, the kubeconfig has not: nothing of both is mixed. */
+/* If the command line impersonates anybody, the kubeconfig's impersonation is replaced as a
+ * whole. */
 static void override_as(struct kube_config *config, const struct kube_config_flags *flags)
 {
 	struct kube_as *as = &config->as;
@@ -98,9 +99,9 @@ static void override_as(struct kube_config *config, const struct kube_config_fla
 		json_strs_add(&as->groups, flags->as_groups[i]);
 }
 
-/* Put what @flags say in place of what @config has, all of what they are about: another token or certificate
- * takes the place of every other proof, another CA of every other way to judge the server. @config
- * without a server needs one of them. It stays the caller's to release. */
+/* Apply @flags to @config. A token or certificate replaces all other credentials; a CA replaces
+ * all other TLS verification settings. If @config has no server, @flags must have one. On error
+ * the caller still releases @config. */
 static int kube_config_override(struct kube_config *config, const struct kube_config_flags *flags,
 				struct err *err)
 {
@@ -124,7 +125,7 @@ void kube_config_source_env(struct kube_config_source *source)
 	source->service_port = getenv("KUBERNETES_SERVICE_PORT");
 }
 
-/* Inside a pod the environment names the API server and the account's token is mounted. */
+/* In a pod, the environment names the API server and the service account's token is mounted. */
 static bool is_in_cluster(const struct kube_config_source *source)
 {
 	const char *dir = is_set(source->account_dir) ? source->account_dir : KUBE_ACCOUNT_DIR;
@@ -134,7 +135,8 @@ static bool is_in_cluster(const struct kube_config_source *source)
 	       access(token, F_OK) == 0;
 }
 
-/* What the files and the pod have; a command line that names a server needs neither. */
+/* Load from files or the pod's service account. Neither is needed if the command line names a
+ * server. */
 static int find(const struct kube_config_source *source, struct kube_config *config,
 		struct err *err)
 {

@@ -16,8 +16,8 @@
 
 enum { TOKEN_MAX = 64 * 1024, LOOK_EVERY_MS = 1000 };
 
-/* What tells one content of a path from the next: a mounted secret is swapped by a symlink, so that
- * inode and device change; a file written in place changes its times. */
+/* Detects a changed file: a mounted secret is replaced through a symlink, so that inode and
+ * device change; a file written in place changes its times. */
 struct stamp {
 	dev_t dev;
 	ino_t ino;
@@ -29,8 +29,8 @@ struct stamp {
 /* One of the three PEM files. */
 struct pem {
 	const struct kube_pem *from;
-	char *path; /* what the TLS library opens; NULL: not configured */
-	int fd;     /* of the memory file, else -1                      */
+	char *path; /* path for the TLS library; NULL: not configured */
+	int fd;     /* memfd, else -1 */
 	struct stamp stamp;
 };
 
@@ -42,7 +42,7 @@ struct credentials {
 	char *token;
 	struct stamp token_stamp;
 	uint64_t looked_ms;
-	struct kube_pem given_cert; /* of credentials_give() */
+	struct kube_pem given_cert; /* set by credentials_give() */
 	struct kube_pem given_key;
 	bool given;
 	bool looked;
@@ -114,7 +114,7 @@ bool credentials_is_token(const char *token)
 	return at > token && !*at;
 }
 
-/* Put inline data where a path leads to it. */
+/* Put inline data into a memfd, so that there is a path for it. */
 static int pem_to_memory(struct pem *pem, struct err *err)
 {
 	auto_close int fd = -1;
@@ -171,7 +171,8 @@ static int read_token(const char *path, char **ret_token, struct err *err)
 	return err_set(err, ERR_RETRY, -EINVAL, "token file '%s' does not hold a token", path);
 }
 
-/* A file that is being replaced must not cost us the token that still works. */
+/* If the file cannot be read while it is being replaced, keep the current token, which still
+ * works. */
 static int token_refresh(struct credentials *c, struct err *err)
 {
 	const char *path = c->config->token_path;
@@ -219,7 +220,8 @@ int credentials_refresh(struct credentials *c, uint64_t now_ms, struct credentia
 	bool due = !c->looked || c->rejected || now_ms - c->looked_ms >= LOOK_EVERY_MS;
 	int r;
 
-	/* What a failed look has noticed is told by the next one that succeeds. */
+	/* If a refresh fails after it noticed a change, the next successful one reports that
+	 * change. */
 	r = due ? look(c, &c->changed, err) : 0;
 	if (r < 0)
 		return r;
@@ -248,7 +250,7 @@ static bool is_text(const struct kube_pem *pem, const char *text)
 	return pem->data ? text && strcmp(pem->data, text) == 0 : !text;
 }
 
-/* Is it another one? */
+/* Returns true if the PEM data changed. */
 static bool give_pem(struct pem *pem, struct kube_pem *given, const char *text)
 {
 	if (is_text(given, text))

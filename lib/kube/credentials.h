@@ -1,8 +1,8 @@
 /*
- * credentials: what a struct kube_config names, as it is on disk now.
+ * credentials: the current content of the files that a struct kube_config names.
  *
- * Owns the memory files that hold inline certificates: the TLS library wants paths, and secrets are
- * not written to a disk for that. Files are looked at no more than once a second.
+ * Owns memfds for inline certificates: the TLS library needs paths, and secrets must not be written
+ * to disk. Files are checked at most once a second.
  */
 #pragma once
 
@@ -14,12 +14,12 @@ struct err;
 struct kube_config;
 struct kube_proof;
 
-/* @config is borrowed and outlives the object. */
+/* @config is borrowed and must outlive the object. */
 struct credentials *credentials_new(const struct kube_config *config);
 /* Takes NULL, returns NULL. */
 struct credentials *credentials_free(struct credentials *c);
 
-/* Paths for the TLS library, NULL for what is not configured; valid until the object is freed. */
+/* Paths for the TLS library, NULL if not configured; valid until the object is freed. */
 struct credential_files {
 	const char *ca;
 	const char *cert;
@@ -27,24 +27,24 @@ struct credential_files {
 };
 
 /*
- * Look again at what may have changed. *@ret_changed (also at the first call) says that connections made before
- * are not for requests from now on: a certificate file is not what it was at the last call, or another token
- * stands in for one that was rejected. With each 401 the API server ends the HTTP/2 connection that it came on.
- * Errors (ERR_RETRY): an inline certificate that cannot be put into memory, or a token file that
- * cannot be read and never could. One that could keeps its last token.
+ * Check the files for changes. *@ret_changed is true, also on the first call, if new requests must
+ * not use existing connections: a certificate file has changed since the last call, or a rejected
+ * token was replaced. (With each 401 the API server closes the HTTP/2 connection.) Errors
+ * (ERR_RETRY): an inline certificate cannot be put into a memfd, or a token file has never been
+ * readable. A token file that was readable before keeps its last token.
  */
 int credentials_refresh(struct credentials *c, uint64_t now_ms, struct credential_files *ret_files,
 			bool *ret_changed, struct err *err);
 
-/* The token as of the last refresh, NULL without one. Not for any log. */
+/* The token as of the last refresh, NULL if none. Never log it. */
 const char *credentials_token(const struct credentials *c);
 
-/* The server said 401: the next refresh reads the token's file, whatever its stamp says. */
+/* The server answered 401: the next refresh reads the token file even if it looks unchanged. */
 void credentials_reject(struct credentials *c);
 
-/* From now on @proof counts (copied): its token over the configured one; its certificate, if it has one, where
- * none is configured. */
+/* Use @proof (copied) from now on: its token replaces the configured one; its certificate, if
+ * any, is used only if none is configured. */
 void credentials_give(struct credentials *c, const struct kube_proof *proof);
 
-/* Can @token stand in a header? No blanks, line breaks or control characters. */
+/* True if @token can be sent in a header: no blanks, line breaks or control characters. */
 bool credentials_is_token(const char *token);

@@ -9,12 +9,12 @@
 #include "kube/store.h"
 
 struct echoes {
-	struct map *by_key; /* key -> struct echo */
+	struct map *by_key; /* key -> struct expectation */
 };
 
 struct echo {
-	char *version; /* NULL: there is none */
-	bool other;    /* any but this one    */
+	char *version; /* NULL: the object does not exist */
+	bool other;    /* expects any version but this one */
 	uint64_t until_ms;
 };
 
@@ -69,7 +69,8 @@ void echoes_distrust(struct echoes *echoes, const char *key, const char *version
 	set(echoes, key, version, true, now_ms);
 }
 
-/* Does the store show what was told? One that is not there may be about to be. */
+/* Does the store satisfy the expectation? An object that is missing may still be about to
+ * appear. */
 static bool shown(const struct echo *echo, const struct entry *entry)
 {
 	if (!entry || !echo->version)

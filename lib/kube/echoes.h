@@ -1,9 +1,9 @@
 /*
- * echoes: what the API server told us of objects that a store does not show yet.
+ * expectations: writes whose watch event has not reached the store yet.
  *
- * Deciding on the store before it has caught up would do work twice. A watch that does not show what we
- * were told within ECHOES_MS is behind for other reasons, and is believed again. Keys are names, or
- * whatever tells objects apart.
+ * Deciding on a stale store would repeat the work. If the watch does not show a write within
+ * EXPECTATIONS_MS, it lags for another reason and the store is trusted again. Keys are names or any
+ * other unique string.
  */
 #pragma once
 
@@ -18,17 +18,18 @@ struct echoes *echoes_new(void);
 /* Takes NULL, returns NULL. */
 struct echoes *echoes_free(struct echoes *echoes);
 
-/* The API server said that @key is at @version now; NULL: that there is none. */
+/* The API server returned @key at @version; NULL: the object does not exist. */
 void echoes_expect(struct echoes *echoes, const char *key, const char *version, uint64_t now_ms);
 
-/* It said that @key is not at @version any more. */
+/* The API server reported that @key is no longer at @version. */
 void echoes_distrust(struct echoes *echoes, const char *key, const char *version, uint64_t now_ms);
 
-/* The store's entry of @key changed to @entry; NULL: it was removed, which ends every version. Who
- * hears of every change tells it, because the version that is waited for may be there only for a
- * moment. */
+/* The store's entry of @key changed to @entry; NULL: it was removed, which satisfies every
+ * expectation. Must be called for every change, because the expected version may be in the store
+ * only for a moment. */
 void echoes_hear(struct echoes *echoes, const char *key, const struct entry *entry);
 
-/* How long the store's @entry (NULL: none) is not to be believed, unless it changes; 0: it is. */
+/* How long to wait before trusting the store's @entry (NULL: none), unless it changes first; 0:
+ * trust it now. */
 uint64_t echoes_wait_ms(struct echoes *echoes, const char *key, const struct entry *entry,
 			uint64_t now_ms);

@@ -21,9 +21,9 @@
 #include "kube/url.h"
 
 struct election_report {
-	const char *lease; /* borrowed, as is the next */
+	const char *lease; /* borrowed, like @identity */
 	const char *identity;
-	int told; /* the code of the trouble that the log told last; 0 while all is well */
+	int told; /* code of the last logged failure, to log it only once; 0 after a success */
 	struct metric *leading;
 	struct metric *changes;
 };
@@ -56,7 +56,7 @@ static void election_report_init(struct election_report *report, struct metrics 
 	metric_show(report->changes, (const char *const[]){ lease, "follower" });
 }
 
-/* We begin or cease to lead. */
+/* We start or stop leading. */
 static void election_report_leads(const struct election_report *report, bool leads)
 {
 	metric_set(report->leading, leads, &report->lease);
@@ -65,8 +65,8 @@ static void election_report_leads(const struct election_report *report, bool lea
 		 log_str("identity", report->identity));
 }
 
-/* Requests for the Lease ended: well if @err is NULL, else @what is the line to log. A trouble that stays is told once. That
- * another replica was quicker is none. */
+/* A request for the Lease ended: successfully if @err is NULL, else @what is the message to log.
+ * A lasting failure is logged once. Losing the race against another replica is not a failure. */
 static void election_report_end(struct election_report *report, const char *what,
 				const struct err *err)
 {
@@ -83,7 +83,7 @@ static void election_report_end(struct election_report *report, const char *what
 	log_at_(level, what, log_str("lease", report->lease), log_str("error", err->msg));
 }
 
-/* A request that takes longer than this would leave no time for another before the deadline. */
+/* A slower request would leave no time for another one before the deadline. */
 enum { REQUEST_MS = 5 * 1000 };
 
 struct election {
@@ -92,18 +92,18 @@ struct election {
 	char *name;
 	char *identity;
 	struct elector elector;
-	char *version; /* of the Lease as we last saw it; NULL: read it first    */
+	char *version; /* resourceVersion of the Lease as last seen; NULL: read it first */
 	struct kube_call *call;
-	struct clock_timer *timer;    /* the next try                        */
-	struct clock_timer *deadline; /* when we may not call ourselves leader any more */
+	struct clock_timer *timer;    /* for the next attempt */
+	struct clock_timer *deadline; /* when we must stop leading */
 	uint64_t sent_ms;
 	bool told;      /* on_started was called, on_stopped not yet */
-	bool stopping;  /* the Lease is to be given back             */
-	bool releasing; /* that is under way                          */
+	bool stopping;  /* the Lease is to be released */
+	bool releasing; /* the release is in flight */
 	void (*stopped)(void *arg);
 	void *stopped_arg;
 	bool busy;  /* one of our callbacks is on the stack */
-	bool dying; /* freed meanwhile                      */
+	bool dying; /* freed while busy: free it when the callback returns */
 	struct election_report report;
 };
 
@@ -156,7 +156,7 @@ struct election *election_free(struct election *el)
 	return NULL;
 }
 
-/* Ends every callback of ours: here goes what the owner freed or stopped meanwhile. */
+/* Called at the end of every callback: completes a free or stop requested during it. */
 static void leave(struct election *el)
 {
 	el->busy = false;
@@ -176,7 +176,7 @@ const char *election_leader(const struct election *el)
 	return el->elector.holder ? el->elector.holder : "";
 }
 
-/* --- telling --- */
+/* --- owner's callbacks --- */
 
 static void tell(struct election *el, bool leads)
 {
@@ -190,7 +190,7 @@ static void tell(struct election *el, bool leads)
 		el->spec.on_stopped(el->spec.arg);
 }
 
-/* Bring what the owner believes in line with what the elector knows. */
+/* Call on_started or on_stopped if leadership has changed. */
 static void tell_now(struct election *el)
 {
 	struct clock *clock = el->spec.clock;
@@ -214,14 +214,14 @@ static void on_deadline(void *arg)
 	leave(el);
 }
 
-/* --- turns --- */
+/* --- attempts --- */
 
 static void wait_for_turn(struct election *el)
 {
 	uint64_t wait_ms = ELECTION_RETRY_MS;
 
-	/* Those who lead keep the beat. The others look a little more often, so that a Lease that is
-	 * given back is soon taken, and not all at once. */
+	/* The leader renews at a fixed interval. The others retry a little more often and at
+	 * random, so that a released Lease is taken quickly and not by all at the same time. */
 	if (!el->told)
 		wait_ms -= clock_random(el->spec.clock) % (ELECTION_RETRY_MS / 2 + 1);
 	clock_timer_start(el->spec.clock, el->timer, wait_ms);
@@ -248,11 +248,11 @@ static void on_timer(void *arg)
 {
 	struct election *el = arg;
 
-	/* After a long stop of the process this comes before the deadline's own timer may. */
+	/* After the process was suspended, this may run before the deadline's own timer. */
 	el->busy = true;
 	tell_now(el);
 	if (el->releasing)
-		end_stop(el); /* there was nothing to release */
+		end_stop(el); /* nothing to release */
 	else if (!el->dying && !el->stopping)
 		take_turn(el);
 	leave(el);
@@ -264,7 +264,7 @@ void election_start(struct election *el)
 	take_turn(el);
 }
 
-/* A call has ended: what the owner is to know, and what comes next. */
+/* A call has ended: report a change of leadership and schedule the next attempt. */
 static void end_turn(struct election *el)
 {
 	tell_now(el);
@@ -282,7 +282,7 @@ void election_stop(struct election *el, void (*done)(void *arg), void *arg)
 	el->stopped_arg = arg;
 	clock_timer_stop(el->spec.clock, el->timer);
 	tell_now(el);
-	/* What is under way may still change the Lease, so the release comes after it. */
+	/* The call in flight may still change the Lease, so release it afterwards. */
 	if (!nested)
 		leave(el);
 }
@@ -295,7 +295,7 @@ static void forget_version(struct election *el)
 	el->version = NULL;
 }
 
-/* The Lease in an answer, remembered by its version. NULL if the answer makes no sense. */
+/* Decode the Lease in the response and remember its version. NULL if it cannot be decoded. */
 static struct lease *lease_of(struct election *el, const struct kube_response *response)
 {
 	struct lease *lease = xmalloc(sizeof(*lease));
@@ -349,7 +349,7 @@ static void on_written(void *arg, int result, const struct kube_response *respon
 	if (lease)
 		elector_won(&el->elector, lease, el->sent_ms, clock_now_ms(el->spec.clock));
 	else
-		forget_version(el); /* somebody else wrote it: read it at the next turn */
+		forget_version(el); /* another replica wrote it: read it in the next attempt */
 	election_report_end(&el->report, "lease not written", result < 0 ? err : NULL);
 	api_object_free(&lease_kind, lease);
 	end_turn(el);
@@ -371,7 +371,7 @@ static void on_got(void *arg, int result, const struct kube_response *response,
 	else if (result < 0)
 		election_report_end(&el->report, "lease not read", err);
 	if (lease && act == ELECTOR_WAIT)
-		election_report_end(&el->report, NULL, NULL); /* else a write is to follow */
+		election_report_end(&el->report, NULL, NULL); /* else a write follows */
 	api_object_free(&lease_kind, lease);
 	tell_now(el);
 	if (!el->dying && !el->stopping && act != ELECTOR_WAIT)
@@ -381,7 +381,7 @@ static void on_got(void *arg, int result, const struct kube_response *response,
 	leave(el);
 }
 
-/* Only fields that we own, and only if nobody wrote since: another's write wins. */
+/* Patch only our own fields, with resourceVersion as precondition: another replica's write wins. */
 static json_t *patch_of(const struct election *el, const struct lease *lease)
 {
 	json_t *body = api_object_encode(&lease_kind, lease);
@@ -429,7 +429,7 @@ static void send_release(struct election *el)
 
 	el->releasing = true;
 	if (!el->elector.leading || !el->version) {
-		/* Nobody is called back before election_stop() has returned. */
+		/* @done must not run before election_stop() has returned. */
 		clock_timer_start(el->spec.clock, el->timer, 0);
 		return;
 	}
@@ -437,7 +437,7 @@ static void send_release(struct election *el)
 	lease->meta.name = xstrdup(el->spec.name);
 	elector_write_release(&el->elector, clock_wall_ms(el->spec.clock), &lease->spec);
 	body = patch_of(el, lease);
-	/* The map leaves out what is empty, and a merge patch would leave it as it is. */
+	/* The map omits empty fields, and a merge patch would leave an omitted field unchanged. */
 	if (json_object_set_new(json_object_get(body, "spec"), "holderIdentity", json_string("")) <
 	    0)
 		abort();

@@ -1,10 +1,10 @@
 /*
- * election: one of several replicas leads, by a Lease, as client-go does it.
+ * election: leader election among replicas with a Lease, as in client-go.
  *
- * The clocks of others are never compared with ours: what counts is for how long, on our monotonic
- * clock, the record has not changed. This is not fencing: a leader that was stopped for a while
- * believes in itself until it looks. So each write of a leader is idempotent, carries a
- * precondition, and asks election_leads() first.
+ * Other machines' clocks are never compared with ours. A Lease has expired if its record has not
+ * changed for its duration on our monotonic clock. This is not fencing: a leader that was suspended
+ * believes that it still leads until it checks. So each write of a leader is idempotent, carries a
+ * precondition, and calls election_leads() first.
  */
 #pragma once
 
@@ -16,40 +16,41 @@ struct kube_client;
 struct metrics;
 
 enum {
-	ELECTION_LEASE_MS = 15 * 1000, /* others wait this long for a sign of life             */
-	ELECTION_RENEW_MS = 10 * 1000, /* a leader that could not renew for so long gives up   */
+	ELECTION_LEASE_MS = 15 * 1000, /* others wait this long without a renewal */
+	ELECTION_RENEW_MS =
+		10 * 1000, /* a leader that could not renew for this long stops leading */
 	ELECTION_RETRY_MS =
-		2 * 1000, /* between two tries; of those who do not lead, from half of it on */
+		2 * 1000, /* between two attempts; for non-leaders random, from half of it */
 };
 
-/* Borrowed, but for the strings. */
+/* Borrowed, except for the strings, which are copied. */
 struct election_spec {
 	struct kube_client *client;
 	struct clock *clock;
-	struct metrics *metrics;       /* may be NULL                                    */
-	const char *ns;                /* of the Lease                                   */
-	const char *name;              /* of the Lease                                   */
-	const char *identity;          /* ours: unique among replicas and their restarts */
-	void (*on_started)(void *arg); /* we lead */
-	void (*on_stopped)(void *arg); /* we led, and do no more; not told by election_free() */
+	struct metrics *metrics;       /* may be NULL */
+	const char *ns;                /* of the Lease */
+	const char *name;              /* of the Lease */
+	const char *identity;          /* unique among replicas and their restarts */
+	void (*on_started)(void *arg); /* we lead now */
+	void (*on_stopped)(void *arg); /* we no longer lead; not called by election_free() */
 	void *arg;
 };
 
 struct election;
 
 struct election *election_new(const struct election_spec *spec);
-/* Safe at any time, also from a callback. Releases nothing: the Lease runs out. */
+/* Safe at any time, also from a callback. Does not release the Lease, which expires. */
 struct election *election_free(struct election *election); /* takes NULL, returns NULL */
 
 void election_start(struct election *election);
 
-/* Stop leading at once (on_stopped comes before this returns), then give the Lease back and call
- * @done (may be NULL) when that has ended, well or badly. */
+/* Stop leading at once (on_stopped is called before this returns), then release the Lease and
+ * call @done (may be NULL) when that has succeeded or failed. */
 void election_stop(struct election *election, void (*done)(void *arg), void *arg);
 
-/* True while our last renewal is younger than ELECTION_RENEW_MS: ask before each write. Right also
- * after the process was stopped for a minute and no timer has run yet. */
+/* True while our last renewal is younger than ELECTION_RENEW_MS; check before each write.
+ * Correct even after the process was suspended and no timer has run yet. */
 bool election_leads(const struct election *election);
 
-/* Who leads as far as we know, "" for nobody. Valid until the loop runs on. */
+/* The current leader as far as known, "" if none. Valid until the next loop iteration. */
 const char *election_leader(const struct election *election);

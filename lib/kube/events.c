@@ -24,15 +24,15 @@
 #include "kube/metrics.h"
 #include "kube/url.h"
 
-/* Something that was said before, and will be said again as one more of the same. */
+/* An Event that was sent before; the same event again raises its count. */
 struct event_said {
-	char *name; /* of the Event object; NULL: it is yet to be created */
+	char *name; /* of the Event object; NULL: not created yet */
 	int64_t count;
 	int64_t first_wall_ms;
 };
 
-/* What was already said of which object, and how much more may be said of it. Bounded: when it is full it forgets
- * everything and counts from one again. */
+/* Remembers sent Events and the rate limit of each object. Bounded: when it is full, it forgets
+ * everything and counts start at one again. */
 struct event_book {
 	struct map *said;
 	struct map *budgets;
@@ -58,7 +58,7 @@ static void clear(struct map **map, void (*value_free)(void *value))
 	*map = NULL;
 }
 
-/* The value of @key, a zeroed one of @size bytes if it had none. */
+/* The value of @key; a new zeroed one of @size bytes if there was none. */
 static void *get(struct map **map, const char *key, size_t size, void (*value_free)(void *value))
 {
 	void *value = *map ? map_get(*map, key) : NULL;
@@ -90,7 +90,8 @@ static struct event_book *event_book_free(struct event_book *book)
 	return NULL;
 }
 
-/* May the object @uid cause one more event now? Takes it from its budget if so. */
+/* Rate limit for the object @uid: true if it may cause one more event now, which is then
+ * counted. */
 static bool event_book_allow(struct event_book *book, const char *uid, uint64_t now_ms)
 {
 	static const struct budget_bound each = { EVENTS_BURST, EVENTS_REFILL_MS };
@@ -98,7 +99,8 @@ static bool event_book_allow(struct event_book *book, const char *uid, uint64_t 
 	return budget_take(get(&book->budgets, uid, sizeof(struct budget), free), &each, now_ms);
 }
 
-/* May all objects together cause one more event now? Takes it from their budget if so. */
+/* Rate limit for all objects together: true if one more event is allowed now, which is then
+ * counted. */
 static bool event_book_allow_together(struct event_book *book, uint64_t now_ms)
 {
 	static const struct budget_bound all = { EVENTS_TOGETHER_BURST, EVENTS_TOGETHER_REFILL_MS };
@@ -106,8 +108,8 @@ static bool event_book_allow_together(struct event_book *book, uint64_t now_ms)
 	return budget_take(&book->together, &all, now_ms);
 }
 
-/* The page of what is the same in all its words (@same); a new one has count 0. Valid until the next
- * call. */
+/* The record of events with identical content (@same); a new one has count 0. Valid until the
+ * next call. */
 static struct event_said *event_book_find(struct event_book *book, const char *same)
 {
 	return get(&book->said, same, sizeof(struct event_said), said_free);
@@ -118,11 +120,11 @@ enum {
 	NAME_KEPT = NAMES_OBJECT_MAX - 17, /* room for "." and sixteen hex digits */
 };
 
-/* One that waits to be sent, or is. */
+/* An Event that is queued or being sent. */
 struct saying {
 	struct saying *next;
-	struct event event; /* as to be created: without name and count */
-	char *same;         /* its page in the book                      */
+	struct event event; /* as it will be created, without name and count */
+	char *same;         /* key of its record */
 	int64_t wall_ms;
 	unsigned attempts;
 };
@@ -132,7 +134,7 @@ struct events {
 	char *component;
 	char *host;
 	struct event_book *book;
-	struct saying *head; /* the one being sent, then those that wait */
+	struct saying *head; /* the one being sent, then the queue */
 	struct saying **tail;
 	size_t len;
 	struct kube_call *call;
@@ -201,7 +203,7 @@ struct events *events_free(struct events *events)
 	return NULL;
 }
 
-/* --- sending, one after the other --- */
+/* --- sending, one at a time --- */
 
 static const char *event_ns(const struct saying *saying)
 {
@@ -215,7 +217,7 @@ static char *stamp(int64_t wall_ms)
 	return xstrdup(timefmt_rfc3339(wall_ms, text));
 }
 
-/* As client-go names them: the object's name and something that no other has. */
+/* Like client-go: the object's name and a unique suffix. */
 static char *new_name(struct events *events, const struct saying *saying)
 {
 	return xasprintf("%.*s.%016llx", NAME_KEPT, saying->event.involved_object.name,
@@ -271,7 +273,7 @@ static void on_done(void *arg, int result, const struct kube_response *response,
 	(void)response;
 	events->call = NULL;
 	if (result == -ENOENT && said->name) {
-		/* Events live for an hour: its first one is gone, so it is created anew. */
+		/* Events expire after an hour: the first one is gone, so create a new one. */
 		free(take_ptr(said->name));
 		send_head(events);
 		return;
@@ -364,7 +366,7 @@ static void fill(struct event *event, const struct events *events, const struct 
 	event->reporting_instance = xstrdup(events->deps.host);
 }
 
-/* Cut to the API's limit, between two characters. */
+/* Cut to the API's limit, at a character boundary. */
 static void cut(struct str *text)
 {
 	size_t len = EVENTS_MESSAGE_MAX - 3;
@@ -377,7 +379,7 @@ static void cut(struct str *text)
 	text->len = len + 3;
 }
 
-/* The length of "pod NAMESPACE/NAME" at the beginning of @text; 0: there is none. */
+/* The length of "pod NAMESPACE/NAME" at the beginning of @text; 0 if it is not there. */
 static size_t pod_len(const char *text)
 {
 	static const char word[] = "pod ";
@@ -395,7 +397,7 @@ static size_t pod_len(const char *text)
 
 static void hide_pods(struct str *to, const char *text)
 {
-	bool begins = true; /* a word */
+	bool begins = true; /* at the start of a word */
 
 	while (*text) {
 		size_t len = begins ? pod_len(text) : 0;
@@ -412,7 +414,8 @@ static void hide_pods(struct str *to, const char *text)
 __attribute__((format(printf, 2, 0))) static char *clean_message(bool hide, const char *fmt,
 								 va_list ap)
 {
-	char text[EVENTS_MESSAGE_MAX + 2]; /* one more than fits, so that cut() sees it */
+	char text[EVENTS_MESSAGE_MAX +
+		  2]; /* one more than the limit, so that cut_message() notices */
 	auto_str struct str hidden = STR_INIT;
 	struct str clean = STR_INIT;
 
@@ -440,7 +443,7 @@ static void append(struct events *events, struct saying *saying)
 	*events->tail = saying;
 	events->tail = &saying->next;
 	events->len++;
-	/* From the loop, so that whoever recorded it is not called back before that returns. */
+	/* From the loop: no callback may run before events_record() has returned. */
 	if (events->len == 1)
 		clock_timer_start(events->deps.clock, events->timer, 0);
 }

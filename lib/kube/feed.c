@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "kube/watch_event.h"
 
-/* An entry of @object, NULL if not even its name can be read; what is wrong with it was told then. */
+/* Decode @object; NULL if even its name cannot be read. Errors are reported through
+ * on_unreadable. */
 static struct entry *decode(struct feed *feed, const struct json_text *object)
 {
 	struct err err = { 0 };
@@ -35,7 +36,7 @@ void feed_item(struct feed *feed, struct store *list, const struct json_text *ob
 		store_put(list, entry, ignore_change, NULL);
 }
 
-/* Bookmarks, and objects of which nothing but the version can be read. */
+/* For bookmarks, and for objects of which only the version can be read. */
 static void apply_version(struct feed *feed, const struct json_text *object)
 {
 	auto_free char *version = NULL;

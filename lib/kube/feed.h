@@ -1,8 +1,8 @@
 /*
- * feed: what lists and watches bring, on its way into a store. No I/O.
+ * feed: decodes what lists and watches return and puts it into a store. No I/O.
  *
- * An object that cannot be decoded is told of and kept as an unreadable entry, so that it is not
- * taken for absent, and hurts nothing else.
+ * An object that cannot be decoded is reported and kept as an unreadable entry, so that it is not
+ * treated as absent. Other objects are not affected.
  */
 #pragma once
 
@@ -12,22 +12,22 @@
 #include "kube/reflector.h"
 #include "kube/store.h"
 
-/* Borrows all of it. */
+/* Everything is borrowed. */
 struct feed {
 	const struct api_kind *kind;
 	struct store *store;
-	struct reflector *reflector; /* learns the versions that go by */
+	struct reflector *reflector; /* is told the versions that are seen */
 	store_change_fn *on_change;
 	void (*on_unreadable)(void *arg, const struct err *err);
 	void *arg;
-	/* What a line said of its watch as a whole; STARTED: nothing. The owner resets it. */
+	/* What a line said about the watch as a whole; STARTED: nothing. The owner resets it. */
 	enum reflector_event verdict;
 	uint64_t retry_after_ms;
 };
 
-/* Apply one line of a watch. A result < 0 means that the watch is of no more use, and the verdict
- * says why. */
+/* Apply one line of a watch. If the result is < 0, the watch must end, and the verdict says why. */
 int feed_line(struct feed *feed, const char *line, size_t len, struct err *err);
 
-/* Put one object of a list into @list, which store_replace() makes the store's content later. */
+/* Put one object of a list into @list, which later replaces the store's content
+ * (store_replace()). */
 void feed_item(struct feed *feed, struct store *list, const struct json_text *object);

@@ -6,17 +6,18 @@
 #include <microhttpd.h>
 
 /*
- * A daemon that wants to be run again at once may have more to read, of the socket or of what TLS has
- * read already. But it says so all the time, too, while a handshake waits for its peer (0.9.75: what
- * gnutls_handshake() reads leaves the connection marked as readable). So a few turns are given, and
- * then it has to wait for something to be ready, or for a moment.
+ * A daemon that asks to run again at once may have more to read, from the socket or from TLS's
+ * buffer. But it also asks permanently while a handshake waits for its peer (0.9.75: data read by
+ * gnutls_handshake() leaves the connection marked as readable). So it gets a few immediate runs and
+ * must then wait for an event or a short timeout.
  */
 enum { SPINS_MAX = 8, SPIN_WAIT_MS = 10 };
 
 static void on_timer(uv_timer_t *timer);
 static void on_idle(uv_idle_t *idle);
 
-/* Not by a timer of 0 ms: started by its own callback, it would let nothing else of the loop run. */
+/* Not with a timer of 0 ms: restarted from its own callback, it would starve the loop's other
+ * handles. */
 static void run_again(struct http_loop *http)
 {
 	if (http->spins++ < SPINS_MAX) {
@@ -27,7 +28,7 @@ static void run_again(struct http_loop *http)
 	uv_timer_start(&http->timer, on_timer, SPIN_WAIT_MS, 0);
 }
 
-/* Let the daemon act on what is ready, then sleep as long as it allows. */
+/* Let the daemon process what is ready, then sleep as long as it allows. */
 static void turn(struct http_loop *http)
 {
 	MHD_UNSIGNED_LONG_LONG wait_ms = 0;
@@ -74,7 +75,7 @@ void http_loop_start(struct http_loop *http, struct uv_loop_s *loop, struct MHD_
 	uv_timer_init(loop, &http->timer);
 	uv_idle_init(loop, &http->again);
 	r = uv_poll_init(loop, &http->poll, info->epoll_fd);
-	assert(r == 0); /* a fresh epoll descriptor, which epoll can watch */
+	assert(r == 0); /* epoll can watch a new epoll descriptor */
 	http->timer.data = http->again.data = http->poll.data = http;
 	http->handles = 3;
 	uv_poll_start(&http->poll, UV_READABLE, on_ready);

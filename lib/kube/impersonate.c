@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "kube/config.h"
 
-/* What cannot stand in a header's name is %-escaped (client-go transport: headerKeyEscape). */
+/* Characters not allowed in a header name are %-escaped (client-go transport: headerKeyEscape). */
 static void add_key(struct str *header, const char *key)
 {
 	for (; *key; key++) {

@@ -1,4 +1,4 @@
-/* impersonate: acting as somebody else, by headers of every request, if the API server lets us. Pure. */
+/* impersonate: user impersonation by request headers. Pure. */
 #pragma once
 
 #include "api/json_values.h"
@@ -6,11 +6,11 @@
 struct err;
 struct kube_as;
 
-/* One value of userInfo.extra[@key] more. */
+/* Add a value to userInfo.extra[@key]. */
 void impersonate_extra(struct kube_as *as, const char *key, const char *value);
 
-/* Is it something that can be asked? Not without a user, and no value may break out of its header. */
+/* Check that impersonation has a user and that no value can break out of its header. */
 int impersonate_check(const struct kube_as *as, struct err *err);
 
-/* Append "Impersonate-User: jane" and the like; nothing without a user. */
+/* Append "Impersonate-User: jane" and related headers; none without a user. */
 void impersonate_headers(const struct kube_as *as, struct json_strs *headers);

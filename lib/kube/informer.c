@@ -29,7 +29,7 @@ static void add(struct str *out, const struct informer_spec *spec, struct url_qu
 	url_add_query(out, query);
 }
 
-/* Append path and query of the list, or of the watch, that @asked is about. */
+/* Append the path and query of the list or watch that @asked describes. */
 static void informer_list_url(struct str *out, const struct informer_spec *spec,
 			      const struct reflector_query *asked)
 {
@@ -58,12 +58,12 @@ static void informer_watch_url(struct str *out, const struct informer_spec *spec
 
 struct report {
 	const char *resource; /* static text */
-	bool optional;        /* that the kind is not installed is nothing to warn of */
+	bool optional;        /* do not warn if the kind is not installed */
 	struct metric *troubles;
 	struct metric *events;
 	struct metric *objects;
 	struct metric *unreadable;
-	size_t len; /* what the gauges last said */
+	size_t len; /* current value of the gauge */
 	size_t len_unreadable;
 };
 
@@ -112,7 +112,8 @@ static void report_init(struct report *report, struct metrics *metrics, const ch
 			    (const char *const[]){ resource, reflector_event_text(event) });
 }
 
-/* A list or watch ended by @event and @step follows. Said aloud when it is news. */
+/* A list or watch ended with @event, and @step follows. Logged above debug level only if the
+ * failure is new. */
 static void report_end(const struct report *report, enum reflector_event event,
 		       const struct reflector_step *step, const struct err *err)
 {
@@ -134,7 +135,7 @@ static void report_end(const struct report *report, enum reflector_event event,
 		log_str("error", why));
 }
 
-/* A watch brought a line. */
+/* The watch received a line. */
 static void report_line(const struct report *report)
 {
 	metric_count(report->events, report->resource);
@@ -168,7 +169,7 @@ static void report_unreadable(const struct report *report, const struct err *err
 
 enum {
 	LIST_TIMEOUT_MS = 60 * 1000,
-	OBJECTS_MAX = 500 * 1000, /* more than a cluster may hold of one kind             */
+	OBJECTS_MAX = 500 * 1000, /* above the number of objects of one kind in a cluster */
 };
 
 struct informer {
@@ -178,19 +179,19 @@ struct informer {
 	char *field_selector;
 	struct reflector reflector;
 	struct store *store;
-	struct store *list; /* pages of the list under way, NULL between lists  */
+	struct store *list; /* pages of the list in progress, NULL between lists */
 	struct kube_call *call;
-	struct clock_timer *timer; /* the end of a wait, or a stalled watch        */
+	struct clock_timer *timer; /* end of a wait, or timeout of a silent watch */
 	uint64_t stall_ms;
-	uint64_t heard_ms; /* when the watch last brought a line           */
+	uint64_t heard_ms; /* when the watch last received a line */
 	struct feed feed;
 	bool running;
 	bool synced;
-	bool busy;   /* one of our callbacks is on the stack            */
-	bool dying;  /* freed meanwhile: the callback releases us       */
-	bool denied; /* as the owner was told last                      */
+	bool busy;   /* one of our callbacks is on the stack */
+	bool dying;  /* freed while busy: free it when the callback returns */
+	bool denied; /* as last reported to the owner */
 	struct str text;
-	struct err last; /* of the trouble */
+	struct err last; /* the last failure */
 	struct report report;
 };
 
@@ -269,7 +270,7 @@ bool informer_synced(const struct informer *inf)
 	return inf->synced;
 }
 
-/* A list that came whole ends the trouble of its absence (reflector_seen, LISTED). */
+/* A complete list clears the failure REFLECTOR_ABSENT (reflector_seen, LISTED). */
 bool informer_installed(const struct informer *inf)
 {
 	return inf->reflector.trouble != REFLECTOR_ABSENT;
@@ -304,7 +305,7 @@ const char *informer_text(struct informer *inf)
 	return str_cstr(&inf->text);
 }
 
-/* --- what the owner is told --- */
+/* --- owner's callbacks --- */
 
 static void on_change(void *arg, const struct entry *before, const struct entry *after)
 {
@@ -335,7 +336,8 @@ static void on_unreadable(void *arg, const struct err *err)
 
 static void copy_is_whole(struct informer *inf)
 {
-	struct store *list = take_ptr(inf->list); /* a handler may stop us, and that drops it */
+	struct store *list =
+		take_ptr(inf->list); /* a handler may stop the informer, which frees inf->list */
 	bool first = !inf->synced;
 
 	store_replace(inf->store, list, on_change, inf);
@@ -349,7 +351,7 @@ static void copy_is_whole(struct informer *inf)
 		inf->spec.handlers.on_synced(inf->spec.arg);
 }
 
-/* --- acts --- */
+/* --- actions --- */
 
 static void act(struct informer *inf, const struct reflector_step *step)
 {
@@ -405,7 +407,7 @@ void informer_start(struct informer *inf)
 	tell(inf, REFLECTOR_STARTED, 0, &(struct err){ 0 });
 }
 
-/* Ends every callback of ours: the one place where an informer freed by its handler goes. */
+/* Called at the end of every callback; frees an informer that a handler has freed. */
 static void leave(struct informer *inf)
 {
 	inf->busy = false;
@@ -497,7 +499,7 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 	report_line(&inf->report);
 	report_store(&inf->report, inf->store);
 	notice_denied(inf);
-	/* Stopped or freed by a handler: the call is cancelled, its other lines are nobody's. */
+	/* A handler stopped or freed the informer: cancel the call and ignore its other lines. */
 	if (!inf->running)
 		r = err_set(err, ERR_RETRY, -ECANCELED, "nobody listens any more");
 	leave(inf);

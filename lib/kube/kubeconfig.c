@@ -20,25 +20,24 @@
 #include "kube/url.h"
 #include "kube/yaml.h"
 
-/* One file of the list. */
+/* One file of $KUBECONFIG. */
 struct kubeconfig_file {
 	char *path;
 	json_t *doc;
 };
 
-/* In the list's order; zeroed is empty. */
+/* In the order of the list; zeroed: empty. */
 struct kubeconfig_files {
 	struct kubeconfig_file *items;
 	size_t len;
 	size_t cap;
 };
 
-/* One entry of clusters, users or contexts: what it is called, and where it was found. Borrowed from the
- * files. */
+/* A named entry of clusters, users or contexts, and where it was found. Borrowed from the files. */
 struct kubeconfig_entry {
-	const char *what; /* "cluster"                                  */
+	const char *what; /* "cluster" */
 	const char *name;
-	const char *path;   /* of its file                                */
+	const char *path;   /* of its file */
 	const json_t *body; /* the mapping below the key of the same name */
 };
 
@@ -75,8 +74,8 @@ static int read_file(struct kubeconfig_files *files, const char *path, struct er
 	return 0;
 }
 
-/* Read every file of the colon list; those that do not exist are passed over, unless all are missing
- * (-ENOENT). In either case kubeconfig_files_done() releases. */
+/* Read every file of the colon-separated list. Missing files are skipped, unless all are missing
+ * (-ENOENT). In either case the caller calls kubeconfig_files_done(). */
 static int kubeconfig_files_read(struct kubeconfig_files *files, const char *paths, struct err *err)
 {
 	const char *at = paths;
@@ -103,7 +102,7 @@ static int kubeconfig_files_read(struct kubeconfig_files *files, const char *pat
 		       "kubeconfig '%s' does not exist: check --kubeconfig or KUBECONFIG", paths);
 }
 
-/* The text at @key; NULL if it is none or empty. */
+/* The string at @key; NULL if it is missing or empty. */
 static const char *kubeconfig_text(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -125,7 +124,8 @@ static const json_t *find_named(const json_t *list, const char *name)
 	return NULL;
 }
 
-/* The entry called @name below @plural in the first file that has it. @what is a literal. */
+/* Find the entry called @name below @plural; the first file that has it wins. @what is a
+ * literal. */
 static int kubeconfig_find(const struct kubeconfig_files *files, const char *plural,
 			   const char *what, const char *name, struct kubeconfig_entry *ret_entry,
 			   struct err *err)
@@ -159,8 +159,7 @@ static int kubeconfig_error(const struct kubeconfig_entry *entry, const char *ke
 		       entry->what, entry->name, key, why);
 }
 
-/* Relative paths are relative to the file that holds them. */
-/* @path, if it is relative, below the folder of the entry's file. The caller frees. */
+/* @path; if relative, resolved against the folder of the entry's file. The caller frees it. */
 static char *kubeconfig_path(const struct kubeconfig_entry *entry, const char *path)
 {
 	const char *slash = strrchr(entry->path, '/');
@@ -170,7 +169,7 @@ static char *kubeconfig_path(const struct kubeconfig_entry *entry, const char *p
 	return xasprintf("%.*s/%s", (int)(slash - entry->path), entry->path, path);
 }
 
-/* Append the names below @plural to @names, each once. */
+/* Append the names below @plural to @names without duplicates. */
 static void kubeconfig_names(const struct kubeconfig_files *files, const char *plural,
 			     struct json_strs *names)
 {
@@ -266,7 +265,7 @@ static int read_version(const struct kubeconfig_entry *entry, const json_t *body
 	return 0;
 }
 
-/* Older entries need not say it (client-go's defaults of v1beta1). */
+/* Older entries may omit it (client-go's v1beta1 defaults). */
 static int read_mode(const struct kubeconfig_entry *entry, const json_t *body,
 		     struct kube_exec *exec, struct err *err)
 {
@@ -326,7 +325,7 @@ static int kubeconfig_exec(const struct kubeconfig_entry *entry, struct kube_exe
 	return 0;
 }
 
-/* Read @key or @key-data; the data wins, as in kubectl. */
+/* Read @key or @key-data; @key-data wins, as in kubectl. */
 static int kubeconfig_pem(const struct kubeconfig_entry *entry, const char *key,
 			  struct kube_pem *pem, struct err *err)
 {
@@ -346,7 +345,7 @@ static int kubeconfig_pem(const struct kubeconfig_entry *entry, const char *key,
 	return 0;
 }
 
-/* A list of texts; @max bounds what anybody's file may have us hold. */
+/* A list of strings; @max bounds the memory that a file can make us use. */
 static int read_as_groups(const struct kubeconfig_entry *entry, struct kube_as *as, struct err *err)
 {
 	const json_t *list = json_object_get(entry->body, "as-groups");
@@ -393,7 +392,7 @@ static int read_as(const struct kubeconfig_entry *entry, struct kube_as *as, str
 	return r < 0 ? r : read_as_extra(entry, as, err);
 }
 
-/* What kubectl, or the API server, does not know any more. */
+/* Refuse settings that kubectl or the API server no longer support. */
 static int refuse_old(const struct kubeconfig_entry *entry, struct err *err)
 {
 	static const char basic[] =
@@ -427,7 +426,8 @@ static int read_certificate(const struct kubeconfig_entry *entry, struct kube_co
 	return r;
 }
 
-/* YAML makes numbers and more of texts without quotes: as kubectl, none is passed over for that. */
+/* YAML turns unquoted strings such as numbers into other types. As in kubectl, this is an error
+ * and the field is not ignored. */
 static int check_texts(const struct kubeconfig_entry *entry, struct err *err)
 {
 	static const char *const keys[] = {
@@ -452,7 +452,7 @@ static int check_texts(const struct kubeconfig_entry *entry, struct err *err)
 	return 0;
 }
 
-/* A token that is there already needs no program, as in kubectl. */
+/* The exec plugin is ignored if the entry has a token, as in kubectl. */
 static int read_program(const struct kubeconfig_entry *entry,
 			const struct kube_config_source *source, struct kube_config *config,
 			struct err *err)
@@ -472,8 +472,8 @@ static int read_program(const struct kubeconfig_entry *entry,
 	return kubeconfig_exec(entry, &config->exec, err);
 }
 
-/* Read @entry into @config. Of @source counts whether programs may be run. Nothing is passed over in
- * silence but what kubectl passes over. */
+/* Read @entry into @config. Exec plugins are used only if @source allows them. Unknown fields
+ * are an error, except those that kubectl ignores. */
 static int kubeconfig_user(const struct kubeconfig_entry *entry,
 			   const struct kube_config_source *source, struct kube_config *config,
 			   struct err *err)
@@ -497,7 +497,7 @@ static int kubeconfig_user(const struct kubeconfig_entry *entry,
 	return r < 0 ? r : read_program(entry, source, config, err);
 }
 
-/* What to take of the files. */
+/* Which entries to use. */
 struct choice {
 	const struct kubeconfig_files *files;
 	const struct kube_config_source *source;
@@ -509,7 +509,7 @@ static const char *set_or_null(const char *text)
 	return text && *text ? text : NULL;
 }
 
-/* The only parts of the cluster's entry that programs which print credentials may see beside its address
+/* The only parts of the cluster entry, besides its address, that exec plugins may see
  * (client.authentication.k8s.io). */
 static void read_exec_config(const struct kubeconfig_entry *entry, struct kube_config *config)
 {
@@ -575,7 +575,7 @@ static const char *current_context(const struct kubeconfig_files *files)
 	return name;
 }
 
-/* A command line that says which server needs no context. */
+/* No context is needed if the command line names a server. */
 static bool needs_context(const struct choice *choice)
 {
 	return !set_or_null(choice->flags->server) && !set_or_null(choice->flags->cluster);
@@ -596,7 +596,7 @@ static int no_context(const struct kubeconfig_files *files, struct err *err)
 		files->items[0].path, str_cstr(&list));
 }
 
-/* Of @context the names of cluster and user, unless the command line has others. */
+/* Get the names of cluster and user from @context, unless the command line names others. */
 static int read_entries(const struct choice *choice, const struct kubeconfig_entry *context,
 			struct kube_config *config, struct err *err)
 {

@@ -19,7 +19,7 @@ static void read_items(struct reader *r)
 {
 	struct json_text object;
 
-	if (json_read_peek(&r->json) == 'n') { /* Go writes an empty list as null */
+	if (json_read_peek(&r->json) == 'n') { /* Go encodes an empty list as null */
 		json_read_value(&r->json, NULL);
 		return;
 	}

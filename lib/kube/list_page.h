@@ -1,4 +1,4 @@
-/* list_page: one answer to a list, read object by object without building a tree of it. */
+/* list_page: reads one response to a list, object by object, without building a tree. */
 #pragma once
 
 #include <stddef.h>
@@ -7,14 +7,14 @@
 
 struct err;
 
-/* What a page says beside its objects; the strings are the caller's, by list_page_done(). */
+/* The metadata of a page; the caller frees the strings with list_page_done(). */
 struct list_page {
 	char *version;
-	char *next_page; /* the continue token; NULL: this was the last */
+	char *next_page; /* the continue token; NULL: last page */
 };
 
-/* @item is called with each object in turn, before this returns; also when the rest of the page turns
- * out to be broken and the result is < 0. */
+/* @item is called with each object before this returns, even if a later part of the page is
+ * broken and the result is < 0. */
 int list_page_read(const char *text, size_t len,
 		   void (*item)(void *arg, const struct json_text *object), void *arg,
 		   struct list_page *ret_page, struct err *err);

@@ -51,7 +51,7 @@ union socket_address {
 	struct sockaddr_in6 six;
 };
 
-/* The socket address of @address; without a host that of every interface, IPv4 and IPv6. */
+/* The socket address of @address; without a host, all IPv4 and IPv6 interfaces. */
 static int to_socket_address(const struct listen_address *address, union socket_address *at,
 			     struct err *err)
 {
@@ -94,7 +94,7 @@ int listen_open(const struct listen_address *address, int *ret_fd, struct err *e
 		return r;
 	fd = socket(at.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0 && errno == EAFNOSUPPORT && !*address->host) {
-		/* A kernel without IPv6. */
+		/* The kernel has no IPv6. */
 		struct listen_address again = { .host = "0.0.0.0", .port = address->port };
 
 		return listen_open(&again, ret_fd, err);

@@ -1,30 +1,30 @@
 /*
- * liveness: notices a connection whose other end has gone without a word. Pure.
+ * liveness: detects a connection whose peer has disappeared. Pure.
  *
- * TCP's own keepalive finds a peer whose kernel is gone. A peer whose kernel still answers while
- * the program behind it does not (a stopped process, a load balancer without its server) is found
- * by asking: what has been silent for a while gets a small request, and is dead when that stays
- * unanswered. libcurl 7.88 has HTTP/2 PING only for handles without a multi (curl_easy_upkeep does
- * nothing for the others), so it cannot do this for us.
+ * TCP keepalive detects a dead kernel. A peer whose kernel still answers while the program does not
+ * (a stopped process, a load balancer without its server) needs a probe: a connection that has been
+ * silent for a while gets a small request and is dead if there is no response. libcurl 7.88
+ * supports HTTP/2 PING only for handles without a multi (curl_easy_upkeep does nothing for the
+ * others), so curl cannot do this for us.
  */
 #pragma once
 
 #include <stdint.h>
 
 enum {
-	LIVENESS_SILENT_MS = 25 * 1000, /* nothing heard for so long: ask */
-	LIVENESS_ANSWER_MS = 15 * 1000, /* no answer for so long: dead    */
+	LIVENESS_SILENT_MS = 25 * 1000, /* silent for this long: send a probe */
+	LIVENESS_ANSWER_MS = 15 * 1000, /* no response for this long: dead */
 };
 
 struct liveness {
-	uint64_t heard_ms; /* when bytes came last           */
-	uint64_t asked_ms; /* when the question went out, 0 for none */
+	uint64_t heard_ms; /* when data last arrived */
+	uint64_t asked_ms; /* when the probe was sent; 0: none in flight */
 };
 
 enum liveness_act { LIVENESS_FINE, LIVENESS_ASK, LIVENESS_DEAD };
 
-/* Bytes came, or somebody begins to wait for some. */
+/* Data arrived, or a transfer starts to wait for data. */
 void liveness_heard(struct liveness *l, uint64_t now_ms);
 
-/* What to do now, while somebody waits. ASK comes once per silence. */
+/* What to do now, while a transfer waits. ASK is returned once per silence. */
 enum liveness_act liveness_check(struct liveness *l, uint64_t now_ms);

@@ -11,10 +11,10 @@
 
 struct series {
 	struct series *next;
-	char *labels;  /* as they are shown, `verb="list",code="200"`; "" without */
-	int64_t value; /* of a counter or gauge; a histogram's sum in ms          */
+	char *labels;  /* as printed: `verb="list",code="200"`; "" without labels */
+	int64_t value; /* a counter's or gauge's value; a histogram's sum in ms */
 	uint64_t count;
-	uint64_t buckets[]; /* as many as the family has */
+	uint64_t buckets[]; /* as many as the family has buckets */
 };
 
 struct metric {
@@ -73,7 +73,7 @@ struct metrics *metrics_free(struct metrics *metrics)
 	return NULL;
 }
 
-/* The format escapes backslash and newline everywhere, the quote in label values only. */
+/* The format escapes backslash and newline everywhere, but quotes only in label values. */
 static void add_escaped(struct str *out, const char *text, bool quotes)
 {
 	for (; *text; text++) {
@@ -176,7 +176,7 @@ void metric_forget(struct metric *metric, const char *value)
 	while (*link) {
 		const char *labels = (*link)->labels;
 
-		/* Quotes in values are escaped: what begins so has this value. */
+		/* Quotes in values are escaped, so this prefix matches exactly this value. */
 		if (strncmp(labels, str_cstr(&first), first.len) == 0 ||
 		    strcmp(labels, str_cstr(&other)) == 0)
 			series_drop(metric, link);
@@ -253,7 +253,8 @@ void metric_observe(struct metric *metric, uint64_t ms, const char *const values
 	}
 }
 
-/* Shortest, as client libraries write it: "le" is a text, by which series are told apart. */
+/* Shortest form, like client libraries: "le" is a string label, so different forms would be
+ * different series. */
 static void add_seconds(struct str *out, uint64_t ms)
 {
 	uint64_t rest = ms % 1000;

@@ -10,7 +10,7 @@
 #include "base/options.h"
 #include "kube/yaml.h"
 
-/* The text a flag would have; NULL for what is not a scalar. */
+/* The string that a flag would have; NULL if @value is not a scalar. */
 static char *scalar_text(const json_t *value)
 {
 	switch (json_typeof(value)) {
@@ -56,7 +56,7 @@ static int set_list(struct options *o, const char *path, const char *key, const 
 	return 0;
 }
 
-/* A key without a value leaves the option as it is. */
+/* A key without a value leaves the option unchanged. */
 static int set_key(struct options *o, const char *path, const char *key, const json_t *value,
 		   struct err *err)
 {

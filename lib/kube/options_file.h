@@ -5,8 +5,8 @@ struct err;
 struct options;
 
 /*
- * Read @path, a mapping with the flags' names as keys and scalars or lists of scalars as values.
- * Errors: -ENOENT and others of reading the file; ERR_INVALID for what is wrong in it, with the
- * file and the key in the message.
+ * Read @path, a mapping with flag names as keys and scalars or lists of scalars as values. Errors:
+ * -ENOENT and others from reading the file; ERR_INVALID for invalid content, with file and key in
+ * the message.
  */
 int options_file(struct options *o, const char *path, struct err *err);

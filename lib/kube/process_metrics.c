@@ -54,13 +54,14 @@ static const struct metric_desc start_desc = {
 
 bool process_stat_parse(const char *text, struct process_stat *ret_stat)
 {
-	const char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
-	uint64_t fields[25] = { 0 };         /* as proc(5) counts them */
+	const char *at =
+		strrchr(text, ')');  /* the process name may contain blanks and parentheses */
+	uint64_t fields[25] = { 0 }; /* numbered as in proc(5) */
 	char *end;
 
 	if (!at || at[1] != ' ')
 		return false;
-	at += 2; /* field 3, of one letter */
+	at += 2; /* field 3 is a single letter */
 	for (size_t i = 4; i < ARRAY_LEN(fields); i++) {
 		at = strchr(at, ' ');
 		if (!at)
@@ -103,7 +104,7 @@ static void look_at_stat(const struct process_metrics *p)
 static void look_at_files(const struct process_metrics *p)
 {
 	struct rlimit limit;
-	int64_t n = -1; /* the one that looks is no news */
+	int64_t n = -1; /* do not count the descriptor used for reading */
 	struct dir dir;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
@@ -122,7 +123,7 @@ static void look(void *arg)
 	look_at_files(arg);
 }
 
-/* Once: a clock that is set later would move it. */
+/* Set once: later changes of the clock would change it. */
 static void tell_start(const struct process_metrics *p)
 {
 	uint64_t boot_ms = clock_ms(CLOCK_REALTIME) - clock_ms(CLOCK_BOOTTIME);

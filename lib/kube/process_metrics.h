@@ -1,6 +1,6 @@
 /*
- * process_metrics: what the kernel says of this process, under the names that all client libraries of
- * Prometheus use. Looked at when a scrape asks, never otherwise.
+ * process_metrics: the kernel's counters for this process, under the names that all Prometheus
+ * client libraries use. Read only during a scrape.
  */
 #pragma once
 
@@ -20,17 +20,18 @@ struct process_metrics {
 	struct metric *start;
 };
 
-/* Of /proc/PID/stat (proc(5)). */
+/* Fields of /proc/PID/stat (proc(5)). */
 struct process_stat {
 	uint64_t cpu_ticks;   /* user and system */
-	uint64_t start_ticks; /* since boot      */
+	uint64_t start_ticks; /* since boot */
 	uint64_t virtual_bytes;
 	uint64_t resident_pages;
 };
 
-/* False if @text is no such file: @ret_stat is untouched then. The name in it may hold anything. */
+/* Returns false and leaves @ret_stat untouched if @text is not such a file. The process name may
+ * contain any bytes. */
 bool process_stat_parse(const char *text, struct process_stat *ret_stat);
 
-/* The families of this process in @metrics, which looks at @p with every scrape and is freed before
- * it. */
+/* Register this process's families in @metrics, which reads @p at every scrape and must be freed
+ * before it. */
 void process_metrics_init(struct process_metrics *p, struct metrics *metrics);

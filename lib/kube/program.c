@@ -27,7 +27,8 @@ static const struct metric_desc build_desc = {
 	.labels = { "version" },
 };
 
-/* The file is read last, because flags and environment may name it; it never beats them. */
+/* The file is read last, because flags and environment may name it. Flags and environment
+ * override it. */
 static int read_sources(struct options *o, const struct program_settings *common, int argc,
 			char *const *argv, int *ret_rest, struct err *err)
 {
@@ -81,7 +82,7 @@ int program_options(struct options *o, const struct program_settings *common,
 	return -1;
 }
 
-/* First what can be told without a cluster. */
+/* Check the local settings before contacting the API server. */
 static int reach(struct program *p, const struct program_settings *settings, const char *user_agent,
 		 struct err *err)
 {
@@ -164,7 +165,7 @@ void program_run(struct program *p, void (*signal_fn)(void *arg), void *arg)
 
 	p->on_signal = signal_fn;
 	p->arg = arg;
-	/* Peers that close early are errors of a write, not of the process. */
+	/* A peer that closes early must cause a write error, not end the process. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++)
 		uv_signal_start(&p->signals[i], on_signal, numbers[i]);
@@ -182,7 +183,8 @@ void program_done(struct program *p)
 	serve_free(p->serve);
 	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++)
 		uv_close((uv_handle_t *)&p->signals[i], NULL);
-	/* A helper that waits for the kernel may hold handles for ever: one turn has to do. */
+	/* A helper blocked in the kernel may keep handles open for ever, so do not wait for
+	 * them. */
 	uv_run(&p->loop, UV_RUN_NOWAIT);
 	uv_run(&p->loop, UV_RUN_NOWAIT);
 	uv_loop_close(&p->loop);

@@ -1,6 +1,6 @@
 /*
- * program: what both programs do alike: read their settings, reach the API server, serve probes, end
- * on a signal.
+ * program: the common parts of both programs: read settings, connect to the API server, serve
+ * probes, end on a signal.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct kube_client;
 struct metrics;
 struct serve;
 
-/* The settings that both programs have. */
+/* The settings that both programs share. */
 struct program_settings {
 	char *config_file;
 	int log_level; /* enum log_level */
@@ -30,8 +30,8 @@ struct program_settings {
 extern const char *const program_log_levels[];
 
 /* clang-format off */
-/* Rows for settings of type @type_, whose member @m_ is a struct program_settings. Both are parts of
- * an offsetof and cannot stand in parentheses. */
+/* Option rows for settings of type @type_, whose member @m_ is a struct program_settings. Both
+ * are used in an offsetof and must not be put in parentheses. */
 /* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define PROGRAM_LOG_ROWS(type_, m_) \
 	{ .name = "config", .type = OPTION_STRING, .offset = offsetof(type_, m_.config_file), \
@@ -62,9 +62,9 @@ extern const char *const program_log_levels[];
 /* clang-format on */
 
 /*
- * Fill the settings from flags, environment and file, and move @argc and @argv on to the first
- * argument that is not a flag. < 0 to go on, else the status to end with: help or the version was
- * printed (0), or one line about what is wrong (2).
+ * Fill the settings from flags, environment and file, and advance @argc and @argv to the first
+ * argument that is not a flag. Returns < 0 to continue, else the exit status: 0 if help or version
+ * was printed, 2 if one line about an error was printed.
  */
 int program_options(struct options *o, const struct program_settings *common,
 		    const struct options_prose *prose, int *argc, char *const **argv);
@@ -82,20 +82,20 @@ struct program {
 	void *arg;
 };
 
-/* Load the configuration, make the client, listen. The API server need not be there yet. On an error
- * nothing is left open. */
+/* Load the configuration, create the client, listen. The API server need not be reachable yet.
+ * On error nothing is left open. */
 int program_init(struct program *p, const struct program_settings *settings, const char *user_agent,
 		 struct err *err);
 
-/* Say why program_init() failed; the status to end with: one plain line for what has to be set right
- * (2), a log line for what may pass (1). */
+/* Report why program_init() failed and return the exit status: 2 and one plain line for a wrong
+ * setting, 1 and a log line for a failure that may be temporary. */
 int program_cannot_start(const char *name, const struct err *err);
 
-/* Run until program_stop(). On SIGTERM or SIGINT @signal_fn is called once (NULL: program_stop()); a
- * second signal ends the process at once. */
+/* Run until program_stop(). On SIGTERM or SIGINT, @signal_fn is called once (NULL:
+ * program_stop()); a second signal ends the process at once. */
 void program_run(struct program *p, void (*signal_fn)(void *arg), void *arg);
 
 void program_stop(struct program *p);
 
-/* Release; whatever else has handles on the loop is released before. */
+/* Release; all other owners of handles on the loop must be released before. */
 void program_done(struct program *p);

@@ -1,6 +1,6 @@
 /*
- * proof: whether what a provider has made still holds, or is to be made anew. A part of client.c, for nobody
- * else.
+ * proof: tracks whether the provider's credentials are still valid or must be requested again. Used
+ * only by client.c.
  */
 #pragma once
 
@@ -9,24 +9,25 @@
 
 struct kube_provider;
 
-/* Zeroed: there is no provider, and nothing is ever needed. */
+/* Zeroed: there is no provider, and no credentials are needed. */
 struct proof {
 	struct kube_provider *provider;
-	uint64_t number; /* of the newest; 0: there is none yet */
+	uint64_t number; /* of the newest credentials; 0: none yet */
 	int64_t expires_ms;
-	uint64_t refused; /* the newest that the server did not take; 0: none */
+	uint64_t refused; /* number of the newest credentials that the server refused; 0: none */
 	bool coming;
 };
 
-/* Has it to be made before the next request? @wall_ms is the wall clock. */
+/* True if new credentials are needed before the next request. @wall_ms is the wall clock. */
 bool proof_is_needed(const struct proof *proof, int64_t wall_ms);
 
-/* The server did not take the one called @number. What is newer is not doubted for that. False: what is newer was
- * refused as well, and making another one is of no use to who went with @number. */
+/* The server refused the credentials @number. Newer ones are still considered valid. Returns
+ * false if the newer ones were refused as well, so that requesting new credentials would not
+ * help this call. */
 bool proof_refuse(struct proof *proof, uint64_t number);
 
-/* Is the one called @number known not to be taken? 0: no. */
+/* True if the server is known to refuse the credentials @number; false for 0. */
 bool proof_is_refused(const struct proof *proof, uint64_t number);
 
-/* It came, good until @expires_ms. */
+/* New credentials arrived; they expire at @expires_ms. */
 void proof_came(struct proof *proof, int64_t expires_ms);

@@ -1,7 +1,7 @@
 /*
- * provider: credentials that somebody makes when they are needed, and anew when they are over or refused.
+ * provider: supplies credentials on demand, and again when they have expired or were refused.
  *
- * The client asks; who makes them is another matter (a program that the kubeconfig names: cli/login).
+ * Only the interface; cli/login implements it with the kubeconfig's exec plugin.
  */
 #pragma once
 
@@ -9,21 +9,22 @@
 
 struct err;
 
-/* What proves who we are. Not for any log. */
+/* Credentials. Never log them. */
 struct kube_proof {
 	const char *token; /* NULL: none */
 	const char *cert;  /* PEM; NULL: none; goes with @key */
 	const char *key;
-	int64_t expires_ms; /* wall clock; INT64_MAX: when it is refused */
+	int64_t expires_ms; /* wall clock; INT64_MAX: valid until refused */
 };
 
-/* How it ended: @result 0 with @proof, else < 0 with @err; all are valid during the call. */
+/* The result: 0 with @proof, else < 0 with @err. All are valid during the call. */
 typedef void kube_proof_fn(void *arg, int result, const struct kube_proof *proof,
 			   const struct err *err);
 
 struct kube_provider {
-	/* Begin. @done runs exactly once, never before this returns, unless stopped. One at a time. */
+	/* Request credentials. @done runs exactly once, never before this returns, unless
+	 * stopped. Only one request at a time. */
 	void (*start)(struct kube_provider *provider, kube_proof_fn *done, void *arg);
-	/* Give up what was begun: @done does not run any more. Nothing happens if there is nothing. */
+	/* Cancel the request; @done does not run any more. Does nothing if there is no request. */
 	void (*stop)(struct kube_provider *provider);
 };

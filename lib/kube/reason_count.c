@@ -16,9 +16,9 @@ struct reason_count {
 	const char *kind;
 	const struct reason_row *rows;
 	size_t len;
-	struct map *row_of;                     /* name -> the place of its row */
-	char places[REASON_ROWS_MAX];           /* one for each of rows         */
-	struct reason_row own[REASON_ROWS_MAX]; /* of reason_count_of() */
+	struct map *row_of;                     /* name -> pointer into places[] */
+	char places[REASON_ROWS_MAX];           /* one per row; only the addresses are used */
+	struct reason_row own[REASON_ROWS_MAX]; /* storage for reason_count_of() */
 };
 
 static const struct metric_desc claims_desc = {

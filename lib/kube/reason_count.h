@@ -1,6 +1,6 @@
 /*
- * reason_count: how many claims there are of which kind and for which reason they are (not) ready, as
- * the metric hostdev_claims. A reason that its table does not have counts as the table's last.
+ * reason_count: counts claims by kind and reason of the condition Ready, as the metric
+ * hostdev_claims. A reason that is not in the table counts as the table's last row.
  */
 #pragma once
 
@@ -10,7 +10,7 @@ struct api_conditions;
 struct metrics;
 struct reason_count;
 
-/* What a reason of the condition Ready means for the claim. */
+/* The state of a claim whose condition Ready has this reason. */
 struct reason_row {
 	const char *reason;
 	const char *state; /* "ready", "waiting", "refused", "held", "stuck", "failed" */
@@ -18,15 +18,17 @@ struct reason_row {
 
 enum { REASON_ROWS_MAX = 64 };
 
-/* @rows (at most REASON_ROWS_MAX) and @kind are static; all are shown from now on. The first is of what
- * is ready, the last but one of what has no reason yet. @metrics may be NULL. */
+/* @rows (at most REASON_ROWS_MAX) and @kind must be static; all rows are printed from now on.
+ * The first row is for ready claims, the last but one for claims without a reason. @metrics may
+ * be NULL. */
 struct reason_count *reason_count_new(struct metrics *metrics, const char *kind,
 				      const struct reason_row *rows, size_t len);
-/* The same with the rows of lib/api/reason.h that have @flag, then "Unknown" and "Other". */
+/* The same with the reasons of lib/api/reason.h that have @flag, followed by "Unknown" and
+ * "Other". */
 struct reason_count *reason_count_of(struct metrics *metrics, const char *kind, unsigned flag);
 /* Takes NULL, returns NULL. */
 struct reason_count *reason_count_free(struct reason_count *count);
 
-/* The claim @name is as @conditions say; NULL: it is gone, or is not to be counted. */
+/* Count the claim @name by @conditions; NULL: the claim is gone or must not be counted. */
 void reason_count_set(struct reason_count *count, const char *name,
 		      const struct api_conditions *conditions);

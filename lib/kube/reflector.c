@@ -15,10 +15,10 @@ enum {
 	SHORT_WATCH_MS = 1000,
 	PAGE_MIN = 10,
 	RETRY_AFTER_MAX_MS = 5 * 60 * 1000,
-	STATUS_MAX = 64 * 1024, /* an error's body longer than this is not looked at */
+	STATUS_MAX = 64 * 1024, /* larger error bodies are not parsed */
 };
 
-/* Act 0: this cannot happen in that state. */
+/* Act 0: the event cannot happen in that state. */
 struct cell {
 	enum reflector_act act;
 	enum reflector_state next;
@@ -32,22 +32,22 @@ static const struct cell table[REFLECTOR_NSTATES][REFLECTOR_NEVENTS] = {
 	[REFLECTOR_LISTING] = {
 		[REFLECTOR_MORE]      = { REFLECTOR_DO_LIST,       REFLECTOR_LISTING     },
 		[REFLECTOR_LISTED]    = { REFLECTOR_DO_SWAP,       REFLECTOR_STREAMING   },
-		[REFLECTOR_GONE]      = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     }, /* see relax() */
+		[REFLECTOR_GONE]      = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     }, /* see list_relax() */
 		[REFLECTOR_TOO_LARGE] = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     },
 		[REFLECTOR_FAILED]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   },
 		[REFLECTOR_DENIED]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   },
-		[REFLECTOR_BROKEN]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   }, /* see relax() */
+		[REFLECTOR_BROKEN]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   }, /* see list_relax() */
 		[REFLECTOR_ABSENT]    = { REFLECTOR_DO_EMPTY_WAIT, REFLECTOR_LIST_WAIT   },
 	},
 	[REFLECTOR_STREAMING] = {
-		[REFLECTOR_ENDED]     = { REFLECTOR_DO_STREAM,     REFLECTOR_STREAMING   }, /* ran its time   */
-		[REFLECTOR_GONE]      = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     }, /* lost the thread */
-		[REFLECTOR_TOO_LARGE] = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     }, /* see relax()    */
+		[REFLECTOR_ENDED]     = { REFLECTOR_DO_STREAM,     REFLECTOR_STREAMING   }, /* ended at its timeout */
+		[REFLECTOR_GONE]      = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     }, /* version expired */
+		[REFLECTOR_TOO_LARGE] = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     }, /* see list_relax() */
 		[REFLECTOR_FAILED]    = { REFLECTOR_DO_WAIT,       REFLECTOR_STREAM_WAIT },
 		[REFLECTOR_STALLED]   = { REFLECTOR_DO_WAIT,       REFLECTOR_STREAM_WAIT },
 		[REFLECTOR_DENIED]    = { REFLECTOR_DO_WAIT,       REFLECTOR_STREAM_WAIT },
-		[REFLECTOR_ABSENT]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   }, /* ask the list   */
-		[REFLECTOR_BROKEN]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   }, /* one may be lost */
+		[REFLECTOR_ABSENT]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   }, /* a list will tell why */
+		[REFLECTOR_BROKEN]    = { REFLECTOR_DO_WAIT,       REFLECTOR_LIST_WAIT   }, /* an event may be lost */
 	},
 	[REFLECTOR_LIST_WAIT] = {
 		[REFLECTOR_TIMER]     = { REFLECTOR_DO_LIST_ANEW,  REFLECTOR_LISTING     },
@@ -102,7 +102,7 @@ void reflector_init(struct reflector *r)
 			  .max_ms = 60000,
 			  .reset_after_ms = 300000,
 			  .jitter_percent = 50 },
-		/* Whoever installs the kinds waits for what comes of it. */
+		/* Whoever installs the CRDs waits for us to notice, so retry often. */
 		.absent = { .first_ms = 1000,
 			    .max_ms = 4000,
 			    .reset_after_ms = 60000,
@@ -130,21 +130,21 @@ void reflector_stop(struct reflector *r)
 	r->state = REFLECTOR_IDLE;
 }
 
-/* A watch that brought nothing and was over at once would be asked for again at once, for ever. */
+/* A watch that ended at once without an event. Restarting it without a delay would loop. */
 static bool was_short(const struct reflector *r, uint64_t now_ms)
 {
 	return r->state == REFLECTOR_STREAMING && !r->alive &&
 	       now_ms - r->since_ms < SHORT_WATCH_MS;
 }
 
-/* The newest state was asked for already, so asking for it again at once helps nobody. */
+/* The newest state has already been requested, so requesting it again at once would not help. */
 static bool nothing_left_to_relax(const struct reflector *r)
 {
 	return r->state == REFLECTOR_LISTING && r->quorum && (r->whole || !r->next_page);
 }
 
-/* Which row of the table counts: where the usual answer would be a request without any pause, and
- * the last one without a pause did not help, one with a pause. */
+/* The row of the table to use. If the event's row would send a request without a delay, and the
+ * last such request did not help, use a row with a delay. */
 static enum reflector_event tempered(const struct reflector *r, enum reflector_event event,
 				     uint64_t now_ms)
 {
@@ -158,9 +158,10 @@ static enum reflector_event tempered(const struct reflector *r, enum reflector_e
 }
 
 /*
- * How the next list is to differ. A list at the version we have comes from the server's cache and
- * is never older than what we know; only where that does not work, the newest state is read, which
- * costs a quorum read. Pages whose token ran out are asked for in one piece: it would run out again.
+ * How the next list must differ. A list at our version is served from the API server's cache and is
+ * never older than what we know. Only if that fails, the newest state is requested, which costs a
+ * quorum read. If a page token has expired, the list is requested in one piece, because the token
+ * would expire again.
  */
 static void relax(struct reflector *r, enum reflector_event event, enum reflector_event row)
 {
@@ -196,7 +197,8 @@ static uint64_t wait_ms(struct reflector *r, enum reflector_event event, uint64_
 		return own;
 	if (asked > RETRY_AFTER_MAX_MS)
 		asked = RETRY_AFTER_MAX_MS;
-	asked += random % (1000 + asked / 2); /* everybody was told the same second */
+	asked +=
+		random % (1000 + asked / 2); /* all clients got the same Retry-After: spread them */
 	return asked > own ? asked : own;
 }
 
@@ -290,7 +292,7 @@ enum reflector_event reflector_classify_status(int code, const char *reason, con
 	return REFLECTOR_BROKEN;
 }
 
-/* client.h turns 504 into -EAGAIN like every other 5xx; the Status says which it is. */
+/* client.h maps 504 to -EAGAIN like every other 5xx; the Status tells them apart. */
 static bool is_too_large(const struct kube_response *response)
 {
 	struct api_status status;
@@ -340,7 +342,7 @@ struct reflector_query reflector_query(const struct reflector *r)
 	} else if (r->quorum) {
 		query.limit = r->whole ? 0 : r->page;
 	} else if (r->version) {
-		/* With a limit the server would go past its cache to etcd. */
+		/* With a limit, the API server would read from etcd instead of its cache. */
 		query.resource_version = r->version;
 		query.resource_version_match = "NotOlderThan";
 	} else {

@@ -19,8 +19,8 @@
 
 enum {
 	CONNECTION_MEMORY = 16 * 1024,
-	STRANGER_S = 2, /* that one who has not asked yet may say nothing */
-	KEPT_S = 10,    /* and one who was answered                       */
+	STRANGER_S = 2, /* idle time limit before the first request */
+	KEPT_S = 10,    /* idle time limit after a response */
 	DOORS = 2,
 };
 
@@ -33,18 +33,18 @@ struct check {
 	void *arg;
 };
 
-/* A port of ours. */
+/* A listening port. */
 struct door {
 	struct serve *serve;
-	struct http_loop http; /* without a daemon: off */
+	struct http_loop http; /* no daemon: the port is off */
 	struct callers callers;
-	const struct metrics *metrics; /* NULL: none are served */
+	const struct metrics *metrics; /* NULL: metrics are not served */
 	unsigned port;
 };
 
 struct serve {
 	struct door doors[DOORS];
-	unsigned open; /* daemons that have not ended */
+	unsigned open; /* daemons still running */
 	struct check checks[SERVE_CHECKS_MAX];
 	size_t nchecks;
 };
@@ -57,7 +57,7 @@ void serve_add_check(struct serve *serve, enum serve_probe probe, const char *na
 		(struct check){ .probe = probe, .name = name, .fn = fn, .arg = arg };
 }
 
-/* In the form of kube-apiserver's: "[+]name ok", "[-]name failed: why". */
+/* Same format as kube-apiserver: "[+]name ok", "[-]name failed: why". */
 static int answer_probe(const struct serve *serve, enum serve_probe probe, bool verbose,
 			struct str *out)
 {
@@ -120,7 +120,7 @@ int serve_answer(const struct serve *serve, const struct serve_request *request,
 		      request->verbose, out, ret_type);
 }
 
-/* A connection with a request is closed last when there are too many. */
+/* Connections that have sent a request are closed last when there are too many. */
 static void keep(struct door *door, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
@@ -148,7 +148,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	(void)version;
 	(void)upload;
 	http_loop_progress(&door->http);
-	/* Called once for the head and again for each piece of a body, which is of no interest. */
+	/* Called once for the headers and again for each piece of a body, which is ignored. */
 	if (!*state) {
 		*state = door;
 		keep(door, connection);
@@ -161,7 +161,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	verbose = MHD_lookup_connection_value_n(connection, MHD_GET_ARGUMENT_KIND, "verbose", 7,
 						NULL, NULL) == MHD_YES;
 	status = answer(door, method, url, verbose, &body, &type);
-	len = body.len; /* str_detach() empties it */
+	len = body.len; /* str_detach() sets it to 0 */
 	response = MHD_create_response_from_buffer(len, str_detach(&body), MHD_RESPMEM_MUST_FREE);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
@@ -186,7 +186,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 	*context = NULL;
 }
 
-/* Takes @fd over, also on error. */
+/* Takes over @fd, also on error. */
 static int start_daemon(struct door *door, struct uv_loop_s *loop, int fd, struct err *err)
 {
 	struct MHD_Daemon *daemon = MHD_start_daemon(

@@ -1,8 +1,9 @@
 /*
  * serve: /healthz, /readyz and /metrics over plain HTTP, for the kubelet and Prometheus.
  *
- * Owns its sockets and connections. Answers GET and HEAD; who says nothing does not keep others from their answer,
- * however many connections he has, and who may only read metrics gets nowhere near a port of the probes' own.
+ * Owns its sockets and connections. Answers GET and HEAD. Idle connections cannot lock out other
+ * clients, however many there are. The probes can have a port of their own, so that clients with
+ * access to the metrics need no access to the probes.
  */
 #pragma once
 
@@ -16,30 +17,30 @@ struct str;
 struct uv_loop_s;
 
 enum {
-	SERVE_CONNECTIONS_MAX = 64, /* of a port, with those that are being ended */
-	SERVE_CALLERS_MAX = 48,     /* one more, and the one that was silent the longest goes */
+	SERVE_CONNECTIONS_MAX = 64, /* per port, including connections being closed */
+	SERVE_CALLERS_MAX = 48,     /* above this, the connection silent the longest is closed */
 	SERVE_CHECKS_MAX = 16,
 };
 
 enum serve_probe {
-	SERVE_HEALTHZ, /* restart me if it fails               */
-	SERVE_READYZ,  /* send me no work while it fails       */
+	SERVE_HEALTHZ, /* the kubelet restarts the container if it fails */
+	SERVE_READYZ,  /* no traffic is sent while it fails */
 };
 
 /* The ports. */
 enum serve_door {
 	SERVE_ALL,    /* probes and metrics */
-	SERVE_PROBES, /* probes alone       */
+	SERVE_PROBES, /* probes only */
 };
 
-/* All borrowed; the texts during serve_new() only. */
+/* All borrowed; the strings only during serve_new(). */
 struct serve_options {
-	const char *listen;            /* SERVE_ALL, as listen.h has it; NULL or "off": none    */
-	const char *probe_listen;      /* SERVE_PROBES, likewise                                */
-	const struct metrics *metrics; /* may be NULL                                           */
+	const char *listen;            /* for SERVE_ALL, as in listen.h; NULL or "off": none */
+	const char *probe_listen;      /* for SERVE_PROBES, likewise */
+	const struct metrics *metrics; /* may be NULL */
 };
 
-/* A request, by itself for tests. */
+/* A request, separate from HTTP for tests. */
 struct serve_request {
 	enum serve_door door;
 	const char *method;
@@ -47,26 +48,28 @@ struct serve_request {
 	bool verbose;
 };
 
-/* 0: good. Else < 0 with @err saying what is not. Runs on the loop and must not block. */
+/* Returns 0 if healthy, else < 0 with the reason in @err. Runs on the loop and must not block. */
 typedef int serve_check_fn(void *arg, struct err *err);
 
-/* Listen. Where nothing is to be listened on, *@ret_serve is an object that does nothing. @loop is borrowed.
- * Errors name flag and address; -EADDRINUSE says what to do, and then the loop must run once more. */
+/* Listen. If both addresses are off, *@ret_serve is an object that does nothing. @loop is
+ * borrowed. Errors name the flag and the address; the message of -EADDRINUSE says what to do.
+ * After an error the loop must run once more. */
 int serve_new(struct uv_loop_s *loop, const struct serve_options *options, struct serve **ret_serve,
 	      struct err *err);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct serve *serve_free(struct serve *serve);
 
-/* @name is static text, shown in the answer. */
+/* @name is static and shown in the response. */
 void serve_add_check(struct serve *serve, enum serve_probe probe, const char *name,
 		     serve_check_fn *fn, void *arg);
 
 /*
- * What a request gets: the status, with the body in @out and its content type in *@ret_type. A failing probe is
- * 503 and always names its checks; a good one only if it is asked to be verbose.
+ * Answer a request: returns the status, with the body in @out and its content type in *@ret_type. A
+ * failing probe returns 503 and always lists its checks; a successful one lists them only if
+ * verbose.
  */
 int serve_answer(const struct serve *serve, const struct serve_request *request, struct str *out,
 		 const char **ret_type);
 
-/* The port we listen on, 0 if off. */
+/* The listening port, 0 if off. */
 unsigned serve_port(const struct serve *serve, enum serve_door door);

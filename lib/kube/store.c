@@ -88,7 +88,7 @@ struct entry *entry_free(const struct api_kind *kind, struct entry *entry)
 	return NULL;
 }
 
-/* The name within the collection. */
+/* The key within the collection: name or "namespace/name". */
 static char *key_of(const struct api_kind *kind, const struct api_meta *meta)
 {
 	if (!meta->namespace_ || kind->ns)
@@ -96,7 +96,7 @@ static char *key_of(const struct api_kind *kind, const struct api_meta *meta)
 	return xasprintf("%s/%s", meta->namespace_, meta->name);
 }
 
-/* Copy @text with its end to *@at, and go on behind it. */
+/* Copy @text including its NUL to *@at and advance *@at. */
 static const char *put_text(char **at, const char *text)
 {
 	char *copy = *at;
@@ -107,7 +107,7 @@ static const char *put_text(char **at, const char *text)
 	return copy;
 }
 
-/* One block: there may be hundreds of thousands. */
+/* A single allocation: there may be hundreds of thousands of entries. */
 static struct entry *entry_of(const struct api_kind *kind, const struct api_meta *meta,
 			      void *object)
 {
@@ -125,7 +125,8 @@ static struct entry *entry_of(const struct api_kind *kind, const struct api_meta
 	return entry;
 }
 
-/* What is left of an object whose fields are not as its kind says: enough to know that it exists. */
+/* The metadata of an object that does not match its kind's struct: enough to know that it
+ * exists. */
 struct bare {
 	struct api_meta meta;
 };
@@ -147,7 +148,7 @@ static struct entry *decode_bare(const struct api_kind *kind, const struct json_
 	return entry;
 }
 
-/* Takes @object. */
+/* Takes ownership of @object. */
 static struct entry *digested(const struct api_kind *kind, void *object)
 {
 	struct entry *entry = entry_of(kind, object, kind->digest(object));
@@ -186,7 +187,8 @@ static bool same_text(const struct entry *a, const struct entry *b)
 	       a->version[0] != '\0';
 }
 
-/* A name that now belongs to another object: nobody may take the one for a change of the other. */
+/* If the name now belongs to another object, report a deletion and an addition, so that it is
+ * not mistaken for an update. */
 static void tell(const struct entry *before, const struct entry *after, store_change_fn *change,
 		 void *arg)
 {
@@ -225,7 +227,7 @@ void store_remove(struct store *store, const char *name, const char *uid, store_
 	entry_free(store->kind, old);
 }
 
-/* Removing the entry just returned is the one change that a walk bears. */
+/* map_next() allows removing the entry it has just returned, and no other change. */
 static void remove_missing(struct store *store, const struct store *list, store_change_fn *change,
 			   void *arg)
 {

@@ -1,9 +1,10 @@
 /*
- * store: the copy of a collection: one immutable entry per name, replaced whole. Where the collection
- * is that of all namespaces, the name is "namespace/name".
+ * store: a copy of a collection, with one immutable entry per name that is replaced as a whole. For
+ * a namespaced collection, the name is "namespace/name".
  *
- * Readers keep no entry across a return to the loop: look again. Changes are told while the store
- * already has the new state; a deletion and an addition under one name are told as two changes.
+ * Callers must not keep an entry across a return to the loop. Changes are reported when the store
+ * already has the new state. If a name now belongs to another object, a deletion and an addition
+ * are reported.
  */
 #pragma once
 
@@ -18,23 +19,24 @@ struct json_text;
 struct entry {
 	const char *name;
 	const char *uid;
-	const char *version; /* opaque: equality only                                          */
-	void *object; /* the kind's struct, or the digest of it; NULL: it could not be decoded */
+	const char *version; /* opaque: compare for equality only */
+	void *object;        /* the kind's struct or its digest; NULL: it could not be decoded */
 };
 
 struct store;
 
 struct store *store_new(const struct api_kind *kind);
-/* Tells nothing. Takes NULL, returns NULL. */
+/* Reports no changes. Takes NULL, returns NULL. */
 struct store *store_free(struct store *store);
 
 /* NULL if there is none. Valid until the store changes. */
 const struct entry *store_get(const struct store *store, const char *name);
 
-/* The kind's struct or its digest, NULL if there is no such object or it is unreadable. */
+/* The kind's struct or its digest; NULL if the object does not exist or is unreadable. */
 const void *store_object(const struct store *store, const char *name);
 
-/* Walk in arbitrary order, from *@cursor = 0; NULL at the end. No change while walking. */
+/* Iterate in arbitrary order, starting with *@cursor = 0; NULL at the end. The store must not
+ * change meanwhile. */
 const struct entry *store_next(const struct store *store, size_t *cursor);
 
 size_t store_len(const struct store *store);
@@ -44,20 +46,21 @@ size_t store_unreadable(const struct store *store);
 typedef void store_change_fn(void *arg, const struct entry *before, const struct entry *after);
 
 /*
- * A new entry of the text of an object. An object that does not decode still gives an entry, if its
- * metadata can be read: then @err is filled and its object is NULL. NULL when not even that.
+ * Decode an object's JSON text into a new entry. If only its metadata can be decoded, the entry's
+ * object is NULL and @err is filled. Returns NULL if not even the metadata can be decoded.
  */
 struct entry *entry_decode(const struct api_kind *kind, const struct json_text *text,
 			   struct err *err);
 struct entry *entry_free(const struct api_kind *kind, struct entry *entry);
 
-/* Takes @entry. Nothing is told when it is what the store already has (same uid and version). */
+/* Takes ownership of @entry. No change is reported if the store already has this uid and
+ * version. */
 void store_put(struct store *store, struct entry *entry, store_change_fn *change, void *arg);
 
-/* Forget @name if its uid is @uid (NULL: whatever it is). */
+/* Remove @name if its uid is @uid (NULL: any). */
 void store_remove(struct store *store, const char *name, const char *uid, store_change_fn *change,
 		  void *arg);
 
-/* Make the store equal to @list (which is empty afterwards): deletions that nobody told of are told
- * now. NULL stands for an empty list. */
+/* Make the store equal to @list, which is empty afterwards. Objects missing in @list are
+ * reported as deletions. NULL stands for an empty list. */
 void store_replace(struct store *store, struct store *list, store_change_fn *change, void *arg);

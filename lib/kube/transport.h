@@ -17,57 +17,57 @@ struct uv_loop_s;
 
 /* Copied. */
 struct transport_config {
-	const char *server;          /* without a slash at the end */
-	const char *tls_server_name; /* NULL: the server's         */
+	const char *server;          /* without a trailing slash */
+	const char *tls_server_name; /* NULL: the server's */
 	const char *user_agent;
 	bool insecure;
 	const char *proxy; /* URL; NULL: none */
-	bool proxy_env;    /* without @proxy, what the environment says, but for this machine */
+	bool proxy_env;    /* without @proxy, use the environment's, but not to this machine */
 	const char *const
-		*headers; /* of every request, "Name: value"; NULL ends them; NULL: none */
+		*headers; /* sent with every request, "Name: value"; NULL-terminated; NULL: none */
 };
 
 /* Copied before transport_start() returns. */
 struct transport_request {
 	const char *method;
-	const char *path;          /* with its query               */
-	const char *authorization; /* the header's value, or NULL  */
-	const char *content_type;  /* NULL without a body          */
+	const char *path;          /* including the query */
+	const char *authorization; /* the header's value, or NULL */
+	const char *content_type;  /* NULL without a body */
 	const char *body;
 	size_t body_len;
-	uint64_t timeout_ms; /* of the whole transfer; of a stream until its head */
+	uint64_t timeout_ms; /* of the whole transfer; of a stream, until its headers */
 	bool stream;
 };
 
 enum transfer_result {
-	TRANSFER_DONE, /* a whole answer, whatever its status       */
+	TRANSFER_DONE, /* a complete response, whatever its status */
 	TRANSFER_TIMEOUT,
-	TRANSFER_BROKEN,  /* no connection, or it ended too early      */
-	TRANSFER_STOPPED, /* by on_data                                */
+	TRANSFER_BROKEN,  /* no connection, or it was closed too early */
+	TRANSFER_STOPPED, /* by on_data */
 };
 
 struct transfer_end {
 	enum transfer_result result;
-	int status;              /* HTTP's; 0 when none came       */
-	uint64_t retry_after_ms; /* 0: not said                    */
-	const char *why;         /* for BROKEN: what went wrong    */
-	const char *warnings;    /* one a line (warning.h); never NULL */
+	int status;              /* HTTP status; 0: no response */
+	uint64_t retry_after_ms; /* 0: no Retry-After header */
+	const char *why;         /* for BROKEN: the cause */
+	const char *warnings;    /* one per line (warning.h); never NULL */
 };
 
 struct transfer_ops {
-	/* Bytes of the body of an answer with @status. Nonzero ends the transfer (STOPPED). */
+	/* Part of the body of a response with @status. Nonzero ends the transfer (STOPPED). */
 	int (*on_data)(void *arg, int status, const char *data, size_t len);
-	/* Exactly once, unless cancelled; the transfer is gone when it returns. */
+	/* Exactly once, unless cancelled; the transfer is freed when it returns. */
 	void (*on_end)(void *arg, const struct transfer_end *end);
 };
 
 struct transport *transport_new(struct uv_loop_s *loop, const struct transport_config *config);
 
-/* Cancels what is in flight. Safe in every callback. The loop must run once more. */
+/* Cancels transfers in flight. Safe in every callback. The loop must run once more. */
 struct transport *transport_free(struct transport *transport);
 
-/* From now on, connect anew and with these files (copied). Transfers in flight stay where they are,
- * and their connection goes when the last of them has ended. */
+/* From now on, use new connections with these files (copied). Transfers in flight keep their
+ * connection, which is closed when the last of them has ended. */
 void transport_renew(struct transport *transport, const struct credential_files *files);
 
 /* Start. No callback runs before this has returned. */
@@ -75,7 +75,7 @@ struct transfer *transport_start(struct transport *transport,
 				 const struct transport_request *request,
 				 const struct transfer_ops *ops, void *arg);
 
-/* Has the head of a 2xx answer come? */
+/* True once the headers of a 2xx response have arrived. */
 bool transfer_begun(const struct transfer *transfer);
 
 /* No callback runs any more. Safe in every callback, also in the transfer's own on_data. */

@@ -89,7 +89,7 @@ void url_add_query(struct str *out, const struct url_query *query)
 	add_flag(out, "fieldValidation", "Strict", query->strict);
 }
 
-/* The host's length at the start of @text: up to a port or path, or to the closing bracket. */
+/* The length of the host at the start of @text: up to a port, a path or the closing bracket. */
 static size_t host_length(const char *text)
 {
 	const char *end;

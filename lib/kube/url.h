@@ -1,5 +1,5 @@
 /*
- * url: the API server's paths and queries, escaped; and the server's own address taken apart.
+ * url: builds the API server's paths and queries, escaped, and parses server addresses.
  */
 #pragma once
 
@@ -10,11 +10,11 @@ struct api_kind;
 struct err;
 struct str;
 
-/* What a request to a collection or an object may ask for; zero or NULL leaves it out. */
+/* Query parameters of a request; 0, false or NULL omits one. */
 struct url_query {
 	const char *label_selector;
 	const char *field_selector;
-	const char *resource_version; /* "" is not the same as "0", and NULL is not sent */
+	const char *resource_version; /* "" and "0" mean different things; NULL omits it */
 	const char *resource_version_match;
 	const char *continue_token;
 	const char *field_manager;
@@ -22,14 +22,14 @@ struct url_query {
 	uint64_t timeout_seconds;
 	bool watch;
 	bool bookmarks;
-	bool force; /* server-side apply takes over fields of others */
+	bool force; /* for server-side apply: take over fields from other managers */
 	bool dry_run;
-	bool strict; /* fields that the schema does not have are refused, not dropped */
+	bool strict; /* refuse fields that are not in the schema; by default they are dropped */
 };
 
-/* Append "/apis/GROUP/VERSION[/namespaces/NS]/PLURAL[/NAME[/SUBRESOURCE]][?QUERY]". @ns overrides the
- * kind's own; NULL with a kind without one is the whole cluster. @name, @subresource and @query
- * may be NULL. */
+/* Append "/apis/GROUP/VERSION[/namespaces/NS]/PLURAL[/NAME[/SUBRESOURCE]][?QUERY]". @ns
+ * overrides the kind's own namespace; NULL with a kind without one means cluster-wide. @name,
+ * @subresource and @query may be NULL. */
 void url_object(struct str *out, const struct api_kind *kind, const char *ns, const char *name,
 		const char *subresource);
 void url_add_query(struct str *out, const struct url_query *query);
@@ -37,17 +37,18 @@ void url_add_query(struct str *out, const struct url_query *query);
 /* Append @text with every byte outside RFC 3986's unreserved set as %XX. */
 void url_add_escaped(struct str *out, const char *text);
 
-/* A server's address in parts; each is the caller's to free by url_server_done(). */
+/* The parts of a server's address; free them with url_server_done(). */
 struct url_server {
-	char *scheme; /* "https" or "http"                      */
-	char *host;   /* IPv6 in brackets                       */
+	char *scheme; /* "https" or "http" */
+	char *host;   /* IPv6 in brackets */
 	unsigned port;
-	char *prefix; /* "" or "/path" without a slash at the end */
+	char *prefix; /* "" or "/path" without a trailing slash */
 };
 
-/* Errors: -EINVAL with what is wrong in @text. */
+/* Returns -EINVAL and says what is wrong in @text. */
 int url_server_parse(const char *text, struct url_server *ret_server, struct err *err);
 void url_server_done(struct url_server *server);
 
-/* The same as one text, with its port and without a slash at the end, for the caller to free. */
+/* The normalized address as one string, with port and without a trailing slash; the caller frees
+ * it. */
 int url_server_normal(const char *text, char **ret_text, struct err *err);

@@ -6,12 +6,12 @@
 
 #include "base/str.h"
 
-/* Kubernetes sends no other code than 299, and no agent but "-". */
+/* Kubernetes uses only code 299 and agent "-". */
 static const char name[] = "warning:";
 static const char prefix[] = "299 - \"";
 
-/* The text between the quotes, where a backslash makes the next character ordinary; false if there is no
- * end to it. */
+/* Append the quoted text to @to, where a backslash escapes the next character. False if the
+ * closing quote is missing. */
 static bool unquote(const char *text, size_t len, struct str *to)
 {
 	for (size_t i = 0; i < len && text[i] != '\0'; i++) {

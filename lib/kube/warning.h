@@ -1,6 +1,7 @@
 /*
- * warning: what an API server warns of beside its answer: admission webhooks, deprecations. It comes as
- * HTTP headers, `Warning: 299 - "text"` (RFC 7234, section 5.5; k8s.io/apiserver/pkg/warning). Pure.
+ * warning: parses warnings that the API server sends with a response, for example from admission
+ * webhooks or for deprecated APIs. They are HTTP headers, `Warning: 299 - "text"` (RFC 7234,
+ * section 5.5; k8s.io/apiserver/pkg/warning). Pure.
  */
 #pragma once
 
@@ -8,8 +9,8 @@
 
 struct str;
 
-enum { WARNING_TOTAL_MAX = 16 * 1024 }; /* bytes that are kept of one answer */
+enum { WARNING_TOTAL_MAX = 16 * 1024 }; /* bytes kept per response */
 
-/* If @line, a line of a head, is such a header, append its text and a newline to @to. What is no proper
- * warning, or has another code, is passed over. The text is cleaned (str_add_clean). */
+/* If the header line @line is such a warning, append its text and a newline to @to. Malformed
+ * warnings and other codes are ignored. The text is sanitized (str_add_clean). */
 void warning_take(struct str *to, const char *line, size_t len);

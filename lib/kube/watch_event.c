@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* etcd's are numbers of up to 20 digits; other servers may use something longer. */
+/* etcd's versions are numbers of up to 20 digits; other servers may use longer strings. */
 enum { VERSION_MAX = 256 };
 
 static const char *const types[] = {
@@ -29,7 +29,7 @@ static int parse_type(const struct json_text *word, enum watch_event_type *ret_t
 		       word->len < 32 ? (int)word->len : 32, word->text);
 }
 
-/* The two members that count; others may come and go. */
+/* Only two members are used; others are ignored. */
 static bool parse_members(const char *line, size_t len, struct json_text *type,
 			  struct json_text *object)
 {
@@ -68,7 +68,7 @@ int watch_event_parse(const char *line, size_t len, struct watch_event *ret_even
 	return 0;
 }
 
-/* An object of which only the metadata counts; fits lists and bookmarks too. */
+/* An object of which only the version is decoded; also fits lists and bookmarks. */
 struct versioned {
 	struct api_list_meta meta;
 };

@@ -1,5 +1,5 @@
 /*
- * watch_event: one line of a watch, taken apart without building a tree of it.
+ * watch_event: parses one line of a watch without building a tree.
  *
  * Owns nothing: the results point into the line.
  */
@@ -15,8 +15,8 @@ enum watch_event_type {
 	WATCH_EVENT_ADDED,
 	WATCH_EVENT_MODIFIED,
 	WATCH_EVENT_DELETED,
-	WATCH_EVENT_BOOKMARK, /* the object has nothing but its resourceVersion        */
-	WATCH_EVENT_ERROR,    /* the object is a Status (api/status.h), the watch ends */
+	WATCH_EVENT_BOOKMARK, /* the object has only a resourceVersion */
+	WATCH_EVENT_ERROR,    /* the object is a Status (api/status.h), and the watch ends */
 };
 
 struct watch_event {
@@ -24,9 +24,9 @@ struct watch_event {
 	struct json_text object;
 };
 
-/* Take the line apart. @line is valid as long as the event is used. */
+/* Parse a line. @line must stay valid while the event is used. */
 int watch_event_parse(const char *line, size_t len, struct watch_event *ret_event, struct err *err);
 
-/* The metadata.resourceVersion of an object or a list; the caller frees. An error if there is none
- * or it is longer than a version can sensibly be. */
+/* The metadata.resourceVersion of an object or list; the caller frees it. It is an error if it
+ * is missing or unreasonably long. */
 int watch_event_version(const struct json_text *object, char **ret_version, struct err *err);

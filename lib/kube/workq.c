@@ -12,19 +12,19 @@
 
 enum { NOT_TIMED = SIZE_MAX };
 
-/* Lives as long as there is something to remember of its key. */
+/* Exists while its key is queued, running, delayed or has failures. */
 struct item {
 	char *key;
-	struct item *next;  /* in the line of those that wait                 */
-	bool waiting;       /* added and not taken since                      */
-	bool running;       /* taken and not ended; if waiting too, not in line */
-	size_t timed;       /* its place in the heap, or NOT_TIMED            */
-	uint64_t since_ms;  /* waiting: since when                            */
-	uint64_t waited_ms; /* running: how long it had waited                */
+	struct item *next;  /* in the ready list */
+	bool waiting;       /* added and not taken since */
+	bool running;       /* taken and not ended; if also waiting, it is not in the ready list */
+	size_t timed;       /* its index in the heap, or NOT_TIMED */
+	uint64_t since_ms;  /* when it began to wait */
+	uint64_t waited_ms; /* when running: how long it had waited */
 	unsigned failures;
 };
 
-/* One in the heap. */
+/* An entry of the heap. */
 struct timed {
 	uint64_t due_ms;
 	struct item *item;
@@ -32,12 +32,12 @@ struct timed {
 
 struct workq {
 	struct map *items;
-	struct item *head; /* the line */
+	struct item *head; /* the ready list */
 	struct item **tail;
 	size_t waiting;
 	size_t running;
 	uint64_t added;
-	ARRAY(struct timed) timed; /* binary heap, the earliest on top */
+	ARRAY(struct timed) timed; /* binary heap, earliest first */
 };
 
 struct workq *workq_new(void)
@@ -91,7 +91,7 @@ static void drop_if_blank(struct workq *q, struct item *item)
 	item_free(item);
 }
 
-/* --- the heap of those whose time has not come --- */
+/* --- heap of delayed keys --- */
 
 static void heap_place(struct workq *q, size_t at, struct timed timed)
 {
@@ -146,7 +146,7 @@ static struct item *heap_pop(struct workq *q)
 	return top;
 }
 
-/* --- the line of those that wait --- */
+/* --- ready list --- */
 
 static void line_append(struct workq *q, struct item *item)
 {

@@ -16,18 +16,18 @@ struct workq_run {
 	struct workq_run_spec spec;
 	struct workq *queue;
 	struct clock_timer *timer;
-	bool freed; /* only work under way keeps it in memory */
-	int told;   /* the code of the trouble that the log told last; 0 after a success */
+	bool freed; /* freed by the owner; the last running key releases the memory */
+	int told;   /* code of the last logged failure, to log it only once; 0 after a success */
 	struct metric *results;
 	struct metric *waiting;
 	struct metric *waited;
 	struct metric *adds;
 	struct metric *retries;
 	struct metric *took;
-	uint64_t added; /* what adds last said */
+	uint64_t added; /* adds already counted in the metric */
 };
 
-/* One key at work. */
+/* A running key. */
 struct work {
 	struct workq_run *run;
 	const char *key;
@@ -80,7 +80,7 @@ static const struct metric_desc took_desc = {
 
 static void on_timer(void *arg);
 
-/* What there can be, from the start. */
+/* Show all series from the start. */
 static void show(const struct workq_run *run)
 {
 	static const char *const results[] = { "done", "retry", "conflict", "invalid", "stuck" };
@@ -140,7 +140,7 @@ static void count(struct workq_run *run)
 	run->added = added;
 }
 
-/* Wakes the loop when something can be taken; work that ends asks again. */
+/* Start the timer for the next key. Called again when a key ends. */
 static void schedule(struct workq_run *run)
 {
 	uint64_t due_ms = workq_due_ms(run->queue);
@@ -175,8 +175,8 @@ static const char *kind_text(int result, const struct err *err)
 	return "retry";
 }
 
-/* A conflict is everyday: the next look has the newer object. A trouble that every key has is told
- * once. */
+/* Conflicts are normal: the next attempt sees the newer object. A failure that affects every key
+ * is logged once. */
 static enum log_level level_of(struct workq_run *run, const struct err *err)
 {
 	if (err->kind == ERR_CONFLICT)
@@ -187,8 +187,9 @@ static enum log_level level_of(struct workq_run *run, const struct err *err)
 	return LOG_WARN;
 }
 
-/* Nobody's key is to blame for a server that does not answer: it may be back at any time, and then
- * a key should not have minutes to wait. Rights come by a person's hand. */
+/* If the API server does not answer, the key is not at fault: the server may be back at any
+ * time, and then the key must not wait for minutes. Missing permissions must be granted by a
+ * person, so those retries are slow. */
 static struct workq_pace pace_of(struct workq_run *run, const struct err *err)
 {
 	static const struct workq_pace server = { .first_ms = 200, .max_ms = 30000 };
@@ -200,8 +201,8 @@ static struct workq_pace pace_of(struct workq_run *run, const struct err *err)
 		pace = rights;
 	else if (err->code == -EAGAIN || err->code == -EIO || err->code == -EBADMSG ||
 		 err->code == -ETIMEDOUT || err->code == -ENOENT)
-		pace = server; /* a kind that is gone, too: the watch tells soon */
-	if (least_ms > 0)      /* everybody was told the same second */
+		pace = server; /* also if the kind is gone: the watch will report that soon */
+	if (least_ms > 0)      /* all clients got the same Retry-After: spread them */
 		pace.least_ms = least_ms + clock_random(run->spec.clock) % (least_ms / 2 + 1);
 	return pace;
 }
@@ -258,7 +259,7 @@ static void begin(struct workq_run *run, const char *key, uint64_t now_ms)
 	run->spec.work(run->spec.arg, key, on_work_end, work);
 }
 
-/* One key per turn of the loop, so that a long queue does not keep everything else waiting. */
+/* One key per loop iteration, so that a long queue does not starve other handles. */
 static void on_timer(void *arg)
 {
 	struct workq_run *run = arg;

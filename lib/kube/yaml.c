@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-/* A finished node that an alias may name. Borrowed from the tree. */
+/* A finished node that an alias may refer to. Borrowed from the tree. */
 struct anchor {
 	char *name;
 	json_t *value;
@@ -87,7 +87,7 @@ static json_t *plain_number(const char *text)
 	int64_t whole;
 
 	if (str_to_i64(*text == '+' ? text + 1 : text, &whole)) {
-		/* A leading zero is octal to some readers and a string to others: keep the text. */
+		/* Some parsers read a leading zero as octal, others as a string: keep the text. */
 		return digits[0] == '0' && digits[1] ? NULL : json_integer(whole);
 	}
 	if (!is_real(text) || !strpbrk(text, ".eE"))
@@ -95,7 +95,7 @@ static json_t *plain_number(const char *text)
 	return json_real(strtod(text, NULL)); /* NULL when infinite */
 }
 
-/* What a plain (unquoted) scalar means; NULL if it is just a string. */
+/* The value of a plain (unquoted) scalar; NULL if it is a string. */
 static json_t *plain_value(const char *text)
 {
 	static const char *const nulls[] = { "", "~", "null", "Null", "NULL" };
@@ -229,7 +229,7 @@ static int read_alias(struct reader *r, const yaml_event_t *event, json_t **ret_
 {
 	const char *name = (const char *)event->data.alias.anchor;
 
-	/* The newest of that name counts. */
+	/* The newest anchor of that name wins. */
 	for (size_t i = r->anchors.len; i > 0; i--) {
 		const struct anchor *anchor = &r->anchors.items[i - 1];
 		int result;
@@ -308,7 +308,7 @@ static int skip_event(struct reader *r, yaml_event_type_t *ret_type)
 	return result;
 }
 
-/* After the value: the end of its document, then the end of the text. */
+/* After the value: end of the document, then end of the stream. */
 static int read_end(struct reader *r)
 {
 	yaml_event_type_t type = YAML_NO_EVENT;
@@ -327,7 +327,7 @@ static int read_document(struct reader *r, json_t **ret_value)
 	yaml_event_t event;
 	int result;
 
-	result = skip_event(r, &type); /* start of the text */
+	result = skip_event(r, &type); /* start of the stream */
 	if (result == 0)
 		result = skip_event(r, &type); /* start of the document */
 	if (result < 0)

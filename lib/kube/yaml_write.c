@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "kube/yaml.h"
 
-/* Quoted, it may grow to six times its length. */
+/* A quoted key may be up to six times as long. */
 enum { KEY_PLAIN_MAX = 160 };
 
 static void write_value(json_t *value, unsigned indent, struct str *out);
@@ -19,7 +19,7 @@ static void add_indent(struct str *out, unsigned indent)
 		str_add_char(out, ' ');
 }
 
-/* Words that some YAML reader takes for null, a bool or a number. */
+/* Words that some YAML parser reads as null, bool or number. */
 static bool is_word(const char *text)
 {
 	static const char *const words[] = { "~",  "null", "true", "false", "yes",  "no",
@@ -32,8 +32,8 @@ static bool is_word(const char *text)
 	return false;
 }
 
-/* Numbers, dates, times and addresses like 12:30:45 all begin with a digit or a sign: whatever
- * does so and has only the characters of those is quoted. */
+/* Numbers, dates, times and addresses like 12:30:45 begin with a digit or a sign: quote every
+ * string that does so and consists only of their characters. */
 static bool is_like_number(const char *text)
 {
 	const char *digits = text + strspn(text, "+-.");
@@ -60,7 +60,7 @@ static bool is_plain(const char *text, size_t len)
 	return true;
 }
 
-/* The code point of the well-formed sequence of @n bytes at @text. */
+/* The code point of the valid UTF-8 sequence of @n bytes at @text. */
 static unsigned code_point(const char *text, size_t n)
 {
 	static const unsigned char first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
@@ -71,15 +71,15 @@ static unsigned code_point(const char *text, size_t n)
 	return code;
 }
 
-/* YAML 1.1 section 5.1: what may not stand in a stream as it is, and what would count as a line
- * break there. */
+/* Characters that YAML 1.1 section 5.1 does not allow unescaped, and those that count as line
+ * breaks there. */
 static bool must_escape(unsigned code)
 {
 	return code < ' ' || (code >= 0x7f && code <= 0x9f) || code == 0x2028 || code == 0x2029 ||
 	       code == 0xfeff || code == 0xfffe || code == 0xffff;
 }
 
-/* Double-quoted. Values from jansson are UTF-8. */
+/* In double quotes. Values from jansson are UTF-8. */
 static void write_quoted(const char *text, size_t len, struct str *out)
 {
 	static const char escapes[0x80] = {
@@ -103,7 +103,7 @@ static void write_quoted(const char *text, size_t len, struct str *out)
 	str_add_char(out, '"');
 }
 
-/* Numbers, true, false and null are JSON's. */
+/* Numbers, true, false and null are written as in JSON. */
 static void write_json(const json_t *value, struct str *out)
 {
 	auto_free char *text = json_dumps(value, JSON_ENCODE_ANY);
@@ -111,7 +111,7 @@ static void write_json(const json_t *value, struct str *out)
 	str_add(out, text ? text : "null");
 }
 
-/* Several lines of printable text read best as a literal block. */
+/* Several lines of printable text are written as a literal block. */
 static bool is_block(const char *text, size_t len)
 {
 	if (!memchr(text, '\n', len) || text[0] == '\n' || text[0] == ' ' || strlen(text) != len)
@@ -163,7 +163,7 @@ static int compare_keys(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A key that is longer than a reader looks ahead (1024 characters) stands behind a "?". */
+/* A key longer than a parser's lookahead (1024 characters) needs the "? " form. */
 static void write_key(const char *key, unsigned indent, struct str *out)
 {
 	size_t len = strlen(key);

@@ -16,7 +16,7 @@
 #include "kube/audit.h"
 #include "kube/events.h"
 
-/* All that the rules look at. */
+/* The kinds that the rules read. */
 static const enum view_kind kinds[] = {
 	VIEW_PCIDEVICE, VIEW_USBDEVICE, VIEW_PCICLAIM, VIEW_USBCLAIM,       VIEW_NODE,   VIEW_NIC,
 	VIEW_GPU,       VIEW_VGPU,      VIEW_VM,       VIEW_MEDIATEDDEVICE, VIEW_CONFIG,
@@ -34,7 +34,7 @@ struct admission {
 	struct admission_rules rules;
 };
 
-/* As of now: a store stays the same, whether it has had its list does not. */
+/* The current state: the stores' pointers never change, but whether they are synced does. */
 static struct known look(const struct admission *admission)
 {
 	struct known known = { .stores = views_stores(admission->views),
@@ -46,8 +46,8 @@ static struct known look(const struct admission *admission)
 	return known;
 }
 
-/* The API server gives a new object its uid before it asks; only its word is taken for that, and for the name of the pod.
- * jansson's walks take no const. */
+/* Use the uid and the pod's name only if the API server sent the request: it sets an object's
+ * uid before it calls webhooks. The cast is needed because jansson's iterators take no const. */
 static void record(struct events *events, const struct admission_request *request,
 		   const struct admission_answer *answer)
 {

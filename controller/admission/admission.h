@@ -1,7 +1,8 @@
 /*
- * admission: what the webhook's answers are made of: the rules, and the views that they look at.
+ * admission: the rules behind the webhook, and the caches that they read.
  *
- * Every replica has them, leader or not, so that each can answer. Reads only; owns the count of resources.
+ * Runs in every replica, leader or not, so that each can answer. Reads only; owns the count of
+ * resources.
  */
 #pragma once
 
@@ -13,22 +14,22 @@ struct clock;
 struct events;
 struct views;
 
-/* All is borrowed, and outlives it. */
+/* All borrowed; must outlive the admission. */
 struct admission_options {
-	struct views *views; /* which watch virtual machines too                              */
+	struct views *views;   /* must include virtual machines */
 	struct clock *clock;
-	struct events *
-		events; /* of what is seen, and of what API servers ask; NULL: nothing is recorded */
-	struct events *doubts; /* of refusals that may be made up; NULL: nothing is recorded    */
-	bool (*leads)(void *arg); /* one replica tells what all see; NULL: this one does */
+	struct events *events; /* for cached changes and API servers' requests; NULL: no events */
+	struct events *doubts; /* for refusals of unverified requests; NULL: no events */
+	bool (*leads)(
+		void *arg); /* only one replica records events about the cache; NULL: this one */
 	void *arg;
-	bool refuse_pinned; /* pods that name a node which does not offer what they ask for  */
+	bool refuse_pinned; /* refuse pods with spec.nodeName on a node without the resource */
 };
 
-/* Before the loop runs, so that no change is missed. */
+/* Must be called before the loop runs, so that no change is missed. */
 struct admission *admission_new(const struct admission_options *options);
 /* Takes NULL, returns NULL. */
 struct admission *admission_free(struct admission *admission);
 
-/* For the webhook; valid as long as the admission. They are ready once all lists have been read. */
+/* For the webhook; valid as long as the admission. Ready once all lists have been read. */
 const struct admission_rules *admission_rules(const struct admission *admission);

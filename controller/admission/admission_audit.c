@@ -21,12 +21,12 @@
 #include "kube/audit.h"
 #include "kube/events.h"
 
-/* A kind of which requests are told. */
+/* A kind whose requests are logged. */
 struct row {
 	const struct api_kind *kind;
-	const struct api_kind *device; /* that it is a claim of; NULL: it is a card's settings */
-	enum view_kind view;           /* of the device */
-	enum view_kind claims;         /* where it is a claim */
+	const struct api_kind *device; /* the claimed kind; NULL: it has a card's settings */
+	enum view_kind view;           /* the device's kind */
+	enum view_kind claims;         /* the claim's kind, if it is a claim */
 };
 
 static const struct row rows[] = {
@@ -38,7 +38,7 @@ static const struct row rows[] = {
 	{ .kind = &migconfiguration_kind },
 };
 
-/* How an operation on a claim is called. */
+/* The action logged for an operation on a claim. */
 static const struct {
 	const char *action;
 	const char *reason;
@@ -69,7 +69,8 @@ static bool same(const json_t *a, const json_t *b)
 	return a == b || (a && b && json_equal(a, b));
 }
 
-/* Does it ask for anything? Finalizers, labels and owners of objects come and go by themselves. */
+/* True if the request changes the spec or deletes. Finalizers, labels and owner references are
+ * changed by controllers. */
 static bool is_wish(const struct admission_request *request)
 {
 	const json_t *object = request->object;
@@ -81,10 +82,10 @@ static bool is_wish(const struct admission_request *request)
 		     member(old, "metadata", "annotations"));
 }
 
-/* What is told of other kinds, if it is refused. */
+/* What is logged for a refusal of other kinds. */
 enum refusal {
-	REFUSAL_OF_DEVICE, /* the object is the device            */
-	REFUSAL_OF_VM,     /* the object asks for the device      */
+	REFUSAL_OF_DEVICE, /* the object is a device */
+	REFUSAL_OF_VM,     /* the object requests a device */
 	REFUSAL_OF_POD,
 };
 
@@ -98,7 +99,7 @@ static const struct {
 	{ &pod_kind, REFUSAL_OF_POD },
 };
 
-/* The device that a virtual machine or pod asks for, as far as it is known. */
+/* Add the device that a virtual machine or pod requests, if it is known. */
 static void add_device(const struct known *known, const struct admission_answer *answer,
 		       struct audit *audit)
 {
@@ -162,7 +163,7 @@ void admission_audit_refusal(const struct known *known, const struct admission_t
 	}
 }
 
-/* A claim of a USB device does not say it; NULL: it is not known. */
+/* NULL if it is not known: a USB device claim does not name its node. */
 static const char *node_of(const struct known *known, const struct row *row, const json_t *object,
 			   const char *name)
 {
@@ -176,7 +177,7 @@ static const char *node_of(const struct known *known, const struct row *row, con
 	return device ? view_text(device, VIEW_TEXT_NODE) : NULL;
 }
 
-/* The API server asks webhooks before it answers that an object exists already. */
+/* The API server calls webhooks before it checks that an object of that name exists. */
 static bool exists_already(const struct known *known, const struct row *row,
 			   const struct admission_request *request, const char *name)
 {

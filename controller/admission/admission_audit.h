@@ -1,8 +1,10 @@
 /*
- * admission_audit: tells in the audit trail who asked for what of a claim or of the settings of a card, and whether it
- * was admitted; and whose deletion of a device, and whose virtual machine or pod with a device, was refused.
+ * admission_audit: logs requests for claims and card settings in the audit trail, with user and
+ * result; also refused deletions of devices, and refused virtual machines and pods that request a
+ * device.
  *
- * What the API server refuses before it asks the webhook (by RBAC or a policy), or dry runs, is not told.
+ * Requests that the API server refuses before calling the webhook (RBAC, policies) and dry runs are
+ * not logged.
  */
 #pragma once
 
@@ -12,19 +14,20 @@ struct audit_quota;
 struct events;
 struct known;
 
-/* Where it is told; of requests that may be made up, within bounds. All may be NULL. */
+/* Where requests are recorded; those that may be forged, within limits. All may be NULL. */
 struct admission_trail {
-	struct events *events;     /* NULL: nothing is recorded */
-	struct audit_quota *quota; /* of the lines; NULL: each is written */
+	struct events *events;     /* NULL: no events */
+	struct audit_quota *quota; /* limits the log lines; NULL: no limit */
 };
 
-/* Log a line, and record a refusal in the events, on the device of the claim if it is known; what is admitted is told when it
- * is seen (claim_events.h). */
+/* Log a line, and record a refusal in the events on the claim's device if that is known. Admitted
+ * requests get an event when the change is seen (claim_events.h). */
 void admission_audit(const struct known *known, const struct admission_trail *trail,
 		     const struct admission_request *request,
 		     const struct admission_answer *answer);
 
-/* Log a line if the deletion of a device, or a virtual machine or pod that asks for one, is refused. */
+/* Log a line if the deletion of a device, or a virtual machine or pod that requests one, is
+ * refused. */
 void admission_audit_refusal(const struct known *known, const struct admission_trail *trail,
 			     const struct admission_request *request,
 			     const struct admission_answer *answer);

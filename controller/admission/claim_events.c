@@ -11,7 +11,7 @@
 #include "kube/events.h"
 #include "kube/store.h"
 
-/* Kinds of claims, and of what. */
+/* The kinds of claims and their devices. */
 static const struct claimed {
 	enum view_kind claims;
 	enum view_kind devices;
@@ -21,7 +21,7 @@ static const struct claimed {
 	{ VIEW_USBCLAIM, VIEW_USBDEVICE, &usbdevice_kind },
 };
 
-/* What its event says: no user (events.h). */
+/* The text of the event, without the user (events.h). */
 struct saying {
 	const char *reason;
 	const char *message;
@@ -31,7 +31,7 @@ static const struct saying claimed = { "Claimed", "a claim of the device was cre
 static const struct saying changed = { "ClaimChanged", "the claim of the device was changed" };
 static const struct saying unclaimed = { "Unclaimed", "the claim of the device was deleted" };
 
-/* The claim that counts; NULL: there is none, it is being deleted, or it cannot be read. */
+/* The claim; NULL: there is none, it is being deleted, or it is unreadable. */
 static const struct view *claim_of(const struct entry *entry)
 {
 	const struct view *view = entry ? entry->object : NULL;
@@ -39,7 +39,7 @@ static const struct view *claim_of(const struct entry *entry)
 	return view && !view->deleting ? view : NULL;
 }
 
-/* NULL: nothing that anybody wished. */
+/* NULL: not a change made by a user. */
 static const struct saying *saying_of(const struct entry *before, const struct entry *after)
 {
 	const struct view *was = claim_of(before);

@@ -1,6 +1,7 @@
 /*
- * claim_events: tells on a device that a claim of it was made, changed or deleted, as the controller sees the objects. What a
- * review asked for is no proof: anybody may send one, and another webhook may refuse it later.
+ * claim_events: records an event on a device when its claim is created, changed or deleted, as seen
+ * in the cache. A review proves nothing: anybody may send one, and another webhook may still refuse
+ * it.
  */
 #pragma once
 
@@ -10,8 +11,8 @@ struct entry;
 struct events;
 struct store;
 
-/* A change of the store of @kind, as views.h tells it; of other kinds than claims nothing is recorded, nor of a device that
- * is not in @stores (by enum view_kind). */
+/* A change in the store of @kind, as in views.h. Ignored for kinds that are not claims and for
+ * devices that are not in @stores (indexed by enum view_kind). */
 void claim_events_hear(struct events *events, const struct store *const *stores,
 		       enum view_kind kind, const char *name, const struct entry *before,
 		       const struct entry *after);

@@ -12,10 +12,10 @@
 #include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 
-/* A field of the spec, and what it is to be. */
+/* A field of the spec and its default. */
 struct fill {
 	const char *key;
-	const char *value; /* NULL: nothing is known */
+	const char *value; /* NULL: unknown */
 };
 
 enum { FILLS_MAX = 3 };
@@ -23,7 +23,7 @@ enum { FILLS_MAX = 3 };
 static json_t *made(json_t *json)
 {
 	if (!json)
-		abort(); /* out of memory; all texts are UTF-8 */
+		abort(); /* out of memory; all strings are UTF-8 */
 	return json;
 }
 
@@ -32,7 +32,7 @@ static void set_text(json_t *object, const char *key, const char *text)
 	json_object_set_new(object, key, made(json_string(text)));
 }
 
-/* Absent, null and "" are one. */
+/* True for absent, null and "". */
 static bool is_absent(const json_t *value)
 {
 	return !value || json_is_null(value) ||
@@ -46,7 +46,7 @@ static const char *spec_text(const json_t *object, const char *key)
 	return text && *text ? text : NULL;
 }
 
-/* What the claim had counts before what would be new. */
+/* The claim's previous value is preferred to a new default. */
 static const char *kept(const struct rule_case *c, const char *key, const char *otherwise)
 {
 	const char *had = spec_text(c->request->old_object, key);
@@ -114,7 +114,7 @@ static void fill_owner(const struct rule_case *c, const json_t *object, enum vie
 	admission_answer_patch(c->answer, "add", "/metadata/ownerReferences/-", ours);
 }
 
-/* Only who creates a claim is its user. */
+/* Only the creator of a claim is its user. */
 static const char *user_of(const struct rule_case *c)
 {
 	bool creates = c->request->operation == ADMISSION_CREATE;

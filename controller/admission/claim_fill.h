@@ -1,10 +1,8 @@
 /*
- * claim_fill: what is filled into a claim that does not say it: address and node of its device, who
- * asked for it, its owner. Pure.
+ * claim_fill: fills missing fields of a claim: address and node of its device, user, owner. Pure.
  *
- * Texts of any type that the object has already are left alone: whether they are right is the rules'.
- * On an update, what the claim had is kept, so that applying the same short manifest again changes
- * nothing.
+ * Existing values of any type are kept; the rules check them. On an update the previous value is
+ * kept, so that applying the same short manifest again changes nothing.
  */
 #pragma once
 

@@ -9,7 +9,7 @@
 #include "controller/admission/rule.h"
 #include "controller/webhook/admission_review.h"
 
-/* Harvester's own controller, where both run side by side. */
+/* Harvester's own controller, if both are installed. */
 static const char harvester[] =
 	"system:serviceaccount:harvester-system:harvester-pcidevices-controller";
 
@@ -39,8 +39,8 @@ bool claim_owner_refused(const struct rule_case *c, enum view_kind kind,
 	return false;
 }
 
-/* A vGPU's claim goes with the vGPU, and has its name: anybody may write any vGPU into his own claim, which would keep
- * the claim of another device from being deleted. */
+/* A vGPU's claim has the vGPU's name and is deleted with it. Without this check, anybody could
+ * name any vGPU as owner of his claim and block the deletion of another device's claim. */
 static bool refuse_vgpu(const struct rule_case *c, const struct api_meta *claim)
 {
 	const struct api_owner_ref *owner = api_meta_owner(claim, vgpudevice_kind.kind);

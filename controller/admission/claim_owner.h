@@ -1,4 +1,4 @@
-/* claim_owner: what PCI and USB claims have in common: their owner, and when they may be deleted. */
+/* claim_owner: rules common to PCI and USB claims: the owner, and when a claim may be deleted. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,10 +8,11 @@
 struct api_meta;
 struct rule_case;
 
-/* Refuse an owner that is a device (VIEW_PCIDEVICE, VIEW_USBDEVICE) and not the one of the claim's
- * name; true if it was refused. */
+/* Refuse an owner that is a device (VIEW_PCIDEVICE, VIEW_USBDEVICE) other than the one with the
+ * claim's name; true if refused. */
 bool claim_owner_refused(const struct rule_case *c, enum view_kind kind,
 			 const struct api_meta *claim);
 
-/* Refuse the deletion of a claim whose device a pod has; a machine that names it gives a warning. @node is the claim's. */
+/* Refuse the deletion of a claim whose device a pod uses; warn if a virtual machine names it.
+ * @node is the claim's. */
 void claim_deletion(const struct rule_case *c, const struct api_meta *claim, const char *node);

@@ -9,10 +9,10 @@
 #include "controller/views/view.h"
 #include "controller/views/view_text.h"
 
-/* What to do about reasons of agent/inventory/claimable.h. */
+/* What a user can do about the reasons of agent/inventory/claimable.h. */
 static const struct reason_row {
 	const char *reason;
-	const char *way_out; /* NULL: it passes, and the claim is carried out then */
+	const char *way_out; /* NULL: temporary; the claim is carried out afterwards */
 } reasons[] = {
 	{ "HostBridge", "claim a device behind it instead" },
 	{ "HostFilesystem", "move that to another disk, or claim another device" },

@@ -34,7 +34,7 @@ void pci_device_write(const struct rule_case *c)
 	resource_misnamed(c, &device->meta, old ? &old->meta : NULL);
 }
 
-/* The garbage collector deletes what the device owns. */
+/* The garbage collector would delete the claims that the device owns. */
 static void refuse_claimed(const struct rule_case *c, const char *kind, const char *name)
 {
 	rule_refuse(c, RULE_CONFLICT,

@@ -1,6 +1,6 @@
 /*
- * device_object: what may be done to PCIDevices and USBDevices: how a PCIDevice names its resource, and when they
- * may be deleted, as their claims go with them. Pure.
+ * device_object: rules for PCIDevices and USBDevices: the resource annotation of a PCIDevice, and
+ * deletion, which also deletes the claims. Pure.
  */
 #pragma once
 
@@ -9,8 +9,9 @@
 struct api_meta;
 struct rule_case;
 
-/* Refuse an annotation of a PCIDevice or its claim that names a resource as no kubelet takes it; not one that was on @old
- * (NULL: there was none), which the claim's condition Offered tells. */
+/* Refuse a resource annotation of a PCIDevice or its claim that the kubelet would not accept. An
+ * annotation that was already on @old (NULL: none) is not refused; the claim's condition Offered
+ * reports it. */
 bool resource_misnamed(const struct rule_case *c, const struct api_meta *meta,
 		       const struct api_meta *old);
 void pci_device_write(const struct rule_case *c);

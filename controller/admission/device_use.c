@@ -39,7 +39,8 @@ static bool list_has(const json_t *list, const char *name)
 	return false;
 }
 
-/* {"hostdevices":{RESOURCE:[NAME,...]},"gpus":{...}}; whoever wrote it, other shapes say nothing. */
+/* The format is {"hostdevices":{RESOURCE:[NAME,...]},"gpus":{...}}. Anybody may write the
+ * annotation; other formats are ignored. */
 static bool was_given(const struct virtualmachine *vm, const char *name)
 {
 	static const char *const parts[] = { "hostdevices", "gpus" };
@@ -79,7 +80,8 @@ static const struct view *device_of(const struct known *known, const char *name)
 	return pci ? pci : known_usbdevice(known, name);
 }
 
-/* A pod that has a mediated device on the function @name: a vGPU of older drivers is lent as that. */
+/* The pod that uses a mediated device on the function @name: older drivers' vGPUs are offered as
+ * mediated devices. */
 static const char *mdev_pod(const struct known *known, const char *name)
 {
 	const struct view *mdev;
@@ -98,7 +100,7 @@ static const char *mdev_pod(const struct known *known, const char *name)
 	return NULL;
 }
 
-/* "namespace/name" of the pod that has the device; NULL: none. */
+/* "namespace/name" of the pod that uses the device; NULL: none. */
 static const char *pod_of(const struct known *known, const char *name)
 {
 	const struct view *device = device_of(known, name);

@@ -1,8 +1,8 @@
 /*
- * device_use: who has a device, and who would like to? Pure.
+ * device_use: who uses a device, and who requests it. Pure.
  *
- * The kubelet gives devices by their resource, and says who has them. What a virtual machine names decides
- * nothing, and anybody may write it: it is worth a warning.
+ * The kubelet allocates devices by resource and reports the pods. The device names in a virtual
+ * machine have no effect and may be anything, so they only cause warnings.
  */
 #pragma once
 
@@ -11,14 +11,15 @@
 struct known;
 struct virtualmachine;
 
-/* "pod default/launcher has it", for people; NULL: nobody. The caller frees. @name is that of the PCIDevice
- * or USBDevice, and of its claim. */
+/* "pod default/launcher has it" for messages; NULL: not in use. The caller frees it. @name is
+ * the name of the PCIDevice or USBDevice, and of its claim. */
 char *device_use(const struct known *known, const char *name);
 
 /* "virtual machine default/web names it", likewise. */
 char *device_use_wish(const struct known *known, const char *name);
 
-/* A virtual machine other than @vm that asks for the device by its name; NULL: none. *@ret_excludes: it may
- * run, and it has the device, or is in the namespace of @vm. Such a one is found before others. */
+/* A virtual machine other than @vm that requests the device by name; NULL: none. *@ret_excludes:
+ * it may run, and it has the device or is in the namespace of @vm. Such machines are returned
+ * first. */
 const struct virtualmachine *device_use_rival(const struct known *known, const char *name,
 					      const struct virtualmachine *vm, bool *ret_excludes);

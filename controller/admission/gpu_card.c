@@ -16,7 +16,8 @@ static bool is_part_of(const struct view *vgpu, const struct sriovgpudevice *car
 	       known_same(view_text(vgpu, VIEW_TEXT_NODE), card->spec.node_name);
 }
 
-/* The part itself goes, so whoever has it stands in the way; an enabled one that nobody has waits. */
+/* Disabling the card removes its virtual functions. A vGPU in use prevents that; an enabled but
+ * unused one only delays it. */
 static bool refuse_used(const struct rule_case *c, const struct sriovgpudevice *card)
 {
 	const struct view *vgpu;

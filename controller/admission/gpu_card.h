@@ -1,4 +1,4 @@
-/* gpu_card: the rules of SRIOVGPUDevices and, in mig.c, of MigConfigurations. Pure. */
+/* gpu_card: rules for SRIOVGPUDevices and, in mig.c, for MigConfigurations. Pure. */
 #pragma once
 
 struct rule_case;

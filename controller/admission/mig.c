@@ -1,4 +1,4 @@
-/* mig: the rules of MigConfigurations (gpu_card.h). How many instances a card can have, the schema says. */
+/* mig: rules for MigConfigurations (gpu_card.h). The schema limits the number of instances. */
 
 #include "api/json_map.h"
 #include "api/migconfiguration.h"
@@ -21,7 +21,7 @@ static const struct mig_profile *find_profile(const struct mig_profiles *list,
 	return NULL;
 }
 
-/* What the card does not list may not be known before its mode is on. */
+/* A card may list no profiles before its mode is on; then nothing can be checked. */
 static bool refuse_unavailable(const struct rule_case *c, const struct migconfiguration *mig)
 {
 	const struct mig_profiles *has = &mig->status.profiles;

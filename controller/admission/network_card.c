@@ -10,7 +10,7 @@
 #include "controller/views/view.h"
 #include "controller/views/view_text.h"
 
-/* Reasons of Claimable for which a card's functions stay as they are. */
+/* Reasons of Claimable for which a card's functions must not be changed. */
 static const char *const critical[] = { "HostFilesystem", "HostSwap", "HostNetwork", "Console" };
 
 static const struct view *device_of(const struct rule_case *c,
@@ -84,7 +84,7 @@ static bool has_setting(const struct sriovnetworkdevice *card,
 	return false;
 }
 
-/* One that is left out is left as it is. */
+/* An omitted setting is left unchanged. */
 static bool sets_more(const struct sriovnetworkdevice *card, const struct sriovnetworkdevice *old)
 {
 	for (size_t i = 0; i < card->spec.virtual_functions.len; i++) {
@@ -94,7 +94,7 @@ static bool sets_more(const struct sriovnetworkdevice *card, const struct sriovn
 	return false;
 }
 
-/* Any other number is reached by way of 0. */
+/* Any other number can only be set after setting 0. */
 static bool refuse_claimed(const struct rule_case *c, const struct sriovnetworkdevice *old)
 {
 	const char *name;
@@ -117,7 +117,7 @@ static bool refuse_claimed(const struct rule_case *c, const struct sriovnetworkd
 	return false;
 }
 
-/* The agent goes by the spec, and by the label where that names no node. */
+/* The agent uses the spec, and the label if the spec names no node. */
 static const char *node_of(const struct sriovnetworkdevice *card)
 {
 	const char *label = api_meta_label(&card->meta, NAMES_LABEL_NODE);
@@ -152,7 +152,7 @@ static bool is_same_card(const struct sriovnetworkdevice *a, const struct sriovn
 	return known_same(a->spec.address, b->spec.address) && known_same(node_of(a), node_of(b));
 }
 
-/* Nothing is done for such a one: its message tells to delete it, or the other. */
+/* Nothing is done for a duplicate: its message says to delete one of the two. */
 static bool is_duplicate(const struct sriovnetworkdevice *card)
 {
 	static const char *const types[] = { "Accepted", "Ready" };

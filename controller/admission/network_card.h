@@ -1,4 +1,4 @@
-/* network_card: the rules of SRIOVNetworkDevices. Pure. */
+/* network_card: rules for SRIOVNetworkDevices. Pure. */
 #pragma once
 
 struct rule_case;

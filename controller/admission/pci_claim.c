@@ -45,7 +45,8 @@ static bool is_contradictory(const struct rule_case *c, const struct pcidevicecl
 				view_text(device, VIEW_TEXT_NODE));
 }
 
-/* What is in no group cannot be handed to anybody; agents other than ours do not say it. */
+/* A device without an IOMMU group cannot be passed through. Agents other than ours do not report
+ * this. */
 static bool has_no_group(const struct rule_case *c, const struct view *device)
 {
 	if (!known_empty(view_text(device, VIEW_TEXT_GROUP)))
@@ -81,7 +82,7 @@ void pci_claim_create(const struct rule_case *c)
 	pci_claim_advise(c, claim, device);
 }
 
-/* What cannot change at all, the schema says. */
+/* Immutable fields are enforced by the schema. */
 void pci_claim_update(const struct rule_case *c)
 {
 	const struct pcideviceclaim *claim = c->object;

@@ -1,4 +1,4 @@
-/* pci_claim: the rules of PCIDeviceClaims. Pure. */
+/* pci_claim: rules for PCIDeviceClaims. Pure. */
 #pragma once
 
 struct rule_case;

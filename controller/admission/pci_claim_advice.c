@@ -10,7 +10,11 @@
 #include "controller/views/view_text.h"
 #include "controller/webhook/admission_review.h"
 
-enum { LISTED = 4, LIST_MAX = 64, MEMBERS_MAX = 32 }; /* what is to be done must fit, too */
+enum {
+	LISTED = 4,
+	LIST_MAX = 64,
+	MEMBERS_MAX = 32
+}; /* leave room for the text that says what to do */
 
 static const char vfio[] = "vfio-pci";
 
@@ -19,7 +23,7 @@ static const char *driver_of(const struct pcideviceclaim *claim)
 	return known_empty(claim->spec.driver) ? vfio : claim->spec.driver;
 }
 
-/* How the agents were started is not known here. */
+/* The agents' settings are not known here. */
 static const char *proviso_of(const char *driver)
 {
 	return known_same(driver, vfio) ? "" : ", if the agent's --vfio-driver allows that";
@@ -30,7 +34,8 @@ static bool is_skipped(const struct pcideviceclaim *claim)
 	return api_meta_annotation(&claim->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
 }
 
-/* What its agent has written into the claim; before that, what is on the driver already stays there. */
+/* The agent writes the native driver into the claim; before that, a device that already has the
+ * passthrough driver stays on it. */
 static const char *native_of(const struct pcideviceclaim *claim, const struct view *device)
 {
 	const char *told = claim->status.kernel_driver_to_unbind;
@@ -74,7 +79,7 @@ static const struct view *claim_of(const struct rule_case *c, const struct view 
 				 view_text(device, VIEW_TEXT_ADDRESS), NULL);
 }
 
-/* As the agent lists them: what has a driver and is neither a port nor claimed. */
+/* As the agent lists them: functions that have a driver and are neither bridges nor claimed. */
 static void add_missing(struct str *list, size_t *len, const struct view *sibling)
 {
 	if ((*len)++ >= LISTED)
@@ -92,7 +97,7 @@ static const struct view *sibling_at(const struct rule_case *c, const struct vie
 	return known_pci_at(c->known, view_text(device, VIEW_TEXT_NODE), address);
 }
 
-/* Does a claim of another function of the group stand for all of it? */
+/* True if a claim of another function covers the whole group. */
 static bool is_included_by_other(const struct rule_case *c, const struct view *device)
 {
 	size_t len = view_members(device);
@@ -136,8 +141,8 @@ static void advise_group(const struct rule_case *c, const struct view *device)
 			view_text(device, VIEW_TEXT_GROUP), missing.buf);
 }
 
-/* As the agent judges it: what has a driver and cannot be lent keeps the whole group back. A reason of the group names
- * another function, which is looked at, too. */
+/* As the agent decides: a function that has a driver and cannot be handed out blocks the whole
+ * group. If the reason is the group's, it names another function, which is checked as well. */
 static bool stays_back(const struct rule_case *c, const struct view *sibling)
 {
 	const char *reason = view_text(sibling, VIEW_TEXT_REASON);
@@ -152,7 +157,7 @@ static bool stays_back(const struct rule_case *c, const struct view *sibling)
 	return true;
 }
 
-/* A port, and what has no driver, stays as it is. */
+/* Bridges and functions without a driver are left unchanged. */
 static void advise_members(const struct rule_case *c, const struct pcideviceclaim *claim,
 			   const struct view *device)
 {
@@ -168,7 +173,7 @@ static void advise_members(const struct rule_case *c, const struct pcideviceclai
 	}
 }
 
-/* Its group cannot be shared between people: the kernel hands it to one process. */
+/* A group cannot be shared between users: the kernel gives it to a single process. */
 static void advise_users(const struct rule_case *c, const struct pcideviceclaim *claim,
 			 const struct view *device)
 {

@@ -1,6 +1,6 @@
 /*
- * pci_claim_advice: what a claim would do, as warnings, as far as the objects tell: what
- * `hostdev-agent plan` says of a node. Pure.
+ * pci_claim_advice: warnings about the effect of a claim, from the cached objects; corresponds to
+ * `hostdev-agent plan` on a node. Pure.
  */
 #pragma once
 
@@ -8,14 +8,15 @@ struct view;
 struct pcideviceclaim;
 struct rule_case;
 
-/* What keeps an accepted claim waiting; in a dry run, what would be moved to which driver too. */
+/* Warn about what keeps an accepted claim waiting; in a dry run, also which device gets which
+ * driver. */
 void pci_claim_advise(const struct rule_case *c, const struct pcideviceclaim *claim,
 		      const struct view *device);
 
-/* The same of a claim that is there, and in a dry run only. */
+/* The same for an existing claim, only in a dry run. */
 void pci_claim_advise_update(const struct rule_case *c, const struct pcideviceclaim *claim,
 			     const struct view *device);
 
-/* What its deletion would do, in a dry run only. */
+/* The effect of deleting the claim, only in a dry run. */
 void pci_claim_advise_release(const struct rule_case *c, const struct pcideviceclaim *claim,
 			      const struct view *device);

@@ -14,7 +14,7 @@ static bool is_at(const struct view *device, const char *node, const char *addre
 	       known_same(view_text(device, VIEW_TEXT_NODE), node);
 }
 
-/* Will the claim take the function at @address of @node away from its driver? */
+/* True if the claim takes the function at @address of @node away from its driver. */
 static bool takes(const struct pcideviceclaim *claim, const struct view *device, const char *node,
 		  const char *address)
 {
@@ -25,7 +25,7 @@ static bool takes(const struct pcideviceclaim *claim, const struct view *device,
 	       view_has_member(device, address);
 }
 
-/* A USB controller that is lent takes its devices along. */
+/* Passing a USB controller through takes its USB devices with it. */
 static bool has_usb_claim(const struct rule_case *c, const struct pcideviceclaim *claim,
 			  const struct view *device)
 {
@@ -84,7 +84,7 @@ static bool has_claimed_pf(const struct rule_case *c, const struct view *device)
 		name, view_text(device, VIEW_TEXT_PARENT));
 }
 
-/* A number that nobody asked for follows what there is, which Claimable tells. */
+/* If nobody has set the number, it follows the existing functions; Claimable reports that case. */
 static bool is_divided_card(const struct rule_case *c, const struct view *device)
 {
 	const struct view *nic;
@@ -127,7 +127,7 @@ static bool is_divided_gpu(const struct rule_case *c, const char *name, const st
 	return false;
 }
 
-/* Who makes the vGPU claims it with the annotation that keeps it on its driver. */
+/* Whoever creates the vGPU claims it with the annotation that keeps its driver. */
 static bool is_vgpu(const struct rule_case *c, const struct pcideviceclaim *claim)
 {
 	const struct view *vgpu = known_vgpu(c->known, claim->meta.name);

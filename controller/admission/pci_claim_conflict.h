@@ -1,4 +1,5 @@
-/* pci_claim_conflict: does what others have claimed or switched on forbid this claim? Pure. */
+/* pci_claim_conflict: refuses a claim that conflicts with other claims or enabled features.
+ * Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,6 +8,6 @@ struct view;
 struct pcideviceclaim;
 struct rule_case;
 
-/* True if it was refused. */
+/* True if refused. */
 bool pci_claim_conflict(const struct rule_case *c, const struct pcideviceclaim *claim,
 			const struct view *device);

@@ -24,7 +24,8 @@ static bool node_has(const struct view_node *node, const char *resource)
 	return false;
 }
 
-/* The name that a PCI device gets by a claim with disableResourcePooling, if there is one or not. */
+/* The resource name of a PCI device whose claim has disableResourcePooling; the claim need not
+ * exist. */
 static bool is_of_one_device(const struct known *known, const char *resource)
 {
 	const struct view claim = { .alone = true };
@@ -35,8 +36,9 @@ static bool is_of_one_device(const struct known *known, const char *resource)
 	return lent && strcmp(lent, resource) == 0;
 }
 
-/* One that an object of ours names, or that only hostdev can offer: USB devices that are not plugged in have
- * the domain kubevirt.io (resource_name.h). All else is not ours to judge, nor are "cpu" and the like. */
+/* True for resources that one of our objects names or that only hostdev can offer: unplugged USB
+ * devices have the domain kubevirt.io (resource_name.h). Others, and "cpu" and the like, are not
+ * checked. */
 static bool is_ours(const struct known *known, const char *resource)
 {
 	static const char *const domains[] = { "kubevirt.io/", NAMES_GROUP "/",
@@ -80,8 +82,8 @@ static const char *find_missing(const struct rule_case *c, const struct view_nod
 	return NULL;
 }
 
-/* A kubelet posts it for a static pod of its node, which runs whether it is admitted or not; of anybody else's,
- * the kubelet deletes it and runs nothing. */
+/* A kubelet posts a mirror pod for a static pod of its node, which runs whether the mirror is
+ * admitted or not. A mirror pod created by anybody else is deleted by the kubelet and never run. */
 static bool is_mirror(const struct pod *pod)
 {
 	return api_meta_annotation(&pod->meta, "kubernetes.io/config.mirror") != NULL;

@@ -1,14 +1,14 @@
 /*
- * pod: the rule of pods that name their node, which the scheduler does not look at. Pure.
+ * pod: rule for pods with spec.nodeName, which bypass the scheduler. Pure.
  *
- * A kubelet takes no notice of a resource that it does not know: a pod that names a node without the
- * resource runs there without the device, and nobody says so (removeMissingExtendedResources() of
+ * A kubelet ignores a resource that it does not know: a pod bound to a node without the resource
+ * runs there without the device and without an error (removeMissingExtendedResources() of
  * pkg/kubelet/lifecycle/predicate.go, 1.34).
  */
 #pragma once
 
 struct rule_case;
 
-/* Warns, or refuses where known.refuse_pinned says so and it is no mirror pod; what it warns of is an event of the
- * pod as well. */
+/* Warns; refuses if known.refuse_pinned is set and it is not a mirror pod. A warning is also
+ * recorded as an event of the pod. */
 void pod_create(const struct rule_case *c);

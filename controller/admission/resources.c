@@ -66,7 +66,7 @@ bool resources_has(const struct resources *resources, const char *name)
 
 typedef void count_fn(struct resources *resources, const char *name);
 
-/* Added before what was is removed, so that what stays is there all the time. */
+/* Add the new names before removing the old ones, so that an unchanged name never disappears. */
 static void change(struct resources *resources, const struct entry *before,
 		   const struct entry *after,
 		   void (*each)(struct resources *resources, const void *object, count_fn *count))
@@ -77,7 +77,7 @@ static void change(struct resources *resources, const struct entry *before,
 		each(resources, before->object, resources_remove);
 }
 
-/* The name in its status, and the one that its annotation wants. */
+/* The name in the status and the one in the annotation. */
 static void each_of_owned(struct resources *resources, const void *object, count_fn *count)
 {
 	const struct view *view = object;

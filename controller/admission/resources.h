@@ -1,8 +1,8 @@
 /*
- * resources: the extended resources that there are in the cluster: those that devices, claims and the
- * HostDeviceConfig name, and those that nodes offer.
+ * resources: the extended resources in the cluster: those named by devices, claims and the
+ * HostDeviceConfig, and those offered by nodes.
  *
- * A count per name, so that a question needs no walk over all devices.
+ * Counted per name, so that a lookup does not iterate over all devices.
  */
 #pragma once
 
@@ -17,12 +17,12 @@ struct resources *resources_new(void);
 /* Takes NULL, returns NULL. */
 struct resources *resources_free(struct resources *resources);
 
-/* One more, one less; NULL and "" are none. */
+/* Add or remove one use of a name; NULL and "" are ignored. */
 void resources_add(struct resources *resources, const char *name);
 void resources_remove(struct resources *resources, const char *name);
 
 bool resources_has(const struct resources *resources, const char *name);
 
-/* An object of @kind changed, as an informer tells it; those of most kinds have no resources. */
+/* An object of @kind changed, as in informer.h; most kinds have no resources. */
 void resources_hear(struct resources *resources, enum view_kind kind, const struct entry *before,
 		    const struct entry *after);

@@ -13,7 +13,7 @@ enum {
 	QUOTE_MAX = 80,
 	WORDS_MAX = 320,
 	LOOKED_AT_MAX = 320
-}; /* bytes; cleaned, a byte may become four */
+}; /* bytes; sanitizing may turn a byte into four */
 
 static char *text_of(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
 

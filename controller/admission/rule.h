@@ -1,8 +1,7 @@
 /*
- * rule: one kind's rule about one operation, and how it says what it found. Pure.
+ * rule: a rule for one kind and operation, and how it reports its result. Pure.
  *
- * A rule refuses at most a few times and may warn; what it says begins with the object that it is
- * about, goes on with what is wrong and ends with the way out.
+ * A rule may refuse and warn. A message names the object, then the problem, then the solution.
  */
 #pragma once
 
@@ -12,10 +11,10 @@ struct admission_answer;
 struct admission_request;
 struct known;
 
-/* HTTP's, of a refusal. */
+/* HTTP status of a refusal. */
 enum rule_code {
 	RULE_FORBIDDEN = 403,
-	RULE_CONFLICT = 409, /* with another object, which may go */
+	RULE_CONFLICT = 409, /* conflict with another object, which may go away */
 	RULE_INVALID = 422,
 	RULE_LATER = 503,
 };
@@ -24,21 +23,21 @@ struct rule_case {
 	const struct known *known;
 	const struct admission_request *request;
 	const char *subject; /* "PCIDeviceClaim 'node1-000001000'" */
-	const void *object;  /* the kind's struct; NULL of a deletion */
-	const void *old;     /* likewise; NULL of a creation          */
+	const void *object;  /* the kind's struct; NULL for a deletion */
+	const void *old;     /* likewise; NULL for a creation */
 	struct admission_answer *answer;
 };
 
 typedef void rule_fn(const struct rule_case *c);
 
-/* Always true, so that `a(c) || b(c)` ends with the first that refuses. */
+/* Always returns true, so that `a(c) || b(c)` stops at the first refusal. */
 bool rule_refuse(const struct rule_case *c, enum rule_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void rule_warn(const struct rule_case *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A user's text, short enough to be repeated; "" for NULL. The caller frees. */
+/* A user's text, shortened for a message; "" for NULL. The caller frees it. */
 char *rule_quote(const char *text);
-/* Likewise, of words that an agent has said: whole, as far as views keep them (view_text.h). In a warning only
- * as the last words, as that is cut at ADMISSION_WARNING_MAX. */
+/* Likewise for an agent's text, in full as far as views keep it (view_text.h). In a warning it
+ * must come last, because warnings are cut at ADMISSION_WARNING_MAX. */
 char *rule_quote_words(const char *text);

@@ -41,17 +41,18 @@ enum { OPERATIONS = ADMISSION_DELETE + 1 };
 #define VMS         NEEDS(VIEW_VM)
 #define NAMES                         \
 	(NEEDS(VIEW_MEDIATEDDEVICE) | \
-	 NEEDS(VIEW_CONFIG)) /* of resources, beside devices and claims */
+	 NEEDS(VIEW_CONFIG)) /* sources of resources, in addition to devices and claims */
 
-/* The rules about one kind. */
+/* The rules of one kind. */
 struct rules_row {
 	const struct api_kind *kind;
-	bool lenient; /* never in the way for want of facts, or of sense in the object */
+	bool lenient; /* do not refuse for missing facts or an object that cannot be decoded */
 	struct {
-		rule_fn *fn;    /* NULL: nothing speaks against it    */
-		unsigned needs; /* what it looks at                   */
+		rule_fn *fn;    /* NULL: always allowed */
+		unsigned needs; /* the stores it reads */
 	} on[OPERATIONS];
-	void (*fill)(const struct rule_case *c, const json_t *object); /* mutation; NULL: none */
+	void (*fill)(const struct rule_case *c,
+		     const json_t *object); /* for mutation; NULL: none */
 };
 
 /* clang-format off */
@@ -88,7 +89,8 @@ static const struct rules_row rows[] = {
 		[ADMISSION_UPDATE] = { vm_update, PCI | USB | CLAIMS | NODES | VMS } } },
 };
 
-/* Who carries out what was decided already. The webhook configurations leave most of them out, too. */
+/* Controllers that carry out decisions already made. The webhook configurations exclude most of
+ * them, too. */
 static const char *const machinery[] = {
 	"system:serviceaccount:" NAMES_NAMESPACE ":hostdev-agent",
 	"system:serviceaccount:" NAMES_NAMESPACE ":hostdev-controller",
@@ -106,7 +108,7 @@ static bool is_machinery(const char *user)
 	return false;
 }
 
-/* NULL: no rule is about it. */
+/* NULL: no rule for it. */
 static const struct rules_row *find_row(const struct admission_request *request)
 {
 	if (*request->subresource || request->operation > ADMISSION_DELETE ||
@@ -120,7 +122,7 @@ static const struct rules_row *find_row(const struct admission_request *request)
 	return NULL;
 }
 
-/* Of a collection that is deleted, the request has no name. */
+/* A deletecollection request has no name. */
 static const char *name_of(const struct admission_request *request)
 {
 	const json_t *meta = json_object_get(request->old_object, "metadata");
@@ -155,7 +157,8 @@ static bool is_known(const struct rule_case *c, unsigned needs, bool lenient)
 	return true;
 }
 
-/* 0 with the object, or NULL if there is none. jansson's walks take no const. */
+/* 0 with the object, or with NULL if there is none. The cast is needed because jansson's
+ * iterators take no const. */
 static int decode(const struct rules_row *row, const json_t *json, void **ret_object,
 		  struct err *err)
 {
@@ -176,7 +179,7 @@ static bool tell_unreadable(const struct rule_case *c, bool lenient, const struc
 	return false;
 }
 
-/* Both objects that the operation has are there? */
+/* True if the objects required by the operation are present. */
 static bool read_objects(const struct rules_row *row, struct rule_case *c, void **object,
 			 void **old)
 {

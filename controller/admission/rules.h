@@ -1,8 +1,8 @@
 /*
- * rules: which rule is about which object and operation, and the two entries for the webhook. Pure.
+ * rules: selects the rule for an object and operation; the webhook's two entry points. Pure.
  *
- * What is known of too little is not guessed: where a store has not had its list yet, claims are to be
- * tried again, and virtual machines pass with a warning.
+ * Nothing is decided on incomplete facts: while a store lacks its first list, requests for claims
+ * must be retried, and virtual machines are admitted with a warning.
  */
 #pragma once
 

@@ -18,7 +18,7 @@ static bool refuse_missing(const struct rule_case *c)
 		"which may change when it is plugged in again; see kubectl get usbdevices");
 }
 
-/* A claim of the controller, or one that takes the controller's whole group. */
+/* A claim of the controller, or one that includes the controller's whole group. */
 static const struct view *controller_claim(const struct rule_case *c, const struct view *device,
 					   const char **ret_name)
 {
@@ -52,7 +52,7 @@ static bool is_controller_claimed(const struct rule_case *c, const struct view *
 		name, view_text(device, VIEW_TEXT_ADDRESS));
 }
 
-/* A claim is for what is in a socket, under whatever name. */
+/* A claim is for the device in a port, whatever its name. */
 static bool is_socket_claimed(const struct rule_case *c, const char *name,
 			      const struct view *device)
 {

@@ -1,4 +1,4 @@
-/* usb_claim: the rules of USBDeviceClaims. Pure. What cannot change, the schema says. */
+/* usb_claim: rules for USBDeviceClaims. Pure. Immutable fields are enforced by the schema. */
 #pragma once
 
 struct rule_case;

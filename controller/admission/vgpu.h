@@ -1,4 +1,4 @@
-/* vgpu: the rules of VGPUDevices. Pure. */
+/* vgpu: rules for VGPUDevices. Pure. */
 #pragma once
 
 struct rule_case;

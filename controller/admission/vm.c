@@ -15,9 +15,9 @@
 
 #define HOSTNAME "kubernetes.io/hostname"
 
-enum { DEVICES_MAX = 256 }; /* more than a machine has slots for */
+enum { DEVICES_MAX = 256 }; /* more than the slots of a machine */
 
-/* A device that a machine names. */
+/* A device that a virtual machine names. */
 struct named {
 	const char *node;
 	const char *resource;
@@ -43,16 +43,16 @@ static bool find_named(const struct known *known, const char *name, struct named
 	return pci || usb;
 }
 
-/* What the rules go through a machine's devices with. */
+/* State of the iteration over a virtual machine's devices. */
 struct walk {
 	const struct rule_case *c;
 	const struct virtualmachine *vm;
 	struct map *seen; /* names of devices */
-	const char *node; /* of the first named device, and its name */
+	const char *node; /* of the first named device, and that device's name */
 	const char *first;
 };
 
-/* Device requests of the DRA kind have no resource. */
+/* DRA device requests have no resource. */
 static bool refuse_unknown(const struct walk *w, const struct virtualmachine_device *device)
 {
 	auto_free char *resource = NULL;
@@ -97,7 +97,7 @@ static bool refuse_other_node(struct walk *w, const char *name, const struct nam
 		w->first, w->node, name, named->node);
 }
 
-/* What is in another namespace is not this one's to know. The caller frees. */
+/* Do not name a virtual machine in another namespace. The caller frees it. */
 static char *rival_text(const struct walk *w, const struct virtualmachine *rival)
 {
 	const struct api_meta *meta = &rival->meta.meta;
@@ -108,7 +108,8 @@ static char *rival_text(const struct walk *w, const struct virtualmachine *rival
 			 meta->name);
 }
 
-/* Two that never run at the same time may take turns. A namespace is in nobody's way for what it names. */
+/* Two virtual machines that never run at the same time may share a device. A name in another
+ * namespace's virtual machine does not block this one. */
 static bool refuse_shared(const struct walk *w, const char *name)
 {
 	bool excludes;
@@ -153,7 +154,7 @@ static bool judge_device(struct walk *w, const struct virtualmachine_device *dev
 	return false;
 }
 
-/* A resource may be on many nodes, and KubeVirt knows nothing of names. */
+/* A resource may be on several nodes, and KubeVirt does not know the device names. */
 static void warn_scheduling(const struct walk *w)
 {
 	const char *node = json_pairs_get(&w->vm->spec.template_.spec.node_selector, HOSTNAME);

@@ -1,7 +1,7 @@
 /*
- * vm: the rules of KubeVirt's VirtualMachines, about the devices that they ask for. Pure.
+ * vm: rules for KubeVirt's VirtualMachines about the devices they request. Pure.
  *
- * A change that has nothing to do with devices is never refused, and neither is what KubeVirt checks
+ * A change that does not concern devices is never refused, nor is anything that KubeVirt checks
  * itself.
  */
 #pragma once

@@ -22,7 +22,7 @@ static const json_t *devices_of(const json_t *object)
 	return object;
 }
 
-/* Whose fields are those of both lists. */
+/* True if the item has only fields that both lists have. */
 static bool is_plain(json_t *item)
 {
 	static const char *const fields[] = { "name", "deviceName", "tag" };

@@ -1,9 +1,10 @@
 /*
- * vm_move: Harvester's move of a virtual machine's gpus[] to its hostDevices[]. Pure.
+ * vm_move: Harvester's move of a virtual machine's gpus[] to hostDevices[]. Pure.
  *
- * KubeVirt takes device plugins' GPUs from either list; Harvester's own parts look into hostDevices only.
- * The lists are replaced whole, so that any number of them moves. What would lose something on the way
- * stays: an item with fields that hostDevices do not have, and one whose resource no device of ours has.
+ * KubeVirt accepts device plugins' GPUs in either list, but Harvester's components read only
+ * hostDevices. The lists are replaced as a whole, so any number of items can move. An item stays if
+ * it would lose something: fields that hostDevices do not have, or a resource that none of our
+ * devices has.
  */
 #pragma once
 

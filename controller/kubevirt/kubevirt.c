@@ -14,7 +14,7 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-/* What is lent is known by these. */
+/* The kinds that determine which resources are offered. */
 static const enum view_kind lending[] = {
 	VIEW_PCIDEVICE, VIEW_USBDEVICE, VIEW_MEDIATEDDEVICE, VIEW_PCICLAIM, VIEW_USBCLAIM,
 };
@@ -35,7 +35,7 @@ static bool leads(void *arg)
 	return kubevirt->deps.leads(kubevirt->deps.arg);
 }
 
-/* A kind that is not installed at the moment has no objects, which says nothing of what is lent. */
+/* A kind that is not installed has no objects, which says nothing about what is offered. */
 static bool is_ready(void *arg)
 {
 	const struct kubevirt_upkeep *kubevirt = arg;
@@ -89,7 +89,8 @@ static void open_informers(struct kubevirt_upkeep *kubevirt)
 						.arg = kubevirt });
 }
 
-/* What the views have had before this replica led. kubevirt_enqueue_all() has the machines. */
+/* Process what the caches received before this replica led. kubevirt_enqueue_all() handles the
+ * virtual machines. */
 static void count_past(struct kubevirt_upkeep *kubevirt)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lending); i++) {

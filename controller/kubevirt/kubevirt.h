@@ -1,9 +1,9 @@
 /*
- * kubevirt: what the leader keeps up in KubeVirt's objects, where there is KubeVirt: our entries in
- * permittedHostDevices, and what machines say that they were given.
+ * kubevirt: keeps our parts of KubeVirt's objects up to date, if KubeVirt is installed: our entries
+ * in permittedHostDevices, and the annotation with the devices of virtual machines.
  *
- * Lives while this replica leads. Owns the informer of KubeVirts, which waits where that kind is not installed; the
- * machines are those of the views.
+ * Exists while this replica leads. Owns the informer of KubeVirts, which waits if that kind is not
+ * installed; virtual machines come from the views.
  */
 #pragma once
 
@@ -18,32 +18,32 @@ struct kubevirt_upkeep;
 struct metrics;
 struct views;
 
-/* As in the setting. */
+/* Values of the setting. */
 enum kubevirt_mode {
-	KUBEVIRT_FOLLOW, /* permittedHostDevices that there are */
-	KUBEVIRT_CREATE, /* and others are made                 */
+	KUBEVIRT_FOLLOW, /* use existing permittedHostDevices */
+	KUBEVIRT_CREATE, /* also create them */
 	KUBEVIRT_OFF,
 };
 
-/* Borrowed, all of it outlives it. */
+/* All borrowed; must outlive the object. */
 struct kubevirt_deps {
 	struct kube_client *client;
 	struct clock *clock;
 	struct metrics *metrics;   /* may be NULL */
-	const struct views *views; /* that watch virtual machines too */
+	const struct views *views; /* must include virtual machines */
 	bool create;
-	bool (*leads)(void *arg); /* asked before each write */
+	bool (*leads)(void *arg); /* checked before each write */
 	void *arg;
 };
 
-/* Nothing is called before this has returned. */
+/* No callback runs before this has returned. */
 struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps);
 /* Takes NULL, returns NULL. */
 struct kubevirt_upkeep *kubevirt_free(struct kubevirt_upkeep *kubevirt);
 
-/* An object of @kind changed; as informer_handlers has it. Takes NULL. */
+/* An object of @kind changed; as in informer_handlers. Takes NULL. */
 void kubevirt_on_change(struct kubevirt_upkeep *kubevirt, enum view_kind kind, const char *name,
 			const struct entry *before, const struct entry *after);
 
-/* Every view has had its list. Takes NULL. */
+/* All views have had their lists. Takes NULL. */
 void kubevirt_enqueue_all(struct kubevirt_upkeep *kubevirt);

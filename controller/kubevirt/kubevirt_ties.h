@@ -1,4 +1,4 @@
-/* kubevirt_ties: what the parts of kubevirt work with. All is borrowed. */
+/* kubevirt_ties: what the parts of kubevirt share. All borrowed. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,18 +9,18 @@ struct kube_client;
 struct metrics;
 struct store;
 
-enum { KUBEVIRT_QUIET_MS = 1000 }; /* from the first change to the write */
+enum { KUBEVIRT_QUIET_MS = 1000 }; /* delay from the first change to the write */
 
 struct kubevirt_ties {
 	struct kube_client *client;
 	struct clock *clock;
-	struct metrics *metrics;           /* may be NULL                                      */
-	const struct store *const *stores; /* by enum view_kind                                */
-	const struct store *config;        /* of the HostDeviceConfig                          */
+	struct metrics *metrics;           /* may be NULL */
+	const struct store *const *stores; /* indexed by enum view_kind */
+	const struct store *config;        /* with the HostDeviceConfig */
 	const struct informer *kubevirts;
-	const struct informer *machines; /* of the kind VIEW_VM                            */
-	bool create;                     /* make permittedHostDevices where there are none   */
-	bool (*ready)(void *arg);        /* all is known that is to be written of            */
-	bool (*leads)(void *arg);        /* asked before each write                          */
+	const struct informer *machines; /* of kind VIEW_VM */
+	bool create;                     /* create permittedHostDevices if missing */
+	bool (*ready)(void *arg);        /* all data needed for a write is known */
+	bool (*leads)(void *arg);        /* checked before each write */
 	void *arg;
 };

@@ -11,8 +11,9 @@ enum {
 	PREFIX_LEN = sizeof(prefix) - 1,
 	RANDOM_LEN = 5,
 	POD_MAX = 63,
-	VM_LEFT = POD_MAX - RANDOM_LEN - PREFIX_LEN, /* of a machine's name, in a pod's: 44 */
-	KEY_LEN = VM_LEFT - 1,                       /* for sure, as the last may be the dash */
+	VM_LEFT = POD_MAX - RANDOM_LEN -
+		  PREFIX_LEN,  /* characters of a virtual machine's name kept in a pod's name: 44 */
+	KEY_LEN = VM_LEFT - 1, /* one less, as the last one may be the dash */
 };
 
 /* The name in "namespace/name". */
@@ -23,7 +24,8 @@ static const char *name_of(const char *full)
 	return slash ? slash + 1 : full;
 }
 
-/* What is between prefix and random end, with the dash if there is one; NULL: no virt-launcher. */
+/* The part between prefix and random suffix, with the dash if there is one; NULL: not a
+ * virt-launcher. */
 static const char *middle_of(const char *pod, size_t *ret_len)
 {
 	const char *name = name_of(pod);

@@ -62,7 +62,8 @@ static void add_mediated(const struct store *const *stores, struct permit_wish *
 	}
 }
 
-/* --- configuration: what another plugin serves is that one's to permit -------------------------- */
+/* --- configuration: resources that another plugin serves are that plugin's to permit
+ * -------------- */
 
 static void add_config_usb(const struct hostdeviceconfig_usb *usb, struct permit_wish *wish)
 {
@@ -136,7 +137,7 @@ static const void *object_of(const struct entry *entry)
 	return entry ? entry->object : NULL;
 }
 
-/* Most devices are nobody's. */
+/* Most devices are not offered and do not matter. */
 static bool counts(const struct store *const *stores, enum view_kind kind, const char *name)
 {
 	if (kind == VIEW_PCIDEVICE)

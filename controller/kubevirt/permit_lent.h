@@ -1,8 +1,9 @@
 /*
- * permit_lent: which entries permittedHostDevices are to have, from what claims and configuration lend.
+ * permit_lent: computes the desired entries of permittedHostDevices from claims and configuration.
  *
- * Pure. A claim counts from its creation until it is gone, so that a machine is not refused the device that
- * the agent is about to bind, and what the configuration lends while it says so.
+ * Pure. A claim counts from its creation until it is deleted, so that a virtual machine is not
+ * refused a device that the agent is about to bind. Configured resources count as long as the
+ * configuration has them.
  */
 #pragma once
 
@@ -15,11 +16,12 @@ struct entry;
 struct hostdeviceconfig;
 struct store;
 
-/* @stores by enum view_kind; @config may be NULL. @wish, which is empty, gets the entries, sorted. */
+/* @stores is indexed by enum view_kind; @config may be NULL. The entries are added to @wish,
+ * which must be empty, and sorted. */
 void permit_lent(const struct store *const *stores, const struct hostdeviceconfig *config,
 		 struct permit_wish *wish);
 
-/* May that be different by a change of the object @name of @kind? As informer_handlers has it; the stores have the
- * new state. */
+/* True if a change of the object @name of @kind may change the result. As in informer_handlers;
+ * the stores have the new state. */
 bool permit_lent_changed(const struct store *const *stores, enum view_kind kind, const char *name,
 			 const struct entry *before, const struct entry *after);

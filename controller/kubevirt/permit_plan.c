@@ -9,15 +9,15 @@
 #include "controller/kubevirt/permit_record.h"
 #include "controller/kubevirt/permit_wish.h"
 
-/* Planning of one list. */
+/* State while planning one list. */
 struct sketch {
 	enum permit_list list;
 	const struct permit_wish *wish;
 	const struct permit_record *was;
 	struct permit_record *is;
 	struct permit_plan *plan;
-	json_t *entries; /* what the list is to be                      */
-	struct map *has; /* keys of entries that were wished and are there */
+	json_t *entries; /* the new list */
+	struct map *has; /* keys of desired entries that exist */
 };
 
 static json_t *member(const json_t *object, const char *key)
@@ -42,7 +42,7 @@ static const char *annotation(const json_t *object)
 	return text_at(member(member(object, "metadata"), "annotations"), PERMIT_ANNOTATION);
 }
 
-/* The first of the same key is mended; a second one is a leftover of somebody's mistake. */
+/* The first entry of a key is corrected; duplicates are removed. */
 static void take_ours(struct sketch *s, const char *key, json_t *entry)
 {
 	const struct permit_entry *wished = permit_wish_find(s->wish, s->list, key);
@@ -84,7 +84,7 @@ static void add_missing(struct sketch *s)
 	}
 }
 
-/* What the list @now is to be; NULL: as it is. */
+/* The new content of the list @now; NULL: unchanged. */
 static json_t *plan_list(struct sketch *s, const json_t *now)
 {
 	s->entries = json_array();
@@ -102,7 +102,7 @@ static json_t *plan_list(struct sketch *s, const json_t *now)
 
 /* --- all lists ---------------------------------------------------------------------------------- */
 
-/* The members of permittedHostDevices that are to change; one that would be empty goes. */
+/* The changed members of permittedHostDevices; a list that becomes empty is removed. */
 static json_t *plan_lists(const json_t *now, const struct sketch *common)
 {
 	json_t *changes = json_object();
@@ -124,7 +124,7 @@ static json_t *plan_lists(const json_t *now, const struct sketch *common)
 	return changes;
 }
 
-/* Is anything left of @now after @changes? */
+/* True if nothing is left of @now after @changes. */
 static bool is_empty(const json_t *now, json_t *changes)
 {
 	auto_json json_t *copy = now ? json_deep_copy(now) : json_object();
@@ -153,7 +153,8 @@ static json_t *patch_new(const json_t *object, const char *annotation, json_t *p
 	return patch;
 }
 
-/* What permittedHostDevices are to change by; NULL: not at all. What is ours then is in @is. */
+/* The changes to permittedHostDevices; NULL: none. @is is set to the entries that are ours
+ * afterwards. */
 static json_t *plan_permitted(const json_t *object, const struct sketch *common, bool create)
 {
 	const json_t *now = permitted(object);
@@ -177,7 +178,8 @@ static json_t *plan_permitted(const json_t *object, const struct sketch *common,
 	return NULL;
 }
 
-/* --- who else serves what we lend --------------------------------------------------------------- */
+/* --- resources that KubeVirt serves itself
+ * -------------------------------------------------------- */
 
 static bool is_external(const json_t *entry)
 {

@@ -66,7 +66,7 @@ struct permit_record permit_record_read(const char *text)
 	return record;
 }
 
-/* NULL: an empty list is left out. */
+/* NULL: an empty list is omitted. */
 static json_t *list_json(struct map *keys)
 {
 	struct json_strs sorted = { 0 };

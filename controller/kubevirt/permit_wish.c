@@ -11,7 +11,7 @@
 
 static const struct {
 	const char *name;
-	const char *selector; /* NULL: the resource alone counts */
+	const char *selector; /* NULL: identified by the resource alone */
 } lists[PERMIT_LISTS] = {
 	[PERMIT_PCI] = { "pciHostDevices", "pciVendorSelector" },
 	[PERMIT_MEDIATED] = { "mediatedDevices", "mdevNameSelector" },
@@ -65,7 +65,8 @@ void permit_wish_add_usb(struct permit_wish *wish, const char *resource, json_t 
 		      "selectors", selectors));
 }
 
-/* Of two entries of one key it is always the same one that comes first, whatever order they came in. */
+/* A total order, so that the first of several entries with one key does not depend on their
+ * input order. */
 static int compare(const void *a, const void *b)
 {
 	const struct permit_entry *x = a;

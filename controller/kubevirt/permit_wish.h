@@ -1,8 +1,8 @@
 /*
- * permit_wish: the entries that KubeVirt's permittedHostDevices are to have because of what is lent.
+ * permit_wish: the entries that KubeVirt's permittedHostDevices need for the resources we offer.
  *
- * Pure. Owns the entries; knows neither who else has some there nor how they get there. All of them say
- * `externalResourceProvider: true`: KubeVirt permits the resource and serves it by no plugin of its own.
+ * Pure. Owns the entries; does not know existing entries. All have `externalResourceProvider:
+ * true`: KubeVirt permits the resource but does not serve it with a plugin of its own.
  */
 #pragma once
 
@@ -16,11 +16,11 @@ enum permit_list { PERMIT_PCI, PERMIT_MEDIATED, PERMIT_USB, PERMIT_LISTS };
 const char *permit_list_name(enum permit_list list);
 
 struct permit_entry {
-	char *key; /* of permit_key() */
+	char *key; /* see permit_key() */
 	json_t *json;
 };
 
-/* {0} is empty. Ordered by key, each key once, after permit_wish_sort(). */
+/* {0} is empty. After permit_wish_sort() it is ordered by key without duplicates. */
 struct permit_wish {
 	struct {
 		struct permit_entry *items;
@@ -28,16 +28,17 @@ struct permit_wish {
 	} lists[PERMIT_LISTS];
 };
 
-/* A PCI device that is selected by "8086:10d3", or a mediated device by its type. */
+/* A PCI device selected by "8086:10d3", or a mediated device by its type. */
 void permit_wish_add(struct permit_wish *wish, enum permit_list list, const char *selector,
 		     const char *resource);
 
-/* A USB device, or with several selectors a bundle. Takes @selectors: [{"vendor","product"},...]. */
+/* A USB device, or a bundle if there are several selectors. Takes ownership of @selectors:
+ * [{"vendor","product"},...]. */
 void permit_wish_add_usb(struct permit_wish *wish, const char *resource, json_t *selectors);
 
 void permit_wish_sort(struct permit_wish *wish);
 
-/* After permit_wish_sort(); NULL: there is none of that key. */
+/* Call after permit_wish_sort(); NULL: no entry has that key. */
 const struct permit_entry *permit_wish_find(const struct permit_wish *wish, enum permit_list list,
 					    const char *key);
 
@@ -45,8 +46,8 @@ const struct permit_entry *permit_wish_find(const struct permit_wish *wish, enum
 void permit_wish_done(struct permit_wish *wish);
 
 /*
- * What tells an entry from others: "8086:10d3=intel.com/X", "GRID_T4-1B=nvidia.com/GRID_T4-1B"; of a USB
- * entry its resource alone, as there is no telling two entries of one apart. Ids count whatever their case.
- * NULL: @entry is no entry. The caller frees.
+ * The identity of an entry: "8086:10d3=intel.com/X", "GRID_T4-1B=nvidia.com/GRID_T4-1B"; for a USB
+ * entry its resource alone, because entries of one resource cannot be told apart. Ids are compared
+ * without case. NULL: @entry is malformed. The caller frees it.
  */
 char *permit_key(enum permit_list list, const json_t *entry);

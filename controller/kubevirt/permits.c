@@ -20,18 +20,18 @@
 struct permits {
 	const struct kubevirt_ties *ties;
 	struct reconcile *reconcile; /* of KubeVirts, by "namespace/name" */
-	char *clash;                 /* that the last plan has; NULL: none */
-	char *told;                  /* that was logged last; NULL: none   */
+	char *clash;                 /* found by the last plan; NULL: none */
+	char *told;                  /* last one logged; NULL: none */
 };
 
-/* What a patch does, for the log. */
+/* What a patch changes, for the log. */
 struct permit_counts {
 	size_t added;
 	size_t removed;
 	size_t mended;
 };
 
-/* --- as struct reconcile_spec has them --------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
 
 static bool is_ready(void *arg)
 {
@@ -70,7 +70,8 @@ static void decide_patch(const struct reconcile_view *view, struct permit_plan *
 	ret_decision->job_free = free;
 }
 
-/* On the whole object, of which others' parts are to stay as they are. Notes the clash for rested(). */
+/* Works on the complete object, because other parts must not change. Stores the clash for
+ * rested(). */
 static void plan_kubevirt(void *arg, const struct reconcile_view *view,
 			  struct decision *ret_decision)
 {
@@ -107,7 +108,7 @@ static void log_patch(void *arg, const struct reconcile_view *view, const struct
 			 log_int("mended", counts->mended));
 }
 
-/* Once as long as it is the same. */
+/* Log a clash once until it changes. */
 static void log_clash(void *arg, const char *key, const void *object)
 {
 	struct permits *permits = arg;
@@ -122,7 +123,7 @@ static void log_clash(void *arg, const char *key, const void *object)
 	permits->told = clash;
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the module's functions ---------------------------------------------------------------- */
 
 void permits_enqueue(struct permits *permits, const char *name)
 {

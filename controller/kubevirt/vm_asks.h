@@ -1,13 +1,13 @@
-/* vm_asks: what of a virtual machine its note depends on: the resources that it asks for as GPUs, and what it says
- * that it was given. Pure. */
+/* vm_asks: the parts of a virtual machine that its annotation depends on: resources it requests
+ * as GPUs, and the current annotation. Pure. */
 #pragma once
 
 #include <stdbool.h>
 
 struct virtualmachine;
 
-/* Does it ask for one of @resource as a GPU? */
+/* True if it requests @resource as a GPU. */
 bool vm_asks_gpu(const struct virtualmachine *vm, const char *resource);
 
-/* Do both say the same, as far as the note depends on it? */
+/* True if both are equal in what the annotation depends on. */
 bool vm_asks_same(const struct virtualmachine *a, const struct virtualmachine *b);

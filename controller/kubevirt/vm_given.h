@@ -3,7 +3,7 @@
  *
  *	{"gpus":{"nvidia.com/A2":["node1-000008004"]},"hostdevices":{"intel.com/X":["node1-000001000"]}}
  *
- * Pure. A resource stands under gpus if the machine asks for it there.
+ * Pure. A resource is listed under gpus if the virtual machine requests it there.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 struct virtualmachine;
 
-/* Being put together; NULL in both members is nothing. */
+/* A builder; both members NULL: no devices. */
 struct vm_given {
 	struct json_t *gpus;
 	struct json_t *devices;
@@ -20,9 +20,9 @@ struct vm_given {
 void vm_given_add(struct vm_given *given, const struct virtualmachine *vm, const char *resource,
 		  const char *device);
 
-/* The text, the same whatever the order in which devices were added; NULL: nothing is given. Releases @given. The
- * caller frees. */
+/* The text, which does not depend on the order of additions; NULL: no devices. Releases @given.
+ * The caller frees it. */
 char *vm_given_text(struct vm_given *given);
 
-/* Do both texts (NULL: none) say the same? */
+/* True if both texts (NULL: none) have the same content. */
 bool vm_given_same(const char *a, const char *b);

@@ -20,7 +20,7 @@
 #include "kube/reconcile.h"
 #include "kube/store.h"
 
-/* A device that a pod has. */
+/* A device that a pod uses. */
 struct vm_book_item {
 	enum view_kind kind;
 	char *device;
@@ -33,8 +33,8 @@ struct vm_book_items {
 	size_t cap;
 };
 
-/* Which devices the pods of virtual machines have, kept up by the devices' changes. Knows pods and devices by name
- * only, and a machine by what its pods' names say (launcher). */
+/* The devices of virtual machines' pods, updated with each device change. Pods and devices are
+ * known only by name; a pod's virtual machine is derived from its name (launcher). */
 struct vm_book {
 	struct map *by_key; /* struct vm_book_items, none empty */
 };
@@ -115,8 +115,8 @@ static void put_in(struct vm_book *book, enum view_kind kind, const char *name, 
 	*array_add(list) = (struct vm_book_item){ kind, xstrdup(name), xstrdup(pod) };
 }
 
-/* The device @name is @pod's now and was @before's; either may be NULL, and a pod that is no virt-launcher counts as
- * none. */
+/* The device @name moved from pod @before to @pod. Either may be NULL; a pod that is not a
+ * virt-launcher counts as NULL. */
 static void vm_book_move(struct vm_book *book, enum view_kind kind, const char *name,
 			 const char *before, const char *pod)
 {
@@ -124,7 +124,8 @@ static void vm_book_move(struct vm_book *book, enum view_kind kind, const char *
 	put_in(book, kind, name, pod);
 }
 
-/* The devices of pods with the key @key (launcher_key_of_vm), in any order; NULL: none. Valid until the next move. */
+/* The devices of pods with the key @key (launcher_key_of_vm), in any order; NULL: none. Valid
+ * until the next vm_book_move(). */
 static const struct vm_book_items *vm_book_get(const struct vm_book *book, const char *key)
 {
 	return map_get(book->by_key, key);
@@ -135,7 +136,7 @@ enum { RUNS_AT_A_TIME = 4 };
 struct vm_notes {
 	const struct kubevirt_ties *ties;
 	struct vm_book *book;
-	struct reconcile *reconcile; /* of machines, by "namespace/name" */
+	struct reconcile *reconcile; /* of virtual machines, by "namespace/name" */
 };
 
 /* --- changes ------------------------------------------------------------------------------------ */
@@ -159,7 +160,7 @@ static void enqueue_of_pod(struct vm_notes *notes, const char *pod)
 	if (!key)
 		return;
 	if (!launcher_is_cut(pod)) {
-		enqueue(notes, key); /* which is the machine's name */
+		enqueue(notes, key); /* which is the virtual machine's name */
 		return;
 	}
 	while ((entry = store_next(vms_of(notes), &cursor))) {
@@ -187,7 +188,7 @@ static const struct vm_book_items *given_to(const struct vm_notes *notes, const 
 	return vm_book_get(notes->book, key);
 }
 
-/* Machines whose names begin alike may take each other's pods. */
+/* Virtual machines whose names share a key may match each other's pods. */
 static void enqueue_alike(struct vm_notes *notes, const char *vm)
 {
 	const struct vm_book_items *given = given_to(notes, vm);
@@ -196,7 +197,7 @@ static void enqueue_alike(struct vm_notes *notes, const char *vm)
 		enqueue_of_pod(notes, given->items[i].pod);
 }
 
-/* Has the machine anything to do with devices? */
+/* True if the virtual machine requests or has devices. */
 static bool is_of_devices(const struct vm_notes *notes, const char *name, const struct entry *entry)
 {
 	const struct virtualmachine *vm = entry ? entry->object : NULL;
@@ -227,7 +228,7 @@ void vm_notes_on_change(struct vm_notes *notes, enum view_kind kind, const char 
 		vm_book_move(notes->book, kind, name, pod_of(before), pod_of(after));
 		enqueue_of_pod(notes, pod_of(before));
 		enqueue_of_pod(notes, pod_of(after));
-	} else if (kind == VIEW_PCICLAIM) { /* says as what the device is offered */
+	} else if (kind == VIEW_PCICLAIM) { /* the claim determines the device's resource */
 		device = store_object(notes->ties->stores[VIEW_PCIDEVICE], name);
 		enqueue_of_pod(notes, device ? device->pod : NULL);
 	} else if (kind == VIEW_VM) {
@@ -246,9 +247,10 @@ void vm_notes_enqueue_all(struct vm_notes *notes)
 	}
 }
 
-/* --- one machine -------------------------------------------------------------------------------- */
+/* --- one virtual machine
+ * -------------------------------------------------------------------------- */
 
-/* May another machine be the one that @pod runs? */
+/* True if @pod may run another virtual machine. */
 static bool is_anothers(const struct vm_notes *notes, const char *pod, const char *vm)
 {
 	const struct entry *entry;
@@ -273,7 +275,7 @@ static char *lent_as(const struct kubevirt_ties *ties, const struct vm_book_item
 	return device ? view_lent(item->device, device, claim) : NULL;
 }
 
-/* The annotation that it should have; NULL: none. The caller frees. */
+/* The annotation it should have; NULL: none. The caller frees it. */
 static char *note_of(const struct vm_notes *notes, const char *name,
 		     const struct virtualmachine *vm)
 {
@@ -293,7 +295,7 @@ static char *note_of(const struct vm_notes *notes, const char *name,
 	return vm_given_text(&note);
 }
 
-/* --- as struct reconcile_spec has them --------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
 
 static bool is_ready(void *arg)
 {
@@ -333,7 +335,7 @@ static void plan_machine(void *arg, const struct reconcile_view *view,
 			    json_pack("{s:s?}", NAMES_ANNOTATION_ALLOCATION, note));
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the module's functions ---------------------------------------------------------------- */
 
 struct vm_notes *vm_notes_new(const struct kubevirt_ties *ties)
 {

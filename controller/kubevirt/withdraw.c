@@ -13,10 +13,10 @@
 
 struct withdraw {
 	struct kubevirt_ties ties;
-	struct store *config; /* always empty: it is deleted first */
+	struct store *config; /* always empty: uninstall deletes the HostDeviceConfig first */
 	struct informer *kubevirts;
 	struct permits *permits;
-	bool asked; /* to take them out */
+	bool asked; /* withdraw_look() was called */
 };
 
 static bool always(void *arg)

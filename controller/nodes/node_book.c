@@ -14,23 +14,23 @@ struct node_book {
 	size_t counts[REACH_LEN];
 };
 
-/* What is counted of a node. */
+/* Counters of a node. */
 enum tally {
-	RUNNING, /* agents                       */
-	PODS,    /* of the agent, running or not */
+	RUNNING, /* running agent pods */
+	PODS,    /* agent pods, running or not */
 	OBJECTS,
 	TALLIES
 };
 
 struct node_state {
-	char *name; /* the longest that was heard: a label value is never longer than what it is of */
+	char *name; /* the longest name seen: a label value may be shorter than the node's name */
 	bool there;
 	bool ready;
 	int has[TALLIES];
-	enum reach reach;    /* right now                    */
-	enum reach counted;  /* as which; UNSAID: not        */
-	uint64_t unwell_ms;  /* since when it is not OK      */
-	uint64_t missing_ms; /* since when it is not there   */
+	enum reach reach;    /* current state */
+	enum reach counted;  /* the state it is counted as; UNSAID: not counted */
+	uint64_t unwell_ms;  /* when it stopped being OK */
+	uint64_t missing_ms; /* when the Node disappeared */
 };
 
 struct node_book *node_book_new(bool agents)
@@ -95,7 +95,7 @@ static struct node_state *state_of(struct node_book *book, const char *key, cons
 	return state;
 }
 
-/* Nobody misses the agent of a node that has no devices and was never to run it. */
+/* A node without devices and without an agent pod does not need an agent. */
 static void count(struct node_book *book, struct node_state *state)
 {
 	enum reach reach =

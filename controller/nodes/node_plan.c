@@ -51,7 +51,7 @@ struct owned_claim_status {
 	struct api_conditions conditions;
 };
 
-/* Of a claim of either kind. */
+/* The common parts of both kinds of claims. */
 struct owned_claim {
 	struct api_meta meta;
 	struct owned_claim_status status;
@@ -82,7 +82,7 @@ static bool set_reach(struct owned_claim *claim, enum reach reach, int64_t now_w
 				  now_wall_ms);
 }
 
-/* A generation that has changed since is the agent's to write about. */
+/* If the generation has changed since, the agent must write first. */
 static json_t *reach_patch_of(struct owned_claim *claim, enum reach reach, int64_t now_wall_ms)
 {
 	json_t *body;
@@ -121,7 +121,8 @@ static const char *finalizer_of(enum view_kind kind)
 				     : NAMES_FINALIZER_HARVESTER_USB;
 }
 
-/* Without our finalizer; NULL: there is nothing to take off, or it is not being deleted. */
+/* The patch that removes our finalizer; NULL: it is not there, or the object is not being
+ * deleted. */
 static json_t *stripped(const struct api_meta *meta, const char *ours)
 {
 	json_t *body;

@@ -15,9 +15,9 @@
 #include "kube/store.h"
 
 enum {
-	SETTLE_MS = 250,      /* many nodes are looked at together                       */
-	AGAIN_MS = 60 * 1000, /* between two looks at what a gone node has left          */
-	RUNS_AT_A_TIME = 8,   /* of one kind                                             */
+	SETTLE_MS = 250,      /* changes of many nodes are processed together */
+	AGAIN_MS = 60 * 1000, /* between two cleanups of a deleted node */
+	RUNS_AT_A_TIME = 8,   /* per kind */
 };
 
 static const struct metric_desc count_desc = {
@@ -42,13 +42,14 @@ struct nodes {
 	struct node_book *book;
 	struct owned owned[VIEW_OWNED];
 	struct api_kind node_kind;
-	struct reconcile *gone; /* of Nodes that are missing, by name               */
-	struct map *swept;      /* key of a node that is gone for good -> struct sweep */
-	struct map *left;       /* "kind/name" of what sweeps have found -> key of the node: the
-				 * device that alone says whose a claim is may go before it    */
-	struct map *changed;    /* keys of nodes to settle -> the nodes, for want of a value  */
+	struct reconcile *gone; /* of missing Nodes, by name */
+	struct map *swept;      /* key of a deleted node -> struct sweep */
+	/* "kind/name" of objects found by sweeps -> key of the node. Needed because a claim may be
+	 * known to belong to the node only through its device, which may be deleted first. */
+	struct map *left;
+	struct map *changed; /* keys of nodes to process -> a non-NULL value */
 	struct clock_timer *timer;
-	uint64_t due_ms; /* when the timer runs out; UINT64_MAX: it does not run */
+	uint64_t due_ms; /* when the timer fires; UINT64_MAX: it is stopped */
 	bool started;
 };
 
@@ -87,9 +88,9 @@ static bool leads(void *arg)
 	return nodes->deps.leads(nodes->deps.arg);
 }
 
-/* --- nodes that are gone ----------------------------------------------------------------- */
+/* --- deleted nodes ------------------------------------------------------------------------- */
 
-/* How long until @node may be swept; UINT64_MAX: never, it is not gone. */
+/* The remaining time before @node may be cleaned up; UINT64_MAX: it is not missing. */
 static uint64_t wait_ms(const struct nodes *nodes, const char *node)
 {
 	auto_free char *key = node_book_key(node);
@@ -104,7 +105,8 @@ static uint64_t wait_ms(const struct nodes *nodes, const char *node)
 	return due_ms > now_ms(nodes) ? due_ms - now_ms(nodes) : 0;
 }
 
-/* Has the API server said that there is no such node? A Node that comes back is forgotten at once. */
+/* True if the API server has confirmed that the node does not exist. A Node that comes back is
+ * dropped from the map at once. */
 static bool is_gone_for_good(const struct nodes *nodes, const char *node)
 {
 	auto_free char *key = node_book_key(node);
@@ -154,7 +156,7 @@ static void plan_node(void *arg, const struct reconcile_view *view, struct decis
 		ret_decision->again_ms = wait;
 	else if (!view->fresh)
 		ret_decision->step = STEP_READ;
-	else if (view->object) /* the watch will show it */
+	else if (view->object) /* the watch will report it */
 		ret_decision->again_ms = AGAIN_MS;
 	else
 		ret_decision->step = STEP_ACT;
@@ -171,7 +173,7 @@ static char *left_key(enum view_kind kind, const char *name)
 	return xasprintf("%d/%s", (int)kind, name);
 }
 
-/* Have all of a kind removed that the node has left. */
+/* Enqueue all objects of a kind that belong to the deleted node. */
 static size_t sweep_kind(struct nodes *nodes, const struct owned *owned, const char *key)
 {
 	const char *name = node_book_name(nodes->book, key);
@@ -197,7 +199,7 @@ static size_t sweep_kind(struct nodes *nodes, const struct owned *owned, const c
 	return found;
 }
 
-/* Claims first: their devices' objects are what they are known by. */
+/* Claims first, because their node may be known only through their devices' objects. */
 static bool sweep(void *arg, const struct reconcile_view *view, const struct decision *decision)
 {
 	struct nodes *nodes = arg;
@@ -250,7 +252,8 @@ static bool owned_leads(void *arg)
 	return leads(owned->nodes);
 }
 
-/* Of a claim. Whoever waits until it is known how a node is enqueues its claims then. */
+/* For a claim. While the node's state is too recent, nothing is written: the claims are enqueued
+ * once it is settled. */
 static void plan_reach(const struct owned *owned, const struct reconcile_view *view,
 		       const char *node, struct decision *ret_decision)
 {
@@ -272,7 +275,7 @@ static void plan_reach(const struct owned *owned, const struct reconcile_view *v
 		ret_decision->step = STEP_PATCH_STATUS;
 }
 
-/* What comes to be again is not deleted before the next sweep has asked the API server. */
+/* An object that is created again is not deleted before the next sweep has asked the API server. */
 static void plan_owned(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
 	const struct owned *owned = arg;
@@ -298,7 +301,7 @@ static void plan_owned(void *arg, const struct reconcile_view *view, struct deci
 
 static void on_timer(void *arg);
 
-/* Settle in @wait, or earlier. */
+/* Call settle_changed() after @wait or earlier. */
 static void settle_in(struct nodes *nodes, uint64_t wait)
 {
 	uint64_t due_ms = now_ms(nodes) + wait;
@@ -317,7 +320,7 @@ static void note_change(struct nodes *nodes, const char *name)
 	settle_in(nodes, SETTLE_MS);
 }
 
-/* An unreadable Node is there, and nobody can say that it is not well. */
+/* An unreadable Node exists, but its state is unknown and is not reported. */
 static void change_node(struct nodes *nodes, const char *name, const struct entry *after)
 {
 	const struct view_node *view = after ? after->object : NULL;
@@ -343,7 +346,7 @@ static void count_agent(struct nodes *nodes, const struct entry *entry, int sign
 		note_change(nodes, view->node);
 }
 
-/* A node that nothing is left of is to be forgotten. */
+/* A node without objects must be forgotten. */
 static void count_object(struct nodes *nodes, const struct view *view, int sign)
 {
 	if (!view || !view->node[0])
@@ -353,7 +356,7 @@ static void count_object(struct nodes *nodes, const struct view *view, int sign)
 		note_change(nodes, view->node);
 }
 
-/* Of kinds without claims, only what sweeps have found is ever written. */
+/* Objects that are not claims are only written if a sweep has found them. */
 static void change_owned(struct nodes *nodes, const struct owned *owned, const char *name,
 			 const struct entry *before, const struct entry *after)
 {
@@ -388,9 +391,10 @@ void nodes_on_change(struct nodes *nodes, enum view_kind kind, const char *name,
 	show_count(nodes, false);
 }
 
-/* --- settling ---------------------------------------------------------------------------- */
+/* --- processing changed nodes ---------------------------------------------------------------- */
 
-/* Move the nodes of which it is known how they are to *@known, and tell; how long until the next is. */
+/* Move the nodes whose state is settled to *@known and report them; returns the time until the
+ * next one settles. */
 static uint64_t settle(struct nodes *nodes, struct map *known)
 {
 	uint64_t least_ms = UINT64_MAX;
@@ -462,7 +466,7 @@ void nodes_enqueue_all(struct nodes *nodes)
 	settle_in(nodes, SETTLE_MS);
 }
 
-/* --- life -------------------------------------------------------------------------------- */
+/* --- the module's functions ---------------------------------------------------------------- */
 
 static void open_owned(struct nodes *nodes, enum view_kind kind)
 {

@@ -1,10 +1,11 @@
 /*
- * nodes: what the leader does about nodes that are not well: claims of them say so, and what a node that
- * is gone has left is removed.
+ * nodes: the leader's handling of failed nodes: their claims say so, and objects of a deleted node
+ * are removed.
  *
- * A node must be missing for deps.gone_ms, and then the API server is asked once more; a Node of that
- * name which comes back at any time ends it. What is left, or comes to be again, is removed a minute
- * later. Every replica counts; only the one that leads writes. Owns the book of nodes.
+ * A node must be missing for deps.gone_ms, and then the API server is asked once more; if a Node of
+ * that name comes back at any time, the cleanup stops. Objects that remain or are created later are
+ * removed a minute later. Every replica keeps the counts; only the leader writes. Owns the node
+ * book.
  */
 #pragma once
 
@@ -21,17 +22,17 @@ struct metrics;
 struct nodes;
 struct store;
 
-/* Borrowed, all of it outlives the nodes. */
+/* All borrowed; must outlive the nodes. */
 struct nodes_deps {
 	struct kube_client *client;
 	struct clock *clock;
-	struct metrics *metrics;           /* may be NULL                                      */
-	const struct store *const *stores; /* by enum view_kind                                */
-	const struct informer *const *informers; /* likewise                                */
-	bool agents;              /* agents run as pods that the views show           */
-	uint64_t gone_ms;         /* a node that is missing for so long is gone for good */
-	bool (*leads)(void *arg); /* asked before each write                          */
-	/* Devices of @node can be had, or not. May be NULL. */
+	struct metrics *metrics;                 /* may be NULL */
+	const struct store *const *stores;       /* indexed by enum view_kind */
+	const struct informer *const *informers; /* likewise */
+	bool agents;                             /* agents run as pods and are watched */
+	uint64_t gone_ms;         /* a node missing for this long is considered deleted */
+	bool (*leads)(void *arg); /* checked before each write */
+	/* Devices of @node became usable or unusable. May be NULL. */
 	void (*on_reach)(void *arg, const char *node, bool reachable);
 	void *arg;
 };
@@ -40,10 +41,10 @@ struct nodes *nodes_new(const struct nodes_deps *deps);
 /* Takes NULL, returns NULL. */
 struct nodes *nodes_free(struct nodes *nodes);
 
-/* An object of @kind changed; as informer_handlers has it. */
+/* An object of @kind changed; as in informer_handlers. */
 void nodes_on_change(struct nodes *nodes, enum view_kind kind, const char *name,
 		     const struct entry *before, const struct entry *after);
 
-/* Every store has had its list, or this replica leads now: look at all nodes. Before the first call
- * nothing is written. */
+/* Every store has had its list, or this replica leads now: process all nodes. Nothing is written
+ * before the first call. */
 void nodes_enqueue_all(struct nodes *nodes);

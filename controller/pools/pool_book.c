@@ -12,8 +12,8 @@
 #include "base/mem.h"
 
 struct pool_book {
-	struct map *pools;       /* name -> struct pool                   */
-	struct map *unreachable; /* node -> the book, for want of a value */
+	struct map *pools;       /* name -> struct pool */
+	struct map *unreachable; /* node -> a non-NULL value */
 	void (*changed)(void *arg, const char *pool);
 	void *arg;
 };
@@ -23,7 +23,7 @@ struct pool {
 	struct map *parts; /* node -> struct part */
 };
 
-/* What one node has of a pool. */
+/* One node's part of a pool. */
 struct part {
 	int devices;
 	int claimed;
@@ -169,7 +169,8 @@ void pool_book_reach(struct pool_book *book, const char *node, bool reachable)
 	}
 }
 
-/* --- what there is ------------------------------------------------------------------------------ */
+/* --- results
+ * -------------------------------------------------------------------------------------- */
 
 const char *pool_book_resource(const struct pool_book *book, const char *name)
 {
@@ -190,7 +191,7 @@ size_t pool_book_len(const struct pool_book *book)
 	return map_len(book->pools);
 }
 
-/* The first nodes by name, kept in order while all of them are walked over. */
+/* The first nodes by name, kept sorted during an iteration over all nodes. */
 struct first {
 	const char *names[DEVICEPOOL_NODES_MAX];
 	size_t len;

@@ -13,13 +13,13 @@
 #include "kube/store.h"
 
 enum {
-	QUIET_MS = 1000, /* from the first change to the write */
-	WRITES_MAX = 4,  /* at a time                          */
+	QUIET_MS = 1000, /* delay from the first change to the write */
+	WRITES_MAX = 4,  /* concurrent writes */
 };
 
 struct pools {
 	struct pools_deps deps;
-	struct api_kind kind; /* of the digests */
+	struct api_kind kind; /* for the digests */
 	struct pool_book *book;
 	struct reconcile *reconcile; /* of DevicePools, by name */
 	struct metric *known;
@@ -39,7 +39,7 @@ static bool is_counted(enum view_kind kind)
 	return kind == VIEW_PCIDEVICE || kind == VIEW_USBDEVICE || kind == VIEW_MEDIATEDDEVICE;
 }
 
-/* VIEW_KINDS: it has none. */
+/* VIEW_KINDS: it has no claims. */
 static enum view_kind claim_kind_of(enum view_kind kind)
 {
 	if (kind == VIEW_PCIDEVICE)
@@ -47,8 +47,8 @@ static enum view_kind claim_kind_of(enum view_kind kind)
 	return kind == VIEW_USBDEVICE ? VIEW_USBCLAIM : VIEW_KINDS;
 }
 
-/* A PCI device may be offered by a HostDeviceConfig, unless it is claimed. A mediated device has a
- * resource while it is offered. A USB device has a resource of its own, which counts only while the
+/* A PCI device may be offered by a HostDeviceConfig, unless it is claimed. A mediated device has
+ * a resource while it is offered. A USB device has its own resource, which counts only while the
  * device is claimed. */
 struct pool_share pools_share(enum view_kind kind, const char *name, const struct view *device,
 			      const struct view *claim, char **ret_text)
@@ -79,7 +79,7 @@ static const void *object_of(const struct entry *entry)
 	return entry ? entry->object : NULL;
 }
 
-/* Of each side what the device is, and what its claim. */
+/* Device and claim, before and after a change. */
 struct pool_sides {
 	const struct view *device[2];
 	const struct view *claim[2];
@@ -117,7 +117,7 @@ static void move_claim(struct pools *pools, enum view_kind kind, const char *nam
 	move_share(pools, kind, name, &sides);
 }
 
-/* --- as struct reconcile_spec has them --------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
 
 static bool is_started(void *arg)
 {
@@ -174,7 +174,7 @@ static void plan_pool(void *arg, const struct reconcile_view *view, struct decis
 	}
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the module's functions ---------------------------------------------------------------- */
 
 static void on_count(void *arg, const char *pool)
 {

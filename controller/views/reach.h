@@ -1,8 +1,9 @@
 /*
- * reach: the condition NodeReachable of a claim: can anybody carry it out at all?
+ * reach: the condition NodeReachable of a claim: whether a node and agent exist that can process
+ * it.
  *
- * The controller writes it, and only once it was not True; the agent of the node writes all other
- * conditions of a claim and keeps this one.
+ * The controller writes it, and only after it has been false at least once; the node's agent writes
+ * all other conditions of a claim and keeps this one.
  */
 #pragma once
 
@@ -21,8 +22,8 @@ enum reach {
 
 /* "NodeNotReady" */
 const char *reach_reason(enum reach reach);
-/* What failed, and what to do about it; for all but UNSAID. */
+/* What failed and what to do about it; not for UNSAID. */
 const char *reach_message(enum reach reach);
 
-/* What the conditions say of it. A reason that is none of ours counts as UNSAID. */
+/* The value in @conditions. An unknown reason counts as UNSAID. */
 enum reach reach_said(const struct api_conditions *conditions);

@@ -17,7 +17,7 @@
 
 static const unsigned long long hash_start = 0xcbf29ce484222325;
 
-/* One text more, after those of @h. */
+/* Add another string to the hash @h. */
 static unsigned long long hash(unsigned long long h, const char *text)
 {
 	for (; *text; text++)
@@ -27,7 +27,7 @@ static unsigned long long hash(unsigned long long h, const char *text)
 
 /* --- objects of a node -------------------------------------------------------------------------- */
 
-/* NULL: it has none. */
+/* NULL: none. */
 static const char *text_of(const struct view *view, enum view_text text)
 {
 	const char *value = view_text(view, text);
@@ -84,7 +84,7 @@ void *view_of_pcidevice(const void *object)
 	return view;
 }
 
-/* The API server raises the generation with every change of the spec. */
+/* The API server increments the generation with every change of the spec. */
 static uint32_t wish_of(const struct api_meta *meta)
 {
 	auto_free char *generation = xasprintf("%lld", (long long)meta->generation);

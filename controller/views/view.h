@@ -1,9 +1,9 @@
 /*
- * view: what the controller keeps of an object: the few facts that it counts and judges by, in one block
- * of memory, because a cluster may have hundreds of thousands of devices.
+ * view: the few fields of an object that the controller keeps, in a single memory block, because a
+ * cluster may have hundreds of thousands of devices.
  *
- * The kinds below are those of lib/api with fewer rows and a digest; an entry's object is the digest. All
- * that looks at the cluster, pools, nodes and the rules of admission, looks at these.
+ * The kinds below are those of lib/api with fewer rows and a digest; an entry's object is the
+ * digest. Pools, nodes and the admission rules all read these views.
  */
 #pragma once
 
@@ -20,56 +20,55 @@ enum view_kind {
 	VIEW_PCIDEVICE,
 	VIEW_USBDEVICE,
 	VIEW_MEDIATEDDEVICE,
-	VIEW_PARENT, /* of mediated devices */
+	VIEW_PARENT, /* parents of mediated devices */
 	VIEW_NIC,
 	VIEW_GPU,
 	VIEW_VGPU,
 	VIEW_MIG,
 	VIEW_PCICLAIM,
 	VIEW_USBCLAIM,
-	VIEW_OWNED, /* kinds of objects that belong to a node */
+	VIEW_OWNED, /* number of kinds whose objects belong to a node */
 
 	VIEW_NODE = VIEW_OWNED,
 	VIEW_AGENT, /* pods of the agents' DaemonSet */
 	VIEW_POOL,
-	VIEW_CONFIG, /* the HostDeviceConfig, whole (api/hostdeviceconfig.h) */
-	VIEW_VM,     /* virtual machines, whole (api/virtualmachine.h), by "namespace/name" */
+	VIEW_CONFIG, /* the HostDeviceConfig, complete (api/hostdeviceconfig.h) */
+	VIEW_VM,     /* virtual machines, complete (api/virtualmachine.h), by "namespace/name" */
 	VIEW_KINDS,
 };
 
-/* Of an object that belongs to a node. Behind it are its texts (view_text.h). */
+/* An object that belongs to a node. Its strings follow it in memory (view_text.h). */
 struct view {
-	const char *
-		node; /* its node as far as it says, else its label `nodename`; "": it does not say */
-	const char *
-		resource; /* of a device: as which it is lent unless its claim says otherwise; of a claim: as
-			 * which its annotation wants the device lent. NULL: none                     */
-	const char *model;  /* of a device: "8086:10d3", or its mediated type; NULL: not said */
-	const char *pod;    /* of a device: "namespace/name" of one that has it; NULL: nobody */
-	bool fixed : 1;     /* a device: its own annotation says so, no claim changes it  */
-	bool allocated : 1; /* a device: containers have it                               */
-	bool bridge : 1;    /* a PCI device: a port, which stays with its driver          */
-	bool alone : 1;     /* a claim: its device is lent under a name of its own        */
-	bool lent : 1;      /* a PCI device: a HostDeviceConfig lends it                  */
-	bool ready : 1;     /* a claim: its condition Ready is True; such a device: Offered is */
-	bool marked : 1;    /* a claim: our finalizer is on it                            */
-	bool group : 1;     /* a claim: it is for the whole IOMMU group                   */
-	bool skipped : 1;   /* a claim: its annotation keeps the device on its driver     */
-	bool enabled : 1;   /* a card or vGPU: its spec says so                           */
+	const char *node; /* of its spec or status, else its label `nodename`; "": none */
+	/* device: the resource it is offered as, unless its claim overrides that; claim: the
+	 * resource in its annotation. NULL: none */
+	const char *resource;
+	const char *model;  /* device: "8086:10d3", or its mediated type; NULL: unknown */
+	const char *pod;    /* device: "namespace/name" of a pod that uses it; NULL: none */
+	bool fixed : 1;     /* device: its annotation sets the resource, no claim overrides it */
+	bool allocated : 1; /* device: in use by containers */
+	bool bridge : 1;    /* PCI device: a bridge, which keeps its driver */
+	bool alone : 1;     /* claim: its device has a resource of its own */
+	bool lent : 1;      /* PCI device: offered by a HostDeviceConfig */
+	bool ready : 1;     /* claim: its condition Ready is True; such a device: Offered is */
+	bool marked : 1;    /* claim: has our finalizer */
+	bool group : 1;     /* claim: for the whole IOMMU group */
+	bool skipped : 1;   /* claim: its annotation keeps the device on its driver */
+	bool enabled : 1;   /* card or vGPU: enabled in its spec */
 	bool deleting : 1;
-	uint16_t vfs; /* a PCI device: how many it can make; a network card: how many it is to */
-	enum reach reach; /* a claim: what NodeReachable says */
-	uint32_t wish;    /* a claim: a hash of what it asks for, its spec and annotations */
+	uint16_t vfs;     /* PCI device: maximum number of VFs; network card: requested number */
+	enum reach reach; /* claim: value of NodeReachable */
+	uint32_t wish;    /* claim: a hash of its spec and annotations */
 };
 
 struct view_node {
 	bool ready; /* its condition Ready is True */
 	bool deleting;
-	char resources[]; /* names of what it offers, one after the other; the last is "" */
+	char resources[]; /* names of what it offers, each NUL-terminated; "" ends the list */
 };
 
 struct view_agent {
-	bool running; /* and Ready, and not about to end */
+	bool running; /* running, Ready and not being deleted */
 	char node[];  /* "": not scheduled yet */
 };
 
@@ -79,18 +78,18 @@ struct view_pool {
 	char resource[];
 };
 
-/* The kind for an informer, whose object is the view. Agents are in the namespace NAMES_NAMESPACE, unless the
- * caller changes that. */
+/* The kind for an informer whose objects are views. Agents are in the namespace NAMES_NAMESPACE,
+ * unless the caller changes that. */
 struct api_kind view_kind(enum view_kind kind);
-/* The same kind whole, to read and write objects of it. Not of agents. */
+/* The complete kind, to read and write objects. Not for agents. */
 const struct api_kind *view_whole(enum view_kind kind);
 
-/* Walk over the resources of @node: from *@at = 0 to NULL. */
+/* Iterate over the resources of @node, starting with *@at = 0; NULL at the end. */
 const char *view_node_resource(const struct view_node *node, size_t *at);
 
 /* As in struct view_pool. */
 unsigned long long view_status_hash(const struct devicepool_status *status);
 
-/* The resource as which the PCI device @name is lent, by @claim (NULL: it has none). The caller frees; NULL:
- * none. */
+/* The resource under which the PCI device @name is offered with @claim (NULL: no claim). The
+ * caller frees it; NULL: none. */
 char *view_lent(const char *name, const struct view *device, const struct view *claim);

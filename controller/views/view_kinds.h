@@ -1,4 +1,4 @@
-/* view_kinds: what is read of an object before its view is made. For view.c and view_kinds.c. */
+/* view_kinds: the fields that are decoded to make a view. For view.c and view_kinds.c only. */
 #pragma once
 
 #include "api/condition.h"
@@ -32,7 +32,7 @@ struct owned_status {
 	char *class_id;
 	int total_vfs;
 	struct json_strs members;
-	char *vendor_id; /* PCI */
+	char *vendor_id; /* of a PCI device */
 	char *device_id;
 	char *usb_vendor_id;
 	char *usb_product_id;
@@ -41,7 +41,7 @@ struct owned_status {
 	struct api_conditions conditions;
 };
 
-/* Of anything that belongs to a node, as far as its kind has it. */
+/* Any object that belongs to a node, with the fields that its kind has. */
 struct owned {
 	struct api_meta meta;
 	struct owned_spec spec;
@@ -68,7 +68,7 @@ struct seen_pod {
 	struct seen_status status;
 };
 
-/* A new view with the texts of @owned (view_text.h), and all else unset. */
+/* A new view with the strings of @owned (view_text.h), and all else unset. */
 struct view *view_with_texts(const struct owned *owned);
 
 /* The digests (kind.h). */

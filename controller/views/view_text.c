@@ -12,7 +12,8 @@
 
 enum { TEXT_MAX = 1024, MESSAGE_MAX = 240, MEMBERS_MAX = 1024 };
 
-/* --- what is kept ------------------------------------------------------------------------------- */
+/* --- encoding
+ * ------------------------------------------------------------------------------------- */
 
 static void put(struct str *out, enum view_text text, const char *value, size_t max)
 {
@@ -23,7 +24,7 @@ static void put(struct str *out, enum view_text text, const char *value, size_t 
 	str_add_mem(out, "", 1);
 }
 
-/* Node and resource whole, as they are written elsewhere again. */
+/* Node and resource in full, because they are written to other objects. */
 static void put_names(struct str *out, const struct owned *owned)
 {
 	const char *node =
@@ -39,7 +40,7 @@ static void put_names(struct str *out, const struct owned *owned)
 		put(out, VIEW_TEXT_OVERRIDE, name, SIZE_MAX);
 }
 
-/* The driver that it had before anybody lent it; not where that is the one that it has. */
+/* The driver before passthrough; omitted if it is the current one. */
 static void put_driver(struct str *out, const struct owned *owned)
 {
 	const char *driver = owned->status.driver;
@@ -50,7 +51,7 @@ static void put_driver(struct str *out, const struct owned *owned)
 		put(out, VIEW_TEXT_NATIVE, native, TEXT_MAX);
 }
 
-/* So that one sees that more was said. */
+/* A cut text ends in a mark. */
 static void put_words(struct str *out, enum view_text text, const char *value)
 {
 	auto_str struct str words = STR_INIT;
@@ -82,7 +83,7 @@ static void put_ids(struct str *out, const char *vendor, const char *device)
 	put(out, VIEW_TEXT_MODEL, ids, TEXT_MAX);
 }
 
-/* What KubeVirt selects it by. */
+/* The selector for KubeVirt. */
 static void put_model(struct str *out, const struct owned_status *status)
 {
 	put_ids(out, status->vendor_id, status->device_id);
@@ -90,7 +91,7 @@ static void put_model(struct str *out, const struct owned_status *status)
 	put(out, VIEW_TEXT_MODEL, status->type_name, TEXT_MAX);
 }
 
-/* A device is one pod's at a time: an IOMMU group cannot be opened by two. */
+/* One pod at a time uses a device: two cannot open an IOMMU group. */
 static void put_pod(struct str *out, const struct pcidevice_allocations *list)
 {
 	for (size_t i = 0; i < list->len; i++) {
@@ -152,9 +153,10 @@ struct view *view_with_texts(const struct owned *owned)
 	return view;
 }
 
-/* --- what is looked at -------------------------------------------------------------------------- */
+/* --- lookup
+ * ------------------------------------------------------------------------------------- */
 
-/* The first of these texts at or behind @at, which points to the byte that tells which; its end if there
+/* The first string of type @text at or after @at, which points to a type byte; the end if there
  * is none. */
 static const char *seek(const char *at, enum view_text text)
 {

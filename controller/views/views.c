@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "kube/informer.h"
 
-/* One kind. */
+/* A watched kind. */
 struct watched {
 	struct views *views;
 	enum view_kind kind;
@@ -17,11 +17,11 @@ struct watched {
 
 struct views {
 	struct views_spec spec;
-	struct views_listener listeners[VIEWS_LISTENERS_MAX]; /* on_change NULL: a free place */
+	struct views_listener listeners[VIEWS_LISTENERS_MAX]; /* on_change NULL: unused */
 	struct watched watched[VIEW_KINDS];
 	const struct store *stores[VIEW_KINDS];
 	const struct informer *informers[VIEW_KINDS];
-	bool told; /* on_synced has been called */
+	bool told; /* on_synced was called */
 };
 
 static void on_change(void *arg, const char *name, const struct entry *before,
@@ -147,7 +147,8 @@ bool views_installed(const struct views *views, enum view_kind kind)
 	return informer_installed(views->watched[kind].informer);
 }
 
-/* What looks at virtual machines asks for them by itself: nothing else is to wait for KubeVirt. */
+/* The parts that read virtual machines check for them separately: nothing else must wait for
+ * KubeVirt. */
 const char *views_waiting(const struct views *views)
 {
 	for (int i = 0; i < VIEW_KINDS; i++) {

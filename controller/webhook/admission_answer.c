@@ -24,7 +24,7 @@ void admission_answer_done(struct admission_answer *answer)
 	free(take_ptr(answer->resource));
 }
 
-/* Names in it come from outside: controls and what is no UTF-8 are shown, never sent. */
+/* Names in it come from outside: control characters and invalid UTF-8 are escaped. */
 static char *clean_text(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
 
 static char *clean_text(const char *fmt, va_list args)
@@ -73,7 +73,7 @@ void admission_answer_warn(struct admission_answer *answer, const char *fmt, ...
 static void set_new(json_t *object, const char *key, json_t *value)
 {
 	if (json_object_set_new(object, key, value) < 0)
-		abort(); /* out of memory, or a path that is not UTF-8: ours to prevent */
+		abort(); /* out of memory, or a path that is not UTF-8 (our bug) */
 }
 
 void admission_answer_event(struct admission_answer *answer, const char *reason)

@@ -1,4 +1,4 @@
-/* admission_answer: the answer to an admission request, as the rules put it together. */
+/* admission_answer: builds the response to an admission request. */
 #pragma once
 
 #include <jansson.h>
@@ -6,29 +6,32 @@
 
 struct admission_answer;
 
-/* "allowed", with nothing else. */
+/* "allowed", without warnings or a patch. */
 void admission_answer_init(struct admission_answer *answer);
 void admission_answer_done(struct admission_answer *answer);
 
-/* Refuse with HTTP's @code (422 for a wrong object, 403, 409) and a message that names the object, the
- * rule and the way out. Several refusals become one message, the first one's code stays. */
+/* Refuse with HTTP status @code (422 for an invalid object, 403, 409) and a message that names
+ * the object, the rule and the solution. Several refusals are joined into one message; the first
+ * one's code is used. */
 void admission_answer_refuse(struct admission_answer *answer, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Warn, which kubectl shows: one short sentence, cut at ADMISSION_WARNING_MAX; what comes after
- * ADMISSION_WARNINGS_MAX is dropped, as is what was said already. */
+/* Add a warning, which kubectl prints: one short sentence, cut at ADMISSION_WARNING_MAX.
+ * Duplicates and warnings beyond ADMISSION_WARNINGS_MAX are dropped. */
 void admission_answer_warn(struct admission_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* What the first warning says is to be an event of the object, too, unless the request is a dry run. @reason is static. */
+/* Also record the first warning as an event of the object, unless the request is a dry run.
+ * @reason is static. */
 void admission_answer_event(struct admission_answer *answer, const char *reason);
 
-/* A refusal is about this device and resource (copied; NULL or "": about none), for the audit trail. The first counts. */
+/* The device and resource that a refusal is about (copied; NULL or "": none), for the audit
+ * trail. The first call wins. */
 void admission_answer_about(struct admission_answer *answer, const char *device,
 			    const char *resource);
 
-/* Add one step to the JSON patch. @path is a JSON pointer, see admission_pointer_add(). @value is taken
- * over; NULL for "remove". */
+/* Add a step to the JSON patch. @path is a JSON pointer, see admission_pointer_add(). Takes
+ * ownership of @value; NULL for "remove". */
 void admission_answer_patch(struct admission_answer *answer, const char *op, const char *path,
 			    json_t *value);
 

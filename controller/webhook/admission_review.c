@@ -20,8 +20,8 @@ static const char *const operations[] = {
 };
 
 /*
- * A value is the first one, the first of its array or object, or one after a comma: commas and opening
- * brackets outside of strings are never fewer. A tree takes some sixty bytes where the text takes two.
+ * Counts upper bounds of the values: the first one, and one for each comma and opening bracket
+ * outside of strings. Needed because a tree takes about sixty bytes where the text takes two.
  */
 static size_t count_values(const char *text, size_t len)
 {
@@ -54,7 +54,7 @@ static int check_size(const char *text, size_t len, struct err *err)
 	return 0;
 }
 
-/* The text @key of @object; "" if it has none. */
+/* The string @key of @object; "" if it has none. */
 static int read_text(const json_t *object, const char *key, const char **ret_text, struct err *err)
 {
 	const json_t *value = json_object_get(object, key);
@@ -72,7 +72,7 @@ static int read_text(const json_t *object, const char *key, const char **ret_tex
 	return 0;
 }
 
-/* The object @key of @from, NULL if it has none. */
+/* The object @key of @from; NULL if it has none. */
 static int read_object(const json_t *from, const char *key, const json_t **ret_object,
 		       struct err *err)
 {
@@ -85,7 +85,7 @@ static int read_object(const json_t *from, const char *key, const json_t **ret_o
 	return 0;
 }
 
-/* One that must be there. */
+/* The same for a required object. */
 static int need_object(const json_t *from, const char *key, const json_t **ret_object,
 		       struct err *err)
 {
@@ -230,7 +230,7 @@ static void set_new(json_t *object, const char *key, json_t *value)
 		abort();
 }
 
-/* metav1.StatusReason of HTTP's code: what clients tell errors apart by. */
+/* metav1.StatusReason for an HTTP status; clients use it to tell errors apart. */
 static const char *reason_of(int code)
 {
 	switch (code) {

@@ -36,7 +36,7 @@ struct admission_service {
 	struct metric *seconds;
 };
 
-/* What there can be, from the start. */
+/* Show all series from the start. */
 static void show(const struct admission_service *service)
 {
 	static const char *const paths[] = { "validate", "mutate" };

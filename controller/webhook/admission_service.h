@@ -1,6 +1,6 @@
 /*
- * admission_service: answers the two paths of the webhook, /validate and /mutate, by the rules, and
- * counts. Knows no connection.
+ * admission_service: handles the webhook's two paths, /validate and /mutate, with the rules, and
+ * counts requests. Independent of connections.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct admission_service *admission_service_new(const struct admission_rules *ru
 /* Takes NULL, returns NULL. */
 struct admission_service *admission_service_free(struct admission_service *service);
 
-/* The answer to @body posted to @path by a client that is @verified, as listener.h wants it: HTTP's status, and in @out the
- * review, or why there is none. */
+/* The response to @body sent to @path by a client that is @verified, for listener.h: returns the
+ * HTTP status, with the review or an error text in @out. */
 int admission_service_answer(struct admission_service *service, const char *path, bool verified,
 			     const char *body, size_t len, struct str *out);

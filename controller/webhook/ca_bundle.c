@@ -32,8 +32,8 @@ struct side {
 struct ca_bundle {
 	struct ca_bundle_options options;
 	struct side sides[KINDS];
-	char *base64; /* what is to be; NULL: unknown  */
-	bool trusted; /* when it last was looked up    */
+	char *base64; /* the desired caBundle; NULL: unknown */
+	bool trusted; /* as last checked */
 };
 
 static bool has_bundle(const struct webhookconfiguration *configuration, const char *base64)
@@ -67,7 +67,7 @@ bool ca_bundle_trusted(const struct ca_bundle *bundle)
 	return true;
 }
 
-/* --- as struct reconcile_spec has them --------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
 
 static bool has_certificate(void *arg)
 {
@@ -90,7 +90,7 @@ static bool is_there(void *arg, const char *name, const void *object)
 	return object;
 }
 
-/* Of each webhook what is ours: a list by name, so that all else stays with whoever wrote it. */
+/* Only our field of each webhook: the list is merged by name, so other fields keep their owner. */
 static json_t *encode(const struct webhookconfiguration *configuration, const char *base64)
 {
 	json_t *webhooks = json_array();
@@ -125,7 +125,7 @@ static void log_step(void *arg, const struct reconcile_view *view, const struct 
 	log_info("caBundle", log_str("kind", side->kind->kind), log_str("name", view->key));
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the module's functions ---------------------------------------------------------------- */
 
 static void tell_trusted(struct ca_bundle *bundle)
 {

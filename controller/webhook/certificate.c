@@ -49,7 +49,7 @@ static int make_key(gnutls_x509_privkey_t *ret_key, struct err *err)
 	return 0;
 }
 
-/* A positive number that no two certificates share. */
+/* A random positive number, unique per certificate. */
 static int set_serial(gnutls_x509_crt_t crt)
 {
 	unsigned char serial[SERIAL_LEN];
@@ -59,7 +59,7 @@ static int set_serial(gnutls_x509_crt_t crt)
 	return r < 0 ? r : gnutls_x509_crt_set_serial(crt, serial, sizeof(serial));
 }
 
-/* What both kinds have: key, name, number and time. */
+/* Common to both types: key, name, serial number and validity. */
 static int set_basics(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, const char *name,
 		      int64_t now_ms, int64_t end_ms)
 {
@@ -126,7 +126,7 @@ int certificate_make_ca(int64_t now_ms, struct certificate_pair *ret_pair, struc
 
 	if (r < 0)
 		return r;
-	/* Two that overlap differ by name, which helps whoever looks at a bundle. */
+	/* Overlapping CAs have different names, so that they can be told apart in a bundle. */
 	name = xasprintf("hostdev-webhook-ca-%lld", (long long)(now_ms / 1000));
 	r = gnutls_x509_crt_init(&crt);
 	if (r >= 0)

@@ -1,6 +1,6 @@
 /*
- * certificate: keys and certificates for the webhook, ECDSA P-256, as PEM. Makes them and keeps
- * nothing; the time is an argument, the randomness GnuTLS's.
+ * certificate: creates keys and certificates for the webhook, ECDSA P-256, as PEM. Stateless; the
+ * time is an argument, the randomness comes from GnuTLS.
  */
 #pragma once
 
@@ -12,11 +12,11 @@ struct json_strs;
 enum {
 	CERTIFICATE_CA_DAYS = 365,
 	CERTIFICATE_SERVING_DAYS = 90,
-	/* Valid from a while ago, for API servers whose clock is behind ours. */
+	/* Valid from some time ago, for API servers whose clock is behind ours. */
 	CERTIFICATE_BACKDATE_MS = 60 * 60 * 1000,
 };
 
-/* Owned; "" or NULL where there is none. */
+/* Owns its strings; "" or NULL if absent. */
 struct certificate_pair {
 	char *cert; /* PEM */
 	char *key;  /* PEM, PKCS #8 */
@@ -24,10 +24,10 @@ struct certificate_pair {
 
 void certificate_pair_done(struct certificate_pair *pair);
 
-/* A new certificate authority, which nothing else trusts. */
+/* A new self-signed certificate authority. */
 int certificate_make_ca(int64_t now_ms, struct certificate_pair *ret_pair, struct err *err);
 
-/* A new certificate of a server for the @hosts (DNS names and IP addresses, at least one), signed by
- * @ca, and valid no longer than that. */
+/* A new serving certificate for the @hosts (DNS names and IP addresses, at least one), signed by
+ * @ca and valid no longer than it. */
 int certificate_make_serving(const struct certificate_pair *ca, const struct json_strs *hosts,
 			     int64_t now_ms, struct certificate_pair *ret_pair, struct err *err);

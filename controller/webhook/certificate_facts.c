@@ -11,11 +11,11 @@
 
 enum { KEY_ID_MAX = 64 };
 
-/* What could be read of a set. */
+/* The parsed parts of a set. */
 struct parsed {
 	gnutls_x509_crt_t *cas; /* newest first */
 	unsigned ncas;
-	gnutls_x509_crt_t serving; /* NULL: there is none */
+	gnutls_x509_crt_t serving; /* NULL: none */
 };
 
 static void parsed_done(struct parsed *parsed)
@@ -102,7 +102,7 @@ static bool has_key(gnutls_x509_crt_t crt, const char *text)
 	return crt_len == key_len && memcmp(of_crt, of_key, crt_len) == 0;
 }
 
-/* Whose time it is does not matter here: is_good_at() asks for it, at the caller's time. */
+/* The validity period is not checked here; is_good_at() does that for the caller's time. */
 static bool is_by(gnutls_x509_crt_t crt, gnutls_x509_crt_t ca)
 {
 	unsigned status = 0;
@@ -112,7 +112,7 @@ static bool is_by(gnutls_x509_crt_t crt, gnutls_x509_crt_t ca)
 	       status == 0;
 }
 
-/* The index of the CA that the served certificate is from; ncas if it is from none. */
+/* The index of the CA that signed the serving certificate; ncas if none did. */
 static unsigned issuer_of(const struct parsed *parsed)
 {
 	unsigned i;

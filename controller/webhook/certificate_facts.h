@@ -1,6 +1,6 @@
 /*
- * certificate_facts: what is true of the webhook's certificates, as far as it decides when they are
- * made anew. Reads; makes nothing.
+ * certificate_facts: the properties of the webhook's certificates that decide when to renew them.
+ * Creates nothing.
  */
 #pragma once
 
@@ -10,27 +10,27 @@
 struct certificate_set;
 struct json_strs;
 
-/* At most so many bytes of PEM are looked at. */
+/* Limit for parsed PEM. */
 enum { CERTIFICATE_PEM_MAX = 64 * 1024 };
 
 /* Times since the epoch. */
 struct certificate_life {
-	int64_t made_ms; /* when it was made: a while after its validity begins */
+	int64_t made_ms; /* creation time: later than the start of its validity */
 	int64_t end_ms;
 };
 
 struct certificate_facts {
-	bool signs; /* the newest CA is good at the time, and its key is there      */
-	bool serves; /* there is a certificate, good at the time for all hosts, with its key, by one of the CAs */
+	bool signs;     /* the newest CA is valid now, and its key is present */
+	bool serves;    /* a serving certificate by one of the CAs, valid for all hosts, with key */
 	bool by_newest; /* ... by the newest one */
-	bool overlaps;  /* there is more than the newest CA */
+	bool overlaps;  /* there are CAs besides the newest */
 	struct certificate_life ca;
 	struct certificate_life serving;
 };
 
-/* Of @set at @now_ms, where the certificate is to be good for all @hosts. */
+/* The facts of @set at @now_ms, if the certificate must be valid for all @hosts. */
 struct certificate_facts certificate_facts_read(const struct certificate_set *set,
 						const struct json_strs *hosts, int64_t now_ms);
 
-/* The one of its CAs that the served certificate is from, as PEM, which the caller frees; "" if none. */
+/* The CA that signed the serving certificate, as PEM, which the caller frees; "" if none did. */
 char *certificate_facts_issuer(const struct certificate_set *set);

@@ -1,5 +1,5 @@
-/* certificate_gnutls: GnuTLS's objects with cleanup attributes, and its errors. Private to what makes
- * and what reads certificates. */
+/* certificate_gnutls: cleanup attributes for GnuTLS objects, and error conversion. Private to
+ * the code that creates and reads certificates. */
 #pragma once
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static inline void auto_key_(const gnutls_x509_privkey_t *key)
 #define auto_crt __attribute__((cleanup(auto_crt_)))
 #define auto_key __attribute__((cleanup(auto_key_)))
 
-/* 0 for what is no error, else @err with what GnuTLS says. */
+/* Returns 0 on success, else fills @err with GnuTLS's message. */
 static inline int certificate_check(int code, const char *what, struct err *err)
 {
 	if (code >= 0)

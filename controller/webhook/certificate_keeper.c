@@ -18,7 +18,7 @@
 #include "kube/reconcile.h"
 #include "kube/store.h"
 
-/* The wall clock may be set: plan at least so often. */
+/* Plan at least this often, because the wall clock may be set. */
 enum { AGAIN_MS = 60 * 60 * 1000 };
 
 static const char key[] = CERTIFICATE_KEEPER_SECRET;
@@ -31,7 +31,7 @@ static const struct metric_desc end_desc = {
 };
 
 struct certificate_keeper {
-	struct certificate_keeper_options options; /* its texts are ours */
+	struct certificate_keeper_options options; /* its strings are copies */
 	char *ns;
 	struct api_kind kind; /* Secret in our namespace */
 	struct informer *informer;
@@ -39,7 +39,7 @@ struct certificate_keeper {
 	struct metric *end;
 };
 
-/* --- what the Secret says --- */
+/* --- content of the Secret --- */
 
 static void on_change(void *arg, const char *name, const struct entry *before,
 		      const struct entry *after)
@@ -65,7 +65,7 @@ static void on_synced(void *arg)
 	certificate_keeper_enqueue(arg);
 }
 
-/* --- as struct reconcile_spec has them --- */
+/* --- callbacks of struct reconcile_spec --- */
 
 static bool leads(void *arg)
 {
@@ -90,8 +90,9 @@ static void set_new(json_t *object, const char *name, json_t *value)
 }
 
 /*
- * An empty one first, which harms no other that came into being meanwhile: what it holds is written
- * only to a state that was seen. A field manager of its own, as applying leaves out what it owned.
+ * Create an empty Secret first, so that a concurrent creation does no harm: content is only written
+ * with a known resourceVersion. The creation uses a field manager of its own, because a later apply
+ * would remove fields that it owned and omits.
  */
 static void plan_creation(struct decision *ret_decision)
 {
@@ -115,7 +116,7 @@ static json_t *body_of(const struct reconcile_view *view, const struct certifica
 	return body;
 }
 
-/* The next step with what the Secret holds. */
+/* The next step, based on the Secret's content. */
 static void plan_secret(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
 	const struct certificate_keeper *keeper = arg;
@@ -156,7 +157,7 @@ static void log_step(void *arg, const struct reconcile_view *view, const struct 
 				 certificate_step_text((enum certificate_step)decision->detail)));
 }
 
-/* --- the whole --- */
+/* --- the module's functions --- */
 
 void certificate_keeper_start(struct certificate_keeper *keeper)
 {

@@ -1,9 +1,9 @@
 /*
- * certificate_keeper: the Secret that all replicas take the webhook's certificate from. Every
- * replica watches it; the one that leads makes what is missing and renews what grows old, each time
- * from the state that it saw and no other (resourceVersion).
+ * certificate_keeper: the Secret with the webhook's certificate, shared by all replicas. Every
+ * replica watches it; the leader creates what is missing and renews certificates before they
+ * expire, with the resourceVersion as precondition.
  *
- * A Secret that cert-manager keeps is used as it is, and never written.
+ * A Secret managed by cert-manager is used as it is and never written.
  */
 #pragma once
 
@@ -21,16 +21,16 @@ struct metrics;
 
 #define CERTIFICATE_KEEPER_SECRET "hostdev-webhook-tls"
 
-/* Borrowed, but for the texts. */
+/* Borrowed, except for the strings. */
 struct certificate_keeper_options {
 	struct kube_client *client;
 	struct clock *clock;
-	struct metrics *metrics;  /* may be NULL      */
-	const char *ns;           /* of the Secret    */
-	struct json_strs hosts;   /* what the certificate is to be good for: DNS names, addresses */
-	bool (*leads)(void *arg); /* asked before each write */
-	bool (*trusted)(void *arg); /* certificate_plan.h */
-	/* The Secret has another set: @serves says whether it is good to be used. */
+	struct metrics *metrics;    /* may be NULL */
+	const char *ns;             /* namespace of the Secret */
+	struct json_strs hosts;     /* DNS names and addresses of the certificate */
+	bool (*leads)(void *arg);   /* checked before each write */
+	bool (*trusted)(void *arg); /* see certificate_plan.h */
+	/* The Secret's content has changed; @serves is true if it can be used for serving. */
 	void (*on_set)(void *arg, const struct certificate_set *set, bool serves);
 	void *arg;
 };
@@ -41,7 +41,7 @@ struct certificate_keeper *certificate_keeper_free(struct certificate_keeper *ke
 
 void certificate_keeper_start(struct certificate_keeper *keeper);
 
-/* Run it: this replica leads now, or more is trusted. */
+/* Enqueue it: this replica leads now, or the configurations trust the CAs now. */
 void certificate_keeper_enqueue(struct certificate_keeper *keeper);
 
 /* One line about the Secret's informer, for readyz. Valid until the next call. */

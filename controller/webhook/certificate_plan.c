@@ -13,13 +13,13 @@ const char *certificate_step_text(enum certificate_step step)
 	return texts[step];
 }
 
-/* At two thirds of its life, so that a third is left for whatever may go wrong. */
+/* Renew after two thirds of the lifetime, which leaves a third for failures. */
 static int64_t due_ms(const struct certificate_life *life)
 {
 	return life->made_ms + (life->end_ms - life->made_ms) / 3 * 2;
 }
 
-/* What cannot wait. */
+/* Repairs that cannot wait. */
 static enum certificate_step repair(const struct certificate_facts *facts)
 {
 	if (!facts->serves)
@@ -29,7 +29,7 @@ static enum certificate_step repair(const struct certificate_facts *facts)
 	return CERTIFICATE_KEEP;
 }
 
-/* What comes next while all is well: the step, and from when on. */
+/* The next regular step, and when it is due. */
 static enum certificate_step next(const struct certificate_facts *facts, bool trusted,
 				  int64_t *ret_at_ms)
 {

@@ -1,6 +1,6 @@
 /*
- * certificate_plan: the next step with the webhook's certificates, from what is true of them. Pure,
- * and remembers nothing: that a step was done shows in the facts.
+ * certificate_plan: the next step with the webhook's certificates, based on their facts. Pure and
+ * stateless: completed steps show in the facts.
  */
 #pragma once
 
@@ -11,21 +11,21 @@ struct certificate_facts;
 
 enum certificate_step {
 	CERTIFICATE_KEEP,
-	CERTIFICATE_START_OVER, /* a new CA and all that follows                           */
-	CERTIFICATE_ADD_CA,     /* a new CA beside the one that the served one is from     */
-	CERTIFICATE_RENEW,      /* a new serving certificate by the newest CA              */
-	CERTIFICATE_DROP_CA,    /* only the newest CA is left                              */
+	CERTIFICATE_START_OVER, /* create a new CA and everything else */
+	CERTIFICATE_ADD_CA,     /* add a new CA to the one that signed the serving certificate */
+	CERTIFICATE_RENEW,      /* create a new serving certificate signed by the newest CA */
+	CERTIFICATE_DROP_CA,    /* keep only the newest CA */
 };
 
-/* For so long both CAs are trusted before the new one signs, and after that. */
+/* Both CAs are trusted for this long before the new one signs, and afterwards. */
 enum { CERTIFICATE_OVERLAP_MS = 60 * 60 * 1000 };
 
 /* For logs: "add-ca". */
 const char *certificate_step_text(enum certificate_step step);
 
 /*
- * The step to do at @now_ms. @trusted: the webhook configurations have all our CAs, so that the
- * newest one may sign. With KEEP, *@ret_next_ms is when to look again.
+ * The step to do at @now_ms. @trusted: the webhook configurations have all our CAs, so the newest
+ * one may sign. With KEEP, *@ret_next_ms is when to plan again.
  */
 enum certificate_step certificate_plan(const struct certificate_facts *facts, bool trusted,
 				       int64_t now_ms, int64_t *ret_next_ms);

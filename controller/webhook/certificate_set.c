@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "controller/webhook/certificate_facts.h"
 
-/* The Secret's keys are those of type kubernetes.io/tls, and the CA's beside them. */
+/* The keys of a Secret of type kubernetes.io/tls, and the CA's. */
 static const struct data_row {
 	const char *key;
 	size_t at;
@@ -76,7 +76,7 @@ static void give(char **to, char *text)
 	*to = text;
 }
 
-/* A new CA in front of @rest. */
+/* Put a new CA in front of @rest. */
 static int put_ca(struct certificate_set *set, const char *rest, int64_t now_ms, struct err *err)
 {
 	struct certificate_pair ca = { 0 };
@@ -104,7 +104,7 @@ static int renew(struct certificate_set *set, const struct json_strs *hosts, int
 	return 0;
 }
 
-/* All of it or nothing: a CA whose first certificate cannot be made is of no use. */
+/* All or nothing: a CA without a first certificate is useless. */
 static int start_over(struct certificate_set *set, const struct json_strs *hosts, int64_t now_ms,
 		      struct err *err)
 {

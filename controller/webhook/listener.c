@@ -42,16 +42,16 @@ struct listener {
 	struct http_loop http;
 	struct clock *clock;
 	struct metric *connections;
-	struct callers strangers; /* without a handshake */
-	struct callers guests;    /* who have made one   */
-	struct callers arriving;  /* of those, who send a body */
+	struct callers strangers; /* connections without a completed handshake */
+	struct callers guests;    /* connections with a completed handshake */
+	struct callers arriving;  /* requests whose body is arriving */
 	listener_fn *answer;
 	void *arg;
-	struct tls_pair *pair; /* NULL: handshakes fail  */
-	size_t bodies;         /* bytes of all exchanges */
+	struct tls_pair *pair; /* NULL: handshakes fail */
+	size_t bodies;         /* bytes of the bodies of all exchanges */
 	unsigned port;
 	bool draining;
-	char *client_ca; /* NULL: anybody is answered */
+	char *client_ca; /* NULL: any client is allowed */
 };
 
 /* A connection. */
@@ -60,20 +60,20 @@ struct line {
 	struct MHD_Connection *connection;
 	struct caller caller;
 	struct tls_pair *pair; /* of its handshake */
-	bool known;            /* by its certificate, or nobody has to be */
+	bool known; /* client is allowed, by its certificate or because there is no client CA */
 };
 
-/* A request that comes in. */
+/* A request being received. */
 struct exchange {
-	struct caller caller; /* the first, for the row of those that arrive */
+	struct caller caller; /* must be first; for the list `arriving` */
 	struct str body;
 	uint64_t until_ms;
-	bool given_up; /* for want of room */
+	bool given_up; /* dropped to make room */
 };
 
 /* --- TLS --- */
 
-/* Called with the client's first words: what there is now counts for this connection. */
+/* Called with the ClientHello: the current certificate is used for this connection. */
 /* NOLINTNEXTLINE(readability-function-size): the library's signature */
 static int on_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
 			  int nauthorities, const gnutls_pk_algorithm_t *algorithms,
@@ -95,13 +95,13 @@ static int on_certificate(gnutls_session_t session, const gnutls_datum_t *author
 	return 0;
 }
 
-/* A limit that counts from now on. */
+/* Set a time limit that starts now. */
 static void allow_seconds(struct MHD_Connection *connection, unsigned seconds)
 {
 	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
 }
 
-/* Has the client shown a certificate of those who may ask? */
+/* True if the client presented a certificate signed by the client CA. */
 static bool is_known(gnutls_session_t session)
 {
 	static unsigned char client[] = GNUTLS_KP_TLS_WWW_CLIENT;
@@ -111,7 +111,8 @@ static bool is_known(gnutls_session_t session)
 	return gnutls_certificate_verify_peers(session, &purpose, 1, &status) == 0 && status == 0;
 }
 
-/* The client's last words of the handshake are taken. Who is not known stays a stranger, who is told so. */
+/* The client's last handshake message was received. A client that is not allowed stays in
+ * `strangers` and gets an error response. */
 static int on_finished(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
 		       const gnutls_datum_t *message)
 {
@@ -168,7 +169,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 static enum MHD_Result respond(const struct listener *listener, struct MHD_Connection *connection,
 			       int status, struct str *body)
 {
-	size_t len = body->len; /* str_detach() empties it */
+	size_t len = body->len; /* str_detach() sets it to 0 */
 	struct MHD_Response *response =
 		MHD_create_response_from_buffer(len, str_detach(body), MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result result;
@@ -200,7 +201,8 @@ static struct line *line_of(struct MHD_Connection *connection)
 	return info->socket_context;
 }
 
-/* A connection with a request is closed last when there are too many. False: the client may not ask. */
+/* Connections that have sent a request are closed last when there are too many. False: the
+ * client is not allowed. */
 static bool keep(struct listener *listener, struct MHD_Connection *connection)
 {
 	struct line *line = line_of(connection);
@@ -210,7 +212,7 @@ static bool keep(struct listener *listener, struct MHD_Connection *connection)
 	return line->known;
 }
 
-/* The head is there. What is not wanted is refused before its body is taken. */
+/* The headers have arrived. Unwanted requests are refused before their body is read. */
 static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *connection,
 			     const char *method, void **state)
 {
@@ -242,7 +244,8 @@ static void forget_body(struct listener *listener, struct exchange *exchange)
 	str_done(&exchange->body);
 }
 
-/* Ends those that have been coming in for longer than @exchange until @len bytes more fit; false: they do not. */
+/* Drop exchanges that are older than @exchange until @len more bytes fit; false: they do not
+ * fit. */
 static bool make_room(struct listener *listener, const struct exchange *exchange, size_t len)
 {
 	while (listener->bodies + len > LISTENER_BODIES_MAX) {
@@ -257,7 +260,7 @@ static bool make_room(struct listener *listener, const struct exchange *exchange
 	return true;
 }
 
-/* One more piece of the body; a refusal in the middle of it is the end of the connection. */
+/* Another piece of the body; a refusal here ends the connection. */
 static enum MHD_Result take(struct listener *listener, struct exchange *exchange, const char *data,
 			    size_t *len)
 {
@@ -306,9 +309,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 }
 
 /*
- * A body of megabytes is a tree of many more. The C library keeps what was freed of both, up to twice the
- * largest block that it has seen (mallopt(3), M_MMAP_THRESHOLD), and all below what is in use; so a few
- * such reviews would cost us their memory for good.
+ * A tree takes several times the memory of its body. glibc keeps freed memory of both, up to twice
+ * the largest block seen (mallopt(3), M_MMAP_THRESHOLD), and everything below the topmost used
+ * block, so a few large reviews would increase our memory use permanently.
  */
 static void give_back(size_t len)
 {
@@ -335,9 +338,9 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
 	give_back(len);
 }
 
-/* --- the whole --- */
+/* --- the module's functions --- */
 
-/* Takes @fd over, also on error. */
+/* Takes over @fd, also on error. */
 static int start_daemon(struct listener *listener, struct uv_loop_s *loop, int fd, struct err *err)
 {
 	struct MHD_Daemon *daemon = MHD_start_daemon(

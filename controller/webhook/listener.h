@@ -1,12 +1,13 @@
 /*
- * listener: HTTPS for the API server's admission reviews, on a libuv loop.
+ * listener: an HTTPS server for the API server's admission reviews, on a libuv loop.
  *
- * Owns its socket, its connections and the bodies that come in. TLS 1.2 and 1.3 with AEAD suites only.
- * All that a caller can make grow is bounded: connections, bodies, all bodies together, and the time that a
- * handshake and a request take to arrive. Whoever reaches the port can connect, and stay silent: of one
- * connection too many, the one without a handshake goes that is there the longest, and of those with one the
- * one that has asked for nothing the longest; so an API server is always let in. Of bodies that are too much
- * together, the one goes that has been coming in the longest: those of an API server are there at once.
+ * Owns its socket, its connections and the request bodies. TLS 1.2 and 1.3 with AEAD suites only.
+ * Everything a client can make grow is limited: connections, bodies, all bodies together, and the
+ * time for handshakes and requests. Anybody who reaches the port can connect and send nothing. If
+ * there are too many connections, the oldest one without a handshake is closed, or of those with a
+ * handshake the one without a request for the longest time; so an API server can always connect. If
+ * the bodies together are too large, the one that has been arriving the longest is dropped: an API
+ * server sends its body at once.
  */
 #pragma once
 
@@ -22,50 +23,50 @@ struct str;
 struct uv_loop_s;
 
 enum {
-	LISTENER_CONNECTIONS_MAX = 128, /* with those that are being ended          */
-	LISTENER_STRANGERS_MAX = 24,    /* without a handshake                      */
-	LISTENER_GUESTS_MAX = 80,       /* with one                                 */
-	LISTENER_HANDSHAKE_S = 2,       /* that one without a handshake is silent   */
+	LISTENER_CONNECTIONS_MAX = 128, /* including connections being closed */
+	LISTENER_STRANGERS_MAX = 24,    /* connections without a completed handshake */
+	LISTENER_GUESTS_MAX = 80,       /* connections with a completed handshake */
+	LISTENER_HANDSHAKE_S = 2,       /* time limit for the handshake */
 	LISTENER_BODY_MAX = 3 * 1024 * 1024,
-	LISTENER_BODIES_MAX = 16 * 1024 * 1024, /* of all requests that are coming in  */
-	LISTENER_ARRIVAL_S = 10,                /* a request has come in by then       */
-	LISTENER_IDLE_S =
-		120, /* longer than API servers keep a connection, so that they close it */
+	LISTENER_BODIES_MAX = 16 * 1024 * 1024, /* bytes, of all requests being received */
+	LISTENER_ARRIVAL_S = 10,                /* time limit for receiving a request */
+	LISTENER_IDLE_S = 120,                  /* API servers close idle connections earlier */
 };
 
-/* The versions and suites that are spoken, in GnuTLS's words. For tests: no suite of TLS 1.1 is taken, so that
- * a handshake does not show whether the version is. */
+/* The enabled versions and suites, as a GnuTLS priority string. For tests: the suites exclude
+ * TLS 1.1, so that a handshake alone does not show whether that version is enabled. */
 extern const char listener_priorities[];
 
-/* Answer a POST to @path with @body, which is terminated: HTTP's status, and JSON or text in @out. Must
- * not block. @verified: the client has shown a certificate of client_ca. */
+/* Answer a POST to @path with @body, which is NUL-terminated: returns the HTTP status, with JSON
+ * or text in @out. Must not block. @verified: the client has presented a certificate of
+ * client_ca. */
 typedef int listener_fn(void *arg, const char *path, bool verified, const char *body, size_t len,
 			struct str *out);
 
-/* Borrowed, but for the address. */
+/* Borrowed, except for the address. */
 struct listener_options {
 	struct clock *clock;
 	struct metrics *metrics; /* may be NULL */
 	const struct listen_address *address;
-	const char *
-		client_ca; /* PEM: who asks has a client certificate of one of these; NULL: anybody is answered */
+	const char *client_ca; /* PEM: CAs of allowed clients; NULL: any client is allowed */
 	listener_fn *answer;
 	void *arg;
 };
 
-/* Listen at once; handshakes fail until there is a certificate. Errors name the address; -EINVAL: client_ca is
- * none. */
+/* Listen at once; handshakes fail until there is a certificate. Errors name the address;
+ * -EINVAL: client_ca is not valid. */
 int listener_new(struct uv_loop_s *loop, const struct listener_options *options,
 		 struct listener **ret_listener, struct err *err);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct listener *listener_free(struct listener *listener);
 
-/* Handshakes from now on are made with this certificate (PEM, with what follows of its chain) and key;
- * connections that there are stay. On an error the previous one stays. */
+/* Use this certificate (PEM, with its chain) and key for new handshakes; existing connections
+ * stay. On error the previous one is kept. */
 int listener_use(struct listener *listener, const char *cert, const char *key, struct err *err);
 
-/* From now on an answer is the last one of its connection, so that callers go elsewhere before this ends:
- * what they send while a kept connection is being closed would be lost (RFC 9112, 9.6). */
+/* Close each connection after its next response, so that clients reconnect elsewhere before this
+ * replica ends: a request sent while a kept connection is being closed would be lost (RFC 9112,
+ * 9.6). */
 void listener_drain(struct listener *listener);
 
 unsigned listener_port(const struct listener *listener);

@@ -1,11 +1,11 @@
-/* tls_datum: a text as GnuTLS takes it. */
+/* tls_datum: a string as a GnuTLS datum. */
 #pragma once
 
 #include <string.h>
 
 #include <gnutls/gnutls.h>
 
-/* For calls that only read, though they take it without const. Borrowed. */
+/* For functions that only read it but take no const. Borrowed. */
 static inline gnutls_datum_t tls_datum(const char *text)
 {
 	union {

@@ -13,7 +13,7 @@
 #include "controller/webhook/certificate_set.h"
 #include "controller/webhook/listener.h"
 
-/* Of manifests/base/webhook.yaml. */
+/* As in manifests/base/webhook.yaml. */
 static const char service_name[] = "hostdev-webhook";
 
 struct webhook {
@@ -56,7 +56,7 @@ static void on_trusted(void *arg)
 	certificate_keeper_enqueue(webhook->keeper);
 }
 
-/* A set that is good for nothing changes nothing: what is served stays, and so does what is trusted. */
+/* An unusable set is ignored: serving certificate and trusted CAs stay as they are. */
 static void on_set(void *arg, const struct certificate_set *set, bool serves)
 {
 	struct webhook *webhook = arg;

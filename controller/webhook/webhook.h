@@ -1,7 +1,7 @@
 /*
- * webhook: the admission webhook as a whole: listener, certificate, trust and rules tied together.
+ * webhook: the complete admission webhook: listener, certificate, CA bundle and rules.
  *
- * Every replica serves; the one that leads keeps the Secret and the caBundle of the configurations.
+ * Every replica serves; the leader maintains the Secret and the configurations' caBundle.
  */
 #pragma once
 
@@ -18,17 +18,17 @@ struct metrics;
 struct uv_loop_s;
 struct webhook;
 
-/* Borrowed, but for the texts and the address. */
+/* Borrowed, except for the strings and the address. */
 struct webhook_options {
 	struct kube_client *client;
 	struct clock *clock;
 	struct metrics *metrics; /* may be NULL */
 	const struct listen_address *address;
-	const char *client_ca;  /* as listener.h has it */
-	const char *ns;         /* ours: of the Secret and of the Service */
-	struct json_strs hosts; /* what the webhook is called beside its Service's name */
+	const char *client_ca;  /* see listener.h */
+	const char *ns;         /* our namespace: of the Secret and the Service */
+	struct json_strs hosts; /* host names in addition to the Service's name */
 	const struct admission_rules *rules;
-	bool (*leads)(void *arg); /* asked before each write */
+	bool (*leads)(void *arg); /* checked before each write */
 	void *arg;
 };
 
@@ -38,10 +38,10 @@ int webhook_new(struct uv_loop_s *loop, const struct webhook_options *options,
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct webhook *webhook_free(struct webhook *webhook);
 
-/* We lead now: do what is to be done. */
+/* We lead now: enqueue the leader's work. */
 void webhook_lead(struct webhook *webhook);
 
-/* 0 once there is a certificate and the rules know enough; else < 0 with @err. For readyz. */
+/* 0 once there is a certificate and the rules have enough data; else < 0 with @err. For readyz. */
 int webhook_ready(struct webhook *webhook, struct err *err);
 
 /* As listener_drain(). */

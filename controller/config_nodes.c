@@ -15,15 +15,15 @@
 #include "kube/reconcile.h"
 #include "kube/store.h"
 
-enum { AGAIN_MS = 60 * 1000 }; /* for a node that is there, but not in the cache yet */
+enum { AGAIN_MS = 60 * 1000 }; /* retry for a node that exists but is not in the cache yet */
 
 struct config_nodes {
 	struct config_nodes_deps deps;
-	struct api_kind kind;        /* of Nodes                                       */
-	struct reconcile *reconcile; /* of listed Nodes, by name, one at a time        */
-	struct kube_call *call;      /* the removal under way; NULL: none              */
-	char *name;                  /* of its node; of the last one if none           */
-	char *removed_at; /* the version of the HostDeviceConfig at that; NULL: it has failed */
+	struct api_kind kind;        /* for reading Nodes */
+	struct reconcile *reconcile; /* by name of the listed node, one at a time */
+	struct kube_call *call;      /* the removal in flight; NULL: none */
+	char *name;                  /* node of that removal, or of the last one */
+	char *removed_at;            /* resourceVersion after that removal; NULL: it failed */
 };
 
 static const struct entry *config_of(const struct config_nodes *nodes)
@@ -42,7 +42,7 @@ static const struct hostdeviceconfig_nodes *listed(const struct config_nodes *no
 	return config ? &config->status.nodes : NULL;
 }
 
-/* Has the item of @name been removed, and does the cache not show that yet? */
+/* True if the item of @name was removed but the cache does not show that yet. */
 static bool is_removed(const struct config_nodes *nodes, const char *name)
 {
 	const struct entry *entry = config_of(nodes);
@@ -51,7 +51,7 @@ static bool is_removed(const struct config_nodes *nodes, const char *name)
 	       strcmp(nodes->removed_at, entry->version) == 0;
 }
 
-/* --- as struct reconcile_spec has them --------------------------------------------------- */
+/* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
 
 static bool leads(void *arg)
 {
@@ -102,7 +102,8 @@ static void on_removed(void *arg, int result, const struct kube_response *respon
 	reconcile_acted(nodes->reconcile, nodes->name);
 }
 
-/* In the name of the node's own agent, whose fields these are: nobody else's are touched. */
+/* Uses the field manager of the node's agent, which owns these fields, so other fields are not
+ * touched. */
 static bool remove_item(void *arg, const struct reconcile_view *view,
 			const struct decision *decision)
 {
@@ -127,7 +128,7 @@ static bool remove_item(void *arg, const struct reconcile_view *view,
 	return true;
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the module's functions ---------------------------------------------------------------- */
 
 void config_nodes_on_change(struct config_nodes *nodes, const char *name)
 {

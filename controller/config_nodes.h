@@ -1,9 +1,9 @@
 /*
- * config_nodes: what deleted nodes have left in the status of the HostDeviceConfig.
+ * config_nodes: removes the items of deleted nodes from the status of the HostDeviceConfig.
  *
- * A node's agent writes its own item of status.nodes, and takes it away; that of a node which is
- * deleted has nobody. Before the item of a listed node goes that the cache does not have, the API
- * server is asked for the Node.
+ * A node's agent writes and removes its own item of status.nodes; after the node is deleted, nobody
+ * removes it. If a listed node is not in the cache, the API server is asked for the Node before its
+ * item is removed.
  */
 #pragma once
 
@@ -15,14 +15,14 @@ struct informer;
 struct kube_client;
 struct metrics;
 
-/* Borrowed, all of it outlives it. */
+/* All borrowed; must outlive the object. */
 struct config_nodes_deps {
 	struct kube_client *client;
 	struct clock *clock;
-	struct metrics *metrics;        /* may be NULL             */
-	const struct informer *nodes;   /* of the kind VIEW_NODE   */
-	const struct informer *configs; /* of the kind VIEW_CONFIG */
-	bool (*leads)(void *arg);       /* asked before each write */
+	struct metrics *metrics;        /* may be NULL */
+	const struct informer *nodes;   /* of kind VIEW_NODE */
+	const struct informer *configs; /* of kind VIEW_CONFIG */
+	bool (*leads)(void *arg);       /* checked before each write */
 	void *arg;
 };
 
@@ -30,7 +30,7 @@ struct config_nodes *config_nodes_new(const struct config_nodes_deps *deps);
 /* Takes NULL, returns NULL. */
 struct config_nodes *config_nodes_free(struct config_nodes *nodes);
 
-/* The HostDeviceConfig has changed, or this replica leads now: run all nodes that are listed. */
+/* Enqueue all listed nodes: the HostDeviceConfig has changed, or this replica leads now. */
 void config_nodes_enqueue_all(struct config_nodes *nodes);
 /* The Node @name has changed. */
 void config_nodes_on_change(struct config_nodes *nodes, const char *name);

@@ -23,11 +23,10 @@ struct gate {
 	struct leader *leader;
 	struct clock *clock;
 	struct events *events;
-	struct events
-		*doubts; /* budgets and a queue of their own: nobody is to use up the others' */
+	struct events *doubts; /* with its own rate limits and queue, to protect the others */
 	struct admission *admission;
 	struct webhook *webhook;
-	struct clock_timer *timer; /* of the end */
+	struct clock_timer *timer; /* ends the drain */
 	void (*drained)(void *arg);
 	void *arg;
 };
@@ -60,7 +59,7 @@ static int check_ready(void *arg, struct err *err)
 	return webhook_ready(gate->webhook, err);
 }
 
-/* NULL without one; the caller frees. */
+/* NULL if not set; the caller frees it. */
 static int read_client_ca(const struct gate_options *options, char **ret_pem, struct err *err)
 {
 	int r;

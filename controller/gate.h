@@ -1,7 +1,7 @@
 /*
- * gate: the admission webhook of this replica, with what its rules are to know.
+ * gate: this replica's admission webhook with the rules and data that it needs.
  *
- * Owns the webhook and its rules. With no address to listen on there is neither.
+ * Owns the webhook and its rules. Without an address to listen on there is neither.
  */
 #pragma once
 
@@ -15,26 +15,26 @@ struct leader;
 struct program;
 struct views;
 
-/* Long enough for API servers to ask once more on the connections that they keep. */
+/* Long enough for each API server to send another request on the connections it keeps. */
 enum { GATE_DRAIN_MS = 4000 };
 
 struct gate_options {
 	const char *listen; /* "ADDRESS:PORT", or "off" */
 	const char *ns;
-	const struct option_list *hosts; /* what the webhook is called beside its Service's name */
+	const struct option_list *hosts; /* host names in addition to the Service's */
 	const char *pod_name;            /* of this replica */
-	bool refuse_pinned;              /* as admission_options has it */
-	const char *client_ca; /* file of the CAs of those who may ask; NULL or "": anybody may */
+	bool refuse_pinned;              /* see admission_options */
+	const char *client_ca; /* file with the CAs of allowed clients; NULL or "": any client */
 };
 
-/* Is there an address to listen on? */
+/* True if there is an address to listen on. */
 bool gate_opens(const struct gate_options *options);
 
-/* All is borrowed; @views as admission_new() has them. Errors name the setting. */
+/* Everything is borrowed; @views is as for admission_new(). Errors name the setting. */
 int gate_new(struct program *program, struct leader *leader, struct views *views,
 	     const struct gate_options *options, struct gate **ret_gate, struct err *err);
-/* Answer for GATE_DRAIN_MS more, each time as the last answer of a connection, and then call @done, once; if @gate is
- * NULL, before this returns. */
+/* Answer requests for another GATE_DRAIN_MS, closing each connection after its response, then
+ * call @done once; if @gate is NULL, @done is called before this returns. */
 void gate_drain(struct gate *gate, void (*done)(void *arg), void *arg);
 
 /* Takes NULL, returns NULL. */

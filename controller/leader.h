@@ -1,7 +1,8 @@
 /*
- * leader: the replica's part in the election, and what the leader does while it leads.
+ * leader: this replica's leader election, and the callbacks of the parts that run only in the
+ * leader.
  *
- * Owns the election; the work of the leader hangs on here.
+ * Owns the election.
  */
 #pragma once
 
@@ -14,10 +15,10 @@ struct uv_loop_s;
 
 enum { LEADER_WORK_MAX = 8 };
 
-/* What a leader does beside. Either function may be NULL. */
+/* Callbacks of a part; either may be NULL. */
 struct leader_work {
-	void (*started)(void *arg); /* we lead           */
-	void (*stopped)(void *arg); /* we do so no more  */
+	void (*started)(void *arg); /* we lead now */
+	void (*stopped)(void *arg); /* we no longer lead */
 	void *arg;
 };
 
@@ -26,20 +27,22 @@ struct leader_options {
 	const char *identity;
 };
 
-/* Starts to compete at once. All is borrowed, the options' texts are copied. */
+/* Takes part in the election at once. Everything is borrowed; the options' strings are copied. */
 struct leader *leader_new(struct uv_loop_s *loop, struct kube_client *client,
 			  const struct leader_options *options, struct metrics *metrics);
 /* Takes NULL, returns NULL. */
 struct leader *leader_free(struct leader *leader);
 
-/* Copied. Before the loop runs, so that nothing is missed. */
+/* Copied. Must be called before the loop runs. */
 void leader_add_work(struct leader *leader, const struct leader_work *work);
 
-/* Ask before each write: also right after the process was stopped for a while. */
+/* Check before each write. Correct even right after the process was suspended. */
 bool leader_leads(const struct leader *leader);
 
-/* Give the Lease back, so that another replica leads within seconds; @done when that has ended. */
+/* Release the Lease, so that another replica leads within seconds; @done is called when that has
+ * ended. */
 void leader_resign(struct leader *leader, void (*done)(void *arg), void *arg);
 
-/* Ready: somebody leads, so the API server answers and the Lease may be read. */
+/* For readiness: true once any replica leads, which shows that the API server answers and the
+ * Lease is readable. */
 bool leader_known(const struct leader *leader);

@@ -1,4 +1,4 @@
-/* hostdev-controller: the command line; what it does is in leader, upkeep and gate, and in uninstall. */
+/* hostdev-controller: the command line. The work is done in leader, upkeep, gate and uninstall. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static void on_resigned(void *arg)
 	gate_drain(replica->gate, on_drained, replica);
 }
 
-/* SIGTERM: hand over first, have API servers go elsewhere, then end. */
+/* SIGTERM: release the Lease, drain the webhook, then exit. */
 static void on_signal(void *arg)
 {
 	struct replica *replica = arg;
@@ -91,7 +91,7 @@ static int run(const struct settings *s)
 	return status;
 }
 
-/* One clear line and the status of a wrong call. */
+/* Print one line and return the exit status for wrong usage. */
 static int misused(const struct options_prose *prose, const char *message)
 {
 	(void)fprintf(stderr, "%s: %s\n", prose->program, message);
@@ -111,9 +111,9 @@ static int uninstall(const struct settings *s)
 	return status;
 }
 
-/* A command: its options, and what to do with them. */
+/* A command, its options and its function. */
 static const struct command {
-	const char *word; /* NULL: no word */
+	const char *word; /* NULL: the default command */
 	const struct option_row *(*rows)(size_t *ret_len);
 	const struct options_prose *prose;
 	int (*run)(const struct settings *s);

@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* By enum kubevirt_mode. */
+/* indexed by enum kubevirt_mode */
 static const char *const kubevirt_modes[] = { "follow", "create", "off", NULL };
 
-/* By enum pinned_pods. */
+/* indexed by enum pinned_pods */
 static const char *const pinned_pods[] = { "warn", "refuse", NULL };
 
 /* clang-format off */

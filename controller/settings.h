@@ -1,16 +1,17 @@
-/* settings: what hostdev-controller can be told, by flags, environment or file. */
+/* settings: hostdev-controller's settings, from flags, environment or file. */
 #pragma once
 
 #include "base/options.h"
 #include "kube/program.h"
 
-/* What the webhook does about pods that name a node which does not offer what they ask for. */
+/* What the webhook does with pods whose spec.nodeName is a node that does not offer the
+ * requested resource. */
 enum pinned_pods { PINNED_PODS_WARN, PINNED_PODS_REFUSE };
 
 struct settings {
 	struct program_settings common;
 	char *pod_name; /* this replica's identity in the election */
-	char *ns;       /* of the Lease, and of the webhook        */
+	char *ns;       /* namespace of the Lease and the webhook */
 	char *webhook_listen;
 	char *webhook_client_ca; /* a file */
 	int pinned_pods;         /* enum pinned_pods */
@@ -18,7 +19,7 @@ struct settings {
 	uint64_t node_gone_after_ms;
 	int kubevirt;                     /* enum kubevirt_mode */
 	uint64_t timeout_ms;              /* of uninstall; 0: none */
-	struct option_list webhook_hosts; /* beside its Service's name */
+	struct option_list webhook_hosts; /* in addition to the Service's name */
 };
 
 const struct option_row *settings_rows(size_t *ret_len);
@@ -27,5 +28,5 @@ extern const struct options_prose settings_prose;
 const struct option_row *settings_uninstall_rows(size_t *ret_len);
 extern const struct options_prose settings_uninstall_prose;
 
-/* Fill what is still unset from the machine. Errors name the setting. */
+/* Fill unset settings from the machine. Errors name the setting. */
 int settings_complete(struct settings *s, struct err *err);

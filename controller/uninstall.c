@@ -24,9 +24,9 @@
 
 enum {
 	LOOK_MS = 1000,
-	REMIND_MS = 30 * 1000,   /* say again what is waited for, though it is the same */
-	KUBEVIRT_MS = 15 * 1000, /* for entries of KubeVirts to go */
-	RUNS_AT_A_TIME = 8,      /* of one kind */
+	REMIND_MS = 30 * 1000,   /* repeat an unchanged progress line */
+	KUBEVIRT_MS = 15 * 1000, /* time limit for removing the entries in KubeVirts */
+	RUNS_AT_A_TIME = 8,      /* per kind */
 };
 
 /* The claims of one kind. */
@@ -46,13 +46,13 @@ struct uninstall {
 	struct claims pci;
 	struct claims usb;
 	struct withdraw *withdraw;
-	uint64_t free_ms; /* since when nothing is claimed; 0: something is */
+	uint64_t free_ms; /* since when there are no claims; 0: there are some */
 	uint64_t timeout_ms;
 	uint64_t began_ms;
 	uint64_t told_ms;
-	char *told; /* the line that was said last */
+	char *told; /* the last progress line */
 	bool synced;
-	bool started; /* the HostDeviceConfig is deleted */
+	bool started; /* the HostDeviceConfig was deleted */
 	int status;
 };
 
@@ -70,7 +70,7 @@ static void end_with(struct uninstall *un, int status)
 
 /* --- one claim ---------------------------------------------------------------------------------- */
 
-/* A node that nobody knows the name of is not known to be gone. */
+/* If the name of the node is not known, it cannot be known to be gone. */
 static bool node_is_gone(const struct uninstall *un, const char *node)
 {
 	return node[0] && !store_get(un->stores[VIEW_NODE], node);
@@ -121,9 +121,10 @@ static void open_claims(struct uninstall *un, struct claims *claims, enum view_k
 	});
 }
 
-/* --- all of them -------------------------------------------------------------------------------- */
+/* --- all claims
+ * ----------------------------------------------------------------------------------- */
 
-/* Ours is off it, so all that are left are others'. */
+/* Our finalizer is removed, so all remaining ones are others'. */
 static bool add_others(const struct view *view, struct str *line)
 {
 	const char *finalizers = view_text(view, VIEW_TEXT_FINALIZERS);
@@ -160,7 +161,7 @@ static void add_line(struct uninstall *un, enum view_kind kind, const struct ent
 	add_why(un, view, node, line);
 }
 
-/* Run each claim of a kind; how many there are, after @before others. */
+/* Enqueue each claim of a kind; returns @before plus their number. */
 static size_t run_claims(struct uninstall *un, const struct claims *claims, size_t before,
 			 struct str *line)
 {
@@ -193,7 +194,8 @@ static void tell(struct uninstall *un, size_t len, struct str *list)
 	un->told_ms = now_ms;
 }
 
-/* True once no KubeVirt has an entry of ours, or when it is of no use to wait any longer, which is said. */
+/* True once no KubeVirt has an entry of ours, or if waiting longer would not help, which is
+ * printed. */
 static bool is_withdrawn(const struct uninstall *un)
 {
 	auto_free char *line = NULL;
@@ -252,7 +254,8 @@ static void on_timer(void *arg)
 	clock_timer_start(un->clock, un->timer, LOOK_MS);
 }
 
-/* --- the beginning and the end ------------------------------------------------------------------ */
+/* --- start and end
+ * -------------------------------------------------------------------------------- */
 
 static void on_config_gone(void *arg, int result, const struct kube_response *response,
 			   const struct err *err)

@@ -1,9 +1,9 @@
 /*
- * uninstall: gives back everything that is lent: deletes the HostDeviceConfig and all claims, and waits
- * until the agents have carried that out. Takes our finalizers off claims whose node is gone.
+ * uninstall: releases all devices: deletes the HostDeviceConfig and all claims, and waits until the
+ * agents have finished. Removes our finalizer from claims whose node is gone.
  *
- * The agents must still run: who else could bind a device to its driver? Says on standard output what it
- * waits for.
+ * The agents must still run, because only they can bind devices back to their drivers. Prints what
+ * it waits for on standard output.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 
 struct program;
 
-enum { UNINSTALL_LISTED = 8 }; /* claims that are named in one line */
+enum { UNINSTALL_LISTED = 8 }; /* claims listed in one line */
 
-/* Runs the loop. The status to end with: 0 when nothing is lent any more, 1 when @timeout_ms was over first
- * (0: never), or when it was interrupted. */
+/* Runs the loop and returns the exit status: 0 when all devices are released, 1 if @timeout_ms
+ * (0: none) has passed or it was interrupted. */
 int uninstall_run(struct program *program, uint64_t timeout_ms);

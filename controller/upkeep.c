@@ -26,7 +26,7 @@ struct upkeep {
 	struct pools *pools;
 	struct nodes *nodes;
 	enum kubevirt_mode kubevirt_mode;
-	struct kubevirt_upkeep *kubevirt; /* NULL: another leads, or it is off */
+	struct kubevirt_upkeep *kubevirt; /* NULL: another replica leads, or it is off */
 	bool synced;
 };
 

@@ -1,8 +1,9 @@
 /*
- * upkeep: what the leader keeps up in the cluster: the DevicePools, what claims say of nodes that are not
- * well, that nothing is left of nodes that are gone, and what KubeVirt is to know of devices.
+ * upkeep: the leader's work in the cluster: DevicePools, conditions of claims on failed nodes,
+ * cleanup after deleted nodes, and KubeVirt's objects.
  *
- * Every replica watches; who leads writes. Owns the views of the cluster, into which the gate looks too.
+ * Every replica watches; only the leader writes. Owns the views of the cluster, which the gate
+ * reads as well.
  */
 #pragma once
 
@@ -17,14 +18,14 @@ struct upkeep;
 struct views;
 
 struct upkeep_options {
-	const char *ns;     /* of the agents' pods                                    */
-	const char *agents; /* label selector of the agents' pods; "none": they are no pods */
-	uint64_t gone_ms;   /* a node that is missing for so long is gone for good    */
-	bool machines;      /* watch virtual machines, too, also with KUBEVIRT_OFF    */
+	const char *ns;     /* namespace of the agents' pods */
+	const char *agents; /* their label selector; "none": they do not run as pods */
+	uint64_t gone_ms;   /* a node missing for this long is considered deleted */
+	bool machines;      /* watch virtual machines even with KUBEVIRT_OFF */
 	enum kubevirt_mode kubevirt;
 };
 
-/* All is borrowed. Before the loop runs. */
+/* Everything is borrowed. Must be called before the loop runs. */
 struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 			  const struct upkeep_options *options);
 /* Valid as long as the upkeep. */

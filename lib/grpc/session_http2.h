@@ -18,17 +18,16 @@ struct grpc_session {
 	void (*on_output)(void *arg);
 	void *output_arg;
 	struct grpc_stream *streams;
-	size_t unfinished;    /* bytes of incomplete messages */
-	uint64_t now_ms;      /* time of the current or last feed or tick */
-	uint64_t heard_ms;    /* time of the last feed */
-	uint64_t hello_by_ms; /* deadline for the peer's first SETTINGS; UINT64_MAX: it arrived */
-	uint64_t
-		pong_by_ms; /* deadline for the keepalive PING's answer; UINT64_MAX: no PING sent */
-	uint64_t idle_look_ms;          /* next check whether there are calls; UINT64_MAX: never */
-	bool idle;                      /* no calls since the last check */
-	bool sent_away;                 /* GOAWAY was sent because of that */
-	size_t barren;                  /* consecutive DATA frames without data */
-	bool gone;                      /* the connection is gone */
+	size_t unfinished;     /* bytes of incomplete messages */
+	uint64_t now_ms;       /* time of the current or last feed or tick */
+	uint64_t heard_ms;     /* time of the last feed */
+	uint64_t hello_by_ms;  /* deadline for the peer's first SETTINGS; UINT64_MAX: it arrived */
+	uint64_t pong_by_ms;   /* the PING's answer is due; UINT64_MAX: none sent */
+	uint64_t idle_look_ms; /* next check whether there are calls; UINT64_MAX: never */
+	bool idle;             /* no calls since the last check */
+	bool sent_away;        /* GOAWAY was sent because of that */
+	size_t barren;         /* consecutive DATA frames without data */
+	bool gone;             /* the connection is gone */
 	char trouble[GRPC_TROUBLE_MAX]; /* nghttp2's last error message */
 };
 

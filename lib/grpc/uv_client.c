@@ -19,8 +19,7 @@ struct grpc_uv_client {
 	uv_loop_t *loop;
 	char *path;
 	struct grpc_limits limits;
-	struct connection
-		*connections; /* the first may take calls; the others only finish theirs */
+	struct connection *connections; /* only the first takes new calls */
 };
 
 static void connection_forget(struct connection *c)

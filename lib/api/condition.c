@@ -27,7 +27,7 @@ static const char *const truth_text[] = {
 	[API_TRUE] = "True",
 };
 
-static struct api_condition *find(const struct api_conditions *list, const char *type)
+static struct api_condition *find_condition(const struct api_conditions *list, const char *type)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		if (list->items[i].type && strcmp(list->items[i].type, type) == 0)
@@ -38,12 +38,12 @@ static struct api_condition *find(const struct api_conditions *list, const char 
 
 const struct api_condition *api_conditions_find(const struct api_conditions *list, const char *type)
 {
-	return find(list, type);
+	return find_condition(list, type);
 }
 
 enum api_truth api_conditions_status(const struct api_conditions *list, const char *type)
 {
-	const struct api_condition *condition = find(list, type);
+	const struct api_condition *condition = find_condition(list, type);
 
 	if (!condition || !condition->status)
 		return API_UNKNOWN;
@@ -70,7 +70,7 @@ static bool replace(char **member, const char *text)
 bool api_conditions_set(struct api_conditions *list, const struct api_condition_value *value,
 			int64_t now_wall_ms)
 {
-	struct api_condition *condition = find(list, value->type);
+	struct api_condition *condition = find_condition(list, value->type);
 	auto_str struct str message = STR_INIT;
 	bool changed;
 	char now[TIMEFMT_MAX];
@@ -96,7 +96,7 @@ bool api_conditions_set(struct api_conditions *list, const struct api_condition_
 
 bool api_conditions_remove(struct api_conditions *list, const char *type)
 {
-	struct api_condition *condition = find(list, type);
+	struct api_condition *condition = find_condition(list, type);
 
 	if (!condition)
 		return false;

@@ -20,7 +20,7 @@ static bool is_lendable(const char *name)
 }
 
 /* The override annotation; NULL if there is none, or it is not an allowed name. */
-static const char * override(const struct api_meta *meta)
+static const char *lendable_override(const struct api_meta *meta)
 {
 	const char *name = annotation(meta);
 
@@ -43,7 +43,7 @@ const char *resource_lent_reason(const char *refused)
 }
 
 /* "<vendor>.com/<name of the PCIDevice>" */
-static char *alone(const struct pcidevice *device)
+static char *own_resource(const struct pcidevice *device)
 {
 	const char *pool = device->status.resource_name;
 	auto_free char *part = names_label_value(device->meta.name);
@@ -54,11 +54,11 @@ static char *alone(const struct pcidevice *device)
 char *resource_lent(const struct pcidevice *device, const struct api_meta *seen,
 		    const struct pcideviceclaim *claim)
 {
-	const char *name = override(seen);
+	const char *name = lendable_override(seen);
 
 	if (!name && claim)
-		name = override(&claim->meta);
+		name = lendable_override(&claim->meta);
 	if (!name && claim && claim->spec.disable_resource_pooling && device->status.resource_name)
-		return alone(device);
+		return own_resource(device);
 	return xstrdup_or_null(name ? name : device->status.resource_name);
 }

@@ -23,7 +23,7 @@ static bool is_plain(char c)
 	       (c != '\0' && strchr("._:+-", c));
 }
 
-static struct value find(const char *text, const char *key)
+static struct value find_value(const char *text, const char *key)
 {
 	size_t key_len = strlen(key);
 
@@ -61,10 +61,10 @@ void device_identity_add(struct str *out, const char *key, const char *value)
 void device_identity_merge(struct str *out, const char *known, const char *seen)
 {
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		struct value value = find(known, keys[i]);
+		struct value value = find_value(known, keys[i]);
 
 		if (!value.text)
-			value = find(seen, keys[i]);
+			value = find_value(seen, keys[i]);
 		append(out, keys[i], &value);
 	}
 }
@@ -85,8 +85,8 @@ enum device_identity_match device_identity_compare(const char *left, const char 
 	enum device_identity_match match = DEVICE_IDENTITY_UNKNOWN;
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		struct value a = find(left, keys[i]);
-		struct value b = find(right, keys[i]);
+		struct value a = find_value(left, keys[i]);
+		struct value b = find_value(right, keys[i]);
 
 		if (!a.text || !b.text)
 			continue;

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 
 /* Every failing call ends here: the position moves to the end of the text. */
-static bool fail(struct json_read *r)
+static bool read_fail(struct json_read *r)
 {
 	r->failed = true;
 	r->at = r->end;
@@ -24,17 +24,17 @@ static bool is_digit(char c)
 }
 
 /* Skip blanks and return the next byte, '\0' at the end. */
-static char next(struct json_read *r)
+static char next_char(struct json_read *r)
 {
 	while (r->at < r->end && is_space(*r->at))
 		r->at++;
 	return r->at < r->end ? *r->at : '\0';
 }
 
-static bool take(struct json_read *r, char c)
+static bool take_char(struct json_read *r, char c)
 {
 	if (r->at == r->end || *r->at != c)
-		return fail(r);
+		return read_fail(r);
 	r->at++;
 	return true;
 }
@@ -46,13 +46,13 @@ struct json_read json_read_start(const char *text, size_t len)
 
 char json_read_peek(struct json_read *r)
 {
-	return next(r);
+	return next_char(r);
 }
 
 bool json_read_open(struct json_read *r, char bracket)
 {
-	if (next(r) != bracket || r->depth == JSON_READ_DEPTH)
-		return fail(r);
+	if (next_char(r) != bracket || r->depth == JSON_READ_DEPTH)
+		return read_fail(r);
 	r->at++;
 	r->depth++;
 	r->first = true;
@@ -60,12 +60,12 @@ bool json_read_open(struct json_read *r, char bracket)
 }
 
 /* True if another member or element follows; skips the comma or the closing bracket. */
-static bool follows(struct json_read *r, char bracket)
+static bool has_next(struct json_read *r, char bracket)
 {
-	char c = next(r);
+	char c = next_char(r);
 
 	if (r->depth == 0)
-		return fail(r);
+		return read_fail(r);
 	if (c == bracket) {
 		r->at++;
 		r->depth--;
@@ -74,7 +74,7 @@ static bool follows(struct json_read *r, char bracket)
 	}
 	if (!r->first) {
 		if (c != ',')
-			return fail(r);
+			return read_fail(r);
 		r->at++;
 	}
 	r->first = false;
@@ -95,10 +95,10 @@ bool json_read_member(struct json_read *r, struct json_text *ret_key)
 {
 	struct json_text key;
 
-	if (!follows(r, '}') || !read_key(r, &key))
+	if (!has_next(r, '}') || !read_key(r, &key))
 		return false;
-	if (next(r) != ':')
-		return fail(r);
+	if (next_char(r) != ':')
+		return read_fail(r);
 	r->at++;
 	*ret_key = key;
 	return true;
@@ -106,9 +106,9 @@ bool json_read_member(struct json_read *r, struct json_text *ret_key)
 
 bool json_read_item(struct json_read *r)
 {
-	if (!follows(r, ']'))
+	if (!has_next(r, ']'))
 		return false;
-	return json_read_peek(r) != '\0' || fail(r);
+	return json_read_peek(r) != '\0' || read_fail(r);
 }
 
 /* The value of four hex digits; -1 if there are none. */
@@ -132,112 +132,112 @@ static int hex4(struct json_read *r)
 }
 
 /* Skip the code point after "\u"; false for half of a surrogate pair. */
-static bool pass_unicode(struct json_read *r)
+static bool skip_unicode(struct json_read *r)
 {
 	int unit = hex4(r);
 
 	if (unit < 0 || (unit == 0 && r->in_key) || (unit >= 0xdc00 && unit <= 0xdfff))
-		return fail(r);
+		return read_fail(r);
 	if (unit < 0xd800 || unit > 0xdbff)
 		return true;
-	if (!take(r, '\\') || !take(r, 'u'))
+	if (!take_char(r, '\\') || !take_char(r, 'u'))
 		return false;
 	unit = hex4(r);
-	return (unit >= 0xdc00 && unit <= 0xdfff) || fail(r);
+	return (unit >= 0xdc00 && unit <= 0xdfff) || read_fail(r);
 }
 
-static bool pass_escape(struct json_read *r)
+static bool skip_escape(struct json_read *r)
 {
 	char c;
 
 	r->at++;
 	if (r->at == r->end)
-		return fail(r);
+		return read_fail(r);
 	c = *r->at++;
 	if (c == 'u')
-		return pass_unicode(r);
-	return (c != '\0' && strchr("\"\\/bfnrt", c)) || fail(r);
+		return skip_unicode(r);
+	return (c != '\0' && strchr("\"\\/bfnrt", c)) || read_fail(r);
 }
 
-static bool pass_other(struct json_read *r)
+static bool skip_other(struct json_read *r)
 {
 	size_t n;
 
 	if (*r->at == '\\')
-		return pass_escape(r);
+		return skip_escape(r);
 	n = (unsigned char)*r->at < 0x20 ? 0 : utf8_sequence(r->at, (size_t)(r->end - r->at));
 	r->at += n;
-	return n > 0 || fail(r);
+	return n > 0 || read_fail(r);
 }
 
 bool json_read_string(struct json_read *r, struct json_text *ret_string)
 {
 	const char *start;
 
-	if (next(r) != '"')
-		return fail(r);
+	if (next_char(r) != '"')
+		return read_fail(r);
 	start = ++r->at;
 	while (r->at < r->end && *r->at != '"') {
 		unsigned char c = (unsigned char)*r->at;
 
 		if (c >= 0x20 && c < 0x80 && c != '\\')
 			r->at++;
-		else if (!pass_other(r))
+		else if (!skip_other(r))
 			return false;
 	}
 	if (r->at == r->end)
-		return fail(r);
+		return read_fail(r);
 	*ret_string = (struct json_text){ .text = start, .len = (size_t)(r->at - start) };
 	r->at++;
 	return true;
 }
 
 /* @fit: the number of digits that always fit into the reader's integer type. */
-static bool pass_digits(struct json_read *r, ptrdiff_t fit)
+static bool skip_digits(struct json_read *r, ptrdiff_t fit)
 {
 	const char *start = r->at;
 
 	while (r->at < r->end && is_digit(*r->at))
 		r->at++;
 	r->large_number |= r->at - start > fit;
-	return r->at > start || fail(r);
+	return r->at > start || read_fail(r);
 }
 
-static bool pass_number(struct json_read *r)
+static bool skip_number(struct json_read *r)
 {
 	const char *digits;
 
 	if (*r->at == '-')
 		r->at++;
 	digits = r->at;
-	if (!pass_digits(r, 18) || (*digits == '0' && r->at - digits > 1))
-		return fail(r);
+	if (!skip_digits(r, 18) || (*digits == '0' && r->at - digits > 1))
+		return read_fail(r);
 	if (r->at < r->end && *r->at == '.') {
 		r->at++;
-		if (!pass_digits(r, PTRDIFF_MAX))
+		if (!skip_digits(r, PTRDIFF_MAX))
 			return false;
 	}
 	if (r->at < r->end && (*r->at | 0x20) == 'e') {
 		r->at++;
 		if (r->at < r->end && (*r->at == '+' || *r->at == '-'))
 			r->at++;
-		return pass_digits(r, 2);
+		return skip_digits(r, 2);
 	}
 	return true;
 }
 
-static bool pass_word(struct json_read *r, const char *word)
+static bool skip_word(struct json_read *r, const char *word)
 {
 	size_t len = strlen(word);
 
 	if ((size_t)(r->end - r->at) < len || memcmp(r->at, word, len) != 0)
-		return fail(r);
+		return read_fail(r);
 	r->at += len;
 	return true;
 }
 
 /* Skip a value that is not an object or array. */
-static bool pass_scalar(struct json_read *r, char c)
+static bool skip_scalar(struct json_read *r, char c)
 {
 	struct json_text ignored;
 
@@ -245,19 +245,19 @@ static bool pass_scalar(struct json_read *r, char c)
 	case '"':
 		return json_read_string(r, &ignored);
 	case 't':
-		return pass_word(r, "true");
+		return skip_word(r, "true");
 	case 'f':
-		return pass_word(r, "false");
+		return skip_word(r, "false");
 	case 'n':
-		return pass_word(r, "null");
+		return skip_word(r, "null");
 	default:
-		return is_digit(c) || c == '-' ? pass_number(r) : fail(r);
+		return is_digit(c) || c == '-' ? skip_number(r) : read_fail(r);
 	}
 }
 
 /* Move to the next value inside the object or array (one bit of @objects per level tells which);
  * leave it at its end. */
-static bool pass_step(struct json_read *r, bool in_object)
+static bool skip_step(struct json_read *r, bool in_object)
 {
 	struct json_text key;
 
@@ -265,22 +265,22 @@ static bool pass_step(struct json_read *r, bool in_object)
 }
 
 /* Without recursion, because the nesting depth comes from outside. */
-static bool pass_nested(struct json_read *r)
+static bool skip_nested(struct json_read *r)
 {
 	bool objects[JSON_READ_DEPTH + 1];
 	unsigned base = r->depth;
 
 	do {
-		char c = next(r);
+		char c = next_char(r);
 
 		if (c == '{' || c == '[') {
 			if (!json_read_open(r, c))
 				return false;
 			objects[r->depth] = c == '{';
-		} else if (!pass_scalar(r, c)) {
+		} else if (!skip_scalar(r, c)) {
 			return false;
 		}
-		while (r->depth > base && !pass_step(r, objects[r->depth])) {
+		while (r->depth > base && !skip_step(r, objects[r->depth])) {
 			if (r->failed)
 				return false;
 		}
@@ -290,9 +290,9 @@ static bool pass_nested(struct json_read *r)
 
 bool json_read_value(struct json_read *r, struct json_text *ret_value)
 {
-	char c = next(r);
+	char c = next_char(r);
 	const char *start = r->at;
-	bool ok = c == '{' || c == '[' ? pass_nested(r) : pass_scalar(r, c);
+	bool ok = c == '{' || c == '[' ? skip_nested(r) : skip_scalar(r, c);
 
 	if (ok && ret_value)
 		*ret_value = (struct json_text){ .text = start, .len = (size_t)(r->at - start) };
@@ -301,7 +301,7 @@ bool json_read_value(struct json_read *r, struct json_text *ret_value)
 
 bool json_read_end(struct json_read *r)
 {
-	next(r);
+	next_char(r);
 	return !r->failed && r->depth == 0 && r->at == r->end;
 }
 

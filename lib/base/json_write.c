@@ -46,7 +46,7 @@ static void add_quoted(struct str *out, const char *text)
 	str_add_char(out, '"');
 }
 
-static void begin(struct str *out, const char *key)
+static void value_begin(struct str *out, const char *key)
 {
 	if (out->len > 0 && !strchr("{[\n", out->buf[out->len - 1]))
 		str_add_char(out, ',');
@@ -58,7 +58,7 @@ static void begin(struct str *out, const char *key)
 
 void json_write_open(struct str *out, const char *key, char bracket)
 {
-	begin(out, key);
+	value_begin(out, key);
 	str_add_char(out, bracket);
 }
 
@@ -69,7 +69,7 @@ void json_write_close(struct str *out, char bracket)
 
 void json_write_str(struct str *out, const char *key, const char *value)
 {
-	begin(out, key);
+	value_begin(out, key);
 	if (value)
 		add_quoted(out, value);
 	else
@@ -80,13 +80,13 @@ void json_write_int(struct str *out, const char *key, int64_t value)
 {
 	char text[24];
 
-	begin(out, key);
+	value_begin(out, key);
 	(void)snprintf(text, sizeof(text), "%" PRId64, value);
 	str_add(out, text);
 }
 
 void json_write_bool(struct str *out, const char *key, bool value)
 {
-	begin(out, key);
+	value_begin(out, key);
 	str_add(out, value ? "true" : "false");
 }

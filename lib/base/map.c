@@ -63,7 +63,7 @@ struct map *map_free(struct map *map)
 	return NULL;
 }
 
-static struct slot *find(const struct map *map, const char *key, uint64_t hash)
+static struct slot *find_slot(const struct map *map, const char *key, uint64_t hash)
 {
 	if (map->cap == 0)
 		return NULL;
@@ -104,7 +104,7 @@ static void grow(struct map *map)
 
 void *map_get(const struct map *map, const char *key)
 {
-	const struct slot *slot = find(map, key, hash_of(key));
+	const struct slot *slot = find_slot(map, key, hash_of(key));
 
 	return slot ? slot->value : NULL;
 }
@@ -112,7 +112,7 @@ void *map_get(const struct map *map, const char *key)
 void *map_set(struct map *map, const char *key, void *value)
 {
 	uint64_t hash = hash_of(key);
-	struct slot *slot = find(map, key, hash);
+	struct slot *slot = find_slot(map, key, hash);
 	void *old;
 
 	assert(value);
@@ -132,7 +132,7 @@ void *map_set(struct map *map, const char *key, void *value)
 
 void *map_remove(struct map *map, const char *key)
 {
-	struct slot *slot = find(map, key, hash_of(key));
+	struct slot *slot = find_slot(map, key, hash_of(key));
 	void *old;
 
 	if (!slot)

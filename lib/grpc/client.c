@@ -37,7 +37,7 @@ static void rpc_free(struct grpc_rpc *rpc)
 }
 
 /* The status may be part of the rpc, and the response callback may cancel it. */
-static void end(struct grpc_rpc *rpc, enum grpc_status status, const char *message)
+static void rpc_end(struct grpc_rpc *rpc, enum grpc_status status, const char *message)
 {
 	const struct grpc_result result = { status, message };
 	const struct grpc_request *request = &rpc->request;
@@ -55,7 +55,7 @@ static void end(struct grpc_rpc *rpc, enum grpc_status status, const char *messa
 static void end_and_reset(struct grpc_rpc *rpc, enum grpc_status status, const char *message)
 {
 	grpc_stream_cancel(rpc->stream);
-	end(rpc, status, message);
+	rpc_end(rpc, status, message);
 }
 
 /* --- input from the server -------------------------------------------------------- */
@@ -109,9 +109,9 @@ static void end_with_status(struct grpc_rpc *rpc, const struct grpc_head *last)
 	if (last->message)
 		grpc_message_decode(&message, last->message, strlen(last->message));
 	if (status == GRPC_OK && !rpc->request.stream && !rpc->has_answer)
-		end(rpc, GRPC_INTERNAL, "no answer, and no error");
+		rpc_end(rpc, GRPC_INTERNAL, "no answer, and no error");
 	else
-		end(rpc, status, str_cstr(&message));
+		rpc_end(rpc, status, str_cstr(&message));
 }
 
 static void on_end(void *arg, struct grpc_stream *stream, const struct grpc_head *last)
@@ -124,9 +124,9 @@ static void on_end(void *arg, struct grpc_stream *stream, const struct grpc_head
 	if (last && last->status)
 		end_with_status(rpc, last);
 	else if (rpc->head_status != GRPC_OK)
-		end(rpc, rpc->head_status, rpc->head_message);
+		rpc_end(rpc, rpc->head_status, rpc->head_message);
 	else
-		end(rpc, GRPC_INTERNAL, "stream ended without a status");
+		rpc_end(rpc, GRPC_INTERNAL, "stream ended without a status");
 }
 
 static void on_bad(void *arg, struct grpc_stream *stream, enum grpc_status status, const char *why)
@@ -164,16 +164,16 @@ static void on_close(void *arg, struct grpc_stream *stream, uint32_t http2_code,
 	if (!rpc)
 		return;
 	if (lost) {
-		end(rpc, GRPC_UNAVAILABLE, lost);
+		rpc_end(rpc, GRPC_UNAVAILABLE, lost);
 		return;
 	}
 	if (is_late(rpc, http2_code)) {
-		end(rpc, GRPC_DEADLINE_EXCEEDED, "deadline exceeded");
+		rpc_end(rpc, GRPC_DEADLINE_EXCEEDED, "deadline exceeded");
 		return;
 	}
 	(void)snprintf(message, sizeof(message), "stream was reset, HTTP/2 error %u",
 		       (unsigned)http2_code);
-	end(rpc, grpc_status_from_http2(http2_code), message);
+	rpc_end(rpc, grpc_status_from_http2(http2_code), message);
 }
 
 static const struct grpc_session_ops ops = {
@@ -204,7 +204,7 @@ struct grpc_client *grpc_client_free(struct grpc_client *client)
 	return NULL;
 }
 
-static void abandon(struct grpc_stream *stream)
+static void rpc_abandon(struct grpc_stream *stream)
 {
 	if (grpc_stream_arg(stream))
 		grpc_rpc_cancel(grpc_stream_arg(stream));
@@ -213,7 +213,7 @@ static void abandon(struct grpc_stream *stream)
 void grpc_client_close(struct grpc_client *client)
 {
 	client->closed = true;
-	grpc_session_each(client->session, abandon);
+	grpc_session_each(client->session, rpc_abandon);
 }
 
 struct grpc_session *grpc_client_session(struct grpc_client *client)

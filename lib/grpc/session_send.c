@@ -26,7 +26,7 @@ static uint8_t *bytes_of(const char *text)
 	return both.bytes;
 }
 
-static void add(struct headers *h, const char *name, const char *value)
+static void headers_add(struct headers *h, const char *name, const char *value)
 {
 	assert(h->len < HEADERS_MAX);
 	h->items[h->len++] = (nghttp2_nv){
@@ -52,9 +52,9 @@ static void resume(struct grpc_stream *stream)
 static void status_headers(struct headers *h, const struct grpc_stream *stream, char number[12])
 {
 	(void)snprintf(number, 12, "%d", (int)stream->status);
-	add(h, "grpc-status", number);
+	headers_add(h, "grpc-status", number);
 	if (stream->message)
-		add(h, "grpc-message", stream->message);
+		headers_add(h, "grpc-message", stream->message);
 }
 
 static void trailers_submit(const struct grpc_stream *stream)
@@ -98,8 +98,8 @@ static void respond(struct grpc_stream *stream)
 	if (stream->responded)
 		return;
 	stream->responded = true;
-	add(&h, ":status", "200");
-	add(&h, "content-type", "application/grpc");
+	headers_add(&h, ":status", "200");
+	headers_add(&h, "content-type", "application/grpc");
 	must(nghttp2_submit_response(stream->session->http2, stream->id, h.items, h.len,
 				     &provider));
 }
@@ -126,9 +126,9 @@ static void respond_status(struct grpc_stream *stream)
 	char number[12];
 
 	stream->responded = true;
-	add(&h, ":status", "200");
-	add(&h, "content-type", "application/grpc");
-	add(&h, "grpc-accept-encoding", "identity");
+	headers_add(&h, ":status", "200");
+	headers_add(&h, "content-type", "application/grpc");
+	headers_add(&h, "grpc-accept-encoding", "identity");
 	status_headers(&h, stream, number);
 	must(nghttp2_submit_response(stream->session->http2, stream->id, h.items, h.len, NULL));
 }
@@ -167,8 +167,8 @@ void grpc_stream_refuse(struct grpc_stream *stream, const char *http_status, con
 	stream->finished = true;
 	stream->deaf = true;
 	grpc_outbox_add_plain(&stream->outbox, text, strlen(text));
-	add(&h, ":status", http_status);
-	add(&h, "content-type", "text/plain");
+	headers_add(&h, ":status", http_status);
+	headers_add(&h, "content-type", "text/plain");
 	must(nghttp2_submit_response(stream->session->http2, stream->id, h.items, h.len,
 				     &provider));
 	grpc_session_touch(stream->session);
@@ -202,16 +202,16 @@ struct grpc_stream *grpc_session_request(struct grpc_session *session, const cha
 	stream->announced = true;
 	stream->finished = true;
 	grpc_outbox_add(&stream->outbox, session->limits.queue_max, data, len);
-	add(&h, ":method", "POST");
-	add(&h, ":scheme", "http");
-	add(&h, ":path", path);
-	add(&h, ":authority", "localhost");
-	add(&h, "content-type", "application/grpc");
-	add(&h, "te", "trailers");
-	add(&h, "user-agent", "hostdev/" HOSTDEV_VERSION);
-	add(&h, "grpc-accept-encoding", "identity");
+	headers_add(&h, ":method", "POST");
+	headers_add(&h, ":scheme", "http");
+	headers_add(&h, ":path", path);
+	headers_add(&h, ":authority", "localhost");
+	headers_add(&h, "content-type", "application/grpc");
+	headers_add(&h, "te", "trailers");
+	headers_add(&h, "user-agent", "hostdev/" HOSTDEV_VERSION);
+	headers_add(&h, "grpc-accept-encoding", "identity");
 	if (timeout_ms)
-		add(&h, "grpc-timeout", grpc_timeout_format(timeout_ms, timeout));
+		headers_add(&h, "grpc-timeout", grpc_timeout_format(timeout_ms, timeout));
 	stream->id =
 		nghttp2_submit_request(session->http2, NULL, h.items, h.len, &provider, stream);
 	assert(stream->id > 0);

@@ -11,7 +11,7 @@
 
 enum { READ_SIZE = 32768, WRITE_SIZE = 65536 };
 
-static void pump(struct grpc_wire *wire);
+static void pump_output(struct grpc_wire *wire);
 
 static void on_handle_closed(uv_handle_t *handle)
 {
@@ -42,7 +42,7 @@ static void wire_end(struct grpc_wire *wire, const char *why)
 /* --- output --------------------------------------------------------------- */
 
 /* True if there is something to write. */
-static bool collect(struct grpc_wire *wire)
+static bool collect_output(struct grpc_wire *wire)
 {
 	const char *data = NULL;
 
@@ -67,7 +67,7 @@ static void on_written(uv_write_t *write, int status)
 	if (status < 0)
 		wire_end(wire, uv_strerror(status));
 	else
-		pump(wire);
+		pump_output(wire);
 }
 
 /* What the socket does not accept at once is left to libuv. */
@@ -93,7 +93,7 @@ static void write_all(struct grpc_wire *wire)
 {
 	int r = 0;
 
-	while (r == 0 && !wire->writing && !wire->closing && collect(wire))
+	while (r == 0 && !wire->writing && !wire->closing && collect_output(wire))
 		r = write_out(wire);
 	if (r < 0)
 		wire_end(wire, uv_strerror(r));
@@ -111,7 +111,7 @@ static void on_timeout(uv_timer_t *timer)
 	if (grpc_session_tick(wire->session, uv_now(timer->loop), &err) < 0)
 		wire_end(wire, err.msg);
 	else if (!wire->closing)
-		pump(wire);
+		pump_output(wire);
 }
 
 static void start_timer(struct grpc_wire *wire)
@@ -155,7 +155,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	if (r < 0)
 		wire_end(wire, err.msg);
 	else if (!wire->closing)
-		pump(wire);
+		pump_output(wire);
 }
 
 /* Stop reading from a peer that does not read our output, before much of it is queued. */
@@ -172,7 +172,7 @@ static void choose_reading(struct grpc_wire *wire)
 		uv_read_stop((uv_stream_t *)&wire->pipe);
 }
 
-static void pump(struct grpc_wire *wire)
+static void pump_output(struct grpc_wire *wire)
 {
 	if (wire->connected)
 		write_all(wire);
@@ -191,7 +191,7 @@ static void pump(struct grpc_wire *wire)
 static void on_flush(uv_idle_t *idle)
 {
 	uv_idle_stop(idle);
-	pump(idle->data);
+	pump_output(idle->data);
 }
 
 /* The session is inside another call: flush later, but before the loop waits again. */
@@ -216,7 +216,7 @@ void grpc_wire_init(struct grpc_wire *wire, uv_loop_t *loop, struct grpc_session
 	grpc_session_set_output(session, on_output, wire);
 }
 
-static void start(struct grpc_wire *wire)
+static void wire_start(struct grpc_wire *wire)
 {
 	wire->connected = true;
 	on_output(wire);
@@ -228,7 +228,7 @@ int grpc_wire_accept(struct grpc_wire *wire, uv_stream_t *listener, struct err *
 
 	if (r < 0)
 		return err_set(err, ERR_RETRY, r, "accept: %s", uv_strerror(r));
-	start(wire);
+	wire_start(wire);
 	return 0;
 }
 
@@ -240,7 +240,7 @@ static void on_connect(uv_connect_t *connect, int status)
 	if (wire->closing)
 		return;
 	if (status == 0) {
-		start(wire);
+		wire_start(wire);
 		return;
 	}
 	(void)snprintf(why, sizeof(why), "connect: %s", uv_strerror(status));

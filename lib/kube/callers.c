@@ -24,7 +24,7 @@ void callers_take_out(struct caller *caller)
 
 /* libmicrohttpd has no call that closes a connection. shutdown() makes it see end of file at
  * once. */
-void callers_show_out(struct caller *caller)
+void callers_close(struct caller *caller)
 {
 	(void)shutdown(caller->fd, SHUT_RDWR);
 	callers_take_out(caller);
@@ -47,5 +47,5 @@ void callers_put(struct callers *callers, struct caller *caller, struct MHD_Conn
 		callers->oldest = caller;
 	callers->newest = caller;
 	if (++callers->len > callers->max)
-		callers_show_out(callers->oldest);
+		callers_close(callers->oldest);
 }

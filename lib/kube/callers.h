@@ -35,4 +35,4 @@ void callers_put(struct callers *callers, struct caller *caller, struct MHD_Conn
 void callers_take_out(struct caller *caller);
 
 /* Remove the caller from its list and close its connection. It must be in a list. */
-void callers_show_out(struct caller *caller);
+void callers_close(struct caller *caller);

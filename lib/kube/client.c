@@ -284,7 +284,7 @@ static int on_data(void *arg, int status, const char *data, size_t len)
 }
 
 /* The result of a finished transfer with @status; call->err is filled unless the result is 0. */
-static int judge(struct kube_call *call, const struct transfer_end *end, int status)
+static int call_result(struct kube_call *call, const struct transfer_end *end, int status)
 {
 	uint64_t took_ms = uv_now(call->client->loop) - call->start_ms;
 
@@ -347,7 +347,7 @@ static void on_end(void *arg, const struct transfer_end *end)
 		return;
 	}
 	call->warnings = end->warnings;
-	result = judge(call, end, status);
+	result = call_result(call, end, status);
 	if (result < 0)
 		call->err.wait_ms = (unsigned)end->retry_after_ms;
 	call_end(call, result, status, end->retry_after_ms);
@@ -356,7 +356,7 @@ static void on_end(void *arg, const struct transfer_end *end)
 static const struct transfer_ops ops = { .on_data = on_data, .on_end = on_end };
 
 /* Refresh the credentials; changed credentials need a new connection. */
-static int refresh(struct kube_client *client, struct err *err)
+static int refresh_credentials(struct kube_client *client, struct err *err)
 {
 	struct credential_files files;
 	bool changed;
@@ -375,7 +375,7 @@ static int call_transfer(struct kube_call *call)
 	const char *token;
 	int r;
 
-	r = refresh(client, &call->err);
+	r = refresh_credentials(client, &call->err);
 	if (r < 0)
 		return r;
 	call->proof = client->proof.number;

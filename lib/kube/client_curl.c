@@ -638,7 +638,7 @@ static void wire_break(struct transport *t, struct wire *wire)
 }
 
 /* If a transfer timed out and its wire was silent all that time, the wire is dead. */
-static void doubt_wire(struct transport *t, struct wire *wire, CURLcode code)
+static void suspect_wire(struct transport *t, struct wire *wire, CURLcode code)
 {
 	uint64_t silent_ms = uv_now(wire->env->loop) - wire->liveness.heard_ms;
 
@@ -658,7 +658,7 @@ static bool settle_done(struct transport *t, struct wire *wire)
 		return false;
 	code = msg->data.result; /* the message is invalid once its handle is removed */
 	curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&tr);
-	doubt_wire(t, wire, code);
+	suspect_wire(t, wire, code);
 	if (!tr->why[0])
 		(void)snprintf(tr->why, sizeof(tr->why), "%s", curl_easy_strerror(code));
 	transfer_finish(tr, easy_result(code), tr->why);
@@ -666,7 +666,7 @@ static bool settle_done(struct transport *t, struct wire *wire)
 }
 
 /* Act on one flag. The callbacks may change anything, so no pointer is kept across calls. */
-static bool settle_one(struct transport *t)
+static bool settle_one_mark(struct transport *t)
 {
 	for (struct transfer *tr = t->transfers; tr; tr = tr->next) {
 		if (tr->cancelled) {
@@ -719,14 +719,14 @@ static void tear_down(struct transport *t)
 	uv_close((uv_handle_t *)&t->tick, on_tick_closed);
 }
 
-static void settle(struct wire_env *env)
+static void settle_marks(struct wire_env *env)
 {
 	struct transport *t = (struct transport *)env;
 
 	if (t->env.inside > 0 || t->settling)
 		return;
 	t->settling = true;
-	while (!t->closing && settle_one(t))
+	while (!t->closing && settle_one_mark(t))
 		;
 	t->settling = false;
 	if (t->closing) {
@@ -762,7 +762,7 @@ static struct transfer *transfer_new(struct transport *t, const struct transport
  * fairness queues, and any response will do. The probe needs the credentials: after an anonymous
  * request the API server stops the connection (GOAWAY), and the next request would need a new
  * one. */
-static void wire_ask(struct transport *t, struct wire *wire)
+static void wire_probe(struct transport *t, struct wire *wire)
 {
 	const struct transport_request question = {
 		.method = "GET",
@@ -782,7 +782,7 @@ static void check_wire(struct transport *t, struct wire *wire, uint64_t now_ms)
 		return;
 	act = liveness_check(&wire->liveness, now_ms);
 	if (act == LIVENESS_ASK)
-		wire_ask(t, wire);
+		wire_probe(t, wire);
 	else if (act == LIVENESS_DEAD)
 		wire_break(t, wire);
 }
@@ -797,7 +797,7 @@ static void on_tick(uv_timer_t *timer)
 		check_wire(t, wire, now_ms);
 	for (struct transfer *tr = t->transfers; tr; tr = tr->next)
 		tr->late = tr->head_by_ms && tr->head_by_ms <= now_ms;
-	settle(&t->env);
+	settle_marks(&t->env);
 }
 
 static void transport_gone(struct wire_env *env)
@@ -812,7 +812,7 @@ struct transport *transport_new(struct uv_loop_s *loop, const struct transport_c
 	t->env = (struct wire_env){
 		.loop = loop,
 		.handles = 1,
-		.after = settle,
+		.after = settle_marks,
 		.gone = transport_gone,
 	};
 	easy_common_init(&t->common, config);

@@ -137,8 +137,8 @@ static bool is_in_cluster(const struct kube_config_source *source)
 
 /* Load from files or the pod's service account. Neither is needed if the command line names a
  * server. */
-static int find(const struct kube_config_source *source, struct kube_config *config,
-		struct err *err)
+static int find_config(const struct kube_config_source *source, struct kube_config *config,
+		       struct err *err)
 {
 	auto_free char *path = NULL;
 
@@ -169,7 +169,7 @@ int kube_config_load(const struct kube_config_source *source, struct kube_config
 		     struct err *err)
 {
 	struct kube_config loaded = { 0 };
-	int r = find(source, &loaded, err);
+	int r = find_config(source, &loaded, err);
 
 	if (r < 0)
 		return r;

@@ -14,7 +14,7 @@
 #include "kube/config.h"
 #include "kube/provider.h"
 
-enum { TOKEN_MAX = 64 * 1024, LOOK_EVERY_MS = 1000 };
+enum { TOKEN_MAX = 64 * 1024, CHECK_EVERY_MS = 1000 };
 
 /* Detects a changed file: a mounted secret is replaced through a symlink, so that inode and
  * device change; a file written in place changes its times. */
@@ -41,11 +41,11 @@ struct credentials {
 	struct pem pems[PEM_COUNT];
 	char *token;
 	struct stamp token_stamp;
-	uint64_t looked_ms;
+	uint64_t checked_ms;
 	struct kube_pem given_cert; /* set by credentials_give() */
 	struct kube_pem given_key;
 	bool given;
-	bool looked;
+	bool checked;
 	bool changed;
 	bool rejected;
 };
@@ -203,7 +203,7 @@ static int token_refresh(struct credentials *c, struct err *err)
 	return 0;
 }
 
-static int look(struct credentials *c, bool *changed, struct err *err)
+static int refresh_files(struct credentials *c, bool *changed, struct err *err)
 {
 	for (size_t i = 0; i < PEM_COUNT; i++) {
 		int r = pem_refresh(&c->pems[i], changed, err);
@@ -217,17 +217,17 @@ static int look(struct credentials *c, bool *changed, struct err *err)
 int credentials_refresh(struct credentials *c, uint64_t now_ms, struct credential_files *ret_files,
 			bool *ret_changed, struct err *err)
 {
-	bool due = !c->looked || c->rejected || now_ms - c->looked_ms >= LOOK_EVERY_MS;
+	bool due = !c->checked || c->rejected || now_ms - c->checked_ms >= CHECK_EVERY_MS;
 	int r;
 
 	/* If a refresh fails after it noticed a change, the next successful one reports that
 	 * change. */
-	r = due ? look(c, &c->changed, err) : 0;
+	r = due ? refresh_files(c, &c->changed, err) : 0;
 	if (r < 0)
 		return r;
 	if (due) {
-		c->looked = true;
-		c->looked_ms = now_ms;
+		c->checked = true;
+		c->checked_ms = now_ms;
 		c->rejected = false;
 	}
 	*ret_files = (struct credential_files){
@@ -251,7 +251,7 @@ static bool is_text(const struct kube_pem *pem, const char *text)
 }
 
 /* Returns true if the PEM data changed. */
-static bool give_pem(struct pem *pem, struct kube_pem *given, const char *text)
+static bool replace_pem(struct pem *pem, struct kube_pem *given, const char *text)
 {
 	if (is_text(given, text))
 		return false;
@@ -273,11 +273,11 @@ void credentials_give(struct credentials *c, const struct kube_proof *proof)
 	drop_token(c);
 	c->token = xstrdup_or_null(proof->token);
 	c->given = true;
-	c->looked = false;
+	c->checked = false;
 	if (cert->path || cert->data)
 		return;
-	c->changed |= give_pem(&c->pems[PEM_CERT], &c->given_cert, proof->cert);
-	c->changed |= give_pem(&c->pems[PEM_KEY], &c->given_key, proof->key);
+	c->changed |= replace_pem(&c->pems[PEM_CERT], &c->given_cert, proof->cert);
+	c->changed |= replace_pem(&c->pems[PEM_KEY], &c->given_key, proof->key);
 }
 
 void credentials_reject(struct credentials *c)

@@ -9,7 +9,7 @@
 #include "kube/store.h"
 
 struct echoes {
-	struct map *by_key; /* key -> struct expectation */
+	struct map *by_key; /* key -> struct echo */
 };
 
 struct echo {
@@ -48,8 +48,8 @@ struct echoes *echoes_free(struct echoes *echoes)
 	return NULL;
 }
 
-static void set(struct echoes *echoes, const char *key, const char *version, bool other,
-		uint64_t now_ms)
+static void echo_set(struct echoes *echoes, const char *key, const char *version, bool other,
+		     uint64_t now_ms)
 {
 	struct echo *echo = xcalloc(1, sizeof(*echo));
 
@@ -61,17 +61,17 @@ static void set(struct echoes *echoes, const char *key, const char *version, boo
 
 void echoes_expect(struct echoes *echoes, const char *key, const char *version, uint64_t now_ms)
 {
-	set(echoes, key, version, false, now_ms);
+	echo_set(echoes, key, version, false, now_ms);
 }
 
 void echoes_distrust(struct echoes *echoes, const char *key, const char *version, uint64_t now_ms)
 {
-	set(echoes, key, version, true, now_ms);
+	echo_set(echoes, key, version, true, now_ms);
 }
 
 /* Does the store satisfy the expectation? An object that is missing may still be about to
  * appear. */
-static bool shown(const struct echo *echo, const struct entry *entry)
+static bool is_satisfied(const struct echo *echo, const struct entry *entry)
 {
 	if (!entry || !echo->version)
 		return !entry && !echo->version;
@@ -82,7 +82,7 @@ void echoes_hear(struct echoes *echoes, const char *key, const struct entry *ent
 {
 	const struct echo *echo = map_get(echoes->by_key, key);
 
-	if (echo && (!entry || shown(echo, entry)))
+	if (echo && (!entry || is_satisfied(echo, entry)))
 		echo_free(map_remove(echoes->by_key, key));
 }
 
@@ -93,7 +93,7 @@ uint64_t echoes_wait_ms(struct echoes *echoes, const char *key, const struct ent
 
 	if (!echo)
 		return 0;
-	if (!shown(echo, entry) && now_ms < echo->until_ms)
+	if (!is_satisfied(echo, entry) && now_ms < echo->until_ms)
 		return echo->until_ms - now_ms;
 	echo_free(map_remove(echoes->by_key, key));
 	return 0;

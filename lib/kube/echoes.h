@@ -1,8 +1,8 @@
 /*
- * expectations: writes whose watch event has not reached the store yet.
+ * echoes: expectations: writes whose watch event has not reached the store yet.
  *
  * Deciding on a stale store would repeat the work. If the watch does not show a write within
- * EXPECTATIONS_MS, it lags for another reason and the store is trusted again. Keys are names or any
+ * ECHOES_MS, it lags for another reason and the store is trusted again. Keys are names or any
  * other unique string.
  */
 #pragma once

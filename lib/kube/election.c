@@ -23,7 +23,7 @@
 struct election_report {
 	const char *lease; /* borrowed, like @identity */
 	const char *identity;
-	int told; /* code of the last logged failure, to log it only once; 0 after a success */
+	int logged_code; /* code of the last logged failure, to log it only once; 0 after a success */
 	struct metric *leading;
 	struct metric *changes;
 };
@@ -73,12 +73,12 @@ static void election_report_end(struct election_report *report, const char *what
 	enum log_level level = LOG_DEBUG;
 
 	if (!err) {
-		report->told = 0;
+		report->logged_code = 0;
 		return;
 	}
-	if (err->kind != ERR_CONFLICT && err->code != report->told) {
+	if (err->kind != ERR_CONFLICT && err->code != report->logged_code) {
 		level = LOG_WARN;
-		report->told = err->code;
+		report->logged_code = err->code;
 	}
 	log_at_(level, what, log_str("lease", report->lease), log_str("error", err->msg));
 }
@@ -97,7 +97,7 @@ struct election {
 	struct clock_timer *timer;    /* for the next attempt */
 	struct clock_timer *deadline; /* when we must stop leading */
 	uint64_t sent_ms;
-	bool told;      /* on_started was called, on_stopped not yet */
+	bool started;   /* on_started was called, on_stopped not yet */
 	bool stopping;  /* the Lease is to be released */
 	bool releasing; /* the release is in flight */
 	void (*stopped)(void *arg);
@@ -157,7 +157,7 @@ struct election *election_free(struct election *el)
 }
 
 /* Called at the end of every callback: completes a free or stop requested during it. */
-static void leave(struct election *el)
+static void callback_end(struct election *el)
 {
 	el->busy = false;
 	if (el->dying)
@@ -168,7 +168,7 @@ static void leave(struct election *el)
 
 bool election_leads(const struct election *el)
 {
-	return el->told && elector_may_lead(&el->elector, clock_now_ms(el->spec.clock));
+	return el->started && elector_may_lead(&el->elector, clock_now_ms(el->spec.clock));
 }
 
 const char *election_leader(const struct election *el)
@@ -178,11 +178,11 @@ const char *election_leader(const struct election *el)
 
 /* --- owner's callbacks --- */
 
-static void tell(struct election *el, bool leads)
+static void report_leading(struct election *el, bool leads)
 {
-	if (el->told == leads)
+	if (el->started == leads)
 		return;
-	el->told = leads;
+	el->started = leads;
 	election_report_leads(&el->report, leads);
 	if (leads)
 		el->spec.on_started(el->spec.arg);
@@ -191,7 +191,7 @@ static void tell(struct election *el, bool leads)
 }
 
 /* Call on_started or on_stopped if leadership has changed. */
-static void tell_now(struct election *el)
+static void update_leading(struct election *el)
 {
 	struct clock *clock = el->spec.clock;
 	uint64_t now_ms = clock_now_ms(clock);
@@ -202,7 +202,7 @@ static void tell_now(struct election *el)
 				  el->elector.renewed_ms + ELECTION_RENEW_MS - now_ms);
 	else
 		clock_timer_stop(clock, el->deadline);
-	tell(el, leads);
+	report_leading(el, leads);
 }
 
 static void on_deadline(void *arg)
@@ -210,24 +210,24 @@ static void on_deadline(void *arg)
 	struct election *el = arg;
 
 	el->busy = true;
-	tell_now(el);
-	leave(el);
+	update_leading(el);
+	callback_end(el);
 }
 
 /* --- attempts --- */
 
-static void wait_for_turn(struct election *el)
+static void attempt_schedule(struct election *el)
 {
 	uint64_t wait_ms = ELECTION_RETRY_MS;
 
 	/* The leader renews at a fixed interval. The others retry a little more often and at
 	 * random, so that a released Lease is taken quickly and not by all at the same time. */
-	if (!el->told)
+	if (!el->started)
 		wait_ms -= clock_random(el->spec.clock) % (ELECTION_RETRY_MS / 2 + 1);
 	clock_timer_start(el->spec.clock, el->timer, wait_ms);
 }
 
-static void take_turn(struct election *el)
+static void attempt_start(struct election *el)
 {
 	if (el->elector.leading && el->version)
 		send_write(el, ELECTOR_RENEW);
@@ -235,7 +235,7 @@ static void take_turn(struct election *el)
 		send_request(el, "GET", "get", NULL, on_got);
 }
 
-static void end_stop(struct election *el)
+static void stop_end(struct election *el)
 {
 	el->stopping = false;
 	el->releasing = false;
@@ -250,26 +250,26 @@ static void on_timer(void *arg)
 
 	/* After the process was suspended, this may run before the deadline's own timer. */
 	el->busy = true;
-	tell_now(el);
+	update_leading(el);
 	if (el->releasing)
-		end_stop(el); /* nothing to release */
+		stop_end(el); /* nothing to release */
 	else if (!el->dying && !el->stopping)
-		take_turn(el);
-	leave(el);
+		attempt_start(el);
+	callback_end(el);
 }
 
 void election_start(struct election *el)
 {
 	assert(!el->call && !el->stopping);
-	take_turn(el);
+	attempt_start(el);
 }
 
 /* A call has ended: report a change of leadership and schedule the next attempt. */
-static void end_turn(struct election *el)
+static void attempt_end(struct election *el)
 {
-	tell_now(el);
+	update_leading(el);
 	if (!el->dying && !el->stopping)
-		wait_for_turn(el);
+		attempt_schedule(el);
 }
 
 void election_stop(struct election *el, void (*done)(void *arg), void *arg)
@@ -281,10 +281,10 @@ void election_stop(struct election *el, void (*done)(void *arg), void *arg)
 	el->stopped = done;
 	el->stopped_arg = arg;
 	clock_timer_stop(el->spec.clock, el->timer);
-	tell_now(el);
+	update_leading(el);
 	/* The call in flight may still change the Lease, so release it afterwards. */
 	if (!nested)
-		leave(el);
+		callback_end(el);
 }
 
 /* --- requests --- */
@@ -352,8 +352,8 @@ static void on_written(void *arg, int result, const struct kube_response *respon
 		forget_version(el); /* another replica wrote it: read it in the next attempt */
 	election_report_end(&el->report, "lease not written", result < 0 ? err : NULL);
 	api_object_free(&lease_kind, lease);
-	end_turn(el);
-	leave(el);
+	attempt_end(el);
+	callback_end(el);
 }
 
 static void on_got(void *arg, int result, const struct kube_response *response,
@@ -373,12 +373,12 @@ static void on_got(void *arg, int result, const struct kube_response *response,
 	if (lease && act == ELECTOR_WAIT)
 		election_report_end(&el->report, NULL, NULL); /* else a write follows */
 	api_object_free(&lease_kind, lease);
-	tell_now(el);
+	update_leading(el);
 	if (!el->dying && !el->stopping && act != ELECTOR_WAIT)
 		send_write(el, act);
 	else if (!el->dying)
-		end_turn(el);
-	leave(el);
+		attempt_end(el);
+	callback_end(el);
 }
 
 /* Patch only our own fields, with resourceVersion as precondition: another replica's write wins. */
@@ -418,8 +418,8 @@ static void on_released(void *arg, int result, const struct kube_response *respo
 		log_warn("lease not released; it runs out by itself",
 			 log_str("lease", el->spec.name), log_str("error", err->msg));
 	forget_version(el);
-	end_stop(el);
-	leave(el);
+	stop_end(el);
+	callback_end(el);
 }
 
 static void send_release(struct election *el)

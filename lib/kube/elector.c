@@ -9,7 +9,7 @@
 #include "base/timefmt.h"
 #include "kube/election.h"
 
-enum { PATIENCE_MAX_S = 60 * 60 };
+enum { DURATION_MAX_S = 60 * 60 };
 
 void elector_done(struct elector *e)
 {
@@ -30,16 +30,16 @@ static char *record_of(const struct lease_spec *spec)
 			 text(spec->renew_time), (long long)spec->lease_transitions);
 }
 
-static uint64_t patience_of(const struct lease_spec *spec)
+static uint64_t duration_of(const struct lease_spec *spec)
 {
 	int64_t seconds = spec->lease_duration_seconds;
 
 	if (seconds < 1)
 		return ELECTION_LEASE_MS;
-	return (uint64_t)(seconds < PATIENCE_MAX_S ? seconds : PATIENCE_MAX_S) * 1000;
+	return (uint64_t)(seconds < DURATION_MAX_S ? seconds : DURATION_MAX_S) * 1000;
 }
 
-static void note(struct elector *e, const struct lease_spec *spec, uint64_t now_ms)
+static void record_lease(struct elector *e, const struct lease_spec *spec, uint64_t now_ms)
 {
 	char *record = record_of(spec);
 
@@ -49,11 +49,11 @@ static void note(struct elector *e, const struct lease_spec *spec, uint64_t now_
 	e->record = record;
 	free(e->holder);
 	e->holder = xstrdup_or_null(spec->holder_identity);
-	e->patience_ms = patience_of(spec);
+	e->duration_ms = duration_of(spec);
 	e->transitions = spec->lease_transitions;
 }
 
-static enum elector_act see_none(struct elector *e)
+static enum elector_act lease_missing(struct elector *e)
 {
 	elector_done(e);
 	e->leading = false;
@@ -64,19 +64,19 @@ static enum elector_act see_none(struct elector *e)
 enum elector_act elector_see(struct elector *e, const struct lease *lease, uint64_t now_ms)
 {
 	if (!lease)
-		return see_none(e);
-	note(e, &lease->spec, now_ms);
+		return lease_missing(e);
+	record_lease(e, &lease->spec, now_ms);
 	if (e->holder && strcmp(e->holder, e->identity) == 0)
 		return ELECTOR_RENEW;
 	e->leading = false;
-	if (!e->holder || now_ms - e->changed_ms >= e->patience_ms)
+	if (!e->holder || now_ms - e->changed_ms >= e->duration_ms)
 		return ELECTOR_CLAIM;
 	return ELECTOR_WAIT;
 }
 
 void elector_won(struct elector *e, const struct lease *lease, uint64_t sent_ms, uint64_t now_ms)
 {
-	note(e, &lease->spec, now_ms);
+	record_lease(e, &lease->spec, now_ms);
 	e->leading = true;
 	e->renewed_ms = sent_ms;
 }

@@ -26,7 +26,7 @@ struct elector {
 	char *holder;         /* NULL: none */
 	char *record;         /* the Lease's content as last seen, as one string */
 	uint64_t changed_ms;  /* when we saw it change */
-	uint64_t patience_ms; /* leaseDurationSeconds: it expires this long after the last change */
+	uint64_t duration_ms; /* leaseDurationSeconds: it expires this long after the last change */
 	int64_t transitions;
 };
 

@@ -29,7 +29,7 @@ static void run_again(struct http_loop *http)
 }
 
 /* Let the daemon process what is ready, then sleep as long as it allows. */
-static void turn(struct http_loop *http)
+static void run_daemon(struct http_loop *http)
 {
 	MHD_UNSIGNED_LONG_LONG wait_ms = 0;
 	bool waits;
@@ -48,12 +48,12 @@ static void turn(struct http_loop *http)
 
 static void on_idle(uv_idle_t *idle)
 {
-	turn(idle->data);
+	run_daemon(idle->data);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
-	turn(timer->data);
+	run_daemon(timer->data);
 }
 
 static void on_ready(uv_poll_t *poll, int status, int events)
@@ -63,7 +63,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 	(void)status;
 	(void)events;
 	http->spins = 0;
-	turn(http);
+	run_daemon(http);
 }
 
 void http_loop_start(struct http_loop *http, struct uv_loop_s *loop, struct MHD_Daemon *daemon)

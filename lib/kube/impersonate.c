@@ -63,7 +63,7 @@ int impersonate_check(const struct kube_as *as, struct err *err)
 	return 0;
 }
 
-static void add(struct json_strs *headers, const char *name, const char *value)
+static void add_header(struct json_strs *headers, const char *name, const char *value)
 {
 	auto_free char *header = xasprintf("%s: %s", name, value);
 
@@ -74,11 +74,11 @@ void impersonate_headers(const struct kube_as *as, struct json_strs *headers)
 {
 	if (!as->user)
 		return;
-	add(headers, "Impersonate-User", as->user);
+	add_header(headers, "Impersonate-User", as->user);
 	if (as->uid)
-		add(headers, "Impersonate-Uid", as->uid);
+		add_header(headers, "Impersonate-Uid", as->uid);
 	for (size_t i = 0; i < as->groups.len; i++)
-		add(headers, "Impersonate-Group", as->groups.items[i]);
+		add_header(headers, "Impersonate-Group", as->groups.items[i]);
 	for (size_t i = 0; i < as->extra.len; i++)
 		json_strs_add(headers, as->extra.items[i]);
 }

@@ -21,7 +21,8 @@
 #include "kube/store.h"
 #include "kube/url.h"
 
-static void add(struct str *out, const struct informer_spec *spec, struct url_query *query)
+static void add_selectors(struct str *out, const struct informer_spec *spec,
+			  struct url_query *query)
 {
 	query->label_selector = spec->label_selector;
 	query->field_selector = spec->field_selector;
@@ -40,7 +41,7 @@ static void informer_list_url(struct str *out, const struct informer_spec *spec,
 		.limit = asked->limit,
 	};
 
-	add(out, spec, &query);
+	add_selectors(out, spec, &query);
 }
 
 static void informer_watch_url(struct str *out, const struct informer_spec *spec,
@@ -53,7 +54,7 @@ static void informer_watch_url(struct str *out, const struct informer_spec *spec
 		.bookmarks = true,
 	};
 
-	add(out, spec, &query);
+	add_selectors(out, spec, &query);
 }
 
 struct report {
@@ -334,7 +335,7 @@ static void on_unreadable(void *arg, const struct err *err)
 	report_unreadable(&inf->report, err);
 }
 
-static void copy_is_whole(struct informer *inf)
+static void replace_content(struct informer *inf)
 {
 	struct store *list =
 		take_ptr(inf->list); /* a handler may stop the informer, which frees inf->list */
@@ -353,7 +354,7 @@ static void copy_is_whole(struct informer *inf)
 
 /* --- actions --- */
 
-static void act(struct informer *inf, const struct reflector_step *step)
+static void do_step(struct informer *inf, const struct reflector_step *step)
 {
 	switch (step->act) {
 	case REFLECTOR_DO_LIST_ANEW:
@@ -364,7 +365,7 @@ static void act(struct informer *inf, const struct reflector_step *step)
 		send_list(inf);
 		return;
 	case REFLECTOR_DO_SWAP:
-		copy_is_whole(inf);
+		replace_content(inf);
 		if (inf->running)
 			send_watch(inf);
 		return;
@@ -373,7 +374,7 @@ static void act(struct informer *inf, const struct reflector_step *step)
 		return;
 	case REFLECTOR_DO_EMPTY_WAIT:
 		inf->list = store_free(inf->list);
-		copy_is_whole(inf);
+		replace_content(inf);
 		if (inf->running)
 			clock_timer_start(inf->deps.clock, inf->timer, step->wait_ms);
 		return;
@@ -383,12 +384,12 @@ static void act(struct informer *inf, const struct reflector_step *step)
 	}
 }
 
-static void tell(struct informer *inf, enum reflector_event event, uint64_t retry_after_ms,
-		 const struct err *err)
+static void handle_event(struct informer *inf, enum reflector_event event, uint64_t retry_after_ms,
+			 const struct err *err)
 {
 	struct clock *clock = inf->deps.clock;
-	struct reflector_step step = reflector_tell(&inf->reflector, event, retry_after_ms,
-						    clock_now_ms(clock), clock_random(clock));
+	struct reflector_step step = reflector_handle(&inf->reflector, event, retry_after_ms,
+						      clock_now_ms(clock), clock_random(clock));
 
 	inf->stall_ms = step.stall_ms;
 	if (event >= REFLECTOR_ENDED)
@@ -396,7 +397,7 @@ static void tell(struct informer *inf, enum reflector_event event, uint64_t retr
 	if (event == REFLECTOR_ENDED)
 		err_set(&inf->last, ERR_RETRY, -EIO, "the watch was over at once");
 	report_end(&inf->report, event, &step, err);
-	act(inf, &step);
+	do_step(inf, &step);
 	notice_denied(inf);
 }
 
@@ -404,11 +405,11 @@ void informer_start(struct informer *inf)
 {
 	assert(!inf->running && !inf->busy);
 	inf->running = true;
-	tell(inf, REFLECTOR_STARTED, 0, &(struct err){ 0 });
+	handle_event(inf, REFLECTOR_STARTED, 0, &(struct err){ 0 });
 }
 
 /* Called at the end of every callback; frees an informer that a handler has freed. */
-static void leave(struct informer *inf)
+static void callback_end(struct informer *inf)
 {
 	inf->busy = false;
 	if (inf->dying)
@@ -423,7 +424,7 @@ static void on_timer(void *arg)
 	struct err err = { 0 };
 
 	if (inf->reflector.state != REFLECTOR_STREAMING) {
-		tell(inf, REFLECTOR_TIMER, 0, &err);
+		handle_event(inf, REFLECTOR_TIMER, 0, &err);
 		return;
 	}
 	if (silent_ms < inf->stall_ms) {
@@ -434,7 +435,7 @@ static void on_timer(void *arg)
 	inf->call = NULL;
 	err_set(&err, ERR_RETRY, -ETIMEDOUT, "no byte for %llu s",
 		(unsigned long long)silent_ms / 1000);
-	tell(inf, REFLECTOR_STALLED, 0, &err);
+	handle_event(inf, REFLECTOR_STALLED, 0, &err);
 }
 
 /* --- list --- */
@@ -482,8 +483,8 @@ static void on_list_done(void *arg, int result, const struct kube_response *resp
 	} else {
 		event = end_page(inf, response, &cause);
 	}
-	tell(inf, event, response->retry_after_ms, &cause);
-	leave(inf);
+	handle_event(inf, event, response->retry_after_ms, &cause);
+	callback_end(inf);
 }
 
 /* --- watch --- */
@@ -502,7 +503,7 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 	/* A handler stopped or freed the informer: cancel the call and ignore its other lines. */
 	if (!inf->running)
 		r = err_set(err, ERR_RETRY, -ECANCELED, "nobody listens any more");
-	leave(inf);
+	callback_end(inf);
 	return r;
 }
 
@@ -520,8 +521,8 @@ static void on_watch_done(void *arg, int result, const struct kube_response *res
 		event = inf->feed.verdict;
 		retry_after_ms = inf->feed.retry_after_ms;
 	}
-	tell(inf, event, retry_after_ms, err);
-	leave(inf);
+	handle_event(inf, event, retry_after_ms, err);
+	callback_end(inf);
 }
 
 /* --- requests --- */

@@ -29,7 +29,7 @@ struct metric {
 struct metrics {
 	struct metric *families; /* in order of first use */
 	struct metric **last;
-	metrics_look_fn *look;
+	metrics_scrape_fn *on_scrape;
 	void *arg;
 };
 
@@ -206,9 +206,9 @@ struct metric *metrics_family(struct metrics *metrics, const struct metric_desc 
 	return metric;
 }
 
-void metrics_on_look(struct metrics *metrics, metrics_look_fn *look, void *arg)
+void metrics_on_scrape(struct metrics *metrics, metrics_scrape_fn *on_scrape, void *arg)
 {
-	metrics->look = look;
+	metrics->on_scrape = on_scrape;
 	metrics->arg = arg;
 }
 
@@ -320,8 +320,8 @@ void metrics_write(const struct metrics *metrics, struct str *out)
 		[METRIC_SECONDS] = "histogram",
 	};
 
-	if (metrics->look)
-		metrics->look(metrics->arg);
+	if (metrics->on_scrape)
+		metrics->on_scrape(metrics->arg);
 	for (const struct metric *metric = metrics->families; metric; metric = metric->next) {
 		if (!metric->series)
 			continue;

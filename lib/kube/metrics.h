@@ -43,8 +43,8 @@ struct metric *metrics_family(struct metrics *metrics, const struct metric_desc 
 
 /* Called at the start of every scrape to set gauges that are not updated otherwise. Must be
  * cheap and must not block. One per registry. */
-typedef void metrics_look_fn(void *arg);
-void metrics_on_look(struct metrics *metrics, metrics_look_fn *look, void *arg);
+typedef void metrics_scrape_fn(void *arg);
+void metrics_on_scrape(struct metrics *metrics, metrics_scrape_fn *on_scrape, void *arg);
 
 /* Print the series from now on, as 0 at first, so that its first event is visible as an
  * increase. */

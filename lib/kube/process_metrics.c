@@ -87,7 +87,7 @@ static uint64_t clock_ms(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void look_at_stat(const struct process_metrics *p)
+static void update_stat(const struct process_metrics *p)
 {
 	auto_free char *text = NULL;
 	struct process_stat stat;
@@ -101,7 +101,7 @@ static void look_at_stat(const struct process_metrics *p)
 	metric_set(p->resident, (int64_t)stat.resident_pages * sysconf(_SC_PAGESIZE), NULL);
 }
 
-static void look_at_files(const struct process_metrics *p)
+static void update_fds(const struct process_metrics *p)
 {
 	struct rlimit limit;
 	int64_t n = -1; /* do not count the descriptor used for reading */
@@ -117,14 +117,14 @@ static void look_at_files(const struct process_metrics *p)
 	metric_set(p->open_fds, n, NULL);
 }
 
-static void look(void *arg)
+static void update_metrics(void *arg)
 {
-	look_at_stat(arg);
-	look_at_files(arg);
+	update_stat(arg);
+	update_fds(arg);
 }
 
 /* Set once: later changes of the clock would change it. */
-static void tell_start(const struct process_metrics *p)
+static void set_start_time(const struct process_metrics *p)
 {
 	uint64_t boot_ms = clock_ms(CLOCK_REALTIME) - clock_ms(CLOCK_BOOTTIME);
 	auto_free char *text = NULL;
@@ -147,6 +147,6 @@ void process_metrics_init(struct process_metrics *p, struct metrics *metrics)
 		.max_fds = metrics_family(metrics, &max_fds_desc),
 		.start = metrics_family(metrics, &start_desc),
 	};
-	tell_start(p);
-	metrics_on_look(metrics, look, p);
+	set_start_time(p);
+	metrics_on_scrape(metrics, update_metrics, p);
 }

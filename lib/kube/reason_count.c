@@ -28,7 +28,8 @@ static const struct metric_desc claims_desc = {
 	.labels = { "kind", "state", "reason" },
 };
 
-static void add(const struct reason_count *count, const struct reason_row *row, int64_t amount)
+static void add_to_row(const struct reason_count *count, const struct reason_row *row,
+		       int64_t amount)
 {
 	metric_add(count->claims, amount,
 		   (const char *const[]){ count->kind, row->state, row->reason });
@@ -40,7 +41,7 @@ static void show_rows(struct reason_count *count, const struct reason_row *rows,
 	count->rows = rows;
 	count->len = len;
 	for (size_t i = 0; i < len; i++)
-		add(count, &rows[i], 0);
+		add_to_row(count, &rows[i], 0);
 }
 
 static struct reason_count *count_new(struct metrics *metrics, const char *kind)
@@ -112,10 +113,10 @@ void reason_count_set(struct reason_count *count, const char *name,
 	size_t now;
 
 	if (before)
-		add(count, &count->rows[before - count->places], -1);
+		add_to_row(count, &count->rows[before - count->places], -1);
 	if (!conditions)
 		return;
 	now = row_of(count, conditions);
 	map_set(count->row_of, name, &count->places[now]);
-	add(count, &count->rows[now], 1);
+	add_to_row(count, &count->rows[now], 1);
 }

@@ -138,20 +138,20 @@ static bool was_short(const struct reflector *r, uint64_t now_ms)
 }
 
 /* The newest state has already been requested, so requesting it again at once would not help. */
-static bool nothing_left_to_relax(const struct reflector *r)
+static bool is_list_relaxed(const struct reflector *r)
 {
 	return r->state == REFLECTOR_LISTING && r->quorum && (r->whole || !r->next_page);
 }
 
 /* The row of the table to use. If the event's row would send a request without a delay, and the
  * last such request did not help, use a row with a delay. */
-static enum reflector_event tempered(const struct reflector *r, enum reflector_event event,
-				     uint64_t now_ms)
+static enum reflector_event delayed_event(const struct reflector *r, enum reflector_event event,
+					  uint64_t now_ms)
 {
 	if (event == REFLECTOR_ENDED)
 		return was_short(r, now_ms) ? REFLECTOR_FAILED : event;
 	if (event == REFLECTOR_GONE || event == REFLECTOR_TOO_LARGE) {
-		if (was_short(r, now_ms) || nothing_left_to_relax(r))
+		if (was_short(r, now_ms) || is_list_relaxed(r))
 			return REFLECTOR_BROKEN;
 	}
 	return event;
@@ -163,7 +163,7 @@ static enum reflector_event tempered(const struct reflector *r, enum reflector_e
  * quorum read. If a page token has expired, the list is requested in one piece, because the token
  * would expire again.
  */
-static void relax(struct reflector *r, enum reflector_event event, enum reflector_event row)
+static void list_relax(struct reflector *r, enum reflector_event event, enum reflector_event row)
 {
 	bool listing = r->state == REFLECTOR_LISTING;
 
@@ -226,16 +226,16 @@ static void end_list(struct reflector *r)
 	r->trouble = REFLECTOR_STARTED;
 }
 
-struct reflector_step reflector_tell(struct reflector *r, enum reflector_event event,
-				     uint64_t retry_after_ms, uint64_t now_ms, uint64_t random)
+struct reflector_step reflector_handle(struct reflector *r, enum reflector_event event,
+				       uint64_t retry_after_ms, uint64_t now_ms, uint64_t random)
 {
-	enum reflector_event row = tempered(r, event, now_ms);
+	enum reflector_event row = delayed_event(r, event, now_ms);
 	enum reflector_event cause = event == REFLECTOR_ENDED ? row : event;
 	const struct cell *cell = &table[r->state][row];
 	struct reflector_step step = { .act = cell->act };
 
 	assert(cell->act != 0);
-	relax(r, event, row);
+	list_relax(r, event, row);
 	if (is_trouble(cause)) {
 		step.news = cause != r->trouble;
 		r->trouble = cause;

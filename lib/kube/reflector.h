@@ -102,8 +102,8 @@ void reflector_stop(struct reflector *r);
  * reflector_listed() before MORE and LISTED, reflector_seen() during a watch. @retry_after_ms: the
  * server's Retry-After, else 0. Asserts that the event can happen in the current state.
  */
-struct reflector_step reflector_tell(struct reflector *r, enum reflector_event event,
-				     uint64_t retry_after_ms, uint64_t now_ms, uint64_t random);
+struct reflector_step reflector_handle(struct reflector *r, enum reflector_event event,
+				       uint64_t retry_after_ms, uint64_t now_ms, uint64_t random);
 
 /* A page of a list at @version arrived, with a continue token or NULL. Both are copied. */
 void reflector_listed(struct reflector *r, const char *version, const char *next_page);

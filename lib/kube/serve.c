@@ -19,8 +19,8 @@
 
 enum {
 	CONNECTION_MEMORY = 16 * 1024,
-	STRANGER_S = 2, /* idle time limit before the first request */
-	KEPT_S = 10,    /* idle time limit after a response */
+	FIRST_REQUEST_S = 2, /* idle time limit before the first request */
+	IDLE_S = 10,         /* idle time limit after a response */
 	DOORS = 2,
 };
 
@@ -121,14 +121,14 @@ int serve_answer(const struct serve *serve, const struct serve_request *request,
 }
 
 /* Connections that have sent a request are closed last when there are too many. */
-static void keep(struct door *door, struct MHD_Connection *connection)
+static void keep_connection(struct door *door, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	callers_put(&door->callers, info->socket_context, connection);
 	(void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
-					(unsigned)KEPT_S);
+					(unsigned)IDLE_S);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): the library's signature */
@@ -151,7 +151,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	/* Called once for the headers and again for each piece of a body, which is ignored. */
 	if (!*state) {
 		*state = door;
-		keep(door, connection);
+		keep_connection(door, connection);
 		return MHD_YES;
 	}
 	if (*upload_size > 0) {
@@ -193,7 +193,7 @@ static int start_daemon(struct door *door, struct uv_loop_s *loop, int fd, struc
 		MHD_USE_EPOLL, 0, NULL, NULL, on_request, door, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, door, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned)SERVE_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STRANGER_S,
+		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)FIRST_REQUEST_S,
 		MHD_OPTION_END);
 
 	if (daemon) {

@@ -149,7 +149,7 @@ static struct entry *decode_bare(const struct api_kind *kind, const struct json_
 }
 
 /* Takes ownership of @object. */
-static struct entry *digested(const struct api_kind *kind, void *object)
+static struct entry *entry_of_digest(const struct api_kind *kind, void *object)
 {
 	struct entry *entry = entry_of(kind, object, kind->digest(object));
 
@@ -165,7 +165,8 @@ struct entry *entry_decode(const struct api_kind *kind, const struct json_text *
 	struct entry *entry;
 
 	if (json_map_read(kind->map, text->text, text->len, object, err) == 0)
-		return kind->digest ? digested(kind, object) : entry_of(kind, object, object);
+		return kind->digest ? entry_of_digest(kind, object)
+				    : entry_of(kind, object, object);
 
 	free(object);
 	entry = decode_bare(kind, text);
@@ -175,13 +176,14 @@ struct entry *entry_decode(const struct api_kind *kind, const struct json_text *
 
 /* --- changes --- */
 
-static void count(struct store *store, const struct entry *gone, const struct entry *come)
+static void count_unreadable(struct store *store, const struct entry *gone,
+			     const struct entry *come)
 {
 	store->unreadable += come && !come->object;
 	store->unreadable -= gone && !gone->object;
 }
 
-static bool same_text(const struct entry *a, const struct entry *b)
+static bool is_same_version(const struct entry *a, const struct entry *b)
 {
 	return strcmp(a->uid, b->uid) == 0 && strcmp(a->version, b->version) == 0 &&
 	       a->version[0] != '\0';
@@ -189,8 +191,8 @@ static bool same_text(const struct entry *a, const struct entry *b)
 
 /* If the name now belongs to another object, report a deletion and an addition, so that it is
  * not mistaken for an update. */
-static void tell(const struct entry *before, const struct entry *after, store_change_fn *change,
-		 void *arg)
+static void report_change(const struct entry *before, const struct entry *after,
+			  store_change_fn *change, void *arg)
 {
 	if (before && after && strcmp(before->uid, after->uid) != 0) {
 		change(arg, before, NULL);
@@ -204,13 +206,13 @@ void store_put(struct store *store, struct entry *entry, store_change_fn *change
 {
 	struct entry *old = map_get(store->entries, entry->name);
 
-	if (old && same_text(old, entry)) {
+	if (old && is_same_version(old, entry)) {
 		entry_free(store->kind, entry);
 		return;
 	}
 	map_set(store->entries, entry->name, entry);
-	count(store, old, entry);
-	tell(old, entry, change, arg);
+	count_unreadable(store, old, entry);
+	report_change(old, entry, change, arg);
 	entry_free(store->kind, old);
 }
 
@@ -222,7 +224,7 @@ void store_remove(struct store *store, const char *name, const char *uid, store_
 	if (!old || (uid && strcmp(old->uid, uid) != 0))
 		return;
 	map_remove(store->entries, name);
-	count(store, old, NULL);
+	count_unreadable(store, old, NULL);
 	change(arg, old, NULL);
 	entry_free(store->kind, old);
 }

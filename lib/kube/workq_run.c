@@ -16,8 +16,8 @@ struct workq_run {
 	struct workq_run_spec spec;
 	struct workq *queue;
 	struct clock_timer *timer;
-	bool freed; /* freed by the owner; the last running key releases the memory */
-	int told;   /* code of the last logged failure, to log it only once; 0 after a success */
+	bool freed;      /* freed by the owner; the last running key releases the memory */
+	int logged_code; /* code of the last logged failure, to log it only once; 0 after a success */
 	struct metric *results;
 	struct metric *waiting;
 	struct metric *waited;
@@ -81,7 +81,7 @@ static const struct metric_desc took_desc = {
 static void on_timer(void *arg);
 
 /* Show all series from the start. */
-static void show(const struct workq_run *run)
+static void show_series(const struct workq_run *run)
 {
 	static const char *const results[] = { "done", "retry", "conflict", "invalid", "stuck" };
 
@@ -107,7 +107,7 @@ struct workq_run *workq_run_new(const struct workq_run_spec *spec)
 	run->adds = metrics_family(spec->metrics, &adds_desc);
 	run->retries = metrics_family(spec->metrics, &retries_desc);
 	run->took = metrics_family(spec->metrics, &took_desc);
-	show(run);
+	show_series(run);
 	return run;
 }
 
@@ -129,7 +129,7 @@ struct workq_run *workq_run_free(struct workq_run *run)
 	return NULL;
 }
 
-static void count(struct workq_run *run)
+static void count_keys(struct workq_run *run)
 {
 	uint64_t added = workq_added(run->queue);
 
@@ -148,7 +148,7 @@ static void schedule(struct workq_run *run)
 
 	if (run->freed)
 		return;
-	count(run);
+	count_keys(run);
 	if (due_ms == UINT64_MAX || workq_running(run->queue) >= run->spec.max_running) {
 		clock_timer_stop(run->spec.clock, run->timer);
 		return;
@@ -181,9 +181,9 @@ static enum log_level level_of(struct workq_run *run, const struct err *err)
 {
 	if (err->kind == ERR_CONFLICT)
 		return LOG_DEBUG;
-	if (err->kind == ERR_RETRY && run->told == err->code)
+	if (err->kind == ERR_RETRY && run->logged_code == err->code)
 		return LOG_DEBUG;
-	run->told = err->code;
+	run->logged_code = err->code;
 	return LOG_WARN;
 }
 
@@ -215,12 +215,12 @@ static void retry(struct workq_run *run, const char *key, const struct err *err)
 	metric_add(run->retries, 1, &run->spec.name);
 }
 
-static void settle(struct work *work, int result, const struct err *err)
+static void handle_result(struct work *work, int result, const struct err *err)
 {
 	struct workq_run *run = work->run;
 
 	if (result >= 0) {
-		run->told = 0;
+		run->logged_code = 0;
 		workq_forget(run->queue, work->key);
 		return;
 	}
@@ -243,7 +243,7 @@ static void on_work_end(void *arg, int result, const struct err *err)
 		metric_count(run->results, run->spec.name, kind_text(result, err));
 		metric_observe(run->took, clock_now_ms(run->spec.clock) - work->start_ms,
 			       &run->spec.name);
-		settle(work, result, err);
+		handle_result(work, result, err);
 	}
 	workq_end(run->queue, work->key);
 	free(work);
@@ -251,7 +251,7 @@ static void on_work_end(void *arg, int result, const struct err *err)
 	release_if_unused(run);
 }
 
-static void begin(struct workq_run *run, const char *key, uint64_t now_ms)
+static void work_begin(struct workq_run *run, const char *key, uint64_t now_ms)
 {
 	struct work *work = xmalloc(sizeof(*work));
 
@@ -270,7 +270,7 @@ static void on_timer(void *arg)
 	if (key)
 		metric_observe(run->waited, workq_waited_ms(run->queue, key), &run->spec.name);
 	if (key)
-		begin(run, key, now_ms);
+		work_begin(run, key, now_ms);
 }
 
 void workq_run_add(struct workq_run *run, const char *key)

@@ -90,7 +90,7 @@ static void a_scrape_looks_at_what_is_not_told(void **state)
 	struct metric *family = metrics_family(metrics, &cpu);
 	auto_str struct str text = STR_INIT;
 
-	metrics_on_look(metrics, look, family);
+	metrics_on_scrape(metrics, look, family);
 	metrics_write(metrics, &text);
 	assert_string_equal(str_cstr(&text), "# HELP cpu_seconds_total Time.\n"
 					     "# TYPE cpu_seconds_total counter\n"

@@ -262,7 +262,7 @@ static void script_is_followed(void **state)
 
 		now_ms += step->after_ms;
 		prepare(r, step);
-		got = reflector_tell(r, step->event, step->retry_after_ms, now_ms, 0);
+		got = reflector_handle(r, step->event, step->retry_after_ms, now_ms, 0);
 		assert_int_equal(got.act, step->act);
 		assert_int_equal(got.news, step->news);
 		query_text(r, got.act, query, sizeof(query));
@@ -276,9 +276,9 @@ static struct reflector watching(uint64_t now_ms)
 	struct reflector r;
 
 	reflector_init(&r);
-	reflector_tell(&r, REFLECTOR_STARTED, 0, now_ms, 0);
+	reflector_handle(&r, REFLECTOR_STARTED, 0, now_ms, 0);
 	reflector_listed(&r, "7", NULL);
-	reflector_tell(&r, REFLECTOR_LISTED, 0, now_ms, 0);
+	reflector_handle(&r, REFLECTOR_LISTED, 0, now_ms, 0);
 	return r;
 }
 
@@ -290,7 +290,7 @@ static void timeouts_are_random_in_their_range(void **state)
 	struct reflector r = watching(0);
 
 	for (int i = 0; i < 20000; i++) {
-		struct reflector_step step = reflector_tell(
+		struct reflector_step step = reflector_handle(
 			&r, REFLECTOR_ENDED, 0, (uint64_t)(i + 1) * 400000, suite_random(&seed));
 		unsigned timeout_s = reflector_query(&r).timeout_s;
 
@@ -346,14 +346,14 @@ static void no_answer_leads_to_a_storm(void **state)
 	struct reflector *r = *state;
 	int without_pause = 0;
 
-	reflector_tell(r, REFLECTOR_STARTED, 0, 0, 0);
+	reflector_handle(r, REFLECTOR_STARTED, 0, 0, 0);
 	for (int i = 0; i < 200000; i++) {
 		enum reflector_event event = pick(r, &seed);
 		struct reflector_step step;
 
 		if (event == REFLECTOR_MORE || event == REFLECTOR_LISTED)
 			reflector_listed(r, "7", event == REFLECTOR_MORE ? "tok" : NULL);
-		step = reflector_tell(r, event, 0, 0, suite_random(&seed));
+		step = reflector_handle(r, event, 0, 0, suite_random(&seed));
 		assert_true(step.act != 0);
 		if (r->state == REFLECTOR_STREAMING)
 			assert_non_null(reflector_query(r).resource_version);

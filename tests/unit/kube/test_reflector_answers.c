@@ -13,9 +13,9 @@ static struct reflector watching(uint64_t now_ms)
 	struct reflector r;
 
 	reflector_init(&r);
-	reflector_tell(&r, REFLECTOR_STARTED, 0, now_ms, 0);
+	reflector_handle(&r, REFLECTOR_STARTED, 0, now_ms, 0);
 	reflector_listed(&r, "7", NULL);
-	reflector_tell(&r, REFLECTOR_LISTED, 0, now_ms, 0);
+	reflector_handle(&r, REFLECTOR_LISTED, 0, now_ms, 0);
 	return r;
 }
 
@@ -44,8 +44,8 @@ static void wait_is_in_range(void **state)
 
 	for (int i = 0; i < 2000; i++) {
 		struct reflector r = watching(0);
-		struct reflector_step step = reflector_tell(&r, row->event, row->retry_after_ms,
-							    5000, suite_random(&seed));
+		struct reflector_step step = reflector_handle(&r, row->event, row->retry_after_ms,
+							      5000, suite_random(&seed));
 
 		low = step.wait_ms < low ? step.wait_ms : low;
 		high = step.wait_ms > high ? step.wait_ms : high;

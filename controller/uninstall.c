@@ -49,14 +49,14 @@ struct uninstall {
 	uint64_t free_ms; /* since when there are no claims; 0: there are some */
 	uint64_t timeout_ms;
 	uint64_t began_ms;
-	uint64_t told_ms;
-	char *told; /* the last progress line */
+	uint64_t last_line_ms;
+	char *last_line; /* the last progress line */
 	bool synced;
 	bool started; /* the HostDeviceConfig was deleted */
 	int status;
 };
 
-static void say(const char *line)
+static void print_line(const char *line)
 {
 	(void)printf("%s\n", line);
 	(void)fflush(stdout);
@@ -178,7 +178,7 @@ static size_t run_claims(struct uninstall *un, const struct claims *claims, size
 	return len;
 }
 
-static void tell(struct uninstall *un, size_t len, struct str *list)
+static void print_progress(struct uninstall *un, size_t len, struct str *list)
 {
 	uint64_t now_ms = clock_now_ms(un->clock);
 	auto_free char *line = NULL;
@@ -186,12 +186,13 @@ static void tell(struct uninstall *un, size_t len, struct str *list)
 	if (len > UNINSTALL_LISTED)
 		str_addf(list, "\n  and %zu more", len - UNINSTALL_LISTED);
 	line = xasprintf("waiting for %zu claims:%s", len, str_cstr(list));
-	if (un->told && strcmp(un->told, line) == 0 && now_ms - un->told_ms < REMIND_MS)
+	if (un->last_line && strcmp(un->last_line, line) == 0 &&
+	    now_ms - un->last_line_ms < REMIND_MS)
 		return;
-	say(line);
-	free(un->told);
-	un->told = take_ptr(line);
-	un->told_ms = now_ms;
+	print_line(line);
+	free(un->last_line);
+	un->last_line = take_ptr(line);
+	un->last_line_ms = now_ms;
 }
 
 /* True once no KubeVirt has an entry of ours, or if waiting longer would not help, which is
@@ -203,7 +204,7 @@ static bool is_withdrawn(const struct uninstall *un)
 
 	if (withdraw_is_done(un->withdraw, &name))
 		return true;
-	withdraw_look(un->withdraw);
+	withdraw_run(un->withdraw);
 	if (clock_now_ms(un->clock) - un->free_ms < KUBEVIRT_MS)
 		return false;
 	if (name) {
@@ -211,12 +212,12 @@ static bool is_withdrawn(const struct uninstall *un)
 			"KubeVirt %s still has entries of hostdev in permittedHostDevices: its annotation "
 			"hostdev.io/permitted-host-devices says which; remove them by hand",
 			name);
-		say(line);
+		print_line(line);
 	}
 	return true;
 }
 
-static void look(struct uninstall *un)
+static void check_progress(struct uninstall *un)
 {
 	auto_str struct str list = STR_INIT;
 	size_t len = run_claims(un, &un->pci, 0, &list);
@@ -224,17 +225,18 @@ static void look(struct uninstall *un)
 	len = run_claims(un, &un->usb, len, &list);
 	if (len > 0) {
 		un->free_ms = 0;
-		tell(un, len, &list);
+		print_progress(un, len, &list);
 		return;
 	}
 	if (un->free_ms == 0)
 		un->free_ms = clock_now_ms(un->clock);
 	if (!is_withdrawn(un))
 		return;
-	say("nothing is claimed any more, and every device that was is back on its driver;\n"
-	    "virtual functions stay as they are: set spec.numVFs of their SRIOVNetworkDevices to 0 "
-	    "while the agents run if they are to go;\n"
-	    "now delete what was deployed, and then the definitions in crds/");
+	print_line(
+		"nothing is claimed any more, and every device that was is back on its driver;\n"
+		"virtual functions stay as they are: set spec.numVFs of their SRIOVNetworkDevices to 0 "
+		"while the agents run if they are to go;\n"
+		"now delete what was deployed, and then the definitions in crds/");
 	end_with(un, 0);
 }
 
@@ -243,14 +245,15 @@ static void on_timer(void *arg)
 	struct uninstall *un = arg;
 
 	if (un->timeout_ms > 0 && clock_now_ms(un->clock) - un->began_ms >= un->timeout_ms) {
-		say(un->synced
-			    ? "timed out; the status of the claims above shows what they wait for"
-			    : "the time is over before everything could be listed");
+		print_line(
+			un->synced
+				? "timed out; the status of the claims above shows what they wait for"
+				: "the time is over before everything could be listed");
 		end_with(un, 1);
 		return;
 	}
 	if (un->synced && un->started)
-		look(un);
+		check_progress(un);
 	clock_timer_start(un->clock, un->timer, LOOK_MS);
 }
 
@@ -342,6 +345,6 @@ int uninstall_run(struct program *program, uint64_t timeout_ms)
 	views_free(un.views);
 	clock_timer_free(un.clock, un.timer);
 	clock_free(un.clock);
-	free(un.told);
+	free(un.last_line);
 	return un.status;
 }

@@ -42,7 +42,7 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 {
 	struct upkeep *upkeep = arg;
 
-	view_count_hear(&upkeep->count, kind, before, after);
+	view_count_on_change(&upkeep->count, kind, before, after);
 	pools_on_change(upkeep->pools, kind, name, before, after);
 	nodes_on_change(upkeep->nodes, kind, name, before, after);
 	kubevirt_on_change(upkeep->kubevirt, kind, name, before, after);
@@ -59,7 +59,7 @@ static void on_reach(void *arg, const char *node, bool reachable)
 	pools_set_reachable(upkeep->pools, node, reachable);
 }
 
-static void look(struct upkeep *upkeep)
+static void enqueue_all(struct upkeep *upkeep)
 {
 	if (!upkeep->synced)
 		return;
@@ -89,7 +89,7 @@ static void on_synced(void *arg)
 
 	upkeep->synced = true;
 	log_info("devices, claims, nodes and agents have been listed");
-	look(upkeep);
+	enqueue_all(upkeep);
 }
 
 static void on_started(void *arg)
@@ -98,7 +98,7 @@ static void on_started(void *arg)
 
 	config_nodes_enqueue_all(upkeep->config_nodes);
 	upkeep->kubevirt = make_kubevirt(upkeep);
-	look(upkeep);
+	enqueue_all(upkeep);
 }
 
 static void on_stopped(void *arg)

@@ -35,7 +35,7 @@ struct admission {
 };
 
 /* The current state: the stores' pointers never change, but whether they are synced does. */
-static struct known look(const struct admission *admission)
+static struct known known_now(const struct admission *admission)
 {
 	struct known known = { .stores = views_stores(admission->views),
 			       .resources = admission->resources,
@@ -48,8 +48,8 @@ static struct known look(const struct admission *admission)
 
 /* Use the uid and the pod's name only if the API server sent the request: it sets an object's
  * uid before it calls webhooks. The cast is needed because jansson's iterators take no const. */
-static void record(struct events *events, const struct admission_request *request,
-		   const struct admission_answer *answer)
+static void record_pod_warning(struct events *events, const struct admission_request *request,
+			       const struct admission_answer *answer)
 {
 	union {
 		const json_t *read;
@@ -73,7 +73,7 @@ static void validate(void *arg, const struct admission_request *request,
 		     struct admission_answer *answer)
 {
 	const struct admission *admission = arg;
-	struct known known = look(admission);
+	struct known known = known_now(admission);
 	struct admission_trail trail = {
 		.events = request->verified ? admission->events : admission->doubts,
 		.quota = request->verified ? NULL : admission->quota,
@@ -83,7 +83,7 @@ static void validate(void *arg, const struct admission_request *request,
 	admission_audit_refusal(&known, &trail, request, answer);
 	if (answer->event && answer->allowed && !request->dry_run && request->verified &&
 	    admission->events)
-		record(admission->events, request, answer);
+		record_pod_warning(admission->events, request, answer);
 	admission_audit(&known, &trail, request, answer);
 }
 
@@ -91,7 +91,7 @@ static void mutate(void *arg, const struct admission_request *request,
 		   struct admission_answer *answer)
 {
 	const struct admission *admission = arg;
-	struct known known = look(admission);
+	struct known known = known_now(admission);
 
 	rules_mutate(&known, request, answer);
 }
@@ -115,11 +115,11 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 {
 	const struct admission *admission = arg;
 
-	resources_hear(admission->resources, kind, before, after);
+	resources_on_change(admission->resources, kind, before, after);
 	if (admission->events && views_synced(admission->views, kind) &&
 	    (!admission->leads || admission->leads(admission->arg)))
-		claim_events_hear(admission->events, views_stores(admission->views), kind, name,
-				  before, after);
+		claim_events_on_change(admission->events, views_stores(admission->views), kind,
+				       name, before, after);
 }
 
 struct admission *admission_new(const struct admission_options *options)

@@ -64,22 +64,22 @@ static const json_t *member(const json_t *object, const char *part, const char *
 	return json_object_get(json_object_get(object, part), key);
 }
 
-static bool same(const json_t *a, const json_t *b)
+static bool is_equal(const json_t *a, const json_t *b)
 {
 	return a == b || (a && b && json_equal(a, b));
 }
 
 /* True if the request changes the spec or deletes. Finalizers, labels and owner references are
  * changed by controllers. */
-static bool is_wish(const struct admission_request *request)
+static bool is_user_change(const struct admission_request *request)
 {
 	const json_t *object = request->object;
 	const json_t *old = request->old_object;
 
 	return request->operation != ADMISSION_UPDATE ||
-	       !same(json_object_get(object, "spec"), json_object_get(old, "spec")) ||
-	       !same(member(object, "metadata", "annotations"),
-		     member(old, "metadata", "annotations"));
+	       !is_equal(json_object_get(object, "spec"), json_object_get(old, "spec")) ||
+	       !is_equal(member(object, "metadata", "annotations"),
+			 member(old, "metadata", "annotations"));
 }
 
 /* What is logged for a refusal of other kinds. */
@@ -186,8 +186,8 @@ static bool exists_already(const struct known *known, const struct row *row,
 }
 
 /* The event of a refusal does not repeat the message, which may name other users and pods. */
-static void record(const struct known *known, struct events *events, const struct row *row,
-		   const struct audit *audit, bool verified)
+static void record_refusal(const struct known *known, struct events *events, const struct row *row,
+			   const struct audit *audit, bool verified)
 {
 	const char *uid = known_uid(known, row->view, audit->device);
 	struct api_meta meta = { 0 };
@@ -216,7 +216,7 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 	bool claim;
 
 	if (!row || *request->subresource || request->dry_run ||
-	    request->operation > ADMISSION_DELETE || !is_wish(request) ||
+	    request->operation > ADMISSION_DELETE || !is_user_change(request) ||
 	    (answer->allowed && exists_already(known, row, request, name)))
 		return;
 	claim = row->device != NULL;
@@ -239,5 +239,5 @@ void admission_audit(const struct known *known, const struct admission_trail *tr
 	};
 	audit_quota_log(trail->quota, &audit);
 	if (claim && !answer->allowed)
-		record(known, trail->events, row, &audit, request->verified);
+		record_refusal(known, trail->events, row, &audit, request->verified);
 }

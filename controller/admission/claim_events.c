@@ -22,14 +22,15 @@ static const struct claimed {
 };
 
 /* The text of the event, without the user (events.h). */
-struct saying {
+struct claim_action {
 	const char *reason;
 	const char *message;
 };
 
-static const struct saying claimed = { "Claimed", "a claim of the device was created" };
-static const struct saying changed = { "ClaimChanged", "the claim of the device was changed" };
-static const struct saying unclaimed = { "Unclaimed", "the claim of the device was deleted" };
+static const struct claim_action claimed = { "Claimed", "a claim of the device was created" };
+static const struct claim_action changed = { "ClaimChanged",
+					     "the claim of the device was changed" };
+static const struct claim_action unclaimed = { "Unclaimed", "the claim of the device was deleted" };
 
 /* The claim; NULL: there is none, it is being deleted, or it is unreadable. */
 static const struct view *claim_of(const struct entry *entry)
@@ -40,7 +41,7 @@ static const struct view *claim_of(const struct entry *entry)
 }
 
 /* NULL: not a change made by a user. */
-static const struct saying *saying_of(const struct entry *before, const struct entry *after)
+static const struct claim_action *action_of(const struct entry *before, const struct entry *after)
 {
 	const struct view *was = claim_of(before);
 	const struct view *is = claim_of(after);
@@ -53,18 +54,18 @@ static const struct saying *saying_of(const struct entry *before, const struct e
 	return was ? &unclaimed : NULL;
 }
 
-void claim_events_hear(struct events *events, const struct store *const *stores,
-		       enum view_kind kind, const char *name, const struct entry *before,
-		       const struct entry *after)
+void claim_events_on_change(struct events *events, const struct store *const *stores,
+			    enum view_kind kind, const char *name, const struct entry *before,
+			    const struct entry *after)
 {
-	const struct saying *saying = saying_of(before, after);
+	const struct claim_action *action = action_of(before, after);
 	const struct claimed *row = claimeds;
 	const struct entry *device;
 	struct api_meta meta = { 0 };
 
 	while (row < claimeds + ARRAY_LEN(claimeds) && row->claims != kind)
 		row++;
-	if (row == claimeds + ARRAY_LEN(claimeds) || !saying)
+	if (row == claimeds + ARRAY_LEN(claimeds) || !action)
 		return;
 	device = store_get(stores[row->devices], name);
 	if (!device || !*device->uid)
@@ -72,7 +73,7 @@ void claim_events_hear(struct events *events, const struct store *const *stores,
 	meta.name = xstrdup(name);
 	meta.uid = xstrdup(device->uid);
 	events_record(events, &(struct events_about){ row->kind, &meta }, EVENTS_NORMAL,
-		      saying->reason, "%s", saying->message);
+		      action->reason, "%s", action->message);
 	free(meta.name);
 	free(meta.uid);
 }

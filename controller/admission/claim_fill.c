@@ -47,7 +47,7 @@ static const char *spec_text(const json_t *object, const char *key)
 }
 
 /* The claim's previous value is preferred to a new default. */
-static const char *kept(const struct rule_case *c, const char *key, const char *otherwise)
+static const char *old_value(const struct rule_case *c, const char *key, const char *otherwise)
 {
 	const char *had = spec_text(c->request->old_object, key);
 
@@ -119,7 +119,7 @@ static const char *user_of(const struct rule_case *c)
 {
 	bool creates = c->request->operation == ADMISSION_CREATE;
 
-	return kept(c, "userName", creates && *c->request->user ? c->request->user : NULL);
+	return old_value(c, "userName", creates && *c->request->user ? c->request->user : NULL);
 }
 
 void claim_fill_pci(const struct rule_case *c, const json_t *object)
@@ -127,9 +127,9 @@ void claim_fill_pci(const struct rule_case *c, const json_t *object)
 	const struct view *device = known_pcidevice(c->known, c->request->name);
 	const struct fill fills[FILLS_MAX] = {
 		{ "address",
-		  kept(c, "address", device ? view_text(device, VIEW_TEXT_ADDRESS) : NULL) },
+		  old_value(c, "address", device ? view_text(device, VIEW_TEXT_ADDRESS) : NULL) },
 		{ "nodeName",
-		  kept(c, "nodeName", device ? view_text(device, VIEW_TEXT_NODE) : NULL) },
+		  old_value(c, "nodeName", device ? view_text(device, VIEW_TEXT_NODE) : NULL) },
 		{ "userName", user_of(c) },
 	};
 

@@ -13,39 +13,40 @@ static const void *object_of(const struct entry *entry, const char **ret_name)
 	return entry ? entry->object : NULL;
 }
 
-static const struct view *find(const struct known *known, enum view_kind kind, const char *name)
+static const struct view *find_view(const struct known *known, enum view_kind kind,
+				    const char *name)
 {
 	return name ? store_object(known->stores[kind], name) : NULL;
 }
 
 const struct view *known_pcidevice(const struct known *known, const char *name)
 {
-	return find(known, VIEW_PCIDEVICE, name);
+	return find_view(known, VIEW_PCIDEVICE, name);
 }
 
 const struct view *known_usbdevice(const struct known *known, const char *name)
 {
-	return find(known, VIEW_USBDEVICE, name);
+	return find_view(known, VIEW_USBDEVICE, name);
 }
 
 const struct view *known_pciclaim(const struct known *known, const char *name)
 {
-	return find(known, VIEW_PCICLAIM, name);
+	return find_view(known, VIEW_PCICLAIM, name);
 }
 
 const struct view *known_usbclaim(const struct known *known, const char *name)
 {
-	return find(known, VIEW_USBCLAIM, name);
+	return find_view(known, VIEW_USBCLAIM, name);
 }
 
 const struct view *known_gpu(const struct known *known, const char *name)
 {
-	return find(known, VIEW_GPU, name);
+	return find_view(known, VIEW_GPU, name);
 }
 
 const struct view *known_vgpu(const struct known *known, const char *name)
 {
-	return find(known, VIEW_VGPU, name);
+	return find_view(known, VIEW_VGPU, name);
 }
 
 const char *known_uid(const struct known *known, enum view_kind kind, const char *name)
@@ -81,8 +82,8 @@ const void *known_next(const struct known *known, enum view_kind kind, size_t *c
 	return NULL;
 }
 
-static const struct entry *find_at(const struct known *known, enum view_kind kind, const char *node,
-				   const char *address)
+static const struct entry *find_view_at(const struct known *known, enum view_kind kind,
+					const char *node, const char *address)
 {
 	auto_free char *name = NULL;
 
@@ -94,13 +95,13 @@ static const struct entry *find_at(const struct known *known, enum view_kind kin
 
 const struct view *known_pci_at(const struct known *known, const char *node, const char *address)
 {
-	return object_of(find_at(known, VIEW_PCIDEVICE, node, address), NULL);
+	return object_of(find_view_at(known, VIEW_PCIDEVICE, node, address), NULL);
 }
 
 const struct view *known_pciclaim_at(const struct known *known, const char *node,
 				     const char *address, const char **ret_name)
 {
-	return object_of(find_at(known, VIEW_PCICLAIM, node, address), ret_name);
+	return object_of(find_view_at(known, VIEW_PCICLAIM, node, address), ret_name);
 }
 
 bool known_same(const char *a, const char *b)

@@ -67,9 +67,9 @@ bool resources_has(const struct resources *resources, const char *name)
 typedef void count_fn(struct resources *resources, const char *name);
 
 /* Add the new names before removing the old ones, so that an unchanged name never disappears. */
-static void change(struct resources *resources, const struct entry *before,
-		   const struct entry *after,
-		   void (*each)(struct resources *resources, const void *object, count_fn *count))
+static void recount(struct resources *resources, const struct entry *before,
+		    const struct entry *after,
+		    void (*each)(struct resources *resources, const void *object, count_fn *count))
 {
 	if (after && after->object)
 		each(resources, after->object, resources_add);
@@ -112,13 +112,13 @@ static void each_of_config(struct resources *resources, const void *object, coun
 		count(resources, hostdeviceconfig_iommufd_resource(&config->spec.iommufd));
 }
 
-void resources_hear(struct resources *resources, enum view_kind kind, const struct entry *before,
-		    const struct entry *after)
+void resources_on_change(struct resources *resources, enum view_kind kind,
+			 const struct entry *before, const struct entry *after)
 {
 	if (kind < VIEW_OWNED)
-		change(resources, before, after, each_of_owned);
+		recount(resources, before, after, each_of_owned);
 	else if (kind == VIEW_CONFIG)
-		change(resources, before, after, each_of_config);
+		recount(resources, before, after, each_of_config);
 	else if (kind == VIEW_NODE)
-		change(resources, before, after, each_of_node);
+		recount(resources, before, after, each_of_node);
 }

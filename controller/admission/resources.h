@@ -24,5 +24,5 @@ void resources_remove(struct resources *resources, const char *name);
 bool resources_has(const struct resources *resources, const char *name);
 
 /* An object of @kind changed, as in informer.h; most kinds have no resources. */
-void resources_hear(struct resources *resources, enum view_kind kind, const struct entry *before,
-		    const struct entry *after);
+void resources_on_change(struct resources *resources, enum view_kind kind,
+			 const struct entry *before, const struct entry *after);

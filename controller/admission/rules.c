@@ -170,7 +170,7 @@ static int decode(const struct rules_row *row, const json_t *json, void **ret_ob
 	return json ? api_object_decode(row->kind, object.walked, ret_object, err) : 0;
 }
 
-static bool tell_unreadable(const struct rule_case *c, bool lenient, const struct err *err)
+static bool report_unreadable(const struct rule_case *c, bool lenient, const struct err *err)
 {
 	if (lenient)
 		rule_warn(c, "not checked: %s", err->msg);
@@ -190,14 +190,14 @@ static bool read_objects(const struct rules_row *row, struct rule_case *c, void 
 		    0 ||
 	    decode(row, operation == ADMISSION_CREATE ? NULL : c->request->old_object, old, &err) <
 		    0)
-		return tell_unreadable(c, row->lenient, &err);
+		return report_unreadable(c, row->lenient, &err);
 	if ((operation == ADMISSION_DELETE || *object) && (operation == ADMISSION_CREATE || *old)) {
 		c->object = *object;
 		c->old = *old;
 		return true;
 	}
 	err_set(&err, ERR_INVALID, -1, "the request has no object");
-	return tell_unreadable(c, row->lenient, &err);
+	return report_unreadable(c, row->lenient, &err);
 }
 
 void rules_validate(const struct known *known, const struct admission_request *request,

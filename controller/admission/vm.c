@@ -139,7 +139,7 @@ static void warn_named(const struct walk *w, const struct virtualmachine_device 
 			  device->name, named->resource ? named->resource : "none");
 }
 
-static bool judge_device(struct walk *w, const struct virtualmachine_device *device)
+static bool check_device(struct walk *w, const struct virtualmachine_device *device)
 {
 	struct named named;
 
@@ -173,10 +173,10 @@ static void warn_scheduling(const struct walk *w)
 			  node, w->first, w->node);
 }
 
-static bool judge_list(struct walk *w, const struct virtualmachine_devices *list)
+static bool check_list(struct walk *w, const struct virtualmachine_devices *list)
 {
 	for (size_t i = 0; i < list->len; i++) {
-		if (!judge_device(w, &list->items[i]))
+		if (!check_device(w, &list->items[i]))
 			continue;
 		admission_answer_about(w->c->answer, list->items[i].name,
 				       list->items[i].device_name);
@@ -185,7 +185,7 @@ static bool judge_list(struct walk *w, const struct virtualmachine_devices *list
 	return false;
 }
 
-static void judge(const struct rule_case *c, const struct virtualmachine *vm)
+static void check_devices(const struct rule_case *c, const struct virtualmachine *vm)
 {
 	const struct virtualmachine_domain_devices *devices =
 		&vm->spec.template_.spec.domain.devices;
@@ -197,7 +197,7 @@ static void judge(const struct rule_case *c, const struct virtualmachine *vm)
 		return;
 	}
 	walk.seen = map_new();
-	if (!judge_list(&walk, &devices->host_devices) && !judge_list(&walk, &devices->gpus))
+	if (!check_list(&walk, &devices->host_devices) && !check_list(&walk, &devices->gpus))
 		warn_scheduling(&walk);
 	map_free(walk.seen);
 }
@@ -223,7 +223,7 @@ static bool same_devices(const struct virtualmachine *a, const struct virtualmac
 
 void vm_create(const struct rule_case *c)
 {
-	judge(c, c->object);
+	check_devices(c, c->object);
 }
 
 void vm_update(const struct rule_case *c)
@@ -233,5 +233,5 @@ void vm_update(const struct rule_case *c)
 	bool starts = !virtualmachine_may_run(old) && virtualmachine_may_run(vm);
 
 	if (!vm->meta.meta.deletion_timestamp && (starts || !same_devices(vm, old)))
-		judge(c, vm);
+		check_devices(c, vm);
 }

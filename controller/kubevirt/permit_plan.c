@@ -43,7 +43,7 @@ static const char *annotation(const json_t *object)
 }
 
 /* The first entry of a key is corrected; duplicates are removed. */
-static void take_ours(struct sketch *s, const char *key, json_t *entry)
+static void plan_our_entry(struct sketch *s, const char *key, json_t *entry)
 {
 	const struct permit_entry *wished = permit_wish_find(s->wish, s->list, key);
 
@@ -58,12 +58,12 @@ static void take_ours(struct sketch *s, const char *key, json_t *entry)
 	permit_record_add(s->is, s->list, key);
 }
 
-static void take(struct sketch *s, json_t *entry)
+static void plan_entry(struct sketch *s, json_t *entry)
 {
 	auto_free char *key = permit_key(s->list, entry);
 
 	if (key && permit_record_has(s->was, s->list, key)) {
-		take_ours(s, key, entry);
+		plan_our_entry(s, key, entry);
 		return;
 	}
 	json_array_append(s->entries, entry);
@@ -90,7 +90,7 @@ static json_t *plan_list(struct sketch *s, const json_t *now)
 	s->entries = json_array();
 	s->has = map_new();
 	for (size_t i = 0; i < json_array_size(now); i++)
-		take(s, json_array_get(now, i));
+		plan_entry(s, json_array_get(now, i));
 	add_missing(s);
 	map_free(s->has);
 	if (json_is_array(now) ? json_equal(s->entries, now) : json_array_size(s->entries) == 0) {

@@ -42,7 +42,7 @@ char *permit_key(enum permit_list list, const json_t *entry)
 	return key;
 }
 
-static void add(struct permit_wish *wish, enum permit_list list, json_t *entry)
+static void entry_add(struct permit_wish *wish, enum permit_list list, json_t *entry)
 {
 	struct permit_entry *added = array_add(&wish->lists[list]);
 
@@ -53,16 +53,16 @@ static void add(struct permit_wish *wish, enum permit_list list, json_t *entry)
 void permit_wish_add(struct permit_wish *wish, enum permit_list list, const char *selector,
 		     const char *resource)
 {
-	add(wish, list,
-	    json_pack("{s:b, s:s, s:s}", "externalResourceProvider", true, lists[list].selector,
-		      selector, "resourceName", resource));
+	entry_add(wish, list,
+		  json_pack("{s:b, s:s, s:s}", "externalResourceProvider", true,
+			    lists[list].selector, selector, "resourceName", resource));
 }
 
 void permit_wish_add_usb(struct permit_wish *wish, const char *resource, json_t *selectors)
 {
-	add(wish, PERMIT_USB,
-	    json_pack("{s:b, s:s, s:o}", "externalResourceProvider", true, "resourceName", resource,
-		      "selectors", selectors));
+	entry_add(wish, PERMIT_USB,
+		  json_pack("{s:b, s:s, s:o}", "externalResourceProvider", true, "resourceName",
+			    resource, "selectors", selectors));
 }
 
 /* A total order, so that the first of several entries with one key does not depend on their

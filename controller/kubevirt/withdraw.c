@@ -16,7 +16,7 @@ struct withdraw {
 	struct store *config; /* always empty: uninstall deletes the HostDeviceConfig first */
 	struct informer *kubevirts;
 	struct permits *permits;
-	bool asked; /* withdraw_look() was called */
+	bool asked; /* withdraw_run() was called */
 };
 
 static bool always(void *arg)
@@ -97,7 +97,7 @@ static const struct entry *next_with_ours(const struct withdraw *withdraw, size_
 	return entry;
 }
 
-void withdraw_look(struct withdraw *withdraw)
+void withdraw_run(struct withdraw *withdraw)
 {
 	const struct entry *entry;
 	size_t cursor = 0;

@@ -19,14 +19,14 @@ struct withdraw_deps {
 	const struct store *const *stores; /* indexed by enum view_kind */
 };
 
-/* Lists KubeVirts at once, but writes nothing before withdraw_look(). */
+/* Lists KubeVirts at once, but writes nothing before withdraw_run(). */
 struct withdraw *withdraw_new(const struct withdraw_deps *deps);
 /* Takes NULL, returns NULL. */
 struct withdraw *withdraw_free(struct withdraw *withdraw);
 
 /* The offered resources are known and have changed: remove the entries that are no longer
  * needed. */
-void withdraw_look(struct withdraw *withdraw);
+void withdraw_run(struct withdraw *withdraw);
 
 /* True if no KubeVirt has an entry of ours. If one has, or may have, *@ret_name is its name
  * ("namespace/name"; NULL: they have not been listed yet). */

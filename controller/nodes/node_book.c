@@ -96,7 +96,7 @@ static struct node_state *state_of(struct node_book *book, const char *key, cons
 }
 
 /* A node without devices and without an agent pod does not need an agent. */
-static void count(struct node_book *book, struct node_state *state)
+static void update_counts(struct node_book *book, struct node_state *state)
 {
 	enum reach reach =
 		state->has[OBJECTS] > 0 || state->has[PODS] > 0 ? state->reach : REACH_UNSAID;
@@ -108,8 +108,8 @@ static void count(struct node_book *book, struct node_state *state)
 	state->counted = reach;
 }
 
-static void judge(struct node_book *book, const char *key, struct node_state *state,
-		  uint64_t now_ms)
+static void update_state(struct node_book *book, const char *key, struct node_state *state,
+			 uint64_t now_ms)
 {
 	enum reach reach = reach_of(book, state);
 
@@ -118,7 +118,7 @@ static void judge(struct node_book *book, const char *key, struct node_state *st
 	if (state->reach != REACH_NODE_GONE && reach == REACH_NODE_GONE)
 		state->missing_ms = now_ms;
 	state->reach = reach;
-	count(book, state);
+	update_counts(book, state);
 	if (!state->there && state->has[RUNNING] == 0 && state->has[PODS] == 0 &&
 	    state->has[OBJECTS] == 0)
 		state_free(map_remove(book->nodes, key));
@@ -132,33 +132,33 @@ void node_book_set(struct node_book *book, const char *name, bool there, bool re
 
 	state->there = there;
 	state->ready = ready;
-	judge(book, key, state, now_ms);
+	update_state(book, key, state, now_ms);
 }
 
-static void add(struct node_book *book, const char *name, enum tally what, int sign,
-		uint64_t now_ms)
+static void tally_add(struct node_book *book, const char *name, enum tally what, int sign,
+		      uint64_t now_ms)
 {
 	auto_free char *key = node_book_key(name);
 	struct node_state *state = state_of(book, key, name, now_ms);
 
 	state->has[what] += sign;
 	assert(state->has[what] >= 0);
-	judge(book, key, state, now_ms);
+	update_state(book, key, state, now_ms);
 }
 
 void node_book_agent(struct node_book *book, const char *name, int sign, uint64_t now_ms)
 {
-	add(book, name, RUNNING, sign, now_ms);
+	tally_add(book, name, RUNNING, sign, now_ms);
 }
 
 void node_book_pod(struct node_book *book, const char *name, int sign, uint64_t now_ms)
 {
-	add(book, name, PODS, sign, now_ms);
+	tally_add(book, name, PODS, sign, now_ms);
 }
 
 void node_book_object(struct node_book *book, const char *name, int sign, uint64_t now_ms)
 {
-	add(book, name, OBJECTS, sign, now_ms);
+	tally_add(book, name, OBJECTS, sign, now_ms);
 }
 
 static const struct node_state *look_up(const struct node_book *book, const char *name)

@@ -302,7 +302,7 @@ static void plan_owned(void *arg, const struct reconcile_view *view, struct deci
 static void on_timer(void *arg);
 
 /* Call settle_changed() after @wait or earlier. */
-static void settle_in(struct nodes *nodes, uint64_t wait)
+static void settle_after(struct nodes *nodes, uint64_t wait)
 {
 	uint64_t due_ms = now_ms(nodes) + wait;
 
@@ -317,7 +317,7 @@ static void note_change(struct nodes *nodes, const char *name)
 	auto_free char *key = node_book_key(name);
 
 	map_set(nodes->changed, key, nodes);
-	settle_in(nodes, SETTLE_MS);
+	settle_after(nodes, SETTLE_MS);
 }
 
 /* An unreadable Node exists, but its state is unknown and is not reported. */
@@ -395,7 +395,7 @@ void nodes_on_change(struct nodes *nodes, enum view_kind kind, const char *name,
 
 /* Move the nodes whose state is settled to *@known and report them; returns the time until the
  * next one settles. */
-static uint64_t settle(struct nodes *nodes, struct map *known)
+static uint64_t settle_changed(struct nodes *nodes, struct map *known)
 {
 	uint64_t least_ms = UINT64_MAX;
 	const char *key;
@@ -443,14 +443,14 @@ static void on_timer(void *arg)
 	uint64_t wait;
 
 	nodes->due_ms = UINT64_MAX;
-	wait = settle(nodes, known);
+	wait = settle_changed(nodes, known);
 	if (map_len(known) > 0) {
 		enqueue_claims(nodes, &nodes->owned[VIEW_PCICLAIM], known);
 		enqueue_claims(nodes, &nodes->owned[VIEW_USBCLAIM], known);
 	}
 	map_free(known);
 	if (wait != UINT64_MAX)
-		settle_in(nodes, wait);
+		settle_after(nodes, wait);
 }
 
 void nodes_enqueue_all(struct nodes *nodes)
@@ -463,7 +463,7 @@ void nodes_enqueue_all(struct nodes *nodes)
 		map_set(nodes->changed, key, nodes);
 		enqueue_if_gone(nodes, key);
 	}
-	settle_in(nodes, SETTLE_MS);
+	settle_after(nodes, SETTLE_MS);
 }
 
 /* --- the module's functions ---------------------------------------------------------------- */

@@ -95,7 +95,7 @@ static struct part *part_of(struct pool *pool, const char *node)
 	return part;
 }
 
-static void count(struct part *part, const struct pool_share *share, int sign)
+static void part_add(struct part *part, const struct pool_share *share, int sign)
 {
 	part->devices += sign;
 	part->claimed += share->claimed ? sign : 0;
@@ -116,12 +116,12 @@ static void drop_if_empty(struct pool_book *book, const char *name, struct pool 
 		pool_free(map_remove(book->pools, name));
 }
 
-static void add(struct pool_book *book, const struct pool_share *share, int sign)
+static void share_add(struct pool_book *book, const struct pool_share *share, int sign)
 {
 	auto_free char *name = names_devicepool(share->resource);
 	struct pool *pool = pool_of(book, name, share->resource);
 
-	count(part_of(pool, share->node), share, sign);
+	part_add(part_of(pool, share->node), share, sign);
 	drop_if_empty(book, name, pool, share->node);
 	book->changed(book->arg, name);
 }
@@ -131,7 +131,7 @@ static bool adds(const struct pool_share *share)
 	return share && share->resource;
 }
 
-static bool same(const struct pool_share *a, const struct pool_share *b)
+static bool is_same_share(const struct pool_share *a, const struct pool_share *b)
 {
 	return a->claimed == b->claimed && a->ready == b->ready && a->allocated == b->allocated &&
 	       strcmp(a->resource, b->resource) == 0 && strcmp(a->node, b->node) == 0;
@@ -140,12 +140,12 @@ static bool same(const struct pool_share *a, const struct pool_share *b)
 void pool_book_move(struct pool_book *book, const struct pool_share *before,
 		    const struct pool_share *after)
 {
-	if (adds(before) && adds(after) && same(before, after))
+	if (adds(before) && adds(after) && is_same_share(before, after))
 		return;
 	if (adds(after))
-		add(book, after, 1);
+		share_add(book, after, 1);
 	if (adds(before))
-		add(book, before, -1);
+		share_add(book, before, -1);
 }
 
 void pool_book_reach(struct pool_book *book, const char *node, bool reachable)

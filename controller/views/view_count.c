@@ -65,8 +65,8 @@ void view_count_init(struct view_count *count, struct metrics *metrics)
 	}
 }
 
-static void add(const struct view_count *count, enum view_kind kind, const struct entry *entry,
-		int64_t amount)
+static void count_add(const struct view_count *count, enum view_kind kind,
+		      const struct entry *entry, int64_t amount)
 {
 	const struct view *view = entry->object;
 
@@ -78,13 +78,13 @@ static void add(const struct view_count *count, enum view_kind kind, const struc
 		add_device(count, kind, view->allocated, amount);
 }
 
-void view_count_hear(const struct view_count *count, enum view_kind kind,
-		     const struct entry *before, const struct entry *after)
+void view_count_on_change(const struct view_count *count, enum view_kind kind,
+			  const struct entry *before, const struct entry *after)
 {
 	if (!kind_texts[kind])
 		return;
 	if (before)
-		add(count, kind, before, -1);
+		count_add(count, kind, before, -1);
 	if (after)
-		add(count, kind, after, 1);
+		count_add(count, kind, after, 1);
 }

@@ -19,5 +19,5 @@ struct view_count {
 void view_count_init(struct view_count *count, struct metrics *metrics);
 
 /* An object of @kind changed from @before to @after; NULL: it did not exist, or is gone. */
-void view_count_hear(const struct view_count *count, enum view_kind kind,
-		     const struct entry *before, const struct entry *after);
+void view_count_on_change(const struct view_count *count, enum view_kind kind,
+			  const struct entry *before, const struct entry *after);

@@ -15,7 +15,7 @@ enum { TEXT_MAX = 1024, MESSAGE_MAX = 240, MEMBERS_MAX = 1024 };
 /* --- encoding
  * ------------------------------------------------------------------------------------- */
 
-static void put(struct str *out, enum view_text text, const char *value, size_t max)
+static void text_put(struct str *out, enum view_text text, const char *value, size_t max)
 {
 	if (!value || !*value)
 		return;
@@ -31,13 +31,13 @@ static void put_names(struct str *out, const struct owned *owned)
 		owned->status.node_name ? owned->status.node_name : owned->spec.node_name;
 	const char *name = api_meta_annotation(&owned->meta, NAMES_ANNOTATION_RESOURCE_NAME);
 
-	put(out, VIEW_TEXT_NODE, node, SIZE_MAX);
+	text_put(out, VIEW_TEXT_NODE, node, SIZE_MAX);
 	if (!node)
-		put(out, VIEW_TEXT_NODE_LABEL, api_meta_label(&owned->meta, NAMES_LABEL_NODE),
-		    SIZE_MAX);
-	put(out, VIEW_TEXT_RESOURCE, owned->status.resource_name, SIZE_MAX);
+		text_put(out, VIEW_TEXT_NODE_LABEL, api_meta_label(&owned->meta, NAMES_LABEL_NODE),
+			 SIZE_MAX);
+	text_put(out, VIEW_TEXT_RESOURCE, owned->status.resource_name, SIZE_MAX);
 	if (name && names_valid_lent_resource(name) && !names_kubevirts_resource(name))
-		put(out, VIEW_TEXT_OVERRIDE, name, SIZE_MAX);
+		text_put(out, VIEW_TEXT_OVERRIDE, name, SIZE_MAX);
 }
 
 /* The driver before passthrough; omitted if it is the current one. */
@@ -46,9 +46,9 @@ static void put_driver(struct str *out, const struct owned *owned)
 	const char *driver = owned->status.driver;
 	const char *native = api_meta_annotation(&owned->meta, NAMES_ANNOTATION_DRIVER);
 
-	put(out, VIEW_TEXT_DRIVER, driver, TEXT_MAX);
+	text_put(out, VIEW_TEXT_DRIVER, driver, TEXT_MAX);
 	if (native && (!driver || strcmp(native, driver) != 0))
-		put(out, VIEW_TEXT_NATIVE, native, TEXT_MAX);
+		text_put(out, VIEW_TEXT_NATIVE, native, TEXT_MAX);
 }
 
 /* A cut text ends in a mark. */
@@ -60,7 +60,7 @@ static void put_words(struct str *out, enum view_text text, const char *value)
 		return;
 	str_add_mem(&words, value, strnlen(value, TEXT_MAX));
 	str_cut(&words, MESSAGE_MAX);
-	put(out, text, str_cstr(&words), MESSAGE_MAX);
+	text_put(out, text, str_cstr(&words), MESSAGE_MAX);
 }
 
 static void put_refusal(struct str *out, const struct api_conditions *conditions)
@@ -69,7 +69,8 @@ static void put_refusal(struct str *out, const struct api_conditions *conditions
 
 	if (!claimable || !claimable->status || strcmp(claimable->status, "False") != 0)
 		return;
-	put(out, VIEW_TEXT_REASON, claimable->reason ? claimable->reason : "Unknown", TEXT_MAX);
+	text_put(out, VIEW_TEXT_REASON, claimable->reason ? claimable->reason : "Unknown",
+		 TEXT_MAX);
 	put_words(out, VIEW_TEXT_MESSAGE, claimable->message);
 }
 
@@ -80,7 +81,7 @@ static void put_ids(struct str *out, const char *vendor, const char *device)
 	if (!vendor || !*vendor || !device || !*device)
 		return;
 	ids = xasprintf("%s:%s", vendor, device);
-	put(out, VIEW_TEXT_MODEL, ids, TEXT_MAX);
+	text_put(out, VIEW_TEXT_MODEL, ids, TEXT_MAX);
 }
 
 /* The selector for KubeVirt. */
@@ -88,7 +89,7 @@ static void put_model(struct str *out, const struct owned_status *status)
 {
 	put_ids(out, status->vendor_id, status->device_id);
 	put_ids(out, status->usb_vendor_id, status->usb_product_id);
-	put(out, VIEW_TEXT_MODEL, status->type_name, TEXT_MAX);
+	text_put(out, VIEW_TEXT_MODEL, status->type_name, TEXT_MAX);
 }
 
 /* One pod at a time uses a device: two cannot open an IOMMU group. */
@@ -101,7 +102,7 @@ static void put_pod(struct str *out, const struct pcidevice_allocations *list)
 		if (!one->namespace || !one->pod)
 			continue;
 		pod = xasprintf("%s/%s", one->namespace, one->pod);
-		put(out, VIEW_TEXT_POD, pod, TEXT_MAX);
+		text_put(out, VIEW_TEXT_POD, pod, TEXT_MAX);
 		return;
 	}
 }
@@ -112,13 +113,13 @@ static void put_finalizers(struct str *out, const struct api_meta *meta)
 
 	for (size_t i = 0; meta->deletion_timestamp && i < meta->finalizers.len; i++)
 		str_addf(&list, "%s%s", i ? ", " : "", meta->finalizers.items[i]);
-	put(out, VIEW_TEXT_FINALIZERS, str_cstr(&list), TEXT_MAX);
+	text_put(out, VIEW_TEXT_FINALIZERS, str_cstr(&list), TEXT_MAX);
 }
 
 static void put_members(struct str *out, const struct json_strs *members)
 {
 	for (size_t i = 0; members->len > 1 && i < members->len && i < MEMBERS_MAX; i++)
-		put(out, VIEW_TEXT_MEMBER, members->items[i], NAMES_ADDRESS_SIZE - 1);
+		text_put(out, VIEW_TEXT_MEMBER, members->items[i], NAMES_ADDRESS_SIZE - 1);
 }
 
 static void put_all(struct str *out, const struct owned *owned)
@@ -127,16 +128,18 @@ static void put_all(struct str *out, const struct owned *owned)
 	const struct owned_status *status = &owned->status;
 
 	put_names(out, owned);
-	put(out, VIEW_TEXT_ADDRESS, status->address ? status->address : spec->address, TEXT_MAX);
-	put(out, VIEW_TEXT_GROUP, status->group, TEXT_MAX);
+	text_put(out, VIEW_TEXT_ADDRESS, status->address ? status->address : spec->address,
+		 TEXT_MAX);
+	text_put(out, VIEW_TEXT_GROUP, status->group, TEXT_MAX);
 	put_driver(out, owned);
-	put(out, VIEW_TEXT_PARENT, status->parent ? status->parent : spec->parent, TEXT_MAX);
-	put(out, VIEW_TEXT_CARD, api_meta_label(&owned->meta, NAMES_LABEL_PARENT_GPU), TEXT_MAX);
-	put(out, VIEW_TEXT_PORT, status->port, TEXT_MAX);
+	text_put(out, VIEW_TEXT_PARENT, status->parent ? status->parent : spec->parent, TEXT_MAX);
+	text_put(out, VIEW_TEXT_CARD, api_meta_label(&owned->meta, NAMES_LABEL_PARENT_GPU),
+		 TEXT_MAX);
+	text_put(out, VIEW_TEXT_PORT, status->port, TEXT_MAX);
 	put_refusal(out, &status->conditions);
 	put_model(out, status);
 	put_pod(out, &status->allocations);
-	put(out, VIEW_TEXT_USER, spec->user, TEXT_MAX);
+	text_put(out, VIEW_TEXT_USER, spec->user, TEXT_MAX);
 	put_finalizers(out, &owned->meta);
 	put_members(out, &status->members);
 	str_add_mem(out, "", 1);

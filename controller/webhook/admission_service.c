@@ -37,7 +37,7 @@ struct admission_service {
 };
 
 /* Show all series from the start. */
-static void show(const struct admission_service *service)
+static void show_series(const struct admission_service *service)
 {
 	static const char *const paths[] = { "validate", "mutate" };
 	static const char *const results[] = { "allowed", "refused", "invalid" };
@@ -58,7 +58,7 @@ struct admission_service *admission_service_new(const struct admission_rules *ru
 	service->rules = rules;
 	service->requests = metrics_family(metrics, &requests_desc);
 	service->seconds = metrics_family(metrics, &seconds_desc);
-	show(service);
+	show_series(service);
 	return service;
 }
 
@@ -79,8 +79,8 @@ static void decide(const struct admission_service *service, const char *path,
 		rules->validate(rules->arg, request, answer);
 }
 
-static void tell(const struct admission_service *service, const char *path,
-		 const struct admission_request *request, struct admission_answer *answer)
+static void count_request(const struct admission_service *service, const char *path,
+			  const struct admission_request *request, struct admission_answer *answer)
 {
 	metric_count(service->requests, path + 1, answer->allowed ? "allowed" : "refused");
 	if (!answer->allowed)
@@ -105,7 +105,7 @@ static int answer_review(struct admission_service *service, const char *path, bo
 	review.request.verified = verified;
 	admission_answer_init(&answer);
 	decide(service, path, &review.request, &answer);
-	tell(service, path, &review.request, &answer);
+	count_request(service, path, &review.request, &answer);
 	admission_review_answer(review.request.uid, &answer, out);
 	admission_answer_done(&answer);
 	admission_review_done(&review);

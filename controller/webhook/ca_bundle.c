@@ -127,7 +127,7 @@ static void log_step(void *arg, const struct reconcile_view *view, const struct 
 
 /* --- the module's functions ---------------------------------------------------------------- */
 
-static void tell_trusted(struct ca_bundle *bundle)
+static void report_trusted(struct ca_bundle *bundle)
 {
 	bool before = bundle->trusted;
 
@@ -144,14 +144,14 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 	(void)before;
 	(void)after;
 	reconcile_changed(side->reconcile, name);
-	tell_trusted(side->bundle);
+	report_trusted(side->bundle);
 }
 
 static void on_synced(void *arg)
 {
 	struct side *side = arg;
 
-	tell_trusted(side->bundle);
+	report_trusted(side->bundle);
 }
 
 void ca_bundle_enqueue(struct ca_bundle *bundle)
@@ -165,7 +165,7 @@ void ca_bundle_set(struct ca_bundle *bundle, const char *pem)
 	free(bundle->base64);
 	bundle->base64 = pem ? base64_encode(pem, strlen(pem)) : NULL;
 	ca_bundle_enqueue(bundle);
-	tell_trusted(bundle);
+	report_trusted(bundle);
 }
 
 void ca_bundle_start(struct ca_bundle *bundle)

@@ -20,7 +20,7 @@ static int64_t due_ms(const struct certificate_life *life)
 }
 
 /* Repairs that cannot wait. */
-static enum certificate_step repair(const struct certificate_facts *facts)
+static enum certificate_step urgent_step(const struct certificate_facts *facts)
 {
 	if (!facts->serves)
 		return facts->signs ? CERTIFICATE_RENEW : CERTIFICATE_START_OVER;
@@ -30,8 +30,8 @@ static enum certificate_step repair(const struct certificate_facts *facts)
 }
 
 /* The next regular step, and when it is due. */
-static enum certificate_step next(const struct certificate_facts *facts, bool trusted,
-				  int64_t *ret_at_ms)
+static enum certificate_step next_step(const struct certificate_facts *facts, bool trusted,
+				       int64_t *ret_at_ms)
 {
 	if (!facts->by_newest) {
 		*ret_at_ms = facts->ca.made_ms + CERTIFICATE_OVERLAP_MS;
@@ -52,12 +52,12 @@ static enum certificate_step next(const struct certificate_facts *facts, bool tr
 enum certificate_step certificate_plan(const struct certificate_facts *facts, bool trusted,
 				       int64_t now_ms, int64_t *ret_next_ms)
 {
-	enum certificate_step step = repair(facts);
+	enum certificate_step step = urgent_step(facts);
 	int64_t at_ms;
 
 	if (step != CERTIFICATE_KEEP)
 		return step;
-	step = next(facts, trusted, &at_ms);
+	step = next_step(facts, trusted, &at_ms);
 	if (now_ms >= at_ms && step != CERTIFICATE_KEEP)
 		return step;
 	*ret_next_ms = at_ms > now_ms ? at_ms : now_ms + CERTIFICATE_OVERLAP_MS;

@@ -20,7 +20,7 @@ static const struct data_row {
 	{ "ca.key", offsetof(struct certificate_set, ca_key) },
 };
 
-static char **member(struct certificate_set *set, const struct data_row *row)
+static char **member_of(struct certificate_set *set, const struct data_row *row)
 {
 	return (void *)((char *)set + row->at);
 }
@@ -35,7 +35,7 @@ static const char *text_of(const struct certificate_set *set, const struct data_
 void certificate_set_done(struct certificate_set *set)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		char *text = *member(set, &rows[i]);
+		char *text = *member_of(set, &rows[i]);
 
 		if (text)
 			explicit_bzero(text, strlen(text));
@@ -53,7 +53,7 @@ void certificate_set_decode(const struct json_pairs *data, struct certificate_se
 		size_t len;
 
 		if (base64 && base64_decode(base64, strlen(base64), &text, &len))
-			*member(ret_set, &rows[i]) = text;
+			*member_of(ret_set, &rows[i]) = text;
 	}
 }
 
@@ -68,7 +68,7 @@ void certificate_set_encode(const struct certificate_set *set, struct json_pairs
 	}
 }
 
-static void give(char **to, char *text)
+static void replace_secret(char **to, char *text)
 {
 	if (*to)
 		explicit_bzero(*to, strlen(*to));
@@ -84,8 +84,8 @@ static int put_ca(struct certificate_set *set, const char *rest, int64_t now_ms,
 
 	if (r < 0)
 		return r;
-	give(&set->ca_certs, xasprintf("%s%s", ca.cert, rest));
-	give(&set->ca_key, take_ptr(ca.key));
+	replace_secret(&set->ca_certs, xasprintf("%s%s", ca.cert, rest));
+	replace_secret(&set->ca_key, take_ptr(ca.key));
 	certificate_pair_done(&ca);
 	return 0;
 }
@@ -136,7 +136,7 @@ int certificate_set_do(struct certificate_set *set, enum certificate_step step,
 	case CERTIFICATE_RENEW:
 		return renew(set, hosts, now_ms, err);
 	case CERTIFICATE_DROP_CA:
-		give(&set->ca_certs, certificate_facts_issuer(set));
+		replace_secret(&set->ca_certs, certificate_facts_issuer(set));
 		return 0;
 	case CERTIFICATE_KEEP:
 		break;

@@ -203,7 +203,7 @@ static struct line *line_of(struct MHD_Connection *connection)
 
 /* Connections that have sent a request are closed last when there are too many. False: the
  * client is not allowed. */
-static bool keep(struct listener *listener, struct MHD_Connection *connection)
+static bool keep_connection(struct listener *listener, struct MHD_Connection *connection)
 {
 	struct line *line = line_of(connection);
 
@@ -213,8 +213,8 @@ static bool keep(struct listener *listener, struct MHD_Connection *connection)
 }
 
 /* The headers have arrived. Unwanted requests are refused before their body is read. */
-static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *connection,
-			     const char *method, void **state)
+static enum MHD_Result exchange_begin(struct listener *listener, struct MHD_Connection *connection,
+				      const char *method, void **state)
 {
 	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 							 MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -255,14 +255,14 @@ static bool make_room(struct listener *listener, const struct exchange *exchange
 			return false;
 		forget_body(listener, oldest);
 		oldest->given_up = true;
-		callers_show_out(&oldest->caller);
+		callers_close(&oldest->caller);
 	}
 	return true;
 }
 
 /* Another piece of the body; a refusal here ends the connection. */
-static enum MHD_Result take(struct listener *listener, struct exchange *exchange, const char *data,
-			    size_t *len)
+static enum MHD_Result exchange_data(struct listener *listener, struct exchange *exchange,
+				     const char *data, size_t *len)
 {
 	if (exchange->given_up || clock_now_ms(listener->clock) > exchange->until_ms ||
 	    exchange->body.len + *len > LISTENER_BODY_MAX || !make_room(listener, exchange, *len))
@@ -297,14 +297,14 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	(void)version;
 	http_loop_progress(&listener->http);
 	if (!*state) {
-		if (!keep(listener, connection))
+		if (!keep_connection(listener, connection))
 			return refuse(listener, connection, MHD_HTTP_FORBIDDEN,
 				      "only API servers with a client certificate of "
 				      "--webhook-client-ca get an answer\n");
-		return begin(arg, connection, method, state);
+		return exchange_begin(arg, connection, method, state);
 	}
 	if (*upload_size > 0)
-		return take(arg, *state, upload, upload_size);
+		return exchange_data(arg, *state, upload, upload_size);
 	return finish(arg, connection, url, *state);
 }
 
@@ -313,7 +313,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
  * the largest block seen (mallopt(3), M_MMAP_THRESHOLD), and everything below the topmost used
  * block, so a few large reviews would increase our memory use permanently.
  */
-static void give_back(size_t len)
+static void release_memory(size_t len)
 {
 	if (len >= BIG_BODY)
 		malloc_trim(0);
@@ -335,7 +335,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
 	forget_body(listener, exchange);
 	free(exchange);
 	*state = NULL;
-	give_back(len);
+	release_memory(len);
 }
 
 /* --- the module's functions --- */

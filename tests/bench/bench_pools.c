@@ -115,7 +115,7 @@ static void on_change(void *arg, const struct entry *before, const struct entry 
 		node_book_object(b->nodes, view_of(after)->node, 1, 0);
 	if (before)
 		node_book_object(b->nodes, view_of(before)->node, -1, 0);
-	resources_hear(b->resources, b->changing, before, after);
+	resources_on_change(b->resources, b->changing, before, after);
 }
 
 static void put_text(struct bench *b, enum view_kind kind, const char *text)

@@ -101,7 +101,7 @@ static inline void cluster_heard(void *arg, const struct entry *before, const st
 {
 	struct cluster *cluster = arg;
 
-	resources_hear(cluster->resources, cluster->changing, before, after);
+	resources_on_change(cluster->resources, cluster->changing, before, after);
 }
 
 static inline void cluster_put_json(struct cluster *cluster, const json_t *object)

@@ -59,7 +59,7 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 {
 	struct ear *ear = arg;
 
-	claim_events_hear(&ear->events, ear->stage->seen, kind, name, before, after);
+	claim_events_on_change(&ear->events, ear->stage->seen, kind, name, before, after);
 }
 
 static void put(struct stage *stage, const char *meta, const char *status)

@@ -14,7 +14,7 @@ static void hear(void *arg, enum view_kind kind, const char *name, const struct 
 		 const struct entry *after)
 {
 	(void)name;
-	view_count_hear(arg, kind, before, after);
+	view_count_on_change(arg, kind, before, after);
 }
 
 static void shows(const struct metrics *metrics, const char *series, int n)

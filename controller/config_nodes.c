@@ -9,7 +9,7 @@
 #include "api/names.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 #include "kube/apply.h"
 #include "kube/informer.h"
 #include "kube/reconcile.h"

@@ -115,7 +115,7 @@ static struct events *make_events(const struct gate *gate, struct program *progr
 						 .together = together });
 }
 
-int gate_new(struct program *program, struct leader *leader, struct views *views,
+int gate_new(struct program *program, struct leader *leader, struct cache *cache,
 	     const struct gate_options *options, struct gate **ret_gate, struct err *err)
 {
 	struct gate *gate;
@@ -131,7 +131,7 @@ int gate_new(struct program *program, struct leader *leader, struct views *views
 	gate->events = make_events(gate, program, options, false);
 	gate->doubts = make_events(gate, program, options, true);
 	gate->admission = admission_new(
-		&(struct admission_options){ .views = views,
+		&(struct admission_options){ .cache = cache,
 					     .clock = gate->clock,
 					     .events = gate->events,
 					     .doubts = gate->doubts,

@@ -13,7 +13,7 @@ struct err;
 struct gate;
 struct leader;
 struct program;
-struct views;
+struct cache;
 
 /* Long enough for each API server to send another request on the connections it keeps. */
 enum { GATE_DRAIN_MS = 4000 };
@@ -30,8 +30,8 @@ struct gate_options {
 /* True if there is an address to listen on. */
 bool gate_opens(const struct gate_options *options);
 
-/* Everything is borrowed; @views is as for admission_new(). Errors name the setting. */
-int gate_new(struct program *program, struct leader *leader, struct views *views,
+/* Everything is borrowed; @cache is as for admission_new(). Errors name the setting. */
+int gate_new(struct program *program, struct leader *leader, struct cache *cache,
 	     const struct gate_options *options, struct gate **ret_gate, struct err *err);
 /* Answer requests for another GATE_DRAIN_MS, closing each connection after its response, then
  * call @done once; if @gate is NULL, @done is called before this returns. */

@@ -79,7 +79,7 @@ static int run(const struct settings *s)
 	serve_add_check(replica.program.serve, SERVE_READYZ, "election", check_ready,
 			replica.leader);
 	replica.upkeep = upkeep_new(&replica.program, replica.leader, &upkeep);
-	if (gate_new(&replica.program, replica.leader, upkeep_views(replica.upkeep), &gate,
+	if (gate_new(&replica.program, replica.leader, upkeep_cache(replica.upkeep), &gate,
 		     &replica.gate, &err) < 0)
 		status = program_cannot_start(settings_prose.program, &err);
 	else

@@ -9,11 +9,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/cache/cache.h"
+#include "controller/cache/view.h"
+#include "controller/cache/view_text.h"
 #include "controller/kubevirt/withdraw.h"
 #include "controller/nodes/node_plan.h"
-#include "controller/views/view.h"
-#include "controller/views/view_text.h"
-#include "controller/views/views.h"
 #include "kube/client.h"
 #include "kube/clock.h"
 #include "kube/informer.h"
@@ -41,7 +41,7 @@ struct uninstall {
 	struct program *program;
 	struct clock *clock;
 	struct clock_timer *timer;
-	struct views *views;
+	struct cache *cache;
 	const struct store *const *stores; /* of the views */
 	struct claims pci;
 	struct claims usb;
@@ -109,7 +109,7 @@ static void open_claims(struct uninstall *un, struct claims *claims, enum view_k
 	claims->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = claims->api.plural,
 		.kind = &claims->api,
-		.objects = views_informers(un->views)[kind],
+		.objects = cache_informers(un->cache)[kind],
 		.field_manager = "hostdev-controller",
 		.max_running = RUNS_AT_A_TIME,
 		.is_ready = is_started,
@@ -314,12 +314,12 @@ static void open_all(struct uninstall *un)
 {
 	struct informer_deps deps = { .client = un->program->client, .clock = un->clock };
 
-	un->views = views_new(&deps, &(struct views_spec){
+	un->cache = cache_new(&deps, &(struct cache_spec){
 					     .on_change = on_change,
 					     .on_synced = on_synced,
 					     .arg = un,
 				     });
-	un->stores = views_stores(un->views);
+	un->stores = cache_stores(un->cache);
 	un->withdraw = withdraw_new(&(struct withdraw_deps){
 		.client = un->program->client,
 		.clock = un->clock,
@@ -342,7 +342,7 @@ int uninstall_run(struct program *program, uint64_t timeout_ms)
 	reconcile_free(un.pci.reconcile);
 	reconcile_free(un.usb.reconcile);
 	withdraw_free(un.withdraw);
-	views_free(un.views);
+	cache_free(un.cache);
 	clock_timer_free(un.clock, un.timer);
 	clock_free(un.clock);
 	free(un.last_line);

@@ -5,12 +5,12 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/cache/cache.h"
+#include "controller/cache/view_count.h"
 #include "controller/config_nodes.h"
 #include "controller/leader.h"
 #include "controller/nodes/nodes.h"
 #include "controller/pools/pools.h"
-#include "controller/views/view_count.h"
-#include "controller/views/views.h"
 #include "kube/clock.h"
 #include "kube/informer.h"
 #include "kube/program.h"
@@ -21,7 +21,7 @@ struct upkeep {
 	struct kube_client *client;
 	struct metrics *metrics;
 	struct config_nodes *config_nodes;
-	struct views *views;
+	struct cache *cache;
 	struct view_count count;
 	struct pools *pools;
 	struct nodes *nodes;
@@ -76,7 +76,7 @@ static struct kubevirt_upkeep *make_kubevirt(struct upkeep *upkeep)
 		.client = upkeep->client,
 		.clock = upkeep->clock,
 		.metrics = upkeep->metrics,
-		.views = upkeep->views,
+		.cache = upkeep->cache,
 		.create = upkeep->kubevirt_mode == KUBEVIRT_CREATE,
 		.leads = leads,
 		.arg = upkeep,
@@ -114,8 +114,8 @@ static struct pools *make_pools(struct upkeep *upkeep, struct program *program)
 		.client = program->client,
 		.clock = upkeep->clock,
 		.metrics = program->metrics,
-		.stores = views_stores(upkeep->views),
-		.pools = views_informers(upkeep->views)[VIEW_POOL],
+		.stores = cache_stores(upkeep->cache),
+		.pools = cache_informers(upkeep->cache)[VIEW_POOL],
 		.leads = leads,
 		.arg = upkeep,
 	});
@@ -128,8 +128,8 @@ static struct nodes *make_nodes(struct upkeep *upkeep, struct program *program,
 		.client = program->client,
 		.clock = upkeep->clock,
 		.metrics = program->metrics,
-		.stores = views_stores(upkeep->views),
-		.informers = views_informers(upkeep->views),
+		.stores = cache_stores(upkeep->cache),
+		.informers = cache_informers(upkeep->cache),
 		.agents = agents,
 		.gone_ms = options->gone_ms,
 		.leads = leads,
@@ -140,7 +140,7 @@ static struct nodes *make_nodes(struct upkeep *upkeep, struct program *program,
 
 static struct config_nodes *make_config_nodes(struct upkeep *upkeep)
 {
-	const struct informer *const *informers = views_informers(upkeep->views);
+	const struct informer *const *informers = cache_informers(upkeep->cache);
 
 	return config_nodes_new(&(struct config_nodes_deps){
 		.client = upkeep->client,
@@ -167,7 +167,7 @@ struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 	upkeep->metrics = program->metrics;
 	upkeep->clock = deps.clock = clock_new(&program->loop);
 	view_count_init(&upkeep->count, upkeep->metrics);
-	upkeep->views = views_new(&deps, &(struct views_spec){
+	upkeep->cache = cache_new(&deps, &(struct cache_spec){
 						 .agents_ns = options->ns,
 						 .agents_selector = agents ? options->agents : NULL,
 						 .machines = machines,
@@ -184,9 +184,9 @@ struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 	return upkeep;
 }
 
-struct views *upkeep_views(const struct upkeep *upkeep)
+struct cache *upkeep_cache(const struct upkeep *upkeep)
 {
-	return upkeep->views;
+	return upkeep->cache;
 }
 
 struct upkeep *upkeep_free(struct upkeep *upkeep)
@@ -195,7 +195,7 @@ struct upkeep *upkeep_free(struct upkeep *upkeep)
 		return NULL;
 	config_nodes_free(upkeep->config_nodes);
 	kubevirt_free(upkeep->kubevirt);
-	views_free(upkeep->views);
+	cache_free(upkeep->cache);
 	nodes_free(upkeep->nodes);
 	pools_free(upkeep->pools);
 	clock_free(upkeep->clock);

@@ -15,7 +15,7 @@
 struct leader;
 struct program;
 struct upkeep;
-struct views;
+struct cache;
 
 struct upkeep_options {
 	const char *ns;     /* namespace of the agents' pods */
@@ -29,6 +29,6 @@ struct upkeep_options {
 struct upkeep *upkeep_new(struct program *program, struct leader *leader,
 			  const struct upkeep_options *options);
 /* Valid as long as the upkeep. */
-struct views *upkeep_views(const struct upkeep *upkeep);
+struct cache *upkeep_cache(const struct upkeep *upkeep);
 /* Takes NULL, returns NULL. */
 struct upkeep *upkeep_free(struct upkeep *upkeep);

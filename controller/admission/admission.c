@@ -11,7 +11,7 @@
 #include "controller/admission/known.h"
 #include "controller/admission/resources.h"
 #include "controller/admission/rules.h"
-#include "controller/views/views.h"
+#include "controller/cache/cache.h"
 #include "controller/webhook/admission_review.h"
 #include "kube/audit.h"
 #include "kube/events.h"
@@ -23,7 +23,7 @@ static const enum view_kind kinds[] = {
 };
 
 struct admission {
-	struct views *views;
+	struct cache *cache;
 	struct events *events;
 	struct events *doubts;
 	struct audit_quota *quota; /* of the lines about what may be made up */
@@ -37,12 +37,12 @@ struct admission {
 /* The current state: the stores' pointers never change, but whether they are synced does. */
 static struct known known_now(const struct admission *admission)
 {
-	struct known known = { .stores = views_stores(admission->views),
+	struct known known = { .stores = cache_stores(admission->cache),
 			       .resources = admission->resources,
 			       .refuse_pinned = admission->refuse_pinned };
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		known.synced[kinds[i]] = views_synced(admission->views, kinds[i]);
+		known.synced[kinds[i]] = cache_synced(admission->cache, kinds[i]);
 	return known;
 }
 
@@ -101,10 +101,10 @@ static bool is_ready(void *arg, struct err *err)
 	struct admission *admission = arg;
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		if (views_synced(admission->views, kinds[i]))
+		if (cache_synced(admission->cache, kinds[i]))
 			continue;
 		err_set(err, ERR_RETRY, -1, "not read yet: %s",
-			views_line(admission->views, kinds[i]));
+			cache_line(admission->cache, kinds[i]));
 		return false;
 	}
 	return true;
@@ -116,9 +116,9 @@ static void on_change(void *arg, enum view_kind kind, const char *name, const st
 	const struct admission *admission = arg;
 
 	resources_on_change(admission->resources, kind, before, after);
-	if (admission->events && views_synced(admission->views, kind) &&
+	if (admission->events && cache_synced(admission->cache, kind) &&
 	    (!admission->leads || admission->leads(admission->arg)))
-		claim_events_on_change(admission->events, views_stores(admission->views), kind,
+		claim_events_on_change(admission->events, cache_stores(admission->cache), kind,
 				       name, before, after);
 }
 
@@ -126,7 +126,7 @@ struct admission *admission_new(const struct admission_options *options)
 {
 	struct admission *admission = xcalloc(1, sizeof(*admission));
 
-	admission->views = options->views;
+	admission->cache = options->cache;
 	admission->events = options->events;
 	admission->doubts = options->doubts;
 	admission->quota = audit_quota_new(options->clock);
@@ -137,8 +137,8 @@ struct admission *admission_new(const struct admission_options *options)
 	admission->rules = (struct admission_rules){
 		.validate = validate, .mutate = mutate, .ready = is_ready, .arg = admission
 	};
-	views_listen(admission->views,
-		     &(struct views_listener){ .on_change = on_change, .arg = admission });
+	cache_listen(admission->cache,
+		     &(struct cache_listener){ .on_change = on_change, .arg = admission });
 	return admission;
 }
 
@@ -146,7 +146,7 @@ struct admission *admission_free(struct admission *admission)
 {
 	if (!admission)
 		return NULL;
-	views_forget(admission->views, admission);
+	cache_forget(admission->cache, admission);
 	resources_free(admission->resources);
 	audit_quota_free(admission->quota);
 	free(admission);

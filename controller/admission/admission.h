@@ -12,11 +12,11 @@ struct admission;
 struct admission_rules;
 struct clock;
 struct events;
-struct views;
+struct cache;
 
 /* All borrowed; must outlive the admission. */
 struct admission_options {
-	struct views *views;   /* must include virtual machines */
+	struct cache *cache;   /* must include virtual machines */
 	struct clock *clock;
 	struct events *events; /* for cached changes and API servers' requests; NULL: no events */
 	struct events *doubts; /* for refusals of unverified requests; NULL: no events */

@@ -5,13 +5,13 @@
  */
 #pragma once
 
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 struct entry;
 struct events;
 struct store;
 
-/* A change in the store of @kind, as in views.h. Ignored for kinds that are not claims and for
+/* A change in the store of @kind, as in cache.h. Ignored for kinds that are not claims and for
  * devices that are not in @stores (indexed by enum view_kind). */
 void claim_events_on_change(struct events *events, const struct store *const *stores,
 			    enum view_kind kind, const char *name, const struct entry *before,

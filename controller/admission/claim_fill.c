@@ -7,8 +7,8 @@
 #include "api/names.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
-#include "controller/views/view.h"
-#include "controller/views/view_text.h"
+#include "controller/cache/view.h"
+#include "controller/cache/view_text.h"
 #include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 

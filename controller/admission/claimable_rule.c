@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
-#include "controller/views/view.h"
-#include "controller/views/view_text.h"
+#include "controller/cache/view.h"
+#include "controller/cache/view_text.h"
 
 /* What a user can do about the reasons of agent/inventory/claimable.h. */
 static const struct reason_row {

@@ -7,9 +7,9 @@
 #include "api/virtualmachine.h"
 #include "base/mem.h"
 #include "controller/admission/known.h"
+#include "controller/cache/view.h"
+#include "controller/cache/view_text.h"
 #include "controller/kubevirt/launcher.h"
-#include "controller/views/view.h"
-#include "controller/views/view_text.h"
 
 static bool names(const struct virtualmachine_devices *list, const char *name)
 {

@@ -5,7 +5,7 @@
 #include "controller/admission/device_use.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
-#include "controller/views/view_text.h"
+#include "controller/cache/view_text.h"
 
 static bool is_part_of(const struct view *vgpu, const struct sriovgpudevice *card)
 {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 struct resources;
 struct store;

@@ -6,7 +6,7 @@
 #include "controller/admission/gpu_card.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
-#include "controller/views/view_text.h"
+#include "controller/cache/view_text.h"
 
 static const struct mig_profile *find_profile(const struct mig_profiles *list,
 					      const struct mig_request *request)

@@ -11,8 +11,8 @@
 #include "controller/admission/pci_claim_advice.h"
 #include "controller/admission/pci_claim_conflict.h"
 #include "controller/admission/rule.h"
-#include "controller/views/view.h"
-#include "controller/views/view_text.h"
+#include "controller/cache/view.h"
+#include "controller/cache/view_text.h"
 
 static bool refuse_missing(const struct rule_case *c)
 {

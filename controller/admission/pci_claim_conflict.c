@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
-#include "controller/views/view.h"
-#include "controller/views/view_text.h"
+#include "controller/cache/view.h"
+#include "controller/cache/view_text.h"
 
 static bool is_at(const struct view *device, const char *node, const char *address)
 {

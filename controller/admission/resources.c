@@ -5,8 +5,8 @@
 #include "api/hostdeviceconfig.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "controller/views/view.h"
-#include "controller/views/view_text.h"
+#include "controller/cache/view.h"
+#include "controller/cache/view_text.h"
 #include "kube/store.h"
 
 struct resources {

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 struct entry;
 struct resources;

@@ -6,8 +6,8 @@
 #include "controller/admission/claimable_rule.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
-#include "controller/views/view.h"
-#include "controller/views/view_text.h"
+#include "controller/cache/view.h"
+#include "controller/cache/view_text.h"
 #include "controller/webhook/admission_review.h"
 
 static bool refuse_missing(const struct rule_case *c)

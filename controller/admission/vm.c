@@ -9,8 +9,8 @@
 #include "controller/admission/known.h"
 #include "controller/admission/resources.h"
 #include "controller/admission/rule.h"
-#include "controller/views/view.h"
-#include "controller/views/view_text.h"
+#include "controller/cache/view.h"
+#include "controller/cache/view_text.h"
 #include "controller/webhook/admission_answer.h"
 
 #define HOSTNAME "kubernetes.io/hostname"

@@ -6,11 +6,11 @@
 #include "api/hostdeviceconfig.h"
 #include "api/kubevirt.h"
 #include "base/mem.h"
+#include "controller/cache/cache.h"
 #include "controller/kubevirt/kubevirt_ties.h"
 #include "controller/kubevirt/permit_lent.h"
 #include "controller/kubevirt/permits.h"
 #include "controller/kubevirt/vm_notes.h"
-#include "controller/views/views.h"
 #include "kube/informer.h"
 #include "kube/store.h"
 
@@ -40,11 +40,11 @@ static bool is_ready(void *arg)
 {
 	const struct kubevirt_upkeep *kubevirt = arg;
 
-	if (views_waiting(kubevirt->deps.views) || !informer_synced(kubevirt->config) ||
+	if (cache_waiting(kubevirt->deps.cache) || !informer_synced(kubevirt->config) ||
 	    !informer_installed(kubevirt->config))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(lending); i++) {
-		if (!views_installed(kubevirt->deps.views, lending[i]))
+		if (!cache_installed(kubevirt->deps.cache, lending[i]))
 			return false;
 	}
 	return true;
@@ -113,10 +113,10 @@ struct kubevirt_upkeep *kubevirt_new(const struct kubevirt_deps *deps)
 		.client = deps->client,
 		.clock = deps->clock,
 		.metrics = deps->metrics,
-		.stores = views_stores(deps->views),
+		.stores = cache_stores(deps->cache),
 		.config = informer_store(kubevirt->config),
 		.kubevirts = kubevirt->kubevirts,
-		.machines = views_informers(deps->views)[VIEW_VM],
+		.machines = cache_informers(deps->cache)[VIEW_VM],
 		.create = deps->create,
 		.ready = is_ready,
 		.leads = leads,

@@ -3,20 +3,20 @@
  * in permittedHostDevices, and the annotation with the devices of virtual machines.
  *
  * Exists while this replica leads. Owns the informer of KubeVirts, which waits if that kind is not
- * installed; virtual machines come from the views.
+ * installed; virtual machines come from the cache.
  */
 #pragma once
 
 #include <stdbool.h>
 
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 struct clock;
 struct entry;
 struct kube_client;
 struct kubevirt_upkeep;
 struct metrics;
-struct views;
+struct cache;
 
 /* Values of the setting. */
 enum kubevirt_mode {
@@ -30,7 +30,7 @@ struct kubevirt_deps {
 	struct kube_client *client;
 	struct clock *clock;
 	struct metrics *metrics;   /* may be NULL */
-	const struct views *views; /* must include virtual machines */
+	const struct cache *cache; /* must include virtual machines */
 	bool create;
 	bool (*leads)(void *arg); /* checked before each write */
 	void *arg;
@@ -45,5 +45,5 @@ struct kubevirt_upkeep *kubevirt_free(struct kubevirt_upkeep *kubevirt);
 void kubevirt_on_change(struct kubevirt_upkeep *kubevirt, enum view_kind kind, const char *name,
 			const struct entry *before, const struct entry *after);
 
-/* All views have had their lists. Takes NULL. */
+/* All kinds of the cache have had their lists. Takes NULL. */
 void kubevirt_enqueue_all(struct kubevirt_upkeep *kubevirt);

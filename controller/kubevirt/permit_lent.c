@@ -6,7 +6,7 @@
 #include "api/hostdeviceconfig.h"
 #include "api/json_map.h"
 #include "base/mem.h"
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 #include "kube/store.h"
 
 /* --- claims and mediated devices ---------------------------------------------------------------- */

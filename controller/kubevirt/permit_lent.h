@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
+#include "controller/cache/view.h"
 #include "controller/kubevirt/permit_wish.h"
-#include "controller/views/view.h"
 
 struct entry;
 struct hostdeviceconfig;

@@ -12,48 +12,48 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "controller/cache/view.h"
 #include "controller/kubevirt/kubevirt_ties.h"
 #include "controller/kubevirt/launcher.h"
 #include "controller/kubevirt/vm_asks.h"
 #include "controller/kubevirt/vm_given.h"
-#include "controller/views/view.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
 
 /* A device that a pod uses. */
-struct vm_book_item {
+struct vm_index_item {
 	enum view_kind kind;
 	char *device;
 	char *pod; /* "namespace/name" */
 };
 
-struct vm_book_items {
-	struct vm_book_item *items;
+struct vm_index_items {
+	struct vm_index_item *items;
 	size_t len;
 	size_t cap;
 };
 
 /* The devices of virtual machines' pods, updated with each device change. Pods and devices are
  * known only by name; a pod's virtual machine is derived from its name (launcher). */
-struct vm_book {
-	struct map *by_key; /* struct vm_book_items, none empty */
+struct vm_index {
+	struct map *by_key; /* struct vm_index_items, none empty */
 };
 
-static struct vm_book *vm_book_new(void)
+static struct vm_index *vm_index_new(void)
 {
-	struct vm_book *book = xcalloc(1, sizeof(*book));
+	struct vm_index *index = xcalloc(1, sizeof(*index));
 
-	book->by_key = map_new();
-	return book;
+	index->by_key = map_new();
+	return index;
 }
 
-static void item_done(struct vm_book_item *item)
+static void item_done(struct vm_index_item *item)
 {
 	free(item->device);
 	free(item->pod);
 }
 
-static void items_free(struct vm_book_items *list)
+static void items_free(struct vm_index_items *list)
 {
 	for (size_t i = 0; i < list->len; i++)
 		item_done(&list->items[i]);
@@ -62,31 +62,31 @@ static void items_free(struct vm_book_items *list)
 }
 
 /* Takes NULL, returns NULL. */
-static struct vm_book *vm_book_free(struct vm_book *book)
+static struct vm_index *vm_index_free(struct vm_index *index)
 {
 	void *list;
 	const char *key;
 	size_t cursor = 0;
 
-	if (!book)
+	if (!index)
 		return NULL;
-	while (map_next(book->by_key, &cursor, &key, &list))
+	while (map_next(index->by_key, &cursor, &key, &list))
 		items_free(list);
-	map_free(book->by_key);
-	free(book);
+	map_free(index->by_key);
+	free(index);
 	return NULL;
 }
 
-static void take_out(struct vm_book *book, enum view_kind kind, const char *name, const char *pod)
+static void take_out(struct vm_index *index, enum view_kind kind, const char *name, const char *pod)
 {
 	auto_free char *key = pod ? launcher_key_of_pod(pod) : NULL;
-	struct vm_book_items *list = key ? map_get(book->by_key, key) : NULL;
+	struct vm_index_items *list = key ? map_get(index->by_key, key) : NULL;
 	size_t kept = 0;
 
 	if (!list)
 		return;
 	for (size_t i = 0; i < list->len; i++) {
-		struct vm_book_item *item = &list->items[i];
+		struct vm_index_item *item = &list->items[i];
 
 		if (item->kind == kind && strcmp(item->device, name) == 0)
 			item_done(item);
@@ -96,46 +96,46 @@ static void take_out(struct vm_book *book, enum view_kind kind, const char *name
 	list->len = kept;
 	if (kept > 0)
 		return;
-	map_remove(book->by_key, key);
+	map_remove(index->by_key, key);
 	items_free(list);
 }
 
-static void put_in(struct vm_book *book, enum view_kind kind, const char *name, const char *pod)
+static void put_in(struct vm_index *index, enum view_kind kind, const char *name, const char *pod)
 {
 	auto_free char *key = pod ? launcher_key_of_pod(pod) : NULL;
-	struct vm_book_items *list;
+	struct vm_index_items *list;
 
 	if (!key)
 		return;
-	list = map_get(book->by_key, key);
+	list = map_get(index->by_key, key);
 	if (!list) {
 		list = xcalloc(1, sizeof(*list));
-		map_set(book->by_key, key, list);
+		map_set(index->by_key, key, list);
 	}
-	*array_add(list) = (struct vm_book_item){ kind, xstrdup(name), xstrdup(pod) };
+	*array_add(list) = (struct vm_index_item){ kind, xstrdup(name), xstrdup(pod) };
 }
 
 /* The device @name moved from pod @before to @pod. Either may be NULL; a pod that is not a
  * virt-launcher counts as NULL. */
-static void vm_book_move(struct vm_book *book, enum view_kind kind, const char *name,
-			 const char *before, const char *pod)
+static void vm_index_move(struct vm_index *index, enum view_kind kind, const char *name,
+			  const char *before, const char *pod)
 {
-	take_out(book, kind, name, before);
-	put_in(book, kind, name, pod);
+	take_out(index, kind, name, before);
+	put_in(index, kind, name, pod);
 }
 
 /* The devices of pods with the key @key (launcher_key_of_vm), in any order; NULL: none. Valid
- * until the next vm_book_move(). */
-static const struct vm_book_items *vm_book_get(const struct vm_book *book, const char *key)
+ * until the next vm_index_move(). */
+static const struct vm_index_items *vm_index_get(const struct vm_index *index, const char *key)
 {
-	return map_get(book->by_key, key);
+	return map_get(index->by_key, key);
 }
 
 enum { RUNS_AT_A_TIME = 4 };
 
 struct vm_notes {
 	const struct kubevirt_ties *ties;
-	struct vm_book *book;
+	struct vm_index *index;
 	struct reconcile *reconcile; /* of virtual machines, by "namespace/name" */
 };
 
@@ -181,17 +181,17 @@ static const char *pod_of(const struct entry *entry)
 	return view ? view->pod : NULL;
 }
 
-static const struct vm_book_items *given_to(const struct vm_notes *notes, const char *vm)
+static const struct vm_index_items *given_to(const struct vm_notes *notes, const char *vm)
 {
 	auto_free char *key = launcher_key_of_vm(vm);
 
-	return vm_book_get(notes->book, key);
+	return vm_index_get(notes->index, key);
 }
 
 /* Virtual machines whose names share a key may match each other's pods. */
 static void enqueue_alike(struct vm_notes *notes, const char *vm)
 {
-	const struct vm_book_items *given = given_to(notes, vm);
+	const struct vm_index_items *given = given_to(notes, vm);
 
 	for (size_t i = 0; given && i < given->len; i++)
 		enqueue_of_pod(notes, given->items[i].pod);
@@ -225,7 +225,7 @@ void vm_notes_on_change(struct vm_notes *notes, enum view_kind kind, const char 
 	const struct view *device;
 
 	if (is_device(kind)) {
-		vm_book_move(notes->book, kind, name, pod_of(before), pod_of(after));
+		vm_index_move(notes->index, kind, name, pod_of(before), pod_of(after));
 		enqueue_of_pod(notes, pod_of(before));
 		enqueue_of_pod(notes, pod_of(after));
 	} else if (kind == VIEW_PCICLAIM) { /* the claim determines the device's resource */
@@ -265,7 +265,7 @@ static bool is_anothers(const struct vm_notes *notes, const char *pod, const cha
 	return false;
 }
 
-static char *lent_as(const struct kubevirt_ties *ties, const struct vm_book_item *item)
+static char *lent_as(const struct kubevirt_ties *ties, const struct vm_index_item *item)
 {
 	const struct view *device = store_object(ties->stores[item->kind], item->device);
 	const struct view *claim = item->kind == VIEW_PCIDEVICE
@@ -279,11 +279,11 @@ static char *lent_as(const struct kubevirt_ties *ties, const struct vm_book_item
 static char *note_of(const struct vm_notes *notes, const char *name,
 		     const struct virtualmachine *vm)
 {
-	const struct vm_book_items *given = given_to(notes, name);
+	const struct vm_index_items *given = given_to(notes, name);
 	struct vm_given note = { 0 };
 
 	for (size_t i = 0; given && i < given->len; i++) {
-		const struct vm_book_item *item = &given->items[i];
+		const struct vm_index_item *item = &given->items[i];
 		auto_free char *resource = NULL;
 
 		if (!launcher_runs(item->pod, name) || is_anothers(notes, item->pod, name))
@@ -342,7 +342,7 @@ struct vm_notes *vm_notes_new(const struct kubevirt_ties *ties)
 	struct vm_notes *notes = xcalloc(1, sizeof(*notes));
 
 	notes->ties = ties;
-	notes->book = vm_book_new();
+	notes->index = vm_index_new();
 	notes->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "virtualmachines",
 		.kind = &virtualmachine_kind,
@@ -367,7 +367,7 @@ struct vm_notes *vm_notes_free(struct vm_notes *notes)
 	if (!notes)
 		return NULL;
 	reconcile_free(notes->reconcile);
-	vm_book_free(notes->book);
+	vm_index_free(notes->index);
 	free(notes);
 	return NULL;
 }

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 struct entry;
 struct kubevirt_ties;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 struct decision;
 struct err;

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "controller/nodes/node_book.h"
+#include "controller/nodes/node_index.h"
 #include "controller/nodes/node_plan.h"
 #include "kube/clock.h"
 #include "kube/metrics.h"
@@ -39,7 +39,7 @@ struct nodes {
 	struct nodes_deps deps;
 	struct metric *count;
 	size_t shown[REACH_LEN];
-	struct node_book *book;
+	struct node_index *index;
 	struct owned owned[VIEW_OWNED];
 	struct api_kind node_kind;
 	struct reconcile *gone; /* of missing Nodes, by name */
@@ -60,7 +60,7 @@ struct sweep {
 static void show_count(struct nodes *nodes, bool all)
 {
 	for (enum reach reach = REACH_OK; reach < REACH_LEN; reach++) {
-		size_t n = node_book_count(nodes->book, reach);
+		size_t n = node_index_count(nodes->index, reach);
 
 		if (!all && n == nodes->shown[reach])
 			continue;
@@ -93,11 +93,11 @@ static bool leads(void *arg)
 /* The remaining time before @node may be cleaned up; UINT64_MAX: it is not missing. */
 static uint64_t wait_ms(const struct nodes *nodes, const char *node)
 {
-	auto_free char *key = node_book_key(node);
+	auto_free char *key = node_index_key(node);
 	const struct sweep *sweep = map_get(nodes->swept, key);
 	uint64_t due_ms;
 
-	if (!node_book_gone(nodes->book, node, &due_ms))
+	if (!node_index_gone(nodes->index, node, &due_ms))
 		return UINT64_MAX;
 	due_ms += nodes->deps.gone_ms;
 	if (sweep && sweep->at_ms + AGAIN_MS > due_ms)
@@ -109,23 +109,23 @@ static uint64_t wait_ms(const struct nodes *nodes, const char *node)
  * dropped from the map at once. */
 static bool is_gone_for_good(const struct nodes *nodes, const char *node)
 {
-	auto_free char *key = node_book_key(node);
+	auto_free char *key = node_index_key(node);
 
 	return map_get(nodes->swept, key);
 }
 
 static void enqueue_if_gone(struct nodes *nodes, const char *node)
 {
-	auto_free char *key = node_book_key(node);
+	auto_free char *key = node_index_key(node);
 	uint64_t wait = wait_ms(nodes, node);
 
 	if (wait != UINT64_MAX)
-		reconcile_enqueue_after(nodes->gone, node_book_name(nodes->book, key), wait);
+		reconcile_enqueue_after(nodes->gone, node_index_name(nodes->index, key), wait);
 }
 
 static void forget(struct nodes *nodes, const char *node)
 {
-	auto_free char *key = node_book_key(node);
+	auto_free char *key = node_index_key(node);
 	size_t cursor = 0;
 	const char *object;
 	void *of;
@@ -176,7 +176,7 @@ static char *left_key(enum view_kind kind, const char *name)
 /* Enqueue all objects of a kind that belong to the deleted node. */
 static size_t sweep_kind(struct nodes *nodes, const struct owned *owned, const char *key)
 {
-	const char *name = node_book_name(nodes->book, key);
+	const char *name = node_index_name(nodes->index, key);
 	const struct entry *entry;
 	size_t cursor = 0;
 	size_t found = 0;
@@ -203,7 +203,7 @@ static size_t sweep_kind(struct nodes *nodes, const struct owned *owned, const c
 static bool sweep(void *arg, const struct reconcile_view *view, const struct decision *decision)
 {
 	struct nodes *nodes = arg;
-	auto_free char *key = node_book_key(view->key);
+	auto_free char *key = node_index_key(view->key);
 	struct sweep *done = xcalloc(1, sizeof(*done));
 	size_t found = 0;
 
@@ -225,7 +225,7 @@ static void forget_if_not_gone(void *arg, const char *node, const void *object)
 	uint64_t since_ms;
 
 	(void)object;
-	if (!node_book_gone(nodes->book, node, &since_ms))
+	if (!node_index_gone(nodes->index, node, &since_ms))
 		forget(nodes, node);
 }
 
@@ -263,8 +263,8 @@ static void plan_reach(const struct owned *owned, const struct reconcile_view *v
 	uint64_t wait;
 
 	if (node[0])
-		reach = claim_reach_plan(claim->reach,
-					 node_book_reach(nodes->book, node, now_ms(nodes), &wait));
+		reach = claim_reach_plan(
+			claim->reach, node_index_reach(nodes->index, node, now_ms(nodes), &wait));
 	if (reach == REACH_UNSAID)
 		return;
 	if (!view->fresh)
@@ -314,7 +314,7 @@ static void settle_after(struct nodes *nodes, uint64_t wait)
 
 static void note_change(struct nodes *nodes, const char *name)
 {
-	auto_free char *key = node_book_key(name);
+	auto_free char *key = node_index_key(name);
 
 	map_set(nodes->changed, key, nodes);
 	settle_after(nodes, SETTLE_MS);
@@ -325,7 +325,7 @@ static void change_node(struct nodes *nodes, const char *name, const struct entr
 {
 	const struct view_node *view = after ? after->object : NULL;
 
-	node_book_set(nodes->book, name, after, !view || view->ready, now_ms(nodes));
+	node_index_set(nodes->index, name, after, !view || view->ready, now_ms(nodes));
 	note_change(nodes, name);
 	if (after)
 		forget(nodes, name);
@@ -339,10 +339,10 @@ static void count_agent(struct nodes *nodes, const struct entry *entry, int sign
 
 	if (!view || !view->node[0])
 		return;
-	node_book_pod(nodes->book, view->node, sign, now_ms(nodes));
+	node_index_pod(nodes->index, view->node, sign, now_ms(nodes));
 	if (view->running)
-		node_book_agent(nodes->book, view->node, sign, now_ms(nodes));
-	if (view->running || !node_book_has(nodes->book, view->node))
+		node_index_agent(nodes->index, view->node, sign, now_ms(nodes));
+	if (view->running || !node_index_has(nodes->index, view->node))
 		note_change(nodes, view->node);
 }
 
@@ -351,8 +351,8 @@ static void count_object(struct nodes *nodes, const struct view *view, int sign)
 {
 	if (!view || !view->node[0])
 		return;
-	node_book_object(nodes->book, view->node, sign, now_ms(nodes));
-	if (!node_book_has(nodes->book, view->node))
+	node_index_object(nodes->index, view->node, sign, now_ms(nodes));
+	if (!node_index_has(nodes->index, view->node))
 		note_change(nodes, view->node);
 }
 
@@ -403,7 +403,7 @@ static uint64_t settle_changed(struct nodes *nodes, struct map *known)
 
 	while (map_next(nodes->changed, &cursor, &key, NULL)) {
 		uint64_t wait;
-		enum reach reach = node_book_reach(nodes->book, key, now_ms(nodes), &wait);
+		enum reach reach = node_index_reach(nodes->index, key, now_ms(nodes), &wait);
 
 		if (wait > 0) {
 			least_ms = wait < least_ms ? wait : least_ms;
@@ -411,8 +411,9 @@ static uint64_t settle_changed(struct nodes *nodes, struct map *known)
 		}
 		map_set(known, key, nodes);
 		if (nodes->deps.on_reach)
-			nodes->deps.on_reach(nodes->deps.arg, node_book_name(nodes->book, key),
-					     reach == REACH_OK || !node_book_has(nodes->book, key));
+			nodes->deps.on_reach(nodes->deps.arg, node_index_name(nodes->index, key),
+					     reach == REACH_OK ||
+						     !node_index_has(nodes->index, key));
 		map_remove(nodes->changed, key);
 	}
 	return least_ms;
@@ -430,7 +431,7 @@ static void enqueue_claims(const struct nodes *nodes, const struct owned *owned,
 
 		if (!view)
 			continue;
-		key = node_book_key(node_of(nodes, owned->kind, entry->name, view));
+		key = node_index_key(node_of(nodes, owned->kind, entry->name, view));
 		if (map_get(known, key))
 			reconcile_enqueue(owned->reconcile, entry->name);
 	}
@@ -459,7 +460,7 @@ void nodes_enqueue_all(struct nodes *nodes)
 	size_t cursor = 0;
 
 	nodes->started = true;
-	while ((key = node_book_next(nodes->book, &cursor))) {
+	while ((key = node_index_next(nodes->index, &cursor))) {
 		map_set(nodes->changed, key, nodes);
 		enqueue_if_gone(nodes, key);
 	}
@@ -520,7 +521,7 @@ struct nodes *nodes_new(const struct nodes_deps *deps)
 	struct nodes *nodes = xcalloc(1, sizeof(*nodes));
 
 	nodes->deps = *deps;
-	nodes->book = node_book_new(deps->agents);
+	nodes->index = node_index_new(deps->agents);
 	for (int kind = 0; kind < VIEW_OWNED; kind++)
 		open_owned(nodes, (enum view_kind)kind);
 	nodes->gone = make_gone(nodes);
@@ -552,7 +553,7 @@ struct nodes *nodes_free(struct nodes *nodes)
 	for (int kind = 0; kind < VIEW_OWNED; kind++)
 		reconcile_free(nodes->owned[kind].reconcile);
 	reconcile_free(nodes->gone);
-	node_book_free(nodes->book);
+	node_index_free(nodes->index);
 	free_values(nodes->swept);
 	free_values(nodes->left);
 	map_free(nodes->changed);

@@ -5,14 +5,14 @@
  * A node must be missing for deps.gone_ms, and then the API server is asked once more; if a Node of
  * that name comes back at any time, the cleanup stops. Objects that remain or are created later are
  * removed a minute later. Every replica keeps the counts; only the leader writes. Owns the node
- * book.
+ * index.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 struct clock;
 struct entry;

@@ -7,7 +7,7 @@
 #include "api/json_map.h"
 #include "api/patch.h"
 #include "base/mem.h"
-#include "controller/pools/pool_book.h"
+#include "controller/pools/pool_index.h"
 #include "kube/metrics.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
@@ -20,7 +20,7 @@ enum {
 struct pools {
 	struct pools_deps deps;
 	struct api_kind kind; /* for the digests */
-	struct pool_book *book;
+	struct pool_index *index;
 	struct reconcile *reconcile; /* of DevicePools, by name */
 	struct metric *known;
 	bool started;
@@ -95,8 +95,8 @@ static void move_share(struct pools *pools, enum view_kind kind, const char *nam
 	struct pool_share after =
 		pools_share(kind, name, sides->device[1], sides->claim[1], &after_text);
 
-	pool_book_move(pools->book, &before, &after);
-	metric_set(pools->known, (int64_t)pool_book_len(pools->book), NULL);
+	pool_index_move(pools->index, &before, &after);
+	metric_set(pools->known, (int64_t)pool_index_len(pools->index), NULL);
 }
 
 static void move_device(struct pools *pools, enum view_kind kind, const char *name,
@@ -137,7 +137,7 @@ static bool is_pool(void *arg, const char *name, const void *object)
 {
 	const struct pools *pools = arg;
 
-	return object || pool_book_resource(pools->book, name);
+	return object || pool_index_resource(pools->index, name);
 }
 
 static void plan_status(const struct pools *pools, const struct reconcile_view *view,
@@ -146,7 +146,7 @@ static void plan_status(const struct pools *pools, const struct reconcile_view *
 	const struct view_pool *pool = view->object;
 	struct devicepool_status status;
 
-	pool_book_status(pools->book, view->key, &status);
+	pool_index_status(pools->index, view->key, &status);
 	if (pool->hash != view_status_hash(&status)) {
 		ret_decision->step = STEP_PATCH_STATUS;
 		ret_decision->body = patch_new_at(view->uid, view->version);
@@ -160,7 +160,7 @@ static void plan_pool(void *arg, const struct reconcile_view *view, struct decis
 {
 	const struct pools *pools = arg;
 	const struct view_pool *pool = view->object;
-	const char *resource = pool_book_resource(pools->book, view->key);
+	const char *resource = pool_index_resource(pools->index, view->key);
 
 	if (!pool) {
 		ret_decision->step = STEP_CREATE;
@@ -198,7 +198,7 @@ void pools_on_change(struct pools *pools, enum view_kind kind, const char *name,
 
 void pools_set_reachable(struct pools *pools, const char *node, bool reachable)
 {
-	pool_book_reach(pools->book, node, reachable);
+	pool_index_reach(pools->index, node, reachable);
 }
 
 void pools_enqueue_all(struct pools *pools)
@@ -207,7 +207,7 @@ void pools_enqueue_all(struct pools *pools)
 	size_t cursor = 0;
 
 	pools->started = true;
-	while ((name = pool_book_next(pools->book, &cursor)))
+	while ((name = pool_index_next(pools->index, &cursor)))
 		reconcile_enqueue(pools->reconcile, name);
 	reconcile_enqueue_all(pools->reconcile);
 }
@@ -218,7 +218,7 @@ struct pools *pools_new(const struct pools_deps *deps)
 
 	pools->deps = *deps;
 	pools->kind = view_kind(VIEW_POOL);
-	pools->book = pool_book_new(on_count, pools);
+	pools->index = pool_index_new(on_count, pools);
 	pools->known = metrics_family(deps->metrics, &known_desc);
 	pools->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "devicepools",
@@ -244,7 +244,7 @@ struct pools *pools_free(struct pools *pools)
 	if (!pools)
 		return NULL;
 	reconcile_free(pools->reconcile);
-	pool_book_free(pools->book);
+	pool_index_free(pools->index);
 	free(pools);
 	return NULL;
 }

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "controller/pools/pool_book.h"
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
+#include "controller/pools/pool_index.h"
 
 struct clock;
 struct entry;

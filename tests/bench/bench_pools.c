@@ -15,10 +15,10 @@
 #include "base/num.h"
 #include "base/timefmt.h"
 #include "controller/admission/resources.h"
-#include "controller/nodes/node_book.h"
-#include "controller/pools/pool_book.h"
+#include "controller/cache/view.h"
+#include "controller/nodes/node_index.h"
+#include "controller/pools/pool_index.h"
 #include "controller/pools/pools.h"
-#include "controller/views/view.h"
 #include "kube/store.h"
 
 enum { MODELS = 20, CHANGES = 100 * 1000, CLAIMED = 10 };
@@ -27,8 +27,8 @@ struct bench {
 	struct api_kind kinds[VIEW_KINDS];
 	struct store *stores[VIEW_KINDS]; /* of devices and claims */
 	enum view_kind changing;
-	struct pool_book *pools;
-	struct node_book *nodes;
+	struct pool_index *pools;
+	struct node_index *nodes;
 	struct resources *resources;
 	uint64_t told;
 };
@@ -101,7 +101,7 @@ static void move(struct bench *b, const char *name, const struct view *was, cons
 	struct pool_share after = pools_share(VIEW_PCIDEVICE, name, claim ? stays : is,
 					      claim ? is : stays, &texts[1]);
 
-	pool_book_move(b->pools, &before, &after);
+	pool_index_move(b->pools, &before, &after);
 	free(texts[0]);
 	free(texts[1]);
 }
@@ -112,9 +112,9 @@ static void on_change(void *arg, const struct entry *before, const struct entry 
 
 	move(b, after ? after->name : before->name, view_of(before), view_of(after));
 	if (after)
-		node_book_object(b->nodes, view_of(after)->node, 1, 0);
+		node_index_object(b->nodes, view_of(after)->node, 1, 0);
 	if (before)
-		node_book_object(b->nodes, view_of(before)->node, -1, 0);
+		node_index_object(b->nodes, view_of(before)->node, -1, 0);
 	resources_on_change(b->resources, b->changing, before, after);
 }
 
@@ -222,18 +222,18 @@ int main(int argc, char **argv)
 		b.kinds[i] = view_kind((enum view_kind)i);
 		b.stores[i] = store_new(&b.kinds[i]);
 	}
-	b.pools = pool_book_new(on_pool, &b);
-	b.nodes = node_book_new(false);
+	b.pools = pool_index_new(on_pool, &b);
+	b.nodes = node_index_new(false);
 	b.resources = resources_new();
 	list_devices(&b, nodes * each, each);
 	(void)printf("devices: %zu on %zu nodes, %zu pools\n", nodes * each, nodes,
-		     pool_book_len(b.pools));
+		     pool_index_len(b.pools));
 	list_claims(&b, nodes * each, each);
 	change(&b, nodes, each);
 	for (int i = 0; i < VIEW_KINDS; i++)
 		store_free(b.stores[i]);
-	pool_book_free(b.pools);
-	node_book_free(b.nodes);
+	pool_index_free(b.pools);
+	node_index_free(b.nodes);
 	resources_free(b.resources);
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "api/json_map.h"
 #include "base/err.h"
-#include "controller/views/views.h"
+#include "controller/cache/cache.h"
 #include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 #include "fake/fake_client.h"
@@ -25,7 +25,7 @@
 struct bench {
 	struct kube_client *client;
 	struct fake_clock *clock;
-	struct views *views;
+	struct cache *cache;
 	struct events *events;
 	struct events *doubts;
 	bool leads;
@@ -68,13 +68,13 @@ static void open_bench(struct bench *b)
 	*b = (struct bench){ .client = fake_client_new(), .clock = fake_clock_new() };
 	b->events = make_events(b, "sure");
 	b->doubts = make_events(b, "doubts");
-	b->views = views_new(&(struct informer_deps){ .client = b->client,
+	b->cache = cache_new(&(struct informer_deps){ .client = b->client,
 						      .clock = fake_clock_as_clock(b->clock) },
-			     &(struct views_spec){ .machines = true,
+			     &(struct cache_spec){ .machines = true,
 						   .on_change = on_change,
 						   .on_synced = on_synced });
 	b->admission =
-		admission_new(&(struct admission_options){ .views = b->views,
+		admission_new(&(struct admission_options){ .cache = b->cache,
 							   .clock = fake_clock_as_clock(b->clock),
 							   .events = b->events,
 							   .doubts = b->doubts,
@@ -87,7 +87,7 @@ static void close_bench(struct bench *b)
 	admission_free(b->admission);
 	events_free(b->events);
 	events_free(b->doubts);
-	views_free(b->views);
+	cache_free(b->cache);
 	assert_int_equal(fake_client_open(b->client), 0);
 	kube_client_free(b->client);
 	fake_clock_free(b->clock);

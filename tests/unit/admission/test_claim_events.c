@@ -4,7 +4,7 @@
 #include "api/meta.h"
 #include "base/str.h"
 #include "kube/events.h"
-#include "unit/views/stage.h"
+#include "unit/cache/stage.h"
 
 /* kube/events.h without an API server. */
 struct events {

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
 #include "fake/fake_server.h"

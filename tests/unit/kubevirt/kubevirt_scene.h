@@ -18,7 +18,7 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 #include "unit/suite.h"
-#include "unit/views/stage.h"
+#include "unit/cache/stage.h"
 
 struct kubevirt_scene {
 	struct stage stage;

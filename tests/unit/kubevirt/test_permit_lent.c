@@ -5,7 +5,7 @@
 #include "api/object.h"
 #include "base/str.h"
 #include "unit/kubevirt/permits_text.h"
-#include "unit/views/stage.h"
+#include "unit/cache/stage.h"
 
 #define NIC "\"status\":{\"resourceName\":\"i.com/x\",\"vendorId\":\"8086\",\"deviceId\":\"10d3\"}"
 #define OVERRIDE(name) \

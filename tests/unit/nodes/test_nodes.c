@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "controller/nodes/node_book.h"
+#include "controller/nodes/node_index.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
 #include "fake/fake_server.h"
@@ -282,7 +282,7 @@ static void a_claim_of_an_unready_node_says_so_and_later_that_it_is_well(void **
 
 	open_well(b);
 	put_node(b, "n", "Unknown");
-	assert_quiet(b, NODE_BOOK_HOLD_MS - 1);
+	assert_quiet(b, NODE_INDEX_HOLD_MS - 1);
 	assert_reach(b, "");
 	run(b, 1);
 	assert_reach(b, "n- ");
@@ -305,7 +305,7 @@ static void a_claim_that_changes_meanwhile_is_read_again(void **state)
 
 	open_well(b);
 	put_node(b, "n", "Unknown");
-	fake_clock_advance(b->clock, NODE_BOOK_HOLD_MS);
+	fake_clock_advance(b->clock, NODE_INDEX_HOLD_MS);
 	assert_true(fake_server_serve(b->caches[0].server, FAULT_NONE));
 	put_status(b, VIEW_PCICLAIM, "n-1", "{'passthroughEnabled':true}");
 	run(b, 10000);
@@ -325,7 +325,7 @@ static void a_claim_without_room_is_left_alone(void **state)
 	str_add(&text, "]}");
 	put_status(b, VIEW_PCICLAIM, "n-1", str_cstr(&text));
 	put_node(b, "n", "Unknown");
-	run(b, NODE_BOOK_HOLD_MS);
+	run(b, NODE_INDEX_HOLD_MS);
 	assert_log(b, "GET pcideviceclaims/n-1|");
 	assert_quiet(b, LONG_MS);
 }
@@ -336,7 +336,7 @@ static void a_restart_of_the_agent_is_not_told(void **state)
 
 	open_well(b);
 	delete (b, VIEW_AGENT, "a");
-	assert_quiet(b, NODE_BOOK_HOLD_MS / 2);
+	assert_quiet(b, NODE_INDEX_HOLD_MS / 2);
 	put_agent(b, "b", "True");
 	assert_quiet(b, GONE_MS);
 	assert_reach(b, "n+ ");
@@ -353,7 +353,7 @@ static void a_well_node_is_heard_of_while_another_is_held(void **state)
 	put_node(b, "n", "True");
 	assert_quiet(b, SETTLE_MS);
 	assert_reach(b, "n+ ");
-	assert_quiet(b, NODE_BOOK_HOLD_MS);
+	assert_quiet(b, NODE_INDEX_HOLD_MS);
 	assert_reach(b, "n+ m- ");
 }
 
@@ -363,10 +363,10 @@ static void open_gone(struct bench *b)
 	open_well(b);
 	delete (b, VIEW_AGENT, "a");
 	delete (b, VIEW_NODE, "n");
-	run(b, NODE_BOOK_HOLD_MS);
+	run(b, NODE_INDEX_HOLD_MS);
 	assert_log(b, SAYS);
 	assert_says(b, "NodeGone");
-	assert_quiet(b, GONE_MS - NODE_BOOK_HOLD_MS - 1);
+	assert_quiet(b, GONE_MS - NODE_INDEX_HOLD_MS - 1);
 }
 
 static void what_a_gone_node_has_left_is_removed(void **state)

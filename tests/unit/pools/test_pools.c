@@ -9,7 +9,7 @@
 #include "fake/fake_server.h"
 #include "kube/informer.h"
 #include "unit/suite.h"
-#include "unit/views/stage.h"
+#include "unit/cache/stage.h"
 
 #define DEVICE "\"status\":{\"nodeName\":\"n\",\"resourceName\":\"a.b/c\"}"
 

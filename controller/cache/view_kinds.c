@@ -1,4 +1,4 @@
-#include "controller/views/view_kinds.h"
+#include "controller/cache/view_kinds.h"
 
 #include "api/devicepool.h"
 #include "api/hostdeviceconfig.h"
@@ -16,7 +16,7 @@
 #include "api/usbdeviceclaim.h"
 #include "api/vgpudevice.h"
 #include "api/virtualmachine.h"
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 /* --- rows --------------------------------------------------------------------------------------- */
 

@@ -1,10 +1,10 @@
-#include "controller/views/view_count.h"
+#include "controller/cache/view_count.h"
 
 #include <string.h>
 
 #include "base/str.h"
 #include "kube/metrics.h"
-#include "unit/views/stage.h"
+#include "unit/cache/stage.h"
 
 #define READY "{\"type\":\"Ready\",\"status\":\"True\"}"
 #define GONE  "{\"type\":\"NodeReachable\",\"status\":\"False\",\"reason\":\"NodeGone\"}"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "api/kind.h"
-#include "controller/views/reach.h"
+#include "controller/cache/reach.h"
 
 struct devicepool_status;
 

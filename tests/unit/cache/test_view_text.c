@@ -1,12 +1,12 @@
 /* view_text: what the rules are to know of an object, however much of it there is. */
-#include "controller/views/view_text.h"
+#include "controller/cache/view_text.h"
 
 #include <string.h>
 
 #include "base/str.h"
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 #include "unit/suite.h"
-#include "unit/views/stage.h"
+#include "unit/cache/stage.h"
 
 enum { TEXTS = VIEW_TEXT_MEMBER };
 

@@ -1,4 +1,4 @@
-#include "controller/pools/pool_book.h"
+#include "controller/pools/pool_index.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "unit/suite.h"
 
 struct scene {
-	struct pool_book *book;
+	struct pool_index *index;
 	size_t told;
 };
 
@@ -25,7 +25,7 @@ static void on_changed(void *arg, const char *pool)
 static void open_scene(struct scene *scene)
 {
 	*scene = (struct scene){ 0 };
-	scene->book = pool_book_new(on_changed, scene);
+	scene->index = pool_index_new(on_changed, scene);
 }
 
 /* "n1 a.b/c" and any of "claimed", "ready", "allocated" by their first letters: "n1 a.b/c cr". The texts
@@ -49,8 +49,8 @@ static void move(struct scene *scene, const char *before, const char *after)
 	char texts[4][64];
 	struct pool_share shares[2];
 
-	pool_book_move(scene->book, share_of(before, texts[0], texts[1], &shares[0]),
-		       share_of(after, texts[2], texts[3], &shares[1]));
+	pool_index_move(scene->index, share_of(before, texts[0], texts[1], &shares[0]),
+			share_of(after, texts[2], texts[3], &shares[1]));
 }
 
 /* "5/4/3/2 on 2: n1 3/2/1/0 n2 ..." or "none". */
@@ -60,11 +60,11 @@ static void write_pool(const struct scene *scene, const char *resource, struct s
 	struct devicepool_status status;
 
 	str_clear(out);
-	if (!pool_book_resource(scene->book, name)) {
+	if (!pool_index_resource(scene->index, name)) {
 		str_add(out, "none");
 		return;
 	}
-	pool_book_status(scene->book, name, &status);
+	pool_index_status(scene->index, name, &status);
 	str_addf(out, "%d/%d/%d/%d on %d:", status.devices, status.claimed, status.healthy,
 		 status.allocated, status.nodes);
 	for (size_t i = 0; i < status.per_node.len; i++) {
@@ -118,7 +118,7 @@ static void counts_match(void **state)
 	write_pool(&scene, "a.b/c", &out);
 	assert_string_equal(str_cstr(&out), c->pool);
 	assert_int_equal(scene.told, c->told);
-	pool_book_free(scene.book);
+	pool_index_free(scene.index);
 }
 
 static void devices_of_a_node_out_of_reach_are_not_healthy(void **state)
@@ -127,7 +127,7 @@ static void devices_of_a_node_out_of_reach_are_not_healthy(void **state)
 	struct scene scene;
 
 	open_scene(&scene);
-	pool_book_reach(scene.book, "n", false);
+	pool_index_reach(scene.index, "n", false);
 	move(&scene, "", "n a.b/c cra");
 	move(&scene, "", "m a.b/c cr");
 	move(&scene, "", "n x.y/z c");
@@ -135,13 +135,13 @@ static void devices_of_a_node_out_of_reach_are_not_healthy(void **state)
 	assert_string_equal(str_cstr(&out), "2/2/1/1 on 2: m 1/1/1/0 n 1/1/0/1");
 
 	scene.told = 0;
-	pool_book_reach(scene.book, "n", true);
+	pool_index_reach(scene.index, "n", true);
 	assert_int_equal(scene.told, 1); /* not the pool that has nothing ready there */
-	pool_book_reach(scene.book, "n", true);
+	pool_index_reach(scene.index, "n", true);
 	assert_int_equal(scene.told, 1);
 	write_pool(&scene, "a.b/c", &out);
 	assert_string_equal(str_cstr(&out), "2/2/2/1 on 2: m 1/1/1/0 n 1/1/1/1");
-	pool_book_free(scene.book);
+	pool_index_free(scene.index);
 }
 
 static void of_many_nodes_the_first_are_listed(void **state)
@@ -159,7 +159,7 @@ static void of_many_nodes_the_first_are_listed(void **state)
 			       suite_random(&seed) % 2 ? " c" : "");
 		move(&scene, "", text);
 	}
-	pool_book_status(scene.book, name, &status);
+	pool_index_status(scene.index, name, &status);
 	assert_int_equal(status.devices, 1000);
 	assert_int_equal(status.nodes, 1000);
 	assert_int_equal(status.per_node.len, DEVICEPOOL_NODES_MAX);
@@ -168,7 +168,7 @@ static void of_many_nodes_the_first_are_listed(void **state)
 		assert_string_equal(status.per_node.items[i].node_name, text);
 	}
 	json_map_done(devicepool_status_map, &status);
-	pool_book_free(scene.book);
+	pool_index_free(scene.index);
 }
 
 enum { DEVICES = 40, STEPS = 4000 };
@@ -185,7 +185,7 @@ static void random_share(uint64_t random, char text[64])
 			       (int)(random >> 16) % 3, flags[(random >> 24) % ARRAY_LEN(flags)]);
 }
 
-/* However devices come, change and go: the counts are those of a book that saw only what is there now. */
+/* However devices come, change and go: the counts are those of an index that saw only the devices that exist now. */
 static void counts_are_those_of_what_is_there(void **state)
 {
 	char now[DEVICES][64] = { "" };
@@ -202,11 +202,11 @@ static void counts_are_those_of_what_is_there(void **state)
 
 		random_share(suite_random(&seed), after);
 		if (random >> 32 & 1)
-			pool_book_reach(churned.book, "n1", random >> 33 & 1);
+			pool_index_reach(churned.index, "n1", random >> 33 & 1);
 		move(&churned, device, after);
 		memcpy(device, after, sizeof(after));
 	}
-	pool_book_reach(churned.book, "n1", true);
+	pool_index_reach(churned.index, "n1", true);
 	for (int i = 0; i < DEVICES; i++)
 		move(&fresh, "", now[i]);
 	for (int i = 0; i < 3; i++) {
@@ -218,8 +218,8 @@ static void counts_are_those_of_what_is_there(void **state)
 		write_pool(&fresh, resource, &b);
 		assert_string_equal(str_cstr(&a), str_cstr(&b));
 	}
-	pool_book_free(churned.book);
-	pool_book_free(fresh.book);
+	pool_index_free(churned.index);
+	pool_index_free(fresh.index);
 }
 
 int main(void)
@@ -233,5 +233,5 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "the counts are those of what is there, whatever was before",
 		  counts_are_those_of_what_is_there, NULL);
-	return suite_run(&suite, "pool_book");
+	return suite_run(&suite, "pool_index");
 }

@@ -1,4 +1,4 @@
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "api/resource_lent.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/views/view_kinds.h"
-#include "controller/views/view_text.h"
+#include "controller/cache/view_kinds.h"
+#include "controller/cache/view_text.h"
 
 static const unsigned long long hash_start = 0xcbf29ce484222325;
 

@@ -1,4 +1,4 @@
-#include "controller/views/view_text.h"
+#include "controller/cache/view_text.h"
 
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "api/names.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/views/view.h"
-#include "controller/views/view_kinds.h"
+#include "controller/cache/view.h"
+#include "controller/cache/view_kinds.h"
 
 enum { TEXT_MAX = 1024, MESSAGE_MAX = 240, MEMBERS_MAX = 1024 };
 

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "base/json_read.h"
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 #include "kube/store.h"
 #include "unit/suite.h"
 

@@ -1,7 +1,7 @@
-#include "controller/views/view_count.h"
+#include "controller/cache/view_count.h"
 
 #include "base/mem.h"
-#include "controller/views/reach.h"
+#include "controller/cache/reach.h"
 #include "kube/metrics.h"
 #include "kube/store.h"
 

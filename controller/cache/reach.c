@@ -1,4 +1,4 @@
-#include "controller/views/reach.h"
+#include "controller/cache/reach.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "controller/pools/pool_book.h"
+#include "controller/pools/pool_index.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-struct pool_book {
+struct pool_index {
 	struct map *pools;       /* name -> struct pool */
 	struct map *unreachable; /* node -> a non-NULL value */
 	void (*changed)(void *arg, const char *pool);
@@ -31,15 +31,15 @@ struct part {
 	int allocated;
 };
 
-struct pool_book *pool_book_new(void (*changed)(void *arg, const char *pool), void *arg)
+struct pool_index *pool_index_new(void (*changed)(void *arg, const char *pool), void *arg)
 {
-	struct pool_book *book = xcalloc(1, sizeof(*book));
+	struct pool_index *index = xcalloc(1, sizeof(*index));
 
-	book->pools = map_new();
-	book->unreachable = map_new();
-	book->changed = changed;
-	book->arg = arg;
-	return book;
+	index->pools = map_new();
+	index->unreachable = map_new();
+	index->changed = changed;
+	index->arg = arg;
+	return index;
 }
 
 static void pool_free(struct pool *pool)
@@ -54,33 +54,33 @@ static void pool_free(struct pool *pool)
 	free(pool);
 }
 
-struct pool_book *pool_book_free(struct pool_book *book)
+struct pool_index *pool_index_free(struct pool_index *index)
 {
 	size_t cursor = 0;
 	void *pool;
 
-	if (!book)
+	if (!index)
 		return NULL;
-	while (map_next(book->pools, &cursor, NULL, &pool))
+	while (map_next(index->pools, &cursor, NULL, &pool))
 		pool_free(pool);
-	map_free(book->pools);
-	map_free(book->unreachable);
-	free(book);
+	map_free(index->pools);
+	map_free(index->unreachable);
+	free(index);
 	return NULL;
 }
 
 /* --- shares ------------------------------------------------------------------------------------- */
 
-static struct pool *pool_of(struct pool_book *book, const char *name, const char *resource)
+static struct pool *pool_of(struct pool_index *index, const char *name, const char *resource)
 {
-	struct pool *pool = map_get(book->pools, name);
+	struct pool *pool = map_get(index->pools, name);
 
 	if (pool)
 		return pool;
 	pool = xcalloc(1, sizeof(*pool));
 	pool->resource = xstrdup(resource);
 	pool->parts = map_new();
-	map_set(book->pools, name, pool);
+	map_set(index->pools, name, pool);
 	return pool;
 }
 
@@ -104,7 +104,7 @@ static void part_add(struct part *part, const struct pool_share *share, int sign
 	assert(part->devices >= 0);
 }
 
-static void drop_if_empty(struct pool_book *book, const char *name, struct pool *pool,
+static void drop_if_empty(struct pool_index *index, const char *name, struct pool *pool,
 			  const char *node)
 {
 	const struct part *part = map_get(pool->parts, node);
@@ -113,17 +113,17 @@ static void drop_if_empty(struct pool_book *book, const char *name, struct pool 
 		return;
 	free(map_remove(pool->parts, node));
 	if (map_len(pool->parts) == 0)
-		pool_free(map_remove(book->pools, name));
+		pool_free(map_remove(index->pools, name));
 }
 
-static void share_add(struct pool_book *book, const struct pool_share *share, int sign)
+static void share_add(struct pool_index *index, const struct pool_share *share, int sign)
 {
 	auto_free char *name = names_devicepool(share->resource);
-	struct pool *pool = pool_of(book, name, share->resource);
+	struct pool *pool = pool_of(index, name, share->resource);
 
 	part_add(part_of(pool, share->node), share, sign);
-	drop_if_empty(book, name, pool, share->node);
-	book->changed(book->arg, name);
+	drop_if_empty(index, name, pool, share->node);
+	index->changed(index->arg, name);
 }
 
 static bool adds(const struct pool_share *share)
@@ -137,58 +137,58 @@ static bool is_same_share(const struct pool_share *a, const struct pool_share *b
 	       strcmp(a->resource, b->resource) == 0 && strcmp(a->node, b->node) == 0;
 }
 
-void pool_book_move(struct pool_book *book, const struct pool_share *before,
-		    const struct pool_share *after)
+void pool_index_move(struct pool_index *index, const struct pool_share *before,
+		     const struct pool_share *after)
 {
 	if (adds(before) && adds(after) && is_same_share(before, after))
 		return;
 	if (adds(after))
-		share_add(book, after, 1);
+		share_add(index, after, 1);
 	if (adds(before))
-		share_add(book, before, -1);
+		share_add(index, before, -1);
 }
 
-void pool_book_reach(struct pool_book *book, const char *node, bool reachable)
+void pool_index_reach(struct pool_index *index, const char *node, bool reachable)
 {
 	const char *name;
 	void *value;
 	size_t cursor = 0;
 
-	if (reachable == !map_get(book->unreachable, node))
+	if (reachable == !map_get(index->unreachable, node))
 		return;
 	if (reachable)
-		map_remove(book->unreachable, node);
+		map_remove(index->unreachable, node);
 	else
-		map_set(book->unreachable, node, book);
-	while (map_next(book->pools, &cursor, &name, &value)) {
+		map_set(index->unreachable, node, index);
+	while (map_next(index->pools, &cursor, &name, &value)) {
 		const struct pool *pool = value;
 		const struct part *part = map_get(pool->parts, node);
 
 		if (part && part->ready > 0)
-			book->changed(book->arg, name);
+			index->changed(index->arg, name);
 	}
 }
 
 /* --- results
  * -------------------------------------------------------------------------------------- */
 
-const char *pool_book_resource(const struct pool_book *book, const char *name)
+const char *pool_index_resource(const struct pool_index *index, const char *name)
 {
-	const struct pool *pool = map_get(book->pools, name);
+	const struct pool *pool = map_get(index->pools, name);
 
 	return pool ? pool->resource : NULL;
 }
 
-const char *pool_book_next(const struct pool_book *book, size_t *cursor)
+const char *pool_index_next(const struct pool_index *index, size_t *cursor)
 {
 	const char *name;
 
-	return map_next(book->pools, cursor, &name, NULL) ? name : NULL;
+	return map_next(index->pools, cursor, &name, NULL) ? name : NULL;
 }
 
-size_t pool_book_len(const struct pool_book *book)
+size_t pool_index_len(const struct pool_index *index)
 {
-	return map_len(book->pools);
+	return map_len(index->pools);
 }
 
 /* The first nodes by name, kept sorted during an iteration over all nodes. */
@@ -212,12 +212,12 @@ static void first_add(struct first *first, const char *name)
 	first->names[at] = name;
 }
 
-static int healthy_of(const struct pool_book *book, const struct part *part, const char *node)
+static int healthy_of(const struct pool_index *index, const struct part *part, const char *node)
 {
-	return map_get(book->unreachable, node) ? 0 : part->ready;
+	return map_get(index->unreachable, node) ? 0 : part->ready;
 }
 
-static void list_nodes(const struct pool_book *book, const struct pool *pool,
+static void list_nodes(const struct pool_index *index, const struct pool *pool,
 		       const struct first *first, struct devicepool_nodes *ret_nodes)
 {
 	for (size_t i = 0; i < first->len; i++) {
@@ -227,16 +227,16 @@ static void list_nodes(const struct pool_book *book, const struct pool *pool,
 			.node_name = xstrdup(first->names[i]),
 			.devices = part->devices,
 			.claimed = part->claimed,
-			.healthy = healthy_of(book, part, first->names[i]),
+			.healthy = healthy_of(index, part, first->names[i]),
 			.allocated = part->allocated,
 		};
 	}
 }
 
-void pool_book_status(const struct pool_book *book, const char *name,
-		      struct devicepool_status *ret_status)
+void pool_index_status(const struct pool_index *index, const char *name,
+		       struct devicepool_status *ret_status)
 {
-	const struct pool *pool = map_get(book->pools, name);
+	const struct pool *pool = map_get(index->pools, name);
 	struct first first = { .len = 0 };
 	const char *node;
 	size_t cursor = 0;
@@ -250,9 +250,9 @@ void pool_book_status(const struct pool_book *book, const char *name,
 
 		ret_status->devices += part->devices;
 		ret_status->claimed += part->claimed;
-		ret_status->healthy += healthy_of(book, part, node);
+		ret_status->healthy += healthy_of(index, part, node);
 		ret_status->allocated += part->allocated;
 		first_add(&first, node);
 	}
-	list_nodes(book, pool, &first, &ret_status->per_node);
+	list_nodes(index, pool, &first, &ret_status->per_node);
 }

@@ -1,10 +1,10 @@
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 #include <string.h>
 
 #include "api/condition.h"
 #include "unit/suite.h"
-#include "unit/views/stage.h"
+#include "unit/cache/stage.h"
 
 #define OVERRIDE(name) \
 	"\"annotations\":{\"pcidevice.harvesterhci.io/override-resource-name\":\"" name "\"}"
@@ -17,7 +17,7 @@ static struct view_case {
 	const char *meta;
 	const char *rest;
 	struct view want;
-} views[] = {
+} cache[] = {
 	{ "a device says node and resource",
 	  VIEW_PCIDEVICE,
 	  "",
@@ -229,7 +229,7 @@ int main(void)
 	suite_add(&suite, "every reason is read as it is written",
 		  every_reason_is_read_as_it_is_written, NULL);
 	suite_fixture(&suite, &stage_fixture);
-	suite_rows(&suite, views, view_is_what_the_object_says);
+	suite_rows(&suite, cache, view_is_what_the_object_says);
 	suite_add(&suite, "nodes and agents", nodes_and_agents, NULL);
 	return suite_run(&suite, "view");
 }

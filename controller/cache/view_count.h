@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 struct entry;
 struct metric;

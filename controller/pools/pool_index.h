@@ -1,5 +1,5 @@
 /*
- * pool_book: counts devices per resource name, updated with each change.
+ * pool_index: counts devices per resource name, updated with each change.
  *
  * Pure. Owns the counts, one set per pool and node; knows nothing of objects and writes. A pool is
  * identified by the name of its DevicePool.
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct devicepool_status;
-struct pool_book;
+struct pool_index;
 
 /* One device's contribution to a pool. */
 struct pool_share {
@@ -23,24 +23,24 @@ struct pool_share {
 
 /* @changed is called for each pool whose counts change, before the call that changed them
  * returns. */
-struct pool_book *pool_book_new(void (*changed)(void *arg, const char *pool), void *arg);
+struct pool_index *pool_index_new(void (*changed)(void *arg, const char *pool), void *arg);
 /* Takes NULL, returns NULL. */
-struct pool_book *pool_book_free(struct pool_book *book);
+struct pool_index *pool_index_free(struct pool_index *index);
 
 /* A device's share changed from @before to @after; either may be NULL. */
-void pool_book_move(struct pool_book *book, const struct pool_share *before,
-		    const struct pool_share *after);
+void pool_index_move(struct pool_index *index, const struct pool_share *before,
+		     const struct pool_share *after);
 
 /* Set whether devices of @node can be used; default: true. */
-void pool_book_reach(struct pool_book *book, const char *node, bool reachable);
+void pool_index_reach(struct pool_index *index, const char *node, bool reachable);
 
 /* The resource of the pool @name; NULL if it has no devices. Borrowed. */
-const char *pool_book_resource(const struct pool_book *book, const char *name);
+const char *pool_index_resource(const struct pool_index *index, const char *name);
 
 /* The counts of the existing pool @name; the caller releases them (devicepool_status_map). */
-void pool_book_status(const struct pool_book *book, const char *name,
-		      struct devicepool_status *ret_status);
+void pool_index_status(const struct pool_index *index, const char *name,
+		       struct devicepool_status *ret_status);
 
 /* Iterate over the pools' names, starting with *@cursor = 0; NULL at the end. */
-const char *pool_book_next(const struct pool_book *book, size_t *cursor);
-size_t pool_book_len(const struct pool_book *book);
+const char *pool_index_next(const struct pool_index *index, size_t *cursor);
+size_t pool_index_len(const struct pool_index *index);

@@ -1,5 +1,5 @@
 /*
- * views: the controller's informers, one per kind of view.h.
+ * cache: the controller's informers, one per kind of view.h.
  *
  * Reads only. Runs in every replica, so that a new leader has the data already.
  */
@@ -7,15 +7,15 @@
 
 #include <stdbool.h>
 
-#include "controller/views/view.h"
+#include "controller/cache/view.h"
 
 struct entry;
 struct informer;
 struct informer_deps;
 struct store;
-struct views;
+struct cache;
 
-struct views_spec {
+struct cache_spec {
 	const char *agents_ns;       /* namespace of the agents' pods */
 	const char *agents_selector; /* their label selector; NULL: agents are not watched */
 	bool machines;               /* also watch virtual machines */
@@ -29,35 +29,35 @@ struct views_spec {
 
 /* No callback runs before this has returned. @spec and @deps are copied; what they point to is
  * borrowed. */
-struct views *views_new(const struct informer_deps *deps, const struct views_spec *spec);
+struct cache *cache_new(const struct informer_deps *deps, const struct cache_spec *spec);
 /* Takes NULL, returns NULL. */
-struct views *views_free(struct views *views);
+struct cache *cache_free(struct cache *cache);
 
 /* Add another listener, called after spec.on_change with the same arguments; must be called
- * before the loop runs. At most VIEWS_LISTENERS_MAX. A removed listener is not called any more. */
-enum { VIEWS_LISTENERS_MAX = 2 };
-struct views_listener {
+ * before the loop runs. At most CACHE_LISTENERS_MAX. A removed listener is not called any more. */
+enum { CACHE_LISTENERS_MAX = 2 };
+struct cache_listener {
 	void (*on_change)(void *arg, enum view_kind kind, const char *name,
 			  const struct entry *before, const struct entry *after);
 	void *arg;
 };
-void views_listen(struct views *views, const struct views_listener *listener);
-void views_forget(struct views *views, const void *arg);
+void cache_listen(struct cache *cache, const struct cache_listener *listener);
+void cache_forget(struct cache *cache, const void *arg);
 
-/* Indexed by enum view_kind; the stores exist as long as the views. */
-const struct store *const *views_stores(const struct views *views);
+/* Indexed by enum view_kind; the stores exist as long as the cache. */
+const struct store *const *cache_stores(const struct cache *cache);
 
 /* Likewise. */
-const struct informer *const *views_informers(const struct views *views);
+const struct informer *const *cache_informers(const struct cache *cache);
 
 /* True if @kind has had its first list. */
-bool views_synced(const struct views *views, enum view_kind kind);
+bool cache_synced(const struct cache *cache, enum view_kind kind);
 /* The state of @kind, as in informer_text(). Valid until the next call. */
-const char *views_line(const struct views *views, enum view_kind kind);
+const char *cache_line(const struct cache *cache, enum view_kind kind);
 
 /* True if the API server knows @kind, as last seen. The store of an unknown kind is empty. */
-bool views_installed(const struct views *views, enum view_kind kind);
+bool cache_installed(const struct cache *cache, enum view_kind kind);
 
 /* The state of the first kind without a list, ignoring virtual machines; NULL: all have one.
  * Valid until the next call. */
-const char *views_waiting(const struct views *views);
+const char *cache_waiting(const struct cache *cache);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "api/condition.h"
-#include "unit/suite.h"
 #include "unit/cache/stage.h"
+#include "unit/suite.h"
 
 #define OVERRIDE(name) \
 	"\"annotations\":{\"pcidevice.harvesterhci.io/override-resource-name\":\"" name "\"}"

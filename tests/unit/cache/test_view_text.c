@@ -5,8 +5,8 @@
 
 #include "base/str.h"
 #include "controller/cache/view.h"
-#include "unit/suite.h"
 #include "unit/cache/stage.h"
+#include "unit/suite.h"
 
 enum { TEXTS = VIEW_TEXT_MEMBER };
 

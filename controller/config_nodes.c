@@ -97,7 +97,7 @@ static void on_removed(void *arg, int result, const struct kube_response *respon
 		return;
 	}
 	if (result == 0)
-		log_info("what a deleted node had in the HostDeviceConfig is removed",
+		log_info("deleted node removed from the HostDeviceConfig",
 			 log_str("node", nodes->name));
 	reconcile_acted(nodes->reconcile, nodes->name);
 }

@@ -145,7 +145,7 @@ int gate_new(struct program *program, struct leader *leader, struct cache *cache
 	}
 	leader_add_work(leader, &(struct leader_work){ .started = on_started, .arg = gate });
 	serve_add_check(program->serve, SERVE_READYZ, "webhook", check_ready, gate);
-	log_info("webhook listens", log_int("port", webhook_port(gate->webhook)));
+	log_info("webhook listening", log_int("port", webhook_port(gate->webhook)));
 	*ret_gate = gate;
 	return 0;
 }

@@ -72,7 +72,7 @@ static int run(const struct settings *s)
 	if (program_init(&replica.program, &s->common, "hostdev-controller/" HOSTDEV_VERSION,
 			 &err) < 0)
 		return program_cannot_start(settings_prose.program, &err);
-	log_info("controller starts", log_str("version", HOSTDEV_VERSION),
+	log_info("starting controller", log_str("version", HOSTDEV_VERSION),
 		 log_str("identity", s->pod_name));
 	replica.leader = leader_new(&replica.program.loop, replica.program.client, &options,
 				    replica.program.metrics);

@@ -107,9 +107,10 @@ int claim_reach_patch(const char *text, size_t len, enum reach reach, int64_t no
 	if (claim.status.conditions.len > API_CONDITIONS_MAX) {
 		json_decref(*ret_body);
 		*ret_body = NULL;
-		r = err_set(err, ERR_INVALID, -E2BIG,
-			    "status.conditions: no room for one more beside the %d that there are",
-			    API_CONDITIONS_MAX);
+		r = err_set(
+			err, ERR_INVALID, -E2BIG,
+			"status.conditions: no room for another condition besides the %d existing ones",
+			API_CONDITIONS_MAX);
 	}
 	json_map_done(claim_map, &claim);
 	return r;

@@ -213,7 +213,7 @@ static bool sweep(void *arg, const struct reconcile_view *view, const struct dec
 	for (int kind = VIEW_OWNED - 1; kind >= 0; kind--)
 		found += sweep_kind(nodes, &nodes->owned[kind], key);
 	if (found > 0)
-		log_info("node is gone, what it has left is removed", log_str("node", view->key),
+		log_info("node deleted, removing its objects", log_str("node", view->key),
 			 log_int("objects", (int64_t)found));
 	reconcile_enqueue_after(nodes->gone, view->key, AGAIN_MS);
 	return false;

@@ -223,10 +223,10 @@ static enum MHD_Result exchange_begin(struct listener *listener, struct MHD_Conn
 
 	if (strcmp(method, "POST") != 0)
 		return refuse(listener, connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-			      "admission reviews are sent by POST\n");
+			      "admission reviews must be sent by POST\n");
 	if (!str_to_u64(length, &len))
 		return refuse(listener, connection, MHD_HTTP_LENGTH_REQUIRED,
-			      "the length of a review is said beforehand\n");
+			      "Content-Length is required\n");
 	if (len > LISTENER_BODY_MAX)
 		return refuse(listener, connection, MHD_HTTP_CONTENT_TOO_LARGE,
 			      "a review has at most 3 MiB\n");

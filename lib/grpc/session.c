@@ -203,7 +203,7 @@ int grpc_session_tick(struct grpc_session *session, uint64_t now_ms, struct err 
 {
 	session->now_ms = now_ms;
 	if (now_ms >= session->hello_by_ms)
-		return err_set(err, ERR_RETRY, -ETIMEDOUT, "peer did not begin to speak HTTP/2");
+		return err_set(err, ERR_RETRY, -ETIMEDOUT, "peer sent no HTTP/2 SETTINGS");
 	if (now_ms >= session->pong_by_ms)
 		return err_set(err, ERR_RETRY, -ETIMEDOUT, "peer does not answer a PING");
 	if (now_ms >= keepalive_at(session)) {

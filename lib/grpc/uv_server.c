@@ -104,7 +104,7 @@ static void on_connection(uv_stream_t *listener, int status)
 	int r;
 
 	if (status < 0) {
-		log_warn("no gRPC connection accepted", log_str("socket", server->path),
+		log_warn("cannot accept gRPC connection", log_str("socket", server->path),
 			 log_str("why", uv_strerror(status)));
 		return;
 	}

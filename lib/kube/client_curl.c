@@ -624,7 +624,7 @@ static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 		tr->wire->http1 = true;
 	if (tr->wire->http1 && !tr->t->told_http1) {
 		tr->t->told_http1 = true;
-		log_warn("server speaks HTTP/1.1 only: every watch has a connection of its own",
+		log_warn("server speaks HTTP/1.1 only: each watch uses its own connection",
 			 log_str("server", tr->t->common.base));
 	}
 	return size * n;
@@ -632,7 +632,7 @@ static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 
 static void wire_break(struct transport *t, struct wire *wire)
 {
-	log_warn("connection is silent, giving it up", log_str("server", t->common.base));
+	log_warn("connection does not respond, closing it", log_str("server", t->common.base));
 	wire->broken = true;
 	wire->retired = true;
 }

@@ -194,7 +194,7 @@ static int token_refresh(struct credentials *c, struct err *err)
 	if (!token)
 		return c->token ? 0 : r;
 	if (c->token && strcmp(c->token, token) != 0) {
-		log_info("token read again", log_str("file", path));
+		log_info("token reloaded", log_str("file", path));
 		c->changed |= c->rejected;
 	}
 	drop_token(c);

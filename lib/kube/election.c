@@ -61,7 +61,7 @@ static void election_report_leads(const struct election_report *report, bool lea
 {
 	metric_set(report->leading, leads, &report->lease);
 	metric_count(report->changes, report->lease, leads ? "leader" : "follower");
-	log_info(leads ? "leading" : "leading no more", log_str("lease", report->lease),
+	log_info(leads ? "leading" : "stopped leading", log_str("lease", report->lease),
 		 log_str("identity", report->identity));
 }
 
@@ -350,7 +350,7 @@ static void on_written(void *arg, int result, const struct kube_response *respon
 		elector_won(&el->elector, lease, el->sent_ms, clock_now_ms(el->spec.clock));
 	else
 		forget_version(el); /* another replica wrote it: read it in the next attempt */
-	election_report_end(&el->report, "lease not written", result < 0 ? err : NULL);
+	election_report_end(&el->report, "cannot write lease", result < 0 ? err : NULL);
 	api_object_free(&lease_kind, lease);
 	attempt_end(el);
 	callback_end(el);
@@ -369,7 +369,7 @@ static void on_got(void *arg, int result, const struct kube_response *response,
 	if (lease || result == -ENOENT)
 		act = elector_see(&el->elector, lease, now_ms);
 	else if (result < 0)
-		election_report_end(&el->report, "lease not read", err);
+		election_report_end(&el->report, "cannot read lease", err);
 	if (lease && act == ELECTOR_WAIT)
 		election_report_end(&el->report, NULL, NULL); /* else a write follows */
 	api_object_free(&lease_kind, lease);
@@ -415,8 +415,8 @@ static void on_released(void *arg, int result, const struct kube_response *respo
 	el->call = NULL;
 	el->busy = true;
 	if (result < 0)
-		log_warn("lease not released; it runs out by itself",
-			 log_str("lease", el->spec.name), log_str("error", err->msg));
+		log_warn("cannot release lease, it will expire", log_str("lease", el->spec.name),
+			 log_str("error", err->msg));
 	forget_version(el);
 	stop_end(el);
 	callback_end(el);

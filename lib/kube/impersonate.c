@@ -59,7 +59,7 @@ int impersonate_check(const struct kube_as *as, struct err *err)
 	if ((as->user && !is_value(as->user)) || (as->uid && !is_value(as->uid)) ||
 	    !are_values(&as->groups) || !are_values(&as->extra))
 		return err_set(err, ERR_INVALID, -EINVAL,
-			       "impersonation: a name with control characters is none");
+			       "impersonation: names must not contain control characters");
 	return 0;
 }
 

@@ -130,7 +130,7 @@ static void report_end(const struct report *report, enum reflector_event event,
 		return;
 	metric_count(report->troubles, report->resource, reason);
 	if (event == REFLECTOR_ENDED)
-		why = "the watch was over at once";
+		why = "the watch ended at once";
 	log_at_(level, "list or watch interrupted", log_str("resource", report->resource),
 		log_str("reason", reason), log_int("wait_ms", step->wait_ms),
 		log_str("error", why));
@@ -395,7 +395,7 @@ static void handle_event(struct informer *inf, enum reflector_event event, uint6
 	if (event >= REFLECTOR_ENDED)
 		inf->last = *err;
 	if (event == REFLECTOR_ENDED)
-		err_set(&inf->last, ERR_RETRY, -EIO, "the watch was over at once");
+		err_set(&inf->last, ERR_RETRY, -EIO, "the watch ended at once");
 	report_end(&inf->report, event, &step, err);
 	do_step(inf, &step);
 	notice_denied(inf);
@@ -433,7 +433,7 @@ static void on_timer(void *arg)
 	}
 	kube_call_cancel(inf->call);
 	inf->call = NULL;
-	err_set(&err, ERR_RETRY, -ETIMEDOUT, "no byte for %llu s",
+	err_set(&err, ERR_RETRY, -ETIMEDOUT, "no data for %llu s",
 		(unsigned long long)silent_ms / 1000);
 	handle_event(inf, REFLECTOR_STALLED, 0, &err);
 }
@@ -502,7 +502,7 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 	notice_denied(inf);
 	/* A handler stopped or freed the informer: cancel the call and ignore its other lines. */
 	if (!inf->running)
-		r = err_set(err, ERR_RETRY, -ECANCELED, "nobody listens any more");
+		r = err_set(err, ERR_RETRY, -ECANCELED, "the informer was stopped");
 	callback_end(inf);
 	return r;
 }

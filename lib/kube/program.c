@@ -150,7 +150,7 @@ static void on_signal(uv_signal_t *handle, int number)
 {
 	struct program *p = handle->data;
 
-	log_info("ending", log_str("signal", strsignal(number)));
+	log_info("shutting down", log_str("signal", strsignal(number)));
 	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++)
 		uv_signal_stop(&p->signals[i]);
 	if (p->on_signal)

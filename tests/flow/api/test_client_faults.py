@@ -275,7 +275,7 @@ def test_a_rotated_token_is_used_at_once(server, connect):
         new.rename(server.folder / "token")
         assert probe.get("/token")["result"] == 0
     _, log = probe.close()
-    assert "token-" not in log and "token read again" in log
+    assert "token-" not in log and "token reloaded" in log
 
 
 def test_a_missing_token_file_is_an_error_of_each_call(server, connect):

@@ -95,9 +95,9 @@ def test_probes_and_metrics_are_served(replicas):
 def test_without_its_namespace_it_says_so_and_is_not_ready(installed, tmp_path):
     """As administrator: the ServiceAccount is told nothing of other namespaces."""
     replica = Replica(installed.kubeconfig, tmp_path, "--namespace", "nowhere").start()
-    replica.wait_line("level=warn", "lease not written", "nowhere")
+    replica.wait_line("level=warn", "cannot write lease", "nowhere")
     wait_until(lambda: replica.metric("hostdev_api_requests_total", 'verb="create"', 'code="404"') >= 3, 20)
-    assert len(replica.lines("lease not written")) == 1, "told once"
+    assert len(replica.lines("cannot write lease")) == 1, "told once"
     assert replica.get("/healthz")[0] == 200
     assert not replica.ready() and not replica.leads()
     replica.stop()

@@ -387,7 +387,7 @@ def test_what_a_deleted_node_told_goes(start, machine, kubelet, config, crds, no
     assert troubled(config) == {node}, "its agent is away, not the node"
     crds.kubectl("delete", "node", node)
     wait_until(lambda: troubled(config) == set(), 90, "no node in the status")
-    replica.wait_line("what a deleted node had in the HostDeviceConfig is removed", node)
+    replica.wait_line("deleted node removed from the HostDeviceConfig", node)
 
 
 def troubled(config):

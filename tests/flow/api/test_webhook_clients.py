@@ -18,7 +18,7 @@ from programs import Program
 from rest import Rest
 
 DOCS = ROOT / "docs/webhook.md"
-LISTENS = re.compile(r'msg="webhook listens".* port=(\d+)')
+LISTENS = re.compile(r'msg="webhook listening".* port=(\d+)')
 PAIRS = """
 set -e
 printf 'extendedKeyUsage=clientAuth\\n' >client

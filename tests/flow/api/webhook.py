@@ -8,7 +8,7 @@ from cluster import ROOT, wait_until
 from programs import Program
 
 MANIFEST = ROOT / "manifests/base/webhook.yaml"
-LISTENS = re.compile(r'msg="webhook listens".* port=(\d+)')
+LISTENS = re.compile(r'msg="webhook listening".* port=(\d+)')
 CONFIGURATIONS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 NAME = "hostdev-webhook"
 

@@ -24,7 +24,7 @@ static void silence_at_the_beginning_is_limited(void **state)
 	assert_int_equal(grpc_session_next_ms(server), 1000 + 10000);
 	assert_int_equal(grpc_session_tick(server, 10999, &scene->err), 0);
 	assert_int_equal(grpc_session_tick(server, 11000, &scene->err), -ETIMEDOUT);
-	assert_string_equal(scene->err.msg, "peer did not begin to speak HTTP/2");
+	assert_string_equal(scene->err.msg, "peer sent no HTTP/2 SETTINGS");
 }
 
 static void slow_request_is_given_up(void **state)

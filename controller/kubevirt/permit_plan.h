@@ -1,17 +1,18 @@
 /*
- * permit_plan: what to write into a KubeVirt object, so that its permittedHostDevices have our entries and
- * nobody else's is touched.
+ * permit_plan: what to write into a KubeVirt object so that its permittedHostDevices have our
+ * entries, without touching those of others.
  *
- * Pure. The three lists are atomic in KubeVirt's schema (x-kubernetes-list-type), so that server-side apply
- * knows no owner of a single entry: whoever applies a list takes all of it, and who takes himself out of it
- * takes all of it away. So the lists are replaced whole, on the state that they were read from
- * (metadata.resourceVersion), and which entries are ours stands in an annotation that the same write changes.
+ * Pure. The three lists are atomic in KubeVirt's schema (x-kubernetes-list-type), so server-side
+ * apply does not track the owner of a single entry: a manager that applies a list owns all of it,
+ * and one that gives it up removes all of it. So the lists are replaced as a whole, with
+ * metadata.resourceVersion as precondition, and an annotation in the same write records which
+ * entries are ours.
  *
- *	an entry that is | wished for                    | not wished for
- *	-----------------+-------------------------------+----------------
- *	ours             | stays, and is mended          | goes
- *	somebody else's  | stays, and is as good as ours | stays
- *	not there        | is added, and is ours         |
+ *	existing entry   | needed                        | not needed
+ *	-----------------+-------------------------------+-----------
+ *	ours             | kept, and corrected           | removed
+ *	somebody else's  | kept, and sufficient          | kept
+ *	none             | added as ours                 |
  */
 #pragma once
 
@@ -24,21 +25,21 @@ struct permit_wish;
 #define PERMIT_ANNOTATION "hostdev.io/permitted-host-devices"
 
 struct permit_plan {
-	json_t *patch; /* JSON merge patch; NULL: all is as it should be */
+	json_t *patch; /* JSON merge patch; NULL: no change */
 	size_t added;
 	size_t removed;
 	size_t mended;
-	/* A resource that we lend and that an entry of somebody else has KubeVirt serve by a plugin of its own;
-	 * NULL: none. */
+	/* A resource that we offer but that KubeVirt serves with a plugin of its own because of
+	 * somebody else's entry; NULL: none. */
 	char *clash;
 };
 
 /*
- * For @object, a KubeVirt as the API server has it. Without permittedHostDevices KubeVirt permits every
- * resource (pkg/virt-controller/services/renderresources.go, validatePermittedHostDevices), and with the first
- * entry no other any more: they are made only if @create says so, and taken away with our last entry then.
+ * Plan for @object, a KubeVirt as returned by the API server. Without permittedHostDevices KubeVirt
+ * permits every resource (pkg/virt-controller/services/renderresources.go,
+ * validatePermittedHostDevices); after the first entry it permits only listed ones. So
+ * permittedHostDevices is created only if @create is set, and then removed with our last entry.
  */
 void permit_plan(const json_t *object, const struct permit_wish *wish, bool create,
 		 struct permit_plan *ret_plan);
-/* Release. */
 void permit_plan_done(struct permit_plan *plan);

@@ -58,10 +58,10 @@ static void map_callers_notify(void *arg, struct MHD_Connection *connection, voi
 {
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
 		*socket_context = xcalloc(1, sizeof(struct caller));
-		callers_put(arg, *socket_context, connection);
+		callers_append(arg, *socket_context, connection);
 		return;
 	}
-	callers_take_out(*socket_context);
+	callers_remove(*socket_context);
 	free(*socket_context);
 	*socket_context = NULL;
 }
@@ -72,7 +72,7 @@ static void map_callers_admit(struct MHD_Connection *connection)
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	callers_take_out(info->socket_context);
+	callers_remove(info->socket_context);
 	(void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
 					(unsigned)MAP_FRIEND_S);
 }

@@ -126,7 +126,7 @@ static int on_finished(gnutls_session_t session, unsigned type, unsigned when, u
 	line->known = !line->listener->client_ca || is_known(session);
 	if (!line->known)
 		return 0;
-	callers_put(&line->listener->guests, &line->caller, line->connection);
+	callers_append(&line->listener->guests, &line->caller, line->connection);
 	allow_seconds(line->connection, LISTENER_ARRIVAL_S);
 	return 0;
 }
@@ -143,7 +143,7 @@ static void on_open(struct listener *listener, struct MHD_Connection *connection
 	gnutls_handshake_set_hook_function(info->tls_session, GNUTLS_HANDSHAKE_FINISHED,
 					   GNUTLS_HOOK_POST, on_finished);
 	*context = line;
-	callers_put(&listener->strangers, &line->caller, connection);
+	callers_append(&listener->strangers, &line->caller, connection);
 	metric_add(listener->connections, 1, NULL);
 }
 
@@ -158,7 +158,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 		return;
 	}
 	metric_add(listener->connections, -1, NULL);
-	callers_take_out(&line->caller);
+	callers_remove(&line->caller);
 	tls_pair_unref(line->pair);
 	free(line);
 	*context = NULL;
@@ -208,7 +208,7 @@ static bool keep_connection(struct listener *listener, struct MHD_Connection *co
 	struct line *line = line_of(connection);
 
 	if (line->known)
-		callers_put(&listener->guests, &line->caller, connection);
+		callers_append(&listener->guests, &line->caller, connection);
 	return line->known;
 }
 
@@ -233,7 +233,7 @@ static enum MHD_Result exchange_begin(struct listener *listener, struct MHD_Conn
 	exchange = xcalloc(1, sizeof(*exchange));
 	exchange->until_ms = clock_now_ms(listener->clock) + (uint64_t)LISTENER_ARRIVAL_S * 1000;
 	*state = exchange;
-	callers_put(&listener->arriving, &exchange->caller, connection);
+	callers_append(&listener->arriving, &exchange->caller, connection);
 	allow_seconds(connection, LISTENER_ARRIVAL_S);
 	return MHD_YES;
 }
@@ -331,7 +331,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
 	if (!exchange)
 		return;
 	len = exchange->body.len;
-	callers_take_out(&exchange->caller);
+	callers_remove(&exchange->caller);
 	forget_body(listener, exchange);
 	free(exchange);
 	*state = NULL;

@@ -4,7 +4,7 @@
 
 #include <microhttpd.h>
 
-void callers_take_out(struct caller *caller)
+void callers_remove(struct caller *caller)
 {
 	struct callers *row = caller->row;
 
@@ -27,15 +27,16 @@ void callers_take_out(struct caller *caller)
 void callers_close(struct caller *caller)
 {
 	(void)shutdown(caller->fd, SHUT_RDWR);
-	callers_take_out(caller);
+	callers_remove(caller);
 }
 
-void callers_put(struct callers *callers, struct caller *caller, struct MHD_Connection *connection)
+void callers_append(struct callers *callers, struct caller *caller,
+		    struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-	callers_take_out(caller);
+	callers_remove(caller);
 	*caller = (struct caller){
 		.row = callers,
 		.older = callers->newest,

@@ -29,10 +29,11 @@ struct callers {
 };
 
 /* Move the caller to the end of the list. It may already be in this or another list. */
-void callers_put(struct callers *callers, struct caller *caller, struct MHD_Connection *connection);
+void callers_append(struct callers *callers, struct caller *caller,
+		    struct MHD_Connection *connection);
 
 /* Remove the caller from its list, if any. Must be called before the connection ends. */
-void callers_take_out(struct caller *caller);
+void callers_remove(struct caller *caller);
 
 /* Remove the caller from its list and close its connection. It must be in a list. */
 void callers_close(struct caller *caller);

@@ -408,8 +408,8 @@ static void on_proof(void *arg, int result, const struct kube_proof *proof, cons
 
 	client->proof.coming = false;
 	if (result == 0) {
-		credentials_give(client->credentials, proof);
-		proof_came(&client->proof, proof->expires_ms);
+		credentials_set(client->credentials, proof);
+		proof_set(&client->proof, proof->expires_ms);
 	}
 	for (struct kube_call *call = client->calls; call; call = call->next) {
 		if (!call->waiting)

@@ -84,9 +84,9 @@ static void on_wire_closed(uv_handle_t *handle)
 
 /* Data has arrived on the wire. The socket callback notices all but what curl reads right after
  * writing; for that, the transport calls this on each response. */
-static void wire_heard(struct wire *wire)
+static void wire_received(struct wire *wire)
 {
-	liveness_heard(&wire->liveness, uv_now(wire->env->loop));
+	liveness_received(&wire->liveness, uv_now(wire->env->loop));
 }
 
 /* Let curl process a socket or, with CURL_SOCKET_TIMEOUT, its timers. May free the wire and the
@@ -109,7 +109,7 @@ static void on_socket_ready(uv_poll_t *poll, int status, int events)
 
 	if (events & UV_READABLE) {
 		flags |= CURL_CSELECT_IN;
-		wire_heard(sock->wire);
+		wire_received(sock->wire);
 	}
 	if (events & UV_WRITABLE)
 		flags |= CURL_CSELECT_OUT;
@@ -551,7 +551,7 @@ static void transfer_add(struct transfer *tr, struct wire *wire)
 	CURLMcode code;
 
 	if (wire->transfers++ == 0)
-		liveness_heard(&wire->liveness, uv_now(tr->t->env.loop));
+		liveness_received(&wire->liveness, uv_now(tr->t->env.loop));
 	tr->wire = wire;
 	code = curl_multi_add_handle(wire->multi, tr->easy);
 	assert(code == CURLM_OK); /* fails only without memory */
@@ -614,7 +614,7 @@ static size_t on_head(const char *data, size_t size, size_t n, void *arg)
 	struct transfer *tr = arg;
 	int status = easy_status(tr->easy);
 
-	wire_heard(tr->wire);
+	wire_received(tr->wire);
 	warning_take(&tr->warnings, data, size * n);
 	if (size * n > 2 || data[0] != '\r' || status < 200)
 		return size * n;
@@ -640,7 +640,7 @@ static void wire_break(struct transport *t, struct wire *wire)
 /* If a transfer timed out and its wire was silent all that time, the wire is dead. */
 static void suspect_wire(struct transport *t, struct wire *wire, CURLcode code)
 {
-	uint64_t silent_ms = uv_now(wire->env->loop) - wire->liveness.heard_ms;
+	uint64_t silent_ms = uv_now(wire->env->loop) - wire->liveness.received_ms;
 
 	if (code == CURLE_OPERATION_TIMEDOUT && silent_ms >= LIVENESS_ANSWER_MS && !wire->broken)
 		wire_break(t, wire);
@@ -781,7 +781,7 @@ static void check_wire(struct transport *t, struct wire *wire, uint64_t now_ms)
 	if (wire->transfers == 0 || wire->http1 || wire->broken)
 		return;
 	act = liveness_check(&wire->liveness, now_ms);
-	if (act == LIVENESS_ASK)
+	if (act == LIVENESS_PROBE)
 		wire_probe(t, wire);
 	else if (act == LIVENESS_DEAD)
 		wire_break(t, wire);

@@ -23,7 +23,7 @@ struct stamp {
 	ino_t ino;
 	off_t size;
 	struct timespec mtime;
-	bool there;
+	bool exists;
 };
 
 /* One of the three PEM files. */
@@ -42,8 +42,8 @@ struct credentials {
 	char *token;
 	struct stamp token_stamp;
 	uint64_t checked_ms;
-	struct kube_pem given_cert; /* set by credentials_give() */
-	struct kube_pem given_key;
+	struct kube_pem set_cert; /* set by credentials_set() */
+	struct kube_pem set_key;
 	bool given;
 	bool checked;
 	bool changed;
@@ -61,14 +61,15 @@ static struct stamp stamp_of(const char *path)
 		.ino = st.st_ino,
 		.size = st.st_size,
 		.mtime = st.st_mtim,
-		.there = true,
+		.exists = true,
 	};
 }
 
 static bool stamp_equal(const struct stamp *a, const struct stamp *b)
 {
-	return a->there == b->there && a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-	       a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec;
+	return a->exists == b->exists && a->dev == b->dev && a->ino == b->ino &&
+	       a->size == b->size && a->mtime.tv_sec == b->mtime.tv_sec &&
+	       a->mtime.tv_nsec == b->mtime.tv_nsec;
 }
 
 struct credentials *credentials_new(const struct kube_config *config)
@@ -98,8 +99,8 @@ struct credentials *credentials_free(struct credentials *c)
 		free(c->pems[i].path);
 		auto_close_(&c->pems[i].fd);
 	}
-	kube_pem_done(&c->given_cert);
-	kube_pem_done(&c->given_key);
+	kube_pem_done(&c->set_cert);
+	kube_pem_done(&c->set_key);
 	drop_token(c);
 	free(c);
 	return NULL;
@@ -264,7 +265,7 @@ static bool replace_pem(struct pem *pem, struct kube_pem *given, const char *tex
 	return true;
 }
 
-void credentials_give(struct credentials *c, const struct kube_proof *proof)
+void credentials_set(struct credentials *c, const struct kube_proof *proof)
 {
 	const struct kube_pem *cert = &c->config->cert;
 
@@ -276,8 +277,8 @@ void credentials_give(struct credentials *c, const struct kube_proof *proof)
 	c->checked = false;
 	if (cert->path || cert->data)
 		return;
-	c->changed |= replace_pem(&c->pems[PEM_CERT], &c->given_cert, proof->cert);
-	c->changed |= replace_pem(&c->pems[PEM_KEY], &c->given_key, proof->key);
+	c->changed |= replace_pem(&c->pems[PEM_CERT], &c->set_cert, proof->cert);
+	c->changed |= replace_pem(&c->pems[PEM_KEY], &c->set_key, proof->key);
 }
 
 void credentials_reject(struct credentials *c)

@@ -44,7 +44,7 @@ void credentials_reject(struct credentials *c);
 
 /* Use @proof (copied) from now on: its token replaces the configured one; its certificate, if
  * any, is used only if none is configured. */
-void credentials_give(struct credentials *c, const struct kube_proof *proof);
+void credentials_set(struct credentials *c, const struct kube_proof *proof);
 
 /* True if @token can be sent in a header: no blanks, line breaks or control characters. */
 bool credentials_is_token(const char *token);

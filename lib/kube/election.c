@@ -367,7 +367,7 @@ static void on_got(void *arg, int result, const struct kube_response *response,
 	el->call = NULL;
 	el->busy = true;
 	if (lease || result == -ENOENT)
-		act = elector_see(&el->elector, lease, now_ms);
+		act = elector_observe(&el->elector, lease, now_ms);
 	else if (result < 0)
 		election_report_end(&el->report, "cannot read lease", err);
 	if (lease && act == ELECTOR_WAIT)

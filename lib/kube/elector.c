@@ -61,7 +61,7 @@ static enum elector_act lease_missing(struct elector *e)
 	return ELECTOR_CREATE;
 }
 
-enum elector_act elector_see(struct elector *e, const struct lease *lease, uint64_t now_ms)
+enum elector_act elector_observe(struct elector *e, const struct lease *lease, uint64_t now_ms)
 {
 	if (!lease)
 		return lease_missing(e);

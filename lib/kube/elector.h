@@ -33,7 +33,7 @@ struct elector {
 void elector_done(struct elector *e);
 
 /* We read the Lease (NULL: there is none). If another replica holds it, we no longer lead. */
-enum elector_act elector_see(struct elector *e, const struct lease *lease, uint64_t now_ms);
+enum elector_act elector_observe(struct elector *e, const struct lease *lease, uint64_t now_ms);
 
 /* Our claim or renewal, sent at @sent_ms, succeeded. */
 void elector_won(struct elector *e, const struct lease *lease, uint64_t sent_ms, uint64_t now_ms);

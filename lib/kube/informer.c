@@ -184,7 +184,7 @@ struct informer {
 	struct kube_call *call;
 	struct clock_timer *timer; /* end of a wait, or timeout of a silent watch */
 	uint64_t stall_ms;
-	uint64_t heard_ms; /* when the watch last received a line */
+	uint64_t received_ms; /* when the watch last received a line */
 	struct feed feed;
 	bool running;
 	bool synced;
@@ -420,7 +420,7 @@ static void on_timer(void *arg)
 {
 	struct informer *inf = arg;
 	struct clock *clock = inf->deps.clock;
-	uint64_t silent_ms = clock_now_ms(clock) - inf->heard_ms;
+	uint64_t silent_ms = clock_now_ms(clock) - inf->received_ms;
 	struct err err = { 0 };
 
 	if (inf->reflector.state != REFLECTOR_STREAMING) {
@@ -494,7 +494,7 @@ static int on_line(void *arg, const char *line, size_t len, struct err *err)
 	struct informer *inf = arg;
 	int r;
 
-	inf->heard_ms = clock_now_ms(inf->deps.clock);
+	inf->received_ms = clock_now_ms(inf->deps.clock);
 	inf->busy = true;
 	r = feed_line(&inf->feed, line, len, err);
 	report_line(&inf->report);
@@ -555,7 +555,7 @@ static void send_watch(struct informer *inf)
 
 	inf->feed.verdict = REFLECTOR_STARTED;
 	inf->feed.retry_after_ms = 0;
-	inf->heard_ms = clock_now_ms(inf->deps.clock);
+	inf->received_ms = clock_now_ms(inf->deps.clock);
 	clock_timer_start(inf->deps.clock, inf->timer, inf->stall_ms);
 	informer_watch_url(&path, &inf->spec, &asked);
 	request.path = str_cstr(&path);

@@ -17,14 +17,14 @@ enum {
 };
 
 struct liveness {
-	uint64_t heard_ms; /* when data last arrived */
-	uint64_t asked_ms; /* when the probe was sent; 0: none in flight */
+	uint64_t received_ms; /* when data last arrived */
+	uint64_t probed_ms;   /* when the probe was sent; 0: none in flight */
 };
 
-enum liveness_act { LIVENESS_FINE, LIVENESS_ASK, LIVENESS_DEAD };
+enum liveness_act { LIVENESS_FINE, LIVENESS_PROBE, LIVENESS_DEAD };
 
 /* Data arrived, or a transfer starts to wait for data. */
-void liveness_heard(struct liveness *l, uint64_t now_ms);
+void liveness_received(struct liveness *l, uint64_t now_ms);
 
-/* What to do now, while a transfer waits. ASK is returned once per silence. */
+/* What to do now, while a transfer waits. PROBE is returned once per silence. */
 enum liveness_act liveness_check(struct liveness *l, uint64_t now_ms);

@@ -20,7 +20,7 @@ bool proof_is_refused(const struct proof *proof, uint64_t number)
 	return number > 0 && number <= proof->refused;
 }
 
-void proof_came(struct proof *proof, int64_t expires_ms)
+void proof_set(struct proof *proof, int64_t expires_ms)
 {
 	proof->number++;
 	proof->expires_ms = expires_ms;

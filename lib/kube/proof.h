@@ -30,4 +30,4 @@ bool proof_refuse(struct proof *proof, uint64_t number);
 bool proof_is_refused(const struct proof *proof, uint64_t number);
 
 /* New credentials arrived; they expire at @expires_ms. */
-void proof_came(struct proof *proof, int64_t expires_ms);
+void proof_set(struct proof *proof, int64_t expires_ms);

@@ -126,7 +126,7 @@ static void keep_connection(struct door *door, struct MHD_Connection *connection
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	callers_put(&door->callers, info->socket_context, connection);
+	callers_append(&door->callers, info->socket_context, connection);
 	(void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
 					(unsigned)IDLE_S);
 }
@@ -178,10 +178,10 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		*context = xcalloc(1, sizeof(struct caller));
-		callers_put(&door->callers, *context, connection);
+		callers_append(&door->callers, *context, connection);
 		return;
 	}
-	callers_take_out(*context);
+	callers_remove(*context);
 	free(*context);
 	*context = NULL;
 }

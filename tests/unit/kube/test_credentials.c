@@ -225,7 +225,7 @@ static void what_is_given_counts_over_the_configuration(void **state)
 
 	folder_put(&l->folder, "token", "t");
 	assert_int_equal(look(l, START), 0);
-	credentials_give(l->credentials, &first);
+	credentials_set(l->credentials, &first);
 	assert_int_equal(look(l, START), 0);
 	assert_string_equal(credentials_token(l->credentials), "one");
 	assert_true(l->changed);
@@ -237,11 +237,11 @@ static void what_is_given_counts_over_the_configuration(void **state)
 	assert_int_equal(look(l, START), 0);
 	assert_string_equal(credentials_token(l->credentials), "one");
 	/* The same again needs no new connection. */
-	credentials_give(l->credentials, &first);
+	credentials_set(l->credentials, &first);
 	assert_int_equal(look(l, START), 0);
 	assert_false(l->changed);
 	assert_string_equal(l->files.key, path);
-	credentials_give(l->credentials, &second);
+	credentials_set(l->credentials, &second);
 	assert_int_equal(look(l, START), 0);
 	assert_string_equal(credentials_token(l->credentials), "two");
 	assert_true(l->changed);
@@ -255,7 +255,7 @@ static void a_configured_certificate_stays(void **state)
 
 	l->config.cert.path = folder_path(&l->folder, "cert");
 	l->config.key.path = folder_path(&l->folder, "key");
-	credentials_give(l->credentials, &proof);
+	credentials_set(l->credentials, &proof);
 	assert_int_equal(look(l, START), 0);
 	assert_string_equal(l->files.cert, l->config.cert.path);
 	assert_string_equal(l->files.key, l->config.key.path);

@@ -69,7 +69,7 @@ static void lease_is_judged(void **state)
 		struct lease *lease = lease_of(row->looks[i].holder, row->looks[i].renewed);
 
 		now_ms += row->looks[i].after_ms;
-		assert_int_equal(elector_see(e, lease, now_ms), row->looks[i].act);
+		assert_int_equal(elector_observe(e, lease, now_ms), row->looks[i].act);
 		api_object_free(&lease_kind, lease);
 	}
 }

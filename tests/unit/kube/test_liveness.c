@@ -9,7 +9,7 @@ static void a_connection_that_talks_is_left_alone(void **state)
 	struct liveness l = { 0 };
 
 	for (uint64_t now = START; now < START + 300000; now += 20000) {
-		liveness_heard(&l, now);
+		liveness_received(&l, now);
 		assert_int_equal(liveness_check(&l, now + 19999), LIVENESS_FINE);
 	}
 }
@@ -18,9 +18,9 @@ static void silence_is_asked_once_and_then_dead(void **state)
 {
 	struct liveness l = { 0 };
 
-	liveness_heard(&l, START);
+	liveness_received(&l, START);
 	assert_int_equal(liveness_check(&l, START + LIVENESS_SILENT_MS - 1), LIVENESS_FINE);
-	assert_int_equal(liveness_check(&l, START + LIVENESS_SILENT_MS), LIVENESS_ASK);
+	assert_int_equal(liveness_check(&l, START + LIVENESS_SILENT_MS), LIVENESS_PROBE);
 	assert_int_equal(liveness_check(&l, START + LIVENESS_SILENT_MS + 5000), LIVENESS_FINE);
 	assert_int_equal(liveness_check(&l, START + LIVENESS_SILENT_MS + LIVENESS_ANSWER_MS),
 			 LIVENESS_DEAD);
@@ -30,11 +30,11 @@ static void an_answer_starts_it_all_over(void **state)
 {
 	struct liveness l = { 0 };
 
-	liveness_heard(&l, START);
-	assert_int_equal(liveness_check(&l, START + LIVENESS_SILENT_MS), LIVENESS_ASK);
-	liveness_heard(&l, START + 26000);
+	liveness_received(&l, START);
+	assert_int_equal(liveness_check(&l, START + LIVENESS_SILENT_MS), LIVENESS_PROBE);
+	liveness_received(&l, START + 26000);
 	assert_int_equal(liveness_check(&l, START + 26000 + LIVENESS_ANSWER_MS), LIVENESS_FINE);
-	assert_int_equal(liveness_check(&l, START + 26000 + LIVENESS_SILENT_MS), LIVENESS_ASK);
+	assert_int_equal(liveness_check(&l, START + 26000 + LIVENESS_SILENT_MS), LIVENESS_PROBE);
 }
 
 /* The transport looks every five seconds at the latest. */

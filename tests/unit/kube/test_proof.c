@@ -18,10 +18,10 @@ static void it_is_needed_until_it_came_and_once_it_is_over(void **state)
 	struct proof proof = { .provider = &provider };
 
 	assert_true(proof_is_needed(&proof, NOW));
-	proof_came(&proof, NOW + 5);
+	proof_set(&proof, NOW + 5);
 	assert_false(proof_is_needed(&proof, NOW + 4));
 	assert_true(proof_is_needed(&proof, NOW + 5));
-	proof_came(&proof, INT64_MAX);
+	proof_set(&proof, INT64_MAX);
 	assert_false(proof_is_needed(&proof, INT64_MAX - 1));
 }
 
@@ -31,11 +31,11 @@ static void what_is_refused_is_needed_anew(void **state)
 	struct proof proof = { .provider = &provider };
 	uint64_t first;
 
-	proof_came(&proof, INT64_MAX);
+	proof_set(&proof, INT64_MAX);
 	first = proof.number;
 	proof_refuse(&proof, first);
 	assert_true(proof_is_needed(&proof, NOW));
-	proof_came(&proof, INT64_MAX);
+	proof_set(&proof, INT64_MAX);
 	assert_false(proof_is_needed(&proof, NOW));
 	/* Another request that went with the first one comes back late. */
 	proof_refuse(&proof, first);
@@ -49,12 +49,12 @@ static void which_ones_are_refused_stays_known(void **state)
 	assert_false(proof_is_refused(&proof, 0));
 	proof_refuse(&proof, 0);
 	assert_false(proof_is_refused(&proof, 0));
-	proof_came(&proof, INT64_MAX);
-	proof_came(&proof, INT64_MAX);
+	proof_set(&proof, INT64_MAX);
+	proof_set(&proof, INT64_MAX);
 	assert_false(proof_is_refused(&proof, 1));
 	assert_true(proof_refuse(&proof, 2));
 	assert_false(proof_refuse(&proof, 1));
-	proof_came(&proof, INT64_MAX);
+	proof_set(&proof, INT64_MAX);
 	assert_true(proof_refuse(&proof, 1));
 	assert_true(proof_is_refused(&proof, 1) && proof_is_refused(&proof, 2));
 	assert_false(proof_is_refused(&proof, 3));

@@ -48,7 +48,7 @@ static const struct claim_action *action_of(const struct entry *before, const st
 	bool same = before && after && strcmp(before->uid, after->uid) == 0;
 
 	if (was && is && same)
-		return was->wish != is->wish ? &changed : NULL;
+		return was->spec_hash != is->spec_hash ? &changed : NULL;
 	if (is && !same)
 		return &claimed;
 	return was ? &unclaimed : NULL;

@@ -59,14 +59,14 @@ static bool refuse_vgpu(const struct rule_case *c, const struct api_meta *claim)
 void claim_deletion(const struct rule_case *c, const struct api_meta *claim, const char *node)
 {
 	auto_free char *user = NULL;
-	auto_free char *wish = NULL;
+	auto_free char *request = NULL;
 
 	if (claim->deletion_timestamp || known_node_gone(c->known, node) || refuse_vgpu(c, claim))
 		return;
 	user = device_use(c->known, claim->name);
-	wish = user ? NULL : device_use_wish(c->known, claim->name);
+	request = user ? NULL : device_use_request(c->known, claim->name);
 	if (user)
 		rule_refuse(c, RULE_CONFLICT, "%s", user);
-	else if (wish)
-		rule_warn(c, "%s", wish);
+	else if (request)
+		rule_warn(c, "%s", request);
 }

@@ -143,7 +143,7 @@ const struct virtualmachine *device_use_rival(const struct known *known, const c
 	return found;
 }
 
-char *device_use_wish(const struct known *known, const char *name)
+char *device_use_request(const struct known *known, const char *name)
 {
 	const struct virtualmachine *vm;
 	size_t cursor = 0;

@@ -16,7 +16,7 @@ struct virtualmachine;
 char *device_use(const struct known *known, const char *name);
 
 /* "virtual machine default/web names it", likewise. */
-char *device_use_wish(const struct known *known, const char *name);
+char *device_use_request(const struct known *known, const char *name);
 
 /* A virtual machine other than @vm that requests the device by name; NULL: none. *@ret_excludes:
  * it may run, and it has the device or is in the namespace of @vm. Such machines are returned

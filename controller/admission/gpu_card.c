@@ -26,7 +26,7 @@ static bool refuse_used(const struct rule_case *c, const struct sriovgpudevice *
 
 	while ((vgpu = known_next(c->known, VIEW_VGPU, &cursor, &name))) {
 		auto_free char *user = NULL;
-		auto_free char *wish = NULL;
+		auto_free char *request = NULL;
 
 		if (!is_part_of(vgpu, card))
 			continue;
@@ -34,9 +34,9 @@ static bool refuse_used(const struct rule_case *c, const struct sriovgpudevice *
 		if (user)
 			return rule_refuse(c, RULE_CONFLICT, "VGPUDevice '%s' is a part of it: %s",
 					   name, user);
-		wish = device_use_wish(c->known, name);
-		if (wish)
-			rule_warn(c, "VGPUDevice '%s' is a part of it: %s", name, wish);
+		request = device_use_request(c->known, name);
+		if (request)
+			rule_warn(c, "VGPUDevice '%s' is a part of it: %s", name, request);
 		if (vgpu->enabled)
 			rule_warn(c,
 				  "VGPUDevice '%s' is still enabled: set spec.enabled of that to "

@@ -38,13 +38,13 @@ static bool is_skipped(const struct pcideviceclaim *claim)
  * passthrough driver stays on it. */
 static const char *native_of(const struct pcideviceclaim *claim, const struct view *device)
 {
-	const char *told = claim->status.kernel_driver_to_unbind;
+	const char *recorded = claim->status.kernel_driver_to_unbind;
 	const char *native = view_text(device, VIEW_TEXT_NATIVE);
 
 	if (known_same(claim->spec.release, "None"))
 		return "no driver";
-	if (!known_empty(told))
-		return told;
+	if (!known_empty(recorded))
+		return recorded;
 	if (!claim->status.passthrough_enabled &&
 	    known_same(view_text(device, VIEW_TEXT_DRIVER), driver_of(claim)))
 		return driver_of(claim);

@@ -60,10 +60,10 @@ static bool refuse_claimed(const struct rule_case *c, const struct vgpudevice *v
 static bool refuse_used(const struct rule_case *c, const struct vgpudevice *old)
 {
 	auto_free char *user = device_use(c->known, old->meta.name);
-	auto_free char *wish = user ? NULL : device_use_wish(c->known, old->meta.name);
+	auto_free char *request = user ? NULL : device_use_request(c->known, old->meta.name);
 
-	if (wish)
-		rule_warn(c, "%s", wish);
+	if (request)
+		rule_warn(c, "%s", request);
 	return user && rule_refuse(c, RULE_CONFLICT, "%s", user);
 }
 

@@ -21,7 +21,7 @@ struct cache {
 	struct watched watched[VIEW_KINDS];
 	const struct store *stores[VIEW_KINDS];
 	const struct informer *informers[VIEW_KINDS];
-	bool told; /* on_synced was called */
+	bool synced_reported; /* on_synced was called */
 };
 
 static void on_change(void *arg, const char *name, const struct entry *before,
@@ -44,9 +44,9 @@ static void on_synced(void *arg)
 	struct watched *watched = arg;
 	struct cache *cache = watched->cache;
 
-	if (cache->told || cache_waiting(cache))
+	if (cache->synced_reported || cache_waiting(cache))
 		return;
-	cache->told = true;
+	cache->synced_reported = true;
 	cache->spec.on_synced(cache->spec.arg);
 }
 

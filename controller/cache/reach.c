@@ -10,7 +10,7 @@ static const struct {
 	const char *reason;
 	const char *message;
 } words[REACH_LEN] = {
-	[REACH_UNSAID]         = { "", "" },
+	[REACH_UNKNOWN]         = { "", "" },
 	[REACH_OK]             = { "Reachable", "the node is Ready and its agent runs" },
 	[REACH_NODE_GONE]      = { "NodeGone",
 		"the cluster has no such Node; if it does not come back, its devices and the "
@@ -35,7 +35,7 @@ const char *reach_message(enum reach reach)
 	return words[reach].message;
 }
 
-enum reach reach_said(const struct api_conditions *conditions)
+enum reach reach_of_conditions(const struct api_conditions *conditions)
 {
 	const struct api_condition *condition = api_conditions_find(conditions, REACH_CONDITION);
 
@@ -43,5 +43,5 @@ enum reach reach_said(const struct api_conditions *conditions)
 		if (strcmp(condition->reason, words[i].reason) == 0)
 			return (enum reach)i;
 	}
-	return REACH_UNSAID;
+	return REACH_UNKNOWN;
 }

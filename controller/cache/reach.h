@@ -12,7 +12,7 @@ struct api_conditions;
 #define REACH_CONDITION "NodeReachable"
 
 enum reach {
-	REACH_UNSAID,
+	REACH_UNKNOWN,
 	REACH_OK,
 	REACH_NODE_GONE,
 	REACH_NODE_NOT_READY,
@@ -22,8 +22,8 @@ enum reach {
 
 /* "NodeNotReady" */
 const char *reach_reason(enum reach reach);
-/* What failed and what to do about it; not for UNSAID. */
+/* What failed and what to do about it; not for UNKNOWN. */
 const char *reach_message(enum reach reach);
 
-/* The value in @conditions. An unknown reason counts as UNSAID. */
-enum reach reach_said(const struct api_conditions *conditions);
+/* The value in @conditions. An unknown reason counts as UNKNOWN. */
+enum reach reach_of_conditions(const struct api_conditions *conditions);

@@ -85,7 +85,7 @@ void *view_of_pcidevice(const void *object)
 }
 
 /* The API server increments the generation with every change of the spec. */
-static uint32_t wish_of(const struct api_meta *meta)
+static uint32_t spec_hash_of(const struct api_meta *meta)
 {
 	auto_free char *generation = xasprintf("%lld", (long long)meta->generation);
 	unsigned long long h = hash(hash_start, generation);
@@ -110,8 +110,8 @@ static struct view *view_of_claim(const struct owned *owned, const char *finaliz
 	view->skipped = api_meta_annotation(&owned->meta, NAMES_ANNOTATION_SKIP_VFIO) != NULL;
 	view->marked = api_meta_has_finalizer(&owned->meta, finalizer);
 	view->ready = api_conditions_status(conditions, "Ready") == API_TRUE;
-	view->reach = reach_said(conditions);
-	view->wish = wish_of(&owned->meta);
+	view->reach = reach_of_conditions(conditions);
+	view->spec_hash = spec_hash_of(&owned->meta);
 	return view;
 }
 
@@ -125,22 +125,22 @@ void *view_of_usbclaim(const void *object)
 	return view_of_claim(object, NAMES_FINALIZER_HARVESTER_USB);
 }
 
-char *view_lent(const char *name, const struct view *device, const struct view *claim)
+char *view_resource(const char *name, const struct view *device, const struct view *claim)
 {
 	struct pcidevice pci = { 0 };
-	struct pcideviceclaim wish = { 0 };
+	struct pcideviceclaim request = { 0 };
 	char *lent;
 
 	if (device->fixed || !claim)
 		return xstrdup_or_null(device->resource);
 	pci.meta.name = xstrdup(name);
 	pci.status.resource_name = xstrdup_or_null(device->resource);
-	wish.spec.disable_resource_pooling = claim->alone;
+	request.spec.disable_resource_pooling = claim->alone;
 	if (claim->resource)
-		json_pairs_set(&wish.meta.annotations, NAMES_ANNOTATION_RESOURCE_NAME,
+		json_pairs_set(&request.meta.annotations, NAMES_ANNOTATION_RESOURCE_NAME,
 			       claim->resource);
-	lent = resource_lent(&pci, NULL, &wish);
-	json_pairs_done(&wish.meta.annotations);
+	lent = resource_lent(&pci, NULL, &request);
+	json_pairs_done(&request.meta.annotations);
 	free(pci.status.resource_name);
 	free(pci.meta.name);
 	return lent;

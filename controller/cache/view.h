@@ -56,9 +56,9 @@ struct view {
 	bool skipped : 1;   /* claim: its annotation keeps the device on its driver */
 	bool enabled : 1;   /* card or vGPU: enabled in its spec */
 	bool deleting : 1;
-	uint16_t vfs;     /* PCI device: maximum number of VFs; network card: requested number */
-	enum reach reach; /* claim: value of NodeReachable */
-	uint32_t wish;    /* claim: a hash of its spec and annotations */
+	uint16_t vfs;       /* PCI device: maximum number of VFs; network card: requested number */
+	enum reach reach;   /* claim: value of NodeReachable */
+	uint32_t spec_hash; /* claim: a hash of its spec and annotations */
 };
 
 struct view_node {
@@ -92,4 +92,4 @@ unsigned long long view_status_hash(const struct devicepool_status *status);
 
 /* The resource under which the PCI device @name is offered with @claim (NULL: no claim). The
  * caller frees it; NULL: none. */
-char *view_lent(const char *name, const struct view *device, const struct view *claim);
+char *view_resource(const char *name, const struct view *device, const struct view *claim);

@@ -27,7 +27,7 @@ static const char *const kind_texts[VIEW_KINDS] = {
 
 static const char *reach_text(enum reach reach)
 {
-	return reach == REACH_UNSAID || reach == REACH_OK ? "Reachable" : reach_reason(reach);
+	return reach == REACH_UNKNOWN || reach == REACH_OK ? "Reachable" : reach_reason(reach);
 }
 
 static void add_device(const struct view_count *count, enum view_kind kind, bool allocated,

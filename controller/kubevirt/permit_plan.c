@@ -6,13 +6,13 @@
 #include "api/json_map.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "controller/kubevirt/permit_desired.h"
 #include "controller/kubevirt/permit_record.h"
-#include "controller/kubevirt/permit_wish.h"
 
 /* State while planning one list. */
 struct sketch {
 	enum permit_list list;
-	const struct permit_wish *wish;
+	const struct permit_desired *desired;
 	const struct permit_record *was;
 	struct permit_record *is;
 	struct permit_plan *plan;
@@ -45,7 +45,7 @@ static const char *annotation(const json_t *object)
 /* The first entry of a key is corrected; duplicates are removed. */
 static void plan_our_entry(struct sketch *s, const char *key, json_t *entry)
 {
-	const struct permit_entry *wished = permit_wish_find(s->wish, s->list, key);
+	const struct permit_entry *wished = permit_desired_find(s->desired, s->list, key);
 
 	if (!wished || map_get(s->has, key)) {
 		s->plan->removed++;
@@ -67,14 +67,14 @@ static void plan_entry(struct sketch *s, json_t *entry)
 		return;
 	}
 	json_array_append(s->entries, entry);
-	if (key && permit_wish_find(s->wish, s->list, key))
+	if (key && permit_desired_find(s->desired, s->list, key))
 		map_set(s->has, key, s->has);
 }
 
 static void add_missing(struct sketch *s)
 {
-	for (size_t i = 0; i < s->wish->lists[s->list].len; i++) {
-		const struct permit_entry *wished = &s->wish->lists[s->list].items[i];
+	for (size_t i = 0; i < s->desired->lists[s->list].len; i++) {
+		const struct permit_entry *wished = &s->desired->lists[s->list].items[i];
 
 		if (map_get(s->has, wished->key))
 			continue;
@@ -186,13 +186,13 @@ static bool is_external(const json_t *entry)
 	return json_is_true(json_object_get(entry, "externalResourceProvider"));
 }
 
-static struct map *wished_resources(const struct permit_wish *wish)
+static struct map *desired_resources(const struct permit_desired *desired)
 {
 	struct map *resources = map_new();
 
 	for (int i = 0; i < PERMIT_LISTS; i++) {
-		for (size_t j = 0; j < wish->lists[i].len; j++)
-			map_set(resources, text_at(wish->lists[i].items[j].json, "resourceName"),
+		for (size_t j = 0; j < desired->lists[i].len; j++)
+			map_set(resources, text_at(desired->lists[i].items[j].json, "resourceName"),
 				resources);
 	}
 	return resources;
@@ -213,11 +213,11 @@ static char *clash_in(const json_t *list, enum permit_list which, const struct m
 	return NULL;
 }
 
-static char *find_clash(const json_t *object, const struct permit_wish *wish,
+static char *find_clash(const json_t *object, const struct permit_desired *desired,
 			const struct permit_record *was)
 {
 	const json_t *now = permitted(object);
-	struct map *resources = wished_resources(wish);
+	struct map *resources = desired_resources(desired);
 	char *clash = NULL;
 
 	for (int i = 0; i < PERMIT_LISTS && !clash; i++)
@@ -227,7 +227,7 @@ static char *find_clash(const json_t *object, const struct permit_wish *wish,
 	return clash;
 }
 
-void permit_plan(const json_t *object, const struct permit_wish *wish, bool create,
+void permit_plan(const json_t *object, const struct permit_desired *desired, bool create,
 		 struct permit_plan *ret_plan)
 {
 	const char *before = annotation(object);
@@ -236,9 +236,10 @@ void permit_plan(const json_t *object, const struct permit_wish *wish, bool crea
 	auto_free char *after = NULL;
 	json_t *change;
 
-	*ret_plan = (struct permit_plan){ .clash = find_clash(object, wish, &was) };
+	*ret_plan = (struct permit_plan){ .clash = find_clash(object, desired, &was) };
 	change = plan_permitted(
-		object, &(struct sketch){ .wish = wish, .was = &was, .is = &is, .plan = ret_plan },
+		object,
+		&(struct sketch){ .desired = desired, .was = &was, .is = &is, .plan = ret_plan },
 		create);
 	after = permit_record_text(&is);
 	if (change || (before ? !after || strcmp(before, after) != 0 : after != NULL))

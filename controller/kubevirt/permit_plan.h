@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct permit_wish;
+struct permit_desired;
 
 #define PERMIT_ANNOTATION "hostdev.io/permitted-host-devices"
 
@@ -40,6 +40,6 @@ struct permit_plan {
  * validatePermittedHostDevices); after the first entry it permits only listed ones. So
  * permittedHostDevices is created only if @create is set, and then removed with our last entry.
  */
-void permit_plan(const json_t *object, const struct permit_wish *wish, bool create,
+void permit_plan(const json_t *object, const struct permit_desired *desired, bool create,
 		 struct permit_plan *ret_plan);
 void permit_plan_done(struct permit_plan *plan);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "controller/kubevirt/permit_wish.h"
+#include "controller/kubevirt/permit_desired.h"
 
 struct map;
 

@@ -10,9 +10,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/kubevirt/kubevirt_ties.h"
-#include "controller/kubevirt/permit_lent.h"
+#include "controller/kubevirt/permit_desired.h"
+#include "controller/kubevirt/permit_offered.h"
 #include "controller/kubevirt/permit_plan.h"
-#include "controller/kubevirt/permit_wish.h"
 #include "kube/informer.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
@@ -21,7 +21,7 @@ struct permits {
 	const struct kubevirt_ties *ties;
 	struct reconcile *reconcile; /* of KubeVirts, by "namespace/name" */
 	char *clash;                 /* found by the last plan; NULL: none */
-	char *told;                  /* last one logged; NULL: none */
+	char *logged_clash;          /* last one logged; NULL: none */
 };
 
 /* What a patch changes, for the log. */
@@ -78,7 +78,7 @@ static void plan_kubevirt(void *arg, const struct reconcile_view *view,
 	struct permits *permits = arg;
 	const struct kubevirt_ties *ties = permits->ties;
 	auto_json json_t *object = NULL;
-	struct permit_wish wish = { 0 };
+	struct permit_desired desired = { 0 };
 	struct permit_plan planned;
 
 	if (!view->fresh) {
@@ -87,9 +87,9 @@ static void plan_kubevirt(void *arg, const struct reconcile_view *view,
 	}
 	if (json_map_load(view->text->text, view->text->len, &object, &ret_decision->failure) < 0)
 		return;
-	permit_lent(ties->stores, store_object(ties->config, HOSTDEVICECONFIG_NAME), &wish);
-	permit_plan(object, &wish, ties->create, &planned);
-	permit_wish_done(&wish);
+	permit_offered(ties->stores, store_object(ties->config, HOSTDEVICECONFIG_NAME), &desired);
+	permit_plan(object, &desired, ties->create, &planned);
+	permit_desired_done(&desired);
 	free(permits->clash);
 	permits->clash = take_ptr(planned.clash);
 	if (planned.patch)
@@ -114,13 +114,14 @@ static void log_clash(void *arg, const char *key, const void *object)
 	struct permits *permits = arg;
 	char *clash = take_ptr(permits->clash);
 
-	if (object && clash && (!permits->told || strcmp(clash, permits->told) != 0))
+	if (object && clash &&
+	    (!permits->logged_clash || strcmp(clash, permits->logged_clash) != 0))
 		log_warn("KubeVirt serves a resource that hostdev offers, because of an entry in "
 			 "permittedHostDevices that hostdev did not create: set its "
 			 "externalResourceProvider, or remove it",
 			 log_str("kubevirt", key), log_str("resource", clash));
-	free(permits->told);
-	permits->told = clash;
+	free(permits->logged_clash);
+	permits->logged_clash = clash;
 }
 
 /* --- the module's functions ---------------------------------------------------------------- */
@@ -176,7 +177,7 @@ struct permits *permits_free(struct permits *permits)
 		return NULL;
 	reconcile_free(permits->reconcile);
 	free(permits->clash);
-	free(permits->told);
+	free(permits->logged_clash);
 	free(permits);
 	return NULL;
 }

@@ -15,8 +15,8 @@
 #include "controller/cache/view.h"
 #include "controller/kubevirt/kubevirt_ties.h"
 #include "controller/kubevirt/launcher.h"
-#include "controller/kubevirt/vm_asks.h"
-#include "controller/kubevirt/vm_given.h"
+#include "controller/kubevirt/vm_allocation.h"
+#include "controller/kubevirt/vm_requests.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
 
@@ -213,7 +213,7 @@ static void change_machine(struct vm_notes *notes, const char *name, const struc
 
 	if (!was || !is)
 		enqueue_alike(notes, name);
-	if (was && is && vm_asks_same(was, is))
+	if (was && is && vm_requests_equal(was, is))
 		return;
 	if (is_of_devices(notes, name, before) || is_of_devices(notes, name, after))
 		reconcile_changed(notes->reconcile, name);
@@ -265,14 +265,14 @@ static bool is_anothers(const struct vm_notes *notes, const char *pod, const cha
 	return false;
 }
 
-static char *lent_as(const struct kubevirt_ties *ties, const struct vm_index_item *item)
+static char *resource_of_item(const struct kubevirt_ties *ties, const struct vm_index_item *item)
 {
 	const struct view *device = store_object(ties->stores[item->kind], item->device);
 	const struct view *claim = item->kind == VIEW_PCIDEVICE
 					   ? store_object(ties->stores[VIEW_PCICLAIM], item->device)
 					   : NULL;
 
-	return device ? view_lent(item->device, device, claim) : NULL;
+	return device ? view_resource(item->device, device, claim) : NULL;
 }
 
 /* The annotation it should have; NULL: none. The caller frees it. */
@@ -280,7 +280,7 @@ static char *note_of(const struct vm_notes *notes, const char *name,
 		     const struct virtualmachine *vm)
 {
 	const struct vm_index_items *given = given_to(notes, name);
-	struct vm_given note = { 0 };
+	struct vm_allocation note = { 0 };
 
 	for (size_t i = 0; given && i < given->len; i++) {
 		const struct vm_index_item *item = &given->items[i];
@@ -288,11 +288,11 @@ static char *note_of(const struct vm_notes *notes, const char *name,
 
 		if (!launcher_runs(item->pod, name) || is_anothers(notes, item->pod, name))
 			continue;
-		resource = lent_as(notes->ties, item);
+		resource = resource_of_item(notes->ties, item);
 		if (resource)
-			vm_given_add(&note, vm, resource, item->device);
+			vm_allocation_add(&note, vm, resource, item->device);
 	}
-	return vm_given_text(&note);
+	return vm_allocation_text(&note);
 }
 
 /* --- callbacks of struct reconcile_spec ---------------------------------------------------- */
@@ -327,7 +327,7 @@ static void plan_machine(void *arg, const struct reconcile_view *view,
 	const struct virtualmachine *vm = view->object;
 	auto_free char *note = note_of(notes, view->key, vm);
 
-	if (vm_given_same(note, vm->meta.annotations.allocation))
+	if (vm_allocation_equal(note, vm->meta.annotations.allocation))
 		return;
 	ret_decision->step = STEP_PATCH;
 	ret_decision->body = patch_new_at(view->uid, view->version);

@@ -24,12 +24,12 @@ enum tally {
 
 struct node_state {
 	char *name; /* the longest name seen: a label value may be shorter than the node's name */
-	bool there;
+	bool exists;
 	bool ready;
 	int has[TALLIES];
 	enum reach reach;    /* current state */
-	enum reach counted;  /* the state it is counted as; UNSAID: not counted */
-	uint64_t unwell_ms;  /* when it stopped being OK */
+	enum reach counted;  /* the state it is counted as; UNKNOWN: not counted */
+	uint64_t not_ok_ms;  /* when it stopped being OK */
 	uint64_t missing_ms; /* when the Node disappeared */
 };
 
@@ -69,7 +69,7 @@ char *node_index_key(const char *name)
 
 static enum reach reach_of(const struct node_index *index, const struct node_state *state)
 {
-	if (!state->there)
+	if (!state->exists)
 		return REACH_NODE_GONE;
 	if (!state->ready)
 		return REACH_NODE_NOT_READY;
@@ -85,7 +85,7 @@ static struct node_state *state_of(struct node_index *index, const char *key, co
 		state = xcalloc(1, sizeof(*state));
 		state->name = xstrdup(name);
 		state->reach = REACH_NODE_GONE;
-		state->unwell_ms = state->missing_ms = now_ms;
+		state->not_ok_ms = state->missing_ms = now_ms;
 		map_set(index->nodes, key, state);
 	}
 	if (strlen(name) > strlen(state->name)) {
@@ -99,11 +99,11 @@ static struct node_state *state_of(struct node_index *index, const char *key, co
 static void update_counts(struct node_index *index, struct node_state *state)
 {
 	enum reach reach =
-		state->has[OBJECTS] > 0 || state->has[PODS] > 0 ? state->reach : REACH_UNSAID;
+		state->has[OBJECTS] > 0 || state->has[PODS] > 0 ? state->reach : REACH_UNKNOWN;
 
-	if (state->counted != REACH_UNSAID)
+	if (state->counted != REACH_UNKNOWN)
 		index->counts[state->counted]--;
-	if (reach != REACH_UNSAID)
+	if (reach != REACH_UNKNOWN)
 		index->counts[reach]++;
 	state->counted = reach;
 }
@@ -114,12 +114,12 @@ static void update_state(struct node_index *index, const char *key, struct node_
 	enum reach reach = reach_of(index, state);
 
 	if (state->reach == REACH_OK && reach != REACH_OK)
-		state->unwell_ms = now_ms;
+		state->not_ok_ms = now_ms;
 	if (state->reach != REACH_NODE_GONE && reach == REACH_NODE_GONE)
 		state->missing_ms = now_ms;
 	state->reach = reach;
 	update_counts(index, state);
-	if (!state->there && state->has[RUNNING] == 0 && state->has[PODS] == 0 &&
+	if (!state->exists && state->has[RUNNING] == 0 && state->has[PODS] == 0 &&
 	    state->has[OBJECTS] == 0)
 		state_free(map_remove(index->nodes, key));
 }
@@ -130,7 +130,7 @@ void node_index_set(struct node_index *index, const char *name, bool there, bool
 	auto_free char *key = node_index_key(name);
 	struct node_state *state = state_of(index, key, name, now_ms);
 
-	state->there = there;
+	state->exists = there;
 	state->ready = ready;
 	update_state(index, key, state, now_ms);
 }
@@ -176,17 +176,17 @@ enum reach node_index_reach(const struct node_index *index, const char *name, ui
 	*ret_wait_ms = 0;
 	if (!state)
 		return REACH_NODE_GONE;
-	if (state->reach == REACH_OK || now_ms - state->unwell_ms >= NODE_INDEX_HOLD_MS)
+	if (state->reach == REACH_OK || now_ms - state->not_ok_ms >= NODE_INDEX_HOLD_MS)
 		return state->reach;
-	*ret_wait_ms = NODE_INDEX_HOLD_MS - (now_ms - state->unwell_ms);
-	return REACH_UNSAID;
+	*ret_wait_ms = NODE_INDEX_HOLD_MS - (now_ms - state->not_ok_ms);
+	return REACH_UNKNOWN;
 }
 
 bool node_index_gone(const struct node_index *index, const char *name, uint64_t *ret_since_ms)
 {
 	const struct node_state *state = look_up(index, name);
 
-	if (!state || state->there || state->has[OBJECTS] == 0)
+	if (!state || state->exists || state->has[OBJECTS] == 0)
 		return false;
 	*ret_since_ms = state->missing_ms;
 	return true;

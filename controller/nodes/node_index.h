@@ -33,7 +33,7 @@ void node_index_pod(struct node_index *index, const char *name, int sign, uint64
 /* An object that belongs to @name was added (@sign 1) or removed (-1). */
 void node_index_object(struct node_index *index, const char *name, int sign, uint64_t now_ms);
 
-/* The state of the node @name. UNSAID while the state is too recent; then *@ret_wait_ms is the
+/* The state of the node @name. UNKNOWN while the state is too recent; then *@ret_wait_ms is the
  * remaining time, else 0. */
 enum reach node_index_reach(const struct node_index *index, const char *name, uint64_t now_ms,
 			    uint64_t *ret_wait_ms);

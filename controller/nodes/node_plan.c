@@ -31,8 +31,8 @@ const char *node_plan_node(const struct store *const *stores, enum view_kind kin
 
 enum reach claim_reach_plan(enum reach said, enum reach is)
 {
-	if (is == said || (is == REACH_OK && said == REACH_UNSAID))
-		return REACH_UNSAID;
+	if (is == said || (is == REACH_OK && said == REACH_UNKNOWN))
+		return REACH_UNKNOWN;
 	return is;
 }
 
@@ -87,7 +87,8 @@ static json_t *reach_patch_of(struct owned_claim *claim, enum reach reach, int64
 {
 	json_t *body;
 
-	if (claim_reach_plan(reach_said(&claim->status.conditions), reach) == REACH_UNSAID)
+	if (claim_reach_plan(reach_of_conditions(&claim->status.conditions), reach) ==
+	    REACH_UNKNOWN)
 		return NULL;
 	set_reach(claim, reach, now_wall_ms);
 	body = patch_new(&claim->meta);

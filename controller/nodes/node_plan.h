@@ -26,7 +26,7 @@ bool node_plan_is_claim(enum view_kind kind);
 const char *node_plan_node(const struct store *const *stores, enum view_kind kind, const char *name,
 			   const struct view *view);
 
-/* The state to write if a claim says @said and its node is @is; UNSAID: nothing. */
+/* The state to write if a claim says @said and its node is @is; UNKNOWN: nothing. */
 enum reach claim_reach_plan(enum reach said, enum reach is);
 
 /* The merge patch that makes the claim with this text say @reach, in *@ret_body, which the

@@ -259,13 +259,13 @@ static void plan_reach(const struct owned *owned, const struct reconcile_view *v
 {
 	const struct nodes *nodes = owned->nodes;
 	const struct view *claim = view->object;
-	enum reach reach = REACH_UNSAID;
+	enum reach reach = REACH_UNKNOWN;
 	uint64_t wait;
 
 	if (node[0])
 		reach = claim_reach_plan(
 			claim->reach, node_index_reach(nodes->index, node, now_ms(nodes), &wait));
-	if (reach == REACH_UNSAID)
+	if (reach == REACH_UNKNOWN)
 		return;
 	if (!view->fresh)
 		ret_decision->step = STEP_READ;

@@ -59,7 +59,7 @@ struct pool_share pools_share(enum view_kind kind, const char *name, const struc
 	*ret_text = NULL;
 	if (!device || (kind == VIEW_USBDEVICE && !claim))
 		return share;
-	*ret_text = view_lent(name, device, kind == VIEW_PCIDEVICE ? claim : NULL);
+	*ret_text = view_resource(name, device, kind == VIEW_PCIDEVICE ? claim : NULL);
 	share.resource = *ret_text;
 	share.node = device->node;
 	share.claimed = mediated || claim || device->lent;

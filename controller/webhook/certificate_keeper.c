@@ -138,8 +138,8 @@ static void plan_secret(void *arg, const struct reconcile_view *view, struct dec
 		uint64_t wait_ms = (uint64_t)(next_ms - view->now_wall_ms);
 
 		ret_decision->again_ms = wait_ms < AGAIN_MS ? wait_ms : AGAIN_MS;
-	} else if (certificate_set_do(&set, next, &o->hosts, view->now_wall_ms,
-				      &ret_decision->failure) == 0) {
+	} else if (certificate_set_apply(&set, next, &o->hosts, view->now_wall_ms,
+					 &ret_decision->failure) == 0) {
 		ret_decision->step = STEP_PATCH;
 		ret_decision->detail = (int)next;
 		ret_decision->body = body_of(view, &set);

@@ -122,8 +122,8 @@ static int start_over(struct certificate_set *set, const struct json_strs *hosts
 	return 0;
 }
 
-int certificate_set_do(struct certificate_set *set, enum certificate_step step,
-		       const struct json_strs *hosts, int64_t now_ms, struct err *err)
+int certificate_set_apply(struct certificate_set *set, enum certificate_step step,
+			  const struct json_strs *hosts, int64_t now_ms, struct err *err)
 {
 	auto_free char *issuer = NULL;
 

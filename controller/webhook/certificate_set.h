@@ -31,5 +31,5 @@ void certificate_set_decode(const struct json_pairs *data, struct certificate_se
 void certificate_set_encode(const struct certificate_set *set, struct json_pairs *data);
 
 /* Apply @step, which is not KEEP, at @now_ms; on error the set is unchanged. */
-int certificate_set_do(struct certificate_set *set, enum certificate_step step,
-		       const struct json_strs *hosts, int64_t now_ms, struct err *err);
+int certificate_set_apply(struct certificate_set *set, enum certificate_step step,
+			  const struct json_strs *hosts, int64_t now_ms, struct err *err);

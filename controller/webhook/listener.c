@@ -42,9 +42,9 @@ struct listener {
 	struct http_loop http;
 	struct clock *clock;
 	struct metric *connections;
-	struct callers strangers; /* connections without a completed handshake */
-	struct callers guests;    /* connections with a completed handshake */
-	struct callers arriving;  /* requests whose body is arriving */
+	struct callers pending;     /* connections without a completed handshake */
+	struct callers established; /* connections with a completed handshake */
+	struct callers arriving;    /* requests whose body is arriving */
 	listener_fn *answer;
 	void *arg;
 	struct tls_pair *pair; /* NULL: handshakes fail */
@@ -112,7 +112,7 @@ static bool is_known(gnutls_session_t session)
 }
 
 /* The client's last handshake message was received. A client that is not allowed stays in
- * `strangers` and gets an error response. */
+ * `pending` and gets an error response. */
 static int on_finished(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
 		       const gnutls_datum_t *message)
 {
@@ -126,7 +126,7 @@ static int on_finished(gnutls_session_t session, unsigned type, unsigned when, u
 	line->known = !line->listener->client_ca || is_known(session);
 	if (!line->known)
 		return 0;
-	callers_append(&line->listener->guests, &line->caller, line->connection);
+	callers_append(&line->listener->established, &line->caller, line->connection);
 	allow_seconds(line->connection, LISTENER_ARRIVAL_S);
 	return 0;
 }
@@ -143,7 +143,7 @@ static void on_open(struct listener *listener, struct MHD_Connection *connection
 	gnutls_handshake_set_hook_function(info->tls_session, GNUTLS_HANDSHAKE_FINISHED,
 					   GNUTLS_HOOK_POST, on_finished);
 	*context = line;
-	callers_append(&listener->strangers, &line->caller, connection);
+	callers_append(&listener->pending, &line->caller, connection);
 	metric_add(listener->connections, 1, NULL);
 }
 
@@ -208,7 +208,7 @@ static bool keep_connection(struct listener *listener, struct MHD_Connection *co
 	struct line *line = line_of(connection);
 
 	if (line->known)
-		callers_append(&listener->guests, &line->caller, connection);
+		callers_append(&listener->established, &line->caller, connection);
 	return line->known;
 }
 
@@ -391,8 +391,8 @@ int listener_new(struct uv_loop_s *loop, const struct listener_options *options,
 		return r;
 	listener = xcalloc(1, sizeof(*listener));
 	listener->clock = options->clock;
-	listener->strangers.max = LISTENER_STRANGERS_MAX;
-	listener->guests.max = LISTENER_GUESTS_MAX;
+	listener->pending.max = LISTENER_PENDING_MAX;
+	listener->established.max = LISTENER_ESTABLISHED_MAX;
 	listener->arriving.max = LISTENER_CONNECTIONS_MAX;
 	listener->connections = metrics_family(options->metrics, &connections_desc);
 	listener->answer = options->answer;

@@ -24,8 +24,8 @@ struct uv_loop_s;
 
 enum {
 	LISTENER_CONNECTIONS_MAX = 128, /* including connections being closed */
-	LISTENER_STRANGERS_MAX = 24,    /* connections without a completed handshake */
-	LISTENER_GUESTS_MAX = 80,       /* connections with a completed handshake */
+	LISTENER_PENDING_MAX = 24,      /* connections without a completed handshake */
+	LISTENER_ESTABLISHED_MAX = 80,  /* connections with a completed handshake */
 	LISTENER_HANDSHAKE_S = 2,       /* time limit for the handshake */
 	LISTENER_BODY_MAX = 3 * 1024 * 1024,
 	LISTENER_BODIES_MAX = 16 * 1024 * 1024, /* bytes, of all requests being received */

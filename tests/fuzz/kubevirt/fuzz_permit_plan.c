@@ -12,13 +12,13 @@
 
 #include "api/json_map.h"
 #include "base/mem.h"
+#include "controller/kubevirt/permit_desired.h"
 #include "controller/kubevirt/permit_plan.h"
 #include "controller/kubevirt/permit_record.h"
-#include "controller/kubevirt/permit_wish.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void make_wish(unsigned bits, struct permit_wish *wish)
+static void make_wish(unsigned bits, struct permit_desired *desired)
 {
 	static const struct {
 		enum permit_list list;
@@ -34,12 +34,12 @@ static void make_wish(unsigned bits, struct permit_wish *wish)
 		if (!(bits >> i & 1))
 			continue;
 		if (wishes[i].list == PERMIT_USB)
-			permit_wish_add_usb(wish, wishes[i].resource, json_array());
+			permit_desired_add_usb(desired, wishes[i].resource, json_array());
 		else
-			permit_wish_add(wish, wishes[i].list, wishes[i].selector,
-					wishes[i].resource);
+			permit_desired_add(desired, wishes[i].list, wishes[i].selector,
+					   wishes[i].resource);
 	}
-	permit_wish_sort(wish);
+	permit_desired_sort(desired);
 }
 
 /* RFC 7396, as the API server does it. */
@@ -100,10 +100,11 @@ static void check_theirs(const json_t *was, const json_t *is, enum permit_list l
 	}
 }
 
-static void check_wished(const json_t *is, enum permit_list list, const struct permit_wish *wish)
+static void check_wished(const json_t *is, enum permit_list list,
+			 const struct permit_desired *desired)
 {
-	for (size_t i = 0; i < wish->lists[list].len; i++) {
-		const char *want = wish->lists[list].items[i].key;
+	for (size_t i = 0; i < desired->lists[list].len; i++) {
+		const char *want = desired->lists[list].items[i].key;
 		size_t at = 0;
 
 		for (; at < json_array_size(is); at++) {
@@ -134,16 +135,16 @@ static void step(json_t *object, unsigned bits, bool create)
 {
 	auto_json json_t *before = json_deep_copy(object);
 	struct permit_record was = record_of(object);
-	struct permit_wish wish = { 0 };
+	struct permit_desired desired = { 0 };
 	struct permit_plan plan;
 
-	make_wish(bits, &wish);
-	permit_plan(object, &wish, create, &plan);
+	make_wish(bits, &desired);
+	permit_plan(object, &desired, create, &plan);
 	if (plan.patch) {
 		check_patch(plan.patch);
 		merge(object, plan.patch);
 		permit_plan_done(&plan);
-		permit_plan(object, &wish, create, &plan);
+		permit_plan(object, &desired, create, &plan);
 		assert(!plan.patch);
 	}
 	permit_plan_done(&plan);
@@ -154,9 +155,9 @@ static void step(json_t *object, unsigned bits, bool create)
 		check_theirs(json_object_get(permitted(before), permit_list_name(list)), is, list,
 			     &was);
 		if (json_is_object(permitted(object)))
-			check_wished(is, list, &wish);
+			check_wished(is, list, &desired);
 	}
-	permit_wish_done(&wish);
+	permit_desired_done(&desired);
 	permit_record_done(&was);
 }
 

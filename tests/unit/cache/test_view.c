@@ -173,7 +173,7 @@ static struct lent_case {
 static void lent_matches(void **state)
 {
 	const struct lent_case *c = *state;
-	auto_free char *lent = view_lent("n-1", &c->device, c->claim);
+	auto_free char *lent = view_resource("n-1", &c->device, c->claim);
 
 	assert_text_equal(lent, c->lent);
 }
@@ -214,9 +214,9 @@ static void every_reason_is_read_as_it_is_written(void **state)
 					   .message = reach_message((enum reach)i),
 				   },
 				   0);
-		assert_int_equal(reach_said(&list), i);
+		assert_int_equal(reach_of_conditions(&list), i);
 		api_conditions_remove(&list, REACH_CONDITION);
-		assert_int_equal(reach_said(&list), REACH_UNSAID);
+		assert_int_equal(reach_of_conditions(&list), REACH_UNKNOWN);
 		free(list.items);
 	}
 }

@@ -7,8 +7,8 @@
 
 #include "api/json_map.h"
 #include "base/mem.h"
+#include "controller/kubevirt/permit_desired.h"
 #include "controller/kubevirt/permit_plan.h"
-#include "controller/kubevirt/permit_wish.h"
 #include "unit/suite.h"
 
 /* JSON with ' for ". */
@@ -27,7 +27,7 @@ static inline json_t *json_of(const char *text)
 }
 
 /* Words parted by blanks: "pci:8086:10d3=a.b/c", "mdev:TYPE=a.b/c", "usb:0951:1666=a.b/c". */
-static inline void wish_read(const char *text, struct permit_wish *wish)
+static inline void wish_read(const char *text, struct permit_desired *desired)
 {
 	auto_free char *copy = xstrdup(text);
 	char *rest = copy;
@@ -42,15 +42,15 @@ static inline void wish_read(const char *text, struct permit_wish *wish)
 		*selector++ = '\0';
 		*resource++ = '\0';
 		if (strcmp(word, "usb") == 0)
-			permit_wish_add_usb(wish, resource,
-					    json_pack("[{s:s%, s:s}]", "vendor", selector,
-						      (size_t)4, "product", selector + 5));
+			permit_desired_add_usb(desired, resource,
+					       json_pack("[{s:s%, s:s}]", "vendor", selector,
+							 (size_t)4, "product", selector + 5));
 		else
-			permit_wish_add(wish,
-					strcmp(word, "pci") == 0 ? PERMIT_PCI : PERMIT_MEDIATED,
-					selector, resource);
+			permit_desired_add(desired,
+					   strcmp(word, "pci") == 0 ? PERMIT_PCI : PERMIT_MEDIATED,
+					   selector, resource);
 	}
-	permit_wish_sort(wish);
+	permit_desired_sort(desired);
 }
 
 /* A KubeVirt with these permittedHostDevices (NULL: none) and this record (NULL: none). */

@@ -34,7 +34,7 @@ static struct plan_case {
 	const char *name;
 	const char *permitted; /* NULL: there are no permittedHostDevices */
 	const char *record;    /* NULL: there is none                     */
-	const char *wish;
+	const char *desired;
 	bool create;
 	const char *permitted_after; /* NULL: none */
 	const char *record_after;
@@ -161,13 +161,13 @@ static void assert_json(const char *what, const json_t *is, const char *want)
 }
 
 /* Nothing is left to do once it is done, and all that is not ours is as it was. */
-static void assert_settled(json_t *object, const struct permit_wish *wish, bool create)
+static void assert_settled(json_t *object, const struct permit_desired *desired, bool create)
 {
 	auto_json json_t *bare = kubevirt_of(NULL, NULL);
 	auto_json json_t *copy = json_deep_copy(object);
 	struct permit_plan plan;
 
-	permit_plan(object, wish, create, &plan);
+	permit_plan(object, desired, create, &plan);
 	if (plan.patch) {
 		auto_free char *text = json_map_text(plan.patch);
 
@@ -181,7 +181,7 @@ static void assert_settled(json_t *object, const struct permit_wish *wish, bool 
 	assert_true(json_equal(copy, bare));
 }
 
-SUITE_CLOSING(permit_wish, struct permit_wish, permit_wish_done);
+SUITE_CLOSING(permit_desired, struct permit_desired, permit_desired_done);
 
 static void plan_matches_table(void **state)
 {
@@ -189,11 +189,11 @@ static void plan_matches_table(void **state)
 	auto_json json_t *object = kubevirt_of(c->permitted, c->record);
 	auto_json json_t *before = json_deep_copy(object);
 	auto_json json_t *record = NULL;
-	struct permit_wish *wish = *state;
+	struct permit_desired *desired = *state;
 	struct permit_plan plan;
 
-	wish_read(c->wish, wish);
-	permit_plan(object, wish, c->create, &plan);
+	wish_read(c->desired, desired);
+	permit_plan(object, desired, c->create, &plan);
 	assert_true(json_equal(object, before));
 	if (plan.patch) {
 		assert_string_equal(
@@ -207,7 +207,7 @@ static void plan_matches_table(void **state)
 	record = record_of(object) ? json_loads(record_of(object), 0, NULL) : NULL;
 	assert_json("record", record, c->record_after);
 	assert_string_equal(plan.clash ? plan.clash : "none", c->clash ? c->clash : "none");
-	assert_settled(object, wish, c->create);
+	assert_settled(object, desired, c->create);
 	permit_plan_done(&plan);
 }
 
@@ -216,11 +216,11 @@ static void changes_are_counted(void **state)
 	auto_json json_t *object =
 		kubevirt_of(PCI(THEIRS("0001:000a", "x.com/a") "," B "," B "," THEM),
 			    RECORD("'" KEY_A "','" KEY_B "'"));
-	struct permit_wish *wish = *state;
+	struct permit_desired *desired = *state;
 	struct permit_plan plan;
 
-	wish_read(WISH_A WISH_B WISH_C, wish);
-	permit_plan(object, wish, false, &plan);
+	wish_read(WISH_A WISH_B WISH_C, desired);
+	permit_plan(object, desired, false, &plan);
 	assert_int_equal(plan.added, 1);
 	assert_int_equal(plan.removed, 1);
 	assert_int_equal(plan.mended, 1);
@@ -244,16 +244,16 @@ static json_t *random_entry(uint64_t *seed)
 	return entry;
 }
 
-static void random_wish(uint64_t *seed, struct permit_wish *wish)
+static void random_wish(uint64_t *seed, struct permit_desired *desired)
 {
 	for (unsigned i = 0; i < MODELS; i++) {
 		auto_free char *selector = xasprintf("0001:%04x", i);
 		auto_free char *resource = xasprintf("x.com/%u", i);
 
 		if (suite_random(seed) % 2)
-			permit_wish_add(wish, PERMIT_PCI, selector, resource);
+			permit_desired_add(desired, PERMIT_PCI, selector, resource);
 	}
-	permit_wish_sort(wish);
+	permit_desired_sort(desired);
 }
 
 /* Somebody adds, removes or changes an entry, or takes everything away. */
@@ -310,12 +310,12 @@ static void assert_theirs_stay(json_t *before, json_t *after)
 	}
 }
 
-static void assert_wishes_are_there(json_t *object, const struct permit_wish *wish)
+static void assert_wishes_are_there(json_t *object, const struct permit_desired *desired)
 {
 	json_t *is = json_object_get(permitted_of(object), "pciHostDevices");
 
-	for (size_t i = 0; i < wish->lists[PERMIT_PCI].len; i++) {
-		const char *key = wish->lists[PERMIT_PCI].items[i].key;
+	for (size_t i = 0; i < desired->lists[PERMIT_PCI].len; i++) {
+		const char *key = desired->lists[PERMIT_PCI].items[i].key;
 		bool found = false;
 
 		for (size_t j = 0; j < json_array_size(is) && !found; j++) {
@@ -334,20 +334,20 @@ static void nothing_of_others_is_lost_whatever_happens(void **state)
 
 	for (int i = 0; i < STEPS; i++) {
 		auto_json json_t *before = NULL;
-		struct permit_wish wish = { 0 };
+		struct permit_desired desired = { 0 };
 		struct permit_plan plan;
 
 		disturb(&seed, object);
-		random_wish(&seed, &wish);
+		random_wish(&seed, &desired);
 		before = json_deep_copy(object);
-		permit_plan(object, &wish, false, &plan);
+		permit_plan(object, &desired, false, &plan);
 		if (plan.patch)
 			merge(object, plan.patch);
 		assert_theirs_stay(before, object);
-		assert_wishes_are_there(object, &wish);
-		assert_settled(object, &wish, false);
+		assert_wishes_are_there(object, &desired);
+		assert_settled(object, &desired, false);
 		permit_plan_done(&plan);
-		permit_wish_done(&wish);
+		permit_desired_done(&desired);
 		if (json_array_size(json_object_get(permitted_of(object), "pciHostDevices")) > 24) {
 			json_decref(object);
 			object = kubevirt_of("{}", NULL);
@@ -361,7 +361,7 @@ int main(void)
 
 	suite_add(&suite, "nothing of others is lost, whatever happens",
 		  nothing_of_others_is_lost_whatever_happens, NULL);
-	suite_fixture(&suite, &permit_wish_fixture);
+	suite_fixture(&suite, &permit_desired_fixture);
 	suite_rows(&suite, cases, plan_matches_table);
 	suite_add(&suite, "changes are counted", changes_are_counted, NULL);
 	return suite_run(&suite, "permit_plan");

@@ -39,7 +39,7 @@ static struct reach_case {
 	{ "not Ready for less than the hold is not said",
 	  false,
 	  { { NODE_READY, 0 }, { NODE_UNREADY, 0 }, { WAIT, HOLD - 1 } },
-	  REACH_UNSAID,
+	  REACH_UNKNOWN,
 	  1 },
 	{ "not Ready for the hold is said",
 	  false,

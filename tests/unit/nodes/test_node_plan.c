@@ -23,10 +23,11 @@ static struct plan_case {
 	const char *name;
 	enum reach said, is, want;
 } plans[] = {
-	{ "all is well and nothing was ever said: nothing", REACH_UNSAID, REACH_OK, REACH_UNSAID },
-	{ "nobody knows yet: nothing", REACH_NODE_GONE, REACH_UNSAID, REACH_UNSAID },
-	{ "said already: nothing", REACH_NODE_GONE, REACH_NODE_GONE, REACH_UNSAID },
-	{ "news", REACH_UNSAID, REACH_NODE_NOT_READY, REACH_NODE_NOT_READY },
+	{ "all is well and nothing was ever said: nothing", REACH_UNKNOWN, REACH_OK,
+	  REACH_UNKNOWN },
+	{ "nobody knows yet: nothing", REACH_NODE_GONE, REACH_UNKNOWN, REACH_UNKNOWN },
+	{ "said already: nothing", REACH_NODE_GONE, REACH_NODE_GONE, REACH_UNKNOWN },
+	{ "news", REACH_UNKNOWN, REACH_NODE_NOT_READY, REACH_NODE_NOT_READY },
 	{ "other news", REACH_NODE_NOT_READY, REACH_NODE_GONE, REACH_NODE_GONE },
 	{ "well again", REACH_AGENT_DOWN, REACH_OK, REACH_OK },
 };

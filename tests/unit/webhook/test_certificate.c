@@ -42,7 +42,7 @@ static void do_step(struct certificate_set *set, enum certificate_step step,
 {
 	struct err err = { 0 };
 
-	assert_int_equal(certificate_set_do(set, step, hosts, now_ms, &err), 0);
+	assert_int_equal(certificate_set_apply(set, step, hosts, now_ms, &err), 0);
 	assert_string_equal(err.msg, "");
 }
 
@@ -190,7 +190,7 @@ static void a_ca_without_its_key_signs_nothing(void **state)
 	struct certificate_set set = { .ca_certs = xstrdup("x"), .ca_key = xstrdup("y") };
 	struct err err = { 0 };
 
-	assert_true(certificate_set_do(&set, CERTIFICATE_RENEW, &hosts, start, &err) < 0);
+	assert_true(certificate_set_apply(&set, CERTIFICATE_RENEW, &hosts, start, &err) < 0);
 	assert_non_null(strstr(err.msg, "read the certificate authority: "));
 	assert_string_equal(set.ca_certs, "x");
 	assert_null(set.serving.cert);

@@ -113,9 +113,9 @@ static char *secret(struct bench *b, const char *version, const char *annotation
 	char *text;
 
 	for (; steps && *steps; steps++)
-		assert_int_equal(
-			certificate_set_do(&set, *steps, &b->hosts, now_of(b) - days * day, NULL),
-			0);
+		assert_int_equal(certificate_set_apply(&set, *steps, &b->hosts,
+						       now_of(b) - days * day, NULL),
+				 0);
 	certificate_set_encode(&set, &pairs);
 	for (size_t i = 0; i < pairs.len; i++)
 		str_addf(&data, "%s\"%s\":\"%s\"", i ? "," : "", pairs.items[i].key,

@@ -375,7 +375,7 @@ static bool has_ended(int fd)
 
 static void of_those_without_a_handshake_the_oldest_goes(void **state)
 {
-	enum { MANY = LISTENER_CONNECTIONS_MAX + LISTENER_STRANGERS_MAX };
+	enum { MANY = LISTENER_CONNECTIONS_MAX + LISTENER_PENDING_MAX };
 	int silent[MANY];
 	struct tls_client kept;
 	struct tls_client late;
@@ -391,8 +391,8 @@ static void of_those_without_a_handshake_the_oldest_goes(void **state)
 	assert_int_equal(tls_client_post(&late, "/validate", "x", 1), 200);
 	assert_int_equal(tls_client_post(&kept, "/validate", "x", 1), 200);
 	assert_true(has_ended(silent[0]));
-	assert_true(has_ended(silent[MANY - LISTENER_STRANGERS_MAX - 1]));
-	assert_false(has_ended(silent[MANY - LISTENER_STRANGERS_MAX + 1]));
+	assert_true(has_ended(silent[MANY - LISTENER_PENDING_MAX - 1]));
+	assert_false(has_ended(silent[MANY - LISTENER_PENDING_MAX + 1]));
 	assert_false(has_ended(silent[MANY - 1]));
 	for (size_t i = 0; i < MANY; i++)
 		close(silent[i]);
@@ -402,22 +402,23 @@ static void of_those_without_a_handshake_the_oldest_goes(void **state)
 
 static void of_those_with_one_the_one_goes_that_is_silent_the_longest(void **state)
 {
-	struct tls_client clients[LISTENER_GUESTS_MAX + 1];
+	struct tls_client clients[LISTENER_ESTABLISHED_MAX + 1];
 	struct bench *b = *state;
 
 	use(b);
-	for (size_t i = 0; i < LISTENER_GUESTS_MAX; i++) {
+	for (size_t i = 0; i < LISTENER_ESTABLISHED_MAX; i++) {
 		dial(b, &clients[i], NULL);
 		assert_int_equal(tls_client_handshake(&clients[i]), 0);
 	}
 	assert_int_equal(tls_client_post(&clients[0], "/validate", "x", 1), 200);
-	dial(b, &clients[LISTENER_GUESTS_MAX], NULL);
-	assert_int_equal(tls_client_handshake(&clients[LISTENER_GUESTS_MAX]), 0);
+	dial(b, &clients[LISTENER_ESTABLISHED_MAX], NULL);
+	assert_int_equal(tls_client_handshake(&clients[LISTENER_ESTABLISHED_MAX]), 0);
 	assert_true(tls_client_ended(&clients[1], 1000));
 	assert_false(tls_client_ended(&clients[2], 10));
 	assert_int_equal(tls_client_post(&clients[0], "/validate", "x", 1), 200);
-	assert_int_equal(tls_client_post(&clients[LISTENER_GUESTS_MAX], "/validate", "x", 1), 200);
-	for (size_t i = 0; i <= LISTENER_GUESTS_MAX; i++)
+	assert_int_equal(tls_client_post(&clients[LISTENER_ESTABLISHED_MAX], "/validate", "x", 1),
+			 200);
+	for (size_t i = 0; i <= LISTENER_ESTABLISHED_MAX; i++)
 		tls_client_close(&clients[i]);
 }
 

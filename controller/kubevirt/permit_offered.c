@@ -1,4 +1,4 @@
-#include "controller/kubevirt/permit_lent.h"
+#include "controller/kubevirt/permit_offered.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* --- claims and mediated devices ---------------------------------------------------------------- */
 
-static void add_pci(const struct store *const *stores, struct permit_wish *wish)
+static void add_pci(const struct store *const *stores, struct permit_desired *desired)
 {
 	const struct entry *claim;
 	size_t cursor = 0;
@@ -19,10 +19,10 @@ static void add_pci(const struct store *const *stores, struct permit_wish *wish)
 	while ((claim = store_next(stores[VIEW_PCICLAIM], &cursor))) {
 		const struct view *device = store_object(stores[VIEW_PCIDEVICE], claim->name);
 		auto_free char *resource =
-			device ? view_lent(claim->name, device, claim->object) : NULL;
+			device ? view_resource(claim->name, device, claim->object) : NULL;
 
 		if (resource && device->model)
-			permit_wish_add(wish, PERMIT_PCI, device->model, resource);
+			permit_desired_add(desired, PERMIT_PCI, device->model, resource);
 	}
 }
 
@@ -31,7 +31,7 @@ static json_t *usb_selector(const char *vendor, size_t vendor_len, const char *p
 	return json_pack("{s:s%, s:s}", "vendor", vendor, vendor_len, "product", product);
 }
 
-static void add_usb(const struct store *const *stores, struct permit_wish *wish)
+static void add_usb(const struct store *const *stores, struct permit_desired *desired)
 {
 	const struct entry *claim;
 	size_t cursor = 0;
@@ -41,15 +41,15 @@ static void add_usb(const struct store *const *stores, struct permit_wish *wish)
 		const char *colon = device && device->model ? strchr(device->model, ':') : NULL;
 
 		if (colon && device->resource)
-			permit_wish_add_usb(
-				wish, device->resource,
+			permit_desired_add_usb(
+				desired, device->resource,
 				json_pack("[o]", usb_selector(device->model,
 							      (size_t)(colon - device->model),
 							      colon + 1)));
 	}
 }
 
-static void add_mediated(const struct store *const *stores, struct permit_wish *wish)
+static void add_mediated(const struct store *const *stores, struct permit_desired *desired)
 {
 	const struct entry *entry;
 	size_t cursor = 0;
@@ -58,14 +58,15 @@ static void add_mediated(const struct store *const *stores, struct permit_wish *
 		const struct view *device = entry->object;
 
 		if (device && device->resource && device->model)
-			permit_wish_add(wish, PERMIT_MEDIATED, device->model, device->resource);
+			permit_desired_add(desired, PERMIT_MEDIATED, device->model,
+					   device->resource);
 	}
 }
 
 /* --- configuration: resources that another plugin serves are that plugin's to permit
  * -------------- */
 
-static void add_config_usb(const struct hostdeviceconfig_usb *usb, struct permit_wish *wish)
+static void add_config_usb(const struct hostdeviceconfig_usb *usb, struct permit_desired *desired)
 {
 	json_t *selectors = json_array();
 
@@ -77,44 +78,44 @@ static void add_config_usb(const struct hostdeviceconfig_usb *usb, struct permit
 								      strlen(selector->vendor),
 								      selector->product));
 	}
-	permit_wish_add_usb(wish, usb->resource_name, selectors);
+	permit_desired_add_usb(desired, usb->resource_name, selectors);
 }
 
-static void add_config(const struct hostdeviceconfig_spec *spec, struct permit_wish *wish)
+static void add_config(const struct hostdeviceconfig_spec *spec, struct permit_desired *desired)
 {
 	for (size_t i = 0; i < spec->pci_host_devices.len; i++) {
 		const struct hostdeviceconfig_pci *pci = &spec->pci_host_devices.items[i];
 
 		if (!pci->external_resource_provider && pci->resource_name &&
 		    pci->pci_vendor_selector)
-			permit_wish_add(wish, PERMIT_PCI, pci->pci_vendor_selector,
-					pci->resource_name);
+			permit_desired_add(desired, PERMIT_PCI, pci->pci_vendor_selector,
+					   pci->resource_name);
 	}
 	for (size_t i = 0; i < spec->mediated_devices.len; i++) {
 		const struct hostdeviceconfig_mdev *mdev = &spec->mediated_devices.items[i];
 
 		if (!mdev->external_resource_provider && mdev->resource_name &&
 		    mdev->mdev_name_selector)
-			permit_wish_add(wish, PERMIT_MEDIATED, mdev->mdev_name_selector,
-					mdev->resource_name);
+			permit_desired_add(desired, PERMIT_MEDIATED, mdev->mdev_name_selector,
+					   mdev->resource_name);
 	}
 	for (size_t i = 0; i < spec->usb.len; i++) {
 		const struct hostdeviceconfig_usb *usb = &spec->usb.items[i];
 
 		if (!usb->external_resource_provider && usb->resource_name)
-			add_config_usb(usb, wish);
+			add_config_usb(usb, desired);
 	}
 }
 
-void permit_lent(const struct store *const *stores, const struct hostdeviceconfig *config,
-		 struct permit_wish *wish)
+void permit_offered(const struct store *const *stores, const struct hostdeviceconfig *config,
+		    struct permit_desired *desired)
 {
-	add_pci(stores, wish);
-	add_usb(stores, wish);
-	add_mediated(stores, wish);
+	add_pci(stores, desired);
+	add_usb(stores, desired);
+	add_mediated(stores, desired);
 	if (config)
-		add_config(&config->spec, wish);
-	permit_wish_sort(wish);
+		add_config(&config->spec, desired);
+	permit_desired_sort(desired);
 }
 
 /* --- changes ------------------------------------------------------------------------------------ */
@@ -124,7 +125,7 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static bool lent_the_same(const struct view *a, const struct view *b)
+static bool is_same_offer(const struct view *a, const struct view *b)
 {
 	if (!a || !b)
 		return a == b;
@@ -147,9 +148,9 @@ static bool counts(const struct store *const *stores, enum view_kind kind, const
 	return true;
 }
 
-bool permit_lent_changed(const struct store *const *stores, enum view_kind kind, const char *name,
-			 const struct entry *before, const struct entry *after)
+bool permit_offered_changed(const struct store *const *stores, enum view_kind kind,
+			    const char *name, const struct entry *before, const struct entry *after)
 {
 	return counts(stores, kind, name) &&
-	       (!before != !after || !lent_the_same(object_of(before), object_of(after)));
+	       (!before != !after || !is_same_offer(object_of(before), object_of(after)));
 }

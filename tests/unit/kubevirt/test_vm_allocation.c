@@ -1,12 +1,12 @@
-/* vm_given and vm_asks: what a machine says that it was given, and what that depends on. */
-#include "controller/kubevirt/vm_given.h"
+/* vm_allocation and vm_requests: what a machine says that it was given, and what that depends on. */
+#include "controller/kubevirt/vm_allocation.h"
 
 #include <string.h>
 
 #include "api/virtualmachine.h"
 #include "base/err.h"
 #include "base/json_read.h"
-#include "controller/kubevirt/vm_asks.h"
+#include "controller/kubevirt/vm_requests.h"
 #include "kube/store.h"
 #include "unit/suite.h"
 
@@ -54,15 +54,15 @@ static void what_is_read(void **state)
 	assert_string_equal(m.vm->meta.annotations.allocation, "{}");
 	assert_non_null(m.vm->meta.meta.deletion_timestamp);
 	assert_int_equal(m.vm->spec.template_.spec.domain.devices.gpus.len, 3);
-	assert_true(vm_asks_gpu(m.vm, "n.com/a"));
-	assert_true(vm_asks_gpu(m.vm, "n.com/b"));
-	assert_false(vm_asks_gpu(m.vm, "i.com/c"));
+	assert_true(vm_requests_gpu(m.vm, "n.com/a"));
+	assert_true(vm_requests_gpu(m.vm, "n.com/b"));
+	assert_false(vm_requests_gpu(m.vm, "i.com/c"));
 	close_machine(&m);
 
 	open_machine(&m, "", "");
 	assert_null(m.vm->meta.annotations.allocation);
 	assert_null(m.vm->meta.meta.deletion_timestamp);
-	assert_false(vm_asks_gpu(m.vm, "n.com/a"));
+	assert_false(vm_requests_gpu(m.vm, "n.com/a"));
 	close_machine(&m);
 }
 
@@ -92,7 +92,7 @@ static void same_matches_table(void **state)
 
 	open_machine(&a, DETAILS, GPUS);
 	open_machine(b, c->meta, c->rest);
-	assert_int_equal(vm_asks_same(a.vm, b->vm), c->same);
+	assert_int_equal(vm_requests_equal(a.vm, b->vm), c->same);
 	close_machine(&a);
 }
 
@@ -106,15 +106,15 @@ static void the_text_is_harvester_s_in_any_order(void **state)
 
 	open_machine(m, "", GPUS);
 	for (size_t first = 0; first < ARRAY_LEN(adds); first++) {
-		struct vm_given given = { 0 };
+		struct vm_allocation given = { 0 };
 		auto_free char *text = NULL;
 
 		for (size_t i = 0; i < ARRAY_LEN(adds); i++) {
 			const char *const *add = adds[(first + i) % ARRAY_LEN(adds)];
 
-			vm_given_add(&given, m->vm, add[0], add[1]);
+			vm_allocation_add(&given, m->vm, add[0], add[1]);
 		}
-		text = vm_given_text(&given);
+		text = vm_allocation_text(&given);
 		assert_string_equal(text, "{\"gpus\":{\"n.com/a\":[\"n-3\"]},\"hostdevices\":{"
 					  "\"a.com/d\":[\"n-9\"],\"i.com/c\":[\"n-1\",\"n-2\"]}}");
 	}
@@ -122,9 +122,9 @@ static void the_text_is_harvester_s_in_any_order(void **state)
 
 static void nothing_given_is_no_text(void **state)
 {
-	struct vm_given given = { 0 };
+	struct vm_allocation given = { 0 };
 
-	assert_null(vm_given_text(&given));
+	assert_null(vm_allocation_text(&given));
 }
 
 static struct said_case {
@@ -147,7 +147,7 @@ static void said_matches_table(void **state)
 {
 	const struct said_case *c = *state;
 
-	assert_int_equal(vm_given_same(c->a, c->b), c->same);
+	assert_int_equal(vm_allocation_equal(c->a, c->b), c->same);
 }
 
 int main(void)
@@ -161,5 +161,5 @@ int main(void)
 	suite_rows(&suite, sames, same_matches_table);
 	suite_add(&suite, "the text is Harvester's, in any order",
 		  the_text_is_harvester_s_in_any_order, NULL);
-	return suite_run(&suite, "vm_given");
+	return suite_run(&suite, "vm_allocation");
 }

@@ -1,4 +1,4 @@
-#include "controller/kubevirt/vm_asks.h"
+#include "controller/kubevirt/vm_requests.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ static const struct virtualmachine_devices *gpus_of(const struct virtualmachine 
 	return &vm->spec.template_.spec.domain.devices.gpus;
 }
 
-bool vm_asks_gpu(const struct virtualmachine *vm, const char *resource)
+bool vm_requests_gpu(const struct virtualmachine *vm, const char *resource)
 {
 	const struct virtualmachine_devices *gpus = gpus_of(vm);
 
@@ -32,7 +32,7 @@ static bool is_deleted(const struct virtualmachine *vm)
 	return vm->meta.meta.deletion_timestamp != NULL;
 }
 
-bool vm_asks_same(const struct virtualmachine *a, const struct virtualmachine *b)
+bool vm_requests_equal(const struct virtualmachine *a, const struct virtualmachine *b)
 {
 	const struct virtualmachine_devices *x = gpus_of(a);
 	const struct virtualmachine_devices *y = gpus_of(b);

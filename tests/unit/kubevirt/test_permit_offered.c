@@ -1,11 +1,11 @@
-#include "controller/kubevirt/permit_lent.h"
+#include "controller/kubevirt/permit_offered.h"
 
 #include "api/hostdeviceconfig.h"
 #include "api/json_map_read.h"
 #include "api/object.h"
 #include "base/str.h"
-#include "unit/kubevirt/permits_text.h"
 #include "unit/cache/stage.h"
+#include "unit/kubevirt/permits_text.h"
 
 #define NIC "\"status\":{\"resourceName\":\"i.com/x\",\"vendorId\":\"8086\",\"deviceId\":\"10d3\"}"
 #define OVERRIDE(name) \
@@ -120,14 +120,14 @@ static void lent_matches_table(void **state)
 	const struct lent_case *c = suite_row(state);
 	struct hostdeviceconfig *config = c->config ? config_of(c->config) : NULL;
 	auto_str struct str keys = STR_INIT;
-	struct permit_wish wish = { 0 };
+	struct permit_desired desired = { 0 };
 	struct stage *stage = *state;
 
 	fill(stage, c->puts);
-	permit_lent(stage->seen, config, &wish);
+	permit_offered(stage->seen, config, &desired);
 	for (int i = 0; i < PERMIT_LISTS; i++) {
-		for (size_t j = 0; j < wish.lists[i].len; j++) {
-			const struct permit_entry *entry = &wish.lists[i].items[j];
+		for (size_t j = 0; j < desired.lists[i].len; j++) {
+			const struct permit_entry *entry = &desired.lists[i].items[j];
 
 			assert_true(json_is_true(
 				json_object_get(entry->json, "externalResourceProvider")));
@@ -136,7 +136,7 @@ static void lent_matches_table(void **state)
 		}
 	}
 	assert_string_equal(str_cstr(&keys), c->keys);
-	permit_wish_done(&wish);
+	permit_desired_done(&desired);
 	if (config)
 		api_object_free(&hostdeviceconfig_kind, config);
 }
@@ -149,13 +149,13 @@ static void a_bundle_has_a_selector_for_each_device(void **state)
 	auto_json json_t *want =
 		json_of("{'externalResourceProvider':true,'resourceName':'k.io/b','selectors':["
 			"{'vendor':'1','product':'2'},{'vendor':'3','product':'4'}]}");
-	struct permit_wish wish = { 0 };
+	struct permit_desired desired = { 0 };
 	struct stage *stage = *state;
 
-	permit_lent(stage->seen, config, &wish);
-	assert_int_equal(wish.lists[PERMIT_USB].len, 1);
-	assert_true(json_equal(wish.lists[PERMIT_USB].items[0].json, want));
-	permit_wish_done(&wish);
+	permit_offered(stage->seen, config, &desired);
+	assert_int_equal(desired.lists[PERMIT_USB].len, 1);
+	assert_true(json_equal(desired.lists[PERMIT_USB].items[0].json, want));
+	permit_desired_done(&desired);
 	api_object_free(&hostdeviceconfig_kind, config);
 }
 
@@ -171,7 +171,7 @@ static void hear(void *arg, enum view_kind kind, const char *name, const struct 
 {
 	struct listener *l = arg;
 
-	l->changed = permit_lent_changed(l->stage.seen, kind, name, before, after);
+	l->changed = permit_offered_changed(l->stage.seen, kind, name, before, after);
 }
 
 static bool put_changes(struct listener *l, enum view_kind kind, const char *name, const char *rest)
@@ -225,5 +225,5 @@ int main(void)
 	suite_rows(&suite, cases, lent_matches_table);
 	suite_add(&suite, "a bundle has a selector for each device",
 		  a_bundle_has_a_selector_for_each_device, NULL);
-	return suite_run(&suite, "permit_lent");
+	return suite_run(&suite, "permit_offered");
 }

@@ -1,5 +1,5 @@
 /*
- * permit_wish: the entries that KubeVirt's permittedHostDevices need for the resources we offer.
+ * permit_desired: the entries that KubeVirt's permittedHostDevices need for the resources we offer.
  *
  * Pure. Owns the entries; does not know existing entries. All have `externalResourceProvider:
  * true`: KubeVirt permits the resource but does not serve it with a plugin of its own.
@@ -20,8 +20,8 @@ struct permit_entry {
 	json_t *json;
 };
 
-/* {0} is empty. After permit_wish_sort() it is ordered by key without duplicates. */
-struct permit_wish {
+/* {0} is empty. After permit_desired_sort() it is ordered by key without duplicates. */
+struct permit_desired {
 	struct {
 		struct permit_entry *items;
 		size_t len, cap;
@@ -29,21 +29,22 @@ struct permit_wish {
 };
 
 /* A PCI device selected by "8086:10d3", or a mediated device by its type. */
-void permit_wish_add(struct permit_wish *wish, enum permit_list list, const char *selector,
-		     const char *resource);
+void permit_desired_add(struct permit_desired *desired, enum permit_list list, const char *selector,
+			const char *resource);
 
 /* A USB device, or a bundle if there are several selectors. Takes ownership of @selectors:
  * [{"vendor","product"},...]. */
-void permit_wish_add_usb(struct permit_wish *wish, const char *resource, json_t *selectors);
+void permit_desired_add_usb(struct permit_desired *desired, const char *resource,
+			    json_t *selectors);
 
-void permit_wish_sort(struct permit_wish *wish);
+void permit_desired_sort(struct permit_desired *desired);
 
-/* Call after permit_wish_sort(); NULL: no entry has that key. */
-const struct permit_entry *permit_wish_find(const struct permit_wish *wish, enum permit_list list,
-					    const char *key);
+/* Call after permit_desired_sort(); NULL: no entry has that key. */
+const struct permit_entry *permit_desired_find(const struct permit_desired *desired,
+					       enum permit_list list, const char *key);
 
-/* Release; the wish is empty again. */
-void permit_wish_done(struct permit_wish *wish);
+/* Release; it is empty again. */
+void permit_desired_done(struct permit_desired *desired);
 
 /*
  * The identity of an entry: "8086:10d3=intel.com/X", "GRID_T4-1B=nvidia.com/GRID_T4-1B"; for a USB

@@ -1,4 +1,4 @@
-#include "controller/kubevirt/permit_wish.h"
+#include "controller/kubevirt/permit_desired.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -42,25 +42,25 @@ char *permit_key(enum permit_list list, const json_t *entry)
 	return key;
 }
 
-static void entry_add(struct permit_wish *wish, enum permit_list list, json_t *entry)
+static void entry_add(struct permit_desired *desired, enum permit_list list, json_t *entry)
 {
-	struct permit_entry *added = array_add(&wish->lists[list]);
+	struct permit_entry *added = array_add(&desired->lists[list]);
 
 	added->json = entry;
 	added->key = permit_key(list, entry);
 }
 
-void permit_wish_add(struct permit_wish *wish, enum permit_list list, const char *selector,
-		     const char *resource)
+void permit_desired_add(struct permit_desired *desired, enum permit_list list, const char *selector,
+			const char *resource)
 {
-	entry_add(wish, list,
+	entry_add(desired, list,
 		  json_pack("{s:b, s:s, s:s}", "externalResourceProvider", true,
 			    lists[list].selector, selector, "resourceName", resource));
 }
 
-void permit_wish_add_usb(struct permit_wish *wish, const char *resource, json_t *selectors)
+void permit_desired_add_usb(struct permit_desired *desired, const char *resource, json_t *selectors)
 {
-	entry_add(wish, PERMIT_USB,
+	entry_add(desired, PERMIT_USB,
 		  json_pack("{s:b, s:s, s:o}", "externalResourceProvider", true, "resourceName",
 			    resource, "selectors", selectors));
 }
@@ -88,10 +88,10 @@ static void entry_done(struct permit_entry *entry)
 	json_decref(entry->json);
 }
 
-static void sort(struct permit_wish *wish, enum permit_list list)
+static void sort(struct permit_desired *desired, enum permit_list list)
 {
-	struct permit_entry *items = wish->lists[list].items;
-	size_t len = wish->lists[list].len;
+	struct permit_entry *items = desired->lists[list].items;
+	size_t len = desired->lists[list].len;
 	size_t kept = 0;
 
 	if (len == 0)
@@ -103,13 +103,13 @@ static void sort(struct permit_wish *wish, enum permit_list list)
 		else
 			items[kept++] = items[i];
 	}
-	wish->lists[list].len = kept;
+	desired->lists[list].len = kept;
 }
 
-void permit_wish_sort(struct permit_wish *wish)
+void permit_desired_sort(struct permit_desired *desired)
 {
 	for (int i = 0; i < PERMIT_LISTS; i++)
-		sort(wish, (enum permit_list)i);
+		sort(desired, (enum permit_list)i);
 }
 
 static int compare_key(const void *key, const void *entry)
@@ -117,21 +117,22 @@ static int compare_key(const void *key, const void *entry)
 	return strcmp(key, ((const struct permit_entry *)entry)->key);
 }
 
-const struct permit_entry *permit_wish_find(const struct permit_wish *wish, enum permit_list list,
-					    const char *key)
+const struct permit_entry *permit_desired_find(const struct permit_desired *desired,
+					       enum permit_list list, const char *key)
 {
-	size_t len = wish->lists[list].len;
+	size_t len = desired->lists[list].len;
 
 	if (len == 0)
 		return NULL;
-	return bsearch(key, wish->lists[list].items, len, sizeof(struct permit_entry), compare_key);
+	return bsearch(key, desired->lists[list].items, len, sizeof(struct permit_entry),
+		       compare_key);
 }
 
-void permit_wish_done(struct permit_wish *wish)
+void permit_desired_done(struct permit_desired *desired)
 {
 	for (int i = 0; i < PERMIT_LISTS; i++) {
-		for (size_t j = 0; j < wish->lists[i].len; j++)
-			entry_done(&wish->lists[i].items[j]);
-		array_done(&wish->lists[i]);
+		for (size_t j = 0; j < desired->lists[i].len; j++)
+			entry_done(&desired->lists[i].items[j]);
+		array_done(&desired->lists[i]);
 	}
 }

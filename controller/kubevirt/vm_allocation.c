@@ -1,4 +1,4 @@
-#include "controller/kubevirt/vm_given.h"
+#include "controller/kubevirt/vm_allocation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "api/json_map.h"
 #include "api/json_values.h"
 #include "base/mem.h"
-#include "controller/kubevirt/vm_asks.h"
+#include "controller/kubevirt/vm_requests.h"
 
-void vm_given_add(struct vm_given *given, const struct virtualmachine *vm, const char *resource,
-		  const char *device)
+void vm_allocation_add(struct vm_allocation *given, const struct virtualmachine *vm,
+		       const char *resource, const char *device)
 {
-	json_t **part = vm_asks_gpu(vm, resource) ? &given->gpus : &given->devices;
+	json_t **part = vm_requests_gpu(vm, resource) ? &given->gpus : &given->devices;
 	json_t *list;
 
 	if (!*part)
@@ -48,7 +48,7 @@ static void sort_lists(json_t *part)
 		sort_list(list);
 }
 
-char *vm_given_text(struct vm_given *given)
+char *vm_allocation_text(struct vm_allocation *given)
 {
 	auto_json json_t *whole = json_object();
 	char *text;
@@ -59,7 +59,7 @@ char *vm_given_text(struct vm_given *given)
 		json_object_set_new(whole, "gpus", given->gpus);
 	if (given->devices)
 		json_object_set_new(whole, "hostdevices", given->devices);
-	*given = (struct vm_given){ 0 };
+	*given = (struct vm_allocation){ 0 };
 	if (json_object_size(whole) == 0)
 		return NULL;
 	text = json_dumps(whole, JSON_COMPACT | JSON_SORT_KEYS);
@@ -68,7 +68,7 @@ char *vm_given_text(struct vm_given *given)
 	return text;
 }
 
-bool vm_given_same(const char *a, const char *b)
+bool vm_allocation_equal(const char *a, const char *b)
 {
 	auto_json json_t *x = NULL;
 	auto_json json_t *y = NULL;

@@ -25,7 +25,7 @@
 #include "kube/url.h"
 
 /* An Event that was sent before; the same event again raises its count. */
-struct event_said {
+struct event_record {
 	char *name; /* of the Event object; NULL: not created yet */
 	int64_t count;
 	int64_t first_wall_ms;
@@ -34,17 +34,17 @@ struct event_said {
 /* Remembers sent Events and the rate limit of each object. Bounded: when it is full, it forgets
  * everything and counts start at one again. */
 struct event_book {
-	struct map *said;
+	struct map *records;
 	struct map *budgets;
 	struct budget together;
 };
 
-static void said_free(void *value)
+static void event_record_free(void *value)
 {
-	struct event_said *said = value;
+	struct event_record *record = value;
 
-	free(said->name);
-	free(said);
+	free(record->name);
+	free(record);
 }
 
 static void clear(struct map **map, void (*value_free)(void *value))
@@ -84,7 +84,7 @@ static struct event_book *event_book_free(struct event_book *book)
 {
 	if (!book)
 		return NULL;
-	clear(&book->said, said_free);
+	clear(&book->records, event_record_free);
 	clear(&book->budgets, free);
 	free(book);
 	return NULL;
@@ -110,9 +110,9 @@ static bool event_book_allow_together(struct event_book *book, uint64_t now_ms)
 
 /* The record of events with identical content (@same); a new one has count 0. Valid until the
  * next call. */
-static struct event_said *event_book_find(struct event_book *book, const char *same)
+static struct event_record *event_book_find(struct event_book *book, const char *same)
 {
-	return get(&book->said, same, sizeof(struct event_said), said_free);
+	return get(&book->records, same, sizeof(struct event_record), event_record_free);
 }
 
 enum {
@@ -121,8 +121,8 @@ enum {
 };
 
 /* An Event that is queued or being sent. */
-struct saying {
-	struct saying *next;
+struct queued_event {
+	struct queued_event *next;
 	struct event event; /* as it will be created, without name and count */
 	char *same;         /* key of its record */
 	int64_t wall_ms;
@@ -134,8 +134,8 @@ struct events {
 	char *component;
 	char *host;
 	struct event_book *book;
-	struct saying *head; /* the one being sent, then the queue */
-	struct saying **tail;
+	struct queued_event *head; /* the one being sent, then the queue */
+	struct queued_event **tail;
 	size_t len;
 	struct kube_call *call;
 	struct clock_timer *timer;
@@ -176,15 +176,15 @@ struct events *events_new(const struct events_deps *deps)
 
 static void drop_head(struct events *events)
 {
-	struct saying *saying = events->head;
+	struct queued_event *queued = events->head;
 
-	events->head = saying->next;
+	events->head = queued->next;
 	if (!events->head)
 		events->tail = &events->head;
 	events->len--;
-	json_map_done(event_kind.map, &saying->event);
-	free(saying->same);
-	free(saying);
+	json_map_done(event_kind.map, &queued->event);
+	free(queued->same);
+	free(queued);
 }
 
 struct events *events_free(struct events *events)
@@ -205,12 +205,12 @@ struct events *events_free(struct events *events)
 
 /* --- sending, one at a time --- */
 
-static const char *event_ns(const struct saying *saying)
+static const char *event_ns(const struct queued_event *queued)
 {
-	return saying->event.meta.namespace_;
+	return queued->event.meta.namespace_;
 }
 
-static char *stamp(int64_t wall_ms)
+static char *timestamp(int64_t wall_ms)
 {
 	char text[TIMEFMT_MAX];
 
@@ -218,30 +218,31 @@ static char *stamp(int64_t wall_ms)
 }
 
 /* Like client-go: the object's name and a unique suffix. */
-static char *new_name(struct events *events, const struct saying *saying)
+static char *new_name(struct events *events, const struct queued_event *queued)
 {
-	return xasprintf("%.*s.%016llx", NAME_KEPT, saying->event.involved_object.name,
+	return xasprintf("%.*s.%016llx", NAME_KEPT, queued->event.involved_object.name,
 			 (unsigned long long)clock_random(events->deps.clock));
 }
 
-static json_t *create_body(struct saying *saying, const struct event_said *said, const char *name)
+static json_t *create_body(struct queued_event *queued, const struct event_record *record,
+			   const char *name)
 {
-	struct event *event = &saying->event;
+	struct event *event = &queued->event;
 
 	free(event->meta.name);
 	free(event->first_timestamp);
 	free(event->last_timestamp);
 	event->meta.name = xstrdup(name);
-	event->count = said->count + 1;
-	event->first_timestamp = stamp(said->count ? said->first_wall_ms : saying->wall_ms);
-	event->last_timestamp = stamp(saying->wall_ms);
+	event->count = record->count + 1;
+	event->first_timestamp = timestamp(record->count ? record->first_wall_ms : queued->wall_ms);
+	event->last_timestamp = timestamp(queued->wall_ms);
 	return api_object_encode(&event_kind, event);
 }
 
-static json_t *count_body(const struct saying *saying, const struct event_said *said)
+static json_t *count_body(const struct queued_event *queued, const struct event_record *record)
 {
-	auto_free char *last = stamp(saying->wall_ms);
-	json_int_t count = said->count + 1;
+	auto_free char *last = timestamp(queued->wall_ms);
+	json_int_t count = record->count + 1;
 	json_t *body = json_pack("{s:I, s:s}", "count", count, "lastTimestamp", last);
 
 	if (!body)
@@ -249,14 +250,14 @@ static json_t *count_body(const struct saying *saying, const struct event_said *
 	return body;
 }
 
-static void note_said(struct event_said *said, const struct saying *saying)
+static void record_sent(struct event_record *record, const struct queued_event *queued)
 {
-	if (said->count == 0)
-		said->first_wall_ms = saying->wall_ms;
-	said->count++;
+	if (record->count == 0)
+		record->first_wall_ms = queued->wall_ms;
+	record->count++;
 }
 
-static bool worth_a_retry(struct events *events, int result)
+static bool is_retried(struct events *events, int result)
 {
 	return (result == -EAGAIN || result == -EIO || result == -ETIMEDOUT) &&
 	       ++events->head->attempts < ATTEMPTS;
@@ -266,21 +267,21 @@ static void on_done(void *arg, int result, const struct kube_response *response,
 		    const struct err *err)
 {
 	struct events *events = arg;
-	struct event_said *said = event_book_find(events->book, events->head->same);
+	struct event_record *record = event_book_find(events->book, events->head->same);
 	struct clock *clock = events->deps.clock;
 	uint64_t wait_ms;
 
 	(void)response;
 	events->call = NULL;
-	if (result == -ENOENT && said->name) {
+	if (result == -ENOENT && record->name) {
 		/* Events expire after an hour: the first one is gone, so create a new one. */
-		free(take_ptr(said->name));
+		free(take_ptr(record->name));
 		send_head(events);
 		return;
 	}
-	if (worth_a_retry(events, result)) {
-		if (said->count == 0)
-			free(take_ptr(said->name));
+	if (is_retried(events, result)) {
+		if (record->count == 0)
+			free(take_ptr(record->name));
 		wait_ms = backoff_next(&events->backoff, clock_now_ms(clock), clock_random(clock));
 		clock_timer_start(clock, events->timer, wait_ms);
 		return;
@@ -289,22 +290,22 @@ static void on_done(void *arg, int result, const struct kube_response *response,
 		log_debug("event dropped", log_str("reason", events->head->event.reason),
 			  log_str("error", err->msg));
 	else
-		note_said(said, events->head);
-	if (said->count == 0)
-		free(take_ptr(said->name));
+		record_sent(record, events->head);
+	if (record->count == 0)
+		free(take_ptr(record->name));
 	metric_count(events->outcomes, result < 0 ? "dropped" : "sent");
 	backoff_reset(&events->backoff);
 	drop_head(events);
 	send_head(events);
 }
 
-static void send_request(struct events *events, const struct saying *saying, const char *name,
+static void send_request(struct events *events, const struct queued_event *queued, const char *name,
 			 const json_t *body)
 {
 	auto_str struct str path = STR_INIT;
 	auto_free char *text = json_map_text(body);
 
-	url_object(&path, &event_kind, event_ns(saying), name, NULL);
+	url_object(&path, &event_kind, event_ns(queued), name, NULL);
 	events->call = kube_client_send(
 		events->deps.client,
 		&(struct kube_request){
@@ -322,21 +323,21 @@ static void send_request(struct events *events, const struct saying *saying, con
 static void send_head(void *arg)
 {
 	struct events *events = arg;
-	struct saying *saying = events->head;
-	struct event_said *said;
+	struct queued_event *queued = events->head;
+	struct event_record *record;
 	auto_json json_t *body = NULL;
 
-	if (!saying || events->call)
+	if (!queued || events->call)
 		return;
-	said = event_book_find(events->book, saying->same);
-	if (said->name) {
-		body = count_body(saying, said);
-		send_request(events, saying, said->name, body);
+	record = event_book_find(events->book, queued->same);
+	if (record->name) {
+		body = count_body(queued, record);
+		send_request(events, queued, record->name, body);
 		return;
 	}
-	said->name = new_name(events, saying);
-	body = create_body(saying, said, said->name);
-	send_request(events, saying, NULL, body);
+	record->name = new_name(events, queued);
+	body = create_body(queued, record, record->name);
+	send_request(events, queued, NULL, body);
 }
 
 /* --- recording --- */
@@ -353,7 +354,8 @@ static void fill_object(struct event_object *object, const struct events_about *
 	};
 }
 
-static void fill(struct event *event, const struct events *events, const struct events_about *about)
+static void fill_event(struct event *event, const struct events *events,
+		       const struct events_about *about)
 {
 	const char *ns = about->meta->namespace_;
 
@@ -367,7 +369,7 @@ static void fill(struct event *event, const struct events *events, const struct 
 }
 
 /* Cut to the API's limit, at a character boundary. */
-static void cut(struct str *text)
+static void cut_message(struct str *text)
 {
 	size_t len = EVENTS_MESSAGE_MAX - 3;
 
@@ -426,11 +428,11 @@ __attribute__((format(printf, 2, 0))) static char *clean_message(bool hide, cons
 	else
 		str_add(&hidden, text);
 	str_add_clean(&clean, str_cstr(&hidden), hidden.len);
-	cut(&clean);
+	cut_message(&clean);
 	return str_detach(&clean);
 }
 
-static char *page_of(const struct event *event)
+static char *record_key(const struct event *event)
 {
 	return xasprintf("%s\n%s\n%s\n%s\n%s", event->involved_object.kind,
 			 event->involved_object.uid ? event->involved_object.uid
@@ -438,10 +440,10 @@ static char *page_of(const struct event *event)
 			 event->type, event->reason, event->message);
 }
 
-static void append(struct events *events, struct saying *saying)
+static void queue_append(struct events *events, struct queued_event *queued)
 {
-	*events->tail = saying;
-	events->tail = &saying->next;
+	*events->tail = queued;
+	events->tail = &queued->next;
 	events->len++;
 	/* From the loop: no callback may run before events_record() has returned. */
 	if (events->len == 1)
@@ -453,7 +455,7 @@ void events_record(struct events *events, const struct events_about *about, enum
 {
 	const char *uid = about->meta->uid ? about->meta->uid : about->meta->name;
 	uint64_t now_ms = clock_now_ms(events->deps.clock);
-	struct saying *saying;
+	struct queued_event *queued;
 	va_list ap;
 
 	if (!event_book_allow(events->book, uid, now_ms) ||
@@ -465,14 +467,14 @@ void events_record(struct events *events, const struct events_about *about, enum
 		metric_count(events->outcomes, "dropped");
 		return;
 	}
-	saying = xcalloc(1, sizeof(*saying));
-	fill(&saying->event, events, about);
-	saying->event.type = xstrdup(type == EVENTS_WARNING ? "Warning" : "Normal");
-	saying->event.reason = xstrdup(reason);
+	queued = xcalloc(1, sizeof(*queued));
+	fill_event(&queued->event, events, about);
+	queued->event.type = xstrdup(type == EVENTS_WARNING ? "Warning" : "Normal");
+	queued->event.reason = xstrdup(reason);
 	va_start(ap, fmt);
-	saying->event.message = clean_message(!about->meta->namespace_, fmt, ap);
+	queued->event.message = clean_message(!about->meta->namespace_, fmt, ap);
 	va_end(ap);
-	saying->same = page_of(&saying->event);
-	saying->wall_ms = clock_wall_ms(events->deps.clock);
-	append(events, saying);
+	queued->same = record_key(&queued->event);
+	queued->wall_ms = clock_wall_ms(events->deps.clock);
+	queue_append(events, queued);
 }

@@ -17,8 +17,8 @@
 #include "fake/fake_server.h"
 #include "kube/informer.h"
 #include "kube/store.h"
-#include "unit/suite.h"
 #include "unit/cache/stage.h"
+#include "unit/suite.h"
 
 struct kubevirt_scene {
 	struct stage stage;

@@ -8,8 +8,8 @@
 #include "fake/fake_clock.h"
 #include "fake/fake_server.h"
 #include "kube/informer.h"
-#include "unit/suite.h"
 #include "unit/cache/stage.h"
+#include "unit/suite.h"
 
 #define DEVICE "\"status\":{\"nodeName\":\"n\",\"resourceName\":\"a.b/c\"}"
 

@@ -34,7 +34,7 @@ static const struct entry *config_of(const struct config_nodes *nodes)
 	return entry && entry->object ? entry : NULL;
 }
 
-static const struct hostdeviceconfig_nodes *listed(const struct config_nodes *nodes)
+static const struct hostdeviceconfig_nodes *listed_nodes(const struct config_nodes *nodes)
 {
 	const struct entry *entry = config_of(nodes);
 	const struct hostdeviceconfig *config = entry ? entry->object : NULL;
@@ -63,7 +63,7 @@ static bool leads(void *arg)
 static bool is_listed(void *arg, const char *name, const void *object)
 {
 	const struct config_nodes *nodes = arg;
-	const struct hostdeviceconfig_nodes *list = listed(nodes);
+	const struct hostdeviceconfig_nodes *list = listed_nodes(nodes);
 
 	(void)object;
 	for (size_t i = 0; list && i < list->len; i++) {
@@ -137,7 +137,7 @@ void config_nodes_on_change(struct config_nodes *nodes, const char *name)
 
 void config_nodes_enqueue_all(struct config_nodes *nodes)
 {
-	const struct hostdeviceconfig_nodes *list = listed(nodes);
+	const struct hostdeviceconfig_nodes *list = listed_nodes(nodes);
 
 	for (size_t i = 0; list && i < list->len; i++) {
 		if (list->items[i].node)

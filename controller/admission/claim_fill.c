@@ -20,7 +20,7 @@ struct fill {
 
 enum { FILLS_MAX = 3 };
 
-static json_t *made(json_t *json)
+static json_t *not_null(json_t *json)
 {
 	if (!json)
 		abort(); /* out of memory; all strings are UTF-8 */
@@ -29,7 +29,7 @@ static json_t *made(json_t *json)
 
 static void set_text(json_t *object, const char *key, const char *text)
 {
-	json_object_set_new(object, key, made(json_string(text)));
+	json_object_set_new(object, key, not_null(json_string(text)));
 }
 
 /* True for absent, null and "". */
@@ -57,7 +57,7 @@ static const char *old_value(const struct rule_case *c, const char *key, const c
 static void fill_spec(const struct rule_case *c, const json_t *object, const struct fill *fills)
 {
 	json_t *spec = json_object_get(object, "spec");
-	json_t *whole = made(json_object());
+	json_t *whole = not_null(json_object());
 
 	if (!is_absent(spec) && !json_is_object(spec)) {
 		json_decref(whole);
@@ -73,7 +73,7 @@ static void fill_spec(const struct rule_case *c, const json_t *object, const str
 		(void)snprintf(path, sizeof(path), "/spec/%s", fills[i].key);
 		if (!is_absent(spec))
 			admission_answer_patch(c->answer, "add", path,
-					       made(json_string(fills[i].value)));
+					       not_null(json_string(fills[i].value)));
 	}
 	if (is_absent(spec) && json_object_size(whole) > 0)
 		admission_answer_patch(c->answer, "add", "/spec", json_incref(whole));
@@ -103,14 +103,14 @@ static void fill_owner(const struct rule_case *c, const json_t *object, enum vie
 	if (!*uid || !json_is_object(meta) || (!is_absent(owners) && !json_is_array(owners)) ||
 	    has_owner(owners, kind) || !is_absent(json_object_get(meta, "deletionTimestamp")))
 		return;
-	ours = made(json_object());
+	ours = not_null(json_object());
 	set_text(ours, "apiVersion", NAMES_GROUP "/" NAMES_VERSION);
 	set_text(ours, "kind", kind);
 	set_text(ours, "name", c->request->name);
 	set_text(ours, "uid", uid);
 	if (is_absent(owners))
 		admission_answer_patch(c->answer, "add", "/metadata/ownerReferences",
-				       made(json_array()));
+				       not_null(json_array()));
 	admission_answer_patch(c->answer, "add", "/metadata/ownerReferences/-", ours);
 }
 

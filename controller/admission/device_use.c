@@ -11,7 +11,7 @@
 #include "controller/cache/view_text.h"
 #include "controller/kubevirt/launcher.h"
 
-static bool names(const struct virtualmachine_devices *list, const char *name)
+static bool list_names(const struct virtualmachine_devices *list, const char *name)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		if (known_same(list->items[i].name, name))
@@ -25,7 +25,7 @@ static bool asks_for(const struct virtualmachine *vm, const char *name)
 	const struct virtualmachine_domain_devices *devices =
 		&vm->spec.template_.spec.domain.devices;
 
-	return names(&devices->host_devices, name) || names(&devices->gpus, name);
+	return list_names(&devices->host_devices, name) || list_names(&devices->gpus, name);
 }
 
 static bool list_has(const json_t *list, const char *name)
@@ -108,18 +108,18 @@ static const char *pod_of(const struct known *known, const char *name)
 	return device && !known_empty(device->pod) ? device->pod : mdev_pod(known, name);
 }
 
-static bool has(const struct virtualmachine *vm, const char *pod)
+static bool runs_in_pod(const struct virtualmachine *vm, const char *pod)
 {
 	auto_free char *full = xasprintf("%s/%s", namespace_of(vm), vm->meta.meta.name);
 
 	return pod && launcher_runs(pod, full);
 }
 
-static bool excludes(const struct virtualmachine *rival, const struct virtualmachine *vm,
-		     const char *pod)
+static bool is_exclusive(const struct virtualmachine *rival, const struct virtualmachine *vm,
+			 const char *pod)
 {
 	return virtualmachine_may_run(rival) &&
-	       (strcmp(namespace_of(rival), namespace_of(vm)) == 0 || has(rival, pod));
+	       (strcmp(namespace_of(rival), namespace_of(vm)) == 0 || runs_in_pod(rival, pod));
 }
 
 const struct virtualmachine *device_use_rival(const struct known *known, const char *name,
@@ -136,7 +136,7 @@ const struct virtualmachine *device_use_rival(const struct known *known, const c
 		    !asks_for(other, name))
 			continue;
 		found = other;
-		*ret_excludes = excludes(other, vm, pod);
+		*ret_excludes = is_exclusive(other, vm, pod);
 		if (*ret_excludes)
 			break;
 	}

@@ -15,8 +15,8 @@ static bool is_at(const struct view *device, const char *node, const char *addre
 }
 
 /* True if the claim takes the function at @address of @node away from its driver. */
-static bool takes(const struct pcideviceclaim *claim, const struct view *device, const char *node,
-		  const char *address)
+static bool takes_function(const struct pcideviceclaim *claim, const struct view *device,
+			   const char *node, const char *address)
 {
 	if (is_at(device, node, address))
 		return true;
@@ -38,7 +38,7 @@ static bool has_usb_claim(const struct rule_case *c, const struct pcideviceclaim
 		const char *node = view_text(usb ? usb : other, VIEW_TEXT_NODE);
 		const char *address = view_text(usb ? usb : other, VIEW_TEXT_ADDRESS);
 
-		if (takes(claim, device, node, address))
+		if (takes_function(claim, device, node, address))
 			return rule_refuse(
 				c, RULE_CONFLICT,
 				"USBDeviceClaim '%s' has a device of the USB controller %s: "

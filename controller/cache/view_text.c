@@ -161,29 +161,29 @@ struct view *view_with_texts(const struct owned *owned)
 
 /* The first string of type @text at or after @at, which points to a type byte; the end if there
  * is none. */
-static const char *seek(const char *at, enum view_text text)
+static const char *find_text(const char *at, enum view_text text)
 {
 	while (*at && *at != (char)text)
 		at += strlen(at) + 1;
 	return at;
 }
 
-static const char *first(const struct view *view, enum view_text text)
+static const char *first_text(const struct view *view, enum view_text text)
 {
-	return seek((const char *)(view + 1), text);
+	return find_text((const char *)(view + 1), text);
 }
 
-static const char *next(const char *at, enum view_text text)
+static const char *next_text(const char *at, enum view_text text)
 {
-	return seek(at + strlen(at) + 1, text);
+	return find_text(at + strlen(at) + 1, text);
 }
 
 const char *view_text(const struct view *view, enum view_text text)
 {
-	const char *at = first(view, text);
+	const char *at = first_text(view, text);
 
 	if (!*at && text == VIEW_TEXT_NATIVE)
-		at = first(view, VIEW_TEXT_DRIVER);
+		at = first_text(view, VIEW_TEXT_DRIVER);
 	return *at ? at + 1 : at;
 }
 
@@ -191,23 +191,25 @@ size_t view_members(const struct view *view)
 {
 	size_t len = 0;
 
-	for (const char *at = first(view, VIEW_TEXT_MEMBER); *at; at = next(at, VIEW_TEXT_MEMBER))
+	for (const char *at = first_text(view, VIEW_TEXT_MEMBER); *at;
+	     at = next_text(at, VIEW_TEXT_MEMBER))
 		len++;
 	return len;
 }
 
 const char *view_member(const struct view *view, size_t i)
 {
-	const char *at = first(view, VIEW_TEXT_MEMBER);
+	const char *at = first_text(view, VIEW_TEXT_MEMBER);
 
 	while (*at && i-- > 0)
-		at = next(at, VIEW_TEXT_MEMBER);
+		at = next_text(at, VIEW_TEXT_MEMBER);
 	return *at ? at + 1 : at;
 }
 
 bool view_has_member(const struct view *view, const char *address)
 {
-	for (const char *at = first(view, VIEW_TEXT_MEMBER); *at; at = next(at, VIEW_TEXT_MEMBER)) {
+	for (const char *at = first_text(view, VIEW_TEXT_MEMBER); *at;
+	     at = next_text(at, VIEW_TEXT_MEMBER)) {
 		if (strcmp(at + 1, address) == 0)
 			return true;
 	}

@@ -139,7 +139,7 @@ static const void *object_of(const struct entry *entry)
 }
 
 /* Most devices are not offered and do not matter. */
-static bool counts(const struct store *const *stores, enum view_kind kind, const char *name)
+static bool is_relevant(const struct store *const *stores, enum view_kind kind, const char *name)
 {
 	if (kind == VIEW_PCIDEVICE)
 		return store_get(stores[VIEW_PCICLAIM], name) != NULL;
@@ -151,6 +151,6 @@ static bool counts(const struct store *const *stores, enum view_kind kind, const
 bool permit_offered_changed(const struct store *const *stores, enum view_kind kind,
 			    const char *name, const struct entry *before, const struct entry *after)
 {
-	return counts(stores, kind, name) &&
+	return is_relevant(stores, kind, name) &&
 	       (!before != !after || !is_same_offer(object_of(before), object_of(after)));
 }

@@ -77,7 +77,8 @@ static struct vm_index *vm_index_free(struct vm_index *index)
 	return NULL;
 }
 
-static void take_out(struct vm_index *index, enum view_kind kind, const char *name, const char *pod)
+static void index_remove(struct vm_index *index, enum view_kind kind, const char *name,
+			 const char *pod)
 {
 	auto_free char *key = pod ? launcher_key_of_pod(pod) : NULL;
 	struct vm_index_items *list = key ? map_get(index->by_key, key) : NULL;
@@ -100,7 +101,8 @@ static void take_out(struct vm_index *index, enum view_kind kind, const char *na
 	items_free(list);
 }
 
-static void put_in(struct vm_index *index, enum view_kind kind, const char *name, const char *pod)
+static void index_add(struct vm_index *index, enum view_kind kind, const char *name,
+		      const char *pod)
 {
 	auto_free char *key = pod ? launcher_key_of_pod(pod) : NULL;
 	struct vm_index_items *list;
@@ -120,8 +122,8 @@ static void put_in(struct vm_index *index, enum view_kind kind, const char *name
 static void vm_index_move(struct vm_index *index, enum view_kind kind, const char *name,
 			  const char *before, const char *pod)
 {
-	take_out(index, kind, name, before);
-	put_in(index, kind, name, pod);
+	index_remove(index, kind, name, before);
+	index_add(index, kind, name, pod);
 }
 
 /* The devices of pods with the key @key (launcher_key_of_vm), in any order; NULL: none. Valid
@@ -181,7 +183,7 @@ static const char *pod_of(const struct entry *entry)
 	return view ? view->pod : NULL;
 }
 
-static const struct vm_index_items *given_to(const struct vm_notes *notes, const char *vm)
+static const struct vm_index_items *devices_of_vm(const struct vm_notes *notes, const char *vm)
 {
 	auto_free char *key = launcher_key_of_vm(vm);
 
@@ -191,7 +193,7 @@ static const struct vm_index_items *given_to(const struct vm_notes *notes, const
 /* Virtual machines whose names share a key may match each other's pods. */
 static void enqueue_alike(struct vm_notes *notes, const char *vm)
 {
-	const struct vm_index_items *given = given_to(notes, vm);
+	const struct vm_index_items *given = devices_of_vm(notes, vm);
 
 	for (size_t i = 0; given && i < given->len; i++)
 		enqueue_of_pod(notes, given->items[i].pod);
@@ -202,7 +204,7 @@ static bool is_of_devices(const struct vm_notes *notes, const char *name, const 
 {
 	const struct virtualmachine *vm = entry ? entry->object : NULL;
 
-	return vm && (vm->meta.annotations.allocation || given_to(notes, name));
+	return vm && (vm->meta.annotations.allocation || devices_of_vm(notes, name));
 }
 
 static void change_machine(struct vm_notes *notes, const char *name, const struct entry *before,
@@ -279,7 +281,7 @@ static char *resource_of_item(const struct kubevirt_ties *ties, const struct vm_
 static char *note_of(const struct vm_notes *notes, const char *name,
 		     const struct virtualmachine *vm)
 {
-	const struct vm_index_items *given = given_to(notes, name);
+	const struct vm_index_items *given = devices_of_vm(notes, name);
 	struct vm_allocation note = { 0 };
 
 	for (size_t i = 0; given && i < given->len; i++) {

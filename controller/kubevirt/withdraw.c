@@ -19,7 +19,7 @@ struct withdraw {
 	bool asked; /* withdraw_run() was called */
 };
 
-static bool always(void *arg)
+static bool always_leads(void *arg)
 {
 	(void)arg;
 	return true;
@@ -61,7 +61,7 @@ struct withdraw *withdraw_new(const struct withdraw_deps *deps)
 		.config = withdraw->config,
 		.kubevirts = withdraw->kubevirts,
 		.ready = is_asked,
-		.leads = always,
+		.leads = always_leads,
 		.arg = withdraw,
 	};
 	withdraw->permits = permits_new(&withdraw->ties);

@@ -126,7 +126,7 @@ static void share_add(struct pool_index *index, const struct pool_share *share, 
 	index->changed(index->arg, name);
 }
 
-static bool adds(const struct pool_share *share)
+static bool has_resource(const struct pool_share *share)
 {
 	return share && share->resource;
 }
@@ -140,11 +140,11 @@ static bool is_same_share(const struct pool_share *a, const struct pool_share *b
 void pool_index_move(struct pool_index *index, const struct pool_share *before,
 		     const struct pool_share *after)
 {
-	if (adds(before) && adds(after) && is_same_share(before, after))
+	if (has_resource(before) && has_resource(after) && is_same_share(before, after))
 		return;
-	if (adds(after))
+	if (has_resource(after))
 		share_add(index, after, 1);
-	if (adds(before))
+	if (has_resource(before))
 		share_add(index, before, -1);
 }
 

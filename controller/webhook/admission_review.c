@@ -217,7 +217,7 @@ void admission_review_done(struct admission_review *review)
 	*review = (struct admission_review){ 0 };
 }
 
-static json_t *made(json_t *json)
+static json_t *not_null(json_t *json)
 {
 	if (!json)
 		abort();
@@ -247,7 +247,7 @@ static const char *reason_of(int code)
 
 static json_t *refusal(const struct admission_answer *answer)
 {
-	json_t *status = made(json_object());
+	json_t *status = not_null(json_object());
 
 	set_new(status, "status", json_string("Failure"));
 	set_new(status, "code", json_integer(answer->code));
@@ -259,7 +259,7 @@ static json_t *refusal(const struct admission_answer *answer)
 
 static json_t *warnings(const struct json_strs *list)
 {
-	json_t *array = made(json_array());
+	json_t *array = not_null(json_array());
 
 	for (size_t i = 0; i < list->len; i++) {
 		if (json_array_append_new(array, json_string(list->items[i])) < 0)
@@ -280,8 +280,8 @@ static void add_patch(json_t *response, const json_t *patch)
 void admission_review_answer(const char *uid, const struct admission_answer *answer,
 			     struct str *out)
 {
-	auto_json json_t *review = made(json_object());
-	json_t *response = made(json_object());
+	auto_json json_t *review = not_null(json_object());
+	json_t *response = not_null(json_object());
 	auto_free char *text = NULL;
 
 	set_new(review, "apiVersion", json_string(api_version));

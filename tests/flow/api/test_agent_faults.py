@@ -101,7 +101,7 @@ FAULTS = [
     Fault("a watch meets 500", [status("watch", 500)], FAILED, request("watch", 500)),
     Fault("a watch is forbidden at first", [status("watch", 403, 1)], DENIED, trouble("denied")),
     Fault("a watch ends at once, again and again", [on("watch", "watch-end", 3)],
-          ("list or watch interrupted", "over at once"), trouble("ended")),
+          ("list or watch interrupted", "ended at once"), trouble("ended")),
     Fault("a watch is garbage", [on("watch", "garbage")], BROKEN, trouble("broken answer")),
     Fault("a watch brings an event of 64 MiB", [on("watch", "big")], BROKEN, trouble("broken answer")),
     Fault("a watch brings an object that is nested 100,000 levels deep", [on("watch", "deep", 1)],

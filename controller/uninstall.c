@@ -42,7 +42,7 @@ struct uninstall {
 	struct clock *clock;
 	struct clock_timer *timer;
 	struct cache *cache;
-	const struct store *const *stores; /* of the views */
+	const struct store *const *stores; /* of the cache */
 	struct claims pci;
 	struct claims usb;
 	struct withdraw *withdraw;

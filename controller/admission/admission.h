@@ -16,7 +16,7 @@ struct cache;
 
 /* All borrowed; must outlive the admission. */
 struct admission_options {
-	struct cache *cache;   /* must include virtual machines */
+	struct cache *cache; /* must include virtual machines */
 	struct clock *clock;
 	struct events *events; /* for cached changes and API servers' requests; NULL: no events */
 	struct events *doubts; /* for refusals of unverified requests; NULL: no events */

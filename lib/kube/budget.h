@@ -1,21 +1,21 @@
-/* budget: how many more there may be now, of something that others cause: some at once, then one in a while. Pure. */
+/* budget: a token bucket that limits how often others can cause something. Pure. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many, and how long until there is one more. */
+/* The size of the bucket and the time to gain one token. */
 struct budget_bound {
 	unsigned burst;
 	uint64_t refill_ms;
 };
 
-/* Zeroed, it is full. */
+/* Zeroed: full. */
 struct budget {
 	bool begun;
 	unsigned tokens;
-	uint64_t filled_ms; /* when the last token came */
+	uint64_t filled_ms; /* when the last token was added */
 };
 
-/* May there be one more at @now_ms? Takes it from @budget if so. */
+/* Take a token at @now_ms; false if there is none. */
 bool budget_take(struct budget *budget, const struct budget_bound *bound, uint64_t now_ms);

@@ -5,6 +5,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,7 +26,9 @@ struct source {
 struct host_watch {
 	struct source sources[SOURCES];
 	size_t len;
-	size_t open; /* handles whose close callback has not run */
+	uv_timer_t timer; /* runs while the host's mounts cannot be opened */
+	char *mounts;     /* their path                                    */
+	size_t open;      /* handles whose close callback has not run      */
 	host_watch_fn *fn;
 	void *arg;
 };
@@ -77,17 +80,53 @@ static void add_source(struct host_watch *w, struct uv_loop_s *loop, int fd, con
 	w->open++;
 }
 
-static void add_file(struct host_watch *w, struct uv_loop_s *loop, const char *proc_root,
-		     const char *name)
+/* -errno if it cannot be opened. */
+static int add_file(struct host_watch *w, struct uv_loop_s *loop, const char *path)
 {
-	auto_free char *path = xasprintf("%s/%s", proc_root, name);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0) {
-		tell_unwatched(path, strerror(errno));
-		return;
-	}
+	if (fd < 0)
+		return -errno;
 	add_source(w, loop, fd, path);
+	return 0;
+}
+
+static void add_swaps(struct host_watch *w, struct uv_loop_s *loop, const char *proc_root)
+{
+	auto_free char *path = xasprintf("%s/swaps", proc_root);
+	int r = add_file(w, loop, path);
+
+	if (r < 0)
+		tell_unwatched(path, strerror(-r));
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+	struct host_watch *w = timer->data;
+
+	if (add_file(w, timer->loop, w->mounts) < 0)
+		return;
+	uv_timer_stop(timer);
+	log_info("the host's mounts can be opened now", log_str("path", w->mounts));
+	w->fn(w->arg);
+}
+
+/* The host's mounts, as the helper reads them; in a pod, one's own are others. While they are hidden the agent
+ * is not ready, and nothing else tells that they are to be seen again. */
+static void add_mounts(struct host_watch *w, struct uv_loop_s *loop, const char *proc_root)
+{
+	int r;
+
+	w->mounts = xasprintf("%s/1/mountinfo", proc_root);
+	uv_timer_init(loop, &w->timer);
+	w->timer.data = w;
+	w->open++;
+	r = add_file(w, loop, w->mounts);
+	if (r == 0)
+		return;
+	log_info("the host's mounts cannot be opened, trying again", log_str("path", w->mounts),
+		 log_str("error", strerror(-r)), log_int("interval_ms", HOST_WATCH_RETRY_MS));
+	uv_timer_start(&w->timer, on_retry, HOST_WATCH_RETRY_MS, HOST_WATCH_RETRY_MS);
 }
 
 static void add_route_socket(struct host_watch *w, struct uv_loop_s *loop)
@@ -115,31 +154,39 @@ struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root,
 
 	w->fn = fn;
 	w->arg = arg;
-	/* The host's mounts, as the helper reads them; in a pod, one's own are others. */
-	add_file(w, loop, proc_root, "1/mountinfo");
-	add_file(w, loop, proc_root, "swaps");
+	add_mounts(w, loop, proc_root);
+	add_swaps(w, loop, proc_root);
 	add_route_socket(w, loop);
 	return w;
+}
+
+static void let_go(struct host_watch *w)
+{
+	if (--w->open > 0)
+		return;
+	free(w->mounts);
+	free(w);
 }
 
 static void on_closed(uv_handle_t *handle)
 {
 	struct source *source = handle->data;
-	struct host_watch *w = source->watch;
 
 	close(source->fd);
-	if (--w->open == 0)
-		free(w);
+	let_go(source->watch);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+	let_go(handle->data);
 }
 
 struct host_watch *host_watch_free(struct host_watch *w)
 {
 	if (!w)
 		return NULL;
-	if (w->len == 0)
-		free(w);
-	else
-		for (size_t i = 0; i < w->len; i++)
-			uv_close((uv_handle_t *)&w->sources[i].poll, on_closed);
+	uv_close((uv_handle_t *)&w->timer, on_timer_closed);
+	for (size_t i = 0; i < w->len; i++)
+		uv_close((uv_handle_t *)&w->sources[i].poll, on_closed);
 	return NULL;
 }

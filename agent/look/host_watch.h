@@ -2,11 +2,15 @@
  * host_watch: tells when the host's mounts, swaps, routes, links or addresses change, because these
  * decide which devices the host cannot spare.
  *
- * Owns a descriptor on <proc>/self/mountinfo and <proc>/swaps, which poll as exceptional on every
+ * Owns a descriptor on <proc>/1/mountinfo and <proc>/swaps, which poll as exceptional on every
  * change (fs/proc_namespace.c, mm/swapfile.c), and one route netlink socket. Reads none of them: a
- * scan does. What cannot be opened is left out with a log line; the periodic scan covers it.
+ * scan does. What cannot be opened is left out with a log line; the periodic scan covers it. Only the
+ * mounts are tried again, since an agent that cannot see them is not ready: that they can be opened
+ * counts as a change.
  */
 #pragma once
+
+enum { HOST_WATCH_RETRY_MS = 2000 };
 
 struct host_watch;
 struct uv_loop_s;

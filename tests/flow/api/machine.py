@@ -80,3 +80,10 @@ class Machine:
             path.mkdir(exist_ok=True)
             (folder / "driver").symlink_to(path)
         (folder / "uevent").write_text("\n".join(lines) + "\n")
+
+    def hide_process_one(self):
+        """As hidepid does. No uevent tells."""
+        (self.folder / "proc/1").rename(self.folder / "hidden")
+
+    def show_process_one(self):
+        (self.folder / "hidden").rename(self.folder / "proc/1")

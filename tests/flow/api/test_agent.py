@@ -52,6 +52,20 @@ def test_publishes_what_inspect_prints(agents, node, tmp_path):
     wait_until(agent.ready, 20, "lists of all kinds")
 
 
+def test_not_ready_while_process_one_is_hidden(agents, machine, node):
+    """As by hidepid. It lists the devices all the same, and is ready soon after process 1 is there again."""
+    machine.hide_process_one()
+    agent = agents(machine, node).start()
+    agent.wait_converged()
+    wait_until(lambda: "cannot read what the host uses: " in agent.get("/readyz")[1], 20, "the reason")
+    assert agent.get("/readyz")[0] == 503
+    assert claimable(agent.objects()["PCIDevice", pci_name(node, NIC)]) == ("False", "UseUnknown")
+    machine.show_process_one()
+    wait_until(agent.ready, 10, "an agent that has looked again by itself")
+    agent.wait_converged()
+    assert claimable(agent.objects()["PCIDevice", pci_name(node, NIC)]) == ("True", "Available")
+
+
 def test_kubectl_has_its_columns(kubectl, agent, node):
     lines = kubectl("get", "pcidevices", "-l", f"nodename={node}").stdout.splitlines()
     assert lines[0].split() == ["NAME", "DRIVER", "CLAIMABLE", "DESCRIPTION"]

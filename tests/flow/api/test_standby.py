@@ -212,6 +212,16 @@ def test_one_that_could_not_take_over_is_not_ready(agents, first, machine, node)
     assert again.metric(STANDING_BY) == 0
 
 
+def test_one_that_does_not_see_what_the_host_uses_is_not_ready(agents, first, machine, node):
+    machine.hide_process_one()
+    second = stands_by(agents(machine, node).start())
+    wait_until(lambda: "cannot read what the host uses: " in second.get("/readyz")[1], 20, "the reason")
+    assert second.get("/readyz")[0] == 503
+    machine.show_process_one()
+    wait_until(second.ready, 10, "an agent that has looked again by itself")
+    assert second.metric(STANDING_BY) == 1 and first.ready()
+
+
 def test_a_folder_that_cannot_be_locked_keeps_nobody_from_work(agents, machine, node, kubelet_dir):
     """It works, as an agent without a kubelet does, and is not ready: it can lend nothing, and a roll-out is to stop."""
     (kubelet_dir / "plugins").write_text("no folder")

@@ -5,7 +5,9 @@
  * Everything a client can make grow is limited: connections, bodies, all bodies together, and the
  * time for handshakes and requests. Anybody who reaches the port can connect and send nothing. If
  * there are too many connections, the oldest one without a handshake is closed, or of those with a
- * handshake the one without a request for the longest time; so an API server can always connect. If
+ * handshake the one without a request for the longest time; so an API server can always connect. While
+ * there is room, a handshake may take as long as API servers wait for it (10 s, TLSHandshakeTimeout of
+ * Go's net/http), because a client on a busy node may need seconds. If
  * the bodies together are too large, the one that has been arriving the longest is dropped: an API
  * server sends its body at once.
  */
@@ -26,7 +28,7 @@ enum {
 	LISTENER_CONNECTIONS_MAX = 128, /* including connections being closed */
 	LISTENER_PENDING_MAX = 24,      /* connections without a completed handshake */
 	LISTENER_ESTABLISHED_MAX = 80,  /* connections with a completed handshake */
-	LISTENER_HANDSHAKE_S = 2,       /* time limit for the handshake */
+	LISTENER_HANDSHAKE_S = 10,      /* time limit for the handshake */
 	LISTENER_BODY_MAX = 3 * 1024 * 1024,
 	LISTENER_BODIES_MAX = 16 * 1024 * 1024, /* bytes, of all requests being received */
 	LISTENER_ARRIVAL_S = 10,                /* time limit for receiving a request */

@@ -211,7 +211,7 @@ def test_big_reviews_leave_no_memory_behind(served):
 
 
 def test_silent_connections_of_two_pods_keep_no_api_server_out(served, crds):
-    """One without a handshake has two seconds, and the oldest goes as soon as there is one too many."""
+    """One without a handshake has ten seconds, and the oldest goes as soon as there is one too many."""
     site, replica = served
     with Asker(site, crds.kubeconfig) as asker:
         wait_until(lambda: asker.asked > 5, 30)
@@ -221,9 +221,10 @@ def test_silent_connections_of_two_pods_keep_no_api_server_out(served, crds):
         assert replica.certificate() and time.monotonic() - began < 1, "another handshake"
         wait_until(lambda: asker.asked > count + 20, 30)
         for s in silent:
+            s.settimeout(20)
             while s.recv(100):  # an alert, and then the end
                 pass
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
     assert asker.failed == []
     for s in silent:
         s.close()

@@ -350,6 +350,25 @@ static void a_handshake_that_stalls_holds_up_nobody(void **state)
 	tls_client_close(&stalled);
 }
 
+/* As on a busy node, where a client reckons for seconds between our certificate and its last words. */
+static void a_slow_client_is_waited_for_while_there_is_room(void **state)
+{
+	struct tls_client c;
+	struct bench *b = *state;
+
+	use(b);
+	dial(b, &c, NULL);
+	assert_int_equal(gnutls_handshake(c.session), GNUTLS_E_AGAIN);
+	for (int i = 0; i < 100; i++)
+		uv_run(&b->loop, UV_RUN_NOWAIT);
+	usleep(3000 * 1000);
+	for (int i = 0; i < 100; i++)
+		uv_run(&b->loop, UV_RUN_NOWAIT);
+	assert_int_equal(tls_client_handshake(&c), 0);
+	assert_int_equal(tls_client_post(&c, "/validate", "x", 1), 200);
+	tls_client_close(&c);
+}
+
 /* A connection that says nothing; the caller closes it. */
 static int dial_silently(struct bench *b)
 {
@@ -502,6 +521,8 @@ int main(void)
 	suite_add(&suite, "the largest body comes through", the_largest_body_comes_through, NULL);
 	suite_add(&suite, "a handshake that stalls holds up nobody",
 		  a_handshake_that_stalls_holds_up_nobody, NULL);
+	suite_add(&suite, "a slow client is waited for while there is room",
+		  a_slow_client_is_waited_for_while_there_is_room, NULL);
 	suite_add(&suite,
 		  "of those without a handshake the oldest goes, and nobody else is kept out",
 		  of_those_without_a_handshake_the_oldest_goes, NULL);

@@ -165,6 +165,22 @@ class TestWhatTheHostNeeds:
         claims.node.guest.sh(f"ip address flush dev {name}; ip link set {name} down")
         claims.wait_ready(NIC)
 
+    def test_a_disk_that_only_the_kernel_knows_to_be_in_use_is_refused(self, claims):
+        """A file system that sysfs does not list, mounted in a namespace that is not process 1's."""
+        guest, disk, point = claims.node.guest, "/dev/nvme0n1", "/run/minix"
+        hold = f"mount -t minix {disk} {point} && touch /run/minix-is-mounted && exec sleep 600"
+        guest.sh(f"modprobe minix; mkdir -p {point}; mkfs.minix {disk} >/dev/null; "
+                 f"setsid unshare --mount sh -c '{hold}' </dev/null >/dev/null 2>&1 & echo $! >/run/minix-pid; "
+                 "until [ -e /run/minix-is-mounted ]; do sleep 0.05; done")
+        try:
+            claims.node.wait_reason(NVME, "Available")
+            claims.apply(NVME)
+            claims.wait(NVME, "Ready", "False", "InUse", "the kernel uses the disk nvme0n1")
+            assert claims.function(NVME).drivers() == ("nvme", None)
+        finally:
+            guest.sh("kill $(cat /run/minix-pid); rm /run/minix-*")
+        claims.wait_ready(NVME)
+
 
 class TestOneGroup:
     def both(self, claims):

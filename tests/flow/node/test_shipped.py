@@ -143,20 +143,24 @@ class TestNetwork:
         with shipped.with_host(f"ip netns add pod; ip link set {name} netns pod", "ip netns del pod"):
             assert [reason for reason, _ in shipped.uses(NIC)] == ["InterfaceMoved"]
 
-    @pytest.mark.parametrize("route", [
-        "ip route add default dev {name} table 100",
-        "ip route add 198.51.100.0/24 nexthop dev eth0 nexthop dev {name}",
-        "ip link add vrf-test type vrf table 101; ip link set vrf-test up; ip link set {name} master vrf-test",
-    ])
-    def test_an_uplink_by_a_route_that_is_not_shown(self, shipped, route):
+    @pytest.mark.parametrize("route, shown, use", [
+        ("ip route add default dev {name} table 100", "ip route show table 100",
+         ("Unknown", "{name} is up, and the default route of table 100 may go through it")),
+        ("ip route add 198.51.100.0/24 nexthop dev eth0 nexthop dev {name}", "ip route show 198.51.100.0/24",
+         ("Unknown", "{name} is up and connected, and may carry routes that cannot be seen")),
+        ("ip link add vrf-test type vrf table 101; ip link set vrf-test up; ip link set {name} master vrf-test",
+         "ip link show master vrf-test", ("InterfaceUp", "{name} is up under vrf-test")),
+    ], ids=["table 100", "nexthop", "VRF"])
+    def test_an_uplink_by_a_route_that_is_not_shown(self, shipped, route, shown, use):
         name = self.interface(shipped)
         undo = (f"ip link del vrf-test 2>/dev/null || true; ip route del 198.51.100.0/24 2>/dev/null || true; "
                 f"ip link set {name} down")
         up = f"ip link set {name} up; until [ \"$(cat /sys/class/net/{name}/carrier)\" = 1 ]; do sleep 0.1; done"
         with shipped.with_host(f"{up}; {route.format(name=name)}", undo):
+            assert name in shipped.guest.sh(shown)
+            assert name not in shipped.guest.sh("cat /proc/net/route")
             [(reason, detail)] = shipped.uses(NIC)
-        assert reason in ("Unknown", "InterfaceUp")
-        assert f"{name} is up" in detail
+        assert reason == use[0] and detail.startswith(use[1].format(name=name))
         assert shipped.uses(NIC) == []
 
 

@@ -169,7 +169,7 @@ static void a_quota_bounds_the_lines(void **state)
 	assert_non_null(strstr(told, " lines=2 "));
 
 	captured_begin(&captured);
-	fake_clock_advance(clock, 10 * AUDIT_QUOTA_TOLD_MS);
+	fake_clock_advance(clock, UINT64_C(10) * AUDIT_QUOTA_TOLD_MS);
 	quota = audit_quota_free(quota);
 	end = captured_end(&captured);
 	assert_string_equal(end, "");

@@ -101,7 +101,7 @@ def test_what_a_deleted_node_has_left_is_removed(controller, world, node):
     wait_until(lambda: not left(world, paths), GONE + 20, lambda: left(world, paths))
     assert time.monotonic() - began > GONE - 1
     assert left(world, [stays, other, unseen]) == [stays, other, unseen]
-    controller.wait_line("node is gone", node)
+    controller.wait_line("node deleted, removing its objects", node)
     wait_until(lambda: world.pool(f"example.com/{node}") is None, 10)
     wait_until(lambda: reachable(world, unseen) == ("False", "NodeGone"), HOLD + 10)
 
@@ -114,7 +114,7 @@ def test_a_node_that_comes_back_loses_nothing(controller, world, node):
     world.node(node)
     time.sleep(GONE + 2)
     assert left(world, paths) == paths
-    assert not controller.lines("node is gone", node)
+    assert not controller.lines("node deleted, removing its objects", node)
 
 
 def test_a_foreign_finalizer_is_not_ours_to_take_off(controller, world, node):
@@ -132,7 +132,7 @@ def test_it_is_no_matter_who_else_deletes(controller, crds, world, node):
     paths = leftovers(world, node)
     before = len(crds.audit())
     world.delete(path)
-    wait_until(lambda: controller.lines("node is gone", node), GONE + 20)
+    wait_until(lambda: controller.lines("node deleted, removing its objects", node), GONE + 20)
     for one in paths:
         world.delete(one)
     wait_until(lambda: not left(world, paths), 20, lambda: left(world, paths))

@@ -195,17 +195,19 @@ static bool is_group_link(const struct search *search, const char *link)
 	       (link[len] == '\0' || strcmp(link + len, " (deleted)") == 0);
 }
 
-/* Functions of NVIDIA cards whose node is open: sysfs does not know its number. @st NULL: only the name can be seen. */
+/* Functions of NVIDIA cards whose node is open: sysfs does not know its number. @st NULL: only the name can be seen. A
+ * character device that has the name and another number counts, too: it is not known what it is. */
 static void match_cards(struct search *search, const struct process *process,
 			const struct statx *st)
 {
 	for (size_t i = 0; i < search->job->len; i++) {
 		int minor = search->minors[i];
-		bool is = st ? S_ISCHR(st->stx_mode) &&
-					  nvidia_node_has_number(st->stx_rdev_major,
-								 st->stx_rdev_minor, minor)
-			     : nvidia_node_is(process->link, minor);
+		bool is = nvidia_node_is(process->link, minor);
 
+		if (st)
+			is = S_ISCHR(st->stx_mode) &&
+			     (is || nvidia_node_has_number(st->stx_rdev_major, st->stx_rdev_minor,
+							   minor));
 		if (is)
 			add_holder(search, process, search->job->items[i].address);
 	}

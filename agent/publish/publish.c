@@ -251,11 +251,6 @@ static bool is_to_be_done(const struct reconcile_view *view, enum step step)
 	return step != view->last;
 }
 
-static void free_list(void *job)
-{
-	json_decref(job);
-}
-
 static void plan_object(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
 	static const enum step steps[] = {
@@ -280,12 +275,6 @@ static void plan_object(void *arg, const struct reconcile_view *view, struct dec
 		ret_decision->body = take_ptr(body);
 		ret_decision->step = step;
 	}
-	/* When the answer comes, the cache may show what was written, or nothing any more. */
-	if (ret_decision->step == STEP_APPLY_STATUS || ret_decision->step == STEP_DELETE) {
-		ret_decision->job =
-			publish_audit_list(publish_allocations(objects->kind, view->object));
-		ret_decision->job_free = free_list;
-	}
 }
 
 static void log_step(void *arg, const struct reconcile_view *view, const struct decision *decision)
@@ -303,10 +292,12 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 {
 	const struct objects *objects = arg;
 	const struct publish_deps *deps = &objects->publish->deps;
+	auto_json json_t *before = NULL;
 
 	log_debug("written", log_str("object", view->key), log_int("step", decision->step));
 	if (decision->step != STEP_APPLY_STATUS && decision->step != STEP_DELETE)
 		return;
+	before = publish_audit_list(publish_allocations(objects->kind, view->object));
 	publish_audit_tell(
 		&(struct publish_audit){
 			.events = deps->events,
@@ -317,7 +308,7 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 			.node_name = deps->node_name,
 			.user = user_of(objects, view->key),
 		},
-		decision->job, json_object_get(decision->body, "status"));
+		before, json_object_get(decision->body, "status"));
 }
 
 /* --- the whole ----------------------------------------------------------------------------- */

@@ -316,8 +316,7 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 	const struct sriov *sriov = arg;
 	const struct sriovnetworkdevice *object = view->object;
 
-	/* The watch may have shown its deletion before the answer to this write came. */
-	if (!decision->event_reason || !object)
+	if (!decision->event_reason)
 		return;
 	audit_record(
 		sriov->deps.events,

@@ -130,8 +130,7 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 	const struct usbdeviceclaim *claim = view->object;
 	const struct usbdevice *device = device_of(claims, view->key);
 
-	/* The watch may have shown its deletion before the answer to this write came. */
-	if (!decision->event_reason || !claim)
+	if (!decision->event_reason)
 		return;
 	audit_record(deps->events,
 		     &(struct events_about){ &usbdevice_kind, device ? &device->meta : NULL },

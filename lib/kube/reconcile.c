@@ -32,7 +32,8 @@ static const struct json_row head_map[] = {
 	JSON_END,
 };
 
-/* What the API server said of an object; {0}: that there is none. */
+/* What is known of an object; {0}: that there is none. The rest is only there if the API server has said it
+ * in this run. */
 struct answer {
 	struct entry *entry;
 	char *bytes;
@@ -52,8 +53,8 @@ struct run {
 	unsigned steps;
 	bool answered; /* the API server itself told of the object in this run */
 	bool hidden;
-	enum step last; /* that has been done; REST: none */
-	struct answer answer;
+	enum step last;      /* that has been done; REST: none */
+	struct answer known; /* the newest answer, else what the cache showed when the run began */
 	struct decision decision;
 	struct kube_call *call; /* under way; NULL: none */
 	bool acting;            /* reconcile_acted() is to come */
@@ -113,9 +114,7 @@ static void decision_done(struct decision *decision)
 /* The newest; NULL: there is none, or it cannot be read. */
 static const struct entry *entry_now(const struct run *run)
 {
-	const struct entry *entry =
-		run->answered ? run->answer.entry
-			      : store_get(informer_store(run->reconcile->spec.objects), run->key);
+	const struct entry *entry = run->known.entry;
 
 	return entry && entry->object ? entry : NULL;
 }
@@ -132,7 +131,7 @@ static struct reconcile_view view_of(const struct run *run)
 		.fresh = run->answered,
 		.hidden = run->hidden,
 		.last = run->last,
-		.text = entry && run->answered ? &run->answer.text : NULL,
+		.text = entry && run->answered ? &run->known.text : NULL,
 		.now_wall_ms = clock_wall_ms(run->reconcile->spec.clock),
 	};
 }
@@ -146,7 +145,7 @@ static const struct api_meta *meta_of(const struct run *run)
 		return NULL;
 	if (!run->reconcile->spec.kind->digest)
 		return entry->object;
-	return run->answered ? &run->answer.head.meta : NULL;
+	return run->answered ? &run->known.head.meta : NULL;
 }
 
 static bool is_informed(const struct reconcile *reconcile)
@@ -181,7 +180,7 @@ static void answer_done(const struct api_kind *kind, struct answer *answer)
 static void run_free(struct run *run)
 {
 	decision_done(&run->decision);
-	answer_done(run->reconcile->spec.kind, &run->answer);
+	answer_done(run->reconcile->spec.kind, &run->known);
 	free(run->ns);
 	free(run);
 }
@@ -243,7 +242,7 @@ static void rested(const struct reconcile *reconcile, const char *key, const voi
 
 static void go_on(struct run *run);
 
-/* The step has been done, on what is still the view. */
+/* The step has been done, on what is still known; the cache may be ahead of the answer. */
 static void finish_step(struct run *run)
 {
 	const struct reconcile_spec *spec = &run->reconcile->spec;
@@ -290,15 +289,14 @@ static void take_answer(struct run *run, const struct answer *answer)
 		store_get(informer_store(run->reconcile->spec.objects), run->key);
 	const struct api_meta *meta;
 
-	answer_done(kind, &run->answer);
-	run->answer = *answer;
+	answer_done(kind, &run->known);
+	run->known = *answer;
 	run->answered = true;
 	meta = meta_of(run);
 	if (meta && meta->deletion_timestamp && meta->finalizers.len == 0)
-		answer_done(kind, &run->answer);
+		answer_done(kind, &run->known);
 	echoes_expect(run->reconcile->echoes, run->key,
-		      run->answer.entry ? run->answer.entry->version : NULL,
-		      now_ms(run->reconcile));
+		      run->known.entry ? run->known.entry->version : NULL, now_ms(run->reconcile));
 	if (cached) /* which may show it already, and something newer before the next run */
 		echoes_hear(run->reconcile->echoes, run->key, cached);
 }
@@ -620,6 +618,7 @@ static void run_key(struct reconcile *reconcile, const char *key, work_end_fn *e
 	run = xcalloc(1, sizeof(*run));
 	*run = (struct run){ .reconcile = reconcile, .key = key, .end = end, .end_arg = end_arg };
 	name_object(run);
+	run->known.entry = store_ref(informer_store(reconcile->spec.objects), key);
 	array_add(&reconcile->runs)->run = run;
 	go_on(run);
 }

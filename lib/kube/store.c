@@ -46,6 +46,15 @@ const struct entry *store_get(const struct store *store, const char *name)
 	return map_get(store->entries, name);
 }
 
+struct entry *store_ref(const struct store *store, const char *name)
+{
+	struct entry *entry = map_get(store->entries, name);
+
+	if (entry)
+		entry->refs++;
+	return entry;
+}
+
 const void *store_object(const struct store *store, const char *name)
 {
 	const struct entry *entry = store_get(store, name);
@@ -81,7 +90,7 @@ static void object_free(const struct api_kind *kind, void *object)
 
 struct entry *entry_free(const struct api_kind *kind, struct entry *entry)
 {
-	if (!entry)
+	if (!entry || --entry->refs > 0)
 		return NULL;
 	object_free(kind, entry->object);
 	free(entry);
@@ -122,6 +131,7 @@ static struct entry *entry_of(const struct api_kind *kind, const struct api_meta
 	entry->uid = put_text(&at, uid);
 	entry->version = put_text(&at, version);
 	entry->object = object;
+	entry->refs = 1;
 	return entry;
 }
 

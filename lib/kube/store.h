@@ -2,7 +2,7 @@
  * store: a copy of a collection, with one immutable entry per name that is replaced as a whole. For
  * a namespaced collection, the name is "namespace/name".
  *
- * Callers must not keep an entry across a return to the loop. Changes are reported when the store
+ * Whoever keeps an entry across a return to the loop takes a reference to it. Changes are reported when the store
  * already has the new state. If a name now belongs to another object, a deletion and an addition
  * are reported.
  */
@@ -21,6 +21,7 @@ struct entry {
 	const char *uid;
 	const char *version; /* opaque: compare for equality only */
 	void *object;        /* the kind's struct or its digest; NULL: it could not be decoded */
+	unsigned refs;
 };
 
 struct store;
@@ -31,6 +32,9 @@ struct store *store_free(struct store *store);
 
 /* NULL if there is none. Valid until the store changes. */
 const struct entry *store_get(const struct store *store, const char *name);
+
+/* The same, which stays as it is until entry_free(), whatever becomes of the store. */
+struct entry *store_ref(const struct store *store, const char *name);
 
 /* The kind's struct or its digest; NULL if the object does not exist or is unreadable. */
 const void *store_object(const struct store *store, const char *name);
@@ -51,6 +55,7 @@ typedef void store_change_fn(void *arg, const struct entry *before, const struct
  */
 struct entry *entry_decode(const struct api_kind *kind, const struct json_text *text,
 			   struct err *err);
+/* Drop a reference; the last one frees the entry. Takes NULL, returns NULL. */
 struct entry *entry_free(const struct api_kind *kind, struct entry *entry);
 
 /* Takes ownership of @entry. No change is reported if the store already has this uid and

@@ -853,6 +853,58 @@ static void what_is_gone_is_not_deleted_again(void **state)
 	assert_log(b, "DELETE x1|");
 }
 
+static void plan_detail(void *arg, const struct reconcile_view *view, struct decision *d)
+{
+	toy_plan(arg, view, d);
+	d->detail = (int)d->step;
+}
+
+/* The watch shows more than the step was decided on, before the answer comes: after() is told what before()
+ * was. */
+static void what_a_step_was_decided_on_is_kept(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *version = NULL;
+	auto_free char *wanted = NULL;
+
+	bench_end(b);
+	b->plan = plan_detail;
+	bench_begin(b);
+	bench_settle(b);
+	fake_server_write(b->server, "apply1",
+			  "{'metadata':{'finalizers':['" TOY_FINALIZER "']},"
+			  "'spec':{'userName':'one'}}");
+	version = xstrdup(fake_server_text(b->server, "apply1", "metadata.resourceVersion"));
+	assert_true(fake_server_show(b->server, 9));
+	fake_clock_settle(b->clock);
+	fake_server_write(b->server, "apply1", "{'spec':{'userName':'two'}}");
+	assert_true(fake_server_show(b->server, 9));
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
+	wanted = xasprintf("before %d %s|after %d %s|", STEP_APPLY_STATUS, version,
+			   STEP_APPLY_STATUS, version);
+	assert_memory_equal(str_cstr(&b->steps), wanted, strlen(wanted));
+	assert_events(b, "Told apply1|");
+}
+
+static void what_a_deletion_was_decided_on_is_kept(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *wanted = NULL;
+
+	bench_end(b);
+	b->plan = plan_detail;
+	bench_begin(b);
+	send_for_deletion(b, "x1");
+	wanted = xasprintf("after %d %s|gone x1|", STEP_DELETE,
+			   fake_server_text(b->server, "x1", "metadata.resourceVersion"));
+	fake_server_delete(b->server, "x1");
+	fake_server_write(b->server, "x1", "{'metadata':{'finalizers':[]}}");
+	assert_true(fake_server_show(b->server, 9));
+	assert_null(store_get(informer_store(b->informer), "x1"));
+	assert_true(fake_server_serve(b->server, FAULT_NONE));
+	assert_steps(b, wanted);
+}
+
 /* A 404 of the path says nothing of the object: the cache is as good as before. */
 static void a_path_that_is_not_served_is_asked_again_soon(void **state)
 {
@@ -1277,6 +1329,10 @@ static void add_faults(struct suite *suite)
 	suite_add(suite, "what is gone is not read again", what_is_gone_is_not_read_again, NULL);
 	suite_add(suite, "what is gone is not deleted again", what_is_gone_is_not_deleted_again,
 		  NULL);
+	suite_add(suite, "what a step was decided on is kept", what_a_step_was_decided_on_is_kept,
+		  NULL);
+	suite_add(suite, "what a deletion was decided on is kept",
+		  what_a_deletion_was_decided_on_is_kept, NULL);
 	suite_add(suite, "a path that is not served is asked again soon",
 		  a_path_that_is_not_served_is_asked_again_soon, NULL);
 	suite_add(suite, "a deletion on a path that is not served is repeated",

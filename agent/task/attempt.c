@@ -16,7 +16,7 @@ void attempt_done(struct attempt *attempt)
 static bool is_for(const struct attempt *attempt, const struct attempt_object *object)
 {
 	return attempt->uid && strcmp(attempt->uid, object->uid) == 0 &&
-	       attempt->generation == object->generation;
+	       attempt->generation == object->generation && attempt->direction == object->direction;
 }
 
 void attempt_begin(struct attempt *attempt, const struct attempt_object *object,
@@ -26,12 +26,20 @@ void attempt_begin(struct attempt *attempt, const struct attempt_object *object,
 		free(attempt->uid);
 		attempt->uid = xstrdup(object->uid);
 		attempt->generation = object->generation;
+		attempt->direction = object->direction;
 		attempt->failures = 0;
 		attempt->done_ms = 0;
 	}
 	task_outcome_done(&attempt->outcome);
 	attempt->effect = effect;
 	attempt->began_ms = now_ms;
+}
+
+static bool has_failed(const struct attempt *attempt, const struct attempt_backoff *backoff)
+{
+	enum task_result result = attempt->outcome.result;
+
+	return result != TASK_DONE && !(result == TASK_BUSY && backoff->busy_ms > 0);
 }
 
 static uint64_t pause_ms(const struct attempt *attempt, const struct attempt_backoff *backoff)
@@ -45,6 +53,8 @@ static uint64_t pause_ms(const struct attempt *attempt, const struct attempt_bac
 		return backoff->held_ms;
 	if (result == TASK_REFUSED && backoff->refused_ms > 0)
 		return backoff->refused_ms;
+	if (result == TASK_BUSY && backoff->busy_ms > 0)
+		return backoff->busy_ms;
 	for (unsigned i = 1; i < attempt->failures && pause_ms < backoff->max_ms; i++)
 		pause_ms *= 2;
 	return pause_ms < backoff->max_ms ? pause_ms : backoff->max_ms;
@@ -68,7 +78,9 @@ bool attempt_end(struct attempt *attempt, struct task_outcome *outcome,
 	*outcome = (struct task_outcome){ 0 };
 	if (result == TASK_DONE)
 		attempt->done_ms = attempt->began_ms;
-	attempt->failures = result == TASK_DONE ? 0 : attempt->failures + 1;
+	if (result == TASK_DONE)
+		attempt->failures = 0;
+	attempt->failures += has_failed(attempt, backoff);
 	attempt->due_ms = now_ms + pause_ms(attempt, backoff);
 	if (changed)
 		attempt->changed_ms = now_ms;
@@ -85,6 +97,11 @@ void attempt_not_started(struct attempt *attempt, const struct attempt_object *o
 
 	attempt_begin(attempt, object, ATTEMPT_CHANGES_NOTHING, now_ms);
 	(void)attempt_end(attempt, &outcome, backoff, now_ms);
+}
+
+void attempt_wake(struct attempt *attempt)
+{
+	attempt->due_ms = 0;
 }
 
 void attempt_end_unknown(struct attempt *attempt, uint64_t now_ms)

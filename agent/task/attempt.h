@@ -18,6 +18,7 @@ struct err;
 struct attempt_backoff {
 	uint64_t held_ms;    /* 0: as after one that failed */
 	uint64_t refused_ms; /* likewise                    */
+	uint64_t busy_ms;    /* likewise; else nothing has failed, and none is counted          */
 	uint64_t first_ms;   /* one that failed; doubled with each failure in a row ... */
 	uint64_t max_ms;     /* ... up to this                                          */
 };
@@ -29,16 +30,18 @@ enum attempt_effect {
 	ATTEMPT_CHANGES_MANY, /* several: one may be held or refused when others have been changed */
 };
 
-/* Of which object, and at which generation. Borrowed. */
+/* Of which object, at which generation, and to which end. Borrowed. */
 struct attempt_object {
 	const char *uid;
 	int64_t generation;
+	int direction; /* the kind's own: what has failed in one holds no other back */
 };
 
 /* {0} is: nothing has been tried. */
 struct attempt {
 	char *uid; /* of the object that the last was begun for */
 	int64_t generation;
+	int direction;
 	enum attempt_effect effect;
 	uint64_t began_ms;
 	struct task_outcome outcome; /* TASK_NONE: it runs, or nobody knows */
@@ -65,7 +68,10 @@ void attempt_not_started(struct attempt *attempt, const struct attempt_object *o
 			 const struct attempt_backoff *backoff, const struct err *err,
 			 uint64_t now_ms);
 
-/* The task was stuck and has ended; nobody knows what it came to. */
+/* What stood in the way is gone: the next may begin at once. */
+void attempt_wake(struct attempt *attempt);
+
+/* The task is stuck, or was and has ended: nobody knows what it came to. */
 void attempt_end_unknown(struct attempt *attempt, uint64_t now_ms);
 
 /* Is a scan that began at @scan_ms older than what was done? Within one millisecond nobody knows;

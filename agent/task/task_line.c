@@ -41,6 +41,7 @@ static const struct {
 	{ "Done", TASK_DONE },
 	{ "Held", TASK_HELD },
 	{ "Refused", TASK_REFUSED },
+	{ "Busy", TASK_BUSY },
 };
 
 void task_outcome_done(struct task_outcome *outcome)
@@ -48,6 +49,7 @@ void task_outcome_done(struct task_outcome *outcome)
 	free(outcome->reason);
 	free(outcome->message);
 	free(outcome->uuid);
+	free(outcome->exit);
 	*outcome = (struct task_outcome){ 0 };
 }
 
@@ -115,6 +117,12 @@ static void take_end(struct task_lines *lines, const struct helper_line *line)
 		outcome->reason = xstrdup("HelperFailed");
 }
 
+bool task_lines_looks(const struct task_lines *lines)
+{
+	return !lines->step || strcmp(lines->step, "WaitLock") == 0 ||
+	       strcmp(lines->step, "CheckHolders") == 0;
+}
+
 void task_lines_take(struct task_lines *lines, const char *line, size_t len)
 {
 	struct helper_line fields;
@@ -147,6 +155,8 @@ void task_lines_end(struct task_lines *lines, const char *verb, int result, cons
 		outcome->reason = xstrdup("HelperFailed");
 		outcome->message = clean(message);
 	}
+	if (result < 0 && err->kind != ERR_STUCK)
+		outcome->exit = clean(err->msg);
 	*ret_outcome = *outcome;
 	*outcome = (struct task_outcome){ 0 };
 }

@@ -18,6 +18,7 @@ enum task_result {
 	TASK_HELD,    /* a device was not changed: somebody uses it            */
 	TASK_REFUSED, /* a device was not changed, and trying again is no help */
 	TASK_FAILED,  /* something may have been changed                       */
+	TASK_BUSY,    /* nothing was changed: another helper changes it        */
 };
 
 /* Texts are its own. */
@@ -27,6 +28,7 @@ struct task_outcome {
 	char *message; /* for a person; never NULL but for TASK_NONE        */
 	char *uuid;    /* of the device that the reason is about; NULL: not known */
 	size_t count;  /* devices for which a "done" line came              */
+	char *exit;    /* "helper exited with status 2"; NULL: with 0, or it has not exited */
 };
 
 void task_outcome_done(struct task_outcome *outcome);
@@ -42,6 +44,8 @@ struct task_lines {
 };
 
 void task_lines_done(struct task_lines *lines);
+/* Does the helper, as far as it has said, only look at devices? */
+bool task_lines_looks(const struct task_lines *lines);
 /* One line; what cannot be read is passed over. */
 void task_lines_take(struct task_lines *lines, const char *line, size_t len);
 

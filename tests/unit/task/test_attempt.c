@@ -7,13 +7,15 @@
 #include "base/err.h"
 #include "unit/suite.h"
 
-static const struct attempt_object spec = { "u1", 3 };
-static const struct attempt_object edited = { "u1", 4 };
-static const struct attempt_object recreated = { "u2", 3 };
+static const struct attempt_object spec = { "u1", 3, 0 };
+static const struct attempt_object edited = { "u1", 4, 0 };
+static const struct attempt_object recreated = { "u2", 3, 0 };
+static const struct attempt_object opposite = { "u1", 3, 1 };
 
 static const struct attempt_backoff backoff = {
 	.held_ms = 5000,
 	.refused_ms = 30000,
+	.busy_ms = 250,
 	.first_ms = 1000,
 	.max_ms = 50000,
 };
@@ -50,6 +52,7 @@ static struct retry_case {
 	{ "no pause is longer", TASK_FAILED, 400, 50000 },
 	{ "what somebody holds is tried every five", TASK_HELD, 9, 5000 },
 	{ "what is refused every thirty", TASK_REFUSED, 9, 30000 },
+	{ "what another helper does every quarter of a second", TASK_BUSY, 9, 250 },
 };
 
 SUITE_CLOSING(attempt, struct attempt, attempt_done);
@@ -79,6 +82,7 @@ static void a_failure_is_of_one_state_of_one_object(void **state)
 	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 5000);
 	assert_null(attempt_failure(attempt, &edited, 5000, &hold_ms));
 	assert_null(attempt_failure(attempt, &recreated, 5000, &hold_ms));
+	assert_null(attempt_failure(attempt, &opposite, 5000, &hold_ms));
 	assert_int_equal(hold_ms, 7);
 	assert_string_equal(attempt_failure(attempt, &spec, 5000, &hold_ms)->reason,
 			    "NumVFsFailed");
@@ -108,6 +112,45 @@ static void all_attempts_may_be_repeated_alike(void **state)
 		assert_non_null(attempt_failure(attempt, &spec, 6000, &hold_ms));
 		assert_int_equal(hold_ms, want_ms[i]);
 	}
+}
+
+/* Somebody else was at work: nothing has failed, and nothing has been done either. */
+static void a_busy_one_is_no_failure(void **state)
+{
+	const struct attempt_backoff growing = { .first_ms = 1000, .max_ms = 9000 };
+	struct attempt *attempt = *state;
+	struct task_outcome outcome = outcome_of(TASK_BUSY);
+	uint64_t hold_ms = 0;
+
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 5000);
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 5000);
+	for (int i = 0; i < 3; i++)
+		(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_BUSY, 9000);
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 9000);
+	(void)attempt_failure(attempt, &spec, 9000, &hold_ms);
+	assert_int_equal(hold_ms, 4000);
+	/* Without a pause of its own it is repeated as a failure is. */
+	attempt_begin(attempt, &spec, ATTEMPT_CHANGES_ONE, 9000);
+	(void)attempt_end(attempt, &outcome, &growing, 9000);
+	(void)attempt_failure(attempt, &spec, 9000, &hold_ms);
+	assert_int_equal(hold_ms, 8000);
+}
+
+static void one_that_is_woken_begins_at_once(void **state)
+{
+	struct attempt *attempt = *state;
+	uint64_t hold_ms = 7;
+
+	attempt_wake(attempt); /* nothing has been tried */
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 5000);
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 5000);
+	attempt_wake(attempt);
+	assert_non_null(attempt_failure(attempt, &spec, 5000, &hold_ms));
+	assert_int_equal(hold_ms, 0);
+	/* The pauses after failures go on. */
+	(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 5000);
+	(void)attempt_failure(attempt, &spec, 5000, &hold_ms);
+	assert_int_equal(hold_ms, 4000);
 }
 
 static void one_that_was_not_started_is_refused_and_changes_nothing(void **state)
@@ -150,6 +193,7 @@ static struct object_case {
 } others[] = {
 	{ "an edited spec is tried without a pause", &edited },
 	{ "another object of the same name is tried without a pause", &recreated },
+	{ "so is the opposite", &opposite },
 };
 
 static void others_start_over(void **state)
@@ -178,6 +222,7 @@ static struct change_case {
 	{ "one that failed may have changed something", TASK_FAILED, ATTEMPT_CHANGES_ONE, true },
 	{ "one that was refused has not", TASK_REFUSED, ATTEMPT_CHANGES_ONE, false },
 	{ "one that found a holder has not", TASK_HELD, ATTEMPT_CHANGES_ONE, false },
+	{ "nor has one that found another helper", TASK_BUSY, ATTEMPT_CHANGES_ONE, false },
 	{ "of several devices, all may be changed", TASK_DONE, ATTEMPT_CHANGES_MANY, true },
 	{ "of several devices, one may fail after another was changed", TASK_FAILED,
 	  ATTEMPT_CHANGES_MANY, true },
@@ -231,6 +276,9 @@ int main(void)
 	suite_add(&suite, "a failure is of one state of one object",
 		  a_failure_is_of_one_state_of_one_object, NULL);
 	suite_add(&suite, "all attempts may be repeated alike", all_attempts_may_be_repeated_alike,
+		  NULL);
+	suite_add(&suite, "a busy one is no failure", a_busy_one_is_no_failure, NULL);
+	suite_add(&suite, "one that is woken begins at once", one_that_is_woken_begins_at_once,
 		  NULL);
 	suite_add(&suite, "one that was not started is refused, and changes nothing",
 		  one_that_was_not_started_is_refused_and_changes_nothing, NULL);

@@ -12,7 +12,7 @@ static struct outcome_case {
 	const char *name;
 	const char *lines[4];
 	int result;       /* of the helper's process */
-	const char *want; /* d, r, h for done, refused, held; reason; message */
+	const char *want; /* d, r, h, b for done, refused, held, busy; reason; message */
 } cases[] = {
 	{ "done",
 	  { "{'kind':'step','step':'WaitLock'}", "{'kind':'end','result':'Done','micros':7}" },
@@ -31,6 +31,10 @@ static struct outcome_case {
 	  { "{'kind':'end','result':'Failed','reason':'NumVFsFailed','errno':'EBUSY','message':'m'}" },
 	  0,
 	  " NumVFsFailed m" },
+	{ "another helper is at work",
+	  { "{'kind':'end','result':'Busy','reason':'Busy','message':'helper 7 has the lock'}" },
+	  0,
+	  "b Busy helper 7 has the lock" },
 	{ "a result that nobody knows is a failure",
 	  { "{'kind':'end','result':'Perhaps','message':'m'}" },
 	  0,
@@ -108,8 +112,8 @@ static struct outcome_case several[] = {
 };
 
 static const char *const letters[] = {
-	[TASK_NONE] = "-",    [TASK_DONE] = "d",  [TASK_HELD] = "h",
-	[TASK_REFUSED] = "r", [TASK_FAILED] = "",
+	[TASK_NONE] = "-",    [TASK_DONE] = "d", [TASK_HELD] = "h",
+	[TASK_REFUSED] = "r", [TASK_BUSY] = "b", [TASK_FAILED] = "",
 };
 
 SUITE_CLOSING(task_lines, struct task_lines, task_lines_done);
@@ -170,6 +174,28 @@ static void a_long_message_is_cut(void **state)
 	assert_int_equal(strlen(lines->outcome.message), 1024);
 }
 
+/* Also of one that has printed its result. */
+static void how_it_has_exited_is_kept(void **state)
+{
+	struct task_lines *lines = *state;
+	struct task_outcome outcome = { 0 };
+	struct err err = { 0 };
+
+	task_lines_take(lines, "{\"kind\":\"end\",\"result\":\"Done\"}", 30);
+	(void)err_set(&err, ERR_RETRY, -EPIPE, "status 1");
+	task_lines_end(lines, "vfs", -EPIPE, &err, &outcome);
+	assert_int_equal(outcome.result, TASK_DONE);
+	assert_string_equal(outcome.exit, "status 1");
+	task_outcome_done(&outcome);
+	task_lines_end(lines, "vfs", 0, &err, &outcome);
+	assert_null(outcome.exit);
+	task_outcome_done(&outcome);
+	(void)err_set(&err, ERR_STUCK, -ETIMEDOUT, "it waits");
+	task_lines_end(lines, "vfs", -ETIMEDOUT, &err, &outcome);
+	assert_null(outcome.exit);
+	task_outcome_done(&outcome);
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
@@ -178,5 +204,6 @@ int main(void)
 	suite_rows(&suite, cases, outcomes_match);
 	suite_rows(&suite, several, devices_match);
 	suite_add(&suite, "a long message is cut", a_long_message_is_cut, NULL);
+	suite_add(&suite, "how it has exited is kept", how_it_has_exited_is_kept, NULL);
 	return suite_run(&suite, "task_line");
 }

@@ -8,16 +8,12 @@
 #include "agent/binder/binder_line.h"
 #include "agent/binder/binder_note.h"
 #include "agent/binder/binder_words.h"
-#include "agent/process/helper_run.h"
+#include "agent/task/task.h"
+#include "agent/task/task_line.h"
 #include "base/err.h"
-#include "base/map.h"
 #include "base/mem.h"
-#include "base/timefmt.h"
 
-/* As long as it only looks, a busy machine makes a helper slow, not the kernel. */
-enum { LOOK_DEADLINES = 4 };
-
-struct task;
+struct transition;
 
 struct binder {
 	struct uv_loop_s *loop;
@@ -28,29 +24,25 @@ struct binder {
 	void *arg;
 	struct binder_note note;
 
-	struct task *tasks;     /* newest first                                  */
-	struct map *by_address; /* the task that moves a function                */
-	uv_timer_t unstarted;   /* tells of tasks without a helper from the loop */
+	struct tasks *tasks; /* by group and functions; the arg of each is a transition */
+	struct transition
+		*transitions; /* newest first, also those without a task                 */
+	uv_timer_t unstarted; /* tells of transitions without a task from the loop       */
 };
 
 /* A job under way. It is gone from the binder before anybody hears of its end, so that whoever hears
  * may start the next one or free the binder; but a stuck one stays until its helper has ended. */
-struct task {
+struct transition {
 	struct binder *binder;
-	struct task *next;
+	struct transition *next;
 	enum binder_verb verb;
 	char *group;
 	struct json_strs addresses;
-	struct json_pairs claims; /* name -> uid */
 	binder_end_fn *end;
 	void *arg;
 
-	struct helper_run *run; /* NULL: none could be started      */
-	int pid;                /* of the helper                    */
-	struct err failure;     /* why there is none                */
-	bool late;              /* its step takes longer than the deadline */
-	bool stuck;             /* @end was told so                 */
-	uint64_t began_ms;      /* monotonic                        */
+	struct task *task;  /* NULL: none could be started */
+	struct err failure; /* why there is none           */
 	struct binder_lines lines;
 };
 
@@ -61,22 +53,23 @@ struct binder *binder_new(struct uv_loop_s *loop, const struct binder_options *o
 
 	binder->loop = loop;
 	binder->options = *options;
+	/* Its runs are metered with the binder's. */
+	binder->options.helper.metrics = options->metrics;
 	binder->on_free = on_free;
 	binder->arg = arg;
-	binder->by_address = map_new();
+	binder->tasks = tasks_new();
 	binder_note_init(&binder->note, options->metrics);
 	uv_timer_init(loop, &binder->unstarted);
 	binder->unstarted.data = binder;
 	return binder;
 }
 
-static void task_free(struct task *task)
+static void transition_free(struct transition *t)
 {
-	binder_lines_done(&task->lines);
-	json_strs_done(&task->addresses);
-	json_pairs_done(&task->claims);
-	free(task->group);
-	free(task);
+	binder_lines_done(&t->lines);
+	json_strs_done(&t->addresses);
+	free(t->group);
+	free(t);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -91,12 +84,11 @@ struct binder *binder_free(struct binder *binder)
 {
 	if (!binder)
 		return NULL;
-	for (struct task *task = binder->tasks, *next; task; task = next) {
-		next = task->next;
-		helper_run_abandon(task->run);
-		task_free(task);
+	binder->tasks = tasks_free(binder->tasks);
+	for (struct transition *t = binder->transitions, *next; t; t = next) {
+		next = t->next;
+		transition_free(t);
 	}
-	binder->by_address = map_free(binder->by_address);
 	uv_close((uv_handle_t *)&binder->unstarted, on_closed);
 	return NULL;
 }
@@ -112,267 +104,241 @@ void binder_set_node_address(struct binder *binder, const char *address)
 	binder->node_address = xstrdup_or_null(address);
 }
 
-static uint64_t task_age_ms(const struct task *task)
-{
-	return timefmt_now_ms() - task->began_ms;
-}
-
 /* How many helpers are under way has changed, or how many of them are stuck. */
 static void note_running(const struct binder *binder)
 {
-	size_t running = 0;
-	size_t stuck = 0;
-	uint64_t age_ms = 0;
+	const struct tasks_count count = tasks_count(binder->tasks);
 
-	/* The last one is the oldest. */
-	for (const struct task *task = binder->tasks; task; task = task->next) {
-		if (!task->run)
-			continue;
-		running++;
-		stuck += task->stuck;
-		age_ms = task_age_ms(task);
-	}
-	binder_note_running(&binder->note, running, stuck, age_ms);
+	binder_note_running(&binder->note, count.running, count.stuck, count.oldest_ms);
 }
 
-static struct binder_noted task_noted(const struct task *task)
+static struct binder_noted noted(const struct transition *t)
 {
 	return (struct binder_noted){
-		.verb = task->verb,
-		.group = task->group,
-		.addresses = &task->addresses,
+		.verb = t->verb,
+		.group = t->group,
+		.addresses = &t->addresses,
 	};
 }
 
-/* The functions of @task, and its group, are idle from now on. */
-static void task_leave(struct task *task)
+static void leave(struct transition *t)
 {
-	struct binder *binder = task->binder;
-	struct task **at = &binder->tasks;
+	struct transition **at = &t->binder->transitions;
 
-	for (size_t i = 0; i < task->addresses.len; i++) {
-		const char *address = task->addresses.items[i];
-
-		if (map_get(binder->by_address, address) == task)
-			map_remove(binder->by_address, address);
-	}
-	while (*at != task)
+	while (*at != t)
 		at = &(*at)->next;
-	*at = task->next;
+	*at = t->next;
 }
 
-/* Tell what @task came to. It is gone afterwards, unless it is stuck; the binder may be. */
-static void task_end(struct task *task, int result, const struct err *err)
+/* Tell what @t came to. It is gone afterwards, unless it is stuck; the binder may be. */
+static void end_transition(struct transition *t, const struct err *err)
 {
-	struct binder *binder = task->binder;
-	struct binder_noted what = task_noted(task);
-	binder_end_fn *end = task->end;
-	void *arg = task->arg;
+	struct binder *binder = t->binder;
+	struct binder_noted what = noted(t);
+	binder_end_fn *tell = t->end;
+	void *arg = t->arg;
 	struct binder_outcome outcome;
 
-	binder_lines_end(&task->lines, task->pid, task_age_ms(task), result, err, &outcome);
+	binder_lines_end(&t->lines, t->task ? task_pid(t->task) : 0,
+			 t->task ? task_age_ms(t->task) : 0, err->code, err, &outcome);
 	outcome.ended_ms = uv_now(binder->loop);
 	binder_note_end(&binder->note, &what, &outcome);
-	task->stuck = outcome.result == BINDER_STUCK;
-	if (!task->stuck) {
-		/* It has told its end and only does not exit: nobody waits for that. */
-		if (result < 0 && err->kind == ERR_STUCK)
-			task->run = helper_run_abandon(task->run);
-		task_leave(task);
-		task_free(task);
+	if (!t->task || !task_is_stuck(t->task)) {
+		leave(t);
+		transition_free(t);
 	}
 	note_running(binder);
-	end(arg, &outcome);
+	tell(arg, &outcome);
 	binder_outcome_done(&outcome);
 }
 
-static uint64_t task_deadline_ms(const struct task *task)
+static void on_line(void *arg, const char *line, size_t len)
 {
-	uint64_t ms = task->binder->options.deadline_ms;
+	struct transition *t = arg;
 
-	return binder_lines_looks(&task->lines) ? ms * LOOK_DEADLINES : ms;
-}
-
-/* What a helper says is progress: the deadline is that of its step. */
-static int on_line(void *arg, const char *line, size_t len, struct err *err)
-{
-	struct task *task = arg;
-
-	(void)err;
-	task->late = false;
-	binder_lines_take(&task->lines, line, len);
-	helper_run_extend(task->run, task_deadline_ms(task));
-	return 0;
+	binder_lines_take(&t->lines, line, len);
 }
 
 static void on_late(void *arg)
 {
-	struct task *task = arg;
-	struct binder *binder = task->binder;
+	const struct transition *t = arg;
+	struct binder *binder = t->binder;
 
-	task->late = true;
 	if (binder->on_late)
-		binder->on_late(binder->arg, task->addresses.items[0]);
+		binder->on_late(binder->arg, t->addresses.items[0]);
 }
 
-static void on_end(void *arg, int result, const struct err *err)
+static void on_end(void *arg, struct task_outcome *outcome)
 {
-	task_end(arg, result, err);
+	struct err err = { 0 };
+
+	if (!outcome)
+		err_set(&err, ERR_STUCK, -ETIMEDOUT, "the helper waits");
+	else if (outcome->exit)
+		err_set(&err, ERR_RETRY, -EPIPE, "%s", outcome->exit);
+	end_transition(arg, &err);
 }
 
-static void on_gone(void *arg, struct helper_run *run)
+static void on_gone(void *arg)
 {
-	struct task *task = arg;
-	struct binder *binder = task->binder;
-	struct binder_noted what = task_noted(task);
-	auto_free char *group = xstrdup(task->group ? task->group : "");
+	struct transition *t = arg;
+	struct binder *binder = t->binder;
+	struct binder_noted what = noted(t);
+	auto_free char *group = xstrdup(t->group ? t->group : "");
 
-	(void)run;
-	binder_note_gone(&binder->note, &what, task->pid, task_age_ms(task));
-	task_leave(task);
-	task_free(task);
+	binder_note_gone(&binder->note, &what, task_pid(t->task), task_age_ms(t->task));
+	leave(t);
+	transition_free(t);
 	note_running(binder);
 	if (binder->on_free)
 		binder->on_free(binder->arg, group);
 }
 
-/* One task at a time: what is told may free the binder. The timer is on again before, for the
- * others. */
+/* One at a time: what is told may free the binder. The timer is on again before, for the others. */
 static void on_unstarted(uv_timer_t *timer)
 {
 	struct binder *binder = timer->data;
-	struct task *oldest = NULL;
+	struct transition *oldest = NULL;
 	size_t n = 0;
 
-	for (struct task *task = binder->tasks; task; task = task->next) {
-		if (task->run)
+	for (struct transition *t = binder->transitions; t; t = t->next) {
+		if (t->task)
 			continue;
-		oldest = task;
+		oldest = t;
 		n++;
 	}
 	if (n > 1)
 		uv_timer_start(timer, on_unstarted, 0, 0);
 	if (oldest)
-		task_end(oldest, oldest->failure.code, &oldest->failure);
+		end_transition(oldest, &oldest->failure);
+}
+
+/* A group is a key as its functions are. NULL of none; the caller frees. */
+static char *group_key(const char *group)
+{
+	return group ? xasprintf("group %s", group) : NULL;
 }
 
 /* Who moves the group of @job, or a function of it, already; NULL if nobody. */
-static const struct task *task_in_the_way(const struct binder *binder, const struct binder_job *job)
+static const struct task *find_other(const struct binder *binder, const struct binder_job *job)
 {
-	for (const struct task *task = binder->tasks; job->group && task; task = task->next) {
-		if (task->run && task->group && strcmp(task->group, job->group) == 0)
-			return task;
-	}
-	for (size_t i = 0; i < job->len; i++) {
-		const struct task *task = map_get(binder->by_address, job->items[i].address);
+	auto_free char *group = group_key(job->group);
+	const struct task *other = group ? tasks_find(binder->tasks, group) : NULL;
 
-		if (task && task->run)
-			return task;
-	}
-	return NULL;
+	for (size_t i = 0; !other && i < job->len; i++)
+		other = tasks_find(binder->tasks, job->items[i].address);
+	return other;
 }
 
-static struct task *task_new(struct binder *binder, const struct binder_job *job)
+static struct transition *new_transition(struct binder *binder, const struct binder_job *job)
 {
-	struct task *task = xcalloc(1, sizeof(*task));
-	const struct task *other;
+	struct transition *t = xcalloc(1, sizeof(*t));
 
-	task->binder = binder;
-	task->verb = job->verb;
-	task->group = xstrdup_or_null(job->group);
-	task->began_ms = timefmt_now_ms();
-	binder_lines_init(&task->lines, job->verb);
-	for (size_t i = 0; i < job->len; i++) {
-		const char *address = job->items[i].address;
-
-		json_strs_add(&task->addresses, address);
-		json_pairs_set(&task->claims, job->items[i].claim, job->items[i].uid);
-		/* One without a helper is only about to be told so. */
-		other = map_get(binder->by_address, address);
-		if (!other || !other->run)
-			map_set(binder->by_address, address, task);
-	}
-	task->next = binder->tasks;
-	binder->tasks = task;
-	return task;
+	t->binder = binder;
+	t->verb = job->verb;
+	t->group = xstrdup_or_null(job->group);
+	binder_lines_init(&t->lines, job->verb);
+	for (size_t i = 0; i < job->len; i++)
+		json_strs_add(&t->addresses, job->items[i].address);
+	t->next = binder->transitions;
+	binder->transitions = t;
+	return t;
 }
 
-/* Start the helper of @task; without one, task->failure says why. */
-static void task_start(struct task *task, const struct binder_job *job)
+/* Start the helper of @t; without one, t->failure says why. */
+static void start_task(struct transition *t, const struct binder_job *job)
 {
-	struct binder *binder = task->binder;
+	struct binder *binder = t->binder;
+	auto_free char *group = group_key(job->group);
+	struct json_strs options = { 0 };
 	struct json_strs words = { 0 };
-	auto_free const char **args = NULL;
-	struct helper_spec spec = {
-		.path = binder->options.helper.path,
-		.deadline_ms = task_deadline_ms(task),
-		.patience = HELPER_PATIENCE,
+	struct json_pairs claims = { 0 };
+	struct task_spec spec = {
+		.loop = binder->loop,
+		.set = binder->tasks,
+		.helper = &binder->options.helper,
+		.node_address = binder->node_address,
 		.proc = binder->options.proc,
-		.metrics = binder->options.metrics,
+		.deadline_ms = binder->options.deadline_ms,
+		.deadline_of_step = true,
+		.cancellable = job->verb == BINDER_BIND,
+		.is_logged = true,
+		.verb = binder_verb_text(job->verb),
+		.key = group ? group : t->addresses.items[0],
+		.keys = &t->addresses,
+		.options = &options,
+		.words = &words,
+		.objects = &claims,
 		.on_line = on_line,
+		.on_late = on_late,
 		.on_end = on_end,
 		.on_gone = on_gone,
-		.on_late = on_late,
-		.cancellable = job->verb == BINDER_BIND,
-		.arg = task,
+		.arg = t,
 	};
 
-	binder_words(&binder->options.helper, binder->node_address, job, &words);
-	args = xcalloc(words.len + 1, sizeof(*args));
-	for (size_t i = 0; i < words.len; i++)
-		args[i] = words.items[i];
-	spec.args = args;
-	if (helper_run_start(binder->loop, &spec, &task->run, &task->failure) == 0)
-		task->pid = helper_run_pid(task->run);
+	binder_words(job, &options, &words);
+	for (size_t i = 0; i < job->len; i++)
+		json_pairs_set(&claims, job->items[i].claim, job->items[i].uid);
+	t->task = task_start(&spec, &t->failure);
+	json_strs_done(&options);
 	json_strs_done(&words);
+	json_pairs_done(&claims);
 }
 
 void binder_start(struct binder *binder, const struct binder_job *job, binder_end_fn *end,
 		  void *arg)
 {
-	const struct task *other = task_in_the_way(binder, job);
-	struct task *task = task_new(binder, job);
+	const struct task *other = find_other(binder, job);
+	struct transition *t = new_transition(binder, job);
 
-	task->end = end;
-	task->arg = arg;
+	t->end = end;
+	t->arg = arg;
 	if (other)
-		binder_lines_busy(&task->lines, other->pid);
+		binder_lines_busy(&t->lines, task_pid(other));
 	else if (job->len > BINDER_FUNCTIONS_MAX)
-		err_set(&task->failure, ERR_INVALID, -E2BIG,
+		err_set(&t->failure, ERR_INVALID, -E2BIG,
 			"a group of %zu functions, where %d is the most", job->len,
 			BINDER_FUNCTIONS_MAX);
 	else
-		task_start(task, job);
+		start_task(t, job);
 	note_running(binder);
-	if (!task->run)
+	if (!t->task)
 		uv_timer_start(&binder->unstarted, on_unstarted, 0, 0);
 }
 
 void binder_cancel(struct binder *binder, const char *claim, const char *uid)
 {
-	for (struct task *task = binder->tasks; task; task = task->next) {
-		const char *begun = json_pairs_get(&task->claims, claim);
+	tasks_cancel(binder->tasks, claim, uid);
+}
 
-		if (task->run && begun && (!uid || strcmp(begun, uid) != 0))
-			helper_run_cancel(task->run);
-	}
+/* What moves @address; one without a task is only about to be told so. */
+static const struct transition *find(const struct binder *binder, const char *address)
+{
+	const struct task *task = tasks_find(binder->tasks, address);
+	const struct transition *t = binder->transitions;
+
+	if (task)
+		return task_arg(task);
+	while (t && (t->task || !json_strs_has(&t->addresses, address)))
+		t = t->next;
+	return t;
 }
 
 enum binder_state binder_look(const struct binder *binder, const char *address,
 			      struct binder_trouble *ret_trouble)
 {
-	const struct task *task = map_get(binder->by_address, address);
+	const struct transition *t = find(binder, address);
 
-	if (!task)
+	if (!t)
 		return BINDER_IDLE;
 	if (ret_trouble)
 		*ret_trouble = (struct binder_trouble){
-			.pid = task->pid,
-			.verb = binder_verb_text(task->verb),
-			.step = task->lines.step ? task->lines.step : "",
-			.address = task->lines.address ? task->lines.address : "",
-			.age_ms = task_age_ms(task),
-			.late = task->late,
+			.pid = t->task ? task_pid(t->task) : 0,
+			.verb = binder_verb_text(t->verb),
+			.step = t->lines.step ? t->lines.step : "",
+			.address = t->lines.address ? t->lines.address : "",
+			.age_ms = t->task ? task_age_ms(t->task) : 0,
+			.late = t->task && task_is_late(t->task),
 		};
-	return task->stuck ? BINDER_IS_STUCK : BINDER_RUNNING;
+	return t->task && task_is_stuck(t->task) ? BINDER_IS_STUCK : BINDER_RUNNING;
 }

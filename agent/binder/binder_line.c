@@ -266,12 +266,6 @@ void binder_lines_take(struct binder_lines *lines, const char *line, size_t len)
 	json_map_done(line_map, &fields);
 }
 
-bool binder_lines_looks(const struct binder_lines *lines)
-{
-	return !lines->step || strcmp(lines->step, "WaitLock") == 0 ||
-	       strcmp(lines->step, "CheckHolders") == 0;
-}
-
 /* " in step Unbind of 0000:01:00.0", as far as it is known. */
 static void add_place(struct str *out, const struct binder_lines *lines)
 {

@@ -31,9 +31,6 @@ void binder_lines_done(struct binder_lines *lines);
 /* Take one line of the helper. */
 void binder_lines_take(struct binder_lines *lines, const char *line, size_t len);
 
-/* Has the helper, as far as it has said, done nothing yet but look? */
-bool binder_lines_looks(const struct binder_lines *lines);
-
 /* No helper was started, because the helper @pid moves the group already. */
 void binder_lines_busy(struct binder_lines *lines, int pid);
 

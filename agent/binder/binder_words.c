@@ -1,7 +1,6 @@
 #include "agent/binder/binder_words.h"
 
 #include "agent/binder/binder.h"
-#include "agent/process/helper_place.h"
 #include "api/json_map.h"
 #include "base/array.h"
 #include "base/mem.h"
@@ -12,17 +11,10 @@ static void add_word(struct json_strs *words, const char *key, const char *value
 		*array_add(words) = xasprintf("%s=%s", key, value);
 }
 
-void binder_words(const struct helper_place *place, const char *node_address,
-		  const struct binder_job *job, struct json_strs *words)
+void binder_words(const struct binder_job *job, struct json_strs *options, struct json_strs *words)
 {
-	json_strs_add(words, binder_verb_text(job->verb));
-	json_strs_add(words, "--group");
-	json_strs_add(words, job->group ? job->group : "-");
-	helper_place_words(place, node_address, words);
-	if (job->verb == BINDER_BIND) {
-		json_strs_add(words, "--cancel-fd");
-		json_strs_add(words, "0"); /* helper_run keeps its standard input open */
-	}
+	json_strs_add(options, "--group");
+	json_strs_add(options, job->group ? job->group : "-");
 	for (size_t i = 0; i < job->len; i++) {
 		const struct binder_function *function = &job->items[i];
 

@@ -2,10 +2,8 @@
 #pragma once
 
 struct binder_job;
-struct helper_place;
 struct json_strs;
 
-/* Append the arguments for @job, the verb first. @node_address may be NULL. What the job does not
+/* Append what goes with the verb to @options, and the functions to @words. What the job does not
  * know has no word: the helper tells "none" and "not known" apart by that. */
-void binder_words(const struct helper_place *place, const char *node_address,
-		  const struct binder_job *job, struct json_strs *words);
+void binder_words(const struct binder_job *job, struct json_strs *options, struct json_strs *words);

@@ -9,39 +9,34 @@
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
 #include "agent/inventory/use_log.h"
+#include "agent/task/attempt.h"
 #include "api/pcideviceclaim.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { FAILED_FIRST_MS = 1000, FAILED_MAX_MS = 5 * 60 * 1000 };
-
-/* How long nothing is tried again after it came to this; FAILED: doubled with each failure. */
-static const uint64_t hold_ms[] = {
-	[BINDER_DONE] = 0,
-	[BINDER_HELD] = 5000,
-	[BINDER_REFUSED] = 30000,
-	[BINDER_BUSY] = 250,
-	[BINDER_FAILED] = FAILED_FIRST_MS,
-	[BINDER_STUCK] = 0,
+/* How long nothing is tried again. */
+static const struct attempt_backoff backoff = {
+	.held_ms = 5000,
+	.refused_ms = 30000,
+	.busy_ms = 250,
+	.first_ms = 1000,
+	.max_ms = 5 * 60 * 1000,
 };
 
+/* The last attempt for a group. */
 struct transition {
 	struct transition *next;
 	enum binder_verb verb;
 	struct json_strs members;
 	char *lead;
-	char *name;
-	char *uid; /* of the claim; NULL: none */
-	int64_t generation;
+	char *name; /* of the claim that it was begun for */
 
+	struct attempt attempt;
 	bool running;
-	bool freed; /* it was stuck, and nobody told what it came to */
-	bool woken;
+	bool stuck; /* and its helper has not ended */
 	bool reported;
-	unsigned failures; /* in a row */
 	struct binder_outcome outcome;
-	uint64_t ended_ms;
 	char *seen; /* how the group looked to the first scan after the end */
 };
 
@@ -56,7 +51,7 @@ static void transition_free(struct transition *t)
 	json_strs_done(&t->members);
 	free(t->lead);
 	free(t->name);
-	free(t->uid);
+	attempt_done(&t->attempt);
 	binder_outcome_done(&t->outcome);
 	free(t->seen);
 	free(t);
@@ -116,9 +111,20 @@ static void supersede(struct claim_history *history, const char *address)
 	}
 }
 
-void claim_history_begin(struct claim_history *history, const struct claim_begin *begin)
+static const char *uid_of(const struct pcideviceclaim *claim)
+{
+	return claim && claim->meta.uid ? claim->meta.uid : "";
+}
+
+void claim_history_begin(struct claim_history *history, const struct claim_begin *begin,
+			 uint64_t now_ms)
 {
 	const struct binder_job *job = begin->job;
+	const struct attempt_object object = {
+		.uid = uid_of(begin->claim),
+		.generation = begin->claim ? begin->claim->meta.generation : 0,
+		.direction = (int)job->verb,
+	};
 	struct transition *t = xcalloc(1, sizeof(*t));
 	const struct transition *before;
 
@@ -129,11 +135,12 @@ void claim_history_begin(struct claim_history *history, const struct claim_begin
 		.verb = job->verb,
 		.lead = xstrdup(job->items[0].address),
 		.name = xstrdup(begin->name),
-		.uid = xstrdup_or_null(begin->claim ? begin->claim->meta.uid : NULL),
-		.generation = begin->claim ? begin->claim->meta.generation : 0,
 		.running = true,
-		.failures = before && before->verb == job->verb ? before->failures : 0,
 	};
+	attempt_begin(&t->attempt, &object, ATTEMPT_CHANGES_MANY, now_ms);
+	/* Failures are the group's, whichever of its claims the attempts were begun for. */
+	if (before && before->verb == job->verb)
+		t->attempt.failures = before->attempt.failures;
 	for (size_t i = 0; i < job->len; i++)
 		json_strs_add_new(&t->members, job->items[i].address);
 	for (size_t i = 0; i < begin->members->len; i++)
@@ -157,6 +164,21 @@ bool claim_history_idle(const struct claim_history *history, const struct binder
 	return true;
 }
 
+static struct task_outcome task_outcome(const struct binder_outcome *outcome)
+{
+	static const enum task_result results[] = {
+		[BINDER_DONE] = TASK_DONE,       [BINDER_HELD] = TASK_HELD,
+		[BINDER_REFUSED] = TASK_REFUSED, [BINDER_BUSY] = TASK_BUSY,
+		[BINDER_FAILED] = TASK_FAILED,   [BINDER_STUCK] = TASK_NONE,
+	};
+
+	return (struct task_outcome){
+		.result = results[outcome->result],
+		.reason = xstrdup_or_null(outcome->reason),
+		.message = xstrdup(outcome->message),
+	};
+}
+
 void claim_history_end(struct claim_history *history, const char *address,
 		       const struct binder_outcome *outcome)
 {
@@ -164,79 +186,57 @@ void claim_history_end(struct claim_history *history, const char *address,
 
 	assert(t && t->running);
 	t->running = false;
+	t->stuck = outcome->result == BINDER_STUCK;
 	binder_outcome_copy(&t->outcome, outcome);
-	t->ended_ms = outcome->ended_ms;
-	t->failures = outcome->result == BINDER_FAILED ? t->failures + 1 : 0;
+	if (t->stuck) {
+		attempt_end_unknown(&t->attempt, outcome->ended_ms);
+	} else {
+		struct task_outcome of_task = task_outcome(outcome);
+
+		(void)attempt_end(&t->attempt, &of_task, &backoff, outcome->ended_ms);
+	}
 }
 
 void claim_history_unstick(struct claim_history *history, const struct binder *binder,
 			   uint64_t now_ms, struct json_strs *ret_members)
 {
 	for (struct transition *t = history->all; t; t = t->next) {
-		if (t->running || t->freed || t->outcome.result != BINDER_STUCK ||
-		    binder_look(binder, t->lead, NULL) == BINDER_IS_STUCK)
+		if (!t->stuck || binder_look(binder, t->lead, NULL) == BINDER_IS_STUCK)
 			continue;
-		t->freed = true;
-		t->woken = true;
-		t->ended_ms = now_ms;
+		t->stuck = false;
+		attempt_end_unknown(&t->attempt, now_ms);
 		for (size_t j = 0; j < t->members.len; j++)
 			json_strs_add_new(ret_members, t->members.items[j]);
 	}
 }
 
-/* It ended after the inventory's scan began. Within the same millisecond nobody knows, so the scan
- * is not believed: another one follows every end. */
-static bool newer(const struct claim_history *history, const struct transition *t)
+/* It ended after the inventory's scan began. */
+static bool is_newer(const struct claim_history *history, const struct transition *t)
 {
-	return !history->inventory || t->ended_ms >= history->inventory->began_ms;
+	return !history->inventory || attempt_is_newer(&t->attempt, history->inventory->began_ms);
 }
 
-/* When the next try is due, of something that did not end well and is not stuck. */
-static uint64_t due_ms(const struct transition *t)
-{
-	uint64_t hold = hold_ms[t->outcome.result];
-
-	for (unsigned i = 1; i < t->failures && hold < FAILED_MAX_MS; i++)
-		hold *= 2;
-	if (t->outcome.result == BINDER_FAILED && hold > FAILED_MAX_MS)
-		hold = FAILED_MAX_MS;
-	return t->ended_ms + hold;
-}
-
-static bool same_direction(const struct transition *t, const struct pcideviceclaim *claim)
+/* What the claim @name wants, as an object of the attempt: the claims of a group share it, and only
+ * the one that it was begun for tells whether it is still of that one. */
+static struct attempt_object wanted(const struct transition *t, const char *name,
+				    const struct pcideviceclaim *claim)
 {
 	bool live = claim && !claim->meta.deletion_timestamp;
+	bool same = claim && strcmp(t->name, name) == 0;
 
-	return live == (t->verb == BINDER_BIND);
+	return (struct attempt_object){
+		.uid = same ? uid_of(claim) : t->attempt.uid,
+		.generation = same ? claim->meta.generation : t->attempt.generation,
+		.direction = live ? BINDER_BIND : BINDER_RELEASE,
+	};
 }
 
-/* Is the claim that it was begun for another one now? */
-static bool replaced(const struct transition *t, const char *name,
-		     const struct pcideviceclaim *claim)
+/* The attempt is of the same claim, or of another one of the group, and to the same end; an edit
+ * since does not matter. */
+static bool is_of(const struct transition *t, const struct attempt_object *object)
 {
-	if (!claim || strcmp(t->name, name) != 0)
-		return false;
-	return !t->uid || !claim->meta.uid || strcmp(t->uid, claim->meta.uid) != 0;
-}
-
-/* Was it edited since? A deletion raises the generation, too, and is no new wish for a release. */
-static bool edited(const struct transition *t, const char *name, const struct pcideviceclaim *claim)
-{
-	return claim && strcmp(t->name, name) == 0 && t->generation != claim->meta.generation;
-}
-
-/* What it came to, if that still holds back the next try. */
-static void look_failed(const struct transition *t, bool is_edited, uint64_t now_ms,
-			struct claim_view *view)
-{
-	uint64_t due = due_ms(t);
-
-	if (t->woken || is_edited || now_ms >= due) {
-		view->unsure = view->past.newer && (t->freed || t->failures > 0);
-		return;
-	}
-	view->past.outcome = &t->outcome;
-	view->hold_ms = due - now_ms;
+	return t->attempt.direction == object->direction &&
+	       strcmp(t->attempt.uid, object->uid) == 0;
 }
 
 void claim_history_look(const struct claim_history *history, const char *address, const char *name,
@@ -244,20 +244,29 @@ void claim_history_look(const struct claim_history *history, const char *address
 			struct claim_view *ret_view)
 {
 	const struct transition *t = find(history, address);
+	struct attempt_object object;
+	uint64_t hold_ms = 0;
 
 	*ret_view = (struct claim_view){ .lead = t ? t->lead : NULL, .running = t && t->running };
 	if (!t || t->running)
 		return;
-	ret_view->past = (struct claim_past){ .verb = t->verb, .newer = newer(history, t) };
-	if (t->outcome.result == BINDER_STUCK && !t->freed) {
+	object = wanted(t, name, claim);
+	ret_view->past = (struct claim_past){ .verb = t->verb, .newer = is_newer(history, t) };
+	if (t->stuck) {
 		ret_view->past.outcome = &t->outcome;
 		ret_view->hold_ms = UINT64_MAX;
-	} else if (!same_direction(t, claim) || replaced(t, name, claim)) {
+	} else if (!is_of(t, &object)) {
 		ret_view->unsure = ret_view->past.newer;
-	} else if (t->outcome.result == BINDER_DONE) {
+	} else if (t->attempt.outcome.result == TASK_DONE) {
 		ret_view->past.outcome = &t->outcome;
+	} else if (attempt_failure(&t->attempt, &object, now_ms, &hold_ms) && hold_ms > 0) {
+		ret_view->past.outcome = &t->outcome;
+		ret_view->hold_ms = hold_ms;
 	} else {
-		look_failed(t, edited(t, name, claim), now_ms, ret_view);
+		/* What has failed, or nobody knows what it came to, may have changed anything. */
+		ret_view->unsure =
+			ret_view->past.newer && (t->attempt.outcome.result == TASK_NONE ||
+						 t->attempt.outcome.result == TASK_FAILED);
 	}
 }
 
@@ -265,21 +274,15 @@ int claim_history_failure(struct claim_history *history, const char *address, co
 			  uint64_t now_ms, struct err *err)
 {
 	struct transition *t = find(history, address);
-	const struct binder_outcome *outcome;
-	bool stuck;
-	uint64_t due;
+	bool failed = t && t->attempt.outcome.result == TASK_FAILED;
 
-	if (!t || t->running || t->reported || t->freed || strcmp(t->name, name) != 0)
-		return 0;
-	outcome = &t->outcome;
-	stuck = outcome->result == BINDER_STUCK;
-	if (!stuck && outcome->result != BINDER_FAILED)
+	if (!t || t->running || t->reported || strcmp(t->name, name) != 0 || !(failed || t->stuck))
 		return 0;
 	t->reported = true;
-	due = due_ms(t);
-	err_set(err, stuck ? ERR_STUCK : ERR_RETRY, stuck ? -ETIMEDOUT : -ENODEV, "%s: %s",
-		outcome->reason ? outcome->reason : "Failed", outcome->message);
-	err->wait_ms = due > now_ms ? (unsigned)(due - now_ms) : 0;
+	err_set(err, failed ? ERR_RETRY : ERR_STUCK, failed ? -ENODEV : -ETIMEDOUT, "%s: %s",
+		t->outcome.reason ? t->outcome.reason : "Failed", t->outcome.message);
+	err->wait_ms =
+		failed && t->attempt.due_ms > now_ms ? (unsigned)(t->attempt.due_ms - now_ms) : 0;
 	return err->code;
 }
 
@@ -287,8 +290,8 @@ void claim_history_wake(struct claim_history *history, const char *address)
 {
 	struct transition *t = find(history, address);
 
-	if (t && !t->running && t->outcome.result != BINDER_STUCK)
-		t->woken = true;
+	if (t && !t->running)
+		attempt_wake(&t->attempt);
 }
 
 /* All that a try depends on, of the functions of @t. */
@@ -315,8 +318,8 @@ static void compare(struct transition *t, const struct inventory *inventory)
 {
 	auto_free char *seen = look_of(t, inventory);
 
-	if (t->seen && strcmp(t->seen, seen) != 0 && t->outcome.result != BINDER_STUCK)
-		t->woken = true;
+	if (t->seen && strcmp(t->seen, seen) != 0)
+		attempt_wake(&t->attempt);
 	free(t->seen);
 	t->seen = take_ptr(seen);
 }
@@ -324,7 +327,8 @@ static void compare(struct transition *t, const struct inventory *inventory)
 /* True if nothing that @t came to matters any more. */
 static bool is_over(const struct claim_history *history, const struct transition *t)
 {
-	return !t->running && !newer(history, t) && (t->outcome.result == BINDER_DONE || t->freed);
+	return !t->running && !t->stuck && !is_newer(history, t) &&
+	       (t->attempt.outcome.result == TASK_DONE || t->attempt.outcome.result == TASK_NONE);
 }
 
 static void see_uses(struct claim_history *history, const struct inventory *inventory)
@@ -358,7 +362,7 @@ void claim_history_set(struct claim_history *history, const struct inventory *in
 			drop(at);
 			continue;
 		}
-		if (!t->running && !newer(history, t))
+		if (!t->running && !is_newer(history, t))
 			compare(t, inventory);
 		at = &t->next;
 	}
@@ -370,7 +374,7 @@ bool claim_history_moving(const struct claim_history *history, const char *addre
 
 	if (!t)
 		return false;
-	return t->running || newer(history, t);
+	return t->running || is_newer(history, t);
 }
 
 const struct json_strs *claim_history_members(const struct claim_history *history,

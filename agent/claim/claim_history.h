@@ -1,6 +1,6 @@
 /*
- * claim_history: the transitions of this agent's life, as far as they still matter, and when scans saw which
- * function in use last.
+ * claim_history: the last attempt (agent/task/attempt.h) for each IOMMU group, found by each of its
+ * functions, as far as it still matters; and when scans saw which function in use last.
  *
  * Pure. A transition matters while it runs, until a scan that began after its end has told what the
  * drivers are now, and, if it failed, until the next try is due. Starts nothing and decides nothing.
@@ -29,8 +29,10 @@ struct claim_begin {
 	const struct pcideviceclaim *claim; /* NULL: there is none any more       */
 };
 
-/* A transition begins. What earlier ones came to on its functions matters no more. */
-void claim_history_begin(struct claim_history *history, const struct claim_begin *begin);
+/* A transition begins. What earlier ones came to on its functions matters no more, but for how often
+ * in a row it has failed. */
+void claim_history_begin(struct claim_history *history, const struct claim_begin *begin,
+			 uint64_t now_ms);
 
 /* May the functions @members be moved, all of them? */
 bool claim_history_idle(const struct claim_history *history, const struct binder *binder,

@@ -342,7 +342,8 @@ static void transit(struct claim_run *run)
 				    &(struct claim_begin){ .job = job,
 							   .members = &members,
 							   .name = run->name,
-							   .claim = claim_now(run) });
+							   .claim = claim_now(run) },
+				    now_ms(run));
 	json_strs_done(&members);
 	if (!idle) {
 		end_run(run, 0, NULL); /* looked at again when that ends */

@@ -35,26 +35,42 @@ void attempt_begin(struct attempt *attempt, const struct attempt_object *object,
 	attempt->began_ms = now_ms;
 }
 
-static bool has_failed(const struct attempt *attempt, const struct attempt_backoff *backoff)
+/* The pause that a result has of its own; 0: none. */
+static uint64_t own_pause_ms(enum task_result result, const struct attempt_backoff *backoff)
+{
+	switch (result) {
+	case TASK_HELD:
+		return backoff->held_ms;
+	case TASK_REFUSED:
+		return backoff->refused_ms;
+	case TASK_BUSY:
+		return backoff->busy_ms;
+	case TASK_NONE:
+	case TASK_DONE:
+	case TASK_FAILED:
+		return 0;
+	}
+	return 0;
+}
+
+static void count_failure(struct attempt *attempt, const struct attempt_backoff *backoff)
 {
 	enum task_result result = attempt->outcome.result;
 
-	return result != TASK_DONE && !(result == TASK_BUSY && backoff->busy_ms > 0);
+	if (result != TASK_DONE && own_pause_ms(result, backoff) == 0)
+		attempt->failures++;
+	else if (result != TASK_BUSY)
+		attempt->failures = 0;
 }
 
 static uint64_t pause_ms(const struct attempt *attempt, const struct attempt_backoff *backoff)
 {
 	enum task_result result = attempt->outcome.result;
-	uint64_t pause_ms = backoff->first_ms;
+	uint64_t pause_ms = own_pause_ms(result, backoff);
 
-	if (result == TASK_DONE)
-		return 0;
-	if (result == TASK_HELD && backoff->held_ms > 0)
-		return backoff->held_ms;
-	if (result == TASK_REFUSED && backoff->refused_ms > 0)
-		return backoff->refused_ms;
-	if (result == TASK_BUSY && backoff->busy_ms > 0)
-		return backoff->busy_ms;
+	if (result == TASK_DONE || pause_ms > 0)
+		return pause_ms;
+	pause_ms = backoff->first_ms;
 	for (unsigned i = 1; i < attempt->failures && pause_ms < backoff->max_ms; i++)
 		pause_ms *= 2;
 	return pause_ms < backoff->max_ms ? pause_ms : backoff->max_ms;
@@ -78,9 +94,7 @@ bool attempt_end(struct attempt *attempt, struct task_outcome *outcome,
 	*outcome = (struct task_outcome){ 0 };
 	if (result == TASK_DONE)
 		attempt->done_ms = attempt->began_ms;
-	if (result == TASK_DONE)
-		attempt->failures = 0;
-	attempt->failures += has_failed(attempt, backoff);
+	count_failure(attempt, backoff);
 	attempt->due_ms = now_ms + pause_ms(attempt, backoff);
 	if (changed)
 		attempt->changed_ms = now_ms;

@@ -45,9 +45,9 @@ struct attempt {
 	enum attempt_effect effect;
 	uint64_t began_ms;
 	struct task_outcome outcome; /* TASK_NONE: it runs, or nobody knows */
-	unsigned failures;           /* in a row, for this object           */
-	uint64_t due_ms;             /* when the next may begin             */
-	uint64_t done_ms; /* when the last that was done for this object began; 0: none */
+	unsigned failures; /* in a row, for this object; those with a pause of their own are none */
+	uint64_t due_ms;   /* when the next may begin             */
+	uint64_t done_ms;  /* when the last that was done for this object began; 0: none */
 	uint64_t
 		changed_ms; /* when the last that may have changed what scans show ended; 0: none */
 };

@@ -136,6 +136,22 @@ static void a_busy_one_is_no_failure(void **state)
 	assert_int_equal(hold_ms, 8000);
 }
 
+/* Who has held a device for an hour does not make the first failure after that a long one. */
+static void what_has_a_pause_of_its_own_is_no_failure(void **state)
+{
+	static const enum task_result results[] = { TASK_HELD, TASK_REFUSED };
+	struct attempt *attempt = *state;
+	uint64_t hold_ms = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(results); i++) {
+		for (int j = 0; j < 9; j++)
+			(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, results[i], 5000);
+		(void)run(attempt, &spec, ATTEMPT_CHANGES_ONE, TASK_FAILED, 5000);
+		(void)attempt_failure(attempt, &spec, 5000, &hold_ms);
+		assert_int_equal(hold_ms, 1000);
+	}
+}
+
 static void one_that_is_woken_begins_at_once(void **state)
 {
 	struct attempt *attempt = *state;
@@ -278,6 +294,8 @@ int main(void)
 	suite_add(&suite, "all attempts may be repeated alike", all_attempts_may_be_repeated_alike,
 		  NULL);
 	suite_add(&suite, "a busy one is no failure", a_busy_one_is_no_failure, NULL);
+	suite_add(&suite, "what has a pause of its own is no failure",
+		  what_has_a_pause_of_its_own_is_no_failure, NULL);
 	suite_add(&suite, "one that is woken begins at once", one_that_is_woken_begins_at_once,
 		  NULL);
 	suite_add(&suite, "one that was not started is refused, and changes nothing",

@@ -319,11 +319,13 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 }
 
 /* The next step may be one of its claim. */
-static void enqueue_claim(void *arg, const char *name, const void *object)
+static void enqueue_claim(void *arg, const char *name, const void *object,
+			  const struct decision *decision)
 {
 	const struct kind *kind = arg;
 
 	(void)object;
+	(void)decision;
 	reconcile_enqueue(kind->gpus->claims, name);
 }
 

@@ -366,10 +366,12 @@ static void warn_of_another(const struct sriov *sriov, const char *name,
 			 log_str("nodeName", node));
 }
 
-static void on_rest(void *arg, const char *name, const void *object)
+static void on_rest(void *arg, const char *name, const void *object,
+		    const struct decision *decision)
 {
 	struct sriov *sriov = arg;
 
+	(void)decision;
 	if (object)
 		warn_of_another(sriov, name, object);
 	else if (!is_ours(sriov, name, NULL))

@@ -147,11 +147,13 @@ static void audit_step(void *arg, const struct reconcile_view *view,
 		     });
 }
 
-static void count_claim(void *arg, const char *name, const void *object)
+static void count_claim(void *arg, const char *name, const void *object,
+			const struct decision *decision)
 {
 	const struct usb_claims *claims = arg;
 	const struct usbdeviceclaim *claim = object;
 
+	(void)decision;
 	reason_count_set(claims->count, name, claim ? &claim->status.conditions : NULL);
 }
 

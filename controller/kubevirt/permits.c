@@ -109,11 +109,13 @@ static void log_patch(void *arg, const struct reconcile_view *view, const struct
 }
 
 /* Log a clash once until it changes. */
-static void log_clash(void *arg, const char *key, const void *object)
+static void log_clash(void *arg, const char *key, const void *object,
+		      const struct decision *decision)
 {
 	struct permits *permits = arg;
 	char *clash = take_ptr(permits->clash);
 
+	(void)decision;
 	if (object && clash &&
 	    (!permits->logged_clash || strcmp(clash, permits->logged_clash) != 0))
 		log_warn("KubeVirt serves a resource that hostdev offers, because of an entry in "

@@ -219,12 +219,14 @@ static bool sweep(void *arg, const struct reconcile_view *view, const struct dec
 	return false;
 }
 
-static void forget_if_not_gone(void *arg, const char *node, const void *object)
+static void forget_if_not_gone(void *arg, const char *node, const void *object,
+			       const struct decision *decision)
 {
 	struct nodes *nodes = arg;
 	uint64_t since_ms;
 
 	(void)object;
+	(void)decision;
 	if (!node_index_gone(nodes->index, node, &since_ms))
 		forget(nodes, node);
 }

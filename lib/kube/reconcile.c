@@ -59,6 +59,8 @@ struct run {
 	struct kube_call *call; /* under way; NULL: none */
 	bool acting;            /* reconcile_acted() is to come */
 	bool outdated;          /* the object has changed since the act began */
+	struct decision report; /* a status that is written while it acts: then the call is that */
+	struct err failure;     /* of the act, once it has ended; kind ERR_NONE: none            */
 };
 
 struct slot {
@@ -110,6 +112,12 @@ static void decision_done(struct decision *decision)
 }
 
 /* --- what is known --------------------------------------------------------------------------- */
+
+/* Is a status written while the kind acts, or did so? */
+static bool is_reporting(const struct run *run)
+{
+	return run->report.step == STEP_PATCH_STATUS;
+}
 
 /* The newest; NULL: there is none, or it cannot be read. */
 static const struct entry *entry_now(const struct run *run)
@@ -180,6 +188,7 @@ static void answer_done(const struct api_kind *kind, struct answer *answer)
 static void run_free(struct run *run)
 {
 	decision_done(&run->decision);
+	decision_done(&run->report);
 	answer_done(run->reconcile->spec.kind, &run->known);
 	free(run->ns);
 	free(run);
@@ -232,10 +241,12 @@ static void run_fail(struct run *run, const struct err *err)
 	run_end(run, cause.code, &cause);
 }
 
-static void rested(const struct reconcile *reconcile, const char *key, const void *object)
+static void rested(const struct run *run, const void *object, const struct decision *decision)
 {
-	if (reconcile->spec.rested)
-		reconcile->spec.rested(reconcile->spec.arg, key, object);
+	const struct reconcile_spec *spec = &run->reconcile->spec;
+
+	if (spec->rested)
+		spec->rested(spec->arg, run->key, object, decision);
 }
 
 /* --- answers --------------------------------------------------------------------------------- */
@@ -405,9 +416,8 @@ static bool removes_finalizer(const struct run *run, const json_t *body)
 }
 
 /* What the head of reconcile.h says of a patch. */
-static void check_patch(const struct run *run)
+static void check_patch(const struct run *run, const json_t *body)
 {
-	const json_t *body = run->decision.body;
 	const struct entry *entry = entry_now(run);
 
 	assert(entry);
@@ -418,37 +428,38 @@ static void check_patch(const struct run *run)
 	assert(run->answered || !removes_finalizer(run, body));
 }
 
-static struct apply_request request_of(const struct run *run, const char *subresource)
+static struct apply_request request_of(const struct run *run, const struct decision *decision,
+				       const char *subresource)
 {
 	return (struct apply_request){
 		.kind = &run->kind,
 		.name = run->name,
 		.subresource = subresource,
-		.field_manager = run->decision.manager ? run->decision.manager
-						       : run->reconcile->spec.field_manager,
+		.field_manager =
+			decision->manager ? decision->manager : run->reconcile->spec.field_manager,
 		.force = true,
-		.object = run->decision.body,
+		.object = decision->body,
 	};
 }
 
 static void send_patch(struct run *run, const char *subresource)
 {
-	struct apply_request request = request_of(run, subresource);
+	struct apply_request request = request_of(run, &run->decision, subresource);
 
-	check_patch(run);
+	check_patch(run, request.object);
 	run->call = apply_merge(run->reconcile->spec.client, &request, on_answer, run);
 }
 
 static void send_apply(struct run *run, const char *subresource)
 {
-	struct apply_request request = request_of(run, subresource);
+	struct apply_request request = request_of(run, &run->decision, subresource);
 
 	run->call = apply_send(run->reconcile->spec.client, &request, on_answer, run);
 }
 
 static void send_create(struct run *run)
 {
-	struct apply_request request = request_of(run, NULL);
+	struct apply_request request = request_of(run, &run->decision, NULL);
 
 	assert(!entry_now(run));
 	run->call = apply_create(run->reconcile->spec.client, &request, on_created, run);
@@ -486,7 +497,7 @@ static void rest(struct run *run)
 	struct err failure = run->decision.failure;
 
 	assert(!run->decision.event_reason && !run->decision.body);
-	rested(run->reconcile, run->key, entry ? entry->object : NULL);
+	rested(run, entry ? entry->object : NULL, &run->decision);
 	if (run->decision.again_ms > 0)
 		add(run->reconcile, run->key, run->decision.again_ms);
 	run_end(run, failure.kind == ERR_NONE ? 0 : failure.code, &failure);
@@ -548,7 +559,7 @@ static void go_on(struct run *run)
 		return;
 	}
 	if (!spec->is_ours(spec->arg, run->key, view.object)) {
-		rested(run->reconcile, run->key, NULL);
+		rested(run, NULL, NULL);
 		run_end(run, 0, NULL);
 		return;
 	}
@@ -677,7 +688,7 @@ void reconcile_changed(struct reconcile *reconcile, const char *key)
 	struct run *run = find_run(reconcile, key);
 
 	echoes_hear(reconcile->echoes, key, entry);
-	if (run && run->acting && is_another(run, entry))
+	if (run && (run->acting || is_reporting(run)) && is_another(run, entry))
 		run->outdated = true;
 	reconcile_enqueue_after(reconcile, key, reconcile->spec.quiet_ms);
 }
@@ -690,32 +701,90 @@ bool reconcile_is_settled(const struct reconcile *reconcile, const char *key)
 	       echoes_wait_ms(reconcile->echoes, key, entry, now_ms(reconcile)) == 0;
 }
 
-static struct run *end_act(const struct reconcile *reconcile, const char *key)
+/* --- the end of an act, and a status before that ----------------------------------------------- */
+
+static void after_act(struct run *run)
+{
+	struct err failure = run->failure;
+
+	if (failure.kind != ERR_NONE) {
+		run_end(run, failure.code, &failure);
+		return;
+	}
+	finish_step(run);
+	if (run->outdated)
+		run_end(run, 0, NULL); /* whoever saw that has enqueued the key */
+	else
+		next_step(run);
+}
+
+/* A report under way is waited for. */
+static void end_act(const struct reconcile *reconcile, const char *key, const struct err *failure)
 {
 	struct run *run = find_run(reconcile, key);
 
 	assert(run && run->acting);
 	run->acting = false;
-	return run;
+	if (failure)
+		run->failure = *failure;
+	if (!is_reporting(run))
+		after_act(run);
 }
 
 void reconcile_failed(struct reconcile *reconcile, const char *key, const struct err *err)
 {
-	struct run *run = end_act(reconcile, key);
-
 	assert(err->kind != ERR_NONE && err->code < 0);
-	run_end(run, err->code, err);
+	end_act(reconcile, key, err);
 }
 
 void reconcile_acted(struct reconcile *reconcile, const char *key)
 {
-	struct run *run = end_act(reconcile, key);
+	end_act(reconcile, key, NULL);
+}
 
-	finish_step(run);
-	if (run->outdated)
-		run_end(run, 0, NULL); /* the change has enqueued the key */
-	else
-		next_step(run);
+/* What could not be written is no failure: what follows the act tells more. */
+static void on_reported(void *arg, int result, const struct kube_response *response,
+			const struct err *err)
+{
+	struct run *run = arg;
+	struct answer answer = { 0 };
+
+	run->call = NULL;
+	decision_done(&run->report);
+	if (result == 0)
+		answer = decode(run, response);
+	if (result < 0 && (err->kind == ERR_CONFLICT || err->code == -ENOENT)) {
+		run->outdated = true;
+		add(run->reconcile, run->key, 0);
+	}
+	if (answer.entry)
+		take_answer(run, &answer);
+	if (!run->acting)
+		after_act(run);
+}
+
+void reconcile_report(struct reconcile *reconcile, const char *key)
+{
+	const struct reconcile_spec *spec = &reconcile->spec;
+	struct run *run = find_run(reconcile, key);
+	struct reconcile_view view;
+	struct apply_request request;
+
+	if (!run || !run->acting || is_reporting(run) || !entry_now(run) || !leads(reconcile) ||
+	    !is_informed(reconcile))
+		return;
+	view = view_of(run);
+	view.acting = true;
+	spec->plan(spec->arg, &view, &run->report);
+	assert(run->report.step == STEP_REST || run->report.step == STEP_PATCH_STATUS);
+	assert(!run->report.event_reason);
+	if (run->report.step == STEP_REST) {
+		decision_done(&run->report);
+		return;
+	}
+	request = request_of(run, &run->report, "status");
+	check_patch(run, request.object);
+	run->call = apply_merge(spec->client, &request, on_reported, run);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */

@@ -14,6 +14,7 @@
  *  - ACT, and a patch that removes a finalizer, need an object that the API server itself has
  *    returned in this run (view.fresh); of a digest, so does every patch of finalizers;
  *  - a write is an apply, or creates, or carries uid and resourceVersion of what plan() saw;
+ *  - while a kind acts, its key has no other run; the status may say what the act waits for;
  *  - nothing that is older than a change of the object during an act is believed after the act: the
  *    run ends, and the key is run again;
  *  - an event is recorded once, after the step that it belongs to has succeeded;
@@ -25,9 +26,9 @@
  * The kinds, and what each needs beside PATCH, PATCH_STATUS and READ:
  *
  *	USBDeviceClaim           before(): gives the device's node back
- *	PCIDeviceClaim           ACT; is_ours() without an object, for a record that is left;
- *	                         failure, for a transition that is tried again; before() and after()
- *	                         for failpoints and audit. To be added: a status during an act
+ *	PCIDeviceClaim           ACT, and a status during it: reconcile_report(); is_ours() without
+ *	                         an object, for a record that is left; failure, for a transition
+ *	                         that is tried again; before() and after() for failpoints and audit
  *	SRIOVNetworkDevice       CREATE, DELETE, ACT; an object without our label that CREATE finds;
  *	                         after() for audit, rested() for what is remembered of tasks
  *	SRIOVGPUDevice, VGPUDevice, MigConfiguration
@@ -101,6 +102,7 @@ struct reconcile_view {
 	bool hidden;         /* CREATE has found it, though the cache does not show it          */
 	enum step last;      /* the step that this run has done before; REST: none. An apply    */
 			     /* that others' fields outlive is not to be decided on again       */
+	bool acting;         /* of reconcile_report(): PATCH_STATUS without an event, or REST   */
 	const struct json_text
 		*text; /* what @object has been read from, if it is fresh; else NULL */
 	int64_t now_wall_ms;
@@ -157,8 +159,10 @@ struct reconcile_spec {
 	 * before this has returned. False: it is done, or cannot be done now; the run ends, and the kind enqueues the
 	 * key when there is more to decide. NULL: the kind never decides on ACT. */
 	bool (*act)(void *arg, const struct reconcile_view *view, const struct decision *decision);
-	/* A run has come to rest; @object NULL: there is none, or it is not ours. May be NULL. */
-	void (*rested)(void *arg, const char *key, const void *object);
+	/* A run has come to rest, by @decision; NULL: the key is not ours, and @object is NULL then,
+	 * too. May be NULL. */
+	void (*rested)(void *arg, const char *key, const void *object,
+		       const struct decision *decision);
 	void *arg;
 
 	struct kube_client *client;
@@ -202,3 +206,8 @@ void reconcile_acted(struct reconcile *reconcile, const char *key);
 /* It has failed: its run ends with @err, by whose kind it is repeated. For acts whose failures the
  * kind does not remember; others end as acted, and plan() gives the failure. */
 void reconcile_failed(struct reconcile *reconcile, const char *key, const struct err *err);
+
+/* While the kind acts on @key: have its status say what the act waits for. plan() is asked with
+ * view.acting; the end of the act waits for the answer, so that the next write knows it. Does
+ * nothing if the kind does not act on it, or such a status is being written. */
+void reconcile_report(struct reconcile *reconcile, const char *key);

@@ -65,6 +65,8 @@ struct bench {
 	struct err trouble; /* of the next act */
 	uint64_t again_ms;  /* likewise  */
 	size_t plans;
+	const char *report; /* for status.portPath while the toy acts; NULL: nothing is said */
+	bool acts_long;     /* acts end by bench_end_act() only */
 };
 
 static inline bool toy_wants(const struct bench *b, const char *key)
@@ -156,6 +158,20 @@ static inline bool toy_plan_status(const struct reconcile_view *view, struct dec
 	return true;
 }
 
+static inline void toy_plan_report(const struct bench *b, const struct reconcile_view *view,
+				   struct decision *d)
+{
+	const struct usbdeviceclaim *claim = view->object;
+
+	if (!b->report ||
+	    (claim->status.port_path && strcmp(claim->status.port_path, b->report) == 0))
+		return;
+	d->step = STEP_PATCH_STATUS;
+	d->detail = 6;
+	d->body = patch_new(&claim->meta);
+	json_object_set_new(d->body, "status", json_pack("{s:s}", "portPath", b->report));
+}
+
 static inline void toy_plan(void *arg, const struct reconcile_view *view, struct decision *d)
 {
 	struct bench *b = arg;
@@ -164,7 +180,9 @@ static inline void toy_plan(void *arg, const struct reconcile_view *view, struct
 	b->plans++;
 	if (view->hidden)
 		str_addf(&b->steps, "hidden %s|", view->key);
-	if (!claim) {
+	if (view->acting) {
+		toy_plan_report(b, view, d);
+	} else if (!claim) {
 		toy_plan_absent(b, view, d);
 	} else if (claim->meta.deletion_timestamp) {
 		toy_plan_deleted(b, view, d);
@@ -216,10 +234,12 @@ static inline bool toy_act(void *arg, const struct reconcile_view *view,
 	return true;
 }
 
-static inline void toy_rested(void *arg, const char *key, const void *object)
+static inline void toy_rested(void *arg, const char *key, const void *object,
+			      const struct decision *decision)
 {
 	struct bench *b = arg;
 
+	(void)decision;
 	str_addf(&b->steps, "%s %s|", object ? "rests" : "gone", key);
 }
 
@@ -353,7 +373,7 @@ static inline void bench_settle(struct bench *b)
 		if (left-- == 0)
 			fail_msg("it does not come to rest: %s", fake_server_log(b->server));
 	} while (fake_server_serve(b->server, FAULT_NONE) || fake_server_show(b->server, 1) ||
-		 bench_end_act(b));
+		 (!b->acts_long && bench_end_act(b)));
 }
 
 /* The same for @ms. */

@@ -686,6 +686,121 @@ static void the_end_leaves_nothing(void **state)
 	assert_int_equal(b->acting.len, 1); /* and the fixture ends it, with a call of "b" */
 }
 
+/* --- reports ----------------------------------------------------------------------------- */
+
+/* The toy acts on "a", which is being deleted, until the test ends that. */
+static void begin_act(struct bench *b)
+{
+	b->acts_long = true;
+	fake_server_write(b->server, "a", "{'metadata':{'finalizers':['" TOY_FINALIZER "']}}");
+	fake_server_delete(b->server, "a");
+	bench_settle(b);
+	assert_int_equal(b->acting.len, 1);
+	(void)fake_server_log(b->server);
+	str_clear(&b->steps);
+}
+
+static void end_act(struct bench *b)
+{
+	b->acts_long = false;
+	assert_true(bench_end_act(b));
+	bench_settle(b);
+}
+
+/* The write after the act knows the version that the report has made. */
+static void a_report_is_written_while_it_acts(void **state)
+{
+	struct bench *b = *state;
+
+	begin_act(b);
+	b->report = "late";
+	reconcile_report(b->reconcile, "a");
+	bench_settle(b);
+	assert_log(b, "PATCH a/status|");
+	assert_string_equal(fake_server_text(b->server, "a", "status.portPath"), "late");
+	reconcile_report(b->reconcile, "a"); /* it says so already */
+	bench_settle(b);
+	assert_log(b, "");
+	assert_steps(b, "");
+	end_act(b);
+	assert_log(b, "PATCH a|");
+	assert_steps(b, "after 8 103|before 7 103|after 7 103|gone a|gone a|");
+	assert_events(b, "Released a|");
+}
+
+static void only_a_key_that_acts_is_reported_of(void **state)
+{
+	struct bench *b = *state;
+
+	b->report = "late";
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_settle(b);
+	assert_log(b, LIFE);
+	reconcile_report(b->reconcile, "a");
+	reconcile_report(b->reconcile, "b");
+	bench_settle(b);
+	assert_log(b, "");
+}
+
+static void who_leads_no_more_reports_nothing(void **state)
+{
+	struct bench *b = *state;
+
+	begin_act(b);
+	b->report = "late";
+	b->follows = true;
+	reconcile_report(b->reconcile, "a");
+	bench_settle(b);
+	assert_log(b, "");
+}
+
+static struct report_case {
+	const char *name;
+	enum fake_fault fault;
+	bool fails;      /* the act       */
+	bool edited;     /* by somebody   */
+	const char *log; /* after the act */
+} reports[] = {
+	{ "an act that ends before the answer waits for it", FAULT_NONE, false, false, "PATCH a|" },
+	{ "so does one that fails", FAULT_NONE, true, false, "GET a|PATCH a|" },
+	{ "a report that fails fails nothing else", FAULT_TROUBLE, false, false, "PATCH a|" },
+	{ "an edit before it is seen before the next write", FAULT_NONE, false, true,
+	  "GET a|PATCH a|" },
+};
+
+static void an_end_waits_for_the_report(void **state)
+{
+	const struct report_case *c = suite_row(state);
+	struct bench *b = *state;
+
+	begin_act(b);
+	b->report = "late";
+	if (c->edited)
+		fake_server_write(b->server, "a", "{'metadata':{'labels':{'l':'1'}}}");
+	reconcile_report(b->reconcile, "a");
+	reconcile_report(b->reconcile, "a"); /* one at a time */
+	if (c->fails)
+		err_set(&b->trouble, ERR_RETRY, -EIO, "it did not work");
+	assert_true(bench_end_act(b));
+	fake_clock_settle(b->clock);
+	assert_steps(b, "");
+	assert_true(fake_server_serve(b->server, c->fault));
+	assert_log(b, "PATCH a/status|");
+	b->acts_long = false;
+	bench_run(b, 1000);
+	assert_null(fake_server_get(b->server, "a"));
+	assert_log(b, c->log);
+}
+
+static void the_end_leaves_no_report(void **state)
+{
+	struct bench *b = *state;
+
+	begin_act(b);
+	b->report = "late";
+	reconcile_report(b->reconcile, "a"); /* and the fixture ends it */
+}
+
 /* --- faults ------------------------------------------------------------------------------ */
 
 static struct fault_case {
@@ -981,6 +1096,10 @@ static void one_random_thing(struct bench *b, uint64_t *seed)
 		return;
 	case 9:
 		(void)bench_end_act(b);
+		return;
+	case 12:
+		b->report = suite_random(seed) % 2 ? "late" : "later";
+		reconcile_report(b->reconcile, names[suite_random(seed) % ARRAY_LEN(names)]);
 		return;
 	case 10:
 		b->busy = suite_random(seed) % 4 == 0;
@@ -1316,6 +1435,18 @@ static void add_leads(struct suite *suite)
 	suite_add(suite, "many changes make one run", many_changes_make_one_run, NULL);
 }
 
+static void add_reports(struct suite *suite)
+{
+	suite_add(suite, "a report is written while it acts", a_report_is_written_while_it_acts,
+		  NULL);
+	suite_add(suite, "only a key that acts is reported of", only_a_key_that_acts_is_reported_of,
+		  NULL);
+	suite_add(suite, "who leads no more reports nothing", who_leads_no_more_reports_nothing,
+		  NULL);
+	suite_rows(suite, reports, an_end_waits_for_the_report);
+	suite_add(suite, "the end leaves no report", the_end_leaves_no_report, NULL);
+}
+
 static void add_faults(struct suite *suite)
 {
 	suite_add(suite, "an invalid write waits for a change", an_invalid_write_waits_for_a_change,
@@ -1359,6 +1490,7 @@ int main(void)
 	add_decisions(&suite);
 	add_faults(&suite);
 	add_leads(&suite);
+	add_reports(&suite);
 	add_digests(&suite);
 	suite_add(&suite, "a run has sixteen steps", a_run_has_sixteen_steps, NULL);
 	suite_add(&suite, "a rest may be for a while", a_rest_may_be_for_a_while, NULL);

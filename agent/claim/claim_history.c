@@ -270,20 +270,27 @@ void claim_history_look(const struct claim_history *history, const char *address
 	}
 }
 
-int claim_history_failure(struct claim_history *history, const char *address, const char *name,
-			  uint64_t now_ms, struct err *err)
+int claim_history_failure(const struct claim_history *history, const char *address,
+			  const char *name, uint64_t now_ms, struct err *err)
 {
-	struct transition *t = find(history, address);
+	const struct transition *t = find(history, address);
 	bool failed = t && t->attempt.outcome.result == TASK_FAILED;
 
 	if (!t || t->running || t->reported || strcmp(t->name, name) != 0 || !(failed || t->stuck))
 		return 0;
-	t->reported = true;
 	err_set(err, failed ? ERR_RETRY : ERR_STUCK, failed ? -ENODEV : -ETIMEDOUT, "%s: %s",
 		t->outcome.reason ? t->outcome.reason : "Failed", t->outcome.message);
 	err->wait_ms =
 		failed && t->attempt.due_ms > now_ms ? (unsigned)(t->attempt.due_ms - now_ms) : 0;
 	return err->code;
+}
+
+void claim_history_report(struct claim_history *history, const char *address)
+{
+	struct transition *t = find(history, address);
+
+	if (t)
+		t->reported = true;
 }
 
 void claim_history_wake(struct claim_history *history, const char *address)

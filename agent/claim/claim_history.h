@@ -63,9 +63,11 @@ void claim_history_look(const struct claim_history *history, const char *address
 			struct claim_view *ret_view);
 
 /* The failure (FAILED, STUCK) of the last transition of @address as an error for the queue, if it was begun
- * for @name and has not been asked for yet; else 0. */
-int claim_history_failure(struct claim_history *history, const char *address, const char *name,
-			  uint64_t now_ms, struct err *err);
+ * for @name and has not been reported yet; else 0. */
+int claim_history_failure(const struct claim_history *history, const char *address,
+			  const char *name, uint64_t now_ms, struct err *err);
+/* It has been reported. */
+void claim_history_report(struct claim_history *history, const char *address);
 
 /* What stood in the way of the group of @address is gone: the next try may begin. */
 void claim_history_wake(struct claim_history *history, const char *address);

@@ -6,48 +6,78 @@
 #include "agent/claim/claim_foreign.h"
 #include "agent/claim/claim_history.h"
 #include "agent/claim/claim_plan.h"
-#include "agent/claim/claim_run.h"
+#include "agent/claim/claim_pods.h"
 #include "agent/claim/claim_ties.h"
 #include "agent/inventory/facts.h"
 #include "agent/inventory/inventory.h"
+#include "agent/inventory/use_log.h"
 #include "agent/process/pid_watch.h"
 #include "api/names.h"
+#include "api/pcidevice.h"
 #include "api/pcideviceclaim.h"
 #include "api/reason.h"
 #include "base/err.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "kube/audit.h"
 #include "kube/clock.h"
-#include "kube/echoes.h"
+#include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/metrics.h"
 #include "kube/reason_count.h"
+#include "kube/reconcile.h"
 #include "kube/store.h"
-#include "kube/workq_run.h"
 
 enum {
 	RUNS_AT_A_TIME = 16,
-	INSTALL_MS = 2000, /* how often to look whether the kinds have been installed */
+	WAITS = -1, /* decision.detail: the next scan or the end of a task enqueues it again */
 };
 
 struct claims {
 	struct claims_deps deps;
-	struct claim_context context;
-	struct workq_run *queue;
-	struct claim_run *runs[RUNS_AT_A_TIME];
-	size_t running;
-	struct map *holders; /* name of the claim -> struct holder */
+	const struct informer *needs[3];
+	const struct inventory *inventory; /* NULL: not there yet */
+	struct binder *binder;
+	struct claim_history *history;
+	struct reconcile *reconcile;
+	struct map *works; /* name of the claim -> struct work */
 	struct claim_foreign *foreign;
 	struct reason_count *count;
+	struct metric *seconds; /* {verb}, may be NULL */
 };
 
-/* The process that a claim waits for. */
-struct holder {
+/* What is under way for a claim, and what it waits for. */
+struct work {
 	struct claims *claims;
 	char *name;
-	int pid;
-	struct pid_watch *watch; /* NULL: it ended, or cannot be watched */
+	uint64_t began_ms; /* the first step since it last was at rest; 0: it is */
+	char *lead;        /* a function that the transition moves; NULL: none is under way */
+	enum binder_verb verb;
+	bool moved; /* a transition has ended well since it last was at rest */
+
+	int pid;                 /* of the process that it waits for; 0: none */
+	struct pid_watch *watch; /* NULL: it ended, or cannot be watched      */
+};
+
+/* decision.job */
+struct job {
+	struct binder_job binder;
+	int watch_pid; /* REST: run again when this process ends; 0: none */
+};
+
+/* Where a test can end the program: before each step that others can see, and after it. */
+static const struct {
+	const char *before;
+	const char *after;
+} failpoints[] = {
+	[CLAIM_MARK] = { "agent-mark-before", "agent-mark-after" },
+	[CLAIM_TELL] = { "agent-tell-before", "agent-tell-after" },
+	[CLAIM_READ] = { NULL, NULL },
+	[CLAIM_BIND] = { "agent-bind-before", "agent-bind-after" },
+	[CLAIM_RELEASE] = { "agent-release-before", "agent-release-after" },
+	[CLAIM_UNMARK] = { "agent-unmark-before", "agent-unmark-after" },
 };
 
 static const struct metric_desc seconds_desc = {
@@ -58,272 +88,535 @@ static const struct metric_desc seconds_desc = {
 	.buckets_ms = { 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000 },
 };
 
-static void holder_free(struct holder *holder)
+static uint64_t now_ms(const struct claims *claims)
 {
-	if (!holder)
-		return;
-	pid_watch_free(holder->watch);
-	free(holder->name);
-	free(holder);
+	return clock_now_ms(claims->deps.clock);
 }
 
 /* Nothing can be decided before all of it is there. */
-static bool informed(const struct claims *claims)
+static bool is_informed(const struct claims *claims)
 {
-	return claims->context.inventory && informer_synced(claims->deps.claims) &&
+	return claims->inventory && informer_synced(claims->deps.claims) &&
 	       informer_synced(claims->deps.devices) &&
 	       (!claims->deps.usb_claims || informer_synced(claims->deps.usb_claims));
 }
 
-static void wake(struct claims *claims, const char *name)
+/* The function that the claim @name is about; NULL: none that can be of this node. The caller
+ * frees. */
+static char *address_of(const struct claims *claims, const char *name)
 {
-	auto_free char *address =
-		claim_ties_address(claims->deps.node_name, claims->context.inventory, name);
-
-	if (address)
-		claim_history_wake(claims->context.history, address);
-	workq_run_add(claims->queue, name);
+	return claim_ties_address(claims->deps.node_name, claims->inventory, name);
 }
 
-/* The holder stays known: a watch on the same number would fire at once again if it is a process of
+static struct claim_view view_of(const struct claims *claims, const char *address,
+				 const struct reconcile_view *view)
+{
+	struct claim_view known = { 0 };
+
+	if (address)
+		claim_history_look(claims->history, address, view->key, view->object,
+				   now_ms(claims), &known);
+	return known;
+}
+
+/* --- what is under way ---------------------------------------------------------------------- */
+
+static void work_free(struct work *work)
+{
+	if (!work)
+		return;
+	pid_watch_free(work->watch);
+	free(work->lead);
+	free(work->name);
+	free(work);
+}
+
+static struct work *work_of(struct claims *claims, const char *name)
+{
+	struct work *work = map_get(claims->works, name);
+
+	if (work)
+		return work;
+	work = xcalloc(1, sizeof(*work));
+	*work = (struct work){ .claims = claims, .name = xstrdup(name) };
+	map_set(claims->works, name, work);
+	return work;
+}
+
+/* The pid stays known: a watch on the same number would fire at once again if it is a process of
  * another pid namespace. */
 static void on_holder_gone(void *arg)
 {
-	struct holder *holder = arg;
+	struct work *work = arg;
+	struct claims *claims = work->claims;
+	auto_free char *address = address_of(claims, work->name);
 
-	log_debug("holder ended", log_str("claim", holder->name), log_int("pid", holder->pid));
-	holder->watch = pid_watch_free(holder->watch);
-	wake(holder->claims, holder->name);
+	log_debug("holder ended", log_str("claim", work->name), log_int("pid", work->pid));
+	work->watch = pid_watch_free(work->watch);
+	if (address)
+		claim_history_wake(claims->history, address);
+	reconcile_enqueue(claims->reconcile, work->name);
 }
 
-static void watch_holder(struct claims *claims, const char *name, int pid)
+static void watch_holder(struct work *work, int pid)
 {
-	struct holder *holder = map_get(claims->holders, name);
 	struct err err = { 0 };
 
-	if (holder && holder->pid == pid)
+	if (work->pid == pid)
 		return;
-	holder_free(map_remove(claims->holders, name));
-	if (pid <= 0)
+	work->watch = pid_watch_free(work->watch);
+	work->pid = pid > 0 ? pid : 0;
+	if (work->pid == 0)
 		return;
-	holder = xcalloc(1, sizeof(*holder));
-	*holder = (struct holder){ .claims = claims, .name = xstrdup(name), .pid = pid };
-	holder->watch = pid_watch_new(claims->deps.loop, pid, on_holder_gone, holder, &err);
-	if (!holder->watch)
-		log_debug("holder cannot be watched, looking by time", log_str("claim", name),
+	work->watch = pid_watch_new(work->claims->deps.loop, pid, on_holder_gone, work, &err);
+	if (!work->watch)
+		log_debug("holder cannot be watched, looking by time", log_str("claim", work->name),
 			  log_str("reason", err.msg));
-	map_set(claims->holders, name, holder);
 }
 
-static void on_rest(void *arg, const char *name, const struct claim_rest *rest)
-{
-	struct claims *claims = arg;
+/* --- what is recorded ------------------------------------------------------------------------ */
 
-	reason_count_set(claims->count, name, rest->claim ? &rest->claim->status.conditions : NULL);
-	watch_holder(claims, name, rest->watch_pid);
-	if (rest->again_ms != UINT64_MAX)
-		workq_run_add_after(claims->queue, name, rest->again_ms);
+/* Of a function that was moved, or of which the claim says something. Borrowed. */
+struct record {
+	const char *name; /* of its PCIDevice       */
+	const char *user; /* for whom; NULL: nobody */
+	bool release;     /* it goes back           */
+	const char *result;
+	const char *reason;
+	const char *message;
+	bool warning;
+};
+
+static void record_audit(const struct claims *claims, const struct record *record)
+{
+	const struct pcidevice *device =
+		store_object(informer_store(claims->deps.devices), record->name);
+
+	audit_record(claims->deps.events,
+		     &(struct events_about){ &pcidevice_kind, device ? &device->meta : NULL },
+		     &(struct audit){
+			     .action = record->release ? "release" : "bind",
+			     .result = record->result,
+			     .user = record->user,
+			     .kind = pcidevice_kind.kind,
+			     .device = record->name,
+			     .node = claims->deps.node_name,
+			     .reason = record->reason,
+			     .message = record->message,
+			     .warning = record->warning,
+		     });
 }
 
-static void on_gone(void *arg, const struct claim_run *run)
+/* Of the last transition, if the event says what that came to. */
+static const char *result_of(const struct claims *claims, const struct reconcile_view *view,
+			     const struct decision *decision)
 {
-	struct claims *claims = arg;
+	auto_free char *address = address_of(claims, view->key);
+	struct claim_view known = view_of(claims, address, view);
+	const struct binder_outcome *outcome = known.past.outcome;
 
-	for (size_t i = 0; i < claims->running; i++) {
-		if (claims->runs[i] == run)
-			claims->runs[i] = claims->runs[--claims->running];
+	if (decision->warning && outcome && outcome->reason &&
+	    strcmp(outcome->reason, decision->event_reason) == 0)
+		return binder_result_text(outcome->result);
+	return audit_result(decision->event_reason, decision->warning);
+}
+
+static void record_step(const struct claims *claims, const struct reconcile_view *view,
+			const struct decision *decision)
+{
+	const struct pcideviceclaim *claim = view->object;
+
+	if (!decision->event_reason)
+		return;
+	record_audit(claims, &(struct record){
+				     .name = view->key,
+				     .user = claim->spec.user_name,
+				     .release = claim->meta.deletion_timestamp != NULL,
+				     .result = result_of(claims, view, decision),
+				     .reason = decision->event_reason,
+				     .message = decision->event_message,
+				     .warning = decision->warning,
+			     });
+}
+
+/* Does the status of a claim say what became of the device @name? */
+static bool has_claim(const struct claims *claims, const struct reconcile_view *view,
+		      const char *name)
+{
+	if (strcmp(name, view->key) == 0)
+		return view->object != NULL;
+	return store_get(informer_store(claims->deps.claims), name) != NULL;
+}
+
+/* The functions that were moved and have no claim of their own, or none any more. */
+static void record_moved(const struct claims *claims, const struct reconcile_view *view,
+			 const struct binder_job *job)
+{
+	const struct pcideviceclaim *claim = view->object;
+	bool release = job->verb == BINDER_RELEASE;
+
+	for (size_t i = 0; i < job->len; i++) {
+		const struct binder_function *f = &job->items[i];
+		auto_free char *name = names_pcidevice(claims->deps.node_name, f->address);
+		auto_free char *message =
+			release ? xasprintf("%s was released", f->address)
+				: xasprintf("bound to %s for the claim %s", f->driver, f->claim);
+
+		if (!has_claim(claims, view, name))
+			record_audit(claims, &(struct record){
+						     .name = name,
+						     .user = claim ? claim->spec.user_name : NULL,
+						     .release = release,
+						     .result = binder_result_text(BINDER_DONE),
+						     .reason = release ? "Released" : "Bound",
+						     .message = message,
+					     });
 	}
 }
 
+/* --- what is decided ------------------------------------------------------------------------- */
+
+/* Of the whole group; what is in use now is judged by itself. */
+static uint64_t unproven_ms(const struct claims *claims, const char *address,
+			    const struct pcideviceclaim *claim)
+{
+	bool refused = claim && use_log_was_refused(&claim->status.conditions);
+	struct json_strs members = { 0 };
+	uint64_t longest_ms = 0;
+
+	if (address)
+		claim_ties_members(claims->inventory, address, &members);
+	for (size_t i = 0; i < members.len; i++) {
+		uint64_t ms = claim_history_unproven_ms(claims->history, members.items[i], refused,
+							now_ms(claims));
+
+		if (ms > longest_ms)
+			longest_ms = ms;
+	}
+	json_strs_done(&members);
+	return longest_ms;
+}
+
+static void decide(const struct claims *claims, const struct reconcile_view *view,
+		   const char *address, const struct claim_view *known,
+		   struct claim_decision *ret_decision)
+{
+	const struct claims_deps *deps = &claims->deps;
+	auto_free char *holder = NULL;
+	auto_free char *given = claim_pods_find(deps, claims->inventory, address, &holder);
+	const char *lead = known->lead ? known->lead : address;
+	struct json_pairs usb_pods = { 0 };
+	struct claim_case c = {
+		.node_name = deps->node_name,
+		.name = view->key,
+		.claim = view->object,
+		.fresh = view->fresh,
+		.inventory = claims->inventory,
+		.claims = informer_store(deps->claims),
+		.usb_claims = deps->usb_claims ? informer_store(deps->usb_claims) : NULL,
+		.usb_pods = &usb_pods,
+		.device = store_object(informer_store(deps->devices), view->key),
+		.past = known->past,
+		.unproven_ms = unproven_ms(claims, address, view->object),
+		.allocated = given,
+		.allocated_to = holder,
+		.vfio_drivers = deps->vfio_drivers,
+		.driverless = deps->driverless,
+		.now_wall_ms = view->now_wall_ms,
+	};
+
+	if (address && deps->ask_offer)
+		deps->ask_offer(deps->arg, address, &c.offer);
+	if (lead)
+		c.state = binder_look(claims->binder, lead, &c.trouble);
+	claim_pods_usb(deps, claims->inventory, address, &usb_pods);
+	claim_plan(&c, ret_decision);
+	json_pairs_done(&usb_pods);
+}
+
+static void job_free(void *arg)
+{
+	struct job *job = arg;
+
+	binder_job_done(&job->binder);
+	free(job);
+}
+
+/* Takes what @from has. */
+static void hand_over(struct claim_decision *from, const struct reconcile_view *view,
+		      struct decision *ret_decision)
+{
+	static const enum step steps[] = {
+		[CLAIM_REST] = STEP_REST,         [CLAIM_MARK] = STEP_PATCH,
+		[CLAIM_TELL] = STEP_PATCH_STATUS, [CLAIM_READ] = STEP_READ,
+		[CLAIM_BIND] = STEP_ACT,          [CLAIM_RELEASE] = STEP_ACT,
+		[CLAIM_UNMARK] = STEP_PATCH,
+	};
+	struct job *job;
+
+	/* With nothing to give back, the plan does not ask for this. */
+	if (from->step == CLAIM_UNMARK && !view->fresh) {
+		*ret_decision = (struct decision){ .step = STEP_READ, .detail = CLAIM_READ };
+		return;
+	}
+	job = xcalloc(1, sizeof(*job));
+	*job = (struct job){ .binder = from->job, .watch_pid = from->watch_pid };
+	from->job = (struct binder_job){ 0 };
+	*ret_decision = (struct decision){
+		.step = steps[from->step],
+		.detail = (int)from->step,
+		.body = take_ptr(from->body),
+		.again_ms = from->again_ms,
+		.job = job,
+		.job_free = job_free,
+	};
+	if (view->acting)
+		return;
+	ret_decision->warning = from->warning;
+	ret_decision->event_reason = xstrdup_or_null(from->event_reason);
+	ret_decision->event_message = take_ptr(from->event_message);
+}
+
+/* When the next attempt is due, and the failure of the last one if the queue has not been told. */
+static void add_past(const struct claims *claims, const char *address, const char *name,
+		     uint64_t hold_ms, struct decision *decision)
+{
+	if (hold_ms > 0 && hold_ms < UINT64_MAX &&
+	    (decision->again_ms == 0 || hold_ms < decision->again_ms))
+		decision->again_ms = hold_ms;
+	if (address)
+		(void)claim_history_failure(claims->history, address, name, now_ms(claims),
+					    &decision->failure);
+}
+
+/* Is its device still being set up? Giving one back never waits for that. */
+static bool is_held(const struct claims *claims, const char *address,
+		    const struct pcideviceclaim *claim)
+{
+	return claims->deps.is_held && claim && !claim->meta.deletion_timestamp && address &&
+	       claims->deps.is_held(claims->deps.arg, address);
+}
+
+/* The one who runs a transition, or the next inventory, has the claim looked at again. */
+static bool must_wait(const struct claim_view *known, const struct pcideviceclaim *claim)
+{
+	return known->running || known->unsure || (!claim && known->past.newer);
+}
+
+/* --- as struct reconcile_spec has them ------------------------------------------------------- */
+
+static bool has_inventory(void *arg)
+{
+	const struct claims *claims = arg;
+
+	return claims->inventory != NULL;
+}
+
+static bool is_ours(void *arg, const char *name, const void *object)
+{
+	const struct claims *claims = arg;
+
+	return claim_ties_has_record(claims->inventory, name) ||
+	       (object && claim_is_ours(claims->deps.node_name, name, object));
+}
+
+static void plan_claim(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
+{
+	const struct claims *claims = arg;
+	auto_free char *address = address_of(claims, view->key);
+	struct claim_view known = view_of(claims, address, view);
+	struct claim_decision decision;
+
+	if (!view->acting &&
+	    (must_wait(&known, view->object) || is_held(claims, address, view->object))) {
+		ret_decision->detail = WAITS;
+		return;
+	}
+	decide(claims, view, address, &known, &decision);
+	hand_over(&decision, view, ret_decision);
+	claim_decision_done(&decision);
+	if (ret_decision->step == STEP_REST && !view->acting)
+		add_past(claims, address, view->key, known.hold_ms, ret_decision);
+}
+
+static void reach(const char *point)
+{
+	if (point)
+		failpoint(point);
+}
+
+static void before_step(void *arg, const struct reconcile_view *view,
+			const struct decision *decision)
+{
+	struct claims *claims = arg;
+	struct work *work = work_of(claims, view->key);
+
+	if (work->began_ms == 0)
+		work->began_ms = now_ms(claims);
+	reach(failpoints[decision->detail].before);
+}
+
+static void after_step(void *arg, const struct reconcile_view *view,
+		       const struct decision *decision)
+{
+	struct claims *claims = arg;
+	const struct job *job = decision->job;
+
+	if (decision->step == STEP_ACT) {
+		reach(failpoints[decision->detail].after);
+		if (work_of(claims, view->key)->moved)
+			record_moved(claims, view, &job->binder);
+		return;
+	}
+	record_step(claims, view, decision);
+	reach(failpoints[decision->detail].after);
+}
+
+static void measure(const struct claims *claims, struct work *work)
+{
+	static const char *const verbs[] = { [BINDER_BIND] = "bind", [BINDER_RELEASE] = "release" };
+
+	if (work->moved)
+		metric_observe(claims->seconds, now_ms(claims) - work->began_ms,
+			       &verbs[work->verb]);
+	work->moved = false;
+	work->began_ms = 0;
+}
+
+static void on_rest(void *arg, const char *name, const void *object,
+		    const struct decision *decision)
+{
+	struct claims *claims = arg;
+	const struct pcideviceclaim *claim = object;
+	const struct job *job = decision ? decision->job : NULL;
+	struct work *work = work_of(claims, name);
+	auto_free char *address = address_of(claims, name);
+
+	measure(claims, work);
+	if (!decision || decision->detail != WAITS) {
+		reason_count_set(claims->count, name, claim ? &claim->status.conditions : NULL);
+		watch_holder(work, job ? job->watch_pid : 0);
+	}
+	if (decision && decision->failure.kind != ERR_NONE && address)
+		claim_history_report(claims->history, address);
+	if (work->pid == 0)
+		work_free(map_remove(claims->works, name));
+}
+
+/* --- tasks ------------------------------------------------------------------------------------ */
+
 /* All claims that have to do with a function of @members, but for @except. */
-static void touch_members(struct claims *claims, const struct json_strs *members,
-			  const char *except)
+static void enqueue_members(struct claims *claims, const struct json_strs *members,
+			    const char *except)
 {
 	struct json_strs names = { 0 };
 
 	for (size_t i = 0; i < members->len; i++)
-		claim_ties_claims(claims->deps.node_name, claims->context.inventory,
-				  members->items[i], &names);
+		claim_ties_claims(claims->deps.node_name, claims->inventory, members->items[i],
+				  &names);
 	for (size_t i = 0; i < names.len; i++) {
 		if (!except || strcmp(names.items[i], except) != 0)
-			workq_run_add(claims->queue, names.items[i]);
+			reconcile_enqueue(claims->reconcile, names.items[i]);
 	}
 	json_strs_done(&names);
 }
 
-static void on_moved(void *arg, const char *address, const char *name)
+static void on_transition_end(void *arg, const struct binder_outcome *outcome)
 {
-	struct claims *claims = arg;
+	struct work *work = arg;
+	struct claims *claims = work->claims;
+	auto_free char *lead = take_ptr(work->lead);
 
-	touch_members(claims, claim_history_members(claims->context.history, address), name);
+	claim_history_end(claims->history, lead, outcome);
+	work->moved = outcome->result == BINDER_DONE;
+	enqueue_members(claims, claim_history_members(claims->history, lead), work->name);
 	claims->deps.on_moved(claims->deps.arg);
+	reconcile_acted(claims->reconcile, work->name);
 }
 
+/* The helper of a transition that was stuck has ended. */
 static void on_free(void *arg, const char *group)
 {
 	struct claims *claims = arg;
 	struct json_strs members = { 0 };
 
 	log_info("stuck helper has ended", log_str("group", group));
-	claim_history_unstick(claims->context.history, claims->context.binder,
-			      clock_now_ms(claims->deps.clock), &members);
-	touch_members(claims, &members, NULL);
+	claim_history_unstick(claims->history, claims->binder, now_ms(claims), &members);
+	enqueue_members(claims, &members, NULL);
 	json_strs_done(&members);
 	claims->deps.on_moved(claims->deps.arg);
 }
 
 static void on_late(void *arg, const char *address)
 {
-	struct claims *claims = arg;
+	const struct claims *claims = arg;
+	size_t cursor = 0;
+	void *value;
 
-	for (size_t i = 0; i < claims->running; i++)
-		claim_run_late(claims->runs[i], address);
-}
+	while (map_next(claims->works, &cursor, NULL, &value)) {
+		const struct work *work = value;
 
-/* Is its device still being set up? Giving one back never waits for that. */
-static bool is_held(const struct claims *claims, const char *name,
-		    const struct pcideviceclaim *claim)
-{
-	auto_free char *address = NULL;
-
-	if (!claims->deps.is_held || !claim || claim->meta.deletion_timestamp)
-		return false;
-	address = claim_ties_address(claims->deps.node_name, claims->context.inventory, name);
-	return address && claims->deps.is_held(claims->deps.arg, address);
-}
-
-/* True if there is something to decide on @name, now. */
-static bool to_be_decided(struct claims *claims, const char *name)
-{
-	const struct entry *entry = store_get(informer_store(claims->deps.claims), name);
-	const struct pcideviceclaim *claim = entry ? entry->object : NULL;
-	bool recorded;
-	uint64_t wait_ms;
-
-	if (!informed(claims) || (entry && !entry->object))
-		return false; /* a change of it adds it again */
-	if (!claim)
-		reason_count_set(claims->count, name, NULL);
-	recorded = claim_ties_has_record(claims->context.inventory, name);
-	if (!recorded && !(claim && claim_is_ours(claims->deps.node_name, name, claim))) {
-		reason_count_set(claims->count, name, NULL);
-		watch_holder(claims, name, 0);
-		return false;
+		if (work->lead && strcmp(work->lead, address) == 0)
+			reconcile_report(claims->reconcile, work->name);
 	}
-	if (is_held(claims, name, claim))
-		return false;
-	wait_ms = echoes_wait_ms(claims->context.echoes, name, entry,
-				 clock_now_ms(claims->deps.clock));
-	if (wait_ms == 0 && !informer_installed(claims->deps.claims))
-		wait_ms = INSTALL_MS;
-	if (wait_ms > 0)
-		workq_run_add_after(claims->queue, name, wait_ms);
-	return wait_ms == 0;
 }
 
-static void work(void *arg, const char *name, work_end_fn *end, void *end_arg)
+static bool act(void *arg, const struct reconcile_view *view, const struct decision *decision)
 {
 	struct claims *claims = arg;
-	struct claim_run *run;
+	const struct binder_job *job = &((const struct job *)decision->job)->binder;
+	struct work *work = work_of(claims, view->key);
+	struct json_strs members = { 0 };
+	bool idle;
 
-	if (!to_be_decided(claims, name)) {
-		end(end_arg, 0, NULL);
-		return;
-	}
-	run = claim_run_new(&claims->context, name, end, end_arg);
-	claims->runs[claims->running++] = run;
-	claim_run_start(run);
+	for (size_t i = 0; i < job->len; i++)
+		claim_ties_members(claims->inventory, job->items[i].address, &members);
+	idle = claim_history_idle(claims->history, claims->binder, &members);
+	if (idle)
+		claim_history_begin(claims->history,
+				    &(struct claim_begin){ .job = job,
+							   .members = &members,
+							   .name = view->key,
+							   .claim = view->object },
+				    now_ms(claims));
+	json_strs_done(&members);
+	if (!idle)
+		return false; /* the end of what is in the way enqueues it */
+	work->lead = xstrdup(job->items[0].address);
+	work->verb = job->verb;
+	binder_start(claims->binder, job, on_transition_end, work);
+	return true;
 }
 
-struct claims *claims_new(const struct claims_deps *deps)
-{
-	struct claims *claims = xcalloc(1, sizeof(*claims));
+/* --- changes ---------------------------------------------------------------------------------- */
 
-	claims->deps = *deps;
-	claims->holders = map_new();
-	claims->foreign = claim_foreign_new(&claims->deps);
-	claims->count = reason_count_of(deps->metrics, pcideviceclaim_kind.kind, REASON_PCI_CLAIM);
-	claims->context = (struct claim_context){
-		.deps = &claims->deps,
-		.binder = binder_new(deps->loop, &deps->binder, on_free, claims),
-		.history = claim_history_new(),
-		.echoes = echoes_new(),
-		.seconds = metrics_family(deps->metrics, &seconds_desc),
-		.on_moved = on_moved,
-		.on_rest = on_rest,
-		.on_gone = on_gone,
-		.arg = claims,
-	};
-	binder_set_late(claims->context.binder, on_late);
-	metric_show(claims->context.seconds, (const char *const[]){ "bind" });
-	metric_show(claims->context.seconds, (const char *const[]){ "release" });
-	claims->queue = workq_run_new(&(struct workq_run_spec){
-		.name = "pcideviceclaims",
-		.max_running = RUNS_AT_A_TIME,
-		.work = work,
-		.arg = claims,
-		.clock = deps->clock,
-		.metrics = deps->metrics,
-	});
-	return claims;
-}
-
-struct claims *claims_free(struct claims *claims)
+static void enqueue_all(struct claims *claims)
 {
+	const struct facts *facts = claims->inventory->facts;
+	const char *name;
 	size_t cursor = 0;
-	void *holder;
 
-	if (!claims)
-		return NULL;
-	binder_free(claims->context.binder);
-	while (claims->running > 0)
-		claim_run_free(claims->runs[--claims->running]);
-	workq_run_free(claims->queue);
-	while (map_next(claims->holders, &cursor, NULL, &holder))
-		holder_free(holder);
-	map_free(claims->holders);
-	claim_foreign_free(claims->foreign);
-	reason_count_free(claims->count);
-	echoes_free(claims->context.echoes);
-	claim_history_free(claims->context.history);
-	free(claims);
-	return NULL;
-}
-
-static void touch_all(struct claims *claims)
-{
-	const struct store *store = informer_store(claims->deps.claims);
-	const struct facts *facts = claims->context.inventory->facts;
-	const struct entry *entry;
-	size_t cursor = 0;
-	const char *waiting;
-
-	while (map_next(claims->holders, &cursor, &waiting, NULL))
-		workq_run_add(claims->queue, waiting);
-	cursor = 0;
-	while ((entry = store_next(store, &cursor))) {
-		if (entry->object &&
-		    claim_is_ours(claims->deps.node_name, entry->name, entry->object))
-			workq_run_add(claims->queue, entry->name);
-	}
+	while (map_next(claims->works, &cursor, &name, NULL))
+		reconcile_enqueue(claims->reconcile, name);
+	reconcile_enqueue_all(claims->reconcile);
 	for (size_t i = 0; i < facts->records.len; i++) {
 		if (facts->records.items[i].claim)
-			workq_run_add(claims->queue, facts->records.items[i].claim);
+			reconcile_enqueue(claims->reconcile, facts->records.items[i].claim);
 	}
 }
 
 void claims_synced(struct claims *claims)
 {
-	if (!informed(claims))
+	if (!is_informed(claims))
 		return;
-	touch_all(claims);
-	claim_foreign_look(claims->foreign, claims->context.inventory);
+	enqueue_all(claims);
+	claim_foreign_look(claims->foreign, claims->inventory);
 }
 
 void claims_set(struct claims *claims, const struct inventory *inventory)
 {
-	claims->context.inventory = inventory;
-	claim_history_set(claims->context.history, inventory);
+	claims->inventory = inventory;
+	claim_history_set(claims->history, inventory);
 	claims_synced(claims);
 }
 
@@ -335,28 +628,27 @@ static void cancel_bind(struct claims *claims, const char *name)
 
 	if (entry && !claim)
 		return; /* it cannot be read: that says nothing */
-	binder_cancel(claims->context.binder, name,
+	binder_cancel(claims->binder, name,
 		      claim && !claim->meta.deletion_timestamp ? claim->meta.uid : NULL);
 }
 
 void claims_touch(struct claims *claims, const char *name)
 {
-	const struct store *store = informer_store(claims->deps.claims);
 	struct json_strs members = { 0 };
 	auto_free char *address = NULL;
+	bool informed = is_informed(claims);
 
-	echoes_hear(claims->context.echoes, name, store_get(store, name));
-	if (!informed(claims))
-		return; /* claims_set() or claims_synced() looks at all of them */
-	cancel_bind(claims, name);
+	if (informed)
+		cancel_bind(claims, name);
+	reconcile_changed(claims->reconcile, name);
+	if (!informed)
+		return; /* claims_set() or claims_synced() enqueues the others */
 	claim_foreign_hear(claims->foreign, name);
-	address = claim_ties_address(claims->deps.node_name, claims->context.inventory, name);
-	if (!address) {
-		workq_run_add(claims->queue, name);
+	address = address_of(claims, name);
+	if (!address)
 		return;
-	}
-	claim_ties_members(claims->context.inventory, address, &members);
-	touch_members(claims, &members, NULL);
+	claim_ties_members(claims->inventory, address, &members);
+	enqueue_members(claims, &members, name);
 	json_strs_done(&members);
 }
 
@@ -369,7 +661,7 @@ void claims_touch_controller(struct claims *claims, const char *address)
 
 void claims_set_node_address(struct claims *claims, const char *address)
 {
-	binder_set_node_address(claims->context.binder, address);
+	binder_set_node_address(claims->binder, address);
 }
 
 bool claims_moving(const struct claims *claims, const char *name)
@@ -377,5 +669,72 @@ bool claims_moving(const struct claims *claims, const char *name)
 	char address[NAMES_ADDRESS_SIZE];
 
 	return names_pcidevice_address(claims->deps.node_name, name, address) == 0 &&
-	       claim_history_moving(claims->context.history, address);
+	       claim_history_moving(claims->history, address);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static struct reconcile *new_reconcile(struct claims *claims)
+{
+	const struct claims_deps *deps = &claims->deps;
+
+	return reconcile_new(&(struct reconcile_spec){
+		.name = "pcideviceclaims",
+		.kind = &pcideviceclaim_kind,
+		.objects = deps->claims,
+		.needs = claims->needs,
+		.field_manager = "hostdev-agent",
+		.max_running = RUNS_AT_A_TIME,
+		.is_ready = has_inventory,
+		.is_ours = is_ours,
+		.plan = plan_claim,
+		.before = before_step,
+		.after = after_step,
+		.act = act,
+		.rested = on_rest,
+		.arg = claims,
+		.client = deps->client,
+		.clock = deps->clock,
+		.events = deps->events,
+		.metrics = deps->metrics,
+	});
+}
+
+struct claims *claims_new(const struct claims_deps *deps)
+{
+	struct claims *claims = xcalloc(1, sizeof(*claims));
+
+	claims->deps = *deps;
+	claims->needs[0] = deps->devices;
+	claims->needs[1] = deps->usb_claims;
+	claims->works = map_new();
+	claims->foreign = claim_foreign_new(&claims->deps);
+	claims->count = reason_count_of(deps->metrics, pcideviceclaim_kind.kind, REASON_PCI_CLAIM);
+	claims->binder = binder_new(deps->loop, &deps->binder, on_free, claims);
+	binder_set_late(claims->binder, on_late);
+	claims->history = claim_history_new();
+	claims->seconds = metrics_family(deps->metrics, &seconds_desc);
+	metric_show(claims->seconds, (const char *const[]){ "bind" });
+	metric_show(claims->seconds, (const char *const[]){ "release" });
+	claims->reconcile = new_reconcile(claims);
+	return claims;
+}
+
+struct claims *claims_free(struct claims *claims)
+{
+	size_t cursor = 0;
+	void *work;
+
+	if (!claims)
+		return NULL;
+	binder_free(claims->binder);
+	reconcile_free(claims->reconcile);
+	while (map_next(claims->works, &cursor, NULL, &work))
+		work_free(work);
+	map_free(claims->works);
+	claim_foreign_free(claims->foreign);
+	reason_count_free(claims->count);
+	claim_history_free(claims->history);
+	free(claims);
+	return NULL;
 }

@@ -1,9 +1,9 @@
 /*
- * claims: carries out the PCIDeviceClaims of this node.
+ * claims: the PCIDeviceClaims of this node, on kube/reconcile.h.
  *
- * Looks at one claim at a time, several side by side: asks claim_plan for the next step, does it
- * (a write, a read, a transition by the binder), and asks again until there is none. Owns the binder and
- * the queue; reads the informers' stores and the inventory that it was given last.
+ * claim_plan decides; binding and releasing are tasks of the binder, which are the reconcile's acts.
+ * Owns the binder, what is remembered of its tasks (claim_history), and the reconcile; reads the
+ * informers' stores and the inventory that it was given last.
  */
 #pragma once
 

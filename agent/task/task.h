@@ -9,19 +9,6 @@
  * Tasks of one set (struct tasks) exclude each other: none is started while another one, for
  * whichever object, has one of its keys. A task that binds devices can be cancelled: its helper
  * stops if it has changed nothing yet, and the task ends as ever.
- *
- * To be added for PCIDeviceClaim:
- *
- *  wake      The object of a task may be gone when the task ends: reconcile_acted() asks plan()
- *            with no object, is_ours() says yes as long as the node has a record of a claim. The
- *            end enqueues the claims of all functions of the group, not only the one whose act it
- *            was.
- *  late      The claim's status must say so while the act goes on: reconcile_report(key) asks
- *            plan() with view.acting, which may decide on PATCH_STATUS and REST only; an end of
- *            the task that comes before the answer waits for it, so that the next write has its
- *            resourceVersion. Nothing else may run for the key meanwhile.
- *
- * before() and after() of the reconcile keep the failpoints agent-bind-* and agent-release-*.
  */
 #pragma once
 

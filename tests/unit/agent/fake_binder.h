@@ -21,7 +21,8 @@ struct fake_job {
 	char *group;
 	char *text; /* "bind 12: 0000:01:00.0 e1000e->vfio-pci for node1-000001000/u1" */
 	struct json_strs addresses;
-	struct json_pairs claims;
+	struct json_pairs claims; /* name -> uid                           */
+	struct json_pairs owners; /* address -> claim for which it is moved */
 	bool cancelled;
 	bool stuck;
 	bool late;
@@ -60,6 +61,7 @@ static inline void fake_job_free(struct fake_job *job)
 	free(job->text);
 	json_strs_done(&job->addresses);
 	json_pairs_done(&job->claims);
+	json_pairs_done(&job->owners);
 	free(job);
 }
 
@@ -138,6 +140,7 @@ void binder_start(struct binder *binder, const struct binder_job *job, binder_en
 		assert_null(fake_job_of(binder, f->address)); /* nobody moves it already */
 		json_strs_add(&made->addresses, f->address);
 		json_pairs_set(&made->claims, f->claim, f->uid);
+		json_pairs_set(&made->owners, f->address, f->claim);
 		str_addf(&text, " %s %s->%s for %s/%s", f->address, f->native ? f->native : "?",
 			 f->driver, f->claim, f->uid);
 	}

@@ -360,6 +360,22 @@ static void metrics_tell_how_far_claims_are(void **state)
 	assert_metric(b, "hostdev_claim_seconds_count{verb=\"release\"} 1\n");
 }
 
+/* However often the claim is looked at before the next attempt. */
+static void a_failure_is_the_queues_once(void **state)
+{
+	struct bench *b = *state;
+
+	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
+	bench_serve(b);
+	for (int i = 0; i < 3; i++) {
+		claims_touch(b->claims, NAME);
+		bench_settle(b);
+	}
+	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);
+	assert_metric(b,
+		      "hostdev_reconciles_total{queue=\"pcideviceclaims\",result=\"retry\"} 1\n");
+}
+
 /* clang-format off */
 static struct claims_case {
 	const char *name;
@@ -401,6 +417,7 @@ static struct claims_case {
 	{ "the event of a foreign device waits for its object",
 	  &bench_fixture, the_event_of_a_foreign_device_waits_for_its_object },
 	{ "metrics tell how far claims are", &binding_fixture, metrics_tell_how_far_claims_are },
+	{ "a failure is the queue's once", &binding_fixture, a_failure_is_the_queues_once },
 };
 /* clang-format on */
 

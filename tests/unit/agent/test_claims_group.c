@@ -70,6 +70,53 @@ static void a_claim_of_a_group_under_way_rests(void **state)
 	assert_int_equal(bench_asking(b), 2);
 }
 
+#define PART_RECORD(nth, uid)                                                                   \
+	"{\"kind\":\"record\",\"address\":\"0000:07:0" nth ".0\",\"claim\":\"node1-0000070" nth \
+	"0\",\"uid\":\"" uid                                                                    \
+	"\",\"driver\":\"vfio-pci\",\"native\":\"8139cp\",\"id\":\"10ec:8139\"}"
+
+/* A watch on a process of another pid namespace fires at once: none is made a second time because
+ * the claim had to wait for the attempt of another one. */
+static void a_holder_stays_known_while_another_claim_moves_the_group(void **state)
+{
+	static const char *const unbound[] = { PART("1", "7", "8139cp"), PART("2", "7", "8139cp"),
+					       NULL };
+	static const char *const bound[] = { PART("1", "7", "vfio-pci"), PART("2", "7", "vfio-pci"),
+					     PART_RECORD("1", "u1"), PART_RECORD("2", "u2"), NULL };
+	const struct binder_outcome held = { .result = BINDER_HELD,
+					     .reason = TEXT("Held"),
+					     .message = TEXT("process 123 has it"),
+					     .holder = TEXT("process 123"),
+					     .holder_pid = 123,
+					     .seen = { .items = both_on_vfio, .len = 2 } };
+	struct bench *b = *state;
+
+	bench_create(b, "node1-000007010", PART_CLAIM("1"), false);
+	bench_create(b, "node1-000007020", PART_CLAIM("2"), false);
+	bench_list(b, PART_DEVICE("1") "," PART_DEVICE("2"));
+	bench_look(b, unbound);
+	bench_serve(b);
+	bench_end(b, (struct binder_outcome){ .message = TEXT("bound"),
+					      .seen = { .items = both_on_vfio, .len = 2 } });
+	bench_serve(b);
+	bench_look(b, bound);
+	bench_delete(b, "node1-000007010");
+	bench_delete(b, "node1-000007020");
+	bench_serve(b);
+	assert_int_equal(fake.binder->started, 2);
+	bench_end(b, held);
+	bench_serve(b);
+	assert_int_equal(fake.watches, 2);
+	for (size_t i = 0; i < 3; i++) {
+		bench_advance(b, 5100);
+		bench_serve(b);
+		assert_int_equal(fake.binder->started, 3 + i);
+		bench_end(b, held);
+		bench_serve(b);
+	}
+	assert_int_equal(fake.watches, 2);
+}
+
 static void claims_of_many_groups_run_side_by_side(void **state)
 {
 	static const char *const lines[] = { PART("1", "1", "8139cp"), PART("2", "2", "8139cp"),
@@ -99,6 +146,8 @@ static struct claims_case {
 	  &bench_fixture, claims_of_one_group_share_a_helper },
 	{ "a claim of a group under way rests",
 	  &bench_fixture, a_claim_of_a_group_under_way_rests },
+	{ "a holder stays known while another claim moves the group",
+	  &bench_fixture, a_holder_stays_known_while_another_claim_moves_the_group },
 	{ "claims of many groups run side by side",
 	  &bench_fixture, claims_of_many_groups_run_side_by_side },
 };

@@ -21,7 +21,7 @@ static const struct attempt_backoff backoff = {
 	.refused_ms = 30000,
 	.busy_ms = 250,
 	.first_ms = 1000,
-	.max_ms = 5 * 60 * 1000,
+	.max_ms = 300000,
 };
 
 /* The last attempt for a group. */

@@ -313,8 +313,11 @@ struct tasks *tasks_free(struct tasks *set)
 {
 	if (!set)
 		return NULL;
-	while (set->first)
-		task_abandon(set->first);
+	for (struct task *task = set->first, *next; task; task = next) {
+		next = task->next;
+		task->set = NULL;
+		task_abandon(task);
+	}
 	free(set);
 	return NULL;
 }

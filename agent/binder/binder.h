@@ -2,8 +2,9 @@
  * binder: runs the transitions of IOMMU groups, a task (agent/task) each, whose keys are the group
  * and its functions; and what a transition is: its job, its lines and its outcome.
  *
- * Decides nothing (claim_plan does) and writes nothing to the API. A helper that misses its deadline
- * is left to end by itself; until then its group is stuck, and no other helper is started for it.
+ * Decides nothing (claim_plan does) and writes nothing to the API. A helper that misses its
+ * deadline is left to end by itself; until then its group is stuck, and no other helper is started
+ * for it.
  */
 #pragma once
 

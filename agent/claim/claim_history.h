@@ -29,8 +29,8 @@ struct claim_begin {
 	const struct pcideviceclaim *claim; /* NULL: there is none any more       */
 };
 
-/* A transition begins. What earlier ones came to on its functions matters no more, but for how often
- * in a row it has failed. */
+/* A transition begins. What earlier ones came to on its functions matters no more, but for how
+ * often in a row it has failed. */
 void claim_history_begin(struct claim_history *history, const struct claim_begin *begin,
 			 uint64_t now_ms);
 

@@ -453,7 +453,8 @@ static void before_step(void *arg, const struct reconcile_view *view,
 
 	if (work->began_ms == 0)
 		work->began_ms = now_ms(claims);
-	reach(failpoints[decision->detail].before);
+	if (decision->step != STEP_ACT) /* which may come to nothing: act() */
+		reach(failpoints[decision->detail].before);
 }
 
 static void after_step(void *arg, const struct reconcile_view *view,
@@ -463,7 +464,6 @@ static void after_step(void *arg, const struct reconcile_view *view,
 	const struct job *job = decision->job;
 
 	if (decision->step == STEP_ACT) {
-		reach(failpoints[decision->detail].after);
 		if (work_of(claims, view->key)->moved)
 			record_moved(claims, view, &job->binder);
 		return;
@@ -493,10 +493,9 @@ static void on_rest(void *arg, const char *name, const void *object,
 	auto_free char *address = address_of(claims, name);
 
 	measure(claims, work);
-	if (!decision || decision->detail != WAITS) {
-		reason_count_set(claims->count, name, claim ? &claim->status.conditions : NULL);
+	reason_count_set(claims->count, name, claim ? &claim->status.conditions : NULL);
+	if (!decision || decision->detail != WAITS)
 		watch_holder(work, job ? job->watch_pid : 0);
-	}
 	if (decision && decision->failure.kind != ERR_NONE && address)
 		claim_history_report(claims->history, address);
 	if (work->pid == 0)
@@ -521,12 +520,18 @@ static void enqueue_members(struct claims *claims, const struct json_strs *membe
 	json_strs_done(&names);
 }
 
+static enum claim_step step_of(enum binder_verb verb)
+{
+	return verb == BINDER_BIND ? CLAIM_BIND : CLAIM_RELEASE;
+}
+
 static void on_transition_end(void *arg, const struct binder_outcome *outcome)
 {
 	struct work *work = arg;
 	struct claims *claims = work->claims;
 	auto_free char *lead = take_ptr(work->lead);
 
+	reach(failpoints[step_of(work->verb)].after);
 	claim_history_end(claims->history, lead, outcome);
 	work->moved = outcome->result == BINDER_DONE;
 	enqueue_members(claims, claim_history_members(claims->history, lead), work->name);
@@ -584,6 +589,7 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 		return false; /* the end of what is in the way enqueues it */
 	work->lead = xstrdup(job->items[0].address);
 	work->verb = job->verb;
+	reach(failpoints[step_of(job->verb)].before);
 	binder_start(claims->binder, job, on_transition_end, work);
 	return true;
 }

@@ -1,9 +1,9 @@
 /*
  * claims: the PCIDeviceClaims of this node, on kube/reconcile.h.
  *
- * claim_plan decides; binding and releasing are tasks of the binder, which are the reconcile's acts.
- * Owns the binder, what is remembered of its tasks (claim_history), and the reconcile; reads the
- * informers' stores and the inventory that it was given last.
+ * claim_plan decides; binding and releasing are tasks of the binder: the reconcile's acts. Owns the
+ * binder, what is remembered of its tasks (claim_history), and the reconcile; reads the informers'
+ * stores and the inventory that it was given last.
  */
 #pragma once
 

@@ -113,7 +113,7 @@ static void decision_done(struct decision *decision)
 
 /* --- what is known --------------------------------------------------------------------------- */
 
-/* Is a status written while the kind acts, or did so? */
+/* Is a status on its way that was decided on while the kind acted? */
 static bool is_reporting(const struct run *run)
 {
 	return run->report.step == STEP_PATCH_STATUS;
@@ -701,24 +701,21 @@ bool reconcile_is_settled(const struct reconcile *reconcile, const char *key)
 	       echoes_wait_ms(reconcile->echoes, key, entry, now_ms(reconcile)) == 0;
 }
 
-/* --- the end of an act, and a status before that ----------------------------------------------- */
+/* --- the end of an act, and a status before that --------------------------------------------- */
 
 static void after_act(struct run *run)
 {
 	struct err failure = run->failure;
 
-	if (failure.kind != ERR_NONE) {
+	if (failure.kind != ERR_NONE)
 		run_end(run, failure.code, &failure);
-		return;
-	}
-	finish_step(run);
-	if (run->outdated)
+	else if (run->outdated)
 		run_end(run, 0, NULL); /* whoever saw that has enqueued the key */
 	else
 		next_step(run);
 }
 
-/* A report under way is waited for. */
+/* The step has been done; what follows waits for a report under way. */
 static void end_act(const struct reconcile *reconcile, const char *key, const struct err *failure)
 {
 	struct run *run = find_run(reconcile, key);
@@ -727,6 +724,8 @@ static void end_act(const struct reconcile *reconcile, const char *key, const st
 	run->acting = false;
 	if (failure)
 		run->failure = *failure;
+	else
+		finish_step(run);
 	if (!is_reporting(run))
 		after_act(run);
 }

@@ -159,8 +159,8 @@ struct reconcile_spec {
 	 * before this has returned. False: it is done, or cannot be done now; the run ends, and the kind enqueues the
 	 * key when there is more to decide. NULL: the kind never decides on ACT. */
 	bool (*act)(void *arg, const struct reconcile_view *view, const struct decision *decision);
-	/* A run has come to rest, by @decision; NULL: the key is not ours, and @object is NULL then,
-	 * too. May be NULL. */
+	/* A run has come to rest, by @decision; NULL: the key is not ours, and @object is NULL
+	 * then, too. May be NULL. */
 	void (*rested)(void *arg, const char *key, const void *object,
 		       const struct decision *decision);
 	void *arg;
@@ -208,6 +208,7 @@ void reconcile_acted(struct reconcile *reconcile, const char *key);
 void reconcile_failed(struct reconcile *reconcile, const char *key, const struct err *err);
 
 /* While the kind acts on @key: have its status say what the act waits for. plan() is asked with
- * view.acting; the end of the act waits for the answer, so that the next write knows it. Does
- * nothing if the kind does not act on it, or such a status is being written. */
+ * view.acting. When the act ends before the answer, after() is called at once, and the next step
+ * waits for the answer, whose version it needs. Does nothing if the kind does not act on @key, or
+ * such a status is being written. */
 void reconcile_report(struct reconcile *reconcile, const char *key);

@@ -360,6 +360,23 @@ static void metrics_tell_how_far_claims_are(void **state)
 	assert_metric(b, "hostdev_claim_seconds_count{verb=\"release\"} 1\n");
 }
 
+/* The record is there until the next scan, and so nothing is decided before that. */
+static void a_claim_that_is_gone_is_not_counted(void **state)
+{
+	struct bench *b = *state;
+
+	run_until_ready(b);
+	bench_look(b, bound_nic);
+	assert_metric(
+		b, "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"ready\",reason=\"Ready\"} 1\n");
+	bench_delete(b, NAME);
+	bench_serve(b);
+	bench_end(b, RETURNED);
+	bench_serve(b);
+	assert_metric(
+		b, "hostdev_claims{kind=\"PCIDeviceClaim\",state=\"ready\",reason=\"Ready\"} 0\n");
+}
+
 /* However often the claim is looked at before the next attempt. */
 static void a_failure_is_the_queues_once(void **state)
 {
@@ -417,6 +434,8 @@ static struct claims_case {
 	{ "the event of a foreign device waits for its object",
 	  &bench_fixture, the_event_of_a_foreign_device_waits_for_its_object },
 	{ "metrics tell how far claims are", &binding_fixture, metrics_tell_how_far_claims_are },
+	{ "a claim that is gone is not counted",
+	  &binding_fixture, a_claim_that_is_gone_is_not_counted },
 	{ "a failure is the queue's once", &binding_fixture, a_failure_is_the_queues_once },
 };
 /* clang-format on */

@@ -1,6 +1,6 @@
 /*
- * claims: random lives of three claims, a network card of its own and two that share an IOMMU group,
- * between users, a kernel, helpers that fail, and an API server that fails.
+ * claims: random lives of three claims, a network card of its own and two that share an IOMMU
+ * group, between users, a kernel, helpers that fail, and an API server that fails.
  */
 #include "agent/claim/claims.h"
 
@@ -520,8 +520,9 @@ static void assert_end(const struct life *l, int run)
 		fail_life(l, run, "the group is bound for the second, and for nobody else");
 }
 
-/* Whatever happens: in the end what is claimed is bound, what is not is given back, and then nothing
- * is written. The server, the reconcile and the fake binder assert on the way what they promise. */
+/* Whatever happens: in the end what is claimed is bound, what is not is given back, and then
+ * nothing is written. The server, the reconcile and the fake binder assert on the way what they
+ * promise. */
 static void a_random_life_ends_well(void **state)
 {
 	(void)state;

@@ -783,7 +783,7 @@ static void an_end_waits_for_the_report(void **state)
 		err_set(&b->trouble, ERR_RETRY, -EIO, "it did not work");
 	assert_true(bench_end_act(b));
 	fake_clock_settle(b->clock);
-	assert_steps(b, "");
+	assert_steps(b, c->fails ? "" : "after 8 102|");
 	assert_true(fake_server_serve(b->server, c->fault));
 	assert_log(b, "PATCH a/status|");
 	b->acts_long = false;

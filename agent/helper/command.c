@@ -10,6 +10,7 @@
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/err.h"
+#include "base/mem.h"
 
 int command_fail(int status, const struct err *err)
 {
@@ -36,4 +37,40 @@ int command_open(const char *path, int *ret_fd, struct err *err)
 		return err_set(err, ERR_RETRY, -errno, "open '%s': %s", path, strerror(errno));
 	*ret_fd = fd;
 	return 0;
+}
+
+/* Unlike a scan, a change does without none of the trees. */
+int command_machine_open(const struct command *command, struct command_machine *machine,
+			 struct err *err)
+{
+	auto_free char *beside = xasprintf("%s/../proc", command->sysfs_root);
+	struct run_options *options = &machine->options;
+
+	machine->kernel = kernel_running();
+	*options = (struct run_options){
+		.sysfs_fd = -1,
+		.proc_fd = -1,
+		.dev_fd = -1,
+		.state_dir = command->state_dir,
+		.node_address = command->node_address,
+		.kernel = &machine->kernel,
+		.out_fd = STDOUT_FILENO,
+	};
+	if (command_open(command->sysfs_root, &options->sysfs_fd, err) < 0 ||
+	    command_open(command->proc_root ? command->proc_root : beside, &options->proc_fd, err) <
+		    0 ||
+	    command_open(command->dev_root ? command->dev_root : "/dev", &options->dev_fd, err) < 0)
+		return err->code;
+	return 0;
+}
+
+void command_machine_close(struct command_machine *machine)
+{
+	const int fds[] = { machine->options.sysfs_fd, machine->options.proc_fd,
+			    machine->options.dev_fd };
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
 }

@@ -4,6 +4,9 @@
  */
 #pragma once
 
+#include "agent/helper/frame/run.h"
+#include "agent/helper/sys/kernel.h"
+
 struct err;
 struct report;
 
@@ -38,3 +41,16 @@ int command_finish(struct report *report);
 
 /* Open the folder @path into *@ret_fd; < 0 with @err set. */
 int command_open(const char *path, int *ret_fd, struct err *err);
+
+/* What a verb that changes something runs on: the trees, open, and the running kernel. */
+struct command_machine {
+	struct kernel kernel;
+	struct run_options options;
+};
+
+/* Open all trees of @command; < 0 with @err set. command_machine_close() must follow in any case. */
+int command_machine_open(const struct command *command, struct command_machine *machine,
+			 struct err *err);
+void command_machine_close(struct command_machine *machine);
+
+#define auto_machine __attribute__((cleanup(command_machine_close)))

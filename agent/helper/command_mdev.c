@@ -2,38 +2,21 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/helper/command.h"
 #include "agent/helper/mdev/mdev_change.h"
 #include "agent/helper/mdev/mdev_job.h"
-#include "agent/helper/sys/kernel.h"
 #include "base/err.h"
-#include "base/mem.h"
 
 static int run_job(const struct command *command, bool create, const struct mdev_job *job,
 		   struct err *err)
 {
-	auto_free char *beside = xasprintf("%s/../proc", command->sysfs_root);
-	struct kernel kernel = kernel_running();
-	auto_close int sysfs_fd = -1;
-	auto_close int proc_fd = -1;
-	auto_close int dev_fd = -1;
-	struct mdev_change_options options;
+	auto_machine struct command_machine machine;
 
-	if (command_open(command->sysfs_root, &sysfs_fd, err) < 0 ||
-	    command_open(command->proc_root ? command->proc_root : beside, &proc_fd, err) < 0 ||
-	    command_open(command->dev_root ? command->dev_root : "/dev", &dev_fd, err) < 0)
+	if (command_machine_open(command, &machine, err) < 0)
 		return err->code;
-	options = (struct mdev_change_options){
-		.sysfs_fd = sysfs_fd,
-		.proc_fd = proc_fd,
-		.dev_fd = dev_fd,
-		.state_dir = command->state_dir,
-		.kernel = &kernel,
-		.out_fd = STDOUT_FILENO,
-	};
-	return create ? mdev_create(&options, job, err) : mdev_remove(&options, job, err);
+	return create ? mdev_create(&machine.options, job, err)
+		      : mdev_remove(&machine.options, job, err);
 }
 
 static int read_job(const struct command *command, const char *verb, bool create, char **args,

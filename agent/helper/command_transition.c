@@ -2,11 +2,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/helper/command.h"
 #include "agent/helper/sys/job.h"
-#include "agent/helper/sys/kernel.h"
 #include "agent/helper/transition/transition.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -30,37 +28,29 @@ static enum transition_verb find_verb(const char *name)
 	return (enum transition_verb)i;
 }
 
-/* Unlike a scan, a transition does without none of the trees. */
+static int read_cancel_fd(const struct command *command, int *ret_fd, struct err *err)
+{
+	uint64_t fd = 0;
+
+	if (!command->cancel_fd)
+		return 0;
+	if (!str_to_u64(command->cancel_fd, &fd) || fd > INT_MAX)
+		return err_set(err, ERR_INVALID, -EINVAL, "--cancel-fd '%s' is no descriptor",
+			       command->cancel_fd);
+	*ret_fd = (int)fd;
+	return 0;
+}
+
 static int run_job(const struct command *command, const char *verb, const struct job *job,
 		   struct err *err)
 {
-	auto_free char *beside = xasprintf("%s/../proc", command->sysfs_root);
-	struct kernel kernel = kernel_running();
-	auto_close int sysfs_fd = -1;
-	auto_close int proc_fd = -1;
-	auto_close int dev_fd = -1;
-	struct transition_options options;
-	uint64_t cancel_fd = 0;
+	auto_machine struct command_machine machine;
+	int cancel_fd = -1;
 
-	if (command->cancel_fd &&
-	    (!str_to_u64(command->cancel_fd, &cancel_fd) || cancel_fd > INT_MAX))
-		return err_set(err, ERR_INVALID, -EINVAL, "--cancel-fd '%s' is no descriptor",
-			       command->cancel_fd);
-	if (command_open(command->sysfs_root, &sysfs_fd, err) < 0 ||
-	    command_open(command->proc_root ? command->proc_root : beside, &proc_fd, err) < 0 ||
-	    command_open(command->dev_root ? command->dev_root : "/dev", &dev_fd, err) < 0)
+	if (command_machine_open(command, &machine, err) < 0 ||
+	    read_cancel_fd(command, &cancel_fd, err) < 0)
 		return err->code;
-	options = (struct transition_options){
-		.sysfs_fd = sysfs_fd,
-		.proc_fd = proc_fd,
-		.dev_fd = dev_fd,
-		.state_dir = command->state_dir,
-		.node_address = command->node_address,
-		.kernel = &kernel,
-		.out_fd = STDOUT_FILENO,
-		.cancel_fd = command->cancel_fd ? (int)cancel_fd : -1,
-	};
-	return transition_run(find_verb(verb), &options, job, err);
+	return transition_run(find_verb(verb), &machine.options, cancel_fd, job, err);
 }
 
 static int read_job(const struct command *command, const char *verb, char **args,

@@ -2,11 +2,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/helper/command.h"
 #include "agent/helper/sys/devpath.h"
-#include "agent/helper/sys/kernel.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/vgpu.h"
 #include "base/err.h"
@@ -68,26 +66,11 @@ static int check_words(const struct command *command, const char *verb, char **a
 
 static int run_set(const struct command *command, char **args, struct err *err)
 {
-	auto_free char *beside = xasprintf("%s/../proc", command->sysfs_root);
-	struct kernel kernel = kernel_running();
-	auto_close int sysfs_fd = -1;
-	auto_close int proc_fd = -1;
-	auto_close int dev_fd = -1;
+	auto_machine struct command_machine machine;
 
-	if (command_open(command->sysfs_root, &sysfs_fd, err) < 0 ||
-	    command_open(command->proc_root ? command->proc_root : beside, &proc_fd, err) < 0 ||
-	    command_open(command->dev_root ? command->dev_root : "/dev", &dev_fd, err) < 0)
+	if (command_machine_open(command, &machine, err) < 0)
 		return err->code;
-	return vgpu_set(
-		&(struct vgpu_options){
-			.sysfs_fd = sysfs_fd,
-			.proc_fd = proc_fd,
-			.dev_fd = dev_fd,
-			.state_dir = command->state_dir,
-			.kernel = &kernel,
-			.out_fd = STDOUT_FILENO,
-		},
-		value_of(args, "address"), value_of(args, "type"), err);
+	return vgpu_set(&machine.options, value_of(args, "address"), value_of(args, "type"), err);
 }
 
 int command_vgpu_set(const struct command *command, const char *verb, char **args)

@@ -1,25 +1,20 @@
 #include "agent/helper/vgpu.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
+#include "agent/helper/frame/run.h"
 #include "agent/helper/sys/bind_look.h"
-#include "agent/helper/sys/group_lock.h"
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/job.h"
-#include "agent/helper/sys/kernel.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/mem.h"
-
-enum { STATE_DIR_MODE = 0700, STOPPED = -1 };
 
 #define CURRENT   "nvidia/current_vgpu_type"
 #define CREATABLE "nvidia/creatable_vgpu_types"
@@ -85,28 +80,13 @@ void vgpu_write_line(int sysfs_fd, const char *address, struct report *report)
 
 /* One change under way. */
 struct change {
-	const struct vgpu_options *options;
+	struct run run;
+	const struct run_options *options;
 	const char *address;
 	const char *type;
 	struct bind_seen seen;
-	int dir_fd, state_fd, lock_fd;
-	const char *result; /* NULL: done */
-	const char *reason;
-	char message[240];
+	int dir_fd;
 };
-
-__attribute__((format(printf, 4, 5))) static int stop(struct change *c, const char *result,
-						      const char *reason, const char *fmt, ...)
-{
-	va_list args;
-
-	c->result = result;
-	c->reason = reason;
-	va_start(args, fmt);
-	(void)vsnprintf(c->message, sizeof(c->message), fmt, args);
-	va_end(args);
-	return STOPPED;
-}
 
 static int open_function(struct change *c)
 {
@@ -117,39 +97,42 @@ static int open_function(struct change *c)
 	c->dir_fd = sysfs_open_dir(c->options->sysfs_fd, path);
 	if (c->dir_fd < 0 || bind_look(c->options->sysfs_fd, c->address, &c->seen, &err) < 0 ||
 	    !c->seen.present)
-		return stop(c, "Refused", "DeviceGone", "there is no PCI function %s", c->address);
+		return run_stop(&c->run, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
+				c->address);
 	if (sysfs_link(c->dir_fd, "physfn", link, NULL) != 0)
-		return stop(c, "Refused", "NotVirtualFunction",
-			    "%s is no virtual function: it is not made a vGPU", c->address);
+		return run_stop(&c->run, REASON_NOT_VIRTUAL_FUNCTION, 0,
+				"%s is no virtual function: it is not made a vGPU", c->address);
 	if (strcmp(c->seen.driver, "nvidia") != 0)
-		return stop(c, "Refused", "NoBackend", "%s is on '%s', not on 'nvidia'", c->address,
-			    c->seen.driver);
+		return run_stop(&c->run, REASON_NO_BACKEND, 0, "%s is on '%s', not on 'nvidia'",
+				c->address, c->seen.driver);
 	return 0;
+}
+
+/* The IOMMU group of the function, "-" for none. */
+static void group_text(const struct change *c, char ret_group[16])
+{
+	(void)snprintf(ret_group, 16, "%d", c->seen.group);
+	if (c->seen.group < 0)
+		(void)snprintf(ret_group, 16, "-");
 }
 
 /* A transition of the function to another driver takes the same lock. */
 static int take_lock(struct change *c)
 {
-	char group[16] = "-";
+	char group[16];
 	struct err err = { 0 };
 	int pid = 0;
 	int r;
 
-	(void)mkdir(c->options->state_dir, STATE_DIR_MODE);
-	c->state_fd = sysfs_open_dir(AT_FDCWD, c->options->state_dir);
-	if (c->state_fd < 0)
-		return stop(c, "Failed", "StateNotWritable", "open the state directory '%s': %s",
-			    c->options->state_dir, strerror(errno));
-	if (c->seen.group >= 0)
-		(void)snprintf(group, sizeof(group), "%d", c->seen.group);
-	r = group_lock_take(c->state_fd, group, &c->lock_fd, &pid, &err);
+	group_text(c, group);
+	r = run_lock_group(&c->run, group, &pid, &err);
 	if (r < 0)
-		return stop(c, "Failed", "StateNotWritable", "%s", err.msg);
-	if (r == GROUP_LOCK_BUSY)
-		return stop(c, "Busy", "Busy",
-			    "another hostdev-helper (pid %d) is at work on IOMMU group %s", pid,
-			    group);
-	return 0;
+		return run_stop(&c->run, REASON_STATE_NOT_WRITABLE, 0, "%s", err.msg);
+	if (r == 0)
+		return 0;
+	return run_stop_busy(&c->run, 0,
+			     "another hostdev-helper (pid %d) is at work on IOMMU group %s", pid,
+			     group);
 }
 
 static int read_current(struct change *c, char ret_type[VGPU_NUMBER_SIZE])
@@ -159,13 +142,13 @@ static int read_current(struct change *c, char ret_type[VGPU_NUMBER_SIZE])
 	int r = sysfs_read(c->dir_fd, CURRENT, &attr, &err);
 
 	if (r < 0)
-		return stop(c, "Failed", "WriteFailed", "%s", err.msg);
+		return run_stop(&c->run, REASON_WRITE_FAILED, 0, "%s", err.msg);
 	if (r == SYSFS_ABSENT)
-		return stop(c, "Refused", "NoBackend", "the driver of %s has no %s", c->address,
-			    CURRENT);
+		return run_stop(&c->run, REASON_NO_BACKEND, 0, "the driver of %s has no %s",
+				c->address, CURRENT);
 	if (!vgpu_type_check(attr.text))
-		return stop(c, "Failed", "WriteFailed", "%s of %s says '%.32s'", CURRENT,
-			    c->address, attr.text);
+		return run_stop(&c->run, REASON_WRITE_FAILED, 0, "%s of %s says '%.32s'", CURRENT,
+				c->address, attr.text);
 	memcpy(ret_type, attr.text, attr.len + 1);
 	return 0;
 }
@@ -175,10 +158,9 @@ static int check_free(struct change *c)
 	auto_holders struct holders holders = { 0 };
 	struct job_function function = { .address = c->address };
 	struct job job = { .items = &function, .len = 1, .cap = 1 };
-	char group[16] = "-";
+	char group[16];
 
-	if (c->seen.group >= 0)
-		(void)snprintf(group, sizeof(group), "%d", c->seen.group);
+	group_text(c, group);
 	holders_find(
 		&(struct holders_look){
 			.sysfs_fd = c->options->sysfs_fd,
@@ -190,55 +172,44 @@ static int check_free(struct change *c)
 		&job, &holders);
 	if (holders.len == 0)
 		return 0;
-	return stop(c, "Held", "Held", "%s is in use: %s", c->address, holders.items[0].detail);
+	return run_stop(&c->run, REASON_HELD, 0, "%s is in use: %s", c->address,
+			holders.items[0].detail);
 }
 
 /* Write, and believe only what is read back. */
 static int write_type(struct change *c, const char *type)
 {
 	auto_free char *path = xasprintf("bus/pci/devices/%s/" CURRENT, c->address);
-	const struct kernel *kernel = c->options->kernel;
 	char now[VGPU_NUMBER_SIZE];
-	int r = kernel->write(kernel->arg, c->options->sysfs_fd, path, type);
+	int r = run_write(&c->run, path, type);
 
 	if (read_current(c, now) < 0)
-		return STOPPED;
+		return RUN_STOPPED;
 	if (strcmp(now, type) == 0)
 		return 0;
 	if (r < 0)
-		return stop(c, "Failed", "WriteFailed", "write '%s' to %s of %s: %s", type, CURRENT,
-			    c->address, strerror(-r));
-	return stop(c, "Failed", "WriteFailed",
-		    "'%s' was written to %s of %s, and it says '%s' all the same", type, CURRENT,
-		    c->address, now);
+		return run_stop(&c->run, REASON_WRITE_FAILED, 0, "write '%s' to %s of %s: %s", type,
+				CURRENT, c->address, strerror(-r));
+	return run_stop(&c->run, REASON_WRITE_FAILED, 0,
+			"'%s' was written to %s of %s, and it says '%s' all the same", type,
+			CURRENT, c->address, now);
 }
 
-static int run(struct change *c)
+static int change(struct change *c)
 {
 	char now[VGPU_NUMBER_SIZE];
 
-	if (open_function(c) < 0 || take_lock(c) < 0 || read_current(c, now) < 0)
-		return STOPPED;
+	if (open_function(c) < 0 || run_open_state(&c->run, "") < 0 || take_lock(c) < 0 ||
+	    read_current(c, now) < 0)
+		return RUN_STOPPED;
 	if (strcmp(now, c->type) == 0)
 		return 0;
 	if (strcmp(now, "0") != 0 && (check_free(c) < 0 || write_type(c, "0") < 0))
-		return STOPPED;
+		return RUN_STOPPED;
 	return strcmp(c->type, "0") == 0 ? 0 : write_type(c, c->type);
 }
 
-static void tell_end(const struct change *c, struct report *report)
-{
-	vgpu_write_line(c->options->sysfs_fd, c->address, report);
-	report_open(&report->lines, "end");
-	json_write_str(&report->lines, "result", c->result ? c->result : "Done");
-	if (c->result) {
-		json_write_str(&report->lines, "reason", c->reason);
-		json_write_str(&report->lines, "message", c->message);
-	}
-	report_close(&report->lines);
-}
-
-int vgpu_set(const struct vgpu_options *options, const char *address, const char *type,
+int vgpu_set(const struct run_options *options, const char *address, const char *type,
 	     struct err *err)
 {
 	struct change c = {
@@ -247,21 +218,19 @@ int vgpu_set(const struct vgpu_options *options, const char *address, const char
 		.type = type,
 		.seen = { .group = -1 },
 		.dir_fd = -1,
-		.state_fd = -1,
-		.lock_fd = -1,
 	};
 	struct report report = { 0 };
 	int r;
 
-	(void)run(&c);
-	tell_end(&c, &report);
+	run_start(&c.run, options, "address");
+	c.run.times = RUN_TIMES_NONE;
+	(void)change(&c);
+	vgpu_write_line(options->sysfs_fd, address, &report);
+	run_end_add(&c.run, &report.lines);
 	r = report_print(&report, options->out_fd, err);
 	report_done(&report);
-	if (c.lock_fd >= 0)
-		close(c.lock_fd);
-	if (c.state_fd >= 0)
-		close(c.state_fd);
 	if (c.dir_fd >= 0)
 		close(c.dir_fd);
+	run_done(&c.run);
 	return r;
 }

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 struct err;
-struct kernel;
 struct report;
+struct run_options;
 
 enum {
 	VGPU_LINES_MAX = 300,  /* of the table of types that are told       */
@@ -22,16 +22,6 @@ enum {
  * nothing to be told. */
 void vgpu_write_line(int sysfs_fd, const char *address, struct report *report);
 
-/* Borrowed for the call. */
-struct vgpu_options {
-	int sysfs_fd;
-	int proc_fd; /* -1: none */
-	int dev_fd;
-	const char *state_dir; /* made if its parent is there; has the lock */
-	const struct kernel *kernel;
-	int out_fd; /* gets the lines */
-};
-
 /* May @text be the number of a type? "0" is none. */
 bool vgpu_type_check(const char *text);
 
@@ -40,5 +30,5 @@ bool vgpu_type_check(const char *text);
  * last line tells how that ended. One that somebody has open is not changed. 0 however it ended; < 0 if
  * lines could not be written.
  */
-int vgpu_set(const struct vgpu_options *options, const char *address, const char *type,
+int vgpu_set(const struct run_options *options, const char *address, const char *type,
 	     struct err *err);

@@ -60,7 +60,7 @@ static const struct reason reasons[] = {
 	{ "UseUnknown", "refused", CLAIMS | USE | LIFTED | REASON_LIFTED_USB },
 	{ "VirtualFunctionsActive", "refused", PCI },
 	{ "WideDomain", "refused", PCI | LIFTED },
-	/* results of a transition: agent/helper/transition/transition_out.c */
+	/* results of a transition: agent/helper/frame/run.c */
 	{ "DriverChanged", "failed", PCI },
 	{ "DriverMissing", "failed", PCI },
 	{ "GroupNotViable", "failed", PCI },

@@ -7,30 +7,18 @@
 #pragma once
 
 struct err;
-struct kernel;
 struct mdev_job;
-
-/* Borrowed for the call. */
-struct mdev_change_options {
-	int sysfs_fd;
-	int proc_fd;
-	int dev_fd;
-	const char *state_dir; /* made if its parent is there */
-	const struct kernel *kernel;
-	int out_fd; /* gets the lines */
-};
+struct run_options;
 
 /*
  * Make the instances of @job that are not there yet; the first that cannot be made ends it. Returns 0
  * however that ended, as the last line says; < 0 if lines could not be written.
  */
-int mdev_create(const struct mdev_change_options *options, const struct mdev_job *job,
-		struct err *err);
+int mdev_create(const struct run_options *options, const struct mdev_job *job, struct err *err);
 
 /*
  * Remove the instances of @job that its owner has made and that nobody holds; the others stay, and the
  * first of them is in the last line. A record whose instance is gone, or is somebody else's by now, goes
  * alone.
  */
-int mdev_remove(const struct mdev_change_options *options, const struct mdev_job *job,
-		struct err *err);
+int mdev_remove(const struct run_options *options, const struct mdev_job *job, struct err *err);

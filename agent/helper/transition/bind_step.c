@@ -3,9 +3,8 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "agent/helper/sys/kernel.h"
+#include "agent/helper/frame/run.h"
 #include "base/err.h"
 #include "base/failpoint.h"
 #include "base/mem.h"
@@ -23,14 +22,6 @@ static const struct {
 	[ACT_SET_NATIVE]     = { "helper-native-bind-before",    "helper-native-bind-after" },
 };
 /* clang-format on */
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 enum bind_driver bind_step_driver(const struct bind_target *target, const struct bind_seen *seen)
 {
@@ -74,16 +65,6 @@ enum bind_act bind_step_next(const struct bind_target *target, const struct bind
 					   bind_step_override(target, seen));
 
 	return act == ACT_BIND && seen->no_autoprobe ? ACT_SET_NATIVE : act;
-}
-
-/* The one place that writes to sysfs. */
-static int write_timed(struct bind_hands *hands, const char *path, const char *text)
-{
-	uint64_t began_us = now_us();
-	int r = hands->kernel->write(hands->kernel->arg, hands->sysfs_fd, path, text);
-
-	hands->kernel_us += now_us() - began_us;
-	return r;
 }
 
 /* Where @act writes what: *@ret_text is what. The caller frees the path. */
@@ -143,7 +124,7 @@ static bool is_effective(enum bind_act act, const struct bind_target *target,
 	return true;
 }
 
-int bind_step_run(struct bind_hands *hands, enum bind_act act, const struct bind_target *target,
+int bind_step_run(struct run *run, enum bind_act act, const struct bind_target *target,
 		  struct bind_seen *seen, struct err *err)
 {
 	const struct bind_seen before = *seen;
@@ -152,9 +133,9 @@ int bind_step_run(struct bind_hands *hands, enum bind_act act, const struct bind
 	int written;
 
 	failpoint(act_rows[act].before);
-	written = write_timed(hands, path, text);
+	written = run_write(run, path, text);
 	failpoint(act_rows[act].after);
-	if (bind_look(hands->sysfs_fd, target->address, seen, err) < 0)
+	if (bind_look(run->options->sysfs_fd, target->address, seen, err) < 0)
 		return err->code;
 	if (is_effective(act, target, &before, seen))
 		return 0;

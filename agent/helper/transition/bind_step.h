@@ -5,13 +5,12 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "agent/helper/sys/bind_look.h"
 #include "agent/helper/transition/bind_plan.h"
 
 struct err;
-struct kernel;
+struct run;
 
 /* Where one function is wanted. Borrowed texts. */
 struct bind_target {
@@ -21,13 +20,6 @@ struct bind_target {
 	enum bind_want want;
 	bool recorded;   /* there is a record of ours                           */
 	bool overridden; /* its override named that driver before there was one */
-};
-
-/* What carries out the steps. */
-struct bind_hands {
-	int sysfs_fd;
-	const struct kernel *kernel;
-	uint64_t kernel_us; /* time spent in writes so far */
 };
 
 /* Outcome of bind_step_run(): the write was taken, and nothing came of it. */
@@ -49,7 +41,7 @@ enum bind_override bind_step_override(const struct bind_target *target,
  * effect is there, or the function is gone. BIND_NO_EFFECT, or < 0 with the errno of the write: it
  * is not; @err says so in both cases.
  */
-int bind_step_run(struct bind_hands *hands, enum bind_act act, const struct bind_target *target,
+int bind_step_run(struct run *run, enum bind_act act, const struct bind_target *target,
 		  struct bind_seen *seen, struct err *err);
 
 /* Make @seen what it would be after @act if all goes well. */

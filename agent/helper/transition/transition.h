@@ -10,7 +10,7 @@
 
 struct err;
 struct job;
-struct kernel;
+struct run_options;
 
 enum transition_verb {
 	TRANSITION_BIND,
@@ -19,19 +19,9 @@ enum transition_verb {
 	TRANSITION_PLAN_RELEASE, /* says what RELEASE would do, and does nothing */
 };
 
-/* Borrowed for the call. */
-struct transition_options {
-	int sysfs_fd;
-	int proc_fd;
-	int dev_fd;
-	const char *state_dir;    /* made if its parent is there    */
-	const char *node_address; /* NULL: not known                */
-	const struct kernel *kernel;
-	int out_fd;    /* gets the lines, see agent/helper/transition/transition_out.h */
-	int cancel_fd; /* a bind stops before its first change if it is hung up; < 0: none */
-};
-
-/* Do @verb for @job. 0 however that ended, as the last line says; < 0 if lines could not be
- * written. */
-int transition_run(enum transition_verb verb, const struct transition_options *options,
+/*
+ * Do @verb for @job. A bind stops before its first change if @cancel_fd (< 0: none) is hung up. 0 however
+ * that ended, as the last line says; < 0 if lines could not be written.
+ */
+int transition_run(enum transition_verb verb, const struct run_options *options, int cancel_fd,
 		   const struct job *job, struct err *err);

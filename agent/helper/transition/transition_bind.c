@@ -17,66 +17,66 @@ static bool is_moving(const struct transition *t)
 
 static int load_driver(struct transition *t, const struct transition_part *part)
 {
-	const struct kernel *kernel = t->hands.kernel;
+	const struct kernel *kernel = t->options->kernel;
 	const char *driver = part->target.driver;
 	struct err err = { 0 };
 
 	if (kernel_module_has_driver(t->options->sysfs_fd, driver))
 		return 0;
-	transition_step(t, part->target.address, STEP_LOAD_MODULE);
-	if (t->dry)
+	run_step(&t->run, part->target.address, STEP_LOAD_MODULE);
+	if (t->run.dry)
 		return 0;
 	(void)kernel->load(kernel->arg, driver, &err);
 	if (kernel_module_has_driver(t->options->sysfs_fd, driver))
 		return 0;
-	return transition_stop(t, REASON_DRIVER_MISSING, err.code, "the driver '%s' is missing: %s",
-			       driver, err.msg[0] ? err.msg : "its module is named otherwise");
+	return run_stop(&t->run, REASON_DRIVER_MISSING, err.code, "the driver '%s' is missing: %s",
+			driver, err.msg[0] ? err.msg : "its module is named otherwise");
 }
 
 static int load_backend(struct transition *t)
 {
 	static const char module[] = "vfio_iommu_type1";
-	const struct kernel *kernel = t->hands.kernel;
+	const struct kernel *kernel = t->options->kernel;
 	struct err err = { 0 };
 
 	if (kernel_module_has_backend(t->options->sysfs_fd, t->options->dev_fd))
 		return 0;
-	transition_step(t, t->parts[0].target.address, STEP_LOAD_MODULE);
-	if (t->dry)
+	run_step(&t->run, t->parts[0].target.address, STEP_LOAD_MODULE);
+	if (t->run.dry)
 		return 0;
 	(void)kernel->load(kernel->arg, module, &err);
 	if (kernel_module_has_backend(t->options->sysfs_fd, t->options->dev_fd))
 		return 0;
-	return transition_stop(t, REASON_NO_IOMMU_BACKEND, err.code,
-			       "VFIO has no IOMMU backend in this kernel: %s",
-			       err.msg[0] ? err.msg : "it does not show");
+	return run_stop(&t->run, REASON_NO_IOMMU_BACKEND, err.code,
+			"VFIO has no IOMMU backend in this kernel: %s",
+			err.msg[0] ? err.msg : "it does not show");
 }
 
 static int load_modules(struct transition *t)
 {
 	for (size_t i = 0; i < t->job->len; i++) {
 		if (t->parts[i].moving && load_driver(t, &t->parts[i]) < 0)
-			return TRANSITION_STOPPED;
+			return RUN_STOPPED;
 	}
 	return load_backend(t);
 }
 
 static int verify(struct transition *t)
 {
-	if (t->dry)
+	if (t->run.dry)
 		return 0;
-	t->step = STEP_NONE;
+	t->run.step = STEP_NONE;
 	if (transition_check_members(t, true) < 0)
-		return TRANSITION_STOPPED;
+		return RUN_STOPPED;
 	for (size_t i = 0; i < t->job->len; i++) {
 		const struct transition_part *part = &t->parts[i];
 
-		t->address = part->target.address;
+		t->run.about = part->target.address;
 		if (!bind_look_node(t->options->sysfs_fd, t->options->dev_fd, part->first.group,
-				    t->address))
-			return transition_stop(t, REASON_NODE_MISSING, 0,
-					       "%s is bound to %s, but /dev/vfio/%d is not there",
-					       t->address, part->target.driver, part->first.group);
+				    t->run.about))
+			return run_stop(&t->run, REASON_NODE_MISSING, 0,
+					"%s is bound to %s, but /dev/vfio/%d is not there",
+					t->run.about, part->target.driver, part->first.group);
 	}
 	return 0;
 }
@@ -86,7 +86,7 @@ static int roll_back_part(struct transition *t, struct transition_part *part)
 	struct err err = { 0 };
 
 	if (bind_look(t->options->sysfs_fd, part->target.address, &part->seen, &err) < 0)
-		return transition_stop(t, REASON_DRIVER_CHANGED, err.code, "%s", err.msg);
+		return run_stop(&t->run, REASON_DRIVER_CHANGED, err.code, "%s", err.msg);
 	if (bind_step_driver(&part->target, &part->first) != DRIVER_VFIO) {
 		part->target.want = bind_step_back(&part->target);
 		return transition_move(t, part);
@@ -94,7 +94,7 @@ static int roll_back_part(struct transition *t, struct transition_part *part)
 	/* It was on the driver before: only the override is ours to take off. */
 	if (bind_step_override(&part->target, &part->seen) != OVERRIDE_OURS)
 		return 0;
-	return bind_step_run(&t->hands, ACT_CLEAR_OVERRIDE, &part->target, &part->seen, &err);
+	return bind_step_run(&t->run, ACT_CLEAR_OVERRIDE, &part->target, &part->seen, &err);
 }
 
 /* What was bound before this run and is known by its record stays as it is. */
@@ -114,7 +114,7 @@ static void roll_back(struct transition *t)
 
 		if (!is_to_go_back(part))
 			continue;
-		transition_step(t, part->target.address, STEP_ROLLBACK);
+		run_step(&t->run, part->target.address, STEP_ROLLBACK);
 		if (roll_back_part(t, part) == 0)
 			(void)transition_remove_record(t, part);
 	}
@@ -124,13 +124,12 @@ static void roll_back(struct transition *t)
  * no record, and take the claim of what is bound then for done with. */
 static int check_cancelled(struct transition *t)
 {
-	struct pollfd fd = { .fd = t->options->cancel_fd };
+	struct pollfd fd = { .fd = t->cancel_fd };
 
-	if (t->dry || fd.fd < 0 || poll(&fd, 1, 0) <= 0)
+	if (t->run.dry || fd.fd < 0 || poll(&fd, 1, 0) <= 0)
 		return 0;
-	return transition_stop(
-		t, REASON_CLAIM_DELETED, 0,
-		"the claim was deleted, or its agent ended, before anything was changed");
+	return run_stop(&t->run, REASON_CLAIM_DELETED, 0,
+			"the claim was deleted, or its agent ended, before anything was changed");
 }
 
 /* From here on things change, and are changed back when it does not come off. */
@@ -138,11 +137,11 @@ static int move_all(struct transition *t)
 {
 	for (size_t i = 0; i < t->job->len; i++) {
 		if (transition_write_record(t, &t->parts[i]) < 0)
-			return TRANSITION_STOPPED;
+			return RUN_STOPPED;
 	}
 	for (size_t i = 0; i < t->job->len; i++) {
 		if (t->parts[i].moving && transition_move(t, &t->parts[i]) < 0)
-			return TRANSITION_STOPPED;
+			return RUN_STOPPED;
 	}
 	return verify(t);
 }
@@ -150,17 +149,17 @@ static int move_all(struct transition *t)
 int transition_bind(struct transition *t)
 {
 	if (transition_look(t, true) < 0)
-		return TRANSITION_STOPPED;
+		return RUN_STOPPED;
 	if (is_moving(t) && (transition_check_members(t, false) < 0 || load_modules(t) < 0 ||
 			     transition_check_holders(t, true) < 0))
-		return TRANSITION_STOPPED;
+		return RUN_STOPPED;
 	if (transition_check_lent(t) < 0)
-		return TRANSITION_STOPPED;
+		return RUN_STOPPED;
 	if (check_cancelled(t) < 0)
-		return TRANSITION_STOPPED;
+		return RUN_STOPPED;
 	if (move_all(t) == 0)
 		return 0;
-	if (!t->dry)
+	if (!t->run.dry)
 		roll_back(t);
-	return TRANSITION_STOPPED;
+	return RUN_STOPPED;
 }

@@ -19,9 +19,9 @@
 
 static int stop_unknown(struct transition *t, const char *address, int code, const char *why)
 {
-	t->address = address;
-	return transition_stop(t, REASON_USE_UNKNOWN, code,
-			       "the agent cannot see whether the host uses %s: %s", address, why);
+	t->run.about = address;
+	return run_stop(&t->run, REASON_USE_UNKNOWN, code,
+			"the agent cannot see whether the host uses %s: %s", address, why);
 }
 
 /* Unbinding the driver removes the virtual functions, even if they are in use. */
@@ -38,11 +38,11 @@ static int check_virtual(struct transition *t, const struct job *taken)
 			continue;
 		if (r < 0)
 			return stop_unknown(t, address, r, err.msg);
-		t->address = address;
-		return transition_stop(t, REASON_IN_USE, 0,
-				       "%s has virtual functions; claim those, or remove them "
-				       "(write 0 to its sriov_numvfs)",
-				       address);
+		t->run.about = address;
+		return run_stop(&t->run, REASON_IN_USE, 0,
+				"%s has virtual functions; claim those, or remove them "
+				"(write 0 to its sriov_numvfs)",
+				address);
 	}
 	return 0;
 }
@@ -59,9 +59,9 @@ static int check_mediated(struct transition *t, const struct job *taken)
 			return stop_unknown(t, address, r, err.msg);
 		if (r == 0)
 			continue;
-		t->address = address;
-		return transition_stop(t, REASON_IN_USE, 0,
-				       "%s has mediated devices; remove them first", address);
+		t->run.about = address;
+		return run_stop(&t->run, REASON_IN_USE, 0,
+				"%s has mediated devices; remove them first", address);
 	}
 	return 0;
 }
@@ -82,9 +82,9 @@ static int check_use(struct transition *t, const struct use *use)
 		return part->word->allow_unknown
 			       ? 0
 			       : stop_unknown(t, part->word->address, 0, use->detail);
-	t->address = part->word->address;
-	return transition_stop(t, REASON_IN_USE, 0, "%s is in use by the host: %s", t->address,
-			       use->detail);
+	t->run.about = part->word->address;
+	return run_stop(&t->run, REASON_IN_USE, 0, "%s is in use by the host: %s", t->run.about,
+			use->detail);
 }
 
 static int check_unknown(struct transition *t, const struct uses *uses,
@@ -192,15 +192,14 @@ static int take_disk(struct transition *t, struct transition_part *part,
 		*array_add(&part->disks) = fd;
 		return 0;
 	}
-	t->address = part->word->address;
+	t->run.about = part->word->address;
 	if (fd == -EBUSY)
-		return transition_stop(
-			t, REASON_IN_USE, -EBUSY,
-			"%s is in use by the host: the kernel uses the disk %s, for a file "
-			"system, ZFS, a RAID, a volume or a target",
-			t->address, name);
+		return run_stop(&t->run, REASON_IN_USE, -EBUSY,
+				"%s is in use by the host: the kernel uses the disk %s, for a file "
+				"system, ZFS, a RAID, a volume or a target",
+				t->run.about, name);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
-		return stop_unknown(t, t->address, fd, strerror(-fd));
+		return stop_unknown(t, t->run.about, fd, strerror(-fd));
 	/* No such node, no medium, or no right: a pod that is not privileged may open no disk. What the
 	 * scan can tell has been asked before. */
 	return 0;

@@ -34,13 +34,13 @@ static int read_record(struct transition *t, struct transition_part *part)
 	struct err err = { 0 };
 	int r;
 
-	if (t->state_fd < 0)
+	if (t->run.state_fd < 0)
 		return 0;
-	r = record_read(t->state_fd, part->word->address, &part->record, &err);
+	r = record_read(t->run.state_fd, part->word->address, &part->record, &err);
 	part->recorded = r == 0;
 	part->has_file = r == 0 || (r < 0 && err.kind == ERR_INVALID);
 	if (r < 0 && err.kind != ERR_INVALID)
-		return transition_stop_state(t, &err);
+		return run_stop_state(&t->run, &err);
 	return 0;
 }
 
@@ -143,15 +143,15 @@ static int check_group(struct transition *t, const struct transition_part *part)
 	uint64_t group;
 
 	if (part->first.group < 0)
-		return transition_stop(t, REASON_NO_IOMMU_BACKEND, 0,
-				       "%s has no IOMMU group; is the IOMMU switched on, in the "
-				       "firmware and on the kernel's command line?",
-				       t->address);
+		return run_stop(&t->run, REASON_NO_IOMMU_BACKEND, 0,
+				"%s has no IOMMU group; is the IOMMU switched on, in the "
+				"firmware and on the kernel's command line?",
+				t->run.about);
 	if (str_to_u64(t->job->group, &group) && group == (uint64_t)part->first.group)
 		return 0;
-	return transition_stop(t, REASON_DIFFERENT_DEVICE, 0,
-			       "%s is in IOMMU group %d now, not %s; the group is looked at again",
-			       t->address, part->first.group, t->job->group);
+	return run_stop(&t->run, REASON_DIFFERENT_DEVICE, 0,
+			"%s is in IOMMU group %d now, not %s; the group is looked at again",
+			t->run.about, part->first.group, t->job->group);
 }
 
 /* Nothing of ours is there: a release has nothing to restore, and a bind is refused. */
@@ -164,12 +164,12 @@ static int check_identity(struct transition *t, struct transition_part *part, bo
 	if (!binding)
 		return 0;
 	if (!part->first.present)
-		return transition_stop(t, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
-				       t->address);
+		return run_stop(&t->run, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
+				t->run.about);
 	if (other)
-		return transition_stop(t, REASON_DIFFERENT_DEVICE, 0,
-				       "%s is another device: '%s' instead of '%s'", t->address,
-				       other, known);
+		return run_stop(&t->run, REASON_DIFFERENT_DEVICE, 0,
+				"%s is another device: '%s' instead of '%s'", t->run.about, other,
+				known);
 	return check_group(t, part);
 }
 
@@ -178,37 +178,37 @@ static int look_at(struct transition *t, struct transition_part *part, bool bind
 	struct err err = { 0 };
 	enum bind_act act;
 
-	t->address = part->word->address;
-	t->step = STEP_NONE;
+	t->run.about = part->word->address;
+	t->run.step = STEP_NONE;
 	if (read_record(t, part) < 0)
-		return TRANSITION_STOPPED;
+		return RUN_STOPPED;
 	/* What cannot be read is neither gone nor without a driver. */
-	if (bind_look(t->options->sysfs_fd, t->address, &part->first, &err) < 0)
-		return transition_stop(t, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
+	if (bind_look(t->options->sysfs_fd, t->run.about, &part->first, &err) < 0)
+		return run_stop(&t->run, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	if (part->first.present) {
-		bind_look_serial(t->options->sysfs_fd, t->address, part->serial);
-		pci_identity_look(t->options->sysfs_fd, t->address, &part->identity);
+		bind_look_serial(t->options->sysfs_fd, t->run.about, part->serial);
+		pci_identity_look(t->options->sysfs_fd, t->run.about, &part->identity);
 	}
 	/* What tells it from another may be among what this process has no room to read. */
 	if (sysfs_shortage() < 0)
-		return transition_stop(t, REASON_USE_UNKNOWN, sysfs_shortage(),
-				       "%s cannot be looked at: %s", t->address,
-				       strerror(-sysfs_shortage()));
+		return run_stop(&t->run, REASON_USE_UNKNOWN, sysfs_shortage(),
+				"%s cannot be looked at: %s", t->run.about,
+				strerror(-sysfs_shortage()));
 	part->seen = part->first;
 	aim(t, part, binding);
 	if (check_identity(t, part, binding) < 0)
-		return TRANSITION_STOPPED;
+		return RUN_STOPPED;
 	if (part->stranger)
 		return 0;
 	act = bind_step_next(&part->target, &part->first);
 	part->moving = act != ACT_DONE;
 	if (act != ACT_REFUSE)
 		return 0;
-	return transition_stop(
-		t, REASON_OVERRIDE_OWNED, 0,
+	return run_stop(
+		&t->run, REASON_OVERRIDE_OWNED, 0,
 		"the driver_override of %s is '%s', which hostdev did not set; clear it, or leave "
 		"the device to whoever set it",
-		t->address, part->first.override);
+		t->run.about, part->first.override);
 }
 
 int transition_look(struct transition *t, bool binding)
@@ -217,7 +217,7 @@ int transition_look(struct transition *t, bool binding)
 		t->parts[i].word = &t->job->items[i];
 	for (size_t i = 0; i < t->job->len; i++) {
 		if (look_at(t, &t->parts[i], binding) < 0)
-			return TRANSITION_STOPPED;
+			return RUN_STOPPED;
 	}
 	return 0;
 }
@@ -238,7 +238,7 @@ int transition_check_members(struct transition *t, bool after)
 	int group = t->parts[0].first.group;
 
 	if (bind_look_members(t->options->sysfs_fd, group, &members, &err) < 0)
-		return transition_stop(t, REASON_GROUP_NOT_VIABLE, err.code, "%s", err.msg);
+		return run_stop(&t->run, REASON_GROUP_NOT_VIABLE, err.code, "%s", err.msg);
 	for (size_t i = 0; i < members.len; i++) {
 		const struct bind_member *member = &members.items[i];
 		const struct transition_part *part = transition_find_part(t, member->name);
@@ -246,10 +246,10 @@ int transition_check_members(struct transition *t, bool after)
 		if (!bind_member_blocks(member) || (part && !after) ||
 		    (part && strcmp(part->target.driver, member->driver) == 0))
 			continue;
-		t->address = t->parts[0].word->address;
-		return transition_stop(t, REASON_GROUP_NOT_VIABLE, 0,
-				       "%s, in the same IOMMU group, is bound to %s", member->name,
-				       member->driver);
+		t->run.about = t->parts[0].word->address;
+		return run_stop(&t->run, REASON_GROUP_NOT_VIABLE, 0,
+				"%s, in the same IOMMU group, is bound to %s", member->name,
+				member->driver);
 	}
 	return 0;
 }
@@ -291,12 +291,11 @@ static int check_hidden(struct transition *t, const struct job *taken)
 
 		if (!part || word->allow_unknown || strcmp(part->first.driver, "nvidia") != 0)
 			continue;
-		t->address = word->address;
-		return transition_stop(
-			t, REASON_USE_UNKNOWN, 0,
-			"the agent cannot see whether a process uses %s: the agent "
-			"needs the capability SYS_PTRACE to see what processes have open",
-			word->address);
+		t->run.about = word->address;
+		return run_stop(&t->run, REASON_USE_UNKNOWN, 0,
+				"the agent cannot see whether a process uses %s: the agent "
+				"needs the capability SYS_PTRACE to see what processes have open",
+				word->address);
 	}
 	return 0;
 }
@@ -322,12 +321,11 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 	holders_find(&look, taken, &holders);
 	if (holders.len == 0)
 		return binding && holders.hidden ? check_hidden(t, taken) : 0;
-	for (size_t i = 0; i < holders.len; i++)
-		transition_out_holder(&t->out, &holders.items[i]);
+	run_tell_holders(&t->run, &holders);
 	if (holders.len == 1)
-		return transition_stop(t, REASON_HELD, 0, "%s", holders.items[0].detail);
-	return transition_stop(t, REASON_HELD, 0, "%s, and %zu more", holders.items[0].detail,
-			       holders.len - 1);
+		return run_stop(&t->run, REASON_HELD, 0, "%s", holders.items[0].detail);
+	return run_stop(&t->run, REASON_HELD, 0, "%s, and %zu more", holders.items[0].detail,
+			holders.len - 1);
 }
 
 int transition_check_holders(struct transition *t, bool binding)
@@ -340,7 +338,7 @@ int transition_check_holders(struct transition *t, bool binding)
 			*array_add(&taken) = t->job->items[i];
 	}
 	if (taken.len > 0) {
-		transition_step(t, taken.items[0].address, STEP_CHECK_HOLDERS);
+		run_step(&t->run, taken.items[0].address, STEP_CHECK_HOLDERS);
 		r = check_processes(t, &taken, binding);
 	}
 	if (r == 0 && taken.len > 0 && binding)
@@ -379,10 +377,10 @@ static int check_enabled(struct transition *t, const struct job_function *word)
 
 	if (word->allow_unknown || r == SYSFS_ABSENT || (r == 0 && strcmp(attr.text, "0") == 0))
 		return 0;
-	t->address = word->address;
-	return transition_stop(t, REASON_USE_UNKNOWN, 0,
-			       "%s is on %s, and is enabled: a program may have it open",
-			       word->address, part->first.driver);
+	t->run.about = word->address;
+	return run_stop(&t->run, REASON_USE_UNKNOWN, 0,
+			"%s is on %s, and is enabled: a program may have it open", word->address,
+			part->first.driver);
 }
 
 static int check_lent(struct transition *t, const struct job *taken)
@@ -404,7 +402,7 @@ int transition_check_lent(struct transition *t)
 			*array_add(&taken) = t->job->items[i];
 	}
 	if (taken.len > 0) {
-		transition_step(t, taken.items[0].address, STEP_CHECK_HOLDERS);
+		run_step(&t->run, taken.items[0].address, STEP_CHECK_HOLDERS);
 		r = check_lent(t, &taken);
 	}
 	array_done(&taken);
@@ -418,7 +416,7 @@ int transition_check_again(struct transition *t, const struct transition_part *p
 	int r;
 
 	*array_add(&taken) = *part->word;
-	t->step = STEP_CHECK_HOLDERS;
+	t->run.step = STEP_CHECK_HOLDERS;
 	r = check_processes(t, &taken, binding);
 	if (r == 0 && binding)
 		r = transition_check_host(t, &taken, true);

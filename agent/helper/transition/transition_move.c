@@ -15,8 +15,8 @@ enum { BOOT_ID_MAX = 64 };
 
 /* clang-format off */
 static const struct {
-	enum transition_step step;
-	enum transition_reason reason;
+	enum run_step step;
+	enum run_reason reason;
 	const char *failure;
 } act_rows[BIND_NACTS] = {
 	[ACT_SET_OVERRIDE]   = { STEP_SET_OVERRIDE,   REASON_OVERRIDE_FAILED,    "set driver_override" },
@@ -37,10 +37,10 @@ struct move {
 };
 
 /* Inside a rollback there is one step for all that it takes. */
-static void begin_step(struct transition *t, const char *address, enum transition_step step)
+static void begin_step(struct transition *t, const char *address, enum run_step step)
 {
 	if (!t->rolling_back)
-		transition_step(t, address, step);
+		run_step(&t->run, address, step);
 }
 
 /* The native driver, by its name or as the one for this device. */
@@ -48,28 +48,28 @@ static int load_native(struct move *move)
 {
 	const struct bind_target *target = &move->part->target;
 	struct transition *t = move->t;
-	const struct kernel *kernel = t->hands.kernel;
+	const struct kernel *kernel = t->options->kernel;
 	auto_free char *path = xasprintf("bus/pci/devices/%s/modalias", target->address);
 	struct err err = { 0 };
 	struct sysfs_attr alias;
 
 	move->asked = true;
 	begin_step(t, target->address, STEP_LOAD_MODULE);
-	if (t->dry)
+	if (t->run.dry)
 		return 0;
 	(void)kernel->load(kernel->arg, target->native, &err);
 	if (!kernel_module_has_driver(t->options->sysfs_fd, target->native) &&
 	    sysfs_read(t->options->sysfs_fd, path, &alias, NULL) == 0)
 		(void)kernel->load(kernel->arg, alias.text, NULL);
 	if (!kernel_module_has_driver(t->options->sysfs_fd, target->native))
-		return transition_stop(t, REASON_NATIVE_DRIVER_MISSING, err.code,
-				       "the native driver '%s' of %s is not in the kernel (%s); "
-				       "the device has no driver until it is loaded",
-				       target->native, target->address,
-				       err.msg[0] ? err.msg : "its module is named otherwise");
+		return run_stop(&t->run, REASON_NATIVE_DRIVER_MISSING, err.code,
+				"the native driver '%s' of %s is not in the kernel (%s); "
+				"the device has no driver until it is loaded",
+				target->native, target->address,
+				err.msg[0] ? err.msg : "its module is named otherwise");
 	/* A driver that comes takes the driverless functions it knows. */
 	if (bind_look(t->options->sysfs_fd, target->address, &move->part->seen, &err) < 0)
-		return transition_stop(t, REASON_NATIVE_BIND_FAILED, err.code, "%s", err.msg);
+		return run_stop(&t->run, REASON_NATIVE_BIND_FAILED, err.code, "%s", err.msg);
 	return 0;
 }
 
@@ -80,12 +80,11 @@ static int fail_act(struct move *move, enum bind_act act, int r, const struct er
 
 	if (r == BIND_NO_EFFECT && act == ACT_PROBE)
 		advice = "; the kernel's log says why";
-	return transition_stop(move->t,
-			       act == ACT_PROBE && target->want == WANT_NATIVE
-				       ? REASON_NATIVE_BIND_FAILED
-				       : act_rows[act].reason,
-			       r < 0 ? err->code : 0, "%s %s: %s%s", act_rows[act].failure,
-			       target->address, err->msg, advice);
+	return run_stop(&move->t->run,
+			act == ACT_PROBE && target->want == WANT_NATIVE ? REASON_NATIVE_BIND_FAILED
+									: act_rows[act].reason,
+			r < 0 ? err->code : 0, "%s %s: %s%s", act_rows[act].failure,
+			target->address, err->msg, advice);
 }
 
 static int do_act(struct move *move, enum bind_act act)
@@ -97,12 +96,12 @@ static int do_act(struct move *move, enum bind_act act)
 
 	begin_step(t, part->target.address, act_rows[act].step);
 	move->probed |= act == ACT_PROBE;
-	if (t->dry) {
+	if (t->run.dry) {
 		bind_step_pretend(act, &part->target, &part->seen);
 		return 0;
 	}
-	t->changed = true;
-	r = bind_step_run(&t->hands, act, &part->target, &part->seen, &err);
+	t->run.changed = true;
+	r = bind_step_run(&t->run, act, &part->target, &part->seen, &err);
 	/* A descriptor of a disk that has gone keeps its name and number from the next one. */
 	if (act == ACT_UNBIND)
 		transition_drop_disks(part);
@@ -116,7 +115,7 @@ static bool is_for_native(const struct bind_target *target, enum bind_act act)
 	       (act == ACT_PROBE && target->want == WANT_NATIVE);
 }
 
-/* 1: it has arrived; 0: look again; or TRANSITION_STOPPED. */
+/* 1: it has arrived; 0: look again; or RUN_STOPPED. */
 static int move_on(struct move *move)
 {
 	const struct bind_target *target = &move->part->target;
@@ -126,12 +125,12 @@ static int move_on(struct move *move)
 	if (act == ACT_DONE || (act == ACT_PROBE && move->probed && target->want == WANT_ANY))
 		return 1;
 	if (act == ACT_REFUSE)
-		return transition_stop(t, REASON_OVERRIDE_OWNED, 0,
-				       "the driver_override of %s changed to '%s' in between",
-				       target->address, move->part->seen.override);
+		return run_stop(&t->run, REASON_OVERRIDE_OWNED, 0,
+				"the driver_override of %s changed to '%s' in between",
+				target->address, move->part->seen.override);
 	if (act == ACT_UNBIND && move->probed)
-		return transition_stop(
-			t, REASON_NATIVE_BIND_FAILED, 0,
+		return run_stop(
+			&t->run, REASON_NATIVE_BIND_FAILED, 0,
 			"%s binds %s at every probe, because '%s' was written to its new_id; "
 			"write that to its remove_id",
 			target->driver, target->address, move->part->seen.id);
@@ -151,7 +150,7 @@ static bool has_arrived(const struct transition_part *part)
 /* Were functions moved before this one, and is this one taken from a driver? */
 static bool is_late_unbind(const struct transition *t, const struct transition_part *part)
 {
-	return t->changed && part->seen.driver[0] &&
+	return t->run.changed && part->seen.driver[0] &&
 	       transition_may_be_held(part, part->target.want == WANT_VFIO);
 }
 
@@ -163,21 +162,21 @@ static int look_again(struct move *move)
 	struct bind_seen now;
 	struct err err = { 0 };
 
-	if (t->dry || t->rolling_back)
+	if (t->run.dry || t->rolling_back)
 		return 0;
-	t->address = part->target.address;
-	t->step = STEP_NONE;
-	if (bind_look(t->options->sysfs_fd, t->address, &now, &err) < 0)
-		return transition_stop(t, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
+	t->run.about = part->target.address;
+	t->run.step = STEP_NONE;
+	if (bind_look(t->options->sysfs_fd, t->run.about, &now, &err) < 0)
+		return run_stop(&t->run, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	part->seen = now;
 	if (!now.present || has_arrived(part))
 		return 0;
 	if (strcmp(now.driver, part->first.driver) == 0)
 		return is_late_unbind(t, part) ? transition_check_again(t, part) : 0;
-	return transition_stop(
-		t, REASON_DRIVER_CHANGED, 0,
+	return run_stop(
+		&t->run, REASON_DRIVER_CHANGED, 0,
 		"%s had the driver '%s' and now has '%s'; something else changes its driver",
-		t->address, part->first.driver, now.driver);
+		t->run.about, part->first.driver, now.driver);
 }
 
 int transition_move(struct transition *t, struct transition_part *part)
@@ -188,15 +187,15 @@ int transition_move(struct transition *t, struct transition_part *part)
 	for (int i = 0; i < BIND_STEPS_MAX && r == 0 && part->seen.present; i++)
 		r = move_on(&move);
 	if (r < 0 && part->seen.present)
-		return TRANSITION_STOPPED;
+		return RUN_STOPPED;
 	if (part->seen.present && r == 0)
-		return transition_stop(t, REASON_DRIVER_CHANGED, 0,
-				       "the driver of %s keeps changing; something else changes it",
-				       part->target.address);
+		return run_stop(&t->run, REASON_DRIVER_CHANGED, 0,
+				"the driver of %s keeps changing; something else changes it",
+				part->target.address);
 	if (part->seen.present || part->target.want != WANT_VFIO)
 		return 0;
-	return transition_stop(t, REASON_DEVICE_GONE, 0, "%s was removed in between",
-			       part->target.address);
+	return run_stop(&t->run, REASON_DEVICE_GONE, 0, "%s was removed in between",
+			part->target.address);
 }
 
 static bool same(const char *left, const char *right)
@@ -266,14 +265,14 @@ int transition_write_record(struct transition *t, const struct transition_part *
 	fill_record(t, part, &record);
 	if (says_so(part, &record))
 		return 0;
-	transition_step(t, part->word->address, STEP_WRITE_RECORD);
-	if (t->dry)
+	run_step(&t->run, part->word->address, STEP_WRITE_RECORD);
+	if (t->run.dry)
 		return 0;
 	failpoint("helper-record-before");
-	r = record_write(t->state_fd, &record, &err);
+	r = record_write(t->run.state_fd, &record, &err);
 	failpoint("helper-record-after");
 	if (r < 0)
-		return transition_stop_state(t, &err);
+		return run_stop_state(&t->run, &err);
 	return 0;
 }
 
@@ -283,13 +282,13 @@ int transition_remove_record(struct transition *t, struct transition_part *part)
 	int r;
 
 	begin_step(t, part->word->address, STEP_REMOVE_RECORD);
-	if (t->dry)
+	if (t->run.dry)
 		return 0;
 	failpoint("helper-record-remove-before");
-	r = record_remove(t->state_fd, part->word->address, &err);
+	r = record_remove(t->run.state_fd, part->word->address, &err);
 	failpoint("helper-record-remove-after");
 	if (r < 0)
-		return transition_stop_state(t, &err);
+		return run_stop_state(&t->run, &err);
 	part->has_file = false;
 	return 0;
 }

@@ -12,8 +12,8 @@ static void release_part(struct transition *t, struct transition_part *part)
 int transition_release(struct transition *t)
 {
 	if (transition_look(t, false) < 0 || transition_check_holders(t, false) < 0)
-		return TRANSITION_STOPPED;
+		return RUN_STOPPED;
 	for (size_t i = 0; i < t->job->len; i++)
 		release_part(t, &t->parts[i]);
-	return t->end.reason == REASON_NONE ? 0 : TRANSITION_STOPPED;
+	return t->run.end.reason == REASON_NONE ? 0 : RUN_STOPPED;
 }

@@ -5,16 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/helper/frame/run.h"
 #include "agent/helper/record/record.h"
 #include "agent/helper/sys/job.h"
-#include "agent/helper/sys/progress.h"
 #include "agent/helper/transition/bind_step.h"
 #include "agent/helper/transition/transition.h"
-#include "agent/helper/transition/transition_out.h"
 #include "base/array.h"
 #include "base/str.h"
-
-struct err;
 
 /* One function of the job. */
 struct transition_part {
@@ -33,37 +30,17 @@ struct transition_part {
 };
 
 struct transition {
-	const struct transition_options *options;
+	struct run run;
+	const struct run_options *options;
+	int cancel_fd;
 	const struct job *job;
 	struct transition_part *parts; /* one for each function of the job */
-	int state_fd;                  /* -1: there is no state directory  */
-	bool dry;                      /* nothing is changed               */
-	bool changed;                  /* something may have been          */
 	bool rolling_back;
-	const char *address; /* what is being done, and to which function */
-	enum transition_step step;
-	struct bind_hands hands;
-	struct progress out;
-	struct transition_end end;
 };
 
-/* What transition_stop() returns. */
-enum { TRANSITION_STOPPED = -1 };
-
-/* Say that @step begins. */
-void transition_step(struct transition *t, const char *address, enum transition_step step);
-
-/* The transition ends here, for @reason; @code is the kernel's answer, if that was it. The first
- * cause stays. Returns TRANSITION_STOPPED. */
-int transition_stop(struct transition *t, enum transition_reason reason, int code, const char *fmt,
-		    ...) __attribute__((format(printf, 4, 5)));
-
-/* The same for a record, or a lock, that cannot be read or written for @err. */
-int transition_stop_state(struct transition *t, const struct err *err);
-
 /*
- * Each of these does its part for the whole job, or for @part, and returns 0, or TRANSITION_STOPPED
- * after transition_stop().
+ * Each of these does its part for the whole job, or for @part, and returns 0, or RUN_STOPPED
+ * after run_stop().
  */
 
 /* transition_look.c: what is there, and may it be touched? */

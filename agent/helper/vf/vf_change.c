@@ -1,17 +1,13 @@
 #include "agent/helper/vf/vf_change.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "agent/helper/frame/run.h"
 #include "agent/helper/record/record.h"
 #include "agent/helper/record/vf_record.h"
 #include "agent/helper/scan/nodes.h"
@@ -20,14 +16,10 @@
 #include "agent/helper/scan/use_scan.h"
 #include "agent/helper/scan/vf_look.h"
 #include "agent/helper/sys/bind_look.h"
-#include "agent/helper/sys/group_lock.h"
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/job.h"
-#include "agent/helper/sys/kernel.h"
-#include "agent/helper/sys/progress.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
-#include "agent/helper/transition/transition_out.h"
 #include "agent/helper/vf/vf_job.h"
 #include "agent/helper/vf/vf_link.h"
 #include "base/array.h"
@@ -36,84 +28,28 @@
 #include "base/num.h"
 
 struct vf_change {
-	const struct vf_change_options *options;
+	struct run run;
+	const struct run_options *options;
+	const struct vf_links *links; /* NULL: nothing can be set */
 	const struct vf_job *job;
-	int state_fd;
 	int dir_fd; /* of the physical function */
 	struct vf_seen seen;
-	struct {
-		struct vf_lock {
-			int group;
-			int fd;
-		} * items;
-		size_t len;
-		size_t cap;
-	} locks;
-	bool changed;  /* something may have been                     */
 	bool recorded; /* this run has switched autoprobe as the first */
-	enum transition_step step;
-	uint64_t kernel_us;
-	struct progress out;
-	struct transition_end end;
 };
 
-/* What vf_change_stop() returns. */
-enum { VF_CHANGE_STOPPED = -1 };
-
-enum { STATE_DIR_MODE = 0700 };
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 /* Say that @step begins. */
-static void vf_change_step(struct vf_change *c, enum transition_step step)
+static void vf_change_step(struct vf_change *c, enum run_step step)
 {
-	c->step = step;
-	transition_out_step(&c->out, c->job->address, step);
-}
-
-/* The change ends here, for @reason; @code is the kernel's answer, if that was it. The first cause
- * stays. Returns VF_CHANGE_STOPPED. */
-__attribute__((format(printf, 4, 5))) static int
-vf_change_stop(struct vf_change *c, enum transition_reason reason, int code, const char *fmt, ...)
-{
-	va_list args;
-	size_t len;
-
-	if (c->end.reason != REASON_NONE)
-		return VF_CHANGE_STOPPED;
-	c->end.reason = reason;
-	c->end.step = c->step;
-	c->end.address = c->job->address;
-	c->end.code = code;
-	c->end.changed = c->changed;
-	va_start(args, fmt);
-	(void)vsnprintf(c->end.message, sizeof(c->end.message), fmt, args);
-	va_end(args);
-	len = strlen(c->end.message);
-	if (reason == REASON_AGENT_NOT_PRIVILEGED)
-		(void)snprintf(c->end.message + len, sizeof(c->end.message) - len, "%s",
-			       "; install the agent with manifests/components/privileged");
-	return VF_CHANGE_STOPPED;
+	run_step(&c->run, c->job->address, step);
 }
 
 /* Write @text to the attribute @name of the physical function; 0, or the negative errno. */
 static int vf_change_write(struct vf_change *c, const char *name, const char *text)
 {
-	const struct kernel *kernel = c->options->kernel;
 	auto_free char *path = xasprintf("bus/pci/devices/%s/%s", c->job->address, name);
-	uint64_t began_us = now_us();
-	int r;
 
-	c->changed = true;
-	r = kernel->write(kernel->arg, c->options->sysfs_fd, path, text);
-	c->kernel_us += now_us() - began_us;
-	return r;
+	c->run.changed = true;
+	return run_write(&c->run, path, text);
 }
 
 /* The number of the IOMMU group as a text, "-" for none. The caller frees. */
@@ -135,70 +71,49 @@ static int group_of(const struct vf_change *c, const char *address)
 	return (int)group;
 }
 
-static bool is_locked(const struct vf_change *c, int group)
-{
-	for (size_t i = 0; i < c->locks.len; i++) {
-		if (c->locks.items[i].group == group)
-			return true;
-	}
-	return false;
-}
-
-/* Functions of one group have one lock, which cannot be taken twice. */
+/* Functions of one group have one lock. */
 static int vf_change_lock(struct vf_change *c, const char *address)
 {
-	int group = group_of(c, address);
-	auto_free char *text = group_text(group);
+	auto_free char *group = group_text(group_of(c, address));
 	struct err err = { 0 };
 	int pid = 0;
-	int fd = -1;
-	int r;
+	int r = run_lock_group(&c->run, group, &pid, &err);
 
-	if (is_locked(c, group))
-		return 0;
-	r = group_lock_take(c->state_fd, text, &fd, &pid, &err);
 	if (r < 0)
-		return vf_change_stop(c, REASON_STATE_NOT_WRITABLE, err.code,
-				      "in the state directory '%s': %s", c->options->state_dir,
-				      err.msg);
-	if (r == GROUP_LOCK_BUSY) {
-		c->end.pid = pid;
-		return vf_change_stop(c, REASON_BUSY, 0, "another hostdev-helper moves %s",
-				      address);
-	}
-	*array_add(&c->locks) = (struct vf_lock){ group, fd };
-	return 0;
+		return run_stop_state(&c->run, &err);
+	if (r == 0)
+		return 0;
+	return run_stop_busy(&c->run, pid, "another hostdev-helper moves %s", address);
 }
 
 static int check_claimed(struct vf_change *c, const char *address)
 {
 	auto_record struct record record = { 0 };
 	struct err err = { 0 };
-	int r = record_read(c->state_fd, address, &record, &err);
+	int r = record_read(c->run.state_fd, address, &record, &err);
 
 	if (r == RECORD_ABSENT)
 		return 0;
 	if (r < 0)
-		return vf_change_stop(c, REASON_VFS_IN_USE, 0,
-				      "%s may be claimed: its record cannot be read: %s", address,
-				      err.msg);
-	return vf_change_stop(c, REASON_VFS_IN_USE, 0, "%s is claimed by '%s'", address,
-			      record.claim);
+		return run_stop(&c->run, REASON_VFS_IN_USE, 0,
+				"%s may be claimed: its record cannot be read: %s", address,
+				err.msg);
+	return run_stop(&c->run, REASON_VFS_IN_USE, 0, "%s is claimed by '%s'", address,
+			record.claim);
 }
 
 static int tell_holders(struct vf_change *c, const struct holders *holders)
 {
 	if (holders->len == 0)
 		return 0;
-	for (size_t i = 0; i < holders->len; i++)
-		transition_out_holder(&c->out, &holders->items[i]);
-	return vf_change_stop(c, REASON_HELD, 0, "%s", holders->items[0].detail);
+	run_tell_holders(&c->run, holders);
+	return run_stop(&c->run, REASON_HELD, 0, "%s", holders->items[0].detail);
 }
 
 /* Only one that a driver gives to user space has a node of its group. */
 static bool vf_change_is_open(const struct vf_change *c, const char *address)
 {
-	const struct vf_change_options *o = c->options;
+	const struct run_options *o = c->options;
 	int group = group_of(c, address);
 	auto_free char *text = group_text(group);
 
@@ -208,7 +123,7 @@ static bool vf_change_is_open(const struct vf_change *c, const char *address)
 
 static int check_group(struct vf_change *c, const char *address)
 {
-	const struct vf_change_options *o = c->options;
+	const struct run_options *o = c->options;
 	int group = group_of(c, address);
 	auto_free char *text = group_text(group);
 	auto_holders struct holders holders = { 0 };
@@ -233,7 +148,7 @@ static int check_group(struct vf_change *c, const char *address)
  * open has been asked: this is somebody else's, whom an agent without capabilities does not see. */
 static int check_enabled(struct vf_change *c, const char *address)
 {
-	const struct vf_change_options *o = c->options;
+	const struct run_options *o = c->options;
 	auto_free char *path = xasprintf("bus/pci/devices/%s/enable", address);
 	auto_free char *link = xasprintf("bus/pci/devices/%s/driver", address);
 	int group = group_of(c, address);
@@ -252,15 +167,14 @@ static int check_enabled(struct vf_change *c, const char *address)
 	r = sysfs_read(o->sysfs_fd, path, &attr, NULL);
 	if (r == SYSFS_ABSENT || (r == 0 && strcmp(attr.text, "0") == 0))
 		return 0;
-	return vf_change_stop(c, REASON_VFS_IN_USE, r < 0 ? r : 0,
-			      "%s is on %s, and is enabled: a program may have it open", address,
-			      driver);
+	return run_stop(&c->run, REASON_VFS_IN_USE, r < 0 ? r : 0,
+			"%s is on %s, and is enabled: a program may have it open", address, driver);
 }
 
 /* Device nodes below any of them, in one walk through all processes. */
 static int check_nodes(struct vf_change *c)
 {
-	const struct vf_change_options *o = c->options;
+	const struct run_options *o = c->options;
 	auto_holders struct holders holders = { 0 };
 	struct job job = { .group = "-" };
 	const struct holders_look look = {
@@ -301,9 +215,9 @@ static void check_unknown(struct vf_change *c, const struct uses *uses,
 		return;
 	why = why ? why : unseen;
 	if (why)
-		(void)vf_change_stop(c, REASON_VFS_IN_USE, 0,
-				     "the agent cannot see whether the host uses %s: %s",
-				     function->address, why);
+		(void)run_stop(&c->run, REASON_VFS_IN_USE, 0,
+			       "the agent cannot see whether the host uses %s: %s",
+			       function->address, why);
 }
 
 /* What the host itself does with them. */
@@ -330,18 +244,18 @@ static int check_uses(struct vf_change *c)
 		const struct use *use = &uses.items[i];
 
 		if (is_ours(c, use->device.pci))
-			(void)vf_change_stop(c, REASON_VFS_IN_USE, 0,
-					     use->reason == USE_UNKNOWN
-						     ? "%s may be in use by the host: %s"
-						     : "%s is in use by the host: %s",
-					     use->device.pci, use->detail);
+			(void)run_stop(&c->run, REASON_VFS_IN_USE, 0,
+				       use->reason == USE_UNKNOWN
+					       ? "%s may be in use by the host: %s"
+					       : "%s is in use by the host: %s",
+				       use->device.pci, use->detail);
 	}
 	for (size_t i = 0; i < functions.len; i++)
 		check_unknown(c, &uses, &functions.items[i]);
 	pci_functions_done(&functions);
 	uses_done(&uses);
 	report_done(&report);
-	return c->end.reason == REASON_NONE ? 0 : VF_CHANGE_STOPPED;
+	return c->run.end.reason == REASON_NONE ? 0 : RUN_STOPPED;
 }
 
 static int vf_change_guard(struct vf_change *c)
@@ -353,22 +267,21 @@ static int vf_change_guard(struct vf_change *c)
 	sysfs_forget_failure();
 	for (size_t i = 0; i < functions->len; i++) {
 		if (vf_change_lock(c, functions->items[i]) < 0)
-			return VF_CHANGE_STOPPED;
+			return RUN_STOPPED;
 	}
 	/* Of a group that cannot be read, the lock was another one. */
 	if (sysfs_failure()->code < 0)
-		return vf_change_stop(
-			c, REASON_VFS_IN_USE, sysfs_failure()->code,
-			"the IOMMU groups of its virtual functions cannot be read: %s",
-			sysfs_failure()->msg);
+		return run_stop(&c->run, REASON_VFS_IN_USE, sysfs_failure()->code,
+				"the IOMMU groups of its virtual functions cannot be read: %s",
+				sysfs_failure()->msg);
 	vf_change_step(c, STEP_CHECK_HOLDERS);
 	for (size_t i = 0; i < functions->len; i++) {
 		if (check_claimed(c, functions->items[i]) < 0 ||
 		    check_group(c, functions->items[i]) < 0 ||
 		    check_enabled(c, functions->items[i]) < 0)
-			return VF_CHANGE_STOPPED;
+			return RUN_STOPPED;
 	}
-	return check_nodes(c) < 0 ? VF_CHANGE_STOPPED : check_uses(c);
+	return check_nodes(c) < 0 ? RUN_STOPPED : check_uses(c);
 }
 
 static const char autoprobe[] = "sriov_drivers_autoprobe";
@@ -384,18 +297,12 @@ static int read_autoprobe(const struct vf_change *c, bool *ret_on, struct err *e
 
 static int stop_unread(struct vf_change *c, const struct err *err)
 {
-	return vf_change_stop(c, REASON_AUTOPROBE_FAILED, err->code, "of %s: %s", c->job->address,
-			      err->msg);
-}
-
-static int stop_state(struct vf_change *c, const struct err *err)
-{
-	return vf_change_stop(c, REASON_STATE_NOT_WRITABLE, err->code,
-			      "in the state directory '%s': %s", c->options->state_dir, err->msg);
+	return run_stop(&c->run, REASON_AUTOPROBE_FAILED, err->code, "of %s: %s", c->job->address,
+			err->msg);
 }
 
 /* Why a write to the card's files in /sys did not do what it should; @code is the kernel's answer. */
-static enum transition_reason write_reason(int code, enum transition_reason reason)
+static enum run_reason write_reason(int code, enum run_reason reason)
 {
 	/* /sys is read-only, or a security module keeps the container from it; drivers answer EPERM. */
 	return code == -EROFS || code == -EACCES ? REASON_AGENT_NOT_PRIVILEGED : reason;
@@ -410,17 +317,16 @@ static int switch_autoprobe(struct vf_change *c, bool on)
 	r = vf_change_write(c, autoprobe, on ? "1" : "0");
 	if (read_autoprobe(c, &is, NULL) == 0 && is == on)
 		return 0;
-	return vf_change_stop(
-		c, write_reason(r, REASON_AUTOPROBE_FAILED), r, "write %d to '%s' of %s: %s", on,
-		autoprobe, c->job->address,
-		r < 0 ? strerror(-r)
-		      : "the kernel accepted the write, but the number did not change");
+	return run_stop(&c->run, write_reason(r, REASON_AUTOPROBE_FAILED), r,
+			"write %d to '%s' of %s: %s", on, autoprobe, c->job->address,
+			r < 0 ? strerror(-r)
+			      : "the kernel accepted the write, but the number did not change");
 }
 
 /* The record of a run that was cut off has what it was before that. */
 static int set_autoprobe(struct vf_change *c)
 {
-	const struct vf_change_options *o = c->options;
+	const struct run_options *o = c->options;
 	struct err err = { 0 };
 	bool before;
 	bool is;
@@ -433,14 +339,14 @@ static int set_autoprobe(struct vf_change *c)
 		return stop_unread(c, &err);
 	if (r != 0 || is == c->job->autoprobe)
 		return 0;
-	r = vf_record_read(c->state_fd, o->proc_fd, c->job->address, &before, &err);
+	r = vf_record_read(c->run.state_fd, o->proc_fd, c->job->address, &before, &err);
 	if (r == VF_RECORD_ABSENT) {
 		vf_change_step(c, STEP_WRITE_RECORD);
-		r = vf_record_write(c->state_fd, o->proc_fd, c->job->address, is, &err);
+		r = vf_record_write(c->run.state_fd, o->proc_fd, c->job->address, is, &err);
 		c->recorded = r == 0;
 	}
 	if (r < 0)
-		return stop_state(c, &err);
+		return run_stop_state(&c->run, &err);
 	return switch_autoprobe(c, c->job->autoprobe);
 }
 
@@ -468,13 +374,12 @@ static int write_number(struct vf_change *c, int count)
 	vf_look(c->dir_fd, &c->seen);
 	if ((int)c->seen.functions.len == count)
 		return 0;
-	return vf_change_stop(
-		c, write_reason(r, REASON_NUM_VFS_FAILED), r,
-		"write %d to 'sriov_numvfs' of %s: %s; it has %zu virtual functions", count,
-		c->job->address,
-		r < 0 ? strerror(-r)
-		      : "the kernel accepted the write, but the number did not change",
-		c->seen.functions.len);
+	return run_stop(&c->run, write_reason(r, REASON_NUM_VFS_FAILED), r,
+			"write %d to 'sriov_numvfs' of %s: %s; it has %zu virtual functions", count,
+			c->job->address,
+			r < 0 ? strerror(-r)
+			      : "the kernel accepted the write, but the number did not change",
+			c->seen.functions.len);
 }
 
 static int vf_change_number(struct vf_change *c)
@@ -486,14 +391,14 @@ static int vf_change_number(struct vf_change *c)
 		return 0;
 	total = read_total(c);
 	if (count > total)
-		return vf_change_stop(c, REASON_TOO_MANY_VFS, 0,
-				      "%s supports %d virtual functions, not %d", c->job->address,
-				      total, count);
+		return run_stop(&c->run, REASON_TOO_MANY_VFS, 0,
+				"%s supports %d virtual functions, not %d", c->job->address, total,
+				count);
 	if (vf_change_guard(c) < 0 || set_autoprobe(c) < 0)
-		return VF_CHANGE_STOPPED;
+		return RUN_STOPPED;
 	/* The kernel goes from one number to another by way of 0 only. */
 	if (c->seen.functions.len > 0 && write_number(c, 0) < 0)
-		return VF_CHANGE_STOPPED;
+		return RUN_STOPPED;
 	return count > 0 ? write_number(c, count) : 0;
 }
 
@@ -511,14 +416,14 @@ static bool is_needed(const struct vf_change *c, bool done)
  * no virtual function is left or this run wanted others and is not @done. */
 static int vf_change_restore(struct vf_change *c, bool done)
 {
-	const struct vf_change_options *o = c->options;
+	const struct run_options *o = c->options;
 	struct err err = { 0 };
 	bool before = false;
 	bool is;
-	int r = vf_record_read(c->state_fd, o->proc_fd, c->job->address, &before, &err);
+	int r = vf_record_read(c->run.state_fd, o->proc_fd, c->job->address, &before, &err);
 
 	if (r < 0)
-		return stop_state(c, &err);
+		return run_stop_state(&c->run, &err);
 	if (r == VF_RECORD_ABSENT)
 		return 0;
 	r = read_autoprobe(c, &is, &err);
@@ -529,10 +434,10 @@ static int vf_change_restore(struct vf_change *c, bool done)
 		if (is_needed(c, done))
 			return 0;
 		if (switch_autoprobe(c, before) < 0)
-			return VF_CHANGE_STOPPED;
+			return RUN_STOPPED;
 	}
-	if (vf_record_remove(c->state_fd, c->job->address, &err) < 0)
-		return stop_state(c, &err);
+	if (vf_record_remove(c->run.state_fd, c->job->address, &err) < 0)
+		return run_stop_state(&c->run, &err);
 	return 0;
 }
 
@@ -559,17 +464,16 @@ static int read_ifindex(const struct vf_change *c)
 static bool is_agents_fault(const struct vf_change *c, const struct vf_link *link, int code)
 {
 	if (code == -EPERM)
-		return !c->options->links->is_admin;
+		return !c->links->is_admin;
 	return code == -ENODEV && read_ifindex(c) == link->ifindex;
 }
 
 static int stop_settings(struct vf_change *c, const struct vf_link *link, const struct err *err)
 {
-	enum transition_reason reason = is_agents_fault(c, link, err->code)
-						? REASON_AGENT_NOT_PRIVILEGED
-						: REASON_SETTINGS_FAILED;
+	enum run_reason reason = is_agents_fault(c, link, err->code) ? REASON_AGENT_NOT_PRIVILEGED
+								     : REASON_SETTINGS_FAILED;
 
-	return vf_change_stop(c, reason, err->code, "%s", err->msg);
+	return run_stop(&c->run, reason, err->code, "%s", err->msg);
 }
 
 /*
@@ -589,7 +493,7 @@ static bool is_wrong(const struct vf_change *c, const struct vf_setting *want,
 static void write_all(struct vf_change *c, const struct vf_link *link,
 		      const struct vf_settings *have)
 {
-	const struct vf_links *links = c->options->links;
+	const struct vf_links *links = c->links;
 
 	for (size_t i = 0; i < c->job->settings.len; i++) {
 		const struct vf_setting *want = &c->job->settings.items[i];
@@ -603,7 +507,7 @@ static void write_all(struct vf_change *c, const struct vf_link *link,
 
 			if (!is_wrong(c, want, has, field))
 				continue;
-			c->changed = true;
+			c->run.changed = true;
 			if (links->write(links->arg, link, want, field, &err) == 0)
 				continue;
 			err_wrap(&err, "the %s of virtual function %d", vf_field_text(field),
@@ -637,7 +541,7 @@ static size_t count_wrong(const struct vf_change *c, const struct vf_settings *h
 
 static int apply(struct vf_change *c, const struct vf_link *link)
 {
-	const struct vf_links *links = c->options->links;
+	const struct vf_links *links = c->links;
 	auto_vf_settings struct vf_settings before = { 0 };
 	auto_vf_settings struct vf_settings after = { 0 };
 	const struct vf_setting *want = NULL;
@@ -654,11 +558,11 @@ static int apply(struct vf_change *c, const struct vf_link *link)
 		return stop_settings(c, link, &err);
 	wrong = count_wrong(c, &after, &want, &field);
 	if (wrong > 0)
-		return vf_change_stop(c, REASON_SETTINGS_FAILED, 0,
-				      "the %s of virtual function %d is not what it was set to, "
-				      "and %zu more settings are not",
-				      vf_field_text(field), want->index, wrong - 1);
-	return c->end.reason == REASON_NONE ? 0 : VF_CHANGE_STOPPED;
+		return run_stop(&c->run, REASON_SETTINGS_FAILED, 0,
+				"the %s of virtual function %d is not what it was set to, "
+				"and %zu more settings are not",
+				vf_field_text(field), want->index, wrong - 1);
+	return c->run.end.reason == REASON_NONE ? 0 : RUN_STOPPED;
 }
 
 static int vf_change_settings(struct vf_change *c)
@@ -669,26 +573,12 @@ static int vf_change_settings(struct vf_change *c)
 		return 0;
 	vf_change_step(c, STEP_SET_FUNCTIONS);
 	link.ifindex = read_ifindex(c);
-	if (link.ifindex == 0 || !c->options->links)
-		return vf_change_stop(c, REASON_SETTINGS_FAILED, 0,
-				      "%s has no network interface, through which its virtual "
-				      "functions are set",
-				      c->job->address);
+	if (link.ifindex == 0 || !c->links)
+		return run_stop(&c->run, REASON_SETTINGS_FAILED, 0,
+				"%s has no network interface, through which its virtual "
+				"functions are set",
+				c->job->address);
 	return apply(c, &link);
-}
-
-static int open_state(struct vf_change *c)
-{
-	const char *path = c->options->state_dir;
-
-	(void)mkdir(path, STATE_DIR_MODE);
-	c->state_fd = sysfs_open_dir(AT_FDCWD, path);
-	if (c->state_fd >= 0)
-		return 0;
-	return vf_change_stop(c, REASON_STATE_NOT_WRITABLE, -errno,
-			      "open the state directory '%s': %s; nothing is changed without a "
-			      "record of it",
-			      path, strerror(errno));
 }
 
 /* Is the device that is meant there? */
@@ -700,19 +590,19 @@ static int check_identity(struct vf_change *c)
 	struct err err = { 0 };
 
 	if (bind_look(c->options->sysfs_fd, job->address, &seen, &err) < 0)
-		return vf_change_stop(c, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
+		return run_stop(&c->run, REASON_USE_UNKNOWN, err.code, "%s", err.msg);
 	if (!seen.present)
-		return vf_change_stop(c, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
-				      job->address);
+		return run_stop(&c->run, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
+				job->address);
 	if (strcmp(seen.id, job->id) != 0)
-		return vf_change_stop(c, REASON_DIFFERENT_DEVICE, 0,
-				      "%s is another device: '%s' instead of '%s'", job->address,
-				      seen.id, job->id);
+		return run_stop(&c->run, REASON_DIFFERENT_DEVICE, 0,
+				"%s is another device: '%s' instead of '%s'", job->address, seen.id,
+				job->id);
 	bind_look_serial(c->options->sysfs_fd, job->address, serial);
 	if (job->serial && serial[0] && strcmp(job->serial, serial) != 0)
-		return vf_change_stop(c, REASON_DIFFERENT_DEVICE, 0,
-				      "%s is another device: '%s' instead of '%s'", job->address,
-				      serial, job->serial);
+		return run_stop(&c->run, REASON_DIFFERENT_DEVICE, 0,
+				"%s is another device: '%s' instead of '%s'", job->address, serial,
+				job->serial);
 	return 0;
 }
 
@@ -722,25 +612,24 @@ static int look(struct vf_change *c)
 
 	c->dir_fd = sysfs_open_dir(c->options->sysfs_fd, path);
 	if (c->dir_fd < 0)
-		return vf_change_stop(c, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
-				      c->job->address);
+		return run_stop(&c->run, REASON_DEVICE_GONE, 0, "there is no PCI function %s",
+				c->job->address);
 	if (check_identity(c) < 0)
-		return VF_CHANGE_STOPPED;
+		return RUN_STOPPED;
 	sysfs_forget_failure();
 	vf_look(c->dir_fd, &c->seen);
 	/* One that cannot be seen may be in use. */
 	if (sysfs_failure()->code < 0)
-		return vf_change_stop(c, REASON_VFS_IN_USE, sysfs_failure()->code,
-				      "its virtual functions cannot be seen: %s",
-				      sysfs_failure()->msg);
+		return run_stop(&c->run, REASON_VFS_IN_USE, sysfs_failure()->code,
+				"its virtual functions cannot be seen: %s", sysfs_failure()->msg);
 	return 0;
 }
 
-static void run(struct vf_change *c)
+static void change(struct vf_change *c)
 {
 	int r;
 
-	if (open_state(c) < 0)
+	if (run_open_state(&c->run, "; nothing is changed without a record of it") < 0)
 		return;
 	vf_change_step(c, STEP_WAIT_LOCK);
 	if (vf_change_lock(c, c->job->address) < 0 || look(c) < 0)
@@ -750,34 +639,17 @@ static void run(struct vf_change *c)
 		(void)vf_change_settings(c);
 }
 
-static void release(struct vf_change *c)
+int vf_change_run(const struct run_options *options, const struct vf_links *links,
+		  const struct vf_job *job, struct err *err)
 {
-	for (size_t i = 0; i < c->locks.len; i++)
-		close(c->locks.items[i].fd);
-	array_done(&c->locks);
-	vf_seen_done(&c->seen);
-	if (c->dir_fd >= 0)
-		close(c->dir_fd);
-	if (c->state_fd >= 0)
-		close(c->state_fd);
-}
+	struct vf_change c = { .options = options, .links = links, .job = job, .dir_fd = -1 };
 
-int vf_change_run(const struct vf_change_options *options, const struct vf_job *job,
-		  struct err *err)
-{
-	uint64_t began_us = now_us();
-	struct vf_change c = {
-		.options = options,
-		.job = job,
-		.state_fd = -1,
-		.dir_fd = -1,
-		.out = { .fd = options->out_fd },
-	};
-
-	run(&c);
-	c.end.kernel_us = c.kernel_us;
-	c.end.took_us = now_us() - began_us;
-	transition_out_end(&c.out, &c.end);
-	release(&c);
-	return progress_result(&c.out, err);
+	run_start(&c.run, options, "address");
+	c.run.times = RUN_TIMES_KERNEL;
+	c.run.about = job->address;
+	change(&c);
+	vf_seen_done(&c.seen);
+	if (c.dir_fd >= 0)
+		close(c.dir_fd);
+	return run_finish(&c.run, err);
 }

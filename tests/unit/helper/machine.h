@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <sys/sysmacros.h>
 
+#include "agent/helper/frame/run.h"
 #include "agent/helper/sys/job.h"
 #include "agent/helper/sys/kernel.h"
 #include "agent/helper/transition/transition.h"
@@ -376,8 +377,8 @@ static inline void machine_run(struct machine *m, enum transition_verb verb, con
 	auto_close int dev_fd = tree_open(&m->tree, "dev");
 	auto_close int out_fd =
 		openat(m->tree.fd, "out", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	struct transition_options options = { sysfs_fd, proc_fd,    dev_fd, state_dir,
-					      NULL,     &m->kernel, out_fd, m->cancel_fd };
+	struct run_options options = { sysfs_fd, proc_fd,    dev_fd, state_dir,
+				       NULL,     &m->kernel, out_fd };
 	char *words[64] = { NULL };
 	char *rest = copy;
 	struct job job = { 0 };
@@ -388,7 +389,7 @@ static inline void machine_run(struct machine *m, enum transition_verb verb, con
 	for (size_t i = 0; i + 1 < ARRAY_LEN(words) && rest; i++)
 		words[i] = strsep(&rest, " ");
 	assert_int_equal(job_parse("12", words, &job, &err), 0);
-	assert_int_equal(transition_run(verb, &options, &job, &err), 0);
+	assert_int_equal(transition_run(verb, &options, m->cancel_fd, &job, &err), 0);
 	job_done(&job);
 	assert_true(pread(out_fd, lines, 65535, 0) > 0);
 	times = strstr(lines, ",\"kernelMicros\"");

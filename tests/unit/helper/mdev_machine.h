@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/helper/frame/run.h"
 #include "agent/helper/mdev/mdev_change.h"
 #include "agent/helper/mdev/mdev_job.h"
 #include "agent/helper/sys/kernel.h"
@@ -139,8 +140,8 @@ static inline char *machine_run(struct machine *m, const char *text)
 	auto_close int out_fd =
 		openat(m->tree.fd, "out", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	struct kernel kernel = { .write = write_attribute, .arg = m };
-	struct mdev_change_options options = {
-		sysfs_fd, proc_fd, dev_fd, state_dir, &kernel, out_fd
+	struct run_options options = {
+		sysfs_fd, proc_fd, dev_fd, state_dir, NULL, &kernel, out_fd
 	};
 	static char lines[65536];
 	char *words[64] = { NULL };

@@ -73,7 +73,7 @@ static void run_killed(struct machine *m, const char *words, const char *failpoi
 }
 
 /* A run that must come to its end. */
-static void run_done(struct machine *m, const char *words)
+static void run_finished(struct machine *m, const char *words)
 {
 	auto_free char *lines = machine_run(m, words);
 
@@ -124,9 +124,9 @@ static void the_next_run_puts_it_right(void **state)
 		assert_recorded(&m);
 		if (next->reboots)
 			reboot(&m);
-		run_done(&m, next->words);
+		run_finished(&m, next->words);
 		assert_leaves(&m, next->leaves);
-		run_done(&m, next->words); /* and it is at rest */
+		run_finished(&m, next->words); /* and it is at rest */
 		assert_leaves(&m, next->leaves);
 		tree_done(&m.tree);
 	}
@@ -140,7 +140,7 @@ static void a_record_without_instance_claims_nothing_of_others(void **state)
 	machine_init_made(&m, 0);
 	run_killed(&m, MAKE_ALL, "mdev-record-after");
 	make_instance(&m, U1, "mtty-1");
-	run_done(&m, REMOVE_ALL);
+	run_finished(&m, REMOVE_ALL);
 	assert_leaves(&m, "i - -");
 	tree_done(&m.tree);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/helper/frame/run.h"
 #include "agent/helper/sys/kernel.h"
 #include "base/err.h"
 #include "fake/tree/scan_tree.h"
@@ -154,7 +155,7 @@ static void set_makes(void **state)
 	state_dir = xasprintf("%s/state", driver.tree.root);
 	assert_int_equal(pipe(pipe_fds), 0);
 	assert_int_equal(vgpu_set(
-				 &(struct vgpu_options){
+				 &(struct run_options){
 					 .sysfs_fd = sysfs_fd,
 					 .proc_fd = proc_fd,
 					 .dev_fd = dev_fd,

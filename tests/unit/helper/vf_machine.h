@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <sys/file.h>
 
+#include "agent/helper/frame/run.h"
 #include "agent/helper/sys/kernel.h"
 #include "agent/helper/vf/vf_change.h"
 #include "agent/helper/vf/vf_job.h"
@@ -203,13 +204,12 @@ static inline void vf_machine_run(struct vf_machine *m, const char *text, struct
 	auto_close int dev_fd = tree_open(&m->tree, "dev");
 	auto_close int out_fd =
 		openat(m->tree.fd, "out", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	struct vf_change_options options = {
+	struct run_options options = {
 		.sysfs_fd = sysfs_fd,
 		.proc_fd = proc_fd,
 		.dev_fd = dev_fd,
 		.state_dir = state_dir,
 		.kernel = &m->kernel,
-		.links = m->no_links ? NULL : &m->links,
 		.out_fd = out_fd,
 	};
 	auto_free char *lines = xcalloc(1, 65536);
@@ -222,7 +222,7 @@ static inline void vf_machine_run(struct vf_machine *m, const char *text, struct
 	for (size_t i = 0; i + 1 < ARRAY_LEN(words) && rest; i++)
 		words[i] = strsep(&rest, " ");
 	assert_int_equal(vf_job_parse(words, &job, &err), 0);
-	assert_int_equal(vf_change_run(&options, &job, &err), 0);
+	assert_int_equal(vf_change_run(&options, m->no_links ? NULL : &m->links, &job, &err), 0);
 	vf_job_done(&job);
 	assert_true(pread(out_fd, lines, 65535, 0) > 0);
 	end = strstr(lines, "{\"kind\":\"end\",\"result\":");

@@ -9,11 +9,11 @@
 
 #include "agent/helper/frame/run.h"
 #include "agent/helper/mdev/mdev_job.h"
-#include "agent/helper/record/mdev.h"
-#include "agent/helper/record/mdev_record.h"
+#include "agent/helper/record/record.h"
 #include "agent/helper/sys/bind_look.h"
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/job.h"
+#include "agent/helper/sys/mdev.h"
 #include "agent/helper/sys/report.h"
 #include "base/array.h"
 #include "base/err.h"
@@ -30,7 +30,7 @@ struct change {
 	struct run run;
 	const struct run_options *options;
 	const struct mdev_job *job;
-	char boot[64];
+	char boot[RECORD_BOOT_SIZE];
 };
 
 /* --- what both need -------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static int open_state(struct change *c)
 {
 	if (run_open_state(&c->run, NO_RECORD) < 0)
 		return RUN_STOPPED;
-	mdev_record_boot(c->options->proc_fd, c->boot);
+	record_boot(c->options->proc_fd, c->boot);
 	if (c->boot[0])
 		return 0;
 	return run_stop(&c->run, REASON_STATE_NOT_WRITABLE, 0,
@@ -93,15 +93,23 @@ static int take_lock(struct change *c)
 	return run_stop_busy(&c->run, pid, "another hostdev-helper works on %s", c->job->parent);
 }
 
-/* 0; MDEV_RECORD_ABSENT; RUN_STOPPED. A file that is no record is as good as none. */
+/* 0; RECORD_ABSENT; RUN_STOPPED. A file that is no record is as good as none. */
 static int read_record(struct change *c, struct mdev_record *ret_record)
 {
 	struct err err = { 0 };
-	int r = mdev_record_read(c->run.state_fd, c->run.about, ret_record, &err);
+	int r = record_read(&mdev_records, c->run.state_fd, c->run.about, ret_record, &err);
 
 	if (r < 0)
-		return err.kind == ERR_INVALID ? MDEV_RECORD_ABSENT : stop_state(c, &err);
+		return err.kind == ERR_INVALID ? RECORD_ABSENT : stop_state(c, &err);
 	return r;
+}
+
+/* Is the instance @seen the one that @record is about, under this kernel? */
+static bool is_ours(const struct change *c, const struct mdev_record *record,
+		    const struct mdev_seen *seen)
+{
+	return seen->present && record->boot && strcmp(record->boot, c->boot) == 0 &&
+	       strcmp(record->parent, seen->parent) == 0 && strcmp(record->type, seen->type) == 0;
 }
 
 static int remove_record(struct change *c)
@@ -111,7 +119,7 @@ static int remove_record(struct change *c)
 
 	begin(c, STEP_REMOVE_RECORD);
 	failpoint("mdev-record-remove-before");
-	r = mdev_record_remove(c->run.state_fd, c->run.about, &err);
+	r = record_remove(&mdev_records, c->run.state_fd, c->run.about, &err);
 	failpoint("mdev-record-remove-after");
 	return r < 0 ? stop_state(c, &err) : 0;
 }
@@ -120,18 +128,19 @@ static int remove_record(struct change *c)
 
 static int write_record(struct change *c)
 {
-	struct mdev_record record = { 0 };
+	auto_mdev_record struct mdev_record record = {
+		.uuid = xstrdup(c->run.about),
+		.parent = xstrdup(c->job->parent),
+		.type = xstrdup(c->job->type),
+		.owner = xstrdup(c->job->owner),
+		.boot = xstrdup(c->boot),
+	};
 	struct err err = { 0 };
 	int r;
 
-	(void)snprintf(record.uuid, sizeof(record.uuid), "%s", c->run.about);
-	(void)snprintf(record.parent, sizeof(record.parent), "%s", c->job->parent);
-	(void)snprintf(record.type, sizeof(record.type), "%s", c->job->type);
-	(void)snprintf(record.owner, sizeof(record.owner), "%s", c->job->owner);
-	memcpy(record.boot, c->boot, sizeof(record.boot));
 	begin(c, STEP_WRITE_RECORD);
 	failpoint("mdev-record-before");
-	r = mdev_record_write(c->run.state_fd, &record, &err);
+	r = record_write(&mdev_records, c->run.state_fd, &record, &err);
 	failpoint("mdev-record-after");
 	return r < 0 ? stop_state(c, &err) : 0;
 }
@@ -139,13 +148,12 @@ static int write_record(struct change *c)
 /* Somebody has it, or we have it already. */
 static int check_taken(struct change *c, const struct mdev_seen *seen)
 {
-	struct mdev_record record = { 0 };
+	auto_mdev_record struct mdev_record record = { 0 };
 	int r = read_record(c, &record);
 
 	if (r < 0)
 		return r;
-	if (r == 0 && mdev_record_owns(&record, seen, c->boot) &&
-	    strcmp(record.owner, c->job->owner) == 0 &&
+	if (r == 0 && is_ours(c, &record, seen) && strcmp(record.owner, c->job->owner) == 0 &&
 	    strcmp(record.parent, c->job->parent) == 0 && strcmp(record.type, c->job->type) == 0)
 		return 0;
 	return run_stop(&c->run, REASON_UUID_TAKEN, 0,
@@ -257,21 +265,21 @@ static int remove_instance(struct change *c)
 
 static int remove_one(struct change *c)
 {
-	struct mdev_record record = { 0 };
+	auto_mdev_record struct mdev_record record = { 0 };
 	struct mdev_seen seen;
 	int r = read_record(c, &record);
 
 	if (r < 0 || look(c, &seen) < 0)
 		return RUN_STOPPED;
-	if (r == MDEV_RECORD_ABSENT && !seen.present)
+	if (r == RECORD_ABSENT && !seen.present)
 		return 0;
-	if (r == MDEV_RECORD_ABSENT || strcmp(record.owner, c->job->owner) != 0 ||
+	if (r == RECORD_ABSENT || strcmp(record.owner, c->job->owner) != 0 ||
 	    strcmp(record.parent, c->job->parent) != 0)
 		return run_stop(&c->run, REASON_NOT_OURS, 0,
 				"no record shows that hostdev created it on %s for '%s'",
 				c->job->parent, c->job->owner);
 	/* A record that is left over says nothing about who is there now. */
-	if (!mdev_record_owns(&record, &seen, c->boot))
+	if (!is_ours(c, &record, &seen))
 		return remove_record(c);
 	if (check_holders(c, &seen) < 0 || remove_instance(c) < 0)
 		return RUN_STOPPED;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/helper/record/mdev.h"
+#include "agent/helper/sys/mdev.h"
 #include "agent/helper/sys/value.h"
 #include "base/array.h"
 #include "base/err.h"

@@ -1,18 +1,73 @@
 /*
- * record: the durable intent for one PCI function: who claimed it, and which driver it goes back to.
- * One file, devices/<address>.json in the state directory, written before the first write to sysfs.
+ * record: what hostdev has to know of a device after a crash or a power cut: one small file for each device, in a
+ * folder of the state directory. It is written before the first change, and removed after the last is undone.
+ *
+ * One store for all kinds of records: a kind is a table of members. What a file says that the table does not know
+ * is passed over, so that a newer version may say more.
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct err;
 struct report;
+struct str;
 
 enum {
-	RECORDS_MAX = 4096, /* more fail the scan */
+	RECORD_FILE_MAX = 64 << 10, /* bytes; a longer file is no record         */
+	RECORD_BOOT_SIZE = 64,      /* of a boot id with its end                 */
+	RECORDS_MAX = 4096,         /* of one kind; more fail the scan           */
+	MDEV_RECORDS_MAX = 8192,    /* of mdev_records                           */
 };
 
-/* Owns its texts. */
-struct record {
+/* A kind of records, see below. All functions take its struct as the record. */
+struct record_kind;
+
+/* What record_read() finds besides a record. */
+enum { RECORD_ABSENT = 1 };
+
+/*
+ * Read the record of the device @name below @state_fd. 0, RECORD_ABSENT, or < 0: ERR_INVALID with -EBADMSG if the
+ * file is no record of this device, and -EINVAL if @name is none of a device. The caller calls record_done() after 0.
+ */
+int record_read(const struct record_kind *kind, int state_fd, const char *name, void *ret_record,
+		struct err *err);
+
+/* Make the file say what @record says, and last through a power cut. Nothing is written if it says
+ * so already, nor what could not be read back (ERR_INVALID, -EINVAL, naming the member). */
+int record_write(const struct record_kind *kind, int state_fd, const void *record, struct err *err);
+
+/* Remove the record of the device @name for good; that there is none is fine. */
+int record_remove(const struct record_kind *kind, int state_fd, const char *name, struct err *err);
+
+void record_done(const struct record_kind *kind, void *record);
+
+/* Append one line for each record to @report, by name. A record that cannot be read is a problem there, and hurts no
+ * other. No folder is no records. */
+void records_write_lines(const struct record_kind *kind, int state_fd, int proc_fd,
+			 struct report *report);
+
+/* The running kernel's boot id; "" if @proc_fd (-1: none) does not tell. */
+void record_boot(int proc_fd, char ret_boot[RECORD_BOOT_SIZE]);
+
+/* The same without a file. Read the text of the record of @name; ERR_INVALID, -EBADMSG, naming the member that is
+ * missing or has another form. */
+int record_parse(const struct record_kind *kind, const char *text, size_t len, void *ret_record,
+		 struct err *err);
+
+/* May @record be written? ERR_INVALID, -EINVAL, naming the member. */
+int record_check(const struct record_kind *kind, const void *record, struct err *err);
+
+/* Append its text, with a newline. */
+void record_format(const struct record_kind *kind, const void *record, struct str *out);
+
+/* --- the kinds ------------------------------------------------------------------------------ */
+
+/* Who has claimed a PCI function, and which driver it returns to: devices/<address>.json. */
+extern const struct record_kind device_records;
+
+struct device_record {
 	char *address;
 	char *claim;
 	char *uid;
@@ -27,26 +82,41 @@ struct record {
 	char *bound; /* boot id of the kernel under which it was bound last; NULL: not known */
 };
 
-/* What record_read() finds besides a record. */
-enum { RECORD_ABSENT = 1 };
+void device_record_done(struct device_record *record);
+
+#define auto_device_record __attribute__((cleanup(device_record_done)))
 
 /*
- * Read the record of the function @address below @state_fd. 0, RECORD_ABSENT, or < 0: ERR_INVALID
- * with -EBADMSG if the file is no record of this function. The caller calls record_done() after 0.
+ * That hostdev creates, or has created, a mediated device: mdevs/<uuid>.json. What has none, hostdev does not remove.
+ * It holds for one boot: no instance outlives that.
  */
-int record_read(int state_fd, const char *address, struct record *ret_record, struct err *err);
+extern const struct record_kind mdev_records;
 
-/* Make the file say what @record says, and last through a power cut. Nothing is written if it says
- * so already. */
-int record_write(int state_fd, const struct record *record, struct err *err);
+struct mdev_record {
+	char *uuid;
+	char *parent;
+	char *type;
+	char *owner; /* on whose behalf: "types", ...                                     */
+	char *boot;  /* boot id of the kernel that has the instance; NULL: not known      */
+};
 
-/* Remove the record of @address for good; that there is none is fine. */
-int record_remove(int state_fd, const char *address, struct err *err);
+void mdev_record_done(struct mdev_record *record);
 
-void record_done(struct record *record);
+#define auto_mdev_record __attribute__((cleanup(mdev_record_done)))
 
-#define auto_record __attribute__((cleanup(record_done)))
+/*
+ * That sriov_drivers_autoprobe of a physical function was switched for its virtual functions, and what it was:
+ * autoprobe/<address>. Removed after it was put back, when the last of them is gone. It holds for one boot, which
+ * begins with autoprobe on.
+ */
+extern const struct record_kind autoprobe_records;
 
-/* Append one line for each record to @report, by address. A record that cannot be read is a problem
- * there, and hurts no other. No folder is no records. */
-void records_write_lines(int state_fd, int proc_fd, struct report *report);
+struct autoprobe_record {
+	char *address;
+	char *was;  /* "on", "off"         */
+	char *boot; /* "": it was not known */
+};
+
+void autoprobe_record_done(struct autoprobe_record *record);
+
+#define auto_autoprobe_record __attribute__((cleanup(autoprobe_record_done)))

@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "agent/helper/record/mdev.h"
-#include "agent/helper/record/mdev_record.h"
+#include "agent/helper/record/record.h"
+#include "agent/helper/sys/mdev.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
 #include "base/err.h"
@@ -184,5 +184,5 @@ void mdev_scan(int sysfs_fd, int proc_fd, int state_fd, struct report *report)
 	scan_parents(sysfs_fd, report);
 	scan_instances(sysfs_fd, report);
 	if (state_fd >= 0)
-		mdev_records_write_lines(state_fd, proc_fd, report);
+		records_write_lines(&mdev_records, state_fd, proc_fd, report);
 }

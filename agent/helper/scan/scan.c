@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "agent/helper/record/record.h"
-#include "agent/helper/record/vf_record.h"
 #include "agent/helper/scan/host.h"
 #include "agent/helper/scan/mdev_scan.h"
 #include "agent/helper/scan/pci_line.h"
@@ -53,8 +52,9 @@ void scan_run(const struct scan_options *options, struct report *report)
 	mdev_scan(options->sysfs_fd, options->proc_fd, options->state_fd, report);
 	use_scan(options, &functions, report);
 	if (options->state_fd >= 0) {
-		records_write_lines(options->state_fd, options->proc_fd, report);
-		vf_records_write_lines(options->state_fd, options->proc_fd, report);
+		records_write_lines(&device_records, options->state_fd, options->proc_fd, report);
+		records_write_lines(&autoprobe_records, options->state_fd, options->proc_fd,
+				    report);
 	}
 
 	if (sysfs_shortage() < 0)

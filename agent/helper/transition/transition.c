@@ -59,7 +59,7 @@ static void release_parts(struct transition *t)
 		transition_drop_disks(&t->parts[i]);
 		str_done(&t->parts[i].identity);
 		if (t->parts[i].recorded)
-			record_done(&t->parts[i].record);
+			device_record_done(&t->parts[i].record);
 	}
 	free(t->parts);
 }

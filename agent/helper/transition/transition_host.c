@@ -4,12 +4,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent/helper/record/mdev.h"
 #include "agent/helper/scan/block.h"
 #include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/scan/scan.h"
 #include "agent/helper/scan/use_scan.h"
 #include "agent/helper/sys/kernel.h"
+#include "agent/helper/sys/mdev.h"
 #include "agent/helper/sys/report.h"
 #include "agent/helper/sys/sysfs.h"
 #include "agent/helper/transition/transition_state.h"

@@ -36,7 +36,7 @@ static int read_record(struct transition *t, struct transition_part *part)
 
 	if (t->run.state_fd < 0)
 		return 0;
-	r = record_read(t->run.state_fd, part->word->address, &part->record, &err);
+	r = record_read(&device_records, t->run.state_fd, part->word->address, &part->record, &err);
 	part->recorded = r == 0;
 	part->has_file = r == 0 || (r < 0 && err.kind == ERR_INVALID);
 	if (r < 0 && err.kind != ERR_INVALID)
@@ -115,7 +115,7 @@ static bool is_other_identity(const char *known, struct transition_part *part)
 /* NULL, or what tells the device that is there from the one that is meant. */
 static const char *other_than_meant(struct transition_part *part, const char **ret_known)
 {
-	const struct record *record = part->recorded ? &part->record : NULL;
+	const struct device_record *record = part->recorded ? &part->record : NULL;
 
 	*ret_known = part->word->id;
 	if (differ(part->word->id, part->first.id))

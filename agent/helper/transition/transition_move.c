@@ -11,8 +11,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { BOOT_ID_MAX = 64 };
-
 /* clang-format off */
 static const struct {
 	enum run_step step;
@@ -204,9 +202,9 @@ static bool same(const char *left, const char *right)
 }
 
 /* Does the record say so already? */
-static bool says_so(const struct transition_part *part, const struct record *record)
+static bool says_so(const struct transition_part *part, const struct device_record *record)
 {
-	const struct record *old = &part->record;
+	const struct device_record *old = &part->record;
 
 	return part->recorded && same(old->claim, record->claim) && same(old->uid, record->uid) &&
 	       same(old->driver, record->driver) && same(old->serial, record->serial) &&
@@ -215,21 +213,12 @@ static bool says_so(const struct transition_part *part, const struct record *rec
 	       same(old->boot, record->boot) && same(old->bound, record->bound);
 }
 
-static char *read_boot_id(const struct transition *t)
-{
-	struct sysfs_attr attr;
-
-	if (t->options->proc_fd < 0 ||
-	    sysfs_read(t->options->proc_fd, "sys/kernel/random/boot_id", &attr, NULL) != 0)
-		return NULL;
-	return xstrndup(attr.text, BOOT_ID_MAX);
-}
-
 /* What is known already stays; a serial may be learned later, when the device is awake. The boot is that
  * under which it was bound last: until then the numbers are the same. */
 static void fill_record(const struct transition *t, const struct transition_part *part,
-			struct record *record)
+			struct device_record *record)
 {
+	char boot[RECORD_BOOT_SIZE];
 	const char *serial = part->serial[0] ? part->serial : part->word->serial;
 	const char *known = part->recorded ? part->record.identity : part->word->identity;
 	bool stays = part->recorded && !part->moving;
@@ -238,7 +227,8 @@ static void fill_record(const struct transition *t, const struct transition_part
 	if (part->recorded && part->record.serial)
 		serial = part->record.serial;
 	device_identity_merge(&identity, known, part->identity.buf);
-	*record = (struct record){
+	record_boot(t->options->proc_fd, boot);
+	*record = (struct device_record){
 		.address = xstrdup(part->word->address),
 		.claim = xstrdup(part->word->claim),
 		.uid = xstrdup(part->word->uid),
@@ -252,13 +242,15 @@ static void fill_record(const struct transition *t, const struct transition_part
 				   : NULL,
 		.identity = identity.len > 0 ? str_detach(&identity) : NULL,
 		.boot = stays ? xstrdup_or_null(part->record.boot) : NULL,
-		.bound = stays ? xstrdup_or_null(part->record.bound) : read_boot_id(t),
+		.bound = stays     ? xstrdup_or_null(part->record.bound)
+			 : boot[0] ? xstrdup(boot)
+				   : NULL,
 	};
 }
 
 int transition_write_record(struct transition *t, const struct transition_part *part)
 {
-	auto_record struct record record = { 0 };
+	auto_device_record struct device_record record = { 0 };
 	struct err err = { 0 };
 	int r;
 
@@ -269,7 +261,7 @@ int transition_write_record(struct transition *t, const struct transition_part *
 	if (t->run.dry)
 		return 0;
 	failpoint("helper-record-before");
-	r = record_write(t->run.state_fd, &record, &err);
+	r = record_write(&device_records, t->run.state_fd, &record, &err);
 	failpoint("helper-record-after");
 	if (r < 0)
 		return run_stop_state(&t->run, &err);
@@ -285,7 +277,7 @@ int transition_remove_record(struct transition *t, struct transition_part *part)
 	if (t->run.dry)
 		return 0;
 	failpoint("helper-record-remove-before");
-	r = record_remove(t->run.state_fd, part->word->address, &err);
+	r = record_remove(&device_records, t->run.state_fd, part->word->address, &err);
 	failpoint("helper-record-remove-after");
 	if (r < 0)
 		return run_stop_state(&t->run, &err);

@@ -16,13 +16,13 @@
 /* One function of the job. */
 struct transition_part {
 	const struct job_function *word;
-	struct record record;   /* as it was at the beginning                             */
-	bool recorded;          /* there was one                                          */
-	bool has_file;          /* ... or at least a file where it should be              */
-	bool stranger;          /* gone, or another device than ours: nothing to restore  */
-	bool moving;            /* it was not where it is wanted                          */
-	struct bind_seen first; /* at the beginning                                     */
-	struct bind_seen seen;  /* at last                                              */
+	struct device_record record; /* as it was at the beginning                             */
+	bool recorded;               /* there was one                                          */
+	bool has_file;               /* ... or at least a file where it should be              */
+	bool stranger;               /* gone, or another device than ours: nothing to restore  */
+	bool moving;                 /* it was not where it is wanted                          */
+	struct bind_seen first;      /* at the beginning                                     */
+	struct bind_seen seen;       /* at last                                              */
 	char serial[PCI_SERIAL_SIZE];
 	struct str identity; /* base/device_identity.h */
 	struct bind_target target;

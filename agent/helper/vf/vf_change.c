@@ -9,7 +9,6 @@
 
 #include "agent/helper/frame/run.h"
 #include "agent/helper/record/record.h"
-#include "agent/helper/record/vf_record.h"
 #include "agent/helper/scan/nodes.h"
 #include "agent/helper/scan/pci_scan.h"
 #include "agent/helper/scan/scan.h"
@@ -34,6 +33,7 @@ struct vf_change {
 	const struct vf_job *job;
 	int dir_fd; /* of the physical function */
 	struct vf_seen seen;
+	char boot[RECORD_BOOT_SIZE];
 	bool recorded; /* this run has switched autoprobe as the first */
 };
 
@@ -88,9 +88,9 @@ static int vf_change_lock(struct vf_change *c, const char *address)
 
 static int check_claimed(struct vf_change *c, const char *address)
 {
-	auto_record struct record record = { 0 };
+	auto_device_record struct device_record record = { 0 };
 	struct err err = { 0 };
-	int r = record_read(c->run.state_fd, address, &record, &err);
+	int r = record_read(&device_records, c->run.state_fd, address, &record, &err);
 
 	if (r == RECORD_ABSENT)
 		return 0;
@@ -323,10 +323,35 @@ static int switch_autoprobe(struct vf_change *c, bool on)
 			      : "the kernel accepted the write, but the number did not change");
 }
 
+/* 0; RECORD_ABSENT: there is none, or none of this boot that says something useful; or < 0. */
+static int read_switched(const struct vf_change *c, bool *ret_was, struct err *err)
+{
+	auto_autoprobe_record struct autoprobe_record record = { 0 };
+	int r = record_read(&autoprobe_records, c->run.state_fd, c->job->address, &record, err);
+
+	if (r < 0 && err->kind != ERR_INVALID)
+		return r;
+	if (r != 0 || strcmp(record.boot, c->boot) != 0)
+		return RECORD_ABSENT;
+	*ret_was = strcmp(record.was, "on") == 0;
+	return 0;
+}
+
+static int write_switched(struct vf_change *c, bool was, struct err *err)
+{
+	auto_autoprobe_record struct autoprobe_record record = {
+		.address = xstrdup(c->job->address),
+		.was = xstrdup(was ? "on" : "off"),
+		.boot = xstrdup(c->boot),
+	};
+
+	vf_change_step(c, STEP_WRITE_RECORD);
+	return record_write(&autoprobe_records, c->run.state_fd, &record, err);
+}
+
 /* The record of a run that was cut off has what it was before that. */
 static int set_autoprobe(struct vf_change *c)
 {
-	const struct run_options *o = c->options;
 	struct err err = { 0 };
 	bool before;
 	bool is;
@@ -339,10 +364,9 @@ static int set_autoprobe(struct vf_change *c)
 		return stop_unread(c, &err);
 	if (r != 0 || is == c->job->autoprobe)
 		return 0;
-	r = vf_record_read(c->run.state_fd, o->proc_fd, c->job->address, &before, &err);
-	if (r == VF_RECORD_ABSENT) {
-		vf_change_step(c, STEP_WRITE_RECORD);
-		r = vf_record_write(c->run.state_fd, o->proc_fd, c->job->address, is, &err);
+	r = read_switched(c, &before, &err);
+	if (r == RECORD_ABSENT) {
+		r = write_switched(c, is, &err);
 		c->recorded = r == 0;
 	}
 	if (r < 0)
@@ -416,15 +440,14 @@ static bool is_needed(const struct vf_change *c, bool done)
  * no virtual function is left or this run wanted others and is not @done. */
 static int vf_change_restore(struct vf_change *c, bool done)
 {
-	const struct run_options *o = c->options;
 	struct err err = { 0 };
 	bool before = false;
 	bool is;
-	int r = vf_record_read(c->run.state_fd, o->proc_fd, c->job->address, &before, &err);
+	int r = read_switched(c, &before, &err);
 
 	if (r < 0)
 		return run_stop_state(&c->run, &err);
-	if (r == VF_RECORD_ABSENT)
+	if (r == RECORD_ABSENT)
 		return 0;
 	r = read_autoprobe(c, &is, &err);
 	/* The record stays: it alone knows what the switch was. */
@@ -436,7 +459,7 @@ static int vf_change_restore(struct vf_change *c, bool done)
 		if (switch_autoprobe(c, before) < 0)
 			return RUN_STOPPED;
 	}
-	if (vf_record_remove(c->run.state_fd, c->job->address, &err) < 0)
+	if (record_remove(&autoprobe_records, c->run.state_fd, c->job->address, &err) < 0)
 		return run_stop_state(&c->run, &err);
 	return 0;
 }
@@ -647,6 +670,7 @@ int vf_change_run(const struct run_options *options, const struct vf_links *link
 	run_start(&c.run, options, "address");
 	c.run.times = RUN_TIMES_KERNEL;
 	c.run.about = job->address;
+	record_boot(options->proc_fd, c.boot);
 	change(&c);
 	vf_seen_done(&c.seen);
 	if (c.dir_fd >= 0)

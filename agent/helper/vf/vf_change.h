@@ -2,7 +2,7 @@
  * vf_change: gives a physical function the number of virtual functions that a job wants, by way of
  * 0, and each of them its settings.
  *
- * Looks before every step and remembers no progress, but that autoprobe was switched (vf_record). A
+ * Looks before every step and remembers no progress, but that autoprobe was switched (a record). A
  * virtual function that somebody has is never removed. What is done is told as frame/run.h says.
  */
 #pragma once

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "agent/helper/record/record.h"
-#include "agent/helper/record/record_text.h"
 #include "agent/helper/sys/devpath.h"
 #include "agent/helper/sys/job.h"
 #include "base/err.h"
@@ -26,12 +25,12 @@ static void check_value(const char *value)
 
 static void check_record(const char *text, size_t len)
 {
-	auto_record struct record record = { 0 };
-	auto_record struct record again = { 0 };
+	auto_device_record struct device_record record = { 0 };
+	auto_device_record struct device_record again = { 0 };
 	auto_str struct str out = STR_INIT;
 	struct err err = { 0 };
 
-	if (record_text_parse(text, len, &record, &err) < 0) {
+	if (record_parse(&device_records, text, len, &record, &err) < 0) {
 		assert(err.code == -EBADMSG && err.msg[0]);
 		return;
 	}
@@ -40,9 +39,9 @@ static void check_record(const char *text, size_t len)
 	check_value(record.uid);
 	check_value(record.driver);
 	check_value(record.native);
-	assert(record_text_check(&record, &err) == 0);
-	record_text_write(&record, &out);
-	assert(record_text_parse(out.buf, out.len, &again, &err) == 0);
+	assert(record_check(&device_records, &record, &err) == 0);
+	record_format(&device_records, &record, &out);
+	assert(record_parse(&device_records, out.buf, out.len, &again, &err) == 0);
 	assert(strcmp(again.address, record.address) == 0);
 	assert(strcmp(again.uid, record.uid) == 0);
 	assert(!again.native == !record.native);

@@ -1,9 +1,8 @@
-#include "agent/helper/record/record_text.h"
+#include "agent/helper/record/record.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "agent/helper/record/record.h"
 #include "base/err.h"
 #include "unit/suite.h"
 
@@ -41,10 +40,11 @@ static struct broken_case {
 static void broken_is_refused(void **state)
 {
 	const struct broken_case *c = *state;
-	struct record record = { 0 };
+	struct device_record record = { 0 };
 	struct err err = { 0 };
 
-	assert_int_equal(record_text_parse(c->text, strlen(c->text), &record, &err), -EBADMSG);
+	assert_int_equal(record_parse(&device_records, c->text, strlen(c->text), &record, &err),
+			 -EBADMSG);
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_string_equal(err.msg, c->message);
 	assert_null(record.address);
@@ -54,9 +54,9 @@ static void broken_is_refused(void **state)
 static void members_not_known(void **state)
 {
 	static const char text[] = "{\"newer\":{\"a\":[1,true,null]}," NEEDED ",\"x\":\"\\n\"}";
-	auto_record struct record record = { 0 };
+	auto_device_record struct device_record record = { 0 };
 
-	assert_int_equal(record_text_parse(text, sizeof(text) - 1, &record, NULL), 0);
+	assert_int_equal(record_parse(&device_records, text, sizeof(text) - 1, &record, NULL), 0);
 	assert_string_equal(record.driver, "vfio-pci");
 	assert_null(record.native);
 }

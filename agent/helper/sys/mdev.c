@@ -1,4 +1,4 @@
-#include "agent/helper/record/mdev.h"
+#include "agent/helper/sys/mdev.h"
 
 #include <errno.h>
 #include <fcntl.h>

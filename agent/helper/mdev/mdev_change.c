@@ -8,19 +8,68 @@
 #include <unistd.h>
 
 #include "agent/helper/frame/run.h"
-#include "agent/helper/mdev/mdev_job.h"
 #include "agent/helper/record/record.h"
 #include "agent/helper/sys/bind_look.h"
 #include "agent/helper/sys/holders.h"
 #include "agent/helper/sys/job.h"
 #include "agent/helper/sys/mdev.h"
 #include "agent/helper/sys/report.h"
+#include "agent/helper/sys/value.h"
+#include "agent/helper/sys/words.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/failpoint.h"
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/str.h"
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+static int add_instance(void *object, const struct word *word, struct err *err)
+{
+	struct mdev_job *job = object;
+
+	if (job->len == MDEV_JOB_MAX)
+		return err_set(err, ERR_INVALID, -EINVAL, "word '%s': more than %d instances",
+			       word->text, MDEV_JOB_MAX);
+	for (size_t i = 0; i < job->len; i++) {
+		if (strcmp(job->items[i], word->value) == 0)
+			return err_set(err, ERR_INVALID, -EINVAL, "word '%s' is there twice",
+				       word->text);
+	}
+	*array_add(job) = word->value;
+	return 0;
+}
+
+/* clang-format off */
+static const struct word_row rows[] = {
+	{ "parent", WORD_NEEDED, offsetof(struct mdev_job, parent), mdev_name_valid, .form = "a parent's name such as 0000:3b:00.0" },
+	{ "type",   0,           offsetof(struct mdev_job, type),   mdev_name_valid, .form = "a type's id such as nvidia-222" },
+	{ "owner",  WORD_NEEDED, offsetof(struct mdev_job, owner),  value_is_name,   .form = "a word" },
+	{ "uuid",   WORD_NEEDED | WORD_MANY, .is_valid = mdev_uuid_valid, .form = "a UUID", .take = add_instance },
+};
+/* clang-format on */
+
+int mdev_job_parse(char **words, struct mdev_job *ret_job, struct err *err)
+{
+	static const struct words_table table = { .rows = rows, .len = ARRAY_LEN(rows) };
+	struct mdev_job job = { 0 };
+	int r = words_parse(&table, words, &job, err);
+
+	if (r < 0) {
+		mdev_job_done(&job);
+		return r;
+	}
+	*ret_job = job;
+	return 0;
+}
+
+void mdev_job_done(struct mdev_job *job)
+{
+	array_done(job);
+}
+
+/* --- what both verbs need ----------------------------------------------------------------------- */
 
 /* Ends the messages of all that has to do with records. */
 #define NO_RECORD "; without a record, nothing is created or removed"
@@ -32,8 +81,6 @@ struct change {
 	const struct mdev_job *job;
 	char boot[RECORD_BOOT_SIZE];
 };
-
-/* --- what both need -------------------------------------------------------------------------- */
 
 static void begin(struct change *c, enum run_step step)
 {

@@ -6,9 +6,26 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 struct err;
-struct mdev_job;
 struct run_options;
+
+enum { MDEV_JOB_MAX = 1024 }; /* instances of one job */
+
+/* What mdev-create and mdev-remove are asked for. The texts are the words'. */
+struct mdev_job {
+	const char *parent;
+	const char *type; /* NULL: not given, as in a removal */
+	const char *owner;
+	const char **items; /* UUIDs, none twice */
+	size_t len;
+	size_t cap;
+};
+
+/* @words end in NULL. ERR_INVALID, -EINVAL, naming the word. The caller calls mdev_job_done() after 0. */
+int mdev_job_parse(char **words, struct mdev_job *ret_job, struct err *err);
+void mdev_job_done(struct mdev_job *job);
 
 /*
  * Make the instances of @job that are not there yet; the first that cannot be made ends it. Returns 0

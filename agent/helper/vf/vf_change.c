@@ -362,7 +362,7 @@ static int set_autoprobe(struct vf_change *c)
 	r = read_autoprobe(c, &is, &err);
 	if (r < 0)
 		return stop_unread(c, &err);
-	if (r != 0 || is == c->job->autoprobe)
+	if (r != 0 || is == (c->job->autoprobe == 1))
 		return 0;
 	r = read_switched(c, &before, &err);
 	if (r == RECORD_ABSENT) {
@@ -371,7 +371,7 @@ static int set_autoprobe(struct vf_change *c)
 	}
 	if (r < 0)
 		return run_stop_state(&c->run, &err);
-	return switch_autoprobe(c, c->job->autoprobe);
+	return switch_autoprobe(c, c->job->autoprobe == 1);
 }
 
 static int read_total(const struct vf_change *c)

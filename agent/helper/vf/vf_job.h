@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "agent/helper/vf/vf_setting.h"
@@ -19,7 +18,7 @@ struct vf_job {
 	const char *id;              /* "8086:10c9"                           */
 	const char *serial;          /* NULL: not known                       */
 	int count;                   /* -1: as many as there are              */
-	bool autoprobe;              /* drivers take them as they are made    */
+	int autoprobe;               /* 1: drivers take them as they are made */
 	struct vf_settings settings; /* by rising index               */
 };
 

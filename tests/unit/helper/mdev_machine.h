@@ -13,7 +13,6 @@
 
 #include "agent/helper/frame/run.h"
 #include "agent/helper/mdev/mdev_change.h"
-#include "agent/helper/mdev/mdev_job.h"
 #include "agent/helper/sys/kernel.h"
 #include "base/err.h"
 #include "base/str.h"

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/helper/mdev/mdev_job.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "unit/helper/mdev_machine.h"

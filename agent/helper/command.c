@@ -67,7 +67,8 @@ struct machine {
 	struct run_options options;
 };
 
-/* Open all trees of @command: unlike a scan, a change needs each of them. machine_close() must follow in any case. */
+/* Open all trees of @command: unlike a scan, a change needs each of them. machine_close() must
+ * follow in any case. */
 static int machine_open(const struct command *command, struct machine *machine, struct err *err)
 {
 	auto_free char *beside = xasprintf("%s/../proc", command->sysfs_root);
@@ -132,7 +133,8 @@ int command_scan(const struct command *command, const char *verb, char **args)
 	return finish(&report);
 }
 
-/* Open the character device @path once. A driver that lets nobody else in is loaded all the same. */
+/* Open the character device @path once. A driver that lets nobody else in is loaded all the same.
+ */
 static int open_node(const char *path, struct err *err)
 {
 	auto_close int node = open(path, O_PATH | O_CLOEXEC);

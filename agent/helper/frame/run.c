@@ -132,7 +132,8 @@ int run_open_state(struct run *run, const char *advice)
 
 /* --- locks ------------------------------------------------------------------------------- */
 
-/* Just after the other has taken the lock, this is still the pid of the process that had it before. */
+/* Just after the other has taken the lock, this is still the pid of the process that had it before.
+ */
 static int read_pid(int fd)
 {
 	char text[PID_TEXT_SIZE];

@@ -1,10 +1,10 @@
 /*
- * run: one run of a verb that changes something, whichever it is: its state directory and locks, the steps that it
- * takes, the lines that it writes meanwhile, and why it ended.
+ * run: one run of a verb that changes something, whichever it is: its state directory and locks,
+ * the steps that it takes, the lines that it writes meanwhile, and why it ended.
  *
- * Each line is one JSON object and is written at once: when a step never ends, its line is the last that the reader
- * has. A run ends for one reason, the first; each reason belongs to one result. What a verb does between the first
- * step and the last line is its own.
+ * Each line is one JSON object and is written at once: when a step never ends, its line is the last
+ * that the reader has. A run ends for one reason, the first; each reason belongs to one result.
+ * What a verb does between the first step and the last line is its own.
  */
 #pragma once
 
@@ -81,12 +81,10 @@ enum run_reason {
 /* The machine, and where the lines go. Borrowed for the run. */
 struct run_options {
 	int sysfs_fd;
-	int proc_fd; /* -1: none                                                              */
-	int dev_fd;  /* -1: none                                                              */
-	const char *
-		state_dir; /* has the records and the locks; created if its parent directory exists */
-	const char *
-		node_address; /* NULL: not known                                                       */
+	int proc_fd;              /* -1: none                                               */
+	int dev_fd;               /* -1: none                                               */
+	const char *state_dir;    /* of records and locks; created if its parent is there   */
+	const char *node_address; /* NULL: not known                                        */
 	const struct kernel *kernel;
 	int out_fd; /* gets the lines */
 };
@@ -128,18 +126,19 @@ enum { RUN_STOPPED = -1 };
 /* A run begins now. run_finish() or run_done() must follow. */
 void run_start(struct run *run, const struct run_options *options, const char *key);
 
-/* Open the state directory, created unless the run is dry. 0, or RUN_STOPPED; @advice ends the message. A dry run
- * needs none. */
+/* Open the state directory, created unless the run is dry. 0, or RUN_STOPPED; @advice ends the
+ * message. A dry run needs none. */
 int run_open_state(struct run *run, const char *advice);
 
 /* Outcome of run_lock(): another process has it. */
 enum { RUN_LOCK_BUSY = 1 };
 
 /*
- * One helper at a time, whichever agent started it: lock @name.lock (created if need be) in the state directory,
- * without waiting, and write this process's pid into it. @name is a name for a file. The lock lasts until the run's
- * end, and no program that is started inherits it; a lock that the run has already is kept. RUN_LOCK_BUSY:
- * *@ret_pid is the other process, 0 if that is not known. < 0 with @err.
+ * One helper at a time, whichever agent started it: lock @name.lock (created if need be) in the
+ * state directory, without waiting, and write this process's pid into it. @name is a name for a
+ * file. The lock lasts until the run's end, and no program that is started inherits it; a lock that
+ * the run has already is kept. RUN_LOCK_BUSY: *@ret_pid is the other process, 0 if that is not
+ * known. < 0 with @err.
  */
 int run_lock(struct run *run, const char *name, int *ret_pid, struct err *err);
 
@@ -149,8 +148,8 @@ int run_lock_group(struct run *run, const char *group, int *ret_pid, struct err 
 /* Say that @step begins, with @about. */
 void run_step(struct run *run, const char *about, enum run_step step);
 
-/* The run ends here, for @reason; @code is the kernel's answer, if that was it. The first cause stays. Returns
- * RUN_STOPPED. */
+/* The run ends here, for @reason; @code is the kernel's answer, if that was it. The first cause
+ * stays. Returns RUN_STOPPED. */
 int run_stop(struct run *run, enum run_reason reason, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -164,11 +163,12 @@ int run_stop_busy(struct run *run, int pid, const char *fmt, ...)
 /* Write a line for each of @holders. */
 void run_tell_holders(struct run *run, const struct holders *holders);
 
-/* Write @line, which report_open() and report_close() have made. Nothing is written after a line that could not
- * be: nobody reads any more, and what was begun goes on all the same, since half of it helps nobody. */
+/* Write @line, which report_open() and report_close() have made. Nothing is written after a line
+ * that could not be: nobody reads any more, and what was begun goes on all the same, since half of
+ * it helps nobody. */
 void run_tell(struct run *run, struct str *line);
 
-/* Write @text to the attribute @path below sysfs_fd, and take the time. 0, or the negative errno. */
+/* Write @text to the attribute @path below sysfs_fd, and take the time. 0, or < 0: -errno. */
 int run_write(struct run *run, const char *path, const char *text);
 
 /* Append the last line: how the run ended. */
@@ -177,5 +177,6 @@ void run_end_add(const struct run *run, struct str *lines);
 /* Give the locks and the state directory back. */
 void run_done(struct run *run);
 
-/* Write the last line, and run_done(). 0 however the run ended; < 0 if lines could not be written. */
+/* Write the last line, and run_done(). 0 however the run ended; < 0 if lines could not be written.
+ */
 int run_finish(struct run *run, struct err *err);

@@ -69,7 +69,8 @@ void mdev_job_done(struct mdev_job *job)
 	array_done(job);
 }
 
-/* --- what both verbs need ----------------------------------------------------------------------- */
+/* --- what both verbs need -----------------------------------------------------------------------
+ */
 
 /* Ends the messages of all that has to do with records. */
 #define NO_RECORD "; without a record, nothing is created or removed"
@@ -171,7 +172,8 @@ static int remove_record(struct change *c)
 	return r < 0 ? stop_state(c, &err) : 0;
 }
 
-/* --- make -------------------------------------------------------------------------------------- */
+/* --- make --------------------------------------------------------------------------------------
+ */
 
 static int write_record(struct change *c)
 {
@@ -263,7 +265,8 @@ static void create_all(struct change *c)
 	}
 }
 
-/* --- remove -------------------------------------------------------------------------------------- */
+/* --- remove --------------------------------------------------------------------------------------
+ */
 
 static int check_holders(struct change *c, const struct mdev_seen *seen)
 {
@@ -343,7 +346,9 @@ static void remove_all(struct change *c)
 	}
 }
 
-/* --- ----------------------------------------------------------------------------------------------- */
+/* ---
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static int change(const struct run_options *options, const struct mdev_job *job,
 		  void (*work)(struct change *c), struct err *err)

@@ -1,8 +1,8 @@
 /*
  * mdev_change: makes mediated devices on one parent, and removes those that hostdev has made.
  *
- * Looks before every step and remembers no progress. The record of an instance is written before it is
- * made, and goes after it: what was cut off anywhere is known as ours. Every write is read back.
+ * Looks before every step and remembers no progress. The record of an instance is written before it
+ * is made, and goes after it: what was cut off anywhere is known as ours. Every write is read back.
  */
 #pragma once
 
@@ -23,19 +23,20 @@ struct mdev_job {
 	size_t cap;
 };
 
-/* @words end in NULL. ERR_INVALID, -EINVAL, naming the word. The caller calls mdev_job_done() after 0. */
+/* @words end in NULL. ERR_INVALID, -EINVAL, naming the word. The caller calls mdev_job_done() after
+ * 0. */
 int mdev_job_parse(char **words, struct mdev_job *ret_job, struct err *err);
 void mdev_job_done(struct mdev_job *job);
 
 /*
- * Make the instances of @job that are not there yet; the first that cannot be made ends it. Returns 0
- * however that ended, as the last line says; < 0 if lines could not be written.
+ * Make the instances of @job that are not there yet; the first that cannot be made ends it. Returns
+ * 0 however that ended, as the last line says; < 0 if lines could not be written.
  */
 int mdev_create(const struct run_options *options, const struct mdev_job *job, struct err *err);
 
 /*
- * Remove the instances of @job that its owner has made and that nobody holds; the others stay, and the
- * first of them is in the last line. A record whose instance is gone, or is somebody else's by now, goes
- * alone.
+ * Remove the instances of @job that its owner has made and that nobody holds; the others stay, and
+ * the first of them is in the last line. A record whose instance is gone, or is somebody else's by
+ * now, goes alone.
  */
 int mdev_remove(const struct run_options *options, const struct mdev_job *job, struct err *err);

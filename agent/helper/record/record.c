@@ -45,9 +45,8 @@ struct record_kind {
 	size_t len;
 	size_t max;
 	bool is_plain; /* the file has the values behind the name, one blank between, and no JSON */
-	bool is_of_boot; /* what is not of this boot, or is broken, is as good as none              */
-	const char
-		*line; /* the kind of its lines                                                   */
+	bool is_of_boot;  /* what is not of this boot, or is broken, is as good as none  */
+	const char *line; /* the kind of its lines */
 	const char *(*boot_of)(
 		const void *record); /* under which the record was written; NULL: not known */
 };
@@ -115,9 +114,10 @@ static const struct record_member autoprobe_members[] = {
 };
 
 /* A record is its texts and nothing else, the name first. */
-#define IS_TEXTS(type, members)                                                                     \
-	_Static_assert(sizeof(struct type) == sizeof(char *) * ARRAY_LEN(members) &&                \
-			       ARRAY_LEN(members) <= MEMBERS_MAX, #type " has a member that its table lacks")
+#define IS_TEXTS(type, members)                                                                 \
+	_Static_assert(sizeof(struct type) == sizeof(char *) * ARRAY_LEN(members) &&            \
+			       ARRAY_LEN(members) <= MEMBERS_MAX,                               \
+		       #type " has a member that its table lacks")
 
 IS_TEXTS(device_record, device_members);
 IS_TEXTS(mdev_record, mdev_members);
@@ -126,18 +126,18 @@ IS_TEXTS(autoprobe_record, autoprobe_members);
 #define MEMBERS(table) .members = (table), .len = ARRAY_LEN(table)
 
 const struct record_kind device_records = {
-	.folder = "devices", .suffix = ".json", .name_text = "PCI address", MEMBERS(device_members), .max = RECORDS_MAX,
-	.line = "record", .boot_of = device_boot,
+	.folder = "devices", .suffix = ".json", .name_text = "PCI address", MEMBERS(device_members),
+	.max = RECORDS_MAX, .line = "record", .boot_of = device_boot,
 };
 
 const struct record_kind mdev_records = {
-	.folder = "mdevs", .suffix = ".json", .name_text = "UUID", MEMBERS(mdev_members), .max = MDEV_RECORDS_MAX,
-	.line = "mdevRecord", .boot_of = mdev_boot,
+	.folder = "mdevs", .suffix = ".json", .name_text = "UUID", MEMBERS(mdev_members),
+	.max = MDEV_RECORDS_MAX, .line = "mdevRecord", .boot_of = mdev_boot,
 };
 
 const struct record_kind autoprobe_records = {
-	.folder = "autoprobe", .suffix = "", .name_text = "PCI address", MEMBERS(autoprobe_members), .max = RECORDS_MAX,
-	.is_plain = true, .is_of_boot = true, .line = "autoprobe", .boot_of = autoprobe_boot,
+	.folder = "autoprobe", .suffix = "", .name_text = "PCI address", MEMBERS(autoprobe_members),
+	.max = RECORDS_MAX, .is_plain = true, .is_of_boot = true, .line = "autoprobe", .boot_of = autoprobe_boot,
 };
 /* clang-format on */
 
@@ -487,7 +487,8 @@ int record_remove(const struct record_kind *kind, int state_fd, const char *name
 	return file_remove_at(fd, file, err);
 }
 
-/* --- the report -------------------------------------------------------------------------------- */
+/* --- the report --------------------------------------------------------------------------------
+ */
 
 void record_boot(int proc_fd, char ret_boot[RECORD_BOOT_SIZE])
 {

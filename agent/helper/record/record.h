@@ -1,9 +1,10 @@
 /*
- * record: what hostdev has to know of a device after a crash or a power cut: one small file for each device, in a
- * folder of the state directory. It is written before the first change, and removed after the last is undone.
+ * record: what hostdev has to know of a device after a crash or a power cut: one small file for
+ * each device, in a folder of the state directory. It is written before the first change, and
+ * removed after the last is undone.
  *
- * One store for all kinds of records: a kind is a table of members. What a file says that the table does not know
- * is passed over, so that a newer version may say more.
+ * One store for all kinds of records: a kind is a table of members. What a file says that the table
+ * does not know is passed over, so that a newer version may say more.
  */
 #pragma once
 
@@ -28,8 +29,9 @@ struct record_kind;
 enum { RECORD_ABSENT = 1 };
 
 /*
- * Read the record of the device @name below @state_fd. 0, RECORD_ABSENT, or < 0: ERR_INVALID with -EBADMSG if the
- * file is no record of this device, and -EINVAL if @name is none of a device. The caller calls record_done() after 0.
+ * Read the record of the device @name below @state_fd. 0, RECORD_ABSENT, or < 0: ERR_INVALID with
+ * -EBADMSG if the file is no record of this device, and -EINVAL if @name is none of a device. The
+ * caller calls record_done() after 0.
  */
 int record_read(const struct record_kind *kind, int state_fd, const char *name, void *ret_record,
 		struct err *err);
@@ -43,16 +45,16 @@ int record_remove(const struct record_kind *kind, int state_fd, const char *name
 
 void record_done(const struct record_kind *kind, void *record);
 
-/* Append one line for each record to @report, by name. A record that cannot be read is a problem there, and hurts no
- * other. No folder is no records. */
+/* Append one line for each record to @report, by name. A record that cannot be read is a problem
+ * there, and hurts no other. No folder is no records. */
 void records_write_lines(const struct record_kind *kind, int state_fd, int proc_fd,
 			 struct report *report);
 
 /* The running kernel's boot id; "" if @proc_fd (-1: none) does not tell. */
 void record_boot(int proc_fd, char ret_boot[RECORD_BOOT_SIZE]);
 
-/* The same without a file. Read the text of the record of @name; ERR_INVALID, -EBADMSG, naming the member that is
- * missing or has another form. */
+/* The same without a file. Read the text of the record of @name; ERR_INVALID, -EBADMSG, naming the
+ * member that is missing or has another form. */
 int record_parse(const struct record_kind *kind, const char *text, size_t len, void *ret_record,
 		 struct err *err);
 
@@ -72,13 +74,15 @@ struct device_record {
 	char *claim;
 	char *uid;
 	char *driver; /* the passthrough driver                        */
-	char *native; /* "": it had no driver; NULL: that is not known; @driver: somebody had put it there before */
+	char *native; /* "": it had no driver; NULL: that is not known; @driver: somebody had put it
+			 there before */
 	char *override; /* driver_override before the first write; NULL: none */
 	char *id;       /* "8086:10d3"                                   */
 	char *serial;   /* NULL: it has none                             */
 	char *release;  /* "none": a release leaves it without driver; NULL: it goes back */
 	char *identity; /* base/device_identity.h; NULL: nothing is known */
-	char *boot; /* as earlier versions wrote it, of the first writing; NULL: not known or not theirs */
+	char *boot;  /* as earlier versions wrote it, of the first writing; NULL: not known or not
+			theirs */
 	char *bound; /* boot id of the kernel under which it was bound last; NULL: not known */
 };
 
@@ -87,8 +91,8 @@ void device_record_done(struct device_record *record);
 #define auto_device_record __attribute__((cleanup(device_record_done)))
 
 /*
- * That hostdev creates, or has created, a mediated device: mdevs/<uuid>.json. What has none, hostdev does not remove.
- * It holds for one boot: no instance outlives that.
+ * That hostdev creates, or has created, a mediated device: mdevs/<uuid>.json. What has none,
+ * hostdev does not remove. It holds for one boot: no instance outlives that.
  */
 extern const struct record_kind mdev_records;
 
@@ -105,9 +109,9 @@ void mdev_record_done(struct mdev_record *record);
 #define auto_mdev_record __attribute__((cleanup(mdev_record_done)))
 
 /*
- * That sriov_drivers_autoprobe of a physical function was switched for its virtual functions, and what it was:
- * autoprobe/<address>. Removed after it was put back, when the last of them is gone. It holds for one boot, which
- * begins with autoprobe on.
+ * That sriov_drivers_autoprobe of a physical function was switched for its virtual functions, and
+ * what it was: autoprobe/<address>. Removed after it was put back, when the last of them is gone.
+ * It holds for one boot, which begins with autoprobe on.
  */
 extern const struct record_kind autoprobe_records;
 

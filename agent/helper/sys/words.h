@@ -1,7 +1,8 @@
 /*
  * words: the words "key=value" of a command line, by a table of what a verb takes. No I/O.
  *
- * A verb may take a list: one word begins an item of it, and the words behind it are about that item.
+ * A verb may take a list: one word begins an item of it, and the words behind it are about that
+ * item.
  */
 #pragma once
 
@@ -42,6 +43,6 @@ struct words_table {
 	const char *before; /* what is said of a word about an item that stands before the first */
 };
 
-/* Read @words (ends in NULL) into @object, which borrows them. ERR_INVALID, -EINVAL, naming the word; then a part
- * may be read. */
+/* Read @words (ends in NULL) into @object, which borrows them. ERR_INVALID, -EINVAL, naming the
+ * word; then a part may be read. */
 int words_parse(const struct words_table *table, char **words, void *object, struct err *err);

@@ -20,8 +20,8 @@ enum transition_verb {
 };
 
 /*
- * Do @verb for @job. A bind stops before its first change if @cancel_fd (< 0: none) is hung up. 0 however
- * that ended, as the last line says; < 0 if lines could not be written.
+ * Do @verb for @job. A bind stops before its first change if @cancel_fd (< 0: none) is hung up. 0
+ * however that ended, as the last line says; < 0 if lines could not be written.
  */
 int transition_run(enum transition_verb verb, const struct run_options *options, int cancel_fd,
 		   const struct job *job, struct err *err);

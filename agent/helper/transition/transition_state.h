@@ -1,4 +1,5 @@
-/* transition_state: what the parts of a transition (transition*.c, and nobody else) share. */
+/* transition_state: what the three parts of a transition share: transition.c, transition_look.c,
+ * transition_move.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -52,21 +53,15 @@ int transition_check_holders(struct transition *t, bool binding);
 int transition_check_lent(struct transition *t);
 /* Is @part still free, now that other functions have been moved and its own unbind is next? */
 int transition_check_again(struct transition *t, const struct transition_part *part);
-struct transition_part *transition_find_part(const struct transition *t, const char *address);
 /* Would the move take the function away from somebody? Releasing one that is driverless may: the
  * driver's link goes first, the one who holds it goes on. */
 bool transition_may_be_held(const struct transition_part *part, bool binding);
 
-/* transition_host.c: does the host itself use the functions of @taken, which are to be bound? Of their
- * disks it takes hold, where it may, until transition_drop_disks(); not @again. */
-int transition_check_host(struct transition *t, const struct job *taken, bool again);
+/* Let go of the disks that the check has taken hold of, so that the host could not take them before
+ * the unbind. */
 void transition_drop_disks(struct transition_part *part);
 
 /* transition_move.c: one function, step by step. */
 int transition_move(struct transition *t, struct transition_part *part);
 int transition_write_record(struct transition *t, const struct transition_part *part);
 int transition_remove_record(struct transition *t, struct transition_part *part);
-
-/* transition_bind.c, transition_release.c */
-int transition_bind(struct transition *t);
-int transition_release(struct transition *t);

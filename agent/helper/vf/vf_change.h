@@ -12,7 +12,7 @@ struct run_options;
 struct vf_job;
 struct vf_links;
 
-/* @links NULL: no setting can be changed. 0 however that ended, as the last line says; < 0 if lines could not be
- * written. */
+/* @links NULL: no setting can be changed. 0 however that ended, as the last line says; < 0 if lines
+ * could not be written. */
 int vf_change_run(const struct run_options *options, const struct vf_links *links,
 		  const struct vf_job *job, struct err *err);

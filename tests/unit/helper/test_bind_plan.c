@@ -1,7 +1,7 @@
 /* bind_plan: the next step from every state. */
 #include <stdbool.h>
 
-#include "agent/helper/transition/bind_plan.h"
+#include "agent/helper/transition/bind_step.h"
 #include "unit/suite.h"
 
 /* clang-format off */

@@ -210,8 +210,8 @@ int run_lock_group(struct run *run, const char *group, int *ret_pid, struct err 
 
 /* --- why it ends --------------------------------------------------------------------------- */
 
-static void set_end(struct run *run, enum run_reason reason, int code, const char *fmt,
-		    va_list args)
+__attribute__((format(printf, 4, 0))) static void set_end(struct run *run, enum run_reason reason,
+							  int code, const char *fmt, va_list args)
 {
 	const char *advice = reason_rows[reason].advice;
 	struct run_end *end = &run->end;

@@ -69,8 +69,7 @@ void mdev_job_done(struct mdev_job *job)
 	array_done(job);
 }
 
-/* --- what both verbs need -----------------------------------------------------------------------
- */
+/* --- what both verbs need ------------------------------------------------------------------- */
 
 /* Ends the messages of all that has to do with records. */
 #define NO_RECORD "; without a record, nothing is created or removed"
@@ -172,8 +171,7 @@ static int remove_record(struct change *c)
 	return r < 0 ? stop_state(c, &err) : 0;
 }
 
-/* --- make --------------------------------------------------------------------------------------
- */
+/* --- make ----------------------------------------------------------------------------------- */
 
 static int write_record(struct change *c)
 {
@@ -221,9 +219,8 @@ static int check_made(struct change *c, int code)
 	if (seen.present && strcmp(seen.parent, c->job->parent) == 0 &&
 	    strcmp(seen.type, c->job->type) == 0)
 		return 0;
-	(void)run_stop(&c->run, REASON_CREATE_FAILED, code,
-
-		       "make a '%s' on %s: %s", c->job->type, c->job->parent,
+	(void)run_stop(&c->run, REASON_CREATE_FAILED, code, "make a '%s' on %s: %s", c->job->type,
+		       c->job->parent,
 		       code < 0 ? strerror(-code)
 				: "the kernel accepted the write, but the device does not exist");
 	if (!seen.present)
@@ -265,8 +262,7 @@ static void create_all(struct change *c)
 	}
 }
 
-/* --- remove --------------------------------------------------------------------------------------
- */
+/* --- remove --------------------------------------------------------------------------------- */
 
 static int check_holders(struct change *c, const struct mdev_seen *seen)
 {
@@ -346,9 +342,7 @@ static void remove_all(struct change *c)
 	}
 }
 
-/* ---
- * -----------------------------------------------------------------------------------------------
- */
+/* --- the run ------------------------------------------------------------------------------- */
 
 static int change(const struct run_options *options, const struct mdev_job *job,
 		  void (*work)(struct change *c), struct err *err)

@@ -268,12 +268,12 @@ static int parse_members(const struct record_kind *kind, const char *text, size_
 	return 0;
 }
 
-/* @name NULL: what the text says. */
-static int parse(const struct record_kind *kind, const char *name, const char *text, size_t len,
+int record_parse(const struct record_kind *kind, const char *name, const char *text, size_t len,
 		 void *ret_record, struct err *err)
 {
 	char *record[MEMBERS_MAX] = { NULL };
 
+	assert(name || !kind->is_plain);
 	if (kind->is_plain)
 		*field(record, &kind->members[0]) = xstrdup(name);
 	if (parse_members(kind, text, len, record, err) < 0) {
@@ -289,13 +289,6 @@ static int parse(const struct record_kind *kind, const char *name, const char *t
 	}
 	memcpy(ret_record, record, kind->len * sizeof(record[0]));
 	return 0;
-}
-
-int record_parse(const struct record_kind *kind, const char *text, size_t len, void *ret_record,
-		 struct err *err)
-{
-	assert(!kind->is_plain);
-	return parse(kind, NULL, text, len, ret_record, err);
 }
 
 int record_check(const struct record_kind *kind, const void *record, struct err *err)
@@ -431,7 +424,7 @@ static int read_at(const struct record_kind *kind, int folder_fd, const char *na
 	size_t len = 0;
 	int r = read_file(folder_fd, file, &text, &len, err);
 
-	return r == 0 ? parse(kind, name, text, len, ret_record, err) : r;
+	return r == 0 ? record_parse(kind, name, text, len, ret_record, err) : r;
 }
 
 int record_read(const struct record_kind *kind, int state_fd, const char *name, void *ret_record,
@@ -487,8 +480,7 @@ int record_remove(const struct record_kind *kind, int state_fd, const char *name
 	return file_remove_at(fd, file, err);
 }
 
-/* --- the report --------------------------------------------------------------------------------
- */
+/* --- the report ----------------------------------------------------------------------------- */
 
 void record_boot(int proc_fd, char ret_boot[RECORD_BOOT_SIZE])
 {

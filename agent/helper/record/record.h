@@ -53,10 +53,11 @@ void records_write_lines(const struct record_kind *kind, int state_fd, int proc_
 /* The running kernel's boot id; "" if @proc_fd (-1: none) does not tell. */
 void record_boot(int proc_fd, char ret_boot[RECORD_BOOT_SIZE]);
 
-/* The same without a file. Read the text of the record of @name; ERR_INVALID, -EBADMSG, naming the
- * member that is missing or has another form. */
-int record_parse(const struct record_kind *kind, const char *text, size_t len, void *ret_record,
-		 struct err *err);
+/* The same without a file. Read the text of the record of @name; NULL: of whom the text says, which
+ * autoprobe_records do not say. ERR_INVALID, -EBADMSG, naming the member that is missing or has
+ * another form. */
+int record_parse(const struct record_kind *kind, const char *name, const char *text, size_t len,
+		 void *ret_record, struct err *err);
 
 /* May @record be written? ERR_INVALID, -EINVAL, naming the member. */
 int record_check(const struct record_kind *kind, const void *record, struct err *err);

@@ -43,8 +43,9 @@ static void broken_is_refused(void **state)
 	struct device_record record = { 0 };
 	struct err err = { 0 };
 
-	assert_int_equal(record_parse(&device_records, c->text, strlen(c->text), &record, &err),
-			 -EBADMSG);
+	assert_int_equal(
+		record_parse(&device_records, NULL, c->text, strlen(c->text), &record, &err),
+		-EBADMSG);
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_string_equal(err.msg, c->message);
 	assert_null(record.address);
@@ -56,7 +57,8 @@ static void members_not_known(void **state)
 	static const char text[] = "{\"newer\":{\"a\":[1,true,null]}," NEEDED ",\"x\":\"\\n\"}";
 	auto_device_record struct device_record record = { 0 };
 
-	assert_int_equal(record_parse(&device_records, text, sizeof(text) - 1, &record, NULL), 0);
+	assert_int_equal(record_parse(&device_records, NULL, text, sizeof(text) - 1, &record, NULL),
+			 0);
 	assert_string_equal(record.driver, "vfio-pci");
 	assert_null(record.native);
 }

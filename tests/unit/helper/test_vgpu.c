@@ -112,6 +112,10 @@ static struct set_case {
 	  { A_VF, CURRENT("1145"), VF "iommu_group->../../../../kernel/iommu_groups/12", 
 	    "proc/77/comm=qemu-system-x86\n", "proc/77/fd/9->/dev/vfio/12" },
 	  "0", FAULT_NONE, "", "'result':'Held'" },
+	{ "without a state directory nothing is written", { A_VF, CURRENT("0"), "state=text" }, "1145", FAULT_NONE, "",
+	  "'end','result':'Failed','reason':'StateNotWritable','errno':'ENOTDIR','message':'open the state directory '" },
+	{ "without a lock nothing is written", { A_VF, CURRENT("0"), "state/group--.lock/" }, "1145", FAULT_NONE, "",
+	  "'end','result':'Failed','reason':'StateNotWritable','message':'open 'group--.lock': Is a directory'}" },
 };
 /* clang-format on */
 

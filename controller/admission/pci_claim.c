@@ -76,6 +76,7 @@ void pci_claim_create(const struct rule_case *c)
 		refuse_missing(c);
 		return;
 	}
+	claimable_rule_annotations(c, &claim->meta, NULL, false);
 	if (is_contradictory(c, claim, device) || resource_misnamed(c, &claim->meta, NULL) ||
 	    claim_owner_refused(c, VIEW_PCIDEVICE, &claim->meta) || is_refused(c, claim, device))
 		return;
@@ -89,8 +90,10 @@ void pci_claim_update(const struct rule_case *c)
 	const struct pcideviceclaim *old = c->old;
 	const struct view *device = known_pcidevice(c->known, claim->meta.name);
 
-	if (!device || claim->meta.deletion_timestamp ||
-	    resource_misnamed(c, &claim->meta, &old->meta))
+	if (claim->meta.deletion_timestamp)
+		return;
+	claimable_rule_annotations(c, &claim->meta, &old->meta, false);
+	if (!device || resource_misnamed(c, &claim->meta, &old->meta))
 		return;
 	if (!known_same(claim->spec.address, old->spec.address) ||
 	    !known_same(claim->spec.node_name, old->spec.node_name)) {

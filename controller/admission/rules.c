@@ -63,6 +63,7 @@ static const struct rules_row rows[] = {
 		[ADMISSION_DELETE] = { pci_claim_delete, PCI | NODES | CARDS | VMS } } },
 	{ .kind = &usbdeviceclaim_kind, .fill = claim_fill_usb, .on = {
 		[ADMISSION_CREATE] = { usb_claim_create, PCI | USB | CLAIMS },
+		[ADMISSION_UPDATE] = { usb_claim_update, 0 },
 		[ADMISSION_DELETE] = { usb_claim_delete, PCI | USB | NODES | CARDS | VMS } } },
 	{ .kind = &sriovnetworkdevice_kind, .on = {
 		[ADMISSION_CREATE] = { network_card_create, PCI | CLAIMS | NEEDS(VIEW_NIC) },

@@ -86,6 +86,7 @@ void usb_claim_create(const struct rule_case *c)
 		refuse_missing(c);
 		return;
 	}
+	claimable_rule_annotations(c, &claim->meta, NULL, true);
 	if (claim_owner_refused(c, VIEW_USBDEVICE, &claim->meta) ||
 	    claimable_rule(c, &claim->meta, override_lifts_usb, device) ||
 	    is_controller_claimed(c, device) || is_socket_claimed(c, claim->meta.name, device))
@@ -95,6 +96,16 @@ void usb_claim_create(const struct rule_case *c)
 			  view_text(device, VIEW_TEXT_PORT) ? view_text(device, VIEW_TEXT_PORT)
 							    : "?",
 			  view_text(device, VIEW_TEXT_RESOURCE));
+}
+
+/* Immutable fields are enforced by the schema. */
+void usb_claim_update(const struct rule_case *c)
+{
+	const struct usbdeviceclaim *claim = c->object;
+	const struct usbdeviceclaim *old = c->old;
+
+	if (!claim->meta.deletion_timestamp)
+		claimable_rule_annotations(c, &claim->meta, &old->meta, true);
 }
 
 void usb_claim_delete(const struct rule_case *c)

@@ -4,4 +4,5 @@
 struct rule_case;
 
 void usb_claim_create(const struct rule_case *c);
+void usb_claim_update(const struct rule_case *c);
 void usb_claim_delete(const struct rule_case *c);

@@ -8,6 +8,7 @@
 #define CLAIM(name, rest) OBJECT("USBDeviceClaim", name, rest)
 #define PCICLAIM(name, spec) OBJECT("PCIDeviceClaim", name, ",'spec':{" spec "}")
 #define OWNED(name, uid) "{'metadata':{'name':'" name "','ownerReferences':[{'kind':'USBDevice','name':'" name "','uid':'" uid "'}]}}"
+#define NOTED(key, value) "{'metadata':{'name':'" STICK "','annotations':{'" key "':'" value "'}}}"
 #define VM(devices) \
 	"{'kind':'VirtualMachine','metadata':{'name':'web','namespace':'default'},'spec':{" \
 	"'template':{'spec':{'domain':{'devices':{'hostDevices':[" devices "]}}}}}}"
@@ -36,6 +37,8 @@ static struct cluster_case creations[] = {
 	{ .name = "overridden it is allowed, with a warning", .more = UNSEEN,
 	  .object = "{'metadata':{'name':'" STICK "','annotations':{'hostdev.io/allow-host-critical':'true'}}}",
 	  .warned = "UseUnknown: cannot look" },
+	{ .name = "not with another value", .more = UNSEEN, .object = NOTED("hostdev.io/allow-host-critical", "yes"),
+	  .refused = "UseUnknown", .warned = "is 'yes' and has no effect" },
 	{ .name = "its device may be its owner", .object = OWNED(STICK, "u-" STICK) },
 	{ .name = "an owner of an earlier time is refused", .object = OWNED(STICK, "old"), .refused = "the uid of an earlier USBDevice" },
 	{ .name = "the controller is claimed", .more = PCICLAIM(HC, ""), .object = CLAIM(STICK, ""),
@@ -47,6 +50,17 @@ static struct cluster_case creations[] = {
 	  .more = CLAIM("older", ",'status':{'nodeName':'node1','portPath':'1-2'}"), .refused = "USBDeviceClaim 'older' is for the device in port 1-2" },
 	{ .name = "the same socket of another node is another", .object = CLAIM(STICK, ""),
 	  .more = CLAIM("older", ",'status':{'nodeName':'node2','portPath':'1-2'}") },
+};
+
+static struct cluster_case updates[] = {
+	{ .name = "an annotation that has no effect is told", .object = NOTED("hostdev.io/allow-host-critical", "1"),
+	  .old = CLAIM(STICK, ""), .warned = "allow-host-critical is '1' and has no effect" },
+	{ .name = "once", .object = NOTED("hostdev.io/allow-host-critical", "1"),
+	  .old = NOTED("hostdev.io/allow-host-critical", "1") },
+	{ .name = "one of PCI devices has none", .object = NOTED("pcidevice.harvesterhci.io/override-resource-name", "a.b/c"),
+	  .old = CLAIM(STICK, ""), .warned = "override-resource-name has no effect on the claim of a USB device" },
+	{ .name = "one that is not known", .object = NOTED("hostdev.io/x", "true"), .old = CLAIM(STICK, ""),
+	  .warned = "hostdev.io/x has no effect: a claim can have hostdev.io/allow-host-critical" },
 };
 
 static struct cluster_case deletions[] = {
@@ -98,6 +112,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	fill(creations, ARRAY_LEN(creations), ADMISSION_CREATE);
+	fill(updates, ARRAY_LEN(updates), ADMISSION_UPDATE);
 	fill(deletions, ARRAY_LEN(deletions), ADMISSION_DELETE);
 	fill(devices, ARRAY_LEN(devices), ADMISSION_DELETE);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -106,6 +121,7 @@ int main(void)
 	}
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, creations, cluster_answers_as_the_table_says);
+	suite_rows(&suite, updates, cluster_answers_as_the_table_says);
 	suite_rows(&suite, deletions, cluster_answers_as_the_table_says);
 	suite_rows(&suite, devices, cluster_answers_as_the_table_says);
 	suite_rows(&suite, names, cluster_answers_as_the_table_says);

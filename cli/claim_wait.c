@@ -77,12 +77,12 @@ static void add_line(struct str *line, enum device_type type, const void *object
 		return;
 	}
 	if (c != reach && is_outdated(type, object)) {
-		str_add(line, "its agent has not seen the change yet");
+		str_add(line, "the agent of its node has not reported yet");
 		return;
 	}
 	if (((const struct api_meta *)object)->deletion_timestamp && c->status &&
 	    strcmp(c->status, "True") == 0) {
-		str_add(line, "its agent has not started yet");
+		str_add(line, "its release has not begun yet");
 		return;
 	}
 	out_text(line, c->reason ? c->reason : "");
@@ -171,6 +171,20 @@ static bool is_left(struct command_run *run, const struct claim_wait *wait)
 							wait->uid, &line) != PROGRESS_DONE);
 }
 
+/* Ask by a dry run first, because a refused deletion is an event on the device. */
+static int delete_if_allowed(struct command_run *run, const struct claim_wait *wait,
+			     struct session_answer *ret_answer, struct err *err)
+{
+	auto_answer struct session_answer asked = { 0 };
+	int r = claim_delete(run->session, &wait->target, true, &asked, err);
+
+	if (r == 0)
+		return claim_delete(run->session, &wait->target, false, ret_answer, err);
+	*ret_answer = asked;
+	asked = (struct session_answer){ 0 };
+	return r;
+}
+
 /* While a pod has the device, the webhook refuses the deletion. Repeat it until it is accepted. */
 static int delete_again(struct command_run *run, struct claim_wait *wait)
 {
@@ -185,7 +199,7 @@ static int delete_again(struct command_run *run, struct claim_wait *wait)
 	wait->denied = is_left(run, wait);
 	if (!wait->denied)
 		return COMMAND_OK;
-	r = claim_delete(run->session, &wait->target, false, &answer, &err);
+	r = delete_if_allowed(run, wait, &answer, &err);
 	wait->denied = r < 0 && r != -ENOENT;
 	if (!wait->denied || r == -EINTR || session_late(run->session))
 		return COMMAND_OK;
@@ -257,6 +271,16 @@ int claim_worse(int status, int other)
 	return COMMAND_OK;
 }
 
+/* How many claims are not deleted, because their deletion is refused? */
+static size_t count_denied(const struct claim_wait *waits, size_t len)
+{
+	size_t denied = 0;
+
+	for (size_t i = 0; i < len; i++)
+		denied += waits[i].denied && !waits[i].skip;
+	return denied;
+}
+
 /* If a pod still has the device when the wait ends, the claim has not been deleted. */
 static void say_denied(const struct claim_wait *waits, size_t len)
 {
@@ -296,22 +320,36 @@ static char *names_left(const struct claim_wait *waits, size_t len)
 	return str_detach(&names);
 }
 
-static int say_late(enum claim_goal goal, const struct claim_wait *waits, size_t len, size_t left)
+char *claim_wait_late(enum claim_goal goal, const struct claim_wait *waits, size_t len)
 {
 	auto_free char *names = names_left(waits, len);
+	size_t denied = count_denied(waits, len);
+	size_t left = 0;
 
+	for (size_t i = 0; i < len; i++)
+		left += !waits[i].done && !waits[i].skip;
 	if (goal == CLAIM_READY)
-		command_note(
-			"Timed out (--timeout): %zu %s not ready: %s. %s; `kubectl hostdev why` shows "
-			"what it waits for, `kubectl hostdev release` deletes %s.",
+		return xasprintf(
+			"Timed out (--timeout): %zu %s not ready: %s. %s; `kubectl hostdev "
+			"why` shows what it waits for, `kubectl hostdev release` deletes "
+			"%s.",
 			left, left == 1 ? "claim is" : "claims are", names,
 			left == 1 ? "It stays" : "They stay", left == 1 ? "it" : "them");
-	else
-		command_note(
-			"Timed out (--timeout): %zu %s not released: %s. %s will be once the reason "
-			"above is resolved.",
-			left, left == 1 ? "device is" : "devices are", names,
-			left == 1 ? "It" : "They");
+	return xasprintf("Timed out (--timeout): %zu %s not released: %s.%s", left,
+			 left == 1 ? "device is" : "devices are", names,
+			 denied == left ? ""
+			 : denied > 0
+				 ? " Those whose claim is deleted will be once the reason above "
+				   "is resolved."
+			 : left == 1 ? " It will be once the reason above is resolved."
+				     : " They will be once the reason above is resolved.");
+}
+
+static int say_late(enum claim_goal goal, const struct claim_wait *waits, size_t len)
+{
+	auto_free char *text = claim_wait_late(goal, waits, len);
+
+	command_note("%s", text);
 	say_denied(waits, len);
 	return COMMAND_LATE;
 }
@@ -320,13 +358,12 @@ int claim_wait_all(struct command_run *run, struct claim_wait *waits, size_t len
 		   enum claim_goal goal)
 {
 	int status = COMMAND_OK;
-	size_t left;
 
-	while ((left = look_at_all(run, waits, len, goal, &status)) > 0) {
+	while (look_at_all(run, waits, len, goal, &status) > 0) {
 		if (session_interrupted(run->session))
 			return say_interrupted(goal, waits, len);
 		if (session_late(run->session))
-			return claim_worse(status, say_late(goal, waits, len, left));
+			return claim_worse(status, say_late(goal, waits, len));
 		(void)session_wait(run->session, LOOK_MS);
 	}
 	return session_interrupted(run->session) ? say_interrupted(goal, waits, len) : status;

@@ -43,6 +43,10 @@ int claim_wait_all(struct command_run *run, struct claim_wait *waits, size_t len
  * timeout. Pure. */
 int claim_worse(int status, int other);
 
+/* What is printed when --timeout ends the wait: "Timed out (--timeout): 1 device is not released:
+ * vm1-000001000. It will be once the reason above is resolved." The caller frees. Pure. */
+char *claim_wait_late(enum claim_goal goal, const struct claim_wait *waits, size_t len);
+
 enum claim_progress { PROGRESS_WAITING, PROGRESS_DONE, PROGRESS_LOST };
 
 /* Has the claim in @json (NULL: it does not exist) reached @goal? If not, @line gets a line that

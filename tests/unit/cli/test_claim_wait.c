@@ -35,7 +35,7 @@ static struct progress_case {
 	  PROGRESS_WAITING, "Binding" },
 	{ "Ready of before a change is not the goal", CLAIM_READY,
 	  CLAIM(",'generation':2", "'observedGeneration':1," READY("True", "Ready", "bound")),
-	  PROGRESS_WAITING, "its agent has not seen the change yet" },
+	  PROGRESS_WAITING, "the agent of its node has not reported yet" },
 	{ "Ready of after it is", CLAIM_READY,
 	  CLAIM(",'generation':2", "'observedGeneration':2," READY("True", "Ready", "bound")),
 	  PROGRESS_DONE, "" },
@@ -56,7 +56,7 @@ static struct progress_case {
 	  PROGRESS_WAITING, "Held: pod a/b" },
 	{ "what was ready has yet to begin", CLAIM_GONE,
 	  CLAIM(",'deletionTimestamp':'2026-01-02T03:00:00Z'", READY("True", "Ready", "bound")),
-	  PROGRESS_WAITING, "its agent has not started yet" },
+	  PROGRESS_WAITING, "its release has not begun yet" },
 	{ "another claim of that name is not it", CLAIM_GONE,
 	  "{'metadata':{'name':'a','uid':'u2'}}", PROGRESS_DONE, "" },
 	{ "nor is it waited for", CLAIM_READY, "{'metadata':{'name':'a','uid':'u2'}}",
@@ -73,6 +73,65 @@ static void claim_stands_so(void **state)
 
 	assert_int_equal(claim_progress(c->goal, DEVICE_PCI, json, "u1", &line), c->progress);
 	assert_string_equal(str_cstr(&line), c->line);
+}
+
+#define LEFT(name_)                                    \
+	{                                              \
+		.target = {.name = (char[]){ name_ } } \
+	}
+#define DENIED(name_)                                                   \
+	{                                                               \
+		.target = { .name = (char[]){ name_ } }, .denied = true \
+	}
+#define GONE(name_)                                                   \
+	{                                                             \
+		.target = { .name = (char[]){ name_ } }, .done = true \
+	}
+
+static struct late_case {
+	const char *name;
+	enum claim_goal goal;
+	struct claim_wait waits[3];
+	size_t len;
+	const char *text;
+} lates[] = {
+	{ "one that is being released",
+	  CLAIM_GONE,
+	  { LEFT("a"), GONE("b") },
+	  2,
+	  "Timed out (--timeout): 1 device is not released: a. It will be once the reason above is "
+	  "resolved." },
+	{ "two",
+	  CLAIM_GONE,
+	  { LEFT("a"), LEFT("b") },
+	  2,
+	  "Timed out (--timeout): 2 devices are not released: a, b. They will be once the reason "
+	  "above is resolved." },
+	{ "one whose claim is not deleted will not be",
+	  CLAIM_GONE,
+	  { DENIED("a") },
+	  1,
+	  "Timed out (--timeout): 1 device is not released: a." },
+	{ "one of both",
+	  CLAIM_GONE,
+	  { DENIED("a"), LEFT("b"), GONE("c") },
+	  3,
+	  "Timed out (--timeout): 2 devices are not released: a, b. Those whose claim is deleted will "
+	  "be once the reason above is resolved." },
+	{ "claims stay",
+	  CLAIM_READY,
+	  { LEFT("a"), LEFT("b") },
+	  2,
+	  "Timed out (--timeout): 2 claims are not ready: a, b. They stay; `kubectl hostdev why` shows "
+	  "what it waits for, `kubectl hostdev release` deletes them." },
+};
+
+static void late_is_told(void **state)
+{
+	const struct late_case *c = *state;
+	auto_free char *text = claim_wait_late(c->goal, c->waits, c->len);
+
+	assert_string_equal(text, c->text);
 }
 
 static struct facts_case {
@@ -120,6 +179,7 @@ int main(void)
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, claim_stands_so);
+	suite_rows(&suite, lates, late_is_told);
 	suite_add(&suite, "worse is an interrupt, then a refusal, then a wait",
 		  worse_is_an_interrupt_then_a_refusal_then_a_wait, NULL);
 	suite_fixture(&suite, &pod_facts_fixture);

@@ -233,6 +233,12 @@ static void add_conditions(const struct cluster_device *device, int64_t now_wall
 /* Does the condition ask for something? False ones do, and GroupShared, which is True. */
 static bool asks(const struct cluster_device *device, const struct api_condition *c)
 {
+	bool offered =
+		device->verdict.state == STATE_AVAILABLE || device->verdict.state == STATE_USED;
+
+	/* The claim has overridden it, or the device is offered already. */
+	if (offered && strcmp(c->type, "Claimable") == 0)
+		return false;
 	if (device->conflict && c->reason && strcmp(c->reason, "GroupShared") == 0)
 		return false;
 	return c->reason && c->status &&

@@ -75,7 +75,10 @@ static struct state_verdict by_claim(const struct cluster_device *device)
 			"does hostdev-agent run on its node?");
 	if (says(ready, "True"))
 		return by_condition(STATE_AVAILABLE, ready);
-	return by_condition(device->is_there ? STATE_PENDING : STATE_MISSING, ready);
+	/* The object of a claimed device that is gone stays. */
+	if (!device->is_there || strcmp(text(ready->reason), "DeviceGone") == 0)
+		return by_condition(STATE_MISSING, ready);
+	return by_condition(STATE_PENDING, ready);
 }
 
 /* Why a claim is refused because of other claims and objects, as in controller/admission. */

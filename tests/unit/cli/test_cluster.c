@@ -145,6 +145,10 @@ static struct claim_case {
 	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'conditions':[" MADE_CONDITION(
 		  "Ready", "False", "Unhealthy", "") "]}}",
 	  STATE_PENDING, "Unhealthy" },
+	{ "a claim of what is gone has its device missing, though the object stays",
+	  "{'metadata':{'name':'vm1-0000001f0'},'status':{'conditions':[" MADE_CONDITION(
+		  "Ready", "False", "DeviceGone", "") "]}}",
+	  STATE_MISSING, "DeviceGone" },
 	{ "a claim that is being deleted is releasing, whatever Ready says",
 	  "{'metadata':{'name':'vm1-0000001f0','deletionTimestamp':'2026-01-02T03:00:00Z'},"
 	  "'status':{'conditions':[" MADE_CONDITION("Ready", "True", "Ready", "") "]}}",

@@ -205,6 +205,36 @@ static void a_node_that_is_not_well_comes_first(void **state)
 	str_done(&out.text);
 }
 
+/* What a claim has overridden is no advice any more, but it is one while the claim waits for it. */
+static void what_is_offered_needs_no_advice(void **state)
+{
+	static const struct {
+		const char *claim;
+		bool advised;
+	} rows[] = {
+		{ "{'metadata':{'name':'vm1-000000020'},'status':{'conditions':[" MADE_CONDITION(
+			  "Ready", "True", "Ready", "") "]}}",
+		  false },
+		{ "{'metadata':{'name':'vm1-000000020'},'status':{'conditions':[" MADE_CONDITION(
+			  "Ready", "False", "HostNetwork", "") "]}}",
+		  true },
+	};
+	struct cluster *cluster = *state;
+	struct device_events none = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct out out = { .format = OUT_TABLE };
+
+		made_put(cluster, CLUSTER_PCICLAIM, rows[i].claim);
+		why_print(cluster, cluster_device(cluster, DEVICE_PCI, "vm1-000000020"), &none,
+			  NOW_MS_S * INT64_C(1000), &out);
+		assert_non_null(strstr(out.text.buf, "Claimable   False    HostNetwork"));
+		assert_int_equal(strstr(out.text.buf, advice_for("HostNetwork")) != NULL,
+				 rows[i].advised);
+		str_done(&out.text);
+	}
+}
+
 static void programs_get_it_all(void **state)
 {
 	struct cluster *cluster = *state;
@@ -363,6 +393,7 @@ int main(void)
 	suite_add(&suite, "lines fit the terminal", lines_fit_the_terminal, NULL);
 	suite_add(&suite, "a node that is not well comes first",
 		  a_node_that_is_not_well_comes_first, NULL);
+	suite_add(&suite, "what is offered needs no advice", what_is_offered_needs_no_advice, NULL);
 	suite_add(&suite, "programs get it all", programs_get_it_all, NULL);
 	suite_fixture(&suite, &pools_cluster_fixture);
 	suite_rows(&suite, pools, pools_look_so);

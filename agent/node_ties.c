@@ -94,18 +94,21 @@ void tie_list(void *arg)
 /* A Node that no kubelet has ever told anything of lists nothing that a claim could wait for. */
 static void hand_node(const struct node_agent *agent)
 {
+	bool changed = false;
 	const struct store *store = informer_store(agent->node);
 	const struct entry *entry = store_get(store, agent->options.node_name);
 	const struct node *node = entry ? entry->object : NULL;
 
 	if (informer_denied(agent->node))
-		lend_set_no_node(agent->lend, informer_error(agent->node));
+		changed = lend_set_no_node(agent->lend, informer_error(agent->node));
 	else if (node)
-		lend_set_allocatable(agent->lend, node_heartbeat_ms(node) > 0
-							  ? &node->status.allocatable
-							  : NULL);
+		changed = lend_set_allocatable(agent->lend, node_heartbeat_ms(node) > 0
+								    ? &node->status.allocatable
+								    : NULL);
 	else if (!entry && informer_synced(agent->node))
-		lend_set_no_node(agent->lend, NULL);
+		changed = lend_set_no_node(agent->lend, NULL);
+	if (changed)
+		usb_node_changed(agent->usb);
 }
 
 void tie_node_denied(void *arg)

@@ -126,14 +126,19 @@ const char *lend_owner(const struct lend *lend, const char *resource)
 	return lend->plugins ? plugins_owner(lend->plugins, resource) : NULL;
 }
 
-void lend_set_allocatable(struct lend *lend, const struct json_pairs *allocatable)
+bool lend_set_allocatable(struct lend *lend, const struct json_pairs *allocatable)
 {
-	offered_set(lend->offered, allocatable);
+	return offered_set(lend->offered, allocatable);
 }
 
-void lend_set_no_node(struct lend *lend, const char *denied)
+bool lend_node_counts(const struct lend *lend, const char *resource)
 {
-	offered_set_no_node(lend->offered, denied);
+	return !lend->plugins || offered_counts(lend->offered, resource);
+}
+
+bool lend_set_no_node(struct lend *lend, const char *denied)
+{
+	return offered_set_no_node(lend->offered, denied);
 }
 
 struct offered_answer lend_offered(struct lend *lend, const char *address)

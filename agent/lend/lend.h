@@ -86,11 +86,14 @@ void lend_set_config(struct lend *lend, const struct config *config);
 void lend_set_heartbeat(struct lend *lend, int64_t heartbeat_ms);
 
 /* As offered_set(): the Node's status.allocatable (copied); NULL: no kubelet has written it. Before the first call
- * nothing counts as offered. */
-void lend_set_allocatable(struct lend *lend, const struct json_pairs *allocatable);
+ * nothing counts as offered. Returns whether that is new. */
+bool lend_set_allocatable(struct lend *lend, const struct json_pairs *allocatable);
+
+/* As offered_counts(); true without a kubelet. */
+bool lend_node_counts(const struct lend *lend, const char *resource);
 
 /* As offered_set_no_node(). */
-void lend_set_no_node(struct lend *lend, const char *denied);
+bool lend_set_no_node(struct lend *lend, const char *denied);
 
 /* Does the node's kubelet offer the PCI function @address, so that the scheduler finds it? Whoever asks is told by
  * `offered` when the answer changes. */

@@ -134,21 +134,32 @@ static void set_node(struct offered *offered, enum node_view node,
 	offered_look_again(offered);
 }
 
-void offered_set(struct offered *offered, const struct json_pairs *allocatable)
+bool offered_set(struct offered *offered, const struct json_pairs *allocatable)
 {
 	enum node_view node = allocatable ? NODE_LISTS : NODE_BARE;
+	bool changed = offered->node != node ||
+		       (allocatable && !json_pairs_equal(&offered->allocatable, allocatable));
 
-	if (offered->node != node ||
-	    (allocatable && !json_pairs_equal(&offered->allocatable, allocatable)))
+	if (changed)
 		set_node(offered, node, allocatable, NULL);
+	return changed;
 }
 
-void offered_set_no_node(struct offered *offered, const char *denied)
+bool offered_counts(const struct offered *offered, const char *resource)
+{
+	if (offered->node == NODE_LISTS)
+		return count_of(offered, resource) > 0;
+	return offered->node != NODE_UNSEEN;
+}
+
+bool offered_set_no_node(struct offered *offered, const char *denied)
 {
 	enum node_view node = denied ? NODE_DENIED : NODE_GONE;
 
-	if (offered->node != node)
-		set_node(offered, node, NULL, denied);
+	if (offered->node == node)
+		return false;
+	set_node(offered, node, NULL, denied);
+	return true;
 }
 
 static void remember(struct offered *offered, const char *address,

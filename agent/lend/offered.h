@@ -51,15 +51,18 @@ struct offered *offered_new(const struct pci_type *pci, const struct offered_ops
 struct offered *offered_free(struct offered *offered);
 
 /* The Node's allocatable (copied); NULL: no kubelet has ever written it. Before the first call nothing is offered yet.
- * `changed` runs inside. */
-void offered_set(struct offered *offered, const struct json_pairs *allocatable);
+ * `changed` runs inside. Returns whether that is new. */
+bool offered_set(struct offered *offered, const struct json_pairs *allocatable);
 
 /* There is no such Node; or the agent may not read it, and @denied (copied) is what the API server answers. `changed`
- * runs inside. */
-void offered_set_no_node(struct offered *offered, const char *denied);
+ * runs inside. Returns whether that is new. */
+bool offered_set_no_node(struct offered *offered, const char *denied);
 
 /* What is lent, or what the kubelet has of it, may not be what it was: `changed` runs inside. */
 void offered_look_again(struct offered *offered);
+
+/* Does the Node count a unit of @resource? Also true where no kubelet has written the Node, or it cannot be read. */
+bool offered_counts(const struct offered *offered, const char *resource);
 
 /* Whoever asks is told by `changed` when it should ask again. */
 struct offered_answer offered_ask(struct offered *offered, const char *address);

@@ -153,6 +153,14 @@ static bool is_taken(void *arg, const char *name)
 	return json_strs_has(&usb->taken, name);
 }
 
+static bool is_counted(void *arg, const char *name)
+{
+	const struct usb *usb = arg;
+	auto_free char *resource = resource_name_usb(name);
+
+	return lend_node_counts(usb->deps.lend, resource);
+}
+
 static bool is_out_of_reach(void *arg, const char *port)
 {
 	const struct usb *usb = arg;
@@ -298,6 +306,7 @@ struct usb *usb_new(const struct usb_deps *deps)
 		.node_name = deps->node_name,
 		.is_free = is_free,
 		.is_taken = is_taken,
+		.is_counted = is_counted,
 		.is_out_of_reach = is_out_of_reach,
 		.unproven_ms = unproven_ms,
 		.give_back = give_back,
@@ -411,6 +420,11 @@ void usb_synced(struct usb *usb)
 }
 
 void usb_pci_claims_changed(struct usb *usb)
+{
+	usb_claims_look(usb->claims);
+}
+
+void usb_node_changed(struct usb *usb)
 {
 	usb_claims_look(usb->claims);
 }

@@ -77,3 +77,6 @@ void usb_pci_claims_changed(struct usb *usb);
 
 /* Who has which device is not what it was. */
 void usb_lent_changed(struct usb *usb);
+
+/* The Node's allocatable, which claims wait for, is not what it was. */
+void usb_node_changed(struct usb *usb);

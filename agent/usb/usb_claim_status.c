@@ -97,6 +97,11 @@ static void set_identity(struct sketch *s)
 	put(&s->want.serial_number, is->serial_number);
 }
 
+static bool is_ready(const struct sketch *s)
+{
+	return api_conditions_status(&s->c->claim->status.conditions, "Ready") == API_TRUE;
+}
+
 static void say_judged(struct sketch *s)
 {
 	const struct usb_claim_verdict *v = s->verdict;
@@ -120,6 +125,15 @@ static void say_judged(struct sketch *s)
 	if (s->c->out_of_reach) {
 		message = usb_node_advice(v->device->status.device_path);
 		patch_status_condition(&s->status, "Ready", API_FALSE, "NodeNotWritable", message);
+		return;
+	}
+	/* It stays Ready while a kubelet restarts. */
+	if (s->c->uncounted && !is_ready(s)) {
+		message = xasprintf(
+			"the kubelet does not list %s in the allocatable resources of node %s yet; "
+			"it updates them every 10 s",
+			v->device->status.resource_name, s->c->node_name);
+		patch_status_condition(&s->status, "Ready", API_FALSE, "NotOffered", message);
 		return;
 	}
 	message = xasprintf("port %s is offered as %s", v->device->status.port_path,
@@ -155,7 +169,8 @@ static void tell_change(const struct sketch *s, struct usb_claim_decision *decis
 		api_conditions_find(&s->c->claim->status.conditions, "Ready");
 	const struct api_condition *ready = api_conditions_find(&s->want.conditions, "Ready");
 
-	if (before && before->reason && strcmp(before->reason, ready->reason) == 0)
+	if ((before && before->reason && strcmp(before->reason, ready->reason) == 0) ||
+	    strcmp(ready->reason, "NotOffered") == 0)
 		return;
 	decision->warning = strcmp(ready->status, "True") != 0;
 	decision->event_reason = !decision->warning ? "Offered"

@@ -32,6 +32,8 @@ struct usb_claims_deps {
 	bool (*is_free)(void *arg, const char *port, char **ret_holder);
 	/* Have claimed devices of another kind the resource of the claim @name? */
 	bool (*is_taken)(void *arg, const char *name);
+	/* Does the Node's allocatable count the resource of the claim @name? As lend_node_counts(). */
+	bool (*is_counted)(void *arg, const char *name);
 	/* Is the node of the device in socket @port not QEMU's, and cannot be made so? */
 	bool (*is_out_of_reach)(void *arg, const char *port);
 	/* How long until the device in socket @port counts as free? As use_log_unproven_ms(). May be NULL. */

@@ -19,7 +19,7 @@ static const struct reason reasons[] = {
 	{ "Releasing", "waiting", PCI | PROGRESS },
 	{ "Released", "waiting", CLAIMS | PROGRESS },
 	{ "Busy", "waiting", PCI | PROGRESS },
-	{ "NotOffered", "waiting", PCI | PROGRESS },
+	{ "NotOffered", "waiting", CLAIMS | PROGRESS },
 	{ "NodeGone", "waiting", PCI | PROGRESS },
 	{ "NodeUnreadable", "waiting", PCI | PROGRESS },
 	{ "ClaimDeleted", "waiting", PCI },

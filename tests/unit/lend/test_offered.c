@@ -14,15 +14,17 @@ static const char *const pair[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", "
 	":'NotOffered','message':'it is not there yet'}]"
 
 /* The Node lists @quantity of MODEL; NULL: none. */
-static void node_lists(struct scene *scene, const char *quantity)
+static bool node_lists(struct scene *scene, const char *quantity)
 {
 	struct json_pairs list = { 0 };
+	bool changed;
 
 	json_pairs_set(&list, "cpu", "8");
 	if (quantity)
 		json_pairs_set(&list, MODEL, quantity);
-	lend_set_allocatable(scene->lend, &list);
+	changed = lend_set_allocatable(scene->lend, &list);
 	json_pairs_done(&list);
+	return changed;
 }
 
 /* Both functions are claimed, and wait for the kubelet. */
@@ -116,6 +118,33 @@ static void without_a_kubelets_folder_too(void **state)
 	lend_begin(scene, true);
 	node_lists(scene, "2");
 	assert_int_equal(state_of(scene, NIC), OFFERED_BY_NOBODY);
+	assert_true(lend_node_counts(scene->lend, "example.com/other"));
+	scene_free(scene);
+}
+
+static void a_resource_counts_once_the_node_lists_a_unit(void **state)
+{
+	static const struct {
+		const char *quantity;
+		bool counts;
+		bool changed;
+	} rows[] = { { NULL, false, true }, { "0", false, true }, { "1", true, true },
+		     { "1", true, false },  { "1k", true, true }, { "k", false, true } };
+	struct scene *scene = scene_of_two();
+
+	assert_false(lend_node_counts(scene->lend, MODEL)); /* no Node seen */
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(node_lists(scene, rows[i].quantity), rows[i].changed);
+		assert_int_equal(lend_node_counts(scene->lend, MODEL), rows[i].counts);
+		assert_false(lend_node_counts(scene->lend, "example.com/other"));
+	}
+	assert_true(lend_set_no_node(scene->lend, NULL));
+	assert_false(lend_set_no_node(scene->lend, NULL));
+	assert_true(lend_node_counts(scene->lend, MODEL));
+	assert_true(lend_set_no_node(scene->lend, "HTTP 403"));
+	assert_true(lend_node_counts(scene->lend, MODEL));
+	assert_true(lend_set_allocatable(scene->lend, NULL));
+	assert_true(lend_node_counts(scene->lend, MODEL));
 	scene_free(scene);
 }
 
@@ -324,6 +353,8 @@ int main(void)
 	suite_add(&suite, "a Node without a kubelet offers nothing",
 		  a_node_without_a_kubelet_offers_nothing, NULL);
 	suite_add(&suite, "without a kubelet's folder too", without_a_kubelets_folder_too, NULL);
+	suite_add(&suite, "a resource counts once the Node lists a unit",
+		  a_resource_counts_once_the_node_lists_a_unit, NULL);
 	suite_add(&suite, "who waits is told once", who_waits_is_told_once, NULL);
 	suite_add(&suite, "who waits is told of what is wrong", who_waits_is_told_of_what_is_wrong,
 		  NULL);

@@ -116,6 +116,46 @@ static void what_has_been_free_for_a_while_is_offered(void **state)
 	assert_int_equal(scene->lend.touches, touches + 1);
 }
 
+/* The device is given to pods before, but the scheduler knows nothing of it. */
+static void a_claim_is_ready_once_the_node_counts_it(void **state)
+{
+	struct scene *scene = *state;
+	auto_json json_t *claim = claim_json(CLAIM(STICK, KNOWN("1-2", "A")));
+	auto_json json_t *patch = NULL;
+	auto_free char *text = NULL;
+	auto_free char *line = NULL;
+	const char *body;
+
+	scene_open(scene, true);
+	scene->lend.uncounted = true;
+	look(scene);
+	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
+	scene->lend.type.offer(scene->lend.type.arg, NULL);
+	fake_clock_advance(scene->clock, 500);
+	assert_true(scene->lend.offered > 0);
+	fake_client_choose(scene->client, "/usbdeviceclaims/");
+	body = fake_client_request(scene->client)->body;
+	assert_non_null(strstr(body, "NotOffered"));
+	assert_int_equal(json_map_load(body, strlen(body), &patch, NULL), 0);
+	json_object_set(claim, "status", json_object_get(patch, "status"));
+	json_object_set_new(json_object_get(claim, "metadata"), "resourceVersion",
+			    json_string("6"));
+	text = json_map_text(claim);
+	fake_client_answer(scene->client, 200, text);
+	fake_clock_settle(scene->clock);
+	line = xasprintf("{\"type\":\"MODIFIED\",\"object\":%s}", text);
+	assert_true(fake_client_choose_stream(scene->client, "/usbdeviceclaims?"));
+	assert_int_equal(fake_client_line(scene->client, line), 0);
+	fake_clock_advance(scene->clock, 6000);
+	assert_int_equal(asking(scene), 0);
+	scene->lend.uncounted = false;
+	usb_node_changed(scene->usb);
+	fake_clock_settle(scene->clock);
+	fake_client_choose(scene->client, "/usbdeviceclaims/");
+	assert_null(strstr(fake_client_request(scene->client)->body, "NotOffered"));
+	assert_non_null(strstr(fake_client_request(scene->client)->body, "is offered as"));
+}
+
 /* A claim of a disk that is mounted anew: it is not marked, and so not offered, in between. */
 static void a_claim_waits_until_the_device_has_been_free(void **state)
 {
@@ -181,6 +221,8 @@ int main(void)
 		  names_are_those_of_the_claims_once_they_are_known, NULL);
 	suite_add(&suite, "what has been free for a while is offered",
 		  what_has_been_free_for_a_while_is_offered, NULL);
+	suite_add(&suite, "a claim is ready once the Node counts it",
+		  a_claim_is_ready_once_the_node_counts_it, NULL);
 	suite_add(&suite, "a claim waits until the device has been free",
 		  a_claim_waits_until_the_device_has_been_free, NULL);
 	suite_add(&suite, "what a HostDeviceConfig selects is known once it is offered",

@@ -127,6 +127,13 @@ static inline bool bench_is_taken(void *arg, const char *name)
 	return false;
 }
 
+static inline bool bench_is_counted(void *arg, const char *name)
+{
+	(void)arg;
+	(void)name;
+	return true;
+}
+
 static inline bool bench_is_out_of_reach(void *arg, const char *port)
 {
 	(void)arg;
@@ -155,6 +162,7 @@ static inline void bench_open(struct bench *b)
 		.node_name = "node1",
 		.is_free = bench_is_free,
 		.is_taken = bench_is_taken,
+		.is_counted = bench_is_counted,
 		.is_out_of_reach = bench_is_out_of_reach,
 		.give_back = bench_give_back,
 		.arg = b,

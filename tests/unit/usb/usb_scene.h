@@ -44,6 +44,7 @@ struct lend {
 	const char *held;  /* an ID that a pod has */
 	const char *as;    /* the resource that it has it as; NULL: not known */
 	bool silent;       /* no kubelet has said a word */
+	bool uncounted;    /* the Node does not count any resource */
 	size_t offered;    /* resources, lately */
 	const char *owner; /* of every resource, NULL: none */
 };
@@ -63,6 +64,12 @@ void lend_touch(struct lend *lend)
 bool lend_is_on(const struct lend *lend)
 {
 	return lend->on;
+}
+
+bool lend_node_counts(const struct lend *lend, const char *resource)
+{
+	(void)resource;
+	return !lend->uncounted;
 }
 
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)

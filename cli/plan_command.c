@@ -170,13 +170,19 @@ static const char *result_text(const struct rehearsal *rehearsal, bool waits)
 	return rehearsal->waits ? "would wait" : "would be refused";
 }
 
+/* A claim of a function whose group is claimed already is carried out. */
+static bool is_refused(const struct cluster_device *device)
+{
+	return device->verdict.state == STATE_REFUSED && device->conflict != CONFLICT_GROUP;
+}
+
 static void print_text(const struct rehearsal *rehearsal, bool release, struct out *out)
 {
 	const struct cluster_device *device = rehearsal->device;
 	struct str *to = &out->text;
 	bool good = rehearsal->accepted;
 	bool waits = good && !release && !rehearsal->unchanged &&
-		     (device->verdict.state == STATE_REFUSED || device->fault || rehearsal->shared);
+		     (is_refused(device) || device->fault || rehearsal->shared);
 
 	out_text(to, device->name);
 	str_add(to, ": ");

@@ -6,6 +6,7 @@
 #include "api/mediateddevice.h"
 #include "api/migconfiguration.h"
 #include "api/pcidevice.h"
+#include "api/pcideviceclaim.h"
 #include "api/sriovgpudevice.h"
 #include "api/sriovnetworkdevice.h"
 #include "api/usbdevice.h"
@@ -258,40 +259,88 @@ static bool has_claimed_parent(const struct cluster_device *device)
 	return parent && parent->claim;
 }
 
-static enum state_conflict conflict_of(const struct cluster_device *device)
+/* Does its claim take the other functions of its IOMMU group, too? */
+static bool claims_group(const struct cluster_device *device)
+{
+	const struct pcideviceclaim *claim = device->claim_object;
+
+	return device->type == DEVICE_PCI && claim && claim->spec.include_iommu_group;
+}
+
+/* Is @fits true for another function of the IOMMU group of @device? */
+static bool has_sibling(const struct cluster_made *made, const struct cluster_device *device,
+			bool (*fits)(const struct cluster_device *sibling))
+{
+	const struct pcidevice *pci = device->type == DEVICE_PCI ? device->object : NULL;
+	bool found = false;
+
+	for (size_t i = 0; pci && i < pci->status.iommu_group_members.len && !found; i++) {
+		const struct cluster_device *sibling = cluster_made_at(
+			made, device->node, pci->status.iommu_group_members.items[i]);
+
+		found = sibling && sibling != device && fits(sibling);
+	}
+	return found;
+}
+
+/* Is the nearest PCI function above @device claimed with its whole IOMMU group? */
+static bool has_parent_in_group(const struct cluster_made *made,
+				const struct cluster_device *device)
+{
+	const struct cluster_device *parent = device->parent;
+
+	while (parent && parent->type != DEVICE_PCI)
+		parent = parent->parent;
+	return parent && has_sibling(made, parent, claims_group);
+}
+
+static enum state_conflict pci_conflict(const struct cluster_made *made,
+					const struct cluster_device *device)
+{
+	if (has_claimed_parent(device))
+		return CONFLICT_PF;
+	if (has_claimed_vf(device))
+		return CONFLICT_VF;
+	if (is_divided(device))
+		return CONFLICT_DIVIDED;
+	if (has_usb_claim(device) || has_sibling(made, device, has_usb_claim))
+		return CONFLICT_USB;
+	return has_sibling(made, device, claims_group) ? CONFLICT_GROUP : CONFLICT_NONE;
+}
+
+static enum state_conflict conflict_of(const struct cluster_made *made,
+				       const struct cluster_device *device)
 {
 	switch (device->type) {
 	case DEVICE_PCI:
-		if (has_claimed_parent(device))
-			return CONFLICT_PF;
-		if (has_claimed_vf(device))
-			return CONFLICT_VF;
-		if (is_divided(device))
-			return CONFLICT_DIVIDED;
-		return has_usb_claim(device) ? CONFLICT_USB : CONFLICT_NONE;
+		return pci_conflict(made, device);
 	case DEVICE_USB:
-		return has_claimed_parent(device) ? CONFLICT_CONTROLLER : CONFLICT_NONE;
+		return has_claimed_parent(device) || has_parent_in_group(made, device)
+			       ? CONFLICT_CONTROLLER
+			       : CONFLICT_NONE;
 	case DEVICE_MDEV:
 		break;
 	}
 	return CONFLICT_NONE;
 }
 
-static void judge_node(struct cluster_node *node, const struct cluster *cluster)
+static void judge_node(struct cluster_node *node, const struct cluster_made *made,
+		       const struct cluster *cluster)
 {
 	node->fault = fault_of(cluster, node);
 	for (size_t i = 0; i < node->len; i++) {
 		struct cluster_device *device = &node->devices[i];
 
 		device->fault = node->fault.reason ? &node->fault : NULL;
-		device->conflict = conflict_of(device);
+		device->conflict = conflict_of(made, device);
 		device->verdict = state_judge(device);
 		node->by_state[device->verdict.state]++;
 	}
 }
 
-static void divide_by_node(struct cluster_view *view, const struct cluster *cluster)
+static void divide_by_node(struct cluster_made *made, const struct cluster *cluster)
 {
+	struct cluster_view *view = &made->view;
 	struct cluster_node *node = NULL;
 
 	view->nodes = xcalloc(view->len + 1, sizeof(*view->nodes));
@@ -305,7 +354,7 @@ static void divide_by_node(struct cluster_view *view, const struct cluster *clus
 		node->len++;
 	}
 	for (size_t i = 0; i < view->nodes_len; i++)
-		judge_node(&view->nodes[i], cluster);
+		judge_node(&view->nodes[i], made, cluster);
 }
 
 void cluster_made_init(struct cluster_made *made, const struct cluster *cluster)
@@ -328,7 +377,7 @@ void cluster_made_init(struct cluster_made *made, const struct cluster *cluster)
 	link_devices(made);
 	for (int kind = CLUSTER_SRIOV; kind <= CLUSTER_MIG; kind++)
 		add_cards(made, cluster, (enum cluster_kind)kind);
-	divide_by_node(view, cluster);
+	divide_by_node(made, cluster);
 }
 
 void cluster_made_done(struct cluster_made *made)

@@ -91,9 +91,13 @@ static const struct {
 	[CONFLICT_VF] = { "VirtualFunctionClaimed", "a virtual function of it is claimed" },
 	[CONFLICT_PF] = { "PhysicalFunctionClaimed",
 			  "it is a virtual function, and its physical function is claimed" },
-	[CONFLICT_USB] = { "USBDevicesClaimed", "USB devices behind this controller are claimed" },
+	[CONFLICT_USB] = { "USBDevicesClaimed",
+			   "USB devices behind this controller, or one of its IOMMU group, are "
+			   "claimed" },
 	[CONFLICT_CONTROLLER] = { "ControllerClaimed",
 				  "the USB controller of this device is claimed" },
+	[CONFLICT_GROUP] = { "GroupClaimed",
+			     "the claim of another function has its whole IOMMU group" },
 };
 
 static struct state_verdict by_itself(const struct cluster_device *device)

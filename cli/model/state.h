@@ -24,14 +24,16 @@ enum device_state {
 	STATES,
 };
 
-/* Other claims or objects because of which a claim of the device is refused. */
+/* Other claims or objects because of which a claim of the device is refused, or would not make it
+ * usable by anybody else. */
 enum state_conflict {
 	CONFLICT_NONE,
 	CONFLICT_DIVIDED,    /* an object asks for virtual functions or vGPUs of it */
 	CONFLICT_VF,         /* a virtual function of it is claimed            */
 	CONFLICT_PF,         /* it is one, and its physical function is claimed */
-	CONFLICT_USB,        /* USB devices behind it are claimed */
+	CONFLICT_USB,        /* USB devices behind it, or its IOMMU group, are claimed */
 	CONFLICT_CONTROLLER, /* its USB controller is claimed */
+	CONFLICT_GROUP,      /* another function is claimed with its whole IOMMU group */
 };
 
 enum state_colour {

@@ -74,7 +74,9 @@ static void device_has_state(void **state)
 	MADE_PCI(name, node, address,        \
 		 more "'conditions':[" MADE_CONDITION("Claimable", "True", "Available", "") "]")
 
-/* What else there is in a cluster of a claimable function w-1, with a child w-2, and a USB device on it. */
+#define GROUP "'iommuGroup':'7','iommuGroupMembers':['0000:01:00.0','0000:01:00.1'],"
+
+/* What else there is in a cluster of a claimable function w-1, with w-3 in its group, a child w-2, and a USB device on it. */
 static struct conflict_case {
 	const char *name;
 	enum cluster_kind kind;
@@ -106,6 +108,19 @@ static struct conflict_case {
 	  "{'metadata':{'name':'w-1'}}", "w-u", "ControllerClaimed" },
 	{ "a controller of a USB device that is claimed", CLUSTER_USBCLAIM,
 	  "{'metadata':{'name':'w-u'}}", "w-1", "USBDevicesClaimed" },
+	{ "a function of the group of such a controller", CLUSTER_USBCLAIM,
+	  "{'metadata':{'name':'w-u'}}", "w-3", "USBDevicesClaimed" },
+	{ "a function whose group is claimed with another", CLUSTER_PCICLAIM,
+	  "{'metadata':{'name':'w-1'},'spec':{'includeIOMMUGroup':true}}", "w-3", "GroupClaimed" },
+	{ "but not if that one alone is claimed", CLUSTER_PCICLAIM, "{'metadata':{'name':'w-1'}}",
+	  "w-3", "Available" },
+	{ "a function of another group", CLUSTER_PCICLAIM,
+	  "{'metadata':{'name':'w-3'},'spec':{'includeIOMMUGroup':true}}", "w-2", "Available" },
+	{ "a USB device whose controller is claimed with its group", CLUSTER_PCICLAIM,
+	  "{'metadata':{'name':'w-3'},'spec':{'includeIOMMUGroup':true}}", "w-u",
+	  "ControllerClaimed" },
+	{ "but not if the other function alone is claimed", CLUSTER_PCICLAIM,
+	  "{'metadata':{'name':'w-3'}}", "w-u", "Available" },
 };
 
 static void what_would_be_refused_is_not_claimable(void **state)
@@ -114,7 +129,8 @@ static void what_would_be_refused_is_not_claimable(void **state)
 	struct cluster *cluster = cluster_new();
 	const struct cluster_device *d;
 
-	made_put(cluster, CLUSTER_PCIDEVICE, AVAILABLE("w-1", "w", "0000:01:00.0", ""));
+	made_put(cluster, CLUSTER_PCIDEVICE, AVAILABLE("w-1", "w", "0000:01:00.0", GROUP));
+	made_put(cluster, CLUSTER_PCIDEVICE, AVAILABLE("w-3", "w", "0000:01:00.1", GROUP));
 	made_put(cluster, CLUSTER_PCIDEVICE,
 		 AVAILABLE("w-2", "w", "0000:01:10.0", "'physicalFunction':'0000:01:00.0',"));
 	made_put(

@@ -69,11 +69,25 @@ static void add_field(struct out *out, const char *name, const char *text)
 	add_text(out, text, FIELD_WIDTH, FIELD_WIDTH);
 }
 
+/* The reasons of conditions that are as they should be. */
+static bool is_affirmation(const char *reason)
+{
+	static const char *const reasons[] = { "Available", "Ready", "Offered", "Lent" };
+
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+		if (strcmp(reason, reasons[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void add_state(const struct cluster_device *device, struct out *out)
 {
 	const struct state_look *look = state_look(device->verdict.state);
-	const char *reason = device->verdict.reason;
 	const char *message = device->verdict.message;
+	/* A reason that says the same as the state is a second word for one thing. */
+	bool silent = message[0] && is_affirmation(device->verdict.reason);
+	const char *reason = silent ? "" : device->verdict.reason;
 	auto_free char *text =
 		xasprintf("%s%s%s", reason, reason[0] && message[0] ? ": " : "", message);
 	struct str *to = &out->text;

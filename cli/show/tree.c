@@ -222,14 +222,15 @@ static const char *claim_text(const struct cluster_device *device)
 	return device->user[0] ? device->user : "(no user)";
 }
 
-/* "12", or "12 (3)" for a group of three functions. */
+/* "12", or "12 (+2 more)" for a group of three functions. */
 static void add_group(struct table *table, const struct cluster_device *device)
 {
 	const struct pcidevice *pci = device->object;
 	auto_free char *text = NULL;
 
 	if (device->type == DEVICE_PCI && pci && pci->status.iommu_group_members.len > 1)
-		text = xasprintf("%s (%zu)", device->group, pci->status.iommu_group_members.len);
+		text = xasprintf("%s (+%zu more)", device->group,
+				 pci->status.iommu_group_members.len - 1);
 	table_add(table, text ? text : device->group);
 }
 

@@ -13,24 +13,24 @@ static struct tree_case {
 	const char *text;
 } trees[] = {
 	{ "a table", { .format = OUT_TABLE, .utf8 = true }, NULL,
-	  "DEVICE                                          STATE                               GROUP   DRIVER        CLAIM OF    POD            DESCRIPTION\n"
+	  "DEVICE                                          STATE                               GROUP         DRIVER        CLAIM OF    POD            DESCRIPTION\n"
 	  "vm1\n"
 	  "├─0000:00\n"
-	  "│ ├─0000:00:02.0                                - refused: HostNetwork              1       virtio-pci                               Virtio network device\n"
-	  "│ └─0000:00:1f.0                                - refused: USBDevicesClaimed        2       xhci_hcd                                 USB controller\n"
-	  "│   └─USB 1-2                                   ? unknown: NotSaid                                                                   Hub\n"
-	  "│     └─USB 1-2.3                               ~ pending: Held                             usb-storage   (no user)                  Stick\n"
+	  "│ ├─0000:00:02.0                                - refused: HostNetwork              1             virtio-pci                               Virtio network device\n"
+	  "│ └─0000:00:1f.0                                - refused: USBDevicesClaimed        2             xhci_hcd                                 USB controller\n"
+	  "│   └─USB 1-2                                   ? unknown: NotSaid                                                                         Hub\n"
+	  "│     └─USB 1-2.3                               ~ pending: Held                                   usb-storage   (no user)                  Stick\n"
 	  "├─0000:03\n"
-	  "│ ├─0000:03:00.0                                - refused: VirtualFunctionClaimed   5 (2)   igb                                      82576\n"
-	  "│ │ └─0000:03:10.0                              # in use                            7       vfio-pci      alice       default/vm-a   82576 VF\n"
-	  "│ └─0000:03:00.1                                o claimable: GroupShared            5 (2)   igb                                      82576\n"
+	  "│ ├─0000:03:00.0                                - refused: VirtualFunctionClaimed   5 (+1 more)   igb                                      82576\n"
+	  "│ │ └─0000:03:10.0                              # in use                            7             vfio-pci      alice       default/vm-a   82576 VF\n"
+	  "│ └─0000:03:00.1                                o claimable: GroupShared            5 (+1 more)   igb                                      82576\n"
 	  "└─mdev, parent not listed\n"
-	  "  └─mdev 11111111-2222-3333-4444-555555555555   - refused: NotLent                                                                   Dual\n"
+	  "  └─mdev 11111111-2222-3333-4444-555555555555   - refused: NotLent                                                                         Dual\n"
 	  "vm2\n"
 	  "├─0000:03\n"
-	  "│ └─0000:03:00.0                                ? unknown: NotSaid                                                                   82576\n"
+	  "│ └─0000:03:00.0                                ? unknown: NotSaid                                                                         82576\n"
 	  "└─0000:09\n"
-	  "  └─0000:09:00.0                                ! missing: NotSeen                                        (no user)\n" },
+	  "  └─0000:09:00.0                                ! missing: NotSeen                                              (no user)\n" },
 	{ "of one node, where the locale has no boxes", { .format = OUT_TABLE }, "vm2",
 	  "DEVICE             STATE                GROUP   DRIVER   CLAIM OF    POD   DESCRIPTION\n"
 	  "vm2\n"

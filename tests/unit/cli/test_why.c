@@ -97,6 +97,10 @@ static struct head_case {
 	{ "neither address nor node", DEVICE_PCI, "vm1-000000aa0",
 	  "\nDevice:      PCI, address not known, node not known\n" },
 	{ "an address alone", DEVICE_PCI, "afloat", "\nDevice:      PCI 0000:07:00.0, node not known\n" },
+	{ "what may be claimed, in one word", DEVICE_PCI, "vm1-000009000",
+	  "\nState:       o claimable: may be claimed (IOMMU group 9)\n" },
+	{ "what a pod has, in one word", DEVICE_PCI, "vm1-000003100", "\nState:       # in use: lent as intel.com/VF\n" },
+	{ "a reason without a message", DEVICE_PCI, "vm1-000008000", "\nState:       o claimable, Available\n" },
 	{ "a node alone", DEVICE_USB, "vm1-lost", "\nDevice:      USB, address not known, on node vm1\n" },
 };
 /* clang-format on */
@@ -134,6 +138,14 @@ static void heads_read_so(void **state)
 		 "'deletionTimestamp':'2026-01-02T03:59:00Z'}}");
 	made_put(cluster, CLUSTER_PCIDEVICE,
 		 "{'metadata':{'name':'afloat'},'status':{'address':'0000:07:00.0'}}");
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("vm1-000009000", "vm1", "0000:09:00.0",
+			  "'conditions':[" MADE_CONDITION("Claimable", "True", "Available",
+							  "may be claimed (IOMMU group 9)") "]"));
+	made_put(cluster, CLUSTER_PCIDEVICE,
+		 MADE_PCI("vm1-000008000", "vm1", "0000:08:00.0",
+			  "'conditions':[" MADE_CONDITION("Claimable", "True", "Available",
+							  "") "]"));
 	made_put(cluster, CLUSTER_USBDEVICE,
 		 "{'metadata':{'name':'vm1-lost'},'status':{'nodeName':'vm1'}}");
 	why_print(cluster, cluster_device(cluster, c->type, c->device), &none,

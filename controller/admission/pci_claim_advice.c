@@ -51,6 +51,20 @@ static const char *native_of(const struct pcideviceclaim *claim, const struct vi
 	return known_empty(native) ? "no driver" : native;
 }
 
+/* A misspelled driver would be found out only by who reads the claim's conditions. */
+static void advise_driver(const struct rule_case *c, const struct pcideviceclaim *claim,
+			  const struct view *device)
+{
+	auto_free char *driver = rule_quote(driver_of(claim));
+
+	if (known_same(driver_of(claim), vfio))
+		return;
+	rule_warn(c,
+		  "spec.driver is '%s' in place of vfio-pci: the claim is refused with the reason "
+		  "DriverNotAllowed unless the agent of node %s has --vfio-driver %s",
+		  driver, view_text(device, VIEW_TEXT_NODE), driver);
+}
+
 static void advise_bind(const struct rule_case *c, const struct pcideviceclaim *claim,
 			const struct view *device)
 {
@@ -215,6 +229,8 @@ void pci_claim_advise(const struct rule_case *c, const struct pcideviceclaim *cl
 		if (claim->spec.include_iommu_group)
 			advise_members(c, claim, device);
 		advise_holder(c, device);
+	} else if (!c->old) {
+		advise_driver(c, claim, device);
 	}
 	if (!claim->spec.include_iommu_group)
 		advise_group(c, device);

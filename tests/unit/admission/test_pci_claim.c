@@ -54,6 +54,11 @@ static struct cluster_case creations[] = {
 	  NULL, NULL, false, "spec.address is '0000:09:00.0', but the PCIDevice of this name has '0000:01:00.0'", NULL },
 	{ "another node is refused", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'nodeName':'node2'"), NULL,
 	  NULL, false, "spec.nodeName is 'node2'", NULL },
+	{ "a driver that its agent may not allow is told", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'driver':'vfio-pcj'"),
+	  NULL, NULL, false, NULL, "spec.driver is 'vfio-pcj' in place of vfio-pci: the claim is refused with the reason "
+	  "DriverNotAllowed unless the agent of node node1 has --vfio-driver vfio-pcj" },
+	{ "the one that all agents allow is not", NULL, ADMISSION_CREATE, RESOURCE, CLAIM(NIC, "'driver':'vfio-pci'"),
+	  NULL, NULL, false, NULL, NULL },
 	{ "a name for its resource that a kubelet takes is allowed", NULL, ADMISSION_CREATE, RESOURCE,
 	  NAMED(NIC, "vendor.com/NIC"), NULL, NULL, false, NULL, NULL },
 	{ "one that is no name is refused, with what a name looks like", NULL, ADMISSION_CREATE, RESOURCE,

@@ -275,7 +275,7 @@ def test_a_bad_entry_is_told_and_hurts_nothing_else(start, machine, kubelet, con
     assert set(kubelet.endpoints()) == {"a.io/kvm"}
     wait_until(lambda: events_of(crds, "EntriesLeftOut"), 10, "an event")
     columns = crds.kubectl("get", "hostdevconf").stdout
-    assert columns.split() == ["NAME", "ACCEPTED", "TROUBLE", "ON", "AGE", "default", "False", columns.split()[-1]]
+    assert columns.split() == ["NAME", "ACCEPTED", "NOT", "APPLIED", "ON", "AGE", "default", "False", columns.split()[-1]]
     config.wait_accepted(config(genericDevices=[KVM]), "True", "Accepted")
     assert "entries" not in config.status()
 
@@ -297,6 +297,8 @@ def test_each_node_tells_its_own_trouble_and_takes_it_back(start, machine, tmp_p
         wait_devices(kubelet, "a.io/kvm", units("kvm"))
         config.wait_accepted(generation, "True", "Accepted")
         wait_until(lambda: troubled(config) == {node, other}, 20, "both nodes in the status")
+        shown = crds.kubectl("get", "hostdevconf", "--no-headers").stdout.split()
+        assert shown[1] == "True" and shown[2].startswith(node), shown
         (entry,) = config.status()["nodes"][0]["entries"]
         assert (entry["list"], entry["index"], entry["resourceName"]) == ("genericDevices", 1, "a.io/kvm")
         assert entry["message"] == "entry 0 has the same name on this node, and the first counts"

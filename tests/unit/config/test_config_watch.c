@@ -214,6 +214,23 @@ static void a_new_generation_is_judged(void **state)
 	assert_non_null(strstr(fake_client_request(scene->client)->body, "EntriesLeftOut"));
 }
 
+/* That an entry is valid does not say that a node can apply it. */
+static void valid_entries_are_not_called_applied(void **state)
+{
+	auto_free char *object = NULL;
+	auto_json json_t *status = NULL;
+	struct scene *scene = *state;
+
+	object = object_text(scene, KVM, 7, "");
+	answer_list(scene, object);
+	fake_clock_advance(scene->clock, AMPLE_MS);
+	status = written(scene, "hostdev-agent");
+	assert_string_equal(text_at(status, "conditions", "status"), "True");
+	assert_string_equal(
+		text_at(status, "conditions", "message"),
+		"all entries are valid; status.nodes has those that a node cannot apply");
+}
+
 /* A thousand agents see the same change: the others find it judged. */
 static void what_is_judged_is_left_alone(void **state)
 {
@@ -441,6 +458,8 @@ int main(void)
 	suite_add(&suite, "no config is handed on as an empty one",
 		  no_config_is_handed_on_as_an_empty_one, NULL);
 	suite_add(&suite, "a new generation is judged", a_new_generation_is_judged, NULL);
+	suite_add(&suite, "valid entries are not called applied",
+		  valid_entries_are_not_called_applied, NULL);
 	suite_add(&suite, "what is judged is left alone", what_is_judged_is_left_alone, NULL);
 	suite_add(&suite, "who comes second gives way", who_comes_second_gives_way, NULL);
 	suite_add(&suite, "an answer of another generation is not judged",

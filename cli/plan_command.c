@@ -157,6 +157,18 @@ static void add_verdict(const struct state_verdict *verdict, struct str *to)
 	str_add_char(to, '\n');
 }
 
+/* With a USB controller, the node loses what is plugged into it. */
+static void add_usb_below(const struct cluster_device *device, struct str *to)
+{
+	auto_free char *below = device->type == DEVICE_PCI ? device_usb_below(device) : xstrdup("");
+
+	if (!below[0])
+		return;
+	str_add(to, "  its USB devices disappear from the node and go with it: ");
+	out_text(to, below);
+	str_add_char(to, '\n');
+}
+
 static const char *result_text(const struct rehearsal *rehearsal, bool waits)
 {
 	if (rehearsal->unchanged)
@@ -196,6 +208,8 @@ static void print_text(const struct rehearsal *rehearsal, bool release, struct o
 		str_add_char(to, '\n');
 	}
 	add_warnings(rehearsal, to);
+	if (good && !release && !rehearsal->unchanged)
+		add_usb_below(device, to);
 	if (good && !release)
 		add_verdict(&device->verdict, to);
 	if (rehearsal->shared) {

@@ -6,6 +6,7 @@
 #include "api/meta.h"
 #include "api/object.h"
 #include "api/pcidevice.h"
+#include "api/usbdevice.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/model/cluster.h"
@@ -140,5 +141,32 @@ char *device_pods(const struct cluster_device *device)
 	for (size_t i = 0; i < pods.len; i++)
 		str_addf(&text, "%s%s", i > 0 ? "," : "", pods.items[i]);
 	json_strs_done(&pods);
+	return str_detach(&text);
+}
+
+enum { USB_SHOWN = 8 };
+
+static void add_usb_below(const struct cluster_device *device, struct str *to, size_t *len)
+{
+	for (const struct cluster_device *d = device->first_child; d; d = d->next) {
+		const struct usbdevice *usb = d->type == DEVICE_USB ? d->object : NULL;
+
+		if (usb && !usb->status.hub && (*len)++ < USB_SHOWN)
+			str_addf(to, "%s%s%s%s%s", to->len ? ", " : "", d->address,
+				 d->description[0] ? " (" : "", d->description,
+				 d->description[0] ? ")" : "");
+		if (d->type == DEVICE_USB)
+			add_usb_below(d, to, len);
+	}
+}
+
+char *device_usb_below(const struct cluster_device *device)
+{
+	auto_str struct str text = STR_INIT;
+	size_t len = 0;
+
+	add_usb_below(device, &text, &len);
+	if (len > USB_SHOWN)
+		str_addf(&text, ", and %zu more", len - USB_SHOWN);
 	return str_detach(&text);
 }

@@ -21,5 +21,9 @@ json_t *part_json(const struct part *part);
  * without a device, the claim's. */
 void device_add_name(struct str *to, const struct cluster_device *device);
 
+/* "1-2.3 (Stick), 1-4 (Keyboard)": the USB devices behind a controller or hub, without hubs; "" if
+ * there are none. The caller frees. */
+char *device_usb_below(const struct cluster_device *device);
+
 /* "default/pod-1,default/pod-2": the pods that have it, each once. The caller frees. */
 char *device_pods(const struct cluster_device *device);

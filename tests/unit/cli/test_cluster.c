@@ -1,6 +1,7 @@
 #include "unit/suite.h"
 
 #include "api/sriovnetworkdevice.h"
+#include "cli/show/device_json.h"
 #include "unit/cli/made.h"
 
 static const struct cluster_device *device(struct cluster *cluster, const char *name)
@@ -208,6 +209,29 @@ static void claim_gives_state(void **state)
 	assert_string_equal(d->verdict.reason, c->reason);
 }
 
+static void usb_devices_behind_a_controller_are_named(void **state)
+{
+	struct cluster *cluster = *state;
+	auto_free char *one = NULL;
+	auto_free char *many = NULL;
+	auto_free char *none = NULL;
+
+	one = device_usb_below(device(cluster, "vm1-0000001f0"));
+	assert_string_equal(one, "1-2.3 (Stick)");
+	none = device_usb_below(device(cluster, "vm1-000003000")); /* a virtual function is below */
+	assert_string_equal(none, "");
+	for (char port = '1'; port <= '9'; port++) {
+		auto_free char *text =
+			xasprintf("{'metadata':{'name':'vm1-%c'},'status':{'nodeName':'vm1',"
+				  "'pciAddress':'0000:00:1f.0','portPath':'2-%c'}}",
+				  port, port);
+
+		made_put(cluster, CLUSTER_USBDEVICE, text);
+	}
+	many = device_usb_below(device(cluster, "vm1-0000001f0"));
+	assert_string_equal(many, "1-2.3 (Stick), 2-1, 2-2, 2-3, 2-4, 2-5, 2-6, 2-7, and 2 more");
+}
+
 /* It may be claimed all the same. */
 static void what_a_config_offers_is_available(void **state)
 {
@@ -356,6 +380,8 @@ int main(void)
 	suite_fixture(&suite, &cluster_fixture);
 	suite_rows(&suite, states, device_has_state);
 	suite_rows(&suite, claims, claim_gives_state);
+	suite_add(&suite, "USB devices behind a controller are named",
+		  usb_devices_behind_a_controller_are_named, NULL);
 	suite_add(&suite, "what a HostDeviceConfig offers is available",
 		  what_a_config_offers_is_available, NULL);
 	suite_add(&suite, "nodes and devices are in order", nodes_and_devices_are_in_order, NULL);

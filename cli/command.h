@@ -201,9 +201,9 @@ void command_tell_nodes(const struct lists_missing *missing);
 	{ .name = "output", .letter = 'o', .type = OPTION_STRING, COMMAND_AT(output), \
 	  .choices = (choices_), .fallback = "table", .argument = "FORMAT", .group = "Output", \
 	  .help = "The output format. On a terminal, table is cut or wrapped to its width; wide is not. " \
-		  "jsonpath=TEMPLATE prints parts of the -o json output, as kubectl does. It supports " \
-		  "fields, [0], [-1], [*], [?(@.a==\"b\")] with == or !=, {range}, {end} and {\"\\n\"}, " \
-		  "but not .., slices and other operators." }
+		  "jsonpath=TEMPLATE prints parts of the -o json output, as kubectl does: fields (also " \
+		  "with ..), [0], [-1], [0:2], [*], [?(@.a==\"b\")] with == != < <= > >=, {range}, {end} " \
+		  "and {\"\\n\"}." }
 
 #define COMMAND_HEADERS_ROW \
 	{ .name = "no-headers", .type = OPTION_BOOL, COMMAND_AT(no_headers), \

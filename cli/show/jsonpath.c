@@ -81,6 +81,60 @@ static void step_name(struct values *values, const char *name)
 	*values = next;
 }
 
+/* Add @value and all that is in it. */
+static void add_deep(struct values *to, json_t *value)
+{
+	struct values children = { 0 };
+
+	values_add(to, value);
+	add_all(&children, value);
+	for (size_t i = 0; i < children.len; i++)
+		add_deep(to, children.items[i].json);
+	array_done(&children);
+}
+
+static void step_deep(struct values *values)
+{
+	struct values next = { 0 };
+
+	for (size_t i = 0; i < values->len; i++)
+		add_deep(&next, values->items[i].json);
+	array_done(values);
+	*values = next;
+}
+
+/* An end of a slice; @negative counts from the end of the list. */
+struct bound {
+	bool given;
+	bool negative;
+	uint64_t number;
+};
+
+static size_t bound_in(const struct bound *bound, size_t len, size_t otherwise)
+{
+	if (!bound->given)
+		return otherwise;
+	if (bound->number >= len)
+		return bound->negative ? 0 : len;
+	return bound->negative ? len - bound->number : bound->number;
+}
+
+static void step_slice(struct values *values, const struct bound *from, const struct bound *to)
+{
+	struct values next = { 0 };
+
+	for (size_t i = 0; i < values->len; i++) {
+		json_t *list = values->items[i].json;
+		size_t len = json_array_size(list);
+		size_t end = bound_in(to, len, len);
+
+		for (size_t j = bound_in(from, len, 0); j < end; j++)
+			values_add(&next, json_array_get(list, j));
+	}
+	array_done(values);
+	*values = next;
+}
+
 static void step_index(struct values *values, uint64_t index, bool from_end)
 {
 	struct values next = { 0 };
@@ -121,7 +175,7 @@ static int read_path(struct reader *r, json_t *here, struct values *ret_values);
 
 /* --- filters ------------------------------------------------------------------------------------ */
 
-enum comparison { IS_THERE, IS_EQUAL, IS_OTHER };
+enum comparison { IS_THERE, IS_EQUAL, IS_OTHER, IS_AT_MOST, IS_AT_LEAST, IS_LESS, IS_MORE };
 
 struct filter {
 	const char *path; /* where it begins */
@@ -155,6 +209,27 @@ static int read_value(struct reader *r, json_t **ret_value)
 	return *ret_value ? 0 : wrong(r, "a text in quotes, a number, true or false is missing");
 }
 
+/* "" for none. Those of two characters come first. */
+static enum comparison read_comparison(struct reader *r)
+{
+	static const struct {
+		const char *sign;
+		enum comparison comparison;
+	} signs[] = { { "==", IS_EQUAL },    { "!=", IS_OTHER }, { "<=", IS_AT_MOST },
+		      { ">=", IS_AT_LEAST }, { "<", IS_LESS },   { ">", IS_MORE } };
+
+	skip_blanks(r);
+	for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
+		size_t len = strlen(signs[i].sign);
+
+		if (strncmp(r->at, signs[i].sign, len) == 0) {
+			r->at += len;
+			return signs[i].comparison;
+		}
+	}
+	return IS_THERE;
+}
+
 /* Parse a filter, from after "[?(" up to ")". */
 static int read_filter(struct reader *r, struct filter *ret_filter)
 {
@@ -169,20 +244,49 @@ static int read_filter(struct reader *r, struct filter *ret_filter)
 	array_done(&none);
 	if (status < 0)
 		return status;
-	skip_blanks(r);
-	if (strncmp(r->at, "==", 2) == 0)
-		ret_filter->comparison = IS_EQUAL;
-	else if (strncmp(r->at, "!=", 2) == 0)
-		ret_filter->comparison = IS_OTHER;
-	if (ret_filter->comparison != IS_THERE) {
-		r->at += 2;
+	ret_filter->comparison = read_comparison(r);
+	if (ret_filter->comparison != IS_THERE)
 		status = read_value(r, &ret_filter->value);
-	}
 	skip_blanks(r);
 	if (status == 0 && *r->at != ')')
-		return wrong(r, "a filter has == or !=, and ends with )");
+		return wrong(r, "a filter has one of == != < <= > >=, and ends with )");
 	r->at++;
 	return status;
+}
+
+/* Numbers and texts have an order, each among themselves. */
+static bool is_ordered(enum comparison comparison, json_t *a, json_t *b)
+{
+	json_int_t order;
+
+	if (json_is_integer(a) && json_is_integer(b))
+		order = (json_integer_value(a) > json_integer_value(b)) -
+			(json_integer_value(a) < json_integer_value(b));
+	else if (json_is_string(a) && json_is_string(b))
+		order = strcmp(json_string_value(a), json_string_value(b));
+	else
+		return false;
+	return (order < 0 && (comparison == IS_LESS || comparison == IS_AT_MOST)) ||
+	       (order > 0 && (comparison == IS_MORE || comparison == IS_AT_LEAST)) ||
+	       (order == 0 && (comparison == IS_AT_MOST || comparison == IS_AT_LEAST));
+}
+
+static bool compares(const struct filter *filter, json_t *value)
+{
+	switch (filter->comparison) {
+	case IS_THERE:
+		return true;
+	case IS_EQUAL:
+		return json_equal(value, filter->value) == 1;
+	case IS_OTHER:
+		return json_equal(value, filter->value) != 1;
+	case IS_AT_MOST:
+	case IS_AT_LEAST:
+	case IS_LESS:
+	case IS_MORE:
+		break;
+	}
+	return is_ordered(filter->comparison, value, filter->value);
 }
 
 static bool passes(struct reader *r, const struct filter *filter, json_t *item)
@@ -193,9 +297,7 @@ static bool passes(struct reader *r, const struct filter *filter, json_t *item)
 
 	(void)read_path(&again, item, &found);
 	for (size_t i = 0; i < found.len && !passed; i++)
-		passed = filter->comparison == IS_THERE ||
-			 (json_equal(found.items[i].json, filter->value) == 1) ==
-				 (filter->comparison == IS_EQUAL);
+		passed = compares(filter, found.items[i].json);
 	array_done(&found);
 	return passed;
 }
@@ -222,25 +324,84 @@ static int step_filter(struct reader *r, struct values *values)
 
 /* --- paths -------------------------------------------------------------------------------------- */
 
-static int read_index(struct reader *r, struct values *values)
+static int read_bound(struct reader *r, struct bound *ret_bound)
 {
 	auto_str struct str text = STR_INIT;
-	bool from_end = *r->at == '-';
-	uint64_t index;
 
-	r->at += from_end;
+	*ret_bound = (struct bound){ .negative = *r->at == '-' };
+	r->at += ret_bound->negative;
 	while (isdigit((unsigned char)*r->at))
 		str_add_char(&text, *r->at++);
-	if (!str_to_u64(str_cstr(&text), &index) || (from_end && index == 0))
+	ret_bound->given = ret_bound->negative || text.len > 0;
+	if (ret_bound->given && (!str_to_u64(str_cstr(&text), &ret_bound->number) ||
+				 (ret_bound->negative && ret_bound->number == 0)))
 		return wrong(r, "in brackets stands a number, *, a name in quotes or ?(...)");
-	step_index(values, index, from_end);
 	return 0;
+}
+
+/* "3", "-1", "0:2", ":-1". */
+static int read_index(struct reader *r, struct values *values)
+{
+	struct bound from;
+	struct bound to;
+
+	if (read_bound(r, &from) < 0)
+		return -EINVAL;
+	if (*r->at == ':') {
+		r->at++;
+		if (read_bound(r, &to) < 0)
+			return -EINVAL;
+		step_slice(values, &from, &to);
+		return 0;
+	}
+	if (!from.given)
+		return wrong(r, "in brackets stands a number, *, a name in quotes or ?(...)");
+	step_index(values, from.number, from.negative);
+	return 0;
+}
+
+static int read_selector(struct reader *r, struct values *values)
+{
+	auto_str struct str name = STR_INIT;
+	int status;
+
+	skip_blanks(r);
+	if (*r->at != '\'' && *r->at != '"')
+		return read_index(r, values);
+	status = read_quoted(r, &name);
+	if (status == 0)
+		step_name(values, str_cstr(&name));
+	return status;
+}
+
+/* One or more, with commas between: "0,2", "'name','state'". */
+static int read_selectors(struct reader *r, struct values *values)
+{
+	struct values all = { 0 };
+	bool more = true;
+	int status = 0;
+
+	while (status == 0 && more) {
+		struct values one = { 0 };
+
+		for (size_t i = 0; i < values->len; i++)
+			values_add(&one, values->items[i].json);
+		status = read_selector(r, &one);
+		for (size_t i = 0; i < one.len; i++)
+			values_add(&all, one.items[i].json);
+		array_done(&one);
+		skip_blanks(r);
+		more = *r->at == ',';
+		r->at += more;
+	}
+	array_done(values);
+	*values = all;
+	return status;
 }
 
 /* Parse an index or a filter, from after "[". */
 static int read_bracket(struct reader *r, struct values *values)
 {
-	auto_str struct str name = STR_INIT;
 	int status = 0;
 
 	if (*r->at == '*') {
@@ -249,27 +410,26 @@ static int read_bracket(struct reader *r, struct values *values)
 	} else if (strncmp(r->at, "?(", 2) == 0) {
 		r->at += 2;
 		status = step_filter(r, values);
-	} else if (*r->at == '\'' || *r->at == '"') {
-		status = read_quoted(r, &name);
-		step_name(values, str_cstr(&name));
 	} else {
-		status = read_index(r, values);
+		status = read_selectors(r, values);
 	}
 	if (status < 0)
 		return status;
 	if (*r->at != ']')
-		return wrong(r, "] is missing (slices and unions are not supported)");
+		return wrong(r, "] is missing (a slice has no step)");
 	r->at++;
 	return 0;
 }
 
-/* Parse a field, from after ".". */
-static int read_name(struct reader *r, struct values *values)
+/* Parse a field, from after "."; ".." is one at any depth. */
+static void read_name(struct reader *r, struct values *values)
 {
 	auto_str struct str name = STR_INIT;
 
-	if (*r->at == '.')
-		return wrong(r, ".. is not supported");
+	if (*r->at == '.') {
+		r->at++;
+		step_deep(values);
+	}
 	while (*r->at && !strchr(".[]{}()=!<> ", *r->at)) {
 		r->at += *r->at == '\\' && r->at[1];
 		str_add_char(&name, *r->at++);
@@ -278,7 +438,6 @@ static int read_name(struct reader *r, struct values *values)
 		step_all(values);
 	else if (name.len > 0)
 		step_name(values, str_cstr(&name));
-	return 0;
 }
 
 /* @here NULL: only check the path. *@ret_values needs array_done() in any case. */
@@ -289,8 +448,12 @@ static int read_path(struct reader *r, json_t *here, struct values *ret_values)
 	*ret_values = (struct values){ 0 };
 	values_add(ret_values, *r->at == '$' ? r->root : here);
 	r->at += *r->at == '$' || *r->at == '@';
-	while (status == 0 && (*r->at == '.' || *r->at == '['))
-		status = *r->at++ == '.' ? read_name(r, ret_values) : read_bracket(r, ret_values);
+	while (status == 0 && (*r->at == '.' || *r->at == '[')) {
+		if (*r->at++ == '[')
+			status = read_bracket(r, ret_values);
+		else
+			read_name(r, ret_values);
+	}
 	return status;
 }
 

@@ -1,10 +1,11 @@
 /*
- * jsonpath: the part of kubectl's JSONPath templates that most people use. Pure.
+ * jsonpath: kubectl's JSONPath templates. Pure.
  *
  *	{.nodes[*].name}   {.nodes[0].devices[?(@.state=="Claimable")].name}   {range .nodes[*]}{.name}{"\n"}{end}
  *
- * Fields (.a, ['a'], .a\.b), indices (also from the end), [*], .*, filters with ==, != or a path alone, range and
- * end, text in quotes. Not: .., slices, unions, other operators of filters.
+ * Fields (.a, ['a'], .a\.b), fields at any depth (..a), indices (also from the end), slices ([0:2]), unions ([0,2],
+ * ['a','b']), [*], .*, filters with ==, !=, <, <=, >, >= or a path alone, range and end, text in quotes. Not: the step of a
+ * slice.
  */
 #pragma once
 

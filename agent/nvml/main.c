@@ -118,6 +118,8 @@ static int run_role(const char *role, char **args, const struct nvml_place *plac
 	r = take_addresses(args, &addresses);
 	if (r != 0)
 		return r;
+	/* One that hangs in a call never sees that its input is closed, and would hold its GPU for good. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	give_up_capabilities();
 	fd = own_output();
 	if (fd < 0) {

@@ -51,22 +51,28 @@ static void check(const struct nvml_line *line)
 	assert(line->kind != NVML_LINE_FAILED || line->code >= 0);
 }
 
+static void parse(const char *text, size_t len)
+{
+	struct nvml_line line;
+	struct err err = { 0 };
+
+	if (nvml_line_parse(text, len, &line, &err) < 0) {
+		assert(err.kind == ERR_INVALID && err.msg[0]);
+		return;
+	}
+	check(&line);
+	nvml_line_done(&line);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
 
 	for (size_t i = 0, len; i < size; i += len + 1) {
 		const char *end = memchr(text + i, '\n', size - i);
-		struct nvml_line line;
-		struct err err = { 0 };
 
 		len = end ? (size_t)(end - (text + i)) : size - i;
-		if (nvml_line_parse(text + i, len, &line, &err) < 0) {
-			assert(err.kind == ERR_INVALID && err.msg[0]);
-			continue;
-		}
-		check(&line);
-		nvml_line_done(&line);
+		parse(text + i, len);
 	}
 	return 0;
 }

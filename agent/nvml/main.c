@@ -152,7 +152,9 @@ int main(int argc, char **argv)
 		else
 			return STATUS_USAGE; /* getopt has said why */
 	}
-	if (!argv[optind])
-		return usage_error("", "is no role");
+	if (!argv[optind]) {
+		(void)fputs("hostdev-nvml: a role is needed, ask or watch; see --help\n", stderr);
+		return STATUS_USAGE;
+	}
 	return run_role(argv[optind], argv + optind + 1, &place);
 }

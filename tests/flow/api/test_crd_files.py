@@ -50,15 +50,17 @@ def test_columns_have_harvesters(kind):
 
 # How wide the values are on a machine such as hack/up's, where a title is not wider.
 WIDE = {"name": 16, "Address": 12, "Driver": 11, "Description": 73, "Node Name": 9, "User Name": 16, "Age": 6,
-        "Resource Name": 43, "Type Name": 15, "VGPUType": 15, "Reason": 20, "Parent": 12}
+        "Resource Name": 30, "Type Name": 15, "VGPUType": 15, "Reason": 20, "Parent": 12}
 NAMES = {"USBDevice": 20, "USBDeviceClaim": 20, "MediatedDevice": 40, "DevicePool": 52}
 
 
 @by_kind
-def test_default_columns_fit_120_characters(kind):
+def test_default_columns_fit_a_terminal(kind):
+    """Of 100 characters; with a description, which comes last and is what is broken, of 120."""
     shown = [column["name"] for column in version(kind)["additionalPrinterColumns"] if not column.get("priority")]
     widths = [NAMES.get(kind.kind, WIDE["name"])] + [max(len(name), WIDE.get(name, 0)) for name in shown]
-    assert sum(widths) + 3 * (len(widths) - 1) <= 120, dict(zip(["Name", *shown], widths))
+    most = 120 if "Description" in shown else 100
+    assert sum(widths) + 3 * (len(widths) - 1) <= most, dict(zip(["Name", *shown], widths))
 
 
 @by_kind

@@ -386,7 +386,7 @@ LISTED = table(
     ("a claim at a glance", "PCIDeviceClaim", ["pciclaim"], {
         "spec": {"address": A, "nodeName": "janus", "userName": "admin"},
         "status": {"kernelDriverToUnbind": "nvidia", "passthroughEnabled": True, "conditions": [condition("Ready")]}},
-     "NAME ADDRESS NODE_NAME USER_NAME PASSTHROUGH_ENABLED READY AGE", f"{A} janus admin true True AGE"),
+     "NAME ADDRESS NODE_NAME USER_NAME READY AGE", f"{A} janus admin True AGE"),
     ("a USB device in full", "USBDevice", ["usbdev", "-o", "wide"], {"status": {
         "vendorID": "0951", "productID": "1666", "nodeName": "janus", "description": "stick",
         "resourceName": "kubevirt.io/x", "pciAddress": A, "enabled": False, "serialNumber": "123",

@@ -48,6 +48,11 @@ class Plugin:
         self.said = run.stderr
         return run.stdout
 
+    def events(self):
+        run = subprocess.run([self.kubectl, "get", "events", "-n", "default", "-o", "json"], env=self.env, text=True,
+                             capture_output=True, check=True, timeout=60)
+        return json.loads(run.stdout)["items"]
+
     def on_terminal(self, *words, columns=0, **env):
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (24, columns))
@@ -242,6 +247,34 @@ def test_the_webhooks_words_are_shown(plugin, lender, webhook, node, rest):
     plugin("claim", device)
     assert plugin("who", device).splitlines()[1].split()[2] != "(no"
     assert plugin("plan", device, "--release").startswith(f"{device}: would be accepted")
+
+
+def test_a_refused_release_is_one_event(plugin, webhook, world, node, rest):
+    """No agent is there, so that the pod stays the test's."""
+    device = f"{node}-held"
+    seen = {"nodeName": node, "address": "0000:0a:00.0", "iommuGroup": "7"}
+    claim = {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDeviceClaim", "metadata": {"name": device}}
+    world.node(node)
+    owned = world.create(f"{GROUP}/pcidevices", {"apiVersion": "devices.harvesterhci.io/v1beta1", "kind": "PCIDevice",
+                                                 "metadata": {"name": device}}, seen)
+    wait_until(lambda: rest.request("POST", CLAIMS, claim)[0] == 201, 20, "the webhook's cache")
+    world.status(owned, {"allocations": [{"namespace": "default", "pod": "p", "container": "c"}]})
+    wait_until(lambda: plugin("plan", device, "--release", status=None).startswith(f"{device}: would wait"), 10,
+               "the refusal")
+
+    def refusals():
+        return [event for event in plugin.events() if event["reason"] == "ClaimRefused"
+                and event["involvedObject"]["name"] == device]
+
+    assert plugin("release", device, "--timeout", "4s", status=3) == ""
+    assert f"{device}: admission webhook" in plugin.said and "pod default/p has it" in plugin.said
+    assert f"Timed out (--timeout): 1 device is not released: {device}.\n" in plugin.said
+    assert f"{device}: its claim is not deleted, for the reason above" in plugin.said
+    wait_until(refusals, 20, "the event")
+    assert [event.get("count") or 1 for event in refusals()] == [1]
+    world.status(owned, {"allocations": None})
+    wait_until(lambda: plugin("release", device, "--timeout", "20s", status=None), 20, "the release")
+    world.delete(owned)
 
 
 def test_a_plan_says_what_is_known_and_what_is_not(plugin, lender, world, node):

@@ -42,7 +42,7 @@ NO_REASONS = """
   words of the kernel's tables, kinds of targets: Id Iface NVMe
   groups of flags: Claim Claims Cluster Election General Kubelet Nodes Output Uninstall Webhook
   states that the plugin gives devices: Missing Pending
-  kinds, headings and words that only the plugin has: DevicePools ExecCredential Flags It NotReady Page Parent Subsystem They
+  kinds, headings and words that only the plugin has: DevicePools ExecCredential Flags NotReady Page Parent Subsystem
     Type VirtualMachineInstance
   classes of devices: Audio Billboard Class Communications Device Diagnostic Image Miscellaneous Physical Printer Vendor
     Video

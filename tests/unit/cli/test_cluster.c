@@ -220,10 +220,10 @@ static void usb_devices_behind_a_controller_are_named(void **state)
 	assert_string_equal(one, "1-2.3 (Stick)");
 	none = device_usb_below(device(cluster, "vm1-000003000")); /* a virtual function is below */
 	assert_string_equal(none, "");
-	for (char port = '1'; port <= '9'; port++) {
+	for (int port = 1; port <= 9; port++) {
 		auto_free char *text =
-			xasprintf("{'metadata':{'name':'vm1-%c'},'status':{'nodeName':'vm1',"
-				  "'pciAddress':'0000:00:1f.0','portPath':'2-%c'}}",
+			xasprintf("{'metadata':{'name':'vm1-%d'},'status':{'nodeName':'vm1',"
+				  "'pciAddress':'0000:00:1f.0','portPath':'2-%d'}}",
 				  port, port);
 
 		made_put(cluster, CLUSTER_USBDEVICE, text);

@@ -281,6 +281,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	*ret_uses = look.uses;
 
 	mounts_done(&look.mounts);
+	mounts_done(&look.others);
 	swaps_done(&look.swaps);
 	routes_done(&look.routes);
 	block_set_done(&look.mounted);

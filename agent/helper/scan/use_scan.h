@@ -20,7 +20,8 @@ struct use_look {
 	int sysfs_fd;
 	int proc_fd;              /* -1: there is none */
 	const char *node_address; /* NULL if not known */
-	struct mounts mounts;
+	struct mounts mounts;     /* of process 1 */
+	struct mounts others; /* what other mount namespaces have besides, that may be on a disk */
 	struct swaps swaps;
 	struct routes routes;
 	char *other_default; /* a routing table other than main with a default route, or NULL    */
@@ -54,6 +55,12 @@ void use_scan(const struct scan_options *options, const struct pci_functions *fu
 /* A file of the proc tree is not there: the kernel has no such thing, unless it shows a part of its tree only. Then
  * @question has no answer. */
 void use_check_proc(struct use_look *look, enum use_question question);
+
+typedef bool use_wants_fn(const struct use_look *look, const struct mount *mount);
+
+/* use_namespaces.c: append to @look->others the mounts that @wants of the mount namespaces of all processes, such as
+ * those of containers: what process 1 does not have. A namespace without a process is not seen. */
+void use_namespaces_read(struct use_look *look, use_wants_fn *wants);
 
 /* use_storage.c: filesystems, swap, volumes. */
 void use_storage_collect(struct use_look *look);

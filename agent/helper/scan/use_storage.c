@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/dir.h"
 #include "base/mem.h"
+#include "base/num.h"
 
 /* Append the text of attribute @path, from @prefix (if it has one) up to the next comma. */
 static void add_address(int sysfs_fd, const char *path, const char *prefix,
@@ -111,6 +112,18 @@ static const char *const no_storage[] = {
 static const char *const no_disk[] = {
 	"afs", "aufs", "beegfs", "ceph", "cifs", "coda", "ecryptfs", "hostfs", "lustre", "nfs", "nfs4", "orangefs",
 	"overlay", "pvfs2", "shiftfs", "smb3", "smbfs", "vboxsf", "vmhgfs",
+};
+/* Modules of filesystems on a disk that list their disks nowhere; the type, if it has another name. */
+static const struct {
+	const char *module;
+	const char *fstype;
+} disk_modules[] = {
+	{ "adfs", "adfs" }, { "affs", "affs" }, { "bcachefs", "bcachefs" }, { "befs", "befs" }, { "bfs", "bfs" },
+	{ "cramfs", "cramfs" }, { "efs", "efs" }, { "exfat", "exfat" }, { "ext2", "ext2" }, { "gfs2", "gfs2" },
+	{ "hfs", "hfs" }, { "hfsplus", "hfsplus" }, { "hpfs", "hpfs" }, { "isofs", "iso9660" }, { "jfs", "jfs" },
+	{ "minix", "minix" }, { "msdos", "msdos" }, { "nilfs2", "nilfs2" }, { "ntfs", "ntfs" }, { "ntfs3", "ntfs3" },
+	{ "ocfs2", "ocfs2" }, { "omfs", "omfs" }, { "qnx4", "qnx4" }, { "qnx6", "qnx6" }, { "reiserfs", "reiserfs" },
+	{ "romfs", "romfs" }, { "squashfs", "squashfs" }, { "udf", "udf" }, { "ufs", "ufs" }, { "vfat", "vfat" },
 };
 /* clang-format on */
 
@@ -434,10 +447,11 @@ static int by_point(const void *a, const void *b)
 	return strcmp(left->point, right->point);
 }
 
-/* One whose disk cannot be found may be on any; folders of the node have been told of. */
-static void add_other_mount(struct use_look *look, const struct mount *mount)
+/* One whose disk cannot be found may be on any; folders of the node have been told of. @where is appended to the mount
+ * point. */
+static void add_other_mount(struct use_look *look, const struct mount *mount, const char *where)
 {
-	auto_free char *why = xasprintf("is mounted at %s", mount->point);
+	auto_free char *why = xasprintf("is mounted at %s%s", mount->point, where);
 	const struct use_cause cause = { USE_MOUNTED, why };
 	long node = disk_of_mount(look, mount);
 	auto_block_set struct block_set set = { 0 };
@@ -451,9 +465,9 @@ static void add_other_mount(struct use_look *look, const struct mount *mount)
 		 !is_repeated(look, mount, ARRAY_LEN(host_folders)))
 		uses_add_unknown(
 			&look->uses, USE_ASK_MEMBERS,
-			xasprintf("no disk is known to hold '%s' (%s '%s'): unmount it if it "
+			xasprintf("no disk is known to hold '%s'%s (%s '%s'): unmount it if it "
 				  "is not needed",
-				  mount->point, mount->fstype, mount->source));
+				  mount->point, where, mount->fstype, mount->source));
 	for (size_t i = 0; i < set.len; i++)
 		add_disk(look, set.items[i], &cause);
 	if (set.len > 0)
@@ -472,7 +486,82 @@ static void add_other_mounts(struct use_look *look)
 		sorted[i] = &look->mounts.items[i];
 	qsort(sorted, look->mounts.len, sizeof(const struct mount *), by_point);
 	for (size_t i = 0; i < look->mounts.len; i++)
-		add_other_mount(look, sorted[i]);
+		add_other_mount(look, sorted[i], "");
+}
+
+/* A node of a disk that is mounted on a file, as hostPath volumes are: the pod may have it open. */
+static bool may_be_on_disk(const struct use_look *look, const struct mount *mount)
+{
+	return !has_no_disk(mount) || disk_of_mount(look, mount) != BLOCK_NONE;
+}
+
+/* Mounts of containers and of services that have a mount namespace of their own. */
+static void add_mounts_of_others(struct use_look *look)
+{
+	use_namespaces_read(look, may_be_on_disk);
+	for (size_t i = 0; i < look->others.len; i++)
+		add_other_mount(look, &look->others.items[i], " in another mount namespace");
+}
+
+/* Has one of the first @len of @mounts the same filesystem? */
+static bool has_device(const struct mounts *mounts, size_t len, const struct mount *mount)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (mounts->items[i].major == mount->major &&
+		    mounts->items[i].minor == mount->minor)
+			return true;
+	}
+	return false;
+}
+
+/* How many filesystems of @fstype are in @mounts and not in @before? */
+static size_t count_devices(const struct mounts *mounts, const struct mounts *before,
+			    const char *fstype)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < mounts->len; i++) {
+		const struct mount *mount = &mounts->items[i];
+
+		if (strcmp(mount->fstype, fstype) == 0 && !has_device(mounts, i, mount) &&
+		    !has_device(before, before->len, mount))
+			count++;
+	}
+	return count;
+}
+
+/*
+ * Every filesystem that is mounted holds the module of its type (get_filesystem() of the kernel's fs/filesystems.c),
+ * also after `umount -l` and in a mount namespace without a process. If there are more than can be seen, one is out
+ * of sight. Types that list their disks are not asked (mount_folders), nor can those be that the kernel has built in.
+ */
+static void add_unseen(struct use_look *look, const char *module, const char *fstype)
+{
+	static const struct mounts none = { 0 };
+	auto_free char *count_path = xasprintf("module/%s/refcnt", module);
+	auto_free char *users_path = xasprintf("module/%s/holders", module);
+	auto_names struct sysfs_names users = { 0 };
+	struct sysfs_attr attr;
+	uint64_t count;
+	size_t seen;
+
+	if (sysfs_read(look->sysfs_fd, count_path, &attr, NULL) != 0 ||
+	    !str_to_u64(attr.text, &count) || count == 0)
+		return;
+	(void)sysfs_list(look->sysfs_fd, users_path, &users, NULL);
+	seen = count_devices(&look->mounts, &none, fstype) +
+	       count_devices(&look->others, &look->mounts, fstype);
+	if (count > seen + users.len)
+		uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+				 xasprintf("a file system of type %s is mounted where it cannot be "
+					   "seen, and so on an unknown disk",
+					   fstype));
+}
+
+static void add_unseen_mounts(struct use_look *look)
+{
+	for (size_t i = 0; i < ARRAY_LEN(disk_modules); i++)
+		add_unseen(look, disk_modules[i].module, disk_modules[i].fstype);
 }
 
 /* The kernel adds " (deleted)" to the name of a file or node that has been removed, and goes on swapping. */
@@ -731,7 +820,9 @@ void use_storage_collect(struct use_look *look)
 	add_swaps(look);
 	add_zram_disks(look);
 	add_other_mounts(look);
+	add_mounts_of_others(look);
 	add_hidden_mounts(look);
+	add_unseen_mounts(look);
 	add_journals(look);
 	add_holders(look);
 	add_bcaches(look);

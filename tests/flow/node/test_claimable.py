@@ -123,16 +123,32 @@ class TestStorage:
         node.wait_usb(STICK_PORT, "Available")
         node.wait_reason(XHCI, "Available")
 
-    def test_a_disk_mounted_in_another_namespace_is_in_use(self, node):
-        node.guest.sh(f"mkdir -p {MOUNT_POINT}; mkfs.ext4 -q -F {NVME_DISK}")
+    @pytest.mark.parametrize("make, detail", [
+        ("mkfs.ext4 -q -F", "nvme0n1"),
+        ("mkfs.minix", f"nvme0n1 is mounted at {MOUNT_POINT} in another mount namespace"),
+    ])
+    def test_a_disk_mounted_in_another_namespace_is_in_use(self, node, make, detail):
+        node.guest.sh(f"mkdir -p {MOUNT_POINT}; {make} {NVME_DISK}")
         hidden = f"mount {NVME_DISK} {MOUNT_POINT} && touch /run/hidden-is-mounted && exec sleep 600"
         start = (f"setsid unshare --mount sh -c '{hidden}' </dev/null >/dev/null 2>&1 & echo $! >/run/hidden-pid; "
                  "until [ -e /run/hidden-is-mounted ]; do sleep 0.05; done")
         with in_guest(node, start, "kill $(cat /run/hidden-pid); rm /run/hidden-*"):
             # Such a mount is no event; whatever makes the agent look next finds it.
             self.look_again(node)
-            node.wait_reason(NVME, "InUse", "nvme0n1")
+            node.wait_reason(NVME, "InUse", detail)
         wait_until(lambda: not node.guest.try_sh("test -e /sys/fs/ext4/nvme0n1"), what="the unmount")
+        self.look_again(node)
+        node.wait_reason(NVME, "Available")
+
+    def test_a_disk_whose_unmounted_file_system_is_still_used_is_not_free(self, node):
+        """Nothing says which disk it is on: the module of its type is held."""
+        node.guest.sh(f"mkdir -p {MOUNT_POINT}; mkfs.minix {NVME_DISK}")
+        use = (f"mount {NVME_DISK} {MOUNT_POINT}; (cd {MOUNT_POINT}; exec setsid sleep 600 </dev/null >/dev/null 2>&1) & "
+               f"echo $! >/run/hidden-pid; until [ \"$(readlink /proc/$!/cwd)\" = {MOUNT_POINT} ]; do sleep 0.05; done; "
+               f"umount -l {MOUNT_POINT}")
+        with in_guest(node, use, "kill $(cat /run/hidden-pid); rm /run/hidden-pid"):
+            node.wait_reason(NVME, "UseUnknown", "a file system of type minix is mounted where it cannot be seen")
+        wait_until(lambda: node.guest.sh("cat /sys/module/minix/refcnt").strip() == "0", what="the unmount")
         self.look_again(node)
         node.wait_reason(NVME, "Available")
 

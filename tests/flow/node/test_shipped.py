@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from claims import EDU, NIC, TWIN, condition
+from claims import EDU, NIC, NVME, TWIN, condition
 from cluster import wait_until
 from node import pci_name
 from node_agent import HOME
@@ -87,6 +87,16 @@ def test_it_sees_what_an_agent_with_all_rights_sees(shipped):
     assert status == 0 and lines[-1]["kind"] == "end"
     assert of_kind(lines, "unknown") == []
     assert of_kind(lines, "use") == of_kind(whole, "use") != []
+
+
+def test_it_sees_mounts_of_containers(shipped):
+    """No capability is needed to read the mounts of other processes."""
+    hidden = "mount /dev/nvme0n1 /run/hidden && touch /run/hidden-is-mounted && exec sleep 600"
+    with shipped.with_host("mkdir -p /run/hidden; mkfs.minix /dev/nvme0n1; "
+                           f"setsid unshare --mount sh -c '{hidden}' </dev/null >/dev/null 2>&1 & echo $! >/run/hidden-pid; "
+                           "until [ -e /run/hidden-is-mounted ]; do sleep 0.05; done",
+                           "kill $(cat /run/hidden-pid); rm /run/hidden-[ip]*"):
+        assert shipped.uses(NVME) == [("Mounted", "nvme0n1 is mounted at /run/hidden in another mount namespace")]
 
 
 class TestProcessOne:

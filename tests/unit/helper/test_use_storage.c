@@ -242,6 +242,57 @@ static struct storage_case {
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/srv", "xfs /dev/sda rw")) },
 	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted out of sight") },
+	{ "a mount of a container is in use, and names the first of several processes",
+	  { NVME, SATA("a", "1"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
+	    "proc/77/mountinfo=90 1 0:30 / / rw - overlay overlay rw\n"
+	    "91 90 259:0 / /run/m rw - minix /dev/nvme0n1 rw\n",
+	    "proc/78/mountinfo=90 1 0:30 / / rw - overlay overlay rw\n"
+	    "92 90 8:1 / /late rw - vfat /dev/sda rw\n" },
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /run/m in another mount namespace") },
+	{ "what process 1 has mounted is told once",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("259:0", "/srv", "vfat /dev/nvme0n1 rw")),
+	    "proc/77/mountinfo=90 1 259:0 /a / rw - vfat /dev/nvme0n1 rw\n" },
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /srv") },
+	{ "a node of a disk that is mounted into a container",
+	  { NVME, SATA("a", "1"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("0:6", "/dev", "devtmpfs udev rw")),
+	    "proc/77/mountinfo=90 1 0:30 / / rw - overlay overlay rw\n"
+	    "91 90 0:6 / /dev rw - devtmpfs udev rw\n92 90 0:6 /null /dev/null rw - devtmpfs udev rw\n"
+	    "93 90 0:6 /sda /disk rw - devtmpfs udev rw\n" },
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /disk in another mount namespace") },
+	{ "a mount of a container whose disk cannot be found may be on any",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
+	    "proc/77/mountinfo=90 1 0:40 / /data rw - oddfs odd rw\n" },
+	  UNKNOWN_STORAGE("Members", "false", "no disk is known to hold '/data' in another mount namespace (oddfs 'odd'): "
+			  "unmount it if it is not needed") },
+	{ "mounts of a container that cannot be read",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
+	    "proc/77/mountinfo=90 1 0:30 / / rw - overlay overlay rw\n91 what\n" },
+	  UNKNOWN_BOTH("Mounts", "true", "1 line of the mountinfo of another mount namespace has another form than expected") },
+	{ "mounts of a process that cannot be opened",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "proc/77/mountinfo->mountinfo" },
+	  UNKNOWN_BOTH("Mounts", "true", "the mounts of process 77 cannot be read: Too many levels of symbolic links") },
+	{ "a process that has ended, and one in a root without mounts",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "proc/77/stat=", "proc/78/mountinfo=" },
+	  "" },
+	{ "a file system that holds its module and is not to be seen",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/module/minix/refcnt=1\n" },
+	  UNKNOWN_STORAGE("Members", "false", "a file system of type minix is mounted where it cannot be seen, and so on an "
+			  "unknown disk") },
+	{ "one of three is not to be seen",
+	  { NVME, NVME_P("1"), SATA("a", "1"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("259:1", "/srv", "vfat /dev/nvme0n1p1 rw")
+		   MOUNT("259:1", "/srv2", "vfat /dev/nvme0n1p1 rw")),
+	    "proc/77/mountinfo=90 1 8:1 / / rw - vfat /dev/sda rw\n91 90 8:1 /a /a rw - vfat /dev/sda rw\n",
+	    "sys/module/vfat/refcnt=3\n" },
+	UNKNOWN_STORAGE("Members", "false", "a file system of type vfat is mounted where it cannot be seen, and so on an "
+			  "unknown disk")
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at / in another mount namespace")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted at /srv") },
+	{ "all that hold their module are to be seen, or are modules",
+	  { NVME, SATA("a", "1"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/srv", "iso9660 /dev/sda rw")),
+	    "sys/module/isofs/refcnt=2\n", "sys/module/isofs/holders/zisofs/", "sys/module/minix/refcnt=0\n" },
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv") },
 	{ "a virtiofs root",
 	  { "sys/bus/virtio/drivers/virtiofs/virtio2->../../../../" PCI("0000:00:05.0/virtio2"),
 	    "sys/" PCI("0000:00:05.0/"),

@@ -20,7 +20,7 @@ static const char *const state_texts[STATES] = {
 	[STATE_CLAIMABLE] = "claimable",     /* the node can spare it                   */
 	[STATE_UNCLAIMABLE] = "unclaimable", /* it cannot                               */
 	[STATE_PASSTHROUGH] = "passthrough", /* on vfio-pci or the like                 */
-	[STATE_PRESENT] = "present",         /* of a kind that nobody claims one by one */
+	[STATE_PRESENT] = "present",         /* of a kind without claims for one device */
 };
 
 static const struct metric_desc devices_desc = {

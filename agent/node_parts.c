@@ -26,7 +26,7 @@
 
 enum { VFS_DEADLINES = 4 }; /* a card may make its virtual functions one by one */
 
-/* NULL: nobody claims that kind. */
+/* NULL: the kind has no claims. */
 static const struct api_kind *const claim_kinds[INVENTORY_KINDS] = {
 	[INVENTORY_PCI] = &pcideviceclaim_kind,
 	[INVENTORY_USB] = &usbdeviceclaim_kind,

@@ -67,7 +67,7 @@ void tie_object(void *arg, const char *name, const struct entry *before, const s
 	lend_touch(watched->agent->lend);
 }
 
-/* What is claimed is not lent by selectors, so the claims are known before. */
+/* Selectors do not offer claimed devices, so the claims must be known first. */
 static void hand_config(struct node_agent *agent)
 {
 	if (agent->asked && informer_synced(agent->claims[INVENTORY_PCI].informer))
@@ -142,7 +142,7 @@ void tie_node(void *arg, const char *name, const struct entry *before, const str
 	sriov_set_node_address(agent->sriov, address);
 }
 
-/* An event needs the Node itself, which may not be there yet: then the next failure is told. */
+/* An event needs the Node itself, which may not be there yet: then report the next failure. */
 static void tell_failure(struct node_agent *agent, const struct err *err)
 {
 	const struct node *node =

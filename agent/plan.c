@@ -22,7 +22,7 @@ struct plan {
 	struct binder *binder;
 	struct str text;
 	bool refused;           /* something would not be done              */
-	struct json_strs moved; /* names of the devices that were told of */
+	struct json_strs moved; /* names of the devices that were printed */
 
 	bool waiting; /* for what the loop brings */
 	struct err err;
@@ -140,7 +140,7 @@ static void print_rest(struct plan *plan, const struct pcideviceclaim *claim)
 		 ready && ready->message ? ready->message : "");
 }
 
-/* Has the device of the claim @name been told of as one that another claim moves? */
+/* Was the device of the claim @name printed as one that another claim moves? */
 static bool is_printed(const struct plan *plan, const char *name)
 {
 	for (size_t i = 0; i < plan->moved.len; i++) {

@@ -136,8 +136,8 @@ static bool is_others_turn(struct standby *standby)
 	return r == KUBELET_LOCK_BUSY;
 }
 
-/* Who could not do the work leaves the turn to others: an agent that has only been started anew takes
- * it back. */
+/* An agent that cannot do the work lets the others go first. An agent that was only restarted takes its
+ * turn back. */
 static void on_timer(void *arg)
 {
 	struct standby *standby = arg;

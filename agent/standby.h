@@ -50,5 +50,5 @@ struct standby *standby_free(struct standby *standby);
 bool standby_ready(struct standby *standby, struct str *reason);
 
 /* False where it cannot be told whether another agent works with the kubelet, which is then appended to
- * @reason (may be NULL): nothing can be lent from such a folder, and a roll-out is not to go on. */
+ * @reason (may be NULL): no device can be offered from such a folder, and a rollout must not continue. */
 bool standby_locked(const struct standby *standby, struct str *reason);

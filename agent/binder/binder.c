@@ -20,7 +20,7 @@ struct binder {
 	struct binder_options options;
 	char *node_address;
 	binder_free_fn *on_free;
-	binder_late_fn *on_late; /* NULL: nobody asks */
+	binder_late_fn *on_late; /* NULL: no callback */
 	void *arg;
 	struct binder_note note;
 
@@ -30,8 +30,8 @@ struct binder {
 	uv_timer_t unstarted; /* tells of transitions without a task from the loop       */
 };
 
-/* A job under way. It is gone from the binder before anybody hears of its end, so that whoever hears
- * may start the next one or free the binder; but a stuck one stays until its helper has ended. */
+/* A running job. It is removed from the binder before the callback reports its end, so the callback
+ * may start the next job or free the binder. A stuck job stays until its helper has ended. */
 struct transition {
 	struct binder *binder;
 	struct transition *next;
@@ -194,7 +194,8 @@ static void on_gone(void *arg)
 		binder->on_free(binder->arg, group);
 }
 
-/* One at a time: what is told may free the binder. The timer is on again before, for the others. */
+/* End one transition per call, because the callback may free the binder. The timer is started again
+ * first, for the others. */
 static void on_unstarted(uv_timer_t *timer)
 {
 	struct binder *binder = timer->data;
@@ -219,7 +220,7 @@ static char *group_key(const char *group)
 	return group ? xasprintf("group %s", group) : NULL;
 }
 
-/* Who moves the group of @job, or a function of it, already; NULL if nobody. */
+/* The task that already moves the group of @job or one of its functions; NULL: none. */
 static const struct task *find_other(const struct binder *binder, const struct binder_job *job)
 {
 	auto_free char *group = group_key(job->group);

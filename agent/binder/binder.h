@@ -100,7 +100,7 @@ struct binder_outcome {
 	uint64_t helper_us;           /* of the helper, from main to end                          */
 	uint64_t took_ms;             /* from the start of the helper, as the agent saw it        */
 	uint64_t ended_ms;            /* on the clock of inventory->began_ms                      */
-	struct binder_seen_list seen; /* empty when nobody read it back: STUCK, a dead helper */
+	struct binder_seen_list seen; /* empty if no state was read back: STUCK, a dead helper */
 	struct json_strs lines;       /* for the two plan verbs: the lines of the helper      */
 };
 

@@ -141,7 +141,7 @@ static char *holder_text(const struct helper_line *line)
 	return str_detach(&out);
 }
 
-/* A process is told for every function that it holds, and counts once. */
+/* The helper reports a process once for each function that it holds; the process counts once. */
 static void take_holder(struct binder_lines *lines, const struct helper_line *line)
 {
 	auto_free char *text = holder_text(line);

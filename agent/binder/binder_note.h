@@ -1,4 +1,4 @@
-/* binder_note: what is told of transitions beside their outcome: a log line each, and metrics. */
+/* binder_note: log lines and metrics of transitions. */
 #pragma once
 
 #include <stddef.h>
@@ -31,7 +31,7 @@ void binder_note_init(struct binder_note *note, struct metrics *metrics);
 void binder_note_running(const struct binder_note *note, size_t running, size_t stuck,
 			 uint64_t age_ms);
 
-/* A transition has come to @outcome. A plan is told of in debug lines only. */
+/* A transition ended with @outcome. Plans appear in debug lines only. */
 void binder_note_end(const struct binder_note *note, const struct binder_noted *what,
 		     const struct binder_outcome *outcome);
 

@@ -1,7 +1,7 @@
 /*
- * claim_foreign: devices that somebody else has bound to a passthrough driver, and nobody has claimed.
+ * claim_foreign: unclaimed devices that another program has bound to a passthrough driver.
  *
- * They are left alone; that is said once in this agent's life, in the log and as an event.
+ * The agent does not change them. It reports each of them once in its life, in the log and as an event.
  */
 #pragma once
 

@@ -33,7 +33,7 @@ struct claim_function {
 	bool released;  /* the last transition gave it back after the scan                     */
 	bool told;      /* @driver was read back by a transition after the scan            */
 	bool different; /* another device than the recorded one is at the address          */
-	bool vendor;    /* its vendor's driver lends it as it is, and its claim wants it so    */
+	bool vendor;    /* its claim keeps the vendor's driver, which passes it through itself */
 
 	/* The live claim that has it bound: its own, or one that includes the group; NULL: none. Filled
 	 * by claim_cover_group(). */
@@ -57,7 +57,7 @@ const struct claim_function *claim_group_self(const struct claim_group *group);
 /* Is it in the group of the claim's own function? */
 bool claim_group_member(const struct claim_group *group, const struct claim_function *f);
 
-/* A PCIe port: it stays with its driver and hinders nobody. */
+/* A PCIe port: it keeps its driver and does not prevent a claim of the group. */
 bool claim_function_is_port(const struct claim_function *f);
 
 /* Does the annotation say that others bind the device? */

@@ -263,7 +263,7 @@ void claim_history_look(const struct claim_history *history, const char *address
 		ret_view->past.outcome = &t->outcome;
 		ret_view->hold_ms = hold_ms;
 	} else {
-		/* What has failed, or nobody knows what it came to, may have changed anything. */
+		/* An attempt that failed or has no known outcome may have changed anything. */
 		ret_view->unsure =
 			ret_view->past.newer && (t->attempt.outcome.result == TASK_NONE ||
 						 t->attempt.outcome.result == TASK_FAILED);

@@ -18,7 +18,7 @@ static bool same(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
-/* A driverless function that nobody asked for by name hinders nobody, and stays as it is. */
+/* A function without a driver and without a claim of its own does not block the group: leave it. */
 bool claim_job_takes(const struct claim_group *group, const struct claim_function *f)
 {
 	if (!f->cover || !f->pci || f->different || claim_function_is_port(f) ||
@@ -55,7 +55,7 @@ static const char *owner_of(const struct claim_function *f)
 	return f->record ? f->record->claim : NULL;
 }
 
-/* Whoever else the record names will give it back. */
+/* A function whose record names another claim is released by that claim. */
 bool claim_job_gives(const struct claim_case *c, const struct claim_group *group,
 		     const struct claim_function *f)
 {
@@ -167,7 +167,8 @@ static bool goes_with(const struct claim_function *f, const struct claim_functio
 	return f == lead || same(f->group, lead->group) || (!f->group && !lead->group);
 }
 
-/* What the claim itself has to give goes last: whoever finds its record finds the rest undone. */
+/* Release the claim's own functions last: as long as their records exist, the release is not
+ * complete. */
 void claim_job_release(const struct claim_case *c, const struct claim_group *group,
 		       struct binder_job *ret_job)
 {

@@ -155,7 +155,7 @@ static bool is_usb_claimed(const struct claim_case *c, const struct claim_functi
 		      xasprintf("USB devices on %s are in use: %s", f->address, pod));
 }
 
-/* What stays on its driver is taken from nobody. */
+/* A device that keeps its driver is not taken from its user. */
 static bool is_left_in_use(const struct claim_function *f)
 {
 	return claim_is_skipped(f->claim) && strcmp(f->verdict->reason, "InUse") == 0;

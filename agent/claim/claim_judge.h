@@ -8,7 +8,7 @@
  *   DeviceGone       there was one
  *   DifferentDevice  another device is where the recorded one was
  *   IdentityByModelOnly  the node has booted, and it may be another of its model
- *   (of Claimable)   the device, or another of its group, cannot be lent: agent/inventory/claimable.h;
+ *   (of Claimable)   the device, or another of its group, is not claimable: agent/inventory/claimable.h;
  *                    some of these an administrator may override, for each function by a claim of
  *                    its own: lib/api/override.h
  *   USBDevicesClaimed it is a controller, or has one in its group, whose USB devices are claimed

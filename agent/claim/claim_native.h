@@ -1,6 +1,6 @@
 /*
- * claim_native: what a function goes back to when its claim ends. A driver that lends devices is the
- * answer only if the function was on it before.
+ * claim_native: the driver that a function returns to when its claim ends. This is a passthrough
+ * driver only if the function was on it before.
  */
 #pragma once
 
@@ -13,8 +13,8 @@ struct pcideviceclaim;
 /* May spec.driver name it? */
 bool claim_driver_allowed(const struct claim_case *c, const char *driver);
 
-/* Is this a driver that lends devices: vfio-pci, a variant of it, pci-stub, or one that claims may
- * name? NULL is none. */
+/* Is this a passthrough driver: vfio-pci, a variant of it, pci-stub, or one that claims may name?
+ * False for NULL. */
 bool claim_driver_lends(const struct claim_case *c, const char *driver);
 
 /*

@@ -42,7 +42,7 @@ static void write_step(struct look *look, enum claim_step step, json_t *body)
 	look->decision->body = body;
 }
 
-/* Nothing is written if all of it is told already. True if there is something to write. */
+/* True if there is something to write; false if the status already says all of it. */
 static bool tell(struct look *look, const struct claim_verdict *verdict,
 		 const struct claim_trouble *trouble)
 {
@@ -116,7 +116,7 @@ static void release(struct look *look)
 		claim_job_release(look->c, &look->group, &look->decision->job);
 }
 
-/* Somebody else's finalizer keeps the claim, which then must not say that the device is lent. */
+/* Another program's finalizer keeps the claim; its status must not say that the device is bound. */
 static void tell_released(struct look *look)
 {
 	static const struct claim_trouble released = {
@@ -208,8 +208,8 @@ static bool is_due(const struct claim_group *group)
 	return false;
 }
 
-/* Is any function off its driver, or this claim's not recorded for it? Then it is not Ready, whereas
- * a record that moves from one claim of the group to another is nobody's trouble. */
+/* Is any function off its driver, or is this claim's own function recorded for another claim? Then
+ * the claim is not Ready. A record that moves between other claims of the group does not matter. */
 static bool is_amiss(const struct claim_case *c, const struct claim_group *group)
 {
 	const struct claim_function *self = claim_group_self(group);

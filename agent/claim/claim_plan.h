@@ -26,7 +26,7 @@ enum claim_step {
 	CLAIM_REST,    /* as it should be, or waits for a change                        */
 	CLAIM_MARK,    /* write finalizer, address, node name, owner (decision->body)   */
 	CLAIM_TELL,    /* write the status (decision->body)                             */
-	CLAIM_READ,    /* read the claim anew: the next step cannot be taken back       */
+	CLAIM_READ,    /* read the claim again: the next step cannot be undone            */
 	CLAIM_BIND,    /* have the helper do decision->job                              */
 	CLAIM_RELEASE, /* likewise                                                      */
 	CLAIM_UNMARK,  /* remove the finalizer (decision->body): everything is given back */
@@ -50,8 +50,8 @@ enum claim_offer_state {
 
 struct claim_offer {
 	enum claim_offer_state state;
-	const char *resource; /* as which it is lent; NULL: it is not yet                    */
-	const char *trouble;  /* why the kubelet is told that it is not healthy; NULL: it is */
+	const char *resource; /* under which it is offered; NULL: not yet                    */
+	const char *trouble;  /* why it is listed as unhealthy; NULL: it is healthy          */
 	bool taken;           /* claimed devices of another type have the resource           */
 	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group  */
 	bool held;            /* a pod has it                                                */
@@ -69,7 +69,7 @@ struct claim_case {
 	const struct store *usb_claims; /* USBDeviceClaims, likewise; NULL: there are none     */
 	const struct json_pairs
 		*usb_pods; /* address of a USB controller -> who has which of its devices, by
-					    * an entry of the HostDeviceConfig; NULL: nobody */
+					    * an entry of the HostDeviceConfig; NULL: no pod */
 	const struct pcidevice *device; /* at the API server; NULL: none, or unreadable        */
 	struct claim_past past;
 	enum binder_state state; /* of the group */

@@ -68,7 +68,7 @@ static void set_group(struct sketch *s)
 	json_strs_sort(members);
 }
 
-/* True statements only: a device that is not lent has no driver to go back to. */
+/* Only if it is true: a device that is not bound has no driver to go back to. */
 static void set_native(struct sketch *s)
 {
 	const struct claim_function *self = claim_group_self(s->group);
@@ -177,8 +177,8 @@ static bool is_renamed(const struct sketch *s, const char *message)
 	return says_true(s->c, "Offered") && strcmp(old->message ? old->message : "", message) != 0;
 }
 
-/* Why the kubelet is told that the device is not healthy; NULL: it is, or the device is its own pod's, or it is told
- * so only because the claim does not say yet that the device is bound. */
+/* Why the kubelet lists the device as unhealthy. NULL: it is healthy, or a pod of this claim has it, or it is
+ * unhealthy only because the claim does not say yet that the device is bound. */
 static const char *trouble_of(const struct sketch *s)
 {
 	const struct claim_offer *offer = &s->c->offer;
@@ -193,7 +193,7 @@ static const char *offered_reason(const struct sketch *s)
 	return resource_lent_refused(seen, s->c->claim) ? "NameIgnored" : "Offered";
 }
 
-/* Is there something else that Ready waits for? Then the kubelet is told that the device is not healthy. */
+/* Does Ready wait for something else? Then the kubelet lists the device as unhealthy. */
 static bool is_blocked(const struct sketch *s)
 {
 	const struct claim_verdict *v = s->news->verdict;

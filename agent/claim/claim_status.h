@@ -20,7 +20,7 @@ struct claim_news {
 	const char *message;                 /* with a reason                           */
 	bool unclear;       /* whether the driver is bound cannot be told: it counts as not bound */
 	const char *step;   /* NULL: nothing is being done                              */
-	const char *holder; /* NULL: nobody is in the way                               */
+	const char *holder; /* NULL: the device has no holder                           */
 };
 
 /* What writing it would tell people. */
@@ -30,8 +30,8 @@ struct claim_change {
 	char *message;      /* the caller's */
 };
 
-/* Is the device bound, which the claim does not say yet and its PCIDevice neither? Then the PCIDevice is to say so first:
- * whoever has waited for the claim finds the driver there. */
+/* Is the device bound, but neither the claim nor its PCIDevice says so yet? Then write the PCIDevice first, so that a
+ * client that waited for the claim finds the driver there. */
 bool claim_status_awaits_device(const struct claim_case *c, const struct claim_group *group);
 
 /* The patch; NULL, and no change, if the status is so already. The caller releases both. */

@@ -6,8 +6,8 @@
 struct inventory;
 struct json_strs;
 
-/* The address that the claim @name is about, by its name or else by a record; NULL: it is none of this
- * node's. The caller frees. */
+/* The address of the claim @name, from its name or else from a record; NULL: the claim is not of
+ * this node. The caller frees. */
 char *claim_ties_address(const char *node_name, const struct inventory *inventory,
 			 const char *name);
 

@@ -52,7 +52,7 @@ static const struct api_condition *find_stuck(const struct claim_case *c)
 	return bound && strcmp(or_empty(bound->reason), "Stuck") == 0 ? bound : NULL;
 }
 
-/* Since when, not for how long; and what is told of the same wait already stays as it is. */
+/* The message says since when, not for how long, and stays the same while the same wait lasts. */
 static void set_stuck(const struct claim_case *c, struct claim_trouble *trouble)
 {
 	const struct binder_trouble *t = &c->trouble;
@@ -243,7 +243,7 @@ void claim_trouble_release(const struct claim_case *c, struct claim_trouble *ret
 		set_outcome(c->past.outcome, "Release", ret_trouble);
 }
 
-/* Without a time or a pid, so that it is told once of each step. */
+/* The message has no time and no pid, so it is written once for each step. */
 void claim_trouble_late(const struct claim_case *c, bool live, struct claim_trouble *ret_trouble)
 {
 	const struct binder_trouble *t = &c->trouble;

@@ -176,10 +176,10 @@ static void watch_holder(struct work *work, int pid)
 
 /* --- what is recorded ------------------------------------------------------------------------ */
 
-/* Of a function that was moved, or of which the claim says something. Borrowed. */
+/* What to record of a function that was moved or that the claim's status names. Borrowed. */
 struct record {
 	const char *name; /* of its PCIDevice       */
-	const char *user; /* for whom; NULL: nobody */
+	const char *user; /* for whom; NULL: no user */
 	bool release;     /* it goes back           */
 	const char *result;
 	const char *reason;

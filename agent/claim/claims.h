@@ -36,8 +36,8 @@ struct claims_deps {
 	const struct json_strs *vfio_drivers; /* beside vfio-pci */
 	const struct json_strs *driverless;   /* classes that a release leaves without driver */
 	struct binder_options binder;
-	/* A transition has ended or got stuck: the devices are to be looked at anew. Never runs before
-	 * claims_new() has returned. */
+	/* A transition ended or got stuck: scan the devices again. Never runs before claims_new() has
+	 * returned. */
 	void (*on_moved)(void *arg);
 	/* Has no pod the device at @address? If one has, *@ret_holder says which (the caller frees), NULL
 	 * if that is not known yet. May be NULL: no pod ever has one. */

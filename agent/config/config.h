@@ -43,7 +43,7 @@ struct config_pci {
 	size_t index;
 	char *resource;
 	uint16_t vendor, device;
-	bool external; /* another plugin serves it: never ours to lend */
+	bool external; /* another plugin serves it: never offered by us */
 };
 
 struct config_usb_selector {
@@ -136,8 +136,8 @@ struct config_iommufd {
 	"SocketUnusable"                      /* what is there is none, or is not to be followed */
 #define CONFIG_OWNER_NOT_SET   "OwnerNotSet"  /* a socket cannot be given its owner        */
 #define CONFIG_NO_DEVICE       "NoDevice"     /* nothing that there is is what is selected */
-#define CONFIG_DEVICES_TAKEN   "DevicesTaken" /* what there is is lent otherwise           */
-#define CONFIG_DEVICES_REFUSED "DevicesRefused" /* what there is may not be lent             */
+#define CONFIG_DEVICES_TAKEN   "DevicesTaken" /* offered by another entry or claim         */
+#define CONFIG_DEVICES_REFUSED "DevicesRefused" /* no selected device is claimable */
 
 /* One entry that is left out. */
 struct config_trouble {

@@ -1,8 +1,8 @@
 /*
- * config_tell: what of a HostDeviceConfig is not carried out, as bodies of writes of its status.
+ * config_tell: bodies of status writes that report which parts of a HostDeviceConfig have no effect.
  *
- * What is wrong with the spec itself is the same wherever one looks: whoever sees a new generation
- * first writes it, once. What only this node cannot carry out is its own item of status.nodes.
+ * Errors of the spec are the same on every node: the first agent that sees a new generation writes
+ * them once. What only this node cannot do is in its own item of status.nodes.
  */
 #pragma once
 

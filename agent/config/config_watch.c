@@ -22,9 +22,9 @@
 #include "kube/store.h"
 
 /*
- * What the parts of the agent cannot carry out of a HostDeviceConfig on this node, right though it is. Each part tells
- * all of its own again and again. What it said of the config before counts until then, but is not to be told of the
- * config of now: config_parts_ask() and config_parts_heard() are for that. Zero at first.
+ * What the parts of the agent cannot do of a valid HostDeviceConfig on this node. Each part reports all of its troubles
+ * again and again. Its troubles with the previous config count until its next report, but must not be written for the
+ * current config: config_parts_ask() and config_parts_heard() handle that. Zero at first.
  */
 struct config_parts {
 	struct config_part *items;
@@ -76,8 +76,8 @@ static struct config_part *part_of(struct config_parts *parts, const char *name)
 	return bsearch(&key, parts->items, parts->len, sizeof(key), by_name);
 }
 
-/* These are all troubles of the part @name (static), copied; @news is told those that it did not have before, if
- * not NULL. True if anything is not as it was, or if it is the part's first word since config_parts_ask(). */
+/* Set all troubles of the part @name (static); copied. @news, if not NULL, is called for each new one. True if a
+ * trouble changed, or if this is the part's first report since config_parts_ask(). */
 static bool config_parts_set(struct config_parts *parts, const char *name,
 			     const struct config_troubles *troubles,
 			     void (*news)(void *arg, const struct config_trouble *trouble),
@@ -147,7 +147,7 @@ struct config_watch {
 	char *uid;             /* of the object that it is of; NULL: there is none */
 	int64_t generation;
 	uint64_t verdict_ms; /* not before */
-	uint64_t told_ms; /* what this node cannot do is told then, heard of by all parts or not */
+	uint64_t told_ms;    /* write the report then, even if some parts have not reported */
 	struct config_parts parts;
 	char *node_manager; /* one field manager for each node: none takes another's item away */
 	struct reconcile *reconcile; /* of the status */

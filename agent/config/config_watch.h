@@ -28,15 +28,15 @@ struct config_watch_deps {
 	/* How many parts report: what this node cannot carry out is written when each has said something of the
 	 * config of now, or has long been silent. */
 	size_t parts;
-	/* What is asked for now: first when it is known, then at each change. @config is valid until
-	 * the next call has returned: whoever keeps it takes the new one during the call. Never before
-	 * config_watch_start() has returned. */
+	/* The current config: called when it is known first, then at each change. @config is valid
+	 * until the next call has returned, so an owner that keeps it replaces it during the call.
+	 * Never before config_watch_start() has returned. */
 	void (*changed)(void *arg, const struct config *config);
 	void *arg;
 };
 
 struct config_watch *config_watch_new(const struct config_watch_deps *deps);
-/* Takes NULL, returns NULL; whoever was handed the config is freed before. */
+/* Takes NULL, returns NULL. Free first all that keep the config. */
 struct config_watch *config_watch_free(struct config_watch *watch);
 
 void config_watch_start(struct config_watch *watch);

@@ -123,7 +123,7 @@ static char *critical_trouble(const struct generic_type *type, const struct conf
 		    : NULL;
 }
 
-/* However many pods ask, a group is one pod's, which agent/lend sees to. NULL: it is none of VFIO's. The caller frees. */
+/* One pod has an IOMMU group at a time; agent/lend ensures that. NULL: not a VFIO device node. The caller frees. */
 static char *claimed_trouble(const struct generic_type *type, const struct config_generic *entry)
 {
 	auto_free char *path = host_path(type, entry);
@@ -137,7 +137,7 @@ static char *claimed_trouble(const struct generic_type *type, const struct confi
 		entry->path);
 }
 
-/* NULL: it can be lent. The caller frees. */
+/* NULL: it can be offered. The caller frees. */
 static char *trouble_of(const struct generic_type *type, const struct config_generic *entry)
 {
 	auto_free char *path = host_path(type, entry);

@@ -23,8 +23,8 @@
 #include "base/mem.h"
 #include "kube/clock.h"
 
-/* The file of one handover's socket. Whoever has mounted a socket has that very file, so that one that is made anew in
- * its place is for those who mount it later. The time of its first making stays with it. All borrowed. */
+/* The file of one handover's socket. A container that has mounted the socket has that file, so a replacement is only
+ * for containers that mount it later. The replacement keeps the time of the first creation. All borrowed. */
 struct handover_file {
 	const char *folder;
 	const char *name;
@@ -165,7 +165,7 @@ struct handover {
 	char *path;
 	uint64_t inode; /* of its file */
 	int listen_fd;
-	int peer_fd; /* -1: nobody is connected */
+	int peer_fd; /* -1: no peer is connected */
 	uv_poll_t listener;
 	uv_poll_t peer; /* of peer_fd */
 	bool peer_open; /* its handle is */
@@ -249,7 +249,7 @@ static void on_deadline(void *arg)
 	finish(h);
 }
 
-/* --- whoever comes ---------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------ */
 
 static int send_fd(int peer, int fd)
 {

@@ -2,11 +2,11 @@
  * handover: one-shot sockets through which a container takes over one open descriptor each, as
  * KubeVirt's launcher takes /dev/iommu.
  *
- * Whoever connects gets one byte with the descriptor (SCM_RIGHTS); when it has sent one byte back the
- * socket is gone. A socket that nobody comes to is gone after HANDOVER_MS.
+ * A peer that connects gets one byte with the descriptor (SCM_RIGHTS); the socket is removed when the
+ * peer has sent one byte back, or after HANDOVER_MS without a peer.
  *
- * Those that wait outlive a restart as files: a container that is started later finds a living socket.
- * One that has mounted its socket before has that of the dead process, which no other can bring back.
+ * The files of waiting sockets survive a restart: a container that starts later finds a new socket at
+ * the same path. A container that mounted the old socket cannot use the new one.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ enum {
 struct handovers_deps {
 	struct uv_loop_s *loop;
 	struct clock *clock;
-	const char *folder; /* of the sockets: nobody else's; it is made when needed */
+	const char *folder; /* of the sockets only; it is created when needed */
 	const char *label;  /* SELinux label of the sockets; NULL: as it comes     */
 	/* Open what is handed over, when somebody is there to take it. */
 	int (*open)(void *arg, int *ret_fd, struct err *err);

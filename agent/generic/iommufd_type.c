@@ -28,7 +28,7 @@ static char *host_path(const struct iommufd_type *type)
 	return xasprintf("%s/iommu", type->dev_root ? type->dev_root : "/dev");
 }
 
-/* NULL: it can be lent. The caller frees. */
+/* NULL: it can be offered. The caller frees. */
 static char *trouble_of(const struct iommufd_type *type)
 {
 	auto_free char *path = host_path(type);

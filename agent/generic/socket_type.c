@@ -27,8 +27,8 @@ static char *host_path(const struct socket_type *type, const struct config_socke
 			 folder ? "" : "/", folder ? "" : entry->file);
 }
 
-/* NULL: it can be lent; else *@ret_reason (may be NULL) says why in one word. An optional socket may be absent, and is
- * else as any other: a pod is not to get the folder that a link leads to. The caller frees. */
+/* NULL: it can be offered; else *@ret_reason (may be NULL) says why in one word. An optional socket may be absent. All
+ * other rules apply to it too: a pod must not get the folder that a link points to. The caller frees. */
 static char *trouble_of(const struct socket_type *type, const struct config_socket *entry,
 			const char **ret_reason)
 {
@@ -94,7 +94,7 @@ static int allocate(void *arg, const char *resource, const struct json_strs *ids
 
 const struct device_type socket_device_type = { .name = "socket", .allocate = allocate };
 
-/* What is told of @trouble, whose one word is @reason; the caller frees. */
+/* The message for @trouble with the reason @reason; the caller frees. */
 static char *report_of(const char *trouble, const char *reason)
 {
 	if (!trouble || strcmp(reason, CONFIG_SOCKET_MISSING) != 0)

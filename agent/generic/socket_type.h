@@ -1,9 +1,9 @@
 /*
- * socket_type: sockets of daemons of the host, as devices that the kubelet lends to pods: a container
- * gets the folder that the socket is in.
+ * socket_type: sockets of the host's daemons, offered to pods through the kubelet: a container gets the
+ * folder of the socket.
  *
- * Healthy while the socket is there, or also without one where the config says so; never by a link. Folder and socket get the
- * owner and the label that the config says, each time they are made.
+ * A device is healthy while the socket exists, or always if the config says that it is optional; never if the path contains
+ * a link. Folder and socket get the owner and the label from the config each time they are created.
  */
 #pragma once
 

@@ -28,7 +28,7 @@ struct card_case {
 	const struct gpu_card *card; /* NULL: not on the node                               */
 	bool known;                  /* what its functions are has been looked at           */
 	bool claimed;                /* a PCIDeviceClaim has the card itself                */
-	const char *user; /* who has a virtual function, or which vGPU is there; NULL: nobody */
+	const char *user; /* holder of a virtual function, or a vGPU of the card; NULL: none */
 	struct gpu_past past;
 	int64_t now_wall_ms;
 };

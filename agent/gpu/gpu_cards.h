@@ -17,7 +17,7 @@ struct pci_facts;
 enum gpu_backend {
 	GPU_NO_BACKEND, /* no driver that offers vGPUs                      */
 	GPU_ATTRIBUTES, /* nvidia/current_vgpu_type of the function         */
-	GPU_MDEV,       /* a mediated device of which the function is parent */
+	GPU_MDEV,       /* a mediated device below the function               */
 };
 
 /* One virtual function. Texts are borrowed from the facts, but for the types. */
@@ -29,7 +29,7 @@ struct gpu_function {
 	const char *type_name;         /* NULL: not known                            */
 	const struct mdev_facts *mdev; /* GPU_MDEV, of @type                         */
 	bool own;                      /* hostdev has made @mdev                     */
-	char *resource;                /* as which @mdev is lent                     */
+	char *resource;                /* under which @mdev is offered               */
 };
 
 struct gpu_card {
@@ -59,8 +59,8 @@ const struct gpu_card *gpu_cards_find(const struct gpu_cards *cards, const char 
 const struct gpu_function *gpu_cards_function(const struct gpu_cards *cards, const char *address,
 					      const struct gpu_card **ret_card);
 
-/* The virtual function of which the mediated device @uuid is the vGPU; NULL: none. */
+/* The virtual function whose vGPU is the mediated device @uuid; NULL: none. */
 const struct gpu_function *gpu_cards_mdev(const struct gpu_cards *cards, const char *uuid);
 
-/* What the type @id is called, by any function of @card; NULL: nobody knows. */
+/* The name of the type @id, from any function of @card; NULL: not known. */
 const char *gpu_card_type_name(const struct gpu_card *card, const char *id);

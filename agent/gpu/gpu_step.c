@@ -28,8 +28,7 @@ bool gpu_past_holds(const struct gpu_past *past, const struct gpu_act *act)
 	return past->act && past->failed && past->wait_ms > 0 && gpu_act_same(past->act, act);
 }
 
-/* An event for each change of what Ready says, but for a step on the way, and for what a new object says
- * of a card that nobody has asked anything of. */
+/* Record an event for each new reason of Ready, except for intermediate steps (REASON_PROGRESS). */
 static void add_event(struct gpu_decision *decision, const char *before,
 		      const struct gpu_news *news)
 {

@@ -22,7 +22,7 @@ enum gpu_step {
 	GPU_TELL,    /* write the status (body)                                         */
 	GPU_DELETE,  /* what the object is about is gone, and nothing is wanted of it   */
 	GPU_ACT,     /* do the act                                                      */
-	GPU_CLAIM,   /* post body, the PCIDeviceClaim that lends the function           */
+	GPU_CLAIM,   /* post body, the PCIDeviceClaim of the function                   */
 	GPU_UNCLAIM, /* delete that claim                                               */
 	GPU_LOOK,    /* ask nvidia-smi how the card is divided                          */
 };
@@ -56,7 +56,7 @@ struct gpu_act {
 /* What the last act on the object's behalf came to. Texts are borrowed. */
 struct gpu_past {
 	const struct gpu_act *act; /* NULL: none        */
-	bool newer; /* it ended, or runs, after what the facts show: they must be seen anew */
+	bool newer; /* it ended after the facts were read, or still runs: scan again */
 	bool failed;
 	const char *reason; /* CamelCase */
 	const char *message;
@@ -100,8 +100,8 @@ bool gpu_tell(const struct patch_status *s, const struct gpu_news *news,
 	      struct gpu_decision *decision);
 
 /*
- * Has no agent ever found what an object with these conditions of its status is about? Then somebody made it for a
- * device that is none of these, or has yet to come: that is told (GPU_NOT_SUPPORTED), and the object is not deleted.
+ * Has no agent ever found the device of an object with these conditions? Then a user created the object for another
+ * kind of device, or for a device that is not there yet: report GPU_NOT_SUPPORTED and do not delete the object.
  */
 bool gpu_is_strange(const struct api_conditions *conditions);
 

@@ -24,7 +24,7 @@ struct task {
 	gpu_task_end_fn *on_end;
 	void *arg;
 
-	/* The child. One that cannot be started is told from the loop, like every other end. */
+	/* The child. If it cannot start, on_end reports that from the loop, like every other end. */
 	struct helper_run *run;
 	uv_timer_t fail_timer;
 	struct err failure;

@@ -84,7 +84,7 @@ static void fill_past(const struct gpu_world *world, enum gpu_kind kind, const c
 	past->stuck = gpu_tasks_stuck(world->tasks, card->pci->address);
 }
 
-/* Why @f is not to be taken away, in words, ours to free; NULL: nobody has anything of it. */
+/* Why @f must not be removed, in words; NULL: it is not in use. The caller frees. */
 static char *function_user(const struct gpu_world *world, const struct gpu_function *f)
 {
 	const char *address = f->pci->address;

@@ -468,7 +468,7 @@ struct gpus *gpus_free(struct gpus *gpus)
 
 void gpus_set_inventory(struct gpus *gpus, const struct inventory *inventory)
 {
-	bool start = !gpus->started; /* also without a card: who made an object for none is told */
+	bool start = !gpus->started; /* also without a card: users' objects get a status */
 
 	gpu_cards_done(&gpus->cards);
 	gpu_cards_make(inventory->facts, &gpus->cards);

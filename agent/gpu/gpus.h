@@ -63,7 +63,7 @@ void gpus_enqueue_all(struct gpus *gpus);
 /* The kubelet's offers changed: enqueue the vGPUs whose resource has another owner than their status says. */
 void gpus_enqueue_taken(struct gpus *gpus);
 
-/* The label with the name of the card of which the function at @address is a vGPU; NULL: it is not a vGPU.
+/* The label with the name of the card whose vGPU is the function at @address; NULL: it is not a vGPU.
  * Valid until the next call. */
 const char *gpus_parent_label(struct gpus *gpus, const char *address);
 

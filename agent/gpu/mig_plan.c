@@ -111,7 +111,7 @@ static void mig_needs_done(struct mig_needs *needs)
 	array_done(needs);
 }
 
-/* The first profile of which an instance is missing; NULL: none is. */
+/* The first profile with a missing instance; NULL: none. */
 static const struct mig_need *mig_needs_missing(const struct mig_needs *needs)
 {
 	for (size_t i = 0; i < needs->len; i++) {
@@ -121,7 +121,7 @@ static const struct mig_need *mig_needs_missing(const struct mig_needs *needs)
 	return NULL;
 }
 
-/* The first of which there are more than was asked for; NULL: none. */
+/* The first profile with more instances than the spec wants; NULL: none. */
 static const struct mig_need *mig_needs_surplus(const struct mig_needs *needs)
 {
 	for (size_t i = 0; i < needs->len; i++) {
@@ -133,7 +133,7 @@ static const struct mig_need *mig_needs_surplus(const struct mig_needs *needs)
 
 enum {
 	IN_USE_AGAIN_MS = 5000,
-	LOOK_AGAIN_MS = 5 * 60 * 1000, /* nobody tells of changes that somebody else makes */
+	LOOK_AGAIN_MS = 5 * 60 * 1000, /* changes by other programs send no notification */
 	PENDING_AGAIN_MS = 60 * 1000,
 };
 
@@ -438,7 +438,7 @@ static void plan_object(const struct mig_case *c, struct gpu_decision *d)
 		plan_disabled(c, d);
 }
 
-/* A card of this node that is divided, and of which nobody has said that it be left alone. */
+/* A card of this node that is divided and has no annotation to skip it. */
 static void plan_new(const struct mig_case *c, struct gpu_decision *d)
 {
 	if (!c->card || !c->parent || !c->parent->spec.enabled ||

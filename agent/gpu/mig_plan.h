@@ -4,7 +4,7 @@
  *
  *	no object:  CREATE, once the card is divided by virtual functions and can do MIG at all
  *	enabled:    TELL (Applying: ours from now on) -> ACT mode -> ACT create, the largest first -> TELL (Synced)
- *	            missing instances are made again; what nobody asked for is told (OutOfSync) and left alone
+ *	            missing instances are created again; unwanted ones are reported (OutOfSync) and kept
  *	disabled:   ACT remove, what fills an instance first -> TELL (Disabled); of others: left alone
  *
  * MIG mode is never touched without spec.enabled, and only of a card of this node.
@@ -31,7 +31,7 @@ struct mig_case {
 	const struct mig_look *look;           /* how the card is divided; NULL: not looked yet */
 	const char *look_trouble; /* the last look failed, in words; NULL: it did not */
 	const char *look_reason;  /* ... as a word                                    */
-	const char *user;         /* who has a vGPU of the card; NULL: nobody        */
+	const char *user;         /* the holder of a vGPU of the card; NULL: none    */
 	struct gpu_past past;
 	int64_t now_wall_ms;
 };

@@ -299,7 +299,7 @@ static void act(const struct vgpu_case *c, const char *type, struct gpu_decision
 	}
 }
 
-/* Nobody can be given it any more before it is taken away. */
+/* Delete our claim first, so that no pod can get the vGPU while it is removed. */
 static void remove_vgpu(const struct vgpu_case *c, struct gpu_decision *d)
 {
 	const char *managed = c->function->type;
@@ -321,7 +321,7 @@ static void remove_vgpu(const struct vgpu_case *c, struct gpu_decision *d)
 	}
 }
 
-/* A vGPU with a mediated device is lent as that, not by a claim of the function. */
+/* A vGPU with a mediated device is offered as a mediated device, not by a claim of the function. */
 static void lend(const struct vgpu_case *c, struct gpu_decision *d)
 {
 	const char *name = current_name(c);

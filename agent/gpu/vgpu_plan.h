@@ -16,7 +16,7 @@
 
 #include "agent/gpu/gpu_step.h"
 
-/* Ready's reason while a vGPU's resource is lent by devices of another kind, which go before it. */
+/* Ready's reason while devices of another kind have the vGPU's resource name; they take precedence. */
 #define VGPU_NAME_TAKEN "NameTaken"
 
 struct gpu_card;
@@ -50,5 +50,5 @@ void vgpu_plan(const struct vgpu_case *c, struct gpu_decision *ret_decision);
  * caller frees. */
 char *vgpu_resource(const char *name);
 
-/* Is the claim one that lends a vGPU, and not the function itself? */
+/* Is the claim for a vGPU, and not for the function itself? */
 bool vgpu_claim_is_ours(const struct pcideviceclaim *claim);

@@ -133,8 +133,7 @@ int command_scan(const struct command *command, const char *verb, char **args)
 	return finish(&report);
 }
 
-/* Open the character device @path once. A driver that lets nobody else in is loaded all the same.
- */
+/* Open the character device @path once. EBUSY is no error: the driver is loaded. */
 static int open_node(const char *path, struct err *err)
 {
 	auto_close int node = open(path, O_PATH | O_CLOEXEC);

@@ -15,7 +15,7 @@ struct report;
 struct run_options;
 
 enum {
-	VGPU_LINES_MAX = 300,  /* of the table of types that are told       */
+	VGPU_LINES_MAX = 300,  /* of the table of types that are reported   */
 	VGPU_NUMBER_SIZE = 12, /* a type's number with its end */
 };
 

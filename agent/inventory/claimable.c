@@ -10,8 +10,8 @@
 
 /* clang-format off */
 /*
- * What is the machine itself: by a prefix of the six digits of the class, and where the class is also that of
- * devices to be lent (NVIDIA's cards have a 0c80, modems are 0780) by vendor or driver. The first match counts.
+ * Functions that are part of the machine: by a prefix of the six digits of the class. Where claimable devices have the
+ * same class (NVIDIA's cards have a 0c80, modems are 0780), also by vendor or driver. The first match counts.
  */
 static const struct {
 	const char *prefix;
@@ -33,7 +33,7 @@ static const struct {
 	/* PCI devices are tunnelled through it, and do not stand below it. */
 	{ "0c0340", NULL, NULL,   NULL,      "HostFunction", "a USB4 or Thunderbolt controller: other devices are behind it" },
 	{ "0c05", NULL,   NULL,   NULL,      "HostFunction", "the machine's SMBus" },
-	/* Whoever has it commands the BMC, without a password: accounts, power, virtual media. */
+	/* Its holder controls the BMC without a password: accounts, power, virtual media. */
 	{ "0c07", NULL,   NULL,   NULL,      "HostFunction", "the way to the machine's management controller (IPMI)" },
 	{ "0c80", "8086", NULL,   NULL,      "HostFunction", "a bus of the chipset (I2C, SPI, flash of the firmware)" },
 	/* Nothing in /sys leads from SEV or the TPM to it. */

@@ -1,5 +1,5 @@
 /*
- * claimable: may this device be lent, and if not, why not?
+ * claimable: may this device be claimed, and if not, why not?
  *
  * Pure: facts in, one verdict per device out. What the host cannot spare is refused
  * before anyone asks.
@@ -46,8 +46,8 @@ struct verdict *claimable_judge_pci(const struct facts *facts);
 /* One verdict per facts->usb. */
 struct verdict *claimable_judge_usb(const struct facts *facts);
 
-/* What of the scan's questions about functions such as @pci could not be read on the node, so that nobody can say
- * whether the host uses them; NULL: nothing. */
+/* What the scan could not read about functions such as @pci on the node, so that it is unknown whether the host uses
+ * them; NULL: it could read everything. */
 const char *claimable_unread(const struct facts *facts, const struct pci_facts *pci);
 
 void verdicts_free(struct verdict *verdicts, size_t len);

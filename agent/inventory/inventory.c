@@ -50,7 +50,7 @@ static bool is_port(const struct pci_facts *pci)
 	return pci->class_code && strncmp(pci->class_code, "0604", 4) == 0;
 }
 
-/* Nobody claims parts of the machine, of which there are many equal ones. */
+/* Functions that are part of the machine are not claimed, and a machine has many equal ones. */
 static bool is_of_the_machine(const struct verdict *verdict)
 {
 	return strcmp(verdict->reason, "HostBridge") == 0 ||

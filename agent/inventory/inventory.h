@@ -34,7 +34,7 @@ struct inventory_set {
 enum inventory_kind {
 	INVENTORY_PCI,
 	INVENTORY_USB,
-	INVENTORY_MDEV,        /* mediated devices: nobody claims them */
+	INVENTORY_MDEV,        /* mediated devices: have no claims     */
 	INVENTORY_MDEV_PARENT, /* what can be divided into them        */
 	INVENTORY_KINDS
 };

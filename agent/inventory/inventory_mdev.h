@@ -7,7 +7,7 @@ struct mdev_parent_facts;
 struct mediateddevice;
 struct mediateddeviceparent;
 
-/* The caller frees with api_object_free. As what it is lent, and to whom, is not the inventory's. */
+/* The caller frees with api_object_free. The inventory does not set the resource and the allocations. */
 struct mediateddevice *inventory_mdev_object(const char *node_name, const struct facts *facts,
 					     const struct mdev_facts *mdev);
 

@@ -95,7 +95,7 @@ static void add_once(struct json_strs *list, struct str *text, const char *part)
 	str_addf(text, "%s%s", text->len ? ", " : "", part);
 }
 
-/* "sdb1 is mounted at /mnt, driver usb-storage", NULL when nobody has it. */
+/* "sdb1 is mounted at /mnt, driver usb-storage"; NULL: not in use. */
 static char *holder_of(const struct inventory_usb_source *source)
 {
 	const struct usb_facts *usb = source->usb;

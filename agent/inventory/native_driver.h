@@ -1,4 +1,4 @@
-/* native_driver: which drivers are a device's own, and which only lend it to others. */
+/* native_driver: is a driver the device's own, or a passthrough driver? */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /*
  * twin: functions of one model, which a boot may give each other's addresses.
  *
- * Pure. Two of them are told apart by a serial number, or by what else is known of both
+ * Pure. A serial number, or another fact that is known of both, tells two of them apart
  * (base/device_identity.h).
  */
 #pragma once

@@ -61,7 +61,7 @@ void use_log_scan(struct use_log *log, uint64_t began_ms)
 				free(map_remove(log->uses, key));
 			continue;
 		}
-		/* Nobody has looked since the scan before: it may have ended just now. */
+		/* There was no scan in between: the use may have ended just now. */
 		use->now = false;
 		use->seen_ms = began_ms;
 	}

@@ -1,6 +1,6 @@
 /*
- * use_log: since when scans have seen which device free of uses. What uses a device may let go of it for a moment: a file
- * system is mounted anew, a DHCP lease renewed. Only what has been free for a while is taken, or offered. Pure.
+ * use_log: since when scans have seen each device without uses. A user can release a device for a moment: a file system is
+ * remounted, a DHCP lease is renewed. A device is bound or offered only after it has been free for a while. Pure.
  */
 #pragma once
 

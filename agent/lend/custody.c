@@ -151,7 +151,7 @@ static void take_pods(struct custody *custody, bool whole)
 	custody->deps.changed(custody->deps.arg, NULL);
 }
 
-/* It was unsure when it answered last: its answer now may be the same, which is not told of. */
+/* The kubelet was unsure at its last answer. Its next answer may be the same, and an equal answer causes no callback. */
 static void on_grown(void *arg)
 {
 	struct custody *custody = arg;
@@ -212,7 +212,7 @@ static void tell_when_passed(struct custody *custody, uint64_t wait_ms)
 	clock_timer_start(custody->deps.clock, custody->passed, wait_ms);
 }
 
-/* Nobody else tells that a device counts as free for want of an answer, or because no list has named its pod. */
+/* A device counts as free after a time without an answer, or when no list names its pod. No event reports that. */
 static void on_passed(void *arg)
 {
 	struct custody *custody = arg;
@@ -408,7 +408,7 @@ bool custody_is_free(struct custody *custody, const char *id, char **ret_holder)
 	return false;
 }
 
-/* What is said now ends with the kubelet's silence, of which an answer that says the same as before does not tell. */
+/* The checkpoint counts only while the kubelet is silent. An equal answer ends that without a callback: ask again. */
 static void doubt(struct custody *custody)
 {
 	custody->doubted = true;

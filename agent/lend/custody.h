@@ -83,9 +83,9 @@ bool custody_same_pod(struct custody *custody, const char *a, const char *b);
  * without pods; one that answers no more has those that it had. */
 bool custody_is_free(struct custody *custody, const char *id, char **ret_holder);
 
-/* Who has the device by what the kubelet wrote down last, while it does not say it: it has not answered yet, answers no
- * more, or has just begun. A pod, or one that may be, where its checkpoint is there and cannot be read. NULL: nobody, or the
- * kubelet says it. Not to be freed. */
+/* The holder of the device from the kubelet's checkpoint, while the kubelet itself does not say it: it has not answered
+ * yet, does not answer any more, or has just started. If the checkpoint exists and cannot be read, any pod may have the
+ * device. NULL: no holder, or the kubelet says it. Static. */
 const char *custody_written(struct custody *custody, const char *id);
 
 /* Who has it; NULL: not known yet. Valid until `changed` is called. */

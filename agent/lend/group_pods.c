@@ -16,7 +16,7 @@
 struct asked {
 	const char *own;
 	const char *resource;
-	const struct json_strs *together; /* NULL: nobody asks, it is listed */
+	const struct json_strs *together; /* NULL: for the list, not for a call */
 };
 
 static bool has_pod(const struct pci_view *view, const char *address)
@@ -74,8 +74,8 @@ static const char *written(const struct pci_view *view, const char *address)
 	return view->written ? view->written(view->arg, address) : NULL;
 }
 
-/* NULL: the function at @address is in nobody's hands, or in those of whoever asks. Without the pod's name, which
- * may be none of the business of whoever reads this. */
+/* NULL: no pod has the function at @address, or the calling pod has it. The message does not name the pod, because its
+ * reader may not be allowed to see that pod. */
 static char *taken(const struct pci_view *view, const char *group, const struct asked *asked,
 		   const char *address)
 {

@@ -57,7 +57,7 @@ struct lend {
 
 /* --- who has what ------------------------------------------------------------------------ */
 
-/* The agent that began anew may have to wait long for a kubelet; a pod does not go meanwhile. */
+/* A restarted agent may wait long for the kubelet's first answer, and pods keep their devices meanwhile. */
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder)
 {
 	*ret_holder = NULL;
@@ -393,7 +393,7 @@ static void on_kubelet(void *arg, enum kubelet_event event)
 		custody_ask(lend->custody);
 }
 
-/* --- what is lent ----------------------------------------------------------------------------- */
+/* --- offers ----------------------------------------------------------------------------------- */
 
 void lend_add(struct lend *lend, const struct lend_type *type)
 {
@@ -433,7 +433,7 @@ static void watch_nodes(struct lend *lend)
 	lend->nodes = paths;
 }
 
-/* What is offered anew may be in a pod since before. */
+/* A pod may already have a device that is offered again. */
 static void offer(struct lend *lend)
 {
 	if (!lend->plugins || lend->stopping)

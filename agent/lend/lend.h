@@ -1,11 +1,11 @@
 /*
- * lend: lends the devices of this node to pods, through its kubelet, and knows who has what.
+ * lend: offers this node's devices to pods through its kubelet, and knows which pod has which device.
  *
- * Claimed PCI functions it knows itself; the other kinds are added (lend_add). Who has what is known by
- * the device's ID, of whatever kind: the PCI address, a mediated device's UUID, a USB port path ("1-2.3").
+ * It offers claimed PCI functions itself; other kinds are added (lend_add). Allocations are kept by the
+ * device's ID: the PCI address, a mediated device's UUID, a USB port path ("1-2.3").
  *
- * Owns the device plugins, the watch on the kubelet's folder and the questions to podresources. A
- * node without a kubelet's folder lends nothing until there is one.
+ * Owns the device plugins, the watch on the kubelet's folder and the podresources client. A node
+ * without a kubelet's folder offers nothing until the folder exists.
  */
 #pragma once
 
@@ -48,8 +48,8 @@ struct lend_deps {
 	const struct store *mdevs;            /* its MediatedDevices; NULL: none */
 	const struct json_strs *vfio_drivers; /* beside vfio-pci */
 	struct lend_options options;
-	/* Who has the device @id (NULL: any device), or what the HostDeviceConfig lends of it, is not what it was. Never runs before the function
-	 * that was called has returned, but for lend_set(). */
+	/* The holder of the device @id (NULL: of any device), or its offer by the HostDeviceConfig, changed. Never runs before
+	 * the called function has returned, except in lend_set(). */
 	void (*changed)(void *arg, const char *id);
 	/* lend_offered() has another answer about the PCI function @address. As `changed`; may be NULL. */
 	void (*offered)(void *arg, const char *address);
@@ -60,7 +60,7 @@ struct lend *lend_new(const struct lend_deps *deps);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct lend *lend_free(struct lend *lend);
 
-/* A kind of device that is lent: offer() calls plugins_set() with what there is now. */
+/* A kind of device to offer: offer() calls plugins_set() with the current devices. */
 struct lend_type {
 	void (*offer)(void *arg, struct plugins *plugins);
 	void *arg;
@@ -79,7 +79,7 @@ void lend_add(struct lend *lend, const struct lend_type *type);
 void lend_set(struct lend *lend, const struct inventory *inventory);
 
 /* What the HostDeviceConfig selects; borrowed until the next call or the end. Not before all claims are
- * known: what is claimed is not lent by it. */
+ * known: the config does not offer a claimed device. */
 void lend_set_config(struct lend *lend, const struct config *config);
 
 /* When the kubelet told its Node's condition Ready last, in ms of the wall clock; 0: the Node has none. */
@@ -95,26 +95,26 @@ bool lend_node_counts(const struct lend *lend, const char *resource);
 /* As offered_set_no_node(). */
 bool lend_set_no_node(struct lend *lend, const char *denied);
 
-/* Does the node's kubelet offer the PCI function @address, so that the scheduler finds it? Whoever asks is told by
- * `offered` when the answer changes. */
+/* Does the node's kubelet offer the PCI function @address, so that the scheduler finds it? `offered` is called when
+ * the answer to an earlier call has changed. */
 struct offered_answer lend_offered(struct lend *lend, const char *address);
 
-/* Does the HostDeviceConfig lend the PCI function @address? *@ret_told: how; NULL: it does not. False: that is not known
- * yet. `changed` tells when that is another. Valid until then. */
+/* Does the HostDeviceConfig offer the PCI function @address? *@ret_told: how; NULL: it does not. False: not known yet.
+ * `changed` is called when the answer changes. Valid until then. */
 bool lend_selected(const struct lend *lend, const char *address, const struct pci_told **ret_told);
 
 /* Something that a type offers may have changed: look soon. */
 void lend_touch(struct lend *lend);
 
 /*
- * Has nobody the device @id? If somebody has, *@ret_holder says who, "pod default/vm-1", for
- * the caller to free; it is NULL if that is not known yet, which passes within CUSTODY_UNKNOWN_MS (custody.h). Whoever
- * has it is asked for again. Before the kubelet has said a word, those count who had it when it was told last: by the
- * PCIDevice, the MediatedDevice or the PCIDeviceClaim; or if all of these are gone, by the kubelet's checkpoint.
+ * Is the device @id free? If not, *@ret_holder names the holder, "pod default/vm-1", for the caller
+ * to free; it is NULL if the holder is not known yet, which lasts at most CUSTODY_UNKNOWN_MS (custody.h). The kubelet
+ * is asked again for a device in use. Before its first answer, the last known holder counts: from the PCIDevice, the
+ * MediatedDevice or the PCIDeviceClaim; or if all of these are gone, from the kubelet's checkpoint.
  */
 bool lend_is_free(struct lend *lend, const char *id, char **ret_holder);
 
-/* Is there a kubelet's folder? Without one nobody has anything. */
+/* Is there a kubelet's folder? Without one no pod has a device. */
 bool lend_is_on(const struct lend *lend);
 
 /*

@@ -137,7 +137,7 @@ static bool same(const struct holders *a, const struct holders *b)
 	return true;
 }
 
-/* The IDs in @a of which @b says something else. */
+/* The IDs in @a that have another value in @b. */
 static void differences(const struct map *a, const struct map *b, struct json_strs *out)
 {
 	const char *id;

@@ -8,7 +8,7 @@ struct pod_device;
 struct pcidevice_allocations;
 struct pod_devices;
 
-/* Nobody has anything. */
+/* New, without allocations. */
 struct lent_pods *lent_pods_new(void);
 /* Takes NULL, returns NULL. */
 struct lent_pods *lent_pods_free(struct lent_pods *pods);
@@ -21,17 +21,16 @@ struct lent_pods_ops {
 };
 
 /*
- * This is all there is now if @whole; else what it does not list is as it was. An ID that is a PCI address or a UUID
- * counts whichever plugin lent it: the device is the same one. Any other counts if its resource is ours, or was when it
- * was listed first, or if that container had it before. An ID of several that are joined by ',' counts for each of them,
- * and for itself.
+ * Set the allocations: all of them if @whole; else those that are not listed stay. An ID that is a PCI address or a UUID
+ * counts for any plugin's resource: it is the same device. Any other ID counts if its resource is ours, or was when it was
+ * listed first, or if that container had it before. An ID of several parts joined by ',' counts for each part and for
+ * itself.
  */
 void lent_pods_set(struct lent_pods *pods, const struct pod_devices *devices, bool whole,
 		   const struct lent_pods_ops *ops, void *arg);
 
-/* The resource under which it was given, of the first who has it; NULL: nobody has it. Valid until the next
- * set. */
+/* The resource of its first allocation; NULL: no pod has it. Valid until the next set. */
 const char *lent_pods_resource(const struct lent_pods *pods, const char *id);
 
-/* Valid until the next set; empty if nobody has it. */
+/* Its allocations, valid until the next set; empty if no pod has it. */
 const struct pcidevice_allocations *lent_pods_of(const struct lent_pods *pods, const char *id);

@@ -1,6 +1,6 @@
 /*
- * offered: does the node's kubelet offer the PCI functions that this agent lends? By the Node's status.allocatable, which
- * the scheduler goes by, and by the list that the kubelet has of the device plugin.
+ * offered: does the node's kubelet offer the PCI functions that this agent offers it? The answer follows the Node's
+ * status.allocatable, which the scheduler uses, and the kubelet's list from the device plugin.
  *
  * The kubelet writes allocatable every 10 s: a function is on its list for some seconds before it counts there, and a
  * function that was there before still counts for some seconds after it went. Owns a copy of what the Node lists, and
@@ -25,8 +25,8 @@ enum offered_state {
 /* Texts are borrowed: valid until what is offered changes, or the Node. */
 struct offered_answer {
 	enum offered_state state;
-	const char *resource; /* as which it is lent; NULL: it is not                */
-	const char *trouble;  /* why the kubelet is told that it is not healthy; NULL: it is  */
+	const char *resource; /* under which it is offered; NULL: it is not          */
+	const char *trouble;  /* why it is listed as unhealthy; NULL: it is healthy            */
 	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group   */
 	bool held;            /* a pod has it                                                 */
 	const char *owner;    /* the type of devices that has that resource instead; NULL: none */
@@ -58,11 +58,11 @@ bool offered_set(struct offered *offered, const struct json_pairs *allocatable);
  * runs inside. Returns whether that is new. */
 bool offered_set_no_node(struct offered *offered, const char *denied);
 
-/* What is lent, or what the kubelet has of it, may not be what it was: `changed` runs inside. */
+/* The offers, or the kubelet's list of them, may have changed: `changed` runs inside. */
 void offered_look_again(struct offered *offered);
 
 /* Does the Node count a unit of @resource? Also true where no kubelet has written the Node, or it cannot be read. */
 bool offered_counts(const struct offered *offered, const char *resource);
 
-/* Whoever asks is told by `changed` when it should ask again. */
+/* The answer for @address. `changed` is called when the caller should ask again. */
 struct offered_answer offered_ask(struct offered *offered, const char *address);

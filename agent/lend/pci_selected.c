@@ -14,7 +14,7 @@
 #include "base/num.h"
 #include "kube/store.h"
 
-/* The kernel lets them stay in the group of a lent function (vfio_dev_driver_allowed() of
+/* The kernel allows these drivers in a group that is in use (vfio_dev_driver_allowed() of
  * drivers/vfio/group.c, driver_managed_dma of the drivers). */
 static const char *const harmless[] = { "pci-stub", "pcieport", "shpchp" };
 

@@ -1,6 +1,6 @@
 /*
- * pci_selected: PCI functions that are lent because the HostDeviceConfig selects them: bound to a VFIO
- * driver by somebody else, and claimed by nobody.
+ * pci_selected: PCI functions that are offered because the HostDeviceConfig selects them: bound to a
+ * VFIO driver by another program, and without a claim.
  */
 #pragma once
 
@@ -12,11 +12,11 @@ struct pci_view;
 struct pcidevice;
 struct plugins;
 
-/* The resource that @device is lent as; NULL: the config does not select it, it is on no VFIO driver,
- * or there is a claim for it. Valid as long as the view's config. */
+/* The resource under which @device is offered; NULL: the config does not select it, it is on no VFIO
+ * driver, or it has a claim. Valid as long as the view's config. */
 const char *pci_selected_resource(const struct pci_view *view, const struct pcidevice *device);
 
-/* Why it cannot be lent, as far as its IOMMU group says; NULL: it can. The caller frees. */
+/* Why its IOMMU group prevents an offer; NULL: it does not. The caller frees. */
 char *pci_selected_trouble(const struct pci_view *view, const struct pcidevice *device);
 
 /* Does the function at @address, which is on @driver (NULL: on none), keep the kernel from opening its IOMMU group? */

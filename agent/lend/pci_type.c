@@ -36,7 +36,7 @@ struct pci_type {
 	struct told_list told;
 };
 
-/* A function that is lent. Texts are borrowed from the view, but for two. */
+/* A function to offer. Texts are borrowed from the view, except two. */
 struct lent {
 	const char *address;
 	const struct pcidevice *device; /* the inventory's */
@@ -79,7 +79,7 @@ static bool on_driver(const struct pci_view *view, const struct pcidevice *devic
 	       vendor_vfio_lends_at(view->inventory->facts, device->status.address);
 }
 
-/* The claim that has, or had, the device bound; NULL. Whoever binds writes the node's name first. */
+/* The claim that has, or had, the device bound; NULL: none. A claim has its node's name before the bind. */
 static const struct pcideviceclaim *claim_of(const struct pci_view *view,
 					     const struct pcidevice *device)
 {
@@ -106,7 +106,7 @@ static char *node_trouble(const struct pci_view *view, const struct pcidevice *d
 	return NULL;
 }
 
-/* Why the device cannot be lent now; NULL: it can. */
+/* Why the device is not healthy now; NULL: it is. */
 static char *trouble_of(const struct pci_view *view, const struct pcidevice *device,
 			const struct pcideviceclaim *claim)
 {
@@ -177,7 +177,7 @@ static void keep_name(const struct pci_view *view, struct lent *lent)
 	lent->resource = xstrdup(held);
 }
 
-/* False: it is not lent. The caller releases. */
+/* False: it is not offered. The caller releases. */
 static bool look(const struct pci_view *view, const struct pcidevice *device, struct lent *ret_lent)
 {
 	if (!look_wanted(view, device, ret_lent))

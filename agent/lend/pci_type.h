@@ -1,11 +1,11 @@
 /*
- * pci_type: PCI functions as devices that the kubelet lends to pods.
+ * pci_type: offers PCI functions to pods through the kubelet.
  *
- * A function is offered once its claim has bound it, or when nobody claims it and the HostDeviceConfig
- * selects it (pci_selected.h); its ID is its address. A claimed one is healthy while its claim is Ready,
- * or would be but for the kubelet, and is not being deleted, it is on the claim's driver, and its VFIO node is there: all
- * of it read back, and once more from the kernel before it is handed out (pci_now.h). What is offered follows from the
- * view each time anew. A resource that is named anew while a pod has the device keeps its old name until the pod is gone.
+ * A function is offered when its claim has bound it, or when it has no claim and the HostDeviceConfig
+ * selects it (pci_selected.h); its ID is its address. A claimed function is healthy while its claim is not being deleted
+ * and is Ready (or waits only for the kubelet), the function is on the claim's driver, and its VFIO node exists. All of
+ * this is read back, and again from the kernel before an allocation (pci_now.h). Each offer is computed from the view
+ * alone. If a resource is renamed while a pod has the device, the device keeps the old name until the pod is gone.
  */
 #pragma once
 
@@ -41,7 +41,7 @@ struct pci_view {
 	struct custody_gift (*gift)(void *arg, const char *address);
 	/* As custody_written(). May be NULL. */
 	const char *(*written)(void *arg, const char *address);
-	/* What the HostDeviceConfig lends of the function is not what it was. May be NULL. */
+	/* The offer of the function by the HostDeviceConfig changed. May be NULL. */
 	void (*selected)(void *arg, const char *address);
 	/* As custody_same_pod(). NULL: never. */
 	bool (*same_pod)(void *arg, const char *a, const char *b);
@@ -56,7 +56,7 @@ struct pci_type *pci_type_free(struct pci_type *type);
 /* Make what @plugins offer what the view says. */
 void pci_type_offer(struct pci_type *type, struct plugins *plugins);
 
-/* What the kubelet was told of a function. */
+/* A function as the kubelet's device list has it. */
 struct pci_told {
 	char *address;
 	char *resource;

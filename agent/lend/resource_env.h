@@ -1,4 +1,4 @@
-/* resource_env: the environment variable by which a container is told which devices it was given. */
+/* resource_env: the environment variable that names a container's devices. */
 #pragma once
 
 /* "PCI_RESOURCE_INTEL_COM_X710" for "PCI_RESOURCE" and "intel.com/x710", as KubeVirt's launcher looks for

@@ -1,9 +1,9 @@
 /*
- * settled: from when on a kubelet that has begun anew lists all of its pods. Pure.
+ * settled: from when on a restarted kubelet lists all of its pods. Pure.
  *
- * Until it has heard of them from the API server it lists none, or only those of the node's own files,
- * although they run: a list says then who has a device, and not that nobody has. That it has reached the
- * API server is seen from its Node: the heartbeat of the condition Ready is the kubelet's own (the node
+ * Until it has read them from the API server it lists none, or only those of the node's own files,
+ * although they run: such a list shows holders, but not that a device has none. The Node shows that the
+ * kubelet has reached the API server: the heartbeat of the condition Ready is the kubelet's own (the node
  * controller, which makes the condition Unknown, leaves the heartbeat), and the first one is posted as it
  * begins. The list of its pods comes by another request, which it may try again only after half a minute
  * (client-go's reflector).
@@ -25,7 +25,7 @@ struct settled {
 	int64_t touch_ms;     /* its first heartbeat since; 0: not heard of               */
 };
 
-/* The Node says so; 0: it has no such condition, as one that is nobody's. */
+/* The Node's heartbeat; 0: the Node has no such condition, because no kubelet has written it. */
 void settled_hear(struct settled *settled, int64_t heartbeat_ms);
 
 /* For how many ms a list of the kubelet that began at @began_ms is not all there is; 0: it is. Wall clock. */

@@ -1,7 +1,7 @@
 /*
- * told: who had a device when the API server was told of it last. Pure.
+ * told: the last holder of a device according to the API server's objects. Pure.
  *
- * An agent that begins anew asks this until a kubelet has answered: a pod does not end with its agent.
+ * A restarted agent uses this until the kubelet has answered: a pod does not end with the agent.
  */
 #pragma once
 
@@ -18,12 +18,12 @@ struct told {
 	const struct store *mdevs;   /* its MediatedDevices; NULL: none         */
 };
 
-/* Is @holder (NULL: nobody) a pod, and not a process? As told_holder() says it. */
+/* Is @holder (NULL: none), from told_holder(), a pod and not a process? */
 bool told_is_pod(const char *holder);
 
-/* "pod NAMESPACE/NAME" that had the device @id (a PCI address or a UUID), for the caller to free; NULL: nobody had
- * it, or nobody says it. By its object, or by a claim that waits for the pod: a PCIDevice that was made anew does
- * not know it any more. */
+/* "pod NAMESPACE/NAME" that had the device @id (a PCI address or a UUID), for the caller to free; NULL: none is known.
+ * From its object, or from a claim that waits for the pod, because a PCIDevice that was created again has lost the
+ * allocation. */
 char *told_holder(const struct told *told, const char *id);
 
 /* Who had the function at @address by its PCIDevice, which owns the list; NULL: there is none. */

@@ -3,10 +3,10 @@
  * decide which devices the host cannot spare.
  *
  * Owns a descriptor on <proc>/1/mountinfo and <proc>/swaps, which poll as exceptional on every
- * change (fs/proc_namespace.c, mm/swapfile.c), and one route netlink socket. Reads none of them: a
- * scan does. What cannot be opened is left out with a log line; the periodic scan covers it. Only the
- * mounts are tried again, since an agent that cannot see them is not ready: that they can be opened
- * counts as a change.
+ * change (fs/proc_namespace.c, mm/swapfile.c), and one route netlink socket. Does not read them: a
+ * scan does. A source that cannot be opened is left out with a log line; the periodic scan covers it.
+ * Only the mounts are tried again, because an agent that cannot see them is not ready: the first
+ * success counts as a change.
  */
 #pragma once
 

@@ -31,7 +31,7 @@ struct look *look_new(struct uv_loop_s *loop, const struct look_options *options
 /* Takes NULL, returns NULL. */
 struct look *look_free(struct look *look);
 
-/* From now on what scans find is told to @fn: for who goes on with a look that another part has begun. */
+/* Call @fn with the results of scans from now on. For a part that takes over a look from another one. */
 void look_give(struct look *look, look_fn *fn, void *arg);
 
 /* Was everything that has been heard of looked at by the last scan? */
@@ -44,7 +44,7 @@ bool look_sees_host(const struct look *look, struct str *reason);
 /* Devices are on other drivers now: look again soon, whether or not uevents tell of it. */
 void look_again(struct look *look);
 
-/* Be told of each uevent of a device at once, before the scan that follows. */
+/* Call @heard at each uevent of a device, before the scan that follows. */
 void look_listen(struct look *look, void (*heard)(void *arg), void *arg);
 
 /* The address by which the node is known; looks again if it is a new one. */

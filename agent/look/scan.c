@@ -228,7 +228,7 @@ static int on_names_line(void *arg, const char *line, size_t len, struct err *er
 	return id_names_add_line(scan->names, line, len, err);
 }
 
-/* Devices without names are better than no devices: a failure here is told and passed over. */
+/* Devices without names are better than no devices: log a failure and go on. */
 static void on_names_end(void *arg, int result, const struct err *err)
 {
 	struct scan *scan = arg;

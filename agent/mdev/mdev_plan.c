@@ -35,7 +35,7 @@ struct planner {
 	struct parent *first;
 	struct parent **last; /* where the next one goes                     */
 	struct map *by_name;  /* parent -> struct parent                    */
-	struct map *there;    /* UUIDs of instances, whoever has made them  */
+	struct map *there;    /* UUIDs of instances, of every creator        */
 	struct map *own;      /* UUIDs of those that hostdev has            */
 };
 

@@ -30,8 +30,8 @@ enum {
 enum mdev_state {
 	MDEV_UNCONFIGURED, /* no type is wanted on this node: nothing to do               */
 	MDEV_DISABLED,     /* nothing is to be made or removed                            */
-	MDEV_NO_TYPE_FITS, /* it supports none of the types that are wanted               */
-	MDEV_NOT_DEALT,    /* none of the types fell to it: it can make no instance now   */
+	MDEV_NO_TYPE_FITS, /* it supports no wanted type                                  */
+	MDEV_NOT_DEALT,    /* it was assigned no type: it can create no instance now      */
 	MDEV_TAKEN,        /* it has instances of a type that is not wanted, of others    */
 	MDEV_INCOMPLETE,   /* instances are to be made                                    */
 	MDEV_COMPLETE,     /* all instances of its type are there                         */
@@ -47,7 +47,7 @@ struct mdev_parent_plan {
 	struct json_strs create; /* UUIDs of @type                                           */
 	struct json_strs remove;
 	struct json_strs forget; /* records whose instances are gone                         */
-	struct json_strs in_use; /* to be removed once nobody has them                       */
+	struct json_strs in_use; /* to be removed once they are free                         */
 	size_t there;            /* instances of @type                                       */
 };
 
@@ -62,7 +62,7 @@ struct mdev_plan_case {
 	const char *node_name;
 	const struct facts *facts;
 	const struct mdev_wish *wish;
-	/* Has nobody the instance @uuid, for certain? NULL: nobody has any. */
+	/* Is the instance @uuid free, for certain? NULL: all are free. */
 	bool (*is_free)(void *arg, const char *uuid);
 	void *arg;
 };

@@ -25,7 +25,7 @@ struct mdev_type {
 	const struct mdev_view *view;
 };
 
-/* One instance that is lent. */
+/* One instance to offer. */
 struct lent {
 	const struct mediateddevice *device;
 	const char *resource;
@@ -39,7 +39,7 @@ struct lents {
 	size_t cap;
 };
 
-/* The entry that an instance of this type is lent by; NULL: none. */
+/* The entry that offers an instance of this type; NULL: none. */
 static const struct config_mdev *entry_for(const struct config *config,
 					   const struct mediateddevice_status *status)
 {
@@ -60,7 +60,7 @@ const char *mdev_type_resource(const struct mdev_view *view, const struct mediat
 	return view->otherwise ? view->otherwise(view->arg, status->uuid) : NULL;
 }
 
-/* Why the instance cannot be lent now; NULL: it can. */
+/* Why the instance is not healthy now; NULL: it is. */
 static char *own_trouble(const struct mdev_view *view, const struct mediateddevice *device)
 {
 	auto_free char *node = vfio_group_node(device->status.iommu_group);
@@ -76,8 +76,8 @@ static char *own_trouble(const struct mdev_view *view, const struct mediateddevi
 	return NULL;
 }
 
-/* False: it is not lent. Under two names the kubelet would give it to two pods, so that it stays what a pod has it
- * as. */
+/* False: it is not offered. Under two names the kubelet could give it to two pods, so while a pod has it, it keeps that
+ * pod's resource. */
 static bool look(const struct mdev_view *view, const struct mediateddevice *device,
 		 struct lent *ret_lent)
 {

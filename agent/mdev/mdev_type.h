@@ -1,10 +1,9 @@
 /*
- * mdev_type: mediated devices as devices that the kubelet lends to pods, by the selectors of the
- * HostDeviceConfig, whoever has made them; those that it does not name, as somebody else says.
+ * mdev_type: offers mediated devices to pods through the kubelet: those that the HostDeviceConfig's
+ * selectors match, of every creator, and of the others those that `otherwise` names.
  *
- * An ID is the instance's UUID. It is healthy while the instance is there, is not being removed, and the
- * node of its IOMMU group exists. What is offered follows from the view each time anew; nothing is
- * remembered.
+ * An ID is the instance's UUID. An instance is healthy while it exists, is not being removed, and the
+ * node of its IOMMU group exists. Each offer is computed from the view alone; nothing is remembered.
  */
 #pragma once
 
@@ -27,8 +26,8 @@ struct mdev_view {
 	const char *sysfs_root;            /* NULL: /sys */
 	/* Is the instance @uuid being removed? May be NULL. */
 	bool (*removing)(void *arg, const char *uuid);
-	/* As what the instance @uuid is lent if the config does not name its type; NULL: it is not. The text lasts
-	 * until the inventory changes. May be NULL. */
+	/* The resource that offers the instance @uuid if the config does not name its type; NULL: none. The text is
+	 * valid until the inventory changes. May be NULL. */
 	const char *(*otherwise)(void *arg, const char *uuid);
 	/* The resource that a pod has the instance @uuid as, as lend_resource() says. May be NULL. */
 	const char *(*held_as)(void *arg, const char *uuid, bool *ret_ours);
@@ -48,7 +47,7 @@ void mdev_type_offer(struct mdev_type *type, struct plugins *plugins,
 /* Add the nodes that what is offered now needs. */
 void mdev_type_nodes(struct mdev_type *type, struct json_strs *nodes);
 
-/* As what @device is lent; NULL: it is not. Of several entries of the config the first counts. */
+/* The resource that offers @device; NULL: none. Of several entries of the config the first counts. */
 const char *mdev_type_resource(const struct mdev_view *view, const struct mediateddevice *device);
 
 /* Its `arg` is the struct mdev_type. */

@@ -33,7 +33,7 @@ enum {
 	MDEVS_RETRY_MAX_MS = 60000,
 };
 
-/* Borrowed, all of it outlives the mdevs, but for @lend, which is freed first. */
+/* Borrowed. All of it outlives the mdevs, except @lend, which is freed first. */
 struct mdevs_deps {
 	struct uv_loop_s *loop;
 	struct clock *clock;
@@ -73,7 +73,7 @@ void mdevs_set_labels(struct mdevs *mdevs, const struct json_pairs *labels);
 /* Who has which device is not what it was. */
 void mdevs_lent_changed(struct mdevs *mdevs);
 
-/* As what @device is lent; NULL: it is not. Valid until the config changes. */
+/* The resource that offers @device; NULL: none. Valid until the config changes. */
 const char *mdevs_resource(const struct mdevs *mdevs, const struct mediateddevice *device);
 
 /* The condition Configured of @parent; NULL: not known yet. Valid until the loop goes on. */

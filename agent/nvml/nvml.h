@@ -6,8 +6,8 @@
  * that has the same arguments, then without. One that the driver does not have is NULL here, and
  * NVML_CALL answers for it as the library would: NVML_NO_FUNCTION.
  *
- * A call can block for as long as a failing card lets it, and nothing in here prevents that: whoever
- * needs an answer asks another process, and kills it.
+ * A call can block for as long as a failing card lets it, and nothing in here prevents that. A program
+ * that needs an answer in time makes the call in a child process and kills the child.
  */
 #pragma once
 

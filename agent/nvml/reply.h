@@ -7,7 +7,7 @@
  *	{"kind":"failed","n":7,"function":"nvmlInit","code":9,"message":...}    instead of an end
  *	{"kind":"end","n":7}
  *
- * An "at" is written before the calls, so that whoever kills a child that hangs knows which GPU it was.
+ * An "at" is written before the calls, so the parent that kills a hanging child knows the GPU.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct reply {
 	int fd;
 	int64_t number; /* 0: lines of the watch, which answer nothing */
 	struct str out; /* not written yet                             */
-	bool broken;    /* nobody reads any more                       */
+	bool broken;    /* the reader is gone                          */
 };
 
 /* Begin a line in @line (reply->out or the caller's), end it. */

@@ -47,7 +47,7 @@ static void reply_pair(const struct gpu_look *look, const struct gpu *gpu, const
 		       unsigned nvlinks)
 {
 	struct str *out = &look->reply->out;
-	/* A copy: it can be the peer that is gone, and then the other pairs are told nevertheless. */
+	/* A copy: if only the peer is gone, the other pairs are still reported. */
 	struct gpu_look pair = *look;
 	unsigned level = 0;
 	bool has_level =
@@ -75,7 +75,7 @@ void topology_reply(const struct nvml *nvml, const struct gpu_addresses *address
 
 		reply_at(reply, gpu->address, 0);
 		count_links(&look, &gpus, gpu, &links);
-		/* A pair is told once, with the links as its first GPU sees them. */
+		/* Report a pair once, with the links as its first GPU sees them. */
 		for (size_t j = i + 1; j < gpus.len && !look.gone; j++)
 			reply_pair(&look, gpu, &gpus.items[j], links.to[j]);
 		if (links.to_switch > 0) {

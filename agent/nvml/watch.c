@@ -176,8 +176,8 @@ static const struct gpu *gpu_of(const struct watch *w, struct nvml_device *devic
 	return NULL;
 }
 
-/* Written at once, because the next wait can hang. While nobody reads, this blocks, and the events to come
- * wait in the driver. */
+/* Written at once, because the next wait can hang. This blocks while the reader does not read; the driver
+ * queues later events. */
 static void reply_event(struct watch *w, const struct nvml_event *event)
 {
 	const struct gpu *gpu = gpu_of(w, event->device);
@@ -212,7 +212,7 @@ static int wait_event(struct watch *w, struct nvml_event *ret_event, unsigned ms
 	return NVML_CALL(&w->nvml, EventSetWait, w->set, ret_event, ms);
 }
 
-/* The wait has failed: which GPUs are lost? They are told and forgotten. */
+/* The wait has failed: report the lost GPUs and drop them. */
 static bool drop_lost(struct watch *w)
 {
 	size_t before = w->gpus.len;

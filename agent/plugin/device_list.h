@@ -25,9 +25,9 @@ struct device_list {
 typedef void device_list_refused_fn(void *arg, const char *id, const struct err *err);
 
 /*
- * Copy @devices, in their order. One whose ID is empty, too long, not printable ASCII or there already
- * is left out, and @refused is told before this returns. -EMSGSIZE if the message would be
- * longer than a kubelet reads: then there is no list, rather than a part of it.
+ * Copy @devices, in their order. A device whose ID is empty, too long, not printable ASCII or a
+ * duplicate is left out, and @refused is called before this returns. -EMSGSIZE if the message would be
+ * longer than a kubelet reads: then there is no list at all.
  */
 int device_list_new(const struct plugin_device *devices, size_t ndevices,
 		    device_list_refused_fn *refused, void *arg, struct device_list **ret_list,

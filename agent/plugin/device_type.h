@@ -1,6 +1,6 @@
 /*
- * device_type: what a kind of device must be able to do to be lent to pods: one small table of
- * functions. Everything else (gRPC, registration, sockets) is agent/plugin's.
+ * device_type: the functions that a kind of device implements to be offered to pods. agent/plugin does
+ * everything else (gRPC, registration, sockets).
  *
  * docs/add-a-device-type.md shows a whole one.
  */
@@ -22,7 +22,7 @@ struct plugin_device {
 	bool healthy;
 	int numa_node;       /* -1: none                                            */
 	const char *root;    /* the PCIe root that it hangs below; NULL: none       */
-	const char *group;   /* what is best lent to one container; NULL: none      */
+	const char *group;   /* devices that best go to one container; NULL: none   */
 	const char *trouble; /* why it is not healthy, for messages; NULL: not said */
 };
 
@@ -83,9 +83,9 @@ struct device_type {
 	int (*allocate)(void *arg, const char *resource, const struct json_strs *ids,
 			struct allocation *allocation, struct err *err);
 
-	/* Optional: put @ids into the order in which they are best lent to a container that has to get
-	 * @musts, none more; what `allocate` would refuse it is left out. NUMA node, PCIe root and
-	 * group go before that order. Without it: the order of the list. */
+	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and remove
+	 * those that `allocate` would refuse. NUMA node, PCIe root and group count before this order.
+	 * NULL: the order of the list. */
 	void (*prefer)(void *arg, const char *resource, const struct json_strs *musts,
 		       struct json_strs *ids);
 };

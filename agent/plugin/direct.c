@@ -147,7 +147,8 @@ static void on_timer(void *arg)
 	step(d, REGISTRATION_TIMER, &err);
 }
 
-/* What is told late may be of the kubelet that we are registered at, or just call, or gone again: that will be told, too. */
+/* A late event may be about the kubelet of the current registration or call, or about one that is gone; another event
+ * follows then. */
 static void on_kubelet(void *arg, enum kubelet_event event)
 {
 	struct direct *d = arg;

@@ -21,7 +21,7 @@ struct kubelet_listener {
 	struct kubelet_listener *next;
 	char *own_socket;
 	struct socket_id own;
-	kubelet_watch_fn *fn; /* NULL: freed while it was told of something */
+	kubelet_watch_fn *fn; /* NULL: freed inside its callback */
 	void *arg;
 };
 
@@ -250,7 +250,7 @@ struct kubelet_watch *kubelet_watch_new(struct uv_loop_s *loop, struct clock *cl
 	w->loop = loop;
 	w->clock = clock;
 	w->socket_path = xasprintf("%s/%s", dir, KUBELET_SOCKET);
-	follow(w, parent); /* where the folder is made anew */
+	follow(w, parent); /* where the folder is created again */
 	follow(w, dir);
 	w->kubelet = socket_id_of(w->socket_path);
 	w->poll = clock_timer_new(clock, on_poll, w);

@@ -2,10 +2,9 @@
  * kubelet_watch: tells when the kubelet's registration socket comes and goes, and when one of our own
  * sockets is removed. One per agent.
  *
- * Looks when inotify says that something happened to the folders, which may be made anew, and every five
- * seconds in any case: inotify's instances may be used up, and a mounted folder tells of nothing once
- * its host has another. What it tells is the difference to the look before, so it does not matter which
- * of the two saw it, or how late.
+ * Looks at each inotify event of the folders, which may be created again, and every five seconds: inotify
+ * instances may be used up, and a mounted folder has no events once its host has replaced it. It reports
+ * the difference to its previous look, so it does not matter what caused the look, or how late it was.
  */
 #pragma once
 
@@ -24,8 +23,8 @@ enum kubelet_event {
 	KUBELET_CAME,         /* its socket is there, or another one than before          */
 	KUBELET_WENT,         /* its socket is not there any more                         */
 	KUBELET_TOOK_OWN,     /* the listener's own socket is gone, or another is there.
-			     * Of one look, this comes first: make it anew at once.     */
-	KUBELET_LOOKED_AGAIN, /* five seconds went by: what is not told here may be looked at */
+			     * Of one look, this comes first: create it again at once.  */
+	KUBELET_LOOKED_AGAIN, /* five seconds passed: look at what has no events here         */
 };
 
 /* @arg may be freed in it, and so may the listener. Never runs before a function below has returned,
@@ -51,5 +50,5 @@ bool kubelet_watch_present(const struct kubelet_watch *watch);
  * path is watched from then on. */
 struct kubelet_listener *kubelet_watch_listen(struct kubelet_watch *watch, const char *own_socket,
 					      kubelet_watch_fn *fn, void *arg);
-/* Takes NULL, returns NULL. Nothing is told any more. */
+/* Takes NULL, returns NULL. No callback runs any more. */
 struct kubelet_listener *kubelet_listener_free(struct kubelet_listener *listener);

@@ -109,7 +109,7 @@ static bool add_step(struct node_watch *watch, const char *folder, const char *n
 	return true;
 }
 
-/* From the root on: what is made while this goes on is told of by the folder above it. */
+/* From the root down: the watch on a folder reports what is created below it meanwhile. */
 static void add_way(struct node_watch *watch, const char *path)
 {
 	auto_free char *folder = xstrdup("/");

@@ -1,8 +1,8 @@
 /*
- * node_watch: tells when one of some paths comes, goes or becomes another file, wherever on its way
- * that happens: its folders may be made anew.
+ * node_watch: reports when one of some paths appears, disappears or becomes another file, also when one
+ * of its parent folders is replaced.
  *
- * Owns one inotify descriptor with a watch on every folder on the way. Opens none of the paths.
+ * Owns one inotify descriptor with a watch on every folder on the way. Does not open the paths.
  */
 #pragma once
 
@@ -23,5 +23,5 @@ struct node_watch *node_watch_new(struct uv_loop_s *loop, struct clock *clock,
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct node_watch *node_watch_free(struct node_watch *watch);
 
-/* These are all paths now, absolute ones; copied. What they are at this moment is not told of. */
+/* Set all paths, absolute; copied. Their current state is not reported. */
 void node_watch_set(struct node_watch *watch, const struct json_strs *paths);

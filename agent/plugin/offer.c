@@ -134,7 +134,7 @@ static bool on_clear(void *arg)
 
 static const struct registration_ops registration_ops = { on_registration, on_begins, on_clear };
 
-/* The kubelet never opens a stream anew by itself; somebody else's says nothing of it. */
+/* The kubelet never opens a stream again by itself. Streams of other clients do not matter. */
 static void on_stream_closed(void *arg, size_t left, bool kubelets)
 {
 	struct offer *offer = arg;
@@ -154,7 +154,7 @@ static const struct plugin_ops plugin_ops = {
 	.on_kubelet = on_listed,
 };
 
-/* --- served, and anew --------------------------------------------------------------------- */
+/* --- serving ------------------------------------------------------------------------------ */
 
 static void serve_no_more(struct offer *offer)
 {
@@ -195,7 +195,7 @@ static int serve_begin(struct offer *offer, struct err *err)
 	return 0;
 }
 
-/* The same trouble is told once. */
+/* Report the same trouble once. */
 static void serve(struct offer *offer)
 {
 	struct clock *clock = offer->s.deps->clock;

@@ -1,8 +1,8 @@
 /*
- * offer: one resource offered to the kubelet: served on a socket, registered, and both anew as often as
- * it takes, until it is withdrawn.
+ * offer: one resource offered to the kubelet: served on a socket and registered, both again as often as
+ * needed, until it is withdrawn.
  *
- * The socket has another name each time: kubelets tell the plugins of one resource apart by it.
+ * The socket gets a new name each time: a kubelet uses it to distinguish the plugins of one resource.
  */
 #pragma once
 

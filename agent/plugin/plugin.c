@@ -44,7 +44,7 @@ struct plugin {
 	void (*stopped)(void *arg);
 	void *stopped_arg;
 	uint64_t stop_by_ms;
-	bool ending; /* the owner is not told of streams any more */
+	bool ending; /* no more callbacks about streams */
 };
 
 /* --- ListAndWatch -------------------------------------------------------------------- */

@@ -54,8 +54,8 @@ int plugin_new(const struct plugin_settings *settings, struct plugin **ret_plugi
  * once more. */
 struct plugin *plugin_free(struct plugin *plugin);
 
-/* From now on this is the list (it gets one more owner). Every open stream is told, unless it says the
- * same as before; one that is slow gets the newest only. */
+/* Set the list (it gets one more owner). Send it on every open stream, unless it is equal to the last
+ * one; a slow stream gets only the newest list. */
 void plugin_update(struct plugin *plugin, struct device_list *list);
 
 /*
@@ -65,8 +65,8 @@ void plugin_update(struct plugin *plugin, struct device_list *list);
  */
 void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg);
 
-/* The kubelet is about to be told of the socket: the next stream of ListAndWatch whose connection asks for the
- * options first is its; until there is one, the next. */
+/* The kubelet is about to get the socket's path: the next ListAndWatch stream whose connection first asks for the
+ * options is the kubelet's; until there is one, the next stream. */
 void plugin_await_kubelet(struct plugin *plugin);
 
 /* Is the kubelet's stream open? */
@@ -75,8 +75,8 @@ bool plugin_has_kubelet(const struct plugin *plugin);
 /* Is it, and was the device @id told on it as healthy? */
 bool plugin_lists(const struct plugin *plugin, const char *id);
 
-/* If the kubelet's stream is open, close all connections; the owner is not told of their streams. Was it? Not
- * from within a call. */
+/* If the kubelet's stream is open, close all connections, without callbacks for their streams. True if it was open.
+ * Not from within a call. */
 bool plugin_hang_up(struct plugin *plugin);
 
 /* How many streams of ListAndWatch are open. */

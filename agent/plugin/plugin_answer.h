@@ -13,7 +13,7 @@ struct err;
 struct plugin_ids;
 struct str;
 
-/* What there is to lend; borrowed. */
+/* The offered devices; borrowed. */
 struct plugin_source {
 	const char *resource;
 	const struct device_type *type;

@@ -1,4 +1,4 @@
-/* plugin_event: what the owner of the plugins is told. */
+/* plugin_event: events for the owner of the plugins. */
 #pragma once
 
 struct err;

@@ -37,8 +37,8 @@ int plugin_socket_path(struct plugin_socket_maker *maker, const char *resource, 
 		       struct err *err);
 
 /*
- * Remove sockets that earlier processes of ours left in the folder: those with our kind of name whose
- * process is gone, or has our pid and was not this one, and to which nobody listens (ECONNREFUSED).
- * How many went; < 0 if the folder cannot be read.
+ * Remove sockets that earlier agents left in the folder: those with our form of name whose process is
+ * gone, or had our pid before us, and which no process listens on (ECONNREFUSED). Returns how many were
+ * removed; < 0 if the folder cannot be read.
  */
 int plugin_socket_sweep(const struct plugin_socket_maker *maker, struct err *err);

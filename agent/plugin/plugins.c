@@ -302,8 +302,8 @@ static void offer_begin(struct plugins *plugins, const struct family *family,
 	map_set(plugins->offers, want->name, offer_new(&settings));
 }
 
-/* The type that has claimed devices under this name; of several the first, whoever came first: it is the same one after
- * a restart. */
+/* The type with claimed devices of this name. Of several the first type, not the earliest offer, so that it is the same
+ * one after a restart. */
 static const struct device_type *claimant(const struct plugins *plugins, const char *name)
 {
 	for (size_t i = 0; i < plugins->families.len; i++) {

@@ -4,8 +4,8 @@
  *	plugins_set(plugins, &pci_type, pci, resources, len);   whenever something may have changed
  *	plugins_stop(plugins, on_stopped, arg);                 at the end
  *
- * A resource belongs to one type at a time: to the one whose devices are claimed, whoever came first, and of several to
- * the one of which plugins_set() was called first ever; else whoever offers it first keeps it until he offers it no more.
+ * A resource belongs to one type at a time: to the type with claimed devices, and of several to the one that called
+ * plugins_set() first ever. Without claimed devices, the first type that offers it keeps it until it withdraws it.
  */
 #pragma once
 

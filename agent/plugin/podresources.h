@@ -1,9 +1,9 @@
 /*
  * podresources: knows which container has which device, from the kubelet's podresources socket.
  *
- * There is no call that gives a device back, and an allocation is told of before the pod's name is
- * known; so this asks: soon after it was told to, and every thirty seconds while anything is allocated.
- * While the kubelet does not answer, what it said last is kept and called stale.
+ * The device plugin API has no call for a released device, and Allocate does not name the pod; so this
+ * asks soon after podresources_ask(), and every thirty seconds while anything is allocated. While the
+ * kubelet does not answer, its last answer is kept and called stale.
  */
 #pragma once
 
@@ -70,7 +70,7 @@ void podresources_ask(struct podresources *p);
 /* What the kubelet said last; nothing before the first answer. Valid until `changed` is called. */
 const struct pod_devices *podresources_devices(const struct podresources *p);
 
-/* Who has this device: the first of its containers, NULL: nobody. Valid as above. */
+/* The first container that has this device; NULL: none. Valid as above. */
 const struct pod_device *podresources_find(const struct podresources *p, const char *resource,
 					   const char *device);
 

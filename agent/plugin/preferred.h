@@ -21,7 +21,7 @@ struct preferred_candidate {
 	bool must;         /* the container has to get it */
 };
 
-/* Append the IDs of at most @size of @candidates to @chosen, best first. Candidates are told apart by
- * their place, so each ID should stand there once. */
+/* Append the IDs of at most @size of @candidates to @chosen, best first. Candidates are identified by
+ * their index, so each ID should be there once. */
 void preferred_choose(const struct preferred_candidate *candidates, size_t len, size_t size,
 		      struct json_strs *chosen);

@@ -1,9 +1,9 @@
 /*
  * registration: makes the kubelet know one resource, and keeps it so.
  *
- * By the kubelet's registration socket, or by a socket in its plugins_registry; never by both. Whoever
- * owns one is serving the device plugin on its socket already: the kubelet calls there while the
- * registration is under way.
+ * Through the kubelet's registration socket, or through a socket in its plugins_registry; never both. The
+ * owner already serves the device plugin on its socket, because the kubelet calls it during the
+ * registration.
  */
 #pragma once
 
@@ -72,11 +72,11 @@ struct registration *registration_new(const struct registration_deps *deps, cons
 				      const char *socket_path, const struct registration_ops *ops,
 				      void *arg);
 
-/* Takes NULL, returns NULL. The kubelet is told nothing: the resource ends with its stream. The loop
+/* Takes NULL, returns NULL. Makes no call to the kubelet: the resource ends with its stream. The loop
  * must run once more. */
 struct registration *registration_free(struct registration *registration);
 
-/* Show its metrics, of which some may have found no room before. */
+/* Show those of its metrics that found no room before. */
 void registration_show(const struct registration *registration);
 
 /* @resource is offered and no registration of it has begun: show that the kubelet does not know it. */
@@ -87,8 +87,8 @@ void registration_show_none(const struct registration_deps *deps, const char *re
 void registration_forget(const struct registration_deps *deps, const char *resource);
 
 /*
- * The kubelet has no stream open: register anew, after a short wait at random, a longer one if that
- * happens again and again. Without effect while that is under way, so who still has no stream some
- * seconds after REGISTRATION_DONE calls this again.
+ * The kubelet has no stream open: register again after a short random wait, which grows if this repeats.
+ * Without effect while a registration is under way, so the owner calls this again if there is no stream
+ * some seconds after REGISTRATION_DONE.
  */
 void registration_again(struct registration *registration);

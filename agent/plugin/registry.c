@@ -39,7 +39,7 @@ struct registry {
 
 	struct grpc_service service;
 	struct grpc_uv_server *server; /* NULL: could not be made, or another's is there */
-	struct clock_timer *timer;     /* until the socket is made, or made anew */
+	struct clock_timer *timer;     /* until the socket is created, or created again */
 	struct backoff backoff;
 	bool begun;         /* the socket was ours once   */
 	bool heard;         /* of the kubelet, or told that nothing is */

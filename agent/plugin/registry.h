@@ -2,11 +2,11 @@
  * registry: lets the kubelet find one resource in its plugins_registry folder
  * (agent/plugin/registration.h).
  *
- * Owns one socket there, by which the kubelet asks what it is and says whether it took it. The kubelet
- * comes by itself when it starts; when it only drops its stream, the socket has to be made anew for it to
- * come back. The name of the socket depends on the resource alone, so that one that a crash left behind
- * is replaced, and so is the one of the agent before in a rolling update; who is replaced so stands
- * back until the other is gone.
+ * Owns one socket there. The kubelet asks on it for the plugin's info and reports whether it accepted the
+ * plugin. The kubelet connects by itself when it starts; when it only drops its stream, the socket must be
+ * created again. The name of the socket depends on the resource alone, so it replaces a socket that a
+ * crash left, or that of the previous agent in a rolling update. The replaced agent waits until the other
+ * is gone.
  */
 #pragma once
 

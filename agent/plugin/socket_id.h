@@ -1,8 +1,8 @@
 /*
- * socket_id: tells a file of a name from the one that takes its place later.
+ * socket_id: distinguishes a file from a later file of the same name.
  *
- * A number alone does not: file systems give it to the next file at once. So the time of birth counts
- * too, or that of the last change of the file's attributes where there is none of birth.
+ * The inode number is not enough: file systems reuse it at once. So the birth time counts too, or the
+ * time of the last status change on file systems without a birth time.
  */
 #pragma once
 

@@ -5,12 +5,12 @@
 
 struct err;
 
-/* Nobody listens at @path, and nobody will: connecting is refused. False for what is no socket. */
+/* Is @path a socket without a listener (connecting is refused)? False if it is no socket. */
 bool socket_is_dead(const char *path);
 
 /*
- * Remove the sockets in @folder to which nobody listens and of whose names @is_ours says so. How many
- * went; < 0 if the folder cannot be read.
+ * Remove the sockets in @folder that have no listener and whose names @is_ours accepts. Returns how many
+ * were removed; < 0 if the folder cannot be read.
  */
 int socket_sweep(const char *folder, bool (*is_ours)(const void *arg, const char *name),
 		 const void *arg, struct err *err);

@@ -30,5 +30,5 @@ void helper_meter_start(struct helper_meter *meter, struct metrics *metrics, con
 void helper_meter_stick(struct helper_meter *meter);
 /* It has ended after @took_ms, late or not; it is counted no more. */
 void helper_meter_end(struct helper_meter *meter, uint64_t took_ms);
-/* Nobody will know when it ends; likewise. */
+/* The end of the run will not be seen; likewise. */
 void helper_meter_drop(struct helper_meter *meter);

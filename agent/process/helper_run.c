@@ -50,7 +50,7 @@ struct helper_run {
 	unsigned looks; /* since the deadline began, two in each */
 	char *times;    /* of its processor, at the last look    */
 	bool overdue;   /* the deadline has passed, and what it said before is being read */
-	bool stuck;     /* the owner was told of the deadline */
+	bool stuck;     /* the deadline was reported to the owner */
 	struct helper_meter meter;
 	uint64_t began_ms; /* on the loop's clock */
 	void *arg;
@@ -162,7 +162,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		finish_if_over(run);
 		return;
 	}
-	/* After a refusal, or when nobody waits, the rest is read so that the child can end. */
+	/* After a refused line or without an owner, the rest is still read so that the child can end. */
 	if (n == 0 || run->failure.code || !run->on_line)
 		return;
 	take_chunk(run, (size_t)n, &run->failure);
@@ -282,7 +282,7 @@ static int spawn(struct uv_loop_s *loop, struct helper_run *run, const struct he
 	while (spec->args[n])
 		n++;
 	argv = xcalloc(n + 2, sizeof(char *));
-	/* libuv takes char *, and writes none of them. */
+	/* libuv takes char *, and does not write to them. */
 	/* NOLINTBEGIN(performance-no-int-to-ptr): the only cast that drops const without a warning */
 	argv[0] = (char *)(uintptr_t)spec->path;
 	for (size_t i = 0; i < n; i++)

@@ -68,8 +68,8 @@ void helper_run_cancel(struct helper_run *run);
 /* The deadline is @deadline_ms from now, with all its patience, unless it has passed already. */
 void helper_run_extend(struct helper_run *run, uint64_t deadline_ms);
 
-/* Nobody waits for it any more: no callback runs after this. A cancellable helper is cancelled. Takes NULL,
- * returns NULL. */
+/* Give up the run: no callback runs after this. A cancellable helper is cancelled. Takes NULL, returns
+ * NULL. */
 struct helper_run *helper_run_abandon(struct helper_run *run);
 
 /* Where hostdev-helper lies: beside this program (/proc/self/exe), the caller frees. */

@@ -104,7 +104,7 @@ static struct publish_case case_of(const struct objects *objects, const struct r
 
 /* --- the audit trail of allocations -------------------------------------------------------- */
 
-/* Whose claim the device is; NULL: nobody's. */
+/* The user whose claim has the device; NULL: none. */
 static const char *user_of(const struct objects *objects, const char *name)
 {
 	const struct informer *claims = objects->publish->deps.claims[objects->kind];
@@ -124,7 +124,7 @@ struct publish_audit {
 	const char *name;
 	const struct api_meta *meta; /* of the object; NULL: it is not seen yet, or not any more */
 	const char *node_name;
-	const char *user; /* whose claim it is; NULL: nobody's, or not known */
+	const char *user; /* whose claim it is; NULL: none, or not known */
 };
 
 /* The list as JSON, [] for NULL, for the caller to json_decref(). */
@@ -367,7 +367,7 @@ struct publish *publish_free(struct publish *publish)
 	return NULL;
 }
 
-/* Before that, thousands of keys would wait in vain: whoever brings the last of it looks at all. */
+/* Before that, keys would only wait, thousands of them. The last part that becomes known enqueues all. */
 static bool is_known(const struct publish *publish, enum inventory_kind kind)
 {
 	const struct informer *claims = publish->deps.claims[kind];
@@ -388,7 +388,7 @@ void publish_changed(struct publish *publish, enum inventory_kind kind, const ch
 		reconcile_changed(publish->objects[kind].reconcile, name);
 }
 
-/* Whoever has, had or should have an object is looked at. */
+/* Enqueue all devices that have, had or should have an object. */
 static void touch_all(const struct publish *publish, enum inventory_kind kind)
 {
 	const struct inventory_set *set = &publish->inventory->sets[kind];

@@ -31,12 +31,12 @@ struct publish_deps {
 	const char *node_name; /* for the audit trail */
 	const struct informer
 		*devices[INVENTORY_KINDS]; /* with the label of this node; NULL: not published */
-	const struct informer *claims[INVENTORY_KINDS]; /* NULL: nobody claims that kind */
+	const struct informer *claims[INVENTORY_KINDS]; /* NULL: the kind has no claims */
 
 	/* Is the PCI device @name on its way from one driver to another? What the inventory says of it is
 	 * not written then; the next inventory is asked for again. May be NULL. */
 	bool (*moving)(void *arg, const char *name);
-	/* Who was given the device @name; NULL: that is not known now. Without it: nobody ever. */
+	/* The allocations of the device @name; NULL: not known now. Without this function: never any. */
 	const struct pcidevice_allocations *(*allocations)(void *arg, enum inventory_kind kind,
 							   const char *name);
 	/* As what a pod has the PCI device @name, which keeps that name as long; NULL: none has it. May be
@@ -45,7 +45,7 @@ struct publish_deps {
 	/* What the HostDeviceConfig offers of the PCI or USB device @name. May be NULL. */
 	void (*offer)(void *arg, enum inventory_kind kind, const char *name,
 		      struct publish_offer *ret_offer);
-	/* As what @device is lent; NULL: it is not. Without it: none is. */
+	/* The resource that offers @device; NULL: none. Without this function: always none. */
 	const char *(*resource)(void *arg, const struct mediateddevice *device);
 	/* How the parent @parent of mediated devices is; NULL: that is not known now. May be NULL. */
 	const struct api_condition_value *(*condition)(void *arg, const char *parent);

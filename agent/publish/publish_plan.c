@@ -26,9 +26,9 @@ static const struct shape {
 	const struct api_kind *kind;
 	const struct json_row *status_map;
 	size_t status;
-	const char *condition; /* the one that is always told; NULL: the kind has none   */
-	const char *sometimes; /* one that is told if the inventory has it; NULL: none   */
-	const char *offered;   /* one that is told if a HostDeviceConfig lends it; NULL: none */
+	const char *condition; /* always written; NULL: the kind has none                */
+	const char *sometimes; /* written if the inventory has it; NULL: none            */
+	const char *offered;   /* written if a HostDeviceConfig offers it; NULL: none    */
 	size_t conditions;
 	size_t allocations; /* 0: the kind has none */
 } shapes[] = {
@@ -195,7 +195,7 @@ static void take_allocations(const struct publish_case *c, const struct shape *s
 		json_map_copy(pcidevice_allocation_map, array_add(to), &from->items[i]);
 }
 
-/* Of a device that is gone, what a pod had of it is told to people. */
+/* If the device is gone and a pod had it, the status says so. */
 static void take_orphaned(const struct publish_case *c, struct usbdevice *device)
 {
 	const struct pcidevice_allocations *list = c->allocations;
@@ -264,7 +264,7 @@ static char *usb_resource(const struct publish_case *c, const struct usbdevice *
 	return selected ? xstrdup(selected) : resource_name_usb(device->meta.name);
 }
 
-/* What the inventory cannot know of a device: what it is lent as, and to whom. */
+/* What the inventory cannot know of a device: its resource and its allocations. */
 static void take_lent(const struct publish_case *c, void *object)
 {
 	const struct shape *shape = &shapes[c->kind];
@@ -367,9 +367,9 @@ static json_t *pairs_json(const struct json_pairs *pairs)
 	return json;
 }
 
-/* The driver annotation says what the device goes back to. While it is claimed, or on no driver of its
- * own, what was remembered stays; a driver that lends it, or a text that is no driver at all, is a
- * mistake of whoever wrote it: then the claim may know. */
+/* The driver annotation names the driver that the device returns to. While the device is claimed, or on
+ * no driver of its own, the annotation stays. A passthrough driver, or a text that is no driver name, is
+ * a mistake in the annotation: then the claim may know the driver. */
 static void keep_driver(const struct publish_case *c, struct json_pairs *annotations)
 {
 	const struct api_meta *seen = c->seen;

@@ -22,14 +22,14 @@ enum publish_step {
 	PUBLISH_NOTHING,
 	PUBLISH_OBJECT, /* apply labels and annotations (and so create it), then look again */
 	PUBLISH_STATUS, /* apply the status                                                 */
-	PUBLISH_DELETE, /* the device is not there, and nobody claims it                    */
+	PUBLISH_DELETE, /* the device is gone and has no claim                              */
 };
 
 /* What a HostDeviceConfig offers of a PCI or USB device. */
 struct publish_offer {
-	bool known;           /* else it stays as it is told                                 */
-	const char *resource; /* NULL: it does not lend the device                           */
-	const char *trouble;  /* why the kubelet is told that it is not healthy; NULL: it is */
+	bool known;           /* else the status keeps it                                    */
+	const char *resource; /* NULL: it does not offer the device                          */
+	const char *trouble;  /* why it is listed as unhealthy; NULL: it is healthy          */
 	bool group_taken;     /* the trouble: a pod has another function of its IOMMU group  */
 };
 
@@ -40,13 +40,13 @@ struct publish_case {
 	bool claimed;       /* a claim of the same name exists                           */
 	const struct pcideviceclaim *claim;     /* of a PCI device; NULL: none, or unreadable */
 	const struct usbdeviceclaim *usb_claim; /* of a USB device; likewise                */
-	/* Who was given the device; NULL: not known, then it stays as it is told. */
+	/* The allocations of the device; NULL: not known, the status keeps them. */
 	const struct pcidevice_allocations *allocations;
-	/* As which a mediated device is lent, NULL: it is not; or as which a pod has a PCI device, NULL:
-	 * none has it. */
+	/* The resource that offers a mediated device, NULL: none; or under which a pod has a PCI device,
+	 * NULL: no pod has it. */
 	const char *resource;
 	struct publish_offer offer;
-	/* Of a parent of mediated devices; NULL: not known, then it stays as it is told. */
+	/* Of a parent of mediated devices; NULL: not known, the status keeps it. */
 	const struct api_condition_value *condition;
 	const char *parent; /* a label of a PCI device, beside those of @wanted; NULL: none */
 	const char *parent_key;

@@ -71,10 +71,10 @@ void sriov_enqueue_all(struct sriov *sriov);
 /* The node's address, whose interface is never taken away (copied; NULL: not known). */
 void sriov_set_node_address(struct sriov *sriov, const char *address);
 
-/* Is the PCI function at @address a virtual one whose settings are being put in place, so that
- * nobody may be given it yet? */
+/* Is the PCI function at @address a virtual function whose settings are being applied, so that no pod
+ * may get it yet? */
 bool sriov_holds(struct sriov *sriov, const char *address);
 
-/* The label that says whose virtual function the one at @address is; NULL: nobody's. Valid until
- * the next call. */
+/* The label that names the card of the virtual function at @address; NULL: it is none. Valid until the
+ * next call. */
 const char *sriov_parent(struct sriov *sriov, const char *address);

@@ -56,8 +56,8 @@ bool sriov_is_as_found(const struct sriovnetworkdevice *object)
 	return found && strcmp(found, count) == 0;
 }
 
-/* The object for a card without one. Its spec is what was found; an annotation says that nobody
- * has set it. */
+/* The object for a card without one. Its spec is the state that was found; an annotation marks that no
+ * user has set it. */
 static json_t *new_object(const struct sriov_case *c)
 {
 	auto_free char *label = names_label_value(c->node_name);
@@ -114,7 +114,7 @@ static void fill_spec(const struct sriov_case *c, json_t *spec)
 }
 
 /* The patch that corrects label and annotations, fills in address and node name, and sets a
- * spec.numVFs that nobody has set to what the card has; NULL if nothing differs. */
+ * spec.numVFs that no user has set to what the card has; NULL if nothing differs. */
 static json_t *object_patch(const struct sriov_case *c)
 {
 	json_t *body = patch_new(&c->object->meta);

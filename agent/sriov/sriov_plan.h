@@ -71,5 +71,5 @@ struct sriov_decision {
 void sriov_plan(const struct sriov_case *c, struct sriov_decision *ret_decision);
 void sriov_decision_done(struct sriov_decision *decision);
 
-/* Does the spec only follow what the node has, because nobody has set it? */
+/* Does the spec only follow what the node has, because no user has set it? */
 bool sriov_is_as_found(const struct sriovnetworkdevice *object);

@@ -30,7 +30,7 @@ enum attempt_effect {
 	ATTEMPT_CHANGES_MANY, /* several: one may be held or refused when others have been changed */
 };
 
-/* Of which object, at which generation, and to which end. Borrowed. */
+/* The object of an attempt, its generation and the direction. Borrowed. */
 struct attempt_object {
 	const char *uid;
 	int64_t generation;
@@ -44,7 +44,7 @@ struct attempt {
 	int direction;
 	enum attempt_effect effect;
 	uint64_t began_ms;
-	struct task_outcome outcome; /* TASK_NONE: it runs, or nobody knows */
+	struct task_outcome outcome; /* TASK_NONE: it runs, or is not known */
 	unsigned failures; /* in a row, for this object; those with a pause of their own are none */
 	uint64_t due_ms;   /* when the next may begin             */
 	uint64_t done_ms;  /* when the last that was done for this object began; 0: none */
@@ -71,11 +71,11 @@ void attempt_not_started(struct attempt *attempt, const struct attempt_object *o
 /* What stood in the way is gone: the next may begin at once. */
 void attempt_wake(struct attempt *attempt);
 
-/* The task is stuck, or was and has ended: nobody knows what it came to. */
+/* The task is stuck, or was stuck and has ended: its outcome is not known. */
 void attempt_end_unknown(struct attempt *attempt, uint64_t now_ms);
 
-/* Is a scan that began at @scan_ms older than what was done? Within one millisecond nobody knows;
- * then it is, because another scan follows every change. */
+/* Is a scan that began at @scan_ms older than what was done? Within the same millisecond the answer is
+ * yes, because another scan follows every change. */
 bool attempt_is_newer(const struct attempt *attempt, uint64_t scan_ms);
 
 /* What the last attempt for @object came to, if it was not done, else NULL; *@ret_hold_ms: the next

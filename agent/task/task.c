@@ -120,7 +120,7 @@ static void on_end(void *arg, int result, const struct err *err)
 	struct task_outcome outcome = { 0 };
 	bool late = result < 0 && err->kind == ERR_STUCK;
 
-	/* One that has printed its result and only does not exit keeps nobody waiting. */
+	/* A helper that has printed its result but does not exit has an outcome: do not wait for it. */
 	if (late && !task->lines.ended) {
 		log_stuck(task);
 		task->stuck = true;

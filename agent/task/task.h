@@ -35,7 +35,7 @@ struct task_spec {
 	uint64_t deadline_ms;
 	bool deadline_of_step; /* of each step, four times as long while that only looks; else of
 				  the whole */
-	bool cancellable;      /* by task_cancel(); the helper is told so                     */
+	bool cancellable;      /* by task_cancel(); the helper gets the option               */
 	bool is_logged;        /* by the caller: the task logs no end                         */
 	const char *verb;      /* static: "vfs"                              */
 	const char *key;       /* of the reconcile; for the log              */
@@ -81,8 +81,8 @@ struct tasks_count tasks_count(const struct tasks *set);
  * runs, unless it is stuck: then either may start the next one, or free the set. */
 struct task *task_start(const struct task_spec *spec, struct err *err);
 
-/* Nobody waits for it any more: no callback runs, and it ends by itself. A cancellable one is
- * cancelled. Takes NULL, returns NULL. */
+/* Give up the task: no callback runs any more, and it ends by itself. A cancellable task is cancelled.
+ * Takes NULL, returns NULL. */
 struct task *task_abandon(struct task *task);
 
 /* Have its helper stop, if it is cancellable and has not begun to change anything. */

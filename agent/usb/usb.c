@@ -24,7 +24,7 @@
 #include "kube/informer.h"
 #include "kube/store.h"
 
-/* Nobody tells that a pod which was given a device never came to be: it is looked for. */
+/* No event reports that a pod never started after Allocate, so the agent checks at this interval. */
 enum { GIFTS_MS = 30000 };
 
 struct usb {

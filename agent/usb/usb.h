@@ -1,5 +1,5 @@
 /*
- * usb: everything of one node that has to do with lending USB devices: claims, names, what is lent.
+ * usb: the USB devices of one node: their claims, names and offers.
  *
  * Owns usb_claims and usb_type, and ties them to lend.
  */
@@ -20,7 +20,7 @@ struct pcidevice_allocations;
 struct usb;
 struct usb_selected;
 
-/* Borrowed, all of it outlives the usb, but for @lend, which is freed first. */
+/* Borrowed. All of it outlives the usb, except @lend, which is freed first. */
 struct usb_deps {
 	struct kube_client *client;
 	struct clock *clock;

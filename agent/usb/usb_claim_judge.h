@@ -1,4 +1,4 @@
-/* usb_claim_judge: may the device of a claim be lent, which one is it, and if not, why not? Pure. */
+/* usb_claim_judge: which device does a claim mean, may it be offered, and if not, why not? Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * Pure: the claim, the devices of the node, the other claims and who has the device go in; one step comes
  * out, with the text to write. Nothing is remembered: a crash between two steps is just another case.
  *
- *	live:    MARK -> TELL -> REST      lent as soon as the status says which device it is
+ *	live:    MARK -> TELL -> REST      offered as soon as the status names the device
  *	deleted: READ -> UNMARK            (a pod has it: TELL -> REST, looked at again)
  */
 #pragma once
@@ -22,7 +22,7 @@ enum usb_claim_step {
 	USB_CLAIM_REST,   /* as it should be, or waits for a change                           */
 	USB_CLAIM_MARK,   /* write finalizer and owner (decision->body)                       */
 	USB_CLAIM_TELL,   /* write the status (decision->body)                                */
-	USB_CLAIM_READ,   /* read the claim anew: the next step cannot be taken back          */
+	USB_CLAIM_READ,   /* read the claim again: the next step cannot be undone             */
 	USB_CLAIM_UNMARK, /* give the device's node back, then remove the finalizer (body)    */
 };
 

@@ -57,7 +57,7 @@ static int open_folder(const struct usb_gifts *gifts, struct err *err)
 	return fd;
 }
 
-/* Inodes are counted anew with each boot. NULL: not known, nor is of what boot a record is. */
+/* The id of this boot, because inode numbers start again at each boot. NULL: not known. */
 static char *boot_id(void)
 {
 	char *text = NULL;

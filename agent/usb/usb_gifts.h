@@ -1,10 +1,10 @@
 /*
- * usb_gifts: nodes of USB devices that are given to pods, and whose they were before.
+ * usb_gifts: nodes of USB devices whose owner was changed for a pod, and their previous owners.
  *
- * That is kept in the state directory (usb-nodes/<socket>.json) from before a node is given until it is
- * given back, so that it is also when the agent was started anew in between and offers the device no
- * more. A record is good for that very node, which the kernel makes anew with each boot and each plug. A
- * node that is QEMU's without a record is so by somebody else, a udev rule perhaps, and stays so.
+ * The state directory has a record (usb-nodes/<socket>.json) from before the owner changes until it is
+ * restored. So it is restored also after the agent has restarted and does not offer the device any more. A
+ * record is valid only for that node; the kernel creates a new node at each boot and each plug. A node that
+ * has QEMU's owner without a record got it from something else, such as a udev rule, and keeps it.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * usb_identity: which USB device a claim is for, however often that is enumerated anew.
+ * usb_identity: which USB device a claim is for, also after the kernel has enumerated it again.
  *
  * A device is known by its socket (port path), ids and serial number, which the claim's status keeps, also while
  * the claim is refused and waits.

@@ -51,7 +51,7 @@ static bool was_just_used(const struct usb_view *view, const struct usbdevice *d
 				   clock_now_ms(view->clock)) > 0;
 }
 
-/* Why the device that is there, and that the node can spare, cannot be lent; NULL: it can. */
+/* Why a claimable device that is present is not healthy; NULL: it is. */
 static char *reach_trouble(const struct usb_view *view, const struct usbdevice *device)
 {
 	struct usb_node_at at = { view->dev_root, device->status.device_path, view->calls };

@@ -1,5 +1,5 @@
-/* usb_lent: which USB devices are lent as what, and whether they are well. Pure, but for the look at the
- * nodes. */
+/* usb_lent: which USB devices are offered under which resource, and whether they are healthy. Pure, except
+ * that it looks at the nodes. */
 #pragma once
 
 #include <stdbool.h>

@@ -111,8 +111,8 @@ static bool pod_has(const struct usb_type *type, const char *port_path)
 	return list && list->len > 0;
 }
 
-/* A node that a pod has and that is not given was given back while the kubelet did not list the pod, or udev
- * has put its rule's owner back: whoever starts the pod's container anew takes over the owner that there is. */
+/* The owner of a pod's node was restored while the kubelet did not list the pod, or udev set its rule's owner
+ * again: set it for the pod again, because a restarted container gets the owner that the node has then. */
 static void give_again(struct usb_type *type, const struct usbdevice_status *is)
 {
 	struct usb_node_at at = node_at(type, is->device_path);

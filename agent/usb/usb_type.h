@@ -1,10 +1,10 @@
 /*
- * usb_type: USB devices as devices that the kubelet lends to pods: claimed ones, each as a resource of its
- * own, and those that the selectors of the HostDeviceConfig name.
+ * usb_type: offers USB devices to pods through the kubelet: claimed devices, each as a resource of its own,
+ * and those that the selectors of the HostDeviceConfig name.
  *
- * An ID is the device's socket (port path), joined by ',' for a bundle: it stays the same however often the
- * device is enumerated anew. A device is healthy while the claimed device itself is in its socket, may be
- * lent, and its node is there; a look at the nodes is enough to see that it was unplugged.
+ * An ID is the device's socket (port path), joined by ',' for a bundle: it stays the same when the kernel
+ * enumerates the device again. A device is healthy while the claimed device itself is in its socket, is
+ * claimable, and its node exists; a look at the nodes is enough to see that it was unplugged.
  *
  * A node is QEMU's while a pod has it, from Allocate on, and its owner's again when no pod has it any more. Who
  * has it is what the kubelet lists: a pod that it left out for a while gets its node back.
@@ -56,15 +56,15 @@ bool usb_type_offer(struct usb_type *type, struct plugins *plugins,
 struct usb_selected {
 	char *port_path;
 	char *resource;
-	char *trouble; /* why the kubelet is told that it is not healthy; NULL: it is */
+	char *trouble; /* why it is listed as unhealthy; NULL: it is healthy */
 };
 
 /* The device in this socket, as usb_type_offer() offered it last; NULL: the HostDeviceConfig does not select it.
  * Borrowed until the next usb_type_offer(). */
 const struct usb_selected *usb_type_selected(const struct usb_type *type, const char *port_path);
 
-/* Give back the nodes that no pod has any more. Who has what must be known of all that is offered: after
- * lend has heard of the offer. */
+/* Restore the owners of nodes that no pod has any more. Call it after lend has the offer, when the
+ * allocations of all offered devices are known. */
 void usb_type_clear(struct usb_type *type);
 
 /* Give the node of the device in this socket back if it was given to a pod. */

@@ -205,7 +205,7 @@ static bool make_unit(struct making *making, const struct config_usb *entry)
 	return false;
 }
 
-/* What another plugin serves is not ours to lend. */
+/* A device that another plugin serves is not offered. */
 static void leave(struct making *making, const struct config_usb *entry)
 {
 	for (size_t i = 0; i < entry->selectors.len; i++) {
@@ -232,7 +232,7 @@ static char *selector_text(const struct config_usb_selector *selector)
 	return str_detach(&text);
 }
 
-/* The device that comes nearest to what @selector lacks: rather one that is taken than one that may not be lent. */
+/* The best match for the message about @selector: prefer a device that is taken to one that is not claimable. */
 static const struct usb_candidate *nearest(const struct config_usb_selector *selector,
 					   const struct usb_candidates *candidates)
 {
@@ -260,7 +260,7 @@ static const char *find_hub(const struct config_usb_selector *selector, const st
 	return NULL;
 }
 
-/* A selector of which the devices that there are are not enough. */
+/* The message for a selector with too few devices. */
 static char *lack_text(const struct config_usb_selector *selector,
 		       const struct usb_candidates *candidates, const char **ret_reason)
 {

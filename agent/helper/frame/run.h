@@ -163,9 +163,9 @@ int run_stop_busy(struct run *run, int pid, const char *fmt, ...)
 /* Write a line for each of @holders. */
 void run_tell_holders(struct run *run, const struct holders *holders);
 
-/* Write @line, which report_open() and report_close() have made. Nothing is written after a line
- * that could not be: nobody reads any more, and what was begun goes on all the same, since half of
- * it helps nobody. */
+/* Write @line, which report_open() and report_close() have made. After a failed write nothing more
+ * is written, because the reader is gone. The transition goes on, because half a transition is worse
+ * than a whole one. */
 void run_tell(struct run *run, struct str *line);
 
 /* Write @text to the attribute @path below sysfs_fd, and take the time. 0, or < 0: -errno. */

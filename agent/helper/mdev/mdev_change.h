@@ -35,8 +35,8 @@ void mdev_job_done(struct mdev_job *job);
 int mdev_create(const struct run_options *options, const struct mdev_job *job, struct err *err);
 
 /*
- * Remove the instances of @job that its owner has made and that nobody holds; the others stay, and
- * the first of them is in the last line. A record whose instance is gone, or is somebody else's by
- * now, goes alone.
+ * Remove the instances of @job that its owner created and that have no holder. The others stay, and
+ * the last line names the first of them. If the instance of a record is gone or has another creator,
+ * only the record is removed.
  */
 int mdev_remove(const struct run_options *options, const struct mdev_job *job, struct err *err);

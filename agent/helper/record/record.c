@@ -460,7 +460,7 @@ int record_write(const struct record_kind *kind, int state_fd, const void *recor
 		return err->code;
 	file = xasprintf("%s%s", value_of(record, &kind->members[0]), kind->suffix);
 	record_format(kind, record, &text);
-	/* Whoever wrote the same may have died before it was safe. */
+	/* The process that wrote the same text may have died before it reached the disk. */
 	if (says(fd, file, &text))
 		return file_sync_names(fd, err);
 	return file_replace_at(fd, file, str_cstr(&text), text.len, FILE_MODE, err);
@@ -523,7 +523,7 @@ static void write_line(const struct record_kind *kind, int folder_fd, const char
 	record_done(kind, record);
 }
 
-/* The device that a record's file is named after, NULL if it is none of a record. */
+/* The device that the record file is named after, NULL if @file is not a record. */
 static char *name_of(const struct record_kind *kind, const char *file)
 {
 	size_t len = strlen(file);

@@ -30,7 +30,7 @@ enum { RECORD_ABSENT = 1 };
 
 /*
  * Read the record of the device @name below @state_fd. 0, RECORD_ABSENT, or < 0: ERR_INVALID with
- * -EBADMSG if the file is no record of this device, and -EINVAL if @name is none of a device. The
+ * -EBADMSG if the file is no record of this device, and -EINVAL if @name is not a device name. The
  * caller calls record_done() after 0.
  */
 int record_read(const struct record_kind *kind, int state_fd, const char *name, void *ret_record,

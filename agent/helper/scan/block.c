@@ -182,7 +182,7 @@ long blocks_by_path(const struct blocks *blocks, const char *path)
 	path += sizeof(dev) - 1;
 	if (strncmp(path, mapper, sizeof(mapper) - 1) == 0)
 		return by_mapper_name(blocks, path + sizeof(mapper) - 1);
-	/* A slash in a kernel name ("cciss/c0d0") stands as "!" in sysfs. */
+	/* sysfs writes a slash in a kernel name ("cciss/c0d0") as "!". */
 	name = xstrdup(path);
 	for (char *c = name; *c; c++)
 		*c = *c == '/' ? '!' : *c;

@@ -1,7 +1,7 @@
 /*
  * mdev_scan: the mediated devices of this machine, and the devices that can be divided into them.
  *
- * The attributes of a type are answered by the parent's driver; none of them takes the device's lock.
+ * The parent's driver answers reads of a type's attributes, without the device's lock.
  */
 #pragma once
 

@@ -160,8 +160,8 @@ static void read_driver_link(struct reading *reading)
 	reading->function->driver = driver_name(reading, name, strlen(name));
 }
 
-/* While an unbind waits for whoever uses the device, the uevent names the driver still; only the link
- * is gone. */
+/* While an unbind waits for the device's users, the link is gone, but the uevent still names the
+ * driver. */
 static void drop_driver_that_lets_go(struct reading *reading)
 {
 	char target[SYSFS_LINK_MAX + 1];
@@ -253,10 +253,10 @@ static void read_twin_identity(struct reading *reading)
 }
 
 /*
- * While a device is reset the kernel lets nobody read its config space (pci_cfg_access_lock() in drivers/pci/access.c), up
- * to a minute for one that does not come back, and no signal ends the wait. A program that has the device by VFIO may reset
- * it as often as it likes, and one scan is for all devices of the node. So what VFIO has is not read: of a claimed device the
- * record has the serial. A helper that binds or releases reads it all the same: only its own group waits for that.
+ * During a reset the kernel blocks reads of the config space (pci_cfg_access_lock() in drivers/pci/access.c), for up to a
+ * minute if the device does not come back, and no signal ends the wait. A program that has the device through VFIO may reset
+ * it at any time, and one scan covers all devices of the node. So the scan does not read devices on VFIO; the record of a
+ * claimed device has its serial number. A helper that binds or releases reads them: only its own group waits for that.
  */
 static bool may_be_reset(const struct reading *reading)
 {

@@ -10,7 +10,7 @@ struct report;
 struct scan_options {
 	int sysfs_fd; /* root of a sysfs tree */
 	int proc_fd;  /* root of a proc tree of the same machine; -1: leave out its facts */
-	int state_fd; /* the state directory, whose records are told too; -1: none */
+	int state_fd; /* the state directory, whose records are reported too; -1: none */
 	const char *node_address; /* the node's own address, NULL if not known */
 };
 

@@ -91,7 +91,7 @@ void use_console_collect(struct use_look *look, const struct pci_functions *func
 bool use_served_add(struct use_look *look, const struct mount *mount,
 		    const struct use_cause *cause);
 
-/* The layers of an overlay may have been mounted where nobody sees them any more, as below a root
- * that was switched: whatever device then has no mount to explain it may hold them. False if @mount
- * is no overlay, or there is no such device. */
+/* The layers of an overlay may be on a mount that is not visible any more, for example below the root
+ * before switch_root: any device without a visible mount may hold them. False if @mount is no
+ * overlay, or there is no such device. */
 bool use_served_add_hidden(struct use_look *look, const struct mount *mount);

@@ -447,8 +447,8 @@ static int by_point(const void *a, const void *b)
 	return strcmp(left->point, right->point);
 }
 
-/* One whose disk cannot be found may be on any; folders of the node have been told of. @where is appended to the mount
- * point. */
+/* A mount whose disk cannot be found may be on any disk. Folders of the node are handled before. @where follows the
+ * mount point in messages. */
 static void add_other_mount(struct use_look *look, const struct mount *mount, const char *where)
 {
 	auto_free char *why = xasprintf("is mounted at %s%s", mount->point, where);
@@ -640,7 +640,7 @@ static void add_hidden_mounts(struct use_look *look)
 	}
 }
 
-/* Disks of arrays, volumes and loops that nobody has mounted: they may be open all the same. */
+/* Disks of arrays, volumes and loop devices that are not mounted: they may still be open. */
 static void add_holders(struct use_look *look)
 {
 	static const struct use_cause cause = { USE_BLOCK_HOLDER, "is set up" };

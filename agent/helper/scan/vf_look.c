@@ -9,8 +9,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-/* The kernel takes any name without blanks and slashes; one that is no plain text is none of
- * ours. */
+/* The kernel accepts any name without blanks and slashes; a name that is not plain ASCII is ignored. */
 static bool is_plain(const char *name)
 {
 	for (const char *c = name; *c; c++) {

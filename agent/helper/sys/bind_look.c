@@ -92,7 +92,7 @@ static bool has_no_autoprobe(int dir_fd)
 	       strcmp(attr.text, "0") == 0;
 }
 
-/* What could not be read is not absent: whoever asks would take it for gone, or for not in the way. */
+/* A file that cannot be read is an error and not absent: callers treat absent as gone or harmless. */
 static int check_reads(struct err *err)
 {
 	const struct err *failure = sysfs_failure();

@@ -29,8 +29,8 @@ struct bind_seen {
 	bool no_autoprobe; /* a virtual function that only the driver gets which its override names */
 };
 
-/* Look at the function @address. One that is not there, or just going, is !present and not an
- * error; one of which something cannot be read is. */
+/* Look at the function @address. A function that is absent or just disappears is !present and no
+ * error. A function with an attribute that cannot be read is an error. */
 int bind_look(int sysfs_fd, const char *address, struct bind_seen *ret_seen, struct err *err);
 
 /* The serial of the device that @address is a function of; "" if it cannot be had without waking
@@ -66,8 +66,8 @@ bool bind_look_hands_on(int sysfs_fd, const char *address, const char *driver);
 bool bind_look_node(int sysfs_fd, int dev_fd, int group, const char *address);
 
 /*
- * Does the kernel say that nobody holds anything of @group? It lets one process at a time open the
- * group's node, and none while a function of it is open. False: somebody does, or it cannot be told.
+ * Does the kernel show that no process has @group or a function of it open? It lets one process at a
+ * time open the group's node, and none while a function is open. False: in use, or not known.
  */
 bool bind_look_is_free(int dev_fd, int group);
 

@@ -33,14 +33,14 @@ struct holders_look {
 	int proc_fd;            /* -1: none                                                */
 	int dev_fd;             /* -1: none                                                */
 	const char *group;      /* the kernel's number of the group, "-": no group         */
-	bool confirm_by_open;   /* with nobody found, ask the kernel by opening the group  */
+	bool confirm_by_open;   /* if no holder is found, check by opening the group       */
 	size_t descriptors_max; /* looked at in all; 0: HOLDERS_DESCRIPTORS_MAX */
 };
 
 /*
  * Find who holds the functions of @job (or the mediated devices, whose "addresses" are their UUIDs): processes with the group's node open, or a device node of or
- * below a function, or /dev/nvidia<minor> of a card. By pid, each process at most once per function. Who has the group open holds it
- * as a whole, and is named as a holder of the job's first function; with the group "-" nobody is. The
+ * below a function, or /dev/nvidia<minor> of a card. By pid, each process at most once per function. A process with the
+ * group open is a holder of the job's first function; with the group "-" there is none. The
  * calling process is never a holder. A process that ends meanwhile is passed over. What cannot be read sets
  * ret_holders->hidden: without the capability SYS_PTRACE those are the descriptors of all processes that have
  * one (proc_fd_permission() and proc_pid_readlink() of the kernel's fs/proc).

@@ -13,8 +13,8 @@ struct kernel {
 	int (*write)(void *arg, int sysfs_fd, const char *path, const char *text);
 	/* Have @module in the kernel; 0, or < 0 with @err set. May last. */
 	int (*load)(void *arg, const char *module, struct err *err);
-	/* Open the disk whose node is @name below @dev_fd, as one who wants nobody else to take it (O_EXCL). A
-	 * descriptor, with *@ret_number the device's number, 0 if the node is no block device; or the negative errno. */
+	/* Open the disk whose node is @name below @dev_fd exclusively (O_EXCL). Returns a descriptor, with *@ret_number
+	 * the device's number, 0 if the node is no block device; or the negative errno. */
 	int (*open_disk)(void *arg, int dev_fd, const char *name, dev_t *ret_number);
 	void *arg;
 };

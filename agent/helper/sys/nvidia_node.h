@@ -13,7 +13,7 @@
 enum {
 	NVIDIA_NODE_NONE =
 		-1,           /* no card on that driver, or a virtual function, which has no node */
-	NVIDIA_NODE_ANY = -2, /* the driver does not say which: each may be it                    */
+	NVIDIA_NODE_ANY = -2, /* the driver does not say which node: it may be any of them        */
 };
 
 /* The minor number of the function @address. @proc_fd -1: none. */

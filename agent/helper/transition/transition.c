@@ -114,7 +114,7 @@ static bool is_to_go_back(const struct transition_part *part)
 	return part->moving && !(bound && part->recorded);
 }
 
-/* A record stays where the way back is not at its end. The first cause stays what is told. */
+/* Keep the record of a function that is not fully rolled back. The reported cause stays the first. */
 static void roll_back(struct transition *t)
 {
 	t->rolling_back = true;

@@ -277,8 +277,8 @@ bool transition_may_be_held(const struct transition_part *part, bool binding)
 	return driver == DRIVER_VFIO || driver == DRIVER_NONE;
 }
 
-/* Is there anything that a process could have open? Where there is not, nobody need be looked for. A
- * function without a driver may be one that its driver is just leaving: that says nothing. */
+/* Is there a node that a process could have open? If not, the search for holders is skipped. A
+ * function without a driver may be just about to lose it, so it counts as one with a node. */
 static bool can_be_open(const struct transition *t, const struct job *taken, const char *group)
 {
 	for (size_t i = 0; i < taken->len; i++) {
@@ -323,8 +323,8 @@ static int check_processes(struct transition *t, const struct job *taken, bool b
 		.confirm_by_open = !binding,
 	};
 
-	/* One call instead of a walk through all processes; whoever opens it this very moment is too
-	 * late in any case. */
+	/* One call instead of a walk through all processes. A process that opens the group only now
+	 * is too late in any case. */
 	if (!binding && bind_look_is_free(t->options->dev_fd, t->parts[0].first.group))
 		return 0;
 	if (binding && !can_be_open(t, taken, look.group))
@@ -371,7 +371,7 @@ static int check_virtual(struct transition *t, const struct job *taken)
 	return 0;
 }
 
-/* Unbinding the driver takes mediated devices from whoever has them, and waits until they are let go. */
+/* Unbinding the driver removes the mediated devices and waits until their users have closed them. */
 static int check_mediated(struct transition *t, const struct job *taken)
 {
 	for (size_t i = 0; i < taken->len; i++) {
@@ -590,16 +590,16 @@ int transition_check_holders(struct transition *t, bool binding)
 }
 
 /*
- * Has the function a driver that hands it to programs, whom the bind would take it from? It does so if that is another
- * driver than the claim's. If it is the claim's, a program of somebody else's may have it only if it was there
- * before the claim, and is the native driver, too: a pod that was lent it by us goes on, even if its record is lost.
+ * Does the function have a driver that passes it to programs, so that the bind could take it from one? True if the driver
+ * is not the claim's. If it is the claim's, another owner's program can have the function only if the driver was there
+ * before the claim, as the native driver. Otherwise one of our pods has it and keeps it, even if its record is lost.
  */
 static bool is_lent_by_others(const struct transition *t, const struct transition_part *part)
 {
 	const struct job_function *word = part->word;
 	const char *driver = part->first.driver;
 
-	/* What pci-stub has nobody can open. */
+	/* No program can open a function that is on pci-stub. */
 	if (!driver[0] || strcmp(driver, "pci-stub") == 0 ||
 	    !bind_look_hands_on(t->options->sysfs_fd, word->address, driver))
 		return false;

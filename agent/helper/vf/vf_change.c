@@ -323,7 +323,7 @@ static int switch_autoprobe(struct vf_change *c, bool on)
 			      : "the kernel accepted the write, but the number did not change");
 }
 
-/* 0; RECORD_ABSENT: there is none, or none of this boot that says something useful; or < 0. */
+/* 0; RECORD_ABSENT: there is no valid record of this boot; or < 0. */
 static int read_switched(const struct vf_change *c, bool *ret_was, struct err *err)
 {
 	auto_autoprobe_record struct autoprobe_record record = { 0 };

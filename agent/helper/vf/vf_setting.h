@@ -24,10 +24,10 @@ struct vf_settings {
 	size_t cap;
 };
 
-/* One of which nothing is known, added at the end. */
+/* Append a setting with only its index. */
 struct vf_setting *vf_settings_add(struct vf_settings *settings, int index);
 
-/* NULL if there is none of that index. */
+/* The setting of the function @index; NULL: none. */
 const struct vf_setting *vf_settings_find(const struct vf_settings *settings, int index);
 void vf_settings_done(struct vf_settings *settings);
 

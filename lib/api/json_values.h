@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A named ARRAY(char *), so array_add() works on it. Owns its items, none of which is NULL. */
+/* A named ARRAY(char *), so array_add() works on it. Owns its items; no item is NULL. */
 struct json_strs {
 	char **items;
 	size_t len;

@@ -37,7 +37,7 @@ enum {
 #define NAMES_ANNOTATION_SKIP_VFIO     "pcidevices.harvesterhci.io/skip-vfio-binding"
 
 /* On an SRIOVNetworkDevice: its network interface (Harvester's spelling), and the number of
- * virtual functions that spec.numVFs follows because nobody has set it. */
+ * virtual functions that spec.numVFs follows because no user has set it. */
 #define NAMES_ANNOTATION_INTERFACE "sriov.devices.harvesterhi.io/interface-name"
 #define NAMES_ANNOTATION_FOUND_VFS "hostdev.io/found-vfs"
 

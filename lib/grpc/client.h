@@ -57,5 +57,5 @@ struct grpc_rpc *grpc_client_call(struct grpc_client *client, const struct grpc_
 
 enum { GRPC_PATH_MAX = 256 };
 
-/* Cancel a call. None of its callbacks runs any more. */
+/* Cancel a call. Its callbacks do not run any more. */
 void grpc_rpc_cancel(struct grpc_rpc *rpc);

@@ -188,7 +188,7 @@ static void on_bad(void *arg, struct grpc_stream *stream, enum grpc_status statu
 		finish(call, status, why);
 }
 
-/* Send the status first: once the handler is told, it no longer owns the call. */
+/* Send the status first: after its callback the handler no longer owns the call. */
 static void on_deadline(void *arg, struct grpc_stream *stream)
 {
 	struct grpc_call *call = grpc_stream_arg(stream);

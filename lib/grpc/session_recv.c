@@ -56,8 +56,8 @@ static int on_begin_headers(nghttp2_session *http2, const nghttp2_frame *frame, 
 	return 0;
 }
 
-/* A single byte may stand for a header of four kilobytes (HPACK), and nghttp2 passes on each one
- * until it is told that no more are wanted. */
+/* A single byte may encode a header of four kilobytes (HPACK), and nghttp2 passes on each header until
+ * this returns an error. */
 /* NOLINTNEXTLINE(readability-function-size): the library's signature */
 static int on_header(nghttp2_session *http2, const nghttp2_frame *frame, const uint8_t *name,
 		     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,

@@ -174,7 +174,7 @@ void grpc_stream_refuse(struct grpc_stream *stream, const char *http_status, con
 	grpc_session_touch(stream->session);
 }
 
-/* A client that is still sending when its response is complete is told to stop (RFC 9113 8.1). */
+/* Ask a client to stop if it still sends after its complete response (RFC 9113 8.1). */
 static int on_frame_send(nghttp2_session *http2, const nghttp2_frame *frame, void *arg)
 {
 	const struct grpc_session *session = arg;

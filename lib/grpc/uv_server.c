@@ -58,7 +58,7 @@ static void on_end(void *arg, const char *why)
 	struct connection *c = arg;
 
 	log_debug("gRPC connection ended", log_str("socket", c->server->path), log_str("why", why));
-	grpc_server_close(c->engine); /* a handler that is told of it may free the server */
+	grpc_server_close(c->engine); /* a handler's callback may free the server */
 	connection_forget(c);
 }
 

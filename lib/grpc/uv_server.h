@@ -28,7 +28,7 @@ int grpc_uv_server_new(uv_loop_t *loop, const struct grpc_uv_server_settings *se
 		       struct grpc_uv_server **ret_server, struct err *err);
 
 /*
- * Cancel all calls (their handlers are told before this returns), remove the socket, close. Takes
+ * Cancel all calls (handlers' callbacks run before this returns), remove the socket, close. Takes
  * NULL, returns NULL; may be called from a handler. The loop must run once more, and no function of
  * the service is called any more.
  */

@@ -18,7 +18,7 @@ struct apply_request {
 	const char *name;
 	const char *subresource;   /* "status"; NULL: the main resource */
 	const char *field_manager; /* one per program and role */
-	bool force; /* take fields over from others; only for fields that nobody else may own */
+	bool force; /* take fields over from others; only for fields that no other manager may own */
 	const json_t *object; /* the fields we own; apiVersion, kind and name are filled in */
 };
 
@@ -28,7 +28,7 @@ struct kube_call *apply_send(struct kube_client *client, const struct apply_requ
 			     kube_done_fn *done, void *arg);
 
 /*
- * The same by JSON merge patch: fields that are null in the object are removed, whoever owns them.
+ * The same by JSON merge patch: fields that are null in the object are removed, whichever manager owns them.
  * Server-side apply cannot do that: it removes the fields we owned and keeps those that others
  * wrote. A list (finalizers) is replaced as a whole. @request->force is ignored.
  *

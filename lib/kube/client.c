@@ -83,7 +83,7 @@ struct kube_call {
 
 enum { TIMEOUT_MS = 30 * 1000, LINE_MAX_BYTES = 8 << 20 };
 
-/* The call must be unlinked, and none of its callbacks may be on the stack. */
+/* The call must be unlinked, and no callback of it may be on the stack. */
 static void call_free(struct kube_call *call)
 {
 	free(call->verb);

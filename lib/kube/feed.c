@@ -36,7 +36,7 @@ void feed_item(struct feed *feed, struct store *list, const struct json_text *ob
 		store_put(list, entry, ignore_change, NULL);
 }
 
-/* For bookmarks, and for objects of which only the version can be read. */
+/* For bookmarks, and for objects with nothing readable but the version. */
 static void apply_version(struct feed *feed, const struct json_text *object)
 {
 	auto_free char *version = NULL;

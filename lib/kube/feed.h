@@ -16,7 +16,7 @@
 struct feed {
 	const struct api_kind *kind;
 	struct store *store;
-	struct reflector *reflector; /* is told the versions that are seen */
+	struct reflector *reflector; /* gets the versions that are seen */
 	store_change_fn *on_change;
 	void (*on_unreadable)(void *arg, const struct err *err);
 	void *arg;

@@ -51,7 +51,7 @@ struct run {
 	work_end_fn *end;
 	void *end_arg;
 	unsigned steps;
-	bool answered; /* the API server itself told of the object in this run */
+	bool answered; /* the API server itself returned the object in this run */
 	bool hidden;
 	enum step last;      /* that has been done; REST: none */
 	struct answer known; /* the newest answer, else what the cache showed when the run began */
@@ -710,7 +710,7 @@ static void after_act(struct run *run)
 	if (failure.kind != ERR_NONE)
 		run_end(run, failure.code, &failure);
 	else if (run->outdated)
-		run_end(run, 0, NULL); /* whoever saw that has enqueued the key */
+		run_end(run, 0, NULL); /* the key was enqueued when that was seen */
 	else
 		next_step(run);
 }

@@ -142,8 +142,8 @@ struct reconcile_spec {
 
 	/* Is all there that is no list, such as an inventory? May be NULL. */
 	bool (*is_ready)(void *arg);
-	/* Is it this program that writes, of several that run? Keys are dropped while it is not:
-	 * whoever learns that it leads enqueues all. NULL: it is. */
+	/* Is this program the leader, which writes, of several that run? Keys are dropped while it is
+	 * not; enqueue all keys when it becomes the leader. NULL: it is. */
 	bool (*leads)(void *arg);
 	/* Has this program to do with the key? @object NULL: there is none. */
 	bool (*is_ours)(void *arg, const char *key, const void *object);
@@ -189,8 +189,8 @@ struct reconcile *reconcile_free(struct reconcile *reconcile);
 void reconcile_enqueue(struct reconcile *reconcile, const char *key);
 /* The same in @delay_ms, unless the key is to be run before that. */
 void reconcile_enqueue_after(struct reconcile *reconcile, const char *key, uint64_t delay_ms);
-/* The same for every object of the cache that is ours. Does nothing before all that is needed is
- * there: whoever brings the last of it calls this. */
+/* The same for every object of the cache that is ours. Does nothing before all needs are synced: the
+ * caller that syncs the last one calls this. */
 void reconcile_enqueue_all(struct reconcile *reconcile);
 
 /* The object @key changed in the cache: to be called for each change that the informer reports.

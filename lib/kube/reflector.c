@@ -102,7 +102,7 @@ void reflector_init(struct reflector *r)
 			  .max_ms = 60000,
 			  .reset_after_ms = 300000,
 			  .jitter_percent = 50 },
-		/* Whoever installs the CRDs waits for us to notice, so retry often. */
+		/* An installer of the CRDs waits until this notices them, so retry often. */
 		.absent = { .first_ms = 1000,
 			    .max_ms = 4000,
 			    .reset_after_ms = 60000,

@@ -68,7 +68,7 @@ int watch_event_parse(const char *line, size_t len, struct watch_event *ret_even
 	return 0;
 }
 
-/* An object of which only the version is decoded; also fits lists and bookmarks. */
+/* An object with only the version decoded; also fits lists and bookmarks. */
 struct versioned {
 	struct api_list_meta meta;
 };

@@ -32,7 +32,7 @@ struct map_view {
 	unsigned beats;
 };
 
-/* --- what pages are told ------------------------------------------------------------------------ */
+/* --- what pages get ------------------------------------------------------------------------------ */
 
 static void add_beat(const struct map_view *view, struct str *out)
 {

@@ -123,7 +123,7 @@ struct cluster *cluster_free(struct cluster *cluster);
 /* Put @object (of api_object_new() or similar) in. The cluster owns it from now on. */
 void cluster_put(struct cluster *cluster, enum cluster_kind kind, void *object);
 
-/* Remove an object. Does nothing if there is none of that name. */
+/* Remove an object. Does nothing if no object has that name. */
 void cluster_remove(struct cluster *cluster, enum cluster_kind kind, const char *name);
 
 /* NULL if there is none. */

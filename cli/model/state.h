@@ -24,8 +24,8 @@ enum device_state {
 	STATES,
 };
 
-/* Other claims or objects because of which a claim of the device is refused, or would not make it
- * usable by anybody else. */
+/* Other claims or objects that make the API server refuse a claim of the device, or that would keep
+ * the claimed device from being used. */
 enum state_conflict {
 	CONFLICT_NONE,
 	CONFLICT_DIVIDED,    /* an object asks for virtual functions or vGPUs of it */

@@ -157,7 +157,7 @@ function dropNode(node) {
   chips.remove(chips.items.find((item) => item.of === node));
 }
 
-/* Anew for all cards, a few in each frame. */
+/* Update all cards, a few in each frame. */
 function filter() {
   const text = $("filter").value.trim().toLowerCase();
   wanted.terms = text ? text.replace(/\bgroup (\d+)(?=\s|$)/g, "group\u0000$1$$").split(/\s+/).map((t) => t.replace("\u0000", " ")) : [];

@@ -84,7 +84,7 @@ static bool has_claimed_pf(const struct rule_case *c, const struct view *device)
 		name, view_text(device, VIEW_TEXT_PARENT));
 }
 
-/* If nobody has set the number, it follows the existing functions; Claimable reports that case. */
+/* If no user has set the number, it follows the existing functions; Claimable reports that case. */
 static bool is_divided_card(const struct rule_case *c, const struct view *device)
 {
 	const struct view *nic;
@@ -127,7 +127,7 @@ static bool is_divided_gpu(const struct rule_case *c, const char *name, const st
 	return false;
 }
 
-/* Whoever creates the vGPU claims it with the annotation that keeps its driver. */
+/* The creator of the vGPU claims it with the annotation that keeps its driver. */
 static bool is_vgpu(const struct rule_case *c, const struct pcideviceclaim *claim)
 {
 	const struct view *vgpu = known_vgpu(c->known, claim->meta.name);

@@ -3,8 +3,8 @@
  *
  * KubeVirt accepts device plugins' GPUs in either list, but Harvester's components read only
  * hostDevices. The lists are replaced as a whole, so any number of items can move. An item stays if
- * it would lose something: fields that hostDevices do not have, or a resource that none of our
- * devices has.
+ * it would lose something: fields that hostDevices do not have, or a resource that no device of ours
+ * has.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  * to the devices that their pods use, from the devices' status.
  *
  * Writes only that annotation, only on a change, and with the virtual machine's resourceVersion as
- * precondition. Owns the record of which pod uses which device.
+ * precondition. Owns the record that maps pods to the devices they use.
  */
 #pragma once
 

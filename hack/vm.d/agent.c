@@ -4,7 +4,7 @@
  *     agent PORT TOKEN
  *
  * One child per connection (a session) and one grandchild per command, so a command
- * that hangs holds up nobody else. The first process itself only accepts connections
+ * that hangs does not delay others. The first process itself only accepts connections
  * and collects children that lost their parent.
  */
 #define _GNU_SOURCE
@@ -213,7 +213,7 @@ static void pass_until_exit(struct session *s)
 	}
 }
 
-/* Programs that the command left behind may go on writing: nobody hears them. */
+/* Programs that the command left behind may go on writing: discard their output. */
 static void swallow_output(struct session *s)
 {
 	char data[4096];

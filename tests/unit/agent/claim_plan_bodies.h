@@ -60,7 +60,7 @@ static void assert_has(json_t *whole, json_t *part, const char *key)
 static void writes(void **state)
 {
 	const struct body_case *row = suite_row(state);
-	auto_json json_t *want = claim_json(row->body);
+	auto_json json_t *want = object_json(row->body);
 	struct room *room = *state;
 
 	room_open(room, &row->world);

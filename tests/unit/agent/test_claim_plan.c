@@ -133,7 +133,7 @@ struct room {
 
 static void add_line(struct room *room, const char *text)
 {
-	auto_json json_t *json = claim_json(text);
+	auto_json json_t *json = object_json(text);
 	auto_free char *line = json_map_text(json);
 
 	world_add(&room->world, line);
@@ -141,7 +141,7 @@ static void add_line(struct room *room, const char *text)
 
 static void add_claim(struct room *room, const char *text)
 {
-	auto_json json_t *json = text ? claim_json(text) : NULL;
+	auto_json json_t *json = text ? object_json(text) : NULL;
 
 	if (json)
 		claim_store_put(room->claims, json);
@@ -154,9 +154,9 @@ static void add_usb_claims(struct room *room, const struct plan_case *row)
 			"{'metadata':{'name':'stick%zu','uid':'s','resourceVersion':'7',"
 			"'finalizers':['%s']},'status':{%s}}",
 			i, row->usb_waits ? "a.io/b" : NAMES_FINALIZER_HARVESTER_USB, row->usb[i]);
-		auto_json json_t *json = claim_json(text);
+		auto_json json_t *json = object_json(text);
 
-		claim_store_put_kind(room->usb_claims, &usbdeviceclaim_kind, json);
+		object_put(room->usb_claims, &usbdeviceclaim_kind, json);
 	}
 }
 

@@ -106,7 +106,7 @@ static void start_claim(struct model *m, int i, enum wish wish)
 	text = xasprintf("{'metadata':{'name':'%s','uid':'%s','resourceVersion':'1',"
 			 "'generation':1%s},'spec':{'includeIOMMUGroup':%s}}",
 			 names[i], uids[i], meta[wish], wish == WISH_GROUP ? "true" : "false");
-	json = claim_json(text);
+	json = object_json(text);
 	claim_store_put(m->claims, json);
 }
 
@@ -241,7 +241,7 @@ static void write_claim(struct model *m, const char *name, json_t *body)
 	claim_store_patch(m->claims, name, body);
 	claim = store_object(m->claims, name);
 	if (claim->meta.deletion_timestamp && claim->meta.finalizers.len == 0)
-		store_remove(m->claims, name, NULL, claim_store_heard, NULL);
+		store_remove(m->claims, name, NULL, object_ignore_change, NULL);
 	m->writes++;
 }
 

@@ -15,6 +15,8 @@
 #include "api/object.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "unit/kube/objects.h"
+#include "unit/made_json.h"
 #include "unit/suite.h"
 
 #define NODE "node1"
@@ -56,15 +58,6 @@ struct gpu_scene {
 	struct gpu_cards cards;
 };
 
-static inline char *gpu_scene_text(const char *text)
-{
-	char *out = xstrdup(text);
-
-	for (char *c = out; *c; c++)
-		*c = *c == '\'' ? '"' : *c;
-	return out;
-}
-
 /* @lines end in NULL. The vGPUs count as looked at. */
 static inline void gpu_scene_init(struct gpu_scene *scene, const char *const *lines)
 {
@@ -72,7 +65,7 @@ static inline void gpu_scene_init(struct gpu_scene *scene, const char *const *li
 
 	scene->facts = facts_new();
 	for (; *lines; lines++) {
-		auto_free char *line = gpu_scene_text(*lines);
+		auto_free char *line = made_json(*lines);
 
 		assert_int_equal(facts_add_line(scene->facts, line, strlen(line), &err), 0);
 	}
@@ -91,7 +84,7 @@ SUITE_CLOSING(gpu_scene, struct gpu_scene, gpu_scene_done);
 /* The object that @text (with single quotes) is; NULL for NULL. The caller frees. */
 static inline void *gpu_scene_object(const struct api_kind *kind, const char *text)
 {
-	auto_free char *clean = text ? gpu_scene_text(text) : NULL;
+	auto_free char *clean = text ? made_json(text) : NULL;
 	auto_json json_t *json = NULL;
 	void *object = NULL;
 	struct err err = { 0 };
@@ -178,25 +171,6 @@ static inline char *gpu_scene_decision(const struct gpu_decision *d)
 	return str_detach(&out);
 }
 
-/* Merge @patch into @target as the API server does (RFC 7396): null removes a key. */
-static inline void gpu_scene_merge(json_t *target, json_t *patch)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach (patch, key, value) {
-		if (json_is_null(value)) {
-			json_object_del(target, key);
-		} else if (!json_is_object(value)) {
-			json_object_set(target, key, value);
-		} else {
-			if (!json_is_object(json_object_get(target, key)))
-				json_object_set_new(target, key, json_object());
-			gpu_scene_merge(json_object_get(target, key), value);
-		}
-	}
-}
-
 /* The object after a TELL of @body. The caller frees both. */
 static inline void *gpu_scene_told(const struct api_kind *kind, const void *object,
 				   const json_t *body)
@@ -206,7 +180,7 @@ static inline void *gpu_scene_told(const struct api_kind *kind, const void *obje
 	void *told = NULL;
 	struct err err = { 0 };
 
-	gpu_scene_merge(json, patch);
+	object_merge(json, patch);
 	assert_int_equal(api_object_decode(kind, json, &told, &err), 0);
 	return told;
 }

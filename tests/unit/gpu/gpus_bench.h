@@ -27,6 +27,9 @@
 #include "kube/informer.h"
 #include "unit/agent/world.h"
 #include "unit/gpu/gpu_scene.h"
+#include "unit/kube/kind_bench.h"
+#include "unit/kube/objects.h"
+#include "unit/made_json.h"
 
 #define CARD_NAME "node1-000008000"
 #define FN4       "node1-000008004"
@@ -203,22 +206,15 @@ static inline bool bench_is_taken(void *arg, const char *resource)
 	return b->is_taken;
 }
 
-static inline struct informer *bench_informer(struct bench *b, const struct api_kind *kind)
-{
-	return informer_new(&(struct informer_deps){ .client = b->client,
-						     .clock = fake_clock_as_clock(b->clock) },
-			    &(struct informer_spec){ .kind = kind,
-						     .handlers = { .on_change = bench_on_change,
-								   .on_synced = bench_on_synced },
-						     .arg = b });
-}
-
 /* The program begins, or begins again. */
 static inline void bench_begin(struct bench *b)
 {
+	const struct informer_handlers handlers = { .on_change = bench_on_change,
+						    .on_synced = bench_on_synced };
+
 	assert_int_equal(uv_loop_init(&b->loop), 0);
-	b->claims = bench_informer(b, &pcideviceclaim_kind);
-	b->devices = bench_informer(b, &pcidevice_kind);
+	b->claims = kind_bench_informer(b, b->client, b->clock, &pcideviceclaim_kind, handlers);
+	b->devices = kind_bench_informer(b, b->client, b->clock, &pcidevice_kind, handlers);
 	b->gpus = gpus_new(&(struct gpus_deps){
 		.loop = &b->loop,
 		.client = b->client,
@@ -282,18 +278,6 @@ SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
 
 /* --- the server ------------------------------------------------------------------------------ */
 
-static inline json_t *bench_meta(const json_t *object)
-{
-	return json_object_get(object, "metadata");
-}
-
-static inline const char *bench_meta_text(const json_t *object, const char *member)
-{
-	const char *text = json_string_value(json_object_get(bench_meta(object), member));
-
-	return text ? text : "";
-}
-
 static inline json_t *bench_object(struct bench *b, const char *plural, const char *name)
 {
 	auto_free char *key = xasprintf("%s/%s", plural, name);
@@ -321,9 +305,8 @@ static inline void bench_show_line(struct bench *b, const char *plural, const ch
 static inline void bench_show(struct bench *b, const char *plural, const char *type,
 			      const json_t *object)
 {
-	auto_free char *key = xasprintf("%s/%s", plural, bench_meta_text(object, "name"));
-	auto_free char *text = json_map_text(object);
-	auto_free char *line = xasprintf("{\"type\":\"%s\",\"object\":%s}", type, text);
+	auto_free char *key = xasprintf("%s/%s", plural, object_meta_text(object, "name"));
+	auto_free char *line = kind_bench_line(type, object);
 
 	if (b->hidden && strcmp(b->hidden, key) == 0)
 		return;
@@ -348,19 +331,6 @@ static inline void bench_catch_up(struct bench *b)
 	fake_clock_settle(b->clock);
 }
 
-static inline void bench_stamp(struct bench *b, json_t *object)
-{
-	auto_free char *version = xasprintf("%d", ++b->version);
-
-	json_object_set_new(bench_meta(object), "resourceVersion", json_string(version));
-}
-
-static inline bool bench_is_over(const json_t *object)
-{
-	return *bench_meta_text(object, "deletionTimestamp") &&
-	       json_array_size(json_object_get(bench_meta(object), "finalizers")) == 0;
-}
-
 /* Merge @patch into the object, which is made if there is none. What changes nothing makes no new
  * version, as with the API server: then *@ret_type is NULL, else the watch's word. */
 static inline json_t *bench_write(struct bench *b, const char *plural, const char *name,
@@ -378,8 +348,8 @@ static inline json_t *bench_write(struct bench *b, const char *plural, const cha
 		object = json_pack("{s:{s:s, s:s}}", "metadata", "name", name, "uid", uid);
 		json_object_set_new(b->objects, key, object);
 	}
-	generation = json_integer_value(json_object_get(bench_meta(object), "generation"));
-	gpu_scene_merge(object, patch);
+	generation = json_integer_value(json_object_get(object_meta(object), "generation"));
+	object_merge(object, patch);
 	if (json_equal(before, object))
 		return object;
 	if (before)
@@ -387,15 +357,15 @@ static inline json_t *bench_write(struct bench *b, const char *plural, const cha
 	if (!before ||
 	    !json_equal(json_object_get(before, "spec"), json_object_get(object, "spec")))
 		generation++;
-	json_object_set_new(bench_meta(object), "generation", json_integer(generation));
-	bench_stamp(b, object);
+	json_object_set_new(object_meta(object), "generation", json_integer(generation));
+	object_stamp(object, &b->version);
 	return object;
 }
 
 static inline void bench_user_writes(struct bench *b, const char *plural, const char *name,
 				     const char *text)
 {
-	auto_free char *clean = gpu_scene_text(text);
+	auto_free char *clean = made_json(text);
 	auto_json json_t *patch = json_loads(clean, 0, NULL);
 	const json_t *object;
 	const char *type;
@@ -411,12 +381,11 @@ static inline void bench_remove(struct bench *b, const char *plural, const char 
 	auto_free char *key = xasprintf("%s/%s", plural, name);
 	auto_json json_t *object = json_incref(json_object_get(b->objects, key));
 
-	json_object_set_new(bench_meta(object), "deletionTimestamp",
-			    json_string("2026-01-02T03:04:05Z"));
-	bench_stamp(b, object);
-	if (bench_is_over(object))
+	object_set_deleted(object);
+	object_stamp(object, &b->version);
+	if (object_is_gone(object))
 		json_object_del(b->objects, key);
-	bench_show(b, plural, bench_is_over(object) ? "DELETED" : "MODIFIED", object);
+	bench_show(b, plural, object_is_gone(object) ? "DELETED" : "MODIFIED", object);
 }
 
 /* One request: what of which object. */
@@ -441,7 +410,7 @@ static inline void bench_parse(const struct fake_request *request, struct bench_
 		(void)snprintf(r->name, sizeof(r->name), "%.*s", (int)strcspn(at + 1, "/?"),
 			       at + 1);
 	else if (r->body)
-		(void)snprintf(r->name, sizeof(r->name), "%s", bench_meta_text(r->body, "name"));
+		(void)snprintf(r->name, sizeof(r->name), "%s", object_meta_text(r->body, "name"));
 	r->is_status = strstr(request->path, "/status") != NULL;
 }
 
@@ -449,16 +418,8 @@ static inline void bench_refuse(struct bench *b, int status, const char *reason,
 {
 	auto_json json_t *json = json_pack("{s:s, s:s, s:{s:s}}", "kind", "Status", "reason",
 					   reason, "details", "name", name);
-	auto_free char *text = json_map_text(json);
 
-	fake_client_answer(b->client, status, text);
-}
-
-static inline void bench_answer_with(struct bench *b, int status, const json_t *object)
-{
-	auto_free char *text = json_map_text(object);
-
-	fake_client_answer(b->client, status, text);
+	kind_bench_answer(b->client, status, json);
 }
 
 static inline void bench_answer_list(struct bench *b, const struct bench_request *r)
@@ -474,7 +435,7 @@ static inline void bench_answer_list(struct bench *b, const struct bench_request
 		    (!b->hidden || strcmp(b->hidden, key) != 0))
 			json_array_append(json_object_get(list, "items"), object);
 	}
-	bench_answer_with(b, 200, list);
+	kind_bench_answer(b->client, 200, list);
 }
 
 static inline void bench_answer_write(struct bench *b, struct bench_request *r, bool is_new)
@@ -489,9 +450,9 @@ static inline void bench_answer_write(struct bench *b, struct bench_request *r, 
 	else
 		json_object_del(r->body, "status");
 	object = bench_write(b, r->plural, r->name, r->body, &type);
-	bench_answer_with(b, is_new ? 201 : 200, object);
+	kind_bench_answer(b->client, is_new ? 201 : 200, object);
 	if (was_hidden &&
-	    json_object_get(json_object_get(bench_meta(object), "labels"), "nodename"))
+	    json_object_get(json_object_get(object_meta(object), "labels"), "nodename"))
 		b->hidden = NULL;
 	if (type)
 		bench_show(b, r->plural, was_hidden ? "ADDED" : type, object);
@@ -503,7 +464,7 @@ static inline bool bench_is_current(const json_t *object, const json_t *meta)
 	const char *version = json_string_value(json_object_get(meta, "resourceVersion"));
 
 	assert_non_null(version);
-	return strcmp(version, bench_meta_text(object, "resourceVersion")) == 0;
+	return strcmp(version, object_meta_text(object, "resourceVersion")) == 0;
 }
 
 static inline void bench_log_write(struct bench *b, const char *method,
@@ -531,9 +492,9 @@ static inline void bench_serve_object(struct bench *b, const char *method, struc
 	} else if (!object) {
 		bench_refuse(b, 404, "NotFound", r->name);
 	} else if (strcmp(method, "GET") == 0) {
-		bench_answer_with(b, 200, object);
+		kind_bench_answer(b->client, 200, object);
 	} else if (strcmp(method, "PATCH") == 0) {
-		if (bench_is_current(object, bench_meta(r->body)))
+		if (bench_is_current(object, object_meta(r->body)))
 			bench_answer_write(b, r, false);
 		else
 			bench_refuse(b, 409, "Conflict", r->name);
@@ -582,11 +543,7 @@ static inline void bench_settle(struct bench *b)
 
 static inline void bench_run(struct bench *b, uint64_t ms)
 {
-	bench_settle(b);
-	for (uint64_t gone = 0; gone < ms; gone += 100) {
-		fake_clock_advance(b->clock, 100);
-		bench_settle(b);
-	}
+	kind_bench_run(b, b->clock, bench_settle, ms);
 }
 
 /* --- the node -------------------------------------------------------------------------------- */
@@ -599,7 +556,7 @@ static inline void bench_scan(struct bench *b, const char *const *lines)
 
 	fake_clock_advance(b->clock, 1);
 	for (size_t i = 0; lines[i]; i++)
-		copies[i] = gpu_scene_text(lines[i]);
+		copies[i] = made_json(lines[i]);
 	world_of(&b->world, (const char *const *)copies, ARRAY_LEN(copies));
 	for (size_t i = 0; copies[i]; i++)
 		free(copies[i]);
@@ -617,7 +574,7 @@ static inline void bench_scan(struct bench *b, const char *const *lines)
  * (NULL: well). */
 static inline void bench_finish(struct bench *b, const char *text, const struct err *err)
 {
-	auto_free char *clean = gpu_scene_text(text);
+	auto_free char *clean = made_json(text);
 	const struct err well = { 0 };
 	struct err ignored = { 0 };
 	struct helper_run *run = NULL;
@@ -694,6 +651,5 @@ static inline void assert_events(struct bench *b, const char *wanted)
 
 static inline void assert_programs(const char *wanted)
 {
-	assert_string_equal(str_cstr(&programs), wanted);
-	str_clear(&programs);
+	assert_recorded(&programs, wanted);
 }

@@ -123,7 +123,7 @@ static void a_function_becomes_a_vgpu_and_is_one_no_more(void **state)
 	assert_events(b, "Configured device4|Configured vgpu4|");
 	assert_string_equal(
 		json_string_value(json_object_get(
-			json_object_get(bench_meta(bench_object(b, CLAIMS, FN4)), "annotations"),
+			json_object_get(object_meta(bench_object(b, CLAIMS, FN4)), "annotations"),
 			NAMES_ANNOTATION_RESOURCE_NAME)),
 		"nvidia.com/NVIDIA_A2-4C");
 	forget(b);
@@ -678,7 +678,7 @@ static bool is_claimed(struct bench *b, const char *function)
 {
 	const json_t *claim = bench_object(b, CLAIMS, function);
 
-	return claim && !*bench_meta_text(claim, "deletionTimestamp");
+	return claim && !object_meta_text(claim, "deletionTimestamp");
 }
 
 /* What a program that succeeds does to the card; and what no program may do. */

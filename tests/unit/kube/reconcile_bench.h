@@ -22,6 +22,7 @@
 #include "kube/informer.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
+#include "unit/kube/kind_bench.h"
 #include "unit/suite.h"
 
 #define TOY_FINALIZER "example.com/toy"
@@ -298,14 +299,10 @@ static inline void bench_on_synced(void *arg)
 static inline void bench_begin(struct bench *b)
 {
 	struct kube_client *client = fake_server_client(b->server);
-	struct clock *clock = fake_clock_as_clock(b->clock);
+	const struct informer_handlers handlers = { .on_change = bench_on_change,
+						    .on_synced = bench_on_synced };
 
-	b->informer =
-		informer_new(&(struct informer_deps){ .client = client, .clock = clock },
-			     &(struct informer_spec){ .kind = b->kind,
-						      .handlers = { .on_change = bench_on_change,
-								    .on_synced = bench_on_synced },
-						      .arg = b });
+	b->informer = kind_bench_informer(b, client, b->clock, b->kind, handlers);
 	b->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "toys",
 		.kind = b->kind,
@@ -325,7 +322,7 @@ static inline void bench_begin(struct bench *b)
 		.rested = toy_rested,
 		.arg = b,
 		.client = client,
-		.clock = clock,
+		.clock = fake_clock_as_clock(b->clock),
 		.events = &b->events,
 	});
 	informer_start(b->informer);
@@ -379,11 +376,7 @@ static inline void bench_settle(struct bench *b)
 /* The same for @ms. */
 static inline void bench_run(struct bench *b, uint64_t ms)
 {
-	bench_settle(b);
-	for (uint64_t gone = 0; gone < ms; gone += 100) {
-		fake_clock_advance(b->clock, 100);
-		bench_settle(b);
-	}
+	kind_bench_run(b, b->clock, bench_settle, ms);
 }
 
 static inline void assert_log(struct bench *b, const char *wanted)
@@ -393,12 +386,10 @@ static inline void assert_log(struct bench *b, const char *wanted)
 
 static inline void assert_events(struct bench *b, const char *wanted)
 {
-	assert_string_equal(str_cstr(&b->events.recorded), wanted);
-	str_clear(&b->events.recorded);
+	assert_recorded(&b->events.recorded, wanted);
 }
 
 static inline void assert_steps(struct bench *b, const char *wanted)
 {
-	assert_string_equal(str_cstr(&b->steps), wanted);
-	str_clear(&b->steps);
+	assert_recorded(&b->steps, wanted);
 }

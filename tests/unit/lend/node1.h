@@ -93,7 +93,7 @@ static inline void node1_open(struct node1 *node, const char *const *lines)
 	(void)mkdir(node->dev, 0700);
 	world_open(&node->world);
 	for (size_t i = 0; i < NODE1_LINES && lines[i]; i++) {
-		auto_json json_t *json = claim_json(lines[i]);
+		auto_json json_t *json = object_json(lines[i]);
 		auto_free char *line = json_map_text(json);
 
 		world_add(&node->world, line);
@@ -123,7 +123,7 @@ SUITE_CLOSING(node1, struct node1, node1_close);
 
 static inline void node1_claim(struct node1 *node, const char *text)
 {
-	auto_json json_t *json = claim_json(text);
+	auto_json json_t *json = object_json(text);
 
 	claim_store_put(node->claims, json);
 }
@@ -131,11 +131,11 @@ static inline void node1_claim(struct node1 *node, const char *text)
 /* The PCIDevice at the API server. */
 static inline void node1_device(struct node1 *node, const char *text)
 {
-	auto_json json_t *json = claim_json(text);
+	auto_json json_t *json = object_json(text);
 	auto_free char *object = json_map_text(json);
 	struct json_text all = { object, strlen(object) };
 
-	store_put(node->devices, entry_decode(&pcidevice_kind, &all, NULL), claim_store_heard,
+	store_put(node->devices, entry_decode(&pcidevice_kind, &all, NULL), object_ignore_change,
 		  NULL);
 }
 

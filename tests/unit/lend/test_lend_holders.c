@@ -160,13 +160,13 @@ static void what_was_told_of_a_mediated_device_holds_likewise(void **state)
 	static const char uuid[] = "c0ffee00-1234-4567-89ab-0123456789ab";
 	struct scene *scene = *state;
 	auto_free char *holder = NULL;
-	auto_json json_t *object = claim_json(
+	auto_json json_t *object = object_json(
 		"{'metadata':{'name':'node1-c0ffee00-1234-4567-89ab-0123456789ab','uid':'d',"
 		"'resourceVersion':'1'},'status':{'uuid':'c0ffee00-1234-4567-89ab-0123456789ab',"
 		"'allocations':[{'namespace':'default','pod':'vm-8','container':'main'}]}}");
 
 	scene->mdevs = store_new(&mediateddevice_kind);
-	claim_store_put_kind(scene->mdevs, &mediateddevice_kind, object);
+	object_put(scene->mdevs, &mediateddevice_kind, object);
 	kubelet_start(&scene->kubelet);
 	lend_begin(scene, false);
 	pass(scene, 30000);

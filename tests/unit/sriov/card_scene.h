@@ -16,6 +16,8 @@
 #include "base/str.h"
 #include "kube/store.h"
 #include "unit/agent/world.h"
+#include "unit/kube/objects.h"
+#include "unit/made_json.h"
 
 #define PF   "0000:03:00.0"
 #define NAME "node1-eth1"
@@ -49,73 +51,12 @@
 #define OBJECT_FOUND(n, found) \
 	OBJECT_OF(NAME, "," LABELS ",'annotations':{" ETH1 FOUND(found) "}", SPEC(n), SEEN)
 
-static inline char *scene_quotes(const char *text)
-{
-	char *copy = xstrdup(text);
-
-	for (char *s = copy; *s; s++)
-		*s = *s == '\'' ? '"' : *s;
-	return copy;
-}
-
-static inline json_t *scene_json(const char *text)
-{
-	auto_free char *copy = scene_quotes(text);
-	struct err err = { 0 };
-	json_t *json = NULL;
-
-	if (json_map_load(copy, strlen(copy), &json, &err) < 0)
-		fail_msg("%s: %s", text, err.msg);
-	return json;
-}
-
-static inline void scene_heard(void *arg, const struct entry *before, const struct entry *after)
-{
-	(void)arg;
-	(void)before;
-	(void)after;
-}
-
-static inline void scene_put(struct store *store, const json_t *object)
-{
-	auto_free char *text = json_map_text(object);
-	struct json_text all = { text, strlen(text) };
-	struct err err = { 0 };
-	struct entry *entry = entry_decode(&sriovnetworkdevice_kind, &all, &err);
-
-	if (!entry || !entry->object) {
-		fail_msg("%s: %s", text, err.msg);
-		return;
-	}
-	store_remove(store, entry->name, NULL, scene_heard, NULL);
-	store_put(store, entry, scene_heard, NULL);
-}
-
-/* RFC 7396, into @target. */
-static inline void scene_merge(json_t *target, json_t *patch)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach (patch, key, value) {
-		if (json_is_null(value)) {
-			json_object_del(target, key);
-		} else if (json_is_object(value)) {
-			if (!json_is_object(json_object_get(target, key)))
-				json_object_set_new(target, key, json_object());
-			scene_merge(json_object_get(target, key), value);
-		} else {
-			json_object_set(target, key, value);
-		}
-	}
-}
-
 static inline void scene_world(struct world *world, const char *const *lines, size_t max)
 {
 	char *copies[16] = { NULL };
 
 	for (size_t i = 0; i < max && lines[i]; i++)
-		copies[i] = scene_quotes(lines[i]);
+		copies[i] = made_json(lines[i]);
 	world_of(world, (const char *const *)copies, max);
 	for (size_t i = 0; i < max && copies[i]; i++)
 		free(copies[i]);

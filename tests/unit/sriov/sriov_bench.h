@@ -10,6 +10,7 @@
 #include "kube/clock.h"
 #include "kube/events.h"
 #include "kube/informer.h"
+#include "unit/kube/kind_bench.h"
 #include "unit/sriov/card_scene.h"
 
 #define JOB       "address=" PF " id=8086:10c9"
@@ -150,18 +151,14 @@ static inline bool bench_is_free(void *arg, const char *address, char **ret_hold
 /* The agent begins; nothing is listed yet. */
 static inline void bench_start(struct bench *b)
 {
-	struct clock *clock = fake_clock_as_clock(b->clock);
+	const struct informer_handlers handlers = { .on_change = bench_on_claim,
+						    .on_synced = bench_on_claims_synced };
 
-	b->claims = informer_new(
-		&(struct informer_deps){ .client = fake_server_client(b->claim_server),
-					 .clock = clock },
-		&(struct informer_spec){ .kind = &pcideviceclaim_kind,
-					 .handlers = { .on_change = bench_on_claim,
-						       .on_synced = bench_on_claims_synced },
-					 .arg = b });
+	b->claims = kind_bench_informer(b, fake_server_client(b->claim_server), b->clock,
+					&pcideviceclaim_kind, handlers);
 	b->sriov = sriov_new(&(struct sriov_deps){
 		.client = fake_server_client(b->server),
-		.clock = clock,
+		.clock = fake_clock_as_clock(b->clock),
 		.events = &b->events,
 		.claims = b->claims,
 		.node_name = "node1",
@@ -227,11 +224,7 @@ static inline void bench_settle(struct bench *b)
 /* The same for @ms. */
 static inline void bench_run(struct bench *b, uint64_t ms)
 {
-	bench_settle(b);
-	for (uint64_t gone = 0; gone < ms; gone += 100) {
-		fake_clock_advance(b->clock, 100);
-		bench_settle(b);
-	}
+	kind_bench_run(b, b->clock, bench_settle, ms);
 }
 
 /* What the node has from now on, by a scan that begins a moment later. */

@@ -317,7 +317,7 @@ struct run {
 
 static const char *name_of(const struct plan_case *c)
 {
-	auto_json json_t *json = c->object ? scene_json(c->object) : NULL;
+	auto_json json_t *json = c->object ? object_json(c->object) : NULL;
 	static char name[64];
 
 	(void)snprintf(
@@ -333,7 +333,7 @@ static void write_it(struct run *run, const char *name, const struct sriov_decis
 
 	if (!run->object)
 		run->object = json_object();
-	scene_merge(run->object, decision->body);
+	object_merge(run->object, decision->body);
 	meta = json_object_get(run->object, "metadata");
 	json_object_set_new(meta, "name", json_string(name));
 	if (!json_object_get(meta, "uid"))
@@ -367,12 +367,12 @@ static void plan_once(const struct plan_case *c, const char *name, const struct 
 	};
 
 	if (c->other) {
-		auto_json json_t *other = scene_json(c->other);
+		auto_json json_t *other = object_json(c->other);
 
-		scene_put(store, other);
+		object_put(store, &sriovnetworkdevice_kind, other);
 	}
 	if (run->object)
-		scene_put(store, run->object);
+		object_put(store, &sriovnetworkdevice_kind, run->object);
 	plan.object = store_object(store, name);
 	plan.pf = sriov_card_find("node1", world->inventory, name, plan.object);
 	sriov_plan(&plan, decision);
@@ -438,7 +438,7 @@ static void plans_match_the_table(void **state)
 	struct world *world = *state;
 
 	scene_world(world, c->lines, ARRAY_LEN(c->lines));
-	run.object = c->object ? scene_json(c->object) : NULL;
+	run.object = c->object ? object_json(c->object) : NULL;
 	for (int i = 0; i < 6; i++) {
 		sriov_decision_done(&decision);
 		plan_once(c, name, world, &run, &decision);
@@ -464,7 +464,7 @@ static void marks_match_the_table(void **state)
 	json_t *found;
 
 	scene_world(world, c->lines, ARRAY_LEN(c->lines));
-	run.object = c->object ? scene_json(c->object) : NULL;
+	run.object = c->object ? object_json(c->object) : NULL;
 	for (int i = 0; i < 3; i++) {
 		sriov_decision_done(&decision);
 		plan_once(&plain, NAME, world, &run, &decision);
@@ -493,7 +493,7 @@ static void functions_that_are_gone_are_not_listed(void **state)
 	const struct plan_case c = { .name = "",
 				     .object = OBJECT_OF(NAME, MARKED, SPEC("0"), READY_AT("3")) };
 	struct sriov_decision decision = { 0 };
-	struct run run = { .object = scene_json(c.object) };
+	struct run run = { .object = object_json(c.object) };
 	const char *const lines[] = { CARD, NULL };
 	struct world *world = *state;
 	json_t *status;

@@ -69,7 +69,7 @@ SUITE_FIXTURE(sticks, struct sticks, sticks_open, sticks_close);
 /* What the helper says, with ' for ". */
 static inline void sticks_line(struct sticks *node, const char *text)
 {
-	auto_json json_t *json = claim_json(text);
+	auto_json json_t *json = object_json(text);
 	auto_free char *line = json_map_text(json);
 
 	world_add(&node->world, line);
@@ -96,14 +96,9 @@ static inline void sticks_plug(struct sticks *node, const char *port, unsigned n
 
 static inline void sticks_put(struct store *store, const struct api_kind *kind, const char *text)
 {
-	auto_json json_t *json = claim_json(text);
-	auto_free char *object = json_map_text(json);
-	struct json_text all = { object, strlen(object) };
-	struct entry *entry = entry_decode(kind, &all, NULL);
+	auto_json json_t *json = object_json(text);
 
-	assert_non_null(entry);
-	store_remove(store, entry->name, NULL, claim_store_heard, NULL);
-	store_put(store, entry, claim_store_heard, NULL);
+	object_put(store, kind, json);
 }
 
 static inline void sticks_claim(struct sticks *node, const char *text)

@@ -120,7 +120,7 @@ static void what_has_been_free_for_a_while_is_offered(void **state)
 static void a_claim_is_ready_once_the_node_counts_it(void **state)
 {
 	struct scene *scene = *state;
-	auto_json json_t *claim = claim_json(CLAIM(STICK, KNOWN("1-2", "A")));
+	auto_json json_t *claim = object_json(CLAIM(STICK, KNOWN("1-2", "A")));
 	auto_json json_t *patch = NULL;
 	auto_free char *text = NULL;
 	auto_free char *line = NULL;

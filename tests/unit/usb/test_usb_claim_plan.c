@@ -301,7 +301,7 @@ static struct ours_case {
 static void is_ours(void **state)
 {
 	const struct ours_case *row = *state;
-	auto_json json_t *json = claim_json(row->claim);
+	auto_json json_t *json = object_json(row->claim);
 	void *claim = NULL;
 
 	assert_int_equal(api_object_decode(&usbdeviceclaim_kind, json, &claim, NULL), 0);
@@ -332,7 +332,7 @@ static void a_claim_comes_to_rest(void **state)
 		usb_claim_plan(&c, &decision);
 		if (decision.step == USB_CLAIM_REST)
 			break;
-		claim_merge(object, decision.body);
+		object_merge(object, decision.body);
 		text = json_map_text(object);
 		sticks_claim(node, text);
 		usb_claim_decision_done(&decision);

@@ -121,8 +121,8 @@ static void a_claim_of_another_node_is_left_alone(void **state)
 
 	bench_list_all(b);
 	bench_look(b, "1-2=5:A");
-	b->claim = claim_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
-			      "'status':{'nodeName':'node2'}}");
+	b->claim = object_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
+			       "'status':{'nodeName':'node2'}}");
 	bench_tell(b, "ADDED");
 	fake_clock_advance(b->clock, 60000);
 	assert_null(bench_next(b));

@@ -8,7 +8,7 @@
 
 static void somebody_writes(struct bench *b)
 {
-	json_object_set_new(b->claim, "spec", claim_json("{'userName':'root'}"));
+	json_object_set_new(b->claim, "spec", object_json("{'userName':'root'}"));
 	bench_tell(b, "MODIFIED");
 }
 
@@ -70,7 +70,7 @@ static void a_failure_is_outlived(void **state)
 			else if (path)
 				fake_client_answer(b.client, row->status, row->body);
 			else if (!bench_serve_one(&b) &&
-				 !claim_meta_text(b.claim, "deletionTimestamp") &&
+				 !object_meta_text(b.claim, "deletionTimestamp") &&
 				 strstr(str_cstr(&b.log), TELL))
 				bench_delete(&b);
 			served = (int)(path ? 100 : served + 1);

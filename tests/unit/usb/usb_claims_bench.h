@@ -10,6 +10,8 @@
 #include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/metrics.h"
+#include "unit/kube/kind_bench.h"
+#include "unit/kube/objects.h"
 #include "unit/usb/sticks.h"
 
 #define CLAIMS  "/usbdeviceclaims?"
@@ -85,16 +87,6 @@ static inline void bench_give_back(void *arg, const char *port)
 	str_addf(&b->log, "give back %s|", port);
 }
 
-static inline struct informer *bench_informer(struct bench *b, const struct api_kind *kind)
-{
-	return informer_new(&(struct informer_deps){ .client = b->client,
-						     .clock = fake_clock_as_clock(b->clock) },
-			    &(struct informer_spec){ .kind = kind,
-						     .handlers = { .on_change = bench_on_change,
-								   .on_synced = bench_on_synced },
-						     .arg = b });
-}
-
 static inline void bench_settle(struct bench *b)
 {
 	fake_clock_settle(b->clock);
@@ -102,11 +94,7 @@ static inline void bench_settle(struct bench *b)
 
 static inline void bench_list(struct bench *b, const char *path, const char *items)
 {
-	auto_free char *text =
-		xasprintf("{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[%s]}", items);
-
-	fake_client_choose(b->client, path);
-	fake_client_answer(b->client, 200, text);
+	kind_bench_answer_list(b->client, path, items);
 	bench_settle(b);
 }
 
@@ -143,14 +131,19 @@ static inline bool bench_is_out_of_reach(void *arg, const char *port)
 
 static inline void bench_open(struct bench *b)
 {
+	const struct informer_handlers handlers = { .on_change = bench_on_change,
+						    .on_synced = bench_on_synced };
+
 	*b = (struct bench){ .client = fake_client_new(),
 			     .clock = fake_clock_new(),
 			     .metrics = metrics_new(),
 			     .version = 100 };
 	sticks_open(&b->node);
-	b->claim_informer = bench_informer(b, &usbdeviceclaim_kind);
-	b->device_informer = bench_informer(b, &usbdevice_kind);
-	b->pci_informer = bench_informer(b, &pcideviceclaim_kind);
+	b->claim_informer =
+		kind_bench_informer(b, b->client, b->clock, &usbdeviceclaim_kind, handlers);
+	b->device_informer = kind_bench_informer(b, b->client, b->clock, &usbdevice_kind, handlers);
+	b->pci_informer =
+		kind_bench_informer(b, b->client, b->clock, &pcideviceclaim_kind, handlers);
 	b->claims = usb_claims_new(&(struct usb_claims_deps){
 		.client = b->client,
 		.clock = fake_clock_as_clock(b->clock),
@@ -197,46 +190,36 @@ SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
 
 static inline void bench_tell(struct bench *b, const char *type)
 {
-	auto_free char *version = xasprintf("%d", ++b->version);
-	auto_free char *text = NULL;
-	auto_free char *line = NULL;
-
-	json_object_set_new(json_object_get(b->claim, "metadata"), "resourceVersion",
-			    json_string(version));
-	text = json_map_text(b->claim);
-	line = xasprintf("{\"type\":\"%s\",\"object\":%s}", type, text);
-	fake_client_choose(b->client, CLAIMS);
-	fake_client_line(b->client, line);
+	object_stamp(b->claim, &b->version);
+	kind_bench_show(b->client, CLAIMS, type, b->claim);
 }
 
 static inline void bench_create(struct bench *b)
 {
-	b->claim = claim_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
-			      "'spec':{'userName':'admin'}}");
+	b->claim = object_json("{'metadata':{'name':'" STICK "','uid':'u1','generation':1},"
+			       "'spec':{'userName':'admin'}}");
 	bench_tell(b, "ADDED");
 	bench_settle(b);
 }
 
 static inline void bench_delete(struct bench *b)
 {
-	json_object_set_new(json_object_get(b->claim, "metadata"), "deletionTimestamp",
-			    json_string("2026-01-02T03:04:05Z"));
+	object_set_deleted(b->claim);
 	bench_tell(b, "MODIFIED");
 	bench_settle(b);
 }
 
 static inline bool bench_is_stale(struct bench *b, json_t *patch)
 {
-	return strcmp(claim_meta_text(patch, "uid"), claim_meta_text(b->claim, "uid")) != 0 ||
-	       strcmp(claim_meta_text(patch, "resourceVersion"),
-		      claim_meta_text(b->claim, "resourceVersion")) != 0;
+	return strcmp(object_meta_text(patch, "uid"), object_meta_text(b->claim, "uid")) != 0 ||
+	       strcmp(object_meta_text(patch, "resourceVersion"),
+		      object_meta_text(b->claim, "resourceVersion")) != 0;
 }
 
 static inline void bench_patch(struct bench *b, const char *path)
 {
 	auto_json json_t *body = json_loads(fake_client_request(b->client)->body, 0, NULL);
 	auto_free char *at = xstrdup(path);
-	auto_free char *text = NULL;
 	bool gone;
 
 	assert_non_null(body);
@@ -244,14 +227,11 @@ static inline void bench_patch(struct bench *b, const char *path)
 		fake_client_answer(b->client, 409, "{\"kind\":\"Status\"}");
 		return;
 	}
-	claim_merge(b->claim, body);
-	gone = claim_meta_text(b->claim, "deletionTimestamp") &&
-	       json_array_size(
-		       json_object_get(json_object_get(b->claim, "metadata"), "finalizers")) == 0;
+	object_merge(b->claim, body);
+	gone = object_is_gone(b->claim);
 	bench_tell(b, gone ? "DELETED" : "MODIFIED");
-	text = json_map_text(b->claim);
 	fake_client_choose(b->client, at);
-	fake_client_answer(b->client, 200, text);
+	kind_bench_answer(b->client, 200, b->claim);
 	if (gone) {
 		json_decref(b->claim);
 		b->claim = NULL;
@@ -278,16 +258,13 @@ static inline char *bench_next(struct bench *b)
 static inline bool bench_serve_one(struct bench *b)
 {
 	auto_free char *path = bench_next(b);
-	auto_free char *text = NULL;
 
 	if (!path)
 		return false;
-	if (strcmp(fake_client_request(b->client)->method, "PATCH") == 0) {
+	if (strcmp(fake_client_request(b->client)->method, "PATCH") == 0)
 		bench_patch(b, path);
-	} else {
-		text = json_map_text(b->claim);
-		fake_client_answer(b->client, 200, text);
-	}
+	else
+		kind_bench_answer(b->client, 200, b->claim);
 	bench_settle(b);
 	return true;
 }
@@ -300,14 +277,12 @@ static inline void bench_serve(struct bench *b)
 
 static inline void assert_log(struct bench *b, const char *wanted)
 {
-	assert_string_equal(str_cstr(&b->log), wanted);
-	str_clear(&b->log);
+	assert_recorded(&b->log, wanted);
 }
 
 static inline void assert_said(struct bench *b, const char *wanted)
 {
-	assert_string_equal(str_cstr(&b->events.said), wanted);
-	str_clear(&b->events.said);
+	assert_recorded(&b->events.said, wanted);
 }
 
 static inline void assert_has(const struct bench *b, const char *part)

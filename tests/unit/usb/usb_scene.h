@@ -203,7 +203,7 @@ SUITE_CLOSING(scene, struct scene, scene_close);
 /* A kind's list; @claim is JSON with ' for ", "" for none. */
 static inline void list(struct scene *scene, const char *path, const char *claim)
 {
-	auto_json json_t *json = *claim ? claim_json(claim) : NULL;
+	auto_json json_t *json = *claim ? object_json(claim) : NULL;
 	auto_free char *item = json ? json_map_text(json) : xstrdup("");
 	auto_free char *text =
 		xasprintf("{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[%s]}", item);

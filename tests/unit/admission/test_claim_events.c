@@ -1,4 +1,4 @@
-/* claim_events: which changes of a claim's object are told on its device. */
+/* claim_events: which changes of a claim are also events of its device. */
 #include "controller/admission/claim_events.h"
 
 #include "api/meta.h"

@@ -33,7 +33,7 @@ struct bench {
 	int freed; /* groups */
 	int late;
 	char *freed_group;
-	bool frees_binder; /* whoever is told next */
+	bool frees_binder; /* at the next callback */
 	struct owner owners[3];
 };
 
@@ -91,7 +91,7 @@ static inline void bench_begin(struct bench *b, const char *body)
 	binder_set_late(b->binder, bench_on_late);
 }
 
-/* A test may do so itself, to see that nobody is told of anything. */
+/* A test may call this itself, to check that no callback runs. */
 static inline void bench_done(struct bench *b)
 {
 	if (!b->metrics)

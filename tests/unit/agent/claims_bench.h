@@ -237,7 +237,7 @@ static inline void bench_tell(struct bench *b, const char *type, json_t *object)
 		bench_event(b, CLAIMS_PATH, type, object);
 }
 
-/* What the watch has not told of is told now. */
+/* The watch shows the changes that it has not shown. */
 static inline void bench_catch_up(struct bench *b)
 {
 	const char *name;

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "unit/suite.h"
 
-/* Literals serve as texts of outcomes: nobody frees them. */
+/* Literals serve as texts of outcomes: they are not freed. */
 #define TEXT(s) ((char[]){ s })
 
 struct fake_job {
@@ -137,7 +137,7 @@ void binder_start(struct binder *binder, const struct binder_job *job, binder_en
 	for (size_t i = 0; i < job->len; i++) {
 		const struct binder_function *f = &job->items[i];
 
-		assert_null(fake_job_of(binder, f->address)); /* nobody moves it already */
+		assert_null(fake_job_of(binder, f->address)); /* no job moves it already */
 		json_strs_add(&made->addresses, f->address);
 		json_pairs_set(&made->claims, f->claim, f->uid);
 		json_pairs_set(&made->owners, f->address, f->claim);

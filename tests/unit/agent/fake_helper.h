@@ -49,8 +49,8 @@ static inline void fake_helper_init(struct fake_helper *fake, const char *body)
 	fake_helper_does(fake, body);
 }
 
-/* Let go who waits at the gate, and who comes to it. The end that reads is ours too, so that nobody
- * has to be there yet. */
+/* Release all helpers that wait at the gate, now or later. The test has the reading end open too, so
+ * no helper has to be there yet. */
 static inline void fake_helper_open_gate(struct fake_helper *fake)
 {
 	fake->gate_open = true;

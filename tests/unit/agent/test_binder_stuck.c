@@ -107,7 +107,7 @@ static void a_stuck_group_keeps_no_other_waiting(void **state)
 	assert_int_equal(binder_look(b->binder, "0000:01:00.0", NULL), BINDER_IS_STUCK);
 }
 
-/* Two that cannot be started are told in turn; the first to hear frees the binder, so only it does. */
+/* Two jobs cannot start. The callback of the first frees the binder, so the second has no callback. */
 static void who_is_told_can_free_the_binder(void **state)
 {
 	struct bench *b = *state;

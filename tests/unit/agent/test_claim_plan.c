@@ -109,7 +109,7 @@ static struct plan_case {
 	const char *allocated, *allocated_to;
 	const char *usb_pod_of; /* the controller that a pod has a device of; NULL: none */
 	const char *usb[3];     /* the status of USBDeviceClaims "stick0", "stick1", ... */
-	bool usb_waits;         /* none of them has got its device */
+	bool usb_waits;         /* they have no device yet         */
 	uint64_t unproven_ms;   /* it has not been free for long enough */
 } cases[] = {
 #include "unit/agent/claim_plan_cases.h"

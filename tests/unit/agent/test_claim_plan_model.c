@@ -1,5 +1,5 @@
 /*
- * The property of claim_plan: with a kernel that does what it is told and an API server that stores what
+ * The property of claim_plan: with a kernel that obeys and an API server that stores what
  * is written, two claims of one group come to rest from wherever they start, in the same state whatever
  * crash comes in between, and then write nothing more.
  */

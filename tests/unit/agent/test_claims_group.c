@@ -20,7 +20,7 @@ static struct binder_seen both_on_vfio[] = {
 	{ TEXT("0000:07:02.0"), TEXT("vfio-pci"), TEXT("vfio-pci") },
 };
 
-/* One helper moves the group for all its claims; whoever came second is told of the same end. */
+/* One helper moves the group for all its claims; the second claim gets the same outcome. */
 static void claims_of_one_group_share_a_helper(void **state)
 {
 	static const char *const lines[] = { PART("1", "7", "8139cp"), PART("2", "7", "8139cp"),

@@ -431,7 +431,7 @@ static void serve_all(struct life *l)
 		 fake_server_show(l->device_server, 1));
 }
 
-/* Helpers do what they are told, and scans follow, for longer than the longest pause. */
+/* Helpers succeed, and scans follow, for longer than the longest pause. */
 static void settle(struct life *l, int seconds)
 {
 	scan(l);

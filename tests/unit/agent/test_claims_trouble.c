@@ -228,7 +228,7 @@ static void what_ends_for_a_moment_is_not_taken(void **state)
 	bench_binds_between(b, 4900, 5100);
 }
 
-/* Nobody looks while nothing changes: when it ended is not known. */
+/* No scan runs while nothing changes: when the use ended is not known. */
 static void the_end_of_a_long_use_is_waited_for_too(void **state)
 {
 	struct bench *b = *state;
@@ -284,7 +284,7 @@ static void a_busy_group_is_tried_again_soon(void **state)
 	assert_int_equal(fake.binder->jobs.len, 1);
 }
 
-/* What takes long is told with its step, and ends as ever. */
+/* A slow helper is reported with its step, and ends as usual. */
 static void a_helper_that_takes_long_is_waited_for(void **state)
 {
 	struct bench *b = *state;

@@ -210,7 +210,7 @@ static void questions_without_an_answer_are_read(void **state)
 	facts_free(facts);
 }
 
-/* Of a scan that failed, or of which a line is missing, nothing is to be used. */
+/* A scan that failed or lacks a line must not be used at all. */
 static void a_scan_that_is_not_whole_is_none(void **state)
 {
 	struct facts *facts = facts_of("{\"kind\":\"pci\",\"address\":\"0000:01:00.0\"}");

@@ -391,7 +391,7 @@ static void a_stuck_run_is_counted_until_it_ends(void **state)
 	fake_helper_expire(&l.fake, NULL);
 	run_until(&l, &l.ended);
 	assert_null(helper_run_abandon(l.run));
-	assert_counted(metrics, "vfs", 0, 0, 1); /* nobody will know */
+	assert_counted(metrics, "vfs", 0, 0, 1); /* its end is not seen */
 	done(&l);
 }
 

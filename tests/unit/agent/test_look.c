@@ -117,7 +117,7 @@ static void assert_hears(const struct metrics *metrics, const char *wanted)
 		fail_msg("no '%s' in %s", line, str_cstr(&text));
 }
 
-static struct inventory found; /* nobody looks into it */
+static struct inventory found; /* not read */
 
 /* One look, at once: it begins, and ends with @inventory. */
 static void look_once_for(struct look *look, uv_loop_t *loop, struct inventory *inventory)

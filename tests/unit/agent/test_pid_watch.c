@@ -21,7 +21,7 @@
 struct watcher {
 	uv_loop_t loop;
 	struct pid_watch *watch;
-	bool frees; /* the watch, when it is told */
+	bool frees; /* the watch, in its callback */
 	int told;
 };
 

@@ -91,7 +91,7 @@ static void letters_beyond_ascii_do_not_shift_columns(void **state)
 	assert_non_null(strstr(text, "longserial   True"));
 }
 
-/* Whoever plugs something in must not command the administrator's terminal. */
+/* A plugged device must not control the administrator's terminal. */
 static void controls_never_reach_the_terminal(void **state)
 {
 	static const char *const evil[] = {

@@ -52,7 +52,7 @@ static void a_new_device_takes_two_writes(void **state)
 	assert_has(b, "status", "\"Claimable\"");
 }
 
-/* Nobody should see an object without a status longer than it takes to write it. */
+/* An object must not be without a status for longer than it takes to write it. */
 static void the_first_status_waits_for_no_watch(void **state)
 {
 	struct bench *b = *state;
@@ -482,7 +482,7 @@ static void what_is_deleted_already_is_deleted(void **state)
 	fake_clock_settle(b->clock);
 	assert_int_equal(bench_writing(b), 0);
 	assert_true(publish_settled(b->publish));
-	/* The watch has yet to say so; until then it is not deleted again. */
+	/* It is not deleted again before the watch shows the deletion. */
 	bench_look(b, nothing);
 	fake_clock_advance(b->clock, 2900);
 	assert_int_equal(bench_writing(b), 0);

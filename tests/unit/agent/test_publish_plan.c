@@ -300,12 +300,12 @@ static void plan_of_lent_is(void **state)
 	api_object_free(&pcidevice_kind, vm);
 }
 
-/* Of a device that is lent already, where the claim alone knows what it had been on. */
+/* A device that is bound already: only the claim knows its driver from before. */
 static struct told_case {
 	const char *name;
 	const char *remembered; /* the annotation; NULL: none */
 	const char *told;       /* the claim's status         */
-	const char *driver;     /* now; NULL: one that lends  */
+	const char *driver;     /* now; NULL: vfio-pci         */
 	const char *has;        /* text of the body; NULL: nothing is written */
 } tolds[] = {
 	{ "harvester-api 2.3: where vfio-pci is remembered, the claim says what it was", "vfio-pci",

@@ -1,4 +1,4 @@
-/* publish_plan of USB devices: whether they are lent, who has them, and what is said when they are gone. */
+/* publish_plan of USB devices: offers, allocations, and the status after a device is unplugged. */
 #include "agent/publish/publish_plan.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static char *plan_of_stick(const struct publish_case *question)
 	return body ? json_map_text(body) : xstrdup("");
 }
 
-/* It is lent once the claim is marked and says which device it is for. */
+/* It is offered once the claim has its finalizer and names the device. */
 static void a_usb_device_is_enabled_while_its_claim_lends_it(void **state)
 {
 	struct usbdevice *wanted = stick(NOW);

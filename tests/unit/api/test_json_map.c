@@ -237,7 +237,7 @@ static void size_is_bounded(void **state)
 	json_t *json = NULL;
 	struct err err = { 0 };
 
-	/* The size is looked at first, so that none of the text needs to be there. */
+	/* The size is checked first, so the text need not be there. */
 	assert_int_equal(json_map_load("{}", (size_t)JSON_TEXT_MAX + 1, &json, &err), -EMSGSIZE);
 	assert_int_equal(err.kind, ERR_INVALID);
 	assert_null(json);

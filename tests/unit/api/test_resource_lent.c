@@ -1,4 +1,4 @@
-/* resource_lent: which of the names a device has is the one that it is lent as. */
+/* resource_lent: under which of its names a device is offered. */
 #include "api/resource_lent.h"
 
 #include <string.h>

@@ -113,7 +113,7 @@ static inline void tool_done(struct tool *tool)
 
 SUITE_FIXTURE(tool, struct tool, tool_init, tool_done);
 
-/* What options_args() says of @words, of which NULL ends the fewer. */
+/* What options_args() returns for @words, which end in NULL if there are fewer. */
 static inline int tool_read(struct tool *tool, const char *const *words)
 {
 	char *argv[WORDS + 2] = { xstrdup("program") };

@@ -84,7 +84,7 @@ static void once_is_once(void **state)
 	assert_false(dies(folder, "helper-unbind-before", "no/such/folder"));
 }
 
-/* Tells its child's pid and waits for ever; the child passes when it is told to. */
+/* Write the child's pid and wait for ever; the child passes when @go_fd says so. */
 static void be_parent(int tell_fd, int go_fd)
 {
 	pid_t pid = fork();

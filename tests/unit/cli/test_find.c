@@ -55,7 +55,7 @@ static struct find_case {
 	  "no device '' is listed: kubectl hostdev tree shows which are" },
 };
 
-/* A claim that nobody has filled in has no address: a script's empty variable does not mean it. */
+/* A claim without a spec has no address: a script's empty variable must not match it. */
 static void nothing_means_nothing(void **state)
 {
 	assert_false(address_means("", ""));

@@ -107,7 +107,7 @@ static int scene_read_claim(struct scene *scene, const char *name)
 	return lists_read_one(scene->session, CLUSTER_PCICLAIM, name, scene->cluster, &scene->err);
 }
 
-/* The device that @word means: one with @name, that @user has ("": nobody). */
+/* The device that @word means: one with @name, that @user has ("": no user). */
 static void scene_finds(struct scene *scene, const char *word, const char *name, const char *user)
 {
 	auto_free char *copy = xstrdup(word);
@@ -219,7 +219,7 @@ static void labels_are_the_servers_to_judge(void **state)
 
 	scene_begin(scene, lines);
 	assert_int_equal(scene_read(scene, &want), 0);
-	/* Whether a selector is about the device of the other claim, nobody has said. */
+	/* It is not known whether the selector matches the device of the other claim. */
 	assert_int_equal(scene_count(scene, CLUSTER_PCICLAIM), 1);
 	assert_non_null(cluster_get(scene->cluster, CLUSTER_PCICLAIM, "a"));
 }

@@ -308,7 +308,7 @@ static void no_config_is_an_empty_one(void **state)
 	config_free(config);
 }
 
-/* What a user may write without end is bounded, and the rest is told of in one line. */
+/* Lists that a user can make endless are limited, and one line reports the rest. */
 static void lists_are_bounded(void **state)
 {
 	auto_str struct str spec = STR_INIT;

@@ -1,4 +1,4 @@
-/* config_watch: a config is handed on as it changes, and its status written by whoever must. */
+/* config_watch: it passes on each new config, and the right agent writes its status. */
 #include "agent/config/config_watch.h"
 
 #include <jansson.h>
@@ -393,7 +393,7 @@ static void a_nodes_trouble_is_told_when_all_parts_have_looked(void **state)
 	json_decref(written(scene, "hostdev-agent-node1"));
 }
 
-/* No kubelet, so that no part looks: nobody waits for ever. */
+/* Without a kubelet no part reports: the agent does not wait for ever. */
 static void silent_parts_have_no_trouble_in_the_end(void **state)
 {
 	auto_free char *object = NULL;
@@ -410,7 +410,7 @@ static void silent_parts_have_no_trouble_in_the_end(void **state)
 	assert_int_equal(json_object_size(empty), 0);
 }
 
-/* Before somebody has judged the generation, which empties the list, nobody writes into it. */
+/* The write of the verdict on a generation empties the list, so no agent writes into it before. */
 static void a_nodes_trouble_waits_for_the_verdict(void **state)
 {
 	auto_free char *object = NULL;

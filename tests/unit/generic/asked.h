@@ -1,4 +1,4 @@
-/* asked: a HostDeviceConfig from text, and stand-ins for the plugins that record what they are told. */
+/* asked: a HostDeviceConfig from text, and stand-ins for the plugins that record their calls. */
 #pragma once
 
 #include <jansson.h>

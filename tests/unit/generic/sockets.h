@@ -20,7 +20,7 @@ static inline void make_folders(const struct folder *folder, const char *path)
 	assert_int_equal(mkdir(whole, 0700), 0);
 }
 
-/* A socket that nobody listens at any more: only its file matters. */
+/* A socket without a listener: only its file matters. */
 static inline void make_socket(const struct folder *folder, const char *path)
 {
 	auto_free char *whole = folder_path(folder, path);

@@ -265,7 +265,7 @@ static void each_container_gets_its_own(void **state)
 	}
 }
 
-/* However many units: what has not changed is not told again, and what has is told once. */
+/* For any number of units: report each change once, and nothing else. */
 static void only_changes_are_told(void **state)
 {
 	static const struct type_case row = {

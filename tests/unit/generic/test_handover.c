@@ -1,4 +1,4 @@
-/* handover: one descriptor for whoever connects, once; and what becomes of who never does. */
+/* handover: one descriptor for the first peer that connects; and sockets without a peer. */
 #include "agent/generic/handover.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ static char *add(struct scene *scene)
 	return path;
 }
 
-/* -1: nobody is there. */
+/* -1: there is no listener. */
 static int call(struct scene *scene, const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -149,7 +149,7 @@ static void one_takes_over_and_says_so(void **state)
 	assert_int_equal(handovers_len(scene->all), 0);
 }
 
-/* A launcher that dies before it has said so is started anew. */
+/* A launcher that dies before it has confirmed is started again. */
 static void who_went_without_a_word_may_come_again(void **state)
 {
 	struct scene *scene = *state;
@@ -242,7 +242,7 @@ static void what_cannot_be_opened_is_not_promised(void **state)
 	assert_int_equal(handovers_len(scene->all), 0);
 	scene->broken = 0;
 	path = add(scene);
-	scene->broken = ENODEV; /* gone meanwhile: whoever comes is sent away, and may come again */
+	scene->broken = ENODEV; /* gone meanwhile: a peer is refused, and may connect again */
 	log_set_level(LOG_ERROR);
 	peer = call(scene, path);
 	assert_int_equal(take(peer), -1);
@@ -379,7 +379,7 @@ static void offer(struct iommufd_type *type, struct asked_plugins *plugins, cons
 	assert_string_equal(str_cstr(&plugins->offered), offers);
 }
 
-/* It is told on the nodes that do not have it, and of no other. */
+/* Only the nodes that do not have it report it. */
 static void a_node_without_iommufd_is_told(void **state)
 {
 #define IS "devices.kubevirt.io/iommufd !"

@@ -110,7 +110,7 @@ static void without_a_helper_it_says_so(void **state)
 	assert_non_null(strstr(pre_open_trouble(scene->opens, TUN), TUN " cannot be opened: "));
 }
 
-/* Nobody waits for a module that hangs: the end comes all the same. */
+/* The end does not wait for a module that hangs. */
 static void a_helper_that_hangs_is_left(void **state)
 {
 	struct scene scene;

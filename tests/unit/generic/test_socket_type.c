@@ -11,7 +11,7 @@
 
 #define BY_LINK " is behind a symbolic link, which is not followed: use the path without links"
 
-/* What is told of the entry when its socket, or what is in its place, is not right. */
+/* The report about the entry when its socket, or the file in its place, is not usable. */
 #define MISSING_AT(resource, path)                                                                \
 	"socketDevices[0] " resource " SocketMissing: " path                                      \
 	" is not there: start the daemon that "                                                   \
@@ -168,7 +168,7 @@ static void expect(struct scene *scene, const char *offers, const char *wanted)
 	assert_string_equal(troubles, wanted);
 }
 
-/* Defects 2 and #18669: systemd makes the folder anew at each start of the daemon. */
+/* Defects 2 and #18669: systemd creates the folder again at each start of the daemon. */
 static void a_socket_made_anew_is_healthy_again(void **state)
 {
 	static const struct type_case row = { .spec = SOCKET(""), .made = "fs" };

@@ -388,7 +388,7 @@ static inline void bench_remove(struct bench *b, const char *plural, const char 
 	bench_show(b, plural, object_is_gone(object) ? "DELETED" : "MODIFIED", object);
 }
 
-/* One request: what of which object. */
+/* One request, parsed. */
 struct bench_request {
 	char plural[32];
 	char name[64]; /* "": of the collection */

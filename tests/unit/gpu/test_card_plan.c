@@ -112,7 +112,7 @@ static void plan_is(void **state)
 		struct sriovgpudevice *told = gpu_scene_told(&sriovgpudevice_kind, object, d.body);
 		struct gpu_decision again;
 
-		/* What is told is not told again: nothing changes, nothing is written. */
+		/* The same status is not written again. */
 		c.object = told;
 		card_plan(&c, &again);
 		assert_int_not_equal(again.step, GPU_TELL);

@@ -47,7 +47,7 @@ static void answer_na(struct bench *b)
 	}
 }
 
-/* A card that is divided, has no MIG mode, and of which no function is a vGPU. */
+/* A card that is divided, without MIG mode and without vGPUs. */
 static void begin_divided(struct bench *b)
 {
 	bench_settle(b);
@@ -127,7 +127,7 @@ static void a_function_becomes_a_vgpu_and_is_one_no_more(void **state)
 			NAMES_ANNOTATION_RESOURCE_NAME)),
 		"nvidia.com/NVIDIA_A2-4C");
 	forget(b);
-	/* Nobody can be given it any more before it is taken away. */
+	/* Its claim is deleted first, so that no pod gets it. */
 	bench_user_writes(b, VGPUS, FN4, OFF);
 	bench_settle(b);
 	assert_writes(b, "DELETE claim4|");
@@ -337,7 +337,7 @@ static void a_vgpu_in_a_pod_is_kept(void **state)
 	bench_run(b, 20000);
 	assert_writes(b, "PATCH card/status InUse|");
 	assert_programs("");
-	b->pod = NULL; /* and nobody says so */
+	b->pod = NULL; /* without an event */
 	bench_run(b, 6000);
 	assert_programs(SET("0"));
 	bench_finish(b, DONE, NULL);
@@ -495,7 +495,7 @@ static void who_loses_the_name_is_told(void **state)
 	assert_string_equal(gpus_resource(b->gpus, MDEV_UUID), "nvidia.com/NVIDIA_A2-4C");
 	assert_string_equal(gpus_parent_label(b->gpus, VF1), CARD_NAME);
 	assert_null(gpus_parent_label(b->gpus, PF));
-	assert_true(b->lent > 0); /* as what it is lent depends on its object */
+	assert_true(b->lent > 0); /* its resource depends on its object */
 	b->lent = 0;
 	bench_user_writes(b, VGPUS, FN5, "{'metadata':{'labels':{'l':'1'}}}");
 	bench_settle(b);

@@ -199,7 +199,7 @@ static void plan_is(void **state)
 			gpu_scene_told(&migconfiguration_kind, s->object, d.body);
 		struct gpu_decision again;
 
-		/* What is told is not told again: nothing changes, nothing is written. */
+		/* The same status is not written again. */
 		s->c.object = told;
 		mig_plan(&s->c, &again);
 		assert_int_not_equal(again.step, GPU_TELL);

@@ -177,7 +177,7 @@ static void plan_is(void **state)
 		struct vgpudevice *told = gpu_scene_told(&vgpudevice_kind, s->object, d.body);
 		struct gpu_decision again;
 
-		/* What is told is not told again: nothing changes, nothing is written. */
+		/* The same status is not written again. */
 		s->c.object = told;
 		vgpu_plan(&s->c, &again);
 		assert_int_not_equal(again.step, GPU_TELL);

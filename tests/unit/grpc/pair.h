@@ -181,7 +181,7 @@ static inline void pair_run(struct pair *pair)
 	}
 }
 
-/* Time goes on, and both are told. */
+/* Advance the time of both sides. */
 static inline void pair_wait(struct pair *pair, uint64_t ms)
 {
 	pair->now_ms += ms;

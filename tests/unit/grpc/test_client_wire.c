@@ -130,7 +130,7 @@ static void write_answer(struct str *out, const struct answer_case *c)
 	}
 }
 
-/* A client with a call on stream 1, of which it has sent all. */
+/* A client with a call on stream 1, whose request is sent. */
 static void start_call(struct pair *pair, bool stream)
 {
 	const char *data = NULL;

@@ -247,7 +247,7 @@ static void streams_are_taken_within_limits(void **state)
 	play_flood(write_open, 101, "RST 201 7|", 0);
 }
 
-/* Nobody may make us hold more of messages that never end. */
+/* A peer must not make the server hold more of messages that never end. */
 static void unfinished_messages_are_limited(void **state)
 {
 	enum { PART = 16000 };

@@ -38,7 +38,7 @@ struct machine {
 	dev_t disk_number;       /* ... as this device                                     */
 	const char *held;        /* at each write "1" or "0": is the disk held?            */
 	struct {
-		int at; /* after this write somebody else acts, 0: nobody does       */
+		int at; /* after this write another program acts; 0: none         */
 		const char *address;
 		const char *driver; /* that has the function then; NULL: it is gone  */
 		const char *entry;  /* NULL; or what comes into the tree instead     */

@@ -314,7 +314,7 @@ static void look_for_names(struct named *named)
 	job_done(&job);
 }
 
-/* A pod may give any file the name of a card's node, or of a group's: nobody's claim waits for that. */
+/* A pod may name any file like a card's or a group's node: no claim waits for such a file. */
 static void a_file_is_no_device(void **state)
 {
 	struct named named = { .tree = *state };
@@ -568,7 +568,7 @@ static bool nobody_is_named(void *arg)
 	return holders.hidden && holders.len == 0;
 }
 
-/* As for an agent without SYS_PTRACE: however many a pod has open, it hinders nobody's claim. */
+/* As for an agent without SYS_PTRACE: however many a pod has open, no claim is delayed. */
 static void descriptors_that_do_not_show_are_not_counted(void **state)
 {
 	static const char *const entries[] = { OPEN("5", "1", "/x"), OPEN("5", "2", "/y"),

@@ -1,5 +1,5 @@
 /*
- * mdev-create and mdev-remove on a tree, with a kernel that makes and removes instances as it is told;
+ * mdev-create and mdev-remove on a tree, with a kernel that creates and removes instances at each write;
  * it can fail, do nothing, or lose power at any write.
  */
 #include "agent/helper/mdev/mdev_change.h"

@@ -386,7 +386,7 @@ static void switched_file(void **state)
 	assert_file(tree, "autoprobe/" ADDRESS, c->text);
 }
 
-/* Of another boot, and what is none, nothing is told. */
+/* Records of another boot and other files are not reported. */
 static void lines_of_switched(void **state)
 {
 	struct tree *tree = *state;

@@ -1,4 +1,4 @@
-/* run: its locks, the lines that it writes, why it ended, and what happens when nobody reads the lines. */
+/* run: its locks, the lines that it writes, why it ended, and what happens without a reader of the lines. */
 #include "agent/helper/frame/run.h"
 
 #include <errno.h>
@@ -67,8 +67,8 @@ static void taken(void **state)
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-/* Another process takes the lock of group 12, says so, and keeps it until it is told to end, then
- * ends without a word. */
+/* Another process takes the lock of group 12, reports that on @say_fd, keeps it until @wait_fd ends, and
+ * exits silently. */
 static void keep_lock(const struct tree *tree, int say_fd, int wait_fd)
 {
 	char byte = 0;
@@ -196,7 +196,7 @@ static void pipe_open(struct pipe_run *p, const char *key)
 	p->run.times = RUN_TIMES_NONE;
 }
 
-/* All that was written is @lines; nobody writes or reads any more. */
+/* All that was written is @lines; close both ends. */
 static void pipe_close(struct pipe_run *p, const char *lines)
 {
 	char text[1024];

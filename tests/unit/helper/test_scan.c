@@ -251,7 +251,7 @@ static void a_list_that_cannot_be_read_fails_the_scan(void **state)
 	report_done(&report);
 }
 
-/* Trees of which a part is not mounted: there are devices, and not one would be listed. */
+/* Trees with a part that is not mounted: there are devices, and no device would be listed. */
 static struct lost_list lost_trees[] = {
 	{ "buses", "sys/class/net/",
 	  "the sysfs tree has no folder 'bus' (No such file or directory): mount the node's /sys, or correct "

@@ -60,7 +60,7 @@ static void limit(void **state)
 	assert_string_equal(err.msg, "'long' has more than 4095 bytes");
 }
 
-/* In a made-up tree a name may be a pipe that nobody writes to. */
+/* In a made-up tree a name may be a pipe without a writer. */
 static void pipes_do_not_block(void **state)
 {
 	struct sysfs_attr attr;

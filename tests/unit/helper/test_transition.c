@@ -485,7 +485,7 @@ static void lent_before(void **state)
 		tree_add(&m.tree, "dev/vfio/12=");
 		machine_run(&m, TRANSITION_BIND, MACHINE_WORDS(A, " native=vfio-pci"), &said);
 		check_left(&m, "vfio-pci vfio-pci recorded");
-		/* Who claims it anew knows no more than the record. */
+		/* A new claim knows no more than the record. */
 		machine_run(&m, TRANSITION_BIND,
 			    "address=" A " id=8086:10d3 driver=vfio-pci claim=vm1-x uid=u2", &said);
 		machine_run(&m, TRANSITION_RELEASE, MACHINE_WORDS(A, ""), &said);
@@ -494,8 +494,8 @@ static void lent_before(void **state)
 	}
 }
 
-/* Asked for when it is bound, it is done though the one who releases it does not know of it. A bind that
- * fails gives the driver back: nobody has had the device. */
+/* The claim asked for it at the bind, so the release leaves the device without a driver even if it does not ask for it.
+ * A bind that fails restores the driver: no pod has had the device. */
 static void driverless_as_recorded(void **state)
 {
 	auto_str struct str said = STR_INIT;

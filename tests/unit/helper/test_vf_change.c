@@ -273,7 +273,7 @@ static void no_interface_is_told(void **state)
 						    "virtual functions are set'");
 }
 
-/* Whoever has a trusted function may have changed its address; its VLAN is not his. */
+/* The user of a trusted function may have changed its address, but cannot change its VLAN. */
 static void a_trusted_user_keeps_his_address(void **state)
 {
 	static const char words[] = WORDS " vf=1 mac=02:00:00:00:00:01 vlan=5 trust=1";

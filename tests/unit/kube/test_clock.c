@@ -9,7 +9,7 @@ struct bench {
 	struct clock *clock;
 	struct clock_timer *timer;
 	int calls;
-	int again; /* times that the timer starts itself anew */
+	int again; /* times that the timer starts itself again */
 };
 
 static void open_bench(struct bench *b, clock_fn *fn)

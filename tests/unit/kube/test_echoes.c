@@ -26,7 +26,7 @@ static struct echo_case {
 
 static struct entry *entry_of(struct entry *entry, const char *version)
 {
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the entry writes none of it */
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the entry does not write to it */
 	entry->version = (char *)(uintptr_t)version;
 	return version ? entry : NULL;
 }

@@ -99,7 +99,7 @@ static struct script_case {
 		{ TAKE,   "a",  1000, NEVER },
 		{ WAITED, "a",  600,  NEVER },
 		{ END,    "a",  0,    NEVER },
-		{ ADD_AT, "a",  2000, 2000 }, /* until then nobody waits */
+		{ ADD_AT, "a",  2000, 2000 }, /* until then no timer runs */
 		{ ADDED,  NULL, 2,    2000 },
 		{ TAKE,   "a",  2007, NEVER },
 		{ WAITED, "a",  7,    NEVER },

@@ -57,7 +57,7 @@ static void runs_matches_table(void **state)
 	assert_int_equal(launcher_is_cut(c->pod), c->cut);
 }
 
-/* Whoever may be together is found by the key. */
+/* Devices that may go together have the same key. */
 static void together_have_one_key(void **state)
 {
 	const struct runs_case *c = *state;

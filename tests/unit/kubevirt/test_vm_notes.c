@@ -1,4 +1,4 @@
-/* vm_notes: when a machine is told what it was given, and by which write. */
+/* vm_notes: when the annotation of a virtual machine is written, and by which write. */
 #include "controller/kubevirt/vm_notes.h"
 
 #include "fake/fake_client.h"

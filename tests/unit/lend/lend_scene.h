@@ -1,5 +1,5 @@
 /*
- * lend_scene: a claimed NIC that is lent to a kubelet that is played, podresources included.
+ * lend_scene: a claimed NIC that is offered to a fake kubelet, podresources included.
  *
  *	struct scene *scene = scene_new();
  *

@@ -1,5 +1,5 @@
 /*
- * node1: a node with PCI functions, their claims and their VFIO nodes, for tests of what is lent.
+ * node1: a node with PCI functions, their claims and their VFIO nodes, for tests of offers.
  *
  *	node1_open(&node, lines);            lines of facts, with ' for "
  *	node1_claim(&node, "{'metadata':...}");

@@ -101,7 +101,7 @@ static void is_open(void **state)
 	custody_free(custody);
 }
 
-/* Its pod has been listed and is gone: nobody is being started with it any more, however short that was. */
+/* Its pod has been listed and is gone: no pod is being started with it any more, however short that was. */
 static void a_pod_that_ended_at_once_is_over(void **state)
 {
 	struct scene *scene = *state;

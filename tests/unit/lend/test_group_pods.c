@@ -25,7 +25,7 @@ static struct group_case {
 	bool same_pod;     /* what the kubelet has told since gives both devices to one  */
 	bool written;      /* the kubelet has not spoken, and its checkpoint names NIC   */
 	const char *with;  /* asked for in the same call; NULL: nothing is */
-	bool for_list;     /* nobody asks                         */
+	bool for_list;     /* for the device list                 */
 	const char *says;  /* NULL: it may be given               */
 } rows[] = {
 	/* clang-format off */

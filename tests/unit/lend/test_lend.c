@@ -1,4 +1,4 @@
-/* lend: claimed devices at a kubelet, and who has what by its word. */
+/* lend: claimed devices at a kubelet, and their allocations from its answers. */
 #include "agent/config/config.h"
 #include "agent/lend/lend.h"
 
@@ -103,7 +103,7 @@ static void functions_of_a_group_go_to_one_pod(void **state)
 		assert_int_equal(allocate_one(scene, TWIN), GRPC_FAILED_PRECONDITION);
 		allocate(scene); /* the same again, for the container after an init container */
 
-		/* Nobody has become a pod with it. */
+		/* No pod has appeared with it. */
 		pass(scene, 30000);
 		assert_int_equal(allocate_one(scene, TWIN), GRPC_OK);
 		scene_free(scene);
@@ -202,7 +202,7 @@ static void a_stop_withdraws_and_ends(void **state)
 	pass(scene, 1100);
 	assert_true(scene->stopped);
 	assert_true(told(scene, "kubelet lost its stream"));
-	lend_set(scene->lend, scene->node.world.inventory); /* too late: nothing begins anew */
+	lend_set(scene->lend, scene->node.world.inventory); /* too late: nothing starts again */
 	pass(scene, 1000);
 	assert_null(scene->kubelet.stream);
 }
@@ -217,7 +217,7 @@ static void a_stop_without_a_kubelet_ends_at_once(void **state)
 	assert_true(scene->stopped);
 }
 
-/* What nobody claims. */
+/* A device without a claim. */
 static void what_a_config_selects_is_known_once_it_is_offered(void **state)
 {
 	static const char *const two[NODE1_LINES] = { FUNCTION(NIC, "vfio-pci", "12", ""),

@@ -108,7 +108,7 @@ static void successors_of_a_pod_with_both(void **state)
 		begin(scene);
 		pass_lists(scene);
 		assert_int_equal(lend_allocations(scene->lend, TWIN)->len, 1);
-		list.len = 0; /* it ended, and nobody asks */
+		list.len = 0; /* it ended, and no call is made */
 		pass(scene, 5000);
 		assert_int_equal(allocate_one(scene, NIC), GRPC_OK);
 		add(NIC, "b");

@@ -1,4 +1,4 @@
-/* lend: who has a device, and what counts while the kubelet cannot say it. */
+/* lend: the holder of a device, also while the kubelet does not answer. */
 #include "agent/lend/custody.h"
 #include "api/mediateddevice.h"
 #include "fake/fake_clock.h"
@@ -63,7 +63,7 @@ static void what_was_told_before_holds_until_the_kubelet_speaks(void **state)
 	assert_holder(scene, "free"); /* whatever the object still says */
 }
 
-/* The PCIDevice was made anew meanwhile, and says nothing. */
+/* The PCIDevice was created again meanwhile, and has no allocations. */
 static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
 {
 	static const char *const holders[] = { "pod default/vm-9", "a pod that is being started" };
@@ -88,7 +88,7 @@ static void what_the_claim_says_holds_until_the_kubelet_speaks(void **state)
 	}
 }
 
-/* PCIDevice, claim and agent were made anew, and the kubelet is away: only its file knows. */
+/* PCIDevice, claim and agent are new, and the kubelet is away: only its checkpoint has the holder. */
 static void what_the_checkpoint_says_holds_until_the_kubelet_speaks(void **state)
 {
 	struct scene *scene = *state;
@@ -121,7 +121,7 @@ static void a_checkpoint_that_cannot_be_read_holds_likewise(void **state)
 	assert_holder(scene, "free");
 }
 
-/* The claim's resource was named anew while no agent ran: under both names it would be given to two pods. */
+/* The claim's resource was renamed while no agent ran: under both names two pods would get it. */
 static void what_the_checkpoint_says_it_was_given_as_holds_likewise(void **state)
 {
 	struct scene *scene = *state;
@@ -253,7 +253,7 @@ static void a_young_kubelets_word_does_not_count(void **state)
 	assert_holder(scene, "pod default/vm-1");
 	told(scene, "");
 
-	/* It was begun anew just now. */
+	/* It was just restarted. */
 	assert_int_equal(utimensat(AT_FDCWD, scene->pods_path, times, 0), 0);
 	scene->given = (struct pod_device){ 0 };
 	assert_holder(scene, "pod default/vm-1");
@@ -274,7 +274,7 @@ static void begin_kubelet_anew(struct scene *scene)
 	assert_int_equal(utimensat(AT_FDCWD, scene->pods_path, times, 0), 0);
 }
 
-/* It has heard of its pods from nobody yet, however old it is. */
+/* It has not read its pods from the API server yet, however old it is. */
 static void the_word_of_a_kubelet_without_its_api_server_does_not_count(void **state)
 {
 	struct scene *scene = *state;

@@ -1,4 +1,4 @@
-/* lent_pods: who has which function, and of which that has changed. */
+/* lent_pods: which pod has which function, and which of these changed. */
 #include "agent/lend/lent_pods.h"
 
 #include <stdio.h>
@@ -154,7 +154,7 @@ static void what_a_part_does_not_list_is_as_it_was(void **state)
 	json_strs_done(&changes);
 }
 
-/* The entry that it was lent by is renamed or removed while a pod has it. */
+/* The entry that offered it is renamed or removed while a pod has it. */
 static void what_was_ours_stays_so_while_it_is_listed(void **state)
 {
 	static const char id[] = "1-2.3,1-4";

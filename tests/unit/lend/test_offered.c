@@ -1,4 +1,4 @@
-/* offered: what the Node's status.allocatable says of what is lent. */
+/* offered: offers in the Node's status.allocatable. */
 #include "agent/lend/offered.h"
 
 #include "api/json_values.h"

@@ -1,4 +1,4 @@
-/* pci_selected: functions that nobody claims, lent because the HostDeviceConfig selects them. */
+/* pci_selected: unclaimed functions, offered because the HostDeviceConfig selects them. */
 #include "agent/lend/pci_selected.h"
 
 #include "agent/config/config.h"

@@ -57,7 +57,7 @@ void plugins_set(struct plugins *plugins, const struct device_type *type, void *
 	}
 }
 
-/* Nobody else offers anything. */
+/* No other type offers a resource. */
 const char *plugins_owner(const struct plugins *plugins, const char *resource)
 {
 	(void)plugins;

@@ -39,7 +39,7 @@ static void tell(const char *text)
 	told = xstrdup(text);
 }
 
-/* A program called "get" in the scene's folder, on nobody's PATH. */
+/* A program called "get" in the scene's folder, not in PATH. */
 static void scene_begin(struct scene *scene, const char *script, uint64_t wait_ms)
 {
 	const struct exec_plugin_options options = { .wait_ms = wait_ms,

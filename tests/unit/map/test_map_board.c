@@ -105,7 +105,7 @@ static void what_is_gone_is_told_gone_once(void **state)
 	takes(source, "");
 }
 
-/* Added and removed between two takes: nobody has heard of it. */
+/* Added and removed between two takes: it is not reported. */
 static void what_came_and_went_is_not_told(void **state)
 {
 	struct source *source = *state;

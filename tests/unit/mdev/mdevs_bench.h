@@ -279,7 +279,7 @@ static inline char *bench_started(void)
 	return str_detach(&text);
 }
 
-/* Until the scripts have said so: one that hangs tells nobody when it has come that far. */
+/* Until the scripts have written it, because a script that hangs reports nothing else. */
 static inline void bench_wait_started(const char *expected)
 {
 	for (;;) {

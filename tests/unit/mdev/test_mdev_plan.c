@@ -106,7 +106,7 @@ static void a_record_of_another_boot_owns_nothing(void **state)
 	assert_cards(m, "c1:a-1*4 c2:a-1*4 c3:a-1*4");
 }
 
-/* The kernel has each UUID once: of two lines that tell of it the first counts, and here nobody has made that. */
+/* The kernel has each UUID once: of two lines with it the first counts, and here its instance has no record. */
 static void a_uuid_told_twice_counts_once(void **state)
 {
 	struct machine *m = *state;

@@ -75,7 +75,8 @@ static void what_a_pod_has_waits_for_it(void **state)
 	bench.touched = 0;
 	mdevs_lent_changed(bench.mdevs);
 	fake_clock_settle(bench.clock);
-	assert_int_equal(bench.touched, 1); /* the kubelet is told before it gives it away again */
+	assert_int_equal(bench.touched,
+			 1); /* the kubelet's list changes before it can allocate it again */
 	bench_run_until_moved(1);
 	assert_started("-c1");
 	assert_int_equal(bench.touched, 2);

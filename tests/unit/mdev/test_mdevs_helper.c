@@ -1,4 +1,4 @@
-/* mdevs: the type manager's helpers: what they are told, that they fail, are stuck, or are many. */
+/* mdevs: the type manager's helpers: their arguments, failures, stuck ones, and many at once. */
 #include "agent/mdev/mdevs.h"
 
 #include "agent/mdev/mdev_uuid.h"

@@ -145,7 +145,7 @@ static void a_node_is_gone_from_when_it_was_missed(void **state)
 	assert_true(node_index_gone(index, "n", &since_ms));
 	assert_int_equal(since_ms, START + 2);
 
-	node_index_set(index, "n", true, true, START + 4); /* back: it begins anew */
+	node_index_set(index, "n", true, true, START + 4); /* back: the time starts again */
 	assert_false(node_index_gone(index, "n", &since_ms));
 	node_index_set(index, "n", false, false, START + 5);
 	assert_true(node_index_gone(index, "n", &since_ms));

@@ -381,7 +381,7 @@ static struct hang_case {
 	const char *name;
 	const char *question;
 	const char *scene;
-	unsigned ats; /* so many GPUs are told of before it hangs */
+	unsigned ats; /* GPUs reported before it hangs */
 	const char *at;
 } hangs[] = {
 	{ "in the look of an inventory", "{\"n\":1,\"ask\":\"inventory\"}",
@@ -534,7 +534,7 @@ static unsigned calls_of(struct play *play, const char *function)
 	auto_free char *text = NULL;
 	const char *at;
 
-	/* The event is told after the file was written. */
+	/* The event is reported after the file was written. */
 	play_tell(play, command);
 	(void)play_until(play, NVML_LINE_EVENT);
 	assert_int_equal(file_read(AT_FDCWD, path, 1 << 16, &text, NULL, NULL), 0);

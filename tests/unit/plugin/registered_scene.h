@@ -94,7 +94,7 @@ static inline struct registration *scene_register(struct scene *scene, const cha
 
 static inline void scene_on_own(void *arg, enum kubelet_event event);
 
-/* What the agent does at first, and whenever its socket is removed: all of it anew. */
+/* What the agent does at first, and again whenever its socket is removed. */
 static inline void scene_serve(struct scene *scene)
 {
 	auto_free char *path = xasprintf("%s/a%u.sock", scene->kubelet.dir, scene->served++);

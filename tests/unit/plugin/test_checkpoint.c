@@ -116,7 +116,7 @@ static void each_writing_counts(void **state)
 	checkpoint_free(checkpoint);
 }
 
-/* A pipe that nobody writes to would hold up whoever opens it. */
+/* Opening a pipe without a writer would block. */
 static void what_is_no_file_is_not_opened(void **state)
 {
 	struct checkpoint *checkpoint;

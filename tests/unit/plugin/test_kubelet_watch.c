@@ -132,7 +132,7 @@ static struct script_case {
 	struct step {
 		void (*act)(struct scene *scene, const char *name);
 		const char *name;
-		const char *told; /* NULL: the next step happens before anything is told */
+		const char *told; /* NULL: the next step happens before any event        */
 	} steps[16];
 } scripts[] = {
 	{ "a kubelet comes and goes", {
@@ -157,9 +157,9 @@ static struct script_case {
 		{ wait_a_minute, NULL,                          "" } } },
 	{ "our own socket is taken", {
 		{ drop,    OWN, "took own|" },
-		{ put,     OWN, "" }, /* made anew */
+		{ put,     OWN, "" }, /* created again */
 		{ replace, OWN, "took own|" } } },
-	/* A kubelet that starts: first ours is to be made anew, then it can be told of it. */
+	/* A kubelet starts: our socket must be created again before the kubelet gets its path. */
 	{ "our own socket comes before the kubelet's", {
 		{ put,  KUBELET, NULL },
 		{ drop, OWN,     NULL },
@@ -230,7 +230,7 @@ static void own_socket_is_elsewhere(void **state)
 	check_socket_elsewhere(false);
 }
 
-/* What is made anew when it is told, and taken before it looks again. */
+/* The socket is created again in the callback, and removed before the next look. */
 static void own_socket_is_taken_twice(void **state)
 {
 	struct scene *scene = *state;

@@ -1,4 +1,4 @@
-/* node_watch: what comes and goes at a path, and in the folders on its way, is told of by events. */
+/* node_watch: what comes and goes at a path, and in the folders on its way, causes events. */
 #include "agent/plugin/node_watch.h"
 
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ static struct watch_case {
 	const char *before[6];
 	const char *path;
 	const char *deeds[4];
-	const char *log; /* of all the deeds: each is told of at most once */
+	const char *log; /* of all the deeds: each is reported at most once */
 } rows[] = {
 	{ "a file that comes", { NULL }, "x", { "put x" }, "changed|" },
 	{ "a file that goes", { "put x" }, "x", { "rm x" }, "changed|" },
@@ -169,7 +169,7 @@ static void a_storm_is_told_once(void **state)
 	node_watch_free(watch);
 }
 
-/* A path that nobody asks for any more is told of no more, and nothing is left behind. */
+/* A path that is not watched any more causes no events, and no watch is left. */
 static void other_paths_follow(void **state)
 {
 	struct stage *stage = *state;

@@ -162,7 +162,7 @@ static void the_kubelets_stream_is_that_of_who_asked_for_the_options(void **stat
 	stage_await(&scene->stage, "stream closed, 1 left|");
 	assert_true(plugin_has_kubelet(scene->plugin));
 
-	/* It is known: whoever asks now is not. */
+	/* The kubelet's connection is known: this one is not the kubelet's. */
 	caller_options(&scene->caller);
 	stage_await(&scene->stage, "pre-start 0, preferred 1|OK|");
 	caller_watch(&scene->caller);

@@ -70,7 +70,7 @@ static void bytes_are_no_request(void **state)
 	assert_int_equal(scene->toy.allocations, 0);
 }
 
-/* All or nothing: nobody hears of what one container was given when another was refused. */
+/* All or nothing: no allocation is reported if one container of the call is refused. */
 static void too_many_containers(void **state)
 {
 	struct scene *scene = *state;

@@ -317,7 +317,7 @@ static void gone_resources_leave_their_room(void **state)
 	assert_null(strstr(str_cstr(&text), "other"));
 }
 
-/* One that began while there was none, and of which nothing has been told since. */
+/* A registration that began without room, and has had no event since. */
 static void room_is_taken_when_there_is_some(void **state)
 {
 	static const struct metric_desc devices = { .name = "hostdev_plugin_devices" };

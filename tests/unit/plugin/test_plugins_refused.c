@@ -45,7 +45,7 @@ static struct refused_case {
 	  "toy t.io/good refused : the device's ID is empty|" },
 };
 
-/* The others go on, and the same reason is told once. */
+/* The others go on, and the same reason is reported once. */
 static void refused_matches_table(void **state)
 {
 	const struct refused_case *c = suite_row(state);
@@ -75,7 +75,7 @@ static void two_types_want_one_name(void **state)
 				   "already|register t.io/b|");
 	watch(scene, "t.io/a");
 	stage_await(&scene->stage, "list: x|");
-	/* Whoever comes first keeps it. */
+	/* The first type keeps it. */
 	set(scene, "t.io/a: x; t.io/b: x");
 	stage_await(&scene->stage, "toy t.io/b refused: device type 'other' offers this resource "
 				   "already|");
@@ -109,7 +109,7 @@ static void claimed_devices_go_first(void **state)
 	watch(scene, "t.io/a");
 	stage_await(&scene->stage, "list: y|");
 	set(scene, "*t.io/a: x");
-	assert_owner(scene, "toy"); /* at once: the other is told why */
+	assert_owner(scene, "toy"); /* at once: the other gets the reason */
 	settle_withdrawal(scene);
 	stage_settle(
 		&scene->stage,

@@ -1,4 +1,4 @@
-/* podresources_codec: the kubelet's list, in order, without what is no name and what nobody wants. */
+/* podresources_codec: the kubelet's list, in order, without invalid names and unused fields. */
 #include "agent/plugin/podresources_codec.h"
 
 #include <errno.h>

@@ -72,7 +72,7 @@ static void socket_is_bound_before_it_listens(void **state)
 
 	scene_serve(scene);
 	stage_await(&scene->stage, "waits: No such file or directory|");
-	/* A socket that nobody listens at. */
+	/* A socket without a listener. */
 	kubelet_serve(&scene->kubelet);
 	kubelet_kill(&scene->kubelet);
 	stage_await(&scene->stage, "waits: Connection refused|");

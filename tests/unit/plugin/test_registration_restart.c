@@ -152,7 +152,7 @@ static void move_aside(void *arg, enum kubelet_event event)
 		assert_int_equal(rename(mover->path, mover->aside), 0);
 }
 
-/* The look finds the socket; when the registration is told it is not there, and then it is the same again. */
+/* The look finds the socket. It is gone when the registration gets the event, and then it is back unchanged. */
 static void socket_that_is_gone_again_changes_nothing(void **state)
 {
 	struct scene *scene = *state;

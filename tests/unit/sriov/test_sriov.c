@@ -350,7 +350,7 @@ static void life_step(struct life *l, uint64_t *seed)
 	(void)fake_server_serve(b->server, fault);
 }
 
-/* Tasks do what they are told, and scans follow, until nothing happens any more. */
+/* Tasks succeed, and scans follow, until nothing happens any more. */
 static void life_settle(struct life *l)
 {
 	life_scan(l);

@@ -134,7 +134,7 @@ static void settings_that_cannot_be_looked_at_are_told(void **state)
 	assert_ready(b, "False HelperFailed");
 }
 
-/* While it is stuck nobody knows when it ends: the claims' own checks have to do. */
+/* A stuck helper may never end: claims rely on their own checks meanwhile. */
 static void a_stuck_helper_holds_nobody(void **state)
 {
 	struct bench *b = *state;

@@ -190,7 +190,7 @@ static void a_stuck_one_stays_until_it_has_ended(void **state)
 	assert_int_equal(b->ended, 1);
 }
 
-/* Its result is known: nobody has to wait for the process. */
+/* Its result is known: the task does not wait for the process. */
 static void one_that_does_not_exit_after_its_result_has_ended(void **state)
 {
 	struct bench *b = *state;

@@ -37,7 +37,7 @@ struct owner {
 struct bench {
 	struct fake_helper fake;
 	struct tasks *set;
-	bool frees_set; /* whoever is told next */
+	bool frees_set; /* at the next callback */
 	struct str lines;
 	struct owner owners[3];
 };
@@ -250,8 +250,8 @@ static void who_is_told_can_start_the_next(void **state)
 
 static struct free_case {
 	const char *name;
-	bool stuck; /* told of that */
-	bool gone;  /* told that it has ended after all */
+	bool stuck; /* reported as stuck */
+	bool gone;  /* reported as ended after all */
 } frees[] = {
 	{ "at its end", false, false },
 	{ "when it gets stuck", true, false },

@@ -1,5 +1,5 @@
 /*
- * sticks: a node with USB devices and claims of them, for tests of what is lent.
+ * sticks: a node with USB devices and claims of them, for tests of offers.
  *
  *	sticks_open(&node);
  *	sticks_plug(&node, "1-2", 5, "E0D5");    a Kingston stick in port 1-2, as device 5
@@ -113,7 +113,7 @@ static inline void sticks_look(struct sticks *node)
 	(void)usb_names_apply(node->world.inventory, node->claims, "node1");
 }
 
-/* The next inventory: everything is to be plugged anew. */
+/* The next inventory, empty at first: plug all devices again. */
 static inline void sticks_again(struct sticks *node)
 {
 	inventory_free(node->world.inventory);

@@ -25,7 +25,7 @@ static void a_claim_is_not_released_before_its_device_was_offered(void **state)
 	assert_int_equal(asking(scene), 1);
 }
 
-/* The agent began anew while the kubelet is away, and the pod runs on. */
+/* The agent restarted while the kubelet is away, and the pod still runs. */
 static void who_held_it_holds_it_until_the_kubelet_speaks(void **state)
 {
 	struct scene *scene = *state;
@@ -156,7 +156,7 @@ static void a_claim_is_ready_once_the_node_counts_it(void **state)
 	assert_non_null(strstr(fake_client_request(scene->client)->body, "is offered as"));
 }
 
-/* A claim of a disk that is mounted anew: it is not marked, and so not offered, in between. */
+/* A claim of a disk that is remounted: it gets no finalizer, and is not offered, in between. */
 static void a_claim_waits_until_the_device_has_been_free(void **state)
 {
 	struct scene *scene = *state;

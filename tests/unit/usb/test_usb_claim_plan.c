@@ -309,7 +309,7 @@ static void is_ours(void **state)
 	api_object_free(&usbdeviceclaim_kind, claim);
 }
 
-/* However a claim begins, with an API server that does what it is told it comes to rest. */
+/* However a claim begins, with an API server that obeys it comes to rest. */
 static void a_claim_comes_to_rest(void **state)
 {
 	struct sticks *node = *state;

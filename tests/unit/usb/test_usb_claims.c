@@ -95,7 +95,7 @@ static void a_held_device_is_looked_at_again(void **state)
 	b->pod = "pod default/vm-1";
 	bench_delete(b);
 	bench_serve(b);
-	b->pod = NULL; /* and nobody says so */
+	b->pod = NULL; /* without an event */
 	fake_clock_advance(b->clock, 6000);
 	bench_serve(b);
 	assert_null(b->claim);

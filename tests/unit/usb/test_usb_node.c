@@ -129,7 +129,7 @@ static void a_chown_that_is_refused_is_told(void **state)
 	nodes_close();
 }
 
-/* With the kernel's own calls: a file is no device, whoever owns it. */
+/* With the kernel's own calls: a file is no device, whatever its owner. */
 static void the_kernel_is_asked_by_itself(void **state)
 {
 	struct usb_node_at five = { .device_path = FIVE };

@@ -1,4 +1,4 @@
-/* usb: which pod has which device, and which name a device is lent under. */
+/* usb: which pod has which device, and under which name a device is offered. */
 #include "agent/usb/usb.h"
 
 #include "fake/fake_client.h"
@@ -79,7 +79,7 @@ static bool had(const struct scene *scene, const char *id, const char *pod, cons
 							  .container = container });
 }
 
-/* So that what an entry lent under its old name is known to be lent when the agent begins anew. */
+/* So a restarted agent knows that a pod has a device under an entry's old name. */
 static void a_usbdevice_says_which_pod_had_it(void **state)
 {
 	struct scene *scene = *state;
@@ -97,7 +97,7 @@ static void a_usbdevice_says_which_pod_had_it(void **state)
 	assert_false(had(scene, "1-3", "vm", "main"));
 }
 
-/* Nobody claims it, and the kubelet has yet to answer. */
+/* It has no claim, and the kubelet has not answered yet. */
 static void a_selected_device_is_the_pods_that_had_it_until_the_kubelet_speaks(void **state)
 {
 	auto_free char *holder = NULL;
@@ -138,7 +138,7 @@ static void nothing_is_selected_before_the_usbdevices_are_known(void **state)
 	assert_int_equal(scene->lend.offered, 1);
 }
 
-/* What the claim is told of by the next PATCH. */
+/* The next PATCH of the claim contains @part. */
 static void assert_told(struct scene *scene, const char *part)
 {
 	fake_client_choose(scene->client, "/usbdeviceclaims/");

@@ -150,7 +150,7 @@ static void a_node_that_cannot_be_given_fails_the_pod(void **state)
 	assert_refuses(scene, RESOURCE, "1-2", -EPERM, "change the owner of");
 }
 
-/* A file system that is mounted anew is away for some milliseconds, and no pod is to have the disk then. */
+/* A file system that is remounted is away for some milliseconds. No pod may get the disk then. */
 static void what_the_node_used_a_moment_ago_is_not_offered(void **state)
 {
 	struct fake_clock *clock = fake_clock_new();

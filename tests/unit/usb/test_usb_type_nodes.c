@@ -19,7 +19,7 @@ static void a_node_is_given_back_when_no_pod_has_it(void **state)
 	assert_owner(5, "107:107");
 	assert_true(usb_type_gave(scene->type));
 	stage.held = NULL;
-	stage.unknown = true; /* the kubelet is asked anew */
+	stage.unknown = true; /* the kubelet is asked again */
 	scene_offer(scene);
 	assert_owner(5, "107:107");
 	stage.unknown = false;
@@ -72,7 +72,7 @@ static void a_listed_pod_gets_no_node_of_another_device(void **state)
 	assert_owner(5, "0:0");
 	scene_again(scene, "1-2=5:A");
 	nodes_remove(5);
-	nodes_make(5); /* made anew since the scan */
+	nodes_make(5); /* created again since the scan */
 	log_set_level(LOG_ERROR);
 	scene_offer(scene);
 	assert_owner(5, "0:0");
@@ -253,7 +253,7 @@ static void a_node_whose_owner_cannot_be_kept_is_not_given(void **state)
 		       "record the owner of '/dev/bus/usb/001/005'");
 }
 
-/* A node that is made anew is the kernel's, not ours to give back. */
+/* A node that was created again has the kernel's owner, which is not changed. */
 static void a_node_of_another_device_is_left_alone(void **state)
 {
 	struct scene *scene = *state;

@@ -143,7 +143,7 @@ static void a_device_that_a_pod_has_in_another_bundle_is_not_lent_twice(void **s
 	assert_refuses(scene, "a.io/pair", "1-2,1-3", -EHOSTDOWN, "as part of another one");
 }
 
-/* A pod has the first; the second is nobody's. */
+/* A pod has the first device; the second is free. */
 static void a_renamed_entry_keeps_the_name_of_what_a_pod_has(void **state)
 {
 	struct scene *scene = *state;

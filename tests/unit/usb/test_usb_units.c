@@ -30,7 +30,7 @@ static struct units_case {
 	} entries[ENTRIES];
 	const char *
 		before; /* "RESOURCE=ID ...", of a stick with serial number A, then of a keyboard */
-	const char *units; /* likewise, with '!' after an ID of which a socket is empty */
+	const char *units; /* likewise, with '!' after an ID with an empty socket */
 	const char *unmet; /* "RESOURCE REASON: why|" of each entry without unit; NULL: none */
 } cases[] = {
 	/* clang-format off */

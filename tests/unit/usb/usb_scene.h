@@ -1,4 +1,4 @@
-/* usb_scene: usb, which ties claims, names and what is lent together; lend, plugins and API server are made up. */
+/* usb_scene: usb, which ties claims, names and offers together; lend, plugins and API server are fakes. */
 #pragma once
 
 #include "agent/config/config.h"
@@ -36,7 +36,7 @@ void events_record(struct events *events, const struct events_about *about, enum
 	(void)fmt;
 }
 
-/* In place of agent/lend's: one kind, a kubelet or none, nobody has anything. */
+/* In place of agent/lend's: one kind, a kubelet or none, and no allocations. */
 struct lend {
 	struct lend_type type;
 	bool on;

@@ -103,7 +103,7 @@ static void reviews_are_answered(void **state)
 	assert_int_equal(tls_client_post(&c, "/validate", "{\"a\":1}", 7), 200);
 	assert_non_null(strstr(c.answer.buf, "Content-Type: application/json\r\n"));
 	assert_non_null(strstr(c.answer.buf, "\r\n\r\n/validate 7 {\"a\":1}"));
-	assert_null(strstr(c.answer.buf, "known client")); /* nobody has to be */
+	assert_null(strstr(c.answer.buf, "known client")); /* no client has to be */
 	assert_int_equal(tls_client_post(&c, "/nowhere", "", 0), 404);
 	assert_int_equal(tls_client_post(&c, "/mutate", "x", 1), 200);
 	tls_client_close(&c);

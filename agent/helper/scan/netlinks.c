@@ -26,6 +26,8 @@ struct netlinks {
 	struct link *items;
 	size_t len;
 	size_t cap;
+	bool empty;      /* not even the loopback               */
+	char *malformed; /* the first text that says nothing    */
 };
 
 static bool has_name(const struct sysfs_names *names, const char *name)
@@ -52,11 +54,11 @@ static void add_uppers_of(int class_fd, const char *name, struct sysfs_names *up
 	}
 }
 
-static bool is_up(const struct sysfs_attr *flags_attr)
+static void note_malformed(struct netlinks *links, const char *path, const struct sysfs_attr *attr)
 {
-	uint64_t flags;
-
-	return str_to_hex(flags_attr->text, &flags) && flags & IFF_UP_FLAG;
+	if (!links->malformed)
+		links->malformed = xasprintf("'class/net/%s' says '%.32s', which is no number",
+					     path, attr->text);
 }
 
 /* RFC 2863's operational state: a driver that does not know is taken at its word that it is up. Unlike
@@ -77,36 +79,46 @@ static bool is_connected(int class_fd, const char *name)
 }
 
 /* How often it has got a carrier since it has its driver; Linux before 4.16 does not count. No lock either. */
-static bool was_connected(int class_fd, const char *name)
+static bool was_connected(struct netlinks *links, int class_fd, const char *name)
 {
 	auto_free char *path = xasprintf("%s/carrier_up_count", name);
 	struct sysfs_attr attr;
 	uint64_t count;
 
-	return sysfs_read(class_fd, path, &attr, NULL) == 0 && str_to_u64(attr.text, &count) &&
-	       count > 0;
+	if (sysfs_read(class_fd, path, &attr, NULL) != 0)
+		return false;
+	if (str_to_u64(attr.text, &count))
+		return count > 0;
+	note_malformed(links, path, &attr);
+	return false;
 }
 
 static void read_link(struct netlinks *links, int class_fd, const char *name)
 {
 	auto_free char *path = xasprintf("%s/flags", name);
 	char target[SYSFS_LINK_MAX + 1];
-	struct sysfs_attr flags = { 0 };
 	struct devpath device;
+	struct sysfs_attr attr;
 	struct link *link;
+	uint64_t flags = 0;
+	int r;
 
 	if (sysfs_link(class_fd, name, target, NULL) != 0)
 		return;
 	devpath_parse(target, &device);
-	if (!devpath_found(&device) ||
-	    sysfs_read_interface(class_fd, path, &flags, NULL) == SYSFS_ABSENT)
+	if (!devpath_found(&device))
 		return;
+	r = sysfs_read_interface(class_fd, path, &attr, NULL);
+	if (r == SYSFS_ABSENT)
+		return;
+	if (r == 0 && !str_to_hex(attr.text, &flags))
+		note_malformed(links, path, &attr);
 	link = array_add(links);
 	link->name = xstrdup(name);
 	link->device = device;
-	link->up = is_up(&flags);
+	link->up = flags & IFF_UP_FLAG;
 	link->connected = link->up && is_connected(class_fd, name);
-	link->was_connected = link->up && (link->connected || was_connected(class_fd, name));
+	link->was_connected = link->up && (link->connected || was_connected(links, class_fd, name));
 	*array_add(&link->uppers) = xstrdup(name);
 	/* The list grows while it is walked, by each name once. */
 	for (size_t i = 0; i < link->uppers.len; i++)
@@ -116,13 +128,13 @@ static void read_link(struct netlinks *links, int class_fd, const char *name)
 struct netlinks *netlinks_new(int sysfs_fd)
 {
 	auto_names struct sysfs_names names = { 0 };
-	auto_close int class_fd = sysfs_open_dir(sysfs_fd, "class/net");
+	auto_close int class_fd = -1;
 	struct netlinks *links = xcalloc(1, sizeof(*links));
+	int r = sysfs_open_list(sysfs_fd, "class/net", &class_fd, &names, NULL);
 
-	if (class_fd >= 0 && sysfs_list(class_fd, ".", &names, NULL) == 0) {
-		for (size_t i = 0; i < names.len; i++)
-			read_link(links, class_fd, names.items[i]);
-	}
+	links->empty = r == SYSFS_ABSENT || (r == 0 && names.len == 0);
+	for (size_t i = 0; i < names.len; i++)
+		read_link(links, class_fd, names.items[i]);
 	return links;
 }
 
@@ -135,8 +147,19 @@ struct netlinks *netlinks_free(struct netlinks *links)
 		sysfs_names_done(&links->items[i].uppers);
 	}
 	array_done(links);
+	free(links->malformed);
 	free(links);
 	return NULL;
+}
+
+const char *netlinks_malformed(const struct netlinks *links)
+{
+	return links->malformed;
+}
+
+bool netlinks_is_empty(const struct netlinks *links)
+{
+	return links->empty;
 }
 
 size_t netlinks_len(const struct netlinks *links)

@@ -16,6 +16,12 @@ struct netlinks;
 struct netlinks *netlinks_new(int sysfs_fd);
 struct netlinks *netlinks_free(struct netlinks *links); /* takes NULL, returns NULL */
 
+/* What was read, but says nothing: then an interface that seems to be down may be up. NULL: nothing is. */
+const char *netlinks_malformed(const struct netlinks *links);
+
+/* There is no interface at all. A kernel with networking always has the loopback. */
+bool netlinks_is_empty(const struct netlinks *links);
+
 /* The interfaces of hardware, by number. */
 size_t netlinks_len(const struct netlinks *links);
 const char *netlinks_name(const struct netlinks *links, size_t link);

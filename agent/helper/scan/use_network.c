@@ -259,10 +259,35 @@ char *use_network_unseen(int sysfs_fd, const struct pci_function *function)
 		function->driver);
 }
 
+/* A driver of a network card needs a kernel with networking; those that hand a card on do not. */
+static void check_interfaces(struct use_look *look, const struct pci_functions *functions)
+{
+	const char *malformed = netlinks_malformed(look->links);
+
+	if (malformed)
+		uses_add_unknown(&look->uses, USE_ASK_INTERFACES,
+				 xasprintf("in /sys: %s", malformed));
+	for (size_t i = 0; i < functions->len && netlinks_is_empty(look->links); i++) {
+		const struct pci_function *function = &functions->items[i];
+
+		if (!function->driver || function->class_id >> 16 != CLASS_NETWORK ||
+		    bind_look_hands_on(look->sysfs_fd, function->address, function->driver))
+			continue;
+		uses_add_unknown(
+			&look->uses, USE_ASK_INTERFACES,
+			xasprintf(
+				"in /sys: 'class/net' has no interface, not even lo, although the driver %s has "
+				"%s: a part of /sys is missing",
+				function->driver, function->address));
+		return;
+	}
+}
+
 void use_network_collect(struct use_look *look, const struct pci_functions *functions)
 {
 	static const char *const buses[] = { "auxiliary", "bcma", "ssb", "usb", "virtio" };
 
+	check_interfaces(look, functions);
 	for (size_t i = 0; i < look->routes.len; i++) {
 		const struct route *route = &look->routes.items[i];
 

@@ -13,6 +13,9 @@
 #define PROC_OF_HOST PROC_MOUNTS, PROC_ROUTES
 #define PROC_WHOLE   "proc/meminfo=MemTotal: 1 kB\n"
 
+/* The interface that every kernel with networking has. */
+#define SYS_LOOPBACK "sys/class/net/lo->../../devices/virtual/net/lo"
+
 /* Lines of questions without an answer, with single quotes. */
 #define UNKNOWN_LINE(question, unread, pci, usb, detail)                                     \
 	"{'kind':'unknown','question':'" question "','unread':" unread ",'pciClasses':[" pci \
@@ -64,12 +67,15 @@ static inline void scan_bare(const struct tree *tree, const char *node_address,
 	scan_run(&(struct scan_options){ sysfs_fd, proc_fd, state_fd, node_address }, report);
 }
 
-/* The same, with what is in the trees of every kernel. An entry "proc/meminfo->meminfo" leaves that out. */
+/* The same, with what is in the trees of every kernel. An entry "proc/meminfo->meminfo" leaves that out, and so does
+ * "sys/class/net->none" for the loopback. */
 static inline void scan_report(const struct tree *tree, const char *node_address,
 			       struct report *report)
 {
 	tree_add(tree, "sys/bus/");
 	tree_add(tree, "sys/class/");
+	if (faccessat(tree->fd, "sys/class/net", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		tree_add(tree, SYS_LOOPBACK);
 	if (faccessat(tree->fd, "proc", F_OK, 0) == 0 &&
 	    faccessat(tree->fd, "proc/meminfo", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 		tree_add(tree, PROC_WHOLE);

@@ -29,6 +29,7 @@ static const char *const entries[] = {
 	"sys/bus/pci/drivers/e1000e/",
 	"sys/module/vfio_iommu_type1/",
 	PROC_WHOLE,
+	SYS_LOOPBACK,
 	"proc/sys/kernel/random/boot_id=b00t\n",
 	PROC_OF_HOST,
 	PROC_WHOLE,

@@ -347,7 +347,7 @@ static inline int machine_load(void *arg, const char *module, struct err *err)
 static inline void machine_init(struct machine *m)
 {
 	static const char *const entries[] = {
-		"sys/module/vfio_iommu_type1/",          PROC_OF_HOST, "dev/",
+		"sys/module/vfio_iommu_type1/",          SYS_LOOPBACK, PROC_OF_HOST, "dev/",
 		"proc/sys/kernel/random/boot_id=b00t\n", PROC_WHOLE,   NULL
 	};
 

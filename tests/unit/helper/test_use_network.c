@@ -43,6 +43,11 @@
 #define DEV_LINE(name) "  " name ": 1 2 3\n"
 #define DEV(name)      "proc/1/net/dev=Inter-| Receive\n face |bytes\n" DEV_LINE(name)
 
+#define NO_INTERFACES                                                                       \
+	UNKNOWN_NETWORK("Interfaces", "true",                                               \
+			"in /sys: 'class/net' has no interface, not even lo, although the " \
+			"driver e1000e has 0000:01:00.0: a part of /sys is missing")
+
 #define USE(pci, reason, detail) \
 	"{'kind':'use','pci':'" pci "','reason':'" reason "','detail':'" detail "'}\n"
 
@@ -115,8 +120,29 @@ static struct network_case {
 	  { NIC("eno1", "0000:01:00.0"), "sys/devices/pci0000:00/0000:01:00.0/net/eno1/flags=0x1002",
 	    ROUTES(SUBNET("eno1")) },
 	  "" },
+	{ "one whose flags say nothing may be up", NULL,
+	  { NIC("eno1", "0000:01:00.0"), "sys/devices/pci0000:00/0000:01:00.0/net/eno1/flags=zz\n",
+	    ROUTES(SUBNET("eno1")) },
+	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: 'class/net/eno1/flags' says 'zz', which is no number") },
+	{ "so may one whose flags are empty", NULL,
+	  { NIC("eno1", "0000:01:00.0"), "sys/devices/pci0000:00/0000:01:00.0/net/eno1/flags=",
+	    ROUTES(SUBNET("eno1")) },
+	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: 'class/net/eno1/flags' says '', which is no number") },
+	{ "cards whose kernel shows no interface at all may be in use", NULL,
+	  { FUNCTION("0000:01:00.0", "e1000e"), "sys/class/net/", ROUTES("") }, NO_INTERFACES },
+	{ "also if the folder of interfaces is missing", NULL,
+	  { FUNCTION("0000:01:00.0", "e1000e"), "sys/class/net->none", ROUTES("") }, NO_INTERFACES },
+	{ "a kernel without networking shows none", NULL,
+	  { "sys/class/net->none", ROUTES(""), FUNCTION("0000:01:00.0", "vfio-pci"),
+	    "sys/bus/pci/devices/0000:01:00.0/vfio-dev/vfio0/",
+	    "sys/devices/pci0000:00/0000:02:00.0/class=0x020000\n",
+	    "sys/bus/pci/devices/0000:02:00.0->../../../devices/pci0000:00/0000:02:00.0",
+	    "sys/devices/pci0000:00/0000:03:00.0/class=0x010802\n",
+	    "sys/devices/pci0000:00/0000:03:00.0/driver->../../../bus/pci/drivers/nvme",
+	    "sys/bus/pci/devices/0000:03:00.0->../../../devices/pci0000:00/0000:03:00.0" },
+	  "" },
 	{ "routes that reject or are down do not count", NULL,
-	  { NIC("eno1", "0000:01:00.0"), "sys/devices/pci0000:00/0000:01:00.0/net/eno1/flags=oops",
+	  { NIC("eno1", "0000:01:00.0"), "sys/devices/pci0000:00/0000:01:00.0/net/eno1/flags=0x1002",
 	    ROUTES("eno1 00000000 010200C0 0200 0 0 0 00000000\n"
 		   "eno1 00000000 010200C0 0201 0 0 0 00000000\n") },
 	  "" },
@@ -157,6 +183,11 @@ static struct network_case {
 	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"),
 	    "sys/devices/pci0000:00/0000:01:00.0/net/eno1/carrier_up_count/", ROUTES("") },
 	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: read 'eno1/carrier_up_count': Is a directory") },
+	{ "how often it had one is no number", NULL,
+	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), CARRIERS("eno1", "0000:01:00.0", "zz"),
+	    ROUTES("") },
+	  UNKNOWN_NETWORK("Interfaces", "true", "in /sys: 'class/net/eno1/carrier_up_count' says 'zz', which is no "
+			  "number") },
 	{ "the default route's interface does not need a cable", NULL,
 	  { NIC("eno1", "0000:01:00.0"), STATE("eno1", "0000:01:00.0", "down"), ROUTES(DEFAULT("eno1")) },
 	  USE("0000:01:00.0", "HostNetwork", "eno1 has the default route") },

@@ -173,6 +173,7 @@ static inline void vf_machine_init(struct vf_machine *m, int count)
 		VF_DIR "iommu_group->../../../../kernel/iommu_groups/20",
 		"proc/sys/kernel/random/boot_id=b00t\n",
 		PROC_WHOLE,
+		SYS_LOOPBACK,
 		"dev/",
 		"state/",
 		NULL,

@@ -108,16 +108,35 @@ static bool is_missing(const struct claim_function *f, struct claim_verdict *v)
 		      xasprintf("%s is not on the node: the claim waits for it", f->address));
 }
 
+/* The ids of a device, and if those are equal what else distinguishes it: "8086:10d3, mac=52:54:00:12:34:56". */
+static char *describe(const char *id, bool same_id, const char *serial, const char *identity)
+{
+	if (!same_id || (!serial && !identity))
+		return xstrdup(id);
+	return xasprintf("%s%s%s%s%s", id, serial ? ", serial number " : "", serial ? serial : "",
+			 identity ? ", " : "", identity ? identity : "");
+}
+
 static bool is_different(const struct claim_function *f, struct claim_verdict *v)
 {
+	auto_free char *id = NULL;
+	auto_free char *now = NULL;
+	auto_free char *claimed = NULL;
+	const char *known;
+	bool same_id;
+
 	if (!f->different)
 		return false;
+	id = xasprintf("%s:%s", f->pci->vendor ? f->pci->vendor : "?",
+		       f->pci->device ? f->pci->device : "?");
+	known = f->record->id ? f->record->id : "?";
+	same_id = strcmp(id, known) == 0;
+	now = describe(id, same_id, f->pci->serial, f->pci->identity);
+	claimed = describe(known, same_id, f->record->serial, f->record->identity);
 	return refuse(v, "DifferentDevice",
-		      xasprintf("%s is another device (%s:%s) than the one that was claimed (%s): "
+		      xasprintf("%s is another device (%s) than the one that was claimed (%s): "
 				"delete the claim, and create another to claim this device",
-				f->address, f->pci->vendor ? f->pci->vendor : "?",
-				f->pci->device ? f->pci->device : "?",
-				f->record->id ? f->record->id : "?"));
+				f->address, now, claimed));
 }
 
 /* An address stands for a place in a numbering that a boot may have made again. */

@@ -9,6 +9,7 @@
 #include "agent/claim/claim_mark.h"
 #include "agent/claim/claim_status.h"
 #include "agent/claim/claim_trouble.h"
+#include "api/condition.h"
 #include "api/meta.h"
 #include "api/pcideviceclaim.h"
 #include "base/mem.h"
@@ -143,6 +144,15 @@ static void plan_orphans(struct look *look)
 		release(look);
 }
 
+/* The record that shows it is gone after the release; what the claim said last is still there. */
+static bool is_replaced(const struct claim_function *self, const struct pcideviceclaim *claim)
+{
+	const struct api_condition *ready = api_conditions_find(&claim->status.conditions, "Ready");
+
+	return self->pci && (self->different || (ready && ready->reason &&
+						 strcmp(ready->reason, "DifferentDevice") == 0));
+}
+
 static void unmark(struct look *look)
 {
 	const struct pcideviceclaim *claim = look->c->claim;
@@ -156,7 +166,12 @@ static void unmark(struct look *look)
 	    (!claim->status.passthrough_enabled || claim_function_on_driver(self, claim)))
 		return;
 	look->decision->event_reason = "Released";
-	if (self->driver)
+	if (is_replaced(self, claim))
+		look->decision->event_message =
+			xasprintf("%s is another device than the one that was claimed, and was "
+				  "left alone",
+				  self->address);
+	else if (self->driver)
 		look->decision->event_message =
 			xasprintf("%s is back on %s", self->address, self->driver);
 	else if (self->pci)

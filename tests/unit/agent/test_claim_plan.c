@@ -102,6 +102,7 @@ static struct plan_case {
 	const char *job;     /* BIND, RELEASE: as job_text() tells it              */
 	const char *ready;   /* reason of Ready in the end; NULL: there is none    */
 	const char *event;   /* reasons of events on the way, in order; NULL: none */
+	const char *tells;   /* part of the event's message; NULL: not looked at   */
 	const char *says;    /* part of the message of Ready; NULL: not looked at  */
 	const char *offered; /* status and reason of Offered; NULL: not looked at */
 	const char *native;  /* what the status says it goes back to; NULL: not looked at */
@@ -346,6 +347,9 @@ static void comes_to(void **state)
 			    row->ready ? row->ready : "");
 	assert_int_equal(room->writes, row->writes);
 	assert_string_equal(str_cstr(&room->events), row->event ? row->event : "");
+	if (row->tells &&
+	    (!room->decision.event_message || !strstr(room->decision.event_message, row->tells)))
+		fail_msg("%s", room->decision.event_message ? room->decision.event_message : "-");
 	if (row->says && !strstr(ready->message, row->says))
 		fail_msg("%s", ready->message);
 	if (row->offered) {

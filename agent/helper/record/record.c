@@ -439,6 +439,25 @@ int record_read(const struct record_kind *kind, int state_fd, const char *name, 
 	return r == 0 ? read_at(kind, fd, name, ret_record, err) : r;
 }
 
+/* Remove what writers of @file (file_replace_at()) that were killed have left. Whoever writes or removes a record
+ * has the lock of its device, so no writer of these lives. That they stay hurts nobody. */
+static void remove_stale(int folder_fd, const char *file)
+{
+	static const char suffix[] = ".new";
+	auto_free char *prefix = xasprintf("%s.", file);
+	auto_names struct sysfs_names names = { 0 };
+
+	if (sysfs_list_prefix(folder_fd, ".", prefix, &names, NULL) != 0)
+		return;
+	for (size_t i = 0; i < names.len; i++) {
+		const char *pid = names.items[i] + strlen(prefix);
+		size_t digits = strspn(pid, "0123456789");
+
+		if (digits > 0 && strcmp(pid + digits, suffix) == 0)
+			(void)unlinkat(folder_fd, names.items[i], 0);
+	}
+}
+
 /* Does the file say what @text says? */
 static bool says(int folder_fd, const char *file, const struct str *text)
 {
@@ -460,6 +479,7 @@ int record_write(const struct record_kind *kind, int state_fd, const void *recor
 		return err->code;
 	file = xasprintf("%s%s", value_of(record, &kind->members[0]), kind->suffix);
 	record_format(kind, record, &text);
+	remove_stale(fd, file);
 	/* The process that wrote the same text may have died before it reached the disk. */
 	if (says(fd, file, &text))
 		return file_sync_names(fd, err);
@@ -477,6 +497,7 @@ int record_remove(const struct record_kind *kind, int state_fd, const char *name
 	r = open_folder(kind, state_fd, &fd, err);
 	if (r != 0)
 		return r == RECORD_ABSENT ? 0 : r;
+	remove_stale(fd, file);
 	return file_remove_at(fd, file, err);
 }
 

@@ -327,6 +327,27 @@ static void lines_of_records(void **state)
 		"\"message\":\"'x' is no PCI address; repair the file or remove it\"}\n");
 }
 
+static bool is_there(const struct tree *tree, const char *path)
+{
+	return faccessat(tree->fd, path, F_OK, 0) == 0;
+}
+
+/* What a killed writer left goes when the record is removed; what is another's or no such file stays. */
+static void leftovers_of_writers_go(void **state)
+{
+	struct tree *tree = *state;
+	struct err err = { 0 };
+
+	tree_make(tree, NULL);
+	tree_add(tree, "devices/0000:01:00.0.json.30.new=");
+	tree_add(tree, "devices/0000:01:00.0.json.old.new=");
+	tree_add(tree, "devices/0000:01:00.1.json.30.new=");
+	assert_int_equal(record_remove(&device_records, tree->fd, "0000:01:00.0", &err), 0);
+	assert_false(is_there(tree, "devices/0000:01:00.0.json.30.new"));
+	assert_true(is_there(tree, "devices/0000:01:00.0.json.old.new"));
+	assert_true(is_there(tree, "devices/0000:01:00.1.json.30.new"));
+}
+
 /* The files of the other kinds, byte by byte as earlier versions wrote them. */
 static void mdev_file(void **state)
 {
@@ -471,6 +492,7 @@ int main(void)
 		  NULL);
 	suite_add(&suite, "one line for each record, one problem for each broken one",
 		  lines_of_records, NULL);
+	suite_add(&suite, "leftovers of writers go", leftovers_of_writers_go, NULL);
 	suite_add(&suite, "the file of a mediated device", mdev_file, NULL);
 	suite_rows(&suite, switched, switched_file);
 	suite_add(&suite, "one line for each switch of this boot", lines_of_switched, NULL);

@@ -25,7 +25,7 @@ from upgrades import Asked, Audit, Definitions, essence, reachable, without
 pytestmark = pytest.mark.timeout(1200)  # it waits for the node, a restart and four roll-outs
 STATUS_PERIOD = 10  # seconds after which the kubelet says what changed of its Node
 SLACK = 8  # seconds: an emulated machine is slow, and so is the way to read its clock
-NOISE = 3  # seconds: the kubelet looks at its plugins_registry once a second, and the machine is shared
+NOISE = 8  # seconds: the kubelet looks at its plugins_registry once a second, and the machine is shared; a lease takes 15
 APPLY = ("apply", "--server-side", "--force-conflicts")
 ALL_BUT_AGENTS = "--selector=app.kubernetes.io/component!=agent"
 

@@ -334,7 +334,9 @@ def test_a_vgpu_says_that_claimed_devices_have_its_name(gpu, agents, machine, no
     finally:
         kubelet.remove()
         crds.kubectl("delete", "pcideviceclaim", gpu.name(address), "--wait=false")
-        crds.kubectl("patch", "pcideviceclaim", gpu.name(address), "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+        # The agent may have released it by then.
+        crds.kubectl("patch", "pcideviceclaim", gpu.name(address), "--type=merge", "-p", '{"metadata":{"finalizers":null}}',
+                     check=False)
 
 
 def test_a_card_at_rest_is_not_written_about(gpu, start, machine, crds):

@@ -179,6 +179,8 @@ class TestWhatTheHostNeeds:
             assert claims.function(NVME).drivers() == ("nvme", None)
         finally:
             guest.sh("kill $(cat /run/minix-pid); rm /run/minix-*")
+        wait_until(lambda: guest.sh("cat /sys/module/minix/refcnt").strip() == "0", what="the unmount")
+        guest.write("/sys/class/block/nvme0n1/uevent", "change")  # an unmount in another namespace is no event
         claims.wait_ready(NVME)
 
 

@@ -242,12 +242,15 @@ static struct storage_case {
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/srv", "xfs /dev/sda rw")) },
 	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted out of sight") },
-	{ "a mount of a container is in use, and names the first of several processes",
+	{ "mounts of two containers, one of which has two processes, are in use",
 	  { NVME, SATA("a", "1"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
 	    "proc/77/mountinfo=90 1 0:30 / / rw - overlay overlay rw\n"
 	    "91 90 259:0 / /run/m rw - minix /dev/nvme0n1 rw\n",
 	    "proc/78/mountinfo=90 1 0:30 / / rw - overlay overlay rw\n"
-	    "92 90 8:1 / /late rw - vfat /dev/sda rw\n" },
+	    "91 90 259:0 / /run/m rw - minix /dev/nvme0n1 rw\n",
+	    "proc/79/mountinfo=95 1 0:31 / / rw - overlay overlay rw\n"
+	    "96 95 8:1 / /data rw - vfat /dev/sda rw\n" },
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /data in another mount namespace")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /run/m in another mount namespace") },
 	{ "what process 1 has mounted is told once",
 	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("259:0", "/srv", "vfat /dev/nvme0n1 rw")),

@@ -19,6 +19,7 @@ VARIES = [
     (re.compile(r"\b(process|pid|port) \d+"), r"\1 N"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s|min)\b"), "DURATION"),
     (re.compile(r"/tmp/[\w./-]+"), "FILE"),
+    (re.compile(r"\b([a-z]+)-[0-9a-f]{8}\b"), r"\1-RANDOM"),  # nodes of tests
 ]
 DROPPED = {"resourceVersion", "uid", "generation", "managedFields", "creationTimestamp"}
 
@@ -47,7 +48,7 @@ def body_of(event):
 
 
 def write_of(event):
-    """[object, verb, status, body] of an event of the audit log; None: it is none of our writes."""
+    """[object, verb, status, body] of an event of the audit log; None if hostdev did not write it."""
     ref = event.get("objectRef", {})
     if event["verb"] not in WRITES or not event.get("userAgent", "").startswith("hostdev-"):
         return None
@@ -60,7 +61,7 @@ def write_of(event):
 
 
 def read_on(path):
-    """The writes in the rest of a log. One that is gone, or begins anew, has none."""
+    """The writes that were added to a log. A log that was removed has none; one that is shorter than before is read again."""
     try:
         with open(path, "rb") as log:
             log.seek(logs[path] if logs[path] <= os.fstat(log.fileno()).st_size else 0)

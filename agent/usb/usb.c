@@ -355,15 +355,26 @@ void usb_set_config(struct usb *usb, const struct config *config)
 	lend_touch(usb->deps.lend);
 }
 
-bool usb_touch(struct usb *usb, const char *name)
+void usb_rename(struct usb *usb)
 {
-	bool renamed = rename_all(usb);
-
-	usb_claims_touch(usb->claims, name);
-	if (renamed)
-		usb_claims_look(usb->claims);
+	if (!rename_all(usb))
+		return;
+	usb_claims_look(usb->claims);
 	lend_touch(usb->deps.lend);
-	return renamed;
+	if (usb->deps.renamed)
+		usb->deps.renamed(usb->deps.arg);
+}
+
+void usb_enqueue(struct usb *usb, const char *name)
+{
+	usb_claims_touch(usb->claims, name);
+	lend_touch(usb->deps.lend);
+	usb_rename(usb);
+}
+
+void usb_enqueue_all(struct usb *usb)
+{
+	usb_claims_look(usb->claims);
 }
 
 /* A pod may have a unit of the HostDeviceConfig that the claim's socket is, or was, in: of a device that was there
@@ -410,27 +421,4 @@ bool usb_selected(const struct usb *usb, const char *name, const struct usb_sele
 				? usb_type_selected(usb->type, device->status.port_path)
 				: NULL;
 	return !lend_is_on(usb->deps.lend) || usb->selects;
-}
-
-void usb_synced(struct usb *usb)
-{
-	(void)rename_all(usb);
-	usb_claims_look(usb->claims);
-	lend_touch(usb->deps.lend);
-}
-
-void usb_pci_claims_changed(struct usb *usb)
-{
-	usb_claims_look(usb->claims);
-}
-
-void usb_node_changed(struct usb *usb)
-{
-	usb_claims_look(usb->claims);
-}
-
-void usb_lent_changed(struct usb *usb)
-{
-	usb_claims_look(usb->claims);
-	lend_touch(usb->deps.lend);
 }

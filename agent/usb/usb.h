@@ -38,6 +38,8 @@ struct usb_deps {
 	void (*report)(void *arg, const struct config_troubles *troubles);
 	/* usb_selected() has another answer about a device. May be NULL. */
 	void (*selected)(void *arg);
+	/* USBDevices of the inventory have other names now. May be NULL. */
+	void (*renamed)(void *arg);
 	void *arg;
 };
 
@@ -53,12 +55,16 @@ void usb_set(struct usb *usb, struct inventory *inventory);
 /* What the HostDeviceConfig says now; borrowed until the next call or the end, may be NULL. */
 void usb_set_config(struct usb *usb, const struct config *config);
 
-/* A claim, or the USBDevice of that name, changed at the API server. True if devices have other names
- * now. */
-bool usb_touch(struct usb *usb, const char *name);
+/* The claim @name, or the USBDevice of that name, changed at the API server: enqueue the claim. Devices may get
+ * other names. */
+void usb_enqueue(struct usb *usb, const char *name);
 
-/* A list is there: publish_synced() is to follow. */
-void usb_synced(struct usb *usb);
+/* Anything else that claims depend on changed, such as a list, an allocation, or the Node's allocatable:
+ * enqueue every claim. */
+void usb_enqueue_all(struct usb *usb);
+
+/* The list of USBDeviceClaims is there: devices get the names that claims keep. */
+void usb_rename(struct usb *usb);
 
 /* Has no pod the device in socket @port? As lend_is_free(); not known before what is selected and claimed has been
  * offered. */
@@ -71,12 +77,3 @@ const struct pcidevice_allocations *usb_allocations(const struct usb *usb, const
  * NULL: it does not. False: that is not known yet. `selected` is called when the answer changes. */
 bool usb_selected(const struct usb *usb, const char *name,
 		  const struct usb_selected **ret_selected);
-
-/* A PCIDeviceClaim came or went: it may be that of a controller. */
-void usb_pci_claims_changed(struct usb *usb);
-
-/* Who has which device is not what it was. */
-void usb_lent_changed(struct usb *usb);
-
-/* The Node's allocatable, which claims wait for, is not what it was. */
-void usb_node_changed(struct usb *usb);

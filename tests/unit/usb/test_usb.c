@@ -73,11 +73,16 @@ static void names_are_those_of_the_claims_once_they_are_known(void **state)
 	scene_open(scene, true);
 	look(scene);
 	assert_true(is_named(scene, "node1-0951-1666-001077"));
+	assert_int_equal(scene->renames, 0);
 	list_all(scene, CLAIM(STICK, KNOWN("1-2", "A")));
 	assert_true(is_named(scene, STICK));
 	assert_false(is_named(scene, "node1-0951-1666-001077"));
+	assert_int_equal(scene->renames, 1);
 	look(scene);
 	assert_true(is_named(scene, STICK));
+	usb_enqueue(scene->usb, STICK);
+	usb_enqueue_all(scene->usb);
+	assert_int_equal(scene->renames, 1);
 }
 
 static void what_changes_is_looked_at(void **state)
@@ -91,8 +96,6 @@ static void what_changes_is_looked_at(void **state)
 	touches = scene->lend.touches;
 	usb_set_config(scene->usb, NULL);
 	assert_int_equal(scene->lend.touches, touches + 1);
-	usb_lent_changed(scene->usb);
-	assert_int_equal(scene->lend.touches, touches + 2);
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 0);
 }
 
@@ -149,7 +152,7 @@ static void a_claim_is_ready_once_the_node_counts_it(void **state)
 	fake_clock_advance(scene->clock, 6000);
 	assert_int_equal(asking(scene), 0);
 	scene->lend.uncounted = false;
-	usb_node_changed(scene->usb);
+	usb_enqueue_all(scene->usb);
 	fake_clock_settle(scene->clock);
 	fake_client_choose(scene->client, "/usbdeviceclaims/");
 	assert_null(strstr(fake_client_request(scene->client)->body, "NotOffered"));

@@ -120,6 +120,7 @@ struct scene {
 	struct informer *claims, *devices, *pci_claims;
 	struct usb *usb;
 	unsigned selections; /* usb_selected() has another answer */
+	unsigned renames;    /* devices have other names          */
 	struct sticks node;
 };
 
@@ -130,6 +131,13 @@ static inline void on_selected(void *arg)
 	scene->selections++;
 }
 
+static inline void on_renamed(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->renames++;
+}
+
 static inline void on_change(void *arg, const char *name, const struct entry *before,
 			     const struct entry *after)
 {
@@ -137,14 +145,15 @@ static inline void on_change(void *arg, const char *name, const struct entry *be
 
 	(void)before;
 	(void)after;
-	(void)usb_touch(scene->usb, name);
+	usb_enqueue(scene->usb, name);
 }
 
 static inline void on_synced(void *arg)
 {
 	struct scene *scene = arg;
 
-	usb_synced(scene->usb);
+	usb_rename(scene->usb);
+	usb_enqueue_all(scene->usb);
 }
 
 static inline struct informer *informer(struct scene *scene, const struct api_kind *kind)
@@ -179,6 +188,7 @@ static inline void scene_open(struct scene *scene, bool kubelet)
 						 .node_name = "node1",
 						 .lend = &scene->lend,
 						 .selected = on_selected,
+						 .renamed = on_renamed,
 						 .arg = scene });
 	informer_start(scene->claims);
 	informer_start(scene->devices);

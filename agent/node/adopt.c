@@ -1,4 +1,4 @@
-#include "agent/adopt.h"
+#include "agent/node/adopt.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,9 @@
 /*
- * node_agent: the running agent of one node: everything of it tied together on one loop.
+ * node_agent: the running agent of one node.
  *
- * Owns the informers, the look at the kernel, the publishing and the claims; borrows the client.
+ * Creates the parts, passes on what changes to them (wiring.h) and what they ask each other (lookup.h).
+ * Owns the clock, the events, the informers of devices, claims and the Node, and all parts; borrows the
+ * loop, the client and the metrics.
  */
 #pragma once
 

@@ -1,0 +1,177 @@
+#include "agent/node/lookup.h"
+
+#include <string.h>
+
+#include "agent/claim/claim_plan.h"
+#include "agent/claim/claims.h"
+#include "agent/gpu/gpus.h"
+#include "agent/lend/lend.h"
+#include "agent/lend/pci_type.h"
+#include "agent/mdev/mdev_type.h"
+#include "agent/mdev/mdevs.h"
+#include "agent/node/wiring.h"
+#include "agent/plugin/device_type.h"
+#include "agent/publish/publish.h"
+#include "agent/publish/publish_plan.h"
+#include "agent/sriov/sriov.h"
+#include "agent/usb/usb.h"
+#include "agent/usb/usb_type.h"
+#include "api/mediateddevice.h"
+#include "api/names.h"
+#include "api/pcidevice.h"
+
+bool lookup_is_moving(void *arg, const char *name)
+{
+	const struct wiring *w = arg;
+
+	return claims_moving(w->claims, name);
+}
+
+const struct pcidevice_allocations *lookup_allocations(void *arg, enum inventory_kind kind,
+						       const char *name)
+{
+	static const struct pcidevice_allocations none = { 0 };
+	const struct wiring *w = arg;
+	char address[NAMES_ADDRESS_SIZE];
+
+	if (kind == INVENTORY_USB)
+		return usb_allocations(w->usb, name);
+	if (kind == INVENTORY_MDEV)
+		return lend_allocations(w->lend, mediateddevice_uuid_of_name(name));
+	if (names_pcidevice_address(w->node_name, name, address) < 0)
+		return &none;
+	return lend_allocations(w->lend, address);
+}
+
+const char *lookup_held_as(void *arg, const char *name)
+{
+	const struct wiring *w = arg;
+	char address[NAMES_ADDRESS_SIZE];
+	const char *resource;
+	bool ours;
+
+	if (names_pcidevice_address(w->node_name, name, address) < 0)
+		return NULL;
+	resource = lend_resource(w->lend, address, &ours);
+	return ours ? resource : NULL;
+}
+
+static void usb_offer(const struct wiring *w, const char *name, struct publish_offer *ret_offer)
+{
+	const struct usb_selected *selected = NULL;
+
+	*ret_offer = (struct publish_offer){ .known = usb_selected(w->usb, name, &selected) };
+	if (!selected)
+		return;
+	ret_offer->resource = selected->resource;
+	ret_offer->trouble = selected->trouble;
+}
+
+void lookup_offer(void *arg, enum inventory_kind kind, const char *name,
+		  struct publish_offer *ret_offer)
+{
+	const struct wiring *w = arg;
+	char address[NAMES_ADDRESS_SIZE];
+	const struct pci_told *told = NULL;
+
+	if (kind == INVENTORY_USB) {
+		usb_offer(w, name, ret_offer);
+		return;
+	}
+	*ret_offer = (struct publish_offer){ .known = true };
+	if (names_pcidevice_address(w->node_name, name, address) < 0)
+		return;
+	ret_offer->known = lend_selected(w->lend, address, &told);
+	if (!told)
+		return;
+	ret_offer->resource = told->resource;
+	ret_offer->trouble = told->trouble;
+	ret_offer->group_taken = told->group_taken;
+}
+
+const char *lookup_mdev_resource(void *arg, const struct mediateddevice *device)
+{
+	const struct wiring *w = arg;
+
+	return mdevs_resource(w->mdevs, device);
+}
+
+const struct api_condition_value *lookup_mdev_condition(void *arg, const char *parent)
+{
+	const struct wiring *w = arg;
+
+	return mdevs_condition(w->mdevs, parent);
+}
+
+const char *lookup_parent(void *arg, const char *name, const char **ret_key)
+{
+	const struct wiring *w = arg;
+	char address[NAMES_ADDRESS_SIZE];
+	const char *card;
+
+	*ret_key = NAMES_LABEL_PARENT_NIC;
+	if (names_pcidevice_address(w->node_name, name, address) < 0)
+		return NULL;
+	card = gpus_parent_label(w->gpus, address);
+	if (!card)
+		return sriov_parent(w->sriov, address);
+	*ret_key = NAMES_LABEL_PARENT_GPU;
+	return card;
+}
+
+bool lookup_is_free(void *arg, const char *address, char **ret_holder)
+{
+	const struct wiring *w = arg;
+
+	return lend_is_free(w->lend, address, ret_holder);
+}
+
+bool lookup_is_usb_free(void *arg, const char *port, char **ret_holder)
+{
+	const struct wiring *w = arg;
+
+	return usb_is_free(w->usb, port, ret_holder);
+}
+
+bool lookup_is_held(void *arg, const char *address)
+{
+	const struct wiring *w = arg;
+
+	return sriov_holds(w->sriov, address);
+}
+
+void lookup_claim_offer(void *arg, const char *address, struct claim_offer *ret_offer)
+{
+	static const enum claim_offer_state states[] = {
+		[OFFERED_BY_NOBODY] = CLAIM_OFFER_NONE,
+		[OFFERED_NOT_YET] = CLAIM_OFFER_AWAITED,
+		[OFFERED] = CLAIM_OFFERED,
+		[OFFERED_NODE_GONE] = CLAIM_OFFER_NODE_GONE,
+		[OFFERED_NODE_UNREADABLE] = CLAIM_OFFER_NODE_UNREADABLE,
+	};
+	const struct wiring *w = arg;
+	struct offered_answer answer = lend_offered(w->lend, address);
+
+	*ret_offer = (struct claim_offer){ .state = states[answer.state],
+					   .resource = answer.resource,
+					   .trouble = answer.trouble,
+					   .taken = answer.owner != NULL,
+					   .group_taken = answer.group_taken,
+					   .held = answer.held,
+					   .denied = answer.denied };
+}
+
+bool lookup_is_taken(void *arg, const char *resource)
+{
+	const struct wiring *w = arg;
+	const char *owner = lend_owner(w->lend, resource);
+
+	return owner && strcmp(owner, mdev_device_type.name) != 0;
+}
+
+const char *lookup_vgpu_resource(void *arg, const char *uuid)
+{
+	const struct wiring *w = arg;
+
+	return gpus_resource(w->gpus, uuid);
+}

@@ -1,0 +1,698 @@
+#include "agent/node/node_agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/claim/claims.h"
+#include "agent/config/config_watch.h"
+#include "agent/generic/generics.h"
+#include "agent/gpu/gpus.h"
+#include "agent/inventory/inventory.h"
+#include "agent/lend/lend.h"
+#include "agent/lend/pci_selected.h"
+#include "agent/look/look.h"
+#include "agent/mdev/mdevs.h"
+#include "agent/node/adopt.h"
+#include "agent/node/device_count.h"
+#include "agent/node/lookup.h"
+#include "agent/node/wiring.h"
+#include "agent/process/helper_meter.h"
+#include "agent/publish/publish.h"
+#include "agent/sriov/sriov.h"
+#include "agent/usb/usb.h"
+#include "api/names.h"
+#include "api/node.h"
+#include "api/object.h"
+#include "api/pcideviceclaim.h"
+#include "api/usbdeviceclaim.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/clock.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "kube/store.h"
+
+enum {
+	VFS_DEADLINES = 4, /* a card may make its virtual functions one by one */
+	CONFIG_PARTS = 4,  /* that report what they cannot do: generic, usb, mdev, pci */
+};
+
+/* The objects of one kind, of devices or of claims. */
+struct watched {
+	struct node_agent *agent;
+	enum change object; /* one of them changed  */
+	enum change list;   /* their list is there  */
+	struct informer *informer;
+};
+
+struct node_agent {
+	struct node_agent_options options;
+	struct uv_loop_s *loop;
+	struct clock *clock;
+	struct events *events;
+	struct metrics *metrics;
+	struct kube_client *client;
+	struct watched devices[INVENTORY_KINDS];
+	struct watched claims[INVENTORY_KINDS];
+	struct informer *node;
+	struct wiring wiring; /* the parts */
+	struct adopt *adopt;
+	struct node_agent_seen seen; /* until it has begun with it */
+	struct clock_timer *begins;
+	const struct config *asked; /* by the HostDeviceConfig; NULL: not known yet */
+	bool scanned;
+	bool told_failure; /* an event said that scans fail */
+	struct metric *listed;
+};
+
+/* --- what changed: from the API server -------------------------------------------------------- */
+
+static void on_object(void *arg, const char *name, const struct entry *before,
+		      const struct entry *after)
+{
+	const struct watched *watched = arg;
+
+	wiring_object(&watched->agent->wiring, watched->object, name, before, after);
+}
+
+/* What is claimed is not lent by selectors, so the claims are known before. */
+static void hand_config(struct node_agent *agent)
+{
+	if (agent->asked && informer_synced(agent->claims[INVENTORY_PCI].informer))
+		lend_set_config(agent->wiring.lend, agent->asked);
+}
+
+static void on_list(void *arg)
+{
+	struct watched *watched = arg;
+
+	if (watched == &watched->agent->claims[INVENTORY_PCI])
+		hand_config(watched->agent);
+	wiring_changed(&watched->agent->wiring, watched->list, NULL);
+}
+
+/* A Node that no kubelet has ever told anything of lists nothing that a claim could wait for. */
+static void hand_node(const struct node_agent *agent)
+{
+	bool changed = false;
+	const struct store *store = informer_store(agent->node);
+	const struct entry *entry = store_get(store, agent->options.node_name);
+	const struct node *node = entry ? entry->object : NULL;
+
+	if (informer_denied(agent->node))
+		changed = lend_set_no_node(agent->wiring.lend, informer_error(agent->node));
+	else if (node)
+		changed = lend_set_allocatable(
+			agent->wiring.lend,
+			node_heartbeat_ms(node) > 0 ? &node->status.allocatable : NULL);
+	else if (!entry && informer_synced(agent->node))
+		changed = lend_set_no_node(agent->wiring.lend, NULL);
+	if (changed)
+		wiring_changed(&agent->wiring, CHANGE_ALLOCATABLE, NULL);
+}
+
+static void on_node_list(void *arg)
+{
+	hand_node(arg);
+}
+
+static void on_node(void *arg, const char *name, const struct entry *before,
+		    const struct entry *after)
+{
+	struct node_agent *agent = arg;
+	const struct wiring *parts = &agent->wiring;
+	const struct node *node = after ? after->object : NULL;
+	const char *address;
+
+	(void)name;
+	(void)before;
+	if (!node) {
+		hand_node(agent);
+		return;
+	}
+	generics_set_labels(parts->generics, &node->meta.labels);
+	mdevs_set_labels(parts->mdevs, &node->meta.labels);
+	lend_set_heartbeat(parts->lend, node_heartbeat_ms(node));
+	hand_node(agent);
+	address = node_internal_ip(node);
+	look_set_node_address(parts->look, address);
+	claims_set_node_address(parts->claims, address);
+	sriov_set_node_address(parts->sriov, address);
+}
+
+static void on_config(void *arg, const struct config *config)
+{
+	struct node_agent *agent = arg;
+
+	agent->asked = config;
+	hand_config(agent);
+	generics_set_config(agent->wiring.generics, config);
+	usb_set_config(agent->wiring.usb, config);
+	mdevs_set_config(agent->wiring.mdevs, config);
+}
+
+/* --- what changed: from the kernel ------------------------------------------------------------- */
+
+/* An event needs the Node itself, which may not be there yet: then the next failure is told. */
+static void tell_failure(struct node_agent *agent, const struct err *err)
+{
+	const struct node *node =
+		store_object(informer_store(agent->node), agent->options.node_name);
+
+	if (!node || agent->told_failure)
+		return;
+	events_record(agent->events,
+		      &(struct events_about){ .kind = &node_kind, .meta = &node->meta },
+		      EVENTS_WARNING, "DeviceScanFailed", "the node's devices cannot be read: %s",
+		      err->msg);
+	agent->told_failure = true;
+}
+
+static void on_inventory(void *arg, struct inventory *inventory, const struct err *err)
+{
+	struct node_agent *agent = arg;
+	const struct wiring *parts = &agent->wiring;
+
+	if (!inventory) {
+		tell_failure(agent, err);
+		return;
+	}
+	agent->told_failure = false;
+	if (!agent->scanned)
+		log_info("devices read", log_int("pci", inventory->sets[INVENTORY_PCI].len),
+			 log_int("usb", inventory->sets[INVENTORY_USB].len));
+	agent->scanned = true;
+	device_count_set(agent->listed, inventory);
+	usb_set(parts->usb, inventory); /* before the one it has is freed; names are made here */
+	/* Likewise; it may hold back what claims bind. */
+	sriov_set_inventory(parts->sriov, inventory);
+	gpus_set_inventory(parts->gpus, inventory);
+	claims_set(parts->claims, inventory);
+	mdevs_set(parts->mdevs, inventory);
+	lend_set(parts->lend, inventory);
+	publish_set(parts->publish, inventory);
+}
+
+static void on_uevent(void *arg)
+{
+	const struct node_agent *agent = arg;
+
+	wiring_changed(&agent->wiring, CHANGE_UEVENT, NULL);
+}
+
+/* --- what changed: from the parts, which get the wiring ------------------------------------------ */
+
+static void on_task(void *arg)
+{
+	wiring_changed(arg, CHANGE_TASK, NULL);
+}
+
+static void change_pci(const struct wiring *wiring, enum change change, const char *address)
+{
+	auto_free char *name = names_pcidevice(wiring->node_name, address);
+
+	wiring_changed(wiring, change, name);
+}
+
+/* @id: NULL for any device. */
+static void on_allocation(void *arg, const char *id)
+{
+	if (id && strchr(id, ':')) /* a PCI address */
+		change_pci(arg, CHANGE_ALLOCATION, id);
+	else
+		wiring_changed(arg, CHANGE_ALLOCATIONS, NULL);
+}
+
+static void on_offered(void *arg, const char *address)
+{
+	change_pci(arg, CHANGE_OFFERED, address);
+}
+
+static void on_parent_nic(void *arg, const char *address)
+{
+	change_pci(arg, CHANGE_PARENT_NIC, address);
+}
+
+static void on_nic_functions(void *arg)
+{
+	wiring_changed(arg, CHANGE_NIC_FUNCTIONS, NULL);
+}
+
+static void on_usb_selected(void *arg)
+{
+	wiring_changed(arg, CHANGE_USB_SELECTED, NULL);
+}
+
+static void on_usb_names(void *arg)
+{
+	wiring_changed(arg, CHANGE_USB_NAMES, NULL);
+}
+
+static void on_mdev_status(void *arg)
+{
+	wiring_changed(arg, CHANGE_MDEV_STATUS, NULL);
+}
+
+static void on_vgpu_resources(void *arg)
+{
+	wiring_changed(arg, CHANGE_VGPU_RESOURCES, NULL);
+}
+
+static void on_generic_devices(void *arg)
+{
+	wiring_changed(arg, CHANGE_GENERIC_DEVICES, NULL);
+}
+
+/* --- what cannot be done of the HostDeviceConfig, by part ------------------------------------------ */
+
+static void report_generic(void *arg, const struct config_troubles *troubles)
+{
+	const struct wiring *parts = arg;
+
+	config_watch_report(parts->config, "generic", troubles);
+}
+
+static void report_usb(void *arg, const struct config_troubles *troubles)
+{
+	const struct wiring *parts = arg;
+
+	config_watch_report(parts->config, "usb", troubles);
+}
+
+static void report_mdev(void *arg, const struct config_troubles *troubles)
+{
+	const struct wiring *parts = arg;
+
+	config_watch_report(parts->config, "mdev", troubles);
+}
+
+/* As struct lend_type has it: after all other types, whose resources go before the entries. */
+static void offer_generic(void *arg, struct plugins *plugins)
+{
+	const struct node_agent *agent = arg;
+	const struct wiring *parts = &agent->wiring;
+	struct config_troubles troubles = { 0 };
+
+	generics_offer(parts->generics, plugins);
+	gpus_enqueue_taken(parts->gpus);
+	if (!agent->asked)
+		return;
+	pci_selected_collisions(agent->asked, plugins, &troubles);
+	config_watch_report(parts->config, "pci", &troubles);
+	config_troubles_done(&troubles);
+}
+
+/* --- the parts are made -------------------------------------------------------------------------- */
+
+/* What changes of each kind of devices; no claims: nobody claims it. */
+static const struct {
+	const struct api_kind *claims;
+	enum change device, claim, list;
+} kinds[INVENTORY_KINDS] = {
+	[INVENTORY_PCI] = { &pcideviceclaim_kind, CHANGE_PCIDEVICE, CHANGE_PCIDEVICECLAIM,
+			    CHANGE_PCI_LIST },
+	[INVENTORY_USB] = { &usbdeviceclaim_kind, CHANGE_USBDEVICE, CHANGE_USBDEVICECLAIM,
+			    CHANGE_USB_LIST },
+	[INVENTORY_MDEV] = { .device = CHANGE_MEDIATEDDEVICE, .list = CHANGE_MDEV_LIST },
+	[INVENTORY_MDEV_PARENT] = { .device = CHANGE_MEDIATEDDEVICEPARENT,
+				    .list = CHANGE_MDEV_LIST },
+};
+
+static struct informer *watch(const struct informer_deps *deps, const struct api_kind *kind,
+			      const char *label_selector, struct watched *watched)
+{
+	return informer_new(deps,
+			    &(struct informer_spec){
+				    .kind = kind,
+				    .label_selector = label_selector,
+				    .handlers = { .on_change = on_object, .on_synced = on_list },
+				    .arg = watched,
+			    });
+}
+
+static void make_informers(struct node_agent *agent, const struct informer_deps *deps)
+{
+	auto_free char *label = names_label_value(agent->options.node_name);
+	auto_free char *ours = xasprintf("%s=%s", NAMES_LABEL_NODE, label);
+	auto_free char *self = xasprintf("metadata.name=%s", agent->options.node_name);
+
+	for (int i = 0; i < INVENTORY_KINDS; i++) {
+		struct watched *devices = &agent->devices[i];
+		struct watched *claims = &agent->claims[i];
+
+		*devices = (struct watched){ .agent = agent,
+					     .object = kinds[i].device,
+					     .list = kinds[i].list };
+		*claims = *devices;
+		claims->object = kinds[i].claim;
+		devices->informer = watch(deps, inventory_kinds[i], ours, devices);
+		if (kinds[i].claims)
+			claims->informer = watch(deps, kinds[i].claims, NULL, claims);
+	}
+	agent->node = informer_new(deps, &(struct informer_spec){
+						 .kind = &node_kind,
+						 .field_selector = self,
+						 .handlers = { .on_change = on_node,
+							       .on_synced = on_node_list,
+							       .on_denied = on_node_list },
+						 .arg = agent,
+					 });
+}
+
+static void start(struct node_agent *agent)
+{
+	informer_start(agent->node);
+	config_watch_start(agent->wiring.config);
+	sriov_start(agent->wiring.sriov);
+	for (int i = 0; i < INVENTORY_KINDS; i++) {
+		informer_start(agent->devices[i].informer);
+		if (agent->claims[i].informer)
+			informer_start(agent->claims[i].informer);
+	}
+}
+
+static void make_publish(struct node_agent *agent)
+{
+	struct publish_deps deps = {
+		.client = agent->client,
+		.clock = agent->clock,
+		.metrics = agent->metrics,
+		.events = agent->events,
+		.node_name = agent->options.node_name,
+		.moving = lookup_is_moving,
+		.allocations = lookup_allocations,
+		.held_as = lookup_held_as,
+		.offer = lookup_offer,
+		.resource = lookup_mdev_resource,
+		.condition = lookup_mdev_condition,
+		.parent = lookup_parent,
+		.arg = &agent->wiring,
+	};
+
+	for (int i = 0; i < INVENTORY_KINDS; i++) {
+		deps.devices[i] = agent->devices[i].informer;
+		deps.claims[i] = agent->claims[i].informer;
+	}
+	agent->wiring.publish = publish_new(&deps);
+}
+
+static void make_claims(struct node_agent *agent)
+{
+	agent->wiring.claims = claims_new(&(struct claims_deps){
+		.loop = agent->loop,
+		.client = agent->client,
+		.clock = agent->clock,
+		.events = agent->events,
+		.metrics = agent->metrics,
+		.claims = agent->claims[INVENTORY_PCI].informer,
+		.devices = agent->devices[INVENTORY_PCI].informer,
+		.usb_claims = agent->claims[INVENTORY_USB].informer,
+		.node_name = agent->options.node_name,
+		.vfio_drivers = &agent->options.vfio_drivers,
+		.driverless = &agent->options.driverless,
+		.binder = agent->options.binder,
+		.on_moved = on_task,
+		.is_free = lookup_is_free,
+		.is_usb_free = lookup_is_usb_free,
+		.is_held = lookup_is_held,
+		.ask_offer = lookup_claim_offer,
+		.arg = &agent->wiring,
+	});
+}
+
+static void make_lend(struct node_agent *agent)
+{
+	agent->wiring.lend = lend_new(&(struct lend_deps){
+		.loop = agent->loop,
+		.clock = agent->clock,
+		.metrics = agent->metrics,
+		.node_name = agent->options.node_name,
+		.claims = informer_store(agent->claims[INVENTORY_PCI].informer),
+		.devices = informer_store(agent->devices[INVENTORY_PCI].informer),
+		.mdevs = informer_store(agent->devices[INVENTORY_MDEV].informer),
+		.vfio_drivers = &agent->options.vfio_drivers,
+		.options = agent->options.lend,
+		.changed = on_allocation,
+		.offered = on_offered,
+		.arg = &agent->wiring,
+	});
+}
+
+static void make_usb(struct node_agent *agent)
+{
+	agent->wiring.usb = usb_new(&(struct usb_deps){
+		.client = agent->client,
+		.clock = agent->clock,
+		.events = agent->events,
+		.metrics = agent->metrics,
+		.claims = agent->claims[INVENTORY_USB].informer,
+		.devices = agent->devices[INVENTORY_USB].informer,
+		.pci_claims = agent->claims[INVENTORY_PCI].informer,
+		.node_name = agent->options.node_name,
+		.dev_root = agent->options.lend.dev_root,
+		.state_dir = agent->options.binder.helper.state_dir,
+		.lend = agent->wiring.lend,
+		.report = report_usb,
+		.selected = on_usb_selected,
+		.renamed = on_usb_names,
+		.arg = &agent->wiring,
+	});
+}
+
+static void make_sriov(struct node_agent *agent)
+{
+	const struct binder_options *binder = &agent->options.binder;
+
+	agent->wiring.sriov = sriov_new(&(struct sriov_deps){
+		.loop = agent->loop,
+		.client = agent->client,
+		.clock = agent->clock,
+		.events = agent->events,
+		.metrics = agent->metrics,
+		.claims = agent->claims[INVENTORY_PCI].informer,
+		.devices = agent->devices[INVENTORY_PCI].informer,
+		.node_name = agent->options.node_name,
+		.options = {
+			.helper = binder->helper,
+			.deadline_ms = binder->deadline_ms * VFS_DEADLINES,
+		},
+		.on_moved = on_task,
+		.on_free = on_nic_functions,
+		.on_named = on_parent_nic,
+		.is_free = lookup_is_free,
+		.arg = &agent->wiring,
+	});
+}
+
+static void make_gpus(struct node_agent *agent)
+{
+	agent->wiring.gpus = gpus_new(&(struct gpus_deps){
+		.loop = agent->loop,
+		.client = agent->client,
+		.clock = agent->clock,
+		.events = agent->events,
+		.metrics = agent->metrics,
+		.claims = agent->claims[INVENTORY_PCI].informer,
+		.devices = agent->devices[INVENTORY_PCI].informer,
+		.node_name = agent->options.node_name,
+		.options = agent->options.gpu,
+		.request_scan = on_task,
+		.offers_changed = on_vgpu_resources,
+		.is_free = lookup_is_free,
+		.is_taken = lookup_is_taken,
+		.arg = &agent->wiring,
+	});
+	agent->adopt = adopt_new(&(struct adopt_deps){ .client = agent->client,
+						       .clock = agent->clock,
+						       .metrics = agent->metrics,
+						       .node_name = agent->options.node_name });
+}
+
+static void make_mdevs(struct node_agent *agent)
+{
+	const struct binder_options *options = &agent->options.binder;
+
+	agent->wiring.mdevs = mdevs_new(&(struct mdevs_deps){
+		.loop = agent->loop,
+		.clock = agent->clock,
+		.helper = options->helper,
+		.deadline_ms = options->deadline_ms,
+		.events = agent->events,
+		.parents = agent->devices[INVENTORY_MDEV_PARENT].informer,
+		.node_name = agent->options.node_name,
+		.lend = agent->wiring.lend,
+		.on_moved = on_task,
+		.on_changed = on_mdev_status,
+		.report = report_mdev,
+		.otherwise = lookup_vgpu_resource,
+		.arg = &agent->wiring,
+	});
+}
+
+static void make_config(struct node_agent *agent)
+{
+	const struct lend_options *lend = &agent->options.lend;
+
+	agent->wiring.config = config_watch_new(&(struct config_watch_deps){
+		.client = agent->client,
+		.clock = agent->clock,
+		.events = agent->events,
+		.metrics = agent->metrics,
+		.node_name = agent->options.node_name,
+		.parts = CONFIG_PARTS,
+		.changed = on_config,
+		.arg = agent,
+	});
+	agent->wiring.generics = generics_new(&(struct generics_deps){
+		.loop = agent->loop,
+		.clock = agent->clock,
+		.helper_path = agent->options.binder.helper.path,
+		.kubelet_dir = lend->kubelet_dir,
+		.host_root = lend->host_root,
+		.dev_root = lend->dev_root,
+		.sysfs_root = lend->sysfs_root,
+		.metrics = agent->metrics,
+		.touch = on_generic_devices,
+		.report = report_generic,
+		.arg = &agent->wiring,
+	});
+}
+
+/* What has been found already; the scan after it finds what it does not say, such as records. */
+static void begin_with_seen(void *arg)
+{
+	struct node_agent *agent = arg;
+	struct inventory *inventory = agent->seen.inventory;
+
+	agent->seen.inventory = NULL;
+	on_inventory(agent, inventory, NULL);
+}
+
+static void make_look(struct node_agent *agent)
+{
+	agent->wiring.look = agent->seen.look;
+	agent->seen.look = NULL;
+	agent->begins = clock_timer_new(agent->clock, begin_with_seen, agent);
+	if (agent->wiring.look) {
+		look_give(agent->wiring.look, on_inventory, agent);
+		look_again(agent->wiring.look);
+	} else {
+		agent->wiring.look = look_new(agent->loop, &agent->options.look, agent->metrics,
+					      on_inventory, agent);
+	}
+	look_listen(agent->wiring.look, on_uevent, agent);
+	if (agent->seen.inventory)
+		clock_timer_start(agent->clock, agent->begins, 0);
+}
+
+/* No part tells or asks another before the loop runs. */
+static void make_parts(struct node_agent *agent)
+{
+	const struct informer_deps deps = { agent->client, agent->clock, agent->metrics };
+
+	agent->wiring.node_name = agent->options.node_name;
+	agent->listed = device_count_new(agent->metrics);
+	helper_meter_show(agent->metrics);
+	make_informers(agent, &deps);
+	make_publish(agent);
+	make_claims(agent);
+	make_lend(agent);
+	make_config(agent);
+	make_usb(agent);
+	make_mdevs(agent);
+	lend_add(agent->wiring.lend, &(struct lend_type){ .offer = offer_generic, .arg = agent });
+	make_sriov(agent);
+	make_gpus(agent);
+	make_look(agent);
+	start(agent);
+}
+
+/* --- life ------------------------------------------------------------------------------------------ */
+
+struct node_agent *node_agent_new(struct uv_loop_s *loop, struct kube_client *client,
+				  const struct node_agent_options *options,
+				  const struct node_agent_seen *seen, struct metrics *metrics)
+{
+	struct node_agent *agent = xcalloc(1, sizeof(*agent));
+
+	agent->options = *options;
+	agent->seen = *seen;
+	agent->options.binder.metrics = metrics;
+	agent->options.binder.helper.metrics = metrics;
+	agent->options.gpu.helper.metrics = metrics;
+	agent->options.look.scan.metrics = metrics;
+	agent->loop = loop;
+	agent->client = client;
+	agent->metrics = metrics;
+	agent->clock = clock_new(loop);
+	agent->events = events_new(&(struct events_deps){
+		.client = client,
+		.clock = agent->clock,
+		.metrics = metrics,
+		.component = "hostdev-agent",
+		.host = options->node_name,
+	});
+	make_parts(agent);
+	return agent;
+}
+
+void node_agent_stop(struct node_agent *agent, void (*stopped)(void *arg), void *arg)
+{
+	lend_stop(agent->wiring.lend, stopped, arg);
+}
+
+struct node_agent *node_agent_free(struct node_agent *agent)
+{
+	if (!agent)
+		return NULL;
+	look_free(agent->wiring.look);
+	lend_free(agent->wiring.lend);
+	generics_free(agent->wiring.generics);
+	usb_free(agent->wiring.usb);
+	mdevs_free(agent->wiring.mdevs);
+	sriov_free(agent->wiring.sriov);
+	gpus_free(agent->wiring.gpus);
+	adopt_free(agent->adopt);
+	claims_free(agent->wiring.claims);
+	publish_free(agent->wiring.publish);
+	informer_free(agent->node);
+	config_watch_free(agent->wiring.config);
+	for (int i = 0; i < INVENTORY_KINDS; i++) {
+		informer_free(agent->devices[i].informer);
+		informer_free(agent->claims[i].informer);
+	}
+	inventory_free(agent->seen.inventory);
+	clock_timer_free(agent->clock, agent->begins);
+	events_free(agent->events);
+	clock_free(agent->clock);
+	free(agent);
+	return NULL;
+}
+
+static bool synced(struct informer *informer, struct str *reason)
+{
+	if (!informer || informer_synced(informer))
+		return true;
+	if (reason)
+		str_addf(reason, "waiting for %s", informer_text(informer));
+	return false;
+}
+
+bool node_agent_ready(struct node_agent *agent, struct str *reason)
+{
+	if (!agent->scanned) {
+		if (reason)
+			str_add(reason, "the node's devices have not been read yet");
+		return false;
+	}
+	for (int i = 0; i < INVENTORY_KINDS; i++) {
+		if (!synced(agent->devices[i].informer, reason) ||
+		    !synced(agent->claims[i].informer, reason))
+			return false;
+	}
+	return look_sees_host(agent->wiring.look, reason) &&
+	       config_watch_ready(agent->wiring.config, reason) &&
+	       sriov_ready(agent->wiring.sriov, reason) && gpus_ready(agent->wiring.gpus, reason);
+}

@@ -619,11 +619,10 @@ void claims_synced(struct claims *claims)
 	claim_foreign_look(claims->foreign, claims->inventory);
 }
 
-void claims_set(struct claims *claims, const struct inventory *inventory)
+void claims_set_inventory(struct claims *claims, const struct inventory *inventory)
 {
 	claims->inventory = inventory;
 	claim_history_set(claims->history, inventory);
-	claims_synced(claims);
 }
 
 /* A claim that is gone wants nothing bound any more: what is not begun need not be taken back. */
@@ -648,7 +647,7 @@ void claims_touch(struct claims *claims, const char *name)
 		cancel_bind(claims, name);
 	reconcile_changed(claims->reconcile, name);
 	if (!informed)
-		return; /* claims_set() or claims_synced() enqueues the others */
+		return; /* claims_synced() enqueues the others */
 	claim_foreign_hear(claims->foreign, name);
 	address = address_of(claims, name);
 	if (!address)
@@ -656,13 +655,6 @@ void claims_touch(struct claims *claims, const char *name)
 	claim_ties_members(claims->inventory, address, &members);
 	enqueue_members(claims, &members, name);
 	json_strs_done(&members);
-}
-
-void claims_touch_controller(struct claims *claims, const char *address)
-{
-	auto_free char *name = names_pcidevice(claims->deps.node_name, address);
-
-	claims_touch(claims, name);
 }
 
 void claims_set_node_address(struct claims *claims, const char *address)

@@ -57,20 +57,16 @@ struct claims *claims_new(const struct claims_deps *deps);
 /* Takes NULL, returns NULL. Helpers under way are left to end by themselves. */
 struct claims *claims_free(struct claims *claims);
 
-/* What the node has now; borrowed until the next call or the end. Looks at every claim that it may
- * concern. */
-void claims_set(struct claims *claims, const struct inventory *inventory);
+/* What the node has now; borrowed until the next call or the end. claims_synced() is to follow. */
+void claims_set_inventory(struct claims *claims, const struct inventory *inventory);
 
-/* The claim @name, or the PCIDevice of that name, changed at the API server. */
+/* The claim @name changed at the API server; or the PCIDevice of that name, or a claim of USB devices on that controller. */
 void claims_touch(struct claims *claims, const char *name);
-
-/* A claim of USB devices on the controller at @address came, went, or says so now. */
-void claims_touch_controller(struct claims *claims, const char *address);
 
 /* The node's address, whose interface is never given away (copied; NULL: not known). */
 void claims_set_node_address(struct claims *claims, const char *address);
 
-/* A list of claims or devices is there: look at every claim. */
+/* A list of claims or devices, or an inventory, is there, or anything else changed: look at every claim. */
 void claims_synced(struct claims *claims);
 
 /* Is the device of this name in a transition, or not seen by a scan that began after one? Then its

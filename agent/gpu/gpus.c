@@ -476,7 +476,6 @@ void gpus_set_inventory(struct gpus *gpus, const struct inventory *inventory)
 	gpus->started = true;
 	for (int kind = 0; start && kind < GPU_KINDS; kind++)
 		informer_start(gpus->kinds[kind].informer);
-	gpus_enqueue_all(gpus);
 }
 
 static bool says_taken(const struct gpus *gpus, const char *name)

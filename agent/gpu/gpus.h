@@ -50,14 +50,14 @@ struct gpus *gpus_new(const struct gpus_deps *deps);
 /* Takes NULL, returns NULL. Programs that run are left to end by themselves. */
 struct gpus *gpus_free(struct gpus *gpus);
 
-/* Use @inventory from now on, and enqueue everything. Borrowed until the next call or the end. */
+/* Use @inventory from now on; borrowed until the next call or the end. gpus_enqueue_all() is to follow. */
 void gpus_set_inventory(struct gpus *gpus, const struct inventory *inventory);
 
 /* The PCIDeviceClaim or the PCIDevice @name changed, or the holder of the device: enqueue the objects of
  * its card. */
 void gpus_enqueue_device(struct gpus *gpus, const char *name);
 
-/* Enqueue everything: a list of claims or devices is there, or the holder of any device may have changed. */
+/* Enqueue everything: a list of claims or devices, or an inventory, is there, or the holder of any device may have changed. */
 void gpus_enqueue_all(struct gpus *gpus);
 
 /* The kubelet's offers changed: enqueue the vGPUs whose resource has another owner than their status says. */

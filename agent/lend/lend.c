@@ -434,7 +434,7 @@ static void watch_nodes(struct lend *lend)
 }
 
 /* A pod may already have a device that is offered again. */
-static void offer(struct lend *lend)
+void lend_offer(struct lend *lend)
 {
 	if (!lend->plugins || lend->stopping)
 		return;
@@ -463,7 +463,7 @@ static void on_due(void *arg)
 	if (lend->stopping)
 		on_stopped(lend);
 	else
-		offer(lend);
+		lend_offer(lend);
 }
 
 static void on_apart(void *arg)
@@ -477,11 +477,9 @@ void lend_touch(struct lend *lend)
 		clock_timer_start(lend->deps.clock, lend->timer, 0);
 }
 
-/* At once: the inventory before this one goes. */
-void lend_set(struct lend *lend, const struct inventory *inventory)
+void lend_set_inventory(struct lend *lend, const struct inventory *inventory)
 {
 	lend->view.inventory = inventory;
-	offer(lend);
 }
 
 void lend_set_config(struct lend *lend, const struct config *config)

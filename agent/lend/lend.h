@@ -49,7 +49,7 @@ struct lend_deps {
 	const struct json_strs *vfio_drivers; /* beside vfio-pci */
 	struct lend_options options;
 	/* The holder of the device @id (NULL: of any device), or its offer by the HostDeviceConfig, changed. Never runs before
-	 * the called function has returned, except in lend_set(). */
+	 * the called function has returned, except in lend_offer(). */
 	void (*changed)(void *arg, const char *id);
 	/* lend_offered() has another answer about the PCI function @address. As `changed`; may be NULL. */
 	void (*offered)(void *arg, const char *address);
@@ -75,8 +75,12 @@ struct lend_type {
 /* Before the loop runs. @type is copied; its arg lives until after lend_free(). */
 void lend_add(struct lend *lend, const struct lend_type *type);
 
-/* What the node has now; borrowed until the next call or the end. */
-void lend_set(struct lend *lend, const struct inventory *inventory);
+/* What the node has now; borrowed until the next call or the end. lend_offer() is to follow, before the inventory
+ * before it is freed. */
+void lend_set_inventory(struct lend *lend, const struct inventory *inventory);
+
+/* Offer what there is now, at once. */
+void lend_offer(struct lend *lend);
 
 /* What the HostDeviceConfig selects; borrowed until the next call or the end. Not before all claims are
  * known: the config does not offer a claimed device. */

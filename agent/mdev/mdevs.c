@@ -366,7 +366,7 @@ static void update_condition(struct mdevs *mdevs, const struct mdev_parent_plan 
 	set_condition(parent, &condition);
 }
 
-static void plan_parents(struct mdevs *mdevs)
+void mdevs_plan(struct mdevs *mdevs)
 {
 	struct mdev_plan plan;
 
@@ -387,7 +387,7 @@ static void plan_parents(struct mdevs *mdevs)
 
 static void on_timer(void *arg)
 {
-	plan_parents(arg);
+	mdevs_plan(arg);
 }
 
 static void update_wish(struct mdevs *mdevs)
@@ -406,10 +406,9 @@ static void update_wish(struct mdevs *mdevs)
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-void mdevs_set(struct mdevs *mdevs, const struct inventory *inventory)
+void mdevs_set_inventory(struct mdevs *mdevs, const struct inventory *inventory)
 {
 	mdevs->view.inventory = inventory;
-	plan_parents(mdevs);
 }
 
 void mdevs_set_config(struct mdevs *mdevs, const struct config *config)

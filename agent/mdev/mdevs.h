@@ -60,9 +60,11 @@ struct mdevs *mdevs_new(const struct mdevs_deps *deps);
 /* Takes NULL, returns NULL. The loop must run once more. */
 struct mdevs *mdevs_free(struct mdevs *mdevs);
 
-/* What the node has now; borrowed until the next call or the end. Call this before lend_set() and
- * publish_set() get it. */
-void mdevs_set(struct mdevs *mdevs, const struct inventory *inventory);
+/* What the node has now; borrowed until the next call or the end. mdevs_plan() is to follow. */
+void mdevs_set_inventory(struct mdevs *mdevs, const struct inventory *inventory);
+
+/* Decide at once, so that the conditions of the parents that the inventory has are known when it is published. */
+void mdevs_plan(struct mdevs *mdevs);
 
 /* What the HostDeviceConfig says now; borrowed until the next call or the end. */
 void mdevs_set_config(struct mdevs *mdevs, const struct config *config);

@@ -62,8 +62,9 @@ struct node_agent {
 	struct node_agent_seen seen; /* until it has begun with it */
 	struct clock_timer *begins;
 	const struct config *asked; /* by the HostDeviceConfig; NULL: not known yet */
-	bool scanned;
-	bool told_failure; /* an event said that scans fail */
+	struct inventory
+		*inventory; /* of the last scan that went well; NULL: none yet. All parts have it */
+	bool told_failure;  /* an event said that scans fail */
 	struct metric *listed;
 };
 
@@ -174,25 +175,27 @@ static void on_inventory(void *arg, struct inventory *inventory, const struct er
 {
 	struct node_agent *agent = arg;
 	const struct wiring *parts = &agent->wiring;
+	struct inventory *before = agent->inventory;
 
 	if (!inventory) {
 		tell_failure(agent, err);
 		return;
 	}
 	agent->told_failure = false;
-	if (!agent->scanned)
+	if (!before)
 		log_info("devices read", log_int("pci", inventory->sets[INVENTORY_PCI].len),
 			 log_int("usb", inventory->sets[INVENTORY_USB].len));
-	agent->scanned = true;
+	agent->inventory = inventory;
 	device_count_set(agent->listed, inventory);
-	usb_set(parts->usb, inventory); /* before the one it has is freed; names are made here */
-	/* Likewise; it may hold back what claims bind. */
+	usb_set_inventory(parts->usb, inventory); /* which names its USBDevices */
 	sriov_set_inventory(parts->sriov, inventory);
 	gpus_set_inventory(parts->gpus, inventory);
-	claims_set(parts->claims, inventory);
-	mdevs_set(parts->mdevs, inventory);
-	lend_set(parts->lend, inventory);
-	publish_set(parts->publish, inventory);
+	claims_set_inventory(parts->claims, inventory);
+	mdevs_set_inventory(parts->mdevs, inventory);
+	lend_set_inventory(parts->lend, inventory);
+	publish_set_inventory(parts->publish, inventory);
+	wiring_changed(parts, CHANGE_INVENTORY, NULL);
+	inventory_free(before);
 }
 
 static void on_uevent(void *arg)
@@ -664,6 +667,7 @@ struct node_agent *node_agent_free(struct node_agent *agent)
 		informer_free(agent->claims[i].informer);
 	}
 	inventory_free(agent->seen.inventory);
+	inventory_free(agent->inventory);
 	clock_timer_free(agent->clock, agent->begins);
 	events_free(agent->events);
 	clock_free(agent->clock);
@@ -682,7 +686,7 @@ static bool synced(struct informer *informer, struct str *reason)
 
 bool node_agent_ready(struct node_agent *agent, struct str *reason)
 {
-	if (!agent->scanned) {
+	if (!agent->inventory) {
 		if (reason)
 			str_add(reason, "the node's devices have not been read yet");
 		return false;

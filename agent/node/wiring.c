@@ -88,10 +88,20 @@ static void mdevs_all(const struct wiring *w)
 	mdevs_lent_changed(w->mdevs);
 }
 
+static void mdevs_now(const struct wiring *w)
+{
+	mdevs_plan(w->mdevs);
+}
+
 /* All resources that are offered to the kubelet. */
 static void offers(const struct wiring *w)
 {
 	lend_touch(w->lend);
+}
+
+static void offers_now(const struct wiring *w)
+{
+	lend_offer(w->lend);
 }
 
 static void scan(const struct wiring *w)
@@ -125,6 +135,8 @@ static const struct {
 	[CHANGE_USB_LIST] = { .all = { publish_all, claims_all, usb_all, usb_names, offers } },
 	[CHANGE_MDEV_LIST] = { .all = { publish_all, usb_all, offers } },
 
+	[CHANGE_INVENTORY] = {
+		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, mdevs_now, offers_now } },
 	/* The device node of what is unplugged is gone before a scan can say so. */
 	[CHANGE_UEVENT] = { .all = { offers } },
 	[CHANGE_TASK] = { .all = { scan } },

@@ -2,8 +2,10 @@
  * wiring: what changed -> which keys of which reconciler are enqueued: one table.
  *
  * Whoever learns of a change says which one it is, and knows none of those that it concerns. What they
- * decide on has changed before: a cache, the inventory, the kubelet's allocations. They are enqueued,
- * and decide later, so that the order of changes and of the entries of a row does not matter.
+ * decide on has changed before, for all of them: a cache, the inventory, the kubelet's allocations. They
+ * are enqueued, and decide when the loop goes on, so that the order of changes and within a row does not
+ * matter. Of a new inventory mediated devices are planned and resources offered at once: in either order,
+ * as what is planned last is offered again.
  */
 #pragma once
 
@@ -54,6 +56,7 @@ enum change {
 	CHANGE_MDEV_LIST, /* also of the parents of mediated devices */
 
 	/* The node. No key, but for CHANGE_ALLOCATION and CHANGE_OFFERED: the name of a PCIDevice. */
+	CHANGE_INVENTORY,   /* all parts have it                                               */
 	CHANGE_UEVENT,      /* of a device                                                     */
 	CHANGE_TASK,        /* a task that changes devices has ended                           */
 	CHANGE_ALLOCATABLE, /* of the Node                                                     */

@@ -37,7 +37,7 @@ struct objects {
 
 struct publish {
 	struct publish_deps deps;
-	struct inventory *inventory;
+	const struct inventory *inventory; /* NULL: not there yet */
 	struct reconcile_queue *queue;
 	struct objects objects[INVENTORY_KINDS];
 };
@@ -265,7 +265,7 @@ static void plan_object(void *arg, const struct reconcile_view *view, struct dec
 	enum step step;
 
 	if (is_moving(objects, view->key))
-		return; /* publish_set() enqueues it again */
+		return; /* the next inventory enqueues it again */
 	c = case_of(objects, view);
 	step = steps[publish_plan(&c, &body)];
 	if (step == STEP_APPLY_STATUS && view->last == STEP_APPLY_STATUS) {
@@ -362,7 +362,6 @@ struct publish *publish_free(struct publish *publish)
 	for (int kind = 0; kind < INVENTORY_KINDS; kind++)
 		reconcile_free(publish->objects[kind].reconcile);
 	reconcile_queue_free(publish->queue);
-	inventory_free(publish->inventory);
 	free(publish);
 	return NULL;
 }
@@ -399,11 +398,9 @@ static void touch_all(const struct publish *publish, enum inventory_kind kind)
 	reconcile_enqueue_all(reconcile);
 }
 
-void publish_set(struct publish *publish, struct inventory *inventory)
+void publish_set_inventory(struct publish *publish, const struct inventory *inventory)
 {
-	inventory_free(publish->inventory);
 	publish->inventory = inventory;
-	publish_synced(publish);
 }
 
 void publish_synced(struct publish *publish)

@@ -1,8 +1,7 @@
 /*
  * publish: keeps the API server's objects of this node equal to the inventory.
  *
- * Owns the inventory that it was given last. A reconcile for each kind, in one queue; writes by
- * server-side apply. Touches only objects that carry this node's label, because its informers see no
+ * A reconcile for each kind, in one queue; writes by server-side apply. Touches only objects that carry this node's label, because its informers see no
  * others.
  */
 #pragma once
@@ -59,8 +58,8 @@ struct publish *publish_new(const struct publish_deps *deps);
 /* Takes NULL, returns NULL. */
 struct publish *publish_free(struct publish *publish);
 
-/* What the node has now. Takes @inventory. */
-void publish_set(struct publish *publish, struct inventory *inventory);
+/* What the node has now; borrowed until the next call or the end. publish_synced() is to follow. */
+void publish_set_inventory(struct publish *publish, const struct inventory *inventory);
 
 /* The object @name changed at the API server. */
 void publish_changed(struct publish *publish, enum inventory_kind kind, const char *name);
@@ -68,7 +67,7 @@ void publish_changed(struct publish *publish, enum inventory_kind kind, const ch
 /* What is known of @name changed, such as a claim of it. */
 void publish_touch(struct publish *publish, enum inventory_kind kind, const char *name);
 
-/* A list of objects or claims is there: look at everything again. */
+/* A list of objects or claims, or an inventory, is there: look at everything again. */
 void publish_synced(struct publish *publish);
 
 /* True when an inventory is there and every object is as it should be, as far as is known. */

@@ -532,7 +532,6 @@ void sriov_set_inventory(struct sriov *sriov, const struct inventory *inventory)
 		if (pci->physical_function)
 			map_set(sriov->above, pci->address, pci->physical_function);
 	}
-	sriov_enqueue_all(sriov);
 }
 
 void sriov_set_node_address(struct sriov *sriov, const char *address)

@@ -61,10 +61,10 @@ void sriov_start(struct sriov *sriov);
 /* Is its list there? If not, the reason is appended to @reason (may be NULL). */
 bool sriov_ready(struct sriov *sriov, struct str *reason);
 
-/* What the node has now; borrowed until the next call or the end. */
+/* What the node has now; borrowed until the next call or the end. sriov_enqueue_all() is to follow. */
 void sriov_set_inventory(struct sriov *sriov, const struct inventory *inventory);
 
-/* Anything else that decisions depend on changed, such as a claim, or which pod has a device:
+/* Anything else that decisions depend on changed, such as a claim, the inventory, or which pod has a device:
  * enqueue each object, and each card that has or should have one. */
 void sriov_enqueue_all(struct sriov *sriov);
 

@@ -337,14 +337,14 @@ static bool rename_all(struct usb *usb)
 	       usb_names_apply(usb->inventory, usb->view.claims, usb->deps.node_name);
 }
 
-void usb_set(struct usb *usb, struct inventory *inventory)
+void usb_set_inventory(struct usb *usb, struct inventory *inventory)
 {
 	usb->inventory = inventory;
 	usb->view.inventory = inventory;
 	(void)rename_all(usb);
 	see_uses(usb);
 	usb_type_seen(usb->type);
-	usb_claims_set(usb->claims, inventory);
+	usb_claims_set_inventory(usb->claims, inventory);
 }
 
 void usb_set_config(struct usb *usb, const struct config *config)

@@ -49,8 +49,8 @@ struct usb *usb_new(const struct usb_deps *deps);
 struct usb *usb_free(struct usb *usb);
 
 /* What the node has now; its USBDevices get their names here. Borrowed until the next call or the end.
- * Call this before lend_set() and publish_set() get it. */
-void usb_set(struct usb *usb, struct inventory *inventory);
+ * usb_enqueue_all() is to follow. */
+void usb_set_inventory(struct usb *usb, struct inventory *inventory);
 
 /* What the HostDeviceConfig says now; borrowed until the next call or the end, may be NULL. */
 void usb_set_config(struct usb *usb, const struct config *config);

@@ -165,10 +165,9 @@ void usb_claims_look(struct usb_claims *claims)
 	reconcile_enqueue_all(claims->reconcile);
 }
 
-void usb_claims_set(struct usb_claims *claims, const struct inventory *inventory)
+void usb_claims_set_inventory(struct usb_claims *claims, const struct inventory *inventory)
 {
 	claims->inventory = inventory;
-	usb_claims_look(claims);
 }
 
 void usb_claims_touch(struct usb_claims *claims, const char *name)

@@ -47,8 +47,9 @@ struct usb_claims *usb_claims_new(const struct usb_claims_deps *deps);
 /* Takes NULL, returns NULL. */
 struct usb_claims *usb_claims_free(struct usb_claims *claims);
 
-/* What the node has now, with the names of usb_names.h; borrowed until the next call or the end. */
-void usb_claims_set(struct usb_claims *claims, const struct inventory *inventory);
+/* What the node has now, with the names of usb_names.h; borrowed until the next call or the end.
+ * usb_claims_look() is to follow. */
+void usb_claims_set_inventory(struct usb_claims *claims, const struct inventory *inventory);
 
 /* The claim @name, or the USBDevice of that name, changed at the API server. */
 void usb_claims_touch(struct usb_claims *claims, const char *name);

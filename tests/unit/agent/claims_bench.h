@@ -196,7 +196,8 @@ static inline void bench_look(struct bench *b, const char *const *lines)
 	bench_advance(b, 1);
 	world_of(&b->world, lines, 64);
 	b->world.inventory->began_ms = bench_now(b);
-	claims_set(b->claims, b->world.inventory);
+	claims_set_inventory(b->claims, b->world.inventory);
+	claims_synced(b->claims);
 	if (before.inventory)
 		world_close(&before);
 	bench_settle(b);

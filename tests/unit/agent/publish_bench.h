@@ -35,6 +35,7 @@ struct bench {
 	struct listener devices[INVENTORY_KINDS];
 	struct listener claims[INVENTORY_KINDS];
 	struct publish *publish;
+	struct world world;
 	json_t *objects; /* the server's PCIDevices: name -> object */
 	int version;
 	size_t writes;
@@ -137,6 +138,7 @@ static inline void bench_close(struct bench *b)
 	kube_client_free(b->client);
 	fake_clock_free(b->clock);
 	json_decref(b->objects);
+	world_close(&b->world);
 }
 
 SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
@@ -153,12 +155,13 @@ static inline void bench_list(struct bench *b, const char *plural, int status, c
 /* What the node has: PCI lines; NULL ends. */
 static inline void bench_look(struct bench *b, const char *const *lines)
 {
-	struct world world;
+	struct world before = b->world;
 
-	world_of(&world, lines, 64);
-	publish_set(b->publish, world.inventory);
-	world.inventory = NULL;
-	world_close(&world);
+	world_of(&b->world, lines, 64);
+	publish_set_inventory(b->publish, b->world.inventory);
+	publish_synced(b->publish);
+	if (before.inventory)
+		world_close(&before);
 	fake_clock_settle(b->clock);
 }
 

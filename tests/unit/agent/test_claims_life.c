@@ -228,7 +228,8 @@ static void scan(struct life *l)
 	}
 	world_look(&l->world, &(struct inventory_options){ .node_name = "node1" });
 	l->world.inventory->began_ms = fake.now_ms;
-	claims_set(l->claims, l->world.inventory);
+	claims_set_inventory(l->claims, l->world.inventory);
+	claims_synced(l->claims);
 	if (before.inventory)
 		world_close(&before);
 	fake_clock_settle(l->clock);

@@ -563,6 +563,7 @@ static inline void bench_scan(struct bench *b, const char *const *lines)
 	b->world.inventory->began_ms = clock_now_ms(fake_clock_as_clock(b->clock));
 	b->world.inventory->facts->vgpus_known = true;
 	gpus_set_inventory(b->gpus, b->world.inventory);
+	gpus_enqueue_all(b->gpus);
 	if (before.inventory)
 		world_close(&before);
 	bench_settle(b);

@@ -476,6 +476,7 @@ static void an_unchanged_node_is_not_written_about(void **state)
 	bench_begin(b);
 	bench_settle(b);
 	gpus_set_inventory(b->gpus, b->world.inventory);
+	gpus_enqueue_all(b->gpus);
 	bench_settle(b);
 	answer_smi(b, "Disabled", "");
 	bench_run(b, 10000);

@@ -99,7 +99,8 @@ static inline void lend_begin(struct scene *scene, bool off)
 		.offered = on_offered,
 		.arg = scene,
 	});
-	lend_set(scene->lend, scene->node.world.inventory);
+	lend_set_inventory(scene->lend, scene->node.world.inventory);
+	lend_offer(scene->lend);
 }
 
 static inline struct scene *scene_of(const char *const *functions)

@@ -207,7 +207,8 @@ static inline void bench_see(void)
 	fake_clock_advance(bench.clock, 1);
 	bench.inventory = inventory_new(&options, machine_facts(bench.machine), bench.names, 0);
 	bench.inventory->began_ms = clock_now_ms(fake_clock_as_clock(bench.clock));
-	mdevs_set(bench.mdevs, bench.inventory);
+	mdevs_set_inventory(bench.mdevs, bench.inventory);
+	mdevs_plan(bench.mdevs);
 	inventory_free(before);
 	fake_clock_settle(bench.clock);
 }

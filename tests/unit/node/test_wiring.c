@@ -116,6 +116,16 @@ void mdevs_lent_changed(struct mdevs *mdevs)
 	ask(mdevs, wiring.mdevs, "mdevs", NULL);
 }
 
+void mdevs_plan(struct mdevs *mdevs)
+{
+	ask(mdevs, wiring.mdevs, "mdevs now", NULL);
+}
+
+void lend_offer(struct lend *lend)
+{
+	ask(lend, wiring.lend, "offers now", NULL);
+}
+
 void lend_touch(struct lend *lend)
 {
 	ask(lend, wiring.lend, "offers", NULL);
@@ -163,6 +173,8 @@ static struct change_case {
 	  "claims, offers, publish, usb, usb names" },
 	{ "a list of mediated devices or their parents", CHANGE_MDEV_LIST, NULL,
 	  "offers, publish, usb" },
+	{ "an inventory", CHANGE_INVENTORY, NULL,
+	  "claims, gpus, mdevs now, offers now, publish, sriov, usb" },
 	{ "a uevent", CHANGE_UEVENT, NULL, "offers" },
 	{ "the end of a task", CHANGE_TASK, NULL, "scan" },
 	{ "the Node's allocatable", CHANGE_ALLOCATABLE, NULL, "usb" },

@@ -236,6 +236,7 @@ static inline void bench_scan(struct bench *b, const char *const *lines)
 	scene_world(&b->world, lines, 8);
 	b->world.inventory->began_ms = clock_now_ms(fake_clock_as_clock(b->clock));
 	sriov_set_inventory(b->sriov, b->world.inventory);
+	sriov_enqueue_all(b->sriov);
 	if (before.inventory)
 		world_close(&before);
 	fake_clock_settle(b->clock);

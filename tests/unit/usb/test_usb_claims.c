@@ -105,7 +105,8 @@ static void nothing_is_decided_without_an_inventory(void **state)
 {
 	struct bench *b = *state;
 
-	usb_claims_set(b->claims, NULL);
+	usb_claims_set_inventory(b->claims, NULL);
+	usb_claims_look(b->claims);
 	bench_list_all(b);
 	bench_create(b);
 	fake_clock_advance(b->clock, 60000);

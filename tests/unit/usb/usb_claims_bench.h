@@ -104,7 +104,8 @@ static inline void bench_look(struct bench *b, const char *plugged)
 	sticks_again(&b->node);
 	sticks_plug_all(&b->node, plugged);
 	sticks_look(&b->node);
-	usb_claims_set(b->claims, b->node.world.inventory);
+	usb_claims_set_inventory(b->claims, b->node.world.inventory);
+	usb_claims_look(b->claims);
 	bench_settle(b);
 }
 
@@ -165,7 +166,8 @@ static inline void bench_open(struct bench *b)
 	informer_start(b->pci_informer);
 	bench_settle(b);
 	sticks_look(&b->node);
-	usb_claims_set(b->claims, b->node.world.inventory);
+	usb_claims_set_inventory(b->claims, b->node.world.inventory);
+	usb_claims_look(b->claims);
 }
 
 static inline void bench_close(struct bench *b)

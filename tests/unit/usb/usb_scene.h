@@ -240,7 +240,8 @@ static inline void look_used(struct scene *scene, bool used)
 	sticks_plug_all(&scene->node, "1-2=77:A");
 	world_look(&scene->node.world, &(struct inventory_options){ .node_name = "node1" });
 	scene->node.world.inventory->began_ms = clock_now_ms(fake_clock_as_clock(scene->clock));
-	usb_set(scene->usb, scene->node.world.inventory);
+	usb_set_inventory(scene->usb, scene->node.world.inventory);
+	usb_enqueue_all(scene->usb);
 	fake_clock_settle(scene->clock);
 }
 

@@ -485,7 +485,6 @@ void lend_set_inventory(struct lend *lend, const struct inventory *inventory)
 void lend_set_config(struct lend *lend, const struct config *config)
 {
 	lend->view.config = config;
-	lend_touch(lend);
 }
 
 void lend_stop(struct lend *lend, void (*stopped)(void *arg), void *arg)

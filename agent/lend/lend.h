@@ -83,7 +83,7 @@ void lend_set_inventory(struct lend *lend, const struct inventory *inventory);
 void lend_offer(struct lend *lend);
 
 /* What the HostDeviceConfig selects; borrowed until the next call or the end. Not before all claims are
- * known: the config does not offer a claimed device. */
+ * known: the config does not offer a claimed device. Call lend_touch() next. */
 void lend_set_config(struct lend *lend, const struct config *config);
 
 /* When the kubelet told its Node's condition Ready last, in ms of the wall clock; 0: the Node has none. */

@@ -419,8 +419,6 @@ void mdevs_set_config(struct mdevs *mdevs, const struct config *config)
 	update_wish(mdevs);
 	if (first)
 		plan_soon(mdevs);
-	lend_touch(mdevs->deps.lend);
-	mdevs->deps.on_changed(mdevs->deps.arg);
 }
 
 void mdevs_set_labels(struct mdevs *mdevs, const struct json_pairs *labels)

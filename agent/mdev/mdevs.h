@@ -66,7 +66,8 @@ void mdevs_set_inventory(struct mdevs *mdevs, const struct inventory *inventory)
 /* Decide at once, so that the conditions of the parents that the inventory has are known when it is published. */
 void mdevs_plan(struct mdevs *mdevs);
 
-/* What the HostDeviceConfig says now; borrowed until the next call or the end. */
+/* What the HostDeviceConfig says now; borrowed until the next call or the end. What is offered, and the resource of
+ * each instance, may be another then: lend_touch() and publish_synced() are to follow. */
 void mdevs_set_config(struct mdevs *mdevs, const struct config *config);
 
 /* The labels of the Node, copied. */

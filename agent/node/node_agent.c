@@ -152,6 +152,7 @@ static void on_config(void *arg, const struct config *config)
 	generics_set_config(agent->wiring.generics, config);
 	usb_set_config(agent->wiring.usb, config);
 	mdevs_set_config(agent->wiring.mdevs, config);
+	wiring_changed(&agent->wiring, CHANGE_CONFIG, NULL);
 }
 
 /* --- what changed: from the kernel ------------------------------------------------------------- */

@@ -137,6 +137,7 @@ static const struct {
 
 	[CHANGE_INVENTORY] = {
 		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, mdevs_now, offers_now } },
+	[CHANGE_CONFIG] = { .all = { publish_all, offers } },
 	/* The device node of what is unplugged is gone before a scan can say so. */
 	[CHANGE_UEVENT] = { .all = { offers } },
 	[CHANGE_TASK] = { .all = { scan } },

@@ -57,6 +57,7 @@ enum change {
 
 	/* The node. No key, but for CHANGE_ALLOCATION and CHANGE_OFFERED: the name of a PCIDevice. */
 	CHANGE_INVENTORY,   /* all parts have it                                               */
+	CHANGE_CONFIG,      /* the HostDeviceConfig; all parts have it                         */
 	CHANGE_UEVENT,      /* of a device                                                     */
 	CHANGE_TASK,        /* a task that changes devices has ended                           */
 	CHANGE_ALLOCATABLE, /* of the Node                                                     */

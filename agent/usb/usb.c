@@ -352,7 +352,6 @@ void usb_set_config(struct usb *usb, const struct config *config)
 	usb->config = config;
 	if (usb->view.config)
 		usb->view.config = config;
-	lend_touch(usb->deps.lend);
 }
 
 void usb_rename(struct usb *usb)

@@ -52,7 +52,8 @@ struct usb *usb_free(struct usb *usb);
  * usb_enqueue_all() is to follow. */
 void usb_set_inventory(struct usb *usb, struct inventory *inventory);
 
-/* What the HostDeviceConfig says now; borrowed until the next call or the end, may be NULL. */
+/* What the HostDeviceConfig says now; borrowed until the next call or the end, may be NULL. lend_touch() is to
+ * follow. */
 void usb_set_config(struct usb *usb, const struct config *config);
 
 /* The claim @name, or the USBDevice of that name, changed at the API server: enqueue the claim. Devices may get

@@ -238,6 +238,7 @@ static void what_a_config_selects_is_known_once_it_is_offered(void **state)
 	assert_false(lend_selected(scene->lend, TWIN, &how));
 	str_clear(&scene->stage.log);
 	lend_set_config(scene->lend, &config);
+	lend_touch(scene->lend);
 	assert_false(lend_selected(scene->lend, TWIN, &how));
 	fake_clock_settle(scene->stage.fake);
 	assert_true(told(scene, "changed " TWIN "|changed all|"));
@@ -251,6 +252,7 @@ static void what_a_config_selects_is_known_once_it_is_offered(void **state)
 	fake_clock_settle(scene->stage.fake);
 	assert_false(told(scene, "changed"));
 	lend_set_config(scene->lend, &none);
+	lend_touch(scene->lend);
 	fake_clock_settle(scene->stage.fake);
 	assert_true(told(scene, "changed " TWIN "|"));
 	assert_true(lend_selected(scene->lend, TWIN, &how));

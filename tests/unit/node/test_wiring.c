@@ -175,6 +175,7 @@ static struct change_case {
 	  "offers, publish, usb" },
 	{ "an inventory", CHANGE_INVENTORY, NULL,
 	  "claims, gpus, mdevs now, offers now, publish, sriov, usb" },
+	{ "the HostDeviceConfig", CHANGE_CONFIG, NULL, "offers, publish" },
 	{ "a uevent", CHANGE_UEVENT, NULL, "offers" },
 	{ "the end of a task", CHANGE_TASK, NULL, "scan" },
 	{ "the Node's allocatable", CHANGE_ALLOCATABLE, NULL, "usb" },

@@ -94,7 +94,7 @@ static void what_changes_is_looked_at(void **state)
 	look(scene);
 	list_all(scene, "");
 	touches = scene->lend.touches;
-	usb_set_config(scene->usb, NULL);
+	usb_enqueue(scene->usb, STICK);
 	assert_int_equal(scene->lend.touches, touches + 1);
 	assert_int_equal(usb_allocations(scene->usb, STICK)->len, 0);
 }

@@ -611,7 +611,7 @@ static void enqueue_all(struct claims *claims)
 	}
 }
 
-void claims_synced(struct claims *claims)
+void claims_enqueue_all(struct claims *claims)
 {
 	if (!is_informed(claims))
 		return;
@@ -637,7 +637,7 @@ static void cancel_bind(struct claims *claims, const char *name)
 		      claim && !claim->meta.deletion_timestamp ? claim->meta.uid : NULL);
 }
 
-void claims_touch(struct claims *claims, const char *name)
+void claims_enqueue(struct claims *claims, const char *name)
 {
 	struct json_strs members = { 0 };
 	auto_free char *address = NULL;
@@ -647,7 +647,7 @@ void claims_touch(struct claims *claims, const char *name)
 		cancel_bind(claims, name);
 	reconcile_changed(claims->reconcile, name);
 	if (!informed)
-		return; /* claims_synced() enqueues the others */
+		return; /* claims_enqueue_all() enqueues the others */
 	claim_foreign_hear(claims->foreign, name);
 	address = address_of(claims, name);
 	if (!address)

@@ -44,11 +44,11 @@ struct claims_deps {
 	bool (*is_free)(void *arg, const char *address, char **ret_holder);
 	/* Has no pod the USB device in socket @port? Likewise. */
 	bool (*is_usb_free)(void *arg, const char *port, char **ret_holder);
-	/* Must the device at @address not be bound yet, because it is still being set up? Its claim is
-	 * looked at again by claims_touch() or claims_synced(). May be NULL. */
+	/* Must the device at @address not be bound yet, because it is still being set up? When
+	 * that ends, claims_enqueue_all() is to follow. May be NULL. */
 	bool (*is_held)(void *arg, const char *address);
-	/* Does the node's kubelet offer the device at @address (claim_plan.h)? Its claim is looked at again by
-	 * claims_touch() when that changes. May be NULL: there is no kubelet. */
+	/* Does the node's kubelet offer the device at @address (claim_plan.h)? When that
+	 * changes, claims_enqueue() is to follow. May be NULL: there is no kubelet. */
 	void (*ask_offer)(void *arg, const char *address, struct claim_offer *ret_offer);
 	void *arg;
 };
@@ -57,17 +57,18 @@ struct claims *claims_new(const struct claims_deps *deps);
 /* Takes NULL, returns NULL. Helpers under way are left to end by themselves. */
 struct claims *claims_free(struct claims *claims);
 
-/* What the node has now; borrowed until the next call or the end. claims_synced() is to follow. */
+/* What the node has now; borrowed until the next call or the end. claims_enqueue_all() is to follow. */
 void claims_set_inventory(struct claims *claims, const struct inventory *inventory);
 
-/* The claim @name changed at the API server; or the PCIDevice of that name, or a claim of USB devices on that controller. */
-void claims_touch(struct claims *claims, const char *name);
+/* The claim @name or the PCIDevice of that name changed, or the claim of a USB device on that
+ * controller, or whether a pod has the device: enqueue the claims of its IOMMU group. */
+void claims_enqueue(struct claims *claims, const char *name);
 
 /* The node's address, whose interface is never given away (copied; NULL: not known). */
 void claims_set_node_address(struct claims *claims, const char *address);
 
-/* A list of claims or devices, or an inventory, is there, or anything else changed: look at every claim. */
-void claims_synced(struct claims *claims);
+/* A list of claims or devices, or an inventory, is there, or anything else changed: enqueue every claim. */
+void claims_enqueue_all(struct claims *claims);
 
 /* Is the device of this name in a transition, or not seen by a scan that began after one? Then its
  * object is not to be written yet. */

@@ -434,7 +434,7 @@ void mdevs_set_labels(struct mdevs *mdevs, const struct json_pairs *labels)
 	update_wish(mdevs);
 }
 
-void mdevs_lent_changed(struct mdevs *mdevs)
+void mdevs_enqueue_all(struct mdevs *mdevs)
 {
 	if (mdevs->view.inventory && mdevs->view.inventory->sets[INVENTORY_MDEV].len > 0)
 		plan_soon(mdevs);

@@ -67,14 +67,14 @@ void mdevs_set_inventory(struct mdevs *mdevs, const struct inventory *inventory)
 void mdevs_plan(struct mdevs *mdevs);
 
 /* What the HostDeviceConfig says now; borrowed until the next call or the end. What is offered, and the resource of
- * each instance, may be another then: lend_touch() and publish_synced() are to follow. */
+ * each instance, may be another then: lend_touch() and publish_enqueue_all() are to follow. */
 void mdevs_set_config(struct mdevs *mdevs, const struct config *config);
 
 /* The labels of the Node, copied. */
 void mdevs_set_labels(struct mdevs *mdevs, const struct json_pairs *labels);
 
-/* Who has which device is not what it was. */
-void mdevs_lent_changed(struct mdevs *mdevs);
+/* Whether a pod has a mediated device may have changed: decide again soon, if there are any. */
+void mdevs_enqueue_all(struct mdevs *mdevs);
 
 /* The resource that offers @device; NULL: none. Valid until the config changes. */
 const char *mdevs_resource(const struct mdevs *mdevs, const struct mediateddevice *device);

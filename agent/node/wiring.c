@@ -31,23 +31,23 @@ static void publish_own(const struct wiring *w, enum inventory_kind kind, const 
 
 static void publish_key(const struct wiring *w, enum inventory_kind kind, const char *key)
 {
-	publish_touch(w->publish, kind, key);
+	publish_enqueue(w->publish, kind, key);
 }
 
 static void publish_all(const struct wiring *w)
 {
-	publish_synced(w->publish);
+	publish_enqueue_all(w->publish);
 }
 
 static void claims_key(const struct wiring *w, enum inventory_kind kind, const char *key)
 {
 	(void)kind;
-	claims_touch(w->claims, key);
+	claims_enqueue(w->claims, key);
 }
 
 static void claims_all(const struct wiring *w)
 {
-	claims_synced(w->claims);
+	claims_enqueue_all(w->claims);
 }
 
 static void usb_key(const struct wiring *w, enum inventory_kind kind, const char *key)
@@ -85,7 +85,7 @@ static void gpus_all(const struct wiring *w)
 /* The parents of mediated devices, if there are any: one of these may be free now. */
 static void mdevs_all(const struct wiring *w)
 {
-	mdevs_lent_changed(w->mdevs);
+	mdevs_enqueue_all(w->mdevs);
 }
 
 static void mdevs_now(const struct wiring *w)

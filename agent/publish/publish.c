@@ -375,7 +375,7 @@ static bool is_known(const struct publish *publish, enum inventory_kind kind)
 	       informer_synced(publish->deps.devices[kind]) && (!claims || informer_synced(claims));
 }
 
-void publish_touch(struct publish *publish, enum inventory_kind kind, const char *name)
+void publish_enqueue(struct publish *publish, enum inventory_kind kind, const char *name)
 {
 	if (is_known(publish, kind))
 		reconcile_enqueue(publish->objects[kind].reconcile, name);
@@ -403,7 +403,7 @@ void publish_set_inventory(struct publish *publish, const struct inventory *inve
 	publish->inventory = inventory;
 }
 
-void publish_synced(struct publish *publish)
+void publish_enqueue_all(struct publish *publish)
 {
 	for (int kind = 0; kind < INVENTORY_KINDS; kind++) {
 		if (is_known(publish, (enum inventory_kind)kind))

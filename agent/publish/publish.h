@@ -58,17 +58,17 @@ struct publish *publish_new(const struct publish_deps *deps);
 /* Takes NULL, returns NULL. */
 struct publish *publish_free(struct publish *publish);
 
-/* What the node has now; borrowed until the next call or the end. publish_synced() is to follow. */
+/* What the node has now; borrowed until the next call or the end. publish_enqueue_all() is to follow. */
 void publish_set_inventory(struct publish *publish, const struct inventory *inventory);
 
-/* The object @name changed at the API server. */
+/* The object @name changed at the API server: enqueue it. */
 void publish_changed(struct publish *publish, enum inventory_kind kind, const char *name);
 
-/* What is known of @name changed, such as a claim of it. */
-void publish_touch(struct publish *publish, enum inventory_kind kind, const char *name);
+/* Anything else that is known of @name changed, such as a claim of it: enqueue it. */
+void publish_enqueue(struct publish *publish, enum inventory_kind kind, const char *name);
 
-/* A list of objects or claims, or an inventory, is there: look at everything again. */
-void publish_synced(struct publish *publish);
+/* A list of objects or claims, or an inventory, is there: enqueue all objects. */
+void publish_enqueue_all(struct publish *publish);
 
 /* True when an inventory is there and every object is as it should be, as far as is known. */
 bool publish_settled(const struct publish *publish);

@@ -269,7 +269,7 @@ static void offer(void *arg, struct plugins *plugins)
 	changed = find_taken(usb) || !usb->offered;
 	usb->offered = true;
 	if (changed)
-		usb_claims_look(usb->claims);
+		usb_claims_enqueue_all(usb->claims);
 	selected |= usb->view.config && !usb->selects;
 	usb->selects |= usb->view.config != NULL;
 	if (selected && usb->deps.selected)
@@ -358,7 +358,7 @@ void usb_rename(struct usb *usb)
 {
 	if (!rename_all(usb))
 		return;
-	usb_claims_look(usb->claims);
+	usb_claims_enqueue_all(usb->claims);
 	lend_touch(usb->deps.lend);
 	if (usb->deps.renamed)
 		usb->deps.renamed(usb->deps.arg);
@@ -366,14 +366,14 @@ void usb_rename(struct usb *usb)
 
 void usb_enqueue(struct usb *usb, const char *name)
 {
-	usb_claims_touch(usb->claims, name);
+	usb_claims_enqueue(usb->claims, name);
 	lend_touch(usb->deps.lend);
 	usb_rename(usb);
 }
 
 void usb_enqueue_all(struct usb *usb)
 {
-	usb_claims_look(usb->claims);
+	usb_claims_enqueue_all(usb->claims);
 }
 
 /* A pod may have a unit of the HostDeviceConfig that the claim's socket is, or was, in: of a device that was there

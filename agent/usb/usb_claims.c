@@ -160,7 +160,7 @@ static void count_claim(void *arg, const char *name, const void *object,
 
 /* --- the whole --------------------------------------------------------------------------- */
 
-void usb_claims_look(struct usb_claims *claims)
+void usb_claims_enqueue_all(struct usb_claims *claims)
 {
 	reconcile_enqueue_all(claims->reconcile);
 }
@@ -170,7 +170,7 @@ void usb_claims_set_inventory(struct usb_claims *claims, const struct inventory 
 	claims->inventory = inventory;
 }
 
-void usb_claims_touch(struct usb_claims *claims, const char *name)
+void usb_claims_enqueue(struct usb_claims *claims, const char *name)
 {
 	reconcile_changed(claims->reconcile, name);
 }

@@ -48,11 +48,11 @@ struct usb_claims *usb_claims_new(const struct usb_claims_deps *deps);
 struct usb_claims *usb_claims_free(struct usb_claims *claims);
 
 /* What the node has now, with the names of usb_names.h; borrowed until the next call or the end.
- * usb_claims_look() is to follow. */
+ * usb_claims_enqueue_all() is to follow. */
 void usb_claims_set_inventory(struct usb_claims *claims, const struct inventory *inventory);
 
-/* The claim @name, or the USBDevice of that name, changed at the API server. */
-void usb_claims_touch(struct usb_claims *claims, const char *name);
+/* The claim @name, or the USBDevice of that name, changed at the API server: enqueue the claim. */
+void usb_claims_enqueue(struct usb_claims *claims, const char *name);
 
-/* Anything else changed, such as a list that is there now: look at every claim. */
-void usb_claims_look(struct usb_claims *claims);
+/* Anything else changed, such as a list that is there now: enqueue every claim. */
+void usb_claims_enqueue_all(struct usb_claims *claims);

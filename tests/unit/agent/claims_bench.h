@@ -68,14 +68,14 @@ static inline void bench_on_change(void *arg, const char *name, const struct ent
 
 	(void)before;
 	(void)after;
-	claims_touch(b->claims, name);
+	claims_enqueue(b->claims, name);
 }
 
 static inline void bench_on_synced(void *arg)
 {
 	struct bench *b = arg;
 
-	claims_synced(b->claims);
+	claims_enqueue_all(b->claims);
 }
 
 static inline void bench_on_moved(void *arg)
@@ -197,7 +197,7 @@ static inline void bench_look(struct bench *b, const char *const *lines)
 	world_of(&b->world, lines, 64);
 	b->world.inventory->began_ms = bench_now(b);
 	claims_set_inventory(b->claims, b->world.inventory);
-	claims_synced(b->claims);
+	claims_enqueue_all(b->claims);
 	if (before.inventory)
 		world_close(&before);
 	bench_settle(b);

@@ -52,7 +52,7 @@ static inline void on_change(void *arg, const char *name, const struct entry *be
 	(void)before;
 	(void)after;
 	if (l->claims)
-		publish_touch(*l->publish, l->kind, name);
+		publish_enqueue(*l->publish, l->kind, name);
 	else
 		publish_changed(*l->publish, l->kind, name);
 }
@@ -61,7 +61,7 @@ static inline void on_synced(void *arg)
 {
 	const struct listener *l = arg;
 
-	publish_synced(*l->publish);
+	publish_enqueue_all(*l->publish);
 }
 
 static inline void bench_listen(struct bench *b, struct listener *l, enum inventory_kind kind,
@@ -159,7 +159,7 @@ static inline void bench_look(struct bench *b, const char *const *lines)
 
 	world_of(&b->world, lines, 64);
 	publish_set_inventory(b->publish, b->world.inventory);
-	publish_synced(b->publish);
+	publish_enqueue_all(b->publish);
 	if (before.inventory)
 		world_close(&before);
 	fake_clock_settle(b->clock);

@@ -84,8 +84,8 @@ static void a_ready_claim_is_left_alone(void **state)
 
 	for (int i = 0; i < 3; i++) {
 		bench_look(b, bound_nic);
-		claims_touch(b->claims, NAME);
-		claims_synced(b->claims);
+		claims_enqueue(b->claims, NAME);
+		claims_enqueue_all(b->claims);
 		bench_advance(b, 600000);
 		assert_int_equal(bench_asking(b), 0);
 	}
@@ -98,7 +98,7 @@ static void nothing_is_decided_before_all_is_known(void **state)
 
 	bench_create(b, NAME, CLAIM, false);
 	bench_look(b, free_nic);
-	claims_touch(b->claims, NAME);
+	claims_enqueue(b->claims, NAME);
 	assert_int_equal(bench_asking(b), 0);
 	bench_list(b, DEVICE);
 	assert_int_equal(bench_asking(b), 1);
@@ -110,7 +110,7 @@ static void nothing_is_decided_before_the_node_was_looked_at(void **state)
 
 	bench_create(b, NAME, CLAIM, false);
 	bench_list(b, DEVICE);
-	claims_touch(b->claims, NAME);
+	claims_enqueue(b->claims, NAME);
 	assert_int_equal(bench_asking(b), 0);
 	bench_look(b, free_nic);
 	assert_int_equal(bench_asking(b), 1);
@@ -171,7 +171,7 @@ static void a_device_that_is_being_set_up_is_waited_for(void **state)
 	bench_advance(b, 60000);
 	assert_int_equal(bench_asking(b), 0);
 	b->held = false;
-	claims_synced(b->claims);
+	claims_enqueue_all(b->claims);
 	bench_serve(b);
 	assert_string_equal(fake.binder->jobs.items[0]->text, LAUNCH);
 }
@@ -385,7 +385,7 @@ static void a_failure_is_the_queues_once(void **state)
 	bench_end(b, OUTCOME(BINDER_FAILED, "UnbindFailed"));
 	bench_serve(b);
 	for (int i = 0; i < 3; i++) {
-		claims_touch(b->claims, NAME);
+		claims_enqueue(b->claims, NAME);
 		bench_settle(b);
 	}
 	assert_int_equal(bench_asking(b) + fake.binder->jobs.len, 0);

@@ -73,7 +73,7 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 	(void)before;
 	(void)after;
 	if (l->claims)
-		claims_touch(l->claims, name);
+		claims_enqueue(l->claims, name);
 }
 
 static void on_synced(void *arg)
@@ -81,7 +81,7 @@ static void on_synced(void *arg)
 	struct life *l = arg;
 
 	if (l->claims)
-		claims_synced(l->claims);
+		claims_enqueue_all(l->claims);
 }
 
 static void on_moved(void *arg)
@@ -229,7 +229,7 @@ static void scan(struct life *l)
 	world_look(&l->world, &(struct inventory_options){ .node_name = "node1" });
 	l->world.inventory->began_ms = fake.now_ms;
 	claims_set_inventory(l->claims, l->world.inventory);
-	claims_synced(l->claims);
+	claims_enqueue_all(l->claims);
 	if (before.inventory)
 		world_close(&before);
 	fake_clock_settle(l->clock);
@@ -546,7 +546,7 @@ static void a_random_life_ends_well(void **state)
 		writes = fake_server_writes(l.server);
 		started = fake.binder->started;
 		scan(&l);
-		claims_synced(l.claims);
+		claims_enqueue_all(l.claims);
 		settle(&l, 60);
 		assert_int_equal(fake_server_writes(l.server), writes);
 		assert_int_equal(fake.binder->started, started);

@@ -30,7 +30,7 @@ static void the_device_goes_back_when_the_pod_is_gone(void **state)
 	bench_delete(b, NAME);
 	bench_serve(b);
 	b->pod = NULL;
-	claims_touch(b->claims, NAME);
+	claims_enqueue(b->claims, NAME);
 	bench_serve(b);
 	assert_int_equal(fake.binder->jobs.len, 1);
 	assert_string_equal(fake.binder->jobs.items[0]->text, RETURN);

@@ -15,7 +15,7 @@ static void a_write_that_the_watch_has_not_shown_is_waited_for(void **state)
 	bench_end(b, BOUND);
 	bench_serve(b);
 	bench_logged(b, "PATCH " NAME "/status\n");
-	claims_touch(b->claims, NAME);
+	claims_enqueue(b->claims, NAME);
 	bench_advance(b, 100);
 	bench_look(b, bound_nic);
 	assert_int_equal(bench_asking(b), 0);

@@ -71,7 +71,7 @@ static char *lines_of(struct bench *b, struct pcidevice_allocations given)
 
 	b->given = given;
 	captured_begin(&captured);
-	publish_touch(b->publish, INVENTORY_PCI, NAME);
+	publish_enqueue(b->publish, INVENTORY_PCI, NAME);
 	fake_clock_settle(b->clock);
 	bench_serve(b);
 	return captured_end(&captured);
@@ -127,7 +127,7 @@ static void a_refused_write_is_not_audited(void **state)
 
 	b->given = (struct pcidevice_allocations){ one, 1, 0 };
 	captured_begin(&captured);
-	publish_touch(b->publish, INVENTORY_PCI, NAME);
+	publish_enqueue(b->publish, INVENTORY_PCI, NAME);
 	fake_clock_settle(b->clock);
 	fake_client_choose(b->client, "/pcidevices/");
 	fake_client_answer(b->client, 500, "{}");
@@ -142,8 +142,8 @@ static void no_change_takes_no_write(void **state)
 
 	for (int i = 0; i < 3; i++) {
 		bench_look(b, nic);
-		publish_touch(b->publish, INVENTORY_PCI, NAME);
-		publish_synced(b->publish);
+		publish_enqueue(b->publish, INVENTORY_PCI, NAME);
+		publish_enqueue_all(b->publish);
 		fake_clock_advance(b->clock, 20000);
 		assert_int_equal(bench_writing(b), 0);
 	}
@@ -569,7 +569,7 @@ static void a_device_on_its_way_is_not_written(void **state)
 
 	b->moving = true;
 	bench_look(b, nic_lent);
-	publish_touch(b->publish, INVENTORY_PCI, NAME);
+	publish_enqueue(b->publish, INVENTORY_PCI, NAME);
 	fake_clock_advance(b->clock, 60000);
 	assert_int_equal(bench_writing(b), 0);
 	b->moving = false;

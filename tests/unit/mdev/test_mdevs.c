@@ -74,7 +74,7 @@ static void what_a_pod_has_waits_for_it(void **state)
 	assert_non_null(strstr(mdevs_condition(bench.mdevs, "c1")->message, "pod default/vm-1"));
 	bench.holder = NULL;
 	bench.touched = 0;
-	mdevs_lent_changed(bench.mdevs);
+	mdevs_enqueue_all(bench.mdevs);
 	fake_clock_settle(bench.clock);
 	assert_int_equal(bench.touched,
 			 1); /* the kubelet's list changes before it can allocate it again */
@@ -117,7 +117,7 @@ static void nothing_new_tells_nothing(void **state)
 	changed = bench.changed;
 	bench_see();
 	bench_label();
-	mdevs_lent_changed(bench.mdevs);
+	mdevs_enqueue_all(bench.mdevs);
 	fake_clock_settle(bench.clock);
 	assert_int_equal(bench.changed, changed);
 	assert_started("");

@@ -61,22 +61,22 @@ void publish_changed(struct publish *publish, enum inventory_kind kind, const ch
 	ask_kind(publish, "publish own", kind, name);
 }
 
-void publish_touch(struct publish *publish, enum inventory_kind kind, const char *name)
+void publish_enqueue(struct publish *publish, enum inventory_kind kind, const char *name)
 {
 	ask_kind(publish, "publish", kind, name);
 }
 
-void publish_synced(struct publish *publish)
+void publish_enqueue_all(struct publish *publish)
 {
 	ask(publish, wiring.publish, "publish", NULL);
 }
 
-void claims_touch(struct claims *claims, const char *name)
+void claims_enqueue(struct claims *claims, const char *name)
 {
 	ask(claims, wiring.claims, "claims", name);
 }
 
-void claims_synced(struct claims *claims)
+void claims_enqueue_all(struct claims *claims)
 {
 	ask(claims, wiring.claims, "claims", NULL);
 }
@@ -111,7 +111,7 @@ void gpus_enqueue_all(struct gpus *gpus)
 	ask(gpus, wiring.gpus, "gpus", NULL);
 }
 
-void mdevs_lent_changed(struct mdevs *mdevs)
+void mdevs_enqueue_all(struct mdevs *mdevs)
 {
 	ask(mdevs, wiring.mdevs, "mdevs", NULL);
 }

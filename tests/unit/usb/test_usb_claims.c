@@ -30,8 +30,8 @@ static void a_ready_claim_is_left_alone(void **state)
 
 	for (unsigned i = 0; i < 3; i++) {
 		bench_look(b, "1-2=5:A");
-		usb_claims_touch(b->claims, STICK);
-		usb_claims_look(b->claims);
+		usb_claims_enqueue(b->claims, STICK);
+		usb_claims_enqueue_all(b->claims);
 		fake_clock_advance(b->clock, 600000);
 		assert_null(bench_next(b));
 	}
@@ -82,7 +82,7 @@ static void a_pod_keeps_the_claim(void **state)
 	bench_serve(b);
 	assert_log(b, "");
 	b->pod = NULL;
-	usb_claims_look(b->claims);
+	usb_claims_enqueue_all(b->claims);
 	bench_serve(b);
 	assert_log(b, READ "give back 1-2|" UNMARK);
 	assert_null(b->claim);
@@ -106,7 +106,7 @@ static void nothing_is_decided_without_an_inventory(void **state)
 	struct bench *b = *state;
 
 	usb_claims_set_inventory(b->claims, NULL);
-	usb_claims_look(b->claims);
+	usb_claims_enqueue_all(b->claims);
 	bench_list_all(b);
 	bench_create(b);
 	fake_clock_advance(b->clock, 60000);

@@ -61,14 +61,14 @@ static inline void bench_on_change(void *arg, const char *name, const struct ent
 
 	(void)before;
 	(void)after;
-	usb_claims_touch(b->claims, name);
+	usb_claims_enqueue(b->claims, name);
 }
 
 static inline void bench_on_synced(void *arg)
 {
 	struct bench *b = arg;
 
-	usb_claims_look(b->claims);
+	usb_claims_enqueue_all(b->claims);
 }
 
 static inline bool bench_is_free(void *arg, const char *port, char **ret_holder)
@@ -105,7 +105,7 @@ static inline void bench_look(struct bench *b, const char *plugged)
 	sticks_plug_all(&b->node, plugged);
 	sticks_look(&b->node);
 	usb_claims_set_inventory(b->claims, b->node.world.inventory);
-	usb_claims_look(b->claims);
+	usb_claims_enqueue_all(b->claims);
 	bench_settle(b);
 }
 
@@ -167,7 +167,7 @@ static inline void bench_open(struct bench *b)
 	bench_settle(b);
 	sticks_look(&b->node);
 	usb_claims_set_inventory(b->claims, b->node.world.inventory);
-	usb_claims_look(b->claims);
+	usb_claims_enqueue_all(b->claims);
 }
 
 static inline void bench_close(struct bench *b)

@@ -57,7 +57,8 @@ void gpus_set_inventory(struct gpus *gpus, const struct inventory *inventory);
  * its card. */
 void gpus_enqueue_device(struct gpus *gpus, const char *name);
 
-/* Enqueue everything: a list of claims or devices, or an inventory, is there, or the holder of any device may have changed. */
+/* Enqueue everything: a list of claims or devices, or an inventory, is there, or the holder of any device
+ * may have changed. */
 void gpus_enqueue_all(struct gpus *gpus);
 
 /* The kubelet's offers changed: enqueue the vGPUs whose resource has another owner than their status says. */

@@ -75,8 +75,8 @@ struct lend_type {
 /* Before the loop runs. @type is copied; its arg lives until after lend_free(). */
 void lend_add(struct lend *lend, const struct lend_type *type);
 
-/* What the node has now; borrowed until the next call or the end. lend_offer() is to follow, before the inventory
- * before it is freed. */
+/* What the node has now; borrowed until the next call or the end. lend_offer() is to follow, before the
+ * old inventory is freed. */
 void lend_set_inventory(struct lend *lend, const struct inventory *inventory);
 
 /* Offer what there is now, at once. */

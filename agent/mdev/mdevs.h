@@ -63,11 +63,11 @@ struct mdevs *mdevs_free(struct mdevs *mdevs);
 /* What the node has now; borrowed until the next call or the end. mdevs_plan() is to follow. */
 void mdevs_set_inventory(struct mdevs *mdevs, const struct inventory *inventory);
 
-/* Decide at once, so that the conditions of the parents that the inventory has are known when it is published. */
+/* Decide at once, so that the conditions of the inventory's parents are known when these are published. */
 void mdevs_plan(struct mdevs *mdevs);
 
-/* What the HostDeviceConfig says now; borrowed until the next call or the end. What is offered, and the resource of
- * each instance, may be another then: lend_touch() and publish_enqueue_all() are to follow. */
+/* What the HostDeviceConfig says now; borrowed until the next call or the end. What is offered, and the
+ * resource of each instance, may be another then: lend_touch() and publish_enqueue_all() are to follow. */
 void mdevs_set_config(struct mdevs *mdevs, const struct config *config);
 
 /* The labels of the Node, copied. */

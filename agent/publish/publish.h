@@ -1,8 +1,8 @@
 /*
  * publish: keeps the API server's objects of this node equal to the inventory.
  *
- * A reconcile for each kind, in one queue; writes by server-side apply. Touches only objects that carry this node's label, because its informers see no
- * others.
+ * A reconcile for each kind, in one queue; writes by server-side apply. Touches only objects that carry
+ * this node's label, because its informers see no others.
  */
 #pragma once
 

@@ -52,12 +52,12 @@ struct usb *usb_free(struct usb *usb);
  * usb_enqueue_all() is to follow. */
 void usb_set_inventory(struct usb *usb, struct inventory *inventory);
 
-/* What the HostDeviceConfig says now; borrowed until the next call or the end, may be NULL. lend_touch() is to
- * follow. */
+/* What the HostDeviceConfig says now; borrowed until the next call or the end, may be NULL.
+ * lend_touch() is to follow. */
 void usb_set_config(struct usb *usb, const struct config *config);
 
-/* The claim @name, or the USBDevice of that name, changed at the API server: enqueue the claim. Devices may get
- * other names. */
+/* The claim @name, or the USBDevice of that name, changed at the API server: enqueue the claim. Devices
+ * may get other names. */
 void usb_enqueue(struct usb *usb, const char *name);
 
 /* Anything else that claims depend on changed, such as a list, an allocation, or the Node's allocatable:

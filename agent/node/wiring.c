@@ -120,16 +120,16 @@ static const struct {
 } rows[CHANGES] = {
 	/* clang-format off */
 	[CHANGE_PCIDEVICE] = { INVENTORY_PCI,
-		{ publish_own, claims_key, gpus_key }, { sriov_all, offers } },
-	[CHANGE_USBDEVICE] = { INVENTORY_USB, { publish_own, usb_key } },
-	[CHANGE_MEDIATEDDEVICE] = { INVENTORY_MDEV, { publish_own } },
-	[CHANGE_MEDIATEDDEVICEPARENT] = { INVENTORY_MDEV_PARENT, { publish_own } },
+		.key = { publish_own, claims_key, gpus_key }, .all = { sriov_all, offers } },
+	[CHANGE_USBDEVICE] = { INVENTORY_USB, .key = { publish_own, usb_key } },
+	[CHANGE_MEDIATEDDEVICE] = { INVENTORY_MDEV, .key = { publish_own } },
+	[CHANGE_MEDIATEDDEVICEPARENT] = { INVENTORY_MDEV_PARENT, .key = { publish_own } },
 
 	[CHANGE_PCIDEVICECLAIM] = { INVENTORY_PCI,
-		{ publish_key, claims_key, gpus_key }, { sriov_all, offers } },
+		.key = { publish_key, claims_key, gpus_key }, .all = { sriov_all, offers } },
 	[CHANGE_PCIDEVICECLAIM_EXISTS] = { .all = { usb_all } },
-	[CHANGE_USBDEVICECLAIM] = { INVENTORY_USB, { publish_key, usb_key } },
-	[CHANGE_USB_CONTROLLER] = { INVENTORY_PCI, { claims_key } },
+	[CHANGE_USBDEVICECLAIM] = { INVENTORY_USB, .key = { publish_key, usb_key } },
+	[CHANGE_USB_CONTROLLER] = { INVENTORY_PCI, .key = { claims_key } },
 
 	[CHANGE_PCI_LIST] = { .all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, offers } },
 	[CHANGE_USB_LIST] = { .all = { publish_all, claims_all, usb_all, usb_names, offers } },
@@ -143,10 +143,11 @@ static const struct {
 	[CHANGE_TASK] = { .all = { scan } },
 	[CHANGE_ALLOCATABLE] = { .all = { usb_all } },
 	[CHANGE_ALLOCATION] = { INVENTORY_PCI,
-		{ publish_key, claims_key }, { usb_all, sriov_all, gpus_all, mdevs_all, offers } },
+		.key = { publish_key, claims_key },
+		.all = { usb_all, sriov_all, gpus_all, mdevs_all, offers } },
 	[CHANGE_ALLOCATIONS] = {
 		.all = { publish_all, claims_all, usb_all, sriov_all, gpus_all, mdevs_all, offers } },
-	[CHANGE_OFFERED] = { INVENTORY_PCI, { claims_key } },
+	[CHANGE_OFFERED] = { INVENTORY_PCI, .key = { claims_key } },
 
 	[CHANGE_USB_NAMES] = { .all = { publish_all } },
 	[CHANGE_USB_SELECTED] = { .all = { publish_all } },
@@ -154,7 +155,7 @@ static const struct {
 	[CHANGE_VGPU_RESOURCES] = { .all = { publish_all, offers } },
 	[CHANGE_GENERIC_DEVICES] = { .all = { offers } },
 	[CHANGE_NIC_FUNCTIONS] = { .all = { claims_all } },
-	[CHANGE_PARENT_NIC] = { INVENTORY_PCI, { publish_key } },
+	[CHANGE_PARENT_NIC] = { INVENTORY_PCI, .key = { publish_key } },
 	/* clang-format on */
 };
 

@@ -78,7 +78,7 @@ static void on_object(void *arg, const char *name, const struct entry *before,
 	wiring_object(&watched->agent->wiring, watched->object, name, before, after);
 }
 
-/* What is claimed is not lent by selectors, so the claims are known before. */
+/* Selectors do not offer claimed devices, so the claims must be known first. */
 static void hand_config(struct node_agent *agent)
 {
 	if (agent->asked && informer_synced(agent->claims[INVENTORY_PCI].informer))
@@ -157,7 +157,7 @@ static void on_config(void *arg, const struct config *config)
 
 /* --- what changed: from the kernel ------------------------------------------------------------- */
 
-/* An event needs the Node itself, which may not be there yet: then the next failure is told. */
+/* An event needs the Node itself, which may not be there yet: then report the next failure. */
 static void tell_failure(struct node_agent *agent, const struct err *err)
 {
 	const struct node *node =

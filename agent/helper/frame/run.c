@@ -151,9 +151,9 @@ static void write_pid(int fd)
 {
 	char text[PID_TEXT_SIZE];
 	int len = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	bool written = ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)len, 0) == len;
 
-	if (pwrite(fd, text, (size_t)len, 0) != len || ftruncate(fd, len) < 0)
-		(void)ftruncate(fd, 0);
+	(void)written;
 }
 
 static int take_lock(int state_fd, const char *name, int *ret_fd, int *ret_pid, struct err *err)

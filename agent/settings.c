@@ -324,6 +324,7 @@ struct scan_options settings_scan_options(const struct settings *s)
 		.helper_path = s->helper,
 		.sysfs_root = s->sysfs_root,
 		.proc_root = s->proc_root,
+		.dev_root = s->dev_root,
 		.state_dir = s->state_dir,
 		.pci_ids = s->pci_ids,
 		.usb_ids = s->usb_ids,

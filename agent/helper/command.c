@@ -111,6 +111,7 @@ int command_scan(const struct command *command, const char *verb, char **args)
 	const char *proc_root = command->proc_root ? command->proc_root : beside;
 	auto_close int sysfs_fd = -1;
 	auto_close int proc_fd = -1;
+	auto_close int dev_fd = -1;
 	auto_close int state_fd = -1;
 	struct report report = { 0 };
 	struct err err = { 0 };
@@ -124,11 +125,15 @@ int command_scan(const struct command *command, const char *verb, char **args)
 		return command_fail(EXIT_FAILURE, &err);
 	if (open_dir(proc_root, &proc_fd, &err) < 0 && command->proc_root)
 		return command_fail(EXIT_FAILURE, &err);
+	if (open_dir(command->dev_root ? command->dev_root : "/dev", &dev_fd, &err) < 0 &&
+	    command->dev_root)
+		return command_fail(EXIT_FAILURE, &err);
 	/* Before the first claim there is no state directory. */
 	if (command->state_dir && open_dir(command->state_dir, &state_fd, &err) < 0 &&
 	    err.code != -ENOENT)
 		return command_fail(EXIT_FAILURE, &err);
-	scan_run(&(struct scan_options){ sysfs_fd, proc_fd, state_fd, command->node_address },
+	scan_run(&(struct scan_options){ sysfs_fd, proc_fd, dev_fd, state_fd,
+					 command->node_address },
 		 &report);
 	return finish(&report);
 }

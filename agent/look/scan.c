@@ -343,6 +343,7 @@ void scan_start(struct scan *scan)
 	scan->facts = facts_new();
 	add_option(args, &n, "--sysfs-root", scan->options.sysfs_root);
 	add_option(args, &n, "--proc-root", scan->options.proc_root);
+	add_option(args, &n, "--dev-root", scan->options.dev_root);
 	add_option(args, &n, "--state-dir", scan->options.state_dir);
 	add_option(args, &n, "--node-address", scan->node_address);
 	start_helper(scan, scan->options.helper_path, args, on_scan_line, on_scan_end);

@@ -23,6 +23,7 @@ struct scan_options {
 	const char *helper_path; /* hostdev-names lies beside it */
 	const char *sysfs_root;  /* NULL: /sys  */
 	const char *proc_root;   /* NULL: /proc */
+	const char *dev_root;    /* NULL: /dev  */
 	const char *state_dir;   /* NULL: no records are looked for */
 	const char *pci_ids;     /* NULL: the usual places */
 	const char *usb_ids;

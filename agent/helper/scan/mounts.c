@@ -179,7 +179,10 @@ size_t swaps_parse(const char *text, size_t len, struct swaps *swaps)
 
 		words_split(&words, line, line_len);
 		if (words.len >= 2 && words.items[0][0] == '/')
-			*array_add(swaps) = xstrdup(words.items[0]);
+			*array_add(swaps) = (struct swap){
+				.path = xstrdup(words.items[0]),
+				.is_device = strcmp(words.items[1], "file") != 0,
+			};
 		else if (words.len > 0 && !heading)
 			bad++;
 		heading = false;
@@ -191,6 +194,6 @@ size_t swaps_parse(const char *text, size_t len, struct swaps *swaps)
 void swaps_done(struct swaps *swaps)
 {
 	for (size_t i = 0; i < swaps->len; i++)
-		free(swaps->items[i]);
+		free(swaps->items[i].path);
 	array_done(swaps);
 }

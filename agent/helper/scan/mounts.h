@@ -33,9 +33,14 @@ const struct mount *mounts_backing(const struct mounts *mounts, const char *path
 /* Is @path @folder or below it? */
 bool mounts_path_below(const char *path, const char *folder);
 
-/* The files and partitions that the kernel swaps to. */
+/* A file or a block device that the kernel swaps to. */
+struct swap {
+	char *path; /* by which it was opened: of a device not always the one in /dev */
+	bool is_device;
+};
+
 struct swaps {
-	char **items;
+	struct swap *items;
 	size_t len;
 	size_t cap;
 };

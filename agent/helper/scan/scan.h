@@ -10,6 +10,7 @@ struct report;
 struct scan_options {
 	int sysfs_fd; /* root of a sysfs tree */
 	int proc_fd;  /* root of a proc tree of the same machine; -1: leave out its facts */
+	int dev_fd;   /* the folder of its device nodes; -1: locks of disks are left out */
 	int state_fd; /* the state directory, whose records are reported too; -1: none */
 	const char *node_address; /* the node's own address, NULL if not known */
 };

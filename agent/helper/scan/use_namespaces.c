@@ -43,12 +43,13 @@ static bool is_new(struct seen *seen, uint64_t number)
 	return true;
 }
 
-/* Of a filesystem one mount is enough. In devtmpfs each node is another disk's. */
+/* Of a filesystem one mount is enough. In a /dev each node is another disk's. */
 static bool is_same(const struct mount *a, const struct mount *b)
 {
 	return a->major == b->major && a->minor == b->minor && strcmp(a->fstype, b->fstype) == 0 &&
 	       strcmp(a->source, b->source) == 0 &&
-	       (strcmp(a->fstype, "devtmpfs") != 0 || strcmp(a->root, b->root) == 0);
+	       ((strcmp(a->fstype, "devtmpfs") != 0 && strcmp(a->fstype, "tmpfs") != 0) ||
+		strcmp(a->root, b->root) == 0);
 }
 
 static bool is_among(const struct mounts *mounts, const struct mount *mount)

@@ -255,6 +255,7 @@ void use_collect(const struct scan_options *options, const struct pci_functions 
 	struct use_look look = {
 		.sysfs_fd = options->sysfs_fd,
 		.proc_fd = options->proc_fd,
+		.dev_fd = options->dev_fd,
 		.node_address = options->node_address,
 		.report = report,
 	};

@@ -19,6 +19,7 @@ struct scan_options;
 struct use_look {
 	int sysfs_fd;
 	int proc_fd;              /* -1: there is none */
+	int dev_fd;               /* -1: there is none */
 	const char *node_address; /* NULL if not known */
 	struct mounts mounts;     /* of process 1 */
 	struct mounts others; /* what other mount namespaces have besides, that may be on a disk */
@@ -64,6 +65,9 @@ void use_namespaces_read(struct use_look *look, use_wants_fn *wants);
 
 /* use_storage.c: filesystems, swap, volumes. */
 void use_storage_collect(struct use_look *look);
+
+/* use_locks.c: add to @ret_set the disks that a process holds a lock of. */
+void use_locks_disks(struct use_look *look, struct block_set *ret_set);
 
 /* use_network.c: routes, the node's address, interfaces that are up or in another namespace. */
 void use_network_collect(struct use_look *look, const struct pci_functions *functions);

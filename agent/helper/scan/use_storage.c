@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "base/num.h"
 
+enum { SECTOR = 512 }; /* bytes: the unit of a block device's size in /sys */
+
 /* Append the text of attribute @path, from @prefix (if it has one) up to the next comma. */
 static void add_address(int sysfs_fd, const char *path, const char *prefix,
 			struct sysfs_names *addresses)
@@ -128,7 +130,15 @@ static const struct {
 /* clang-format on */
 
 /* Where filesystems list the disks that they are mounted from. */
-static const char *const mount_folders[] = { "fs/ext4", "fs/xfs", "fs/f2fs", "fs/erofs" };
+static const struct {
+	const char *path;
+	bool may_have_more; /* a filesystem has one disk there, and may be on others besides */
+} mount_folders[] = {
+	{ "fs/ext4", false }, /* add_journals() finds the others */
+	{ "fs/xfs", true },
+	{ "fs/f2fs", true },
+	{ "fs/erofs", true },
+};
 
 /* What a loop device is built on, as the kernel names it; false for other devices. */
 static bool loop_backing(const struct use_look *look, size_t block, struct sysfs_attr *ret_file)
@@ -143,7 +153,8 @@ static bool loop_backing(const struct use_look *look, size_t block, struct sysfs
 /*
  * The disk whose node in /dev is mounted on a file, with devtmpfs' root being its name: so the kubelet hands
  * raw volumes to pods (mapBindMountDevice() of its pkg/volume/util/volumepathhandler). The pod then has
- * the disk open, and not even O_EXCL tells.
+ * the disk open, and not even O_EXCL tells. A container has nodes with the same names in a tmpfs of its own, and
+ * so has a CSI driver.
  */
 static long disk_of_mount(const struct use_look *look, const struct mount *mount)
 {
@@ -151,7 +162,7 @@ static long disk_of_mount(const struct use_look *look, const struct mount *mount
 	auto_free char *path = xasprintf("/dev%s", mount->root);
 	char *end = strstr(path, deleted);
 
-	if (strcmp(mount->fstype, "devtmpfs") != 0)
+	if (strcmp(mount->fstype, "devtmpfs") != 0 && strcmp(mount->fstype, "tmpfs") != 0)
 		return BLOCK_NONE;
 	if (end)
 		*end = '\0';
@@ -302,6 +313,17 @@ static bool add_foreign(struct use_look *look, const struct mount *mount,
 	return true;
 }
 
+static bool read_number(const struct use_look *look, size_t block, const char *attribute,
+			uint64_t *ret_number)
+{
+	auto_free char *path =
+		xasprintf("class/block/%s/%s", blocks_name(look->blocks, block), attribute);
+	struct sysfs_attr attr;
+
+	return sysfs_read(look->sysfs_fd, path, &attr, NULL) == 0 &&
+	       str_to_u64(attr.text, ret_number);
+}
+
 static void add_opaque(struct use_look *look, size_t block)
 {
 	uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
@@ -350,18 +372,18 @@ static void add_disk(struct use_look *look, size_t top, const struct use_cause *
 		add_lost_loop(look, top, cause);
 }
 
-/* XFS may have its log, or files' data, on other disks than the one that is mounted; EROFS names further disks, and
- * F2FS, which may have some, does not. */
+/* XFS may have its log, or files' data, on other disks than the one that is mounted, ReiserFS its journal; EROFS names
+ * further disks. F2FS and JFS, which may have some, do not. */
 static void add_further_disks(struct use_look *look, const struct mount *mount,
 			      const struct use_cause *cause)
 {
-	static const char *const keys[] = { "logdev=", "rtdev=", "device=" };
+	static const char *const keys[] = { "logdev=", "rtdev=", "device=", "jdev=" };
 
-	if (strcmp(mount->fstype, "f2fs") == 0)
-		uses_add_unknown(
-			&look->uses, USE_ASK_MEMBERS,
-			xasprintf("which further disks the F2FS at %s is on cannot be seen",
-				  mount->point));
+	if (strcmp(mount->fstype, "f2fs") == 0 || strcmp(mount->fstype, "jfs") == 0)
+		uses_add_unknown(&look->uses, USE_ASK_MEMBERS,
+				 xasprintf("which further disks the %s at %s is on cannot be seen",
+					   strcmp(mount->fstype, "f2fs") == 0 ? "F2FS" : "JFS",
+					   mount->point));
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		auto_free char *path = option_of(mount, keys[i]);
@@ -564,17 +586,19 @@ static void add_unseen_mounts(struct use_look *look)
 		add_unseen(look, disk_modules[i].module, disk_modules[i].fstype);
 }
 
-/* The kernel adds " (deleted)" to the name of a file or node that has been removed, and goes on swapping. */
-static void add_swap(struct use_look *look, const char *path)
+/* The kernel adds " (deleted)" to the name of a file or node that has been removed, and goes on swapping. The node of a
+ * device says nothing about the disk that the node is on. */
+static void add_swap(struct use_look *look, const struct swap *swap)
 {
 	static const struct use_cause cause = { USE_HOST_SWAP, "holds swap" };
 	static const char deleted[] = " (deleted)";
+	const char *path = swap->path;
 	size_t len = strlen(path);
 	size_t tail = sizeof(deleted) - 1;
 	bool gone = len > tail && strcmp(path + len - tail, deleted) == 0;
 	auto_free char *name = xstrndup(path, gone ? len - tail : len);
-	long block = blocks_by_path(look->blocks, name);
-	const struct mount *mount = mounts_backing(&look->mounts, name);
+	long block = swap->is_device ? disk_at(look, name) : BLOCK_NONE;
+	const struct mount *mount = swap->is_device ? NULL : mounts_backing(&look->mounts, name);
 
 	if (block != BLOCK_NONE)
 		add_disk(look, (size_t)block, &cause);
@@ -587,15 +611,15 @@ static void add_swap(struct use_look *look, const char *path)
 static void add_swaps(struct use_look *look)
 {
 	for (size_t i = 0; i < look->swaps.len; i++)
-		add_swap(look, look->swaps.items[i]);
+		add_swap(look, &look->swaps.items[i]);
 }
 
 /* Filesystems of some types have a folder in /sys as long as they are mounted, also in another mount
  * namespace: a container's, or what was there before the root was switched. It has the name of the disk,
  * or with btrfs lists the disks. */
-static int add_listed_disks(struct use_look *look, int dir_fd, const char *folder, const char *why)
+static int list_disks(const struct use_look *look, int dir_fd, const char *folder,
+		      struct block_set *ret_set)
 {
-	const struct use_cause cause = { USE_MOUNTED, why };
 	auto_names struct sysfs_names names = { 0 };
 	int r = sysfs_list(dir_fd, folder, &names, NULL);
 
@@ -604,25 +628,41 @@ static int add_listed_disks(struct use_look *look, int dir_fd, const char *folde
 		long block = blocks_by_path(look->blocks, path);
 
 		if (block != BLOCK_NONE)
-			add_disk(look, (size_t)block, &cause);
+			block_set_add(ret_set, (size_t)block);
 	}
 	return r;
 }
 
-static void add_hidden_disks(struct use_look *look, const char *folder)
+static void add_hidden_disks(struct use_look *look, const char *folder, bool may_have_more)
 {
-	(void)add_listed_disks(look, look->sysfs_fd, folder, "is mounted out of sight");
+	static const struct use_cause cause = { USE_MOUNTED, "is mounted out of sight" };
+	auto_block_set struct block_set set = { 0 };
+
+	(void)list_disks(look, look->sysfs_fd, folder, &set);
+	for (size_t i = 0; i < set.len; i++) {
+		if (may_have_more && !block_set_has(&look->mounted, set.items[i]))
+			uses_add_unknown(
+				&look->uses, USE_ASK_MEMBERS,
+				xasprintf("%s is mounted out of sight, and which further disks its "
+					  "file system is on cannot be seen",
+					  blocks_name(look->blocks, set.items[i])));
+		add_disk(look, set.items[i], &cause);
+	}
 }
 
 /* An ext4 journal on a disk of its own has that disk's name there; others add a dash and their inode's number
  * (journal_init_common() of the kernel's fs/jbd2/journal.c). */
 static void add_journals(struct use_look *look)
 {
+	static const struct use_cause cause = { USE_MOUNTED, "holds the journal of a file system" };
+	auto_block_set struct block_set set = { 0 };
+
 	if (look->proc_fd < 0)
 		return;
-	if (add_listed_disks(look, look->proc_fd, "fs/jbd2",
-			     "holds the journal of a file system") == SYSFS_ABSENT)
+	if (list_disks(look, look->proc_fd, "fs/jbd2", &set) == SYSFS_ABSENT)
 		use_check_proc(look, USE_ASK_DISKS);
+	for (size_t i = 0; i < set.len; i++)
+		add_disk(look, set.items[i], &cause);
 }
 
 static void add_hidden_mounts(struct use_look *look)
@@ -630,13 +670,13 @@ static void add_hidden_mounts(struct use_look *look)
 	auto_names struct sysfs_names systems = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(mount_folders); i++)
-		add_hidden_disks(look, mount_folders[i]);
+		add_hidden_disks(look, mount_folders[i].path, mount_folders[i].may_have_more);
 	if (sysfs_list(look->sysfs_fd, "fs/btrfs", &systems, NULL) != 0)
 		return;
 	for (size_t i = 0; i < systems.len; i++) {
 		auto_free char *folder = xasprintf("fs/btrfs/%s/devices", systems.items[i]);
 
-		add_hidden_disks(look, folder);
+		add_hidden_disks(look, folder, false);
 	}
 }
 
@@ -651,6 +691,79 @@ static void add_holders(struct use_look *look)
 		if (blocks_is_built(look->blocks, i) || is_loop_on_disk(look, i))
 			add_disk(look, i, &cause);
 	}
+}
+
+/* Has @block the size that @loop would have on it (get_size() of the kernel's drivers/block/loop.c)? */
+static bool fits_loop(const struct use_look *look, size_t block, size_t loop)
+{
+	uint64_t disk;
+	uint64_t size;
+	uint64_t offset = 0;
+	uint64_t limit = 0;
+
+	if (!read_number(look, block, "size", &disk) || !read_number(look, loop, "size", &size) ||
+	    disk == 0 || size == 0)
+		return false;
+	(void)read_number(look, loop, "loop/offset", &offset);
+	(void)read_number(look, loop, "loop/sizelimit", &limit);
+	offset = offset / SECTOR + (offset % SECTOR > 0);
+	if (offset >= disk)
+		return false;
+	return limit > 0 ? disk - offset >= size : disk - offset == size;
+}
+
+/*
+ * A loop device whose file is a disk's node, but not the one in /dev: made by mknod(1), or a container's. The kernel
+ * tells the path alone. It has the size of that disk, which an image hardly has.
+ */
+static void add_possible_disks(struct use_look *look, size_t loop)
+{
+	const char *name = blocks_name(look->blocks, loop);
+	struct sysfs_attr file;
+
+	if (!loop_backing(look, loop, &file) || disk_at(look, file.text) != BLOCK_NONE)
+		return;
+	for (size_t i = 0; i < blocks_len(look->blocks); i++) {
+		auto_free char *why =
+			xasprintf("has the size of %s, whose file '%.64s' may be a node of it",
+				  name, file.text);
+		const struct use_cause cause = { USE_UNKNOWN, why };
+
+		if (strncmp(blocks_name(look->blocks, i), "loop", 4) != 0 &&
+		    !block_set_has(&look->used, i) && fits_loop(look, i, loop))
+			add_disk(look, i, &cause);
+	}
+}
+
+static void add_loops(struct use_look *look)
+{
+	for (size_t i = 0; i < blocks_len(look->blocks); i++)
+		add_possible_disks(look, i);
+}
+
+/* Of what a program has open only locks are shown to everybody. Ceph, QEMU and others lock the disks that they use. */
+static void add_locked(struct use_look *look)
+{
+	static const struct use_cause cause = { USE_BLOCK_HOLDER, "is locked by a process" };
+	auto_block_set struct block_set set = { 0 };
+
+	use_locks_disks(look, &set);
+	for (size_t i = 0; i < set.len; i++) {
+		if (!block_set_has(&look->used, set.items[i]))
+			add_disk(look, set.items[i], &cause);
+	}
+}
+
+/* Flash memory that is really a disk, held by the driver block2mtd. It has a name that its user chose. */
+static void add_flash(struct use_look *look)
+{
+	auto_names struct sysfs_names names = { 0 };
+
+	if (faccessat(look->sysfs_fd, "module/block2mtd", F_OK, 0) == 0 &&
+	    sysfs_list(look->sysfs_fd, "class/mtd", &names, NULL) == 0 && names.len > 0)
+		uses_add_unknown(
+			&look->uses, USE_ASK_MEMBERS,
+			xstrdup("which disks the module block2mtd holds is not looked up"));
 }
 
 /* "cache0" links the folder "bcache" below the disk. */
@@ -762,7 +875,7 @@ static void add_replicated(struct use_look *look)
 struct target_kind {
 	const char *what;
 	const char *module;
-	const char *folder; /* is there as long as the module is loaded and configfs is mounted */
+	const char *folder; /* is there as long as the module is loaded (and configfs is mounted) */
 	const char *prefixes[5];
 };
 
@@ -807,6 +920,9 @@ static void add_exported(struct use_look *look)
 		  "kernel/config/target/core",
 		  { "iblock_", "pscsi_", "fileio_", "user_" } },
 		{ "NVMe", "nvmet", "kernel/config/nvmet/subsystems", { "" } },
+		{ "RNBD", "rnbd_server", "class/rnbd-server/ctl/devices", { "" } },
+		{ "SCST", "scst", "kernel/scst_tgt/devices", { "" } },
+		{ "USB", "usb_f_mass_storage", "kernel/config/usb_gadget", { "" } },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -829,4 +945,7 @@ void use_storage_collect(struct use_look *look)
 	add_zfs_pools(look);
 	add_replicated(look);
 	add_exported(look);
+	add_flash(look);
+	add_locked(look);
+	add_loops(look); /* last, as it asks of disks that are not used otherwise */
 }

@@ -433,6 +433,7 @@ static int check_uses(struct transition *t, const struct job *taken)
 	const struct scan_options options = {
 		.sysfs_fd = t->options->sysfs_fd,
 		.proc_fd = t->options->proc_fd,
+		.dev_fd = t->options->dev_fd,
 		.state_fd = -1,
 		.node_address = t->options->node_address,
 	};

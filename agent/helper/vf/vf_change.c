@@ -226,6 +226,7 @@ static int check_uses(struct vf_change *c)
 	const struct scan_options options = {
 		.sysfs_fd = c->options->sysfs_fd,
 		.proc_fd = c->options->proc_fd,
+		.dev_fd = c->options->dev_fd,
 		.state_fd = -1,
 		.node_address = c->options->node_address,
 	};

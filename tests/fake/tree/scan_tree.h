@@ -55,16 +55,19 @@ static inline void single_quotes(struct str *lines)
 	}
 }
 
-/* Scan the machine in @tree/sys and @tree/proc, with the records in @tree/state if it has one. */
+/* Scan the machine in @tree/sys and @tree/proc, with the nodes in @tree/dev and the records in @tree/state if it has
+ * these. */
 static inline void scan_bare(const struct tree *tree, const char *node_address,
 			     struct report *report)
 {
 	auto_close int sysfs_fd = tree_open(tree, "sys");
 	auto_close int proc_fd = tree_open(tree, "proc");
+	auto_close int dev_fd = tree_open(tree, "dev");
 	auto_close int state_fd = tree_open(tree, "state");
 
 	assert_true(sysfs_fd >= 0);
-	scan_run(&(struct scan_options){ sysfs_fd, proc_fd, state_fd, node_address }, report);
+	scan_run(&(struct scan_options){ sysfs_fd, proc_fd, dev_fd, state_fd, node_address },
+		 report);
 }
 
 /* The same, with what is in the trees of every kernel. An entry "proc/meminfo->meminfo" leaves that out, and so does

@@ -155,6 +155,7 @@ static void the_helper_gets_the_options(void **state)
 	watch(w, CALLS SCAN_OK "exit 0",
 	      (struct scan_options){ .sysfs_root = "/s",
 				     .proc_root = "/p",
+				     .dev_root = "/v",
 				     .state_dir = "/d",
 				     .pci_ids = "/i",
 				     .usb_ids = "/u" });
@@ -164,12 +165,12 @@ static void the_helper_gets_the_options(void **state)
 	scan_set_node_address(w->scan, NULL);
 	assert_true(look(w));
 	log = fake_helper_wrote(&w->fake, "calls");
-	assert_string_equal(log,
-			    "helper scan --sysfs-root /s --proc-root /p --state-dir /d\n"
-			    "hostdev-names --pci-ids /i --usb-ids /u pci:8086:10d3 pciclass:0200\n"
-			    "helper scan --sysfs-root /s --proc-root /p --state-dir /d "
-			    "--node-address 10.0.0.1\n"
-			    "helper scan --sysfs-root /s --proc-root /p --state-dir /d\n");
+	assert_string_equal(
+		log, "helper scan --sysfs-root /s --proc-root /p --dev-root /v --state-dir /d\n"
+		     "hostdev-names --pci-ids /i --usb-ids /u pci:8086:10d3 pciclass:0200\n"
+		     "helper scan --sysfs-root /s --proc-root /p --dev-root /v --state-dir /d "
+		     "--node-address 10.0.0.1\n"
+		     "helper scan --sysfs-root /s --proc-root /p --dev-root /v --state-dir /d\n");
 }
 
 static struct failure_case {

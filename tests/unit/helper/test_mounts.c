@@ -95,8 +95,10 @@ static void swaps(void **state)
 
 	assert_int_equal(swaps_parse(text, strlen(text), &swaps), 1);
 	assert_int_equal(swaps.len, 2);
-	assert_string_equal(swaps.items[0], "/dev/dm-1");
-	assert_string_equal(swaps.items[1], "/swap file");
+	assert_string_equal(swaps.items[0].path, "/dev/dm-1");
+	assert_true(swaps.items[0].is_device);
+	assert_string_equal(swaps.items[1].path, "/swap file");
+	assert_false(swaps.items[1].is_device);
 	swaps_done(&swaps);
 }
 

@@ -1,4 +1,7 @@
 /* What the host's filesystems and swap stand on, from the mounts down to the PCI function. */
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include "fake/tree/scan_tree.h"
 
 #define PCI(address) "devices/pci0000:00/" address
@@ -25,6 +28,12 @@
 #define LOOP(n, file)              \
 	VIRTUAL("loop" n, "7:" n), \
 		"sys/devices/virtual/block/loop" n "/loop/backing_file=" file "\n"
+
+/* In sectors, as /sys has it. */
+#define NVME_SIZE(sectors) \
+	"sys/" PCI("0000:00:1d.0/0000:03:00.0/nvme/nvme0/nvme0n1") "/size=" sectors "\n"
+#define LOOP_ATTR(n, attribute, number) \
+	"sys/devices/virtual/block/loop" n "/" attribute "=" number "\n"
 
 #define VMD_DISK PCI("0000:00:0e.0/pci10000:e0/10000:e0:06.0/10000:e1:00.0")
 #define RAW      "/var/lib/kubelet/plugins/kubernetes.io~local-volume/volumeDevices/pv1"
@@ -92,6 +101,16 @@ static struct storage_case {
 	{ "so may one that no mount holds",
 	  { NVME, MOUNTS(MOUNT("0:20", "/other", "tmpfs tmpfs rw")), SWAPS("/swap file 1000 0 -2\n") },
 	  UNKNOWN_STORAGE("Members", "false", "which disk the swap area '/swap' is on cannot be seen") },
+	{ "the node of a device is not on the device",
+	  { NVME, SATA("a", "1"), MOUNTS(MOUNT("8:1", "/", "ext4 /dev/sda rw")),
+	    SWAPS("/var/lib/my-nvme partition 1000 0 -2\n") },
+	  UNKNOWN_STORAGE("Members", "false", "which disk the swap area '/var/lib/my-nvme' is on cannot be seen")
+	  USE("0000:00:17.0", "HostFilesystem", "sda is mounted at /") },
+	{ "swap on the node of a disk that is mounted elsewhere",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") "21 20 0:5 /nvme0n1 /srv/disk rw - devtmpfs udev rw\n"),
+	    SWAPS("/srv/disk partition 1000 0 -2\n") },
+	  USE("0000:03:00.0", "HostSwap", "nvme0n1 holds swap")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /srv/disk") },
 	{ "compressed swap in memory needs no device",
 	  { VIRTUAL("zram0", "251:0"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
 	    SWAPS("/dev/zram0 partition 1000 0 100\n") },
@@ -207,6 +226,39 @@ static struct storage_case {
 	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")
 			 "20 1 0:5 /nvme0n1//deleted /srv/disk rw - devtmpfs udev rw\n") },
 	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /srv/disk") },
+	{ "a raw volume of a CSI driver, whose /dev is in memory, with the kubelet's loop device on it",
+	  { NVME, LOOP("0", RAW "/dev/uid"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") "20 1 0:42 /nvme0n1 " RAW "/dev/uid rw - tmpfs csi rw\n"
+		   "20 1 0:42 /nothing /srv/x rw - tmpfs csi rw\n") },
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at " RAW "/dev/uid")
+	  USE("0000:03:00.0", "BlockHolder", "loop0 on nvme0n1 is set up") },
+	{ "a loop device on a node that is not the one in /dev has the size of its disk",
+	  { NVME, NVME_SIZE("4096"), SATA("a", "1"), LOOP("0", "/var/n1"), LOOP_ATTR("0", "size", "4096"),
+	    MOUNTS(MOUNT("8:1", "/", "ext4 /dev/sda rw")) },
+	  USE("0000:00:17.0", "HostFilesystem", "sda is mounted at /")
+	  USE("0000:03:00.0", "Unknown", "nvme0n1 has the size of loop0, whose file '/var/n1' may be a node of it") },
+	{ "less its offset",
+	  { NVME, NVME_SIZE("4096"), LOOP("0", "/var/n1"), LOOP_ATTR("0", "size", "4093"),
+	    LOOP_ATTR("0", "loop/offset", "1025"), LOOP_ATTR("0", "loop/sizelimit", "0"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  USE("0000:03:00.0", "Unknown", "nvme0n1 has the size of loop0, whose file '/var/n1' may be a node of it") },
+	{ "or less, with a limit",
+	  { NVME, NVME_SIZE("4096"), LOOP("0", "/var/n1"), LOOP_ATTR("0", "size", "2"),
+	    LOOP_ATTR("0", "loop/offset", "512"), LOOP_ATTR("0", "loop/sizelimit", "1024"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  USE("0000:03:00.0", "Unknown", "nvme0n1 has the size of loop0, whose file '/var/n1' may be a node of it") },
+	{ "an image has another size; nothing is on a disk without a medium, or beyond its end",
+	  { NVME, NVME_SIZE("4096"), LOOP("0", "/var/a"), LOOP_ATTR("0", "size", "4095"), LOOP("1", "/var/b"),
+	    LOOP_ATTR("1", "size", "1"), LOOP_ATTR("1", "loop/offset", "2097152"), LOOP_ATTR("1", "loop/sizelimit", "512"),
+	    SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=0\n",
+	    LOOP("2", "/var/c"), LOOP_ATTR("2", "size", "0"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  "" },
+	{ "a disk that is used otherwise, and one whose node in /dev the loop device has, are no riddle",
+	  { NVME, NVME_SIZE("8"), SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=8\n",
+	    LOOP("0", "/var/n1"), LOOP_ATTR("0", "size", "8"), LOOP("1", "/dev/nvme0n1"), LOOP_ATTR("1", "size", "8"),
+	    MOUNTS(MOUNT("8:1", "/", "ext4 /dev/sda rw")) },
+	  USE("0000:00:17.0", "HostFilesystem", "sda is mounted at /")
+	  USE("0000:03:00.0", "BlockHolder", "loop1 on nvme0n1 is set up") },
 	{ "a loop device that nobody has mounted still holds its disk, not that of a file",
 	  { NVME, SATA("a", "1"), LOOP("0", "/dev/nvme0n1"), LOOP("1", "/data/image"),
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/data", "xfs /dev/sda rw")) },
@@ -242,6 +294,36 @@ static struct storage_case {
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/srv", "xfs /dev/sda rw")) },
 	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
 	  USE("0000:03:00.0", "Mounted", "nvme0n1p1 is mounted out of sight") },
+	{ "an XFS that is mounted out of sight may be on further disks",
+	  { NVME, SATA("a", "1"), "sys/fs/xfs/sda/", MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  UNKNOWN_STORAGE("Members", "false", "sda is mounted out of sight, and which further disks its file system is on "
+			  "cannot be seen")
+	  USE("0000:00:17.0", "Mounted", "sda is mounted out of sight") },
+	{ "so may an F2FS and an EROFS; an ext4 has its journal's disk in a list",
+	  { NVME, SATA("a", "1"), SATA("b", "2"), "sys/fs/f2fs/sda/", "sys/fs/erofs/sdb/", "sys/fs/ext4/nvme0n1/",
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  UNKNOWN_STORAGE("Members", "false", "sda is mounted out of sight, and which further disks its file system is on "
+			  "cannot be seen")
+	  UNKNOWN_STORAGE("Members", "false", "sdb is mounted out of sight, and which further disks its file system is on "
+			  "cannot be seen")
+	  USE("0000:00:17.0", "Mounted", "sda is mounted out of sight")
+	  USE("0000:00:17.0", "Mounted", "sdb is mounted out of sight")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted out of sight") },
+	{ "a JFS does not say where its journal is, a ReiserFS does",
+	  { NVME, SATA("a", "1"), SATA("b", "2"),
+	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/srv", "jfs /dev/sda rw")
+		   MOUNT("8:2", "/old", "reiserfs /dev/sdb rw,jdev=/dev/nvme0n1")) },
+	  UNKNOWN_STORAGE("Members", "false", "which further disks the JFS at /srv is on cannot be seen")
+	  USE("0000:00:17.0", "Mounted", "sda is mounted at /srv")
+	  USE("0000:00:17.0", "Mounted", "sdb is mounted at /old")
+	  USE("0000:03:00.0", "Mounted", "nvme0n1 is mounted at /old") },
+	{ "flash memory that is a disk",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/module/block2mtd/", "sys/class/mtd/mtd0/" },
+	  UNKNOWN_STORAGE("Members", "false", "which disks the module block2mtd holds is not looked up") },
+	{ "flash memory that is none, and the module alone",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/class/mtd/mtd0/" }, "" },
+	{ "the module without flash memory",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/module/block2mtd/", "sys/class/mtd/" }, "" },
 	{ "mounts of two containers, one of which has two processes, are in use",
 	  { NVME, SATA("a", "1"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")),
 	    "proc/77/mountinfo=90 1 0:30 / / rw - overlay overlay rw\n"
@@ -369,6 +451,12 @@ static struct storage_case {
 			  "and /sys/kernel/config/nvmet/subsystems is not there")
 	  UNKNOWN_STORAGE("Members", "false", "which disks SCSI targets export cannot be seen: module target_core_mod "
 			  "is loaded, and /sys/kernel/config/target/core is not there") },
+	{ "other servers of disks",
+	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/class/rnbd-server/ctl/devices/nvme0n1/",
+	    "sys/kernel/scst_tgt/devices/disk01/", "sys/kernel/config/usb_gadget/g1/" },
+	  UNKNOWN_STORAGE("Members", "false", "which disks the RNBD target 'nvme0n1' exports is not looked up")
+	  UNKNOWN_STORAGE("Members", "false", "which disks the SCST target 'disk01' exports is not looked up")
+	  UNKNOWN_STORAGE("Members", "false", "which disks the USB target 'g1' exports is not looked up") },
 	{ "without a target the modules export nothing",
 	  { NVME, MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")), "sys/kernel/config/target/core/alua/",
 	    "sys/kernel/config/nvmet/subsystems/", "sys/module/target_core_mod/", "sys/module/nvmet/" },
@@ -445,10 +533,66 @@ static void uses_match_table(void **state)
 	assert_string_equal(str_cstr(&lines), c->lines);
 }
 
+/* A line of /proc/locks, around the file system and the file. */
+static struct lock_case {
+	const char *name;
+	const char *before;
+	const char *after;
+	bool counts;
+} locks[] = {
+	{ "a program's exclusive lock", "1: FLOCK  ADVISORY  WRITE 1234 ", " 0 EOF", true },
+	{ "a lock of a range", "7: POSIX  ADVISORY  WRITE 1 ", " 0 1", true },
+	{ "QEMU's locks", "12: OFDLCK ADVISORY  READ  -1 ", " 100 101", true },
+	{ "udev's lock", "1: FLOCK  ADVISORY  READ  1234 ", " 0 EOF", false },
+	{ "somebody who waits for a lock", "1: -> FLOCK  ADVISORY  WRITE 1234 ", " 0 EOF", false },
+	{ "a lock of another file", "1: FLOCK  ADVISORY  WRITE 1234 ", "9 0 EOF", false },
+	{ "a lock in another file system", "1: FLOCK  ADVISORY  WRITE 1234 f", " 0 EOF", false },
+	{ "a cut line", "1: FLOCK  ADVISORY  ", "", false },
+};
+
+static void a_disk_with_a_lock_is_used(void **state)
+{
+	static const char *const entries[] = { NVME, PROC_MOUNTS, PROC_ROUTES,
+					       "dev/nvme0n1=", NULL };
+	static const char used[] =
+		USE("0000:03:00.0", "BlockHolder", "nvme0n1 is locked by a process");
+	const struct lock_case *c = *state;
+	auto_str struct str lines = STR_INIT;
+	auto_free char *entry = NULL;
+	struct stat st;
+	struct tree tree;
+
+	tree_make(&tree, entries);
+	assert_int_equal(fstatat(tree.fd, "dev/nvme0n1", &st, 0), 0);
+	entry = xasprintf(
+		"proc/locks=2: POSIX ADVISORY WRITE 3 00:01:4 0 EOF\n%s%02x:%02x:%llu%s\n",
+		c->before, major(st.st_dev), minor(st.st_dev), (unsigned long long)st.st_ino,
+		c->after);
+	tree_add(&tree, entry);
+	scan_tree(&tree, NULL, "use unknown", &lines);
+	tree_done(&tree);
+	assert_string_equal(str_cstr(&lines), c->counts ? used : "");
+}
+
+static void locks_that_cannot_be_read_are_unknown(void **state)
+{
+	static const char *const entries[] = { NVME,           PROC_MOUNTS,         PROC_ROUTES,
+					       "dev/nvme0n1=", "proc/locks->locks", NULL };
+	auto_str struct str lines = STR_INIT;
+
+	(void)state;
+	scan_entries(entries, NULL, "use unknown", &lines);
+	assert_non_null(strstr(str_cstr(&lines), "'question':'Disks'"));
+	assert_non_null(strstr(str_cstr(&lines), "locks"));
+}
+
 int main(void)
 {
 	struct suite suite = { 0 };
 
 	suite_rows(&suite, cases, uses_match_table);
+	suite_rows(&suite, locks, a_disk_with_a_lock_is_used);
+	suite_add(&suite, "locks that cannot be read are unknown",
+		  locks_that_cannot_be_read_are_unknown, NULL);
 	return suite_run(&suite, "use_storage");
 }

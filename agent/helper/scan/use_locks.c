@@ -1,0 +1,97 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "agent/helper/scan/use_scan.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+enum { LOCKS_MAX = 16 << 20 };
+
+/* Inode numbers of files that are locked. */
+struct inodes {
+	unsigned long long *items;
+	size_t len;
+	size_t cap;
+};
+
+/*
+ * "12: OFDLCK ADVISORY  READ  -1 00:06:202 100 101" (lock_get_status() of the kernel's fs/locks.c): is it of a file in
+ * the file system @dev, and one that only the user of a disk takes? udev takes flock(2)'s shared one of every disk for
+ * a moment, and tells nobody that it has let it go.
+ */
+static bool parse_lock(const char *line, dev_t dev, unsigned long long *ret_inode)
+{
+	char type[16];
+	char mode[16];
+	unsigned major;
+	unsigned minor;
+
+	if (sscanf(line, "%*[0-9]: %15s %*s %15s %*d %x:%x:%llu", type, mode, &major, &minor,
+		   ret_inode) != 5)
+		return false;
+	return major == major(dev) && minor == minor(dev) &&
+	       (strcmp(mode, "WRITE") == 0 || strcmp(type, "OFDLCK") == 0);
+}
+
+static bool has_inode(const struct inodes *inodes, unsigned long long inode)
+{
+	for (size_t i = 0; i < inodes->len; i++) {
+		if (inodes->items[i] == inode)
+			return true;
+	}
+	return false;
+}
+
+static void read_locks(struct use_look *look, dev_t dev, struct inodes *ret_inodes)
+{
+	auto_free char *text = NULL;
+	struct err err;
+	size_t len;
+	int r = file_read(look->proc_fd, "locks", LOCKS_MAX, &text, &len, &err);
+	unsigned long long inode;
+
+	if (r == -ENOENT)
+		use_check_proc(look, USE_ASK_DISKS);
+	else if (r < 0)
+		uses_add_unknown(&look->uses, USE_ASK_DISKS,
+				 xasprintf("in the proc tree: %s", err.msg));
+	for (const char *line = text; line && *line; line += strspn(line, "\n")) {
+		if (parse_lock(line, dev, &inode) && !has_inode(ret_inodes, inode))
+			*array_add(ret_inodes) = inode;
+		line += strcspn(line, "\n");
+	}
+}
+
+/* A slash in a node's path is a "!" in the kernel's name. */
+static bool is_locked(const struct use_look *look, const char *name, const struct inodes *inodes)
+{
+	auto_free char *path = xstrdup(name);
+	struct stat st;
+
+	for (char *c = path; *c; c++)
+		*c = *c == '!' ? '/' : *c;
+	return fstatat(look->dev_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       has_inode(inodes, st.st_ino);
+}
+
+void use_locks_disks(struct use_look *look, struct block_set *ret_set)
+{
+	struct inodes inodes = { 0 };
+	struct stat st;
+
+	if (look->proc_fd < 0 || look->dev_fd < 0 || fstat(look->dev_fd, &st) < 0)
+		return;
+	read_locks(look, st.st_dev, &inodes);
+	for (size_t i = 0; inodes.len > 0 && i < blocks_len(look->blocks); i++) {
+		if (is_locked(look, blocks_name(look->blocks, i), &inodes))
+			block_set_add(ret_set, i);
+	}
+	array_done(&inodes);
+}

@@ -96,6 +96,46 @@ class TestStorage:
             node.wait_reason(NVME, "HostSwap", "nvme0n1")
         node.wait_reason(NVME, "Available")
 
+    @contextmanager
+    def other_node(self, node, path):
+        """A node of the disk that is not the one in /dev: /proc and /sys show its path, not its number."""
+        numbers = node.guest.sh("cat /sys/class/block/nvme0n1/dev").strip().replace(":", " ")
+        with in_guest(node, f"mkdir -p $(dirname {path}); mknod {path} b {numbers}", f"rm {path}"):
+            yield path
+
+    def test_a_disk_with_swap_by_another_node_is_not_free(self, node):
+        with self.other_node(node, "/var/lib/other-node") as path:
+            with in_guest(node, f"mkswap {path}; swapon {path}", f"swapoff {path}"):
+                self.look_again(node)
+                node.wait_reason(NVME, "UseUnknown", f"which disk the swap area '{path}' is on cannot be seen")
+        self.look_again(node)
+        node.wait_reason(NVME, "Available")
+
+    def test_a_disk_below_a_loop_device_by_another_node_is_not_free(self, node):
+        node.guest.sh("modprobe loop")
+        with self.other_node(node, "/var/lib/other-node") as path:
+            with in_guest(node, f"losetup /dev/loop7 {path}", "losetup -d /dev/loop7"):
+                node.wait_reason(NVME, "UseUnknown", f"nvme0n1 has the size of loop7, whose file '{path}' may be a node of it")
+        self.look_again(node)
+        node.wait_reason(NVME, "Available")
+
+    def test_a_disk_that_a_csi_driver_hands_to_a_pod_is_in_use(self, node):
+        """A raw volume: the driver's container has its /dev in memory."""
+        volume = f"{MOUNT_POINT}-volume"
+        with in_guest(node, "mkdir -p /run/csi-dev; mount -t tmpfs csi /run/csi-dev", "umount /run/csi-dev"):
+            with self.other_node(node, "/run/csi-dev/nvme0n1") as path:
+                with in_guest(node, f"touch {volume}; mount --bind {path} {volume}", f"umount {volume}; rm {volume}"):
+                    node.wait_reason(NVME, "InUse", f"nvme0n1 is mounted at {volume}")
+        node.wait_reason(NVME, "Available")
+
+    def test_a_disk_that_a_program_has_locked_is_in_use(self, node):
+        lock = f"setsid flock -x {NVME_DISK} sleep 600 </dev/null >/dev/null 2>&1 & echo $! >/run/lock-pid; sleep 1"
+        with in_guest(node, lock, "kill $(cat /run/lock-pid); pkill -f 'sleep 600' || true; rm /run/lock-pid"):
+            self.look_again(node)
+            node.wait_reason(NVME, "InUse", "nvme0n1 is locked by a process")
+        self.look_again(node)
+        node.wait_reason(NVME, "Available")
+
     def test_a_disk_below_device_mapper_is_critical(self, node):
         node.guest.sh("modprobe dm-mod")
         dmsetup = "DM_DISABLE_UDEV=1 dmsetup"  # there is no udev in the guest

@@ -129,8 +129,9 @@ class TestStorage:
         node.wait_reason(NVME, "Available")
 
     def test_a_disk_that_a_program_has_locked_is_in_use(self, node):
-        lock = f"setsid flock -x {NVME_DISK} sleep 600 </dev/null >/dev/null 2>&1 & echo $! >/run/lock-pid; sleep 1"
-        with in_guest(node, lock, "kill $(cat /run/lock-pid); pkill -f 'sleep 600' || true; rm /run/lock-pid"):
+        lock = (f"setsid sh -c 'exec 9<{NVME_DISK}; flock -x 9; touch /run/disk-is-locked; exec sleep 600' "
+                "</dev/null >/dev/null 2>&1 & echo $! >/run/lock-pid; until [ -e /run/disk-is-locked ]; do sleep 0.05; done")
+        with in_guest(node, lock, "kill $(cat /run/lock-pid); rm /run/lock-pid /run/disk-is-locked"):
             self.look_again(node)
             node.wait_reason(NVME, "InUse", "nvme0n1 is locked by a process")
         self.look_again(node)

@@ -259,6 +259,10 @@ static struct storage_case {
 	    MOUNTS(MOUNT("8:1", "/", "ext4 /dev/sda rw")) },
 	  USE("0000:00:17.0", "HostFilesystem", "sda is mounted at /")
 	  USE("0000:03:00.0", "BlockHolder", "loop1 on nvme0n1 is set up") },
+	{ "a loop device whose disk is known is on no other of that size",
+	  { NVME, NVME_SIZE("8"), SATA("a", "1"), "sys/" PCI("0000:00:17.0/ata1/host/target/block/sda") "/size=8\n",
+	    LOOP("0", "/dev/nvme0n1"), LOOP_ATTR("0", "size", "8"), MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw")) },
+	  USE("0000:03:00.0", "BlockHolder", "loop0 on nvme0n1 is set up") },
 	{ "a loop device that nobody has mounted still holds its disk, not that of a file",
 	  { NVME, SATA("a", "1"), LOOP("0", "/dev/nvme0n1"), LOOP("1", "/data/image"),
 	    MOUNTS(MOUNT("0:20", "/", "tmpfs tmpfs rw") MOUNT("8:1", "/data", "xfs /dev/sda rw")) },

@@ -21,7 +21,7 @@ static const struct table_column columns[] = {
 	{ .title = "TYPE", .wide = true },
 	{ .title = "ABOUT", .wide = true },
 	{ .title = "FROM", .wide = true },
-	{ .title = "MESSAGE", .least = 12 },
+	{ .title = "MESSAGE", .wraps = true },
 };
 
 static bool is_before(const char *a, const char *b)

@@ -155,6 +155,47 @@ static size_t total_width(const struct printing *p)
 	return total;
 }
 
+/* The width to which the table can be cut. */
+static size_t least_width(const struct printing *p)
+{
+	size_t total = total_width(p);
+
+	for (size_t i = 0; i < p->table->columns_len; i++) {
+		size_t least = p->table->columns[i].least;
+
+		if (is_shown(p, i) && least && p->widths[i] > least)
+			total -= p->widths[i] - least;
+		if (p->table->columns[i].wraps)
+			total -= p->widths[i];
+	}
+	return total;
+}
+
+/* The spare column to leave out next; the number of columns if there is none. */
+static size_t next_spare(const struct printing *p)
+{
+	const struct table *table = p->table;
+	size_t found = table->columns_len;
+
+	for (size_t i = 0; i < table->columns_len; i++) {
+		int spare = is_shown(p, i) ? table->columns[i].spare : 0;
+
+		if (spare && (found == table->columns_len || spare < table->columns[found].spare))
+			found = i;
+	}
+	return found;
+}
+
+static void hide_spare(struct printing *p)
+{
+	size_t column;
+
+	while (least_width(p) > p->out->width && (column = next_spare(p)) < p->table->columns_len) {
+		p->hidden[column] = true;
+		find_last(p);
+	}
+}
+
 /* Hide empty columns that may be cut, and cut the others, until the table fits. */
 static void fit(struct printing *p)
 {
@@ -166,6 +207,7 @@ static void fit(struct printing *p)
 		p->hidden[i] = table->columns[i].least && p->empty[i];
 		find_last(p);
 	}
+	hide_spare(p);
 	for (size_t i = table->columns_len; i-- > 0;) {
 		size_t total = total_width(p);
 		size_t over = total > p->out->width ? total - p->out->width : 0;

@@ -138,12 +138,12 @@ enum { COLUMNS = 8, LEVELS_MAX = CLUSTER_DEPTH_MAX + TREE_BRIDGES_MAX + 4 };
 static const struct table_column columns[COLUMNS] = {
 	{ .title = "DEVICE" },
 	{ .title = "STATE" },
-	{ .title = "GROUP" },
-	{ .title = "DRIVER" },
+	{ .title = "GROUP", .spare = 1 },
+	{ .title = "DRIVER", .spare = 2 },
 	{ .title = "CLAIM OF", .least = TABLE_NAME_LEAST },
 	{ .title = "POD", .least = TABLE_NAME_LEAST },
 	{ .title = "RESOURCE", .wide = true },
-	{ .title = "DESCRIPTION", .least = 12 },
+	{ .title = "DESCRIPTION", .least = 12, .spare = 3 },
 };
 
 /* The lines to the left of an entry, from the outermost: does each of these levels continue

@@ -143,7 +143,7 @@ static const struct table_column columns[COLUMNS] = {
 	{ .title = "CLAIM OF", .least = TABLE_NAME_LEAST },
 	{ .title = "POD", .least = TABLE_NAME_LEAST },
 	{ .title = "RESOURCE", .wide = true },
-	{ .title = "DESCRIPTION", .least = 12, .spare = 3 },
+	{ .title = "DESCRIPTION", .least = 32, .spare = 3 },
 };
 
 /* The lines to the left of an entry, from the outermost: does each of these levels continue

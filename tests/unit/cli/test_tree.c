@@ -151,7 +151,7 @@ static struct cluster *wordy_cluster(void)
 /* With all columns down to NARROWEST, then with fewer of them: which device it is, and its state, is never cut. */
 static void a_terminal_is_filled_and_no_more(void **state)
 {
-	enum { NARROWEST = 19 + 22 + 8 + 9 + 11 + 11 + 12 };
+	enum { NARROWEST = 19 + 22 + 8 + 9 + 11 + 11 + 32 };
 	struct cluster *cluster = wordy_cluster();
 	struct out whole = { .format = OUT_TABLE, .utf8 = true };
 	struct out wide = { .format = OUT_WIDE, .utf8 = true, .width = 80 };

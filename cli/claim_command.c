@@ -176,7 +176,9 @@ static void delete_claim(struct errand *errand, struct claim_wait *wait)
 
 	if (r == 0)
 		claim_wait_take(wait, &before);
-	if (errand->dry_run != DRY_RUN_CLIENT)
+	if (is_waiting(errand))
+		r = claim_delete_if_allowed(errand->run, wait, &answer, &err);
+	else if (errand->dry_run != DRY_RUN_CLIENT)
 		r = claim_delete(errand->run->session, &wait->target,
 				 errand->dry_run == DRY_RUN_SERVER, &answer, &err);
 	claims_warn(&answer);

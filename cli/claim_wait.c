@@ -76,13 +76,13 @@ static void add_line(struct str *line, enum device_type type, const void *object
 		str_add(line, "no agent has handled it yet");
 		return;
 	}
-	if (c != reach && is_outdated(type, object)) {
-		str_add(line, "the agent of its node has not reported yet");
-		return;
-	}
 	if (((const struct api_meta *)object)->deletion_timestamp && c->status &&
 	    strcmp(c->status, "True") == 0) {
 		str_add(line, "its release has not begun yet");
+		return;
+	}
+	if (c != reach && is_outdated(type, object)) {
+		str_add(line, "the agent of its node has not reported yet");
 		return;
 	}
 	out_text(line, c->reason ? c->reason : "");
@@ -105,10 +105,12 @@ static enum claim_progress judge_ready(enum device_type type, const void *object
 
 	if (meta->deletion_timestamp)
 		return PROGRESS_LOST;
-	if (is_outdated(type, object))
+	if (is_outdated(type, object) || !ready || !ready->status)
 		return PROGRESS_WAITING;
-	return ready && ready->status && strcmp(ready->status, "True") == 0 ? PROGRESS_DONE
-									    : PROGRESS_WAITING;
+	if (strcmp(ready->status, "True") == 0)
+		return PROGRESS_DONE;
+	return ready->reason && strcmp(ready->reason, "DriverNotAllowed") == 0 ? PROGRESS_REFUSED
+									       : PROGRESS_WAITING;
 }
 
 enum claim_progress claim_progress(enum claim_goal goal, enum device_type type, const char *json,
@@ -125,7 +127,7 @@ enum claim_progress claim_progress(enum claim_goal goal, enum device_type type, 
 		progress = is_it ? judge_ready(type, object) : PROGRESS_LOST;
 	if (progress == PROGRESS_LOST)
 		str_add(line, "the claim was deleted");
-	else if (progress == PROGRESS_WAITING)
+	else if (progress != PROGRESS_DONE)
 		add_line(line, type, object);
 	str_cut(line, LINE_MAX_BYTES);
 	api_object_free(cluster_kind(claim_kind(type)), object);
@@ -171,9 +173,8 @@ static bool is_left(struct command_run *run, const struct claim_wait *wait)
 							wait->uid, &line) != PROGRESS_DONE);
 }
 
-/* Ask by a dry run first, because a refused deletion is an event on the device. */
-static int delete_if_allowed(struct command_run *run, const struct claim_wait *wait,
-			     struct session_answer *ret_answer, struct err *err)
+int claim_delete_if_allowed(struct command_run *run, const struct claim_wait *wait,
+			    struct session_answer *ret_answer, struct err *err)
 {
 	auto_answer struct session_answer asked = { 0 };
 	int r = claim_delete(run->session, &wait->target, true, &asked, err);
@@ -199,7 +200,7 @@ static int delete_again(struct command_run *run, struct claim_wait *wait)
 	wait->denied = is_left(run, wait);
 	if (!wait->denied)
 		return COMMAND_OK;
-	r = delete_if_allowed(run, wait, &answer, &err);
+	r = claim_delete_if_allowed(run, wait, &answer, &err);
 	wait->denied = r < 0 && r != -ENOENT;
 	if (!wait->denied || r == -EINTR || session_late(run->session))
 		return COMMAND_OK;
@@ -235,6 +236,11 @@ static int look(struct command_run *run, struct claim_wait *wait, enum claim_goa
 		return COMMAND_OK;
 	case PROGRESS_LOST:
 		tell(wait, str_cstr(&line));
+		return COMMAND_FAILED;
+	case PROGRESS_REFUSED:
+		tell(wait, str_cstr(&line));
+		command_note("%s: its claim stays; `kubectl hostdev release %s` deletes it",
+			     wait->target.name, wait->target.name);
 		return COMMAND_FAILED;
 	}
 	return COMMAND_FAILED;

@@ -34,6 +34,11 @@ void claim_wait_done(struct claim_wait *wait);
 /* Take uid and object from an answer of the API server. */
 void claim_wait_take(struct claim_wait *wait, const struct session_answer *answer);
 
+/* Delete the claim, but ask by a dry run first, because a refused deletion is an event on the device. As
+ * claim_delete(). */
+int claim_delete_if_allowed(struct command_run *run, const struct claim_wait *wait,
+			    struct session_answer *ret_answer, struct err *err);
+
 /* 0, or the exit status; then the cause has been printed on standard error. Waits until the time
  * of session_set_end(). Signals must be caught (session_catch_signals()). */
 int claim_wait_all(struct command_run *run, struct claim_wait *waits, size_t len,
@@ -47,7 +52,8 @@ int claim_worse(int status, int other);
  * vm1-000001000. It will be once the reason above is resolved." The caller frees. Pure. */
 char *claim_wait_late(enum claim_goal goal, const struct claim_wait *waits, size_t len);
 
-enum claim_progress { PROGRESS_WAITING, PROGRESS_DONE, PROGRESS_LOST };
+/* Refused: not before somebody changes the claim, or the configuration of the agents. */
+enum claim_progress { PROGRESS_WAITING, PROGRESS_DONE, PROGRESS_LOST, PROGRESS_REFUSED };
 
 /* Has the claim in @json (NULL: it does not exist) reached @goal? If not, @line gets a line that
  * says what it waits for. @uid may be NULL. Pure. */

@@ -47,7 +47,8 @@ static const struct {
 	unsigned about;
 } pci_classes[] = {
 	{ "0001", CONSOLE                     }, /* VGA before classes            */
-	{ "00ff", STORAGE                     }, /* virtio's 9p                   */
+	{ "0002", STORAGE                     }, /* QEMU's virtio-9p              */
+	{ "00ff", STORAGE                     }, /* that of other hypervisors     */
 	{ "01",   STORAGE                     },
 	{ "02",   NETWORK                     },
 	{ "0300", CONSOLE                     },

@@ -173,6 +173,24 @@ static char *describe_stuck(const struct task *task)
 			 what);
 }
 
+/* The PCIDevice at @address; NULL: it is not known. */
+static const struct api_meta *device_of(const struct sriov *sriov, const char *address)
+{
+	const struct sriov_deps *deps = &sriov->deps;
+	auto_free char *name = address ? names_pcidevice(deps->node_name, address) : NULL;
+
+	return name && deps->devices ? store_object(informer_store(deps->devices), name) : NULL;
+}
+
+static size_t count_unpublished(const struct sriov *sriov, const struct pci_facts *pf)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; pf && i < pf->virtual_functions.len; i++)
+		count += !device_of(sriov, pf->virtual_functions.items[i]);
+	return count;
+}
+
 /* @object: the newest of @name that is known; NULL: there is none. The caller sets c.fresh, and
  * releases the view. */
 static void view_init(struct view *view, const struct sriov *sriov, const char *name,
@@ -201,6 +219,7 @@ static void view_init(struct view *view, const struct sriov *sriov, const char *
 		c->failure = attempt_failure(&card->attempt, &of, now_ms(sriov), &c->hold_ms);
 		c->verified = attempt_is_done(&card->attempt, &of, sriov->inventory->began_ms);
 	}
+	c->unpublished = sriov->deps.devices ? count_unpublished(sriov, c->pf) : 0;
 	if (number_changes(c))
 		find_users(sriov, view);
 }
@@ -299,15 +318,6 @@ static void plan_card(void *arg, const struct reconcile_view *view, struct decis
 	hand_over(&decision, view->fresh, ret_decision);
 	sriov_decision_done(&decision);
 	view_done(&known);
-}
-
-/* The PCIDevice of the card, so that its events say this, too; NULL: it is not known. */
-static const struct api_meta *device_of(const struct sriov *sriov, const char *address)
-{
-	const struct sriov_deps *deps = &sriov->deps;
-	auto_free char *name = address ? names_pcidevice(deps->node_name, address) : NULL;
-
-	return name && deps->devices ? store_object(informer_store(deps->devices), name) : NULL;
 }
 
 static void audit_step(void *arg, const struct reconcile_view *view,

@@ -250,6 +250,21 @@ static void plan_due(struct pass *pass)
 		apply(pass);
 }
 
+/* Ready says that the virtual functions can be claimed, so they have PCIDevices. It stays if one is deleted later. */
+static bool await_publishing(struct pass *pass)
+{
+	const struct sriov_case *c = pass->c;
+	auto_free char *message = NULL;
+
+	if (!pass->verdict.ok || c->unpublished == 0 || sriov_is_as_found(c->object) ||
+	    api_conditions_status(&c->object->status.conditions, "Ready") == API_TRUE)
+		return false;
+	message = xasprintf("%zu of %zu virtual functions have no PCIDevice yet", c->unpublished,
+			    c->pf->virtual_functions.len);
+	(void)write_status(pass, "Applying", message);
+	return true;
+}
+
 static void plan_judged(struct pass *pass)
 {
 	const struct sriov_case *c = pass->c;
@@ -266,7 +281,7 @@ static void plan_judged(struct pass *pass)
 	}
 	if (due)
 		plan_due(pass);
-	else
+	else if (!await_publishing(pass))
 		(void)write_status(pass, NULL, NULL);
 }
 

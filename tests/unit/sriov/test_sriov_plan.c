@@ -36,6 +36,7 @@ static struct plan_case {
 	uint64_t hold_ms;
 	bool unknown, verified, held;
 	const char *stuck;
+	size_t unpublished; /* virtual functions without a PCIDevice */
 
 	/* Where it comes to, when what it wants written is written. */
 	enum sriov_step step;
@@ -78,6 +79,11 @@ static struct plan_case {
 	  .step = SRIOV_READ, .accepted = "True Accepted", .ready = "False Applying", .event = "" },
 	{ "as many as wanted", { CARD_2 }, OBJECT_SEEN("2"), .step = SRIOV_REST, .writes = 1,
 	  .accepted = "True Accepted", .ready = "True Ready", .event = "", .says = "2 virtual functions, as requested" },
+	{ "they are not ready before all have PCIDevices", { CARD_2 }, OBJECT_SEEN("2"), .unpublished = 1, .step = SRIOV_REST,
+	  .writes = 1, .accepted = "True Accepted", .ready = "False Applying", .event = "",
+	  .says = "1 of 2 virtual functions have no PCIDevice yet" },
+	{ "and stay so if one is deleted", { CARD_2 }, OBJECT_OF(NAME, MARKED, SPEC("2"), READY_AT("3")), .unpublished = 1,
+	  .step = SRIOV_REST, .writes = 0, .accepted = "True Accepted", .ready = "True Ready", .event = "" },
 	{ "what is as wanted, and said, writes nothing", { CARD_2 }, OBJECT_OF(NAME, MARKED, SPEC("2"), READY_AT("3")),
 	  .step = SRIOV_REST, .writes = 0, .accepted = "True Accepted", .ready = "True Ready", .event = "" },
 	{ "others of the same number are listed without an event",
@@ -362,6 +368,7 @@ static void plan_once(const struct plan_case *c, const char *name, const struct 
 		.failure = c->failed ? &failure : NULL,
 		.hold_ms = c->hold_ms,
 		.verified = c->verified,
+		.unpublished = c->unpublished,
 		.stuck = c->stuck,
 		.now_wall_ms = WORLD_NOW,
 	};

@@ -14,15 +14,22 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timefmt.h"
+#include "cli/ask/lists.h"
 #include "cli/command.h"
 
-enum { LOOK_MS = 300, DELETE_AGAIN_MS = 1000, LINE_MAX_BYTES = 600 };
+enum {
+	LOOK_MS = 300,
+	DELETE_AGAIN_MS = 1000,
+	SHOWN_MS = 5000, /* an agent that is well has written the PCIDevice long before */
+	LINE_MAX_BYTES = 600,
+};
 
 void claim_wait_done(struct claim_wait *wait)
 {
 	claim_target_done(&wait->target);
 	free(wait->uid);
 	free(wait->object);
+	free(wait->driver);
 	free(wait->told);
 	*wait = (struct claim_wait){ 0 };
 }
@@ -134,6 +141,16 @@ enum claim_progress claim_progress(enum claim_goal goal, enum device_type type, 
 	return progress;
 }
 
+static void take_driver(struct claim_wait *wait, const struct pcideviceclaim *claim)
+{
+	const char *release = claim->spec.release;
+
+	free(wait->driver);
+	wait->driver = release && strcmp(release, "None") == 0
+			       ? NULL
+			       : xstrdup_or_null(claim->status.kernel_driver_to_unbind);
+}
+
 void claim_wait_take(struct claim_wait *wait, const struct session_answer *answer)
 {
 	void *object = decode(wait->target.type, answer->body);
@@ -145,6 +162,8 @@ void claim_wait_take(struct claim_wait *wait, const struct session_answer *answe
 		wait->uid = xstrdup_or_null(meta->uid);
 	free(wait->object);
 	wait->object = xstrdup(answer->body);
+	if (wait->target.type == DEVICE_PCI)
+		take_driver(wait, object);
 	api_object_free(cluster_kind(claim_kind(wait->target.type)), object);
 }
 
@@ -210,6 +229,30 @@ static int delete_again(struct command_run *run, struct claim_wait *wait)
 									       : COMMAND_FAILED;
 }
 
+/* The agent writes the PCIDevice with the scan that follows the release, a moment after the claim has gone. Does it still
+ * show the driver of the claim? Whoever may not read it does not wait. */
+static bool is_shown_claimed(struct command_run *run, struct claim_wait *wait)
+{
+	const struct cluster_device *device;
+	struct cluster *cluster;
+	bool claimed = false;
+
+	if (!wait->driver || !*wait->driver)
+		return false;
+	if (wait->gone_ms == 0)
+		wait->gone_ms = timefmt_now_ms();
+	if (timefmt_now_ms() - wait->gone_ms >= SHOWN_MS)
+		return false;
+	cluster = cluster_new();
+	if (lists_read_one(run->session, CLUSTER_PCIDEVICE, wait->target.name, cluster, NULL) ==
+	    0) {
+		device = cluster_device(cluster, DEVICE_PCI, wait->target.name);
+		claimed = device && device->driver && strcmp(device->driver, wait->driver) != 0;
+	}
+	cluster_free(cluster);
+	return claimed;
+}
+
 /* A read that fails temporarily does not end the wait: it is repeated. */
 static int look(struct command_run *run, struct claim_wait *wait, enum claim_goal goal)
 {
@@ -229,7 +272,7 @@ static int look(struct command_run *run, struct claim_wait *wait, enum claim_goa
 	switch (claim_progress(goal, wait->target.type, r == 0 ? answer.body : NULL, wait->uid,
 			       &line)) {
 	case PROGRESS_DONE:
-		wait->done = true;
+		wait->done = goal == CLAIM_READY || !is_shown_claimed(run, wait);
 		return COMMAND_OK;
 	case PROGRESS_WAITING:
 		tell(wait, str_cstr(&line));

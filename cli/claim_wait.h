@@ -22,6 +22,8 @@ struct claim_wait {
 	char *object;      /* its JSON, as last read */
 	bool skip;         /* do not wait for it */
 	bool done;         /* it has reached the goal */
+	char *driver;      /* to which a release brings the device back; NULL: not known */
+	uint64_t gone_ms;  /* when its claim was first seen gone (timefmt_now_ms()); 0: not yet */
 	bool existed;      /* the caller had claimed it before */
 	bool patched;      /* and a flag was added to it */
 	bool denied;       /* its deletion is refused (409) and will be repeated */
@@ -31,7 +33,7 @@ struct claim_wait {
 
 void claim_wait_done(struct claim_wait *wait);
 
-/* Take uid and object from an answer of the API server. */
+/* Take uid, object and driver from an answer of the API server. */
 void claim_wait_take(struct claim_wait *wait, const struct session_answer *answer);
 
 /* Delete the claim, but ask by a dry run first, because a refused deletion is an event on the device. As

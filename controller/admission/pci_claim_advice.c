@@ -72,11 +72,11 @@ static void advise_bind(const struct rule_case *c, const struct pcideviceclaim *
 	const char *native = native_of(claim, device);
 
 	if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver) && known_same(native, driver))
-		rule_warn(c, "%s is bound to %s already, and stays on it",
-			  view_text(device, VIEW_TEXT_ADDRESS), driver);
+		rule_warn(c, "%s is bound to %s already, and stays on it%s",
+			  view_text(device, VIEW_TEXT_ADDRESS), driver, proviso_of(driver));
 	else if (known_same(view_text(device, VIEW_TEXT_DRIVER), driver))
-		rule_warn(c, "%s is bound to %s already; goes back to %s",
-			  view_text(device, VIEW_TEXT_ADDRESS), driver, native);
+		rule_warn(c, "%s is bound to %s already%s; goes back to %s",
+			  view_text(device, VIEW_TEXT_ADDRESS), driver, proviso_of(driver), native);
 	else
 		rule_warn(c, "bind %s to %s%s; goes back to %s",
 			  view_text(device, VIEW_TEXT_ADDRESS), driver, proviso_of(driver), native);

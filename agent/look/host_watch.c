@@ -8,13 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { SOURCES = 3 };
+enum { SOURCES = 3, ROUTES_MAX = 16 << 20 };
 
 struct source {
 	uv_poll_t poll;
@@ -26,9 +29,12 @@ struct source {
 struct host_watch {
 	struct source sources[SOURCES];
 	size_t len;
-	uv_timer_t timer; /* runs while the host's mounts cannot be opened */
-	char *mounts;     /* their path                                    */
-	size_t open;      /* handles whose close callback has not run      */
+	uv_timer_t timer;        /* runs while the host's mounts cannot be opened */
+	char *mounts;            /* their path                                    */
+	uv_timer_t routes_timer; /* runs in another network namespace than the host's */
+	char *net;               /* the folder of the host's routes and addresses     */
+	uint64_t routes;         /* what they were; a checksum                        */
+	size_t open;             /* handles whose close callback has not run      */
 	host_watch_fn *fn;
 	void *arg;
 };
@@ -129,6 +135,90 @@ static void add_mounts(struct host_watch *w, struct uv_loop_s *loop, const char 
 	uv_timer_start(&w->timer, on_retry, HOST_WATCH_RETRY_MS, HOST_WATCH_RETRY_MS);
 }
 
+/* FNV-1a */
+static void add_bytes(uint64_t *sum, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		*sum = (*sum ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
+}
+
+/* A line of ipv6_route has two counters of uses after its first six fields (rt6_native_seq_show() of the kernel's
+ * net/ipv6/ip6_fib.c), all of fixed width. */
+static void add_line(uint64_t *sum, const char *line, size_t len, bool has_counters)
+{
+	enum { COUNTERS_AT = 113, COUNTERS_END = 131 };
+
+	if (has_counters && len > COUNTERS_END) {
+		add_bytes(sum, line, COUNTERS_AT);
+		line += COUNTERS_END;
+		len -= COUNTERS_END;
+	}
+	add_bytes(sum, line, len);
+}
+
+static void add_routes(uint64_t *sum, const char *net, const char *name, bool has_counters)
+{
+	auto_free char *path = xasprintf("%s/%s", net, name);
+	auto_free char *text = NULL;
+	struct err err;
+	size_t len;
+
+	if (file_read(AT_FDCWD, path, ROUTES_MAX, &text, &len, &err) < 0)
+		return;
+	for (const char *line = text; line < text + len;) {
+		size_t line_len = strcspn(line, "\n") + 1;
+
+		if (line_len > (size_t)(text + len - line))
+			line_len = (size_t)(text + len - line);
+		add_line(sum, line, line_len, has_counters);
+		line += line_len;
+	}
+}
+
+static uint64_t sum_routes(const struct host_watch *w)
+{
+	uint64_t sum = UINT64_C(14695981039346656037);
+
+	add_routes(&sum, w->net, "route", false);
+	add_routes(&sum, w->net, "fib_trie", false); /* with the addresses */
+	add_routes(&sum, w->net, "ipv6_route", true);
+	return sum;
+}
+
+static void on_routes(uv_timer_t *timer)
+{
+	struct host_watch *w = timer->data;
+	uint64_t before = w->routes;
+
+	w->routes = sum_routes(w);
+	if (w->routes != before)
+		w->fn(w->arg);
+}
+
+/* Each network namespace has a file of its own behind this name (proc_net_ns_init() of the kernel's fs/proc/proc_net.c),
+ * and the inode numbers are unique. */
+static bool is_elsewhere(const char *net)
+{
+	auto_free char *path = xasprintf("%s/dev", net);
+	struct stat host;
+	struct stat own;
+
+	return stat(path, &host) == 0 && stat("/proc/self/net/dev", &own) == 0 &&
+	       host.st_ino != own.st_ino;
+}
+
+static void poll_routes(struct host_watch *w, struct uv_loop_s *loop, const char *proc_root)
+{
+	w->net = xasprintf("%s/1/net", proc_root);
+	uv_timer_init(loop, &w->routes_timer);
+	w->routes_timer.data = w;
+	w->open++;
+	if (!is_elsewhere(w->net))
+		return;
+	w->routes = sum_routes(w);
+	uv_timer_start(&w->routes_timer, on_routes, HOST_WATCH_ROUTES_MS, HOST_WATCH_ROUTES_MS);
+}
+
 static void add_route_socket(struct host_watch *w, struct uv_loop_s *loop)
 {
 	struct sockaddr_nl addr = {
@@ -157,6 +247,7 @@ struct host_watch *host_watch_new(struct uv_loop_s *loop, const char *proc_root,
 	add_mounts(w, loop, proc_root);
 	add_swaps(w, loop, proc_root);
 	add_route_socket(w, loop);
+	poll_routes(w, loop, proc_root);
 	return w;
 }
 
@@ -165,6 +256,7 @@ static void let_go(struct host_watch *w)
 	if (--w->open > 0)
 		return;
 	free(w->mounts);
+	free(w->net);
 	free(w);
 }
 
@@ -186,6 +278,7 @@ struct host_watch *host_watch_free(struct host_watch *w)
 	if (!w)
 		return NULL;
 	uv_close((uv_handle_t *)&w->timer, on_timer_closed);
+	uv_close((uv_handle_t *)&w->routes_timer, on_timer_closed);
 	for (size_t i = 0; i < w->len; i++)
 		uv_close((uv_handle_t *)&w->sources[i].poll, on_closed);
 	return NULL;

@@ -46,7 +46,7 @@ static void watch_opens_and_closes(void **state)
 			       &changes);
 	assert_int_equal(changes, 0);
 	uv_walk(&loop, count, &handles);
-	assert_in_range(handles, c->at_least + 1, 4); /* with the timer */
+	assert_in_range(handles, c->at_least + 2, 5); /* with the timers */
 	uv_run(&loop, UV_RUN_NOWAIT);
 	assert_null(host_watch_free(watch));
 	uv_run(&loop, UV_RUN_DEFAULT);
@@ -109,6 +109,64 @@ static void mounts_that_can_be_opened_are_not_tried_again(void **state)
 	assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+static void hurry(uv_handle_t *handle, void *arg)
+{
+	(void)arg;
+	if (handle->type != UV_TIMER || !uv_is_active(handle))
+		return;
+	uv_timer_set_repeat((uv_timer_t *)handle, 1);
+	uv_timer_again((uv_timer_t *)handle);
+}
+
+static void run_timers(uv_loop_t *loop)
+{
+	uv_walk(loop, hurry, NULL);
+	usleep(3000);
+	uv_run(loop, UV_RUN_NOWAIT);
+}
+
+#define ROUTE6(uses, dev)                                                          \
+	"20010db8000000000000000000000000 40 00000000000000000000000000000000 00 " \
+	"00000000000000000000000000000000 00000100 " uses " 00000000 00000001     " dev "\n"
+
+/* Its proc tree is of no namespace of ours. */
+static const struct {
+	const char *file;
+	const char *text;
+	int changes; /* by then */
+} routes[] = {
+	{ "1/net/route", "Iface Destination\n", 1 },
+	{ "1/net/route", "Iface Destination\n", 1 },
+	{ "1/net/route", "Iface Destination\neth0 0\n", 2 },
+	{ "1/net/fib_trie", "Main:\n /32 host LOCAL\n", 3 },
+	{ "1/net/ipv6_route", ROUTE6("00000001", "eth0"), 4 },
+	{ "1/net/ipv6_route", ROUTE6("00000007", "eth0"), 4 },
+	{ "1/net/ipv6_route", ROUTE6("00000007", "eth1"), 5 },
+	{ "1/net/ipv6_route", "short", 6 },
+	{ "1/net/dev", "eth0: 7 7\n", 6 },
+};
+
+static void routes_of_another_namespace_are_compared(void **state)
+{
+	struct folder *folder = *state;
+	struct host_watch *watch;
+	uv_loop_t loop;
+	int changes = 0;
+
+	assert_int_equal(uv_loop_init(&loop), 0);
+	folder_put(folder, "1/mountinfo", "");
+	folder_put(folder, "1/net/dev", "");
+	watch = host_watch_new(&loop, folder->path, on_change, &changes);
+	for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+		folder_put(folder, routes[i].file, routes[i].text);
+		run_timers(&loop);
+		assert_int_equal(changes, routes[i].changes);
+	}
+	host_watch_free(watch);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 static void nothing_can_be_freed(void **state)
 {
 	assert_null(host_watch_free(NULL));
@@ -126,5 +184,7 @@ int main(void)
 	suite_rows(&suite, cases, watch_opens_and_closes);
 	suite_add(&suite, "mounts that were hidden are tried again, and seen is a change",
 		  mounts_that_were_hidden_are_a_change, NULL);
+	suite_add(&suite, "routes of another network namespace are compared",
+		  routes_of_another_namespace_are_compared, NULL);
 	return suite_run(&suite, "host_watch");
 }

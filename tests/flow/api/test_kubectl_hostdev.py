@@ -249,7 +249,7 @@ def test_the_webhooks_words_are_shown(plugin, lender, webhook, node, rest):
     assert plugin("plan", device, "--release").startswith(f"{device}: would be accepted")
 
 
-def test_a_refused_release_is_one_event(plugin, webhook, world, node, rest):
+def test_a_refused_deletion_is_one_event_and_a_release_that_waits_is_none(plugin, webhook, world, node, rest):
     """No agent is there, so that the pod stays the test's."""
     device = f"{node}-held"
     seen = {"nodeName": node, "address": "0000:0a:00.0", "iommuGroup": "7"}
@@ -270,6 +270,7 @@ def test_a_refused_release_is_one_event(plugin, webhook, world, node, rest):
     assert f"{device}: admission webhook" in plugin.said and "pod default/p has it" in plugin.said
     assert f"Timed out (--timeout): 1 device is not released: {device}.\n" in plugin.said
     assert f"{device}: its claim is not deleted, for the reason above" in plugin.said
+    assert rest.request("DELETE", f"{CLAIMS}/{device}")[0] == 409
     wait_until(refusals, 20, "the event")
     assert [event.get("count") or 1 for event in refusals()] == [1]
     world.status(owned, {"allocations": None})
@@ -425,7 +426,7 @@ def test_tables_fit_the_terminal(plugin, lender, node, rest):
     cut = plugin.on_terminal("tree", node, columns=100, TERM="dumb").replace("\r\n", "\n")
     assert max(map(len, whole.splitlines())) > 130
     assert max(map(len, cut.splitlines())) == 100 and "…" in cut
-    assert cut.splitlines()[0].split() == ["DEVICE", "STATE", "GROUP", "DRIVER", "DESCRIPTION"]  # nothing is claimed
+    assert cut.splitlines()[0].split() == ["DEVICE", "STATE", "DRIVER", "DESCRIPTION"]  # nothing is claimed
     for short, long in zip(cut.splitlines(), whole.splitlines(), strict=True):
         assert short[-1] != "…" or short[:-1].split("  ")[-1].strip() in long
     assert "…" not in plugin.on_terminal("tree", node, "-o", "wide", columns=100, TERM="dumb")

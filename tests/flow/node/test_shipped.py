@@ -45,7 +45,7 @@ class Shipped:
 
     def scan(self, proc=f"{HOST}/proc", descriptors=1024):
         """(exit status, lines, standard error) of a scan."""
-        return self.helper(f"scan --sysfs-root {HOST}/sys --proc-root {proc}", descriptors)
+        return self.helper(f"scan --sysfs-root {HOST}/sys --proc-root {proc} --dev-root {HOST}/dev", descriptors)
 
     def helper(self, words, descriptors=1024):
         words = f"{HOME}/hostdev-helper {words}"
@@ -99,11 +99,29 @@ def test_it_sees_mounts_of_containers(shipped):
         assert shipped.uses(NVME) == [("Mounted", "nvme0n1 is mounted at /run/hidden in another mount namespace")]
 
 
+def test_it_sees_locks_of_disks(shipped):
+    """No capability is needed to read /proc/locks."""
+    lock = "exec 9</dev/nvme0n1; flock -x 9; touch /run/disk-is-locked; exec sleep 600"
+    with shipped.with_host(f"setsid sh -c '{lock}' </dev/null >/dev/null 2>&1 & echo $! >/run/lock-pid; "
+                           "until [ -e /run/disk-is-locked ]; do sleep 0.05; done",
+                           "kill $(cat /run/lock-pid); rm /run/lock-pid /run/disk-is-locked"):
+        assert shipped.uses(NVME) == [("BlockHolder", "nvme0n1 is locked by a process")]
+
+
 class TestProcessOne:
     @pytest.mark.parametrize("options", HIDEPID)
     def test_a_host_that_hides_its_processes_hides_what_it_uses(self, shipped, options):
+        _, before, _ = shipped.scan()
         with shipped.with_host(f"mount -o remount,{options} /proc", "mount -o remount,hidepid=off,gid=0 /proc"):
-            unknown = shipped.unknown()
+            _, lines, _ = shipped.scan()
+        unknown = {line["question"]: line for line in of_kind(lines, "unknown")}
+        covered = {prefix for line in unknown.values() for prefix in line["pciClasses"]}
+        classes = {line["address"]: line["class"] for line in of_kind(before, "pci")}
+        used = {line["pci"] for line in of_kind(before, "use")}
+        still = {line["pci"] for line in of_kind(lines, "use")}
+        assert len(used) >= 3
+        for address in used - still:
+            assert classes[address].startswith(tuple(covered)), f"{address} ({classes[address]}) is free now"
         assert set(unknown) == {"Mounts", "Routes"}
         assert "hidepid" in unknown["Mounts"]["detail"] and unknown["Mounts"]["unread"]
         assert {STORAGE, NETWORK, USB} <= set(unknown["Mounts"]["pciClasses"])

@@ -54,6 +54,7 @@ static const struct {
 	{ "0300", CONSOLE                     },
 	{ "0380", CONSOLE                     }, /* displays that are no VGA      */
 	{ "07",   CONSOLE                     }, /* serial ports                  */
+	{ "0805", STORAGE                     }, /* SD cards and eMMC             */
 	{ "0c00", STORAGE                     }, /* FireWire                      */
 	{ "0c03", STORAGE | NETWORK | CONSOLE }, /* USB                           */
 	{ "0c04", STORAGE | NETWORK           }, /* Fibre Channel                 */

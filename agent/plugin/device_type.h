@@ -43,6 +43,8 @@ struct device_mount {
 /* Owns all of it; zero at first. */
 struct allocation {
 	struct json_pairs envs;
+	struct json_pairs annotations; /* of the container, for the container runtime */
+	struct json_strs cdi_devices;  /* added by allocation_add_cdi_device()        */
 	struct device_specs {
 		struct device_spec *items;
 		size_t len, cap;
@@ -62,6 +64,9 @@ void allocation_add_device_as(struct allocation *allocation, const char *contain
 			      const char *host_path, const char *permissions);
 void allocation_add_mount(struct allocation *allocation, const char *container_path,
 			  const char *host_path, bool read_only);
+/* A device that a CDI file of the node describes, by its qualified name: "vendor.com/class=device". -EINVAL if @name is
+ * none: the container runtime would not start the container. A second one of the same name changes nothing. */
+int allocation_add_cdi_device(struct allocation *allocation, const char *name, struct err *err);
 /* Nothing for the container in it. */
 bool allocation_is_empty(const struct allocation *allocation);
 /* Release; the allocation is empty again. */

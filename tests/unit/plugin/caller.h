@@ -93,6 +93,11 @@ static inline void caller_on_allocations(void *arg, const char *data, size_t len
 		for (size_t k = 0; k < a->mounts.len; k++)
 			str_addf(caller->log, " %s:%s", a->mounts.items[k].container_path,
 				 a->mounts.items[k].read_only ? "ro" : "rw");
+		for (size_t k = 0; k < a->annotations.len; k++)
+			str_addf(caller->log, " annotation %s=%s", a->annotations.items[k].key,
+				 a->annotations.items[k].value);
+		for (size_t k = 0; k < a->cdi_devices.len; k++)
+			str_addf(caller->log, " CDI %s", a->cdi_devices.items[k]);
 		str_add_char(caller->log, '|');
 	}
 	plugin_allocations_done(&all);

@@ -72,6 +72,22 @@ bool allocation_is_empty(const struct allocation *allocation);
 /* Release; the allocation is empty again. */
 void allocation_done(struct allocation *allocation);
 
+/* --- an answer that comes later ------------------------------------------------ */
+
+enum { DEFERRED_MS = 10000 };
+
+/* A container that waits for its allocation. The device type has it until it calls, from the loop, one of the next two
+ * functions; this frees it. It stays valid if nobody waits any more, and the answer changes nothing then. */
+struct deferred;
+
+/* The container gets @allocation, which is empty afterwards. */
+void deferred_answer(struct deferred *deferred, struct allocation *allocation);
+/* The pod fails, with @err as `allocate` fills it in. */
+void deferred_refuse(struct deferred *deferred, const struct err *err);
+/* False: the deadline has passed, the kubelet has ended its call, another container of the call was refused, or the
+ * resource is withdrawn. */
+bool deferred_is_wanted(const struct deferred *deferred);
+
 /* --- the table ---------------------------------------------------------------- */
 
 /* Static; @arg is what came with plugins_set(). Nothing here may block: a pod's admission waits, and
@@ -87,6 +103,17 @@ struct device_type {
 	 */
 	int (*allocate)(void *arg, const char *resource, const struct json_strs *ids,
 			struct allocation *allocation, struct err *err);
+
+	/*
+	 * Instead of `allocate`, for a type that has to wait for something, such as the answer of a
+	 * child process: the same, with the answer through @deferred, now or later. @ids are valid
+	 * during this call. Other containers' calls may come before the answer, but none for one of
+	 * these devices. At the answer the devices are looked up in the list again; look right before
+	 * it at all else that may have changed, for example who else was given devices of a group.
+	 */
+	void (*allocate_later)(void *arg, const char *resource, const struct json_strs *ids,
+			       struct deferred *deferred);
+	unsigned later_ms; /* then the kubelet gets an error; 0: DEFERRED_MS */
 
 	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and remove
 	 * those that `allocate` would refuse. NUMA node, PCIe root and group count before this order.

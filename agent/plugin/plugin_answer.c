@@ -20,8 +20,7 @@ enum grpc_status plugin_answer_options(struct str *out, struct err *err)
 
 /* --- Allocate -------------------------------------------------------------------- */
 
-/* What the kubelet shows in the pod's message. */
-static enum grpc_status status_of(const struct err *err)
+enum grpc_status plugin_answer_status(const struct err *err)
 {
 	switch (err->code) {
 	case -ENODEV:
@@ -73,8 +72,8 @@ static int devices_check(const struct plugin_source *source, const struct json_s
 }
 
 /* Containers may share a device, one after the other: an init container's go to a later one. */
-static int request_check(const struct plugin_source *source, const struct plugin_ids *request,
-			 struct err *err)
+int plugin_answer_check(const struct plugin_source *source, const struct plugin_ids *request,
+			struct err *err)
 {
 	if (request->len == 0)
 		return err_set(err, ERR_INVALID, -EINVAL, "a request for no container");
@@ -89,11 +88,9 @@ static int request_check(const struct plugin_source *source, const struct plugin
 	return 0;
 }
 
-static int allocate_one(const struct plugin_source *source, const struct json_strs *ids,
-			struct allocation *allocation, struct err *err)
+int plugin_answer_check_given(const struct plugin_source *source, const struct json_strs *ids,
+			      const struct allocation *allocation, struct err *err)
 {
-	if (source->type->allocate(source->arg, source->resource, ids, allocation, err) < 0)
-		return err_wrap(err, "%s", source->resource);
 	if (allocation_is_empty(allocation))
 		return err_set(err, ERR_INVALID, -ENODATA,
 			       "%s: device type '%s' has nothing to give for '%s'",
@@ -101,11 +98,19 @@ static int allocate_one(const struct plugin_source *source, const struct json_st
 	return 0;
 }
 
+static int allocate_one(const struct plugin_source *source, const struct json_strs *ids,
+			struct allocation *allocation, struct err *err)
+{
+	if (source->type->allocate(source->arg, source->resource, ids, allocation, err) < 0)
+		return err_wrap(err, "%s", source->resource);
+	return plugin_answer_check_given(source, ids, allocation, err);
+}
+
 static int allocate_all(const struct plugin_source *source, const struct plugin_ids *request,
 			struct str *out, struct err *err)
 {
 	struct plugin_allocations response = { 0 };
-	int r = request_check(source, request, err);
+	int r = plugin_answer_check(source, request, err);
 
 	for (size_t i = 0; r >= 0 && i < request->len; i++)
 		r = allocate_one(source, &request->items[i], array_add(&response), err);
@@ -125,7 +130,7 @@ enum grpc_status plugin_answer_allocate(const struct plugin_source *source, cons
 	if (r >= 0)
 		r = allocate_all(source, &ids, out, err);
 	*ret_ids = ids;
-	return r < 0 ? status_of(err) : GRPC_OK;
+	return r < 0 ? plugin_answer_status(err) : GRPC_OK;
 }
 
 /* --- GetPreferredAllocation ---------------------------------------------------------- */

@@ -11,12 +11,20 @@
 #include "base/str.h"
 #include "unit/suite.h"
 
+enum { TOY_WAITING_MAX = 64 };
+
 /* The type's arg. */
 struct toy {
 	const char *broken;  /* allocating this one fails */
 	const char *nothing; /* with this one first, nothing is given */
 	bool backwards;      /* the order preferred */
+	bool at_once;        /* what may be answered later is not */
 	unsigned allocations;
+	struct toy_waiting {
+		struct deferred *deferred;
+		struct json_strs ids;
+	} waiting[TOY_WAITING_MAX];
+	size_t nwaiting;
 };
 
 static inline int toy_allocate(void *arg, const char *resource, const struct json_strs *ids,
@@ -57,9 +65,49 @@ static inline void toy_prefer(void *arg, const char *resource, const struct json
 	}
 }
 
+/* Answer @i of those that wait, as toy_allocate() does. */
+static inline void toy_answer(struct toy *toy, size_t i)
+{
+	struct toy_waiting waiting = toy->waiting[i];
+	struct allocation allocation = { 0 };
+	struct err err = { 0 };
+
+	toy->nwaiting--;
+	memmove(&toy->waiting[i], &toy->waiting[i + 1],
+		(toy->nwaiting - i) * sizeof(toy->waiting[0]));
+	if (toy_allocate(toy, "t.io/toy", &waiting.ids, &allocation, &err) < 0) {
+		allocation_done(&allocation);
+		deferred_refuse(waiting.deferred, &err);
+	} else {
+		deferred_answer(waiting.deferred, &allocation);
+		assert_true(allocation_is_empty(&allocation));
+	}
+	json_strs_done(&waiting.ids);
+}
+
+static inline void toy_allocate_later(void *arg, const char *resource, const struct json_strs *ids,
+				      struct deferred *deferred)
+{
+	struct toy *toy = arg;
+	struct toy_waiting *waiting = &toy->waiting[toy->nwaiting];
+
+	assert_string_equal(resource, "t.io/toy");
+	assert_true(deferred_is_wanted(deferred));
+	assert_true(toy->nwaiting < TOY_WAITING_MAX);
+	*waiting = (struct toy_waiting){ .deferred = deferred };
+	for (size_t i = 0; i < ids->len; i++)
+		json_strs_add(&waiting->ids, ids->items[i]);
+	toy->nwaiting++;
+	if (toy->at_once)
+		toy_answer(toy, toy->nwaiting - 1);
+}
+
 static const struct device_type toy_type = { .name = "toy",
 					     .allocate = toy_allocate,
 					     .prefer = toy_prefer };
+
+static const struct device_type later_type = { .name = "toy",
+					       .allocate_later = toy_allocate_later };
 
 enum { TOYS_MAX = 16 };
 

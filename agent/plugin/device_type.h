@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "api/json_values.h"
 
@@ -23,6 +24,7 @@ struct plugin_device {
 	int numa_node;       /* -1: none                                            */
 	const char *root;    /* the PCIe root that it hangs below; NULL: none       */
 	const char *group;   /* devices that best go to one container; NULL: none   */
+	const char *card;    /* of which it is a share; NULL: it is a whole one     */
 	const char *trouble; /* why it is not healthy, for messages; NULL: not said */
 };
 
@@ -72,6 +74,16 @@ bool allocation_is_empty(const struct allocation *allocation);
 /* Release; the allocation is empty again. */
 void allocation_done(struct allocation *allocation);
 
+/* --- which devices a container had better get ---------------------------------- */
+
+/* Whatever the rule, the devices that a container must have come first. */
+enum device_choice {
+	CHOICE_NEAR,    /* of one NUMA node, PCIe root and group; then in the order of `prefer` */
+	CHOICE_WEIGHTS, /* those that belong together by `weight` (agent/plugin/preferred_set.h) */
+	CHOICE_DISTRIBUTED, /* one by one, of the card that has the fewest shares given away         */
+	CHOICE_PACKED, /* of the cards that have the most shares given away                     */
+};
+
 /* --- an answer that comes later ------------------------------------------------ */
 
 enum { DEFERRED_MS = 10000 };
@@ -116,8 +128,14 @@ struct device_type {
 	unsigned later_ms; /* then the kubelet gets an error; 0: DEFERRED_MS */
 
 	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and remove
-	 * those that `allocate` would refuse. NUMA node, PCIe root and group count before this order.
-	 * NULL: the order of the list. */
+	 * those that `allocate` would refuse. The order decides where the rule leaves a choice. NULL: the
+	 * order of the list. */
 	void (*prefer)(void *arg, const char *resource, const struct json_strs *musts,
 		       struct json_strs *ids);
+
+	/* Optional: the rule for the devices of @resource. NULL: CHOICE_NEAR. */
+	enum device_choice (*choose)(void *arg, const char *resource);
+	/* With CHOICE_WEIGHTS: how much better the devices @a and @b are in one container than apart, for
+	 * example by their NVLinks. The same for @b and @a. */
+	uint16_t (*weight)(void *arg, const char *resource, const char *a, const char *b);
 };

@@ -5,6 +5,8 @@
 #include "agent/plugin/device_list.h"
 #include "agent/plugin/plugin_codec.h"
 #include "agent/plugin/preferred.h"
+#include "agent/plugin/preferred_set.h"
+#include "agent/plugin/preferred_shares.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -135,59 +137,113 @@ enum grpc_status plugin_answer_allocate(const struct plugin_source *source, cons
 
 /* --- GetPreferredAllocation ---------------------------------------------------------- */
 
-static void candidate_add(const struct plugin_source *source, const char *id, struct map *seen,
-			  struct preferred_candidate *candidate)
+/* Musts come first; what is no longer in the list has no place in the answer. */
+struct candidates {
+	struct preferred_candidate *items;
+	size_t len, nmusts;
+	struct map *seen;
+};
+
+static void candidate_add(const struct plugin_source *source, const char *id, bool must,
+			  struct candidates *candidates)
 {
 	const struct plugin_device *device = device_list_find(source->list, id);
+	struct preferred_candidate *candidate = &candidates->items[candidates->len];
 
-	*candidate = (struct preferred_candidate){ .id = id,
-						   .numa_node = device ? device->numa_node : -1,
-						   .root = device ? device->root : NULL,
-						   .group = device ? device->group : NULL };
-	map_set(seen, id, candidate);
+	if (!device || map_get(candidates->seen, id))
+		return;
+	*candidate = (struct preferred_candidate){ .id = device->id,
+						   .numa_node = device->numa_node,
+						   .root = device->root,
+						   .group = device->group,
+						   .card = device->card,
+						   .must = must };
+	map_set(candidates->seen, id, candidate);
+	candidates->len++;
+	candidates->nmusts += must;
 }
 
-/* In the order of the list, and behind them what it does not have. */
+/* In the order of the list. A device that is unknown or not healthy would be refused: it is left out. */
 static void order_by_list(const struct device_list *list, struct json_strs *ids)
 {
 	struct json_strs ordered = { 0 };
-	struct map *places = map_new();
+	struct map *available = map_new();
 
 	for (size_t i = 0; i < ids->len; i++)
-		map_set(places, ids->items[i], ids->items[i]);
+		map_set(available, ids->items[i], ids->items[i]);
 	for (size_t i = 0; i < list->len; i++) {
-		if (map_remove(places, list->items[i].id))
+		if (list->items[i].healthy && map_get(available, list->items[i].id))
 			json_strs_add(&ordered, list->items[i].id);
 	}
-	for (size_t i = 0; i < ids->len; i++) {
-		if (map_remove(places, ids->items[i]))
-			json_strs_add(&ordered, ids->items[i]);
-	}
-	map_free(places);
+	map_free(available);
 	json_strs_done(ids);
 	*ids = ordered;
+}
+
+/* Of more candidates than can be weighed the first ones. */
+static void choose_by_weight(const struct plugin_source *source,
+			     const struct candidates *candidates, size_t size,
+			     struct json_strs *chosen)
+{
+	const struct preferred_candidate *all = candidates->items;
+	size_t len = candidates->len < PREFERRED_SET_MAX ? candidates->len : PREFERRED_SET_MAX;
+	size_t nmusts = candidates->nmusts < len ? candidates->nmusts : len;
+	auto_free uint16_t *weights = xcalloc(len * len + 1, sizeof(*weights));
+	bool in[PREFERRED_SET_MAX];
+
+	for (size_t i = 0; i < len; i++) {
+		for (size_t k = 0; k < i; k++) {
+			uint16_t weight = source->type->weight(source->arg, source->resource,
+							       all[i].id, all[k].id);
+
+			weights[i * len + k] = weight;
+			weights[k * len + i] = weight;
+		}
+	}
+	if (nmusts > size)
+		nmusts = size;
+	preferred_set(weights, len, nmusts, size < len ? size : len, in);
+	for (size_t i = 0; i < candidates->len && chosen->len < size; i++) {
+		if (i >= len || in[i])
+			json_strs_add(chosen, all[i].id);
+	}
+}
+
+static void choose_by_rule(const struct plugin_source *source, const struct candidates *candidates,
+			   size_t size, struct json_strs *chosen)
+{
+	const struct device_type *type = source->type;
+	enum device_choice choice =
+		type->choose ? type->choose(source->arg, source->resource) : CHOICE_NEAR;
+
+	switch (choice) {
+	case CHOICE_NEAR:
+		preferred_choose(candidates->items, candidates->len, size, chosen);
+		return;
+	case CHOICE_WEIGHTS:
+		choose_by_weight(source, candidates, size, chosen);
+		return;
+	case CHOICE_DISTRIBUTED:
+	case CHOICE_PACKED:
+		preferred_shares(source->list, candidates->items, candidates->len, size,
+				 choice == CHOICE_PACKED, chosen);
+		return;
+	}
 }
 
 static void choose(const struct plugin_source *source, const struct plugin_wish *wish,
 		   struct json_strs *chosen)
 {
 	size_t room = wish->available.len + wish->must_include.len;
-	auto_free struct preferred_candidate *candidates = xcalloc(room + 1, sizeof(*candidates));
-	struct map *seen = map_new();
-	size_t n = 0;
+	auto_free struct preferred_candidate *items = xcalloc(room + 1, sizeof(*items));
+	struct candidates candidates = { .items = items, .seen = map_new() };
 
-	for (size_t i = 0; i < wish->must_include.len; i++) {
-		if (map_get(seen, wish->must_include.items[i]))
-			continue;
-		candidate_add(source, wish->must_include.items[i], seen, &candidates[n]);
-		candidates[n++].must = true;
-	}
-	for (size_t i = 0; i < wish->available.len; i++) {
-		if (!map_get(seen, wish->available.items[i]))
-			candidate_add(source, wish->available.items[i], seen, &candidates[n++]);
-	}
-	preferred_choose(candidates, n, wish->size, chosen);
-	map_free(seen);
+	for (size_t i = 0; i < wish->must_include.len; i++)
+		candidate_add(source, wish->must_include.items[i], true, &candidates);
+	for (size_t i = 0; i < wish->available.len; i++)
+		candidate_add(source, wish->available.items[i], false, &candidates);
+	choose_by_rule(source, &candidates, wish->size, chosen);
+	map_free(candidates.seen);
 }
 
 void plugin_answer_preferred(const struct plugin_source *source, const char *request, size_t len,

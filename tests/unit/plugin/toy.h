@@ -18,7 +18,8 @@ struct toy {
 	const char *broken;  /* allocating this one fails */
 	const char *nothing; /* with this one first, nothing is given */
 	bool backwards;      /* the order preferred */
-	bool at_once;        /* what may be answered later is not */
+	enum device_choice choice;
+	bool at_once; /* what may be answered later is not */
 	unsigned allocations;
 	struct toy_waiting {
 		struct deferred *deferred;
@@ -117,7 +118,7 @@ struct toys {
 	size_t len;
 };
 
-/* Devices in words: "a b! c@1" as caller.h writes them; a device "x" says why it is not healthy. */
+/* Devices in words: "a b! c@1" as caller.h writes them, and "d%g": of card g; a device "x" says why it is not healthy. */
 static inline struct toys toys_parse(const char *words)
 {
 	struct toys toys = { .text = xstrdup(words) };
@@ -127,6 +128,7 @@ static inline struct toys toys_parse(const char *words)
 	while ((word = strsep(&rest, " "))) {
 		char *at = strchr(word, '@');
 		char *bang = strchr(word, '!');
+		char *percent = strchr(word, '%');
 
 		if (!word[0])
 			continue;
@@ -135,12 +137,15 @@ static inline struct toys toys_parse(const char *words)
 			.id = word,
 			.healthy = !bang,
 			.numa_node = at ? at[1] - '0' : -1,
+			.card = percent ? percent + 1 : NULL,
 			.trouble = strcmp(word, "x!") == 0 ? "it is on fire" : NULL,
 		};
 		if (at)
 			*at = '\0';
 		if (bang)
 			*bang = '\0';
+		if (percent)
+			*percent = '\0';
 	}
 	return toys;
 }

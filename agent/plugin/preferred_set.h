@@ -8,7 +8,8 @@
  * pairs have the same weight, the first devices. NVIDIA's plugin goes by the same rule (gpuallocator/besteffort_policy.go of
  * go-gpuallocator); where equal totals allow several sets, the one here is never lighter.
  *
- * This is exact for up to PREFERRED_EXACT_MAX devices. Among more there are too many divisions: the set is built from the
+ * This is exact for up to PREFERRED_EXACT_MAX devices: of 16, some 0.1 ms on machines with few different weights, and at most
+ * some ms with random ones. It takes 256 KiB meanwhile. Among more there are too many divisions: the set is built from the
  * heaviest pair, or from what it must have, by adding the device with the greatest weight to those chosen, and improved by
  * exchanging two devices while this adds weight, at most as often as the set has devices.
  */

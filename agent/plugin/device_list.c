@@ -51,6 +51,7 @@ static int device_add(struct device_list *list, const struct plugin_device *devi
 		.numa_node = device->numa_node,
 		.root = xstrdup_or_null(device->root),
 		.group = xstrdup_or_null(device->group),
+		.card = xstrdup_or_null(device->card),
 		.trouble = xstrdup_or_null(device->trouble),
 	};
 	map_set(list->by_id, device->id, &list->items[list->len - 1]);
@@ -113,6 +114,7 @@ struct device_list *device_list_unref(struct device_list *list)
 		text_free(list->items[i].id);
 		text_free(list->items[i].root);
 		text_free(list->items[i].group);
+		text_free(list->items[i].card);
 		text_free(list->items[i].trouble);
 	}
 	array_done(list);

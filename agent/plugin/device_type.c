@@ -1,9 +1,11 @@
 #include "agent/plugin/device_type.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/err.h"
 #include "base/mem.h"
 
 void allocation_add_device_as(struct allocation *allocation, const char *container_path,
@@ -33,9 +35,62 @@ void allocation_add_mount(struct allocation *allocation, const char *container_p
 				       .read_only = read_only };
 }
 
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_alphanumeric(char c)
+{
+	return is_letter(c) || (c >= '0' && c <= '9');
+}
+
+/* Of @len bytes: letters and digits, with some of @others between them. */
+static bool is_cdi_word(const char *text, size_t len, const char *others)
+{
+	if (len == 0 || !is_alphanumeric(text[0]) || !is_alphanumeric(text[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (!is_alphanumeric(text[i]) && !strchr(others, text[i]))
+			return false;
+	}
+	return true;
+}
+
+/* pkg/parser/parser.go of container-device-interface. */
+static bool is_cdi_name(const char *name)
+{
+	size_t vendor = strcspn(name, "/=");
+	const char *class = name + vendor + 1;
+	size_t class_len;
+	const char *device;
+
+	if (name[vendor] != '/')
+		return false;
+	class_len = strcspn(class, "=");
+	if (class[class_len] != '=')
+		return false;
+	device = class + class_len + 1;
+	return is_letter(name[0]) && is_cdi_word(name, vendor, "_-.") && is_letter(class[0]) &&
+	       is_cdi_word(class, class_len, "_-.") && is_cdi_word(device, strlen(device), "_-.:");
+}
+
+int allocation_add_cdi_device(struct allocation *allocation, const char *name, struct err *err)
+{
+	if (!is_cdi_name(name))
+		return err_set(err, ERR_INVALID, -EINVAL,
+			       "'%s' is not the qualified name of a CDI device; it must be "
+			       "VENDOR/CLASS=DEVICE",
+			       name);
+	json_strs_add_new(&allocation->cdi_devices, name);
+	return 0;
+}
+
 bool allocation_is_empty(const struct allocation *allocation)
 {
-	return allocation->envs.len + allocation->devices.len + allocation->mounts.len == 0;
+	return allocation->envs.len + allocation->devices.len + allocation->mounts.len +
+		       allocation->annotations.len + allocation->cdi_devices.len ==
+	       0;
 }
 
 void allocation_done(struct allocation *allocation)
@@ -50,6 +105,8 @@ void allocation_done(struct allocation *allocation)
 		free(allocation->mounts.items[i].host_path);
 	}
 	json_pairs_done(&allocation->envs);
+	json_pairs_done(&allocation->annotations);
+	json_strs_done(&allocation->cdi_devices);
 	array_done(&allocation->devices);
 	array_done(&allocation->mounts);
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "api/json_values.h"
 
@@ -23,6 +24,7 @@ struct plugin_device {
 	int numa_node;       /* -1: none                                            */
 	const char *root;    /* the PCIe root that it hangs below; NULL: none       */
 	const char *group;   /* devices that best go to one container; NULL: none   */
+	const char *card;    /* of which it is a share; NULL: it is a whole one     */
 	const char *trouble; /* why it is not healthy, for messages; NULL: not said */
 };
 
@@ -43,6 +45,8 @@ struct device_mount {
 /* Owns all of it; zero at first. */
 struct allocation {
 	struct json_pairs envs;
+	struct json_pairs annotations; /* of the container, for the container runtime */
+	struct json_strs cdi_devices;  /* added by allocation_add_cdi_device()        */
 	struct device_specs {
 		struct device_spec *items;
 		size_t len, cap;
@@ -62,10 +66,39 @@ void allocation_add_device_as(struct allocation *allocation, const char *contain
 			      const char *host_path, const char *permissions);
 void allocation_add_mount(struct allocation *allocation, const char *container_path,
 			  const char *host_path, bool read_only);
+/* A device that a CDI file of the node describes, by its qualified name: "vendor.com/class=device". -EINVAL if @name is
+ * none: the container runtime would not start the container. A second one of the same name changes nothing. */
+int allocation_add_cdi_device(struct allocation *allocation, const char *name, struct err *err);
 /* Nothing for the container in it. */
 bool allocation_is_empty(const struct allocation *allocation);
 /* Release; the allocation is empty again. */
 void allocation_done(struct allocation *allocation);
+
+/* --- which devices a container had better get ---------------------------------- */
+
+/* Whatever the rule, the devices that a container must have come first. */
+enum device_choice {
+	CHOICE_NEAR,    /* of one NUMA node, PCIe root and group; then in the order of `prefer` */
+	CHOICE_WEIGHTS, /* those that belong together by `weight` (agent/plugin/preferred_set.h) */
+	CHOICE_DISTRIBUTED, /* one by one, of the card that has the fewest shares given away         */
+	CHOICE_PACKED, /* of the cards that have the most shares given away                     */
+};
+
+/* --- an answer that comes later ------------------------------------------------ */
+
+enum { DEFERRED_MS = 10000 };
+
+/* A container that waits for its allocation. The device type has it until it calls, from the loop, one of the next two
+ * functions; this frees it. It stays valid if nobody waits any more, and the answer changes nothing then. */
+struct deferred;
+
+/* The container gets @allocation, which is empty afterwards. */
+void deferred_answer(struct deferred *deferred, struct allocation *allocation);
+/* The pod fails, with @err as `allocate` fills it in. */
+void deferred_refuse(struct deferred *deferred, const struct err *err);
+/* False: the deadline has passed, the kubelet has ended its call, another container of the call was refused, or the
+ * resource is withdrawn. */
+bool deferred_is_wanted(const struct deferred *deferred);
 
 /* --- the table ---------------------------------------------------------------- */
 
@@ -83,9 +116,26 @@ struct device_type {
 	int (*allocate)(void *arg, const char *resource, const struct json_strs *ids,
 			struct allocation *allocation, struct err *err);
 
+	/*
+	 * Instead of `allocate`, for a type that has to wait for something, such as the answer of a
+	 * child process: the same, with the answer through @deferred, now or later. @ids are valid
+	 * during this call. Other containers' calls may come before the answer, but none for one of
+	 * these devices. At the answer the devices are looked up in the list again; look right before
+	 * it at all else that may have changed, for example who else was given devices of a group.
+	 */
+	void (*allocate_later)(void *arg, const char *resource, const struct json_strs *ids,
+			       struct deferred *deferred);
+	unsigned later_ms; /* then the kubelet gets an error; 0: DEFERRED_MS */
+
 	/* Optional: sort @ids by preference for a container that also gets @musts; add none, and remove
-	 * those that `allocate` would refuse. NUMA node, PCIe root and group count before this order.
-	 * NULL: the order of the list. */
+	 * those that `allocate` would refuse. The order decides where the rule leaves a choice. NULL: the
+	 * order of the list. */
 	void (*prefer)(void *arg, const char *resource, const struct json_strs *musts,
 		       struct json_strs *ids);
+
+	/* Optional: the rule for the devices of @resource. NULL: CHOICE_NEAR. */
+	enum device_choice (*choose)(void *arg, const char *resource);
+	/* With CHOICE_WEIGHTS: how much better the devices @a and @b are in one container than apart, for
+	 * example by their NVLinks. The same for @b and @a. */
+	uint16_t (*weight)(void *arg, const char *resource, const char *a, const char *b);
 };

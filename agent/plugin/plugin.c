@@ -1,9 +1,12 @@
 #include "agent/plugin/plugin.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
+#include "agent/plugin/deferred.h"
 #include "agent/plugin/device_list.h"
 #include "agent/plugin/plugin_answer.h"
 #include "agent/plugin/plugin_lists.h"
@@ -29,6 +32,7 @@ struct plugin {
 	char *resource;
 	struct plugin_source source;
 	struct device_list *list;
+	struct deferred_calls *deferred; /* NULL: the type answers at once */
 	const struct plugin_ops *ops;
 	void *arg;
 	struct grpc_service service;
@@ -161,23 +165,35 @@ static void tell_refused(const struct plugin *plugin, const struct plugin_ids *a
 	json_strs_done(&ids);
 }
 
+static void answer_allocate(void *arg, struct grpc_call *call, const struct plugin_ids *ids,
+			    enum grpc_status status, struct str *out, const struct err *err)
+{
+	struct plugin *plugin = arg;
+
+	if (status == GRPC_OK)
+		grpc_call_answer(call, str_cstr(out), out->len);
+	else
+		grpc_call_finish(call, status, err->msg);
+	for (size_t i = 0; status == GRPC_OK && i < ids->len; i++)
+		plugin->ops->on_allocated(plugin->arg, &ids->items[i]);
+	if (status != GRPC_OK && !plugin->ending)
+		tell_refused(plugin, ids, err);
+}
+
 static void handle_allocate(void *arg, struct grpc_call *call, const char *request, size_t len)
 {
 	struct plugin *plugin = arg;
 	struct plugin_ids ids = { 0 };
 	auto_str struct str out = STR_INIT;
 	struct err err = { 0 };
-	enum grpc_status status =
-		plugin_answer_allocate(&plugin->source, request, len, &out, &ids, &err);
+	enum grpc_status status;
 
-	if (status == GRPC_OK)
-		grpc_call_answer(call, str_cstr(&out), out.len);
-	else
-		grpc_call_finish(call, status, err.msg);
-	for (size_t i = 0; status == GRPC_OK && i < ids.len; i++)
-		plugin->ops->on_allocated(plugin->arg, &ids.items[i]);
-	if (status != GRPC_OK && !plugin->ending)
-		tell_refused(plugin, &ids, &err);
+	if (plugin->deferred) {
+		deferred_calls_add(plugin->deferred, call, request, len);
+		return;
+	}
+	status = plugin_answer_allocate(&plugin->source, request, len, &out, &ids, &err);
+	answer_allocate(plugin, call, &ids, status, &out, &err);
 	plugin_ids_done(&ids);
 }
 
@@ -221,6 +237,7 @@ int plugin_new(const struct plugin_settings *settings, struct plugin **ret_plugi
 	struct plugin *plugin = xcalloc(1, sizeof(*plugin));
 	struct grpc_uv_server_settings server = { .path = settings->socket_path,
 						  .service = &plugin->service };
+	struct deferred_deps deferred = { .clock = settings->clock, .answer = answer_allocate };
 	int r;
 
 	plugin->clock = settings->clock;
@@ -231,6 +248,11 @@ int plugin_new(const struct plugin_settings *settings, struct plugin **ret_plugi
 	plugin->source = (struct plugin_source){ .resource = plugin->resource,
 						 .type = settings->type,
 						 .arg = settings->type_arg };
+	deferred.source = &plugin->source;
+	deferred.arg = plugin;
+	assert(!settings->type->allocate != !settings->type->allocate_later);
+	if (settings->type->allocate_later)
+		plugin->deferred = deferred_calls_new(&deferred);
 	list_set(plugin, device_list_ref(settings->list));
 	r = grpc_uv_server_new(settings->loop, &server, &plugin->server, err);
 	if (r < 0) {
@@ -247,6 +269,7 @@ struct plugin *plugin_free(struct plugin *plugin)
 		return NULL;
 	plugin->ending = true;
 	grpc_uv_server_free(plugin->server);
+	deferred_calls_free(plugin->deferred);
 	clock_timer_free(plugin->clock, plugin->timer);
 	device_list_unref(plugin->list);
 	free(plugin->resource);
@@ -288,8 +311,11 @@ void plugin_stop(struct plugin *plugin, void (*stopped)(void *arg), void *arg)
 {
 	struct stream *stream = plugin->streams;
 	struct device_list *empty = NULL;
+	struct err err = { 0 };
 
 	plugin->ending = true;
+	err_set(&err, ERR_RETRY, -ECANCELED, "resource '%s' is withdrawn", plugin->resource);
+	deferred_calls_refuse(plugin->deferred, &err);
 	plugin->stopped = stopped;
 	plugin->stopped_arg = arg;
 	plugin->stop_by_ms = clock_now_ms(plugin->clock) + PLUGIN_STOP_MS;

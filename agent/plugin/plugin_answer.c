@@ -5,6 +5,8 @@
 #include "agent/plugin/device_list.h"
 #include "agent/plugin/plugin_codec.h"
 #include "agent/plugin/preferred.h"
+#include "agent/plugin/preferred_set.h"
+#include "agent/plugin/preferred_shares.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -20,8 +22,7 @@ enum grpc_status plugin_answer_options(struct str *out, struct err *err)
 
 /* --- Allocate -------------------------------------------------------------------- */
 
-/* What the kubelet shows in the pod's message. */
-static enum grpc_status status_of(const struct err *err)
+enum grpc_status plugin_answer_status(const struct err *err)
 {
 	switch (err->code) {
 	case -ENODEV:
@@ -73,8 +74,8 @@ static int devices_check(const struct plugin_source *source, const struct json_s
 }
 
 /* Containers may share a device, one after the other: an init container's go to a later one. */
-static int request_check(const struct plugin_source *source, const struct plugin_ids *request,
-			 struct err *err)
+int plugin_answer_check(const struct plugin_source *source, const struct plugin_ids *request,
+			struct err *err)
 {
 	if (request->len == 0)
 		return err_set(err, ERR_INVALID, -EINVAL, "a request for no container");
@@ -89,11 +90,9 @@ static int request_check(const struct plugin_source *source, const struct plugin
 	return 0;
 }
 
-static int allocate_one(const struct plugin_source *source, const struct json_strs *ids,
-			struct allocation *allocation, struct err *err)
+int plugin_answer_check_given(const struct plugin_source *source, const struct json_strs *ids,
+			      const struct allocation *allocation, struct err *err)
 {
-	if (source->type->allocate(source->arg, source->resource, ids, allocation, err) < 0)
-		return err_wrap(err, "%s", source->resource);
 	if (allocation_is_empty(allocation))
 		return err_set(err, ERR_INVALID, -ENODATA,
 			       "%s: device type '%s' has nothing to give for '%s'",
@@ -101,11 +100,19 @@ static int allocate_one(const struct plugin_source *source, const struct json_st
 	return 0;
 }
 
+static int allocate_one(const struct plugin_source *source, const struct json_strs *ids,
+			struct allocation *allocation, struct err *err)
+{
+	if (source->type->allocate(source->arg, source->resource, ids, allocation, err) < 0)
+		return err_wrap(err, "%s", source->resource);
+	return plugin_answer_check_given(source, ids, allocation, err);
+}
+
 static int allocate_all(const struct plugin_source *source, const struct plugin_ids *request,
 			struct str *out, struct err *err)
 {
 	struct plugin_allocations response = { 0 };
-	int r = request_check(source, request, err);
+	int r = plugin_answer_check(source, request, err);
 
 	for (size_t i = 0; r >= 0 && i < request->len; i++)
 		r = allocate_one(source, &request->items[i], array_add(&response), err);
@@ -125,64 +132,118 @@ enum grpc_status plugin_answer_allocate(const struct plugin_source *source, cons
 	if (r >= 0)
 		r = allocate_all(source, &ids, out, err);
 	*ret_ids = ids;
-	return r < 0 ? status_of(err) : GRPC_OK;
+	return r < 0 ? plugin_answer_status(err) : GRPC_OK;
 }
 
 /* --- GetPreferredAllocation ---------------------------------------------------------- */
 
-static void candidate_add(const struct plugin_source *source, const char *id, struct map *seen,
-			  struct preferred_candidate *candidate)
+/* Musts come first; what is no longer in the list has no place in the answer. */
+struct candidates {
+	struct preferred_candidate *items;
+	size_t len, nmusts;
+	struct map *seen;
+};
+
+static void candidate_add(const struct plugin_source *source, const char *id, bool must,
+			  struct candidates *candidates)
 {
 	const struct plugin_device *device = device_list_find(source->list, id);
+	struct preferred_candidate *candidate = &candidates->items[candidates->len];
 
-	*candidate = (struct preferred_candidate){ .id = id,
-						   .numa_node = device ? device->numa_node : -1,
-						   .root = device ? device->root : NULL,
-						   .group = device ? device->group : NULL };
-	map_set(seen, id, candidate);
+	if (!device || map_get(candidates->seen, id))
+		return;
+	*candidate = (struct preferred_candidate){ .id = device->id,
+						   .numa_node = device->numa_node,
+						   .root = device->root,
+						   .group = device->group,
+						   .card = device->card,
+						   .must = must };
+	map_set(candidates->seen, id, candidate);
+	candidates->len++;
+	candidates->nmusts += must;
 }
 
-/* In the order of the list, and behind them what it does not have. */
+/* In the order of the list. A device that is unknown or not healthy would be refused: it is left out. */
 static void order_by_list(const struct device_list *list, struct json_strs *ids)
 {
 	struct json_strs ordered = { 0 };
-	struct map *places = map_new();
+	struct map *available = map_new();
 
 	for (size_t i = 0; i < ids->len; i++)
-		map_set(places, ids->items[i], ids->items[i]);
+		map_set(available, ids->items[i], ids->items[i]);
 	for (size_t i = 0; i < list->len; i++) {
-		if (map_remove(places, list->items[i].id))
+		if (list->items[i].healthy && map_get(available, list->items[i].id))
 			json_strs_add(&ordered, list->items[i].id);
 	}
-	for (size_t i = 0; i < ids->len; i++) {
-		if (map_remove(places, ids->items[i]))
-			json_strs_add(&ordered, ids->items[i]);
-	}
-	map_free(places);
+	map_free(available);
 	json_strs_done(ids);
 	*ids = ordered;
+}
+
+/* Of more candidates than can be weighed the first ones. */
+static void choose_by_weight(const struct plugin_source *source,
+			     const struct candidates *candidates, size_t size,
+			     struct json_strs *chosen)
+{
+	const struct preferred_candidate *all = candidates->items;
+	size_t len = candidates->len < PREFERRED_SET_MAX ? candidates->len : PREFERRED_SET_MAX;
+	size_t nmusts = candidates->nmusts < len ? candidates->nmusts : len;
+	auto_free uint16_t *weights = xcalloc(len * len + 1, sizeof(*weights));
+	bool in[PREFERRED_SET_MAX];
+
+	for (size_t i = 0; i < len; i++) {
+		for (size_t k = 0; k < i; k++) {
+			uint16_t weight = source->type->weight(source->arg, source->resource,
+							       all[i].id, all[k].id);
+
+			weights[i * len + k] = weight;
+			weights[k * len + i] = weight;
+		}
+	}
+	if (nmusts > size)
+		nmusts = size;
+	preferred_set(weights, len, nmusts, size < len ? size : len, in);
+	for (size_t i = 0; i < candidates->len && chosen->len < size; i++) {
+		if (i >= len || in[i])
+			json_strs_add(chosen, all[i].id);
+	}
+}
+
+static void choose_by_rule(const struct plugin_source *source, const struct candidates *candidates,
+			   size_t size, struct json_strs *chosen)
+{
+	const struct device_type *type = source->type;
+	enum device_choice choice =
+		type->choose ? type->choose(source->arg, source->resource) : CHOICE_NEAR;
+
+	switch (choice) {
+	case CHOICE_NEAR:
+		preferred_choose(candidates->items, candidates->len, size, chosen);
+		return;
+	case CHOICE_WEIGHTS:
+		choose_by_weight(source, candidates, size, chosen);
+		return;
+	case CHOICE_DISTRIBUTED:
+	case CHOICE_PACKED:
+		preferred_shares(source->list, candidates->items, candidates->len, size,
+				 choice == CHOICE_PACKED, chosen);
+		return;
+	}
 }
 
 static void choose(const struct plugin_source *source, const struct plugin_wish *wish,
 		   struct json_strs *chosen)
 {
 	size_t room = wish->available.len + wish->must_include.len;
-	auto_free struct preferred_candidate *candidates = xcalloc(room + 1, sizeof(*candidates));
-	struct map *seen = map_new();
-	size_t n = 0;
+	auto_free struct preferred_candidate *items = xcalloc(room + 1, sizeof(*items));
+	struct candidates candidates = { .items = items, .seen = map_new() };
 
-	for (size_t i = 0; i < wish->must_include.len; i++) {
-		if (map_get(seen, wish->must_include.items[i]))
-			continue;
-		candidate_add(source, wish->must_include.items[i], seen, &candidates[n]);
-		candidates[n++].must = true;
-	}
-	for (size_t i = 0; i < wish->available.len; i++) {
-		if (!map_get(seen, wish->available.items[i]))
-			candidate_add(source, wish->available.items[i], seen, &candidates[n++]);
-	}
-	preferred_choose(candidates, n, wish->size, chosen);
-	map_free(seen);
+	for (size_t i = 0; i < wish->must_include.len; i++)
+		candidate_add(source, wish->must_include.items[i], true, &candidates);
+	for (size_t i = 0; i < wish->available.len; i++)
+		candidate_add(source, wish->available.items[i], false, &candidates);
+	choose_by_rule(source, &candidates, wish->size, chosen);
+	map_free(candidates.seen);
 }
 
 void plugin_answer_preferred(const struct plugin_source *source, const char *request, size_t len,

@@ -7,9 +7,11 @@
 
 #include "grpc/status.h"
 
+struct allocation;
 struct device_list;
 struct device_type;
 struct err;
+struct json_strs;
 struct plugin_ids;
 struct str;
 
@@ -34,6 +36,17 @@ enum grpc_status plugin_answer_options(struct str *out, struct err *err);
 enum grpc_status plugin_answer_allocate(const struct plugin_source *source, const char *request,
 					size_t len, struct str *out, struct plugin_ids *ret_ids,
 					struct err *err);
+
+/* The parts of it, for answers that come later (agent/plugin/deferred.h). < 0 with @err filled. */
+
+/* The devices of @request are in the list, healthy, and none is named twice for one container. */
+int plugin_answer_check(const struct plugin_source *source, const struct plugin_ids *request,
+			struct err *err);
+/* There is something in the @allocation for the devices @ids. */
+int plugin_answer_check_given(const struct plugin_source *source, const struct json_strs *ids,
+			      const struct allocation *allocation, struct err *err);
+/* What the kubelet shows in the pod's message. */
+enum grpc_status plugin_answer_status(const struct err *err);
 
 /* Never fails, since that would fail the pod: a request that is not understood gets an empty answer,
  * which the kubelet takes for no preference. */

@@ -215,6 +215,27 @@ static V1beta1__ContainerAllocateResponse__EnvsEntry *env_write(struct writer *w
 	return env;
 }
 
+static V1beta1__ContainerAllocateResponse__AnnotationsEntry *
+annotation_write(struct writer *w, const struct json_pair *pair)
+{
+	V1beta1__ContainerAllocateResponse__AnnotationsEntry *annotation =
+		xmalloc(sizeof(*annotation));
+
+	v1beta1__container_allocate_response__annotations_entry__init(annotation);
+	annotation->key = text_write(w, pair->key);
+	annotation->value = text_write(w, pair->value);
+	return annotation;
+}
+
+static V1beta1__CDIDevice *cdi_device_write(struct writer *w, const char *name)
+{
+	V1beta1__CDIDevice *message = xmalloc(sizeof(*message));
+
+	v1beta1__cdidevice__init(message);
+	message->name = text_write(w, name);
+	return message;
+}
+
 static V1beta1__DeviceSpec *spec_write(struct writer *w, const struct device_spec *spec)
 {
 	V1beta1__DeviceSpec *message = xmalloc(sizeof(*message));
@@ -246,6 +267,8 @@ static V1beta1__ContainerAllocateResponse *allocation_write(struct writer *w,
 	message->envs = pointers_new(allocation->envs.len);
 	message->devices = pointers_new(allocation->devices.len);
 	message->mounts = pointers_new(allocation->mounts.len);
+	message->annotations = pointers_new(allocation->annotations.len);
+	message->cdi_devices = pointers_new(allocation->cdi_devices.len);
 	for (size_t i = 0; i < allocation->envs.len; i++)
 		message->envs[message->n_envs++] = env_write(w, &allocation->envs.items[i]);
 	for (size_t i = 0; i < allocation->devices.len; i++)
@@ -253,6 +276,12 @@ static V1beta1__ContainerAllocateResponse *allocation_write(struct writer *w,
 			spec_write(w, &allocation->devices.items[i]);
 	for (size_t i = 0; i < allocation->mounts.len; i++)
 		message->mounts[message->n_mounts++] = mount_write(w, &allocation->mounts.items[i]);
+	for (size_t i = 0; i < allocation->annotations.len; i++)
+		message->annotations[message->n_annotations++] =
+			annotation_write(w, &allocation->annotations.items[i]);
+	for (size_t i = 0; i < allocation->cdi_devices.len; i++)
+		message->cdi_devices[message->n_cdi_devices++] =
+			cdi_device_write(w, allocation->cdi_devices.items[i]);
 	return message;
 }
 
@@ -283,6 +312,11 @@ static struct allocation allocation_read(const V1beta1__ContainerAllocateRespons
 	for (size_t i = 0; i < message->n_mounts; i++)
 		allocation_add_mount(&allocation, message->mounts[i]->container_path,
 				     message->mounts[i]->host_path, message->mounts[i]->read_only);
+	for (size_t i = 0; i < message->n_annotations; i++)
+		json_pairs_set(&allocation.annotations, message->annotations[i]->key,
+			       message->annotations[i]->value);
+	for (size_t i = 0; i < message->n_cdi_devices; i++)
+		json_strs_add(&allocation.cdi_devices, message->cdi_devices[i]->name);
 	return allocation;
 }
 

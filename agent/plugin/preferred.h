@@ -18,6 +18,7 @@ struct preferred_candidate {
 	int numa_node;     /* -1: none                */
 	const char *root;  /* PCIe root; NULL: none   */
 	const char *group; /* as IOMMU groups; NULL: none */
+	const char *card;  /* of which it is a share; NULL: a whole one */
 	bool must;         /* the container has to get it */
 };
 

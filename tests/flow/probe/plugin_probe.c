@@ -8,10 +8,15 @@
  *
  *	offer RESOURCE N [DIGITS]  the resource has N healthy devices: device-0 and so on, with so many digits
  *	                           at least; 0: it is withdrawn
+ *	later RESOURCE N           the same; an Allocate waits: "asked DEVICE", its first one
+ *	answer DEVICE              gives it as a CDI device, with an annotation: "answered DEVICE", or "unwanted DEVICE"
+ *	                           if nobody waits for it any more
+ *	refuse DEVICE              likewise, with an error
  *	sync                       "in sync", when all before it was done
  *
  * Prints "ready", one line for each event of the plugins, and "closed 0" when nothing is left on the loop.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -31,7 +36,12 @@
 #include "base/str.h"
 #include "kube/clock.h"
 
-enum { COMMAND_MAX = 4096, WORDS_MAX = 4, DEVICES_MAX = 100000, DIGITS_MAX = 64 };
+enum { COMMAND_MAX = 4096, WORDS_MAX = 4, DEVICES_MAX = 100000, DIGITS_MAX = 64, LATER_MAX = 64 };
+
+struct later {
+	char *device; /* NULL: none */
+	struct deferred *deferred;
+};
 
 struct probe {
 	uv_loop_t loop;
@@ -40,6 +50,7 @@ struct probe {
 	struct clock *clock;
 	struct kubelet_watch *watch;
 	struct plugins *plugins;
+	struct later later[LATER_MAX];
 };
 
 static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -72,7 +83,54 @@ static int toys_allocate(void *arg, const char *resource, const struct json_strs
 
 static const struct device_type toy_type = { .name = "toy", .allocate = toys_allocate };
 
-static void toys_offer(struct probe *probe, const char *name, uint64_t n, uint64_t digits)
+static void later_allocate(void *arg, const char *resource, const struct json_strs *ids,
+			   struct deferred *deferred)
+{
+	struct probe *probe = arg;
+	size_t i = 0;
+
+	(void)resource;
+	while (probe->later[i].device) {
+		if (++i == LATER_MAX)
+			exit(2);
+	}
+	probe->later[i] = (struct later){ xstrdup(ids->items[0]), deferred };
+	say("asked %s", ids->items[0]);
+}
+
+static const struct device_type later_type = { .name = "later", .allocate_later = later_allocate };
+
+static void later_answer(const struct later *later, bool refuses)
+{
+	struct allocation allocation = { 0 };
+	auto_free char *name = xasprintf("example.com/toy=%s", later->device);
+	struct err err = { 0 };
+
+	say("%s %s", deferred_is_wanted(later->deferred) ? "answered" : "unwanted", later->device);
+	if (!refuses && allocation_add_cdi_device(&allocation, name, &err) == 0) {
+		json_pairs_set(&allocation.annotations, "cdi.k8s.io/toy", name);
+		deferred_answer(later->deferred, &allocation);
+		return;
+	}
+	err_set(&err, ERR_RETRY, -EIO, "device '%s' does not answer", later->device);
+	deferred_refuse(later->deferred, &err);
+}
+
+static void later_take(struct probe *probe, const char *device, bool refuses)
+{
+	for (size_t i = 0; i < LATER_MAX; i++) {
+		struct later later = probe->later[i];
+
+		if (!later.device || (device && strcmp(later.device, device) != 0))
+			continue;
+		probe->later[i] = (struct later){ 0 };
+		later_answer(&later, refuses);
+		free(later.device);
+	}
+}
+
+static void toys_offer(struct probe *probe, const struct device_type *type, const char *name,
+		       uint64_t n, uint64_t digits)
 {
 	auto_free struct plugin_device *devices = xcalloc(n + 1, sizeof(*devices));
 	auto_free char **ids = xcalloc(n + 1, sizeof(char *));
@@ -83,7 +141,7 @@ static void toys_offer(struct probe *probe, const char *name, uint64_t n, uint64
 		devices[i] =
 			(struct plugin_device){ .id = ids[i], .healthy = true, .numa_node = -1 };
 	}
-	plugins_set(probe->plugins, &toy_type, NULL, &resource, n > 0);
+	plugins_set(probe->plugins, type, probe, &resource, n > 0);
 	for (uint64_t i = 0; i < n; i++)
 		free(ids[i]);
 }
@@ -116,7 +174,7 @@ static void on_stopped(void *arg)
 
 /* --- commands -------------------------------------------------------------------------- */
 
-static void command_offer(struct probe *probe, char *const *words)
+static void command_offer(struct probe *probe, const struct device_type *type, char *const *words)
 {
 	uint64_t n = 0;
 	uint64_t digits = 1;
@@ -125,7 +183,7 @@ static void command_offer(struct probe *probe, char *const *words)
 		exit(2);
 	if (words[3] && (!str_to_u64(words[3], &digits) || digits > DIGITS_MAX))
 		exit(2);
-	toys_offer(probe, words[1], n, digits);
+	toys_offer(probe, type, words[1], n, digits);
 }
 
 static int on_command(void *arg, const char *line, size_t len, struct err *err)
@@ -138,7 +196,13 @@ static int on_command(void *arg, const char *line, size_t len, struct err *err)
 	for (size_t i = 0; i < WORDS_MAX && rest; i++)
 		words[i] = strsep(&rest, " ");
 	if (words[0] && strcmp(words[0], "offer") == 0)
-		command_offer(arg, words);
+		command_offer(arg, &toy_type, words);
+	else if (words[0] && strcmp(words[0], "later") == 0)
+		command_offer(arg, &later_type, words);
+	else if (words[0] && words[1] && strcmp(words[0], "answer") == 0)
+		later_take(arg, words[1], false);
+	else if (words[0] && words[1] && strcmp(words[0], "refuse") == 0)
+		later_take(arg, words[1], true);
 	else
 		say("in sync");
 	return 0;
@@ -196,6 +260,7 @@ int main(int argc, char **argv)
 	clock_free(probe->clock);
 	uv_run(&probe->loop, UV_RUN_DEFAULT);
 	closed = uv_loop_close(&probe->loop);
+	later_take(probe, NULL, true);
 	say("closed %d", closed);
 	lines_done(&probe->commands);
 	free(probe);

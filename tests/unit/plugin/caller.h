@@ -93,6 +93,11 @@ static inline void caller_on_allocations(void *arg, const char *data, size_t len
 		for (size_t k = 0; k < a->mounts.len; k++)
 			str_addf(caller->log, " %s:%s", a->mounts.items[k].container_path,
 				 a->mounts.items[k].read_only ? "ro" : "rw");
+		for (size_t k = 0; k < a->annotations.len; k++)
+			str_addf(caller->log, " annotation %s=%s", a->annotations.items[k].key,
+				 a->annotations.items[k].value);
+		for (size_t k = 0; k < a->cdi_devices.len; k++)
+			str_addf(caller->log, " CDI %s", a->cdi_devices.items[k]);
 		str_add_char(caller->log, '|');
 	}
 	plugin_allocations_done(&all);
@@ -168,22 +173,25 @@ static inline void caller_watch(struct caller *caller)
 					       .on_end = caller_on_watch_end });
 }
 
-static inline void caller_allocate_bytes(struct caller *caller, const char *data, size_t len)
+static inline struct grpc_rpc *caller_allocate_bytes(struct caller *caller, const char *data,
+						     size_t len)
 {
-	caller_call(caller, (struct grpc_request){ .path = "/v1beta1.DevicePlugin/Allocate",
-						   .data = data,
-						   .len = len,
-						   .on_message = caller_on_allocations });
+	return caller_call(caller, (struct grpc_request){ .path = "/v1beta1.DevicePlugin/Allocate",
+							  .data = data,
+							  .len = len,
+							  .on_message = caller_on_allocations });
 }
 
-static inline void caller_allocate(struct caller *caller, const char *words)
+static inline struct grpc_rpc *caller_allocate(struct caller *caller, const char *words)
 {
 	struct plugin_ids ids = caller_ids(words);
 	auto_str struct str data = STR_INIT;
+	struct grpc_rpc *rpc;
 
 	assert_int_equal(plugin_codec_write_allocate(&ids, &data, NULL), 0);
-	caller_allocate_bytes(caller, str_cstr(&data), data.len);
+	rpc = caller_allocate_bytes(caller, str_cstr(&data), data.len);
 	plugin_ids_done(&ids);
+	return rpc;
 }
 
 static inline void caller_prefer_bytes(struct caller *caller, const char *data, size_t len)

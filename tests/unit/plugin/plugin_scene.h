@@ -7,6 +7,7 @@
 
 struct scene {
 	struct stage stage;
+	const struct device_type *type;
 	struct toy toy;
 	char *path;
 	struct plugin *plugin;
@@ -65,7 +66,7 @@ static inline int serve(struct scene *scene, const char *words, struct err *err)
 		.clock = scene->stage.clock,
 		.socket_path = scene->path,
 		.resource = "t.io/toy",
-		.type = &toy_type,
+		.type = scene->type,
 		.type_arg = &scene->toy,
 		.list = toys_list(words),
 		.ops = &ops,
@@ -77,10 +78,11 @@ static inline int serve(struct scene *scene, const char *words, struct err *err)
 	return r;
 }
 
-static inline struct scene *scene_new(const char *words)
+static inline struct scene *scene_of(const struct device_type *type, const char *words)
 {
 	struct scene *scene = xcalloc(1, sizeof(*scene));
 
+	scene->type = type;
 	stage_init(&scene->stage);
 	scene->path = folder_path(&scene->stage.folder, "toy.sock");
 	assert_int_equal(serve(scene, words, NULL), 0);
@@ -88,10 +90,26 @@ static inline struct scene *scene_new(const char *words)
 	return scene;
 }
 
+static inline struct scene *scene_new(const char *words)
+{
+	return scene_of(&toy_type, words);
+}
+
+static inline void scene_update(struct scene *scene, const char *words)
+{
+	struct device_list *list = toys_list(words);
+
+	plugin_update(scene->plugin, list);
+	device_list_unref(list);
+}
+
+/* What waits is answered after the plugin's end. */
 static inline void scene_free(struct scene *scene)
 {
 	caller_done(&scene->caller);
 	plugin_free(scene->plugin);
+	while (scene->toy.nwaiting > 0)
+		toy_answer(&scene->toy, 0);
 	free(scene->path);
 	stage_done(&scene->stage);
 	free(scene);

@@ -2,14 +2,6 @@
 #include "fake/fake_clock.h"
 #include "unit/plugin/plugin_scene.h"
 
-static void update(struct scene *scene, const char *words)
-{
-	struct device_list *list = toys_list(words);
-
-	plugin_update(scene->plugin, list);
-	device_list_unref(list);
-}
-
 static void every_stream_gets_every_change(void **state)
 {
 	struct scene *scene = scene_new("a b!");
@@ -17,17 +9,17 @@ static void every_stream_gets_every_change(void **state)
 
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "list: a b!|");
-	update(scene, "a b@1");
+	scene_update(scene, "a b@1");
 	stage_await(&scene->stage, "list: a b@1|");
 	caller_init(&other, &scene->stage, scene->path);
 	caller_watch(&other);
 	stage_await(&scene->stage, "list: a b@1|");
-	update(scene, "");
+	scene_update(scene, "");
 	stage_await(&scene->stage, "list:|list:|");
 	assert_int_equal(plugin_streams(scene->plugin), 2);
 	caller_done(&other);
 	stage_await(&scene->stage, "stream closed, 1 left|");
-	update(scene, "c");
+	scene_update(scene, "c");
 	stage_await(&scene->stage, "list: c|");
 	scene_free(scene);
 }
@@ -38,9 +30,9 @@ static void same_list_is_not_sent(void **state)
 
 	caller_watch(&scene->caller);
 	stage_await(&scene->stage, "list: a x|");
-	update(scene, "a x");
+	scene_update(scene, "a x");
 	stage_settle(&scene->stage, "");
-	update(scene, "a x!");
+	scene_update(scene, "a x!");
 	stage_await(&scene->stage, "list: a x!|");
 	caller_allocate(&scene->caller, "x");
 	stage_await(&scene->stage, "refused x|FailedPrecondition: device 'x' of 't.io/toy' is not "
@@ -66,8 +58,8 @@ static void slow_stream_gets_the_newest(void **state)
 	while (plugin_streams(scene->plugin) == 0)
 		stage_turn(&scene->stage);
 	for (int i = 0; i < 100; i++)
-		update(scene, i % 2 ? "b" : "c");
-	update(scene, "newest");
+		scene_update(scene, i % 2 ? "b" : "c");
+	scene_update(scene, "newest");
 	stage_await(&scene->stage, "list of 60000|list: newest|");
 	scene_free(scene);
 }

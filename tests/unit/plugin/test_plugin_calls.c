@@ -112,7 +112,11 @@ static struct prefer_case {
 	{ "a must that is not available comes all the same", "a b", "e", 2, false,
 	  "preferred: e a|OK|" },
 	{ "a must that is available comes once", "a b", "b", 2, false, "preferred: b a|OK|" },
-	{ "what the list does not have comes last", "z e", "", 2, false, "preferred: e z|OK|" },
+	{ "what the list does not have is left out", "z e", "", 2, false, "preferred: e|OK|" },
+	{ "what is not healthy is left out", "f e", "", 2, false, "preferred: e|OK|" },
+	{ "a must that the list does not have is left out", "a b", "z", 2, false,
+	  "preferred: a b|OK|" },
+	{ "a must that is not healthy stays", "a b", "f", 2, false, "preferred: f a|OK|" },
 	{ "nothing available", "", "", 2, false, "preferred:|OK|" },
 	{ "nothing wanted", "a", "", 0, false, "preferred:|OK|" },
 	{ "the same device twice", "a a b", "", 2, false, "preferred: a b|OK|" },
@@ -121,11 +125,114 @@ static struct prefer_case {
 static void preference_matches_table(void **state)
 {
 	const struct prefer_case *c = *state;
-	struct scene *scene = scene_new("a@0 b@0 c@1 d@1 e");
+	struct scene *scene = scene_new("a@0 b@0 c@1 d@1 e f!");
 
 	scene->toy.backwards = c->backwards;
 	caller_prefer(&scene->caller, c->available, c->musts, c->size);
 	stage_await(&scene->stage, c->log);
+	scene_free(scene);
+}
+
+static enum device_choice choice_of_toy(void *arg, const char *resource)
+{
+	const struct toy *toy = arg;
+
+	assert_string_equal(resource, "t.io/toy");
+	return toy->choice;
+}
+
+/* b and d, and c and e, belong together; more so the former. */
+static uint16_t weight_of_toys(void *arg, const char *resource, const char *a, const char *b)
+{
+	static const char *const pairs[] = { "ec", "db" };
+
+	(void)arg;
+	assert_string_equal(resource, "t.io/toy");
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		if (strchr(pairs[i], a[0]) && strchr(pairs[i], b[0]))
+			return (uint16_t)(100 + i);
+	}
+	return 1;
+}
+
+static struct rule_case {
+	const char *name;
+	enum device_choice choice;
+	const char *available;
+	const char *musts;
+	size_t size;
+	bool backwards;
+	const char *log;
+} rules[] = {
+	{ "near: of one node", CHOICE_NEAR, "a b c d e", "d", 2, false, "preferred: d c|OK|" },
+	{ "weights: the heaviest pair", CHOICE_WEIGHTS, "a b c d e", "", 2, false,
+	  "preferred: b d|OK|" },
+	{ "weights: with what it must have", CHOICE_WEIGHTS, "a b c d e", "e", 2, false,
+	  "preferred: e c|OK|" },
+	{ "weights: of what is available", CHOICE_WEIGHTS, "a c d e", "", 2, false,
+	  "preferred: c e|OK|" },
+	{ "weights: unknown devices count for nothing", CHOICE_WEIGHTS, "z a c y f e", "x", 2,
+	  false, "preferred: c e|OK|" },
+	{ "weights: more musts than it needs", CHOICE_WEIGHTS, "a b c", "a b c", 2, false,
+	  "preferred: a b|OK|" },
+	{ "weights: more than there are", CHOICE_WEIGHTS, "b a", "", 5, false,
+	  "preferred: a b|OK|" },
+	{ "weights: nothing available", CHOICE_WEIGHTS, "", "", 2, false, "preferred:|OK|" },
+	{ "weights: nothing wanted", CHOICE_WEIGHTS, "a b", "", 0, false, "preferred:|OK|" },
+	{ "weights: the type's order decides between equals", CHOICE_WEIGHTS, "a b c", "", 2, true,
+	  "preferred: c b|OK|" },
+	{ "distributed: of two cards", CHOICE_DISTRIBUTED, "a b c d e", "", 2, false,
+	  "preferred: a c|OK|" },
+	{ "packed: of one card", CHOICE_PACKED, "a c d e", "", 2, false, "preferred: a c|OK|" },
+};
+
+/* a and b are shares of one card, c and d of another. */
+static void rule_matches_table(void **state)
+{
+	static const struct device_type type = { .name = "toy",
+						 .allocate = toy_allocate,
+						 .prefer = toy_prefer,
+						 .choose = choice_of_toy,
+						 .weight = weight_of_toys };
+	const struct rule_case *c = *state;
+	struct scene *scene = scene_of(&type, "a%g@0 b%g@0 c%h@1 d%h@1 e f!");
+
+	scene->toy.choice = c->choice;
+	scene->toy.backwards = c->backwards;
+	caller_prefer(&scene->caller, c->available, c->musts, c->size);
+	stage_await(&scene->stage, c->log);
+	scene_free(scene);
+}
+
+/* More than can be weighed: the first ones are, and the rest fills up. */
+static void many_devices_are_answered(void **state)
+{
+	static const struct device_type type = { .name = "toy",
+						 .allocate = toy_allocate,
+						 .choose = choice_of_toy,
+						 .weight = weight_of_toys };
+	struct scene *scene = scene_of(&type, "a");
+	struct herd *herd = *state;
+	struct device_list *list = NULL;
+	auto_str struct str words = STR_INIT;
+
+	herd_init(herd, 200, 4);
+	for (size_t i = 0; i < herd->len; i++) {
+		herd->devices[i].healthy = true;
+		str_addf(&words, "%s ", herd->ids[i]);
+	}
+	assert_int_equal(device_list_new(herd->devices, herd->len, toys_refused, NULL, &list, NULL),
+			 0);
+	plugin_update(scene->plugin, list);
+	device_list_unref(list);
+	scene->toy.choice = CHOICE_WEIGHTS;
+	caller_prefer(&scene->caller, str_cstr(&words), "", 3);
+	stage_await(&scene->stage, "preferred: 0000 0001 0002|OK|");
+	caller_prefer(&scene->caller, str_cstr(&words), "0199", 3);
+	stage_await(&scene->stage, "preferred: 0199 0000 0001|OK|");
+	caller_prefer(&scene->caller, str_cstr(&words), "", 199);
+	while (!strstr(str_cstr(&scene->stage.log), "0198|OK|"))
+		stage_turn(&scene->stage);
 	scene_free(scene);
 }
 
@@ -138,8 +245,8 @@ static void preference_never_fails(void **state)
 	} requests[] = {
 		{ "", 0, "OK|" },
 		{ "\xff\xff", 2, "OK|" },
-		/* One container whose only device is "\xff", which no answer could hold. */
-		{ "\x0a\x05\x0a\x01\xff\x18\x01", 7, "OK|" },
+		/* One container whose only device is "\xff", which no list could hold. */
+		{ "\x0a\x05\x0a\x01\xff\x18\x01", 7, "preferred:|OK|" },
 		/* The size is -1. */
 		{ "\x0a\x0e\x0a\x01"
 		  "a\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
@@ -159,6 +266,9 @@ int main(void)
 
 	suite_rows(&suite, allocations, allocation_matches_table);
 	suite_rows(&suite, preferences, preference_matches_table);
+	suite_rows(&suite, rules, rule_matches_table);
+	suite_fixture(&suite, &herd_fixture);
+	suite_add(&suite, "many devices are answered", many_devices_are_answered, NULL);
 	suite_fixture(&suite, &scene_fixture);
 	suite_add(&suite, "bytes that are no request", bytes_are_no_request, NULL);
 	suite_add(&suite, "too many containers", too_many_containers, NULL);

@@ -23,12 +23,16 @@
 	"\x0a\x03\x0a\x01"                   \
 	"c"
 #define ALLOCATIONS                                                                         \
-	"\x0a\x1d\x0a\x06\x0a\x01"                                                          \
+	"\x0a\x2e\x0a\x06\x0a\x01"                                                          \
 	"K\x12\x01V" /* envs 1 { key 1, value 2 } */                                        \
 	"\x12\x08\x0a\x01"                                                                  \
 	"/\x12\x01~\x18\x01"         /* mounts 2 { container 1, host 2, read_only 3 } */    \
 	"\x1a\x09\x0a\x01p\x12\x01q" /* devices 3 { container 1, host 2, permissions 3 } */ \
-	"\x1a\x01r"
+	"\x1a\x01r"                                                                         \
+	"\x22\x06\x0a\x01"                                                                  \
+	"A\x12\x01"                                                                         \
+	"B"                     /* annotations 4 { key 1, value 2 } */                      \
+	"\x2a\x07\x0a\x05v/c=d" /* cdi_devices 5 { name 1 } */
 #define WISHES             \
 	"\x0a\x0b\x0a\x01" \
 	"a\x0a\x01"        \
@@ -135,6 +139,9 @@ static void allocations_there_and_back(void **state)
 	allocation_add_mount(&all.items[0], "/", "~", true);
 	allocation_add_device_as(&all.items[0], "p", "q", "r");
 	allocation_add_device_as(&all.items[0], "p", "other", "w"); /* once */
+	json_pairs_set(&all.items[0].annotations, "A", "B");
+	assert_int_equal(allocation_add_cdi_device(&all.items[0], "v/c=d", NULL), 0);
+	assert_int_equal(allocation_add_cdi_device(&all.items[0], "v/c=d", NULL), 0); /* once */
 	assert_int_equal(plugin_codec_write_allocations(&all, &out, NULL), 0);
 	assert_bytes(&out, ALLOCATIONS, sizeof(ALLOCATIONS) - 1);
 	assert_int_equal(plugin_codec_read_allocations(out.buf, out.len, back, NULL), 0);
@@ -149,6 +156,10 @@ static void allocations_there_and_back(void **state)
 	assert_string_equal(one->devices.items[0].container_path, "p");
 	assert_string_equal(one->devices.items[0].host_path, "q");
 	assert_string_equal(one->devices.items[0].permissions, "r");
+	assert_int_equal(one->annotations.len, 1);
+	assert_string_equal(json_pairs_get(&one->annotations, "A"), "B");
+	assert_int_equal(one->cdi_devices.len, 1);
+	assert_string_equal(one->cdi_devices.items[0], "v/c=d");
 	plugin_allocations_done(&all);
 }
 
@@ -256,6 +267,10 @@ static void text_has_to_be_utf8(void **state)
 	str_add(&out, "as it was");
 	array_add(all);
 	json_pairs_set(&all->items[0].envs, "K", "\xff");
+	assert_int_equal(plugin_codec_write_allocations(all, &out, &err), -EINVAL);
+	assert_string_equal(str_cstr(&out), "as it was");
+	json_pairs_remove(&all->items[0].envs, "K");
+	json_pairs_set(&all->items[0].annotations, "A", "\xff");
 	assert_int_equal(plugin_codec_write_allocations(all, &out, &err), -EINVAL);
 	assert_string_equal(str_cstr(&out), "as it was");
 }

@@ -80,6 +80,38 @@ static void allocate_refused_is_told(void **state)
 		    "ready: it is on fire|");
 }
 
+static void await_waiting(struct scene *scene)
+{
+	while (scene->other.nwaiting == 0)
+		stage_turn(&scene->stage);
+}
+
+/* One event for each container, when it is answered; none for what is withdrawn before. */
+static void allocate_later_is_told_once(void **state)
+{
+	struct scene *scene = *state;
+
+	set_of(scene, &later_type, "t.io/toy: x y");
+	stage_await(&scene->stage, "register t.io/toy|");
+	watch(scene, "t.io/toy");
+	stage_await(&scene->stage, "list: x y|");
+	caller_allocate(&scene->caller, "x");
+	await_waiting(scene);
+	stage_settle(&scene->stage, "");
+	toy_answer(&scene->other, 0);
+	stage_await(&scene->stage, "toy t.io/toy allocated x|"
+				   "container: t.io/toy=x /dev/toy/x:mrw /dev/toy/all:rw|OK|");
+	caller_allocate(&scene->caller, "y");
+	await_waiting(scene);
+	set_of(scene, &later_type, "");
+	stage_await(&scene->stage,
+		    "unregister t.io/toy|Unavailable: resource 't.io/toy' is withdrawn|list:|"
+		    "watch ended: OK|");
+	toy_answer(&scene->other, 0);
+	settle_withdrawal(scene);
+	stage_settle(&scene->stage, "toy t.io/toy withdrawn|");
+}
+
 /* --- the kubelet and the socket ------------------------------------------------------------ */
 
 static void closed_stream_registers_again(void **state)
@@ -353,6 +385,8 @@ int main(void)
 	suite_add(&suite, "only what differs moves", only_what_differs_moves, NULL);
 	suite_add(&suite, "a resource comes back while it goes", comes_back_while_it_goes, NULL);
 	suite_add(&suite, "an Allocate that was refused is told", allocate_refused_is_told, NULL);
+	suite_add(&suite, "an allocation that is answered later is told once",
+		  allocate_later_is_told_once, NULL);
 	suite_add(&suite, "a closed stream registers again", closed_stream_registers_again, NULL);
 	suite_add(&suite, "a removed socket is made anew", removed_socket_is_made_anew, NULL);
 	suite_add(&suite, "there is no folder for the socket", no_folder_for_the_socket, NULL);

@@ -11,12 +11,21 @@
 #include "base/str.h"
 #include "unit/suite.h"
 
+enum { TOY_WAITING_MAX = 64 };
+
 /* The type's arg. */
 struct toy {
 	const char *broken;  /* allocating this one fails */
 	const char *nothing; /* with this one first, nothing is given */
 	bool backwards;      /* the order preferred */
+	enum device_choice choice;
+	bool at_once; /* what may be answered later is not */
 	unsigned allocations;
+	struct toy_waiting {
+		struct deferred *deferred;
+		struct json_strs ids;
+	} waiting[TOY_WAITING_MAX];
+	size_t nwaiting;
 };
 
 static inline int toy_allocate(void *arg, const char *resource, const struct json_strs *ids,
@@ -57,9 +66,49 @@ static inline void toy_prefer(void *arg, const char *resource, const struct json
 	}
 }
 
+/* Answer @i of those that wait, as toy_allocate() does. */
+static inline void toy_answer(struct toy *toy, size_t i)
+{
+	struct toy_waiting waiting = toy->waiting[i];
+	struct allocation allocation = { 0 };
+	struct err err = { 0 };
+
+	toy->nwaiting--;
+	memmove(&toy->waiting[i], &toy->waiting[i + 1],
+		(toy->nwaiting - i) * sizeof(toy->waiting[0]));
+	if (toy_allocate(toy, "t.io/toy", &waiting.ids, &allocation, &err) < 0) {
+		allocation_done(&allocation);
+		deferred_refuse(waiting.deferred, &err);
+	} else {
+		deferred_answer(waiting.deferred, &allocation);
+		assert_true(allocation_is_empty(&allocation));
+	}
+	json_strs_done(&waiting.ids);
+}
+
+static inline void toy_allocate_later(void *arg, const char *resource, const struct json_strs *ids,
+				      struct deferred *deferred)
+{
+	struct toy *toy = arg;
+	struct toy_waiting *waiting = &toy->waiting[toy->nwaiting];
+
+	assert_string_equal(resource, "t.io/toy");
+	assert_true(deferred_is_wanted(deferred));
+	assert_true(toy->nwaiting < TOY_WAITING_MAX);
+	*waiting = (struct toy_waiting){ .deferred = deferred };
+	for (size_t i = 0; i < ids->len; i++)
+		json_strs_add(&waiting->ids, ids->items[i]);
+	toy->nwaiting++;
+	if (toy->at_once)
+		toy_answer(toy, toy->nwaiting - 1);
+}
+
 static const struct device_type toy_type = { .name = "toy",
 					     .allocate = toy_allocate,
 					     .prefer = toy_prefer };
+
+static const struct device_type later_type = { .name = "toy",
+					       .allocate_later = toy_allocate_later };
 
 enum { TOYS_MAX = 16 };
 
@@ -69,7 +118,7 @@ struct toys {
 	size_t len;
 };
 
-/* Devices in words: "a b! c@1" as caller.h writes them; a device "x" says why it is not healthy. */
+/* Devices in words: "a b! c@1" as caller.h writes them, and "d%g": of card g; a device "x" says why it is not healthy. */
 static inline struct toys toys_parse(const char *words)
 {
 	struct toys toys = { .text = xstrdup(words) };
@@ -79,6 +128,7 @@ static inline struct toys toys_parse(const char *words)
 	while ((word = strsep(&rest, " "))) {
 		char *at = strchr(word, '@');
 		char *bang = strchr(word, '!');
+		char *percent = strchr(word, '%');
 
 		if (!word[0])
 			continue;
@@ -87,12 +137,15 @@ static inline struct toys toys_parse(const char *words)
 			.id = word,
 			.healthy = !bang,
 			.numa_node = at ? at[1] - '0' : -1,
+			.card = percent ? percent + 1 : NULL,
 			.trouble = strcmp(word, "x!") == 0 ? "it is on fire" : NULL,
 		};
 		if (at)
 			*at = '\0';
 		if (bang)
 			*bang = '\0';
+		if (percent)
+			*percent = '\0';
 	}
 	return toys;
 }

@@ -1,0 +1,104 @@
+#include "agent/plugin/preferred_shares.h"
+
+#include <stdlib.h>
+
+#include "agent/plugin/device_list.h"
+#include "agent/plugin/preferred.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+struct card {
+	size_t given;  /* shares                           */
+	size_t place;  /* of the first candidate           */
+	size_t shares; /* candidates that have been ranked */
+};
+
+/* A candidate, and how good it is: the less the better. */
+struct ranked {
+	const char *id;
+	size_t ranks[3];
+};
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct ranked *x = a;
+	const struct ranked *y = b;
+	int order = 0;
+
+	for (size_t i = 0; order == 0 && i < ARRAY_LEN(x->ranks); i++)
+		order = (x->ranks[i] > y->ranks[i]) - (x->ranks[i] < y->ranks[i]);
+	return order;
+}
+
+static struct card *card_of(struct map *cards, const char *card, const char *id)
+{
+	return map_get(cards, card ? card : id);
+}
+
+/* The cards of the candidates. */
+static void cards_add(struct map *cards, const struct preferred_candidate *candidates, size_t len,
+		      struct card *room)
+{
+	for (size_t i = 0; i < len; i++) {
+		const struct preferred_candidate *c = &candidates[i];
+		struct card *card = card_of(cards, c->card, c->id);
+
+		if (!card) {
+			card = &room[i];
+			card->place = i;
+			map_set(cards, c->card ? c->card : c->id, card);
+		}
+		card->given -= !c->must;
+	}
+}
+
+static void count_given(struct map *cards, const struct device_list *list)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		struct card *card = card_of(cards, list->items[i].card, list->items[i].id);
+
+		if (card)
+			card->given++;
+	}
+}
+
+static struct ranked rank(const struct preferred_candidate *candidate, size_t place,
+			  struct card *card, bool packed)
+{
+	struct ranked ranked = { .id = candidate->id };
+
+	if (packed) {
+		ranked.ranks[0] = SIZE_MAX - card->given;
+		ranked.ranks[1] = card->place;
+	} else {
+		ranked.ranks[0] = card->given + card->shares;
+		ranked.ranks[1] = card->shares;
+	}
+	ranked.ranks[2] = place;
+	card->shares++;
+	return ranked;
+}
+
+void preferred_shares(const struct device_list *list, const struct preferred_candidate *candidates,
+		      size_t len, size_t size, bool packed, struct json_strs *chosen)
+{
+	auto_free struct card *room = xcalloc(len + 1, sizeof(*room));
+	auto_free struct ranked *all = xcalloc(len + 1, sizeof(*all));
+	struct map *cards = map_new();
+	size_t n = 0;
+
+	cards_add(cards, candidates, len, room);
+	count_given(cards, list);
+	for (size_t i = 0; i < len; i++) {
+		const struct preferred_candidate *c = &candidates[i];
+
+		if (c->must && chosen->len < size)
+			json_strs_add(chosen, c->id);
+		else if (!c->must)
+			all[n++] = rank(c, i, card_of(cards, c->card, c->id), packed);
+	}
+	qsort(all, n, sizeof(*all), by_rank);
+	for (size_t i = 0; i < n && chosen->len < size; i++)
+		json_strs_add(chosen, all[i].id);
+	map_free(cards);
+}

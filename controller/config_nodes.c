@@ -76,9 +76,7 @@ static bool is_listed(void *arg, const char *name, const void *object)
 static void plan_node(void *arg, const struct reconcile_view *view, struct decision *ret_decision)
 {
 	(void)arg;
-	if (!view->fresh && !view->object)
-		ret_decision->step = STEP_READ;
-	else if (!view->object)
+	if (!view->object)
 		ret_decision->step = STEP_ACT;
 	else if (view->fresh)
 		ret_decision->again_ms = AGAIN_MS;

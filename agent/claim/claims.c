@@ -354,11 +354,6 @@ static void hand_over(struct claim_decision *from, const struct reconcile_view *
 	};
 	struct job *job;
 
-	/* With nothing to give back, the plan does not ask for this. */
-	if (from->step == CLAIM_UNMARK && !view->fresh) {
-		*ret_decision = (struct decision){ .step = STEP_READ, .detail = CLAIM_READ };
-		return;
-	}
 	job = xcalloc(1, sizeof(*job));
 	*job = (struct job){ .binder = from->job, .watch_pid = from->watch_pid };
 	from->job = (struct binder_job){ 0 };

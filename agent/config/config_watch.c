@@ -14,10 +14,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "kube/clock.h"
 #include "kube/events.h"
-#include "kube/informer.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
 
@@ -142,7 +140,6 @@ static const char field_manager[] = "hostdev-agent";
 
 struct config_watch {
 	struct config_watch_deps deps;
-	struct informer *informer;
 	struct config *config; /* NULL: not known yet */
 	char *uid;             /* of the object that it is of; NULL: there is none */
 	int64_t generation;
@@ -242,7 +239,7 @@ static void on_news(void *arg, const struct config_trouble *trouble)
 {
 	const struct config_watch *watch = arg;
 	const struct hostdeviceconfig *object =
-		store_object(informer_store(watch->informer), HOSTDEVICECONFIG_NAME);
+		store_object(reconcile_store(watch->reconcile), HOSTDEVICECONFIG_NAME);
 	auto_free char *text = config_tell_text(trouble);
 
 	log_warn("an entry of the HostDeviceConfig is not carried out", log_str("entry", text));
@@ -287,10 +284,10 @@ static void take(struct config_watch *watch, const struct hostdeviceconfig *obje
 static void look(struct config_watch *watch)
 {
 	const struct entry *entry =
-		store_get(informer_store(watch->informer), HOSTDEVICECONFIG_NAME);
+		store_get(reconcile_store(watch->reconcile), HOSTDEVICECONFIG_NAME);
 	const struct hostdeviceconfig *object = entry ? entry->object : NULL;
 
-	if (!informer_synced(watch->informer))
+	if (!reconcile_is_synced(watch->reconcile, NULL))
 		return;
 	if (entry && !object) /* unreadable, as the store has logged: what is carried out stays */
 		return;
@@ -306,10 +303,8 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 
 	(void)before;
 	(void)after;
-	if (strcmp(name, HOSTDEVICECONFIG_NAME) != 0)
-		return;
-	reconcile_changed(watch->reconcile, name);
-	look(watch);
+	if (strcmp(name, HOSTDEVICECONFIG_NAME) == 0)
+		look(watch);
 }
 
 static void on_synced(void *arg)
@@ -319,11 +314,7 @@ static void on_synced(void *arg)
 
 bool config_watch_ready(struct config_watch *watch, struct str *reason)
 {
-	if (informer_synced(watch->informer))
-		return true;
-	if (reason)
-		str_addf(reason, "waiting for %s", informer_text(watch->informer));
-	return false;
+	return reconcile_is_synced(watch->reconcile, reason);
 }
 
 /* --- life ------------------------------------------------------------------------------------------ */
@@ -335,7 +326,9 @@ static void make_reconcile(struct config_watch *watch)
 	watch->reconcile = reconcile_new(&(struct reconcile_spec){
 		.name = "config",
 		.kind = &hostdeviceconfig_kind,
-		.objects = watch->informer,
+		.field_selector = "metadata.name=" HOSTDEVICECONFIG_NAME,
+		.on_change = on_change,
+		.on_synced = on_synced,
 		.field_manager = field_manager,
 		.max_running = 1,
 		.is_ready = is_known,
@@ -353,19 +346,9 @@ struct config_watch *config_watch_new(const struct config_watch_deps *deps)
 {
 	struct config_watch *watch = xcalloc(1, sizeof(*watch));
 	auto_free char *label = names_label_value(deps->node_name);
-	const struct informer_deps from = { .client = deps->client,
-					    .clock = deps->clock,
-					    .metrics = deps->metrics };
 
 	watch->deps = *deps;
 	watch->node_manager = xasprintf("%s-%s", field_manager, label);
-	watch->informer = informer_new(
-		&from, &(struct informer_spec){
-			       .kind = &hostdeviceconfig_kind,
-			       .field_selector = "metadata.name=" HOSTDEVICECONFIG_NAME,
-			       .handlers = { .on_change = on_change, .on_synced = on_synced },
-			       .arg = watch,
-		       });
 	make_reconcile(watch);
 	return watch;
 }
@@ -375,7 +358,6 @@ struct config_watch *config_watch_free(struct config_watch *watch)
 	if (!watch)
 		return NULL;
 	reconcile_free(watch->reconcile);
-	informer_free(watch->informer);
 	config_parts_done(&watch->parts);
 	config_free(watch->config);
 	free(watch->node_manager);
@@ -386,5 +368,5 @@ struct config_watch *config_watch_free(struct config_watch *watch)
 
 void config_watch_start(struct config_watch *watch)
 {
-	informer_start(watch->informer);
+	reconcile_start(watch->reconcile);
 }

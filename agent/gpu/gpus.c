@@ -192,8 +192,7 @@ static bool plan_label(const struct kind *kind, const struct reconcile_view *vie
 	return true;
 }
 
-/* While another task has the card its end is waited for; then the object is read, and then the task
- * begins. */
+/* While another task has the card its end is waited for. */
 static void plan_task(const struct kind *kind, const struct reconcile_view *view,
 		      struct gpu_decision *d, struct decision *ret_decision)
 {
@@ -202,10 +201,6 @@ static void plan_task(const struct kind *kind, const struct reconcile_view *view
 
 	if (gpu_tasks_is_busy(kind->gpus->tasks, card->pci->address)) {
 		ret_decision->step = STEP_REST;
-		return;
-	}
-	if (!view->fresh) {
-		ret_decision->step = STEP_READ;
 		return;
 	}
 	job = xcalloc(1, sizeof(*job));

@@ -111,7 +111,7 @@ static void scan(const struct wiring *w)
 
 /* --- what changed -> which keys -------------------------------------------------------------------- */
 
-enum { KEY_MAX = 3, ALL_MAX = 7 };
+enum { KEY_MAX = 4, ALL_MAX = 12 }; /* with room for a few more */
 
 static const struct {
 	enum inventory_kind kind; /* of the object whose name is the key */

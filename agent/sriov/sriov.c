@@ -41,13 +41,12 @@ struct sriov {
 	struct sriov_deps deps;
 	const struct informer *needs[2];
 	const struct inventory *inventory; /* NULL: not there yet */
-	struct informer *objects;          /* SRIOVNetworkDevices of this node */
-	struct reconcile *reconcile;
-	struct metric *runs; /* {result}, may be NULL */
-	char *node_address;  /* NULL: not known       */
-	char *label;         /* the last that was asked for */
-	struct map *cards;   /* name of the object -> struct card              */
-	struct map *above;   /* address of a virtual function -> that of its card */
+	struct reconcile *reconcile;       /* of the SRIOVNetworkDevices of this node */
+	struct metric *runs;               /* {result}, may be NULL */
+	char *node_address;                /* NULL: not known       */
+	char *label;                       /* the last that was asked for */
+	struct map *cards;                 /* name of the object -> struct card              */
+	struct map *above;                 /* address of a virtual function -> that of its card */
 };
 
 static const struct attempt_backoff backoff = {
@@ -208,7 +207,7 @@ static void view_init(struct view *view, const struct sriov *sriov, const char *
 		.name = name,
 		.object = object,
 		.inventory = sriov->inventory,
-		.objects = informer_store(sriov->objects),
+		.objects = reconcile_store(sriov->reconcile),
 		.pf = sriov_card_find(deps->node_name, sriov->inventory, name, object),
 		.stuck = view->stuck,
 		.now_wall_ms = clock_wall_ms(deps->clock),
@@ -270,7 +269,7 @@ static void job_free(void *job)
 }
 
 /* Takes what @from has. */
-static void hand_over(struct sriov_decision *from, bool fresh, struct decision *ret_decision)
+static void hand_over(struct sriov_decision *from, struct decision *ret_decision)
 {
 	static const enum step steps[] = {
 		[SRIOV_REST] = STEP_REST,     [SRIOV_CREATE] = STEP_CREATE,
@@ -291,11 +290,6 @@ static void hand_over(struct sriov_decision *from, bool fresh, struct decision *
 	};
 	if (from->step != SRIOV_APPLY)
 		return;
-	/* Settings alone can be taken back, so the plan does not ask for this; every act does. */
-	if (!fresh) {
-		ret_decision->step = STEP_READ;
-		return;
-	}
 	job = xcalloc(1, sizeof(*job));
 	*job = from->job;
 	from->job = (struct sriov_job){ 0 };
@@ -315,7 +309,7 @@ static void plan_card(void *arg, const struct reconcile_view *view, struct decis
 	view_init(&known, sriov, view->key, view->object);
 	known.c.fresh = view->fresh;
 	sriov_plan(&known.c, &decision);
-	hand_over(&decision, view->fresh, ret_decision);
+	hand_over(&decision, ret_decision);
 	sriov_decision_done(&decision);
 	view_done(&known);
 }
@@ -370,7 +364,7 @@ static void warn_of_another(const struct sriov *sriov, const char *name,
 	const char *node = object->spec.node_name;
 
 	if (node && strcmp(node, sriov->deps.node_name) != 0 &&
-	    !store_get(informer_store(sriov->objects), name))
+	    !store_get(reconcile_store(sriov->reconcile), name))
 		log_warn("an object that this node needs is another node's: correct or delete it",
 			 log_str("kind", sriovnetworkdevice_kind.kind), log_str("object", name),
 			 log_str("nodeName", node));
@@ -466,7 +460,7 @@ static bool act(void *arg, const struct reconcile_view *view, const struct decis
 /* Nothing can be decided before all of it is there. */
 static bool is_informed(const struct sriov *sriov)
 {
-	return sriov->inventory && informer_synced(sriov->objects) &&
+	return sriov->inventory && reconcile_is_synced(sriov->reconcile, NULL) &&
 	       informer_synced(sriov->deps.claims);
 }
 
@@ -493,13 +487,13 @@ static void on_change(void *arg, const char *name, const struct entry *before,
 {
 	struct sriov *sriov = arg;
 
-	if (!before || !after || strcmp(address_in(before), address_in(after)) != 0) {
-		report_named(sriov, address_in(before));
-		report_named(sriov, address_in(after));
-		/* One object less or more may concern another of the same card. */
-		sriov_enqueue_all(sriov);
-	}
-	reconcile_changed(sriov->reconcile, name);
+	(void)name;
+	if (before && after && strcmp(address_in(before), address_in(after)) == 0)
+		return;
+	report_named(sriov, address_in(before));
+	report_named(sriov, address_in(after));
+	/* One object less or more may concern another of the same card. */
+	sriov_enqueue_all(sriov);
 }
 
 static void on_synced(void *arg)
@@ -554,11 +548,7 @@ void sriov_set_node_address(struct sriov *sriov, const char *address)
 
 bool sriov_ready(struct sriov *sriov, struct str *reason)
 {
-	if (informer_synced(sriov->objects))
-		return true;
-	if (reason)
-		str_addf(reason, "waiting for %s", informer_text(sriov->objects));
-	return false;
+	return reconcile_is_synced(sriov->reconcile, reason);
 }
 
 /* The name of the object of the card whose virtual function is at @address; NULL: none. */
@@ -566,7 +556,7 @@ static const char *object_above(const struct sriov *sriov, const char *address)
 {
 	const char *above = map_get(sriov->above, address);
 
-	return above ? sriov_card_object(informer_store(sriov->objects), above) : NULL;
+	return above ? sriov_card_object(reconcile_store(sriov->reconcile), above) : NULL;
 }
 
 bool sriov_holds(struct sriov *sriov, const char *address)
@@ -580,7 +570,7 @@ bool sriov_holds(struct sriov *sriov, const char *address)
 		return map_get(sriov->above, address) != NULL;
 	if (!name || task)
 		return task && !task_is_stuck(task);
-	view_init(&view, sriov, name, store_object(informer_store(sriov->objects), name));
+	view_init(&view, sriov, name, store_object(reconcile_store(sriov->reconcile), name));
 	holds = awaits_settings(&view.c);
 	view_done(&view);
 	return holds;
@@ -597,32 +587,19 @@ const char *sriov_parent(struct sriov *sriov, const char *address)
 
 /* --- life -------------------------------------------------------------------------------------- */
 
-static struct informer *new_informer(struct sriov *sriov)
+static struct reconcile *new_reconcile(struct sriov *sriov)
 {
 	const struct sriov_deps *deps = &sriov->deps;
 	auto_free char *label = names_label_value(deps->node_name);
 	auto_free char *ours = xasprintf("%s=%s", NAMES_LABEL_NODE, label);
 
-	return informer_new(&(struct informer_deps){ .client = deps->client,
-						     .clock = deps->clock,
-						     .metrics = deps->metrics },
-			    &(struct informer_spec){
-				    .kind = &sriovnetworkdevice_kind,
-				    .label_selector = ours,
-				    .handlers = { .on_change = on_change, .on_synced = on_synced },
-				    .arg = sriov,
-			    });
-}
-
-static struct reconcile *new_reconcile(struct sriov *sriov)
-{
-	const struct sriov_deps *deps = &sriov->deps;
-
 	return reconcile_new(&(struct reconcile_spec){
 		.name = "sriovnetworkdevices",
 		.kind = &sriovnetworkdevice_kind,
-		.objects = sriov->objects,
 		.needs = sriov->needs,
+		.label_selector = ours,
+		.on_change = on_change,
+		.on_synced = on_synced,
 		.field_manager = "hostdev-agent",
 		.max_running = RUNS_AT_A_TIME,
 		.is_ready = has_inventory,
@@ -649,14 +626,13 @@ struct sriov *sriov_new(const struct sriov_deps *deps)
 	sriov->above = map_new();
 	sriov->runs = metrics_family(deps->metrics, &runs_desc);
 	metric_show(sriov->runs, (const char *const[]){ "Done" });
-	sriov->objects = new_informer(sriov);
 	sriov->reconcile = new_reconcile(sriov);
 	return sriov;
 }
 
 void sriov_start(struct sriov *sriov)
 {
-	informer_start(sriov->objects);
+	reconcile_start(sriov->reconcile);
 }
 
 struct sriov *sriov_free(struct sriov *sriov)
@@ -671,7 +647,6 @@ struct sriov *sriov_free(struct sriov *sriov)
 		card_free(card);
 	map_free(sriov->cards);
 	map_free(sriov->above);
-	informer_free(sriov->objects);
 	free(sriov->node_address);
 	free(sriov->label);
 	free(sriov);

@@ -13,6 +13,7 @@
 #include "base/json_read.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/apply.h"
 #include "kube/clock.h"
 #include "kube/echoes.h"
@@ -79,6 +80,7 @@ struct reconcile_queue {
 struct reconcile {
 	struct reconcile_spec spec; /* its queue is NULL, too, if it is none that is shared */
 	struct reconcile_queue *queue;
+	struct informer *own; /* NULL: spec.objects is somebody else's */
 	struct echoes *echoes;
 	ARRAY(struct slot) runs;
 };
@@ -549,6 +551,19 @@ static bool may_plan(const struct reconcile *reconcile, const char *key)
 	return false;
 }
 
+/* What cannot be taken back is decided on what the API server itself has returned in this run. */
+static void read_before(struct run *run)
+{
+	const struct decision *decision = &run->decision;
+
+	if (run->answered ||
+	    !(decision->step == STEP_ACT ||
+	      (decision->step == STEP_PATCH && removes_finalizer(run, decision->body))))
+		return;
+	decision_done(&run->decision);
+	run->decision.step = STEP_READ;
+}
+
 static void go_on(struct run *run)
 {
 	const struct reconcile_spec *spec = &run->reconcile->spec;
@@ -570,6 +585,7 @@ static void go_on(struct run *run)
 		return;
 	}
 	spec->plan(spec->arg, &view, &run->decision);
+	read_before(run);
 	log_debug("reconcile step", log_str("queue", spec->name), log_str("key", run->key),
 		  log_int("step", run->decision.step), log_int("detail", run->decision.detail));
 	if (spec->before && run->decision.step != STEP_REST)
@@ -821,6 +837,61 @@ bool reconcile_queue_is_idle(const struct reconcile_queue *queue)
 	return workq_run_idle(queue->run);
 }
 
+static void on_own_change(void *arg, const char *key, const struct entry *before,
+			  const struct entry *after)
+{
+	struct reconcile *reconcile = arg;
+
+	reconcile_changed(reconcile, key);
+	if (reconcile->spec.on_change)
+		reconcile->spec.on_change(reconcile->spec.arg, key, before, after);
+}
+
+static void on_own_synced(void *arg)
+{
+	struct reconcile *reconcile = arg;
+
+	reconcile_enqueue_all(reconcile);
+	if (reconcile->spec.on_synced)
+		reconcile->spec.on_synced(reconcile->spec.arg);
+}
+
+static void make_informer(struct reconcile *reconcile)
+{
+	struct reconcile_spec *spec = &reconcile->spec;
+
+	reconcile->own = informer_new(
+		&(struct informer_deps){ spec->client, spec->clock, spec->metrics },
+		&(struct informer_spec){
+			.kind = spec->kind,
+			.label_selector = spec->label_selector,
+			.field_selector = spec->field_selector,
+			.handlers = { .on_change = on_own_change, .on_synced = on_own_synced },
+			.arg = reconcile,
+		});
+	spec->objects = reconcile->own;
+	spec->label_selector = spec->field_selector = NULL; /* no longer borrowed */
+}
+
+void reconcile_start(struct reconcile *reconcile)
+{
+	informer_start(reconcile->own);
+}
+
+const struct store *reconcile_store(const struct reconcile *reconcile)
+{
+	return informer_store(reconcile->spec.objects);
+}
+
+bool reconcile_is_synced(const struct reconcile *reconcile, struct str *reason)
+{
+	if (informer_synced(reconcile->spec.objects))
+		return true;
+	if (reason && reconcile->own)
+		str_addf(reason, "waiting for %s", informer_text(reconcile->own));
+	return false;
+}
+
 struct reconcile *reconcile_new(const struct reconcile_spec *spec)
 {
 	struct reconcile *reconcile = xcalloc(1, sizeof(*reconcile));
@@ -828,6 +899,8 @@ struct reconcile *reconcile_new(const struct reconcile_spec *spec)
 	assert(spec->plan && spec->is_ours);
 	assert(!spec->queue || (spec->prefix && spec->prefix[0]));
 	reconcile->spec = *spec;
+	if (!spec->objects)
+		make_informer(reconcile);
 	reconcile->echoes = echoes_new();
 	reconcile->queue = spec->queue ? spec->queue
 				       : reconcile_queue_new(spec->name, spec->max_running,
@@ -862,6 +935,7 @@ struct reconcile *reconcile_free(struct reconcile *reconcile)
 	}
 	array_done(&reconcile->runs);
 	leave_queue(reconcile);
+	informer_free(reconcile->own);
 	echoes_free(reconcile->echoes);
 	free(reconcile);
 	return NULL;

@@ -11,8 +11,9 @@
  *    RECONCILE_STEPS_MAX times in a run; then the run ends and the key waits RECONCILE_AGAIN_MS;
  *  - plan() sees the cache only when all that it needs is there, which is asked before each step,
  *    and only when the cache shows what the API server has answered;
- *  - ACT, and a patch that removes a finalizer, need an object that the API server itself has
- *    returned in this run (view.fresh); of a digest, so does every patch of finalizers;
+ *  - ACT, and a patch that removes a finalizer, are done only on what the API server itself has
+ *    returned in this run (view.fresh); of a digest, so is every patch of finalizers. If plan()
+ *    decides on one of them before, the object is read in its place, and plan() is asked again;
  *  - a write is an apply, or creates, or carries uid and resourceVersion of what plan() saw;
  *  - while a kind acts, its key has no other run; the status may say what the act waits for;
  *  - nothing that is older than a change of the object during an act is believed after the act: the
@@ -23,7 +24,9 @@
  *  - an unchanged world gives no write: plan() depends on its view alone, and no patch is empty.
  * The order of enqueues, changes and lists does not matter.
  *
- * The kinds, and what each needs beside PATCH, PATCH_STATUS and READ:
+ * docs/add-a-kind.md shows a whole kind.
+ *
+ * The kinds, and what each needs beside PATCH and PATCH_STATUS:
  *
  *	USBDeviceClaim           before(): gives the device's node back
  *	PCIDeviceClaim           ACT, and a status during it: reconcile_report(); is_ours() without
@@ -66,6 +69,7 @@
 
 struct api_kind;
 struct clock;
+struct entry;
 struct events;
 struct informer;
 struct json_text;
@@ -73,6 +77,8 @@ struct kube_client;
 struct metrics;
 struct reconcile;
 struct reconcile_queue;
+struct store;
+struct str;
 
 enum {
 	RECONCILE_STEPS_MAX = 16,
@@ -87,7 +93,7 @@ enum step {
 	STEP_APPLY,        /* apply body, taking fields over from others         */
 	STEP_APPLY_STATUS, /* apply body as the status, likewise                 */
 	STEP_DELETE,       /* delete the object as it was seen                   */
-	STEP_READ,         /* read the object: the next step cannot be taken back */
+	STEP_READ,         /* read the object                                    */
 	STEP_ACT,          /* have the kind's act() do something                 */
 };
 
@@ -132,9 +138,17 @@ struct reconcile_spec {
 	struct reconcile_queue *queue; /* NULL: one of its own, of max_running and metrics     */
 	const char *prefix;            /* of the keys in a queue that is shared: "p/"          */
 	const struct api_kind *kind;
-	const struct informer *objects;      /* of the kind                                  */
+	const struct informer *objects;      /* of the kind; NULL: an informer of its own    */
 	const struct informer *const *needs; /* other lists that must be there; NULL ends it,
 						and may be NULL                              */
+	/* Of an informer of its own, which enqueues what changes, and all keys of the first list. */
+	const char *label_selector; /* during reconcile_new(); NULL: none                       */
+	const char *field_selector; /* likewise                                                */
+	/* What the kind does about a change beside that, and about the first list; as struct
+	 * informer_handlers has them. May be NULL. */
+	void (*on_change)(void *arg, const char *key, const struct entry *before,
+			  const struct entry *after);
+	void (*on_synced)(void *arg);
 	const char *field_manager;
 	size_t max_running; /* keys at a time */
 	uint64_t quiet_ms;  /* from a change of an object to its run: many changes make one run */
@@ -185,6 +199,14 @@ struct reconcile *reconcile_new(const struct reconcile_spec *spec);
  * any more. Takes NULL, returns NULL. */
 struct reconcile *reconcile_free(struct reconcile *reconcile);
 
+/* Start its own informer. No callback runs before. */
+void reconcile_start(struct reconcile *reconcile);
+/* The cache of its objects, whoever's informer fills it. */
+const struct store *reconcile_store(const struct reconcile *reconcile);
+/* Is the list of its objects there? If not, the reason is appended to @reason (may be NULL), if the
+ * informer is its own. */
+bool reconcile_is_synced(const struct reconcile *reconcile, struct str *reason);
+
 /* Run @key, once all that is needed is there. */
 void reconcile_enqueue(struct reconcile *reconcile, const char *key);
 /* The same in @delay_ms, unless the key is to be run before that. */
@@ -193,8 +215,8 @@ void reconcile_enqueue_after(struct reconcile *reconcile, const char *key, uint6
  * caller that syncs the last one calls this. */
 void reconcile_enqueue_all(struct reconcile *reconcile);
 
-/* The object @key changed in the cache: to be called for each change that the informer reports.
- * Runs it, after spec.quiet_ms. */
+/* The object @key changed in the cache: to be called for each change that an informer of others
+ * reports. Runs it, after spec.quiet_ms. */
 void reconcile_changed(struct reconcile *reconcile, const char *key);
 
 /* Does the cache show all that is known of @key, and is nothing under way for it? What decides on

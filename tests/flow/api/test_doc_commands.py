@@ -15,7 +15,7 @@ PLACES = {  # by what the commands of ```console PLACE are run
     "vm": ["tests/flow/node/test_first_claim.py"],
     "alice": ["tests/flow/api/test_self_service.py"],
 }
-OTHER_BLOCKS = {"sh", "yaml", "c", "text"}  # commands that are checked only; no commands
+OTHER_BLOCKS = {"sh", "yaml", "c", "diff", "text"}  # commands that are checked only; no commands
 COMMAND = re.compile(r"\s*(\$ |kubectl |hack/|cmake |hostdev-|tests/bench/|build/\S+/bin/)|\s*(%s) +[-\w/]" % "|".join(OTHERS))
 
 by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -91,6 +91,17 @@ def test_scripts_that_are_named_are_there(page):
     assert sorted({name for name in named if not (ROOT / name).exists()}) == []
 
 
+DIFFS = [block for page in PAGES for block in blocks(page) if block.words == ["diff"]]
+
+
+@pytest.mark.parametrize("block", DIFFS, ids=str)
+def test_what_a_diff_keeps_or_removes_is_in_the_file(block):
+    """In this order."""
+    name, *lines = block.lines
+    file = iter((ROOT / name.removeprefix("--- ")).read_text().splitlines())
+    assert [line for line in lines if line[:1] in (" ", "-") and line[1:] not in file] == []
+
+
 API_VERSIONS = {"HostDeviceConfig": "hostdev.io/v1alpha1", "MigConfiguration": "devices.harvesterhci.io/v1beta1",
                 "ResourceQuota": "v1"}
 YAML = [(page, block) for page in PAGES for block in blocks(page) if block.words[:1] == ["yaml"]]

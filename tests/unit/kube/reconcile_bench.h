@@ -111,10 +111,6 @@ static inline void toy_plan_deleted(const struct bench *b, const struct reconcil
 
 	if (!api_meta_has_finalizer(&claim->meta, TOY_FINALIZER))
 		return;
-	if (!view->fresh) {
-		d->step = STEP_READ;
-		return;
-	}
 	if (!map_get(b->acted, view->uid)) {
 		d->step = STEP_ACT;
 		d->detail = 8;

@@ -118,6 +118,91 @@ static void a_plan_sees_what_its_run_has_done(void **state)
 	assert_steps(b, "0 2 3 rests a|0 rests a|");
 }
 
+/* After the act, whose answer has been forgotten. */
+static void a_finalizer_is_removed_from_what_has_been_read(void **state)
+{
+	struct bench *b = *state;
+
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	bench_settle(b);
+	assert_log(b, LIFE);
+	(void)map_set(b->acted, fake_server_text(b->server, "a", "metadata.uid"), b);
+	fake_server_delete(b->server, "a");
+	bench_settle(b);
+	assert_log(b, "GET a|PATCH a|");
+	assert_null(fake_server_get(b->server, "a"));
+}
+
+/* --- an informer of its own -------------------------------------------------------------- */
+
+static void note_change(void *arg, const char *key, const struct entry *before,
+			const struct entry *after)
+{
+	struct bench *b = arg;
+
+	str_addf(&b->steps, "%s %s|", before && after ? "changed" : after ? "new" : "deleted", key);
+}
+
+static void note_list(void *arg)
+{
+	struct bench *b = arg;
+
+	str_add(&b->steps, "listed|");
+}
+
+static void begin_with_own_informer(struct bench *b)
+{
+	bench_end(b);
+	b->reconcile = reconcile_new(&(struct reconcile_spec){
+		.name = "toys",
+		.kind = b->kind,
+		.label_selector = "l=1",
+		.field_selector = "metadata.name=a",
+		.on_change = note_change,
+		.on_synced = note_list,
+		.field_manager = "toy",
+		.max_running = 4,
+		.is_ours = toy_is_ours,
+		.plan = toy_plan,
+		.act = toy_act,
+		.arg = b,
+		.client = fake_server_client(b->server),
+		.clock = fake_clock_as_clock(b->clock),
+		.events = &b->events,
+	});
+}
+
+static void an_informer_of_its_own_enqueues_what_changes(void **state)
+{
+	auto_str struct str reason = STR_INIT;
+	const struct fake_request *request;
+	struct bench *b = *state;
+
+	begin_with_own_informer(b);
+	fake_server_write(b->server, "a", "{'spec':{'userName':'one'}}");
+	fake_clock_settle(b->clock);
+	assert_int_equal(fake_client_open(fake_server_client(b->server)), 0);
+	assert_false(reconcile_is_synced(b->reconcile, NULL));
+	assert_false(reconcile_is_synced(b->reconcile, &reason));
+	assert_string_equal(str_cstr(&reason), "waiting for usbdeviceclaims: idle");
+	reconcile_start(b->reconcile);
+	request = fake_client_request(fake_server_client(b->server));
+	assert_non_null(strstr(request->path, "labelSelector=l%3D1"));
+	assert_non_null(strstr(request->path, "fieldSelector=metadata.name%3Da"));
+	bench_settle(b);
+	assert_true(reconcile_is_synced(b->reconcile, &reason));
+	assert_log(b, LIFE);
+	assert_steps(b, "new a|listed|changed a|changed a|");
+	assert_non_null(store_object(reconcile_store(b->reconcile), "a"));
+	fake_server_write(b->server, "a", "{'spec':{'userName':'two'}}");
+	bench_settle(b);
+	assert_log(b, "PATCH a/status|");
+	fake_server_delete(b->server, "a");
+	bench_settle(b);
+	assert_log(b, "GET a|PATCH a|");
+	assert_null(store_object(reconcile_store(b->reconcile), "a"));
+}
+
 /* --- a queue of several ------------------------------------------------------------------ */
 
 enum { TOGETHER = 3, WATCHES = 1 };
@@ -1390,6 +1475,10 @@ static void add_decisions(struct suite *suite)
 		  a_shared_queue_tells_of_keys_with_their_prefix, NULL);
 	suite_add(suite, "a plan sees what its run has done", a_plan_sees_what_its_run_has_done,
 		  NULL);
+	suite_add(suite, "a finalizer is removed from what has been read",
+		  a_finalizer_is_removed_from_what_has_been_read, NULL);
+	suite_add(suite, "an informer of its own enqueues what changes",
+		  an_informer_of_its_own_enqueues_what_changes, NULL);
 	suite_add(suite, "nothing is decided before the list is there",
 		  nothing_is_decided_before_the_list_is_there, NULL);
 	suite_add(suite, "nothing is decided before the kind is ready",

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "agent/sriov/sriov.h"
-#include "agent/task/task.h"
 #include "api/pcideviceclaim.h"
 #include "fake/fake_client.h"
 #include "fake/fake_clock.h"
@@ -12,6 +11,7 @@
 #include "kube/informer.h"
 #include "unit/kube/kind_bench.h"
 #include "unit/sriov/card_scene.h"
+#include "unit/task/fake_task.h"
 
 #define JOB       "address=" PF " id=8086:10c9"
 #define SETTING   ",'virtualFunctions':[{'index':1,'vlan':5}]"
@@ -20,56 +20,6 @@
 enum { A_MINUTE = 60000 };
 
 /* --- fakes ------------------------------------------------------------------------------------ */
-
-struct task {
-	struct task_spec spec;
-	bool stuck;
-};
-
-/* The task that runs, and what it was told; there is never a second one in these tests. */
-static struct {
-	struct task task;
-	bool runs;
-	struct str words;
-	int starts;
-	bool refuses;
-} fake;
-
-struct task *task_start(const struct task_spec *spec, struct err *err)
-{
-	if (fake.refuses)
-		err_set(err, ERR_RETRY, -2, "start the helper: no such file");
-	if (fake.refuses)
-		return NULL;
-	assert_false(fake.runs);
-	assert_string_equal(spec->verb, "vfs");
-	assert_string_equal(spec->key, NAME);
-	fake.task = (struct task){ .spec = *spec };
-	fake.runs = true;
-	fake.starts++;
-	str_clear(&fake.words);
-	for (size_t i = 0; i < spec->words->len; i++)
-		str_addf(&fake.words, "%s%s", i ? " " : "", spec->words->items[i]);
-	return &fake.task;
-}
-
-struct task *task_abandon(struct task *task)
-{
-	if (task)
-		fake.runs = false;
-	return NULL;
-}
-
-bool task_is_stuck(const struct task *task)
-{
-	return task->stuck;
-}
-
-char *task_describe(const struct task *task)
-{
-	assert_ptr_equal(task, &fake.task);
-	return xstrdup("it does not come back");
-}
 
 struct events {
 	struct str recorded;
@@ -177,7 +127,7 @@ static inline void bench_end(struct bench *b)
 	b->sriov = sriov_free(b->sriov);
 	b->claims = informer_free(b->claims);
 	assert_int_equal(fake_client_open(fake_server_client(b->server)), 0);
-	assert_false(fake.runs);
+	assert_false(fake_task.runs);
 	world_close(&b->world);
 	b->world = (struct world){ 0 };
 }
@@ -187,8 +137,7 @@ static inline void bench_open(struct bench *b)
 	*b = (struct bench){ .server = fake_server_new(&sriovnetworkdevice_kind),
 			     .claim_server = fake_server_new(&pcideviceclaim_kind),
 			     .clock = fake_clock_new() };
-	fake.starts = 0;
-	fake.runs = fake.refuses = false;
+	fake_task_reset();
 	bench_start(b);
 }
 
@@ -202,7 +151,7 @@ static inline void bench_close(struct bench *b)
 	fake_clock_free(b->clock);
 	str_done(&b->named);
 	str_done(&b->events.recorded);
-	str_done(&fake.words);
+	fake_task_reset();
 }
 
 SUITE_FIXTURE(bench, struct bench, bench_open, bench_close);
@@ -263,14 +212,9 @@ static inline void bench_begin(struct bench *b, const char *object, const char *
 /* The task ends; the rest is still to come. */
 static inline void bench_end_task(struct bench *b, enum task_result result, const char *reason)
 {
-	struct task_outcome outcome = { .result = result,
-					.reason = xstrdup_or_null(reason),
-					.message = xstrdup("so it was") };
-
-	assert_true(fake.runs);
-	fake.runs = false;
-	fake.task.spec.on_end(fake.task.spec.arg, &outcome);
-	task_outcome_done(&outcome);
+	assert_string_equal(fake_task.verb, "vfs");
+	assert_string_equal(fake_task.key, NAME);
+	fake_task_end(result, reason);
 	fake_clock_settle(b->clock);
 }
 

@@ -17,7 +17,7 @@ static void a_card_gets_an_object_and_then_nothing_is_written(void **state)
 		bench_scan(b, none);
 	bench_run(b, A_MINUTE);
 	assert_log(b, "");
-	assert_int_equal(fake.starts, 0);
+	assert_int_equal(fake_task.starts, 0);
 }
 
 static void an_object_without_the_label_is_taken_up(void **state)
@@ -41,7 +41,7 @@ static void an_object_of_another_node_is_left_alone(void **state)
 	bench_begin(b, NULL, none);
 	bench_run(b, A_MINUTE);
 	assert_log(b, "POST|GET " NAME "|");
-	assert_int_equal(fake.starts, 0);
+	assert_int_equal(fake_task.starts, 0);
 }
 
 static void a_number_is_made_and_told_when_a_scan_has_seen_it(void **state)
@@ -51,8 +51,8 @@ static void a_number_is_made_and_told_when_a_scan_has_seen_it(void **state)
 	bench_begin(b, OBJECT_SEEN("0"), none);
 	bench_edit(b, "{'numVFs':2}");
 	bench_settle(b);
-	assert_true(fake.runs);
-	assert_string_equal(str_cstr(&fake.words), JOB " count=2 autoprobe=0");
+	assert_true(fake_task.runs);
+	assert_string_equal(str_cstr(&fake_task.words), JOB " count=2 autoprobe=0");
 	assert_ready(b, "False Applying");
 	bench_task_done(b);
 	assert_int_equal(b->moves, 1);
@@ -60,7 +60,7 @@ static void a_number_is_made_and_told_when_a_scan_has_seen_it(void **state)
 	bench_scan(b, two);
 	bench_settle(b);
 	assert_ready(b, "True Ready");
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 	assert_string_equal(str_cstr(&b->events.recorded), "Applied ");
 }
 
@@ -73,14 +73,14 @@ static void a_number_is_not_made_by_an_old_spec(void **state)
 	bench_task_fails(b, "NumVFsFailed");
 	bench_scan(b, none);
 	bench_settle(b);
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 	bench_edit(b, "{'numVFs':0}");
 	fake_clock_advance(b->clock, 2000); /* the watch has not shown it */
 	while (fake_server_serve(b->server, FAULT_NONE))
 		fake_clock_settle(b->clock);
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 	bench_settle(b);
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 	assert_ready(b, "True Ready");
 }
 
@@ -99,7 +99,7 @@ static void an_object_that_is_deleted_meanwhile_is_made_again_by_a_later_scan(vo
 	bench_scan(b, two);
 	bench_settle(b);
 	assert_ready(b, "True AsFound");
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 }
 
 static void a_failure_is_told_and_tried_again(void **state)
@@ -113,15 +113,15 @@ static void a_failure_is_told_and_tried_again(void **state)
 	bench_scan(b, none);
 	bench_settle(b);
 	assert_ready(b, "False NumVFsFailed");
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 	bench_run(b, 1000);
-	assert_int_equal(fake.starts, 2);
+	assert_int_equal(fake_task.starts, 2);
 	bench_task_fails(b, "NumVFsFailed");
 	bench_scan(b, none);
 	bench_run(b, 1900);
-	assert_int_equal(fake.starts, 2);
+	assert_int_equal(fake_task.starts, 2);
 	bench_run(b, 200);
-	assert_int_equal(fake.starts, 3);
+	assert_int_equal(fake_task.starts, 3);
 	assert_string_equal(str_cstr(&b->events.recorded), "!NumVFsFailed ");
 }
 
@@ -130,15 +130,15 @@ static void a_helper_that_cannot_be_started_is_told(void **state)
 	struct bench *b = *state;
 
 	bench_begin(b, OBJECT_SEEN("0"), none);
-	fake.refuses = true;
+	fake_task.refuses = true;
 	bench_edit(b, "{'numVFs':2}");
 	bench_settle(b);
 	assert_ready(b, "False HelperFailed");
-	fake.refuses = false;
+	fake_task.refuses = false;
 	bench_run(b, 29000);
-	assert_int_equal(fake.starts, 0);
+	assert_int_equal(fake_task.starts, 0);
 	bench_run(b, 1000);
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 }
 
 static void nothing_else_is_tried_while_the_helper_is_stuck(void **state)
@@ -148,8 +148,7 @@ static void nothing_else_is_tried_while_the_helper_is_stuck(void **state)
 	bench_begin(b, OBJECT_SEEN("0"), none);
 	bench_edit(b, "{'numVFs':2}");
 	bench_settle(b);
-	fake.task.stuck = true;
-	fake.task.spec.on_end(fake.task.spec.arg, NULL);
+	fake_task_get_stuck();
 	bench_settle(b);
 	assert_ready(b, "False Stuck");
 	assert_non_null(strstr(fake_server_log(b->server), STATUS_OF));
@@ -157,13 +156,12 @@ static void nothing_else_is_tried_while_the_helper_is_stuck(void **state)
 		bench_scan(b, none);
 	bench_run(b, A_MINUTE);
 	assert_log(b, "");
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 
-	fake.runs = false;
-	fake.task.spec.on_gone(fake.task.spec.arg);
+	fake_task_go();
 	assert_int_equal(b->moves, 1);
 	bench_run(b, 1000);
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 	bench_scan(b, two);
 	bench_settle(b);
 	assert_ready(b, "True Ready");
@@ -176,24 +174,22 @@ static void a_stuck_helper_outlives_card_and_object(void **state)
 	struct bench *b = *state;
 
 	bench_begin(b, OBJECT_SEEN("2"), none);
-	fake.task.stuck = true;
-	fake.task.spec.on_end(fake.task.spec.arg, NULL);
+	fake_task_get_stuck();
 	bench_settle(b);
 	bench_scan(b, nothing);
 	fake_server_delete(b->server, NAME);
 	bench_settle(b);
-	assert_true(fake.runs);
+	assert_true(fake_task.runs);
 	bench_scan(b, none);
 	bench_settle(b);
 	assert_ready(b, "False Stuck");
-	fake.runs = false;
-	fake.task.spec.on_gone(fake.task.spec.arg);
+	fake_task_go();
 	bench_settle(b);
 	assert_ready(b, "False Stuck");
 	bench_scan(b, none);
 	bench_settle(b);
 	assert_ready(b, "True AsFound");
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 }
 
 static void a_card_goes_to_the_other_object_when_the_first_is_deleted(void **state)
@@ -213,7 +209,7 @@ static void a_helper_under_way_is_left_to_end_by_itself(void **state)
 	struct bench *b = *state;
 
 	bench_begin(b, OBJECT_SEEN("2"), none);
-	assert_true(fake.runs);
+	assert_true(fake_task.runs);
 }
 
 static void an_object_whose_card_is_gone_goes_if_it_asks_for_nothing(void **state)
@@ -254,7 +250,7 @@ static void life_scan(struct life *l)
 static void life_obey(struct life *l)
 {
 	static const char word[] = " count=";
-	const char *count = strstr(str_cstr(&fake.words), word);
+	const char *count = strstr(str_cstr(&fake_task.words), word);
 
 	if (count && l->has_card)
 		l->vfs = count[strlen(word)] - '0';
@@ -265,20 +261,20 @@ static void life_end_task(struct life *l, uint64_t *seed)
 	static const char *const reasons[] = { "Held", "Refused", "NumVFsFailed" };
 	uint64_t what = suite_random(seed) % 8;
 
-	if (!fake.runs)
+	if (!fake_task.runs)
 		return;
 	if (what < 4)
 		life_obey(l);
-	if (fake.task.stuck) {
-		fake.runs = false;
-		fake.task.spec.on_gone(fake.task.spec.arg);
+	if (fake_task.task.stuck) {
+		fake_task.runs = false;
+		fake_task.task.spec.on_gone(fake_task.task.spec.arg);
 	} else if (what < 4) {
 		bench_end_task(&l->b, TASK_DONE, NULL);
 	} else if (what < 7) {
 		bench_end_task(&l->b, TASK_HELD + (enum task_result)(what - 4), reasons[what - 4]);
 	} else {
-		fake.task.stuck = true;
-		fake.task.spec.on_end(fake.task.spec.arg, NULL);
+		fake_task.task.stuck = true;
+		fake_task.task.spec.on_end(fake_task.task.spec.arg, NULL);
 	}
 }
 
@@ -356,10 +352,10 @@ static void life_settle(struct life *l)
 	life_scan(l);
 	for (int i = 0; i < 700; i++) {
 		bench_run(&l->b, 100);
-		if (fake.runs && fake.task.stuck) {
-			fake.runs = false;
-			fake.task.spec.on_gone(fake.task.spec.arg);
-		} else if (fake.runs) {
+		if (fake_task.runs && fake_task.task.stuck) {
+			fake_task.runs = false;
+			fake_task.task.spec.on_gone(fake_task.task.spec.arg);
+		} else if (fake_task.runs) {
 			life_obey(l);
 			bench_end_task(&l->b, TASK_DONE, NULL);
 		}

@@ -15,11 +15,11 @@ static void a_claim_is_waited_for(void **state)
 	bench_edit(b, "{'numVFs':3}");
 	bench_settle(b);
 	assert_ready(b, "False VFsInUse");
-	assert_int_equal(fake.starts, 0);
+	assert_int_equal(fake_task.starts, 0);
 	fake_server_delete(b->claim_server, "node1-000003102");
 	bench_settle(b);
-	assert_int_equal(fake.starts, 1);
-	assert_string_equal(str_cstr(&fake.words), JOB " count=3 autoprobe=0");
+	assert_int_equal(fake_task.starts, 1);
+	assert_string_equal(str_cstr(&fake_task.words), JOB " count=3 autoprobe=0");
 }
 
 /* The list of claims comes late. */
@@ -36,10 +36,10 @@ static void nothing_is_removed_before_the_claims_are_known(void **state)
 		fake_clock_advance(b->clock, 100);
 	}
 	assert_int_equal(fake_server_writes(b->server), 1);
-	assert_int_equal(fake.starts, 0);
+	assert_int_equal(fake_task.starts, 0);
 	bench_settle(b);
 	assert_ready(b, "False VFsInUse");
-	assert_int_equal(fake.starts, 0);
+	assert_int_equal(fake_task.starts, 0);
 }
 
 static void a_pod_is_waited_for(void **state)
@@ -54,11 +54,11 @@ static void a_pod_is_waited_for(void **state)
 	b->pod = "pod default/vm-1";
 	bench_run(b, 500);
 	assert_ready(b, "False VFsInUse");
-	assert_int_equal(fake.starts, 0);
+	assert_int_equal(fake_task.starts, 0);
 	b->pod = NULL;
 	sriov_enqueue_all(b->sriov);
 	bench_settle(b);
-	assert_int_equal(fake.starts, 1);
+	assert_int_equal(fake_task.starts, 1);
 }
 
 /* A virtual function that the node itself uses, or may use, is removed when that has ended. */
@@ -85,7 +85,7 @@ static void the_node_is_waited_for(void **state)
 	bench_begin(b, OBJECT_SEEN("2"), lines);
 	bench_edit(b, "{'numVFs':3}");
 	bench_settle(b);
-	assert_int_equal(fake.starts, row->waits ? 0 : 1);
+	assert_int_equal(fake_task.starts, row->waits ? 0 : 1);
 	if (row->waits)
 		assert_ready(b, "False VFsInUse");
 }
@@ -100,7 +100,7 @@ static void functions_are_held_until_their_settings_are_right(void **state)
 	assert_true(sriov_holds(b->sriov, "0000:03:10.0")); /* nothing is known yet */
 	assert_false(sriov_holds(b->sriov, PF));
 	bench_settle(b);
-	assert_string_equal(str_cstr(&fake.words), JOB " vf=1 vlan=5");
+	assert_string_equal(str_cstr(&fake_task.words), JOB " vf=1 vlan=5");
 	assert_true(sriov_holds(b->sriov, "0000:03:10.0"));
 	bench_task_done(b);
 	assert_int_equal(b->frees, 2); /* with the list, and now */
@@ -112,7 +112,7 @@ static void functions_are_held_until_their_settings_are_right(void **state)
 	bench_scan(b, two);
 	assert_true(sriov_holds(b->sriov, "0000:03:10.2"));
 	bench_settle(b);
-	assert_int_equal(fake.starts, 2);
+	assert_int_equal(fake_task.starts, 2);
 	assert_true(sriov_holds(b->sriov, "0000:03:10.2"));
 	bench_task_done(b);
 	assert_false(sriov_holds(b->sriov, "0000:03:10.2"));
@@ -128,7 +128,7 @@ static void settings_that_cannot_be_looked_at_are_told(void **state)
 	bench_task_done(b);
 	assert_ready(b, "True Ready");
 	bench_run(b, 10000);
-	fake.refuses = true;
+	fake_task.refuses = true;
 	bench_scan(b, two);
 	bench_settle(b);
 	assert_ready(b, "False HelperFailed");
@@ -141,8 +141,7 @@ static void a_stuck_helper_holds_nobody(void **state)
 
 	bench_begin(b, OBJECT_OF(NAME, MARKED, SPEC("2") SETTING, SEEN), two);
 	assert_true(sriov_holds(b->sriov, "0000:03:10.0"));
-	fake.task.stuck = true;
-	fake.task.spec.on_end(fake.task.spec.arg, NULL);
+	fake_task_get_stuck();
 	bench_settle(b);
 	assert_ready(b, "False Stuck");
 	assert_false(sriov_holds(b->sriov, "0000:03:10.0"));

@@ -25,7 +25,6 @@
 #include "controller/admission/pod.h"
 #include "controller/admission/rule.h"
 #include "controller/admission/usb_claim.h"
-#include "controller/admission/vgpu.h"
 #include "controller/admission/vm.h"
 #include "controller/admission/vm_move.h"
 #include "controller/webhook/admission_review.h"

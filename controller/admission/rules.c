@@ -26,7 +26,6 @@
 #include "controller/admission/rule.h"
 #include "controller/admission/usb_claim.h"
 #include "controller/admission/vm.h"
-#include "controller/admission/vm_move.h"
 #include "controller/webhook/admission_review.h"
 
 enum { OPERATIONS = ADMISSION_DELETE + 1 };

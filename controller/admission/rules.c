@@ -16,7 +16,7 @@
 #include "api/virtualmachine.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "controller/admission/claim_fill.h"
+#include "controller/admission/claim.h"
 #include "controller/admission/device_object.h"
 #include "controller/admission/gpu_card.h"
 #include "controller/admission/known.h"

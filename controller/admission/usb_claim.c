@@ -2,8 +2,7 @@
 
 #include "api/override.h"
 #include "api/usbdeviceclaim.h"
-#include "controller/admission/claim_owner.h"
-#include "controller/admission/claimable_rule.h"
+#include "controller/admission/claim.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
 #include "controller/cache/view.h"

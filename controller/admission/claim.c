@@ -1,9 +1,9 @@
 #include "controller/admission/claim.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "api/json_map.h"
 #include "api/kind.h"
 #include "api/meta.h"
 #include "api/names.h"
@@ -224,18 +224,6 @@ struct fill {
 
 enum { FILLS_MAX = 3 };
 
-static json_t *not_null(json_t *json)
-{
-	if (!json)
-		abort(); /* out of memory; all strings are UTF-8 */
-	return json;
-}
-
-static void set_text(json_t *object, const char *key, const char *text)
-{
-	json_object_set_new(object, key, not_null(json_string(text)));
-}
-
 /* True for absent, null and "". */
 static bool is_absent(const json_t *value)
 {
@@ -261,7 +249,7 @@ static const char *old_value(const struct rule_case *c, const char *key, const c
 static void fill_spec(const struct rule_case *c, const json_t *object, const struct fill *fills)
 {
 	json_t *spec = json_object_get(object, "spec");
-	json_t *whole = not_null(json_object());
+	json_t *whole = json_object();
 
 	if (!is_absent(spec) && !json_is_object(spec)) {
 		json_decref(whole);
@@ -273,11 +261,10 @@ static void fill_spec(const struct rule_case *c, const json_t *object, const str
 		if (!fills[i].key || !fills[i].value ||
 		    !is_absent(json_object_get(spec, fills[i].key)))
 			continue;
-		set_text(whole, fills[i].key, fills[i].value);
+		json_put_text(whole, fills[i].key, fills[i].value);
 		(void)snprintf(path, sizeof(path), "/spec/%s", fills[i].key);
 		if (!is_absent(spec))
-			admission_answer_patch(c->answer, "add", path,
-					       not_null(json_string(fills[i].value)));
+			admission_answer_patch(c->answer, "add", path, json_string(fills[i].value));
 	}
 	if (is_absent(spec) && json_object_size(whole) > 0)
 		admission_answer_patch(c->answer, "add", "/spec", json_incref(whole));
@@ -307,14 +294,13 @@ static void fill_owner(const struct rule_case *c, const json_t *object, enum vie
 	if (!*uid || !json_is_object(meta) || (!is_absent(owners) && !json_is_array(owners)) ||
 	    has_owner(owners, kind) || !is_absent(json_object_get(meta, "deletionTimestamp")))
 		return;
-	ours = not_null(json_object());
-	set_text(ours, "apiVersion", NAMES_GROUP "/" NAMES_VERSION);
-	set_text(ours, "kind", kind);
-	set_text(ours, "name", c->request->name);
-	set_text(ours, "uid", uid);
+	ours = json_object();
+	json_put_text(ours, "apiVersion", NAMES_GROUP "/" NAMES_VERSION);
+	json_put_text(ours, "kind", kind);
+	json_put_text(ours, "name", c->request->name);
+	json_put_text(ours, "uid", uid);
 	if (is_absent(owners))
-		admission_answer_patch(c->answer, "add", "/metadata/ownerReferences",
-				       not_null(json_array()));
+		admission_answer_patch(c->answer, "add", "/metadata/ownerReferences", json_array());
 	admission_answer_patch(c->answer, "add", "/metadata/ownerReferences/-", ours);
 }
 

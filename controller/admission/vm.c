@@ -1,7 +1,5 @@
 #include "controller/admission/vm.h"
 
-#include <stdlib.h>
-
 #include "api/json_map.h"
 #include "api/pcideviceclaim.h"
 #include "api/usbdeviceclaim.h"
@@ -272,30 +270,22 @@ static bool can_move(const struct rule_case *c, json_t *item)
 			     json_string_value(json_object_get(item, "deviceName")));
 }
 
-static json_t *not_null(json_t *json)
-{
-	if (!json)
-		abort();
-	return json;
-}
-
 void vm_move(const struct rule_case *c, const json_t *object)
 {
 	const json_t *devices = devices_of(object);
 	const json_t *gpus = json_object_get(devices, "gpus");
 	json_t *before = json_object_get(devices, "hostDevices");
-	auto_json json_t *stay = not_null(json_array());
+	auto_json json_t *stay = json_array();
 	auto_json json_t *all = NULL;
 
 	if (!json_is_array(gpus) || json_array_size(gpus) > ITEMS_MAX ||
 	    (before && !json_is_null(before) && !json_is_array(before)))
 		return;
-	all = not_null(json_is_array(before) ? json_copy(before) : json_array());
+	all = json_is_array(before) ? json_copy(before) : json_array();
 	for (size_t i = 0; i < json_array_size(gpus); i++) {
 		json_t *item = json_array_get(gpus, i);
 
-		if (json_array_append(can_move(c, item) ? all : stay, item) < 0)
-			abort();
+		json_add(can_move(c, item) ? all : stay, json_incref(item));
 	}
 	if (json_array_size(stay) == json_array_size(gpus))
 		return;

@@ -100,8 +100,7 @@ static json_t *encode(const struct webhookconfiguration *configuration, const ch
 			json_pack("{s:s, s:{s:s}}", "name", configuration->webhooks.items[i].name,
 				  "clientConfig", "caBundle", base64);
 
-		if (json_array_append_new(webhooks, webhook) < 0)
-			abort();
+		json_add(webhooks, webhook);
 	}
 	return json_pack("{s:{s:s}, s:o}", "metadata", "resourceVersion",
 			 configuration->meta.resource_version, "webhooks", webhooks);

@@ -83,12 +83,6 @@ static bool is_ours(void *arg, const char *name, const void *object)
 	return !secret || !api_meta_annotation(&secret->meta, external);
 }
 
-static void set_new(json_t *object, const char *name, json_t *value)
-{
-	if (json_object_set_new(object, name, value) < 0)
-		abort();
-}
-
 /*
  * Create an empty Secret first, so that a concurrent creation does no harm: content is only written
  * with a known resourceVersion. The creation uses a field manager of its own, because a later apply
@@ -110,8 +104,8 @@ static json_t *body_of(const struct reconcile_view *view, const struct certifica
 
 	certificate_set_encode(set, &data);
 	for (size_t i = 0; i < data.len; i++)
-		set_new(fields, data.items[i].key, json_string(data.items[i].value));
-	set_new(body, "data", fields);
+		json_put_text(fields, data.items[i].key, data.items[i].value);
+	json_put(body, "data", fields);
 	json_pairs_done(&data);
 	return body;
 }

@@ -730,8 +730,7 @@ json_t *json_map_encode(const struct json_row *map, const void *object)
 
 		if (row->need == JSON_OPTIONAL && ops_of(row)->absent(row, member))
 			continue;
-		if (json_object_set_new(json, row->key, ops_of(row)->encode(row, member)) < 0)
-			abort();
+		json_put(json, row->key, ops_of(row)->encode(row, member));
 	}
 	return json;
 }
@@ -793,4 +792,23 @@ char *json_map_text(const json_t *json)
 	if (!text)
 		abort();
 	return text;
+}
+
+/* --- building JSON --- */
+
+void json_put(json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, value) < 0)
+		abort();
+}
+
+void json_put_text(json_t *object, const char *key, const char *text)
+{
+	json_put(object, key, json_string(text ? text : ""));
+}
+
+void json_add(json_t *array, json_t *value)
+{
+	if (json_array_append_new(array, value) < 0)
+		abort();
 }

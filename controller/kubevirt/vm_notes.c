@@ -16,7 +16,6 @@
 #include "controller/kubevirt/kubevirt_ties.h"
 #include "controller/kubevirt/launcher.h"
 #include "controller/kubevirt/vm_allocation.h"
-#include "controller/kubevirt/vm_requests.h"
 #include "kube/reconcile.h"
 #include "kube/store.h"
 

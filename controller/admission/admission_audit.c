@@ -56,8 +56,7 @@ static const struct claim_action claim_actions[] = {
 static const struct row *find_row(const struct admission_request *request)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (strcmp(rows[i].kind->plural, request->resource) == 0 &&
-		    strcmp(rows[i].kind->group, request->group) == 0)
+		if (admission_request_is(request, rows[i].kind))
 			return &rows[i];
 	}
 	return NULL;
@@ -157,8 +156,7 @@ void admission_audit_refusal(const struct known *known, const struct admission_t
 				       .warning = true };
 
 		if (answer->allowed || request->dry_run || *request->subresource ||
-		    strcmp(refusals[i].kind->plural, request->resource) != 0 ||
-		    strcmp(refusals[i].kind->group, request->group) != 0)
+		    !admission_request_is(request, refusals[i].kind))
 			continue;
 		add_object(refusals[i].refusal, request, &audit);
 		if (!device)

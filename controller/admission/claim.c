@@ -15,7 +15,6 @@
 #include "controller/admission/rule.h"
 #include "controller/cache/view.h"
 #include "controller/cache/view_text.h"
-#include "controller/webhook/admission_answer.h"
 #include "controller/webhook/admission_review.h"
 
 /* --- owner and deletion -------------------------------------------------- */

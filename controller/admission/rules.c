@@ -114,8 +114,7 @@ static const struct rules_row *find_row(const struct admission_request *request)
 	    is_machinery(request->user))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (strcmp(rows[i].kind->plural, request->resource) == 0 &&
-		    strcmp(rows[i].kind->group, request->group) == 0)
+		if (admission_request_is(request, rows[i].kind))
 			return &rows[i];
 	}
 	return NULL;

@@ -12,7 +12,7 @@
 #include "controller/admission/rule.h"
 #include "controller/cache/view.h"
 #include "controller/cache/view_text.h"
-#include "controller/webhook/admission_answer.h"
+#include "controller/webhook/admission_review.h"
 
 #define HOSTNAME "kubernetes.io/hostname"
 

@@ -17,7 +17,7 @@
 #include "api/virtualmachine.h"
 #include "base/mem.h"
 #include "controller/admission/known.h"
-#include "controller/cache/view_text.h"
+#include "controller/cache/view.h"
 #include "controller/webhook/admission_review.h"
 #include "kube/audit.h"
 #include "kube/events.h"

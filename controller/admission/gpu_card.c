@@ -9,7 +9,7 @@
 #include "controller/admission/device_use.h"
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
-#include "controller/cache/view_text.h"
+#include "controller/cache/view.h"
 
 /* --- SRIOVGPUDevices ----------------------------------------------------- */
 

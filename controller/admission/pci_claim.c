@@ -10,7 +10,6 @@
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
 #include "controller/cache/view.h"
-#include "controller/cache/view_text.h"
 #include "controller/webhook/admission_review.h"
 
 /* --- conflicts with other claims and enabled features -------------------- */

@@ -6,7 +6,6 @@
 #include "controller/admission/known.h"
 #include "controller/admission/rule.h"
 #include "controller/cache/view.h"
-#include "controller/cache/view_text.h"
 #include "controller/webhook/admission_review.h"
 
 static bool refuse_missing(const struct rule_case *c)

@@ -11,7 +11,6 @@
 #include "controller/admission/resources.h"
 #include "controller/admission/rule.h"
 #include "controller/cache/view.h"
-#include "controller/cache/view_text.h"
 #include "controller/webhook/admission_review.h"
 
 #define HOSTNAME "kubernetes.io/hostname"

@@ -76,13 +76,6 @@ static bool has_certificate(void *arg)
 	return side->bundle->base64;
 }
 
-static bool leads(void *arg)
-{
-	const struct side *side = arg;
-
-	return side->bundle->options.leads(side->bundle->options.arg);
-}
-
 static bool is_there(void *arg, const char *name, const void *object)
 {
 	(void)arg;
@@ -193,7 +186,8 @@ static void open_side(struct side *side)
 		.max_running = 1,
 		.insists = true,
 		.is_ready = has_certificate,
-		.leads = leads,
+		.leads = options->leads,
+		.leads_arg = options->arg,
 		.is_ours = is_there,
 		.plan = plan_bundle,
 		.before = log_step,

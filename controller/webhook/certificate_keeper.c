@@ -66,13 +66,6 @@ static void on_synced(void *arg)
 
 /* --- callbacks of struct reconcile_spec --- */
 
-static bool leads(void *arg)
-{
-	const struct certificate_keeper *keeper = arg;
-
-	return keeper->options.leads(keeper->options.arg);
-}
-
 static bool is_ours(void *arg, const char *name, const void *object)
 {
 	const struct secret *secret = object;
@@ -186,7 +179,8 @@ static void open_reconcile(struct certificate_keeper *keeper)
 		.field_manager = "hostdev-controller",
 		.max_running = 1,
 		.insists = true,
-		.leads = leads,
+		.leads = o->leads,
+		.leads_arg = o->arg,
 		.is_ours = is_ours,
 		.plan = plan_secret,
 		.before = log_step,
